@@ -1,0 +1,78 @@
+// What was measured on this machine, kept in a file with machine id and date.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "base/case.h"
+#include "base/shape.h"
+
+namespace parabench {
+
+/// What a layer's time depends on, besides the number of samples.
+struct LayerKey {
+  std::string layer;  ///< signature(layer, input shape), "+first" appended when its input needs no gradient
+  Precision precision = Precision::fp32;
+  Layout layout = Layout::contiguous;
+  int threads = 1;
+  int busy_ranks = 1;  ///< ranks of the node that compute at the same time
+  auto operator<=>(const LayerKey&) const = default;
+};
+
+/// Medians of a layer in its chain, for one number of samples.
+struct LayerTiming {
+  int samples = 0;
+  double forward_s = 0, backward_s = 0;
+  double forward_mad_s = 0, backward_mad_s = 0;  ///< median absolute deviations over the repetitions
+  std::int64_t saved_bytes = 0;           ///< kept from the end of its forward to its backward
+  std::int64_t forward_peak_bytes = 0;    ///< highest above the start of its forward
+  std::int64_t backward_peak_bytes = 0;   ///< highest above the start of its backward
+};
+
+/// Seconds of a transfer or reduction of `bytes`.
+struct CurvePoint {
+  std::int64_t bytes = 0;
+  double seconds = 0;
+};
+using Curve = std::vector<CurvePoint>;  ///< ascending bytes, unique
+
+struct RankCountKey {
+  std::string comm;  ///< "mpi" | "threads"
+  int ranks = 1;
+  auto operator<=>(const RankCountKey&) const = default;
+};
+
+struct MachineInfo {
+  std::string id;  ///< hash of cpu model, cores, memory and host name
+  std::string host, cpu, governor;
+  int cores = 0;
+  std::int64_t memory_bytes = 0;
+  std::int64_t shared_memory_bytes = 0;
+};
+
+struct Calibration {
+  MachineInfo machine;
+  std::string date;  ///< ISO 8601, UTC, of the latest measurement
+  std::map<LayerKey, std::vector<LayerTiming>> layers;  ///< ascending samples
+  std::map<RankCountKey, Curve> all_reduce;             ///< in place, all ranks take part
+  std::map<RankCountKey, Curve> point_to_point;         ///< one way, half a ping-pong
+  std::map<int, double> update_s_per_parameter;         ///< by busy ranks, one thread each
+  std::map<int, double> copy_bytes_per_s;               ///< by busy ranks
+  double step_overhead_s = 0;  ///< executor's own time per operation
+};
+
+nlohmann::json to_json(const Calibration& calibration);
+/// Throws usage_error for a truncated, foreign or newer file, naming what is wrong with it.
+Calibration calibration_from_json(const nlohmann::json& json);
+/// `newer` wins where both measured the same key and samples.
+void merge(Calibration& into, const Calibration& newer);
+
+/// The calibration file of a machine: $XDG_CACHE_HOME/parabench/calibration-<id>.json (or ~/.cache).
+std::string default_calibration_path(const MachineInfo& machine);
+/// This host, from /proc, sysfs and statvfs.
+MachineInfo this_machine();
+
+}  // namespace parabench

@@ -1,0 +1,40 @@
+// Closed forms as a second opinion beside the simulation. All times in seconds, sizes in bytes.
+#pragma once
+
+#include <span>
+
+namespace parabench {
+
+/// One link between neighbours j and j+1.
+struct Link {
+  double latency_s = 0;
+  double bytes_per_s = 0;
+};
+
+/// Data parallel, DDLBench thesis (Jansen 2020) Eq. 5.1: T_seq / W + 2 (W-1) max_i(L_i + min(G, th) / (W BW_i)); only the last fused
+/// buffer of a ring all-reduce is exposed. `links`: the W ring neighbours' links; W = 1 costs no communication.
+double data_parallel_step(double sequential_s, int workers, double gradient_bytes, double fusion_bytes,
+                          std::span<const Link> links);
+
+/// GPipe compute, Eq. 6.1: T_seq (W + m - 1) / (W m); m = 1 is plain model parallelism.
+double gpipe_compute(double sequential_s, int workers, int micro_batches);
+
+/// GPipe communication, Eq. 6.2, lock-step without overlap. `boundary_s[j]` = x_j = L + mb A_j / BW of the boundary between
+/// workers j and j+1 (W - 1 entries):
+/// 2 [sum_{i=1..W-2} max_{j<=i} x_j + (m - (W-2)) max_j x_j + sum_{i=2..W-1} max_{j>=i} x_j].
+double gpipe_communication(std::span<const double> boundary_s, int micro_batches);
+
+/// PipeDream's planner (its code): seconds of a stage of `compute_s` on m replicas with `parameter_bytes`:
+/// (C + 4 (m-1) P / (m BW)) / m.
+double pipedream_stage(double compute_s, double parameter_bytes, int replicas, double bytes_per_s);
+
+/// Warm-up forwards of stage s with stage widths r: floor((R - 1 - sum_{i<s} r_i) / r_s), R = sum r.
+int pipedream_warmup(std::span<const int> widths, int stage);
+
+/// Unequal stages, GPipe exact: sum(tF + tB) + (M-1)(max tF + max tB), the makespan of one drained step.
+double gpipe_unequal(std::span<const double> forward_s, std::span<const double> backward_s, int micro_batches);
+
+/// Ring all-reduce of n bytes over p ranks: 2 (p-1) alpha + 2 (p-1)/p n beta (+ (p-1)/p n gamma).
+double ring_all_reduce(int ranks, double bytes, double alpha_s, double beta_s_per_byte, double gamma_s_per_byte);
+
+}  // namespace parabench

@@ -1,0 +1,59 @@
+// A case: one point of the benchmark's grid, as pure data.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/strong.h"
+
+namespace parabench {
+
+/// A name with parameters in brackets: `imagenet-synthetic[pixels=32,classes=10]`.
+/// Parameters keep the canonical order of their owner's spec, defaults left out.
+struct NamedChoice {
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> parameters;
+  bool operator==(const NamedChoice&) const = default;
+};
+
+enum class Recompute { none, all, except_last };
+enum class PartitionRule { time, parameters, uniform };
+enum class Precision { fp32, tf32, bf16, fp64 };
+enum class Layout { contiguous, channels_last };
+enum class DeviceKind { cpu, cuda, emulated };
+enum class CommKind { mpi, nccl, threads };
+
+/// Every key with its default; defaults are constants, never taken from the machine.
+struct Case {
+  NamedChoice model;
+  NamedChoice dataset;
+  NamedChoice strategy;
+  int np = 1;     ///< ranks
+  int batch = 1;  ///< global batch in samples (pipedream: the mini-batch of one step)
+
+  int micro = 4;             ///< micro-batches per step; micro-batch pipelines only
+  int dp = 1;                ///< replicas; pipeline stages = np / dp
+  int chunks = 2;            ///< model chunks per device
+  std::optional<int> warmup; ///< warm-up forwards of rank 0; nullopt: the schedule's own
+  Bytes bucket{25LL << 20};
+  Recompute recompute = Recompute::none;
+  PartitionRule partition = PartitionRule::time;
+  Precision precision = Precision::fp32;
+  Layout layout = Layout::contiguous;
+  DeviceKind device = DeviceKind::cpu;
+  CommKind comm = CommKind::mpi;  ///< resolved at parsing: nccl with cuda, threads with emulated
+  int threads = 1;                ///< intra-op threads per rank
+  bool graph = false;
+  int loader = 1;  ///< loader threads per rank
+  double lr = 0.01;
+  double momentum = 0.9;
+  double weight_decay = 0.0;
+  std::uint64_t seed = 1;
+
+  bool operator==(const Case&) const = default;
+};
+
+}  // namespace parabench

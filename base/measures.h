@@ -1,0 +1,47 @@
+// The figures that predictions and measurements share, so that both are compared name by name.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "base/strong.h"
+
+namespace parabench {
+
+/// Where a rank's step goes, in seconds per step. Waiting before the awaited work has ended elsewhere is bubble; waiting after
+/// that is exposed communication. `other` is the executor's own overhead, measured between operations.
+struct Breakdown {
+  double forward = 0, backward = 0, recompute = 0, update = 0;
+  double communication_exposed = 0, bubble = 0, data_wait = 0, other = 0;
+  bool operator==(const Breakdown&) const = default;
+};
+
+enum class MemoryCategory {
+  parameters,       ///< the latest weights
+  gradients,
+  optimizer,        ///< momentum
+  weight_versions,  ///< older weights that live micro-batches still need
+  activations,      ///< allocated in a forward and kept
+  communication,    ///< buffers of messages
+  workspace,        ///< temporaries of the backward pass, convolution scratch
+};
+inline constexpr int memory_category_count = 7;
+inline constexpr std::array<std::string_view, memory_category_count> memory_category_names = {
+    "parameters", "gradients", "optimizer", "weight_versions", "activations", "communication", "workspace"};
+
+/// Bytes of one rank by category at the instant at which their total was highest.
+struct MemoryUsage {
+  std::array<std::int64_t, memory_category_count> category{};
+  std::int64_t resident = 0;  ///< peak resident set; 0 in predictions
+  std::int64_t& operator[](MemoryCategory c) { return category[static_cast<int>(c)]; }
+  std::int64_t operator[](MemoryCategory c) const { return category[static_cast<int>(c)]; }
+  std::int64_t total_counted() const {
+    std::int64_t sum = 0;
+    for (auto b : category) sum += b;
+    return sum;
+  }
+  bool operator==(const MemoryUsage&) const = default;
+};
+
+}  // namespace parabench

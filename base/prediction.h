@@ -1,0 +1,36 @@
+// A prediction with every term's formula and origin.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/measures.h"
+
+namespace parabench {
+
+struct Term {
+  std::string name;
+  double value = 0;
+  std::string unit, formula, source;
+  std::string cost_source;  ///< "calibrated" | "data-sheet" | "unit"
+};
+
+struct RankPredicted {
+  int rank = 0;
+  MemoryUsage peak_memory;
+  Breakdown breakdown_s;
+};
+
+struct Predicted {
+  double step_time_s = 0;
+  double throughput_samples_per_s = 0;
+  std::pair<double, double> interval_s{0, 0};
+  std::vector<RankPredicted> ranks;
+  std::vector<Term> terms;
+  std::string method = "simulated";  ///< "closed-form" | "simulated"
+  std::map<std::string, double> second_opinion_step_time_s;  ///< closed forms by name
+};
+
+}  // namespace parabench

@@ -1,0 +1,33 @@
+// A data set as data: names, shapes, classes, sizes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/case.h"
+#include "base/shape.h"
+
+namespace parabench {
+
+enum class DataSource { synthetic, cifar_binary, jpeg_folder };
+
+struct DatasetSpec {
+  std::string name;  ///< as in the case id, parameters included
+  DataSource source = DataSource::synthetic;
+  Shape sample;
+  int classes = 0;
+  std::int64_t train_size = 0;
+  std::int64_t validation_size = 0;
+  bool small_stem = false;  ///< 32 px and below natively: models take their 3x3 stem
+};
+
+std::vector<std::string> dataset_names();
+
+/// `imagenet`, `cifar10` from files; `imagenet-synthetic`, `cifar10-synthetic`, `mnist-synthetic`, `highres-synthetic`
+/// in memory. Parameters: pixels, classes (synthetic twins), pixels (imagenet). The stem follows the data set's name, so
+/// imagenet-synthetic[pixels=32] keeps the ImageNet stem. Throws usage_error with the nearest name or the
+/// known parameters.
+DatasetSpec make_dataset(const NamedChoice& dataset);
+
+}  // namespace parabench

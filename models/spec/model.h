@@ -1,0 +1,34 @@
+// A model as a list of layers.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/case.h"
+#include "models/spec/layer.h"
+
+namespace parabench {
+
+struct ModelSpec {
+  std::string name;
+  Shape input;
+  int classes = 0;
+  std::vector<LayerSpec> layers;
+};
+
+/// Input shapes of every layer and, last, the model's output: layers.size() + 1 entries.
+std::vector<Shape> shapes(const ModelSpec& model);
+std::int64_t parameter_count(const ModelSpec& model);
+
+/// Names that `make_model` knows, in catalogue order.
+std::vector<std::string> model_names();
+
+/// The model for samples of `input` in `classes` classes. ResNet-18/34/50/101/152 (He et al. 2015; torchvision's v1.5
+/// with the stride in the 3x3 convolution). `small_stem`: 3x3 stem without pooling, as CIFAR-10 and MNIST nets
+/// have (pytorch-cifar); else the 7x7 ImageNet stem. Throws usage_error naming the nearest model or the
+/// unknown bracket parameter.
+ModelSpec make_model(const NamedChoice& model, Shape input, int classes, bool small_stem);
+
+}  // namespace parabench

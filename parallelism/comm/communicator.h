@@ -1,0 +1,140 @@
+// Communication between ranks: one interface, backends behind it. Knows neither torch nor plans.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/strong.h"
+
+namespace parabench {
+
+enum class ElementType { f32, f64, byte };
+
+/// Memory of the caller: pointer, bytes, type. Must stay valid until the work is done.
+struct BufferView {
+  void* data = nullptr;
+  std::int64_t bytes = 0;
+  ElementType type = ElementType::byte;
+};
+
+/// Who a message belongs to. Messages of one (sender, receiver, channel) arrive in the order sent; `tag` is checked against
+/// the sender's on arrival, so that a receive that is paired wrongly fails loudly instead of training on wrong data.
+enum class Channel { forward, backward, control };
+inline constexpr int channel_count = 3;
+struct Message {
+  Channel channel = Channel::control;
+  std::uint64_t tag = 0;
+};
+
+/// Thrown by every call that waits once a rank has failed or called abort().
+class PeerFailure : public std::runtime_error {
+ public:
+  PeerFailure(Rank rank, std::string_view cause);
+  Rank rank() const { return rank_; }
+
+ private:
+  Rank rank_;
+};
+
+/// State of an operation in flight; a backend's own.
+class WorkState {
+ public:
+  virtual ~WorkState() = default;
+  /// Advances the operation without blocking; true once it is complete.
+  virtual bool advance() = 0;
+};
+
+/// A move-only handle of an operation that was started. The thread that started it drives it.
+class Work {
+ public:
+  Work() = default;
+  explicit Work(std::unique_ptr<WorkState> state) : state_(std::move(state)) {}
+  bool valid() const { return state_ != nullptr; }
+  /// Makes progress without blocking; true once complete (then, and when empty, stays true).
+  bool test() {
+    if (state_ && state_->advance()) state_.reset();
+    return state_ == nullptr;
+  }
+
+ private:
+  std::unique_ptr<WorkState> state_;
+};
+
+/// Memory that the backend handed out; lives as long as its communicator.
+struct Arena {
+  std::byte* data = nullptr;
+  std::int64_t bytes = 0;
+  bool shared = false;  ///< peers of this node reduce in place through it
+};
+
+/// Bytes of payload that this rank caused to move. In-place reduction through shared memory counts remote loads as received and
+/// remote stores as sent bytes.
+struct Traffic {
+  std::int64_t sent = 0, received = 0;
+  bool operator==(const Traffic&) const = default;
+};
+
+struct Capabilities {
+  bool shared_arenas = false;
+  std::string note;  ///< why arenas are private, empty when they are shared
+};
+
+/// One rank's end of a group of ranks. One thread at a time drives it; notify() and abort() are for any thread. Every
+/// waiting call throws PeerFailure when a rank failed. Collectives must be started in the same order on all ranks.
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  Rank rank() const { return rank_; }
+  int size() const { return size_; }
+  virtual Capabilities capabilities() const = 0;
+
+  /// Collective, same bytes on all ranks. Zeroed, 64-byte aligned, at the same offset on every rank.
+  virtual Arena allocate(std::int64_t bytes) = 0;
+
+  /// In-place sum over all ranks of `buffer` (f32 or f64), bitwise the same result on all of them. Fast path when the buffer
+  /// lies in a shared arena at the same offset on every rank. Moves 2(p-1)/p of the bytes per rank each way.
+  Work all_reduce(BufferView buffer);
+  Work send(BufferView buffer, Rank to, Message message);
+  Work recv(BufferView buffer, Rank from, Message message);
+  Work barrier();
+
+  /// Drives `work` to its end, asleep between rounds.
+  void wait(Work work);
+
+  /// Sleeping without a lost wake-up: read events(), look for something to do, sleep(seen). sleep returns once the count has
+  /// moved (a peer made progress, notify() was called), at the latest after `limit_s`.
+  virtual std::uint32_t events() const = 0;
+  virtual void sleep(std::uint32_t seen, double limit_s = 0.1) = 0;
+  virtual void notify() = 0;
+
+  /// Makes every waiting call of every rank throw PeerFailure with this cause. Idempotent: the first cause stays.
+  virtual void abort(std::string_view cause) noexcept = 0;
+
+  const Traffic& traffic() const { return traffic_; }
+  void reset_traffic() { traffic_ = {}; }
+
+ protected:
+  Communicator(Rank rank, int size) : rank_(rank), size_(size) {}
+  Traffic traffic_;
+
+ private:
+  virtual std::unique_ptr<WorkState> start_all_reduce(BufferView buffer) = 0;
+  virtual std::unique_ptr<WorkState> start_send(BufferView buffer, Rank to, Message message) = 0;
+  virtual std::unique_ptr<WorkState> start_recv(BufferView buffer, Rank from, Message message) = 0;
+  virtual std::unique_ptr<WorkState> start_barrier() = 0;
+
+  Rank rank_;
+  int size_;
+};
+
+/// Every rank's text, in rank order, on every rank. Collective over the control channel.
+std::vector<std::string> all_gather(Communicator& comm, std::string_view text);
+
+}  // namespace parabench

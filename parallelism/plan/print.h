@@ -1,0 +1,29 @@
+// A plan for people and for files: grid, text, JSON, trace.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "parallelism/plan/plan.h"
+#include "parallelism/plan/timeline.h"
+
+namespace parabench {
+
+/// One line per rank, compute operations only: `p0 F0 F1 B0 B1`. A rank with one stage leaves the stage number out; the
+/// segments of one stage show as one action. Asynchronous plans number the mini-batches of the window.
+std::string to_text(const Plan& plan);
+/// Time runs to the right, one row per rank, one column per time unit of the given timeline.
+std::string to_grid(const Plan& plan, const Timeline& timeline);
+/// torch.distributed.pipelining's action format: one row per rank, compute and point-to-point actions.
+std::string to_csv(const Plan& plan);
+
+nlohmann::json to_json(const Plan& plan);
+/// Throws usage_error naming the missing or foreign field.
+Plan plan_from_json(const nlohmann::json& json);
+/// 16 hexadecimal digits: FNV-1a 64 of the canonical JSON without times.
+std::string hash(const Plan& plan);
+
+/// Chrome trace events, one tid per lane (pid = rank); times in microseconds.
+nlohmann::json to_trace(const Plan& plan, const Timeline& timeline);
+
+}  // namespace parabench

@@ -1,0 +1,39 @@
+// When every operation of a plan ran: the common result of simulation and execution.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "base/measures.h"
+#include "parallelism/plan/plan.h"
+
+namespace parabench {
+
+/// One operation on one clock, in seconds: `queued` when its lane came to it, `start` when its dependencies had ended, `end`.
+struct Span {
+  double queued = 0, start = 0, end = 0;
+  double data_wait = 0;  ///< part of start..end spent waiting for the input batch
+  bool operator==(const Span&) const = default;
+};
+
+/// Spans in the order of the plan's lanes: [rank][lane][index].
+struct Timeline {
+  std::vector<std::array<std::vector<Span>, lane_count>> ranks;
+  double origin = 0;  ///< the clock when the first rank entered the window
+};
+
+double makespan(const Timeline& timeline);
+
+/// Completion of each step: the latest end of its operations over all ranks. Its successive differences are the
+/// step times, the first step's counted from the origin.
+std::vector<double> step_completions(const Plan& plan, const Timeline& timeline);
+
+/// 1 - busy / (ranks * makespan), busy being the compute lanes' forward and backward time.
+double bubble_fraction(const Plan& plan, const Timeline& timeline);
+
+/// A rank's seconds per step, averaged over the steps [first_step, plan.steps). A wait of the compute lane for another lane is split
+/// at the moment when the last compute operation it stems from ended (on whichever rank): before it, bubble; after
+/// it, exposed communication. Time between two operations that no dependency explains is `other`.
+Breakdown breakdown(const Plan& plan, const Timeline& timeline, Rank rank, int first_step);
+
+}  // namespace parabench

@@ -1,0 +1,102 @@
+// One row of a results file, as data. SI units in names; a missing value is nullopt and becomes null.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/case.h"
+#include "base/measures.h"
+#include "base/prediction.h"
+
+namespace parabench {
+
+enum class Status { ok, skipped, failed };
+enum class EquivalenceStatus { pass, fail, not_checked };
+
+struct Equivalence {
+  EquivalenceStatus status = EquivalenceStatus::not_checked;
+  std::string reason;                  ///< why not checked, or what differed; "" otherwise
+  std::string reference = "sequential";  ///< "sequential" | "delayed-update"
+  int steps = 0;
+  std::optional<double> max_relative_update_difference;
+  double tolerance = 1e-9;
+  std::string worst_parameter;
+  std::optional<double> max_relative_buffer_difference;  ///< batch-norm statistics against the reference's replica
+  std::optional<bool> loss_agrees;  ///< the measured launch's first losses against the reference in the run's precision
+  double loss_tolerance = 1e-3;
+  std::vector<double> reference_losses;
+};
+
+struct RankMeasured {
+  int rank = 0;
+  std::string host, device, cpuset;
+  MemoryUsage peak_memory;
+  Breakdown breakdown_s;
+  std::int64_t bytes_sent = 0, bytes_received = 0;  ///< per step
+};
+
+/// Order statistics over all samples of all repetitions; ci95: bootstrap over launches where there are several, else over steps.
+struct StepTime {
+  std::vector<std::vector<double>> samples;  ///< [repetition][step], warm-up left out
+  double median = 0, p10 = 0, p90 = 0;
+  std::pair<double, double> ci95{0, 0};
+};
+
+struct Baseline {
+  std::string id;
+  double speedup = 0, efficiency = 0;
+};
+
+struct Measured {
+  StepTime step_time_s;
+  double throughput_samples_per_s = 0;
+  double achieved_flops_per_s = 0;
+  std::vector<double> losses;  ///< from the first warm-up step on, first repetition
+  bool sync = false;           ///< a barrier stood between the steps
+  int warmup_steps = 0;
+  std::optional<Baseline> baseline;
+  std::vector<RankMeasured> ranks;
+};
+
+struct PredictionError {
+  double step_time_relative = 0;                ///< (predicted - measured) / measured
+  std::vector<double> peak_memory_relative;     ///< per rank, total_counted
+  std::vector<Breakdown> breakdown_s;           ///< predicted - measured, per rank
+};
+
+struct PlanSummary {
+  std::string hash;
+  std::vector<int> partition;
+};
+
+struct Record {
+  std::string id;
+  Case parameters;
+  std::optional<PlanSummary> plan;
+  Status status = Status::ok;
+  std::string reason;  ///< "" becomes null
+  Equivalence equivalence;
+  std::optional<Measured> measured;
+  std::optional<Predicted> predicted;
+  std::optional<PredictionError> error;
+  std::string reproduce;
+};
+
+nlohmann::json to_json(const Record& record);
+nlohmann::json to_json(const Equivalence& equivalence);
+nlohmann::json to_json(const Measured& measured);
+nlohmann::json to_json(const Predicted& predicted);
+Equivalence equivalence_from_json(const nlohmann::json& json);
+Measured measured_from_json(const nlohmann::json& json);
+Record record_from_json(const nlohmann::json& json);
+
+/// Summary fields of `time` from its samples. Throws std::invalid_argument when there is none.
+void summarise(StepTime& time);
+/// The error of a prediction. Precondition: both name the same ranks.
+PredictionError compare(const Predicted& predicted, const Measured& measured);
+
+}  // namespace parabench

@@ -26,11 +26,10 @@ if(PARABENCH_SANITIZE)
 endif()
 
 # parabench_library(NAME base SOURCES a.cpp ... [PUBLIC lib ...] [PRIVATE lib ...] [TORCH])
-# Defines parabench_<NAME> with the alias parabench::<NAME>. TORCH: uses the precompiled torch header.
+# Defines parabench_<NAME>. TORCH: uses the precompiled torch header.
 function(parabench_library)
   cmake_parse_arguments(arg "TORCH" "NAME" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(parabench_${arg_NAME} STATIC ${arg_SOURCES})
-  add_library(parabench::${arg_NAME} ALIAS parabench_${arg_NAME})
   target_link_libraries(
     parabench_${arg_NAME}
     PUBLIC ${arg_PUBLIC} "$<BUILD_INTERFACE:parabench_options>"

@@ -1,0 +1,17 @@
+// A case as typed JSON, every key with its default included.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/case.h"
+
+namespace parabench {
+
+/// Keys as in the id; numbers, booleans and strings by type; bucket in bytes; warmup null where the schedule decides. Model,
+/// dataset and strategy are {"name", "parameters": {typed}, "text": as in the id}.
+nlohmann::json parameters_json(const Case& spec);
+
+/// The inverse. Throws usage_error naming the key that is missing, foreign, of the wrong type or out of range.
+Case case_from_json(const nlohmann::json& json);
+
+}  // namespace parabench

@@ -1,0 +1,30 @@
+// Enumerations as text: one list of names per enumeration serves printing, parsing, JSON and error messages.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace parabench {
+
+/// Specialised beside an enumeration as a std::array of its names in declaration order.
+template <class E>
+inline constexpr std::nullptr_t enum_names = nullptr;
+
+template <class E>
+concept NamedEnum = requires { enum_names<E>.size(); };
+
+template <NamedEnum E>
+constexpr std::string_view to_text(E value) {
+  return enum_names<E>[static_cast<std::size_t>(value)];
+}
+
+/// Position of `text` in `names`. Throws usage_error naming `subject` with the nearest spelling.
+std::size_t index_of_name(std::string_view subject, std::string_view text, std::span<const std::string_view> names);
+
+template <NamedEnum E>
+E parse_enum(std::string_view subject, std::string_view text) {
+  return static_cast<E>(index_of_name(subject, text, enum_names<E>));
+}
+
+}  // namespace parabench

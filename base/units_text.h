@@ -1,0 +1,27 @@
+// Bytes and seconds as people write and read them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/strong.h"
+
+namespace parabench {
+
+/// "64MiB", "1.5GB", "4096": B, kB, MB, GB, TB, KiB, MiB, GiB, TiB in any case; no unit means bytes. A fraction is rounded
+/// to the byte. Throws usage_error for anything else, a negative size included; `subject` names what was read.
+Bytes parse_bytes(std::string_view subject, std::string_view text);
+/// "500us", "1.5s": ns, us, ms, s, min, h; no unit means seconds. Throws usage_error for anything else.
+Seconds parse_seconds(std::string_view subject, std::string_view text);
+
+/// Exact and canonical: the largest binary unit that divides ("25MiB"), else the largest decimal one ("1500MB"), else plain
+/// bytes. parse_bytes is its inverse.
+std::string print_bytes(Bytes bytes);
+/// The shortest text that reads back as the same number: "0.01", "1e-05".
+std::string print_number(double value);
+
+/// Three significant digits with a unit, for tables: "25.0 MiB", "128 B", "12.3 ms".
+std::string human_bytes(double bytes);
+std::string human_seconds(double seconds);
+
+}  // namespace parabench

@@ -20,6 +20,7 @@ struct DatasetSpec {
   std::int64_t train_size = 0;
   std::int64_t validation_size = 0;
   bool small_stem = false;  ///< 32 px and below natively: models take their 3x3 stem
+  bool operator==(const DatasetSpec&) const = default;
 };
 
 std::vector<std::string> dataset_names();
@@ -29,5 +30,9 @@ std::vector<std::string> dataset_names();
 /// imagenet-synthetic[pixels=32] keeps the ImageNet stem. Throws usage_error with the nearest name or the
 /// known parameters.
 DatasetSpec make_dataset(const NamedChoice& dataset);
+
+/// The same choice as case ids print it: parameters in the order pixels, classes, plain integers, defaults left out.
+/// Throws as make_dataset does. make_dataset(d).name is its text.
+NamedChoice canonical_dataset(const NamedChoice& dataset);
 
 }  // namespace parabench

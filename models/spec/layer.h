@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -43,13 +44,13 @@ struct Step {
 };
 
 /// The smallest unit a model is made of, and the finest place to cut it.
-/// Plain: y = body(x). Residual: y = relu(body(x) + shortcut(x)), an empty shortcut being the identity.
-/// A layer never writes in place into its input.
+/// Plain: y = body(x). Residual: y = relu(body(x) + shortcut(x)), an empty shortcut being the identity; the
+/// body ends in a batch norm. A layer never writes in place into its input.
 struct LayerSpec {
   std::string name;
-  std::vector<Step> body;
+  std::vector<Step> body{};
   bool residual = false;
-  std::vector<Step> shortcut;
+  std::vector<Step> shortcut{};
   bool operator==(const LayerSpec&) const = default;
 };
 
@@ -58,9 +59,10 @@ struct TensorSpec {
   std::string name;                 ///< "layer1.0.conv1.weight"
   std::vector<std::int64_t> shape;  ///< torch's order
   std::int64_t elements() const;
+  bool operator==(const TensorSpec&) const = default;
 };
 
-/// Trainable parameters in registration order.
+/// Trainable parameters in registration order (body, then shortcut).
 std::vector<TensorSpec> parameters(const LayerSpec& layer);
 /// Floating-point buffers (running_mean, running_var of each batch norm) in registration order.
 std::vector<TensorSpec> buffers(const LayerSpec& layer);
@@ -77,13 +79,17 @@ struct LayerCost {
   Bytes moved_backward_per_sample;
   Bytes moved_per_batch;            ///< weights read (forward), weights read and gradients written (backward)
   Bytes saved_per_sample;           ///< what autograd keeps from forward to backward, input included once
-  Bytes saved_per_batch;            ///< batch-norm statistics, independent of the samples
+  Bytes saved_per_batch;            ///< batch-norm statistics and bf16 weight copies, independent of the samples
 };
 
 /// Cost of a layer for elements of `element_bytes` (4: fp32, 8: fp64, 2: bf16 activations under autocast).
-/// `first`: the layer's input needs no gradient. Saved bytes count each storage once and leave parameters out;
-/// a test holds them to what autograd really saves.
+/// `first`: the layer's input needs no gradient. Saved bytes count each storage once and leave parameters out; the
+/// copies of weights that autocast makes do count. A test holds them to what autograd really saves.
 LayerCost cost(const LayerSpec& layer, Shape in, int element_bytes, bool first = false);
+
+/// Cost of consecutive layers. Saved bytes are less than the sum where a layer keeps its output, which is the
+/// next one's input: one storage, also across a detached boundary of segments.
+LayerCost cost(std::span<const LayerSpec> layers, Shape in, int element_bytes, bool first = false);
 
 /// Canonical text of a layer on an input shape: the key under which its calibrated times are kept. Names of
 /// tensors are left out, so equal blocks share their measurement.

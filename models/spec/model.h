@@ -22,6 +22,11 @@ struct ModelSpec {
 std::vector<Shape> shapes(const ModelSpec& model);
 std::int64_t parameter_count(const ModelSpec& model);
 
+/// FLOPs of one sample, counted as in LayerCost: forward alone, and forward + backward of a training step (the gradient
+/// of the images is not computed).
+Flops forward_flops(const ModelSpec& model);
+Flops training_flops(const ModelSpec& model);
+
 /// Names that `make_model` knows, in catalogue order.
 std::vector<std::string> model_names();
 

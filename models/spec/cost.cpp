@@ -1,0 +1,157 @@
+// Costs of a layer, operation by operation. Every pass over a map counts one read or one write of it; a storage is
+// kept once, however many operations need it in backward.
+#include <algorithm>
+
+#include "models/spec/layer.h"
+
+namespace parabench {
+namespace {
+
+/// A feature map on its way through the layers.
+struct Map {
+  Shape shape;
+  bool requires_grad = true;  ///< backward computes its gradient
+  bool saved = false;         ///< some operation keeps it for its backward
+  bool is_input = false;      ///< belongs to the layer before: never written in place
+};
+
+class Tally {
+ public:
+  explicit Tally(int element_bytes) : element_(element_bytes), parameter_(std::max(4, element_bytes)) {}
+
+  void run(const std::vector<Step>& steps, Map& map) {
+    for (const Step& step : steps) std::visit([&](const auto& op) { apply(op, map); }, step.operation);
+  }
+
+  /// map = relu(map + shortcut), both in place.
+  void join(Map& map, const Map& shortcut) {
+    const auto n = map.shape.elements();
+    flops(n, 0);
+    moved(3 * n, 0);
+    map.requires_grad |= shortcut.requires_grad;
+    apply(Relu{}, map);
+  }
+
+  /// The gradients of the two branches that start at `input` are added.
+  void fork(const Map& input) {
+    if (!input.requires_grad) return;
+    flops(0, input.shape.elements());
+    moved(0, 3 * input.shape.elements());
+  }
+
+  const LayerCost& total() const { return total_; }
+
+ private:
+  void apply(const Conv2d& op, Map& map) {
+    const int height = (map.shape.height + 2 * op.padding - op.kernel) / op.stride + 1;
+    const int width = (map.shape.width + 2 * op.padding - op.kernel) / op.stride + 1;
+    matrix_product(map, {op.out, height, width}, std::int64_t{1} * op.in * op.kernel * op.kernel);
+    weights(std::int64_t{1} * op.out * op.in * op.kernel * op.kernel, true);
+  }
+  void apply(const Linear& op, Map& map) {
+    matrix_product(map, {op.out, 1, 1}, op.in);
+    weights(std::int64_t{1} * op.out * op.in, true);
+    weights(op.out, false);
+  }
+  /// Forward reads the map for the statistics and again to normalise; backward reads map and gradient twice.
+  void apply(const BatchNorm& op, Map& map) {
+    const auto n = map.shape.elements();
+    keep(map);
+    flops(n, n);
+    moved(3 * n, 5 * n);
+    weights(2 * op.channels, false);
+    total_.saved_per_batch += Bytes(2 * op.channels * parameter_);  // mean and inverse deviation
+    map = {map.shape};
+  }
+  /// In place, and it keeps its output.
+  void apply(const Relu&, Map& map) {
+    const auto n = map.shape.elements();
+    flops(n, map.requires_grad ? n : 0);
+    moved(2 * n, map.requires_grad ? 3 * n : 0);
+    if (map.is_input) map = {map.shape, map.requires_grad};
+    if (map.requires_grad) keep(map);
+  }
+  void apply(const MaxPool& op, Map& map) {
+    const auto n = map.shape.elements();
+    Map out{{map.shape.channels, (map.shape.height + 2 * op.padding - op.kernel) / op.stride + 1,
+             (map.shape.width + 2 * op.padding - op.kernel) / op.stride + 1},
+            map.requires_grad};
+    const auto m = out.shape.elements();
+    flops(m * op.kernel * op.kernel, map.requires_grad ? m : 0);
+    moved(n + m, map.requires_grad ? n + m : 0);
+    const Bytes indices(8 * m);  // int64, whatever the elements are
+    total_.moved_forward_per_sample += indices;
+    if (map.requires_grad) {
+      keep(map);
+      total_.moved_backward_per_sample += indices;
+      total_.saved_per_sample += indices;
+    }
+    map = out;
+  }
+  void apply(const GlobalAveragePool&, Map& map) {
+    const auto n = map.shape.elements();
+    flops(n, map.requires_grad ? n : 0);
+    moved(n + map.shape.channels, map.requires_grad ? n + map.shape.channels : 0);
+    map = {{map.shape.channels, 1, 1}, map.requires_grad};
+  }
+
+  /// `depth` multiply-adds per output element; backward does as many for each of its two gradients.
+  void matrix_product(Map& map, Shape out, std::int64_t depth) {
+    const auto n = map.shape.elements(), m = out.elements(), product = 2 * depth * m;
+    keep(map);
+    flops(product, map.requires_grad ? 2 * product : product);
+    moved(n + m, map.requires_grad ? 2 * (n + m) : n + m);
+    map = {out};
+  }
+
+  void keep(Map& map) {
+    if (map.saved) return;
+    map.saved = true;
+    total_.saved_per_sample += Bytes(map.shape.elements() * element_);
+  }
+  void flops(std::int64_t forward, std::int64_t backward) {
+    total_.forward_per_sample += Flops(static_cast<double>(forward));
+    total_.backward_per_sample += Flops(static_cast<double>(backward));
+  }
+  void moved(std::int64_t forward, std::int64_t backward) {
+    total_.moved_forward_per_sample += Bytes(forward * element_);
+    total_.moved_backward_per_sample += Bytes(backward * element_);
+  }
+  /// `cast`: autocast makes a copy in the type of the activations, which backward keeps.
+  void weights(std::int64_t elements, bool cast) {
+    total_.moved_per_batch += Bytes(3 * elements * parameter_);
+    if (cast && element_ < parameter_) total_.saved_per_batch += Bytes(elements * element_);
+  }
+
+  std::int64_t element_;    ///< bytes of an activation
+  std::int64_t parameter_;  ///< bytes of a parameter and of a statistic: fp32 under autocast
+  LayerCost total_;
+};
+
+}  // namespace
+
+LayerCost cost(std::span<const LayerSpec> layers, Shape in, int element_bytes, bool first) {
+  Tally tally(element_bytes);
+  Map map{in, !first};
+  for (const LayerSpec& layer : layers) {
+    output_shape(layer, map.shape);  // throws where the map does not fit
+    map.is_input = true;
+    if (layer.residual) {
+      Map shortcut = map;
+      tally.fork(map);
+      tally.run(layer.body, map);
+      shortcut.saved = true;  // the body's first operation keeps it
+      tally.run(layer.shortcut, shortcut);
+      tally.join(map, shortcut);
+    } else {
+      tally.run(layer.body, map);
+    }
+  }
+  return tally.total();
+}
+
+LayerCost cost(const LayerSpec& layer, Shape in, int element_bytes, bool first) {
+  return cost(std::span(&layer, 1), in, element_bytes, first);
+}
+
+}  // namespace parabench

@@ -1,0 +1,65 @@
+#include "models/spec/resnet.h"
+
+#include <fmt/format.h>
+
+namespace parabench {
+namespace {
+
+constexpr int stem_channels = 64;
+
+LayerSpec stem(int channels, bool small) {
+  const Conv2d conv = small ? Conv2d{channels, stem_channels, 3, 1, 1} : Conv2d{channels, stem_channels, 7, 2, 3};
+  LayerSpec layer{"stem", {{"conv1", conv}, {"bn1", BatchNorm{stem_channels}}, {"relu", Relu{}}}};
+  if (!small) layer.body.push_back({"maxpool", MaxPool{3, 2, 1}});
+  return layer;
+}
+
+LayerSpec block(const std::string& name, bool bottleneck, int in, int width, int stride) {
+  LayerSpec layer{.name = name, .residual = true};
+  int out = in;
+  const auto convolution = [&](int index, int channels, int kernel, int step) {
+    if (index > 1) layer.body.push_back({fmt::format("{}.relu{}", name, index - 1), Relu{}});
+    layer.body.push_back({fmt::format("{}.conv{}", name, index), Conv2d{out, channels, kernel, step, kernel / 2}});
+    layer.body.push_back({fmt::format("{}.bn{}", name, index), BatchNorm{channels}});
+    out = channels;
+  };
+  if (bottleneck) {
+    convolution(1, width, 1, 1);
+    convolution(2, width, 3, stride);
+    convolution(3, 4 * width, 1, 1);
+  } else {
+    convolution(1, width, 3, stride);
+    convolution(2, width, 3, 1);
+  }
+  if (stride != 1 || in != out)
+    layer.shortcut = {{name + ".downsample.0", Conv2d{in, out, 1, stride, 0}},
+                      {name + ".downsample.1", BatchNorm{out}}};
+  return layer;
+}
+
+}  // namespace
+
+std::span<const ResNetVariant> resnet_variants() {
+  static constexpr ResNetVariant variants[] = {
+      {"resnet18", false, {2, 2, 2, 2}},  {"resnet34", false, {3, 4, 6, 3}},  {"resnet50", true, {3, 4, 6, 3}},
+      {"resnet101", true, {3, 4, 23, 3}}, {"resnet152", true, {3, 8, 36, 3}},
+  };
+  return variants;
+}
+
+std::vector<LayerSpec> resnet_layers(const ResNetVariant& variant, int channels, int classes, bool small_stem) {
+  std::vector<LayerSpec> layers{stem(channels, small_stem)};
+  int in = stem_channels;
+  for (int group = 0; group < 4; ++group) {
+    const int width = stem_channels << group;
+    for (int index = 0; index < variant.blocks[group]; ++index) {
+      const int stride = group > 0 && index == 0 ? 2 : 1;
+      layers.push_back(block(fmt::format("layer{}.{}", group + 1, index), variant.bottleneck, in, width, stride));
+      in = variant.bottleneck ? 4 * width : width;
+    }
+  }
+  layers.push_back({"head", {{"avgpool", GlobalAveragePool{}}, {"fc", Linear{in, classes}}}});
+  return layers;
+}
+
+}  // namespace parabench

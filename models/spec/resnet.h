@@ -1,0 +1,26 @@
+// Residual networks for images (He et al. 2015, arXiv 1512.03385) as layers.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "models/spec/layer.h"
+
+namespace parabench {
+
+struct ResNetVariant {
+  std::string_view name;
+  bool bottleneck = false;     ///< 1x1 - 3x3 - 1x1 with expansion 4, else two 3x3
+  std::array<int, 4> blocks{};  ///< residual blocks of each group
+};
+
+/// ResNet-18/34/50/101/152.
+std::span<const ResNetVariant> resnet_variants();
+
+/// Stem, one layer per residual block, head: 2 + sum(blocks) layers. Names, order and places of the strides are torchvision's
+/// (v1.5). `small_stem`: 3x3 stem of stride 1 without pooling (pytorch-cifar).
+std::vector<LayerSpec> resnet_layers(const ResNetVariant& variant, int channels, int classes, bool small_stem);
+
+}  // namespace parabench

@@ -1,0 +1,41 @@
+#include "parallelism/exec/lanes.h"
+
+#include <algorithm>
+
+namespace parabench {
+
+bool LaneProgress::all_ended(const std::vector<OpRef>& refs) const {
+  return std::all_of(refs.begin(), refs.end(), [&](const OpRef& ref) { return ended(ref); });
+}
+
+void LaneProgress::end(Lane lane) {
+  ended_[static_cast<int>(lane)].fetch_add(1, std::memory_order_release);
+  changes_.fetch_add(1, std::memory_order_release);
+  changes_.notify_all();
+}
+
+void LaneProgress::wait_for(const std::vector<OpRef>& refs) {
+  for (;;) {
+    const std::uint32_t seen = changes_.load(std::memory_order_acquire);
+    if (failed()) rethrow();
+    if (all_ended(refs)) return;
+    changes_.wait(seen, std::memory_order_acquire);
+  }
+}
+
+void LaneProgress::fail(std::exception_ptr error) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!error_) error_ = std::move(error);
+  }
+  failed_.store(true, std::memory_order_release);
+  changes_.fetch_add(1, std::memory_order_release);
+  changes_.notify_all();
+}
+
+void LaneProgress::rethrow() {
+  std::lock_guard lock(mutex_);
+  std::rethrow_exception(error_);
+}
+
+}  // namespace parabench

@@ -1,0 +1,126 @@
+#include "parallelism/exec/reference.h"
+
+#include <torch/autograd.h>
+#include <torch/nn/functional/loss.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "models/torch/autocast.h"
+#include "parallelism/exec/stage_state.h"
+
+namespace parabench {
+namespace {
+
+/// One layer's weights through time: versions.back() is the latest, the front the oldest that may still be read.
+struct LayerHistory {
+  std::deque<LayerTensors> versions;
+  std::vector<torch::Tensor> velocity;
+  int newest = 0;
+  int keep = 1;
+
+  const LayerTensors& at_version(int v) const { return versions[versions.size() - 1 - (newest - v)]; }
+};
+
+LayerTensors initial_tensors(const LayerSpec& layer, const Case& spec) {
+  LayerTensors tensors = allocate_tensors(layer, master_type(spec.precision));
+  torch::NoGradGuard no_grad;
+  for (std::size_t p = 0; p < tensors.parameters.size(); ++p) {
+    torch::Tensor& parameter = tensors.parameters[p];
+    auto values = torch::empty(parameter.sizes(), torch::kFloat64);
+    initialise(layer, p, spec.seed, {values.data_ptr<double>(), static_cast<std::size_t>(values.numel())});
+    if (spec.layout == Layout::channels_last && parameter.dim() == 4)
+      values = values.contiguous(at::MemoryFormat::ChannelsLast);
+    parameter = values.to(master_type(spec.precision)).requires_grad_();
+  }
+  return tensors;
+}
+
+std::vector<torch::Tensor> as_fp64(const std::vector<torch::Tensor>& tensors) {
+  std::vector<torch::Tensor> copies;
+  for (const auto& t : tensors) copies.push_back(t.detach().to(torch::kFloat64, false, true).contiguous());
+  return copies;
+}
+
+/// Weights of version newest + 1 from the gradients that the read version has collected.
+void apply_update(LayerHistory& layer, const LayerTensors& read, const Case& spec) {
+  torch::NoGradGuard no_grad;
+  LayerTensors next;
+  for (std::size_t p = 0; p < read.parameters.size(); ++p) {
+    const torch::Tensor& latest = layer.versions.back().parameters[p];
+    torch::Tensor& read_gradient = read.parameters[p].mutable_grad();
+    torch::Tensor gradient = read_gradient + spec.weight_decay * latest;
+    layer.velocity[p] = spec.momentum * layer.velocity[p] + gradient;
+    next.parameters.push_back((latest - spec.lr * layer.velocity[p]).detach().requires_grad_());
+    read_gradient.reset();
+  }
+  layer.versions.push_back(std::move(next));
+  ++layer.newest;
+  while (static_cast<int>(layer.versions.size()) > layer.keep) layer.versions.pop_front();
+}
+
+}  // namespace
+
+ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int steps,
+                               std::shared_ptr<const SampleSource> source, const InputOptions& options) {
+  const Case& spec = plan.spec;
+  std::vector<int> stage_of_layer(model.layers.size());
+  for (const Segment& segment : plan.segments)
+    for (int l = 0; l < segment.layers; ++l) stage_of_layer[segment.first_layer + l] = segment.stage.value;
+
+  ReferenceState state;
+  std::vector<LayerHistory> layers(model.layers.size());
+  state.buffers.resize(plan.replicas);
+  std::vector<std::vector<std::vector<torch::Tensor>>> buffers(plan.replicas);  // working copies, run precision
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    LayerTensors tensors = initial_tensors(model.layers[l], spec);
+    state.initial.push_back(as_fp64(tensors.parameters));
+    for (auto& replica : buffers)
+      replica.push_back(allocate_tensors(model.layers[l], master_type(spec.precision)).buffers);
+    for (const auto& p : tensors.parameters) layers[l].velocity.push_back(torch::zeros_like(p.detach()));
+    layers[l].keep = plan.asynchronous ? plan.stages - stage_of_layer[l] : 1;
+    layers[l].versions.push_back(std::move(tensors));
+  }
+
+  std::vector<PieceInput::Piece> pieces;
+  for (int step = 0; step < steps; ++step)
+    for (int replica = 0; replica < plan.replicas; ++replica)
+      for (int m = 0; m < micro_batches(plan); ++m) pieces.push_back({step, replica, MicroBatchId(m)});
+  PieceInput input(plan, pieces, std::move(source), options, /*images=*/true);
+
+  const double batch = batch_samples(plan);
+  for (int step = 0; step < steps; ++step) {
+    const auto version_read = [&](std::size_t l) {
+      return plan.asynchronous ? std::max(0, step + 1 - (plan.stages - stage_of_layer[l])) : step;
+    };
+    double step_loss = 0;
+    for (int replica = 0; replica < plan.replicas; ++replica) {
+      for (int m = 0; m < micro_batches(plan); ++m) {
+        auto [x, labels] = input.next();
+        torch::Tensor loss;
+        {
+          const AutocastGuard autocast(spec.precision == Precision::bf16);
+          for (std::size_t l = 0; l < layers.size(); ++l)
+            x = forward(model.layers[l], {layers[l].at_version(version_read(l)).parameters, buffers[replica][l]}, x);
+          loss = torch::nn::functional::cross_entropy(x, labels);
+        }
+        const double weight = static_cast<double>(labels.numel()) / batch;
+        step_loss += weight * loss.item<double>();
+        torch::autograd::backward({loss * weight});
+      }
+    }
+    state.losses.push_back(step_loss);
+    for (std::size_t l = 0; l < layers.size(); ++l) {
+      // The read version may leave the history with the update: keep its tensors alive.
+      const LayerTensors read = layers[l].at_version(version_read(l));
+      apply_update(layers[l], read, spec);
+    }
+  }
+
+  for (const LayerHistory& layer : layers) state.parameters.push_back(as_fp64(layer.versions.back().parameters));
+  for (int replica = 0; replica < plan.replicas; ++replica)
+    for (const auto& layer : buffers[replica]) state.buffers[replica].push_back(as_fp64(layer));
+  return state;
+}
+
+}  // namespace parabench

@@ -1,0 +1,165 @@
+#include "parallelism/exec/stage_state.h"
+
+#include <torch/utils.h>
+
+#include "parallelism/exec/sgd.h"
+
+namespace parabench {
+namespace {
+
+constexpr std::int64_t alignment_bytes = 64;
+
+std::int64_t aligned(std::int64_t elements, std::int64_t element_bytes) {
+  const std::int64_t unit = alignment_bytes / element_bytes;
+  return (elements + unit - 1) / unit * unit;
+}
+
+std::int64_t segment_elements(const Segment& segment, const ModelSpec& model, std::int64_t element_bytes) {
+  std::int64_t sum = 0;
+  for (int l = 0; l < segment.layers; ++l)
+    for (const TensorSpec& p : parameters(model.layers[segment.first_layer + l]))
+      sum += aligned(p.elements(), element_bytes);
+  return sum;
+}
+
+/// A view of `flat` with a parameter's shape; 4-D parameters take channels_last strides where the case asks for it.
+torch::Tensor view_as_parameter(const torch::Tensor& flat, std::int64_t offset, const TensorSpec& spec, Layout layout) {
+  auto slice = flat.narrow(0, offset, spec.elements());
+  if (layout == Layout::channels_last && spec.shape.size() == 4) {
+    const auto& s = spec.shape;
+    return slice.view({s[0], s[2], s[3], s[1]}).permute({0, 3, 1, 2});
+  }
+  return slice.view(spec.shape);
+}
+
+/// The parameter's initial values, drawn in the canonical element order whatever its strides.
+void fill_initial(torch::Tensor parameter, const LayerSpec& layer, std::size_t index, std::uint64_t seed) {
+  auto values = torch::empty(parameter.sizes(), torch::kFloat64);
+  initialise(layer, index, seed, {values.data_ptr<double>(), static_cast<std::size_t>(values.numel())});
+  parameter.copy_(values);
+}
+
+}  // namespace
+
+torch::ScalarType master_type(Precision precision) {
+  return precision == Precision::fp64 ? torch::kFloat64 : torch::kFloat32;
+}
+
+std::int64_t arena_bytes(const Plan& plan, const ModelSpec& model, Rank rank) {
+  const std::int64_t element = static_cast<std::int64_t>(c10::elementSize(master_type(plan.spec.precision)));
+  const SegmentRange range = segments_of(plan, plan.ranks[rank.value].stage);
+  std::int64_t sum = 0;
+  for (int s = range.first.value; s <= range.last.value; ++s)
+    sum += segment_elements(plan.segments[s], model, element);
+  return sum * element;
+}
+
+StageState::StageState(const Plan& plan, const ModelSpec& model, Communicator& comm, MemoryAccount& account)
+    : spec_(plan.spec),
+      range_(segments_of(plan, plan.ranks[comm.rank().value].stage)),
+      type_(master_type(plan.spec.precision)) {
+  torch::NoGradGuard no_grad;
+  const RankProgram& program = plan.ranks[comm.rank().value];
+  const std::int64_t element = static_cast<std::int64_t>(c10::elementSize(type_));
+
+  slices_.resize(range_.last.value - range_.first.value + 1);
+  for (int s = range_.last.value; s >= range_.first.value; --s) {
+    const std::int64_t n = segment_elements(plan.segments[s], model, element);
+    slices_[s - range_.first.value] = {elements_, n};
+    elements_ += n;
+  }
+
+  // Every rank asks for the largest stage's bytes: the arena is collective and symmetric.
+  std::int64_t largest = 0;
+  for (int r = 0; r < comm.size(); ++r) largest = std::max(largest, arena_bytes(plan, model, Rank(r)));
+  const Arena arena = comm.allocate(largest);
+  account.add(MemoryCategory::gradients, elements_ * element);
+  gradients_ = torch::from_blob(arena.data, {elements_}, torch::TensorOptions(type_));
+
+  for (int slot = 0; slot < program.weight_versions; ++slot) {
+    AccountScope scope(account, slot == 0 ? MemoryCategory::parameters : MemoryCategory::weight_versions);
+    weights_.push_back(torch::zeros({elements_}, torch::TensorOptions(type_)));
+  }
+  if (spec_.momentum != 0) {
+    AccountScope scope(account, MemoryCategory::optimizer);
+    velocity_ = torch::zeros({elements_}, torch::TensorOptions(type_));
+  }
+  slots_.assign(weights_.size(), std::vector<std::vector<LayerTensors>>(slices_.size()));
+
+  for (int s = range_.first.value; s <= range_.last.value; ++s) {
+    const Segment& segment = plan.segments[s];
+    std::int64_t offset = slices_[s - range_.first.value].offset;
+    for (int l = 0; l < segment.layers; ++l) {
+      const LayerSpec& layer = model.layers[segment.first_layer + l];
+      std::vector<torch::Tensor> shared_buffers = allocate_tensors(layer, type_).buffers;
+      const std::vector<TensorSpec> specs = parameters(layer);
+      std::vector<LayerTensors> by_slot(weights_.size(), LayerTensors{{}, shared_buffers});
+      for (std::size_t p = 0; p < specs.size(); ++p) {
+        const auto gradient = view_as_parameter(gradients_, offset, specs[p], spec_.layout);
+        for (std::size_t slot = 0; slot < weights_.size(); ++slot) {
+          // detach() makes a leaf that shares the slot's storage.
+          auto leaf = view_as_parameter(weights_[slot], offset, specs[p], spec_.layout).detach();
+          if (slot == 0) fill_initial(leaf, layer, p, spec_.seed);
+          leaf.requires_grad_();
+          leaf.mutable_grad() = gradient;
+          by_slot[slot].parameters.push_back(leaf);
+        }
+        offset += aligned(specs[p].elements(), element);
+      }
+      for (std::size_t slot = 0; slot < weights_.size(); ++slot)
+        slots_[slot][s - range_.first.value].push_back(by_slot[slot]);
+    }
+  }
+}
+
+const std::vector<LayerTensors>& StageState::tensors(SegmentId segment, int version) const {
+  return slots_[version % slots_.size()][segment.value - range_.first.value];
+}
+
+StageState::Slice StageState::run(SegmentId first, int segments) const {
+  // Backward order: the run's last segment lies first.
+  const Slice& head = slices_[first.value + segments - 1 - range_.first.value];
+  const Slice& tail = slices_[first.value - range_.first.value];
+  return {head.offset, tail.offset + tail.elements - head.offset};
+}
+
+BufferView StageState::gradients(SegmentId first, int segments) const {
+  const Slice slice = run(first, segments);
+  const auto view = gradients_.narrow(0, slice.offset, slice.elements);
+  return {view.data_ptr(), slice.elements * static_cast<std::int64_t>(view.element_size()),
+          type_ == torch::kFloat64 ? ElementType::f64 : ElementType::f32};
+}
+
+void StageState::update(SegmentId first, int segments, int version) {
+  const Slice slice = run(first, segments);
+  const SgdRule rule{spec_.lr, spec_.momentum, spec_.weight_decay};
+  const torch::Tensor& from = weights_[(version - 1) % weights_.size()];
+  const torch::Tensor& to = weights_[version % weights_.size()];
+  const auto apply = [&]<class T>(T) {
+    sgd_update(rule, from.data_ptr<T>() + slice.offset, to.data_ptr<T>() + slice.offset,
+               velocity_.defined() ? velocity_.data_ptr<T>() + slice.offset : nullptr,
+               gradients_.data_ptr<T>() + slice.offset, slice.elements);
+  };
+  if (type_ == torch::kFloat64)
+    apply(double{});
+  else
+    apply(float{});
+}
+
+StageState::Snapshot StageState::snapshot(int version) const {
+  torch::NoGradGuard no_grad;
+  Snapshot result;
+  for (const auto& segment : slots_[version % slots_.size()]) {
+    for (const LayerTensors& layer : segment) {
+      std::vector<torch::Tensor> parameters, buffers;
+      for (const auto& p : layer.parameters)
+        parameters.push_back(p.detach().to(torch::kFloat64, false, true).contiguous());
+      for (const auto& b : layer.buffers) buffers.push_back(b.to(torch::kFloat64, false, true));
+      result.parameters.push_back(std::move(parameters));
+      result.buffers.push_back(std::move(buffers));
+    }
+  }
+  return result;
+}
+
+}  // namespace parabench

@@ -1,29 +1,32 @@
-# LibTorch from the pinned wheel: CPU libraries only (libtorch_cpu, libc10).
+# LibTorch from the pinned wheel, its CPU half: libtorch_cpu and libc10.
 #
-# Defines LibTorch::LibTorch. torch's own package file stops without a CUDA toolkit, although the CPU half of the
-# wheel needs only two CUDA run-time libraries, which come from wheels of their own (see the root script).
-find_path(LibTorch_ROOT_DIR NAMES include/torch/csrc/api/include/torch/torch.h
-          PATHS "${PARABENCH_DEPS}/site/torch" NO_DEFAULT_PATH)
-find_library(LibTorch_CPU_LIBRARY torch_cpu PATHS "${LibTorch_ROOT_DIR}/lib" NO_DEFAULT_PATH)
-find_library(LibTorch_C10_LIBRARY c10 PATHS "${LibTorch_ROOT_DIR}/lib" NO_DEFAULT_PATH)
+# Defines LibTorch::LibTorch. torch's own package file stops without a CUDA toolkit, although the CPU half needs only
+# libcudart and libcupti. The wheel's libraries look for these beside themselves (site/nvidia/cu13/lib, where the root
+# script puts them if need be), then where the system does; so this module has nothing to say about them.
+set(LibTorch_ROOT_DIR "${PARABENCH_DEPS}/site/torch")
+set(LibTorch_INCLUDE_DIRS "${LibTorch_ROOT_DIR}/include" "${LibTorch_ROOT_DIR}/include/torch/csrc/api/include")
+if(EXISTS "${LibTorch_ROOT_DIR}/lib/libtorch_cpu.so")
+  set(LibTorch_LIBRARY "${LibTorch_ROOT_DIR}/lib/libtorch_cpu.so")
+  file(STRINGS "${LibTorch_ROOT_DIR}/version.py" LibTorch_VERSION REGEX "^__version__ = '[0-9.]+")
+  string(REGEX REPLACE "[^']*'([0-9.]+).*" "\\1" LibTorch_VERSION "${LibTorch_VERSION}")
+endif()
 
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(
   LibTorch
-  REQUIRED_VARS LibTorch_ROOT_DIR LibTorch_CPU_LIBRARY LibTorch_C10_LIBRARY
-  REASON_FAILURE_MESSAGE "run ./parabench once, or: pip install --no-deps --target .deps/site torch==2.11.0")
+  REQUIRED_VARS LibTorch_LIBRARY
+  VERSION_VAR LibTorch_VERSION
+  REASON_FAILURE_MESSAGE
+    "no LibTorch under ${PARABENCH_DEPS}: run ./parabench once, it installs it, or choose the preset pure")
 
 if(LibTorch_FOUND AND NOT TARGET LibTorch::LibTorch)
-  add_library(LibTorch::LibTorch INTERFACE IMPORTED)
-  target_include_directories(
-    LibTorch::LibTorch SYSTEM
-    INTERFACE "${LibTorch_ROOT_DIR}/include" "${LibTorch_ROOT_DIR}/include/torch/csrc/api/include")
-  target_link_libraries(LibTorch::LibTorch INTERFACE "${LibTorch_CPU_LIBRARY}" "${LibTorch_C10_LIBRARY}")
-  target_compile_definitions(LibTorch::LibTorch INTERFACE _GLIBCXX_USE_CXX11_ABI=1)
-  # The CUDA run-time wheels lie beside torch where no toolkit is installed.
-  file(GLOB _cuda_runtime "${PARABENCH_DEPS}/site/nvidia/*/lib")
-  target_link_options(LibTorch::LibTorch INTERFACE "-Wl,--allow-shlib-undefined")
-  foreach(dir "${LibTorch_ROOT_DIR}/lib" ${_cuda_runtime})
-    target_link_options(LibTorch::LibTorch INTERFACE "-Wl,-rpath,${dir}")
+  foreach(library c10 torch_cpu)
+    add_library(LibTorch::${library} SHARED IMPORTED)
+    set_target_properties(
+      LibTorch::${library} PROPERTIES IMPORTED_LOCATION "${LibTorch_ROOT_DIR}/lib/lib${library}.so")
   endforeach()
+  add_library(LibTorch::LibTorch INTERFACE IMPORTED)
+  target_include_directories(LibTorch::LibTorch SYSTEM INTERFACE ${LibTorch_INCLUDE_DIRS})
+  target_compile_definitions(LibTorch::LibTorch INTERFACE _GLIBCXX_USE_CXX11_ABI=1)
+  target_link_libraries(LibTorch::LibTorch INTERFACE LibTorch::torch_cpu LibTorch::c10)
 endif()

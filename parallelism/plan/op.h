@@ -20,6 +20,17 @@ enum class OpKind {
   update,         ///< optimizer step of a run of segments
 };
 
+/// "F", "B", "SEND_F", "RECV_F", "SEND_B", "RECV_B", "ALL_REDUCE", "UPDATE".
+std::string_view name(OpKind kind);
+inline constexpr std::array<OpKind, 8> all_op_kinds = {
+    OpKind::forward,       OpKind::backward,      OpKind::send_forward, OpKind::recv_forward,
+    OpKind::send_backward, OpKind::recv_backward, OpKind::all_reduce,   OpKind::update};
+
+bool is_compute(OpKind kind);    ///< forward, backward
+bool is_send(OpKind kind);       ///< send_forward, send_backward
+bool is_receive(OpKind kind);    ///< recv_forward, recv_backward
+bool is_over_run(OpKind kind);   ///< all_reduce, update: works on a run of segments
+
 /// Lanes of a rank run side by side; within a lane, operations run in order.
 enum class Lane { compute, collectives, p2p_forward, p2p_backward };
 inline constexpr int lane_count = 4;
@@ -48,7 +59,7 @@ Op recv_backward(SegmentId s, MicroBatchId m, int step, Rank from);
 Op all_reduce(SegmentId first, int segments, int step);
 Op update(SegmentId first, int segments, int step, int version);
 
-/// Text with segment and micro-batch: `2F0`, `1SEND_F3`, `0-4ALL_REDUCE`, `0-9UPDATE`; the step is not part of it.
+/// Text with segment and micro-batch: `2F0`, `1SEND_F3`, `0-4ALL_REDUCE`, `7UPDATE`; the step is not part of it.
 std::string to_text(const Op& op);
 
 }  // namespace parabench

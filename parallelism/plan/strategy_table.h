@@ -1,0 +1,29 @@
+// The table behind strategies.h: what each strategy does with ranks and keys.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "parallelism/plan/placement.h"
+
+namespace parabench {
+
+/// What np means to a strategy.
+enum class RankUse { one, replicas, stages };
+
+struct Strategy {
+  std::string_view name;
+  RankUse ranks = RankUse::one;
+  std::vector<std::string_view> keys;  ///< of the keys that only some strategies have, those that this one reads
+  Plan (*write)(const StrategyInput& input) = nullptr;
+
+  bool uses(std::string_view key) const;
+  int pieces(const Case& spec) const;  ///< parts that travel separately, over all replicas
+};
+
+std::span<const Strategy> strategies();
+/// Throws usage_error with the nearest name.
+const Strategy& find_strategy(std::string_view name);
+
+}  // namespace parabench

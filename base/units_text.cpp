@@ -115,11 +115,7 @@ std::string print_bytes(Bytes bytes) {
   return fmt::format("{}", bytes.value);
 }
 
-std::string print_number(double value) {
-  std::array<char, 32> buffer;
-  const auto [end, code] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
-  return std::string(buffer.data(), end);
-}
+std::string print_number(double value) { return fmt::format("{}", value); }
 
 std::string human_bytes(double bytes) {
   const double size = std::abs(bytes);

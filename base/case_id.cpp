@@ -1,0 +1,80 @@
+#include "base/case_id.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/case_text.h"
+#include "base/error.h"
+
+namespace parabench {
+namespace {
+
+constexpr std::string_view form = "model/dataset/strategy/np:N/batch:B[/key:value]...";
+constexpr std::string_view example = "try resnet18/cifar10-synthetic/data-parallel/np:2/batch:32";
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+}  // namespace
+
+Case parse_case(std::string_view id) {
+  const std::vector<std::string_view> parts = split(id, '/');
+  if (parts.size() < 3) throw usage_error("case id", id, form, example);
+  Case spec;
+  spec.model = parse_choice("model", parts[0]);
+  spec.dataset = parse_choice("dataset", parts[1]);
+  spec.strategy = parse_choice("strategy", parts[2]);
+  std::set<std::string_view> given;
+  for (std::size_t i = 3; i < parts.size(); ++i) {
+    const std::size_t colon = parts[i].find(':');
+    if (colon == std::string_view::npos) throw usage_error("case id", parts[i], "key:value", example);
+    const CaseKey& key = find_case_key(parts[i].substr(0, colon));
+    if (!given.insert(key.name).second) throw usage_error("case id", parts[i], "each key once", "leave one of them out");
+    set_value(spec, key, parts[i].substr(colon + 1));
+  }
+  for (const std::string_view needed : {"np", "batch"}) {
+    if (!given.contains(needed)) throw usage_error("case id", id, form, fmt::format("add {}:{}", needed, "<number>"));
+  }
+  if (!given.contains("comm")) spec.comm = default_comm(spec.device);
+  return spec;
+}
+
+std::string to_id(const Case& spec) {
+  Case usual;
+  usual.comm = default_comm(spec.device);
+  std::string id =
+      fmt::format("{}/{}/{}", to_text(spec.model), to_text(spec.dataset), to_text(spec.strategy));
+  for (const CaseKey& key : case_keys()) {
+    const std::string value = value_text(spec, key);
+    const bool always = key.name == "np" || key.name == "batch";
+    if (always || value != value_text(usual, key)) id += fmt::format("/{}:{}", key.name, value);
+  }
+  return id;
+}
+
+bool filter_matches(std::string_view filter, std::string_view id) {
+  try {
+    return to_id(parse_case(filter)) == id;
+  } catch (const Error&) {
+    // Not an id, so it is an expression.
+  }
+  try {
+    return std::regex_search(id.begin(), id.end(), std::regex(filter.begin(), filter.end()));
+  } catch (const std::regex_error& error) {
+    throw usage_error("--filter", filter, "a regular expression or a case id", error.what());
+  }
+}
+
+}  // namespace parabench

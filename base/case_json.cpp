@@ -1,0 +1,91 @@
+#include "base/case_json.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "base/case_text.h"
+#include "base/error.h"
+#include "base/units_text.h"
+
+namespace parabench {
+namespace {
+
+using nlohmann::json;
+
+json typed(int value) { return value; }
+json typed(std::uint64_t value) { return value; }
+json typed(double value) { return value; }
+json typed(bool value) { return value; }
+json typed(Bytes value) { return value.value; }
+json typed(std::optional<int> value) { return value ? json(*value) : json(); }
+template <NamedEnum E>
+json typed(E value) {
+  return std::string(to_text(value));
+}
+
+json typed(const Case& spec, const CaseKey& key) {
+  return std::visit([&spec](auto member) { return typed(spec.*member); }, key.member);
+}
+
+/// A bracket parameter: a number or a truth value where its text is exactly that, else the text.
+json typed_text(const std::string& text) {
+  const json value = json::parse(text, nullptr, false);
+  return value.is_primitive() && !value.is_null() && !value.is_discarded() && value.dump() == text ? value : json(text);
+}
+
+json typed(const NamedChoice& choice) {
+  json parameters = json::object();
+  for (const auto& [key, value] : choice.parameters) parameters[key] = typed_text(value);
+  return {{"name", choice.name}, {"parameters", std::move(parameters)}, {"text", to_text(choice)}};
+}
+
+/// The text of a value as the id spells it; nullopt for null.
+std::optional<std::string> spelled(const json& value) {
+  if (value.is_null()) return std::nullopt;
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_boolean()) return value.get<bool>() ? "on" : "off";
+  if (value.is_number_float()) return print_number(value.get<double>());
+  return value.dump();
+}
+
+const json& member(const json& object, std::string_view name) {
+  const auto found = object.is_object() ? object.find(name) : object.end();
+  if (found == object.end()) throw usage_error("parameters of a case", name, "every key of a case, this one included");
+  return *found;
+}
+
+NamedChoice choice_from_json(std::string_view name, const json& value) {
+  const json& text = member(value, "text");
+  NamedChoice choice = parse_choice(name, text.is_string() ? text.get<std::string>() : text.dump());
+  if (typed(choice) != value) throw usage_error(name, value.dump(), "name and parameters that agree with text");
+  return choice;
+}
+
+}  // namespace
+
+json parameters_json(const Case& spec) {
+  json out{{"model", typed(spec.model)}, {"dataset", typed(spec.dataset)}, {"strategy", typed(spec.strategy)}};
+  for (const CaseKey& key : case_keys()) out[std::string(key.name)] = typed(spec, key);
+  return out;
+}
+
+Case case_from_json(const json& json_case) {
+  Case spec;
+  spec.model = choice_from_json("model", member(json_case, "model"));
+  spec.dataset = choice_from_json("dataset", member(json_case, "dataset"));
+  spec.strategy = choice_from_json("strategy", member(json_case, "strategy"));
+  for (const CaseKey& key : case_keys()) {
+    const json& value = member(json_case, key.name);
+    if (const auto text = spelled(value)) set_value(spec, key, *text);
+    // Text reads more than the typed form does ("4" is not 4), so the value must also print back as it was.
+    if (typed(spec, key) != value) throw usage_error(key.name, value.dump(), "a value of this key's type");
+  }
+  const json known = parameters_json(spec);
+  for (const auto& [name, ignored] : json_case.items()) {
+    if (!known.contains(name)) find_case_key(name);
+  }
+  return spec;
+}
+
+}  // namespace parabench

@@ -1,12 +1,12 @@
 // Where samples come from: one interface, three readers.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "datasets/spec/dataset.h"
 
@@ -24,15 +24,16 @@ struct SourceOptions {
 /// A sample that cannot be read: names the file and what is wrong with it.
 class CorruptSample : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  CorruptSample(std::string_view file, std::string_view what);
 };
 
-/// Samples by index. read() is thread-safe and depends on (seed, epoch, index) alone, never on rank or thread.
+/// Samples by index. All members are thread-safe. read() depends on (seed, epoch, index) alone, never on rank or thread.
 class SampleSource {
  public:
   virtual ~SampleSource() = default;
   virtual std::int64_t size() const = 0;
   virtual Shape shape() const = 0;
+  /// The class of a sample, 0-based. Throws CorruptSample where the label itself cannot be read.
   virtual int label(std::int64_t index) const = 0;
   /// Writes the sample as planar (C, H, W) float32, normalised, into `pixels` (shape().elements() values).
   /// Throws CorruptSample.
@@ -40,11 +41,9 @@ class SampleSource {
 };
 
 /// Throws usage_error for a missing folder, a wrong file size or an empty class list, naming the file.
-///   synthetic    in memory, pixels and label from a counter-based generator keyed by (seed, index); a bounded set of distinct samples
-///                (64 MiB, at least 64) is generated on first use and reused
-///   cifar10      data_batch_1..5.bin, test_batch.bin: 1 label byte + 3072 planar RGB bytes a record; pad-4 crop and flip
-///   imagenet     DIR/train/<class>/*.JPEG, DIR/val/<class>/*.JPEG; RandomResizedCrop(.08-1, 3/4-4/3) + flip, or
-///                resize 8/7 and centre crop; libjpeg-turbo decodes only the rows and columns of the crop
+///   synthetic    datasets/synthetic.h
+///   cifar10      datasets/cifar.h
+///   imagenet     datasets/jpeg_folder.h
 std::unique_ptr<SampleSource> open_source(const DatasetSpec& spec, const SourceOptions& options);
 
 }  // namespace parabench

@@ -20,7 +20,10 @@ class Tally {
   explicit Tally(int element_bytes) : element_(element_bytes), parameter_(std::max(4, element_bytes)) {}
 
   void run(const std::vector<Step>& steps, Map& map) {
-    for (const Step& step : steps) std::visit([&](const auto& op) { apply(op, map); }, step.operation);
+    for (const Step& step : steps) {
+      const Shape out = output_shape(step, map.shape);
+      std::visit([&](const auto& op) { apply(op, map, out); }, step.operation);
+    }
   }
 
   /// map = relu(map + shortcut), both in place.
@@ -29,7 +32,7 @@ class Tally {
     flops(n, 0);
     moved(3 * n, 0);
     map.requires_grad |= shortcut.requires_grad;
-    apply(Relu{}, map);
+    apply(Relu{}, map, map.shape);
   }
 
   /// The gradients of the two branches that start at `input` are added.
@@ -42,19 +45,17 @@ class Tally {
   const LayerCost& total() const { return total_; }
 
  private:
-  void apply(const Conv2d& op, Map& map) {
-    const int height = (map.shape.height + 2 * op.padding - op.kernel) / op.stride + 1;
-    const int width = (map.shape.width + 2 * op.padding - op.kernel) / op.stride + 1;
-    matrix_product(map, {op.out, height, width}, std::int64_t{1} * op.in * op.kernel * op.kernel);
+  void apply(const Conv2d& op, Map& map, Shape out) {
+    matrix_product(map, out, std::int64_t{1} * op.in * op.kernel * op.kernel);
     weights(std::int64_t{1} * op.out * op.in * op.kernel * op.kernel, true);
   }
-  void apply(const Linear& op, Map& map) {
-    matrix_product(map, {op.out, 1, 1}, op.in);
+  void apply(const Linear& op, Map& map, Shape out) {
+    matrix_product(map, out, op.in);
     weights(std::int64_t{1} * op.out * op.in, true);
     weights(op.out, false);
   }
   /// Forward reads the map for the statistics and again to normalise; backward reads map and gradient twice.
-  void apply(const BatchNorm& op, Map& map) {
+  void apply(const BatchNorm& op, Map& map, Shape) {
     const auto n = map.shape.elements();
     keep(map);
     flops(n, n);
@@ -64,19 +65,15 @@ class Tally {
     map = {map.shape};
   }
   /// In place, and it keeps its output.
-  void apply(const Relu&, Map& map) {
+  void apply(const Relu&, Map& map, Shape) {
     const auto n = map.shape.elements();
     flops(n, map.requires_grad ? n : 0);
     moved(2 * n, map.requires_grad ? 3 * n : 0);
     if (map.is_input) map = {map.shape, map.requires_grad};
     if (map.requires_grad) keep(map);
   }
-  void apply(const MaxPool& op, Map& map) {
-    const auto n = map.shape.elements();
-    Map out{{map.shape.channels, (map.shape.height + 2 * op.padding - op.kernel) / op.stride + 1,
-             (map.shape.width + 2 * op.padding - op.kernel) / op.stride + 1},
-            map.requires_grad};
-    const auto m = out.shape.elements();
+  void apply(const MaxPool& op, Map& map, Shape out) {
+    const auto n = map.shape.elements(), m = out.elements();
     flops(m * op.kernel * op.kernel, map.requires_grad ? m : 0);
     moved(n + m, map.requires_grad ? n + m : 0);
     const Bytes indices(8 * m);  // int64, whatever the elements are
@@ -86,13 +83,13 @@ class Tally {
       total_.moved_backward_per_sample += indices;
       total_.saved_per_sample += indices;
     }
-    map = out;
+    map = {out, map.requires_grad};
   }
-  void apply(const GlobalAveragePool&, Map& map) {
-    const auto n = map.shape.elements();
+  void apply(const GlobalAveragePool&, Map& map, Shape out) {
+    const auto n = map.shape.elements(), m = out.elements();
     flops(n, map.requires_grad ? n : 0);
-    moved(n + map.shape.channels, map.requires_grad ? n + map.shape.channels : 0);
-    map = {{map.shape.channels, 1, 1}, map.requires_grad};
+    moved(n + m, map.requires_grad ? n + m : 0);
+    map = {out, map.requires_grad};
   }
 
   /// `depth` multiply-adds per output element; backward does as many for each of its two gradients.
@@ -134,7 +131,6 @@ LayerCost cost(std::span<const LayerSpec> layers, Shape in, int element_bytes, b
   Tally tally(element_bytes);
   Map map{in, !first};
   for (const LayerSpec& layer : layers) {
-    output_shape(layer, map.shape);  // throws where the map does not fit
     map.is_input = true;
     if (layer.residual) {
       Map shortcut = map;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
 
@@ -49,8 +50,7 @@ Shape after(const std::string& name, const Linear& op, Shape in) {
 }
 
 Shape after(const std::vector<Step>& steps, Shape in) {
-  for (const Step& step : steps)
-    in = std::visit([&](const auto& op) { return after(step.name, op, in); }, step.operation);
+  for (const Step& step : steps) in = output_shape(step, in);
   return in;
 }
 
@@ -122,6 +122,10 @@ std::int64_t parameter_count(const LayerSpec& layer) {
   std::int64_t count = 0;
   for (const TensorSpec& tensor : parameters(layer)) count += tensor.elements();
   return count;
+}
+
+Shape output_shape(const Step& step, Shape in) {
+  return std::visit([&](const auto& op) { return after(step.name, op, in); }, step.operation);
 }
 
 Shape output_shape(const LayerSpec& layer, Shape in) {

@@ -68,7 +68,8 @@ std::vector<TensorSpec> parameters(const LayerSpec& layer);
 std::vector<TensorSpec> buffers(const LayerSpec& layer);
 std::int64_t parameter_count(const LayerSpec& layer);
 
-/// Shape after the layer; throws usage_error if `in` does not fit (wrong channels, map too small).
+/// Shape after a step or a layer; throws usage_error if `in` does not fit (wrong channels, map too small).
+Shape output_shape(const Step& step, Shape in);
 Shape output_shape(const LayerSpec& layer, Shape in);
 
 /// What one micro-batch costs: `per_sample` scales with its samples, `per_batch` does not.

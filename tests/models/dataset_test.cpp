@@ -1,0 +1,73 @@
+#include "datasets/spec/dataset.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+
+namespace parabench {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+using Parameters = decltype(NamedChoice::parameters);
+
+TEST(Dataset, TableHasTheSizesOfDdlBench) {
+  using enum DataSource;
+  EXPECT_EQ(make_dataset({"mnist-synthetic", {}}),
+            (DatasetSpec{"mnist-synthetic", synthetic, {1, 28, 28}, 10, 60'000, 10'000, true}));
+  EXPECT_EQ(make_dataset({"cifar10", {}}), (DatasetSpec{"cifar10", cifar_binary, {3, 32, 32}, 10, 50'000, 10'000, true}));
+  EXPECT_EQ(make_dataset({"imagenet", {}}),
+            (DatasetSpec{"imagenet", jpeg_folder, {3, 224, 224}, 1000, 1'281'167, 50'000, false}));
+  EXPECT_EQ(make_dataset({"imagenet-synthetic", {}}).train_size, 1000 * 1281);
+  EXPECT_EQ(make_dataset({"highres-synthetic", {}}).sample, (Shape{3, 512, 512}));
+}
+
+TEST(Dataset, TwinsHaveTheShapesOfTheRealSets) {
+  for (const std::string name : {"cifar10", "imagenet"}) {
+    const DatasetSpec real = make_dataset({name, {}}), twin = make_dataset({name + "-synthetic", {}});
+    EXPECT_EQ(twin.sample, real.sample);
+    EXPECT_EQ(twin.classes, real.classes);
+    EXPECT_EQ(twin.small_stem, real.small_stem);
+    EXPECT_EQ(twin.source, DataSource::synthetic);
+  }
+}
+
+TEST(Dataset, ParametersChangeShapeAndClassesButNotTheStem) {
+  const DatasetSpec spec = make_dataset({"imagenet-synthetic", {{"classes", "10"}, {"pixels", "32"}}});
+  EXPECT_EQ(spec.sample, (Shape{3, 32, 32}));
+  EXPECT_EQ(spec.classes, 10);
+  EXPECT_FALSE(spec.small_stem);
+  EXPECT_EQ(spec.name, "imagenet-synthetic[pixels=32,classes=10]");
+}
+
+TEST(Dataset, CanonicalChoiceIsOrderedAndLeavesDefaultsOut) {
+  const auto canonical = [](const std::string& name, Parameters parameters) {
+    return canonical_dataset({name, std::move(parameters)}).parameters;
+  };
+  EXPECT_EQ(canonical("imagenet-synthetic", {{"classes", "1000"}, {"pixels", "032"}}), (Parameters{{"pixels", "32"}}));
+  EXPECT_EQ(canonical("mnist-synthetic", {{"pixels", "28"}}), Parameters{});
+  for (const std::string& name : dataset_names()) {
+    EXPECT_EQ(make_dataset({name, {}}).name, name);
+    EXPECT_EQ(canonical(name, {}), Parameters{});
+  }
+}
+
+TEST(Dataset, BadChoicesSayWhatIsKnown) {
+  const auto message = [](const std::string& name, Parameters parameters, auto matcher) {
+    EXPECT_THAT([&] { make_dataset({name, std::move(parameters)}); }, ThrowsMessage<Error>(matcher));
+  };
+  message("imagenet-syntetic", {}, AllOf(HasSubstr("imagenet-syntetic"), HasSubstr("imagenet-synthetic")));
+  message("tokens", {}, HasSubstr("mnist-synthetic"));
+  message("mnist-synthetic", {{"pixel", "14"}}, AllOf(HasSubstr("pixel"), HasSubstr("pixels")));
+  message("cifar10", {{"pixels", "14"}}, HasSubstr("no parameters"));
+  message("imagenet", {{"classes", "10"}}, HasSubstr("one of: pixels"));
+  message("imagenet", {{"pixels", "64"}, {"pixels", "64"}}, HasSubstr("once"));
+  for (const std::string value : {"0", "-1", "1e3", "", "32px", "99999999999999"})
+    message("mnist-synthetic", {{"pixels", value}}, AllOf(HasSubstr("'" + value + "'"), HasSubstr("integer")));
+  message("mnist-synthetic", {{"classes", "1"}}, HasSubstr("from 2"));
+}
+
+}  // namespace
+}  // namespace parabench

@@ -1,0 +1,60 @@
+#include "suite/catalogue.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/case_id.h"
+
+namespace parabench {
+namespace {
+
+const std::vector<std::string> models = {"resnet18", "resnet34", "resnet50", "resnet101", "resnet152"};
+
+const std::vector<std::pair<NamedChoice, int>> datasets_and_batches = {
+    {{"mnist-synthetic", {}}, 128},
+    {{"cifar10-synthetic", {}}, 64},
+    {{"cifar10", {}}, 64},
+    {{"imagenet-synthetic", {{"pixels", "32"}, {"classes", "10"}}}, 32},
+    {{"imagenet-synthetic", {}}, 32},
+    {{"imagenet", {}}, 32},
+    {{"highres-synthetic", {}}, 32},
+};
+
+const std::vector<std::string> strategies = {"sequential", "data-parallel", "model-parallel", "gpipe", "pipedream"};
+
+std::vector<int> ranks_of(const std::string& strategy) {
+  return strategy == "sequential" ? std::vector{1} : std::vector{2, 4};
+}
+
+}  // namespace
+
+std::vector<Case> quick_cases() {
+  std::vector<Case> cases;
+  for (const char* rest : {"sequential/np:1/batch:32/threads:2", "data-parallel/np:2/batch:32", "model-parallel/np:2/batch:32",
+                           "gpipe/np:2/batch:32", "pipedream/np:2/batch:32"}) {
+    cases.push_back(parse_case(std::string("resnet18/imagenet-synthetic[pixels=32,classes=10]/") + rest));
+  }
+  return cases;
+}
+
+std::vector<Case> catalogue() {
+  std::vector<Case> cases = quick_cases();
+  for (const auto& model : models) {
+    for (const auto& [dataset, batch] : datasets_and_batches) {
+      for (const auto& strategy : strategies) {
+        for (const int np : ranks_of(strategy)) {
+          Case spec;
+          spec.model.name = model;
+          spec.dataset = dataset;
+          spec.strategy.name = strategy;
+          spec.np = np;
+          spec.batch = batch;
+          if (std::ranges::find(cases, spec) == cases.end()) cases.push_back(spec);
+        }
+      }
+    }
+  }
+  return cases;
+}
+
+}  // namespace parabench

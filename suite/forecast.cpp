@@ -1,0 +1,65 @@
+#include "suite/forecast.h"
+
+#include <numeric>
+
+#include "base/error.h"
+#include "parallelism/plan/strategies.h"
+#include "parallelism/plan/validate.h"
+
+namespace parabench {
+namespace {
+
+/// The plan with its stages cut by the best known times. They are wanted at the size of a piece, which the strategy decides: the same
+/// case cut by numbers of layers tells.
+Plan make_plan_of(const Subject& subject, const Knowledge& knowledge, int window) {
+  std::vector<double> seconds;
+  if (subject.spec.partition == PartitionRule::time) {
+    Case uncut = subject.spec;
+    uncut.partition = PartitionRule::uniform;
+    const Plan pieces = make_plan(uncut, subject.model, {}, window);
+    seconds = layer_seconds(knowledge.calibration, knowledge.machine, subject.model, subject.spec,
+                            pieces.pieces.front().front());
+  }
+  Plan plan = make_plan(subject.spec, subject.model, seconds, window);
+  require_valid(plan);
+  return plan;
+}
+
+}  // namespace
+
+Subject make_subject(const Case& spec) {
+  Subject subject{spec, make_dataset(spec.dataset), {}};
+  subject.model = make_model(spec.model, subject.dataset.sample, subject.dataset.classes, subject.dataset.small_stem);
+  check_case(spec, subject.model);
+  return subject;
+}
+
+std::unique_ptr<CostModel> make_costs(const Subject& subject, const Knowledge& knowledge, const std::string& cost_source) {
+  return cost_source == "calibrated" ? calibrated_costs(*knowledge.calibration, subject.model)
+                                     : data_sheet_costs(knowledge.machine, subject.model);
+}
+
+Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int warmup, int steps) {
+  Forecast forecast;
+  forecast.plan = make_plan_of(subject, knowledge, warmup + steps);
+  const auto predict_from = [&](const char* source) {
+    forecast.predicted = predict(forecast.plan, subject.model, *make_costs(subject, knowledge, source), warmup, steps);
+    forecast.cost_source = source;
+  };
+  try {
+    predict_from(knowledge.calibration ? "calibrated" : "data-sheet");
+  } catch (const Error& error) {
+    // The calibration never measured something that this case needs.
+    if (!knowledge.calibration || error.code() != ExitCode::environment) throw;
+    predict_from("data-sheet");
+  }
+  return forecast;
+}
+
+double total_bytes(const Predicted& predicted) {
+  return std::accumulate(predicted.ranks.begin(), predicted.ranks.end(), 0.0, [](double sum, const RankPredicted& rank) {
+    return sum + static_cast<double>(rank.peak_memory.total_counted());
+  });
+}
+
+}  // namespace parabench

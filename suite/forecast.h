@@ -1,0 +1,44 @@
+// From a case to its plan and prediction, before anything runs.
+#pragma once
+
+#include <string>
+
+#include "analytic/predict.h"
+#include "datasets/spec/dataset.h"
+#include "models/spec/model.h"
+#include "parallelism/plan/plan.h"
+
+namespace parabench {
+
+/// A case with its data set and model looked up.
+struct Subject {
+  Case spec;
+  DatasetSpec dataset;
+  ModelSpec model;
+};
+/// Throws usage_error when the case is impossible in itself (unknown names, more stages than layers, fewer samples than pieces, ...).
+Subject make_subject(const Case& spec);
+
+/// What is known about the machine: its measurements, where there are any, else only its data sheet.
+struct Knowledge {
+  MachineInfo machine;
+  const Calibration* calibration = nullptr;  ///< nullptr: none
+};
+
+struct Forecast {
+  Plan plan;
+  Predicted predicted;
+  std::string cost_source;  ///< "calibrated" | "data-sheet"
+};
+
+/// The plan (partition by the best known times, an asynchronous window of warmup + steps) and its prediction. Where the calibration
+/// lacks something the case needs, the whole prediction is the data sheet's.
+Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int warmup, int steps);
+
+/// The cost model behind a forecast of `subject`. `cost_source`: its field of that name.
+std::unique_ptr<CostModel> make_costs(const Subject& subject, const Knowledge& knowledge, const std::string& cost_source);
+
+/// Counted bytes of all ranks together.
+double total_bytes(const Predicted& predicted);
+
+}  // namespace parabench

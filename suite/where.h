@@ -1,0 +1,29 @@
+// --where: comparisons over the typed parameters of a case.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/case.h"
+
+namespace parabench {
+
+enum class Comparison { equal, not_equal, less, less_equal, greater, greater_equal };
+
+/// `micro>=4`: the key's value against another one of its type.
+struct Condition {
+  std::string key;  ///< a key of the case id, or model, dataset, strategy
+  Comparison comparison = Comparison::equal;
+  std::string value;
+};
+
+/// "np<=4,micro=8,strategy!=sequential": all must hold. `==` is `=`. Throws usage_error for a wrong form, an unknown key
+/// (with the nearest one), a value that is not the key's, or an order (<, >) of values that have none.
+std::vector<Condition> parse_where(std::string_view expression);
+
+/// model, dataset and strategy compare by name, or by the whole text where the value has brackets. A schedule's own warmup
+/// equals only the empty value.
+bool holds(const Condition& condition, const Case& spec);
+
+}  // namespace parabench

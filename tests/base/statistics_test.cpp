@@ -11,7 +11,7 @@ namespace {
 const std::vector<double> odd = {3, 1, 4, 1, 5, 9, 2};
 const std::vector<double> even = {2.5, -1, 7, 0.5};
 
-// Literal results of numpy 1.24 and scipy 1.10.
+// Literal results of numpy 2.4 and scipy 1.17.
 TEST(Statistics, AgreesWithNumpyAndScipy) {
   EXPECT_EQ(median(odd), 3);
   EXPECT_EQ(median(even), 1.5);

@@ -1,0 +1,19 @@
+// Speed-up over sequential training on the same hardware.
+#pragma once
+
+#include <span>
+
+#include "results/record.h"
+
+namespace parabench {
+
+/// Fills `measured.baseline` of every measured record but the sequential ones, from the first measured sequential record (np 1) with the
+/// same model, data set, batch, precision, layout and device on as many cores: np x threads of the case = threads of the
+/// sequential one. Cleared where the span holds no such record.
+///   speedup    = samples per second of the case / samples per second of the baseline
+///   efficiency = speedup x cores of the baseline / cores of the case, cores = np x threads
+/// Both use the same cores, so today the two are equal: 1 means that ranks use the cores as well as threads do. It
+/// is not the speed-up over one core, which would credit a strategy with cores that threads use as well.
+void fill_baselines(std::span<Record> records);
+
+}  // namespace parabench

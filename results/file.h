@@ -1,0 +1,71 @@
+// A results file: the program, the machine, the calibration and one record per case.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "results/record.h"
+
+namespace parabench {
+
+/// Version of the format: the minor number grows with added fields, the major one with anything else.
+inline constexpr std::string_view results_schema_version = "1.0";
+
+struct Program {
+  std::string version, git;  ///< git: hash of the commit, "unknown" outside a checkout
+  bool dirty = false;        ///< tracked files differed from the commit
+  std::string build_type, flags;
+  bool operator==(const Program&) const = default;
+};
+
+struct Host {
+  std::string name, cpu;
+  int cores = 0;
+  std::int64_t memory_bytes = 0;
+  std::string governor;              ///< "" (null) where the kernel offers none
+  std::vector<std::string> cpusets;  ///< per local rank, as "0-1"
+  bool operator==(const Host&) const = default;
+};
+
+struct Context {
+  std::string date;  ///< ISO 8601, UTC
+  std::vector<std::string> argv;
+  std::vector<Host> hosts;
+  std::string mpi, launcher, libtorch;  ///< "" (null) where there is none
+  std::map<std::string, std::string> environment;
+  bool operator==(const Context&) const = default;
+};
+
+struct CalibrationOrigin {
+  std::string file, date, machine_id;
+  bool operator==(const CalibrationOrigin&) const = default;
+};
+
+struct ResultsFile {
+  Program program;
+  Context context;
+  std::optional<CalibrationOrigin> calibration;
+  std::vector<Record> records;
+};
+
+nlohmann::json to_json(const ResultsFile& file);
+/// Throws usage_error naming the place (a JSON pointer) that does not fit the schema.
+ResultsFile results_from_json(const nlohmann::json& json);
+
+/// Reads a file; errors name it.
+ResultsFile read_results(const std::filesystem::path& path);
+/// Writes at once (write_atomically), indented by one space.
+void write_results(const std::filesystem::path& path, const ResultsFile& file);
+
+/// The variables that may influence a run, of an environment as main() gets it: OMPI_*, PMIX_*, SLURM_*, OMP_*, NCCL_*, CUDA_*,
+/// UCX_*, TORCH_*, MALLOC_*, PARABENCH_*. An allow-list, since an environment holds secrets; variables of
+/// these families that are named like one (SLURM_JWT, ..._TOKEN, ..._KEY) stay out as well.
+std::map<std::string, std::string> recorded_environment(const char* const* environment);
+
+}  // namespace parabench

@@ -5,7 +5,7 @@ add_library(parabench_options INTERFACE)
 target_include_directories(parabench_options INTERFACE "${PROJECT_SOURCE_DIR}")
 target_compile_options(
   parabench_options
-  INTERFACE -Wall -Wextra -Wshadow -Wswitch-enum -Wnon-virtual-dtor -Woverloaded-virtual
+  INTERFACE -Wall -Wextra -Wshadow -Wswitch-enum -Wno-missing-field-initializers -Wnon-virtual-dtor -Woverloaded-virtual
             $<$<BOOL:${PROJECT_IS_TOP_LEVEL}>:-Werror>)
 target_link_libraries(parabench_options INTERFACE Threads::Threads)
 
@@ -78,7 +78,12 @@ function(parabench_test)
       EXTRA_ARGS ${arg_ARGS}
       TEST_PREFIX ${arg_NAME}.
       DISCOVERY_TIMEOUT 60
-      PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}" ENVIRONMENT "${parabench_sanitizer_environment}")
+      PROPERTIES TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "${parabench_sanitizer_environment}")
+    # gtest_discover_tests cannot pass a list on, but leaves the names of the tests to files like this one.
+    set(labels "${CMAKE_CURRENT_BINARY_DIR}/${arg_NAME}_labels.cmake")
+    file(CONFIGURE OUTPUT "${labels}" @ONLY CONTENT
+         "if(@arg_NAME@_TESTS)\n  set_tests_properties(\${@arg_NAME@_TESTS} PROPERTIES LABELS \"@arg_LABELS@\")\nendif()\n")
+    set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${labels}")
   endif()
 endfunction()
 

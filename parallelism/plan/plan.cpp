@@ -53,14 +53,17 @@ std::vector<int> split_evenly(int samples, int pieces) {
 }
 
 Plan unroll(const Plan& plan, int steps) {
-  if (plan.asynchronous) {
-    if (plan.steps != steps) {
-      throw usage_error("steps", std::to_string(steps),
-                        "the " + std::to_string(plan.steps) + " steps that the asynchronous plan was written for");
-    }
-    return plan;
-  }
   Plan result = plan;
+  if (plan.asynchronous) {
+    if (steps > plan.steps) {
+      throw usage_error("steps", std::to_string(steps),
+                        "at most the " + std::to_string(plan.steps) + " steps of the asynchronous plan's window");
+    }
+    result.steps = steps;
+    for (RankProgram& rank : result.ranks)
+      for (auto& ops : rank.lanes) std::erase_if(ops, [&](const Op& op) { return op.step >= steps; });
+    return result;
+  }
   result.steps = plan.steps * steps;
   for (RankProgram& rank : result.ranks) {
     for (auto& ops : rank.lanes) {

@@ -62,8 +62,8 @@ Rank rank_of(const Plan& plan, StageId stage, int replica);
 /// Sizes of `pieces` parts of `samples` that differ by one at most, larger ones first.
 std::vector<int> split_evenly(int samples, int pieces);
 
-/// A synchronous plan's single step repeated `steps` times, versions and steps renumbered. An asynchronous
-/// plan already is its window: its `steps` must equal `steps`.
+/// The plan over `steps` steps. Synchronous: its single step repeated, versions and steps renumbered. Asynchronous: the
+/// window's first `steps` mini-batches, which drain at the end; throws usage_error beyond the window.
 Plan unroll(const Plan& plan, int steps);
 
 }  // namespace parabench

@@ -1,0 +1,152 @@
+#include "parallelism/exec/equivalence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "parallelism/exec/executor.h"
+
+namespace parabench {
+namespace {
+
+constexpr int smallest_piece = 2;
+
+/// All tensors of a stage one after the other.
+torch::Tensor flatten(const std::vector<std::vector<torch::Tensor>>& layers) {
+  std::vector<torch::Tensor> parts;
+  for (const auto& layer : layers)
+    for (const auto& t : layer) parts.push_back(t.reshape({-1}));
+  return parts.empty() ? torch::empty({0}, torch::kFloat64) : torch::cat(parts);
+}
+
+/// The inverse, with the layers' own shapes.
+std::vector<std::vector<torch::Tensor>> unflatten(const torch::Tensor& flat, const ModelSpec& model, int first, int layers,
+                                                  std::vector<TensorSpec> (*specs)(const LayerSpec&)) {
+  std::vector<std::vector<torch::Tensor>> result;
+  std::int64_t offset = 0;
+  for (int l = 0; l < layers; ++l) {
+    auto& layer = result.emplace_back();
+    for (const TensorSpec& spec : specs(model.layers[first + l])) {
+      layer.push_back(flat.narrow(0, offset, spec.elements()).view(spec.shape));
+      offset += spec.elements();
+    }
+  }
+  return result;
+}
+
+std::int64_t elements(const ModelSpec& model, int first, int layers, std::vector<TensorSpec> (*specs)(const LayerSpec&)) {
+  std::int64_t sum = 0;
+  for (int l = 0; l < layers; ++l)
+    for (const TensorSpec& spec : specs(model.layers[first + l])) sum += spec.elements();
+  return sum;
+}
+
+struct LayerRange {
+  int first, layers;
+};
+
+LayerRange layers_of(const Plan& plan, Rank rank) {
+  const SegmentRange range = segments_of(plan, plan.ranks[rank.value].stage);
+  const Segment& head = plan.segments[range.first.value];
+  const Segment& tail = plan.segments[range.last.value];
+  return {head.first_layer, tail.first_layer + tail.layers - head.first_layer};
+}
+
+BufferView bytes_of(const torch::Tensor& flat) {
+  return {flat.data_ptr(), static_cast<std::int64_t>(flat.nbytes()), ElementType::byte};
+}
+
+double relative(const torch::Tensor& difference, const torch::Tensor& reference) {
+  if (reference.numel() == 0) return 0;
+  const double d = difference.abs().max().item<double>(), r = reference.abs().max().item<double>();
+  if (!std::isfinite(d) || !std::isfinite(r)) return std::numeric_limits<double>::quiet_NaN();
+  if (d == 0) return 0;
+  return r == 0 ? std::numeric_limits<double>::infinity() : d / r;
+}
+
+/// Keeps the larger; NaN is the largest of all.
+bool exceeds(double value, double worst) { return !std::isnan(worst) && !(value <= worst); }
+
+}  // namespace
+
+Plan small_pieces(const Plan& plan, int steps) {
+  Case spec = plan.spec;
+  int smallest = plan.pieces[0][0];
+  for (const auto& replica : plan.pieces)
+    for (int n : replica) smallest = std::min(smallest, n);
+  std::vector<std::vector<int>> pieces = plan.pieces;
+  spec.batch = 0;
+  for (auto& replica : pieces)
+    for (int& n : replica) {
+      n += smallest_piece - smallest;
+      spec.batch += n;
+    }
+  spec.precision = Precision::fp64;
+  Plan small = unroll(plan, steps);
+  small.spec = spec;
+  small.pieces = std::move(pieces);
+  return small;
+}
+
+Trained train_and_gather(const Plan& plan, const ModelSpec& model, std::shared_ptr<const SampleSource> source,
+                         const InputOptions& options, Communicator& comm, MemoryAccount& account) {
+  StageState state(plan, model, comm, account);
+  std::unique_ptr<PieceInput> input;
+  if (auto pieces = pieces_of(plan, comm.rank()); !pieces.empty())
+    input = std::make_unique<PieceInput>(plan, std::move(pieces), std::move(source), options,
+                                         holds_first(plan, comm.rank()));
+  execute(plan, model, state, comm, input.get(), account, 0);
+
+  const auto mine = state.snapshot(plan.steps);
+  const auto parameters_message = [](int rank) { return Message{Channel::control, static_cast<std::uint64_t>(2 * rank)}; };
+  const auto buffers_message = [](int rank) { return Message{Channel::control, static_cast<std::uint64_t>(2 * rank + 1)}; };
+  Trained trained;
+  if (comm.rank() != Rank(0)) {
+    const torch::Tensor p = flatten(mine.parameters), b = flatten(mine.buffers);
+    comm.wait(comm.send(bytes_of(p), Rank(0), parameters_message(comm.rank().value)));
+    comm.wait(comm.send(bytes_of(b), Rank(0), buffers_message(comm.rank().value)));
+    return trained;
+  }
+  trained.parameters.push_back(mine.parameters);
+  trained.buffers.push_back(mine.buffers);
+  for (int r = 1; r < comm.size(); ++r) {
+    const auto [first, layers] = layers_of(plan, Rank(r));
+    const auto p = torch::empty({elements(model, first, layers, parabench::parameters)}, torch::kFloat64);
+    const auto b = torch::empty({elements(model, first, layers, parabench::buffers)}, torch::kFloat64);
+    comm.wait(comm.recv(bytes_of(p), Rank(r), parameters_message(r)));
+    comm.wait(comm.recv(bytes_of(b), Rank(r), buffers_message(r)));
+    trained.parameters.push_back(unflatten(p, model, first, layers, parabench::parameters));
+    trained.buffers.push_back(unflatten(b, model, first, layers, parabench::buffers));
+  }
+  return trained;
+}
+
+Difference compare(const Plan& plan, const ModelSpec& model, const Trained& trained, const ReferenceState& reference) {
+  Difference worst;
+  for (std::size_t r = 0; r < trained.parameters.size(); ++r) {
+    const auto [first, layers] = layers_of(plan, Rank(static_cast<int>(r)));
+    const int replica = plan.ranks[r].replica;
+    for (int l = 0; l < layers; ++l) {
+      const LayerSpec& layer = model.layers[first + l];
+      const auto specs = parameters(layer);
+      for (std::size_t p = 0; p < specs.size(); ++p) {
+        const auto& before = reference.initial[first + l][p];
+        const auto expected = reference.parameters[first + l][p] - before;
+        const double d = relative(trained.parameters[r][l][p] - before - expected, expected);
+        if (!exceeds(d, worst.update)) continue;
+        worst.update = d;
+        worst.worst_parameter = fmt::format("{} (rank {})", specs[p].name, r);
+      }
+      for (std::size_t b = 0; b < trained.buffers[r][l].size(); ++b) {
+        const auto& expected = reference.buffers[replica][first + l][b];
+        const double d = relative(trained.buffers[r][l][b] - expected, expected);
+        if (exceeds(d, worst.buffer)) worst.buffer = d;
+      }
+    }
+  }
+  return worst;
+}
+
+}  // namespace parabench

@@ -1,0 +1,35 @@
+// Does a plan train the same network as the reference?
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "parallelism/comm/communicator.h"
+#include "parallelism/exec/memory.h"
+#include "parallelism/exec/reference.h"
+
+namespace parabench {
+
+/// The plan in fp64 on small pieces (2 samples or more each, as unequal as the run's own) over a window of `steps` steps: same
+/// placement, order and messages.
+Plan small_pieces(const Plan& plan, int steps);
+
+/// What every rank ended with, on rank 0: [rank][layer of its stage][tensor], fp64. Empty on other ranks.
+struct Trained {
+  std::vector<std::vector<std::vector<torch::Tensor>>> parameters, buffers;
+};
+/// Executes `plan` (steps already in it) through lanes, arenas and messages. Collective.
+Trained train_and_gather(const Plan& plan, const ModelSpec& model, std::shared_ptr<const SampleSource> source,
+                         const InputOptions& options, Communicator& comm, MemoryAccount& account);
+
+struct Difference {
+  double update = 0;  ///< max over ranks and parameter tensors of max|dw - dw_ref| / max|dw_ref|
+  double buffer = 0;  ///< max over ranks and running statistics of max|b - b_ref| / max|b_ref|, against the reference's replica
+  std::string worst_parameter;
+};
+/// dw: the tensor's change over the whole window. Per tensor, so that a small one cannot hide behind a large one. A tensor that is
+/// not finite counts as NaN.
+Difference compare(const Plan& plan, const ModelSpec& model, const Trained& trained, const ReferenceState& reference);
+
+}  // namespace parabench

@@ -1,0 +1,241 @@
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <ctime>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "analytic/calibration.h"
+#include "base/statistics.h"
+#include "parallelism/comm/threads/world.h"
+#include "parallelism/exec/executor.h"
+#include "parallelism/plan/strategies.h"
+#include "suite/rank/launch.h"
+
+namespace parabench {
+namespace {
+
+// Layers: enough steps for a stable median, bounded in time for large models.
+constexpr int chain_warmup = 2, chain_steps_min = 5, chain_steps_max = 20;
+constexpr double chain_budget_s = 1.5;
+constexpr int transfer_rounds = 12, transfer_warmup = 3;
+
+/// Times of a whole model as one chain of one-layer segments on one rank, as the executor runs it.
+struct Chain {
+  std::vector<LayerTiming> layers;
+  double update_s = 0, overhead_s = 0, step_s = 0;
+};
+
+Chain time_chain(const Launch& launch, MemoryAccount& account, int samples, int steps) {
+  Case spec = launch.plan.spec;
+  spec.strategy = {"sequential", {}};
+  spec.np = 1;
+  spec.batch = samples;
+  spec.comm = CommKind::threads;
+  const Plan plan = unroll(make_plan(spec, launch.model, {}, 1), chain_warmup + steps);
+  Chain chain;
+  run_thread_ranks(1, [&](Communicator& alone) {
+    StageState state(plan, launch.model, alone, account);
+    PieceInput input(plan, pieces_of(plan, Rank(0)), launch.source, launch.options.input, true);
+    const Execution execution = execute(plan, launch.model, state, alone, &input, account, chain_warmup);
+
+    const auto& ops = plan.ranks[0].lane(Lane::compute);
+    const auto& spans = execution.spans[static_cast<int>(Lane::compute)];
+    std::vector<std::vector<double>> forward(launch.model.layers.size()), backward(forward.size());
+    std::vector<double> update, gaps;
+    chain.layers.resize(forward.size());
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      if (ops[i].step < chain_warmup) continue;
+      const double seconds = spans[i].end - spans[i].start - spans[i].data_wait;
+      const int layer = ops[i].segment.value;
+      const OpMemory& memory = execution.memory[i];
+      LayerTiming& timing = chain.layers[layer];
+      gaps.push_back(spans[i].start - spans[i - 1].end);
+      if (ops[i].kind == OpKind::forward) {
+        forward[layer].push_back(seconds);
+        timing.saved_bytes = memory.after - memory.before;
+        timing.forward_peak_bytes = memory.peak - memory.before;
+      } else if (ops[i].kind == OpKind::backward) {
+        backward[layer].push_back(seconds);
+        timing.backward_peak_bytes = memory.peak - memory.before;
+      } else {
+        update.push_back(seconds);
+      }
+    }
+    for (std::size_t l = 0; l < forward.size(); ++l) {
+      chain.layers[l].samples = samples;
+      chain.layers[l].forward_s = median(forward[l]);
+      chain.layers[l].backward_s = median(backward[l]);
+      chain.layers[l].forward_mad_s = mad(forward[l]);
+      chain.layers[l].backward_mad_s = mad(backward[l]);
+    }
+    chain.update_s = median(update);
+    chain.overhead_s = median(gaps);
+    chain.step_s = (spans.back().end - spans.front().start) / plan.steps;
+  });
+  return chain;
+}
+
+/// The piece sizes of the plan and half the largest, so that times interpolate.
+std::vector<int> sample_counts(const Plan& plan) {
+  std::set<int> counts;
+  for (const auto& replica : plan.pieces) counts.insert(replica.begin(), replica.end());
+  counts.insert(std::max(2, *counts.rbegin() / 2));
+  return {counts.begin(), counts.end()};
+}
+
+/// Equal layers share their key: it keeps the mean over the chain's occurrences.
+void keep(Calibration& calibration, const Launch& launch, const Chain& chain, int busy) {
+  const Case& spec = launch.plan.spec;
+  const std::vector<Shape> in = shapes(launch.model);
+  std::map<LayerKey, std::vector<LayerTiming>> occurrences;
+  for (std::size_t l = 0; l < chain.layers.size(); ++l)
+    occurrences[{signature(launch.model.layers[l], in[l]) + (l == 0 ? "+first" : ""), spec.precision, spec.layout,
+                 spec.threads, busy}]
+        .push_back(chain.layers[l]);
+  for (const auto& [key, timings] : occurrences) {
+    LayerTiming mean = timings.front();
+    mean.forward_s = mean.backward_s = 0;
+    for (const LayerTiming& t : timings) {
+      mean.forward_s += t.forward_s / static_cast<double>(timings.size());
+      mean.backward_s += t.backward_s / static_cast<double>(timings.size());
+    }
+    calibration.layers[key].push_back(mean);
+  }
+  calibration.update_s_per_parameter[busy] = chain.update_s / static_cast<double>(parameter_count(launch.model));
+  calibration.step_overhead_s = chain.overhead_s;
+}
+
+bool uses(const Plan& plan, OpKind kind) {
+  for (const RankProgram& rank : plan.ranks)
+    for (const auto& lane : rank.lanes)
+      if (std::any_of(lane.begin(), lane.end(), [&](const Op& op) { return op.kind == kind; })) return true;
+  return false;
+}
+
+/// Largest over the ranks of each rank's median; collective.
+double slowest(Communicator& comm, double seconds) {
+  double largest = 0;
+  for (const std::string& text : all_gather(comm, nlohmann::json(seconds).dump()))
+    largest = std::max(largest, nlohmann::json::parse(text).get<double>());
+  return largest;
+}
+
+template <class Transfer>
+double time_transfer(Communicator& comm, Transfer&& transfer) {
+  std::vector<double> seconds;
+  for (int i = 0; i < transfer_warmup + transfer_rounds; ++i) {
+    comm.wait(comm.barrier());
+    const double start = now_s();
+    transfer();
+    if (i >= transfer_warmup) seconds.push_back(now_s() - start);
+  }
+  return slowest(comm, median(seconds));
+}
+
+std::vector<std::int64_t> powers_up_to(std::int64_t first, std::int64_t largest, int factor) {
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t n = first; n < largest; n *= factor) sizes.push_back(n);
+  sizes.push_back(largest / 64 * 64);
+  return sizes;
+}
+
+Curve all_reduce_curve(Communicator& comm, std::int64_t largest) {
+  const Arena arena = comm.allocate(largest);
+  Curve curve;
+  for (std::int64_t bytes : powers_up_to(4096, largest, 8))
+    curve.push_back({bytes, time_transfer(comm, [&] {
+                       comm.wait(comm.all_reduce({arena.data, bytes, ElementType::f32}));
+                     })});
+  return curve;
+}
+
+/// One way: half of a ping-pong between ranks 0 and 1 while the others sleep.
+Curve point_to_point_curve(Communicator& comm, std::int64_t largest) {
+  std::vector<std::byte> buffer(largest);
+  Curve curve;
+  for (std::int64_t bytes : powers_up_to(1024, largest, 8)) {
+    const BufferView view{buffer.data(), bytes, ElementType::byte};
+    const Message message{Channel::forward, static_cast<std::uint64_t>(bytes)};
+    const double both_ways = time_transfer(comm, [&] {
+      if (comm.rank() == Rank(0)) {
+        comm.wait(comm.send(view, Rank(1), message));
+        comm.wait(comm.recv(view, Rank(1), message));
+      } else if (comm.rank() == Rank(1)) {
+        comm.wait(comm.recv(view, Rank(0), message));
+        comm.wait(comm.send(view, Rank(0), message));
+      }
+    });
+    curve.push_back({bytes, both_ways / 2});
+  }
+  return curve;
+}
+
+double copy_rate() {
+  const std::size_t bytes = 64 << 20;
+  std::vector<char> from(bytes, 1), to(bytes);
+  std::vector<double> seconds;
+  for (int i = 0; i < 5; ++i) {
+    const double start = now_s();
+    std::memcpy(to.data(), from.data(), bytes);
+    seconds.push_back(now_s() - start);
+  }
+  return static_cast<double>(bytes) / median(seconds);
+}
+
+std::string utc_now() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
+  return text.data();
+}
+
+/// The largest message of the plan: the biggest activation between two layers at the largest piece.
+std::int64_t largest_message(const Launch& launch) {
+  std::int64_t elements = 0;
+  const std::vector<Shape> all = shapes(launch.model);
+  for (std::size_t l = 1; l + 1 < all.size(); ++l) elements = std::max(elements, all[l].elements());
+  return elements * launch.plan.pieces[0][0] * static_cast<std::int64_t>(sizeof(float));
+}
+
+}  // namespace
+
+nlohmann::json calibrate(const Launch& launch, Communicator& comm) {
+  const int busy = comm.size();
+  MemoryAccount& account = account_of(comm.rank());
+  Calibration calibration;
+  calibration.machine = this_machine();
+  for (int samples : sample_counts(launch.plan)) {
+    // Alone on rank 0 first: it also says how many steps all ranks can afford together.
+    int steps = chain_steps_min;
+    if (comm.rank() == Rank(0)) {
+      const double step_s = time_chain(launch, account, samples, 1).step_s;
+      steps = std::clamp(static_cast<int>(chain_budget_s / step_s), chain_steps_min, chain_steps_max);
+      keep(calibration, launch, time_chain(launch, account, samples, steps), 1);
+    }
+    if (busy == 1) continue;
+    steps = nlohmann::json::parse(all_gather(comm, nlohmann::json(steps).dump())[0]).get<int>();
+    comm.wait(comm.barrier());
+    keep(calibration, launch, time_chain(launch, account, samples, steps), busy);
+    comm.wait(comm.barrier());
+  }
+  const double alone = comm.rank() == Rank(0) ? copy_rate() : 0;
+  comm.wait(comm.barrier());
+  calibration.copy_bytes_per_s[busy] = copy_rate();
+  if (busy > 1) {
+    if (comm.rank() == Rank(0)) calibration.copy_bytes_per_s[1] = alone;
+    const RankCountKey key{launch.plan.spec.comm == CommKind::threads ? "threads" : "mpi", busy};
+    const std::int64_t gradients = arena_bytes(launch.plan, launch.model, Rank(0));
+    if (uses(launch.plan, OpKind::all_reduce)) calibration.all_reduce[key] = all_reduce_curve(comm, gradients);
+    if (uses(launch.plan, OpKind::send_forward))
+      calibration.point_to_point[key] = point_to_point_curve(comm, largest_message(launch));
+  }
+  calibration.date = utc_now();
+  if (comm.rank() != Rank(0)) return {};
+  return {{"calibration", to_json(calibration)}};
+}
+
+}  // namespace parabench

@@ -1,0 +1,34 @@
+#include "suite/rank/launch.h"
+
+#include <nlohmann/json.hpp>
+
+#include <map>
+#include <mutex>
+
+#include "base/file.h"
+#include "parallelism/plan/print.h"
+#include "parallelism/plan/validate.h"
+#include "suite/rank/affinity.h"
+
+namespace parabench {
+
+Launch load_launch(const LaunchOptions& options) {
+  Launch launch;
+  launch.options = options;
+  launch.all_cores = allowed_cores();
+  launch.plan = plan_from_json(read_json(options.plan_file));
+  require_valid(launch.plan);
+  const DatasetSpec data = make_dataset(launch.plan.spec.dataset);
+  launch.model = make_model(launch.plan.spec.model, data.sample, data.classes, data.small_stem);
+  launch.source = open_source(data, {options.input.directory, Split::train, launch.plan.spec.seed});
+  return launch;
+}
+
+MemoryAccount& account_of(Rank rank) {
+  static std::mutex mutex;
+  static auto* accounts = new std::map<Rank, MemoryAccount>();
+  std::lock_guard lock(mutex);
+  return (*accounts)[rank];
+}
+
+}  // namespace parabench

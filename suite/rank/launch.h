@@ -1,0 +1,44 @@
+// What one launch was asked to do, and what every phase starts from.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "datasets/source.h"
+#include "models/spec/model.h"
+#include "parallelism/comm/communicator.h"
+#include "parallelism/exec/input.h"
+#include "parallelism/exec/memory.h"
+#include "parallelism/plan/plan.h"
+
+namespace parabench {
+
+struct LaunchOptions {
+  std::string plan_file, phase, reply_folder;
+  int steps = 20, warmup = 5;
+  InputOptions input;
+  bool trace = false;
+};
+
+/// A plan with what follows from it.
+struct Launch {
+  LaunchOptions options;
+  Plan plan;
+  ModelSpec model;
+  std::shared_ptr<const SampleSource> source;
+  std::vector<int> all_cores;  ///< what the process may use, before ranks took their shares
+};
+/// Reads and validates the plan file and opens the data set. Throws Error.
+Launch load_launch(const LaunchOptions& options);
+
+/// The counted memory of a rank; lives until the process ends, since blocks outlive the objects that made them.
+MemoryAccount& account_of(Rank rank);
+
+/// Each phase runs on every rank; rank 0's result goes into the reply, the others' is empty.
+nlohmann::json measure(const Launch& launch, Communicator& comm, const std::string& cpuset);
+nlohmann::json verify(const Launch& launch, Communicator& comm);
+nlohmann::json calibrate(const Launch& launch, Communicator& comm);
+
+}  // namespace parabench

@@ -1,0 +1,163 @@
+// parabench-rank: one launch of one phase of one case, usable by hand.
+#include <ATen/Parallel.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <torch/version.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "analytic/calibration.h"
+#include "base/error.h"
+#include "parallelism/comm/mpi/world.h"
+#include "parallelism/comm/threads/world.h"
+#include "parallelism/exec/equivalence.h"
+#include "parallelism/exec/stage_state.h"
+#include "parallelism/plan/print.h"
+#include "suite/rank/affinity.h"
+#include "suite/rank/launch.h"
+#include "suite/rank/reply.h"
+
+namespace parabench {
+namespace {
+
+constexpr const char* libtorch_version = TORCH_VERSION;
+
+LaunchOptions parse(int argc, char** argv) {
+  LaunchOptions options;
+  CLI::App app{"One launch of one phase of one case. Example:\n"
+               "  parabench plan CASE --format json > p.json\n"
+               "  mpirun -np 2 parabench-rank --plan p.json --phase measure --reply /tmp/reply"};
+  app.add_option("--plan", options.plan_file, "plan file (parabench plan CASE --format json)");
+  app.add_option("--phase", options.phase, "what to do")
+      ->required()
+      ->check(CLI::IsMember({"probe", "verify", "measure", "calibrate"}));
+  app.add_option("--reply", options.reply_folder, "folder for reply.json, shared by all hosts")->required();
+  app.add_option("--steps", options.steps, "measured steps")->check(CLI::PositiveNumber);
+  app.add_option("--warmup", options.warmup, "discarded steps before them")->check(CLI::NonNegativeNumber);
+  app.add_option("--data", options.input.directory, "folder of a data set from files");
+  app.add_flag("--skip-corrupt", options.input.skip_corrupt, "replace unreadable samples and count them");
+  app.add_flag("--trace", options.trace, "write trace.json beside the reply");
+  try {
+    app.parse(argc, argv);
+    if (options.phase != "probe" && options.plan_file.empty()) throw CLI::RequiredError("--plan");
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    std::exit(code == 0 ? 0 : static_cast<int>(ExitCode::usage));
+  }
+  return options;
+}
+
+nlohmann::json reply_head(const std::string& phase, const std::string& hash) {
+  return {{"phase", phase}, {"plan_hash", hash}, {"libtorch", libtorch_version}, {"mpi", MpiSession::library_version()}};
+}
+
+/// Bytes of gradient arena that the phase will ask the communicator for.
+std::int64_t window_bytes(const Launch& launch) {
+  const Plan plan = launch.options.phase == "verify" ? small_pieces(launch.plan, 1) : launch.plan;
+  std::int64_t largest = 0;
+  for (int r = 0; r < plan.spec.np; ++r) largest = std::max(largest, arena_bytes(plan, launch.model, Rank(r)));
+  return largest;
+}
+
+/// Ranks that were given different plans would train different networks, or wait for each other forever.
+void require_same_plan(Communicator& comm, const std::string& mine) {
+  const auto hashes = all_gather(comm, mine);
+  for (int r = 0; r < comm.size(); ++r)
+    if (hashes[r] != hashes[0])
+      throw usage_error("plan", hashes[r] + " on rank " + std::to_string(r), hashes[0] + ", as on rank 0",
+                        "give every rank the same plan file");
+}
+
+/// The body of one rank, whatever carries it.
+void run_rank(const Launch& launch, Communicator& comm) {
+  const LaunchOptions& options = launch.options;
+  try {
+    write_pid(options.reply_folder, comm.rank());
+    const std::string plan_hash = hash(launch.plan);
+    require_same_plan(comm, plan_hash);
+    const auto cores = take_cores(comm.rank().value, comm.size(), launch.plan.spec.threads);
+    nlohmann::json reply = reply_head(options.phase, plan_hash);
+    if (options.phase == "measure") reply.update(measure(launch, comm, to_text(cores)));
+    if (options.phase == "verify") reply.update(verify(launch, comm));
+    if (options.phase == "calibrate") reply.update(calibrate(launch, comm));
+    reply["communicator"] = comm.capabilities().note;
+    if (comm.rank() == Rank(0)) write_reply(options.reply_folder, reply);
+    // Nobody leaves while rank 0 still writes: a launcher may end the others when the first rank exits.
+    comm.wait(comm.barrier());
+  } catch (const std::exception& error) {
+    write_error(options.reply_folder, comm.rank(), error);
+    comm.abort(error.what());
+    throw;
+  }
+}
+
+int exit_code_of(const std::exception& error) {
+  const auto* ours = dynamic_cast<const Error*>(&error);
+  return static_cast<int>(ours ? ours->code() : ExitCode::case_failed);
+}
+
+int probe(const LaunchOptions& options) {
+  nlohmann::json reply = reply_head("probe", "");
+  Calibration empty;
+  empty.machine = this_machine();
+  reply["machine"] = to_json(empty)["machine"];
+  reply["devices"] = {"cpu"};
+  reply["communicators"] = {"mpi", "threads"};
+  write_reply(options.reply_folder, reply);
+  return 0;
+}
+
+int run_threads(const Launch& launch) {
+  try {
+    run_thread_ranks(launch.plan.spec.np, [&](Communicator& comm) { run_rank(launch, comm); });
+    return 0;
+  } catch (const std::exception& error) {
+    return exit_code_of(error);
+  }
+}
+
+int run_mpi(const LaunchOptions& options, int argc, char** argv) {
+  MpiSession session(&argc, &argv);
+  try {
+    const Launch launch = load_launch(options);
+    if (session.size() != launch.plan.spec.np)
+      throw usage_error("world size", std::to_string(session.size()), std::to_string(launch.plan.spec.np) + " ranks, as the plan says",
+                        "mpirun -np " + std::to_string(launch.plan.spec.np) + " parabench-rank ...");
+    const char* shared = std::getenv("PARABENCH_SHARED_MEMORY");
+    auto comm = make_mpi_communicator(session, window_bytes(launch), !(shared && std::string_view(shared) == "off"));
+    run_rank(launch, *comm);
+    return 0;
+  } catch (const std::exception& error) {
+    if (!std::filesystem::exists(options.reply_folder + "/error-" + std::to_string(session.rank().value) + ".json"))
+      write_error(options.reply_folder, session.rank(), error);
+    // The other ranks may be in a collective: finalising would wait for them.
+    MpiSession::abort(exit_code_of(error));
+  }
+}
+
+int run(int argc, char** argv) {
+  const LaunchOptions options = parse(argc, argv);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  try {
+    std::filesystem::create_directories(options.reply_folder);
+    if (options.phase == "probe") return probe(options);
+    install_counting_allocator();
+    at::set_num_interop_threads(1);
+    const Plan plan = plan_from_json(read_json(options.plan_file));
+    return plan.spec.comm == CommKind::threads ? run_threads(load_launch(options)) : run_mpi(options, argc, argv);
+  } catch (const std::exception& error) {
+    write_error(options.reply_folder, Rank(0), error);
+    return exit_code_of(error);
+  }
+}
+
+}  // namespace
+}  // namespace parabench
+
+int main(int argc, char** argv) { return parabench::run(argc, argv); }

@@ -1,0 +1,54 @@
+#include "suite/rank/reply.h"
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <iostream>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "parallelism/comm/communicator.h"
+#include "parallelism/exec/executor.h"
+
+namespace parabench {
+namespace {
+
+std::string_view kind_of(const std::exception& error) {
+  if (const auto* ours = dynamic_cast<const Error*>(&error))
+    return ours->code() == ExitCode::environment ? "environment" : "usage";
+  if (dynamic_cast<const PeerFailure*>(&error)) return "peer";
+  if (dynamic_cast<const NotANumber*>(&error)) return "not_a_number";
+  return "failure";
+}
+
+}  // namespace
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+void write_pid(const std::string& folder, Rank rank) {
+  const nlohmann::json pid = {{"rank", rank.value}, {"pid", getpid()}, {"host", host_name()}};
+  write_atomically(fmt::format("{}/pid-{}.json", folder, rank.value), pid.dump() + "\n");
+}
+
+void write_reply(const std::string& folder, const nlohmann::json& reply) {
+  write_atomically(folder + "/reply.json", reply.dump(1) + "\n");
+}
+
+void write_error(const std::string& folder, Rank rank, const std::exception& error) noexcept {
+  try {
+    const nlohmann::json json = {{"rank", rank.value}, {"kind", kind_of(error)}, {"message", error.what()}};
+    std::cerr << fmt::format("parabench-rank {}: {}\n", rank.value, error.what());
+    write_atomically(fmt::format("{}/error-{}.json", folder, rank.value), json.dump() + "\n");
+  } catch (const std::exception& second) {
+    std::cerr << fmt::format("parabench-rank {}: could not write its error file: {}\n", rank.value, second.what());
+  }
+}
+
+}  // namespace parabench

@@ -1,0 +1,79 @@
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+#include <sys/sysinfo.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+#include "parallelism/exec/equivalence.h"
+#include "parallelism/exec/executor.h"
+#include "parallelism/exec/reference.h"
+#include "results/record.h"
+#include "suite/rank/affinity.h"
+#include "suite/rank/launch.h"
+
+namespace parabench {
+namespace {
+
+constexpr int loss_steps = 3;
+
+/// Parameters, gradients, momentum and versions of the whole model in fp64, and the replies of the other ranks.
+std::int64_t reference_bytes(const Launch& launch) {
+  const std::int64_t copies = 4 + launch.plan.stages;
+  return parameter_count(launch.model) * static_cast<std::int64_t>(sizeof(double)) * copies;
+}
+
+std::int64_t memory_bytes() {
+  struct sysinfo info {};
+  sysinfo(&info);
+  return static_cast<std::int64_t>(info.totalram) * info.mem_unit;
+}
+
+}  // namespace
+
+nlohmann::json verify(const Launch& launch, Communicator& comm) {
+  Equivalence equivalence;
+  equivalence.reference = launch.plan.asynchronous ? "delayed-update" : "sequential";
+  if (reference_bytes(launch) > memory_bytes()) {
+    equivalence.reason = fmt::format("a single rank cannot hold the reference: {} bytes needed, {} bytes of memory",
+                                     reference_bytes(launch), memory_bytes());
+    return {{"equivalence", to_json(equivalence)}};
+  }
+
+  equivalence.steps = std::max(loss_steps, launch.plan.stages + 2);
+  const Plan plan = small_pieces(launch.plan, equivalence.steps);
+  const auto trained = train_and_gather(plan, launch.model, launch.source, launch.options.input, comm,
+                                        account_of(comm.rank()));
+  if (comm.rank() != Rank(0)) return {};
+
+  // The other ranks sleep now: the reference may use their cores.
+  const std::vector<int> mine = allowed_cores();
+  use_cores(launch.all_cores);
+  at::set_num_threads(std::min<int>(static_cast<int>(launch.all_cores.size()),
+                                    launch.plan.spec.np * launch.plan.spec.threads));
+  const ReferenceState reference =
+      train_reference(plan, launch.model, equivalence.steps, launch.source, launch.options.input);
+  const Difference difference = compare(plan, launch.model, trained, reference);
+  equivalence.max_relative_update_difference = difference.update;
+  equivalence.worst_parameter = difference.worst_parameter;
+  equivalence.max_relative_buffer_difference = difference.buffer;
+  // A NaN compares false and so fails.
+  const bool equal = difference.update <= equivalence.tolerance && difference.buffer <= equivalence.tolerance;
+  equivalence.status = equal ? EquivalenceStatus::pass : EquivalenceStatus::fail;
+  if (!equal)
+    equivalence.reason = fmt::format("updates differ by up to {:.3g} ({}), batch-norm statistics by {:.3g}; tolerance {:.0e}",
+                                     difference.update, difference.worst_parameter, difference.buffer,
+                                     equivalence.tolerance);
+
+  equivalence.loss_tolerance = launch.plan.spec.precision == Precision::bf16   ? 2e-2
+                               : launch.plan.spec.precision == Precision::fp64 ? 1e-9
+                                                                               : 1e-3;
+  equivalence.reference_losses =
+      train_reference(launch.plan, launch.model, loss_steps, launch.source, launch.options.input).losses;
+  use_cores(mine);
+  return {{"equivalence", to_json(equivalence)}};
+}
+
+}  // namespace parabench

@@ -1,0 +1,85 @@
+// Our networks against torchvision's, in float64: golden/make_golden.py wrote the expectations.
+#include <gmock/gmock.h>
+#include <torch/torch.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/models/network.h"
+
+namespace parabench {
+namespace {
+
+constexpr double tolerance = 1e-9;
+
+nlohmann::json read_golden(const std::string& file) {
+  std::ifstream in(std::string(PARABENCH_GOLDEN) + "/" + file + ".json");
+  EXPECT_TRUE(in) << file;
+  return nlohmann::json::parse(in);
+}
+
+/// Compares names, norms and projections (make_golden.py's summary) of the listed tensors.
+void expect_summaries(const nlohmann::json& rows, const std::vector<TensorSpec>& specs,
+                      const std::vector<torch::Tensor>& tensors) {
+  ASSERT_EQ(specs.size(), tensors.size());
+  for (const auto& row : rows) {
+    const auto index = row[0].get<std::size_t>();
+    ASSERT_LT(index, specs.size());
+    EXPECT_EQ(specs[index].name, row[1].get<std::string>());
+    const torch::Tensor flat = tensors[index].detach().reshape(-1);
+    const double norm = row[2], projection = row[3];
+    const double ours = flat.norm().item<double>();
+    const double our_projection = flat.dot(pattern(row[0], flat.numel())).item<double>();
+    EXPECT_NEAR(ours, norm, tolerance * norm) << specs[index].name;
+    EXPECT_NEAR(our_projection, projection, tolerance * norm) << specs[index].name;
+  }
+}
+
+class Golden : public testing::TestWithParam<const char*> {};
+
+TEST_P(Golden, OneTrainingStepIsTorchvisions) {
+  const nlohmann::json golden = read_golden(GetParam());
+  const std::vector<std::int64_t> size = golden["shape"];
+  const int classes = golden["classes"];
+  const Shape input{static_cast<int>(size[1]), static_cast<int>(size[2]), static_cast<int>(size[3])};
+  Network network(make_model({golden["model"], {}}, input, classes, golden["stem"] != "imagenet"), torch::kFloat64);
+  fill(network);
+
+  std::vector<std::int64_t> labels;
+  for (std::int64_t sample = 0; sample < size[0]; ++sample) labels.push_back((7 * sample + 3) % classes);
+  const torch::Tensor logits = network.forward(pattern_images(size));
+  const torch::Tensor loss = at::cross_entropy_loss(logits, torch::tensor(labels));
+  loss.backward();
+
+  const torch::Tensor expected = torch::tensor(golden["logits"].get<std::vector<double>>(), torch::kFloat64);
+  const double error = (logits.detach().reshape(-1) - expected).abs().max().item<double>();
+  EXPECT_LE(error, tolerance * expected.abs().max().item<double>());
+  EXPECT_NEAR(loss.item<double>(), golden["loss"], tolerance * golden["loss"].get<double>());
+
+  std::vector<TensorSpec> parameter_specs, buffer_specs;
+  for (const LayerSpec& layer : network.model.layers) {
+    for (const TensorSpec& spec : parameters(layer)) parameter_specs.push_back(spec);
+    for (const TensorSpec& spec : buffers(layer)) buffer_specs.push_back(spec);
+  }
+  EXPECT_EQ(parameter_count(network.model), golden["parameters"].get<std::int64_t>());
+  EXPECT_EQ(parameter_specs.size(), golden["tensors"][0].get<std::size_t>());
+  EXPECT_EQ(buffer_specs.size(), golden["tensors"][1].get<std::size_t>());
+  std::vector<torch::Tensor> gradients;
+  for (const torch::Tensor& parameter : network.parameters()) gradients.push_back(parameter.grad());
+  expect_summaries(golden["gradients"], parameter_specs, gradients);
+  expect_summaries(golden["statistics"], buffer_specs, network.buffers());
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, Golden,
+                         testing::Values("resnet18-imagenet", "resnet34-imagenet", "resnet50-imagenet",
+                                         "resnet101-imagenet", "resnet152-imagenet", "resnet18-cifar", "resnet50-cifar",
+                                         "resnet18-mnist", "resnet50-mnist"),
+                         [](const auto& test) {
+                           std::string name = test.param;
+                           name[name.find('-')] = '_';
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace parabench

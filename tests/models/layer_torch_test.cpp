@@ -1,0 +1,160 @@
+#include <gmock/gmock.h>
+#include <torch/torch.h>
+
+#include <cmath>
+#include <vector>
+
+#include "models/torch/autocast.h"
+#include "models/torch/layer.h"
+#include "tests/models/network.h"
+
+namespace parabench {
+namespace {
+
+ModelSpec small_model() { return make_model({"resnet18", {}}, {3, 32, 32}, 10, true); }
+
+Network filled(torch::ScalarType type) {
+  Network network(small_model(), type);
+  fill(network);
+  return network;
+}
+
+std::vector<double> draw(const LayerSpec& layer, std::size_t parameter, std::uint64_t seed) {
+  std::vector<double> values(parameters(layer).at(parameter).elements());
+  initialise(layer, parameter, seed, values);
+  return values;
+}
+
+double deviation(const std::vector<double>& values) {
+  double squares = 0;
+  for (double value : values) squares += value * value;
+  return std::sqrt(squares / static_cast<double>(values.size()));
+}
+
+TEST(Forward, NeverWritesIntoItsInput) {
+  const Network network = filled(torch::kFloat32);
+  const std::vector<Shape> in = shapes(network.model);
+  for (std::size_t i = 0; i < network.layers.size(); ++i) {
+    const torch::Tensor x = torch::randn({2, in[i].channels, in[i].height, in[i].width});
+    const torch::Tensor before = x.clone();
+    forward(network.model.layers[i], network.layers[i], x);
+    EXPECT_TRUE(x.equal(before)) << network.model.layers[i].name;
+    EXPECT_EQ(x._version(), 0) << network.model.layers[i].name;
+  }
+}
+
+TEST(Forward, LayerThatStartsWithReluLeavesItsInputAlone) {
+  const torch::Tensor x = torch::tensor({-1.0, 2.0}).view({1, 2, 1, 1});
+  const torch::Tensor y = forward(LayerSpec{"activation", {{"relu", Relu{}}}}, {}, x);
+  EXPECT_EQ(y[0][0].item<double>(), 0);
+  EXPECT_EQ(x[0][0].item<double>(), -1);
+}
+
+TEST(Forward, SegmentsCutByDetachTrainAsOneGraph) {
+  const Network whole = filled(torch::kFloat64), cut = filled(torch::kFloat64);
+  const torch::Tensor images = pattern_images({2, 3, 32, 32});
+  whole.forward(images).square().sum().backward();
+
+  std::vector<torch::Tensor> inputs{images}, outputs;
+  for (std::size_t i = 0; i < cut.layers.size(); ++i) {
+    outputs.push_back(forward(cut.model.layers[i], cut.layers[i], inputs.back()));
+    inputs.push_back(outputs.back().detach().requires_grad_());
+  }
+  inputs.back().square().sum().backward();
+  for (std::size_t i = cut.layers.size(); i-- > 0;) outputs[i].backward(inputs[i + 1].grad());
+
+  const auto expected = whole.parameters(), actual = cut.parameters();
+  for (std::size_t p = 0; p < expected.size(); ++p) EXPECT_TRUE(expected[p].grad().equal(actual[p].grad())) << p;
+}
+
+TEST(Forward, ChannelsLastStaysChannelsLastAndAgrees) {
+  const Network plain = filled(torch::kFloat64), last = filled(torch::kFloat64);
+  for (torch::Tensor parameter : last.parameters())
+    if (parameter.dim() == 4) parameter.set_data(parameter.detach().contiguous(at::MemoryFormat::ChannelsLast));
+  const torch::Tensor images = pattern_images({2, 3, 32, 32});
+  torch::Tensor x = images.contiguous(at::MemoryFormat::ChannelsLast);
+  for (std::size_t i = 0; i + 1 < last.layers.size(); ++i) {
+    x = forward(last.model.layers[i], last.layers[i], x);
+    EXPECT_TRUE(x.is_contiguous(at::MemoryFormat::ChannelsLast)) << last.model.layers[i].name;
+  }
+  const torch::Tensor logits = forward(last.model.layers.back(), last.layers.back(), x);
+  EXPECT_TRUE(at::allclose(logits, plain.forward(images), 1e-10, 1e-10));
+}
+
+TEST(Forward, Bfloat16IsCloseAndOnlyInsideTheGuard) {
+  const Network network = filled(torch::kFloat32);
+  const torch::Tensor images = pattern_images({4, 3, 32, 32}).to(torch::kFloat32);
+  const torch::Tensor exact = network.forward(images);
+  torch::Tensor rounded;
+  {
+    const AutocastGuard outer(true);
+    const AutocastGuard inner(false);
+    rounded = network.forward(images);
+  }
+  EXPECT_EQ(rounded.scalar_type(), torch::kBFloat16);
+  EXPECT_LT((rounded - exact).norm().item<double>(), 0.1 * exact.norm().item<double>());
+  rounded.to(torch::kFloat32).sum().backward();
+  for (const torch::Tensor& parameter : network.parameters())
+    EXPECT_EQ(parameter.grad().scalar_type(), torch::kFloat32);
+  EXPECT_EQ(network.forward(images).scalar_type(), torch::kFloat32);
+}
+
+TEST(Autocast, WeightsChangedBetweenGuardsAreSeen) {
+  const torch::Tensor weight = torch::ones({4, 4}, torch::requires_grad()), x = torch::ones({1, 4});
+  for (double value : {1.0, 2.0}) {
+    {
+      const torch::NoGradGuard no_grad;
+      weight.fill_(value);
+    }
+    const AutocastGuard autocast(true);
+    EXPECT_EQ(at::linear(x, weight).sum().item<double>(), 16 * value);
+  }
+}
+
+TEST(Initialise, DependsOnSeedAndNameAlone) {
+  const ModelSpec model = small_model();
+  const LayerSpec &block = model.layers[1], &next = model.layers[2];
+  EXPECT_EQ(draw(block, 0, 1), draw(block, 0, 1));
+  EXPECT_NE(draw(block, 0, 1), draw(block, 0, 2));
+  EXPECT_NE(draw(block, 0, 1), draw(next, 0, 1));
+}
+
+TEST(Initialise, DistributionsAreTorchvisions) {
+  for (const std::string name : {"resnet18", "resnet50"}) {
+    const ModelSpec model = make_model({name, {}}, {3, 32, 32}, 100, false);
+    for (const LayerSpec& layer : model.layers) {
+      const std::vector<TensorSpec> specs = parameters(layer);
+      for (std::size_t p = 0; p < specs.size(); ++p) {
+        if (specs[p].elements() > 1'000'000) continue;
+        const std::vector<double> values = draw(layer, p, 7);
+        const auto& shape = specs[p].shape;
+        if (shape.size() == 4) {
+          const double expected = std::sqrt(2.0 / static_cast<double>(shape[0] * shape[2] * shape[3]));
+          EXPECT_NEAR(deviation(values) / expected, 1, 5 / std::sqrt(2.0 * values.size())) << specs[p].name;
+        } else if (layer.name == "head") {
+          const double bound = 1 / std::sqrt(name == "resnet18" ? 512.0 : 2048.0);
+          EXPECT_THAT(values, testing::Each(testing::AllOf(testing::Ge(-bound), testing::Le(bound))));
+          EXPECT_NEAR(deviation(values) * std::sqrt(3) / bound, 1, 0.2);
+        } else {
+          EXPECT_THAT(values, testing::Each(specs[p].name.ends_with("weight") ? 1.0 : 0.0)) << specs[p].name;
+        }
+      }
+    }
+  }
+}
+
+TEST(AllocateTensors, AreZeroLeavesAndFreshStatistics) {
+  const LayerTensors tensors = allocate_tensors(small_model().layers[3], torch::kFloat64);
+  ASSERT_EQ(tensors.parameters.size(), 9);
+  ASSERT_EQ(tensors.buffers.size(), 6);
+  for (const torch::Tensor& parameter : tensors.parameters) {
+    EXPECT_TRUE(parameter.is_leaf() && parameter.requires_grad());
+    EXPECT_EQ(parameter.scalar_type(), torch::kFloat64);
+    EXPECT_EQ(parameter.abs().max().item<double>(), 0);
+  }
+  EXPECT_EQ(tensors.buffers[0].abs().max().item<double>(), 0);
+  EXPECT_TRUE(tensors.buffers[1].equal(torch::ones({128}, torch::kFloat64)));
+}
+
+}  // namespace
+}  // namespace parabench

@@ -1,0 +1,46 @@
+// A whole network for tests: a model's layers with their tensors.
+#pragma once
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "models/spec/model.h"
+#include "models/torch/layer.h"
+
+namespace parabench {
+
+struct Network {
+  ModelSpec model;
+  std::vector<LayerTensors> layers;
+
+  Network(ModelSpec spec, torch::ScalarType type) : model(std::move(spec)) {
+    for (const LayerSpec& layer : model.layers) layers.push_back(allocate_tensors(layer, type));
+  }
+  std::vector<torch::Tensor> parameters() const {
+    std::vector<torch::Tensor> all;
+    for (const LayerTensors& layer : layers) all.insert(all.end(), layer.parameters.begin(), layer.parameters.end());
+    return all;
+  }
+  std::vector<torch::Tensor> buffers() const {
+    std::vector<torch::Tensor> all;
+    for (const LayerTensors& layer : layers) all.insert(all.end(), layer.buffers.begin(), layer.buffers.end());
+    return all;
+  }
+  torch::Tensor forward(torch::Tensor x) const {
+    for (std::size_t i = 0; i < layers.size(); ++i) x = parabench::forward(model.layers[i], layers[i], x);
+    return x;
+  }
+};
+
+/// `elements` values in [-0.5, 0.5), exact in float64: a 32-bit hash of index and element (golden/make_golden.py).
+torch::Tensor pattern(std::int64_t index, std::int64_t elements);
+
+/// Fills parameters with make_golden.py's closed formula of (parameter index, element index).
+void fill(Network& network);
+
+/// Images of make_golden.py.
+torch::Tensor pattern_images(std::vector<std::int64_t> shape);
+
+}  // namespace parabench

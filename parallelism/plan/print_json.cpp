@@ -1,0 +1,196 @@
+#include <algorithm>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+
+#include "base/case_json.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "parallelism/plan/print.h"
+
+namespace parabench {
+namespace {
+
+using nlohmann::json;
+constexpr std::string_view file_format = "parabench-plan-1";
+
+json op_json(const Op& op) {
+  json result = {{"op", name(op.kind)}, {"segment", op.segment.value}, {"step", op.step}};
+  if (is_over_run(op.kind)) {
+    result["segments"] = op.segments;
+  } else {
+    result["micro_batch"] = op.micro_batch.value;
+  }
+  if (lane_of(op.kind) == Lane::compute) result["version"] = op.version;
+  if (is_send(op.kind) || is_receive(op.kind)) result["peer"] = op.peer.value;
+  return result;
+}
+
+/// An object whose fields are taken by name; what is missing, of the wrong type or left over is an error.
+class Fields {
+ public:
+  Fields(const json& object, std::string where) : object_(object), where_(std::move(where)) {
+    if (!object.is_object()) fail("", object.type_name(), "an object");
+  }
+
+  const json& take(const char* key) {
+    auto found = object_.find(key);
+    if (found == object_.end()) fail(key, "missing", "this field");
+    taken_.push_back(key);
+    return *found;
+  }
+  const json& take_array(const char* key) {
+    const json& value = take(key);
+    if (!value.is_array()) fail(key, value.type_name(), "a list");
+    return value;
+  }
+  int take_int(const char* key) { return to_int(take(key), key); }
+  bool take_bool(const char* key) {
+    const json& value = take(key);
+    if (!value.is_boolean()) fail(key, value.dump(), "true or false");
+    return value.get<bool>();
+  }
+  std::string take_string(const char* key) {
+    const json& value = take(key);
+    if (!value.is_string()) fail(key, value.dump(), "a text");
+    return value.get<std::string>();
+  }
+  int to_int(const json& value, const char* key) const {
+    if (!value.is_number_integer()) fail(key, value.dump(), "an integer");
+    return value.get<int>();
+  }
+  void allow(std::initializer_list<std::string_view> keys) { taken_.insert(taken_.end(), keys); }
+  void finish() const {
+    for (const auto& [key, value] : object_.items()) {
+      if (std::ranges::find(taken_, key) == taken_.end()) fail("", key, "no field of this name");
+    }
+  }
+  [[noreturn]] void fail(std::string_view key, std::string_view value, std::string_view expected) const {
+    const std::string subject = key.empty() ? where_ : where_ + '.' + std::string(key);
+    throw usage_error(subject, value, expected, "is this a plan file of this program?");
+  }
+
+ private:
+  const json& object_;
+  std::string where_;
+  std::vector<std::string_view> taken_;
+};
+
+OpKind kind_from(Fields& fields) {
+  const std::string text = fields.take_string("op");
+  auto found = std::ranges::find(all_op_kinds, text, [](OpKind kind) { return std::string(name(kind)); });
+  if (found == all_op_kinds.end()) fields.fail("op", text, "a kind of operation");
+  return *found;
+}
+
+Op op_from(const json& value, const std::string& where) {
+  Fields fields(value, where);
+  Op op{.kind = kind_from(fields), .segment = SegmentId(fields.take_int("segment")), .step = fields.take_int("step")};
+  if (is_over_run(op.kind)) {
+    op.segments = fields.take_int("segments");
+  } else {
+    op.micro_batch = MicroBatchId(fields.take_int("micro_batch"));
+  }
+  if (lane_of(op.kind) == Lane::compute) op.version = fields.take_int("version");
+  if (is_send(op.kind) || is_receive(op.kind)) op.peer = Rank(fields.take_int("peer"));
+  fields.allow({"start", "end"});
+  fields.finish();
+  return op;
+}
+
+RankProgram rank_from(const json& value, const std::string& where) {
+  Fields fields(value, where);
+  RankProgram rank;
+  rank.stage = StageId(fields.take_int("stage"));
+  rank.replica = fields.take_int("replica");
+  rank.weight_versions = fields.take_int("weight_versions");
+  Fields lanes(fields.take("lanes"), where + ".lanes");
+  for (Lane lane : all_lanes) {
+    const std::string key(name(lane));
+    for (const json& op : lanes.take_array(key.c_str())) {
+      const std::string place = where + '.' + key + '[' + std::to_string(rank.lane(lane).size()) + ']';
+      rank.lane(lane).push_back(op_from(op, place));
+    }
+  }
+  lanes.finish();
+  fields.finish();
+  return rank;
+}
+
+Segment segment_from(const json& value, const std::string& where) {
+  Fields fields(value, where);
+  Segment segment{fields.take_int("first_layer"), fields.take_int("layers"), StageId(fields.take_int("stage"))};
+  fields.finish();
+  return segment;
+}
+
+}  // namespace
+
+json to_json(const Plan& plan) {
+  json result = {{"format", file_format},       {"case", parameters_json(plan.spec)},
+                 {"stages", plan.stages},       {"replicas", plan.replicas},
+                 {"steps", plan.steps},         {"asynchronous", plan.asynchronous},
+                 {"pieces", plan.pieces},       {"segments", json::array()},
+                 {"ranks", json::array()}};
+  for (const Segment& s : plan.segments) {
+    result["segments"].push_back({{"first_layer", s.first_layer}, {"layers", s.layers}, {"stage", s.stage.value}});
+  }
+  for (const RankProgram& rank : plan.ranks) {
+    json lanes = json::object();
+    for (Lane lane : all_lanes) {
+      json& ops = lanes[std::string(name(lane))] = json::array();
+      for (const Op& op : rank.lane(lane)) ops.push_back(op_json(op));
+    }
+    result["ranks"].push_back({{"stage", rank.stage.value},
+                               {"replica", rank.replica},
+                               {"weight_versions", rank.weight_versions},
+                               {"lanes", std::move(lanes)}});
+  }
+  return result;
+}
+
+json to_json(const Plan& plan, const Timeline& timeline) {
+  json result = to_json(plan);
+  result["makespan"] = makespan(timeline);
+  result["bubble_fraction"] = bubble_fraction(plan, timeline);
+  for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
+    for (Lane lane : all_lanes) {
+      json& ops = result["ranks"][r]["lanes"][std::string(name(lane))];
+      const auto& spans = timeline.ranks[r][static_cast<int>(lane)];
+      for (std::size_t i = 0; i < spans.size(); ++i) {
+        ops[i]["start"] = spans[i].start - timeline.origin;
+        ops[i]["end"] = spans[i].end - timeline.origin;
+      }
+    }
+  }
+  return result;
+}
+
+Plan plan_from_json(const json& value) {
+  Fields fields(value, "plan");
+  const std::string format = fields.take_string("format");
+  if (format != file_format) fields.fail("format", format, file_format);
+  Plan plan;
+  plan.spec = case_from_json(fields.take("case"));
+  plan.stages = fields.take_int("stages");
+  plan.replicas = fields.take_int("replicas");
+  plan.steps = fields.take_int("steps");
+  plan.asynchronous = fields.take_bool("asynchronous");
+  for (const json& replica : fields.take_array("pieces")) {
+    auto& sizes = plan.pieces.emplace_back();
+    if (!replica.is_array()) fields.fail("pieces", replica.dump(), "a list of lists");
+    for (const json& samples : replica) sizes.push_back(fields.to_int(samples, "pieces"));
+  }
+  for (const json& segment : fields.take_array("segments")) {
+    plan.segments.push_back(segment_from(segment, "plan.segments[" + std::to_string(plan.segments.size()) + ']'));
+  }
+  for (const json& rank : fields.take_array("ranks")) {
+    plan.ranks.push_back(rank_from(rank, "plan.ranks[" + std::to_string(plan.ranks.size()) + ']'));
+  }
+  fields.allow({"makespan", "bubble_fraction"});
+  fields.finish();
+  return plan;
+}
+
+std::string hash(const Plan& plan) { return hex16(fnv1a64(to_json(plan).dump())); }
+
+}  // namespace parabench

@@ -1,0 +1,49 @@
+#include <nlohmann/json.hpp>
+
+#include "parallelism/plan/print.h"
+
+namespace parabench {
+namespace {
+
+using nlohmann::json;
+
+json label(const char* what, int rank, int lane, const std::string& text) {
+  return {{"ph", "M"}, {"name", what}, {"pid", rank}, {"tid", lane}, {"args", {{"name", text}}}};
+}
+
+json event(const Op& op, const Span& span, double origin, int rank, int lane) {
+  constexpr double microseconds = 1e6;
+  return {{"ph", "X"},
+          {"name", to_text(op)},
+          {"cat", name(op.kind)},
+          {"pid", rank},
+          {"tid", lane},
+          {"ts", (span.start - origin) * microseconds},
+          {"dur", (span.end - span.start) * microseconds},
+          {"args",
+           {{"step", op.step},
+            {"version", op.version},
+            {"waited_us", (span.start - span.queued) * microseconds},
+            {"data_wait_us", span.data_wait * microseconds}}}};
+}
+
+}  // namespace
+
+json to_trace(const Plan& plan, const Timeline& timeline) {
+  json events = json::array();
+  for (int r = 0; r < static_cast<int>(plan.ranks.size()); ++r) {
+    events.push_back(label("process_name", r, 0, "rank " + std::to_string(r)));
+    for (Lane lane : all_lanes) {
+      const int tid = static_cast<int>(lane);
+      const auto& ops = plan.ranks[r].lane(lane);
+      if (ops.empty()) continue;
+      events.push_back(label("thread_name", r, tid, std::string(name(lane))));
+      for (std::size_t i = 0; i < ops.size(); ++i) {
+        events.push_back(event(ops[i], timeline.ranks[r][tid][i], timeline.origin, r, tid));
+      }
+    }
+  }
+  return {{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}};
+}
+
+}  // namespace parabench

@@ -1,0 +1,142 @@
+#include "parallelism/plan/timeline.h"
+
+#include <algorithm>
+
+#include "parallelism/plan/dependencies.h"
+
+namespace parabench {
+namespace {
+
+const Span& span_of(const Timeline& timeline, OpRef ref) {
+  return timeline.ranks[ref.rank.value][static_cast<int>(ref.lane)][ref.index];
+}
+
+/// Where the seconds of compute lanes went.
+class Accounting {
+ public:
+  Accounting(const Plan& plan, const Timeline& timeline) : plan_(plan), timeline_(timeline), matching_(match(plan)) {
+    for (int r = 0; r < static_cast<int>(plan.ranks.size()); ++r) local_.push_back(dependencies(plan, Rank(r)));
+  }
+
+  Breakdown of(Rank rank, int first_step) const {
+    Breakdown sum;
+    double free_since = timeline_.origin;
+    const auto& ops = plan_.ranks[rank.value].lane(Lane::compute);
+    for (int i = 0; i < static_cast<int>(ops.size()); ++i) {
+      const OpRef ref{rank, Lane::compute, i};
+      if (ops[i].step >= first_step) {
+        add_wait(sum, ref, free_since);
+        add_work(sum, ops[i], span_of(timeline_, ref));
+      }
+      free_since = span_of(timeline_, ref).end;
+    }
+    return per_step(sum, plan_.steps - first_step);
+  }
+
+ private:
+  const std::vector<OpRef>& waits_for(OpRef ref) const {
+    return local_[ref.rank.value][static_cast<int>(ref.lane)][ref.index];
+  }
+
+  /// Latest end of the compute operations that `ref` stems from. A message stems from its sender's, a reduction from all ranks'.
+  double compute_end(OpRef ref) const {
+    if (ref.lane == Lane::compute) return span_of(timeline_, ref).end;
+    double latest = timeline_.origin;
+    for (OpRef before : waits_for(ref)) latest = std::max(latest, compute_end(before));
+    for (OpRef partner : matching_.partners[ref.rank.value][static_cast<int>(ref.lane)][ref.index]) {
+      for (OpRef before : waits_for(partner)) latest = std::max(latest, compute_end(before));
+    }
+    return latest;
+  }
+
+  void add_wait(Breakdown& sum, OpRef ref, double free_since) const {
+    const Span& span = span_of(timeline_, ref);
+    sum.other += span.queued - free_since;
+    bool awaited = false;
+    double split = span.queued;
+    for (OpRef before : waits_for(ref)) {
+      if (before.lane == Lane::compute || span_of(timeline_, before).end <= span.queued) continue;
+      awaited = true;
+      split = std::max(split, compute_end(before));
+    }
+    if (!awaited) {
+      sum.other += span.start - span.queued;
+      return;
+    }
+    split = std::min(split, span.start);
+    sum.bubble += split - span.queued;
+    sum.communication_exposed += span.start - split;
+  }
+
+  static void add_work(Breakdown& sum, const Op& op, const Span& span) {
+    const double work = span.end - span.start - span.data_wait;
+    sum.data_wait += span.data_wait;
+    if (op.kind == OpKind::forward) sum.forward += work;
+    if (op.kind == OpKind::backward) sum.backward += work;
+    if (op.kind == OpKind::update) sum.update += work;
+  }
+
+  static Breakdown per_step(Breakdown sum, int steps) {
+    for (double* part : {&sum.forward, &sum.backward, &sum.recompute, &sum.update, &sum.communication_exposed,
+                         &sum.bubble, &sum.data_wait, &sum.other}) {
+      *part /= steps;
+    }
+    return sum;
+  }
+
+  const Plan& plan_;
+  const Timeline& timeline_;
+  Matching matching_;
+  std::vector<LocalDependencies> local_;
+};
+
+}  // namespace
+
+double makespan(const Timeline& timeline) {
+  double end = timeline.origin;
+  for (const auto& rank : timeline.ranks) {
+    for (const auto& lane : rank) {
+      for (const Span& span : lane) end = std::max(end, span.end);
+    }
+  }
+  return end - timeline.origin;
+}
+
+std::vector<double> step_completions(const Plan& plan, const Timeline& timeline) {
+  std::vector<double> completions(plan.steps, timeline.origin);
+  for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
+    for (std::size_t l = 0; l < lane_count; ++l) {
+      const auto& ops = plan.ranks[r].lanes[l];
+      for (std::size_t i = 0; i < ops.size(); ++i) {
+        double& completion = completions[ops[i].step];
+        completion = std::max(completion, timeline.ranks[r][l][i].end);
+      }
+    }
+  }
+  return completions;
+}
+
+double bubble_fraction(const Plan& plan, const Timeline& timeline) {
+  double busy = 0;
+  for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
+    const auto& ops = plan.ranks[r].lane(Lane::compute);
+    const auto& spans = timeline.ranks[r][static_cast<int>(Lane::compute)];
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      if (is_compute(ops[i].kind)) busy += spans[i].end - spans[i].start;
+    }
+  }
+  return 1.0 - busy / (static_cast<double>(plan.ranks.size()) * makespan(timeline));
+}
+
+Breakdown breakdown(const Plan& plan, const Timeline& timeline, Rank rank, int first_step) {
+  return Accounting(plan, timeline).of(rank, first_step);
+}
+
+std::vector<Breakdown> breakdowns(const Plan& plan, const Timeline& timeline, int first_step) {
+  const Accounting accounting(plan, timeline);
+  std::vector<Breakdown> result;
+  for (int r = 0; r < static_cast<int>(plan.ranks.size()); ++r) result.push_back(accounting.of(Rank(r), first_step));
+  return result;
+}
+
+}  // namespace parabench

@@ -9,6 +9,7 @@
 
 #include "base/case.h"
 #include "base/shape.h"
+#include "models/spec/layer.h"
 
 namespace parabench {
 
@@ -27,9 +28,11 @@ struct LayerTiming {
   int samples = 0;
   double forward_s = 0, backward_s = 0;
   double forward_mad_s = 0, backward_mad_s = 0;  ///< median absolute deviations over the repetitions
-  std::int64_t saved_bytes = 0;           ///< kept from the end of its forward to its backward
-  std::int64_t forward_peak_bytes = 0;    ///< highest above the start of its forward
-  std::int64_t backward_peak_bytes = 0;   ///< highest above the start of its backward
+  /// Allocated in its forward and still held at its end: output included, input not (except the images, which the first
+  /// layer's forward loads), so that the bytes of a chain are the sum over its layers. 0: not measured.
+  std::int64_t saved_bytes = 0;
+  std::int64_t forward_peak_bytes = 0;   ///< highest above the start of its forward
+  std::int64_t backward_peak_bytes = 0;  ///< highest above the start of its backward
 };
 
 /// Seconds of a transfer or reduction of `bytes`.
@@ -51,6 +54,8 @@ struct MachineInfo {
   int cores = 0;
   std::int64_t memory_bytes = 0;
   std::int64_t shared_memory_bytes = 0;
+  double frequency_hz = 0;  ///< at the time of the look; 0: unknown
+  int vector_bits = 0;      ///< widest float vector of the instruction set; 0: unknown
 };
 
 struct Calibration {
@@ -64,15 +69,29 @@ struct Calibration {
   double step_overhead_s = 0;  ///< executor's own time per operation
 };
 
+/// The key of a layer on an input of shape `in` under a case. `first`: layer 0 of the model, whose input needs no gradient.
+LayerKey layer_key(const LayerSpec& layer, Shape in, bool first, const Case& spec, int busy_ranks);
+
+nlohmann::json to_json(const MachineInfo& machine);
 nlohmann::json to_json(const Calibration& calibration);
-/// Throws usage_error for a truncated, foreign or newer file, naming what is wrong with it.
+/// Both throw usage_error for what is no such object, naming the field.
+MachineInfo machine_from_json(const nlohmann::json& json);
+/// Throws usage_error for a foreign, incomplete or newer file, naming what is wrong with it.
 Calibration calibration_from_json(const nlohmann::json& json);
-/// `newer` wins where both measured the same key and samples.
+
+/// Reads a calibration file; also throws usage_error, naming the file, when it is missing, unreadable or truncated.
+Calibration read_calibration(const std::string& path);
+/// Replaces the file at once, making its folder; throws Error naming the path.
+void write_calibration(const Calibration& calibration, const std::string& path);
+
+/// `newer` wins where both measured the same key and samples (curves: bytes).
 void merge(Calibration& into, const Calibration& newer);
 
 /// The calibration file of a machine: $XDG_CACHE_HOME/parabench/calibration-<id>.json (or ~/.cache).
 std::string default_calibration_path(const MachineInfo& machine);
-/// This host, from /proc, sysfs and statvfs.
+/// This host, from /proc, sysfs and statvfs; cores are those this process may run on.
 MachineInfo this_machine();
+/// Measurements of one hold for the other: equal ids.
+bool same_machine(const MachineInfo& a, const MachineInfo& b);
 
 }  // namespace parabench

@@ -1,0 +1,217 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "analytic/cost_model.h"
+#include "analytic/interpolate.h"
+#include "analytic/sizes.h"
+#include "base/case_text.h"
+#include "base/error.h"
+
+namespace parabench {
+namespace {
+
+using Value = double (*)(const LayerTiming&);
+
+constexpr std::string_view hint = "measure it with: parabench calibrate CASE";
+
+/// The measurements of one layer of the model, resolved once: looking them up by text for every operation is slow.
+struct Measured {
+  Precision precision;
+  Layout layout;
+  int threads, busy_ranks;
+  const std::vector<LayerTiming>* timings;
+};
+
+/// Value at `busy` from (busy ranks, value) neighbours; fewer than the fewest measured cost as those.
+double between(int busy, int below, double low, int above, double high) {
+  return above == below || busy <= below ? low : low + (high - low) * (busy - below) / (above - below);
+}
+
+class CalibratedCosts final : public CostModel {
+ public:
+  CalibratedCosts(Calibration calibration, ModelSpec model)
+      : calibration_(std::move(calibration)), sizes_(std::move(model)) {
+    const auto& layers = sizes_.model().layers;
+    for (int l = 0; l < static_cast<int>(layers.size()); ++l) {
+      names_.push_back(layer_key(layers[l], sizes_.input(l), l == 0, {}, 1).layer);
+      auto& found = measured_.emplace_back();
+      for (auto at = calibration_.layers.lower_bound({.layer = names_[l], .busy_ranks = 0});
+           at != calibration_.layers.end() && at->first.layer == names_[l]; ++at) {
+        const LayerKey& key = at->first;
+        found.push_back({key.precision, key.layout, key.threads, key.busy_ranks, &at->second});
+      }
+    }
+  }
+  CalibratedCosts(const CalibratedCosts&) = delete;  // measured_ points into calibration_
+
+  double seconds(const Plan& plan, Rank rank, const Op& op, int busy_ranks) const override {
+    switch (op.kind) {
+      case OpKind::forward:
+        return calibration_.step_overhead_s +
+               over_layers(plan, rank, op, busy_ranks, [](const LayerTiming& t) { return t.forward_s; });
+      case OpKind::backward:
+        return calibration_.step_overhead_s +
+               over_layers(plan, rank, op, busy_ranks, [](const LayerTiming& t) { return t.backward_s; });
+      case OpKind::update: return calibration_.step_overhead_s + update_seconds(plan, op, busy_ranks);
+      case OpKind::all_reduce:
+        return at_bytes(curve(calibration_.all_reduce, "all-reduce", plan.spec.comm, plan.replicas),
+                        sizes_.parameter_bytes(plan, op.segment, op.segments));
+      case OpKind::send_forward:
+      case OpKind::recv_forward:
+      case OpKind::send_backward:
+      case OpKind::recv_backward: return at_bytes(messages(plan), sizes_.message_bytes(plan, rank, op));
+    }
+    return 0;
+  }
+
+  double deviation_s(const Plan& plan, Rank rank, const Op& op, int busy_ranks) const override {
+    if (op.kind == OpKind::forward) {
+      return over_layers(plan, rank, op, busy_ranks, [](const LayerTiming& t) { return t.forward_mad_s; });
+    }
+    if (op.kind == OpKind::backward) {
+      return over_layers(plan, rank, op, busy_ranks, [](const LayerTiming& t) { return t.backward_mad_s; });
+    }
+    return 0;
+  }
+
+  std::int64_t saved_bytes(const Plan& plan, Rank rank, const Op& op) const override {
+    if (!bytes_measured(plan, op)) return sizes_.saved_bytes(plan, rank, op);
+    double sum = 0;
+    for (int l = first(plan, op); l < end(plan, op); ++l) sum += saved(plan, rank, op, l);
+    return static_cast<std::int64_t>(sum);
+  }
+
+  std::int64_t peak_bytes(const Plan& plan, Rank rank, const Op& op) const override {
+    if (!bytes_measured(plan, op)) return sizes_.temporary_bytes(plan, rank, op);
+    double highest = 0, held = 0;
+    if (op.kind == OpKind::forward) {
+      for (int l = first(plan, op); l < end(plan, op); ++l) {
+        highest = std::max(highest, held + bytes(plan, rank, op, l, [](const LayerTiming& t) {
+                                      return static_cast<double>(t.forward_peak_bytes);
+                                    }));
+        held += saved(plan, rank, op, l);
+      }
+      return static_cast<std::int64_t>(std::max(0.0, highest - held));
+    }
+    // Layers above have released what they saved; the gradient passed down stands in for the one handed in.
+    for (int l = end(plan, op) - 1; l >= first(plan, op); --l) {
+      const double handed_in = gradient(plan, rank, op, end(plan, op)), passed = gradient(plan, rank, op, l + 1);
+      highest = std::max(highest, held + passed - handed_in + bytes(plan, rank, op, l, [](const LayerTiming& t) {
+                                    return static_cast<double>(t.backward_peak_bytes);
+                                  }));
+      held -= saved(plan, rank, op, l);
+    }
+    return static_cast<std::int64_t>(highest);
+  }
+
+  Link link(const Plan& plan) const override {
+    const Curve& curve = messages(plan);
+    const CurvePoint &first = curve.front(), &last = curve.back();
+    const double bytes = static_cast<double>(last.bytes - first.bytes), seconds = last.seconds - first.seconds;
+    if (bytes <= 0 || seconds <= 0) return {.bytes_per_s = static_cast<double>(last.bytes) / last.seconds};
+    return {.latency_s = first.seconds, .bytes_per_s = bytes / seconds};
+  }
+
+  int cores() const override { return calibration_.machine.cores; }
+  std::string source() const override { return "calibrated"; }
+
+ private:
+  static int first(const Plan& plan, const Op& op) { return plan.segments[op.segment.value].first_layer; }
+  static int end(const Plan& plan, const Op& op) { return first(plan, op) + plan.segments[op.segment.value].layers; }
+
+  double at_layer(const Plan& plan, int layer, int samples, int busy, Value value) const {
+    const Measured *below = nullptr, *above = nullptr;
+    for (const Measured& m : measured_[layer]) {  // ascending busy ranks under one key
+      if (m.precision != plan.spec.precision || m.layout != plan.spec.layout || m.threads != plan.spec.threads) continue;
+      if (m.busy_ranks <= busy || !below) below = &m;
+      if (m.busy_ranks >= busy && !above) above = &m;
+    }
+    if (!above) throw unmeasured_layer(plan.spec, layer, busy);
+    return between(busy, below->busy_ranks, at_samples(*below->timings, samples, value), above->busy_ranks,
+                   at_samples(*above->timings, samples, value));
+  }
+
+  double over_layers(const Plan& plan, Rank rank, const Op& op, int busy, Value value) const {
+    const int samples = samples_of(plan, rank, op);
+    double sum = 0;
+    for (int l = first(plan, op); l < end(plan, op); ++l) sum += at_layer(plan, l, samples, busy, value);
+    return sum;
+  }
+
+  double update_seconds(const Plan& plan, const Op& op, int busy) const {
+    const auto& rates = calibration_.update_s_per_parameter;
+    if (rates.empty()) throw environment_error("calibration", "no update rate", "update seconds per parameter", hint);
+    auto above = rates.lower_bound(busy);
+    if (above == rates.end()) --above;  // memory-bound: more ranks than were measured wait for the same memory
+    auto below = above;
+    if (above->first > busy && above != rates.begin()) --below;
+    const double rate = between(busy, below->first, below->second, above->first, above->second);
+    const int element = parameter_bytes(plan.spec.precision);
+    return rate * static_cast<double>(sizes_.parameter_bytes(plan, op.segment, op.segments)) / element;
+  }
+
+  /// Bytes do not depend on who else is busy: any measurement of the layer will do.
+  double bytes(const Plan& plan, Rank rank, const Op& op, int layer, Value value) const {
+    return at_layer(plan, layer, samples_of(plan, rank, op), 1, value);
+  }
+  double saved(const Plan& plan, Rank rank, const Op& op, int layer) const {
+    return bytes(plan, rank, op, layer, [](const LayerTiming& t) { return static_cast<double>(t.saved_bytes); });
+  }
+  double gradient(const Plan& plan, Rank rank, const Op& op, int layer) const {
+    if (layer == static_cast<int>(measured_.size())) return 0;  // the loss hands in a scalar
+    return static_cast<double>(sizes_.input(layer).elements() * samples_of(plan, rank, op) *
+                               activation_bytes(plan.spec.precision));
+  }
+  bool bytes_measured(const Plan& plan, const Op& op) const {
+    for (int l = first(plan, op); l < end(plan, op); ++l) {
+      if (at_layer(plan, l, 1, 1, [](const LayerTiming& t) { return static_cast<double>(t.saved_bytes); }) <= 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /// Messages between two ranks: a launch of another size on the same communicator serves too.
+  const Curve& messages(const Plan& plan) const {
+    const auto& curves = calibration_.point_to_point;
+    const RankCountKey key{std::string(to_text(plan.spec.comm)), plan.spec.np};
+    if (const auto exact = curves.find(key); exact != curves.end()) return exact->second;
+    const auto any = curves.lower_bound({key.comm, 0});
+    if (any != curves.end() && any->first.comm == key.comm) return any->second;
+    return curve(curves, "point-to-point", plan.spec.comm, plan.spec.np);
+  }
+
+  static const Curve& curve(const std::map<RankCountKey, Curve>& curves, std::string_view what, CommKind comm,
+                            int ranks) {
+    const auto found = curves.find({std::string(to_text(comm)), ranks});
+    if (found == curves.end()) {
+      throw environment_error("calibration", fmt::format("no {} curve of {} ranks over {}", what, ranks, to_text(comm)),
+                              "a curve measured with as many ranks", hint);
+    }
+    return found->second;
+  }
+
+  Error unmeasured_layer(const Case& spec, int layer, int busy) const {
+    return environment_error(
+        "calibration",
+        fmt::format("layer '{}' ({}) never measured with precision:{}, layout:{}, threads:{}, {} busy ranks or more",
+                    sizes_.model().layers[layer].name, names_[layer], to_text(spec.precision), to_text(spec.layout),
+                    spec.threads, busy),
+        "a measurement under the case's keys", hint);
+  }
+
+  Calibration calibration_;
+  Sizes sizes_;
+  std::vector<std::string> names_;               ///< signature of each layer of the model
+  std::vector<std::vector<Measured>> measured_;  ///< by layer of the model
+};
+
+}  // namespace
+
+std::unique_ptr<CostModel> calibrated_costs(Calibration calibration, ModelSpec model) {
+  return std::make_unique<CalibratedCosts>(std::move(calibration), std::move(model));
+}
+
+}  // namespace parabench

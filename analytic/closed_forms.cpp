@@ -1,0 +1,57 @@
+#include "analytic/closed_forms.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace parabench {
+
+double data_parallel_step(double sequential_s, int workers, double gradient_bytes, double fusion_bytes,
+                          std::span<const Link> links) {
+  double slowest = 0;
+  for (const Link& link : links) {
+    slowest = std::max(slowest,
+                       link.latency_s + std::min(gradient_bytes, fusion_bytes) / (workers * link.bytes_per_s));
+  }
+  return sequential_s / workers + 2 * (workers - 1) * slowest;
+}
+
+double gpipe_compute(double sequential_s, int workers, int micro_batches) {
+  return sequential_s * (workers + micro_batches - 1) / (static_cast<double>(workers) * micro_batches);
+}
+
+double gpipe_communication(std::span<const double> boundary_s, int micro_batches) {
+  if (boundary_s.empty()) return 0;
+  const std::size_t boundaries = boundary_s.size();  // W - 1
+  double fill = 0, drain = 0, from_front = 0, from_back = 0;
+  for (std::size_t i = 0; i + 1 < boundaries; ++i) {
+    from_front = std::max(from_front, boundary_s[i]);
+    from_back = std::max(from_back, boundary_s[boundaries - 1 - i]);
+    fill += from_front;
+    drain += from_back;
+  }
+  const double slowest = *std::ranges::max_element(boundary_s);
+  return 2 * (fill + (micro_batches - (static_cast<double>(boundaries) - 1)) * slowest + drain);
+}
+
+double pipedream_stage(double compute_s, double parameter_bytes, int replicas, double bytes_per_s) {
+  return (compute_s + 4 * (replicas - 1) * parameter_bytes / (replicas * bytes_per_s)) / replicas;
+}
+
+int pipedream_warmup(std::span<const int> widths, int stage) {
+  const int total = std::accumulate(widths.begin(), widths.end(), 0);
+  const int before = std::accumulate(widths.begin(), widths.begin() + stage, 0);
+  return (total - 1 - before) / widths[stage];
+}
+
+double gpipe_unequal(std::span<const double> forward_s, std::span<const double> backward_s, int micro_batches) {
+  const double once = std::accumulate(forward_s.begin(), forward_s.end(), 0.0) +
+                      std::accumulate(backward_s.begin(), backward_s.end(), 0.0);
+  return once + (micro_batches - 1) * (*std::ranges::max_element(forward_s) + *std::ranges::max_element(backward_s));
+}
+
+double ring_all_reduce(int ranks, double bytes, double alpha_s, double beta_s_per_byte, double gamma_s_per_byte) {
+  const double share = (ranks - 1.0) / ranks;
+  return 2 * (ranks - 1) * alpha_s + 2 * share * bytes * beta_s_per_byte + share * bytes * gamma_s_per_byte;
+}
+
+}  // namespace parabench

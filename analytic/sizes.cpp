@@ -1,0 +1,102 @@
+#include "analytic/sizes.h"
+
+#include <algorithm>
+#include <variant>
+
+namespace parabench {
+namespace {
+
+std::int64_t padded_bytes(const LayerSpec& layer, std::int64_t element_bytes) {
+  std::int64_t sum = 0;
+  for (const TensorSpec& tensor : parameters(layer)) sum += (tensor.elements() * element_bytes + 63) / 64 * 64;
+  return sum;
+}
+
+/// Whether the backward of a layer needs its input, and its output.
+bool keeps_input(const LayerSpec& layer) {
+  return layer.residual || !std::holds_alternative<GlobalAveragePool>(layer.body.front().operation);
+}
+bool keeps_output(const LayerSpec& layer) {
+  return layer.residual || std::holds_alternative<Relu>(layer.body.back().operation);
+}
+
+std::int64_t largest_map(const LayerSpec& layer, Shape in) {
+  std::int64_t largest = in.elements();
+  for (const Step& step : layer.body) {
+    in = output_shape(step, in);
+    largest = std::max(largest, in.elements());
+  }
+  return largest;
+}
+
+}  // namespace
+
+int activation_bytes(Precision precision) {
+  switch (precision) {
+    case Precision::fp32:
+    case Precision::tf32: return 4;
+    case Precision::bf16: return 2;
+    case Precision::fp64: return 8;
+  }
+  return 0;
+}
+
+int parameter_bytes(Precision precision) { return std::max(4, activation_bytes(precision)); }
+
+int samples_of(const Plan& plan, Rank rank, const Op& op) {
+  return plan.pieces[plan.ranks[rank.value].replica][op.micro_batch.value];
+}
+
+Sizes::Sizes(ModelSpec model) : model_(std::move(model)), shapes_(shapes(model_)) {
+  for (std::size_t wide = 0; wide < parameters_before_.size(); ++wide) {
+    auto& before = parameters_before_[wide];
+    before.push_back(0);
+    for (const LayerSpec& layer : model_.layers) before.push_back(before.back() + padded_bytes(layer, wide ? 8 : 4));
+  }
+}
+
+std::span<const LayerSpec> Sizes::layers(const Segment& segment) const {
+  return std::span(model_.layers).subspan(segment.first_layer, segment.layers);
+}
+
+std::int64_t Sizes::parameter_bytes(const Plan& plan, SegmentId first, int segments) const {
+  const auto& before = parameters_before_[plan.spec.precision == Precision::fp64];
+  const Segment& last = plan.segments[first.value + segments - 1];
+  return before[last.first_layer + last.layers] - before[plan.segments[first.value].first_layer];
+}
+
+std::int64_t Sizes::message_bytes(const Plan& plan, Rank rank, const Op& op) const {
+  const Segment& segment = plan.segments[op.segment.value];
+  const bool at_output = op.kind == OpKind::send_forward || op.kind == OpKind::recv_backward;
+  const Shape shape = shapes_[segment.first_layer + (at_output ? segment.layers : 0)];
+  return shape.elements() * samples_of(plan, rank, op) * activation_bytes(plan.spec.precision);
+}
+
+std::int64_t Sizes::saved_bytes(const Plan& plan, Rank rank, const Op& op) const {
+  const Segment& segment = plan.segments[op.segment.value];
+  const auto run = layers(segment);
+  const int element = activation_bytes(plan.spec.precision);
+  const bool first = op.segment == SegmentId(0);
+  const std::int64_t samples = samples_of(plan, rank, op);
+  const LayerCost kept = cost(run, shapes_[segment.first_layer], element, first);
+  const std::int64_t input = shapes_[segment.first_layer].elements();
+  std::int64_t per_sample = kept.saved_per_sample.value;
+  // Images have the master type: under autocast the graph holds them beside their narrow copy.
+  const int master = parabench::parameter_bytes(plan.spec.precision);
+  if (keeps_input(run.front()) && !(first && element != master)) per_sample -= input * element;
+  if (first) per_sample += input * master;
+  if (!keeps_output(run.back())) per_sample += shapes_[segment.first_layer + segment.layers].elements() * element;
+  return per_sample * samples + kept.saved_per_batch.value;
+}
+
+std::int64_t Sizes::temporary_bytes(const Plan& plan, Rank rank, const Op& op) const {
+  const Segment& segment = plan.segments[op.segment.value];
+  std::int64_t largest = 0;
+  for (int layer = segment.first_layer; layer < segment.first_layer + segment.layers; ++layer) {
+    largest = std::max(largest, largest_map(model_.layers[layer], shapes_[layer]));
+  }
+  const int passes = op.kind == OpKind::backward ? 2 : 1;
+  return passes * largest * samples_of(plan, rank, op) * activation_bytes(plan.spec.precision);
+}
+
+}  // namespace parabench

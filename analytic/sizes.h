@@ -1,0 +1,44 @@
+// Bytes that follow from a plan and its model alone.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "models/spec/model.h"
+#include "parallelism/plan/plan.h"
+
+namespace parabench {
+
+/// Bytes of an activation (bf16: 2) and of a parameter, gradient or momentum (bf16 computes over fp32 masters: 4).
+int activation_bytes(Precision precision);
+int parameter_bytes(Precision precision);
+
+/// Samples of the micro-batch that `op` works on or carries.
+int samples_of(const Plan& plan, Rank rank, const Op& op);
+
+/// Answers about the segments of plans of one model. Pure.
+class Sizes {
+ public:
+  explicit Sizes(ModelSpec model);
+  const ModelSpec& model() const { return model_; }
+  Shape input(int layer) const { return shapes_[layer]; }  ///< layer == layers: the model's output
+  std::span<const LayerSpec> layers(const Segment& segment) const;
+
+  /// Bytes of one copy of the parameters of a run of segments, every tensor padded to 64 bytes as in the arenas. O(1).
+  std::int64_t parameter_bytes(const Plan& plan, SegmentId first, int segments) const;
+  /// Bytes of the message that a send or receive carries.
+  std::int64_t message_bytes(const Plan& plan, Rank rank, const Op& op) const;
+  /// Formula: what a segment's forward allocates and holds until its backward: output included, input not, except the images.
+  std::int64_t saved_bytes(const Plan& plan, Rank rank, const Op& op) const;
+  /// Formula: temporaries of a forward (its largest map once) or backward (twice: gradients of an operation's two sides).
+  std::int64_t temporary_bytes(const Plan& plan, Rank rank, const Op& op) const;
+
+ private:
+  ModelSpec model_;
+  std::vector<Shape> shapes_;
+  std::array<std::vector<std::int64_t>, 2> parameters_before_;  ///< prefix sums over layers, elements of 4 and 8 bytes
+};
+
+}  // namespace parabench

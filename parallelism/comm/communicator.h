@@ -1,8 +1,10 @@
 // Communication between ranks: one interface, backends behind it. Knows neither torch nor plans.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -21,8 +23,9 @@ struct BufferView {
   ElementType type = ElementType::byte;
 };
 
-/// Who a message belongs to. Messages of one (sender, receiver, channel) arrive in the order sent; `tag` is checked against
-/// the sender's on arrival, so that a receive that is paired wrongly fails loudly instead of training on wrong data.
+/// Who a message belongs to. Messages of one (sender, receiver, channel) arrive in the order sent; tag and size are checked
+/// against the sender's on arrival, so that a receive that is paired wrongly throws std::logic_error with both instead of
+/// training on wrong data.
 enum class Channel { forward, backward, control };
 inline constexpr int channel_count = 3;
 struct Message {
@@ -48,7 +51,9 @@ class WorkState {
   virtual bool advance() = 0;
 };
 
-/// A move-only handle of an operation that was started. The thread that started it drives it.
+/// A move-only handle of an operation that was started. The thread that started it drives it. Operations of one kind (the
+/// collectives; the messages of one peer, channel and direction) run in the order started: the later ones wait until the
+/// earlier ones have been driven to their end.
 class Work {
  public:
   Work() = default;
@@ -71,8 +76,12 @@ struct Arena {
   bool shared = false;  ///< peers of this node reduce in place through it
 };
 
-/// Bytes of payload that this rank caused to move. In-place reduction through shared memory counts remote loads as received and
-/// remote stores as sent bytes.
+/// Bytes of payload that this rank moved. A message counts its bytes once, as sent by the sender and as received by the
+/// receiver. All-reduce of S bytes over p ranks:
+///  - through shared memory, rank r reduces share_of(S, p, r) bytes in place and counts (p-1) times that share as received
+///    (remote loads) and as sent (remote stores): about (p-1)/p S each, 2(p-1)/p S together, (p-1) S each over all ranks;
+///  - by the MPI library, whose algorithm is its own: the lower bound 2(p-1)/p S each way (data-parallelism.md section 2.1,
+///    Patarasuk & Yuan 2009), rounded down.
 struct Traffic {
   std::int64_t sent = 0, received = 0;
   bool operator==(const Traffic&) const = default;
@@ -95,11 +104,13 @@ class Communicator {
   int size() const { return size_; }
   virtual Capabilities capabilities() const = 0;
 
-  /// Collective, same bytes on all ranks. Zeroed, 64-byte aligned, at the same offset on every rank.
+  /// Collective, same bytes on all ranks. Zeroed, 64-byte aligned, at the same offset on every rank. Throws
+  /// environment_error when the memory is not there.
   virtual Arena allocate(std::int64_t bytes) = 0;
 
   /// In-place sum over all ranks of `buffer` (f32 or f64), bitwise the same result on all of them. Fast path when the buffer
-  /// lies in a shared arena at the same offset on every rank. Moves 2(p-1)/p of the bytes per rank each way.
+  /// lies in a shared arena at the same offset on every rank. Ranks that start different collectives, sizes or types get
+  /// std::logic_error naming both.
   Work all_reduce(BufferView buffer);
   Work send(BufferView buffer, Rank to, Message message);
   Work recv(BufferView buffer, Rank from, Message message);
@@ -107,6 +118,8 @@ class Communicator {
 
   /// Drives `work` to its end, asleep between rounds.
   void wait(Work work);
+  /// Drives several works side by side until all have ended.
+  void wait_all(std::span<Work> works);
 
   /// Sleeping without a lost wake-up: read events(), look for something to do, sleep(seen). sleep returns once the count has
   /// moved (a peer made progress, notify() was called), at the latest after `limit_s`.

@@ -1,0 +1,34 @@
+#include "parallelism/comm/doorbell.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <climits>
+#include <ctime>
+
+namespace parabench {
+namespace {
+
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free && sizeof(std::atomic<std::uint32_t>) == 4,
+              "the kernel waits on the plain 32-bit word");
+
+}  // namespace
+
+// Sequentially consistent on both sides: either the ringer sees the sleeper, or the sleeper sees the event.
+void ring(Doorbell& bell) noexcept {
+  bell.events.fetch_add(1);
+  if (bell.sleepers.load() > 0) syscall(SYS_futex, &bell.events, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+void sleep_on(Doorbell& bell, std::uint32_t seen, double limit_s) noexcept {
+  bell.sleepers.fetch_add(1);
+  if (bell.events.load() == seen) {
+    const auto whole = static_cast<std::time_t>(limit_s);
+    const timespec limit{whole, static_cast<long>((limit_s - static_cast<double>(whole)) * 1e9)};
+    syscall(SYS_futex, &bell.events, FUTEX_WAIT, seen, &limit, nullptr, 0);
+  }
+  bell.sleepers.fetch_sub(1);
+}
+
+}  // namespace parabench

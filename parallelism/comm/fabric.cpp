@@ -1,0 +1,111 @@
+#include "parallelism/comm/fabric.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+namespace parabench {
+namespace {
+
+constexpr std::int64_t page = 4096;
+constexpr std::int64_t mailbox_budget = 64 << 20;  // of all mailboxes together
+constexpr std::int64_t largest_ring = 4 << 20;
+constexpr std::int64_t smallest_ring = 4 << 10;
+constexpr std::int64_t scratch_per_rank = 1 << 20;
+
+constexpr std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
+
+/// The first failure, written once.
+struct Failure {
+  enum : std::uint32_t { none, being_written, known };
+  std::atomic<std::uint32_t> state;
+  std::int32_t rank;
+  char cause[1000];
+};
+
+}  // namespace
+
+FabricLayout layout(FabricShape shape) {
+  const std::int64_t boxes = std::int64_t{shape.ranks} * (shape.ranks - 1) * channel_count;
+  const std::int64_t fair = mailbox_budget / std::max<std::int64_t>(boxes, 1);
+  FabricLayout places;
+  places.ring_bytes = std::clamp(static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(fair))),
+                                 smallest_ring, largest_ring);
+  places.scratch_bytes = scratch_per_rank;
+  places.arena_bytes = round_up(shape.arena_bytes, page);
+  places.board = round_up(sizeof(Failure), 64);
+  places.slots = places.board + static_cast<std::int64_t>(sizeof(Board));
+  places.mailboxes = round_up(places.slots + shape.ranks * static_cast<std::int64_t>(sizeof(RankSlot)), page);
+  places.scratch = round_up(
+      places.mailboxes + boxes * (static_cast<std::int64_t>(sizeof(MailboxControl)) + places.ring_bytes), page);
+  places.arenas = places.scratch + shape.ranks * places.scratch_bytes;
+  places.total = places.arenas + shape.ranks * places.arena_bytes;
+  return places;
+}
+
+Fabric::Fabric(Region region, FabricShape shape)
+    : region_(std::move(region)), ranks_(shape.ranks), layout_(layout(shape)) {}
+
+RankSlot& Fabric::slot(Rank rank) const {
+  return at<RankSlot>(layout_.slots + rank.value * static_cast<std::int64_t>(sizeof(RankSlot)));
+}
+
+Board& Fabric::board() const { return at<Board>(layout_.board); }
+
+Mailbox Fabric::mailbox(Rank from, Rank to, Channel channel) const {
+  const int receiver = to < from ? to.value : to.value - 1;  // nobody writes to himself
+  const std::int64_t index =
+      (std::int64_t{from.value} * (ranks_ - 1) + receiver) * channel_count + static_cast<int>(channel);
+  const std::int64_t offset =
+      layout_.mailboxes + index * (static_cast<std::int64_t>(sizeof(MailboxControl)) + layout_.ring_bytes);
+  return {&at<MailboxControl>(offset), &at<std::byte>(offset + static_cast<std::int64_t>(sizeof(MailboxControl))),
+          static_cast<std::uint64_t>(layout_.ring_bytes)};
+}
+
+std::byte* Fabric::scratch(Rank rank) const { return &at<std::byte>(layout_.scratch + rank.value * layout_.scratch_bytes); }
+
+std::byte* Fabric::arena(Rank rank) const { return &at<std::byte>(layout_.arenas + rank.value * layout_.arena_bytes); }
+
+void Fabric::ring_all() const noexcept {
+  for (int r = 0; r < ranks_; ++r) ring_rank(Rank(r));
+}
+
+void Fabric::enter(Rank rank, ProcessId process) const noexcept {
+  slot(rank).process_start = process.start;
+  slot(rank).pid.store(process.pid, std::memory_order_release);
+}
+
+void Fabric::leave(Rank rank) const noexcept { slot(rank).pid.store(0, std::memory_order_release); }
+
+void Fabric::check_alive() const noexcept {
+  const std::int32_t own = this_process().pid;
+  for (int r = 0; r < ranks_; ++r) {
+    RankSlot& peer = slot(Rank(r));
+    const ProcessId process{peer.pid.load(std::memory_order_acquire), peer.process_start};
+    if (process.pid == own || alive(process)) continue;
+    if (peer.pid.load(std::memory_order_acquire) == 0) continue;  // it has left in good order since
+    abort(Rank(r), ended_unexpectedly(process));
+  }
+}
+
+void Fabric::abort(Rank rank, std::string_view cause) const noexcept {
+  Failure& failure = at<Failure>(0);
+  std::uint32_t expected = Failure::none;
+  if (!failure.state.compare_exchange_strong(expected, Failure::being_written)) return;
+  failure.rank = rank.value;
+  const std::size_t length = std::min(cause.size(), sizeof failure.cause - 1);
+  std::memcpy(failure.cause, cause.data(), length);
+  failure.cause[length] = 0;
+  failure.state.store(Failure::known, std::memory_order_release);
+  ring_all();
+}
+
+void Fabric::throw_if_aborted() const {
+  const Failure& failure = at<Failure>(0);
+  if (failure.state.load(std::memory_order_acquire) == Failure::known) {
+    throw PeerFailure(Rank(failure.rank), failure.cause);
+  }
+}
+
+}  // namespace parabench

@@ -1,0 +1,108 @@
+// The node fabric: what the ranks of one node share, laid out in one flat region.
+//
+//   | failure | board | slots (one per rank) | mailboxes (one per sender, receiver, channel) | scratch | arenas |
+//
+// The region's zero bytes are the initial state of everything in it. Ranks may be threads (the region is memory of the process)
+// or processes (POSIX shared memory, mapped at different addresses: hence offsets, never pointers).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+#include "parallelism/comm/communicator.h"
+#include "parallelism/comm/doorbell.h"
+#include "parallelism/comm/process.h"
+#include "parallelism/comm/region.h"
+
+namespace parabench {
+
+struct FabricShape {
+  int ranks = 1;
+  std::int64_t arena_bytes = 0;  ///< per rank: the sum of its allocate() calls, each rounded up to 64 bytes
+};
+
+/// Offsets and sizes in bytes; rank r's scratch lies at scratch + r * scratch_bytes, likewise the arenas.
+struct FabricLayout {
+  std::int64_t board = 0, slots = 0, mailboxes = 0, scratch = 0, arenas = 0, total = 0;
+  std::int64_t ring_bytes = 0;     ///< of one mailbox, a power of two: 4 MiB for 2 ranks, down to 4 KiB for many
+  std::int64_t scratch_bytes = 0;  ///< per rank
+  std::int64_t arena_bytes = 0;    ///< per rank, rounded up to pages
+};
+FabricLayout layout(FabricShape shape);
+
+/// One direction between two ranks on one channel: a byte ring with one writer and one reader. `written - freed` bytes wait.
+struct MailboxControl {
+  alignas(64) std::atomic<std::uint64_t> written;
+  std::atomic<std::uint32_t> reader_waits;  ///< the writer rings only when asked to
+  alignas(64) std::atomic<std::uint64_t> freed;
+  std::atomic<std::uint32_t> writer_waits;
+};
+struct Mailbox {
+  MailboxControl* control = nullptr;
+  std::byte* ring = nullptr;
+  std::uint64_t ring_bytes = 0;
+};
+
+enum class CollectiveKind : std::uint32_t { barrier, all_reduce, allocate };
+
+/// What a rank says about the collective that it starts.
+struct Post {
+  CollectiveKind kind = CollectiveKind::barrier;
+  ElementType type = ElementType::byte;
+  std::int64_t bytes = 0;
+  std::int64_t offset = -1;  ///< of the buffer in the rank's arena; -1: elsewhere
+};
+
+struct alignas(64) RankSlot {
+  Doorbell bell;
+  std::uint64_t process_start;
+  std::atomic<std::int32_t> pid;  ///< 0: not here yet, or left in good order
+  /// By parity of the collective's number: a rank posts number n + 2 only after all have passed number n.
+  Post posts[2];
+};
+
+/// Counts entries of all ranks into rounds: round n is complete once (n + 1) * ranks entries have been made.
+struct alignas(64) Board {
+  std::atomic<std::uint64_t> entries;
+};
+
+class Fabric {
+ public:
+  Fabric(Region region, FabricShape shape);
+
+  int ranks() const { return ranks_; }
+  const FabricLayout& places() const { return layout_; }
+  Region& region() { return region_; }
+
+  RankSlot& slot(Rank rank) const;
+  Board& board() const;
+  Mailbox mailbox(Rank from, Rank to, Channel channel) const;
+  std::byte* scratch(Rank rank) const;
+  std::byte* arena(Rank rank) const;
+
+  void ring_rank(Rank rank) const noexcept { ring(slot(rank).bell); }
+  void ring_all() const noexcept;
+
+  void enter(Rank rank, ProcessId process) const noexcept;
+  void leave(Rank rank) const noexcept;
+  /// abort()s on behalf of a rank whose process has ended without leaving. One look at every other process.
+  void check_alive() const noexcept;
+
+  /// The first cause stays; everybody is woken.
+  void abort(Rank rank, std::string_view cause) const noexcept;
+  /// PeerFailure with the first cause.
+  void throw_if_aborted() const;
+
+ private:
+  template <class T>
+  T& at(std::int64_t offset) const {
+    return *reinterpret_cast<T*>(region_.data() + offset);
+  }
+
+  Region region_;
+  int ranks_;
+  FabricLayout layout_;
+};
+
+}  // namespace parabench

@@ -1,0 +1,91 @@
+#include "parallelism/comm/fabric_communicator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "base/error.h"
+
+namespace parabench {
+namespace {
+
+constexpr std::chrono::seconds look_interval{1};
+
+int index_of(Rank peer, Channel channel) { return peer.value * channel_count + static_cast<int>(channel); }
+
+}  // namespace
+
+FabricCommunicator::FabricCommunicator(std::shared_ptr<Fabric> fabric, Rank rank)
+    : Communicator(rank, fabric->ranks()),
+      fabric_(std::move(fabric)),
+      bell_(fabric_->slot(rank).bell),
+      collectives_{.fabric = *fabric_, .rank = rank, .traffic = traffic_},
+      outgoing_(size() * channel_count),
+      incoming_(size() * channel_count),
+      next_look_(std::chrono::steady_clock::now() + look_interval),
+      exceptions_(std::uncaught_exceptions()) {
+  for (int peer = 0; peer < size(); ++peer) {
+    if (Rank(peer) == rank) continue;
+    for (Channel channel : {Channel::forward, Channel::backward, Channel::control}) {
+      outgoing_[index_of(Rank(peer), channel)].box = fabric_->mailbox(rank, Rank(peer), channel);
+      incoming_[index_of(Rank(peer), channel)].box = fabric_->mailbox(Rank(peer), rank, channel);
+    }
+  }
+  fabric_->enter(rank, this_process());
+}
+
+FabricCommunicator::~FabricCommunicator() {
+  if (std::uncaught_exceptions() > exceptions_) abort("an exception ended it");
+  fabric_->leave(rank());
+}
+
+Arena FabricCommunicator::allocate(std::int64_t bytes) {
+  wait(Work(start_meeting(collectives_, {.kind = CollectiveKind::allocate, .bytes = bytes})));
+  const std::int64_t offset = allocated_;
+  const std::int64_t end = offset + (bytes + 63) / 64 * 64;
+  const FabricLayout& places = fabric_->places();
+  if (end > places.arena_bytes) {
+    throw environment_error("arena", fmt::format("{} bytes", end),
+                            fmt::format("at most the {} bytes per rank that were reserved", places.arena_bytes),
+                            "reserve the sum of all allocations when making the communicator");
+  }
+  fabric_->region().commit(places.arenas + rank().value * places.arena_bytes + offset, end - offset);
+  allocated_ = end;
+  return {fabric_->arena(rank()) + offset, bytes, true};
+}
+
+void FabricCommunicator::sleep(std::uint32_t seen, double limit_s) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limit_s));
+  for (;;) {
+    fabric_->throw_if_aborted();
+    const auto now = Clock::now();
+    if (now >= next_look_) {
+      fabric_->check_alive();
+      next_look_ = now + look_interval;
+      continue;
+    }
+    if (events() != seen || now >= end) return;
+    sleep_on(bell_, seen, std::chrono::duration<double>(std::min(end, next_look_) - now).count());
+  }
+}
+
+std::unique_ptr<WorkState> FabricCommunicator::start_all_reduce(BufferView buffer) {
+  return parabench::start_all_reduce(collectives_, buffer);
+}
+
+std::unique_ptr<WorkState> FabricCommunicator::start_barrier() {
+  return start_meeting(collectives_, {.kind = CollectiveKind::barrier});
+}
+
+std::unique_ptr<WorkState> FabricCommunicator::start_send(BufferView buffer, Rank to, Message message) {
+  return start_write(*fabric_, outgoing_[index_of(to, message.channel)], buffer, rank(), to, message);
+}
+
+std::unique_ptr<WorkState> FabricCommunicator::start_recv(BufferView buffer, Rank from, Message message) {
+  return start_read(*fabric_, incoming_[index_of(from, message.channel)], buffer, from, rank(), message);
+}
+
+}  // namespace parabench

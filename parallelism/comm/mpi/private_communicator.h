@@ -1,0 +1,69 @@
+// The communicator of ranks that share no memory: private buffers and nonblocking MPI, driven by MPI_Test.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "parallelism/comm/communicator.h"
+#include "parallelism/comm/doorbell.h"
+#include "parallelism/comm/mpi/check.h"
+#include "parallelism/comm/process.h"
+#include "parallelism/comm/region.h"
+
+namespace parabench {
+
+/// One rank's end, on its own duplicate of MPI_COMM_WORLD. MPI tells nobody when a request completes, so sleep() returns after
+/// 20 us, then twice as late each time up to 1 ms, until something completes again. A mutex keeps MPI serialized, so that any
+/// thread may abort(), which sends the cause to every rank. Processes on the same node are looked at once a second; a lost
+/// node is the launcher's to notice.
+class PrivateCommunicator final : public Communicator {
+ public:
+  /// Collective over MPI_COMM_WORLD. `note`: why memory is not shared.
+  PrivateCommunicator(Rank rank, int size, std::string note);
+  ~PrivateCommunicator() override;
+
+  Capabilities capabilities() const override { return {false, note_}; }
+  Arena allocate(std::int64_t bytes) override;
+  std::uint32_t events() const override { return bell_.events.load(); }
+  void sleep(std::uint32_t seen, double limit_s) override;
+  void notify() override { ring(bell_); }
+  void abort(std::string_view cause) noexcept override;
+
+ private:
+  friend class MpiWork;
+
+  std::unique_ptr<WorkState> start_all_reduce(BufferView buffer) override;
+  std::unique_ptr<WorkState> start_send(BufferView buffer, Rank to, Message message) override;
+  std::unique_ptr<WorkState> start_recv(BufferView buffer, Rank from, Message message) override;
+  std::unique_ptr<WorkState> start_barrier() override;
+
+  struct Failure {
+    std::int32_t rank = 0;
+    char cause[1000] = {};
+  };
+
+  // The caller of these holds the mutex.
+  void tell_failure(Rank rank, std::string_view cause) noexcept;
+  void receive_failure();
+  void look_for_dead() noexcept;
+  void throw_if_failed() const;
+
+  std::string note_;
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  std::vector<ProcessId> neighbours_;  // by rank; unknown for ranks of other nodes and for this one
+  std::vector<Region> arenas_;
+  std::mutex mutex_;  // one thread at a time inside MPI
+  Doorbell bell_{};
+  bool failed_ = false;  // then failure_ is final
+  Failure failure_, incoming_failure_;
+  MPI_Request failure_request_ = MPI_REQUEST_NULL;
+  int in_flight_ = 0;  // works that MPI has to complete
+  double pause_s_ = 0;  // of the next sleep while something is in flight
+  std::chrono::steady_clock::time_point next_look_;
+  int exceptions_;  // in flight when it was made
+};
+
+}  // namespace parabench

@@ -1,0 +1,68 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+
+#include "base/error.h"
+#include "parallelism/comm/mpi/check.h"
+#include "parallelism/comm/mpi/world.h"
+
+namespace parabench {
+
+MpiSession::MpiSession(int* argc, char*** argv) : exceptions_(std::uncaught_exceptions()) {
+  int provided = MPI_THREAD_SINGLE;
+  check_mpi(MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
+  check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank_.value), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size_), "MPI_Comm_size");
+  try {
+    check_world_size(size_);
+    if (provided < MPI_THREAD_SERIALIZED) {
+      throw environment_error("MPI", fmt::format("thread level {}", provided), "MPI_THREAD_SERIALIZED",
+                              "an MPI library built with thread support");
+    }
+  } catch (...) {
+    MPI_Finalize();  // no rank waits for another yet
+    throw;
+  }
+}
+
+MpiSession::~MpiSession() {
+  if (std::uncaught_exceptions() > exceptions_) abort(1);
+  MPI_Finalize();
+}
+
+void MpiSession::abort(int code) const noexcept {
+  MPI_Abort(MPI_COMM_WORLD, code);
+  std::_Exit(code);
+}
+
+std::string MpiSession::library_version() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  check_mpi(MPI_Get_library_version(text, &length), "MPI_Get_library_version");
+  std::string version(text, ::strnlen(text, length));
+  std::replace(version.begin(), version.end(), '\n', ' ');
+  return version.substr(0, version.find_last_not_of(' ') + 1);
+}
+
+void check_world_size(int seen) {
+  if (seen != 1) return;
+  for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "PMI_SIZE"}) {
+    const char* text = std::getenv(variable);
+    if (!text) continue;
+    int promised = 1;
+    std::from_chars(text, text + std::strlen(text), promised);
+    if (promised > 1) {
+      throw environment_error("MPI world size", "1", fmt::format("{}, as {} says", promised, variable),
+                              "the launcher and this MPI library do not know each other; start with `srun --mpi=pmix` "
+                              "(`srun --mpi=list` shows what there is) or with the library's own `mpirun`");
+    }
+    return;
+  }
+}
+
+}  // namespace parabench

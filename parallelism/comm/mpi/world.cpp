@@ -1,0 +1,107 @@
+#include "parallelism/comm/mpi/world.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "parallelism/comm/fabric_communicator.h"
+#include "parallelism/comm/mpi/check.h"
+#include "parallelism/comm/mpi/private_communicator.h"
+
+namespace parabench {
+namespace {
+
+bool shared_memory_wanted() {
+  const char* text = std::getenv("PARABENCH_SHARED_MEMORY");
+  if (!text || std::string_view(text) == "on") return true;
+  if (std::string_view(text) == "off") return false;
+  throw usage_error("PARABENCH_SHARED_MEMORY", text, "on or off");
+}
+
+bool on_one_node(int size) {
+  MPI_Comm node = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
+  int neighbours = 0;
+  check_mpi(MPI_Comm_size(node, &neighbours), "MPI_Comm_size");
+  check_mpi(MPI_Comm_free(&node), "MPI_Comm_free");
+  return neighbours == size;
+}
+
+bool everywhere(bool here) {
+  int all = here ? 1 : 0;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD), "MPI_Allreduce");
+  return all == 1;
+}
+
+/// Rank 0's text on every rank.
+std::string from_rank_0(std::string text) {
+  int length = static_cast<int>(text.size());
+  check_mpi(MPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD), "MPI_Bcast");
+  text.resize(length);
+  check_mpi(MPI_Bcast(text.data(), length, MPI_BYTE, 0, MPI_COMM_WORLD), "MPI_Bcast");
+  return text;
+}
+
+/// A region that all ranks have mapped and backed with memory, or why there is none (the same text on every rank).
+struct Sharing {
+  std::shared_ptr<Fabric> fabric;
+  std::string obstacle;
+};
+
+Sharing share(const MpiSession& session, FabricShape shape) {
+  const bool first = session.rank() == Rank(0);
+  const FabricLayout places = layout(shape);
+  std::optional<Region> region;
+  std::string name, obstacle;
+  if (first) {
+    sweep_stale_regions();
+    obstacle = shared_memory_obstacle(places.total, shared_memory_available());
+    if (obstacle.empty()) {
+      name = unique_region_name();
+      try {
+        region.emplace(Region::create_shared(name, places.total));
+      } catch (const Error& error) {
+        obstacle = error.what();
+      }
+    }
+  }
+  obstacle = from_rank_0(obstacle);
+  if (!obstacle.empty()) return {nullptr, obstacle};
+  name = from_rank_0(name);
+  bool backed = true;
+  try {
+    if (!first) region.emplace(Region::open_shared(name, places.total));
+    if (first) region->commit(0, places.arenas);
+    // Each rank its own arena, so that the pages lie near the core that computes on them.
+    region->commit(places.arenas + session.rank().value * places.arena_bytes, places.arena_bytes);
+  } catch (const Error& error) {
+    backed = false;
+    obstacle = error.what();
+  }
+  const bool all_backed = everywhere(backed);
+  if (first) unlink_region(name);
+  if (all_backed) return {std::make_shared<Fabric>(std::move(*region), shape), {}};
+  obstacle = from_rank_0(obstacle);
+  return {nullptr, obstacle.empty() ? "another rank could not map the shared memory" : obstacle};
+}
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_mpi_communicator(const MpiSession& session, std::int64_t arena_bytes_per_rank,
+                                                    bool allow_shared) {
+  const auto alone = [&](std::string note) {
+    return std::make_unique<PrivateCommunicator>(session.rank(), session.size(), std::move(note));
+  };
+  if (!everywhere(allow_shared && shared_memory_wanted())) return alone("shared memory is switched off");
+  if (!everywhere(on_one_node(session.size()))) return alone("the ranks are on several nodes");
+  Sharing sharing = share(session, {session.size(), arena_bytes_per_rank});
+  if (!sharing.fabric) return alone(sharing.obstacle);
+  auto comm = std::make_unique<FabricCommunicator>(std::move(sharing.fabric), session.rank());
+  comm->wait(comm->barrier());  // from here on every process is known to be watched
+  return comm;
+}
+
+}  // namespace parabench

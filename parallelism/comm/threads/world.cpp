@@ -1,0 +1,61 @@
+#include "parallelism/comm/threads/world.h"
+
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "parallelism/comm/fabric_communicator.h"
+
+namespace parabench {
+namespace {
+
+/// Address space per rank; it costs nothing until allocate() commits a part.
+constexpr std::int64_t arena_reserve = std::int64_t{64} << 30;
+
+std::string cause_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    return e.what();
+  } catch (...) {
+    return "an exception of unknown type";
+  }
+}
+
+std::shared_ptr<Fabric> fabric_in_process(int ranks) {
+  const FabricShape shape{ranks, arena_reserve};
+  const FabricLayout places = layout(shape);
+  Region region = Region::in_process(places.total);
+  region.commit(0, places.arenas);
+  return std::make_shared<Fabric>(std::move(region), shape);
+}
+
+}  // namespace
+
+void run_thread_ranks(int ranks, const std::function<void(Communicator&)>& body) {
+  const std::shared_ptr<Fabric> fabric = fabric_in_process(ranks);
+  std::mutex mutex;
+  std::exception_ptr first;
+  const auto run = [&](Rank rank) {
+    FabricCommunicator comm(fabric, rank);
+    try {
+      body(comm);
+    } catch (...) {
+      const std::exception_ptr error = std::current_exception();
+      {
+        const std::lock_guard lock(mutex);
+        if (!first) first = error;
+      }
+      comm.abort(cause_of(error));
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (int r = 0; r < ranks; ++r) threads.emplace_back(run, Rank(r));
+  }
+  if (first) std::rethrow_exception(first);
+}
+
+}  // namespace parabench

@@ -4,18 +4,27 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
-
-#include "base/strong.h"
+#include <utility>
 
 namespace parabench {
 
-/// Where a rank's step goes, in seconds per step. Waiting before the awaited work has ended elsewhere is bubble; waiting after
-/// that is exposed communication. `other` is the executor's own overhead, measured between operations.
+/// Where a rank's step goes, in seconds per step. Waiting before the awaited work has ended elsewhere is bubble; waiting
+/// after that is exposed communication. `other` is the executor's own overhead, measured between operations.
 struct Breakdown {
   double forward = 0, backward = 0, recompute = 0, update = 0;
   double communication_exposed = 0, bubble = 0, data_wait = 0, other = 0;
   bool operator==(const Breakdown&) const = default;
 };
+
+inline constexpr std::array<std::pair<std::string_view, double Breakdown::*>, 8> breakdown_fields{
+    {{"forward", &Breakdown::forward},
+     {"backward", &Breakdown::backward},
+     {"recompute", &Breakdown::recompute},
+     {"update", &Breakdown::update},
+     {"communication_exposed", &Breakdown::communication_exposed},
+     {"bubble", &Breakdown::bubble},
+     {"data_wait", &Breakdown::data_wait},
+     {"other", &Breakdown::other}}};
 
 enum class MemoryCategory {
   parameters,       ///< the latest weights

@@ -55,12 +55,15 @@ struct ResultsFile {
 };
 
 nlohmann::json to_json(const ResultsFile& file);
-/// Throws usage_error naming the place (a JSON pointer) that does not fit the schema.
+/// Throws usage_error for another schema_version, or naming
+/// the place (a JSON pointer) that does not fit the schema.
 ResultsFile results_from_json(const nlohmann::json& json);
 
 /// Reads a file; errors name it.
 ResultsFile read_results(const std::filesystem::path& path);
-/// Writes at once (write_atomically), indented by one space.
+/// The file as text: JSON indented by one space, bytes that are not UTF-8 replaced.
+std::string results_text(const ResultsFile& file);
+/// Writes at once, as write_atomically does.
 void write_results(const std::filesystem::path& path, const ResultsFile& file);
 
 /// The variables that may influence a run, of an environment as main() gets it: OMPI_*, PMIX_*, SLURM_*, OMP_*, NCCL_*, CUDA_*,

@@ -1,14 +1,17 @@
 // One row of a results file, as data. SI units in names; a missing value is nullopt and becomes null.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/case.h"
+#include "base/enum_text.h"
 #include "base/measures.h"
 #include "base/prediction.h"
 
@@ -16,6 +19,10 @@ namespace parabench {
 
 enum class Status { ok, skipped, failed };
 enum class EquivalenceStatus { pass, fail, not_checked };
+template <>
+inline constexpr std::array<std::string_view, 3> enum_names<Status>{"ok", "skipped", "failed"};
+template <>
+inline constexpr std::array<std::string_view, 3> enum_names<EquivalenceStatus>{"pass", "fail", "not_checked"};
 
 struct Equivalence {
   EquivalenceStatus status = EquivalenceStatus::not_checked;
@@ -86,17 +93,20 @@ struct Record {
   std::string reproduce;
 };
 
+/// Exactly the shape of the schema's definitions. A number that is not finite becomes null; a record then says so in `reason`.
 nlohmann::json to_json(const Record& record);
 nlohmann::json to_json(const Equivalence& equivalence);
 nlohmann::json to_json(const Measured& measured);
 nlohmann::json to_json(const Predicted& predicted);
+/// The inverses; null reads as NaN where a number is meant. Throw usage_error with a JSON pointer to what does not fit the schema.
+Record record_from_json(const nlohmann::json& json);
 Equivalence equivalence_from_json(const nlohmann::json& json);
 Measured measured_from_json(const nlohmann::json& json);
-Record record_from_json(const nlohmann::json& json);
+Predicted predicted_from_json(const nlohmann::json& json);
 
 /// Summary fields of `time` from its samples. Throws std::invalid_argument when there is none.
 void summarise(StepTime& time);
-/// The error of a prediction. Precondition: both name the same ranks.
+/// The error of a prediction against the measured median. Precondition: both name the same ranks in the same order.
 PredictionError compare(const Predicted& predicted, const Measured& measured);
 
 }  // namespace parabench

@@ -1,0 +1,20 @@
+// The head of a results file as JSON, in the shape of its schema.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+
+#include "results/file.h"
+
+namespace parabench {
+
+nlohmann::json to_json(const Program& program);
+nlohmann::json to_json(const Context& context);
+nlohmann::json to_json(const std::optional<CalibrationOrigin>& calibration);
+
+/// The inverses. Precondition: the value fits the schema.
+Program program_from_json(const nlohmann::json& json);
+Context context_from_json(const nlohmann::json& json);
+std::optional<CalibrationOrigin> calibration_origin_from_json(const nlohmann::json& json);
+
+}  // namespace parabench

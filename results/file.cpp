@@ -1,0 +1,80 @@
+#include "results/file.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "results/context_json.h"
+#include "results/validate.h"
+
+namespace parabench {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<std::string_view, 10> recorded_families = {"OMPI_", "PMIX_", "SLURM_", "OMP_",    "NCCL_",
+                                                                "CUDA_", "UCX_",  "TORCH_", "MALLOC_", "PARABENCH_"};
+constexpr std::array<std::string_view, 7> secret_words = {"TOKEN",  "SECRET",     "PASS", "JWT",
+                                                          "APIKEY", "CREDENTIAL", "_KEY"};
+
+bool is_recorded(std::string_view name) {
+  const auto starts = [name](std::string_view family) { return name.starts_with(family); };
+  const auto contains = [name](std::string_view word) { return name.find(word) != std::string_view::npos; };
+  return std::ranges::any_of(recorded_families, starts) && !std::ranges::any_of(secret_words, contains);
+}
+
+ResultsFile parse(std::string_view subject, const json& document) {
+  if (document.is_object() && document.contains("schema_version") &&
+      document["schema_version"] != std::string(results_schema_version)) {
+    throw usage_error(subject, document["schema_version"].dump(), "schema_version \"1.0\"",
+                      "read it with the program that wrote it");
+  }
+  require_valid(subject, document, "");
+  ResultsFile file;
+  file.program = program_from_json(document["program"]);
+  file.context = context_from_json(document["context"]);
+  file.calibration = calibration_origin_from_json(document["calibration"]);
+  for (const json& record : document["records"]) file.records.push_back(record_from_json(record));
+  return file;
+}
+
+}  // namespace
+
+json to_json(const ResultsFile& file) {
+  json records = json::array();
+  for (const Record& record : file.records) records.push_back(to_json(record));
+  return {{"schema_version", results_schema_version},
+          {"program", to_json(file.program)},
+          {"context", to_json(file.context)},
+          {"calibration", to_json(file.calibration)},
+          {"records", std::move(records)}};
+}
+
+ResultsFile results_from_json(const json& document) { return parse("results", document); }
+
+ResultsFile read_results(const std::filesystem::path& path) { return parse(path.string(), read_json(path)); }
+
+std::string results_text(const ResultsFile& file) {
+  // Host names, arguments and the environment are bytes, not always UTF-8.
+  return to_json(file).dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+void write_results(const std::filesystem::path& path, const ResultsFile& file) {
+  write_atomically(path, results_text(file));
+}
+
+std::map<std::string, std::string> recorded_environment(const char* const* environment) {
+  std::map<std::string, std::string> recorded;
+  for (; *environment; ++environment) {
+    const std::string_view entry = *environment;
+    const std::size_t equals = entry.find('=');
+    if (equals != std::string_view::npos && is_recorded(entry.substr(0, equals))) {
+      recorded.emplace(entry.substr(0, equals), entry.substr(equals + 1));
+    }
+  }
+  return recorded;
+}
+
+}  // namespace parabench

@@ -1,0 +1,157 @@
+// Writes records; record_read.cpp is the inverse.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/case_json.h"
+#include "results/record.h"
+
+namespace parabench {
+namespace {
+
+using nlohmann::json;
+
+json null_if_empty(const std::string& text) { return text.empty() ? json() : json(text); }
+
+template <class T>
+json null_if_absent(const std::optional<T>& value) {
+  return value ? json(*value) : json();
+}
+
+json to_json(const Breakdown& breakdown) {
+  json out;
+  for (const auto& [name, field] : breakdown_fields) out[std::string(name)] = breakdown.*field;
+  return out;
+}
+
+json to_json(const MemoryUsage& memory) {
+  json out;
+  for (int i = 0; i < memory_category_count; ++i) {
+    out[std::string(memory_category_names[i])] = memory[static_cast<MemoryCategory>(i)];
+  }
+  out["total_counted"] = memory.total_counted();
+  out["resident"] = memory.resident == 0 ? json() : json(memory.resident);
+  return out;
+}
+
+json to_json(const StepTime& time) {
+  return {{"samples", time.samples}, {"median", time.median}, {"p10", time.p10}, {"p90", time.p90}, {"ci95", time.ci95}};
+}
+
+json to_json(const std::optional<Baseline>& baseline) {
+  if (!baseline) return nullptr;
+  return {{"id", baseline->id}, {"speedup", baseline->speedup}, {"efficiency", baseline->efficiency}};
+}
+
+json to_json(const RankMeasured& rank) {
+  return {{"rank", rank.rank},
+          {"host", rank.host},
+          {"device", rank.device},
+          {"cpuset", rank.cpuset},
+          {"peak_memory_bytes", to_json(rank.peak_memory)},
+          {"breakdown_s", to_json(rank.breakdown_s)},
+          {"bytes_sent", rank.bytes_sent},
+          {"bytes_received", rank.bytes_received}};
+}
+
+json to_json(const RankPredicted& rank) {
+  return {{"rank", rank.rank},
+          {"peak_memory_bytes", to_json(rank.peak_memory)},
+          {"breakdown_s", to_json(rank.breakdown_s)}};
+}
+
+json to_json(const Term& term) {
+  return {{"name", term.name},       {"value", term.value},   {"unit", term.unit},
+          {"formula", term.formula}, {"source", term.source}, {"cost_source", term.cost_source}};
+}
+
+json to_json(const PredictionError& error) {
+  json breakdown;
+  for (const auto& [name, field] : breakdown_fields) {
+    json& per_rank = breakdown[std::string(name)] = json::array();
+    for (const Breakdown& rank : error.breakdown_s) per_rank.push_back(rank.*field);
+  }
+  return {{"step_time_relative", error.step_time_relative},
+          {"peak_memory_relative", error.peak_memory_relative},
+          {"breakdown_s", std::move(breakdown)}};
+}
+
+template <class T>
+json list(const std::vector<T>& items) {
+  json out = json::array();
+  for (const T& item : items) out.push_back(to_json(item));
+  return out;
+}
+
+/// Nulls every number that is not finite and names their places: ", /measured/losses/3".
+void null_non_finite(json& value, const json::json_pointer& at, std::string& places) {
+  if (value.is_structured()) {
+    for (const auto& item : value.items()) {
+      null_non_finite(item.value(), value.is_array() ? at / std::stoul(item.key()) : at / item.key(), places);
+    }
+  } else if (value.is_number_float() && !std::isfinite(value.get<double>())) {
+    value = nullptr;
+    places += ", " + at.to_string();
+  }
+}
+
+}  // namespace
+
+json to_json(const Equivalence& equivalence) {
+  return {{"status", to_text(equivalence.status)},
+          {"reason", null_if_empty(equivalence.reason)},
+          {"reference", equivalence.reference},
+          {"steps", equivalence.steps},
+          {"max_relative_update_difference", null_if_absent(equivalence.max_relative_update_difference)},
+          {"tolerance", equivalence.tolerance},
+          {"worst_parameter", null_if_empty(equivalence.worst_parameter)},
+          {"max_relative_buffer_difference", null_if_absent(equivalence.max_relative_buffer_difference)},
+          {"loss_agrees", null_if_absent(equivalence.loss_agrees)},
+          {"loss_tolerance", equivalence.loss_tolerance},
+          {"reference_losses", equivalence.reference_losses}};
+}
+
+json to_json(const Measured& measured) {
+  return {{"step_time_s", to_json(measured.step_time_s)},
+          {"throughput_samples_per_s", measured.throughput_samples_per_s},
+          {"achieved_flops_per_s", measured.achieved_flops_per_s},
+          {"losses", measured.losses},
+          {"sync", measured.sync},
+          {"warmup_steps", measured.warmup_steps},
+          {"baseline", to_json(measured.baseline)},
+          {"ranks", list(measured.ranks)}};
+}
+
+json to_json(const Predicted& predicted) {
+  return {{"step_time_s", predicted.step_time_s},
+          {"throughput_samples_per_s", predicted.throughput_samples_per_s},
+          {"interval_s", predicted.interval_s},
+          {"ranks", list(predicted.ranks)},
+          {"terms", list(predicted.terms)},
+          {"method", predicted.method},
+          {"second_opinion_step_time_s", predicted.second_opinion_step_time_s}};
+}
+
+json to_json(const Record& record) {
+  json out{{"id", record.id},
+           {"parameters", parameters_json(record.parameters)},
+           {"plan", nullptr},
+           {"status", to_text(record.status)},
+           {"reason", nullptr},
+           {"equivalence", to_json(record.equivalence)},
+           {"measured", record.measured ? to_json(*record.measured) : json()},
+           {"predicted", record.predicted ? to_json(*record.predicted) : json()},
+           {"error", record.error ? to_json(*record.error) : json()},
+           {"reproduce", record.reproduce}};
+  if (record.plan) out["plan"] = {{"hash", record.plan->hash}, {"partition", record.plan->partition}};
+  std::string places;
+  null_non_finite(out, json::json_pointer(), places);
+  std::string reason = record.reason;
+  // A record that was read back has its nulls explained already.
+  if (!places.empty() && reason.find("not finite") == std::string::npos) {
+    reason += (reason.empty() ? "not finite: " : "; not finite: ") + places.substr(2);
+  }
+  out["reason"] = null_if_empty(reason);
+  return out;
+}
+
+}  // namespace parabench

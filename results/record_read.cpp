@@ -1,0 +1,165 @@
+// Reads what record_json.cpp writes. The schema is checked first, so every field below is there with its type.
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/case_json.h"
+#include "results/record.h"
+#include "results/validate.h"
+
+namespace parabench {
+namespace {
+
+using nlohmann::json;
+
+double real(const json& value) {
+  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+}
+
+std::vector<double> reals(const json& values) {
+  std::vector<double> out;
+  for (const json& value : values) out.push_back(real(value));
+  return out;
+}
+
+std::pair<double, double> interval(const json& value) { return {real(value[0]), real(value[1])}; }
+
+std::string text(const json& value) { return value.is_null() ? "" : value.get<std::string>(); }
+
+template <class T>
+std::optional<T> optional(const json& value) {
+  return value.is_null() ? std::nullopt : std::optional<T>(value.get<T>());
+}
+
+template <class T, class Read>
+std::vector<T> list(const json& values, Read read) {
+  std::vector<T> out;
+  for (const json& value : values) out.push_back(read(value));
+  return out;
+}
+
+Breakdown breakdown(const json& value) {
+  Breakdown out;
+  for (const auto& [name, field] : breakdown_fields) out.*field = real(value[std::string(name)]);
+  return out;
+}
+
+MemoryUsage memory(const json& value) {
+  MemoryUsage out;
+  for (int i = 0; i < memory_category_count; ++i) {
+    out[static_cast<MemoryCategory>(i)] = value[std::string(memory_category_names[i])].get<std::int64_t>();
+  }
+  out.resident = optional<std::int64_t>(value["resident"]).value_or(0);
+  return out;
+}
+
+Equivalence equivalence(const json& value) {
+  Equivalence out;
+  out.status = parse_enum<EquivalenceStatus>("status", value["status"].get<std::string>());
+  out.reason = text(value["reason"]);
+  out.reference = value["reference"];
+  out.steps = value["steps"];
+  out.max_relative_update_difference = optional<double>(value["max_relative_update_difference"]);
+  out.tolerance = value["tolerance"];
+  out.worst_parameter = text(value["worst_parameter"]);
+  out.max_relative_buffer_difference = optional<double>(value["max_relative_buffer_difference"]);
+  out.loss_agrees = optional<bool>(value["loss_agrees"]);
+  out.loss_tolerance = value["loss_tolerance"];
+  out.reference_losses = reals(value["reference_losses"]);
+  return out;
+}
+
+StepTime step_time(const json& value) {
+  return {list<std::vector<double>>(value["samples"], reals), real(value["median"]), real(value["p10"]),
+          real(value["p90"]), interval(value["ci95"])};
+}
+
+RankMeasured rank_measured(const json& value) {
+  return {value["rank"],        value["host"],
+          value["device"],      value["cpuset"],
+          memory(value["peak_memory_bytes"]), breakdown(value["breakdown_s"]),
+          value["bytes_sent"],  value["bytes_received"]};
+}
+
+Measured measured(const json& value) {
+  Measured out;
+  out.step_time_s = step_time(value["step_time_s"]);
+  out.throughput_samples_per_s = real(value["throughput_samples_per_s"]);
+  out.achieved_flops_per_s = real(value["achieved_flops_per_s"]);
+  out.losses = reals(value["losses"]);
+  out.sync = value["sync"];
+  out.warmup_steps = value["warmup_steps"];
+  if (const json& base = value["baseline"]; !base.is_null()) {
+    out.baseline = Baseline{base["id"], real(base["speedup"]), real(base["efficiency"])};
+  }
+  out.ranks = list<RankMeasured>(value["ranks"], rank_measured);
+  return out;
+}
+
+RankPredicted rank_predicted(const json& value) {
+  return {value["rank"], memory(value["peak_memory_bytes"]), breakdown(value["breakdown_s"])};
+}
+
+Term term(const json& value) {
+  return {value["name"],    real(value["value"]), value["unit"],
+          value["formula"], value["source"],      value["cost_source"]};
+}
+
+Predicted predicted(const json& value) {
+  Predicted out;
+  out.step_time_s = real(value["step_time_s"]);
+  out.throughput_samples_per_s = real(value["throughput_samples_per_s"]);
+  out.interval_s = interval(value["interval_s"]);
+  out.ranks = list<RankPredicted>(value["ranks"], rank_predicted);
+  out.terms = list<Term>(value["terms"], term);
+  out.method = value["method"];
+  for (const auto& [name, seconds] : value["second_opinion_step_time_s"].items()) {
+    out.second_opinion_step_time_s[name] = real(seconds);
+  }
+  return out;
+}
+
+PredictionError prediction_error(const json& value) {
+  PredictionError out{real(value["step_time_relative"]), reals(value["peak_memory_relative"]), {}};
+  for (const auto& [name, field] : breakdown_fields) {
+    const std::vector<double> per_rank = reals(value["breakdown_s"][std::string(name)]);
+    out.breakdown_s.resize(std::max(out.breakdown_s.size(), per_rank.size()));
+    for (std::size_t rank = 0; rank < per_rank.size(); ++rank) out.breakdown_s[rank].*field = per_rank[rank];
+  }
+  return out;
+}
+
+}  // namespace
+
+Equivalence equivalence_from_json(const json& value) {
+  require_valid("equivalence", value, "equivalence");
+  return equivalence(value);
+}
+
+Measured measured_from_json(const json& value) {
+  require_valid("measured", value, "measured");
+  return measured(value);
+}
+
+Predicted predicted_from_json(const json& value) {
+  require_valid("predicted", value, "predicted");
+  return predicted(value);
+}
+
+Record record_from_json(const json& value) {
+  require_valid("record", value, "record");
+  Record out;
+  out.id = value["id"];
+  out.parameters = case_from_json(value["parameters"]);
+  if (const json& plan = value["plan"]; !plan.is_null()) out.plan = PlanSummary{plan["hash"], plan["partition"]};
+  out.status = parse_enum<Status>("status", value["status"].get<std::string>());
+  out.reason = text(value["reason"]);
+  out.equivalence = equivalence(value["equivalence"]);
+  if (!value["measured"].is_null()) out.measured = measured(value["measured"]);
+  if (!value["predicted"].is_null()) out.predicted = predicted(value["predicted"]);
+  if (!value["error"].is_null()) out.error = prediction_error(value["error"]);
+  out.reproduce = value["reproduce"];
+  return out;
+}
+
+}  // namespace parabench

@@ -1,0 +1,10 @@
+// The text of results/schema, embedded when the program is built.
+#pragma once
+
+#include <string_view>
+
+namespace parabench {
+
+extern const std::string_view results_schema_text;
+
+}  // namespace parabench

@@ -1,0 +1,29 @@
+#include "results/validate.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/error.h"
+#include "results/schema.h"
+
+namespace parabench {
+
+const nlohmann::json& results_schema() {
+  static const nlohmann::json schema = nlohmann::json::parse(results_schema_text);
+  return schema;
+}
+
+std::vector<Violation> validate_results(const nlohmann::json& document) {
+  return check_schema(results_schema(), results_schema(), document);
+}
+
+void require_valid(std::string_view subject, const nlohmann::json& document, std::string_view definition) {
+  if (!document.is_object()) throw usage_error(subject, document.type_name(), "a JSON object");
+  const nlohmann::json& schema = results_schema();
+  const std::vector<Violation> violations = check_schema(
+      schema, definition.empty() ? schema : schema.at("definitions").at(std::string(definition)), document);
+  if (violations.empty()) return;
+  throw usage_error(subject, violations.front().pointer, "a value that fits the schema", violations.front().message);
+}
+
+}  // namespace parabench

@@ -20,7 +20,7 @@ Plan pipedream_plan(const StrategyInput& input) {
     const int in_flight = plan.stages - rank.stage.value;
     const int warmup = std::min(in_flight - 1, input.steps);
     const SegmentId segment = segments_of(plan, rank.stage).first;
-    rank.weight_versions = std::min(in_flight, input.steps + 1);
+    rank.weight_versions = std::min(in_flight, input.steps);
     auto version = [&](int step) { return std::max(0, step + 1 - in_flight); };
     auto run_forward = [&](int step) { forward_stage(plan, rank, whole, step, version(step)); };
     auto run_backward = [&](int step) {

@@ -58,7 +58,7 @@ class Fields {
     if (!value.is_number_integer()) fail(key, value.dump(), "an integer");
     return value.get<int>();
   }
-  void allow(std::initializer_list<std::string_view> keys) { taken_.insert(taken_.end(), keys); }
+  void allow(std::initializer_list<std::string> keys) { taken_.insert(taken_.end(), keys); }
   void finish() const {
     for (const auto& [key, value] : object_.items()) {
       if (std::ranges::find(taken_, key) == taken_.end()) fail("", key, "no field of this name");
@@ -72,7 +72,7 @@ class Fields {
  private:
   const json& object_;
   std::string where_;
-  std::vector<std::string_view> taken_;
+  std::vector<std::string> taken_;
 };
 
 OpKind kind_from(Fields& fields) {

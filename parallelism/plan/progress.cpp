@@ -17,9 +17,7 @@ class Lanes {
     while (progress) {
       progress = false;
       for (int r = 0; r < static_cast<int>(ended_.size()); ++r) {
-        for (Lane lane : all_lanes) {
-          while (try_head(Rank(r), lane)) progress = true;
-        }
+        for (Lane lane : all_lanes) progress |= try_head(Rank(r), lane);
       }
     }
     for (int r = 0; r < static_cast<int>(ended_.size()); ++r) {

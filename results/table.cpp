@@ -57,10 +57,13 @@ std::optional<Errors> errors(const Record& record) {
                 (static_cast<double>(highest_peak(record.predicted->ranks)) - bytes) / bytes};
 }
 
+/// "model/dataset/", the part of an id that a group of rows shares.
+std::string_view group(std::string_view id) { return id.substr(0, id.find('/', id.find('/') + 1) + 1); }
+
 Row row(const Record& record) {
   Row cells;
   cells.fill("-");
-  cells[0] = record.id;
+  cells[0] = "  " + record.id.substr(group(record.id).size());
   cells[1] = to_text(record.status);
   if (record.predicted) {
     cells[2] = human_seconds(record.predicted->step_time_s);
@@ -120,11 +123,16 @@ std::string results_table(std::span<const Record> records) {
   std::string text;
   append(text, quantities, widths);
   append(text, headings, widths);
+  std::string_view current;
   for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (group(records[i].id) != current) {
+      current = group(records[i].id);
+      text += fmt::format("{}\n", current);
+    }
     append(text, rows[i], widths);
-    if (!records[i].reason.empty()) text += fmt::format("  {}: {}\n", to_text(records[i].status), records[i].reason);
+    if (!records[i].reason.empty()) text += fmt::format("    {}: {}\n", to_text(records[i].status), records[i].reason);
     if (verdict(records[i].equivalence) == "FAIL" && !records[i].equivalence.reason.empty()) {
-      text += fmt::format("  equivalence: {}\n", records[i].equivalence.reason);
+      text += fmt::format("    equivalence: {}\n", records[i].equivalence.reason);
     }
   }
   return text + summary(records);

@@ -1,0 +1,159 @@
+#include "results/record.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
+
+#include "base/error.h"
+#include "results/baseline.h"
+#include "tests/results/samples.h"
+
+namespace parabench {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+const char* const gpipe = "resnet18/cifar10-synthetic/gpipe/np:2/batch:32";
+
+std::set<std::string> keys(const json& object) {
+  std::set<std::string> out;
+  for (const auto& item : object.items()) out.insert(item.key());
+  return out;
+}
+
+TEST(Summarise, TakesOrderStatisticsOverAllLaunches) {
+  StepTime time;
+  time.samples = {{3, 1, 4}, {1, 5, 9, 2}};
+  summarise(time);
+  EXPECT_EQ(time.median, 3);
+  EXPECT_DOUBLE_EQ(time.p10, 1.0);
+  EXPECT_DOUBLE_EQ(time.p90, 6.6);
+  EXPECT_LE(time.ci95.first, time.median);
+  EXPECT_GE(time.ci95.second, time.median);
+  StepTime nothing;
+  EXPECT_THROW(summarise(nothing), std::invalid_argument);
+}
+
+TEST(Compare, IsPredictedAgainstMeasured) {
+  const Record record = ok_record(gpipe, 400);
+  Predicted predicted = *record.predicted;
+  Measured measured = *record.measured;
+  predicted.step_time_s = 0.9;
+  measured.step_time_s.median = 1.2;
+  predicted.ranks[1].peak_memory = {{30, 30}, 0};
+  measured.ranks[1].peak_memory = {{40, 0, 0, 0, 10}, 1000};
+  predicted.ranks[1].breakdown_s.bubble = 0.25;
+  measured.ranks[1].breakdown_s.bubble = 0.75;
+  const PredictionError error = compare(predicted, measured);
+  EXPECT_DOUBLE_EQ(error.step_time_relative, -0.25);
+  EXPECT_DOUBLE_EQ(error.peak_memory_relative[1], 0.2);
+  EXPECT_DOUBLE_EQ(error.breakdown_s[1].bubble, -0.5);
+}
+
+TEST(RecordJson, HasExactlyTheFieldsOfTheContract) {
+  const json record = to_json(sample_files()[0].records[0]);
+  EXPECT_EQ(keys(record), (std::set<std::string>{"id", "parameters", "plan", "status", "reason", "equivalence", "measured",
+                                                 "predicted", "error", "reproduce"}));
+  EXPECT_EQ(keys(record["measured"]["ranks"][0]["peak_memory_bytes"]),
+            (std::set<std::string>{"parameters", "gradients", "optimizer", "weight_versions", "activations",
+                                   "communication", "workspace", "total_counted", "resident"}));
+  EXPECT_EQ(keys(record["measured"]["ranks"][0]["breakdown_s"]),
+            (std::set<std::string>{"forward", "backward", "recompute", "update", "communication_exposed", "bubble",
+                                   "data_wait", "other"}));
+  EXPECT_EQ(keys(record["predicted"]["ranks"][0]), (std::set<std::string>{"rank", "peak_memory_bytes", "breakdown_s"}));
+  EXPECT_EQ(keys(record["error"]),
+            (std::set<std::string>{"step_time_relative", "peak_memory_relative", "breakdown_s"}));
+  EXPECT_EQ(record["error"]["breakdown_s"]["forward"].size(), 2U) << "one difference per rank";
+  EXPECT_EQ(record["reason"], nullptr);
+  EXPECT_EQ(record["parameters"]["bucket"], 26214400);
+  EXPECT_EQ(record["measured"]["ranks"][0]["peak_memory_bytes"]["total_counted"],
+            record["predicted"]["ranks"][0]["peak_memory_bytes"]["total_counted"]);
+  EXPECT_EQ(record["predicted"]["ranks"][0]["peak_memory_bytes"]["resident"], nullptr);
+}
+
+TEST(RecordJson, SurvivesTheRoundTrip) {
+  for (const ResultsFile& file : sample_files()) {
+    for (const Record& record : file.records) {
+      const json written = json::parse(to_json(record).dump());
+      EXPECT_EQ(to_json(record_from_json(written)), written);
+    }
+  }
+}
+
+TEST(RecordJson, PartsSurviveTheRoundTripAlone) {
+  const Record record = sample_files()[0].records[0];
+  EXPECT_EQ(to_json(measured_from_json(to_json(*record.measured))), to_json(*record.measured));
+  EXPECT_EQ(to_json(predicted_from_json(to_json(*record.predicted))), to_json(*record.predicted));
+  EXPECT_EQ(to_json(equivalence_from_json(to_json(record.equivalence))), to_json(record.equivalence));
+}
+
+TEST(RecordJson, WritesNullWithAReasonForNumbersThatAreNotFinite) {
+  const Record record = sample_files()[3].records[0];
+  const json written = to_json(record);
+  EXPECT_EQ(written["measured"]["losses"][2], nullptr);
+  EXPECT_EQ(written["predicted"]["terms"][0]["value"], nullptr);
+  EXPECT_EQ(written["reason"], "not finite: /measured/losses/2, /predicted/terms/0/value");
+  EXPECT_TRUE(std::isnan(record_from_json(written).measured->losses[2]));
+}
+
+TEST(RecordJson, RefusesWhatDoesNotFitTheSchemaNamingThePlace) {
+  json bad = to_json(ok_record(gpipe, 400));
+  bad["measured"]["ranks"][1]["bytes_sent"] = -1;
+  try {
+    record_from_json(bad);
+    FAIL() << "no complaint";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("/measured/ranks/1/bytes_sent"));
+    EXPECT_THAT(error.what(), HasSubstr(">= 0"));
+  }
+}
+
+/// Nothing that fits the schema may trip the reader with anything but a usage error.
+TEST(RecordJson, ReadsOrRefusesEveryMutation) {
+  const json good = to_json(sample_files()[0].records[0]);
+  int read = 0;
+  for (const json& mutated : mutations(good)) {
+    try {
+      record_from_json(mutated);
+      ++read;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::usage);
+    }
+  }
+  EXPECT_GT(read, 100);
+}
+
+TEST(Baseline, IsTheSequentialCaseOnAsManyCores) {
+  std::vector<Record> records = {
+      ok_record("resnet18/cifar10-synthetic/data-parallel/np:2/batch:32", 300),
+      ok_record("resnet18/cifar10-synthetic/sequential/np:1/batch:32", 125),
+      ok_record("resnet18/cifar10-synthetic/sequential/np:1/batch:64/threads:2", 999),
+      ok_record("resnet18/mnist-synthetic/sequential/np:1/batch:32/threads:2", 999),
+      ok_record("resnet18/cifar10-synthetic/sequential/np:1/batch:32/threads:2/precision:bf16", 999),
+      skipped_record("resnet18/cifar10-synthetic/sequential/np:1/batch:32/seed:2/threads:2", "no time"),
+      ok_record("resnet18/cifar10-synthetic/sequential/np:1/batch:32/threads:2", 200),
+      ok_record("resnet18/cifar10-synthetic/gpipe/np:4/batch:32", 300),
+      skipped_record("resnet18/cifar10-synthetic/gpipe/np:2/batch:32", "no time"),
+  };
+  fill_baselines(records);
+  ASSERT_TRUE(records[0].measured->baseline);
+  EXPECT_EQ(records[0].measured->baseline->id, "resnet18/cifar10-synthetic/sequential/np:1/batch:32/threads:2");
+  EXPECT_DOUBLE_EQ(records[0].measured->baseline->speedup, 1.5);
+  EXPECT_DOUBLE_EQ(records[0].measured->baseline->efficiency, 1.5);
+  for (std::size_t i = 1; i < records.size(); ++i) {
+    if (records[i].measured) {
+      EXPECT_FALSE(records[i].measured->baseline) << records[i].id;
+    }
+  }
+  records.erase(records.begin() + 6);
+  fill_baselines(records);
+  EXPECT_FALSE(records[0].measured->baseline) << "a baseline that is gone stays on record";
+}
+
+}  // namespace
+}  // namespace parabench

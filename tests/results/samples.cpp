@@ -1,0 +1,156 @@
+#include "tests/results/samples.h"
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/case_id.h"
+
+namespace parabench {
+namespace {
+
+using nlohmann::json;
+
+MemoryUsage memory(std::int64_t scale) { return {{scale, scale, scale, 0, 3 * scale, scale / 2, scale / 4}, 0}; }
+
+Measured measured(const Case& spec, double throughput) {
+  const double step = spec.batch / throughput;
+  Measured out;
+  out.step_time_s.samples = {{step, 1.1 * step, 0.9 * step}, {step, 1.2 * step, 0.8 * step}};
+  summarise(out.step_time_s);
+  out.throughput_samples_per_s = throughput;
+  out.achieved_flops_per_s = 1.25e9 * throughput;
+  out.losses = {2.302585092994046, 2.25, 2.125};
+  out.sync = true;
+  out.warmup_steps = 2;
+  for (int rank = 0; rank < spec.np; ++rank) {
+    MemoryUsage peak = memory((10 + rank) << 20);
+    peak.resident = 300 << 20;
+    out.ranks.push_back({rank, "node0", "cpu", "0-1", peak,
+                         {step / 4, step / 2, 0, step / 8, step / 16, step / 32, 0, step / 32}, 1 << 20, 1 << 20});
+  }
+  return out;
+}
+
+Predicted predicted(const Case& spec, double step) {
+  Predicted out;
+  out.step_time_s = step;
+  out.throughput_samples_per_s = spec.batch / step;
+  out.interval_s = {0.95 * step, 1.05 * step};
+  for (int rank = 0; rank < spec.np; ++rank) {
+    out.ranks.push_back({rank, memory((10 + rank) << 20), {step / 4, step / 2, 0, step / 8, step / 8, 0, 0, 0}});
+  }
+  out.terms = {{"forward", step / 4, "s", "sum of layers", "simulation", "calibrated"}};
+  out.second_opinion_step_time_s = {{"thesis-5.1", 1.1 * step}};
+  return out;
+}
+
+ResultsFile head() {
+  ResultsFile file;
+  file.program = {"0.1.0", "0123456789abcdef0123456789abcdef01234567", false, "Release", "-O3"};
+  file.context.date = "2025-01-02T03:04:05Z";
+  file.context.argv = {"parabench", "quick"};
+  file.context.hosts = {{"node0", "A CPU", 2, std::int64_t{8} << 30, "", {"0-1", "0-1"}}};
+  file.context.mpi = "Open MPI 4.1.4";
+  file.context.launcher = "mpirun";
+  file.context.libtorch = "2.11.0";
+  file.context.environment = {{"OMP_NUM_THREADS", "1"}};
+  file.calibration = {{"calibration.json", "2025-01-01T00:00:00Z", "0011223344556677"}};
+  return file;
+}
+
+json replacement_of_another_type(const json& value) {
+  if (value.is_string()) return 7;
+  if (value.is_array()) return json::object();
+  if (value.is_object()) return json::array();
+  return "text";
+}
+
+json at_with(const json& good, const json::json_pointer& at, json value) {
+  json changed = good;
+  changed[at] = std::move(value);
+  return changed;
+}
+
+void mutate(const json& good, const json& value, const json::json_pointer& at, std::vector<json>& out) {
+  if (!at.empty()) {
+    json without = good;
+    json& parent = without[at.parent_pointer()];
+    if (parent.is_array()) {
+      parent.erase(std::stoul(at.back()));
+    } else {
+      parent.erase(at.back());
+    }
+    out.push_back(std::move(without));
+  }
+  for (json other : {json(), replacement_of_another_type(value), json(-1), json(1.0), json(0.5)}) {
+    out.push_back(at_with(good, at, std::move(other)));
+  }
+  if (value.is_string()) out.push_back(at_with(good, at, ""));
+  if (value.is_array()) out.push_back(at_with(good, at, json::array()));
+  if (value.is_object()) out.push_back(at_with(good, at / "unknown", 1));
+  if (value.is_array() && !value.empty()) mutate(good, value[0], at / 0, out);
+  if (value.is_object()) {
+    for (const auto& item : value.items()) mutate(good, item.value(), at / item.key(), out);
+  }
+}
+
+}  // namespace
+
+Record ok_record(const std::string& id, double throughput) {
+  Record record;
+  record.id = id;
+  record.parameters = parse_case(id);
+  record.plan = {"00112233aabbccdd", std::vector<int>(static_cast<std::size_t>(record.parameters.np), 5)};
+  record.equivalence = {EquivalenceStatus::pass, "", "sequential", 3, 3e-15, 1e-9, "conv1.weight", 1e-16, true, 1e-3, {2.3}};
+  record.measured = measured(record.parameters, throughput);
+  record.predicted = predicted(record.parameters, 1.05 * record.parameters.batch / throughput);
+  record.error = compare(*record.predicted, *record.measured);
+  record.reproduce = "parabench run '" + id + "'";
+  return record;
+}
+
+Record skipped_record(const std::string& id, const std::string& reason) {
+  Record record;
+  record.id = id;
+  record.parameters = parse_case(id);
+  record.status = Status::skipped;
+  record.reason = reason;
+  return record;
+}
+
+std::vector<ResultsFile> sample_files() {
+  ResultsFile full = head();
+  full.records = {ok_record("resnet18/imagenet-synthetic[pixels=32,classes=10]/gpipe/np:2/batch:32", 400)};
+  full.records[0].measured->baseline = {"resnet18/cifar10-synthetic/sequential/np:1/batch:32/threads:2", 1.5, 1.5};
+
+  ResultsFile bare = head();
+  bare.calibration.reset();
+  bare.context.hosts[0].governor = "performance";
+  bare.context.mpi = bare.context.launcher = bare.context.libtorch = "";
+  bare.context.environment.clear();
+
+  ResultsFile troubled = head();
+  troubled.records = {skipped_record("resnet18/cifar10-synthetic/gpipe/np:64/batch:64", "more stages than segments")};
+  Record killed = ok_record("resnet18/cifar10-synthetic/pipedream/np:2/batch:32/warmup:1", 100);
+  killed.status = Status::failed;
+  killed.reason = "rank 1 was killed";
+  killed.measured.reset();
+  killed.error.reset();
+  killed.equivalence = {EquivalenceStatus::fail, "fc.bias differs", "delayed-update", 4, 0.5, 1e-9, "fc.bias",
+                        std::nullopt, std::nullopt, 1e-3, {}};
+  troubled.records.push_back(killed);
+
+  ResultsFile infinite = head();
+  infinite.records = {ok_record("resnet18/cifar10-synthetic/sequential/np:1/batch:32", 100)};
+  infinite.records[0].measured->losses[2] = std::numeric_limits<double>::quiet_NaN();
+  infinite.records[0].predicted->terms[0].value = std::numeric_limits<double>::infinity();
+  return {full, bare, troubled, infinite};
+}
+
+std::vector<json> mutations(const json& good) {
+  std::vector<json> out;
+  mutate(good, good, json::json_pointer(), out);
+  return out;
+}
+
+}  // namespace parabench

@@ -1,0 +1,58 @@
+#include "results/table.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "results/baseline.h"
+#include "tests/results/samples.h"
+
+namespace parabench {
+namespace {
+
+std::vector<Record> quick_records() {
+  const std::string net = "resnet18/imagenet-synthetic[pixels=32,classes=10]/";
+  std::vector<Record> records = {
+      ok_record(net + "sequential/np:1/batch:32/threads:2", 481.25),   ok_record(net + "data-parallel/np:2/batch:32", 405),
+      ok_record(net + "gpipe/np:2/batch:32", 352.6),                   ok_record(net + "pipedream/np:2/batch:32", 98.7),
+      skipped_record(net + "gpipe/np:64/batch:64", "64 stages, but the model has 10 segments"),
+  };
+  records[1].measured->ranks[0].peak_memory[MemoryCategory::workspace] = 80 << 20;
+  records[2].predicted->step_time_s *= 0.8;
+  records[3].equivalence.status = EquivalenceStatus::fail;
+  records[3].equivalence.reason = "layer1.0.conv1.weight differs by 0.31, tolerance 1e-9";
+  Record killed = skipped_record(net + "gpipe/np:2/batch:32/micro:8", "rank 1 was killed by signal 9");
+  killed.status = Status::failed;
+  killed.predicted = records[2].predicted;
+  records.push_back(killed);
+  fill_baselines(records);
+  return records;
+}
+
+TEST(Table, LooksAsTheGoldenFile) {
+  const std::string path = std::string(GOLDEN_DIR) + "/table.txt";
+  const std::string table = results_table(quick_records());
+  if (std::getenv("PARABENCH_UPDATE_GOLDEN")) write_atomically(path, table);
+  EXPECT_EQ(table, read_text(path)) << "PARABENCH_UPDATE_GOLDEN=1 rewrites it";
+}
+
+TEST(Table, OfNoRecordsIsItsHeading) {
+  const std::string table = results_table({});
+  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 2);
+}
+
+TEST(Table, ShowsNoNumberThatIsNotFinite) {
+  std::vector<Record> records = {ok_record("m/d/sequential/np:1/batch:32", 100)};
+  records[0].measured->step_time_s.median = 0;
+  records[0].measured->throughput_samples_per_s = 0.0 / 0.0;
+  const std::string table = results_table(records);
+  EXPECT_EQ(table.find("nan"), std::string::npos) << table;
+  EXPECT_EQ(table.find("inf"), std::string::npos) << table;
+}
+
+}  // namespace
+}  // namespace parabench

@@ -22,7 +22,6 @@ namespace {
 
 constexpr std::string_view shared_folder = "/dev/shm";  // where Linux keeps POSIX shared memory (shm_overview(7))
 constexpr std::string_view name_stem = "parabench-";
-constexpr std::time_t stale_after_s = 10;
 
 [[noreturn]] void too_little(std::string_view what, std::int64_t bytes, int error) {
   throw environment_error(what, fmt::format("{} bytes ({})", bytes, std::strerror(error)), "that much memory",
@@ -96,15 +95,14 @@ std::string unique_region_name() {
 
 void unlink_region(const std::string& name) noexcept { shm_unlink(name.c_str()); }
 
-void sweep_stale_regions() noexcept {
+void sweep_stale_regions(int at_least_s_old) noexcept {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(shared_folder, error)) {
     if (!entry.path().filename().string().starts_with(name_stem)) continue;
     const int file = open(entry.path().c_str(), O_RDWR | O_CLOEXEC);
     if (file < 0) continue;
     struct stat info;
-    // A young one may just not be locked yet.
-    const bool old = fstat(file, &info) == 0 && std::time(nullptr) - info.st_ctime >= stale_after_s;
+    const bool old = fstat(file, &info) == 0 && std::time(nullptr) - info.st_ctime >= at_least_s_old;
     if (old && flock(file, LOCK_EX | LOCK_NB) == 0) unlink(entry.path().c_str());
     close(file);
   }

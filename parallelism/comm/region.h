@@ -41,8 +41,8 @@ class Region {
 std::string unique_region_name();
 /// Takes the name away; the memory lives until the last mapping ends.
 void unlink_region(const std::string& name) noexcept;
-/// Unlinks regions, at least 10 s old, whose creator was killed before it could. O(files in /dev/shm).
-void sweep_stale_regions() noexcept;
+/// Unlinks regions whose creator was killed before it could, if at least so old: a young one may be about to be locked. O(files in /dev/shm).
+void sweep_stale_regions(int at_least_s_old = 10) noexcept;
 
 /// Bytes free in the file system of POSIX shared memory; 0 when there is none.
 std::int64_t shared_memory_available();

@@ -23,8 +23,8 @@ void check_keys(const Case& spec, const Strategy& strategy) {
     const std::string value = value_text(spec, key), standard = value_text(Case{}, key);
     if (strategy.uses(name) || value == standard) continue;
     throw usage_error(name, value,
-                      (standard.empty() ? "no value" : "the default " + standard) + ": " +
-                          std::string(strategy.name) + " does not use this key in this version",
+                      (standard.empty() ? "no value" : "the default " + standard) + ": " + std::string(strategy.name) +
+                          " does not use this key in this version",
                       "leave " + std::string(name) + " out");
   }
   if (spec.strategy.parameters.empty()) return;
@@ -34,7 +34,8 @@ void check_keys(const Case& spec, const Strategy& strategy) {
 
 void check_offered(const Case& spec) {
   if (spec.recompute != Recompute::none) {
-    throw usage_error("recompute", to_text(spec.recompute), "none, all that this version offers", "leave recompute out");
+    throw usage_error("recompute", to_text(spec.recompute), "none, all that this version offers",
+                      "leave recompute out");
   }
   if (spec.graph) throw usage_error("graph", "on", "off, all that this version offers", "leave graph out");
   if (spec.precision == Precision::tf32 && spec.device != DeviceKind::cuda) {
@@ -91,10 +92,10 @@ void check_pieces(const Case& spec, const ModelSpec& model, const Strategy& stra
     std::string norm = lonely_norm(layer.body, in, smallest);
     if (norm.empty()) norm = lonely_norm(layer.shortcut, in, smallest);
     if (!norm.empty()) {
-      throw usage_error("batch", std::to_string(spec.batch),
-                        "pieces of 2 samples or more: one sample leaves batch norm " + norm +
-                            " a single value per channel",
-                        "try " + key_value("batch", 2 * pieces));
+      throw usage_error(
+          "batch", std::to_string(spec.batch),
+          "pieces of 2 samples or more: one sample leaves batch norm " + norm + " a single value per channel",
+          "try " + key_value("batch", 2 * pieces));
     }
     in = output_shape(layer, in);
   }

@@ -69,7 +69,8 @@ class Finder {
     switch (op.kind) {
       case OpKind::forward: return of_forward(op);
       case OpKind::backward: return of_backward(op);
-      case OpKind::send_forward: return {required(op, index_.find(OpKind::forward, op.segment, op.micro_batch, op.step))};
+      case OpKind::send_forward:
+        return {required(op, index_.find(OpKind::forward, op.segment, op.micro_batch, op.step))};
       case OpKind::send_backward:
         return {required(op, index_.find(OpKind::backward, op.segment, op.micro_batch, op.step))};
       case OpKind::recv_forward:
@@ -83,8 +84,8 @@ class Finder {
  private:
   OpRef required(const Op& op, const OpRef* found) const {
     if (!found) {
-      throw usage_error("plan", to_text(op) + " of step " + std::to_string(op.step) + " on rank " +
-                                    std::to_string(rank_.value),
+      throw usage_error("plan",
+                        to_text(op) + " of step " + std::to_string(op.step) + " on rank " + std::to_string(rank_.value),
                         "what it waits for on the same rank");
     }
     return *found;
@@ -94,8 +95,8 @@ class Finder {
     std::vector<OpRef> result;
     if (op.segment.value > 0) {
       const auto* local = index_.find(OpKind::forward, SegmentId(op.segment.value - 1), op.micro_batch, op.step);
-      result.push_back(required(
-          op, local ? local : index_.find(OpKind::recv_forward, op.segment, op.micro_batch, op.step)));
+      result.push_back(
+          required(op, local ? local : index_.find(OpKind::recv_forward, op.segment, op.micro_batch, op.step)));
     }
     if (op.version > 0) result.push_back(required(op, index_.update_to(op.segment, op.version)));
     return result;
@@ -105,8 +106,8 @@ class Finder {
     std::vector<OpRef> result = {required(op, index_.find(OpKind::forward, op.segment, op.micro_batch, op.step))};
     if (op.segment.value + 1 < static_cast<int>(plan_.segments.size())) {
       const auto* local = index_.find(OpKind::backward, SegmentId(op.segment.value + 1), op.micro_batch, op.step);
-      result.push_back(required(
-          op, local ? local : index_.find(OpKind::recv_backward, op.segment, op.micro_batch, op.step)));
+      result.push_back(
+          required(op, local ? local : index_.find(OpKind::recv_backward, op.segment, op.micro_batch, op.step)));
     }
     return result;
   }

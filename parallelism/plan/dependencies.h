@@ -31,7 +31,8 @@ LocalDependencies dependencies(const Plan& plan, Rank rank);
 
 /// What crosses ranks: for every receive the send that feeds it (and back), for every all_reduce its peers.
 struct Matching {
-  std::vector<std::array<std::vector<std::vector<OpRef>>, lane_count>> partners;  ///< [rank][lane][index], itself excluded
+  /// [rank][lane][index], the operation itself excluded.
+  std::vector<std::array<std::vector<std::vector<OpRef>>, lane_count>> partners;
 };
 /// Throws usage_error for an unmatched send, receive or collective. O(operations).
 Matching match(const Plan& plan);

@@ -69,8 +69,7 @@ class Lowering {
     const SegmentId s = op.segment, before(s.value - 1), after(s.value + 1);
     const RankState& state = state_[r.value];
     if (op.kind == OpKind::forward && crosses(s, after)) {
-      place(r, send_forward(s, op.micro_batch, op.step, state.ahead),
-            recv_forward(after, op.micro_batch, op.step, r));
+      place(r, send_forward(s, op.micro_batch, op.step, state.ahead), recv_forward(after, op.micro_batch, op.step, r));
     }
     if (op.kind == OpKind::backward && crosses(s, before)) {
       place(r, send_backward(s, op.micro_batch, op.step, state.behind),

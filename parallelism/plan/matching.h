@@ -13,9 +13,9 @@ struct Mismatch {
   std::string text;  ///< one line naming both sides
 };
 
-/// Pairs as the backends do: on each lane the k-th send of an ordered pair of ranks meets the k-th receive, and the k-th
-/// reduction of a rank the k-th ones of the other replicas of its stage. What does not pair, or pairs unlike operations, is a
-/// mismatch. Precondition: peers and segments exist. O(operations).
+/// Pairs as the backends do: on each lane the k-th send of an ordered pair of ranks meets the k-th receive, and the
+/// k-th reduction of a rank the k-th ones of the other replicas of its stage. What does not pair, or pairs unlike
+/// operations, is a mismatch. Precondition: peers and segments exist. O(operations).
 struct Meetings {
   Matching matching;
   std::vector<Mismatch> mismatches;

@@ -26,10 +26,10 @@ inline constexpr std::array<OpKind, 8> all_op_kinds = {
     OpKind::forward,       OpKind::backward,      OpKind::send_forward, OpKind::recv_forward,
     OpKind::send_backward, OpKind::recv_backward, OpKind::all_reduce,   OpKind::update};
 
-bool is_compute(OpKind kind);    ///< forward, backward
-bool is_send(OpKind kind);       ///< send_forward, send_backward
-bool is_receive(OpKind kind);    ///< recv_forward, recv_backward
-bool is_over_run(OpKind kind);   ///< all_reduce, update: works on a run of segments
+bool is_compute(OpKind kind);   ///< forward, backward
+bool is_send(OpKind kind);      ///< send_forward, send_backward
+bool is_receive(OpKind kind);   ///< recv_forward, recv_backward
+bool is_over_run(OpKind kind);  ///< all_reduce, update: works on a run of segments
 
 /// Lanes of a rank run side by side; within a lane, operations run in order.
 enum class Lane { compute, collectives, p2p_forward, p2p_backward };
@@ -41,12 +41,12 @@ Lane lane_of(OpKind kind);
 
 struct Op {
   OpKind kind = OpKind::forward;
-  SegmentId segment;                ///< all_reduce, update: the first of the run
-  int segments = 1;                 ///< all_reduce, update: length of the run
-  MicroBatchId micro_batch{0};      ///< all_reduce, update: 0
-  int step = 0;                     ///< step of the window, 0-based
-  int version = 0;                  ///< forward, backward: weight version read; update: version written
-  Rank peer{-1};                    ///< send, recv: the other rank
+  SegmentId segment;            ///< all_reduce, update: the first of the run
+  int segments = 1;             ///< all_reduce, update: length of the run
+  MicroBatchId micro_batch{0};  ///< all_reduce, update: 0
+  int step = 0;                 ///< step of the window, 0-based
+  int version = 0;              ///< forward, backward: weight version read; update: version written
+  Rank peer{-1};                ///< send, recv: the other rank
   bool operator==(const Op&) const = default;
 };
 

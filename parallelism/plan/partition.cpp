@@ -23,7 +23,7 @@ std::vector<int> min_max_partition(std::span<const double> costs, int stages) {
     }
   }
 
-  // Taking the shortest first stage that keeps the optimum, again and again, gives the first optimum in lexicographic order.
+  // Taking the shortest stage that keeps the optimum, again and again, gives the first optimum in lexicographic order.
   const double optimum = best[stages][0];
   std::vector<int> sizes;
   for (int k = stages, i = 0; k > 0; --k) {

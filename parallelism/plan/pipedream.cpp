@@ -6,11 +6,11 @@
 namespace parabench {
 
 // P = 3, backwards twice as long as forwards; every backward is followed by its update:
-//   p0 F0 F1 F2 .  .  .  .  .  B0 B0 F3 B1 B1 F4
-//   p1 .  F0 F1 .  .  .  B0 B0 F2 B1 B1 F3 B2 B2
-//   p2 .  .  F0 B0 B0 F1 B1 B1 .  F2 B2 B2 F3 ...
-// With P - s mini-batches in flight on stage s, the n-th (from 1) starts just after update n - (P - s), so both of its passes
-// read that version (weight stashing).
+//   p0 F0 F1 F2 .  .  .  .  B0 B0 F3 B1 B1 F4 B2 B2 F5 ...
+//   p1 .  F0 F1 .  .  B0 B0 F2 B1 B1 F3 B2 B2 F4 B3 B3 ...
+//   p2 .  .  F0 B0 B0 F1 B1 B1 F2 B2 B2 F3 B3 B3 F4 B4 ...
+// With P - s mini-batches in flight on stage s, the n-th (from 1) starts just after update n - (P - s), and both of its
+// passes read that version (weight stashing).
 Plan pipedream_plan(const StrategyInput& input) {
   Plan plan = one_segment_per_stage(input, 1);
   plan.asynchronous = true;

@@ -37,15 +37,15 @@ struct Plan {
   std::vector<Segment> segments;  ///< in layer order; neighbours of one stage adjacent
   int stages = 1;
   int replicas = 1;
-  int steps = 1;                          ///< steps in the window
-  bool asynchronous = false;              ///< the window is one stream whose pipe does not drain between steps
-  std::vector<std::vector<int>> pieces;   ///< samples of micro-batch [replica][m]; sizes differ by one at most
+  int steps = 1;                         ///< steps in the window
+  bool asynchronous = false;             ///< the window is one stream whose pipe does not drain between steps
+  std::vector<std::vector<int>> pieces;  ///< samples of micro-batch [replica][m]; sizes differ by one at most
   std::vector<RankProgram> ranks;
   bool operator==(const Plan&) const = default;
 };
 
-int micro_batches(const Plan& plan);     ///< per step and replica
-int batch_samples(const Plan& plan);     ///< samples of one step over all replicas
+int micro_batches(const Plan& plan);  ///< per step and replica
+int batch_samples(const Plan& plan);  ///< samples of one step over all replicas
 /// Position of the first sample of piece (replica, m) within its step's batch; pieces lie one after the other,
 /// replica by replica.
 int piece_offset(const Plan& plan, int replica, MicroBatchId m);

@@ -126,10 +126,10 @@ Segment segment_from(const json& value, const std::string& where) {
 }  // namespace
 
 json to_json(const Plan& plan) {
-  json result = {{"format", file_format},       {"case", parameters_json(plan.spec)},
-                 {"stages", plan.stages},       {"replicas", plan.replicas},
-                 {"steps", plan.steps},         {"asynchronous", plan.asynchronous},
-                 {"pieces", plan.pieces},       {"segments", json::array()},
+  json result = {{"format", file_format}, {"case", parameters_json(plan.spec)},
+                 {"stages", plan.stages}, {"replicas", plan.replicas},
+                 {"steps", plan.steps},   {"asynchronous", plan.asynchronous},
+                 {"pieces", plan.pieces}, {"segments", json::array()},
                  {"ranks", json::array()}};
   for (const Segment& s : plan.segments) {
     result["segments"].push_back({{"first_layer", s.first_layer}, {"layers", s.layers}, {"stage", s.stage.value}});

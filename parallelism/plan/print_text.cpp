@@ -20,8 +20,8 @@ std::vector<Cell> cells(const Plan& plan, const Timeline& timeline, int rank) {
   const auto& spans = timeline.ranks[rank][static_cast<int>(Lane::compute)];
   std::vector<Cell> result;
   for (const Action& action : actions(plan.ranks[rank])) {
-    result.push_back({spans[action.first].start - timeline.origin, spans[action.last].end - timeline.origin,
-                      to_text(plan, action)});
+    result.push_back(
+        {spans[action.first].start - timeline.origin, spans[action.last].end - timeline.origin, to_text(plan, action)});
   }
   return result;
 }

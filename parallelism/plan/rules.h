@@ -10,9 +10,11 @@ namespace parabench {
 
 using Violations = std::vector<Violation>;
 
-/// Segments, ranks, pieces and every operation's fields lie in their ranges. All other groups need a plan without such violations.
+/// Segments, ranks, pieces and every operation's fields lie in their ranges. All other groups need a plan without such
+/// violations.
 void check_fields(const Plan& plan, Violations& found);
-/// One rank's compute and collectives lanes: placement, exactly once, first in first out, versions, gradients, reductions.
+/// One rank's compute and collectives lanes: placement, exactly once, first in first out, versions, gradients,
+/// reductions.
 void check_compute(const Plan& plan, Rank rank, Violations& found);
 /// Messages: each once, between the holders of neighbouring segments; paired in order.
 void check_messages(const Plan& plan, Violations& found);

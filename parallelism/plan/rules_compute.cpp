@@ -9,17 +9,20 @@ namespace {
 
 /// What a walk along the compute lane knows about one segment.
 struct SegmentState {
-  std::vector<char> forward, backward;      ///< [step * micro-batches + m] has run
-  std::vector<int> updates, reductions;     ///< [step] how often
+  std::vector<char> forward, backward;   ///< [step * micro-batches + m] has run
+  std::vector<int> updates, reductions;  ///< [step] how often
   int last_forward = -1, last_backward = -1;
-  int version = 0;                          ///< latest version written
-  std::optional<int> gradient_of;           ///< step whose gradient waits for its update
+  int version = 0;                 ///< latest version written
+  std::optional<int> gradient_of;  ///< step whose gradient waits for its update
 };
 
 class ComputeWalk {
  public:
   ComputeWalk(const Plan& plan, Rank rank, Violations& found)
-      : plan_(plan), rank_(plan.ranks[rank.value]), at_{rank, Lane::compute, 0}, found_(found),
+      : plan_(plan),
+        rank_(plan.ranks[rank.value]),
+        at_{rank, Lane::compute, 0},
+        found_(found),
         range_(segments_of(plan, rank_.stage)) {
     SegmentState fresh;
     fresh.forward.assign(plan.steps * micro_batches(plan), 0);
@@ -120,7 +123,8 @@ class ComputeWalk {
   void visit_update(const Op& op, SegmentState& state) {
     if (++state.updates[op.step] > 1) complain("exactly once", "updates a segment again");
     if (op.version != op.step + 1 || op.version != state.version + 1) {
-      complain("version", "writes version " + std::to_string(op.version) + " after version " + std::to_string(state.version));
+      complain("version",
+               "writes version " + std::to_string(op.version) + " after version " + std::to_string(state.version));
     }
     state.version = op.version;
     state.gradient_of.reset();
@@ -130,16 +134,18 @@ class ComputeWalk {
     for (int local = 0; local < static_cast<int>(states_.size()); ++local) {
       const SegmentState& state = states_[local];
       const SegmentId segment(range_.first.value + local);
-      const int pieces = micro_batches(plan_), reductions = plan_.replicas > 1 ? 1 : 0;
+      const int pieces = micro_batches(plan_);
+      const bool replicated = plan_.replicas > 1;
       for (int step = 0; step < plan_.steps; ++step) {
         for (MicroBatchId m; m.value < pieces; ++m) {
           if (!state.forward[step * pieces + m.value]) missing(forward(segment, m, step, 0));
           if (!state.backward[step * pieces + m.value]) missing(backward(segment, m, step, 0));
         }
         if (state.updates[step] == 0) missing(update(segment, 1, step, 0));
-        if (state.reductions[step] < reductions) missing(all_reduce(segment, 1, step));
-        if (state.reductions[step] > reductions) {
-          found_.push_back({{at_.rank, Lane::collectives, 0}, "reduction",
+        if (replicated && state.reductions[step] == 0) missing(all_reduce(segment, 1, step));
+        if (!replicated && state.reductions[step] > 0) {
+          found_.push_back({{at_.rank, Lane::collectives, 0},
+                            "reduction",
                             "segment " + std::to_string(segment.value) + " is reduced without replicas on rank " +
                                 std::to_string(at_.rank.value)});
         }
@@ -148,7 +154,8 @@ class ComputeWalk {
   }
 
   void missing(const Op& op) {
-    found_.push_back({{at_.rank, lane_of(op.kind), 0}, "exactly once",
+    found_.push_back({{at_.rank, lane_of(op.kind), 0},
+                      "exactly once",
                       to_text(op) + " of step " + std::to_string(op.step) + " is missing on rank " +
                           std::to_string(at_.rank.value)});
   }

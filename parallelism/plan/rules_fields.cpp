@@ -34,7 +34,8 @@ class FieldCheck {
       stage = s.stage.value;
     }
     if (plan_.segments.empty() || stage + 1 != plan_.stages) {
-      complain({}, "segments", "the segments make " + std::to_string(stage + 1) + " stages, not " + std::to_string(plan_.stages));
+      complain({}, "segments",
+               "the segments make " + std::to_string(stage + 1) + " stages, not " + std::to_string(plan_.stages));
     }
   }
 
@@ -49,13 +50,17 @@ class FieldCheck {
         sum += samples;
       }
     }
-    if (ragged) complain({}, "samples", "pieces: expected as many for each of the " + std::to_string(plan_.replicas) + " replicas");
+    if (ragged)
+      complain({}, "samples",
+               "pieces: expected as many for each of the " + std::to_string(plan_.replicas) + " replicas");
     if (smallest < 1 || largest - smallest > 1) {
-      complain({}, "samples", "pieces of " + std::to_string(smallest) + " to " + std::to_string(largest) +
-                                  " samples: expected sizes >= 1 that differ by one at most");
+      complain({}, "samples",
+               "pieces of " + std::to_string(smallest) + " to " + std::to_string(largest) +
+                   " samples: expected sizes >= 1 that differ by one at most");
     }
     if (sum != plan_.spec.batch) {
-      complain({}, "samples", "pieces hold " + std::to_string(sum) + " samples, the batch " + std::to_string(plan_.spec.batch));
+      complain({}, "samples",
+               "pieces hold " + std::to_string(sum) + " samples, the batch " + std::to_string(plan_.spec.batch));
     }
     if (plan_.steps < 1) complain({}, "steps", "a window of " + std::to_string(plan_.steps) + " steps");
   }
@@ -64,8 +69,8 @@ class FieldCheck {
     std::vector<int> holders(std::max(0, plan_.stages * plan_.replicas), 0);
     for (int r = 0; r < static_cast<int>(plan_.ranks.size()); ++r) {
       const RankProgram& rank = plan_.ranks[r];
-      if (rank.stage.value < 0 || rank.stage.value >= plan_.stages || rank.replica < 0 || rank.replica >= plan_.replicas ||
-          rank.weight_versions < 1) {
+      if (rank.stage.value < 0 || rank.stage.value >= plan_.stages || rank.replica < 0 ||
+          rank.replica >= plan_.replicas || rank.weight_versions < 1) {
         complain({Rank(r), Lane::compute, 0}, "placement", "rank " + std::to_string(r) + " has no place in the mesh");
       } else {
         ++holders[rank.replica * plan_.stages + rank.stage.value];

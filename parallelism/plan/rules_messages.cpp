@@ -28,8 +28,9 @@ void check_messages(const Plan& plan, Violations& found) {
         const Op& op = ops[i];
         const OpRef ref{Rank(r), lane, i};
         if (!joins_neighbours(plan, Rank(r), op)) {
-          found.push_back({ref, "placement", describe(plan, ref) + " with rank " + std::to_string(op.peer.value) +
-                                                 " does not join neighbouring segments"});
+          found.push_back({ref, "placement",
+                           describe(plan, ref) + " with rank " + std::to_string(op.peer.value) +
+                               " does not join neighbouring segments"});
         }
         if (!seen.insert({op.kind, op.segment, op.micro_batch, op.step}).second) {
           found.push_back({ref, "exactly once", describe(plan, ref) + " again"});

@@ -42,6 +42,7 @@ std::vector<std::string> strategy_names() {
 
 Plan make_plan(const Case& spec, const ModelSpec& model, std::span<const double> layer_seconds, int steps) {
   check_case(spec, model);
+  if (steps < 1) throw usage_error("steps", std::to_string(steps), "an integer >= 1");
   return find_strategy(spec.strategy.name).write({spec, model, layer_seconds, steps});
 }
 

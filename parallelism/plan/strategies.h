@@ -12,12 +12,13 @@ namespace parabench {
 
 std::vector<std::string> strategy_names();
 
-/// Throws usage_error if the case is impossible in itself: unknown strategy, more stages than layers, fewer samples than
-/// pieces, np that the strategy cannot use, keys that it does not know, values that this version does not offer.
+/// Throws usage_error if the case is impossible in itself: unknown strategy, more stages than layers, fewer samples
+/// than pieces, np that the strategy cannot use, keys that it does not know, values that this version does not offer.
 void check_case(const Case& spec, const ModelSpec& model);
 
 /// The plan of a case. `layer_seconds`: predicted forward + backward time of each layer at the piece size, for
-/// partition:time; ignored by the other rules. `steps`: the window of asynchronous strategies; synchronous ones write one step.
+/// partition:time; ignored by the other rules. `steps`: the window of asynchronous strategies; synchronous ones write
+/// one step.
 ///   sequential      one rank, one segment per layer
 ///   data-parallel   every rank all segments; buckets of `bucket` bytes closed in backward order (PyTorch DDP's rule:
 ///                   a bucket closes when its size reaches the limit), first bucket no smaller than the others

@@ -38,7 +38,8 @@ class Accounting {
     return local_[ref.rank.value][static_cast<int>(ref.lane)][ref.index];
   }
 
-  /// Latest end of the compute operations that `ref` stems from. A message stems from its sender's, a reduction from all ranks'.
+  /// Latest end of the compute operations that `ref` stems from. A message stems from its sender's, a reduction from
+  /// all ranks'.
   double compute_end(OpRef ref) const {
     if (ref.lane == Lane::compute) return span_of(timeline_, ref).end;
     double latest = timeline_.origin;

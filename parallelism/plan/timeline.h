@@ -9,7 +9,8 @@
 
 namespace parabench {
 
-/// One operation on one clock, in seconds: `queued` when its lane came to it, `start` when its dependencies had ended, `end`.
+/// One operation on one clock, in seconds: `queued` when its lane came to it, `start` when its dependencies had ended,
+/// `end`.
 struct Span {
   double queued = 0, start = 0, end = 0;
   double data_wait = 0;  ///< part of start..end spent waiting for the input batch
@@ -31,10 +32,10 @@ std::vector<double> step_completions(const Plan& plan, const Timeline& timeline)
 /// 1 - busy / (ranks * makespan), busy being the compute lanes' forward and backward time.
 double bubble_fraction(const Plan& plan, const Timeline& timeline);
 
-/// A rank's seconds per step, averaged over the steps [first_step, plan.steps). A wait of the compute lane for another lane is split
-/// at the moment when the last compute operation it stems from ended (on whichever rank): before it, bubble; after
-/// it, exposed communication. Time between two operations that no dependency explains is `other`. Each operation and the wait
-/// before it count for the operation's step. Precondition: first_step < plan.steps.
+/// A rank's seconds per step, averaged over the steps [first_step, plan.steps). A wait of the compute lane for another
+/// lane is split at the moment when the last compute operation it stems from ended (on whichever rank): before it,
+/// bubble; after it, exposed communication. Time between two operations that no dependency explains is `other`. Each
+/// operation and the wait before it count for the operation's step. Precondition: first_step < plan.steps.
 Breakdown breakdown(const Plan& plan, const Timeline& timeline, Rank rank, int first_step);
 /// The same for every rank, in O(operations) altogether.
 std::vector<Breakdown> breakdowns(const Plan& plan, const Timeline& timeline, int first_step);

@@ -34,7 +34,8 @@ void check_progress(const Plan& plan, Violations& found) {
     }
   }
   if (found.size() > before) return;
-  for (auto [delivery, name] : {std::pair{Delivery::rendezvous, "rendezvous"}, {Delivery::buffered, "buffered sends"}}) {
+  for (auto [delivery, name] :
+       {std::pair{Delivery::rendezvous, "rendezvous"}, {Delivery::buffered, "buffered sends"}}) {
     for (OpRef ref : run_lanes(plan, local, matching, delivery).stuck) {
       found.push_back({ref, "progress", describe(plan, ref) + " never ends under " + name});
     }

@@ -55,8 +55,7 @@ TEST(Strategies, DataParallelReducesBucketsInBackwardOrder) {
   Case spec = case_of("data-parallel", 2, 5);
   spec.bucket = Bytes(300);
   const Plan plan = plan_of(spec, 4);  // gradients of 100, 144, 196 and 256 bytes
-  EXPECT_EQ(lane_text(plan.ranks[1], Lane::compute),
-            "0F0 1F0 2F0 3F0 3B0 2B0 1B0 0B0 2-3UPDATE 0-1UPDATE");
+  EXPECT_EQ(lane_text(plan.ranks[1], Lane::compute), "0F0 1F0 2F0 3F0 3B0 2B0 1B0 0B0 2-3UPDATE 0-1UPDATE");
   EXPECT_EQ(lane_text(plan.ranks[1], Lane::collectives), "2-3ALL_REDUCE 0-1ALL_REDUCE");
   EXPECT_THAT(plan.pieces, ElementsAre(ElementsAre(3), ElementsAre(2)));
   spec.precision = Precision::fp64;  // 200, 288, 392 and 512 bytes
@@ -70,8 +69,7 @@ TEST(Strategies, BucketsCoverEverySegmentOnceWithinItsStage) {
   plan.stages = 2;
   plan.segments = {{0, 1, StageId(0)}, {1, 1, StageId(0)}, {2, 1, StageId(1)}, {3, 1, StageId(1)}, {4, 1, StageId(1)}};
   const std::vector<Bytes> bytes = {Bytes(0), Bytes(8), Bytes(0), Bytes(0), Bytes(0)};
-  EXPECT_THAT(buckets(plan, bytes, Bytes(8)),
-              ElementsAre(SegmentRun{SegmentId(2), 3}, SegmentRun{SegmentId(0), 2}));
+  EXPECT_THAT(buckets(plan, bytes, Bytes(8)), ElementsAre(SegmentRun{SegmentId(2), 3}, SegmentRun{SegmentId(0), 2}));
   const std::vector<Bytes> even(5, Bytes(4));
   EXPECT_THAT(buckets(plan, even, Bytes(8)),
               ElementsAre(SegmentRun{SegmentId(3), 2}, SegmentRun{SegmentId(2), 1}, SegmentRun{SegmentId(0), 2}));
@@ -235,13 +233,14 @@ TEST(CheckCase, LeavesDevicesThatAreMissingHereToTheMachine) {
 TEST(CheckCase, RefusesPiecesThatLeaveABatchNormOneValue) {
   const ModelSpec tiny = make_model({"resnet18", {}}, {3, 32, 32}, 10, false);   // ends in 1 x 1 maps
   const ModelSpec large = make_model({"resnet18", {}}, {3, 64, 64}, 10, false);  // ends in 2 x 2 maps
-  Case spec = case_of("gpipe", 2, 7);  // pieces of 2 2 2 1
+  Case spec = case_of("gpipe", 2, 7);                                            // pieces of 2 2 2 1
   EXPECT_NO_THROW(check_case(spec, large));
   try {
     check_case(spec, tiny);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("batch"), HasSubstr("'7'"), HasSubstr("layer4"), HasSubstr("try batch:8")));
+    EXPECT_THAT(error.what(),
+                AllOf(HasSubstr("batch"), HasSubstr("'7'"), HasSubstr("layer4"), HasSubstr("try batch:8")));
   }
   spec.batch = 8;
   EXPECT_NO_THROW(check_case(spec, tiny));

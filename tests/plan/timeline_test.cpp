@@ -65,19 +65,22 @@ TEST(Timeline, WaitsSplitWhereTheAwaitedWorkEndedElsewhere) {
 TEST(Timeline, WaitingForDataIsNotComputing) {
   HandMade by_hand;
   by_hand.compute(0, 0).data_wait = .25;
-  expect_near(breakdown(by_hand.plan, by_hand.timeline, Rank(0), 0),
-              {.forward = .75, .backward = 2, .update = 1, .communication_exposed = 1.5, .bubble = 3.5, .data_wait = .25});
+  expect_near(
+      breakdown(by_hand.plan, by_hand.timeline, Rank(0), 0),
+      {.forward = .75, .backward = 2, .update = 1, .communication_exposed = 1.5, .bubble = 3.5, .data_wait = .25});
 }
 
 TEST(Timeline, TimeThatNoDependencyExplainsIsOther) {
   HandMade by_hand;
-  by_hand.compute(0, 1).queued = 101.125;                       // the loop took its time
+  by_hand.compute(0, 1).queued = 101.125;                                // the loop took its time
   by_hand.compute(0, 2) = {.queued = 108, .start = 108.25, .end = 109};  // ready at once, yet started late
-  expect_near(breakdown(by_hand.plan, by_hand.timeline, Rank(0), 0),
-              {.forward = 1, .backward = 2, .update = .75, .communication_exposed = 1.5, .bubble = 3.375, .other = .375});
+  expect_near(
+      breakdown(by_hand.plan, by_hand.timeline, Rank(0), 0),
+      {.forward = 1, .backward = 2, .update = .75, .communication_exposed = 1.5, .bubble = 3.375, .other = .375});
 }
 
-/// Two replicas whose backwards end at 3 and 4; the reduction takes one second, so the early rank waits one second of bubble.
+/// Two replicas whose backwards end at 3 and 4; the reduction takes one second, so the early rank waits one second of
+/// bubble.
 TEST(Timeline, AReductionIsExposedFromTheLastArrivalOn) {
   const Plan plan = plan_of(case_of("data-parallel", 2, 4), 1);
   Timeline timeline;
@@ -110,8 +113,8 @@ TEST(Timeline, BreakdownsAddUpToTheTimeOfTheRank) {
   std::uniform_real_distribution<double> cost(0.0, 1.0);
   for (int round = 0; round < 100; ++round) {
     const Plan plan = random_plan(random);
-    const Timeline timeline = timeline_of(
-        plan, {cost(random) + .1, cost(random) + .1, cost(random), cost(random), cost(random)});
+    const Timeline timeline =
+        timeline_of(plan, {cost(random) + .1, cost(random) + .1, cost(random), cost(random), cost(random)});
     const auto all = breakdowns(plan, timeline, 0);
     for (std::size_t r = 0; r < all.size(); ++r) {
       const double end = timeline.ranks[r][static_cast<int>(Lane::compute)].back().end;

@@ -176,8 +176,8 @@ TEST(Validate, AcceptsRandomPlansAndCatchesEveryMutation) {
       Plan bad = good;
       if (!mutate(bad, random) || bad == good) continue;
       ++tried;
-      EXPECT_THAT(validate(bad), Not(IsEmpty())) << name << " in " << good.spec.strategy.name << " on "
-                                                 << good.ranks.size() << " ranks, round " << round;
+      EXPECT_THAT(validate(bad), Not(IsEmpty()))
+          << name << " in " << good.spec.strategy.name << " on " << good.ranks.size() << " ranks, round " << round;
     }
     EXPECT_GE(tried, 15) << name;
   }
@@ -223,7 +223,8 @@ TEST(Validate, NamesTheRule) {
   EXPECT_THAT(rules(plan), Contains("fields"));
 }
 
-// Every message meets its like, but the middle rank's send waits for a forward that waits for a receive behind that send.
+// Every message meets its like, but the middle rank's send waits for a forward that waits for a receive behind that
+// send.
 TEST(Validate, FindsADeadlockOfWellPairedMessages) {
   Plan plan = gpipe_of(3, 1, 2);
   auto& lane = plan.ranks[1].lane(Lane::p2p_forward);

@@ -62,16 +62,15 @@ double SharingActivities::finish(std::vector<Activity>& ended) {
   for (const Running& r : running_) next = std::min(next, r.remaining * r.whole_s);
   // What ends within a rounding error of the first ends with it; else equal operations would part by an ulp.
   const double together = next * (1 + 1e-9);
-  const auto ends_now = [&](const Running& r) { return r.remaining * r.whole_s <= together; };
   for (Running& r : running_) {
-    if (ends_now(r)) {
+    if (r.remaining * r.whole_s <= together) {
       ended.push_back(r.activity);
+      r.remaining = 0;
     } else {
       r.remaining -= next / r.whole_s;
     }
   }
-  // remaining of those that stay has changed, so the test above no longer tells them apart.
-  std::erase_if(running_, [&](const Running& r) { return std::ranges::find(ended, r.activity) != ended.end(); });
+  std::erase_if(running_, [](const Running& r) { return r.remaining == 0; });
   std::ranges::sort(ended);
   return now_ += next;
 }

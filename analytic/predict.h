@@ -1,14 +1,26 @@
 // The prediction of a case: simulated timeline, memory, terms and closed forms as a second opinion.
 #pragma once
 
+#include <map>
+#include <string>
+
 #include "analytic/simulate.h"
 #include "base/prediction.h"
 
 namespace parabench {
 
 /// Predicts the steady step time of `plan` (as made, not yet unrolled): simulates `steps` steps after `warmup` discarded ones, as the
-/// executor runs them, and takes the median step. Uses the cost model alone. The interval comes from the medians' absolute
-/// deviations where costs are calibrated. Second opinions: closed forms of closed_forms.h that apply to the strategy.
+/// executor runs them, and takes the median step. Uses the cost model alone.
+/// Interval: the same with every operation slower, and faster, by 1.96 x 1.4826 median absolute deviations (the 95 % range of
+/// normal noise), all together: noise of a machine is shared. Without known deviations it is the step time twice.
+/// Terms: what each stage's operations cost, what moves, and the sum of the busiest rank's step. Throws what simulate() throws.
 Predicted predict(const Plan& plan, const ModelSpec& model, const CostModel& cost, int warmup, int steps);
+
+/// Step times by the closed forms of closed_forms.h that apply to the plan:
+///   one rank                   sum_of_operations: forward, backward and update one after the other
+///   replicas of one stage      ddlbench_eq_5_1
+///   pipeline that drains       ddlbench_eq_6_1_6_2, unequal_stages
+///   pipeline that does not     pipedream_planner: the slowest stage or boundary
+std::map<std::string, double> second_opinions(const Plan& plan, const ModelSpec& model, const CostModel& cost);
 
 }  // namespace parabench

@@ -1,0 +1,119 @@
+#include "analytic/terms.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+#include "analytic/sizes.h"
+
+namespace parabench {
+namespace {
+
+class Writer {
+ public:
+  Writer(const Plan& plan, const ModelSpec& model, const CostModel& cost)
+      : plan_(plan), sizes_(model), cost_(cost), source_(cost.source()) {}
+
+  void stage(StageId stage) {
+    const Rank rank = rank_of(plan_, stage, 0);
+    const RankProgram& program = plan_.ranks[rank.value];
+    const int step = plan_.asynchronous ? plan_.steps - 1 : 0;
+    for (const OpKind kind : {OpKind::forward, OpKind::backward, OpKind::update}) {
+      pass(rank, kind, step);
+    }
+    int bucket = 0;
+    for (const Op& op : program.lane(Lane::collectives)) {
+      if (op.step == step) reduction(rank, op, bucket++);
+    }
+    for (const Lane lane : {Lane::p2p_forward, Lane::p2p_backward}) {
+      for (const Op& op : program.lane(lane)) {
+        if (is_send(op.kind) && op.step == step && op.micro_batch == MicroBatchId(0)) message(rank, op);
+      }
+    }
+  }
+
+  void add(std::string name, double value, std::string unit, std::string formula, std::string origin) {
+    terms_.push_back({std::move(name), value, std::move(unit), std::move(formula), std::move(origin), source_});
+  }
+  std::vector<Term> take() { return std::move(terms_); }
+
+ private:
+  std::string where(Rank rank) const { return fmt::format("[stage {}]", plan_.ranks[rank.value].stage.value); }
+
+  void pass(Rank rank, OpKind kind, int step) {
+    double sum = 0;
+    for (const Op& op : plan_.ranks[rank.value].lane(Lane::compute)) {
+      if (op.kind != kind || op.step != step || op.micro_batch != MicroBatchId(0)) continue;
+      sum += cost_.seconds(plan_, rank, op, plan_.spec.np);
+    }
+    if (kind == OpKind::update) {
+      add("update" + where(rank), sum, "s", "parameters x seconds per parameter", "SGD with momentum, one fused loop");
+      return;
+    }
+    const std::string name = kind == OpKind::forward ? "forward" : "backward";
+    add(name + where(rank), sum, "s",
+        fmt::format("sum over the stage's layers of t_floor + b t_sample, b = {} samples, {} busy ranks",
+                    plan_.pieces[plan_.ranks[rank.value].replica][0], plan_.spec.np),
+        "per-layer costs, one micro-batch");
+  }
+
+  void reduction(Rank rank, const Op& op, int bucket) {
+    add(fmt::format("all_reduce[stage {}, bucket {}]", plan_.ranks[rank.value].stage.value, bucket),
+        cost_.seconds(plan_, rank, op, 1), "s",
+        fmt::format("T({} bytes, {} ranks), nothing else running",
+                    sizes_.parameter_bytes(plan_, op.segment, op.segments), plan_.replicas),
+        "in-place all-reduce");
+  }
+
+  void message(Rank rank, const Op& op) {
+    add(fmt::format("message[stage {} to {}]", plan_.ranks[rank.value].stage.value,
+                    plan_.ranks[op.peer.value].stage.value),
+        cost_.seconds(plan_, rank, op, 1), "s",
+        fmt::format("T({} bytes), nothing else running", sizes_.message_bytes(plan_, rank, op)),
+        "point to point, one micro-batch");
+  }
+
+  const Plan& plan_;
+  Sizes sizes_;
+  const CostModel& cost_;
+  std::string source_;
+  std::vector<Term> terms_;
+};
+
+double busy(const Breakdown& b) { return b.forward + b.backward + b.recompute + b.update; }
+
+}  // namespace
+
+std::vector<Term> terms_of(const Plan& plan, const ModelSpec& model, const CostModel& cost,
+                           std::span<const RankPredicted> ranks, double step_s) {
+  Writer writer(plan, model, cost);
+  for (StageId stage; stage.value < plan.stages; ++stage) writer.stage(stage);
+
+  const auto& longest = *std::ranges::max_element(ranks, {}, [](const auto& r) { return busy(r.breakdown_s); });
+  const Breakdown& b = longest.breakdown_s;
+  const std::string on = fmt::format("[busiest rank {}]", longest.rank);
+  const std::string from = "simulated timeline, mean over the steady steps";
+  writer.add("step_forward" + on, b.forward, "s", "sum of its forwards in a step", from);
+  writer.add("step_backward" + on, b.backward, "s", "sum of its backwards in a step", from);
+  writer.add("step_update" + on, b.update, "s", "sum of its updates in a step", from);
+  writer.add("step_communication_exposed" + on, b.communication_exposed, "s",
+             "waiting after the awaited operation has ended elsewhere", from);
+  writer.add("step_bubble" + on, b.bubble, "s", "waiting before the awaited operation has ended elsewhere", from);
+  double bubbles = 0;
+  for (const RankPredicted& r : ranks) bubbles += r.breakdown_s.bubble;
+  const double mean_bubble = bubbles / static_cast<double>(ranks.size());
+  writer.add("bubble_fraction", step_s > 0 ? mean_bubble / step_s : 0, "1", "mean over ranks of bubble / step time",
+             "simulated timeline");
+  writer.add("step_time", step_s, "s",
+             "median of the steady steps; forward + backward + update + communication_exposed + bubble are its mean",
+             "simulated timeline");
+  const double flops = training_flops(model).value * batch_samples(plan);
+  writer.add("flops_per_step", flops, "FLOP", "samples x (forward + backward FLOPs), a multiply-add counts 2",
+             "model specification");
+  if (step_s > 0) writer.add("flops_per_s", flops / step_s, "FLOP/s", "flops_per_step / step_time", "derived");
+  return writer.take();
+}
+
+}  // namespace parabench

@@ -1,0 +1,171 @@
+#include "analytic/cost_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analytic/sizes.h"
+#include "base/error.h"
+#include "tests/analytic/fixtures.h"
+
+namespace parabench {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr MicroBatchId m0{0};
+
+/// Two layers measured at 2 and 4 samples, alone and with two busy ranks.
+Calibration measured(const ModelSpec& model) {
+  Calibration c;
+  c.machine.cores = 2;
+  for (int l = 0; l < static_cast<int>(model.layers.size()); ++l) {
+    for (const int busy : {1, 3}) {
+      const double f = (l == 0 ? 10.0 : 20.0) * busy;
+      c.layers[layer_key(model.layers[l], model.input, l == 0, {}, busy)] = {
+          {.samples = 2, .forward_s = f, .backward_s = 2 * f, .forward_mad_s = .1, .backward_mad_s = .2},
+          {.samples = 4, .forward_s = 1.5 * f, .backward_s = 3 * f, .forward_mad_s = .1, .backward_mad_s = .2}};
+    }
+  }
+  c.all_reduce[{"mpi", 2}] = {{0, 1}, {128, 3}};
+  c.point_to_point[{"mpi", 2}] = {{0, 1}, {256, 5}};
+  c.update_s_per_parameter = {{1, 1}, {2, 3}};
+  c.step_overhead_s = .5;
+  return c;
+}
+
+std::string error_of(const CostModel& cost, const Plan& plan, const Op& op, int busy) {
+  try {
+    cost.seconds(plan, Rank(0), op, busy);
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ExitCode::environment);
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(CalibratedCosts, SumLayersOfTheSegmentAndTheOverhead) {
+  const ModelSpec model = chain(2);
+  const auto cost = calibrated_costs(measured(model), model);
+  const Plan whole = plan_of(case_of("model-parallel", 1, 4), 2);  // both layers in one segment
+  EXPECT_DOUBLE_EQ(cost->seconds(whole, Rank(0), forward(SegmentId(0), m0, 0, 0), 1), 15 + 30 + .5);
+  EXPECT_DOUBLE_EQ(cost->seconds(whole, Rank(0), backward(SegmentId(0), m0, 0, 0), 1), 30 + 60 + .5);
+  EXPECT_DOUBLE_EQ(cost->deviation_s(whole, Rank(0), backward(SegmentId(0), m0, 0, 0), 1), .4);
+}
+
+TEST(CalibratedCosts, InterpolateInSamplesAndBusyRanks) {
+  const ModelSpec model = chain(2);
+  const auto cost = calibrated_costs(measured(model), model);
+  const Plan plan = plan_of(case_of("sequential", 1, 3), 2);
+  const Op first = forward(SegmentId(0), m0, 0, 0);
+  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), first, 1), 12.5 + .5);
+  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), first, 2), 25 + .5);
+  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), first, 3), 37.5 + .5);
+}
+
+TEST(CalibratedCosts, MessagesReductionsAndUpdates) {
+  const ModelSpec model = chain(2);
+  const auto cost = calibrated_costs(measured(model), model);
+  const Plan pipe = plan_of(case_of("gpipe", 2, 4, 2), 2);  // messages of 2 samples: 128 bytes
+  EXPECT_DOUBLE_EQ(cost->seconds(pipe, Rank(0), send_forward(SegmentId(0), m0, 0, Rank(1)), 2), 3);
+  EXPECT_DOUBLE_EQ(cost->seconds(pipe, Rank(1), recv_forward(SegmentId(1), m0, 0, Rank(0)), 2), 3);
+  EXPECT_DOUBLE_EQ(cost->link(pipe).latency_s, 1);
+  EXPECT_DOUBLE_EQ(cost->link(pipe).bytes_per_s, 64);
+  const Plan replicas = data_parallel(2, 2);
+  EXPECT_DOUBLE_EQ(cost->seconds(replicas, Rank(0), all_reduce(SegmentId(0), 1, 0), 2), 2);
+  EXPECT_DOUBLE_EQ(cost->seconds(replicas, Rank(0), all_reduce(SegmentId(0), 2, 0), 2), 3);
+  EXPECT_DOUBLE_EQ(cost->seconds(replicas, Rank(0), update(SegmentId(0), 2, 0, 1), 1), 32 + .5);
+  EXPECT_DOUBLE_EQ(cost->seconds(replicas, Rank(0), update(SegmentId(0), 1, 0, 1), 2), 48 + .5);
+}
+
+TEST(CalibratedCosts, NameWhatWasNeverMeasured) {
+  const ModelSpec model = chain(2);
+  const auto cost = calibrated_costs(measured(model), model);
+  Plan plan = data_parallel(2, 2);
+  const Op op = forward(SegmentId(1), m0, 0, 0);
+  EXPECT_THAT(error_of(*cost, plan, op, 4), AllOf(HasSubstr("'l1'"), HasSubstr("4 busy ranks")));
+  plan.spec.threads = 2;
+  EXPECT_THAT(error_of(*cost, plan, op, 1), AllOf(HasSubstr("'l1'"), HasSubstr("threads:2"), HasSubstr("calibrate")));
+  plan.spec.threads = 1;
+  plan.replicas = 3;
+  EXPECT_THAT(error_of(*cost, plan, all_reduce(SegmentId(0), 1, 0), 1), HasSubstr("all-reduce curve of 3 ranks"));
+  plan.spec.comm = CommKind::threads;
+  EXPECT_THAT(error_of(*cost, plan, send_forward(SegmentId(0), m0, 0, Rank(1)), 1), HasSubstr("threads"));
+}
+
+TEST(CalibratedCosts, OtherModelsLayersAreNotMixedUp) {
+  // Layer 0 is measured only as a first layer; as an inner one it is unknown.
+  ModelSpec model = chain(1);
+  Calibration calibration = measured(model);
+  model.layers.push_back(model.layers[0]);
+  EXPECT_FALSE(has_layers(calibration, model, case_of("sequential", 1, 2)));
+  const auto cost = calibrated_costs(calibration, model);
+  EXPECT_THAT(error_of(*cost, plan_of(case_of("sequential", 1, 2), 2), forward(SegmentId(1), m0, 0, 0), 1),
+              HasSubstr("never measured"));
+}
+
+TEST(CalibratedCosts, MeasuredBytesReplaceTheFormula) {
+  const ModelSpec model = chain(2);
+  Calibration calibration = measured(model);
+  const Plan whole = plan_of(case_of("model-parallel", 1, 2), 2);
+  const Op f = forward(SegmentId(0), m0, 0, 0), b = backward(SegmentId(0), m0, 0, 0);
+  {
+    const auto cost = calibrated_costs(calibration, model);
+    EXPECT_EQ(cost->saved_bytes(whole, Rank(0), f), Sizes(model).saved_bytes(whole, Rank(0), f));
+    EXPECT_EQ(cost->peak_bytes(whole, Rank(0), b), Sizes(model).temporary_bytes(whole, Rank(0), b));
+  }
+  for (auto& [key, timings] : calibration.layers) {
+    const bool first = key.layer.ends_with("+first");
+    timings.front().saved_bytes = first ? 100 : 70;
+    timings.front().forward_peak_bytes = first ? 250 : 90;
+    timings.front().backward_peak_bytes = first ? 200 : 60;
+    timings.resize(1);
+  }
+  const auto cost = calibrated_costs(calibration, model);
+  EXPECT_EQ(cost->saved_bytes(whole, Rank(0), f), 170);
+  // Forward: max(250, 100 + 90) - 170. Backward: the second layer 60, handed a scalar; then the first, 200 with 70 released
+  // and the gradient of its output (2 samples of 64 bytes) alive.
+  EXPECT_EQ(cost->peak_bytes(whole, Rank(0), f), 80);
+  EXPECT_EQ(cost->peak_bytes(whole, Rank(0), b), 200 - 70 + 128);
+}
+
+TEST(LayerSeconds, AreCalibratedWhereEveryLayerWasMeasured) {
+  const ModelSpec model = chain(2);
+  const Calibration calibration = measured(model);
+  Case spec = case_of("model-parallel", 3, 4);
+  EXPECT_TRUE(has_layers(calibration, model, spec));
+  EXPECT_EQ(layer_seconds(&calibration, {}, model, spec, 2), (std::vector<double>{91, 181}));
+  spec.np = 2;  // neither measured with two busy ranks
+  EXPECT_FALSE(has_layers(calibration, model, spec));
+  EXPECT_EQ(layer_seconds(&calibration, {}, model, spec, 2), layer_seconds(nullptr, {}, model, spec, 2));
+}
+
+TEST(DataSheetCosts, GrowWithWorkAndContention) {
+  const ModelSpec model = make_model({"resnet18", {}}, {3, 224, 224}, 1000, false);
+  const MachineInfo machine{.cores = 2, .frequency_hz = 2e9, .vector_bits = 256};
+  const auto cost = data_sheet_costs(machine, model);
+  EXPECT_EQ(cost->source(), "data-sheet");
+  const auto plan = [&](int batch) {
+    return make_plan(case_of("model-parallel", 1, batch), model, std::vector<double>(model.layers.size(), 1.0), 1);
+  };
+  const Op f = forward(SegmentId(0), m0, 0, 0), b = backward(SegmentId(0), m0, 0, 0);
+  const double one = cost->seconds(plan(8), Rank(0), f, 1);
+  // 8 samples of 3.6 GFLOP at .75 x 64 GFLOP/s, plus memory and launches.
+  EXPECT_GT(one, 8 * 3.6e9 / 48e9);
+  EXPECT_LT(one, 3 * 8 * 3.6e9 / 48e9);
+  EXPECT_GT(cost->seconds(plan(8), Rank(0), b, 1), 1.5 * one);
+  EXPECT_GT(cost->seconds(plan(16), Rank(0), f, 1), 1.8 * one);
+  EXPECT_GE(cost->seconds(plan(8), Rank(0), f, 2), one);
+  EXPECT_GT(cost->seconds(plan(8), Rank(0), f, 4), 1.9 * one);
+}
+
+TEST(UnitCosts, KnowNeitherBytesNorCores) {
+  const auto cost = unit_costs();
+  const Plan plan = gpipe(2, 2);
+  EXPECT_EQ(cost->cores(), 0);
+  EXPECT_EQ(cost->saved_bytes(plan, Rank(0), forward(SegmentId(0), m0, 0, 0)), 0);
+  EXPECT_EQ(cost->seconds(plan, Rank(0), backward(SegmentId(0), m0, 0, 0), 2), 2);
+}
+
+}  // namespace
+}  // namespace parabench

@@ -1,0 +1,93 @@
+// Small models, plans and hand-made costs for tests of the analytic half.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "analytic/cost_model.h"
+#include "parallelism/plan/strategies.h"
+
+namespace parabench {
+
+/// Layers of the same shape: a 1x1 convolution of 4 channels on 2x2 maps and a ReLU; 16 parameters (64 bytes) each.
+inline ModelSpec chain(int layers) {
+  ModelSpec model{.name = "chain", .input = {4, 2, 2}, .classes = 4, .layers = {}};
+  for (int i = 0; i < layers; ++i) {
+    std::string name = "l";
+    name += std::to_string(i);  // one expression trips g++ 12's -Wrestrict (GCC 105651)
+    model.layers.push_back({.name = name,
+                            .body = {{name + ".conv", Conv2d{.in = 4, .out = 4}}, {name + ".relu", Relu{}}}});
+  }
+  return model;
+}
+
+inline Case case_of(const std::string& strategy, int np, int batch, int micro = 4) {
+  Case spec;
+  spec.model.name = "resnet18";
+  spec.dataset.name = "cifar10-synthetic";
+  spec.strategy.name = strategy;
+  spec.np = np;
+  spec.batch = batch;
+  spec.micro = micro;
+  return spec;
+}
+
+/// The plan of a case on a chain of `layers` layers of equal time.
+inline Plan plan_of(const Case& spec, int layers, int steps = 1) {
+  return make_plan(spec, chain(layers), std::vector<double>(layers, 1.0), steps);
+}
+/// One layer per stage, one sample per micro-batch.
+inline Plan gpipe(int stages, int micro_batches) {
+  return plan_of(case_of("gpipe", stages, micro_batches, micro_batches), stages);
+}
+inline Plan pipedream(int stages, int mini_batches) {
+  return plan_of(case_of("pipedream", stages, 1), stages, mini_batches);
+}
+/// One layer and one bucket per segment.
+inline Plan data_parallel(int ranks, int layers) {
+  Case spec = case_of("data-parallel", ranks, ranks);
+  spec.bucket = Bytes(1);
+  return plan_of(spec, layers);
+}
+
+/// Costs by a function of rank, operation and busy ranks; constant bytes.
+class HandCosts final : public CostModel {
+ public:
+  using Seconds = std::function<double(Rank, const Op&, int)>;
+  explicit HandCosts(Seconds seconds, int cores = 0) : seconds_(std::move(seconds)), cores_(cores) {}
+
+  double seconds(const Plan&, Rank rank, const Op& op, int busy) const override { return seconds_(rank, op, busy); }
+  std::int64_t saved_bytes(const Plan&, Rank, const Op&) const override { return saved; }
+  std::int64_t peak_bytes(const Plan&, Rank, const Op& op) const override {
+    return op.kind == OpKind::forward ? forward_peak : backward_peak;
+  }
+  int cores() const override { return cores_; }
+  std::string source() const override { return "unit"; }
+
+  std::int64_t saved = 0, forward_peak = 0, backward_peak = 0;
+
+ private:
+  Seconds seconds_;
+  int cores_;
+};
+
+/// Seconds of a kind of operation, the same on every rank.
+struct KindSeconds {
+  double forward = 1, backward = 2, message = 0, all_reduce = 0, update = 0;
+  double operator()(Rank, const Op& op, int) const {
+    switch (op.kind) {
+      case OpKind::forward: return forward;
+      case OpKind::backward: return backward;
+      case OpKind::all_reduce: return all_reduce;
+      case OpKind::update: return update;
+      case OpKind::send_forward:
+      case OpKind::recv_forward:
+      case OpKind::send_backward:
+      case OpKind::recv_backward: return message;
+    }
+    return 0;
+  }
+};
+
+}  // namespace parabench

@@ -1,0 +1,122 @@
+#include <gtest/gtest.h>
+
+#include "analytic/simulate.h"
+#include "analytic/sizes.h"
+#include "tests/analytic/fixtures.h"
+
+namespace parabench {
+namespace {
+
+constexpr std::int64_t layer_bytes = 64;   // 16 fp32 parameters
+constexpr std::int64_t sample_bytes = 64;  // a 4x2x2 map
+
+MemoryUsage peak(const Plan& plan, int layers, const HandCosts& costs, int rank) {
+  return peak_memory(plan, chain(layers), costs, simulate(plan, costs), Rank(rank));
+}
+
+TEST(PeakMemory, StatesFollowThePlan) {
+  const HandCosts costs(KindSeconds{});
+  Plan plan = plan_of(case_of("sequential", 1, 4), 3);
+  MemoryUsage usage = peak(plan, 3, costs, 0);
+  EXPECT_EQ(usage[MemoryCategory::parameters], 3 * layer_bytes);
+  EXPECT_EQ(usage[MemoryCategory::gradients], 3 * layer_bytes);
+  EXPECT_EQ(usage[MemoryCategory::optimizer], 3 * layer_bytes);
+  EXPECT_EQ(usage[MemoryCategory::weight_versions], 0);
+  plan.spec.momentum = 0;
+  plan.spec.precision = Precision::fp64;
+  usage = peak(plan, 3, costs, 0);
+  EXPECT_EQ(usage[MemoryCategory::parameters], 6 * layer_bytes);
+  EXPECT_EQ(usage[MemoryCategory::optimizer], 0);
+  plan.spec.precision = Precision::bf16;
+  EXPECT_EQ(peak(plan, 3, costs, 0)[MemoryCategory::gradients], 3 * layer_bytes);
+}
+
+TEST(PeakMemory, EveryTensorIsPaddedTo64Bytes) {
+  ModelSpec model = chain(1);
+  model.layers.push_back({.name = "bn", .body = {{"bn", BatchNorm{4}}}});  // weight and bias of 16 bytes
+  const Plan plan = make_plan(case_of("sequential", 1, 1), model, std::vector<double>(2, 1.0), 1);
+  const HandCosts costs(KindSeconds{});
+  EXPECT_EQ(peak_memory(plan, model, costs, simulate(plan, costs), Rank(0))[MemoryCategory::parameters], 3 * 64);
+}
+
+TEST(PeakMemory, GpipeKeepsAllMicroBatchesInFlight) {
+  HandCosts costs(KindSeconds{});
+  costs.saved = 1000;
+  costs.backward_peak = 10;
+  for (int m = 1; m <= 6; ++m) {
+    const Plan plan = gpipe(3, m);
+    // The peak is inside the first backward. Rank 0 loads images inside its saved bytes, rank 1 received activations.
+    const MemoryUsage first = peak(plan, 3, costs, 0), middle = peak(plan, 3, costs, 1), last = peak(plan, 3, costs, 2);
+    EXPECT_EQ(first[MemoryCategory::activations], m * 1000);
+    EXPECT_EQ(middle[MemoryCategory::activations], m * (1000 + sample_bytes));
+    EXPECT_EQ(first[MemoryCategory::workspace], 10);
+    EXPECT_EQ(last[MemoryCategory::communication], 0);
+    EXPECT_EQ(last[MemoryCategory::activations], m * (1000 + sample_bytes));
+  }
+}
+
+TEST(PeakMemory, AReceivedGradientIsHeldFromItsPosting) {
+  HandCosts costs(KindSeconds{});
+  costs.saved = 1000;
+  const MemoryUsage usage = peak(gpipe(2, 3), 2, costs, 0);
+  // Receives are posted one at a time: the next one beside the one being consumed.
+  EXPECT_EQ(usage[MemoryCategory::communication], 2 * sample_bytes);
+}
+
+TEST(PeakMemory, PipedreamKeepsAsManyActivationsAndWeightVersionsAsStagesFollow) {
+  HandCosts costs(KindSeconds{});
+  costs.saved = 10'000;
+  const int stages = 4;
+  const Plan plan = pipedream(stages, 12);
+  for (int rank = 0; rank < stages; ++rank) {
+    const MemoryUsage usage = peak(plan, stages, costs, rank);
+    EXPECT_EQ(usage[MemoryCategory::activations] / 10'000, stages - rank) << rank;
+    EXPECT_EQ(usage[MemoryCategory::weight_versions], (stages - rank - 1) * layer_bytes) << rank;
+  }
+}
+
+TEST(PeakMemory, ReportsTheCategoriesOfTheHighestTotal) {
+  // Two segments on one rank: the forward's temporaries (500) outweigh the backward's (100) plus the gradient between them.
+  HandCosts costs(KindSeconds{});
+  costs.saved = 100;
+  costs.forward_peak = 500;
+  costs.backward_peak = 100;
+  const Plan plan = plan_of(case_of("sequential", 1, 1), 2);
+  MemoryUsage usage = peak(plan, 2, costs, 0);
+  EXPECT_EQ(usage[MemoryCategory::activations], 2 * 100 + 500);
+  EXPECT_EQ(usage[MemoryCategory::workspace], 0);
+  costs.forward_peak = 0;
+  costs.backward_peak = 300;
+  usage = peak(plan, 2, costs, 0);
+  // The first backward: both saved; the second: one saved, its temporaries, the gradient handed down.
+  EXPECT_EQ(usage[MemoryCategory::activations], 200);
+  EXPECT_EQ(usage[MemoryCategory::workspace], 300);
+  EXPECT_EQ(usage.total_counted(), 3 * 2 * layer_bytes + 500);
+}
+
+TEST(Sizes, SavedBytesOfAChainAreTheSumOfItsSegments) {
+  const Sizes sizes(chain(3));
+  const Plan by_layer = plan_of(case_of("sequential", 1, 5), 3);
+  std::int64_t sum = 0;
+  for (SegmentId s; s.value < 3; ++s) sum += sizes.saved_bytes(by_layer, Rank(0), forward(s, MicroBatchId(0), 0, 0));
+  Case spec = case_of("model-parallel", 1, 5);
+  const Plan whole = plan_of(spec, 3);
+  EXPECT_EQ(sum, sizes.saved_bytes(whole, Rank(0), forward(SegmentId(0), MicroBatchId(0), 0, 0)));
+  // Images and three outputs (ReLU in place); all maps are of one size.
+  EXPECT_EQ(sum, 4 * 5 * sample_bytes);
+}
+
+TEST(Sizes, MessagesCarryTheBoundaryOfBothEnds) {
+  const Sizes sizes(chain(2));
+  Plan plan = gpipe(2, 2);
+  plan.pieces = {{3, 2}};
+  const Op there = send_forward(SegmentId(0), MicroBatchId(1), 0, Rank(1));
+  const Op here = recv_forward(SegmentId(1), MicroBatchId(1), 0, Rank(0));
+  EXPECT_EQ(sizes.message_bytes(plan, Rank(0), there), 2 * sample_bytes);
+  EXPECT_EQ(sizes.message_bytes(plan, Rank(1), here), 2 * sample_bytes);
+  plan.spec.precision = Precision::bf16;
+  EXPECT_EQ(sizes.message_bytes(plan, Rank(1), here), sample_bytes);
+}
+
+}  // namespace
+}  // namespace parabench

@@ -1,0 +1,232 @@
+#include "analytic/simulate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "analytic/closed_forms.h"
+#include "base/error.h"
+#include "tests/analytic/fixtures.h"
+
+namespace parabench {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+double end_of(const Plan& plan, const HandCosts& costs) { return makespan(simulate(plan, costs)); }
+
+TEST(Simulate, PipelinesUnderUnitCostsMatchTheirClosedForm) {
+  for (int stages = 1; stages <= 8; ++stages) {
+    for (int m = 1; m <= 16; ++m) {
+      EXPECT_DOUBLE_EQ(makespan(simulate(gpipe(stages, m), *unit_costs())), 3.0 * (m + stages - 1)) << stages << ' ' << m;
+      EXPECT_DOUBLE_EQ(makespan(simulate(pipedream(stages, m), *unit_costs())), 3.0 * (m + stages - 1))
+          << stages << ' ' << m;
+    }
+  }
+}
+
+TEST(Simulate, UnitCostsSpreadAStageOverItsSegments) {
+  EXPECT_NEAR(makespan(simulate(plan_of(case_of("sequential", 1, 4), 7), *unit_costs())), 3, 1e-12);
+}
+
+TEST(Simulate, ModelParallelIsSequential) {
+  EXPECT_DOUBLE_EQ(makespan(simulate(plan_of(case_of("model-parallel", 4, 8), 4), *unit_costs())), 12);
+}
+
+TEST(Simulate, GpipeWithUnequalStagesIsExact) {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> seconds(.1, 3);
+  for (int round = 0; round < 50; ++round) {
+    const int stages = 1 + round % 8, m = 1 + round % 13;
+    std::vector<double> forwards, backwards;
+    for (int s = 0; s < stages; ++s) {
+      forwards.push_back(seconds(random));
+      backwards.push_back(seconds(random));
+    }
+    const HandCosts costs([&](Rank rank, const Op& op, int) {
+      if (op.kind == OpKind::forward) return forwards[rank.value];
+      return op.kind == OpKind::backward ? backwards[rank.value] : 0.0;
+    });
+    EXPECT_NEAR(end_of(gpipe(stages, m), costs), gpipe_unequal(forwards, backwards, m), 1e-9);
+  }
+}
+
+TEST(Simulate, LatencyOfTwoStagesMatchesTheClosedForms) {
+  const double c = .25;
+  const HandCosts costs(KindSeconds{.message = c});
+  for (int m = 2; m <= 16; ++m) {
+    EXPECT_NEAR(end_of(gpipe(2, m), costs), 3 * (m + 1) + 2 * c, 1e-9) << m;
+    EXPECT_NEAR(end_of(pipedream(2, m), costs), 3 * (m + 1) + 2 * c * (1 + (m - 2) - (m - 2) / 2), 1e-9) << m;
+  }
+}
+
+// schedules.md section 2, one queue per direction, transfers occupying both ends.
+TEST(Simulate, MessagesOccupyTheLanesOfBothEnds) {
+  const HandCosts costs(KindSeconds{.message = .25});
+  EXPECT_NEAR(end_of(gpipe(4, 8), costs), 41.5, 1e-9);
+  EXPECT_NEAR(end_of(pipedream(4, 8), costs), 37, 1e-9);
+}
+
+TEST(Simulate, SpansStartWhenTheOperationWasPosted) {
+  const Plan plan = gpipe(2, 2);
+  const Timeline t = simulate(plan, HandCosts(KindSeconds{.message = .5}));
+  const auto& receives = t.ranks[1][static_cast<int>(Lane::p2p_forward)];
+  EXPECT_EQ(receives[0], (Span{.queued = 0, .start = 0, .end = 1.5}));
+  EXPECT_EQ(receives[1], (Span{.queued = 1.5, .start = 1.5, .end = 2.5}));
+  EXPECT_EQ(t.ranks[1][static_cast<int>(Lane::compute)][0], (Span{.queued = 0, .start = 1.5, .end = 2.5}));
+}
+
+// data-parallelism.md section 3.2: start_i = max(ready_i, end_{i-1}), end_i = start_i + T_AR(b_i).
+TEST(Simulate, DataParallelOverlapsReductionsInBucketOrder) {
+  std::mt19937 random(11);
+  std::uniform_real_distribution<double> seconds(.1, 2);
+  for (int round = 0; round < 50; ++round) {
+    const int layers = 1 + round % 7, ranks = 2 + round % 3;
+    std::vector<double> forwards(layers), backwards(layers), reductions(layers), updates(layers);
+    for (auto* times : {&forwards, &backwards, &reductions, &updates}) {
+      for (double& t : *times) t = seconds(random);
+    }
+    const HandCosts costs([&](Rank, const Op& op, int) {
+      const int l = op.segment.value;
+      if (op.kind == OpKind::forward) return forwards[l];
+      if (op.kind == OpKind::backward) return backwards[l];
+      return op.kind == OpKind::all_reduce ? reductions[l] : updates[l];
+    });
+    double ready = 0, reduced = 0;
+    for (const double t : forwards) ready += t;
+    std::vector<double> ends(layers);
+    for (int l = layers - 1; l >= 0; --l) {
+      ready += backwards[l];
+      ends[l] = reduced = std::max(ready, reduced) + reductions[l];
+    }
+    double expected = ready;
+    for (int l = layers - 1; l >= 0; --l) expected = std::max(expected, ends[l]) + updates[l];
+    EXPECT_NEAR(end_of(data_parallel(ranks, layers), costs), expected, 1e-9);
+  }
+}
+
+TEST(Simulate, ACollectiveWaitsForTheLastReplica) {
+  const HandCosts costs([](Rank rank, const Op& op, int) {
+    return op.kind == OpKind::forward ? 1.0 + rank.value : op.kind == OpKind::all_reduce ? .5 : 0.0;
+  });
+  const Timeline t = simulate(data_parallel(3, 1), costs);
+  for (const auto& rank : t.ranks) EXPECT_DOUBLE_EQ(rank[static_cast<int>(Lane::collectives)][0].end, 3.5);
+}
+
+TEST(SharedCores, CommunicationSlowsComputingWhereCoresAreFew) {
+  const KindSeconds seconds{.forward = 1, .backward = 1, .all_reduce = 1};
+  // F F B, then the first reduction beside the second backward, then the second reduction.
+  EXPECT_DOUBLE_EQ(end_of(data_parallel(2, 2), HandCosts(seconds, 0)), 5);
+  EXPECT_DOUBLE_EQ(end_of(data_parallel(2, 2), HandCosts(seconds, 4)), 5);
+  EXPECT_DOUBLE_EQ(end_of(data_parallel(2, 2), HandCosts(seconds, 3)), 3 + 4. / 3 + 1);
+  EXPECT_DOUBLE_EQ(end_of(data_parallel(2, 2), HandCosts(seconds, 2)), 6);
+}
+
+TEST(SharedCores, AMessageTakesACoreAtEachEnd) {
+  // 2 cores: F1 of rank 0 (1 core) beside the message of F0 (2 cores) until that ends.
+  const HandCosts costs(KindSeconds{.forward = 1, .backward = 0, .message = .5}, 2);
+  const Timeline t = simulate(gpipe(2, 2), costs);
+  EXPECT_DOUBLE_EQ(t.ranks[1][static_cast<int>(Lane::p2p_forward)][0].end, 1.75);
+}
+
+TEST(SharedCores, SecondsFollowTheNumberOfBusyRanksMomentByMoment) {
+  // Ranks slow each other down to half; rank 1 has three times the work.
+  const HandCosts costs(
+      [](Rank rank, const Op& op, int busy) {
+        return op.kind == OpKind::forward ? (rank == Rank(0) ? 1.0 : 3.0) * busy : 0.0;
+      },
+      8);
+  const Timeline t = simulate(data_parallel(2, 1), costs);
+  EXPECT_DOUBLE_EQ(t.ranks[0][0][0].end, 2);
+  EXPECT_DOUBLE_EQ(t.ranks[1][0][0].end, 4);  // a third done at 2, the rest alone in 2
+}
+
+TEST(SharedCores, ContentionThatWasMeasuredIsNotChargedTwice) {
+  // Two ranks on one core, measured as twice as slow together.
+  const HandCosts costs([](Rank, const Op& op, int busy) { return op.kind == OpKind::forward ? 1.0 * busy : 0.0; }, 1);
+  EXPECT_DOUBLE_EQ(end_of(data_parallel(2, 1), costs), 2);
+  // A reduction of two ranks on one core, measured so.
+  const HandCosts reduction([](Rank, const Op& op, int) { return op.kind == OpKind::all_reduce ? 3.0 : 0.0; }, 1);
+  EXPECT_DOUBLE_EQ(end_of(data_parallel(2, 1), reduction), 3);
+}
+
+TEST(SharedCores, ThreadsOfARankCountAsDemand) {
+  Plan plan = data_parallel(2, 2);
+  plan.spec.threads = 2;
+  // 4 cores of compute and 2 of communication on 4 cores.
+  const HandCosts costs(KindSeconds{.forward = 1, .backward = 1, .all_reduce = 1}, 4);
+  EXPECT_DOUBLE_EQ(end_of(plan, costs), 3 + 1.5 + 1);
+}
+
+TEST(SharedCores, WithoutContentionBothClocksAgree) {
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> seconds(.1, 2);
+  const KindSeconds costs{seconds(random), seconds(random), seconds(random), seconds(random), seconds(random)};
+  for (const Plan& plan : {gpipe(4, 6), pipedream(3, 7), data_parallel(4, 3)}) {
+    EXPECT_NEAR(end_of(plan, HandCosts(costs, 0)), end_of(plan, HandCosts(costs, 1000)), 1e-9);
+  }
+}
+
+TEST(Simulate, IsDeterministic) {
+  const auto jitter = [](Rank rank, const Op& op, int busy) {
+    return .1 * ((rank.value * 7 + static_cast<int>(op.kind) * 3 + op.micro_batch.value * 5) % 11) * (1 + .3 * busy);
+  };
+  for (const Plan& plan : {gpipe(5, 9), pipedream(4, 9), data_parallel(4, 5)}) {
+    for (const int cores : {0, 2, 64}) {
+      const Timeline a = simulate(plan, HandCosts(jitter, cores)), b = simulate(plan, HandCosts(jitter, cores));
+      EXPECT_EQ(a.ranks, b.ranks);
+    }
+  }
+}
+
+TEST(Simulate, EveryOperationEndsAfterWhatItWaitsFor) {
+  const Plan plan = unroll(gpipe(4, 5), 3);
+  const Timeline t = simulate(plan, HandCosts(KindSeconds{.message = .1, .update = .2}, 2));
+  for (const auto& rank : t.ranks) {
+    for (const auto& lane : rank) {
+      for (std::size_t i = 0; i < lane.size(); ++i) {
+        EXPECT_LE(lane[i].queued, lane[i].start);
+        EXPECT_LE(lane[i].start, lane[i].end);
+        EXPECT_EQ(lane[i].queued, i == 0 ? 0 : lane[i - 1].end);
+      }
+    }
+  }
+}
+
+std::string error_of(const Plan& plan) {
+  try {
+    simulate(plan, *unit_costs());
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ExitCode::usage);
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(Simulate, NamesTheOperationsOfADeadLock) {
+  Plan plan = gpipe(2, 2);
+  auto& compute = plan.ranks[0].lane(Lane::compute);
+  std::swap(compute[1], compute[2]);  // F0 B0 F1 B1 on rank 0 against F0 F1 B0 B1 on rank 1
+  EXPECT_THAT(error_of(plan), AllOf(HasSubstr("dead-lock"), HasSubstr("rank 0 waits at 0B0"), HasSubstr("rank 1 waits at 1F1")));
+}
+
+TEST(Simulate, MessagesThatAreNoPairNeverMeet) {
+  Plan plan = gpipe(2, 2);
+  auto& receives = plan.ranks[1].lane(Lane::p2p_forward);
+  std::swap(receives[0], receives[1]);
+  EXPECT_THAT(error_of(plan), AllOf(HasSubstr("0SEND_F0 of step 0 on p2p_forward (posted)"), HasSubstr("1RECV_F1")));
+}
+
+TEST(Simulate, ReductionsOfDifferentSegmentsNeverMeet) {
+  Plan plan = data_parallel(2, 2);
+  auto& reductions = plan.ranks[1].lane(Lane::collectives);
+  std::swap(reductions[0], reductions[1]);
+  EXPECT_THAT(error_of(plan), HasSubstr("dead-lock"));
+}
+
+}  // namespace
+}  // namespace parabench

@@ -14,6 +14,7 @@
 
 #include "analytic/calibration.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "parallelism/comm/mpi/world.h"
 #include "parallelism/comm/threads/world.h"
 #include "parallelism/exec/equivalence.h"
@@ -129,15 +130,14 @@ int run_mpi(const LaunchOptions& options, int argc, char** argv) {
     if (session.size() != launch.plan.spec.np)
       throw usage_error("world size", std::to_string(session.size()), std::to_string(launch.plan.spec.np) + " ranks, as the plan says",
                         "mpirun -np " + std::to_string(launch.plan.spec.np) + " parabench-rank ...");
-    const char* shared = std::getenv("PARABENCH_SHARED_MEMORY");
-    auto comm = make_mpi_communicator(session, window_bytes(launch), !(shared && std::string_view(shared) == "off"));
+    auto comm = make_mpi_communicator(session, window_bytes(launch));
     run_rank(launch, *comm);
     return 0;
   } catch (const std::exception& error) {
     if (!std::filesystem::exists(options.reply_folder + "/error-" + std::to_string(session.rank().value) + ".json"))
       write_error(options.reply_folder, session.rank(), error);
     // The other ranks may be in a collective: finalising would wait for them.
-    MpiSession::abort(exit_code_of(error));
+    session.abort(exit_code_of(error));
   }
 }
 

@@ -1,0 +1,198 @@
+#include "parallelism/exec/equivalence.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "datasets/order.h"
+#include "parallelism/comm/threads/world.h"
+#include "tests/exec/small_network.h"
+
+namespace parabench {
+namespace {
+
+constexpr double tolerance = 1e-9;
+constexpr int steps = 6;
+
+struct Faults {
+  std::function<Plan(Plan)> plan = [](Plan p) { return p; };
+  std::function<std::shared_ptr<const SampleSource>(Rank, std::shared_ptr<const SampleSource>)> source =
+      [](Rank, std::shared_ptr<const SampleSource> s) { return s; };
+  std::function<double(const Plan&, Rank)> gradient_scale = [](const Plan&, Rank) { return 1.0; };
+};
+
+/// Multiplies what this rank contributes to every reduction.
+class ScalingCommunicator final : public Communicator {
+ public:
+  ScalingCommunicator(Communicator& inner, double scale)
+      : Communicator(inner.rank(), inner.size()), inner_(inner), scale_(scale) {}
+  Capabilities capabilities() const override { return inner_.capabilities(); }
+  Arena allocate(std::int64_t bytes) override { return inner_.allocate(bytes); }
+  std::uint32_t events() const override { return inner_.events(); }
+  void sleep(std::uint32_t seen, double limit_s) override { inner_.sleep(seen, limit_s); }
+  void notify() override { inner_.notify(); }
+  void abort(std::string_view cause) noexcept override { inner_.abort(cause); }
+
+ private:
+  struct Inner final : WorkState {
+    explicit Inner(Work w) : work(std::move(w)) {}
+    bool advance() override { return work.test(); }
+    Work work;
+  };
+  std::unique_ptr<WorkState> start_all_reduce(BufferView b) override {
+    for (std::int64_t i = 0; i < b.bytes / 8; ++i) static_cast<double*>(b.data)[i] *= scale_;
+    return std::make_unique<Inner>(inner_.all_reduce(b));
+  }
+  std::unique_ptr<WorkState> start_send(BufferView b, Rank to, Message m) override {
+    return std::make_unique<Inner>(inner_.send(b, to, m));
+  }
+  std::unique_ptr<WorkState> start_recv(BufferView b, Rank from, Message m) override {
+    return std::make_unique<Inner>(inner_.recv(b, from, m));
+  }
+  std::unique_ptr<WorkState> start_barrier() override { return std::make_unique<Inner>(inner_.barrier()); }
+
+  Communicator& inner_;
+  double scale_;
+};
+
+/// The gate as `verify` applies it: ranks as threads, with faults injected on their side only.
+Difference gate(const std::string& rest, const Faults& faults = {}) {
+  const ModelSpec model = small_network();
+  const auto source = small_source();
+  const Plan plan = small_pieces(small_plan(rest, steps), steps);
+  const Plan executed = faults.plan(plan);
+  Trained trained;
+  run_thread_ranks(plan.spec.np, [&](Communicator& comm) {
+    static MemoryAccount accounts[8];
+    ScalingCommunicator scaled(comm, faults.gradient_scale(plan, comm.rank()));
+    Trained mine = train_and_gather(executed, model, faults.source(comm.rank(), source), {}, scaled,
+                                    accounts[comm.rank().value]);
+    if (comm.rank() == Rank(0)) trained = std::move(mine);
+  });
+  return compare(plan, model, trained, train_reference(plan, model, steps, source, {}));
+}
+
+class EveryStrategy : public testing::TestWithParam<const char*> {};
+
+TEST_P(EveryStrategy, TrainsTheSameParametersAndStatisticsAsTheReference) {
+  const Difference difference = gate(GetParam());
+  EXPECT_LE(difference.update, tolerance) << difference.worst_parameter;
+  EXPECT_LE(difference.buffer, tolerance);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, EveryStrategy,
+    testing::Values("sequential/np:1/batch:6", "sequential/np:1/batch:6/momentum:0",
+                    "sequential/np:1/batch:6/weight_decay:0.1/layout:channels_last", "data-parallel/np:1/batch:4",
+                    "data-parallel/np:2/batch:8", "data-parallel/np:2/batch:7/bucket:1KiB",
+                    "data-parallel/np:3/batch:8/bucket:4KiB", "data-parallel/np:4/batch:11/layout:channels_last",
+                    "model-parallel/np:2/batch:6", "model-parallel/np:4/batch:5", "gpipe/np:1/batch:9/micro:3",
+                    "gpipe/np:2/batch:8/micro:1", "gpipe/np:2/batch:11/micro:4", "gpipe/np:3/batch:8/micro:2",
+                    "gpipe/np:4/batch:17/micro:8/layout:channels_last", "pipedream/np:1/batch:4",
+                    "pipedream/np:2/batch:4", "pipedream/np:3/batch:5", "pipedream/np:4/batch:4/weight_decay:0.01",
+                    "pipedream/np:6/batch:4/momentum:0"));
+
+TEST(Gate, CatchesAForgottenDivisionByRanks) {
+  Faults faults;
+  faults.gradient_scale = [](const Plan& plan, Rank) { return plan.replicas; };
+  EXPECT_GT(gate("data-parallel/np:2/batch:8", faults).update, 1e-3);
+}
+
+TEST(Gate, CatchesAnUnequalPieceWeightedAsEqual) {
+  Faults faults;
+  faults.gradient_scale = [](const Plan& plan, Rank rank) {
+    return static_cast<double>(batch_samples(plan)) / plan.replicas / plan.pieces[rank.value][0];
+  };
+  EXPECT_GT(gate("data-parallel/np:2/batch:7", faults).update, 1e-3);
+}
+
+/// Labels of neighbouring micro-batches of `samples` exchanged, pixels in place.
+class SwappedLabels final : public SampleSource {
+ public:
+  SwappedLabels(std::shared_ptr<const SampleSource> inner, int samples, std::uint64_t seed) : inner_(std::move(inner)) {
+    SampleOrder order(inner_->size(), seed);
+    for (std::int64_t p = 0; p < inner_->size() / (2 * samples) * 2 * samples; ++p)
+      label_of_[order.at(p).index] = order.at(p / samples % 2 == 0 ? p + samples : p - samples).index;
+  }
+  std::int64_t size() const override { return inner_->size(); }
+  Shape shape() const override { return inner_->shape(); }
+  int label(std::int64_t index) const override { return inner_->label(label_of_.at(index)); }
+  void read(std::int64_t index, std::int64_t epoch, std::span<float> pixels) const override {
+    inner_->read(index, epoch, pixels);
+  }
+
+ private:
+  std::shared_ptr<const SampleSource> inner_;
+  std::map<std::int64_t, std::int64_t> label_of_;
+};
+
+TEST(Gate, CatchesASwappedMicroBatch) {
+  Faults faults;
+  faults.source = [](Rank rank, std::shared_ptr<const SampleSource> source) -> std::shared_ptr<const SampleSource> {
+    if (rank == Rank(0)) return source;
+    return std::make_shared<SwappedLabels>(source, 2, 1);
+  };
+  EXPECT_GT(gate("gpipe/np:2/batch:8/micro:4", faults).update, 1e-3);
+}
+
+TEST(Gate, CatchesOneLayersMissingUpdate) {
+  Faults faults;
+  faults.plan = [](Plan plan) {
+    for (Op& op : plan.ranks[0].lane(Lane::compute))
+      if (op.kind == OpKind::update) op.segments -= 1;
+    return plan;
+  };
+  EXPECT_GT(gate("sequential/np:1/batch:4", faults).update, 0.5);
+}
+
+TEST(Gate, CatchesAMissingWeightVersion) {
+  Faults faults;
+  faults.plan = [](Plan plan) {
+    for (RankProgram& rank : plan.ranks) rank.weight_versions = 1;
+    return plan;
+  };
+  EXPECT_GT(gate("pipedream/np:3/batch:4", faults).update, 1e-6);
+}
+
+TEST(Gate, CatchesAReceivePairedWrongly) {
+  Faults faults;
+  faults.plan = [](Plan plan) {
+    auto& receives = plan.ranks[1].lane(Lane::p2p_forward);
+    std::swap(receives[0], receives[1]);
+    return plan;
+  };
+  EXPECT_THROW(gate("gpipe/np:2/batch:8/micro:2", faults), std::runtime_error);
+}
+
+TEST(SmallPieces, KeepTheirInequalityAndHoldTwoSamplesAtLeast) {
+  const Plan plan = small_pieces(small_plan("gpipe/np:2/batch:35/micro:4"), 3);
+  EXPECT_EQ(plan.pieces, (std::vector<std::vector<int>>{{3, 3, 3, 2}}));
+  EXPECT_EQ(plan.spec.precision, Precision::fp64);
+  EXPECT_EQ(plan.steps, 3);
+}
+
+TEST(Compare, CountsANonFiniteTensorAsNaN) {
+  const ModelSpec model = small_network();
+  const Plan plan = small_pieces(small_plan("sequential/np:1/batch:4"), 1);
+  const ReferenceState reference = train_reference(plan, model, 1, small_source(), {});
+  Trained trained{{reference.parameters}, {reference.buffers[0]}};
+  trained.parameters[0][2][0] = trained.parameters[0][2][0] * std::nan("");
+  EXPECT_TRUE(std::isnan(compare(plan, model, trained, reference).update));
+}
+
+TEST(Compare, ASmallTensorCannotHideBehindALargeOne) {
+  const ModelSpec model = small_network();
+  const Plan plan = small_pieces(small_plan("sequential/np:1/batch:4"), 1);
+  const ReferenceState reference = train_reference(plan, model, 1, small_source(), {});
+  Trained trained{{reference.parameters}, {reference.buffers[0]}};
+  auto& bias = trained.parameters[0].back().back();
+  bias = reference.initial.back().back() + 0.9 * (bias - reference.initial.back().back());
+  const Difference difference = compare(plan, model, trained, reference);
+  EXPECT_NEAR(difference.update, 0.1, 1e-6);
+  EXPECT_EQ(difference.worst_parameter, "fc.bias (rank 0)");
+}
+
+}  // namespace
+}  // namespace parabench

@@ -1,0 +1,121 @@
+#include "parallelism/exec/executor.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "parallelism/comm/threads/world.h"
+#include "parallelism/exec/reference.h"
+#include "tests/exec/small_network.h"
+
+namespace parabench {
+namespace {
+
+struct Outcome {
+  Timeline timeline;
+  std::vector<double> losses;
+  std::vector<MemoryUsage> memory;
+};
+
+Outcome run(const Plan& plan, int measure_from = 0) {
+  static MemoryAccount accounts[8];
+  const ModelSpec model = small_network();
+  Outcome result;
+  result.timeline.ranks.resize(plan.spec.np);
+  result.memory.resize(plan.spec.np);
+  result.losses.assign(plan.steps, 0);
+  std::mutex mutex;
+  run_thread_ranks(plan.spec.np, [&](Communicator& comm) {
+    MemoryAccount& account = accounts[comm.rank().value];
+    StageState state(plan, model, comm, account);
+    std::unique_ptr<PieceInput> input;
+    if (auto pieces = pieces_of(plan, comm.rank()); !pieces.empty())
+      input = std::make_unique<PieceInput>(plan, pieces, small_source(), InputOptions{}, holds_first(plan, comm.rank()));
+    Execution execution = execute(plan, model, state, comm, input.get(), account, measure_from);
+    std::lock_guard lock(mutex);
+    result.timeline.ranks[comm.rank().value] = execution.spans;
+    result.memory[comm.rank().value] = account.peak();
+    for (int s = 0; s < plan.steps; ++s) result.losses[s] += execution.losses[s];
+  });
+  return result;
+}
+
+class EveryPlan : public testing::TestWithParam<const char*> {};
+
+TEST_P(EveryPlan, LossesFollowTheReferenceInTheRunsPrecision) {
+  const Plan once = small_plan(GetParam(), 4);
+  const Outcome result = run(unroll(once, 4));
+  const ReferenceState reference = train_reference(once, small_network(), 4, small_source(), {});
+  for (int s = 0; s < 4; ++s) EXPECT_NEAR(result.losses[s], reference.losses[s], 1e-4 * reference.losses[s]) << s;
+}
+
+TEST_P(EveryPlan, SpansKeepLaneOrderAndDependencies) {
+  const Plan plan = unroll(small_plan(GetParam(), 3), 3);
+  const Outcome result = run(plan);
+  for (int r = 0; r < plan.spec.np; ++r) {
+    const LocalDependencies needs = dependencies(plan, Rank(r));
+    for (Lane lane : all_lanes) {
+      const auto& spans = result.timeline.ranks[r][static_cast<int>(lane)];
+      for (std::size_t i = 0; i < spans.size(); ++i) {
+        EXPECT_LE(spans[i].queued, spans[i].start);
+        EXPECT_LE(spans[i].start, spans[i].end);
+        EXPECT_GE(spans[i].queued, i == 0 ? 0 : spans[i - 1].end);
+        for (const OpRef& ref : needs[static_cast<int>(lane)][i])
+          EXPECT_GE(spans[i].start, result.timeline.ranks[r][static_cast<int>(ref.lane)][ref.index].end);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, EveryPlan,
+                         testing::Values("sequential/np:1/batch:6", "data-parallel/np:2/batch:9/bucket:1KiB",
+                                         "model-parallel/np:3/batch:6", "gpipe/np:2/batch:8/micro:3",
+                                         "pipedream/np:3/batch:4", "gpipe/np:2/batch:8/precision:bf16",
+                                         "gpipe/np:2/batch:8/precision:bf16/layout:channels_last"));
+
+TEST(Execute, ReportsADivergedLossAndStopsTheOtherRanks) {
+  const Plan plan = unroll(small_plan("gpipe/np:2/batch:8/lr:1e30"), 5);
+  EXPECT_THROW(run(plan), NotANumber);
+}
+
+class FailingSource final : public SampleSource {
+ public:
+  std::int64_t size() const override { return 100; }
+  Shape shape() const override { return {3, 8, 8}; }
+  int label(std::int64_t) const override { return 0; }
+  void read(std::int64_t, std::int64_t, std::span<float>) const override { throw CorruptSample("file 7", "is broken"); }
+};
+
+TEST(Execute, AReaderThatFailsStopsAllRanksWithItsCause) {
+  const Plan plan = unroll(small_plan("model-parallel/np:2/batch:4"), 2);
+  const ModelSpec model = small_network();
+  static MemoryAccount accounts[2];
+  try {
+    run_thread_ranks(2, [&](Communicator& comm) {
+      StageState state(plan, model, comm, accounts[comm.rank().value]);
+      PieceInput input(plan, pieces_of(plan, comm.rank()), std::make_shared<FailingSource>(), {},
+                       holds_first(plan, comm.rank()));
+      execute(plan, model, state, comm, &input, accounts[comm.rank().value], 0);
+    });
+    FAIL() << "expected the reader's error";
+  } catch (const CorruptSample& error) {
+    EXPECT_NE(std::string(error.what()).find("file 7"), std::string::npos);
+  }
+}
+
+TEST(Execute, PeakMemoryIsCountedByCategory) {
+  const Plan plan = unroll(small_plan("pipedream/np:3/batch:4", 6), 6);
+  const Outcome result = run(plan, 2);
+  const ModelSpec model = small_network();
+  for (int r = 0; r < 3; ++r) {
+    const std::int64_t arena = arena_bytes(plan, model, Rank(r));
+    EXPECT_EQ(result.memory[r][MemoryCategory::parameters], arena);
+    EXPECT_EQ(result.memory[r][MemoryCategory::gradients], arena);
+    EXPECT_EQ(result.memory[r][MemoryCategory::optimizer], arena);
+    EXPECT_EQ(result.memory[r][MemoryCategory::weight_versions], (3 - 1 - r) * arena);
+    EXPECT_GT(result.memory[r][MemoryCategory::activations], 0);
+  }
+}
+
+}  // namespace
+}  // namespace parabench

@@ -1,0 +1,58 @@
+// A small network and its cases, quick enough to train in fp64 in every test.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/case_id.h"
+#include "datasets/source.h"
+#include "models/spec/model.h"
+#include "parallelism/plan/strategies.h"
+
+namespace parabench {
+
+/// Six layers: a stem, four residual blocks (one with a strided shortcut) and a head, 8 x 8 images in 4 classes.
+inline ModelSpec small_network() {
+  const auto block = [](std::string name, int in, int out, int stride) {
+    LayerSpec layer;
+    layer.name = name;
+    layer.residual = true;
+    layer.body = {{name + ".conv1", Conv2d{in, out, 3, stride, 1}},
+                  {name + ".bn1", BatchNorm{out}},
+                  {name + ".relu", Relu{}},
+                  {name + ".conv2", Conv2d{out, out, 3, 1, 1}},
+                  {name + ".bn2", BatchNorm{out}}};
+    if (stride != 1 || in != out)
+      layer.shortcut = {{name + ".downsample.0", Conv2d{in, out, 1, stride, 0}},
+                        {name + ".downsample.1", BatchNorm{out}}};
+    return layer;
+  };
+  ModelSpec model;
+  model.name = "small";
+  model.input = {3, 8, 8};
+  model.classes = 4;
+  LayerSpec stem, head;
+  stem.name = "stem";
+  stem.body = {{"conv1", Conv2d{3, 8, 3, 1, 1}}, {"bn1", BatchNorm{8}}, {"relu", Relu{}}};
+  head.name = "head";
+  head.body = {{"avgpool", GlobalAveragePool{}}, {"fc", Linear{16, 4}}};
+  model.layers = {stem, block("a", 8, 8, 1), block("b", 8, 16, 2), block("c", 16, 16, 1), block("d", 16, 16, 1), head};
+  return model;
+}
+
+inline std::shared_ptr<const SampleSource> small_source() {
+  DatasetSpec data;
+  data.name = "small";
+  data.sample = {3, 8, 8};
+  data.classes = 4;
+  data.train_size = 100;
+  return open_source(data, {});
+}
+
+/// The plan of "strategy/np:N/batch:B[/key:value]" on the small network.
+inline Plan small_plan(const std::string& rest, int steps = 6) {
+  const Case spec = parse_case("resnet18/imagenet-synthetic/" + rest + "/partition:uniform");
+  return make_plan(spec, small_network(), {}, steps);
+}
+
+}  // namespace parabench

@@ -6,7 +6,9 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <iterator>
 #include <regex>
+#include <sstream>
 
 #include "base/error.h"
 
@@ -14,9 +16,10 @@ namespace parabench {
 namespace {
 
 struct Flag {
-  std::string_view name;         ///< without --benchmark_
+  std::string_view name;          ///< without --benchmark_
   std::string_view instead = {};  ///< refused: what to use; "" passes on
-  bool truth = false;            ///< takes no value
+  bool truth = false;             ///< a switch: needs no value
+  std::string_view values = {};   ///< what it accepts, blank-separated; "" anything
 };
 
 // Google Benchmark 1.7.1, and dry_run of 1.9.1.
@@ -26,13 +29,13 @@ constexpr std::array<Flag, 17> known_flags{{
     {"repetitions"},
     {"report_aggregates_only", {}, true},
     {"display_aggregates_only", {}, true},
-    {"format"},
+    {"format", {}, false, "console json csv"},
     {"out"},
-    {"out_format"},
-    {"color"},
+    {"out_format", {}, false, "console json csv"},
+    {"color", {}, false, "auto yes no true false on off 1 0"},
     {"counters_tabular", {}, true},
     {"context"},
-    {"time_unit"},
+    {"time_unit", {}, false, "ns us ms s"},
     {"min_time", "--steps N sets the steps of each launch"},
     {"min_warmup_time", "--warmup N sets the steps before the timed ones"},
     {"enable_random_interleaving", "the launches of a case stay together"},
@@ -73,8 +76,17 @@ int read_count(std::string_view subject, std::string_view text) {
   return count;
 }
 
+/// Google Benchmark prints its usage and exits with 0 at a value that it does not know.
+void require_known(const Flag& flag, std::string_view subject, std::string_view value) {
+  std::istringstream words{std::string(flag.values)};
+  const std::vector<std::string> known{std::istream_iterator<std::string>(words), {}};
+  if (known.empty() || std::ranges::find(known, value) != known.end()) return;
+  throw usage_error(subject, value, fmt::format("one of {}", fmt::join(known, ", ")));
+}
+
 void apply(BenchmarkFlags& flags, const Flag& flag, std::string_view subject, std::string_view value) {
   if (!flag.instead.empty() && is_on(value)) throw usage_error(subject, value, "to be left out", flag.instead);
+  require_known(flag, subject, value);
   if (flag.name == "filter") {
     flags.filter = value.empty() || value == "all" ? "." : value;
     try {

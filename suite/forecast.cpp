@@ -27,11 +27,26 @@ Plan make_plan_of(const Subject& subject, const Knowledge& knowledge, int window
 
 }  // namespace
 
-Subject make_subject(const Case& spec) {
+Subject look_up(const Case& spec) {
   Subject subject{spec, make_dataset(spec.dataset), {}};
   subject.model = make_model(spec.model, subject.dataset.sample, subject.dataset.classes, subject.dataset.small_stem);
+  return subject;
+}
+
+Subject make_subject(const Case& spec) {
+  Subject subject = look_up(spec);
   check_case(spec, subject.model);
   return subject;
+}
+
+double step_flops(const Subject& subject) {
+  const auto inputs = shapes(subject.model);
+  double per_sample = 0;
+  for (std::size_t i = 0; i < subject.model.layers.size(); ++i) {
+    const LayerCost layer = cost(subject.model.layers[i], inputs[i], 4, i == 0);
+    per_sample += layer.forward_per_sample.value + layer.backward_per_sample.value;
+  }
+  return per_sample * subject.spec.batch;
 }
 
 std::unique_ptr<CostModel> make_costs(const Subject& subject, const Knowledge& knowledge, const std::string& cost_source) {

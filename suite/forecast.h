@@ -16,8 +16,13 @@ struct Subject {
   DatasetSpec dataset;
   ModelSpec model;
 };
-/// Throws usage_error when the case is impossible in itself (unknown names, more stages than layers, fewer samples than pieces, ...).
+/// Throws usage_error for an unknown model or data set.
+Subject look_up(const Case& spec);
+/// look_up, and whether the case is possible in itself: throws usage_error for more stages than layers, fewer samples than
+/// pieces, keys that the strategy does not know, ...
 Subject make_subject(const Case& spec);
+/// Floating-point operations of one training step over all ranks, nothing recomputed.
+double step_flops(const Subject& subject);
 
 /// What is known about the machine: its measurements, where there are any, else only its data sheet.
 struct Knowledge {

@@ -1,0 +1,71 @@
+#include "suite/combine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace parabench {
+namespace {
+
+constexpr double Breakdown::*breakdown_parts[] = {
+    &Breakdown::forward, &Breakdown::backward,  &Breakdown::recompute, &Breakdown::update, &Breakdown::communication_exposed,
+    &Breakdown::bubble,  &Breakdown::data_wait, &Breakdown::other};
+
+}  // namespace
+
+Measured combine(std::span<const Measured> launches, int batch, double flops) {
+  Measured all = launches.front();
+  for (const Measured& launch : launches.subspan(1)) {
+    const auto& samples = launch.step_time_s.samples;
+    all.step_time_s.samples.insert(all.step_time_s.samples.end(), samples.begin(), samples.end());
+    for (std::size_t i = 0; i < all.ranks.size(); ++i) {
+      RankMeasured& rank = all.ranks[i];
+      const RankMeasured& other = launch.ranks[i];
+      const auto resident = std::max(rank.peak_memory.resident, other.peak_memory.resident);
+      if (other.peak_memory.total_counted() > rank.peak_memory.total_counted()) rank.peak_memory = other.peak_memory;
+      rank.peak_memory.resident = resident;
+      for (const auto part : breakdown_parts) rank.breakdown_s.*part += other.breakdown_s.*part;
+    }
+  }
+  for (RankMeasured& rank : all.ranks) {
+    for (const auto part : breakdown_parts) rank.breakdown_s.*part /= static_cast<double>(launches.size());
+  }
+  summarise(all.step_time_s);
+  all.throughput_samples_per_s = batch / all.step_time_s.median;
+  all.achieved_flops_per_s = flops / all.step_time_s.median;
+  return all;
+}
+
+double loss_tolerance(Precision precision) {
+  switch (precision) {
+    case Precision::fp32:
+      return 1e-3;
+    case Precision::tf32:
+    case Precision::bf16:
+      return 2e-2;
+    case Precision::fp64:
+      return 1e-9;
+  }
+  return 0;
+}
+
+void judge_losses(Equivalence& equivalence, std::span<const double> losses, Precision precision) {
+  equivalence.loss_tolerance = loss_tolerance(precision);
+  const auto& references = equivalence.reference_losses;
+  if (references.empty()) return;
+  equivalence.loss_agrees = true;
+  const std::size_t steps = std::min<std::size_t>(3, references.size());
+  for (std::size_t step = 0; step < steps; ++step) {
+    const double loss = step < losses.size() ? losses[step] : std::nan("");
+    // Written so that a NaN disagrees.
+    if (std::abs(loss - references[step]) <= equivalence.loss_tolerance * std::abs(references[step])) continue;
+    equivalence.loss_agrees = false;
+    equivalence.reason = fmt::format("loss of step {} is {:.9g}, the reference's is {:.9g} (tolerance {:g} of it)", step, loss,
+                                     references[step], equivalence.loss_tolerance);
+    return;
+  }
+}
+
+}  // namespace parabench

@@ -1,0 +1,23 @@
+// From the launches of a case to one measurement and its verdict.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "results/record.h"
+
+namespace parabench {
+
+/// One measurement from the launches of the repetitions: samples side by side, losses of the first launch, per rank the largest peak
+/// memory and the mean breakdown. `batch`: samples of a step; `flops`: its floating-point operations.
+/// Precondition: at least one launch, all of the same ranks.
+Measured combine(std::span<const Measured> launches, int batch, double flops);
+
+/// How far a loss may be from the reference's, relative to it: the rounding of the precision, over three steps.
+double loss_tolerance(Precision precision);
+
+/// Sets loss_agrees, loss_tolerance and, where they differ, the reason: the measured launch's first losses (three, or as many as the reference
+/// has) against the reference's. Leaves loss_agrees empty where there is no reference.
+void judge_losses(Equivalence& equivalence, std::span<const double> losses, Precision precision);
+
+}  // namespace parabench

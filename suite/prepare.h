@@ -1,0 +1,36 @@
+// Which of the chosen cases can run here, and what each is expected to cost.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "suite/forecast.h"
+#include "suite/reply.h"
+#include "suite/selection.h"
+
+namespace parabench {
+
+struct Prepared {
+  SelectedCase chosen;
+  std::optional<Subject> subject;    ///< nullopt where the case is impossible in itself
+  std::optional<Forecast> forecast;  ///< nullopt where it cannot be planned here
+  std::string skip;                  ///< why it does not run; "" when it does
+  bool runs() const { return skip.empty(); }
+};
+
+struct PrepareOptions {
+  Capabilities capabilities;
+  bool has_data = false;  ///< a folder for data sets from files was given
+  bool force = false;     ///< also where the memory is predicted not to suffice
+  int warmup = 0, steps = 0;
+};
+
+/// Every case, in order, with its plan or with the reason why it is skipped. Throws usage_error for a named case that is impossible in itself.
+std::vector<Prepared> prepare(const std::vector<SelectedCase>& chosen, const PrepareOptions& options,
+                              const Knowledge& knowledge);
+
+/// Forecasts the runnable cases anew, after a calibration.
+void forecast_again(std::vector<Prepared>& cases, const PrepareOptions& options, const Knowledge& knowledge);
+
+}  // namespace parabench

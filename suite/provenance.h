@@ -1,0 +1,17 @@
+// Where a results file comes from: program, machine, libraries, environment.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "results/file.h"
+#include "suite/knowledge.h"
+#include "suite/workplace.h"
+
+namespace parabench {
+
+/// A results file without records yet.
+ResultsFile describe_run(const Workplace& workplace, const Capabilities& capabilities, const CalibrationFile& calibration,
+                         const std::vector<std::string>& argv);
+
+}  // namespace parabench

@@ -1,0 +1,40 @@
+// What the launches of one command share: machine, launcher, scratch folder, interruption.
+#pragma once
+
+#include "analytic/calibration.h"
+#include "suite/forecast.h"
+#include "suite/launch.h"
+#include "suite/progress.h"
+#include "suite/run_options.h"
+
+namespace parabench {
+
+/// Thrown at an interruption where there is nothing to keep.
+struct Interrupted {};
+
+struct Workplace {
+  Workplace(LaunchOptions launch_options, Progress& progress_line)
+      : options(std::move(launch_options)), progress(progress_line) {}
+
+  LaunchOptions options;
+  Progress& progress;
+  MachineInfo machine = this_machine();
+  LaunchHost host = this_host();
+  Signals signals;
+  ScratchFolder scratch;
+  int launches = 0;
+};
+
+/// One launch with the command's options in a folder of its own, removed afterwards. The request's time-out is a default.
+LaunchResult run(Workplace& workplace, LaunchRequest request);
+
+/// What parabench-rank offers here: as remembered, else probed. Throws environment_error when it cannot even start.
+Capabilities find_capabilities(Workplace& workplace);
+
+/// Seconds that a launch should take when all is well, start-up included.
+double expected_seconds(Phase phase, const Forecast& forecast, int launch_steps);
+
+/// Seconds after which a launch counts as hung: generous, since a prediction may be data-sheet or the machine busy.
+double patience_seconds(Phase phase, const Forecast& forecast, int launch_steps);
+
+}  // namespace parabench

@@ -1,0 +1,27 @@
+# Debian packages: root installs what is missing, others get the one command to type.
+. "$(dirname "$0")/fixture.sh"
+
+tool dpkg-query '
+shift 3
+for package; do
+  case $package in g++ | ninja-build) ;; *) printf "%s:installed " "$package" ;; esac
+done
+exit 1'
+run "$checkout/parabench" list
+expect "root: installs what is missing, no more" called "apt-get .*install .* g++ ninja-build$"
+expect "root: goes on" [ "$status" = 0 ]
+
+rm -r "$checkout/build"
+: > "$calls"
+tool id 'echo 1000'
+run "$checkout/parabench" list
+expect "others: exit code 4" [ "$status" = 4 ]
+expect "others: the command to type" contains "$errors" "sudo apt-get update && sudo apt-get install -y g++ ninja-build"
+expect "others: nothing is installed or built" not_called "^apt-get\|^cmake"
+
+tool id 'echo 0'
+tool apt-get 'echo "no network"; exit 100'
+run "$checkout/parabench" list
+expect "failed installation: exit code 4" [ "$status" = 4 ]
+expect "failed installation: apt's message" contains "$errors" "no network"
+expect "failed installation: the command to type" contains "$errors" "apt-get install -y g++ ninja-build"

@@ -41,7 +41,8 @@ Case parse_case(std::string_view id) {
     const std::size_t colon = parts[i].find(':');
     if (colon == std::string_view::npos) throw usage_error("case id", parts[i], "key:value", example);
     const CaseKey& key = find_case_key(parts[i].substr(0, colon));
-    if (!given.insert(key.name).second) throw usage_error("case id", parts[i], "each key once", "leave one of them out");
+    if (!given.insert(key.name).second)
+      throw usage_error("case id", parts[i], "each key once", "leave one of them out");
     set_value(spec, key, parts[i].substr(colon + 1));
   }
   for (const std::string_view needed : {"np", "batch"}) {
@@ -54,8 +55,7 @@ Case parse_case(std::string_view id) {
 std::string to_id(const Case& spec) {
   Case usual;
   usual.comm = default_comm(spec.device);
-  std::string id =
-      fmt::format("{}/{}/{}", to_text(spec.model), to_text(spec.dataset), to_text(spec.strategy));
+  std::string id = fmt::format("{}/{}/{}", to_text(spec.model), to_text(spec.dataset), to_text(spec.strategy));
   for (const CaseKey& key : case_keys()) {
     const std::string value = value_text(spec, key);
     const bool always = key.name == "np" || key.name == "batch";

@@ -7,8 +7,8 @@
 
 namespace parabench {
 
-/// Keys as in the id; numbers, booleans and strings by type; bucket in bytes; warmup null where the schedule decides. Model,
-/// dataset and strategy are {"name", "parameters": {typed}, "text": as in the id}.
+/// Keys as in the id; numbers, booleans and strings by type; bucket in bytes; warmup null where the schedule decides.
+/// Model, dataset and strategy are {"name", "parameters": {typed}, "text": as in the id}.
 nlohmann::json parameters_json(const Case& spec);
 
 /// The inverse. Throws usage_error naming the key that is missing, foreign, of the wrong type or out of range.

@@ -131,7 +131,8 @@ void set_value(Case& spec, const CaseKey& key, std::string_view text) {
         const std::optional<Value> value = read<Value>(key.name, text);
         if (!value || (key.accepts && !key.accepts(magnitude(*value)))) {
           const std::string usual = value_text(Case{}, key);
-          throw usage_error(key.name, text, key.expected, usual.empty() ? "" : fmt::format("try {}:{}", key.name, usual));
+          throw usage_error(key.name, text, key.expected,
+                            usual.empty() ? "" : fmt::format("try {}:{}", key.name, usual));
         }
         spec.*member = *value;
       },

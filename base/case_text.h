@@ -29,10 +29,9 @@ inline constexpr std::array<std::string_view, 3> enum_names<CommKind>{"mpi", "nc
 CommKind default_comm(DeviceKind device);
 
 /// Where a key lives in a case; the alternative gives its type.
-using CaseMember =
-    std::variant<int Case::*, std::optional<int> Case::*, std::uint64_t Case::*, double Case::*, bool Case::*,
-                 Bytes Case::*, Recompute Case::*, PartitionRule Case::*, Precision Case::*, Layout Case::*,
-                 DeviceKind Case::*, CommKind Case::*>;
+using CaseMember = std::variant<int Case::*, std::optional<int> Case::*, std::uint64_t Case::*, double Case::*,
+                                bool Case::*, Bytes Case::*, Recompute Case::*, PartitionRule Case::*,
+                                Precision Case::*, Layout Case::*, DeviceKind Case::*, CommKind Case::*>;
 
 struct CaseKey {
   std::string_view name;

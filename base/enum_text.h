@@ -12,7 +12,9 @@ template <class E>
 inline constexpr std::nullptr_t enum_names = nullptr;
 
 template <class E>
-concept NamedEnum = requires { enum_names<E>.size(); };
+concept NamedEnum = requires {
+  enum_names<E>.size();
+};
 
 template <NamedEnum E>
 constexpr std::string_view to_text(E value) {

@@ -10,11 +10,11 @@ namespace parabench {
 
 /// Process exit codes; the contract with job scripts.
 enum class ExitCode : int {
-  ok = 0,             ///< skipped cases included
-  case_failed = 1,    ///< a case or an equivalence check failed
-  usage = 2,          ///< bad input: wrong id, option, file
+  ok = 0,           ///< skipped cases included
+  case_failed = 1,  ///< a case or an equivalence check failed
+  usage = 2,        ///< bad input: wrong id, option, file
   nothing_matched = 3,
-  environment = 4,    ///< the machine lacks something
+  environment = 4,  ///< the machine lacks something
   interrupted = 130,
 };
 

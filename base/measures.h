@@ -8,8 +8,8 @@
 
 namespace parabench {
 
-/// Where a rank's step goes, in seconds per step. Waiting before the awaited work has ended elsewhere is bubble; waiting
-/// after that is exposed communication. `other` is the executor's own overhead, measured between operations.
+/// Where a rank's step goes, in seconds per step. Waiting before the awaited work has ended elsewhere is bubble;
+/// waiting after that is exposed communication. `other` is the executor's own overhead, measured between operations.
 struct Breakdown {
   double forward = 0, backward = 0, recompute = 0, update = 0;
   double communication_exposed = 0, bubble = 0, data_wait = 0, other = 0;
@@ -27,7 +27,7 @@ inline constexpr std::array<std::pair<std::string_view, double Breakdown::*>, 8>
      {"other", &Breakdown::other}}};
 
 enum class MemoryCategory {
-  parameters,       ///< the latest weights
+  parameters,  ///< the latest weights
   gradients,
   optimizer,        ///< momentum
   weight_versions,  ///< older weights that live micro-batches still need

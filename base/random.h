@@ -1,5 +1,6 @@
-// Counter-based random numbers: element `index` of a stream is a pure function of (seed, stream, index), so any rank draws
-// any element without drawing the ones before it. A stream is splitmix64 (Steele, Lea, Flood, OOPSLA'14) by random access.
+// Counter-based random numbers: element `index` of a stream is a pure function of (seed, stream, index), so any rank
+// draws any element without drawing the ones before it. A stream is splitmix64 (Steele, Lea, Flood, OOPSLA'14) by
+// random access.
 #pragma once
 
 #include <cmath>

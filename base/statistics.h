@@ -20,8 +20,8 @@ double mad(std::span<const double> values);
 
 double mean(std::span<const double> values);
 
-/// Percentile bootstrap interval of the median of the pooled values (Efron 1979): [lo, hi] that holds `confidence` of the
-/// medians of `resamples` samples drawn with replacement. Values of one group depend on each other (steps of one
+/// Percentile bootstrap interval of the median of the pooled values (Efron 1979): [lo, hi] that holds `confidence` of
+/// the medians of `resamples` samples drawn with replacement. Values of one group depend on each other (steps of one
 /// launch), so several groups are drawn as wholes; the values of a single group are drawn one by one.
 /// Deterministic for a seed. O(resamples x values).
 std::pair<double, double> bootstrap_median(std::span<const std::vector<double>> groups, double confidence = 0.95,

@@ -45,13 +45,8 @@ struct TimeScale {
   std::string_view name;
   double times, divided_by;
 };
-constexpr std::array<TimeScale, 7> time_scales{{{"", 1, 1},
-                                                {"s", 1, 1},
-                                                {"ms", 1, 1e3},
-                                                {"us", 1, 1e6},
-                                                {"ns", 1, 1e9},
-                                                {"min", 60, 1},
-                                                {"h", 3600, 1}}};
+constexpr std::array<TimeScale, 7> time_scales{
+    {{"", 1, 1}, {"s", 1, 1}, {"ms", 1, 1e3}, {"us", 1, 1e6}, {"ns", 1, 1e9}, {"min", 60, 1}, {"h", 3600, 1}}};
 
 /// Splits "1.5GB" into 1.5 and "GB"; nullopt unless it starts with a finite number >= 0.
 struct Measured {

@@ -8,14 +8,14 @@
 
 namespace parabench {
 
-/// "64MiB", "1.5GB", "4096": B, kB, MB, GB, TB, KiB, MiB, GiB, TiB in any case; no unit means bytes. A fraction is rounded
-/// to the byte. Throws usage_error for anything else, a negative size included; `subject` names what was read.
+/// "64MiB", "1.5GB", "4096": B, kB, MB, GB, TB, KiB, MiB, GiB, TiB in any case; no unit means bytes. A fraction is
+/// rounded to the byte. Throws usage_error for anything else, a negative size included; `subject` names what was read.
 Bytes parse_bytes(std::string_view subject, std::string_view text);
 /// "500us", "1.5s": ns, us, ms, s, min, h; no unit means seconds. Throws usage_error for anything else.
 Seconds parse_seconds(std::string_view subject, std::string_view text);
 
-/// Exact and canonical: the largest binary unit that divides ("25MiB"), else the largest decimal one ("1500MB"), else plain
-/// bytes. parse_bytes is its inverse.
+/// Exact and canonical: the largest binary unit that divides ("25MiB"), else the largest decimal one ("1500MB"), else
+/// plain bytes. parse_bytes is its inverse.
 std::string print_bytes(Bytes bytes);
 /// The shortest text that reads back as the same number: "0.01", "1e-05".
 std::string print_number(double value);

@@ -26,8 +26,7 @@ void fill_baselines(std::span<Record> records) {
     const auto base = std::ranges::find_if(
         records, [&record](const Record& candidate) { return is_baseline_of(candidate, record.parameters); });
     if (base == records.end()) continue;
-    const double speedup =
-        record.measured->throughput_samples_per_s / base->measured->throughput_samples_per_s;
+    const double speedup = record.measured->throughput_samples_per_s / base->measured->throughput_samples_per_s;
     record.measured->baseline =
         Baseline{base->id, speedup, speedup * cores(base->parameters) / cores(record.parameters)};
   }

@@ -21,7 +21,8 @@ json host_json(const Host& host) {
 }
 
 Host host_from_json(const json& value) {
-  return {value["name"], value["cpu"], value["cores"], value["memory_bytes"], text(value["governor"]), value["cpusets"]};
+  return {value["name"],           value["cpu"],    value["cores"], value["memory_bytes"],
+          text(value["governor"]), value["cpusets"]};
 }
 
 }  // namespace

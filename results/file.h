@@ -66,9 +66,9 @@ std::string results_text(const ResultsFile& file);
 /// Writes at once, as write_atomically does.
 void write_results(const std::filesystem::path& path, const ResultsFile& file);
 
-/// The variables that may influence a run, of an environment as main() gets it: OMPI_*, PMIX_*, SLURM_*, OMP_*, NCCL_*, CUDA_*,
-/// UCX_*, TORCH_*, MALLOC_*, PARABENCH_*. An allow-list, since an environment holds secrets; variables of
-/// these families that are named like one (SLURM_JWT, ..._TOKEN, ..._KEY) stay out as well.
+/// The variables that may influence a run, of an environment as main() gets it: OMPI_*, PMIX_*, SLURM_*, OMP_*, NCCL_*,
+/// CUDA_*, UCX_*, TORCH_*, MALLOC_*, PARABENCH_*. An allow-list, since an environment holds secrets; variables of these
+/// families that are named like one (SLURM_JWT, ..._TOKEN, ..._KEY) stay out as well.
 std::map<std::string, std::string> recorded_environment(const char* const* environment);
 
 }  // namespace parabench

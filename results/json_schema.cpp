@@ -71,7 +71,8 @@ class Checker {
     if (keyword == "type") {
       const json types = rule.is_array() ? rule : json::array({rule});
       const auto fits = [&value](const json& type) { return has_type(value, type.get<std::string>()); };
-      expect(std::ranges::any_of(types, fits), value, at, types.size() == 1 ? listed(types) : "one of " + listed(types));
+      expect(std::ranges::any_of(types, fits), value, at,
+             types.size() == 1 ? listed(types) : "one of " + listed(types));
     } else if (keyword == "enum") {
       const bool listed_value = std::ranges::find(rule, value) != rule.end();
       expect(listed_value, value, at, rule.size() == 1 ? listed(rule) : "one of " + listed(rule));
@@ -99,7 +100,8 @@ class Checker {
       expect(!value.is_array() || value.size() <= rule, value, at, fmt::format("{} items or fewer", rule.dump()));
     } else if (keyword == "required") {
       for (const json& name : rule) {
-        if (value.is_object() && !value.contains(name.get<std::string>())) report(at, fmt::format("lacks {}", name.dump()));
+        if (value.is_object() && !value.contains(name.get<std::string>()))
+          report(at, fmt::format("lacks {}", name.dump()));
       }
     } else if (keyword == "properties") {
       for (const auto& [name, property] : rule.items()) {

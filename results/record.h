@@ -26,7 +26,7 @@ inline constexpr std::array<std::string_view, 3> enum_names<EquivalenceStatus>{"
 
 struct Equivalence {
   EquivalenceStatus status = EquivalenceStatus::not_checked;
-  std::string reason;                  ///< why not checked, or what differed; "" otherwise
+  std::string reason;                    ///< why not checked, or what differed; "" otherwise
   std::string reference = "sequential";  ///< "sequential" | "delayed-update"
   int steps = 0;
   std::optional<double> max_relative_update_difference;
@@ -46,7 +46,8 @@ struct RankMeasured {
   std::int64_t bytes_sent = 0, bytes_received = 0;  ///< per step
 };
 
-/// Order statistics over all samples of all repetitions; ci95: bootstrap over launches where there are several, else over steps.
+/// Order statistics over all samples of all repetitions; ci95: bootstrap over launches where there are several, else
+/// over steps.
 struct StepTime {
   std::vector<std::vector<double>> samples;  ///< [repetition][step], warm-up left out
   double median = 0, p10 = 0, p90 = 0;
@@ -70,9 +71,9 @@ struct Measured {
 };
 
 struct PredictionError {
-  double step_time_relative = 0;                ///< (predicted - measured) / measured
-  std::vector<double> peak_memory_relative;     ///< per rank, total_counted
-  std::vector<Breakdown> breakdown_s;           ///< predicted - measured, per rank
+  double step_time_relative = 0;             ///< (predicted - measured) / measured
+  std::vector<double> peak_memory_relative;  ///< per rank, total_counted
+  std::vector<Breakdown> breakdown_s;        ///< predicted - measured, per rank
 };
 
 struct PlanSummary {
@@ -93,12 +94,14 @@ struct Record {
   std::string reproduce;
 };
 
-/// Exactly the shape of the schema's definitions. A number that is not finite becomes null; a record then says so in `reason`.
+/// Exactly the shape of the schema's definitions. A number that is not finite becomes null; a record then says so in
+/// `reason`.
 nlohmann::json to_json(const Record& record);
 nlohmann::json to_json(const Equivalence& equivalence);
 nlohmann::json to_json(const Measured& measured);
 nlohmann::json to_json(const Predicted& predicted);
-/// The inverses; null reads as NaN where a number is meant. Throw usage_error with a JSON pointer to what does not fit the schema.
+/// The inverses; null reads as NaN where a number is meant. Throw usage_error with a JSON pointer to what does not fit
+/// the schema.
 Record record_from_json(const nlohmann::json& json);
 Equivalence equivalence_from_json(const nlohmann::json& json);
 Measured measured_from_json(const nlohmann::json& json);

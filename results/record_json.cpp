@@ -34,7 +34,8 @@ json to_json(const MemoryUsage& memory) {
 }
 
 json to_json(const StepTime& time) {
-  return {{"samples", time.samples}, {"median", time.median}, {"p10", time.p10}, {"p90", time.p90}, {"ci95", time.ci95}};
+  return {
+      {"samples", time.samples}, {"median", time.median}, {"p10", time.p10}, {"p90", time.p90}, {"ci95", time.ci95}};
 }
 
 json to_json(const std::optional<Baseline>& baseline) {

@@ -75,10 +75,14 @@ StepTime step_time(const json& value) {
 }
 
 RankMeasured rank_measured(const json& value) {
-  return {value["rank"],        value["host"],
-          value["device"],      value["cpuset"],
-          memory(value["peak_memory_bytes"]), breakdown(value["breakdown_s"]),
-          value["bytes_sent"],  value["bytes_received"]};
+  return {value["rank"],
+          value["host"],
+          value["device"],
+          value["cpuset"],
+          memory(value["peak_memory_bytes"]),
+          breakdown(value["breakdown_s"]),
+          value["bytes_sent"],
+          value["bytes_received"]};
 }
 
 Measured measured(const json& value) {
@@ -101,8 +105,7 @@ RankPredicted rank_predicted(const json& value) {
 }
 
 Term term(const json& value) {
-  return {value["name"],    real(value["value"]), value["unit"],
-          value["formula"], value["source"],      value["cost_source"]};
+  return {value["name"], real(value["value"]), value["unit"], value["formula"], value["source"], value["cost_source"]};
 }
 
 Predicted predicted(const json& value) {

@@ -8,10 +8,10 @@
 
 namespace parabench {
 
-/// One line per record, grouped under the model/dataset/ that their ids share: the rest of the id, status, step time predicted
-/// and measured (median) with the error, peak counted memory of the rank that needs most likewise, verdict of the
-/// equivalence check, samples per second, speed-up over sequential training on as many cores. A reason stands on a line
-/// of its own below its record. A last line gives the mean absolute errors. Plain text, columns aligned, each line
+/// One line per record, grouped under the model/dataset/ that their ids share: the rest of the id, status, step time
+/// predicted and measured (median) with the error, peak counted memory of the rank that needs most likewise, verdict of
+/// the equivalence check, samples per second, speed-up over sequential training on as many cores. A reason stands on a
+/// line of its own below its record. A last line gives the mean absolute errors. Plain text, columns aligned, each line
 /// ended by a newline; "-" where there is no value.
 std::string results_table(std::span<const Record> records);
 

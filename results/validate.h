@@ -14,8 +14,9 @@ struct Violation {
   bool operator==(const Violation&) const = default;
 };
 
-/// What is wrong with `document` under a draft-7 `schema`; empty: valid. Knows the keywords that our schema uses and throws
-/// std::logic_error for any other, so none is ever passed over in silence. `schema` may point into `root` by $ref.
+/// What is wrong with `document` under a draft-7 `schema`; empty: valid. Knows the keywords that our schema uses and
+/// throws std::logic_error for any other, so none is ever passed over in silence. `schema` may point into `root` by
+/// $ref.
 std::vector<Violation> check_schema(const nlohmann::json& root, const nlohmann::json& schema,
                                     const nlohmann::json& document);
 

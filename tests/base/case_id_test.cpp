@@ -97,15 +97,39 @@ TEST(CaseId, RefusesWithValueExpectationAndHint) {
 }
 
 TEST(CaseId, RefusesEveryMalformedPart) {
-  for (const char* tail :
-       {"np:", "np:two", "np:2x", "np: 2", "np:+2", "np:-1", "np:0", "np:99999999999", "np", ":2", "", "bucket:25Mib?",
-        "bucket:-1", "bucket:0", "bucket:1e30", "momentum:1", "momentum:nan", "lr:0", "lr:inf", "lr:-0.1", "lr:1e",
-        "weight_decay:-1", "graph:yes", "comm:gloo", "warmup:-1", "warmup:auto", "seed:-1", "seed:18446744073709551616",
-        "iterations:5"}) {
+  for (const char* tail : {"np:",
+                           "np:two",
+                           "np:2x",
+                           "np: 2",
+                           "np:+2",
+                           "np:-1",
+                           "np:0",
+                           "np:99999999999",
+                           "np",
+                           ":2",
+                           "",
+                           "bucket:25Mib?",
+                           "bucket:-1",
+                           "bucket:0",
+                           "bucket:1e30",
+                           "momentum:1",
+                           "momentum:nan",
+                           "lr:0",
+                           "lr:inf",
+                           "lr:-0.1",
+                           "lr:1e",
+                           "weight_decay:-1",
+                           "graph:yes",
+                           "comm:gloo",
+                           "warmup:-1",
+                           "warmup:auto",
+                           "seed:-1",
+                           "seed:18446744073709551616",
+                           "iterations:5"}) {
     EXPECT_NE(complaint("m/d/s/batch:1/" + std::string(tail)), "no complaint") << tail;
   }
-  for (const char* name : {"", "m[", "m[]", "m[a]", "m[a=]", "m[=1]", "m[a=1", "m[a=1]]", "m[a=1,]", "m[a=1,a=2]", "m n",
-                           "m[a=1]b", "[a=1]", "m.*", "m[a=1][b=2]"}) {
+  for (const char* name : {"", "m[", "m[]", "m[a]", "m[a=]", "m[=1]", "m[a=1", "m[a=1]]", "m[a=1,]", "m[a=1,a=2]",
+                           "m n", "m[a=1]b", "[a=1]", "m.*", "m[a=1][b=2]"}) {
     EXPECT_NE(complaint(std::string(name) + "/d/s/np:1/batch:1"), "no complaint") << name;
     EXPECT_NE(complaint("m/" + std::string(name) + "/s/np:1/batch:1"), "no complaint") << name;
   }
@@ -128,9 +152,7 @@ TEST(Filter, ThatIsAnIdMeansThatIdAlone) {
   EXPECT_FALSE(filter_matches(id, "resnet18/imagenet-synthetic[pixels=32,classes=10]/gpipe/np:2/batch:320"));
 }
 
-TEST(Filter, RefusesAMalformedExpression) {
-  EXPECT_THROW(filter_matches("gpipe(", "m/d/s/np:1/batch:1"), Error);
-}
+TEST(Filter, RefusesAMalformedExpression) { EXPECT_THROW(filter_matches("gpipe(", "m/d/s/np:1/batch:1"), Error); }
 
 TEST(CaseJson, AnyCaseSurvivesTheRoundTrip) {
   std::mt19937 random(3);
@@ -145,7 +167,8 @@ TEST(CaseJson, IsTypedAndComplete) {
   const nlohmann::json json = parameters_json(
       parse_case("transformer[layers=12,gelu=true]/imagenet-synthetic[pixels=32,classes=10]/1f1b/np:4/batch:32/lr:1"));
   EXPECT_EQ(json, nlohmann::json::parse(R"({
-    "model": {"name": "transformer", "parameters": {"layers": 12, "gelu": true}, "text": "transformer[layers=12,gelu=true]"},
+    "model": {"name": "transformer", "parameters": {"layers": 12, "gelu": true},
+              "text": "transformer[layers=12,gelu=true]"},
     "dataset": {"name": "imagenet-synthetic", "parameters": {"pixels": 32, "classes": 10},
                 "text": "imagenet-synthetic[pixels=32,classes=10]"},
     "strategy": {"name": "1f1b", "parameters": {}, "text": "1f1b"},
@@ -165,9 +188,9 @@ TEST(CaseJson, RefusesMissingForeignMistypedAndDisagreeingValues) {
     EXPECT_THROW(case_from_json(bad), Error) << key << " mistyped";
   }
   for (const char* patch :
-       {R"({"np": "1"})", R"({"np": 1.5})", R"({"np": 0})", R"({"np": null})", R"({"graph": "off"})", R"({"bucket": "25MiB"})",
-        R"({"warmup": ""})", R"({"micor": 4})", R"({"model": {"name": "other"}})", R"({"model": {"parameters": {"a": 2}}})",
-        R"({"lr": "0.01"})", R"({"precision": 32})"}) {
+       {R"({"np": "1"})", R"({"np": 1.5})", R"({"np": 0})", R"({"np": null})", R"({"graph": "off"})",
+        R"({"bucket": "25MiB"})", R"({"warmup": ""})", R"({"micor": 4})", R"({"model": {"name": "other"}})",
+        R"({"model": {"parameters": {"a": 2}}})", R"({"lr": "0.01"})", R"({"precision": 32})"}) {
     nlohmann::json bad = good;
     bad.merge_patch(nlohmann::json::parse(patch));
     EXPECT_THROW(case_from_json(bad), Error) << patch;

@@ -30,8 +30,8 @@ TEST(ParseBytes, KnowsBinaryAndDecimalUnits) {
 }
 
 TEST(ParseBytes, RefusesAnythingElse) {
-  for (const char* text : {"", "MiB", "-1", "+1", ".5GB", "1,5GB", "1M", "1Mb it", "1 GB ", "nan", "inf", "1e300", "0x10",
-                           "9223372036854775808", "9999999TiB"}) {
+  for (const char* text : {"", "MiB", "-1", "+1", ".5GB", "1,5GB", "1M", "1Mb it", "1 GB ", "nan", "inf", "1e300",
+                           "0x10", "9223372036854775808", "9999999TiB"}) {
     EXPECT_THROW(bytes(text), Error) << text;
   }
 }
@@ -57,7 +57,8 @@ TEST(ParseSeconds, KnowsItsUnits) {
   EXPECT_EQ(seconds("3ns"), 3e-9);
   EXPECT_EQ(seconds("10min"), 600);
   EXPECT_EQ(seconds("1.5h"), 5400);
-  for (const char* text : {"", "s", "-1s", "1S", "1 sec", "5m", "inf", "1s2"}) EXPECT_THROW(seconds(text), Error) << text;
+  for (const char* text : {"", "s", "-1s", "1S", "1 sec", "5m", "inf", "1s2"})
+    EXPECT_THROW(seconds(text), Error) << text;
 }
 
 TEST(PrintNumber, IsTheShortestThatReadsBack) {

@@ -67,10 +67,18 @@ TEST(ResultsFile, RefusesForeignDocuments) {
 }
 
 TEST(Environment, KeepsTheFamiliesThatMatterAndNoSecrets) {
-  const char* const environment[] = {"HOME=/root",          "OMP_NUM_THREADS=2", "OMPI_MCA_btl=self,vader",
-                                     "SLURM_JWT=eyJhbGci",  "SLURM_NTASKS=4",    "PARABENCH_API_TOKEN=x",
-                                     "TORCH_HUB_API_KEY=x", "MALLOC_ARENA_MAX=", "AWS_SECRET_ACCESS_KEY=x",
-                                     "NCCL_DEBUG=A=B",      "BROKEN",            nullptr};
+  const char* const environment[] = {"HOME=/root",
+                                     "OMP_NUM_THREADS=2",
+                                     "OMPI_MCA_btl=self,vader",
+                                     "SLURM_JWT=eyJhbGci",
+                                     "SLURM_NTASKS=4",
+                                     "PARABENCH_API_TOKEN=x",
+                                     "TORCH_HUB_API_KEY=x",
+                                     "MALLOC_ARENA_MAX=",
+                                     "AWS_SECRET_ACCESS_KEY=x",
+                                     "NCCL_DEBUG=A=B",
+                                     "BROKEN",
+                                     nullptr};
   EXPECT_THAT(recorded_environment(environment),
               ElementsAre(Pair("MALLOC_ARENA_MAX", ""), Pair("NCCL_DEBUG", "A=B"), Pair("OMPI_MCA_btl", "self,vader"),
                           Pair("OMP_NUM_THREADS", "2"), Pair("SLURM_NTASKS", "4")));

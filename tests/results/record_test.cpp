@@ -57,8 +57,8 @@ TEST(Compare, IsPredictedAgainstMeasured) {
 
 TEST(RecordJson, HasExactlyTheFieldsOfTheContract) {
   const json record = to_json(sample_files()[0].records[0]);
-  EXPECT_EQ(keys(record), (std::set<std::string>{"id", "parameters", "plan", "status", "reason", "equivalence", "measured",
-                                                 "predicted", "error", "reproduce"}));
+  EXPECT_EQ(keys(record), (std::set<std::string>{"id", "parameters", "plan", "status", "reason", "equivalence",
+                                                 "measured", "predicted", "error", "reproduce"}));
   EXPECT_EQ(keys(record["measured"]["ranks"][0]["peak_memory_bytes"]),
             (std::set<std::string>{"parameters", "gradients", "optimizer", "weight_versions", "activations",
                                    "communication", "workspace", "total_counted", "resident"}));

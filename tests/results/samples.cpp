@@ -25,8 +25,14 @@ Measured measured(const Case& spec, double throughput) {
   for (int rank = 0; rank < spec.np; ++rank) {
     MemoryUsage peak = memory((10 + rank) << 20);
     peak.resident = 300 << 20;
-    out.ranks.push_back({rank, "node0", "cpu", "0-1", peak,
-                         {step / 4, step / 2, 0, step / 8, step / 16, step / 32, 0, step / 32}, 1 << 20, 1 << 20});
+    out.ranks.push_back({rank,
+                         "node0",
+                         "cpu",
+                         "0-1",
+                         peak,
+                         {step / 4, step / 2, 0, step / 8, step / 16, step / 32, 0, step / 32},
+                         1 << 20,
+                         1 << 20});
   }
   return out;
 }
@@ -101,7 +107,8 @@ Record ok_record(const std::string& id, double throughput) {
   record.id = id;
   record.parameters = parse_case(id);
   record.plan = {"00112233aabbccdd", std::vector<int>(static_cast<std::size_t>(record.parameters.np), 5)};
-  record.equivalence = {EquivalenceStatus::pass, "", "sequential", 3, 3e-15, 1e-9, "conv1.weight", 1e-16, true, 1e-3, {2.3}};
+  record.equivalence = {EquivalenceStatus::pass, "",    "sequential", 3,    3e-15, 1e-9,
+                        "conv1.weight",          1e-16, true,         1e-3, {2.3}};
   record.measured = measured(record.parameters, throughput);
   record.predicted = predicted(record.parameters, 1.05 * record.parameters.batch / throughput);
   record.error = compare(*record.predicted, *record.measured);
@@ -136,8 +143,17 @@ std::vector<ResultsFile> sample_files() {
   killed.reason = "rank 1 was killed";
   killed.measured.reset();
   killed.error.reset();
-  killed.equivalence = {EquivalenceStatus::fail, "fc.bias differs", "delayed-update", 4, 0.5, 1e-9, "fc.bias",
-                        std::nullopt, std::nullopt, 1e-3, {}};
+  killed.equivalence = {EquivalenceStatus::fail,
+                        "fc.bias differs",
+                        "delayed-update",
+                        4,
+                        0.5,
+                        1e-9,
+                        "fc.bias",
+                        std::nullopt,
+                        std::nullopt,
+                        1e-3,
+                        {}};
   troubled.records.push_back(killed);
 
   ResultsFile infinite = head();

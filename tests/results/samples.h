@@ -14,12 +14,13 @@ Record ok_record(const std::string& id, double throughput_samples_per_s);
 /// A record that never ran.
 Record skipped_record(const std::string& id, const std::string& reason);
 
-/// Every shape that a file may take: full, without calibration and records, with skipped and failed records, with numbers that
-/// were not finite.
+/// Every shape that a file may take: full, without calibration and records, with skipped and failed records, with
+/// numbers that were not finite.
 std::vector<ResultsFile> sample_files();
 
-/// `good` with one thing changed, once per change: each value (of a list: the first) in turn removed, nulled, replaced by one of
-/// another type, by -1, 1.0 and 0.5, by empty text or an empty list, and each object given an unknown field. Some stay valid.
+/// `good` with one thing changed, once per change: each value (of a list: the first) in turn removed, nulled, replaced
+/// by one of another type, by -1, 1.0 and 0.5, by empty text or an empty list, and each object given an unknown field.
+/// Some stay valid.
 std::vector<nlohmann::json> mutations(const nlohmann::json& good);
 
 }  // namespace parabench

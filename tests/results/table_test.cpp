@@ -17,8 +17,10 @@ namespace {
 std::vector<Record> quick_records() {
   const std::string net = "resnet18/imagenet-synthetic[pixels=32,classes=10]/";
   std::vector<Record> records = {
-      ok_record(net + "sequential/np:1/batch:32/threads:2", 481.25),   ok_record(net + "data-parallel/np:2/batch:32", 405),
-      ok_record(net + "gpipe/np:2/batch:32", 352.6),                   ok_record(net + "pipedream/np:2/batch:32", 98.7),
+      ok_record(net + "sequential/np:1/batch:32/threads:2", 481.25),
+      ok_record(net + "data-parallel/np:2/batch:32", 405),
+      ok_record(net + "gpipe/np:2/batch:32", 352.6),
+      ok_record(net + "pipedream/np:2/batch:32", 98.7),
       skipped_record(net + "gpipe/np:64/batch:64", "64 stages, but the model has 10 segments"),
   };
   records[1].measured->ranks[0].peak_memory[MemoryCategory::workspace] = 80 << 20;

@@ -61,7 +61,7 @@ void expect_same_everywhere(Communicator& comm, const std::string& text) {
 }
 
 /// Many ranks share the memory of the machine that runs the tests.
-std::int64_t large_bytes(const Communicator& comm) { return comm.size() <= 3 ? 40 << 20 : 6 << 20; }
+std::int64_t large_bytes(const Communicator& comm) { return comm.size() <= 2 ? 40 << 20 : 6 << 20; }
 
 template <class T>
 void sums_in_arena(Communicator& comm) {

@@ -1,10 +1,12 @@
-// A launch that goes wrong on purpose, for mpi_failures_test: `failing_ranks killed|thrown|alone`.
+// A launch that goes wrong on purpose, for mpi_failures_test: `failing_ranks killed|thrown|all-killed|alone`.
 #include <signal.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <stdexcept>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "parallelism/comm/mpi/world.h"
@@ -15,10 +17,14 @@ namespace {
 /// Rank 1 ends in the middle of a barrier, the others tell why they stopped.
 void run(std::string_view how, const MpiSession& session) {
   const auto comm = make_mpi_communicator(session, 1 << 20);
-  comm->wait(comm->barrier());
+  const std::vector<std::string> pids = all_gather(*comm, std::to_string(getpid()));
   if (session.rank() == Rank(1)) {
     if (how == "killed") kill(getpid(), SIGKILL);
     if (how == "thrown") throw std::runtime_error("the program's own error");
+    if (how == "all-killed") {
+      kill(getppid(), SIGKILL);  // mpirun first: it would tidy up
+      for (const std::string& pid : pids) kill(std::stoi(pid), SIGKILL);
+    }
   }
   try {
     comm->wait(comm->barrier());
@@ -42,6 +48,9 @@ int main(int argc, char** argv) {
   } catch (const parabench::Error& error) {
     std::printf("%s\n", error.what());
     return static_cast<int>(error.code());
+  } catch (const std::exception& error) {
+    std::printf("%s\n", error.what());
+    return 1;
   }
   return 0;
 }

@@ -3,13 +3,16 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <set>
 #include <string>
+#include <thread>
 
 #include "base/error.h"
 #include "parallelism/comm/mpi/world.h"
@@ -71,6 +74,28 @@ TEST_P(FailingLaunch, AnExceptionThatUnwindsTheSessionDoesNotHang) {
   const Launch result = launch(mpirun + "-np 3 " + program + " thrown");
   EXPECT_NE(result.code, 0);
   EXPECT_LT(result.seconds, 10);
+}
+
+std::set<std::string> in_shared_memory() {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) names.insert(entry.path().filename());
+  return names;
+}
+
+TEST_P(FailingLaunch, NothingStaysInSharedMemoryWhenTheLauncherIsKilledToo) {
+  const std::set<std::string> before = in_shared_memory();
+  const Launch result = launch(mpirun + "-np 3 " + program + " all-killed");
+  EXPECT_NE(result.code, 0);
+  // Names that come and go are those of other tests.
+  std::set<std::string> left;
+  for (int tries = 0; tries < 20; ++tries) {
+    const std::set<std::string> now = in_shared_memory();
+    left.clear();
+    std::set_difference(now.begin(), now.end(), before.begin(), before.end(), std::inserter(left, left.end()));
+    if (left.empty()) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  }
+  EXPECT_THAT(left, testing::IsEmpty());
 }
 
 TEST(Singleton, IsRefusedWhenTheLauncherPromisedMore) {

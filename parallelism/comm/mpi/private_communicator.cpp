@@ -215,12 +215,14 @@ void PrivateCommunicator::receive_failure() {
   failed_ = true;
 }
 
-void PrivateCommunicator::look_for_dead() noexcept {
+void PrivateCommunicator::look_for_dead() {
   const auto now = std::chrono::steady_clock::now();
   if (now < next_look_) return;
   next_look_ = now + look_interval;
   for (int r = 0; r < size(); ++r) {
-    if (!alive(neighbours_[r])) tell_failure(Rank(r), ended_unexpectedly(neighbours_[r]));
+    if (alive(neighbours_[r])) continue;
+    receive_failure();  // it may have told why it stops before it did
+    tell_failure(Rank(r), ended_unexpectedly(neighbours_[r]));
   }
 }
 

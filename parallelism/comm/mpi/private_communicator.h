@@ -48,7 +48,7 @@ class PrivateCommunicator final : public Communicator {
   // The caller of these holds the mutex.
   void tell_failure(Rank rank, std::string_view cause) noexcept;
   void receive_failure();
-  void look_for_dead() noexcept;
+  void look_for_dead();
   void throw_if_failed() const;
 
   std::string note_;

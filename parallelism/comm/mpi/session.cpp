@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "parallelism/comm/mpi/check.h"
+#include "parallelism/comm/mpi/own_segments.h"
 #include "parallelism/comm/mpi/world.h"
 
 namespace parabench {
@@ -24,14 +25,16 @@ MpiSession::MpiSession(int* argc, char*** argv) : exceptions_(std::uncaught_exce
       throw environment_error("MPI", fmt::format("thread level {}", provided), "MPI_THREAD_SERIALIZED",
                               "an MPI library built with thread support");
     }
+    own_segment_ = unlink_own_segment();
   } catch (...) {
-    MPI_Finalize();  // no rank waits for another yet
+    MPI_Finalize();  // every rank of this launch has the same reason to stop
     throw;
   }
 }
 
 MpiSession::~MpiSession() {
   if (std::uncaught_exceptions() > exceptions_) abort(1);
+  restore_own_segment(own_segment_);
   MPI_Finalize();
 }
 

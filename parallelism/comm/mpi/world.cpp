@@ -100,7 +100,7 @@ std::unique_ptr<Communicator> make_mpi_communicator(const MpiSession& session, s
   Sharing sharing = share(session, {session.size(), arena_bytes_per_rank});
   if (!sharing.fabric) return alone(sharing.obstacle);
   auto comm = std::make_unique<FabricCommunicator>(std::move(sharing.fabric), session.rank());
-  comm->wait(comm->barrier());  // from here on every process is known to be watched
+  check_mpi(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");  // from here on everybody watches everybody
   return comm;
 }
 

@@ -31,6 +31,7 @@ class MpiSession {
  private:
   Rank rank_;
   int size_ = 1;
+  std::string own_segment_;  // of the MPI library in shared memory, its name taken away
   int exceptions_;  // in flight when it was made
 };
 

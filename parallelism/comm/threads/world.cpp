@@ -12,7 +12,7 @@ namespace parabench {
 namespace {
 
 /// Address space per rank; it costs nothing until allocate() commits a part.
-constexpr std::int64_t arena_reserve = std::int64_t{64} << 30;
+constexpr std::int64_t arena_reserve = std::int64_t{16} << 30;
 
 std::string cause_of(const std::exception_ptr& error) {
   try {

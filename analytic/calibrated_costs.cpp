@@ -54,14 +54,16 @@ class CalibratedCosts final : public CostModel {
       case OpKind::backward:
         return calibration_.step_overhead_s +
                over_layers(plan, rank, op, busy_ranks, [](const LayerTiming& t) { return t.backward_s; });
-      case OpKind::update: return calibration_.step_overhead_s + update_seconds(plan, op, busy_ranks);
+      case OpKind::update:
+        return calibration_.step_overhead_s + update_seconds(plan, op, busy_ranks);
       case OpKind::all_reduce:
         return at_bytes(curve(calibration_.all_reduce, "all-reduce", plan.spec.comm, plan.replicas),
                         sizes_.parameter_bytes(plan, op.segment, op.segments));
       case OpKind::send_forward:
       case OpKind::recv_forward:
       case OpKind::send_backward:
-      case OpKind::recv_backward: return at_bytes(messages(plan), sizes_.message_bytes(plan, rank, op));
+      case OpKind::recv_backward:
+        return at_bytes(messages(plan), sizes_.message_bytes(plan, rank, op));
     }
     return 0;
   }
@@ -124,7 +126,8 @@ class CalibratedCosts final : public CostModel {
   double at_layer(const Plan& plan, int layer, int samples, int busy, Value value) const {
     const Measured *below = nullptr, *above = nullptr;
     for (const Measured& m : measured_[layer]) {  // ascending busy ranks under one key
-      if (m.precision != plan.spec.precision || m.layout != plan.spec.layout || m.threads != plan.spec.threads) continue;
+      if (m.precision != plan.spec.precision || m.layout != plan.spec.layout || m.threads != plan.spec.threads)
+        continue;
       if (m.busy_ranks <= busy || !below) below = &m;
       if (m.busy_ranks >= busy && !above) above = &m;
     }
@@ -187,7 +190,8 @@ class CalibratedCosts final : public CostModel {
                             int ranks) {
     const auto found = curves.find({std::string(to_text(comm)), ranks});
     if (found == curves.end()) {
-      throw environment_error("calibration", fmt::format("no {} curve of {} ranks over {}", what, ranks, to_text(comm)),
+      throw environment_error("calibration",
+                              fmt::format("no {} curve of {} ranks over {}", what, ranks, to_text(comm)),
                               "a curve measured with as many ranks", hint);
     }
     return found->second;

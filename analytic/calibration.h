@@ -28,8 +28,8 @@ struct LayerTiming {
   int samples = 0;
   double forward_s = 0, backward_s = 0;
   double forward_mad_s = 0, backward_mad_s = 0;  ///< median absolute deviations over the repetitions
-  /// Allocated in its forward and still held at its end: output included, input not (except the images, which the first
-  /// layer's forward loads), so that the bytes of a chain are the sum over its layers. 0: not measured.
+  /// Allocated in its forward and still held at its end: output included, input not (except the images, which the
+  /// first layer's forward loads), so that the bytes of a chain are the sum over its layers. 0: not measured.
   std::int64_t saved_bytes = 0;
   std::int64_t forward_peak_bytes = 0;   ///< highest above the start of its forward
   std::int64_t backward_peak_bytes = 0;  ///< highest above the start of its backward
@@ -60,16 +60,17 @@ struct MachineInfo {
 
 struct Calibration {
   MachineInfo machine;
-  std::string date;  ///< ISO 8601, UTC, of the latest measurement
+  std::string date;                                     ///< ISO 8601, UTC, of the latest measurement
   std::map<LayerKey, std::vector<LayerTiming>> layers;  ///< ascending samples
   std::map<RankCountKey, Curve> all_reduce;             ///< in place, all ranks take part
   std::map<RankCountKey, Curve> point_to_point;         ///< one way, half a ping-pong
   std::map<int, double> update_s_per_parameter;         ///< by busy ranks, one thread each
   std::map<int, double> copy_bytes_per_s;               ///< by busy ranks
-  double step_overhead_s = 0;  ///< executor's own time per operation
+  double step_overhead_s = 0;                           ///< executor's own time per operation
 };
 
-/// The key of a layer on an input of shape `in` under a case. `first`: layer 0 of the model, whose input needs no gradient.
+/// The key of a layer on an input of shape `in` under a case. `first`: layer 0 of the model, whose input needs no
+/// gradient.
 LayerKey layer_key(const LayerSpec& layer, Shape in, bool first, const Case& spec, int busy_ranks);
 
 nlohmann::json to_json(const MachineInfo& machine);

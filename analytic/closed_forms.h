@@ -11,17 +11,18 @@ struct Link {
   double bytes_per_s = 0;
 };
 
-/// Data parallel, DDLBench thesis (Jansen 2020) Eq. 5.1: T_seq / W + 2 (W-1) max_i(L_i + min(G, th) / (W BW_i)); only the last fused
-/// buffer of a ring all-reduce is exposed. `links`: the W ring neighbours' links; W = 1 costs no communication.
+/// Data parallel, DDLBench thesis (Jansen 2020) Eq. 5.1: T_seq / W + 2 (W-1) max_i(L_i + min(G, th) / (W BW_i)); only
+/// the last fused buffer of a ring all-reduce is exposed. `links`: the W ring neighbours' links; W = 1 costs no
+/// communication.
 double data_parallel_step(double sequential_s, int workers, double gradient_bytes, double fusion_bytes,
                           std::span<const Link> links);
 
 /// GPipe compute, Eq. 6.1: T_seq (W + m - 1) / (W m); m = 1 is plain model parallelism.
 double gpipe_compute(double sequential_s, int workers, int micro_batches);
 
-/// GPipe communication, Eq. 6.2, lock-step without overlap. `boundary_s[j]` = x_j = L + mb A_j / BW of the boundary between
-/// workers j and j+1 (W - 1 entries):
-/// 2 [sum_{i=1..W-2} max_{j<=i} x_j + (m - (W-2)) max_j x_j + sum_{i=2..W-1} max_{j>=i} x_j].
+/// GPipe communication, Eq. 6.2, lock-step without overlap. `boundary_s[j]` = x_j = L + mb A_j / BW of the boundary
+/// between workers j and j+1 (W - 1 entries):
+///   2 [sum_{i=1..W-2} max_{j<=i} x_j + (m - (W-2)) max_j x_j + sum_{i=2..W-1} max_{j>=i} x_j]
 double gpipe_communication(std::span<const double> boundary_s, int micro_batches);
 
 /// PipeDream's planner (its code): seconds of a stage of `compute_s` on m replicas with `parameter_bytes`:

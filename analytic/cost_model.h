@@ -17,14 +17,14 @@ namespace parabench {
 class CostModel {
  public:
   virtual ~CostModel() = default;
-  /// Seconds of `op` on `rank` while `busy_ranks` ranks (itself included) compute and nobody communicates. Messages and
-  /// reductions: occupancy of the link while nobody computes.
+  /// Seconds of `op` on `rank` while `busy_ranks` ranks (itself included) compute and nobody communicates. Messages
+  /// and reductions: occupancy of the link while nobody computes.
   virtual double seconds(const Plan& plan, Rank rank, const Op& op, int busy_ranks) const = 0;
   /// Median absolute deviation of seconds() over the calibration's repetitions; 0 where unknown.
   virtual double deviation_s(const Plan& plan, Rank rank, const Op& op, int busy_ranks) const;
   /// Bytes that a forward allocates and holds until its backward: output included; input not, except the images.
   virtual std::int64_t saved_bytes(const Plan& plan, Rank rank, const Op& op) const = 0;
-  /// Highest use during a forward or backward above the bytes held before it, for a forward above saved_bytes beside them.
+  /// Highest use during a backward above the bytes held before it; during a forward, above these and its saved_bytes.
   virtual std::int64_t peak_bytes(const Plan& plan, Rank rank, const Op& op) const = 0;
   /// One hop between neighbours, for closed forms that think in links.
   virtual Link link(const Plan& plan) const;
@@ -33,20 +33,21 @@ class CostModel {
   virtual std::string source() const = 0;  ///< "calibrated" | "data-sheet" | "unit"
 };
 
-/// F 1, B 2 per device and micro-batch, spread evenly over the stage's segments; messages, reductions and updates 0; no bytes.
+/// F 1, B 2 per device and micro-batch, spread evenly over the stage's segments; everything else 0; no bytes.
 std::unique_ptr<CostModel> unit_costs();
-/// From the measurements; interpolates between numbers of samples and of busy ranks (interpolate.h). A compute operation costs the
-/// sum of its layers plus the executor's overhead per operation; the loss belongs to the last layer.
-/// Throws environment_error naming the layer, curve or rate that was never measured under these keys.
+/// From the measurements; interpolates between numbers of samples and of busy ranks (interpolate.h). A compute
+/// operation costs the sum of its layers plus the executor's overhead per operation; the loss belongs to the last
+/// layer. Throws environment_error naming the layer, curve or rate that was never measured under these keys.
 std::unique_ptr<CostModel> calibrated_costs(Calibration calibration, ModelSpec model);
-/// Roofline from peak rates: max(FLOPs / (eff peak), bytes / bandwidth) + launch floor (cost-models: PyTorch RuntimeEstimator's .75).
+/// Roofline from peak rates: max(FLOPs / (eff peak), bytes / bandwidth) + launch floor (cost-models: PyTorch
+/// RuntimeEstimator's .75).
 std::unique_ptr<CostModel> data_sheet_costs(MachineInfo machine, ModelSpec model);
 
 /// Whether every layer was measured under the case's keys with all its ranks busy, and with one.
 bool has_layers(const Calibration& calibration, const ModelSpec& model, const Case& spec);
 
-/// Forward + backward seconds of each layer at `samples` with all ranks of the case busy, the costs of partition:time:
-/// calibrated where has_layers(), else data-sheet.
+/// Forward + backward seconds of each layer at `samples` with all ranks of the case busy, the costs of
+/// partition:time: calibrated where has_layers(), else data-sheet.
 std::vector<double> layer_seconds(const Calibration* calibration, const MachineInfo& machine, const ModelSpec& model,
                                   const Case& spec, int samples);
 

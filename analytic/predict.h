@@ -9,11 +9,12 @@
 
 namespace parabench {
 
-/// Predicts the steady step time of `plan` (as made, not yet unrolled): simulates `steps` steps after `warmup` discarded ones, as the
-/// executor runs them, and takes the median step. Uses the cost model alone.
-/// Interval: the same with every operation slower, and faster, by 1.96 x 1.4826 median absolute deviations (the 95 % range of
-/// normal noise), all together: noise of a machine is shared. Without known deviations it is the step time twice.
-/// Terms: what each stage's operations cost, what moves, and the sum of the busiest rank's step. Throws what simulate() throws.
+/// Predicts the steady step time of `plan` (as made, not yet unrolled): simulates `steps` steps after `warmup`
+/// discarded ones, as the executor runs them, and takes the median step. Uses the cost model alone.
+///  - Interval: the same with every operation slower, and faster, by 1.96 x 1.4826 median absolute deviations (the 95 %
+///    range of normal noise), all together: a machine's noise is shared. Without deviations: the step time twice.
+///  - Terms: what each stage's operations cost, what moves, and the sum of the busiest rank's step.
+/// Throws what simulate() throws.
 Predicted predict(const Plan& plan, const ModelSpec& model, const CostModel& cost, int warmup, int steps);
 
 /// Step times by the closed forms of closed_forms.h that apply to the plan:

@@ -25,7 +25,8 @@ double sequential_seconds(const Plan& plan, const CostModel& cost, std::vector<i
   double sum = 0;
   for (MicroBatchId m; m.value < static_cast<int>(pieces.size()); ++m) {
     for (SegmentId s; s.value < static_cast<int>(plan.segments.size()); ++s) {
-      sum += cost.seconds(alone, Rank(0), forward(s, m, 0, 0), 1) + cost.seconds(alone, Rank(0), backward(s, m, 0, 0), 1);
+      sum += cost.seconds(alone, Rank(0), forward(s, m, 0, 0), 1) +
+             cost.seconds(alone, Rank(0), backward(s, m, 0, 0), 1);
     }
   }
   return sum;
@@ -80,8 +81,8 @@ std::map<std::string, double> second_opinions(const Plan& plan, const ModelSpec&
     double period = 2 * *std::ranges::max_element(boundaries);
     for (std::size_t s = 0; s < ranks.size(); ++s) {
       const SegmentRange held = segments_of(plan, plan.ranks[ranks[s].value].stage);
-      const auto weights = static_cast<double>(
-          sizes.parameter_bytes(plan, held.first, held.last.value - held.first.value + 1));
+      const auto weights =
+          static_cast<double>(sizes.parameter_bytes(plan, held.first, held.last.value - held.first.value + 1));
       period = std::max(period, pipedream_stage(forwards[s] + backwards[s], weights, 1, cost.link(plan).bytes_per_s));
     }
     opinions["pipedream_planner"] = period;

@@ -15,8 +15,8 @@
 namespace parabench {
 namespace {
 
-/// How many operations of each lane of the rank must have ended before an operation starts. Lanes run in order, so one count per
-/// lane says as much as the list of dependencies.
+/// How many operations of each lane of the rank must have ended before an operation starts. Lanes run in order, so
+/// one count per lane says as much as the list of dependencies.
 using Needs = std::array<std::int32_t, lane_count>;
 using RankNeeds = std::array<std::vector<Needs>, lane_count>;
 
@@ -102,10 +102,16 @@ class Simulation {
       s.posted = true;
       timeline_.ranks[rank][static_cast<int>(lane)][s.next].start = now_;
       switch (lane) {
-        case Lane::compute: active_.start({rank, lane, s.next, 1}, now_); break;
-        case Lane::collectives: join_group(rank); break;
+        case Lane::compute:
+          active_.start({rank, lane, s.next, 1}, now_);
+          break;
+        case Lane::collectives:
+          join_group(rank);
+          break;
         case Lane::p2p_forward:
-        case Lane::p2p_backward: join_peer(rank, lane); break;
+        case Lane::p2p_backward:
+          join_peer(rank, lane);
+          break;
       }
     }
   }
@@ -137,14 +143,16 @@ class Simulation {
     }
     group.arrived = 0;
     const int first = group.members.front();
-    active_.start({first, Lane::collectives, state(first, Lane::collectives).next,
-                   static_cast<int>(group.members.size())},
-                  now_);
+    active_.start(
+        {first, Lane::collectives, state(first, Lane::collectives).next, static_cast<int>(group.members.size())},
+        now_);
   }
 
   void complete(const Activity& activity, std::vector<int>& touched) {
     switch (activity.lane) {
-      case Lane::compute: end(activity.rank, activity.lane, touched); break;
+      case Lane::compute:
+        end(activity.rank, activity.lane, touched);
+        break;
       case Lane::collectives:
         for (const int member : group_[plan_.ranks[activity.rank].stage.value].members) {
           end(member, activity.lane, touched);

@@ -26,19 +26,19 @@ class Sizes {
   Shape input(int layer) const { return shapes_[layer]; }  ///< layer == layers: the model's output
   std::span<const LayerSpec> layers(const Segment& segment) const;
 
-  /// Bytes of one copy of the parameters of a run of segments, every tensor padded to 64 bytes as in the arenas. O(1).
+  /// Bytes of one copy of the parameters of a run of segments, tensors padded to 64 bytes as in the arenas. O(1).
   std::int64_t parameter_bytes(const Plan& plan, SegmentId first, int segments) const;
   /// Bytes of the message that a send or receive carries.
   std::int64_t message_bytes(const Plan& plan, Rank rank, const Op& op) const;
-  /// Formula: what a segment's forward allocates and holds until its backward: output included, input not, except the images.
+  /// Formula for what a forward allocates and holds until its backward: output included; input not, except the images.
   std::int64_t saved_bytes(const Plan& plan, Rank rank, const Op& op) const;
-  /// Formula: temporaries of a forward (its largest map once) or backward (twice: gradients of an operation's two sides).
+  /// Formula for temporaries: a forward's largest map once, a backward's twice (both sides of an operation).
   std::int64_t temporary_bytes(const Plan& plan, Rank rank, const Op& op) const;
 
  private:
   ModelSpec model_;
   std::vector<Shape> shapes_;
-  std::array<std::vector<std::int64_t>, 2> parameters_before_;  ///< prefix sums over layers, elements of 4 and 8 bytes
+  std::array<std::vector<std::int64_t>, 2> parameters_before_;  ///< prefix sums over layers; elements of 4, 8 bytes
 };
 
 }  // namespace parabench

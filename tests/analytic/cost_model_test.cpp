@@ -123,8 +123,8 @@ TEST(CalibratedCosts, MeasuredBytesReplaceTheFormula) {
   }
   const auto cost = calibrated_costs(calibration, model);
   EXPECT_EQ(cost->saved_bytes(whole, Rank(0), f), 170);
-  // Forward: max(250, 100 + 90) - 170. Backward: the second layer 60, handed a scalar; then the first, 200 with 70 released
-  // and the gradient of its output (2 samples of 64 bytes) alive.
+  // Forward: max(250, 100 + 90) - 170. Backward: the second layer 60, handed a scalar; then the first, 200 with 70
+  // released and the gradient of its output (2 samples of 64 bytes) alive.
   EXPECT_EQ(cost->peak_bytes(whole, Rank(0), f), 80);
   EXPECT_EQ(cost->peak_bytes(whole, Rank(0), b), 200 - 70 + 128);
 }

@@ -46,7 +46,8 @@ TEST(PeakMemory, GpipeKeepsAllMicroBatchesInFlight) {
   for (int m = 1; m <= 6; ++m) {
     const Plan plan = gpipe(3, m);
     // The peak is inside the first backward. Rank 0 loads images inside its saved bytes, rank 1 received activations.
-    const MemoryUsage first = peak(plan, 3, costs, 0), middle = peak(plan, 3, costs, 1), last = peak(plan, 3, costs, 2);
+    const MemoryUsage first = peak(plan, 3, costs, 0), middle = peak(plan, 3, costs, 1),
+                      last = peak(plan, 3, costs, 2);
     EXPECT_EQ(first[MemoryCategory::activations], m * 1000);
     EXPECT_EQ(middle[MemoryCategory::activations], m * (1000 + sample_bytes));
     EXPECT_EQ(first[MemoryCategory::workspace], 10);
@@ -76,7 +77,7 @@ TEST(PeakMemory, PipedreamKeepsAsManyActivationsAndWeightVersionsAsStagesFollow)
 }
 
 TEST(PeakMemory, ReportsTheCategoriesOfTheHighestTotal) {
-  // Two segments on one rank: the forward's temporaries (500) outweigh the backward's (100) plus the gradient between them.
+  // Two segments on one rank: the forward's temporaries (500) outweigh the backward's (100) and a gradient of 64.
   HandCosts costs(KindSeconds{});
   costs.saved = 100;
   costs.forward_peak = 500;

@@ -68,7 +68,8 @@ TEST(Predict, EveryTermSaysWhereItComesFrom) {
     EXPECT_DOUBLE_EQ(term(p, "step_time"), p.step_time_s);
     EXPECT_NEAR(term(p, "step_forward") + term(p, "step_backward") + term(p, "step_update") +
                     term(p, "step_communication_exposed") + term(p, "step_bubble"),
-                p.step_time_s, plan.asynchronous ? .1 * p.step_time_s : 1e-9);  // its pipe drains once, in the last steps
+                p.step_time_s,
+                plan.asynchronous ? .1 * p.step_time_s : 1e-9);  // its pipe drains once, in the last steps
   }
 }
 

@@ -22,7 +22,8 @@ double end_of(const Plan& plan, const HandCosts& costs) { return makespan(simula
 TEST(Simulate, PipelinesUnderUnitCostsMatchTheirClosedForm) {
   for (int stages = 1; stages <= 8; ++stages) {
     for (int m = 1; m <= 16; ++m) {
-      EXPECT_DOUBLE_EQ(makespan(simulate(gpipe(stages, m), *unit_costs())), 3.0 * (m + stages - 1)) << stages << ' ' << m;
+      EXPECT_DOUBLE_EQ(makespan(simulate(gpipe(stages, m), *unit_costs())), 3.0 * (m + stages - 1))
+          << stages << ' ' << m;
       EXPECT_DOUBLE_EQ(makespan(simulate(pipedream(stages, m), *unit_costs())), 3.0 * (m + stages - 1))
           << stages << ' ' << m;
     }
@@ -147,7 +148,8 @@ TEST(SharedCores, SecondsFollowTheNumberOfBusyRanksMomentByMoment) {
 
 TEST(SharedCores, ContentionThatWasMeasuredIsNotChargedTwice) {
   // Two ranks on one core, measured as twice as slow together.
-  const HandCosts costs([](Rank, const Op& op, int busy) { return op.kind == OpKind::forward ? 1.0 * busy : 0.0; }, 1);
+  const HandCosts costs([](Rank, const Op& op, int busy) { return op.kind == OpKind::forward ? 1.0 * busy : 0.0; },
+                        1);
   EXPECT_DOUBLE_EQ(end_of(data_parallel(2, 1), costs), 2);
   // A reduction of two ranks on one core, measured so.
   const HandCosts reduction([](Rank, const Op& op, int) { return op.kind == OpKind::all_reduce ? 3.0 : 0.0; }, 1);
@@ -211,7 +213,8 @@ TEST(Simulate, NamesTheOperationsOfADeadLock) {
   Plan plan = gpipe(2, 2);
   auto& compute = plan.ranks[0].lane(Lane::compute);
   std::swap(compute[1], compute[2]);  // F0 B0 F1 B1 on rank 0 against F0 F1 B0 B1 on rank 1
-  EXPECT_THAT(error_of(plan), AllOf(HasSubstr("dead-lock"), HasSubstr("rank 0 waits at 0B0"), HasSubstr("rank 1 waits at 1F1")));
+  EXPECT_THAT(error_of(plan),
+              AllOf(HasSubstr("dead-lock"), HasSubstr("rank 0 waits at 0B0"), HasSubstr("rank 1 waits at 1F1")));
 }
 
 TEST(Simulate, MessagesThatAreNoPairNeverMeet) {

@@ -14,7 +14,8 @@ namespace parabench {
 namespace {
 
 constexpr double shortest_pause_s = 20e-6;
-constexpr double longest_pause_s = 1e-3;
+constexpr double longest_pause_s = 10e-3;
+constexpr double pause_growth = 1.0625;  // a pause is 1/16 of the wait so far: so much later a completion is seen at most
 constexpr double idle_pause_s = 0.1;  // nothing in flight, but another rank may fail
 constexpr std::chrono::seconds look_interval{1};
 constexpr std::int64_t largest_piece = 1 << 30;  // MPI counts in int
@@ -179,7 +180,7 @@ void PrivateCommunicator::sleep(std::uint32_t seen, double limit_s) {
     throw_if_failed();
     if (in_flight_ > 0) {
       pause_s = pause_s_;
-      pause_s_ = std::min(2 * pause_s_, longest_pause_s);
+      pause_s_ = std::min(pause_growth * pause_s_, longest_pause_s);
     }
   }
   sleep_on(bell_, seen, std::min(pause_s, limit_s));

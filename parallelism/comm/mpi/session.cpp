@@ -34,6 +34,7 @@ MpiSession::MpiSession(int* argc, char*** argv) : exceptions_(std::uncaught_exce
 
 MpiSession::~MpiSession() {
   if (std::uncaught_exceptions() > exceptions_) abort(1);
+  MPI_Barrier(MPI_COMM_WORLD);  // so that the restored name lives for milliseconds
   restore_own_segment(own_segment_);
   MPI_Finalize();
 }

@@ -56,6 +56,7 @@ std::int64_t arena_bytes(const Plan& plan, const ModelSpec& model, Rank rank) {
 
 StageState::StageState(const Plan& plan, const ModelSpec& model, Communicator& comm, MemoryAccount& account)
     : spec_(plan.spec),
+      account_(account),
       range_(segments_of(plan, plan.ranks[comm.rank().value].stage)),
       type_(master_type(plan.spec.precision)) {
   torch::NoGradGuard no_grad;
@@ -111,6 +112,9 @@ StageState::StageState(const Plan& plan, const ModelSpec& model, Communicator& c
     }
   }
 }
+
+// The arena itself lives as long as the communicator; only its count ends here.
+StageState::~StageState() { account_.remove(MemoryCategory::gradients, static_cast<std::int64_t>(gradients_.nbytes())); }
 
 const std::vector<LayerTensors>& StageState::tensors(SegmentId segment, int version) const {
   return slots_[version % slots_.size()][segment.value - range_.first.value];

@@ -26,6 +26,7 @@ class StageState {
  public:
   /// Collective: the gradient arena comes from `comm`. Weights start from (seed, parameter name, element).
   StageState(const Plan& plan, const ModelSpec& model, Communicator& comm, MemoryAccount& account);
+  ~StageState();
   StageState(const StageState&) = delete;
   StageState& operator=(const StageState&) = delete;
 
@@ -49,6 +50,7 @@ class StageState {
   Slice run(SegmentId first, int segments) const;
 
   Case spec_;
+  MemoryAccount& account_;
   SegmentRange range_;
   torch::ScalarType type_;
   std::int64_t elements_ = 0;

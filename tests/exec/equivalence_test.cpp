@@ -20,14 +20,15 @@ struct Faults {
   std::function<Plan(Plan)> plan = [](Plan p) { return p; };
   std::function<std::shared_ptr<const SampleSource>(Rank, std::shared_ptr<const SampleSource>)> source =
       [](Rank, std::shared_ptr<const SampleSource> s) { return s; };
-  std::function<double(const Plan&, Rank)> gradient_scale = [](const Plan&, Rank) { return 1.0; };
+  /// Factor on what a rank contributes to its call-th reduction.
+  std::function<double(const Plan&, Rank, int call)> gradient_scale = [](const Plan&, Rank, int) { return 1.0; };
 };
 
 /// Multiplies what this rank contributes to every reduction.
 class ScalingCommunicator final : public Communicator {
  public:
-  ScalingCommunicator(Communicator& inner, double scale)
-      : Communicator(inner.rank(), inner.size()), inner_(inner), scale_(scale) {}
+  ScalingCommunicator(Communicator& inner, std::function<double(int call)> scale)
+      : Communicator(inner.rank(), inner.size()), inner_(inner), scale_(std::move(scale)) {}
   Capabilities capabilities() const override { return inner_.capabilities(); }
   Arena allocate(std::int64_t bytes) override { return inner_.allocate(bytes); }
   std::uint32_t events() const override { return inner_.events(); }
@@ -42,7 +43,8 @@ class ScalingCommunicator final : public Communicator {
     Work work;
   };
   std::unique_ptr<WorkState> start_all_reduce(BufferView b) override {
-    for (std::int64_t i = 0; i < b.bytes / 8; ++i) static_cast<double*>(b.data)[i] *= scale_;
+    const double scale = scale_(calls_++);
+    for (std::int64_t i = 0; i < b.bytes / 8; ++i) static_cast<double*>(b.data)[i] *= scale;
     return std::make_unique<Inner>(inner_.all_reduce(b));
   }
   std::unique_ptr<WorkState> start_send(BufferView b, Rank to, Message m) override {
@@ -54,7 +56,8 @@ class ScalingCommunicator final : public Communicator {
   std::unique_ptr<WorkState> start_barrier() override { return std::make_unique<Inner>(inner_.barrier()); }
 
   Communicator& inner_;
-  double scale_;
+  std::function<double(int call)> scale_;
+  int calls_ = 0;
 };
 
 /// The gate as `verify` applies it: ranks as threads, with faults injected on their side only.
@@ -66,7 +69,7 @@ Difference gate(const std::string& rest, const Faults& faults = {}) {
   Trained trained;
   run_thread_ranks(plan.spec.np, [&](Communicator& comm) {
     static MemoryAccount accounts[8];
-    ScalingCommunicator scaled(comm, faults.gradient_scale(plan, comm.rank()));
+    ScalingCommunicator scaled(comm, [&](int call) { return faults.gradient_scale(plan, comm.rank(), call); });
     Trained mine = train_and_gather(executed, model, faults.source(comm.rank(), source), {}, scaled,
                                     accounts[comm.rank().value]);
     if (comm.rank() == Rank(0)) trained = std::move(mine);
@@ -96,13 +99,13 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Gate, CatchesAForgottenDivisionByRanks) {
   Faults faults;
-  faults.gradient_scale = [](const Plan& plan, Rank) { return plan.replicas; };
+  faults.gradient_scale = [](const Plan& plan, Rank, int) { return plan.replicas; };
   EXPECT_GT(gate("data-parallel/np:2/batch:8", faults).update, 1e-3);
 }
 
 TEST(Gate, CatchesAnUnequalPieceWeightedAsEqual) {
   Faults faults;
-  faults.gradient_scale = [](const Plan& plan, Rank rank) {
+  faults.gradient_scale = [](const Plan& plan, Rank rank, int) {
     return static_cast<double>(batch_samples(plan)) / plan.replicas / plan.pieces[rank.value][0];
   };
   EXPECT_GT(gate("data-parallel/np:2/batch:7", faults).update, 1e-3);
@@ -139,12 +142,14 @@ TEST(Gate, CatchesASwappedMicroBatch) {
 
 TEST(Gate, CatchesOneLayersMissingUpdate) {
   Faults faults;
-  faults.plan = [](Plan plan) {
-    for (Op& op : plan.ranks[0].lane(Lane::compute))
-      if (op.kind == OpKind::update) op.segments -= 1;
-    return plan;
+  // Buckets of one layer each: the first of every step is lost, and with neither momentum nor decay so is its update.
+  faults.gradient_scale = [](const Plan& plan, Rank, int call) {
+    const auto& reductions = plan.ranks[0].lane(Lane::collectives);
+    return reductions[call].segment == reductions[0].segment ? 0.0 : 1.0;
   };
-  EXPECT_GT(gate("sequential/np:1/batch:4", faults).update, 0.5);
+  const Difference difference = gate("data-parallel/np:2/batch:8/bucket:1/momentum:0", faults);
+  EXPECT_DOUBLE_EQ(difference.update, 1.0);
+  EXPECT_EQ(difference.worst_parameter.substr(0, 3), "fc.");
 }
 
 TEST(Gate, CatchesAMissingWeightVersion) {
@@ -163,7 +168,7 @@ TEST(Gate, CatchesAReceivePairedWrongly) {
     std::swap(receives[0], receives[1]);
     return plan;
   };
-  EXPECT_THROW(gate("gpipe/np:2/batch:8/micro:2", faults), std::runtime_error);
+  EXPECT_THROW(gate("gpipe/np:2/batch:8/micro:2", faults), std::logic_error);
 }
 
 TEST(SmallPieces, KeepTheirInequalityAndHoldTwoSamplesAtLeast) {

@@ -49,10 +49,11 @@ inline std::shared_ptr<const SampleSource> small_source() {
   return open_source(data, {});
 }
 
-/// The plan of "strategy/np:N/batch:B[/key:value]" on the small network.
+/// The plan of "strategy/np:N/batch:B[/key:value]" on the small network, all layers taken as equally long.
 inline Plan small_plan(const std::string& rest, int steps = 6) {
-  const Case spec = parse_case("resnet18/imagenet-synthetic/" + rest + "/partition:uniform");
-  return make_plan(spec, small_network(), {}, steps);
+  const ModelSpec model = small_network();
+  const std::vector<double> equal_seconds(model.layers.size(), 1.0);
+  return make_plan(parse_case("resnet18/imagenet-synthetic/" + rest), model, equal_seconds, steps);
 }
 
 }  // namespace parabench

@@ -24,6 +24,16 @@ std::string cause_of(const std::exception_ptr& error) {
   }
 }
 
+bool is_consequence(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const PeerFailure&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
 std::shared_ptr<Fabric> fabric_in_process(int ranks) {
   const FabricShape shape{ranks, arena_reserve};
   const FabricLayout places = layout(shape);
@@ -46,7 +56,8 @@ void run_thread_ranks(int ranks, const std::function<void(Communicator&)>& body)
       const std::exception_ptr error = std::current_exception();
       {
         const std::lock_guard lock(mutex);
-        if (!first) first = error;
+        // A body may have told its peers to stop before its own error arrives here: the cause comes before what it led to.
+        if (!first || (is_consequence(first) && !is_consequence(error))) first = error;
       }
       comm.abort(cause_of(error));
     }

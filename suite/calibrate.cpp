@@ -2,7 +2,30 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace parabench {
+namespace {
+
+/// Whether the layers were measured at the sizes of the plan's pieces, or at smaller and larger ones.
+bool covers(const Calibration& known, const Subject& subject, const Plan& plan) {
+  const auto inputs = shapes(subject.model);
+  for (std::size_t i = 0; i < subject.model.layers.size(); ++i) {
+    const auto found = known.layers.find(layer_key(subject.model.layers[i], inputs[i], i == 0, subject.spec, subject.spec.np));
+    if (found == known.layers.end()) return false;
+    for (const auto& replica : plan.pieces) {
+      const auto [least, most] = std::ranges::minmax(replica);
+      if (least < found->second.front().samples || most > found->second.back().samples) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+bool is_measured(const Subject& subject, const Forecast& forecast, const Calibration* known) {
+  return forecast.cost_source == "calibrated" && covers(*known, subject, forecast.plan);
+}
 
 std::vector<std::string> measure_missing(Workplace& workplace, const std::vector<Prepared>& cases,
                                          std::optional<Calibration>& known, CalibrationFile& file) {
@@ -16,8 +39,9 @@ std::vector<std::string> measure_missing(Workplace& workplace, const std::vector
   for (int i = 0; i < count; ++i) {
     const Prepared& one = cases[i];
     if (!one.runs()) continue;
-    const Forecast forecast = make_forecast(*one.subject, {workplace.machine, known ? &*known : nullptr}, 0, default_steps);
-    if (forecast.cost_source != "calibrated") {
+    const Calibration* so_far = known ? &*known : nullptr;
+    const Forecast forecast = make_forecast(*one.subject, {workplace.machine, so_far}, 0, default_steps);
+    if (!is_measured(*one.subject, forecast, so_far)) {
       workplace.progress.phase(i + 1, one.chosen.id, "calibrate");
       LaunchRequest request;
       request.phase = Phase::calibrate;

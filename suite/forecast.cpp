@@ -9,14 +9,12 @@
 namespace parabench {
 namespace {
 
-/// The plan with its stages cut by the best known times. They are wanted at the size of a piece, which the strategy decides: the same
-/// case cut by numbers of layers tells.
+/// The plan with its stages cut by the best known times. They are wanted at the size of a piece, which the strategy decides: a plan cut
+/// as if all layers took equally long has the same pieces.
 Plan make_plan_of(const Subject& subject, const Knowledge& knowledge, int window) {
-  std::vector<double> seconds;
+  std::vector<double> seconds(subject.model.layers.size(), 1.0);
   if (subject.spec.partition == PartitionRule::time) {
-    Case uncut = subject.spec;
-    uncut.partition = PartitionRule::uniform;
-    const Plan pieces = make_plan(uncut, subject.model, {}, window);
+    const Plan pieces = make_plan(subject.spec, subject.model, seconds, window);
     seconds = layer_seconds(knowledge.calibration, knowledge.machine, subject.model, subject.spec,
                             pieces.pieces.front().front());
   }

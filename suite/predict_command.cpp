@@ -20,7 +20,7 @@ using nlohmann::json;
 std::string human(const Term& term) {
   if (term.unit == "s") return human_seconds(term.value);
   if (term.unit == "bytes") return human_bytes(term.value);
-  return fmt::format("{:.4g} {}", term.value, term.unit);
+  return fmt::format("{:.4g} {}", term.value, term.unit == "1" ? "" : term.unit);
 }
 
 void print_ranks(const Predicted& predicted, std::ostream& out) {

@@ -37,7 +37,6 @@ Clock::time_point after(double seconds) {
   const int out = open(output, O_WRONLY | O_CREAT | O_TRUNC, 0666);
   const int err = open(errors, O_WRONLY | O_CREAT | O_TRUNC, 0666);
   if (in >= 0 && out >= 0 && err >= 0 && dup2(in, 0) >= 0 && dup2(out, 1) >= 0 && dup2(err, 2) >= 0) {
-    for (int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE}) signal(number, SIG_DFL);
     sigprocmask(SIG_SETMASK, &mask, nullptr);
     execv(program, argv);
   }

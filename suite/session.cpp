@@ -220,7 +220,9 @@ void note_machine(const std::vector<Prepared>& cases, Workplace& workplace) {
 
 void calibrate_first(std::vector<Prepared>& cases, const PrepareOptions& prepare_options, CalibrationFile& file,
                      Workplace& workplace) {
-  const auto unknown = [](const Prepared& one) { return one.runs() && one.forecast->cost_source != "calibrated"; };
+  const auto unknown = [&](const Prepared& one) {
+    return one.runs() && !is_measured(*one.subject, *one.forecast, file.content ? &*file.content : nullptr);
+  };
   if (std::ranges::none_of(cases, unknown)) return;
   workplace.progress.note(fmt::format("{}: measuring first what these cases need, kept in {}",
                                       file.content ? "the calibration lacks something" : "no calibration of this machine yet",

@@ -9,11 +9,25 @@
 #include <system_error>
 
 namespace parabench {
+namespace {
+
+/// The interruptions, but what whoever started this program has told it to ignore (nohup, a shell's background job).
+sigset_t interruptions() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (int number : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction present {};
+    sigaction(number, nullptr, &present);
+    if (present.sa_handler != SIG_IGN) sigaddset(&set, number);
+  }
+  return set;
+}
+
+}  // namespace
 
 Signals::Signals() {
-  sigset_t watched;
-  sigemptyset(&watched);
-  for (int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&watched, number);
+  sigset_t watched = interruptions();
+  sigaddset(&watched, SIGCHLD);
   pthread_sigmask(SIG_BLOCK, &watched, &original_);
   descriptor_ = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
   if (descriptor_ < 0) {
@@ -27,10 +41,8 @@ Signals::~Signals() {
   close(descriptor_);
   // An interruption that came too late to be waited for must not kill the program while it reports.
   const timespec no_wait{0, 0};
-  sigset_t interruptions;
-  sigemptyset(&interruptions);
-  for (int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&interruptions, number);
-  while (sigtimedwait(&interruptions, nullptr, &no_wait) > 0) {
+  const sigset_t late = interruptions();
+  while (sigtimedwait(&late, nullptr, &no_wait) > 0) {
   }
   pthread_sigmask(SIG_SETMASK, &original_, nullptr);
 }

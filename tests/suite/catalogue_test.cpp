@@ -1,0 +1,51 @@
+#include "suite/catalogue.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "base/case_id.h"
+#include "suite/forecast.h"
+
+namespace parabench {
+namespace {
+
+TEST(Catalogue, EveryCaseIsPossibleAndListedOnce) {
+  std::set<std::string> seen;
+  for (const Case& spec : catalogue()) {
+    EXPECT_NO_THROW(make_subject(spec)) << to_id(spec);
+    EXPECT_TRUE(seen.insert(to_id(spec)).second) << to_id(spec);
+  }
+  EXPECT_LT(seen.size(), 500u);
+}
+
+TEST(Catalogue, HoldsModelsDataSetsStrategiesAndRanks) {
+  std::set<std::string> models, datasets, strategies;
+  std::set<int> ranks;
+  for (const Case& spec : catalogue()) {
+    models.insert(spec.model.name);
+    datasets.insert(spec.dataset.name);
+    strategies.insert(spec.strategy.name);
+    ranks.insert(spec.np);
+    EXPECT_EQ(spec.device, DeviceKind::cpu);
+  }
+  EXPECT_THAT(models, testing::ElementsAre("resnet101", "resnet152", "resnet18", "resnet34", "resnet50"));
+  EXPECT_THAT(datasets, testing::IsSupersetOf({"cifar10", "imagenet", "mnist-synthetic", "highres-synthetic"}));
+  EXPECT_THAT(strategies, testing::ElementsAre("data-parallel", "gpipe", "model-parallel", "pipedream", "sequential"));
+  EXPECT_THAT(ranks, testing::ElementsAre(1, 2, 4));
+}
+
+TEST(Catalogue, QuickHasEveryFamilyOnTwoCores) {
+  std::set<std::string> strategies;
+  for (const Case& spec : quick_cases()) {
+    strategies.insert(spec.strategy.name);
+    EXPECT_EQ(spec.np * spec.threads, 2) << to_id(spec);
+    EXPECT_EQ(spec.model.name, "resnet18");
+    EXPECT_EQ(spec.batch, 32);
+    EXPECT_THAT(catalogue(), testing::Contains(spec));
+  }
+  EXPECT_EQ(strategies.size(), 5u);
+}
+
+}  // namespace
+}  // namespace parabench

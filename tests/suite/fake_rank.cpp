@@ -1,0 +1,208 @@
+// Stands in for parabench-rank: obeys its contract without training anything, and misbehaves when told to.
+//
+// FAKE_RANK="TEXT|PHASE|BEHAVIOUR|RANK[;...]": in launches whose case id holds TEXT, in PHASE, rank RANK (-1: every rank) does BEHAVIOUR.
+// FAKE_LOG=FILE: one line "PHASE ID ARGUMENTS" per launch is appended.
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "analytic/calibration.h"
+#include "base/case_id.h"
+#include "base/file.h"
+#include "datasets/spec/dataset.h"
+#include "models/spec/model.h"
+#include "parallelism/plan/print.h"
+#include "results/record.h"
+
+namespace parabench {
+namespace {
+
+using nlohmann::json;
+
+struct Launch {
+  std::map<std::string, std::string> options;
+  int rank = 0;
+  Plan plan;
+  std::string id;
+  std::string behaviour;
+  const std::string& at(const std::string& option) { return options[option]; }
+};
+
+int number(const char* variable, int otherwise) {
+  const char* text = std::getenv(variable);
+  return text ? std::atoi(text) : otherwise;
+}
+
+std::string behaviour(const Launch& launch, const std::string& phase) {
+  std::istringstream rules(std::getenv("FAKE_RANK") ? std::getenv("FAKE_RANK") : "");
+  for (std::string rule; std::getline(rules, rule, ';');) {
+    std::istringstream fields(rule);
+    std::string text, where, what, rank;
+    std::getline(fields, text, '|') && std::getline(fields, where, '|') && std::getline(fields, what, '|') &&
+        std::getline(fields, rank, '|');
+    const int wanted = std::stoi(rank);
+    if (launch.id.find(text) != std::string::npos && where == phase && (wanted == -1 || wanted == launch.rank)) return what;
+  }
+  return "";
+}
+
+Launch read_launch(int argc, char** argv) {
+  Launch launch;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const bool flag = word == "--skip-corrupt" || word == "--trace";
+    launch.options[word] = flag ? "on" : argv[++i];
+  }
+  launch.rank = number("OMPI_COMM_WORLD_RANK", 0);
+  if (launch.options.contains("--plan")) {
+    launch.plan = plan_from_json(read_json(launch.at("--plan")));
+    launch.id = to_id(launch.plan.spec);
+  }
+  launch.behaviour = behaviour(launch, launch.at("--phase"));
+  return launch;
+}
+
+void log(int argc, char** argv, Launch& launch) {
+  if (launch.rank != 0 || !std::getenv("FAKE_LOG")) return;
+  std::ofstream file(std::getenv("FAKE_LOG"), std::ios::app);
+  file << launch.at("--phase") << ' ' << launch.id;
+  for (int i = 1; i < argc; ++i) file << ' ' << argv[i];
+  file << '\n';
+}
+
+void fail(Launch& launch, const std::string& kind, const std::string& message) {
+  write_atomically(launch.at("--reply") + "/error-" + std::to_string(launch.rank) + ".json",
+                   json{{"rank", launch.rank}, {"kind", kind}, {"message", message}}.dump());
+  std::cerr << "fake rank: " << message << '\n';
+  std::exit(1);
+}
+
+/// What happens instead of an answer.
+void misbehave(Launch& launch) {
+  const std::string& what = launch.behaviour;
+  if (what == "failure" || what == "usage" || what == "environment" || what == "not_a_number") {
+    fail(launch, what, "told to fail with " + what);
+  }
+  if (what == "crash") abort();
+  if (what == "kill") raise(SIGKILL);
+  if (what == "stop") raise(SIGSTOP);
+  if (what == "silent") std::exit(0);
+  if (what == "exit") {
+    std::cerr << "last words of the launch\n";
+    std::exit(7);
+  }
+  if (what == "stubborn") signal(SIGTERM, SIG_IGN);
+  while (what == "hang" || what == "stubborn") pause();
+}
+
+Calibration calibration(const Plan& plan) {
+  const DatasetSpec data = make_dataset(plan.spec.dataset);
+  const ModelSpec model = make_model(plan.spec.model, data.sample, data.classes, data.small_stem);
+  const auto inputs = shapes(model);
+  Calibration result;
+  result.machine = this_machine();
+  result.date = "2026-01-01T00:00:00Z";
+  const int np = plan.spec.np;
+  for (std::size_t i = 0; i < model.layers.size(); ++i) {
+    const LayerCost flops = cost(model.layers[i], inputs[i], 4, i == 0);
+    for (int busy : {1, np}) {
+      std::vector<LayerTiming> timings;
+      for (int samples : {1, plan.pieces[0][0] + 1}) {
+        LayerTiming timing;
+        timing.samples = samples;
+        timing.forward_s = 1e-5 + samples * flops.forward_per_sample.value / 5e10;
+        timing.backward_s = 1e-5 + samples * flops.backward_per_sample.value / 5e10;
+        timing.saved_bytes = samples * flops.saved_per_sample.value + 1;
+        timing.forward_peak_bytes = timing.backward_peak_bytes = 2 * timing.saved_bytes;
+        timings.push_back(timing);
+      }
+      result.layers[layer_key(model.layers[i], inputs[i], i == 0, plan.spec, busy)] = timings;
+    }
+  }
+  const RankCountKey ranks{plan.spec.comm == CommKind::threads ? "threads" : "mpi", np};
+  result.all_reduce[ranks] = result.point_to_point[ranks] = {{1000, 1e-5}, {100'000'000, 1e-1}};
+  for (int busy : {1, np}) {
+    result.update_s_per_parameter[busy] = 1e-9;
+    result.copy_bytes_per_s[busy] = 1e9;
+  }
+  return result;
+}
+
+json measured(Launch& launch) {
+  Measured m;
+  m.warmup_steps = std::stoi(launch.at("--warmup"));
+  const int steps = std::stoi(launch.at("--steps")) + (launch.behaviour == "steps" ? 1 : 0);
+  std::vector<double> samples;
+  for (int i = 0; i < steps; ++i) samples.push_back(0.05 + 0.001 * (i % 3));
+  m.step_time_s.samples = {samples};
+  summarise(m.step_time_s);
+  m.throughput_samples_per_s = launch.plan.spec.batch / m.step_time_s.median;
+  for (int i = 0; i < m.warmup_steps + steps; ++i) m.losses.push_back(2.3 - 0.01 * i);
+  if (launch.behaviour == "loss") m.losses[1] *= 1.01;
+  for (int rank = 0; rank < launch.plan.spec.np; ++rank) {
+    RankMeasured r;
+    r.rank = rank;
+    r.host = "fake";
+    r.device = "cpu";
+    r.cpuset = "0";
+    r.peak_memory[MemoryCategory::parameters] = 1000;
+    r.breakdown_s.forward = 0.02;
+    m.ranks.push_back(r);
+  }
+  json result = to_json(m);
+  if (launch.behaviour == "nan") result["losses"][1] = nullptr;
+  return result;
+}
+
+json equivalence(const Launch& launch) {
+  Equivalence e;
+  e.status = launch.behaviour == "unequal" ? EquivalenceStatus::fail : EquivalenceStatus::pass;
+  if (launch.behaviour == "unequal") e.reason = "conv1.weight differs by 0.5";
+  e.steps = 3;
+  e.max_relative_update_difference = launch.behaviour == "unequal" ? 0.5 : 1e-15;
+  e.worst_parameter = "conv1.weight";
+  e.max_relative_buffer_difference = 0;
+  e.reference_losses = {2.3, 2.29, 2.28};
+  return to_json(e);
+}
+
+void answer(Launch& launch) {
+  const std::string phase = launch.at("--phase");
+  json reply{{"phase", phase}, {"libtorch", "fake"}, {"mpi", "fake"}, {"plan_hash", hash(launch.plan)}};
+  if (launch.behaviour == "foreign") reply["plan_hash"] = "0123456789abcdef";
+  if (phase == "probe") {
+    reply["devices"] = {"cpu"};
+    reply["communicators"] = {"mpi", "threads"};
+  } else if (phase == "verify") {
+    reply["equivalence"] = equivalence(launch);
+  } else if (phase == "measure") {
+    reply["measured"] = measured(launch);
+    if (launch.options.contains("--trace")) write_atomically(launch.at("--reply") + "/trace.json", "[]");
+  } else {
+    reply["calibration"] = to_json(calibration(launch.plan));
+  }
+  const std::string text = reply.dump();
+  write_atomically(launch.at("--reply") + "/reply.json", launch.behaviour == "truncated" ? text.substr(0, 100) : text);
+}
+
+}  // namespace
+}  // namespace parabench
+
+int main(int argc, char** argv) {
+  auto launch = parabench::read_launch(argc, argv);
+  parabench::log(argc, argv, launch);
+  parabench::write_atomically(
+      launch.at("--reply") + "/pid-" + std::to_string(launch.rank) + ".json",
+      nlohmann::json{{"rank", launch.rank}, {"pid", getpid()}, {"host", "fake"}}.dump());
+  parabench::misbehave(launch);
+  if (launch.rank == 0) parabench::answer(launch);
+}

@@ -1,0 +1,139 @@
+// What a user can get wrong: message with value, expectation and hint; exit code; nothing started.
+#include <fstream>
+
+#include "base/file.h"
+#include "tests/suite/front_fixture.h"
+
+namespace parabench {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+using BadInputTest = FrontTest;
+
+TEST_F(BadInputTest, UnknownNamesGetTheNearestSpelling) {
+  const auto expect_hint = [&](const std::string& id, const std::string& hint) {
+    const Outcome outcome = run({"run", id});
+    EXPECT_EQ(outcome.code, 2) << id;
+    EXPECT_THAT(outcome.err, HasSubstr("did you mean '" + hint + "'?")) << id;
+  };
+  expect_hint("resnet19/cifar10-synthetic/gpipe/np:2/batch:8", "resnet18");
+  expect_hint("resnet18/cifar-synthetic/gpipe/np:2/batch:8", "cifar10-synthetic");
+  expect_hint("resnet18/cifar10-synthetic/gpip/np:2/batch:8", "gpipe");
+  expect_hint("resnet18/cifar10-synthetic/gpipe/np:2/batch:8/mikro:2", "micro");
+  EXPECT_EQ(count_launches("measure"), 0);
+}
+
+TEST_F(BadInputTest, UnknownCommandsAndOptionsGetTheNearestSpelling) {
+  EXPECT_THAT(run({"rnu"}).err, HasSubstr("did you mean 'run'?"));
+  EXPECT_THAT(run({"--versoin"}).err, HasSubstr("did you mean '--version'?"));
+  EXPECT_THAT(run({"run", sequential, "--stpes", "3"}).err, HasSubstr("did you mean '--steps'?"));
+  EXPECT_THAT(run({"plan", sequential, "--format", "jsn"}).err, HasSubstr("did you mean 'json'?"));
+  EXPECT_EQ(run({"list", "--benchmark_filter=x"}).code, 2);
+  EXPECT_EQ(run({}).code, 2);
+  EXPECT_EQ(run({"validate"}).code, 2);
+}
+
+TEST_F(BadInputTest, ValuesAreChecked) {
+  const auto expect_refused = [&](std::vector<std::string> words, const std::string& part) {
+    const Outcome outcome = run(words);
+    EXPECT_EQ(outcome.code, 2) << part;
+    EXPECT_THAT(outcome.err, HasSubstr(part));
+  };
+  expect_refused({"run", sequential, "--steps", "0"}, "'0'");
+  expect_refused({"run", sequential, "--warmup", "two"}, "'two'");
+  expect_refused({"run", sequential, "--timeout", "5 parsecs"}, "'5 parsecs'");
+  expect_refused({"run", sequential, "--verify", "of"}, "'of'");
+  expect_refused({"run", sequential, "--data", "no-such-folder"}, "no-such-folder");
+  expect_refused({"run", sequential, "--benchmark_min_time=3"}, "--steps");
+  expect_refused({"run", sequential, "--json", "-", "--benchmark_format=json"}, "one owner of stdout");
+  expect_refused({"run"}, "--filter");
+}
+
+TEST_F(BadInputTest, ImpossibleInItselfIsAnErrorWhenNamed) {
+  const Outcome stages = run({"run", small + "gpipe/np:64/batch:256"});
+  EXPECT_EQ(stages.code, 2);
+  EXPECT_THAT(stages.err, HasSubstr("'64'"));
+  const Outcome samples = run({"run", small + "gpipe/np:2/batch:3"});
+  EXPECT_EQ(samples.code, 2);
+  EXPECT_THAT(samples.err, HasSubstr("'3'"));
+  EXPECT_EQ(run({"predict", small + "gpipe/np:2/batch:3"}).code, 2);
+  EXPECT_EQ(run({"plan", small + "gpipe/np:2/batch:3"}).code, 2);
+}
+
+TEST_F(BadInputTest, DataFromFilesNeedsTheirFolder) {
+  const Outcome outcome = run({"run", "resnet18/cifar10/sequential/np:1/batch:8"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("--data"), HasSubstr("cifar10-synthetic")));
+}
+
+TEST_F(BadInputTest, NothingMatchedHasItsOwnCode) {
+  EXPECT_EQ(run({"run", "--filter", "resnet9999"}).code, 3);
+  EXPECT_EQ(run({"list", "--where", "np=1024"}).code, 3);
+  EXPECT_EQ(run({"run", sequential, "--benchmark_filter=resnet9999"}).code, 3);
+}
+
+TEST_F(BadInputTest, MissingLauncherSaysWhatToInstall) {
+  std::filesystem::remove(path("bin/mpirun"));
+  set("PATH", path("bin"));
+  const Outcome outcome = run({"run", gpipe});
+  EXPECT_EQ(outcome.code, 4);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("'mpirun'"), HasSubstr("openmpi-bin")));
+  const Outcome custom = run({"run", gpipe, "--launcher", "my-launcher {np} {command}"});
+  EXPECT_EQ(custom.code, 4);
+  EXPECT_THAT(custom.err, HasSubstr("my-launcher"));
+}
+
+TEST_F(BadInputTest, MissingRankProgramSaysHowToBuildIt) {
+  set("PARABENCH_RANK", path("nowhere"));
+  const Outcome outcome = run({"run", gpipe});
+  EXPECT_EQ(outcome.code, 4);
+  EXPECT_THAT(outcome.err, HasSubstr("cmake --preset default"));
+}
+
+TEST_F(BadInputTest, ARankProgramThatCannotStartIsTheEnvironmentsFault) {
+  set("FAKE_RANK", "|probe|exit|-1");
+  const Outcome outcome = run({"run", gpipe});
+  EXPECT_EQ(outcome.code, 4);
+  EXPECT_THAT(outcome.err, HasSubstr("last words of the launch"));
+}
+
+TEST_F(BadInputTest, UnwritableOutputIsFoundBeforeAnythingRuns) {
+  for (const char* option : {"--json", "--benchmark_out", "--trace"}) {
+    const std::string value = "/proc/nowhere/out.json";
+    const bool flag = std::string(option) == "--benchmark_out";
+    const auto words = flag ? std::vector<std::string>{"run", gpipe, "--benchmark_out=" + value}
+                            : std::vector<std::string>{"run", gpipe, option, value};
+    const Outcome outcome = run(words);
+    EXPECT_EQ(outcome.code, 2) << option;
+    EXPECT_THAT(outcome.err, HasSubstr(value)) << option;
+  }
+  EXPECT_TRUE(launches().empty());
+}
+
+TEST_F(BadInputTest, TruncatedAndForeignCalibrationsAreNamed) {
+  std::ofstream(path("half.json")) << R"({"machine": {"id": "abc)";
+  std::ofstream(path("other.json")) << R"({"some": "document"})";
+  for (const char* name : {"half.json", "other.json"}) {
+    for (const char* command : {"run", "predict"}) {
+      const Outcome outcome = run({command, gpipe, "--calibration", name});
+      EXPECT_EQ(outcome.code, 2) << name << ' ' << command;
+      EXPECT_THAT(outcome.err, HasSubstr(name));
+    }
+  }
+}
+
+TEST_F(BadInputTest, ACalibrationOfAnotherMachinePredictsButDoesNotRun) {
+  ASSERT_EQ(run({"calibrate", gpipe, "--out", "mine.json"}).code, 0);
+  nlohmann::json calibration = results("mine.json");
+  calibration["machine"]["id"] = "another";
+  write_atomically(path("theirs.json"), calibration.dump());
+  const Outcome outcome = run({"run", gpipe, "--calibration", "theirs.json"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("another"));
+  EXPECT_EQ(run({"predict", gpipe, "--calibration", "theirs.json"}).code, 0);
+}
+
+}  // namespace
+}  // namespace parabench

@@ -1,0 +1,153 @@
+// Commands that need no ranks, and calibrate.
+#include <unistd.h>
+
+#include <fstream>
+
+#include "base/case_id.h"
+#include "base/file.h"
+#include "parallelism/plan/print.h"
+#include "tests/suite/front_fixture.h"
+
+namespace parabench {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+using CommandsTest = FrontTest;
+
+TEST_F(CommandsTest, EveryCommandHasHelpWithAnExample) {
+  for (const std::string name : {"list", "run", "quick", "predict", "plan", "calibrate", "validate"}) {
+    const Outcome outcome = run({name, "--help"});
+    EXPECT_EQ(outcome.code, 0) << name;
+    EXPECT_THAT(outcome.out, AllOf(HasSubstr("Example:"), HasSubstr("parabench " + name))) << name;
+  }
+  EXPECT_THAT(run({"--help"}).out, HasSubstr("validate"));
+  EXPECT_THAT(run({"--version"}).out, testing::StartsWith("parabench "));
+}
+
+TEST_F(CommandsTest, ListShowsSizeRanksAndMarkedPrediction) {
+  const Outcome outcome = run({"list", "--filter", "gpipe", "--where", "model=resnet50,np=4"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("25.56 M"), HasSubstr("resnet50/imagenet-synthetic/gpipe/np:4/batch:32"),
+                                 HasSubstr("~"), HasSubstr("parabench calibrate"), Not(HasSubstr("resnet18"))));
+}
+
+TEST_F(CommandsTest, ListAsJsonIsTyped) {
+  const auto lines = nlohmann::json::parse(run({"list", gpipe, "--json"}).out);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0]["id"], gpipe);
+  EXPECT_EQ(lines[0]["ranks"], 2);
+  EXPECT_EQ(lines[0]["parameters"]["micro"], 4);
+  EXPECT_EQ(lines[0]["model_parameters"], 11181642);
+  EXPECT_EQ(lines[0]["predicted"]["cost_source"], "data-sheet");
+  EXPECT_GT(lines[0]["predicted"]["step_time_s"], 0);
+  EXPECT_GT(lines[0]["predicted"]["peak_memory_bytes"], lines[0]["predicted"]["peak_memory_bytes_per_rank"]);
+}
+
+TEST_F(CommandsTest, TheWholeCatalogueIsPossible) {
+  const Outcome outcome = run({"list"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out, Not(HasSubstr("impossible")));
+}
+
+TEST_F(CommandsTest, PredictShowsEveryTermWithItsOrigin) {
+  const Outcome outcome = run({"predict", gpipe});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("step time"), HasSubstr("terms"), HasSubstr("data-sheet"), HasSubstr("bubble")));
+  EXPECT_THAT(outcome.err, HasSubstr("data sheet"));
+  const auto predictions = nlohmann::json::parse(run({"predict", gpipe, sequential, "--json"}).out);
+  ASSERT_EQ(predictions.size(), 2u);
+  EXPECT_EQ(predictions[1]["id"], sequential);
+  EXPECT_FALSE(predictions[0]["predicted"]["terms"].empty());
+}
+
+TEST_F(CommandsTest, PlanTextIsTheNotationOfTheGoldenStrings) {
+  EXPECT_EQ(run({"plan", small + "gpipe/np:2/batch:8/micro:2", "--format", "text"}).out,
+            "p0 F0 F1 B0 B1\np1 F0 F1 B0 B1\n");
+}
+
+TEST_F(CommandsTest, PlanGridSaysItsBubble) {
+  // F 1, B 2 per micro-batch on two ranks, four micro-batches: 12 of 15 units are busy.
+  EXPECT_THAT(run({"plan", gpipe}).out, HasSubstr("bubble 20.0 % (unit costs)"));
+}
+
+TEST_F(CommandsTest, PlanJsonIsThePlanFile) {
+  for (const auto& id : {gpipe, pipedream, sequential}) {
+    const auto document = nlohmann::json::parse(run({"plan", id, "--format", "json"}).out);
+    EXPECT_EQ(to_id(plan_from_json(document).spec), id);
+    EXPECT_GT(document["makespan"], 0);
+    EXPECT_TRUE(document.contains("bubble_fraction"));
+    EXPECT_TRUE(document["ranks"][0]["lanes"]["compute"][0].contains("end"));
+  }
+}
+
+TEST_F(CommandsTest, PlanWindowOfAnAsynchronousStrategyIsWarmupPlusSteps) {
+  const auto document = nlohmann::json::parse(run({"plan", pipedream, "--format", "json", "--steps", "4", "--warmup", "2"}).out);
+  EXPECT_EQ(plan_from_json(document).steps, 6);
+}
+
+TEST_F(CommandsTest, PlanCsvAndTraceAreWellFormed) {
+  EXPECT_THAT(run({"plan", gpipe, "--format", "csv"}).out, HasSubstr("0F0,"));
+  const auto trace = nlohmann::json::parse(run({"plan", gpipe, "--format", "trace", "--cost", "calibrated"}).out);
+  EXPECT_FALSE(trace.empty());
+}
+
+TEST_F(CommandsTest, CalibrateAddsToTheFileAndPredictionsUseIt) {
+  const Outcome outcome = run({"calibrate", gpipe, pipedream, "--out", "calibration.json"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("calibration.json"));
+  EXPECT_EQ(results("calibration.json")["machine"]["host"], this_machine().host);
+  const auto predicted = nlohmann::json::parse(run({"predict", gpipe, "--json", "--calibration", "calibration.json"}).out);
+  EXPECT_EQ(predicted[0]["cost_source"], "calibrated");
+  const auto plan = run({"plan", gpipe, "--cost", "calibrated", "--calibration", "calibration.json"});
+  EXPECT_THAT(plan.out, HasSubstr("calibrated costs"));
+  // Measured anew, once for what several cases share.
+  EXPECT_EQ(count_launches("calibrate"), 2);
+  EXPECT_EQ(run({"calibrate", gpipe, "--out", "calibration.json"}).code, 0);
+  EXPECT_EQ(count_launches("calibrate"), 3);
+}
+
+TEST_F(CommandsTest, CalibrateOfADeviceThatIsNotThere) {
+  EXPECT_EQ(run({"calibrate", small + "sequential/np:1/batch:8/device:cuda"}).code, 4);
+  EXPECT_EQ(run({"calibrate", "--device", "cuda"}).code, 3);
+  EXPECT_EQ(run({"calibrate", "--device", "gpu"}).code, 2);
+}
+
+TEST_F(CommandsTest, CalibrateReportsAFailedLaunch) {
+  set("FAKE_RANK", "gpipe|calibrate|failure|0");
+  const Outcome outcome = run({"calibrate", gpipe, sequential});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("told to fail"));
+  EXPECT_EQ(count_launches("calibrate " + sequential), 1);
+}
+
+TEST_F(CommandsTest, ValidateNamesTheOffendingField) {
+  ASSERT_EQ(run({"run", gpipe, "--json", "results.json"}).code, 0);
+  EXPECT_EQ(run({"validate", "results.json"}).code, 0);
+  auto document = results();
+  document["records"][0]["status"] = "done";
+  write_atomically(path("bad.json"), document.dump());
+  const Outcome outcome = run({"validate", "bad.json"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("/records/0/status"), HasSubstr("done")));
+  EXPECT_EQ(run({"validate", "absent.json"}).code, 2);
+}
+
+TEST_F(CommandsTest, DryRunPrintsCommandsThatRunByHand) {
+  const Outcome outcome = run({"run", gpipe, "--dry-run", "--repetitions", "2", "--steps", "4"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_TRUE(launches().empty());
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("mpirun -np 2 --bind-to none"), HasSubstr("--phase verify"),
+                                 HasSubstr("--steps 4 --warmup")));
+  write_atomically(path("script.sh"), "set -e\n" + outcome.out);
+  ASSERT_EQ(std::system(("cd " + path("").string() + " && sh script.sh > script.log 2>&1").c_str()), 0);
+  EXPECT_EQ(count_launches("calibrate"), 1);
+  EXPECT_EQ(count_launches("verify"), 1);
+  EXPECT_EQ(count_launches("measure"), 2);
+  EXPECT_TRUE(std::filesystem::exists(path("reply-1-measure-2/reply.json")));
+}
+
+}  // namespace
+}  // namespace parabench

@@ -1,0 +1,152 @@
+// Launches that crash, hang, lie or are interrupted: a failed record, nothing left behind, the rest goes on.
+#include <signal.h>
+
+#include "tests/suite/front_fixture.h"
+
+namespace parabench {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class FailureTest : public FrontTest {
+ protected:
+  /// gpipe misbehaves, sequential is sound and runs after it.
+  nlohmann::json fail(const std::string& rule, const std::vector<std::string>& more = {}) {
+    set("FAKE_RANK", rule);
+    std::vector<std::string> words = {"run", gpipe, sequential, "--json", "results.json", "--repetitions", "2"};
+    words.insert(words.end(), more.begin(), more.end());
+    outcome_ = run(words);
+    EXPECT_EQ(left_running(), 0);
+    const auto document = results();
+    EXPECT_EQ(run({"validate", "results.json"}).code, 0);
+    EXPECT_EQ(document["records"].size(), 2u);
+    EXPECT_EQ(document["records"][0]["status"], "failed");
+    EXPECT_EQ(document["records"][1]["status"], "ok");
+    return document["records"][0];
+  }
+  std::string reason(const nlohmann::json& record) { return record["reason"].get<std::string>(); }
+
+  Outcome outcome_;
+};
+
+TEST_F(FailureTest, ARankThatReportsItsError) {
+  const auto record = fail("gpipe|measure|failure|1");
+  EXPECT_EQ(outcome_.code, 1);
+  EXPECT_EQ(reason(record), "measure 1/2: rank 1: told to fail with failure");
+  EXPECT_EQ(count_launches("measure " + gpipe), 1);
+  EXPECT_THAT(outcome_.out, HasSubstr("told to fail"));
+}
+
+TEST_F(FailureTest, BadInputAndLackingEnvironmentKeepTheirCodes) {
+  fail("gpipe|measure|usage|0");
+  EXPECT_EQ(outcome_.code, 2);
+  fail("gpipe|verify|environment|0");
+  EXPECT_EQ(outcome_.code, 4);
+}
+
+TEST_F(FailureTest, AnExitWithoutAnErrorFileShowsTheLastLines) {
+  EXPECT_THAT(reason(fail("gpipe|measure|exit|-1")), AllOf(HasSubstr("code 7"), HasSubstr("last words of the launch")));
+  EXPECT_EQ(outcome_.code, 1);
+}
+
+TEST_F(FailureTest, AKilledRank) {
+  EXPECT_THAT(reason(fail("gpipe|measure|kill|1")), HasSubstr("137"));
+  EXPECT_EQ(outcome_.code, 1);
+}
+
+TEST_F(FailureTest, ACrashedRank) {
+  EXPECT_THAT(reason(fail("gpipe|verify|crash|0")), HasSubstr("verify: "));
+  EXPECT_EQ(count_launches("measure " + gpipe), 0);
+}
+
+TEST_F(FailureTest, AHungRankTimesOut) {
+  EXPECT_THAT(reason(fail("gpipe|measure|hang|1", {"--timeout", "500ms"})), HasSubstr("timed out"));
+  EXPECT_EQ(outcome_.code, 1);
+}
+
+TEST_F(FailureTest, AStoppedRankTimesOut) {
+  EXPECT_THAT(reason(fail("gpipe|measure|stop|1", {"--timeout", "500ms"})), HasSubstr("timed out"));
+}
+
+TEST_F(FailureTest, ARankThatIgnoresTermIsKilled) {
+  EXPECT_THAT(reason(fail("gpipe|measure|stubborn|-1", {"--timeout", "500ms"})), HasSubstr("timed out"));
+}
+
+TEST_F(FailureTest, ALossThatIsNoNumber) {
+  EXPECT_THAT(reason(fail("gpipe|measure|nan|0")), HasSubstr("finite number at step 1"));
+  EXPECT_THAT(reason(fail("gpipe|measure|not_a_number|1")), HasSubstr("rank 1"));
+  EXPECT_EQ(outcome_.code, 1);
+}
+
+TEST_F(FailureTest, ALossThatDiffersFromTheReferences) {
+  const auto record = fail("gpipe|measure|loss|0");
+  EXPECT_EQ(outcome_.code, 1);
+  EXPECT_EQ(record["equivalence"]["loss_agrees"], false);
+  EXPECT_THAT(reason(record), HasSubstr("step 1"));
+}
+
+TEST_F(FailureTest, AnUnequalUpdateIsNotMeasured) {
+  const auto record = fail("gpipe|verify|unequal|0");
+  EXPECT_EQ(outcome_.code, 1);
+  EXPECT_EQ(record["equivalence"]["status"], "fail");
+  EXPECT_THAT(reason(record), AllOf(HasSubstr("not equivalent"), HasSubstr("conv1.weight")));
+  EXPECT_EQ(count_launches("measure " + gpipe), 0);
+}
+
+TEST_F(FailureTest, RepliesThatAreNone) {
+  EXPECT_THAT(reason(fail("gpipe|measure|truncated|0")), HasSubstr("reply.json"));
+  EXPECT_THAT(reason(fail("gpipe|measure|silent|0")), HasSubstr("reply.json"));
+  EXPECT_THAT(reason(fail("gpipe|measure|foreign|0")), HasSubstr("plan_hash"));
+  EXPECT_THAT(reason(fail("gpipe|measure|steps|0")), HasSubstr("21 steps, 20 were asked for"));
+}
+
+TEST_F(FailureTest, AFailedCalibrationLeavesTheDataSheet) {
+  set("FAKE_RANK", "gpipe|calibrate|failure|0");
+  const Outcome outcome = run({"run", gpipe, "--json", "results.json"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("the data sheet predicts instead"));
+  EXPECT_EQ(results()["records"][0]["predicted"]["terms"][0]["cost_source"], "data-sheet");
+}
+
+TEST_F(FailureTest, FailFastStopsAndSaysSo) {
+  set("FAKE_RANK", "gpipe|verify|failure|0");
+  EXPECT_EQ(run({"run", gpipe, sequential, "--fail-fast", "--json", "results.json"}).code, 1);
+  const auto records = results()["records"];
+  EXPECT_EQ(records[1]["status"], "skipped");
+  EXPECT_THAT(reason(records[1]), HasSubstr("--fail-fast"));
+  EXPECT_EQ(count_launches("measure"), 0);
+}
+
+TEST_F(FailureTest, CtrlCKeepsFinishedResultsAndLeavesNoProcess) {
+  set("FAKE_RANK", "gpipe|measure|stubborn|-1");
+  const Outcome outcome = run_and_signal({"run", sequential, gpipe, pipedream, "--json", "results.json"}, "measure " + gpipe, SIGINT);
+  EXPECT_EQ(outcome.code, 130);
+  EXPECT_EQ(left_running(), 0);
+  const auto records = results()["records"];
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[0]["status"], "ok");
+  EXPECT_EQ(records[1]["status"], "failed");
+  EXPECT_THAT(reason(records[1]), HasSubstr("interrupted"));
+  EXPECT_THAT(outcome.out, HasSubstr(sequential));
+  EXPECT_EQ(count_launches("verify " + pipedream), 0);
+  EXPECT_EQ(run({"validate", "results.json"}).code, 0);
+}
+
+TEST_F(FailureTest, CtrlCDuringTheCalibration) {
+  set("FAKE_RANK", "gpipe|calibrate|hang|-1");
+  const Outcome outcome = run_and_signal({"run", gpipe}, "calibrate " + gpipe, SIGTERM);
+  EXPECT_EQ(outcome.code, 130);
+  EXPECT_EQ(left_running(), 0);
+}
+
+TEST_F(FailureTest, AKillOfTheFrontKeepsFinishedResultsAndEndsTheRanks) {
+  set("FAKE_RANK", "gpipe|measure|hang|-1");
+  run_and_signal({"run", sequential, gpipe, "--json", "results.json"}, "measure " + gpipe, SIGKILL);
+  EXPECT_EQ(left_running(), 0);
+  EXPECT_EQ(results()["records"].size(), 1u);
+  EXPECT_EQ(run({"validate", "results.json"}).code, 0);
+}
+
+}  // namespace
+}  // namespace parabench

@@ -1,0 +1,198 @@
+// Runs in which every launch does what it should.
+#include <gmock/gmock.h>
+
+#include "base/file.h"
+#include "tests/suite/front_fixture.h"
+
+namespace parabench {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+using RunTest = FrontTest;
+
+TEST_F(RunTest, VerifiesThenMeasuresOncePerRepetition) {
+  const Outcome outcome = run({"run", gpipe, "--repetitions", "3", "--steps", "5", "--warmup", "2", "--json", "results.json"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(count_launches("probe"), 1);
+  EXPECT_EQ(count_launches("calibrate"), 1);
+  EXPECT_EQ(count_launches("verify"), 1);
+  EXPECT_EQ(count_launches("measure"), 3);
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr(gpipe), HasSubstr("pass")));
+  EXPECT_EQ(run({"validate", "results.json"}).code, 0);
+
+  const auto document = results();
+  EXPECT_EQ(document["context"]["libtorch"], "fake");
+  EXPECT_EQ(document["context"]["launcher"], "mpirun");
+  EXPECT_EQ(document["context"]["argv"][1], "run");
+  EXPECT_EQ(document["calibration"]["machine_id"], this_machine().id);
+  const auto& record = document["records"].at(0);
+  EXPECT_EQ(record["id"], gpipe);
+  EXPECT_EQ(record["status"], "ok");
+  EXPECT_EQ(record["equivalence"]["status"], "pass");
+  EXPECT_EQ(record["equivalence"]["loss_agrees"], true);
+  EXPECT_EQ(record["measured"]["step_time_s"]["samples"].size(), 3u);
+  EXPECT_EQ(record["measured"]["step_time_s"]["samples"][0].size(), 5u);
+  EXPECT_DOUBLE_EQ(record["measured"]["step_time_s"]["median"].get<double>(), 0.051);
+  EXPECT_GT(record["measured"]["achieved_flops_per_s"], 0);
+  EXPECT_EQ(record["predicted"]["terms"][0]["cost_source"], "calibrated");
+  EXPECT_TRUE(record["error"]["step_time_relative"].is_number());
+  EXPECT_THAT(record["reproduce"].get<std::string>(), AllOf(HasSubstr("parabench run '" + gpipe), HasSubstr("--steps 5")));
+}
+
+TEST_F(RunTest, CalibratesAndProbesOnlyOnce) {
+  ASSERT_EQ(run({"run", gpipe}).code, 0);
+  const Outcome second = run({"run", gpipe});
+  EXPECT_EQ(second.code, 0);
+  EXPECT_EQ(count_launches("probe"), 1);
+  EXPECT_EQ(count_launches("calibrate"), 1);
+  EXPECT_THAT(second.err, Not(HasSubstr("measuring first")));
+}
+
+TEST_F(RunTest, PiecesOfAnotherSizeAreCalibratedToo) {
+  ASSERT_EQ(run({"run", gpipe}).code, 0);
+  ASSERT_EQ(run({"run", small + "gpipe/np:2/batch:64"}).code, 0);
+  EXPECT_EQ(count_launches("calibrate"), 2);
+}
+
+TEST_F(RunTest, JsonOnStandardOutputIsNothingElse) {
+  const Outcome outcome = run({"run", gpipe, "--json", "-"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(nlohmann::json::parse(outcome.out)["records"].size(), 1u);
+}
+
+TEST_F(RunTest, ProgressIsPlainLinesOnStandardError) {
+  const Outcome outcome = run({"run", gpipe, sequential});
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("[1/2] " + gpipe + " verify eta "), HasSubstr("[2/2] " + sequential + " measure 1/1 eta "),
+                                 HasSubstr("[2/2] " + sequential + " ok"), Not(HasSubstr("\033"))));
+}
+
+TEST_F(RunTest, SequentialOnAsManyCoresIsTheBaseline) {
+  ASSERT_EQ(run({"run", small + "sequential/np:1/batch:8/threads:2", gpipe, "--json", "results.json"}).code, 0);
+  const auto baseline = results()["records"][1]["measured"]["baseline"];
+  EXPECT_EQ(baseline["id"], small + "sequential/np:1/batch:8/threads:2");
+  EXPECT_DOUBLE_EQ(baseline["speedup"].get<double>(), 1.0);
+}
+
+TEST_F(RunTest, VerifyOffAndOnly) {
+  ASSERT_EQ(run({"run", gpipe, "--verify", "off", "--json", "results.json"}).code, 0);
+  EXPECT_EQ(count_launches("verify"), 0);
+  EXPECT_EQ(results()["records"][0]["equivalence"]["status"], "not_checked");
+  ASSERT_EQ(run({"run", gpipe, "--verify", "only", "--json", "results.json"}).code, 0);
+  EXPECT_EQ(count_launches("verify"), 1);
+  EXPECT_EQ(count_launches("measure"), 1);
+  EXPECT_EQ(results()["records"][0]["equivalence"]["status"], "pass");
+  EXPECT_TRUE(results()["records"][0]["measured"].is_null());
+}
+
+TEST_F(RunTest, OptionsReachTheRanks) {
+  std::filesystem::create_directory(path("data"));
+  ASSERT_EQ(run({"run", gpipe, "--data", "data", "--skip-corrupt", "--trace", "traces", "--repetitions", "2"}).code, 0);
+  EXPECT_EQ(count_launches("measure"), 2);
+  int traced = 0;
+  for (const auto& line : launches()) {
+    if (!line.starts_with("measure")) continue;
+    EXPECT_THAT(line, AllOf(HasSubstr("--data " + path("data").string()), HasSubstr("--skip-corrupt")));
+    traced += line.find("--trace") != std::string::npos;
+  }
+  EXPECT_EQ(traced, 1);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path("traces")), {}), 1);
+}
+
+TEST_F(RunTest, MoreRanksThanCoresWarnsAndRuns) {
+  const Outcome outcome = run({"run", small + "data-parallel/np:16/batch:32", "--verify", "off"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("cores"), HasSubstr("--oversubscribe")));
+}
+
+TEST_F(RunTest, ThreadRanksNeedNoLauncher) {
+  std::filesystem::remove(path("bin/mpirun"));
+  const Outcome outcome = run({"run", gpipe + "/comm:threads", "--launcher", "local"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(run({"run", gpipe, "--launcher", "local"}).code, 2);
+}
+
+TEST_F(RunTest, ALauncherOfTheUsersOwn) {
+  ASSERT_EQ(run({"run", gpipe, "--launcher", "mpirun --my-option -np {np} {command}", "--json", "results.json"}).code, 0);
+  EXPECT_EQ(results()["context"]["launcher"], "mpirun --my-option -np {np} {command}");
+}
+
+TEST_F(RunTest, WhatThisBuildLacksIsASkippedRecord) {
+  const std::string cuda = small + "sequential/np:1/batch:8/device:cuda";
+  const Outcome outcome = run({"run", cuda, gpipe, "--json", "results.json"});
+  EXPECT_EQ(outcome.code, 4);
+  const auto document = results();
+  EXPECT_EQ(document["records"][0]["status"], "skipped");
+  EXPECT_THAT(document["records"][0]["reason"].get<std::string>(), HasSubstr("device:cuda"));
+  EXPECT_EQ(document["records"][1]["status"], "ok");
+  EXPECT_EQ(run({"validate", "results.json"}).code, 0);
+}
+
+TEST_F(RunTest, WhatWouldExceedTheMemoryIsSkippedUnlessForced) {
+  const std::string huge = "resnet152/highres-synthetic/sequential/np:1/batch:100000";
+  const Outcome outcome = run({"run", huge, "--json", "results.json"});
+  EXPECT_EQ(outcome.code, 4);
+  EXPECT_THAT(results()["records"][0]["reason"].get<std::string>(), HasSubstr("--force"));
+  EXPECT_EQ(run({"run", huge, "--force", "--verify", "off"}).code, 0);
+}
+
+TEST_F(RunTest, FilteredImpossibleCasesAreSkippedWithoutHarm) {
+  const Outcome outcome = run({"run", "--filter", "resnet18/cifar10/gpipe/np:2", "--json", "results.json"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(results()["records"][0]["status"], "skipped");
+  EXPECT_THAT(results()["records"][0]["reason"].get<std::string>(), HasSubstr("--data"));
+}
+
+TEST_F(RunTest, QuickWritesItsFile) {
+  const Outcome outcome = run({"quick"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const auto document = results("results/out/quick.json");
+  ASSERT_EQ(document["records"].size(), 5u);
+  for (const auto& record : document["records"]) EXPECT_EQ(record["status"], "ok");
+  EXPECT_EQ(count_launches("measure"), 15);
+  EXPECT_EQ(run({"validate", "results/out/quick.json"}).code, 0);
+}
+
+TEST_F(RunTest, GoogleBenchmarksFlagsWork) {
+  const Outcome listed = run({"run", gpipe, sequential, "--benchmark_list_tests"});
+  EXPECT_EQ(listed.out, gpipe + "/iterations:20/manual_time\n" + sequential + "/iterations:20/manual_time\n");
+  EXPECT_TRUE(launches().empty());
+
+  const Outcome json = run({"run", gpipe, sequential, "--benchmark_format=json", "--benchmark_repetitions=2",
+                            "--benchmark_filter=gpipe", "--benchmark_out=gb.json"});
+  EXPECT_EQ(json.code, 0) << json.err;
+  for (const auto& document : {nlohmann::json::parse(json.out), results("gb.json")}) {
+    const auto& benchmarks = document["benchmarks"];
+    ASSERT_EQ(benchmarks.size(), 6u);  // two repetitions, mean, median, stddev, cv
+    EXPECT_EQ(benchmarks[0]["name"], gpipe + "/iterations:20/manual_time");
+    EXPECT_EQ(benchmarks[0]["time_unit"], "ms");
+    EXPECT_NEAR(benchmarks[0]["real_time"].get<double>(), 51, 1);
+    EXPECT_GT(benchmarks[0]["pred_step_s"], 0);
+    EXPECT_NEAR(benchmarks[0]["items_per_second"].get<double>(), 8 / 0.051, 5);
+  }
+  EXPECT_EQ(count_launches("measure " + gpipe), 2);
+  EXPECT_EQ(count_launches("measure " + sequential), 0);
+}
+
+TEST_F(RunTest, GoogleBenchmarksTwinsWork) {
+  set("BENCHMARK_REPETITIONS", "2");
+  set("BENCHMARK_FILTER", "sequential");
+  ASSERT_EQ(run({"run", gpipe, sequential}).code, 0);
+  EXPECT_EQ(count_launches("measure " + sequential), 2);
+  EXPECT_EQ(count_launches("measure " + gpipe), 0);
+  set("BENCHMARK_ENABLE_RANDOM_INTERLEAVING", "true");
+  EXPECT_EQ(run({"run", gpipe}).code, 2);
+}
+
+TEST_F(RunTest, LeavesNothingBehind) {
+  ASSERT_EQ(run({"run", gpipe}).code, 0);
+  EXPECT_EQ(left_running(), 0);
+  for (const auto& entry : std::filesystem::directory_iterator(path(""))) {
+    EXPECT_THAT(entry.path().filename().string(), Not(testing::StartsWith("parabench-")));
+  }
+}
+
+}  // namespace
+}  // namespace parabench

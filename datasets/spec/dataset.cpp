@@ -35,7 +35,8 @@ const std::vector<Entry>& table() {
 const Entry& find(const std::string& name) {
   const auto& entries = table();
   const auto found = std::ranges::find(entries, name, [](const Entry& e) { return e.spec.name; });
-  if (found == entries.end()) throw usage_error("data set", name, "a known data set", nearest_hint(name, dataset_names()));
+  if (found == entries.end())
+    throw usage_error("data set", name, "a known data set", nearest_hint(name, dataset_names()));
   return *found;
 }
 

@@ -14,8 +14,7 @@ namespace {
 std::string text(Shape s) { return fmt::format("{}x{}x{}", s.channels, s.height, s.width); }
 
 void require_channels(const std::string& name, Shape in, int channels) {
-  if (in.channels != channels)
-    throw usage_error(name, text(in), fmt::format("an input of {} channels", channels));
+  if (in.channels != channels) throw usage_error(name, text(in), fmt::format("an input of {} channels", channels));
 }
 
 /// Length of a map's side after a window slid over it.

@@ -74,13 +74,13 @@ Shape output_shape(const LayerSpec& layer, Shape in);
 
 /// What one micro-batch costs: `per_sample` scales with its samples, `per_batch` does not.
 struct LayerCost {
-  Flops forward_per_sample;   ///< a multiply-add counts 2; elementwise operations 1 per element
-  Flops backward_per_sample;  ///< input and weight gradients; without the input gradient of the first layer
-  Bytes moved_forward_per_sample;   ///< activations read and written
+  Flops forward_per_sample;        ///< a multiply-add counts 2; elementwise operations 1 per element
+  Flops backward_per_sample;       ///< input and weight gradients; without the input gradient of the first layer
+  Bytes moved_forward_per_sample;  ///< activations read and written
   Bytes moved_backward_per_sample;
-  Bytes moved_per_batch;            ///< weights read (forward), weights read and gradients written (backward)
-  Bytes saved_per_sample;           ///< what autograd keeps from forward to backward, input included once
-  Bytes saved_per_batch;            ///< batch-norm statistics and bf16 weight copies, independent of the samples
+  Bytes moved_per_batch;   ///< weights read (forward), weights read and gradients written (backward)
+  Bytes saved_per_sample;  ///< what autograd keeps from forward to backward, input included once
+  Bytes saved_per_batch;   ///< batch-norm statistics and bf16 weight copies, independent of the samples
 };
 
 /// Cost of a layer for elements of `element_bytes` (4: fp32, 8: fp64, 2: bf16 activations under autocast).

@@ -12,7 +12,7 @@ namespace parabench {
 
 struct ResNetVariant {
   std::string_view name;
-  bool bottleneck = false;     ///< 1x1 - 3x3 - 1x1 with expansion 4, else two 3x3
+  bool bottleneck = false;      ///< 1x1 - 3x3 - 1x1 with expansion 4, else two 3x3
   std::array<int, 4> blocks{};  ///< residual blocks of each group
 };
 

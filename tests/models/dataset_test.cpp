@@ -17,7 +17,8 @@ TEST(Dataset, TableHasTheSizesOfDdlBench) {
   using enum DataSource;
   EXPECT_EQ(make_dataset({"mnist-synthetic", {}}),
             (DatasetSpec{"mnist-synthetic", synthetic, {1, 28, 28}, 10, 60'000, 10'000, true}));
-  EXPECT_EQ(make_dataset({"cifar10", {}}), (DatasetSpec{"cifar10", cifar_binary, {3, 32, 32}, 10, 50'000, 10'000, true}));
+  EXPECT_EQ(make_dataset({"cifar10", {}}),
+            (DatasetSpec{"cifar10", cifar_binary, {3, 32, 32}, 10, 50'000, 10'000, true}));
   EXPECT_EQ(make_dataset({"imagenet", {}}),
             (DatasetSpec{"imagenet", jpeg_folder, {3, 224, 224}, 1000, 1'281'167, 50'000, false}));
   EXPECT_EQ(make_dataset({"imagenet-synthetic", {}}).train_size, 1000 * 1281);

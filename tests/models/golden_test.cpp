@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "tests/models/matrix_flops.h"
 #include "tests/models/network.h"
 
 namespace parabench {
@@ -63,6 +64,9 @@ TEST_P(Golden, OneTrainingStepIsTorchvisions) {
     for (const TensorSpec& spec : buffers(layer)) buffer_specs.push_back(spec);
   }
   EXPECT_EQ(parameter_count(network.model), golden["parameters"].get<std::int64_t>());
+  const auto samples = static_cast<double>(size[0]);
+  EXPECT_EQ(samples * matrix_flops(network.model).forward, golden["forward_flops"].get<double>());
+  EXPECT_EQ(samples * matrix_flops(network.model).backward, golden["backward_flops"].get<double>());
   EXPECT_EQ(parameter_specs.size(), golden["tensors"][0].get<std::size_t>());
   EXPECT_EQ(buffer_specs.size(), golden["tensors"][1].get<std::size_t>());
   std::vector<torch::Tensor> gradients;

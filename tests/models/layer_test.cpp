@@ -13,7 +13,8 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 
 LayerSpec small_stem() {
-  return {"stem", {{"conv1", Conv2d{3, 8, 3, 2, 1}}, {"bn1", BatchNorm{8}}, {"relu", Relu{}}, {"pool", MaxPool{3, 2, 1}}}};
+  return {"stem",
+          {{"conv1", Conv2d{3, 8, 3, 2, 1}}, {"bn1", BatchNorm{8}}, {"relu", Relu{}}, {"pool", MaxPool{3, 2, 1}}}};
 }
 
 LayerSpec block() {
@@ -32,16 +33,28 @@ TEST(Layer, ShapesFollowTheOperations) {
 }
 
 TEST(Layer, ShapeThatDoesNotFitIsRefusedByName) {
-  EXPECT_THAT([] { output_shape(small_stem(), {1, 32, 32}); },
-              ThrowsMessage<Error>(AllOf(HasSubstr("conv1"), HasSubstr("1x32x32"), HasSubstr("3 channels"))));
-  EXPECT_THAT([] { output_shape(Step{"pool", MaxPool{3, 2, 0}}, {4, 2, 2}); },
-              ThrowsMessage<Error>(AllOf(HasSubstr("pool"), HasSubstr("at least 3x3"))));
-  EXPECT_THAT([] { output_shape(Step{"fc", Linear{9, 2}}, {2, 2, 2}); },
-              ThrowsMessage<Error>(AllOf(HasSubstr("fc"), HasSubstr("9 elements"))));
+  EXPECT_THAT(
+      [] {
+        output_shape(small_stem(), {1, 32, 32});
+      },
+      ThrowsMessage<Error>(AllOf(HasSubstr("conv1"), HasSubstr("1x32x32"), HasSubstr("3 channels"))));
+  EXPECT_THAT(
+      [] {
+        output_shape(Step{"pool", MaxPool{3, 2, 0}}, {4, 2, 2});
+      },
+      ThrowsMessage<Error>(AllOf(HasSubstr("pool"), HasSubstr("at least 3x3"))));
+  EXPECT_THAT(
+      [] {
+        output_shape(Step{"fc", Linear{9, 2}}, {2, 2, 2});
+      },
+      ThrowsMessage<Error>(AllOf(HasSubstr("fc"), HasSubstr("9 elements"))));
   LayerSpec uneven = block();
   uneven.shortcut.clear();
-  EXPECT_THAT([&] { output_shape(uneven, {8, 8, 8}); },
-              ThrowsMessage<Error>(AllOf(HasSubstr("8x8x8"), HasSubstr("4x4x4"))));
+  EXPECT_THAT(
+      [&] {
+        output_shape(uneven, {8, 8, 8});
+      },
+      ThrowsMessage<Error>(AllOf(HasSubstr("8x8x8"), HasSubstr("4x4x4"))));
 }
 
 TEST(Layer, TensorsComeInRegistrationOrder) {
@@ -49,9 +62,9 @@ TEST(Layer, TensorsComeInRegistrationOrder) {
               ElementsAre(TensorSpec{"b.conv1.weight", {4, 8, 3, 3}}, TensorSpec{"b.bn1.weight", {4}},
                           TensorSpec{"b.bn1.bias", {4}}, TensorSpec{"b.downsample.0.weight", {4, 8, 1, 1}},
                           TensorSpec{"b.downsample.1.weight", {4}}, TensorSpec{"b.downsample.1.bias", {4}}));
-  EXPECT_THAT(buffers(block()),
-              ElementsAre(TensorSpec{"b.bn1.running_mean", {4}}, TensorSpec{"b.bn1.running_var", {4}},
-                          TensorSpec{"b.downsample.1.running_mean", {4}}, TensorSpec{"b.downsample.1.running_var", {4}}));
+  EXPECT_THAT(buffers(block()), ElementsAre(TensorSpec{"b.bn1.running_mean", {4}}, TensorSpec{"b.bn1.running_var", {4}},
+                                            TensorSpec{"b.downsample.1.running_mean", {4}},
+                                            TensorSpec{"b.downsample.1.running_var", {4}}));
   EXPECT_EQ(parameter_count(block()), 4 * 8 * 9 + 8 + 4 * 8 + 8);
 }
 
@@ -100,7 +113,8 @@ TEST(Cost, ChainCountsASharedBoundaryOnce) {
   std::get<Conv2d>(fitting[2].shortcut[0].operation).in = 4;
   const Shape in{3, 32, 32}, after_stem{8, 8, 8}, between{4, 4, 4};
   const LayerCost whole = cost(fitting, in, 4, true);
-  const LayerCost a = cost(fitting[0], in, 4, true), b = cost(fitting[1], after_stem, 4), c = cost(fitting[2], between, 4);
+  const LayerCost a = cost(fitting[0], in, 4, true), b = cost(fitting[1], after_stem, 4),
+                  c = cost(fitting[2], between, 4);
   EXPECT_EQ(whole.forward_per_sample, a.forward_per_sample + b.forward_per_sample + c.forward_per_sample);
   EXPECT_EQ(whole.backward_per_sample, a.backward_per_sample + b.backward_per_sample + c.backward_per_sample);
   EXPECT_EQ(whole.saved_per_batch, a.saved_per_batch + b.saved_per_batch + c.saved_per_batch);

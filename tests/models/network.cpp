@@ -1,5 +1,7 @@
 #include "tests/models/network.h"
 
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
 #include <torch/torch.h>
 
 #include <cmath>
@@ -7,6 +9,15 @@
 #include <numeric>
 
 namespace parabench {
+namespace {
+
+/// Threads of several test programs at once wait for each other; the networks are too small to gain by them.
+struct OneThread : testing::Environment {
+  void SetUp() override { at::set_num_threads(1); }
+};
+[[maybe_unused]] const auto* const one_thread = testing::AddGlobalTestEnvironment(new OneThread);
+
+}  // namespace
 
 torch::Tensor pattern(std::int64_t index, std::int64_t elements) {
   torch::Tensor values = torch::empty({elements}, torch::kFloat64);

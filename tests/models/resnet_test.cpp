@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "models/spec/model.h"
+#include "tests/models/matrix_flops.h"
 
 namespace parabench {
 namespace {
@@ -84,24 +85,8 @@ TEST(ResNet, ParameterOrderGivesTheBucketsOfDdp) {
               Pointwise(RoundsTo(), {7.8, 30.0, 25.0, 26.6, 25.6, 25.6, 25.6, 25.6, 25.3, 12.5}));
 }
 
-/// Multiply-adds of convolutions and linear layers, in units of 1e9 as torchvision's documentation gives them.
-double giga_multiply_adds(const ModelSpec& model) {
-  double flops = 0;
-  Shape shape = model.input;
-  const auto walk = [&](const std::vector<Step>& steps, Shape in) {
-    for (const Step& step : steps) {
-      if (std::holds_alternative<Conv2d>(step.operation) || std::holds_alternative<Linear>(step.operation))
-        flops += cost(LayerSpec{step.name, {step}}, in, 4).forward_per_sample.value;
-      in = output_shape(step, in);
-    }
-    return in;
-  };
-  for (const LayerSpec& layer : model.layers) {
-    walk(layer.shortcut, shape);
-    shape = walk(layer.body, shape);
-  }
-  return flops / 2e9;
-}
+/// In units of 1e9, as torchvision's documentation gives them.
+double giga_multiply_adds(const ModelSpec& model) { return matrix_flops(model).forward / 2e9; }
 
 TEST(ResNet, MultiplyAddsAreTorchvisions) {
   EXPECT_NEAR(giga_multiply_adds(imagenet("resnet18")), 1.814, 5e-4);
@@ -123,8 +108,11 @@ TEST(ResNet, ElementwiseWorkIsASmallPartOfTheTotal) {
 
 TEST(Model, UnknownNameSuggestsTheNearest) {
   EXPECT_THAT([] { imagenet("resnet81"); }, ThrowsMessage<Error>(AllOf(HasSubstr("resnet81"), HasSubstr("resnet18"))));
-  EXPECT_THAT([] { make_model({"resnet18", {{"layers", "4"}}}, {3, 32, 32}, 10, true); },
-              ThrowsMessage<Error>(AllOf(HasSubstr("resnet18"), HasSubstr("layers"))));
+  EXPECT_THAT(
+      [] {
+        make_model({"resnet18", {{"layers", "4"}}}, {3, 32, 32}, 10, true);
+      },
+      ThrowsMessage<Error>(AllOf(HasSubstr("resnet18"), HasSubstr("layers"))));
 }
 
 }  // namespace

@@ -42,10 +42,10 @@ std::int64_t really_saved(const ModelSpec& model, std::size_t first, std::size_t
   torch::autograd::set_default_engine_stub(RecordingEngine::instance);
   const Shape in = shapes(model)[first];
   Network network(model, type == Type::fp64 ? torch::kFloat64 : torch::kFloat32);
-  torch::Tensor x = torch::ones({samples, in.channels, in.height, in.width},
-                                type == Type::fp64                ? torch::kFloat64
-                                : type == Type::bf16 && first > 0 ? torch::kBFloat16
-                                                                  : torch::kFloat32);
+  torch::Tensor x =
+      torch::ones({samples, in.channels, in.height, in.width}, type == Type::fp64                ? torch::kFloat64
+                                                               : type == Type::bf16 && first > 0 ? torch::kBFloat16
+                                                                                                 : torch::kFloat32);
   x.requires_grad_(first > 0);
 
   std::set<const void*> owned;
@@ -94,7 +94,8 @@ TEST_P(SavedBytes, OfEveryLayerAreWhatAutogradKeeps) {
 TEST_P(SavedBytes, OfAChainCountItsBoundariesOnce) {
   for (const ModelSpec& model : models()) {
     const std::size_t layers = model.layers.size();
-    for (const auto& [first, last] : {std::pair<std::size_t, std::size_t>{0, layers}, {0, 2}, {3, 6}, {layers - 2, layers}})
+    for (const auto& [first, last] :
+         {std::pair<std::size_t, std::size_t>{0, layers}, {0, 2}, {3, 6}, {layers - 2, layers}})
       EXPECT_EQ(predicted(model, first, last, 3, GetParam()), really_saved(model, first, last, 3, GetParam()))
           << model.name << " layers " << first << " to " << last;
   }

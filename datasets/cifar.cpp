@@ -72,7 +72,8 @@ class CifarSource final : public SampleSource {
   void read(std::int64_t index, std::int64_t epoch, std::span<float> pixels) const override {
     Record record;
     read_record(index, record);
-    normalise(record, train_ ? draw_augmentation(Draws(seed_, DrawPurpose::augmentation, epoch, index)) : Augmentation{},
+    normalise(record,
+              train_ ? draw_augmentation(Draws(seed_, DrawPurpose::augmentation, epoch, index)) : Augmentation{},
               pixels);
   }
 
@@ -82,9 +83,9 @@ class CifarSource final : public SampleSource {
     if (!file.is_open()) throw usage_error("cifar10 file", path, "a readable file", hint);
     const std::int64_t bytes = file.size();
     if (bytes <= 0 || bytes % record_bytes != 0) {
-      throw usage_error("cifar10 file " + path, bytes < 0 ? "no regular file" : fmt::format("{} bytes", bytes),
-                        fmt::format("a whole number of records of {} bytes, 10000 of them in the original", record_bytes),
-                        hint);
+      throw usage_error(
+          "cifar10 file " + path, bytes < 0 ? "no regular file" : fmt::format("{} bytes", bytes),
+          fmt::format("a whole number of records of {} bytes, 10000 of them in the original", record_bytes), hint);
     }
     files_.push_back(std::move(file));
     ends_.push_back((ends_.empty() ? 0 : ends_.back()) + bytes / record_bytes);
@@ -96,10 +97,12 @@ class CifarSource final : public SampleSource {
     const std::int64_t record = index - (number == 0 ? 0 : ends_[number - 1]);
     const InputFile& file = files_[number];
     if (file.read_at(record * record_bytes, bytes) != bytes.size()) {
-      throw CorruptSample(file.path(), fmt::format("record {} could not be read: the file shrank or its disk failed", record));
+      throw CorruptSample(file.path(),
+                          fmt::format("record {} could not be read: the file shrank or its disk failed", record));
     }
     if (bytes[0] >= classes_) {
-      throw CorruptSample(file.path(), fmt::format("record {} has label {}, expected 0 to {}", record, bytes[0], classes_ - 1));
+      throw CorruptSample(file.path(),
+                          fmt::format("record {} has label {}, expected 0 to {}", record, bytes[0], classes_ - 1));
     }
   }
 

@@ -59,7 +59,10 @@ int decode_denominator(const Cut& cut, int pixels) {
 Cut reduced(const Cut& cut, int denominator) {
   const double d = denominator;
   const auto up = [&](int value) { return (value + denominator - 1) / denominator; };
-  return {cut.left / d, cut.top / d, cut.right / d, cut.bottom / d,
+  return {cut.left / d,
+          cut.top / d,
+          cut.right / d,
+          cut.bottom / d,
           {cut.limits.left / denominator, cut.limits.top / denominator, up(cut.limits.right), up(cut.limits.bottom)},
           cut.flip};
 }

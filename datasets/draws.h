@@ -10,7 +10,8 @@ namespace parabench {
 /// What a stream of random numbers is for; keeps streams of equal keys apart.
 enum class DrawPurpose : std::uint64_t { order = 1, augmentation, synthetic_label, synthetic_pixels };
 
-/// The stream of (seed, purpose, a, b): draw i is a pure function of the key and i. Cheap to make; not shared between threads.
+/// The stream of (seed, purpose, a, b): draw i is a pure function of the key and i. Cheap to make; not shared
+/// between threads.
 class Draws {
  public:
   constexpr Draws(std::uint64_t seed, DrawPurpose purpose, std::int64_t a, std::int64_t b = 0)

@@ -20,11 +20,13 @@ constexpr const char* layout_hint = "give the folder that holds train/<class>/*.
 
 bool has_jpeg_name(const fs::path& path) {
   std::string extension = path.extension().string();
-  std::ranges::transform(extension, extension.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::ranges::transform(extension, extension.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return extension == ".jpg" || extension == ".jpeg";
 }
 
-/// Sorted names of the entries of `folder` that `keep` accepts, without hidden ones (such as `._*` of foreign file systems).
+/// Sorted names of the entries of `folder` that `keep` accepts, without hidden ones (such as `._*` of foreign
+/// file systems).
 template <class Keep>
 std::vector<std::string> sorted_names(const fs::path& folder, Keep keep) {
   std::vector<std::string> names;
@@ -46,8 +48,8 @@ std::vector<std::string> class_names(const fs::path& folder) {
 }
 
 std::vector<std::string> image_names(const fs::path& folder) {
-  return sorted_names(folder,
-                      [](const fs::directory_entry& entry) { return has_jpeg_name(entry.path()) && entry.is_regular_file(); });
+  return sorted_names(
+      folder, [](const fs::directory_entry& entry) { return has_jpeg_name(entry.path()) && entry.is_regular_file(); });
 }
 
 }  // namespace

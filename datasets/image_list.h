@@ -7,8 +7,8 @@
 
 namespace parabench {
 
-/// Image files in the order (class, name), which is the same on every machine. Names lie one behind the other in one text:
-/// a list of ImageNet takes 26 MB per rank, not 100.
+/// Image files in the order (class, name), which is the same on every machine. Names lie one behind the other
+/// in one text: a list of ImageNet takes 26 MB per rank, not 100.
 class ImageList {
  public:
   std::int64_t size() const { return static_cast<std::int64_t>(names_.size()); }
@@ -35,9 +35,10 @@ class ImageList {
   std::string text_;
 };
 
-/// Lists DIR/<split>/<class>/*.jpg, *.jpeg in any case; other and hidden files are left alone. A class's label is its position among the
-/// sorted folder names of DIR/train, in both splits. Throws usage_error naming the folder: missing, without a class, with more
-/// than `classes` (fewer are taken), a class without images, a class of `split` that DIR/train lacks.
+/// Lists DIR/<split>/<class>/*.jpg, *.jpeg in any case; other and hidden files are left alone. A class's
+/// label is its position among the sorted folder names of DIR/train, in both splits. Throws usage_error
+/// naming the folder: missing, without a class, with more than `classes` (fewer are taken), a class without
+/// images, a class of `split` that DIR/train lacks.
 ImageList list_images(const std::string& directory, const std::string& split, int classes);
 
 }  // namespace parabench

@@ -9,7 +9,8 @@
 
 namespace parabench {
 
-InputFile::InputFile(std::string path) : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {}
+InputFile::InputFile(std::string path)
+    : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {}
 
 InputFile::~InputFile() {
   if (is_open()) ::close(descriptor_);
@@ -19,7 +20,7 @@ InputFile::InputFile(InputFile&& other) noexcept
     : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 std::int64_t InputFile::size() const {
-  struct stat status{};
+  struct stat status {};
   if (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) return -1;
   return status.st_size;
 }

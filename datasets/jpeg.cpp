@@ -4,22 +4,25 @@
 
 #include <algorithm>
 #include <csetjmp>
-#include <cstdio>
 #include <string_view>
 #include <utility>
 
-#include <jpeglib.h>
-
-#include <jerror.h>
-
 #include "datasets/source.h"
+
+// In this order: jpeglib.h needs FILE and size_t, jerror.h needs jpeglib.h.
+// clang-format off
+#include <cstdio>
+#include <jpeglib.h>
+#include <jerror.h>
+// clang-format on
 
 namespace parabench {
 namespace {
 
 constexpr std::int64_t greatest_pixels = 100'000'000;  // the largest image of ImageNet has 61 million
 
-/// Remarks about headers, and padding between the data and the next marker; every other warning means that pixels were made up.
+/// Remarks about headers, and padding between the data and the next marker; every other warning means that
+/// pixels were made up.
 bool is_harmless(int message_code) {
   return message_code == JWRN_JFIF_MAJOR || message_code == JWRN_ADOBE_XFORM || message_code == JWRN_BOGUS_ICC ||
          message_code == JWRN_EXTRANEOUS_DATA;
@@ -30,7 +33,8 @@ void cmyk_to_rgb(std::span<std::uint8_t> pixels, bool complements) {
   const unsigned flip = complements ? 0 : 255;
   for (std::size_t i = 0; i < pixels.size(); i += 4) {
     const unsigned light = pixels[i + 3] ^ flip;
-    for (std::size_t c = i; c < i + 3; ++c) pixels[c] = static_cast<std::uint8_t>(((pixels[c] ^ flip) * light + 127) / 255);
+    for (std::size_t c = i; c < i + 3; ++c)
+      pixels[c] = static_cast<std::uint8_t>(((pixels[c] ^ flip) * light + 127) / 255);
   }
 }
 
@@ -98,15 +102,16 @@ void JpegReader::decode(int denominator, Rect area, PixelWindow& window) {
     jpeg_start_decompress(&s.jpeg);
   });
 
-  // Cut short below the window, a file would go unseen until an epoch whose window lies lower. (A decoder of several scans has
-  // read them all by now.)
+  // Cut short below the window, a file would go unseen until an epoch whose window lies lower. (A decoder of
+  // several scans has read them all by now.)
   const auto* rest = reinterpret_cast<const char*>(s.jpeg.src->next_input_byte);
   if (!jpeg_has_multiple_scans(&s.jpeg) &&
       std::string_view(rest, s.jpeg.src->bytes_in_buffer).rfind("\xFF\xD9") == std::string_view::npos) {
     s.fail("corrupt or unsupported JPEG: cut short, the end-of-image marker is missing");
   }
 
-  // Chroma is interpolated from the neighbours: one more of its samples on either side makes the columns inside exact.
+  // Chroma is interpolated from the neighbours: one more of its samples on either side makes the columns
+  // inside exact.
   constexpr int margin = 2;
   const int whole_width = static_cast<int>(s.jpeg.output_width);
   auto left = static_cast<JDIMENSION>(std::max(0, area.left - margin));
@@ -120,7 +125,8 @@ void JpegReader::decode(int denominator, Rect area, PixelWindow& window) {
   window.pixels.resize(stride * static_cast<std::size_t>(area.height()));
   s.guarded([&] {
     if (area.top > 0) jpeg_skip_scanlines(&s.jpeg, static_cast<JDIMENSION>(area.top));
-    for (JSAMPROW row = window.pixels.data(); s.jpeg.output_scanline < static_cast<JDIMENSION>(area.bottom); row += stride) {
+    for (JSAMPROW row = window.pixels.data(); s.jpeg.output_scanline < static_cast<JDIMENSION>(area.bottom);
+         row += stride) {
       jpeg_read_scanlines(&s.jpeg, &row, 1);
     }
   });

@@ -39,7 +39,8 @@ class JpegFolderSource final : public SampleSource {
   int label(std::int64_t index) const override { return images_.label(index); }
 
   void read(std::int64_t index, std::int64_t epoch, std::span<float> out) const override {
-    // Kept by each thread: fresh buffers of this size would be mapped and cleared by the system for every image.
+    // Kept by each thread: fresh buffers of this size would be mapped and cleared by the system for every
+    // image.
     thread_local std::vector<std::uint8_t> bytes;
     thread_local PixelWindow window;
 
@@ -47,8 +48,9 @@ class JpegFolderSource final : public SampleSource {
     read_whole(path, bytes);
     JpegReader jpeg(bytes, path);
     const int pixels = shape_.width;
-    const Cut cut = train_ ? random_cut(jpeg.width(), jpeg.height(), Draws(seed_, DrawPurpose::augmentation, epoch, index))
-                           : centre_cut(jpeg.width(), jpeg.height(), pixels);
+    const Cut cut = train_
+                        ? random_cut(jpeg.width(), jpeg.height(), Draws(seed_, DrawPurpose::augmentation, epoch, index))
+                        : centre_cut(jpeg.width(), jpeg.height(), pixels);
     const int denominator = decode_denominator(cut, pixels);
     const Cut small = reduced(cut, denominator);
     jpeg.decode(denominator, footprint(small, pixels), window);

@@ -22,20 +22,20 @@ struct LoadedPiece {
 };
 
 struct LoaderOptions {
-  int threads = 1;           ///< at least 1; they share the samples of a piece
-  int prefetch = 4;          ///< pieces read ahead at most, at least 1
-  bool pixels = true;        ///< false: labels only (a last stage that is not the first)
-  bool skip_corrupt = false; ///< replace a corrupt sample by the next readable one of the set, counted
-  std::uint64_t seed = 1;    ///< of the order of samples
+  int threads = 1;            ///< at least 1; they share the samples of a piece
+  int prefetch = 4;           ///< pieces read ahead at most, at least 1
+  bool pixels = true;         ///< false: labels only (a last stage that is not the first)
+  bool skip_corrupt = false;  ///< replace a corrupt sample by the next readable one of the set, counted
+  std::uint64_t seed = 1;     ///< of the order of samples
 };
 
-/// Serves the pieces that `request(0), request(1), ...` name, in that order, for as long as next() is called. `request` is
-/// called by one thread at a time, in order. Threads that wait, sleep.
+/// Serves the pieces that `request(0), request(1), ...` name, in that order, for as long as next() is called.
+/// `request` is called by one thread at a time, in order. Threads that wait, sleep.
 ///
-/// A piece with a sample that cannot be read is delivered as what the reader (or `request`) threw for its first such sample;
-/// next() may be called again for the piece after it. With skip_corrupt the sample takes the pixels and label of the next
-/// readable index of the set (cyclic; CorruptSample when none of the next 1000 is), the same on every rank: so a loader of
-/// labels alone reads pixels then, too.
+/// A piece with a sample that cannot be read is delivered as what the reader (or `request`) threw for its
+/// first such sample; next() may be called again for the piece after it. With skip_corrupt the sample takes
+/// the pixels and label of the next readable index of the set (cyclic; CorruptSample when none of the next
+/// 1000 is), the same on every rank: so a loader of labels alone reads pixels then, too.
 class Loader {
  public:
   Loader(std::shared_ptr<const SampleSource> source, std::function<PieceRequest(std::int64_t)> request,

@@ -6,10 +6,11 @@
 
 namespace parabench {
 
-/// Maps positions of the endless training stream to samples. Position p lies in epoch p / size; each epoch is a permutation
-/// drawn from (seed, epoch). Step t of batch B covers positions [t B, (t + 1) B), also across the end of an epoch, so no
-/// sample is lost or repeated within an epoch, whatever the number of ranks. O(size) when the epoch changes, else O(1).
-/// Requires size >= 1 and position >= 0. Not shared between threads.
+/// Maps positions of the endless training stream to samples. Position p lies in epoch p / size; each epoch is
+/// a permutation drawn from (seed, epoch). Step t of batch B covers positions [t B, (t + 1) B), also across
+/// the end of an epoch, so no sample is lost or repeated within an epoch, whatever the number of ranks.
+/// O(size) when the epoch changes, else O(1). Requires size >= 1 and position >= 0. Not shared between
+/// threads.
 class SampleOrder {
  public:
   SampleOrder(std::int64_t size, std::uint64_t seed);

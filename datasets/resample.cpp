@@ -64,7 +64,8 @@ void resample(const PixelWindow& window, const Cut& cut, int pixels, const Norma
   std::vector<float> mixed(row_values);
 
   for (int y = 0; y < pixels; ++y) {
-    // Rows first: this loop runs over whole rows of bytes and vectorises; what is left for the columns is few pixels.
+    // Rows first: this loop runs over whole rows of bytes and vectorises; what is left for the columns is few
+    // pixels.
     const Taps::Run& run = rows.runs[static_cast<std::size_t>(y)];
     std::ranges::fill(mixed, 0.0F);
     for (int k = 0; k < run.count; ++k) {

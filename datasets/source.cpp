@@ -11,17 +11,14 @@
 namespace parabench {
 
 CorruptSample::CorruptSample(std::string_view file, std::string_view what)
-    : std::runtime_error(fmt::format("{}: {}; mend or remove the file, or replace such samples by --skip-corrupt", file,
-                                     what)) {}
+    : std::runtime_error(
+          fmt::format("{}: {}; mend or remove the file, or replace such samples by --skip-corrupt", file, what)) {}
 
 std::unique_ptr<SampleSource> open_source(const DatasetSpec& spec, const SourceOptions& options) {
   switch (spec.source) {
-    case DataSource::synthetic:
-      return open_synthetic(spec, options);
-    case DataSource::cifar_binary:
-      return open_cifar(spec, options);
-    case DataSource::jpeg_folder:
-      return open_jpeg_folder(spec, options);
+    case DataSource::synthetic: return open_synthetic(spec, options);
+    case DataSource::cifar_binary: return open_cifar(spec, options);
+    case DataSource::jpeg_folder: return open_jpeg_folder(spec, options);
   }
   throw std::logic_error("open_source: unknown kind of data source");
 }

@@ -27,7 +27,8 @@ class CorruptSample : public std::runtime_error {
   CorruptSample(std::string_view file, std::string_view what);
 };
 
-/// Samples by index. All members are thread-safe. read() depends on (seed, epoch, index) alone, never on rank or thread.
+/// Samples by index. All members are thread-safe. read() depends on (seed, epoch, index) alone, never on rank
+/// or thread.
 class SampleSource {
  public:
   virtual ~SampleSource() = default;

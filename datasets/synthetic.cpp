@@ -13,8 +13,8 @@ namespace {
 constexpr std::int64_t pool_bytes = 64LL << 20;
 constexpr std::int64_t pool_least_samples = 64;
 
-/// Irwin-Hall: the sum of the four 16-bit fields of one draw, shifted and scaled to mean 0 and variance 1. Box-Muller would
-/// take ten times as long on the core of a compute thread while the pool fills.
+/// Irwin-Hall: the sum of the four 16-bit fields of one draw, shifted and scaled to mean 0 and variance 1.
+/// Box-Muller would take ten times as long on the core of a compute thread while the pool fills.
 std::vector<float> normal_pixels(std::int64_t count, Draws draws) {
   constexpr float mean = 2 * 65535.0F;
   const float scale = std::sqrt(3.0F) / 65536.0F;  // the variance of four uniform numbers is 4 / 12
@@ -49,8 +49,7 @@ class SyntheticSource final : public SampleSource {
     Entry& sample = pool_[entry];
     std::call_once(sample.made, [&] {
       sample.pixels = normal_pixels(
-          shape_.elements(),
-          Draws(seed_, DrawPurpose::synthetic_pixels, static_cast<std::int64_t>(entry), split_));
+          shape_.elements(), Draws(seed_, DrawPurpose::synthetic_pixels, static_cast<std::int64_t>(entry), split_));
     });
     std::copy(sample.pixels.begin(), sample.pixels.end(), pixels.begin());
   }

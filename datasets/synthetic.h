@@ -7,10 +7,10 @@
 
 namespace parabench {
 
-/// Labels are uniform over the classes and belong to the index. Pixels have mean 0 and variance 1 (a sum of four uniform
-/// numbers, near normal, within +-3.5): integer arithmetic only, so every machine makes the same bits. They come from a pool of
-/// 64 MiB of distinct samples, at least 64 (sample i shows pool entry i modulo the pool), each made on first use. Both are
-/// keyed by (seed, split, index).
+/// Labels are uniform over the classes and belong to the index. Pixels have mean 0 and variance 1 (a sum of
+/// four uniform numbers, near normal, within +-3.5): integer arithmetic only, so every machine makes the same
+/// bits. They come from a pool of 64 MiB of distinct samples, at least 64 (sample i shows pool entry i modulo
+/// the pool), each made on first use. Both are keyed by (seed, split, index).
 std::unique_ptr<SampleSource> open_synthetic(const DatasetSpec& spec, const SourceOptions& options);
 
 }  // namespace parabench

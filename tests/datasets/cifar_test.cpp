@@ -19,7 +19,9 @@ namespace fs = std::filesystem;
 const DatasetSpec spec{"cifar10", DataSource::cifar_binary, {3, 32, 32}, 10, 50'000, 10'000, true};
 constexpr float means[] = {0.4914F, 0.4822F, 0.4465F}, deviations[] = {0.2470F, 0.2435F, 0.2616F};
 
-float normalised(int byte, int channel) { return (static_cast<float>(byte) / 255 - means[channel]) / deviations[channel]; }
+float normalised(int byte, int channel) {
+  return (static_cast<float>(byte) / 255 - means[channel]) / deviations[channel];
+}
 
 std::vector<float> pixels_of(const SampleSource& source, std::int64_t index, std::int64_t epoch = 0) {
   std::vector<float> pixels(3072);

@@ -51,7 +51,9 @@ Difference difference(const std::vector<float>& a, const std::vector<double>& b)
 
 class JpegFolder : public ::testing::Test {
  protected:
-  void add(const std::string& name, const JpegFlavour& flavour) { write_file(folder_.path() / name, encode_jpeg(flavour)); }
+  void add(const std::string& name, const JpegFlavour& flavour) {
+    write_file(folder_.path() / name, encode_jpeg(flavour));
+  }
 
   std::unique_ptr<SampleSource> open(int pixels, Split split = Split::train, std::uint64_t seed = 1) {
     return open_source(spec(pixels), {folder_.path().string(), split, seed});
@@ -61,13 +63,14 @@ class JpegFolder : public ::testing::Test {
 };
 
 TEST_F(JpegFolder, NumbersClassesByNameAndTakesJpegFilesOnly) {
-  for (const char* name : {"train/n02/b.JPEG", "train/n02/a.jpg", "train/n01/z.jpeg", "train/n10/c.JPG", "val/n10/v.JPEG",
-                           "train/n01/notes.txt", "train/n01/._z.jpeg", "train/.cache/x.jpg"}) {
+  for (const char* name : {"train/n02/b.JPEG", "train/n02/a.jpg", "train/n01/z.jpeg", "train/n10/c.JPG",
+                           "val/n10/v.JPEG", "train/n01/notes.txt", "train/n01/._z.jpeg", "train/.cache/x.jpg"}) {
     add(name, {16, 16});
   }
   const auto train = open(8), validation = open(8, Split::validation);
   ASSERT_EQ(train->size(), 4);
-  EXPECT_EQ((std::vector{train->label(0), train->label(1), train->label(2), train->label(3)}), (std::vector{0, 1, 1, 2}));
+  EXPECT_EQ((std::vector{train->label(0), train->label(1), train->label(2), train->label(3)}),
+            (std::vector{0, 1, 1, 2}));
   ASSERT_EQ(validation->size(), 1);
   EXPECT_EQ(validation->label(0), 2) << "labels come from the classes of train";
 }
@@ -89,8 +92,9 @@ TEST_F(JpegFolder, ReadsTheCutAsIfTheWholeImageHadBeenDecoded) {
   }
 }
 
-/// Decoding at 1/2, 1/4, 1/8 averages over a box where resampling the whole weights by a triangle: a grey level or two apart
-/// (0.0175 each here) where the picture waves fast. Half a decoded pixel of displacement would be ten.
+/// Decoding at 1/2, 1/4, 1/8 averages over a box where resampling the whole weights by a triangle: a grey
+/// level or two apart (0.0175 each here) where the picture waves fast. Half a decoded pixel of displacement
+/// would be ten.
 TEST_F(JpegFolder, DecodesLargeImagesSmallerWithLittleDifference) {
   const JpegFlavour flavour{800, 600};
   add("train/a/x.jpg", flavour);

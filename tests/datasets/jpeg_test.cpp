@@ -68,15 +68,17 @@ TEST(JpegReader, DecodesAnyPartExactlyAsTheWhole) {
   for (const JpegFlavour& flavour : flavours()) {
     const auto bytes = encode_jpeg(flavour);
     for (const int denominator : {1, 2, 4, 8}) {
-      const Rect all{0, 0, (flavour.width + denominator - 1) / denominator, (flavour.height + denominator - 1) / denominator};
+      const Rect all{0, 0, (flavour.width + denominator - 1) / denominator,
+                     (flavour.height + denominator - 1) / denominator};
       const PixelWindow whole = decode(bytes, denominator, all);
       for (int trial = 0; trial < 25; ++trial) {
         const int left = below(all.right), top = below(all.bottom);
         const Rect part{left, top, left + 1 + below(all.right - left), top + 1 + below(all.bottom - top)};
         const PixelWindow window = decode(bytes, denominator, part);
         ASSERT_EQ(colours(window, part), colours(whole, part))
-            << flavour.horizontal << 'x' << flavour.vertical << " progressive " << flavour.progressive << " 1/" << denominator
-            << " [" << part.left << ',' << part.right << ") x [" << part.top << ',' << part.bottom << ")";
+            << flavour.horizontal << 'x' << flavour.vertical << " progressive " << flavour.progressive << " 1/"
+            << denominator << " [" << part.left << ',' << part.right << ") x [" << part.top << ',' << part.bottom
+            << ")";
       }
     }
   }
@@ -114,7 +116,8 @@ TEST(JpegReader, RefusesAFileCutShortAnywhereWhateverThePartAskedFor) {
   for (const bool progressive : {false, true}) {
     const auto good = encode_jpeg({96, 64, JpegColour::ycbcr, 2, 2, progressive});
     for (std::size_t length = 0; length < good.size(); length += length + 80 < good.size() ? 37 : 1) {
-      EXPECT_THAT(failure(std::span(good).first(length)), HasSubstr("JPEG")) << length << " of " << good.size() << " bytes";
+      EXPECT_THAT(failure(std::span(good).first(length)), HasSubstr("JPEG"))
+          << length << " of " << good.size() << " bytes";
     }
   }
 }
@@ -138,12 +141,14 @@ TEST(JpegReader, RefusesDimensionsThatNoImageHas) {
 TEST(JpegReader, EndsWellWhateverBytesAreDamaged) {
   std::mt19937 random(20240607);
   const auto below = [&](std::size_t n) { return random() % n; };
-  const std::vector<std::vector<std::uint8_t>> originals{
-      encode_jpeg({48, 40}), encode_jpeg({48, 40, JpegColour::ycbcr, 2, 1, true}), encode_jpeg({48, 40, JpegColour::ycck})};
+  const std::vector<std::vector<std::uint8_t>> originals{encode_jpeg({48, 40}),
+                                                         encode_jpeg({48, 40, JpegColour::ycbcr, 2, 1, true}),
+                                                         encode_jpeg({48, 40, JpegColour::ycck})};
   int refused = 0, taken = 0;
   for (int trial = 0; trial < 2000; ++trial) {
     auto bytes = originals[static_cast<std::size_t>(trial) % originals.size()];
-    // The header takes less than a quarter of the bytes but holds most of what can go wrong: aim at it every other time.
+    // The header takes less than a quarter of the bytes but holds most of what can go wrong: aim at it every
+    // other time.
     const std::size_t reach = trial % 2 == 0 ? bytes.size() : std::min<std::size_t>(bytes.size(), 700);
     for (std::size_t k = 0; k <= below(4); ++k) bytes[below(reach)] = static_cast<std::uint8_t>(random());
     if (trial % 5 == 0) bytes.resize(below(bytes.size()));
@@ -151,9 +156,10 @@ TEST(JpegReader, EndsWellWhateverBytesAreDamaged) {
       JpegReader jpeg(bytes, "some.JPEG");
       PixelWindow window;
       const int denominator = 1 << below(4);
-      const Rect all{0, 0, (jpeg.width() + denominator - 1) / denominator, (jpeg.height() + denominator - 1) / denominator};
-      jpeg.decode(denominator, {all.right / 3, all.bottom / 3, all.right / 3 + 1, std::min(all.bottom, all.bottom / 3 + 9)},
-                  window);
+      const Rect all{0, 0, (jpeg.width() + denominator - 1) / denominator,
+                     (jpeg.height() + denominator - 1) / denominator};
+      jpeg.decode(denominator,
+                  {all.right / 3, all.bottom / 3, all.right / 3 + 1, std::min(all.bottom, all.bottom / 3 + 9)}, window);
       ++taken;
     } catch (const CorruptSample&) {
       ++refused;

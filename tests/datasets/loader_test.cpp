@@ -22,7 +22,8 @@ using ::testing::HasSubstr;
 /// Sample i of epoch e is {i, e}, its label 10 i; some cannot be read.
 class NumberedSource final : public SampleSource {
  public:
-  explicit NumberedSource(std::int64_t size, std::set<std::int64_t> corrupt = {}) : size_(size), corrupt_(std::move(corrupt)) {}
+  explicit NumberedSource(std::int64_t size, std::set<std::int64_t> corrupt = {})
+      : size_(size), corrupt_(std::move(corrupt)) {}
   std::int64_t size() const override { return size_; }
   Shape shape() const override { return {2, 1, 1}; }
   int label(std::int64_t index) const override { return static_cast<int>(10 * index); }
@@ -49,7 +50,8 @@ std::function<PieceRequest(std::int64_t)> equal(int samples) {
 TEST(Loader, DeliversThePiecesInOrderForAnyNumberOfThreads) {
   for (const int threads : {1, 2, 5}) {
     for (const int prefetch : {1, 2, 7}) {
-      Loader loader(std::make_shared<NumberedSource>(13), uneven, {.threads = threads, .prefetch = prefetch, .seed = 4});
+      Loader loader(std::make_shared<NumberedSource>(13), uneven,
+                    {.threads = threads, .prefetch = prefetch, .seed = 4});
       SampleOrder order(13, 4);
       for (std::int64_t k = 0; k < 60; ++k) {
         const LoadedPiece piece = loader.next();
@@ -68,7 +70,8 @@ TEST(Loader, DeliversThePiecesInOrderForAnyNumberOfThreads) {
   }
 }
 
-/// Two replicas of two micro-batches: what the four pieces of each step hold, together, is every sample once per epoch.
+/// Two replicas of two micro-batches: what the four pieces of each step hold, together, is every sample once
+/// per epoch.
 TEST(Loader, SharesAnEpochAmongRanksWithoutLossOrRepetition) {
   constexpr int size = 21, batch = 6, steps = 7;  // 42 samples: two epochs, one of which ends inside a step
   std::map<std::pair<int, int>, int> seen;        // (epoch, sample)
@@ -117,10 +120,12 @@ TEST(Loader, RethrowsWhatTheReaderThrewAtItsPieceAndGoesOn) {
 }
 
 TEST(Loader, RethrowsWhatTheRequestThrew) {
-  Loader loader(std::make_shared<NumberedSource>(12), [](std::int64_t piece) {
-    if (piece == 1) throw std::out_of_range("no such piece");
-    return PieceRequest{0, 2};
-  }, {});
+  Loader loader(std::make_shared<NumberedSource>(12),
+                [](std::int64_t piece) {
+                  if (piece == 1) throw std::out_of_range("no such piece");
+                  return PieceRequest{0, 2};
+                },
+                {});
   EXPECT_EQ(loader.next().labels.size(), 2u);
   EXPECT_THROW(loader.next(), std::out_of_range);
   EXPECT_EQ(loader.next().labels.size(), 2u);
@@ -173,10 +178,12 @@ class GatedSource final : public SampleSource {
 TEST(Loader, ReadsNoFurtherAheadThanAllowed) {
   const auto source = std::make_shared<NumberedSource>(100);
   std::atomic<std::int64_t> requested = 0;
-  Loader loader(source, [&](std::int64_t piece) {
-    requested = piece + 1;
-    return PieceRequest{piece * 2, 2};
-  }, {.threads = 3, .prefetch = 2});
+  Loader loader(source,
+                [&](std::int64_t piece) {
+                  requested = piece + 1;
+                  return PieceRequest{piece * 2, 2};
+                },
+                {.threads = 3, .prefetch = 2});
   for (int k = 1; k <= 20; ++k) {
     EXPECT_EQ(loader.next().labels.size(), 2u);
     EXPECT_LE(requested, k + 2);
@@ -190,7 +197,8 @@ TEST(Loader, ReadsNoFurtherAheadThanAllowed) {
 TEST(Loader, ThreadsShareTheSamplesOfOnePiece) {
   const auto source = std::make_shared<GatedSource>();
   Loader loader(source, equal(4), {.threads = 4, .prefetch = 1});
-  for (int i = 0; i < 4; ++i) source->started.acquire();  // hangs unless four reads of the one piece are under way at once
+  for (int i = 0; i < 4; ++i)
+    source->started.acquire();  // hangs unless four reads of the one piece are under way at once
   source->gate.release(100);
   EXPECT_EQ(loader.next().labels.size(), 4u);
 }

@@ -18,7 +18,8 @@ TEST(SampleOrder, ShowsEverySampleOncePerEpoch) {
         EXPECT_EQ(order.at(p).epoch, epoch);
         ++seen[static_cast<std::size_t>(order.at(p).index)];
       }
-      EXPECT_TRUE(std::ranges::all_of(seen, [](int times) { return times == 1; })) << size << " samples, epoch " << epoch;
+      EXPECT_TRUE(std::ranges::all_of(seen, [](int times) { return times == 1; }))
+          << size << " samples, epoch " << epoch;
     }
   }
 }
@@ -62,7 +63,8 @@ TEST(SampleOrder, PutsEverySampleFirstEquallyOften) {
   constexpr int size = 8, epochs = 8000;
   SampleOrder order(size, 3);
   std::vector<int> first(size);
-  for (int epoch = 0; epoch < epochs; ++epoch) ++first[static_cast<std::size_t>(order.at(std::int64_t{epoch} * size).index)];
+  for (int epoch = 0; epoch < epochs; ++epoch)
+    ++first[static_cast<std::size_t>(order.at(std::int64_t{epoch} * size).index)];
   for (const int count : first) EXPECT_NEAR(count, epochs / size, 150);  // 5 standard deviations
 }
 

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <algorithm>
+#include <cmath>
 #include <random>
 
 #include "tests/datasets/reference_resample.h"
@@ -50,7 +50,8 @@ TEST(Resample, EqualsTheFormulaForAnyBox) {
     for (const int pixels : {1, 7, 32, 100}) {
       const auto expected = reference_resample(image, cut, pixels, imagenet_normalisation);
       const auto out = resampled(image, cut, pixels, imagenet_normalisation);
-      for (std::size_t i = 0; i < out.size(); ++i) ASSERT_NEAR(out[i], expected[i], 2e-5) << "element " << i << " of " << pixels;
+      for (std::size_t i = 0; i < out.size(); ++i)
+        ASSERT_NEAR(out[i], expected[i], 2e-5) << "element " << i << " of " << pixels;
     }
   }
 }
@@ -78,8 +79,9 @@ TEST(Resample, MirrorsAndKeepsAPlainImagePlain) {
   for (const float value : resampled(plain, whole(plain), 13)) EXPECT_NEAR(value, 77, 1e-3);
 }
 
-/// Image.fromarray(a).resize((3, 3), Image.BILINEAR) of Pillow, a[y, x] = (37 x + 91 y + 11 x y) mod 256, 7 wide, 5 high; and
-/// of its part box=(1, 1, 6, 4) cut out before. Pillow rounds to bytes after each of its two passes.
+/// Image.fromarray(a).resize((3, 3), Image.BILINEAR) of Pillow, a[y, x] = (37 x + 91 y + 11 x y) mod 256, 7
+/// wide, 5 high; and of its part box=(1, 1, 6, 4) cut out before. Pillow rounds to bytes after each of its
+/// two passes.
 TEST(Resample, AgreesWithPillow) {
   PixelWindow image{{0, 0, 7, 5}, {}};
   for (int y = 0; y < 5; ++y) {
@@ -87,7 +89,8 @@ TEST(Resample, AgreesWithPillow) {
       image.pixels.insert(image.pixels.end(), 4, static_cast<std::uint8_t>(37 * x + 91 * y + 11 * x * y));
     }
   }
-  const std::vector<int> of_whole{75, 132, 144, 145, 135, 122, 103, 119, 90}, of_part{160, 178, 54, 157, 103, 196, 117, 170, 81};
+  const std::vector<int> of_whole{75, 132, 144, 145, 135, 122, 103, 119, 90},
+      of_part{160, 178, 54, 157, 103, 196, 117, 170, 81};
   const auto whole_out = resampled(image, whole(image), 3);
   const auto part_out = resampled(image, {1, 1, 6, 4, {1, 1, 6, 4}}, 3);
   for (std::size_t i = 0; i < 9; ++i) {

@@ -1,15 +1,16 @@
 #include "tests/datasets/sample_files.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <random>
 
+// In this order: jpeglib.h needs FILE and size_t.
+// clang-format off
+#include <cstdio>
 #include <jpeglib.h>
+// clang-format on
 
 namespace parabench {
 namespace {
@@ -21,17 +22,12 @@ struct ColourSpaces {
 
 ColourSpaces spaces_of(JpegColour colour) {
   switch (colour) {
-    case JpegColour::rgb:
-      return {JCS_RGB, JCS_RGB, 3};
-    case JpegColour::ycbcr:
-      return {JCS_RGB, JCS_YCbCr, 3};
-    case JpegColour::grey:
-      return {JCS_GRAYSCALE, JCS_GRAYSCALE, 1};
+    case JpegColour::rgb: return {JCS_RGB, JCS_RGB, 3};
+    case JpegColour::ycbcr: return {JCS_RGB, JCS_YCbCr, 3};
+    case JpegColour::grey: return {JCS_GRAYSCALE, JCS_GRAYSCALE, 1};
     case JpegColour::cmyk:
-    case JpegColour::cmyk_without_adobe:
-      return {JCS_CMYK, JCS_CMYK, 4};
-    case JpegColour::ycck:
-      return {JCS_CMYK, JCS_YCCK, 4};
+    case JpegColour::cmyk_without_adobe: return {JCS_CMYK, JCS_CMYK, 4};
+    case JpegColour::ycck: return {JCS_CMYK, JCS_YCCK, 4};
   }
   std::abort();
 }
@@ -79,7 +75,7 @@ std::vector<std::uint8_t> encode(const JpegFlavour& flavour, const PixelOf& pixe
 }  // namespace
 
 TemporaryFolder::TemporaryFolder() {
-  std::string name = ::testing::TempDir() + "parabench-XXXXXX";
+  std::string name = (std::filesystem::temp_directory_path() / "parabench-XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) std::abort();
   path_ = name;
 }
@@ -91,7 +87,8 @@ TemporaryFolder::~TemporaryFolder() {
 
 void write_file(const std::filesystem::path& path, std::span<const std::uint8_t> bytes) {
   std::filesystem::create_directories(path.parent_path());
-  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<long>(bytes.size()));
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<long>(bytes.size()));
 }
 
 std::vector<std::uint8_t> encode_jpeg(const JpegFlavour& flavour) {

@@ -26,7 +26,7 @@ struct DatasetSpec {
 std::vector<std::string> dataset_names();
 
 /// `imagenet`, `cifar10` from files; `imagenet-synthetic`, `cifar10-synthetic`, `mnist-synthetic`, `highres-synthetic`
-/// in memory. Parameters: pixels, classes (synthetic twins), pixels (imagenet). The stem follows the data set's name, so
+/// in memory. Parameters: pixels, classes (synthetic twins), pixels (imagenet). The stem follows the set's name, so
 /// imagenet-synthetic[pixels=32] keeps the ImageNet stem. Throws usage_error with the nearest name or the
 /// known parameters.
 DatasetSpec make_dataset(const NamedChoice& dataset);

@@ -19,8 +19,8 @@ struct ResNetVariant {
 /// ResNet-18/34/50/101/152.
 std::span<const ResNetVariant> resnet_variants();
 
-/// Stem, one layer per residual block, head: 2 + sum(blocks) layers. Names, order and places of the strides are torchvision's
-/// (v1.5). `small_stem`: 3x3 stem of stride 1 without pooling (pytorch-cifar).
+/// Stem, one layer per residual block, head: 2 + sum(blocks) layers. Names, order and places of the strides are
+/// torchvision's (v1.5). `small_stem`: 3x3 stem of stride 1 without pooling (pytorch-cifar).
 std::vector<LayerSpec> resnet_layers(const ResNetVariant& variant, int channels, int classes, bool small_stem);
 
 }  // namespace parabench

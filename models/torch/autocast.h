@@ -5,9 +5,9 @@
 
 namespace parabench {
 
-/// While it lives, matrix products and convolutions of this thread run in bfloat16 (torch's autocast) if `enabled`; else
-/// nothing changes. Put it around forward and loss, not around backward. The end of the outermost guard drops the
-/// cached casts, so weights may change afterwards.
+/// While it lives, matrix products and convolutions of this thread run in bfloat16 (torch's autocast) if `enabled`;
+/// else nothing changes. Put it around forward and loss, not around backward. The end of the outermost guard drops
+/// the cached casts, so weights may change afterwards.
 class AutocastGuard {
  public:
   explicit AutocastGuard(bool enabled);

@@ -18,6 +18,7 @@ struct LayerTensors {
 };
 
 /// y = layer(x) in training mode: batch statistics normalise, running statistics are updated once. Never writes into x.
+/// Read gradients from .grad(), as backward() leaves them there: small convolutions add into it themselves.
 torch::Tensor forward(const LayerSpec& layer, const LayerTensors& tensors, const torch::Tensor& x);
 
 /// Values of parameter `name`, element by element, from a counter-based generator keyed by (seed, name, element): any
@@ -25,7 +26,7 @@ torch::Tensor forward(const LayerSpec& layer, const LayerTensors& tensors, const
 /// +-1/sqrt(fan in), as torchvision initialises ResNets. `out`: elements() values.
 void initialise(const LayerSpec& layer, std::size_t parameter, std::uint64_t seed, std::span<double> out);
 
-/// Fresh tensors of the layer on the CPU: zeros for parameters (not yet initialised), 0 / 1 for running mean / variance.
+/// Fresh tensors of the layer on the CPU: zeros for parameters (not yet initialised), running mean 0, variance 1.
 LayerTensors allocate_tensors(const LayerSpec& layer, torch::ScalarType type);
 
 }  // namespace parabench

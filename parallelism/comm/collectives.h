@@ -20,12 +20,13 @@ struct CollectiveEnd {
   std::uint64_t completed = 0;  ///< collectives
 };
 
-/// Ends once every rank has started the same: a barrier, or an agreement on `post`. Ranks that started something else get
-/// std::logic_error.
+/// Ends once every rank has started the same: a barrier, or an agreement on `post`. Ranks that started
+/// something else get std::logic_error.
 std::unique_ptr<WorkState> start_meeting(CollectiveEnd& end, Post post);
 
-/// In-place sum. When the buffers lie at the same offset of every rank's arena, rank r sums its share over all of them and
-/// stores the result to all of them. Otherwise the same is done piece by piece in the fabric's scratch.
+/// In-place sum. When the buffers lie at the same offset of every rank's arena, rank r sums its share over all
+/// of them and stores the result to all of them. Otherwise the same is done piece by piece in the fabric's
+/// scratch.
 std::unique_ptr<WorkState> start_all_reduce(CollectiveEnd& end, BufferView buffer);
 
 }  // namespace parabench

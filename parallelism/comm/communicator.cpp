@@ -9,9 +9,8 @@ namespace {
 
 void check_peer(const Communicator& comm, std::string_view call, Rank peer) {
   if (peer.value < 0 || peer.value >= comm.size() || peer == comm.rank()) {
-    throw std::invalid_argument(
-        fmt::format("{}: rank {} of {} cannot exchange messages with rank {}", call, comm.rank().value, comm.size(),
-                    peer.value));
+    throw std::invalid_argument(fmt::format("{}: rank {} of {} cannot exchange messages with rank {}", call,
+                                            comm.rank().value, comm.size(), peer.value));
   }
 }
 

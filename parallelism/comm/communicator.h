@@ -23,9 +23,9 @@ struct BufferView {
   ElementType type = ElementType::byte;
 };
 
-/// Who a message belongs to. Messages of one (sender, receiver, channel) arrive in the order sent; tag and size are checked
-/// against the sender's on arrival, so that a receive that is paired wrongly throws std::logic_error with both instead of
-/// training on wrong data.
+/// Who a message belongs to. Messages of one (sender, receiver, channel) arrive in the order sent; tag and size
+/// are checked against the sender's on arrival, so that a receive that is paired wrongly throws
+/// std::logic_error with both instead of training on wrong data.
 enum class Channel { forward, backward, control };
 inline constexpr int channel_count = 3;
 struct Message {
@@ -51,9 +51,9 @@ class WorkState {
   virtual bool advance() = 0;
 };
 
-/// A move-only handle of an operation that was started. The thread that started it drives it. Operations of one kind (the
-/// collectives; the messages of one peer, channel and direction) run in the order started: the later ones wait until the
-/// earlier ones have been driven to their end.
+/// A move-only handle of an operation that was started. The thread that started it drives it. Operations of one
+/// kind (the collectives; the messages of one peer, channel and direction) run in the order started: the later
+/// ones wait until the earlier ones have been driven to their end.
 class Work {
  public:
   Work() = default;
@@ -76,12 +76,13 @@ struct Arena {
   bool shared = false;  ///< peers of this node reduce in place through it
 };
 
-/// Bytes of payload that this rank moved. A message counts its bytes once, as sent by the sender and as received by the
-/// receiver. All-reduce of S bytes over p ranks:
-///  - through shared memory, rank r reduces share_of(S, p, r) bytes in place and counts (p-1) times that share as received
-///    (remote loads) and as sent (remote stores): about (p-1)/p S each, 2(p-1)/p S together, (p-1) S each over all ranks;
-///  - by the MPI library, whose algorithm is its own: the lower bound 2(p-1)/p S each way (data-parallelism.md section 2.1,
-///    Patarasuk & Yuan 2009), rounded down.
+/// Bytes of payload that this rank moved. A message counts its bytes once, as sent by the sender and as
+/// received by the receiver. All-reduce of S bytes over p ranks:
+///  - through shared memory, rank r sums share_of(S, p, r) bytes in place and counts (p-1) times that share as
+///    received (remote loads) and as sent (remote stores): about (p-1)/p S each way, 2(p-1)/p S together, and
+///    exactly (p-1) S each way over all ranks. A buffer outside the arenas counts so per piece of 1 MiB;
+///  - by the MPI library, whose algorithm is its own: the lower bound 2(p-1)/p S each way (Patarasuk and Yuan
+///    2009), rounded down.
 struct Traffic {
   std::int64_t sent = 0, received = 0;
   bool operator==(const Traffic&) const = default;
@@ -108,9 +109,9 @@ class Communicator {
   /// environment_error when the memory is not there.
   virtual Arena allocate(std::int64_t bytes) = 0;
 
-  /// In-place sum over all ranks of `buffer` (f32 or f64), bitwise the same result on all of them. Fast path when the buffer
-  /// lies in a shared arena at the same offset on every rank. Ranks that start different collectives, sizes or types get
-  /// std::logic_error naming both.
+  /// In-place sum over all ranks of `buffer` (f32 or f64), bitwise the same result on all of them. Fast path
+  /// when the buffer lies in a shared arena at the same offset on every rank. Ranks that share memory and start
+  /// different collectives, sizes or types get std::logic_error naming both; MPI does not notice.
   Work all_reduce(BufferView buffer);
   Work send(BufferView buffer, Rank to, Message message);
   Work recv(BufferView buffer, Rank from, Message message);
@@ -121,8 +122,9 @@ class Communicator {
   /// Drives several works side by side until all have ended.
   void wait_all(std::span<Work> works);
 
-  /// Sleeping without a lost wake-up: read events(), look for something to do, sleep(seen). sleep returns once the count has
-  /// moved (a peer made progress, notify() was called), at the latest after `limit_s`.
+  /// Sleeping without a lost wake-up: read events(), look for something to do, sleep(seen). sleep returns once
+  /// the count has moved (a peer made progress, notify() was called), at the latest after `limit_s`. It may
+  /// return earlier: a backend without such events wakes up to poll.
   virtual std::uint32_t events() const = 0;
   virtual void sleep(std::uint32_t seen, double limit_s = 0.1) = 0;
   virtual void notify() = 0;

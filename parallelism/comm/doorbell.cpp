@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <climits>
 #include <ctime>
 
@@ -19,6 +20,15 @@ static_assert(std::atomic<std::uint32_t>::is_always_lock_free && sizeof(std::ato
 void ring(Doorbell& bell) noexcept {
   bell.events.fetch_add(1);
   if (bell.sleepers.load() > 0) syscall(SYS_futex, &bell.events, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+bool watch(const Doorbell& bell, std::uint32_t seen, double limit_s) noexcept {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limit_s));
+  do {
+    if (bell.events.load() != seen) return true;
+  } while (Clock::now() < end);
+  return false;
 }
 
 void sleep_on(Doorbell& bell, std::uint32_t seen, double limit_s) noexcept {

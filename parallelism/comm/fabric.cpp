@@ -63,7 +63,9 @@ Mailbox Fabric::mailbox(Rank from, Rank to, Channel channel) const {
           static_cast<std::uint64_t>(layout_.ring_bytes)};
 }
 
-std::byte* Fabric::scratch(Rank rank) const { return &at<std::byte>(layout_.scratch + rank.value * layout_.scratch_bytes); }
+std::byte* Fabric::scratch(Rank rank) const {
+  return &at<std::byte>(layout_.scratch + rank.value * layout_.scratch_bytes);
+}
 
 std::byte* Fabric::arena(Rank rank) const { return &at<std::byte>(layout_.arenas + rank.value * layout_.arena_bytes); }
 

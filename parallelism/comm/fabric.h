@@ -2,8 +2,9 @@
 //
 //   | failure | board | slots (one per rank) | mailboxes (one per sender, receiver, channel) | scratch | arenas |
 //
-// The region's zero bytes are the initial state of everything in it. Ranks may be threads (the region is memory of the process)
-// or processes (POSIX shared memory, mapped at different addresses: hence offsets, never pointers).
+// The region's zero bytes are the initial state of everything in it. Ranks may be threads (the region is memory
+// of the process) or processes (POSIX shared memory, mapped at different addresses: hence offsets, never
+// pointers).
 #pragma once
 
 #include <atomic>
@@ -31,7 +32,8 @@ struct FabricLayout {
 };
 FabricLayout layout(FabricShape shape);
 
-/// One direction between two ranks on one channel: a byte ring with one writer and one reader. `written - freed` bytes wait.
+/// One direction between two ranks on one channel: a byte ring with one writer and one reader. `written -
+/// freed` bytes wait.
 struct MailboxControl {
   alignas(64) std::atomic<std::uint64_t> written;
   std::atomic<std::uint32_t> reader_waits;  ///< the writer rings only when asked to

@@ -42,7 +42,8 @@ void copy_out(const Mailbox& box, std::uint64_t position, std::byte* to, std::ui
   std::memcpy(to + first, box.ring, bytes - first);
 }
 
-/// The half that writing and reading share: a message is a stream of a header line and a padded payload, moved in chunks.
+/// The half that writing and reading share: a message is a stream of a header line and a padded payload, moved
+/// in chunks.
 class Transfer : public WorkState {
  public:
   Transfer(Fabric& fabric, MailboxEnd& end, BufferView buffer, Rank from, Rank to, Message message)

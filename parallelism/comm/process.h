@@ -16,7 +16,8 @@ struct ProcessId {
 /// This process; unknown where /proc is not mounted.
 ProcessId this_process();
 
-/// False once the process has ended, also while its parent has not collected it yet (a zombie). One read of /proc, about 10 us.
+/// False once the process has ended, also while its parent has not collected it yet (a zombie). One read of
+/// /proc, about 10 us.
 bool alive(ProcessId process);
 
 /// The cause that the peers of a dead process are told.

@@ -12,8 +12,9 @@ class Region {
  public:
   /// For ranks that are threads of this process.
   static Region in_process(std::int64_t bytes);
-  /// For ranks that are processes: a new object in POSIX shared memory under `name` ("/..."), visible until unlink_region(). It
-  /// is locked while its creator lives, so that others can tell what a killed launch left behind.
+  /// For ranks that are processes: a new object in POSIX shared memory under `name` ("/..."), visible until
+  /// unlink_region(). It is locked while its creator lives, so that others can tell what a killed launch left
+  /// behind.
   static Region create_shared(const std::string& name, std::int64_t bytes);
   static Region open_shared(const std::string& name, std::int64_t bytes);
 
@@ -24,8 +25,9 @@ class Region {
   std::byte* data() const { return data_; }
   std::int64_t bytes() const { return bytes_; }
 
-  /// Backs a part with memory, on the node of the calling thread; environment_error when there is too little. Committing
-  /// twice is harmless. Without it, touching a page beyond the room in shared memory would raise SIGBUS.
+  /// Backs a part with memory, on the node of the calling thread; environment_error when there is too little.
+  /// Committing twice is harmless. Without it, touching a page beyond the room in shared memory would raise
+  /// SIGBUS.
   void commit(std::int64_t offset, std::int64_t bytes);
 
  private:
@@ -41,7 +43,8 @@ class Region {
 std::string unique_region_name();
 /// Takes the name away; the memory lives until the last mapping ends.
 void unlink_region(const std::string& name) noexcept;
-/// Unlinks regions whose creator was killed before it could, if at least so old: a young one may be about to be locked. O(files in /dev/shm).
+/// Unlinks regions whose creator was killed before it could, if at least so old: a young one may be about to be
+/// locked. O(files in /dev/shm).
 void sweep_stale_regions(int at_least_s_old = 10) noexcept;
 
 /// Bytes free in the file system of POSIX shared memory; 0 when there is none.

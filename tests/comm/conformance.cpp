@@ -134,7 +134,9 @@ std::vector<Letter> random_letters(int ranks, int count) {
   for (int i = 0; i < count; ++i) {
     const int from = draw(ranks);
     const int to = (from + 1 + draw(ranks - 1)) % ranks;
-    letters.push_back({Rank(from), Rank(to), {static_cast<Channel>(draw(channel_count)), std::uint64_t(1000 + i)},
+    letters.push_back({Rank(from),
+                       Rank(to),
+                       {static_cast<Channel>(draw(channel_count)), std::uint64_t(1000 + i)},
                        sizes[draw(std::size(sizes))]});
   }
   return letters;
@@ -337,7 +339,8 @@ void expect_wrong_pairing(Communicator& comm, Message sent, std::int64_t sent_by
       comm.wait(comm.recv({buffer.data(), expected_bytes}, Rank(0), expected));
       ADD_FAILURE() << "a wrong message was accepted";
     } catch (const std::logic_error& error) {
-      for (const std::string& word : words) EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
+      for (const std::string& word : words)
+        EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
     }
   }
 }

@@ -7,8 +7,8 @@
 
 namespace parabench {
 
-/// One expectation, run by every rank of a group at the same time; failures are GoogleTest's. A case that `breaks` its group on
-/// purpose leaves it unusable.
+/// One expectation, run by every rank of a group at the same time; failures are GoogleTest's. A case that
+/// `breaks` its group on purpose leaves it unusable.
 struct ConformanceCase {
   const char* name;
   void (*run)(Communicator& comm);

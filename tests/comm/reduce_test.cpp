@@ -33,7 +33,9 @@ TEST(ShareOf, OfAHugeBufferDoesNotOverflow) {
 template <class T>
 void expect_sums_in_order(int ranks, std::int64_t n) {
   // 1e8 swallows small numbers in f32: another order of addition would give another sum.
-  const auto input = [](int r, std::int64_t i) { return static_cast<T>(r == 0 ? 1e8 : 3 + r + i % 5) * (r % 2 ? -1 : 1); };
+  const auto input = [](int r, std::int64_t i) {
+    return static_cast<T>(r == 0 ? 1e8 : 3 + r + i % 5) * (r % 2 ? -1 : 1);
+  };
   std::vector<std::vector<T>> data(ranks, std::vector<T>(n));
   std::vector<std::byte*> buffers;
   for (int r = 0; r < ranks; ++r) {

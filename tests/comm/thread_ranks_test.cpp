@@ -82,15 +82,21 @@ TEST(Collectives, RanksThatStartDifferentOnesAreAllTold) {
     EXPECT_EQ(told, 3);
   };
   double data[8] = {};
-  run([&](Communicator& comm) {
-    comm.wait(comm.rank() == Rank(1) ? comm.barrier() : comm.all_reduce({data, 64, ElementType::f64}));
-  }, {"barrier", "all_reduce of 64 bytes of f64"});
-  run([&](Communicator& comm) {
-    comm.wait(comm.all_reduce({data, comm.rank() == Rank(2) ? 32 : 64, ElementType::f32}));
-  }, {"32 bytes", "64 bytes"});
-  run([&](Communicator& comm) {
-    comm.wait(comm.all_reduce({data, 64, comm.rank() == Rank(0) ? ElementType::f32 : ElementType::f64}));
-  }, {"f32", "f64"});
+  run(
+      [&](Communicator& comm) {
+        comm.wait(comm.rank() == Rank(1) ? comm.barrier() : comm.all_reduce({data, 64, ElementType::f64}));
+      },
+      {"barrier", "all_reduce of 64 bytes of f64"});
+  run(
+      [&](Communicator& comm) {
+        comm.wait(comm.all_reduce({data, comm.rank() == Rank(2) ? 32 : 64, ElementType::f32}));
+      },
+      {"32 bytes", "64 bytes"});
+  run(
+      [&](Communicator& comm) {
+        comm.wait(comm.all_reduce({data, 64, comm.rank() == Rank(0) ? ElementType::f32 : ElementType::f64}));
+      },
+      {"f32", "f64"});
   run([&](Communicator& comm) { comm.allocate(100 + comm.rank().value); }, {"allocate of 100 bytes"});
 }
 

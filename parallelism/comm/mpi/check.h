@@ -7,7 +7,8 @@
 
 namespace parabench {
 
-/// Throws std::runtime_error with the call and MPI's own text unless `code` is MPI_SUCCESS. Communicators must return errors.
+/// Throws std::runtime_error with the call and MPI's own text unless `code` is MPI_SUCCESS. Communicators must
+/// return errors.
 void check_mpi(int code, std::string_view call);
 
 }  // namespace parabench

@@ -15,7 +15,8 @@ namespace {
 
 constexpr double shortest_pause_s = 20e-6;
 constexpr double longest_pause_s = 10e-3;
-constexpr double pause_growth = 1.0625;  // a pause is 1/16 of the wait so far: so much later a completion is seen at most
+constexpr double pause_growth =
+    1.0625;                           // a pause is 1/16 of the wait so far: so much later a completion is seen at most
 constexpr double idle_pause_s = 0.1;  // nothing in flight, but another rank may fail
 constexpr std::chrono::seconds look_interval{1};
 constexpr std::int64_t largest_piece = 1 << 30;  // MPI counts in int
@@ -62,7 +63,8 @@ void for_each_piece(BufferView buffer, Post post) {
 
 }  // namespace
 
-/// Requests that complete together. All are posted at the start, since MPI pairs messages and collectives in that order.
+/// Requests that complete together. All are posted at the start, since MPI pairs messages and collectives in
+/// that order.
 class MpiWork final : public WorkState {
  public:
   explicit MpiWork(PrivateCommunicator& comm) : comm_(comm) {
@@ -134,8 +136,8 @@ class MpiWork final : public WorkState {
   MPI_Request* add() { return &requests_.emplace_back(MPI_REQUEST_NULL); }
 
   PrivateCommunicator& comm_;
-  std::vector<MPI_Request> requests_;    // of a message: its header's first
-  MessageHeader header_;                 // sent, or as it arrived
+  std::vector<MPI_Request> requests_;      // of a message: its header's first
+  MessageHeader header_;                   // sent, or as it arrived
   std::optional<MessageHeader> expected_;  // of a receive
   bool paired_ = false;
   Rank from_;
@@ -146,6 +148,7 @@ PrivateCommunicator::PrivateCommunicator(Rank rank, int size, std::string note)
     : Communicator(rank, size),
       note_(std::move(note)),
       neighbours_(processes_of_node(rank, size)),
+      pause_s_(shortest_pause_s),
       next_look_(std::chrono::steady_clock::now() + look_interval),
       exceptions_(std::uncaught_exceptions()) {
   check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "MPI_Comm_dup");

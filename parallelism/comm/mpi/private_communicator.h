@@ -15,10 +15,10 @@
 
 namespace parabench {
 
-/// One rank's end, on its own duplicate of MPI_COMM_WORLD. MPI tells nobody when a request completes, so sleep() returns after
-/// 20 us, then after 1/16 of the wait so far up to 10 ms, until something completes again. A mutex keeps MPI serialized, so that
-/// any thread may abort(), which sends the cause to every rank. Processes on the same node are looked at once a second; a lost
-/// node is the launcher's to notice.
+/// One rank's end, on its own duplicate of MPI_COMM_WORLD. MPI tells nobody when a request completes, so
+/// sleep() returns after 20 us, then after 1/16 of the wait so far up to 10 ms, until something completes
+/// again. A mutex keeps MPI serialized, so that any thread may abort(), which sends the cause to every rank.
+/// Processes on the same node are looked at once a second; a lost node is the launcher's to notice.
 class PrivateCommunicator final : public Communicator {
  public:
   /// Collective over MPI_COMM_WORLD. `note`: why memory is not shared.
@@ -60,8 +60,8 @@ class PrivateCommunicator final : public Communicator {
   bool failed_ = false;  // then failure_ is final
   Failure failure_, incoming_failure_;
   MPI_Request failure_request_ = MPI_REQUEST_NULL;
-  int in_flight_ = 0;  // works that MPI has to complete
-  double pause_s_ = 20e-6;  // of the next sleep while something is in flight
+  int in_flight_ = 0;       // works that MPI has to complete
+  double pause_s_;  // of the next sleep while something is in flight
   std::chrono::steady_clock::time_point next_look_;
   int exceptions_;  // in flight when it was made
 };

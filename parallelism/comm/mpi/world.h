@@ -9,11 +9,11 @@
 
 namespace parabench {
 
-/// Owns MPI_Init_thread (serialized) and MPI_Finalize. Throws environment_error when the launcher promised more ranks than MPI
-/// sees (the silent singleton), naming `srun --mpi=pmix` and `mpirun`.
+/// Owns MPI_Init_thread (serialized) and MPI_Finalize. Throws environment_error when the launcher promised more
+/// ranks than MPI sees (the silent singleton), naming `srun --mpi=pmix` and `mpirun`.
 ///
-/// MPI_Finalize waits for all ranks, so it must not be reached by a rank that failed: catch inside the session's scope, report,
-/// and call abort(). A session that an exception unwinds does so by itself.
+/// MPI_Finalize waits for all ranks, so it must not be reached by a rank that failed: catch inside the
+/// session's scope, report, and call abort(). A session that an exception unwinds does so by itself.
 class MpiSession {
  public:
   MpiSession(int* argc, char*** argv);
@@ -32,19 +32,22 @@ class MpiSession {
   Rank rank_;
   int size_ = 1;
   std::string own_segment_;  // of the MPI library in shared memory, its name taken away
-  int exceptions_;  // in flight when it was made
+  int exceptions_;           // in flight when it was made
 };
 
-/// Throws environment_error when `seen` is 1 although the launcher's environment promises more ranks. Asked in this order, the
-/// first one that is set decides: OMPI_COMM_WORLD_SIZE, SLURM_STEP_NUM_TASKS, SLURM_NTASKS, PMI_SIZE.
+/// Throws environment_error when `seen` is 1 although the launcher's environment promises more ranks. Asked in
+/// this order, the first one that is set decides: OMPI_COMM_WORLD_SIZE, SLURM_STEP_NUM_TASKS, SLURM_NTASKS,
+/// PMI_SIZE.
 void check_world_size(int seen);
 
-/// The communicator over all ranks of the session; collective. When all ranks share a node and its shared memory has room for
-/// their arenas and mailboxes together, both live there, unlinked from the name space as soon as all ranks have mapped them;
-/// otherwise private buffers and MPI calls, with the reason in capabilities().note. `arena_bytes_per_rank` is the sum of the
-/// later allocate() calls, each rounded up to 64 bytes. `allow_shared` false or the environment variable
-/// PARABENCH_SHARED_MEMORY=off force the private path (any other value but `on` is a usage_error). Destroy it before the session.
+/// The communicator over all ranks of the session; collective. When all ranks share a node and its shared
+/// memory has room for their arenas and mailboxes together, both live there, unlinked from the name space as
+/// soon as all ranks have mapped them; otherwise private buffers and MPI calls, with the reason in
+/// capabilities().note. `arena_bytes_per_rank` is the sum of the later allocate() calls, each rounded up to 64
+/// bytes. `allow_shared` false or the environment variable PARABENCH_SHARED_MEMORY=off force the private path
+/// (any other value but `on` is a usage_error). `threads_per_rank` as in run_thread_ranks. Destroy it before
+/// the session.
 std::unique_ptr<Communicator> make_mpi_communicator(const MpiSession& session, std::int64_t arena_bytes_per_rank,
-                                                    bool allow_shared = true);
+                                                    bool allow_shared = true, int threads_per_rank = 1);
 
 }  // namespace parabench

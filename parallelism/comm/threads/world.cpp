@@ -44,19 +44,20 @@ std::shared_ptr<Fabric> fabric_in_process(int ranks) {
 
 }  // namespace
 
-void run_thread_ranks(int ranks, const std::function<void(Communicator&)>& body) {
+void run_thread_ranks(int ranks, const std::function<void(Communicator&)>& body, int threads_per_rank) {
   const std::shared_ptr<Fabric> fabric = fabric_in_process(ranks);
   std::mutex mutex;
   std::exception_ptr first;
   const auto run = [&](Rank rank) {
-    FabricCommunicator comm(fabric, rank);
+    FabricCommunicator comm(fabric, rank, threads_per_rank);
     try {
       body(comm);
     } catch (...) {
       const std::exception_ptr error = std::current_exception();
       {
         const std::lock_guard lock(mutex);
-        // A body may have told its peers to stop before its own error arrives here: the cause comes before what it led to.
+        // A body may have told its peers to stop before its own error arrives here: the cause comes before what
+        // it led to.
         if (!first || (is_consequence(first) && !is_consequence(error))) first = error;
       }
       comm.abort(cause_of(error));

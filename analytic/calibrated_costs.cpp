@@ -109,11 +109,10 @@ class CalibratedCosts final : public CostModel {
   }
 
   Link link(const Plan& plan) const override {
-    const Curve& curve = messages(plan);
-    const CurvePoint &first = curve.front(), &last = curve.back();
-    const double bytes = static_cast<double>(last.bytes - first.bytes), seconds = last.seconds - first.seconds;
-    if (bytes <= 0 || seconds <= 0) return {.bytes_per_s = static_cast<double>(last.bytes) / last.seconds};
-    return {.latency_s = first.seconds, .bytes_per_s = bytes / seconds};
+    const int p = plan.replicas;
+    if (p == 1) return line(messages(plan), 1, 1);
+    // The link over which a ring would reduce as fast: 2 (p-1) steps of 1/p of the bytes.
+    return line(curve(calibration_.all_reduce, "all-reduce", plan.spec.comm, p), 2 * (p - 1), 2 * (p - 1.0) / p);
   }
 
   int cores() const override { return calibration_.machine.cores; }
@@ -122,6 +121,14 @@ class CalibratedCosts final : public CostModel {
  private:
   static int first(const Plan& plan, const Op& op) { return plan.segments[op.segment.value].first_layer; }
   static int end(const Plan& plan, const Op& op) { return first(plan, op) + plan.segments[op.segment.value].layers; }
+
+  /// Latency and rate of one of `steps` hops that together carry `share` of a curve's bytes.
+  static Link line(const Curve& curve, double steps, double share) {
+    const CurvePoint &first = curve.front(), &last = curve.back();
+    const double bytes = static_cast<double>(last.bytes - first.bytes), seconds = last.seconds - first.seconds;
+    if (bytes <= 0 || seconds <= 0) return {.bytes_per_s = share * static_cast<double>(last.bytes) / last.seconds};
+    return {.latency_s = first.seconds / steps, .bytes_per_s = share * bytes / seconds};
+  }
 
   double at_layer(const Plan& plan, int layer, int samples, int busy, Value value) const {
     const Measured *below = nullptr, *above = nullptr;

@@ -26,7 +26,8 @@ class CostModel {
   virtual std::int64_t saved_bytes(const Plan& plan, Rank rank, const Op& op) const = 0;
   /// Highest use during a backward above the bytes held before it; during a forward, above these and its saved_bytes.
   virtual std::int64_t peak_bytes(const Plan& plan, Rank rank, const Op& op) const = 0;
-  /// One hop between neighbours, for closed forms that think in links.
+  /// One hop between neighbours, for closed forms that think in links; between replicas the one over which a ring would
+  /// reduce as fast. Needs no measurement that the plan's own operations do not need.
   virtual Link link(const Plan& plan) const;
   /// Cores that computing and communicating share; 0: they never compete (emulated links, unit costs).
   virtual int cores() const = 0;

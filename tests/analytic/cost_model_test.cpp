@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analytic/predict.h"
 #include "analytic/sizes.h"
 #include "base/error.h"
 #include "tests/analytic/fixtures.h"
@@ -76,6 +77,21 @@ TEST(CalibratedCosts, MessagesReductionsAndUpdates) {
   EXPECT_DOUBLE_EQ(cost->seconds(replicas, Rank(0), all_reduce(SegmentId(0), 2, 0), 2), 3);
   EXPECT_DOUBLE_EQ(cost->seconds(replicas, Rank(0), update(SegmentId(0), 2, 0, 1), 1), 32 + .5);
   EXPECT_DOUBLE_EQ(cost->seconds(replicas, Rank(0), update(SegmentId(0), 1, 0, 1), 2), 48 + .5);
+}
+
+TEST(CalibratedCosts, ReplicasNeedNoMessagesMeasured) {
+  const ModelSpec model = chain(2);
+  Calibration calibration = measured(model);
+  calibration.point_to_point.clear();
+  const Plan plan = data_parallel(2, 2);
+  const auto cost = calibrated_costs(calibration, model);
+  // A ring of two takes two hops of half the bytes: T(n) = 2 latency + n / rate = 1 + n / 64.
+  const Link link = cost->link(plan);
+  EXPECT_DOUBLE_EQ(link.latency_s, .5);
+  EXPECT_DOUBLE_EQ(link.bytes_per_s, 64);
+  const double reduction = cost->seconds(plan, Rank(0), all_reduce(SegmentId(0), 1, 0), 1);  // of 64 bytes
+  EXPECT_DOUBLE_EQ(ring_all_reduce(2, 64, link.latency_s, 1 / link.bytes_per_s, 0), reduction);
+  EXPECT_EQ(second_opinions(plan, model, *cost).count("ddlbench_eq_5_1"), 1u);
 }
 
 TEST(CalibratedCosts, NameWhatWasNeverMeasured) {

@@ -105,8 +105,12 @@ void keep(Calibration& calibration, const Launch& launch, const Chain& chain, in
     }
     calibration.layers[key].push_back(mean);
   }
-  calibration.update_s_per_parameter[busy] = chain.update_s / static_cast<double>(parameter_count(launch.model));
-  calibration.step_overhead_s = chain.overhead_s;
+  // Independent of the number of samples: the least disturbed chain counts.
+  const double update_s = chain.update_s / static_cast<double>(parameter_count(launch.model));
+  const auto [update, first] = calibration.update_s_per_parameter.try_emplace(busy, update_s);
+  if (!first) update->second = std::min(update->second, update_s);
+  calibration.step_overhead_s =
+      calibration.step_overhead_s == 0 ? chain.overhead_s : std::min(calibration.step_overhead_s, chain.overhead_s);
 }
 
 bool uses(const Plan& plan, OpKind kind) {

@@ -83,12 +83,15 @@ void run_rank(const Launch& launch, Communicator& comm) {
     const std::string plan_hash = hash(launch.plan);
     require_same_plan(comm, plan_hash);
     const auto cores = take_cores(comm.rank().value, comm.size(), launch.plan.spec.threads);
-    nlohmann::json reply = reply_head(options.phase, plan_hash);
-    if (options.phase == "measure") reply.update(measure(launch, comm, to_text(cores)));
-    if (options.phase == "verify") reply.update(verify(launch, comm));
-    if (options.phase == "calibrate") reply.update(calibrate(launch, comm));
-    reply["communicator"] = comm.capabilities().note;
-    if (comm.rank() == Rank(0)) write_reply(options.reply_folder, reply);
+    const nlohmann::json result = options.phase == "measure"  ? measure(launch, comm, to_text(cores))
+                                  : options.phase == "verify" ? verify(launch, comm)
+                                                              : calibrate(launch, comm);
+    if (comm.rank() == Rank(0)) {
+      nlohmann::json reply = reply_head(options.phase, plan_hash);
+      reply["communicator"] = comm.capabilities().note;
+      reply.update(result);
+      write_reply(options.reply_folder, reply);
+    }
     // Nobody leaves while rank 0 still writes: a launcher may end the others when the first rank exits.
     comm.wait(comm.barrier());
   } catch (const std::exception& error) {

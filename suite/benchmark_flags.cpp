@@ -58,7 +58,8 @@ const Flag& find_flag(std::string_view word, std::string_view name) {
   if (found != known_flags.end()) return *found;
   std::vector<std::string> known;
   for (const Flag& flag : known_flags) known.push_back(fmt::format("{}{}", prefix, flag.name));
-  throw usage_error("option", word, "an option of Google Benchmark", nearest_hint(word.substr(0, word.find('=')), known));
+  throw usage_error("option", word, "an option of Google Benchmark",
+                    nearest_hint(word.substr(0, word.find('=')), known));
 }
 
 std::string twin(const Flag& flag) {

@@ -11,7 +11,8 @@ namespace {
 bool covers(const Calibration& known, const Subject& subject, const Plan& plan) {
   const auto inputs = shapes(subject.model);
   for (std::size_t i = 0; i < subject.model.layers.size(); ++i) {
-    const auto found = known.layers.find(layer_key(subject.model.layers[i], inputs[i], i == 0, subject.spec, subject.spec.np));
+    const auto found =
+        known.layers.find(layer_key(subject.model.layers[i], inputs[i], i == 0, subject.spec, subject.spec.np));
     if (found == known.layers.end()) return false;
     for (const auto& replica : plan.pieces) {
       const auto [least, most] = std::ranges::minmax(replica);

@@ -14,7 +14,8 @@ namespace {
 
 /// The case id as a file name.
 std::string file_name(std::string id) {
-  std::ranges::replace_if(id, [](unsigned char c) { return !std::isalnum(c) && c != '-' && c != '.' && c != '='; }, '_');
+  std::ranges::replace_if(
+      id, [](unsigned char c) { return !std::isalnum(c) && c != '-' && c != '.' && c != '='; }, '_');
   return id;
 }
 
@@ -23,10 +24,18 @@ bool same_ranks(const Measured& measured, const Predicted& predicted) {
 }
 
 std::string reproduce(const Prepared& prepared, const RunOptions& options) {
-  std::vector<std::string> words = {"parabench", "run", prepared.chosen.id, "--steps", std::to_string(options.steps),
-                                    "--warmup",  std::to_string(options.warmup), "--repetitions",
+  std::vector<std::string> words = {"parabench",
+                                    "run",
+                                    prepared.chosen.id,
+                                    "--steps",
+                                    std::to_string(options.steps),
+                                    "--warmup",
+                                    std::to_string(options.warmup),
+                                    "--repetitions",
                                     std::to_string(options.repetitions)};
-  const auto add = [&](std::string option, const std::string& value) { words.insert(words.end(), {std::move(option), value}); };
+  const auto add = [&](std::string option, const std::string& value) {
+    words.insert(words.end(), {std::move(option), value});
+  };
   if (options.launches.launcher.name != "mpirun") add("--launcher", options.launches.launcher.name);
   if (!options.launches.data.empty()) add("--data", options.launches.data);
   if (options.launches.skip_corrupt) words.push_back("--skip-corrupt");
@@ -60,14 +69,20 @@ double expected_seconds(const Prepared& prepared, const RunOptions& options) {
   double seconds = 0;
   if (options.verify != VerifyMode::off) seconds += expected_seconds(Phase::verify, *prepared.forecast, 0);
   if (options.verify != VerifyMode::only) {
-    seconds += options.repetitions * expected_seconds(Phase::measure, *prepared.forecast, options.warmup + options.steps);
+    seconds +=
+        options.repetitions * expected_seconds(Phase::measure, *prepared.forecast, options.warmup + options.steps);
   }
   return seconds;
 }
 
 CaseRun::CaseRun(const Prepared& prepared, const RunOptions& options, int index, Workplace& workplace)
-    : prepared_(prepared), options_(options), index_(index), workplace_(workplace), record_(start_record(prepared, options)) {
-  record_.equivalence.reason = options.verify == VerifyMode::off ? "switched off by --verify off" : "the case stopped before";
+    : prepared_(prepared),
+      options_(options),
+      index_(index),
+      workplace_(workplace),
+      record_(start_record(prepared, options)) {
+  record_.equivalence.reason =
+      options.verify == VerifyMode::off ? "switched off by --verify off" : "the case stopped before";
 }
 
 void CaseRun::fail(std::string reason, FailureKind kind) {
@@ -113,8 +128,8 @@ std::optional<std::vector<double>> CaseRun::measure() {
   Measured& measured = *reply->measured;
   const auto& samples = measured.step_time_s.samples;
   if (samples.size() != 1 || static_cast<int>(samples.front().size()) != options_.steps) {
-    fail(fmt::format("measure: the reply holds {} steps, {} were asked for", samples.empty() ? 0 : samples.front().size(),
-                     options_.steps),
+    fail(fmt::format("measure: the reply holds {} steps, {} were asked for",
+                     samples.empty() ? 0 : samples.front().size(), options_.steps),
          FailureKind::failure);
     return std::nullopt;
   }

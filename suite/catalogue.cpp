@@ -30,8 +30,8 @@ std::vector<int> ranks_of(const std::string& strategy) {
 
 std::vector<Case> quick_cases() {
   std::vector<Case> cases;
-  for (const char* rest : {"sequential/np:1/batch:32/threads:2", "data-parallel/np:2/batch:32", "model-parallel/np:2/batch:32",
-                           "gpipe/np:2/batch:32", "pipedream/np:2/batch:32"}) {
+  for (const char* rest : {"sequential/np:1/batch:32/threads:2", "data-parallel/np:2/batch:32",
+                           "model-parallel/np:2/batch:32", "gpipe/np:2/batch:32", "pipedream/np:2/batch:32"}) {
     cases.push_back(parse_case(std::string("resnet18/imagenet-synthetic[pixels=32,classes=10]/") + rest));
   }
   return cases;

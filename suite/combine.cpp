@@ -9,9 +9,14 @@
 namespace parabench {
 namespace {
 
-constexpr double Breakdown::*breakdown_parts[] = {
-    &Breakdown::forward, &Breakdown::backward,  &Breakdown::recompute, &Breakdown::update, &Breakdown::communication_exposed,
-    &Breakdown::bubble,  &Breakdown::data_wait, &Breakdown::other};
+constexpr double Breakdown::*breakdown_parts[] = {&Breakdown::forward,
+                                                  &Breakdown::backward,
+                                                  &Breakdown::recompute,
+                                                  &Breakdown::update,
+                                                  &Breakdown::communication_exposed,
+                                                  &Breakdown::bubble,
+                                                  &Breakdown::data_wait,
+                                                  &Breakdown::other};
 
 }  // namespace
 
@@ -40,13 +45,10 @@ Measured combine(std::span<const Measured> launches, int batch, double flops) {
 
 double loss_tolerance(Precision precision) {
   switch (precision) {
-    case Precision::fp32:
-      return 1e-3;
+    case Precision::fp32: return 1e-3;
     case Precision::tf32:
-    case Precision::bf16:
-      return 2e-2;
-    case Precision::fp64:
-      return 1e-9;
+    case Precision::bf16: return 2e-2;
+    case Precision::fp64: return 1e-9;
   }
   return 0;
 }
@@ -62,8 +64,8 @@ void judge_losses(Equivalence& equivalence, std::span<const double> losses, Prec
     // Written so that a NaN disagrees.
     if (std::abs(loss - references[step]) <= equivalence.loss_tolerance * std::abs(references[step])) continue;
     equivalence.loss_agrees = false;
-    equivalence.reason = fmt::format("loss of step {} is {:.9g}, the reference's is {:.9g} (tolerance {:g} of it)", step, loss,
-                                     references[step], equivalence.loss_tolerance);
+    equivalence.reason = fmt::format("loss of step {} is {:.9g}, the reference's is {:.9g} (tolerance {:g} of it)",
+                                     step, loss, references[step], equivalence.loss_tolerance);
     return;
   }
 }

@@ -18,14 +18,16 @@ int read_integer(std::string_view option, std::string_view text, int least) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < least) {
-    throw usage_error(option, text, fmt::format("an integer >= {}", least), fmt::format("try {} {}", option, std::max(least, 3)));
+    throw usage_error(option, text, fmt::format("an integer >= {}", least),
+                      fmt::format("try {} {}", option, std::max(least, 3)));
   }
   return value;
 }
 
 void add_integer(CLI::App& app, const std::string& option, int& target, int least, const std::string& help) {
   app.add_option_function<std::string>(
-         option, [&target, option, least](const std::string& text) { target = read_integer(option, text, least); }, help)
+         option, [&target, option, least](const std::string& text) { target = read_integer(option, text, least); },
+         help)
       ->type_name("N")
       ->default_str(std::to_string(target));
 }
@@ -39,8 +41,10 @@ void add_choice(CLI::App& app, const std::string& option, E& target, const std::
 }
 
 void add_selection(CLI::App& app, Selection& selection, bool where = true) {
-  app.add_option("CASE", selection.cases, "Case ids: model/dataset/strategy/np:N/batch:B[/key:value]...")->type_name("");
-  app.add_option("--filter", selection.filter, "A case id, or a regular expression searched in the ids")->type_name("RE");
+  app.add_option("CASE", selection.cases, "Case ids: model/dataset/strategy/np:N/batch:B[/key:value]...")
+      ->type_name("");
+  app.add_option("--filter", selection.filter, "A case id, or a regular expression searched in the ids")
+      ->type_name("RE");
   if (where) {
     app.add_option("--where", selection.where, "Comparisons over typed parameters: np<=4,micro=8")->type_name("EXPR");
   }
@@ -114,13 +118,18 @@ struct Parser {
     return sub;
   }
   void add_repetitions(CLI::App& sub, RunOptions& options, std::string& text) {
-    sub.add_option("--repetitions", text, "Launches of each case")->type_name("N")->default_str(std::to_string(options.repetitions));
+    sub.add_option("--repetitions", text, "Launches of each case")
+        ->type_name("N")
+        ->default_str(std::to_string(options.repetitions));
   }
 
   Parser() {
-    app.set_version_flag("--version", fmt::format("parabench {} ({}{})", program_version, program_git_hash.substr(0, 12),
-                                                  program_git_dirty ? ", modified" : ""));
-    app.footer("parabench COMMAND --help explains a command.\n--benchmark_* flags of run and quick pass on to Google Benchmark.");
+    app.set_version_flag("--version",
+                         fmt::format("parabench {} ({}{})", program_version, program_git_hash.substr(0, 12),
+                                     program_git_dirty ? ", modified" : ""));
+    app.footer(
+        "parabench COMMAND --help explains a command.\n--benchmark_* flags of run and quick pass on to Google "
+        "Benchmark.");
 
     CLI::App& list_app = command("list", "The catalogue: model size, ranks, predicted seconds and bytes",
                                  "parabench list --where 'strategy=gpipe,np<=2'");
@@ -138,9 +147,12 @@ struct Parser {
     quick.options.steps = 10;
     quick.options.repetitions = 3;
     quick.options.json = quick_results_path();
-    CLI::App& quick_app = command("quick", "One model, every family of strategies, two cores, calibration included; "
-                                  "writes results/out/quick.json (folder: PARABENCH_OUT)", "parabench quick --repetitions 5");
-    quick_app.add_option("--filter", quick.selection.filter, "A case id, or a regular expression searched in the ids")->type_name("RE");
+    CLI::App& quick_app = command("quick",
+                                  "One model, every family of strategies, two cores, calibration included; "
+                                  "writes results/out/quick.json (folder: PARABENCH_OUT)",
+                                  "parabench quick --repetitions 5");
+    quick_app.add_option("--filter", quick.selection.filter, "A case id, or a regular expression searched in the ids")
+        ->type_name("RE");
     add_run(quick_app, quick.options);
     add_repetitions(quick_app, quick.options, quick_repetitions);
 
@@ -162,11 +174,13 @@ struct Parser {
     CLI::App& calibrate_app = command("calibrate", "Measure this machine for cases (default: those of quick)",
                                       "parabench calibrate --filter 'resnet18/cifar10-synthetic/gpipe/np:2'");
     add_selection(calibrate_app, calibrate.selection, false);
-    calibrate_app.add_option("--device", calibrate.device, "Only cases on this device: cpu, cuda, emulated")->type_name("D");
+    calibrate_app.add_option("--device", calibrate.device, "Only cases on this device: cpu, cuda, emulated")
+        ->type_name("D");
     calibrate_app.add_option("--out", calibrate.out, "File to add to instead of this machine's own")->type_name("FILE");
     add_launches(calibrate_app, calibrate.launches);
 
-    CLI::App& validate_app = command("validate", "Check a results file against its schema", "parabench validate results/out/quick.json");
+    CLI::App& validate_app =
+        command("validate", "Check a results file against its schema", "parabench validate results/out/quick.json");
     validate_app.add_option("FILE", validate.file, "Results file")->required()->type_name("");
   }
 };
@@ -174,21 +188,25 @@ struct Parser {
 /// What of Google Benchmark's concerns a run: flags, and one number of repetitions.
 void read_run(RunCommand& run, const CLI::App& app, const std::string& repetitions) {
   RunOptions& options = run.options;
-  options.benchmark = read_benchmark_flags(take_benchmark_flags(app, true), [](const char* name) { return std::getenv(name); });
+  options.benchmark =
+      read_benchmark_flags(take_benchmark_flags(app, true), [](const char* name) { return std::getenv(name); });
   if (!repetitions.empty()) {
     options.repetitions = read_integer("--repetitions", repetitions, 1);
   } else if (options.benchmark.repetitions) {
     options.repetitions = *options.benchmark.repetitions;
   }
-  const bool chooses = run.quick || !run.selection.empty() || options.benchmark.filter != "." || options.benchmark.list_tests;
+  const bool chooses =
+      run.quick || !run.selection.empty() || options.benchmark.filter != "." || options.benchmark.list_tests;
   if (!chooses) {
-    throw usage_error("run", "", "a CASE, --filter or --where", "parabench list shows the cases; --filter . runs them all");
+    throw usage_error("run", "", "a CASE, --filter or --where",
+                      "parabench list shows the cases; --filter . runs them all");
   }
 }
 
 void require_command(const CLI::App& app, const std::string& word) {
   std::vector<std::string> names, options;
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(sub->get_name());
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(sub->get_name());
   for (const CLI::Option* option : app.get_options()) options.push_back(option->get_name());
   const bool is_option = word.starts_with('-');
   const auto& known = is_option ? options : names;
@@ -206,7 +224,9 @@ std::string quick_results_path() {
 
 Command parse_command_line(const std::vector<std::string>& words) {
   Parser parser;
-  if (words.empty()) throw usage_error("command", "", "one of list, run, quick, predict, plan, calibrate, validate", "try parabench --help");
+  if (words.empty())
+    throw usage_error("command", "", "one of list, run, quick, predict, plan, calibrate, validate",
+                      "try parabench --help");
   require_command(parser.app, words.front());
   try {
     parser.app.parse(std::vector<std::string>(words.rbegin(), words.rend()));

@@ -33,15 +33,23 @@ void print_case(const Prepared& prepared, int number, const RunOptions& options,
     fmt::print(out, "mkdir -p {} && {}\n", reply,
                shell_line(command_line(request, options.launches.launcher, host, plan_file, reply)));
   };
-  const std::vector<std::string> calibration =
-      options.calibration.empty() ? std::vector<std::string>{} : std::vector{std::string("--calibration"), options.calibration};
+  const std::vector<std::string> calibration = options.calibration.empty()
+                                                   ? std::vector<std::string>{}
+                                                   : std::vector{std::string("--calibration"), options.calibration};
   if (prepared.forecast->cost_source != "calibrated") {
     std::vector<std::string> words = {self, "calibrate", prepared.chosen.id};
     if (!options.calibration.empty()) words.insert(words.end(), {"--out", options.calibration});
     fmt::print(out, "{}\n", shell_line(words));
   }
-  std::vector<std::string> plan = {self,       "plan", prepared.chosen.id, "--format", "json", "--steps", std::to_string(options.steps),
-                                   "--warmup", std::to_string(options.warmup)};
+  std::vector<std::string> plan = {self,
+                                   "plan",
+                                   prepared.chosen.id,
+                                   "--format",
+                                   "json",
+                                   "--steps",
+                                   std::to_string(options.steps),
+                                   "--warmup",
+                                   std::to_string(options.warmup)};
   plan.insert(plan.end(), calibration.begin(), calibration.end());
   fmt::print(out, "{} > {}\n", shell_line(plan), plan_file);
   if (options.verify != VerifyMode::off) print_launch(Phase::verify, fmt::format("reply-{}-verify", number));

@@ -47,7 +47,8 @@ double step_flops(const Subject& subject) {
   return per_sample * subject.spec.batch;
 }
 
-std::unique_ptr<CostModel> make_costs(const Subject& subject, const Knowledge& knowledge, const std::string& cost_source) {
+std::unique_ptr<CostModel> make_costs(const Subject& subject, const Knowledge& knowledge,
+                                      const std::string& cost_source) {
   return cost_source == "calibrated" ? calibrated_costs(*knowledge.calibration, subject.model)
                                      : data_sheet_costs(knowledge.machine, subject.model);
 }
@@ -70,9 +71,10 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
 }
 
 double total_bytes(const Predicted& predicted) {
-  return std::accumulate(predicted.ranks.begin(), predicted.ranks.end(), 0.0, [](double sum, const RankPredicted& rank) {
-    return sum + static_cast<double>(rank.peak_memory.total_counted());
-  });
+  return std::accumulate(predicted.ranks.begin(), predicted.ranks.end(), 0.0,
+                         [](double sum, const RankPredicted& rank) {
+                           return sum + static_cast<double>(rank.peak_memory.total_counted());
+                         });
 }
 
 }  // namespace parabench

@@ -41,7 +41,8 @@ struct Forecast {
 Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int warmup, int steps);
 
 /// The cost model behind a forecast of `subject`. `cost_source`: its field of that name.
-std::unique_ptr<CostModel> make_costs(const Subject& subject, const Knowledge& knowledge, const std::string& cost_source);
+std::unique_ptr<CostModel> make_costs(const Subject& subject, const Knowledge& knowledge,
+                                      const std::string& cost_source);
 
 /// Counted bytes of all ranks together.
 double total_bytes(const Predicted& predicted);

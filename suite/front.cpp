@@ -26,7 +26,9 @@ void run_case(benchmark::State& state, const DrivenCase& one) {
 
 }  // namespace
 
-std::string benchmark_name(const std::string& id, int steps) { return fmt::format("{}/iterations:{}/manual_time", id, steps); }
+std::string benchmark_name(const std::string& id, int steps) {
+  return fmt::format("{}/iterations:{}/manual_time", id, steps);
+}
 
 void drive(const BenchmarkFlags& flags, int repetitions, const std::vector<DrivenCase>& cases) {
   std::vector<std::string> words = {"parabench"};

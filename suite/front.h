@@ -12,16 +12,16 @@ namespace parabench {
 
 /// What one repetition of a case hands over.
 struct Repetition {
-  std::vector<double> step_times_s;  ///< one per iteration; empty: failed
-  std::string failure;               ///< why, when failed
+  std::vector<double> step_times_s;                      ///< one per iteration; empty: failed
+  std::string failure;                                   ///< why, when failed
   std::vector<std::pair<std::string, double>> counters;  ///< finite numbers; names must not be Google Benchmark's own
 };
 
 struct DrivenCase {
   std::string id;
-  int steps = 1;                        ///< iterations of a repetition
-  int batch = 1;                        ///< items of an iteration
-  std::function<Repetition()> repeat;   ///< called once per repetition
+  int steps = 1;                       ///< iterations of a repetition
+  int batch = 1;                       ///< items of an iteration
+  std::function<Repetition()> repeat;  ///< called once per repetition
 };
 
 /// Google Benchmark's name of a case: the id and its suffixes.

@@ -19,7 +19,8 @@ using nlohmann::json;
 fs::path probe_path(const MachineInfo& machine, const fs::path& program) {
   struct stat info {};
   stat(program.c_str(), &info);
-  const std::string build = fmt::format("{} {} {}.{}", program.string(), info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
+  const std::string build =
+      fmt::format("{} {} {}.{}", program.string(), info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
   return fs::path(default_calibration_path(machine)).parent_path() /
          fmt::format("probe-{}-{}.json", machine.id, hex16(fnv1a64(build)));
 }
@@ -36,9 +37,10 @@ CalibrationFile open_calibration(const std::string& given, const MachineInfo& ma
                       fmt::format("{}; delete it to measure anew", error.what()));
   }
   if (!foreign_allowed && file.content->machine.id != machine.id) {
-    throw usage_error("calibration file", fmt::format("{} of machine {} ({})", file.path.string(), file.content->machine.id,
-                                                      file.content->machine.host),
-                      fmt::format("one of this machine, {}", machine.id), "leave out --calibration to measure this machine");
+    throw usage_error(
+        "calibration file",
+        fmt::format("{} of machine {} ({})", file.path.string(), file.content->machine.id, file.content->machine.host),
+        fmt::format("one of this machine, {}", machine.id), "leave out --calibration to measure this machine");
   }
   return file;
 }

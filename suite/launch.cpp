@@ -37,14 +37,11 @@ std::string last_words(const fs::path& folder) {
 
 std::string describe(const ProcessEnd& end) {
   switch (end.how) {
-    case ProcessEnd::How::exited:
-      return fmt::format("the launch exited with code {}", end.code);
+    case ProcessEnd::How::exited: return fmt::format("the launch exited with code {}", end.code);
     case ProcessEnd::How::signalled:
       return fmt::format("the launch was ended by signal {} ({})", end.code, strsignal(end.code));
-    case ProcessEnd::How::timed_out:
-      return fmt::format("timed out after {}", human_seconds(end.seconds));
-    case ProcessEnd::How::interrupted:
-      return "interrupted";
+    case ProcessEnd::How::timed_out: return fmt::format("timed out after {}", human_seconds(end.seconds));
+    case ProcessEnd::How::interrupted: return "interrupted";
   }
   return "";
 }
@@ -75,7 +72,8 @@ ScratchFolder::~ScratchFolder() {
 
 fs::path rank_program() {
   const char* chosen = std::getenv("PARABENCH_RANK");
-  const fs::path path = chosen && *chosen ? fs::path(chosen) : fs::read_symlink("/proc/self/exe").parent_path() / "parabench-rank";
+  const fs::path path =
+      chosen && *chosen ? fs::path(chosen) : fs::read_symlink("/proc/self/exe").parent_path() / "parabench-rank";
   if (access(path.c_str(), X_OK) != 0) {
     throw environment_error("parabench-rank", path.string(), "an executable beside parabench",
                             "build it with ./parabench or cmake --preset default (the preset pure has none)");
@@ -87,7 +85,8 @@ int processes(const Plan* plan) { return !plan || plan->spec.comm == CommKind::t
 
 std::vector<std::string> command_line(const LaunchRequest& request, const Launcher& launcher, const LaunchHost& host,
                                       const fs::path& plan_file, const fs::path& folder) {
-  std::vector<std::string> program = {rank_program(), "--phase", std::string(to_text(request.phase)), "--reply", folder};
+  std::vector<std::string> program = {rank_program(), "--phase", std::string(to_text(request.phase)), "--reply",
+                                      folder};
   if (request.plan) program.insert(program.end(), {"--plan", plan_file});
   if (request.phase == Phase::measure) {
     program.insert(program.end(),

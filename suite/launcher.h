@@ -9,7 +9,7 @@ namespace parabench {
 
 /// Facts of this host that launchers care about.
 struct LaunchHost {
-  int slots = 1;      ///< physical cores of this process' affinity mask: what mpirun counts
+  int slots = 1;  ///< physical cores of this process' affinity mask: what mpirun counts
   bool root = false;
 };
 LaunchHost this_host();

@@ -20,25 +20,18 @@ ExitCode print_plan(const PlanOptions& options, Progress& progress, std::ostream
   const Forecast forecast = make_forecast(subject, knowledge, options.warmup, options.steps);
   const bool guessed = options.costs == PlanCosts::calibrated && forecast.cost_source != "calibrated";
   if (guessed) progress.note("no calibration of this machine for this case: times are from the data sheet");
-  const auto costs = options.costs == PlanCosts::unit ? unit_costs() : make_costs(subject, knowledge, forecast.cost_source);
+  const auto costs =
+      options.costs == PlanCosts::unit ? unit_costs() : make_costs(subject, knowledge, forecast.cost_source);
   const Timeline timeline = simulate(forecast.plan, *costs);
   switch (options.format) {
     case PlanFormat::grid:
       out << to_grid(forecast.plan, timeline);
       fmt::print(out, "bubble {:.1f} % ({} costs)\n", 100 * bubble_fraction(forecast.plan, timeline), costs->source());
       break;
-    case PlanFormat::text:
-      out << to_text(forecast.plan);
-      break;
-    case PlanFormat::csv:
-      out << to_csv(forecast.plan);
-      break;
-    case PlanFormat::json:
-      out << to_json(forecast.plan, timeline).dump(1) << '\n';
-      break;
-    case PlanFormat::trace:
-      out << to_trace(forecast.plan, timeline).dump() << '\n';
-      break;
+    case PlanFormat::text: out << to_text(forecast.plan); break;
+    case PlanFormat::csv: out << to_csv(forecast.plan); break;
+    case PlanFormat::json: out << to_json(forecast.plan, timeline).dump(1) << '\n'; break;
+    case PlanFormat::trace: out << to_trace(forecast.plan, timeline).dump() << '\n'; break;
   }
   return ExitCode::ok;
 }

@@ -24,8 +24,8 @@ std::string human(const Term& term) {
 }
 
 void print_ranks(const Predicted& predicted, std::ostream& out) {
-  fmt::print(out, "\n  {:>4} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}  memory at its peak\n", "rank", "forward", "backward",
-             "update", "exposed", "bubble", "peak");
+  fmt::print(out, "\n  {:>4} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}  memory at its peak\n", "rank", "forward",
+             "backward", "update", "exposed", "bubble", "peak");
   for (const RankPredicted& rank : predicted.ranks) {
     const Breakdown& b = rank.breakdown_s;
     std::string parts;
@@ -53,7 +53,8 @@ void print(const std::string& id, const Forecast& forecast, std::ostream& out) {
   print_ranks(predicted, out);
   fmt::print(out, "\n  terms\n");
   for (const Term& term : predicted.terms) {
-    fmt::print(out, "  {:<32} {:>12}  {} [{}; {}]\n", term.name, human(term), term.formula, term.source, term.cost_source);
+    fmt::print(out, "  {:<32} {:>12}  {} [{}; {}]\n", term.name, human(term), term.formula, term.source,
+               term.cost_source);
   }
 }
 
@@ -79,7 +80,8 @@ ExitCode predict_cases(const PredictOptions& options, Progress& progress, std::o
     }
   }
   if (options.json) out << document.dump(1) << '\n';
-  if (guessed) progress.note("costs are from the data sheet where marked; parabench calibrate CASE measures this machine");
+  if (guessed)
+    progress.note("costs are from the data sheet where marked; parabench calibrate CASE measures this machine");
   return ExitCode::ok;
 }
 

@@ -31,8 +31,8 @@ std::string missing_capability(const Case& spec, const Capabilities& capabilitie
 std::string missing_memory(const Forecast& forecast, const MachineInfo& machine) {
   const double needed = total_bytes(forecast.predicted);
   if (machine.memory_bytes == 0 || needed <= static_cast<double>(machine.memory_bytes)) return "";
-  return fmt::format("predicted to need {} of memory, this host has {}; --force runs it all the same", human_bytes(needed),
-                     human_bytes(static_cast<double>(machine.memory_bytes)));
+  return fmt::format("predicted to need {} of memory, this host has {}; --force runs it all the same",
+                     human_bytes(needed), human_bytes(static_cast<double>(machine.memory_bytes)));
 }
 
 void forecast_case(Prepared& prepared, const PrepareOptions& options, const Knowledge& knowledge) {

@@ -58,8 +58,8 @@ pid_t start(const ProcessRequest& request, Signals& signals) {
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child == 0) {
-    become(program.c_str(), argv.data(), request.output.c_str(), request.errors.c_str(), signals.original_mask(), parent,
-           report[1]);
+    become(program.c_str(), argv.data(), request.output.c_str(), request.errors.c_str(), signals.original_mask(),
+           parent, report[1]);
   }
   close(report[1]);
   int code = 0;

@@ -11,7 +11,7 @@
 namespace parabench {
 
 struct ProcessRequest {
-  std::vector<std::string> command;  ///< the first word is looked up in PATH
+  std::vector<std::string> command;      ///< the first word is looked up in PATH
   std::filesystem::path output, errors;  ///< files for stdout and stderr; stdin is closed
   /// Text in the command line of every process of this launch on this host, the launcher's ranks included, which leave the
   /// process group: when the child has ended, whatever still carries it is killed. Must be unique to the launch.

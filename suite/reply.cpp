@@ -79,9 +79,7 @@ Reply read_reply(const fs::path& folder, Phase phase) {
     }
     reply.plan_hash = document.value("plan_hash", "");
     switch (phase) {
-      case Phase::probe:
-        reply.capabilities = capabilities_from_json(document);
-        break;
+      case Phase::probe: reply.capabilities = capabilities_from_json(document); break;
       case Phase::verify:
         require_numbers(field(field(document, "equivalence"), "reference_losses"));
         reply.equivalence = equivalence_from_json(document["equivalence"]);
@@ -90,9 +88,7 @@ Reply read_reply(const fs::path& folder, Phase phase) {
         require_numbers(field(field(document, "measured"), "losses"));
         reply.measured = measured_from_json(document["measured"]);
         break;
-      case Phase::calibrate:
-        reply.calibration = calibration_from_json(field(document, "calibration"));
-        break;
+      case Phase::calibrate: reply.calibration = calibration_from_json(field(document, "calibration")); break;
     }
     return reply;
   } catch (const json::exception& error) {

@@ -20,10 +20,9 @@ std::vector<SelectedCase> select(const Selection& selection, const std::vector<C
   const auto conditions = selection.where ? parse_where(*selection.where) : std::vector<Condition>{};
   std::vector<SelectedCase> chosen;
   for (auto& candidate : candidates) {
-    const bool wanted =
-        (!selection.filter || filter_matches(*selection.filter, candidate.id)) &&
-        std::ranges::all_of(conditions, [&](const Condition& c) { return holds(c, candidate.spec); }) &&
-        std::ranges::find(chosen, candidate.id, &SelectedCase::id) == chosen.end();
+    const bool wanted = (!selection.filter || filter_matches(*selection.filter, candidate.id)) &&
+                        std::ranges::all_of(conditions, [&](const Condition& c) { return holds(c, candidate.spec); }) &&
+                        std::ranges::find(chosen, candidate.id, &SelectedCase::id) == chosen.end();
     if (wanted) chosen.push_back(std::move(candidate));
   }
   if (chosen.empty()) {

@@ -28,7 +28,8 @@ void require_writable(std::string_view option, const std::string& path) {
   const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : ".";
   const bool there = fs::exists(path);
   if (fs::is_directory(path) || access(there ? path.c_str() : folder.c_str(), W_OK) != 0) {
-    throw usage_error(option, path, "a file that can be written", fs::is_directory(folder) ? "" : "make its folder first");
+    throw usage_error(option, path, "a file that can be written",
+                      fs::is_directory(folder) ? "" : "make its folder first");
   }
 }
 
@@ -55,10 +56,8 @@ std::string outcome(const Record& record) {
       if (!record.measured) return "ok (verified)";
       return fmt::format("ok {} (predicted {})", human_seconds(record.measured->step_time_s.median),
                          human_seconds(record.predicted->step_time_s));
-    case Status::skipped:
-      return "skipped: " + record.reason;
-    case Status::failed:
-      return "FAILED " + record.reason;
+    case Status::skipped: return "skipped: " + record.reason;
+    case Status::failed: return "FAILED " + record.reason;
   }
   return "";
 }
@@ -130,17 +129,11 @@ void Session::skip_until(std::size_t index) {
 
 void Session::keep_failure(const CaseRun& run) {
   switch (run.failure_kind()) {
-    case FailureKind::usage:
-      bad_input_ = true;
-      break;
-    case FailureKind::environment:
-      lacking_ = true;
-      break;
+    case FailureKind::usage: bad_input_ = true; break;
+    case FailureKind::environment: lacking_ = true; break;
     case FailureKind::failure:
     case FailureKind::not_a_number:
-    case FailureKind::peer:
-      failed_ = true;
-      break;
+    case FailureKind::peer: failed_ = true; break;
   }
   failed_fast_ = options_.fail_fast;
 }
@@ -158,7 +151,8 @@ Repetition Session::repeat(std::size_t index) {
   if (stopped()) return {{}, "not run: the suite was stopped before", {}};
   if (!running_) begin(index);
   Repetition result;
-  if (running_->record().status == Status::ok) result.step_times_s = running_->measure().value_or(std::vector<double>{});
+  if (running_->record().status == Status::ok)
+    result.step_times_s = running_->measure().value_or(std::vector<double>{});
   const Record& record = running_->record();
   result.failure = record.reason;
   if (record.status == Status::ok) result.counters = counters(record);
@@ -176,7 +170,8 @@ void Session::run() {
   for (std::size_t i = 0; i < cases_.size(); ++i) {
     expected += expected_seconds(cases_[i], options_);
     if (cases_[i].runs()) {
-      driven.push_back({cases_[i].chosen.id, options_.steps, cases_[i].chosen.spec.batch, [this, i] { return repeat(i); }});
+      driven.push_back(
+          {cases_[i].chosen.id, options_.steps, cases_[i].chosen.spec.batch, [this, i] { return repeat(i); }});
     }
   }
   workplace_.progress.begin(static_cast<int>(cases_.size()), expected);
@@ -224,9 +219,9 @@ void calibrate_first(std::vector<Prepared>& cases, const PrepareOptions& prepare
     return one.runs() && !is_measured(*one.subject, *one.forecast, file.content ? &*file.content : nullptr);
   };
   if (std::ranges::none_of(cases, unknown)) return;
-  workplace.progress.note(fmt::format("{}: measuring first what these cases need, kept in {}",
-                                      file.content ? "the calibration lacks something" : "no calibration of this machine yet",
-                                      file.path.string()));
+  workplace.progress.note(fmt::format(
+      "{}: measuring first what these cases need, kept in {}",
+      file.content ? "the calibration lacks something" : "no calibration of this machine yet", file.path.string()));
   auto known = file.content;
   for (const auto& failure : measure_missing(workplace, cases, known, file)) {
     workplace.progress.note(fmt::format("no calibration, the data sheet predicts instead: {}", failure));
@@ -247,7 +242,9 @@ void check_launches(const std::vector<SelectedCase>& chosen, const LaunchOptions
 
 ExitCode run_cases(std::vector<SelectedCase> chosen, const RunOptions& options, const std::vector<std::string>& argv,
                    Progress& progress, std::ostream& out) {
-  std::erase_if(chosen, [&](const SelectedCase& one) { return !options.benchmark.selects(benchmark_name(one.id, options.steps)); });
+  std::erase_if(chosen, [&](const SelectedCase& one) {
+    return !options.benchmark.selects(benchmark_name(one.id, options.steps));
+  });
   if (chosen.empty()) {
     throw Error(ExitCode::nothing_matched, "--benchmark_filter", options.benchmark.filter, "to match at least one case",
                 "parabench run --benchmark_list_tests shows the names");

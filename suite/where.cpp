@@ -32,24 +32,16 @@ const NamedChoice& choice(const Case& spec, std::string_view key) {
 
 bool is_choice(std::string_view key) { return std::ranges::find(choices, key) != choices.end(); }
 
-bool is_order(Comparison comparison) {
-  return comparison != Comparison::equal && comparison != Comparison::not_equal;
-}
+bool is_order(Comparison comparison) { return comparison != Comparison::equal && comparison != Comparison::not_equal; }
 
 bool compares(Comparison comparison, std::partial_ordering order) {
   switch (comparison) {
-    case Comparison::equal:
-      return order == 0;
-    case Comparison::not_equal:
-      return order != 0;
-    case Comparison::less:
-      return order < 0;
-    case Comparison::less_equal:
-      return order <= 0;
-    case Comparison::greater:
-      return order > 0;
-    case Comparison::greater_equal:
-      return order >= 0;
+    case Comparison::equal: return order == 0;
+    case Comparison::not_equal: return order != 0;
+    case Comparison::less: return order < 0;
+    case Comparison::less_equal: return order <= 0;
+    case Comparison::greater: return order > 0;
+    case Comparison::greater_equal: return order >= 0;
   }
   return false;
 }
@@ -92,9 +84,10 @@ std::vector<std::string_view> split(std::string_view text) {
 
 Condition parse_condition(std::string_view text) {
   const std::size_t at = text.find_first_of("<>=!");
-  const auto found = at == std::string_view::npos
-                         ? operators.end()
-                         : std::ranges::find_if(operators, [&](const auto& o) { return text.substr(at).starts_with(o.first); });
+  const auto found =
+      at == std::string_view::npos
+          ? operators.end()
+          : std::ranges::find_if(operators, [&](const auto& o) { return text.substr(at).starts_with(o.first); });
   if (found == operators.end() || at == 0) {
     throw usage_error("--where", text, "comparisons such as np<=4,micro=8", "operators: = != < <= > >=");
   }
@@ -132,8 +125,8 @@ bool holds(const Condition& condition, const Case& spec) {
   const CaseKey& key = find_key(condition.key);
   Case wanted;
   if (!condition.value.empty()) set_value(wanted, key, condition.value);
-  return std::visit(
-      [&](auto member) { return compares(condition.comparison, order(spec.*member, wanted.*member)); }, key.member);
+  return std::visit([&](auto member) { return compares(condition.comparison, order(spec.*member, wanted.*member)); },
+                    key.member);
 }
 
 }  // namespace parabench

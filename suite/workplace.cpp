@@ -10,22 +10,18 @@
 namespace parabench {
 namespace {
 
-constexpr double start_up_s = 1.5;             ///< launcher, LibTorch, building the model
-constexpr double start_up_patience_s = 120;    ///< a cold disk, many ranks
+constexpr double start_up_s = 1.5;           ///< launcher, LibTorch, building the model
+constexpr double start_up_patience_s = 120;  ///< a cold disk, many ranks
 constexpr double prediction_patience = 20;
 
 /// Steps' worth of work in a launch. Verify: its own steps in fp64 on small pieces, the reference of every replica's pieces, and
 /// three steps in the run's precision; calibrate: chains at three batch sizes, alone and with all ranks busy.
 double work_in_steps(Phase phase, const Plan& plan, int launch_steps) {
   switch (phase) {
-    case Phase::probe:
-      return 0;
-    case Phase::verify:
-      return 6.0 + 4.0 * plan.spec.np;
-    case Phase::measure:
-      return launch_steps;
-    case Phase::calibrate:
-      return 60.0 * plan.spec.np;
+    case Phase::probe: return 0;
+    case Phase::verify: return 6.0 + 4.0 * plan.spec.np;
+    case Phase::measure: return launch_steps;
+    case Phase::calibrate: return 60.0 * plan.spec.np;
   }
   return 0;
 }

@@ -33,7 +33,7 @@ std::string refusal(const Words& words, const Environment& environment = {}) {
 
 TEST(BenchmarkFlags, PassOnInOrder) {
   const Words words = {"--benchmark_counters_tabular", "--benchmark_out=a.json", "--benchmark_out_format=json", "--v=1",
-                       "--benchmark_context=a=b", "--benchmark_format=csv"};
+                       "--benchmark_context=a=b",      "--benchmark_format=csv"};
   const BenchmarkFlags flags = read(words);
   EXPECT_EQ(flags.passed, words);
   EXPECT_EQ(flags.out, "a.json");
@@ -42,7 +42,8 @@ TEST(BenchmarkFlags, PassOnInOrder) {
 }
 
 TEST(BenchmarkFlags, BeatTheirTwins) {
-  const Environment environment = {{"BENCHMARK_REPETITIONS", "7"}, {"BENCHMARK_FILTER", "gpipe"}, {"BENCHMARK_OUT", "x"}};
+  const Environment environment = {
+      {"BENCHMARK_REPETITIONS", "7"}, {"BENCHMARK_FILTER", "gpipe"}, {"BENCHMARK_OUT", "x"}};
   EXPECT_EQ(read({}, environment).repetitions, 7);
   EXPECT_EQ(read({}, environment).out, "x");
   EXPECT_EQ(read({"--benchmark_repetitions=2"}, environment).repetitions, 2);

@@ -50,7 +50,8 @@ std::string behaviour(const Launch& launch, const std::string& phase) {
     std::getline(fields, text, '|') && std::getline(fields, where, '|') && std::getline(fields, what, '|') &&
         std::getline(fields, rank, '|');
     const int wanted = std::stoi(rank);
-    if (launch.id.find(text) != std::string::npos && where == phase && (wanted == -1 || wanted == launch.rank)) return what;
+    if (launch.id.find(text) != std::string::npos && where == phase && (wanted == -1 || wanted == launch.rank))
+      return what;
   }
   return "";
 }
@@ -200,9 +201,8 @@ void answer(Launch& launch) {
 int main(int argc, char** argv) {
   auto launch = parabench::read_launch(argc, argv);
   parabench::log(argc, argv, launch);
-  parabench::write_atomically(
-      launch.at("--reply") + "/pid-" + std::to_string(launch.rank) + ".json",
-      nlohmann::json{{"rank", launch.rank}, {"pid", getpid()}, {"host", "fake"}}.dump());
+  parabench::write_atomically(launch.at("--reply") + "/pid-" + std::to_string(launch.rank) + ".json",
+                              nlohmann::json{{"rank", launch.rank}, {"pid", getpid()}, {"host", "fake"}}.dump());
   parabench::misbehave(launch);
   if (launch.rank == 0) parabench::answer(launch);
 }

@@ -55,7 +55,8 @@ TEST_F(CommandsTest, TheWholeCatalogueIsPossible) {
 TEST_F(CommandsTest, PredictShowsEveryTermWithItsOrigin) {
   const Outcome outcome = run({"predict", gpipe});
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("step time"), HasSubstr("terms"), HasSubstr("data-sheet"), HasSubstr("bubble")));
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr("step time"), HasSubstr("terms"), HasSubstr("data-sheet"), HasSubstr("bubble")));
   EXPECT_THAT(outcome.err, HasSubstr("data sheet"));
   const auto predictions = nlohmann::json::parse(run({"predict", gpipe, sequential, "--json"}).out);
   ASSERT_EQ(predictions.size(), 2u);
@@ -84,7 +85,8 @@ TEST_F(CommandsTest, PlanJsonIsThePlanFile) {
 }
 
 TEST_F(CommandsTest, PlanWindowOfAnAsynchronousStrategyIsWarmupPlusSteps) {
-  const auto document = nlohmann::json::parse(run({"plan", pipedream, "--format", "json", "--steps", "4", "--warmup", "2"}).out);
+  const auto document =
+      nlohmann::json::parse(run({"plan", pipedream, "--format", "json", "--steps", "4", "--warmup", "2"}).out);
   EXPECT_EQ(plan_from_json(document).steps, 6);
 }
 
@@ -99,7 +101,8 @@ TEST_F(CommandsTest, CalibrateAddsToTheFileAndPredictionsUseIt) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("calibration.json"));
   EXPECT_EQ(results("calibration.json")["machine"]["host"], this_machine().host);
-  const auto predicted = nlohmann::json::parse(run({"predict", gpipe, "--json", "--calibration", "calibration.json"}).out);
+  const auto predicted =
+      nlohmann::json::parse(run({"predict", gpipe, "--json", "--calibration", "calibration.json"}).out);
   EXPECT_EQ(predicted[0]["cost_source"], "calibrated");
   const auto plan = run({"plan", gpipe, "--cost", "calibrated", "--calibration", "calibration.json"});
   EXPECT_THAT(plan.out, HasSubstr("calibrated costs"));
@@ -127,11 +130,11 @@ TEST_F(CommandsTest, ValidateNamesTheOffendingField) {
   ASSERT_EQ(run({"run", gpipe, "--json", "results.json"}).code, 0);
   EXPECT_EQ(run({"validate", "results.json"}).code, 0);
   auto document = results();
-  document["records"][0]["status"] = "done";
+  document["records"][0]["measured"]["sync"] = "maybe";
   write_atomically(path("bad.json"), document.dump());
   const Outcome outcome = run({"validate", "bad.json"});
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr("/records/0/status"), HasSubstr("done")));
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("/records/0/measured/sync"), HasSubstr("maybe")));
   EXPECT_EQ(run({"validate", "absent.json"}).code, 2);
 }
 

@@ -120,7 +120,8 @@ TEST_F(FailureTest, FailFastStopsAndSaysSo) {
 
 TEST_F(FailureTest, CtrlCKeepsFinishedResultsAndLeavesNoProcess) {
   set("FAKE_RANK", "gpipe|measure|stubborn|-1");
-  const Outcome outcome = run_and_signal({"run", sequential, gpipe, pipedream, "--json", "results.json"}, "measure " + gpipe, SIGINT);
+  const Outcome outcome =
+      run_and_signal({"run", sequential, gpipe, pipedream, "--json", "results.json"}, "measure " + gpipe, SIGINT);
   EXPECT_EQ(outcome.code, 130);
   EXPECT_EQ(left_running(), 0);
   const auto records = results()["records"];
@@ -128,7 +129,7 @@ TEST_F(FailureTest, CtrlCKeepsFinishedResultsAndLeavesNoProcess) {
   EXPECT_EQ(records[0]["status"], "ok");
   EXPECT_EQ(records[1]["status"], "failed");
   EXPECT_THAT(reason(records[1]), HasSubstr("interrupted"));
-  EXPECT_THAT(outcome.out, HasSubstr(sequential));
+  EXPECT_THAT(outcome.out, HasSubstr("sequential/np:1/batch:8"));
   EXPECT_EQ(count_launches("verify " + pipedream), 0);
   EXPECT_EQ(run({"validate", "results.json"}).code, 0);
 }

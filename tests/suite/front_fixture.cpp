@@ -53,14 +53,16 @@ pid_t FrontTest::start(const std::vector<std::string>& words) {
 Outcome FrontTest::finish(pid_t pid) {
   int status = 0;
   waitpid(pid, &status, 0);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status), read_text(path("out")), read_text(path("err"))};
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status), read_text(path("out")),
+          read_text(path("err"))};
 }
 
 Outcome FrontTest::run(const std::vector<std::string>& words) { return finish(start(words)); }
 
 Outcome FrontTest::run_and_signal(const std::vector<std::string>& words, const std::string& log_line, int signal) {
   const pid_t pid = start(words);
-  for (int i = 0; i < 1000 && count_launches(log_line) == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  for (int i = 0; i < 1000 && count_launches(log_line) == 0; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   kill(pid, signal);
   return finish(pid);
 }

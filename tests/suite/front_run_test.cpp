@@ -14,13 +14,14 @@ using testing::Not;
 using RunTest = FrontTest;
 
 TEST_F(RunTest, VerifiesThenMeasuresOncePerRepetition) {
-  const Outcome outcome = run({"run", gpipe, "--repetitions", "3", "--steps", "5", "--warmup", "2", "--json", "results.json"});
+  const Outcome outcome =
+      run({"run", gpipe, "--repetitions", "3", "--steps", "5", "--warmup", "2", "--json", "results.json"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(count_launches("probe"), 1);
   EXPECT_EQ(count_launches("calibrate"), 1);
   EXPECT_EQ(count_launches("verify"), 1);
   EXPECT_EQ(count_launches("measure"), 3);
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr(gpipe), HasSubstr("pass")));
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("gpipe/np:2/batch:8"), HasSubstr("pass")));
   EXPECT_EQ(run({"validate", "results.json"}).code, 0);
 
   const auto document = results();
@@ -39,7 +40,8 @@ TEST_F(RunTest, VerifiesThenMeasuresOncePerRepetition) {
   EXPECT_GT(record["measured"]["achieved_flops_per_s"], 0);
   EXPECT_EQ(record["predicted"]["terms"][0]["cost_source"], "calibrated");
   EXPECT_TRUE(record["error"]["step_time_relative"].is_number());
-  EXPECT_THAT(record["reproduce"].get<std::string>(), AllOf(HasSubstr("parabench run '" + gpipe), HasSubstr("--steps 5")));
+  EXPECT_THAT(record["reproduce"].get<std::string>(),
+              AllOf(HasSubstr("parabench run '" + gpipe), HasSubstr("--steps 5")));
 }
 
 TEST_F(RunTest, CalibratesAndProbesOnlyOnce) {
@@ -65,7 +67,8 @@ TEST_F(RunTest, JsonOnStandardOutputIsNothingElse) {
 
 TEST_F(RunTest, ProgressIsPlainLinesOnStandardError) {
   const Outcome outcome = run({"run", gpipe, sequential});
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr("[1/2] " + gpipe + " verify eta "), HasSubstr("[2/2] " + sequential + " measure 1/1 eta "),
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("[1/2] " + gpipe + " verify eta "),
+                                 HasSubstr("[2/2] " + sequential + " measure 1/1 eta "),
                                  HasSubstr("[2/2] " + sequential + " ok"), Not(HasSubstr("\033"))));
 }
 
@@ -115,7 +118,8 @@ TEST_F(RunTest, ThreadRanksNeedNoLauncher) {
 }
 
 TEST_F(RunTest, ALauncherOfTheUsersOwn) {
-  ASSERT_EQ(run({"run", gpipe, "--launcher", "mpirun --my-option -np {np} {command}", "--json", "results.json"}).code, 0);
+  ASSERT_EQ(run({"run", gpipe, "--launcher", "mpirun --my-option -np {np} {command}", "--json", "results.json"}).code,
+            0);
   EXPECT_EQ(results()["context"]["launcher"], "mpirun --my-option -np {np} {command}");
 }
 

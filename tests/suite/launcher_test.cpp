@@ -30,9 +30,10 @@ TEST(Launcher, PresetMpirun) {
 TEST(Launcher, MpirunAsRootOnTooFewCoresSaysWhatItAdds) {
   const auto launcher = parse_launcher("mpirun");
   EXPECT_THAT(launch_command(launcher, 3, program, {2, true}),
-              ElementsAre("mpirun", "-np", "3", "--bind-to", "none", "--allow-run-as-root", "--oversubscribe", "rank", "--plan",
-                          "p.json"));
-  EXPECT_THAT(additions(launcher, 3, {2, true}), testing::AllOf(HasSubstr("--oversubscribe"), HasSubstr("3 ranks on 2 cores")));
+              ElementsAre("mpirun", "-np", "3", "--bind-to", "none", "--allow-run-as-root", "--oversubscribe", "rank",
+                          "--plan", "p.json"));
+  EXPECT_THAT(additions(launcher, 3, {2, true}),
+              testing::AllOf(HasSubstr("--oversubscribe"), HasSubstr("3 ranks on 2 cores")));
   EXPECT_EQ(additions(launcher, 2, {2, false}), "");
   EXPECT_EQ(additions(parse_launcher("srun"), 3, {2, true}), "");
 }

@@ -44,7 +44,8 @@ TEST_F(ReplyTest, CountsStartedRanks) {
 }
 
 TEST_F(ReplyTest, ReadsCapabilities) {
-  write("reply.json", R"({"phase": "probe", "devices": ["cpu"], "communicators": ["mpi"], "libtorch": "2.11", "mpi": "4.1"})");
+  write("reply.json",
+        R"({"phase": "probe", "devices": ["cpu"], "communicators": ["mpi"], "libtorch": "2.11", "mpi": "4.1"})");
   const Reply reply = read_reply(scratch_.path(), Phase::probe);
   EXPECT_THAT(reply.capabilities->devices, testing::ElementsAre("cpu"));
   EXPECT_EQ(reply.capabilities->libtorch, "2.11");

@@ -10,7 +10,8 @@ namespace {
 
 using testing::HasSubstr;
 
-const Case gpipe = parse_case("resnet18/imagenet-synthetic[pixels=32,classes=10]/gpipe/np:4/batch:32/micro:8/bucket:1MiB");
+const Case gpipe =
+    parse_case("resnet18/imagenet-synthetic[pixels=32,classes=10]/gpipe/np:4/batch:32/micro:8/bucket:1MiB");
 
 bool all_hold(std::string_view expression, const Case& spec = gpipe) {
   for (const auto& condition : parse_where(expression)) {

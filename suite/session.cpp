@@ -50,6 +50,10 @@ void check_options(const RunOptions& options) {
   }
 }
 
+bool differs(const Equivalence& equivalence) {
+  return equivalence.status == EquivalenceStatus::fail || equivalence.loss_agrees == false;
+}
+
 std::string outcome(const Record& record) {
   switch (record.status) {
     case Status::ok:
@@ -57,7 +61,9 @@ std::string outcome(const Record& record) {
       return fmt::format("ok {} (predicted {})", human_seconds(record.measured->step_time_s.median),
                          human_seconds(record.predicted->step_time_s));
     case Status::skipped: return "skipped: " + record.reason;
-    case Status::failed: return "FAILED " + record.reason;
+    case Status::failed:
+      if (!differs(record.equivalence)) return "FAILED " + record.reason;
+      return fmt::format("FAILED {}: {}", record.reason, record.equivalence.reason);
   }
   return "";
 }

@@ -11,9 +11,10 @@
 
 namespace parabench {
 
-/// The plan in fp64 on small pieces (2 samples or more each, as unequal as the run's own) over a window of `steps` steps: same
-/// placement, order and messages.
-Plan small_pieces(const Plan& plan, int steps);
+/// The plan in fp64 on small pieces (as unequal as the run's own) over a window of `steps` steps: same placement, order and
+/// messages. The smallest piece has 2 samples or more, and as many as give every batch norm 8 values per channel: over 2 values
+/// it maps everything to +-1, the gradient of its input vanishes, and rounding would be all that is left to compare.
+Plan small_pieces(const Plan& plan, const ModelSpec& model, int steps);
 
 /// What every rank ended with, on rank 0: [rank][layer of its stage][tensor], fp64. Empty on other ranks.
 struct Trained {

@@ -43,7 +43,7 @@ nlohmann::json verify(const Launch& launch, Communicator& comm) {
   }
 
   equivalence.steps = std::max(loss_steps, launch.plan.stages + 2);
-  const Plan plan = small_pieces(launch.plan, equivalence.steps);
+  const Plan plan = small_pieces(launch.plan, launch.model, equivalence.steps);
   const auto trained = train_and_gather(plan, launch.model, launch.source, launch.options.input, comm,
                                         account_of(comm.rank()));
   if (comm.rank() != Rank(0)) return {};

@@ -64,7 +64,7 @@ class ScalingCommunicator final : public Communicator {
 Difference gate(const std::string& rest, const Faults& faults = {}) {
   const ModelSpec model = small_network();
   const auto source = small_source();
-  const Plan plan = small_pieces(small_plan(rest, steps), steps);
+  const Plan plan = small_pieces(small_plan(rest, steps), model, steps);
   const Plan executed = faults.plan(plan);
   Trained trained;
   run_thread_ranks(plan.spec.np, [&](Communicator& comm) {
@@ -172,7 +172,7 @@ TEST(Gate, CatchesAReceivePairedWrongly) {
 }
 
 TEST(SmallPieces, KeepTheirInequalityAndHoldTwoSamplesAtLeast) {
-  const Plan plan = small_pieces(small_plan("gpipe/np:2/batch:35/micro:4"), 3);
+  const Plan plan = small_pieces(small_plan("gpipe/np:2/batch:35/micro:4"), small_network(), 3);
   EXPECT_EQ(plan.pieces, (std::vector<std::vector<int>>{{3, 3, 3, 2}}));
   EXPECT_EQ(plan.spec.precision, Precision::fp64);
   EXPECT_EQ(plan.steps, 3);
@@ -180,7 +180,7 @@ TEST(SmallPieces, KeepTheirInequalityAndHoldTwoSamplesAtLeast) {
 
 TEST(Compare, CountsANonFiniteTensorAsNaN) {
   const ModelSpec model = small_network();
-  const Plan plan = small_pieces(small_plan("sequential/np:1/batch:4"), 1);
+  const Plan plan = small_pieces(small_plan("sequential/np:1/batch:4"), model, 1);
   const ReferenceState reference = train_reference(plan, model, 1, small_source(), {});
   Trained trained{{reference.parameters}, {reference.buffers[0]}};
   trained.parameters[0][2][0] = trained.parameters[0][2][0] * std::nan("");
@@ -189,7 +189,7 @@ TEST(Compare, CountsANonFiniteTensorAsNaN) {
 
 TEST(Compare, ASmallTensorCannotHideBehindALargeOne) {
   const ModelSpec model = small_network();
-  const Plan plan = small_pieces(small_plan("sequential/np:1/batch:4"), 1);
+  const Plan plan = small_pieces(small_plan("sequential/np:1/batch:4"), model, 1);
   const ReferenceState reference = train_reference(plan, model, 1, small_source(), {});
   Trained trained{{reference.parameters}, {reference.buffers[0]}};
   auto& bias = trained.parameters[0].back().back();

@@ -8,7 +8,6 @@
 #include <map>
 #include <set>
 
-#include "analytic/calibration.h"
 #include "base/statistics.h"
 #include "parallelism/comm/threads/world.h"
 #include "parallelism/exec/executor.h"
@@ -211,7 +210,7 @@ nlohmann::json calibrate(const Launch& launch, Communicator& comm) {
   const int busy = comm.size();
   MemoryAccount& account = account_of(comm.rank());
   Calibration calibration;
-  calibration.machine = this_machine();
+  calibration.machine = launch.machine;
   for (int samples : sample_counts(launch.plan)) {
     // Alone on rank 0 first: it also says how many steps all ranks can afford together.
     int steps = chain_steps_min;

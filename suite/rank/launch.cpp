@@ -15,6 +15,7 @@ namespace parabench {
 Launch load_launch(const LaunchOptions& options) {
   Launch launch;
   launch.options = options;
+  launch.machine = this_machine();
   launch.all_cores = allowed_cores();
   launch.plan = plan_from_json(read_json(options.plan_file));
   require_valid(launch.plan);

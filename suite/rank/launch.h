@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analytic/calibration.h"
 #include "datasets/source.h"
 #include "models/spec/model.h"
 #include "parallelism/comm/communicator.h"
@@ -28,7 +29,8 @@ struct Launch {
   Plan plan;
   ModelSpec model;
   std::shared_ptr<const SampleSource> source;
-  std::vector<int> all_cores;  ///< what the process may use, before ranks took their shares
+  MachineInfo machine;         ///< as the whole node, before ranks took their shares of its cores
+  std::vector<int> all_cores;  ///< what the process may use, likewise
 };
 /// Reads and validates the plan file and opens the data set. Throws Error.
 Launch load_launch(const LaunchOptions& options);

@@ -76,7 +76,7 @@ function(parabench_test)
     gtest_discover_tests(
       ${arg_NAME}
       EXTRA_ARGS ${arg_ARGS}
-      TEST_PREFIX ${arg_NAME}.
+      TEST_PREFIX ${arg_NAME}. NO_PRETTY_VALUES
       DISCOVERY_TIMEOUT 60
       PROPERTIES TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "${parabench_sanitizer_environment}")
     # gtest_discover_tests cannot pass a list on, but leaves the names of the tests to files like this one.

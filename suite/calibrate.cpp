@@ -51,7 +51,8 @@ std::vector<std::string> measure_missing(Workplace& workplace, const std::vector
       LaunchResult result = run(workplace, request);
       if (result.interrupted) throw Interrupted{};
       if (result.reply) {
-        const Calibration& measured = *result.reply->calibration;
+        Calibration& measured = *result.reply->calibration;
+        measured.machine = workplace.machine;  // a rank sees its own share of the cores only
         known ? merge(*known, measured) : void(known = measured);
         add_to(file, measured);
       } else {

@@ -111,6 +111,8 @@ Calibration calibration(const Plan& plan) {
   const auto inputs = shapes(model);
   Calibration result;
   result.machine = this_machine();
+  result.machine.id = "seen-by-a-bound-rank";
+  result.machine.cores = 1;
   result.date = "2026-01-01T00:00:00Z";
   const int np = plan.spec.np;
   for (std::size_t i = 0; i < model.layers.size(); ++i) {

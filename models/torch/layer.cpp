@@ -7,8 +7,6 @@
 #include <utility>
 
 #include "base/random.h"
-#include "models/torch/max_pool.h"
-#include "models/torch/small_convolution.h"
 
 namespace parabench {
 namespace {
@@ -21,7 +19,6 @@ struct Cursor {
 
 torch::Tensor apply(const Conv2d& op, Cursor& next, const torch::Tensor& x, bool) {
   const torch::Tensor& weight = *next.parameter++;
-  if (is_small_convolution(op, x, weight)) return small_convolution(op, x, weight);
   return at::conv2d(x, weight, {}, op.stride, op.padding);
 }
 
@@ -36,7 +33,9 @@ torch::Tensor apply(const Relu&, Cursor&, torch::Tensor x, bool is_input) {
   return is_input ? at::relu(x) : at::relu_(x);
 }
 
-torch::Tensor apply(const MaxPool& op, Cursor&, const torch::Tensor& x, bool) { return max_pool(op, x); }
+torch::Tensor apply(const MaxPool& op, Cursor&, const torch::Tensor& x, bool) {
+  return at::max_pool2d(x, op.kernel, op.stride, op.padding);
+}
 
 torch::Tensor apply(const GlobalAveragePool&, Cursor&, const torch::Tensor& x, bool) { return at::mean(x, {2, 3}); }
 

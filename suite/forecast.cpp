@@ -1,5 +1,6 @@
 #include "suite/forecast.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "base/error.h"
@@ -18,7 +19,8 @@ Plan make_plan_of(const Subject& subject, const Knowledge& knowledge, int window
     seconds = layer_seconds(knowledge.calibration, knowledge.machine, subject.model, subject.spec,
                             pieces.pieces.front().front());
   }
-  Plan plan = make_plan(subject.spec, subject.model, seconds, window);
+  // An asynchronous plan's window also holds the steps that verify wants: more than the pipe is long.
+  Plan plan = make_plan(subject.spec, subject.model, seconds, std::max({window, subject.spec.np + 2, 3}));
   require_valid(plan);
   return plan;
 }
@@ -37,15 +39,7 @@ Subject make_subject(const Case& spec) {
   return subject;
 }
 
-double step_flops(const Subject& subject) {
-  const auto inputs = shapes(subject.model);
-  double per_sample = 0;
-  for (std::size_t i = 0; i < subject.model.layers.size(); ++i) {
-    const LayerCost layer = cost(subject.model.layers[i], inputs[i], 4, i == 0);
-    per_sample += layer.forward_per_sample.value + layer.backward_per_sample.value;
-  }
-  return per_sample * subject.spec.batch;
-}
+double step_flops(const Subject& subject) { return training_flops(subject.model).value * subject.spec.batch; }
 
 std::unique_ptr<CostModel> make_costs(const Subject& subject, const Knowledge& knowledge,
                                       const std::string& cost_source) {

@@ -21,9 +21,7 @@ ExitCode calibrate_machine(const CalibrateOptions& options, Progress& progress, 
                   fmt::format("name a case with device:{}", options.device));
     }
   }
-  for (const auto& one : chosen) {
-    if (one.spec.comm != CommKind::threads) require_launcher(options.launches.launcher);
-  }
+  check_launches(chosen, options.launches);
   Workplace workplace(options.launches, progress);
   CalibrationFile file = open_calibration(options.out, workplace.machine, false);
   // A case's data need not be there: layers and links do not depend on it.

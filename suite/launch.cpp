@@ -40,7 +40,8 @@ std::string describe(const ProcessEnd& end) {
     case ProcessEnd::How::exited: return fmt::format("the launch exited with code {}", end.code);
     case ProcessEnd::How::signalled:
       return fmt::format("the launch was ended by signal {} ({})", end.code, strsignal(end.code));
-    case ProcessEnd::How::timed_out: return fmt::format("timed out after {}", human_seconds(end.seconds));
+    case ProcessEnd::How::timed_out:
+      return fmt::format("timed out after {} (--timeout allows more)", human_seconds(end.seconds));
     case ProcessEnd::How::interrupted: return "interrupted";
   }
   return "";
@@ -135,11 +136,9 @@ LaunchResult launch(const LaunchRequest& request, const Launcher& launcher, cons
     result.reason = fmt::format("rank {}: {}", cause->rank, cause->message);
   } else {
     result.reason = describe(end);
-    if (cause) result.reason += fmt::format("; rank {}: {}", cause->rank, cause->message);
-    if (const int started = started_ranks(folder), all = request.plan ? request.plan->spec.np : 1; started < all) {
-      result.reason += fmt::format("; {} of {} ranks had started", started, all);
-    }
-    result.reason += last_words(folder);
+    const int started = started_ranks(folder), all = request.plan ? request.plan->spec.np : 1;
+    if (started < all) result.reason += fmt::format("; {} of {} ranks had started", started, all);
+    result.reason += cause ? fmt::format("; rank {}: {}", cause->rank, cause->message) : last_words(folder);
   }
   return result;
 }

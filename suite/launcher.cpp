@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <set>
 #include <utility>
@@ -128,6 +129,12 @@ std::string additions(const Launcher& launcher, int np, const LaunchHost& host) 
 }
 
 void require_launcher(const Launcher& launcher) {
+  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
+    if (std::getenv(variable)) {
+      throw usage_error(variable, std::getenv(variable), "no rank: parabench starts the ranks itself",
+                        "start parabench without a launcher and give --launcher to it");
+    }
+  }
   const auto& program = launcher.words.front();
   if (program == "{command}" || !find_program(program).empty()) return;
   const std::string install = program == "mpirun" ? "apt-get install openmpi-bin"

@@ -31,7 +31,8 @@ std::vector<std::string> launch_command(const Launcher& launcher, int np, const 
 /// What `launch_command` adds by itself, as a sentence for stderr; "" when nothing.
 std::string additions(const Launcher& launcher, int np, const LaunchHost& host);
 
-/// Throws environment_error, with what to install, when the launcher's program is not there.
+/// Throws environment_error, with what to install, when the launcher's program is not there, and usage_error where this program was
+/// itself started as a rank: launchers do not nest.
 void require_launcher(const Launcher& launcher);
 
 /// One line that a POSIX shell reads back as these words.

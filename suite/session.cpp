@@ -235,15 +235,6 @@ void calibrate_first(std::vector<Prepared>& cases, const PrepareOptions& prepare
   if (known) forecast_again(cases, prepare_options, {workplace.machine, &*known});
 }
 
-/// Refuses, before anything starts, what no launch could do: a launcher that is not there or cannot start so many processes.
-void check_launches(const std::vector<SelectedCase>& chosen, const LaunchOptions& options) {
-  for (const auto& one : chosen) {
-    if (one.spec.comm == CommKind::threads) continue;
-    require_launcher(options.launcher);
-    launch_command(options.launcher, one.spec.np, {}, {});
-  }
-}
-
 }  // namespace
 
 ExitCode run_cases(std::vector<SelectedCase> chosen, const RunOptions& options, const std::vector<std::string>& argv,

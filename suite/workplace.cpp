@@ -35,6 +35,14 @@ LaunchResult interrupted_launch() {
 
 }  // namespace
 
+void check_launches(const std::vector<SelectedCase>& chosen, const LaunchOptions& options) {
+  for (const auto& one : chosen) {
+    if (one.spec.comm == CommKind::threads) continue;
+    require_launcher(options.launcher);
+    launch_command(options.launcher, one.spec.np, {}, {});
+  }
+}
+
 LaunchResult run(Workplace& workplace, LaunchRequest request) {
   if (workplace.signals.interrupted()) return interrupted_launch();
   request.data = workplace.options.data;

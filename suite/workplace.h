@@ -6,6 +6,7 @@
 #include "suite/launch.h"
 #include "suite/progress.h"
 #include "suite/run_options.h"
+#include "suite/selection.h"
 
 namespace parabench {
 
@@ -24,6 +25,9 @@ struct Workplace {
   ScratchFolder scratch;
   int launches = 0;
 };
+
+/// Refuses, before anything starts, what no launch could do: a launcher that is not there or cannot start so many processes.
+void check_launches(const std::vector<SelectedCase>& chosen, const LaunchOptions& options);
 
 /// One launch with the command's options in a folder of its own, removed afterwards. The request's time-out is a default.
 LaunchResult run(Workplace& workplace, LaunchRequest request);

@@ -85,6 +85,19 @@ TEST_F(BadInputTest, MissingLauncherSaysWhatToInstall) {
   EXPECT_THAT(custom.err, HasSubstr("my-launcher"));
 }
 
+TEST_F(BadInputTest, LaunchersDoNotNest) {
+  set("OMPI_COMM_WORLD_RANK", "0");
+  const Outcome outcome = run({"run", gpipe});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("OMPI_COMM_WORLD_RANK"));
+}
+
+TEST_F(BadInputTest, ALauncherForOneProcessStartsNoTwo) {
+  EXPECT_EQ(run({"run", gpipe, "--launcher", "local"}).code, 2);
+  EXPECT_EQ(run({"calibrate", gpipe, "--launcher", "local"}).code, 2);
+  EXPECT_TRUE(launches().empty());
+}
+
 TEST_F(BadInputTest, MissingRankProgramSaysHowToBuildIt) {
   set("PARABENCH_RANK", path("nowhere"));
   const Outcome outcome = run({"run", gpipe});

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Times our cases and what a user would pick instead, alternating in one sitting; prints one JSON line per pair.
+
+  against_peers.py --parabench build/default/bin/parabench --peer "python3 PATH/peer_step.py" [--rounds 10] [--only REGEX]
+
+The peer program prints one JSON line with "median_ms" per run. A round runs ours once and the peer once; both discard warm-up steps
+and report the median over 10 steps of the slowest rank. The ratio is peer / ours: above 1, ours is faster.
+"""
+import argparse, json, os, re, shlex, statistics, subprocess, sys, tempfile
+
+SMALL = "resnet18/imagenet-synthetic[pixels=32,classes=10]"
+PIPELINE = "--variant small --batch 32 --ranks 2 --threads 1"
+PAIRS = [
+    (f"{SMALL}/sequential/np:1/batch:32/threads:2", "eager --variant small --batch 32 --threads 2"),
+    ("resnet18/cifar10-synthetic/sequential/np:1/batch:64/threads:2", "eager --variant cifar --batch 64 --threads 2"),
+    (f"{SMALL}/data-parallel/np:2/batch:32", f"ddp {PIPELINE}"),
+    (f"{SMALL}/gpipe/np:2/batch:32", f"gpipe {PIPELINE} --micro 4"),
+    (f"{SMALL}/gpipe/np:2/batch:32/micro:8", f"gpipe {PIPELINE} --micro 8"),
+    (f"{SMALL}/gpipe/np:2/batch:32", "torchgpipe --variant small --batch 32 --threads 1 --micro 4"),
+    (f"{SMALL}/gpipe/np:2/batch:32/micro:8", "torchgpipe --variant small --batch 32 --threads 1 --micro 8"),
+]
+
+
+def ours_ms(parabench, case):
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "out.json")
+        subprocess.run([parabench, "run", case, "--verify", "off", "--repetitions", "1", "--steps", "10", "--json", out],
+                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with open(out) as file:
+            record = json.load(file)["records"][0]
+    return record["measured"]["step_time_s"]["median"] * 1e3
+
+
+def peer_ms(command, arguments):
+    run = subprocess.run(shlex.split(command) + shlex.split(arguments), check=True, capture_output=True, text=True)
+    return json.loads(run.stdout.strip().splitlines()[-1])["median_ms"]
+
+
+def summary(samples):
+    return {"median_ms": round(statistics.median(samples), 1), "min_ms": round(min(samples), 1),
+            "max_ms": round(max(samples), 1)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--parabench", required=True)
+    parser.add_argument("--peer", required=True)
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--only", default="")
+    arguments = parser.parse_args()
+    for case, peer in PAIRS:
+        if not re.search(arguments.only, f"{case} {peer}"):
+            continue
+        ours, theirs = [], []
+        for _ in range(arguments.rounds):
+            ours.append(ours_ms(arguments.parabench, case))
+            theirs.append(peer_ms(arguments.peer, peer))
+        ratios = [t / o for t, o in zip(theirs, ours)]
+        print(json.dumps({"case": case, "peer": peer, "rounds": arguments.rounds, "ours": summary(ours),
+                          "theirs": summary(theirs), "ratio": round(statistics.median(theirs) / statistics.median(ours), 2),
+                          "ratio_range": [round(min(ratios), 2), round(max(ratios), 2)]}))
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -119,7 +119,8 @@ int probe(const LaunchOptions& options) {
 
 int run_threads(const Launch& launch) {
   try {
-    run_thread_ranks(launch.plan.spec.np, [&](Communicator& comm) { run_rank(launch, comm); });
+    run_thread_ranks(launch.plan.spec.np, [&](Communicator& comm) { run_rank(launch, comm); },
+                     launch.plan.spec.threads);
     return 0;
   } catch (const std::exception& error) {
     return exit_code_of(error);
@@ -133,7 +134,7 @@ int run_mpi(const LaunchOptions& options, int argc, char** argv) {
     if (session.size() != launch.plan.spec.np)
       throw usage_error("world size", std::to_string(session.size()), std::to_string(launch.plan.spec.np) + " ranks, as the plan says",
                         "mpirun -np " + std::to_string(launch.plan.spec.np) + " parabench-rank ...");
-    auto comm = make_mpi_communicator(session, window_bytes(launch));
+    auto comm = make_mpi_communicator(session, window_bytes(launch), true, launch.plan.spec.threads);
     run_rank(launch, *comm);
     return 0;
   } catch (const std::exception& error) {

@@ -1,0 +1,128 @@
+"""parabench and parabench-rank together, on real ranks. Usage: rank_program_test.py BIN_FOLDER [unittest arguments]"""
+import glob, json, os, shutil, signal, subprocess, sys, tempfile, time, unittest
+
+BIN = os.path.abspath(sys.argv.pop(1))
+CASE = "resnet18/imagenet-synthetic[pixels=32,classes=10]/"
+GRADIENT_BYTES = 4 * 11_181_642  # of the 10-class ResNet-18; every tensor is padded to 64 bytes
+
+
+class RankProgram(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.environment = dict(os.environ, XDG_CACHE_HOME=self.folder, OMPI_ALLOW_RUN_AS_ROOT="1",
+                                OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+
+    def plan(self, rest, name="plan.json"):
+        path = os.path.join(self.folder, name)
+        out = subprocess.run([f"{BIN}/parabench", "plan", CASE + rest, "--format", "json"], env=self.environment,
+                             capture_output=True, text=True, check=True).stdout
+        with open(path, "w") as file:
+            file.write(out)
+        return path
+
+    def rank(self, plan, *arguments):
+        return [f"{BIN}/parabench-rank", "--plan", plan, "--reply", self.folder, *arguments]
+
+    def run_ranks(self, command, **environment):
+        return subprocess.run(command, env=dict(self.environment, **environment), capture_output=True, text=True,
+                              timeout=120)
+
+    def read(self, name):
+        with open(os.path.join(self.folder, name)) as file:
+            return json.load(file)
+
+    def test_a_launch_by_hand_counts_bytes_by_the_formula(self):
+        plan = self.plan("data-parallel/np:2/batch:8")
+        run = self.run_ranks(["mpirun", "-np", "2", "--bind-to", "none",
+                              *self.rank(plan, "--phase", "measure", "--steps", "2", "--warmup", "1", "--trace")])
+        self.assertEqual(run.returncode, 0, run.stderr)
+        measured = self.read("reply.json")["measured"]
+        for rank in measured["ranks"]:
+            # In place through shared memory: (p - 1) / p of the gradients each way.
+            self.assertAlmostEqual(rank["bytes_sent"] / (GRADIENT_BYTES / 2), 1, places=2)
+            self.assertAlmostEqual(rank["bytes_received"] / (GRADIENT_BYTES / 2), 1, places=2)
+        self.assertEqual(len(measured["losses"]), 3)
+        self.assertTrue(self.read("trace.json")["traceEvents"])
+
+    def test_too_little_shared_memory_falls_back_and_trains_the_same(self):
+        plan = self.plan("gpipe/np:2/batch:9/micro:2")
+        launch = ["mpirun", "-np", "2", "--bind-to", "none", *self.rank(plan, "--phase", "verify")]
+        for shared in ("on", "off"):
+            run = self.run_ranks(launch, PARABENCH_SHARED_MEMORY=shared)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            reply = self.read("reply.json")
+            self.assertEqual(reply["equivalence"]["status"], "pass", reply["equivalence"])
+            self.assertEqual(reply["communicator"] == "", shared == "on")
+
+    def test_a_world_of_another_size_than_the_plans_is_refused(self):
+        plan = self.plan("gpipe/np:2/batch:8")
+        run = self.run_ranks(["mpirun", "-np", "1", *self.rank(plan, "--phase", "measure")])
+        self.assertEqual(run.returncode, 2)
+        error = self.read("error-0.json")
+        self.assertEqual(error["kind"], "usage")
+        self.assertIn("2 ranks", error["message"])
+
+    def test_ranks_with_different_plans_are_refused(self):
+        a, b = self.plan("gpipe/np:2/batch:8", "a.json"), self.plan("gpipe/np:2/batch:12", "b.json")
+        run = self.run_ranks(["mpirun", "-np", "1", *self.rank(a, "--phase", "measure"), ":",
+                              "-np", "1", *self.rank(b, "--phase", "measure")])
+        self.assertNotEqual(run.returncode, 0)
+        self.assertIn("plan", self.read("error-1.json")["message"])
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "reply.json")))
+
+    def test_a_foreign_plan_file_is_refused(self):
+        path = os.path.join(self.folder, "foreign.json")
+        with open(path, "w") as file:
+            file.write('{"a": 1}')
+        run = self.run_ranks(self.rank(path, "--phase", "measure"))
+        self.assertEqual(run.returncode, 2)
+
+    def test_a_diverged_loss_is_told_as_such(self):
+        plan = self.plan("model-parallel/np:2/batch:8/lr:1e30")
+        run = self.run_ranks(["mpirun", "-np", "2", "--bind-to", "none",
+                              *self.rank(plan, "--phase", "measure", "--steps", "3", "--warmup", "2")])
+        self.assertNotEqual(run.returncode, 0)
+        self.assertEqual(self.read("error-1.json")["kind"], "not_a_number")
+
+    def test_a_killed_rank_stops_the_launch_within_ten_seconds_and_leaves_nothing(self):
+        plan = self.plan("data-parallel/np:2/batch:8")
+        launch = subprocess.Popen(["mpirun", "-np", "2", "--bind-to", "none",
+                                   *self.rank(plan, "--phase", "measure", "--steps", "100000")],
+                                  env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        pid_file = os.path.join(self.folder, "pid-1.json")
+        for _ in range(600):
+            if os.path.exists(pid_file):
+                break
+            time.sleep(0.1)
+        time.sleep(1)
+        os.kill(self.read("pid-1.json")["pid"], signal.SIGKILL)
+        self.assertNotEqual(launch.wait(timeout=10), 0)
+        for pid in (self.read("pid-0.json")["pid"], self.read("pid-1.json")["pid"]):
+            self.assertFalse(os.path.exists(f"/proc/{pid}"))
+        self.assertEqual(glob.glob("/dev/shm/parabench*"), [])
+
+    def test_every_strategy_is_verified_measured_and_predicted(self):
+        rests = ["sequential/np:1/batch:8/threads:2", "data-parallel/np:2/batch:8", "model-parallel/np:2/batch:8",
+                 "gpipe/np:2/batch:8/micro:2", "pipedream/np:2/batch:8", "gpipe/np:2/batch:8/micro:2/comm:threads"]
+        out = os.path.join(self.folder, "out.json")
+        run = subprocess.run([f"{BIN}/parabench", "run", *[CASE + rest for rest in rests], "--steps", "3", "--warmup", "1",
+                              "--repetitions", "1", "--json", out],
+                             env=self.environment, capture_output=True, text=True, timeout=280)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        with open(out) as file:
+            records = json.load(file)["records"]
+        self.assertEqual([r["id"] for r in records], [CASE + rest for rest in rests])
+        for record in records:
+            self.assertEqual(record["equivalence"]["status"], "pass", record["equivalence"])
+            self.assertTrue(record["equivalence"]["loss_agrees"])
+            self.assertEqual(len(record["measured"]["step_time_s"]["samples"][0]), 3)
+            self.assertGreater(record["predicted"]["step_time_s"], 0)
+            for error in record["error"]["peak_memory_relative"]:
+                self.assertLess(abs(error), 0.10)
+        self.assertEqual(subprocess.run([f"{BIN}/parabench", "validate", out], env=self.environment,
+                                        stdout=subprocess.DEVNULL).returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -141,7 +141,8 @@ std::optional<std::vector<double>> CaseRun::measure() {
   launches_.push_back(std::move(measured));
   record_.measured = combine(launches_, record_.parameters.batch, step_flops(*prepared_.subject));
   record_.error = compare(*record_.predicted, *record_.measured);
-  judge_losses(record_.equivalence, launches_.back().losses, record_.parameters.precision);
+  judge_losses(record_.equivalence, launches_.back().losses, options_.warmup + options_.steps,
+               record_.parameters.precision);
   if (record_.equivalence.loss_agrees == false) {
     fail("the losses of the measured steps are not the reference's", FailureKind::failure);
     return std::nullopt;

@@ -22,8 +22,9 @@ struct BenchmarkFlags {
   bool selects(const std::string& benchmark_name) const;
 };
 
-/// Reads `--benchmark_*` and `--v=N`; a flag beats its twin BENCHMARK_*, which `environment` returns or null. Throws usage_error for a
-/// misspelt flag, for one that would launch a case again or mix the order of its launches, naming ours, and for a bad value.
+/// Reads `--benchmark_*` and `--v=N`; a flag beats its twin BENCHMARK_*, which `environment` returns or null.
+/// Throws usage_error for a misspelt flag, for one that would launch a case again or mix the order of its launches,
+/// naming ours, and for a bad value.
 BenchmarkFlags read_benchmark_flags(std::span<const std::string> flags,
                                     const std::function<const char*(const char*)>& environment);
 

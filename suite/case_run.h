@@ -39,7 +39,8 @@ class CaseRun {
   FailureKind failure_kind_ = FailureKind::failure;
 };
 
-/// The record of a case before anything ran: identity, plan, prediction, the command that repeats it. Skipped where the case does not run.
+/// The record of a case before anything ran: identity, plan, prediction, the command that repeats it. Skipped where
+/// the case does not run.
 Record start_record(const Prepared& prepared, const RunOptions& options);
 
 /// Expected seconds of all launches of a case.

@@ -21,7 +21,8 @@ struct ValidateCommand {
   std::string file;
 };
 
-/// Where `quick` writes unless told otherwise: quick.json in PARABENCH_OUT, else in results/out of the current folder.
+/// Where `quick` writes unless told otherwise: quick.json in PARABENCH_OUT, else in results/out of the current
+/// folder.
 std::string quick_results_path();
 
 /// Text that was asked for: --help or --version.
@@ -32,8 +33,8 @@ struct TextAnswer {
 using Command =
     std::variant<TextAnswer, ListOptions, RunCommand, PredictOptions, PlanOptions, CalibrateOptions, ValidateCommand>;
 
-/// Reads the words after the program's name. Throws usage_error for an unknown command or option (with the nearest spelling), a missing
-/// or malformed value, or a `run` that chooses nothing.
+/// Reads the words after the program's name. Throws usage_error for an unknown command or option (with the nearest
+/// spelling), a missing or malformed value, or a `run` that chooses nothing.
 Command parse_command_line(const std::vector<std::string>& words);
 
 }  // namespace parabench

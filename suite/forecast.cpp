@@ -10,8 +10,8 @@
 namespace parabench {
 namespace {
 
-/// The plan with its stages cut by the best known times. They are wanted at the size of a piece, which the strategy decides: a plan cut
-/// as if all layers took equally long has the same pieces.
+/// The plan with its stages cut by the best known times. They are wanted at the size of a piece, which the strategy
+/// decides: a plan cut as if all layers took equally long has the same pieces.
 Plan make_plan_of(const Subject& subject, const Knowledge& knowledge, int window) {
   std::vector<double> seconds(subject.model.layers.size(), 1.0);
   if (subject.spec.partition == PartitionRule::time) {

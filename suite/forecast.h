@@ -18,8 +18,8 @@ struct Subject {
 };
 /// Throws usage_error for an unknown model or data set.
 Subject look_up(const Case& spec);
-/// look_up, and whether the case is possible in itself: throws usage_error for more stages than layers, fewer samples than
-/// pieces, keys that the strategy does not know, ...
+/// look_up, and whether the case is possible in itself: throws usage_error for more stages than layers, fewer
+/// samples than pieces, keys that the strategy does not know, ...
 Subject make_subject(const Case& spec);
 /// Floating-point operations of one training step over all ranks, nothing recomputed.
 double step_flops(const Subject& subject);
@@ -36,8 +36,8 @@ struct Forecast {
   std::string cost_source;  ///< "calibrated" | "data-sheet"
 };
 
-/// The plan (partition by the best known times, an asynchronous window of warmup + steps) and its prediction. Where the calibration
-/// lacks something the case needs, the whole prediction is the data sheet's.
+/// The plan (partition by the best known times, an asynchronous window of warmup + steps) and its prediction. Where
+/// the calibration lacks something the case needs, the whole prediction is the data sheet's.
 Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int warmup, int steps);
 
 /// The cost model behind a forecast of `subject`. `cost_source`: its field of that name.

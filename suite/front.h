@@ -27,9 +27,9 @@ struct DrivenCase {
 /// Google Benchmark's name of a case: the id and its suffixes.
 std::string benchmark_name(const std::string& id, int steps);
 
-/// Runs (or, with list_tests, lists) the cases in order: manual time, one call of `repeat` per repetition, its step times being the
-/// iterations. The flags that pass on do what they always do; stdout is written only for list_tests and where flags.console. May be
-/// called once per process.
+/// Runs (or, with list_tests, lists) the cases in order: manual time, one call of `repeat` per repetition, its step
+/// times being the iterations. The flags that pass on do what they always do; stdout is written only for list_tests
+/// and where flags.console. May be called once per process.
 void drive(const BenchmarkFlags& flags, int repetitions, const std::vector<DrivenCase>& cases);
 
 }  // namespace parabench

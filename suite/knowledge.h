@@ -16,14 +16,15 @@ struct CalibrationFile {
   std::optional<Calibration> content;  ///< nullopt: no such file yet
 };
 
-/// `given`, else the file of this machine. Throws usage_error when the file is truncated or no calibration; a file of another machine
-/// is refused unless `foreign_allowed` (predictions for that machine).
+/// `given`, else the file of this machine. Throws usage_error when the file is truncated or no calibration; a file
+/// of another machine is refused unless `foreign_allowed` (predictions for that machine).
 CalibrationFile open_calibration(const std::string& given, const MachineInfo& machine, bool foreign_allowed);
 
 /// Adds newer measurements and writes the file at once.
 void add_to(CalibrationFile& file, const Calibration& newer);
 
-/// The capabilities that an earlier probe of the same program file found on this machine; nullopt when there was none.
+/// The capabilities that an earlier probe of the same program file found on this machine; nullopt when there was
+/// none.
 std::optional<Capabilities> remembered_capabilities(const MachineInfo& machine, const std::filesystem::path& program);
 /// Keeps them; a cache that cannot be written is no error.
 void remember(const Capabilities& capabilities, const MachineInfo& machine, const std::filesystem::path& program);

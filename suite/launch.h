@@ -54,8 +54,8 @@ struct LaunchResult {
   double seconds = 0;
 };
 
-/// Runs one launch with everything it leaves in `folder`, which must be empty. Only a launcher that cannot be started throws
-/// (environment_error); whatever happens to the ranks is a reason.
+/// Runs one launch with everything it leaves in `folder`, which must be empty. Only a launcher that cannot be
+/// started throws (environment_error); whatever happens to the ranks is a reason.
 LaunchResult launch(const LaunchRequest& request, const Launcher& launcher, const LaunchHost& host,
                     const std::filesystem::path& folder, Signals& signals);
 

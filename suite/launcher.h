@@ -19,20 +19,20 @@ struct Launcher {
   std::vector<std::string> words;  ///< "{command}" stands for the program and its arguments
 };
 
-/// A preset (`mpirun`, `srun`, `local`) or a TEMPLATE, split at blanks with shell quotes, that holds {command} and, to start
-/// more than one process, {np}: "mpirun -np {np} --hostfile hosts {command}". Throws usage_error.
+/// A preset (`mpirun`, `srun`, `local`) or a TEMPLATE, split at blanks with shell quotes, that holds {command} and,
+/// to start more than one process, {np}: "mpirun -np {np} --hostfile hosts {command}". Throws usage_error.
 Launcher parse_launcher(std::string_view name_or_template);
 
-/// The words of one launch of `program` in `np` processes. Preset mpirun adds --allow-run-as-root when root and --oversubscribe when np
-/// exceeds the slots. Throws usage_error when the launcher cannot start np processes.
+/// The words of one launch of `program` in `np` processes. Preset mpirun adds --allow-run-as-root when root and
+/// --oversubscribe when np exceeds the slots. Throws usage_error when the launcher cannot start np processes.
 std::vector<std::string> launch_command(const Launcher& launcher, int np, const std::vector<std::string>& program,
                                         const LaunchHost& host);
 
 /// What `launch_command` adds by itself, as a sentence for stderr; "" when nothing.
 std::string additions(const Launcher& launcher, int np, const LaunchHost& host);
 
-/// Throws environment_error, with what to install, when the launcher's program is not there, and usage_error where this program was
-/// itself started as a rank: launchers do not nest.
+/// Throws environment_error, with what to install, when the launcher's program is not there, and usage_error where
+/// this program was itself started as a rank: launchers do not nest.
 void require_launcher(const Launcher& launcher);
 
 /// One line that a POSIX shell reads back as these words.

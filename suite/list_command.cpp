@@ -17,7 +17,8 @@ namespace {
 
 using nlohmann::json;
 
-/// Steps that a listing simulates: enough for the steady state of these plans, few enough to list the whole catalogue at once.
+/// Steps that a listing simulates: enough for the steady state of these plans, few enough to list the whole
+/// catalogue at once.
 constexpr int warmup = 3, steps = 2;
 
 struct Line {

@@ -26,7 +26,8 @@ struct PrepareOptions {
   int warmup = 0, steps = 0;
 };
 
-/// Every case, in order, with its plan or with the reason why it is skipped. Throws usage_error for a named case that is impossible in itself.
+/// Every case, in order, with its plan or with the reason why it is skipped. Throws usage_error for a named case
+/// that is impossible in itself.
 std::vector<Prepared> prepare(const std::vector<SelectedCase>& chosen, const PrepareOptions& options,
                               const Knowledge& knowledge);
 

@@ -7,8 +7,8 @@
 
 namespace parabench {
 
-/// Plain lines `[3/5] id measure 2/3 eta 12 s`; on a terminal the current line is redrawn with a bar. The estimate scales what is
-/// left of the expected seconds by how the expectation has fared so far.
+/// Plain lines `[3/5] id measure 2/3 eta 12 s`; on a terminal the current line is redrawn with a bar. The estimate
+/// scales what is left of the expected seconds by how the expectation has fared so far.
 class Progress {
  public:
   /// `redraw`: the stream is a terminal on which lines may be rewritten.

@@ -46,8 +46,8 @@ struct RankError {
   std::string message;
 };
 
-/// The cause among the ranks' error files: the lowest rank that did not stop merely because of another one; nullopt where no rank
-/// wrote any. Unreadable files count as absent: a killed rank may have left half of one.
+/// The cause among the ranks' error files: the lowest rank that did not stop merely because of another one; nullopt
+/// where no rank wrote any. Unreadable files count as absent: a killed rank may have left half of one.
 std::optional<RankError> read_cause(const std::filesystem::path& folder);
 
 /// Ranks that have said that they started (pid-<rank>.json).

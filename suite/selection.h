@@ -22,8 +22,8 @@ struct Selection {
   bool empty() const { return cases.empty() && !filter && !where; }
 };
 
-/// The named cases, else those of `set`, that filter and where let through, each once. Throws usage_error for a malformed id, filter or
-/// condition, and Error with code nothing_matched when none is left.
+/// The named cases, else those of `set`, that filter and where let through, each once. Throws usage_error for a
+/// malformed id, filter or condition, and Error with code nothing_matched when none is left.
 std::vector<SelectedCase> select(const Selection& selection, const std::vector<Case>& set);
 
 }  // namespace parabench

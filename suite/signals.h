@@ -8,8 +8,8 @@
 namespace parabench {
 
 /// While one lives, SIGINT, SIGTERM, SIGHUP and SIGCHLD no longer act on the calling thread: `wait` reports them.
-/// Signals that the program was started to ignore stay ignored. Create it on the main thread, before any other thread; the
-/// destructor restores the mask.
+/// Signals that the program was started to ignore stay ignored. Create it on the main thread, before any other
+/// thread; the destructor restores the mask.
 class Signals {
  public:
   using Clock = std::chrono::steady_clock;

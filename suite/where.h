@@ -18,12 +18,12 @@ struct Condition {
   std::string value;
 };
 
-/// "np<=4,micro=8,strategy!=sequential": all must hold. `==` is `=`. Throws usage_error for a wrong form, an unknown key
-/// (with the nearest one), a value that is not the key's, or an order (<, >) of values that have none.
+/// "np<=4,micro=8,strategy!=sequential": all must hold. `==` is `=`. Throws usage_error for a wrong form, an
+/// unknown key (with the nearest one), a value that is not the key's, or an order (<, >) of values that have none.
 std::vector<Condition> parse_where(std::string_view expression);
 
-/// model, dataset and strategy compare by name, or by the whole text where the value has brackets. A schedule's own warmup
-/// equals only the empty value.
+/// model, dataset and strategy compare by name, or by the whole text where the value has brackets. A schedule's own
+/// warmup equals only the empty value.
 bool holds(const Condition& condition, const Case& spec);
 
 }  // namespace parabench

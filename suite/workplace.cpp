@@ -14,8 +14,9 @@ constexpr double start_up_s = 1.5;           ///< launcher, LibTorch, building t
 constexpr double start_up_patience_s = 120;  ///< a cold disk, many ranks
 constexpr double prediction_patience = 20;
 
-/// Steps' worth of work in a launch. Verify: its own steps in fp64 on small pieces, the reference of every replica's pieces, and
-/// three steps in the run's precision; calibrate: chains at three batch sizes, alone and with all ranks busy.
+/// Steps' worth of work in a launch. Verify: its own steps in fp64 on small pieces, the reference of every
+/// replica's pieces, and three steps in the run's precision; calibrate: chains at three batch sizes, alone and with
+/// all ranks busy.
 double work_in_steps(Phase phase, const Plan& plan, int launch_steps) {
   switch (phase) {
     case Phase::probe: return 0;

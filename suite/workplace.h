@@ -26,10 +26,12 @@ struct Workplace {
   int launches = 0;
 };
 
-/// Refuses, before anything starts, what no launch could do: a launcher that is not there or cannot start so many processes.
+/// Refuses, before anything starts, what no launch could do: a launcher that is not there or cannot start so many
+/// processes.
 void check_launches(const std::vector<SelectedCase>& chosen, const LaunchOptions& options);
 
-/// One launch with the command's options in a folder of its own, removed afterwards. The request's time-out is a default.
+/// One launch with the command's options in a folder of its own, removed afterwards. The request's time-out is a
+/// default.
 LaunchResult run(Workplace& workplace, LaunchRequest request);
 
 /// What parabench-rank offers here: as remembered, else probed. Throws environment_error when it cannot even start.

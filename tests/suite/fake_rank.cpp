@@ -1,7 +1,7 @@
 // Stands in for parabench-rank: obeys its contract without training anything, and misbehaves when told to.
 //
-// FAKE_RANK="TEXT|PHASE|BEHAVIOUR|RANK[;...]": in launches whose case id holds TEXT, in PHASE, rank RANK (-1: every rank) does BEHAVIOUR.
-// FAKE_LOG=FILE: one line "PHASE ID ARGUMENTS" per launch is appended.
+// FAKE_RANK="TEXT|PHASE|BEHAVIOUR|RANK[;...]": in launches whose case id holds TEXT, in PHASE, rank RANK (-1: every
+// rank) does BEHAVIOUR. FAKE_LOG=FILE: one line "PHASE ID ARGUMENTS" per launch is appended.
 
 #include <signal.h>
 #include <unistd.h>

@@ -31,8 +31,9 @@ def ours_ms(parabench, case):
     return record["measured"]["step_time_s"]["median"] * 1e3
 
 
-def peer_ms(command, arguments):
-    run = subprocess.run(shlex.split(command) + shlex.split(arguments), check=True, capture_output=True, text=True)
+def peer_ms(command, arguments, port):
+    run = subprocess.run(shlex.split(command) + shlex.split(arguments) + ["--port", str(port)], check=True,
+                         capture_output=True, text=True)
     return json.loads(run.stdout.strip().splitlines()[-1])["median_ms"]
 
 
@@ -52,9 +53,10 @@ def main():
         if not re.search(arguments.only, f"{case} {peer}"):
             continue
         ours, theirs = [], []
-        for _ in range(arguments.rounds):
+        for i in range(arguments.rounds):
             ours.append(ours_ms(arguments.parabench, case))
-            theirs.append(peer_ms(arguments.peer, peer))
+            # A port of its own for each run: the last one's may still be closing.
+            theirs.append(peer_ms(arguments.peer, peer, 29600 + i))
         ratios = [t / o for t, o in zip(theirs, ours)]
         print(json.dumps({"case": case, "peer": peer, "rounds": arguments.rounds, "ours": summary(ours),
                           "theirs": summary(theirs), "ratio": round(statistics.median(theirs) / statistics.median(ours), 2),

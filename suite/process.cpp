@@ -10,7 +10,6 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <iterator>
 #include <optional>
 #include <sstream>
@@ -77,23 +76,19 @@ std::optional<int> ended(pid_t child) {
   return waitpid(child, &status, WNOHANG) == child ? std::optional(status) : std::nullopt;
 }
 
-std::vector<pid_t> carriers(std::string_view mark) {
-  std::vector<pid_t> found;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
-    const std::string name = entry.path().filename();
-    pid_t pid = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (error != std::errc() || end != name.data() + name.size() || pid == getpid()) continue;
-    std::ifstream file(entry.path() / "cmdline", std::ios::binary);
-    const std::string line{std::istreambuf_iterator<char>(file), {}};
-    if (line.find(mark) != std::string::npos) found.push_back(pid);
-  }
-  return found;
+/// Empty for a process that is gone: it may end between being listed and being read, which a stream reports by throwing.
+std::string command_line_of(const std::filesystem::path& process) {
+  std::string line;
+  const int file = open((process / "cmdline").c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return line;
+  char part[4096];
+  for (ssize_t n; (n = read(file, part, sizeof part)) > 0;) line.append(part, static_cast<std::size_t>(n));
+  close(file);
+  return line;
 }
 
 void kill_carriers(std::string_view mark, pid_t except) {
-  for (pid_t pid : carriers(mark)) {
+  for (pid_t pid : processes_carrying(mark)) {
     if (pid != except) kill(pid, SIGKILL);
   }
 }
@@ -118,6 +113,19 @@ int stop(pid_t child, const ProcessRequest& request, Signals& signals) {
 }
 
 }  // namespace
+
+std::vector<pid_t> processes_carrying(std::string_view mark) {
+  std::vector<pid_t> found;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    const std::string name = entry.path().filename();
+    pid_t pid = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (error != std::errc() || end != name.data() + name.size() || pid == getpid()) continue;
+    if (command_line_of(entry.path()).find(mark) != std::string::npos) found.push_back(pid);
+  }
+  return found;
+}
 
 ProcessEnd run_process(const ProcessRequest& request, Signals& signals) {
   const auto begin = Clock::now();

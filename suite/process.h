@@ -1,6 +1,8 @@
 // One child process in a group of its own, ended for certain.
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -33,6 +35,9 @@ struct ProcessEnd {
 /// interruption leaves out the grace. The child dies with this program. Throws environment_error when the command
 /// cannot be started.
 ProcessEnd run_process(const ProcessRequest& request, Signals& signals);
+
+/// Processes of this host, but for the caller, whose command line holds `mark`.
+std::vector<pid_t> processes_carrying(std::string_view mark);
 
 /// Full path of a program in PATH (or of a path with a slash); "" when there is none that can be executed.
 std::string find_program(std::string_view name);

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "suite/process.h"
 
 namespace parabench {
 
@@ -83,20 +84,14 @@ int FrontTest::count_launches(const std::string& beginning) const {
 nlohmann::json FrontTest::results(const std::string& name) const { return read_json(path(name)); }
 
 int FrontTest::left_running() const {
-  int count = 0;
+  std::size_t count = 0;
   // The dying need a moment to leave /proc.
   for (int attempt = 0; attempt < 100; ++attempt) {
-    count = 0;
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
-      std::ifstream file(entry.path() / "cmdline", std::ios::binary);
-      const std::string line{std::istreambuf_iterator<char>(file), {}};
-      count += line.find(scratch_.path().string()) != std::string::npos;
-    }
+    count = processes_carrying(scratch_.path().string()).size();
     if (count == 0) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  return count;
+  return static_cast<int>(count);
 }
 
 }  // namespace parabench

@@ -53,7 +53,8 @@ class CalibratedCosts final : public CostModel {
                over_layers(plan, rank, op, busy_ranks, [](const LayerTiming& t) { return t.forward_s; });
       case OpKind::backward:
         return calibration_.step_overhead_s +
-               over_layers(plan, rank, op, busy_ranks, [](const LayerTiming& t) { return t.backward_s; });
+               over_layers(plan, rank, op, busy_ranks, [](const LayerTiming& t) { return t.backward_s; }) +
+               gradient_words(plan, rank, op) / update_words * update_seconds(plan, op, busy_ranks);
       case OpKind::update:
         return calibration_.step_overhead_s + update_seconds(plan, op, busy_ranks);
       case OpKind::all_reduce:
@@ -103,7 +104,7 @@ class CalibratedCosts final : public CostModel {
       highest = std::max(highest, held + passed - handed_in + bytes(plan, rank, op, l, [](const LayerTiming& t) {
                                     return static_cast<double>(t.backward_peak_bytes);
                                   }));
-      held -= saved(plan, rank, op, l);
+      held += gradient_bytes(plan, op, l) - saved(plan, rank, op, l);
     }
     return static_cast<std::int64_t>(highest);
   }
@@ -160,6 +161,11 @@ class CalibratedCosts final : public CostModel {
     const double rate = between(busy, below->first, below->second, above->first, above->second);
     const int element = parameter_bytes(plan.spec.precision);
     return rate * static_cast<double>(sizes_.parameter_bytes(plan, op.segment, op.segments)) / element;
+  }
+
+  /// Gradients that this backward leaves behind for the next layers'.
+  double gradient_bytes(const Plan& plan, const Op& op, int layer) const {
+    return starts_gradients(op) ? static_cast<double>(sizes_.parameter_bytes(plan.spec.precision, layer)) : 0;
   }
 
   /// Bytes do not depend on who else is busy: any measurement of the layer will do.

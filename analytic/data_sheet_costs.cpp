@@ -22,14 +22,12 @@ class DataSheetCosts final : public CostModel {
   double seconds(const Plan& plan, Rank rank, const Op& op, int busy_ranks) const override {
     const double bytes_per_s = std::min(core_bytes_per_s, node_bytes_per_s / busy_ranks);
     switch (op.kind) {
-      case OpKind::forward:
-      case OpKind::backward: return roofline(plan, rank, op, busy_ranks);
-      case OpKind::update:  // reads weights, gradients and momentum, writes weights, momentum and zero gradients
-        return 6 * static_cast<double>(sizes_.parameter_bytes(plan, op.segment, op.segments)) / bytes_per_s;
+      case OpKind::forward: return roofline(plan, rank, op, busy_ranks);
+      case OpKind::backward:
+        return roofline(plan, rank, op, busy_ranks) + gradient_words(plan, rank, op) * parameters(plan, op) / bytes_per_s;
+      case OpKind::update: return update_words * parameters(plan, op) / bytes_per_s;
       case OpKind::all_reduce:
-        return ring_all_reduce(plan.replicas,
-                               static_cast<double>(sizes_.parameter_bytes(plan, op.segment, op.segments)),
-                               mailbox.latency_s, 1 / core_bytes_per_s, 0);
+        return ring_all_reduce(plan.replicas, parameters(plan, op), mailbox.latency_s, 1 / core_bytes_per_s, 0);
       case OpKind::send_forward:
       case OpKind::recv_forward:
       case OpKind::send_backward:
@@ -49,6 +47,10 @@ class DataSheetCosts final : public CostModel {
   std::string source() const override { return "data-sheet"; }
 
  private:
+  double parameters(const Plan& plan, const Op& op) const {
+    return static_cast<double>(sizes_.parameter_bytes(plan, op.segment, op.segments));
+  }
+
   /// Two fused multiply-add units per core; fp64 halves the lanes of a vector.
   double peak_flops(const Case& spec) const {
     const double frequency = machine_.frequency_hz > 0 ? machine_.frequency_hz : default_frequency_hz;

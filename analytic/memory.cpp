@@ -38,7 +38,8 @@ class Ledger {
     for (const Lane lane : all_lanes) {
       const auto& ops = program().lane(lane);
       for (std::size_t i = 0; i < ops.size(); ++i) {
-        places_.try_emplace(place(ops[i].kind, ops[i], 0), &spans_[static_cast<int>(lane)][i]);
+        for (int s = 0; s < ops[i].segments; ++s)
+          places_.try_emplace(place(ops[i].kind, ops[i], s), &spans_[static_cast<int>(lane)][i]);
       }
     }
   }
@@ -80,6 +81,7 @@ class Ledger {
         const Span* taker = find(OpKind::backward, op, -1);
         if (!taker) taker = find(OpKind::send_backward, op);
         if (taker) hold(MemoryCategory::workspace, input_bytes(op), span.end, taker->end);
+        if (starts_gradients(op) && !reduces(program())) hold_gradients(op, span.end);
         return;
       }
       case OpKind::recv_forward: {
@@ -99,6 +101,13 @@ class Ledger {
       case OpKind::all_reduce:
       case OpKind::update: return;
     }
+  }
+
+  /// Until the update of the segment, which works on a run under micro-batch 0 like the backward that starts them.
+  void hold_gradients(const Op& backward, double from) {
+    const Span* update = find(OpKind::update, backward);
+    hold(MemoryCategory::gradients, sizes_.parameter_bytes(plan_, backward.segment, 1), from,
+         update ? update->end : spans_[static_cast<int>(Lane::compute)].back().end);
   }
 
   std::int64_t input_bytes(const Op& op) const {
@@ -124,7 +133,8 @@ MemoryUsage peak_memory(const Plan& plan, const ModelSpec& model, const CostMode
   const SegmentRange held = segments_of(plan, program.stage);
   const std::int64_t copy = sizes.parameter_bytes(plan, held.first, held.last.value - held.first.value + 1);
   MemoryUsage now;
-  now[MemoryCategory::parameters] = now[MemoryCategory::gradients] = copy;
+  now[MemoryCategory::parameters] = copy;
+  now[MemoryCategory::gradients] = reduces(program) ? copy : 0;
   now[MemoryCategory::optimizer] = plan.spec.momentum != 0 ? copy : 0;
   now[MemoryCategory::weight_versions] = (program.weight_versions - 1) * copy;
 

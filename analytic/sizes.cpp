@@ -47,6 +47,11 @@ int samples_of(const Plan& plan, Rank rank, const Op& op) {
   return plan.pieces[plan.ranks[rank.value].replica][op.micro_batch.value];
 }
 
+double gradient_words(const Plan& plan, Rank rank, const Op& backward) {
+  if (!starts_gradients(backward)) return 3;
+  return reduces(plan.ranks[rank.value]) ? 2 : 0;
+}
+
 Sizes::Sizes(ModelSpec model) : model_(std::move(model)), shapes_(shapes(model_)) {
   for (std::size_t wide = 0; wide < parameters_before_.size(); ++wide) {
     auto& before = parameters_before_[wide];
@@ -63,6 +68,11 @@ std::int64_t Sizes::parameter_bytes(const Plan& plan, SegmentId first, int segme
   const auto& before = parameters_before_[plan.spec.precision == Precision::fp64];
   const Segment& last = plan.segments[first.value + segments - 1];
   return before[last.first_layer + last.layers] - before[plan.segments[first.value].first_layer];
+}
+
+std::int64_t Sizes::parameter_bytes(Precision precision, int layer) const {
+  const auto& before = parameters_before_[precision == Precision::fp64];
+  return before[layer + 1] - before[layer];
 }
 
 std::int64_t Sizes::message_bytes(const Plan& plan, Rank rank, const Op& op) const {
@@ -91,12 +101,14 @@ std::int64_t Sizes::saved_bytes(const Plan& plan, Rank rank, const Op& op) const
 
 std::int64_t Sizes::temporary_bytes(const Plan& plan, Rank rank, const Op& op) const {
   const Segment& segment = plan.segments[op.segment.value];
-  std::int64_t largest = 0;
+  std::int64_t largest = 0, gradients = 0;
   for (int layer = segment.first_layer; layer < segment.first_layer + segment.layers; ++layer) {
     largest = std::max(largest, largest_map(model_.layers[layer], shapes_[layer]));
+    gradients = std::max(gradients, parameter_bytes(plan.spec.precision, layer));
   }
-  const int passes = op.kind == OpKind::backward ? 2 : 1;
-  return passes * largest * samples_of(plan, rank, op) * activation_bytes(plan.spec.precision);
+  const std::int64_t map = largest * samples_of(plan, rank, op) * activation_bytes(plan.spec.precision);
+  if (op.kind == OpKind::forward) return map;
+  return 2 * map + (starts_gradients(op) ? parameter_bytes(plan, op.segment, 1) : gradients);
 }
 
 }  // namespace parabench

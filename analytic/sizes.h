@@ -18,6 +18,12 @@ int parameter_bytes(Precision precision);
 /// Samples of the micro-batch that `op` works on or carries.
 int samples_of(const Plan& plan, Rank rank, const Op& op);
 
+/// Words per parameter that an update moves: reads weight, gradient and momentum, writes weight and momentum.
+inline constexpr double update_words = 5;
+/// Words per parameter that a backward moves once the gradients are computed: nothing where it starts them (2 where
+/// they are then copied into the arena that is reduced), 3 where it adds to them.
+double gradient_words(const Plan& plan, Rank rank, const Op& backward);
+
 /// Answers about the segments of plans of one model. Pure.
 class Sizes {
  public:
@@ -28,11 +34,13 @@ class Sizes {
 
   /// Bytes of one copy of the parameters of a run of segments, tensors padded to 64 bytes as in the arenas. O(1).
   std::int64_t parameter_bytes(const Plan& plan, SegmentId first, int segments) const;
+  std::int64_t parameter_bytes(Precision precision, int layer) const;
   /// Bytes of the message that a send or receive carries.
   std::int64_t message_bytes(const Plan& plan, Rank rank, const Op& op) const;
   /// Formula for what a forward allocates and holds until its backward: output included; input not, except the images.
   std::int64_t saved_bytes(const Plan& plan, Rank rank, const Op& op) const;
-  /// Formula for temporaries: a forward's largest map once, a backward's twice (both sides of an operation).
+  /// Formula for temporaries: a forward's largest map once, a backward's twice (both sides of an operation), with the
+  /// gradients that it starts, or the largest that it adds.
   std::int64_t temporary_bytes(const Plan& plan, Rank rank, const Op& op) const;
 
  private:

@@ -208,6 +208,7 @@ void RankRun::compute_op(int index, SegmentRunner& runner) {
     case OpKind::backward: {
       AccountScope scope(account_, MemoryCategory::workspace);
       payload = runner.backward(op, take(Lane::compute, index, OpKind::backward, OpKind::recv_backward));
+      if (starts_gradients(op)) state_.take_gradients(op.segment, op.version);
       return;
     }
     case OpKind::update: state_.update(op.segment, op.segments, op.version); return;

@@ -26,7 +26,7 @@ class SegmentRunner {
   /// Same for the last segment: adds the cross entropy of `labels`, summed over samples and divided by the step's batch,
   /// so that gradients of unequal pieces add up to the mean's. Returns that share of the loss.
   double forward_with_loss(const Op& op, torch::Tensor input, const torch::Tensor& labels);
-  /// Runs the backward of the kept graph and frees it; parameter gradients accumulate in the arena. `gradient` is that of the output,
+  /// Runs the backward of the kept graph and frees it; parameter gradients go to the leaves. `gradient` is that of the output,
   /// undefined after forward_with_loss. Returns the gradient of the input, undefined for the model's first segment.
   torch::Tensor backward(const Op& op, torch::Tensor gradient);
 

@@ -2,7 +2,7 @@
 
 #include <torch/utils.h>
 
-#include "parallelism/exec/sgd.h"
+#include <algorithm>
 
 namespace parabench {
 namespace {
@@ -54,6 +54,13 @@ std::int64_t arena_bytes(const Plan& plan, const ModelSpec& model, Rank rank) {
   return sum * element;
 }
 
+std::int64_t reduced_bytes(const Plan& plan, const ModelSpec& model) {
+  std::int64_t largest = 0;
+  for (int r = 0; r < static_cast<int>(plan.ranks.size()); ++r)
+    if (reduces(plan.ranks[r])) largest = std::max(largest, arena_bytes(plan, model, Rank(r)));
+  return largest;
+}
+
 StageState::StageState(const Plan& plan, const ModelSpec& model, Communicator& comm, MemoryAccount& account)
     : spec_(plan.spec),
       account_(account),
@@ -71,11 +78,13 @@ StageState::StageState(const Plan& plan, const ModelSpec& model, Communicator& c
   }
 
   // Every rank asks for the largest stage's bytes: the arena is collective and symmetric.
-  std::int64_t largest = 0;
-  for (int r = 0; r < comm.size(); ++r) largest = std::max(largest, arena_bytes(plan, model, Rank(r)));
-  const Arena arena = comm.allocate(largest);
-  account.add(MemoryCategory::gradients, elements_ * element);
-  gradients_ = torch::from_blob(arena.data, {elements_}, torch::TensorOptions(type_));
+  if (const std::int64_t bytes = reduced_bytes(plan, model)) {
+    const Arena arena = comm.allocate(bytes);
+    if (reduces(program)) {
+      account.add(MemoryCategory::gradients, elements_ * element);
+      gradients_ = torch::from_blob(arena.data, {elements_}, torch::TensorOptions(type_));
+    }
+  }
 
   for (int slot = 0; slot < program.weight_versions; ++slot) {
     AccountScope scope(account, slot == 0 ? MemoryCategory::parameters : MemoryCategory::weight_versions);
@@ -86,68 +95,87 @@ StageState::StageState(const Plan& plan, const ModelSpec& model, Communicator& c
     velocity_ = torch::zeros({elements_}, torch::TensorOptions(type_));
   }
   slots_.assign(weights_.size(), std::vector<std::vector<LayerTensors>>(slices_.size()));
+  parameters_.resize(slices_.size());
 
-  for (int s = range_.first.value; s <= range_.last.value; ++s) {
-    const Segment& segment = plan.segments[s];
-    std::int64_t offset = slices_[s - range_.first.value].offset;
+  for (SegmentId s = range_.first; s <= range_.last; ++s) {
+    const Segment& segment = plan.segments[s.value];
+    std::int64_t offset = slices_[local(s)].offset;
     for (int l = 0; l < segment.layers; ++l) {
       const LayerSpec& layer = model.layers[segment.first_layer + l];
-      std::vector<torch::Tensor> shared_buffers = allocate_tensors(layer, type_).buffers;
-      const std::vector<TensorSpec> specs = parameters(layer);
-      std::vector<LayerTensors> by_slot(weights_.size(), LayerTensors{{}, shared_buffers});
+      const std::vector<torch::Tensor> shared_buffers = allocate_tensors(layer, type_).buffers;
+      for (auto& slot : slots_) slot[local(s)].push_back({{}, shared_buffers});
+      const std::vector<TensorSpec> specs = parabench::parameters(layer);
       for (std::size_t p = 0; p < specs.size(); ++p) {
-        const auto gradient = view_as_parameter(gradients_, offset, specs[p], spec_.layout);
+        Parameter parameter{.offset = offset};
+        if (gradients_.defined()) parameter.reduced = view_as_parameter(gradients_, offset, specs[p], spec_.layout);
         for (std::size_t slot = 0; slot < weights_.size(); ++slot) {
           // detach() makes a leaf that shares the slot's storage.
           auto leaf = view_as_parameter(weights_[slot], offset, specs[p], spec_.layout).detach();
           if (slot == 0) fill_initial(leaf, layer, p, spec_.seed);
           leaf.requires_grad_();
-          leaf.mutable_grad() = gradient;
-          by_slot[slot].parameters.push_back(leaf);
+          parameter.leaves.push_back(leaf);
+          slots_[slot][local(s)].back().parameters.push_back(leaf);
         }
+        parameters_[local(s)].push_back(std::move(parameter));
         offset += aligned(specs[p].elements(), element);
       }
-      for (std::size_t slot = 0; slot < weights_.size(); ++slot)
-        slots_[slot][s - range_.first.value].push_back(by_slot[slot]);
     }
   }
 }
 
 // The arena itself lives as long as the communicator; only its count ends here.
-StageState::~StageState() { account_.remove(MemoryCategory::gradients, static_cast<std::int64_t>(gradients_.nbytes())); }
-
-const std::vector<LayerTensors>& StageState::tensors(SegmentId segment, int version) const {
-  return slots_[version % slots_.size()][segment.value - range_.first.value];
+StageState::~StageState() {
+  if (gradients_.defined())
+    account_.remove(MemoryCategory::gradients, static_cast<std::int64_t>(gradients_.nbytes()));
 }
 
-StageState::Slice StageState::run(SegmentId first, int segments) const {
-  // Backward order: the run's last segment lies first.
-  const Slice& head = slices_[first.value + segments - 1 - range_.first.value];
-  const Slice& tail = slices_[first.value - range_.first.value];
-  return {head.offset, tail.offset + tail.elements - head.offset};
+const std::vector<LayerTensors>& StageState::tensors(SegmentId segment, int version) const {
+  return slots_[version % slots_.size()][local(segment)];
+}
+
+void StageState::take_gradients(SegmentId segment, int version) {
+  torch::NoGradGuard no_grad;
+  for (Parameter& parameter : parameters_[local(segment)]) {
+    // Its elements lie as the leaf's do: autograd sees to that for dense leaves.
+    torch::Tensor& made = parameter.leaves[version % parameter.leaves.size()].mutable_grad();
+    if (parameter.reduced.defined()) {
+      parameter.reduced.copy_(made);
+      made = parameter.reduced;
+    } else {
+      recategorise(made.storage().data(), MemoryCategory::gradients);
+    }
+    parameter.gradient = made;
+  }
 }
 
 BufferView StageState::gradients(SegmentId first, int segments) const {
-  const Slice slice = run(first, segments);
-  const auto view = gradients_.narrow(0, slice.offset, slice.elements);
-  return {view.data_ptr(), slice.elements * static_cast<std::int64_t>(view.element_size()),
+  // Backward order: the run's last segment lies first.
+  const Slice &head = slices_[local(first) + segments - 1], &tail = slices_[local(first)];
+  const auto view = gradients_.narrow(0, head.offset, tail.offset + tail.elements - head.offset);
+  return {view.data_ptr(), static_cast<std::int64_t>(view.nbytes()),
           type_ == torch::kFloat64 ? ElementType::f64 : ElementType::f32};
 }
 
 void StageState::update(SegmentId first, int segments, int version) {
-  const Slice slice = run(first, segments);
   const SgdRule rule{spec_.lr, spec_.momentum, spec_.weight_decay};
+  for (int s = local(first); s < local(first) + segments; ++s)
+    for (Parameter& parameter : parameters_[s]) update(rule, parameter, version);
+}
+
+void StageState::update(const SgdRule& rule, Parameter& parameter, int version) {
   const torch::Tensor& from = weights_[(version - 1) % weights_.size()];
   const torch::Tensor& to = weights_[version % weights_.size()];
   const auto apply = [&]<class T>(T) {
-    sgd_update(rule, from.data_ptr<T>() + slice.offset, to.data_ptr<T>() + slice.offset,
-               velocity_.defined() ? velocity_.data_ptr<T>() + slice.offset : nullptr,
-               gradients_.data_ptr<T>() + slice.offset, slice.elements);
+    sgd_update(rule, from.data_ptr<T>() + parameter.offset, to.data_ptr<T>() + parameter.offset,
+               velocity_.defined() ? velocity_.data_ptr<T>() + parameter.offset : nullptr,
+               parameter.gradient.const_data_ptr<T>(), parameter.gradient.numel());
   };
   if (type_ == torch::kFloat64)
     apply(double{});
   else
     apply(float{});
+  parameter.gradient.reset();
+  for (torch::Tensor& leaf : parameter.leaves) leaf.mutable_grad().reset();
 }
 
 StageState::Snapshot StageState::snapshot(int version) const {

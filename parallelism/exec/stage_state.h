@@ -1,4 +1,4 @@
-// What a rank holds of the model: arenas of parameters, gradients and momentum, and the tensors that view them.
+// What a rank holds of the model: arenas of parameters, momentum and reduced gradients, and the tensors that view them.
 #pragma once
 
 #include <torch/types.h>
@@ -9,6 +9,7 @@
 #include "models/torch/layer.h"
 #include "parallelism/comm/communicator.h"
 #include "parallelism/exec/memory.h"
+#include "parallelism/exec/sgd.h"
 #include "parallelism/plan/plan.h"
 
 namespace parabench {
@@ -16,12 +17,17 @@ namespace parabench {
 /// Type of parameters, gradients and momentum: fp64 for precision fp64, else fp32 (bf16 computes under autocast over fp32 masters).
 torch::ScalarType master_type(Precision precision);
 
-/// Bytes of one arena (all parameters of the rank's stage, every tensor aligned to 64 bytes).
+/// Bytes of one arena: all parameters of the rank's stage, every tensor aligned to 64 bytes.
 std::int64_t arena_bytes(const Plan& plan, const ModelSpec& model, Rank rank);
+/// Bytes that every rank asks its communicator for: the largest gradient arena of the ranks that reduce; 0 without such.
+std::int64_t reduced_bytes(const Plan& plan, const ModelSpec& model);
 
 /// The weights of one rank. Segments lie in the arenas in backward order (last segment first), so that a bucket of neighbours is
 /// contiguous. Weights have plan.ranks[rank].weight_versions ring slots, each with leaf tensors of its own: a graph in flight keeps
-/// the version it was made with. All slots share the gradient arena and the batch-norm buffers.
+/// the version it was made with. All slots share the batch-norm buffers.
+///
+/// Gradients: a step starts without any. The first micro-batch's are taken over from autograd: kept as they are, or, where they will
+/// be reduced, copied into the gradient arena. Later micro-batches add to them in place. The update reads and drops them.
 class StageState {
  public:
   /// Collective: the gradient arena comes from `comm`. Weights start from (seed, parameter name, element).
@@ -32,9 +38,11 @@ class StageState {
 
   /// Layers of a segment with the tensors of weight version `version`.
   const std::vector<LayerTensors>& tensors(SegmentId segment, int version) const;
-  /// The gradients of a run of segments, contiguous.
+  /// To be called after the backward that starts the gradients of `segment`, computed with weight version `version`.
+  void take_gradients(SegmentId segment, int version);
+  /// The gradients of a run of segments, contiguous; for ranks that reduce.
   BufferView gradients(SegmentId first, int segments) const;
-  /// Writes weight version `version` from version - 1 and the gradients of the run, which it zeroes.
+  /// Writes weight version `version` from version - 1 and the gradients of the run, and drops these.
   void update(SegmentId first, int segments, int version);
 
   /// Copies of the parameters and buffers of a version as fp64, layer by layer in the stage's order.
@@ -47,7 +55,15 @@ class StageState {
   struct Slice {
     std::int64_t offset = 0, elements = 0;  ///< in elements of the master type
   };
-  Slice run(SegmentId first, int segments) const;
+  /// A parameter's place in the arenas, its leaf in each slot, and where its gradient is reduced.
+  struct Parameter {
+    std::int64_t offset = 0;
+    std::vector<torch::Tensor> leaves;  ///< [slot]
+    torch::Tensor reduced;              ///< view of the gradient arena; undefined where nothing is reduced
+    torch::Tensor gradient;             ///< from the step's first backward until the update
+  };
+  int local(SegmentId segment) const { return segment.value - range_.first.value; }
+  void update(const SgdRule& rule, Parameter& parameter, int version);
 
   Case spec_;
   MemoryAccount& account_;
@@ -56,7 +72,8 @@ class StageState {
   std::int64_t elements_ = 0;
   std::vector<Slice> slices_;                                  ///< by segment - range_.first
   std::vector<torch::Tensor> weights_;                         ///< [slot], flat
-  torch::Tensor gradients_, velocity_;                         ///< flat; velocity undefined without momentum
+  torch::Tensor gradients_, velocity_;                         ///< flat; undefined without reductions, without momentum
+  std::vector<std::vector<Parameter>> parameters_;             ///< by segment - range_.first
   std::vector<std::vector<std::vector<LayerTensors>>> slots_;  ///< [slot][segment][layer]
 };
 

@@ -70,6 +70,8 @@ Op update(SegmentId first, int segments, int step, int version) {
   return {.kind = OpKind::update, .segment = first, .segments = segments, .step = step, .version = version};
 }
 
+bool starts_gradients(const Op& backward) { return backward.micro_batch == MicroBatchId(0); }
+
 std::string to_text(const Op& op) {
   std::string text = std::to_string(op.segment.value);
   if (is_over_run(op.kind) && op.segments > 1) text += '-' + std::to_string(op.segment.value + op.segments - 1);

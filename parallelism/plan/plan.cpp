@@ -46,6 +46,8 @@ Rank rank_of(const Plan& plan, StageId stage, int replica) {
   return Rank(static_cast<int>(found - plan.ranks.begin()));
 }
 
+bool reduces(const RankProgram& rank) { return !rank.lane(Lane::collectives).empty(); }
+
 std::vector<int> split_evenly(int samples, int pieces) {
   std::vector<int> sizes(pieces, samples / pieces);
   for (int i = 0; i < samples % pieces; ++i) ++sizes[i];

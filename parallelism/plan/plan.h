@@ -59,6 +59,9 @@ std::vector<int> partition(const Plan& plan);
 /// Rank that holds `stage` of `replica`.
 Rank rank_of(const Plan& plan, StageId stage, int replica);
 
+/// Whether the rank sums its gradients with other replicas'.
+bool reduces(const RankProgram& rank);
+
 /// Sizes of `pieces` parts of `samples` that differ by one at most, larger ones first.
 std::vector<int> split_evenly(int samples, int pieces);
 

@@ -61,9 +61,7 @@ nlohmann::json reply_head(const std::string& phase, const std::string& hash) {
 /// Bytes of gradient arena that the phase will ask the communicator for.
 std::int64_t window_bytes(const Launch& launch) {
   const Plan plan = launch.options.phase == "verify" ? small_pieces(launch.plan, launch.model, 1) : launch.plan;
-  std::int64_t largest = 0;
-  for (int r = 0; r < plan.spec.np; ++r) largest = std::max(largest, arena_bytes(plan, launch.model, Rank(r)));
-  return largest;
+  return reduced_bytes(plan, launch.model);
 }
 
 /// Ranks that were given different plans would train different networks, or wait for each other forever.

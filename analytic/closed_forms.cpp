@@ -9,8 +9,7 @@ double data_parallel_step(double sequential_s, int workers, double gradient_byte
                           std::span<const Link> links) {
   double slowest = 0;
   for (const Link& link : links) {
-    slowest = std::max(slowest,
-                       link.latency_s + std::min(gradient_bytes, fusion_bytes) / (workers * link.bytes_per_s));
+    slowest = std::max(slowest, link.latency_s + std::min(gradient_bytes, fusion_bytes) / (workers * link.bytes_per_s));
   }
   return sequential_s / workers + 2 * (workers - 1) * slowest;
 }

@@ -7,12 +7,12 @@ namespace parabench {
 namespace {
 
 // Guesses for a machine that was never measured; every number made of them is marked "data-sheet".
-constexpr double efficiency = 0.75;              // PyTorch RuntimeEstimator
+constexpr double efficiency = 0.75;  // PyTorch RuntimeEstimator
 constexpr double default_frequency_hz = 2.5e9;
 constexpr int default_vector_bits = 256;
-constexpr double core_bytes_per_s = 10e9;        // what one core draws from memory
-constexpr double node_bytes_per_s = 25e9;        // two channels of DDR4-2666 at .6
-constexpr double launch_s = 10e-6;               // per operation of a layer and pass, on the host
+constexpr double core_bytes_per_s = 10e9;  // what one core draws from memory
+constexpr double node_bytes_per_s = 25e9;  // two channels of DDR4-2666 at .6
+constexpr double launch_s = 10e-6;         // per operation of a layer and pass, on the host
 constexpr Link mailbox{.latency_s = 20e-6, .bytes_per_s = core_bytes_per_s / 2};  // copied in and out
 
 class DataSheetCosts final : public CostModel {
@@ -24,7 +24,8 @@ class DataSheetCosts final : public CostModel {
     switch (op.kind) {
       case OpKind::forward: return roofline(plan, rank, op, busy_ranks);
       case OpKind::backward:
-        return roofline(plan, rank, op, busy_ranks) + gradient_words(plan, rank, op) * parameters(plan, op) / bytes_per_s;
+        return roofline(plan, rank, op, busy_ranks) +
+               gradient_words(plan, rank, op) * parameters(plan, op) / bytes_per_s;
       case OpKind::update: return update_words * parameters(plan, op) / bytes_per_s;
       case OpKind::all_reduce:
         return ring_all_reduce(plan.replicas, parameters(plan, op), mailbox.latency_s, 1 / core_bytes_per_s, 0);

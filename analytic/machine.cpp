@@ -91,8 +91,8 @@ MachineInfo this_machine() {
   machine.frequency_hz = frequency_hz();
   machine.vector_bits = vector_bits();
   // Whole GiB: the kernel's own share, and with it MemTotal, changes from boot to boot.
-  machine.id = hex16(
-      fnv1a64(fmt::format("{}|{}|{}|{}", machine.cpu, machine.cores, machine.memory_bytes >> 30, machine.host)));
+  machine.id =
+      hex16(fnv1a64(fmt::format("{}|{}|{}|{}", machine.cpu, machine.cores, machine.memory_bytes >> 30, machine.host)));
   return machine;
 }
 

@@ -25,8 +25,8 @@ double sequential_seconds(const Plan& plan, const CostModel& cost, std::vector<i
   double sum = 0;
   for (MicroBatchId m; m.value < static_cast<int>(pieces.size()); ++m) {
     for (SegmentId s; s.value < static_cast<int>(plan.segments.size()); ++s) {
-      sum += cost.seconds(alone, Rank(0), forward(s, m, 0, 0), 1) +
-             cost.seconds(alone, Rank(0), backward(s, m, 0, 0), 1);
+      sum +=
+          cost.seconds(alone, Rank(0), forward(s, m, 0, 0), 1) + cost.seconds(alone, Rank(0), backward(s, m, 0, 0), 1);
     }
   }
   return sum;
@@ -89,9 +89,8 @@ std::map<std::string, double> second_opinions(const Plan& plan, const ModelSpec&
     return opinions;
   }
   const int pieces = micro_batches(plan);
-  opinions["ddlbench_eq_6_1_6_2"] =
-      gpipe_compute(sequential_seconds(plan, cost, plan.pieces[0]), plan.stages, pieces) +
-      gpipe_communication(boundaries, pieces);
+  opinions["ddlbench_eq_6_1_6_2"] = gpipe_compute(sequential_seconds(plan, cost, plan.pieces[0]), plan.stages, pieces) +
+                                    gpipe_communication(boundaries, pieces);
   opinions["unequal_stages"] = gpipe_unequal(forwards, backwards, pieces);
   return opinions;
 }

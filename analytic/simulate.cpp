@@ -102,16 +102,10 @@ class Simulation {
       s.posted = true;
       timeline_.ranks[rank][static_cast<int>(lane)][s.next].start = now_;
       switch (lane) {
-        case Lane::compute:
-          active_.start({rank, lane, s.next, 1}, now_);
-          break;
-        case Lane::collectives:
-          join_group(rank);
-          break;
+        case Lane::compute: active_.start({rank, lane, s.next, 1}, now_); break;
+        case Lane::collectives: join_group(rank); break;
         case Lane::p2p_forward:
-        case Lane::p2p_backward:
-          join_peer(rank, lane);
-          break;
+        case Lane::p2p_backward: join_peer(rank, lane); break;
       }
     }
   }
@@ -144,15 +138,12 @@ class Simulation {
     group.arrived = 0;
     const int first = group.members.front();
     active_.start(
-        {first, Lane::collectives, state(first, Lane::collectives).next, static_cast<int>(group.members.size())},
-        now_);
+        {first, Lane::collectives, state(first, Lane::collectives).next, static_cast<int>(group.members.size())}, now_);
   }
 
   void complete(const Activity& activity, std::vector<int>& touched) {
     switch (activity.lane) {
-      case Lane::compute:
-        end(activity.rank, activity.lane, touched);
-        break;
+      case Lane::compute: end(activity.rank, activity.lane, touched); break;
       case Lane::collectives:
         for (const int member : group_[plan_.ranks[activity.rank].stage.value].members) {
           end(member, activity.lane, touched);

@@ -49,8 +49,7 @@ class Writer {
       sum += cost_.seconds(plan_, rank, op, plan_.spec.np);
     }
     if (kind == OpKind::update) {
-      add("update" + where(rank), sum, "s", "parameters x seconds per parameter",
-          "SGD with momentum, one fused loop");
+      add("update" + where(rank), sum, "s", "parameters x seconds per parameter", "SGD with momentum, one fused loop");
       return;
     }
     const std::string name = kind == OpKind::forward ? "forward" : "backward";

@@ -100,12 +100,9 @@ bool is_word(std::string_view text, std::string_view extra) {
 
 CommKind default_comm(DeviceKind device) {
   switch (device) {
-    case DeviceKind::cpu:
-      return CommKind::mpi;
-    case DeviceKind::cuda:
-      return CommKind::nccl;
-    case DeviceKind::emulated:
-      return CommKind::threads;
+    case DeviceKind::cpu: return CommKind::mpi;
+    case DeviceKind::cuda: return CommKind::nccl;
+    case DeviceKind::emulated: return CommKind::threads;
   }
   return CommKind::mpi;
 }

@@ -76,7 +76,8 @@ std::optional<int> ended(pid_t child) {
   return waitpid(child, &status, WNOHANG) == child ? std::optional(status) : std::nullopt;
 }
 
-/// Empty for a process that is gone: it may end between being listed and being read, which a stream reports by throwing.
+/// Empty for a process that is gone: it may end between being listed and being read, which a stream reports by
+/// throwing.
 std::string command_line_of(const std::filesystem::path& process) {
   std::string line;
   const int file = open((process / "cmdline").c_str(), O_RDONLY | O_CLOEXEC);

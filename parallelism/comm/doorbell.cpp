@@ -7,6 +7,7 @@
 #include <chrono>
 #include <climits>
 #include <ctime>
+#include <thread>
 
 namespace parabench {
 namespace {
@@ -27,6 +28,7 @@ bool watch(const Doorbell& bell, std::uint32_t seen, double limit_s) noexcept {
   const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limit_s));
   do {
     if (bell.events.load() != seen) return true;
+    std::this_thread::yield();
   } while (Clock::now() < end);
   return false;
 }

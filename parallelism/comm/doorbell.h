@@ -15,7 +15,8 @@ struct alignas(64) Doorbell {
 /// Counts an event and wakes whoever sleeps on the bell.
 void ring(Doorbell& bell) noexcept;
 
-/// Watches the bell awake for `limit_s` at most; true once `events` differs from `seen`.
+/// Watches the bell awake for `limit_s` at most, offering the core to others between looks; true once `events` differs
+/// from `seen`.
 bool watch(const Doorbell& bell, std::uint32_t seen, double limit_s) noexcept;
 
 /// Returns once `events` differs from `seen`, at the latest after `limit_s`; may return early.

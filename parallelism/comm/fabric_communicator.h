@@ -16,9 +16,8 @@ namespace parabench {
 /// while an exception unwinds the stack aborts the group: its peers would wait for it forever.
 class FabricCommunicator final : public Communicator {
  public:
-  /// `threads_per_rank` compute at the same time. Where the cores suffice for all of them, a wait watches its
-  /// bell for 10 us before it falls asleep; else it sleeps at once.
-  FabricCommunicator(std::shared_ptr<Fabric> fabric, Rank rank, int threads_per_rank = 1);
+  /// A wait watches its bell for 10 us, yielding the core to whoever computes, before it falls asleep.
+  FabricCommunicator(std::shared_ptr<Fabric> fabric, Rank rank);
   ~FabricCommunicator() override;
 
   Capabilities capabilities() const override { return {true, {}}; }
@@ -40,7 +39,6 @@ class FabricCommunicator final : public Communicator {
   std::vector<MailboxEnd> outgoing_, incoming_;  // [peer * channel_count + channel]
   std::int64_t allocated_ = 0;
   std::chrono::steady_clock::time_point next_look_;
-  double watch_s_;  // awake before each sleep
   int exceptions_;  // in flight when it was made
 };
 

@@ -30,8 +30,8 @@ torch::Tensor flatten(const std::vector<std::vector<torch::Tensor>>& layers) {
 }
 
 /// The inverse, with the layers' own shapes.
-std::vector<std::vector<torch::Tensor>> unflatten(const torch::Tensor& flat, const ModelSpec& model, int first, int layers,
-                                                  std::vector<TensorSpec> (*specs)(const LayerSpec&)) {
+std::vector<std::vector<torch::Tensor>> unflatten(const torch::Tensor& flat, const ModelSpec& model, int first,
+                                                  int layers, std::vector<TensorSpec> (*specs)(const LayerSpec&)) {
   std::vector<std::vector<torch::Tensor>> result;
   std::int64_t offset = 0;
   for (int l = 0; l < layers; ++l) {
@@ -44,7 +44,8 @@ std::vector<std::vector<torch::Tensor>> unflatten(const torch::Tensor& flat, con
   return result;
 }
 
-std::int64_t elements(const ModelSpec& model, int first, int layers, std::vector<TensorSpec> (*specs)(const LayerSpec&)) {
+std::int64_t elements(const ModelSpec& model, int first, int layers,
+                      std::vector<TensorSpec> (*specs)(const LayerSpec&)) {
   std::int64_t sum = 0;
   for (int l = 0; l < layers; ++l)
     for (const TensorSpec& spec : specs(model.layers[first + l])) sum += spec.elements();
@@ -108,8 +109,12 @@ Trained train_and_gather(const Plan& plan, const ModelSpec& model, std::shared_p
   execute(plan, model, state, comm, input.get(), account, 0);
 
   const auto mine = state.snapshot(plan.steps);
-  const auto parameters_message = [](int rank) { return Message{Channel::control, static_cast<std::uint64_t>(2 * rank)}; };
-  const auto buffers_message = [](int rank) { return Message{Channel::control, static_cast<std::uint64_t>(2 * rank + 1)}; };
+  const auto parameters_message = [](int rank) {
+    return Message{Channel::control, static_cast<std::uint64_t>(2 * rank)};
+  };
+  const auto buffers_message = [](int rank) {
+    return Message{Channel::control, static_cast<std::uint64_t>(2 * rank + 1)};
+  };
   Trained trained;
   if (comm.rank() != Rank(0)) {
     const torch::Tensor p = flatten(mine.parameters), b = flatten(mine.buffers);

@@ -11,9 +11,10 @@
 
 namespace parabench {
 
-/// The plan in fp64 on small pieces (as unequal as the run's own) over a window of `steps` steps: same placement, order and
-/// messages. The smallest piece has 2 samples or more, and as many as give every batch norm 8 values per channel: over 2 values
-/// it maps everything to +-1, the gradient of its input vanishes, and rounding would be all that is left to compare.
+/// The plan in fp64 on small pieces (as unequal as the run's own) over a window of `steps` steps: same
+/// placement, order and messages. The smallest piece has 2 samples or more, and as many as give every batch
+/// norm 8 values per channel: over 2 values it maps everything to +-1, the gradient of its input vanishes, and
+/// rounding would be all that is left to compare.
 Plan small_pieces(const Plan& plan, const ModelSpec& model, int steps);
 
 /// What every rank ended with, on rank 0: [rank][layer of its stage][tensor], fp64. Empty on other ranks.
@@ -26,11 +27,11 @@ Trained train_and_gather(const Plan& plan, const ModelSpec& model, std::shared_p
 
 struct Difference {
   double update = 0;  ///< max over ranks and parameter tensors of max|dw - dw_ref| / max|dw_ref|
-  double buffer = 0;  ///< max over ranks and running statistics of max|b - b_ref| / max|b_ref|, against the reference's replica
+  double buffer = 0;  ///< max|b - b_ref| / max|b_ref| over ranks and running statistics, against the reference's replica
   std::string worst_parameter;
 };
-/// dw: the tensor's change over the whole window. Per tensor, so that a small one cannot hide behind a large one. A tensor that is
-/// not finite counts as NaN.
+/// dw: the tensor's change over the whole window. Per tensor, so that a small one cannot hide behind a large
+/// one. A tensor that is not finite counts as NaN.
 Difference compare(const Plan& plan, const ModelSpec& model, const Trained& trained, const ReferenceState& reference);
 
 }  // namespace parabench

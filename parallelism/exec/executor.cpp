@@ -97,8 +97,9 @@ Message message_of(const Op& op) {
   const bool towards_end = op.kind == OpKind::send_forward || op.kind == OpKind::recv_forward;
   const bool after = op.kind == OpKind::send_forward || op.kind == OpKind::recv_backward;
   const auto boundary = static_cast<std::uint64_t>(after ? op.segment.value : op.segment.value - 1);
-  return {towards_end ? Channel::forward : Channel::backward,
-          static_cast<std::uint64_t>(op.step) << 32 | static_cast<std::uint64_t>(op.micro_batch.value) << 16 | boundary};
+  return {
+      towards_end ? Channel::forward : Channel::backward,
+      static_cast<std::uint64_t>(op.step) << 32 | static_cast<std::uint64_t>(op.micro_batch.value) << 16 | boundary};
 }
 
 BufferView bytes_of(const torch::Tensor& tensor) {
@@ -197,9 +198,10 @@ void RankRun::compute_op(int index, SegmentRunner& runner) {
         const double loss = runner.forward_with_loss(op, std::move(input), labels.mapped());
         result_.losses[op.step] += loss;
         if (!std::isfinite(loss))
-          throw NotANumber(fmt::format("loss of step {}, micro-batch {}: got {}, expected a finite number; try a smaller lr "
-                                       "(lr:{} now)",
-                                       op.step, op.micro_batch.value, loss, plan_.spec.lr));
+          throw NotANumber(
+              fmt::format("loss of step {}, micro-batch {}: got {}, expected a finite number; try a smaller lr "
+                          "(lr:{} now)",
+                          op.step, op.micro_batch.value, loss, plan_.spec.lr));
       } else {
         payload = runner.forward(op, std::move(input));
       }
@@ -241,8 +243,8 @@ void RankRun::compute() {
     account_.begin_window();
     memory.before = account_.live();
     s.start = now_s();
-    // Told about the previous operation only now: where the communication thread takes this thread's core, it shows as a
-    // longer operation, as in the simulation, and not as time between two operations.
+    // Told about the previous operation only now: where the communication thread takes this thread's core, it
+    // shows as a longer operation, as in the simulation, and not as time between two operations.
     comm_.notify();
     compute_op(i, runner);
     s.end = now_s();

@@ -30,9 +30,9 @@ struct Execution {
   std::vector<double> losses;                       ///< this rank's share of each step's mean loss (last stage), else 0
 };
 
-/// Runs `plan` (unrolled) as rank `comm.rank()`: one thread computes (the caller), one drives all other lanes. Waiting threads sleep.
-/// Starts with a barrier; none stands between steps. The memory peak is reset when step `measure_from` begins.
-/// `input` may be null when the rank holds neither the first nor the last segment.
+/// Runs `plan` (unrolled) as rank `comm.rank()`: one thread computes (the caller), one drives all other lanes.
+/// Waiting threads sleep. Starts with a barrier; none stands between steps. The memory peak is reset when step
+/// `measure_from` begins. `input` may be null when the rank holds neither the first nor the last segment.
 /// Throws NotANumber, PeerFailure, or what a reader threw; before that the other ranks are told to stop.
 Execution execute(const Plan& plan, const ModelSpec& model, StageState& state, Communicator& comm, PieceInput* input,
                   MemoryAccount& account, int measure_from);

@@ -15,8 +15,7 @@ std::vector<PieceInput::Piece> pieces_of(const Plan& plan, Rank rank) {
   const RankProgram& program = plan.ranks[rank.value];
   const SegmentId entry = segments_of(plan, program.stage).first;
   for (const Op& op : program.lane(Lane::compute))
-    if (op.kind == OpKind::forward && op.segment == entry)
-      pieces.push_back({op.step, program.replica, op.micro_batch});
+    if (op.kind == OpKind::forward && op.segment == entry) pieces.push_back({op.step, program.replica, op.micro_batch});
   return pieces;
 }
 
@@ -52,9 +51,10 @@ PieceInput::Tensors PieceInput::next() {
   // from_blob borrows the loader's memory; the copy below takes layout and type.
   const auto pixels = torch::from_blob(const_cast<float*>(piece.pixels.data()),
                                        {n, shape_.channels, shape_.height, shape_.width}, torch::kFloat32);
-  const auto format = spec_.layout == Layout::channels_last ? at::MemoryFormat::ChannelsLast
-                                                            : at::MemoryFormat::Contiguous;
-  tensors.images = torch::empty(pixels.sizes(), torch::TensorOptions(master_type(spec_.precision)).memory_format(format));
+  const auto format =
+      spec_.layout == Layout::channels_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous;
+  tensors.images =
+      torch::empty(pixels.sizes(), torch::TensorOptions(master_type(spec_.precision)).memory_format(format));
   tensors.images.copy_(pixels);
   return tensors;
 }

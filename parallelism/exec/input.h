@@ -19,8 +19,8 @@ struct InputOptions {
   bool skip_corrupt = false;
 };
 
-/// Images N x C x H x W and labels N of the pieces of one rank, in the order in which its forwards come. Images have the master
-/// type and the case's layout and count as activations of the calling thread's account.
+/// Images N x C x H x W and labels N of the pieces of one rank, in the order in which its forwards come. Images
+/// have the master type and the case's layout and count as activations of the calling thread's account.
 class PieceInput {
  public:
   /// One stream of pieces: (step, replica, micro-batch) in consumption order.

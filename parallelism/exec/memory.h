@@ -29,8 +29,9 @@ class MemoryAccount {
   std::int64_t total_ = 0, peak_total_ = 0, window_peak_ = 0;
 };
 
-/// Makes every CPU tensor of the process count: replaces torch's CPU allocator. Call before the first tensor is made. Also
-/// raises malloc's thresholds, so that tensors of a step reuse pages instead of returning them to the kernel each time.
+/// Makes every CPU tensor of the process count: replaces torch's CPU allocator. Call before the first tensor is
+/// made. Also raises malloc's thresholds, so that tensors of a step reuse pages instead of returning them to
+/// the kernel each time.
 void install_counting_allocator();
 
 /// While in scope, tensors that this thread allocates belong to `account` under `category`; a block keeps its

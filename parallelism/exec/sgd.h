@@ -11,8 +11,8 @@ struct SgdRule {
 
 /// One fused pass over n elements, torch.optim.SGD's rule (dampening 0, no Nesterov):
 ///   v = momentum v + g + weight_decay w;  w_next = w - lr v
-/// `velocity` may be null when momentum is 0. `weights` and `next` may be the same buffer. Splits over the intra-op threads
-/// of the caller.
+/// `velocity` may be null when momentum is 0. `weights` and `next` may be the same buffer. Splits over the
+/// intra-op threads of the caller.
 void sgd_update(const SgdRule& rule, const float* weights, float* next, float* velocity, const float* gradient,
                 std::int64_t n);
 void sgd_update(const SgdRule& rule, const double* weights, double* next, double* velocity, const double* gradient,

@@ -49,8 +49,7 @@ std::int64_t arena_bytes(const Plan& plan, const ModelSpec& model, Rank rank) {
   const std::int64_t element = static_cast<std::int64_t>(c10::elementSize(master_type(plan.spec.precision)));
   const SegmentRange range = segments_of(plan, plan.ranks[rank.value].stage);
   std::int64_t sum = 0;
-  for (int s = range.first.value; s <= range.last.value; ++s)
-    sum += segment_elements(plan.segments[s], model, element);
+  for (int s = range.first.value; s <= range.last.value; ++s) sum += segment_elements(plan.segments[s], model, element);
   return sum * element;
 }
 
@@ -125,8 +124,7 @@ StageState::StageState(const Plan& plan, const ModelSpec& model, Communicator& c
 
 // The arena itself lives as long as the communicator; only its count ends here.
 StageState::~StageState() {
-  if (gradients_.defined())
-    account_.remove(MemoryCategory::gradients, static_cast<std::int64_t>(gradients_.nbytes()));
+  if (gradients_.defined()) account_.remove(MemoryCategory::gradients, static_cast<std::int64_t>(gradients_.nbytes()));
 }
 
 const std::vector<LayerTensors>& StageState::tensors(SegmentId segment, int version) const {

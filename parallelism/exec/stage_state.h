@@ -14,20 +14,24 @@
 
 namespace parabench {
 
-/// Type of parameters, gradients and momentum: fp64 for precision fp64, else fp32 (bf16 computes under autocast over fp32 masters).
+/// Type of parameters, gradients and momentum: fp64 for precision fp64, else fp32 (bf16 computes under autocast
+/// over fp32 masters).
 torch::ScalarType master_type(Precision precision);
 
 /// Bytes of one arena: all parameters of the rank's stage, every tensor aligned to 64 bytes.
 std::int64_t arena_bytes(const Plan& plan, const ModelSpec& model, Rank rank);
-/// Bytes that every rank asks its communicator for: the largest gradient arena of the ranks that reduce; 0 without such.
+/// Bytes that every rank asks its communicator for: the largest gradient arena of the ranks that reduce; 0
+/// without such.
 std::int64_t reduced_bytes(const Plan& plan, const ModelSpec& model);
 
-/// The weights of one rank. Segments lie in the arenas in backward order (last segment first), so that a bucket of neighbours is
-/// contiguous. Weights have plan.ranks[rank].weight_versions ring slots, each with leaf tensors of its own: a graph in flight keeps
-/// the version it was made with. All slots share the batch-norm buffers.
+/// The weights of one rank. Segments lie in the arenas in backward order (last segment first), so that a bucket
+/// of neighbours is contiguous. Weights have plan.ranks[rank].weight_versions ring slots, each with leaf
+/// tensors of its own: a graph in flight keeps the version it was made with. All slots share the batch-norm
+/// buffers.
 ///
-/// Gradients: a step starts without any. The first micro-batch's are taken over from autograd: kept as they are, or, where they will
-/// be reduced, copied into the gradient arena. Later micro-batches add to them in place. The update reads and drops them.
+/// Gradients: a step starts without any. The first micro-batch's are taken over from autograd: kept as they
+/// are, or, where they will be reduced, copied into the gradient arena. Later micro-batches add to them in
+/// place. The update reads and drops them.
 class StageState {
  public:
   /// Collective: the gradient arena comes from `comm`. Weights start from (seed, parameter name, element).

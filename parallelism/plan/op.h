@@ -59,7 +59,8 @@ Op recv_backward(SegmentId s, MicroBatchId m, int step, Rank from);
 Op all_reduce(SegmentId first, int segments, int step);
 Op update(SegmentId first, int segments, int step, int version);
 
-/// Whether a backward makes its segment's gradients of the step; the later micro-batches, which pass in order, add to them.
+/// Whether a backward makes its segment's gradients of the step; the later micro-batches, which pass in order,
+/// add to them.
 bool starts_gradients(const Op& backward);
 
 /// Text with segment and micro-batch: `2F0`, `1SEND_F3`, `0-4ALL_REDUCE`, `7UPDATE`; the step is not part of it.

@@ -9,8 +9,9 @@ namespace parabench {
 /// Cores that this process may use, ascending.
 std::vector<int> allowed_cores();
 
-/// Gives the calling thread (and threads it starts later) `threads` cores of its own when all `ranks` ranks of the node fit into the
-/// allowed cores, the rank's share in order; otherwise leaves the cores as they are. Returns the resulting set.
+/// Gives the calling thread (and threads it starts later) `threads` cores of its own when all `ranks` ranks of
+/// the node fit into the allowed cores, the rank's share in order; otherwise leaves the cores as they are.
+/// Returns the resulting set.
 std::vector<int> take_cores(int rank, int ranks, int threads);
 
 /// Lets the calling thread use exactly `cores`.

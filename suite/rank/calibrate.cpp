@@ -1,11 +1,10 @@
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <ctime>
 #include <cstring>
+#include <ctime>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/statistics.h"

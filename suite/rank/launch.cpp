@@ -1,9 +1,8 @@
 #include "suite/rank/launch.h"
 
-#include <nlohmann/json.hpp>
-
 #include <map>
 #include <mutex>
+#include <nlohmann/json.hpp>
 
 #include "base/file.h"
 #include "parallelism/plan/print.h"

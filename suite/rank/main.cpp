@@ -31,9 +31,10 @@ constexpr const char* libtorch_version = TORCH_VERSION;
 
 LaunchOptions parse(int argc, char** argv) {
   LaunchOptions options;
-  CLI::App app{"One launch of one phase of one case. Example:\n"
-               "  parabench plan CASE --format json > p.json\n"
-               "  mpirun -np 2 parabench-rank --plan p.json --phase measure --reply /tmp/reply"};
+  CLI::App app{
+      "One launch of one phase of one case. Example:\n"
+      "  parabench plan CASE --format json > p.json\n"
+      "  mpirun -np 2 parabench-rank --plan p.json --phase measure --reply /tmp/reply"};
   app.add_option("--plan", options.plan_file, "plan file (parabench plan CASE --format json)");
   app.add_option("--phase", options.phase, "what to do")
       ->required()
@@ -55,7 +56,8 @@ LaunchOptions parse(int argc, char** argv) {
 }
 
 nlohmann::json reply_head(const std::string& phase, const std::string& hash) {
-  return {{"phase", phase}, {"plan_hash", hash}, {"libtorch", libtorch_version}, {"mpi", MpiSession::library_version()}};
+  return {
+      {"phase", phase}, {"plan_hash", hash}, {"libtorch", libtorch_version}, {"mpi", MpiSession::library_version()}};
 }
 
 /// Bytes of gradient arena that the phase will ask the communicator for.
@@ -117,8 +119,7 @@ int probe(const LaunchOptions& options) {
 
 int run_threads(const Launch& launch) {
   try {
-    run_thread_ranks(launch.plan.spec.np, [&](Communicator& comm) { run_rank(launch, comm); },
-                     launch.plan.spec.threads);
+    run_thread_ranks(launch.plan.spec.np, [&](Communicator& comm) { run_rank(launch, comm); });
     return 0;
   } catch (const std::exception& error) {
     return exit_code_of(error);
@@ -130,9 +131,10 @@ int run_mpi(const LaunchOptions& options, int argc, char** argv) {
   try {
     const Launch launch = load_launch(options);
     if (session.size() != launch.plan.spec.np)
-      throw usage_error("world size", std::to_string(session.size()), std::to_string(launch.plan.spec.np) + " ranks, as the plan says",
+      throw usage_error("world size", std::to_string(session.size()),
+                        std::to_string(launch.plan.spec.np) + " ranks, as the plan says",
                         "mpirun -np " + std::to_string(launch.plan.spec.np) + " parabench-rank ...");
-    auto comm = make_mpi_communicator(session, window_bytes(launch), true, launch.plan.spec.threads);
+    auto comm = make_mpi_communicator(session, window_bytes(launch));
     run_rank(launch, *comm);
     return 0;
   } catch (const std::exception& error) {

@@ -27,14 +27,10 @@ nlohmann::json report(const Execution& execution, const MemoryUsage& memory, con
     for (const Span& s : lane) list.push_back({s.queued, s.start, s.end, s.data_wait});
     spans.push_back(std::move(list));
   }
-  return {{"spans", std::move(spans)},
-          {"losses", execution.losses},
-          {"memory", memory.category},
-          {"resident", peak_resident_bytes()},
-          {"sent", traffic.sent / steps},
-          {"received", traffic.received / steps},
-          {"host", host_name()},
-          {"cpuset", cpuset}};
+  return {{"spans", std::move(spans)},    {"losses", execution.losses},
+          {"memory", memory.category},    {"resident", peak_resident_bytes()},
+          {"sent", traffic.sent / steps}, {"received", traffic.received / steps},
+          {"host", host_name()},          {"cpuset", cpuset}};
 }
 
 void read_spans(const nlohmann::json& json, std::array<std::vector<Span>, lane_count>& lanes) {

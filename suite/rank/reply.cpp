@@ -1,12 +1,11 @@
 #include "suite/rank/reply.h"
 
-#include <unistd.h>
-
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include <array>
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/file.h"

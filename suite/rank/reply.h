@@ -13,8 +13,8 @@ namespace parabench {
 void write_pid(const std::string& folder, Rank rank);
 /// DIR/reply.json, by rename, so that a reader never sees half of it.
 void write_reply(const std::string& folder, const nlohmann::json& reply);
-/// DIR/error-<rank>.json: {"rank", "kind", "message"}; kind: usage, environment, not_a_number, peer (stopped because of another rank) or
-/// failure. Never throws: the error in hand matters more than one about its report.
+/// DIR/error-<rank>.json: {"rank", "kind", "message"}; kind: usage, environment, not_a_number, peer (stopped
+/// because of another rank) or failure. Never throws: the error in hand matters more than one about its report.
 void write_error(const std::string& folder, Rank rank, const std::exception& error) noexcept;
 
 std::string host_name();

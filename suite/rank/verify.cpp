@@ -2,10 +2,9 @@
 #include <fmt/format.h>
 #include <sys/sysinfo.h>
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "parallelism/exec/equivalence.h"
 #include "parallelism/exec/executor.h"
@@ -44,15 +43,15 @@ nlohmann::json verify(const Launch& launch, Communicator& comm) {
 
   equivalence.steps = std::max(loss_steps, launch.plan.stages + 2);
   const Plan plan = small_pieces(launch.plan, launch.model, equivalence.steps);
-  const auto trained = train_and_gather(plan, launch.model, launch.source, launch.options.input, comm,
-                                        account_of(comm.rank()));
+  const auto trained =
+      train_and_gather(plan, launch.model, launch.source, launch.options.input, comm, account_of(comm.rank()));
   if (comm.rank() != Rank(0)) return {};
 
   // The other ranks sleep now: the reference may use their cores.
   const std::vector<int> mine = allowed_cores();
   use_cores(launch.all_cores);
-  at::set_num_threads(std::min<int>(static_cast<int>(launch.all_cores.size()),
-                                    launch.plan.spec.np * launch.plan.spec.threads));
+  at::set_num_threads(
+      std::min<int>(static_cast<int>(launch.all_cores.size()), launch.plan.spec.np * launch.plan.spec.threads));
   const ReferenceState reference =
       train_reference(plan, launch.model, equivalence.steps, launch.source, launch.options.input);
   const Difference difference = compare(plan, launch.model, trained, reference);
@@ -63,9 +62,9 @@ nlohmann::json verify(const Launch& launch, Communicator& comm) {
   const bool equal = difference.update <= equivalence.tolerance && difference.buffer <= equivalence.tolerance;
   equivalence.status = equal ? EquivalenceStatus::pass : EquivalenceStatus::fail;
   if (!equal)
-    equivalence.reason = fmt::format("updates differ by up to {:.3g} ({}), batch-norm statistics by {:.3g}; tolerance {:.0e}",
-                                     difference.update, difference.worst_parameter, difference.buffer,
-                                     equivalence.tolerance);
+    equivalence.reason =
+        fmt::format("updates differ by up to {:.3g} ({}), batch-norm statistics by {:.3g}; tolerance {:.0e}",
+                    difference.update, difference.worst_parameter, difference.buffer, equivalence.tolerance);
 
   equivalence.loss_tolerance = launch.plan.spec.precision == Precision::bf16   ? 2e-2
                                : launch.plan.spec.precision == Precision::fp64 ? 1e-9

@@ -16,14 +16,21 @@
 namespace parabench {
 namespace {
 
+using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using nlohmann::json;
 
 Calibration example() {
   Calibration c;
-  c.machine = {.id = "0123", .host = "node", .cpu = "cpu \"x\"", .governor = "performance", .cores = 2,
-               .memory_bytes = 1LL << 34, .shared_memory_bytes = 1 << 26, .frequency_hz = 2.5e9, .vector_bits = 256};
+  c.machine = {.id = "0123",
+               .host = "node",
+               .cpu = "cpu \"x\"",
+               .governor = "performance",
+               .cores = 2,
+               .memory_bytes = 1LL << 34,
+               .shared_memory_bytes = 1 << 26,
+               .frequency_hz = 2.5e9,
+               .vector_bits = 256};
   c.date = "2026-01-02T03:04:05Z";
   const ModelSpec model = chain(2);
   for (const int busy : {1, 2}) {

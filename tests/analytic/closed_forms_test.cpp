@@ -27,8 +27,8 @@ TEST(DataParallelStep, TheSlowestLinkCounts) {
 }
 
 TEST(GpipeCompute, MatchesTheThesisTable) {
-  const std::vector<std::pair<int, double>> factors = {{12, .3125}, {20, .2875}, {24, .28125},
-                                                       {28, .276786}, {30, .275}, {32, .273438}};
+  const std::vector<std::pair<int, double>> factors = {{12, .3125},   {20, .2875}, {24, .28125},
+                                                       {28, .276786}, {30, .275},  {32, .273438}};
   for (const auto& [micro_batches, factor] : factors) {
     EXPECT_NEAR(gpipe_compute(1, 4, micro_batches), factor, 1e-6) << micro_batches;
   }

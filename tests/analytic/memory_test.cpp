@@ -55,8 +55,7 @@ TEST(PeakMemory, GpipeKeepsAllMicroBatchesInFlight) {
   for (int m = 1; m <= 6; ++m) {
     const Plan plan = gpipe(3, m);
     // The peak is inside the first backward. Rank 0 loads images inside its saved bytes, rank 1 received activations.
-    const MemoryUsage first = peak(plan, 3, costs, 0), middle = peak(plan, 3, costs, 1),
-                      last = peak(plan, 3, costs, 2);
+    const MemoryUsage first = peak(plan, 3, costs, 0), middle = peak(plan, 3, costs, 1), last = peak(plan, 3, costs, 2);
     EXPECT_EQ(first[MemoryCategory::activations], m * 1000);
     EXPECT_EQ(middle[MemoryCategory::activations], m * (1000 + sample_bytes));
     EXPECT_EQ(first[MemoryCategory::workspace], 10);
@@ -98,7 +97,8 @@ TEST(PeakMemory, ReportsTheCategoriesOfTheHighestTotal) {
   costs.forward_peak = 0;
   costs.backward_peak = 300;
   usage = peak(plan, 2, costs, 0);
-  // The first backward: both saved; the second: one saved, its temporaries, the gradients handed down and of the weights.
+  // The first backward: both saved; the second: one saved, its temporaries, the gradients handed down and of
+  // the weights.
   EXPECT_EQ(usage[MemoryCategory::activations], 400);
   EXPECT_EQ(usage[MemoryCategory::workspace], 300);
   EXPECT_EQ(usage.total_counted(), 2 * 2 * layer_bytes + 700);

@@ -148,8 +148,7 @@ TEST(SharedCores, SecondsFollowTheNumberOfBusyRanksMomentByMoment) {
 
 TEST(SharedCores, ContentionThatWasMeasuredIsNotChargedTwice) {
   // Two ranks on one core, measured as twice as slow together.
-  const HandCosts costs([](Rank, const Op& op, int busy) { return op.kind == OpKind::forward ? 1.0 * busy : 0.0; },
-                        1);
+  const HandCosts costs([](Rank, const Op& op, int busy) { return op.kind == OpKind::forward ? 1.0 * busy : 0.0; }, 1);
   EXPECT_DOUBLE_EQ(end_of(data_parallel(2, 1), costs), 2);
   // A reduction of two ranks on one core, measured so.
   const HandCosts reduction([](Rank, const Op& op, int) { return op.kind == OpKind::all_reduce ? 3.0 : 0.0; }, 1);

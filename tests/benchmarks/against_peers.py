@@ -6,7 +6,7 @@
 The peer program prints one JSON line with "median_ms" per run. A round runs ours once and the peer once; both discard warm-up steps
 and report the median over 10 steps of the slowest rank. The ratio is peer / ours: above 1, ours is faster.
 """
-import argparse, json, os, re, shlex, statistics, subprocess, sys, tempfile
+import argparse, json, os, re, shlex, socket, statistics, subprocess, sys, tempfile
 
 SMALL = "resnet18/imagenet-synthetic[pixels=32,classes=10]"
 PIPELINE = "--variant small --batch 32 --ranks 2 --threads 1"
@@ -31,8 +31,15 @@ def ours_ms(parabench, case):
     return record["measured"]["step_time_s"]["median"] * 1e3
 
 
-def peer_ms(command, arguments, port):
-    run = subprocess.run(shlex.split(command) + shlex.split(arguments) + ["--port", str(port)], check=True,
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def peer_ms(command, arguments):
+    # A port of its own for each run: the last one's may still be closing.
+    run = subprocess.run(shlex.split(command) + shlex.split(arguments) + ["--port", str(free_port())], check=True,
                          capture_output=True, text=True)
     return json.loads(run.stdout.strip().splitlines()[-1])["median_ms"]
 
@@ -53,10 +60,9 @@ def main():
         if not re.search(arguments.only, f"{case} {peer}"):
             continue
         ours, theirs = [], []
-        for i in range(arguments.rounds):
+        for _ in range(arguments.rounds):
             ours.append(ours_ms(arguments.parabench, case))
-            # A port of its own for each run: the last one's may still be closing.
-            theirs.append(peer_ms(arguments.peer, peer, 29600 + i))
+            theirs.append(peer_ms(arguments.peer, peer))
         ratios = [t / o for t, o in zip(theirs, ours)]
         print(json.dumps({"case": case, "peer": peer, "rounds": arguments.rounds, "ours": summary(ours),
                           "theirs": summary(theirs), "ratio": round(statistics.median(theirs) / statistics.median(ours), 2),

@@ -1,8 +1,9 @@
 // In-place all-reduce through the node's shared window against MPI_Allreduce on private memory: same bytes, same ranks,
 // alternating in one run.  mpirun -np 2 --bind-to none all_reduce_benchmark [samples]
 //
-// A sample is the mean of some calls, each from freshly written input (as a backward pass leaves it) and behind a barrier; the
-// maximum over ranks counts. The first samples are warm-up. Prints one line of JSON per size on rank 0.
+// A sample is the mean of some calls, each from freshly written input (as a backward pass leaves it) and behind
+// a barrier; the maximum over ranks counts. The first samples are warm-up. Prints one line of JSON per size on
+// rank 0.
 #include <mpi.h>
 
 #include <algorithm>

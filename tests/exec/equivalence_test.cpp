@@ -70,8 +70,8 @@ Difference gate(const std::string& rest, const Faults& faults = {}) {
   run_thread_ranks(plan.spec.np, [&](Communicator& comm) {
     static MemoryAccount accounts[8];
     ScalingCommunicator scaled(comm, [&](int call) { return faults.gradient_scale(plan, comm.rank(), call); });
-    Trained mine = train_and_gather(executed, model, faults.source(comm.rank(), source), {}, scaled,
-                                    accounts[comm.rank().value]);
+    Trained mine =
+        train_and_gather(executed, model, faults.source(comm.rank(), source), {}, scaled, accounts[comm.rank().value]);
     if (comm.rank() == Rank(0)) trained = std::move(mine);
   });
   return compare(plan, model, trained, train_reference(plan, model, steps, source, {}));

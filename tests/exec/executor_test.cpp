@@ -30,7 +30,8 @@ Outcome run(const Plan& plan, int measure_from = 0) {
     StageState state(plan, model, comm, account);
     std::unique_ptr<PieceInput> input;
     if (auto pieces = pieces_of(plan, comm.rank()); !pieces.empty())
-      input = std::make_unique<PieceInput>(plan, pieces, small_source(), InputOptions{}, holds_first(plan, comm.rank()));
+      input =
+          std::make_unique<PieceInput>(plan, pieces, small_source(), InputOptions{}, holds_first(plan, comm.rank()));
     Execution execution = execute(plan, model, state, comm, input.get(), account, measure_from);
     std::lock_guard lock(mutex);
     result.timeline.ranks[comm.rank().value] = execution.spans;

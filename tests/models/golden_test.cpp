@@ -1,6 +1,7 @@
 // Our networks against torchvision's, in float64: golden/make_golden.py wrote the expectations.
 #include <gmock/gmock.h>
-#include <torch/torch.h>
+#include <torch/autograd.h>
+#include <torch/types.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>

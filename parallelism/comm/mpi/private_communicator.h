@@ -60,8 +60,8 @@ class PrivateCommunicator final : public Communicator {
   bool failed_ = false;  // then failure_ is final
   Failure failure_, incoming_failure_;
   MPI_Request failure_request_ = MPI_REQUEST_NULL;
-  int in_flight_ = 0;       // works that MPI has to complete
-  double pause_s_;  // of the next sleep while something is in flight
+  int in_flight_ = 0;  // works that MPI has to complete
+  double pause_s_;     // of the next sleep while something is in flight
   std::chrono::steady_clock::time_point next_look_;
   int exceptions_;  // in flight when it was made
 };

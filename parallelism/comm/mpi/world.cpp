@@ -91,7 +91,7 @@ Sharing share(const MpiSession& session, FabricShape shape) {
 }  // namespace
 
 std::unique_ptr<Communicator> make_mpi_communicator(const MpiSession& session, std::int64_t arena_bytes_per_rank,
-                                                    bool allow_shared, int threads_per_rank) {
+                                                    bool allow_shared) {
   const auto alone = [&](std::string note) {
     return std::make_unique<PrivateCommunicator>(session.rank(), session.size(), std::move(note));
   };
@@ -99,7 +99,7 @@ std::unique_ptr<Communicator> make_mpi_communicator(const MpiSession& session, s
   if (!everywhere(on_one_node(session.size()))) return alone("the ranks are on several nodes");
   Sharing sharing = share(session, {session.size(), arena_bytes_per_rank});
   if (!sharing.fabric) return alone(sharing.obstacle);
-  auto comm = std::make_unique<FabricCommunicator>(std::move(sharing.fabric), session.rank(), threads_per_rank);
+  auto comm = std::make_unique<FabricCommunicator>(std::move(sharing.fabric), session.rank());
   check_mpi(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");  // from here on everybody watches everybody
   return comm;
 }

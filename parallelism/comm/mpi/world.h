@@ -45,9 +45,8 @@ void check_world_size(int seen);
 /// soon as all ranks have mapped them; otherwise private buffers and MPI calls, with the reason in
 /// capabilities().note. `arena_bytes_per_rank` is the sum of the later allocate() calls, each rounded up to 64
 /// bytes. `allow_shared` false or the environment variable PARABENCH_SHARED_MEMORY=off force the private path
-/// (any other value but `on` is a usage_error). `threads_per_rank` as in run_thread_ranks. Destroy it before
-/// the session.
+/// (any other value but `on` is a usage_error). Destroy it before the session.
 std::unique_ptr<Communicator> make_mpi_communicator(const MpiSession& session, std::int64_t arena_bytes_per_rank,
-                                                    bool allow_shared = true, int threads_per_rank = 1);
+                                                    bool allow_shared = true);
 
 }  // namespace parabench

@@ -44,12 +44,12 @@ std::shared_ptr<Fabric> fabric_in_process(int ranks) {
 
 }  // namespace
 
-void run_thread_ranks(int ranks, const std::function<void(Communicator&)>& body, int threads_per_rank) {
+void run_thread_ranks(int ranks, const std::function<void(Communicator&)>& body) {
   const std::shared_ptr<Fabric> fabric = fabric_in_process(ranks);
   std::mutex mutex;
   std::exception_ptr first;
   const auto run = [&](Rank rank) {
-    FabricCommunicator comm(fabric, rank, threads_per_rank);
+    FabricCommunicator comm(fabric, rank);
     try {
       body(comm);
     } catch (...) {

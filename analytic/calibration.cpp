@@ -19,8 +19,9 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view format_name = "parabench calibration";
-constexpr int schema_major = 1;
-constexpr std::string_view schema_version = "1.0";
+// 2: a backward starts the gradients; in 1 it added to zeroed ones.
+constexpr int schema_major = 2;
+constexpr std::string_view schema_version = "2.0";
 
 Error bad_calibration(std::string_view what) {
   return usage_error("calibration", what, fmt::format("a complete '{}' file, schema {}.x", format_name, schema_major),
@@ -133,7 +134,9 @@ void require_ours(const json& file) {
   if (major > schema_major) {
     throw bad_calibration(fmt::format("schema_version '{}', written by a newer parabench", version));
   }
-  if (major < 1) throw bad_calibration(fmt::format("schema_version '{}'", version));
+  if (major < schema_major) {
+    throw bad_calibration(fmt::format("schema_version '{}', written by an older parabench", version));
+  }
 }
 
 template <class Row, class Key>

@@ -35,7 +35,7 @@ struct LoaderOptions {
 /// A piece with a sample that cannot be read is delivered as what the reader (or `request`) threw for its
 /// first such sample; next() may be called again for the piece after it. With skip_corrupt the sample takes
 /// the pixels and label of the next readable index of the set (cyclic; CorruptSample when none of the next
-/// 1000 is), the same on every rank: so a loader of labels alone reads pixels then, too.
+/// 999 is), the same on every rank: so a loader of labels alone reads pixels then, too.
 class Loader {
  public:
   Loader(std::shared_ptr<const SampleSource> source, std::function<PieceRequest(std::int64_t)> request,

@@ -60,6 +60,7 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
     // The calibration never measured something that this case needs.
     if (!knowledge.calibration || error.code() != ExitCode::environment) throw;
     predict_from("data-sheet");
+    forecast.gap = error.what();
   }
   return forecast;
 }

@@ -233,6 +233,9 @@ void calibrate_first(std::vector<Prepared>& cases, const PrepareOptions& prepare
     workplace.progress.note(fmt::format("no calibration, the data sheet predicts instead: {}", failure));
   }
   if (known) forecast_again(cases, prepare_options, {workplace.machine, &*known});
+  for (const auto& one : cases)
+    if (one.forecast && !one.forecast->gap.empty())
+      workplace.progress.note(fmt::format("{}: the data sheet predicts: {}", one.chosen.id, one.forecast->gap));
 }
 
 }  // namespace

@@ -97,7 +97,8 @@ TEST(Calibration, RefusesForeignNewerAndIncompleteFiles) {
   EXPECT_THAT(with([](json& f) { f = json::array(); }), HasSubstr("another kind"));
   EXPECT_THAT(with([](json& f) { f.erase("format"); }), HasSubstr("another kind"));
   EXPECT_THAT(with([](json& f) { f["format"] = "chrome trace"; }), HasSubstr("another kind"));
-  EXPECT_THAT(with([](json& f) { f["schema_version"] = "2.0"; }), AllOf(HasSubstr("2.0"), HasSubstr("newer")));
+  EXPECT_THAT(with([](json& f) { f["schema_version"] = "3.0"; }), AllOf(HasSubstr("3.0"), HasSubstr("newer")));
+  EXPECT_THAT(with([](json& f) { f["schema_version"] = "1.0"; }), AllOf(HasSubstr("1.0"), HasSubstr("older")));
   EXPECT_THAT(with([](json& f) { f["schema_version"] = "x"; }), HasSubstr("'x'"));
   EXPECT_THAT(with([](json& f) { f.erase("machine"); }), HasSubstr("machine"));
   EXPECT_THAT(with([](json& f) { f["machine"].erase("cores"); }), HasSubstr("cores"));
@@ -113,7 +114,7 @@ TEST(Calibration, RefusesForeignNewerAndIncompleteFiles) {
 
 TEST(Calibration, AcceptsANewerMinorVersion) {
   json file = to_json(example());
-  file["schema_version"] = "1.7";
+  file["schema_version"] = "2.7";
   file["something_new"] = 1;
   EXPECT_EQ(text(calibration_from_json(file)), text(example()));
 }

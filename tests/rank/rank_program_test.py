@@ -105,6 +105,59 @@ class RankProgram(unittest.TestCase):
             self.assertFalse(os.path.exists(f"/proc/{pid}"))
         self.assertEqual(glob.glob("/dev/shm/parabench*"), [])
 
+    def started_ranks(self):
+        """Process ids of the rank programs that our front started, by the cache folder that only they have."""
+        mark, pids = f"XDG_CACHE_HOME={self.folder}".encode(), []
+        for folder in glob.glob("/proc/[0-9]*"):
+            try:
+                with open(f"{folder}/cmdline", "rb") as command, open(f"{folder}/environ", "rb") as environment:
+                    words = command.read().split(b"\0")
+                    if os.path.basename(words[0]) == b"parabench-rank" and mark in environment.read().split(b"\0"):
+                        pids.append((int(folder.split("/")[-1]), b"measure" in words))
+            except OSError:
+                pass  # it has ended
+        return pids
+
+    def front_while_measuring(self, *arguments):
+        """A run of two cases, once the ranks of the first one measure; and where its results go."""
+        out = os.path.join(self.folder, "out.json")
+        cases = [CASE + "sequential/np:1/batch:8", CASE + "gpipe/np:2/batch:8"]
+        front = subprocess.Popen([f"{BIN}/parabench", "run", *cases, "--repetitions", "1", "--warmup", "1", "--json", out,
+                                  *arguments], env=self.environment, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.PIPE, text=True)
+        self.addCleanup(front.stderr.close)
+        deadline = time.monotonic() + 120
+        while not any(measures for _, measures in self.started_ranks()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(1)
+        return front, out
+
+    def records(self, out):
+        with open(out) as file:
+            return json.load(file)["records"]
+
+    def assert_nothing_left(self):
+        self.assertEqual(self.started_ranks(), [])
+        self.assertEqual(glob.glob("/dev/shm/parabench*"), [])
+
+    def test_a_stopped_rank_fails_by_the_time_limit_and_the_next_case_runs(self):
+        front, out = self.front_while_measuring("--steps", "100", "--timeout", "10", "--verify", "off")
+        for pid, _ in self.started_ranks():
+            os.kill(pid, signal.SIGSTOP)
+        self.assertEqual(front.wait(timeout=120), 1)
+        stopped, after = self.records(out)
+        self.assertEqual(stopped["status"], "failed")
+        self.assertIn("timed out", stopped["reason"])
+        self.assertEqual(after["status"], "ok", after["reason"])
+        self.assert_nothing_left()
+
+    def test_ctrl_c_ends_ranks_and_keeps_a_record(self):
+        front, out = self.front_while_measuring("--steps", "100000", "--verify", "off")
+        front.send_signal(signal.SIGINT)
+        self.assertEqual(front.wait(timeout=20), 130)
+        self.assertEqual([r["status"] for r in self.records(out)], ["failed"])
+        self.assert_nothing_left()
+
     def test_every_strategy_is_verified_measured_and_predicted(self):
         rests = ["sequential/np:1/batch:8/threads:2", "data-parallel/np:2/batch:8", "model-parallel/np:2/batch:8",
                  "gpipe/np:2/batch:8/micro:2", "pipedream/np:2/batch:8", "gpipe/np:2/batch:8/micro:2/comm:threads"]

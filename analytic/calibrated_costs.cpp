@@ -99,9 +99,10 @@ class CalibratedCosts final : public CostModel {
     // Layers above have released what they saved; the gradient passed down stands in for the one handed in.
     for (int l = end(plan, op) - 1; l >= first(plan, op); --l) {
       const double handed_in = gradient(plan, rank, op, end(plan, op)), passed = gradient(plan, rank, op, l + 1);
-      highest = std::max(highest, held + passed - handed_in + bytes(plan, rank, op, l, [](const LayerTiming& t) {
-                                    return static_cast<double>(t.backward_peak_bytes);
-                                  }));
+      highest = std::max(highest, held + passed - handed_in - dropped_early(plan, op, l) +
+                                      bytes(plan, rank, op, l, [](const LayerTiming& t) {
+                                        return static_cast<double>(t.backward_peak_bytes);
+                                      }));
       held += gradient_bytes(plan, op, l) - saved(plan, rank, op, l);
     }
     return static_cast<std::int64_t>(highest);
@@ -164,6 +165,14 @@ class CalibratedCosts final : public CostModel {
   /// Gradients that this backward leaves behind for the next layers'.
   double gradient_bytes(const Plan& plan, const Op& op, int layer) const {
     return starts_gradients(op) ? static_cast<double>(sizes_.parameter_bytes(plan.spec.precision, layer)) : 0;
+  }
+
+  /// What the measured peak, of a backward that starts gradients, holds too much where this one adds each as it comes.
+  double dropped_early(const Plan& plan, const Op& op, int layer) const {
+    if (starts_gradients(op)) return 0;
+    const Precision precision = plan.spec.precision;
+    return static_cast<double>(sizes_.parameter_bytes(precision, layer) -
+                               sizes_.largest_parameter_bytes(precision, layer));
   }
 
   /// Bytes do not depend on who else is busy: any measurement of the layer will do.

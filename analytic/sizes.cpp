@@ -75,6 +75,14 @@ std::int64_t Sizes::parameter_bytes(Precision precision, int layer) const {
   return before[layer + 1] - before[layer];
 }
 
+std::int64_t Sizes::largest_parameter_bytes(Precision precision, int layer) const {
+  std::int64_t largest = 0;
+  for (const TensorSpec& tensor : parameters(model_.layers[layer])) {
+    largest = std::max(largest, tensor.elements() * parabench::parameter_bytes(precision));
+  }
+  return largest;
+}
+
 std::int64_t Sizes::message_bytes(const Plan& plan, Rank rank, const Op& op) const {
   const Segment& segment = plan.segments[op.segment.value];
   const bool at_output = op.kind == OpKind::send_forward || op.kind == OpKind::recv_backward;
@@ -104,7 +112,7 @@ std::int64_t Sizes::temporary_bytes(const Plan& plan, Rank rank, const Op& op) c
   std::int64_t largest = 0, gradients = 0;
   for (int layer = segment.first_layer; layer < segment.first_layer + segment.layers; ++layer) {
     largest = std::max(largest, largest_map(model_.layers[layer], shapes_[layer]));
-    gradients = std::max(gradients, parameter_bytes(plan.spec.precision, layer));
+    gradients = std::max(gradients, largest_parameter_bytes(plan.spec.precision, layer));
   }
   const std::int64_t map = largest * samples_of(plan, rank, op) * activation_bytes(plan.spec.precision);
   if (op.kind == OpKind::forward) return map;

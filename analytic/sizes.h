@@ -35,6 +35,8 @@ class Sizes {
   /// Bytes of one copy of the parameters of a run of segments, tensors padded to 64 bytes as in the arenas. O(1).
   std::int64_t parameter_bytes(const Plan& plan, SegmentId first, int segments) const;
   std::int64_t parameter_bytes(Precision precision, int layer) const;
+  /// Bytes of the layer's largest parameter: what a backward that adds to gradients holds of its own at a time.
+  std::int64_t largest_parameter_bytes(Precision precision, int layer) const;
   /// Bytes of the message that a send or receive carries.
   std::int64_t message_bytes(const Plan& plan, Rank rank, const Op& op) const;
   /// Formula for what a forward allocates and holds until its backward: output included; input not, except the images.

@@ -18,7 +18,6 @@ struct LayerTensors {
 };
 
 /// y = layer(x) in training mode: batch statistics normalise, running statistics are updated once. Never writes into x.
-/// Read gradients from .grad(), as backward() leaves them there: small convolutions add into it themselves.
 torch::Tensor forward(const LayerSpec& layer, const LayerTensors& tensors, const torch::Tensor& x);
 
 /// Values of parameter `name`, element by element, from a counter-based generator keyed by (seed, name, element): any

@@ -16,11 +16,13 @@ namespace parabench {
 
 enum class ElementType { f32, f64, byte };
 
-/// Memory of the caller: pointer, bytes, type. Must stay valid until the work is done.
+/// Memory of the caller: pointer, bytes, type. Must stay valid until the work is done. On a device: what fills it has
+/// completed there before the call, and what reads it may start once the work is done.
 struct BufferView {
   void* data = nullptr;
   std::int64_t bytes = 0;
   ElementType type = ElementType::byte;
+  bool on_device = false;  ///< memory of the rank's GPU
 };
 
 /// Who a message belongs to. Messages of one (sender, receiver, channel) arrive in the order sent; tag and size

@@ -1,6 +1,6 @@
-# LibTorch from the pinned wheel, its CPU half: libtorch_cpu and libc10.
+# LibTorch from the pinned wheel: its CPU half, libtorch_cpu and libc10, and as component Cuda the other one.
 #
-# Defines LibTorch::LibTorch. torch's own package file stops without a CUDA toolkit, although the CPU half needs only
+# Defines LibTorch::LibTorch, and LibTorch::Cuda, which needs CUDAToolkit. torch's own package file stops without a CUDA toolkit, although the CPU half needs only
 # libcudart and libcupti. The wheel's libraries look for these beside themselves (site/nvidia/cu13/lib, where the root
 # script puts them if need be), then where the system does; so this module has nothing to say about them.
 set(LibTorch_ROOT_DIR "${PARABENCH_DEPS}/site/torch")
@@ -11,11 +11,16 @@ if(EXISTS "${LibTorch_ROOT_DIR}/lib/libtorch_cpu.so")
   string(REGEX REPLACE "[^']*'([0-9.]+).*" "\\1" LibTorch_VERSION "${LibTorch_VERSION}")
 endif()
 
+if(EXISTS "${LibTorch_ROOT_DIR}/lib/libtorch_cuda.so" AND EXISTS "${PARABENCH_DEPS}/site/nvidia/cusparselt")
+  set(LibTorch_Cuda_FOUND TRUE)
+endif()
+
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(
   LibTorch
   REQUIRED_VARS LibTorch_LIBRARY
   VERSION_VAR LibTorch_VERSION
+  HANDLE_COMPONENTS
   REASON_FAILURE_MESSAGE
     "no LibTorch under ${PARABENCH_DEPS}: run ./parabench once, it installs it, or choose the preset pure")
 
@@ -29,4 +34,19 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::LibTorch)
   target_include_directories(LibTorch::LibTorch SYSTEM INTERFACE ${LibTorch_INCLUDE_DIRS})
   target_compile_definitions(LibTorch::LibTorch INTERFACE _GLIBCXX_USE_CXX11_ABI=1)
   target_link_libraries(LibTorch::LibTorch INTERFACE LibTorch::torch_cpu LibTorch::c10)
+endif()
+
+if(LibTorch_Cuda_FOUND AND "Cuda" IN_LIST LibTorch_FIND_COMPONENTS AND NOT TARGET LibTorch::Cuda)
+  foreach(library c10_cuda torch_cuda)
+    add_library(LibTorch::${library} SHARED IMPORTED)
+    set_target_properties(
+      LibTorch::${library} PROPERTIES IMPORTED_LOCATION "${LibTorch_ROOT_DIR}/lib/lib${library}.so")
+  endforeach()
+  add_library(LibTorch::Cuda INTERFACE IMPORTED)
+  # libtorch_cuda registers itself when it is loaded: nothing of it is called by name, and the linker must keep it. The
+  # libraries that it needs in turn are found through ours (old tags: a path that is inherited) or beside it.
+  target_link_libraries(LibTorch::Cuda INTERFACE LibTorch::LibTorch LibTorch::c10_cuda)
+  target_link_options(
+    LibTorch::Cuda INTERFACE -Wl,--no-as-needed "${LibTorch_ROOT_DIR}/lib/libtorch_cuda.so" -Wl,--as-needed
+    -Wl,--disable-new-dtags -Wl,--allow-shlib-undefined "-Wl,-rpath,${CUDAToolkit_LIBRARY_DIR}")
 endif()

@@ -100,13 +100,13 @@ Plan small_pieces(const Plan& plan, const ModelSpec& model, int steps) {
 }
 
 Trained train_and_gather(const Plan& plan, const ModelSpec& model, std::shared_ptr<const SampleSource> source,
-                         const InputOptions& options, Communicator& comm, MemoryAccount& account) {
-  StageState state(plan, model, comm, account);
+                         const InputOptions& options, Communicator& comm, Device& device) {
+  StageState state(plan, model, comm, device);
   std::unique_ptr<PieceInput> input;
   if (auto pieces = pieces_of(plan, comm.rank()); !pieces.empty())
     input = std::make_unique<PieceInput>(plan, std::move(pieces), std::move(source), options,
                                          holds_first(plan, comm.rank()));
-  execute(plan, model, state, comm, input.get(), account, 0);
+  execute(plan, model, state, comm, input.get(), device, 0);
 
   const auto mine = state.snapshot(plan.steps);
   const auto parameters_message = [](int rank) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "parallelism/comm/communicator.h"
-#include "parallelism/exec/memory.h"
+#include "parallelism/exec/device.h"
 #include "parallelism/exec/reference.h"
 
 namespace parabench {
@@ -23,7 +23,7 @@ struct Trained {
 };
 /// Executes `plan` (steps already in it) through lanes, arenas and messages. Collective.
 Trained train_and_gather(const Plan& plan, const ModelSpec& model, std::shared_ptr<const SampleSource> source,
-                         const InputOptions& options, Communicator& comm, MemoryAccount& account);
+                         const InputOptions& options, Communicator& comm, Device& device);
 
 struct Difference {
   double update = 0;  ///< max over ranks and parameter tensors of max|dw - dw_ref| / max|dw_ref|

@@ -2,8 +2,8 @@
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
-#include <time.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <thread>
@@ -13,25 +13,21 @@
 
 namespace parabench {
 
-double now_s() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
 namespace {
+
+constexpr double device_look_s = 20e-6;
 
 /// Everything that both threads of a rank look at while a plan runs.
 class RankRun {
  public:
   RankRun(const Plan& plan, const ModelSpec& model, StageState& state, Communicator& comm, PieceInput* input,
-          MemoryAccount& account, int measure_from)
+          Device& device, int measure_from)
       : plan_(plan),
         model_(model),
         state_(state),
         comm_(comm),
         input_(input),
-        account_(account),
+        device_(device),
         measure_from_(measure_from),
         program_(plan.ranks[comm.rank().value]),
         dependencies_(dependencies(plan, comm.rank())),
@@ -41,7 +37,9 @@ class RankRun {
       result_.spans[static_cast<int>(lane)].resize(n);
       payload_[static_cast<int>(lane)].resize(n);
     }
-    result_.memory.resize(program_.lane(Lane::compute).size());
+    const std::size_t computed = program_.lane(Lane::compute).size();
+    result_.memory.resize(computed);
+    marks_.resize(computed);
     result_.losses.assign(plan.steps, 0.0);
   }
 
@@ -52,10 +50,16 @@ class RankRun {
   void compute_op(int index, SegmentRunner& runner);
   void communicate();
   Work start(Lane lane, int index);
+  /// Reads the losses given out so far; waits for them on a device with a queue.
+  void read_losses();
+  void read_marks();
 
   /// The tensor that an operation consumes: the result of the dependency of one of these kinds.
   torch::Tensor take(Lane lane, int index, OpKind a, OpKind b);
   torch::Tensor receive_buffer(const Op& op) const;
+  /// Whether the results of `needs` can be sent: those computed must have come out of the device's queue.
+  enum class Readiness { no, in_queue, yes };
+  Readiness readiness(const std::vector<OpRef>& needs) const;
   Span& span(Lane lane, int index) { return result_.spans[static_cast<int>(lane)][index]; }
 
   const Plan& plan_;
@@ -63,7 +67,7 @@ class RankRun {
   StageState& state_;
   Communicator& comm_;
   PieceInput* input_;
-  MemoryAccount& account_;
+  Device& device_;
   int measure_from_;
   const RankProgram& program_;
   LocalDependencies dependencies_;
@@ -71,6 +75,15 @@ class RankRun {
   LaneProgress progress_;
   std::array<std::vector<torch::Tensor>, lane_count> payload_;  ///< written by an operation, taken by its one consumer
   std::map<std::pair<int, int>, torch::Tensor> labels_;         ///< (step, micro-batch), until the last segment
+  struct Marks {
+    Mark queued, start, end;
+  };
+  std::vector<Marks> marks_;  ///< of the compute lane; written before the operation's end is told
+  struct Loss {
+    int index;  ///< on the compute lane
+    torch::Tensor value;
+  };
+  std::vector<Loss> losses_;  ///< not yet read
   Execution result_;
 };
 
@@ -89,7 +102,17 @@ torch::Tensor RankRun::receive_buffer(const Op& op) const {
   const int samples = plan_.pieces[program_.replica][op.micro_batch.value];
   return torch::empty(
       {samples, shape.channels, shape.height, shape.width},
-      torch::TensorOptions(activation_type(plan_.spec.precision)).memory_format(memory_format(plan_.spec.layout)));
+      torch::TensorOptions(activation_type(plan_.spec.precision))
+          .memory_format(memory_format(plan_.spec.layout))
+          .device(device_.where()));
+}
+
+RankRun::Readiness RankRun::readiness(const std::vector<OpRef>& needs) const {
+  if (!progress_.all_ended(needs)) return Readiness::no;
+  const bool reached = std::ranges::all_of(needs, [&](const OpRef& ref) {
+    return ref.lane != Lane::compute || device_.reached(marks_[ref.index].end);
+  });
+  return reached ? Readiness::yes : Readiness::in_queue;
 }
 
 /// Both ends name a boundary by the segment before it.
@@ -103,7 +126,7 @@ Message message_of(const Op& op) {
 }
 
 BufferView bytes_of(const torch::Tensor& tensor) {
-  return {tensor.data_ptr(), static_cast<std::int64_t>(tensor.nbytes()), ElementType::byte};
+  return {tensor.data_ptr(), static_cast<std::int64_t>(tensor.nbytes()), ElementType::byte, !tensor.is_cpu()};
 }
 
 Work RankRun::start(Lane lane, int index) {
@@ -113,14 +136,13 @@ Work RankRun::start(Lane lane, int index) {
     case OpKind::send_forward:
     case OpKind::send_backward: {
       const bool forwards = op.kind == OpKind::send_forward;
-      payload = take(lane, index, forwards ? OpKind::forward : OpKind::backward,
-                     forwards ? OpKind::forward : OpKind::backward)
-                    .contiguous(memory_format(plan_.spec.layout));
+      const OpKind made_by = forwards ? OpKind::forward : OpKind::backward;
+      payload = take(lane, index, made_by, made_by);
       return comm_.send(bytes_of(payload), op.peer, message_of(op));
     }
     case OpKind::recv_forward:
     case OpKind::recv_backward: {
-      AccountScope scope(account_, MemoryCategory::communication);
+      CountScope scope(device_, MemoryCategory::communication);
       payload = receive_buffer(op);
       return comm_.recv(bytes_of(payload), op.peer, message_of(op));
     }
@@ -142,19 +164,24 @@ void RankRun::communicate() {
   std::array<Cursor, 3> cursors = {Cursor{Lane::collectives}, Cursor{Lane::p2p_forward}, Cursor{Lane::p2p_backward}};
   try {
     torch::NoGradGuard no_grad;
+    device_.enter(/*computes=*/false);
     for (;;) {
       const std::uint32_t seen = comm_.events();
-      bool moved = false, unfinished = false;
+      bool moved = false, unfinished = false, in_queue = false;
       for (Cursor& c : cursors) {
         const auto& ops = program_.lane(c.lane);
         if (c.index == static_cast<int>(ops.size())) continue;
         unfinished = true;
         Span& s = span(c.lane, c.index);
         if (s.queued == 0) s.queued = now_s();
-        if (!c.running && progress_.all_ended(dependencies_[static_cast<int>(c.lane)][c.index])) {
-          s.start = now_s();
-          c.work = start(c.lane, c.index);
-          c.running = true;
+        if (!c.running) {
+          const Readiness ready = readiness(dependencies_[static_cast<int>(c.lane)][c.index]);
+          in_queue = in_queue || ready == Readiness::in_queue;
+          if (ready == Readiness::yes) {
+            s.start = now_s();
+            c.work = start(c.lane, c.index);
+            c.running = true;
+          }
         }
         if (!c.running || !c.work.test()) continue;
         s.end = now_s();
@@ -168,7 +195,11 @@ void RankRun::communicate() {
       }
       if (!unfinished) return;
       if (progress_.failed()) return;
-      if (!moved) comm_.sleep(seen);
+      // Nobody rings when a device comes to a mark.
+      if (!moved && in_queue)
+        comm_.sleep(seen, device_look_s);
+      else if (!moved)
+        comm_.sleep(seen);
     }
   } catch (...) {
     progress_.fail(std::current_exception());
@@ -183,33 +214,35 @@ void RankRun::compute_op(int index, SegmentRunner& runner) {
   const bool last = op.segment.value + 1 == static_cast<int>(plan_.segments.size());
   switch (op.kind) {
     case OpKind::forward: {
-      AccountScope scope(account_, MemoryCategory::activations);
+      CountScope scope(device_, MemoryCategory::activations);
       torch::Tensor input = take(Lane::compute, index, OpKind::forward, OpKind::recv_forward);
-      if (input.defined() && entry) recategorise(input.data_ptr(), MemoryCategory::activations);
+      if (input.defined() && entry) {
+        device_.adopt(input);
+        device_.recategorise(input, MemoryCategory::activations);
+      }
       if (entry && input_) {
         const double before = now_s();
-        auto [images, labels] = input_->next();
-        s.data_wait = now_s() - before;
+        auto [images, labels] = input_->next(device_);
+        // A device that is still busy with earlier work does not wait.
+        if (device_.reached(marks_[index].start)) s.data_wait = now_s() - before;
         if (images.defined()) input = std::move(images);
         labels_[{op.step, op.micro_batch.value}] = std::move(labels);
       }
       if (last) {
         auto labels = labels_.extract({op.step, op.micro_batch.value});
-        const double loss = runner.forward_with_loss(op, std::move(input), labels.mapped());
-        result_.losses[op.step] += loss;
-        if (!std::isfinite(loss))
-          throw NotANumber(
-              fmt::format("loss of step {}, micro-batch {}: got {}, expected a finite number; try a smaller lr "
-                          "(lr:{} now)",
-                          op.step, op.micro_batch.value, loss, plan_.spec.lr));
+        losses_.push_back({index, runner.forward_with_loss(op, std::move(input), labels.mapped())});
+        if (device_.where().is_cpu()) read_losses();
       } else {
-        payload = runner.forward(op, std::move(input));
+        payload = runner.forward(op, std::move(input)).contiguous(memory_format(plan_.spec.layout));
       }
       return;
     }
     case OpKind::backward: {
-      AccountScope scope(account_, MemoryCategory::workspace);
-      payload = runner.backward(op, take(Lane::compute, index, OpKind::backward, OpKind::recv_backward));
+      CountScope scope(device_, MemoryCategory::workspace);
+      torch::Tensor gradient = take(Lane::compute, index, OpKind::backward, OpKind::recv_backward);
+      if (gradient.defined()) device_.adopt(gradient);
+      payload = runner.backward(op, std::move(gradient));
+      if (payload.defined()) payload = payload.contiguous(memory_format(plan_.spec.layout));
       if (starts_gradients(op)) state_.take_gradients(op.segment, op.version);
       return;
     }
@@ -223,15 +256,37 @@ void RankRun::compute_op(int index, SegmentRunner& runner) {
   throw std::logic_error("a communication operation on the compute lane");
 }
 
+void RankRun::read_losses() {
+  for (const Loss& loss : losses_) {
+    const Op& op = program_.lane(Lane::compute)[loss.index];
+    const double value = loss.value.item<double>();
+    result_.losses[op.step] += value;
+    if (!std::isfinite(value))
+      throw NotANumber(fmt::format("loss of step {}, micro-batch {}: got {}, expected a finite number; try a smaller lr "
+                                   "(lr:{} now)",
+                                   op.step, op.micro_batch.value, value, plan_.spec.lr));
+  }
+  losses_.clear();
+}
+
+void RankRun::read_marks() {
+  for (std::size_t i = 0; i < marks_.size(); ++i) {
+    Span& s = span(Lane::compute, static_cast<int>(i));
+    s.queued = device_.seconds(marks_[i].queued);
+    s.start = device_.seconds(marks_[i].start);
+    s.end = device_.seconds(marks_[i].end);
+  }
+}
+
 void RankRun::compute() {
   SegmentRunner runner(plan_, model_, state_);
   const auto& ops = program_.lane(Lane::compute);
   bool reset = false;
   for (int i = 0; i < static_cast<int>(ops.size()); ++i) {
-    Span& s = span(Lane::compute, i);
-    s.queued = now_s();
+    marks_[i].queued = device_.mark();
     if (!reset && ops[i].step >= measure_from_) {
-      account_.reset_peak();
+      device_.account().reset_peak();
+      device_.reset_peaks();
       reset = true;
     }
     const auto& needs = dependencies_[static_cast<int>(Lane::compute)][i];
@@ -240,23 +295,27 @@ void RankRun::compute() {
       progress_.wait_for(needs);
     }
     OpMemory& memory = result_.memory[i];
-    account_.begin_window();
-    memory.before = account_.live();
-    s.start = now_s();
+    device_.account().begin_window();
+    memory.before = device_.account().live();
+    marks_[i].start = device_.mark();
     // Told about the previous operation only now: where the communication thread takes this thread's core, it
     // shows as a longer operation, as in the simulation, and not as time between two operations.
     comm_.notify();
     compute_op(i, runner);
-    s.end = now_s();
-    memory.peak = account_.window_peak();
-    memory.after = account_.live();
+    marks_[i].end = device_.mark();
+    memory.peak = device_.account().window_peak();
+    memory.after = device_.account().live();
     progress_.end(Lane::compute);
   }
   comm_.notify();
+  read_losses();
+  device_.synchronise();
+  read_marks();
 }
 
 Execution RankRun::run() {
   at::set_num_threads(plan_.spec.threads);
+  device_.enter(/*computes=*/true);
   bool talks = false;
   for (Lane lane : all_lanes) talks = talks || (lane != Lane::compute && !program_.lane(lane).empty());
   comm_.wait(comm_.barrier());
@@ -279,8 +338,8 @@ Execution RankRun::run() {
 }  // namespace
 
 Execution execute(const Plan& plan, const ModelSpec& model, StageState& state, Communicator& comm, PieceInput* input,
-                  MemoryAccount& account, int measure_from) {
-  return RankRun(plan, model, state, comm, input, account, measure_from).run();
+                  Device& device, int measure_from) {
+  return RankRun(plan, model, state, comm, input, device, measure_from).run();
 }
 
 }  // namespace parabench

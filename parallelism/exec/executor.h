@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "parallelism/comm/communicator.h"
+#include "parallelism/exec/device.h"
 #include "parallelism/exec/input.h"
 #include "parallelism/exec/stage_state.h"
 #include "parallelism/plan/dependencies.h"
@@ -35,9 +36,6 @@ struct Execution {
 /// `measure_from` begins. `input` may be null when the rank holds neither the first nor the last segment.
 /// Throws NotANumber, PeerFailure, or what a reader threw; before that the other ranks are told to stop.
 Execution execute(const Plan& plan, const ModelSpec& model, StageState& state, Communicator& comm, PieceInput* input,
-                  MemoryAccount& account, int measure_from);
-
-/// Seconds on the clock of all spans of this host.
-double now_s();
+                  Device& device, int measure_from);
 
 }  // namespace parabench

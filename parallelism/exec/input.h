@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "datasets/loader.h"
+#include "parallelism/exec/device.h"
 #include "parallelism/plan/plan.h"
 
 namespace parabench {
@@ -20,7 +21,7 @@ struct InputOptions {
 };
 
 /// Images N x C x H x W and labels N of the pieces of one rank, in the order in which its forwards come. Images
-/// have the master type and the case's layout and count as activations of the calling thread's account.
+/// have the master type and the case's layout and lie on the device.
 class PieceInput {
  public:
   /// One stream of pieces: (step, replica, micro-batch) in consumption order.
@@ -37,7 +38,7 @@ class PieceInput {
   struct Tensors {
     torch::Tensor images, labels;
   };
-  Tensors next();
+  Tensors next(Device& device);
 
  private:
   std::vector<Piece> pieces_;

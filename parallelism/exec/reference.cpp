@@ -86,6 +86,8 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
   for (int step = 0; step < steps; ++step)
     for (int replica = 0; replica < plan.replicas; ++replica)
       for (int m = 0; m < micro_batches(plan); ++m) pieces.push_back({step, replica, MicroBatchId(m)});
+  MemoryAccount uncounted;
+  const std::unique_ptr<Device> processor = cpu_device(uncounted);
   PieceInput input(plan, pieces, std::move(source), options, /*images=*/true);
 
   const double batch = batch_samples(plan);
@@ -96,10 +98,10 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
     double step_loss = 0;
     for (int replica = 0; replica < plan.replicas; ++replica) {
       for (int m = 0; m < micro_batches(plan); ++m) {
-        auto [x, labels] = input.next();
+        auto [x, labels] = input.next(*processor);
         torch::Tensor loss;
         {
-          const AutocastGuard autocast(spec.precision == Precision::bf16);
+          const AutocastGuard autocast(spec.precision == Precision::bf16, torch::kCPU);
           for (std::size_t l = 0; l < layers.size(); ++l)
             x = forward(model.layers[l], {layers[l].at_version(version_read(l)).parameters, buffers[replica][l]}, x);
           loss = torch::nn::functional::cross_entropy(x, labels);

@@ -29,18 +29,18 @@ SegmentRunner::Graph SegmentRunner::trace(const Op& op, torch::Tensor input) con
 }
 
 torch::Tensor SegmentRunner::forward(const Op& op, torch::Tensor input) {
-  const AutocastGuard autocast(plan_.spec.precision == Precision::bf16);
+  const AutocastGuard autocast(plan_.spec.precision == Precision::bf16, input.device().type());
   Graph graph = trace(op, std::move(input));
   torch::Tensor output = graph.output.detach();
   graphs_.insert_or_assign(key(op), std::move(graph));
   return output;
 }
 
-double SegmentRunner::forward_with_loss(const Op& op, torch::Tensor input, const torch::Tensor& labels) {
-  const AutocastGuard autocast(plan_.spec.precision == Precision::bf16);
+torch::Tensor SegmentRunner::forward_with_loss(const Op& op, torch::Tensor input, const torch::Tensor& labels) {
+  const AutocastGuard autocast(plan_.spec.precision == Precision::bf16, input.device().type());
   Graph graph = trace(op, std::move(input));
   graph.output = at::cross_entropy_loss(graph.output, labels, {}, at::Reduction::Sum) / batch_;
-  const double loss = graph.output.item<double>();
+  torch::Tensor loss = graph.output.detach();
   graphs_.insert_or_assign(key(op), std::move(graph));
   return loss;
 }

@@ -25,8 +25,8 @@ class SegmentRunner {
   /// output, detached.
   torch::Tensor forward(const Op& op, torch::Tensor input);
   /// Same for the last segment: adds the cross entropy of `labels`, summed over samples and divided by the
-  /// step's batch, so that gradients of unequal pieces add up to the mean's. Returns that share of the loss.
-  double forward_with_loss(const Op& op, torch::Tensor input, const torch::Tensor& labels);
+  /// step's batch, so that gradients of unequal pieces add up to the mean's. Returns that share of the loss, a scalar.
+  torch::Tensor forward_with_loss(const Op& op, torch::Tensor input, const torch::Tensor& labels);
   /// Runs the backward of the kept graph and frees it; parameter gradients go to the leaves. `gradient` is that
   /// of the output, undefined after forward_with_loss. Returns the gradient of the input, undefined for the
   /// model's first segment.

@@ -1,6 +1,7 @@
 #include "parallelism/exec/sgd.h"
 
 #include <ATen/Parallel.h>
+#include <torch/utils.h>
 
 namespace parabench {
 namespace {
@@ -31,16 +32,37 @@ void update(const SgdRule& rule, const T* weights, T* next, T* velocity, const T
   });
 }
 
-}  // namespace
-
-void sgd_update(const SgdRule& rule, const float* weights, float* next, float* velocity, const float* gradient,
-                std::int64_t n) {
-  update(rule, weights, next, velocity, gradient, n);
+template <class T>
+void update(const SgdRule& rule, const SgdOperands& p) {
+  update(rule, p.weights.const_data_ptr<T>(), p.next.data_ptr<T>(),
+         p.velocity.defined() ? p.velocity.data_ptr<T>() : nullptr, p.gradient.const_data_ptr<T>(), p.gradient.numel());
 }
 
-void sgd_update(const SgdRule& rule, const double* weights, double* next, double* velocity, const double* gradient,
-                std::int64_t n) {
-  update(rule, weights, next, velocity, gradient, n);
+void update_on_device(const SgdRule& rule, const std::vector<SgdOperands>& parameters) {
+  std::vector<torch::Tensor> weights, next, velocities, gradients;
+  for (const SgdOperands& p : parameters) {
+    if (!p.next.is_same(p.weights)) weights.push_back(p.weights);
+    next.push_back(p.next);
+    if (p.velocity.defined()) velocities.push_back(p.velocity);
+    gradients.push_back(p.gradient);
+  }
+  if (!weights.empty()) at::_foreach_copy_(next, weights);
+  at::_fused_sgd_(next, gradients, velocities, rule.weight_decay, rule.momentum, rule.lr, /*dampening=*/0,
+                  /*nesterov=*/false, /*maximize=*/false, /*is_first_step=*/false);
+}
+
+}  // namespace
+
+void sgd_update(const SgdRule& rule, const std::vector<SgdOperands>& parameters) {
+  torch::NoGradGuard no_grad;
+  if (parameters.empty()) return;
+  if (!parameters.front().next.is_cpu()) return update_on_device(rule, parameters);
+  for (const SgdOperands& p : parameters) {
+    if (p.next.scalar_type() == torch::kFloat64)
+      update<double>(rule, p);
+    else
+      update<float>(rule, p);
+  }
 }
 
 }  // namespace parabench

@@ -1,7 +1,9 @@
-// The optimizer: stochastic gradient descent with momentum over flat buffers.
+// The optimizer: stochastic gradient descent with momentum.
 #pragma once
 
-#include <cstdint>
+#include <torch/types.h>
+
+#include <vector>
 
 namespace parabench {
 
@@ -9,13 +11,15 @@ struct SgdRule {
   double lr = 0.01, momentum = 0.9, weight_decay = 0.0;
 };
 
-/// One fused pass over n elements, torch.optim.SGD's rule (dampening 0, no Nesterov):
+/// The tensors of one parameter: one type, shape and order of elements in memory, without gaps. `velocity` may be undefined
+/// when momentum is 0; `weights` and `next` may be the same.
+struct SgdOperands {
+  torch::Tensor weights, next, velocity, gradient;
+};
+
+/// One fused pass over each parameter, torch.optim.SGD's rule (dampening 0, no Nesterov):
 ///   v = momentum v + g + weight_decay w;  w_next = w - lr v
-/// `velocity` may be null when momentum is 0. `weights` and `next` may be the same buffer. Splits over the
-/// intra-op threads of the caller.
-void sgd_update(const SgdRule& rule, const float* weights, float* next, float* velocity, const float* gradient,
-                std::int64_t n);
-void sgd_update(const SgdRule& rule, const double* weights, double* next, double* velocity, const double* gradient,
-                std::int64_t n);
+/// On the processor split over the caller's intra-op threads; elsewhere torch's fused operator over all of them at once.
+void sgd_update(const SgdRule& rule, const std::vector<SgdOperands>& parameters);
 
 }  // namespace parabench

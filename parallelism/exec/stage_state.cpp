@@ -3,6 +3,9 @@
 #include <torch/utils.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "parallelism/exec/sgd.h"
 
 namespace parabench {
 namespace {
@@ -60,14 +63,16 @@ std::int64_t reduced_bytes(const Plan& plan, const ModelSpec& model) {
   return largest;
 }
 
-StageState::StageState(const Plan& plan, const ModelSpec& model, Communicator& comm, MemoryAccount& account)
+StageState::StageState(const Plan& plan, const ModelSpec& model, Communicator& comm, Device& device)
     : spec_(plan.spec),
-      account_(account),
+      device_(device),
       range_(segments_of(plan, plan.ranks[comm.rank().value].stage)),
       type_(master_type(plan.spec.precision)) {
   torch::NoGradGuard no_grad;
   const RankProgram& program = plan.ranks[comm.rank().value];
   const std::int64_t element = static_cast<std::int64_t>(c10::elementSize(type_));
+
+  const torch::TensorOptions options = torch::TensorOptions(type_).device(device.where());
 
   slices_.resize(range_.last.value - range_.first.value + 1);
   for (int s = range_.last.value; s >= range_.first.value; --s) {
@@ -80,18 +85,18 @@ StageState::StageState(const Plan& plan, const ModelSpec& model, Communicator& c
   if (const std::int64_t bytes = reduced_bytes(plan, model)) {
     const Arena arena = comm.allocate(bytes);
     if (reduces(program)) {
-      account.add(MemoryCategory::gradients, elements_ * element);
-      gradients_ = torch::from_blob(arena.data, {elements_}, torch::TensorOptions(type_));
+      device.account().add(MemoryCategory::gradients, elements_ * element);
+      gradients_ = torch::from_blob(arena.data, {elements_}, options);
     }
   }
 
   for (int slot = 0; slot < program.weight_versions; ++slot) {
-    AccountScope scope(account, slot == 0 ? MemoryCategory::parameters : MemoryCategory::weight_versions);
-    weights_.push_back(torch::zeros({elements_}, torch::TensorOptions(type_)));
+    CountScope scope(device, slot == 0 ? MemoryCategory::parameters : MemoryCategory::weight_versions);
+    weights_.push_back(torch::zeros({elements_}, options));
   }
   if (spec_.momentum != 0) {
-    AccountScope scope(account, MemoryCategory::optimizer);
-    velocity_ = torch::zeros({elements_}, torch::TensorOptions(type_));
+    CountScope scope(device, MemoryCategory::optimizer);
+    velocity_ = torch::zeros({elements_}, options);
   }
   slots_.assign(weights_.size(), std::vector<std::vector<LayerTensors>>(slices_.size()));
   parameters_.resize(slices_.size());
@@ -101,11 +106,13 @@ StageState::StageState(const Plan& plan, const ModelSpec& model, Communicator& c
     std::int64_t offset = slices_[local(s)].offset;
     for (int l = 0; l < segment.layers; ++l) {
       const LayerSpec& layer = model.layers[segment.first_layer + l];
-      const std::vector<torch::Tensor> shared_buffers = allocate_tensors(layer, type_).buffers;
+      std::vector<torch::Tensor> shared_buffers = allocate_tensors(layer, type_).buffers;
+      for (torch::Tensor& buffer : shared_buffers) buffer = buffer.to(device.where());
       for (auto& slot : slots_) slot[local(s)].push_back({{}, shared_buffers});
       const std::vector<TensorSpec> specs = parabench::parameters(layer);
       for (std::size_t p = 0; p < specs.size(); ++p) {
-        Parameter parameter{.offset = offset};
+        Parameter parameter;
+        if (velocity_.defined()) parameter.velocity = view_as_parameter(velocity_, offset, specs[p], spec_.layout);
         if (gradients_.defined()) parameter.reduced = view_as_parameter(gradients_, offset, specs[p], spec_.layout);
         for (std::size_t slot = 0; slot < weights_.size(); ++slot) {
           // detach() makes a leaf that shares the slot's storage.
@@ -124,7 +131,7 @@ StageState::StageState(const Plan& plan, const ModelSpec& model, Communicator& c
 
 // The arena itself lives as long as the communicator; only its count ends here.
 StageState::~StageState() {
-  if (gradients_.defined()) account_.remove(MemoryCategory::gradients, static_cast<std::int64_t>(gradients_.nbytes()));
+  if (gradients_.defined()) device_.account().remove(MemoryCategory::gradients, static_cast<std::int64_t>(gradients_.nbytes()));
 }
 
 const std::vector<LayerTensors>& StageState::tensors(SegmentId segment, int version) const {
@@ -140,7 +147,7 @@ void StageState::take_gradients(SegmentId segment, int version) {
       parameter.reduced.copy_(made);
       made = parameter.reduced;
     } else {
-      recategorise(made.storage().data(), MemoryCategory::gradients);
+      device_.recategorise(made, MemoryCategory::gradients);
     }
     parameter.gradient = made;
   }
@@ -151,29 +158,20 @@ BufferView StageState::gradients(SegmentId first, int segments) const {
   const Slice &head = slices_[local(first) + segments - 1], &tail = slices_[local(first)];
   const auto view = gradients_.narrow(0, head.offset, tail.offset + tail.elements - head.offset);
   return {view.data_ptr(), static_cast<std::int64_t>(view.nbytes()),
-          type_ == torch::kFloat64 ? ElementType::f64 : ElementType::f32};
+          type_ == torch::kFloat64 ? ElementType::f64 : ElementType::f32, !view.is_cpu()};
 }
 
 void StageState::update(SegmentId first, int segments, int version) {
-  const SgdRule rule{spec_.lr, spec_.momentum, spec_.weight_decay};
-  for (int s = local(first); s < local(first) + segments; ++s)
-    for (Parameter& parameter : parameters_[s]) update(rule, parameter, version);
-}
-
-void StageState::update(const SgdRule& rule, Parameter& parameter, int version) {
-  const torch::Tensor& from = weights_[(version - 1) % weights_.size()];
-  const torch::Tensor& to = weights_[version % weights_.size()];
-  const auto apply = [&]<class T>(T) {
-    sgd_update(rule, from.data_ptr<T>() + parameter.offset, to.data_ptr<T>() + parameter.offset,
-               velocity_.defined() ? velocity_.data_ptr<T>() + parameter.offset : nullptr,
-               parameter.gradient.const_data_ptr<T>(), parameter.gradient.numel());
-  };
-  if (type_ == torch::kFloat64)
-    apply(double{});
-  else
-    apply(float{});
-  parameter.gradient.reset();
-  for (torch::Tensor& leaf : parameter.leaves) leaf.mutable_grad().reset();
+  std::vector<SgdOperands> operands;
+  for (int s = local(first); s < local(first) + segments; ++s) {
+    for (Parameter& p : parameters_[s]) {
+      const std::size_t slots = p.leaves.size();
+      operands.push_back(
+          {p.leaves[(version - 1) % slots], p.leaves[version % slots], p.velocity, std::move(p.gradient)});
+      for (torch::Tensor& leaf : p.leaves) leaf.mutable_grad().reset();
+    }
+  }
+  sgd_update({spec_.lr, spec_.momentum, spec_.weight_decay}, operands);
 }
 
 StageState::Snapshot StageState::snapshot(int version) const {
@@ -183,8 +181,8 @@ StageState::Snapshot StageState::snapshot(int version) const {
     for (const LayerTensors& layer : segment) {
       std::vector<torch::Tensor> parameters, buffers;
       for (const auto& p : layer.parameters)
-        parameters.push_back(p.detach().to(torch::kFloat64, false, true).contiguous());
-      for (const auto& b : layer.buffers) buffers.push_back(b.to(torch::kFloat64, false, true));
+        parameters.push_back(p.detach().to(torch::kCPU, torch::kFloat64, false, true).contiguous());
+      for (const auto& b : layer.buffers) buffers.push_back(b.to(torch::kCPU, torch::kFloat64, false, true));
       result.parameters.push_back(std::move(parameters));
       result.buffers.push_back(std::move(buffers));
     }

@@ -8,8 +8,7 @@
 #include "models/spec/model.h"
 #include "models/torch/layer.h"
 #include "parallelism/comm/communicator.h"
-#include "parallelism/exec/memory.h"
-#include "parallelism/exec/sgd.h"
+#include "parallelism/exec/device.h"
 #include "parallelism/plan/plan.h"
 
 namespace parabench {
@@ -35,7 +34,7 @@ std::int64_t reduced_bytes(const Plan& plan, const ModelSpec& model);
 class StageState {
  public:
   /// Collective: the gradient arena comes from `comm`. Weights start from (seed, parameter name, element).
-  StageState(const Plan& plan, const ModelSpec& model, Communicator& comm, MemoryAccount& account);
+  StageState(const Plan& plan, const ModelSpec& model, Communicator& comm, Device& device);
   ~StageState();
   StageState(const StageState&) = delete;
   StageState& operator=(const StageState&) = delete;
@@ -59,18 +58,16 @@ class StageState {
   struct Slice {
     std::int64_t offset = 0, elements = 0;  ///< in elements of the master type
   };
-  /// A parameter's place in the arenas, its leaf in each slot, and where its gradient is reduced.
   struct Parameter {
-    std::int64_t offset = 0;
     std::vector<torch::Tensor> leaves;  ///< [slot]
+    torch::Tensor velocity;             ///< undefined without momentum
     torch::Tensor reduced;              ///< view of the gradient arena; undefined where nothing is reduced
     torch::Tensor gradient;             ///< from the step's first backward until the update
   };
   int local(SegmentId segment) const { return segment.value - range_.first.value; }
-  void update(const SgdRule& rule, Parameter& parameter, int version);
 
   Case spec_;
-  MemoryAccount& account_;
+  Device& device_;
   SegmentRange range_;
   torch::ScalarType type_;
   std::int64_t elements_ = 0;

@@ -27,7 +27,7 @@ struct Chain {
   double update_s = 0, overhead_s = 0, step_s = 0;
 };
 
-Chain time_chain(const Launch& launch, MemoryAccount& account, int samples, int steps) {
+Chain time_chain(const Launch& launch, Device& device, int samples, int steps) {
   Case spec = launch.plan.spec;
   spec.strategy = {"sequential", {}};
   spec.np = 1;
@@ -36,9 +36,9 @@ Chain time_chain(const Launch& launch, MemoryAccount& account, int samples, int 
   const Plan plan = unroll(make_plan(spec, launch.model, {}, 1), chain_warmup + steps);
   Chain chain;
   run_thread_ranks(1, [&](Communicator& alone) {
-    StageState state(plan, launch.model, alone, account);
+    StageState state(plan, launch.model, alone, device);
     PieceInput input(plan, pieces_of(plan, Rank(0)), launch.source, launch.options.input, true);
-    const Execution execution = execute(plan, launch.model, state, alone, &input, account, chain_warmup);
+    const Execution execution = execute(plan, launch.model, state, alone, &input, device, chain_warmup);
 
     const auto& ops = plan.ranks[0].lane(Lane::compute);
     const auto& spans = execution.spans[static_cast<int>(Lane::compute)];
@@ -205,23 +205,22 @@ std::int64_t largest_message(const Launch& launch) {
 
 }  // namespace
 
-nlohmann::json calibrate(const Launch& launch, Communicator& comm) {
+nlohmann::json calibrate(const Launch& launch, Communicator& comm, Device& device) {
   const int busy = comm.size();
-  MemoryAccount& account = account_of(comm.rank());
   Calibration calibration;
   calibration.machine = launch.machine;
   for (int samples : sample_counts(launch.plan)) {
     // Alone on rank 0 first: it also says how many steps all ranks can afford together.
     int steps = chain_steps_min;
     if (comm.rank() == Rank(0)) {
-      const double step_s = time_chain(launch, account, samples, 1).step_s;
+      const double step_s = time_chain(launch, device, samples, 1).step_s;
       steps = std::clamp(static_cast<int>(chain_budget_s / step_s), chain_steps_min, chain_steps_max);
-      keep(calibration, launch, time_chain(launch, account, samples, steps), 1);
+      keep(calibration, launch, time_chain(launch, device, samples, steps), 1);
     }
     if (busy == 1) continue;
     steps = nlohmann::json::parse(all_gather(comm, nlohmann::json(steps).dump())[0]).get<int>();
     comm.wait(comm.barrier());
-    keep(calibration, launch, time_chain(launch, account, samples, steps), busy);
+    keep(calibration, launch, time_chain(launch, device, samples, steps), busy);
     comm.wait(comm.barrier());
   }
   const double alone = comm.rank() == Rank(0) ? copy_rate() : 0;

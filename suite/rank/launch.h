@@ -10,8 +10,8 @@
 #include "datasets/source.h"
 #include "models/spec/model.h"
 #include "parallelism/comm/communicator.h"
+#include "parallelism/exec/device.h"
 #include "parallelism/exec/input.h"
-#include "parallelism/exec/memory.h"
 #include "parallelism/plan/plan.h"
 
 namespace parabench {
@@ -39,8 +39,8 @@ Launch load_launch(const LaunchOptions& options);
 MemoryAccount& account_of(Rank rank);
 
 /// Each phase runs on every rank; rank 0's result goes into the reply, the others' is empty.
-nlohmann::json measure(const Launch& launch, Communicator& comm, const std::string& cpuset);
-nlohmann::json verify(const Launch& launch, Communicator& comm);
-nlohmann::json calibrate(const Launch& launch, Communicator& comm);
+nlohmann::json measure(const Launch& launch, Communicator& comm, Device& device, const std::string& cpuset);
+nlohmann::json verify(const Launch& launch, Communicator& comm, Device& device);
+nlohmann::json calibrate(const Launch& launch, Communicator& comm, Device& device);
 
 }  // namespace parabench

@@ -15,12 +15,15 @@
 #include "analytic/calibration.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "parallelism/comm/cuda/nccl.h"
+#include "parallelism/comm/cuda/staged.h"
 #include "parallelism/comm/mpi/world.h"
 #include "parallelism/comm/threads/world.h"
 #include "parallelism/exec/equivalence.h"
 #include "parallelism/exec/stage_state.h"
 #include "parallelism/plan/print.h"
 #include "suite/rank/affinity.h"
+#include "suite/rank/capabilities.h"
 #include "suite/rank/launch.h"
 #include "suite/rank/reply.h"
 
@@ -75,6 +78,24 @@ void require_same_plan(Communicator& comm, const std::string& mine) {
                         "give every rank the same plan file");
 }
 
+/// The body of one rank on its device.
+nlohmann::json run_phase(const Launch& launch, Communicator& comm, Device& device) {
+  const auto cores = take_cores(comm.rank().value, comm.size(), launch.plan.spec.threads);
+  if (launch.options.phase == "measure") return measure(launch, comm, device, to_text(cores));
+  return launch.options.phase == "verify" ? verify(launch, comm, device) : calibrate(launch, comm, device);
+}
+
+nlohmann::json run_phase(const Launch& launch, Communicator& host) {
+  const Case& spec = launch.plan.spec;
+  MemoryAccount& account = account_of(host.rank());
+  if (spec.device == DeviceKind::cpu) return run_phase(launch, host, *cpu_device(account));
+  const int gpu = choose_gpu(host, spec.comm != CommKind::nccl);
+  const std::unique_ptr<Device> device = cuda_device(gpu, spec.precision, account);
+  const std::unique_ptr<Communicator> comm =
+      spec.comm == CommKind::nccl ? make_nccl_communicator(host, gpu) : make_staged_communicator(host, gpu);
+  return run_phase(launch, *comm, *device);
+}
+
 /// The body of one rank, whatever carries it.
 void run_rank(const Launch& launch, Communicator& comm) {
   const LaunchOptions& options = launch.options;
@@ -82,10 +103,7 @@ void run_rank(const Launch& launch, Communicator& comm) {
     write_pid(options.reply_folder, comm.rank());
     const std::string plan_hash = hash(launch.plan);
     require_same_plan(comm, plan_hash);
-    const auto cores = take_cores(comm.rank().value, comm.size(), launch.plan.spec.threads);
-    const nlohmann::json result = options.phase == "measure"  ? measure(launch, comm, to_text(cores))
-                                  : options.phase == "verify" ? verify(launch, comm)
-                                                              : calibrate(launch, comm);
+    const nlohmann::json result = run_phase(launch, comm);
     if (comm.rank() == Rank(0)) {
       nlohmann::json reply = reply_head(options.phase, plan_hash);
       reply["communicator"] = comm.capabilities().note;
@@ -111,8 +129,7 @@ int probe(const LaunchOptions& options) {
   Calibration empty;
   empty.machine = this_machine();
   reply["machine"] = to_json(empty)["machine"];
-  reply["devices"] = {"cpu"};
-  reply["communicators"] = {"mpi", "threads"};
+  add_capabilities(reply);
   write_reply(options.reply_folder, reply);
   return 0;
 }
@@ -154,7 +171,9 @@ int run(int argc, char** argv) {
     install_counting_allocator();
     at::set_num_interop_threads(1);
     const Plan plan = plan_from_json(read_json(options.plan_file));
-    return plan.spec.comm == CommKind::threads ? run_threads(load_launch(options)) : run_mpi(options, argc, argv);
+    // NCCL needs no MPI to carry its ranks: without it they are threads of this process.
+    const bool as_threads = plan.spec.comm == CommKind::threads || (plan.spec.comm == CommKind::nccl && !mpi_available());
+    return as_threads ? run_threads(load_launch(options)) : run_mpi(options, argc, argv);
   } catch (const std::exception& error) {
     write_error(options.reply_folder, Rank(0), error);
     return exit_code_of(error);

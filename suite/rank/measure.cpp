@@ -19,7 +19,7 @@ std::int64_t peak_resident_bytes() {
 }
 
 /// What one rank reports to rank 0.
-nlohmann::json report(const Execution& execution, const MemoryUsage& memory, const Traffic& traffic, int steps,
+nlohmann::json report(const Execution& execution, const Device& device, const Traffic& traffic, int steps,
                       const std::string& cpuset) {
   nlohmann::json spans = nlohmann::json::array();
   for (const auto& lane : execution.spans) {
@@ -28,9 +28,9 @@ nlohmann::json report(const Execution& execution, const MemoryUsage& memory, con
     spans.push_back(std::move(list));
   }
   return {{"spans", std::move(spans)},    {"losses", execution.losses},
-          {"memory", memory.category},    {"resident", peak_resident_bytes()},
+          {"memory", device.account().peak().category}, {"resident", peak_resident_bytes()},
           {"sent", traffic.sent / steps}, {"received", traffic.received / steps},
-          {"host", host_name()},          {"cpuset", cpuset}};
+          {"host", host_name()},          {"cpuset", cpuset}, {"device", device.name()}};
 }
 
 void read_spans(const nlohmann::json& json, std::array<std::vector<Span>, lane_count>& lanes) {
@@ -43,7 +43,7 @@ RankMeasured rank_measured(const nlohmann::json& json, int rank, const Plan& pla
   RankMeasured measured;
   measured.rank = rank;
   measured.host = json["host"];
-  measured.device = "cpu";
+  measured.device = json["device"];
   measured.cpuset = json["cpuset"];
   measured.peak_memory.category = json["memory"];
   measured.peak_memory.resident = json["resident"];
@@ -55,20 +55,19 @@ RankMeasured rank_measured(const nlohmann::json& json, int rank, const Plan& pla
 
 }  // namespace
 
-nlohmann::json measure(const Launch& launch, Communicator& comm, const std::string& cpuset) {
+nlohmann::json measure(const Launch& launch, Communicator& comm, Device& device, const std::string& cpuset) {
   const int warmup = launch.options.warmup;
   const Plan plan = unroll(launch.plan, warmup + launch.options.steps);
-  MemoryAccount& account = account_of(comm.rank());
-  StageState state(plan, launch.model, comm, account);
+  StageState state(plan, launch.model, comm, device);
   std::unique_ptr<PieceInput> input;
   if (auto pieces = pieces_of(plan, comm.rank()); !pieces.empty())
     input = std::make_unique<PieceInput>(plan, std::move(pieces), launch.source, launch.options.input,
                                          holds_first(plan, comm.rank()));
   comm.reset_traffic();
-  const Execution execution = execute(plan, launch.model, state, comm, input.get(), account, warmup);
+  const Execution execution = execute(plan, launch.model, state, comm, input.get(), device, warmup);
   const Traffic traffic = comm.traffic();
 
-  const auto reports = all_gather(comm, report(execution, account.peak(), traffic, plan.steps, cpuset).dump());
+  const auto reports = all_gather(comm, report(execution, device, traffic, plan.steps, cpuset).dump());
   if (comm.rank() != Rank(0)) return {};
 
   Timeline timeline;

@@ -32,7 +32,7 @@ std::int64_t memory_bytes() {
 
 }  // namespace
 
-nlohmann::json verify(const Launch& launch, Communicator& comm) {
+nlohmann::json verify(const Launch& launch, Communicator& comm, Device& device) {
   Equivalence equivalence;
   equivalence.reference = launch.plan.asynchronous ? "delayed-update" : "sequential";
   if (reference_bytes(launch) > memory_bytes()) {
@@ -43,8 +43,7 @@ nlohmann::json verify(const Launch& launch, Communicator& comm) {
 
   equivalence.steps = std::max(loss_steps, launch.plan.stages + 2);
   const Plan plan = small_pieces(launch.plan, launch.model, equivalence.steps);
-  const auto trained =
-      train_and_gather(plan, launch.model, launch.source, launch.options.input, comm, account_of(comm.rank()));
+  const Trained trained = train_and_gather(plan, launch.model, launch.source, launch.options.input, comm, device);
   if (comm.rank() != Rank(0)) return {};
 
   // The other ranks sleep now: the reference may use their cores.

@@ -69,9 +69,9 @@ Difference gate(const std::string& rest, const Faults& faults = {}) {
   Trained trained;
   run_thread_ranks(plan.spec.np, [&](Communicator& comm) {
     static MemoryAccount accounts[8];
+    const std::unique_ptr<Device> device = cpu_device(accounts[comm.rank().value]);
     ScalingCommunicator scaled(comm, [&](int call) { return faults.gradient_scale(plan, comm.rank(), call); });
-    Trained mine =
-        train_and_gather(executed, model, faults.source(comm.rank(), source), {}, scaled, accounts[comm.rank().value]);
+    Trained mine = train_and_gather(executed, model, faults.source(comm.rank(), source), {}, scaled, *device);
     if (comm.rank() == Rank(0)) trained = std::move(mine);
   });
   return compare(plan, model, trained, train_reference(plan, model, steps, source, {}));

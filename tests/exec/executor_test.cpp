@@ -26,16 +26,16 @@ Outcome run(const Plan& plan, int measure_from = 0) {
   result.losses.assign(plan.steps, 0);
   std::mutex mutex;
   run_thread_ranks(plan.spec.np, [&](Communicator& comm) {
-    MemoryAccount& account = accounts[comm.rank().value];
-    StageState state(plan, model, comm, account);
+    const std::unique_ptr<Device> device = cpu_device(accounts[comm.rank().value]);
+    StageState state(plan, model, comm, *device);
     std::unique_ptr<PieceInput> input;
     if (auto pieces = pieces_of(plan, comm.rank()); !pieces.empty())
       input =
           std::make_unique<PieceInput>(plan, pieces, small_source(), InputOptions{}, holds_first(plan, comm.rank()));
-    Execution execution = execute(plan, model, state, comm, input.get(), account, measure_from);
+    Execution execution = execute(plan, model, state, comm, input.get(), *device, measure_from);
     std::lock_guard lock(mutex);
     result.timeline.ranks[comm.rank().value] = execution.spans;
-    result.memory[comm.rank().value] = account.peak();
+    result.memory[comm.rank().value] = device->account().peak();
     for (int s = 0; s < plan.steps; ++s) result.losses[s] += execution.losses[s];
   });
   return result;
@@ -93,10 +93,11 @@ TEST(Execute, AReaderThatFailsStopsAllRanksWithItsCause) {
   static MemoryAccount accounts[2];
   try {
     run_thread_ranks(2, [&](Communicator& comm) {
-      StageState state(plan, model, comm, accounts[comm.rank().value]);
+      const std::unique_ptr<Device> device = cpu_device(accounts[comm.rank().value]);
+      StageState state(plan, model, comm, *device);
       PieceInput input(plan, pieces_of(plan, comm.rank()), std::make_shared<FailingSource>(), {},
                        holds_first(plan, comm.rank()));
-      execute(plan, model, state, comm, &input, accounts[comm.rank().value], 0);
+      execute(plan, model, state, comm, &input, *device, 0);
     });
     FAIL() << "expected the reader's error";
   } catch (const CorruptSample& error) {
@@ -128,9 +129,10 @@ TEST(Execute, OtherGradientsAreMadeByTheFirstBackwardAndDroppedByTheUpdate) {
   const ModelSpec model = small_network();
   static MemoryAccount account;
   run_thread_ranks(1, [&](Communicator& comm) {
-    StageState state(plan, model, comm, account);
+    const std::unique_ptr<Device> device = cpu_device(account);
+    StageState state(plan, model, comm, *device);
     PieceInput input(plan, pieces_of(plan, Rank(0)), small_source(), {}, true);
-    const Execution execution = execute(plan, model, state, comm, &input, account, 0);
+    const Execution execution = execute(plan, model, state, comm, &input, *device, 0);
     const auto& ops = plan.ranks[0].lane(Lane::compute);
     std::int64_t made = 0, dropped = 0, tensors = 0;
     for (std::size_t i = 0; i < ops.size(); ++i) {

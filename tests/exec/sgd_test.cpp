@@ -22,8 +22,7 @@ TEST_P(Rule, EqualsTorchOverSeveralSteps) {
     expected.mutable_grad() = gradient.clone();
     optimizer.step();
     auto next = torch::empty_like(weights);
-    sgd_update(rule, weights.data_ptr<double>(), next.data_ptr<double>(),
-               rule.momentum != 0 ? velocity.data_ptr<double>() : nullptr, gradient.data_ptr<double>(), n);
+    sgd_update(rule, {{weights, next, rule.momentum != 0 ? velocity : torch::Tensor(), gradient}});
     weights = next;
   }
   EXPECT_LE((weights - expected.detach()).abs().max().item<double>(), 1e-14);

@@ -9,6 +9,9 @@
 
 namespace parabench {
 
+/// Whether this build has MPI; without it the calls below throw environment_error.
+bool mpi_available();
+
 /// Owns MPI_Init_thread (serialized) and MPI_Finalize. Throws environment_error when the launcher promised more
 /// ranks than MPI sees (the silent singleton), naming `srun --mpi=pmix` and `mpirun`.
 ///

@@ -1,0 +1,33 @@
+// Counts the blocks of torch's CUDA caching allocator for the account of the rank whose streams they belong to.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <atomic>
+
+#include "parallelism/exec/memory.h"
+
+namespace parabench {
+
+/// While it lives, blocks allocated on its two streams count in `account` with the bytes asked for, until they are freed: those
+/// of the compute stream under the category last set, those of the communication stream under `communication`. Streams tell ranks
+/// apart that share a GPU; the autograd engine's own threads allocate on the stream of the forward.
+class BlockCounter {
+ public:
+  BlockCounter(MemoryAccount& account, cudaStream_t compute, cudaStream_t communication);
+  ~BlockCounter();
+  BlockCounter(const BlockCounter&) = delete;
+  BlockCounter& operator=(const BlockCounter&) = delete;
+
+  void allocating(MemoryCategory category) { category_.store(category, std::memory_order_relaxed); }
+  /// Moves the block that starts at `data`.
+  void recategorise(const void* data, MemoryCategory category);
+
+ private:
+  friend struct BlockRegistry;
+  MemoryAccount& account_;
+  cudaStream_t compute_, communication_;
+  std::atomic<MemoryCategory> category_{MemoryCategory::workspace};
+};
+
+}  // namespace parabench

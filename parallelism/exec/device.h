@@ -1,0 +1,82 @@
+// What a rank computes on: the processor, or one GPU. Nothing else in the executor knows which.
+#pragma once
+
+#include <torch/types.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/case.h"
+#include "parallelism/exec/memory.h"
+
+namespace parabench {
+
+/// Seconds on the clock of all spans of this host.
+double now_s();
+
+/// A point in a device's compute queue.
+struct Mark {
+  double host_s = 0;      ///< when it was set
+  void* event = nullptr;  ///< the device's own
+  int number = 0;
+};
+
+/// One rank's device with the account of its memory. On a device with a queue of its own, tensor work returns before it is done.
+class Device {
+ public:
+  explicit Device(MemoryAccount& account) : account_(account) {}
+  virtual ~Device() = default;
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  MemoryAccount& account() const { return account_; }
+  virtual torch::Device where() const = 0;
+  virtual std::string name() const = 0;  ///< as results name it: "cpu", "cuda:0 NVIDIA H200"
+
+  /// Each thread of the rank calls this before it touches tensors: the computing one, and the one that communicates.
+  virtual void enter(bool computes) = 0;
+
+  /// The point after all work that the computing thread has given out so far.
+  virtual Mark mark() = 0;
+  /// Whether the device has come to a mark; for any thread.
+  virtual bool reached(const Mark& mark) const = 0;
+  /// Waits for everything given out.
+  virtual void synchronise() = 0;
+  /// When the device came to a mark, on the clock of now_s(); after synchronise().
+  virtual double seconds(const Mark& mark) const = 0;
+
+  /// A host tensor where the device can read it; may borrow pinned memory and return before the copy has ended.
+  virtual torch::Tensor upload(torch::Tensor host) = 0;
+  /// Tells the allocator that the computing thread will read a tensor that the communicating thread allocated.
+  virtual void adopt(const torch::Tensor& tensor) = 0;
+
+  /// Category of the tensors that the computing thread makes from now on.
+  virtual void allocating(MemoryCategory category) = 0;
+  /// Moves a tensor's block to another category.
+  virtual void recategorise(const torch::Tensor& tensor, MemoryCategory category) = 0;
+  /// Bytes that the device's allocator holds from the system, and that the device has in use in all, at most since the last call
+  /// of reset_peaks(); 0 on the processor.
+  virtual std::int64_t peak_reserved() const = 0;
+  virtual std::int64_t peak_used() const = 0;
+  virtual void reset_peaks() = 0;
+
+ private:
+  MemoryAccount& account_;
+};
+
+/// While in scope, tensors that the calling thread makes for `device` count under `category`.
+class CountScope {
+ public:
+  CountScope(Device& device, MemoryCategory category);
+
+ private:
+  std::optional<AccountScope> host_;
+};
+
+std::unique_ptr<Device> cpu_device(MemoryAccount& account);
+/// GPU `index` with its own streams. Sets the process's TF32 switches to what `precision` says. Throws environment_error where
+/// there is no such GPU, or for a build without CUDA.
+std::unique_ptr<Device> cuda_device(int index, Precision precision, MemoryAccount& account);
+
+}  // namespace parabench

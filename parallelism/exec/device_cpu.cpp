@@ -1,0 +1,46 @@
+#include <time.h>
+
+#include "parallelism/exec/device.h"
+
+namespace parabench {
+namespace {
+
+/// Work is done when the call returns: a mark is a look at the clock.
+class CpuDevice final : public Device {
+ public:
+  using Device::Device;
+
+  torch::Device where() const override { return torch::kCPU; }
+  std::string name() const override { return "cpu"; }
+  void enter(bool) override {}
+  Mark mark() override { return {now_s()}; }
+  bool reached(const Mark&) const override { return true; }
+  void synchronise() override {}
+  double seconds(const Mark& mark) const override { return mark.host_s; }
+  torch::Tensor upload(torch::Tensor host) override { return host; }
+  void adopt(const torch::Tensor&) override {}
+  void allocating(MemoryCategory) override {}
+  void recategorise(const torch::Tensor& tensor, MemoryCategory category) override {
+    parabench::recategorise(tensor.storage().data(), category);
+  }
+  std::int64_t peak_reserved() const override { return 0; }
+  std::int64_t peak_used() const override { return 0; }
+  void reset_peaks() override {}
+};
+
+}  // namespace
+
+double now_s() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+CountScope::CountScope(Device& device, MemoryCategory category) {
+  device.allocating(category);
+  if (device.where().is_cpu()) host_.emplace(device.account(), category);
+}
+
+std::unique_ptr<Device> cpu_device(MemoryAccount& account) { return std::make_unique<CpuDevice>(account); }
+
+}  // namespace parabench

@@ -19,14 +19,16 @@ RULES = {
     "parallelism/comm": (["base"], []),
     "parallelism/comm/threads": (["base", "parallelism/comm"], []),
     "parallelism/comm/mpi": (["base", "parallelism/comm"], ["MPI"]),
+    "parallelism/comm/cuda": (["base", "parallelism/comm"], ["CUDA", "NCCL"]),
     "parallelism/exec": (
         ["base", "models/spec", "models/torch", "datasets", "datasets/spec", "parallelism/plan", "parallelism/comm"],
         ["torch"],
     ),
+    "parallelism/exec/cuda": (["base", "parallelism/exec"], ["torch", "CUDA"]),
     "suite/rank": (
         PURE
         + ["datasets", "models/torch", "parallelism/comm", "parallelism/comm/threads", "parallelism/comm/mpi"]
-        + ["parallelism/exec"],
+        + ["parallelism/comm/cuda", "parallelism/exec"],
         ["torch", "CLI11"],
     ),
 }
@@ -35,11 +37,13 @@ RULES = {
 # first three, headers the standard library and json's forward declarations.
 LIBRARIES = {
     "standard": r"[a-z0-9_]+|(sys|linux)/[a-z_]+\.h"
-    r"|(cpuid|fcntl|immintrin|malloc|poll|pthread|pwd|sched|signal|spawn|time|unistd)\.h",
+    r"|(cpuid|dlfcn|fcntl|immintrin|malloc|poll|pthread|pwd|sched|signal|spawn|time|unistd)\.h",
     "json": r"nlohmann/.*",
     "fmt": r"fmt/.*",
     "torch": r"(torch|ATen|c10)/.*",
     "MPI": r"mpi\.h",
+    "CUDA": r"cuda_runtime(_api)?\.h",
+    "NCCL": r"nccl\.h",
     "libjpeg": r"(jpeglib|jerror)\.h",
     "benchmark": r"benchmark/.*",
     "CLI11": r"CLI/.*",

@@ -8,9 +8,11 @@
 namespace parabench {
 
 struct Gpu {
-  std::string name, uuid;
+  std::string name;
+  std::string uuid;    ///< "GPU-..."; no two GPUs of the world have the same
   int capability = 0;  ///< 10 * major + minor: 90 for H100 and H200
-  std::int64_t memory_bytes = 0, free_bytes = 0;
+  std::int64_t memory_bytes = 0;
+  std::int64_t free_bytes = 0;  ///< by the driver's management library; 0 where it does not say
 };
 
 struct GpuReport {
@@ -25,9 +27,10 @@ struct GpuReport {
 /// Never throws and needs neither driver nor GPU. Makes no CUDA context on any GPU.
 GpuReport look_for_gpus();
 
-/// The GPU of local rank `local_rank` of `local_ranks` on this node, of `visible` ones: its own number where there are as many or
-/// more; the only one where a job scheduler shows each task just its own (visible == 1 and `private_gpus`). Throws
-/// environment_error when several ranks would share one GPU unless `sharing` (comm:mpi and comm:threads can; NCCL refuses).
+/// The GPU of local rank `local_rank` of `local_ranks` on this node, of `visible` ones: its own number where there are
+/// as many or more; the only one where a job scheduler shows each task just its own (visible == 1 and `private_gpus`);
+/// else, with `sharing` (comm:mpi and comm:threads can; NCCL refuses), in turn. Throws environment_error when several
+/// ranks would have to share without it, and when none is visible.
 int gpu_of(int local_rank, int local_ranks, int visible, bool private_gpus, bool sharing);
 
 }  // namespace parabench

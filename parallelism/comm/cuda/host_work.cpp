@@ -1,0 +1,52 @@
+#include "parallelism/comm/cuda/host_work.h"
+
+#include <utility>
+
+namespace parabench {
+namespace {
+
+class HostWork final : public WorkState {
+ public:
+  explicit HostWork(Work work) : work_(std::move(work)) {}
+  bool advance() override { return work_.test(); }
+
+ private:
+  Work work_;
+};
+
+class HostReduction final : public WorkState {
+ public:
+  HostReduction(Communicator& host, BufferView buffer, Traffic& traffic) : host_(host), traffic_(traffic) {
+    counted([&] { work_ = host_.all_reduce(buffer); });
+  }
+
+  bool advance() override {
+    bool done = false;
+    counted([&] { done = work_.test(); });
+    return done;
+  }
+
+ private:
+  /// The host counts when it moves bytes, that is at the start or on the way.
+  template <class Call>
+  void counted(Call call) {
+    const Traffic before = host_.traffic();
+    call();
+    traffic_.sent += host_.traffic().sent - before.sent;
+    traffic_.received += host_.traffic().received - before.received;
+  }
+
+  Communicator& host_;
+  Traffic& traffic_;
+  Work work_;
+};
+
+}  // namespace
+
+std::unique_ptr<WorkState> forward_to_host(Work work) { return std::make_unique<HostWork>(std::move(work)); }
+
+std::unique_ptr<WorkState> reduce_on_host(Communicator& host, BufferView buffer, Traffic& traffic) {
+  return std::make_unique<HostReduction>(host, buffer, traffic);
+}
+
+}  // namespace parabench

@@ -1,0 +1,16 @@
+// What a communicator of GPUs leaves to the communicator of the host.
+#pragma once
+
+#include <memory>
+
+#include "parallelism/comm/communicator.h"
+
+namespace parabench {
+
+/// The host's work as one's own.
+std::unique_ptr<WorkState> forward_to_host(Work work);
+
+/// An all-reduce by the host; what the host moves for it is added to `traffic` as well.
+std::unique_ptr<WorkState> reduce_on_host(Communicator& host, BufferView buffer, Traffic& traffic);
+
+}  // namespace parabench

@@ -1,0 +1,52 @@
+#include "parallelism/comm/cuda/runtime.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+namespace parabench {
+
+void check_cuda(cudaError_t code, std::string_view call) {
+  if (code == cudaSuccess) return;
+  cudaGetLastError();  // else the next caller's check finds it, too
+  throw std::runtime_error(fmt::format("{}: {} ({})", call, cudaGetErrorString(code), cudaGetErrorName(code)));
+}
+
+std::string cuda_version_text(int version) {
+  return version == 0 ? "" : fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+std::string to_text(const cudaUUID_t& uuid) {
+  std::string text = "GPU";
+  for (int i = 0; i < 16; ++i) {
+    if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += fmt::format("{:02x}", static_cast<unsigned char>(uuid.bytes[i]));
+  }
+  return text;
+}
+
+Stream make_stream() {
+  int least = 0, greatest = 0;
+  check_cuda(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
+  cudaStream_t stream = nullptr;
+  check_cuda(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, greatest), "cudaStreamCreateWithPriority");
+  return Stream(stream);
+}
+
+Event make_event() {
+  cudaEvent_t event = nullptr;
+  check_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+  return Event(event);
+}
+
+bool has_passed(const Event& event) {
+  const cudaError_t state = cudaEventQuery(event.get());
+  if (state == cudaErrorNotReady) {
+    cudaGetLastError();  // it counts as an error until somebody asks
+    return false;
+  }
+  check_cuda(state, "an earlier operation on the GPU");
+  return true;
+}
+
+}  // namespace parabench

@@ -1,0 +1,138 @@
+#include "parallelism/comm/cuda/staged.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "parallelism/comm/cuda/runtime.h"
+#include "parallelism/comm/cuda/staged_communicator.h"
+
+namespace parabench {
+namespace {
+
+class CudaStaging final : public StagingDevice {
+ public:
+  explicit CudaStaging(int gpu) : gpu_(gpu) {
+    use_gpu();
+    out_ = make_stream();
+    in_ = make_stream();
+  }
+
+  ~CudaStaging() override {
+    cudaSetDevice(gpu_);
+    for (void* data : on_device_) cudaFree(data);
+    for (void* data : on_host_) cudaFreeHost(data);
+    for (const Range& range : registered_) cudaHostUnregister(range.begin);
+  }
+
+  std::byte* allocate(std::int64_t bytes) override {
+    use_gpu();
+    const std::int64_t size = std::max<std::int64_t>(bytes, 1);
+    void* data = nullptr;
+    require(cudaMalloc(&data, size), "memory of the GPU", size, "a smaller model or batch, or fewer ranks per GPU");
+    on_device_.push_back(data);
+    check_cuda(cudaMemsetAsync(data, 0, size, in_.get()), "cudaMemsetAsync");
+    check_cuda(cudaStreamSynchronize(in_.get()), "cudaStreamSynchronize");
+    return static_cast<std::byte*>(data);
+  }
+
+  std::byte* allocate_pinned(std::int64_t bytes) override {
+    use_gpu();
+    void* data = nullptr;
+    require(cudaHostAlloc(&data, bytes, cudaHostAllocDefault), "pinned memory of the host", bytes, pinning_hint);
+    on_host_.push_back(data);
+    return static_cast<std::byte*>(data);
+  }
+
+  void pin(std::byte* data, std::int64_t bytes) override {
+    if (bytes == 0) return;
+    use_gpu();
+    // Whole pages, none of them twice: CUDA refuses both.
+    const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+    const auto address = reinterpret_cast<std::uintptr_t>(data);
+    Range range{data - address % page, data + bytes};
+    range.end += (page - reinterpret_cast<std::uintptr_t>(range.end) % page) % page;
+    for (const Range& other : registered_) {
+      if (other.begin <= range.begin && range.begin < other.end) range.begin = other.end;
+    }
+    if (range.begin >= range.end) return;
+    require(cudaHostRegister(range.begin, range.end - range.begin, cudaHostRegisterDefault), "pinning host memory",
+            bytes, pinning_hint);
+    registered_.push_back(range);
+  }
+
+  Work copy_out(std::byte* host, const std::byte* device, std::int64_t bytes) override {
+    return copy(host, device, bytes, cudaMemcpyDeviceToHost, out_);
+  }
+
+  Work copy_in(std::byte* device, const std::byte* host, std::int64_t bytes) override {
+    return copy(device, host, bytes, cudaMemcpyHostToDevice, in_);
+  }
+
+ private:
+  /// Memory of the host in whole pages.
+  struct Range {
+    std::byte *begin, *end;
+  };
+
+  class Copy final : public WorkState {
+   public:
+    Copy(CudaStaging& staging, Event event) : staging_(staging), event_(std::move(event)) {}
+    ~Copy() override {
+      if (!done_) cudaEventSynchronize(event_.get());
+      staging_.spare_events_.push_back(std::move(event_));
+    }
+    bool advance() override { return done_ = done_ || has_passed(event_); }
+
+   private:
+    CudaStaging& staging_;
+    Event event_;
+    bool done_ = false;
+  };
+
+  static constexpr std::string_view pinning_hint =
+      "fewer or smaller ranks on this node; see `ulimit -l` and the memory limit of the job or container";
+
+  static void require(cudaError_t code, std::string_view what, std::int64_t bytes, std::string_view hint) {
+    if (code == cudaSuccess) return;
+    cudaGetLastError();
+    throw environment_error(what, fmt::format("{} bytes ({})", bytes, cudaGetErrorString(code)), "that much memory",
+                            hint);
+  }
+
+  /// Any thread of the rank may call, and each has a current GPU of its own.
+  void use_gpu() const { check_cuda(cudaSetDevice(gpu_), "cudaSetDevice"); }
+
+  Work copy(void* to, const void* from, std::int64_t bytes, cudaMemcpyKind kind, const Stream& stream) {
+    use_gpu();
+    Event event = take_event();
+    check_cuda(cudaMemcpyAsync(to, from, bytes, kind, stream.get()), "cudaMemcpyAsync");
+    check_cuda(cudaEventRecord(event.get(), stream.get()), "cudaEventRecord");
+    return Work(std::make_unique<Copy>(*this, std::move(event)));
+  }
+
+  Event take_event() {
+    if (spare_events_.empty()) return make_event();
+    Event event = std::move(spare_events_.back());
+    spare_events_.pop_back();
+    return event;
+  }
+
+  int gpu_;
+  Stream out_, in_;  // a GPU copies both ways at the same time
+  std::vector<Event> spare_events_;
+  std::vector<void*> on_device_, on_host_;
+  std::vector<Range> registered_;
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_staged_communicator(Communicator& host, int gpu) {
+  return std::make_unique<StagedCommunicator>(host, std::make_unique<CudaStaging>(gpu));
+}
+
+}  // namespace parabench

@@ -100,18 +100,16 @@ torch::Tensor RankRun::receive_buffer(const Op& op) const {
   const int layer = op.kind == OpKind::recv_forward ? segment.first_layer : segment.first_layer + segment.layers;
   const Shape shape = shapes_[layer];
   const int samples = plan_.pieces[program_.replica][op.micro_batch.value];
-  return torch::empty(
-      {samples, shape.channels, shape.height, shape.width},
-      torch::TensorOptions(activation_type(plan_.spec.precision))
-          .memory_format(memory_format(plan_.spec.layout))
-          .device(device_.where()));
+  return torch::empty({samples, shape.channels, shape.height, shape.width},
+                      torch::TensorOptions(activation_type(plan_.spec.precision))
+                          .memory_format(memory_format(plan_.spec.layout))
+                          .device(device_.where()));
 }
 
 RankRun::Readiness RankRun::readiness(const std::vector<OpRef>& needs) const {
   if (!progress_.all_ended(needs)) return Readiness::no;
-  const bool reached = std::ranges::all_of(needs, [&](const OpRef& ref) {
-    return ref.lane != Lane::compute || device_.reached(marks_[ref.index].end);
-  });
+  const bool reached = std::ranges::all_of(
+      needs, [&](const OpRef& ref) { return ref.lane != Lane::compute || device_.reached(marks_[ref.index].end); });
   return reached ? Readiness::yes : Readiness::in_queue;
 }
 
@@ -262,9 +260,10 @@ void RankRun::read_losses() {
     const double value = loss.value.item<double>();
     result_.losses[op.step] += value;
     if (!std::isfinite(value))
-      throw NotANumber(fmt::format("loss of step {}, micro-batch {}: got {}, expected a finite number; try a smaller lr "
-                                   "(lr:{} now)",
-                                   op.step, op.micro_batch.value, value, plan_.spec.lr));
+      throw NotANumber(
+          fmt::format("loss of step {}, micro-batch {}: got {}, expected a finite number; try a smaller lr "
+                      "(lr:{} now)",
+                      op.step, op.micro_batch.value, value, plan_.spec.lr));
   }
   losses_.clear();
 }

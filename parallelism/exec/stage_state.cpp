@@ -131,7 +131,8 @@ StageState::StageState(const Plan& plan, const ModelSpec& model, Communicator& c
 
 // The arena itself lives as long as the communicator; only its count ends here.
 StageState::~StageState() {
-  if (gradients_.defined()) device_.account().remove(MemoryCategory::gradients, static_cast<std::int64_t>(gradients_.nbytes()));
+  if (gradients_.defined())
+    device_.account().remove(MemoryCategory::gradients, static_cast<std::int64_t>(gradients_.nbytes()));
 }
 
 const std::vector<LayerTensors>& StageState::tensors(SegmentId segment, int version) const {

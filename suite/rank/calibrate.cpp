@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstring>
 #include <ctime>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/case_text.h"
 #include "base/statistics.h"
 #include "parallelism/comm/threads/world.h"
 #include "parallelism/exec/executor.h"
@@ -91,9 +91,7 @@ void keep(Calibration& calibration, const Launch& launch, const Chain& chain, in
   const std::vector<Shape> in = shapes(launch.model);
   std::map<LayerKey, std::vector<LayerTiming>> occurrences;
   for (std::size_t l = 0; l < chain.layers.size(); ++l)
-    occurrences[{signature(launch.model.layers[l], in[l]) + (l == 0 ? "+first" : ""), spec.precision, spec.layout,
-                 spec.threads, busy}]
-        .push_back(chain.layers[l]);
+    occurrences[layer_key(launch.model.layers[l], in[l], l == 0, spec, busy)].push_back(chain.layers[l]);
   for (const auto& [key, timings] : occurrences) {
     LayerTiming mean = timings.front();
     mean.forward_s = mean.backward_s = 0;
@@ -105,10 +103,10 @@ void keep(Calibration& calibration, const Launch& launch, const Chain& chain, in
   }
   // Independent of the number of samples: the least disturbed chain counts.
   const double update_s = chain.update_s / static_cast<double>(parameter_count(launch.model));
-  const auto [update, first] = calibration.update_s_per_parameter.try_emplace(busy, update_s);
+  const auto [update, first] = calibration.update_s_per_parameter[measured_device(spec)].try_emplace(busy, update_s);
   if (!first) update->second = std::min(update->second, update_s);
-  calibration.step_overhead_s =
-      calibration.step_overhead_s == 0 ? chain.overhead_s : std::min(calibration.step_overhead_s, chain.overhead_s);
+  double& overhead = calibration.step_overhead_s[measured_device(spec)];
+  overhead = overhead == 0 ? chain.overhead_s : std::min(overhead, chain.overhead_s);
 }
 
 bool uses(const Plan& plan, OpKind kind) {
@@ -145,22 +143,25 @@ std::vector<std::int64_t> powers_up_to(std::int64_t first, std::int64_t largest,
   return sizes;
 }
 
-Curve all_reduce_curve(Communicator& comm, std::int64_t largest) {
+bool on_device(const Device& device) { return !device.where().is_cpu(); }
+
+Curve all_reduce_curve(Communicator& comm, const Device& device, std::int64_t largest) {
   const Arena arena = comm.allocate(largest);
   Curve curve;
   for (std::int64_t bytes : powers_up_to(4096, largest, 8))
     curve.push_back({bytes, time_transfer(comm, [&] {
-                       comm.wait(comm.all_reduce({arena.data, bytes, ElementType::f32}));
+                       comm.wait(comm.all_reduce({arena.data, bytes, ElementType::f32, on_device(device)}));
                      })});
   return curve;
 }
 
 /// One way: half of a ping-pong between ranks 0 and 1 while the others sleep.
-Curve point_to_point_curve(Communicator& comm, std::int64_t largest) {
-  std::vector<std::byte> buffer(largest);
+Curve point_to_point_curve(Communicator& comm, Device& device, std::int64_t largest) {
+  const torch::Tensor buffer = torch::zeros({largest}, torch::TensorOptions(torch::kUInt8).device(device.where()));
+  device.synchronise();
   Curve curve;
   for (std::int64_t bytes : powers_up_to(1024, largest, 8)) {
-    const BufferView view{buffer.data(), bytes, ElementType::byte};
+    const BufferView view{buffer.data_ptr(), bytes, ElementType::byte, on_device(device)};
     const Message message{Channel::forward, static_cast<std::uint64_t>(bytes)};
     const double both_ways = time_transfer(comm, [&] {
       if (comm.rank() == Rank(0)) {
@@ -176,13 +177,18 @@ Curve point_to_point_curve(Communicator& comm, std::int64_t largest) {
   return curve;
 }
 
-double copy_rate() {
-  const std::size_t bytes = 64 << 20;
-  std::vector<char> from(bytes, 1), to(bytes);
+/// Within the processor's memory, or from it to the GPU.
+double copy_rate(Device& device) {
+  const std::int64_t bytes = 64 << 20;
+  torch::Tensor from = torch::ones({bytes}, torch::kUInt8);
+  if (on_device(device)) from = from.pin_memory();
+  const torch::Tensor to = torch::zeros({bytes}, torch::TensorOptions(torch::kUInt8).device(device.where()));
   std::vector<double> seconds;
   for (int i = 0; i < 5; ++i) {
+    device.synchronise();
     const double start = now_s();
-    std::memcpy(to.data(), from.data(), bytes);
+    to.copy_(from, /*non_blocking=*/true);
+    device.synchronise();
     seconds.push_back(now_s() - start);
   }
   return static_cast<double>(bytes) / median(seconds);
@@ -223,16 +229,16 @@ nlohmann::json calibrate(const Launch& launch, Communicator& comm, Device& devic
     keep(calibration, launch, time_chain(launch, device, samples, steps), busy);
     comm.wait(comm.barrier());
   }
-  const double alone = comm.rank() == Rank(0) ? copy_rate() : 0;
+  const double alone = comm.rank() == Rank(0) ? copy_rate(device) : 0;
   comm.wait(comm.barrier());
-  calibration.copy_bytes_per_s[busy] = copy_rate();
+  calibration.copy_bytes_per_s[DeviceKind::cpu][busy] = copy_rate(device);
   if (busy > 1) {
-    if (comm.rank() == Rank(0)) calibration.copy_bytes_per_s[1] = alone;
-    const RankCountKey key{launch.plan.spec.comm == CommKind::threads ? "threads" : "mpi", busy};
+    if (comm.rank() == Rank(0)) calibration.copy_bytes_per_s[DeviceKind::cpu][1] = alone;
+    const RankCountKey key{std::string(to_text(launch.plan.spec.comm)), busy};
     const std::int64_t gradients = arena_bytes(launch.plan, launch.model, Rank(0));
-    if (uses(launch.plan, OpKind::all_reduce)) calibration.all_reduce[key] = all_reduce_curve(comm, gradients);
+    if (uses(launch.plan, OpKind::all_reduce)) calibration.all_reduce[key] = all_reduce_curve(comm, device, gradients);
     if (uses(launch.plan, OpKind::send_forward))
-      calibration.point_to_point[key] = point_to_point_curve(comm, largest_message(launch));
+      calibration.point_to_point[key] = point_to_point_curve(comm, device, largest_message(launch));
   }
   calibration.date = utc_now();
   if (comm.rank() != Rank(0)) return {};

@@ -27,10 +27,7 @@ std::string try_nccl() {
 }
 
 json to_json(const Gpu& gpu) {
-  return {{"name", gpu.name},
-          {"uuid", gpu.uuid},
-          {"capability", gpu.capability},
-          {"memory_bytes", gpu.memory_bytes}};
+  return {{"name", gpu.name}, {"uuid", gpu.uuid}, {"capability", gpu.capability}, {"memory_bytes", gpu.memory_bytes}};
 }
 
 }  // namespace
@@ -38,8 +35,8 @@ json to_json(const Gpu& gpu) {
 void add_capabilities(json& reply) {
   const GpuReport report = look_for_gpus();
   const bool usable = report.obstacle.empty();
-  json& gpu = reply["gpu"] = {{"driver", report.driver}, {"runtime", report.runtime}, {"cudnn", report.cudnn},
-                              {"nccl", report.nccl},     {"nccl_init", ""},           {"gpus", json::array()},
+  json& gpu = reply["gpu"] = {{"driver", report.driver},    {"runtime", report.runtime}, {"cudnn", report.cudnn},
+                              {"nccl", report.nccl},        {"nccl_init", ""},           {"gpus", json::array()},
                               {"obstacle", report.obstacle}};
   for (const Gpu& one : report.gpus) gpu["gpus"].push_back(to_json(one));
   if (usable) gpu["nccl_init"] = try_nccl();

@@ -172,7 +172,8 @@ int run(int argc, char** argv) {
     at::set_num_interop_threads(1);
     const Plan plan = plan_from_json(read_json(options.plan_file));
     // NCCL needs no MPI to carry its ranks: without it they are threads of this process.
-    const bool as_threads = plan.spec.comm == CommKind::threads || (plan.spec.comm == CommKind::nccl && !mpi_available());
+    const bool as_threads =
+        plan.spec.comm == CommKind::threads || (plan.spec.comm == CommKind::nccl && !mpi_available());
     return as_threads ? run_threads(load_launch(options)) : run_mpi(options, argc, argv);
   } catch (const std::exception& error) {
     write_error(options.reply_folder, Rank(0), error);

@@ -27,10 +27,15 @@ nlohmann::json report(const Execution& execution, const Device& device, const Tr
     for (const Span& s : lane) list.push_back({s.queued, s.start, s.end, s.data_wait});
     spans.push_back(std::move(list));
   }
-  return {{"spans", std::move(spans)},    {"losses", execution.losses},
-          {"memory", device.account().peak().category}, {"resident", peak_resident_bytes()},
-          {"sent", traffic.sent / steps}, {"received", traffic.received / steps},
-          {"host", host_name()},          {"cpuset", cpuset}, {"device", device.name()}};
+  return {{"spans", std::move(spans)},
+          {"losses", execution.losses},
+          {"memory", device.account().peak().category},
+          {"resident", peak_resident_bytes()},
+          {"sent", traffic.sent / steps},
+          {"received", traffic.received / steps},
+          {"host", host_name()},
+          {"cpuset", cpuset},
+          {"device", device.name()}};
 }
 
 void read_spans(const nlohmann::json& json, std::array<std::vector<Span>, lane_count>& lanes) {

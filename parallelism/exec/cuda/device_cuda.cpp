@@ -85,9 +85,7 @@ class CudaDevice final : public Device {
   torch::Tensor upload(torch::Tensor host) override {
     return host.pin_memory().to(where(), host.scalar_type(), /*non_blocking=*/true);
   }
-  void adopt(const torch::Tensor& tensor) override {
-    allocator::recordStream(tensor.storage().data_ptr(), compute_);
-  }
+  void adopt(const torch::Tensor& tensor) override { allocator::recordStream(tensor.storage().data_ptr(), compute_); }
 
   void allocating(MemoryCategory category) override { counter_.allocating(category); }
   void recategorise(const torch::Tensor& tensor, MemoryCategory category) override {
@@ -139,8 +137,8 @@ class CudaDevice final : public Device {
   CUDAStream compute_, communication_;
   BlockCounter counter_;
   std::string name_;
-  std::vector<cudaEvent_t> events_;    ///< the clock's, then one per mark
-  std::vector<std::size_t> origins_;   ///< indices of events
+  std::vector<cudaEvent_t> events_;   ///< the clock's, then one per mark
+  std::vector<std::size_t> origins_;  ///< indices of events
   std::vector<double> origin_seconds_;
   double first_s_ = 0;
 };

@@ -39,16 +39,29 @@ tool ctest 'echo "100% tests passed"'
 tool apt-get
 tool id 'echo 0'
 tool dpkg-query 'shift 3; printf "%s:installed " "$@"'
-# pip makes the one file that tells a finished installation, and the library that ldd is asked about.
+# pip makes what tells a finished installation, the folder that ldd is asked about, and a file per CUDA wheel in a
+# folder that they share.
 working_python='
 case "$*" in *"pip install"*) ;; *) exit 0 ;; esac
 while [ "$1" != --target ]; do shift; done
-mkdir -p "$2/torch/lib" "$2/torch-'"$LIBTORCH_VERSION"'.dist-info"'
+folder=$2
+for wheel; do
+  case $wheel in
+    torch==*) mkdir -p "$folder/torch/lib" "$folder/torch-${wheel#*==}.dist-info" ;;
+    nvidia-*) name=${wheel%%==*}
+              mkdir -p "$folder/nvidia/cu13/lib" "$folder/$(echo "$name" | tr - _)-${wheel#*==}.dist-info"
+              echo "$wheel" > "$folder/nvidia/cu13/lib/$name" ;;
+  esac
+done'
 tool python3 "$working_python"
 tool ldd
+tool ldconfig
+tool nvcc 'echo "Cuda compilation tools, release 13.0, V13.0.88"'
 
 PATH=$tools:$PATH
-unset PARABENCH_PRESET PARABENCH_BUILD PARABENCH_DEPS
+unset PARABENCH_BUILD PARABENCH_DEPS
+# Left to itself, the script looks for a GPU driver: only gpu_test.sh lets it.
+export PARABENCH_PRESET=default
 
 run() {
   status=0

@@ -4,7 +4,7 @@
 for preset in unknown base "default pure" .; do
   run env PARABENCH_PRESET="$preset" "$checkout/parabench" list
   expect "'$preset' is a usage error" [ "$status" = 2 ]
-  expect "'$preset': message with value and expectation" contains "$errors" "got '$preset', expected one of: asan default"
+  expect "'$preset': message with value and expectation" contains "$errors" "got '$preset', expected one of: asan cuda default"
   expect "'$preset': no tool is called" [ ! -s "$calls" ]
 done
 

@@ -27,6 +27,7 @@ double IndependentActivities::finish(std::vector<Activity>& ended) {
 }
 
 int SharingActivities::demand(const Activity& activity) const {
+  if (plan_.spec.device == DeviceKind::cuda) return 0;
   return activity.lane == Lane::compute ? plan_.spec.threads : activity.ends;
 }
 

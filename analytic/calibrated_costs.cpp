@@ -4,6 +4,8 @@
 #include <string>
 
 #include "analytic/cost_model.h"
+#include "analytic/data_sheet_rates.h"
+#include "analytic/gpu_sheet.h"
 #include "analytic/interpolate.h"
 #include "analytic/sizes.h"
 #include "base/case_text.h"
@@ -18,6 +20,7 @@ constexpr std::string_view hint = "measure it with: parabench calibrate CASE";
 
 /// The measurements of one layer of the model, resolved once: looking them up by text for every operation is slow.
 struct Measured {
+  DeviceKind device;
   Precision precision;
   Layout layout;
   int threads, busy_ranks;
@@ -40,7 +43,7 @@ class CalibratedCosts final : public CostModel {
       for (auto at = calibration_.layers.lower_bound({.layer = names_[l], .busy_ranks = 0});
            at != calibration_.layers.end() && at->first.layer == names_[l]; ++at) {
         const LayerKey& key = at->first;
-        found.push_back({key.precision, key.layout, key.threads, key.busy_ranks, &at->second});
+        found.push_back({key.device, key.precision, key.layout, key.threads, key.busy_ranks, &at->second});
       }
     }
   }
@@ -49,15 +52,15 @@ class CalibratedCosts final : public CostModel {
   double seconds(const Plan& plan, Rank rank, const Op& op, int busy_ranks) const override {
     switch (op.kind) {
       case OpKind::forward:
-        return calibration_.step_overhead_s +
-               over_layers(plan, rank, op, busy_ranks, [](const LayerTiming& t) { return t.forward_s; });
+        return overhead(plan) +
+               pass_seconds(plan, rank, op, busy_ranks, [](const LayerTiming& t) { return t.forward_s; });
       case OpKind::backward:
-        return calibration_.step_overhead_s +
-               over_layers(plan, rank, op, busy_ranks, [](const LayerTiming& t) { return t.backward_s; }) +
+        return overhead(plan) +
+               pass_seconds(plan, rank, op, busy_ranks, [](const LayerTiming& t) { return t.backward_s; }) +
                gradient_words(plan, rank, op) / update_words * update_seconds(plan, op, busy_ranks);
-      case OpKind::update: return calibration_.step_overhead_s + update_seconds(plan, op, busy_ranks);
+      case OpKind::update: return overhead(plan) + update_seconds(plan, op, busy_ranks);
       case OpKind::all_reduce:
-        return at_bytes(curve(calibration_.all_reduce, "all-reduce", plan.spec.comm, plan.replicas),
+        return at_bytes(curve(calibration_.all_reduce, "all-reduce", plan.spec, plan.replicas),
                         sizes_.parameter_bytes(plan, op.segment, op.segments));
       case OpKind::send_forward:
       case OpKind::recv_forward:
@@ -112,7 +115,16 @@ class CalibratedCosts final : public CostModel {
     const int p = plan.replicas;
     if (p == 1) return line(messages(plan), 1, 1);
     // The link over which a ring would reduce as fast: 2 (p-1) steps of 1/p of the bytes.
-    return line(curve(calibration_.all_reduce, "all-reduce", plan.spec.comm, p), 2 * (p - 1), 2 * (p - 1.0) / p);
+    return line(curve(calibration_.all_reduce, "all-reduce", plan.spec, p), 2 * (p - 1), 2 * (p - 1.0) / p);
+  }
+
+  DeviceOverhead device_overhead(const Plan& plan) const override {
+    if (measured_device(plan.spec) != DeviceKind::cuda) return {};
+    const GpuInfo* gpu = first_gpu(calibration_.machine);
+    return {.context_bytes = calibration_.context_bytes > 0 ? calibration_.context_bytes : typical_context_bytes,
+            .communicator_bytes = plan.spec.np > 1 ? communicator_bytes(plan.spec.comm) : 0,
+            .matrix_workspace_bytes = matrix_workspace_bytes(gpu),
+            .memory_bytes = gpu ? gpu->memory_bytes : 0};
   }
 
   int cores() const override { return calibration_.machine.cores; }
@@ -133,7 +145,8 @@ class CalibratedCosts final : public CostModel {
   double at_layer(const Plan& plan, int layer, int samples, int busy, Value value) const {
     const Measured *below = nullptr, *above = nullptr;
     for (const Measured& m : measured_[layer]) {  // ascending busy ranks under one key
-      if (m.precision != plan.spec.precision || m.layout != plan.spec.layout || m.threads != plan.spec.threads)
+      if (m.device != measured_device(plan.spec) || m.precision != plan.spec.precision ||
+          m.layout != plan.spec.layout || m.threads != plan.spec.threads)
         continue;
       if (m.busy_ranks <= busy || !below) below = &m;
       if (m.busy_ranks >= busy && !above) above = &m;
@@ -150,9 +163,37 @@ class CalibratedCosts final : public CostModel {
     return sum;
   }
 
+  /// The layers' seconds; on a GPU none takes less than its launches, where few samples lie far from the measured ones.
+  double pass_seconds(const Plan& plan, Rank rank, const Op& op, int busy, Value value) const {
+    if (measured_device(plan.spec) != DeviceKind::cuda || plan.spec.graph)
+      return over_layers(plan, rank, op, busy, value);
+    const int samples = samples_of(plan, rank, op), passes = op.kind == OpKind::backward ? 2 : 1;
+    double sum = 0;
+    for (int l = first(plan, op); l < end(plan, op); ++l) {
+      const double launches = calibration_.launch_floor_s * operations(sizes_.model().layers[l]) * passes;
+      sum += std::max(launches, at_layer(plan, l, samples, busy, value));
+    }
+    return sum;
+  }
+
+  double overhead(const Plan& plan) const {
+    const auto found = calibration_.step_overhead_s.find(measured_device(plan.spec));
+    return found == calibration_.step_overhead_s.end() ? 0 : found->second;
+  }
+
+  std::int64_t communicator_bytes(CommKind comm) const {
+    const auto found = calibration_.communicator_bytes.find(std::string(to_text(comm)));
+    if (found != calibration_.communicator_bytes.end()) return found->second;
+    return comm == CommKind::nccl ? typical_nccl_bytes : 0;
+  }
+
   double update_seconds(const Plan& plan, const Op& op, int busy) const {
-    const auto& rates = calibration_.update_s_per_parameter;
-    if (rates.empty()) throw environment_error("calibration", "no update rate", "update seconds per parameter", hint);
+    const auto known = calibration_.update_s_per_parameter.find(measured_device(plan.spec));
+    if (known == calibration_.update_s_per_parameter.end()) {
+      throw environment_error("calibration", fmt::format("no update rate of device:{}", to_text(plan.spec.device)),
+                              "update seconds per parameter", hint);
+    }
+    const RatesByBusy& rates = known->second;
     auto above = rates.lower_bound(busy);
     if (above == rates.end()) --above;  // memory-bound: more ranks than were measured wait for the same memory
     auto below = above;
@@ -199,18 +240,24 @@ class CalibratedCosts final : public CostModel {
   /// Messages between two ranks: a launch of another size on the same communicator serves too.
   const Curve& messages(const Plan& plan) const {
     const auto& curves = calibration_.point_to_point;
-    const RankCountKey key{std::string(to_text(plan.spec.comm)), plan.spec.np};
+    const RankCountKey key = curve_key(plan.spec, plan.spec.np);
     if (const auto exact = curves.find(key); exact != curves.end()) return exact->second;
-    const auto any = curves.lower_bound({key.comm, 0});
-    if (any != curves.end() && any->first.comm == key.comm) return any->second;
-    return curve(curves, "point-to-point", plan.spec.comm, plan.spec.np);
+    const auto any = std::ranges::find_if(
+        curves, [&](const auto& entry) { return entry.first.comm == key.comm && entry.first.device == key.device; });
+    return any != curves.end() ? any->second : curve(curves, "point-to-point", plan.spec, plan.spec.np);
   }
 
-  static const Curve& curve(const std::map<RankCountKey, Curve>& curves, std::string_view what, CommKind comm,
+  static RankCountKey curve_key(const Case& spec, int ranks) {
+    return {std::string(to_text(spec.comm)), ranks, measured_device(spec)};
+  }
+
+  static const Curve& curve(const std::map<RankCountKey, Curve>& curves, std::string_view what, const Case& spec,
                             int ranks) {
-    const auto found = curves.find({std::string(to_text(comm)), ranks});
+    const auto found = curves.find(curve_key(spec, ranks));
     if (found == curves.end()) {
-      throw environment_error("calibration", fmt::format("no {} curve of {} ranks over {}", what, ranks, to_text(comm)),
+      throw environment_error("calibration",
+                              fmt::format("no {} curve of {} ranks over {} with device:{}", what, ranks,
+                                          to_text(spec.comm), to_text(measured_device(spec))),
                               "a curve measured with as many ranks", hint);
     }
     return found->second;
@@ -219,9 +266,11 @@ class CalibratedCosts final : public CostModel {
   Error unmeasured_layer(const Case& spec, int layer, int busy) const {
     return environment_error(
         "calibration",
-        fmt::format("layer '{}' ({}) never measured with precision:{}, layout:{}, threads:{}, {} busy ranks or more",
-                    sizes_.model().layers[layer].name, names_[layer], to_text(spec.precision), to_text(spec.layout),
-                    spec.threads, busy),
+        fmt::format(
+            "layer '{}' ({}) never measured with device:{}, precision:{}, layout:{}, threads:{}, {} busy ranks or "
+            "more",
+            sizes_.model().layers[layer].name, names_[layer], to_text(measured_device(spec)), to_text(spec.precision),
+            to_text(spec.layout), spec.threads, busy),
         "a measurement under the case's keys", hint);
   }
 

@@ -1,143 +1,15 @@
 #include "analytic/calibration.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <string_view>
-#include <utility>
+#include <system_error>
 
-#include "base/case_text.h"
 #include "base/error.h"
 #include "base/file.h"
 
 namespace parabench {
 namespace {
-
-using nlohmann::json;
-
-constexpr std::string_view format_name = "parabench calibration";
-// 2: a backward starts the gradients; in 1 it added to zeroed ones.
-constexpr int schema_major = 2;
-constexpr std::string_view schema_version = "2.0";
-
-Error bad_calibration(std::string_view what) {
-  return usage_error("calibration", what, fmt::format("a complete '{}' file, schema {}.x", format_name, schema_major),
-                     "measure again with: parabench calibrate");
-}
-
-double not_negative(const json& object, const char* key) {
-  const double value = object.at(key).get<double>();
-  if (!std::isfinite(value) || value < 0) throw bad_calibration(fmt::format("{} = {}", key, value));
-  return value;
-}
-
-std::int64_t whole(const json& object, const char* key, std::int64_t least = 0) {
-  const json& value = object.at(key);
-  if (!value.is_number_integer() || value.get<std::int64_t>() < least) {
-    throw bad_calibration(fmt::format("{} = {}", key, value.dump()));
-  }
-  return value.get<std::int64_t>();
-}
-
-int positive(const json& object, const char* key) { return static_cast<int>(whole(object, key, 1)); }
-
-/// Sorts by `key` and refuses equal keys, which would make an interpolation divide by zero.
-template <class Rows, class Key>
-void sort_unique(Rows& rows, Key key, std::string_view what) {
-  std::ranges::sort(rows, {}, key);
-  if (std::ranges::adjacent_find(rows, {}, key) != rows.end()) {
-    throw bad_calibration(fmt::format("a repeated entry in {}", what));
-  }
-}
-
-json timings_to_json(const std::vector<LayerTiming>& timings) {
-  json rows = json::array();
-  for (const LayerTiming& t : timings) {
-    rows.push_back({{"samples", t.samples},
-                    {"forward_s", t.forward_s},
-                    {"backward_s", t.backward_s},
-                    {"forward_mad_s", t.forward_mad_s},
-                    {"backward_mad_s", t.backward_mad_s},
-                    {"saved_bytes", t.saved_bytes},
-                    {"forward_peak_bytes", t.forward_peak_bytes},
-                    {"backward_peak_bytes", t.backward_peak_bytes}});
-  }
-  return rows;
-}
-
-std::vector<LayerTiming> timings_from_json(const json& rows) {
-  std::vector<LayerTiming> timings;
-  for (const json& row : rows) {
-    timings.push_back({.samples = positive(row, "samples"),
-                       .forward_s = not_negative(row, "forward_s"),
-                       .backward_s = not_negative(row, "backward_s"),
-                       .forward_mad_s = not_negative(row, "forward_mad_s"),
-                       .backward_mad_s = not_negative(row, "backward_mad_s"),
-                       .saved_bytes = whole(row, "saved_bytes"),
-                       .forward_peak_bytes = whole(row, "forward_peak_bytes"),
-                       .backward_peak_bytes = whole(row, "backward_peak_bytes")});
-  }
-  if (timings.empty()) throw bad_calibration("a layer without timings");
-  sort_unique(timings, &LayerTiming::samples, "timings");
-  return timings;
-}
-
-json curves_to_json(const std::map<RankCountKey, Curve>& curves) {
-  json rows = json::array();
-  for (const auto& [key, curve] : curves) {
-    json points = json::array();
-    for (const CurvePoint& p : curve) points.push_back({{"bytes", p.bytes}, {"seconds", p.seconds}});
-    rows.push_back({{"comm", key.comm}, {"ranks", key.ranks}, {"points", points}});
-  }
-  return rows;
-}
-
-std::map<RankCountKey, Curve> curves_from_json(const json& rows, std::string_view what) {
-  std::map<RankCountKey, Curve> curves;
-  for (const json& row : rows) {
-    Curve curve;
-    for (const json& p : row.at("points")) {
-      curve.push_back({.bytes = whole(p, "bytes"), .seconds = not_negative(p, "seconds")});
-    }
-    if (curve.empty()) throw bad_calibration(fmt::format("an empty curve in {}", what));
-    sort_unique(curve, &CurvePoint::bytes, what);
-    curves[{.comm = row.at("comm").get<std::string>(), .ranks = positive(row, "ranks")}] = std::move(curve);
-  }
-  return curves;
-}
-
-json rates_to_json(const std::map<int, double>& rates) {
-  json rows = json::array();
-  for (const auto& [busy, value] : rates) rows.push_back({{"busy_ranks", busy}, {"value", value}});
-  return rows;
-}
-
-std::map<int, double> rates_from_json(const json& rows) {
-  std::map<int, double> rates;
-  for (const json& row : rows) rates[positive(row, "busy_ranks")] = not_negative(row, "value");
-  return rates;
-}
-
-void require_ours(const json& file) {
-  if (!file.is_object() || file.value("format", json()) != format_name) {
-    throw bad_calibration("a file of another kind (no such 'format' field)");
-  }
-  const std::string version = file.at("schema_version").get<std::string>();
-  int major = 0;
-  for (const char c : version.substr(0, version.find('.'))) {
-    if (c < '0' || c > '9' || major > 1000) throw bad_calibration(fmt::format("schema_version '{}'", version));
-    major = 10 * major + (c - '0');
-  }
-  if (major > schema_major) {
-    throw bad_calibration(fmt::format("schema_version '{}', written by a newer parabench", version));
-  }
-  if (major < schema_major) {
-    throw bad_calibration(fmt::format("schema_version '{}', written by an older parabench", version));
-  }
-}
 
 template <class Row, class Key>
 void merge_rows(std::vector<Row>& into, const std::vector<Row>& newer, Key Row::*key) {
@@ -158,86 +30,21 @@ LayerKey layer_key(const LayerSpec& layer, Shape in, bool first, const Case& spe
           .precision = spec.precision,
           .layout = spec.layout,
           .threads = spec.threads,
-          .busy_ranks = busy_ranks};
+          .busy_ranks = busy_ranks,
+          .device = measured_device(spec)};
 }
 
-json to_json(const MachineInfo& machine) {
-  return {{"id", machine.id},
-          {"host", machine.host},
-          {"cpu", machine.cpu},
-          {"governor", machine.governor},
-          {"cores", machine.cores},
-          {"memory_bytes", machine.memory_bytes},
-          {"shared_memory_bytes", machine.shared_memory_bytes},
-          {"frequency_hz", machine.frequency_hz},
-          {"vector_bits", machine.vector_bits}};
-}
-
-MachineInfo machine_from_json(const json& m) {
-  try {
-    return {.id = m.at("id").get<std::string>(),
-            .host = m.at("host").get<std::string>(),
-            .cpu = m.at("cpu").get<std::string>(),
-            .governor = m.at("governor").get<std::string>(),
-            .cores = positive(m, "cores"),
-            .memory_bytes = whole(m, "memory_bytes"),
-            .shared_memory_bytes = whole(m, "shared_memory_bytes"),
-            .frequency_hz = not_negative(m, "frequency_hz"),
-            .vector_bits = static_cast<int>(whole(m, "vector_bits"))};
-  } catch (const json::exception& e) {
-    throw bad_calibration(e.what());
+DeviceKind measured_device(const Case& spec) {
+  switch (spec.device) {
+    case DeviceKind::cpu:
+    case DeviceKind::emulated: return DeviceKind::cpu;
+    case DeviceKind::cuda: return DeviceKind::cuda;
   }
-}
-
-json to_json(const Calibration& calibration) {
-  json layers = json::array();
-  for (const auto& [key, timings] : calibration.layers) {
-    layers.push_back({{"layer", key.layer},
-                      {"precision", to_text(key.precision)},
-                      {"layout", to_text(key.layout)},
-                      {"threads", key.threads},
-                      {"busy_ranks", key.busy_ranks},
-                      {"timings", timings_to_json(timings)}});
-  }
-  return {{"format", format_name},
-          {"schema_version", schema_version},
-          {"machine", to_json(calibration.machine)},
-          {"date", calibration.date},
-          {"layers", layers},
-          {"all_reduce", curves_to_json(calibration.all_reduce)},
-          {"point_to_point", curves_to_json(calibration.point_to_point)},
-          {"update_s_per_parameter", rates_to_json(calibration.update_s_per_parameter)},
-          {"copy_bytes_per_s", rates_to_json(calibration.copy_bytes_per_s)},
-          {"step_overhead_s", calibration.step_overhead_s}};
-}
-
-Calibration calibration_from_json(const json& file) {
-  try {
-    require_ours(file);
-    Calibration c;
-    c.machine = machine_from_json(file.at("machine"));
-    c.date = file.at("date").get<std::string>();
-    for (const json& row : file.at("layers")) {
-      const LayerKey key{.layer = row.at("layer").get<std::string>(),
-                         .precision = parse_enum<Precision>("precision", row.at("precision").get<std::string>()),
-                         .layout = parse_enum<Layout>("layout", row.at("layout").get<std::string>()),
-                         .threads = positive(row, "threads"),
-                         .busy_ranks = positive(row, "busy_ranks")};
-      c.layers[key] = timings_from_json(row.at("timings"));
-    }
-    c.all_reduce = curves_from_json(file.at("all_reduce"), "all_reduce");
-    c.point_to_point = curves_from_json(file.at("point_to_point"), "point_to_point");
-    c.update_s_per_parameter = rates_from_json(file.at("update_s_per_parameter"));
-    c.copy_bytes_per_s = rates_from_json(file.at("copy_bytes_per_s"));
-    c.step_overhead_s = not_negative(file, "step_overhead_s");
-    return c;
-  } catch (const json::exception& e) {
-    throw bad_calibration(e.what());
-  }
+  return DeviceKind::cpu;
 }
 
 Calibration read_calibration(const std::string& path) {
-  const json file = read_json(path);
+  const nlohmann::json file = read_json(path);
   try {
     return calibration_from_json(file);
   } catch (const Error& e) {
@@ -254,16 +61,26 @@ void write_calibration(const Calibration& calibration, const std::string& path) 
 }
 
 void merge(Calibration& into, const Calibration& newer) {
+  std::vector<GpuInfo> known = std::move(into.machine.gpus);
   into.machine = newer.machine;
+  if (into.machine.gpus.empty()) into.machine.gpus = std::move(known);
   into.date = std::max(into.date, newer.date);
   for (const auto& [key, timings] : newer.layers) merge_rows(into.layers[key], timings, &LayerTiming::samples);
   for (const auto& [key, curve] : newer.all_reduce) merge_rows(into.all_reduce[key], curve, &CurvePoint::bytes);
   for (const auto& [key, curve] : newer.point_to_point) {
     merge_rows(into.point_to_point[key], curve, &CurvePoint::bytes);
   }
-  for (const auto& [busy, value] : newer.update_s_per_parameter) into.update_s_per_parameter[busy] = value;
-  for (const auto& [busy, value] : newer.copy_bytes_per_s) into.copy_bytes_per_s[busy] = value;
-  if (newer.step_overhead_s > 0) into.step_overhead_s = newer.step_overhead_s;
+  for (const auto rates : {&Calibration::update_s_per_parameter, &Calibration::copy_bytes_per_s}) {
+    for (const auto& [device, values] : newer.*rates) {
+      for (const auto& [busy, value] : values) (into.*rates)[device][busy] = value;
+    }
+  }
+  for (const auto& [device, seconds] : newer.step_overhead_s) {
+    if (seconds > 0) into.step_overhead_s[device] = seconds;
+  }
+  if (newer.launch_floor_s > 0) into.launch_floor_s = newer.launch_floor_s;
+  if (newer.context_bytes > 0) into.context_bytes = newer.context_bytes;
+  for (const auto& [comm, bytes] : newer.communicator_bytes) into.communicator_bytes[comm] = bytes;
 }
 
 }  // namespace parabench

@@ -20,6 +20,7 @@ struct LayerKey {
   Layout layout = Layout::contiguous;
   int threads = 1;
   int busy_ranks = 1;  ///< ranks of the node that compute at the same time
+  DeviceKind device = DeviceKind::cpu;
   auto operator<=>(const LayerKey&) const = default;
 };
 
@@ -43,9 +44,18 @@ struct CurvePoint {
 using Curve = std::vector<CurvePoint>;  ///< ascending bytes, unique
 
 struct RankCountKey {
-  std::string comm;  ///< "mpi" | "threads"
+  std::string comm;  ///< "mpi" | "nccl" | "threads"
   int ranks = 1;
+  DeviceKind device = DeviceKind::cpu;  ///< where the buffers lie
   auto operator<=>(const RankCountKey&) const = default;
+};
+
+/// GPUs of one kind.
+struct GpuInfo {
+  std::string name;    ///< as the driver calls it: "NVIDIA H200"
+  int capability = 0;  ///< 10 * major + minor: 90 for H100 and H200
+  std::int64_t memory_bytes = 0;
+  int count = 1;
 };
 
 struct MachineInfo {
@@ -56,18 +66,28 @@ struct MachineInfo {
   std::int64_t shared_memory_bytes = 0;
   double frequency_hz = 0;  ///< at the time of the look; 0: unknown
   int vector_bits = 0;      ///< widest float vector of the instruction set; 0: unknown
+  std::vector<GpuInfo> gpus;
 };
+
+using RatesByBusy = std::map<int, double>;  ///< by ranks that are busy at the same time
 
 struct Calibration {
   MachineInfo machine;
-  std::string date;                                     ///< ISO 8601, UTC, of the latest measurement
-  std::map<LayerKey, std::vector<LayerTiming>> layers;  ///< ascending samples
-  std::map<RankCountKey, Curve> all_reduce;             ///< in place, all ranks take part
-  std::map<RankCountKey, Curve> point_to_point;         ///< one way, half a ping-pong
-  std::map<int, double> update_s_per_parameter;         ///< by busy ranks, one thread each
-  std::map<int, double> copy_bytes_per_s;               ///< by busy ranks
-  double step_overhead_s = 0;                           ///< executor's own time per operation
+  std::string date;                                          ///< ISO 8601, UTC, of the latest measurement
+  std::map<LayerKey, std::vector<LayerTiming>> layers;       ///< ascending samples
+  std::map<RankCountKey, Curve> all_reduce;                  ///< in place, all ranks take part
+  std::map<RankCountKey, Curve> point_to_point;              ///< one way, half a ping-pong
+  std::map<DeviceKind, RatesByBusy> update_s_per_parameter;  ///< cpu: one thread per rank
+  std::map<DeviceKind, RatesByBusy> copy_bytes_per_s;        ///< cpu: within memory; cuda: from pinned host memory
+  std::map<DeviceKind, double> step_overhead_s;              ///< executor's own time per operation
+  // Of a GPU; 0, or no entry: not measured.
+  double launch_floor_s = 0;                               ///< per kernel, launched one after the other
+  std::int64_t context_bytes = 0;                          ///< that a process holds there before its first tensor
+  std::map<std::string, std::int64_t> communicator_bytes;  ///< a rank's own buffers there, by comm
 };
+
+/// The device whose measurements hold for a case: emulated devices sleep for the times of the processor.
+DeviceKind measured_device(const Case& spec);
 
 /// The key of a layer on an input of shape `in` under a case. `first`: layer 0 of the model, whose input needs no
 /// gradient.
@@ -85,7 +105,7 @@ Calibration read_calibration(const std::string& path);
 /// Replaces the file at once, making its folder; throws Error naming the path.
 void write_calibration(const Calibration& calibration, const std::string& path);
 
-/// `newer` wins where both measured the same key and samples (curves: bytes).
+/// `newer` wins where both measured the same key and samples (curves: bytes). GPUs that it does not name stay known.
 void merge(Calibration& into, const Calibration& newer);
 
 /// The calibration file of a machine: $XDG_CACHE_HOME/parabench/calibration-<id>.json (or ~/.cache).

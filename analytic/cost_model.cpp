@@ -8,6 +8,10 @@ double CostModel::deviation_s(const Plan&, Rank, const Op&, int) const { return 
 
 Link CostModel::link(const Plan&) const { return {.bytes_per_s = std::numeric_limits<double>::infinity()}; }
 
+DeviceOverhead CostModel::device_overhead(const Plan&) const { return {}; }
+
+std::string CostModel::assumption(const Plan&) const { return ""; }
+
 bool has_layers(const Calibration& calibration, const ModelSpec& model, const Case& spec) {
   const std::vector<Shape> in = shapes(model);
   for (std::size_t l = 0; l < model.layers.size(); ++l) {

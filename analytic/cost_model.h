@@ -13,6 +13,14 @@
 
 namespace parabench {
 
+/// What a GPU holds for a rank beside its tensors; all 0 where the device is the processor.
+struct DeviceOverhead {
+  std::int64_t context_bytes = 0;           ///< the driver's and the libraries', before the first tensor
+  std::int64_t communicator_bytes = 0;      ///< the communicator's own buffers
+  std::int64_t matrix_workspace_bytes = 0;  ///< cuBLAS's, out of the allocator's pool, where a rank multiplies matrices
+  std::int64_t memory_bytes = 0;            ///< of the GPU; 0: unknown
+};
+
 /// Seconds and bytes of the operations of one plan. Pure: same question, same answer.
 class CostModel {
  public:
@@ -29,6 +37,9 @@ class CostModel {
   /// One hop between neighbours, for closed forms that think in links; between replicas the one over which a ring would
   /// reduce as fast. Needs no measurement that the plan's own operations do not need.
   virtual Link link(const Plan& plan) const;
+  virtual DeviceOverhead device_overhead(const Plan& plan) const;
+  /// What the costs assume about the machine that nobody measured: "data sheet of ..."; "" where there is nothing to say.
+  virtual std::string assumption(const Plan& plan) const;
   /// Cores that computing and communicating share; 0: they never compete (emulated links, unit costs).
   virtual int cores() const = 0;
   virtual std::string source() const = 0;  ///< "calibrated" | "data-sheet" | "unit"
@@ -41,7 +52,7 @@ std::unique_ptr<CostModel> unit_costs();
 /// layer. Throws environment_error naming the layer, curve or rate that was never measured under these keys.
 std::unique_ptr<CostModel> calibrated_costs(Calibration calibration, ModelSpec model);
 /// Roofline from peak rates: max(FLOPs / (eff peak), bytes / bandwidth) + launch floor (cost-models: PyTorch
-/// RuntimeEstimator's .75).
+/// RuntimeEstimator's .75). On a GPU, whose kernels are launched ahead, the larger of roofline and launch floor.
 std::unique_ptr<CostModel> data_sheet_costs(MachineInfo machine, ModelSpec model);
 
 /// Whether every layer was measured under the case's keys with all its ranks busy, and with one.

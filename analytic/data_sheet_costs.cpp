@@ -1,39 +1,32 @@
 #include <algorithm>
 
 #include "analytic/cost_model.h"
+#include "analytic/data_sheet_rates.h"
+#include "analytic/gpu_sheet.h"
 #include "analytic/sizes.h"
 
 namespace parabench {
 namespace {
-
-// Guesses for a machine that was never measured; every number made of them is marked "data-sheet".
-constexpr double efficiency = 0.75;  // PyTorch RuntimeEstimator
-constexpr double default_frequency_hz = 2.5e9;
-constexpr int default_vector_bits = 256;
-constexpr double core_bytes_per_s = 10e9;  // what one core draws from memory
-constexpr double node_bytes_per_s = 25e9;  // two channels of DDR4-2666 at .6
-constexpr double launch_s = 10e-6;         // per operation of a layer and pass, on the host
-constexpr Link mailbox{.latency_s = 20e-6, .bytes_per_s = core_bytes_per_s / 2};  // copied in and out
 
 class DataSheetCosts final : public CostModel {
  public:
   DataSheetCosts(MachineInfo machine, ModelSpec model) : machine_(std::move(machine)), sizes_(std::move(model)) {}
 
   double seconds(const Plan& plan, Rank rank, const Op& op, int busy_ranks) const override {
-    const double bytes_per_s = std::min(core_bytes_per_s, node_bytes_per_s / busy_ranks);
+    const DataSheetRates rates = data_sheet_rates(machine_, plan.spec, busy_ranks);
     switch (op.kind) {
-      case OpKind::forward: return roofline(plan, rank, op, busy_ranks);
+      case OpKind::forward: return roofline(rates, plan, rank, op);
       case OpKind::backward:
-        return roofline(plan, rank, op, busy_ranks) +
-               gradient_words(plan, rank, op) * parameters(plan, op) / bytes_per_s;
-      case OpKind::update: return update_words * parameters(plan, op) / bytes_per_s;
-      case OpKind::all_reduce:
-        return ring_all_reduce(plan.replicas, parameters(plan, op), mailbox.latency_s, 1 / core_bytes_per_s, 0);
+        return roofline(rates, plan, rank, op) +
+               gradient_words(plan, rank, op) * parameters(plan, op) / rates.state_bytes_per_s;
+      case OpKind::update: return update_words * parameters(plan, op) / rates.state_bytes_per_s;
+      case OpKind::all_reduce: return data_sheet_all_reduce(machine_, plan.spec, plan.replicas, parameters(plan, op));
       case OpKind::send_forward:
       case OpKind::recv_forward:
       case OpKind::send_backward:
       case OpKind::recv_backward:
-        return mailbox.latency_s + static_cast<double>(sizes_.message_bytes(plan, rank, op)) / mailbox.bytes_per_s;
+        return rates.message.latency_s +
+               static_cast<double>(sizes_.message_bytes(plan, rank, op)) / rates.message.bytes_per_s;
     }
     return 0;
   }
@@ -43,7 +36,18 @@ class DataSheetCosts final : public CostModel {
   std::int64_t peak_bytes(const Plan& plan, Rank rank, const Op& op) const override {
     return sizes_.temporary_bytes(plan, rank, op);
   }
-  Link link(const Plan&) const override { return mailbox; }
+  DeviceOverhead device_overhead(const Plan& plan) const override {
+    if (measured_device(plan.spec) != DeviceKind::cuda) return {};
+    const GpuInfo* gpu = first_gpu(machine_);
+    return {.context_bytes = typical_context_bytes,
+            .communicator_bytes = plan.spec.np > 1 && plan.spec.comm == CommKind::nccl ? typical_nccl_bytes : 0,
+            .matrix_workspace_bytes = matrix_workspace_bytes(gpu),
+            .memory_bytes = gpu ? gpu->memory_bytes : 0};
+  }
+  std::string assumption(const Plan& plan) const override {
+    return measured_device(plan.spec) == DeviceKind::cuda ? gpu_sheet_text(first_gpu(machine_)) : "";
+  }
+  Link link(const Plan& plan) const override { return data_sheet_rates(machine_, plan.spec, 1).message; }
   int cores() const override { return std::max(1, machine_.cores); }
   std::string source() const override { return "data-sheet"; }
 
@@ -52,33 +56,24 @@ class DataSheetCosts final : public CostModel {
     return static_cast<double>(sizes_.parameter_bytes(plan, op.segment, op.segments));
   }
 
-  /// Two fused multiply-add units per core; fp64 halves the lanes of a vector.
-  double peak_flops(const Case& spec) const {
-    const double frequency = machine_.frequency_hz > 0 ? machine_.frequency_hz : default_frequency_hz;
-    const int bits = machine_.vector_bits > 0 ? machine_.vector_bits : default_vector_bits;
-    const double lanes = bits / (8.0 * parameter_bytes(spec.precision));
-    return std::min(spec.threads, cores()) * frequency * lanes * 2 * 2;
-  }
-
-  double roofline(const Plan& plan, Rank rank, const Op& op, int busy_ranks) const {
+  double roofline(const DataSheetRates& rates, const Plan& plan, Rank rank, const Op& op) const {
     const Segment& segment = plan.segments[op.segment.value];
-    const int threads = plan.spec.threads, samples = samples_of(plan, rank, op);
-    const double flops_per_s = efficiency * peak_flops(plan.spec);
-    const double bytes_per_s = std::min(threads * core_bytes_per_s, node_bytes_per_s / busy_ranks);
+    const int samples = samples_of(plan, rank, op);
+    const bool back = op.kind == OpKind::backward;
     double sum = 0;
     for (int l = segment.first_layer; l < segment.first_layer + segment.layers; ++l) {
       const LayerSpec& layer = sizes_.model().layers[l];
       const LayerCost c = cost(layer, sizes_.input(l), activation_bytes(plan.spec.precision), l == 0);
-      const bool back = op.kind == OpKind::backward;
       const Flops flops = (back ? c.backward_per_sample : c.forward_per_sample) * static_cast<double>(samples);
       // A third of the weights' traffic is the forward's read, the rest the backward's read and write.
       const double moved =
           static_cast<double>((back ? c.moved_backward_per_sample : c.moved_forward_per_sample).value) * samples +
           static_cast<double>(c.moved_per_batch.value) * (back ? 2 : 1) / 3;
-      const auto operations = static_cast<double>(layer.body.size() + layer.shortcut.size());
-      sum += std::max(flops.value / flops_per_s, moved / bytes_per_s) + launch_s * operations * (back ? 2 : 1);
+      const double work = std::max(flops.value / rates.flops_per_s, moved / rates.bytes_per_s);
+      const double launches = rates.launch_s * operations(layer) * (back ? 2 : 1);
+      sum += rates.launches_ahead ? std::max(work, launches) : work + launches;
     }
-    return sum * std::max(1.0, static_cast<double>(busy_ranks) * std::min(threads, cores()) / cores());
+    return sum * rates.sharing;
   }
 
   MachineInfo machine_;

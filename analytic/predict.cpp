@@ -25,6 +25,8 @@ class Shifted final : public CostModel {
     return base_.peak_bytes(plan, rank, op);
   }
   Link link(const Plan& plan) const override { return base_.link(plan); }
+  DeviceOverhead device_overhead(const Plan& plan) const override { return base_.device_overhead(plan); }
+  std::string assumption(const Plan& plan) const override { return base_.assumption(plan); }
   int cores() const override { return base_.cores(); }
   std::string source() const override { return base_.source(); }
 

@@ -13,8 +13,8 @@ namespace parabench {
 ///  - Where cost.cores() > 0, all running operations share the cores in equal parts (processor sharing). A compute
 ///    operation uses spec.threads cores, a message one at each end, a collective one per member. What an operation
 ///    suffered when it was measured (busy ranks; more demand than cores) is not charged again: it is stretched by
-///    max(C, demand now) / max(C, demand when measured). Its seconds follow the number of ranks that compute, moment
-///    by moment. Where cost.cores() is 0, busy_ranks is 1.
+///    max(C, demand now) / max(C, demand when measured). The work of GPUs takes no cores. Seconds of computing follow
+///    the number of ranks that compute, moment by moment. Where cost.cores() is 0, busy_ranks is 1.
 /// Deterministic. Throws Error naming, rank by rank, the operations that wait for each other when the plan
 /// dead-locks. O(n log n) in operations; with shared cores O(n k), k being the operations that run at a time.
 Timeline simulate(const Plan& plan, const CostModel& cost);
@@ -27,8 +27,11 @@ Timeline simulate(const Plan& plan, const CostModel& cost);
 ///  - activations: what a forward saves, images of the first segment, and the message it received, from its start to
 ///    its backward's end; its temporaries while it runs
 ///  - communication: a received activation until its forward starts, a received gradient until its backward ends
-///  - workspace: temporaries of a backward; gradients on their way to the next backward or send
-/// O(n log n) in the rank's operations.
+///  - workspace: temporaries of a backward; gradients on their way to the next backward or send; on a GPU, where the
+///    rank multiplies matrices, cuBLAS's
+/// On a GPU also what the caching allocator (caching_allocator.h) reserves for them at most, and device_used: this, the
+/// gradients in the communicator's memory, the context and the communicator's own buffers. Where the GPU's memory is
+/// known and does not suffice: what they would be on a larger one. O(n log n) in the rank's operations.
 MemoryUsage peak_memory(const Plan& plan, const ModelSpec& model, const CostModel& cost, const Timeline& timeline,
                         Rank rank);
 

@@ -29,6 +29,16 @@ std::int64_t largest_map(const LayerSpec& layer, Shape in) {
   return largest;
 }
 
+/// Bytes per sample of each step's output, and of the 8-byte indices that a pooling keeps beside it.
+void add_made(std::vector<std::int64_t>& made, const std::vector<Step>& steps, Shape in, int element) {
+  for (const Step& step : steps) {
+    in = output_shape(step, in);
+    if (std::holds_alternative<Relu>(step.operation)) continue;
+    made.push_back(in.elements() * element);
+    if (std::holds_alternative<MaxPool>(step.operation)) made.push_back(in.elements() * 8);
+  }
+}
+
 }  // namespace
 
 int activation_bytes(Precision precision) {
@@ -46,6 +56,8 @@ int parameter_bytes(Precision precision) { return std::max(4, activation_bytes(p
 int samples_of(const Plan& plan, Rank rank, const Op& op) {
   return plan.pieces[plan.ranks[rank.value].replica][op.micro_batch.value];
 }
+
+int operations(const LayerSpec& layer) { return static_cast<int>(layer.body.size() + layer.shortcut.size()); }
 
 double gradient_words(const Plan& plan, Rank rank, const Op& backward) {
   if (!starts_gradients(backward)) return 3;
@@ -81,6 +93,28 @@ std::int64_t Sizes::largest_parameter_bytes(Precision precision, int layer) cons
     largest = std::max(largest, tensor.elements() * parabench::parameter_bytes(precision));
   }
   return largest;
+}
+
+std::vector<std::int64_t> Sizes::parameter_tensors(const Plan& plan, SegmentId segment) const {
+  std::vector<std::int64_t> bytes;
+  for (const LayerSpec& layer : layers(plan.segments[segment.value])) {
+    for (const TensorSpec& tensor : parameters(layer)) {
+      bytes.push_back(tensor.elements() * parabench::parameter_bytes(plan.spec.precision));
+    }
+  }
+  return bytes;
+}
+
+std::vector<std::int64_t> Sizes::made_tensors(const Plan& plan, Rank rank, const Op& op) const {
+  std::vector<std::int64_t> bytes;
+  const Segment& segment = plan.segments[op.segment.value];
+  for (int l = segment.first_layer; l < segment.first_layer + segment.layers; ++l) {
+    const int element = activation_bytes(plan.spec.precision);
+    add_made(bytes, model_.layers[l].body, shapes_[l], element);
+    add_made(bytes, model_.layers[l].shortcut, shapes_[l], element);
+  }
+  for (std::int64_t& tensor : bytes) tensor *= samples_of(plan, rank, op);
+  return bytes;
 }
 
 std::int64_t Sizes::message_bytes(const Plan& plan, Rank rank, const Op& op) const {

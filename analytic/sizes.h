@@ -18,6 +18,9 @@ int parameter_bytes(Precision precision);
 /// Samples of the micro-batch that `op` works on or carries.
 int samples_of(const Plan& plan, Rank rank, const Op& op);
 
+/// Operations of a layer: the launches of its forward; its backward makes twice as many.
+int operations(const LayerSpec& layer);
+
 /// Words per parameter that an update moves: reads weight, gradient and momentum, writes weight and momentum.
 inline constexpr double update_words = 5;
 /// Words per parameter that a backward moves once the gradients are computed: nothing where it starts them (2 where
@@ -37,6 +40,10 @@ class Sizes {
   std::int64_t parameter_bytes(Precision precision, int layer) const;
   /// Bytes of the layer's largest parameter: what a backward that adds to gradients holds of its own at a time.
   std::int64_t largest_parameter_bytes(Precision precision, int layer) const;
+  /// Bytes of each parameter of a segment.
+  std::vector<std::int64_t> parameter_tensors(const Plan& plan, SegmentId segment) const;
+  /// Bytes of each output that the steps of a forward make, layer by layer; a ReLU works in place.
+  std::vector<std::int64_t> made_tensors(const Plan& plan, Rank rank, const Op& op) const;
   /// Bytes of the message that a send or receive carries.
   std::int64_t message_bytes(const Plan& plan, Rank rank, const Op& op) const;
   /// Formula for what a forward allocates and holds until its backward: output included; input not, except the images.

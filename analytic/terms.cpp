@@ -34,12 +34,35 @@ class Writer {
     }
   }
 
+  /// The GPU of the rank that needs most of its memory.
+  void device_memory(std::span<const RankPredicted> ranks) {
+    const auto& most =
+        *std::ranges::max_element(ranks, {}, [](const RankPredicted& r) { return r.peak_memory.device_used; });
+    const MemoryUsage& memory = most.peak_memory;
+    if (memory.device_used == 0) return;
+    const std::string on = fmt::format("[rank {}]", most.rank);
+    add("memory_reserved" + on, static_cast<double>(memory.reserved), "bytes",
+        fmt::format("{} bytes of tensors in the blocks and segments of torch's caching allocator",
+                    memory.total_counted()),
+        with_assumption("replay of the plan's allocations"));
+    const DeviceOverhead overhead = cost_.device_overhead(plan_);
+    add("memory_device_used" + on, static_cast<double>(memory.device_used), "bytes",
+        fmt::format("reserved + context {} + communicator {} + gradients in its memory {}", overhead.context_bytes,
+                    overhead.communicator_bytes,
+                    memory.device_used - memory.reserved - overhead.context_bytes - overhead.communicator_bytes),
+        with_assumption("as calibrated; typical figures where nobody measured them"));
+  }
+
   void add(std::string name, double value, std::string unit, std::string formula, std::string origin) {
     terms_.push_back({std::move(name), value, std::move(unit), std::move(formula), std::move(origin), source_});
   }
   std::vector<Term> take() { return std::move(terms_); }
 
  private:
+  std::string with_assumption(std::string origin) const {
+    const std::string assumption = cost_.assumption(plan_);
+    return assumption.empty() ? origin : fmt::format("{}; {}", origin, assumption);
+  }
   std::string where(Rank rank) const { return fmt::format("[stage {}]", plan_.ranks[rank.value].stage.value); }
 
   void pass(Rank rank, OpKind kind, int step) {
@@ -49,14 +72,15 @@ class Writer {
       sum += cost_.seconds(plan_, rank, op, plan_.spec.np);
     }
     if (kind == OpKind::update) {
-      add("update" + where(rank), sum, "s", "parameters x seconds per parameter", "SGD with momentum, one fused loop");
+      add("update" + where(rank), sum, "s", "parameters x seconds per parameter",
+          with_assumption("SGD with momentum, one fused loop"));
       return;
     }
     const std::string name = kind == OpKind::forward ? "forward" : "backward";
     add(name + where(rank), sum, "s",
         fmt::format("sum over the stage's layers of t_floor + b t_sample, b = {} samples, {} busy ranks",
                     plan_.pieces[plan_.ranks[rank.value].replica][0], plan_.spec.np),
-        "per-layer costs, one micro-batch");
+        with_assumption("per-layer costs, one micro-batch"));
   }
 
   void reduction(Rank rank, const Op& op, int bucket) {
@@ -64,7 +88,7 @@ class Writer {
         cost_.seconds(plan_, rank, op, 1), "s",
         fmt::format("T({} bytes, {} ranks), nothing else running",
                     sizes_.parameter_bytes(plan_, op.segment, op.segments), plan_.replicas),
-        "in-place all-reduce");
+        with_assumption("in-place all-reduce"));
   }
 
   void message(Rank rank, const Op& op) {
@@ -72,7 +96,7 @@ class Writer {
                     plan_.ranks[op.peer.value].stage.value),
         cost_.seconds(plan_, rank, op, 1), "s",
         fmt::format("T({} bytes), nothing else running", sizes_.message_bytes(plan_, rank, op)),
-        "point to point, one micro-batch");
+        with_assumption("point to point, one micro-batch"));
   }
 
   const Plan& plan_;
@@ -109,6 +133,7 @@ std::vector<Term> terms_of(const Plan& plan, const ModelSpec& model, const CostM
   writer.add("step_time", step_s, "s",
              "median of the steady steps; forward + backward + update + communication_exposed + bubble are its mean",
              "simulated timeline");
+  writer.device_memory(ranks);
   const double flops = training_flops(model).value * batch_samples(plan);
   writer.add("flops_per_step", flops, "FLOP", "samples x (forward + backward FLOPs), a multiply-add counts 2",
              "model specification");

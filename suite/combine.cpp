@@ -28,9 +28,11 @@ Measured combine(std::span<const Measured> launches, int batch, double flops) {
     for (std::size_t i = 0; i < all.ranks.size(); ++i) {
       RankMeasured& rank = all.ranks[i];
       const RankMeasured& other = launch.ranks[i];
-      const auto resident = std::max(rank.peak_memory.resident, other.peak_memory.resident);
-      if (other.peak_memory.total_counted() > rank.peak_memory.total_counted()) rank.peak_memory = other.peak_memory;
-      rank.peak_memory.resident = resident;
+      const MemoryUsage before = rank.peak_memory;
+      if (other.peak_memory.total_counted() > before.total_counted()) rank.peak_memory = other.peak_memory;
+      for (const auto peak : {&MemoryUsage::resident, &MemoryUsage::reserved, &MemoryUsage::device_used}) {
+        rank.peak_memory.*peak = std::max(before.*peak, other.peak_memory.*peak);
+      }
       for (const auto part : breakdown_parts) rank.breakdown_s.*part += other.breakdown_s.*part;
     }
   }

@@ -30,7 +30,8 @@ Calibration example() {
                .memory_bytes = 1LL << 34,
                .shared_memory_bytes = 1 << 26,
                .frequency_hz = 2.5e9,
-               .vector_bits = 256};
+               .vector_bits = 256,
+               .gpus = {{.name = "NVIDIA H200", .capability = 90, .memory_bytes = 141LL << 30, .count = 8}}};
   c.date = "2026-01-02T03:04:05Z";
   const ModelSpec model = chain(2);
   for (const int busy : {1, 2}) {
@@ -40,9 +41,13 @@ Calibration example() {
   }
   c.all_reduce[{"mpi", 2}] = {{1000, 1e-5}, {1000000, 1e-3}};
   c.point_to_point[{"threads", 2}] = {{64, 2e-5}};
-  c.update_s_per_parameter = {{1, 1e-9}, {2, 1.5e-9}};
-  c.copy_bytes_per_s = {{1, 1e10}};
-  c.step_overhead_s = 3e-6;
+  c.point_to_point[{"threads", 2, DeviceKind::cuda}] = {{64, 5e-5}};
+  c.update_s_per_parameter = {{DeviceKind::cpu, {{1, 1e-9}, {2, 1.5e-9}}}, {DeviceKind::cuda, {{1, 1e-12}}}};
+  c.copy_bytes_per_s = {{DeviceKind::cpu, {{1, 1e10}}}};
+  c.step_overhead_s = {{DeviceKind::cpu, 3e-6}, {DeviceKind::cuda, 4e-6}};
+  c.launch_floor_s = 5e-6;
+  c.context_bytes = 500 << 20;
+  c.communicator_bytes = {{"nccl", 300 << 20}};
   return c;
 }
 
@@ -85,6 +90,11 @@ TEST(Calibration, LayerKeysTellFirstLayersAndCasesApart) {
   Case spec;
   spec.threads = 2;
   EXPECT_NE(layer_key(model.layers[0], model.input, false, spec, 1), inner);
+  spec = {};
+  spec.device = DeviceKind::cuda;
+  EXPECT_NE(layer_key(model.layers[0], model.input, false, spec, 1), inner);
+  spec.device = DeviceKind::emulated;  // it sleeps for the processor's times
+  EXPECT_EQ(layer_key(model.layers[0], model.input, false, spec, 1), inner);
   EXPECT_EQ(layer_key(model.layers[1], model.input, false, {}, 1), inner);  // equal layers share their measurement
 }
 
@@ -119,6 +129,25 @@ TEST(Calibration, AcceptsANewerMinorVersion) {
   EXPECT_EQ(text(calibration_from_json(file)), text(example()));
 }
 
+TEST(Calibration, FilesWithoutDevicesAreTheProcessors) {
+  Calibration cpu = example();
+  cpu.machine.gpus.clear();
+  cpu.point_to_point.erase({"threads", 2, DeviceKind::cuda});
+  cpu.update_s_per_parameter.erase(DeviceKind::cuda);
+  cpu.step_overhead_s.erase(DeviceKind::cuda);
+  cpu.launch_floor_s = 0;
+  cpu.context_bytes = 0;
+  cpu.communicator_bytes.clear();
+  json old = to_json(cpu);
+  old["schema_version"] = "2.0";
+  old.erase("gpu");
+  old["machine"].erase("gpus");
+  for (const char* rows : {"layers", "all_reduce", "point_to_point", "update_s_per_parameter", "copy_bytes_per_s"}) {
+    for (json& row : old[rows]) row.erase("device");
+  }
+  EXPECT_EQ(text(calibration_from_json(old)), text(cpu));
+}
+
 TEST(Calibration, NamesTheFileThatIsMissingTruncatedOrForeign) {
   const Folder folder;
   const auto read = [&](const std::string& name, const std::string& content) {
@@ -143,7 +172,8 @@ TEST(Calibration, NewerMeasurementsWinAndOthersStay) {
   newer.layers[known] = {{.samples = 4, .forward_s = 40}, {.samples = 8, .forward_s = 80}};
   newer.layers[unknown] = {{.samples = 1, .forward_s = 1}};
   newer.all_reduce[{"mpi", 2}] = {{500, 5}, {1000, 6}};
-  newer.update_s_per_parameter = {{2, 9}};
+  newer.update_s_per_parameter = {{DeviceKind::cpu, {{2, 9}}}};
+  newer.step_overhead_s = {{DeviceKind::cuda, 7e-6}};
   merge(into, newer);
   const auto& rows = into.layers.at(known);
   ASSERT_EQ(rows.size(), 3u);
@@ -156,9 +186,27 @@ TEST(Calibration, NewerMeasurementsWinAndOthersStay) {
   EXPECT_EQ(curve[0].seconds, 5);
   EXPECT_EQ(curve[1].seconds, 6);
   EXPECT_EQ(curve[2].seconds, 1e-3);
-  EXPECT_EQ(into.update_s_per_parameter, (std::map<int, double>{{1, 1e-9}, {2, 9}}));
+  EXPECT_EQ(into.update_s_per_parameter.at(DeviceKind::cpu), (RatesByBusy{{1, 1e-9}, {2, 9}}));
+  EXPECT_EQ(into.update_s_per_parameter.at(DeviceKind::cuda), (RatesByBusy{{1, 1e-12}}));
   EXPECT_EQ(into.date, newer.date);
-  EXPECT_EQ(into.step_overhead_s, 3e-6);
+  EXPECT_EQ(into.step_overhead_s, (std::map<DeviceKind, double>{{DeviceKind::cpu, 3e-6}, {DeviceKind::cuda, 7e-6}}));
+  EXPECT_EQ(into.launch_floor_s, 5e-6);
+  EXPECT_EQ(into.communicator_bytes.at("nccl"), 300 << 20);
+}
+
+TEST(Calibration, MeasurementsOfOneDeviceLeaveTheOthersAlone) {
+  Calibration into = example(), newer;
+  newer.machine = into.machine;
+  newer.machine.gpus.clear();  // seen by a process that was shown none
+  Case spec;
+  spec.device = DeviceKind::cuda;
+  const ModelSpec model = chain(2);
+  const LayerKey on_gpu = layer_key(model.layers[0], model.input, true, spec, 1);
+  newer.layers[on_gpu] = {{.samples = 2, .forward_s = 1e-6}};
+  merge(into, newer);
+  EXPECT_EQ(into.layers.at(layer_key(model.layers[0], model.input, true, {}, 1)).front().forward_s, 1e-3);
+  EXPECT_EQ(into.layers.at(on_gpu).front().forward_s, 1e-6);
+  EXPECT_EQ(into.machine.gpus.size(), 1u);
 }
 
 TEST(Calibration, MergingIntoNothingIsACopy) {

@@ -30,8 +30,8 @@ Calibration measured(const ModelSpec& model) {
   }
   c.all_reduce[{"mpi", 2}] = {{0, 1}, {128, 3}};
   c.point_to_point[{"mpi", 2}] = {{0, 1}, {256, 5}};
-  c.update_s_per_parameter = {{1, 1}, {2, 3}};
-  c.step_overhead_s = .5;
+  c.update_s_per_parameter = {{DeviceKind::cpu, {{1, 1}, {2, 3}}}};
+  c.step_overhead_s[DeviceKind::cpu] = .5;
   return c;
 }
 

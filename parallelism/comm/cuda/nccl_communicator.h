@@ -1,0 +1,67 @@
+// The communicator of ranks on GPUs, each its own, over NCCL.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "parallelism/comm/communicator.h"
+#include "parallelism/comm/cuda/nccl.h"
+#include "parallelism/comm/cuda/nccl_lane.h"
+
+namespace parabench {
+
+/// One rank's end. NCCL knows no tags and pairs messages by their order alone, so a header with tag and size goes over
+/// the host beside each and is checked by the receiver. NCCL tells nobody when something completes: sleep() returns
+/// at once for the first 50 us of a wait, yielding the core, then after 1/16 of the wait so far (20 us to 10 ms).
+class NcclCommunicator final : public Communicator {
+ public:
+  /// Collective over `host`, which must outlive it.
+  NcclCommunicator(Communicator& host, int gpu, NcclOptions options);
+  ~NcclCommunicator() override;
+
+  Capabilities capabilities() const override;
+  Arena allocate(std::int64_t bytes) override;
+  std::uint32_t events() const override { return host_.events(); }
+  void sleep(std::uint32_t seen, double limit_s) override;
+  void notify() override { host_.notify(); }
+  void abort(std::string_view cause) noexcept override { host_.abort(cause); }
+
+ private:
+  friend class NcclWork;
+
+  std::unique_ptr<WorkState> start_all_reduce(BufferView buffer) override;
+  std::unique_ptr<WorkState> start_send(BufferView buffer, Rank to, Message message) override;
+  std::unique_ptr<WorkState> start_recv(BufferView buffer, Rank from, Message message) override;
+  std::unique_ptr<WorkState> start_barrier() override;
+
+  struct Registered {
+    void* data = nullptr;
+    void* handle = nullptr;
+  };
+
+  NcclLane& lane(Channel channel) { return *lanes_[static_cast<std::size_t>(channel)]; }
+  NcclLane& collectives() { return *lanes_.back(); }
+  /// Any thread of the rank may call, and each has a current GPU of its own.
+  void use_gpu() const;
+  void make_lanes();
+  void wait_until_settled(double limit_s);
+  bool finish_in_good_order() noexcept;
+  /// Ends all lanes, kernels in flight too.
+  void give_up() noexcept;
+  /// Makes every rank stop.
+  [[noreturn]] void fail(const std::string& cause);
+
+  Communicator& host_;
+  int gpu_;
+  NcclOptions options_;
+  std::vector<std::unique_ptr<NcclLane>> lanes_;  // by channel, then that of the collectives
+  std::vector<Registered> arenas_;
+  int in_flight_ = 0;                                  // works that NCCL has to complete
+  std::chrono::steady_clock::time_point last_change_;  // of in_flight_
+  bool failed_ = false;                                // the lanes are of no more use
+  int exceptions_;                                     // in flight when it was made
+};
+
+}  // namespace parabench

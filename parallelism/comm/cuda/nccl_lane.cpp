@@ -1,0 +1,131 @@
+#include "parallelism/comm/cuda/nccl_lane.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace parabench {
+namespace {
+
+std::string in_words(const NcclOperation& operation) {
+  const auto bytes = operation.buffer.bytes;
+  switch (operation.kind) {
+    case NcclOperation::Kind::all_reduce: return fmt::format("all_reduce of {} bytes", bytes);
+    case NcclOperation::Kind::send: return fmt::format("send of {} bytes to rank {}", bytes, operation.peer.value);
+    case NcclOperation::Kind::recv: return fmt::format("recv of {} bytes from rank {}", bytes, operation.peer.value);
+  }
+  return "";
+}
+
+}  // namespace
+
+void check_nccl(ncclResult_t code, std::string_view call) {
+  if (code == ncclSuccess || code == ncclInProgress) return;
+  throw NcclFailure(fmt::format("{}: {}: {}", call, ncclGetErrorString(code), ncclGetLastError(nullptr)));
+}
+
+NcclLane::NcclLane(const ncclUniqueId& id, Rank rank, int ranks) : stream_(make_stream()) {
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  const ncclResult_t code = ncclCommInitRankConfig(&comm_, ranks, id, rank.value, &config);
+  if (code != ncclSuccess && code != ncclInProgress) abort();
+  check_nccl(code, "ncclCommInitRankConfig");
+}
+
+NcclLane::~NcclLane() {
+  if (finishing_) {
+    ncclCommDestroy(comm_);
+  } else {
+    abort();
+  }
+}
+
+bool NcclLane::settled() {
+  if (!comm_) throw NcclFailure("the communicator was ended");
+  ncclResult_t state = ncclSuccess;
+  check_nccl(ncclCommGetAsyncError(comm_, &state), "ncclCommGetAsyncError");
+  check_nccl(state, "NCCL");
+  return state == ncclSuccess;
+}
+
+std::uint64_t NcclLane::start(NcclOperation operation) {
+  waiting_.push_back(operation);
+  return started_++;
+}
+
+void NcclLane::drive(double limit_s) {
+  if (groups_.empty() && waiting_.empty()) return;
+  if (record_last() && !waiting_.empty()) {
+    launch();
+    record_last();
+  }
+  while (!groups_.empty() && groups_.front().recorded && has_passed(groups_.front().passed)) {
+    completed_ = groups_.front().end;
+    spare_events_.push_back(std::move(groups_.front().passed));
+    groups_.pop_front();
+    if (!groups_.empty()) groups_.front().begun = Clock::now();  // until now it has waited for its turn
+  }
+  if (!groups_.empty() && Clock::now() - groups_.front().begun > std::chrono::duration<double>(limit_s)) {
+    throw NcclFailure(
+        fmt::format("{} over NCCL has not ended within {:g} s: another rank stands still, or has started "
+                    "something else",
+                    groups_.front().first, limit_s));
+  }
+}
+
+bool NcclLane::record_last() {
+  if (!settled()) return false;
+  if (!groups_.empty() && !groups_.back().recorded) {
+    check_cuda(cudaEventRecord(groups_.back().passed.get(), stream_.get()), "cudaEventRecord");
+    groups_.back().recorded = true;
+  }
+  return true;
+}
+
+void NcclLane::launch() {
+  Event passed;
+  if (spare_events_.empty()) {
+    passed = make_event();
+  } else {
+    passed = std::move(spare_events_.back());
+    spare_events_.pop_back();
+  }
+  groups_.push_back(
+      {.end = started_, .begun = Clock::now(), .first = in_words(waiting_.front()), .passed = std::move(passed)});
+  check_nccl(ncclGroupStart(), "ncclGroupStart");
+  for (const NcclOperation& operation : waiting_) enqueue(operation);
+  check_nccl(ncclGroupEnd(), "ncclGroupEnd");
+  waiting_.clear();
+}
+
+void NcclLane::enqueue(const NcclOperation& operation) {
+  void* const data = operation.buffer.data;
+  const auto bytes = static_cast<std::size_t>(operation.buffer.bytes);
+  switch (operation.kind) {
+    case NcclOperation::Kind::all_reduce: {
+      const bool wide = operation.buffer.type == ElementType::f64;
+      check_nccl(ncclAllReduce(data, data, bytes / (wide ? 8 : 4), wide ? ncclFloat64 : ncclFloat32, ncclSum, comm_,
+                               stream_.get()),
+                 "ncclAllReduce");
+      return;
+    }
+    case NcclOperation::Kind::send:
+      check_nccl(ncclSend(data, bytes, ncclUint8, operation.peer.value, comm_, stream_.get()), "ncclSend");
+      return;
+    case NcclOperation::Kind::recv:
+      check_nccl(ncclRecv(data, bytes, ncclUint8, operation.peer.value, comm_, stream_.get()), "ncclRecv");
+      return;
+  }
+}
+
+void NcclLane::finish() {
+  check_nccl(ncclCommFinalize(comm_), "ncclCommFinalize");
+  finishing_ = true;
+}
+
+void NcclLane::abort() noexcept {
+  if (comm_) ncclCommAbort(std::exchange(comm_, nullptr));
+  finishing_ = false;
+}
+
+}  // namespace parabench

@@ -14,6 +14,11 @@ std::span<const Strategy> strategies() {
       {.name = "data-parallel", .ranks = RankUse::replicas, .keys = {"bucket"}, .write = data_parallel_plan},
       {.name = "model-parallel", .ranks = RankUse::stages, .keys = {"partition"}, .write = model_parallel_plan},
       {.name = "gpipe", .ranks = RankUse::stages, .keys = {"micro", "partition"}, .write = gpipe_plan},
+      {.name = "1f1b",
+       .ranks = RankUse::stages,
+       .keys = {"micro", "partition"},
+       .write = one_forward_one_backward_plan},
+      {.name = "dapple", .ranks = RankUse::stages, .keys = {"micro", "partition", "warmup"}, .write = dapple_plan},
       {.name = "pipedream", .ranks = RankUse::stages, .keys = {"partition"}, .write = pipedream_plan},
   };
   return table;

@@ -24,6 +24,9 @@ void check_case(const Case& spec, const ModelSpec& model);
 ///                   a bucket closes when its size reaches the limit), first bucket no smaller than the others
 ///   model-parallel  one segment per stage, one micro-batch
 ///   gpipe           one segment per stage, all forwards, then all backwards (Huang et al. 2019)
+///   1f1b            one segment per stage; P - 1 - s forwards, then one forward and one backward in turn
+///                   (PipeDream-Flush, Narayanan et al. 2021; DAPPLE's policy A)
+///   dapple          the same after `warmup` - 2 s forwards, by default 2 (P - 1 - s) (policy B, Fan et al., PPoPP'21)
 ///   pipedream       1F1B on an endless stream of mini-batches with weight stashing (Narayanan et al., SOSP'19)
 Plan make_plan(const Case& spec, const ModelSpec& model, std::span<const double> layer_seconds, int steps);
 

@@ -6,6 +6,7 @@
 #include "parallelism/exec/executor.h"
 #include "parallelism/plan/print.h"
 #include "results/record.h"
+#include "suite/rank/clock.h"
 #include "suite/rank/launch.h"
 #include "suite/rank/reply.h"
 
@@ -19,12 +20,13 @@ std::int64_t peak_resident_bytes() {
 }
 
 /// What one rank reports to rank 0.
-nlohmann::json report(const Execution& execution, const Device& device, const Traffic& traffic, int steps,
-                      const std::string& cpuset) {
+nlohmann::json report(const Execution& execution, double clock_offset, const Device& device, const Traffic& traffic,
+                      int steps, const std::string& cpuset) {
   nlohmann::json spans = nlohmann::json::array();
   for (const auto& lane : execution.spans) {
     nlohmann::json list = nlohmann::json::array();
-    for (const Span& s : lane) list.push_back({s.queued, s.start, s.end, s.data_wait});
+    for (const Span& s : lane)
+      list.push_back({s.queued + clock_offset, s.start + clock_offset, s.end + clock_offset, s.data_wait});
     spans.push_back(std::move(list));
   }
   return {{"spans", std::move(spans)},
@@ -68,11 +70,12 @@ nlohmann::json measure(const Launch& launch, Communicator& comm, Device& device,
   if (auto pieces = pieces_of(plan, comm.rank()); !pieces.empty())
     input = std::make_unique<PieceInput>(plan, std::move(pieces), launch.source, launch.options.input,
                                          holds_first(plan, comm.rank()));
+  const double clock_offset = clock_offset_s(comm);
   comm.reset_traffic();
   const Execution execution = execute(plan, launch.model, state, comm, input.get(), device, warmup);
   const Traffic traffic = comm.traffic();
 
-  const auto reports = all_gather(comm, report(execution, device, traffic, plan.steps, cpuset).dump());
+  const auto reports = all_gather(comm, report(execution, clock_offset, device, traffic, plan.steps, cpuset).dump());
   if (comm.rank() != Rank(0)) return {};
 
   Timeline timeline;

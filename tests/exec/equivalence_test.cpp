@@ -93,7 +93,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "data-parallel/np:3/batch:8/bucket:4KiB", "data-parallel/np:4/batch:11/layout:channels_last",
                     "model-parallel/np:2/batch:6", "model-parallel/np:4/batch:5", "gpipe/np:1/batch:9/micro:3",
                     "gpipe/np:2/batch:8/micro:1", "gpipe/np:2/batch:11/micro:4", "gpipe/np:3/batch:8/micro:2",
-                    "gpipe/np:4/batch:17/micro:8/layout:channels_last", "pipedream/np:1/batch:4",
+                    "gpipe/np:4/batch:17/micro:8/layout:channels_last", "1f1b/np:4/batch:19/micro:8",
+                    "1f1b/np:3/batch:8/micro:2", "dapple/np:3/batch:11/micro:5", "pipedream/np:1/batch:4",
                     "pipedream/np:2/batch:4", "pipedream/np:3/batch:5", "pipedream/np:4/batch:4/weight_decay:0.01",
                     "pipedream/np:6/batch:4/momentum:0"));
 

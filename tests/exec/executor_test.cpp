@@ -71,7 +71,8 @@ TEST_P(EveryPlan, SpansKeepLaneOrderAndDependencies) {
 INSTANTIATE_TEST_SUITE_P(Cases, EveryPlan,
                          testing::Values("sequential/np:1/batch:6", "data-parallel/np:2/batch:9/bucket:1KiB",
                                          "model-parallel/np:3/batch:6", "gpipe/np:2/batch:8/micro:3",
-                                         "pipedream/np:3/batch:4", "gpipe/np:2/batch:8/precision:bf16",
+                                         "pipedream/np:3/batch:4", "1f1b/np:3/batch:9/micro:4",
+                                         "dapple/np:2/batch:8/micro:3", "gpipe/np:2/batch:8/precision:bf16",
                                          "gpipe/np:2/batch:8/precision:bf16/layout:channels_last"));
 
 TEST(Execute, ReportsADivergedLossAndStopsTheOtherRanks) {

@@ -9,6 +9,7 @@
 #include "parallelism/plan/dependencies.h"
 #include "parallelism/plan/progress.h"
 #include "parallelism/plan/strategies.h"
+#include "parallelism/plan/strategy_table.h"
 #include "parallelism/plan/timeline.h"
 
 namespace parabench {
@@ -41,6 +42,12 @@ inline Plan plan_of(const Case& spec, int layers, int steps = 1) {
 }
 inline Plan gpipe_of(int stages, int micro_batches, int batch) {
   Case spec = case_of("gpipe", stages, batch);
+  spec.micro = micro_batches;
+  return plan_of(spec, stages);
+}
+/// 1f1b, dapple: one layer per stage.
+inline Plan pipeline_of(const std::string& strategy, int stages, int micro_batches, int batch) {
+  Case spec = case_of(strategy, stages, batch);
   spec.micro = micro_batches;
   return plan_of(spec, stages);
 }
@@ -105,9 +112,10 @@ inline Plan random_plan(std::mt19937& random) {
   const std::string name = names[from(0, static_cast<int>(names.size()) - 1)];
   const int np = name == "sequential" ? 1 : from(1, 5), layers = np + from(0, 4);
   Case spec = case_of(name, np, 0);
-  if (name == "gpipe") spec.micro = from(1, 6);
+  const bool cuts_batch = find_strategy(name).uses("micro");
+  if (cuts_batch) spec.micro = from(1, 6);
   if (name == "data-parallel") spec.bucket = Bytes(from(1, 1000));
-  const int pieces = name == "gpipe" ? spec.micro : name == "data-parallel" ? np : 1;
+  const int pieces = cuts_batch ? spec.micro : name == "data-parallel" ? np : 1;
   spec.batch = pieces + from(0, 9);
   const int steps = from(1, 3);
   if (name == "pipedream") return plan_of(spec, layers, from(1, 8));

@@ -35,6 +35,16 @@ TEST(Strategies, WriteTheirGoldenOrders) {
             "p1 F0 F1 B0 B1\n"
             "p2 F0 F1 B0 B1\n"
             "p3 F0 F1 B0 B1\n");
+  EXPECT_EQ(to_text(pipeline_of("1f1b", 4, 8, 8)),
+            "p0 F0 F1 F2 F3 B0 F4 B1 F5 B2 F6 B3 F7 B4 B5 B6 B7\n"
+            "p1 F0 F1 F2 B0 F3 B1 F4 B2 F5 B3 F6 B4 F7 B5 B6 B7\n"
+            "p2 F0 F1 B0 F2 B1 F3 B2 F4 B3 F5 B4 F6 B5 F7 B6 B7\n"
+            "p3 F0 B0 F1 B1 F2 B2 F3 B3 F4 B4 F5 B5 F6 B6 F7 B7\n");
+  EXPECT_EQ(to_text(pipeline_of("dapple", 3, 6, 6)),
+            "p0 F0 F1 F2 F3 F4 B0 F5 B1 B2 B3 B4 B5\n"
+            "p1 F0 F1 F2 B0 F3 B1 F4 B2 F5 B3 B4 B5\n"
+            "p2 F0 B0 F1 B1 F2 B2 F3 B3 F4 B4 F5 B5\n");
+  EXPECT_EQ(to_text(pipeline_of("1f1b", 3, 1, 2)), "p0 F0 B0\np1 F0 B0\np2 F0 B0\n");
   EXPECT_EQ(to_text(pipedream_of(2, 4)),
             "p0 F0 F1 B0 F2 B1 F3 B2 B3\n"
             "p1 F0 B0 F1 B1 F2 B2 F3 B3\n");
@@ -104,6 +114,49 @@ TEST(Strategies, PartitionRuleCutsTheStages) {
   EXPECT_THAT(partition(make_plan(spec, chain_model(5), {}, 1)), ElementsAre(3, 2));
   spec.partition = PartitionRule::time;
   EXPECT_THROW(make_plan(spec, chain_model(5), {}, 1), Error);
+}
+
+/// Most micro-batches between the start of their forward and the end of their backward, in the order of the lane.
+int peak_in_flight(const RankProgram& rank) {
+  int now = 0, peak = 0;
+  for (const Op& op : rank.lane(Lane::compute)) {
+    if (op.kind == OpKind::forward) peak = std::max(peak, ++now);
+    if (op.kind == OpKind::backward) --now;
+  }
+  return peak;
+}
+
+TEST(Strategies, AlternatingPipelinesAreAsFastAsGpipeWithFewerMicroBatchesInFlight) {
+  for (int stages = 1; stages <= 8; ++stages) {
+    for (int m = 1; m <= 16; ++m) {
+      for (const std::string strategy : {"1f1b", "dapple"}) {
+        const Plan plan = pipeline_of(strategy, stages, m, m + m / 2);
+        EXPECT_THAT(validate(plan), IsEmpty()) << strategy << ", " << stages << " stages, " << m << " micro-batches";
+        EXPECT_DOUBLE_EQ(makespan(timeline_of(plan)), 3.0 * (m + stages - 1));
+        for (int stage = 0; stage < stages; ++stage) {
+          const int limit = strategy == "1f1b" ? stages - stage : 2 * (stages - stage) - 1;
+          EXPECT_EQ(peak_in_flight(plan.ranks[stage]), std::min(limit, m));
+        }
+      }
+    }
+  }
+}
+
+TEST(Strategies, DappleTakesTheWarmupOfItsFirstStage) {
+  Case spec = case_of("dapple", 4, 16);
+  spec.micro = 16;
+  spec.warmup = 3;
+  Case policy_a = spec;
+  policy_a.strategy.name = "1f1b";
+  policy_a.warmup.reset();
+  EXPECT_EQ(to_text(plan_of(spec, 4)), to_text(plan_of(policy_a, 4)));
+  spec.warmup = 5;
+  const Plan between = plan_of(spec, 4);
+  EXPECT_EQ(peak_in_flight(between.ranks[0]), 6);
+  EXPECT_EQ(peak_in_flight(between.ranks[1]), 4);
+  EXPECT_EQ(peak_in_flight(between.ranks[2]), 2);
+  spec.warmup = 2;
+  EXPECT_THROW(plan_of(spec, 4), Error);
 }
 
 TEST(Strategies, WriteValidPlansForAllStagesMicroBatchesAndUnevenBatches) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/case_id.h"
+#include "base/case_text.h"
 
 namespace parabench {
 namespace {
@@ -26,6 +27,28 @@ std::vector<int> ranks_of(const std::string& strategy) {
   return strategy == "sequential" ? std::vector{1} : std::vector{2, 4};
 }
 
+std::vector<Case> grid(DeviceKind device) {
+  std::vector<Case> cases;
+  for (const auto& model : models) {
+    for (const auto& [dataset, batch] : datasets_and_batches) {
+      for (const auto& strategy : strategies) {
+        for (const int np : ranks_of(strategy)) {
+          Case spec;
+          spec.model.name = model;
+          spec.dataset = dataset;
+          spec.strategy.name = strategy;
+          spec.np = np;
+          spec.batch = batch;
+          spec.device = device;
+          spec.comm = default_comm(device);
+          cases.push_back(std::move(spec));
+        }
+      }
+    }
+  }
+  return cases;
+}
+
 }  // namespace
 
 std::vector<Case> quick_cases() {
@@ -39,19 +62,9 @@ std::vector<Case> quick_cases() {
 
 std::vector<Case> catalogue() {
   std::vector<Case> cases = quick_cases();
-  for (const auto& model : models) {
-    for (const auto& [dataset, batch] : datasets_and_batches) {
-      for (const auto& strategy : strategies) {
-        for (const int np : ranks_of(strategy)) {
-          Case spec;
-          spec.model.name = model;
-          spec.dataset = dataset;
-          spec.strategy.name = strategy;
-          spec.np = np;
-          spec.batch = batch;
-          if (std::ranges::find(cases, spec) == cases.end()) cases.push_back(spec);
-        }
-      }
+  for (const DeviceKind device : {DeviceKind::cpu, DeviceKind::cuda}) {
+    for (const auto& spec : grid(device)) {
+      if (std::ranges::find(cases, spec) == cases.end()) cases.push_back(spec);
     }
   }
   return cases;

@@ -110,6 +110,7 @@ struct Parser {
   PredictOptions predict;
   PlanOptions plan;
   CalibrateOptions calibrate;
+  DoctorOptions doctor;
   ValidateCommand validate;
 
   CLI::App& command(const std::string& name, const std::string& what, const std::string& example) {
@@ -179,6 +180,11 @@ struct Parser {
     calibrate_app.add_option("--out", calibrate.out, "File to add to instead of this machine's own")->type_name("FILE");
     add_launches(calibrate_app, calibrate.launches);
 
+    CLI::App& doctor_app = command("doctor", "What works on this machine, what does not, and what to type",
+                                   "parabench doctor --launcher srun");
+    doctor_app.add_flag("--json", doctor.json, "As JSON");
+    add_launches(doctor_app, doctor.launches);
+
     CLI::App& validate_app =
         command("validate", "Check a results file against its schema", "parabench validate results/out/quick.json");
     validate_app.add_option("FILE", validate.file, "Results file")->required()->type_name("");
@@ -225,7 +231,7 @@ std::string quick_results_path() {
 Command parse_command_line(const std::vector<std::string>& words) {
   Parser parser;
   if (words.empty())
-    throw usage_error("command", "", "one of list, run, quick, predict, plan, calibrate, validate",
+    throw usage_error("command", "", "one of list, run, quick, predict, plan, calibrate, doctor, validate",
                       "try parabench --help");
   require_command(parser.app, words.front());
   try {
@@ -254,6 +260,7 @@ Command parse_command_line(const std::vector<std::string>& words) {
   if (name == "predict") return parser.predict;
   if (name == "plan") return parser.plan;
   if (name == "calibrate") return parser.calibrate;
+  if (name == "doctor") return parser.doctor;
   return parser.validate;
 }
 

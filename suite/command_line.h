@@ -30,8 +30,8 @@ struct TextAnswer {
   std::string text;
 };
 
-using Command =
-    std::variant<TextAnswer, ListOptions, RunCommand, PredictOptions, PlanOptions, CalibrateOptions, ValidateCommand>;
+using Command = std::variant<TextAnswer, ListOptions, RunCommand, PredictOptions, PlanOptions, CalibrateOptions,
+                             DoctorOptions, ValidateCommand>;
 
 /// Reads the words after the program's name. Throws usage_error for an unknown command or option (with the nearest
 /// spelling), a missing or malformed value, or a `run` that chooses nothing.

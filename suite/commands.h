@@ -1,4 +1,4 @@
-// The commands that need no ranks, and calibrate: options in, text out.
+// The commands that need no ranks, calibrate and doctor: options in, text out.
 #pragma once
 
 #include <array>
@@ -56,6 +56,14 @@ struct CalibrateOptions {
 };
 /// Measures this machine for the cases anew and adds to the file.
 ExitCode calibrate_machine(const CalibrateOptions& options, Progress& progress, std::ostream& out);
+
+struct DoctorOptions {
+  LaunchOptions launches;
+  bool json = false;
+};
+/// What works on this machine, what does not, what to type: host, calibration, launcher, two ranks, GPUs. ok where
+/// cases on cpu run, else environment.
+ExitCode examine_machine(const DoctorOptions& options, Progress& progress, std::ostream& out);
 
 /// Checks a results file against its schema. Throws usage_error naming the first offending field.
 ExitCode validate_file(const std::string& path, std::ostream& out);

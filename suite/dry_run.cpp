@@ -63,10 +63,14 @@ void print_case(const Prepared& prepared, int number, const RunOptions& options,
 
 ExitCode print_commands(const std::vector<SelectedCase>& chosen, const RunOptions& options, Progress& progress,
                         std::ostream& out) {
-  const MachineInfo machine = this_machine();
+  const MachineInfo machine = known_machine();
   const CalibrationFile file = open_calibration(options.calibration, machine, false);
-  const PrepareOptions prepare_options{assumed_capabilities(machine), !options.launches.data.empty(), options.force,
-                                       options.warmup, options.steps};
+  const PrepareOptions prepare_options{assumed_capabilities(machine),
+                                       stays_on_this_host(options.launches.launcher),
+                                       !options.launches.data.empty(),
+                                       options.force,
+                                       options.warmup,
+                                       options.steps};
   const auto cases = prepare(chosen, prepare_options, {machine, file.content ? &*file.content : nullptr});
   ExitCode code = ExitCode::ok;
   int number = 0;

@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "suite/launch.h"
 
 namespace parabench {
 namespace {
@@ -15,17 +19,34 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-/// Beside the calibration: one file per machine and build of the program.
+/// What decides which GPUs a process sees: the driver, and what a user or a job scheduler shows it of them.
+std::string sight_of_gpus() {
+  std::string sight = nvidia_driver();
+  for (const char* variable : {"CUDA_VISIBLE_DEVICES", "SLURM_JOB_GPUS"}) {
+    const char* value = std::getenv(variable);
+    sight += fmt::format("|{}", value ? value : "all");
+  }
+  return sight;
+}
+
+/// Beside the calibration: one file per machine, build of the program and sight of the GPUs.
 fs::path probe_path(const MachineInfo& machine, const fs::path& program) {
   struct stat info {};
   stat(program.c_str(), &info);
-  const std::string build =
-      fmt::format("{} {} {}.{}", program.string(), info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
+  const std::string build = fmt::format("{} {} {}.{} {}", program.string(), info.st_size, info.st_mtim.tv_sec,
+                                        info.st_mtim.tv_nsec, sight_of_gpus());
   return fs::path(default_calibration_path(machine)).parent_path() /
          fmt::format("probe-{}-{}.json", machine.id, hex16(fnv1a64(build)));
 }
 
 }  // namespace
+
+std::string nvidia_driver() {
+  std::ifstream file("/proc/driver/nvidia/version");
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
 
 CalibrationFile open_calibration(const std::string& given, const MachineInfo& machine, bool foreign_allowed) {
   CalibrationFile file{given.empty() ? default_calibration_path(machine) : given, std::nullopt};
@@ -55,6 +76,22 @@ void add_to(CalibrationFile& file, const Calibration& newer) {
   write_atomically(file.path, to_json(*file.content).dump(1) + "\n");
 }
 
+std::vector<GpuInfo> gpu_kinds(const Capabilities& capabilities) {
+  std::vector<GpuInfo> kinds;
+  if (!capabilities.gpu) return kinds;
+  for (const HostGpu& gpu : capabilities.gpu->gpus) {
+    const auto same = std::ranges::find_if(kinds, [&](const GpuInfo& kind) {
+      return kind.name == gpu.name && kind.capability == gpu.capability && kind.memory_bytes == gpu.memory_bytes;
+    });
+    if (same != kinds.end()) {
+      ++same->count;
+    } else {
+      kinds.push_back({gpu.name, gpu.capability, gpu.memory_bytes, 1});
+    }
+  }
+  return kinds;
+}
+
 std::optional<Capabilities> remembered_capabilities(const MachineInfo& machine, const fs::path& program) {
   try {
     return capabilities_from_json(read_json(probe_path(machine, program)));
@@ -70,6 +107,16 @@ void remember(const Capabilities& capabilities, const MachineInfo& machine, cons
     write_atomically(path, to_json(capabilities).dump(1) + "\n");
   } catch (const std::exception&) {
   }
+}
+
+MachineInfo known_machine() {
+  MachineInfo machine = this_machine();
+  try {
+    if (const auto known = remembered_capabilities(machine, rank_program())) machine.gpus = gpu_kinds(*known);
+  } catch (const Error&) {
+    // No parabench-rank beside this program: a build of the pure half.
+  }
+  return machine;
 }
 
 }  // namespace parabench

@@ -120,6 +120,15 @@ std::vector<std::string> launch_command(const Launcher& launcher, int np, const 
   return words;
 }
 
+bool stays_on_this_host(const Launcher& launcher) {
+  const char* slurm_nodes = std::getenv("SLURM_JOB_NUM_NODES");
+  const bool one_slurm_node = slurm_nodes && std::string_view(slurm_nodes) == "1";
+  if (launcher.name == "srun") return one_slurm_node;
+  if (launcher.name == "local") return true;
+  return launcher.name == "mpirun" && (!slurm_nodes || one_slurm_node) && !std::getenv("PBS_NODEFILE") &&
+         !std::getenv("LSB_HOSTS");
+}
+
 std::string additions(const Launcher& launcher, int np, const LaunchHost& host) {
   const auto extra = extra_words(launcher, np, host);
   if (extra.empty()) return "";

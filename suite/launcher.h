@@ -28,6 +28,9 @@ Launcher parse_launcher(std::string_view name_or_template);
 std::vector<std::string> launch_command(const Launcher& launcher, int np, const std::vector<std::string>& program,
                                         const LaunchHost& host);
 
+/// Whether all ranks will surely be of this host: a preset, and no batch job that may hold other hosts.
+bool stays_on_this_host(const Launcher& launcher);
+
 /// What `launch_command` adds by itself, as a sentence for stderr; "" when nothing.
 std::string additions(const Launcher& launcher, int np, const LaunchHost& host);
 

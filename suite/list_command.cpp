@@ -88,7 +88,7 @@ void print(const std::vector<Line>& lines, std::ostream& out) {
 }  // namespace
 
 ExitCode list_cases(const ListOptions& options, std::ostream& out) {
-  const MachineInfo machine = this_machine();
+  const MachineInfo machine = known_machine();
   const CalibrationFile file = open_calibration(options.calibration, machine, true);
   const Knowledge knowledge{machine, file.content ? &*file.content : nullptr};
   std::vector<Line> lines;

@@ -35,6 +35,7 @@ struct Dispatch {
   ExitCode operator()(const PredictOptions& options) const { return predict_cases(options, progress, out); }
   ExitCode operator()(const PlanOptions& options) const { return print_plan(options, progress, out); }
   ExitCode operator()(const CalibrateOptions& options) const { return calibrate_machine(options, progress, out); }
+  ExitCode operator()(const DoctorOptions& options) const { return examine_machine(options, progress, out); }
   ExitCode operator()(const ValidateCommand& command) const { return validate_file(command.file, out); }
 };
 

@@ -13,7 +13,7 @@
 namespace parabench {
 
 ExitCode print_plan(const PlanOptions& options, Progress& progress, std::ostream& out) {
-  const MachineInfo machine = this_machine();
+  const MachineInfo machine = known_machine();
   const CalibrationFile file = open_calibration(options.calibration, machine, true);
   const Knowledge knowledge{machine, file.content ? &*file.content : nullptr};
   const Subject subject = make_subject(parse_case(options.id));

@@ -61,7 +61,7 @@ void print(const std::string& id, const Forecast& forecast, std::ostream& out) {
 }  // namespace
 
 ExitCode predict_cases(const PredictOptions& options, Progress& progress, std::ostream& out) {
-  const MachineInfo machine = this_machine();
+  const MachineInfo machine = known_machine();
   const CalibrationFile file = open_calibration(options.calibration, machine, true);
   const Knowledge knowledge{machine, file.content ? &*file.content : nullptr};
   json document = json::array();

@@ -18,6 +18,7 @@ ResultsFile describe_run(const Workplace& workplace, const Capabilities& capabil
   file.context.argv = argv;
   const MachineInfo& machine = workplace.machine;
   file.context.hosts = {{machine.host, machine.cpu, machine.cores, machine.memory_bytes, machine.governor, {}}};
+  if (capabilities.gpu) file.context.gpus = capabilities.gpu->gpus;
   file.context.mpi = capabilities.mpi;
   file.context.launcher = workplace.options.launcher.name;
   file.context.libtorch = capabilities.libtorch;

@@ -8,6 +8,7 @@
 #include "base/enum_text.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "results/context_json.h"
 
 namespace parabench {
 
@@ -40,6 +41,25 @@ void require_numbers(const json& losses) {
   }
 }
 
+json gpu_probe_json(const GpuProbe& probe) {
+  json gpus = json::array();
+  for (const HostGpu& gpu : probe.gpus) gpus.push_back(to_json(gpu));
+  return {{"driver", probe.driver},       {"runtime", probe.runtime}, {"cudnn", probe.cudnn},      {"nccl", probe.nccl},
+          {"nccl_init", probe.nccl_init}, {"gpus", std::move(gpus)},  {"obstacle", probe.obstacle}};
+}
+
+GpuProbe gpu_probe_from_json(const json& document) {
+  GpuProbe probe;
+  probe.driver = document.value("driver", "");
+  probe.runtime = document.value("runtime", "");
+  probe.cudnn = document.value("cudnn", "");
+  probe.nccl = document.value("nccl", "");
+  probe.nccl_init = document.value("nccl_init", "");
+  for (const json& gpu : field(document, "gpus")) probe.gpus.push_back(host_gpu_from_json(gpu));
+  probe.obstacle = document.value("obstacle", "");
+  return probe;
+}
+
 template <class Use>
 void for_each_file(const fs::path& folder, std::string_view prefix, Use use) {
   std::error_code ignored;
@@ -54,7 +74,13 @@ void for_each_file(const fs::path& folder, std::string_view prefix, Use use) {
 std::string_view to_text(Phase phase) { return to_text<Phase>(phase); }
 
 json to_json(const Capabilities& c) {
-  return {{"devices", c.devices}, {"communicators", c.communicators}, {"libtorch", c.libtorch}, {"mpi", c.mpi}};
+  json document{{"devices", c.devices},
+                {"communicators", c.communicators},
+                {"libtorch", c.libtorch},
+                {"mpi", c.mpi},
+                {"obstacles", c.obstacles}};
+  if (c.gpu) document["gpu"] = gpu_probe_json(*c.gpu);
+  return document;
 }
 
 Capabilities capabilities_from_json(const json& document) {
@@ -64,6 +90,9 @@ Capabilities capabilities_from_json(const json& document) {
     field(document, "communicators").get_to(c.communicators);
     c.libtorch = document.value("libtorch", "");
     c.mpi = document.value("mpi", "");
+    c.obstacles = document.value("obstacles", c.obstacles);
+    if (document.contains("gpu")) c.gpu = gpu_probe_from_json(document["gpu"]);
+    if (c.gpu && c.gpu->runtime.empty()) c.gpu.reset();
     return c;
   } catch (const json::exception& error) {
     throw usage_error("capabilities", error.what(), "lists of devices and communicators");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -9,17 +10,30 @@
 #include <vector>
 
 #include "analytic/calibration.h"
-#include "results/record.h"
+#include "results/file.h"
 
 namespace parabench {
 
 enum class Phase { probe, verify, measure, calibrate };
 std::string_view to_text(Phase phase);
 
+/// What a build of parabench-rank with CUDA found out about this machine's GPUs. Versions are "" where there is none.
+struct GpuProbe {
+  std::string driver;     ///< highest CUDA version that the driver serves
+  std::string runtime;    ///< CUDA version of the build
+  std::string cudnn;      ///< version that loads here
+  std::string nccl;       ///< version that loads here; "" also for a build without NCCL
+  std::string nccl_init;  ///< how a communicator of one rank fared: "ok" or its error; "" where none was tried
+  std::vector<HostGpu> gpus;
+  std::string obstacle;  ///< why no GPU can be used, with what to try; "" where one can
+};
+
 /// What a build of parabench-rank offers on this machine, and which libraries it runs.
 struct Capabilities {
   std::vector<std::string> devices, communicators;  ///< as in case ids
   std::string libtorch, mpi;
+  std::map<std::string, std::string> obstacles;  ///< why a device or communicator is not on offer, by its name
+  std::optional<GpuProbe> gpu;                   ///< nullopt: a build without CUDA
 };
 nlohmann::json to_json(const Capabilities& capabilities);
 /// Throws usage_error naming the field.

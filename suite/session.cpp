@@ -262,7 +262,11 @@ ExitCode run_cases(std::vector<SelectedCase> chosen, const RunOptions& options, 
   Workplace workplace(options.launches, progress);
   const Capabilities capabilities = find_capabilities(workplace);
   CalibrationFile file = open_calibration(options.calibration, workplace.machine, false);
-  const PrepareOptions prepare_options{capabilities, !options.launches.data.empty(), options.force, options.warmup,
+  const PrepareOptions prepare_options{capabilities,
+                                       stays_on_this_host(options.launches.launcher),
+                                       !options.launches.data.empty(),
+                                       options.force,
+                                       options.warmup,
                                        options.steps};
   auto cases = prepare(chosen, prepare_options, {workplace.machine, file.content ? &*file.content : nullptr});
   note_machine(cases, workplace);

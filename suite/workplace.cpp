@@ -56,9 +56,8 @@ LaunchResult run(Workplace& workplace, LaunchRequest request) {
   return result;
 }
 
-Capabilities find_capabilities(Workplace& workplace) {
+Capabilities probe_capabilities(Workplace& workplace) {
   const auto program = rank_program();
-  if (auto known = remembered_capabilities(workplace.machine, program)) return *known;
   LaunchRequest request;
   request.phase = Phase::probe;
   request.timeout_s = start_up_patience_s;
@@ -69,6 +68,13 @@ Capabilities find_capabilities(Workplace& workplace) {
   }
   remember(*result.reply->capabilities, workplace.machine, program);
   return *result.reply->capabilities;
+}
+
+Capabilities find_capabilities(Workplace& workplace) {
+  const auto known = remembered_capabilities(workplace.machine, rank_program());
+  const Capabilities capabilities = known ? *known : probe_capabilities(workplace);
+  workplace.machine.gpus = gpu_kinds(capabilities);
+  return capabilities;
 }
 
 double expected_seconds(Phase phase, const Forecast& forecast, int launch_steps) {

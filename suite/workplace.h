@@ -34,7 +34,10 @@ void check_launches(const std::vector<SelectedCase>& chosen, const LaunchOptions
 /// default.
 LaunchResult run(Workplace& workplace, LaunchRequest request);
 
-/// What parabench-rank offers here: as remembered, else probed. Throws environment_error when it cannot even start.
+/// Asks parabench-rank what it offers here, and remembers it. Throws environment_error when it cannot even start.
+Capabilities probe_capabilities(Workplace& workplace);
+
+/// The same, as remembered, else probed; the machine of `workplace` gets the GPUs.
 Capabilities find_capabilities(Workplace& workplace);
 
 /// Seconds that a launch should take when all is well, start-up included.

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/case_id.h"
@@ -16,7 +17,7 @@ TEST(Catalogue, EveryCaseIsPossibleAndListedOnce) {
     EXPECT_NO_THROW(make_subject(spec)) << to_id(spec);
     EXPECT_TRUE(seen.insert(to_id(spec)).second) << to_id(spec);
   }
-  EXPECT_LT(seen.size(), 500u);
+  EXPECT_LT(seen.size(), 700u);
 }
 
 TEST(Catalogue, HoldsModelsDataSetsStrategiesAndRanks) {
@@ -27,12 +28,26 @@ TEST(Catalogue, HoldsModelsDataSetsStrategiesAndRanks) {
     datasets.insert(spec.dataset.name);
     strategies.insert(spec.strategy.name);
     ranks.insert(spec.np);
-    EXPECT_EQ(spec.device, DeviceKind::cpu);
   }
   EXPECT_THAT(models, testing::ElementsAre("resnet101", "resnet152", "resnet18", "resnet34", "resnet50"));
   EXPECT_THAT(datasets, testing::IsSupersetOf({"cifar10", "imagenet", "mnist-synthetic", "highres-synthetic"}));
   EXPECT_THAT(strategies, testing::ElementsAre("data-parallel", "gpipe", "model-parallel", "pipedream", "sequential"));
   EXPECT_THAT(ranks, testing::ElementsAre(1, 2, 4));
+}
+
+TEST(Catalogue, HoldsTheSameGridOnGpusAfterTheOneOnProcessors) {
+  const auto cases = catalogue();
+  const auto first = std::ranges::find(cases, DeviceKind::cuda, &Case::device);
+  EXPECT_TRUE(std::ranges::none_of(first, cases.end(), [](const Case& spec) { return spec.device == DeviceKind::cpu; }));
+  for (auto it = first; it != cases.end(); ++it) {
+    EXPECT_EQ(it->comm, CommKind::nccl) << to_id(*it);
+    Case twin = *it;
+    twin.device = DeviceKind::cpu;
+    twin.comm = CommKind::mpi;
+    EXPECT_NE(std::find(cases.begin(), first, twin), first) << to_id(*it);
+  }
+  EXPECT_EQ(std::ranges::count(first, cases.end(), 4, &Case::np), std::ranges::count(cases.begin(), first, 4, &Case::np));
+  for (const Case& spec : quick_cases()) EXPECT_EQ(spec.device, DeviceKind::cpu);
 }
 
 TEST(Catalogue, QuickHasEveryFamilyOnTwoCores) {

@@ -1,7 +1,8 @@
 // Stands in for parabench-rank: obeys its contract without training anything, and misbehaves when told to.
 //
 // FAKE_RANK="TEXT|PHASE|BEHAVIOUR|RANK[;...]": in launches whose case id holds TEXT, in PHASE, rank RANK (-1: every
-// rank) does BEHAVIOUR. FAKE_LOG=FILE: one line "PHASE ID ARGUMENTS" per launch is appended.
+// rank) does BEHAVIOUR. FAKE_LOG=FILE: one line "PHASE ID ARGUMENTS" per launch is appended. FAKE_GPUS=N: a build with
+// CUDA on a machine of N GPUs of 80 GiB (0: without a driver); FAKE_NCCL=ERROR: NCCL does not start there.
 
 #include <signal.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 
 #include "analytic/calibration.h"
 #include "base/case_id.h"
+#include "base/case_text.h"
 #include "base/file.h"
 #include "datasets/spec/dataset.h"
 #include "models/spec/model.h"
@@ -93,6 +95,9 @@ void misbehave(Launch& launch) {
   if (what == "failure" || what == "usage" || what == "environment" || what == "not_a_number") {
     fail(launch, what, "told to fail with " + what);
   }
+  if (what == "out_of_memory") {
+    fail(launch, "environment", "out of memory on GPU 0: predicted 91.3 GiB, available 79.1 GiB");
+  }
   if (what == "crash") abort();
   if (what == "kill") raise(SIGKILL);
   if (what == "stop") raise(SIGSTOP);
@@ -131,11 +136,12 @@ Calibration calibration(const Plan& plan) {
       result.layers[layer_key(model.layers[i], inputs[i], i == 0, plan.spec, busy)] = timings;
     }
   }
-  const RankCountKey ranks{plan.spec.comm == CommKind::threads ? "threads" : "mpi", np};
+  const DeviceKind device = measured_device(plan.spec);
+  const RankCountKey ranks{std::string(to_text(plan.spec.comm)), np, device};
   result.all_reduce[ranks] = result.point_to_point[ranks] = {{1000, 1e-5}, {100'000'000, 1e-1}};
   for (int busy : {1, np}) {
-    result.update_s_per_parameter[busy] = 1e-9;
-    result.copy_bytes_per_s[busy] = 1e9;
+    result.update_s_per_parameter[device][busy] = 1e-9;
+    result.copy_bytes_per_s[device][busy] = 1e9;
   }
   return result;
 }
@@ -155,7 +161,7 @@ json measured(Launch& launch) {
     RankMeasured r;
     r.rank = rank;
     r.host = "fake";
-    r.device = "cpu";
+    r.device = to_text(launch.plan.spec.device);
     r.cpuset = "0";
     r.peak_memory[MemoryCategory::parameters] = 1000;
     r.breakdown_s.forward = 0.02;
@@ -178,6 +184,30 @@ json equivalence(const Launch& launch) {
   return to_json(e);
 }
 
+/// What the probe of a build with CUDA says about `count` GPUs.
+void add_gpus(json& reply, int count) {
+  const std::string no_driver = "no CUDA driver; install the NVIDIA driver";
+  const char* nccl_error = std::getenv("FAKE_NCCL");
+  const std::string nccl_init = count == 0 ? "" : nccl_error ? nccl_error : "ok";
+  reply["gpu"] = {{"driver", count == 0 ? "" : "13.0"},
+                  {"runtime", "13.0"},
+                  {"cudnn", "9.19.0"},
+                  {"nccl", "2.28.9"},
+                  {"nccl_init", nccl_init},
+                  {"gpus", json::array()},
+                  {"obstacle", count == 0 ? no_driver : ""}};
+  for (int i = 0; i < count; ++i) {
+    reply["gpu"]["gpus"].push_back({{"name", "NVIDIA H100"},
+                                    {"uuid", "GPU-" + std::to_string(i)},
+                                    {"capability", 90},
+                                    {"memory_bytes", std::int64_t{80} << 30}});
+  }
+  if (count > 0) reply["devices"].push_back("cuda");
+  if (nccl_init == "ok") reply["communicators"].push_back("nccl");
+  if (count == 0) reply["obstacles"]["cuda"] = no_driver;
+  if (nccl_init != "ok") reply["obstacles"]["nccl"] = count == 0 ? no_driver : nccl_init;
+}
+
 void answer(Launch& launch) {
   const std::string phase = launch.at("--phase");
   json reply{{"phase", phase}, {"libtorch", "fake"}, {"mpi", "fake"}, {"plan_hash", hash(launch.plan)}};
@@ -185,6 +215,7 @@ void answer(Launch& launch) {
   if (phase == "probe") {
     reply["devices"] = {"cpu"};
     reply["communicators"] = {"mpi", "threads"};
+    if (std::getenv("FAKE_GPUS")) add_gpus(reply, number("FAKE_GPUS", 0));
   } else if (phase == "verify") {
     reply["equivalence"] = equivalence(launch);
   } else if (phase == "measure") {

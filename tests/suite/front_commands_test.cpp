@@ -18,7 +18,7 @@ using testing::Not;
 using CommandsTest = FrontTest;
 
 TEST_F(CommandsTest, EveryCommandHasHelpWithAnExample) {
-  for (const std::string name : {"list", "run", "quick", "predict", "plan", "calibrate", "validate"}) {
+  for (const std::string name : {"list", "run", "quick", "predict", "plan", "calibrate", "doctor", "validate"}) {
     const Outcome outcome = run({name, "--help"});
     EXPECT_EQ(outcome.code, 0) << name;
     EXPECT_THAT(outcome.out, AllOf(HasSubstr("Example:"), HasSubstr("parabench " + name))) << name;
@@ -50,6 +50,13 @@ TEST_F(CommandsTest, TheWholeCatalogueIsPossible) {
   const Outcome outcome = run({"list"});
   EXPECT_EQ(outcome.code, 0);
   EXPECT_THAT(outcome.out, Not(HasSubstr("impossible")));
+}
+
+TEST_F(CommandsTest, ListShowsTheGridOnGpusWhereItIsAskedFor) {
+  const Outcome outcome = run({"list", "--where", "device=cuda,np=2"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("resnet50/cifar10-synthetic/gpipe/np:2/batch:64/device:cuda\n"),
+                                 Not(HasSubstr("batch:64\n"))));
 }
 
 TEST_F(CommandsTest, PredictShowsEveryTermWithItsOrigin) {

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdlib>
+
 #include "base/error.h"
 
 namespace parabench {
@@ -43,6 +45,22 @@ TEST(Launcher, PresetsSrunAndLocal) {
               ElementsAre("srun", "--mpi=pmix", "--kill-on-bad-exit=1", "-n", "8", "rank", "--plan", "p.json"));
   EXPECT_EQ(launch_command(parse_launcher("local"), 1, program, {2, true}), program);
   EXPECT_THROW(launch_command(parse_launcher("local"), 2, program, {2, true}), Error);
+}
+
+TEST(Launcher, KnowsWhereAllRanksAreOfThisHost) {
+  const auto under = [](const char* nodes, const std::string& launcher) {
+    nodes ? setenv("SLURM_JOB_NUM_NODES", nodes, 1) : unsetenv("SLURM_JOB_NUM_NODES");
+    const bool stays = stays_on_this_host(parse_launcher(launcher));
+    unsetenv("SLURM_JOB_NUM_NODES");
+    return stays;
+  };
+  EXPECT_TRUE(under(nullptr, "mpirun"));
+  EXPECT_TRUE(under("1", "mpirun"));
+  EXPECT_FALSE(under("2", "mpirun"));
+  EXPECT_TRUE(under("1", "srun"));
+  EXPECT_FALSE(under(nullptr, "srun"));  // it asks for an allocation of its own
+  EXPECT_TRUE(under("2", "local"));
+  EXPECT_FALSE(under(nullptr, "mpirun -np {np} --hostfile hosts {command}"));
 }
 
 TEST(Launcher, TemplateKeepsQuotedWords) {

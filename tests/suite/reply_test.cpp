@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "suite/launch.h"
@@ -49,6 +51,31 @@ TEST_F(ReplyTest, ReadsCapabilities) {
   const Reply reply = read_reply(scratch_.path(), Phase::probe);
   EXPECT_THAT(reply.capabilities->devices, testing::ElementsAre("cpu"));
   EXPECT_EQ(reply.capabilities->libtorch, "2.11");
+}
+
+TEST_F(ReplyTest, ReadsWhatTheProbeSaysAboutGpus) {
+  write("reply.json", R"({"phase": "probe", "devices": ["cpu"], "communicators": ["mpi"],
+    "obstacles": {"cuda": "no driver"},
+    "gpu": {"driver": "13.0", "runtime": "13.0", "cudnn": "9.19.0", "nccl": "2.28.9", "nccl_init": "ok", "obstacle": "",
+            "gpus": [{"name": "H200", "uuid": "GPU-1", "capability": 90, "memory_bytes": 150000000000}]}})");
+  const auto capabilities = *read_reply(scratch_.path(), Phase::probe).capabilities;
+  EXPECT_EQ(capabilities.obstacles.at("cuda"), "no driver");
+  ASSERT_TRUE(capabilities.gpu);
+  EXPECT_EQ(capabilities.gpu->cudnn, "9.19.0");
+  ASSERT_EQ(capabilities.gpu->gpus.size(), 1u);
+  EXPECT_EQ(capabilities.gpu->gpus[0], (HostGpu{"H200", "GPU-1", 90, 150'000'000'000}));
+  const auto again = capabilities_from_json(to_json(capabilities));
+  EXPECT_EQ(to_json(again), to_json(capabilities));
+}
+
+TEST_F(ReplyTest, ABuildWithoutCudaHasNoGpuMember) {
+  const std::string head = R"({"phase": "probe", "devices": ["cpu"], "communicators": ["mpi"])";
+  write("reply.json", head + "}");
+  EXPECT_FALSE(read_reply(scratch_.path(), Phase::probe).capabilities->gpu);
+  write("reply.json", head + R"(, "gpu": {"runtime": "", "gpus": [], "obstacle": "this build has no CUDA"}})");
+  EXPECT_FALSE(read_reply(scratch_.path(), Phase::probe).capabilities->gpu);
+  write("reply.json", head + R"(, "gpu": {"runtime": "13.0"}})");
+  EXPECT_THAT(refusal(Phase::probe), testing::HasSubstr("gpus"));
 }
 
 TEST_F(ReplyTest, SaysWhatIsWrong) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analytic/gpu_sheet.h"
 #include "analytic/predict.h"
 #include "analytic/sizes.h"
 #include "base/error.h"
@@ -109,6 +110,83 @@ TEST(CalibratedCosts, NameWhatWasNeverMeasured) {
   EXPECT_THAT(error_of(*cost, plan, send_forward(SegmentId(0), m0, 0, Rank(1)), 1), HasSubstr("threads"));
 }
 
+/// The same on a GPU, a thousand times as fast.
+Calibration with_gpu(Calibration c) {
+  for (const auto& [key, timings] : std::map(c.layers)) {
+    LayerKey on_gpu = key;
+    on_gpu.device = DeviceKind::cuda;
+    for (LayerTiming t : timings) {
+      t.forward_s /= 1000;
+      t.backward_s /= 1000;
+      c.layers[on_gpu].push_back(t);
+    }
+  }
+  c.all_reduce[{"mpi", 2, DeviceKind::cuda}] = {{1000, 7}};
+  c.point_to_point[{"mpi", 4, DeviceKind::cuda}] = {{1000, 9}};
+  c.update_s_per_parameter[DeviceKind::cuda] = {{1, .001}};
+  c.step_overhead_s[DeviceKind::cuda] = .0625;
+  c.machine.gpus = {{.name = "NVIDIA H200", .capability = 90, .memory_bytes = 1000}};
+  return c;
+}
+
+TEST(CalibratedCosts, AreThoseOfTheCasesDevice) {
+  const ModelSpec model = chain(2);
+  const auto cost = calibrated_costs(with_gpu(measured(model)), model);
+  Plan plan = data_parallel(2, 2);
+  plan.pieces = {{2}, {2}};
+  const Op f = forward(SegmentId(0), m0, 0, 0);
+  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), f, 1), 10 + .5);
+  plan.spec.device = DeviceKind::cuda;
+  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), f, 1), .01 + .0625);
+  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), update(SegmentId(0), 1, 0, 1), 1), .016 + .0625);
+  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), all_reduce(SegmentId(0), 2, 0), 1), 7);
+  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), send_forward(SegmentId(0), m0, 0, Rank(1)), 1), 9);
+  plan.spec.comm = CommKind::nccl;
+  EXPECT_THAT(error_of(*cost, plan, all_reduce(SegmentId(0), 1, 0), 1), AllOf(HasSubstr("nccl"), HasSubstr("cuda")));
+}
+
+TEST(CalibratedCosts, NameTheDeviceThatWasNeverMeasured) {
+  const ModelSpec model = chain(2);
+  const auto cost = calibrated_costs(measured(model), model);
+  Plan plan = plan_of(case_of("sequential", 1, 2), 2);
+  plan.spec.device = DeviceKind::cuda;
+  EXPECT_THAT(error_of(*cost, plan, forward(SegmentId(0), m0, 0, 0), 1), HasSubstr("device:cuda"));
+  EXPECT_THAT(error_of(*cost, plan, update(SegmentId(0), 1, 0, 1), 1), HasSubstr("device:cuda"));
+  EXPECT_FALSE(has_layers(measured(model), model, plan.spec));
+}
+
+TEST(CalibratedCosts, NoLayerTakesLessThanItsLaunches) {
+  const ModelSpec model = chain(2);
+  Calibration calibration = with_gpu(measured(model));
+  calibration.launch_floor_s = .006;  // a layer's forward has two operations
+  Plan plan = plan_of(case_of("sequential", 1, 2), 2);
+  plan.spec.device = DeviceKind::cuda;
+  const auto cost = calibrated_costs(calibration, model);
+  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), forward(SegmentId(0), m0, 0, 0), 1), .012 + .0625);
+  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), forward(SegmentId(1), m0, 0, 0), 1), .02 + .0625);
+  plan.spec.graph = true;
+  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), forward(SegmentId(0), m0, 0, 0), 1), .01 + .0625);
+}
+
+TEST(CalibratedCosts, TheGpusOverheadIsMeasuredElseTypical) {
+  const ModelSpec model = chain(2);
+  Calibration calibration = with_gpu(measured(model));
+  Plan plan = data_parallel(2, 2);
+  EXPECT_EQ(calibrated_costs(calibration, model)->device_overhead(plan).context_bytes, 0) << "on the processor";
+  plan.spec.device = DeviceKind::cuda;
+  plan.spec.comm = CommKind::nccl;
+  const DeviceOverhead typical = calibrated_costs(calibration, model)->device_overhead(plan);
+  EXPECT_EQ(typical.context_bytes, typical_context_bytes);
+  EXPECT_EQ(typical.communicator_bytes, typical_nccl_bytes);
+  EXPECT_EQ(typical.matrix_workspace_bytes, 33'554'432);
+  EXPECT_EQ(typical.memory_bytes, 1000);
+  calibration.context_bytes = 11;
+  calibration.communicator_bytes["nccl"] = 22;
+  const DeviceOverhead own = calibrated_costs(calibration, model)->device_overhead(plan);
+  EXPECT_EQ(own.context_bytes, 11);
+  EXPECT_EQ(own.communicator_bytes, 22);
+}
+
 TEST(CalibratedCosts, OtherModelsLayersAreNotMixedUp) {
   // Layer 0 is measured only as a first layer; as an inner one it is unknown.
   ModelSpec model = chain(1);
@@ -177,6 +255,47 @@ TEST(DataSheetCosts, GrowWithWorkAndContention) {
   EXPECT_GT(cost->seconds(plan(16), Rank(0), f, 1), 1.8 * one);
   EXPECT_GE(cost->seconds(plan(8), Rank(0), f, 2), one);
   EXPECT_GT(cost->seconds(plan(8), Rank(0), f, 4), 1.9 * one);
+}
+
+TEST(DataSheetCosts, FollowTheGpu) {
+  const ModelSpec model = make_model({"resnet50", {}}, {3, 224, 224}, 1000, false);
+  Case spec = case_of("model-parallel", 1, 256);
+  spec.device = DeviceKind::cuda;
+  spec.precision = Precision::bf16;
+  const Op f = forward(SegmentId(0), m0, 0, 0);
+  const auto seconds = [&](const std::vector<GpuInfo>& gpus, const Case& c) {
+    Plan plan = make_plan(spec, model, std::vector<double>(model.layers.size(), 1.0), 1);
+    plan.spec = c;
+    plan.pieces = {{c.batch}};
+    return data_sheet_costs({.cores = 2, .gpus = gpus}, model)->seconds(plan, Rank(0), f, 1);
+  };
+  const double h200 = seconds({{.name = "NVIDIA H200", .capability = 90}}, spec);
+  // 256 samples of 8.2 GFLOP at .75 of 989.5 TFLOP/s, and more for memory.
+  EXPECT_GT(h200, 256 * 8.2e9 / 742e12);
+  EXPECT_LT(h200, 20 * 256 * 8.2e9 / 742e12);
+  EXPECT_GT(seconds({{.name = "NVIDIA A100-SXM4-80GB", .capability = 80}}, spec), 1.5 * h200);
+  EXPECT_GT(seconds({}, spec), 4 * h200);
+  Case single = spec;
+  single.batch = 1;
+  EXPECT_GT(seconds({{.name = "NVIDIA H200", .capability = 90}}, single), 100 * 10e-6) << "launches, more than 100";
+  Case graph = single;
+  graph.graph = true;
+  EXPECT_LT(3 * seconds({{.name = "NVIDIA H200"}}, graph), seconds({{.name = "NVIDIA H200"}}, single));
+}
+
+TEST(DataSheetCosts, RanksShareGpusOnlyWhereTheyMust) {
+  const ModelSpec model = chain(2);
+  Plan plan = data_parallel(2, 2);
+  plan.spec.device = DeviceKind::cuda;
+  const auto seconds = [&](CommKind comm, int gpus, const Op& op) {
+    plan.spec.comm = comm;
+    return data_sheet_costs({.cores = 2, .gpus = {{.name = "NVIDIA H200", .count = gpus}}}, model)
+        ->seconds(plan, Rank(0), op, 2);
+  };
+  const Op f = forward(SegmentId(0), m0, 0, 0), r = all_reduce(SegmentId(0), 2, 0);
+  EXPECT_DOUBLE_EQ(seconds(CommKind::threads, 1, f), 2 * seconds(CommKind::threads, 2, f));
+  EXPECT_DOUBLE_EQ(seconds(CommKind::nccl, 1, f), seconds(CommKind::nccl, 2, f));
+  EXPECT_GT(seconds(CommKind::mpi, 2, r), seconds(CommKind::nccl, 2, r));
 }
 
 TEST(UnitCosts, KnowNeitherBytesNorCores) {

@@ -62,9 +62,11 @@ class HandCosts final : public CostModel {
   std::int64_t peak_bytes(const Plan&, Rank, const Op& op) const override {
     return op.kind == OpKind::forward ? forward_peak : backward_peak;
   }
+  DeviceOverhead device_overhead(const Plan&) const override { return overhead; }
   int cores() const override { return cores_; }
   std::string source() const override { return "unit"; }
 
+  DeviceOverhead overhead;
   std::int64_t saved = 0, forward_peak = 0, backward_peak = 0;
 
  private:

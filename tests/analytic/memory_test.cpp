@@ -104,6 +104,104 @@ TEST(PeakMemory, ReportsTheCategoriesOfTheHighestTotal) {
   EXPECT_EQ(usage.total_counted(), 2 * 2 * layer_bytes + 700);
 }
 
+constexpr std::int64_t mebibyte = 1 << 20;
+
+Plan on_gpu(Plan plan) {
+  plan.spec.device = DeviceKind::cuda;
+  return plan;
+}
+
+TEST(GpuMemory, IsThatOfTheProcessorAndWhatItsAllocatorReserves) {
+  HandCosts costs(KindSeconds{});
+  costs.saved = 3 * mebibyte;
+  costs.backward_peak = 2 * mebibyte;
+  costs.overhead = {.context_bytes = 500, .communicator_bytes = 30};
+  for (const Plan& plan : {plan_of(case_of("sequential", 1, 4), 3), gpipe(3, 4), pipedream(3, 6)}) {
+    const MemoryUsage cpu = peak(plan, 3, costs, 0), gpu = peak(on_gpu(plan), 3, costs, 0);
+    EXPECT_EQ(gpu.category, cpu.category);
+    EXPECT_EQ(cpu.reserved, 0);
+    EXPECT_EQ(cpu.device_used, 0);
+    EXPECT_GE(gpu.reserved, gpu.total_counted());
+    EXPECT_LE(gpu.reserved, gpu.total_counted() + 44 * mebibyte) << "a segment of each pool and stream";
+    EXPECT_EQ(gpu.reserved % (2 * mebibyte), 0);
+    EXPECT_EQ(gpu.device_used, gpu.reserved + 530);
+  }
+}
+
+TEST(GpuMemory, ReducedGradientsLieInTheCommunicatorsMemory) {
+  HandCosts costs(KindSeconds{});
+  costs.overhead = {.context_bytes = 500, .communicator_bytes = 30};
+  const MemoryUsage usage = peak(on_gpu(data_parallel(2, 3)), 3, costs, 1);
+  EXPECT_EQ(usage[MemoryCategory::gradients], 3 * layer_bytes);
+  EXPECT_EQ(usage.reserved, 2 * mebibyte);
+  EXPECT_EQ(usage.device_used, 2 * mebibyte + 530 + 3 * layer_bytes);
+}
+
+TEST(GpuMemory, OnlyRanksThatMultiplyMatricesHoldTheWorkspace) {
+  ModelSpec model = chain(1);
+  model.layers.push_back({.name = "fc", .body = {{"fc.mean", GlobalAveragePool{}}, {"fc", Linear{4, 4}}}});
+  const Plan plan = on_gpu(make_plan(case_of("gpipe", 2, 2, 2), model, std::vector<double>(2, 1.0), 1));
+  HandCosts costs(KindSeconds{});
+  costs.overhead.matrix_workspace_bytes = 33'554'432;
+  const Timeline timeline = simulate(plan, costs);
+  const MemoryUsage convolutions = peak_memory(plan, model, costs, timeline, Rank(0));
+  const MemoryUsage matrices = peak_memory(plan, model, costs, timeline, Rank(1));
+  EXPECT_EQ(convolutions[MemoryCategory::workspace], 0);
+  EXPECT_EQ(convolutions.reserved, 2 * 2 * mebibyte) << "small blocks of two streams";
+  EXPECT_EQ(matrices[MemoryCategory::workspace], 33'554'432);
+  EXPECT_EQ(matrices.reserved, 2 * 2 * mebibyte + 33'554'432);
+}
+
+TEST(GpuMemory, AForwardsBytesComeTensorByTensor) {
+  // 24 MiB in a single layer: two maps of 12 MiB (batch norm after convolution), each in a segment of its own.
+  ModelSpec model = chain(1);
+  model.layers[0].body.insert(model.layers[0].body.begin() + 1, {"bn", BatchNorm{4}});
+  HandCosts costs(KindSeconds{});
+  costs.saved = 24 * mebibyte + 2;
+  const Plan plan = on_gpu(make_plan(case_of("sequential", 1, 1), model, std::vector<double>(1, 1.0), 1));
+  const MemoryUsage usage = peak_memory(plan, model, costs, simulate(plan, costs), Rank(0));
+  EXPECT_EQ(usage[MemoryCategory::activations], 24 * mebibyte + 2);
+  EXPECT_EQ(usage.reserved, (14 + 14 + 2) * mebibyte);
+}
+
+TEST(GpuMemory, StepsThatRepeatReserveNothingNew) {
+  HandCosts costs(KindSeconds{});
+  costs.saved = 7 * mebibyte;
+  costs.backward_peak = 31 * mebibyte;
+  const Plan plan = on_gpu(gpipe(2, 3));
+  const auto reserved = [&](int steps) { return peak(unroll(plan, steps), 2, costs, 0).reserved; };
+  EXPECT_EQ(reserved(2), reserved(20));
+}
+
+TEST(GpuMemory, WhatDoesNotFitSaysWhatItWouldTake) {
+  HandCosts costs(KindSeconds{});
+  costs.saved = 64 * mebibyte;
+  const Plan plan = on_gpu(gpipe(1, 4));
+  const MemoryUsage needed = peak(plan, 1, costs, 0);
+  EXPECT_GE(needed.device_used, 256 * mebibyte);
+  costs.overhead = {.context_bytes = mebibyte, .memory_bytes = 100 * mebibyte};
+  EXPECT_EQ(peak(plan, 1, costs, 0).device_used, needed.device_used + mebibyte);
+}
+
+TEST(GpuMemory, NearTheLimitTheCacheIsGivenBack) {
+  HandCosts costs(KindSeconds{.update = 1});
+  costs.forward_peak = 40 * mebibyte;
+  costs.backward_peak = 100 * mebibyte;  // two of 50, for which the 40 of the forward are of no use
+  const Plan plan = on_gpu(plan_of(case_of("sequential", 1, 1), 1));
+  EXPECT_EQ(peak(plan, 1, costs, 0).reserved, 142 * mebibyte);
+  costs.overhead.memory_bytes = 120 * mebibyte;
+  EXPECT_EQ(peak(plan, 1, costs, 0).reserved, 102 * mebibyte);
+}
+
+TEST(Sizes, MadeTensorsAreTheOutputsOfTheSteps) {
+  ModelSpec model{.name = "stem", .input = {3, 8, 8}, .classes = 2, .layers = {}};
+  model.layers.push_back(
+      {.name = "stem", .body = {{"conv", Conv2d{.in = 3, .out = 2}}, {"relu", Relu{}}, {"pool", MaxPool{}}}});
+  const Plan plan = make_plan(case_of("sequential", 1, 5), model, std::vector<double>(1, 1.0), 1);
+  const auto made = Sizes(model).made_tensors(plan, Rank(0), forward(SegmentId(0), MicroBatchId(0), 0, 0));
+  EXPECT_EQ(made, (std::vector<std::int64_t>{5 * 2 * 64 * 4, 5 * 2 * 16 * 4, 5 * 2 * 16 * 8}));
+}
+
 TEST(Sizes, SavedBytesOfAChainAreTheSumOfItsSegments) {
   const Sizes sizes(chain(3));
   const Plan by_layer = plan_of(case_of("sequential", 1, 5), 3);

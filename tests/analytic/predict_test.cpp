@@ -11,7 +11,9 @@ namespace parabench {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::Key;
+using ::testing::Not;
 
 double term(const Predicted& predicted, std::string_view name) {
   const auto found = std::ranges::find_if(predicted.terms, [&](const Term& t) { return t.name.starts_with(name); });
@@ -93,6 +95,29 @@ TEST(Predict, TheIntervalMovesEveryOperationByItsDeviation) {
 TEST(Predict, WithoutDeviationsTheIntervalIsThePoint) {
   const Predicted p = predict(gpipe(2, 2), chain(2), *unit_costs(), 0, 2);
   EXPECT_EQ(p.interval_s, std::pair(p.step_time_s, p.step_time_s));
+}
+
+TEST(Predict, OnAGpuEveryGuessSaysWhatItAssumes) {
+  const ModelSpec model = chain(2);
+  Case spec = case_of("data-parallel", 2, 4);
+  spec.device = DeviceKind::cuda;
+  spec.comm = CommKind::nccl;
+  const Plan plan = plan_of(spec, 2);
+  const Predicted p = predict(plan, model, *data_sheet_costs({.cores = 2}, model), 1, 2);
+  for (const Term& t : p.terms) {
+    const bool of_the_machine = t.name.starts_with("forward") || t.name.starts_with("all_reduce");
+    if (of_the_machine) {
+      EXPECT_THAT(t.source, HasSubstr("no GPU known: data sheet of A10")) << t.name;
+    }
+  }
+  EXPECT_EQ(term(p, "memory_reserved"), p.ranks[0].peak_memory.reserved);
+  EXPECT_EQ(term(p, "memory_device_used"), p.ranks[0].peak_memory.device_used);
+  EXPECT_GT(p.ranks[0].peak_memory.device_used, p.ranks[0].peak_memory.reserved + (500 << 20));
+  const Predicted cpu = predict(data_parallel(2, 2), model, *data_sheet_costs({.cores = 2}, model), 1, 2);
+  for (const Term& t : cpu.terms) {
+    EXPECT_THAT(t.source, Not(HasSubstr("GPU")));
+    EXPECT_FALSE(t.name.starts_with("memory"));
+  }
 }
 
 TEST(Predict, MemoryOfEveryRankIsFilledIn) {

@@ -163,6 +163,14 @@ TEST(SharedCores, ThreadsOfARankCountAsDemand) {
   EXPECT_DOUBLE_EQ(end_of(plan, costs), 3 + 1.5 + 1);
 }
 
+TEST(SharedCores, GpusTakeNoCoresButSlowEachOtherAsMeasured) {
+  Plan plan = data_parallel(2, 1);
+  plan.spec.device = DeviceKind::cuda;
+  const HandCosts costs([](Rank, const Op& op, int busy) { return op.kind == OpKind::all_reduce ? 3.0 : 1.0 * busy; },
+                        1);
+  EXPECT_DOUBLE_EQ(end_of(plan, costs), 2 + 2 + 3 + 2) << "forward, backward, reduction, update";
+}
+
 TEST(SharedCores, WithoutContentionBothClocksAgree) {
   std::mt19937 random(3);
   std::uniform_real_distribution<double> seconds(.1, 2);

@@ -55,11 +55,13 @@ class Device {
   virtual void allocating(MemoryCategory category) = 0;
   /// Moves a tensor's block to another category.
   virtual void recategorise(const torch::Tensor& tensor, MemoryCategory category) = 0;
-  /// Bytes that the device's allocator holds from the system, and that the device has in use in all, at most since the last call
-  /// of reset_peaks(); 0 on the processor.
+  /// Most bytes that the device's allocator has held since reset_peaks(); 0 on the processor.
   virtual std::int64_t peak_reserved() const = 0;
-  virtual std::int64_t peak_used() const = 0;
   virtual void reset_peaks() = 0;
+  /// Bytes in use on the device outside the allocator, now and when this object was made (the context): of this and of
+  /// any other process there; 0 on the processor.
+  virtual std::int64_t outside_allocator() const = 0;
+  virtual std::int64_t context_bytes() const = 0;
 
  private:
   MemoryAccount& account_;

@@ -24,8 +24,9 @@ class CpuDevice final : public Device {
     parabench::recategorise(tensor.storage().data(), category);
   }
   std::int64_t peak_reserved() const override { return 0; }
-  std::int64_t peak_used() const override { return 0; }
   void reset_peaks() override {}
+  std::int64_t outside_allocator() const override { return 0; }
+  std::int64_t context_bytes() const override { return 0; }
 };
 
 }  // namespace

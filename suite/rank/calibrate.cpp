@@ -194,6 +194,21 @@ double copy_rate(Device& device) {
   return static_cast<double>(bytes) / median(seconds);
 }
 
+/// Of a kernel with nothing to do, behind others of its kind.
+double launch_floor(Device& device) {
+  constexpr int kernels = 2000;
+  const torch::Tensor one = torch::zeros({1}, torch::TensorOptions(torch::kFloat32).device(device.where()));
+  const auto launch_all = [&] {
+    for (int i = 0; i < kernels; ++i) one.add_(1);
+  };
+  launch_all();
+  const Mark start = device.mark();
+  launch_all();
+  const Mark end = device.mark();
+  device.synchronise();
+  return (device.seconds(end) - device.seconds(start)) / kernels;
+}
+
 std::string utc_now() {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   std::array<char, 32> text{};
@@ -213,6 +228,7 @@ std::int64_t largest_message(const Launch& launch) {
 
 nlohmann::json calibrate(const Launch& launch, Communicator& comm, Device& device) {
   const int busy = comm.size();
+  const DeviceKind kind = measured_device(launch.plan.spec);
   Calibration calibration;
   calibration.machine = launch.machine;
   for (int samples : sample_counts(launch.plan)) {
@@ -231,14 +247,20 @@ nlohmann::json calibrate(const Launch& launch, Communicator& comm, Device& devic
   }
   const double alone = comm.rank() == Rank(0) ? copy_rate(device) : 0;
   comm.wait(comm.barrier());
-  calibration.copy_bytes_per_s[DeviceKind::cpu][busy] = copy_rate(device);
+  calibration.copy_bytes_per_s[kind][busy] = copy_rate(device);
   if (busy > 1) {
-    if (comm.rank() == Rank(0)) calibration.copy_bytes_per_s[DeviceKind::cpu][1] = alone;
-    const RankCountKey key{std::string(to_text(launch.plan.spec.comm)), busy};
+    if (comm.rank() == Rank(0)) calibration.copy_bytes_per_s[kind][1] = alone;
+    const RankCountKey key{std::string(to_text(launch.plan.spec.comm)), busy, kind};
     const std::int64_t gradients = arena_bytes(launch.plan, launch.model, Rank(0));
     if (uses(launch.plan, OpKind::all_reduce)) calibration.all_reduce[key] = all_reduce_curve(comm, device, gradients);
     if (uses(launch.plan, OpKind::send_forward))
       calibration.point_to_point[key] = point_to_point_curve(comm, device, largest_message(launch));
+  }
+  if (on_device(device)) {
+    calibration.launch_floor_s = launch_floor(device);
+    calibration.context_bytes = device.context_bytes();
+    calibration.communicator_bytes[std::string(to_text(launch.plan.spec.comm))] =
+        device.outside_allocator() - device.context_bytes();
   }
   calibration.date = utc_now();
   if (comm.rank() != Rank(0)) return {};

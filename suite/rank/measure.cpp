@@ -33,6 +33,8 @@ nlohmann::json report(const Execution& execution, double clock_offset, const Dev
           {"losses", execution.losses},
           {"memory", device.account().peak().category},
           {"resident", peak_resident_bytes()},
+          {"reserved", device.peak_reserved()},
+          {"device_used", device.peak_reserved() + device.outside_allocator()},
           {"sent", traffic.sent / steps},
           {"received", traffic.received / steps},
           {"host", host_name()},
@@ -54,6 +56,8 @@ RankMeasured rank_measured(const nlohmann::json& json, int rank, const Plan& pla
   measured.cpuset = json["cpuset"];
   measured.peak_memory.category = json["memory"];
   measured.peak_memory.resident = json["resident"];
+  measured.peak_memory.reserved = json["reserved"];
+  measured.peak_memory.device_used = json["device_used"];
   measured.breakdown_s = breakdown(plan, timeline, Rank(rank), warmup);
   measured.bytes_sent = json["sent"];
   measured.bytes_received = json["received"];

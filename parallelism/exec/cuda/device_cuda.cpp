@@ -47,6 +47,7 @@ class CudaDevice final : public Device {
     at::globalContext().setBenchmarkCuDNN(true);
     enter(/*computes=*/true);
     set_clock();
+    context_bytes_ = outside_allocator();
   }
   ~CudaDevice() override {
     for (const cudaEvent_t event : events_) cudaEventDestroy(event);
@@ -91,18 +92,21 @@ class CudaDevice final : public Device {
   void recategorise(const torch::Tensor& tensor, MemoryCategory category) override {
     counter_.recategorise(tensor.storage().data(), category);
   }
-  std::int64_t peak_reserved() const override {
-    const auto stats = allocator::getDeviceStats(index_);
-    return stats.reserved_bytes[static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE)].peak;
-  }
-  std::int64_t peak_used() const override {
+  std::int64_t peak_reserved() const override { return reserved().peak; }
+  void reset_peaks() override { allocator::resetPeakStats(index_); }
+  std::int64_t outside_allocator() const override {
     std::size_t free = 0, total = 0;
     C10_CUDA_CHECK(cudaMemGetInfo(&free, &total));
-    return static_cast<std::int64_t>(total - free);
+    return static_cast<std::int64_t>(total - free) - reserved().current;
   }
-  void reset_peaks() override { allocator::resetPeakStats(index_); }
+  std::int64_t context_bytes() const override { return context_bytes_; }
 
  private:
+  c10::CachingAllocator::Stat reserved() const {
+    const auto stats = allocator::getDeviceStats(index_);
+    return stats.reserved_bytes[static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE)];
+  }
+
   cudaEvent_t record() {
     cudaEvent_t event = nullptr;
     C10_CUDA_CHECK(cudaEventCreate(&event));
@@ -141,6 +145,7 @@ class CudaDevice final : public Device {
   std::vector<std::size_t> origins_;  ///< indices of events
   std::vector<double> origin_seconds_;
   double first_s_ = 0;
+  std::int64_t context_bytes_ = 0;
 };
 
 }  // namespace

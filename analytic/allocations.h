@@ -16,7 +16,7 @@ enum class MemorySource { compute_stream, communication_stream, communicator };
 struct Allocation {
   MemoryCategory category = MemoryCategory::parameters;
   std::int64_t bytes = 0;
-  double from = 0, until = 0;  ///< on the timeline's clock; from < until. Infinite: before its begin, beyond its end
+  double from = 0, until = 0;  ///< on the timeline's clock, from < until; infinite: before its begin, after its end
   MemorySource source = MemorySource::compute_stream;
 };
 

@@ -24,8 +24,8 @@ struct AllocatorUsage {
 
 /// The rules of c10/cuda/CUDACachingAllocator.cpp at its default settings, constants of c10/core/AllocatorConfig.h
 /// (PyTorch 2.11):
-///  - A request is rounded up to 512 B. Up to 1 MiB it comes from the small pool, in segments of 2 MiB; beyond that from
-///    the large one: below 10 MiB in segments of 20 MiB, else in a segment of its own, rounded up to 2 MiB.
+///  - A request is rounded up to 512 B. Up to 1 MiB it comes from the small pool, in segments of 2 MiB; beyond that
+///    from the large one: below 10 MiB in segments of 20 MiB, else in a segment of its own, rounded up to 2 MiB.
 ///  - The smallest free block of the pool and stream that fits serves it, lower addresses first. What remains is split
 ///    off from 512 B on in the small pool, beyond 1 MiB in the large one.
 ///  - A block that comes back merges with its free neighbours in the segment; segments stay reserved.

@@ -38,14 +38,20 @@ json to_json(const Program& program) {
 json to_json(const Context& context) {
   json hosts = json::array();
   for (const Host& host : context.hosts) hosts.push_back(host_json(host));
+  json gpus = json::array();
+  for (const HostGpu& gpu : context.gpus) gpus.push_back(to_json(gpu));
   return {{"date", context.date},
           {"argv", context.argv},
           {"hosts", std::move(hosts)},
-          {"gpus", json::array()},
+          {"gpus", std::move(gpus)},
           {"mpi", null_if_empty(context.mpi)},
           {"launcher", null_if_empty(context.launcher)},
           {"libtorch", null_if_empty(context.libtorch)},
           {"environment", context.environment}};
+}
+
+json to_json(const HostGpu& gpu) {
+  return {{"name", gpu.name}, {"uuid", gpu.uuid}, {"capability", gpu.capability}, {"memory_bytes", gpu.memory_bytes}};
 }
 
 json to_json(const std::optional<CalibrationOrigin>& calibration) {
@@ -62,11 +68,16 @@ Context context_from_json(const json& value) {
   out.date = value["date"];
   out.argv = value["argv"].get<std::vector<std::string>>();
   for (const json& host : value["hosts"]) out.hosts.push_back(host_from_json(host));
+  for (const json& gpu : value["gpus"]) out.gpus.push_back(host_gpu_from_json(gpu));
   out.mpi = text(value["mpi"]);
   out.launcher = text(value["launcher"]);
   out.libtorch = text(value["libtorch"]);
   out.environment = value["environment"].get<std::map<std::string, std::string>>();
   return out;
+}
+
+HostGpu host_gpu_from_json(const json& value) {
+  return {value.at("name"), value.at("uuid"), value.at("capability"), value.at("memory_bytes")};
 }
 
 std::optional<CalibrationOrigin> calibration_origin_from_json(const json& value) {

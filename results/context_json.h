@@ -10,11 +10,13 @@ namespace parabench {
 
 nlohmann::json to_json(const Program& program);
 nlohmann::json to_json(const Context& context);
+nlohmann::json to_json(const HostGpu& gpu);
 nlohmann::json to_json(const std::optional<CalibrationOrigin>& calibration);
 
 /// The inverses. Precondition: the value fits the schema.
 Program program_from_json(const nlohmann::json& json);
 Context context_from_json(const nlohmann::json& json);
+HostGpu host_gpu_from_json(const nlohmann::json& json);
 std::optional<CalibrationOrigin> calibration_origin_from_json(const nlohmann::json& json);
 
 }  // namespace parabench

@@ -26,10 +26,13 @@ bool is_recorded(std::string_view name) {
 }
 
 ResultsFile parse(std::string_view subject, const json& document) {
-  if (document.is_object() && document.contains("schema_version") &&
-      document["schema_version"] != std::string(results_schema_version)) {
-    throw usage_error(subject, document["schema_version"].dump(), "schema_version \"1.0\"",
-                      "read it with the program that wrote it");
+  if (document.is_object() && document.contains("schema_version")) {
+    const json& known = results_schema().at("properties").at("schema_version").at("enum");
+    const json& version = document["schema_version"];
+    if (std::ranges::find(known, version) == known.end()) {
+      throw usage_error(subject, version.dump(), "schema_version of " + known.dump(),
+                        "read it with the program that wrote it");
+    }
   }
   require_valid(subject, document, "");
   ResultsFile file;

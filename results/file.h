@@ -14,8 +14,9 @@
 
 namespace parabench {
 
-/// Version of the format: the minor number grows with added fields, the major one with anything else.
-inline constexpr std::string_view results_schema_version = "1.0";
+/// Version of the format: the minor number grows with added fields, the major one with anything else. Files of all
+/// minor versions up to this one are read.
+inline constexpr std::string_view results_schema_version = "1.1";
 
 struct Program {
   std::string version, git;  ///< git: hash of the commit, "unknown" outside a checkout
@@ -33,10 +34,18 @@ struct Host {
   bool operator==(const Host&) const = default;
 };
 
+struct HostGpu {
+  std::string name, uuid;
+  int capability = 0;  ///< 10 * major + minor: 90 for H100 and H200
+  std::int64_t memory_bytes = 0;
+  bool operator==(const HostGpu&) const = default;
+};
+
 struct Context {
   std::string date;  ///< ISO 8601, UTC
   std::vector<std::string> argv;
   std::vector<Host> hosts;
+  std::vector<HostGpu> gpus;            ///< as the CUDA driver of the first host numbers them
   std::string mpi, launcher, libtorch;  ///< "" (null) where there is none
   std::map<std::string, std::string> environment;
   bool operator==(const Context&) const = default;

@@ -12,6 +12,8 @@ using nlohmann::json;
 
 json null_if_empty(const std::string& text) { return text.empty() ? json() : json(text); }
 
+json null_if_zero(std::int64_t bytes) { return bytes == 0 ? json() : json(bytes); }
+
 template <class T>
 json null_if_absent(const std::optional<T>& value) {
   return value ? json(*value) : json();
@@ -29,7 +31,9 @@ json to_json(const MemoryUsage& memory) {
     out[std::string(memory_category_names[i])] = memory[static_cast<MemoryCategory>(i)];
   }
   out["total_counted"] = memory.total_counted();
-  out["resident"] = memory.resident == 0 ? json() : json(memory.resident);
+  out["resident"] = null_if_zero(memory.resident);
+  out["reserved"] = null_if_zero(memory.reserved);
+  out["device_used"] = null_if_zero(memory.device_used);
   return out;
 }
 

@@ -49,7 +49,11 @@ MemoryUsage memory(const json& value) {
   for (int i = 0; i < memory_category_count; ++i) {
     out[static_cast<MemoryCategory>(i)] = value[std::string(memory_category_names[i])].get<std::int64_t>();
   }
-  out.resident = optional<std::int64_t>(value["resident"]).value_or(0);
+  // Files of schema 1.0 know no GPU.
+  const auto figure = [&](const char* name) { return optional<std::int64_t>(value.value(name, json())).value_or(0); };
+  out.resident = figure("resident");
+  out.reserved = figure("reserved");
+  out.device_used = figure("device_used");
   return out;
 }
 

@@ -5,7 +5,6 @@
 #include <ostream>
 
 #include "base/file.h"
-#include "results/file.h"
 #include "results/validate.h"
 #include "suite/commands.h"
 
@@ -14,7 +13,8 @@ namespace parabench {
 ExitCode validate_file(const std::string& path, std::ostream& out) {
   const nlohmann::json document = read_json(path);
   require_valid(path, document, "");
-  fmt::print(out, "{}: valid, schema {}, {} records\n", path, results_schema_version, document.at("records").size());
+  fmt::print(out, "{}: valid, schema {}, {} records\n", path, document.at("schema_version").get<std::string>(),
+             document.at("records").size());
   return ExitCode::ok;
 }
 

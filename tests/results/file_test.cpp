@@ -60,6 +60,13 @@ TEST(ResultsFile, RefusesAnotherVersionOfTheFormat) {
   EXPECT_THAT(complaint(newer), HasSubstr("\"2.0\""));
 }
 
+TEST(ResultsFile, ReadsTheVersionsBefore) {
+  nlohmann::json older = to_json(sample_files()[0]);
+  EXPECT_EQ(older["schema_version"], "1.1");
+  older["schema_version"] = "1.0";
+  EXPECT_EQ(complaint(older), "no complaint");
+}
+
 TEST(ResultsFile, RefusesForeignDocuments) {
   for (const char* text : {"[]", "{}", "null", R"({"schema_version": "1.0"})", R"({"benchmarks": []})"}) {
     EXPECT_NE(complaint(nlohmann::json::parse(text)), "no complaint") << text;

@@ -59,9 +59,10 @@ TEST(RecordJson, HasExactlyTheFieldsOfTheContract) {
   const json record = to_json(sample_files()[0].records[0]);
   EXPECT_EQ(keys(record), (std::set<std::string>{"id", "parameters", "plan", "status", "reason", "equivalence",
                                                  "measured", "predicted", "error", "reproduce"}));
-  EXPECT_EQ(keys(record["measured"]["ranks"][0]["peak_memory_bytes"]),
-            (std::set<std::string>{"parameters", "gradients", "optimizer", "weight_versions", "activations",
-                                   "communication", "workspace", "total_counted", "resident"}));
+  EXPECT_EQ(
+      keys(record["measured"]["ranks"][0]["peak_memory_bytes"]),
+      (std::set<std::string>{"parameters", "gradients", "optimizer", "weight_versions", "activations", "communication",
+                             "workspace", "total_counted", "resident", "reserved", "device_used"}));
   EXPECT_EQ(keys(record["measured"]["ranks"][0]["breakdown_s"]),
             (std::set<std::string>{"forward", "backward", "recompute", "update", "communication_exposed", "bubble",
                                    "data_wait", "other"}));
@@ -74,6 +75,7 @@ TEST(RecordJson, HasExactlyTheFieldsOfTheContract) {
   EXPECT_EQ(record["measured"]["ranks"][0]["peak_memory_bytes"]["total_counted"],
             record["predicted"]["ranks"][0]["peak_memory_bytes"]["total_counted"]);
   EXPECT_EQ(record["predicted"]["ranks"][0]["peak_memory_bytes"]["resident"], nullptr);
+  EXPECT_EQ(record["predicted"]["ranks"][0]["peak_memory_bytes"]["reserved"], nullptr) << "on the processor";
 }
 
 TEST(RecordJson, SurvivesTheRoundTrip) {
@@ -83,6 +85,21 @@ TEST(RecordJson, SurvivesTheRoundTrip) {
       EXPECT_EQ(to_json(record_from_json(written)), written);
     }
   }
+}
+
+TEST(RecordJson, GpuMemorySurvivesTheRoundTripAndMayBeMissing) {
+  Record record = ok_record(gpipe, 400);
+  record.predicted->ranks[0].peak_memory.reserved = 22 << 20;
+  record.predicted->ranks[0].peak_memory.device_used = 600 << 20;
+  json written = to_json(record);
+  EXPECT_EQ(record_from_json(written).predicted->ranks[0].peak_memory, record.predicted->ranks[0].peak_memory);
+  for (const char* half : {"measured", "predicted"}) {
+    for (json& rank : written[half]["ranks"]) {
+      rank["peak_memory_bytes"].erase("reserved");
+      rank["peak_memory_bytes"].erase("device_used");
+    }
+  }
+  EXPECT_EQ(record_from_json(written).predicted->ranks[0].peak_memory.device_used, 0);
 }
 
 TEST(RecordJson, PartsSurviveTheRoundTripAlone) {

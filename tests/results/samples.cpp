@@ -56,6 +56,7 @@ ResultsFile head() {
   file.context.date = "2025-01-02T03:04:05Z";
   file.context.argv = {"parabench", "quick"};
   file.context.hosts = {{"node0", "A CPU", 2, std::int64_t{8} << 30, "", {"0-1", "0-1"}}};
+  file.context.gpus = {{"A GPU", "GPU-00112233", 90, std::int64_t{80} << 30}};
   file.context.mpi = "Open MPI 4.1.4";
   file.context.launcher = "mpirun";
   file.context.libtorch = "2.11.0";
@@ -128,6 +129,9 @@ Record skipped_record(const std::string& id, const std::string& reason) {
 std::vector<ResultsFile> sample_files() {
   ResultsFile full = head();
   full.records = {ok_record("resnet18/imagenet-synthetic[pixels=32,classes=10]/gpipe/np:2/batch:32", 400)};
+  MemoryUsage& on_gpu = full.records[0].measured->ranks[0].peak_memory;
+  on_gpu.reserved = 400 << 20;
+  on_gpu.device_used = 900 << 20;
   full.records[0].measured->baseline = {"resnet18/cifar10-synthetic/sequential/np:1/batch:32/threads:2", 1.5, 1.5};
 
   ResultsFile bare = head();

@@ -16,6 +16,8 @@ Measured launch(std::vector<double> samples, double forward, std::int64_t parame
   rank.peak_memory[MemoryCategory::parameters] = parameters;
   rank.peak_memory[MemoryCategory::workspace] = workspace;
   rank.peak_memory.resident = 10 * workspace;
+  rank.peak_memory.reserved = 20 * parameters;
+  rank.peak_memory.device_used = 30 * parameters;
   m.ranks = {rank};
   return m;
 }
@@ -32,6 +34,8 @@ TEST(Combine, JoinsTheLaunchesOfACase) {
   EXPECT_EQ(all.ranks[0].peak_memory[MemoryCategory::workspace], 20);  // the launch whose total is highest
   EXPECT_EQ(all.ranks[0].peak_memory.total_counted(), 110);
   EXPECT_EQ(all.ranks[0].peak_memory.resident, 200);
+  EXPECT_EQ(all.ranks[0].peak_memory.reserved, 2000);
+  EXPECT_EQ(all.ranks[0].peak_memory.device_used, 3000);
 }
 
 Equivalence with_references(std::vector<double> losses) {

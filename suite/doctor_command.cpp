@@ -122,7 +122,7 @@ Check world_check(Workplace& workplace, bool processes, const std::string& mpi) 
     const bool srun = workplace.options.launcher.name == "srun";
     return {"two ranks", CheckStatus::missing, result.reason,
             srun ? "srun --mpi=list shows what Slurm offers; --launcher mpirun inside the allocation needs none of it"
-                 : "--launcher srun, or a template such as 'mpirun -np {np} --bind-to none {command}'; "
+                 : "a template, such as --launcher 'mpirun -np {np} --bind-to none {command}'; "
                    "--launcher local runs cases with comm:threads"};
   });
 }

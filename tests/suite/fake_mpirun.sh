@@ -1,6 +1,6 @@
 #!/bin/sh
-# Stands in for mpirun: `mpirun -np N [option]... program...`. Ranks get Open MPI's variables and, as there, a session of their own,
-# so that signals to the launcher's group do not reach them.
+# Stands in for mpirun: `mpirun -np N [option]... program...`. Ranks get Open MPI's variables and, as there, a session
+# of their own, so that signals to the launcher's group do not reach them.
 [ "$1" != --version ] || { echo "mpirun (Fake MPI) 1.0" && exit; }
 while :; do
   case $1 in

@@ -2,7 +2,8 @@
 //
 // FAKE_RANK="TEXT|PHASE|BEHAVIOUR|RANK[;...]": in launches whose case id holds TEXT, in PHASE, rank RANK (-1: every
 // rank) does BEHAVIOUR. FAKE_LOG=FILE: one line "PHASE ID ARGUMENTS" per launch is appended. FAKE_GPUS=N: a build with
-// CUDA on a machine of N GPUs of 80 GiB (0: without a driver); FAKE_NCCL=ERROR: NCCL does not start there.
+// CUDA on a machine of N GPUs of 80 GiB (0: without a driver); FAKE_NCCL=ERROR: NCCL does not start there. FAKE_MPI=0:
+// a build without MPI.
 
 #include <signal.h>
 #include <unistd.h>
@@ -214,7 +215,12 @@ void answer(Launch& launch) {
   if (launch.behaviour == "foreign") reply["plan_hash"] = "0123456789abcdef";
   if (phase == "probe") {
     reply["devices"] = {"cpu"};
-    reply["communicators"] = {"mpi", "threads"};
+    reply["communicators"] = {"threads"};
+    if (number("FAKE_MPI", 1) == 1) {
+      reply["communicators"].push_back("mpi");
+    } else {
+      reply["obstacles"]["mpi"] = "this build has no MPI";
+    }
     if (std::getenv("FAKE_GPUS")) add_gpus(reply, number("FAKE_GPUS", 0));
   } else if (phase == "verify") {
     reply["equivalence"] = equivalence(launch);

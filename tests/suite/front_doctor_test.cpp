@@ -102,6 +102,15 @@ TEST_F(DoctorCommandTest, WithoutALauncherThreadsAreOffered) {
   EXPECT_THAT(check(threads, "two ranks")["found"].get<std::string>(), HasSubstr("as threads"));
 }
 
+TEST_F(DoctorCommandTest, ABuildWithoutMpiNeedsNoLauncher) {
+  std::filesystem::remove(path("bin/mpirun"));
+  set("PATH", path("bin"));
+  set("FAKE_MPI", "0");
+  const auto diagnosis = diagnose();
+  EXPECT_EQ(outcome_.code, 0) << outcome_.err;
+  EXPECT_THAT(check(diagnosis, "launcher")["found"].get<std::string>(), HasSubstr("threads of one process"));
+}
+
 TEST_F(DoctorCommandTest, WithoutARankProgramTheRestIsStillChecked) {
   set("PARABENCH_RANK", path("nowhere"));
   const auto diagnosis = diagnose();

@@ -41,6 +41,11 @@ TEST_F(GpuTest, WithoutADriverTheReasonIsTheProbes) {
   EXPECT_TRUE(results()["context"]["gpus"].empty());
 }
 
+TEST_F(GpuTest, ABuildWithoutMpiSaysSo) {
+  set("FAKE_MPI", "0");
+  expect_skipped(gpipe, HasSubstr("comm:mpi: this build has no MPI"));
+}
+
 TEST_F(GpuTest, SkippedByAFilterIsNoError) {
   const std::string filter = "resnet18/mnist-synthetic/sequential/np:1/batch:128";
   const Outcome outcome = run({"run", "--filter", filter + ".*", "--json", "results.json"});

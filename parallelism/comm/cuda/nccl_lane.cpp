@@ -93,29 +93,29 @@ void NcclLane::launch() {
   groups_.push_back(
       {.end = started_, .begun = Clock::now(), .first = in_words(waiting_.front()), .passed = std::move(passed)});
   check_nccl(ncclGroupStart(), "ncclGroupStart");
-  for (const NcclOperation& operation : waiting_) enqueue(operation);
-  check_nccl(ncclGroupEnd(), "ncclGroupEnd");
+  ncclResult_t refused = ncclSuccess;
+  for (const NcclOperation& operation : waiting_) {
+    if (const ncclResult_t code = enqueue(operation); code != ncclInProgress && refused == ncclSuccess) refused = code;
+  }
+  const ncclResult_t ended = ncclGroupEnd();  // in any case: no later call would leave the group
+  check_nccl(refused, groups_.back().first);
+  check_nccl(ended, "ncclGroupEnd");
   waiting_.clear();
 }
 
-void NcclLane::enqueue(const NcclOperation& operation) {
+ncclResult_t NcclLane::enqueue(const NcclOperation& operation) {
   void* const data = operation.buffer.data;
   const auto bytes = static_cast<std::size_t>(operation.buffer.bytes);
+  const int peer = operation.peer.value;
+  const bool wide = operation.buffer.type == ElementType::f64;
   switch (operation.kind) {
-    case NcclOperation::Kind::all_reduce: {
-      const bool wide = operation.buffer.type == ElementType::f64;
-      check_nccl(ncclAllReduce(data, data, bytes / (wide ? 8 : 4), wide ? ncclFloat64 : ncclFloat32, ncclSum, comm_,
-                               stream_.get()),
-                 "ncclAllReduce");
-      return;
-    }
-    case NcclOperation::Kind::send:
-      check_nccl(ncclSend(data, bytes, ncclUint8, operation.peer.value, comm_, stream_.get()), "ncclSend");
-      return;
-    case NcclOperation::Kind::recv:
-      check_nccl(ncclRecv(data, bytes, ncclUint8, operation.peer.value, comm_, stream_.get()), "ncclRecv");
-      return;
+    case NcclOperation::Kind::all_reduce:
+      return ncclAllReduce(data, data, bytes / (wide ? 8 : 4), wide ? ncclFloat64 : ncclFloat32, ncclSum, comm_,
+                           stream_.get());
+    case NcclOperation::Kind::send: return ncclSend(data, bytes, ncclUint8, peer, comm_, stream_.get());
+    case NcclOperation::Kind::recv: return ncclRecv(data, bytes, ncclUint8, peer, comm_, stream_.get());
   }
+  return ncclInternalError;
 }
 
 void NcclLane::finish() {

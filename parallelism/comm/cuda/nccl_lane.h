@@ -44,7 +44,7 @@ class NcclLane {
   NcclLane(const NcclLane&) = delete;
   NcclLane& operator=(const NcclLane&) = delete;
 
-  /// Whether the last call on the communicator has taken effect; NcclFailure when it, or an operation in flight, failed.
+  /// Whether the last call on the communicator has taken effect; NcclFailure when it failed, or an operation in flight.
   bool settled();
 
   /// The number of the operation, for done().
@@ -77,7 +77,7 @@ class NcclLane {
   /// nor anything else be started. Whether that is so.
   bool record_last();
   void launch();
-  void enqueue(const NcclOperation& operation);
+  ncclResult_t enqueue(const NcclOperation& operation);
 
   ncclComm_t comm_ = nullptr;
   Stream stream_;

@@ -1,0 +1,144 @@
+// The code that talks to CUDA and NCCL, on the fake of both: ranks as threads, a GPU for each. A build with CUDA only.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <latch>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "base/error.h"
+#include "parallelism/comm/cuda/nccl.h"
+#include "parallelism/comm/cuda/staged.h"
+#include "parallelism/comm/threads/world.h"
+#include "tests/comm/conformance.h"
+#include "tests/comm/fake_cuda.h"
+#include "tests/comm/on_device.h"
+
+namespace parabench {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::unique_ptr<Communicator> over_nccl(Communicator& host) {
+  return make_nccl_communicator(host, host.rank().value, {.time_limit_s = 20});
+}
+
+std::unique_ptr<Communicator> staged(Communicator& host) { return make_staged_communicator(host, host.rank().value); }
+
+struct Arrival {
+  std::latch& latch;
+  ~Arrival() { latch.arrive_and_wait(); }
+};
+
+using Maker = std::unique_ptr<Communicator> (*)(Communicator&);
+class GpuRanks : public testing::TestWithParam<std::tuple<Maker, int, ConformanceCase>> {};
+
+TEST_P(GpuRanks, conform) {
+  const auto& [make, ranks, expectation] = GetParam();
+  // An expectation that breaks its group must not reach a rank that is still making or already ending its communicator.
+  std::latch made(ranks), met(ranks);
+  run_thread_ranks(ranks, [&](Communicator& host) {
+    const auto comm = make(host);
+    made.arrive_and_wait();
+    const Arrival at_end{met};
+    OnDevice device(*comm);
+    expectation.run(device);
+  });
+  EXPECT_EQ(fake_nccl().communicators, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(all, GpuRanks,
+                         testing::Combine(testing::Values(over_nccl, staged), testing::Values(1, 2, 3),
+                                          testing::ValuesIn(conformance_cases().begin(), conformance_cases().end())),
+                         [](const auto& instance) {
+                           return std::string(std::get<2>(instance.param).name) +
+                                  (std::get<0>(instance.param) == staged ? "_staged_" : "_nccl_") +
+                                  std::to_string(std::get<1>(instance.param)) + "_ranks";
+                         });
+
+/// What a rank of two is told when `body` fails.
+template <class Body>
+std::string failure_of(NcclOptions options, Body body) {
+  std::string text;
+  try {
+    run_thread_ranks(2, [&](Communicator& host) {
+      const auto comm = make_nccl_communicator(host, host.rank().value, options);
+      body(*comm);
+    });
+  } catch (const std::exception& error) {
+    text = error.what();
+  }
+  EXPECT_EQ(fake_nccl().communicators, 0);
+  return text;
+}
+
+TEST(Nccl, RefusesToShareAGpuAndNamesWhatCan) {
+  try {
+    run_thread_ranks(3, [](Communicator& host) { make_nccl_communicator(host, host.rank().value / 2); });
+    FAIL() << "two ranks share a GPU";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::environment);
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("ranks 0 and 1"), HasSubstr("comm:mpi"), HasSubstr("comm:threads")));
+  }
+  EXPECT_EQ(fake_nccl().communicators, 0);
+}
+
+TEST(Nccl, AnOperationThatOneRankNeverStartsEndsWithinTheLimit) {
+  const std::string text = failure_of({.time_limit_s = 0.2}, [](Communicator& comm) {
+    float value = 0;
+    const BufferView view{&value, 4, ElementType::f32, true};
+    comm.wait(comm.rank() == Rank(0) ? comm.all_reduce(view) : comm.recv(view, Rank(0), {Channel::forward, 1}));
+  });
+  EXPECT_THAT(text, AllOf(HasSubstr("4 bytes"), HasSubstr("has not ended within 0.2 s")));
+}
+
+TEST(Nccl, AnAsynchronousErrorStopsEveryRank) {
+  const std::string text = failure_of({}, [](Communicator& comm) {
+    comm.wait(comm.barrier());
+    float value = 0;
+    Work work = comm.all_reduce({&value, 4, ElementType::f32, true});
+    set_fake_nccl_error(ncclSystemError);
+    comm.wait(std::move(work));
+  });
+  set_fake_nccl_error(ncclSuccess);
+  EXPECT_THAT(text, HasSubstr("NCCL: an error of the fake: the fake's last"));
+}
+
+TEST(Nccl, ARankThatFailsLeavesNoCommunicatorBehind) {
+  const int aborted = fake_nccl().aborted;
+  const std::string text = failure_of({}, [](Communicator& comm) {
+    if (comm.rank() == Rank(1)) throw std::domain_error("divided by zero");
+    std::vector<float> data(100000);
+    comm.wait(comm.recv({data.data(), 400000, ElementType::byte, true}, Rank(1), {Channel::forward, 1}));
+  });
+  EXPECT_THAT(text, HasSubstr("divided by zero"));
+  EXPECT_GT(fake_nccl().aborted, aborted);
+}
+
+TEST(Nccl, AnyThreadOfTheRankMayDriveIt) {
+  run_thread_ranks(2, [](Communicator& host) {
+    const auto comm = make_nccl_communicator(host, 1 + host.rank().value);
+    std::jthread([&] {
+      float value = 1;
+      comm->wait(comm->all_reduce({&value, 4, ElementType::f32, true}));
+      EXPECT_EQ(value, 2);
+    });
+  });
+}
+
+TEST(Nccl, LeavesBuffersOfTheHostToTheHost) {
+  run_thread_ranks(2, [](Communicator& host) {
+    const auto comm = make_nccl_communicator(host, host.rank().value);
+    double value = 3;
+    comm->wait(comm->all_reduce({&value, 8, ElementType::f64}));
+    EXPECT_EQ(value, 6);
+    EXPECT_EQ(all_gather(*comm, std::to_string(comm->rank().value)), (std::vector<std::string>{"0", "1"}));
+    EXPECT_THAT(comm->capabilities().note, HasSubstr("NCCL 2."));
+  });
+}
+
+}  // namespace
+}  // namespace parabench

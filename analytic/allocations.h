@@ -16,12 +16,13 @@ enum class MemorySource { compute_stream, communication_stream, communicator };
 struct Allocation {
   MemoryCategory category = MemoryCategory::parameters;
   std::int64_t bytes = 0;
-  double from = 0, until = 0;  ///< on the timeline's clock, from < until; infinite: before its begin, after its end
+  double from = 0, until = 0;  ///< on the timeline's clock, from < until; infinite: before or after it
   MemorySource source = MemorySource::compute_stream;
 };
 
-/// The allocations of one rank over a simulated timeline, as peak_memory() (simulate.h) lists them. Where the device is
-/// a GPU, whose allocator rounds and splits blocks, an operation's bytes come as the tensors that it makes; else in one.
+/// The allocations of one rank over a simulated timeline, as peak_memory() (simulate.h) lists them. Where the device
+/// is a GPU, whose allocator rounds and splits blocks, an operation's bytes come as the tensors that it makes; else in
+/// one.
 std::vector<Allocation> allocations(const Plan& plan, const Sizes& sizes, const CostModel& cost,
                                     const Timeline& timeline, Rank rank);
 

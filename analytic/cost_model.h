@@ -38,7 +38,7 @@ class CostModel {
   /// reduce as fast. Needs no measurement that the plan's own operations do not need.
   virtual Link link(const Plan& plan) const;
   virtual DeviceOverhead device_overhead(const Plan& plan) const;
-  /// What the costs assume about a machine that nobody measured: "data sheet of H200"; "" where there is nothing to say.
+  /// What the costs assume about a machine that nobody measured: "data sheet of H200"; "" where nothing is assumed.
   virtual std::string assumption(const Plan& plan) const;
   /// Cores that computing and communicating share; 0: they never compete (emulated links, unit costs).
   virtual int cores() const = 0;

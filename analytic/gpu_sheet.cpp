@@ -13,9 +13,9 @@ constexpr double tera = 1e12, giga = 1e9;
 constexpr double pcie3 = 16 * giga, pcie4 = 32 * giga, pcie5 = 64 * giga;  // x16, one way
 
 // NVIDIA's data sheets: H200 (2023), H100 (2023), A100 (2021), A10 (2021), T4 (2019). Tensor cores without sparsity:
-// half of what the sheets print with it. fp64 without tensor cores, which convolutions do not use; of A10 and T4 1/64 and
-// 1/32 of fp32 (architecture white papers). T4 has no bf16. NVLink one way is half of its total; bridges between PCIe
-// boards, which not every machine has, are left out.
+// half of what the sheets print with it. fp64 without tensor cores, which convolutions do not use; of A10 and T4 1/64
+// and 1/32 of fp32 (architecture white papers). T4 has no bf16. NVLink one way is half of its total; bridges between
+// PCIe boards, which not every machine has, are left out.
 constexpr std::array<GpuSheet, 10> sheets{{
     {"H200", 989.5 * tera, 494.5 * tera, 67 * tera, 34 * tera, 4800 * giga, 450 * giga, pcie5},
     {"H100 PCIe", 756.5 * tera, 378 * tera, 51 * tera, 26 * tera, 2000 * giga, pcie5, pcie5},

@@ -77,8 +77,9 @@ Check toolkit_check(const std::string& toolkit) {
 
 void add_devices(const GpuProbe& probe, std::vector<Check>& checks) {
   if (probe.gpus.empty() || !probe.obstacle.empty()) {
-    checks.push_back({"GPUs", CheckStatus::missing, probe.obstacle.empty() ? "none" : probe.obstacle,
-                      "cases with device:cuda are skipped; --where device=cpu leaves them out"});
+    const bool known = !probe.obstacle.empty();  // and says what to do about it
+    checks.push_back({"GPUs", CheckStatus::missing, known ? probe.obstacle : "none",
+                      known ? "" : "see nvidia-smi -L and CUDA_VISIBLE_DEVICES"});
   }
   for (std::size_t i = 0; i < probe.gpus.size(); ++i) {
     const HostGpu& gpu = probe.gpus[i];

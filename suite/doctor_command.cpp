@@ -189,7 +189,7 @@ void print(const Diagnosis& diagnosis, std::ostream& out) {
     if (!check.advice.empty()) fmt::print(out, "{:{}}try: {}\n", "", column, check.advice);
   }
   fmt::print(out, "\ncases on cpu: {}; cases on cuda: {}\n", diagnosis.cpu ? "run here" : "do not run here",
-             diagnosis.cuda ? "run here" : "are skipped here");
+             diagnosis.cuda ? "run here" : "are skipped here (--where device=cpu leaves them out)");
 }
 
 }  // namespace

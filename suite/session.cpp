@@ -182,7 +182,7 @@ void Session::run() {
   }
   workplace_.progress.begin(static_cast<int>(cases_.size()), expected);
   if (options_.verify != VerifyMode::only) {
-    drive(options_.benchmark, options_.repetitions, driven);
+    if (!driven.empty()) drive(options_.benchmark, options_.repetitions, driven);
   } else {
     for (std::size_t i = 0; i < cases_.size() && !stopped(); ++i) {
       if (!cases_[i].runs()) continue;

@@ -59,7 +59,7 @@ std::string missing_gpu_memory(const Forecast& forecast, const std::vector<HostG
     bytes = one_host ? bytes + own : std::max(bytes, own);
   }
   for (std::size_t i = 0; i < gpus.size(); ++i) {
-    const std::string reason = exceeds(needed[i], gpus[i].memory_bytes, fmt::format("GPU {}", i));
+    std::string reason = exceeds(needed[i], gpus[i].memory_bytes, fmt::format("GPU {}", i));
     if (!reason.empty()) return reason;
   }
   return "";

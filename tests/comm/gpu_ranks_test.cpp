@@ -118,6 +118,26 @@ TEST(Nccl, ARankThatFailsLeavesNoCommunicatorBehind) {
   EXPECT_GT(fake_nccl().aborted, aborted);
 }
 
+TEST(Nccl, ADroppedOperationWritesIntoNoBufferAnyMore) {
+  failure_of({}, [](Communicator& comm) {
+    const auto view = [](std::uint32_t& word) { return BufferView{&word, 4, ElementType::byte, true}; };
+    std::uint32_t first = 1, second = 2;
+    if (comm.rank() == Rank(1)) {
+      comm.wait(comm.barrier());
+      comm.wait(comm.send(view(first), Rank(0), {Channel::forward, 1}));
+      comm.wait(comm.send(view(second), Rank(0), {Channel::forward, 2}));
+      return;
+    }
+    std::uint32_t dropped = 0, kept = 0;
+    Work work = comm.recv(view(dropped), Rank(1), {Channel::forward, 1});
+    for (int look = 0; look < 10; ++look) EXPECT_FALSE(work.test());
+    work = {};
+    comm.wait(comm.barrier());
+    EXPECT_THROW(comm.wait(comm.recv(view(kept), Rank(1), {Channel::forward, 2})), std::exception);
+    EXPECT_EQ(dropped, 0u);
+  });
+}
+
 TEST(Nccl, AnyThreadOfTheRankMayDriveIt) {
   run_thread_ranks(2, [](Communicator& host) {
     const auto comm = make_nccl_communicator(host, 1 + host.rank().value);

@@ -36,7 +36,6 @@ std::string driver_version() {
 }
 
 std::string obstacle_of(cudaError_t code, const GpuReport& report) {
-  const std::string text = fmt::format("{} ({})", cudaGetErrorString(code), cudaGetErrorName(code));
   if (report.driver.empty()) {
     return "no NVIDIA driver (libcuda.so.1) here; on a machine with a GPU install the driver until `nvidia-smi` works, "
            "and start containers with `--gpus all`";
@@ -52,7 +51,8 @@ std::string obstacle_of(cudaError_t code, const GpuReport& report) {
         "GPUs that the job or container asked for",
         chosen ? fmt::format("is '{}'", chosen) : "is not set");
   }
-  return text + "; see `nvidia-smi`, and restart the machine where the driver was updated under it";
+  return fmt::format("{} ({}); see `nvidia-smi`, and restart the machine where the driver was updated under it",
+                     cudaGetErrorString(code), cudaGetErrorName(code));
 }
 
 }  // namespace

@@ -230,9 +230,9 @@ void NcclCommunicator::sleep(std::uint32_t seen, double limit_s) {
 }
 
 void NcclCommunicator::fail(const std::string& cause) {
-  failed_ = true;
   const auto end = Clock::now() + look_for_dead;
-  while (Clock::now() < end) host_.sleep(host_.events());  // throws when it knows
+  while (!failed_ && Clock::now() < end) host_.sleep(host_.events());  // throws when it knows
+  failed_ = true;
   host_.abort(cause);
   throw PeerFailure(rank(), cause);
 }

@@ -12,6 +12,7 @@
 #include "parallelism/exec/executor.h"
 #include "parallelism/plan/strategies.h"
 #include "suite/rank/launch.h"
+#include "suite/rank/transfers.h"
 
 namespace parabench {
 namespace {
@@ -19,7 +20,6 @@ namespace {
 // Layers: enough steps for a stable median, bounded in time for large models.
 constexpr int chain_warmup = 2, chain_steps_min = 5, chain_steps_max = 20;
 constexpr double chain_budget_s = 1.5;
-constexpr int transfer_rounds = 12, transfer_warmup = 3;
 
 /// Times of a whole model as one chain of one-layer segments on one rank, as the executor runs it.
 struct Chain {
@@ -116,99 +116,6 @@ bool uses(const Plan& plan, OpKind kind) {
   return false;
 }
 
-/// Largest over the ranks of each rank's median; collective.
-double slowest(Communicator& comm, double seconds) {
-  double largest = 0;
-  for (const std::string& text : all_gather(comm, nlohmann::json(seconds).dump()))
-    largest = std::max(largest, nlohmann::json::parse(text).get<double>());
-  return largest;
-}
-
-template <class Transfer>
-double time_transfer(Communicator& comm, Transfer&& transfer) {
-  std::vector<double> seconds;
-  for (int i = 0; i < transfer_warmup + transfer_rounds; ++i) {
-    comm.wait(comm.barrier());
-    const double start = now_s();
-    transfer();
-    if (i >= transfer_warmup) seconds.push_back(now_s() - start);
-  }
-  return slowest(comm, median(seconds));
-}
-
-std::vector<std::int64_t> powers_up_to(std::int64_t first, std::int64_t largest, int factor) {
-  std::vector<std::int64_t> sizes;
-  for (std::int64_t n = first; n < largest; n *= factor) sizes.push_back(n);
-  sizes.push_back(largest / 64 * 64);
-  return sizes;
-}
-
-bool on_device(const Device& device) { return !device.where().is_cpu(); }
-
-Curve all_reduce_curve(Communicator& comm, const Device& device, std::int64_t largest) {
-  const Arena arena = comm.allocate(largest);
-  Curve curve;
-  for (std::int64_t bytes : powers_up_to(4096, largest, 8))
-    curve.push_back({bytes, time_transfer(comm, [&] {
-                       comm.wait(comm.all_reduce({arena.data, bytes, ElementType::f32, on_device(device)}));
-                     })});
-  return curve;
-}
-
-/// One way: half of a ping-pong between ranks 0 and 1 while the others sleep.
-Curve point_to_point_curve(Communicator& comm, Device& device, std::int64_t largest) {
-  const torch::Tensor buffer = torch::zeros({largest}, torch::TensorOptions(torch::kUInt8).device(device.where()));
-  device.synchronise();
-  Curve curve;
-  for (std::int64_t bytes : powers_up_to(1024, largest, 8)) {
-    const BufferView view{buffer.data_ptr(), bytes, ElementType::byte, on_device(device)};
-    const Message message{Channel::forward, static_cast<std::uint64_t>(bytes)};
-    const double both_ways = time_transfer(comm, [&] {
-      if (comm.rank() == Rank(0)) {
-        comm.wait(comm.send(view, Rank(1), message));
-        comm.wait(comm.recv(view, Rank(1), message));
-      } else if (comm.rank() == Rank(1)) {
-        comm.wait(comm.recv(view, Rank(0), message));
-        comm.wait(comm.send(view, Rank(0), message));
-      }
-    });
-    curve.push_back({bytes, both_ways / 2});
-  }
-  return curve;
-}
-
-/// Within the processor's memory, or from it to the GPU.
-double copy_rate(Device& device) {
-  const std::int64_t bytes = 64 << 20;
-  torch::Tensor from = torch::ones({bytes}, torch::kUInt8);
-  if (on_device(device)) from = from.pin_memory();
-  const torch::Tensor to = torch::zeros({bytes}, torch::TensorOptions(torch::kUInt8).device(device.where()));
-  std::vector<double> seconds;
-  for (int i = 0; i < 5; ++i) {
-    device.synchronise();
-    const double start = now_s();
-    to.copy_(from, /*non_blocking=*/true);
-    device.synchronise();
-    seconds.push_back(now_s() - start);
-  }
-  return static_cast<double>(bytes) / median(seconds);
-}
-
-/// Of a kernel with nothing to do, behind others of its kind.
-double launch_floor(Device& device) {
-  constexpr int kernels = 2000;
-  const torch::Tensor one = torch::zeros({1}, torch::TensorOptions(torch::kFloat32).device(device.where()));
-  const auto launch_all = [&] {
-    for (int i = 0; i < kernels; ++i) one.add_(1);
-  };
-  launch_all();
-  const Mark start = device.mark();
-  launch_all();
-  const Mark end = device.mark();
-  device.synchronise();
-  return (device.seconds(end) - device.seconds(start)) / kernels;
-}
-
 std::string utc_now() {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   std::array<char, 32> text{};
@@ -228,7 +135,9 @@ std::int64_t largest_message(const Launch& launch) {
 
 nlohmann::json calibrate(const Launch& launch, Communicator& comm, Device& device) {
   const int busy = comm.size();
-  const DeviceKind kind = measured_device(launch.plan.spec);
+  const Case& spec = launch.plan.spec;
+  const DeviceKind kind = measured_device(spec);
+  const std::int64_t outside_before = device.outside_allocator();
   Calibration calibration;
   calibration.machine = launch.machine;
   for (int samples : sample_counts(launch.plan)) {
@@ -245,22 +154,28 @@ nlohmann::json calibrate(const Launch& launch, Communicator& comm, Device& devic
     keep(calibration, launch, time_chain(launch, device, samples, steps), busy);
     comm.wait(comm.barrier());
   }
+  const std::int64_t outside_chains = device.outside_allocator();
   const double alone = comm.rank() == Rank(0) ? copy_rate(device) : 0;
   comm.wait(comm.barrier());
   calibration.copy_bytes_per_s[kind][busy] = copy_rate(device);
+  std::int64_t arena = 0;
   if (busy > 1) {
     if (comm.rank() == Rank(0)) calibration.copy_bytes_per_s[kind][1] = alone;
-    const RankCountKey key{std::string(to_text(launch.plan.spec.comm)), busy, kind};
-    const std::int64_t gradients = arena_bytes(launch.plan, launch.model, Rank(0));
-    if (uses(launch.plan, OpKind::all_reduce)) calibration.all_reduce[key] = all_reduce_curve(comm, device, gradients);
+    const RankCountKey key{std::string(to_text(spec.comm)), busy, kind};
+    if (uses(launch.plan, OpKind::all_reduce)) {
+      arena = arena_bytes(launch.plan, launch.model, Rank(0));
+      calibration.all_reduce[key] = all_reduce_curve(comm, device, arena);
+    }
     if (uses(launch.plan, OpKind::send_forward))
       calibration.point_to_point[key] = point_to_point_curve(comm, device, largest_message(launch));
   }
-  if (on_device(device)) {
+  if (!device.where().is_cpu()) {
     calibration.launch_floor_s = launch_floor(device);
-    calibration.context_bytes = device.context_bytes();
-    calibration.communicator_bytes[std::string(to_text(launch.plan.spec.comm))] =
-        device.outside_allocator() - device.context_bytes();
+    // The chains load the modules of their kernels; what the communicator makes, and on first use, is its own.
+    calibration.context_bytes = device.context_bytes() + outside_chains - outside_before;
+    if (busy > 1)
+      calibration.communicator_bytes[std::string(to_text(spec.comm))] =
+          outside_before - device.context_bytes() + device.outside_allocator() - outside_chains - arena;
   }
   calibration.date = utc_now();
   if (comm.rank() != Rank(0)) return {};

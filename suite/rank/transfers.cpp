@@ -1,0 +1,106 @@
+#include "suite/rank/transfers.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/statistics.h"
+
+namespace parabench {
+namespace {
+
+constexpr int transfer_rounds = 12, transfer_warmup = 3;
+
+/// Largest over the ranks of each rank's median; collective.
+double slowest(Communicator& comm, double seconds) {
+  double largest = 0;
+  for (const std::string& text : all_gather(comm, nlohmann::json(seconds).dump()))
+    largest = std::max(largest, nlohmann::json::parse(text).get<double>());
+  return largest;
+}
+
+template <class Transfer>
+double time_transfer(Communicator& comm, Transfer&& transfer) {
+  std::vector<double> seconds;
+  for (int i = 0; i < transfer_warmup + transfer_rounds; ++i) {
+    comm.wait(comm.barrier());
+    const double start = now_s();
+    transfer();
+    if (i >= transfer_warmup) seconds.push_back(now_s() - start);
+  }
+  return slowest(comm, median(seconds));
+}
+
+std::vector<std::int64_t> powers_up_to(std::int64_t first, std::int64_t largest, int factor) {
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t n = first; n < largest; n *= factor) sizes.push_back(n);
+  sizes.push_back(largest / 64 * 64);
+  return sizes;
+}
+
+bool on_device(const Device& device) { return !device.where().is_cpu(); }
+
+}  // namespace
+
+Curve all_reduce_curve(Communicator& comm, const Device& device, std::int64_t largest) {
+  const Arena arena = comm.allocate(largest);
+  Curve curve;
+  for (std::int64_t bytes : powers_up_to(4096, largest, 8))
+    curve.push_back({bytes, time_transfer(comm, [&] {
+                       comm.wait(comm.all_reduce({arena.data, bytes, ElementType::f32, on_device(device)}));
+                     })});
+  return curve;
+}
+
+Curve point_to_point_curve(Communicator& comm, Device& device, std::int64_t largest) {
+  const torch::Tensor buffer = torch::zeros({largest}, torch::TensorOptions(torch::kUInt8).device(device.where()));
+  device.synchronise();
+  Curve curve;
+  for (std::int64_t bytes : powers_up_to(1024, largest, 8)) {
+    const BufferView view{buffer.data_ptr(), bytes, ElementType::byte, on_device(device)};
+    const Message message{Channel::forward, static_cast<std::uint64_t>(bytes)};
+    const double both_ways = time_transfer(comm, [&] {
+      if (comm.rank() == Rank(0)) {
+        comm.wait(comm.send(view, Rank(1), message));
+        comm.wait(comm.recv(view, Rank(1), message));
+      } else if (comm.rank() == Rank(1)) {
+        comm.wait(comm.recv(view, Rank(0), message));
+        comm.wait(comm.send(view, Rank(0), message));
+      }
+    });
+    curve.push_back({bytes, both_ways / 2});
+  }
+  return curve;
+}
+
+double copy_rate(Device& device) {
+  const std::int64_t bytes = 64 << 20;
+  torch::Tensor from = torch::ones({bytes}, torch::kUInt8);
+  if (on_device(device)) from = from.pin_memory();
+  const torch::Tensor to = torch::zeros({bytes}, torch::TensorOptions(torch::kUInt8).device(device.where()));
+  std::vector<double> seconds;
+  for (int i = 0; i < 5; ++i) {
+    device.synchronise();
+    const double start = now_s();
+    to.copy_(from, /*non_blocking=*/true);
+    device.synchronise();
+    seconds.push_back(now_s() - start);
+  }
+  return static_cast<double>(bytes) / median(seconds);
+}
+
+double launch_floor(Device& device) {
+  constexpr int kernels = 2000;
+  const torch::Tensor one = torch::zeros({1}, torch::TensorOptions(torch::kFloat32).device(device.where()));
+  const auto launch_all = [&] {
+    for (int i = 0; i < kernels; ++i) one.add_(1);
+  };
+  launch_all();
+  const Mark start = device.mark();
+  launch_all();
+  const Mark end = device.mark();
+  device.synchronise();
+  return (device.seconds(end) - device.seconds(start)) / kernels;
+}
+
+}  // namespace parabench

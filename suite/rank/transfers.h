@@ -1,0 +1,20 @@
+// What a calibration measures besides the layers: messages, reductions, copies, launches.
+#pragma once
+
+#include "analytic/calibration.h"
+#include "parallelism/comm/communicator.h"
+#include "parallelism/exec/device.h"
+
+namespace parabench {
+
+/// Medians of the slowest rank, behind a barrier each, for sizes up to `largest` bytes; buffers lie on the device. Collective.
+Curve all_reduce_curve(Communicator& comm, const Device& device, std::int64_t largest);
+/// One way: half of a ping-pong between ranks 0 and 1 while the others sleep.
+Curve point_to_point_curve(Communicator& comm, Device& device, std::int64_t largest);
+
+/// Bytes per second within the processor's memory, or from pinned memory to the GPU.
+double copy_rate(Device& device);
+/// Seconds of a kernel with nothing to do, behind others of its kind.
+double launch_floor(Device& device);
+
+}  // namespace parabench

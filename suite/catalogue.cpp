@@ -21,7 +21,8 @@ const std::vector<std::pair<NamedChoice, int>> datasets_and_batches = {
     {{"highres-synthetic", {}}, 32},
 };
 
-const std::vector<std::string> strategies = {"sequential", "data-parallel", "model-parallel", "gpipe", "pipedream"};
+const std::vector<std::string> strategies = {"sequential", "data-parallel", "model-parallel", "gpipe",
+                                             "1f1b",       "dapple",        "pipedream"};
 
 std::vector<int> ranks_of(const std::string& strategy) {
   return strategy == "sequential" ? std::vector{1} : std::vector{2, 4};

@@ -88,8 +88,8 @@ TEST(Forward, Bfloat16IsCloseAndOnlyInsideTheGuard) {
   const torch::Tensor exact = network.forward(images);
   torch::Tensor rounded;
   {
-    const AutocastGuard outer(true);
-    const AutocastGuard inner(false);
+    const AutocastGuard outer(true, torch::kCPU);
+    const AutocastGuard inner(false, torch::kCPU);
     rounded = network.forward(images);
   }
   EXPECT_EQ(rounded.scalar_type(), torch::kBFloat16);
@@ -107,7 +107,7 @@ TEST(Autocast, WeightsChangedBetweenGuardsAreSeen) {
       const torch::NoGradGuard no_grad;
       weight.fill_(value);
     }
-    const AutocastGuard autocast(true);
+    const AutocastGuard autocast(true, torch::kCPU);
     EXPECT_EQ(at::linear(x, weight).sum().item<double>(), 16 * value);
   }
 }

@@ -56,7 +56,7 @@ std::int64_t really_saved(const ModelSpec& model, std::size_t first, std::size_t
   std::vector<torch::Tensor> saved;
   torch::Tensor y = x;
   {
-    const AutocastGuard autocast(type == Type::bf16);
+    const AutocastGuard autocast(type == Type::bf16, torch::kCPU);
     recorder = &saved;
     for (std::size_t i = first; i < last; ++i) y = forward(model.layers[i], network.layers[i], y);
     recorder = nullptr;

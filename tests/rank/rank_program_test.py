@@ -141,7 +141,7 @@ class RankProgram(unittest.TestCase):
         self.assertEqual(glob.glob("/dev/shm/parabench*"), [])
 
     def test_a_stopped_rank_fails_by_the_time_limit_and_the_next_case_runs(self):
-        front, out = self.front_while_measuring("--steps", "100", "--timeout", "10", "--verify", "off")
+        front, out = self.front_while_measuring("--steps", "100", "--timeout", "20", "--verify", "off")
         for pid, _ in self.started_ranks():
             os.kill(pid, signal.SIGSTOP)
         self.assertEqual(front.wait(timeout=120), 1)

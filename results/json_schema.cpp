@@ -57,7 +57,7 @@ class Checker {
     for (const auto& [keyword, rule] : schema.items()) check_keyword(keyword, rule, schema, value, at);
   }
 
-  std::vector<Violation> violations;
+  std::vector<SchemaViolation> violations;
 
  private:
   void report(const json::json_pointer& at, std::string message) { violations.push_back({at.to_string(), message}); }
@@ -133,7 +133,7 @@ class Checker {
 
 }  // namespace
 
-std::vector<Violation> check_schema(const json& root, const json& schema, const json& document) {
+std::vector<SchemaViolation> check_schema(const json& root, const json& schema, const json& document) {
   Checker checker(root);
   checker.check(schema, document, json::json_pointer());
   return checker.violations;

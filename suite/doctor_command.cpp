@@ -65,7 +65,7 @@ Check calibration_check(const MachineInfo& machine) {
   });
 }
 
-Check rank_program_check(Workplace& workplace, std::optional<Capabilities>& capabilities) {
+Check rank_program_check(Workplace& workplace, std::optional<Offer>& capabilities) {
   return guarded("rank program", [&]() -> Check {
     const auto program = rank_program();
     capabilities = probe_capabilities(workplace);
@@ -135,8 +135,8 @@ GpuSurroundings look_around(Workplace& workplace) {
 
 struct Diagnosis {
   std::vector<Check> checks;
-  std::optional<Capabilities> capabilities;  ///< nullopt where parabench-rank does not answer
-  bool cpu = false, cuda = false;            ///< cases on that device can run
+  std::optional<Offer> capabilities;  ///< nullopt where parabench-rank does not answer
+  bool cpu = false, cuda = false;     ///< cases on that device can run
 };
 
 Diagnosis examine(Workplace& workplace) {

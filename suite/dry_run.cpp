@@ -13,8 +13,8 @@ namespace parabench {
 namespace {
 
 /// The preparation of a run takes what a probe finds; without one, everything that this version knows is on offer.
-Capabilities assumed_capabilities(const MachineInfo& machine) {
-  return remembered_capabilities(machine, rank_program()).value_or(Capabilities{{"cpu"}, {"mpi", "threads"}, "", ""});
+Offer assumed_capabilities(const MachineInfo& machine) {
+  return remembered_capabilities(machine, rank_program()).value_or(Offer{{"cpu"}, {"mpi", "threads"}, "", ""});
 }
 
 void print_case(const Prepared& prepared, int number, const RunOptions& options, std::ostream& out) {

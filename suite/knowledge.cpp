@@ -76,7 +76,7 @@ void add_to(CalibrationFile& file, const Calibration& newer) {
   write_atomically(file.path, to_json(*file.content).dump(1) + "\n");
 }
 
-std::vector<GpuInfo> gpu_kinds(const Capabilities& capabilities) {
+std::vector<GpuInfo> gpu_kinds(const Offer& capabilities) {
   std::vector<GpuInfo> kinds;
   if (!capabilities.gpu) return kinds;
   for (const HostGpu& gpu : capabilities.gpu->gpus) {
@@ -92,7 +92,7 @@ std::vector<GpuInfo> gpu_kinds(const Capabilities& capabilities) {
   return kinds;
 }
 
-std::optional<Capabilities> remembered_capabilities(const MachineInfo& machine, const fs::path& program) {
+std::optional<Offer> remembered_capabilities(const MachineInfo& machine, const fs::path& program) {
   try {
     return capabilities_from_json(read_json(probe_path(machine, program)));
   } catch (const Error&) {
@@ -100,7 +100,7 @@ std::optional<Capabilities> remembered_capabilities(const MachineInfo& machine, 
   }
 }
 
-void remember(const Capabilities& capabilities, const MachineInfo& machine, const fs::path& program) {
+void remember(const Offer& capabilities, const MachineInfo& machine, const fs::path& program) {
   try {
     const fs::path path = probe_path(machine, program);
     fs::create_directories(path.parent_path());

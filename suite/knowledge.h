@@ -27,13 +27,13 @@ void add_to(CalibrationFile& file, const Calibration& newer);
 std::string nvidia_driver();
 
 /// The GPUs of a probe, one entry per kind.
-std::vector<GpuInfo> gpu_kinds(const Capabilities& capabilities);
+std::vector<GpuInfo> gpu_kinds(const Offer& capabilities);
 
 /// The capabilities that an earlier probe of the same program file found on this machine, with the same driver and
 /// the same GPUs in sight; nullopt when there was none.
-std::optional<Capabilities> remembered_capabilities(const MachineInfo& machine, const std::filesystem::path& program);
+std::optional<Offer> remembered_capabilities(const MachineInfo& machine, const std::filesystem::path& program);
 /// Keeps them; a cache that cannot be written is no error.
-void remember(const Capabilities& capabilities, const MachineInfo& machine, const std::filesystem::path& program);
+void remember(const Offer& capabilities, const MachineInfo& machine, const std::filesystem::path& program);
 
 /// this_machine(), with the GPUs that an earlier probe has found.
 MachineInfo known_machine();

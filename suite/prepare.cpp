@@ -14,7 +14,7 @@ namespace {
 
 /// Why `name` (a device or communicator) is not on offer.
 std::string not_offered(std::string_view key, std::string_view name, const std::vector<std::string>& offered,
-                        const Capabilities& capabilities) {
+                        const Offer& capabilities) {
   const auto known = capabilities.obstacles.find(std::string(name));
   if (known != capabilities.obstacles.end()) return fmt::format("{}:{}: {}", key, name, known->second);
   const char* hint = name == "cuda" || name == "nccl" ? "; PARABENCH_PRESET=cuda ./parabench builds it" : "";
@@ -24,7 +24,7 @@ std::string not_offered(std::string_view key, std::string_view name, const std::
 
 /// What the case asks for and this machine, or this build of parabench-rank, does not have; "" when nothing.
 std::string missing_capability(const Case& spec, const PrepareOptions& options) {
-  const Capabilities& capabilities = options.capabilities;
+  const Offer& capabilities = options.capabilities;
   const auto lacks = [](const std::vector<std::string>& offered, std::string_view wanted) {
     return std::ranges::find(offered, wanted) == offered.end();
   };

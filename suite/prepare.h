@@ -20,7 +20,7 @@ struct Prepared {
 };
 
 struct PrepareOptions {
-  Capabilities capabilities;
+  Offer capabilities;
   bool one_host = false;  ///< all ranks are of this host, so that they share its GPUs
   bool has_data = false;  ///< a folder for data sets from files was given
   bool force = false;     ///< also where the memory is predicted not to suffice

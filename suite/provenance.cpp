@@ -9,8 +9,8 @@
 
 namespace parabench {
 
-ResultsFile describe_run(const Workplace& workplace, const Capabilities& capabilities,
-                         const CalibrationFile& calibration, const std::vector<std::string>& argv) {
+ResultsFile describe_run(const Workplace& workplace, const Offer& capabilities, const CalibrationFile& calibration,
+                         const std::vector<std::string>& argv) {
   ResultsFile file;
   file.program = {std::string(program_version), std::string(program_git_hash), program_git_dirty,
                   std::string(program_build_type), std::string(program_flags)};

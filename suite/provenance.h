@@ -11,7 +11,7 @@
 namespace parabench {
 
 /// A results file without records yet.
-ResultsFile describe_run(const Workplace& workplace, const Capabilities& capabilities,
-                         const CalibrationFile& calibration, const std::vector<std::string>& argv);
+ResultsFile describe_run(const Workplace& workplace, const Offer& capabilities, const CalibrationFile& calibration,
+                         const std::vector<std::string>& argv);
 
 }  // namespace parabench

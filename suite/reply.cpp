@@ -73,7 +73,7 @@ void for_each_file(const fs::path& folder, std::string_view prefix, Use use) {
 
 std::string_view to_text(Phase phase) { return to_text<Phase>(phase); }
 
-json to_json(const Capabilities& c) {
+json to_json(const Offer& c) {
   json document{{"devices", c.devices},
                 {"communicators", c.communicators},
                 {"libtorch", c.libtorch},
@@ -83,9 +83,9 @@ json to_json(const Capabilities& c) {
   return document;
 }
 
-Capabilities capabilities_from_json(const json& document) {
+Offer capabilities_from_json(const json& document) {
   try {
-    Capabilities c;
+    Offer c;
     field(document, "devices").get_to(c.devices);
     field(document, "communicators").get_to(c.communicators);
     c.libtorch = document.value("libtorch", "");

@@ -29,20 +29,20 @@ struct GpuProbe {
 };
 
 /// What a build of parabench-rank offers on this machine, and which libraries it runs.
-struct Capabilities {
+struct Offer {
   std::vector<std::string> devices, communicators;  ///< as in case ids
   std::string libtorch, mpi;
   std::map<std::string, std::string> obstacles;  ///< why a device or communicator is not on offer, by its name
   std::optional<GpuProbe> gpu;                   ///< nullopt: a build without CUDA
 };
-nlohmann::json to_json(const Capabilities& capabilities);
+nlohmann::json to_json(const Offer& capabilities);
 /// Throws usage_error naming the field.
-Capabilities capabilities_from_json(const nlohmann::json& json);
+Offer capabilities_from_json(const nlohmann::json& json);
 
 /// reply.json of rank 0; the member of its phase is set.
 struct Reply {
   std::string plan_hash;
-  std::optional<Capabilities> capabilities;
+  std::optional<Offer> capabilities;
   std::optional<Equivalence> equivalence;
   std::optional<Measured> measured;
   std::optional<Calibration> calibration;

@@ -260,7 +260,7 @@ ExitCode run_cases(std::vector<SelectedCase> chosen, const RunOptions& options, 
   if (options.dry_run) return print_commands(chosen, options, progress, out);
 
   Workplace workplace(options.launches, progress);
-  const Capabilities capabilities = find_capabilities(workplace);
+  const Offer capabilities = find_capabilities(workplace);
   CalibrationFile file = open_calibration(options.calibration, workplace.machine, false);
   const PrepareOptions prepare_options{capabilities,
                                        stays_on_this_host(options.launches.launcher),

@@ -56,7 +56,7 @@ LaunchResult run(Workplace& workplace, LaunchRequest request) {
   return result;
 }
 
-Capabilities probe_capabilities(Workplace& workplace) {
+Offer probe_capabilities(Workplace& workplace) {
   const auto program = rank_program();
   LaunchRequest request;
   request.phase = Phase::probe;
@@ -70,9 +70,9 @@ Capabilities probe_capabilities(Workplace& workplace) {
   return *result.reply->capabilities;
 }
 
-Capabilities find_capabilities(Workplace& workplace) {
+Offer find_capabilities(Workplace& workplace) {
   const auto known = remembered_capabilities(workplace.machine, rank_program());
-  const Capabilities capabilities = known ? *known : probe_capabilities(workplace);
+  const Offer capabilities = known ? *known : probe_capabilities(workplace);
   workplace.machine.gpus = gpu_kinds(capabilities);
   return capabilities;
 }

@@ -35,10 +35,10 @@ void check_launches(const std::vector<SelectedCase>& chosen, const LaunchOptions
 LaunchResult run(Workplace& workplace, LaunchRequest request);
 
 /// Asks parabench-rank what it offers here, and remembers it. Throws environment_error when it cannot even start.
-Capabilities probe_capabilities(Workplace& workplace);
+Offer probe_capabilities(Workplace& workplace);
 
 /// The same, as remembered, else probed; the machine of `workplace` gets the GPUs.
-Capabilities find_capabilities(Workplace& workplace);
+Offer find_capabilities(Workplace& workplace);
 
 /// Seconds that a launch should take when all is well, start-up included.
 double expected_seconds(Phase phase, const Forecast& forecast, int launch_steps);

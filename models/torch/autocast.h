@@ -5,9 +5,9 @@
 
 namespace parabench {
 
-/// While it lives, matrix products and convolutions of this thread on `device` run in bfloat16 (torch's autocast) if `enabled`;
-/// else nothing changes. Put it around forward and loss, not around backward. The end of the outermost guard drops
-/// the cached casts, so weights may change afterwards.
+/// While it lives, matrix products and convolutions of this thread on `device` run in bfloat16 (torch's
+/// autocast) if `enabled`; else nothing changes. Put it around forward and loss, not around backward. The end
+/// of the outermost guard drops the cached casts, so weights may change afterwards.
 class AutocastGuard {
  public:
   AutocastGuard(bool enabled, torch::DeviceType device);

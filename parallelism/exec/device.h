@@ -22,7 +22,8 @@ struct Mark {
   int number = 0;
 };
 
-/// One rank's device with the account of its memory. On a device with a queue of its own, tensor work returns before it is done.
+/// One rank's device with the account of its memory. On a device with a queue of its own, tensor work returns
+/// before it is done.
 class Device {
  public:
   explicit Device(MemoryAccount& account) : account_(account) {}
@@ -77,8 +78,8 @@ class CountScope {
 };
 
 std::unique_ptr<Device> cpu_device(MemoryAccount& account);
-/// GPU `index` with its own streams. Sets the process's TF32 switches to what `precision` says. Throws environment_error where
-/// there is no such GPU, or for a build without CUDA.
+/// GPU `index` with its own streams. Sets the process's TF32 switches to what `precision` says. Throws
+/// environment_error where there is no such GPU, or for a build without CUDA.
 std::unique_ptr<Device> cuda_device(int index, Precision precision, MemoryAccount& account);
 
 }  // namespace parabench

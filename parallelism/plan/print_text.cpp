@@ -125,7 +125,7 @@ std::string to_csv(const Plan& plan) {
     local.push_back(dependencies(plan, Rank(r)));
     rows.emplace_back(plan, plan.ranks[r]);
   }
-  const Progress progress = run_lanes(plan, local, match(plan), Delivery::rendezvous);
+  const LaneRun progress = run_lanes(plan, local, match(plan), Delivery::rendezvous);
   if (!progress.stuck.empty()) {
     throw usage_error("plan", describe(plan, progress.stuck.front()), "a plan without dead-lock");
   }

@@ -12,7 +12,7 @@ class Lanes {
   Lanes(const Plan& plan, std::span<const LocalDependencies> local, const Matching& matching, Delivery delivery)
       : plan_(plan), local_(local), matching_(matching), delivery_(delivery), ended_(plan.ranks.size()) {}
 
-  Progress run() {
+  LaneRun run() {
     bool progress = true;
     while (progress) {
       progress = false;
@@ -73,13 +73,13 @@ class Lanes {
   const Matching& matching_;
   Delivery delivery_;
   std::vector<std::array<int, lane_count>> ended_;
-  Progress result_;
+  LaneRun result_;
 };
 
 }  // namespace
 
-Progress run_lanes(const Plan& plan, std::span<const LocalDependencies> local, const Matching& matching,
-                   Delivery delivery) {
+LaneRun run_lanes(const Plan& plan, std::span<const LocalDependencies> local, const Matching& matching,
+                  Delivery delivery) {
   return Lanes(plan, local, matching, delivery).run();
 }
 

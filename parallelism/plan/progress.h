@@ -13,13 +13,13 @@ enum class Delivery {
   buffered,    ///< a send ends at once, the receive any time after it
 };
 
-struct Progress {
+struct LaneRun {
   std::vector<OpRef> order;  ///< operations in the order in which they ended: a total order that keeps every lane's own
   std::vector<OpRef> stuck;  ///< heads of the lanes that never ended; empty for a plan without dead-lock
 };
 
 /// Runs every lane as far as it goes. `local` holds the dependencies of each rank.
-Progress run_lanes(const Plan& plan, std::span<const LocalDependencies> local, const Matching& matching,
-                   Delivery delivery);
+LaneRun run_lanes(const Plan& plan, std::span<const LocalDependencies> local, const Matching& matching,
+                  Delivery delivery);
 
 }  // namespace parabench

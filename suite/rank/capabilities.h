@@ -7,8 +7,8 @@
 
 namespace parabench {
 
-/// Adds to the reply of a probe "devices", "communicators", for what is not offered "obstacles" by name, and "gpu": what
-/// the driver, cuDNN and NCCL say, and how making an NCCL communicator of one rank went.
+/// Adds to the reply of a probe "devices", "communicators", for what is not offered "obstacles" by name, and
+/// "gpu": what the driver, cuDNN and NCCL say, and how making an NCCL communicator of one rank went.
 void add_capabilities(nlohmann::json& reply);
 
 /// The GPU of the calling rank among those its process sees. Collective. `sharing`: several ranks may take one GPU.

@@ -11,7 +11,7 @@
 
 namespace parabench {
 
-Launch load_launch(const LaunchOptions& options) {
+Launch load_launch(const RankOptions& options) {
   Launch launch;
   launch.options = options;
   launch.machine = this_machine();

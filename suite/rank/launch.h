@@ -16,7 +16,7 @@
 
 namespace parabench {
 
-struct LaunchOptions {
+struct RankOptions {
   std::string plan_file, phase, reply_folder;
   int steps = 20, warmup = 5;
   InputOptions input;
@@ -25,7 +25,7 @@ struct LaunchOptions {
 
 /// A plan with what follows from it.
 struct Launch {
-  LaunchOptions options;
+  RankOptions options;
   Plan plan;
   ModelSpec model;
   std::shared_ptr<const SampleSource> source;
@@ -33,7 +33,7 @@ struct Launch {
   std::vector<int> all_cores;  ///< what the process may use, likewise
 };
 /// Reads and validates the plan file and opens the data set. Throws Error.
-Launch load_launch(const LaunchOptions& options);
+Launch load_launch(const RankOptions& options);
 
 /// The counted memory of a rank; lives until the process ends, since blocks outlive the objects that made them.
 MemoryAccount& account_of(Rank rank);

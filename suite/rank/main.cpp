@@ -32,8 +32,8 @@ namespace {
 
 constexpr const char* libtorch_version = TORCH_VERSION;
 
-LaunchOptions parse(int argc, char** argv) {
-  LaunchOptions options;
+RankOptions parse(int argc, char** argv) {
+  RankOptions options;
   CLI::App app{
       "One launch of one phase of one case. Example:\n"
       "  parabench plan CASE --format json > p.json\n"
@@ -98,7 +98,7 @@ nlohmann::json run_phase(const Launch& launch, Communicator& host) {
 
 /// The body of one rank, whatever carries it.
 void run_rank(const Launch& launch, Communicator& comm) {
-  const LaunchOptions& options = launch.options;
+  const RankOptions& options = launch.options;
   try {
     write_pid(options.reply_folder, comm.rank());
     const std::string plan_hash = hash(launch.plan);
@@ -124,7 +124,7 @@ int exit_code_of(const std::exception& error) {
   return static_cast<int>(ours ? ours->code() : ExitCode::case_failed);
 }
 
-int probe(const LaunchOptions& options) {
+int probe(const RankOptions& options) {
   nlohmann::json reply = reply_head("probe", "");
   Calibration empty;
   empty.machine = this_machine();
@@ -143,7 +143,7 @@ int run_threads(const Launch& launch) {
   }
 }
 
-int run_mpi(const LaunchOptions& options, int argc, char** argv) {
+int run_mpi(const RankOptions& options, int argc, char** argv) {
   MpiSession session(&argc, &argv);
   try {
     const Launch launch = load_launch(options);
@@ -163,7 +163,7 @@ int run_mpi(const LaunchOptions& options, int argc, char** argv) {
 }
 
 int run(int argc, char** argv) {
-  const LaunchOptions options = parse(argc, argv);
+  const RankOptions options = parse(argc, argv);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   try {
     std::filesystem::create_directories(options.reply_folder);

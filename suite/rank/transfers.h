@@ -7,7 +7,8 @@
 
 namespace parabench {
 
-/// Medians of the slowest rank, behind a barrier each, for sizes up to `largest` bytes; buffers lie on the device. Collective.
+/// Medians of the slowest rank, behind a barrier each, for sizes up to `largest` bytes; buffers lie on the
+/// device. Collective.
 Curve all_reduce_curve(Communicator& comm, const Device& device, std::int64_t largest);
 /// One way: half of a ping-pong between ranks 0 and 1 while the others sleep.
 Curve point_to_point_curve(Communicator& comm, Device& device, std::int64_t largest);

@@ -1,8 +1,8 @@
 // The bytes that LayerCost says autograd keeps, against what it really keeps.
 #include <gmock/gmock.h>
+#include <torch/autograd.h>
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/saved_variable_hooks.h>
-#include <torch/autograd.h>
 #include <torch/types.h>
 
 #include <map>

@@ -17,7 +17,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-std::vector<Violation> check(const char* schema, const char* document) {
+std::vector<SchemaViolation> check(const char* schema, const char* document) {
   return check_schema(json::parse(schema), json::parse(schema), json::parse(document));
 }
 
@@ -60,7 +60,7 @@ TEST(Schema, EveryKeywordAcceptsAndRefuses) {
 TEST(Schema, NamesThePlaceAndTheExpectation) {
   const char* schema = R"({"properties": {"a/b": {"items": {"enum": ["x", "y"]}}}})";
   EXPECT_THAT(check(schema, R"({"a/b": ["x", "z"]})"),
-              ElementsAre(Violation{"/a~1b/1", R"(expected one of "x", "y", got "z")"}));
+              ElementsAre(SchemaViolation{"/a~1b/1", R"(expected one of "x", "y", got "z")"}));
 }
 
 TEST(Schema, RefusesKeywordsThatItDoesNotKnow) {
@@ -78,19 +78,20 @@ TEST(Validate, NamesWhatIsWrong) {
   const json good = to_json(sample_files()[0]);
   json bad = good;
   bad["records"][0]["status"] = "done";
-  EXPECT_THAT(validate_results(bad),
-              Contains(Violation{"/records/0/status", R"(expected one of "ok", "skipped", "failed", got "done")"}));
+  EXPECT_THAT(
+      validate_results(bad),
+      Contains(SchemaViolation{"/records/0/status", R"(expected one of "ok", "skipped", "failed", got "done")"}));
   bad = good;
   bad["records"][0].erase("plan");
-  EXPECT_THAT(validate_results(bad), ElementsAre(Violation{"/records/0", R"(lacks "plan")"}));
+  EXPECT_THAT(validate_results(bad), ElementsAre(SchemaViolation{"/records/0", R"(lacks "plan")"}));
   bad = good;
   bad["records"][0]["measured"]["ranks"][1]["peak_memory_bytes"]["cache"] = 1;
-  EXPECT_THAT(validate_results(bad), ElementsAre(Violation{"/records/0/measured/ranks/1/peak_memory_bytes",
-                                                           R"(has the unknown field "cache")"}));
+  EXPECT_THAT(validate_results(bad), ElementsAre(SchemaViolation{"/records/0/measured/ranks/1/peak_memory_bytes",
+                                                                 R"(has the unknown field "cache")"}));
   bad = good;
   bad["records"][0]["status"] = "failed";
   EXPECT_THAT(validate_results(bad),
-              ElementsAre(Violation{"/records/0", "a skipped or failed record gives its reason"}));
+              ElementsAre(SchemaViolation{"/records/0", "a skipped or failed record gives its reason"}));
 }
 
 TEST(Validate, RequireValidThrowsAUsageErrorWithThePlace) {

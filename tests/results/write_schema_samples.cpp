@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   std::ofstream out(argv[1]);
   const auto write = [&out](const nlohmann::json& document) {
     nlohmann::json pointers = nlohmann::json::array();
-    for (const parabench::Violation& violation : parabench::validate_results(document)) {
+    for (const parabench::SchemaViolation& violation : parabench::validate_results(document)) {
       pointers.push_back(violation.pointer);
     }
     out << nlohmann::json{{"document", document}, {"violations", pointers}} << '\n';

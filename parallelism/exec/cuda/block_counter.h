@@ -9,9 +9,10 @@
 
 namespace parabench {
 
-/// While it lives, blocks allocated on its two streams count in `account` with the bytes asked for, until they are freed: those
-/// of the compute stream under the category last set, those of the communication stream under `communication`. Streams tell ranks
-/// apart that share a GPU; the autograd engine's own threads allocate on the stream of the forward.
+/// While it lives, blocks allocated on its two streams count in `account` with the bytes asked for, until they
+/// are freed: those of the compute stream under the category last set, those of the communication stream under
+/// `communication`. Streams tell ranks apart that share a GPU; the autograd engine's own threads allocate on
+/// the stream of the forward.
 class BlockCounter {
  public:
   BlockCounter(MemoryAccount& account, cudaStream_t compute, cudaStream_t communication);

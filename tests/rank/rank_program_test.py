@@ -129,7 +129,7 @@ class RankProgram(unittest.TestCase):
         deadline = time.monotonic() + 120
         while not any(measures for _, measures in self.started_ranks()) and time.monotonic() < deadline:
             time.sleep(0.05)
-        time.sleep(1)
+        time.sleep(0.3)
         return front, out
 
     def records(self, out):
@@ -141,7 +141,7 @@ class RankProgram(unittest.TestCase):
         self.assertEqual(glob.glob("/dev/shm/parabench*"), [])
 
     def test_a_stopped_rank_fails_by_the_time_limit_and_the_next_case_runs(self):
-        front, out = self.front_while_measuring("--steps", "100", "--timeout", "20", "--verify", "off")
+        front, out = self.front_while_measuring("--steps", "60", "--timeout", "20", "--verify", "off")
         for pid, _ in self.started_ranks():
             os.kill(pid, signal.SIGSTOP)
         self.assertEqual(front.wait(timeout=120), 1)
@@ -152,7 +152,7 @@ class RankProgram(unittest.TestCase):
         self.assert_nothing_left()
 
     def test_ctrl_c_ends_ranks_and_keeps_a_record(self):
-        front, out = self.front_while_measuring("--steps", "100000", "--verify", "off")
+        front, out = self.front_while_measuring("--steps", "2000", "--verify", "off")
         front.send_signal(signal.SIGINT)
         self.assertEqual(front.wait(timeout=20), 130)
         self.assertEqual([r["status"] for r in self.records(out)], ["failed"])

@@ -2,7 +2,6 @@
 
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
-#include <malloc.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -102,12 +101,6 @@ class CountingAllocator final : public c10::Allocator {
 }  // namespace
 
 void install_counting_allocator() {
-  // One arena: tensors freed by the communication thread serve the compute thread; the arenas of other threads are
-  // bounded at 64 MiB and would fall back to mmap.
-  mallopt(M_ARENA_MAX, 1);
-  mallopt(M_MMAP_THRESHOLD, 1 << 30);
-  mallopt(M_TRIM_THRESHOLD, 2147483647);
-  mallopt(M_TOP_PAD, 64 << 20);
   static CountingAllocator allocator;
   c10::SetCPUAllocator(&allocator, /*priority=*/255);
 }

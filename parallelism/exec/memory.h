@@ -30,8 +30,7 @@ class MemoryAccount {
 };
 
 /// Makes every CPU tensor of the process count: replaces torch's CPU allocator. Call before the first tensor is
-/// made. Also raises malloc's thresholds, so that tensors of a step reuse pages instead of returning them to
-/// the kernel each time.
+/// made.
 void install_counting_allocator();
 
 /// While in scope, tensors that this thread allocates belong to `account` under `category`; a block keeps its

@@ -1,5 +1,6 @@
 #include "suite/rank/clock.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "parallelism/exec/device.h"
@@ -9,25 +10,25 @@ namespace parabench {
 namespace {
 
 constexpr int rounds = 32;
-constexpr std::uint64_t clock_tag = 0xc10c;
+constexpr Message ping{Channel::control, 0xc10c};
 
 BufferView view(double& value) { return {&value, sizeof value, ElementType::byte}; }
 
 /// Rank 0's half of one round: tells the time when asked.
-void answer(Communicator& comm, Rank peer) {
-  double asked = 0;
-  comm.wait(comm.recv(view(asked), peer, {Channel::control, clock_tag}));
-  double now = now_s();
-  comm.wait(comm.send(view(now), peer, {Channel::control, clock_tag}));
+void answer(Communicator& comm, Rank peer, const std::function<double()>& clock) {
+  double time = 0;
+  comm.wait(comm.recv(view(time), peer, ping));
+  time = clock();
+  comm.wait(comm.send(view(time), peer, ping));
 }
 
-double ask(Communicator& comm) {
+double ask(Communicator& comm, const std::function<double()>& clock) {
   double narrowest = std::numeric_limits<double>::infinity(), offset = 0;
   for (int i = 0; i < rounds; ++i) {
-    double before = now_s(), theirs = 0;
-    comm.wait(comm.send(view(before), Rank(0), {Channel::control, clock_tag}));
-    comm.wait(comm.recv(view(theirs), Rank(0), {Channel::control, clock_tag}));
-    const double after = now_s();
+    double before = clock(), theirs = 0;
+    comm.wait(comm.send(view(before), Rank(0), ping));
+    comm.wait(comm.recv(view(theirs), Rank(0), ping));
+    const double after = clock();
     if (after - before >= narrowest) continue;
     narrowest = after - before;
     offset = theirs - (before + after) / 2;
@@ -37,15 +38,17 @@ double ask(Communicator& comm) {
 
 }  // namespace
 
-double clock_offset_s(Communicator& comm, bool estimate_always) {
+double clock_offset_s(Communicator& comm) {
   const auto hosts = all_gather(comm, host_name());
-  double offset = 0;
-  for (Rank peer(1); peer.value < comm.size(); ++peer) {
-    if (hosts[peer.value] == hosts[0] && !estimate_always) continue;
-    if (comm.rank() == peer) offset = ask(comm);
-    for (int i = 0; comm.rank() == Rank(0) && i < rounds; ++i) answer(comm, peer);
-  }
-  return offset;
+  const bool one_host = std::ranges::all_of(hosts, [&](const std::string& host) { return host == hosts.front(); });
+  return one_host ? 0 : estimated_offset_s(comm, now_s);
+}
+
+double estimated_offset_s(Communicator& comm, const std::function<double()>& clock) {
+  if (comm.rank() != Rank(0)) return ask(comm, clock);
+  for (Rank peer(1); peer.value < comm.size(); ++peer)
+    for (int i = 0; i < rounds; ++i) answer(comm, peer, clock);
+  return 0;
 }
 
 }  // namespace parabench

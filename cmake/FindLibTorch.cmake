@@ -1,8 +1,9 @@
 # LibTorch from the pinned wheel: its CPU half, libtorch_cpu and libc10, and as component Cuda the other one.
 #
-# Defines LibTorch::LibTorch, and LibTorch::Cuda, which needs CUDAToolkit. torch's own package file stops without a CUDA toolkit, although the CPU half needs only
-# libcudart and libcupti. The wheel's libraries look for these beside themselves (site/nvidia/cu13/lib, where the root
-# script puts them if need be), then where the system does; so this module has nothing to say about them.
+# Defines LibTorch::LibTorch, and LibTorch::Cuda, which needs CUDAToolkit. torch's own package file stops without a CUDA
+# toolkit, although the CPU half needs only libcudart and libcupti. The wheel's libraries look for these beside
+# themselves (site/nvidia/cu13/lib, where the root script puts them if need be), then where the system does; so this
+# module has nothing to say about them.
 set(LibTorch_ROOT_DIR "${PARABENCH_DEPS}/site/torch")
 set(LibTorch_INCLUDE_DIRS "${LibTorch_ROOT_DIR}/include" "${LibTorch_ROOT_DIR}/include/torch/csrc/api/include")
 if(EXISTS "${LibTorch_ROOT_DIR}/lib/libtorch_cpu.so")
@@ -24,12 +25,15 @@ find_package_handle_standard_args(
   REASON_FAILURE_MESSAGE
     "no LibTorch under ${PARABENCH_DEPS}: run ./parabench once, it installs it, or choose the preset pure")
 
+# A library of the wheel as target LibTorch::<name>.
+function(libtorch_library name)
+  add_library(LibTorch::${name} SHARED IMPORTED)
+  set_target_properties(LibTorch::${name} PROPERTIES IMPORTED_LOCATION "${LibTorch_ROOT_DIR}/lib/lib${name}.so")
+endfunction()
+
 if(LibTorch_FOUND AND NOT TARGET LibTorch::LibTorch)
-  foreach(library c10 torch_cpu)
-    add_library(LibTorch::${library} SHARED IMPORTED)
-    set_target_properties(
-      LibTorch::${library} PROPERTIES IMPORTED_LOCATION "${LibTorch_ROOT_DIR}/lib/lib${library}.so")
-  endforeach()
+  libtorch_library(c10)
+  libtorch_library(torch_cpu)
   add_library(LibTorch::LibTorch INTERFACE IMPORTED)
   target_include_directories(LibTorch::LibTorch SYSTEM INTERFACE ${LibTorch_INCLUDE_DIRS})
   target_compile_definitions(LibTorch::LibTorch INTERFACE _GLIBCXX_USE_CXX11_ABI=1)
@@ -37,11 +41,7 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::LibTorch)
 endif()
 
 if(LibTorch_Cuda_FOUND AND "Cuda" IN_LIST LibTorch_FIND_COMPONENTS AND NOT TARGET LibTorch::Cuda)
-  foreach(library c10_cuda torch_cuda)
-    add_library(LibTorch::${library} SHARED IMPORTED)
-    set_target_properties(
-      LibTorch::${library} PROPERTIES IMPORTED_LOCATION "${LibTorch_ROOT_DIR}/lib/lib${library}.so")
-  endforeach()
+  libtorch_library(c10_cuda)
   add_library(LibTorch::Cuda INTERFACE IMPORTED)
   # libtorch_cuda registers itself when it is loaded: nothing of it is called by name, and the linker must keep it. The
   # libraries that it needs in turn are found through ours (old tags: a path that is inherited) or beside it.

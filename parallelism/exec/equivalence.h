@@ -27,8 +27,8 @@ Trained train_and_gather(const Plan& plan, const ModelSpec& model, std::shared_p
 
 struct Difference {
   double update = 0;  ///< max over ranks and parameter tensors of max|dw - dw_ref| / max|dw_ref|
-  double buffer =
-      0;  ///< max|b - b_ref| / max|b_ref| over ranks and running statistics, against the reference's replica
+  /// max|b - b_ref| / max|b_ref| over ranks and running statistics, against the reference's replica.
+  double buffer = 0;
   std::string worst_parameter;
 };
 /// dw: the tensor's change over the whole window. Per tensor, so that a small one cannot hide behind a large

@@ -74,31 +74,35 @@ StageState::StageState(const Plan& plan, const ModelSpec& model, Communicator& c
 
   const torch::TensorOptions options = torch::TensorOptions(type_).device(device.where());
 
+  std::int64_t elements = 0;
   slices_.resize(range_.last.value - range_.first.value + 1);
   for (int s = range_.last.value; s >= range_.first.value; --s) {
     const std::int64_t n = segment_elements(plan.segments[s], model, element);
-    slices_[s - range_.first.value] = {elements_, n};
-    elements_ += n;
+    slices_[s - range_.first.value] = {elements, n};
+    elements += n;
   }
 
   // Every rank asks for the largest stage's bytes: the arena is collective and symmetric.
   if (const std::int64_t bytes = reduced_bytes(plan, model)) {
     const Arena arena = comm.allocate(bytes);
     if (reduces(program)) {
-      device.account().add(MemoryCategory::gradients, elements_ * element);
-      gradients_ = torch::from_blob(arena.data, {elements_}, options);
+      device.account().add(MemoryCategory::gradients, elements * element);
+      gradients_ = torch::from_blob(arena.data, {elements}, options);
     }
   }
 
+  // The leaves and views below keep the arenas.
+  std::vector<torch::Tensor> weights;
+  torch::Tensor velocity;
   for (int slot = 0; slot < program.weight_versions; ++slot) {
     CountScope scope(device, slot == 0 ? MemoryCategory::parameters : MemoryCategory::weight_versions);
-    weights_.push_back(torch::zeros({elements_}, options));
+    weights.push_back(torch::zeros({elements}, options));
   }
   if (spec_.momentum != 0) {
     CountScope scope(device, MemoryCategory::optimizer);
-    velocity_ = torch::zeros({elements_}, options);
+    velocity = torch::zeros({elements}, options);
   }
-  slots_.assign(weights_.size(), std::vector<std::vector<LayerTensors>>(slices_.size()));
+  slots_.assign(weights.size(), std::vector<std::vector<LayerTensors>>(slices_.size()));
   parameters_.resize(slices_.size());
 
   for (SegmentId s = range_.first; s <= range_.last; ++s) {
@@ -112,11 +116,11 @@ StageState::StageState(const Plan& plan, const ModelSpec& model, Communicator& c
       const std::vector<TensorSpec> specs = parabench::parameters(layer);
       for (std::size_t p = 0; p < specs.size(); ++p) {
         Parameter parameter;
-        if (velocity_.defined()) parameter.velocity = view_as_parameter(velocity_, offset, specs[p], spec_.layout);
+        if (velocity.defined()) parameter.velocity = view_as_parameter(velocity, offset, specs[p], spec_.layout);
         if (gradients_.defined()) parameter.reduced = view_as_parameter(gradients_, offset, specs[p], spec_.layout);
-        for (std::size_t slot = 0; slot < weights_.size(); ++slot) {
+        for (std::size_t slot = 0; slot < weights.size(); ++slot) {
           // detach() makes a leaf that shares the slot's storage.
-          auto leaf = view_as_parameter(weights_[slot], offset, specs[p], spec_.layout).detach();
+          auto leaf = view_as_parameter(weights[slot], offset, specs[p], spec_.layout).detach();
           if (slot == 0) fill_initial(leaf, layer, p, spec_.seed);
           leaf.requires_grad_();
           parameter.leaves.push_back(leaf);

@@ -70,10 +70,8 @@ class StageState {
   Device& device_;
   SegmentRange range_;
   torch::ScalarType type_;
-  std::int64_t elements_ = 0;
   std::vector<Slice> slices_;                                  ///< by segment - range_.first
-  std::vector<torch::Tensor> weights_;                         ///< [slot], flat
-  torch::Tensor gradients_, velocity_;                         ///< flat; undefined without reductions, without momentum
+  torch::Tensor gradients_;                                    ///< flat; undefined without reductions
   std::vector<std::vector<Parameter>> parameters_;             ///< by segment - range_.first
   std::vector<std::vector<std::vector<LayerTensors>>> slots_;  ///< [slot][segment][layer]
 };

@@ -8,6 +8,7 @@
 
 #include "datasets/order.h"
 #include "parallelism/comm/threads/world.h"
+#include "tests/comm/forwarding_communicator.h"
 #include "tests/exec/small_network.h"
 
 namespace parabench {
@@ -25,37 +26,18 @@ struct Faults {
 };
 
 /// Multiplies what this rank contributes to every reduction.
-class ScalingCommunicator final : public Communicator {
+class ScalingCommunicator final : public ForwardingCommunicator {
  public:
   ScalingCommunicator(Communicator& inner, std::function<double(int call)> scale)
-      : Communicator(inner.rank(), inner.size()), inner_(inner), scale_(std::move(scale)) {}
-  Capabilities capabilities() const override { return inner_.capabilities(); }
-  Arena allocate(std::int64_t bytes) override { return inner_.allocate(bytes); }
-  std::uint32_t events() const override { return inner_.events(); }
-  void sleep(std::uint32_t seen, double limit_s) override { inner_.sleep(seen, limit_s); }
-  void notify() override { inner_.notify(); }
-  void abort(std::string_view cause) noexcept override { inner_.abort(cause); }
+      : ForwardingCommunicator(inner), scale_(std::move(scale)) {}
 
  private:
-  struct Inner final : WorkState {
-    explicit Inner(Work w) : work(std::move(w)) {}
-    bool advance() override { return work.test(); }
-    Work work;
-  };
   std::unique_ptr<WorkState> start_all_reduce(BufferView b) override {
     const double scale = scale_(calls_++);
     for (std::int64_t i = 0; i < b.bytes / 8; ++i) static_cast<double*>(b.data)[i] *= scale;
-    return std::make_unique<Inner>(inner_.all_reduce(b));
+    return ForwardingCommunicator::start_all_reduce(b);
   }
-  std::unique_ptr<WorkState> start_send(BufferView b, Rank to, Message m) override {
-    return std::make_unique<Inner>(inner_.send(b, to, m));
-  }
-  std::unique_ptr<WorkState> start_recv(BufferView b, Rank from, Message m) override {
-    return std::make_unique<Inner>(inner_.recv(b, from, m));
-  }
-  std::unique_ptr<WorkState> start_barrier() override { return std::make_unique<Inner>(inner_.barrier()); }
 
-  Communicator& inner_;
   std::function<double(int call)> scale_;
   int calls_ = 0;
 };

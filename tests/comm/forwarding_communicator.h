@@ -1,0 +1,39 @@
+// A communicator that a test puts before another one.
+#pragma once
+
+#include <memory>
+
+#include "parallelism/comm/communicator.h"
+#include "parallelism/comm/cuda/host_work.h"
+
+namespace parabench {
+
+/// Everything is `inner`'s; a test overrides what it changes.
+class ForwardingCommunicator : public Communicator {
+ public:
+  explicit ForwardingCommunicator(Communicator& inner) : Communicator(inner.rank(), inner.size()), inner_(inner) {}
+
+  Capabilities capabilities() const override { return inner_.capabilities(); }
+  Arena allocate(std::int64_t bytes) override { return inner_.allocate(bytes); }
+  std::uint32_t events() const override { return inner_.events(); }
+  void sleep(std::uint32_t seen, double limit_s) override { inner_.sleep(seen, limit_s); }
+  void notify() override { inner_.notify(); }
+  void abort(std::string_view cause) noexcept override { inner_.abort(cause); }
+
+ protected:
+  std::unique_ptr<WorkState> start_all_reduce(BufferView buffer) override {
+    return reduce_on_host(inner_, buffer, traffic_);
+  }
+  std::unique_ptr<WorkState> start_send(BufferView buffer, Rank to, Message message) override {
+    return forward_to_host(inner_.send(buffer, to, message));
+  }
+  std::unique_ptr<WorkState> start_recv(BufferView buffer, Rank from, Message message) override {
+    return forward_to_host(inner_.recv(buffer, from, message));
+  }
+  std::unique_ptr<WorkState> start_barrier() override { return forward_to_host(inner_.barrier()); }
+
+ private:
+  Communicator& inner_;
+};
+
+}  // namespace parabench

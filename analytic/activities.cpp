@@ -7,28 +7,39 @@
 namespace parabench {
 namespace {
 
-const Op& op_of(const Plan& plan, const Activity& a) { return plan.ranks[a.rank].lane(a.lane)[a.index]; }
+bool computes(const Activity& activity) { return lane_kind(activity.op->kind) == LaneKind::compute; }
 
 }  // namespace
 
 void IndependentActivities::start(const Activity& activity, double now) {
-  heap_.push_back({now + cost_.seconds(plan_, Rank(activity.rank), op_of(plan_, activity), 1), activity});
-  std::ranges::push_heap(heap_, std::greater());
+  now_ = now;
+  const double end = now + cost_.seconds(plan_, Rank(activity.rank), *activity.op, 1);
+  if (end == now) {
+    at_once_.push_back(activity.lane);
+    return;
+  }
+  later_.push_back({end, activity.lane});
+  std::ranges::push_heap(later_, std::greater(), &End::time);
 }
 
-double IndependentActivities::finish(std::vector<Activity>& ended) {
-  const double now = heap_.front().end;
-  while (!heap_.empty() && heap_.front().end == now) {
-    std::ranges::pop_heap(heap_, std::greater());
-    ended.push_back(heap_.back().activity);
-    heap_.pop_back();
+double IndependentActivities::finish(std::vector<int>& ended) {
+  if (!at_once_.empty()) {
+    ended.insert(ended.end(), at_once_.begin(), at_once_.end());
+    at_once_.clear();
+    return now_;
+  }
+  const double now = later_.front().time;
+  while (!later_.empty() && later_.front().time == now) {
+    std::ranges::pop_heap(later_, std::greater(), &End::time);
+    ended.push_back(later_.back().lane);
+    later_.pop_back();
   }
   return now;
 }
 
 int SharingActivities::demand(const Activity& activity) const {
   if (plan_.spec.device == DeviceKind::cuda) return 0;
-  return activity.lane == Lane::compute ? plan_.spec.threads : activity.ends;
+  return computes(activity) ? plan_.spec.threads : activity.ends;
 }
 
 void SharingActivities::start(const Activity& activity, double now) {
@@ -40,24 +51,23 @@ void SharingActivities::reload() {
   int busy = 0, compute_demand = 0, all_demand = 0;
   for (const Running& r : running_) {
     all_demand += demand(r.activity);
-    if (r.activity.lane != Lane::compute) continue;
+    if (!computes(r.activity)) continue;
     ++busy;
     compute_demand += demand(r.activity);
   }
   const int cores = cost_.cores();
   for (Running& r : running_) {
-    const bool computes = r.activity.lane == Lane::compute;
-    const int measured_busy = computes ? busy : 1;
+    const int measured_busy = computes(r.activity) ? busy : 1;
     if (r.measured_busy != measured_busy) {
       r.measured_busy = measured_busy;
-      r.measured_s = cost_.seconds(plan_, Rank(r.activity.rank), op_of(plan_, r.activity), measured_busy);
+      r.measured_s = cost_.seconds(plan_, Rank(r.activity.rank), *r.activity.op, measured_busy);
     }
-    const int measured_demand = computes ? compute_demand : demand(r.activity);
+    const int measured_demand = computes(r.activity) ? compute_demand : demand(r.activity);
     r.whole_s = r.measured_s * std::max(cores, all_demand) / std::max(cores, measured_demand);
   }
 }
 
-double SharingActivities::finish(std::vector<Activity>& ended) {
+double SharingActivities::finish(std::vector<int>& ended) {
   reload();
   double next = std::numeric_limits<double>::infinity();
   for (const Running& r : running_) next = std::min(next, r.remaining * r.whole_s);
@@ -65,14 +75,13 @@ double SharingActivities::finish(std::vector<Activity>& ended) {
   const double together = next * (1 + 1e-9);
   for (Running& r : running_) {
     if (r.remaining * r.whole_s <= together) {
-      ended.push_back(r.activity);
+      ended.push_back(r.activity.lane);
       r.remaining = 0;
     } else {
       r.remaining -= next / r.whole_s;
     }
   }
   std::erase_if(running_, [](const Running& r) { return r.remaining == 0; });
-  std::ranges::sort(ended);
   return now_ += next;
 }
 

@@ -1,8 +1,6 @@
 // What runs at a moment of a simulation, and when it ends: the two clocks of simulate().
 #pragma once
 
-#include <compare>
-#include <cstdint>
 #include <vector>
 
 #include "analytic/cost_model.h"
@@ -11,11 +9,10 @@ namespace parabench {
 
 /// A running operation: a compute operation, a message (at its sender) or a collective (at its first member).
 struct Activity {
+  const Op* op = nullptr;
   int rank = 0;
-  Lane lane = Lane::compute;
-  int index = 0;
+  int lane = 0;  ///< the simulation's number of it
   int ends = 1;  ///< ranks that take part
-  auto operator<=>(const Activity&) const = default;
 };
 
 /// Activities that never compete: each ends a fixed time after its start.
@@ -23,19 +20,21 @@ class IndependentActivities {
  public:
   IndependentActivities(const Plan& plan, const CostModel& cost) : plan_(plan), cost_(cost) {}
   void start(const Activity& activity, double now);
-  bool empty() const { return heap_.empty(); }
-  /// Moves those that end next, all at one instant, into `ended` and returns the instant. Precondition: not empty.
-  double finish(std::vector<Activity>& ended);
+  bool empty() const { return at_once_.empty() && later_.empty(); }
+  /// Appends the lanes of those that end next, all at one instant, to `ended` and returns the instant. Precondition:
+  /// not empty.
+  double finish(std::vector<int>& ended);
 
  private:
-  struct Entry {
-    double end;
-    Activity activity;
-    auto operator<=>(const Entry&) const = default;
+  struct End {
+    double time;
+    int lane;
   };
   const Plan& plan_;
   const CostModel& cost_;
-  std::vector<Entry> heap_;  ///< earliest first
+  double now_ = 0;
+  std::vector<int> at_once_;  ///< lanes of those that end where they start
+  std::vector<End> later_;    ///< heap, earliest first
 };
 
 /// Activities that share the cores of one node, as simulate.h says.
@@ -44,7 +43,7 @@ class SharingActivities {
   SharingActivities(const Plan& plan, const CostModel& cost) : plan_(plan), cost_(cost) {}
   void start(const Activity& activity, double now);
   bool empty() const { return running_.empty(); }
-  double finish(std::vector<Activity>& ended);
+  double finish(std::vector<int>& ended);
 
  private:
   struct Running {

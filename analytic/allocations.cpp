@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <variant>
 
+#include "parallelism/plan/dependencies.h"
+
 namespace parabench {
 namespace {
 
@@ -40,26 +42,26 @@ class Ledger {
  public:
   Ledger(const Plan& plan, const Sizes& sizes, const CostModel& cost, const Timeline& timeline, Rank rank)
       : plan_(plan), sizes_(sizes), cost_(cost), rank_(rank), spans_(timeline.ranks[rank.value]) {
-    for (const Lane lane : all_lanes) {
-      const auto& ops = program().lane(lane);
-      for (std::size_t i = 0; i < ops.size(); ++i) {
-        for (int s = 0; s < ops[i].segments; ++s)
-          places_.try_emplace(place(ops[i].kind, ops[i], s), &spans_[static_cast<int>(lane)][i]);
-      }
-    }
+    for_each_op([&](const Op& op, const Span& span) {
+      for (int s = 0; s < op.segments; ++s) places_.try_emplace(place(op.kind, op, s), &span);
+    });
   }
 
   std::vector<Allocation> allocations() {
     add_states();
-    for (const Lane lane : all_lanes) {
-      const auto& ops = program().lane(lane);
-      for (std::size_t i = 0; i < ops.size(); ++i) add(ops[i], spans_[static_cast<int>(lane)][i]);
-    }
+    for_each_op([&](const Op& op, const Span& span) { add(op, span); });
     return std::move(allocations_);
   }
 
  private:
   const RankProgram& program() const { return plan_.ranks[rank_.value]; }
+  template <class Visit>
+  void for_each_op(Visit visit) const {
+    const auto& lanes = program().lanes;
+    for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+      for (std::size_t i = 0; i < lanes[lane].ops.size(); ++i) visit(lanes[lane].ops[i], spans_[lane][i]);
+    }
+  }
   bool on_gpu() const { return plan_.spec.device == DeviceKind::cuda; }
   static Place place(OpKind kind, const Op& op, int segments_away) {
     return {kind, op.segment.value + segments_away, op.micro_batch.value, op.step};
@@ -89,8 +91,12 @@ class Ledger {
   }
 
   void add_states() {
-    const SegmentRange held = segments_of(plan_, program().stage);
-    const std::int64_t copy = sizes_.parameter_bytes(plan_, held.first, held.last.value - held.first.value + 1);
+    std::int64_t copy = 0;
+    bool multiplies = false;
+    for (SegmentId s : segments_held(plan_, rank_)) {
+      copy += sizes_.parameter_bytes(plan_, s, 1);
+      multiplies = multiplies || multiplies_matrices(sizes_.layers(plan_.segments[s.value]));
+    }
     hold(MemoryCategory::parameters, copy, -forever, forever);
     for (int version = 1; version < program().weight_versions; ++version) {
       hold(MemoryCategory::weight_versions, copy, -forever, forever);
@@ -99,33 +105,34 @@ class Ledger {
       hold(MemoryCategory::gradients, copy, -forever, forever, MemorySource::communicator);
     }
     if (plan_.spec.momentum != 0) hold(MemoryCategory::optimizer, copy, -forever, forever);
-    bool multiplies = false;
-    for (SegmentId s = held.first; s <= held.last; ++s) {
-      multiplies = multiplies || multiplies_matrices(sizes_.layers(plan_.segments[s.value]));
-    }
     if (multiplies) {
       hold(MemoryCategory::workspace, cost_.device_overhead(plan_).matrix_workspace_bytes, -forever, forever);
     }
   }
 
   void add(const Op& op, const Span& span) {
-    const Span* backward = find(OpKind::backward, op);
     switch (op.kind) {
-      case OpKind::forward: return add_forward(op, span, backward);
-      case OpKind::backward: return add_backward(op, span);
+      case OpKind::forward: return op.discards ? add_discarding(op, span) : add_forward(op, span);
+      case OpKind::recompute: return add_forward(op, span);
+      case OpKind::backward:
+      case OpKind::backward_input:
+      case OpKind::backward_weight: return add_backward(op, span);
       case OpKind::recv_forward: {
         const std::int64_t bytes = sizes_.message_bytes(plan_, rank_, op);
         const Span* forward = find(OpKind::forward, op);
         if (!forward) return;
+        const Span* input_gradient = find_input_gradient(op);
         hold(MemoryCategory::communication, bytes, span.start, forward->start, MemorySource::communication_stream);
-        hold(MemoryCategory::activations, bytes, forward->start, backward ? backward->end : forward->end,
+        hold(MemoryCategory::activations, bytes, forward->start, (input_gradient ? input_gradient : forward)->end,
              MemorySource::communication_stream);
         return;
       }
-      case OpKind::recv_backward:
+      case OpKind::recv_backward: {
+        const Span* taker = find_input_gradient(op);
         hold(MemoryCategory::communication, sizes_.message_bytes(plan_, rank_, op), span.start,
-             backward ? backward->end : span.end, MemorySource::communication_stream);
+             (taker ? taker : &span)->end, MemorySource::communication_stream);
         return;
+      }
       case OpKind::send_forward:   // the graph holds the output anyway
       case OpKind::send_backward:  // held since the backward that made it
       case OpKind::all_reduce:
@@ -133,15 +140,37 @@ class Ledger {
     }
   }
 
-  void add_forward(const Op& op, const Span& span, const Span* backward) {
+  const Span* find_input_gradient(const Op& op, int segments_away = 0) const {
+    const Span* whole = find(OpKind::backward, op, segments_away);
+    return whole ? whole : find(OpKind::backward_input, op, segments_away);
+  }
+
+  void add_forward(const Op& op, const Span& span) {
     const std::int64_t saved = cost_.saved_bytes(plan_, rank_, op);
-    const double until = backward ? backward->end : span.end;
+    const Span* input_gradient = find_input_gradient(op);
+    const double until = (input_gradient ? input_gradient : &span)->end;
     if (on_gpu()) {
       hold_tensors(MemoryCategory::activations, saved, sizes_.made_tensors(plan_, rank_, op), span.start, until);
     } else {
       hold(MemoryCategory::activations, saved, span.start, until);
     }
     hold(MemoryCategory::activations, cost_.peak_bytes(plan_, rank_, op), span.start, span.end);
+    if (const Span* weights = find(OpKind::backward_weight, op); weights && input_gradient) {
+      hold(MemoryCategory::activations, sizes_.kept_for_weights(plan_, rank_, op), input_gradient->end, weights->end);
+    }
+  }
+
+  /// A forward without a graph: images stay for the recompute, the output until its taker has it.
+  void add_discarding(const Op& op, const Span& span) {
+    const Span* input_gradient = find_input_gradient(op);
+    if (op.segment == SegmentId(0) && input_gradient) {
+      hold(MemoryCategory::activations, sizes_.image_bytes(plan_, rank_, op), span.start, input_gradient->end);
+    }
+    hold(MemoryCategory::activations, sizes_.temporary_bytes(plan_, rank_, op), span.start, span.end);
+    // The next segment's recompute reads it here, or its owner has its own copy.
+    const Span* taker = find_input_gradient(op, +1);
+    if (!taker) taker = find(OpKind::send_forward, op);
+    if (taker) hold(MemoryCategory::activations, sizes_.output_bytes(plan_, rank_, op), span.end, taker->end);
   }
 
   void add_backward(const Op& op, const Span& span) {
@@ -152,34 +181,36 @@ class Ledger {
     } else {
       hold(MemoryCategory::workspace, temporaries, span.start, span.end);
     }
-    const Span* taker = find(OpKind::backward, op, -1);
-    if (!taker) taker = find(OpKind::send_backward, op);
-    if (taker) hold(MemoryCategory::workspace, input_bytes(op), span.end, taker->end);
-    if (starts_gradients(op) && !reduces(program())) hold_gradients(op, span.end);
+    if (makes_input_gradient(op.kind)) {
+      const Span* taker = find_input_gradient(op, -1);
+      if (!taker) taker = find(OpKind::send_backward, op);
+      if (taker) hold(MemoryCategory::workspace, sizes_.input_bytes(plan_, rank_, op), span.end, taker->end);
+    }
+    if (makes_weight_gradient(op.kind) && !op.accumulates && !reduces(program())) hold_gradients(op, span.end);
   }
 
-  /// Until the update of the segment, which works on a run under micro-batch 0 like the backward that starts them.
-  void hold_gradients(const Op& backward, double from) {
-    const Span* update = find(OpKind::update, backward);
-    const double until = update ? update->end : spans_[static_cast<int>(Lane::compute)].back().end;
-    const std::int64_t bytes = sizes_.parameter_bytes(plan_, backward.segment, 1);
+  /// Until the first update of the segment after it.
+  void hold_gradients(const Op& starting, double from) {
+    double until = spans_[compute_lane].back().end;
+    for (std::size_t i = spans_[compute_lane].size(); i-- > 0 && spans_[compute_lane][i].start >= from;) {
+      const Op& op = program().compute()[i];
+      const bool covers = op.kind == OpKind::update && op.segment <= starting.segment &&
+                          starting.segment.value < op.segment.value + op.segments;
+      if (covers) until = spans_[compute_lane][i].end;
+    }
+    const std::int64_t bytes = sizes_.parameter_bytes(plan_, starting.segment, 1);
     if (on_gpu()) {
-      hold_tensors(MemoryCategory::gradients, bytes, sizes_.parameter_tensors(plan_, backward.segment), from, until);
+      hold_tensors(MemoryCategory::gradients, bytes, sizes_.parameter_tensors(plan_, starting.segment), from, until);
     } else {
       hold(MemoryCategory::gradients, bytes, from, until);
     }
-  }
-
-  std::int64_t input_bytes(const Op& op) const {
-    return sizes_.input(plan_.segments[op.segment.value].first_layer).elements() * samples_of(plan_, rank_, op) *
-           activation_bytes(plan_.spec.precision);
   }
 
   const Plan& plan_;
   const Sizes& sizes_;
   const CostModel& cost_;
   Rank rank_;
-  const std::array<std::vector<Span>, lane_count>& spans_;
+  const std::vector<std::vector<Span>>& spans_;  ///< [lane][index]
   std::unordered_map<Place, const Span*, PlaceHash> places_;
   std::vector<Allocation> allocations_;
 };

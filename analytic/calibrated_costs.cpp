@@ -14,7 +14,22 @@
 namespace parabench {
 namespace {
 
-using Value = double (*)(const LayerTiming&);
+/// What is asked about a layer.
+struct Figure {
+  double (*of)(const LayerTiming&);
+  bool of_split = false;  ///< only where its split backward was measured
+};
+constexpr Figure forward_s{[](const LayerTiming& t) { return t.forward_s; }};
+constexpr Figure backward_s{[](const LayerTiming& t) { return t.backward_s; }};
+constexpr Figure input_s{[](const LayerTiming& t) { return t.split->input_s; }, true};
+constexpr Figure weight_s{[](const LayerTiming& t) { return t.split->weight_s; }, true};
+constexpr Figure forward_mad_s{[](const LayerTiming& t) { return t.forward_mad_s; }};
+constexpr Figure backward_mad_s{[](const LayerTiming& t) { return t.backward_mad_s; }};
+constexpr Figure input_mad_s{[](const LayerTiming& t) { return t.split->input_mad_s; }, true};
+constexpr Figure weight_mad_s{[](const LayerTiming& t) { return t.split->weight_mad_s; }, true};
+constexpr Figure saved{[](const LayerTiming& t) { return static_cast<double>(t.saved_bytes); }};
+constexpr Figure forward_peak{[](const LayerTiming& t) { return static_cast<double>(t.forward_peak_bytes); }};
+constexpr Figure backward_peak{[](const LayerTiming& t) { return static_cast<double>(t.backward_peak_bytes); }};
 
 constexpr std::string_view hint = "measure it with: parabench calibrate CASE";
 
@@ -24,8 +39,14 @@ struct Measured {
   Precision precision;
   Layout layout;
   int threads, busy_ranks;
-  const std::vector<LayerTiming>* timings;
+  std::vector<LayerTiming> timings;
 };
+
+/// Those with a split backward.
+std::vector<LayerTiming> with_parts(std::vector<LayerTiming> timings) {
+  std::erase_if(timings, [](const LayerTiming& t) { return !t.split; });
+  return timings;
+}
 
 /// Value at `busy` from (busy ranks, value) neighbours; fewer than the fewest measured cost as those.
 double between(int busy, int below, double low, int above, double high) {
@@ -39,28 +60,29 @@ class CalibratedCosts final : public CostModel {
     const auto& layers = sizes_.model().layers;
     for (int l = 0; l < static_cast<int>(layers.size()); ++l) {
       names_.push_back(layer_key(layers[l], sizes_.input(l), l == 0, {}, 1).layer);
-      auto& found = measured_.emplace_back();
+      auto &found = measured_.emplace_back(), &split = split_.emplace_back();
       for (auto at = calibration_.layers.lower_bound({.layer = names_[l], .busy_ranks = 0});
            at != calibration_.layers.end() && at->first.layer == names_[l]; ++at) {
         const LayerKey& key = at->first;
-        found.push_back({key.device, key.precision, key.layout, key.threads, key.busy_ranks, &at->second});
+        found.push_back({key.device, key.precision, key.layout, key.threads, key.busy_ranks, at->second});
+        if (Measured parts = found.back(); !(parts.timings = with_parts(at->second)).empty()) split.push_back(parts);
       }
     }
   }
-  CalibratedCosts(const CalibratedCosts&) = delete;  // measured_ points into calibration_
 
   double seconds(const Plan& plan, Rank rank, const Op& op, int busy_ranks) const override {
     switch (op.kind) {
       case OpKind::forward:
-        return overhead(plan) +
-               pass_seconds(plan, rank, op, busy_ranks, [](const LayerTiming& t) { return t.forward_s; });
+      case OpKind::recompute:
+        return overhead(plan) + pass_seconds(plan, rank, op, busy_ranks, forward_s, 1);
       case OpKind::backward:
-        return overhead(plan) +
-               pass_seconds(plan, rank, op, busy_ranks, [](const LayerTiming& t) { return t.backward_s; }) +
+      case OpKind::backward_input:
+      case OpKind::backward_weight:
+        return overhead(plan) + backward_seconds(plan, rank, op, busy_ranks) +
                gradient_words(plan, rank, op) / update_words * update_seconds(plan, op, busy_ranks);
       case OpKind::update: return overhead(plan) + update_seconds(plan, op, busy_ranks);
       case OpKind::all_reduce:
-        return at_bytes(curve(calibration_.all_reduce, "all-reduce", plan.spec, plan.replicas),
+        return at_bytes(curve(calibration_.all_reduce, "all-reduce", plan.spec, group_size(plan, op.segment)),
                         sizes_.parameter_bytes(plan, op.segment, op.segments));
       case OpKind::send_forward:
       case OpKind::recv_forward:
@@ -71,31 +93,31 @@ class CalibratedCosts final : public CostModel {
   }
 
   double deviation_s(const Plan& plan, Rank rank, const Op& op, int busy_ranks) const override {
-    if (op.kind == OpKind::forward) {
-      return over_layers(plan, rank, op, busy_ranks, [](const LayerTiming& t) { return t.forward_mad_s; });
+    if (op.kind == OpKind::forward || op.kind == OpKind::recompute) {
+      return over_layers(plan, rank, op, busy_ranks, forward_mad_s);
     }
-    if (op.kind == OpKind::backward) {
-      return over_layers(plan, rank, op, busy_ranks, [](const LayerTiming& t) { return t.backward_mad_s; });
+    if (!is_pass(op.kind)) return 0;
+    if (is_split_measured(plan, op, busy_ranks)) {
+      const Figure part = op.kind == OpKind::backward_input ? input_mad_s : weight_mad_s;
+      return over_layers(plan, rank, op, busy_ranks, part);
     }
-    return 0;
+    return sizes_.backward_share(plan, op) * over_layers(plan, rank, op, busy_ranks, backward_mad_s);
   }
 
   std::int64_t saved_bytes(const Plan& plan, Rank rank, const Op& op) const override {
     if (!bytes_measured(plan, op)) return sizes_.saved_bytes(plan, rank, op);
     double sum = 0;
-    for (int l = first(plan, op); l < end(plan, op); ++l) sum += saved(plan, rank, op, l);
+    for (int l = first(plan, op); l < end(plan, op); ++l) sum += bytes(plan, rank, op, l, saved);
     return static_cast<std::int64_t>(sum);
   }
 
   std::int64_t peak_bytes(const Plan& plan, Rank rank, const Op& op) const override {
     if (!bytes_measured(plan, op)) return sizes_.temporary_bytes(plan, rank, op);
     double highest = 0, held = 0;
-    if (op.kind == OpKind::forward) {
+    if (op.kind == OpKind::forward || op.kind == OpKind::recompute) {
       for (int l = first(plan, op); l < end(plan, op); ++l) {
-        highest = std::max(highest, held + bytes(plan, rank, op, l, [](const LayerTiming& t) {
-                                      return static_cast<double>(t.forward_peak_bytes);
-                                    }));
-        held += saved(plan, rank, op, l);
+        highest = std::max(highest, held + bytes(plan, rank, op, l, forward_peak));
+        held += bytes(plan, rank, op, l, saved);
       }
       return static_cast<std::int64_t>(std::max(0.0, highest - held));
     }
@@ -103,16 +125,14 @@ class CalibratedCosts final : public CostModel {
     for (int l = end(plan, op) - 1; l >= first(plan, op); --l) {
       const double handed_in = gradient(plan, rank, op, end(plan, op)), passed = gradient(plan, rank, op, l + 1);
       highest = std::max(highest, held + passed - handed_in - dropped_early(plan, op, l) +
-                                      bytes(plan, rank, op, l, [](const LayerTiming& t) {
-                                        return static_cast<double>(t.backward_peak_bytes);
-                                      }));
-      held += gradient_bytes(plan, op, l) - saved(plan, rank, op, l);
+                                      bytes(plan, rank, op, l, backward_peak));
+      held += gradient_bytes(plan, op, l) - bytes(plan, rank, op, l, saved);
     }
     return static_cast<std::int64_t>(highest);
   }
 
   Link link(const Plan& plan) const override {
-    const int p = plan.replicas;
+    const int p = group_size(plan, SegmentId(0));
     if (p == 1) return line(messages(plan), 1, 1);
     // The link over which a ring would reduce as fast: 2 (p-1) steps of 1/p of the bytes.
     return line(curve(calibration_.all_reduce, "all-reduce", plan.spec, p), 2 * (p - 1), 2 * (p - 1.0) / p);
@@ -134,6 +154,10 @@ class CalibratedCosts final : public CostModel {
   static int first(const Plan& plan, const Op& op) { return plan.segments[op.segment.value].first_layer; }
   static int end(const Plan& plan, const Op& op) { return first(plan, op) + plan.segments[op.segment.value].layers; }
 
+  static int group_size(const Plan& plan, SegmentId segment) {
+    return static_cast<int>(holders(plan, stage_of(plan, segment)).size());
+  }
+
   /// Latency and rate of one of `steps` hops that together carry `share` of a curve's bytes.
   static Link line(const Curve& curve, double steps, double share) {
     const CurvePoint &first = curve.front(), &last = curve.back();
@@ -142,38 +166,65 @@ class CalibratedCosts final : public CostModel {
     return {.latency_s = first.seconds / steps, .bytes_per_s = share * bytes / seconds};
   }
 
-  double at_layer(const Plan& plan, int layer, int samples, int busy, Value value) const {
+  /// The measurements to interpolate between; nullptr above where nobody measured with so many ranks.
+  struct Neighbours {
     const Measured *below = nullptr, *above = nullptr;
-    for (const Measured& m : measured_[layer]) {  // ascending busy ranks under one key
-      if (m.device != measured_device(plan.spec) || m.precision != plan.spec.precision ||
-          m.layout != plan.spec.layout || m.threads != plan.spec.threads)
+  };
+  static Neighbours neighbours(const std::vector<Measured>& known, const Case& spec, int busy) {
+    Neighbours found;
+    for (const Measured& m : known) {  // ascending busy ranks under one key
+      if (m.device != measured_device(spec) || m.precision != spec.precision || m.layout != spec.layout ||
+          m.threads != spec.threads)
         continue;
-      if (m.busy_ranks <= busy || !below) below = &m;
-      if (m.busy_ranks >= busy && !above) above = &m;
+      if (m.busy_ranks <= busy || !found.below) found.below = &m;
+      if (m.busy_ranks >= busy && !found.above) found.above = &m;
     }
-    if (!above) throw unmeasured_layer(plan.spec, layer, busy);
-    return between(busy, below->busy_ranks, at_samples(*below->timings, samples, value), above->busy_ranks,
-                   at_samples(*above->timings, samples, value));
+    return found;
   }
 
-  double over_layers(const Plan& plan, Rank rank, const Op& op, int busy, Value value) const {
+  double at_layer(const Plan& plan, int layer, int samples, int busy, const Figure& figure) const {
+    const auto [below, above] = neighbours(figure.of_split ? split_[layer] : measured_[layer], plan.spec, busy);
+    if (!above) throw unmeasured_layer(plan.spec, layer, busy);
+    return between(busy, below->busy_ranks, at_samples(below->timings, samples, figure.of), above->busy_ranks,
+                   at_samples(above->timings, samples, figure.of));
+  }
+
+  /// Whether the pass is I or W, and both were measured for all its layers.
+  bool is_split_measured(const Plan& plan, const Op& op, int busy) const {
+    if (op.kind != OpKind::backward_input && op.kind != OpKind::backward_weight) return false;
+    for (int l = first(plan, op); l < end(plan, op); ++l) {
+      if (!neighbours(split_[l], plan.spec, busy).above) return false;
+    }
+    return true;
+  }
+
+  double over_layers(const Plan& plan, Rank rank, const Op& op, int busy, const Figure& figure) const {
     const int samples = samples_of(plan, rank, op);
     double sum = 0;
-    for (int l = first(plan, op); l < end(plan, op); ++l) sum += at_layer(plan, l, samples, busy, value);
+    for (int l = first(plan, op); l < end(plan, op); ++l) sum += at_layer(plan, l, samples, busy, figure);
     return sum;
   }
 
-  /// The layers' seconds; on a GPU none takes less than its launches, where few samples lie far from the measured ones.
-  double pass_seconds(const Plan& plan, Rank rank, const Op& op, int busy, Value value) const {
+  /// The layers' seconds; on a GPU none takes less than its launches (`launches` per operation of a layer), where few
+  /// samples lie far from the measured ones.
+  double pass_seconds(const Plan& plan, Rank rank, const Op& op, int busy, const Figure& figure, int launches) const {
     if (measured_device(plan.spec) != DeviceKind::cuda || plan.spec.graph)
-      return over_layers(plan, rank, op, busy, value);
-    const int samples = samples_of(plan, rank, op), passes = op.kind == OpKind::backward ? 2 : 1;
+      return over_layers(plan, rank, op, busy, figure);
+    const int samples = samples_of(plan, rank, op);
     double sum = 0;
     for (int l = first(plan, op); l < end(plan, op); ++l) {
-      const double launches = calibration_.launch_floor_s * operations(sizes_.model().layers[l]) * passes;
-      sum += std::max(launches, at_layer(plan, l, samples, busy, value));
+      const double least = calibration_.launch_floor_s * operations(sizes_.model().layers[l]) * launches;
+      sum += std::max(least, at_layer(plan, l, samples, busy, figure));
     }
     return sum;
+  }
+
+  /// B, I or W; where its parts were not measured, their FLOPs divide the whole.
+  double backward_seconds(const Plan& plan, Rank rank, const Op& op, int busy) const {
+    if (!is_split_measured(plan, op, busy)) {
+      return sizes_.backward_share(plan, op) * pass_seconds(plan, rank, op, busy, backward_s, 2);
+    }
+    return pass_seconds(plan, rank, op, busy, op.kind == OpKind::backward_input ? input_s : weight_s, 1);
   }
 
   double overhead(const Plan& plan) const {
@@ -205,23 +256,20 @@ class CalibratedCosts final : public CostModel {
 
   /// Gradients that this backward leaves behind for the next layers'.
   double gradient_bytes(const Plan& plan, const Op& op, int layer) const {
-    return starts_gradients(op) ? static_cast<double>(sizes_.parameter_bytes(plan.spec.precision, layer)) : 0;
+    return makes_weight_gradient(op.kind) && !op.accumulates ? static_cast<double>(sizes_.parameter_bytes(plan.spec.precision, layer)) : 0;
   }
 
   /// What the measured peak, of a backward that starts gradients, holds too much where this one adds each as it comes.
   double dropped_early(const Plan& plan, const Op& op, int layer) const {
-    if (starts_gradients(op)) return 0;
+    if (!op.accumulates) return 0;
     const Precision precision = plan.spec.precision;
     return static_cast<double>(sizes_.parameter_bytes(precision, layer) -
                                sizes_.largest_parameter_bytes(precision, layer));
   }
 
   /// Bytes do not depend on who else is busy: any measurement of the layer will do.
-  double bytes(const Plan& plan, Rank rank, const Op& op, int layer, Value value) const {
-    return at_layer(plan, layer, samples_of(plan, rank, op), 1, value);
-  }
-  double saved(const Plan& plan, Rank rank, const Op& op, int layer) const {
-    return bytes(plan, rank, op, layer, [](const LayerTiming& t) { return static_cast<double>(t.saved_bytes); });
+  double bytes(const Plan& plan, Rank rank, const Op& op, int layer, const Figure& figure) const {
+    return at_layer(plan, layer, samples_of(plan, rank, op), 1, figure);
   }
   double gradient(const Plan& plan, Rank rank, const Op& op, int layer) const {
     if (layer == static_cast<int>(measured_.size())) return 0;  // the loss hands in a scalar
@@ -230,9 +278,7 @@ class CalibratedCosts final : public CostModel {
   }
   bool bytes_measured(const Plan& plan, const Op& op) const {
     for (int l = first(plan, op); l < end(plan, op); ++l) {
-      if (at_layer(plan, l, 1, 1, [](const LayerTiming& t) { return static_cast<double>(t.saved_bytes); }) <= 0) {
-        return false;
-      }
+      if (at_layer(plan, l, 1, 1, saved) <= 0) return false;
     }
     return true;
   }
@@ -278,6 +324,7 @@ class CalibratedCosts final : public CostModel {
   Sizes sizes_;
   std::vector<std::string> names_;               ///< signature of each layer of the model
   std::vector<std::vector<Measured>> measured_;  ///< by layer of the model
+  std::vector<std::vector<Measured>> split_;     ///< those with a split backward
 };
 
 }  // namespace

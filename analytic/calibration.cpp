@@ -11,12 +11,18 @@
 namespace parabench {
 namespace {
 
+void replace(CurvePoint& known, const CurvePoint& newer) { known = newer; }
+void replace(LayerTiming& known, LayerTiming newer) {
+  if (!newer.split) newer.split = known.split;
+  known = newer;
+}
+
 template <class Row, class Key>
 void merge_rows(std::vector<Row>& into, const std::vector<Row>& newer, Key Row::*key) {
   for (const Row& row : newer) {
     const auto at = std::ranges::lower_bound(into, row.*key, {}, key);
     if (at != into.end() && (*at).*key == row.*key) {
-      *at = row;
+      replace(*at, row);
     } else {
       into.insert(at, row);
     }

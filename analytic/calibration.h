@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,13 @@ struct LayerKey {
   auto operator<=>(const LayerKey&) const = default;
 };
 
+/// Medians of the two parts of a layer's backward (I, W), and their median absolute deviations.
+struct SplitTiming {
+  double input_s = 0, weight_s = 0;
+  double input_mad_s = 0, weight_mad_s = 0;
+  bool operator==(const SplitTiming&) const = default;
+};
+
 /// Medians of a layer in its chain, for one number of samples.
 struct LayerTiming {
   int samples = 0;
@@ -34,6 +42,7 @@ struct LayerTiming {
   std::int64_t saved_bytes = 0;
   std::int64_t forward_peak_bytes = 0;   ///< highest above the start of its forward
   std::int64_t backward_peak_bytes = 0;  ///< highest above the start of its backward
+  std::optional<SplitTiming> split;      ///< measured for plans whose backwards are split
 };
 
 /// Seconds of a transfer or reduction of `bytes`.
@@ -105,7 +114,8 @@ Calibration read_calibration(const std::string& path);
 /// Replaces the file at once, making its folder; throws Error naming the path.
 void write_calibration(const Calibration& calibration, const std::string& path);
 
-/// `newer` wins where both measured the same key and samples (curves: bytes). GPUs that it does not name stay known.
+/// `newer` wins where both measured the same key and samples (curves: bytes). GPUs that it does not name, and the split
+/// backwards that it did not measure, stay known.
 void merge(Calibration& into, const Calibration& newer);
 
 /// The calibration file of a machine: $XDG_CACHE_HOME/parabench/calibration-<id>.json (or ~/.cache).

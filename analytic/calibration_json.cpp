@@ -16,9 +16,9 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view format_name = "parabench calibration";
-// 2: a backward starts the gradients; in 1 it added to zeroed ones. 2.1: GPUs.
+// 2: a backward starts the gradients; in 1 it added to zeroed ones. 2.1: GPUs. 2.2: backwards in two parts.
 constexpr int schema_major = 2;
-constexpr std::string_view schema_version = "2.1";
+constexpr std::string_view schema_version = "2.2";
 
 Error bad_calibration(std::string_view what) {
   return usage_error("calibration", what, fmt::format("a complete '{}' file, schema {}.x", format_name, schema_major),
@@ -66,8 +66,23 @@ json timings_to_json(const std::vector<LayerTiming>& timings) {
                     {"saved_bytes", t.saved_bytes},
                     {"forward_peak_bytes", t.forward_peak_bytes},
                     {"backward_peak_bytes", t.backward_peak_bytes}});
+    if (t.split) {
+      rows.back()["split"] = {{"input_s", t.split->input_s},
+                              {"weight_s", t.split->weight_s},
+                              {"input_mad_s", t.split->input_mad_s},
+                              {"weight_mad_s", t.split->weight_mad_s}};
+    }
   }
   return rows;
+}
+
+std::optional<SplitTiming> split_from_json(const json& row) {
+  if (!row.contains("split")) return std::nullopt;
+  const json& split = row["split"];
+  return SplitTiming{.input_s = not_negative(split, "input_s"),
+                     .weight_s = not_negative(split, "weight_s"),
+                     .input_mad_s = not_negative(split, "input_mad_s"),
+                     .weight_mad_s = not_negative(split, "weight_mad_s")};
 }
 
 std::vector<LayerTiming> timings_from_json(const json& rows) {
@@ -80,7 +95,8 @@ std::vector<LayerTiming> timings_from_json(const json& rows) {
                        .backward_mad_s = not_negative(row, "backward_mad_s"),
                        .saved_bytes = whole(row, "saved_bytes"),
                        .forward_peak_bytes = whole(row, "forward_peak_bytes"),
-                       .backward_peak_bytes = whole(row, "backward_peak_bytes")});
+                       .backward_peak_bytes = whole(row, "backward_peak_bytes"),
+                       .split = split_from_json(row)});
   }
   if (timings.empty()) throw bad_calibration("a layer without timings");
   sort_unique(timings, &LayerTiming::samples, "timings");

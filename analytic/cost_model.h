@@ -45,7 +45,8 @@ class CostModel {
   virtual std::string source() const = 0;  ///< "calibrated" | "data-sheet" | "unit"
 };
 
-/// F 1, B 2 per device and micro-batch, spread evenly over the stage's segments; everything else 0; no bytes.
+/// F 1, B 2, I 1, W 1, recompute 1 per device and micro-batch, spread evenly over the device's stages of one pipeline and
+/// their segments; everything else 0; no bytes.
 std::unique_ptr<CostModel> unit_costs();
 /// From the measurements; interpolates between numbers of samples and of busy ranks (interpolate.h). A compute
 /// operation costs the sum of its layers plus the executor's overhead per operation; the loss belongs to the last
@@ -57,6 +58,8 @@ std::unique_ptr<CostModel> data_sheet_costs(MachineInfo machine, ModelSpec model
 
 /// Whether every layer was measured under the case's keys with all its ranks busy, and with one.
 bool has_layers(const Calibration& calibration, const ModelSpec& model, const Case& spec);
+/// Whether their split backwards were too; without, a calibrated I or W is its share of the backward by FLOPs.
+bool has_split_layers(const Calibration& calibration, const ModelSpec& model, const Case& spec);
 
 /// Forward + backward seconds of each layer at `samples` with all ranks of the case busy, the costs of
 /// partition:time: calibrated where has_layers(), else data-sheet.

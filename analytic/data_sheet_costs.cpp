@@ -15,12 +15,16 @@ class DataSheetCosts final : public CostModel {
   double seconds(const Plan& plan, Rank rank, const Op& op, int busy_ranks) const override {
     const DataSheetRates rates = data_sheet_rates(machine_, plan.spec, busy_ranks);
     switch (op.kind) {
-      case OpKind::forward: return roofline(rates, plan, rank, op);
+      case OpKind::forward:
+      case OpKind::recompute: return roofline(rates, plan, rank, op);
       case OpKind::backward:
-        return roofline(rates, plan, rank, op) +
+      case OpKind::backward_input:
+      case OpKind::backward_weight:
+        return sizes_.backward_share(plan, op) * roofline(rates, plan, rank, op) +
                gradient_words(plan, rank, op) * parameters(plan, op) / rates.state_bytes_per_s;
       case OpKind::update: return update_words * parameters(plan, op) / rates.state_bytes_per_s;
-      case OpKind::all_reduce: return data_sheet_all_reduce(machine_, plan.spec, plan.replicas, parameters(plan, op));
+      case OpKind::all_reduce: return data_sheet_all_reduce(machine_, plan.spec, static_cast<int>(holders(plan, stage_of(plan, op.segment)).size()),
+                                     parameters(plan, op));
       case OpKind::send_forward:
       case OpKind::recv_forward:
       case OpKind::send_backward:
@@ -59,7 +63,7 @@ class DataSheetCosts final : public CostModel {
   double roofline(const DataSheetRates& rates, const Plan& plan, Rank rank, const Op& op) const {
     const Segment& segment = plan.segments[op.segment.value];
     const int samples = samples_of(plan, rank, op);
-    const bool back = op.kind == OpKind::backward;
+    const bool back = makes_input_gradient(op.kind) || makes_weight_gradient(op.kind);
     double sum = 0;
     for (int l = segment.first_layer; l < segment.first_layer + segment.layers; ++l) {
       const LayerSpec& layer = sizes_.model().layers[l];

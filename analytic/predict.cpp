@@ -52,6 +52,7 @@ Predicted predict(const Plan& plan, const ModelSpec& model, const CostModel& cos
   const Timeline timeline = simulate(window, cost);
   Predicted result;
   result.step_time_s = steady_step(window, timeline, warmup);
+  if (!plan.asynchronous) result.isolated_step_time_s = makespan(simulate(plan, cost));
   if (result.step_time_s > 0) result.throughput_samples_per_s = batch_samples(plan) / result.step_time_s;
   result.interval_s = {result.step_time_s, result.step_time_s};
   if (cost.source() == "calibrated") {

@@ -54,13 +54,14 @@ int activation_bytes(Precision precision) {
 int parameter_bytes(Precision precision) { return std::max(4, activation_bytes(precision)); }
 
 int samples_of(const Plan& plan, Rank rank, const Op& op) {
-  return plan.pieces[plan.ranks[rank.value].replica][op.micro_batch.value];
+  return plan.pieces[replica_of(plan, rank, op.segment)][op.micro_batch.value];
 }
 
 int operations(const LayerSpec& layer) { return static_cast<int>(layer.body.size() + layer.shortcut.size()); }
 
-double gradient_words(const Plan& plan, Rank rank, const Op& backward) {
-  if (!starts_gradients(backward)) return 3;
+double gradient_words(const Plan& plan, Rank rank, const Op& pass) {
+  if (!makes_weight_gradient(pass.kind)) return 0;
+  if (pass.accumulates) return 3;
   return reduces(plan.ranks[rank.value]) ? 2 : 0;
 }
 
@@ -117,6 +118,17 @@ std::vector<std::int64_t> Sizes::made_tensors(const Plan& plan, Rank rank, const
   return bytes;
 }
 
+double Sizes::backward_share(const Plan& plan, const Op& op) const {
+  if (op.kind == OpKind::backward) return 1;
+  const Segment& segment = plan.segments[op.segment.value];
+  const LayerCost c = cost(layers(segment), shapes_[segment.first_layer], activation_bytes(plan.spec.precision),
+                           op.segment == SegmentId(0));
+  const double weight = c.backward_per_sample.value > 0
+                            ? c.backward_weight_per_sample.value / c.backward_per_sample.value
+                            : 0.5;
+  return op.kind == OpKind::backward_weight ? weight : 1 - weight;
+}
+
 std::int64_t Sizes::message_bytes(const Plan& plan, Rank rank, const Op& op) const {
   const Segment& segment = plan.segments[op.segment.value];
   const bool at_output = op.kind == OpKind::send_forward || op.kind == OpKind::recv_backward;
@@ -141,6 +153,28 @@ std::int64_t Sizes::saved_bytes(const Plan& plan, Rank rank, const Op& op) const
   return per_sample * samples + kept.saved_per_batch.value;
 }
 
+std::int64_t Sizes::kept_for_weights(const Plan& plan, Rank rank, const Op& op) const {
+  const Segment& segment = plan.segments[op.segment.value];
+  const LayerCost kept = cost(layers(segment), shapes_[segment.first_layer], activation_bytes(plan.spec.precision),
+                              op.segment == SegmentId(0));
+  return kept.saved_weight_per_sample.value * samples_of(plan, rank, op) + kept.saved_weight_per_batch.value;
+}
+
+std::int64_t Sizes::image_bytes(const Plan& plan, Rank rank, const Op& op) const {
+  return shapes_[0].elements() * samples_of(plan, rank, op) * parabench::parameter_bytes(plan.spec.precision);
+}
+
+std::int64_t Sizes::input_bytes(const Plan& plan, Rank rank, const Op& op) const {
+  return shapes_[plan.segments[op.segment.value].first_layer].elements() * samples_of(plan, rank, op) *
+         activation_bytes(plan.spec.precision);
+}
+
+std::int64_t Sizes::output_bytes(const Plan& plan, Rank rank, const Op& op) const {
+  const Segment& segment = plan.segments[op.segment.value];
+  return shapes_[segment.first_layer + segment.layers].elements() * samples_of(plan, rank, op) *
+         activation_bytes(plan.spec.precision);
+}
+
 std::int64_t Sizes::temporary_bytes(const Plan& plan, Rank rank, const Op& op) const {
   const Segment& segment = plan.segments[op.segment.value];
   std::int64_t largest = 0, gradients = 0;
@@ -149,8 +183,9 @@ std::int64_t Sizes::temporary_bytes(const Plan& plan, Rank rank, const Op& op) c
     gradients = std::max(gradients, largest_parameter_bytes(plan.spec.precision, layer));
   }
   const std::int64_t map = largest * samples_of(plan, rank, op) * activation_bytes(plan.spec.precision);
-  if (op.kind == OpKind::forward) return map;
-  return 2 * map + (starts_gradients(op) ? parameter_bytes(plan, op.segment, 1) : gradients);
+  if (op.kind == OpKind::forward || op.kind == OpKind::recompute) return map;
+  if (op.kind == OpKind::backward_input) return 2 * map;
+  return 2 * map + (op.accumulates ? gradients : parameter_bytes(plan, op.segment, 1));
 }
 
 }  // namespace parabench

@@ -23,9 +23,9 @@ int operations(const LayerSpec& layer);
 
 /// Words per parameter that an update moves: reads weight, gradient and momentum, writes weight and momentum.
 inline constexpr double update_words = 5;
-/// Words per parameter that a backward moves once the gradients are computed: nothing where it starts them (2 where
-/// they are then copied into the arena that is reduced), 3 where it adds to them.
-double gradient_words(const Plan& plan, Rank rank, const Op& backward);
+/// Words per parameter that a pass moves once weight gradients are computed: nothing where it starts them (2 where they
+/// are then copied into the arena that is reduced), 3 where it adds to them; 0 for passes that make none.
+double gradient_words(const Plan& plan, Rank rank, const Op& pass);
 
 /// Answers about the segments of plans of one model. Pure.
 class Sizes {
@@ -44,10 +44,18 @@ class Sizes {
   std::vector<std::int64_t> parameter_tensors(const Plan& plan, SegmentId segment) const;
   /// Bytes of each output that the steps of a forward make, layer by layer; a ReLU works in place.
   std::vector<std::int64_t> made_tensors(const Plan& plan, Rank rank, const Op& op) const;
+  /// Part of a backward's work that this pass is: 1 for B, by FLOPs for I and W.
+  double backward_share(const Plan& plan, const Op& op) const;
   /// Bytes of the message that a send or receive carries.
   std::int64_t message_bytes(const Plan& plan, Rank rank, const Op& op) const;
   /// Formula for what a forward allocates and holds until its backward: output included; input not, except the images.
   std::int64_t saved_bytes(const Plan& plan, Rank rank, const Op& op) const;
+  /// Bytes that an I keeps for its W.
+  std::int64_t kept_for_weights(const Plan& plan, Rank rank, const Op& op) const;
+  /// Bytes of a piece of the batch as the first segment holds it, and of a segment's input and output.
+  std::int64_t image_bytes(const Plan& plan, Rank rank, const Op& op) const;
+  std::int64_t input_bytes(const Plan& plan, Rank rank, const Op& op) const;
+  std::int64_t output_bytes(const Plan& plan, Rank rank, const Op& op) const;
   /// Formula for temporaries: a forward's largest map once, a backward's twice (both sides of an operation), with the
   /// gradients that it starts, or the largest that it adds.
   std::int64_t temporary_bytes(const Plan& plan, Rank rank, const Op& op) const;

@@ -17,20 +17,15 @@ class Writer {
       : plan_(plan), sizes_(model), cost_(cost), source_(cost.source()) {}
 
   void stage(StageId stage) {
-    const Rank rank = rank_of(plan_, stage, 0);
+    const Rank rank = holders(plan_, stage).front();
     const RankProgram& program = plan_.ranks[rank.value];
-    const int step = plan_.asynchronous ? plan_.steps - 1 : 0;
-    for (const OpKind kind : {OpKind::forward, OpKind::backward, OpKind::update}) {
-      pass(rank, kind, step);
+    for (const OpKind kind : {OpKind::forward, OpKind::recompute, OpKind::backward, OpKind::backward_input,
+                              OpKind::backward_weight, OpKind::update}) {
+      pass(rank, stage, kind);
     }
-    int bucket = 0;
-    for (const Op& op : program.lane(Lane::collectives)) {
-      if (op.step == step) reduction(rank, op, bucket++);
-    }
-    for (const Lane lane : {Lane::p2p_forward, Lane::p2p_backward}) {
-      for (const Op& op : program.lane(lane)) {
-        if (is_send(op.kind) && op.step == step && op.micro_batch == MicroBatchId(0)) message(rank, op);
-      }
+    for (const Lane& lane : program.lanes) {
+      if (lane.kind == LaneKind::collectives && lane.key == stage.value) reductions(rank, lane);
+      if (lane.kind == LaneKind::send_forward || lane.kind == LaneKind::send_backward) messages(rank, stage, lane);
     }
   }
 
@@ -63,39 +58,64 @@ class Writer {
     const std::string assumption = cost_.assumption(plan_);
     return assumption.empty() ? origin : fmt::format("{}; {}", origin, assumption);
   }
-  std::string where(Rank rank) const { return fmt::format("[stage {}]", plan_.ranks[rank.value].stage.value); }
 
-  void pass(Rank rank, OpKind kind, int step) {
-    double sum = 0;
-    for (const Op& op : plan_.ranks[rank.value].lane(Lane::compute)) {
-      if (op.kind != kind || op.step != step || op.micro_batch != MicroBatchId(0)) continue;
-      sum += cost_.seconds(plan_, rank, op, plan_.spec.np);
+  static std::string_view name_of(OpKind kind) {
+    switch (kind) {
+      case OpKind::forward: return "forward";
+      case OpKind::backward: return "backward";
+      case OpKind::backward_input: return "backward_input";
+      case OpKind::backward_weight: return "backward_weight";
+      case OpKind::recompute: return "recompute";
+      case OpKind::update: return "update";
+      case OpKind::send_forward:
+      case OpKind::recv_forward:
+      case OpKind::send_backward:
+      case OpKind::recv_backward:
+      case OpKind::all_reduce: return {};
     }
+    return {};
+  }
+
+  /// Of the first such pass on the rank's lane: its piece through the whole stage.
+  void pass(Rank rank, StageId stage, OpKind kind) {
+    const Op* first = nullptr;
+    double sum = 0;
+    for (const Op& op : plan_.ranks[rank.value].compute()) {
+      if (op.kind != kind || stage_of(plan_, op.segment) != stage) continue;
+      if (!first) first = &op;
+      if (op.step == first->step && op.micro_batch == first->micro_batch) sum += cost_.seconds(plan_, rank, op, plan_.spec.np);
+    }
+    if (!first) return;
+    const std::string name = fmt::format("{}[stage {}]", name_of(kind), stage.value);
     if (kind == OpKind::update) {
-      add("update" + where(rank), sum, "s", "parameters x seconds per parameter",
-          with_assumption("SGD with momentum, one fused loop"));
+      add(name, sum, "s", "parameters x seconds per parameter", with_assumption("SGD with momentum, one fused loop"));
       return;
     }
-    const std::string name = kind == OpKind::forward ? "forward" : "backward";
-    add(name + where(rank), sum, "s",
+    add(name, sum, "s",
         fmt::format("sum over the stage's layers of t_floor + b t_sample, b = {} samples, {} busy ranks",
-                    plan_.pieces[plan_.ranks[rank.value].replica][0], plan_.spec.np),
+                    samples_of(plan_, rank, *first), plan_.spec.np),
         with_assumption("per-layer costs, one micro-batch"));
   }
 
-  void reduction(Rank rank, const Op& op, int bucket) {
-    add(fmt::format("all_reduce[stage {}, bucket {}]", plan_.ranks[rank.value].stage.value, bucket),
-        cost_.seconds(plan_, rank, op, 1), "s",
-        fmt::format("T({} bytes, {} ranks), nothing else running",
-                    sizes_.parameter_bytes(plan_, op.segment, op.segments), plan_.replicas),
-        with_assumption("in-place all-reduce"));
+  void reductions(Rank rank, const Lane& lane) {
+    int bucket = 0;
+    for (const Op& op : lane.ops) {
+      if (op.step != lane.ops.front().step) return;
+      add(fmt::format("all_reduce[stage {}, bucket {}]", lane.key, bucket++), cost_.seconds(plan_, rank, op, 1), "s",
+          fmt::format("T({} bytes, {} ranks), nothing else running",
+                      sizes_.parameter_bytes(plan_, op.segment, op.segments), holders(plan_, StageId(lane.key)).size()),
+          with_assumption("in-place all-reduce"));
+    }
   }
 
-  void message(Rank rank, const Op& op) {
-    add(fmt::format("message[stage {} to {}]", plan_.ranks[rank.value].stage.value,
-                    plan_.ranks[op.peer.value].stage.value),
-        cost_.seconds(plan_, rank, op, 1), "s",
-        fmt::format("T({} bytes), nothing else running", sizes_.message_bytes(plan_, rank, op)),
+  /// One micro-batch over the stage's boundary; stages that the lane also serves have a line of their own.
+  void messages(Rank rank, StageId stage, const Lane& lane) {
+    const auto leaves = [&](const Op& op) { return stage_of(plan_, op.segment) == stage; };
+    const auto op = std::ranges::find_if(lane.ops, leaves);
+    if (op == lane.ops.end()) return;
+    const int to = stage.value + (lane.kind == LaneKind::send_forward ? 1 : -1);
+    add(fmt::format("message[stage {} to {}]", stage.value, to), cost_.seconds(plan_, rank, *op, 1), "s",
+        fmt::format("T({} bytes), nothing else running", sizes_.message_bytes(plan_, rank, *op)),
         with_assumption("point to point, one micro-batch"));
   }
 

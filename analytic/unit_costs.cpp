@@ -1,24 +1,33 @@
+#include <algorithm>
+
 #include "analytic/cost_model.h"
 
 namespace parabench {
 namespace {
 
-/// Segments of one stage are adjacent, so its neighbours are found from the segment itself.
-int segments_of_stage(const Plan& plan, SegmentId segment) {
+/// What one segment has of a device's work for a micro-batch: as many parts as the device has stages of one pipeline,
+/// and these segments. Segments of one stage are adjacent, so its neighbours are found from the segment itself.
+double share(const Plan& plan, Rank rank, SegmentId segment) {
   const auto& segments = plan.segments;
   const StageId stage = segments[segment.value].stage;
   int first = segment.value, last = segment.value;
   while (first > 0 && segments[first - 1].stage == stage) --first;
   while (last + 1 < static_cast<int>(segments.size()) && segments[last + 1].stage == stage) ++last;
-  return last - first + 1;
+  const int replica = replica_of(plan, rank, segment);
+  const auto& holds = plan.ranks[rank.value].holds;
+  const auto chunks = std::ranges::count(holds, replica, &Holding::replica);
+  return 1.0 / (static_cast<double>(chunks) * (last - first + 1));
 }
 
 class UnitCosts final : public CostModel {
  public:
-  double seconds(const Plan& plan, Rank, const Op& op, int) const override {
+  double seconds(const Plan& plan, Rank rank, const Op& op, int) const override {
     switch (op.kind) {
-      case OpKind::forward: return 1.0 / segments_of_stage(plan, op.segment);
-      case OpKind::backward: return 2.0 / segments_of_stage(plan, op.segment);
+      case OpKind::backward: return 2 * share(plan, rank, op.segment);
+      case OpKind::forward:
+      case OpKind::recompute:
+      case OpKind::backward_input:
+      case OpKind::backward_weight: return share(plan, rank, op.segment);
       case OpKind::send_forward:
       case OpKind::recv_forward:
       case OpKind::send_backward:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,7 +25,8 @@ struct RankPredicted {
 };
 
 struct Predicted {
-  double step_time_s = 0;
+  double step_time_s = 0;                      ///< steady state
+  std::optional<double> isolated_step_time_s;  ///< of one step alone; asynchronous plans have none
   double throughput_samples_per_s = 0;
   std::pair<double, double> interval_s{0, 0};
   std::vector<RankPredicted> ranks;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/arithmetic.h"
 #include "base/case.h"
 #include "base/enum_text.h"
 #include "base/measures.h"
@@ -44,6 +45,8 @@ struct RankMeasured {
   MemoryUsage peak_memory;
   Breakdown breakdown_s;
   std::int64_t bytes_sent = 0, bytes_received = 0;  ///< per step
+  std::optional<double> bus_bandwidth_bytes_per_s;  ///< of its all-reduces, as nccl-tests define it
+  std::optional<Arithmetic> arithmetic;             ///< nullopt in files of schema 1.1 and before
 };
 
 /// Order statistics over all samples of all repetitions; ci95: bootstrap over launches where there are several, else
@@ -60,7 +63,8 @@ struct Baseline {
 };
 
 struct Measured {
-  StepTime step_time_s;
+  StepTime step_time_s;                           ///< steady state
+  std::optional<StepTime> isolated_step_time_s;   ///< steps that begin when all ranks are ready, between barriers
   double throughput_samples_per_s = 0;
   double achieved_flops_per_s = 0;
   std::vector<double> losses;  ///< from the first warm-up step on, first repetition
@@ -97,12 +101,14 @@ struct Record {
 /// Exactly the shape of the schema's definitions. A number that is not finite becomes null; a record then says so in
 /// `reason`.
 nlohmann::json to_json(const Record& record);
+nlohmann::json to_json(const Arithmetic& arithmetic);
 nlohmann::json to_json(const Equivalence& equivalence);
 nlohmann::json to_json(const Measured& measured);
 nlohmann::json to_json(const Predicted& predicted);
 /// The inverses; null reads as NaN where a number is meant. Throw usage_error with a JSON pointer to what does not fit
 /// the schema.
 Record record_from_json(const nlohmann::json& json);
+Arithmetic arithmetic_from_json(const nlohmann::json& json);
 Equivalence equivalence_from_json(const nlohmann::json& json);
 Measured measured_from_json(const nlohmann::json& json);
 Predicted predicted_from_json(const nlohmann::json& json);

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/case_json.h"
+#include "base/case_text.h"
 #include "results/record.h"
 
 namespace parabench {
@@ -48,14 +49,17 @@ json to_json(const std::optional<Baseline>& baseline) {
 }
 
 json to_json(const RankMeasured& rank) {
-  return {{"rank", rank.rank},
-          {"host", rank.host},
-          {"device", rank.device},
-          {"cpuset", rank.cpuset},
-          {"peak_memory_bytes", to_json(rank.peak_memory)},
-          {"breakdown_s", to_json(rank.breakdown_s)},
-          {"bytes_sent", rank.bytes_sent},
-          {"bytes_received", rank.bytes_received}};
+  json out{{"rank", rank.rank},
+           {"host", rank.host},
+           {"device", rank.device},
+           {"cpuset", rank.cpuset},
+           {"peak_memory_bytes", to_json(rank.peak_memory)},
+           {"breakdown_s", to_json(rank.breakdown_s)},
+           {"bytes_sent", rank.bytes_sent},
+           {"bytes_received", rank.bytes_received},
+           {"bus_bandwidth_bytes_per_s", null_if_absent(rank.bus_bandwidth_bytes_per_s)}};
+  if (rank.arithmetic) out["arithmetic"] = to_json(*rank.arithmetic);
+  return out;
 }
 
 json to_json(const RankPredicted& rank) {
@@ -101,6 +105,17 @@ void null_non_finite(json& value, const json::json_pointer& at, std::string& pla
 
 }  // namespace
 
+json to_json(const Arithmetic& arithmetic) {
+  const auto name = [](const std::optional<Precision>& precision) {
+    return precision ? json(to_text(*precision)) : json();
+  };
+  return {{"parameters", name(arithmetic.parameters)},
+          {"autocast", name(arithmetic.autocast)},
+          {"matmul", to_text(arithmetic.matmul)},
+          {"convolution", to_text(arithmetic.convolution)},
+          {"note", null_if_empty(arithmetic.note)}};
+}
+
 json to_json(const Equivalence& equivalence) {
   return {{"status", to_text(equivalence.status)},
           {"reason", null_if_empty(equivalence.reason)},
@@ -116,7 +131,9 @@ json to_json(const Equivalence& equivalence) {
 }
 
 json to_json(const Measured& measured) {
+  const auto& isolated = measured.isolated_step_time_s;
   return {{"step_time_s", to_json(measured.step_time_s)},
+          {"isolated_step_time_s", isolated ? to_json(*isolated) : json()},
           {"throughput_samples_per_s", measured.throughput_samples_per_s},
           {"achieved_flops_per_s", measured.achieved_flops_per_s},
           {"losses", measured.losses},
@@ -128,6 +145,7 @@ json to_json(const Measured& measured) {
 
 json to_json(const Predicted& predicted) {
   return {{"step_time_s", predicted.step_time_s},
+          {"isolated_step_time_s", null_if_absent(predicted.isolated_step_time_s)},
           {"throughput_samples_per_s", predicted.throughput_samples_per_s},
           {"interval_s", predicted.interval_s},
           {"ranks", list(predicted.ranks)},

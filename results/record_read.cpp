@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/case_json.h"
+#include "base/case_text.h"
 #include "results/record.h"
 #include "results/validate.h"
 
@@ -78,20 +79,36 @@ StepTime step_time(const json& value) {
           real(value["p90"]), interval(value["ci95"])};
 }
 
+Precision precision(const json& value) { return parse_enum<Precision>("precision", value.get<std::string>()); }
+
+Arithmetic arithmetic(const json& value) {
+  const auto or_none = [](const json& name) { return name.is_null() ? std::nullopt : std::optional(precision(name)); };
+  return {or_none(value["parameters"]), or_none(value["autocast"]), precision(value["matmul"]),
+          precision(value["convolution"]), text(value["note"])};
+}
+
 RankMeasured rank_measured(const json& value) {
-  return {value["rank"],
-          value["host"],
-          value["device"],
-          value["cpuset"],
-          memory(value["peak_memory_bytes"]),
-          breakdown(value["breakdown_s"]),
-          value["bytes_sent"],
-          value["bytes_received"]};
+  RankMeasured out{value["rank"],
+                   value["host"],
+                   value["device"],
+                   value["cpuset"],
+                   memory(value["peak_memory_bytes"]),
+                   breakdown(value["breakdown_s"]),
+                   value["bytes_sent"],
+                   value["bytes_received"]};
+  // Files of schema 1.1 and before know neither.
+  if (value.contains("bus_bandwidth_bytes_per_s"))
+    out.bus_bandwidth_bytes_per_s = optional<double>(value["bus_bandwidth_bytes_per_s"]);
+  if (value.contains("arithmetic")) out.arithmetic = arithmetic(value["arithmetic"]);
+  return out;
 }
 
 Measured measured(const json& value) {
   Measured out;
   out.step_time_s = step_time(value["step_time_s"]);
+  // Files of schema 1.2 and before do not know it.
+  if (value.contains("isolated_step_time_s") && !value["isolated_step_time_s"].is_null())
+    out.isolated_step_time_s = step_time(value["isolated_step_time_s"]);
   out.throughput_samples_per_s = real(value["throughput_samples_per_s"]);
   out.achieved_flops_per_s = real(value["achieved_flops_per_s"]);
   out.losses = reals(value["losses"]);
@@ -115,6 +132,7 @@ Term term(const json& value) {
 Predicted predicted(const json& value) {
   Predicted out;
   out.step_time_s = real(value["step_time_s"]);
+  if (value.contains("isolated_step_time_s")) out.isolated_step_time_s = optional<double>(value["isolated_step_time_s"]);
   out.throughput_samples_per_s = real(value["throughput_samples_per_s"]);
   out.interval_s = interval(value["interval_s"]);
   out.ranks = list<RankPredicted>(value["ranks"], rank_predicted);
@@ -137,6 +155,11 @@ PredictionError prediction_error(const json& value) {
 }
 
 }  // namespace
+
+Arithmetic arithmetic_from_json(const json& value) {
+  require_valid("arithmetic", value, "arithmetic");
+  return arithmetic(value);
+}
 
 Equivalence equivalence_from_json(const json& value) {
   require_valid("equivalence", value, "equivalence");

@@ -7,16 +7,21 @@
 namespace parabench {
 namespace {
 
-/// Whether the layers were measured at the sizes of the plan's pieces, or at smaller and larger ones.
+/// Whether the layers were measured at the sizes of the plan's pieces, or at smaller and larger ones, with their
+/// backwards split where the plan's are.
 bool covers(const Calibration& known, const Subject& subject, const Plan& plan) {
   const auto inputs = shapes(subject.model);
+  const bool split = uses(plan, OpKind::backward_input);
   for (std::size_t i = 0; i < subject.model.layers.size(); ++i) {
     const auto found =
         known.layers.find(layer_key(subject.model.layers[i], inputs[i], i == 0, subject.spec, subject.spec.np));
     if (found == known.layers.end()) return false;
+    std::vector<LayerTiming> timings = found->second;
+    if (split) std::erase_if(timings, [](const LayerTiming& t) { return !t.split; });
+    if (timings.empty()) return false;
     for (const auto& replica : plan.pieces) {
       const auto [least, most] = std::ranges::minmax(replica);
-      if (least < found->second.front().samples || most > found->second.back().samples) return false;
+      if (least < timings.front().samples || most > timings.back().samples) return false;
     }
   }
   return true;

@@ -21,16 +21,13 @@ ExitCode calibrate_machine(const CalibrateOptions& options, Progress& progress, 
                   fmt::format("name a case with device:{}", options.device));
     }
   }
-  check_launches(chosen, options.launches);
   Workplace workplace(options.launches, progress);
+  const Offer capabilities = find_capabilities(workplace);
+  check_launches(chosen, workplace.options.launcher, capabilities);
   CalibrationFile file = open_calibration(options.out, workplace.machine, false);
   // A case's data need not be there: layers and links do not depend on it.
-  const PrepareOptions prepare_options{find_capabilities(workplace),
-                                       stays_on_this_host(options.launches.launcher),
-                                       true,
-                                       true,
-                                       default_warmup,
-                                       default_steps};
+  const PrepareOptions prepare_options{
+      capabilities, stays_on_this_host(workplace.options.launcher), true, true, default_warmup, default_steps};
   const auto cases = prepare(chosen, prepare_options, {workplace.machine, nullptr});
   ExitCode code = ExitCode::ok;
   for (const auto& one : cases) {

@@ -9,7 +9,7 @@
 namespace parabench {
 namespace {
 
-const std::vector<std::string> models = {"resnet18", "resnet34", "resnet50", "resnet101", "resnet152"};
+const std::vector<std::string> models = {"resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "mlp"};
 
 const std::vector<std::pair<NamedChoice, int>> datasets_and_batches = {
     {{"mnist-synthetic", {}}, 128},
@@ -21,8 +21,16 @@ const std::vector<std::pair<NamedChoice, int>> datasets_and_batches = {
     {{"highres-synthetic", {}}, 32},
 };
 
+/// For every model and data set.
 const std::vector<std::string> strategies = {"sequential", "data-parallel", "model-parallel", "gpipe",
                                              "1f1b",       "dapple",        "pipedream"};
+/// For a few models on in-memory data: schedules are compared with each other on the same work.
+const std::vector<std::string> schedules = {"interleaved", "looped-bfs", "zb-h1",   "zb-h2",
+                                            "zb-v",        "dualpipev",  "chimera", "pipedream-2bw"};
+
+bool compares_schedules(const std::string& model, const NamedChoice& dataset) {
+  return dataset.name == "cifar10-synthetic" && (model == "resnet18" || model == "resnet50" || model == "mlp");
+}
 
 std::vector<int> ranks_of(const std::string& strategy) {
   return strategy == "sequential" ? std::vector{1} : std::vector{2, 4};
@@ -32,7 +40,11 @@ std::vector<Case> grid(DeviceKind device) {
   std::vector<Case> cases;
   for (const auto& model : models) {
     for (const auto& [dataset, batch] : datasets_and_batches) {
-      for (const auto& strategy : strategies) {
+      // Whatever the images, all its layers but the first are the same.
+      if (model == "mlp" && dataset.name != "cifar10-synthetic") continue;
+      std::vector<std::string> names = strategies;
+      if (compares_schedules(model, dataset)) names.insert(names.end(), schedules.begin(), schedules.end());
+      for (const auto& strategy : names) {
         for (const int np : ranks_of(strategy)) {
           Case spec;
           spec.model.name = model;
@@ -40,6 +52,8 @@ std::vector<Case> grid(DeviceKind device) {
           spec.strategy.name = strategy;
           spec.np = np;
           spec.batch = batch;
+          // Its least number of micro-batches.
+          if (strategy == "dualpipev") spec.micro = std::max(spec.micro, 2 * np);
           spec.device = device;
           spec.comm = default_comm(device);
           cases.push_back(std::move(spec));

@@ -25,6 +25,11 @@ Measured combine(std::span<const Measured> launches, int batch, double flops) {
   for (const Measured& launch : launches.subspan(1)) {
     const auto& samples = launch.step_time_s.samples;
     all.step_time_s.samples.insert(all.step_time_s.samples.end(), samples.begin(), samples.end());
+    if (all.isolated_step_time_s && launch.isolated_step_time_s) {
+      const auto& isolated = launch.isolated_step_time_s->samples;
+      all.isolated_step_time_s->samples.insert(all.isolated_step_time_s->samples.end(), isolated.begin(),
+                                               isolated.end());
+    }
     for (std::size_t i = 0; i < all.ranks.size(); ++i) {
       RankMeasured& rank = all.ranks[i];
       const RankMeasured& other = launch.ranks[i];
@@ -34,12 +39,17 @@ Measured combine(std::span<const Measured> launches, int batch, double flops) {
         rank.peak_memory.*peak = std::max(before.*peak, other.peak_memory.*peak);
       }
       for (const auto part : breakdown_parts) rank.breakdown_s.*part += other.breakdown_s.*part;
+      if (rank.bus_bandwidth_bytes_per_s)
+        *rank.bus_bandwidth_bytes_per_s += other.bus_bandwidth_bytes_per_s.value_or(0);
     }
   }
   for (RankMeasured& rank : all.ranks) {
-    for (const auto part : breakdown_parts) rank.breakdown_s.*part /= static_cast<double>(launches.size());
+    const auto count = static_cast<double>(launches.size());
+    for (const auto part : breakdown_parts) rank.breakdown_s.*part /= count;
+    if (rank.bus_bandwidth_bytes_per_s) *rank.bus_bandwidth_bytes_per_s /= count;
   }
   summarise(all.step_time_s);
+  if (all.isolated_step_time_s) summarise(*all.isolated_step_time_s);
   all.throughput_samples_per_s = batch / all.step_time_s.median;
   all.achieved_flops_per_s = flops / all.step_time_s.median;
   return all;

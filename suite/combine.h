@@ -9,8 +9,8 @@
 namespace parabench {
 
 /// One measurement from the launches of the repetitions: samples side by side, losses of the first launch, per rank
-/// the largest peak memory and the mean breakdown. `batch`: samples of a step; `flops`: its floating-point
-/// operations. Precondition: at least one launch, all of the same ranks.
+/// the largest peak memory, the mean breakdown and the mean bus bandwidth. `batch`: samples of a step; `flops`: its
+/// floating-point operations. Precondition: at least one launch, all of the same ranks.
 Measured combine(std::span<const Measured> launches, int batch, double flops);
 
 /// How far a loss may be from the reference's, relative to it: the rounding of the precision, over three steps.

@@ -8,6 +8,7 @@
 #include "suite/knowledge.h"
 #include "suite/launch.h"
 #include "suite/prepare.h"
+#include "suite/workplace.h"
 
 namespace parabench {
 namespace {
@@ -61,11 +62,14 @@ void print_case(const Prepared& prepared, int number, const RunOptions& options,
 
 }  // namespace
 
-ExitCode print_commands(const std::vector<SelectedCase>& chosen, const RunOptions& options, Progress& progress,
+ExitCode print_commands(const std::vector<SelectedCase>& chosen, RunOptions options, Progress& progress,
                         std::ostream& out) {
   const MachineInfo machine = known_machine();
   const CalibrationFile file = open_calibration(options.calibration, machine, false);
-  const PrepareOptions prepare_options{assumed_capabilities(machine),
+  const Offer capabilities = assumed_capabilities(machine);
+  options.launches.launcher = usable_launcher(options.launches.launcher, capabilities);
+  check_launches(chosen, options.launches.launcher, capabilities);
+  const PrepareOptions prepare_options{capabilities,
                                        stays_on_this_host(options.launches.launcher),
                                        !options.launches.data.empty(),
                                        options.force,

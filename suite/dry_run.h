@@ -13,7 +13,7 @@ namespace parabench {
 
 /// Prints the exact commands of the cases, one per line: a shell script that makes the plans and starts every
 /// launch by hand, in the current folder. Starts nothing. Cases that a run would skip are comments with the reason.
-ExitCode print_commands(const std::vector<SelectedCase>& chosen, const RunOptions& options, Progress& progress,
+ExitCode print_commands(const std::vector<SelectedCase>& chosen, RunOptions options, Progress& progress,
                         std::ostream& out);
 
 }  // namespace parabench

@@ -19,8 +19,11 @@ Plan make_plan_of(const Subject& subject, const Knowledge& knowledge, int window
     seconds = layer_seconds(knowledge.calibration, knowledge.machine, subject.model, subject.spec,
                             pieces.pieces.front().front());
   }
-  // An asynchronous plan's window also holds the steps that verify wants: more than the pipe is long.
-  Plan plan = make_plan(subject.spec, subject.model, seconds, std::max({window, subject.spec.np + 2, 3}));
+  Plan plan = make_plan(subject.spec, subject.model, seconds, window);
+  // An asynchronous plan's window also holds the steps that verify wants.
+  if (plan.asynchronous && equivalence_steps(plan) > window) {
+    plan = make_plan(subject.spec, subject.model, seconds, equivalence_steps(plan));
+  }
   require_valid(plan);
   return plan;
 }
@@ -60,7 +63,11 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
     // The calibration never measured something that this case needs.
     if (!knowledge.calibration || error.code() != ExitCode::environment) throw;
     predict_from("data-sheet");
-    forecast.gap = error.what();
+    forecast.gap = std::string("the data sheet predicts: ") + error.what();
+  }
+  if (forecast.cost_source == "calibrated" && uses(forecast.plan, OpKind::backward_input) &&
+      !has_split_layers(*knowledge.calibration, subject.model, subject.spec)) {
+    forecast.gap = "split backwards were not measured: their FLOPs divide the measured backward";
   }
   return forecast;
 }

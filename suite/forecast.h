@@ -34,7 +34,7 @@ struct Forecast {
   Plan plan;
   Predicted predicted;
   std::string cost_source;  ///< "calibrated" | "data-sheet"
-  std::string gap;          ///< what the machine's calibration lacks for the case; "" without such a lack
+  std::string gap;          ///< what the machine's calibration lacks for the case and what stands in; "" without a lack
 };
 
 /// The plan (partition by the best known times, an asynchronous window of warmup + steps) and its prediction. Where

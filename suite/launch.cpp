@@ -82,7 +82,14 @@ fs::path rank_program() {
   return fs::absolute(path);
 }
 
-int processes(const Plan* plan) { return !plan || plan->spec.comm == CommKind::threads ? 1 : plan->spec.np; }
+Launcher launcher_for(const Case& spec, const Launcher& launcher) {
+  const bool alone = spec.np == 1 && launcher.name == "mpirun" && find_program("mpirun").empty();
+  return alone || spec.comm == CommKind::threads ? parse_launcher("local") : launcher;
+}
+
+int processes(const Case& spec, const Launcher& launcher) {
+  return launcher.name == "local" && spec.comm != CommKind::mpi ? 1 : spec.np;
+}
 
 std::vector<std::string> command_line(const LaunchRequest& request, const Launcher& launcher, const LaunchHost& host,
                                       const fs::path& plan_file, const fs::path& folder) {
@@ -96,8 +103,12 @@ std::vector<std::string> command_line(const LaunchRequest& request, const Launch
   if (!request.data.empty()) program.insert(program.end(), {"--data", fs::absolute(request.data)});
   if (request.skip_corrupt) program.push_back("--skip-corrupt");
   if (!request.trace_file.empty()) program.push_back("--trace");
-  const bool alone = !request.plan || request.plan->spec.comm == CommKind::threads;
-  return alone ? program : launch_command(launcher, processes(request.plan), program, host);
+  if (!request.plan) return program;
+  const Case& spec = request.plan->spec;
+  const Launcher own = launcher_for(spec, launcher);
+  const int count = processes(spec, own);
+  if (spec.comm == CommKind::nccl && count < spec.np) program.push_back("--one-process");
+  return launch_command(own, count, program, host);
 }
 
 LaunchResult launch(const LaunchRequest& request, const Launcher& launcher, const LaunchHost& host,

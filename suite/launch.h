@@ -39,8 +39,13 @@ struct LaunchRequest {
   double timeout_s = 0;
 };
 
-/// Processes of a launch: one where ranks are threads, else np.
-int processes(const Plan* plan);
+/// What starts the ranks of a case: `launcher`, or the preset `local` where it is not needed: for ranks that are
+/// threads, and for a single rank where there is no mpirun.
+Launcher launcher_for(const Case& spec, const Launcher& launcher);
+
+/// Processes of a case's launch: one where `launcher` is `local` and its ranks can be threads (all but those of
+/// comm:mpi), else np.
+int processes(const Case& spec, const Launcher& launcher);
 
 /// The words of a launch with its plan in `plan_file` and its reply in `folder`; what --dry-run prints.
 std::vector<std::string> command_line(const LaunchRequest& request, const Launcher& launcher, const LaunchHost& host,

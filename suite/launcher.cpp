@@ -147,7 +147,7 @@ void require_launcher(const Launcher& launcher) {
   const auto& program = launcher.words.front();
   if (program == "{command}" || !find_program(program).empty()) return;
   const std::string install = program == "mpirun"
-                                  ? "apt-get install openmpi-bin, or --launcher local for cases with comm:threads"
+                                  ? "apt-get install openmpi-bin, or take comm:threads (comm:nccl: --launcher local)"
                               : program == "srun" ? "run inside a Slurm installation, or try --launcher mpirun"
                                                   : "install it, or try --launcher mpirun";
   throw environment_error("launcher", program, "a program in PATH", install);

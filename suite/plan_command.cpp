@@ -18,10 +18,13 @@ ExitCode print_plan(const PlanOptions& options, Progress& progress, std::ostream
   const Knowledge knowledge{machine, file.content ? &*file.content : nullptr};
   const Subject subject = make_subject(parse_case(options.id));
   const Forecast forecast = make_forecast(subject, knowledge, options.warmup, options.steps);
-  const bool guessed = options.costs == PlanCosts::calibrated && forecast.cost_source != "calibrated";
-  if (guessed)
-    progress.note(fmt::format("no calibration of this machine for this case: times are from the data sheet{}{}",
-                              forecast.gap.empty() ? "" : "; ", forecast.gap));
+  if (options.costs == PlanCosts::calibrated) {
+    if (!forecast.gap.empty()) {
+      progress.note(forecast.gap);
+    } else if (forecast.cost_source != "calibrated") {
+      progress.note("no calibration of this machine for this case: times are from the data sheet");
+    }
+  }
   const auto costs =
       options.costs == PlanCosts::unit ? unit_costs() : make_costs(subject, knowledge, forecast.cost_source);
   const Timeline timeline = simulate(forecast.plan, *costs);

@@ -69,7 +69,7 @@ ExitCode predict_cases(const PredictOptions& options, Progress& progress, std::o
   for (const auto& chosen : select({options.cases, std::nullopt, std::nullopt}, {})) {
     const Forecast forecast = make_forecast(make_subject(chosen.spec), knowledge, default_warmup, default_steps);
     guessed = guessed || forecast.cost_source != "calibrated";
-    if (!forecast.gap.empty()) progress.note(fmt::format("{}: the data sheet predicts: {}", chosen.id, forecast.gap));
+    if (!forecast.gap.empty()) progress.note(fmt::format("{}: {}", chosen.id, forecast.gap));
     if (options.json) {
       document.push_back({{"id", chosen.id},
                           {"parameters", parameters_json(chosen.spec)},

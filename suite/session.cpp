@@ -208,7 +208,8 @@ void note_machine(const std::vector<Prepared>& cases, Workplace& workplace) {
   for (const auto& one : cases) {
     if (!one.runs()) continue;
     most = std::max(most, one.chosen.spec.np * one.chosen.spec.threads);
-    if (one.chosen.spec.comm != CommKind::threads) processes_at_most = std::max(processes_at_most, one.chosen.spec.np);
+    const Launcher own = launcher_for(one.chosen.spec, workplace.options.launcher);
+    if (own.name != "local") processes_at_most = std::max(processes_at_most, one.chosen.spec.np);
   }
   if (most > workplace.machine.cores) {
     workplace.progress.note(fmt::format("up to {} threads compute on {} cores: times include waiting for a core", most,
@@ -235,7 +236,7 @@ void calibrate_first(std::vector<Prepared>& cases, const PrepareOptions& prepare
   if (known) forecast_again(cases, prepare_options, {workplace.machine, &*known});
   for (const auto& one : cases)
     if (one.forecast && !one.forecast->gap.empty())
-      workplace.progress.note(fmt::format("{}: the data sheet predicts: {}", one.chosen.id, one.forecast->gap));
+      workplace.progress.note(fmt::format("{}: {}", one.chosen.id, one.forecast->gap));
 }
 
 }  // namespace
@@ -256,14 +257,14 @@ ExitCode run_cases(std::vector<SelectedCase> chosen, const RunOptions& options, 
     return ExitCode::ok;
   }
   check_options(options);
-  check_launches(chosen, options.launches);
   if (options.dry_run) return print_commands(chosen, options, progress, out);
 
   Workplace workplace(options.launches, progress);
   const Offer capabilities = find_capabilities(workplace);
+  check_launches(chosen, workplace.options.launcher, capabilities);
   CalibrationFile file = open_calibration(options.calibration, workplace.machine, false);
   const PrepareOptions prepare_options{capabilities,
-                                       stays_on_this_host(options.launches.launcher),
+                                       stays_on_this_host(workplace.options.launcher),
                                        !options.launches.data.empty(),
                                        options.force,
                                        options.warmup,

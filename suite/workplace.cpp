@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/case_text.h"
 #include "base/error.h"
 #include "suite/knowledge.h"
 
@@ -17,14 +18,21 @@ constexpr double prediction_patience = 20;
 /// Steps' worth of work in a launch. Verify: its own steps in fp64 on small pieces, the reference of every
 /// replica's pieces, and three steps in the run's precision; calibrate: chains at three batch sizes, alone and with
 /// all ranks busy.
+/// At most: those that measure runs alone, after the window.
+constexpr int isolated_steps = 10;
+
 double work_in_steps(Phase phase, const Plan& plan, int launch_steps) {
   switch (phase) {
     case Phase::probe: return 0;
     case Phase::verify: return 6.0 + 4.0 * plan.spec.np;
-    case Phase::measure: return launch_steps;
+    case Phase::measure: return launch_steps + isolated_steps;
     case Phase::calibrate: return 60.0 * plan.spec.np;
   }
   return 0;
+}
+
+bool offers(const Offer& capabilities, CommKind comm) {
+  return std::ranges::find(capabilities.communicators, to_text(comm)) != capabilities.communicators.end();
 }
 
 LaunchResult interrupted_launch() {
@@ -36,11 +44,16 @@ LaunchResult interrupted_launch() {
 
 }  // namespace
 
-void check_launches(const std::vector<SelectedCase>& chosen, const LaunchOptions& options) {
+Launcher usable_launcher(const Launcher& launcher, const Offer& capabilities) {
+  return launcher.name == "mpirun" && !offers(capabilities, CommKind::mpi) ? parse_launcher("local") : launcher;
+}
+
+void check_launches(const std::vector<SelectedCase>& chosen, const Launcher& launcher, const Offer& capabilities) {
   for (const auto& one : chosen) {
-    if (one.spec.comm == CommKind::threads) continue;
-    require_launcher(options.launcher);
-    launch_command(options.launcher, one.spec.np, {}, {});
+    if (one.spec.np > 1 && !offers(capabilities, one.spec.comm)) continue;
+    const Launcher own = launcher_for(one.spec, launcher);
+    require_launcher(own);
+    launch_command(own, processes(one.spec, own), {}, {});
   }
 }
 
@@ -74,6 +87,7 @@ Offer find_capabilities(Workplace& workplace) {
   const auto known = remembered_capabilities(workplace.machine, rank_program());
   const Offer capabilities = known ? *known : probe_capabilities(workplace);
   workplace.machine.gpus = gpu_kinds(capabilities);
+  workplace.options.launcher = usable_launcher(workplace.options.launcher, capabilities);
   return capabilities;
 }
 

@@ -26,9 +26,12 @@ struct Workplace {
   int launches = 0;
 };
 
-/// Refuses, before anything starts, what no launch could do: a launcher that is not there or cannot start so many
-/// processes.
-void check_launches(const std::vector<SelectedCase>& chosen, const LaunchOptions& options);
+/// `launcher`, or `local` in mpirun's place for a build without MPI: whatever ranks it has are threads.
+Launcher usable_launcher(const Launcher& launcher, const Offer& capabilities);
+
+/// Refuses, before any rank starts, what no launch could do: a launcher that is not there or cannot start so many
+/// processes. Cases whose communicator is not on offer are skipped later, with a reason of their own.
+void check_launches(const std::vector<SelectedCase>& chosen, const Launcher& launcher, const Offer& capabilities);
 
 /// One launch with the command's options in a folder of its own, removed afterwards. The request's time-out is a
 /// default.
@@ -37,7 +40,7 @@ LaunchResult run(Workplace& workplace, LaunchRequest request);
 /// Asks parabench-rank what it offers here, and remembers it. Throws environment_error when it cannot even start.
 Offer probe_capabilities(Workplace& workplace);
 
-/// The same, as remembered, else probed; the machine of `workplace` gets the GPUs.
+/// The same, as remembered, else probed; `workplace` gets the usable launcher, and its machine the GPUs.
 Offer find_capabilities(Workplace& workplace);
 
 /// Seconds that a launch should take when all is well, start-up included.

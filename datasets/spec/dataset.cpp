@@ -1,12 +1,9 @@
 #include "datasets/spec/dataset.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
-#include <charconv>
-#include <span>
 
+#include "base/case_text.h"
+#include "base/choice.h"
 #include "base/error.h"
 
 namespace parabench {
@@ -40,42 +37,19 @@ const Entry& find(const std::string& name) {
   return *found;
 }
 
-int integer(const std::string& subject, const std::string& value, int low, int high) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (error != std::errc() || end != value.data() + value.size() || number < low || number > high)
-    throw usage_error(subject, value, fmt::format("an integer from {} to {}", low, high));
-  return number;
-}
-
 DatasetSpec apply_parameters(const Entry& entry, const NamedChoice& dataset) {
-  std::vector<std::string> known;
-  if (entry.takes_pixels) known.emplace_back("pixels");
-  if (entry.takes_classes) known.emplace_back("classes");
-
   DatasetSpec spec = entry.spec;
-  std::vector<std::string> given;
-  for (const auto& [key, value] : dataset.parameters) {
-    if (std::ranges::find(known, key) == known.end())
-      throw usage_error("parameter of " + dataset.name, key,
-                        known.empty() ? "no parameters" : fmt::format("one of: {}", fmt::join(known, ", ")),
-                        known.empty() ? "write " + dataset.name : nearest_hint(key, known));
-    if (std::ranges::find(given, key) != given.end())
-      throw usage_error("parameter of " + dataset.name, key, "each parameter once");
-    given.push_back(key);
-    if (key == "pixels")
-      spec.sample.height = spec.sample.width = integer(key, value, 1, 16'384);
+  std::vector<ChoiceParameter> known;
+  if (entry.takes_pixels) known.push_back({"pixels", spec.sample.width, 1, 16'384});
+  if (entry.takes_classes) known.push_back({"classes", spec.classes, 2, 1'000'000});
+  read_parameters(dataset, known);
+  for (const ChoiceParameter& parameter : known) {
+    if (parameter.name == "pixels")
+      spec.sample.height = spec.sample.width = parameter.value;
     else
-      spec.classes = integer(key, value, 2, 1'000'000);
+      spec.classes = parameter.value;
   }
   return spec;
-}
-
-std::string text(const NamedChoice& choice) {
-  if (choice.parameters.empty()) return choice.name;
-  std::vector<std::string> pairs;
-  for (const auto& [key, value] : choice.parameters) pairs.push_back(key + '=' + value);
-  return fmt::format("{}[{}]", choice.name, fmt::join(pairs, ","));
 }
 
 }  // namespace
@@ -97,7 +71,7 @@ NamedChoice canonical_dataset(const NamedChoice& dataset) {
 
 DatasetSpec make_dataset(const NamedChoice& dataset) {
   DatasetSpec spec = apply_parameters(find(dataset.name), dataset);
-  spec.name = text(canonical_dataset(dataset));
+  spec.name = to_text(canonical_dataset(dataset));
   return spec;
 }
 

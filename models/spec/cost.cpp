@@ -12,6 +12,7 @@ struct Map {
   Shape shape;
   bool requires_grad = true;  ///< backward computes its gradient
   bool saved = false;         ///< some operation keeps it for its backward
+  bool multiplied = false;    ///< a product keeps it for its weight gradient
   bool is_input = false;      ///< belongs to the layer before: never written in place
 };
 
@@ -50,8 +51,9 @@ class Tally {
     weights(std::int64_t{1} * op.out * op.in * op.kernel * op.kernel, true);
   }
   void apply(const Linear& op, Map& map, Shape out) {
+    const bool needs_weight = map.requires_grad;
     matrix_product(map, out, op.in);
-    weights(std::int64_t{1} * op.out * op.in, true);
+    weights(std::int64_t{1} * op.out * op.in, needs_weight);
     weights(op.out, false);
   }
   /// Forward reads the map for the statistics and again to normalise; backward reads map and gradient twice.
@@ -62,6 +64,25 @@ class Tally {
     moved(3 * n, 5 * n);
     weights(2 * op.channels, false);
     total_.saved_per_batch += Bytes(2 * op.channels * parameter_);  // mean and inverse deviation
+    total_.saved_weight_per_batch += Bytes(2 * op.channels * parameter_);
+    map = {map.shape};
+  }
+  /// A sample's features stay in cache: each map passes once. Narrow activations are cast to the type of the
+  /// parameters and back, and the wide copy is kept.
+  void apply(const LayerNorm& op, Map& map, Shape) {
+    const auto n = map.shape.elements();
+    const bool cast = element_ < parameter_;
+    if (cast)
+      total_.saved_per_sample += Bytes(n * parameter_);
+    else
+      keep(map);
+    flops(n, n);
+    const std::int64_t casts = cast ? 2 * n * (element_ + parameter_) : 0;
+    total_.moved_forward_per_sample += Bytes(2 * n * parameter_ + casts);
+    total_.moved_backward_per_sample += Bytes(3 * n * parameter_ + casts);
+    weights(2 * op.features, false);
+    total_.saved_per_sample += Bytes(2 * parameter_);  // mean and inverse deviation
+    total_.saved_weight_per_batch += Bytes(2 * op.features * parameter_);
     map = {map.shape};
   }
   /// In place, and it keeps its output.
@@ -98,6 +119,10 @@ class Tally {
     keep(map);
     flops(product, map.requires_grad ? 2 * product : product);
     moved(n + m, map.requires_grad ? 2 * (n + m) : n + m);
+    total_.backward_weight_per_sample += Flops(static_cast<double>(product));
+    total_.moved_backward_weight_per_sample += Bytes((n + m) * element_);
+    total_.saved_weight_per_sample += Bytes((map.multiplied ? m : n + m) * element_);
+    map.multiplied = true;
     map = {out};
   }
 
@@ -114,10 +139,10 @@ class Tally {
     total_.moved_forward_per_sample += Bytes(forward * element_);
     total_.moved_backward_per_sample += Bytes(backward * element_);
   }
-  /// `cast`: autocast makes a copy in the type of the activations, which backward keeps.
-  void weights(std::int64_t elements, bool cast) {
+  /// `kept`: backward keeps the copy in the type of the activations that autocast makes.
+  void weights(std::int64_t elements, bool kept) {
     total_.moved_per_batch += Bytes(3 * elements * parameter_);
-    if (cast && element_ < parameter_) total_.saved_per_batch += Bytes(elements * element_);
+    if (kept && element_ < parameter_) total_.saved_per_batch += Bytes(elements * element_);
   }
 
   std::int64_t element_;    ///< bytes of an activation
@@ -136,7 +161,7 @@ LayerCost cost(std::span<const LayerSpec> layers, Shape in, int element_bytes, b
       Map shortcut = map;
       tally.fork(map);
       tally.run(layer.body, map);
-      shortcut.saved = true;  // the body's first operation keeps it
+      shortcut.saved = shortcut.multiplied = true;  // by the body's first operation, a product
       tally.run(layer.shortcut, shortcut);
       tally.join(map, shortcut);
     } else {

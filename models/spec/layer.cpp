@@ -38,6 +38,11 @@ Shape after(const std::string& name, const BatchNorm& op, Shape in) {
   require_channels(name, in, op.channels);
   return in;
 }
+Shape after(const std::string& name, const LayerNorm& op, Shape in) {
+  if (in != Shape{op.features, 1, 1})
+    throw usage_error(name, text(in), fmt::format("an input of {} features, {}x1x1", op.features, op.features));
+  return in;
+}
 Shape after(const std::string&, const Relu&, Shape in) { return in; }
 Shape after(const std::string& name, const MaxPool& op, Shape in) {
   return slide(name, in, in.channels, op.kernel, op.stride, op.padding);
@@ -59,6 +64,9 @@ std::vector<TensorSpec> parameters_of(const std::string& name, const Conv2d& op)
 std::vector<TensorSpec> parameters_of(const std::string& name, const BatchNorm& op) {
   return {{name + ".weight", {op.channels}}, {name + ".bias", {op.channels}}};
 }
+std::vector<TensorSpec> parameters_of(const std::string& name, const LayerNorm& op) {
+  return {{name + ".weight", {op.features}}, {name + ".bias", {op.features}}};
+}
 std::vector<TensorSpec> parameters_of(const std::string& name, const Linear& op) {
   return {{name + ".weight", {op.out, op.in}}, {name + ".bias", {op.out}}};
 }
@@ -70,6 +78,7 @@ std::string text(const Conv2d& op) {
   return fmt::format("conv({},{},{},{},{})", op.in, op.out, op.kernel, op.stride, op.padding);
 }
 std::string text(const BatchNorm& op) { return fmt::format("bn({})", op.channels); }
+std::string text(const LayerNorm& op) { return fmt::format("ln({})", op.features); }
 std::string text(const Relu&) { return "relu"; }
 std::string text(const MaxPool& op) { return fmt::format("max({},{},{})", op.kernel, op.stride, op.padding); }
 std::string text(const GlobalAveragePool&) { return "gap"; }

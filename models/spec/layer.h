@@ -20,6 +20,10 @@ struct BatchNorm {
   int channels = 0;  ///< eps 1e-5, momentum 0.1, affine, running statistics
   bool operator==(const BatchNorm&) const = default;
 };
+struct LayerNorm {
+  int features = 0;  ///< over the features of a C x 1 x 1 map; eps 1e-5, affine
+  bool operator==(const LayerNorm&) const = default;
+};
 struct Relu {
   bool operator==(const Relu&) const = default;
 };
@@ -31,10 +35,10 @@ struct GlobalAveragePool {  ///< C x H x W -> C x 1 x 1, flattened
   bool operator==(const GlobalAveragePool&) const = default;
 };
 struct Linear {
-  int in = 0, out = 0;  ///< with bias
+  int in = 0, out = 0;  ///< with bias; C x H x W, flattened -> out x 1 x 1
   bool operator==(const Linear&) const = default;
 };
-using Operation = std::variant<Conv2d, BatchNorm, Relu, MaxPool, GlobalAveragePool, Linear>;
+using Operation = std::variant<Conv2d, BatchNorm, LayerNorm, Relu, MaxPool, GlobalAveragePool, Linear>;
 
 /// One operation with the name that prefixes its tensors, as torchvision names them ("layer1.0.conv1").
 struct Step {
@@ -45,7 +49,7 @@ struct Step {
 
 /// The smallest unit a model is made of, and the finest place to cut it.
 /// Plain: y = body(x). Residual: y = relu(body(x) + shortcut(x)), an empty shortcut being the identity; the
-/// body ends in a batch norm. A layer never writes in place into its input.
+/// body ends in a norm. A layer never writes in place into its input.
 struct LayerSpec {
   std::string name;
   std::vector<Step> body{};
@@ -72,15 +76,21 @@ std::int64_t parameter_count(const LayerSpec& layer);
 Shape output_shape(const Step& step, Shape in);
 Shape output_shape(const LayerSpec& layer, Shape in);
 
-/// What one micro-batch costs: `per_sample` scales with its samples, `per_batch` does not.
+/// What one micro-batch costs: `per_sample` scales with its samples, `per_batch` does not. A split backward leaves to
+/// its weight part the products that give weight gradients; all else, the gradients of norms included, is in its input
+/// part.
 struct LayerCost {
-  Flops forward_per_sample;        ///< a multiply-add counts 2; elementwise operations 1 per element
-  Flops backward_per_sample;       ///< input and weight gradients; without the input gradient of the first layer
-  Bytes moved_forward_per_sample;  ///< activations read and written
+  Flops forward_per_sample;          ///< a multiply-add counts 2; elementwise operations 1 per element
+  Flops backward_per_sample;         ///< input and weight gradients; without the input gradient of the first layer
+  Flops backward_weight_per_sample;  ///< what of these is in the weight part
+  Bytes moved_forward_per_sample;    ///< activations read and written
   Bytes moved_backward_per_sample;
-  Bytes moved_per_batch;   ///< weights read (forward), weights read and gradients written (backward)
+  Bytes moved_backward_weight_per_sample;  ///< what of these is in the weight part
+  Bytes moved_per_batch;   ///< thirds: weights read (forward), read (input part), gradients written (weight part)
   Bytes saved_per_sample;  ///< what autograd keeps from forward to backward, input included once
   Bytes saved_per_batch;   ///< batch-norm statistics and bf16 weight copies, independent of the samples
+  Bytes saved_weight_per_sample;  ///< kept from input part to weight part: inputs and output gradients of products
+  Bytes saved_weight_per_batch;   ///< likewise: gradients of norms
 };
 
 /// Cost of a layer for elements of `element_bytes` (4: fp32, 8: fp64, 2: bf16 activations under autocast).

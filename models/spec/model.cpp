@@ -1,11 +1,26 @@
 #include "models/spec/model.h"
 
-#include <fmt/format.h>
-
+#include "base/case_text.h"
+#include "base/choice.h"
 #include "base/error.h"
+#include "models/spec/mlp.h"
 #include "models/spec/resnet.h"
 
 namespace parabench {
+namespace {
+
+ModelSpec make_mlp(const NamedChoice& model, Shape input, int classes) {
+  const std::vector<ChoiceParameter> defaults{{"layers", 12, 2, 10'000}, {"hidden", 512, 1, 100'000}};
+  std::vector<ChoiceParameter> parameters = defaults;
+  read_parameters(model, parameters);
+  NamedChoice canonical{model.name, {}};
+  for (std::size_t i = 0; i < defaults.size(); ++i)
+    if (parameters[i].value != defaults[i].value)
+      canonical.parameters.emplace_back(parameters[i].name, std::to_string(parameters[i].value));
+  return {to_text(canonical), input, classes, mlp_layers(parameters[0].value, parameters[1].value, input, classes)};
+}
+
+}  // namespace
 
 std::vector<Shape> shapes(const ModelSpec& model) {
   std::vector<Shape> all{model.input};
@@ -31,17 +46,17 @@ Flops training_flops(const ModelSpec& model) {
 std::vector<std::string> model_names() {
   std::vector<std::string> names;
   for (const ResNetVariant& variant : resnet_variants()) names.emplace_back(variant.name);
+  names.emplace_back("mlp");
   return names;
 }
 
 ModelSpec make_model(const NamedChoice& model, Shape input, int classes, bool small_stem) {
   for (const ResNetVariant& variant : resnet_variants()) {
     if (variant.name != model.name) continue;
-    if (!model.parameters.empty())
-      throw usage_error(fmt::format("model parameter of {}", model.name), model.parameters.front().first,
-                        "a model without parameters", "write " + model.name);
+    read_parameters(model, {});
     return {model.name, input, classes, resnet_layers(variant, input.channels, classes, small_stem)};
   }
+  if (model.name == "mlp") return make_mlp(model, input, classes);
   throw usage_error("model", model.name, "a known model", nearest_hint(model.name, model_names()));
 }
 

@@ -7,26 +7,43 @@
 #include <utility>
 
 #include "base/random.h"
+#include "models/torch/split_operations.h"
 
 namespace parabench {
 namespace {
 
+constexpr double eps = 1e-5, momentum = 0.1;
+
 /// Hands out a layer's tensors in registration order while its steps run.
 struct Cursor {
+  const ForwardMode& mode;
   const torch::Tensor* parameter;
   const torch::Tensor* buffer;
 };
 
 torch::Tensor apply(const Conv2d& op, Cursor& next, const torch::Tensor& x, bool) {
   const torch::Tensor& weight = *next.parameter++;
+  if (next.mode.deferred) return split_conv2d(op, x, weight, *next.mode.deferred);
   return at::conv2d(x, weight, {}, op.stride, op.padding);
 }
 
 torch::Tensor apply(const BatchNorm&, Cursor& next, const torch::Tensor& x, bool) {
   const torch::Tensor &weight = *next.parameter++, &bias = *next.parameter++;
-  const torch::Tensor &mean = *next.buffer++, &variance = *next.buffer++;
-  return at::batch_norm(x, weight, bias, mean, variance, /*training=*/true, /*momentum=*/0.1, /*eps=*/1e-5,
-                        /*cudnn_enabled=*/true);
+  torch::Tensor mean = *next.buffer++, variance = *next.buffer++;
+  if (!next.mode.update_statistics) mean = variance = torch::Tensor();
+  if (next.mode.deferred) return split_batch_norm(x, weight, bias, mean, variance, momentum, eps, *next.mode.deferred);
+  return at::batch_norm(x, weight, bias, mean, variance, /*training=*/true, momentum, eps, /*cudnn_enabled=*/true);
+}
+
+/// In the type of the parameters, also under autocast: on CUDA it has no other, and statistics in bf16 would be coarse.
+torch::Tensor apply(const LayerNorm&, Cursor& next, const torch::Tensor& x, bool) {
+  const torch::Tensor &weight = *next.parameter++, &bias = *next.parameter++;
+  const torch::Tensor wide = x.to(weight.scalar_type());
+  const at::IntArrayRef features = x.sizes().slice(1);
+  const torch::Tensor y = next.mode.deferred
+                              ? split_layer_norm(wide, weight, bias, eps, *next.mode.deferred)
+                              : at::layer_norm(wide, features, weight.view(features), bias.view(features), eps);
+  return y.to(x.scalar_type());
 }
 
 torch::Tensor apply(const Relu&, Cursor&, torch::Tensor x, bool is_input) {
@@ -41,7 +58,11 @@ torch::Tensor apply(const GlobalAveragePool&, Cursor&, const torch::Tensor& x, b
 
 torch::Tensor apply(const Linear&, Cursor& next, const torch::Tensor& x, bool) {
   const torch::Tensor &weight = *next.parameter++, &bias = *next.parameter++;
-  return at::linear(x, weight, bias);
+  const torch::Tensor rows = x.flatten(1);
+  const torch::Tensor y =
+      next.mode.deferred ? split_linear(rows, weight, bias, *next.mode.deferred) : at::linear(rows, weight, bias);
+  // A map stays a map, as a neighbouring rank expects it; no view, which ReLU could not write into at the same cost.
+  return x.dim() == 4 ? at::_unsafe_view(y, {y.size(0), y.size(1), 1, 1}) : y;
 }
 
 torch::Tensor run(const std::vector<Step>& steps, Cursor& next, const torch::Tensor& x) {
@@ -60,6 +81,9 @@ std::vector<Distribution> distributions_of(const Conv2d& op) {
   return {{Distribution::normal, std::sqrt(2.0 / (1.0 * op.out * op.kernel * op.kernel))}};
 }
 std::vector<Distribution> distributions_of(const BatchNorm&) {
+  return {{Distribution::constant, 1}, {Distribution::constant, 0}};
+}
+std::vector<Distribution> distributions_of(const LayerNorm&) {
   return {{Distribution::constant, 1}, {Distribution::constant, 0}};
 }
 std::vector<Distribution> distributions_of(const Linear& op) {
@@ -81,8 +105,9 @@ std::vector<Distribution> distributions(const LayerSpec& layer) {
 
 }  // namespace
 
-torch::Tensor forward(const LayerSpec& layer, const LayerTensors& tensors, const torch::Tensor& x) {
-  Cursor next{tensors.parameters.data(), tensors.buffers.data()};
+torch::Tensor forward(const LayerSpec& layer, const LayerTensors& tensors, const torch::Tensor& x,
+                      const ForwardMode& mode) {
+  Cursor next{mode, tensors.parameters.data(), tensors.buffers.data()};
   torch::Tensor y = run(layer.body, next, x);
   if (!layer.residual) return y;
   y.add_(run(layer.shortcut, next, x));

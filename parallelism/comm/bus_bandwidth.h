@@ -1,4 +1,4 @@
-// Bandwidth as the nccl-tests report it, for the output of calibrations and of tests/gpu/check.
+// Bandwidth as the nccl-tests report it, for records and benchmarks.
 #pragma once
 
 #include <cstdint>

@@ -32,32 +32,33 @@ class Collective : public WorkState {
   Collective(CollectiveEnd& end, Post post) : end_(end), post_(post), number_(end.started++) {}
 
  protected:
-  /// Posts and enters the first round, once the rank's earlier collectives are complete.
+  const std::vector<Rank>& members() const { return end_.fabric.groups().members(end_.group); }
+  int size() const { return static_cast<int>(members().size()); }
+
+  /// Posts and enters the first round, once the rank's earlier collectives of the group are complete.
   bool begin() {
     if (end_.completed != number_) return blocked();
-    slot(end_.rank) = post_;
+    post_of(end_.position) = post_;
     enter_round();
     return true;
   }
 
   void enter_round() {
-    const auto ranks = static_cast<std::uint64_t>(end_.fabric.ranks());
-    target_ = ++end_.rounds * ranks;
-    const std::uint64_t before = end_.fabric.board().entries.fetch_add(1, std::memory_order_acq_rel);
-    if (before + 1 == target_) end_.fabric.ring_all();
+    target_ = ++end_.rounds * static_cast<std::uint64_t>(size());
+    const std::uint64_t before = board().entries.fetch_add(1, std::memory_order_acq_rel);
+    if (before + 1 == target_) end_.fabric.ring_members(end_.group);
   }
 
-  bool round_complete() const {
-    return end_.fabric.board().entries.load(std::memory_order_acquire) >= target_ || blocked();
-  }
+  bool round_complete() const { return board().entries.load(std::memory_order_acquire) >= target_ || blocked(); }
 
-  /// After the first round. Every rank sees the same posts, hence all of them throw or none.
+  /// After the first round. Every member sees the same posts, hence all of them throw or none.
   void check_posts() const {
-    for (int r = 0; r < end_.fabric.ranks(); ++r) {
-      const Post& other = slot(Rank(r));
+    for (int i = 0; i < size(); ++i) {
+      const Post& other = post_of(i);
       if (other.kind == post_.kind && other.type == post_.type && other.bytes == post_.bytes) continue;
-      throw std::logic_error(fmt::format("collective {}: rank {} started {}, rank {} started {}", number_,
-                                         end_.rank.value, to_text(post_), r, to_text(other)));
+      throw std::logic_error(fmt::format("collective {} of group {}: rank {} started {}, rank {} started {}", number_,
+                                         end_.group, end_.rank.value, to_text(post_), members()[i].value,
+                                         to_text(other)));
     }
   }
 
@@ -72,12 +73,14 @@ class Collective : public WorkState {
     return false;
   }
 
-  Post& slot(Rank rank) const { return end_.fabric.slot(rank).posts[number_ % 2]; }
+  Post& post_of(int position) const { return end_.fabric.posts(end_.group, position).by_parity[number_ % 2]; }
 
   CollectiveEnd& end_;
   Post post_;
 
  private:
+  Board& board() const { return end_.fabric.board(end_.group); }
+
   std::uint64_t number_;
   std::uint64_t target_ = 0;
 };
@@ -126,7 +129,7 @@ class AllReduce final : public Collective {
           break;
         case Phase::summed:
           if (!round_complete()) return false;
-          if (staged_) std::memcpy(buffer_ + done_, end_.fabric.scratch(end_.rank), piece_bytes_);
+          if (staged_) std::memcpy(buffer_ + done_, own_scratch(), piece_bytes_);
           done_ += piece_bytes_;
           if (done_ == post_.bytes) return finish();
           fill();
@@ -139,12 +142,10 @@ class AllReduce final : public Collective {
   enum class Phase { queued, posted, filled, summing, summed };
 
   void choose_place() {
-    const int ranks = end_.fabric.ranks();
-    bool in_place = post_.offset >= 0;
-    for (int r = 0; r < ranks; ++r) in_place = in_place && slot(Rank(r)).offset == post_.offset;
-    staged_ = !in_place;
-    for (int r = 0; r < ranks; ++r) {
-      buffers_.push_back(in_place ? end_.fabric.arena(Rank(r)) + post_.offset : end_.fabric.scratch(Rank(r)));
+    for (int i = 0; i < size(); ++i) staged_ = staged_ || post_of(i).offset < 0;
+    for (int i = 0; i < size(); ++i) {
+      buffers_.push_back(staged_ ? end_.fabric.scratch(end_.group, i)
+                                 : end_.fabric.arena(members()[i]) + post_of(i).offset);
     }
     if (staged_ && post_.bytes > 0) {
       fill();
@@ -156,18 +157,20 @@ class AllReduce final : public Collective {
 
   void fill() {
     piece_bytes_ = std::min(post_.bytes - done_, end_.fabric.places().scratch_bytes);
-    std::memcpy(end_.fabric.scratch(end_.rank), buffer_ + done_, piece_bytes_);
+    std::memcpy(own_scratch(), buffer_ + done_, piece_bytes_);
     enter_round();
     phase_ = Phase::filled;
   }
 
   void start_piece() {
-    share_ = share_of(piece_bytes_, end_.fabric.ranks(), end_.rank);
-    const std::int64_t remote = (end_.fabric.ranks() - 1) * share_.bytes();
+    share_ = share_of(piece_bytes_, size(), end_.position);
+    const std::int64_t remote = (size() - 1) * share_.bytes();
     end_.traffic.received += remote;
     end_.traffic.sent += remote;
     phase_ = Phase::summing;
   }
+
+  std::byte* own_scratch() const { return end_.fabric.scratch(end_.group, end_.position); }
 
   bool sum_some() {
     const Share part{share_.begin, std::min(share_.end, share_.begin + bytes_per_turn)};
@@ -181,7 +184,7 @@ class AllReduce final : public Collective {
   std::byte* buffer_;
   Phase phase_ = Phase::queued;
   bool staged_ = false;
-  std::vector<std::byte*> buffers_;  // by rank: where the pieces are summed
+  std::vector<std::byte*> buffers_;  // by member: where the pieces are summed
   std::int64_t done_ = 0;            // bytes of the buffer
   std::int64_t piece_bytes_ = 0;
   Share share_;  // of the piece, what is left to sum

@@ -14,6 +14,18 @@ void check_peer(const Communicator& comm, std::string_view call, Rank peer) {
   }
 }
 
+void check_member(const Communicator& comm, int group) {
+  const RankGroups& groups = comm.groups();
+  if (group < 0 || group >= groups.count()) {
+    throw std::invalid_argument(fmt::format("all_reduce: rank {} names group {}, but the groups are 0 to {}",
+                                            comm.rank().value, group, groups.count() - 1));
+  }
+  if (groups.position(group, comm.rank()) < 0) {
+    throw std::invalid_argument(fmt::format("all_reduce: rank {} is no member of group {} {}", comm.rank().value, group,
+                                            to_text(groups, group)));
+  }
+}
+
 constexpr std::uint64_t all_gather_tag = 0x616c6c5f67617468;  // "all_gath"
 
 void exchange(Communicator& comm, BufferView mine, Rank to, BufferView theirs, Rank from) {
@@ -27,13 +39,14 @@ void exchange(Communicator& comm, BufferView mine, Rank to, BufferView theirs, R
 PeerFailure::PeerFailure(Rank rank, std::string_view cause)
     : std::runtime_error(fmt::format("rank {} failed: {}", rank.value, cause)), rank_(rank) {}
 
-Work Communicator::all_reduce(BufferView buffer) {
+Work Communicator::all_reduce(BufferView buffer, int group) {
+  check_member(*this, group);
   const std::int64_t element = buffer.type == ElementType::f64 ? 8 : 4;
   if (buffer.type == ElementType::byte || buffer.bytes < 0 || buffer.bytes % element != 0) {
     throw std::invalid_argument(
         fmt::format("all_reduce: {} bytes are not a whole number of f32 or f64 elements", buffer.bytes));
   }
-  return Work(start_all_reduce(buffer));
+  return Work(start_all_reduce(buffer, group));
 }
 
 Work Communicator::send(BufferView buffer, Rank to, Message message) {

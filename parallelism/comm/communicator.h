@@ -8,9 +8,11 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/strong.h"
+#include "parallelism/comm/groups.h"
 
 namespace parabench {
 
@@ -54,8 +56,8 @@ class WorkState {
 };
 
 /// A move-only handle of an operation that was started. The thread that started it drives it. Operations of one
-/// kind (the collectives; the messages of one peer, channel and direction) run in the order started: the later
-/// ones wait until the earlier ones have been driven to their end.
+/// kind (the collectives of one group; the messages of one peer, channel and direction) run in the order started:
+/// the later ones wait until the earlier ones have been driven to their end, those of another kind do not.
 class Work {
  public:
   Work() = default;
@@ -83,8 +85,9 @@ struct Arena {
 ///  - through shared memory, rank r sums share_of(S, p, r) bytes in place and counts (p-1) times that share as
 ///    received (remote loads) and as sent (remote stores): about (p-1)/p S each way, 2(p-1)/p S together, and
 ///    exactly (p-1) S each way over all ranks. A buffer outside the arenas counts so per piece of 1 MiB;
-///  - by the MPI library, whose algorithm is its own: the lower bound 2(p-1)/p S each way (Patarasuk and Yuan
-///    2009), rounded down.
+///  - by the MPI library or NCCL, whose algorithms are their own: the lower bound 2(p-1)/p S each way (Patarasuk and
+///    Yuan 2009), rounded down;
+///  - staged through host memory: what the host's communicator moves for it.
 struct Traffic {
   std::int64_t sent = 0, received = 0;
   bool operator==(const Traffic&) const = default;
@@ -95,8 +98,9 @@ struct Capabilities {
   std::string note;  ///< why arenas are private, empty when they are shared
 };
 
-/// One rank's end of a group of ranks. One thread at a time drives it; notify() and abort() are for any thread. Every
-/// waiting call throws PeerFailure when a rank failed. Collectives must be started in the same order on all ranks.
+/// One rank's end of a world of ranks. One thread at a time drives it; notify() and abort() are for any thread. Every
+/// waiting call throws PeerFailure when a rank failed, of whatever group. Collectives of one group must be started in
+/// the same order by all its members; the barrier and allocate() are collectives of group 0, the world.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -104,17 +108,19 @@ class Communicator {
   Communicator& operator=(const Communicator&) = delete;
 
   Rank rank() const { return rank_; }
-  int size() const { return size_; }
+  int size() const { return groups_.ranks(); }
+  const RankGroups& groups() const { return groups_; }
   virtual Capabilities capabilities() const = 0;
 
   /// Collective, same bytes on all ranks. Zeroed, 64-byte aligned, at the same offset on every rank. Throws
   /// environment_error when the memory is not there.
   virtual Arena allocate(std::int64_t bytes) = 0;
 
-  /// In-place sum over all ranks of `buffer` (f32 or f64), bitwise the same result on all of them. Fast path
-  /// when the buffer lies in a shared arena at the same offset on every rank. Ranks that share memory and start
-  /// different collectives, sizes or types get std::logic_error naming both; MPI does not notice.
-  Work all_reduce(BufferView buffer);
+  /// In-place sum of `buffer` (f32 or f64) over the members of a group, bitwise the same result on all of them.
+  /// Fast path when the buffer lies in a shared arena on every member. Members that share memory and start different
+  /// collectives, sizes or types get std::logic_error naming both and the group; MPI does not notice. A rank that is
+  /// no member gets std::invalid_argument naming it and the group. In Traffic p then counts the members, r among them.
+  Work all_reduce(BufferView buffer, int group = 0);
   Work send(BufferView buffer, Rank to, Message message);
   Work recv(BufferView buffer, Rank from, Message message);
   Work barrier();
@@ -138,17 +144,17 @@ class Communicator {
   void reset_traffic() { traffic_ = {}; }
 
  protected:
-  Communicator(Rank rank, int size) : rank_(rank), size_(size) {}
+  Communicator(Rank rank, RankGroups groups) : rank_(rank), groups_(std::move(groups)) {}
   Traffic traffic_;
 
  private:
-  virtual std::unique_ptr<WorkState> start_all_reduce(BufferView buffer) = 0;
+  virtual std::unique_ptr<WorkState> start_all_reduce(BufferView buffer, int group) = 0;
   virtual std::unique_ptr<WorkState> start_send(BufferView buffer, Rank to, Message message) = 0;
   virtual std::unique_ptr<WorkState> start_recv(BufferView buffer, Rank from, Message message) = 0;
   virtual std::unique_ptr<WorkState> start_barrier() = 0;
 
   Rank rank_;
-  int size_;
+  RankGroups groups_;
 };
 
 /// Every rank's text, in rank order, on every rank. Collective over the control channel.

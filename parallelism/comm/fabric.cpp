@@ -12,7 +12,10 @@ constexpr std::int64_t page = 4096;
 constexpr std::int64_t mailbox_budget = 64 << 20;  // of all mailboxes together
 constexpr std::int64_t largest_ring = 4 << 20;
 constexpr std::int64_t smallest_ring = 4 << 10;
-constexpr std::int64_t scratch_per_rank = 1 << 20;
+constexpr std::int64_t scratch_per_seat = 1 << 20;
+
+template <class T>
+constexpr auto size_of = static_cast<std::int64_t>(sizeof(T));
 
 constexpr std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -26,51 +29,58 @@ struct Failure {
 
 }  // namespace
 
-FabricLayout layout(FabricShape shape) {
-  const std::int64_t boxes = std::int64_t{shape.ranks} * (shape.ranks - 1) * channel_count;
+FabricLayout layout(const FabricShape& shape) {
+  const std::int64_t ranks = shape.groups.ranks();
+  const std::int64_t boxes = ranks * (ranks - 1) * channel_count;
   const std::int64_t fair = mailbox_budget / std::max<std::int64_t>(boxes, 1);
   FabricLayout places;
   places.ring_bytes = std::clamp(static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(fair))),
                                  smallest_ring, largest_ring);
-  places.scratch_bytes = scratch_per_rank;
+  places.scratch_bytes = scratch_per_seat;
   places.arena_bytes = round_up(shape.arena_bytes, page);
-  places.board = round_up(sizeof(Failure), 64);
-  places.slots = places.board + static_cast<std::int64_t>(sizeof(Board));
-  places.mailboxes = round_up(places.slots + shape.ranks * static_cast<std::int64_t>(sizeof(RankSlot)), page);
-  places.scratch = round_up(
-      places.mailboxes + boxes * (static_cast<std::int64_t>(sizeof(MailboxControl)) + places.ring_bytes), page);
-  places.arenas = places.scratch + shape.ranks * places.scratch_bytes;
-  places.total = places.arenas + shape.ranks * places.arena_bytes;
+  std::int64_t seats = 0;
+  for (int group = 0; group < shape.groups.count(); ++group) {
+    places.first_seat.push_back(static_cast<int>(seats));
+    seats += std::ssize(shape.groups.members(group));
+  }
+  places.slots = round_up(sizeof(Failure), 64);
+  places.boards = places.slots + ranks * size_of<RankSlot>;
+  places.posts = places.boards + shape.groups.count() * size_of<Board>;
+  places.mailboxes = round_up(places.posts + seats * size_of<Posts>, page);
+  places.scratch = round_up(places.mailboxes + boxes * (size_of<MailboxControl> + places.ring_bytes), page);
+  places.arenas = places.scratch + seats * places.scratch_bytes;
+  places.total = places.arenas + ranks * places.arena_bytes;
   return places;
 }
 
-Fabric::Fabric(Region region, FabricShape shape)
-    : region_(std::move(region)), ranks_(shape.ranks), layout_(layout(shape)) {}
+Fabric::Fabric(Region region, const FabricShape& shape)
+    : region_(std::move(region)), groups_(shape.groups), layout_(layout(shape)) {}
 
-RankSlot& Fabric::slot(Rank rank) const {
-  return at<RankSlot>(layout_.slots + rank.value * static_cast<std::int64_t>(sizeof(RankSlot)));
+RankSlot& Fabric::slot(Rank rank) const { return at<RankSlot>(layout_.slots + rank.value * size_of<RankSlot>); }
+
+Board& Fabric::board(int group) const { return at<Board>(layout_.boards + group * size_of<Board>); }
+
+Posts& Fabric::posts(int group, int position) const {
+  return at<Posts>(layout_.posts + (layout_.first_seat[group] + position) * size_of<Posts>);
 }
 
-Board& Fabric::board() const { return at<Board>(layout_.board); }
+std::byte* Fabric::scratch(int group, int position) const {
+  return &at<std::byte>(layout_.scratch + (layout_.first_seat[group] + position) * layout_.scratch_bytes);
+}
 
 Mailbox Fabric::mailbox(Rank from, Rank to, Channel channel) const {
   const int receiver = to < from ? to.value : to.value - 1;  // nobody writes to himself
   const std::int64_t index =
-      (std::int64_t{from.value} * (ranks_ - 1) + receiver) * channel_count + static_cast<int>(channel);
-  const std::int64_t offset =
-      layout_.mailboxes + index * (static_cast<std::int64_t>(sizeof(MailboxControl)) + layout_.ring_bytes);
-  return {&at<MailboxControl>(offset), &at<std::byte>(offset + static_cast<std::int64_t>(sizeof(MailboxControl))),
+      (std::int64_t{from.value} * (ranks() - 1) + receiver) * channel_count + static_cast<int>(channel);
+  const std::int64_t offset = layout_.mailboxes + index * (size_of<MailboxControl> + layout_.ring_bytes);
+  return {&at<MailboxControl>(offset), &at<std::byte>(offset + size_of<MailboxControl>),
           static_cast<std::uint64_t>(layout_.ring_bytes)};
-}
-
-std::byte* Fabric::scratch(Rank rank) const {
-  return &at<std::byte>(layout_.scratch + rank.value * layout_.scratch_bytes);
 }
 
 std::byte* Fabric::arena(Rank rank) const { return &at<std::byte>(layout_.arenas + rank.value * layout_.arena_bytes); }
 
-void Fabric::ring_all() const noexcept {
-  for (int r = 0; r < ranks_; ++r) ring_rank(Rank(r));
+void Fabric::ring_members(int group) const noexcept {
+  for (const Rank rank : groups_.members(group)) ring_rank(rank);
 }
 
 void Fabric::enter(Rank rank, ProcessId process) const noexcept {
@@ -82,7 +92,7 @@ void Fabric::leave(Rank rank) const noexcept { slot(rank).pid.store(0, std::memo
 
 void Fabric::check_alive() const noexcept {
   const std::int32_t own = this_process().pid;
-  for (int r = 0; r < ranks_; ++r) {
+  for (int r = 0; r < ranks(); ++r) {
     RankSlot& peer = slot(Rank(r));
     const ProcessId process{peer.pid.load(std::memory_order_acquire), peer.process_start};
     if (process.pid == own || alive(process)) continue;
@@ -100,7 +110,7 @@ void Fabric::abort(Rank rank, std::string_view cause) const noexcept {
   std::memcpy(failure.cause, cause.data(), length);
   failure.cause[length] = 0;
   failure.state.store(Failure::known, std::memory_order_release);
-  ring_all();
+  ring_members(0);
 }
 
 void Fabric::throw_if_aborted() const {

@@ -1,6 +1,9 @@
 // The node fabric: what the ranks of one node share, laid out in one flat region.
 //
-//   | failure | board | slots (one per rank) | mailboxes (one per sender, receiver, channel) | scratch | arenas |
+//   | failure | slots | boards | posts | mailboxes | scratch | arenas |
+//
+// A slot and an arena for every rank, a board for every group, posts and scratch for every seat (a member of a group),
+// a mailbox for every sender, receiver and channel.
 //
 // The region's zero bytes are the initial state of everything in it. Ranks may be threads (the region is memory
 // of the process) or processes (POSIX shared memory, mapped at different addresses: hence offsets, never
@@ -10,27 +13,30 @@
 #include <atomic>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "parallelism/comm/communicator.h"
 #include "parallelism/comm/doorbell.h"
+#include "parallelism/comm/groups.h"
 #include "parallelism/comm/process.h"
 #include "parallelism/comm/region.h"
 
 namespace parabench {
 
 struct FabricShape {
-  int ranks = 1;
+  RankGroups groups = 1;
   std::int64_t arena_bytes = 0;  ///< per rank: the sum of its allocate() calls, each rounded up to 64 bytes
 };
 
-/// Offsets and sizes in bytes; rank r's scratch lies at scratch + r * scratch_bytes, likewise the arenas.
+/// Offsets and sizes in bytes; rank r's arena lies at arenas + r * arena_bytes, likewise the scratch of seats.
 struct FabricLayout {
-  std::int64_t board = 0, slots = 0, mailboxes = 0, scratch = 0, arenas = 0, total = 0;
+  std::int64_t slots = 0, boards = 0, posts = 0, mailboxes = 0, scratch = 0, arenas = 0, total = 0;
   std::int64_t ring_bytes = 0;     ///< of one mailbox, a power of two: 4 MiB for 2 ranks, down to 4 KiB for many
-  std::int64_t scratch_bytes = 0;  ///< per rank
+  std::int64_t scratch_bytes = 0;  ///< per seat
   std::int64_t arena_bytes = 0;    ///< per rank, rounded up to pages
+  std::vector<int> first_seat;     ///< by group: its members sit side by side, in ascending order
 };
-FabricLayout layout(FabricShape shape);
+FabricLayout layout(const FabricShape& shape);
 
 /// One direction between two ranks on one channel: a byte ring with one writer and one reader. `written -
 /// freed` bytes wait.
@@ -48,7 +54,7 @@ struct Mailbox {
 
 enum class CollectiveKind : std::uint32_t { barrier, all_reduce, allocate };
 
-/// What a rank says about the collective that it starts.
+/// What a member says about the collective that it starts.
 struct Post {
   CollectiveKind kind = CollectiveKind::barrier;
   ElementType type = ElementType::byte;
@@ -56,35 +62,40 @@ struct Post {
   std::int64_t offset = -1;  ///< of the buffer in the rank's arena; -1: elsewhere
 };
 
+/// By parity of the collective's number: a member posts number n + 2 only after all have passed number n.
+struct alignas(64) Posts {
+  Post by_parity[2];
+};
+
 struct alignas(64) RankSlot {
   Doorbell bell;
   std::uint64_t process_start;
   std::atomic<std::int32_t> pid;  ///< 0: not here yet, or left in good order
-  /// By parity of the collective's number: a rank posts number n + 2 only after all have passed number n.
-  Post posts[2];
 };
 
-/// Counts entries of all ranks into rounds: round n is complete once (n + 1) * ranks entries have been made.
+/// Counts entries of all members into rounds: round n is complete once (n + 1) * members entries have been made.
 struct alignas(64) Board {
   std::atomic<std::uint64_t> entries;
 };
 
 class Fabric {
  public:
-  Fabric(Region region, FabricShape shape);
+  Fabric(Region region, const FabricShape& shape);
 
-  int ranks() const { return ranks_; }
+  int ranks() const { return groups_.ranks(); }
+  const RankGroups& groups() const { return groups_; }
   const FabricLayout& places() const { return layout_; }
   Region& region() { return region_; }
 
   RankSlot& slot(Rank rank) const;
-  Board& board() const;
+  Board& board(int group) const;
+  Posts& posts(int group, int position) const;
+  std::byte* scratch(int group, int position) const;
   Mailbox mailbox(Rank from, Rank to, Channel channel) const;
-  std::byte* scratch(Rank rank) const;
   std::byte* arena(Rank rank) const;
 
   void ring_rank(Rank rank) const noexcept { ring(slot(rank).bell); }
-  void ring_all() const noexcept;
+  void ring_members(int group) const noexcept;
 
   void enter(Rank rank, ProcessId process) const noexcept;
   void leave(Rank rank) const noexcept;
@@ -103,7 +114,7 @@ class Fabric {
   }
 
   Region region_;
-  int ranks_;
+  RankGroups groups_;
   FabricLayout layout_;
 };
 

@@ -23,14 +23,17 @@ int index_of(Rank peer, Channel channel) { return peer.value * channel_count + s
 }  // namespace
 
 FabricCommunicator::FabricCommunicator(std::shared_ptr<Fabric> fabric, Rank rank)
-    : Communicator(rank, fabric->ranks()),
+    : Communicator(rank, fabric->groups()),
       fabric_(std::move(fabric)),
       bell_(fabric_->slot(rank).bell),
-      collectives_{.fabric = *fabric_, .rank = rank, .traffic = traffic_},
       outgoing_(size() * channel_count),
       incoming_(size() * channel_count),
       next_look_(std::chrono::steady_clock::now() + look_interval),
       exceptions_(std::uncaught_exceptions()) {
+  for (int group = 0; group < groups().count(); ++group) {
+    const int position = groups().position(group, rank);
+    collectives_.push_back({*fabric_, rank, group, position, traffic_});
+  }
   for (int peer = 0; peer < size(); ++peer) {
     if (Rank(peer) == rank) continue;
     for (Channel channel : {Channel::forward, Channel::backward, Channel::control}) {
@@ -47,7 +50,7 @@ FabricCommunicator::~FabricCommunicator() {
 }
 
 Arena FabricCommunicator::allocate(std::int64_t bytes) {
-  wait(Work(start_meeting(collectives_, {.kind = CollectiveKind::allocate, .bytes = bytes})));
+  wait(Work(start_meeting(collectives_[0], {.kind = CollectiveKind::allocate, .bytes = bytes})));
   const std::int64_t offset = allocated_;
   const std::int64_t end = offset + (bytes + 63) / 64 * 64;
   const FabricLayout& places = fabric_->places();
@@ -77,12 +80,12 @@ void FabricCommunicator::sleep(std::uint32_t seen, double limit_s) {
   }
 }
 
-std::unique_ptr<WorkState> FabricCommunicator::start_all_reduce(BufferView buffer) {
-  return parabench::start_all_reduce(collectives_, buffer);
+std::unique_ptr<WorkState> FabricCommunicator::start_all_reduce(BufferView buffer, int group) {
+  return parabench::start_all_reduce(collectives_[group], buffer);
 }
 
 std::unique_ptr<WorkState> FabricCommunicator::start_barrier() {
-  return start_meeting(collectives_, {.kind = CollectiveKind::barrier});
+  return start_meeting(collectives_[0], {.kind = CollectiveKind::barrier});
 }
 
 std::unique_ptr<WorkState> FabricCommunicator::start_send(BufferView buffer, Rank to, Message message) {

@@ -13,7 +13,7 @@
 namespace parabench {
 
 /// One rank's end. Sleeping calls look once a second whether the processes of the others live. Destroying it
-/// while an exception unwinds the stack aborts the group: its peers would wait for it forever.
+/// while an exception unwinds the stack aborts the world: its peers would wait for it forever.
 class FabricCommunicator final : public Communicator {
  public:
   /// A wait watches its bell for 10 us, yielding the core to whoever computes, before it falls asleep.
@@ -28,14 +28,14 @@ class FabricCommunicator final : public Communicator {
   void abort(std::string_view cause) noexcept override { fabric_->abort(rank(), cause); }
 
  private:
-  std::unique_ptr<WorkState> start_all_reduce(BufferView buffer) override;
+  std::unique_ptr<WorkState> start_all_reduce(BufferView buffer, int group) override;
   std::unique_ptr<WorkState> start_send(BufferView buffer, Rank to, Message message) override;
   std::unique_ptr<WorkState> start_recv(BufferView buffer, Rank from, Message message) override;
   std::unique_ptr<WorkState> start_barrier() override;
 
   std::shared_ptr<Fabric> fabric_;
   Doorbell& bell_;
-  CollectiveEnd collectives_;
+  std::vector<CollectiveEnd> collectives_;       // by group
   std::vector<MailboxEnd> outgoing_, incoming_;  // [peer * channel_count + channel]
   std::int64_t allocated_ = 0;
   std::chrono::steady_clock::time_point next_look_;

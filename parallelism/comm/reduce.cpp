@@ -56,10 +56,10 @@ void sum(std::span<std::byte* const> buffers, Share part) {
 
 }  // namespace
 
-Share share_of(std::int64_t bytes, int ranks, Rank rank) {
+Share share_of(std::int64_t bytes, int members, int position) {
   const std::int64_t lines = (bytes + line - 1) / line;
-  const auto bound = [&](int r) { return std::min(lines * r / ranks * line, bytes); };
-  return {bound(rank.value), bound(rank.value + 1)};
+  const auto bound = [&](int p) { return std::min(lines * p / members * line, bytes); };
+  return {bound(position), bound(position + 1)};
 }
 
 void sum_in_place(std::span<std::byte* const> buffers, Share part, ElementType type) {

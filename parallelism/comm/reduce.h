@@ -16,9 +16,9 @@ struct Share {
   bool operator==(const Share&) const = default;
 };
 
-/// The part of a buffer that `rank` reduces: consecutive, whole 64-byte lines but for the buffer's end; sizes
-/// differ by one line at most.
-Share share_of(std::int64_t bytes, int ranks, Rank rank);
+/// The part of a buffer that the member at `position` of `members` reduces: consecutive, whole 64-byte lines but for
+/// the buffer's end; sizes differ by one line at most.
+Share share_of(std::int64_t bytes, int members, int position);
 
 /// Replaces the bytes `part` of every buffer by their sum over the buffers, added in the order of `buffers`, so
 /// that the result does not depend on who computes it. `type` is f32 or f64; `part` holds whole elements. One

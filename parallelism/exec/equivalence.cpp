@@ -30,13 +30,14 @@ torch::Tensor flatten(const std::vector<std::vector<torch::Tensor>>& layers) {
 }
 
 /// The inverse, with the layers' own shapes.
-std::vector<std::vector<torch::Tensor>> unflatten(const torch::Tensor& flat, const ModelSpec& model, int first,
-                                                  int layers, std::vector<TensorSpec> (*specs)(const LayerSpec&)) {
+std::vector<std::vector<torch::Tensor>> unflatten(const torch::Tensor& flat, const ModelSpec& model,
+                                                  const std::vector<int>& layers,
+                                                  std::vector<TensorSpec> (*specs)(const LayerSpec&)) {
   std::vector<std::vector<torch::Tensor>> result;
   std::int64_t offset = 0;
-  for (int l = 0; l < layers; ++l) {
+  for (int l : layers) {
     auto& layer = result.emplace_back();
-    for (const TensorSpec& spec : specs(model.layers[first + l])) {
+    for (const TensorSpec& spec : specs(model.layers[l])) {
       layer.push_back(flat.narrow(0, offset, spec.elements()).view(spec.shape));
       offset += spec.elements();
     }
@@ -44,23 +45,12 @@ std::vector<std::vector<torch::Tensor>> unflatten(const torch::Tensor& flat, con
   return result;
 }
 
-std::int64_t elements(const ModelSpec& model, int first, int layers,
+std::int64_t elements(const ModelSpec& model, const std::vector<int>& layers,
                       std::vector<TensorSpec> (*specs)(const LayerSpec&)) {
   std::int64_t sum = 0;
-  for (int l = 0; l < layers; ++l)
-    for (const TensorSpec& spec : specs(model.layers[first + l])) sum += spec.elements();
+  for (int l : layers)
+    for (const TensorSpec& spec : specs(model.layers[l])) sum += spec.elements();
   return sum;
-}
-
-struct LayerRange {
-  int first, layers;
-};
-
-LayerRange layers_of(const Plan& plan, Rank rank) {
-  const SegmentRange range = segments_of(plan, plan.ranks[rank.value].stage);
-  const Segment& head = plan.segments[range.first.value];
-  const Segment& tail = plan.segments[range.last.value];
-  return {head.first_layer, tail.first_layer + tail.layers - head.first_layer};
 }
 
 BufferView bytes_of(const torch::Tensor& flat) {
@@ -102,13 +92,10 @@ Plan small_pieces(const Plan& plan, const ModelSpec& model, int steps) {
 Trained train_and_gather(const Plan& plan, const ModelSpec& model, std::shared_ptr<const SampleSource> source,
                          const InputOptions& options, Communicator& comm, Device& device) {
   StageState state(plan, model, comm, device);
-  std::unique_ptr<PieceInput> input;
-  if (auto pieces = pieces_of(plan, comm.rank()); !pieces.empty())
-    input = std::make_unique<PieceInput>(plan, std::move(pieces), std::move(source), options,
-                                         holds_first(plan, comm.rank()));
-  execute(plan, model, state, comm, input.get(), device, 0);
+  RankInput input = open_input(plan, comm.rank(), source, options);
+  execute(plan, model, state, comm, input, device, 0);
 
-  const auto mine = state.snapshot(plan.steps);
+  const auto mine = state.snapshot();
   const auto parameters_message = [](int rank) {
     return Message{Channel::control, static_cast<std::uint64_t>(2 * rank)};
   };
@@ -125,13 +112,13 @@ Trained train_and_gather(const Plan& plan, const ModelSpec& model, std::shared_p
   trained.parameters.push_back(mine.parameters);
   trained.buffers.push_back(mine.buffers);
   for (int r = 1; r < comm.size(); ++r) {
-    const auto [first, layers] = layers_of(plan, Rank(r));
-    const auto p = torch::empty({elements(model, first, layers, parabench::parameters)}, torch::kFloat64);
-    const auto b = torch::empty({elements(model, first, layers, parabench::buffers)}, torch::kFloat64);
+    const std::vector<int> layers = layers_held(plan, Rank(r));
+    const auto p = torch::empty({elements(model, layers, parabench::parameters)}, torch::kFloat64);
+    const auto b = torch::empty({elements(model, layers, parabench::buffers)}, torch::kFloat64);
     comm.wait(comm.recv(bytes_of(p), Rank(r), parameters_message(r)));
     comm.wait(comm.recv(bytes_of(b), Rank(r), buffers_message(r)));
-    trained.parameters.push_back(unflatten(p, model, first, layers, parabench::parameters));
-    trained.buffers.push_back(unflatten(b, model, first, layers, parabench::buffers));
+    trained.parameters.push_back(unflatten(p, model, layers, parabench::parameters));
+    trained.buffers.push_back(unflatten(b, model, layers, parabench::buffers));
   }
   return trained;
 }
@@ -139,21 +126,20 @@ Trained train_and_gather(const Plan& plan, const ModelSpec& model, std::shared_p
 Difference compare(const Plan& plan, const ModelSpec& model, const Trained& trained, const ReferenceState& reference) {
   Difference worst;
   for (std::size_t r = 0; r < trained.parameters.size(); ++r) {
-    const auto [first, layers] = layers_of(plan, Rank(static_cast<int>(r)));
-    const int replica = plan.ranks[r].replica;
-    for (int l = 0; l < layers; ++l) {
-      const LayerSpec& layer = model.layers[first + l];
+    const std::vector<int> layers = layers_held(plan, Rank(static_cast<int>(r)));
+    for (std::size_t l = 0; l < layers.size(); ++l) {
+      const LayerSpec& layer = model.layers[layers[l]];
       const auto specs = parameters(layer);
       for (std::size_t p = 0; p < specs.size(); ++p) {
-        const auto& before = reference.initial[first + l][p];
-        const auto expected = reference.parameters[first + l][p] - before;
+        const auto& before = reference.initial[layers[l]][p];
+        const auto expected = reference.parameters[layers[l]][p] - before;
         const double d = relative(trained.parameters[r][l][p] - before - expected, expected);
         if (!exceeds(d, worst.update)) continue;
         worst.update = d;
         worst.worst_parameter = fmt::format("{} (rank {})", specs[p].name, r);
       }
       for (std::size_t b = 0; b < trained.buffers[r][l].size(); ++b) {
-        const auto& expected = reference.buffers[replica][first + l][b];
+        const auto& expected = reference.buffers[r][layers[l]][b];
         const double d = relative(trained.buffers[r][l][b] - expected, expected);
         if (exceeds(d, worst.buffer)) worst.buffer = d;
       }

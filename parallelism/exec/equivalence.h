@@ -17,7 +17,7 @@ namespace parabench {
 /// rounding would be all that is left to compare.
 Plan small_pieces(const Plan& plan, const ModelSpec& model, int steps);
 
-/// What every rank ended with, on rank 0: [rank][layer of its stage][tensor], fp64. Empty on other ranks.
+/// What every rank ended with, on rank 0: [rank][layer that it holds][tensor], fp64. Empty on other ranks.
 struct Trained {
   std::vector<std::vector<std::vector<torch::Tensor>>> parameters, buffers;
 };
@@ -27,7 +27,7 @@ Trained train_and_gather(const Plan& plan, const ModelSpec& model, std::shared_p
 
 struct Difference {
   double update = 0;  ///< max over ranks and parameter tensors of max|dw - dw_ref| / max|dw_ref|
-  /// max|b - b_ref| / max|b_ref| over ranks and running statistics, against the reference's replica.
+  /// max|b - b_ref| / max|b_ref| over ranks and running statistics, against the reference's for that rank.
   double buffer = 0;
   std::string worst_parameter;
 };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <span>
 #include <thread>
 
 #include "parallelism/exec/lanes.h"
@@ -20,7 +21,7 @@ constexpr double device_look_s = 20e-6;
 /// Everything that both threads of a rank look at while a plan runs.
 class RankRun {
  public:
-  RankRun(const Plan& plan, const ModelSpec& model, StageState& state, Communicator& comm, PieceInput* input,
+  RankRun(const Plan& plan, const ModelSpec& model, StageState& state, Communicator& comm, RankInput& input,
           Device& device, int measure_from)
       : plan_(plan),
         model_(model),
@@ -31,13 +32,13 @@ class RankRun {
         measure_from_(measure_from),
         program_(plan.ranks[comm.rank().value]),
         dependencies_(dependencies(plan, comm.rank())),
-        shapes_(shapes(model)) {
-    for (Lane lane : all_lanes) {
-      const std::size_t n = program_.lane(lane).size();
-      result_.spans[static_cast<int>(lane)].resize(n);
-      payload_[static_cast<int>(lane)].resize(n);
+        shapes_(shapes(model)),
+        progress_(program_.lanes.size()) {
+    for (const Lane& lane : program_.lanes) {
+      result_.spans.emplace_back(lane.ops.size());
+      payload_.emplace_back(lane.ops.size());
     }
-    const std::size_t computed = program_.lane(Lane::compute).size();
+    const std::size_t computed = program_.compute().size();
     result_.memory.resize(computed);
     marks_.resize(computed);
     result_.losses.assign(plan.steps, 0.0);
@@ -49,32 +50,46 @@ class RankRun {
   void compute();
   void compute_op(int index, SegmentRunner& runner);
   void communicate();
-  Work start(Lane lane, int index);
+  Work start(int lane, int index);
+  torch::Tensor compute_forward(int index, SegmentRunner& runner);
   /// Reads the losses given out so far; waits for them on a device with a queue.
   void read_losses();
   void read_marks();
 
-  /// The tensor that an operation consumes: the result of the dependency of one of these kinds.
-  torch::Tensor take(Lane lane, int index, OpKind a, OpKind b);
+  /// The tensor that an operation consumes: the result of its dependency of which `makes` is true.
+  struct Taken {
+    torch::Tensor tensor;
+    bool received = false;  ///< from another rank
+  };
+  Taken take(int lane, int index, bool (*makes)(OpKind));
+  /// The piece's images, where the operation takes them, and labels, where they are needed later or now.
+  torch::Tensor read_input(const Op& op, int index);
   torch::Tensor receive_buffer(const Op& op) const;
   /// Whether the results of `needs` can be sent: those computed must have come out of the device's queue.
   enum class Readiness { no, in_queue, yes };
-  Readiness readiness(const std::vector<OpRef>& needs) const;
-  Span& span(Lane lane, int index) { return result_.spans[static_cast<int>(lane)][index]; }
+  Readiness readiness(std::span<const OpRef> needs) const;
+  Span& span(int lane, int index) { return result_.spans[lane][index]; }
+  bool is_last(SegmentId segment) const { return segment.value + 1 == std::ssize(plan_.segments); }
+  /// Whether the piece comes back to this rank for its loss.
+  bool computes_loss(const Op& op) const {
+    const SegmentId last(static_cast<int>(plan_.segments.size()) - 1);
+    return replica_of(plan_, comm_.rank(), last) == replica_of(plan_, comm_.rank(), op.segment);
+  }
 
   const Plan& plan_;
   const ModelSpec& model_;
   StageState& state_;
   Communicator& comm_;
-  PieceInput* input_;
+  RankInput& input_;
   Device& device_;
   int measure_from_;
   const RankProgram& program_;
   LocalDependencies dependencies_;
   std::vector<Shape> shapes_;
   LaneProgress progress_;
-  std::array<std::vector<torch::Tensor>, lane_count> payload_;  ///< written by an operation, taken by its one consumer
-  std::map<std::pair<int, int>, torch::Tensor> labels_;         ///< (step, micro-batch), until the last segment
+  std::vector<std::vector<torch::Tensor>> payload_;      ///< [lane][index] written by one operation, taken by one other
+  using Labels = std::map<std::pair<int, int>, torch::Tensor>;
+  Labels labels_;  ///< (step, micro-batch), until the last segment's last need
   struct Marks {
     Mark queued, start, end;
   };
@@ -87,10 +102,13 @@ class RankRun {
   Execution result_;
 };
 
-torch::Tensor RankRun::take(Lane lane, int index, OpKind a, OpKind b) {
-  for (const OpRef& ref : dependencies_[static_cast<int>(lane)][index]) {
-    const OpKind kind = at(plan_, ref).kind;
-    if (kind == a || kind == b) return std::move(payload_[static_cast<int>(ref.lane)][ref.index]);
+bool makes_activation(OpKind kind) { return kind == OpKind::forward || kind == OpKind::recv_forward; }
+bool makes_gradient(OpKind kind) { return makes_input_gradient(kind) || kind == OpKind::recv_backward; }
+
+RankRun::Taken RankRun::take(int lane, int index, bool (*makes)(OpKind)) {
+  for (const OpRef& ref : dependencies_.of(lane, index)) {
+    const Op& before = at(plan_, ref);
+    if (makes(before.kind)) return {std::move(payload_[ref.lane][ref.index]), is_receive(before.kind)};
   }
   return {};
 }
@@ -99,17 +117,17 @@ torch::Tensor RankRun::receive_buffer(const Op& op) const {
   const Segment& segment = plan_.segments[op.segment.value];
   const int layer = op.kind == OpKind::recv_forward ? segment.first_layer : segment.first_layer + segment.layers;
   const Shape shape = shapes_[layer];
-  const int samples = plan_.pieces[program_.replica][op.micro_batch.value];
+  const int samples = plan_.pieces[replica_of(plan_, comm_.rank(), op.segment)][op.micro_batch.value];
   return torch::empty({samples, shape.channels, shape.height, shape.width},
                       torch::TensorOptions(activation_type(plan_.spec.precision))
                           .memory_format(memory_format(plan_.spec.layout))
                           .device(device_.where()));
 }
 
-RankRun::Readiness RankRun::readiness(const std::vector<OpRef>& needs) const {
+RankRun::Readiness RankRun::readiness(std::span<const OpRef> needs) const {
   if (!progress_.all_ended(needs)) return Readiness::no;
   const bool reached = std::ranges::all_of(
-      needs, [&](const OpRef& ref) { return ref.lane != Lane::compute || device_.reached(marks_[ref.index].end); });
+      needs, [&](const OpRef& ref) { return ref.lane != compute_lane || device_.reached(marks_[ref.index].end); });
   return reached ? Readiness::yes : Readiness::in_queue;
 }
 
@@ -127,15 +145,13 @@ BufferView bytes_of(const torch::Tensor& tensor) {
   return {tensor.data_ptr(), static_cast<std::int64_t>(tensor.nbytes()), ElementType::byte, !tensor.is_cpu()};
 }
 
-Work RankRun::start(Lane lane, int index) {
-  const Op& op = program_.lane(lane)[index];
-  torch::Tensor& payload = payload_[static_cast<int>(lane)][index];
+Work RankRun::start(int lane, int index) {
+  const Op& op = program_.lanes[lane].ops[index];
+  torch::Tensor& payload = payload_[lane][index];
   switch (op.kind) {
     case OpKind::send_forward:
     case OpKind::send_backward: {
-      const bool forwards = op.kind == OpKind::send_forward;
-      const OpKind made_by = forwards ? OpKind::forward : OpKind::backward;
-      payload = take(lane, index, made_by, made_by);
+      payload = take(lane, index, op.kind == OpKind::send_forward ? makes_activation : makes_gradient).tensor;
       return comm_.send(bytes_of(payload), op.peer, message_of(op));
     }
     case OpKind::recv_forward:
@@ -144,9 +160,14 @@ Work RankRun::start(Lane lane, int index) {
       payload = receive_buffer(op);
       return comm_.recv(bytes_of(payload), op.peer, message_of(op));
     }
-    case OpKind::all_reduce: return comm_.all_reduce(state_.gradients(op.segment, op.segments));
+    case OpKind::all_reduce:
+      return comm_.all_reduce(state_.gradients(op.segment, op.segments),
+                              reduction_group(plan_, stage_of(plan_, op.segment)));
     case OpKind::forward:
     case OpKind::backward:
+    case OpKind::backward_input:
+    case OpKind::backward_weight:
+    case OpKind::recompute:
     case OpKind::update: break;
   }
   throw std::logic_error("a compute operation on a communication lane");
@@ -154,12 +175,13 @@ Work RankRun::start(Lane lane, int index) {
 
 void RankRun::communicate() {
   struct Cursor {
-    Lane lane;
+    int lane;
     int index = 0;
     Work work;
     bool running = false;
   };
-  std::array<Cursor, 3> cursors = {Cursor{Lane::collectives}, Cursor{Lane::p2p_forward}, Cursor{Lane::p2p_backward}};
+  std::vector<Cursor> cursors;
+  for (int lane = compute_lane + 1; lane < std::ssize(program_.lanes); ++lane) cursors.push_back({.lane = lane});
   try {
     torch::NoGradGuard no_grad;
     device_.enter(/*computes=*/false);
@@ -167,13 +189,13 @@ void RankRun::communicate() {
       const std::uint32_t seen = comm_.events();
       bool moved = false, unfinished = false, in_queue = false;
       for (Cursor& c : cursors) {
-        const auto& ops = program_.lane(c.lane);
+        const auto& ops = program_.lanes[c.lane].ops;
         if (c.index == static_cast<int>(ops.size())) continue;
         unfinished = true;
         Span& s = span(c.lane, c.index);
         if (s.queued == 0) s.queued = now_s();
         if (!c.running) {
-          const Readiness ready = readiness(dependencies_[static_cast<int>(c.lane)][c.index]);
+          const Readiness ready = readiness(dependencies_.of(c.lane, c.index));
           in_queue = in_queue || ready == Readiness::in_queue;
           if (ready == Readiness::yes) {
             s.start = now_s();
@@ -184,8 +206,7 @@ void RankRun::communicate() {
         if (!c.running || !c.work.test()) continue;
         s.end = now_s();
         const OpKind kind = ops[c.index].kind;
-        if (kind == OpKind::send_forward || kind == OpKind::send_backward)
-          payload_[static_cast<int>(c.lane)][c.index].reset();
+        if (is_send(kind)) payload_[c.lane][c.index].reset();
         c.running = false;
         ++c.index;
         progress_.end(c.lane);
@@ -204,59 +225,78 @@ void RankRun::communicate() {
   }
 }
 
+torch::Tensor RankRun::read_input(const Op& op, int index) {
+  const std::pair piece{op.step, op.micro_batch.value};
+  const bool first = op.segment == SegmentId(0);
+  if (!first && (!is_last(op.segment) || labels_.contains(piece))) return {};
+  const double before = now_s();
+  auto [images, labels] = (first ? input_.images : input_.labels)->next(device_);
+  // A device that is still busy with earlier work does not wait.
+  if (device_.reached(marks_[index].start)) span(compute_lane, index).data_wait = now_s() - before;
+  // Where the rank does not compute the piece's loss, nobody would take them.
+  const bool needed = is_last(op.segment) || computes_loss(op);
+  if (needed) labels_[piece] = std::move(labels);
+  return images;
+}
+
+torch::Tensor RankRun::compute_forward(int index, SegmentRunner& runner) {
+  const Op& op = program_.compute()[index];
+  auto [input, received] = take(compute_lane, index, makes_activation);
+  if (received) {
+    device_.adopt(input);
+    device_.recategorise(input, MemoryCategory::activations);
+  }
+  if (torch::Tensor images = read_input(op, index); images.defined()) input = std::move(images);
+  if (!is_last(op.segment)) return runner.forward(op, std::move(input), {}).contiguous(memory_format(plan_.spec.layout));
+  const auto labels = labels_.find({op.step, op.micro_batch.value});
+  losses_.push_back({index, runner.forward(op, std::move(input), labels->second)});
+  if (!op.discards) labels_.erase(labels);
+  if (device_.where().is_cpu()) read_losses();
+  return {};
+}
+
 void RankRun::compute_op(int index, SegmentRunner& runner) {
-  const Op& op = program_.lane(Lane::compute)[index];
-  torch::Tensor& payload = payload_[static_cast<int>(Lane::compute)][index];
-  Span& s = span(Lane::compute, index);
-  const bool entry = op.segment == segments_of(plan_, program_.stage).first;
-  const bool last = op.segment.value + 1 == static_cast<int>(plan_.segments.size());
+  const Op& op = program_.compute()[index];
+  torch::Tensor& payload = payload_[compute_lane][index];
   switch (op.kind) {
     case OpKind::forward: {
       CountScope scope(device_, MemoryCategory::activations);
-      torch::Tensor input = take(Lane::compute, index, OpKind::forward, OpKind::recv_forward);
-      if (input.defined() && entry) {
-        device_.adopt(input);
-        device_.recategorise(input, MemoryCategory::activations);
-      }
-      if (entry && input_) {
-        const double before = now_s();
-        auto [images, labels] = input_->next(device_);
-        // A device that is still busy with earlier work does not wait.
-        if (device_.reached(marks_[index].start)) s.data_wait = now_s() - before;
-        if (images.defined()) input = std::move(images);
-        labels_[{op.step, op.micro_batch.value}] = std::move(labels);
-      }
-      if (last) {
-        auto labels = labels_.extract({op.step, op.micro_batch.value});
-        losses_.push_back({index, runner.forward_with_loss(op, std::move(input), labels.mapped())});
-        if (device_.where().is_cpu()) read_losses();
-      } else {
-        payload = runner.forward(op, std::move(input)).contiguous(memory_format(plan_.spec.layout));
-      }
+      payload = compute_forward(index, runner);
       return;
     }
-    case OpKind::backward: {
+    case OpKind::recompute: {
+      CountScope scope(device_, MemoryCategory::activations);
+      const auto labels = is_last(op.segment) ? labels_.extract({op.step, op.micro_batch.value}) : Labels::node_type();
+      runner.recompute(op, labels.empty() ? torch::Tensor() : labels.mapped());
+      return;
+    }
+    case OpKind::backward:
+    case OpKind::backward_input: {
       CountScope scope(device_, MemoryCategory::workspace);
-      torch::Tensor gradient = take(Lane::compute, index, OpKind::backward, OpKind::recv_backward);
-      if (gradient.defined()) device_.adopt(gradient);
+      auto [gradient, received] = take(compute_lane, index, makes_gradient);
+      if (received) device_.adopt(gradient);
       payload = runner.backward(op, std::move(gradient));
       if (payload.defined()) payload = payload.contiguous(memory_format(plan_.spec.layout));
-      if (starts_gradients(op)) state_.take_gradients(op.segment, op.version);
-      return;
+      break;
+    }
+    case OpKind::backward_weight: {
+      CountScope scope(device_, MemoryCategory::workspace);
+      runner.weight_gradients(op);
+      break;
     }
     case OpKind::update: state_.update(op.segment, op.segments, op.version); return;
     case OpKind::send_forward:
     case OpKind::recv_forward:
     case OpKind::send_backward:
     case OpKind::recv_backward:
-    case OpKind::all_reduce: break;
+    case OpKind::all_reduce: throw std::logic_error("a communication operation on the compute lane");
   }
-  throw std::logic_error("a communication operation on the compute lane");
+  if (makes_weight_gradient(op.kind) && !op.accumulates) state_.take_gradients(op.segment, op.version);
 }
 
 void RankRun::read_losses() {
   for (const Loss& loss : losses_) {
-    const Op& op = program_.lane(Lane::compute)[loss.index];
+    const Op& op = program_.compute()[loss.index];
     const double value = loss.value.item<double>();
     result_.losses[op.step] += value;
     if (!std::isfinite(value))
@@ -270,7 +310,7 @@ void RankRun::read_losses() {
 
 void RankRun::read_marks() {
   for (std::size_t i = 0; i < marks_.size(); ++i) {
-    Span& s = span(Lane::compute, static_cast<int>(i));
+    Span& s = span(compute_lane, static_cast<int>(i));
     s.queued = device_.seconds(marks_[i].queued);
     s.start = device_.seconds(marks_[i].start);
     s.end = device_.seconds(marks_[i].end);
@@ -278,8 +318,8 @@ void RankRun::read_marks() {
 }
 
 void RankRun::compute() {
-  SegmentRunner runner(plan_, model_, state_);
-  const auto& ops = program_.lane(Lane::compute);
+  SegmentRunner runner(plan_, model_, state_, comm_.rank());
+  const auto& ops = program_.compute();
   bool reset = false;
   for (int i = 0; i < static_cast<int>(ops.size()); ++i) {
     marks_[i].queued = device_.mark();
@@ -288,7 +328,7 @@ void RankRun::compute() {
       device_.reset_peaks();
       reset = true;
     }
-    const auto& needs = dependencies_[static_cast<int>(Lane::compute)][i];
+    const auto& needs = dependencies_.of(compute_lane, i);
     if (!progress_.all_ended(needs)) {
       comm_.notify();
       progress_.wait_for(needs);
@@ -304,7 +344,7 @@ void RankRun::compute() {
     marks_[i].end = device_.mark();
     memory.peak = device_.account().window_peak();
     memory.after = device_.account().live();
-    progress_.end(Lane::compute);
+    progress_.end(compute_lane);
   }
   comm_.notify();
   read_losses();
@@ -316,7 +356,7 @@ Execution RankRun::run() {
   at::set_num_threads(plan_.spec.threads);
   device_.enter(/*computes=*/true);
   bool talks = false;
-  for (Lane lane : all_lanes) talks = talks || (lane != Lane::compute && !program_.lane(lane).empty());
+  for (const Lane& lane : program_.lanes) talks = talks || (lane.kind != LaneKind::compute && !lane.ops.empty());
   comm_.wait(comm_.barrier());
   std::thread communication;
   if (talks) communication = std::thread([this] { communicate(); });
@@ -336,7 +376,7 @@ Execution RankRun::run() {
 
 }  // namespace
 
-Execution execute(const Plan& plan, const ModelSpec& model, StageState& state, Communicator& comm, PieceInput* input,
+Execution execute(const Plan& plan, const ModelSpec& model, StageState& state, Communicator& comm, RankInput& input,
                   Device& device, int measure_from) {
   return RankRun(plan, model, state, comm, input, device, measure_from).run();
 }

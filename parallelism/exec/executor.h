@@ -1,7 +1,6 @@
 // Executes a plan on one rank and returns when everything ran.
 #pragma once
 
-#include <array>
 #include <stdexcept>
 #include <vector>
 
@@ -26,16 +25,16 @@ struct OpMemory {
 };
 
 struct Execution {
-  std::array<std::vector<Span>, lane_count> spans;  ///< this rank's, in the order of the plan's lanes; monotonic clock
+  std::vector<std::vector<Span>> spans;  ///< this rank's, [lane][index] as in the plan; monotonic clock
   std::vector<OpMemory> memory;                     ///< of the compute lane's operations
   std::vector<double> losses;                       ///< this rank's share of each step's mean loss (last stage), else 0
 };
 
 /// Runs `plan` (unrolled) as rank `comm.rank()`: one thread computes (the caller), one drives all other lanes.
 /// Waiting threads sleep. Starts with a barrier; none stands between steps. The memory peak is reset when step
-/// `measure_from` begins. `input` may be null when the rank holds neither the first nor the last segment.
+/// `measure_from` begins. `comm` has the plan's reduction_groups().
 /// Throws NotANumber, PeerFailure, or what a reader threw; before that the other ranks are told to stop.
-Execution execute(const Plan& plan, const ModelSpec& model, StageState& state, Communicator& comm, PieceInput* input,
+Execution execute(const Plan& plan, const ModelSpec& model, StageState& state, Communicator& comm, RankInput& input,
                   Device& device, int measure_from);
 
 }  // namespace parabench

@@ -1,22 +1,41 @@
 #include "parallelism/exec/input.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "parallelism/exec/stage_state.h"
 
 namespace parabench {
 
-bool holds_first(const Plan& plan, Rank rank) { return plan.ranks[rank.value].stage == StageId(0); }
-bool holds_last(const Plan& plan, Rank rank) { return plan.ranks[rank.value].stage == StageId(plan.stages - 1); }
+namespace {
 
-std::vector<PieceInput::Piece> pieces_of(const Plan& plan, Rank rank) {
+/// The pieces of the rank's forwards of a segment, in their order.
+std::vector<PieceInput::Piece> pieces_through(const Plan& plan, Rank rank, SegmentId segment) {
   std::vector<PieceInput::Piece> pieces;
-  if (!holds_first(plan, rank) && !holds_last(plan, rank)) return pieces;
-  const RankProgram& program = plan.ranks[rank.value];
-  const SegmentId entry = segments_of(plan, program.stage).first;
-  for (const Op& op : program.lane(Lane::compute))
-    if (op.kind == OpKind::forward && op.segment == entry) pieces.push_back({op.step, program.replica, op.micro_batch});
+  const int replica = replica_of(plan, rank, segment);
+  for (const Op& op : plan.ranks[rank.value].compute()) {
+    if (op.kind == OpKind::forward && op.segment == segment) pieces.push_back({op.step, replica, op.micro_batch});
+  }
   return pieces;
+}
+
+SegmentId last_segment(const Plan& plan) { return SegmentId(static_cast<int>(plan.segments.size()) - 1); }
+
+}  // namespace
+
+bool reads_input(const Plan& plan, Rank rank) {
+  return replica_of(plan, rank, SegmentId(0)) >= 0 || replica_of(plan, rank, last_segment(plan)) >= 0;
+}
+
+RankInput open_input(const Plan& plan, Rank rank, const std::shared_ptr<const SampleSource>& source,
+                     const InputOptions& options) {
+  const auto with_images = pieces_through(plan, rank, SegmentId(0));
+  auto with_labels = pieces_through(plan, rank, last_segment(plan));
+  std::erase_if(with_labels, [&](const PieceInput::Piece& p) { return std::ranges::find(with_images, p) != with_images.end(); });
+  RankInput input;
+  if (!with_images.empty()) input.images = std::make_unique<PieceInput>(plan, with_images, source, options, true);
+  if (!with_labels.empty()) input.labels = std::make_unique<PieceInput>(plan, with_labels, source, options, false);
+  return input;
 }
 
 PieceInput::PieceInput(const Plan& plan, std::vector<Piece> pieces, std::shared_ptr<const SampleSource> source,

@@ -28,6 +28,7 @@ class PieceInput {
   struct Piece {
     int step = 0, replica = 0;
     MicroBatchId micro_batch;
+    bool operator==(const Piece&) const = default;
   };
 
   /// `source` may be shared by thread ranks. `images` false: labels alone.
@@ -47,9 +48,14 @@ class PieceInput {
   std::unique_ptr<Loader> loader_;
 };
 
-/// The pieces of `rank` in the order of its forwards; empty when it holds neither the first nor the last segment.
-std::vector<PieceInput::Piece> pieces_of(const Plan& plan, Rank rank);
-bool holds_first(const Plan& plan, Rank rank);
-bool holds_last(const Plan& plan, Rank rank);
+/// What a rank reads of the batches: images of the pieces whose first segment it computes, with their labels, and
+/// labels alone of those whose last segment it computes besides. Empty members where it reads no such pieces.
+struct RankInput {
+  std::unique_ptr<PieceInput> images, labels;
+};
+RankInput open_input(const Plan& plan, Rank rank, const std::shared_ptr<const SampleSource>& source,
+                     const InputOptions& options);
+/// Whether the rank reads anything.
+bool reads_input(const Plan& plan, Rank rank);
 
 }  // namespace parabench

@@ -4,17 +4,17 @@
 
 namespace parabench {
 
-bool LaneProgress::all_ended(const std::vector<OpRef>& refs) const {
+bool LaneProgress::all_ended(std::span<const OpRef> refs) const {
   return std::all_of(refs.begin(), refs.end(), [&](const OpRef& ref) { return ended(ref); });
 }
 
-void LaneProgress::end(Lane lane) {
-  ended_[static_cast<int>(lane)].fetch_add(1, std::memory_order_release);
+void LaneProgress::end(int lane) {
+  ended_[lane].fetch_add(1, std::memory_order_release);
   changes_.fetch_add(1, std::memory_order_release);
   changes_.notify_all();
 }
 
-void LaneProgress::wait_for(const std::vector<OpRef>& refs) {
+void LaneProgress::wait_for(std::span<const OpRef> refs) {
   for (;;) {
     const std::uint32_t seen = changes_.load(std::memory_order_acquire);
     if (failed()) rethrow();

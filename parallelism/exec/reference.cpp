@@ -8,6 +8,7 @@
 
 #include "models/torch/autocast.h"
 #include "parallelism/exec/stage_state.h"
+#include "parallelism/plan/owners.h"
 
 namespace parabench {
 namespace {
@@ -64,21 +65,21 @@ void apply_update(LayerHistory& layer, const LayerTensors& read, const Case& spe
 ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int steps,
                                std::shared_ptr<const SampleSource> source, const InputOptions& options) {
   const Case& spec = plan.spec;
-  std::vector<int> stage_of_layer(model.layers.size());
+  const PieceOwners owners(plan);
+  std::vector<StageId> stage_of_layer(model.layers.size());
   for (const Segment& segment : plan.segments)
-    for (int l = 0; l < segment.layers; ++l) stage_of_layer[segment.first_layer + l] = segment.stage.value;
+    for (int l = 0; l < segment.layers; ++l) stage_of_layer[segment.first_layer + l] = segment.stage;
 
   ReferenceState state;
   std::vector<LayerHistory> layers(model.layers.size());
-  state.buffers.resize(plan.replicas);
-  std::vector<std::vector<std::vector<torch::Tensor>>> buffers(plan.replicas);  // working copies, run precision
+  state.buffers.resize(plan.ranks.size());
+  std::vector<std::vector<std::vector<torch::Tensor>>> buffers(plan.ranks.size());  // working copies, run precision
   for (std::size_t l = 0; l < layers.size(); ++l) {
     LayerTensors tensors = initial_tensors(model.layers[l], spec);
     state.initial.push_back(as_fp64(tensors.parameters));
-    for (auto& replica : buffers)
-      replica.push_back(allocate_tensors(model.layers[l], master_type(spec.precision)).buffers);
+    for (auto& rank : buffers) rank.push_back(allocate_tensors(model.layers[l], master_type(spec.precision)).buffers);
     for (const auto& p : tensors.parameters) layers[l].velocity.push_back(torch::zeros_like(p.detach()));
-    layers[l].keep = plan.asynchronous ? plan.stages - stage_of_layer[l] : 1;
+    layers[l].keep = plan.versions[stage_of_layer[l].value].lag + 1;
     layers[l].versions.push_back(std::move(tensors));
   }
 
@@ -92,8 +93,8 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
 
   const double batch = batch_samples(plan);
   for (int step = 0; step < steps; ++step) {
-    const auto version_read = [&](std::size_t l) {
-      return plan.asynchronous ? std::max(0, step + 1 - (plan.stages - stage_of_layer[l])) : step;
+    const auto read = [&](std::size_t l) -> const LayerTensors& {
+      return layers[l].at_version(version_read(plan, stage_of_layer[l], step));
     };
     double step_loss = 0;
     for (int replica = 0; replica < plan.replicas; ++replica) {
@@ -102,8 +103,10 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
         torch::Tensor loss;
         {
           const AutocastGuard autocast(spec.precision == Precision::bf16, torch::kCPU);
-          for (std::size_t l = 0; l < layers.size(); ++l)
-            x = forward(model.layers[l], {layers[l].at_version(version_read(l)).parameters, buffers[replica][l]}, x);
+          for (std::size_t l = 0; l < layers.size(); ++l) {
+            const Rank owner = owners.of(stage_of_layer[l], replica, MicroBatchId(m), step);
+            x = forward(model.layers[l], {read(l).parameters, buffers[owner.value][l]}, x);
+          }
           loss = torch::nn::functional::cross_entropy(x, labels);
         }
         const double weight = static_cast<double>(labels.numel()) / batch;
@@ -113,15 +116,16 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
     }
     state.losses.push_back(step_loss);
     for (std::size_t l = 0; l < layers.size(); ++l) {
+      if (!is_update_due(plan, stage_of_layer[l], step)) continue;
       // The read version may leave the history with the update: keep its tensors alive.
-      const LayerTensors read = layers[l].at_version(version_read(l));
-      apply_update(layers[l], read, spec);
+      const LayerTensors of_this_update = read(l);
+      apply_update(layers[l], of_this_update, spec);
     }
   }
 
   for (const LayerHistory& layer : layers) state.parameters.push_back(as_fp64(layer.versions.back().parameters));
-  for (int replica = 0; replica < plan.replicas; ++replica)
-    for (const auto& layer : buffers[replica]) state.buffers[replica].push_back(as_fp64(layer));
+  for (std::size_t r = 0; r < plan.ranks.size(); ++r)
+    for (const auto& layer : buffers[r]) state.buffers[r].push_back(as_fp64(layer));
   return state;
 }
 

@@ -15,16 +15,16 @@ namespace parabench {
 /// Parameters and statistics of all layers, as fp64: [layer][tensor].
 struct ReferenceState {
   std::vector<std::vector<torch::Tensor>> initial, parameters;
-  std::vector<std::vector<std::vector<torch::Tensor>>> buffers;  ///< [replica][layer][tensor]
+  std::vector<std::vector<std::vector<torch::Tensor>>> buffers;  ///< [rank][layer][tensor]
   std::vector<double> losses;                                    ///< mean loss of each step
 };
 
 /// Trains `steps` steps of the plan's case one piece after the other, without lanes, arenas or messages. Every
 /// replica's every micro-batch of a step passes through the whole model; batch norm normalises per piece, and
-/// each replica has running statistics of its own; a piece's mean gradient counts n_piece / N. Then plain SGD
-/// with momentum, tensor by tensor. An asynchronous plan follows the delayed-update rule: mini-batch n
-/// (1-based) sees stage s (0-based) at version max(0, n - (P - s)), w_n = w_{n-1} - lr v_n (schedules of
-/// PipeDream with weight stashing, SOSP'19).
+/// each rank has running statistics of its own; a piece's mean gradient counts n_piece / N. Then plain SGD
+/// with momentum, tensor by tensor. Each step sees each stage at the version that the plan's rule names, and the
+/// gradients of an update's steps are summed: an asynchronous plan follows the delayed-update rule of PipeDream with
+/// weight stashing (SOSP'19) or of 2BW (ICML'21). `plan` has at least `steps` steps.
 ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int steps,
                                std::shared_ptr<const SampleSource> source, const InputOptions& options);
 

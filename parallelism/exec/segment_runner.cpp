@@ -15,34 +15,46 @@ at::MemoryFormat memory_format(Layout layout) {
   return layout == Layout::channels_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous;
 }
 
-SegmentRunner::SegmentRunner(const Plan& plan, const ModelSpec& model, const StageState& state)
-    : plan_(plan), model_(model), state_(state), batch_(batch_samples(plan)) {}
-
-SegmentRunner::Graph SegmentRunner::trace(const Op& op, torch::Tensor input) const {
-  const Segment& segment = plan_.segments[op.segment.value];
-  const auto& tensors = state_.tensors(op.segment, op.version);
-  if (op.segment != SegmentId(0)) input = input.detach().requires_grad_();
-  torch::Tensor y = input;
-  for (int l = 0; l < segment.layers; ++l)
-    y = parabench::forward(model_.layers[segment.first_layer + l], tensors[l], y);
-  return {input, y};
+SegmentRunner::SegmentRunner(const Plan& plan, const ModelSpec& model, const StageState& state, Rank rank)
+    : plan_(plan), model_(model), state_(state), batch_(batch_samples(plan)) {
+  for (const Op& op : plan.ranks[rank.value].compute()) {
+    if (op.kind == OpKind::backward_input) split_.insert(key(op));
+  }
 }
 
-torch::Tensor SegmentRunner::forward(const Op& op, torch::Tensor input) {
+torch::Tensor SegmentRunner::run(const Op& op, const torch::Tensor& input, const torch::Tensor& labels,
+                                 const ForwardMode& mode) const {
   const AutocastGuard autocast(plan_.spec.precision == Precision::bf16, input.device().type());
-  Graph graph = trace(op, std::move(input));
+  const Segment& segment = plan_.segments[op.segment.value];
+  const auto& tensors = state_.tensors(op.segment, op.version);
+  torch::Tensor y = input;
+  for (int l = 0; l < segment.layers; ++l) {
+    y = parabench::forward(model_.layers[segment.first_layer + l], tensors[l], y, mode);
+  }
+  return labels.defined() ? at::cross_entropy_loss(y, labels, {}, at::Reduction::Sum) / batch_ : y;
+}
+
+torch::Tensor SegmentRunner::keep_graph(const Op& op, torch::Tensor input, const torch::Tensor& labels,
+                                        bool update_statistics) {
+  Graph graph;
+  graph.input = op.segment == SegmentId(0) ? std::move(input) : input.detach().requires_grad_();
+  if (split_.contains(key(op))) graph.deferred = std::make_unique<WeightGradients>();
+  graph.output = run(op, graph.input, labels, {graph.deferred.get(), update_statistics});
   torch::Tensor output = graph.output.detach();
   graphs_.insert_or_assign(key(op), std::move(graph));
   return output;
 }
 
-torch::Tensor SegmentRunner::forward_with_loss(const Op& op, torch::Tensor input, const torch::Tensor& labels) {
-  const AutocastGuard autocast(plan_.spec.precision == Precision::bf16, input.device().type());
-  Graph graph = trace(op, std::move(input));
-  graph.output = at::cross_entropy_loss(graph.output, labels, {}, at::Reduction::Sum) / batch_;
-  torch::Tensor loss = graph.output.detach();
-  graphs_.insert_or_assign(key(op), std::move(graph));
-  return loss;
+torch::Tensor SegmentRunner::forward(const Op& op, torch::Tensor input, const torch::Tensor& labels) {
+  if (!op.discards) return keep_graph(op, std::move(input), labels, /*update_statistics=*/true);
+  const torch::NoGradGuard no_grad;
+  torch::Tensor output = run(op, input, labels, {});
+  inputs_.insert_or_assign(key(op), std::move(input));
+  return output;
+}
+
+void SegmentRunner::recompute(const Op& op, const torch::Tensor& labels) {
+  keep_graph(op, std::move(inputs_.extract(key(op)).mapped()), labels, /*update_statistics=*/false);
 }
 
 torch::Tensor SegmentRunner::backward(const Op& op, torch::Tensor gradient) {
@@ -52,7 +64,10 @@ torch::Tensor SegmentRunner::backward(const Op& op, torch::Tensor gradient) {
     torch::autograd::backward({graph.output}, {std::move(gradient)});
   else
     torch::autograd::backward({graph.output});
+  if (graph.deferred) deferred_.insert_or_assign(key(op), std::move(graph.deferred));
   return op.segment == SegmentId(0) ? torch::Tensor() : graph.input.grad();
 }
+
+void SegmentRunner::weight_gradients(const Op& op) { deferred_.extract(key(op)).mapped()->run(); }
 
 }  // namespace parabench

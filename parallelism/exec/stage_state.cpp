@@ -50,10 +50,18 @@ torch::ScalarType master_type(Precision precision) {
 
 std::int64_t arena_bytes(const Plan& plan, const ModelSpec& model, Rank rank) {
   const std::int64_t element = static_cast<std::int64_t>(c10::elementSize(master_type(plan.spec.precision)));
-  const SegmentRange range = segments_of(plan, plan.ranks[rank.value].stage);
   std::int64_t sum = 0;
-  for (int s = range.first.value; s <= range.last.value; ++s) sum += segment_elements(plan.segments[s], model, element);
+  for (SegmentId s : segments_held(plan, rank)) sum += segment_elements(plan.segments[s.value], model, element);
   return sum * element;
+}
+
+std::vector<int> layers_held(const Plan& plan, Rank rank) {
+  std::vector<int> layers;
+  for (SegmentId s : segments_held(plan, rank)) {
+    const Segment& segment = plan.segments[s.value];
+    for (int l = 0; l < segment.layers; ++l) layers.push_back(segment.first_layer + l);
+  }
+  return layers;
 }
 
 std::int64_t reduced_bytes(const Plan& plan, const ModelSpec& model) {
@@ -66,7 +74,7 @@ std::int64_t reduced_bytes(const Plan& plan, const ModelSpec& model) {
 StageState::StageState(const Plan& plan, const ModelSpec& model, Communicator& comm, Device& device)
     : spec_(plan.spec),
       device_(device),
-      range_(segments_of(plan, plan.ranks[comm.rank().value].stage)),
+      local_(plan.segments.size(), -1),
       type_(master_type(plan.spec.precision)) {
   torch::NoGradGuard no_grad;
   const RankProgram& program = plan.ranks[comm.rank().value];
@@ -75,10 +83,13 @@ StageState::StageState(const Plan& plan, const ModelSpec& model, Communicator& c
   const torch::TensorOptions options = torch::TensorOptions(type_).device(device.where());
 
   std::int64_t elements = 0;
-  slices_.resize(range_.last.value - range_.first.value + 1);
-  for (int s = range_.last.value; s >= range_.first.value; --s) {
-    const std::int64_t n = segment_elements(plan.segments[s], model, element);
-    slices_[s - range_.first.value] = {elements, n};
+  const std::vector<SegmentId> held = segments_held(plan, comm.rank());
+  slices_.resize(held.size());
+  newest_.assign(held.size(), 0);
+  for (std::size_t i = held.size(); i-- > 0;) {
+    local_[held[i].value] = static_cast<int>(i);
+    const std::int64_t n = segment_elements(plan.segments[held[i].value], model, element);
+    slices_[i] = {elements, n};
     elements += n;
   }
 
@@ -105,7 +116,7 @@ StageState::StageState(const Plan& plan, const ModelSpec& model, Communicator& c
   slots_.assign(weights.size(), std::vector<std::vector<LayerTensors>>(slices_.size()));
   parameters_.resize(slices_.size());
 
-  for (SegmentId s = range_.first; s <= range_.last; ++s) {
+  for (SegmentId s : held) {
     const Segment& segment = plan.segments[s.value];
     std::int64_t offset = slices_[local(s)].offset;
     for (int l = 0; l < segment.layers; ++l) {
@@ -169,6 +180,7 @@ BufferView StageState::gradients(SegmentId first, int segments) const {
 void StageState::update(SegmentId first, int segments, int version) {
   std::vector<SgdOperands> operands;
   for (int s = local(first); s < local(first) + segments; ++s) {
+    newest_[s] = version;
     for (Parameter& p : parameters_[s]) {
       const std::size_t slots = p.leaves.size();
       operands.push_back(
@@ -179,11 +191,11 @@ void StageState::update(SegmentId first, int segments, int version) {
   sgd_update({spec_.lr, spec_.momentum, spec_.weight_decay}, operands);
 }
 
-StageState::Snapshot StageState::snapshot(int version) const {
+StageState::Snapshot StageState::snapshot() const {
   torch::NoGradGuard no_grad;
   Snapshot result;
-  for (const auto& segment : slots_[version % slots_.size()]) {
-    for (const LayerTensors& layer : segment) {
+  for (std::size_t s = 0; s < newest_.size(); ++s) {
+    for (const LayerTensors& layer : slots_[newest_[s] % slots_.size()][s]) {
       std::vector<torch::Tensor> parameters, buffers;
       for (const auto& p : layer.parameters)
         parameters.push_back(p.detach().to(torch::kCPU, torch::kFloat64, false, true).contiguous());

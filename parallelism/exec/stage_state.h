@@ -17,8 +17,10 @@ namespace parabench {
 /// over fp32 masters).
 torch::ScalarType master_type(Precision precision);
 
-/// Bytes of one arena: all parameters of the rank's stage, every tensor aligned to 64 bytes.
+/// Bytes of one arena: all parameters of the segments that the rank holds, every tensor aligned to 64 bytes.
 std::int64_t arena_bytes(const Plan& plan, const ModelSpec& model, Rank rank);
+/// The model's layers that a rank holds, ascending.
+std::vector<int> layers_held(const Plan& plan, Rank rank);
 /// Bytes that every rank asks its communicator for: the largest gradient arena of the ranks that reduce; 0
 /// without such.
 std::int64_t reduced_bytes(const Plan& plan, const ModelSpec& model);
@@ -41,18 +43,18 @@ class StageState {
 
   /// Layers of a segment with the tensors of weight version `version`.
   const std::vector<LayerTensors>& tensors(SegmentId segment, int version) const;
-  /// To be called after the backward that starts the gradients of `segment`, computed with weight version `version`.
+  /// To be called after the B or W that starts the gradients of `segment`, computed with weight version `version`.
   void take_gradients(SegmentId segment, int version);
   /// The gradients of a run of segments, contiguous; for ranks that reduce.
   BufferView gradients(SegmentId first, int segments) const;
   /// Writes weight version `version` from version - 1 and the gradients of the run, and drops these.
   void update(SegmentId first, int segments, int version);
 
-  /// Copies of the parameters and buffers of a version as fp64, layer by layer in the stage's order.
+  /// Copies of the latest parameters and of the buffers as fp64, in the order of layers_held().
   struct Snapshot {
-    std::vector<std::vector<torch::Tensor>> parameters, buffers;  ///< [layer of the stage][tensor]
+    std::vector<std::vector<torch::Tensor>> parameters, buffers;  ///< [held layer][tensor]
   };
-  Snapshot snapshot(int version) const;
+  Snapshot snapshot() const;
 
  private:
   struct Slice {
@@ -64,16 +66,17 @@ class StageState {
     torch::Tensor reduced;              ///< view of the gradient arena; undefined where nothing is reduced
     torch::Tensor gradient;             ///< from the step's first backward until the update
   };
-  int local(SegmentId segment) const { return segment.value - range_.first.value; }
+  int local(SegmentId segment) const { return local_[segment.value]; }
 
   Case spec_;
   Device& device_;
-  SegmentRange range_;
+  std::vector<int> local_;  ///< by segment of the plan: its place below, ascending; -1 where not held
   torch::ScalarType type_;
-  std::vector<Slice> slices_;                                  ///< by segment - range_.first
+  std::vector<Slice> slices_;                                  ///< [local]
   torch::Tensor gradients_;                                    ///< flat; undefined without reductions
-  std::vector<std::vector<Parameter>> parameters_;             ///< by segment - range_.first
-  std::vector<std::vector<std::vector<LayerTensors>>> slots_;  ///< [slot][segment][layer]
+  std::vector<std::vector<Parameter>> parameters_;             ///< [local]
+  std::vector<std::vector<std::vector<LayerTensors>>> slots_;  ///< [slot][local][layer]
+  std::vector<int> newest_;                                    ///< [local] latest version written
 };
 
 }  // namespace parabench

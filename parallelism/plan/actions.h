@@ -1,4 +1,4 @@
-// What people call an action: a stage's forward or backward of one micro-batch, whatever number of segments it runs.
+// What people call an action: a stage's pass of one micro-batch, whatever number of segments it runs.
 #pragma once
 
 #include <string>
@@ -8,17 +8,19 @@
 
 namespace parabench {
 
-/// Neighbours on a compute lane that differ in their segment alone.
+/// Neighbours on a compute lane that differ in their segment alone, all of one stage.
 struct Action {
   Op op;          ///< the first of them
   int first = 0;  ///< indices on the compute lane
   int last = 0;
+  bool overlaps_next = false;
 };
-std::vector<Action> actions(const RankProgram& rank);
+std::vector<Action> actions(const Plan& plan, Rank rank);
 
-/// Micro-batch of the step, or mini-batch of an asynchronous plan's window.
+/// Micro-batch of the step, or of an asynchronous plan's window.
 int number(const Plan& plan, const Op& op);
-/// `F3`, `B0`, `U`.
-std::string to_text(const Plan& plan, const Action& action);
+/// `F3`, `I0`, `R0` (recompute), `U`. On a rank with several stages `2F3`, stage first; where two pipelines meet on it
+/// `F3d` and `F3u`, down and up.
+std::string to_text(const Plan& plan, Rank rank, const Action& action);
 
 }  // namespace parabench

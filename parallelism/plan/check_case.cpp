@@ -27,16 +27,17 @@ void check_keys(const Case& spec, const Strategy& strategy) {
                           " does not use this key in this version",
                       "leave " + std::string(name) + " out");
   }
-  if (spec.strategy.parameters.empty()) return;
-  throw usage_error("strategy parameter", spec.strategy.parameters.front().first,
-                    std::string(strategy.name) + " without parameters", "write " + std::string(strategy.name));
+  for (const auto& [name, value] : spec.strategy.parameters) {
+    if (std::ranges::find(strategy.parameters, name) != strategy.parameters.end()) continue;
+    throw usage_error("strategy parameter", name,
+                      std::string(strategy.name) + (strategy.parameters.empty()
+                                                        ? " without parameters"
+                                                        : " with " + std::string(strategy.parameters.front())),
+                      "write " + std::string(strategy.name));
+  }
 }
 
 void check_offered(const Case& spec) {
-  if (spec.recompute != Recompute::none) {
-    throw usage_error("recompute", to_text(spec.recompute), "none, all that this version offers",
-                      "leave recompute out");
-  }
   if (spec.graph) throw usage_error("graph", "on", "off, all that this version offers", "leave graph out");
   if (spec.precision == Precision::tf32 && spec.device != DeviceKind::cuda) {
     throw usage_error("precision", "tf32", "fp32, bf16 or fp64 where the device is not cuda", "leave precision out");
@@ -46,8 +47,39 @@ void check_offered(const Case& spec) {
   }
 }
 
+void check_stages(const Case& spec, const ModelSpec& model, const Strategy& strategy) {
+  if (spec.np % spec.dp != 0) {
+    throw usage_error("dp", std::to_string(spec.dp), "a divisor of np, " + std::to_string(spec.np), "try dp:1");
+  }
+  const int layers = static_cast<int>(model.layers.size()), stages = strategy.stages(spec);
+  if (stages > layers) {
+    const int per_rank = strategy.chunks(spec);
+    throw usage_error(per_rank > 1 && strategy.uses("chunks") ? "chunks" : "np",
+                      std::to_string(per_rank > 1 && strategy.uses("chunks") ? spec.chunks : spec.np),
+                      "at most " + std::to_string(layers) + " stages, not " + std::to_string(stages) + ": " +
+                          model.name + " can be cut into " + std::to_string(layers) + " layers",
+                      "try fewer ranks or a deeper model");
+  }
+  const int devices = spec.np / spec.dp;
+  if (strategy.uses("warmup") && spec.warmup && *spec.warmup < devices - 1) {
+    throw usage_error("warmup", std::to_string(*spec.warmup),
+                      "at least " + std::to_string(devices - 1) + ", the forwards until the last stage starts",
+                      "leave warmup out for " + std::to_string(2 * (devices - 1)));
+  }
+  if (strategy.name == "pipedream-2bw" && spec.micro < devices - 1) {
+    throw usage_error("micro", std::to_string(spec.micro),
+                      "at least " + std::to_string(devices - 1) +
+                          ": with fewer, mini-batches in flight would need more than two weight versions",
+                      "try " + key_value("micro", devices));
+  }
+  if (strategy.schedule.order) {
+    // What a schedule refuses, it refuses before the batch is looked at.
+    const Pipe pipe{.devices = devices, .micro_batches = spec.micro, .chunks = strategy.chunks(spec)};
+    strategy.schedule.order(pipe, 0);
+  }
+}
+
 void check_ranks(const Case& spec, const ModelSpec& model, const Strategy& strategy) {
-  const int layers = static_cast<int>(model.layers.size());
   switch (strategy.ranks) {
     case RankUse::one:
       if (spec.np != 1) {
@@ -55,14 +87,7 @@ void check_ranks(const Case& spec, const ModelSpec& model, const Strategy& strat
       }
       return;
     case RankUse::replicas: return;
-    case RankUse::stages:
-      if (spec.np > layers) {
-        throw usage_error("np", std::to_string(spec.np),
-                          "at most " + std::to_string(layers) + " stages: " + model.name + " can be cut into " +
-                              std::to_string(layers) + " layers",
-                          "try " + key_value("np", layers));
-      }
-      return;
+    case RankUse::stages: return check_stages(spec, model, strategy);
   }
 }
 
@@ -108,6 +133,8 @@ void check_case(const Case& spec, const ModelSpec& model) {
   check_positive("np", spec.np);
   check_positive("batch", spec.batch);
   check_positive("micro", spec.micro);
+  check_positive("dp", spec.dp);
+  check_positive("chunks", spec.chunks);
   check_keys(spec, strategy);
   check_offered(spec);
   check_ranks(spec, model, strategy);

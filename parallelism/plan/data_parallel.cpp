@@ -1,21 +1,24 @@
+#include <utility>
+
 #include "parallelism/plan/generators.h"
-#include "parallelism/plan/gradients.h"
+#include "parallelism/plan/passes.h"
 
 namespace parabench {
 
+// One rank: the sequential reference.
 Plan data_parallel_plan(const StrategyInput& input) {
-  Plan plan = one_segment_per_layer(input, input.spec.np);
-  for (RankProgram& rank : plan.ranks) {
-    forward_stage(plan, rank, MicroBatchId(0), 0, 0);
-    backward_stage(plan, rank, MicroBatchId(0), 0, 0);
+  const int replicas = input.spec.np;
+  Plan plan = cut_model(input, 1, Grain::layer, replicas, 1);
+  for (int replica = 0; replica < replicas; ++replica) {
+    RankProgram& rank = plan.ranks[replica];
+    rank.holds = {{StageId(0), replica}};
+    for (OpKind kind : {OpKind::forward, OpKind::backward}) {
+      pass_stage(plan, rank, kind, StageId(0), MicroBatchId(0), 0, 0);
+    }
   }
-  // Parameters and their gradients stay in fp32 under tf32 and bf16.
-  const std::int64_t element = input.spec.precision == Precision::fp64 ? 8 : 4;
-  std::vector<Bytes> gradient_bytes;
-  for (const LayerSpec& layer : input.model.layers) gradient_bytes.emplace_back(parameter_count(layer) * element);
-  const auto runs = buckets(plan, gradient_bytes, input.spec.bucket);
-  if (plan.replicas > 1) plan = add_reductions(std::move(plan), runs);
-  return add_updates(std::move(plan), runs);
+  const auto runs = replicas > 1 ? buckets(plan, gradient_bytes(plan, input.model), input.spec.bucket)
+                                 : whole_stages(plan);
+  return add_updates(add_reductions(std::move(plan), runs), runs);
 }
 
 }  // namespace parabench

@@ -1,152 +1,187 @@
 #include "parallelism/plan/dependencies.h"
 
-#include <algorithm>
-#include <cstdint>
-#include <unordered_map>
-
 #include "base/error.h"
 
 namespace parabench {
 namespace {
 
-struct Key {
-  OpKind kind;
-  int segment, micro_batch, step;
-  bool operator==(const Key&) const = default;
-};
-struct KeyHash {
-  std::size_t operator()(const Key& k) const {
-    std::uint64_t h = static_cast<std::uint64_t>(k.kind);
-    for (int field : {k.segment, k.micro_batch, k.step}) {
-      h = (h ^ static_cast<std::uint32_t>(field)) * 0x9e3779b97f4a7c15ULL;
-      h ^= h >> 29;
-    }
-    return h;
-  }
-};
+constexpr int nowhere = -1;
 
-/// Where one rank's operations are. A run is found under each of its segments.
+/// Where one rank's operations are.
 class OpIndex {
  public:
-  OpIndex(const Plan& plan, Rank rank) {
-    for (Lane lane : all_lanes) {
-      const auto& ops = plan.ranks[rank.value].lane(lane);
-      for (int i = 0; i < static_cast<int>(ops.size()); ++i) add(ops[i], {rank, lane, i});
+  OpIndex(const Plan& plan, Rank rank) : plan_(plan), rank_(rank), slot_(plan.segments.size(), nowhere) {
+    int held = 0;
+    for (SegmentId s : segments_held(plan, rank)) slot_[s.value] = held++;
+    const std::size_t pieces = static_cast<std::size_t>(held) * plan.steps * micro_batches(plan);
+    for (auto* places : {&forward_, &recompute_, &input_gradient_}) places->assign(pieces, nowhere);
+    received_forward_.assign(pieces, {Rank(nowhere)});
+    received_backward_.assign(pieces, {Rank(nowhere)});
+    const std::size_t updates = static_cast<std::size_t>(held) * (plan.steps + 1);
+    last_gradient_.assign(updates, nowhere);
+    update_to_.assign(updates, nowhere);
+    reduction_.assign(updates, {Rank(nowhere)});
+    const auto& lanes = plan.ranks[rank.value].lanes;
+    for (int lane = 0; lane < std::ssize(lanes); ++lane) {
+      for (int i = 0; i < std::ssize(lanes[lane].ops); ++i) add(lanes[lane].ops[i], {rank, lane, i});
     }
   }
 
-  const OpRef* find(OpKind kind, SegmentId s, MicroBatchId m, int step) const {
-    return lookup(ops_, {kind, s.value, m.value, step});
+  OpRef forward(const Op& op) const { return compute(op, forward_[piece(op, op.segment)]); }
+  OpRef input_gradient(const Op& op) const { return compute(op, input_gradient_[piece(op, op.segment)]); }
+
+  /// The recomputed forward where there is one.
+  OpRef graph(const Op& op) const {
+    const int again = recompute_[piece(op, op.segment)];
+    return again == nowhere ? forward(op) : compute(op, again);
   }
-  const OpRef* last_backward(SegmentId s, int step) const {
-    return lookup(last_backward_, {OpKind::backward, s.value, 0, step});
+  OpRef incoming_activation(const Op& op) const {
+    return incoming(op, SegmentId(op.segment.value - 1), forward_, received_forward_);
   }
-  const OpRef* update_to(SegmentId s, int version) const {
-    return lookup(updates_, {OpKind::update, s.value, 0, version});
+  OpRef incoming_gradient(const Op& op) const {
+    return incoming(op, SegmentId(op.segment.value + 1), input_gradient_, received_backward_);
   }
+  OpRef update_to(const Op& op) const {
+    return compute(op, op.version <= plan_.steps ? update_to_[update(op, op.segment, op.version)] : nowhere);
+  }
+  OpRef last_gradient(const Op& op, SegmentId s) const { return compute(op, last_gradient_[due(op, s)]); }
+  /// An invalid rank where the segment is not reduced.
+  OpRef reduction(const Op& op, SegmentId s) const { return reduction_[due(op, s)]; }
 
  private:
-  using Places = std::unordered_map<Key, OpRef, KeyHash>;
-  static const OpRef* lookup(const Places& places, const Key& key) {
-    auto found = places.find(key);
-    return found == places.end() ? nullptr : &found->second;
+  int slot(const Op& op, SegmentId s) const {
+    if (slot_[s.value] == nowhere) missing(op);
+    return slot_[s.value];
   }
+  std::size_t piece(const Op& op, SegmentId s) const {
+    const std::size_t row = static_cast<std::size_t>(slot(op, s)) * plan_.steps + op.step;
+    return row * micro_batches(plan_) + op.micro_batch.value;
+  }
+  std::size_t update(const Op& op, SegmentId s, int version) const {
+    return static_cast<std::size_t>(slot(op, s)) * (plan_.steps + 1) + version;
+  }
+  /// Under the update that the operation's step adds to.
+  std::size_t due(const Op& op, SegmentId s) const {
+    return update(op, s, op.step / plan_.versions[stage_of(plan_, s).value].steps_per_update);
+  }
+
   void add(const Op& op, OpRef ref) {
-    for (int s = op.segment.value; s < op.segment.value + op.segments; ++s) {
-      ops_.try_emplace({op.kind, s, op.micro_batch.value, op.step}, ref);
-      if (op.kind == OpKind::backward) last_backward_[{op.kind, s, 0, op.step}] = ref;
-      if (op.kind == OpKind::update) updates_.try_emplace({op.kind, s, 0, op.version}, ref);
-    }
-  }
-  Places ops_, last_backward_, updates_;
-};
-
-class Finder {
- public:
-  Finder(const Plan& plan, Rank rank) : plan_(plan), rank_(rank), index_(plan, rank) {}
-
-  std::vector<OpRef> predecessors(const Op& op) const {
     switch (op.kind) {
-      case OpKind::forward: return of_forward(op);
-      case OpKind::backward: return of_backward(op);
+      case OpKind::forward: forward_[piece(op, op.segment)] = ref.index; return;
+      case OpKind::recompute: recompute_[piece(op, op.segment)] = ref.index; return;
+      case OpKind::backward:
+        input_gradient_[piece(op, op.segment)] = ref.index;
+        last_gradient_[due(op, op.segment)] = ref.index;
+        return;
+      case OpKind::backward_input: input_gradient_[piece(op, op.segment)] = ref.index; return;
+      case OpKind::backward_weight: last_gradient_[due(op, op.segment)] = ref.index; return;
+      case OpKind::recv_forward: received_forward_[piece(op, op.segment)] = ref; return;
+      case OpKind::recv_backward: received_backward_[piece(op, op.segment)] = ref; return;
+      case OpKind::all_reduce:
+        for (int i = 0; i < op.segments; ++i) reduction_[due(op, SegmentId(op.segment.value + i))] = ref;
+        return;
+      case OpKind::update:
+        for (int i = 0; i < op.segments && op.version <= plan_.steps; ++i) {
+          update_to_[update(op, SegmentId(op.segment.value + i), op.version)] = ref.index;
+        }
+        return;
       case OpKind::send_forward:
-        return {required(op, index_.find(OpKind::forward, op.segment, op.micro_batch, op.step))};
-      case OpKind::send_backward:
-        return {required(op, index_.find(OpKind::backward, op.segment, op.micro_batch, op.step))};
-      case OpKind::recv_forward:
-      case OpKind::recv_backward: return {};
-      case OpKind::all_reduce: return of_all_reduce(op);
-      case OpKind::update: return of_update(op);
+      case OpKind::send_backward: return;
     }
-    return {};
   }
 
- private:
-  OpRef required(const Op& op, const OpRef* found) const {
-    if (!found) {
-      throw usage_error("plan",
-                        to_text(op) + " of step " + std::to_string(op.step) + " on rank " + std::to_string(rank_.value),
-                        "what it waits for on the same rank");
+  /// From the neighbour on this rank if the same pieces pass through it here, else from a message.
+  OpRef incoming(const Op& op, SegmentId neighbour, const std::vector<int>& computed,
+                 const std::vector<OpRef>& received) const {
+    if (slot_[neighbour.value] != nowhere &&
+        replica_of(plan_, rank_, neighbour) == replica_of(plan_, rank_, op.segment)) {
+      if (const int index = computed[piece(op, neighbour)]; index != nowhere) return {rank_, compute_lane, index};
     }
-    return *found;
+    const OpRef ref = received[piece(op, op.segment)];
+    if (ref.rank.value == nowhere) missing(op);
+    return ref;
   }
 
-  std::vector<OpRef> of_forward(const Op& op) const {
-    std::vector<OpRef> result;
-    if (op.segment.value > 0) {
-      const auto* local = index_.find(OpKind::forward, SegmentId(op.segment.value - 1), op.micro_batch, op.step);
-      result.push_back(
-          required(op, local ? local : index_.find(OpKind::recv_forward, op.segment, op.micro_batch, op.step)));
-    }
-    if (op.version > 0) result.push_back(required(op, index_.update_to(op.segment, op.version)));
-    return result;
+  OpRef compute(const Op& op, int index) const {
+    if (index == nowhere) missing(op);
+    return {rank_, compute_lane, index};
   }
 
-  std::vector<OpRef> of_backward(const Op& op) const {
-    std::vector<OpRef> result = {required(op, index_.find(OpKind::forward, op.segment, op.micro_batch, op.step))};
-    if (op.segment.value + 1 < static_cast<int>(plan_.segments.size())) {
-      const auto* local = index_.find(OpKind::backward, SegmentId(op.segment.value + 1), op.micro_batch, op.step);
-      result.push_back(
-          required(op, local ? local : index_.find(OpKind::recv_backward, op.segment, op.micro_batch, op.step)));
-    }
-    return result;
-  }
-
-  std::vector<OpRef> of_all_reduce(const Op& op) const {
-    std::vector<OpRef> result;
-    for (int i = 0; i < op.segments; ++i) {
-      result.push_back(required(op, index_.last_backward(SegmentId(op.segment.value + i), op.step)));
-    }
-    return result;
-  }
-
-  std::vector<OpRef> of_update(const Op& op) const {
-    std::vector<OpRef> result;
-    for (int i = 0; i < op.segments; ++i) {
-      const SegmentId s(op.segment.value + i);
-      const auto* reduced = index_.find(OpKind::all_reduce, s, MicroBatchId(0), op.step);
-      const OpRef ref = required(op, reduced ? reduced : index_.last_backward(s, op.step));
-      // One reduction serves neighbours of the run.
-      if (result.empty() || result.back() != ref) result.push_back(ref);
-    }
-    return result;
+  [[noreturn]] void missing(const Op& op) const {
+    throw usage_error("plan",
+                      to_text(op) + " of step " + std::to_string(op.step) + " on rank " + std::to_string(rank_.value),
+                      "what it waits for on the same rank");
   }
 
   const Plan& plan_;
   Rank rank_;
+  std::vector<int> slot_;                                      ///< by segment: its row below
+  std::vector<int> forward_, recompute_, input_gradient_;      ///< [row][step][micro-batch] -> compute lane
+  std::vector<OpRef> received_forward_, received_backward_;    ///< the same for messages
+  std::vector<int> last_gradient_, update_to_;                 ///< [row][update] -> compute lane
+  std::vector<OpRef> reduction_;                               ///< [row][update]
+};
+
+class Finder {
+ public:
+  Finder(const Plan& plan, Rank rank) : segments_(static_cast<int>(plan.segments.size())), index_(plan, rank) {}
+
+  void predecessors(const Op& op, std::vector<OpRef>& found) const {
+    switch (op.kind) {
+      case OpKind::forward:
+        if (op.segment.value > 0) found.push_back(index_.incoming_activation(op));
+        if (op.version > 0) found.push_back(index_.update_to(op));
+        return;
+      case OpKind::recompute:
+      case OpKind::send_forward: found.push_back(index_.forward(op)); return;
+      case OpKind::backward:
+      case OpKind::backward_input:
+        found.push_back(index_.graph(op));
+        if (op.segment.value + 1 < segments_) found.push_back(index_.incoming_gradient(op));
+        return;
+      case OpKind::backward_weight:
+      case OpKind::send_backward: found.push_back(index_.input_gradient(op)); return;
+      case OpKind::recv_forward:
+      case OpKind::recv_backward: return;
+      case OpKind::all_reduce:
+        for (int i = 0; i < op.segments; ++i) {
+          found.push_back(index_.last_gradient(op, SegmentId(op.segment.value + i)));
+        }
+        return;
+      case OpKind::update: return of_update(op, found);
+    }
+  }
+
+ private:
+  void of_update(const Op& op, std::vector<OpRef>& found) const {
+    const std::size_t before = found.size();
+    for (int i = 0; i < op.segments; ++i) {
+      const SegmentId s(op.segment.value + i);
+      OpRef ref = index_.reduction(op, s);
+      if (ref.rank.value == nowhere) ref = index_.last_gradient(op, s);
+      // One reduction serves neighbours of the run.
+      if (found.size() == before || found.back() != ref) found.push_back(ref);
+    }
+  }
+
+  int segments_;
   OpIndex index_;
 };
 
 }  // namespace
 
-const Op& at(const Plan& plan, OpRef ref) { return plan.ranks[ref.rank.value].lane(ref.lane)[ref.index]; }
+const Op& at(const Plan& plan, OpRef ref) { return plan.ranks[ref.rank.value].lanes[ref.lane].ops[ref.index]; }
 
 LocalDependencies dependencies(const Plan& plan, Rank rank) {
   const Finder finder(plan, rank);
   LocalDependencies result;
-  for (Lane lane : all_lanes) {
-    auto& of_lane = result[static_cast<int>(lane)];
-    for (const Op& op : plan.ranks[rank.value].lane(lane)) of_lane.push_back(finder.predecessors(op));
+  for (const Lane& lane : plan.ranks[rank.value].lanes) {
+    auto& [ends, refs] = result.lanes_.emplace_back();
+    ends.reserve(lane.ops.size());
+    for (const Op& op : lane.ops) {
+      finder.predecessors(op, refs);
+      ends.push_back(static_cast<std::uint32_t>(refs.size()));
+    }
   }
   return result;
 }

@@ -1,40 +1,54 @@
 // What an operation waits for: one pure function, shared by validator, simulator and executor.
 #pragma once
 
-#include <array>
 #include <compare>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "parallelism/plan/plan.h"
 
 namespace parabench {
 
-/// An operation's place in a plan.
+inline constexpr int compute_lane = 0;
+
+/// An operation's place in a plan: lane and index count from 0.
 struct OpRef {
   Rank rank;
-  Lane lane = Lane::compute;
+  int lane = compute_lane;
   int index = 0;
   auto operator<=>(const OpRef&) const = default;
 };
 const Op& at(const Plan& plan, OpRef ref);
 
-/// For one rank, [lane][index] -> operations of the same rank that must have ended before it starts. The order
-/// within a lane is implied and not listed.
-///   forward(s,m)  <- forward(s-1,m) or recv_forward(s,m); the update that wrote the version it reads
-///   backward(s,m) <- forward(s,m); backward(s+1,m) or recv_backward(s,m) (none at the last segment: the loss is local)
-///   send_*(s,m)   <- the forward or backward that made the payload
-///   all_reduce    <- the step's last backward of every segment of the run
-///   update        <- the all_reduce that covers the run, else the last backward of every segment of the run
-/// Throws usage_error naming operation and rank when a predecessor is missing from the plan. O(operations).
-using LocalDependencies = std::array<std::vector<std::vector<OpRef>>, lane_count>;
-LocalDependencies dependencies(const Plan& plan, Rank rank);
+/// For one rank, [lane][index] -> operations of the same rank that must have ended before it starts. The order within
+/// a lane is implied; operations of the lane itself are listed where their result is consumed.
+class LocalDependencies {
+ public:
+  std::span<const OpRef> of(int lane, int index) const {
+    const auto& [ends, refs] = lanes_[lane];
+    const std::uint32_t begin = index == 0 ? 0 : ends[index - 1];
+    return {refs.data() + begin, refs.data() + ends[index]};
+  }
 
-/// What crosses ranks: for every receive the send that feeds it (and back), for every all_reduce its peers.
-struct Matching {
-  /// [rank][lane][index], the operation itself excluded.
-  std::vector<std::array<std::vector<std::vector<OpRef>>, lane_count>> partners;
+ private:
+  friend LocalDependencies dependencies(const Plan& plan, Rank rank);
+  struct OfLane {
+    std::vector<std::uint32_t> ends;  ///< of each operation's references
+    std::vector<OpRef> refs;
+  };
+  std::vector<OfLane> lanes_;
 };
-/// Throws usage_error for an unmatched send, receive or collective. O(operations).
-Matching match(const Plan& plan);
+
+///   F(s,m)          <- F(s-1,m) or recv_forward(s,m); the update that wrote the version it reads
+///   RECOMPUTE(s,m)  <- F(s,m)
+///   B(s,m), I(s,m)  <- RECOMPUTE(s,m), else F(s,m); B or I(s+1,m) or recv_backward(s,m) (none at the last segment)
+///   W(s,m)          <- I(s,m)
+///   send_*(s,m)     <- the F, or the B or I, that made the payload
+///   all_reduce      <- the last B or W before its update is due, of every segment of the run
+///   update          <- the all_reduces that cover the run, else the last B or W of every segment of the run
+/// An operation waits for one lane at most beside its own.
+/// Throws usage_error naming operation and rank when a predecessor is missing from the plan. O(operations).
+LocalDependencies dependencies(const Plan& plan, Rank rank);
 
 }  // namespace parabench

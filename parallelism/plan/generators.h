@@ -1,16 +1,12 @@
-// The strategies of this version, one source file each.
+// The strategies that are no schedule of a pipeline (schedule.h): one function each.
 #pragma once
 
 #include "parallelism/plan/placement.h"
 
 namespace parabench {
 
-Plan sequential_plan(const StrategyInput& input);
-Plan data_parallel_plan(const StrategyInput& input);
-Plan model_parallel_plan(const StrategyInput& input);
-Plan gpipe_plan(const StrategyInput& input);
-Plan one_forward_one_backward_plan(const StrategyInput& input);
-Plan dapple_plan(const StrategyInput& input);
+Plan data_parallel_plan(const StrategyInput& input);  ///< with one rank: sequential
 Plan pipedream_plan(const StrategyInput& input);
+Plan pipedream_2bw_plan(const StrategyInput& input);
 
 }  // namespace parabench

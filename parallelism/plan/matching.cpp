@@ -1,8 +1,6 @@
 #include "parallelism/plan/matching.h"
 
 #include <algorithm>
-#include <map>
-#include <tuple>
 #include <utility>
 
 #include "base/error.h"
@@ -18,93 +16,90 @@ Op counterpart(const Op& send, Rank sender) {
                        : recv_backward(receiver, send.micro_batch, send.step, sender);
 }
 
-struct Pairing {
-  std::vector<OpRef> sends, receives;
-};
-
 class Matcher {
  public:
-  explicit Matcher(const Plan& plan) : plan_(plan) {
-    for (const RankProgram& rank : plan.ranks) {
-      auto& lanes = result_.matching.partners.emplace_back();
-      for (Lane lane : all_lanes) lanes[static_cast<int>(lane)].resize(rank.lane(lane).size());
-    }
-  }
+  explicit Matcher(const Plan& plan) : plan_(plan), result_{twins(plan), {}} {}
 
   Meetings run() {
-    pair_messages();
-    pair_reductions();
+    for (int r = 0; r < std::ssize(plan_.ranks); ++r) {
+      const auto& lanes = plan_.ranks[r].lanes;
+      for (int l = 0; l < std::ssize(lanes); ++l) {
+        if (lanes[l].kind == LaneKind::collectives) check_reductions({Rank(r), l});
+        if (lanes[l].kind != LaneKind::compute && lanes[l].kind != LaneKind::collectives) check_messages({Rank(r), l});
+      }
+    }
     return std::move(result_);
   }
 
  private:
-  void meet(OpRef a, OpRef b) {
-    result_.matching.partners[a.rank.value][static_cast<int>(a.lane)][a.index].push_back(b);
-  }
+  const Lane& lane(LaneRef ref) const { return plan_.ranks[ref.rank.value].lanes[ref.lane]; }
+  const std::vector<LaneRef>& partners(LaneRef ref) const { return result_.matching[ref.rank.value][ref.lane]; }
   void complain(OpRef where, const std::string& what) {
     result_.mismatches.push_back({where, describe(plan_, where) + ' ' + what});
   }
 
-  void pair_messages() {
-    std::map<std::tuple<Rank, Rank, Lane>, Pairing> links;
-    for (int r = 0; r < static_cast<int>(plan_.ranks.size()); ++r) {
-      for (Lane lane : {Lane::p2p_forward, Lane::p2p_backward}) {
-        const auto& ops = plan_.ranks[r].lane(lane);
-        for (int i = 0; i < static_cast<int>(ops.size()); ++i) {
-          const OpRef ref{Rank(r), lane, i};
-          if (is_send(ops[i].kind)) links[{Rank(r), ops[i].peer, lane}].sends.push_back(ref);
-          if (is_receive(ops[i].kind)) links[{ops[i].peer, Rank(r), lane}].receives.push_back(ref);
+  void check_messages(LaneRef own) {
+    const auto& ops = lane(own).ops;
+    const bool sends = lane(own).kind == LaneKind::send_forward || lane(own).kind == LaneKind::send_backward;
+    const LaneRef* other = partners(own).empty() ? nullptr : &partners(own).front();
+    const std::size_t common = other ? std::min(ops.size(), lane(*other).ops.size()) : 0;
+    for (int k = 0; k < std::ssize(ops); ++k) {
+      const OpRef ref{own.rank, own.lane, k};
+      if (k >= static_cast<int>(common)) {
+        complain(ref, sends ? "has no receive" : "has no send");
+      } else if (sends && counterpart(ops[k], own.rank) != lane(*other).ops[k]) {
+        complain(ref, "meets " + describe(plan_, {other->rank, other->lane, k}));
+      }
+    }
+  }
+
+  void check_reductions(LaneRef own) {
+    const std::size_t others = holders(plan_, StageId(lane(own).key)).size() - 1;
+    const auto& ops = lane(own).ops;
+    for (int k = 0; k < std::ssize(ops); ++k) {
+      const OpRef ref{own.rank, own.lane, k};
+      std::size_t present = 0;
+      for (const LaneRef& other : partners(own)) {
+        const auto& theirs = lane(other).ops;
+        if (k >= std::ssize(theirs)) continue;
+        ++present;
+        // Told once, by the higher rank.
+        if (own.rank > other.rank && theirs[k] != ops[k]) {
+          complain(ref, "meets " + describe(plan_, {other.rank, other.lane, k}));
         }
       }
-    }
-    for (const auto& [link, pairing] : links) pair(pairing);
-  }
-
-  void pair(const Pairing& pairing) {
-    const std::size_t common = std::min(pairing.sends.size(), pairing.receives.size());
-    for (std::size_t k = 0; k < common; ++k) {
-      const OpRef send = pairing.sends[k], receive = pairing.receives[k];
-      if (counterpart(at(plan_, send), send.rank) != at(plan_, receive)) {
-        complain(send, "meets " + describe(plan_, receive));
-      }
-      meet(send, receive);
-      meet(receive, send);
-    }
-    for (std::size_t k = common; k < pairing.sends.size(); ++k) complain(pairing.sends[k], "has no receive");
-    for (std::size_t k = common; k < pairing.receives.size(); ++k) complain(pairing.receives[k], "has no send");
-  }
-
-  void pair_reductions() {
-    std::map<StageId, std::vector<Rank>> groups;
-    for (int r = 0; r < static_cast<int>(plan_.ranks.size()); ++r) groups[plan_.ranks[r].stage].push_back(Rank(r));
-    for (const auto& [stage, group] : groups) {
-      std::size_t longest = 0;
-      for (Rank r : group) longest = std::max(longest, reductions(r).size());
-      for (std::size_t k = 0; k < longest; ++k) meet_all(group, static_cast<int>(k));
+      if (present < others) complain(ref, "lacks a peer among the holders of its stage");
     }
   }
-
-  void meet_all(const std::vector<Rank>& group, int k) {
-    std::vector<OpRef> present;
-    for (Rank r : group) {
-      if (k < static_cast<int>(reductions(r).size())) present.push_back({r, Lane::collectives, k});
-    }
-    for (OpRef a : present) {
-      if (present.size() < group.size()) complain(a, "lacks a peer among the replicas");
-      if (at(plan_, a) != at(plan_, present.front())) complain(a, "meets " + describe(plan_, present.front()));
-      for (OpRef b : present) {
-        if (a != b) meet(a, b);
-      }
-    }
-  }
-
-  const std::vector<Op>& reductions(Rank r) const { return plan_.ranks[r.value].lane(Lane::collectives); }
 
   const Plan& plan_;
   Meetings result_;
 };
 
 }  // namespace
+
+Matching twins(const Plan& plan) {
+  Matching matching(plan.ranks.size());
+  std::vector<std::vector<Rank>> groups;
+  for (StageId stage; stage.value < plan.stages; ++stage) groups.push_back({});
+  for (int r = 0; r < std::ssize(plan.ranks); ++r) {
+    for (const Holding& h : plan.ranks[r].holds) groups[h.stage.value].push_back(Rank(r));
+  }
+  for (int r = 0; r < std::ssize(plan.ranks); ++r) {
+    for (const Lane& lane : plan.ranks[r].lanes) {
+      auto& met = matching[r].emplace_back();
+      if (lane.kind == LaneKind::compute) continue;
+      const bool collective = lane.kind == LaneKind::collectives;
+      const int key = collective ? lane.key : r;
+      for (Rank other : collective ? groups[lane.key] : std::vector{Rank(lane.key)}) {
+        if (collective && other == Rank(r)) continue;
+        const int twin = plan.ranks[other.value].find_lane(other_end(lane.kind), key);
+        if (twin >= 0) met.push_back({other, twin});
+      }
+    }
+  }
+  return matching;
+}
 
 Meetings meetings(const Plan& plan) { return Matcher(plan).run(); }
 

@@ -1,4 +1,4 @@
-// Which operations of different ranks meet, with everything that does not fit: shared by match() and validate().
+// Which operations of different ranks meet.
 #pragma once
 
 #include <string>
@@ -8,19 +8,32 @@
 
 namespace parabench {
 
+struct LaneRef {
+  Rank rank;
+  int lane = 0;
+};
+
+/// [rank][lane] -> the lanes of other ranks whose operations of the same index it meets: for messages the lane at the
+/// other end, for collectives those of the stage's other holders. As the backends pair: the k-th send of an ordered
+/// pair of ranks and direction meets the k-th receive.
+using Matching = std::vector<std::vector<std::vector<LaneRef>>>;
+
+/// With everything that does not fit, for validate(): a partner that is missing or unlike. Precondition: peers, stages
+/// and segments exist. O(operations).
 struct Mismatch {
   OpRef where;
   std::string text;  ///< one line naming both sides
 };
-
-/// Pairs as the backends do: on each lane the k-th send of an ordered pair of ranks meets the k-th receive, and the
-/// k-th reduction of a rank the k-th ones of the other replicas of its stage. What does not pair, or pairs unlike
-/// operations, is a mismatch. Precondition: peers and segments exist. O(operations).
 struct Meetings {
   Matching matching;
   std::vector<Mismatch> mismatches;
 };
 Meetings meetings(const Plan& plan);
+
+/// Throws usage_error for an unmatched send, receive or collective. O(operations).
+Matching match(const Plan& plan);
+/// Without looking at the operations, for plans known to be good. O(lanes).
+Matching twins(const Plan& plan);
 
 /// "3SEND_F2 of step 0 on rank 1": how messages about plans name an operation.
 std::string describe(const Plan& plan, OpRef ref);

@@ -6,6 +6,9 @@ std::string_view name(OpKind kind) {
   switch (kind) {
     case OpKind::forward: return "F";
     case OpKind::backward: return "B";
+    case OpKind::backward_input: return "I";
+    case OpKind::backward_weight: return "W";
+    case OpKind::recompute: return "RECOMPUTE";
     case OpKind::send_forward: return "SEND_F";
     case OpKind::recv_forward: return "RECV_F";
     case OpKind::send_backward: return "SEND_B";
@@ -16,41 +19,18 @@ std::string_view name(OpKind kind) {
   return {};
 }
 
-bool is_compute(OpKind kind) { return kind == OpKind::forward || kind == OpKind::backward; }
+bool is_pass(OpKind kind) { return kind <= OpKind::recompute; }
+bool makes_input_gradient(OpKind kind) { return kind == OpKind::backward || kind == OpKind::backward_input; }
+bool makes_weight_gradient(OpKind kind) { return kind == OpKind::backward || kind == OpKind::backward_weight; }
 bool is_send(OpKind kind) { return kind == OpKind::send_forward || kind == OpKind::send_backward; }
 bool is_receive(OpKind kind) { return kind == OpKind::recv_forward || kind == OpKind::recv_backward; }
 bool is_over_run(OpKind kind) { return kind == OpKind::all_reduce || kind == OpKind::update; }
 
-std::string_view name(Lane lane) {
-  switch (lane) {
-    case Lane::compute: return "compute";
-    case Lane::collectives: return "collectives";
-    case Lane::p2p_forward: return "p2p_forward";
-    case Lane::p2p_backward: return "p2p_backward";
-  }
-  return {};
+Op pass(OpKind kind, SegmentId s, MicroBatchId m, int step, int version) {
+  return {.kind = kind, .segment = s, .micro_batch = m, .step = step, .version = version};
 }
-
-Lane lane_of(OpKind kind) {
-  switch (kind) {
-    case OpKind::forward:
-    case OpKind::backward:
-    case OpKind::update: return Lane::compute;
-    case OpKind::all_reduce: return Lane::collectives;
-    case OpKind::send_forward:
-    case OpKind::recv_forward: return Lane::p2p_forward;
-    case OpKind::send_backward:
-    case OpKind::recv_backward: return Lane::p2p_backward;
-  }
-  return Lane::compute;
-}
-
-Op forward(SegmentId s, MicroBatchId m, int step, int version) {
-  return {.kind = OpKind::forward, .segment = s, .micro_batch = m, .step = step, .version = version};
-}
-Op backward(SegmentId s, MicroBatchId m, int step, int version) {
-  return {.kind = OpKind::backward, .segment = s, .micro_batch = m, .step = step, .version = version};
-}
+Op forward(SegmentId s, MicroBatchId m, int step, int version) { return pass(OpKind::forward, s, m, step, version); }
+Op backward(SegmentId s, MicroBatchId m, int step, int version) { return pass(OpKind::backward, s, m, step, version); }
 Op send_forward(SegmentId s, MicroBatchId m, int step, Rank to) {
   return {.kind = OpKind::send_forward, .segment = s, .micro_batch = m, .step = step, .peer = to};
 }
@@ -69,8 +49,6 @@ Op all_reduce(SegmentId first, int segments, int step) {
 Op update(SegmentId first, int segments, int step, int version) {
   return {.kind = OpKind::update, .segment = first, .segments = segments, .step = step, .version = version};
 }
-
-bool starts_gradients(const Op& backward) { return backward.micro_batch == MicroBatchId(0); }
 
 std::string to_text(const Op& op) {
   std::string text = std::to_string(op.segment.value);

@@ -1,15 +1,35 @@
-// Cutting a chain of layers into consecutive stages.
+// Cutting a chain of layers into consecutive stages of one device each. Every stage holds at least one layer.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
 namespace parabench {
 
-/// Layers per stage so that the largest stage sum is minimal: exact dynamic programme
-/// D[i][k] = min_j max(D[j][k-1], S_i - S_j), O(n^2 k) time. Among optima the first in lexicographic
-/// order of stage sizes. Every stage holds at least one layer. Precondition: 1 <= stages <= costs.size(), costs >= 0.
+/// Layers per stage so that the largest stage sum is minimal: exact, by bisecting the bound on that sum in O(n) a
+/// question. Among optima the first in lexicographic order of stage sizes.
+/// Precondition: 1 <= stages <= costs.size(), costs finite and >= 0.
 std::vector<int> min_max_partition(std::span<const double> costs, int stages);
+
+/// What a layer keeps on its device.
+struct LayerBytes {
+  std::int64_t fixed = 0;      ///< once: weights, gradients, optimizer state
+  std::int64_t in_flight = 0;  ///< per micro-batch in flight: saved activations, stashed weights
+};
+
+/// A limit for every device of a pipeline.
+struct MemoryLimit {
+  std::span<const LayerBytes> layers;
+  std::span<const int> in_flight;  ///< peak micro-batches in flight, per stage (they depend on the schedule)
+  std::int64_t bytes = 0;          ///< of one device
+};
+
+/// The same under a limit: stage s holds the sum over its layers of fixed + in_flight[s] * in_flight bytes. Exact,
+/// O(n * stages) a question; the number of stages is that of `limit.in_flight`. Throws usage_error that names the
+/// largest stage of the leanest cut, its layers and its bytes, where no cut keeps the limit.
+/// Precondition: as above, all counts and bytes >= 0.
+std::vector<int> memory_limited_partition(std::span<const double> costs, const MemoryLimit& limit);
 
 /// Equal numbers of layers, larger stages first.
 std::vector<int> uniform_partition(int layers, int stages);

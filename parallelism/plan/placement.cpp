@@ -6,9 +6,9 @@
 namespace parabench {
 namespace {
 
-std::vector<int> layers_per_stage(const StrategyInput& input) {
-  const int stages = input.spec.np;
+std::vector<int> layers_per_stage(const StrategyInput& input, int stages) {
   const auto& layers = input.model.layers;
+  if (stages == 1) return {static_cast<int>(layers.size())};
   switch (input.spec.partition) {
     case PartitionRule::time:
       if (input.layer_seconds.size() != layers.size()) {
@@ -30,44 +30,48 @@ std::vector<int> layers_per_stage(const StrategyInput& input) {
 
 }  // namespace
 
-Plan one_segment_per_layer(const StrategyInput& input, int replicas) {
+Plan cut_model(const StrategyInput& input, int stages, Grain grain, int replicas, int micro_batches) {
   Plan plan;
   plan.spec = input.spec;
+  plan.stages = stages;
   plan.replicas = replicas;
-  for (int layer = 0; layer < static_cast<int>(input.model.layers.size()); ++layer) {
-    plan.segments.push_back({.first_layer = layer, .layers = 1, .stage = StageId(0)});
+  plan.versions.resize(stages);
+  plan.ranks.resize(input.spec.np);
+  const std::vector<int> sizes = split_evenly(input.spec.batch, replicas * micro_batches);
+  for (int replica = 0; replica < replicas; ++replica) {
+    const auto first = sizes.begin() + replica * micro_batches;
+    plan.pieces.emplace_back(first, first + micro_batches);
   }
-  for (int samples : split_evenly(input.spec.batch, replicas)) plan.pieces.push_back({samples});
-  for (int replica = 0; replica < replicas; ++replica) plan.ranks.emplace_back().replica = replica;
-  return plan;
-}
-
-Plan one_segment_per_stage(const StrategyInput& input, int micro_batches) {
-  Plan plan;
-  plan.spec = input.spec;
-  plan.stages = input.spec.np;
-  plan.pieces = {split_evenly(input.spec.batch, micro_batches)};
   int first_layer = 0;
-  for (int layers : layers_per_stage(input)) {
-    const StageId stage(static_cast<int>(plan.segments.size()));
-    plan.segments.push_back({first_layer, layers, stage});
-    plan.ranks.emplace_back().stage = stage;
+  StageId stage;
+  for (int layers : layers_per_stage(input, stages)) {
+    const int each = grain == Grain::layer ? 1 : layers;
+    for (int l = 0; l < layers; l += each) plan.segments.push_back({first_layer + l, each, stage});
     first_layer += layers;
+    ++stage;
   }
   return plan;
 }
 
-void forward_stage(const Plan& plan, RankProgram& rank, MicroBatchId m, int step, int version) {
-  const SegmentRange range = segments_of(plan, rank.stage);
-  for (SegmentId s = range.first; s <= range.last; ++s) {
-    rank.lane(Lane::compute).push_back(forward(s, m, step, version));
+std::vector<Bytes> gradient_bytes(const Plan& plan, const ModelSpec& model) {
+  // Parameters and their gradients stay in fp32 under tf32 and bf16.
+  const std::int64_t element = plan.spec.precision == Precision::fp64 ? 8 : 4;
+  std::vector<Bytes> bytes;
+  for (const Segment& segment : plan.segments) {
+    std::int64_t sum = 0;
+    for (int l = 0; l < segment.layers; ++l) sum += parameter_count(model.layers[segment.first_layer + l]) * element;
+    bytes.emplace_back(sum);
   }
+  return bytes;
 }
 
-void backward_stage(const Plan& plan, RankProgram& rank, MicroBatchId m, int step, int version) {
-  const SegmentRange range = segments_of(plan, rank.stage);
-  for (SegmentId s = range.last; s >= range.first; s = SegmentId(s.value - 1)) {
-    rank.lane(Lane::compute).push_back(backward(s, m, step, version));
+void pass_stage(const Plan& plan, RankProgram& rank, OpKind kind, StageId stage, MicroBatchId m, int step,
+                int version) {
+  const auto [first, last] = segments_of(plan, stage);
+  const int segments = last.value - first.value + 1;
+  for (int i = 0; i < segments; ++i) {
+    const SegmentId s(kind == OpKind::forward ? first.value + i : last.value - i);
+    rank.compute().push_back(pass(kind, s, m, step, version));
   }
 }
 

@@ -16,14 +16,19 @@ struct StrategyInput {
   int steps = 1;                          ///< window of an asynchronous strategy
 };
 
-/// One stage of one segment per layer, on `replicas` ranks that share the batch.
-Plan one_segment_per_layer(const StrategyInput& input, int replicas);
-/// np stages of one segment each, cut by the case's partition rule. Throws usage_error for partition:time without a
-/// time for each layer.
-Plan one_segment_per_stage(const StrategyInput& input, int micro_batches);
+enum class Grain {
+  stage,  ///< one segment per stage
+  layer,  ///< one segment per layer, so that what happens between layers can overlap
+};
 
-/// Appends the forwards (in layer order) or the backwards (in reverse order) of the rank's stage to its compute lane.
-void forward_stage(const Plan& plan, RankProgram& rank, MicroBatchId m, int step, int version);
-void backward_stage(const Plan& plan, RankProgram& rank, MicroBatchId m, int step, int version);
+/// `stages` stages cut by the case's partition rule, np ranks that hold nothing yet, and the batch cut into
+/// `micro_batches` pieces for each of `replicas`. Throws usage_error for partition:time without a time for each layer.
+Plan cut_model(const StrategyInput& input, int stages, Grain grain, int replicas, int micro_batches);
+
+/// Gradient bytes of each segment.
+std::vector<Bytes> gradient_bytes(const Plan& plan, const ModelSpec& model);
+
+/// Appends a pass of every segment of a stage to the rank's compute lane: forwards in layer order, others in reverse.
+void pass_stage(const Plan& plan, RankProgram& rank, OpKind kind, StageId stage, MicroBatchId m, int step, int version);
 
 }  // namespace parabench

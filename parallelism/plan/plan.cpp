@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "base/error.h"
 
@@ -30,23 +31,95 @@ SegmentRange segments_of(const Plan& plan, StageId stage) {
           SegmentId(static_cast<int>(end - plan.segments.begin()) - 1)};
 }
 
+std::vector<SegmentId> segments_held(const Plan& plan, Rank rank) {
+  std::vector<SegmentId> held;
+  for (const Holding& holding : plan.ranks[rank.value].holds) {
+    const SegmentRange range = segments_of(plan, holding.stage);
+    for (SegmentId s = range.first; s <= range.last; ++s) held.push_back(s);
+  }
+  return held;
+}
+
 std::vector<int> partition(const Plan& plan) {
   std::vector<int> layers(plan.stages, 0);
   for (const Segment& s : plan.segments) layers[s.stage.value] += s.layers;
   return layers;
 }
 
-Rank rank_of(const Plan& plan, StageId stage, int replica) {
-  auto holds = [&](const RankProgram& r) { return r.stage == stage && r.replica == replica; };
-  auto found = std::ranges::find_if(plan.ranks, holds);
-  if (found == plan.ranks.end()) {
-    throw usage_error("plan", "stage " + std::to_string(stage.value) + " of replica " + std::to_string(replica),
-                      "a stage and a replica that a rank holds");
-  }
-  return Rank(static_cast<int>(found - plan.ranks.begin()));
+StageId stage_of(const Plan& plan, SegmentId segment) { return plan.segments[segment.value].stage; }
+
+int replica_of(const Plan& plan, Rank rank, SegmentId segment) {
+  const auto& holds = plan.ranks[rank.value].holds;
+  const auto found = std::ranges::find(holds, stage_of(plan, segment), &Holding::stage);
+  return found == holds.end() ? -1 : found->replica;
 }
 
-bool reduces(const RankProgram& rank) { return !rank.lane(Lane::collectives).empty(); }
+std::vector<Rank> holders(const Plan& plan, StageId stage) {
+  std::vector<Rank> ranks;
+  for (int r = 0; r < std::ssize(plan.ranks); ++r) {
+    const auto& holds = plan.ranks[r].holds;
+    if (std::ranges::find(holds, stage, &Holding::stage) != holds.end()) ranks.push_back(Rank(r));
+  }
+  return ranks;
+}
+
+std::vector<std::vector<Rank>> reduction_groups(const Plan& plan) {
+  std::vector<std::vector<Rank>> groups;
+  for (StageId stage; plan.stages > 1 && stage.value < plan.stages; ++stage) {
+    if (std::vector<Rank> group = holders(plan, stage); group.size() > 1) groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+int reduction_group(const Plan& plan, StageId stage) {
+  int number = 0;
+  for (StageId s; plan.stages > 1 && s <= stage; ++s) number += holders(plan, s).size() > 1 ? 1 : 0;
+  return number;
+}
+
+int version_read(const Plan& plan, StageId stage, int step) {
+  const VersionRule& rule = plan.versions[stage.value];
+  return std::max(0, step / rule.steps_per_update - rule.lag);
+}
+
+int updates_by(const Plan& plan, StageId stage, int step) {
+  return (step + 1) / plan.versions[stage.value].steps_per_update;
+}
+
+int equivalence_steps(const Plan& plan) {
+  int steps = 3;
+  for (const VersionRule& rule : plan.versions) steps = std::max(steps, (rule.lag + 3) * rule.steps_per_update);
+  return steps;
+}
+
+bool is_update_due(const Plan& plan, StageId stage, int step) {
+  return (step + 1) % plan.versions[stage.value].steps_per_update == 0;
+}
+
+std::vector<Op>& RankProgram::lane(LaneKind kind, int key) {
+  const auto place = [](const Lane& l) { return std::pair(l.kind, l.key); };
+  auto found = std::ranges::lower_bound(lanes, std::pair(kind, key), {}, place);
+  if (found == lanes.end() || place(*found) != std::pair(kind, key)) found = lanes.insert(found, {kind, key, {}});
+  return found->ops;
+}
+
+int RankProgram::find_lane(LaneKind kind, int key) const {
+  const auto found =
+      std::ranges::find_if(lanes, [&](const Lane& lane) { return lane.kind == kind && lane.key == key; });
+  return found == lanes.end() ? -1 : static_cast<int>(found - lanes.begin());
+}
+
+bool uses(const Plan& plan, OpKind kind) {
+  return std::ranges::any_of(plan.ranks, [kind](const RankProgram& rank) {
+    return std::ranges::any_of(rank.lanes, [kind](const Lane& lane) {
+      return std::ranges::find(lane.ops, kind, &Op::kind) != lane.ops.end();
+    });
+  });
+}
+
+bool reduces(const RankProgram& rank) {
+  return std::ranges::any_of(rank.lanes, [](const Lane& l) { return l.kind == LaneKind::collectives; });
+}
 
 std::vector<int> split_evenly(int samples, int pieces) {
   std::vector<int> sizes(pieces, samples / pieces);
@@ -63,12 +136,13 @@ Plan unroll(const Plan& plan, int steps) {
     }
     result.steps = steps;
     for (RankProgram& rank : result.ranks)
-      for (auto& ops : rank.lanes) std::erase_if(ops, [&](const Op& op) { return op.step >= steps; });
+      for (Lane& lane : rank.lanes) std::erase_if(lane.ops, [&](const Op& op) { return op.step >= steps; });
     return result;
   }
   result.steps = plan.steps * steps;
   for (RankProgram& rank : result.ranks) {
-    for (auto& ops : rank.lanes) {
+    for (Lane& lane : rank.lanes) {
+      auto& ops = lane.ops;
       const std::size_t once = ops.size();
       ops.reserve(once * steps);
       for (int t = 1; t < steps; ++t) {
@@ -76,7 +150,7 @@ Plan unroll(const Plan& plan, int steps) {
           Op op = ops[i];
           op.step += t * plan.steps;
           // Messages and reductions carry no weight version.
-          if (lane_of(op.kind) == Lane::compute) op.version += t * plan.steps;
+          if (lane.kind == LaneKind::compute) op.version += t * plan.steps;
           ops.push_back(op);
         }
       }

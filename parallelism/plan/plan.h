@@ -2,13 +2,11 @@
 // reduced or updated in between. The same plan is simulated and executed.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "base/case.h"
-#include "parallelism/plan/op.h"
+#include "parallelism/plan/lane.h"
 
 namespace parabench {
 
@@ -20,16 +18,35 @@ struct Segment {
   bool operator==(const Segment&) const = default;
 };
 
+/// A stage whose weights a rank has. `replica`: which pieces of the batch pass through it there.
+struct Holding {
+  StageId stage;
+  int replica = 0;
+  bool operator==(const Holding&) const = default;
+};
+
 /// What one rank does: its operations, lane by lane.
 struct RankProgram {
-  StageId stage;            ///< the rank holds every segment of this stage
-  int replica = 0;          ///< its position on the data axis
-  int weight_versions = 1;  ///< ring slots of weights; 1: update in place
-  std::array<std::vector<Op>, lane_count> lanes;
+  std::vector<Holding> holds;          ///< ascending stages, each once
+  int weight_versions = 1;             ///< ring slots of weights; 1: update in place
+  int in_flight = 0;                   ///< most pairs of stage and micro-batch between forward and last backward; 0: any
+  std::vector<Lane> lanes = {Lane{}};  ///< the compute lane first, then by kind and key
 
-  const std::vector<Op>& lane(Lane l) const { return lanes[static_cast<int>(l)]; }
-  std::vector<Op>& lane(Lane l) { return lanes[static_cast<int>(l)]; }
+  const std::vector<Op>& compute() const { return lanes.front().ops; }
+  std::vector<Op>& compute() { return lanes.front().ops; }
+  /// Its operations of that kind and key; an empty lane is made where there is none.
+  std::vector<Op>& lane(LaneKind kind, int key);
+  /// Index of such a lane, -1 where there is none.
+  int find_lane(LaneKind kind, int key) const;
   bool operator==(const RankProgram&) const = default;
+};
+
+/// Which weights step t reads: version max(0, t / steps_per_update - lag). The steps of one update add up their
+/// gradients.
+struct VersionRule {
+  int lag = 0;
+  int steps_per_update = 1;
+  bool operator==(const VersionRule&) const = default;
 };
 
 struct Plan {
@@ -37,8 +54,10 @@ struct Plan {
   std::vector<Segment> segments;  ///< in layer order; neighbours of one stage adjacent
   int stages = 1;
   int replicas = 1;
-  int steps = 1;                         ///< steps in the window
-  bool asynchronous = false;             ///< the window is one stream whose pipe does not drain between steps
+  int steps = 1;              ///< steps in the window
+  bool asynchronous = false;  ///< the window is one stream whose pipe does not drain between steps
+  bool in_order = true;       ///< micro-batches pass each segment of a rank first in, first out
+  std::vector<VersionRule> versions;     ///< of each stage; synchronous plans: no lag
   std::vector<std::vector<int>> pieces;  ///< samples of micro-batch [replica][m]; sizes differ by one at most
   std::vector<RankProgram> ranks;
   bool operator==(const Plan&) const = default;
@@ -54,12 +73,33 @@ struct SegmentRange {
   SegmentId first, last;
 };
 SegmentRange segments_of(const Plan& plan, StageId stage);
+/// The segments that a rank holds, ascending.
+std::vector<SegmentId> segments_held(const Plan& plan, Rank rank);
 /// Number of layers (the finest segments) per stage; the record's `partition`.
 std::vector<int> partition(const Plan& plan);
-/// Rank that holds `stage` of `replica`.
-Rank rank_of(const Plan& plan, StageId stage, int replica);
 
-/// Whether the rank sums its gradients with other replicas'.
+StageId stage_of(const Plan& plan, SegmentId segment);
+/// Whose pieces pass through `segment` on this rank; -1 where the rank does not hold it.
+int replica_of(const Plan& plan, Rank rank, SegmentId segment);
+/// The ranks that hold a stage, ascending: they reduce its gradients, and several of one replica share its pieces.
+std::vector<Rank> holders(const Plan& plan, StageId stage);
+
+/// The ranks of each stage that several hold, in stage order, and the number of a stage's among them, from 1; 0 for a
+/// plan of one stage, whose holders are all ranks.
+std::vector<std::vector<Rank>> reduction_groups(const Plan& plan);
+int reduction_group(const Plan& plan, StageId stage);
+
+int version_read(const Plan& plan, StageId stage, int step);
+/// Updates of the stage that are complete once `step` has ended, and whether the last of them is due there.
+int updates_by(const Plan& plan, StageId stage, int step);
+bool is_update_due(const Plan& plan, StageId stage, int step);
+
+/// Steps to train for a comparison with the reference: every stage has read versions that updates wrote; 3 or more.
+int equivalence_steps(const Plan& plan);
+
+/// Whether some rank has an operation of this kind.
+bool uses(const Plan& plan, OpKind kind);
+/// Whether the rank sums gradients with other ranks.
 bool reduces(const RankProgram& rank);
 
 /// Sizes of `pieces` parts of `samples` that differ by one at most, larger ones first.

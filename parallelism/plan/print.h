@@ -9,14 +9,14 @@
 
 namespace parabench {
 
-/// One line per rank, compute operations only: `p0 F0 F1 B0 B1`. A rank with one stage leaves the stage number out; the
-/// segments of one stage show as one action. Asynchronous plans number the mini-batches of the window.
+/// One line per rank, passes only: `p0 F0 F1 B0 B1`, spelled as actions.h says. The segments of one stage show as one
+/// action, two that may overlap as `(0F3|3B1)`. Asynchronous plans number the micro-batches of the window.
 std::string to_text(const Plan& plan);
 /// Time runs to the right, one row per rank, one column per time unit: the duration of the timeline's shortest action
 /// (with unit costs 1). A cell holds the action that runs in the middle of its column, `U` an update, `.` nothing.
 std::string to_grid(const Plan& plan, const Timeline& timeline);
 /// torch.distributed.pipelining's action format: one row per rank, compute and point-to-point actions in an order in
-/// which they can run one after the other. Throws usage_error for a plan that dead-locks.
+/// which they can run one after the other. Throws usage_error for a plan that dead-locks or has replicas.
 std::string to_csv(const Plan& plan);
 
 /// The plan file. One object per operation, lane by lane.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <charconv>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 
@@ -11,7 +12,7 @@ namespace parabench {
 namespace {
 
 using nlohmann::json;
-constexpr std::string_view file_format = "parabench-plan-1";
+constexpr std::string_view file_format = "parabench-plan-2";
 
 json op_json(const Op& op) {
   json result = {{"op", name(op.kind)}, {"segment", op.segment.value}, {"step", op.step}};
@@ -20,7 +21,10 @@ json op_json(const Op& op) {
   } else {
     result["micro_batch"] = op.micro_batch.value;
   }
-  if (lane_of(op.kind) == Lane::compute) result["version"] = op.version;
+  if (lane_kind(op.kind) == LaneKind::compute) result["version"] = op.version;
+  if (op.accumulates) result["accumulates"] = true;
+  if (op.discards) result["discards"] = true;
+  if (op.overlaps_next) result["overlaps_next"] = true;
   if (is_send(op.kind) || is_receive(op.kind)) result["peer"] = op.peer.value;
   return result;
 }
@@ -49,6 +53,8 @@ class Fields {
     if (!value.is_boolean()) fail(key, value.dump(), "true or false");
     return value.get<bool>();
   }
+  /// False where it is left out.
+  bool take_flag(const char* key) { return object_.contains(key) && take_bool(key); }
   std::string take_string(const char* key) {
     const json& value = take(key);
     if (!value.is_string()) fail(key, value.dump(), "a text");
@@ -90,28 +96,50 @@ Op op_from(const json& value, const std::string& where) {
   } else {
     op.micro_batch = MicroBatchId(fields.take_int("micro_batch"));
   }
-  if (lane_of(op.kind) == Lane::compute) op.version = fields.take_int("version");
+  if (lane_kind(op.kind) == LaneKind::compute) op.version = fields.take_int("version");
+  op.accumulates = fields.take_flag("accumulates");
+  op.discards = fields.take_flag("discards");
+  op.overlaps_next = fields.take_flag("overlaps_next");
   if (is_send(op.kind) || is_receive(op.kind)) op.peer = Rank(fields.take_int("peer"));
   fields.allow({"start", "end"});
   fields.finish();
   return op;
 }
 
+/// The lane of such a name ("send_forward:1"), made where there is none.
+std::vector<Op>& lane_from(RankProgram& rank, const std::string& text, const Fields& fields) {
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  const std::string kind = text.substr(0, colon), key = text.substr(std::min(colon + 1, text.size()));
+  for (LaneKind known : all_lane_kinds) {
+    if (name(known) != kind) continue;
+    if (known == LaneKind::compute && key.empty()) return rank.compute();
+    int number = 0;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), number);
+    if (known == LaneKind::compute || error != std::errc() || end != key.data() + key.size()) break;
+    return rank.lane(known, number);
+  }
+  fields.fail(text, "unknown", "a lane: compute, or collectives:STAGE, send_forward:PEER and the like");
+}
+
 RankProgram rank_from(const json& value, const std::string& where) {
   Fields fields(value, where);
   RankProgram rank;
-  rank.stage = StageId(fields.take_int("stage"));
-  rank.replica = fields.take_int("replica");
+  for (const json& holding : fields.take_array("holds")) {
+    Fields of(holding, where + ".holds[" + std::to_string(rank.holds.size()) + ']');
+    rank.holds.push_back({StageId(of.take_int("stage")), of.take_int("replica")});
+    of.finish();
+  }
   rank.weight_versions = fields.take_int("weight_versions");
-  Fields lanes(fields.take("lanes"), where + ".lanes");
-  for (Lane lane : all_lanes) {
-    const std::string key(name(lane));
+  rank.in_flight = fields.take_int("in_flight");
+  const json& all = fields.take("lanes");
+  Fields lanes(all, where + ".lanes");
+  lanes.take("compute");
+  for (const auto& [key, list] : all.items()) {
+    auto& ops = lane_from(rank, key, lanes);
     for (const json& op : lanes.take_array(key.c_str())) {
-      const std::string place = where + '.' + key + '[' + std::to_string(rank.lane(lane).size()) + ']';
-      rank.lane(lane).push_back(op_from(op, place));
+      ops.push_back(op_from(op, where + '.' + key + '[' + std::to_string(ops.size()) + ']'));
     }
   }
-  lanes.finish();
   fields.finish();
   return rank;
 }
@@ -129,20 +157,25 @@ json to_json(const Plan& plan) {
   json result = {{"format", file_format}, {"case", parameters_json(plan.spec)},
                  {"stages", plan.stages}, {"replicas", plan.replicas},
                  {"steps", plan.steps},   {"asynchronous", plan.asynchronous},
-                 {"pieces", plan.pieces}, {"segments", json::array()},
+                 {"pieces", plan.pieces}, {"in_order", plan.in_order},
+                 {"versions", json::array()}, {"segments", json::array()},
                  {"ranks", json::array()}};
+  for (const VersionRule& rule : plan.versions) {
+    result["versions"].push_back({{"lag", rule.lag}, {"steps_per_update", rule.steps_per_update}});
+  }
   for (const Segment& s : plan.segments) {
     result["segments"].push_back({{"first_layer", s.first_layer}, {"layers", s.layers}, {"stage", s.stage.value}});
   }
   for (const RankProgram& rank : plan.ranks) {
-    json lanes = json::object();
-    for (Lane lane : all_lanes) {
-      json& ops = lanes[std::string(name(lane))] = json::array();
-      for (const Op& op : rank.lane(lane)) ops.push_back(op_json(op));
+    json lanes = json::object(), holds = json::array();
+    for (const Holding& h : rank.holds) holds.push_back({{"stage", h.stage.value}, {"replica", h.replica}});
+    for (const Lane& lane : rank.lanes) {
+      json& ops = lanes[name(lane)] = json::array();
+      for (const Op& op : lane.ops) ops.push_back(op_json(op));
     }
-    result["ranks"].push_back({{"stage", rank.stage.value},
-                               {"replica", rank.replica},
+    result["ranks"].push_back({{"holds", std::move(holds)},
                                {"weight_versions", rank.weight_versions},
+                               {"in_flight", rank.in_flight},
                                {"lanes", std::move(lanes)}});
   }
   return result;
@@ -153,9 +186,9 @@ json to_json(const Plan& plan, const Timeline& timeline) {
   result["makespan"] = makespan(timeline);
   result["bubble_fraction"] = bubble_fraction(plan, timeline);
   for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
-    for (Lane lane : all_lanes) {
-      json& ops = result["ranks"][r]["lanes"][std::string(name(lane))];
-      const auto& spans = timeline.ranks[r][static_cast<int>(lane)];
+    for (std::size_t lane = 0; lane < plan.ranks[r].lanes.size(); ++lane) {
+      json& ops = result["ranks"][r]["lanes"][name(plan.ranks[r].lanes[lane])];
+      const auto& spans = timeline.ranks[r][lane];
       for (std::size_t i = 0; i < spans.size(); ++i) {
         ops[i]["start"] = spans[i].start - timeline.origin;
         ops[i]["end"] = spans[i].end - timeline.origin;
@@ -175,6 +208,12 @@ Plan plan_from_json(const json& value) {
   plan.replicas = fields.take_int("replicas");
   plan.steps = fields.take_int("steps");
   plan.asynchronous = fields.take_bool("asynchronous");
+  plan.in_order = fields.take_bool("in_order");
+  for (const json& rule : fields.take_array("versions")) {
+    Fields of(rule, "plan.versions[" + std::to_string(plan.versions.size()) + ']');
+    plan.versions.push_back({of.take_int("lag"), of.take_int("steps_per_update")});
+    of.finish();
+  }
   for (const json& replica : fields.take_array("pieces")) {
     auto& sizes = plan.pieces.emplace_back();
     if (!replica.is_array()) fields.fail("pieces", replica.dump(), "a list of lists");

@@ -2,11 +2,9 @@
 #include <cmath>
 #include <limits>
 
-#include "base/error.h"
 #include "parallelism/plan/actions.h"
-#include "parallelism/plan/matching.h"
+#include "parallelism/plan/dependencies.h"
 #include "parallelism/plan/print.h"
-#include "parallelism/plan/progress.h"
 
 namespace parabench {
 namespace {
@@ -17,11 +15,11 @@ struct Cell {
 };
 
 std::vector<Cell> cells(const Plan& plan, const Timeline& timeline, int rank) {
-  const auto& spans = timeline.ranks[rank][static_cast<int>(Lane::compute)];
+  const auto& spans = timeline.ranks[rank][compute_lane];
   std::vector<Cell> result;
-  for (const Action& action : actions(plan.ranks[rank])) {
-    result.push_back(
-        {spans[action.first].start - timeline.origin, spans[action.last].end - timeline.origin, to_text(plan, action)});
+  for (const Action& action : actions(plan, Rank(rank))) {
+    result.push_back({spans[action.first].start - timeline.origin, spans[action.last].end - timeline.origin,
+                      to_text(plan, Rank(rank), action)});
   }
   return result;
 }
@@ -58,38 +56,19 @@ std::string grid_row(const std::vector<Cell>& row, double unit, int columns, std
   return line;
 }
 
-/// Actions of one rank in torch.distributed.pipelining's spelling.
-class CsvRow {
- public:
-  CsvRow(const Plan& plan, const RankProgram& rank) : plan_(plan), starts_action_(rank.lane(Lane::compute).size(), 0) {
-    for (const Action& action : actions(rank)) starts_action_[action.first] = 1;
-  }
-
-  void add(const OpRef& ref) {
-    const Op& op = at(plan_, ref);
-    if (op.kind == OpKind::update || op.kind == OpKind::all_reduce) return;
-    if (ref.lane == Lane::compute && !starts_action_[ref.index]) return;
-    if (!text_.empty()) text_ += ',';
-    text_ += std::to_string(plan_.segments[op.segment.value].stage.value);
-    text_ += name(op.kind);
-    text_ += std::to_string(number(plan_, op));
-  }
-  const std::string& text() const { return text_; }
-
- private:
-  const Plan& plan_;
-  std::vector<char> starts_action_;  ///< by index on the compute lane
-  std::string text_;
-};
-
 }  // namespace
 
 std::string to_text(const Plan& plan) {
   std::string text;
-  for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
+  for (int r = 0; r < std::ssize(plan.ranks); ++r) {
     text += 'p' + std::to_string(r);
-    for (const Action& action : actions(plan.ranks[r])) {
-      if (is_compute(action.op.kind)) text += ' ' + to_text(plan, action);
+    bool paired = false;
+    for (const Action& action : actions(plan, Rank(r))) {
+      if (!is_pass(action.op.kind)) continue;
+      text += paired ? "|" : action.overlaps_next ? " (" : " ";
+      text += to_text(plan, Rank(r), action);
+      if (paired) text += ')';
+      paired = action.overlaps_next;
     }
     text += '\n';
   }
@@ -115,23 +94,6 @@ std::string to_grid(const Plan& plan, const Timeline& timeline) {
   for (std::size_t r = 0; r < rows.size(); ++r) {
     text += trimmed(padded('p' + std::to_string(r), label) + grid_row(rows[r], unit, columns, width)) + '\n';
   }
-  return text;
-}
-
-std::string to_csv(const Plan& plan) {
-  std::vector<LocalDependencies> local;
-  std::vector<CsvRow> rows;
-  for (int r = 0; r < static_cast<int>(plan.ranks.size()); ++r) {
-    local.push_back(dependencies(plan, Rank(r)));
-    rows.emplace_back(plan, plan.ranks[r]);
-  }
-  const LaneRun progress = run_lanes(plan, local, match(plan), Delivery::rendezvous);
-  if (!progress.stuck.empty()) {
-    throw usage_error("plan", describe(plan, progress.stuck.front()), "a plan without dead-lock");
-  }
-  for (OpRef ref : progress.order) rows[ref.rank.value].add(ref);
-  std::string text;
-  for (const CsvRow& row : rows) text += row.text() + '\n';
   return text;
 }
 

@@ -33,11 +33,11 @@ json to_trace(const Plan& plan, const Timeline& timeline) {
   json events = json::array();
   for (int r = 0; r < static_cast<int>(plan.ranks.size()); ++r) {
     events.push_back(label("process_name", r, 0, "rank " + std::to_string(r)));
-    for (Lane lane : all_lanes) {
-      const int tid = static_cast<int>(lane);
-      const auto& ops = plan.ranks[r].lane(lane);
+    const auto& lanes = plan.ranks[r].lanes;
+    for (int tid = 0; tid < std::ssize(lanes); ++tid) {
+      const auto& ops = lanes[tid].ops;
       if (ops.empty()) continue;
-      events.push_back(label("thread_name", r, tid, std::string(name(lane))));
+      events.push_back(label("thread_name", r, tid, name(lanes[tid])));
       for (std::size_t i = 0; i < ops.size(); ++i) {
         events.push_back(event(ops[i], timeline.ranks[r][tid][i], timeline.origin, r, tid));
       }

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "parallelism/plan/dependencies.h"
+#include "parallelism/plan/matching.h"
 
 namespace parabench {
 

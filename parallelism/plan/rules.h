@@ -13,9 +13,8 @@ using Violations = std::vector<Violation>;
 /// Segments, ranks, pieces and every operation's fields lie in their ranges. All other groups need a plan without such
 /// violations.
 void check_fields(const Plan& plan, Violations& found);
-/// One rank's compute and collectives lanes: placement, exactly once, first in first out, versions, gradients,
-/// reductions.
-void check_compute(const Plan& plan, Rank rank, Violations& found);
+/// Compute and collectives lanes: placement, exactly once, order, versions, gradients, reductions, what is in flight.
+void check_compute(const Plan& plan, Violations& found);
 /// Messages: each once, between the holders of neighbouring segments; paired in order.
 void check_messages(const Plan& plan, Violations& found);
 /// Dependencies exist and come first; lanes get to their end under rendezvous and under buffered sends.

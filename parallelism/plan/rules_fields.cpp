@@ -66,36 +66,45 @@ class FieldCheck {
   }
 
   void check_ranks() {
-    std::vector<int> holders(std::max(0, plan_.stages * plan_.replicas), 0);
+    std::vector<int> holders(static_cast<std::size_t>(std::max(0, plan_.stages)) * std::max(0, plan_.replicas), 0);
     for (int r = 0; r < static_cast<int>(plan_.ranks.size()); ++r) {
       const RankProgram& rank = plan_.ranks[r];
-      if (rank.stage.value < 0 || rank.stage.value >= plan_.stages || rank.replica < 0 ||
-          rank.replica >= plan_.replicas || rank.weight_versions < 1) {
-        complain({Rank(r), Lane::compute, 0}, "placement", "rank " + std::to_string(r) + " has no place in the mesh");
-      } else {
-        ++holders[rank.replica * plan_.stages + rank.stage.value];
+      bool misplaced = rank.holds.empty() || rank.weight_versions < 1 || rank.in_flight < 0;
+      StageId before(-1);
+      for (const Holding& h : rank.holds) {
+        misplaced |= h.stage <= before || h.stage.value >= plan_.stages || h.replica < 0 || h.replica >= plan_.replicas;
+        before = h.stage;
       }
+      if (misplaced) {
+        complain({Rank(r)}, "placement", "rank " + std::to_string(r) + " has no place in the mesh");
+        continue;
+      }
+      for (const Holding& h : rank.holds) ++holders[h.replica * plan_.stages + h.stage.value];
     }
-    if (std::ranges::any_of(holders, [](int n) { return n != 1; })) {
-      complain({}, "placement", "expected one rank for each stage of each replica");
+    if (std::ranges::any_of(holders, [](int n) { return n < 1; })) {
+      complain({}, "placement", "expected a rank for each stage of each replica");
+    }
+    const auto wrong = [](const VersionRule& rule) { return rule.lag < 0 || rule.steps_per_update < 1; };
+    if (std::ssize(plan_.versions) != plan_.stages || std::ranges::any_of(plan_.versions, wrong)) {
+      complain({}, "version", "expected a rule of weight versions for each stage");
     }
   }
 
   void check_rank(Rank r) {
-    for (Lane lane : all_lanes) {
-      const auto& ops = plan_.ranks[r.value].lane(lane);
-      for (int i = 0; i < static_cast<int>(ops.size()); ++i) {
-        const std::string wrong = wrong_field(ops[i], lane);
+    const auto& lanes = plan_.ranks[r.value].lanes;
+    for (int l = 0; l < static_cast<int>(lanes.size()); ++l) {
+      for (int i = 0; i < static_cast<int>(lanes[l].ops.size()); ++i) {
+        const std::string wrong = wrong_field(lanes[l].ops[i], r, lanes[l]);
         if (wrong.empty()) continue;
-        const OpRef ref{r, lane, i};
+        const OpRef ref{r, l, i};
         complain(ref, "fields", describe(plan_, ref) + ": " + wrong + " out of range");
       }
     }
   }
 
-  std::string wrong_field(const Op& op, Lane lane) const {
+  std::string wrong_field(const Op& op, Rank rank, const Lane& lane) const {
     const int segments = static_cast<int>(plan_.segments.size()), ranks = static_cast<int>(plan_.ranks.size());
-    if (lane_of(op.kind) != lane) return "lane";
+    if (lane_kind(op.kind) != lane.kind) return "lane";
     if (op.segment.value < 0 || op.segments < 1 || op.segment.value + op.segments > segments) return "segment";
     if (op.segments > 1 && !is_over_run(op.kind)) return "segment";
     if (op.step < 0 || op.step >= plan_.steps) return "step";
@@ -103,8 +112,12 @@ class FieldCheck {
       return "micro-batch";
     }
     const bool message = is_send(op.kind) || is_receive(op.kind);
-    if (message && (op.peer.value < 0 || op.peer.value >= ranks)) return "peer";
-    return {};
+    if (message && (op.peer.value < 0 || op.peer.value >= ranks || op.peer == rank || op.peer.value != lane.key)) {
+      return "peer";
+    }
+    const bool of_other_stage = lane.kind == LaneKind::collectives &&
+                                (stage_of(plan_, op.segment).value != lane.key || replica_of(plan_, rank, op.segment) < 0);
+    return of_other_stage ? "stage" : "";
   }
 
   const Plan& plan_;

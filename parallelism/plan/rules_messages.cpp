@@ -2,43 +2,62 @@
 #include <tuple>
 
 #include "parallelism/plan/matching.h"
+#include "parallelism/plan/owners.h"
 #include "parallelism/plan/rules.h"
 
 namespace parabench {
 namespace {
 
-/// Whether the operation's own segment lives on the rank and its neighbour on the peer of the same replica.
-bool joins_neighbours(const Plan& plan, Rank rank, const Op& op) {
-  const bool to_next = op.kind == OpKind::send_forward || op.kind == OpKind::recv_backward;
-  const int neighbour = op.segment.value + (to_next ? 1 : -1);
-  if (neighbour < 0 || neighbour >= static_cast<int>(plan.segments.size())) return false;
-  const RankProgram &own = plan.ranks[rank.value], &peer = plan.ranks[op.peer.value];
-  return plan.segments[op.segment.value].stage == own.stage && plan.segments[neighbour].stage == peer.stage &&
-         own.replica == peer.replica && rank != op.peer;
-}
+class MessageCheck {
+ public:
+  MessageCheck(const Plan& plan, Violations& found) : plan_(plan), owners_(plan), found_(found) {}
+
+  void check() {
+    for (int r = 0; r < static_cast<int>(plan_.ranks.size()); ++r) {
+      seen_.clear();
+      const auto& lanes = plan_.ranks[r].lanes;
+      for (int l = 0; l < static_cast<int>(lanes.size()); ++l) {
+        if (lanes[l].kind == LaneKind::compute || lanes[l].kind == LaneKind::collectives) continue;
+        for (int i = 0; i < static_cast<int>(lanes[l].ops.size()); ++i) check({Rank(r), l, i});
+      }
+    }
+    for (Mismatch& m : meetings(plan_).mismatches) found_.push_back({m.where, "pairing", std::move(m.text)});
+  }
+
+ private:
+  void check(OpRef ref) {
+    const Op& op = at(plan_, ref);
+    if (!joins_neighbours(ref.rank, op)) {
+      found_.push_back({ref, "placement",
+                        describe(plan_, ref) + " with rank " + std::to_string(op.peer.value) +
+                            " does not join the computing ranks of neighbouring segments"});
+    }
+    if (!seen_.insert({op.kind, op.segment, op.micro_batch, op.step}).second) {
+      found_.push_back({ref, "exactly once", describe(plan_, ref) + " again"});
+    }
+  }
+
+  /// Whether the rank computes this piece on the operation's own segment, and the peer on its neighbour.
+  bool joins_neighbours(Rank rank, const Op& op) const {
+    const bool to_next = op.kind == OpKind::send_forward || op.kind == OpKind::recv_backward;
+    const int neighbour = op.segment.value + (to_next ? 1 : -1);
+    if (neighbour < 0 || neighbour >= static_cast<int>(plan_.segments.size())) return false;
+    const int replica = replica_of(plan_, rank, op.segment);
+    if (replica < 0 || replica_of(plan_, op.peer, SegmentId(neighbour)) != replica) return false;
+    const auto owner = [&](SegmentId s) {
+      return owners_.of(stage_of(plan_, s), replica, op.micro_batch, op.step);
+    };
+    return owner(op.segment) == rank && owner(SegmentId(neighbour)) == op.peer;
+  }
+
+  const Plan& plan_;
+  PieceOwners owners_;
+  Violations& found_;
+  std::set<std::tuple<OpKind, SegmentId, MicroBatchId, int>> seen_;  ///< on the rank at hand
+};
 
 }  // namespace
 
-void check_messages(const Plan& plan, Violations& found) {
-  for (int r = 0; r < static_cast<int>(plan.ranks.size()); ++r) {
-    std::set<std::tuple<OpKind, SegmentId, MicroBatchId, int>> seen;
-    for (Lane lane : {Lane::p2p_forward, Lane::p2p_backward}) {
-      const auto& ops = plan.ranks[r].lane(lane);
-      for (int i = 0; i < static_cast<int>(ops.size()); ++i) {
-        const Op& op = ops[i];
-        const OpRef ref{Rank(r), lane, i};
-        if (!joins_neighbours(plan, Rank(r), op)) {
-          found.push_back({ref, "placement",
-                           describe(plan, ref) + " with rank " + std::to_string(op.peer.value) +
-                               " does not join neighbouring segments"});
-        }
-        if (!seen.insert({op.kind, op.segment, op.micro_batch, op.step}).second) {
-          found.push_back({ref, "exactly once", describe(plan, ref) + " again"});
-        }
-      }
-    }
-  }
-  for (Mismatch& m : meetings(plan).mismatches) found.push_back({m.where, "pairing", std::move(m.text)});
-}
+void check_messages(const Plan& plan, Violations& found) { MessageCheck(plan, found).check(); }
 
 }  // namespace parabench

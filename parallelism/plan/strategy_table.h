@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "parallelism/plan/placement.h"
+#include "parallelism/plan/schedule.h"
 
 namespace parabench {
 
@@ -15,10 +15,15 @@ enum class RankUse { one, replicas, stages };
 struct Strategy {
   std::string_view name;
   RankUse ranks = RankUse::one;
-  std::vector<std::string_view> keys;  ///< of the keys that only some strategies have, those that this one reads
-  Plan (*write)(const StrategyInput& input) = nullptr;
+  std::vector<std::string_view> keys;        ///< of the keys that only some strategies have, those that this one reads
+  std::vector<std::string_view> parameters;  ///< in brackets behind its name
+  int fixed_chunks = 1;                      ///< stages per device, for those without the key chunks
+  Schedule schedule;                         ///< of a synchronous pipeline, else empty
+  Plan (*write)(const StrategyInput& input) = nullptr;  ///< of all others
 
   bool uses(std::string_view key) const;
+  int chunks(const Case& spec) const { return uses("chunks") ? spec.chunks : fixed_chunks; }
+  int stages(const Case& spec) const;  ///< of one copy of the model
   int pieces(const Case& spec) const;  ///< parts that travel separately, over all replicas
 };
 

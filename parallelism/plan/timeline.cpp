@@ -1,29 +1,30 @@
 #include "parallelism/plan/timeline.h"
 
 #include <algorithm>
+#include <span>
 
-#include "parallelism/plan/dependencies.h"
+#include "parallelism/plan/matching.h"
 
 namespace parabench {
 namespace {
 
 const Span& span_of(const Timeline& timeline, OpRef ref) {
-  return timeline.ranks[ref.rank.value][static_cast<int>(ref.lane)][ref.index];
+  return timeline.ranks[ref.rank.value][ref.lane][ref.index];
 }
 
 /// Where the seconds of compute lanes went.
 class Accounting {
  public:
-  Accounting(const Plan& plan, const Timeline& timeline) : plan_(plan), timeline_(timeline), matching_(match(plan)) {
+  Accounting(const Plan& plan, const Timeline& timeline) : plan_(plan), timeline_(timeline), matching_(twins(plan)) {
     for (int r = 0; r < static_cast<int>(plan.ranks.size()); ++r) local_.push_back(dependencies(plan, Rank(r)));
   }
 
   Breakdown of(Rank rank, int first_step) const {
     Breakdown sum;
     double free_since = timeline_.origin;
-    const auto& ops = plan_.ranks[rank.value].lane(Lane::compute);
+    const auto& ops = plan_.ranks[rank.value].compute();
     for (int i = 0; i < static_cast<int>(ops.size()); ++i) {
-      const OpRef ref{rank, Lane::compute, i};
+      const OpRef ref{rank, compute_lane, i};
       if (ops[i].step >= first_step) {
         add_wait(sum, ref, free_since);
         add_work(sum, ops[i], span_of(timeline_, ref));
@@ -34,18 +35,16 @@ class Accounting {
   }
 
  private:
-  const std::vector<OpRef>& waits_for(OpRef ref) const {
-    return local_[ref.rank.value][static_cast<int>(ref.lane)][ref.index];
-  }
+  std::span<const OpRef> waits_for(OpRef ref) const { return local_[ref.rank.value].of(ref.lane, ref.index); }
 
   /// Latest end of the compute operations that `ref` stems from. A message stems from its sender's, a reduction from
   /// all ranks'.
   double compute_end(OpRef ref) const {
-    if (ref.lane == Lane::compute) return span_of(timeline_, ref).end;
+    if (ref.lane == compute_lane) return span_of(timeline_, ref).end;
     double latest = timeline_.origin;
     for (OpRef before : waits_for(ref)) latest = std::max(latest, compute_end(before));
-    for (OpRef partner : matching_.partners[ref.rank.value][static_cast<int>(ref.lane)][ref.index]) {
-      for (OpRef before : waits_for(partner)) latest = std::max(latest, compute_end(before));
+    for (const LaneRef& partner : matching_[ref.rank.value][ref.lane]) {
+      for (OpRef before : waits_for({partner.rank, partner.lane, ref.index})) latest = std::max(latest, compute_end(before));
     }
     return latest;
   }
@@ -56,7 +55,7 @@ class Accounting {
     bool awaited = false;
     double split = span.queued;
     for (OpRef before : waits_for(ref)) {
-      if (before.lane == Lane::compute || span_of(timeline_, before).end <= span.queued) continue;
+      if (before.lane == compute_lane || span_of(timeline_, before).end <= span.queued) continue;
       awaited = true;
       split = std::max(split, compute_end(before));
     }
@@ -73,7 +72,8 @@ class Accounting {
     const double work = span.end - span.start - span.data_wait;
     sum.data_wait += span.data_wait;
     if (op.kind == OpKind::forward) sum.forward += work;
-    if (op.kind == OpKind::backward) sum.backward += work;
+    if (makes_input_gradient(op.kind) || makes_weight_gradient(op.kind)) sum.backward += work;
+    if (op.kind == OpKind::recompute) sum.recompute += work;
     if (op.kind == OpKind::update) sum.update += work;
   }
 
@@ -106,8 +106,8 @@ double makespan(const Timeline& timeline) {
 std::vector<double> step_completions(const Plan& plan, const Timeline& timeline) {
   std::vector<double> completions(plan.steps, timeline.origin);
   for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
-    for (std::size_t l = 0; l < lane_count; ++l) {
-      const auto& ops = plan.ranks[r].lanes[l];
+    for (std::size_t l = 0; l < plan.ranks[r].lanes.size(); ++l) {
+      const auto& ops = plan.ranks[r].lanes[l].ops;
       for (std::size_t i = 0; i < ops.size(); ++i) {
         double& completion = completions[ops[i].step];
         completion = std::max(completion, timeline.ranks[r][l][i].end);
@@ -120,10 +120,10 @@ std::vector<double> step_completions(const Plan& plan, const Timeline& timeline)
 double bubble_fraction(const Plan& plan, const Timeline& timeline) {
   double busy = 0;
   for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
-    const auto& ops = plan.ranks[r].lane(Lane::compute);
-    const auto& spans = timeline.ranks[r][static_cast<int>(Lane::compute)];
+    const auto& ops = plan.ranks[r].compute();
+    const auto& spans = timeline.ranks[r][compute_lane];
     for (std::size_t i = 0; i < ops.size(); ++i) {
-      if (is_compute(ops[i].kind)) busy += spans[i].end - spans[i].start;
+      if (is_pass(ops[i].kind)) busy += spans[i].end - spans[i].start;
     }
   }
   return 1.0 - busy / (static_cast<double>(plan.ranks.size()) * makespan(timeline));

@@ -1,7 +1,6 @@
 // When every operation of a plan ran: the common result of simulation and execution.
 #pragma once
 
-#include <array>
 #include <vector>
 
 #include "base/measures.h"
@@ -19,7 +18,7 @@ struct Span {
 
 /// Spans in the order of the plan's lanes: [rank][lane][index].
 struct Timeline {
-  std::vector<std::array<std::vector<Span>, lane_count>> ranks;
+  std::vector<std::vector<std::vector<Span>>> ranks;
   double origin = 0;  ///< the clock when the first rank entered the window
 };
 
@@ -29,7 +28,7 @@ double makespan(const Timeline& timeline);
 /// step times, the first step's counted from the origin.
 std::vector<double> step_completions(const Plan& plan, const Timeline& timeline);
 
-/// 1 - busy / (ranks * makespan), busy being the compute lanes' forward and backward time.
+/// 1 - busy / (ranks * makespan), busy being the compute lanes' passes.
 double bubble_fraction(const Plan& plan, const Timeline& timeline);
 
 /// A rank's seconds per step, averaged over the steps [first_step, plan.steps). A wait of the compute lane for another

@@ -18,14 +18,13 @@ void check_progress(const Plan& plan, Violations& found) {
   } catch (const Error& error) {
     // Mismatched messages are reported with their places by check_messages.
     const Rank r(static_cast<int>(local.size()));
-    found.push_back({{r, Lane::compute, 0}, "dependency", error.what()});
+    found.push_back({{r}, "dependency", error.what()});
     return;
   }
   for (int r = 0; r < static_cast<int>(plan.ranks.size()); ++r) {
-    for (Lane lane : all_lanes) {
-      const auto& of_lane = local[r][static_cast<int>(lane)];
-      for (int i = 0; i < static_cast<int>(of_lane.size()); ++i) {
-        for (OpRef needed : of_lane[i]) {
+    for (int lane = 0; lane < std::ssize(plan.ranks[r].lanes); ++lane) {
+      for (int i = 0; i < std::ssize(plan.ranks[r].lanes[lane].ops); ++i) {
+        for (OpRef needed : local[r].of(lane, i)) {
           if (needed.lane != lane || needed.index < i) continue;
           const OpRef ref{Rank(r), lane, i};
           found.push_back({ref, "order", describe(plan, ref) + " comes before " + describe(plan, needed)});
@@ -46,7 +45,7 @@ std::vector<Violation> validate(const Plan& plan) {
   Violations found;
   check_fields(plan, found);
   if (!found.empty()) return found;
-  for (int r = 0; r < static_cast<int>(plan.ranks.size()); ++r) check_compute(plan, Rank(r), found);
+  check_compute(plan, found);
   check_messages(plan, found);
   if (found.empty()) check_progress(plan, found);
   return found;

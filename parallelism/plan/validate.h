@@ -14,11 +14,13 @@ struct Violation {
   std::string text;  ///< one line naming the operation, its rank and what was expected
 };
 
-/// Empty for a good plan. Checked: every forward and backward exactly once per segment, replica, micro-batch and step;
-/// on the rank that holds the segment; forward before its backward; sends and receives paired, in the same order per
-/// ordered pair of ranks and lane; progress under rendezvous and under buffered sends; all_reduce over all replicas,
-/// covering every segment once; update after the reduction; versions read were written and still live in the ring
-/// (PipeDream: max(0, n - (stages - s)), schedules of PipeDream, SOSP'19); pieces that sum to the batch.
+/// Empty for a good plan. Checked: every F, and every B or pair of I and W, exactly once per segment, replica,
+/// micro-batch and step, on a rank that holds the segment; forward before its backward, recompute where a forward
+/// discarded its graph; declared order of micro-batches and limit in flight kept; sends and receives paired, in the
+/// same order per ordered pair of ranks and direction, between the ranks that compute the piece; progress under
+/// rendezvous and under buffered sends; a reduction over all holders of a shared stage, covering every segment once;
+/// update after the reduction; versions read as the plan's rule says, written before and still live in the ring;
+/// pieces that sum to the batch. O(operations), apart from what is wrong.
 std::vector<Violation> validate(const Plan& plan);
 
 /// Throws Error (usage) listing the violations and the printed grid; nothing starts.

@@ -7,75 +7,17 @@
 #include <set>
 
 #include "base/case_text.h"
-#include "base/statistics.h"
-#include "parallelism/comm/threads/world.h"
-#include "parallelism/exec/executor.h"
-#include "parallelism/plan/strategies.h"
+#include "parallelism/exec/stage_state.h"
 #include "suite/rank/launch.h"
+#include "suite/rank/layer_chain.h"
 #include "suite/rank/transfers.h"
 
 namespace parabench {
 namespace {
 
 // Layers: enough steps for a stable median, bounded in time for large models.
-constexpr int chain_warmup = 2, chain_steps_min = 5, chain_steps_max = 20;
+constexpr int chain_steps_min = 5, chain_steps_max = 20;
 constexpr double chain_budget_s = 1.5;
-
-/// Times of a whole model as one chain of one-layer segments on one rank, as the executor runs it.
-struct Chain {
-  std::vector<LayerTiming> layers;
-  double update_s = 0, overhead_s = 0, step_s = 0;
-};
-
-Chain time_chain(const Launch& launch, Device& device, int samples, int steps) {
-  Case spec = launch.plan.spec;
-  spec.strategy = {"sequential", {}};
-  spec.np = 1;
-  spec.batch = samples;
-  spec.comm = CommKind::threads;
-  const Plan plan = unroll(make_plan(spec, launch.model, {}, 1), chain_warmup + steps);
-  Chain chain;
-  run_thread_ranks(1, [&](Communicator& alone) {
-    StageState state(plan, launch.model, alone, device);
-    PieceInput input(plan, pieces_of(plan, Rank(0)), launch.source, launch.options.input, true);
-    const Execution execution = execute(plan, launch.model, state, alone, &input, device, chain_warmup);
-
-    const auto& ops = plan.ranks[0].lane(Lane::compute);
-    const auto& spans = execution.spans[static_cast<int>(Lane::compute)];
-    std::vector<std::vector<double>> forward(launch.model.layers.size()), backward(forward.size());
-    std::vector<double> update, gaps;
-    chain.layers.resize(forward.size());
-    for (std::size_t i = 0; i < ops.size(); ++i) {
-      if (ops[i].step < chain_warmup) continue;
-      const double seconds = spans[i].end - spans[i].start - spans[i].data_wait;
-      const int layer = ops[i].segment.value;
-      const OpMemory& memory = execution.memory[i];
-      LayerTiming& timing = chain.layers[layer];
-      gaps.push_back(spans[i].start - spans[i - 1].end);
-      if (ops[i].kind == OpKind::forward) {
-        forward[layer].push_back(seconds);
-        timing.saved_bytes = memory.after - memory.before;
-        timing.forward_peak_bytes = memory.peak - memory.before;
-      } else if (ops[i].kind == OpKind::backward) {
-        backward[layer].push_back(seconds);
-        timing.backward_peak_bytes = memory.peak - memory.before;
-      } else {
-        update.push_back(seconds);
-      }
-    }
-    for (std::size_t l = 0; l < forward.size(); ++l) {
-      chain.layers[l].samples = samples;
-      chain.layers[l].forward_s = median(forward[l]);
-      chain.layers[l].backward_s = median(backward[l]);
-      chain.layers[l].forward_mad_s = mad(forward[l]);
-      chain.layers[l].backward_mad_s = mad(backward[l]);
-    }
-    chain.update_s = median(update);
-    chain.overhead_s = median(gaps);
-    chain.step_s = (spans.back().end - spans.front().start) / plan.steps;
-  });
-  return chain;
-}
 
 /// The piece sizes of the plan and half the largest, so that times interpolate.
 std::vector<int> sample_counts(const Plan& plan) {
@@ -86,7 +28,7 @@ std::vector<int> sample_counts(const Plan& plan) {
 }
 
 /// Equal layers share their key: it keeps the mean over the chain's occurrences.
-void keep(Calibration& calibration, const Launch& launch, const Chain& chain, int busy) {
+void keep(Calibration& calibration, const Launch& launch, const LayerChain& chain, int busy) {
   const Case& spec = launch.plan.spec;
   const std::vector<Shape> in = shapes(launch.model);
   std::map<LayerKey, std::vector<LayerTiming>> occurrences;
@@ -94,10 +36,16 @@ void keep(Calibration& calibration, const Launch& launch, const Chain& chain, in
     occurrences[layer_key(launch.model.layers[l], in[l], l == 0, spec, busy)].push_back(chain.layers[l]);
   for (const auto& [key, timings] : occurrences) {
     LayerTiming mean = timings.front();
-    mean.forward_s = mean.backward_s = 0;
-    for (const LayerTiming& t : timings) {
-      mean.forward_s += t.forward_s / static_cast<double>(timings.size());
-      mean.backward_s += t.backward_s / static_cast<double>(timings.size());
+    const auto average = [&](auto of) {
+      double sum = 0;
+      for (const LayerTiming& t : timings) sum += of(t);
+      return sum / static_cast<double>(timings.size());
+    };
+    mean.forward_s = average([](const LayerTiming& t) { return t.forward_s; });
+    mean.backward_s = average([](const LayerTiming& t) { return t.backward_s; });
+    if (mean.split) {
+      mean.split->input_s = average([](const LayerTiming& t) { return t.split->input_s; });
+      mean.split->weight_s = average([](const LayerTiming& t) { return t.split->weight_s; });
     }
     calibration.layers[key].push_back(mean);
   }
@@ -109,11 +57,21 @@ void keep(Calibration& calibration, const Launch& launch, const Chain& chain, in
   overhead = overhead == 0 ? chain.overhead_s : std::min(overhead, chain.overhead_s);
 }
 
-bool uses(const Plan& plan, OpKind kind) {
-  for (const RankProgram& rank : plan.ranks)
-    for (const auto& lane : rank.lanes)
-      if (std::any_of(lane.begin(), lane.end(), [&](const Op& op) { return op.kind == kind; })) return true;
-  return false;
+/// Members of the groups that reduce, each number once.
+std::set<int> group_sizes(const Plan& plan) {
+  std::set<int> sizes;
+  for (StageId stage; stage.value < plan.stages; ++stage) {
+    if (const auto members = holders(plan, stage).size(); members > 1) sizes.insert(static_cast<int>(members));
+  }
+  return sizes;
+}
+
+/// The first of the rank's groups with so many members: all groups of a size reduce at once, as in a step. -1: none.
+int group_of_size(const Plan& plan, Rank rank, int members) {
+  for (const Holding& h : plan.ranks[rank.value].holds) {
+    if (std::ssize(holders(plan, h.stage)) == members) return reduction_group(plan, h.stage);
+  }
+  return -1;
 }
 
 std::string utc_now() {
@@ -144,14 +102,14 @@ nlohmann::json calibrate(const Launch& launch, Communicator& comm, Device& devic
     // Alone on rank 0 first: it also says how many steps all ranks can afford together.
     int steps = chain_steps_min;
     if (comm.rank() == Rank(0)) {
-      const double step_s = time_chain(launch, device, samples, 1).step_s;
+      const double step_s = time_layers(launch, device, samples, 1).step_s;
       steps = std::clamp(static_cast<int>(chain_budget_s / step_s), chain_steps_min, chain_steps_max);
-      keep(calibration, launch, time_chain(launch, device, samples, steps), 1);
+      keep(calibration, launch, time_layers(launch, device, samples, steps), 1);
     }
     if (busy == 1) continue;
     steps = nlohmann::json::parse(all_gather(comm, nlohmann::json(steps).dump())[0]).get<int>();
     comm.wait(comm.barrier());
-    keep(calibration, launch, time_chain(launch, device, samples, steps), busy);
+    keep(calibration, launch, time_layers(launch, device, samples, steps), busy);
     comm.wait(comm.barrier());
   }
   const std::int64_t outside_chains = device.outside_allocator();
@@ -163,8 +121,12 @@ nlohmann::json calibrate(const Launch& launch, Communicator& comm, Device& devic
     if (comm.rank() == Rank(0)) calibration.copy_bytes_per_s[kind][1] = alone;
     const RankCountKey key{std::string(to_text(spec.comm)), busy, kind};
     if (uses(launch.plan, OpKind::all_reduce)) {
-      arena = arena_bytes(launch.plan, launch.model, Rank(0));
-      calibration.all_reduce[key] = all_reduce_curve(comm, device, arena);
+      arena = reduced_bytes(launch.plan, launch.model);
+      const Arena buffer = comm.allocate(arena);
+      for (int members : group_sizes(launch.plan)) {
+        calibration.all_reduce[{key.comm, members, kind}] =
+            all_reduce_curve(comm, device, buffer, group_of_size(launch.plan, comm.rank(), members));
+      }
     }
     if (uses(launch.plan, OpKind::send_forward))
       calibration.point_to_point[key] = point_to_point_curve(comm, device, largest_message(launch));

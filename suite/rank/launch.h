@@ -21,6 +21,7 @@ struct RankOptions {
   int steps = 20, warmup = 5;
   InputOptions input;
   bool trace = false;
+  bool one_process = false;  ///< the ranks of comm:nccl are threads of this process, as without MPI
 };
 
 /// A plan with what follows from it.

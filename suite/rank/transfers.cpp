@@ -42,12 +42,12 @@ bool on_device(const Device& device) { return !device.where().is_cpu(); }
 
 }  // namespace
 
-Curve all_reduce_curve(Communicator& comm, const Device& device, std::int64_t largest) {
-  const Arena arena = comm.allocate(largest);
+Curve all_reduce_curve(Communicator& comm, const Device& device, const Arena& arena, int group) {
   Curve curve;
-  for (std::int64_t bytes : powers_up_to(4096, largest, 8))
+  for (std::int64_t bytes : powers_up_to(4096, arena.bytes, 8))
     curve.push_back({bytes, time_transfer(comm, [&] {
-                       comm.wait(comm.all_reduce({arena.data, bytes, ElementType::f32, on_device(device)}));
+                       if (group < 0) return;
+                       comm.wait(comm.all_reduce({arena.data, bytes, ElementType::f32, on_device(device)}, group));
                      })});
   return curve;
 }

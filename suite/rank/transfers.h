@@ -7,9 +7,9 @@
 
 namespace parabench {
 
-/// Medians of the slowest rank, behind a barrier each, for sizes up to `largest` bytes; buffers lie on the
-/// device. Collective.
-Curve all_reduce_curve(Communicator& comm, const Device& device, std::int64_t largest);
+/// Medians of the slowest rank, behind a barrier each, for sizes up to `arena.bytes`, which lie on the device.
+/// Collective; a rank reduces in `group`, or only waits where that is -1.
+Curve all_reduce_curve(Communicator& comm, const Device& device, const Arena& arena, int group);
 /// One way: half of a ping-pong between ranks 0 and 1 while the others sleep.
 Curve point_to_point_curve(Communicator& comm, Device& device, std::int64_t largest);
 

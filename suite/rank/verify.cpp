@@ -41,7 +41,7 @@ nlohmann::json verify(const Launch& launch, Communicator& comm, Device& device) 
     return {{"equivalence", to_json(equivalence)}};
   }
 
-  equivalence.steps = std::max(loss_steps, launch.plan.stages + 2);
+  equivalence.steps = equivalence_steps(launch.plan);
   const Plan plan = small_pieces(launch.plan, launch.model, equivalence.steps);
   const Trained trained = train_and_gather(plan, launch.model, launch.source, launch.options.input, comm, device);
   if (comm.rank() != Rank(0)) return {};

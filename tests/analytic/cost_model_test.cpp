@@ -104,8 +104,8 @@ TEST(CalibratedCosts, NameWhatWasNeverMeasured) {
   plan.spec.threads = 2;
   EXPECT_THAT(error_of(*cost, plan, op, 1), AllOf(HasSubstr("'l1'"), HasSubstr("threads:2"), HasSubstr("calibrate")));
   plan.spec.threads = 1;
-  plan.replicas = 3;
-  EXPECT_THAT(error_of(*cost, plan, all_reduce(SegmentId(0), 1, 0), 1), HasSubstr("all-reduce curve of 3 ranks"));
+  EXPECT_THAT(error_of(*cost, data_parallel(3, 2), all_reduce(SegmentId(0), 1, 0), 1),
+              HasSubstr("all-reduce curve of 3 ranks"));
   plan.spec.comm = CommKind::threads;
   EXPECT_THAT(error_of(*cost, plan, send_forward(SegmentId(0), m0, 0, Rank(1)), 1), HasSubstr("threads"));
 }
@@ -222,9 +222,9 @@ TEST(CalibratedCosts, MeasuredBytesReplaceTheFormula) {
   // another micro-batch has started the gradients, the second layer's were added and are gone.
   EXPECT_EQ(cost->peak_bytes(whole, Rank(0), f), 80);
   EXPECT_EQ(cost->peak_bytes(whole, Rank(0), b), 200 - 70 + 128 + 64);
-  Plan two = whole;
-  two.pieces = {{2, 2}};
-  EXPECT_EQ(cost->peak_bytes(two, Rank(0), backward(SegmentId(0), MicroBatchId(1), 0, 0)), 200 - 70 + 128);
+  Op adds = b;
+  adds.accumulates = true;
+  EXPECT_EQ(cost->peak_bytes(whole, Rank(0), adds), 200 - 70 + 128);
 }
 
 TEST(LayerSeconds, AreCalibratedWhereEveryLayerWasMeasured) {

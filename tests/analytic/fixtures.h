@@ -1,12 +1,15 @@
 // Small models, plans and hand-made costs for tests of the analytic half.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "analytic/cost_model.h"
 #include "parallelism/plan/strategies.h"
+#include "parallelism/plan/strategy_table.h"
+#include "parallelism/plan/timeline.h"
 
 namespace parabench {
 
@@ -37,10 +40,16 @@ inline Case case_of(const std::string& strategy, int np, int batch, int micro = 
 inline Plan plan_of(const Case& spec, int layers, int steps = 1) {
   return make_plan(spec, chain(layers), std::vector<double>(layers, 1.0), steps);
 }
-/// One layer per stage, one sample per micro-batch.
-inline Plan gpipe(int stages, int micro_batches) {
-  return plan_of(case_of("gpipe", stages, micro_batches, micro_batches), stages);
+/// A synchronous pipeline over `devices` ranks: one layer per stage, one sample per micro-batch. `chunks`: stages per
+/// device, for the strategies that leave it open.
+inline Plan pipeline(const std::string& strategy, int devices, int micro_batches, int chunks = 2,
+                     Recompute recompute = Recompute::none) {
+  Case spec = case_of(strategy, devices, micro_batches, micro_batches);
+  spec.chunks = find_strategy(strategy).uses("chunks") ? chunks : spec.chunks;
+  spec.recompute = recompute;
+  return plan_of(spec, find_strategy(strategy).stages(spec));
 }
+inline Plan gpipe(int stages, int micro_batches) { return pipeline("gpipe", stages, micro_batches); }
 inline Plan pipedream(int stages, int mini_batches) {
   return plan_of(case_of("pipedream", stages, 1), stages, mini_batches);
 }
@@ -76,11 +85,14 @@ class HandCosts final : public CostModel {
 
 /// Seconds of a kind of operation, the same on every rank.
 struct KindSeconds {
-  double forward = 1, backward = 2, message = 0, all_reduce = 0, update = 0;
+  double forward = 1, backward = 2, input = 1, weight = 1, recompute = 1, message = 0, all_reduce = 0, update = 0;
   double operator()(Rank, const Op& op, int) const {
     switch (op.kind) {
       case OpKind::forward: return forward;
       case OpKind::backward: return backward;
+      case OpKind::backward_input: return input;
+      case OpKind::backward_weight: return weight;
+      case OpKind::recompute: return recompute;
       case OpKind::all_reduce: return all_reduce;
       case OpKind::update: return update;
       case OpKind::send_forward:
@@ -91,5 +103,15 @@ struct KindSeconds {
     return 0;
   }
 };
+
+/// Spans of a rank's only lane of that kind.
+inline const std::vector<Span>& spans(const Plan& plan, const Timeline& timeline, int rank, LaneKind kind) {
+  const auto& lanes = plan.ranks[rank].lanes;
+  return timeline.ranks[rank][std::ranges::find(lanes, kind, &Lane::kind) - lanes.begin()];
+}
+/// Operations of a rank's only lane of that kind.
+inline std::vector<Op>& ops(Plan& plan, int rank, LaneKind kind) {
+  return std::ranges::find(plan.ranks[rank].lanes, kind, &Lane::kind)->ops;
+}
 
 }  // namespace parabench

@@ -58,6 +58,24 @@ TEST(Predict, SecondOpinionsAgreeWhereTheirAssumptionsHold) {
   EXPECT_DOUBLE_EQ(data.second_opinion_step_time_s.at("ddlbench_eq_5_1"), data.step_time_s / 2);
 }
 
+TEST(Predict, SchedulesHaveTheirOwnFormulaAsSecondOpinion) {
+  for (const char* strategy : {"interleaved", "looped-bfs", "zb-h1", "zb-h2", "zb-v", "chimera"}) {
+    const int m = std::string(strategy) == "chimera" ? 4 : 8;
+    const Plan plan = pipeline(strategy, 4, m);
+    const auto opinions = second_opinions(plan, chain(static_cast<int>(plan.segments.size())), *unit_costs());
+    EXPECT_THAT(opinions, ElementsAre(Key("schedule_formula"))) << strategy;
+    EXPECT_DOUBLE_EQ(opinions.at("schedule_formula"), makespan(simulate(plan, *unit_costs()))) << strategy;
+  }
+}
+
+TEST(Predict, RecomputedPassesCountInTheSumOfOperationsAndLeaveOtherFormulasOut) {
+  Case spec = case_of("sequential", 1, 4);
+  spec.recompute = Recompute::all;
+  EXPECT_NEAR(second_opinions(plan_of(spec, 3), chain(3), *unit_costs()).at("sum_of_operations"), 4, 1e-12);
+  const Plan pipe = pipeline("1f1b", 4, 8, 2, Recompute::all);
+  EXPECT_TRUE(second_opinions(pipe, chain(4), *unit_costs()).empty());
+}
+
 TEST(Predict, EveryTermSaysWhereItComesFrom) {
   for (const Plan& plan : {gpipe(2, 4), data_parallel(2, 3), pipedream(2, 22)}) {
     const int steps = plan.asynchronous ? plan.steps - 2 : 6;

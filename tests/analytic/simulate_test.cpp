@@ -9,6 +9,7 @@
 
 #include "analytic/closed_forms.h"
 #include "base/error.h"
+#include "parallelism/plan/dependencies.h"
 #include "tests/analytic/fixtures.h"
 
 namespace parabench {
@@ -65,20 +66,13 @@ TEST(Simulate, LatencyOfTwoStagesMatchesTheClosedForms) {
   }
 }
 
-// schedules.md section 2, one queue per direction, transfers occupying both ends.
-TEST(Simulate, MessagesOccupyTheLanesOfBothEnds) {
-  const HandCosts costs(KindSeconds{.message = .25});
-  EXPECT_NEAR(end_of(gpipe(4, 8), costs), 41.5, 1e-9);
-  EXPECT_NEAR(end_of(pipedream(4, 8), costs), 37, 1e-9);
-}
-
 TEST(Simulate, SpansStartWhenTheOperationWasPosted) {
   const Plan plan = gpipe(2, 2);
   const Timeline t = simulate(plan, HandCosts(KindSeconds{.message = .5}));
-  const auto& receives = t.ranks[1][static_cast<int>(Lane::p2p_forward)];
+  const auto& receives = spans(plan, t, 1, LaneKind::recv_forward);
   EXPECT_EQ(receives[0], (Span{.queued = 0, .start = 0, .end = 1.5}));
   EXPECT_EQ(receives[1], (Span{.queued = 1.5, .start = 1.5, .end = 2.5}));
-  EXPECT_EQ(t.ranks[1][static_cast<int>(Lane::compute)][0], (Span{.queued = 0, .start = 1.5, .end = 2.5}));
+  EXPECT_EQ(t.ranks[1][compute_lane][0], (Span{.queued = 0, .start = 1.5, .end = 2.5}));
 }
 
 // data-parallelism.md section 3.2: start_i = max(ready_i, end_{i-1}), end_i = start_i + T_AR(b_i).
@@ -114,8 +108,9 @@ TEST(Simulate, ACollectiveWaitsForTheLastReplica) {
   const HandCosts costs([](Rank rank, const Op& op, int) {
     return op.kind == OpKind::forward ? 1.0 + rank.value : op.kind == OpKind::all_reduce ? .5 : 0.0;
   });
-  const Timeline t = simulate(data_parallel(3, 1), costs);
-  for (const auto& rank : t.ranks) EXPECT_DOUBLE_EQ(rank[static_cast<int>(Lane::collectives)][0].end, 3.5);
+  const Plan plan = data_parallel(3, 1);
+  const Timeline t = simulate(plan, costs);
+  for (int rank : {0, 1, 2}) EXPECT_DOUBLE_EQ(spans(plan, t, rank, LaneKind::collectives)[0].end, 3.5);
 }
 
 TEST(SharedCores, CommunicationSlowsComputingWhereCoresAreFew) {
@@ -130,8 +125,9 @@ TEST(SharedCores, CommunicationSlowsComputingWhereCoresAreFew) {
 TEST(SharedCores, AMessageTakesACoreAtEachEnd) {
   // 2 cores: F1 of rank 0 (1 core) beside the message of F0 (2 cores) until that ends.
   const HandCosts costs(KindSeconds{.forward = 1, .backward = 0, .message = .5}, 2);
-  const Timeline t = simulate(gpipe(2, 2), costs);
-  EXPECT_DOUBLE_EQ(t.ranks[1][static_cast<int>(Lane::p2p_forward)][0].end, 1.75);
+  const Plan plan = gpipe(2, 2);
+  const Timeline t = simulate(plan, costs);
+  EXPECT_DOUBLE_EQ(spans(plan, t, 1, LaneKind::recv_forward)[0].end, 1.75);
 }
 
 TEST(SharedCores, SecondsFollowTheNumberOfBusyRanksMomentByMoment) {
@@ -174,7 +170,11 @@ TEST(SharedCores, GpusTakeNoCoresButSlowEachOtherAsMeasured) {
 TEST(SharedCores, WithoutContentionBothClocksAgree) {
   std::mt19937 random(3);
   std::uniform_real_distribution<double> seconds(.1, 2);
-  const KindSeconds costs{seconds(random), seconds(random), seconds(random), seconds(random), seconds(random)};
+  const KindSeconds costs{.forward = seconds(random),
+                          .backward = seconds(random),
+                          .message = seconds(random),
+                          .all_reduce = seconds(random),
+                          .update = seconds(random)};
   for (const Plan& plan : {gpipe(4, 6), pipedream(3, 7), data_parallel(4, 3)}) {
     EXPECT_NEAR(end_of(plan, HandCosts(costs, 0)), end_of(plan, HandCosts(costs, 1000)), 1e-9);
   }
@@ -218,7 +218,7 @@ std::string error_of(const Plan& plan) {
 
 TEST(Simulate, NamesTheOperationsOfADeadLock) {
   Plan plan = gpipe(2, 2);
-  auto& compute = plan.ranks[0].lane(Lane::compute);
+  auto& compute = plan.ranks[0].compute();
   std::swap(compute[1], compute[2]);  // F0 B0 F1 B1 on rank 0 against F0 F1 B0 B1 on rank 1
   EXPECT_THAT(error_of(plan),
               AllOf(HasSubstr("dead-lock"), HasSubstr("rank 0 waits at 0B0"), HasSubstr("rank 1 waits at 1F1")));
@@ -226,14 +226,14 @@ TEST(Simulate, NamesTheOperationsOfADeadLock) {
 
 TEST(Simulate, MessagesThatAreNoPairNeverMeet) {
   Plan plan = gpipe(2, 2);
-  auto& receives = plan.ranks[1].lane(Lane::p2p_forward);
+  auto& receives = ops(plan, 1, LaneKind::recv_forward);
   std::swap(receives[0], receives[1]);
-  EXPECT_THAT(error_of(plan), AllOf(HasSubstr("0SEND_F0 of step 0 on p2p_forward (posted)"), HasSubstr("1RECV_F1")));
+  EXPECT_THAT(error_of(plan), AllOf(HasSubstr("0SEND_F0 of step 0 on send_forward:1 (posted)"), HasSubstr("1RECV_F1")));
 }
 
 TEST(Simulate, ReductionsOfDifferentSegmentsNeverMeet) {
   Plan plan = data_parallel(2, 2);
-  auto& reductions = plan.ranks[1].lane(Lane::collectives);
+  auto& reductions = ops(plan, 1, LaneKind::collectives);
   std::swap(reductions[0], reductions[1]);
   EXPECT_THAT(error_of(plan), HasSubstr("dead-lock"));
 }

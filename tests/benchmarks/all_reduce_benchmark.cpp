@@ -3,7 +3,7 @@
 //
 // A sample is the mean of some calls, each from freshly written input (as a backward pass leaves it) and behind
 // a barrier; the maximum over ranks counts. The first samples are warm-up. Prints one line of JSON per size on
-// rank 0.
+// rank 0, with the bus bandwidths of the medians.
 #include <mpi.h>
 
 #include <algorithm>
@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/statistics.h"
+#include "parallelism/comm/bus_bandwidth.h"
 #include "parallelism/comm/mpi/world.h"
 
 namespace parabench {
@@ -76,11 +77,16 @@ void run(const MpiSession& session, int samples) {
       ratios.push_back(second / first);
     }
     if (session.rank() != Rank(0)) continue;
+    const auto on_the_bus = [&](std::span<const double> seconds) {
+      return bus_bandwidth(BusOperation::all_reduce, bytes, session.size(), median(seconds));
+    };
     std::printf(R"({"benchmark": "all_reduce", "ranks": %d, "bytes": %lld, "calls_per_sample": %d, "samples": %d, )"
-                R"("window_s": %s, "mpi_s": %s, "ratio": %.3g, "ratio_of_pairs": %s})"
+                R"("window_s": %s, "mpi_s": %s, "ratio": %.3g, "ratio_of_pairs": %s, )"
+                R"("window_bus_bytes_per_s": %.4g, "mpi_bus_bytes_per_s": %.4g})"
                 "\n",
                 session.size(), static_cast<long long>(bytes), calls, samples, to_json(in_window).c_str(),
-                to_json(by_mpi).c_str(), median(by_mpi) / median(in_window), to_json(ratios).c_str());
+                to_json(by_mpi).c_str(), median(by_mpi) / median(in_window), to_json(ratios).c_str(),
+                on_the_bus(in_window), on_the_bus(by_mpi));
     std::fflush(stdout);
   }
   ::operator delete (own, std::align_val_t{64});

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "parallelism/comm/reduce.h"
+#include "tests/comm/conformance_data.h"
+#include "tests/comm/conformance_groups.h"
 
 namespace parabench {
 namespace {
@@ -26,35 +28,6 @@ double thread_cpu_seconds() {
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
-
-template <class T>
-constexpr ElementType element_type = sizeof(T) == 8 ? ElementType::f64 : ElementType::f32;
-
-template <class T>
-BufferView view(T* data, std::int64_t elements) {
-  return {data, elements * static_cast<std::int64_t>(sizeof(T)), element_type<T>};
-}
-
-/// A whole number, different for every rank and element, whose sums over up to 64 ranks are exact in f32.
-int whole_input(int rank, std::int64_t element) {
-  return static_cast<int>((element * 31 + rank * 7919 + element / 1021) % 65537) - 32768;
-}
-
-template <class T>
-void fill_whole(T* data, std::int64_t elements, int rank) {
-  for (std::int64_t i = 0; i < elements; ++i) data[i] = static_cast<T>(whole_input(rank, i));
-}
-
-template <class T>
-void expect_whole_sums(const T* data, std::int64_t elements, int ranks) {
-  for (std::int64_t i = 0; i < elements; ++i) {
-    std::int64_t sum = 0;
-    for (int r = 0; r < ranks; ++r) sum += whole_input(r, i);
-    ASSERT_EQ(data[i], static_cast<T>(sum)) << "element " << i << " of " << elements;
-  }
-}
-
-std::string bytes_of(const void* data, std::size_t bytes) { return {static_cast<const char*>(data), bytes}; }
 
 void expect_same_everywhere(Communicator& comm, const std::string& text) {
   for (const std::string& other : all_gather(comm, text)) EXPECT_TRUE(other == text);
@@ -75,7 +48,7 @@ void sums_in_arena(Communicator& comm) {
     begin[-1] = begin[n] = guard;
     fill_whole(begin, n, comm.rank().value);
     comm.wait(comm.all_reduce(view(begin, n)));
-    expect_whole_sums(begin, n, comm.size());
+    expect_whole_sums(begin, n, comm.groups().members(0));
     EXPECT_EQ(begin[-1], guard);
     EXPECT_EQ(begin[n], guard);
   }
@@ -86,7 +59,7 @@ void sums_outside_arena(Communicator& comm) {
     std::vector<float> data(n);
     fill_whole(data.data(), n, comm.rank().value);
     comm.wait(comm.all_reduce(view(data.data(), n)));
-    expect_whole_sums(data.data(), n, comm.size());
+    expect_whole_sums(data.data(), n, comm.groups().members(0));
   }
 }
 
@@ -95,7 +68,7 @@ void sums_at_unequal_offsets(Communicator& comm) {
   double* const data = reinterpret_cast<double*>(comm.allocate((n + 64) * 8).data) + comm.rank().value;
   fill_whole(data, n, comm.rank().value);
   comm.wait(comm.all_reduce(view(data, n)));
-  expect_whole_sums(data, n, comm.size());
+  expect_whole_sums(data, n, comm.groups().members(0));
 }
 
 void sums_are_bitwise_equal(Communicator& comm) {
@@ -211,7 +184,7 @@ void lanes_run_side_by_side(Communicator& comm) {
       comm.send(bytes(forward), next, {Channel::forward, 6}),
   };
   comm.wait_all(works);
-  expect_whole_sums(sums, n, comm.size());
+  expect_whole_sums(sums, n, comm.groups().members(0));
   fill_whole(forward.data(), n, 100 + previous.value);
   fill_whole(backward.data(), n, 200 + next.value);
   EXPECT_TRUE(got_forward == forward);
@@ -229,7 +202,7 @@ void collectives_queue_up(Communicator& comm) {
   }
   std::reverse(works.begin(), works.end());
   comm.wait_all(works);
-  for (int k = 0; k < 3; ++k) expect_whole_sums(data + k * n, n, comm.size());
+  for (int k = 0; k < 3; ++k) expect_whole_sums(data + k * n, n, comm.groups().members(0));
 }
 
 void traffic_follows_the_formulas(Communicator& comm) {
@@ -239,7 +212,8 @@ void traffic_follows_the_formulas(Communicator& comm) {
   for (const std::int64_t bytes : {4, 60, 64, 68, 4096, 100012, 1 << 20}) {
     comm.reset_traffic();
     comm.wait(comm.all_reduce({arena, bytes, ElementType::f32}));
-    const std::int64_t each_way = shared ? (p - 1) * share_of(bytes, p, comm.rank()).bytes() : 2 * (p - 1) * bytes / p;
+    const std::int64_t each_way =
+        shared ? (p - 1) * share_of(bytes, p, comm.rank().value).bytes() : 2 * (p - 1) * bytes / p;
     EXPECT_EQ(comm.traffic(), (Traffic{each_way, each_way})) << bytes << " bytes";
     if (!shared) continue;
     std::int64_t everywhere = 0;
@@ -388,6 +362,13 @@ constexpr ConformanceCase cases[] = {
 
 }  // namespace
 
-std::span<const ConformanceCase> conformance_cases() { return cases; }
+std::span<const ConformanceCase> conformance_cases() {
+  static const std::vector<ConformanceCase> all = [] {
+    std::vector<ConformanceCase> list(std::begin(cases), std::end(cases));
+    list.insert(list.end(), group_cases().begin(), group_cases().end());
+    return list;
+  }();
+  return all;
+}
 
 }  // namespace parabench

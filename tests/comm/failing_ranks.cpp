@@ -1,4 +1,5 @@
-// A launch that goes wrong on purpose, for mpi_failures_test: `failing_ranks killed|thrown|all-killed|alone`.
+// A launch that goes wrong on purpose, for mpi_failures_test:
+// `failing_ranks killed|killed-in-group|thrown|all-killed|alone`.
 #include <signal.h>
 #include <unistd.h>
 
@@ -14,12 +15,14 @@
 namespace parabench {
 namespace {
 
-/// Rank 1 ends in the middle of a barrier, the others tell why they stopped.
+/// Rank 1 ends in the middle of a barrier or of its group's reduction, the others tell why they stopped.
 void run(std::string_view how, const MpiSession& session) {
-  const auto comm = make_mpi_communicator(session, 1 << 20);
+  const bool in_group = how == "killed-in-group";
+  const auto comm = in_group ? make_mpi_communicator(session, 1 << 20, {{Rank(0), Rank(1)}, {Rank(2)}})
+                             : make_mpi_communicator(session, 1 << 20);
   const std::vector<std::string> pids = all_gather(*comm, std::to_string(getpid()));
   if (session.rank() == Rank(1)) {
-    if (how == "killed") kill(getpid(), SIGKILL);
+    if (how == "killed" || in_group) kill(getpid(), SIGKILL);
     if (how == "thrown") throw std::runtime_error("the program's own error");
     if (how == "all-killed") {
       kill(getppid(), SIGKILL);  // mpirun first: it would tidy up
@@ -27,6 +30,9 @@ void run(std::string_view how, const MpiSession& session) {
     }
   }
   try {
+    float value = 1;
+    if (in_group && session.rank() == Rank(0)) comm->wait(comm->all_reduce({&value, 4, ElementType::f32}, 1));
+    if (in_group) comm->wait(comm->recv({&value, 4}, Rank(0), {Channel::forward, 1}));
     comm->wait(comm->barrier());
     std::printf("rank %d: nobody failed\n", session.rank().value);
   } catch (const PeerFailure& failure) {
@@ -34,7 +40,7 @@ void run(std::string_view how, const MpiSession& session) {
   }
   std::fflush(stdout);
   // MPI_Finalize would wait for the dead rank.
-  if (how == "killed") _exit(0);
+  if (how == "killed" || in_group) _exit(0);
 }
 
 }  // namespace

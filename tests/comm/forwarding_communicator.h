@@ -11,7 +11,7 @@ namespace parabench {
 /// Everything is `inner`'s; a test overrides what it changes.
 class ForwardingCommunicator : public Communicator {
  public:
-  explicit ForwardingCommunicator(Communicator& inner) : Communicator(inner.rank(), inner.size()), inner_(inner) {}
+  explicit ForwardingCommunicator(Communicator& inner) : Communicator(inner.rank(), inner.groups()), inner_(inner) {}
 
   Capabilities capabilities() const override { return inner_.capabilities(); }
   Arena allocate(std::int64_t bytes) override { return inner_.allocate(bytes); }
@@ -21,8 +21,8 @@ class ForwardingCommunicator : public Communicator {
   void abort(std::string_view cause) noexcept override { inner_.abort(cause); }
 
  protected:
-  std::unique_ptr<WorkState> start_all_reduce(BufferView buffer) override {
-    return reduce_on_host(inner_, buffer, traffic_);
+  std::unique_ptr<WorkState> start_all_reduce(BufferView buffer, int group) override {
+    return reduce_on_host(inner_, buffer, group, traffic_);
   }
   std::unique_ptr<WorkState> start_send(BufferView buffer, Rank to, Message message) override {
     return forward_to_host(inner_.send(buffer, to, message));

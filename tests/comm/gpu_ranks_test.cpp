@@ -40,7 +40,7 @@ TEST_P(GpuRanks, conform) {
   const auto& [make, ranks, expectation] = GetParam();
   // An expectation that breaks its group must not reach a rank that is still making or already ending its communicator.
   std::latch made(ranks), met(ranks);
-  run_thread_ranks(ranks, [&](Communicator& host) {
+  run_thread_ranks({ranks, conformance_groups(ranks)}, [&](Communicator& host) {
     const auto comm = make(host);
     made.arrive_and_wait();
     const Arrival at_end{met};
@@ -51,7 +51,7 @@ TEST_P(GpuRanks, conform) {
 }
 
 INSTANTIATE_TEST_SUITE_P(all, GpuRanks,
-                         testing::Combine(testing::Values(over_nccl, staged), testing::Values(1, 2, 3),
+                         testing::Combine(testing::Values(over_nccl, staged), testing::Values(1, 2, 4),
                                           testing::ValuesIn(conformance_cases().begin(), conformance_cases().end())),
                          [](const auto& instance) {
                            return std::string(std::get<2>(instance.param).name) +

@@ -64,6 +64,14 @@ TEST_P(FailingLaunch, AKilledRankIsNamedWithinTenSecondsWithoutTheLaunchersHelp)
   EXPECT_LT(result.seconds, 10);
 }
 
+TEST_P(FailingLaunch, ARankKilledWhileItsGroupReducesIsNamedToTheOthersToo) {
+  const Launch result = launch(mpirun + "--enable-recovery -np 3 " + program + " killed-in-group");
+  for (const char* rank : {"rank 0", "rank 2"}) {
+    EXPECT_THAT(result.output, HasSubstr(std::string(rank) + ": rank 1 failed: its process ")) << rank;
+  }
+  EXPECT_LT(result.seconds, 10);
+}
+
 TEST_P(FailingLaunch, AKilledRankEndsTheLaunchWithAnError) {
   const Launch result = launch(mpirun + "-np 3 " + program + " killed");
   EXPECT_NE(result.code, 0);

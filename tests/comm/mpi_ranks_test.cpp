@@ -22,7 +22,8 @@ class MpiRanks : public testing::TestWithParam<std::tuple<bool, ConformanceCase>
 
 TEST_P(MpiRanks, conform) {
   const auto& [shared, expectation] = GetParam();
-  const auto comm = make_mpi_communicator(*session, conformance_arena_bytes, shared);
+  const auto comm =
+      make_mpi_communicator(*session, conformance_arena_bytes, conformance_groups(session->size()), shared);
   ASSERT_EQ(comm->capabilities().shared_arenas, shared) << comm->capabilities().note;
   ASSERT_EQ(comm->capabilities().note.empty(), shared);
   try {
@@ -58,6 +59,17 @@ TEST(MakeMpiCommunicator, ObeysTheEnvironment) {
   setenv("PARABENCH_SHARED_MEMORY", "perhaps", 1);
   EXPECT_THROW(make_mpi_communicator(*session, 4096), Error);
   unsetenv("PARABENCH_SHARED_MEMORY");
+}
+
+TEST(MakeMpiCommunicator, RefusesGroupsThatDifferBetweenRanks) {
+  const Rank mine(session->rank() == Rank(0) ? 0 : 1);
+  try {
+    make_mpi_communicator(*session, 4096, {{mine}});
+    ADD_FAILURE() << "ranks disagree";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    EXPECT_THAT(error.what(), testing::HasSubstr("{0}, as on rank 0"));
+  }
 }
 
 TEST(MakeMpiCommunicator, LeavesNoNameInSharedMemory) {

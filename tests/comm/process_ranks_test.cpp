@@ -20,8 +20,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::shared_ptr<Fabric> shared_fabric(int ranks, std::int64_t arena_bytes) {
-  const FabricShape shape{ranks, arena_bytes};
+std::shared_ptr<Fabric> shared_fabric(const RankGroups& groups, std::int64_t arena_bytes) {
+  const FabricShape shape{groups, arena_bytes};
   const std::string name = unique_region_name();
   Region region = Region::create_shared(name, layout(shape).total);
   unlink_region(name);
@@ -30,10 +30,10 @@ std::shared_ptr<Fabric> shared_fabric(int ranks, std::int64_t arena_bytes) {
 }
 
 /// Forks one process per rank; `body` returns its exit code.
-std::vector<pid_t> fork_ranks(int ranks, const std::function<int(Communicator&)>& body) {
-  const std::shared_ptr<Fabric> fabric = shared_fabric(ranks, 1 << 20);
+std::vector<pid_t> fork_ranks(const RankGroups& groups, const std::function<int(Communicator&)>& body) {
+  const std::shared_ptr<Fabric> fabric = shared_fabric(groups, 1 << 20);
   std::vector<pid_t> children;
-  for (int r = 0; r < ranks; ++r) {
+  for (int r = 0; r < groups.ranks(); ++r) {
     const pid_t child = fork();
     if (child == 0) {
       int code = 99;
@@ -91,6 +91,25 @@ TEST(ProcessRanks, AKilledOneIsNamedToTheOthersWithinTenSeconds) {
   EXPECT_EQ(end_of(children[0]), 0);
   EXPECT_EQ(end_of(children[2]), 0);
   EXPECT_LT(std::chrono::duration<double>(Clock::now() - begin).count(), 10);
+  EXPECT_EQ(end_of(children[1]), -SIGKILL);
+}
+
+TEST(ProcessRanks, AKilledOneIsNamedToItsGroupAndToTheOthers) {
+  const RankGroups pairs(4, {{Rank(0), Rank(1)}, {Rank(2), Rank(3)}});
+  const auto children = fork_ranks(pairs, [](Communicator& comm) {
+    const int group = 1 + comm.rank().value / 2;
+    float value = 1;
+    comm.wait(comm.all_reduce({&value, 4, ElementType::f32}, group));
+    if (comm.rank() == Rank(1)) kill(getpid(), SIGKILL);
+    try {
+      if (comm.rank() == Rank(3)) comm.wait(comm.recv({&value, 4}, Rank(2), {Channel::forward, 1}));
+      comm.wait(comm.all_reduce({&value, 4, ElementType::f32}, group));
+    } catch (const PeerFailure& failure) {
+      return failure.rank() == Rank(1) && value == 2 ? 0 : 1;
+    }
+    return 2;
+  });
+  for (const int survivor : {0, 2, 3}) EXPECT_EQ(end_of(children[survivor]), 0) << "rank " << survivor;
   EXPECT_EQ(end_of(children[1]), -SIGKILL);
 }
 

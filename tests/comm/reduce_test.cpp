@@ -12,7 +12,7 @@ TEST(ShareOf, CoversTheBufferInWholeLines) {
     for (std::int64_t bytes : {0, 4, 63, 64, 65, 128, 1000, 4096, 100004}) {
       std::int64_t end = 0, least = bytes, most = 0;
       for (int r = 0; r < ranks; ++r) {
-        const Share share = share_of(bytes, ranks, Rank(r));
+        const Share share = share_of(bytes, ranks, r);
         EXPECT_EQ(share.begin, end);
         EXPECT_TRUE(share.begin % 64 == 0 || share.begin == bytes);
         end = share.end;
@@ -27,7 +27,7 @@ TEST(ShareOf, CoversTheBufferInWholeLines) {
 
 TEST(ShareOf, OfAHugeBufferDoesNotOverflow) {
   constexpr std::int64_t huge = std::int64_t{1} << 55;
-  EXPECT_EQ(share_of(huge, 64, Rank(63)), (Share{huge / 64 * 63, huge}));
+  EXPECT_EQ(share_of(huge, 64, 63), (Share{huge / 64 * 63, huge}));
 }
 
 template <class T>

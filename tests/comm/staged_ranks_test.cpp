@@ -109,7 +109,7 @@ class StagedRanks : public testing::TestWithParam<std::tuple<int, ConformanceCas
 
 TEST_P(StagedRanks, conform) {
   const auto& [ranks, expectation] = GetParam();
-  run_thread_ranks(ranks, [&](Communicator& host) {
+  run_thread_ranks({ranks, conformance_groups(ranks)}, [&](Communicator& host) {
     Ledger ledger;
     StagedCommunicator staged(host, std::make_unique<PretendedDevice>(ledger, host.rank().value));
     OnDevice device(staged);

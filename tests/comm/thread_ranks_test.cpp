@@ -17,7 +17,7 @@ class ThreadRanks : public testing::TestWithParam<std::tuple<int, ConformanceCas
 
 TEST_P(ThreadRanks, conform) {
   const auto& [ranks, expectation] = GetParam();
-  run_thread_ranks(ranks, expectation.run);
+  run_thread_ranks({ranks, conformance_groups(ranks)}, expectation.run);
 }
 
 INSTANTIATE_TEST_SUITE_P(all, ThreadRanks,
@@ -98,6 +98,26 @@ TEST(Collectives, RanksThatStartDifferentOnesAreAllTold) {
       },
       {"f32", "f64"});
   run([&](Communicator& comm) { comm.allocate(100 + comm.rank().value); }, {"allocate of 100 bytes"});
+}
+
+TEST(Collectives, MembersThatStartDifferentOnesAreToldTheGroup) {
+  std::atomic<int> told = 0;
+  run_thread_ranks({4, {{Rank(0), Rank(2)}, {Rank(1), Rank(3)}}}, [&](Communicator& comm) {
+    float data[16] = {};
+    const int group = 1 + comm.rank().value % 2;
+    const std::int64_t bytes = comm.rank() == Rank(3) ? 32 : 64;
+    try {
+      comm.wait(comm.all_reduce({data, bytes, ElementType::f32}, group));
+      EXPECT_EQ(group, 1);
+    } catch (const std::logic_error& error) {
+      EXPECT_EQ(group, 2);
+      for (const std::string word : {"group 2", "rank 1", "rank 3", "32 bytes", "64 bytes"}) {
+        EXPECT_THAT(error.what(), testing::HasSubstr(word));
+      }
+      ++told;
+    }
+  });
+  EXPECT_EQ(told, 2);
 }
 
 TEST(Allocate, BeyondTheReserveIsAnEnvironmentError) {

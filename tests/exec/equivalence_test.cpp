@@ -15,7 +15,6 @@ namespace parabench {
 namespace {
 
 constexpr double tolerance = 1e-9;
-constexpr int steps = 6;
 
 struct Faults {
   std::function<Plan(Plan)> plan = [](Plan p) { return p; };
@@ -32,10 +31,10 @@ class ScalingCommunicator final : public ForwardingCommunicator {
       : ForwardingCommunicator(inner), scale_(std::move(scale)) {}
 
  private:
-  std::unique_ptr<WorkState> start_all_reduce(BufferView b) override {
+  std::unique_ptr<WorkState> start_all_reduce(BufferView b, int group) override {
     const double scale = scale_(calls_++);
     for (std::int64_t i = 0; i < b.bytes / 8; ++i) static_cast<double*>(b.data)[i] *= scale;
-    return ForwardingCommunicator::start_all_reduce(b);
+    return ForwardingCommunicator::start_all_reduce(b, group);
   }
 
   std::function<double(int call)> scale_;
@@ -43,13 +42,13 @@ class ScalingCommunicator final : public ForwardingCommunicator {
 };
 
 /// The gate as `verify` applies it: ranks as threads, with faults injected on their side only.
-Difference gate(const std::string& rest, const Faults& faults = {}) {
-  const ModelSpec model = small_network();
+Difference gate(const std::string& rest, const Faults& faults = {}, const ModelSpec& model = small_network(),
+                int steps = 6) {
   const auto source = small_source();
-  const Plan plan = small_pieces(small_plan(rest, steps), model, steps);
+  const Plan plan = small_pieces(small_plan(rest, steps, model), model, steps);
   const Plan executed = faults.plan(plan);
   Trained trained;
-  run_thread_ranks(plan.spec.np, [&](Communicator& comm) {
+  run_thread_ranks({plan.spec.np, reduction_groups(plan)}, [&](Communicator& comm) {
     static MemoryAccount accounts[8];
     const std::unique_ptr<Device> device = cpu_device(accounts[comm.rank().value]);
     ScalingCommunicator scaled(comm, [&](int call) { return faults.gradient_scale(plan, comm.rank(), call); });
@@ -79,6 +78,62 @@ INSTANTIATE_TEST_SUITE_P(
                     "1f1b/np:3/batch:8/micro:2", "dapple/np:3/batch:11/micro:5", "pipedream/np:1/batch:4",
                     "pipedream/np:2/batch:4", "pipedream/np:3/batch:5", "pipedream/np:4/batch:4/weight_decay:0.01",
                     "pipedream/np:6/batch:4/momentum:0"));
+
+// Twelve layers in fp64: every schedule with P 2 to 8, M 1 to 16, fewer micro-batches than devices, uneven last pieces,
+// copies, several chunks, all ways to recompute.
+class EverySchedule : public testing::TestWithParam<const char*> {};
+
+TEST_P(EverySchedule, TrainsTheSameParametersAndStatisticsAsTheReference) {
+  const ModelSpec model = small_network(12);
+  const Plan plan = small_plan(GetParam(), 12, model);
+  const Difference difference = gate(GetParam(), {}, model, equivalence_steps(plan));
+  EXPECT_LE(difference.update, tolerance) << difference.worst_parameter;
+  EXPECT_LE(difference.buffer, tolerance);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Pipelines, EverySchedule,
+    testing::Values("gpipe/np:8/batch:33/micro:16", "1f1b/np:8/batch:33/micro:16", "1f1b/np:5/batch:7/micro:3",
+                    "dapple/np:4/batch:19/micro:9/warmup:4", "interleaved/np:2/batch:9/micro:4",
+                    "interleaved/np:4/batch:9/micro:4/chunks:3", "interleaved/np:3/batch:5/micro:2/chunks:4",
+                    "interleaved/np:2/batch:13/micro:6/chunks:6", "looped-bfs/np:3/batch:8/micro:3/chunks:3",
+                    "looped-bfs/np:4/batch:4/micro:1", "zb-h1/np:4/batch:17/micro:8", "zb-h1/np:8/batch:9/micro:4",
+                    "zb-h2/np:4/batch:17/micro:8", "zb-h2/np:3/batch:4/micro:1", "zb-v/np:2/batch:11/micro:5",
+                    "zb-v/np:4/batch:17/micro:8", "zb-v/np:6/batch:5/micro:2", "dualpipev/np:2/batch:9/micro:4",
+                    "dualpipev/np:3/batch:15/micro:7", "dualpipev/np:1/batch:5/micro:2", "chimera/np:2/batch:5/micro:2",
+                    "chimera/np:4/batch:9/micro:4", "chimera/np:4/batch:17/micro:8", "chimera/np:6/batch:5/micro:2"));
+INSTANTIATE_TEST_SUITE_P(
+    Copies, EverySchedule,
+    testing::Values("gpipe/np:4/batch:17/dp:2", "1f1b/np:6/batch:13/micro:2/dp:3", "1f1b/np:4/batch:8/micro:1/dp:4",
+                    "1f1b/np:8/batch:17/dp:2/bucket:1KiB", "interleaved/np:4/batch:9/micro:2/dp:2",
+                    "zb-h1/np:4/batch:17/dp:2/bucket:16KiB", "zb-v/np:4/batch:13/micro:3/dp:2",
+                    "dualpipev/np:4/batch:17/dp:2", "chimera/np:4/batch:9/dp:2", "chimera/np:8/batch:17/micro:4/dp:2"));
+INSTANTIATE_TEST_SUITE_P(
+    Asynchronous, EverySchedule,
+    testing::Values("pipedream[replicas=3-1]/np:4/batch:4", "pipedream[replicas=1-3]/np:4/batch:4",
+                    "pipedream[replicas=2-2-1]/np:5/batch:4", "pipedream[replicas=4]/np:4/batch:4",
+                    "pipedream-2bw/np:2/batch:5/micro:2", "pipedream-2bw/np:4/batch:9/micro:4",
+                    "pipedream-2bw/np:4/batch:7/micro:3", "pipedream-2bw/np:3/batch:16/micro:8"));
+INSTANTIATE_TEST_SUITE_P(
+    Recomputing, EverySchedule,
+    testing::Values("sequential/np:1/batch:6/recompute:all", "data-parallel/np:2/batch:9/recompute:all",
+                    "gpipe/np:3/batch:11/micro:5/recompute:all", "gpipe/np:3/batch:11/micro:5/recompute:except-last",
+                    "1f1b/np:4/batch:9/recompute:all", "1f1b/np:4/batch:9/dp:2/recompute:except-last",
+                    "interleaved/np:2/batch:9/recompute:all", "zb-h1/np:3/batch:9/recompute:all",
+                    "zb-v/np:2/batch:9/recompute:except-last", "dualpipev/np:2/batch:9/recompute:all",
+                    "chimera/np:4/batch:9/recompute:all", "pipedream/np:3/batch:4/recompute:all",
+                    "pipedream-2bw/np:3/batch:9/recompute:except-last"));
+
+TEST(Gate, CatchesAForgottenWeightGradient) {
+  Faults faults;
+  faults.plan = [](Plan plan) {
+    std::erase_if(plan.ranks[1].compute(), [](const Op& op) {
+      return op.kind == OpKind::backward_weight && op.micro_batch == MicroBatchId(1);
+    });
+    return plan;
+  };
+  EXPECT_GT(gate("zb-h1/np:2/batch:9", faults).update, 1e-3);
+}
 
 TEST(Gate, CatchesAForgottenDivisionByRanks) {
   Faults faults;
@@ -127,7 +182,7 @@ TEST(Gate, CatchesOneLayersMissingUpdate) {
   Faults faults;
   // Buckets of one layer each: the first of every step is lost, and with neither momentum nor decay so is its update.
   faults.gradient_scale = [](const Plan& plan, Rank, int call) {
-    const auto& reductions = plan.ranks[0].lane(Lane::collectives);
+    const auto& reductions = plan.ranks[0].lanes[1].ops;
     return reductions[call].segment == reductions[0].segment ? 0.0 : 1.0;
   };
   const Difference difference = gate("data-parallel/np:2/batch:8/bucket:1/momentum:0", faults);
@@ -147,7 +202,7 @@ TEST(Gate, CatchesAMissingWeightVersion) {
 TEST(Gate, CatchesAReceivePairedWrongly) {
   Faults faults;
   faults.plan = [](Plan plan) {
-    auto& receives = plan.ranks[1].lane(Lane::p2p_forward);
+    auto& receives = plan.ranks[1].lane(LaneKind::recv_forward, 0);
     std::swap(receives[0], receives[1]);
     return plan;
   };

@@ -25,14 +25,11 @@ Outcome run(const Plan& plan, int measure_from = 0) {
   result.memory.resize(plan.spec.np);
   result.losses.assign(plan.steps, 0);
   std::mutex mutex;
-  run_thread_ranks(plan.spec.np, [&](Communicator& comm) {
+  run_thread_ranks({plan.spec.np, reduction_groups(plan)}, [&](Communicator& comm) {
     const std::unique_ptr<Device> device = cpu_device(accounts[comm.rank().value]);
     StageState state(plan, model, comm, *device);
-    std::unique_ptr<PieceInput> input;
-    if (auto pieces = pieces_of(plan, comm.rank()); !pieces.empty())
-      input =
-          std::make_unique<PieceInput>(plan, pieces, small_source(), InputOptions{}, holds_first(plan, comm.rank()));
-    Execution execution = execute(plan, model, state, comm, input.get(), *device, measure_from);
+    RankInput input = open_input(plan, comm.rank(), small_source(), {});
+    Execution execution = execute(plan, model, state, comm, input, *device, measure_from);
     std::lock_guard lock(mutex);
     result.timeline.ranks[comm.rank().value] = execution.spans;
     result.memory[comm.rank().value] = device->account().peak();
@@ -55,14 +52,14 @@ TEST_P(EveryPlan, SpansKeepLaneOrderAndDependencies) {
   const Outcome result = run(plan);
   for (int r = 0; r < plan.spec.np; ++r) {
     const LocalDependencies needs = dependencies(plan, Rank(r));
-    for (Lane lane : all_lanes) {
-      const auto& spans = result.timeline.ranks[r][static_cast<int>(lane)];
-      for (std::size_t i = 0; i < spans.size(); ++i) {
+    for (int lane = 0; lane < std::ssize(plan.ranks[r].lanes); ++lane) {
+      const auto& spans = result.timeline.ranks[r][lane];
+      for (int i = 0; i < std::ssize(spans); ++i) {
         EXPECT_LE(spans[i].queued, spans[i].start);
         EXPECT_LE(spans[i].start, spans[i].end);
         EXPECT_GE(spans[i].queued, i == 0 ? 0 : spans[i - 1].end);
-        for (const OpRef& ref : needs[static_cast<int>(lane)][i])
-          EXPECT_GE(spans[i].start, result.timeline.ranks[r][static_cast<int>(ref.lane)][ref.index].end);
+        for (const OpRef& ref : needs.of(lane, i))
+          EXPECT_GE(spans[i].start, result.timeline.ranks[r][ref.lane][ref.index].end);
       }
     }
   }
@@ -73,7 +70,11 @@ INSTANTIATE_TEST_SUITE_P(Cases, EveryPlan,
                                          "model-parallel/np:3/batch:6", "gpipe/np:2/batch:8/micro:3",
                                          "pipedream/np:3/batch:4", "1f1b/np:3/batch:9/micro:4",
                                          "dapple/np:2/batch:8/micro:3", "gpipe/np:2/batch:8/precision:bf16",
-                                         "gpipe/np:2/batch:8/precision:bf16/layout:channels_last"));
+                                         "gpipe/np:2/batch:8/precision:bf16/layout:channels_last",
+                                         "interleaved/np:2/batch:9", "zb-v/np:2/batch:9/micro:3",
+                                         "zb-h1/np:2/batch:8/precision:bf16", "chimera/np:4/batch:9",
+                                         "1f1b/np:4/batch:9/dp:2", "pipedream[replicas=2-1]/np:3/batch:4",
+                                         "1f1b/np:2/batch:9/recompute:all"));
 
 TEST(Execute, ReportsADivergedLossAndStopsTheOtherRanks) {
   const Plan plan = unroll(small_plan("gpipe/np:2/batch:8/lr:1e30"), 5);
@@ -96,9 +97,8 @@ TEST(Execute, AReaderThatFailsStopsAllRanksWithItsCause) {
     run_thread_ranks(2, [&](Communicator& comm) {
       const std::unique_ptr<Device> device = cpu_device(accounts[comm.rank().value]);
       StageState state(plan, model, comm, *device);
-      PieceInput input(plan, pieces_of(plan, comm.rank()), std::make_shared<FailingSource>(), {},
-                       holds_first(plan, comm.rank()));
-      execute(plan, model, state, comm, &input, *device, 0);
+      RankInput input = open_input(plan, comm.rank(), std::make_shared<FailingSource>(), {});
+      execute(plan, model, state, comm, input, *device, 0);
     });
     FAIL() << "expected the reader's error";
   } catch (const CorruptSample& error) {
@@ -132,9 +132,9 @@ TEST(Execute, OtherGradientsAreMadeByTheFirstBackwardAndDroppedByTheUpdate) {
   run_thread_ranks(1, [&](Communicator& comm) {
     const std::unique_ptr<Device> device = cpu_device(account);
     StageState state(plan, model, comm, *device);
-    PieceInput input(plan, pieces_of(plan, Rank(0)), small_source(), {}, true);
-    const Execution execution = execute(plan, model, state, comm, &input, *device, 0);
-    const auto& ops = plan.ranks[0].lane(Lane::compute);
+    RankInput input = open_input(plan, Rank(0), small_source(), {});
+    const Execution execution = execute(plan, model, state, comm, input, *device, 0);
+    const auto& ops = plan.ranks[0].compute();
     std::int64_t made = 0, dropped = 0, tensors = 0;
     for (std::size_t i = 0; i < ops.size(); ++i) {
       const std::int64_t change = execution.memory[i].after - execution.memory[i].before;

@@ -11,8 +11,8 @@
 
 namespace parabench {
 
-/// Six layers: a stem, four residual blocks (one with a strided shortcut) and a head, 8 x 8 images in 4 classes.
-inline ModelSpec small_network() {
+/// A stem, residual blocks (one with a strided shortcut) and a head, 8 x 8 images in 4 classes. At least 4 layers.
+inline ModelSpec small_network(int layers = 6) {
   const auto block = [](std::string name, int in, int out, int stride) {
     LayerSpec layer;
     layer.name = name;
@@ -36,7 +36,11 @@ inline ModelSpec small_network() {
   stem.body = {{"conv1", Conv2d{3, 8, 3, 1, 1}}, {"bn1", BatchNorm{8}}, {"relu", Relu{}}};
   head.name = "head";
   head.body = {{"avgpool", GlobalAveragePool{}}, {"fc", Linear{16, 4}}};
-  model.layers = {stem, block("a", 8, 8, 1), block("b", 8, 16, 2), block("c", 16, 16, 1), block("d", 16, 16, 1), head};
+  model.layers = {stem, block("a", 8, 8, 1), block("b", 8, 16, 2)};
+  for (char name = 'c'; static_cast<int>(model.layers.size()) + 1 < layers; ++name) {
+    model.layers.push_back(block(std::string(1, name), 16, 16, 1));
+  }
+  model.layers.push_back(head);
   return model;
 }
 
@@ -50,8 +54,7 @@ inline std::shared_ptr<const SampleSource> small_source() {
 }
 
 /// The plan of "strategy/np:N/batch:B[/key:value]" on the small network, all layers taken as equally long.
-inline Plan small_plan(const std::string& rest, int steps = 6) {
-  const ModelSpec model = small_network();
+inline Plan small_plan(const std::string& rest, int steps = 6, const ModelSpec& model = small_network()) {
   const std::vector<double> equal_seconds(model.layers.size(), 1.0);
   return make_plan(parse_case("resnet18/imagenet-synthetic/" + rest), model, equal_seconds, steps);
 }

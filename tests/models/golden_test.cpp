@@ -79,7 +79,7 @@ TEST_P(Golden, OneTrainingStepIsTorchvisions) {
 INSTANTIATE_TEST_SUITE_P(Files, Golden,
                          testing::Values("resnet18-imagenet", "resnet34-imagenet", "resnet50-imagenet",
                                          "resnet101-imagenet", "resnet152-imagenet", "resnet18-cifar", "resnet50-cifar",
-                                         "resnet18-mnist", "resnet50-mnist"),
+                                         "resnet18-mnist", "resnet50-mnist", "mlp-cifar"),
                          [](const auto& test) {
                            std::string name = test.param;
                            name[name.find('-')] = '_';

@@ -57,6 +57,16 @@ TEST(Layer, ShapeThatDoesNotFitIsRefusedByName) {
       ThrowsMessage<Error>(AllOf(HasSubstr("8x8x8"), HasSubstr("4x4x4"))));
 }
 
+TEST(Layer, LayerNormTakesFeaturesOnly) {
+  const Step norm{"norm", LayerNorm{8}};
+  EXPECT_EQ(output_shape(norm, {8, 1, 1}), (Shape{8, 1, 1}));
+  for (const Shape in : {Shape{8, 2, 1}, Shape{4, 1, 1}, Shape{2, 2, 2}})
+    EXPECT_THAT([&] { output_shape(norm, in); },
+                ThrowsMessage<Error>(AllOf(HasSubstr("norm"), HasSubstr("8 features"))));
+  EXPECT_THAT(parameters(LayerSpec{"l", {norm}}),
+              ElementsAre(TensorSpec{"norm.weight", {8}}, TensorSpec{"norm.bias", {8}}));
+}
+
 TEST(Layer, TensorsComeInRegistrationOrder) {
   EXPECT_THAT(parameters(block()),
               ElementsAre(TensorSpec{"b.conv1.weight", {4, 8, 3, 3}}, TensorSpec{"b.bn1.weight", {4}},
@@ -104,6 +114,25 @@ TEST(Cost, BytesMovedAreThePassesOverMapsAndWeights) {
   EXPECT_EQ(inner.moved_per_batch, Bytes(8 * 3 * weights));
   EXPECT_EQ(cost(conv, {3, 9, 9}, 8, true).moved_backward_per_sample, Bytes(8 * (in + out)));
   EXPECT_EQ(cost(conv, {3, 9, 9}, 2).moved_per_batch, Bytes(4 * 3 * weights)) << "parameters stay fp32 under bf16";
+}
+
+TEST(Cost, SplitBackwardLeavesTheProductsOfWeightsForLater) {
+  const LayerSpec conv{"c", {{"c", Conv2d{3, 8, 3, 2, 1}}}};
+  const std::int64_t in = 3 * 81, out = 8 * 25;
+  const double product = 2.0 * 3 * 9 * 8 * 5 * 5;
+  for (const bool first : {false, true}) {
+    const LayerCost c = cost(conv, {3, 9, 9}, 4, first);
+    EXPECT_EQ(c.backward_weight_per_sample, Flops(product));
+    EXPECT_EQ(c.backward_per_sample - c.backward_weight_per_sample, Flops(first ? 0 : product));
+    EXPECT_EQ(c.moved_backward_weight_per_sample, Bytes(4 * (in + out)));
+    EXPECT_EQ(c.saved_weight_per_sample, Bytes(4 * (in + out)));
+    EXPECT_EQ(c.saved_weight_per_batch, Bytes());
+  }
+  const LayerCost norm = cost(LayerSpec{"n", {{"bn", BatchNorm{8}}, {"relu", Relu{}}}}, {8, 5, 5}, 4);
+  EXPECT_EQ(norm.backward_weight_per_sample, Flops());
+  EXPECT_EQ(norm.moved_backward_weight_per_sample, Bytes());
+  EXPECT_EQ(norm.saved_weight_per_sample, Bytes());
+  EXPECT_EQ(norm.saved_weight_per_batch, Bytes(4 * 2 * 8));
 }
 
 TEST(Cost, ChainCountsASharedBoundaryOnce) {

@@ -22,6 +22,12 @@ ModelSpec imagenet(const std::string& name) { return make_model({name, {}}, {3, 
 ModelSpec cifar(const std::string& name) { return make_model({name, {}}, {3, 32, 32}, 10, true); }
 ModelSpec mnist(const std::string& name) { return make_model({name, {}}, {1, 28, 28}, 10, true); }
 
+std::vector<std::string> names() {
+  std::vector<std::string> all;
+  for (const ResNetVariant& variant : resnet_variants()) all.emplace_back(variant.name);
+  return all;
+}
+
 std::vector<TensorSpec> all_parameters(const ModelSpec& model) {
   std::vector<TensorSpec> all;
   for (const LayerSpec& layer : model.layers) std::ranges::copy(parameters(layer), std::back_inserter(all));
@@ -45,8 +51,8 @@ TEST(ResNet, ParameterCountsAreThePublishedOnes) {
 
 TEST(ResNet, LayersAreStemBlocksAndHead) {
   std::vector<std::size_t> counts;
-  for (const std::string& name : model_names()) counts.push_back(imagenet(name).layers.size());
-  EXPECT_THAT(model_names(), ElementsAre("resnet18", "resnet34", "resnet50", "resnet101", "resnet152"));
+  for (const std::string& name : names()) counts.push_back(imagenet(name).layers.size());
+  EXPECT_THAT(names(), ElementsAre("resnet18", "resnet34", "resnet50", "resnet101", "resnet152"));
   EXPECT_THAT(counts, ElementsAre(10, 18, 18, 35, 52));
 }
 
@@ -97,7 +103,7 @@ TEST(ResNet, MultiplyAddsAreTorchvisions) {
 }
 
 TEST(ResNet, ElementwiseWorkIsASmallPartOfTheTotal) {
-  for (const std::string& name : model_names()) {
+  for (const std::string& name : names()) {
     const ModelSpec model = imagenet(name);
     const double forward = forward_flops(model).value;
     EXPECT_GT(forward, 2e9 * giga_multiply_adds(model));
@@ -112,7 +118,11 @@ TEST(Model, UnknownNameSuggestsTheNearest) {
       [] {
         make_model({"resnet18", {{"layers", "4"}}}, {3, 32, 32}, 10, true);
       },
-      ThrowsMessage<Error>(AllOf(HasSubstr("resnet18"), HasSubstr("layers"))));
+      ThrowsMessage<Error>(AllOf(HasSubstr("resnet18"), HasSubstr("layers"), HasSubstr("no parameters"))));
+}
+
+TEST(Model, EveryNameMakesAModel) {
+  for (const std::string& name : model_names()) EXPECT_EQ(cifar(name).name, name);
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
-// The bytes that LayerCost says autograd keeps, against what it really keeps.
+// The bytes that LayerCost says autograd and a split backward keep, against what they really keep.
+#include <c10/core/Allocator.h>
+#include <c10/util/ThreadLocalDebugInfo.h>
 #include <gmock/gmock.h>
 #include <torch/autograd.h>
 #include <torch/csrc/autograd/engine.h>
@@ -38,29 +40,40 @@ struct RecordingEngine : torch::autograd::Engine {
 
 enum class Type { fp32, fp64, bf16 };
 
-/// Bytes of the distinct storages that the forward of `layers` saved, parameters and running statistics left out.
-std::int64_t really_saved(const ModelSpec& model, std::size_t first, std::size_t last, int samples, Type type) {
-  torch::autograd::set_default_engine_stub(RecordingEngine::instance);
-  const Shape in = shapes(model)[first];
-  Network network(model, type == Type::fp64 ? torch::kFloat64 : torch::kFloat32);
-  torch::Tensor x =
-      torch::ones({samples, in.channels, in.height, in.width}, type == Type::fp64                ? torch::kFloat64
-                                                               : type == Type::bf16 && first > 0 ? torch::kBFloat16
-                                                                                                 : torch::kFloat32);
-  x.requires_grad_(first > 0);
+/// A network's layers from `first` on to before `last`, with so many samples.
+struct LayerRun {
+  const Network& network;
+  std::size_t first, last;
+  int samples;
 
+  std::span<const LayerSpec> layers() const { return std::span(network.model.layers).subspan(first, last - first); }
+  Shape input() const { return shapes(network.model)[first]; }
+};
+
+torch::Tensor forward(const LayerRun& run, Type type, const ForwardMode& mode) {
+  const Shape in = run.input();
+  const bool first = run.first == 0;
+  const auto element = type == Type::fp64             ? torch::kFloat64
+                       : type == Type::bf16 && !first ? torch::kBFloat16
+                                                      : torch::kFloat32;
+  torch::Tensor x = torch::ones({run.samples, in.channels, in.height, in.width}, element).requires_grad_(!first);
+  const AutocastGuard autocast(type == Type::bf16, torch::kCPU);
+  for (std::size_t i = run.first; i < run.last; ++i)
+    x = forward(run.network.model.layers[i], run.network.layers[i], x, mode);
+  return x;
+}
+
+/// Bytes of the distinct storages that the forward of `run` saved, parameters and running statistics left out.
+std::int64_t really_saved(const LayerRun& run, Type type, const ForwardMode& mode = {}) {
+  torch::autograd::set_default_engine_stub(RecordingEngine::instance);
   std::set<const void*> owned;
-  for (const auto& tensors : {network.parameters(), network.buffers()})
+  for (const auto& tensors : {run.network.parameters(), run.network.buffers()})
     for (const torch::Tensor& tensor : tensors) owned.insert(tensor.storage().data());
 
   std::vector<torch::Tensor> saved;
-  torch::Tensor y = x;
-  {
-    const AutocastGuard autocast(type == Type::bf16, torch::kCPU);
-    recorder = &saved;
-    for (std::size_t i = first; i < last; ++i) y = forward(model.layers[i], network.layers[i], y);
-    recorder = nullptr;
-  }
+  recorder = &saved;
+  const torch::Tensor y = forward(run, type, mode);
+  recorder = nullptr;
   std::map<const void*, std::int64_t> storages;
   for (const torch::Tensor& tensor : saved)
     if (tensor.defined() && !owned.contains(tensor.storage().data()))
@@ -70,36 +83,88 @@ std::int64_t really_saved(const ModelSpec& model, std::size_t first, std::size_t
   return bytes;
 }
 
-std::int64_t predicted(const ModelSpec& model, std::size_t first, std::size_t last, int samples, Type type) {
+LayerCost cost_of(const LayerRun& run, Type type) {
   const int element = type == Type::fp64 ? 8 : type == Type::fp32 ? 4 : 2;
-  const LayerCost total =
-      cost(std::span(model.layers).subspan(first, last - first), shapes(model)[first], element, first == 0);
-  return total.saved_per_sample.value * samples + total.saved_per_batch.value;
+  return cost(run.layers(), run.input(), element, run.first == 0);
+}
+
+std::int64_t predicted(const LayerRun& run, Type type) {
+  const LayerCost total = cost_of(run, type);
+  return total.saved_per_sample.value * run.samples + total.saved_per_batch.value;
+}
+
+/// While it lives, counts what tensors of this thread allocate and have not freed.
+class LiveBytes {
+ public:
+  std::int64_t value() const { return counter_->bytes; }
+
+ private:
+  struct Counter : c10::MemoryReportingInfoBase {
+    void reportMemoryUsage(void*, std::int64_t size, std::size_t, std::size_t, c10::Device) override { bytes += size; }
+    bool memoryProfilingEnabled() const override { return true; }
+    std::int64_t bytes = 0;
+  };
+  std::shared_ptr<Counter> counter_ = std::make_shared<Counter>();
+  c10::DebugInfoGuard guard_{c10::DebugInfoKind::PROFILER_STATE, counter_};
+};
+
+/// Runs the input part of a split backward and lets go of everything but the weight part; then the weight part.
+void expect_kept_for_weights(const LayerRun& run, Type type) {
+  const LayerCost total = cost_of(run, type);
+  const std::int64_t expected = total.saved_weight_per_sample.value * run.samples + total.saved_weight_per_batch.value;
+  const LiveBytes live;
+  WeightGradients later;
+  {
+    const torch::Tensor y = forward(run, type, {.deferred = &later});
+    y.backward(torch::ones_like(y));
+  }
+  EXPECT_EQ(live.value(), expected);
+  EXPECT_EQ(later.kept_bytes(), expected);
+  later.run();
+  for (const torch::Tensor& parameter : run.network.parameters()) parameter.mutable_grad().reset();
+  EXPECT_EQ(live.value(), 0);
 }
 
 std::vector<ModelSpec> models() {
   return {make_model({"resnet18", {}}, {3, 32, 32}, 10, false), make_model({"resnet50", {}}, {3, 40, 40}, 10, false),
-          make_model({"resnet18", {}}, {1, 28, 28}, 10, true)};
+          make_model({"resnet18", {}}, {1, 28, 28}, 10, true),
+          make_model({"mlp", {{"layers", "9"}, {"hidden", "40"}}}, {3, 8, 8}, 10, true)};
 }
 
-class SavedBytes : public testing::TestWithParam<Type> {};
-
-TEST_P(SavedBytes, OfEveryLayerAreWhatAutogradKeeps) {
-  for (const ModelSpec& model : models())
-    for (std::size_t i = 0; i < model.layers.size(); ++i)
-      for (int samples : {2, 5})
-        EXPECT_EQ(predicted(model, i, i + 1, samples, GetParam()), really_saved(model, i, i + 1, samples, GetParam()))
-            << model.name << " " << model.layers[i].name << " with " << samples << " samples";
-}
-
-TEST_P(SavedBytes, OfAChainCountItsBoundariesOnce) {
-  for (const ModelSpec& model : models()) {
-    const std::size_t layers = model.layers.size();
-    for (const auto& [first, last] :
-         {std::pair<std::size_t, std::size_t>{0, layers}, {0, 2}, {3, 6}, {layers - 2, layers}})
-      EXPECT_EQ(predicted(model, first, last, 3, GetParam()), really_saved(model, first, last, 3, GetParam()))
-          << model.name << " layers " << first << " to " << last;
+class SavedBytes : public testing::TestWithParam<Type> {
+ protected:
+  /// Calls `expect` for every layer by itself, whole networks and pieces of them.
+  template <class Expect>
+  void for_each_run(Expect expect) {
+    for (const ModelSpec& model : models()) {
+      const Network network(model, GetParam() == Type::fp64 ? torch::kFloat64 : torch::kFloat32);
+      const std::size_t layers = model.layers.size();
+      std::vector<LayerRun> runs{
+          {network, 0, layers, 3}, {network, 0, 2, 3}, {network, 3, 6, 3}, {network, layers - 2, layers, 3}};
+      for (std::size_t i = 0; i < layers; ++i)
+        for (const int samples : {2, 5}) runs.push_back({network, i, i + 1, samples});
+      for (const LayerRun& run : runs) {
+        SCOPED_TRACE(model.name + " layers " + std::to_string(run.first) + " to " + std::to_string(run.last) +
+                     ", samples " + std::to_string(run.samples));
+        expect(run);
+      }
+    }
   }
+};
+
+TEST_P(SavedBytes, AreWhatAutogradKeeps) {
+  for_each_run([](const LayerRun& run) { EXPECT_EQ(predicted(run, GetParam()), really_saved(run, GetParam())); });
+}
+
+TEST_P(SavedBytes, AreTheSameForASplitBackward) {
+  for_each_run([](const LayerRun& run) {
+    WeightGradients later;
+    EXPECT_EQ(predicted(run, GetParam()), really_saved(run, GetParam(), {.deferred = &later}));
+  });
+}
+
+TEST_P(SavedBytes, OfTheWeightPartAreAllThatLivesAfterTheInputPart) {
+  for_each_run([](const LayerRun& run) { expect_kept_for_weights(run, GetParam()); });
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, SavedBytes, testing::Values(Type::fp32, Type::fp64, Type::bf16), [](const auto& test) {

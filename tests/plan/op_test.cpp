@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "parallelism/plan/lane.h"
+
 namespace parabench {
 namespace {
 
@@ -16,15 +18,31 @@ TEST(Op, TextNamesSegmentKindAndMicroBatch) {
   EXPECT_EQ(to_text(update(SegmentId(7), 1, 0, 1)), "7UPDATE");
 }
 
-TEST(Op, EveryKindHasAnOwnNameAndOneLane) {
+TEST(Op, TextNamesThePartsOfASplitBackward) {
+  EXPECT_EQ(to_text(pass(OpKind::backward_input, SegmentId(3), MicroBatchId(1), 0, 0)), "3I1");
+  EXPECT_EQ(to_text(pass(OpKind::backward_weight, SegmentId(3), MicroBatchId(1), 0, 0)), "3W1");
+  EXPECT_EQ(to_text(pass(OpKind::recompute, SegmentId(3), MicroBatchId(1), 0, 0)), "3RECOMPUTE1");
+}
+
+TEST(Op, EveryKindHasAnOwnNameAndALaneOfItsOwnKind) {
   std::vector<std::string_view> names;
   for (OpKind kind : all_op_kinds) names.push_back(name(kind));
-  EXPECT_THAT(names, testing::ElementsAre("F", "B", "SEND_F", "RECV_F", "SEND_B", "RECV_B", "ALL_REDUCE", "UPDATE"));
-  EXPECT_EQ(lane_of(OpKind::update), Lane::compute);
-  EXPECT_EQ(lane_of(OpKind::all_reduce), Lane::collectives);
-  EXPECT_EQ(lane_of(OpKind::send_forward), lane_of(OpKind::recv_forward));
-  EXPECT_EQ(lane_of(OpKind::send_backward), lane_of(OpKind::recv_backward));
-  EXPECT_NE(lane_of(OpKind::send_forward), lane_of(OpKind::send_backward));
+  EXPECT_THAT(names, testing::ElementsAre("F", "B", "I", "W", "RECOMPUTE", "SEND_F", "RECV_F", "SEND_B", "RECV_B",
+                                          "ALL_REDUCE", "UPDATE"));
+  for (OpKind kind : all_op_kinds) {
+    EXPECT_EQ(is_pass(kind) || kind == OpKind::update, lane_kind(kind) == LaneKind::compute);
+    EXPECT_EQ(other_end(other_end(lane_kind(kind))), lane_kind(kind));
+  }
+  EXPECT_EQ(lane_kind(OpKind::update), LaneKind::compute);
+  EXPECT_EQ(lane_kind(OpKind::all_reduce), LaneKind::collectives);
+  EXPECT_EQ(other_end(lane_kind(OpKind::send_forward)), lane_kind(OpKind::recv_forward));
+  EXPECT_EQ(other_end(lane_kind(OpKind::recv_backward)), lane_kind(OpKind::send_backward));
+}
+
+TEST(Op, ABackwardIsAnInputAndAWeightGradient) {
+  EXPECT_TRUE(makes_input_gradient(OpKind::backward) && makes_weight_gradient(OpKind::backward));
+  EXPECT_TRUE(makes_input_gradient(OpKind::backward_input) && !makes_weight_gradient(OpKind::backward_input));
+  EXPECT_TRUE(makes_weight_gradient(OpKind::backward_weight) && !makes_input_gradient(OpKind::backward_weight));
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ TEST(Print, CsvIsAnOrderInWhichActionsCanRun) {
   EXPECT_EQ(to_csv(gpipe_of(2, 2, 4)),
             "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
             "1RECV_F0,1F0,1RECV_F1,1F1,1B0,1SEND_B0,1B1,1SEND_B1\n");
-  EXPECT_EQ(to_csv(plan_of(case_of("data-parallel", 2, 4), 3)), "0F0,0B0\n0F0,0B0\n");
+  EXPECT_EQ(to_csv(plan_of(case_of("data-parallel", 2, 4), 3)), "0F0,0B0\n");
   EXPECT_EQ(to_csv(pipedream_of(2, 2)),
             "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
             "1RECV_F0,1F0,1RECV_F1,1B0,1SEND_B0,1F1,1B1,1SEND_B1\n");
@@ -66,7 +66,7 @@ TEST(Print, HashTellsPlansApart) {
   EXPECT_EQ(hash(gpipe_of(2, 2, 4)).size(), 16u);
   EXPECT_NE(hash(gpipe_of(2, 2, 4)), hash(gpipe_of(2, 2, 5)));
   Plan swapped = gpipe_of(2, 2, 4);
-  std::swap(swapped.ranks[0].lane(Lane::compute)[0], swapped.ranks[0].lane(Lane::compute)[1]);
+  std::swap(swapped.ranks[0].compute()[0], swapped.ranks[0].compute()[1]);
   EXPECT_NE(hash(swapped), hash(gpipe_of(2, 2, 4)));
 }
 
@@ -93,17 +93,22 @@ TEST(Print, JsonNamesTheMissingOrForeignField) {
   EXPECT_THAT(changed("/pieces/0"_json_pointer, 1), HasSubstr("plan.pieces"));
   EXPECT_THAT(changed("/asynchronous"_json_pointer, 0), HasSubstr("plan.asynchronous"));
   EXPECT_THAT(changed("/ranks/1/lanes/compute/2/op"_json_pointer, "G"), HasSubstr("plan.ranks[1].compute[2].op"));
-  EXPECT_THAT(changed("/ranks/1/lanes/other"_json_pointer, json::array()), HasSubstr("other"));
+  for (const std::string lane : {"other", "send_forward", "send_forward:x", "send_forward:1x", "compute:0"}) {
+    EXPECT_THAT(changed(json::json_pointer("/ranks/1/lanes/" + lane), json::array()),
+                HasSubstr("lanes." + lane + ": got 'unknown'"));
+  }
+  EXPECT_THAT(changed("/ranks/0/holds/0/stage"_json_pointer, "x"), HasSubstr("plan.ranks[0].holds[0].stage"));
+  EXPECT_THAT(changed("/versions/1/lag"_json_pointer, 0.5), HasSubstr("plan.versions[1].lag"));
   EXPECT_THAT(message(json::array()), HasSubstr("an object"));
   for (const auto& [key, value] : good.items()) {
     json bad = good;
     bad.erase(key);
     EXPECT_THAT(message(bad), HasSubstr("plan." + key + ": got 'missing'"));
   }
-  for (const auto& [key, value] : good["ranks"][0]["lanes"]["p2p_forward"][0].items()) {
+  for (const auto& [key, value] : good["ranks"][0]["lanes"]["send_forward:1"][0].items()) {
     json bad = good;
-    bad["ranks"][0]["lanes"]["p2p_forward"][0].erase(key);
-    EXPECT_THAT(message(bad), HasSubstr("plan.ranks[0].p2p_forward[0]." + key));
+    bad["ranks"][0]["lanes"]["send_forward:1"][0].erase(key);
+    EXPECT_THAT(message(bad), HasSubstr("plan.ranks[0].send_forward:1[0]." + key));
   }
 }
 
@@ -118,7 +123,7 @@ TEST(Print, TraceHasOneThreadPerLaneAndMicroseconds) {
     if (event["name"] == "1B1") {
       found = true;
       EXPECT_EQ(event["pid"], 1);
-      EXPECT_EQ(event["tid"], static_cast<int>(Lane::compute));
+      EXPECT_EQ(event["tid"], compute_lane);
       EXPECT_EQ(event["ts"], 5e6);
       EXPECT_EQ(event["dur"], 2e6);
     }

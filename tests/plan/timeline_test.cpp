@@ -25,26 +25,28 @@ double total(const Breakdown& b) {
 
 /// Two stages, one micro-batch, by hand; the clock starts at 100.
 ///   rank 0 compute  F 0-1                              B 6-8   U 8-9
-///   p2p forward           1-1.5
-///   p2p backward                        4.5-6 (5.5 on arrival)
+///   activation            1-1.5
+///   gradient                            4.5-6 (5.5 on arrival)
 ///   rank 1 compute            F 1.5-2.5  B 2.5-4.5  U 4.5-5
 struct HandMade {
   Plan plan = plan_of(case_of("model-parallel", 2, 4), 2);
   Timeline timeline;
   HandMade() {
     timeline.origin = 100;
-    timeline.ranks.resize(2);
-    set(0, Lane::compute, {{100, 100, 101}, {101, 106, 108}, {108, 108, 109}});
-    set(0, Lane::p2p_forward, {{100, 101, 101.5}});
-    set(0, Lane::p2p_backward, {{100, 104.5, 106}});
-    set(1, Lane::compute, {{100, 101.5, 102.5}, {102.5, 102.5, 104.5}, {104.5, 104.5, 105}});
-    set(1, Lane::p2p_forward, {{100, 101, 101.5}});
-    set(1, Lane::p2p_backward, {{100, 104.5, 106}});
+    for (const RankProgram& rank : plan.ranks) timeline.ranks.emplace_back(rank.lanes.size());
+    set(0, LaneKind::compute, {{100, 100, 101}, {101, 106, 108}, {108, 108, 109}});
+    set(0, LaneKind::send_forward, {{100, 101, 101.5}});
+    set(0, LaneKind::recv_backward, {{100, 104.5, 106}});
+    set(1, LaneKind::compute, {{100, 101.5, 102.5}, {102.5, 102.5, 104.5}, {104.5, 104.5, 105}});
+    set(1, LaneKind::recv_forward, {{100, 101, 101.5}});
+    set(1, LaneKind::send_backward, {{100, 104.5, 106}});
   }
-  void set(int rank, Lane lane, std::vector<Span> spans) {
-    timeline.ranks[rank][static_cast<int>(lane)] = std::move(spans);
+  /// A rank has one lane of each kind, to the other rank.
+  void set(int rank, LaneKind kind, std::vector<Span> spans) {
+    const int peer = kind == LaneKind::compute ? 0 : 1 - rank;
+    timeline.ranks[rank][plan.ranks[rank].find_lane(kind, peer)] = std::move(spans);
   }
-  Span& compute(int rank, int i) { return timeline.ranks[rank][static_cast<int>(Lane::compute)][i]; }
+  Span& compute(int rank, int i) { return timeline.ranks[rank][compute_lane][i]; }
 };
 
 TEST(Timeline, MakespanAndBubbleFractionCountFromTheOrigin) {
@@ -84,10 +86,10 @@ TEST(Timeline, TimeThatNoDependencyExplainsIsOther) {
 TEST(Timeline, AReductionIsExposedFromTheLastArrivalOn) {
   const Plan plan = plan_of(case_of("data-parallel", 2, 4), 1);
   Timeline timeline;
-  timeline.ranks.resize(2);
+  for (const RankProgram& rank : plan.ranks) timeline.ranks.emplace_back(rank.lanes.size());
   const auto set = [&](int rank, double ready) {
-    timeline.ranks[rank][static_cast<int>(Lane::compute)] = {{0, 0, 1}, {1, 1, ready}, {ready, 5, 5.5}};
-    timeline.ranks[rank][static_cast<int>(Lane::collectives)] = {{0, ready, 5}};
+    timeline.ranks[rank][compute_lane] = {{0, 0, 1}, {1, 1, ready}, {ready, 5, 5.5}};
+    timeline.ranks[rank][plan.ranks[rank].find_lane(LaneKind::collectives, 0)] = {{0, ready, 5}};
   };
   set(0, 3);
   set(1, 4);
@@ -117,7 +119,7 @@ TEST(Timeline, BreakdownsAddUpToTheTimeOfTheRank) {
         timeline_of(plan, {cost(random) + .1, cost(random) + .1, cost(random), cost(random), cost(random)});
     const auto all = breakdowns(plan, timeline, 0);
     for (std::size_t r = 0; r < all.size(); ++r) {
-      const double end = timeline.ranks[r][static_cast<int>(Lane::compute)].back().end;
+      const double end = timeline.ranks[r][compute_lane].back().end;
       EXPECT_NEAR(total(all[r]) * plan.steps, end, 1e-9);
       EXPECT_NEAR(all[r].other, 0.0, 1e-12);
     }

@@ -42,6 +42,7 @@ class RankProgram(unittest.TestCase):
             # In place through shared memory: (p - 1) / p of the gradients each way.
             self.assertAlmostEqual(rank["bytes_sent"] / (GRADIENT_BYTES / 2), 1, places=2)
             self.assertAlmostEqual(rank["bytes_received"] / (GRADIENT_BYTES / 2), 1, places=2)
+            self.assertGreater(rank["bus_bandwidth_bytes_per_s"], 0)
         self.assertEqual(len(measured["losses"]), 3)
         self.assertTrue(self.read("trace.json")["traceEvents"])
 
@@ -173,11 +174,29 @@ class RankProgram(unittest.TestCase):
             self.assertEqual(record["equivalence"]["status"], "pass", record["equivalence"])
             self.assertTrue(record["equivalence"]["loss_agrees"])
             self.assertEqual(len(record["measured"]["step_time_s"]["samples"][0]), 3)
+            for rank in record["measured"]["ranks"]:
+                self.assertEqual(rank["arithmetic"], {"parameters": "fp32", "autocast": None, "matmul": "fp32",
+                                                      "convolution": "fp32", "note": None})
             self.assertGreater(record["predicted"]["step_time_s"], 0)
             for error in record["error"]["peak_memory_relative"]:
                 self.assertLess(abs(error), 0.25, record["id"])
         self.assertEqual(subprocess.run([f"{BIN}/parabench", "validate", out], env=self.environment,
                                         stdout=subprocess.DEVNULL).returncode, 0)
+
+    def test_every_schedule_trains_the_same_parameters_over_mpi(self):
+        model = "mlp[layers=12,hidden=32]/cifar10-synthetic/"
+        rests = ["1f1b/np:4/batch:11", "dapple/np:3/batch:9", "interleaved/np:2/batch:9/chunks:3",
+                 "looped-bfs/np:2/batch:9", "zb-h1/np:3/batch:11", "zb-h2/np:2/batch:9", "zb-v/np:3/batch:11/micro:5",
+                 "dualpipev/np:2/batch:9", "chimera/np:4/batch:9", "chimera/np:4/batch:17/dp:2",
+                 "1f1b/np:4/batch:17/dp:2", "zb-v/np:4/batch:17/dp:2/recompute:except-last",
+                 "pipedream[replicas=2-1]/np:3/batch:4", "pipedream-2bw/np:3/batch:9", "gpipe/np:3/batch:9/recompute:all"]
+        out = os.path.join(self.folder, "out.json")
+        run = subprocess.run([f"{BIN}/parabench", "run", *[model + rest for rest in rests], "--verify", "only", "--json",
+                              out], env=self.environment, capture_output=True, text=True, timeout=280)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        with open(out) as file:
+            records = json.load(file)["records"]
+        self.assertEqual([r["equivalence"]["status"] for r in records], ["pass"] * len(rests))
 
 
 if __name__ == "__main__":

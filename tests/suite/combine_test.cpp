@@ -13,6 +13,7 @@ Measured launch(std::vector<double> samples, double forward, std::int64_t parame
   m.losses = {parameters * 1.0};
   RankMeasured rank;
   rank.breakdown_s.forward = forward;
+  rank.bus_bandwidth_bytes_per_s = 10 * forward;
   rank.peak_memory[MemoryCategory::parameters] = parameters;
   rank.peak_memory[MemoryCategory::workspace] = workspace;
   rank.peak_memory.resident = 10 * workspace;
@@ -31,6 +32,7 @@ TEST(Combine, JoinsTheLaunchesOfACase) {
   EXPECT_DOUBLE_EQ(all.achieved_flops_per_s, 2e9);
   EXPECT_EQ(all.losses, std::vector<double>{100});
   EXPECT_DOUBLE_EQ(all.ranks[0].breakdown_s.forward, 0.2);
+  EXPECT_DOUBLE_EQ(all.ranks[0].bus_bandwidth_bytes_per_s.value(), 2);
   EXPECT_EQ(all.ranks[0].peak_memory[MemoryCategory::workspace], 20);  // the launch whose total is highest
   EXPECT_EQ(all.ranks[0].peak_memory.total_counted(), 110);
   EXPECT_EQ(all.ranks[0].peak_memory.resident, 200);

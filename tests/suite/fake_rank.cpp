@@ -63,7 +63,7 @@ Launch read_launch(int argc, char** argv) {
   Launch launch;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    const bool flag = word == "--skip-corrupt" || word == "--trace";
+    const bool flag = word == "--skip-corrupt" || word == "--trace" || word == "--one-process";
     launch.options[word] = flag ? "on" : argv[++i];
   }
   launch.rank = number("OMPI_COMM_WORLD_RANK", 0);

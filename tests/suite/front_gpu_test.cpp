@@ -43,9 +43,24 @@ TEST_F(GpuTest, WithoutADriverTheReasonIsTheProbes) {
   EXPECT_TRUE(results()["context"]["gpus"].empty());
 }
 
-TEST_F(GpuTest, ABuildWithoutMpiSaysSo) {
+TEST_F(GpuTest, ABuildWithoutMpiSaysSoAndRunsWhatNeedsNone) {
+  std::filesystem::remove(path("bin/mpirun"));
+  set("PATH", path("bin"));
   set("FAKE_MPI", "0");
+  set("FAKE_GPUS", "2");
   expect_skipped(gpipe, HasSubstr("comm:mpi: this build has no MPI"));
+  for (const auto& id : {sequential, gpipe + "/comm:threads", gpipe + cuda})
+    EXPECT_EQ(record(id)["status"], "ok") << outcome_.err;
+  EXPECT_EQ(results()["context"]["launcher"], "local");
+  EXPECT_THAT(run({"run", gpipe + cuda, "--dry-run"}).out, AllOf(HasSubstr("--one-process"), Not(HasSubstr("mpirun"))));
+}
+
+TEST_F(GpuTest, RanksOfNcclAreThreadsWhereTheLauncherStartsOneProcess) {
+  set("FAKE_GPUS", "2");
+  EXPECT_EQ(run({"run", gpipe + cuda, "--launcher", "local"}).code, 0);
+  EXPECT_THAT(launches().back(), HasSubstr("--one-process"));
+  EXPECT_EQ(run({"run", gpipe + cuda}).code, 0);
+  EXPECT_THAT(launches().back(), Not(HasSubstr("--one-process")));
 }
 
 TEST_F(GpuTest, SkippedByAFilterIsNoError) {

@@ -110,10 +110,12 @@ TEST_F(RunTest, MoreRanksThanCoresWarnsAndRuns) {
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("cores"), HasSubstr("--oversubscribe")));
 }
 
-TEST_F(RunTest, ThreadRanksNeedNoLauncher) {
+TEST_F(RunTest, ThreadRanksAndASingleRankNeedNoLauncher) {
   std::filesystem::remove(path("bin/mpirun"));
-  const Outcome outcome = run({"run", gpipe + "/comm:threads", "--launcher", "local"});
+  set("PATH", path("bin"));
+  const Outcome outcome = run({"run", gpipe + "/comm:threads", sequential});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(run({"run", gpipe + "/comm:threads", sequential, "--launcher", "local"}).code, 0);
   EXPECT_EQ(run({"run", gpipe, "--launcher", "local"}).code, 2);
 }
 

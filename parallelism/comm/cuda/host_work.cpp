@@ -16,8 +16,8 @@ class HostWork final : public WorkState {
 
 class HostReduction final : public WorkState {
  public:
-  HostReduction(Communicator& host, BufferView buffer, Traffic& traffic) : host_(host), traffic_(traffic) {
-    counted([&] { work_ = host_.all_reduce(buffer); });
+  HostReduction(Communicator& host, BufferView buffer, int group, Traffic& traffic) : host_(host), traffic_(traffic) {
+    counted([&] { work_ = host_.all_reduce(buffer, group); });
   }
 
   bool advance() override {
@@ -45,8 +45,8 @@ class HostReduction final : public WorkState {
 
 std::unique_ptr<WorkState> forward_to_host(Work work) { return std::make_unique<HostWork>(std::move(work)); }
 
-std::unique_ptr<WorkState> reduce_on_host(Communicator& host, BufferView buffer, Traffic& traffic) {
-  return std::make_unique<HostReduction>(host, buffer, traffic);
+std::unique_ptr<WorkState> reduce_on_host(Communicator& host, BufferView buffer, int group, Traffic& traffic) {
+  return std::make_unique<HostReduction>(host, buffer, group, traffic);
 }
 
 }  // namespace parabench

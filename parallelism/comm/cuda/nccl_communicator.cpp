@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <exception>
 #include <map>
 #include <thread>
@@ -20,7 +18,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int lane_count = channel_count + 1;
 /// A message between GPUs takes some 10 us, being woken takes longer: so long a wait only yields the core.
 constexpr double watch_s = 50e-6;
 constexpr double shortest_pause_s = 20e-6;
@@ -118,10 +115,11 @@ class NcclWork final : public WorkState {
 };
 
 NcclCommunicator::NcclCommunicator(Communicator& host, int gpu, NcclOptions options)
-    : Communicator(host.rank(), host.size()),
+    : Communicator(host.rank(), host.groups()),
       host_(host),
       gpu_(gpu),
       options_(options),
+      collectives_(groups().count()),
       last_change_(Clock::now()),
       exceptions_(std::uncaught_exceptions()) {
   use_gpu();
@@ -131,19 +129,32 @@ NcclCommunicator::NcclCommunicator(Communicator& host, int gpu, NcclOptions opti
 
 void NcclCommunicator::make_lanes() {
   try {
-    std::array<ncclUniqueId, lane_count> ids{};
-    std::string text(sizeof ids, '\0');
-    if (rank() == Rank(0)) {
-      for (ncclUniqueId& id : ids) check_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
-      std::memcpy(text.data(), ids.data(), sizeof ids);
+    // The same order on every rank, so that nobody waits for one who waits for another.
+    std::vector<int> group_of_lane(channel_count, 0);
+    for (int group = 0; group < groups().count(); ++group) group_of_lane.push_back(group);
+    const auto first_of = [&](int group) { return groups().members(group).front(); };
+    ncclUniqueId id{};
+    std::string own_ids;
+    for (const int group : group_of_lane) {
+      if (first_of(group) != rank()) continue;
+      check_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
+      own_ids.append(id.internal, sizeof id.internal);
     }
-    std::memcpy(ids.data(), all_gather(host_, text)[0].data(), sizeof ids);
-    for (const ncclUniqueId& id : ids) {
-      lanes_.push_back(std::make_unique<NcclLane>(id, rank(), size()));
+    const std::vector<std::string> ids = all_gather(host_, own_ids);
+    std::vector<std::size_t> used(ids.size());  // bytes of each rank's
+    for (const int group : group_of_lane) {
+      const int first = first_of(group).value;
+      ids[first].copy(id.internal, sizeof id.internal, used[first]);
+      used[first] += sizeof id.internal;
+      const int position = groups().position(group, rank());
+      if (position < 0) continue;
+      const int members = static_cast<int>(groups().members(group).size());
+      lanes_.push_back(std::make_unique<NcclLane>(id, position, members));
+      collectives_[group] = lanes_.back().get();  // of group 0 the last one
       wait_until_settled(options_.time_limit_s);
     }
   } catch (const NcclFailure& failure) {
-    throw environment_error("comm:nccl", failure.what(), "NCCL communicators over all ranks",
+    throw environment_error("comm:nccl", failure.what(), "NCCL communicators of all groups",
                             "NCCL_DEBUG=WARN says more; comm:mpi does without NCCL");
   }
 }
@@ -153,7 +164,7 @@ NcclCommunicator::~NcclCommunicator() {
   cudaSetDevice(gpu_);
   if (!finish_in_good_order()) give_up();
   lanes_.clear();
-  for (const Registered& arena : arenas_) ncclMemFree(arena.data);
+  for (void* const arena : arenas_) ncclMemFree(arena);
 }
 
 void NcclCommunicator::give_up() noexcept {
@@ -167,10 +178,8 @@ void NcclCommunicator::give_up() noexcept {
 bool NcclCommunicator::finish_in_good_order() noexcept {
   try {
     if (failed_) host_.abort("an operation over NCCL was given up");
-    host_.sleep(host_.events(), 0);  // throws when the group has failed
-    for (const Registered& arena : arenas_) {
-      if (arena.handle) ncclCommDeregister(collectives().handle(), arena.handle);
-    }
+    host_.sleep(host_.events(), 0);  // throws when a rank has failed
+    for (const auto& [comm, handle] : registrations_) ncclCommDeregister(comm, handle);
     for (const auto& lane : lanes_) lane->finish();
     wait_until_settled(options_.time_limit_s);
     return true;
@@ -209,10 +218,15 @@ Arena NcclCommunicator::allocate(std::int64_t bytes) {
     throw environment_error("memory of the GPU", fmt::format("{} bytes ({})", bytes, ncclGetErrorString(code)),
                             "that much memory", "a smaller model or batch, or more ranks");
   }
-  Registered& arena = arenas_.emplace_back(Registered{.data = data});
-  check_cuda(cudaMemsetAsync(data, 0, size, collectives().stream().get()), "cudaMemsetAsync");
-  check_cuda(cudaStreamSynchronize(collectives().stream().get()), "cudaStreamSynchronize");
-  check_nccl(ncclCommRegister(collectives().handle(), data, size, &arena.handle), "ncclCommRegister");
+  arenas_.push_back(data);
+  check_cuda(cudaMemsetAsync(data, 0, size, collectives(0).stream().get()), "cudaMemsetAsync");
+  check_cuda(cudaStreamSynchronize(collectives(0).stream().get()), "cudaStreamSynchronize");
+  for (const NcclLane* lane : collectives_) {
+    if (!lane) continue;
+    void* handle = nullptr;
+    check_nccl(ncclCommRegister(lane->handle(), data, size, &handle), "ncclCommRegister");
+    if (handle) registrations_.push_back({lane->handle(), handle});
+  }
   return {static_cast<std::byte*>(data), bytes, false};
 }
 
@@ -237,12 +251,13 @@ void NcclCommunicator::fail(const std::string& cause) {
   throw PeerFailure(rank(), cause);
 }
 
-std::unique_ptr<WorkState> NcclCommunicator::start_all_reduce(BufferView buffer) {
-  if (!buffer.on_device) return reduce_on_host(host_, buffer, traffic_);
-  const std::int64_t moved = 2 * (size() - 1) * buffer.bytes / size();
+std::unique_ptr<WorkState> NcclCommunicator::start_all_reduce(BufferView buffer, int group) {
+  if (!buffer.on_device) return reduce_on_host(host_, buffer, group, traffic_);
+  const std::int64_t members = std::ssize(groups().members(group));
+  const std::int64_t moved = 2 * (members - 1) * buffer.bytes / members;
   traffic_.sent += moved;
   traffic_.received += moved;
-  return std::make_unique<NcclWork>(*this, collectives(), NcclOperation{.buffer = buffer});
+  return std::make_unique<NcclWork>(*this, collectives(group), NcclOperation{.buffer = buffer});
 }
 
 std::unique_ptr<WorkState> NcclCommunicator::start_send(BufferView buffer, Rank to, Message message) {

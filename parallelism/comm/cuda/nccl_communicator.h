@@ -31,18 +31,18 @@ class NcclCommunicator final : public Communicator {
  private:
   friend class NcclWork;
 
-  std::unique_ptr<WorkState> start_all_reduce(BufferView buffer) override;
+  std::unique_ptr<WorkState> start_all_reduce(BufferView buffer, int group) override;
   std::unique_ptr<WorkState> start_send(BufferView buffer, Rank to, Message message) override;
   std::unique_ptr<WorkState> start_recv(BufferView buffer, Rank from, Message message) override;
   std::unique_ptr<WorkState> start_barrier() override;
 
-  struct Registered {
-    void* data = nullptr;
-    void* handle = nullptr;
+  struct Registration {
+    ncclComm_t comm;
+    void* handle;
   };
 
   NcclLane& lane(Channel channel) { return *lanes_[static_cast<std::size_t>(channel)]; }
-  NcclLane& collectives() { return *lanes_.back(); }
+  NcclLane& collectives(int group) { return *collectives_[static_cast<std::size_t>(group)]; }
   /// Any thread of the rank may call, and each has a current GPU of its own.
   void use_gpu() const;
   void make_lanes();
@@ -56,8 +56,10 @@ class NcclCommunicator final : public Communicator {
   Communicator& host_;
   int gpu_;
   NcclOptions options_;
-  std::vector<std::unique_ptr<NcclLane>> lanes_;  // by channel, then that of the collectives
-  std::vector<Registered> arenas_;
+  std::vector<std::unique_ptr<NcclLane>> lanes_;  // by channel, then those of the groups that this rank is in
+  std::vector<NcclLane*> collectives_;            // by group; nullptr where this rank is no member
+  std::vector<void*> arenas_;
+  std::vector<Registration> registrations_;
   int in_flight_ = 0;                                  // works that NCCL has to complete
   std::chrono::steady_clock::time_point last_change_;  // of in_flight_
   bool failed_ = false;                                // the lanes are of no more use

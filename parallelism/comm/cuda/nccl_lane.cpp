@@ -24,10 +24,10 @@ void check_nccl(ncclResult_t code, std::string_view call) {
   throw NcclFailure(fmt::format("{}: {}: {}", call, ncclGetErrorString(code), ncclGetLastError(nullptr)));
 }
 
-NcclLane::NcclLane(const ncclUniqueId& id, Rank rank, int ranks) : stream_(make_stream()) {
+NcclLane::NcclLane(const ncclUniqueId& id, int position, int members) : stream_(make_stream()) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
-  const ncclResult_t code = ncclCommInitRankConfig(&comm_, ranks, id, rank.value, &config);
+  const ncclResult_t code = ncclCommInitRankConfig(&comm_, members, id, position, &config);
   if (code != ncclSuccess && code != ncclInProgress) abort();
   check_nccl(code, "ncclCommInitRankConfig");
 }

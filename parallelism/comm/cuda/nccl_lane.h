@@ -37,8 +37,8 @@ struct NcclOperation {
 /// other. The calling thread's current GPU must be the lane's.
 class NcclLane {
  public:
-  /// Starts making the communicator; it is there once settled().
-  NcclLane(const ncclUniqueId& id, Rank rank, int ranks);
+  /// Starts making the communicator of so many `members`, as the one at `position`; it is there once settled().
+  NcclLane(const ncclUniqueId& id, int position, int members);
   /// abort()s unless finish() came to its end.
   ~NcclLane();
   NcclLane(const NcclLane&) = delete;

@@ -104,9 +104,10 @@ class StagedWork final : public WorkState {
 };
 
 StagedCommunicator::StagedCommunicator(Communicator& host, std::unique_ptr<StagingDevice> device)
-    : Communicator(host.rank(), host.size()),
+    : Communicator(host.rank(), host.groups()),
       host_(host),
       device_(std::move(device)),
+      collectives_(groups().count()),
       outgoing_(size() * channel_count),
       incoming_(size() * channel_count) {}
 
@@ -143,9 +144,10 @@ StagedCommunicator::Pinned StagedCommunicator::take_pinned(std::int64_t bytes) {
   return pinned;
 }
 
-std::unique_ptr<WorkState> StagedCommunicator::start_all_reduce(BufferView buffer) {
-  auto work = std::make_unique<StagedWork>(
-      *this, collectives_, buffer, [this](BufferView host) { return Work(reduce_on_host(host_, host, traffic_)); });
+std::unique_ptr<WorkState> StagedCommunicator::start_all_reduce(BufferView buffer, int group) {
+  auto work = std::make_unique<StagedWork>(*this, collectives_[group], buffer, [=, this](BufferView host) {
+    return Work(reduce_on_host(host_, host, group, traffic_));
+  });
   if (buffer.on_device) work->stage(behind(buffer), true, true);
   work->begin();
   return work;
@@ -168,8 +170,8 @@ std::unique_ptr<WorkState> StagedCommunicator::start_recv(BufferView buffer, Ran
 }
 
 std::unique_ptr<WorkState> StagedCommunicator::start_barrier() {
-  auto work =
-      std::make_unique<StagedWork>(*this, collectives_, BufferView{}, [this](BufferView) { return host_.barrier(); });
+  auto work = std::make_unique<StagedWork>(*this, collectives_[0], BufferView{},
+                                           [this](BufferView) { return host_.barrier(); });
   work->begin();
   return work;
 }

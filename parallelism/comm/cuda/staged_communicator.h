@@ -43,7 +43,7 @@ class StagedCommunicator final : public Communicator {
  private:
   friend class StagedWork;
 
-  std::unique_ptr<WorkState> start_all_reduce(BufferView buffer) override;
+  std::unique_ptr<WorkState> start_all_reduce(BufferView buffer, int group) override;
   std::unique_ptr<WorkState> start_send(BufferView buffer, Rank to, Message message) override;
   std::unique_ptr<WorkState> start_recv(BufferView buffer, Rank from, Message message) override;
   std::unique_ptr<WorkState> start_barrier() override;
@@ -69,7 +69,7 @@ class StagedCommunicator final : public Communicator {
   std::unique_ptr<StagingDevice> device_;
   std::vector<StagedArena> arenas_;
   std::vector<Pinned> idle_;
-  Queue collectives_;
+  std::vector<Queue> collectives_;          // by group
   std::vector<Queue> outgoing_, incoming_;  // [peer * channel_count + channel]
   int copies_ = 0;                          // in flight
 };

@@ -52,6 +52,27 @@ std::vector<ProcessId> processes_of_node(Rank rank, int size) {
   return processes;
 }
 
+/// By group, a communicator of its members. Collective over all members of each, group by group.
+std::vector<MPI_Comm> communicators_of(const RankGroups& groups, Rank rank) {
+  std::vector<MPI_Comm> comms(groups.count(), MPI_COMM_NULL);
+  check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &comms[0]), "MPI_Comm_dup");
+  check_mpi(MPI_Comm_set_errhandler(comms[0], MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  MPI_Group everybody = MPI_GROUP_NULL;
+  check_mpi(MPI_Comm_group(comms[0], &everybody), "MPI_Comm_group");
+  for (int group = 1; group < groups.count(); ++group) {
+    if (groups.position(group, rank) < 0) continue;
+    std::vector<int> members;
+    for (const Rank member : groups.members(group)) members.push_back(member.value);
+    MPI_Group some = MPI_GROUP_NULL;
+    check_mpi(MPI_Group_incl(everybody, static_cast<int>(members.size()), members.data(), &some), "MPI_Group_incl");
+    check_mpi(MPI_Comm_create_group(comms[0], some, group, &comms[group]), "MPI_Comm_create_group");
+    check_mpi(MPI_Comm_set_errhandler(comms[group], MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    check_mpi(MPI_Group_free(&some), "MPI_Group_free");
+  }
+  check_mpi(MPI_Group_free(&everybody), "MPI_Group_free");
+  return comms;
+}
+
 /// Calls `post(data, bytes)` for parts of the buffer that MPI can count.
 template <class Post>
 void for_each_piece(BufferView buffer, Post post) {
@@ -100,20 +121,20 @@ class MpiWork final : public WorkState {
     return done != 0;
   }
 
-  void sum(BufferView buffer) {
+  void sum(BufferView buffer, MPI_Comm members) {
     const int element = buffer.type == ElementType::f64 ? 8 : 4;
     for_each_piece(buffer, [&](void* data, int bytes) {
-      check_mpi(MPI_Iallreduce(MPI_IN_PLACE, data, bytes / element, mpi_type(buffer.type), MPI_SUM, comm_.comm_, add()),
+      check_mpi(MPI_Iallreduce(MPI_IN_PLACE, data, bytes / element, mpi_type(buffer.type), MPI_SUM, members, add()),
                 "MPI_Iallreduce");
     });
   }
 
-  void meet() { check_mpi(MPI_Ibarrier(comm_.comm_, add()), "MPI_Ibarrier"); }
+  void meet() { check_mpi(MPI_Ibarrier(comm_.world(), add()), "MPI_Ibarrier"); }
 
   void send(BufferView buffer, Rank to, Message message) {
     header_ = {message.tag, buffer.bytes};
     const auto post = [&](void* data, int bytes) {
-      check_mpi(MPI_Isend(data, bytes, MPI_BYTE, to.value, static_cast<int>(message.channel), comm_.comm_, add()),
+      check_mpi(MPI_Isend(data, bytes, MPI_BYTE, to.value, static_cast<int>(message.channel), comm_.world(), add()),
                 "MPI_Isend");
     };
     post(&header_, sizeof header_);
@@ -125,7 +146,7 @@ class MpiWork final : public WorkState {
     from_ = from;
     channel_ = message.channel;
     const auto post = [&](void* data, int bytes) {
-      check_mpi(MPI_Irecv(data, bytes, MPI_BYTE, from.value, static_cast<int>(message.channel), comm_.comm_, add()),
+      check_mpi(MPI_Irecv(data, bytes, MPI_BYTE, from.value, static_cast<int>(message.channel), comm_.world(), add()),
                 "MPI_Irecv");
     };
     post(&header_, sizeof header_);
@@ -144,16 +165,15 @@ class MpiWork final : public WorkState {
   Channel channel_ = Channel::control;
 };
 
-PrivateCommunicator::PrivateCommunicator(Rank rank, int size, std::string note)
-    : Communicator(rank, size),
+PrivateCommunicator::PrivateCommunicator(Rank rank, RankGroups groups, std::string note)
+    : Communicator(rank, std::move(groups)),
       note_(std::move(note)),
-      neighbours_(processes_of_node(rank, size)),
+      comms_(communicators_of(this->groups(), rank)),
+      neighbours_(processes_of_node(rank, size())),
       pause_s_(shortest_pause_s),
       next_look_(std::chrono::steady_clock::now() + look_interval),
       exceptions_(std::uncaught_exceptions()) {
-  check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "MPI_Comm_dup");
-  check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  check_mpi(MPI_Irecv(&incoming_failure_, sizeof incoming_failure_, MPI_BYTE, MPI_ANY_SOURCE, failure_tag, comm_,
+  check_mpi(MPI_Irecv(&incoming_failure_, sizeof incoming_failure_, MPI_BYTE, MPI_ANY_SOURCE, failure_tag, world(),
                       &failure_request_),
             "MPI_Irecv");
 }
@@ -164,7 +184,10 @@ PrivateCommunicator::~PrivateCommunicator() {
     MPI_Cancel(&failure_request_);
     MPI_Request_free(&failure_request_);
   }
-  if (!failed_) MPI_Comm_free(&comm_);
+  if (failed_) return;
+  for (MPI_Comm& comm : comms_) {
+    if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
+  }
 }
 
 Arena PrivateCommunicator::allocate(std::int64_t bytes) {
@@ -203,7 +226,7 @@ void PrivateCommunicator::tell_failure(Rank failed, std::string_view cause) noex
     if (Rank(r) == rank() || Rank(r) == failed) continue;
     MPI_Request request = MPI_REQUEST_NULL;
     // Small enough to leave at once; it is the last message of this communicator.
-    if (MPI_Isend(&failure_, sizeof failure_, MPI_BYTE, r, failure_tag, comm_, &request) == MPI_SUCCESS) {
+    if (MPI_Isend(&failure_, sizeof failure_, MPI_BYTE, r, failure_tag, world(), &request) == MPI_SUCCESS) {
       MPI_Request_free(&request);
     }
   }
@@ -234,14 +257,15 @@ void PrivateCommunicator::throw_if_failed() const {
   if (failed_) throw PeerFailure(Rank(failure_.rank), failure_.cause);
 }
 
-std::unique_ptr<WorkState> PrivateCommunicator::start_all_reduce(BufferView buffer) {
+std::unique_ptr<WorkState> PrivateCommunicator::start_all_reduce(BufferView buffer, int group) {
   // The least that any algorithm moves; the library does not tell what it did.
-  const std::int64_t moved = 2 * (size() - 1) * buffer.bytes / size();
+  const std::int64_t members = std::ssize(groups().members(group));
+  const std::int64_t moved = 2 * (members - 1) * buffer.bytes / members;
   traffic_.sent += moved;
   traffic_.received += moved;
   auto work = std::make_unique<MpiWork>(*this);
   const std::lock_guard lock(mutex_);
-  work->sum(buffer);
+  work->sum(buffer, comms_[group]);
   return work;
 }
 

@@ -15,14 +15,15 @@
 
 namespace parabench {
 
-/// One rank's end, on its own duplicate of MPI_COMM_WORLD. MPI tells nobody when a request completes, so
-/// sleep() returns after 20 us, then after 1/16 of the wait so far up to 10 ms, until something completes
-/// again. A mutex keeps MPI serialized, so that any thread may abort(), which sends the cause to every rank.
-/// Processes on the same node are looked at once a second; a lost node is the launcher's to notice.
+/// One rank's end, on its own duplicate of MPI_COMM_WORLD and a communicator for each group that it is in. MPI tells
+/// nobody when a request completes, so sleep() returns after 20 us, then after 1/16 of the wait so far up to 10 ms,
+/// until something completes again. A mutex keeps MPI serialized, so that any thread may abort(), which sends the
+/// cause to every rank. Processes on the same node are looked at once a second; a lost node is the launcher's to
+/// notice.
 class PrivateCommunicator final : public Communicator {
  public:
   /// Collective over MPI_COMM_WORLD. `note`: why memory is not shared.
-  PrivateCommunicator(Rank rank, int size, std::string note);
+  PrivateCommunicator(Rank rank, RankGroups groups, std::string note);
   ~PrivateCommunicator() override;
 
   Capabilities capabilities() const override { return {false, note_}; }
@@ -35,7 +36,7 @@ class PrivateCommunicator final : public Communicator {
  private:
   friend class MpiWork;
 
-  std::unique_ptr<WorkState> start_all_reduce(BufferView buffer) override;
+  std::unique_ptr<WorkState> start_all_reduce(BufferView buffer, int group) override;
   std::unique_ptr<WorkState> start_send(BufferView buffer, Rank to, Message message) override;
   std::unique_ptr<WorkState> start_recv(BufferView buffer, Rank from, Message message) override;
   std::unique_ptr<WorkState> start_barrier() override;
@@ -51,8 +52,10 @@ class PrivateCommunicator final : public Communicator {
   void look_for_dead();
   void throw_if_failed() const;
 
+  MPI_Comm world() const { return comms_.front(); }
+
   std::string note_;
-  MPI_Comm comm_ = MPI_COMM_NULL;
+  std::vector<MPI_Comm> comms_;        // by group; MPI_COMM_NULL where this rank is no member
   std::vector<ProcessId> neighbours_;  // by rank; unknown for ranks of other nodes and for this one
   std::vector<Region> arenas_;
   std::mutex mutex_;  // one thread at a time inside MPI

@@ -24,6 +24,9 @@ void MpiSession::abort(int code) const noexcept { std::_Exit(code); }
 
 std::string MpiSession::library_version() { return "none"; }
 
-std::unique_ptr<Communicator> make_mpi_communicator(const MpiSession&, std::int64_t, bool) { throw no_mpi(); }
+std::unique_ptr<Communicator> make_mpi_communicator(const MpiSession&, std::int64_t, std::vector<std::vector<Rank>>,
+                                                    bool) {
+  throw no_mpi();
+}
 
 }  // namespace parabench

@@ -45,13 +45,23 @@ std::string from_rank_0(std::string text) {
   return text;
 }
 
+/// Ranks that disagree would wait for each other forever.
+void require_same_groups(const RankGroups& groups) {
+  std::string mine;
+  for (int group = 1; group < groups.count(); ++group) mine += to_text(groups, group);
+  const std::string first = from_rank_0(mine);
+  if (everywhere(mine == first)) return;
+  throw usage_error("groups of ranks", mine == first ? "others on another rank" : mine, first + ", as on rank 0",
+                    "start all ranks with the same plan");
+}
+
 /// A region that all ranks have mapped and backed with memory, or why there is none (the same text on every rank).
 struct Sharing {
   std::shared_ptr<Fabric> fabric;
   std::string obstacle;
 };
 
-Sharing share(const MpiSession& session, FabricShape shape) {
+Sharing share(const MpiSession& session, const FabricShape& shape) {
   const bool first = session.rank() == Rank(0);
   const FabricLayout places = layout(shape);
   std::optional<Region> region;
@@ -91,13 +101,15 @@ Sharing share(const MpiSession& session, FabricShape shape) {
 }  // namespace
 
 std::unique_ptr<Communicator> make_mpi_communicator(const MpiSession& session, std::int64_t arena_bytes_per_rank,
-                                                    bool allow_shared) {
+                                                    std::vector<std::vector<Rank>> groups, bool allow_shared) {
+  const FabricShape shape{{session.size(), std::move(groups)}, arena_bytes_per_rank};
+  require_same_groups(shape.groups);
   const auto alone = [&](std::string note) {
-    return std::make_unique<PrivateCommunicator>(session.rank(), session.size(), std::move(note));
+    return std::make_unique<PrivateCommunicator>(session.rank(), shape.groups, std::move(note));
   };
   if (!everywhere(allow_shared && shared_memory_wanted())) return alone("shared memory is switched off");
   if (!everywhere(on_one_node(session.size()))) return alone("the ranks are on several nodes");
-  Sharing sharing = share(session, {session.size(), arena_bytes_per_rank});
+  Sharing sharing = share(session, shape);
   if (!sharing.fabric) return alone(sharing.obstacle);
   auto comm = std::make_unique<FabricCommunicator>(std::move(sharing.fabric), session.rank());
   check_mpi(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");  // from here on everybody watches everybody

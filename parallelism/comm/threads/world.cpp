@@ -34,8 +34,8 @@ bool is_consequence(const std::exception_ptr& error) {
   }
 }
 
-std::shared_ptr<Fabric> fabric_in_process(int ranks) {
-  const FabricShape shape{ranks, arena_reserve};
+std::shared_ptr<Fabric> fabric_in_process(const RankGroups& groups) {
+  const FabricShape shape{groups, arena_reserve};
   const FabricLayout places = layout(shape);
   Region region = Region::in_process(places.total);
   region.commit(0, places.arenas);
@@ -44,8 +44,8 @@ std::shared_ptr<Fabric> fabric_in_process(int ranks) {
 
 }  // namespace
 
-void run_thread_ranks(int ranks, const std::function<void(Communicator&)>& body) {
-  const std::shared_ptr<Fabric> fabric = fabric_in_process(ranks);
+void run_thread_ranks(const RankGroups& groups, const std::function<void(Communicator&)>& body) {
+  const std::shared_ptr<Fabric> fabric = fabric_in_process(groups);
   std::mutex mutex;
   std::exception_ptr first;
   const auto run = [&](Rank rank) {
@@ -65,7 +65,7 @@ void run_thread_ranks(int ranks, const std::function<void(Communicator&)>& body)
   };
   {
     std::vector<std::jthread> threads;
-    for (int r = 0; r < ranks; ++r) threads.emplace_back(run, Rank(r));
+    for (int r = 0; r < groups.ranks(); ++r) threads.emplace_back(run, Rank(r));
   }
   if (first) std::rethrow_exception(first);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the golden files of the ResNets beside this script, with torchvision's models as the reference.
+"""Writes the golden files of the models beside this script, with torchvision's and PyTorch's modules as the reference.
 
 Every weight is a closed formula of (parameter index, element index), so C++ fills the same network. One training
 step in float64: logits, loss, gradients, running statistics. Also the FLOPs of convolutions and linear layers.
@@ -7,6 +7,7 @@ step in float64: logits, loss, gradients, running statistics. Also the FLOPs of 
     pip install torch==2.11.0 torchvision==0.26.0 numpy
     python3 make_golden.py
 """
+import collections
 import json
 import math
 import pathlib
@@ -28,6 +29,7 @@ CASES = [  # model, stem, shape of the images, every tensor listed
     ("resnet50", "cifar", (2, 3, 32, 32), False),
     ("resnet18", "mnist", (3, 1, 28, 28), False),
     ("resnet50", "mnist", (3, 1, 28, 28), False),
+    ("mlp", "cifar", (3, 3, 32, 32), True),
 ]
 CLASSES = 10
 
@@ -51,6 +53,24 @@ def fill(index, parameter, is_bias):
     return 0.2 * values if is_bias else 1.0 + 0.5 * values
 
 
+class MlpBlock(torch.nn.Module):
+    def __init__(self, features, hidden, residual):
+        super().__init__()
+        self.fc = torch.nn.Linear(features, hidden)
+        self.norm = torch.nn.LayerNorm(hidden)
+        self.residual = residual
+
+    def forward(self, x):
+        y = self.norm(self.fc(x))
+        return torch.relu(y + x if self.residual else y)
+
+
+def make_mlp(features, layers=12, hidden=512):
+    blocks = [(f"layer{i}", MlpBlock(hidden if i else features, hidden, residual=i > 0)) for i in range(layers - 1)]
+    modules = [("flatten", torch.nn.Flatten()), *blocks, ("fc", torch.nn.Linear(hidden, CLASSES))]
+    return torch.nn.Sequential(collections.OrderedDict(modules)).double().train()
+
+
 def make_model(name, stem, channels):
     model = getattr(torchvision.models, name)(num_classes=CLASSES).double().train()
     if stem != "imagenet":  # pytorch-cifar's nets
@@ -66,7 +86,7 @@ def summary(index, tensor):
 
 
 def golden(name, stem, shape, every):
-    model = make_model(name, stem, shape[1])
+    model = make_mlp(math.prod(shape[1:])) if name == "mlp" else make_model(name, stem, shape[1])
     parameters = list(model.named_parameters())
     with torch.no_grad():
         for index, (tensor_name, parameter) in enumerate(parameters):

@@ -1,4 +1,4 @@
-// What happens to gradients: runs of segments that are reduced and updated as one.
+// Passes from plan to plan: what happens to gradients, and what is computed twice.
 #pragma once
 
 #include <span>
@@ -21,8 +21,17 @@ std::vector<SegmentRun> whole_stages(const Plan& plan);
 /// DDP's rule, so it may overshoot); leading segments of a stage without parameters join the bucket before them.
 std::vector<SegmentRun> buckets(const Plan& plan, std::span<const Bytes> segment_bytes, Bytes limit);
 
-/// Passes: append to each rank, in the order given, an operation for every run of its stage. Plans of one step.
+/// Passes over plans of one step, in the order given. The first two append to each rank, in the order given, an
+/// operation for every run of its stages; only stages with several holders are reduced.
 Plan add_reductions(Plan plan, std::span<const SegmentRun> runs);
 Plan add_updates(Plan plan, std::span<const SegmentRun> runs);
+
+/// Pass: marks the weight gradients that add to earlier ones of the same update. For plans of any window.
+Plan mark_accumulation(Plan plan);
+
+/// Pass: forwards of these micro-batches keep their input alone and run again just before their backward, where they
+/// may wait for nothing else. except_last leaves out each stage's last micro-batch of a step, whose backward follows
+/// at once in most schedules (torchgpipe's default).
+Plan add_recompute(Plan plan, Recompute which);
 
 }  // namespace parabench

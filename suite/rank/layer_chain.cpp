@@ -1,0 +1,110 @@
+#include "suite/rank/layer_chain.h"
+
+#include <map>
+#include <utility>
+
+#include "base/statistics.h"
+#include "parallelism/comm/threads/world.h"
+#include "parallelism/exec/executor.h"
+#include "parallelism/plan/strategies.h"
+
+namespace parabench {
+namespace {
+
+constexpr int warmup_steps = 2;
+
+/// Of the case what a layer's time depends on; the keys of its strategy mean nothing to a single rank.
+Case alone(const Case& of, int samples) {
+  return {.model = of.model, .dataset = of.dataset, .strategy = {"sequential", {}}, .batch = samples,
+          .precision = of.precision, .layout = of.layout, .device = of.device, .comm = CommKind::threads,
+          .threads = of.threads, .loader = of.loader, .lr = of.lr, .momentum = of.momentum,
+          .weight_decay = of.weight_decay, .seed = of.seed};
+}
+
+/// The step of a sequential plan with its backwards split.
+Plan split_backwards(Plan plan) {
+  std::vector<Op> ops, weights;
+  for (const Op& op : plan.ranks[0].compute()) {
+    if (op.kind == OpKind::backward) {
+      ops.push_back(pass(OpKind::backward_input, op.segment, op.micro_batch, op.step, op.version));
+      weights.push_back(pass(OpKind::backward_weight, op.segment, op.micro_batch, op.step, op.version));
+      continue;
+    }
+    if (op.kind == OpKind::update) ops.insert(ops.end(), weights.begin(), weights.end());
+    ops.push_back(op);
+  }
+  plan.ranks[0].compute() = std::move(ops);
+  return plan;
+}
+
+/// What the steps after the warm-up took and held.
+struct Samples {
+  std::map<std::pair<OpKind, int>, std::vector<double>> seconds;  ///< by kind and segment
+  std::map<std::pair<OpKind, int>, OpMemory> memory;              ///< of the last step
+  std::vector<double> gaps;
+  double step_s = 0;
+
+  double median_s(OpKind kind, int segment) const { return median(seconds.at({kind, segment})); }
+  double mad_s(OpKind kind, int segment) const { return mad(seconds.at({kind, segment})); }
+};
+
+Samples run_chain(const Plan& step, const Launch& launch, Device& device, int steps) {
+  const Plan plan = unroll(step, warmup_steps + steps);
+  Samples samples;
+  run_thread_ranks(1, [&](Communicator& comm) {
+    StageState state(plan, launch.model, comm, device);
+    RankInput input = open_input(plan, Rank(0), launch.source, launch.options.input);
+    const Execution execution = execute(plan, launch.model, state, comm, input, device, warmup_steps);
+    const auto& ops = plan.ranks[0].compute();
+    const auto& spans = execution.spans[compute_lane];
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      if (ops[i].step < warmup_steps) continue;
+      const std::pair key{ops[i].kind, ops[i].segment.value};
+      samples.seconds[key].push_back(spans[i].end - spans[i].start - spans[i].data_wait);
+      samples.memory[key] = execution.memory[i];
+      samples.gaps.push_back(spans[i].start - spans[i - 1].end);
+    }
+    samples.step_s = (spans.back().end - spans.front().start) / plan.steps;
+  });
+  return samples;
+}
+
+LayerTiming timing_of(const Samples& chain, int layer, int samples) {
+  const OpMemory& forward = chain.memory.at({OpKind::forward, layer});
+  const OpMemory& backward = chain.memory.at({OpKind::backward, layer});
+  return {.samples = samples,
+          .forward_s = chain.median_s(OpKind::forward, layer),
+          .backward_s = chain.median_s(OpKind::backward, layer),
+          .forward_mad_s = chain.mad_s(OpKind::forward, layer),
+          .backward_mad_s = chain.mad_s(OpKind::backward, layer),
+          .saved_bytes = forward.after - forward.before,
+          .forward_peak_bytes = forward.peak - forward.before,
+          .backward_peak_bytes = backward.peak - backward.before};
+}
+
+SplitTiming split_timing_of(const Samples& chain, int layer) {
+  return {.input_s = chain.median_s(OpKind::backward_input, layer),
+          .weight_s = chain.median_s(OpKind::backward_weight, layer),
+          .input_mad_s = chain.mad_s(OpKind::backward_input, layer),
+          .weight_mad_s = chain.mad_s(OpKind::backward_weight, layer)};
+}
+
+}  // namespace
+
+LayerChain time_layers(const Launch& launch, Device& device, int samples, int steps) {
+  const Plan step = make_plan(alone(launch.plan.spec, samples), launch.model, {}, 1);
+  const Samples whole = run_chain(step, launch, device, steps);
+  LayerChain chain;
+  const int layers = static_cast<int>(launch.model.layers.size());
+  for (int l = 0; l < layers; ++l) chain.layers.push_back(timing_of(whole, l, samples));
+  chain.update_s = whole.median_s(OpKind::update, 0);
+  chain.overhead_s = median(whole.gaps);
+  chain.step_s = whole.step_s;
+  if (uses(launch.plan, OpKind::backward_input)) {
+    const Samples parts = run_chain(split_backwards(step), launch, device, steps);
+    for (int l = 0; l < layers; ++l) chain.layers[l].split = split_timing_of(parts, l);
+  }
+  return chain;
+}
+
+}  // namespace parabench

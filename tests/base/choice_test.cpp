@@ -1,0 +1,45 @@
+#include "base/choice.h"
+
+#include <gmock/gmock.h>
+
+#include <vector>
+
+#include "base/error.h"
+
+namespace parabench {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+std::vector<int> read(decltype(NamedChoice::parameters) given) {
+  std::vector<ChoiceParameter> known{{"layers", 12, 2, 64}, {"hidden", 512, 1, 1024}};
+  read_parameters({"net", std::move(given)}, known);
+  return {known[0].value, known[1].value};
+}
+
+TEST(ReadParameters, KeepsTheDefaultOfWhatIsNotGiven) {
+  EXPECT_THAT(read({}), ElementsAre(12, 512));
+  EXPECT_THAT(read({{"hidden", "7"}}), ElementsAre(12, 7));
+  EXPECT_THAT(read({{"hidden", "1024"}, {"layers", "02"}}), ElementsAre(2, 1024));
+}
+
+TEST(ReadParameters, RefusesWhatIsUnknownRepeatedOrOutOfRange) {
+  const auto refused = [](decltype(NamedChoice::parameters) given, auto matcher) {
+    EXPECT_THAT([&] { read(std::move(given)); }, ThrowsMessage<Error>(matcher));
+  };
+  refused({{"layer", "4"}}, AllOf(HasSubstr("parameter of net"), HasSubstr("'layer'"), HasSubstr("layers, hidden")));
+  refused({{"layers", "4"}, {"layers", "4"}}, HasSubstr("once"));
+  for (const std::string value : {"1", "65", "-3", "1e1", "", "4x", "99999999999999"})
+    refused({{"layers", value}}, AllOf(HasSubstr("layers"), HasSubstr("'" + value + "'"), HasSubstr("from 2 to 64")));
+  EXPECT_THAT(
+      [] {
+        read_parameters({"net", {{"layers", "4"}}}, {});
+      },
+      ThrowsMessage<Error>(AllOf(HasSubstr("no parameters"), HasSubstr("write net"))));
+}
+
+}  // namespace
+}  // namespace parabench

@@ -1,0 +1,258 @@
+// The backward in two parts against the ordinary one, bit for bit.
+#include <gmock/gmock.h>
+#include <torch/autograd.h>
+#include <torch/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/torch/autocast.h"
+#include "models/torch/layer.h"
+#include "tests/models/network.h"
+
+namespace parabench {
+namespace {
+
+enum class Type { fp32, fp64, bf16 };
+
+/// A layer, the shape it takes, whether it is a model's first.
+struct Subject {
+  std::string name;
+  LayerSpec layer;
+  Shape in;
+  bool first = false;
+};
+
+LayerSpec plain(std::vector<Step> body) { return {.name = "plain", .body = std::move(body)}; }
+
+LayerSpec block(int in, int out, int stride, bool projection) {
+  LayerSpec layer{.name = "block",
+                  .body = {{"conv1", Conv2d{in, out, 3, stride, 1}},
+                           {"bn1", BatchNorm{out}},
+                           {"relu", Relu{}},
+                           {"conv2", Conv2d{out, out, 1, 1, 0}},
+                           {"bn2", BatchNorm{out}}},
+                  .residual = true};
+  if (projection) layer.shortcut = {{"down", Conv2d{in, out, 1, stride, 0}}, {"bn3", BatchNorm{out}}};
+  return layer;
+}
+
+std::vector<Subject> subjects() {
+  const LayerSpec stem =
+      plain({{"conv", Conv2d{3, 8, 7, 2, 3}}, {"bn", BatchNorm{8}}, {"relu", Relu{}}, {"max", MaxPool{}}});
+  return {
+      {"Conv", plain({{"conv", Conv2d{4, 6, 3, 1, 1}}}), {4, 9, 7}},
+      {"ConvStride", plain({{"conv", Conv2d{4, 6, 3, 2, 0}}}), {4, 9, 7}},
+      {"ConvOnOnePixel", plain({{"conv", Conv2d{64, 32, 3, 1, 1}}}), {64, 1, 1}},
+      {"ConvFirst", plain({{"conv", Conv2d{3, 8, 3, 1, 1}}}), {3, 8, 8}, true},
+      {"BatchNorm", plain({{"bn", BatchNorm{8}}}), {8, 5, 5}},
+      {"BatchNormFirst", plain({{"bn", BatchNorm{8}}}), {8, 5, 5}, true},
+      {"Stem", stem, {3, 32, 32}, true},
+      {"StemInside", stem, {3, 32, 32}},
+      {"Residual", block(8, 8, 1, false), {8, 6, 6}},
+      {"ResidualProjected", block(8, 12, 2, true), {8, 6, 6}},
+      {"ResidualOnOnePixel", block(16, 16, 1, false), {16, 1, 1}},
+      {"ResidualFirst", block(8, 12, 2, true), {8, 6, 6}, true},
+      {"Head", plain({{"gap", GlobalAveragePool{}}, {"fc", Linear{32, 10}}}), {32, 3, 3}},
+      {"HeadFirst", plain({{"gap", GlobalAveragePool{}}, {"fc", Linear{32, 10}}}), {32, 3, 3}, true},
+      {"HeadOnOnePixel", plain({{"gap", GlobalAveragePool{}}, {"fc", Linear{32, 10}}}), {32, 1, 1}},
+      {"LayerNorm", plain({{"ln", LayerNorm{24}}}), {24, 1, 1}},
+      {"LayerNormFirst", plain({{"ln", LayerNorm{24}}}), {24, 1, 1}, true},
+      {"Linear", plain({{"fc", Linear{60, 7}}}), {3, 4, 5}},
+      {"PerceptronFirst", plain({{"fc", Linear{60, 16}}, {"ln", LayerNorm{16}}, {"relu", Relu{}}}), {3, 4, 5}, true},
+      {"PerceptronResidual",
+       {.name = "p", .body = {{"fc", Linear{16, 16}}, {"ln", LayerNorm{16}}}, .residual = true},
+       {16, 1, 1}},
+      {"NoParameters", plain({{"relu", Relu{}}, {"max", MaxPool{}}}), {4, 8, 8}},
+  };
+}
+
+/// The same tensors for the same subject.
+LayerTensors fresh_tensors(const Subject& subject, Type type) {
+  LayerTensors tensors = allocate_tensors(subject.layer, type == Type::fp64 ? torch::kFloat64 : torch::kFloat32);
+  const torch::NoGradGuard no_grad;
+  for (std::size_t p = 0; p < tensors.parameters.size(); ++p) {
+    torch::Tensor& parameter = tensors.parameters[p];
+    parameter.copy_(pattern(static_cast<std::int64_t>(p), parameter.numel()).view_as(parameter) + 0.1);
+  }
+  return tensors;
+}
+
+torch::Tensor input_of(const Subject& subject, Type type, int micro_batch, int samples) {
+  const Shape in = subject.in;
+  const auto element = type == Type::fp64                     ? torch::kFloat64
+                       : type == Type::bf16 && !subject.first ? torch::kBFloat16
+                                                              : torch::kFloat32;
+  const torch::Tensor x = pattern(100 + micro_batch, samples * in.elements());
+  return x.view({samples, in.channels, in.height, in.width}).to(element).requires_grad_(!subject.first);
+}
+
+/// One micro-batch's graph: forward done, backward not yet.
+struct Graph {
+  torch::Tensor x, y;
+};
+
+Graph trace(const Subject& subject, const LayerTensors& tensors, Type type, int micro_batch, int samples,
+            const ForwardMode& mode = {}) {
+  const torch::Tensor x = input_of(subject, type, micro_batch, samples);
+  const AutocastGuard autocast(type == Type::bf16, torch::kCPU);
+  return {x, forward(subject.layer, tensors, x, mode)};
+}
+
+void backward(const Graph& graph, int micro_batch) {
+  const torch::Tensor gradient = pattern(200 + micro_batch, graph.y.numel()).view_as(graph.y).to(graph.y.scalar_type());
+  graph.y.backward(gradient);
+}
+
+void expect_same(const torch::Tensor& actual, const torch::Tensor& expected, const std::string& what) {
+  ASSERT_EQ(actual.defined(), expected.defined()) << what;
+  if (!expected.defined()) return;
+  EXPECT_EQ(actual.scalar_type(), expected.scalar_type()) << what;
+  EXPECT_EQ(actual.strides(), expected.strides()) << what;
+  EXPECT_TRUE(actual.equal(expected)) << what;
+}
+
+class SplitBackward : public testing::TestWithParam<std::tuple<Type, Subject>> {
+ protected:
+  Type type() const { return std::get<0>(GetParam()); }
+  const Subject& subject() const { return std::get<1>(GetParam()); }
+};
+
+TEST_P(SplitBackward, GivesTheGradientsOfTheOrdinaryOne) {
+  for (const int samples : {1, 2, 5}) {
+    if (samples == 1 && subject().in.height == 1 && subject().name != "HeadOnOnePixel")
+      continue;  // no batch statistics
+    const LayerTensors ordinary = fresh_tensors(subject(), type()), split = fresh_tensors(subject(), type());
+    const Graph expected = trace(subject(), ordinary, type(), 0, samples);
+    backward(expected, 0);
+
+    WeightGradients later;
+    const Graph actual = trace(subject(), split, type(), 0, samples, {.deferred = &later});
+    expect_same(actual.y.detach(), expected.y.detach(), "output");
+    if (actual.y.requires_grad()) backward(actual, 0);
+    expect_same(actual.x.grad(), expected.x.grad(), "input gradient");
+    for (const torch::Tensor& parameter : split.parameters) EXPECT_FALSE(parameter.grad().defined());
+    later.run();
+    EXPECT_TRUE(later.empty());
+    for (std::size_t p = 0; p < split.parameters.size(); ++p)
+      expect_same(split.parameters[p].grad(), ordinary.parameters[p].grad(), parameters(subject().layer)[p].name);
+    for (std::size_t b = 0; b < split.buffers.size(); ++b)
+      expect_same(split.buffers[b], ordinary.buffers[b], buffers(subject().layer)[b].name);
+  }
+}
+
+/// Four micro-batches of unequal size through the ordinary backward.
+LayerTensors accumulated(const Subject& subject, Type type) {
+  LayerTensors tensors = fresh_tensors(subject, type);
+  for (int m = 0; m < 4; ++m) {
+    const Graph graph = trace(subject, tensors, type, m, 2 + m);
+    if (graph.y.requires_grad()) backward(graph, m);
+  }
+  return tensors;
+}
+
+void expect_same_gradients(const LayerTensors& actual, const LayerTensors& expected) {
+  for (std::size_t p = 0; p < expected.parameters.size(); ++p)
+    expect_same(actual.parameters[p].grad(), expected.parameters[p].grad(), "parameter " + std::to_string(p));
+}
+
+TEST_P(SplitBackward, WeightPartsRunAtAnyLaterTimeInTheirOrder) {
+  const LayerTensors expected = accumulated(subject(), type());
+  LayerTensors split = fresh_tensors(subject(), type());
+  std::vector<WeightGradients> later(4);
+  std::vector<Graph> graphs;
+  const auto input_part = [&](int m) {
+    if (graphs[m].y.requires_grad()) backward(graphs[m], m);
+    graphs[m] = {};
+  };
+  for (int m = 0; m < 4; ++m) graphs.push_back(trace(subject(), split, type(), m, 2 + m, {.deferred = &later[m]}));
+  input_part(0);
+  input_part(1);
+  later[0].run();
+  input_part(2);
+  input_part(3);
+  for (int m : {1, 2, 3}) later[m].run();
+  expect_same_gradients(split, expected);
+}
+
+TEST_P(SplitBackward, GraphsMayShareOneQueue) {
+  const LayerTensors expected = accumulated(subject(), type());
+  LayerTensors split = fresh_tensors(subject(), type());
+  WeightGradients later;
+  for (int m = 0; m < 4; ++m) {
+    const Graph graph = trace(subject(), split, type(), m, 2 + m, {.deferred = &later});
+    if (graph.y.requires_grad()) backward(graph, m);
+    if (m == 1) later.run();
+  }
+  later.run();
+  expect_same_gradients(split, expected);
+}
+
+TEST_P(SplitBackward, SecondForwardLeavesTheStatisticsAlone) {
+  const LayerTensors once = fresh_tensors(subject(), type()), twice = fresh_tensors(subject(), type());
+  const Graph expected = trace(subject(), once, type(), 0, 3);
+  trace(subject(), twice, type(), 0, 3);
+  WeightGradients later;
+  for (const ForwardMode& mode :
+       {ForwardMode{.update_statistics = false}, ForwardMode{.deferred = &later, .update_statistics = false}}) {
+    const Graph again = trace(subject(), twice, type(), 0, 3, mode);
+    expect_same(again.y.detach(), expected.y.detach(), "output");
+    for (std::size_t b = 0; b < once.buffers.size(); ++b)
+      expect_same(twice.buffers[b], once.buffers[b], buffers(subject().layer)[b].name);
+  }
+}
+
+/// Two micro-batches through a network cut into layers; the weight parts of each follow its last input part.
+Network trained(ModelSpec model, Type type, bool split) {
+  Network network(std::move(model), type == Type::fp64 ? torch::kFloat64 : torch::kFloat32);
+  fill(network);
+  const std::size_t layers = network.layers.size();
+  const Shape in = network.model.input;
+  for (int m = 0; m < 2; ++m) {
+    std::vector<WeightGradients> later(layers);
+    std::vector<torch::Tensor> inputs{
+        pattern(m, 3 * in.elements()).view({3, in.channels, in.height, in.width}).to(network.parameters()[0])};
+    std::vector<torch::Tensor> outputs;
+    for (std::size_t l = 0; l < layers; ++l) {
+      const AutocastGuard autocast(type == Type::bf16, torch::kCPU);
+      const ForwardMode mode{.deferred = split ? &later[l] : nullptr};
+      outputs.push_back(forward(network.model.layers[l], network.layers[l], inputs.back(), mode));
+      inputs.push_back(outputs.back().detach().requires_grad_());
+    }
+    inputs.back().square().sum().backward();
+    for (std::size_t l = layers; l-- > 0;) outputs[l].backward(inputs[l + 1].grad());
+    for (std::size_t l = layers; l-- > 0;) later[l].run();
+  }
+  return network;
+}
+
+class SplitNetwork : public testing::TestWithParam<Type> {};
+
+TEST_P(SplitNetwork, TrainsAsTheWholeOne) {
+  for (const ModelSpec& model : {make_model({"resnet18", {}}, {3, 32, 32}, 10, true),
+                                 make_model({"mlp", {{"layers", "4"}, {"hidden", "96"}}}, {3, 16, 16}, 10, true)}) {
+    const Network expected = trained(model, GetParam(), false), actual = trained(model, GetParam(), true);
+    for (std::size_t l = 0; l < model.layers.size(); ++l) {
+      SCOPED_TRACE(model.name + " " + model.layers[l].name);
+      expect_same_gradients(actual.layers[l], expected.layers[l]);
+      for (std::size_t b = 0; b < expected.layers[l].buffers.size(); ++b)
+        expect_same(actual.layers[l].buffers[b], expected.layers[l].buffers[b], "buffer");
+    }
+  }
+}
+
+std::string type_name(Type type) { return type == Type::fp32 ? "Fp32" : type == Type::fp64 ? "Fp64" : "Bf16"; }
+
+INSTANTIATE_TEST_SUITE_P(Types, SplitNetwork, testing::Values(Type::fp32, Type::fp64, Type::bf16),
+                         [](const auto& test) { return type_name(test.param); });
+
+INSTANTIATE_TEST_SUITE_P(Layers, SplitBackward,
+                         testing::Combine(testing::Values(Type::fp32, Type::fp64, Type::bf16),
+                                          testing::ValuesIn(subjects())),
+                         [](const auto& test) {
+                           return std::get<1>(test.param).name + type_name(std::get<0>(test.param));
+                         });
+
+}  // namespace
+}  // namespace parabench

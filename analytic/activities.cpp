@@ -1,7 +1,6 @@
 #include "analytic/activities.h"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 
 namespace parabench {
@@ -10,32 +9,6 @@ namespace {
 bool computes(const Activity& activity) { return lane_kind(activity.op->kind) == LaneKind::compute; }
 
 }  // namespace
-
-void IndependentActivities::start(const Activity& activity, double now) {
-  now_ = now;
-  const double end = now + cost_.seconds(plan_, Rank(activity.rank), *activity.op, 1);
-  if (end == now) {
-    at_once_.push_back(activity.lane);
-    return;
-  }
-  later_.push_back({end, activity.lane});
-  std::ranges::push_heap(later_, std::greater(), &End::time);
-}
-
-double IndependentActivities::finish(std::vector<int>& ended) {
-  if (!at_once_.empty()) {
-    ended.insert(ended.end(), at_once_.begin(), at_once_.end());
-    at_once_.clear();
-    return now_;
-  }
-  const double now = later_.front().time;
-  while (!later_.empty() && later_.front().time == now) {
-    std::ranges::pop_heap(later_, std::greater(), &End::time);
-    ended.push_back(later_.back().lane);
-    later_.pop_back();
-  }
-  return now;
-}
 
 int SharingActivities::demand(const Activity& activity) const {
   if (plan_.spec.device == DeviceKind::cuda) return 0;

@@ -1,4 +1,4 @@
-// What runs at a moment of a simulation, and when it ends: the two clocks of simulate().
+// What runs at a moment of a simulation, and when it ends, where cores are shared.
 #pragma once
 
 #include <vector>
@@ -15,34 +15,14 @@ struct Activity {
   int ends = 1;  ///< ranks that take part
 };
 
-/// Activities that never compete: each ends a fixed time after its start.
-class IndependentActivities {
- public:
-  IndependentActivities(const Plan& plan, const CostModel& cost) : plan_(plan), cost_(cost) {}
-  void start(const Activity& activity, double now);
-  bool empty() const { return at_once_.empty() && later_.empty(); }
-  /// Appends the lanes of those that end next, all at one instant, to `ended` and returns the instant. Precondition:
-  /// not empty.
-  double finish(std::vector<int>& ended);
-
- private:
-  struct End {
-    double time;
-    int lane;
-  };
-  const Plan& plan_;
-  const CostModel& cost_;
-  double now_ = 0;
-  std::vector<int> at_once_;  ///< lanes of those that end where they start
-  std::vector<End> later_;    ///< heap, earliest first
-};
-
 /// Activities that share the cores of one node, as simulate.h says.
 class SharingActivities {
  public:
   SharingActivities(const Plan& plan, const CostModel& cost) : plan_(plan), cost_(cost) {}
   void start(const Activity& activity, double now);
   bool empty() const { return running_.empty(); }
+  /// Appends the lanes of those that end next, all at one instant, to `ended` and returns the instant. Precondition:
+  /// not empty.
   double finish(std::vector<int>& ended);
 
  private:

@@ -160,11 +160,10 @@ class Ledger {
     }
   }
 
-  /// A forward without a graph: images stay for the recompute, the output until its taker has it.
+  /// A forward without a graph: images wait for the recompute, whose graph has them, the output for its taker.
   void add_discarding(const Op& op, const Span& span) {
-    const Span* input_gradient = find_input_gradient(op);
-    if (op.segment == SegmentId(0) && input_gradient) {
-      hold(MemoryCategory::activations, sizes_.image_bytes(plan_, rank_, op), span.start, input_gradient->end);
+    if (const Span* again = find(OpKind::recompute, op); again && op.segment == SegmentId(0)) {
+      hold(MemoryCategory::activations, sizes_.image_bytes(plan_, rank_, op), span.start, again->start);
     }
     hold(MemoryCategory::activations, sizes_.temporary_bytes(plan_, rank_, op), span.start, span.end);
     // The next segment's recompute reads it here, or its owner has its own copy.

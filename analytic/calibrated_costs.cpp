@@ -73,8 +73,7 @@ class CalibratedCosts final : public CostModel {
   double seconds(const Plan& plan, Rank rank, const Op& op, int busy_ranks) const override {
     switch (op.kind) {
       case OpKind::forward:
-      case OpKind::recompute:
-        return overhead(plan) + pass_seconds(plan, rank, op, busy_ranks, forward_s, 1);
+      case OpKind::recompute: return overhead(plan) + pass_seconds(plan, rank, op, busy_ranks, forward_s, 1);
       case OpKind::backward:
       case OpKind::backward_input:
       case OpKind::backward_weight:
@@ -124,8 +123,8 @@ class CalibratedCosts final : public CostModel {
     // Layers above have released what they saved; the gradient passed down stands in for the one handed in.
     for (int l = end(plan, op) - 1; l >= first(plan, op); --l) {
       const double handed_in = gradient(plan, rank, op, end(plan, op)), passed = gradient(plan, rank, op, l + 1);
-      highest = std::max(highest, held + passed - handed_in - dropped_early(plan, op, l) +
-                                      bytes(plan, rank, op, l, backward_peak));
+      highest = std::max(
+          highest, held + passed - handed_in - dropped_early(plan, op, l) + bytes(plan, rank, op, l, backward_peak));
       held += gradient_bytes(plan, op, l) - bytes(plan, rank, op, l, saved);
     }
     return static_cast<std::int64_t>(highest);
@@ -256,7 +255,9 @@ class CalibratedCosts final : public CostModel {
 
   /// Gradients that this backward leaves behind for the next layers'.
   double gradient_bytes(const Plan& plan, const Op& op, int layer) const {
-    return makes_weight_gradient(op.kind) && !op.accumulates ? static_cast<double>(sizes_.parameter_bytes(plan.spec.precision, layer)) : 0;
+    return makes_weight_gradient(op.kind) && !op.accumulates
+               ? static_cast<double>(sizes_.parameter_bytes(plan.spec.precision, layer))
+               : 0;
   }
 
   /// What the measured peak, of a backward that starts gradients, holds too much where this one adds each as it comes.
@@ -283,13 +284,16 @@ class CalibratedCosts final : public CostModel {
     return true;
   }
 
-  /// Messages between two ranks: a launch of another size on the same communicator serves too.
+  /// Messages between two ranks: a launch of another size on the same communicator serves too, for emulated devices, which
+  /// have no communicator of their own, of any.
   const Curve& messages(const Plan& plan) const {
     const auto& curves = calibration_.point_to_point;
     const RankCountKey key = curve_key(plan.spec, plan.spec.np);
     if (const auto exact = curves.find(key); exact != curves.end()) return exact->second;
-    const auto any = std::ranges::find_if(
-        curves, [&](const auto& entry) { return entry.first.comm == key.comm && entry.first.device == key.device; });
+    const auto any = std::ranges::find_if(curves, [&](const auto& entry) {
+      return entry.first.device == key.device &&
+             (entry.first.comm == key.comm || plan.spec.device == DeviceKind::emulated);
+    });
     return any != curves.end() ? any->second : curve(curves, "point-to-point", plan.spec, plan.spec.np);
   }
 

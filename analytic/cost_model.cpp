@@ -3,15 +3,20 @@
 #include <algorithm>
 #include <limits>
 
+#include "analytic/profile.h"
+
 namespace parabench {
 namespace {
+
+/// Ranks that can get into each other's way.
+int competing_ranks(const Case& spec) { return spec.device == DeviceKind::emulated ? 1 : spec.np; }
 
 /// Whether the timings of every layer, with one rank busy and with all, are there and accepted.
 bool all_layers(const Calibration& calibration, const ModelSpec& model, const Case& spec,
                 bool (*accepts)(const std::vector<LayerTiming>&)) {
   const std::vector<Shape> in = shapes(model);
   for (std::size_t l = 0; l < model.layers.size(); ++l) {
-    for (const int busy : {1, spec.np}) {
+    for (const int busy : {1, competing_ranks(spec)}) {
       const auto found = calibration.layers.find(layer_key(model.layers[l], in[l], l == 0, spec, busy));
       if (found == calibration.layers.end() || !accepts(found->second)) return false;
     }
@@ -41,17 +46,13 @@ bool has_split_layers(const Calibration& calibration, const ModelSpec& model, co
 
 std::vector<double> layer_seconds(const Calibration* calibration, const MachineInfo& machine, const ModelSpec& model,
                                   const Case& spec, int samples) {
-  Plan plan{.spec = spec, .pieces = {{samples}}, .ranks = std::vector<RankProgram>(1)};
-  plan.ranks[0].holds = {{StageId(0), 0}};
-  for (int l = 0; l < static_cast<int>(model.layers.size()); ++l) {
-    plan.segments.push_back({.first_layer = l, .layers = 1, .stage = StageId(0)});
-  }
+  const Plan plan = single_layers(spec, model, samples);
   const auto cost = calibration && has_layers(*calibration, model, spec) ? calibrated_costs(*calibration, model)
                                                                          : data_sheet_costs(machine, model);
   std::vector<double> seconds;
   for (SegmentId s; s.value < static_cast<int>(plan.segments.size()); ++s) {
-    seconds.push_back(cost->seconds(plan, Rank(0), forward(s, MicroBatchId(0), 0, 0), spec.np) +
-                      cost->seconds(plan, Rank(0), backward(s, MicroBatchId(0), 0, 0), spec.np));
+    seconds.push_back(cost->seconds(plan, Rank(0), forward(s, MicroBatchId(0), 0, 0), competing_ranks(spec)) +
+                      cost->seconds(plan, Rank(0), backward(s, MicroBatchId(0), 0, 0), competing_ranks(spec)));
   }
   return seconds;
 }

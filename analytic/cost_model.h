@@ -45,9 +45,9 @@ class CostModel {
   virtual std::string source() const = 0;  ///< "calibrated" | "data-sheet" | "unit"
 };
 
-/// F 1, B 2, I 1, W 1, recompute 1 per device and micro-batch, spread evenly over the device's stages of one pipeline and
-/// their segments; everything else 0; no bytes.
-std::unique_ptr<CostModel> unit_costs();
+/// F 1, B 2, I 1, W 1, recompute 1 per device and micro-batch, spread evenly over the device's stages of one pipeline
+/// and their segments, times `unit_s`; everything else 0; no bytes.
+std::unique_ptr<CostModel> unit_costs(double unit_s = 1);
 /// From the measurements; interpolates between numbers of samples and of busy ranks (interpolate.h). A compute
 /// operation costs the sum of its layers plus the executor's overhead per operation; the loss belongs to the last
 /// layer. Throws environment_error naming the layer, curve or rate that was never measured under these keys.
@@ -56,12 +56,13 @@ std::unique_ptr<CostModel> calibrated_costs(Calibration calibration, ModelSpec m
 /// RuntimeEstimator's .75). On a GPU, whose kernels are launched ahead, the larger of roofline and launch floor.
 std::unique_ptr<CostModel> data_sheet_costs(MachineInfo machine, ModelSpec model);
 
-/// Whether every layer was measured under the case's keys with all its ranks busy, and with one.
+/// Whether every layer was measured under the case's keys with one rank busy and, unless each has a device to itself,
+/// with all.
 bool has_layers(const Calibration& calibration, const ModelSpec& model, const Case& spec);
 /// Whether their split backwards were too; without, a calibrated I or W is its share of the backward by FLOPs.
 bool has_split_layers(const Calibration& calibration, const ModelSpec& model, const Case& spec);
 
-/// Forward + backward seconds of each layer at `samples` with all ranks of the case busy, the costs of
+/// Forward + backward seconds of each layer at `samples` with all ranks of the case busy (emulated: one), the costs of
 /// partition:time: calibrated where has_layers(), else data-sheet.
 std::vector<double> layer_seconds(const Calibration* calibration, const MachineInfo& machine, const ModelSpec& model,
                                   const Case& spec, int samples);

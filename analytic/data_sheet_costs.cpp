@@ -23,7 +23,9 @@ class DataSheetCosts final : public CostModel {
         return sizes_.backward_share(plan, op) * roofline(rates, plan, rank, op) +
                gradient_words(plan, rank, op) * parameters(plan, op) / rates.state_bytes_per_s;
       case OpKind::update: return update_words * parameters(plan, op) / rates.state_bytes_per_s;
-      case OpKind::all_reduce: return data_sheet_all_reduce(machine_, plan.spec, static_cast<int>(holders(plan, stage_of(plan, op.segment)).size()),
+      case OpKind::all_reduce:
+        return data_sheet_all_reduce(machine_, plan.spec,
+                                     static_cast<int>(holders(plan, stage_of(plan, op.segment)).size()),
                                      parameters(plan, op));
       case OpKind::send_forward:
       case OpKind::recv_forward:

@@ -37,11 +37,8 @@ class Shifted final : public CostModel {
 
 /// Median duration of the steps from `warmup` on. `plan` is unrolled.
 double steady_step(const Plan& plan, const Timeline& timeline, int warmup) {
-  const std::vector<double> completions = step_completions(plan, timeline);
-  std::vector<double> durations;
-  for (int step = warmup; step < plan.steps; ++step) {
-    durations.push_back(completions[step] - (step == 0 ? timeline.origin : completions[step - 1]));
-  }
+  std::vector<double> durations = step_durations(plan, timeline);
+  durations.erase(durations.begin(), durations.begin() + warmup);
   return median(durations);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
 #include <stdexcept>
@@ -64,11 +65,16 @@ bool meet(const Op& send, const Op& receive) {
 bool sends(LaneKind kind) { return kind == LaneKind::send_forward || kind == LaneKind::send_backward; }
 bool receives(LaneKind kind) { return kind == LaneKind::recv_forward || kind == LaneKind::recv_backward; }
 
-template <class Activities>
 class Simulation {
  public:
   Simulation(const Plan& plan, const CostModel& cost)
-      : plan_(plan), active_(plan, cost), arrived_(plan.stages, 0), groups_(plan.stages) {
+      : plan_(plan),
+        cost_(cost),
+        shares_cores_(cost.cores() > 0),
+        running_(plan, cost),
+        arrived_(plan.stages, 0),
+        groups_(plan.stages),
+        is_touched_(plan.ranks.size(), 0) {
     timeline_.ranks.resize(plan.ranks.size());
     for (const RankProgram& rank : plan.ranks) first_lane_.push_back(first_lane_.back() + std::ssize(rank.lanes));
     lanes_.reserve(first_lane_.back());
@@ -76,24 +82,17 @@ class Simulation {
     find_twins();
   }
 
+  /// Ranks go on as far as they can, in whatever order: what an operation waits for fixes its times. Only where cores
+  /// are shared do ends depend on all that runs, and are waited for instant by instant.
   Timeline run() {
-    for (int rank = 0; rank < ranks(); ++rank) look(rank);
-    std::vector<int> ended, touched;
-    std::vector<char> is_touched(plan_.ranks.size(), 0);
-    while (!active_.empty()) {
+    for (int rank = 0; rank < ranks(); ++rank) touch(rank);
+    go_on();
+    std::vector<int> ended;
+    while (!running_.empty()) {
       ended.clear();
-      now_ = active_.finish(ended);
-      for (const int lane : ended)
-        complete(lane, [&](int rank) {
-          if (!is_touched[rank]) touched.push_back(rank);
-          is_touched[rank] = 1;
-        });
-      // In whatever order: what starts does not depend on it.
-      for (const int rank : touched) {
-        is_touched[rank] = 0;
-        look(rank);
-      }
-      touched.clear();
+      const double now = running_.finish(ended);
+      for (const int lane : ended) complete(lane, now);
+      go_on();
     }
     require_finished();
     return std::move(timeline_);
@@ -128,7 +127,7 @@ class Simulation {
                         .need = {own, 0},
                         .rank = rank,
                         .kind = lanes[l].kind});
-      queue(lanes_.back());
+      queue(lanes_.back(), 0);
     }
   }
 
@@ -153,43 +152,61 @@ class Simulation {
   }
 
   /// The lane comes to its next operation.
-  void queue(LaneState& lane) {
+  static void queue(LaneState& lane, double now) {
     lane.posted = false;
     if (lane.finished()) return;
-    lane.spans->push_back({.queued = now_});
-    // Lanes take turns: these are more streams than the hardware foresees.
-    __builtin_prefetch(lane.ops + std::min(lane.next + 3, lane.size));
-    __builtin_prefetch(&lane.spans->back() + 1, 1);
+    lane.spans->push_back({.queued = now});
     if (!lane.needs) return;
     lane.need = lane.needs[lane.next];
-    __builtin_prefetch(lane.needs + std::min(lane.next + 8, lane.size));
   }
 
-  /// Posts what can start on a rank after something of it has ended.
-  void look(int rank) {
-    for (int own = first_lane_[rank]; own < first_lane_[rank + 1]; ++own) {
-      LaneState& lane = lanes_[own];
-      if (lane.posted || lane.finished() || lanes_[lane.need.lane].next < lane.need.ended) continue;
-      lane.posted = true;
-      lane.spans->back().start = now_;
-      switch (lane.kind) {
-        case LaneKind::compute: start(own, 1); break;
-        case LaneKind::collectives: join_group(own); break;
-        case LaneKind::send_forward:
-        case LaneKind::recv_forward:
-        case LaneKind::send_backward:
-        case LaneKind::recv_backward: join_peer(own); break;
+  void touch(int rank) {
+    if (!is_touched_[rank]) touched_.push_back(rank);
+    is_touched_[rank] = 1;
+  }
+
+  void go_on() {
+    while (!touched_.empty()) {
+      const int rank = touched_.back();
+      touched_.pop_back();
+      is_touched_[rank] = 0;
+      for (int own = first_lane_[rank]; own < first_lane_[rank + 1]; ++own) {
+        while (post(own)) join(own);
       }
     }
   }
 
-  void start(int lane, int ends) { active_.start({&lanes_[lane].head(), lanes_[lane].rank, lane, ends}, now_); }
+  /// Whether the lane's next operation has what it waits for, only now.
+  bool post(int own) {
+    LaneState& lane = lanes_[own];
+    if (lane.posted || lane.finished() || lanes_[lane.need.lane].next < lane.need.ended) return false;
+    lane.posted = true;
+    Span& span = lane.spans->back();
+    span.start = span.queued;
+    if (lane.need.ended > 0)
+      span.start = std::max(span.start, (*lanes_[lane.need.lane].spans)[lane.need.ended - 1].end);
+    return true;
+  }
+
+  void join(int own) {
+    switch (lanes_[own].kind) {
+      case LaneKind::compute: return start(own, {&own, 1});
+      case LaneKind::collectives: return join_group(own);
+      case LaneKind::send_forward:
+      case LaneKind::recv_forward:
+      case LaneKind::send_backward:
+      case LaneKind::recv_backward: return join_peer(own);
+    }
+  }
 
   void join_peer(int own) {
     const LaneState& lane = lanes_[own];
     if (lane.next >= lane.pairs) return;
     const LaneState& other = lanes_[lane.twin];
-    if (other.posted && other.next == lane.next) start(sends(lane.kind) ? own : lane.twin, 2);
+    if (!other.posted) post(lane.twin);
+    if (!other.posted || other.next != lane.next) return;
+    const std::array<int, 2> ends = {own, lane.twin};
+    start(sends(lane.kind) ? own : lane.twin, ends);
   }
 
   void join_group(int own) {
@@ -199,16 +216,27 @@ class Simulation {
     const Op& op = lanes_[own].head();
     if (std::ranges::any_of(group, [&](int other) { return lanes_[other].head() != op; })) return;
     arrived_[stage] = 0;
-    start(group.front(), static_cast<int>(group.size()));
+    start(group.front(), group);
   }
 
-  template <class Touch>
-  void complete(int own, Touch touch) {
+  /// The head of `own`, in which all of `ends` take part.
+  void start(int own, std::span<const int> ends) {
+    double now = 0;
+    for (const int lane : ends) now = std::max(now, lanes_[lane].spans->back().start);
+    const LaneState& lane = lanes_[own];
+    if (shares_cores_) {
+      running_.start({&lane.head(), lane.rank, own, static_cast<int>(ends.size())}, now);
+    } else {
+      complete(own, now + cost_.seconds(plan_, Rank(lane.rank), lane.head(), 1));
+    }
+  }
+
+  void complete(int own, double now) {
     const auto end = [&](int lane) {
       LaneState& state = lanes_[lane];
-      state.spans->back().end = now_;
+      state.spans->back().end = now;
       ++state.next;
-      queue(state);
+      queue(state, now);
       touch(state.rank);
     };
     if (lanes_[own].kind == LaneKind::collectives) {
@@ -240,21 +268,21 @@ class Simulation {
   }
 
   const Plan& plan_;
-  Activities active_;
-  double now_ = 0;
+  const CostModel& cost_;
+  bool shares_cores_;
+  SharingActivities running_;
   std::vector<int> first_lane_ = {0};  ///< of each rank, and the number of all lanes
   std::vector<LaneState> lanes_;
   std::vector<std::vector<Need>> needs_;
   std::vector<int> arrived_;              ///< holders of each stage that have come to its next reduction
   std::vector<std::vector<int>> groups_;  ///< their lanes
+  std::vector<int> touched_;              ///< ranks that may go on
+  std::vector<char> is_touched_;
   Timeline timeline_;
 };
 
 }  // namespace
 
-Timeline simulate(const Plan& plan, const CostModel& cost) {
-  if (cost.cores() > 0) return Simulation<SharingActivities>(plan, cost).run();
-  return Simulation<IndependentActivities>(plan, cost).run();
-}
+Timeline simulate(const Plan& plan, const CostModel& cost) { return Simulation(plan, cost).run(); }
 
 }  // namespace parabench

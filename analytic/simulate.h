@@ -16,7 +16,7 @@ namespace parabench {
 ///    max(C, demand now) / max(C, demand when measured). The work of GPUs takes no cores. Seconds of computing follow
 ///    the number of ranks that compute, moment by moment. Where cost.cores() is 0, busy_ranks is 1.
 /// Deterministic. Throws Error naming, rank by rank, the operations that wait for each other when the plan
-/// dead-locks. O(n log n) in operations; with shared cores O(n k), k being the operations that run at a time.
+/// dead-locks. O(n) in operations; with shared cores O(n k), k being the operations that run at a time.
 Timeline simulate(const Plan& plan, const CostModel& cost);
 
 /// Highest bytes of one rank over a simulated timeline, by category at the instant of the highest total, as the

@@ -123,9 +123,8 @@ double Sizes::backward_share(const Plan& plan, const Op& op) const {
   const Segment& segment = plan.segments[op.segment.value];
   const LayerCost c = cost(layers(segment), shapes_[segment.first_layer], activation_bytes(plan.spec.precision),
                            op.segment == SegmentId(0));
-  const double weight = c.backward_per_sample.value > 0
-                            ? c.backward_weight_per_sample.value / c.backward_per_sample.value
-                            : 0.5;
+  const double weight =
+      c.backward_per_sample.value > 0 ? c.backward_weight_per_sample.value / c.backward_per_sample.value : 0.5;
   return op.kind == OpKind::backward_weight ? weight : 1 - weight;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "analytic/sizes.h"
+#include "parallelism/plan/stage_widths.h"
 
 namespace parabench {
 namespace {
@@ -27,6 +28,27 @@ class Writer {
       if (lane.kind == LaneKind::collectives && lane.key == stage.value) reductions(rank, lane);
       if (lane.kind == LaneKind::send_forward || lane.kind == LaneKind::send_backward) messages(rank, stage, lane);
     }
+  }
+
+  /// PipeDream's price of the plan's stages, and of the alternative to all of them.
+  void replication() {
+    if (!plan_.asynchronous || micro_batches(plan_) > 1) return;
+    const SyncModel sync = sync_model(plan_.spec);
+    const ReplicaLink link{cost_.link(plan_).bytes_per_s, sync};
+    StageLoad whole;
+    double period = 0;
+    for (StageId stage; stage.value < plan_.stages; ++stage) {
+      const StageLoad load = load_of(stage);
+      whole.seconds += load.seconds;
+      whole.weight_bytes += load.weight_bytes;
+      period = std::max(period, stage_period(load, plan_.versions[stage.value].steps_per_update, link));
+    }
+    const std::string formula = fmt::format("max(compute, weights over {:.3g} bytes/s, sync={}) / replicas, transfers",
+                                            link.bytes_per_s, to_text(sync));
+    const std::string origin = "PipeDream's planner (SOSP'19, section 3.1)";
+    add("planner_period", period, "s", "the slowest stage's " + formula, with_assumption(origin));
+    add("data_parallel_period", stage_period(whole, plan_.spec.np, link), "s", "one stage on all ranks: " + formula,
+        with_assumption(origin));
   }
 
   /// The GPU of the rank that needs most of its memory.
@@ -59,6 +81,20 @@ class Writer {
     return assumption.empty() ? origin : fmt::format("{}; {}", origin, assumption);
   }
 
+  /// A mini-batch through a stage on one of its ranks.
+  StageLoad load_of(StageId stage) const {
+    const Rank rank = holders(plan_, stage).front();
+    const auto [first, last] = segments_of(plan_, stage);
+    StageLoad load{.weight_bytes = sizes_.parameter_bytes(plan_, first, last.value - first.value + 1)};
+    for (SegmentId s = first; s <= last; ++s) {
+      const Op there = forward(s, MicroBatchId(0), 0, 0);
+      load.seconds += cost_.seconds(plan_, rank, there, plan_.spec.np) +
+                      cost_.seconds(plan_, rank, backward(s, MicroBatchId(0), 0, 0), plan_.spec.np);
+      if (s == first && stage.value > 0) load.input_bytes = sizes_.input_bytes(plan_, rank, there);
+    }
+    return load;
+  }
+
   static std::string_view name_of(OpKind kind) {
     switch (kind) {
       case OpKind::forward: return "forward";
@@ -83,7 +119,8 @@ class Writer {
     for (const Op& op : plan_.ranks[rank.value].compute()) {
       if (op.kind != kind || stage_of(plan_, op.segment) != stage) continue;
       if (!first) first = &op;
-      if (op.step == first->step && op.micro_batch == first->micro_batch) sum += cost_.seconds(plan_, rank, op, plan_.spec.np);
+      if (op.step == first->step && op.micro_batch == first->micro_batch)
+        sum += cost_.seconds(plan_, rank, op, plan_.spec.np);
     }
     if (!first) return;
     const std::string name = fmt::format("{}[stage {}]", name_of(kind), stage.value);
@@ -153,6 +190,7 @@ std::vector<Term> terms_of(const Plan& plan, const ModelSpec& model, const CostM
   writer.add("step_time", step_s, "s",
              "median of the steady steps; forward + backward + update + communication_exposed + bubble are its mean",
              "simulated timeline");
+  writer.replication();
   writer.device_memory(ranks);
   const double flops = training_flops(model).value * batch_samples(plan);
   writer.add("flops_per_step", flops, "FLOP", "samples x (forward + backward FLOPs), a multiply-add counts 2",

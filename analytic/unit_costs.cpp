@@ -21,13 +21,14 @@ double share(const Plan& plan, Rank rank, SegmentId segment) {
 
 class UnitCosts final : public CostModel {
  public:
+  explicit UnitCosts(double unit_s) : unit_s_(unit_s) {}
   double seconds(const Plan& plan, Rank rank, const Op& op, int) const override {
     switch (op.kind) {
-      case OpKind::backward: return 2 * share(plan, rank, op.segment);
+      case OpKind::backward: return 2 * unit_s_ * share(plan, rank, op.segment);
       case OpKind::forward:
       case OpKind::recompute:
       case OpKind::backward_input:
-      case OpKind::backward_weight: return share(plan, rank, op.segment);
+      case OpKind::backward_weight: return unit_s_ * share(plan, rank, op.segment);
       case OpKind::send_forward:
       case OpKind::recv_forward:
       case OpKind::send_backward:
@@ -41,10 +42,13 @@ class UnitCosts final : public CostModel {
   std::int64_t peak_bytes(const Plan&, Rank, const Op&) const override { return 0; }
   int cores() const override { return 0; }
   std::string source() const override { return "unit"; }
+
+ private:
+  double unit_s_;
 };
 
 }  // namespace
 
-std::unique_ptr<CostModel> unit_costs() { return std::make_unique<UnitCosts>(); }
+std::unique_ptr<CostModel> unit_costs(double unit_s) { return std::make_unique<UnitCosts>(unit_s); }
 
 }  // namespace parabench

@@ -19,8 +19,8 @@ struct NamedChoice {
   bool operator==(const NamedChoice&) const = default;
 };
 
-enum class Recompute { none, all, except_last };
-enum class PartitionRule { time, parameters, uniform };
+enum class Recompute { none, all, except_last, automatic };
+enum class PartitionRule { time, parameters, uniform, memory };
 enum class Precision { fp32, tf32, bf16, fp64 };
 enum class Layout { contiguous, channels_last };
 enum class DeviceKind { cpu, cuda, emulated };
@@ -41,6 +41,7 @@ struct Case {
   Bytes bucket{25LL << 20};
   Recompute recompute = Recompute::none;
   PartitionRule partition = PartitionRule::time;
+  std::optional<Bytes> memory;  ///< that a rank may use, for partition:memory and recompute:auto
   Precision precision = Precision::fp32;
   Layout layout = Layout::contiguous;
   DeviceKind device = DeviceKind::cpu;
@@ -55,5 +56,8 @@ struct Case {
 
   bool operator==(const Case&) const = default;
 };
+
+/// Whether devices wait instead of computing: nothing is trained, and times are only as good as the model behind them.
+inline bool is_emulated(const Case& spec) { return spec.device == DeviceKind::emulated; }
 
 }  // namespace parabench

@@ -19,6 +19,7 @@ json typed(double value) { return value; }
 json typed(bool value) { return value; }
 json typed(Bytes value) { return value.value; }
 json typed(std::optional<int> value) { return value ? json(*value) : json(); }
+json typed(std::optional<Bytes> value) { return value ? typed(*value) : json(); }
 template <NamedEnum E>
 json typed(E value) {
   return std::string(to_text(value));
@@ -76,6 +77,7 @@ Case case_from_json(const json& json_case) {
   spec.dataset = choice_from_json("dataset", member(json_case, "dataset"));
   spec.strategy = choice_from_json("strategy", member(json_case, "strategy"));
   for (const CaseKey& key : case_keys()) {
+    if (key.name == "memory" && !json_case.contains("memory")) continue;
     const json& value = member(json_case, key.name);
     if (const auto text = spelled(value)) set_value(spec, key, *text);
     // Text reads more than the typed form does ("4" is not 4), so the value must also print back as it was.

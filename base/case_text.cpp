@@ -20,7 +20,7 @@ constexpr bool not_negative(double x) { return x >= 0; }
 constexpr bool positive(double x) { return x > 0; }
 constexpr bool below_one(double x) { return x >= 0 && x < 1; }
 
-constexpr std::array<CaseKey, 20> keys{{
+constexpr std::array<CaseKey, 21> keys{{
     {"np", &Case::np, at_least_one, "an integer >= 1"},
     {"batch", &Case::batch, at_least_one, "an integer >= 1"},
     {"micro", &Case::micro, at_least_one, "an integer >= 1"},
@@ -30,6 +30,7 @@ constexpr std::array<CaseKey, 20> keys{{
     {"bucket", &Case::bucket, at_least_one, "a size of at least one byte"},
     {"recompute", &Case::recompute},
     {"partition", &Case::partition},
+    {"memory", &Case::memory, at_least_one, "a size of at least one byte"},
     {"precision", &Case::precision},
     {"layout", &Case::layout},
     {"device", &Case::device},
@@ -51,6 +52,7 @@ std::string print(std::uint64_t value) { return std::to_string(value); }
 std::string print(double value) { return print_number(value); }
 std::string print(bool value) { return std::string(switch_names[value]); }
 std::string print(Bytes value) { return print_bytes(value); }
+std::string print(std::optional<Bytes> value) { return value ? print(*value) : ""; }
 template <NamedEnum E>
 std::string print(E value) {
   return std::string(to_text(value));
@@ -71,7 +73,7 @@ std::optional<T> read(std::string_view name, std::string_view text) {
     return index_of_name(name, text, switch_names) == 1;
   } else if constexpr (NamedEnum<T>) {
     return parse_enum<T>(name, text);
-  } else if constexpr (std::is_same_v<T, Bytes>) {
+  } else if constexpr (std::is_same_v<T, Bytes> || std::is_same_v<T, std::optional<Bytes>>) {
     return parse_bytes(name, text);
   } else if constexpr (std::is_same_v<T, std::optional<int>>) {
     const auto number = read_number<int>(text);
@@ -85,6 +87,7 @@ std::optional<T> read(std::string_view name, std::string_view text) {
 double magnitude(double value) { return value; }
 double magnitude(std::optional<int> value) { return *value; }
 double magnitude(Bytes value) { return static_cast<double>(value.value); }
+double magnitude(std::optional<Bytes> value) { return magnitude(*value); }
 template <NamedEnum E>
 double magnitude(E) {
   return 0;

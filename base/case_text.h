@@ -13,9 +13,9 @@
 namespace parabench {
 
 template <>
-inline constexpr std::array<std::string_view, 3> enum_names<Recompute>{"none", "all", "except-last"};
+inline constexpr std::array<std::string_view, 4> enum_names<Recompute>{"none", "all", "except-last", "auto"};
 template <>
-inline constexpr std::array<std::string_view, 3> enum_names<PartitionRule>{"time", "parameters", "uniform"};
+inline constexpr std::array<std::string_view, 4> enum_names<PartitionRule>{"time", "parameters", "uniform", "memory"};
 template <>
 inline constexpr std::array<std::string_view, 4> enum_names<Precision>{"fp32", "tf32", "bf16", "fp64"};
 template <>
@@ -29,9 +29,10 @@ inline constexpr std::array<std::string_view, 3> enum_names<CommKind>{"mpi", "nc
 CommKind default_comm(DeviceKind device);
 
 /// Where a key lives in a case; the alternative gives its type.
-using CaseMember = std::variant<int Case::*, std::optional<int> Case::*, std::uint64_t Case::*, double Case::*,
-                                bool Case::*, Bytes Case::*, Recompute Case::*, PartitionRule Case::*,
-                                Precision Case::*, Layout Case::*, DeviceKind Case::*, CommKind Case::*>;
+using CaseMember =
+    std::variant<int Case::*, std::optional<int> Case::*, std::uint64_t Case::*, double Case::*, bool Case::*,
+                 Bytes Case::*, std::optional<Bytes> Case::*, Recompute Case::*, PartitionRule Case::*,
+                 Precision Case::*, Layout Case::*, DeviceKind Case::*, CommKind Case::*>;
 
 struct CaseKey {
   std::string_view name;
@@ -45,7 +46,7 @@ std::span<const CaseKey> case_keys();
 /// Throws usage_error with the nearest key.
 const CaseKey& find_case_key(std::string_view name);
 
-/// The text of a key's value: "25MiB", "except-last", "on"; "" where the schedule decides (warmup).
+/// The text of a key's value: "25MiB", "except-last", "on"; "" where none is given (warmup, memory).
 std::string value_text(const Case& spec, const CaseKey& key);
 /// Sets a key from text. Throws usage_error with value, expectation and the default to try.
 void set_value(Case& spec, const CaseKey& key, std::string_view text);

@@ -24,8 +24,10 @@ PredictionError compare(const Predicted& predicted, const Measured& measured) {
   for (std::size_t rank = 0; rank < measured.ranks.size(); ++rank) {
     const RankPredicted& expected = predicted.ranks.at(rank);
     const RankMeasured& actual = measured.ranks[rank];
-    error.peak_memory_relative.push_back(relative(static_cast<double>(expected.peak_memory.total_counted()),
-                                                  static_cast<double>(actual.peak_memory.total_counted())));
+    if (const auto counted = static_cast<double>(actual.peak_memory.total_counted()); counted > 0) {
+      error.peak_memory_relative.push_back(
+          relative(static_cast<double>(expected.peak_memory.total_counted()), counted));
+    }
     Breakdown& difference = error.breakdown_s.emplace_back();
     for (const auto& [name, field] : breakdown_fields) {
       difference.*field = expected.breakdown_s.*field - actual.breakdown_s.*field;

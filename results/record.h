@@ -63,8 +63,8 @@ struct Baseline {
 };
 
 struct Measured {
-  StepTime step_time_s;                           ///< steady state
-  std::optional<StepTime> isolated_step_time_s;   ///< steps that begin when all ranks are ready, between barriers
+  StepTime step_time_s;                          ///< steady state
+  std::optional<StepTime> isolated_step_time_s;  ///< steps that begin when all ranks are ready, between barriers
   double throughput_samples_per_s = 0;
   double achieved_flops_per_s = 0;
   std::vector<double> losses;  ///< from the first warm-up step on, first repetition
@@ -76,13 +76,14 @@ struct Measured {
 
 struct PredictionError {
   double step_time_relative = 0;             ///< (predicted - measured) / measured
-  std::vector<double> peak_memory_relative;  ///< per rank, total_counted
+  std::vector<double> peak_memory_relative;  ///< per rank, total_counted; of ranks that counted none (emulated), none
   std::vector<Breakdown> breakdown_s;        ///< predicted - measured, per rank
 };
 
 struct PlanSummary {
   std::string hash;
-  std::vector<int> partition;
+  std::vector<int> partition;      ///< layers of each stage
+  std::vector<int> replicas = {};  ///< ranks that hold each stage; empty: not known (older files)
 };
 
 struct Record {

@@ -165,7 +165,10 @@ json to_json(const Record& record) {
            {"predicted", record.predicted ? to_json(*record.predicted) : json()},
            {"error", record.error ? to_json(*record.error) : json()},
            {"reproduce", record.reproduce}};
-  if (record.plan) out["plan"] = {{"hash", record.plan->hash}, {"partition", record.plan->partition}};
+  if (record.plan) {
+    out["plan"] = {{"hash", record.plan->hash}, {"partition", record.plan->partition}};
+    if (!record.plan->replicas.empty()) out["plan"]["replicas"] = record.plan->replicas;
+  }
   std::string places;
   null_non_finite(out, json::json_pointer(), places);
   std::string reason = record.reason;

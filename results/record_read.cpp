@@ -132,7 +132,8 @@ Term term(const json& value) {
 Predicted predicted(const json& value) {
   Predicted out;
   out.step_time_s = real(value["step_time_s"]);
-  if (value.contains("isolated_step_time_s")) out.isolated_step_time_s = optional<double>(value["isolated_step_time_s"]);
+  if (value.contains("isolated_step_time_s"))
+    out.isolated_step_time_s = optional<double>(value["isolated_step_time_s"]);
   out.throughput_samples_per_s = real(value["throughput_samples_per_s"]);
   out.interval_s = interval(value["interval_s"]);
   out.ranks = list<RankPredicted>(value["ranks"], rank_predicted);
@@ -181,7 +182,9 @@ Record record_from_json(const json& value) {
   Record out;
   out.id = value["id"];
   out.parameters = case_from_json(value["parameters"]);
-  if (const json& plan = value["plan"]; !plan.is_null()) out.plan = PlanSummary{plan["hash"], plan["partition"]};
+  if (const json& plan = value["plan"]; !plan.is_null()) {
+    out.plan = PlanSummary{plan["hash"], plan["partition"], plan.value("replicas", std::vector<int>())};
+  }
   out.status = parse_enum<Status>("status", value["status"].get<std::string>());
   out.reason = text(value["reason"]);
   out.equivalence = equivalence(value["equivalence"]);

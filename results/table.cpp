@@ -60,6 +60,12 @@ std::optional<Errors> errors(const Record& record) {
 /// "model/dataset/", the part of an id that a group of rows shares.
 std::string_view group(std::string_view id) { return id.substr(0, id.find('/', id.find('/') + 1) + 1); }
 
+/// The line above a group's rows. Emulated ones stand apart, under one that says what their times are.
+std::string heading(const Record& record) {
+  return fmt::format("{}{}", group(record.id),
+                     is_emulated(record.parameters) ? "  on emulated devices, which wait for modelled times" : "");
+}
+
 Row row(const Record& record) {
   Row cells;
   cells.fill("-");
@@ -95,17 +101,18 @@ void append(std::string& text, const Row& cells, const std::array<std::size_t, c
 }
 
 /// "mean absolute error over 5 cases: step time 7.3 %, peak memory 4.1 %".
-std::string summary(std::span<const Record> records) {
+std::string summary(std::span<const Record> records, bool emulated) {
   std::vector<double> time, bytes;
   for (const Record& record : records) {
+    if (is_emulated(record.parameters) != emulated) continue;
     const auto both = errors(record);
     if (!both) continue;
     if (std::isfinite(both->step_time)) time.push_back(std::abs(both->step_time));
     if (std::isfinite(both->peak_memory)) bytes.push_back(std::abs(both->peak_memory));
   }
   if (time.empty()) return "";
-  std::string line = fmt::format("mean absolute error over {} case{}: step time {:.1f} %", time.size(),
-                                 time.size() == 1 ? "" : "s", 100 * mean(time));
+  std::string line = fmt::format("mean absolute error over {} {}case{}: step time {:.1f} %", time.size(),
+                                 emulated ? "emulated " : "", time.size() == 1 ? "" : "s", 100 * mean(time));
   if (!bytes.empty()) line += fmt::format(", peak memory {:.1f} %", 100 * mean(bytes));
   return line + "\n";
 }
@@ -123,11 +130,11 @@ std::string results_table(std::span<const Record> records) {
   std::string text;
   append(text, quantities, widths);
   append(text, headings, widths);
-  std::string_view current;
+  std::string current;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (group(records[i].id) != current) {
-      current = group(records[i].id);
-      text += fmt::format("{}\n", current);
+    if (heading(records[i]) != current) {
+      current = heading(records[i]);
+      text += current + "\n";
     }
     append(text, rows[i], widths);
     if (!records[i].reason.empty()) text += fmt::format("    {}: {}\n", to_text(records[i].status), records[i].reason);
@@ -135,7 +142,7 @@ std::string results_table(std::span<const Record> records) {
       text += fmt::format("    equivalence: {}\n", records[i].equivalence.reason);
     }
   }
-  return text + summary(records);
+  return text + summary(records, false) + summary(records, true);
 }
 
 }  // namespace parabench

@@ -35,16 +35,18 @@ bool is_measured(const Subject& subject, const Forecast& forecast, const Calibra
 
 std::vector<std::string> measure_missing(Workplace& workplace, const std::vector<Prepared>& cases,
                                          std::optional<Calibration>& known, CalibrationFile& file) {
+  // Emulated devices take what was measured on others.
+  const auto needed = [](const Prepared& one) { return one.runs() && !is_emulated(one.chosen.spec); };
   std::vector<std::string> failures;
   double expected = 0;
   for (const auto& one : cases) {
-    if (one.runs()) expected += expected_seconds(Phase::calibrate, *one.forecast, 0);
+    if (needed(one)) expected += expected_seconds(Phase::calibrate, *one.forecast, 0);
   }
   const int count = static_cast<int>(cases.size());
   workplace.progress.begin(count, expected);
   for (int i = 0; i < count; ++i) {
     const Prepared& one = cases[i];
-    if (!one.runs()) continue;
+    if (!needed(one)) continue;
     const Calibration* so_far = known ? &*known : nullptr;
     const Forecast forecast = make_forecast(*one.subject, {workplace.machine, so_far}, 0, default_steps);
     if (!is_measured(*one.subject, forecast, so_far)) {

@@ -21,6 +21,11 @@ ExitCode calibrate_machine(const CalibrateOptions& options, Progress& progress, 
                   fmt::format("name a case with device:{}", options.device));
     }
   }
+  for (const auto& one : chosen) {
+    if (!is_emulated(one.spec)) continue;
+    throw usage_error("case", one.id, "a device that computes: emulated ones take the processor's costs",
+                      "calibrate the case with device:cpu");
+  }
   Workplace workplace(options.launches, progress);
   const Offer capabilities = find_capabilities(workplace);
   check_launches(chosen, workplace.options.launcher, capabilities);

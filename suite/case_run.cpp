@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "parallelism/plan/print.h"
+#include "parallelism/plan/stage_widths.h"
 #include "suite/combine.h"
+#include "suite/emulate_option.h"
 
 namespace parabench {
 namespace {
@@ -36,11 +38,14 @@ std::string reproduce(const Prepared& prepared, const RunOptions& options) {
   const auto add = [&](std::string option, const std::string& value) {
     words.insert(words.end(), {std::move(option), value});
   };
+  if (!prepared.chosen.schedule.empty()) add("--schedule", prepared.chosen.schedule);
   if (options.launches.launcher.name != "mpirun") add("--launcher", options.launches.launcher.name);
   if (!options.launches.data.empty()) add("--data", options.launches.data);
   if (options.launches.skip_corrupt) words.push_back("--skip-corrupt");
   if (!options.calibration.empty()) add("--calibration", options.calibration);
   if (options.verify != VerifyMode::on) add("--verify", std::string(to_text(options.verify)));
+  if (options.emulated_unit_s && is_emulated(prepared.chosen.spec))
+    add("--emulate", unit_text(*options.emulated_unit_s));
   if (options.force) words.push_back("--force");
   return shell_line(words);
 }
@@ -53,7 +58,8 @@ Record start_record(const Prepared& prepared, const RunOptions& options) {
   record.parameters = prepared.chosen.spec;
   record.reproduce = reproduce(prepared, options);
   if (prepared.forecast) {
-    record.plan = PlanSummary{hash(prepared.forecast->plan), partition(prepared.forecast->plan)};
+    const Plan& plan = prepared.forecast->plan;
+    record.plan = PlanSummary{hash(plan), partition(plan), stage_widths(plan)};
     record.predicted = prepared.forecast->predicted;
   }
   if (!prepared.runs()) {
@@ -67,7 +73,8 @@ Record start_record(const Prepared& prepared, const RunOptions& options) {
 double expected_seconds(const Prepared& prepared, const RunOptions& options) {
   if (!prepared.runs()) return 0;
   double seconds = 0;
-  if (options.verify != VerifyMode::off) seconds += expected_seconds(Phase::verify, *prepared.forecast, 0);
+  if (options.verify != VerifyMode::off && !is_emulated(prepared.chosen.spec))
+    seconds += expected_seconds(Phase::verify, *prepared.forecast, 0);
   if (options.verify != VerifyMode::only) {
     seconds +=
         options.repetitions * expected_seconds(Phase::measure, *prepared.forecast, options.warmup + options.steps);
@@ -81,8 +88,10 @@ CaseRun::CaseRun(const Prepared& prepared, const RunOptions& options, int index,
       index_(index),
       workplace_(workplace),
       record_(start_record(prepared, options)) {
-  record_.equivalence.reason =
-      options.verify == VerifyMode::off ? "switched off by --verify off" : "the case stopped before";
+  record_.equivalence.reason = is_emulated(record_.parameters)
+                                   ? "emulated devices wait for modelled times; nothing is trained"
+                               : options.verify == VerifyMode::off ? "switched off by --verify off"
+                                                                   : "the case stopped before";
 }
 
 void CaseRun::fail(std::string reason, FailureKind kind) {
@@ -95,6 +104,7 @@ std::optional<Reply> CaseRun::run_phase(Phase phase, LaunchRequest request, std:
   const int steps = options_.warmup + options_.steps;
   request.phase = phase;
   request.plan = &prepared_.forecast->plan;
+  if (is_emulated(record_.parameters)) request.durations = &prepared_.forecast->durations;
   request.steps = options_.steps;
   request.warmup = options_.warmup;
   request.timeout_s = patience_seconds(phase, *prepared_.forecast, steps);
@@ -106,6 +116,7 @@ std::optional<Reply> CaseRun::run_phase(Phase phase, LaunchRequest request, std:
 }
 
 bool CaseRun::verify() {
+  if (is_emulated(record_.parameters)) return true;
   const auto reply = run_phase(Phase::verify, {}, "verify");
   if (!reply) return false;
   record_.equivalence = *reply->equivalence;

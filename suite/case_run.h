@@ -17,7 +17,7 @@ class CaseRun {
   /// `index`: 1-based place among the cases, for the progress line. `prepared` runs, and outlives this.
   CaseRun(const Prepared& prepared, const RunOptions& options, int index, Workplace& workplace);
 
-  /// The verify launch. False when it failed or found a difference; the record says why.
+  /// The verify launch; none on emulated devices. False when it failed or found a difference; the record says why.
   bool verify();
   /// One measure launch: its step times, or nullopt when the case has failed.
   std::optional<std::vector<double>> measure();

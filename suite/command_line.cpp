@@ -10,6 +10,7 @@
 
 #include "base/units_text.h"
 #include "parabench_version.h"
+#include "suite/emulate_option.h"
 
 namespace parabench {
 namespace {
@@ -40,6 +41,11 @@ void add_choice(CLI::App& app, const std::string& option, E& target, const std::
       ->default_str(std::string(to_text(target)));
 }
 
+void add_schedule(CLI::App& app, std::string& target) {
+  app.add_option("--schedule", target, "The schedule of strategy csv: a row of actions per rank, as torch writes them")
+      ->type_name("FILE");
+}
+
 void add_selection(CLI::App& app, Selection& selection, bool where = true) {
   app.add_option("CASE", selection.cases, "Case ids: model/dataset/strategy/np:N/batch:B[/key:value]...")
       ->type_name("");
@@ -48,10 +54,19 @@ void add_selection(CLI::App& app, Selection& selection, bool where = true) {
   if (where) {
     app.add_option("--where", selection.where, "Comparisons over typed parameters: np<=4,micro=8")->type_name("EXPR");
   }
+  add_schedule(app, selection.schedule);
 }
 
 void add_calibration(CLI::App& app, std::string& target) {
   app.add_option("--calibration", target, "Calibration file instead of this machine's own")->type_name("FILE");
+}
+
+void add_emulate(CLI::App& app, std::optional<double>& unit_s) {
+  app.add_option_function<std::string>(
+         "--emulate", [&unit_s](const std::string& text) { unit_s = parse_unit(text); },
+         "Cases with device:emulated: F, I and W take a unit of this time (unit:2ms), B two, messages none; default: "
+         "the processor's times")
+      ->type_name("unit:TIME");
 }
 
 void add_launches(CLI::App& app, LaunchOptions& launches) {
@@ -77,6 +92,7 @@ void add_run(CLI::App& app, RunOptions& options) {
   app.add_option("--data", options.launches.data, "Folder of the data sets that are read from files")->type_name("DIR");
   app.add_flag("--skip-corrupt", options.launches.skip_corrupt, "Count and skip broken files instead of failing");
   add_calibration(app, options.calibration);
+  add_emulate(app, options.emulated_unit_s);
   add_launches(app, options.launches);
   add_choice(app, "--verify", options.verify, "Compare with sequential training before measuring, or do only that");
   app.add_option("--trace", options.trace, "Folder for a Chrome trace of each case's first launch")->type_name("DIR");
@@ -160,23 +176,27 @@ struct Parser {
     CLI::App& predict_app = command("predict", "Time and memory of cases, every term with formula and origin",
                                     "parabench predict 'resnet50/imagenet-synthetic/data-parallel/np:4/batch:32'");
     predict_app.add_option("CASE", predict.cases, "Case ids")->required()->type_name("");
+    add_schedule(predict_app, predict.schedule);
     predict_app.add_flag("--json", predict.json, "As JSON");
     add_calibration(predict_app, predict.calibration);
 
     CLI::App& plan_app = command("plan", "The schedule of a case as it will be executed, with its bubble",
                                  "parabench plan 'resnet18/cifar10-synthetic/gpipe/np:2/batch:64' --format grid");
     plan_app.add_option("CASE", plan.id, "Case id")->required()->type_name("");
-    add_choice(plan_app, "--format", plan.format, "How to print it; json is the plan file of parabench-rank");
+    add_schedule(plan_app, plan.schedule);
+    add_choice(plan_app, "--format", plan.format,
+               "How to print it; svg is a drawing, csv torch.distributed.pipelining's format, json the plan file of "
+               "parabench-rank");
     add_choice(plan_app, "--cost", plan.costs, "Durations of the operations");
     add_integer(plan_app, "--steps", plan.steps, 1, "Timed steps of an asynchronous window");
     add_integer(plan_app, "--warmup", plan.warmup, 0, "Steps before the timed ones of an asynchronous window");
     add_calibration(plan_app, plan.calibration);
+    add_emulate(plan_app, plan.emulated_unit_s);
 
     CLI::App& calibrate_app = command("calibrate", "Measure this machine for cases (default: those of quick)",
                                       "parabench calibrate --filter 'resnet18/cifar10-synthetic/gpipe/np:2'");
     add_selection(calibrate_app, calibrate.selection, false);
-    calibrate_app.add_option("--device", calibrate.device, "Only cases on this device: cpu, cuda, emulated")
-        ->type_name("D");
+    calibrate_app.add_option("--device", calibrate.device, "Only cases on this device: cpu, cuda")->type_name("D");
     calibrate_app.add_option("--out", calibrate.out, "File to add to instead of this machine's own")->type_name("FILE");
     add_launches(calibrate_app, calibrate.launches);
 

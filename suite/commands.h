@@ -3,6 +3,7 @@
 
 #include <array>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,25 +26,28 @@ ExitCode list_cases(const ListOptions& options, std::ostream& out);
 
 struct PredictOptions {
   std::vector<std::string> cases;
+  std::string schedule;  ///< here and below: the file of strategy csv; "" for none
   bool json = false;
   std::string calibration;
 };
 /// Time and memory with every term's formula and origin.
 ExitCode predict_cases(const PredictOptions& options, Progress& progress, std::ostream& out);
 
-enum class PlanFormat { grid, text, csv, json, trace };
+enum class PlanFormat { grid, text, svg, csv, json, trace };
 enum class PlanCosts { unit, calibrated };
 template <>
-inline constexpr std::array<std::string_view, 5> enum_names<PlanFormat>{"grid", "text", "csv", "json", "trace"};
+inline constexpr std::array<std::string_view, 6> enum_names<PlanFormat>{"grid", "text", "svg", "csv", "json", "trace"};
 template <>
 inline constexpr std::array<std::string_view, 2> enum_names<PlanCosts>{"unit", "calibrated"};
 
 struct PlanOptions {
   std::string id;
+  std::string schedule;
   PlanFormat format = PlanFormat::grid;
   PlanCosts costs = PlanCosts::unit;
   int steps = default_steps, warmup = default_warmup;  ///< the window of asynchronous strategies is their sum
   std::string calibration;
+  std::optional<double> emulated_unit_s;  ///< as in RunOptions
 };
 /// The schedule as it will be executed, with its bubble.
 ExitCode print_plan(const PlanOptions& options, Progress& progress, std::ostream& out);

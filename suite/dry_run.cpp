@@ -5,6 +5,7 @@
 
 #include <ostream>
 
+#include "suite/emulate_option.h"
 #include "suite/knowledge.h"
 #include "suite/launch.h"
 #include "suite/prepare.h"
@@ -15,7 +16,8 @@ namespace {
 
 /// The preparation of a run takes what a probe finds; without one, everything that this version knows is on offer.
 Offer assumed_capabilities(const MachineInfo& machine) {
-  return remembered_capabilities(machine, rank_program()).value_or(Offer{{"cpu"}, {"mpi", "threads"}, "", ""});
+  return remembered_capabilities(machine, rank_program())
+      .value_or(Offer{{"cpu", "emulated"}, {"mpi", "threads"}, "", ""});
 }
 
 void print_case(const Prepared& prepared, int number, const RunOptions& options, std::ostream& out) {
@@ -37,8 +39,13 @@ void print_case(const Prepared& prepared, int number, const RunOptions& options,
   const std::vector<std::string> calibration = options.calibration.empty()
                                                    ? std::vector<std::string>{}
                                                    : std::vector{std::string("--calibration"), options.calibration};
-  if (prepared.forecast->cost_source != "calibrated") {
+  const std::vector<std::string> schedule = prepared.chosen.schedule.empty()
+                                                ? std::vector<std::string>{}
+                                                : std::vector{std::string("--schedule"), prepared.chosen.schedule};
+  const bool emulated = is_emulated(prepared.chosen.spec);
+  if (prepared.forecast->cost_source != "calibrated" && !emulated) {
     std::vector<std::string> words = {self, "calibrate", prepared.chosen.id};
+    words.insert(words.end(), schedule.begin(), schedule.end());
     if (!options.calibration.empty()) words.insert(words.end(), {"--out", options.calibration});
     fmt::print(out, "{}\n", shell_line(words));
   }
@@ -51,9 +58,12 @@ void print_case(const Prepared& prepared, int number, const RunOptions& options,
                                    std::to_string(options.steps),
                                    "--warmup",
                                    std::to_string(options.warmup)};
+  plan.insert(plan.end(), schedule.begin(), schedule.end());
   plan.insert(plan.end(), calibration.begin(), calibration.end());
+  if (emulated && options.emulated_unit_s) plan.insert(plan.end(), {"--emulate", unit_text(*options.emulated_unit_s)});
   fmt::print(out, "{} > {}\n", shell_line(plan), plan_file);
-  if (options.verify != VerifyMode::off) print_launch(Phase::verify, fmt::format("reply-{}-verify", number));
+  if (options.verify != VerifyMode::off && !emulated)
+    print_launch(Phase::verify, fmt::format("reply-{}-verify", number));
   if (options.verify == VerifyMode::only) return;
   for (int repetition = 1; repetition <= options.repetitions; ++repetition) {
     print_launch(Phase::measure, fmt::format("reply-{}-measure-{}", number, repetition), repetition == 1);
@@ -75,7 +85,8 @@ ExitCode print_commands(const std::vector<SelectedCase>& chosen, RunOptions opti
                                        options.force,
                                        options.warmup,
                                        options.steps};
-  const auto cases = prepare(chosen, prepare_options, {machine, file.content ? &*file.content : nullptr});
+  const auto cases =
+      prepare(chosen, prepare_options, {machine, file.content ? &*file.content : nullptr, options.emulated_unit_s});
   ExitCode code = ExitCode::ok;
   int number = 0;
   for (const auto& one : cases) {

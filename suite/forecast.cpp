@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
+#include "analytic/fit_memory.h"
+#include "analytic/profile.h"
 #include "base/error.h"
 #include "parallelism/plan/strategies.h"
 #include "parallelism/plan/validate.h"
@@ -10,35 +13,48 @@
 namespace parabench {
 namespace {
 
-/// The plan with its stages cut by the best known times. They are wanted at the size of a piece, which the strategy
-/// decides: a plan cut as if all layers took equally long has the same pieces.
+/// The plan with its stages cut by what is known best; recompute:auto is not decided yet.
 Plan make_plan_of(const Subject& subject, const Knowledge& knowledge, int window) {
-  std::vector<double> seconds(subject.model.layers.size(), 1.0);
-  if (subject.spec.partition == PartitionRule::time) {
-    const Plan pieces = make_plan(subject.spec, subject.model, seconds, window);
-    seconds = layer_seconds(knowledge.calibration, knowledge.machine, subject.model, subject.spec,
-                            pieces.pieces.front().front());
-  }
-  Plan plan = make_plan(subject.spec, subject.model, seconds, window);
+  check_case(subject.spec, subject.model, subject.given.get());
+  const Profile profile = make_profile(knowledge.calibration, knowledge.machine, subject.model, subject.spec);
+  Plan plan = make_plan(subject.spec, subject.model, profile, window, subject.given.get());
   // An asynchronous plan's window also holds the steps that verify wants.
   if (plan.asynchronous && equivalence_steps(plan) > window) {
-    plan = make_plan(subject.spec, subject.model, seconds, equivalence_steps(plan));
+    plan = make_plan(subject.spec, subject.model, profile, equivalence_steps(plan), subject.given.get());
   }
-  require_valid(plan);
   return plan;
+}
+
+void require_memory(const Predicted& predicted, Bytes limit) {
+  for (const RankPredicted& rank : predicted.ranks) {
+    const std::int64_t bytes = limited_bytes(rank.peak_memory);
+    if (bytes <= limit.value) continue;
+    throw usage_error("memory", std::to_string(limit.value) + " bytes",
+                      "at least " + std::to_string(bytes) + " bytes, which rank " + std::to_string(rank.rank) +
+                          " is predicted to need",
+                      "try more ranks, smaller micro-batches or recompute:auto");
+  }
 }
 
 }  // namespace
 
 Subject look_up(const Case& spec) {
-  Subject subject{spec, make_dataset(spec.dataset), {}};
+  Subject subject{spec, make_dataset(spec.dataset), {}, nullptr};
   subject.model = make_model(spec.model, subject.dataset.sample, subject.dataset.classes, subject.dataset.small_stem);
   return subject;
 }
 
-Subject make_subject(const Case& spec) {
-  Subject subject = look_up(spec);
-  check_case(spec, subject.model);
+Subject look_up(const SelectedCase& chosen) {
+  Subject subject = look_up(chosen.spec);
+  subject.given = chosen.given;
+  return subject;
+}
+
+Subject make_subject(const Case& spec) { return make_subject(SelectedCase{.spec = spec}); }
+
+Subject make_subject(const SelectedCase& chosen) {
+  Subject subject = look_up(chosen);
+  check_case(subject.spec, subject.model, subject.given.get());
   return subject;
 }
 
@@ -46,17 +62,29 @@ double step_flops(const Subject& subject) { return training_flops(subject.model)
 
 std::unique_ptr<CostModel> make_costs(const Subject& subject, const Knowledge& knowledge,
                                       const std::string& cost_source) {
-  return cost_source == "calibrated" ? calibrated_costs(*knowledge.calibration, subject.model)
-                                     : data_sheet_costs(knowledge.machine, subject.model);
+  if (cost_source == "unit") return unit_costs(*knowledge.emulated_unit_s);
+  auto costs = cost_source == "calibrated" ? calibrated_costs(*knowledge.calibration, subject.model)
+                                           : data_sheet_costs(knowledge.machine, subject.model);
+  return is_emulated(subject.spec) ? exclusive_costs(std::move(costs)) : std::move(costs);
 }
 
 Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int warmup, int steps) {
   Forecast forecast;
-  forecast.plan = make_plan_of(subject, knowledge, warmup + steps);
+  const Plan made = make_plan_of(subject, knowledge, warmup + steps);
   const auto predict_from = [&](const char* source) {
-    forecast.predicted = predict(forecast.plan, subject.model, *make_costs(subject, knowledge, source), warmup, steps);
+    const auto costs = make_costs(subject, knowledge, source);
+    forecast.plan = subject.spec.recompute == Recompute::automatic
+                        ? recompute_to_fit(made, subject.model, *costs, *subject.spec.memory)
+                        : made;
+    require_valid(forecast.plan);
+    forecast.predicted = predict(forecast.plan, subject.model, *costs, warmup, steps);
+    if (is_emulated(subject.spec)) forecast.durations = durations(forecast.plan, *costs);
     forecast.cost_source = source;
   };
+  if (is_emulated(subject.spec) && knowledge.emulated_unit_s) {
+    predict_from("unit");
+    return forecast;
+  }
   try {
     predict_from(knowledge.calibration ? "calibrated" : "data-sheet");
   } catch (const Error& error) {
@@ -65,6 +93,7 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
     predict_from("data-sheet");
     forecast.gap = std::string("the data sheet predicts: ") + error.what();
   }
+  if (subject.spec.memory) require_memory(forecast.predicted, *subject.spec.memory);
   if (forecast.cost_source == "calibrated" && uses(forecast.plan, OpKind::backward_input) &&
       !has_split_layers(*knowledge.calibration, subject.model, subject.spec)) {
     forecast.gap = "split backwards were not measured: their FLOPs divide the measured backward";

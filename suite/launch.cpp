@@ -115,7 +115,11 @@ LaunchResult launch(const LaunchRequest& request, const Launcher& launcher, cons
                     const fs::path& folder, Signals& signals) {
   fs::create_directories(folder);
   const fs::path plan_file = folder / "plan.json";
-  if (request.plan) write_atomically(plan_file, to_json(*request.plan).dump());
+  if (request.plan) {
+    nlohmann::json plan = to_json(*request.plan);
+    if (request.durations) add_durations(plan, *request.plan, *request.durations);
+    write_atomically(plan_file, plan.dump());
+  }
 
   ProcessRequest process;
   process.command = command_line(request, launcher, host, plan_file, folder);

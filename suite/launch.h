@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "parallelism/plan/plan.h"
+#include "parallelism/plan/durations.h"
 #include "suite/launcher.h"
 #include "suite/reply.h"
 #include "suite/signals.h"
@@ -31,9 +31,10 @@ std::filesystem::path rank_program();
 
 struct LaunchRequest {
   Phase phase = Phase::probe;
-  const Plan* plan = nullptr;  ///< nullptr: probe
-  int steps = 0, warmup = 0;   ///< measure
-  std::filesystem::path data;  ///< empty: none
+  const Plan* plan = nullptr;            ///< nullptr: probe
+  const Durations* durations = nullptr;  ///< of the plan's operations, on emulated devices
+  int steps = 0, warmup = 0;             ///< measure
+  std::filesystem::path data;            ///< empty: none
   bool skip_corrupt = false;
   std::filesystem::path trace_file;  ///< where the launch's timeline goes; empty: no trace
   double timeout_s = 0;

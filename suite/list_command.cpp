@@ -38,7 +38,7 @@ Line make_line(const SelectedCase& chosen, const Knowledge& knowledge) {
   Line line{chosen, 0, std::nullopt, ""};
   try {
     line.model_parameters = parameter_count(look_up(chosen.spec).model);
-    line.forecast = make_forecast(make_subject(chosen.spec), knowledge, warmup, steps);
+    line.forecast = make_forecast(make_subject(chosen), knowledge, warmup, steps);
   } catch (const Error& error) {
     if (chosen.named) throw;
     line.impossible = error.what();

@@ -7,6 +7,7 @@
 #include "base/case_json.h"
 #include "base/units_text.h"
 #include "parallelism/plan/print.h"
+#include "parallelism/plan/stage_widths.h"
 #include "results/record.h"
 #include "suite/commands.h"
 #include "suite/forecast.h"
@@ -66,14 +67,17 @@ ExitCode predict_cases(const PredictOptions& options, Progress& progress, std::o
   const Knowledge knowledge{machine, file.content ? &*file.content : nullptr};
   json document = json::array();
   bool guessed = false;
-  for (const auto& chosen : select({options.cases, std::nullopt, std::nullopt}, {})) {
-    const Forecast forecast = make_forecast(make_subject(chosen.spec), knowledge, default_warmup, default_steps);
+  for (const auto& chosen : select({options.cases, std::nullopt, std::nullopt, options.schedule}, {})) {
+    const Forecast forecast = make_forecast(make_subject(chosen), knowledge, default_warmup, default_steps);
     guessed = guessed || forecast.cost_source != "calibrated";
     if (!forecast.gap.empty()) progress.note(fmt::format("{}: {}", chosen.id, forecast.gap));
     if (options.json) {
       document.push_back({{"id", chosen.id},
                           {"parameters", parameters_json(chosen.spec)},
-                          {"plan", {{"hash", hash(forecast.plan)}, {"partition", partition(forecast.plan)}}},
+                          {"plan",
+                           {{"hash", hash(forecast.plan)},
+                            {"partition", partition(forecast.plan)},
+                            {"replicas", stage_widths(forecast.plan)}}},
                           {"cost_source", forecast.cost_source},
                           {"predicted", to_json(forecast.predicted)}});
     } else {

@@ -66,6 +66,7 @@ std::string missing_gpu_memory(const Forecast& forecast, const std::vector<HostG
 }
 
 std::string missing_memory(const Forecast& forecast, const PrepareOptions& options, const MachineInfo& machine) {
+  if (is_emulated(forecast.plan.spec)) return "";
   if (forecast.plan.spec.device != DeviceKind::cuda) {
     return exceeds(total_bytes(forecast.predicted), machine.memory_bytes, "this host");
   }
@@ -80,11 +81,11 @@ void forecast_case(Prepared& prepared, const PrepareOptions& options, const Know
 
 void prepare_case(Prepared& prepared, const PrepareOptions& options, const Knowledge& knowledge) {
   const Case& spec = prepared.chosen.spec;
-  prepared.subject = look_up(spec);
+  prepared.subject = look_up(prepared.chosen);
   prepared.skip = missing_capability(spec, options);
   if (!prepared.runs()) return;
-  check_case(spec, prepared.subject->model);
-  if (prepared.subject->dataset.source != DataSource::synthetic && !options.has_data) {
+  check_case(spec, prepared.subject->model, prepared.chosen.given.get());
+  if (prepared.subject->dataset.source != DataSource::synthetic && !options.has_data && !is_emulated(spec)) {
     throw usage_error("--data", "", fmt::format("the folder of {}", spec.dataset.name),
                       fmt::format("{}-synthetic needs none", spec.dataset.name));
   }

@@ -32,8 +32,9 @@ struct RunOptions {
   int steps = default_steps;
   int warmup = default_warmup;
   int repetitions = 1;
-  std::string json;         ///< results file; "-" for stdout, "" for none
-  std::string calibration;  ///< "" for the file of this machine
+  std::string json;                       ///< results file; "-" for stdout, "" for none
+  std::string calibration;                ///< "" for the file of this machine
+  std::optional<double> emulated_unit_s;  ///< unit costs of this length for emulated devices; nullopt: the processor's
   VerifyMode verify = VerifyMode::on;
   std::string trace;  ///< folder of timelines; "" for none
   bool fail_fast = false;

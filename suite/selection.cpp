@@ -4,15 +4,40 @@
 
 #include "base/case_id.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "suite/where.h"
 
 namespace parabench {
 
+namespace {
+
+/// Strategy csv stands for the schedule; its id names the schedule's hash.
+void take_schedule(SelectedCase& chosen, const std::shared_ptr<const GivenSchedule>& given, const std::string& path) {
+  NamedChoice& strategy = chosen.spec.strategy;
+  if (!given || strategy.name != "csv") return;
+  if (strategy.parameters.empty()) strategy.parameters = {{"sha", given->sha}};
+  chosen.id = to_id(chosen.spec);
+  chosen.given = given;
+  chosen.schedule = path;
+}
+
+std::shared_ptr<const GivenSchedule> read_schedule(const std::string& path) {
+  if (path.empty()) return nullptr;
+  return std::make_shared<const GivenSchedule>(read_csv(read_text(path)));
+}
+
+}  // namespace
+
 std::vector<SelectedCase> select(const Selection& selection, const std::vector<Case>& set) {
   std::vector<SelectedCase> candidates;
+  const auto given = read_schedule(selection.schedule);
   for (const auto& text : selection.cases) {
     const Case spec = parse_case(text);
-    candidates.push_back({spec, to_id(spec), true});
+    take_schedule(candidates.emplace_back(SelectedCase{spec, to_id(spec), true}), given, selection.schedule);
+  }
+  if (given && std::ranges::all_of(candidates, [](const SelectedCase& one) { return !one.given; })) {
+    throw usage_error("--schedule", selection.schedule, "a case of strategy csv, which stands for a schedule file",
+                      "write model/dataset/csv/np:N/batch:B");
   }
   if (selection.cases.empty()) {
     for (const Case& spec : set) candidates.push_back({spec, to_id(spec), false});

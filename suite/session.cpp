@@ -14,6 +14,7 @@
 #include "suite/calibrate.h"
 #include "suite/case_run.h"
 #include "suite/dry_run.h"
+#include "suite/emulate_option.h"
 #include "suite/front.h"
 #include "suite/provenance.h"
 
@@ -58,7 +59,8 @@ std::string outcome(const Record& record) {
   switch (record.status) {
     case Status::ok:
       if (!record.measured) return "ok (verified)";
-      return fmt::format("ok {} (predicted {})", human_seconds(record.measured->step_time_s.median),
+      return fmt::format("ok {}{} (predicted {})", human_seconds(record.measured->step_time_s.median),
+                         is_emulated(record.parameters) ? " emulated" : "",
                          human_seconds(record.predicted->step_time_s));
     case Status::skipped: return "skipped: " + record.reason;
     case Status::failed:
@@ -206,7 +208,7 @@ ExitCode Session::code() {
 void note_machine(const std::vector<Prepared>& cases, Workplace& workplace) {
   int most = 0, processes_at_most = 0;
   for (const auto& one : cases) {
-    if (!one.runs()) continue;
+    if (!one.runs() || is_emulated(one.chosen.spec)) continue;
     most = std::max(most, one.chosen.spec.np * one.chosen.spec.threads);
     const Launcher own = launcher_for(one.chosen.spec, workplace.options.launcher);
     if (own.name != "local") processes_at_most = std::max(processes_at_most, one.chosen.spec.np);
@@ -221,9 +223,10 @@ void note_machine(const std::vector<Prepared>& cases, Workplace& workplace) {
 }
 
 void calibrate_first(std::vector<Prepared>& cases, const PrepareOptions& prepare_options, CalibrationFile& file,
-                     Workplace& workplace) {
+                     std::optional<double> emulated_unit_s, Workplace& workplace) {
   const auto unknown = [&](const Prepared& one) {
-    return one.runs() && !is_measured(*one.subject, *one.forecast, file.content ? &*file.content : nullptr);
+    return one.runs() && !is_emulated(one.chosen.spec) &&
+           !is_measured(*one.subject, *one.forecast, file.content ? &*file.content : nullptr);
   };
   if (std::ranges::none_of(cases, unknown)) return;
   workplace.progress.note(fmt::format(
@@ -233,7 +236,7 @@ void calibrate_first(std::vector<Prepared>& cases, const PrepareOptions& prepare
   for (const auto& failure : measure_missing(workplace, cases, known, file)) {
     workplace.progress.note(fmt::format("no calibration, the data sheet predicts instead: {}", failure));
   }
-  if (known) forecast_again(cases, prepare_options, {workplace.machine, &*known});
+  if (known) forecast_again(cases, prepare_options, {workplace.machine, &*known, emulated_unit_s});
   for (const auto& one : cases)
     if (one.forecast && !one.forecast->gap.empty())
       workplace.progress.note(fmt::format("{}: {}", one.chosen.id, one.forecast->gap));
@@ -257,6 +260,12 @@ ExitCode run_cases(std::vector<SelectedCase> chosen, const RunOptions& options, 
     return ExitCode::ok;
   }
   check_options(options);
+  for (const auto& one : chosen) {
+    check_emulate_option(one.spec, options.emulated_unit_s);
+    if (options.verify != VerifyMode::only || !is_emulated(one.spec)) continue;
+    throw usage_error("--verify", "only", fmt::format("cases that train, not {}", one.id),
+                      "emulated devices wait for modelled times; there is nothing to verify");
+  }
   if (options.dry_run) return print_commands(chosen, options, progress, out);
 
   Workplace workplace(options.launches, progress);
@@ -269,9 +278,10 @@ ExitCode run_cases(std::vector<SelectedCase> chosen, const RunOptions& options, 
                                        options.force,
                                        options.warmup,
                                        options.steps};
-  auto cases = prepare(chosen, prepare_options, {workplace.machine, file.content ? &*file.content : nullptr});
+  auto cases = prepare(chosen, prepare_options,
+                       {workplace.machine, file.content ? &*file.content : nullptr, options.emulated_unit_s});
   note_machine(cases, workplace);
-  calibrate_first(cases, prepare_options, file, workplace);
+  calibrate_first(cases, prepare_options, file, options.emulated_unit_s, workplace);
 
   Session session(options, cases, describe_run(workplace, capabilities, file, argv), workplace);
   session.run();

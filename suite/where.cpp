@@ -50,7 +50,8 @@ template <class T>
 std::partial_ordering order(const T& a, const T& b) {
   return a <=> b;
 }
-std::partial_ordering order(const std::optional<int>& a, const std::optional<int>& b) {
+template <class T>
+std::partial_ordering order(const std::optional<T>& a, const std::optional<T>& b) {
   return a.has_value() == b.has_value() ? std::partial_ordering(a <=> b) : std::partial_ordering::unordered;
 }
 

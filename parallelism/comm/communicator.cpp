@@ -36,6 +36,15 @@ void exchange(Communicator& comm, BufferView mine, Rank to, BufferView theirs, R
 
 }  // namespace
 
+std::string_view name(Channel channel) {
+  switch (channel) {
+    case Channel::forward: return "forward";
+    case Channel::backward: return "backward";
+    case Channel::control: return "control";
+  }
+  return "";
+}
+
 PeerFailure::PeerFailure(Rank rank, std::string_view cause)
     : std::runtime_error(fmt::format("rank {} failed: {}", rank.value, cause)), rank_(rank) {}
 

@@ -27,11 +27,17 @@ struct BufferView {
   bool on_device = false;  ///< memory of the rank's GPU
 };
 
-/// Who a message belongs to. Messages of one (sender, receiver, channel) arrive in the order sent; tag and size
-/// are checked against the sender's on arrival, so that a receive that is paired wrongly throws
-/// std::logic_error with both instead of training on wrong data.
+/// Who a message belongs to. Messages of one lane arrive in the order sent and wait for none of another lane, in
+/// whatever order their ends are started; tag and size are checked against the sender's on arrival, so that a receive
+/// that is paired wrongly throws std::logic_error with both instead of training on wrong data.
 enum class Channel { forward, backward, control };
 inline constexpr int channel_count = 3;
+std::string_view name(Channel channel);
+struct MessageLane {
+  Rank from, to;
+  Channel channel = Channel::control;
+  auto operator<=>(const MessageLane&) const = default;
+};
 struct Message {
   Channel channel = Channel::control;
   std::uint64_t tag = 0;
@@ -56,8 +62,8 @@ class WorkState {
 };
 
 /// A move-only handle of an operation that was started. The thread that started it drives it. Operations of one
-/// kind (the collectives of one group; the messages of one peer, channel and direction) run in the order started:
-/// the later ones wait until the earlier ones have been driven to their end, those of another kind do not.
+/// kind (the collectives of one group; this rank's end of one lane of messages) run in the order started: the later
+/// ones wait until the earlier ones have been driven to their end, those of another kind do not.
 class Work {
  public:
   Work() = default;

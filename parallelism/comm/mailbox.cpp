@@ -17,15 +17,6 @@ constexpr std::uint64_t bytes_per_turn = 1 << 20;
 
 constexpr std::uint64_t padded(std::uint64_t bytes) { return (bytes + line - 1) / line * line; }
 
-std::string_view name(Channel channel) {
-  switch (channel) {
-    case Channel::forward: return "forward";
-    case Channel::backward: return "backward";
-    case Channel::control: return "control";
-  }
-  return "";
-}
-
 void copy_in(const Mailbox& box, std::uint64_t position, const std::byte* from, std::uint64_t bytes) {
   if (bytes == 0) return;
   const std::uint64_t begin = position % box.ring_bytes;

@@ -13,14 +13,6 @@ namespace {
 
 constexpr int values_per_channel = 8;
 
-int smallest_piece(const ModelSpec& model) {
-  std::int64_t smallest_map = values_per_channel;
-  const std::vector<Shape> all = shapes(model);
-  for (std::size_t l = 1; l + 1 < all.size(); ++l)
-    smallest_map = std::min<std::int64_t>(smallest_map, std::int64_t{all[l].height} * all[l].width);
-  return std::max<int>(2, static_cast<int>((values_per_channel + smallest_map - 1) / smallest_map));
-}
-
 /// All tensors of a stage one after the other.
 torch::Tensor flatten(const std::vector<std::vector<torch::Tensor>>& layers) {
   std::vector<torch::Tensor> parts;
@@ -70,6 +62,14 @@ bool exceeds(double value, double worst) { return !std::isnan(worst) && !(value 
 
 }  // namespace
 
+int steady_piece(const ModelSpec& model) {
+  std::int64_t smallest_map = values_per_channel;
+  const std::vector<Shape> all = shapes(model);
+  for (std::size_t l = 1; l + 1 < all.size(); ++l)
+    smallest_map = std::min<std::int64_t>(smallest_map, std::int64_t{all[l].height} * all[l].width);
+  return std::max<int>(2, static_cast<int>((values_per_channel + smallest_map - 1) / smallest_map));
+}
+
 Plan small_pieces(const Plan& plan, const ModelSpec& model, int steps) {
   Case spec = plan.spec;
   int smallest = plan.pieces[0][0];
@@ -79,7 +79,7 @@ Plan small_pieces(const Plan& plan, const ModelSpec& model, int steps) {
   spec.batch = 0;
   for (auto& replica : pieces)
     for (int& n : replica) {
-      n += smallest_piece(model) - smallest;
+      n += steady_piece(model) - smallest;
       spec.batch += n;
     }
   spec.precision = Precision::fp64;

@@ -1,4 +1,4 @@
-// Executes a plan on one rank and returns when everything ran.
+// Trains by a plan on one rank and returns when everything ran.
 #pragma once
 
 #include <stdexcept>
@@ -7,9 +7,8 @@
 #include "parallelism/comm/communicator.h"
 #include "parallelism/exec/device.h"
 #include "parallelism/exec/input.h"
+#include "parallelism/exec/lane_runner.h"
 #include "parallelism/exec/stage_state.h"
-#include "parallelism/plan/dependencies.h"
-#include "parallelism/plan/timeline.h"
 
 namespace parabench {
 
@@ -25,14 +24,13 @@ struct OpMemory {
 };
 
 struct Execution {
-  std::vector<std::vector<Span>> spans;  ///< this rank's, [lane][index] as in the plan; monotonic clock
-  std::vector<OpMemory> memory;                     ///< of the compute lane's operations
-  std::vector<double> losses;                       ///< this rank's share of each step's mean loss (last stage), else 0
+  RankSpans spans;
+  std::vector<OpMemory> memory;  ///< of the compute lane's operations
+  std::vector<double> losses;    ///< this rank's share of each step's mean loss (last stage), else 0
 };
 
-/// Runs `plan` (unrolled) as rank `comm.rank()`: one thread computes (the caller), one drives all other lanes.
-/// Waiting threads sleep. Starts with a barrier; none stands between steps. The memory peak is reset when step
-/// `measure_from` begins. `comm` has the plan's reduction_groups().
+/// Trains `plan` (unrolled) as rank `comm.rank()`, by run_lanes(). The memory peak is reset when step `measure_from`
+/// begins. `comm` has the plan's reduction_groups() and can send on its routes().
 /// Throws NotANumber, PeerFailure, or what a reader threw; before that the other ranks are told to stop.
 Execution execute(const Plan& plan, const ModelSpec& model, StageState& state, Communicator& comm, RankInput& input,
                   Device& device, int measure_from);

@@ -31,7 +31,8 @@ RankInput open_input(const Plan& plan, Rank rank, const std::shared_ptr<const Sa
                      const InputOptions& options) {
   const auto with_images = pieces_through(plan, rank, SegmentId(0));
   auto with_labels = pieces_through(plan, rank, last_segment(plan));
-  std::erase_if(with_labels, [&](const PieceInput::Piece& p) { return std::ranges::find(with_images, p) != with_images.end(); });
+  std::erase_if(with_labels,
+                [&](const PieceInput::Piece& p) { return std::ranges::find(with_images, p) != with_images.end(); });
   RankInput input;
   if (!with_images.empty()) input.images = std::make_unique<PieceInput>(plan, with_images, source, options, true);
   if (!with_labels.empty()) input.labels = std::make_unique<PieceInput>(plan, with_labels, source, options, false);

@@ -4,6 +4,8 @@
 
 #include "base/case_text.h"
 #include "base/error.h"
+#include "parallelism/plan/given_schedule.h"
+#include "parallelism/plan/stage_widths.h"
 #include "parallelism/plan/strategies.h"
 #include "parallelism/plan/strategy_table.h"
 
@@ -14,6 +16,12 @@ std::string key_value(std::string_view key, int value) { return std::string(key)
 
 void check_positive(std::string_view key, int value) {
   if (value < 1) throw usage_error(key, std::to_string(value), "an integer >= 1", "try " + key_value(key, 1));
+}
+
+std::string joined(const std::vector<std::string_view>& names) {
+  std::string text;
+  for (const std::string_view name : names) text += (text.empty() ? "" : ", ") + std::string(name);
+  return text;
 }
 
 /// Keys that only some strategies read keep their default elsewhere, so that no id promises what does not happen.
@@ -29,11 +37,40 @@ void check_keys(const Case& spec, const Strategy& strategy) {
   }
   for (const auto& [name, value] : spec.strategy.parameters) {
     if (std::ranges::find(strategy.parameters, name) != strategy.parameters.end()) continue;
-    throw usage_error("strategy parameter", name,
-                      std::string(strategy.name) + (strategy.parameters.empty()
-                                                        ? " without parameters"
-                                                        : " with " + std::string(strategy.parameters.front())),
-                      "write " + std::string(strategy.name));
+    throw usage_error(
+        "strategy parameter", name,
+        std::string(strategy.name) +
+            (strategy.parameters.empty() ? " without parameters" : " with " + joined(strategy.parameters)),
+        "write " + std::string(strategy.name));
+  }
+}
+
+/// Replicas and stages that a limit or a planner decides.
+void check_planned(const Case& spec, const Strategy& strategy) {
+  const bool cut = spec.partition == PartitionRule::memory, again = spec.recompute == Recompute::automatic;
+  if (!spec.memory && (cut || again)) {
+    throw usage_error(cut ? "partition" : "recompute", cut ? "memory" : "auto",
+                      "the key memory beside it, the bytes that a rank may use", "try memory:8GiB");
+  }
+  if (spec.memory && !cut && !again) {
+    throw usage_error("memory", value_text(spec, find_case_key("memory")),
+                      "partition:memory or recompute:auto beside it: nothing else reads the key",
+                      "leave memory out, or write partition:memory");
+  }
+  if (cut && strategy.name == "csv") {
+    throw usage_error("partition", "memory", "time, parameters or uniform for a schedule from a file",
+                      "try partition:time");
+  }
+  if (cut && strategy.uses("partition") && strategy.chunks(spec) > 1) {
+    throw usage_error(
+        "partition", "memory",
+        "one stage per rank; " + std::string(strategy.name) + " has " + std::to_string(strategy.chunks(spec)),
+        "try partition:time with recompute:auto");
+  }
+  sync_model(spec);
+  if (plans_widths(spec) && spec.partition != PartitionRule::time && !cut) {
+    throw usage_error("partition", to_text(spec.partition), "time or memory, by which replicas=auto cuts",
+                      "leave partition out");
   }
 }
 
@@ -42,15 +79,50 @@ void check_offered(const Case& spec) {
   if (spec.precision == Precision::tf32 && spec.device != DeviceKind::cuda) {
     throw usage_error("precision", "tf32", "fp32, bf16 or fp64 where the device is not cuda", "leave precision out");
   }
+  if (spec.device == DeviceKind::emulated && spec.comm != CommKind::threads) {
+    throw usage_error("comm", to_text(spec.comm),
+                      "threads with device:emulated, whose ranks are threads of one process", "leave comm out");
+  }
   if (spec.comm == CommKind::nccl && spec.device != DeviceKind::cuda) {
     throw usage_error("comm", "nccl", "mpi or threads where the device is not cuda", "leave comm out");
   }
 }
 
-void check_stages(const Case& spec, const ModelSpec& model, const Strategy& strategy) {
+/// The case's own schedule, and what the id says about it.
+void check_given(const Case& spec, const ModelSpec& model, const GivenSchedule* given) {
+  if (!given) {
+    throw usage_error("strategy", to_text(spec.strategy), "the schedule that it stands for",
+                      "add --schedule FILE, in the CSV format of torch.distributed.pipelining");
+  }
+  const auto& parameters = spec.strategy.parameters;
+  if (!parameters.empty() && parameters.front().second != given->sha) {
+    throw usage_error("strategy parameter sha", parameters.front().second, given->sha + ", the hash of the schedule",
+                      "give the file that the case was made with, or write csv[sha=" + given->sha + "]");
+  }
+  const int rows = static_cast<int>(given->ranks.size()), layers = static_cast<int>(model.layers.size());
+  const auto expect = [](std::string_view key, int value, int expected, const std::string& what) {
+    if (value != expected) {
+      throw usage_error(key, std::to_string(value), std::to_string(expected) + ", " + what,
+                        "try " + key_value(key, expected));
+    }
+  };
+  expect("np", spec.np, rows * spec.dp,
+         "the " + std::to_string(rows) + " ranks of the schedule" +
+             (spec.dp > 1 ? " in " + std::to_string(spec.dp) + " copies" : ""));
+  expect("micro", spec.micro, given->micro_batches, "the micro-batches of the schedule");
+  if (given->stages > layers) {
+    throw usage_error("schedule", std::to_string(given->stages) + " stages",
+                      "at most " + std::to_string(layers) + ": " + model.name + " can be cut into " +
+                          std::to_string(layers) + " layers",
+                      "try a deeper model");
+  }
+}
+
+void check_stages(const Case& spec, const ModelSpec& model, const Strategy& strategy, const GivenSchedule* given) {
   if (spec.np % spec.dp != 0) {
     throw usage_error("dp", std::to_string(spec.dp), "a divisor of np, " + std::to_string(spec.np), "try dp:1");
   }
+  if (strategy.name == "csv") return check_given(spec, model, given);
   const int layers = static_cast<int>(model.layers.size()), stages = strategy.stages(spec);
   if (stages > layers) {
     const int per_rank = strategy.chunks(spec);
@@ -79,7 +151,7 @@ void check_stages(const Case& spec, const ModelSpec& model, const Strategy& stra
   }
 }
 
-void check_ranks(const Case& spec, const ModelSpec& model, const Strategy& strategy) {
+void check_ranks(const Case& spec, const ModelSpec& model, const Strategy& strategy, const GivenSchedule* given) {
   switch (strategy.ranks) {
     case RankUse::one:
       if (spec.np != 1) {
@@ -87,7 +159,7 @@ void check_ranks(const Case& spec, const ModelSpec& model, const Strategy& strat
       }
       return;
     case RankUse::replicas: return;
-    case RankUse::stages: return check_stages(spec, model, strategy);
+    case RankUse::stages: return check_stages(spec, model, strategy, given);
   }
 }
 
@@ -128,7 +200,7 @@ void check_pieces(const Case& spec, const ModelSpec& model, const Strategy& stra
 
 }  // namespace
 
-void check_case(const Case& spec, const ModelSpec& model) {
+void check_case(const Case& spec, const ModelSpec& model, const GivenSchedule* given) {
   const Strategy& strategy = find_strategy(spec.strategy.name);
   check_positive("np", spec.np);
   check_positive("batch", spec.batch);
@@ -137,7 +209,8 @@ void check_case(const Case& spec, const ModelSpec& model) {
   check_positive("chunks", spec.chunks);
   check_keys(spec, strategy);
   check_offered(spec);
-  check_ranks(spec, model, strategy);
+  check_planned(spec, strategy);
+  check_ranks(spec, model, strategy, given);
   check_pieces(spec, model, strategy);
 }
 

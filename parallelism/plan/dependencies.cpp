@@ -115,11 +115,11 @@ class OpIndex {
 
   const Plan& plan_;
   Rank rank_;
-  std::vector<int> slot_;                                      ///< by segment: its row below
-  std::vector<int> forward_, recompute_, input_gradient_;      ///< [row][step][micro-batch] -> compute lane
-  std::vector<OpRef> received_forward_, received_backward_;    ///< the same for messages
-  std::vector<int> last_gradient_, update_to_;                 ///< [row][update] -> compute lane
-  std::vector<OpRef> reduction_;                               ///< [row][update]
+  std::vector<int> slot_;                                    ///< by segment: its row below
+  std::vector<int> forward_, recompute_, input_gradient_;    ///< [row][step][micro-batch] -> compute lane
+  std::vector<OpRef> received_forward_, received_backward_;  ///< the same for messages
+  std::vector<int> last_gradient_, update_to_;               ///< [row][update] -> compute lane
+  std::vector<OpRef> reduction_;                             ///< [row][update]
 };
 
 class Finder {

@@ -13,14 +13,7 @@ namespace parabench {
 /// A rank has one compute lane, one lane of collectives for each stage that it reduces, and for each peer and direction
 /// one lane of what it sends there and one of what it receives. So nothing waits behind a message between two other
 /// ranks or the other way (schedules: "queues decide speed", the column of pure latency).
-enum class LaneKind : std::uint8_t {
-  compute,
-  collectives,
-  send_forward,
-  recv_forward,
-  send_backward,
-  recv_backward
-};
+enum class LaneKind : std::uint8_t { compute, collectives, send_forward, recv_forward, send_backward, recv_backward };
 inline constexpr std::array<LaneKind, 6> all_lane_kinds = {LaneKind::compute,       LaneKind::collectives,
                                                            LaneKind::send_forward,  LaneKind::recv_forward,
                                                            LaneKind::send_backward, LaneKind::recv_backward};

@@ -27,9 +27,9 @@ enum class OpKind : std::uint8_t {
 /// "F", "B", "I", "W", "RECOMPUTE", "SEND_F", "RECV_F", "SEND_B", "RECV_B", "ALL_REDUCE", "UPDATE".
 std::string_view name(OpKind kind);
 inline constexpr std::array<OpKind, 11> all_op_kinds = {
-    OpKind::forward,      OpKind::backward,     OpKind::backward_input, OpKind::backward_weight,
-    OpKind::recompute,    OpKind::send_forward, OpKind::recv_forward,   OpKind::send_backward,
-    OpKind::recv_backward, OpKind::all_reduce,  OpKind::update};
+    OpKind::forward,       OpKind::backward,     OpKind::backward_input, OpKind::backward_weight,
+    OpKind::recompute,     OpKind::send_forward, OpKind::recv_forward,   OpKind::send_backward,
+    OpKind::recv_backward, OpKind::all_reduce,   OpKind::update};
 
 bool is_pass(OpKind kind);                ///< computes one segment for one micro-batch: F, B, I, W, RECOMPUTE
 bool makes_input_gradient(OpKind kind);   ///< B, I

@@ -33,7 +33,8 @@ PieceOwners::PieceOwners(const Plan& plan)
 Rank PieceOwners::of(StageId stage, int replica, MicroBatchId m, int step) const {
   const auto& owners = owners_[static_cast<std::size_t>(stage.value) * replicas_ + replica];
   if (owners.empty()) return Rank(-1);
-  return owners.size() == 1 ? owners.front() : owners[static_cast<std::size_t>(step % steps_) * micro_batches_ + m.value];
+  return owners.size() == 1 ? owners.front()
+                            : owners[static_cast<std::size_t>(step % steps_) * micro_batches_ + m.value];
 }
 
 }  // namespace parabench

@@ -31,29 +31,43 @@ std::vector<int> fewest_stages(const std::vector<double>& sums, double bound) {
   return fewest;
 }
 
-/// The search under a memory limit, whose stages differ in what they can hold.
+/// The search over stages that differ in what they can hold or take.
 class LimitedCut {
  public:
-  LimitedCut(std::span<const double> costs, const MemoryLimit& limit)
+  LimitedCut(std::span<const double> costs, std::span<const int> widths, const MemoryLimit& limit)
       : limit_(limit),
+        widths_(widths.begin(), widths.end()),
         layers_(static_cast<int>(costs.size())),
         stages_(static_cast<int>(limit.in_flight.size())),
         seconds_(prefix_sums(costs)),
         bytes_(costs.size() + 1),
+        passing_((costs.size() + 1) * (costs.size() + 1)),
         end_(stages_, std::vector<int>(layers_)) {
+    if (widths_.empty()) widths_.assign(stages_, 1);
     for (int i = 0; i < layers_; ++i) {
       bytes_[i + 1] = {bytes_[i].fixed + limit.layers[i].fixed, bytes_[i].in_flight + limit.layers[i].in_flight};
+    }
+    for (int i = 0; i < layers_; ++i) {
+      for (int end = i + 1; end <= layers_; ++end) {
+        passing(i, end) = std::max(passing(i, end - 1), limit.layers[end - 1].passing);
+      }
     }
   }
 
   double total_seconds() const { return seconds_.back(); }
   /// More than any stage can need.
   std::int64_t largest_need() const {
-    return bytes_.back().fixed + *std::ranges::max_element(limit_.in_flight) * bytes_.back().in_flight;
+    const std::int64_t entry = std::ranges::max(limit_.layers, {}, &LayerBytes::entry).entry;
+    return passing(0, layers_) + bytes_.back().fixed +
+           *std::ranges::max_element(limit_.in_flight) * (bytes_.back().in_flight + entry);
   }
   std::int64_t stage_bytes(int stage, int begin, int end) const {
-    return bytes_[end].fixed - bytes_[begin].fixed +
-           limit_.in_flight[stage] * (bytes_[end].in_flight - bytes_[begin].in_flight);
+    const int in_flight = limit_.in_flight[stage];
+    // What the stage before has in flight has sent its output here, or will before it is released there.
+    const std::int64_t entries =
+        begin == 0 ? 0 : std::max(in_flight, limit_.in_flight[stage - 1]) * limit_.layers[begin].entry;
+    return passing(begin, end) + bytes_[end].fixed - bytes_[begin].fixed +
+           in_flight * (bytes_[end].in_flight - bytes_[begin].in_flight) + entries;
   }
 
   /// Looks for the cuts that keep both bounds; whether there is one.
@@ -66,7 +80,12 @@ class LimitedCut {
       // Each stage before and after needs a layer of its own.
       const int last = layers_ - (stages_ - stage);
       for (int i = last, end = layers_; i >= stage; --i) {
-        while (seconds_[end] - seconds_[i] > seconds || stage_bytes(stage, i, end) > bytes) --end;
+        const auto fits = [&](int to) {
+          return (seconds_[to] - seconds_[i]) / widths_[stage] <= seconds && stage_bytes(stage, i, to) <= bytes;
+        };
+        // A layer's entry may be larger than all that its neighbour before it adds.
+        while (end < layers_ && fits(end + 1)) ++end;
+        while (end > i && !fits(end)) --end;
         const int shortest = next[i + 1];
         end_[stage][i] = shortest;
         nearest[i] = shortest <= end ? i : nearest[i + 1];
@@ -83,12 +102,17 @@ class LimitedCut {
   }
 
  private:
+  std::int64_t& passing(int begin, int end) { return passing_[begin * (layers_ + 1) + end]; }
+  std::int64_t passing(int begin, int end) const { return passing_[begin * (layers_ + 1) + end]; }
+
   static constexpr int none = std::numeric_limits<int>::max();
 
   const MemoryLimit& limit_;
+  std::vector<int> widths_;
   int layers_, stages_;
   std::vector<double> seconds_;
   std::vector<LayerBytes> bytes_;
+  std::vector<std::int64_t> passing_;  // the largest of each range of layers
   std::vector<std::vector<int>> end_;  // [stage][first layer]: the shortest stage that leaves the rest a cut
 };
 
@@ -127,8 +151,15 @@ std::vector<int> min_max_partition(std::span<const double> costs, int stages) {
   return sizes;
 }
 
-std::vector<int> memory_limited_partition(std::span<const double> costs, const MemoryLimit& limit) {
-  LimitedCut cut(costs, limit);
+std::vector<int> shared_partition(std::span<const double> costs, std::span<const int> widths) {
+  const std::vector<LayerBytes> nothing(costs.size());
+  const std::vector<int> none(widths.size(), 0);
+  return memory_limited_partition(costs, widths, {.layers = nothing, .in_flight = none});
+}
+
+std::vector<int> memory_limited_partition(std::span<const double> costs, std::span<const int> widths,
+                                          const MemoryLimit& limit) {
+  LimitedCut cut(costs, widths, limit);
   if (!cut.find(cut.total_seconds(), limit.bytes)) throw_too_large(cut, limit);
   const double optimum =
       smallest_double(cut.total_seconds(), [&](double bound) { return cut.find(bound, limit.bytes); });

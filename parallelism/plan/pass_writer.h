@@ -14,12 +14,12 @@ class PassWriter {
   explicit PassWriter(int limit) : limit_(limit) {}
 
   void forward(int chunk, bool overlaps_next = false);
-  void backward(int chunk);          ///< B: input and weight gradients
-  void input_gradient(int chunk);    ///< I; its W stays open
-  void weight_gradient(int chunk);   ///< the chunk's oldest open W, if any
-  void oldest_weight_gradient();     ///< the oldest open W of both chunks, if any
+  void backward(int chunk);         ///< B: input and weight gradients
+  void input_gradient(int chunk);   ///< I; its W stays open
+  void weight_gradient(int chunk);  ///< the chunk's oldest open W, if any
+  void oldest_weight_gradient();    ///< the oldest open W of both chunks, if any
   int forwards(int chunk) const { return forwards_[chunk]; }
-  bool is_open(int chunk) const;     ///< whether a W of the chunk is
+  bool is_open(int chunk) const;  ///< whether a W of the chunk is
   DeviceOrder take();
 
  private:

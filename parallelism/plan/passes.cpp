@@ -72,22 +72,23 @@ Plan mark_accumulation(Plan plan) {
   return plan;
 }
 
-Plan add_recompute(Plan plan, Recompute which) {
-  if (which == Recompute::none) return plan;
-  for (int r = 0; r < std::ssize(plan.ranks); ++r) {
-    std::vector<Op>& ops = plan.ranks[r].compute();
-    // The last of each segment and step, whichever schedule put it last.
+namespace {
+
+/// `again(op, is_last)`: whether a piece of a segment runs again; is_last: the last of its segment and step.
+template <class Again>
+Plan recompute_where(Plan plan, Again again) {
+  for (RankProgram& rank : plan.ranks) {
+    std::vector<Op>& ops = rank.compute();
+    // Whichever schedule put it last.
     std::map<std::pair<SegmentId, int>, MicroBatchId> last;
     for (const Op& op : ops) {
       if (op.kind == OpKind::forward) last[{op.segment, op.step}] = op.micro_batch;
     }
-    const auto again = [&](const Op& op) {
-      return which == Recompute::all || last[{op.segment, op.step}] != op.micro_batch;
-    };
     std::vector<Op> result;
     for (Op op : ops) {
-      if (op.kind == OpKind::forward) op.discards = again(op);
-      if (makes_input_gradient(op.kind) && again(op)) {
+      const bool runs_again = is_pass(op.kind) && again(op, last[{op.segment, op.step}] == op.micro_batch);
+      if (op.kind == OpKind::forward) op.discards = runs_again;
+      if (makes_input_gradient(op.kind) && runs_again) {
         result.push_back(pass(OpKind::recompute, op.segment, op.micro_batch, op.step, op.version));
       }
       result.push_back(op);
@@ -95,6 +96,23 @@ Plan add_recompute(Plan plan, Recompute which) {
     ops = std::move(result);
   }
   return plan;
+}
+
+}  // namespace
+
+Plan add_recompute(Plan plan, Recompute which) {
+  switch (which) {
+    case Recompute::none:
+    case Recompute::automatic: return plan;
+    case Recompute::all: return recompute_where(std::move(plan), [](const Op&, bool) { return true; });
+    case Recompute::except_last:
+      return recompute_where(std::move(plan), [](const Op&, bool is_last) { return !is_last; });
+  }
+  return plan;
+}
+
+Plan add_recompute(Plan plan, const std::vector<bool>& segments) {
+  return recompute_where(std::move(plan), [&](const Op& op, bool) { return bool{segments[op.segment.value]}; });
 }
 
 }  // namespace parabench

@@ -33,5 +33,8 @@ Plan mark_accumulation(Plan plan);
 /// may wait for nothing else. except_last leaves out each stage's last micro-batch of a step, whose backward follows
 /// at once in most schedules (torchgpipe's default).
 Plan add_recompute(Plan plan, Recompute which);
+/// The same for all micro-batches of the segments whose entry is true; what `automatic` leaves to those who know bytes
+/// and seconds.
+Plan add_recompute(Plan plan, const std::vector<bool>& segments);
 
 }  // namespace parabench

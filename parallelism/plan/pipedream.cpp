@@ -5,6 +5,7 @@
 
 #include "parallelism/plan/generators.h"
 #include "parallelism/plan/lowering.h"
+#include "parallelism/plan/pipedream_planner.h"
 #include "parallelism/plan/stage_widths.h"
 
 namespace parabench {
@@ -24,6 +25,37 @@ std::vector<Seat> seats(const std::vector<int>& widths) {
   return result;
 }
 
+int forwards_ahead(const std::vector<int>& widths, int stage) {
+  return (std::accumulate(widths.begin() + stage, widths.end(), 0) - 1) / widths[stage];
+}
+
+Stages given_stages(const Case& spec) {
+  Stages stages{.widths = stage_widths(spec), .weight_versions = 0};
+  stages.count = static_cast<int>(stages.widths.size());
+  for (int s = 0; s < stages.count; ++s) stages.in_flight.push_back(forwards_ahead(stages.widths, s) + 1);
+  return stages;
+}
+
+Stages planned_stages(const StrategyInput& input) {
+  const Profile& profile = input.profile;
+  const std::vector<LayerBytes> memory = layer_bytes(input, 0);
+  ReplicationProblem problem{.levels = {{input.spec.np, profile.link_bytes_per_s}}, .sync = sync_model(input.spec)};
+  for (std::size_t l = 0; l < memory.size(); ++l) {
+    problem.layers.push_back({profile.seconds.at(l), profile.sizes[l].output, profile.sizes[l].weights, memory[l]});
+  }
+  if (input.spec.partition == PartitionRule::memory) {
+    problem.device_bytes = input.spec.memory->value - std::ranges::max(memory, {}, &LayerBytes::passing).passing;
+  }
+  Stages stages{.weight_versions = 0};
+  const ReplicationPlan plan = plan_replication(problem);
+  stages.count = static_cast<int>(plan.stages.size());
+  for (const ReplicatedStage& stage : plan.stages) {
+    stages.layers.push_back(stage.layers);
+    stages.widths.push_back(stage.replicas);
+  }
+  return stages;
+}
+
 }  // namespace
 
 // P = 3, backwards twice as long as forwards; every backward is followed by its update:
@@ -31,19 +63,19 @@ std::vector<Seat> seats(const std::vector<int>& widths) {
 //   p1 .  F0 F1 .  .  B0 B0 F2 B1 B1 F3 B2 B2 F4 B3 B3 ...
 //   p2 .  .  F0 B0 B0 F1 B1 B1 F2 B2 B2 F3 B3 B3 F4 B4 ...
 // A stage with r replicas gives mini-batch k to replica k mod r; r mini-batches add up to one update. A replica starts
-// floor((R - 1 - sum of r before) / r) forwards ahead, R being the ranks, and each mini-batch reads the version of its
+// floor((R - 1) / r) forwards ahead, R being the ranks of its stage and all behind, and each mini-batch reads the version of its
 // start in both passes (weight stashing; Narayanan et al., SOSP'19).
 Plan pipedream_plan(const StrategyInput& input) {
-  const std::vector<int> widths = stage_widths(input.spec);
-  Plan plan = cut_model(input, static_cast<int>(widths.size()), Grain::stage, 1, 1);
+  const Stages stages = plans_widths(input.spec) ? planned_stages(input) : given_stages(input.spec);
+  const std::vector<int>& widths = stages.widths;
+  Plan plan = cut_model(input, stages, Grain::stage, 1, 1);
   plan.asynchronous = true;
   plan.steps = input.steps;
   const std::vector<Seat> seat = seats(widths);
   for (int r = 0; r < std::ssize(plan.ranks); ++r) {
     const auto [stage, replica] = seat[r];
     const int width = widths[stage.value];
-    const int ranks_before = std::accumulate(widths.begin(), widths.begin() + stage.value, 0);
-    const int ahead = (input.spec.np - 1 - ranks_before) / width;
+    const int ahead = forwards_ahead(widths, stage.value);
     plan.versions[stage.value] = {.lag = ahead, .steps_per_update = width};
 
     RankProgram& rank = plan.ranks[r];
@@ -73,7 +105,9 @@ Plan pipedream_plan(const StrategyInput& input) {
 // versions on every stage: step t reads the weights of update t - 1.
 Plan pipedream_2bw_plan(const StrategyInput& input) {
   const int devices = input.spec.np, micro_batches = input.spec.micro, last = input.steps * micro_batches;
-  Plan plan = cut_model(input, devices, Grain::stage, 1, micro_batches);
+  Stages stages{.count = devices, .weight_versions = 2};
+  for (int p = 0; p < devices; ++p) stages.in_flight.push_back(devices - p);
+  Plan plan = cut_model(input, stages, Grain::stage, 1, micro_batches);
   plan.asynchronous = true;
   plan.steps = input.steps;
   plan.versions.assign(devices, {.lag = 1});

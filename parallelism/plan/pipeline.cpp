@@ -36,13 +36,22 @@ Plan pipeline_plan(const StrategyInput& input, const Schedule& schedule, int chu
   const bool crossed = schedule.stages == StageOrder::crossed;
   const int devices = spec.np / spec.dp, directions = crossed ? 2 : 1;
   const Pipe pipe{.devices = devices, .micro_batches = spec.micro, .chunks = chunks, .warmup = spec.warmup.value_or(0)};
-  Plan plan = cut_model(input, crossed ? devices : devices * chunks, spec.dp > 1 ? Grain::layer : Grain::stage,
-                        spec.dp * directions, spec.micro / directions);
+  Stages stages{.count = crossed ? devices : devices * chunks};
+  if (chunks == 1) {
+    for (int device = 0; device < devices; ++device) stages.in_flight.push_back(schedule.in_flight(pipe, device));
+  }
+  const Grain grain = spec.dp > 1 || spec.recompute == Recompute::automatic ? Grain::layer : Grain::stage;
+  Plan plan = cut_model(input, stages, grain, spec.dp * directions, spec.micro / directions);
   for (int copy = 0; copy < spec.dp; ++copy) {
     for (int device = 0; device < devices; ++device) {
       fill(plan, schedule, pipe, device, copy, plan.ranks[copy * devices + device]);
     }
   }
+  return finish_step(std::move(plan), input);
+}
+
+Plan finish_step(Plan plan, const StrategyInput& input) {
+  const Case& spec = input.spec;
   const auto runs = spec.dp > 1 ? buckets(plan, gradient_bytes(plan, input.model), spec.bucket) : whole_stages(plan);
   return add_updates(add_reductions(add_messages(std::move(plan)), runs), runs);
 }

@@ -1,41 +1,75 @@
 #include "parallelism/plan/placement.h"
 
+#include <string>
+
+#include "base/case_text.h"
 #include "base/error.h"
-#include "parallelism/plan/partition.h"
 
 namespace parabench {
 namespace {
 
-std::vector<int> layers_per_stage(const StrategyInput& input, int stages) {
+void require_profile(const StrategyInput& input, std::string_view what, std::size_t known) {
+  const std::size_t layers = input.model.layers.size();
+  if (known == layers) return;
+  throw usage_error(
+      "partition", to_text(input.spec.partition),
+      std::string(what) + " for each of the " + std::to_string(layers) + " layers, not " + std::to_string(known),
+      "try partition:parameters or partition:uniform");
+}
+
+}  // namespace
+
+std::vector<LayerBytes> layer_bytes(const StrategyInput& input, int weight_versions) {
+  require_profile(input, "bytes", input.profile.sizes.size());
+  std::vector<LayerBytes> bytes;
+  for (const LayerSizes& layer : input.profile.sizes) {
+    bytes.push_back({.fixed = layer.states + weight_versions * layer.weights,
+                     .in_flight = layer.saved + (weight_versions == 0 ? layer.weights : 0),
+                     .entry = layer.input,
+                     .passing = layer.passing});
+  }
+  return bytes;
+}
+
+namespace {
+
+std::vector<int> cut_in_memory(const StrategyInput& input, const Stages& stages) {
+  const std::vector<LayerBytes> layers = layer_bytes(input, stages.weight_versions);
+  return memory_limited_partition(input.profile.seconds, stages.widths,
+                                  {.layers = layers, .in_flight = stages.in_flight, .bytes = input.spec.memory->value});
+}
+
+std::vector<int> layers_per_stage(const StrategyInput& input, const Stages& stages) {
   const auto& layers = input.model.layers;
-  if (stages == 1) return {static_cast<int>(layers.size())};
+  const int count = static_cast<int>(layers.size());
+  if (!stages.layers.empty()) return stages.layers;
+  if (stages.count == 1 && input.spec.partition != PartitionRule::memory) return {count};
   switch (input.spec.partition) {
     case PartitionRule::time:
-      if (input.layer_seconds.size() != layers.size()) {
-        throw usage_error("partition", "time",
-                          "a time for each of the " + std::to_string(layers.size()) + " layers, not " +
-                              std::to_string(input.layer_seconds.size()),
-                          "try partition:parameters or partition:uniform");
-      }
-      return min_max_partition(input.layer_seconds, stages);
+      require_profile(input, "a time", input.profile.seconds.size());
+      return stages.widths.empty() ? min_max_partition(input.profile.seconds, stages.count)
+                                   : shared_partition(input.profile.seconds, stages.widths);
     case PartitionRule::parameters: {
       std::vector<double> counts;
       for (const LayerSpec& layer : layers) counts.push_back(static_cast<double>(parameter_count(layer)));
-      return min_max_partition(counts, stages);
+      return min_max_partition(counts, stages.count);
     }
-    case PartitionRule::uniform: return uniform_partition(static_cast<int>(layers.size()), stages);
+    case PartitionRule::uniform: return uniform_partition(count, stages.count);
+    case PartitionRule::memory:
+      require_profile(input, "a time", input.profile.seconds.size());
+      return cut_in_memory(input, stages);
   }
   return {};
 }
 
 }  // namespace
 
-Plan cut_model(const StrategyInput& input, int stages, Grain grain, int replicas, int micro_batches) {
+Plan cut_model(const StrategyInput& input, const Stages& stages, Grain grain, int replicas, int micro_batches) {
   Plan plan;
   plan.spec = input.spec;
-  plan.stages = stages;
+  plan.stages = stages.count;
   plan.replicas = replicas;
-  plan.versions.resize(stages);
+  plan.versions.resize(stages.count);
   plan.ranks.resize(input.spec.np);
   const std::vector<int> sizes = split_evenly(input.spec.batch, replicas * micro_batches);
   for (int replica = 0; replica < replicas; ++replica) {

@@ -29,7 +29,7 @@ struct Holding {
 struct RankProgram {
   std::vector<Holding> holds;          ///< ascending stages, each once
   int weight_versions = 1;             ///< ring slots of weights; 1: update in place
-  int in_flight = 0;                   ///< most pairs of stage and micro-batch between forward and last backward; 0: any
+  int in_flight = 0;                   ///< most pairs of stage and micro-batch from forward to last backward; 0: any
   std::vector<Lane> lanes = {Lane{}};  ///< the compute lane first, then by kind and key
 
   const std::vector<Op>& compute() const { return lanes.front().ops; }
@@ -54,9 +54,9 @@ struct Plan {
   std::vector<Segment> segments;  ///< in layer order; neighbours of one stage adjacent
   int stages = 1;
   int replicas = 1;
-  int steps = 1;              ///< steps in the window
-  bool asynchronous = false;  ///< the window is one stream whose pipe does not drain between steps
-  bool in_order = true;       ///< micro-batches pass each segment of a rank first in, first out
+  int steps = 1;                         ///< steps in the window
+  bool asynchronous = false;             ///< the window is one stream whose pipe does not drain between steps
+  bool in_order = true;                  ///< micro-batches pass each segment of a rank first in, first out
   std::vector<VersionRule> versions;     ///< of each stage; synchronous plans: no lag
   std::vector<std::vector<int>> pieces;  ///< samples of micro-batch [replica][m]; sizes differ by one at most
   std::vector<RankProgram> ranks;

@@ -34,7 +34,9 @@ struct PlannerChain {
   }
   /// What one device keeps of them.
   LayerBytes bytes(int begin, int end) const {
-    return {memory[end].fixed - memory[begin].fixed, memory[end].in_flight - memory[begin].in_flight};
+    const std::int64_t entry = begin == 0 ? 0 : problem.layers[begin].memory.entry;
+    return {.fixed = memory[end].fixed - memory[begin].fixed,
+            .in_flight = memory[end].in_flight - memory[begin].in_flight + entry};
   }
 
   const ReplicationProblem& problem;

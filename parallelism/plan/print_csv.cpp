@@ -13,25 +13,56 @@ namespace {
 /// Actions of one rank in torch.distributed.pipelining's spelling.
 class CsvRow {
  public:
-  CsvRow(const Plan& plan, Rank rank) : plan_(plan), starts_action_(plan.ranks[rank.value].compute().size(), 0) {
-    for (const Action& action : actions(plan, rank)) starts_action_[action.first] = 1;
+  CsvRow(const Plan& plan, Rank rank) : plan_(plan), action_(plan.ranks[rank.value].compute().size(), nullptr) {
+    actions_ = actions(plan, rank);
+    for (const Action& action : actions_) {
+      // Forwards that are recomputed segment by segment cut a backward into several.
+      const SegmentRange stage = segments_of(plan, stage_of(plan, action.op.segment));
+      const SegmentId first = action.op.kind == OpKind::forward ? stage.first : stage.last;
+      if (action.op.segment == first) action_[action.first] = &action;
+    }
   }
 
   void add(const OpRef& ref) {
     const Op& op = at(plan_, ref);
     if (is_over_run(op.kind) || op.kind == OpKind::recompute) return;
-    if (ref.lane == compute_lane && !starts_action_[ref.index]) return;
-    const std::string action = std::to_string(stage_of(plan_, op.segment).value) + std::string(name(op.kind)) +
-                               std::to_string(number(plan_, op));
-    if (!text_.empty()) text_ += ',';
-    text_ += action;
+    if (ref.lane == compute_lane) {
+      if (action_[ref.index]) add_pass(*action_[ref.index]);
+    } else if (is_send(op.kind) && !open_pair_.empty()) {
+      sent_by_pair_.push_back(text(op));
+    } else {
+      append(text(op));
+    }
   }
   const std::string& text() const { return text_; }
 
  private:
+  std::string text(const Op& op) const {
+    return std::to_string(stage_of(plan_, op.segment).value) + std::string(name(op.kind)) +
+           std::to_string(number(plan_, op));
+  }
+  void append(const std::string& cell) {
+    if (!text_.empty()) text_ += ',';
+    text_ += cell;
+  }
+  /// A pair is one cell: its second pass receives before it, its first one sends after it.
+  void add_pass(const Action& action) {
+    if (action.overlaps_next) {
+      open_pair_ = text(action.op);
+      return;
+    }
+    if (open_pair_.empty()) return append(text(action.op));
+    append('(' + open_pair_ + ';' + text(action.op) + ")OVERLAP_F_B");
+    for (const std::string& send : sent_by_pair_) append(send);
+    open_pair_.clear();
+    sent_by_pair_.clear();
+  }
+
   const Plan& plan_;
-  std::vector<char> starts_action_;  ///< by index on the compute lane
-  std::string text_;
+  std::vector<Action> actions_;
+  std::vector<const Action*> action_;  ///< by index on the compute lane: that begins there
+  std::string open_pair_, text_;
+  std::vector<std::string> sent_by_pair_;
 };
 
 /// The ranks of the first copy: the format has no replicas, and all copies do the same.

@@ -6,6 +6,7 @@
 #include "base/case_json.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "parallelism/plan/matching.h"
 #include "parallelism/plan/print.h"
 
 namespace parabench {
@@ -101,7 +102,7 @@ Op op_from(const json& value, const std::string& where) {
   op.discards = fields.take_flag("discards");
   op.overlaps_next = fields.take_flag("overlaps_next");
   if (is_send(op.kind) || is_receive(op.kind)) op.peer = Rank(fields.take_int("peer"));
-  fields.allow({"start", "end"});
+  fields.allow({"start", "end", "seconds"});
   fields.finish();
   return op;
 }
@@ -154,10 +155,10 @@ Segment segment_from(const json& value, const std::string& where) {
 }  // namespace
 
 json to_json(const Plan& plan) {
-  json result = {{"format", file_format}, {"case", parameters_json(plan.spec)},
-                 {"stages", plan.stages}, {"replicas", plan.replicas},
-                 {"steps", plan.steps},   {"asynchronous", plan.asynchronous},
-                 {"pieces", plan.pieces}, {"in_order", plan.in_order},
+  json result = {{"format", file_format},     {"case", parameters_json(plan.spec)},
+                 {"stages", plan.stages},     {"replicas", plan.replicas},
+                 {"steps", plan.steps},       {"asynchronous", plan.asynchronous},
+                 {"pieces", plan.pieces},     {"in_order", plan.in_order},
                  {"versions", json::array()}, {"segments", json::array()},
                  {"ranks", json::array()}};
   for (const VersionRule& rule : plan.versions) {
@@ -225,9 +226,40 @@ Plan plan_from_json(const json& value) {
   for (const json& rank : fields.take_array("ranks")) {
     plan.ranks.push_back(rank_from(rank, "plan.ranks[" + std::to_string(plan.ranks.size()) + ']'));
   }
-  fields.allow({"makespan", "bubble_fraction"});
+  fields.allow({"makespan", "bubble_fraction", "steady_step", "steady_bubble_fraction"});
   fields.finish();
   return plan;
+}
+
+void add_durations(json& plan_file, const Plan& plan, const Durations& durations) {
+  for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
+    for (std::size_t lane = 0; lane < plan.ranks[r].lanes.size(); ++lane) {
+      json& ops = plan_file["ranks"][r]["lanes"][name(plan.ranks[r].lanes[lane])];
+      for (std::size_t i = 0; i < ops.size(); ++i) ops[i]["seconds"] = durations[r][lane][i];
+    }
+  }
+}
+
+Durations durations_from_json(const json& plan_file, const Plan& plan) {
+  Durations durations;
+  for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
+    auto& lanes = durations.emplace_back();
+    for (const Lane& lane : plan.ranks[r].lanes) {
+      const json& ops = plan_file.at("ranks").at(r).at("lanes").at(name(lane));
+      auto& seconds = lanes.emplace_back();
+      for (std::size_t i = 0; i < lane.ops.size(); ++i) {
+        const json given = ops.at(i).value("seconds", json());
+        if (!given.is_number() || given.get<double>() < 0) {
+          throw usage_error("seconds of " + describe(plan, {Rank(static_cast<int>(r)),
+                                                            static_cast<int>(lanes.size()) - 1, static_cast<int>(i)}),
+                            given.dump(), "a duration >= 0 for every operation of a plan on device:emulated",
+                            "write the file with parabench plan CASE --format json");
+        }
+        seconds.push_back(given);
+      }
+    }
+  }
+  return durations;
 }
 
 std::string hash(const Plan& plan) { return hex16(fnv1a64(to_json(plan).dump())); }

@@ -115,8 +115,8 @@ class FieldCheck {
     if (message && (op.peer.value < 0 || op.peer.value >= ranks || op.peer == rank || op.peer.value != lane.key)) {
       return "peer";
     }
-    const bool of_other_stage = lane.kind == LaneKind::collectives &&
-                                (stage_of(plan_, op.segment).value != lane.key || replica_of(plan_, rank, op.segment) < 0);
+    const bool of_other_stage = lane.kind == LaneKind::collectives && (stage_of(plan_, op.segment).value != lane.key ||
+                                                                       replica_of(plan_, rank, op.segment) < 0);
     return of_other_stage ? "stage" : "";
   }
 

@@ -44,9 +44,7 @@ class MessageCheck {
     if (neighbour < 0 || neighbour >= static_cast<int>(plan_.segments.size())) return false;
     const int replica = replica_of(plan_, rank, op.segment);
     if (replica < 0 || replica_of(plan_, op.peer, SegmentId(neighbour)) != replica) return false;
-    const auto owner = [&](SegmentId s) {
-      return owners_.of(stage_of(plan_, s), replica, op.micro_batch, op.step);
-    };
+    const auto owner = [&](SegmentId s) { return owners_.of(stage_of(plan_, s), replica, op.micro_batch, op.step); };
     return owner(op.segment) == rank && owner(SegmentId(neighbour)) == op.peer;
   }
 

@@ -11,7 +11,7 @@ namespace parabench {
 enum class StageOrder {
   looped,   ///< chunk c of device p is stage cP + p
   folded,   ///< two chunks in a V: stage p and stage 2P - 1 - p, so that both ends lie on device 0
-  crossed,  ///< two pipelines against each other: chunk 0 is stage p of the first, chunk 1 stage P - 1 - p of the second
+  crossed,  ///< two pipelines against each other: chunk 0 is stage p of one, chunk 1 stage P - 1 - p of the other
 };
 
 struct Pipe {
@@ -41,6 +41,9 @@ struct Schedule {
 /// The plan of one step: dp copies of the pipeline, messages, gradient reductions between them and updates. Device p of
 /// copy d is rank dP + p. With copies a segment is a layer, so that reductions start while backwards still run.
 Plan pipeline_plan(const StrategyInput& input, const Schedule& schedule, int chunks);
+
+/// Adds what follows from the passes of one step: messages, reductions between copies, updates.
+Plan finish_step(Plan passes, const StrategyInput& input);
 
 // The orders, one file each.
 DeviceOrder all_forwards_first(const Pipe& pipe, int device);        ///< GPipe, looped BFS

@@ -41,7 +41,7 @@ Plan with_schedule(const Strategy& strategy, const StrategyInput& input) {
   if (!strategy.uses("micro")) spec.micro = 1;
   // Its own default, so that the schedule sees a number.
   if (strategy.uses("warmup") && !spec.warmup) spec.warmup = 2 * (spec.np / spec.dp - 1);
-  Plan plan = pipeline_plan({spec, input.model, input.layer_seconds}, strategy.schedule, strategy.chunks(spec));
+  Plan plan = pipeline_plan({spec, input.model, input.profile, 1, nullptr}, strategy.schedule, strategy.chunks(spec));
   plan.spec = input.spec;
   return plan;
 }
@@ -103,12 +103,10 @@ std::span<const Strategy> strategies() {
       {.name = "pipedream",
        .ranks = RankUse::stages,
        .keys = {"partition"},
-       .parameters = {"replicas"},
+       .parameters = {"replicas", "sync"},
        .write = pipedream_plan},
-      {.name = "pipedream-2bw",
-       .ranks = RankUse::stages,
-       .keys = {"micro", "partition"},
-       .write = pipedream_2bw_plan},
+      {.name = "pipedream-2bw", .ranks = RankUse::stages, .keys = {"micro", "partition"}, .write = pipedream_2bw_plan},
+      {.name = "csv", .ranks = RankUse::stages, .keys = pipeline_keys(), .parameters = {"sha"}, .write = csv_plan},
   };
   return table;
 }
@@ -117,7 +115,7 @@ bool Strategy::uses(std::string_view key) const { return std::ranges::find(keys,
 
 int Strategy::stages(const Case& spec) const {
   if (ranks != RankUse::stages) return 1;
-  if (!schedule.order) return static_cast<int>(stage_widths(spec).size());
+  if (!schedule.order) return plans_widths(spec) ? 1 : static_cast<int>(stage_widths(spec).size());
   // Crossed pipelines are two over the same devices.
   return spec.np / spec.dp * (schedule.stages == StageOrder::crossed ? 1 : chunks(spec));
 }
@@ -141,11 +139,17 @@ std::vector<std::string> strategy_names() {
   return names;
 }
 
-Plan make_plan(const Case& spec, const ModelSpec& model, std::span<const double> layer_seconds, int steps) {
-  check_case(spec, model);
+int largest_piece(const Case& spec) {
+  const int pieces = find_strategy(spec.strategy.name).pieces(spec);
+  return (spec.batch + pieces - 1) / pieces;
+}
+
+Plan make_plan(const Case& spec, const ModelSpec& model, const Profile& profile, int steps,
+               const GivenSchedule* given) {
+  check_case(spec, model, given);
   if (steps < 1) throw usage_error("steps", std::to_string(steps), "an integer >= 1");
   const Strategy& strategy = find_strategy(spec.strategy.name);
-  const StrategyInput input{spec, model, layer_seconds, steps};
+  const StrategyInput input{spec, model, profile, steps, given};
   Plan plan = strategy.schedule.order ? with_schedule(strategy, input) : strategy.write(input);
   return mark_accumulation(add_recompute(std::move(plan), spec.recompute));
 }

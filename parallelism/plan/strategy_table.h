@@ -23,7 +23,7 @@ struct Strategy {
 
   bool uses(std::string_view key) const;
   int chunks(const Case& spec) const { return uses("chunks") ? spec.chunks : fixed_chunks; }
-  int stages(const Case& spec) const;  ///< of one copy of the model
+  int stages(const Case& spec) const;  ///< of one copy of the model; where these are planned, at least
   int pieces(const Case& spec) const;  ///< parts that travel separately, over all replicas
 };
 

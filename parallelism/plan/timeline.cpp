@@ -1,6 +1,7 @@
 #include "parallelism/plan/timeline.h"
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 
 #include "parallelism/plan/matching.h"
@@ -8,9 +9,7 @@
 namespace parabench {
 namespace {
 
-const Span& span_of(const Timeline& timeline, OpRef ref) {
-  return timeline.ranks[ref.rank.value][ref.lane][ref.index];
-}
+const Span& span_of(const Timeline& timeline, OpRef ref) { return timeline.ranks[ref.rank.value][ref.lane][ref.index]; }
 
 /// Where the seconds of compute lanes went.
 class Accounting {
@@ -44,7 +43,8 @@ class Accounting {
     double latest = timeline_.origin;
     for (OpRef before : waits_for(ref)) latest = std::max(latest, compute_end(before));
     for (const LaneRef& partner : matching_[ref.rank.value][ref.lane]) {
-      for (OpRef before : waits_for({partner.rank, partner.lane, ref.index})) latest = std::max(latest, compute_end(before));
+      for (OpRef before : waits_for({partner.rank, partner.lane, ref.index}))
+        latest = std::max(latest, compute_end(before));
     }
     return latest;
   }
@@ -115,6 +115,19 @@ std::vector<double> step_completions(const Plan& plan, const Timeline& timeline)
     }
   }
   return completions;
+}
+
+std::vector<double> step_durations(const Plan& plan, const Timeline& timeline) {
+  int pattern = 1;
+  for (const VersionRule& rule : plan.versions) pattern = std::lcm(pattern, rule.steps_per_update);
+  const std::vector<double> completions = step_completions(plan, timeline);
+  std::vector<double> durations;
+  for (int step = 0; step < plan.steps; ++step) {
+    const int steps = std::min(pattern, step + 1);
+    const double begin = step < steps ? timeline.origin : completions[step - steps];
+    durations.push_back((completions[step] - begin) / steps);
+  }
+  return durations;
 }
 
 double bubble_fraction(const Plan& plan, const Timeline& timeline) {

@@ -24,9 +24,13 @@ struct Timeline {
 
 double makespan(const Timeline& timeline);
 
-/// Completion of each step: the latest end of its operations over all ranks. Its successive differences are the
-/// step times, the first step's counted from the origin.
+/// Completion of each step: the latest end of its operations over all ranks.
 std::vector<double> step_completions(const Plan& plan, const Timeline& timeline);
+
+/// Seconds of each step: from the completion before to its own, the first step's from the origin. Where replicas share
+/// the mini-batches of a stage, several complete at once, in a pattern that repeats after the least common multiple of
+/// the widths: the mean over as many steps up to this one.
+std::vector<double> step_durations(const Plan& plan, const Timeline& timeline);
 
 /// 1 - busy / (ranks * makespan), busy being the compute lanes' passes.
 double bubble_fraction(const Plan& plan, const Timeline& timeline);

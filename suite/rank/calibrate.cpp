@@ -8,6 +8,7 @@
 
 #include "base/case_text.h"
 #include "parallelism/exec/stage_state.h"
+#include "parallelism/plan/stage_widths.h"
 #include "suite/rank/launch.h"
 #include "suite/rank/layer_chain.h"
 #include "suite/rank/transfers.h"
@@ -128,7 +129,8 @@ nlohmann::json calibrate(const Launch& launch, Communicator& comm, Device& devic
             all_reduce_curve(comm, device, buffer, group_of_size(launch.plan, comm.rank(), members));
       }
     }
-    if (uses(launch.plan, OpKind::send_forward))
+    // A planner prices links also where its plan, for now, sends nothing.
+    if (uses(launch.plan, OpKind::send_forward) || plans_widths(spec))
       calibration.point_to_point[key] = point_to_point_curve(comm, device, largest_message(launch));
   }
   if (!device.where().is_cpu()) {

@@ -41,7 +41,7 @@ void add_capabilities(json& reply) {
   for (const Gpu& one : report.gpus) gpu["gpus"].push_back(to_json(one));
   if (usable) gpu["nccl_init"] = try_nccl();
 
-  reply["devices"] = {"cpu"};
+  reply["devices"] = {"cpu", "emulated"};
   reply["communicators"] = {"threads"};
   reply["obstacles"] = json::object();
   if (mpi_available())

@@ -16,10 +16,15 @@ Launch load_launch(const RankOptions& options) {
   launch.options = options;
   launch.machine = this_machine();
   launch.all_cores = allowed_cores();
-  launch.plan = plan_from_json(read_json(options.plan_file));
+  const nlohmann::json plan_file = read_json(options.plan_file);
+  launch.plan = plan_from_json(plan_file);
   require_valid(launch.plan);
   const DatasetSpec data = make_dataset(launch.plan.spec.dataset);
   launch.model = make_model(launch.plan.spec.model, data.sample, data.classes, data.small_stem);
+  if (is_emulated(launch.plan.spec)) {
+    launch.durations = durations_from_json(plan_file, launch.plan);
+    return launch;
+  }
   launch.source = open_source(data, {options.input.directory, Split::train, launch.plan.spec.seed});
   return launch;
 }

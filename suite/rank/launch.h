@@ -12,7 +12,7 @@
 #include "parallelism/comm/communicator.h"
 #include "parallelism/exec/device.h"
 #include "parallelism/exec/input.h"
-#include "parallelism/plan/plan.h"
+#include "parallelism/plan/durations.h"
 
 namespace parabench {
 
@@ -28,10 +28,11 @@ struct RankOptions {
 struct Launch {
   RankOptions options;
   Plan plan;
+  Durations durations;  ///< of the plan's operations, where the devices are emulated
   ModelSpec model;
-  std::shared_ptr<const SampleSource> source;
-  MachineInfo machine;         ///< as the whole node, before ranks took their shares of its cores
-  std::vector<int> all_cores;  ///< what the process may use, likewise
+  std::shared_ptr<const SampleSource> source;  ///< null where the devices are emulated
+  MachineInfo machine;                         ///< as the whole node, before ranks took their shares of its cores
+  std::vector<int> all_cores;                  ///< what the process may use, likewise
 };
 /// Reads and validates the plan file and opens the data set. Throws Error.
 Launch load_launch(const RankOptions& options);
@@ -41,6 +42,8 @@ MemoryAccount& account_of(Rank rank);
 
 /// Each phase runs on every rank; rank 0's result goes into the reply, the others' is empty.
 nlohmann::json measure(const Launch& launch, Communicator& comm, Device& device, const std::string& cpuset);
+/// The same on emulated devices, which are threads of this process: without memory, bytes and losses.
+nlohmann::json measure_emulated(const Launch& launch, Communicator& comm);
 nlohmann::json verify(const Launch& launch, Communicator& comm, Device& device);
 nlohmann::json calibrate(const Launch& launch, Communicator& comm, Device& device);
 

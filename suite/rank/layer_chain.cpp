@@ -15,10 +15,20 @@ constexpr int warmup_steps = 2;
 
 /// Of the case what a layer's time depends on; the keys of its strategy mean nothing to a single rank.
 Case alone(const Case& of, int samples) {
-  return {.model = of.model, .dataset = of.dataset, .strategy = {"sequential", {}}, .batch = samples,
-          .precision = of.precision, .layout = of.layout, .device = of.device, .comm = CommKind::threads,
-          .threads = of.threads, .loader = of.loader, .lr = of.lr, .momentum = of.momentum,
-          .weight_decay = of.weight_decay, .seed = of.seed};
+  return {.model = of.model,
+          .dataset = of.dataset,
+          .strategy = {"sequential", {}},
+          .batch = samples,
+          .precision = of.precision,
+          .layout = of.layout,
+          .device = of.device,
+          .comm = CommKind::threads,
+          .threads = of.threads,
+          .loader = of.loader,
+          .lr = of.lr,
+          .momentum = of.momentum,
+          .weight_decay = of.weight_decay,
+          .seed = of.seed};
 }
 
 /// The step of a sequential plan with its backwards split.

@@ -22,10 +22,12 @@
 #include "parallelism/exec/equivalence.h"
 #include "parallelism/exec/stage_state.h"
 #include "parallelism/plan/print.h"
+#include "parallelism/plan/routes.h"
 #include "suite/rank/affinity.h"
 #include "suite/rank/capabilities.h"
 #include "suite/rank/launch.h"
 #include "suite/rank/reply.h"
+#include "suite/rank/transfers.h"
 
 namespace parabench {
 namespace {
@@ -87,15 +89,35 @@ nlohmann::json run_phase(const Launch& launch, Communicator& comm, Device& devic
   return launch.options.phase == "verify" ? verify(launch, comm, device) : calibrate(launch, comm, device);
 }
 
+/// The lanes on which the phase sends from GPU to GPU.
+std::vector<MessageLane> message_lanes(const Launch& launch) {
+  std::vector<MessageLane> lanes;
+  for (const Route& route : routes(launch.plan)) {
+    const bool towards_end = route.kind == LaneKind::send_forward;
+    lanes.push_back({route.from, route.to, towards_end ? Channel::forward : Channel::backward});
+  }
+  if (launch.options.phase == "calibrate" && !lanes.empty()) lanes.insert(lanes.end(), {ping_lane, pong_lane});
+  return lanes;
+}
+
 nlohmann::json run_phase(const Launch& launch, Communicator& host) {
   const Case& spec = launch.plan.spec;
+  if (is_emulated(spec)) return measure_emulated(launch, host);
   MemoryAccount& account = account_of(host.rank());
   if (spec.device == DeviceKind::cpu) return run_phase(launch, host, *cpu_device(account));
   const int gpu = choose_gpu(host, spec.comm != CommKind::nccl);
   const std::unique_ptr<Device> device = cuda_device(gpu, spec.precision, account);
-  const std::unique_ptr<Communicator> comm =
-      spec.comm == CommKind::nccl ? make_nccl_communicator(host, gpu) : make_staged_communicator(host, gpu);
+  const std::unique_ptr<Communicator> comm = spec.comm == CommKind::nccl
+                                                 ? make_nccl_communicator(host, gpu, message_lanes(launch))
+                                                 : make_staged_communicator(host, gpu);
   return run_phase(launch, *comm, *device);
+}
+
+/// Emulated devices compute nothing that could be verified or calibrated.
+void require_phase(const Launch& launch) {
+  const std::string& phase = launch.options.phase;
+  if (is_emulated(launch.plan.spec) && phase != "measure")
+    throw usage_error("--phase", phase, "measure for a plan on device:emulated");
 }
 
 /// The body of one rank, whatever carries it.
@@ -105,6 +127,7 @@ void run_rank(const Launch& launch, Communicator& comm) {
     write_pid(options.reply_folder, comm.rank());
     const std::string plan_hash = hash(launch.plan);
     require_same_plan(comm, plan_hash);
+    require_phase(launch);
     const nlohmann::json result = run_phase(launch, comm);
     if (comm.rank() == Rank(0)) {
       nlohmann::json reply = reply_head(options.phase, plan_hash);
@@ -138,7 +161,8 @@ int probe(const RankOptions& options) {
 
 int run_threads(const Launch& launch) {
   try {
-    run_thread_ranks({launch.plan.spec.np, reduction_groups(launch.plan)}, [&](Communicator& comm) { run_rank(launch, comm); });
+    run_thread_ranks({launch.plan.spec.np, reduction_groups(launch.plan)},
+                     [&](Communicator& comm) { run_rank(launch, comm); });
     return 0;
   } catch (const std::exception& error) {
     return exit_code_of(error);
@@ -172,6 +196,8 @@ int run(int argc, char** argv) {
   // Who polls (MPI's private buffers, NCCL, staging) pauses for 20 us, which the kernel's slack makes 92. Without it:
   // 39, and an all-reduce of 4 KiB on two ranks through MPI takes 130 us in place of 280.
   prctl(PR_SET_TIMERSLACK, 1);
+  // Each lane of messages has a stream; CUDA, which looks here when it starts, gives them 8 queues in common otherwise.
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", /*replace=*/0);
   try {
     std::filesystem::create_directories(options.reply_folder);
     if (options.phase == "probe") return probe(options);

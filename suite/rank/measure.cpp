@@ -1,10 +1,13 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
 #include "parallelism/exec/arithmetic.h"
+#include "parallelism/exec/emulation.h"
 #include "parallelism/exec/executor.h"
 #include "parallelism/plan/print.h"
 #include "results/record.h"
@@ -32,27 +35,16 @@ std::optional<torch::ScalarType> weight_type(const StageState& state, const std:
   return std::nullopt;
 }
 
-/// What one rank reports to rank 0.
-nlohmann::json report(const Execution& execution, double clock_offset, const Device& device, const Traffic& traffic,
-                      int steps, const std::string& cpuset) {
+/// What one rank reports to rank 0 in any case; to be completed by what it measured besides.
+nlohmann::json report(const RankSpans& all_spans, double clock_offset, const std::string& device) {
   nlohmann::json spans = nlohmann::json::array();
-  for (const auto& lane : execution.spans) {
+  for (const auto& lane : all_spans) {
     nlohmann::json list = nlohmann::json::array();
     for (const Span& s : lane)
       list.push_back({s.queued + clock_offset, s.start + clock_offset, s.end + clock_offset, s.data_wait});
     spans.push_back(std::move(list));
   }
-  return {{"spans", std::move(spans)},
-          {"losses", execution.losses},
-          {"memory", device.account().peak().category},
-          {"resident", peak_resident_bytes()},
-          {"reserved", device.peak_reserved()},
-          {"device_used", device.peak_reserved() + device.outside_allocator()},
-          {"sent", traffic.sent / steps},
-          {"received", traffic.received / steps},
-          {"host", host_name()},
-          {"cpuset", cpuset},
-          {"device", device.name()}};
+  return {{"spans", std::move(spans)}, {"host", host_name()}, {"device", device}};
 }
 
 void read_spans(const nlohmann::json& json, std::vector<std::vector<Span>>& lanes) {
@@ -62,39 +54,39 @@ void read_spans(const nlohmann::json& json, std::vector<std::vector<Span>>& lane
   }
 }
 
-RankMeasured rank_measured(const nlohmann::json& json, int rank, const Plan& plan, const Timeline& timeline,
-                           int warmup) {
+RankMeasured rank_measured(const nlohmann::json& json, int rank, const Breakdown& breakdown) {
   RankMeasured measured;
   measured.rank = rank;
   measured.host = json["host"];
   measured.device = json["device"];
+  measured.breakdown_s = breakdown;
+  if (!json.contains("memory")) return measured;
   measured.cpuset = json["cpuset"];
   measured.peak_memory.category = json["memory"];
   measured.peak_memory.resident = json["resident"];
   measured.peak_memory.reserved = json["reserved"];
   measured.peak_memory.device_used = json["device_used"];
-  measured.breakdown_s = breakdown(plan, timeline, Rank(rank), warmup);
   measured.bytes_sent = json["sent"];
   measured.bytes_received = json["received"];
   measured.arithmetic = arithmetic_from_json(json["arithmetic"]);
   return measured;
 }
 
-/// Begin and end of steps on this rank, each alone between barriers, on the clock of rank 0; none where steps of the
-/// plan have no end of their own, or no other rank.
-nlohmann::json isolated_steps(const Launch& launch, StageState& state, Communicator& comm, Device& device,
-                              double clock_offset) {
+/// Steps to run alone; none where steps of the plan have no end of their own, or no other rank.
+int isolated_count(const Launch& launch) {
+  if (launch.plan.asynchronous || launch.plan.spec.np == 1) return 0;
+  return std::min(launch.options.steps, most_isolated_steps);
+}
+
+/// Begin and end of steps on this rank, each alone between barriers, on the clock of rank 0. `run_step` runs one.
+nlohmann::json isolated_steps(int count, double clock_offset, const std::function<RankSpans()>& run_step) {
   nlohmann::json steps = nlohmann::json::array();
-  if (launch.plan.asynchronous || comm.size() == 1) return steps;
-  const int count = std::min(launch.options.steps, most_isolated_steps);
-  // One stream of pieces for all of them, so that none waits for its loader to start.
-  RankInput input = open_input(unroll(launch.plan, count), comm.rank(), launch.source, launch.options.input);
   for (int i = 0; i < count; ++i) {
-    const Execution execution = execute(launch.plan, launch.model, state, comm, input, device, 0);
+    const RankSpans spans = run_step();
     double end = 0;
-    for (const auto& lane : execution.spans)
+    for (const auto& lane : spans)
       for (const Span& s : lane) end = std::max(end, s.end);
-    steps.push_back({execution.spans[compute_lane].front().queued + clock_offset, end + clock_offset});
+    steps.push_back({spans[compute_lane].front().queued + clock_offset, end + clock_offset});
   }
   return steps;
 }
@@ -118,6 +110,50 @@ std::optional<StepTime> isolated_step_time(const std::vector<nlohmann::json>& ra
   return time;
 }
 
+/// Rank 0's account of all reports. Collective; the other ranks' is empty.
+nlohmann::json conclude(const Launch& launch, const Plan& plan, Communicator& comm, const nlohmann::json& mine) {
+  const auto reports = all_gather(comm, mine.dump());
+  if (comm.rank() != Rank(0)) return {};
+
+  const int warmup = launch.options.warmup;
+  Timeline timeline{.origin = std::numeric_limits<double>::infinity()};
+  Measured measured;
+  std::vector<nlohmann::json> ranks;
+  for (const std::string& text : reports) {
+    ranks.push_back(nlohmann::json::parse(text));
+    read_spans(ranks.back()["spans"], timeline.ranks.emplace_back());
+    // Where a stage's replicas take mini-batches in turn, a short window may leave none for a rank.
+    const auto& computed = timeline.ranks.back()[compute_lane];
+    if (!computed.empty()) timeline.origin = std::min(timeline.origin, computed.front().queued);
+  }
+  const std::vector<Breakdown> parts = breakdowns(plan, timeline, warmup);
+  for (int r = 0; r < comm.size(); ++r) measured.ranks.push_back(rank_measured(ranks[r], r, parts[r]));
+  if (!is_emulated(plan.spec)) {
+    measured.losses.assign(plan.steps, 0.0);
+    for (const nlohmann::json& rank : ranks)
+      for (int step = 0; step < plan.steps; ++step) measured.losses[step] += rank["losses"][step].get<double>();
+    const Matching matching = match(plan);
+    const Sizes sizes(launch.model);
+    for (int r = 0; r < comm.size(); ++r) {
+      measured.ranks[r].bus_bandwidth_bytes_per_s =
+          reduction_bandwidth(plan, matching, sizes, timeline, Rank(r), warmup);
+    }
+  }
+
+  std::vector<double> samples = step_durations(plan, timeline);
+  samples.erase(samples.begin(), samples.begin() + warmup);
+  measured.step_time_s.samples = {samples};
+  summarise(measured.step_time_s);
+  measured.isolated_step_time_s = isolated_step_time(ranks);
+  measured.warmup_steps = warmup;
+  measured.throughput_samples_per_s = batch_samples(plan) / measured.step_time_s.median;
+  measured.achieved_flops_per_s =
+      training_flops(launch.model).value * batch_samples(plan) / measured.step_time_s.median;
+  if (launch.options.trace)
+    write_atomically(launch.options.reply_folder + "/trace.json", to_trace(plan, timeline).dump() + "\n");
+  return {{"measured", to_json(measured)}};
+}
+
 }  // namespace
 
 nlohmann::json measure(const Launch& launch, Communicator& comm, Device& device, const std::string& cpuset) {
@@ -130,46 +166,36 @@ nlohmann::json measure(const Launch& launch, Communicator& comm, Device& device,
   const Execution execution = execute(plan, launch.model, state, comm, input, device, warmup);
   const Traffic traffic = comm.traffic();
 
-  nlohmann::json mine = report(execution, clock_offset, device, traffic, plan.steps, cpuset);
-  // Afterwards, since it needs memory and traffic of its own.
+  nlohmann::json mine = report(execution.spans, clock_offset, device.name());
+  mine.update({{"losses", execution.losses},
+               {"memory", device.account().peak().category},
+               {"resident", peak_resident_bytes()},
+               {"reserved", device.peak_reserved()},
+               {"device_used", device.peak_reserved() + device.outside_allocator()},
+               {"sent", traffic.sent / plan.steps},
+               {"received", traffic.received / plan.steps},
+               {"cpuset", cpuset}});
+  // Last, since it needs memory and traffic of its own.
   mine["arithmetic"] = to_json(arithmetic_of(plan.spec, weight_type(state, segments_held(plan, comm.rank())), device));
-  mine["isolated"] = isolated_steps(launch, state, comm, device, clock_offset);
-  const auto reports = all_gather(comm, mine.dump());
-  if (comm.rank() != Rank(0)) return {};
-
-  Timeline timeline;
-  Measured measured;
-  measured.losses.assign(plan.steps, 0.0);
-  std::vector<nlohmann::json> ranks;
-  for (const std::string& text : reports) {
-    ranks.push_back(nlohmann::json::parse(text));
-    read_spans(ranks.back()["spans"], timeline.ranks.emplace_back());
-    for (int step = 0; step < plan.steps; ++step) measured.losses[step] += ranks.back()["losses"][step].get<double>();
-    const double entered = timeline.ranks.back()[0].front().queued;
-    timeline.origin = timeline.ranks.size() == 1 ? entered : std::min(timeline.origin, entered);
+  const int isolated = isolated_count(launch);
+  // One stream of pieces for all of them, so that none waits for its loader to start.
+  RankInput pieces;
+  if (isolated > 0) {
+    pieces = open_input(unroll(launch.plan, isolated), comm.rank(), launch.source, launch.options.input);
   }
-  const Matching matching = match(plan);
-  const Sizes sizes(launch.model);
-  for (int r = 0; r < comm.size(); ++r) {
-    measured.ranks.push_back(rank_measured(ranks[r], r, plan, timeline, warmup));
-    measured.ranks.back().bus_bandwidth_bytes_per_s =
-        reduction_bandwidth(plan, matching, sizes, timeline, Rank(r), warmup);
-  }
+  mine["isolated"] = isolated_steps(
+      isolated, clock_offset, [&] { return execute(launch.plan, launch.model, state, comm, pieces, device, 0).spans; });
+  return conclude(launch, plan, comm, mine);
+}
 
-  const std::vector<double> completions = step_completions(plan, timeline);
-  std::vector<double> samples;
-  for (int step = warmup; step < plan.steps; ++step)
-    samples.push_back(completions[step] - (step == 0 ? timeline.origin : completions[step - 1]));
-  measured.step_time_s.samples = {samples};
-  summarise(measured.step_time_s);
-  measured.isolated_step_time_s = isolated_step_time(ranks);
-  measured.warmup_steps = warmup;
-  measured.throughput_samples_per_s = batch_samples(plan) / measured.step_time_s.median;
-  measured.achieved_flops_per_s =
-      training_flops(launch.model).value * batch_samples(plan) / measured.step_time_s.median;
-  if (launch.options.trace)
-    write_atomically(launch.options.reply_folder + "/trace.json", to_trace(plan, timeline).dump() + "\n");
-  return {{"measured", to_json(measured)}};
+nlohmann::json measure_emulated(const Launch& launch, Communicator& comm) {
+  const int steps = launch.options.warmup + launch.options.steps;
+  const Plan plan = unroll(launch.plan, steps);
+  const RankSpans spans = emulate(plan, unroll(launch.plan, launch.durations, steps), comm);
+  nlohmann::json mine = report(spans, 0, "emulated");
+  mine["isolated"] =
+      isolated_steps(isolated_count(launch), 0, [&] { return emulate(launch.plan, launch.durations, comm); });
+  return conclude(launch, plan, comm, mine);
 }
 
 }  // namespace parabench

@@ -58,14 +58,14 @@ Curve point_to_point_curve(Communicator& comm, Device& device, std::int64_t larg
   Curve curve;
   for (std::int64_t bytes : powers_up_to(1024, largest, 8)) {
     const BufferView view{buffer.data_ptr(), bytes, ElementType::byte, on_device(device)};
-    const Message message{Channel::forward, static_cast<std::uint64_t>(bytes)};
+    const auto tag = static_cast<std::uint64_t>(bytes);
     const double both_ways = time_transfer(comm, [&] {
-      if (comm.rank() == Rank(0)) {
-        comm.wait(comm.send(view, Rank(1), message));
-        comm.wait(comm.recv(view, Rank(1), message));
-      } else if (comm.rank() == Rank(1)) {
-        comm.wait(comm.recv(view, Rank(0), message));
-        comm.wait(comm.send(view, Rank(0), message));
+      if (comm.rank() == ping_lane.from) {
+        comm.wait(comm.send(view, ping_lane.to, {ping_lane.channel, tag}));
+        comm.wait(comm.recv(view, pong_lane.from, {pong_lane.channel, tag}));
+      } else if (comm.rank() == ping_lane.to) {
+        comm.wait(comm.recv(view, ping_lane.from, {ping_lane.channel, tag}));
+        comm.wait(comm.send(view, pong_lane.to, {pong_lane.channel, tag}));
       }
     });
     curve.push_back({bytes, both_ways / 2});

@@ -10,6 +10,9 @@ namespace parabench {
 /// Medians of the slowest rank, behind a barrier each, for sizes up to `arena.bytes`, which lie on the device.
 /// Collective; a rank reduces in `group`, or only waits where that is -1.
 Curve all_reduce_curve(Communicator& comm, const Device& device, const Arena& arena, int group);
+/// The lanes of the ping-pong.
+inline constexpr MessageLane ping_lane{Rank(0), Rank(1), Channel::forward};
+inline constexpr MessageLane pong_lane{Rank(1), Rank(0), Channel::backward};
 /// One way: half of a ping-pong between ranks 0 and 1 while the others sleep.
 Curve point_to_point_curve(Communicator& comm, Device& device, std::int64_t largest);
 

@@ -84,6 +84,69 @@ TEST(PeakMemory, PipedreamKeepsAsManyActivationsAndWeightVersionsAsStagesFollow)
   }
 }
 
+constexpr std::int64_t saved = 100'000;  ///< so much more than all else that what is in flight makes the peak
+
+std::int64_t peak_activations(const Plan& plan, int rank) {
+  HandCosts costs(KindSeconds{});
+  costs.saved = saved;
+  return peak(plan, static_cast<int>(plan.segments.size()), costs, rank)[MemoryCategory::activations];
+}
+
+/// What an I keeps for its W, of one sample of a chain's layer.
+std::int64_t kept_for_weights(const Plan& plan, int rank) {
+  const Op pass = plan.ranks[rank].compute().front();
+  return Sizes(chain(static_cast<int>(plan.segments.size()))).kept_for_weights(plan, Rank(rank), pass);
+}
+
+// schedules.md section 3: M_B from F to I, M_W from I to W.
+TEST(PeakMemory, SplitBackwardKeepsAPartUntilTheWeightGradients) {
+  constexpr int devices = 4;
+  const Plan h1 = pipeline("zb-h1", devices, 16), h2 = pipeline("zb-h2", devices, 16);
+  for (int p = 0; p < devices; ++p) {
+    const std::int64_t m_b = saved + (p > 0 ? sample_bytes : 0), m_w = kept_for_weights(h1, p);
+    EXPECT_GT(m_w, 0);
+    EXPECT_EQ(peak_activations(h1, p), (devices - p) * m_b + p * m_w) << p;
+    EXPECT_EQ(peak_activations(h2, p), (2 * (devices - p) - 1) * m_b + 2 * p * m_w) << p;
+  }
+}
+
+TEST(PeakMemory, RecomputeKeepsBoundariesAndTheGraphOfOneMicroBatch) {
+  for (const int m : {1, 3, 8}) {
+    const Plan plan = pipeline("gpipe", 3, m, 2, Recompute::all);
+    for (const int p : {1, 2}) EXPECT_EQ(peak_activations(plan, p), m * sample_bytes + saved) << m << ' ' << p;
+    // Images wait alike; those of the micro-batch that has its graph back are part of what it saved.
+    EXPECT_EQ(peak_activations(plan, 0), (m - 1) * sample_bytes + saved) << m;
+    const Plan all_but_last = pipeline("gpipe", 3, m, 2, Recompute::except_last);
+    EXPECT_EQ(peak_activations(all_but_last, 1) / saved, m > 1 ? 2 : 1) << "first recomputed beside the last";
+  }
+}
+
+TEST(PeakMemory, CountsWhatIsInFlightInAllStagesOfARank) {
+  const auto in_flight = [](const std::string& strategy, int micro_batches) {
+    const Plan plan = pipeline(strategy, 4, micro_batches);
+    std::vector<std::int64_t> pairs;
+    for (int p = 0; p < 4; ++p) pairs.push_back(peak_activations(plan, p) / saved);
+    return pairs;
+  };
+  EXPECT_EQ(in_flight("1f1b", 8), (std::vector<std::int64_t>{4, 3, 2, 1}));
+  EXPECT_EQ(in_flight("dapple", 8), (std::vector<std::int64_t>{7, 5, 3, 1}));
+  EXPECT_EQ(in_flight("interleaved", 8), (std::vector<std::int64_t>{11, 9, 7, 5})) << "chunks: halves of a stage";
+  EXPECT_EQ(in_flight("looped-bfs", 8), (std::vector<std::int64_t>{16, 16, 16, 16}));
+  EXPECT_EQ(in_flight("zb-v", 8), (std::vector<std::int64_t>{8, 8, 8, 8}));
+  EXPECT_EQ(in_flight("chimera", 4), (std::vector<std::int64_t>{3, 4, 4, 3}));
+}
+
+TEST(PeakMemory, ARankHoldsTheParametersOfAllItsStages) {
+  const HandCosts costs(KindSeconds{});
+  for (const char* strategy : {"interleaved", "zb-v", "chimera"}) {
+    const Plan plan = pipeline(strategy, 4, 4);
+    for (int p = 0; p < 4; ++p) {
+      const int layers = static_cast<int>(plan.segments.size());
+      EXPECT_EQ(peak(plan, layers, costs, p)[MemoryCategory::parameters], 2 * layer_bytes) << strategy;
+    }
+  }
+}
+
 TEST(PeakMemory, ReportsTheCategoriesOfTheHighestTotal) {
   // Two segments on one rank: the forward's temporaries (500) outweigh the backward's (100) and a gradient of 64.
   HandCosts costs(KindSeconds{});

@@ -47,6 +47,16 @@ TEST(Predict, PipedreamHasNoBubbleInTheSteadyState) {
   EXPECT_DOUBLE_EQ(p.second_opinion_step_time_s.at("pipedream_planner"), 3);
 }
 
+TEST(Predict, ReplicasOfAPipedreamStageShareItsMiniBatches) {
+  Case spec = case_of("pipedream", 4, 1);
+  spec.strategy.parameters = {{"replicas", "3-1"}};
+  const HandCosts costs(
+      [](Rank, const Op& op, int) { return KindSeconds{}(Rank(0), op, 1) * (op.segment == SegmentId(0) ? 3 : 1); });
+  const Predicted p = predict(plan_of(spec, 2, 60), chain(2), costs, 12, 48);
+  EXPECT_NEAR(p.step_time_s, 3, 1e-9);
+  EXPECT_NEAR(p.second_opinion_step_time_s.at("pipedream_planner"), 3, 1e-9);
+}
+
 TEST(Predict, SecondOpinionsAgreeWhereTheirAssumptionsHold) {
   const Predicted pipe = predict(gpipe(4, 8), chain(4), *unit_costs(), 1, 3);
   EXPECT_DOUBLE_EQ(pipe.second_opinion_step_time_s.at("ddlbench_eq_6_1_6_2"), 33);

@@ -66,6 +66,31 @@ TEST(Simulate, LatencyOfTwoStagesMatchesTheClosedForms) {
   }
 }
 
+TEST(Simulate, CopiesOfAPipelineTakeAsLongAsOne) {
+  for (const char* strategy : {"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "chimera"}) {
+    Case spec = case_of(strategy, 2 * 4, 2 * 8, 8);
+    spec.dp = 2;
+    const Plan plan = plan_of(spec, 16), alone = pipeline(strategy, 4, 8);
+    EXPECT_NEAR(makespan(simulate(plan, *unit_costs())), makespan(simulate(alone, *unit_costs())), 1e-9) << strategy;
+  }
+}
+
+TEST(Simulate, ReductionsBetweenCopiesOverlapTheBackwardsThatFollow) {
+  Case spec = case_of("gpipe", 4, 4, 2);
+  spec.dp = 2;
+  spec.bucket = Bytes(1);
+  const KindSeconds seconds{.forward = .5, .backward = 1, .all_reduce = .25};
+  // Two layers per stage: of the last backward's gradients only the reduction of the first layer is left at the end.
+  EXPECT_NEAR(end_of(plan_of(spec, 4), HandCosts(seconds)), 3 * 3 + .25, 1e-9);
+}
+
+TEST(Simulate, MessagesOfOneLaneFollowEachOther) {
+  // Each takes as long as four forwards: the last of four arrives after 1 + 4 * 4.
+  const Plan plan = gpipe(2, 4);
+  const Timeline t = simulate(plan, HandCosts(KindSeconds{.message = 4}));
+  EXPECT_DOUBLE_EQ(spans(plan, t, 1, LaneKind::recv_forward).back().end, 17);
+}
+
 TEST(Simulate, SpansStartWhenTheOperationWasPosted) {
   const Plan plan = gpipe(2, 2);
   const Timeline t = simulate(plan, HandCosts(KindSeconds{.message = .5}));
@@ -167,16 +192,25 @@ TEST(SharedCores, GpusTakeNoCoresButSlowEachOtherAsMeasured) {
   EXPECT_DOUBLE_EQ(end_of(plan, costs), 2 + 2 + 3 + 2) << "forward, backward, reduction, update";
 }
 
-TEST(SharedCores, WithoutContentionBothClocksAgree) {
-  std::mt19937 random(3);
-  std::uniform_real_distribution<double> seconds(.1, 2);
-  const KindSeconds costs{.forward = seconds(random),
-                          .backward = seconds(random),
-                          .message = seconds(random),
-                          .all_reduce = seconds(random),
-                          .update = seconds(random)};
-  for (const Plan& plan : {gpipe(4, 6), pipedream(3, 7), data_parallel(4, 3)}) {
-    EXPECT_NEAR(end_of(plan, HandCosts(costs, 0)), end_of(plan, HandCosts(costs, 1000)), 1e-9);
+// Where cores suffice, waiting for one end after the other gives the times that follow from the plan alone.
+TEST(SharedCores, WithoutContentionNothingChanges) {
+  const auto jitter = [](Rank rank, const Op& op, int) {
+    return .1 * (1 + (rank.value * 7 + static_cast<int>(op.kind) * 3 + op.micro_batch.value * 5 + op.step) % 11);
+  };
+  std::vector<Plan> plans = {pipedream(3, 7), data_parallel(4, 3), unroll(gpipe(4, 6), 2)};
+  for (const char* strategy : {"1f1b", "dapple", "interleaved", "looped-bfs", "zb-h1", "zb-h2", "zb-v", "chimera"}) {
+    plans.push_back(unroll(pipeline(strategy, 4, 8, 2, Recompute::except_last), 2));
+  }
+  for (const Plan& plan : plans) {
+    const Timeline alone = simulate(plan, HandCosts(jitter, 0)), shared = simulate(plan, HandCosts(jitter, 1000));
+    for (std::size_t r = 0; r < alone.ranks.size(); ++r) {
+      for (std::size_t l = 0; l < alone.ranks[r].size(); ++l) {
+        for (std::size_t i = 0; i < alone.ranks[r][l].size(); ++i) {
+          EXPECT_NEAR(alone.ranks[r][l][i].start, shared.ranks[r][l][i].start, 1e-9) << plan.spec.strategy.name;
+          EXPECT_NEAR(alone.ranks[r][l][i].end, shared.ranks[r][l][i].end, 1e-9) << plan.spec.strategy.name;
+        }
+      }
+    }
   }
 }
 

@@ -39,8 +39,9 @@ inline Case random_case(std::mt19937& random) {
   change(spec.warmup, below(100));
   change(spec.bucket, Bytes((1LL + below(100000)) << below(24)));
   change(spec.bucket, Bytes(1 + below(1000) * 1000LL));
-  change(spec.recompute, static_cast<Recompute>(below(3)));
-  change(spec.partition, static_cast<PartitionRule>(below(3)));
+  change(spec.recompute, static_cast<Recompute>(below(4)));
+  change(spec.partition, static_cast<PartitionRule>(below(4)));
+  change(spec.memory, Bytes(1LL + random()));
   change(spec.precision, static_cast<Precision>(below(4)));
   change(spec.layout, static_cast<Layout>(below(2)));
   change(spec.device, static_cast<DeviceKind>(below(3)));

@@ -7,6 +7,7 @@
 
 #include "analytic/simulate.h"
 #include "parallelism/plan/strategies.h"
+#include "parallelism/plan/strategy_table.h"
 #include "parallelism/plan/validate.h"
 
 namespace parabench {
@@ -26,15 +27,14 @@ struct Pipeline {
   Case spec;
   ModelSpec model;
 };
-Pipeline pipeline(const std::string& strategy, int devices, int micro_batches, int chunks) {
+Pipeline pipeline(const std::string& strategy, int devices, int micro_batches) {
   Case spec;
   spec.strategy.name = strategy;
   spec.np = devices;
   spec.micro = spec.batch = micro_batches;
   spec.partition = PartitionRule::uniform;
-  return {spec, chain(devices * chunks)};
+  return {spec, chain(find_strategy(strategy).stages(spec))};
 }
-Plan plan_of(const Pipeline& p) { return make_plan(p.spec, p.model, {}, 1); }
 
 /// The process' highest resident set since start_peak(), in bytes (Linux).
 void start_peak() {
@@ -51,35 +51,38 @@ double peak_bytes() {
   return 1024 * kibibytes;
 }
 
-void write_and_validate(benchmark::State& state, const std::string& strategy, int chunks) {
-  const Pipeline p = pipeline(strategy, static_cast<int>(state.range(0)), static_cast<int>(state.range(1)), chunks);
+/// Runs `body` on plans of P = range(0) devices and M = range(1) micro-batches; writing them counts.
+template <class Body>
+void measure(benchmark::State& state, const std::string& strategy, Body body) {
+  const int devices = static_cast<int>(state.range(0)), micro_batches = static_cast<int>(state.range(1));
+  const Pipeline subject = pipeline(strategy, devices, micro_batches);
   start_peak();
-  for (auto _ : state) require_valid(plan_of(p));
+  for (auto _ : state) body(make_plan(subject.spec, subject.model, {}, 1));
   state.counters["peak_bytes"] = peak_bytes();
 }
 
-void write_and_simulate(benchmark::State& state, const std::string& strategy, int chunks) {
-  const Pipeline p = pipeline(strategy, static_cast<int>(state.range(0)), static_cast<int>(state.range(1)), chunks);
-  start_peak();
-  for (auto _ : state) state.counters["makespan"] = makespan(simulate(plan_of(p), *unit_costs()));
-  state.counters["peak_bytes"] = peak_bytes();
+void write(benchmark::State& state, const std::string& strategy) {
+  measure(state, strategy, [](const Plan& plan) { benchmark::DoNotOptimize(&plan); });
+}
+void write_and_validate(benchmark::State& state, const std::string& strategy) {
+  measure(state, strategy, [](const Plan& plan) { require_valid(plan); });
+}
+void write_and_simulate(benchmark::State& state, const std::string& strategy) {
+  measure(state, strategy,
+          [&](const Plan& plan) { state.counters["makespan"] = makespan(simulate(plan, *unit_costs())); });
 }
 
-void only_write(benchmark::State& state, const std::string& strategy, int chunks) {
-  const Pipeline p = pipeline(strategy, static_cast<int>(state.range(0)), static_cast<int>(state.range(1)), chunks);
-  start_peak();
-  for (auto _ : state) benchmark::DoNotOptimize(plan_of(p));
-  state.counters["peak_bytes"] = peak_bytes();
+void sizes(benchmark::internal::Benchmark* benchmark) {
+  benchmark->Args({64, 512})->Args({1024, 4096})->Unit(benchmark::kMillisecond);
 }
+void small(benchmark::internal::Benchmark* benchmark) { benchmark->Args({64, 512})->Unit(benchmark::kMillisecond); }
 
-BENCHMARK_CAPTURE(write_and_validate, one_f_one_b, "1f1b", 1)->Args({64, 512})->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(write_and_validate, zb_v, "zb-v", 2)->Args({64, 512})->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(only_write, one_f_one_b, "1f1b", 1)->Args({64, 512})->Args({1024, 4096})->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(only_write, zb_v, "zb-v", 2)->Args({64, 512})->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(write_and_simulate, one_f_one_b, "1f1b", 1)
-    ->Args({64, 512})
-    ->Args({1024, 4096})
-    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(write, one_forward_one_backward, "1f1b")->Apply(sizes);
+BENCHMARK_CAPTURE(write, zero_bubble_v, "zb-v")->Apply(small);
+BENCHMARK_CAPTURE(write_and_validate, one_forward_one_backward, "1f1b")->Apply(small);
+BENCHMARK_CAPTURE(write_and_validate, zero_bubble_v, "zb-v")->Apply(small);
+BENCHMARK_CAPTURE(write_and_simulate, one_forward_one_backward, "1f1b")->Apply(sizes);
+BENCHMARK_CAPTURE(write_and_simulate, zero_bubble_v, "zb-v")->Apply(small);
 
 }  // namespace
 }  // namespace parabench

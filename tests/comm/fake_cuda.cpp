@@ -285,6 +285,7 @@ ncclResult_t ncclGroupEnd() {
   ncclComm* const comm = group.comm;
   comm->looks_until_launched = static_cast<int>(random_looks() % 3);
   comm->launch = [stream = group.stream, operations = std::move(group.operations), aborted = comm->aborted]() mutable {
+    ++state.launched;
     stream->tasks.push_back([operations, aborted]() mutable {
       const std::lock_guard lock(mutex);
       if (*aborted) return true;
@@ -321,7 +322,7 @@ ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDa
   });
 }
 
-/// Leaves at once when it is small, else when it is taken, as NCCL's may.
+/// Leaves when it is taken: NCCL has buffers, but promises none.
 ncclResult_t ncclSend(const void* data, std::size_t count, ncclDataType_t, int peer, ncclComm_t comm,
                       cudaStream_t stream) {
   std::shared_ptr<Letter> letter;
@@ -331,7 +332,7 @@ ncclResult_t ncclSend(const void* data, std::size_t count, ncclDataType_t, int p
       letter = std::make_shared<Letter>(Letter{.content = {begin, begin + count}});
       world->mail[{rank, peer}].push_back(letter);
     }
-    return count <= 4096 || letter->taken;
+    return letter->taken;
   });
 }
 

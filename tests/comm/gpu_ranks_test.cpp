@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <latch>
 #include <string>
 #include <thread>
@@ -22,8 +23,20 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
+std::vector<MessageLane> every_lane(int ranks) {
+  std::vector<MessageLane> lanes;
+  for (int from = 0; from < ranks; ++from) {
+    for (int to = 0; to < ranks; ++to) {
+      for (int c = 0; c < channel_count && from != to; ++c) {
+        lanes.push_back({Rank(from), Rank(to), static_cast<Channel>(c)});
+      }
+    }
+  }
+  return lanes;
+}
+
 std::unique_ptr<Communicator> over_nccl(Communicator& host) {
-  return make_nccl_communicator(host, host.rank().value, {.time_limit_s = 20});
+  return make_nccl_communicator(host, host.rank().value, every_lane(host.size()), {.time_limit_s = 20});
 }
 
 std::unique_ptr<Communicator> staged(Communicator& host) { return make_staged_communicator(host, host.rank().value); }
@@ -51,7 +64,7 @@ TEST_P(GpuRanks, conform) {
 }
 
 INSTANTIATE_TEST_SUITE_P(all, GpuRanks,
-                         testing::Combine(testing::Values(over_nccl, staged), testing::Values(1, 2, 4),
+                         testing::Combine(testing::Values(over_nccl, staged), testing::Values(1, 2, 3, 4),
                                           testing::ValuesIn(conformance_cases().begin(), conformance_cases().end())),
                          [](const auto& instance) {
                            return std::string(std::get<2>(instance.param).name) +
@@ -65,7 +78,7 @@ std::string failure_of(NcclOptions options, Body body) {
   std::string text;
   try {
     run_thread_ranks(2, [&](Communicator& host) {
-      const auto comm = make_nccl_communicator(host, host.rank().value, options);
+      const auto comm = make_nccl_communicator(host, host.rank().value, every_lane(2), options);
       body(*comm);
     });
   } catch (const std::exception& error) {
@@ -84,6 +97,93 @@ TEST(Nccl, RefusesToShareAGpuAndNamesWhatCan) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("ranks 0 and 1"), HasSubstr("comm:mpi"), HasSubstr("comm:threads")));
   }
   EXPECT_EQ(fake_nccl().communicators, 0);
+}
+
+/// `declared(rank)` on each of three ranks; what the first of them that fails says.
+std::string refusal_of(const std::function<std::vector<MessageLane>(int)>& declared) {
+  try {
+    run_thread_ranks(
+        3, [&](Communicator& host) { make_nccl_communicator(host, host.rank().value, declared(host.rank().value)); });
+  } catch (const std::exception& error) {
+    EXPECT_EQ(fake_nccl().communicators, 0);
+    return error.what();
+  }
+  return "";
+}
+
+constexpr MessageLane up{Rank(0), Rank(1), Channel::forward}, down{Rank(1), Rank(0), Channel::backward};
+
+TEST(Nccl, RefusesLanesThatAreNotTheSameOnAllRanks) {
+  EXPECT_THAT(refusal_of([](int rank) {
+                return rank == 2 ? std::vector{down} : std::vector{down, up};
+              }),
+              AllOf(HasSubstr("rank 1 to 0 on backward (rank 2)"), HasSubstr("rank 0 to 1 on forward, rank 1 to 0")));
+  EXPECT_EQ(refusal_of([](int rank) { return rank == 2 ? std::vector{up, down} : std::vector{down, up, down}; }), "");
+}
+
+TEST(Nccl, RefusesALaneOfNoTwoRanks) {
+  for (const auto& [from, to] : {std::pair(0, 3), std::pair(-1, 1), std::pair(2, 2)}) {
+    const MessageLane bad{Rank(from), Rank(to), Channel::forward};
+    EXPECT_THAT(refusal_of([&](int) { return std::vector{up, bad}; }), HasSubstr("two of the ranks 0 to 2"));
+  }
+}
+
+TEST(Nccl, ARankTakesPartInItsOwnLanesAlone) {
+  run_thread_ranks(3, [](Communicator& host) {
+    const auto comm = make_nccl_communicator(host, host.rank().value, {up, down});
+    comm->wait(comm->barrier());
+    EXPECT_EQ(fake_nccl().communicators, 3 + 2 + 2);
+    comm->wait(comm->barrier());
+  });
+}
+
+TEST(Nccl, RefusesAMessageOnALaneThatWasNotDeclared) {
+  run_thread_ranks(2, [](Communicator& host) {
+    const auto comm = make_nccl_communicator(host, host.rank().value, {up});
+    float value = 0;
+    const BufferView view{&value, 4, ElementType::byte, true};
+    const Rank other(1 - host.rank().value);
+    const auto way = [](Rank from, Rank to) {
+      return "rank " + std::to_string(from.value) + " to " + std::to_string(to.value) + " on backward";
+    };
+    const auto send = [&] { return comm->send(view, other, {Channel::backward, 1}); };
+    const auto receive = [&] { return comm->recv(view, other, {Channel::backward, 1}); };
+    EXPECT_THAT(send, testing::ThrowsMessage<std::invalid_argument>(HasSubstr(way(host.rank(), other))));
+    EXPECT_THAT(receive, testing::ThrowsMessage<std::invalid_argument>(HasSubstr(way(other, host.rank()))));
+  });
+}
+
+TEST(Nccl, AReceiveTakesNoGpuBeforeItsMessageIsOnTheWay) {
+  run_thread_ranks(2, [](Communicator& host) {
+    const auto comm = make_nccl_communicator(host, host.rank().value, {up});
+    comm->wait(comm->barrier());
+    const int launched = fake_nccl().launched;
+    comm->wait(comm->barrier());
+    std::uint32_t word = 7 * static_cast<std::uint32_t>(1 - host.rank().value);
+    const BufferView view{&word, 4, ElementType::byte, true};
+    Work work;
+    if (host.rank() == up.to) {
+      work = comm->recv(view, up.from, {up.channel, 1});
+      for (int look = 0; look < 10; ++look) EXPECT_FALSE(work.test());
+      EXPECT_EQ(fake_nccl().launched, launched);
+    }
+    comm->wait(comm->barrier());
+    if (host.rank() == up.from) work = comm->send(view, up.to, {up.channel, 1});
+    comm->wait(std::move(work));
+    comm->wait(comm->barrier());
+    EXPECT_EQ(word, 7u);
+    EXPECT_EQ(fake_nccl().launched, launched + 2);
+  });
+}
+
+TEST(Nccl, AReceiveThatNobodySendsToEndsWithinTheLimit) {
+  const std::string text = failure_of({.time_limit_s = 0.2}, [](Communicator& comm) {
+    float value = 0;
+    if (comm.rank() == Rank(1))
+      comm.wait(comm.recv({&value, 4, ElementType::f32, true}, Rank(0), {Channel::forward, 1}));
+    comm.wait(comm.barrier());
+  });
+  EXPECT_THAT(text, HasSubstr("recv of 4 bytes from rank 0 over NCCL has not ended within 0.2 s"));
 }
 
 TEST(Nccl, AnOperationThatOneRankNeverStartsEndsWithinTheLimit) {

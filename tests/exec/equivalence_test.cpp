@@ -102,18 +102,18 @@ INSTANTIATE_TEST_SUITE_P(
                     "zb-v/np:4/batch:17/micro:8", "zb-v/np:6/batch:5/micro:2", "dualpipev/np:2/batch:9/micro:4",
                     "dualpipev/np:3/batch:15/micro:7", "dualpipev/np:1/batch:5/micro:2", "chimera/np:2/batch:5/micro:2",
                     "chimera/np:4/batch:9/micro:4", "chimera/np:4/batch:17/micro:8", "chimera/np:6/batch:5/micro:2"));
-INSTANTIATE_TEST_SUITE_P(
-    Copies, EverySchedule,
-    testing::Values("gpipe/np:4/batch:17/dp:2", "1f1b/np:6/batch:13/micro:2/dp:3", "1f1b/np:4/batch:8/micro:1/dp:4",
-                    "1f1b/np:8/batch:17/dp:2/bucket:1KiB", "interleaved/np:4/batch:9/micro:2/dp:2",
-                    "zb-h1/np:4/batch:17/dp:2/bucket:16KiB", "zb-v/np:4/batch:13/micro:3/dp:2",
-                    "dualpipev/np:4/batch:17/dp:2", "chimera/np:4/batch:9/dp:2", "chimera/np:8/batch:17/micro:4/dp:2"));
-INSTANTIATE_TEST_SUITE_P(
-    Asynchronous, EverySchedule,
-    testing::Values("pipedream[replicas=3-1]/np:4/batch:4", "pipedream[replicas=1-3]/np:4/batch:4",
-                    "pipedream[replicas=2-2-1]/np:5/batch:4", "pipedream[replicas=4]/np:4/batch:4",
-                    "pipedream-2bw/np:2/batch:5/micro:2", "pipedream-2bw/np:4/batch:9/micro:4",
-                    "pipedream-2bw/np:4/batch:7/micro:3", "pipedream-2bw/np:3/batch:16/micro:8"));
+INSTANTIATE_TEST_SUITE_P(Copies, EverySchedule,
+                         testing::Values("gpipe/np:4/batch:17/dp:2", "1f1b/np:6/batch:13/micro:2/dp:3",
+                                         "1f1b/np:4/batch:8/micro:1/dp:4", "1f1b/np:8/batch:17/dp:2/bucket:1KiB",
+                                         "interleaved/np:4/batch:9/micro:2/dp:2",
+                                         "zb-h1/np:4/batch:17/dp:2/bucket:16KiB", "zb-v/np:4/batch:13/micro:3/dp:2",
+                                         "dualpipev/np:4/batch:17/dp:2", "chimera/np:4/batch:9/dp:2",
+                                         "chimera/np:8/batch:17/micro:4/dp:2"));
+INSTANTIATE_TEST_SUITE_P(Asynchronous, EverySchedule,
+                         testing::Values("pipedream[replicas=3-1]/np:4/batch:4", "pipedream[replicas=1-3]/np:4/batch:4",
+                                         "pipedream[replicas=2-2-1]/np:5/batch:4", "pipedream[replicas=4]/np:4/batch:4",
+                                         "pipedream-2bw/np:2/batch:5/micro:2", "pipedream-2bw/np:4/batch:9/micro:4",
+                                         "pipedream-2bw/np:4/batch:7/micro:3", "pipedream-2bw/np:3/batch:16/micro:8"));
 INSTANTIATE_TEST_SUITE_P(
     Recomputing, EverySchedule,
     testing::Values("sequential/np:1/batch:6/recompute:all", "data-parallel/np:2/batch:9/recompute:all",
@@ -127,9 +127,8 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Gate, CatchesAForgottenWeightGradient) {
   Faults faults;
   faults.plan = [](Plan plan) {
-    std::erase_if(plan.ranks[1].compute(), [](const Op& op) {
-      return op.kind == OpKind::backward_weight && op.micro_batch == MicroBatchId(1);
-    });
+    std::erase_if(plan.ranks[1].compute(),
+                  [](const Op& op) { return op.kind == OpKind::backward_weight && op.micro_batch == MicroBatchId(1); });
     return plan;
   };
   EXPECT_GT(gate("zb-h1/np:2/batch:9", faults).update, 1e-3);

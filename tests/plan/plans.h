@@ -159,7 +159,7 @@ inline int uniform(std::mt19937& random, int low, int high) {
 }
 
 /// A random case of a random strategy on `layers` layers, with copies, chunks, recompute, replicas, an odd warm-up; not
-/// all are possible.
+/// all are possible (csv needs its file).
 inline Case random_case(std::mt19937& random, int& layers) {
   const auto all = strategies();
   const Strategy& strategy = all[uniform(random, 0, static_cast<int>(all.size()) - 1)];

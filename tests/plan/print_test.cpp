@@ -42,6 +42,63 @@ TEST(Print, CsvIsAnOrderInWhichActionsCanRun) {
             "1RECV_F0,1F0,1RECV_F1,1B0,1SEND_B0,1F1,1B1,1SEND_B1\n");
 }
 
+TEST(Print, CsvJoinsPassesThatMayOverlap) {
+  const std::string text = to_csv(plan_of(pipeline_case("dualpipev", 2, 4)));
+  const std::string first_row = text.substr(0, text.find('\n'));
+  EXPECT_THAT(first_row, HasSubstr("3I0,3SEND_B0,3W0,3F1,"));
+  EXPECT_THAT(first_row, HasSubstr(",(0F3;3B1)OVERLAP_F_B,0SEND_F3,3SEND_B1,"));
+  EXPECT_THAT(first_row, HasSubstr("(3F2;0B0)OVERLAP_F_B"));
+  EXPECT_THAT(first_row, testing::Not(HasSubstr(",0F3")));
+}
+
+int count(const std::string& text, const std::string& part) {
+  int found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+TEST(Print, SvgDrawsEveryActionOnItsRow) {
+  const Plan plan = plan_of(pipeline_case("zb-v", 2, 3));
+  const std::string svg = to_svg(plan, timeline_of(plan, {.update = 1}));
+  EXPECT_THAT(svg, testing::StartsWith("<svg xmlns=\"http://www.w3.org/2000/svg\""));
+  EXPECT_THAT(svg, testing::EndsWith("</svg>\n"));
+  EXPECT_EQ(count(svg, "<svg"), count(svg, "</svg>"));
+  EXPECT_EQ(count(svg, "<rect"), count(svg, "</rect>") + 1);  // the ground has no title
+  EXPECT_EQ(count(svg, "<text"), count(svg, "</text>"));
+  // 2 ranks, 2 stages, 3 micro-batches of F, I and W, each once; 4 updates.
+  for (const char* kind : {"F", "I", "W"}) {
+    for (int stage = 0; stage < 4; ++stage) {
+      for (int m = 0; m < 3; ++m) {
+        const std::string action = std::to_string(stage) + kind + std::to_string(m);
+        EXPECT_EQ(count(svg, "<title>" + action + ", stage "), 1) << action;
+      }
+    }
+  }
+  EXPECT_EQ(count(svg, "<title>U, stage "), 4);
+  for (const char* label : {">forward<", ">input gradient<", ">weight gradient<", ">update<", ">p0<", ">p1<"}) {
+    EXPECT_THAT(svg, HasSubstr(label));
+  }
+  EXPECT_THAT(svg, testing::Not(HasSubstr(">backward<")));
+  EXPECT_EQ(svg, to_svg(plan, timeline_of(plan, {.update = 1})));
+}
+
+TEST(Print, SvgPlacesBarsInTime) {
+  const Plan plan = gpipe_of(2, 1, 2);  // p0 F . . . B B, p1 . F B B
+  const std::string svg = to_svg(plan, timeline_of(plan));
+  EXPECT_THAT(svg, HasSubstr("x=\"44.00\" y=\"30.00\" width=\"106.67\""));
+  EXPECT_THAT(svg, HasSubstr("x=\"150.67\" y=\"62.00\" width=\"106.67\""));
+  EXPECT_THAT(svg, HasSubstr("x=\"257.33\" y=\"62.00\" width=\"213.33\""));
+  EXPECT_THAT(svg, HasSubstr("bubble 50.0 %"));
+}
+
+TEST(Print, SvgEscapesText) {
+  Plan plan = gpipe_of(2, 1, 2);
+  plan.spec.model.name = "<a&\"b>";
+  const std::string svg = to_svg(plan, timeline_of(plan));
+  EXPECT_THAT(svg, HasSubstr("&lt;a&amp;&quot;b&gt;/"));
+  EXPECT_THAT(svg, testing::Not(HasSubstr("<a&")));
+}
+
 TEST(Print, JsonRoundTripsRandomPlans) {
   std::mt19937 random(5);
   for (int round = 0; round < 200; ++round) {

@@ -119,7 +119,8 @@ TEST(Timeline, BreakdownsAddUpToTheTimeOfTheRank) {
         timeline_of(plan, {cost(random) + .1, cost(random) + .1, cost(random), cost(random), cost(random)});
     const auto all = breakdowns(plan, timeline, 0);
     for (std::size_t r = 0; r < all.size(); ++r) {
-      const double end = timeline.ranks[r][compute_lane].back().end;
+      const auto& compute = timeline.ranks[r][compute_lane];
+      const double end = compute.empty() ? 0 : compute.back().end;
       EXPECT_NEAR(total(all[r]) * plan.steps, end, 1e-9);
       EXPECT_NEAR(all[r].other, 0.0, 1e-12);
     }

@@ -32,7 +32,9 @@ TEST(Catalogue, HoldsModelsDataSetsStrategiesAndRanks) {
   }
   EXPECT_THAT(models, testing::ElementsAre("mlp", "resnet101", "resnet152", "resnet18", "resnet34", "resnet50"));
   EXPECT_THAT(datasets, testing::IsSupersetOf({"cifar10", "imagenet", "mnist-synthetic", "highres-synthetic"}));
-  EXPECT_THAT(strategies, testing::UnorderedElementsAreArray(strategy_names()));
+  std::vector<std::string> written = strategy_names();
+  std::erase(written, "csv");  // needs a file
+  EXPECT_THAT(strategies, testing::UnorderedElementsAreArray(written));
   EXPECT_THAT(ranks, testing::ElementsAre(1, 2, 4));
 }
 

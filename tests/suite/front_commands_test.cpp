@@ -78,7 +78,7 @@ TEST_F(CommandsTest, PlanTextIsTheNotationOfTheGoldenStrings) {
 
 TEST_F(CommandsTest, PlanGridSaysItsBubble) {
   // F 1, B 2 per micro-batch on two ranks, four micro-batches: 12 of 15 units are busy.
-  EXPECT_THAT(run({"plan", gpipe}).out, HasSubstr("bubble 20.0 % (unit costs)"));
+  EXPECT_THAT(run({"plan", gpipe}).out, HasSubstr("bubble 20.0 % isolated, 20.0 % steady (unit costs)"));
 }
 
 TEST_F(CommandsTest, PlanJsonIsThePlanFile) {
@@ -87,6 +87,8 @@ TEST_F(CommandsTest, PlanJsonIsThePlanFile) {
     EXPECT_EQ(to_id(plan_from_json(document).spec), id);
     EXPECT_GT(document["makespan"], 0);
     EXPECT_TRUE(document.contains("bubble_fraction"));
+    EXPECT_EQ(document.contains("steady_step"), id != pipedream);
+    EXPECT_EQ(document.contains("steady_bubble_fraction"), id != pipedream);
     EXPECT_TRUE(document["ranks"][0]["lanes"]["compute"][0].contains("end"));
   }
 }

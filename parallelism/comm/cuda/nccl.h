@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "parallelism/comm/communicator.h"
 
@@ -11,16 +12,29 @@ struct NcclOptions {
   double time_limit_s = 60;  ///< of one operation; then every rank is made to stop
 };
 
-/// One NCCL communicator for the collectives of each group and one per channel of messages, all made together:
-/// forward and backward messages on a single one can dead-lock (nccl#584). Messages of one channel run on each rank
-/// in the order started, as do the collectives of a group, so ranks must start them in one common order, as plans do;
-/// those started together, before any of them is waited for, may cross. Groups do not wait for each other as long as
-/// the GPU has room for the kernels of all that are in flight. `host` carries unique ids, tags, host buffers,
-/// barriers and failures: a rank that fails, or an asynchronous NCCL error, aborts the world there, and every waiting
-/// call throws PeerFailure. allocate() hands out ncclMemAlloc memory, registered with the communicators of all
-/// groups. Traffic counts nccl-tests' bus bytes: 2(p-1)/p S each way for an all-reduce. Collective over `host`, which
-/// must outlive it. Throws environment_error for a build without NCCL, and when two ranks share a GPU (NCCL refuses),
-/// naming comm:mpi and comm:threads.
-std::unique_ptr<Communicator> make_nccl_communicator(Communicator& host, int gpu, NcclOptions options = {});
+/// One NCCL communicator of all members for the collectives of each group, and one of two ranks for each of `lanes`,
+/// the lanes on which buffers of a GPU will be sent (any other is refused with std::invalid_argument; buffers of the
+/// host need none). Each has a stream of its own, so a receive that waits holds up neither the sends of its rank nor
+/// other receives; on one communicator for all peers it would, and ranks that receive first would wait for each other
+/// forever (nccl#584). All are made here and used once, in an order that is the same on all ranks: making or connecting
+/// one later could wait for kernels that wait for other ranks. `lanes` are in any order, repeated or not; usage_error
+/// unless they are the same on all ranks.
+///
+/// Memory of the GPU: each lane takes what NCCL takes for a pair of ranks, by its maintainers' account (nccl#986, not
+/// measured here) linear in NCCL's channels between the two, of which there are more the faster the link, with buffers
+/// of about 4 MiB each (NCCL_BUFFSIZE); NCCL_MAX_P2P_NCHANNELS bounds them. An inner rank of a pipeline has four lanes,
+/// eight where the stages turn back (V, Chimera), and one for each pair of ranks with replicated stages. Each stream
+/// wants a hardware queue of its own: where a rank has more lanes and groups than CUDA_DEVICE_MAX_CONNECTIONS (8 unless
+/// set, at most 32), some share one, and may wait for each other after all.
+///
+/// The collectives of a group must be started in one common order. Operations do not wait for each other as long as
+/// the GPU has room for the kernels of all that are in flight; a receive takes none before its message is on the way.
+/// `host` carries unique ids, tags, host buffers, barriers and failures: a rank that fails, or an asynchronous NCCL
+/// error, aborts the world there, and every waiting call throws PeerFailure. allocate() hands out ncclMemAlloc memory,
+/// registered with the communicators of all groups. Traffic counts nccl-tests' bus bytes: 2(p-1)/p S each way for an
+/// all-reduce. Collective over `host`, which must outlive it. Throws environment_error for a build without NCCL, and
+/// when two ranks share a GPU (NCCL refuses), naming comm:mpi and comm:threads.
+std::unique_ptr<Communicator> make_nccl_communicator(Communicator& host, int gpu, std::vector<MessageLane> lanes = {},
+                                                     NcclOptions options = {});
 
 }  // namespace parabench

@@ -1,16 +1,15 @@
 #include "parallelism/comm/cuda/nccl_communicator.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <exception>
-#include <map>
 #include <thread>
 #include <utility>
 
 #include "base/error.h"
 #include "parallelism/comm/cuda/host_work.h"
+#include "parallelism/comm/cuda/nccl_agreement.h"
 #include "parallelism/comm/mailbox.h"
 
 namespace parabench {
@@ -23,32 +22,12 @@ constexpr double watch_s = 50e-6;
 constexpr double shortest_pause_s = 20e-6;
 constexpr double longest_pause_s = 10e-3;
 constexpr double pause_share = 1.0 / 16;  // of the wait so far: so much later a completion is seen at most
-constexpr double settle_pause_s = 1e-3;
+constexpr double settle_pause_s = 2e-4;
 
 /// How long the host gets to find out that a rank has died before NCCL's own complaint counts as the cause.
 constexpr std::chrono::seconds look_for_dead{2};
 
 constexpr std::uint64_t header_tag = 0x6e63636c5f686561;  // "nccl_hea"
-
-std::string own_gpu(int gpu) {
-  cudaDeviceProp properties{};
-  check_cuda(cudaGetDeviceProperties(&properties, gpu), "cudaGetDeviceProperties");
-  char name[256] = {};
-  gethostname(name, sizeof name - 1);
-  return fmt::format("{} {}", to_text(properties.uuid), name);
-}
-
-/// NCCL would refuse, too, but only after a while and in fewer words.
-void require_distinct(const std::vector<std::string>& gpus) {
-  std::map<std::string, int> owners;
-  for (int rank = 0; rank < std::ssize(gpus); ++rank) {
-    const auto [owner, first] = owners.emplace(gpus[rank].substr(0, gpus[rank].find(' ')), rank);
-    if (first) continue;
-    throw environment_error("comm:nccl", fmt::format("ranks {} and {} both on {}", owner->second, rank, gpus[rank]),
-                            "a GPU for each rank",
-                            "comm:mpi and comm:threads let ranks share a GPU; else fewer ranks or more GPUs");
-  }
-}
 
 }  // namespace
 
@@ -56,42 +35,40 @@ void require_distinct(const std::vector<std::string>& gpus) {
 class NcclWork final : public WorkState {
  public:
   NcclWork(NcclCommunicator& comm, NcclLane& lane, NcclOperation operation)
-      : comm_(comm), lane_(lane), operation_(operation), number_(lane.start(operation)) {
-    ++comm_.in_flight_;
-    comm_.last_change_ = Clock::now();
-  }
+      : comm_(comm), lane_(lane), operation_(operation), number_(lane.start(operation)) {}
 
   ~NcclWork() override {
-    --comm_.in_flight_;
-    comm_.last_change_ = Clock::now();
     header_work_ = {};
+    if (released_) count(-1);
     // Dropped on the way out of a failure: nothing may be written into the caller's buffer any more.
     if (!lane_.done(number_)) comm_.give_up();
   }
 
+  void release() {
+    lane_.release(number_);
+    released_ = true;
+    count(1);
+  }
+
   void send_header(Message message) {
-    message_ = message;
     header_ = {message.tag, operation_.buffer.bytes};
     header_work_ = comm_.host_.send({&header_, sizeof header_}, operation_.peer, {message.channel, header_tag});
+    release();
   }
 
   void receive_header(Message message) {
     message_ = message;
-    paired_ = false;
     header_work_ = comm_.host_.recv({&header_, sizeof header_}, operation_.peer, {message.channel, header_tag});
   }
 
   bool advance() override {
-    if (!header_work_.test()) {
-      drive();
-      return false;
-    }
-    if (!paired_) {
+    const bool header_moved = header_work_.test();
+    if (header_moved && !released_) {
       check_pairing(header_, {message_.tag, operation_.buffer.bytes}, operation_.peer, comm_.rank(), message_.channel);
-      paired_ = true;
+      release();
     }
     if (!lane_.done(number_)) drive();
-    return lane_.done(number_);
+    return header_moved && lane_.done(number_);
   }
 
  private:
@@ -104,17 +81,22 @@ class NcclWork final : public WorkState {
     }
   }
 
+  void count(int change) {
+    comm_.in_flight_ += change;
+    comm_.last_change_ = Clock::now();
+  }
+
   NcclCommunicator& comm_;
   NcclLane& lane_;
   NcclOperation operation_;
   std::uint64_t number_;
-  Message message_;
-  MessageHeader header_;  // sent, or as it arrived
-  bool paired_ = true;
+  Message message_;        // of a receive
+  MessageHeader header_;   // sent, or as it arrived
+  bool released_ = false;  // onto the GPU
   Work header_work_;
 };
 
-NcclCommunicator::NcclCommunicator(Communicator& host, int gpu, NcclOptions options)
+NcclCommunicator::NcclCommunicator(Communicator& host, int gpu, std::vector<MessageLane> lanes, NcclOptions options)
     : Communicator(host.rank(), host.groups()),
       host_(host),
       gpu_(gpu),
@@ -123,40 +105,63 @@ NcclCommunicator::NcclCommunicator(Communicator& host, int gpu, NcclOptions opti
       last_change_(Clock::now()),
       exceptions_(std::uncaught_exceptions()) {
   use_gpu();
-  require_distinct(all_gather(host_, own_gpu(gpu_)));
-  make_lanes();
+  require_own_gpu(host_, gpu_);
+  try {
+    make_lanes(agree_on_lanes(host_, std::move(lanes)));
+  } catch (...) {
+    give_up();  // a first message may be on its way
+    throw;
+  }
 }
 
-void NcclCommunicator::make_lanes() {
+void NcclCommunicator::make_lanes(const std::vector<MessageLane>& declared) {
   try {
-    // The same order on every rank, so that nobody waits for one who waits for another.
-    std::vector<int> group_of_lane(channel_count, 0);
-    for (int group = 0; group < groups().count(); ++group) group_of_lane.push_back(group);
-    const auto first_of = [&](int group) { return groups().members(group).front(); };
-    ncclUniqueId id{};
-    std::string own_ids;
-    for (const int group : group_of_lane) {
-      if (first_of(group) != rank()) continue;
-      check_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
-      own_ids.append(id.internal, sizeof id.internal);
-    }
-    const std::vector<std::string> ids = all_gather(host_, own_ids);
-    std::vector<std::size_t> used(ids.size());  // bytes of each rank's
-    for (const int group : group_of_lane) {
-      const int first = first_of(group).value;
-      ids[first].copy(id.internal, sizeof id.internal, used[first]);
-      used[first] += sizeof id.internal;
-      const int position = groups().position(group, rank());
-      if (position < 0) continue;
-      const int members = static_cast<int>(groups().members(group).size());
-      lanes_.push_back(std::make_unique<NcclLane>(id, position, members));
-      collectives_[group] = lanes_.back().get();  // of group 0 the last one
-      wait_until_settled(options_.time_limit_s);
+    std::vector<std::vector<Rank>> members;
+    for (int group = 0; group < groups().count(); ++group) members.push_back(groups().members(group));
+    for (const MessageLane& lane : declared) members.push_back({lane.from, lane.to});
+    const std::vector<ncclUniqueId> ids = make_ids(host_, members);
+    for (int group = 0; group < groups().count(); ++group) collectives_[group] = make_lane(ids[group], members[group]);
+    if (!declared.empty()) first_message_ = make_memory(1);
+    for (std::size_t i = 0; i < declared.size(); ++i) {
+      const std::size_t place = collectives_.size() + i;
+      NcclLane* const lane = messages_[declared[i]] = make_lane(ids[place], members[place]);
+      if (lane) connect(*lane, declared[i]);
     }
   } catch (const NcclFailure& failure) {
-    throw environment_error("comm:nccl", failure.what(), "NCCL communicators of all groups",
+    throw environment_error("comm:nccl", failure.what(), "NCCL communicators of all groups and lanes of messages",
                             "NCCL_DEBUG=WARN says more; comm:mpi does without NCCL");
   }
+}
+
+NcclLane* NcclCommunicator::make_lane(const ncclUniqueId& id, const std::vector<Rank>& members) {
+  const auto own = std::ranges::find(members, rank());
+  if (own == members.end()) return nullptr;
+  const auto position = static_cast<int>(own - members.begin());
+  lanes_.push_back(std::make_unique<NcclLane>(id, position, static_cast<int>(members.size())));
+  wait_until_settled(options_.time_limit_s);
+  return lanes_.back().get();
+}
+
+void NcclCommunicator::connect(NcclLane& lane, const MessageLane& declared) {
+  using Kind = NcclOperation::Kind;
+  const BufferView word{first_message_.get(), 1, ElementType::byte, true};
+  const std::uint64_t number = declared.from == rank() ? lane.start({Kind::send, word, declared.to})
+                                                       : lane.start({Kind::recv, word, declared.from});
+  lane.release(number);
+  while (!lane.done(number)) {
+    const std::uint32_t seen = host_.events();
+    lane.drive(options_.time_limit_s);
+    host_.sleep(seen, settle_pause_s);
+  }
+}
+
+NcclLane& NcclCommunicator::messages(const MessageLane& lane) const {
+  const auto found = messages_.find(lane);
+  if (found == messages_.end()) {
+    throw std::invalid_argument(
+        fmt::format("message {}: this lane was not declared when the communicator was made", to_text(lane)));
+  }
+  return *found->second;
 }
 
 NcclCommunicator::~NcclCommunicator() {
@@ -257,29 +262,32 @@ std::unique_ptr<WorkState> NcclCommunicator::start_all_reduce(BufferView buffer,
   const std::int64_t moved = 2 * (members - 1) * buffer.bytes / members;
   traffic_.sent += moved;
   traffic_.received += moved;
-  return std::make_unique<NcclWork>(*this, collectives(group), NcclOperation{.buffer = buffer});
+  auto work = std::make_unique<NcclWork>(*this, collectives(group), NcclOperation{.buffer = buffer});
+  work->release();
+  return work;
 }
 
 std::unique_ptr<WorkState> NcclCommunicator::start_send(BufferView buffer, Rank to, Message message) {
   if (!buffer.on_device) return forward_to_host(host_.send(buffer, to, message));
-  auto work =
-      std::make_unique<NcclWork>(*this, lane(message.channel), NcclOperation{NcclOperation::Kind::send, buffer, to});
+  NcclLane& lane = messages({rank(), to, message.channel});
+  auto work = std::make_unique<NcclWork>(*this, lane, NcclOperation{NcclOperation::Kind::send, buffer, to});
   work->send_header(message);
   return work;
 }
 
 std::unique_ptr<WorkState> NcclCommunicator::start_recv(BufferView buffer, Rank from, Message message) {
   if (!buffer.on_device) return forward_to_host(host_.recv(buffer, from, message));
-  auto work =
-      std::make_unique<NcclWork>(*this, lane(message.channel), NcclOperation{NcclOperation::Kind::recv, buffer, from});
+  NcclLane& lane = messages({from, rank(), message.channel});
+  auto work = std::make_unique<NcclWork>(*this, lane, NcclOperation{NcclOperation::Kind::recv, buffer, from});
   work->receive_header(message);
   return work;
 }
 
 std::unique_ptr<WorkState> NcclCommunicator::start_barrier() { return forward_to_host(host_.barrier()); }
 
-std::unique_ptr<Communicator> make_nccl_communicator(Communicator& host, int gpu, NcclOptions options) {
-  return std::make_unique<NcclCommunicator>(host, gpu, options);
+std::unique_ptr<Communicator> make_nccl_communicator(Communicator& host, int gpu, std::vector<MessageLane> lanes,
+                                                     NcclOptions options) {
+  return std::make_unique<NcclCommunicator>(host, gpu, std::move(lanes), options);
 }
 
 }  // namespace parabench

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,12 +14,14 @@
 namespace parabench {
 
 /// One rank's end. NCCL knows no tags and pairs messages by their order alone, so a header with tag and size goes over
-/// the host beside each and is checked by the receiver. NCCL tells nobody when something completes: sleep() returns
-/// at once for the first 50 us of a wait, yielding the core, then after 1/16 of the wait so far (20 us to 10 ms).
+/// the host before each. Its arrival, which wakes the receiver, starts the receive: none takes the GPU's time before,
+/// and one that is paired wrongly never starts. NCCL tells nobody when something completes: while something is on the
+/// GPU, sleep() returns at once for the first 50 us of a wait, yielding the core, then after 1/16 of the wait so far
+/// (20 us to 10 ms).
 class NcclCommunicator final : public Communicator {
  public:
   /// Collective over `host`, which must outlive it.
-  NcclCommunicator(Communicator& host, int gpu, NcclOptions options);
+  NcclCommunicator(Communicator& host, int gpu, std::vector<MessageLane> lanes, NcclOptions options);
   ~NcclCommunicator() override;
 
   Capabilities capabilities() const override;
@@ -41,11 +44,17 @@ class NcclCommunicator final : public Communicator {
     void* handle;
   };
 
-  NcclLane& lane(Channel channel) { return *lanes_[static_cast<std::size_t>(channel)]; }
   NcclLane& collectives(int group) { return *collectives_[static_cast<std::size_t>(group)]; }
+  /// Throws std::invalid_argument for one that was not declared.
+  NcclLane& messages(const MessageLane& lane) const;
   /// Any thread of the rank may call, and each has a current GPU of its own.
   void use_gpu() const;
-  void make_lanes();
+  /// The world's lanes in the order made, which is the same on all ranks, so that nobody waits for one who waits for
+  /// another; `declared` once each, in that order.
+  void make_lanes(const std::vector<MessageLane>& declared);
+  NcclLane* make_lane(const ncclUniqueId& id, const std::vector<Rank>& members);
+  /// NCCL connects two ranks at their first message, which allocates memory: not while kernels wait for each other.
+  void connect(NcclLane& lane, const MessageLane& declared);
   void wait_until_settled(double limit_s);
   bool finish_in_good_order() noexcept;
   /// Ends all lanes, kernels in flight too.
@@ -56,11 +65,13 @@ class NcclCommunicator final : public Communicator {
   Communicator& host_;
   int gpu_;
   NcclOptions options_;
-  std::vector<std::unique_ptr<NcclLane>> lanes_;  // by channel, then those of the groups that this rank is in
-  std::vector<NcclLane*> collectives_;            // by group; nullptr where this rank is no member
+  DeviceMemory first_message_;  // outlives the lanes, whose kernels end with them
+  std::vector<std::unique_ptr<NcclLane>> lanes_;
+  std::vector<NcclLane*> collectives_;         // by group; nullptr where this rank is no member
+  std::map<MessageLane, NcclLane*> messages_;  // nullptr where this rank is neither end
   std::vector<void*> arenas_;
   std::vector<Registration> registrations_;
-  int in_flight_ = 0;                                  // works that NCCL has to complete
+  int in_flight_ = 0;                                  // operations on the GPU
   std::chrono::steady_clock::time_point last_change_;  // of in_flight_
   bool failed_ = false;                                // the lanes are of no more use
   int exceptions_;                                     // in flight when it was made

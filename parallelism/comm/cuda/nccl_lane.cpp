@@ -24,7 +24,7 @@ void check_nccl(ncclResult_t code, std::string_view call) {
   throw NcclFailure(fmt::format("{}: {}: {}", call, ncclGetErrorString(code), ncclGetLastError(nullptr)));
 }
 
-NcclLane::NcclLane(const ncclUniqueId& id, int position, int members) : stream_(make_stream()) {
+NcclLane::NcclLane(const ncclUniqueId& id, int position, int members) : position_(position), stream_(make_stream()) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
   const ncclResult_t code = ncclCommInitRankConfig(&comm_, members, id, position, &config);
@@ -54,8 +54,9 @@ std::uint64_t NcclLane::start(NcclOperation operation) {
 }
 
 void NcclLane::drive(double limit_s) {
-  if (groups_.empty() && waiting_.empty()) return;
-  if (record_last() && !waiting_.empty()) {
+  if (completed_ == started_) return;
+  if (!oldest_since_) oldest_since_ = Clock::now();
+  if (record_last() && launched_ < released_) {
     launch();
     record_last();
   }
@@ -63,13 +64,15 @@ void NcclLane::drive(double limit_s) {
     completed_ = groups_.front().end;
     spare_events_.push_back(std::move(groups_.front().passed));
     groups_.pop_front();
-    if (!groups_.empty()) groups_.front().begun = Clock::now();  // until now it has waited for its turn
+    oldest_since_ = Clock::now();
   }
-  if (!groups_.empty() && Clock::now() - groups_.front().begun > std::chrono::duration<double>(limit_s)) {
+  if (completed_ == started_) {
+    oldest_since_.reset();
+  } else if (Clock::now() - *oldest_since_ > std::chrono::duration<double>(limit_s)) {
     throw NcclFailure(
         fmt::format("{} over NCCL has not ended within {:g} s: another rank stands still, or has started "
                     "something else",
-                    groups_.front().first, limit_s));
+                    groups_.empty() ? in_words(waiting_.front()) : groups_.front().first, limit_s));
   }
 }
 
@@ -90,23 +93,23 @@ void NcclLane::launch() {
     passed = std::move(spare_events_.back());
     spare_events_.pop_back();
   }
-  groups_.push_back(
-      {.end = started_, .begun = Clock::now(), .first = in_words(waiting_.front()), .passed = std::move(passed)});
+  groups_.push_back({.end = released_, .first = in_words(waiting_.front()), .passed = std::move(passed)});
   check_nccl(ncclGroupStart(), "ncclGroupStart");
   ncclResult_t refused = ncclSuccess;
-  for (const NcclOperation& operation : waiting_) {
-    if (const ncclResult_t code = enqueue(operation); code != ncclInProgress && refused == ncclSuccess) refused = code;
+  for (; launched_ < released_; ++launched_) {
+    const ncclResult_t code = enqueue(waiting_.front());
+    if (code != ncclInProgress && refused == ncclSuccess) refused = code;
+    waiting_.pop_front();
   }
   const ncclResult_t ended = ncclGroupEnd();  // in any case: no later call would leave the group
   check_nccl(refused, groups_.back().first);
   check_nccl(ended, "ncclGroupEnd");
-  waiting_.clear();
 }
 
 ncclResult_t NcclLane::enqueue(const NcclOperation& operation) {
   void* const data = operation.buffer.data;
   const auto bytes = static_cast<std::size_t>(operation.buffer.bytes);
-  const int peer = operation.peer.value;
+  const int peer = 1 - position_;
   const bool wide = operation.buffer.type == ElementType::f64;
   switch (operation.kind) {
     case NcclOperation::Kind::all_reduce:

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -29,12 +30,12 @@ struct NcclOperation {
   enum class Kind { all_reduce, send, recv };
   Kind kind = Kind::all_reduce;
   BufferView buffer;
-  Rank peer;  ///< of a message
+  Rank peer;  ///< of a message: for words alone, a lane of messages has two members
 };
 
-/// Nothing here blocks: the communicator is made with blocking = 0. Operations run in the order started; those that are
-/// started before the first of them is driven run as one NCCL group, so that messages that cross do not wait for each
-/// other. The calling thread's current GPU must be the lane's.
+/// Nothing here blocks: the communicator is made with blocking = 0. Operations run in the order started, each once it
+/// and those before it are released; those that are released before the next look run as one NCCL group. The calling
+/// thread's current GPU must be the lane's.
 class NcclLane {
  public:
   /// Starts making the communicator of so many `members`, as the one at `position`; it is there once settled().
@@ -47,9 +48,11 @@ class NcclLane {
   /// Whether the last call on the communicator has taken effect; NcclFailure when it failed, or an operation in flight.
   bool settled();
 
-  /// The number of the operation, for done().
+  /// Queues the operation. Its number is for the calls below.
   std::uint64_t start(NcclOperation operation);
-  /// Drives what was started; NcclFailure also when the oldest operation exceeds `limit_s`.
+  /// Lets it and those before it onto the GPU.
+  void release(std::uint64_t number) { released_ = number + 1; }
+  /// Drives what was started; NcclFailure also when the oldest operation, released or not, exceeds `limit_s`.
   void drive(double limit_s);
   bool done(std::uint64_t number) const { return number < completed_; }
 
@@ -67,7 +70,6 @@ class NcclLane {
   /// Operations up to `end` in one NCCL group.
   struct Group {
     std::uint64_t end = 0;
-    Clock::time_point begun;
     std::string first;  // its first operation, in words
     Event passed;
     bool recorded = false;  // else NCCL is still putting it on the stream
@@ -76,15 +78,18 @@ class NcclLane {
   /// Records the event of the last group once NCCL has put it on the stream; until then an event must not be recorded
   /// nor anything else be started. Whether that is so.
   bool record_last();
+  /// All that is released.
   void launch();
   ncclResult_t enqueue(const NcclOperation& operation);
 
+  int position_;
   ncclComm_t comm_ = nullptr;
   Stream stream_;
-  std::vector<NcclOperation> waiting_;
+  std::deque<NcclOperation> waiting_;  // not launched
   std::deque<Group> groups_;
   std::vector<Event> spare_events_;
-  std::uint64_t started_ = 0, completed_ = 0;
+  std::uint64_t started_ = 0, released_ = 0, launched_ = 0, completed_ = 0;
+  std::optional<Clock::time_point> oldest_since_;  // when the oldest operation was first driven as such
   bool finishing_ = false;
 };
 

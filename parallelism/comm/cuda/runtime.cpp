@@ -25,6 +25,12 @@ std::string to_text(const cudaUUID_t& uuid) {
   return text;
 }
 
+DeviceMemory make_memory(std::size_t bytes) {
+  void* memory = nullptr;
+  check_cuda(cudaMalloc(&memory, bytes), "cudaMalloc");
+  return DeviceMemory(memory);
+}
+
 Stream make_stream() {
   int least = 0, greatest = 0;
   check_cuda(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");

@@ -3,6 +3,7 @@
 
 #include <cuda_runtime.h>
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,6 +17,14 @@ void check_cuda(cudaError_t code, std::string_view call);
 std::string cuda_version_text(int version);
 /// "GPU-" and 32 hexadecimal digits in five groups, as nvidia-smi writes it.
 std::string to_text(const cudaUUID_t& uuid);
+
+struct MemoryDeleter {
+  void operator()(void* memory) const noexcept { cudaFree(memory); }
+};
+/// On a GPU. Letting go of it waits for what runs there.
+using DeviceMemory = std::unique_ptr<void, MemoryDeleter>;
+/// On the thread's current GPU, with anything in it.
+DeviceMemory make_memory(std::size_t bytes);
 
 struct StreamDeleter {
   void operator()(cudaStream_t stream) const noexcept { cudaStreamDestroy(stream); }

@@ -14,7 +14,7 @@ std::unique_ptr<Communicator> make_staged_communicator(Communicator&, int) {
   throw environment_error("device:cuda", "a build without CUDA", "one with CUDA", "try PARABENCH_PRESET=cuda");
 }
 
-std::unique_ptr<Communicator> make_nccl_communicator(Communicator&, int, NcclOptions) {
+std::unique_ptr<Communicator> make_nccl_communicator(Communicator&, int, std::vector<MessageLane>, NcclOptions) {
   throw environment_error("comm:nccl", "a build without NCCL", "one with NCCL", "try PARABENCH_PRESET=cuda");
 }
 

@@ -1,0 +1,26 @@
+#include "parallelism/plan/durations.h"
+
+namespace parabench {
+
+Durations unroll(const Plan& plan, const Durations& durations, int steps) {
+  Durations result = durations;
+  for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
+    for (std::size_t lane = 0; lane < plan.ranks[r].lanes.size(); ++lane) {
+      const auto& ops = plan.ranks[r].lanes[lane].ops;
+      const auto& once = durations[r][lane];
+      auto& all = result[r][lane];
+      if (plan.asynchronous) {
+        all.clear();
+        for (std::size_t i = 0; i < ops.size(); ++i) {
+          if (ops[i].step < steps) all.push_back(once[i]);
+        }
+      } else {
+        all.reserve(once.size() * steps);
+        for (int t = 1; t < steps; ++t) all.insert(all.end(), once.begin(), once.end());
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace parabench

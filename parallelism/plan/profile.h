@@ -1,0 +1,29 @@
+// What is known of a model's layers on a machine, as plain numbers: what plans are cut by.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace parabench {
+
+/// Bytes of a layer on its rank.
+struct LayerSizes {
+  std::int64_t weights = 0;  ///< one version
+  std::int64_t states = 0;   ///< gradients and optimizer; with recomputation what one micro-batch brings back
+  std::int64_t saved = 0;    ///< kept for each micro-batch in flight
+  std::int64_t input = 0;    ///< of a micro-batch; the model's images count as saved
+  std::int64_t output = 0;
+  std::int64_t passing = 0;  ///< once, while a pass runs: temporaries and messages on their way
+};
+
+/// Each part is read by who needs it alone. Seconds by themselves are a profile.
+struct Profile {
+  Profile(std::vector<double> layer_seconds = {}) : seconds(std::move(layer_seconds)) {}  // NOLINT
+
+  std::vector<double> seconds;    ///< forward + backward of each layer at the size of a piece
+  std::vector<LayerSizes> sizes;  ///< of each layer at the size of a piece, for partition:memory and replicas=auto
+  double link_bytes_per_s = 0;    ///< between two ranks, for replicas=auto
+};
+
+}  // namespace parabench

@@ -1,0 +1,54 @@
+// device:emulated before anything is started.
+#include "tests/suite/front_fixture.h"
+
+namespace parabench {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string emulated = gpipe + "/device:emulated";
+
+using EmulatedTest = FrontTest;
+
+TEST_F(EmulatedTest, WhatItCannotDoIsRefused) {
+  const auto expect_refused = [&](std::vector<std::string> words, const std::string& part) {
+    const Outcome outcome = run(words);
+    EXPECT_EQ(outcome.code, 2) << part;
+    EXPECT_THAT(outcome.err, HasSubstr(part));
+  };
+  expect_refused({"run", emulated, "--emulate", "2ms"}, "try --emulate unit:2ms");
+  expect_refused({"run", emulated, "--emulate", "unit:0s"}, "'unit:0s'");
+  expect_refused({"run", emulated, gpipe, "--emulate", "unit:2ms"}, gpipe);
+  expect_refused({"plan", gpipe, "--emulate", "unit:2ms"}, gpipe);
+  expect_refused({"run", emulated, "--verify", "only"}, "nothing to verify");
+  expect_refused({"calibrate", emulated}, "device:cpu");
+  expect_refused({"predict", emulated + "/comm:mpi"}, "threads with device:emulated");
+  EXPECT_EQ(count_launches("measure"), 0);
+}
+
+TEST_F(EmulatedTest, ThePlanFileTellsHowLongEachOperationTakes) {
+  const auto seconds = [](const Outcome& outcome) {
+    std::map<std::string, double> longest;
+    const auto document = nlohmann::json::parse(outcome.out);
+    for (const auto& rank : document["ranks"]) {
+      for (const auto& lane : rank["lanes"]) {
+        for (const auto& op : lane) {
+          double& most = longest[op["op"]];
+          most = std::max(most, op.at("seconds").get<double>());
+        }
+      }
+    }
+    return longest;
+  };
+  const auto units = seconds(run({"plan", emulated, "--format", "json", "--emulate", "unit:2ms"}));
+  EXPECT_EQ(units.at("F"), 2e-3);
+  EXPECT_EQ(units.at("B"), 4e-3);
+  EXPECT_EQ(units.at("SEND_F"), 0);
+  const auto sheet = seconds(run({"plan", emulated, "--format", "json"}));
+  EXPECT_GT(sheet.at("F"), 0);
+  EXPECT_GT(sheet.at("SEND_F"), 0);
+  EXPECT_THAT(run({"plan", gpipe, "--format", "json"}).out, testing::Not(HasSubstr("\"seconds\"")));
+}
+
+}  // namespace
+}  // namespace parabench

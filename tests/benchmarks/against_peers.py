@@ -9,6 +9,7 @@ and report the median over 10 steps of the slowest rank. The ratio is peer / our
 import argparse, json, os, re, shlex, socket, statistics, subprocess, sys, tempfile
 
 SMALL = "resnet18/imagenet-synthetic[pixels=32,classes=10]"
+SMALL50 = SMALL.replace("resnet18", "resnet50")
 PIPELINE = "--variant small --batch 32 --ranks 2 --threads 1"
 PAIRS = [
     (f"{SMALL}/sequential/np:1/batch:32/threads:2", "eager --variant small --batch 32 --threads 2"),
@@ -16,6 +17,12 @@ PAIRS = [
     (f"{SMALL}/data-parallel/np:2/batch:32", f"ddp {PIPELINE}"),
     (f"{SMALL}/gpipe/np:2/batch:32", f"gpipe {PIPELINE} --micro 4"),
     (f"{SMALL}/gpipe/np:2/batch:32/micro:8", f"gpipe {PIPELINE} --micro 8"),
+    (f"{SMALL}/1f1b/np:2/batch:32", f"1f1b {PIPELINE} --micro 4"),
+    (f"{SMALL}/1f1b/np:2/batch:32/micro:8", f"1f1b {PIPELINE} --micro 8"),
+    (f"{SMALL50}/gpipe/np:2/batch:32", f"gpipe --model resnet50 {PIPELINE} --micro 4"),
+    (f"{SMALL50}/gpipe/np:2/batch:32/micro:8", f"gpipe --model resnet50 {PIPELINE} --micro 8"),
+    (f"{SMALL50}/1f1b/np:2/batch:32", f"1f1b --model resnet50 {PIPELINE} --micro 4"),
+    (f"{SMALL50}/1f1b/np:2/batch:32/micro:8", f"1f1b --model resnet50 {PIPELINE} --micro 8"),
     (f"{SMALL}/gpipe/np:2/batch:32", "torchgpipe --variant small --batch 32 --threads 1 --micro 4"),
     (f"{SMALL}/gpipe/np:2/batch:32/micro:8", "torchgpipe --variant small --batch 32 --threads 1 --micro 8"),
 ]

@@ -55,25 +55,6 @@ TEST(Strategies, BucketsCoverEverySegmentOnceWithinItsStage) {
               ElementsAre(SegmentRun{SegmentId(3), 2}, SegmentRun{SegmentId(2), 1}, SegmentRun{SegmentId(0), 2}));
 }
 
-// SOSP'19: 4 stages, mini-batch 5 (from 1) uses versions 1, 2, 3, 4.
-TEST(Strategies, PipedreamStashesTheVersionsOfThePaper) {
-  const Plan plan = pipedream_of(4, 8);
-  for (int stage = 0; stage < 4; ++stage) {
-    const RankProgram& rank = plan.ranks[stage];
-    EXPECT_EQ(rank.weight_versions, 4 - stage);
-    for (const Op& op : rank.compute()) {
-      if (op.kind == OpKind::update) {
-        EXPECT_EQ(op.version, op.step + 1);
-      } else {
-        EXPECT_EQ(op.version, std::max(0, op.step + 1 - (4 - stage)));
-        if (op.step == 4) {
-          EXPECT_EQ(op.version, stage + 1);
-        }
-      }
-    }
-  }
-}
-
 TEST(Strategies, PartitionRuleCutsTheStages) {
   Case spec = case_of("gpipe", 2, 4);
   const std::vector<double> seconds = {9, 1, 1, 1, 1};

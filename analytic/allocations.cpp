@@ -111,6 +111,7 @@ class Ledger {
   }
 
   void add(const Op& op, const Span& span) {
+    if (plan_.spec.graph && op.kind == OpKind::forward && op.segment == SegmentId(0)) add_fixed_images(op, span);
     switch (op.kind) {
       case OpKind::forward: return op.discards ? add_discarding(op, span) : add_forward(op, span);
       case OpKind::recompute: return add_forward(op, span);
@@ -158,6 +159,21 @@ class Ledger {
     if (const Span* weights = find(OpKind::backward_weight, op); weights && input_gradient) {
       hold(MemoryCategory::activations, sizes_.kept_for_weights(plan_, rank_, op), input_gradient->end, weights->end);
     }
+  }
+
+  /// A captured step reads its images where they always lie: they are there before their forward and after their
+  /// backward as well.
+  void add_fixed_images(const Op& op, const Span& forward) {
+    double begin = forward.start, end = forward.end;
+    for (std::size_t i = 0; i < spans_[compute_lane].size(); ++i) {
+      if (program().compute()[i].step != op.step) continue;
+      begin = std::min(begin, spans_[compute_lane][i].start);
+      end = std::max(end, spans_[compute_lane][i].end);
+    }
+    const std::int64_t bytes = sizes_.image_bytes(plan_, rank_, op);
+    hold(MemoryCategory::activations, bytes, begin, forward.start);
+    const Span* backward = find_input_gradient(op);
+    hold(MemoryCategory::activations, bytes, (backward ? backward : &forward)->end, end);
   }
 
   /// A forward without a graph: images wait for the recompute, whose graph has them, the output for its taker.

@@ -25,7 +25,7 @@ Timeline simulate(const Plan& plan, const CostModel& cost);
 ///  - optimizer: momentum, only if spec.momentum != 0
 ///  - weight_versions: ring slots beyond the first
 ///  - activations: what a forward saves, images of the first segment, and the message it received, from its start to
-///    its backward's end; its temporaries while it runs
+///    its backward's end; its temporaries while it runs. With graph:on all images of a step throughout the step
 ///  - communication: a received activation until its forward starts, a received gradient until its backward ends
 ///  - workspace: temporaries of a backward; gradients on their way to the next backward or send; on a GPU, where the
 ///    rank multiplies matrices, cuBLAS's

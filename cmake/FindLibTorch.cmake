@@ -42,11 +42,11 @@ endif()
 
 if(LibTorch_Cuda_FOUND AND "Cuda" IN_LIST LibTorch_FIND_COMPONENTS AND NOT TARGET LibTorch::Cuda)
   libtorch_library(c10_cuda)
+  libtorch_library(torch_cuda)
   add_library(LibTorch::Cuda INTERFACE IMPORTED)
-  # libtorch_cuda registers itself when it is loaded: nothing of it is called by name, and the linker must keep it. The
-  # libraries that it needs in turn are found through ours (old tags: a path that is inherited) or beside it.
-  target_link_libraries(LibTorch::Cuda INTERFACE LibTorch::LibTorch LibTorch::c10_cuda)
+  target_link_libraries(LibTorch::Cuda INTERFACE LibTorch::LibTorch LibTorch::torch_cuda LibTorch::c10_cuda)
+  # The libraries that it needs in turn are found through ours (old tags: a path that is inherited) or beside it.
   target_link_options(
-    LibTorch::Cuda INTERFACE -Wl,--no-as-needed "${LibTorch_ROOT_DIR}/lib/libtorch_cuda.so" -Wl,--as-needed
-    -Wl,--disable-new-dtags -Wl,--allow-shlib-undefined "-Wl,-rpath,${CUDAToolkit_LIBRARY_DIR}")
+    LibTorch::Cuda INTERFACE -Wl,--disable-new-dtags -Wl,--allow-shlib-undefined
+    "-Wl,-rpath,${CUDAToolkit_LIBRARY_DIR}")
 endif()

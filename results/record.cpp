@@ -28,9 +28,10 @@ PredictionError compare(const Predicted& predicted, const Measured& measured) {
       error.peak_memory_relative.push_back(
           relative(static_cast<double>(expected.peak_memory.total_counted()), counted));
     }
+    if (!actual.breakdown_s) continue;
     Breakdown& difference = error.breakdown_s.emplace_back();
     for (const auto& [name, field] : breakdown_fields) {
-      difference.*field = expected.breakdown_s.*field - actual.breakdown_s.*field;
+      difference.*field = expected.breakdown_s.*field - (*actual.breakdown_s).*field;
     }
   }
   return error;

@@ -43,7 +43,7 @@ struct RankMeasured {
   int rank = 0;
   std::string host, device, cpuset;
   MemoryUsage peak_memory;
-  Breakdown breakdown_s;
+  std::optional<Breakdown> breakdown_s;             ///< nullopt with graph:on, whose steps are replayed as a whole
   std::int64_t bytes_sent = 0, bytes_received = 0;  ///< per step
   std::optional<double> bus_bandwidth_bytes_per_s;  ///< of its all-reduces, as nccl-tests define it
   std::optional<Arithmetic> arithmetic;             ///< nullopt in files of schema 1.1 and before
@@ -77,7 +77,7 @@ struct Measured {
 struct PredictionError {
   double step_time_relative = 0;             ///< (predicted - measured) / measured
   std::vector<double> peak_memory_relative;  ///< per rank, total_counted; of ranks that counted none (emulated), none
-  std::vector<Breakdown> breakdown_s;        ///< predicted - measured, per rank
+  std::vector<Breakdown> breakdown_s;        ///< predicted - measured, per rank; of ranks without a breakdown, none
 };
 
 struct PlanSummary {

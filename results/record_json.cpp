@@ -54,7 +54,7 @@ json to_json(const RankMeasured& rank) {
            {"device", rank.device},
            {"cpuset", rank.cpuset},
            {"peak_memory_bytes", to_json(rank.peak_memory)},
-           {"breakdown_s", to_json(rank.breakdown_s)},
+           {"breakdown_s", rank.breakdown_s ? to_json(*rank.breakdown_s) : json()},
            {"bytes_sent", rank.bytes_sent},
            {"bytes_received", rank.bytes_received},
            {"bus_bandwidth_bytes_per_s", null_if_absent(rank.bus_bandwidth_bytes_per_s)}};

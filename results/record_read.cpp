@@ -88,14 +88,10 @@ Arithmetic arithmetic(const json& value) {
 }
 
 RankMeasured rank_measured(const json& value) {
-  RankMeasured out{value["rank"],
-                   value["host"],
-                   value["device"],
-                   value["cpuset"],
-                   memory(value["peak_memory_bytes"]),
-                   breakdown(value["breakdown_s"]),
-                   value["bytes_sent"],
-                   value["bytes_received"]};
+  RankMeasured out{
+      value["rank"], value["host"],       value["device"],        value["cpuset"], memory(value["peak_memory_bytes"]),
+      std::nullopt,  value["bytes_sent"], value["bytes_received"]};
+  if (const json& parts = value["breakdown_s"]; !parts.is_null()) out.breakdown_s = breakdown(parts);
   // Files of schema 1.1 and before know neither.
   if (value.contains("bus_bandwidth_bytes_per_s"))
     out.bus_bandwidth_bytes_per_s = optional<double>(value["bus_bandwidth_bytes_per_s"]);

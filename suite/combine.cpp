@@ -9,14 +9,13 @@
 namespace parabench {
 namespace {
 
-constexpr double Breakdown::*breakdown_parts[] = {&Breakdown::forward,
-                                                  &Breakdown::backward,
-                                                  &Breakdown::recompute,
-                                                  &Breakdown::update,
-                                                  &Breakdown::communication_exposed,
-                                                  &Breakdown::bubble,
-                                                  &Breakdown::data_wait,
-                                                  &Breakdown::other};
+void add(Breakdown& sum, const Breakdown& other) {
+  for (const auto& [name, part] : breakdown_fields) sum.*part += other.*part;
+}
+
+void divide(Breakdown& sum, double count) {
+  for (const auto& [name, part] : breakdown_fields) sum.*part /= count;
+}
 
 }  // namespace
 
@@ -38,14 +37,14 @@ Measured combine(std::span<const Measured> launches, int batch, double flops) {
       for (const auto peak : {&MemoryUsage::resident, &MemoryUsage::reserved, &MemoryUsage::device_used}) {
         rank.peak_memory.*peak = std::max(before.*peak, other.peak_memory.*peak);
       }
-      for (const auto part : breakdown_parts) rank.breakdown_s.*part += other.breakdown_s.*part;
+      if (rank.breakdown_s && other.breakdown_s) add(*rank.breakdown_s, *other.breakdown_s);
       if (rank.bus_bandwidth_bytes_per_s)
         *rank.bus_bandwidth_bytes_per_s += other.bus_bandwidth_bytes_per_s.value_or(0);
     }
   }
   for (RankMeasured& rank : all.ranks) {
     const auto count = static_cast<double>(launches.size());
-    for (const auto part : breakdown_parts) rank.breakdown_s.*part /= count;
+    if (rank.breakdown_s) divide(*rank.breakdown_s, count);
     if (rank.bus_bandwidth_bytes_per_s) *rank.bus_bandwidth_bytes_per_s /= count;
   }
   summarise(all.step_time_s);

@@ -3,12 +3,14 @@
 
 #include <torch/types.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "base/case.h"
 #include "parallelism/exec/memory.h"
+#include "parallelism/exec/sgd.h"
 
 namespace parabench {
 
@@ -20,6 +22,14 @@ struct Mark {
   double host_s = 0;      ///< when it was set
   void* event = nullptr;  ///< the device's own
   int number = 0;
+};
+
+/// Work that a device can be given again as a whole.
+class CapturedWork {
+ public:
+  virtual ~CapturedWork() = default;
+  /// Gives it out once: the same operations on the same memory.
+  virtual void replay() = 0;
 };
 
 /// One rank's device with the account of its memory. On a device with a queue of its own, tensor work returns
@@ -47,10 +57,19 @@ class Device {
   /// When the device came to a mark, on the clock of now_s(); after synchronise().
   virtual double seconds(const Mark& mark) const = 0;
 
-  /// A host tensor where the device can read it; may borrow pinned memory and return before the copy has ended.
-  virtual torch::Tensor upload(torch::Tensor host) = 0;
+  /// A host tensor's values in host memory that the device can read beside its work.
+  virtual torch::Tensor pinned(torch::Tensor host) const = 0;
   /// Tells the allocator that the computing thread will read a tensor that the communicating thread allocated.
   virtual void adopt(const torch::Tensor& tensor) = 0;
+
+  /// Captures what `work` gives out, without running it: the computing thread's tensor operations on the device, after
+  /// steps of the same work that ran. Tensors that `work` drops leave their memory to the captured work, so long as it
+  /// lives. Gives unused memory back before, and begins peak_reserved() anew. Throws std::logic_error on a device that
+  /// cannot (the processor).
+  virtual std::unique_ptr<CapturedWork> capture(const std::function<void()>& work) = 0;
+
+  /// The optimizer's step (sgd.h), as it is fastest there.
+  virtual void update(const SgdRule& rule, const std::vector<SgdOperands>& parameters) = 0;
 
   /// Category of the tensors that the computing thread makes from now on.
   virtual void allocating(MemoryCategory category) = 0;

@@ -1,5 +1,7 @@
 #include <time.h>
 
+#include <stdexcept>
+
 #include "parallelism/exec/device.h"
 
 namespace parabench {
@@ -17,8 +19,14 @@ class CpuDevice final : public Device {
   bool reached(const Mark&) const override { return true; }
   void synchronise() override {}
   double seconds(const Mark& mark) const override { return mark.host_s; }
-  torch::Tensor upload(torch::Tensor host) override { return host; }
+  torch::Tensor pinned(torch::Tensor host) const override { return host; }
   void adopt(const torch::Tensor&) override {}
+  std::unique_ptr<CapturedWork> capture(const std::function<void()>&) override {
+    throw std::logic_error("the processor captures no graph");
+  }
+  void update(const SgdRule& rule, const std::vector<SgdOperands>& parameters) override {
+    sgd_update(rule, parameters);
+  }
   void allocating(MemoryCategory) override {}
   void recategorise(const torch::Tensor& tensor, MemoryCategory category) override {
     parabench::recategorise(tensor.storage().data(), category);

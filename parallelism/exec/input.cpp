@@ -61,13 +61,12 @@ PieceInput::PieceInput(const Plan& plan, std::vector<Piece> pieces, std::shared_
       loader);
 }
 
-PieceInput::Tensors PieceInput::next(Device& device) {
+PieceInput::Tensors PieceInput::next() {
   const LoadedPiece piece = loader_->next();
   const auto n = static_cast<std::int64_t>(piece.labels.size());
   Tensors tensors;
   tensors.labels = torch::empty({n}, torch::kInt64);
   std::memcpy(tensors.labels.data_ptr(), piece.labels.data(), piece.labels.size() * sizeof(std::int64_t));
-  tensors.labels = device.upload(std::move(tensors.labels));
   if (piece.pixels.empty()) return tensors;
   // from_blob borrows the loader's memory; the copy below takes layout and type.
   const auto pixels = torch::from_blob(const_cast<float*>(piece.pixels.data()),
@@ -77,8 +76,14 @@ PieceInput::Tensors PieceInput::next(Device& device) {
   tensors.images =
       torch::empty(pixels.sizes(), torch::TensorOptions(master_type(spec_.precision)).memory_format(format));
   tensors.images.copy_(pixels);
-  tensors.images = device.upload(std::move(tensors.images));
   return tensors;
+}
+
+PieceInput::Tensors on_device(PieceInput::Tensors piece, Device& device) {
+  for (torch::Tensor* host : {&piece.images, &piece.labels}) {
+    if (host->defined()) *host = device.pinned(*host).to(device.where(), host->scalar_type(), /*non_blocking=*/true);
+  }
+  return piece;
 }
 
 }  // namespace parabench

@@ -20,8 +20,8 @@ struct InputOptions {
   bool skip_corrupt = false;
 };
 
-/// Images N x C x H x W and labels N of the pieces of one rank, in the order in which its forwards come. Images
-/// have the master type and the case's layout and lie on the device.
+/// Images N x C x H x W and labels N of the pieces of one rank, in the order in which its forwards come. Images have
+/// the master type and the case's layout and lie in host memory.
 class PieceInput {
  public:
   /// One stream of pieces: (step, replica, micro-batch) in consumption order.
@@ -39,7 +39,7 @@ class PieceInput {
   struct Tensors {
     torch::Tensor images, labels;
   };
-  Tensors next(Device& device);
+  Tensors next();
 
  private:
   std::vector<Piece> pieces_;
@@ -47,6 +47,9 @@ class PieceInput {
   Shape shape_;
   std::unique_ptr<Loader> loader_;
 };
+
+/// A piece where the device computes; may return before the copy has ended.
+PieceInput::Tensors on_device(PieceInput::Tensors piece, Device& device);
 
 /// What a rank reads of the batches: images of the pieces whose first segment it computes, with their labels, and
 /// labels alone of those whose last segment it computes besides. Empty members where it reads no such pieces.

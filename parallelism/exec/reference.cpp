@@ -87,8 +87,6 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
   for (int step = 0; step < steps; ++step)
     for (int replica = 0; replica < plan.replicas; ++replica)
       for (int m = 0; m < micro_batches(plan); ++m) pieces.push_back({step, replica, MicroBatchId(m)});
-  MemoryAccount uncounted;
-  const std::unique_ptr<Device> processor = cpu_device(uncounted);
   PieceInput input(plan, pieces, std::move(source), options, /*images=*/true);
 
   const double batch = batch_samples(plan);
@@ -99,7 +97,7 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
     double step_loss = 0;
     for (int replica = 0; replica < plan.replicas; ++replica) {
       for (int m = 0; m < micro_batches(plan); ++m) {
-        auto [x, labels] = input.next(*processor);
+        auto [x, labels] = input.next();
         torch::Tensor loss;
         {
           const AutocastGuard autocast(spec.precision == Precision::bf16, torch::kCPU);

@@ -38,7 +38,21 @@ void update(const SgdRule& rule, const SgdOperands& p) {
          p.velocity.defined() ? p.velocity.data_ptr<T>() : nullptr, p.gradient.const_data_ptr<T>(), p.gradient.numel());
 }
 
-void update_on_device(const SgdRule& rule, const std::vector<SgdOperands>& parameters) {
+}  // namespace
+
+void sgd_update(const SgdRule& rule, const std::vector<SgdOperands>& parameters) {
+  torch::NoGradGuard no_grad;
+  for (const SgdOperands& p : parameters) {
+    if (p.next.scalar_type() == torch::kFloat64)
+      update<double>(rule, p);
+    else
+      update<float>(rule, p);
+  }
+}
+
+void fused_sgd_update(const SgdRule& rule, const std::vector<SgdOperands>& parameters) {
+  torch::NoGradGuard no_grad;
+  if (parameters.empty()) return;
   std::vector<torch::Tensor> weights, next, velocities, gradients;
   for (const SgdOperands& p : parameters) {
     if (!p.next.is_same(p.weights)) weights.push_back(p.weights);
@@ -49,20 +63,6 @@ void update_on_device(const SgdRule& rule, const std::vector<SgdOperands>& param
   if (!weights.empty()) at::_foreach_copy_(next, weights);
   at::_fused_sgd_(next, gradients, velocities, rule.weight_decay, rule.momentum, rule.lr, /*dampening=*/0,
                   /*nesterov=*/false, /*maximize=*/false, /*is_first_step=*/false);
-}
-
-}  // namespace
-
-void sgd_update(const SgdRule& rule, const std::vector<SgdOperands>& parameters) {
-  torch::NoGradGuard no_grad;
-  if (parameters.empty()) return;
-  if (!parameters.front().next.is_cpu()) return update_on_device(rule, parameters);
-  for (const SgdOperands& p : parameters) {
-    if (p.next.scalar_type() == torch::kFloat64)
-      update<double>(rule, p);
-    else
-      update<float>(rule, p);
-  }
 }
 
 }  // namespace parabench

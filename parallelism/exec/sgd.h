@@ -17,10 +17,11 @@ struct SgdOperands {
   torch::Tensor weights, next, velocity, gradient;
 };
 
-/// One fused pass over each parameter, torch.optim.SGD's rule (dampening 0, no Nesterov):
+/// torch.optim.SGD's rule (dampening 0, no Nesterov):
 ///   v = momentum v + g + weight_decay w;  w_next = w - lr v
-/// On the processor split over the caller's intra-op threads; elsewhere torch's fused operator over all of them at
-/// once.
+/// in one pass over each parameter of the processor's memory, split over the caller's intra-op threads.
 void sgd_update(const SgdRule& rule, const std::vector<SgdOperands>& parameters);
+/// The same by torch's fused operator over all parameters at once, wherever they lie.
+void fused_sgd_update(const SgdRule& rule, const std::vector<SgdOperands>& parameters);
 
 }  // namespace parabench

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "parallelism/exec/sgd.h"
-
 namespace parabench {
 namespace {
 
@@ -185,7 +183,7 @@ void StageState::update(SegmentId first, int segments, int version) {
       for (torch::Tensor& leaf : p.leaves) leaf.mutable_grad().reset();
     }
   }
-  sgd_update({spec_.lr, spec_.momentum, spec_.weight_decay}, operands);
+  device_.update({spec_.lr, spec_.momentum, spec_.weight_decay}, operands);
 }
 
 StageState::Snapshot StageState::snapshot() const {

@@ -74,8 +74,23 @@ void check_planned(const Case& spec, const Strategy& strategy) {
   }
 }
 
+/// A graph replays one rank's step by itself, on the memory that the captured step used.
+void check_graph(const Case& spec) {
+  if (!spec.graph) return;
+  const auto refuse = [](const std::string& expected, const std::string& hint) {
+    throw usage_error("graph", "on", expected, hint);
+  };
+  if (spec.device != DeviceKind::cuda) refuse("off where the device is not cuda", "leave graph out");
+  if (spec.np != 1) {
+    refuse("off for np:" + std::to_string(spec.np) + ": ranks exchange messages in the midst of a step",
+           "try np:1, or leave graph out");
+  }
+  if (spec.strategy.name == "pipedream-2bw") {
+    refuse("off for pipedream-2bw, whose steps write two weight versions by turns", "leave graph out");
+  }
+}
+
 void check_offered(const Case& spec) {
-  if (spec.graph) throw usage_error("graph", "on", "off, all that this version offers", "leave graph out");
   if (spec.precision == Precision::tf32 && spec.device != DeviceKind::cuda) {
     throw usage_error("precision", "tf32", "fp32, bf16 or fp64 where the device is not cuda", "leave precision out");
   }
@@ -209,6 +224,7 @@ void check_case(const Case& spec, const ModelSpec& model, const GivenSchedule* g
   check_positive("chunks", spec.chunks);
   check_keys(spec, strategy);
   check_offered(spec);
+  check_graph(spec);
   check_planned(spec, strategy);
   check_ranks(spec, model, strategy, given);
   check_pieces(spec, model, strategy);

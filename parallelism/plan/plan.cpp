@@ -87,7 +87,7 @@ int updates_by(const Plan& plan, StageId stage, int step) {
 }
 
 int equivalence_steps(const Plan& plan) {
-  int steps = 3;
+  int steps = plan.spec.graph ? graph_capture_step + 3 : 3;
   for (const VersionRule& rule : plan.versions) steps = std::max(steps, (rule.lag + 3) * rule.steps_per_update);
   return steps;
 }

@@ -94,7 +94,12 @@ int version_read(const Plan& plan, StageId stage, int step);
 int updates_by(const Plan& plan, StageId stage, int step);
 bool is_update_due(const Plan& plan, StageId stage, int step);
 
-/// Steps to train for a comparison with the reference: every stage has read versions that updates wrote; 3 or more.
+/// The step that graph:on captures: steps before it run operation by operation, since libraries choose algorithms and
+/// take memory when first called, which a capture forbids.
+inline constexpr int graph_capture_step = 3;
+
+/// Steps to train for a comparison with the reference: every stage has read versions that updates wrote, and a captured
+/// step was replayed on pieces other than its own; 3 or more.
 int equivalence_steps(const Plan& plan);
 
 /// Whether some rank has an operation of this kind.

@@ -54,12 +54,11 @@ void read_spans(const nlohmann::json& json, std::vector<std::vector<Span>>& lane
   }
 }
 
-RankMeasured rank_measured(const nlohmann::json& json, int rank, const Breakdown& breakdown) {
+RankMeasured rank_measured(const nlohmann::json& json, int rank) {
   RankMeasured measured;
   measured.rank = rank;
   measured.host = json["host"];
   measured.device = json["device"];
-  measured.breakdown_s = breakdown;
   if (!json.contains("memory")) return measured;
   measured.cpuset = json["cpuset"];
   measured.peak_memory.category = json["memory"];
@@ -70,6 +69,11 @@ RankMeasured rank_measured(const nlohmann::json& json, int rank, const Breakdown
   measured.bytes_received = json["received"];
   measured.arithmetic = arithmetic_from_json(json["arithmetic"]);
   return measured;
+}
+
+/// Steps before those that count; with graph:on the captured one is among them.
+int discarded_steps(const Launch& launch) {
+  return launch.plan.spec.graph ? std::max(launch.options.warmup, graph_capture_step + 1) : launch.options.warmup;
 }
 
 /// Steps to run alone; none where steps of the plan have no end of their own, or no other rank.
@@ -115,7 +119,7 @@ nlohmann::json conclude(const Launch& launch, const Plan& plan, Communicator& co
   const auto reports = all_gather(comm, mine.dump());
   if (comm.rank() != Rank(0)) return {};
 
-  const int warmup = launch.options.warmup;
+  const int warmup = discarded_steps(launch);
   Timeline timeline{.origin = std::numeric_limits<double>::infinity()};
   Measured measured;
   std::vector<nlohmann::json> ranks;
@@ -126,8 +130,12 @@ nlohmann::json conclude(const Launch& launch, const Plan& plan, Communicator& co
     const auto& computed = timeline.ranks.back()[compute_lane];
     if (!computed.empty()) timeline.origin = std::min(timeline.origin, computed.front().queued);
   }
-  const std::vector<Breakdown> parts = breakdowns(plan, timeline, warmup);
-  for (int r = 0; r < comm.size(); ++r) measured.ranks.push_back(rank_measured(ranks[r], r, parts[r]));
+  for (int r = 0; r < comm.size(); ++r) measured.ranks.push_back(rank_measured(ranks[r], r));
+  // Nobody sees into a graph's step.
+  if (!plan.spec.graph) {
+    const std::vector<Breakdown> parts = breakdowns(plan, timeline, warmup);
+    for (int r = 0; r < comm.size(); ++r) measured.ranks[r].breakdown_s = parts[r];
+  }
   if (!is_emulated(plan.spec)) {
     measured.losses.assign(plan.steps, 0.0);
     for (const nlohmann::json& rank : ranks)
@@ -157,7 +165,7 @@ nlohmann::json conclude(const Launch& launch, const Plan& plan, Communicator& co
 }  // namespace
 
 nlohmann::json measure(const Launch& launch, Communicator& comm, Device& device, const std::string& cpuset) {
-  const int warmup = launch.options.warmup;
+  const int warmup = discarded_steps(launch);
   const Plan plan = unroll(launch.plan, warmup + launch.options.steps);
   StageState state(plan, launch.model, comm, device);
   RankInput input = open_input(plan, comm.rank(), launch.source, launch.options.input);
@@ -189,7 +197,7 @@ nlohmann::json measure(const Launch& launch, Communicator& comm, Device& device,
 }
 
 nlohmann::json measure_emulated(const Launch& launch, Communicator& comm) {
-  const int steps = launch.options.warmup + launch.options.steps;
+  const int steps = discarded_steps(launch) + launch.options.steps;
   const Plan plan = unroll(launch.plan, steps);
   const RankSpans spans = emulate(plan, unroll(launch.plan, launch.durations, steps), comm);
   nlohmann::json mine = report(spans, 0, "emulated");

@@ -121,6 +121,15 @@ TEST(PeakMemory, RecomputeKeepsBoundariesAndTheGraphOfOneMicroBatch) {
   }
 }
 
+TEST(PeakMemory, ACapturedStepHoldsTheImagesOfAllItsMicroBatches) {
+  for (const Recompute recompute : {Recompute::none, Recompute::all}) {
+    Plan plan = pipeline("1f1b", 1, 3, 2, recompute);
+    const std::int64_t eager = peak_activations(plan, 0);
+    plan.spec.graph = true;
+    EXPECT_EQ(peak_activations(plan, 0) - eager, 2 * sample_bytes);
+  }
+}
+
 TEST(PeakMemory, CountsWhatIsInFlightInAllStagesOfARank) {
   const auto in_flight = [](const std::string& strategy, int micro_batches) {
     const Plan plan = pipeline(strategy, 4, micro_batches);

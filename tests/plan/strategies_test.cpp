@@ -187,7 +187,13 @@ std::vector<BadCase> bad_cases() {
   add("pipedream", 6, 8, parameters("1-1-1-1-1-1"), {"np", "'6'", "at most 5 stages"});
   add("gpipe", 2, 8, [](Case& c) { c.chunks = 4; }, {"chunks", "'4'"});
   add("gpipe", 2, 8, [](Case& c) { c.warmup = 3; }, {"warmup", "'3'"});
-  add("gpipe", 2, 8, [](Case& c) { c.graph = true; }, {"graph", "'on'"});
+  add("sequential", 1, 8, [](Case& c) { c.graph = true; }, {"graph", "'on'", "device"});
+  const auto graphed = [](Case& c) {
+    c.graph = true;
+    c.device = DeviceKind::cuda;
+  };
+  add("gpipe", 2, 8, graphed, {"graph", "'on'", "np:2"});
+  add("pipedream-2bw", 1, 8, graphed, {"graph", "'on'", "two weight versions"});
   add("gpipe", 2, 8, [](Case& c) { c.precision = Precision::tf32; }, {"precision", "'tf32'"});
   add("gpipe", 2, 8, [](Case& c) { c.comm = CommKind::nccl; }, {"comm", "'nccl'"});
   add("gpipe", 2, 8, [](Case& c) { c.strategy.parameters = {{"depth", "2"}}; }, {"strategy parameter", "'depth'"});
@@ -212,6 +218,15 @@ TEST(CheckCase, LeavesDevicesThatAreMissingHereToTheMachine) {
   spec.comm = CommKind::nccl;
   spec.precision = Precision::tf32;
   EXPECT_NO_THROW(check_case(spec, chain_model(5)));
+}
+
+TEST(CheckCase, LetsOneRankReplayItsSteps) {
+  for (const char* strategy : {"sequential", "gpipe", "pipedream"}) {
+    Case spec = case_of(strategy, 1, 8);
+    spec.device = DeviceKind::cuda;
+    spec.graph = true;
+    EXPECT_NO_THROW(check_case(spec, chain_model(5))) << strategy;
+  }
 }
 
 TEST(CheckCase, RefusesPiecesThatLeaveABatchNormOneValue) {

@@ -62,7 +62,7 @@ TEST(ResultsFile, RefusesAnotherVersionOfTheFormat) {
 
 TEST(ResultsFile, ReadsTheVersionsBefore) {
   nlohmann::json older = to_json(sample_files()[0]);
-  EXPECT_EQ(older["schema_version"], "1.3");
+  EXPECT_EQ(older["schema_version"], "1.4");
   for (nlohmann::json& rank : older["records"][0]["measured"]["ranks"]) {
     rank.erase("arithmetic");
     rank.erase("bus_bandwidth_bytes_per_s");

@@ -48,11 +48,22 @@ TEST(Compare, IsPredictedAgainstMeasured) {
   predicted.ranks[1].peak_memory = {{30, 30}, 0};
   measured.ranks[1].peak_memory = {{40, 0, 0, 0, 10}, 1000};
   predicted.ranks[1].breakdown_s.bubble = 0.25;
-  measured.ranks[1].breakdown_s.bubble = 0.75;
+  measured.ranks[1].breakdown_s->bubble = 0.75;
   const PredictionError error = compare(predicted, measured);
   EXPECT_DOUBLE_EQ(error.step_time_relative, -0.25);
   EXPECT_DOUBLE_EQ(error.peak_memory_relative[1], 0.2);
   EXPECT_DOUBLE_EQ(error.breakdown_s[1].bubble, -0.5);
+}
+
+TEST(Compare, LeavesOutRanksWithoutABreakdown) {
+  Record record = ok_record(gpipe, 400);
+  for (RankMeasured& rank : record.measured->ranks) rank.breakdown_s.reset();
+  record.error = compare(*record.predicted, *record.measured);
+  EXPECT_TRUE(record.error->breakdown_s.empty());
+  const json written = to_json(record);
+  EXPECT_EQ(written["measured"]["ranks"][0]["breakdown_s"], nullptr);
+  EXPECT_EQ(written["error"]["breakdown_s"]["forward"], json::array());
+  EXPECT_EQ(to_json(record_from_json(written)), written);
 }
 
 TEST(RecordJson, HasExactlyTheFieldsOfTheContract) {

@@ -26,15 +26,9 @@ Measured measured(const Case& spec, double throughput) {
   for (int rank = 0; rank < spec.np; ++rank) {
     MemoryUsage peak = memory((10 + rank) << 20);
     peak.resident = 300 << 20;
-    out.ranks.push_back({rank,
-                         "node0",
-                         "cpu",
-                         "0-1",
-                         peak,
-                         {step / 4, step / 2, 0, step / 8, step / 16, step / 32, 0, step / 32},
-                         1 << 20,
-                         1 << 20,
-                         2.5e9,
+    out.ranks.push_back({rank, "node0", "cpu", "0-1", peak,
+                         Breakdown{step / 4, step / 2, 0, step / 8, step / 16, step / 32, 0, step / 32}, 1 << 20,
+                         1 << 20, 2.5e9,
                          Arithmetic{Precision::fp32, Precision::bf16, Precision::bf16, Precision::bf16, ""}});
   }
   return out;

@@ -12,7 +12,7 @@ Measured launch(std::vector<double> samples, double forward, std::int64_t parame
   m.step_time_s.samples = {std::move(samples)};
   m.losses = {parameters * 1.0};
   RankMeasured rank;
-  rank.breakdown_s.forward = forward;
+  rank.breakdown_s = Breakdown{.forward = forward};
   rank.bus_bandwidth_bytes_per_s = 10 * forward;
   rank.peak_memory[MemoryCategory::parameters] = parameters;
   rank.peak_memory[MemoryCategory::workspace] = workspace;
@@ -31,7 +31,7 @@ TEST(Combine, JoinsTheLaunchesOfACase) {
   EXPECT_DOUBLE_EQ(all.throughput_samples_per_s, 64);
   EXPECT_DOUBLE_EQ(all.achieved_flops_per_s, 2e9);
   EXPECT_EQ(all.losses, std::vector<double>{100});
-  EXPECT_DOUBLE_EQ(all.ranks[0].breakdown_s.forward, 0.2);
+  EXPECT_DOUBLE_EQ(all.ranks[0].breakdown_s.value().forward, 0.2);
   EXPECT_DOUBLE_EQ(all.ranks[0].bus_bandwidth_bytes_per_s.value(), 2);
   EXPECT_EQ(all.ranks[0].peak_memory[MemoryCategory::workspace], 20);  // the launch whose total is highest
   EXPECT_EQ(all.ranks[0].peak_memory.total_counted(), 110);

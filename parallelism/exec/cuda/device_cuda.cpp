@@ -1,4 +1,5 @@
 #include <ATen/Context.h>
+#include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAFunctions.h>
@@ -30,6 +31,34 @@ double elapsed_s(cudaEvent_t from, cudaEvent_t to) {
   C10_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, from, to));
   return 1e-3 * static_cast<double>(milliseconds);
 }
+
+/// What `work` gives to the current stream, as a CUDA graph with a memory pool of its own.
+class CapturedGraph final : public CapturedWork {
+ public:
+  explicit CapturedGraph(const std::function<void()>& work) {
+    // Threads of other ranks, and the loader's, may call CUDA meanwhile.
+    graph_.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
+    try {
+      work();
+    } catch (...) {
+      end_broken_capture();
+      throw;
+    }
+    graph_.capture_end();
+  }
+  void replay() override { graph_.replay(); }
+
+ private:
+  /// The stream is of use again; that the capture is invalid is no news.
+  void end_broken_capture() {
+    try {
+      graph_.capture_end();
+    } catch (const c10::Error&) {
+    }
+  }
+
+  at::cuda::CUDAGraph graph_;
+};
 
 class CudaDevice final : public Device {
  public:
@@ -83,10 +112,18 @@ class CudaDevice final : public Device {
     return origin_seconds_[origin] + elapsed_s(events_[origins_[origin]], static_cast<cudaEvent_t>(mark.event));
   }
 
-  torch::Tensor upload(torch::Tensor host) override {
-    return host.pin_memory().to(where(), host.scalar_type(), /*non_blocking=*/true);
-  }
+  torch::Tensor pinned(torch::Tensor host) const override { return host.pin_memory(); }
   void adopt(const torch::Tensor& tensor) override { allocator::recordStream(tensor.storage().data_ptr(), compute_); }
+
+  std::unique_ptr<CapturedWork> capture(const std::function<void()>& work) override {
+    C10_CUDA_CHECK(cudaStreamSynchronize(compute_.stream()));
+    allocator::emptyCache();
+    reset_peaks();
+    return std::make_unique<CapturedGraph>(work);
+  }
+  void update(const SgdRule& rule, const std::vector<SgdOperands>& parameters) override {
+    fused_sgd_update(rule, parameters);
+  }
 
   void allocating(MemoryCategory category) override { counter_.allocating(category); }
   void recategorise(const torch::Tensor& tensor, MemoryCategory category) override {

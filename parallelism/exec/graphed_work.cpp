@@ -1,0 +1,65 @@
+#include "parallelism/exec/graphed_work.h"
+
+#include <utility>
+
+namespace parabench {
+
+GraphedWork::GraphedWork(const Plan& plan, const ModelSpec& model, StageState& state, const LocalDependencies& needs,
+                         Communicator& comm, RankInput& input, Device& device)
+    : TrainingWork(plan, model, state, needs, comm, input, device, graph_capture_step),
+      step_length_(static_cast<int>(program_.compute().size()) / plan.steps) {}
+
+void GraphedWork::queue(int index) {
+  if (!is_replayed(index) || index == first_of_step(index)) TrainingWork::queue(index);
+}
+
+void GraphedWork::begin(int index) {
+  if (!is_replayed(index) || index == first_of_step(index)) TrainingWork::begin(index);
+}
+
+void GraphedWork::read_pieces(int first) {
+  CountScope scope(device_, MemoryCategory::activations);
+  for (int i = first; i < first + step_length_; ++i) {
+    const Op& op = program_.compute()[i];
+    if (op.kind != OpKind::forward || op.segment != SegmentId(0)) continue;
+    pieces_.push_back(on_device(input_.images->next(), device_));
+  }
+}
+
+void GraphedWork::refill() {
+  for (PieceInput::Tensors& piece : pieces_) {
+    const PieceInput::Tensors next = input_.images->next();
+    piece.images.copy_(device_.pinned(next.images), /*non_blocking=*/true);
+    piece.labels.copy_(device_.pinned(next.labels), /*non_blocking=*/true);
+  }
+}
+
+void GraphedWork::capture(int first) {
+  read_losses();
+  read_pieces(first);
+  fed_.assign(pieces_.begin(), pieces_.end());
+  step_ = device_.capture([&] {
+    for (int i = first; i < first + step_length_; ++i) run(i);
+  });
+  captured_losses_ = std::exchange(losses_, {});
+}
+
+void GraphedWork::compute(int index) {
+  if (!is_replayed(index)) return TrainingWork::compute(index);
+  if (index != first_of_step(index)) return;
+  if (step_)
+    refill();
+  else
+    capture(index);
+  step_->replay();
+  for (const Loss& loss : captured_losses_) losses_.push_back({index + loss.index % step_length_, loss.value.clone()});
+  end_of(index);
+}
+
+Span GraphedWork::computed(int index) const {
+  const int first = is_replayed(index) ? first_of_step(index) : index;
+  const Span span = TrainingWork::computed(first);
+  return index == first ? span : Span{span.end, span.end, span.end};
+}
+
+}  // namespace parabench

@@ -1,0 +1,234 @@
+#include "parallelism/exec/training_work.h"
+
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace parabench {
+namespace {
+
+constexpr double no_bell_s = 0.1;
+
+bool makes_activation(OpKind kind) { return kind == OpKind::forward || kind == OpKind::recv_forward; }
+bool makes_gradient(OpKind kind) { return makes_input_gradient(kind) || kind == OpKind::recv_backward; }
+
+BufferView bytes_of(const torch::Tensor& tensor) {
+  return {tensor.data_ptr(), static_cast<std::int64_t>(tensor.nbytes()), ElementType::byte, !tensor.is_cpu()};
+}
+
+}  // namespace
+
+TrainingWork::TrainingWork(const Plan& plan, const ModelSpec& model, StageState& state, const LocalDependencies& needs,
+                           Communicator& comm, RankInput& input, Device& device, int measure_from)
+    : device_(device),
+      input_(input),
+      program_(plan.ranks[comm.rank().value]),
+      plan_(plan),
+      state_(state),
+      comm_(comm),
+      measure_from_(measure_from),
+      needs_(needs),
+      shapes_(shapes(model)),
+      runner_(plan, model, state, comm.rank()) {
+  for (const Lane& lane : program_.lanes) payload_.emplace_back(lane.ops.size());
+  const std::size_t computed = program_.compute().size();
+  result_.memory.resize(computed);
+  marks_.resize(computed);
+  data_wait_.resize(computed);
+  result_.losses.assign(plan.steps, 0.0);
+}
+
+double TrainingWork::patience_s() { return no_bell_s; }
+
+bool TrainingWork::computes_loss(const Op& op) const {
+  const SegmentId last(static_cast<int>(plan_.segments.size()) - 1);
+  return replica_of(plan_, comm_.rank(), last) == replica_of(plan_, comm_.rank(), op.segment);
+}
+
+TrainingWork::Taken TrainingWork::take(int lane, int index, bool (*makes)(OpKind)) {
+  for (const OpRef& ref : needs_.of(lane, index)) {
+    const Op& before = at(plan_, ref);
+    if (makes(before.kind)) return {std::move(payload_[ref.lane][ref.index]), is_receive(before.kind)};
+  }
+  return {};
+}
+
+torch::Tensor TrainingWork::receive_buffer(const Op& op) const {
+  const Segment& segment = plan_.segments[op.segment.value];
+  const int layer = op.kind == OpKind::recv_forward ? segment.first_layer : segment.first_layer + segment.layers;
+  const Shape shape = shapes_[layer];
+  const int samples = plan_.pieces[replica_of(plan_, comm_.rank(), op.segment)][op.micro_batch.value];
+  return torch::empty({samples, shape.channels, shape.height, shape.width},
+                      torch::TensorOptions(activation_type(plan_.spec.precision))
+                          .memory_format(memory_format(plan_.spec.layout))
+                          .device(device_.where()));
+}
+
+Work TrainingWork::start(int lane, int index) {
+  const Op& op = program_.lanes[lane].ops[index];
+  torch::Tensor& payload = payload_[lane][index];
+  switch (op.kind) {
+    case OpKind::send_forward:
+    case OpKind::send_backward: {
+      payload = take(lane, index, op.kind == OpKind::send_forward ? makes_activation : makes_gradient).tensor;
+      return comm_.send(bytes_of(payload), op.peer, message_of(op));
+    }
+    case OpKind::recv_forward:
+    case OpKind::recv_backward: {
+      CountScope scope(device_, MemoryCategory::communication);
+      payload = receive_buffer(op);
+      return comm_.recv(bytes_of(payload), op.peer, message_of(op));
+    }
+    case OpKind::all_reduce:
+      return comm_.all_reduce(state_.gradients(op.segment, op.segments),
+                              reduction_group(plan_, stage_of(plan_, op.segment)));
+    case OpKind::forward:
+    case OpKind::backward:
+    case OpKind::backward_input:
+    case OpKind::backward_weight:
+    case OpKind::recompute:
+    case OpKind::update: break;
+  }
+  throw std::logic_error("a compute operation on a communication lane");
+}
+
+void TrainingWork::end(int lane, int index) {
+  if (is_send(program_.lanes[lane].ops[index].kind)) payload_[lane][index].reset();
+}
+
+PieceInput::Tensors TrainingWork::next_piece(PieceInput& input, int index) {
+  if (!fed_.empty()) {
+    PieceInput::Tensors piece = std::move(fed_.front());
+    fed_.pop_front();
+    return piece;
+  }
+  const double before = now_s();
+  PieceInput::Tensors piece = on_device(input.next(), device_);
+  // A device that is still busy with earlier work does not wait.
+  if (device_.reached(marks_[index].start)) data_wait_[index] = now_s() - before;
+  return piece;
+}
+
+torch::Tensor TrainingWork::read_input(const Op& op, int index) {
+  const std::pair piece{op.step, op.micro_batch.value};
+  const bool first = op.segment == SegmentId(0);
+  if (!first && (!is_last(op.segment) || labels_.contains(piece))) return {};
+  auto [images, labels] = next_piece(first ? *input_.images : *input_.labels, index);
+  // Where the rank does not compute the piece's loss, nobody would take them.
+  const bool needed = is_last(op.segment) || computes_loss(op);
+  if (needed) labels_[piece] = std::move(labels);
+  return images;
+}
+
+torch::Tensor TrainingWork::run_forward(const Op& op, int index) {
+  auto [input, received] = take(compute_lane, index, makes_activation);
+  if (received) {
+    device_.adopt(input);
+    device_.recategorise(input, MemoryCategory::activations);
+  }
+  if (torch::Tensor images = read_input(op, index); images.defined()) input = std::move(images);
+  if (!is_last(op.segment))
+    return runner_.forward(op, std::move(input), {}).contiguous(memory_format(plan_.spec.layout));
+  const auto labels = labels_.find({op.step, op.micro_batch.value});
+  losses_.push_back({index, runner_.forward(op, std::move(input), labels->second)});
+  if (!op.discards) labels_.erase(labels);
+  return {};
+}
+
+void TrainingWork::run_backward(const Op& op, int index) {
+  CountScope scope(device_, MemoryCategory::workspace);
+  if (op.kind == OpKind::backward_weight) {
+    runner_.weight_gradients(op);
+  } else {
+    auto [gradient, received] = take(compute_lane, index, makes_gradient);
+    if (received) device_.adopt(gradient);
+    torch::Tensor made = runner_.backward(op, std::move(gradient));
+    if (made.defined()) payload_[compute_lane][index] = made.contiguous(memory_format(plan_.spec.layout));
+  }
+}
+
+void TrainingWork::run(int index) {
+  const Op& op = program_.compute()[index];
+  switch (op.kind) {
+    case OpKind::forward: {
+      CountScope scope(device_, MemoryCategory::activations);
+      payload_[compute_lane][index] = run_forward(op, index);
+      return;
+    }
+    case OpKind::recompute: {
+      CountScope scope(device_, MemoryCategory::activations);
+      const auto labels = is_last(op.segment) ? labels_.extract({op.step, op.micro_batch.value}) : Labels::node_type();
+      runner_.recompute(op, labels.empty() ? torch::Tensor() : labels.mapped());
+      return;
+    }
+    case OpKind::backward:
+    case OpKind::backward_input:
+    case OpKind::backward_weight: run_backward(op, index); break;
+    case OpKind::update: return state_.update(op.segment, op.segments, op.version);
+    case OpKind::send_forward:
+    case OpKind::recv_forward:
+    case OpKind::send_backward:
+    case OpKind::recv_backward:
+    case OpKind::all_reduce: throw std::logic_error("a communication operation on the compute lane");
+  }
+  if (makes_weight_gradient(op.kind) && !op.accumulates) state_.take_gradients(op.segment, op.version);
+}
+
+void TrainingWork::read_losses() {
+  for (const Loss& loss : losses_) {
+    const Op& op = program_.compute()[loss.index];
+    const double value = loss.value.item<double>();
+    result_.losses[op.step] += value;
+    if (!std::isfinite(value))
+      throw NotANumber(
+          fmt::format("loss of step {}, micro-batch {}: got {}, expected a finite number; try a smaller lr "
+                      "(lr:{} now)",
+                      op.step, op.micro_batch.value, value, plan_.spec.lr));
+  }
+  losses_.clear();
+}
+
+void TrainingWork::enter(bool computes) {
+  if (computes) at::set_num_threads(plan_.spec.threads);
+  if (!computes) at::GradMode::set_enabled(false);  // the thread's own switch; it ends with the lanes
+  device_.enter(computes);
+}
+
+void TrainingWork::queue(int index) {
+  marks_[index].queued = device_.mark();
+  if (peaks_reset_ || program_.compute()[index].step < measure_from_) return;
+  device_.account().reset_peak();
+  device_.reset_peaks();
+  peaks_reset_ = true;
+}
+
+void TrainingWork::begin(int index) {
+  device_.account().begin_window();
+  result_.memory[index].before = device_.account().live();
+  marks_[index].start = device_.mark();
+}
+
+void TrainingWork::compute(int index) {
+  run(index);
+  if (device_.where().is_cpu()) read_losses();
+  end_of(index);
+}
+
+void TrainingWork::end_of(int index) {
+  marks_[index].end = device_.mark();
+  result_.memory[index].peak = device_.account().window_peak();
+  result_.memory[index].after = device_.account().live();
+}
+
+void TrainingWork::finish() {
+  read_losses();
+  device_.synchronise();
+}
+
+Span TrainingWork::computed(int index) const {
+  const Marks& marks = marks_[index];
+  return {device_.seconds(marks.queued), device_.seconds(marks.start), device_.seconds(marks.end), data_wait_[index]};
+}
+
+}  // namespace parabench

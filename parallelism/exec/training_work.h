@@ -1,0 +1,114 @@
+// What the operations of a plan do to one rank's share of the model: segments computed, messages sent, weights updated.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "parallelism/comm/communicator.h"
+#include "parallelism/exec/device.h"
+#include "parallelism/exec/input.h"
+#include "parallelism/exec/lane_runner.h"
+#include "parallelism/exec/segment_runner.h"
+#include "parallelism/exec/stage_state.h"
+
+namespace parabench {
+
+/// The loss became NaN or infinite: training diverged and its time means nothing.
+class NotANumber : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Counted bytes around one compute operation.
+struct OpMemory {
+  std::int64_t before = 0, peak = 0, after = 0;
+};
+
+struct Execution {
+  RankSpans spans;
+  std::vector<OpMemory> memory;  ///< of the compute lane's operations; zeros where a graph was replayed
+  std::vector<double> losses;    ///< this rank's share of each step's mean loss (last stage), else 0
+};
+
+/// Trains, one operation at a time.
+class TrainingWork : public RankWork {
+ public:
+  /// The memory peak is reset when step `measure_from` begins.
+  TrainingWork(const Plan& plan, const ModelSpec& model, StageState& state, const LocalDependencies& needs,
+               Communicator& comm, RankInput& input, Device& device, int measure_from);
+
+  void enter(bool computes) override;
+  void queue(int index) override;
+  void begin(int index) override;
+  void compute(int index) override;
+  void finish() override;
+  Span computed(int index) const override;
+  bool is_done(int computed) const override { return device_.reached(marks_[computed].end); }
+  Work start(int lane, int index) override;
+  void end(int lane, int index) override;
+  double patience_s() override;
+
+  /// Memory and losses; the spans are left to the lanes.
+  Execution take_result() { return std::move(result_); }
+
+ protected:
+  struct Loss {
+    int index;  ///< on the compute lane
+    torch::Tensor value;
+  };
+
+  /// Gives out an operation of the compute lane.
+  void run(int index);
+  /// What there is to note when an operation was given out.
+  void end_of(int index);
+  /// Reads the losses given out so far; waits for them on a device with a queue.
+  void read_losses();
+
+  Device& device_;
+  RankInput& input_;
+  const RankProgram& program_;
+  std::deque<PieceInput::Tensors> fed_;  ///< on the device; taken before those of `input_`
+  std::vector<Loss> losses_;             ///< not yet read
+
+ private:
+  torch::Tensor run_forward(const Op& op, int index);
+  void run_backward(const Op& op, int index);
+
+  /// The tensor that an operation consumes: the result of its dependency of which `makes` is true.
+  struct Taken {
+    torch::Tensor tensor;
+    bool received = false;  ///< from another rank
+  };
+  Taken take(int lane, int index, bool (*makes)(OpKind));
+  /// The piece's images, where the operation takes them, and labels, where they are needed later or now.
+  torch::Tensor read_input(const Op& op, int index);
+  /// The next piece on the device; charges `index` with the wait for it.
+  PieceInput::Tensors next_piece(PieceInput& input, int index);
+  torch::Tensor receive_buffer(const Op& op) const;
+  bool is_last(SegmentId segment) const { return segment.value + 1 == std::ssize(plan_.segments); }
+  /// Whether the piece comes back to this rank for its loss.
+  bool computes_loss(const Op& op) const;
+
+  const Plan& plan_;
+  StageState& state_;
+  Communicator& comm_;
+  int measure_from_;
+  const LocalDependencies& needs_;
+  std::vector<Shape> shapes_;
+  SegmentRunner runner_;
+  std::vector<std::vector<torch::Tensor>> payload_;  ///< [lane][index] written by one operation, taken by one other
+  using Labels = std::map<std::pair<int, int>, torch::Tensor>;
+  Labels labels_;  ///< (step, micro-batch), until the last segment's last need
+  struct Marks {
+    Mark queued, start, end;
+  };
+  std::vector<Marks> marks_;  ///< of the compute lane; written before the operation's end is told
+  std::vector<double> data_wait_;
+  bool peaks_reset_ = false;
+  Execution result_;
+};
+
+}  // namespace parabench

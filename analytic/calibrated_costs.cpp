@@ -226,7 +226,9 @@ class CalibratedCosts final : public CostModel {
     return pass_seconds(plan, rank, op, busy, op.kind == OpKind::backward_input ? input_s : weight_s, 1);
   }
 
+  /// Between two operations; a replayed step has no such place.
   double overhead(const Plan& plan) const {
+    if (plan.spec.graph) return 0;
     const auto found = calibration_.step_overhead_s.find(measured_device(plan.spec));
     return found == calibration_.step_overhead_s.end() ? 0 : found->second;
   }

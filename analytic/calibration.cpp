@@ -37,7 +37,8 @@ LayerKey layer_key(const LayerSpec& layer, Shape in, bool first, const Case& spe
           .layout = spec.layout,
           .threads = spec.threads,
           .busy_ranks = busy_ranks,
-          .device = measured_device(spec)};
+          .device = measured_device(spec),
+          .graph = spec.graph};
 }
 
 DeviceKind measured_device(const Case& spec) {

@@ -22,6 +22,7 @@ struct LayerKey {
   int threads = 1;
   int busy_ranks = 1;  ///< ranks of the node that compute at the same time
   DeviceKind device = DeviceKind::cpu;
+  bool graph = false;  ///< in steps that a CUDA graph replays
   auto operator<=>(const LayerKey&) const = default;
 };
 

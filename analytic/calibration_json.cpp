@@ -16,9 +16,9 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view format_name = "parabench calibration";
-// 2: a backward starts the gradients; in 1 it added to zeroed ones. 2.1: GPUs. 2.2: backwards in two parts.
+// 2: a backward starts the gradients; in 1 it added to zeroed ones. 2.1: GPUs. 2.2: backwards in two parts. 2.3: graphs.
 constexpr int schema_major = 2;
-constexpr std::string_view schema_version = "2.2";
+constexpr std::string_view schema_version = "2.3";
 
 Error bad_calibration(std::string_view what) {
   return usage_error("calibration", what, fmt::format("a complete '{}' file, schema {}.x", format_name, schema_major),
@@ -244,6 +244,7 @@ json to_json(const Calibration& calibration) {
                       {"threads", key.threads},
                       {"busy_ranks", key.busy_ranks},
                       {"device", to_text(key.device)},
+                      {"graph", key.graph},
                       {"timings", timings_to_json(timings)}});
   }
   return {{"format", format_name},
@@ -271,7 +272,8 @@ Calibration calibration_from_json(const json& file) {
                          .layout = parse_enum<Layout>("layout", row.at("layout").get<std::string>()),
                          .threads = positive(row, "threads"),
                          .busy_ranks = positive(row, "busy_ranks"),
-                         .device = device_of(row)};
+                         .device = device_of(row),
+                         .graph = row.value("graph", false)};  // unknown to files of schema 2.2
       c.layers[key] = timings_from_json(row.at("timings"));
     }
     c.all_reduce = curves_from_json(file.at("all_reduce"), "all_reduce");

@@ -1,5 +1,6 @@
 #include "suite/rank/layer_chain.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -58,25 +59,58 @@ struct Samples {
   double mad_s(OpKind kind, int segment) const { return mad(seconds.at({kind, segment})); }
 };
 
-Samples run_chain(const Plan& step, const Launch& launch, Device& device, int steps) {
-  const Plan plan = unroll(step, warmup_steps + steps);
-  Samples samples;
+/// Trains by `plan` on this rank alone.
+Execution run_alone(const Plan& plan, const Launch& launch, Device& device, int measure_from) {
+  Execution execution;
   run_thread_ranks(1, [&](Communicator& comm) {
     StageState state(plan, launch.model, comm, device);
     RankInput input = open_input(plan, Rank(0), launch.source, launch.options.input);
-    const Execution execution = execute(plan, launch.model, state, comm, input, device, warmup_steps);
-    const auto& ops = plan.ranks[0].compute();
-    const auto& spans = execution.spans[compute_lane];
-    for (std::size_t i = 0; i < ops.size(); ++i) {
-      if (ops[i].step < warmup_steps) continue;
-      const std::pair key{ops[i].kind, ops[i].segment.value};
-      samples.seconds[key].push_back(spans[i].end - spans[i].start - spans[i].data_wait);
-      samples.memory[key] = execution.memory[i];
-      samples.gaps.push_back(spans[i].start - spans[i - 1].end);
-    }
-    samples.step_s = (spans.back().end - spans.front().start) / plan.steps;
+    execution = execute(plan, launch.model, state, comm, input, device, measure_from);
   });
+  return execution;
+}
+
+Samples run_chain(const Plan& step, const Launch& launch, Device& device, int steps) {
+  const Plan plan = unroll(step, warmup_steps + steps);
+  const Execution execution = run_alone(plan, launch, device, warmup_steps);
+  Samples samples;
+  const auto& ops = plan.ranks[0].compute();
+  const auto& spans = execution.spans[compute_lane];
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (ops[i].step < warmup_steps) continue;
+    const std::pair key{ops[i].kind, ops[i].segment.value};
+    samples.seconds[key].push_back(spans[i].end - spans[i].start - spans[i].data_wait);
+    samples.memory[key] = execution.memory[i];
+    samples.gaps.push_back(spans[i].start - spans[i - 1].end);
+  }
+  samples.step_s = (spans.back().end - spans.front().start) / plan.steps;
   return samples;
+}
+
+double replayed_step_s(Plan step, const Launch& launch, Device& device, int steps) {
+  step.spec.graph = true;
+  const int first = graph_capture_step + 1;
+  const Plan plan = unroll(step, first + steps);
+  const Execution execution = run_alone(plan, launch, device, first);
+  const auto& spans = execution.spans[compute_lane];
+  const std::size_t length = spans.size() / static_cast<std::size_t>(plan.steps);
+  std::vector<double> seconds;
+  for (std::size_t i = first * length; i < spans.size(); i += length) seconds.push_back(spans[i].end - spans[i].start);
+  return median(seconds);
+}
+
+/// Layers as parts of a step that takes `step_s`: nobody sees into a graph, so each keeps its share of the time.
+void fit_into(LayerChain& chain, double step_s) {
+  double layers_s = 0;
+  for (const LayerTiming& t : chain.layers) layers_s += t.forward_s + t.backward_s;
+  const double factor = std::max(0.0, step_s - chain.update_s) / layers_s;
+  for (LayerTiming& t : chain.layers) {
+    for (double* s : {&t.forward_s, &t.backward_s, &t.forward_mad_s, &t.backward_mad_s}) *s *= factor;
+    if (!t.split) continue;
+    for (double* s : {&t.split->input_s, &t.split->weight_s, &t.split->input_mad_s, &t.split->weight_mad_s})
+      *s *= factor;
+  }
+  chain.step_s = step_s;
 }
 
 LayerTiming timing_of(const Samples& chain, int layer, int samples) {
@@ -114,6 +148,7 @@ LayerChain time_layers(const Launch& launch, Device& device, int samples, int st
     const Samples parts = run_chain(split_backwards(step), launch, device, steps);
     for (int l = 0; l < layers; ++l) chain.layers[l].split = split_timing_of(parts, l);
   }
+  if (launch.plan.spec.graph) fit_into(chain, replayed_step_s(step, launch, device, steps));
   return chain;
 }
 

@@ -92,7 +92,11 @@ TEST(Calibration, LayerKeysTellFirstLayersAndCasesApart) {
   EXPECT_NE(layer_key(model.layers[0], model.input, false, spec, 1), inner);
   spec = {};
   spec.device = DeviceKind::cuda;
-  EXPECT_NE(layer_key(model.layers[0], model.input, false, spec, 1), inner);
+  const LayerKey on_gpu = layer_key(model.layers[0], model.input, false, spec, 1);
+  EXPECT_NE(on_gpu, inner);
+  spec.graph = true;
+  EXPECT_NE(layer_key(model.layers[0], model.input, false, spec, 1), on_gpu);
+  spec = {};
   spec.device = DeviceKind::emulated;  // it sleeps for the processor's times
   EXPECT_EQ(layer_key(model.layers[0], model.input, false, spec, 1), inner);
   EXPECT_EQ(layer_key(model.layers[1], model.input, false, {}, 1), inner);  // equal layers share their measurement

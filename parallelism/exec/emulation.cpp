@@ -73,7 +73,7 @@ class Transfer final : public WorkState {
 class EmulatedWork final : public RankWork {
  public:
   EmulatedWork(const Plan& plan, const Durations& durations, const LocalDependencies& needs, Communicator& comm)
-      : plan_(plan),
+      : groups_(groups_by_stage(plan)),
         program_(plan.ranks[comm.rank().value]),
         durations_(durations[comm.rank().value]),
         needs_(needs),
@@ -116,7 +116,7 @@ class EmulatedWork final : public RankWork {
     return std::make_unique<Transfer>(std::move(posted), durations_[lane][index], over_[lane][index], next_over_);
   }
 
-  const Plan& plan_;
+  std::vector<int> groups_;  ///< [stage] of the communicator
   const RankProgram& program_;
   const std::vector<std::vector<double>>& durations_;
   const LocalDependencies& needs_;
@@ -133,7 +133,7 @@ Work EmulatedWork::start(int lane, int index) {
   const Op& op = program_.lanes[lane].ops[index];
   const double posted = std::max(index == 0 ? 0 : over_[lane][index - 1], inputs_came(lane, index));
   if (op.kind == OpKind::all_reduce) {
-    const int group = reduction_group(plan_, stage_of(plan_, op.segment));
+    const int group = groups_[program_.lanes[lane].key];
     auto reduction = transfer(
         lane, index,
         one_moment(comm_.groups().members(group).size(), comm_.groups().position(group, comm_.rank()), posted));

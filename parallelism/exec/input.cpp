@@ -19,8 +19,6 @@ std::vector<PieceInput::Piece> pieces_through(const Plan& plan, Rank rank, Segme
   return pieces;
 }
 
-SegmentId last_segment(const Plan& plan) { return SegmentId(static_cast<int>(plan.segments.size()) - 1); }
-
 }  // namespace
 
 bool reads_input(const Plan& plan, Rank rank) {

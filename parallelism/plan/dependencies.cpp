@@ -124,7 +124,7 @@ class OpIndex {
 
 class Finder {
  public:
-  Finder(const Plan& plan, Rank rank) : segments_(static_cast<int>(plan.segments.size())), index_(plan, rank) {}
+  Finder(const Plan& plan, Rank rank) : last_(last_segment(plan)), index_(plan, rank) {}
 
   void predecessors(const Op& op, std::vector<OpRef>& found) const {
     switch (op.kind) {
@@ -137,7 +137,7 @@ class Finder {
       case OpKind::backward:
       case OpKind::backward_input:
         found.push_back(index_.graph(op));
-        if (op.segment.value + 1 < segments_) found.push_back(index_.incoming_gradient(op));
+        if (op.segment < last_) found.push_back(index_.incoming_gradient(op));
         return;
       case OpKind::backward_weight:
       case OpKind::send_backward: found.push_back(index_.input_gradient(op)); return;
@@ -164,7 +164,7 @@ class Finder {
     }
   }
 
-  int segments_;
+  SegmentId last_;
   OpIndex index_;
 };
 

@@ -31,6 +31,8 @@ SegmentRange segments_of(const Plan& plan, StageId stage) {
           SegmentId(static_cast<int>(end - plan.segments.begin()) - 1)};
 }
 
+SegmentId last_segment(const Plan& plan) { return SegmentId(static_cast<int>(plan.segments.size()) - 1); }
+
 std::vector<SegmentId> segments_held(const Plan& plan, Rank rank) {
   std::vector<SegmentId> held;
   for (const Holding& holding : plan.ranks[rank.value].holds) {
@@ -63,19 +65,30 @@ std::vector<Rank> holders(const Plan& plan, StageId stage) {
   return ranks;
 }
 
-std::vector<std::vector<Rank>> reduction_groups(const Plan& plan) {
-  std::vector<std::vector<Rank>> groups;
-  for (StageId stage; plan.stages > 1 && stage.value < plan.stages; ++stage) {
-    if (std::vector<Rank> group = holders(plan, stage); group.size() > 1) groups.push_back(std::move(group));
+std::vector<std::vector<Rank>> holders(const Plan& plan) {
+  std::vector<std::vector<Rank>> ranks(plan.stages);
+  for (int r = 0; r < std::ssize(plan.ranks); ++r) {
+    for (const Holding& holding : plan.ranks[r].holds) ranks[holding.stage.value].push_back(Rank(r));
   }
+  return ranks;
+}
+
+std::vector<std::vector<Rank>> reduction_groups(const Plan& plan) {
+  if (plan.stages == 1) return {};
+  std::vector<std::vector<Rank>> groups = holders(plan);
+  std::erase_if(groups, [](const std::vector<Rank>& group) { return group.size() < 2; });
   return groups;
 }
 
-int reduction_group(const Plan& plan, StageId stage) {
-  int number = 0;
-  for (StageId s; plan.stages > 1 && s <= stage; ++s) number += holders(plan, s).size() > 1 ? 1 : 0;
-  return number;
+std::vector<int> groups_by_stage(const Plan& plan) {
+  if (plan.stages == 1) return {0};
+  std::vector<int> groups;
+  int count = 0;
+  for (const std::vector<Rank>& group : holders(plan)) groups.push_back(group.size() > 1 ? ++count : -1);
+  return groups;
 }
+
+int reduction_group(const Plan& plan, StageId stage) { return groups_by_stage(plan)[stage.value]; }
 
 int version_read(const Plan& plan, StageId stage, int step) {
   const VersionRule& rule = plan.versions[stage.value];

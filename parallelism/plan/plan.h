@@ -73,6 +73,8 @@ struct SegmentRange {
   SegmentId first, last;
 };
 SegmentRange segments_of(const Plan& plan, StageId stage);
+/// The one that computes the loss.
+SegmentId last_segment(const Plan& plan);
 /// The segments that a rank holds, ascending.
 std::vector<SegmentId> segments_held(const Plan& plan, Rank rank);
 /// Number of layers (the finest segments) per stage; the record's `partition`.
@@ -83,10 +85,14 @@ StageId stage_of(const Plan& plan, SegmentId segment);
 int replica_of(const Plan& plan, Rank rank, SegmentId segment);
 /// The ranks that hold a stage, ascending: they reduce its gradients, and several of one replica share its pieces.
 std::vector<Rank> holders(const Plan& plan, StageId stage);
+/// Those of every stage, found at once. O(ranks + stages).
+std::vector<std::vector<Rank>> holders(const Plan& plan);
 
-/// The ranks of each stage that several hold, in stage order, and the number of a stage's among them, from 1; 0 for a
-/// plan of one stage, whose holders are all ranks.
+/// The ranks of each stage that several hold, in stage order; none for a plan of one stage, whose holders are all ranks.
 std::vector<std::vector<Rank>> reduction_groups(const Plan& plan);
+/// [stage] -> the number of its group among them, from 1 as communicators count; 0, every rank, in a plan of one stage;
+/// -1 where one rank holds the stage. O(ranks + stages): for asking once, not at every reduction.
+std::vector<int> groups_by_stage(const Plan& plan);
 int reduction_group(const Plan& plan, StageId stage);
 
 int version_read(const Plan& plan, StageId stage, int step);

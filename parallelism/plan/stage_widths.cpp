@@ -56,9 +56,7 @@ std::vector<int> stage_widths(const Case& spec) {
 
 std::vector<int> stage_widths(const Plan& plan) {
   std::vector<int> widths;
-  for (StageId stage; stage.value < plan.stages; ++stage) {
-    widths.push_back(static_cast<int>(holders(plan, stage).size()));
-  }
+  for (const std::vector<Rank>& group : holders(plan)) widths.push_back(static_cast<int>(group.size()));
   return widths;
 }
 

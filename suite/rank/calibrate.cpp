@@ -61,16 +61,17 @@ void keep(Calibration& calibration, const Launch& launch, const LayerChain& chai
 /// Members of the groups that reduce, each number once.
 std::set<int> group_sizes(const Plan& plan) {
   std::set<int> sizes;
-  for (StageId stage; stage.value < plan.stages; ++stage) {
-    if (const auto members = holders(plan, stage).size(); members > 1) sizes.insert(static_cast<int>(members));
+  for (const std::vector<Rank>& group : holders(plan)) {
+    if (group.size() > 1) sizes.insert(static_cast<int>(group.size()));
   }
   return sizes;
 }
 
 /// The first of the rank's groups with so many members: all groups of a size reduce at once, as in a step. -1: none.
 int group_of_size(const Plan& plan, Rank rank, int members) {
+  const std::vector<int> groups = groups_by_stage(plan);
   for (const Holding& h : plan.ranks[rank.value].holds) {
-    if (std::ssize(holders(plan, h.stage)) == members) return reduction_group(plan, h.stage);
+    if (std::ssize(holders(plan, h.stage)) == members) return groups[h.stage.value];
   }
   return -1;
 }

@@ -92,10 +92,12 @@ TEST(Plan, AnswersWhoHoldsAndReducesAStage) {
   EXPECT_EQ(replica_of(plan, Rank(2), SegmentId(1)), 0);
   EXPECT_EQ(replica_of(plan, Rank(2), SegmentId(0)), -1);
   EXPECT_THAT(reduction_groups(plan), ElementsAre(ElementsAre(Rank(1), Rank(2), Rank(3))));
-  EXPECT_EQ(reduction_group(plan, StageId(1)), 1);
+  EXPECT_THAT(groups_by_stage(plan), ElementsAre(-1, 1, -1));
   EXPECT_TRUE(reduces(plan.ranks[2]));
   EXPECT_FALSE(reduces(plan.ranks[0]));
-  EXPECT_THAT(reduction_groups(plan_of(case_of("data-parallel", 3, 3), 2)), testing::IsEmpty());
+  const Plan replicas = plan_of(case_of("data-parallel", 3, 3), 2);
+  EXPECT_THAT(reduction_groups(replicas), testing::IsEmpty());
+  EXPECT_THAT(groups_by_stage(replicas), ElementsAre(0));
 }
 
 }  // namespace

@@ -10,12 +10,14 @@ namespace parabench {
 //   p2 .  .  F0 B0 B0 F1 B1 B1 F2 B2 B2 F3 B3 B3
 // With a longer warm-up (DAPPLE's policy B) messages overlap with work, and up to 2 (P - p) - 1 are in flight.
 DeviceOrder one_forward_one_backward(const Pipe& pipe, int device) {
-  const int first_backward = std::max(pipe.devices - 1 - device, pipe.warmup - 2 * device);
-  const int ahead = std::min(first_backward, pipe.micro_batches);
+  return alternating(std::max(pipe.devices - 1 - device, pipe.warmup - 2 * device), pipe.micro_batches);
+}
+
+DeviceOrder alternating(int ahead, int micro_batches) {
   DeviceOrder order;
-  for (int m = 0; m < ahead; ++m) order.push_back({OpKind::forward, 0, m});
-  for (int m = 0; m < pipe.micro_batches; ++m) {
-    if (m + ahead < pipe.micro_batches) order.push_back({OpKind::forward, 0, m + ahead});
+  for (int m = 0; m < std::min(ahead, micro_batches); ++m) order.push_back({OpKind::forward, 0, m});
+  for (int m = 0; m < micro_batches; ++m) {
+    if (m + ahead < micro_batches) order.push_back({OpKind::forward, 0, m + ahead});
     order.push_back({OpKind::backward, 0, m});
   }
   return order;

@@ -1,38 +1,32 @@
 #include <algorithm>
-#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "parallelism/plan/generators.h"
 #include "parallelism/plan/lowering.h"
 #include "parallelism/plan/pipedream_planner.h"
+#include "parallelism/plan/schedule.h"
 #include "parallelism/plan/stage_widths.h"
 
 namespace parabench {
 namespace {
 
-/// Position of a rank among the holders of its stage.
-struct Seat {
-  StageId stage;
-  int replica = 0;
-};
-
-std::vector<Seat> seats(const std::vector<int>& widths) {
-  std::vector<Seat> result;
-  for (int stage = 0; stage < std::ssize(widths); ++stage) {
-    for (int replica = 0; replica < widths[stage]; ++replica) result.push_back({StageId(stage), replica});
+/// Of the ranks of each stage: floor((R - 1) / r), r being their number and R that of these and of all stages behind.
+std::vector<int> forwards_ahead(const std::vector<int>& widths) {
+  std::vector<int> ahead(widths.size());
+  int ranks = 0;
+  for (std::size_t s = widths.size(); s-- > 0;) {
+    ranks += widths[s];
+    ahead[s] = (ranks - 1) / widths[s];
   }
-  return result;
+  return ahead;
 }
 
-int forwards_ahead(const std::vector<int>& widths, int stage) {
-  return (std::accumulate(widths.begin() + stage, widths.end(), 0) - 1) / widths[stage];
-}
-
-Stages given_stages(const Case& spec) {
-  Stages stages{.widths = stage_widths(spec), .weight_versions = 0};
+/// `weight_versions`: that a rank holds; 0: one for each mini-batch in flight.
+Stages given_stages(const Case& spec, int weight_versions) {
+  Stages stages{.widths = stage_widths(spec), .weight_versions = weight_versions};
   stages.count = static_cast<int>(stages.widths.size());
-  for (int s = 0; s < stages.count; ++s) stages.in_flight.push_back(forwards_ahead(stages.widths, s) + 1);
+  for (const int ahead : forwards_ahead(stages.widths)) stages.in_flight.push_back(ahead + 1);
   return stages;
 }
 
@@ -56,6 +50,41 @@ Stages planned_stages(const StrategyInput& input) {
   return stages;
 }
 
+/// 1F1B over all mini-batches of the window that the rank takes: every width-th of its stage, from `first` on.
+void fill(const Plan& plan, RankProgram& rank, StageId stage, int first, int ahead) {
+  const VersionRule& rule = plan.versions[stage.value];
+  const int width = rule.steps_per_update, each = micro_batches(plan);
+  const int mini_batches = (plan.steps - first + width - 1) / width;
+  const SegmentId segment = segments_of(plan, stage).first;
+  rank.holds = {{stage, 0}};
+  rank.weight_versions = std::min(rule.lag + 1, (plan.steps + width - 1) / width);
+  for (const StagePass& pass : alternating(ahead, mini_batches * each)) {
+    const int step = first + pass.micro_batch / each * width;
+    const MicroBatchId m(pass.micro_batch % each);
+    pass_stage(plan, rank, pass.kind, stage, m, step, version_read(plan, stage, step));
+    const int due = step / width * width + width - 1;
+    if (pass.kind == OpKind::forward || m.value + 1 < each || due >= plan.steps) continue;
+    if (width > 1) rank.lane(LaneKind::collectives, stage.value).push_back(all_reduce(segment, 1, due));
+    rank.compute().push_back(update(segment, 1, due, updates_by(plan, stage, due)));
+  }
+}
+
+/// `lags`: of each stage, the updates between the weights that its mini-batches read and the latest ones.
+Plan asynchronous_plan(const StrategyInput& input, const Stages& stages, int micro_batches,
+                       const std::vector<int>& lags) {
+  Plan plan = cut_model(input, stages, Grain::stage, 1, micro_batches);
+  plan.asynchronous = true;
+  plan.steps = input.steps;
+  const std::vector<int> ahead = forwards_ahead(stages.widths);
+  auto rank = plan.ranks.begin();
+  for (StageId stage; stage.value < plan.stages; ++stage) {
+    const int width = stages.widths[stage.value];
+    plan.versions[stage.value] = {.lag = lags[stage.value], .steps_per_update = width};
+    for (int first = 0; first < width; ++first) fill(plan, *rank++, stage, first, ahead[stage.value]);
+  }
+  return add_messages(std::move(plan));
+}
+
 }  // namespace
 
 // P = 3, backwards twice as long as forwards; every backward is followed by its update:
@@ -63,75 +92,18 @@ Stages planned_stages(const StrategyInput& input) {
 //   p1 .  F0 F1 .  .  B0 B0 F2 B1 B1 F3 B2 B2 F4 B3 B3 ...
 //   p2 .  .  F0 B0 B0 F1 B1 B1 F2 B2 B2 F3 B3 B3 F4 B4 ...
 // A stage with r replicas gives mini-batch k to replica k mod r; r mini-batches add up to one update. A replica starts
-// floor((R - 1) / r) forwards ahead, R being the ranks of its stage and all behind, and each mini-batch reads the version of its
-// start in both passes (weight stashing; Narayanan et al., SOSP'19).
+// as many mini-batches ahead as keep all ranks behind it busy, and each mini-batch reads the version of its start in
+// both passes (weight stashing; Narayanan et al., SOSP'19).
 Plan pipedream_plan(const StrategyInput& input) {
-  const Stages stages = plans_widths(input.spec) ? planned_stages(input) : given_stages(input.spec);
-  const std::vector<int>& widths = stages.widths;
-  Plan plan = cut_model(input, stages, Grain::stage, 1, 1);
-  plan.asynchronous = true;
-  plan.steps = input.steps;
-  const std::vector<Seat> seat = seats(widths);
-  for (int r = 0; r < std::ssize(plan.ranks); ++r) {
-    const auto [stage, replica] = seat[r];
-    const int width = widths[stage.value];
-    const int ahead = forwards_ahead(widths, stage.value);
-    plan.versions[stage.value] = {.lag = ahead, .steps_per_update = width};
-
-    RankProgram& rank = plan.ranks[r];
-    rank.holds = {{stage, 0}};
-    const SegmentId segment = segments_of(plan, stage).first;
-    std::vector<int> own;
-    for (int step = replica; step < input.steps; step += width) own.push_back(step);
-    const int warmup = std::min(ahead, static_cast<int>(own.size()));
-    rank.weight_versions = std::max(1, std::min(ahead + 1, (input.steps + width - 1) / width));
-    const auto run = [&](OpKind kind, int step) {
-      pass_stage(plan, rank, kind, stage, MicroBatchId(0), step, version_read(plan, stage, step));
-    };
-    for (int i = 0; i < warmup; ++i) run(OpKind::forward, own[i]);
-    for (int i = 0; i < std::ssize(own); ++i) {
-      if (i + warmup < std::ssize(own)) run(OpKind::forward, own[i + warmup]);
-      run(OpKind::backward, own[i]);
-      const int due = own[i] / width * width + width - 1;
-      if (due >= input.steps) continue;
-      if (width > 1) rank.lane(LaneKind::collectives, stage.value).push_back(all_reduce(segment, 1, due));
-      rank.compute().push_back(update(segment, 1, due, updates_by(plan, stage, due)));
-    }
-  }
-  return add_messages(std::move(plan));
+  const Stages stages = plans_widths(input.spec) ? planned_stages(input) : given_stages(input.spec, 0);
+  return asynchronous_plan(input, stages, 1, forwards_ahead(stages.widths));
 }
 
 // Narayanan et al., ICML'21: 1F1B on an endless stream, one update per mini-batch of M micro-batches, and two weight
 // versions on every stage: step t reads the weights of update t - 1.
 Plan pipedream_2bw_plan(const StrategyInput& input) {
-  const int devices = input.spec.np, micro_batches = input.spec.micro, last = input.steps * micro_batches;
-  Stages stages{.count = devices, .weight_versions = 2};
-  for (int p = 0; p < devices; ++p) stages.in_flight.push_back(devices - p);
-  Plan plan = cut_model(input, stages, Grain::stage, 1, micro_batches);
-  plan.asynchronous = true;
-  plan.steps = input.steps;
-  plan.versions.assign(devices, {.lag = 1});
-  for (int p = 0; p < devices; ++p) {
-    RankProgram& rank = plan.ranks[p];
-    const StageId stage(p);
-    rank.holds = {{stage, 0}};
-    rank.weight_versions = std::min(2, input.steps);
-    const int ahead = std::min(devices - 1 - p, last);
-    const auto run = [&](OpKind kind, int k) {
-      const int step = k / micro_batches;
-      pass_stage(plan, rank, kind, stage, MicroBatchId(k % micro_batches), step, version_read(plan, stage, step));
-    };
-    for (int k = 0; k < ahead; ++k) run(OpKind::forward, k);
-    for (int k = 0; k < last; ++k) {
-      if (k + ahead < last) run(OpKind::forward, k + ahead);
-      run(OpKind::backward, k);
-      const int step = k / micro_batches;
-      if (k % micro_batches == micro_batches - 1) {
-        rank.compute().push_back(update(segments_of(plan, stage).first, 1, step, step + 1));
-      }
-    }
-  }
-  return add_messages(std::move(plan));
+  const Stages stages = given_stages(input.spec, 2);
+  return asynchronous_plan(input, stages, input.spec.micro, std::vector<int>(stages.count, 1));
 }
 
 }  // namespace parabench

@@ -24,7 +24,7 @@ Keys pipeline_keys(std::string_view more = {}) {
 /// Pairs of chunk and micro-batch that each schedule has in flight at most (schedules: the table of all of them).
 int everything(const Pipe& pipe, int) { return pipe.chunks * pipe.micro_batches; }
 int one_chunk(const Pipe& pipe, int most) { return std::min(most, pipe.micro_batches); }
-int alternating(const Pipe& pipe, int device) {
+int alternating_peak(const Pipe& pipe, int device) {
   return one_chunk(pipe, std::max(pipe.devices - device, pipe.warmup - 2 * device + 1));
 }
 int interleaved_peak(const Pipe& pipe, int device) {
@@ -64,11 +64,11 @@ std::span<const Strategy> strategies() {
       {.name = "1f1b",
        .ranks = RankUse::stages,
        .keys = pipeline_keys(),
-       .schedule = {looped, one_forward_one_backward, alternating}},
+       .schedule = {looped, one_forward_one_backward, alternating_peak}},
       {.name = "dapple",
        .ranks = RankUse::stages,
        .keys = pipeline_keys("warmup"),
-       .schedule = {looped, one_forward_one_backward, alternating}},
+       .schedule = {looped, one_forward_one_backward, alternating_peak}},
       {.name = "interleaved",
        .ranks = RankUse::stages,
        .keys = pipeline_keys("chunks"),

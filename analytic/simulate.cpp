@@ -55,16 +55,6 @@ Need need_of(std::span<const OpRef> before, int first_lane, std::int32_t own, in
   return need;
 }
 
-/// Whether a send and a receive are one message.
-bool meet(const Op& send, const Op& receive) {
-  const int towards = send.kind == OpKind::send_forward ? 1 : -1;
-  return send.micro_batch == receive.micro_batch && send.step == receive.step &&
-         send.segment.value + towards == receive.segment.value;
-}
-
-bool sends(LaneKind kind) { return kind == LaneKind::send_forward || kind == LaneKind::send_backward; }
-bool receives(LaneKind kind) { return kind == LaneKind::recv_forward || kind == LaneKind::recv_backward; }
-
 class Simulation {
  public:
   Simulation(const Plan& plan, const CostModel& cost)
@@ -113,7 +103,7 @@ class Simulation {
       const auto& ops = lanes[l].ops;
       const int own = static_cast<int>(lanes_.size());
       std::vector<Need>& needs = needs_.emplace_back();
-      if (!receives(lanes[l].kind)) {
+      if (!is_receive(lanes[l].kind)) {
         needs.reserve(ops.size());
         for (int i = 0; i < std::ssize(ops); ++i) {
           needs.push_back(need_of(local.of(l, i), first_lane_[rank], own, i));
@@ -144,9 +134,10 @@ class Simulation {
       if (found.empty()) continue;
       lane.twin = first_lane_[found.front().rank.value] + found.front().lane;
       LaneState& other = lanes_[lane.twin];
-      if (!sends(lane.kind)) continue;
+      if (!is_send(lane.kind)) continue;
       const int common = std::min(lane.size, other.size);
-      while (lane.pairs < common && meet(lane.ops[lane.pairs], other.ops[lane.pairs])) ++lane.pairs;
+      const auto meet = [&](int k) { return receive_of(lane.ops[k], Rank(lane.rank)) == other.ops[k]; };
+      while (lane.pairs < common && meet(lane.pairs)) ++lane.pairs;
       other.pairs = lane.pairs;
     }
   }
@@ -206,7 +197,7 @@ class Simulation {
     if (!other.posted) post(lane.twin);
     if (!other.posted || other.next != lane.next) return;
     const std::array<int, 2> ends = {own, lane.twin};
-    start(sends(lane.kind) ? own : lane.twin, ends);
+    start(is_send(lane.kind) ? own : lane.twin, ends);
   }
 
   void join_group(int own) {

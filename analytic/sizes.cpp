@@ -130,7 +130,7 @@ double Sizes::backward_share(const Plan& plan, const Op& op) const {
 
 std::int64_t Sizes::message_bytes(const Plan& plan, Rank rank, const Op& op) const {
   const Segment& segment = plan.segments[op.segment.value];
-  const bool at_output = op.kind == OpKind::send_forward || op.kind == OpKind::recv_backward;
+  const bool at_output = other_segment(op) > op.segment;
   const Shape shape = shapes_[segment.first_layer + (at_output ? segment.layers : 0)];
   return shape.elements() * samples_of(plan, rank, op) * activation_bytes(plan.spec.precision);
 }

@@ -26,7 +26,7 @@ class Writer {
     }
     for (const Lane& lane : program.lanes) {
       if (lane.kind == LaneKind::collectives && lane.key == stage.value) reductions(rank, lane);
-      if (lane.kind == LaneKind::send_forward || lane.kind == LaneKind::send_backward) messages(rank, stage, lane);
+      if (is_send(lane.kind)) messages(rank, stage, lane);
     }
   }
 

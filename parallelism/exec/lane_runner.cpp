@@ -136,8 +136,7 @@ RankSpans LaneRunner::run() {
 
 Message message_of(const Op& op) {
   const bool towards_end = op.kind == OpKind::send_forward || op.kind == OpKind::recv_forward;
-  const bool after = op.kind == OpKind::send_forward || op.kind == OpKind::recv_backward;
-  const auto boundary = static_cast<std::uint64_t>(after ? op.segment.value : op.segment.value - 1);
+  const auto boundary = static_cast<std::uint64_t>(std::min(op.segment, other_segment(op)).value);
   return {
       towards_end ? Channel::forward : Channel::backward,
       static_cast<std::uint64_t>(op.step) << 32 | static_cast<std::uint64_t>(op.micro_batch.value) << 16 | boundary};

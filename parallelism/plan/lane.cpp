@@ -31,6 +31,10 @@ LaneKind lane_kind(OpKind kind) {
   return LaneKind::compute;
 }
 
+bool is_send(LaneKind kind) { return kind == LaneKind::send_forward || kind == LaneKind::send_backward; }
+bool is_receive(LaneKind kind) { return kind == LaneKind::recv_forward || kind == LaneKind::recv_backward; }
+bool is_message(LaneKind kind) { return is_send(kind) || is_receive(kind); }
+
 std::string name(const Lane& lane) {
   std::string text(name(lane.kind));
   if (lane.kind != LaneKind::compute) text += ':' + std::to_string(lane.key);

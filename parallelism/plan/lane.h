@@ -21,6 +21,9 @@ inline constexpr std::array<LaneKind, 6> all_lane_kinds = {LaneKind::compute,   
 std::string_view name(LaneKind kind);
 /// Of an operation. Messages live on the lane that is named as they are.
 LaneKind lane_kind(OpKind kind);
+bool is_send(LaneKind kind);     ///< send_forward, send_backward
+bool is_receive(LaneKind kind);  ///< recv_forward, recv_backward
+bool is_message(LaneKind kind);  ///< sends and receives
 
 struct Lane {
   LaneKind kind = LaneKind::compute;

@@ -22,14 +22,12 @@ class Lowering {
     const SegmentId before(op.segment.value - 1), after(op.segment.value + 1);
     if (op.kind == OpKind::forward && after.value < std::ssize(plan_.segments)) {
       if (const Rank to = owner(r, op, after); to != r) {
-        place(r, send_forward(op.segment, op.micro_batch, op.step, to),
-              recv_forward(after, op.micro_batch, op.step, r));
+        place(r, send_forward(op.segment, op.micro_batch, op.step, to));
       }
     }
     if (makes_input_gradient(op.kind) && before.value >= 0) {
       if (const Rank to = owner(r, op, before); to != r) {
-        place(r, send_backward(op.segment, op.micro_batch, op.step, to),
-              recv_backward(before, op.micro_batch, op.step, r));
+        place(r, send_backward(op.segment, op.micro_batch, op.step, to));
       }
     }
   }
@@ -42,10 +40,10 @@ class Lowering {
     return found.value < 0 ? r : found;
   }
 
-  void place(Rank r, const Op& send, const Op& receive) {
-    const Rank to = send.peer;
-    plan_.ranks[r.value].lane(lane_kind(send.kind), to.value).push_back(send);
-    plan_.ranks[to.value].lane(lane_kind(receive.kind), r.value).push_back(receive);
+  void place(Rank r, const Op& send) {
+    const Op receive = receive_of(send, r);
+    plan_.ranks[r.value].lane(lane_kind(send.kind), send.peer.value).push_back(send);
+    plan_.ranks[send.peer.value].lane(lane_kind(receive.kind), r.value).push_back(receive);
   }
 
   Plan plan_;

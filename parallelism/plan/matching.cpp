@@ -8,14 +8,6 @@
 namespace parabench {
 namespace {
 
-/// The receive that fits a send: an activation arrives at the next segment, a gradient at the previous one.
-Op counterpart(const Op& send, Rank sender) {
-  const int direction = send.kind == OpKind::send_forward ? 1 : -1;
-  const SegmentId receiver(send.segment.value + direction);
-  return direction > 0 ? recv_forward(receiver, send.micro_batch, send.step, sender)
-                       : recv_backward(receiver, send.micro_batch, send.step, sender);
-}
-
 class Matcher {
  public:
   explicit Matcher(const Plan& plan) : plan_(plan), result_{twins(plan), {}} {}
@@ -25,7 +17,7 @@ class Matcher {
       const auto& lanes = plan_.ranks[r].lanes;
       for (int l = 0; l < std::ssize(lanes); ++l) {
         if (lanes[l].kind == LaneKind::collectives) check_reductions({Rank(r), l});
-        if (lanes[l].kind != LaneKind::compute && lanes[l].kind != LaneKind::collectives) check_messages({Rank(r), l});
+        if (is_message(lanes[l].kind)) check_messages({Rank(r), l});
       }
     }
     return std::move(result_);
@@ -40,14 +32,14 @@ class Matcher {
 
   void check_messages(LaneRef own) {
     const auto& ops = lane(own).ops;
-    const bool sends = lane(own).kind == LaneKind::send_forward || lane(own).kind == LaneKind::send_backward;
+    const bool sends = is_send(lane(own).kind);
     const LaneRef* other = partners(own).empty() ? nullptr : &partners(own).front();
     const std::size_t common = other ? std::min(ops.size(), lane(*other).ops.size()) : 0;
     for (int k = 0; k < std::ssize(ops); ++k) {
       const OpRef ref{own.rank, own.lane, k};
       if (k >= static_cast<int>(common)) {
         complain(ref, sends ? "has no receive" : "has no send");
-      } else if (sends && counterpart(ops[k], own.rank) != lane(*other).ops[k]) {
+      } else if (sends && receive_of(ops[k], own.rank) != lane(*other).ops[k]) {
         complain(ref, "meets " + describe(plan_, {other->rank, other->lane, k}));
       }
     }
@@ -80,11 +72,7 @@ class Matcher {
 
 Matching twins(const Plan& plan) {
   Matching matching(plan.ranks.size());
-  std::vector<std::vector<Rank>> groups;
-  for (StageId stage; stage.value < plan.stages; ++stage) groups.push_back({});
-  for (int r = 0; r < std::ssize(plan.ranks); ++r) {
-    for (const Holding& h : plan.ranks[r].holds) groups[h.stage.value].push_back(Rank(r));
-  }
+  const std::vector<std::vector<Rank>> groups = holders(plan);
   for (int r = 0; r < std::ssize(plan.ranks); ++r) {
     for (const Lane& lane : plan.ranks[r].lanes) {
       auto& met = matching[r].emplace_back();

@@ -24,6 +24,7 @@ bool makes_input_gradient(OpKind kind) { return kind == OpKind::backward || kind
 bool makes_weight_gradient(OpKind kind) { return kind == OpKind::backward || kind == OpKind::backward_weight; }
 bool is_send(OpKind kind) { return kind == OpKind::send_forward || kind == OpKind::send_backward; }
 bool is_receive(OpKind kind) { return kind == OpKind::recv_forward || kind == OpKind::recv_backward; }
+bool is_message(OpKind kind) { return is_send(kind) || is_receive(kind); }
 bool is_over_run(OpKind kind) { return kind == OpKind::all_reduce || kind == OpKind::update; }
 
 Op pass(OpKind kind, SegmentId s, MicroBatchId m, int step, int version) {
@@ -48,6 +49,16 @@ Op all_reduce(SegmentId first, int segments, int step) {
 }
 Op update(SegmentId first, int segments, int step, int version) {
   return {.kind = OpKind::update, .segment = first, .segments = segments, .step = step, .version = version};
+}
+
+SegmentId other_segment(const Op& message) {
+  const bool next = message.kind == OpKind::send_forward || message.kind == OpKind::recv_backward;
+  return SegmentId(message.segment.value + (next ? 1 : -1));
+}
+
+Op receive_of(const Op& send, Rank from) {
+  const auto make = send.kind == OpKind::send_forward ? recv_forward : recv_backward;
+  return make(other_segment(send), send.micro_batch, send.step, from);
 }
 
 std::string to_text(const Op& op) {

@@ -36,6 +36,7 @@ bool makes_input_gradient(OpKind kind);   ///< B, I
 bool makes_weight_gradient(OpKind kind);  ///< B, W
 bool is_send(OpKind kind);                ///< send_forward, send_backward
 bool is_receive(OpKind kind);             ///< recv_forward, recv_backward
+bool is_message(OpKind kind);             ///< sends and receives
 bool is_over_run(OpKind kind);            ///< all_reduce, update: works on a run of segments
 
 struct Op {
@@ -62,6 +63,12 @@ Op send_backward(SegmentId s, MicroBatchId m, int step, Rank to);
 Op recv_backward(SegmentId s, MicroBatchId m, int step, Rank from);
 Op all_reduce(SegmentId first, int segments, int step);
 Op update(SegmentId first, int segments, int step, int version);
+
+/// The segment at the other end of a message: the next one for activations that leave and gradients that arrive, else the
+/// previous. Need not exist.
+SegmentId other_segment(const Op& message);
+/// The receive that belongs to a send of rank `from`.
+Op receive_of(const Op& send, Rank from);
 
 /// Text with segment and micro-batch: `2F0`, `1SEND_F3`, `0-4ALL_REDUCE`, `7UPDATE`; the step is not part of it.
 std::string to_text(const Op& op);

@@ -26,7 +26,7 @@ json op_json(const Op& op) {
   if (op.accumulates) result["accumulates"] = true;
   if (op.discards) result["discards"] = true;
   if (op.overlaps_next) result["overlaps_next"] = true;
-  if (is_send(op.kind) || is_receive(op.kind)) result["peer"] = op.peer.value;
+  if (is_message(op.kind)) result["peer"] = op.peer.value;
   return result;
 }
 
@@ -101,7 +101,7 @@ Op op_from(const json& value, const std::string& where) {
   op.accumulates = fields.take_flag("accumulates");
   op.discards = fields.take_flag("discards");
   op.overlaps_next = fields.take_flag("overlaps_next");
-  if (is_send(op.kind) || is_receive(op.kind)) op.peer = Rank(fields.take_int("peer"));
+  if (is_message(op.kind)) op.peer = Rank(fields.take_int("peer"));
   fields.allow({"start", "end", "seconds"});
   fields.finish();
   return op;

@@ -56,7 +56,7 @@ class Lanes {
     const auto& partners = matching_[r.value][lane];
     const auto twin = [&](const LaneRef& other) { return OpRef{other.rank, other.lane, ref.index}; };
     const OpKind kind = at(plan_, ref).kind;
-    if (delivery_ == Delivery::buffered && (is_send(kind) || is_receive(kind))) {
+    if (delivery_ == Delivery::buffered && is_message(kind)) {
       if (is_receive(kind) && !has_ended(twin(partners.front()))) return false;
       end(ref);
       return true;

@@ -8,8 +8,7 @@ std::vector<Route> routes(const Plan& plan) {
   std::vector<Route> routes;
   for (int r = 0; r < std::ssize(plan.ranks); ++r) {
     for (const Lane& lane : plan.ranks[r].lanes) {
-      const bool sends = lane.kind == LaneKind::send_forward || lane.kind == LaneKind::send_backward;
-      if (sends && !lane.ops.empty()) routes.push_back({lane.kind, Rank(r), Rank(lane.key)});
+      if (is_send(lane.kind) && !lane.ops.empty()) routes.push_back({lane.kind, Rank(r), Rank(lane.key)});
     }
   }
   std::ranges::sort(routes);

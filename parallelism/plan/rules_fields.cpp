@@ -111,8 +111,8 @@ class FieldCheck {
     if (op.micro_batch.value < 0 || plan_.pieces.empty() || op.micro_batch.value >= micro_batches(plan_)) {
       return "micro-batch";
     }
-    const bool message = is_send(op.kind) || is_receive(op.kind);
-    if (message && (op.peer.value < 0 || op.peer.value >= ranks || op.peer == rank || op.peer.value != lane.key)) {
+    if (is_message(op.kind) &&
+        (op.peer.value < 0 || op.peer.value >= ranks || op.peer == rank || op.peer.value != lane.key)) {
       return "peer";
     }
     const bool of_other_stage = lane.kind == LaneKind::collectives && (stage_of(plan_, op.segment).value != lane.key ||

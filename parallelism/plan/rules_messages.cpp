@@ -17,7 +17,7 @@ class MessageCheck {
       seen_.clear();
       const auto& lanes = plan_.ranks[r].lanes;
       for (int l = 0; l < static_cast<int>(lanes.size()); ++l) {
-        if (lanes[l].kind == LaneKind::compute || lanes[l].kind == LaneKind::collectives) continue;
+        if (!is_message(lanes[l].kind)) continue;
         for (int i = 0; i < static_cast<int>(lanes[l].ops.size()); ++i) check({Rank(r), l, i});
       }
     }
@@ -39,13 +39,12 @@ class MessageCheck {
 
   /// Whether the rank computes this piece on the operation's own segment, and the peer on its neighbour.
   bool joins_neighbours(Rank rank, const Op& op) const {
-    const bool to_next = op.kind == OpKind::send_forward || op.kind == OpKind::recv_backward;
-    const int neighbour = op.segment.value + (to_next ? 1 : -1);
-    if (neighbour < 0 || neighbour >= static_cast<int>(plan_.segments.size())) return false;
+    const SegmentId neighbour = other_segment(op);
+    if (neighbour < SegmentId(0) || neighbour > last_segment(plan_)) return false;
     const int replica = replica_of(plan_, rank, op.segment);
-    if (replica < 0 || replica_of(plan_, op.peer, SegmentId(neighbour)) != replica) return false;
+    if (replica < 0 || replica_of(plan_, op.peer, neighbour) != replica) return false;
     const auto owner = [&](SegmentId s) { return owners_.of(stage_of(plan_, s), replica, op.micro_batch, op.step); };
-    return owner(op.segment) == rank && owner(SegmentId(neighbour)) == op.peer;
+    return owner(op.segment) == rank && owner(neighbour) == op.peer;
   }
 
   const Plan& plan_;

@@ -32,11 +32,23 @@ TEST(Op, EveryKindHasAnOwnNameAndALaneOfItsOwnKind) {
   for (OpKind kind : all_op_kinds) {
     EXPECT_EQ(is_pass(kind) || kind == OpKind::update, lane_kind(kind) == LaneKind::compute);
     EXPECT_EQ(other_end(other_end(lane_kind(kind))), lane_kind(kind));
+    EXPECT_EQ(is_send(lane_kind(kind)), is_send(kind));
+    EXPECT_EQ(is_receive(lane_kind(kind)), is_receive(kind));
   }
   EXPECT_EQ(lane_kind(OpKind::update), LaneKind::compute);
   EXPECT_EQ(lane_kind(OpKind::all_reduce), LaneKind::collectives);
   EXPECT_EQ(other_end(lane_kind(OpKind::send_forward)), lane_kind(OpKind::recv_forward));
   EXPECT_EQ(other_end(lane_kind(OpKind::recv_backward)), lane_kind(OpKind::send_backward));
+}
+
+TEST(Op, AnActivationArrivesAtTheNextSegmentAndAGradientAtThePreviousOne) {
+  const MicroBatchId m(5);
+  EXPECT_EQ(receive_of(send_forward(SegmentId(2), m, 7, Rank(1)), Rank(0)), recv_forward(SegmentId(3), m, 7, Rank(0)));
+  EXPECT_EQ(receive_of(send_backward(SegmentId(2), m, 7, Rank(1)), Rank(0)),
+            recv_backward(SegmentId(1), m, 7, Rank(0)));
+  for (const Op& send : {send_forward(SegmentId(2), m, 7, Rank(1)), send_backward(SegmentId(2), m, 7, Rank(1))}) {
+    EXPECT_EQ(other_segment(receive_of(send, Rank(0))), send.segment);
+  }
 }
 
 TEST(Op, ABackwardIsAnInputAndAWeightGradient) {

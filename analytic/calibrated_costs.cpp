@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string>
 
@@ -7,68 +5,29 @@
 #include "analytic/data_sheet_rates.h"
 #include "analytic/gpu_sheet.h"
 #include "analytic/interpolate.h"
+#include "analytic/measurements.h"
 #include "analytic/sizes.h"
 #include "base/case_text.h"
-#include "base/error.h"
 
 namespace parabench {
 namespace {
 
-/// What is asked about a layer.
-struct Figure {
-  double (*of)(const LayerTiming&);
-  bool of_split = false;  ///< only where its split backward was measured
-};
-constexpr Figure forward_s{[](const LayerTiming& t) { return t.forward_s; }};
-constexpr Figure backward_s{[](const LayerTiming& t) { return t.backward_s; }};
-constexpr Figure input_s{[](const LayerTiming& t) { return t.split->input_s; }, true};
-constexpr Figure weight_s{[](const LayerTiming& t) { return t.split->weight_s; }, true};
-constexpr Figure forward_mad_s{[](const LayerTiming& t) { return t.forward_mad_s; }};
-constexpr Figure backward_mad_s{[](const LayerTiming& t) { return t.backward_mad_s; }};
-constexpr Figure input_mad_s{[](const LayerTiming& t) { return t.split->input_mad_s; }, true};
-constexpr Figure weight_mad_s{[](const LayerTiming& t) { return t.split->weight_mad_s; }, true};
-constexpr Figure saved{[](const LayerTiming& t) { return static_cast<double>(t.saved_bytes); }};
-constexpr Figure forward_peak{[](const LayerTiming& t) { return static_cast<double>(t.forward_peak_bytes); }};
-constexpr Figure backward_peak{[](const LayerTiming& t) { return static_cast<double>(t.backward_peak_bytes); }};
-
-constexpr std::string_view hint = "measure it with: parabench calibrate CASE";
-
-/// The measurements of one layer of the model, resolved once: looking them up by text for every operation is slow.
-struct Measured {
-  DeviceKind device;
-  Precision precision;
-  Layout layout;
-  int threads, busy_ranks;
-  std::vector<LayerTiming> timings;
-};
-
-/// Those with a split backward.
-std::vector<LayerTiming> with_parts(std::vector<LayerTiming> timings) {
-  std::erase_if(timings, [](const LayerTiming& t) { return !t.split; });
-  return timings;
-}
-
-/// Value at `busy` from (busy ranks, value) neighbours; fewer than the fewest measured cost as those.
-double between(int busy, int below, double low, int above, double high) {
-  return above == below || busy <= below ? low : low + (high - low) * (busy - below) / (above - below);
-}
+constexpr LayerFigure forward_s{[](const LayerTiming& t) { return t.forward_s; }};
+constexpr LayerFigure backward_s{[](const LayerTiming& t) { return t.backward_s; }};
+constexpr LayerFigure input_s{[](const LayerTiming& t) { return t.split->input_s; }, true};
+constexpr LayerFigure weight_s{[](const LayerTiming& t) { return t.split->weight_s; }, true};
+constexpr LayerFigure forward_mad_s{[](const LayerTiming& t) { return t.forward_mad_s; }};
+constexpr LayerFigure backward_mad_s{[](const LayerTiming& t) { return t.backward_mad_s; }};
+constexpr LayerFigure input_mad_s{[](const LayerTiming& t) { return t.split->input_mad_s; }, true};
+constexpr LayerFigure weight_mad_s{[](const LayerTiming& t) { return t.split->weight_mad_s; }, true};
+constexpr LayerFigure saved{[](const LayerTiming& t) { return static_cast<double>(t.saved_bytes); }};
+constexpr LayerFigure forward_peak{[](const LayerTiming& t) { return static_cast<double>(t.forward_peak_bytes); }};
+constexpr LayerFigure backward_peak{[](const LayerTiming& t) { return static_cast<double>(t.backward_peak_bytes); }};
 
 class CalibratedCosts final : public CostModel {
  public:
   CalibratedCosts(Calibration calibration, ModelSpec model)
-      : calibration_(std::move(calibration)), sizes_(std::move(model)) {
-    const auto& layers = sizes_.model().layers;
-    for (int l = 0; l < static_cast<int>(layers.size()); ++l) {
-      names_.push_back(layer_key(layers[l], sizes_.input(l), l == 0, {}, 1).layer);
-      auto &found = measured_.emplace_back(), &split = split_.emplace_back();
-      for (auto at = calibration_.layers.lower_bound({.layer = names_[l], .busy_ranks = 0});
-           at != calibration_.layers.end() && at->first.layer == names_[l]; ++at) {
-        const LayerKey& key = at->first;
-        found.push_back({key.device, key.precision, key.layout, key.threads, key.busy_ranks, at->second});
-        if (Measured parts = found.back(); !(parts.timings = with_parts(at->second)).empty()) split.push_back(parts);
-      }
-    }
-  }
+      : calibration_(std::move(calibration)), sizes_(std::move(model)), layers_(calibration_, sizes_.model()) {}
 
   double seconds(const Plan& plan, Rank rank, const Op& op, int busy_ranks) const override {
     switch (op.kind) {
@@ -81,12 +40,13 @@ class CalibratedCosts final : public CostModel {
                gradient_words(plan, rank, op) / update_words * update_seconds(plan, op, busy_ranks);
       case OpKind::update: return overhead(plan) + update_seconds(plan, op, busy_ranks);
       case OpKind::all_reduce:
-        return at_bytes(curve(calibration_.all_reduce, "all-reduce", plan.spec, group_size(plan, op.segment)),
+        return at_bytes(reduction_curve(calibration_, plan.spec, group_size(plan, op.segment)),
                         sizes_.parameter_bytes(plan, op.segment, op.segments));
       case OpKind::send_forward:
       case OpKind::recv_forward:
       case OpKind::send_backward:
-      case OpKind::recv_backward: return at_bytes(messages(plan), sizes_.message_bytes(plan, rank, op));
+      case OpKind::recv_backward:
+        return at_bytes(message_curve(calibration_, plan.spec), sizes_.message_bytes(plan, rank, op));
     }
     return 0;
   }
@@ -97,7 +57,7 @@ class CalibratedCosts final : public CostModel {
     }
     if (!is_pass(op.kind)) return 0;
     if (is_split_measured(plan, op, busy_ranks)) {
-      const Figure part = op.kind == OpKind::backward_input ? input_mad_s : weight_mad_s;
+      const LayerFigure part = op.kind == OpKind::backward_input ? input_mad_s : weight_mad_s;
       return over_layers(plan, rank, op, busy_ranks, part);
     }
     return sizes_.backward_share(plan, op) * over_layers(plan, rank, op, busy_ranks, backward_mad_s);
@@ -132,9 +92,9 @@ class CalibratedCosts final : public CostModel {
 
   Link link(const Plan& plan) const override {
     const int p = group_size(plan, SegmentId(0));
-    if (p == 1) return line(messages(plan), 1, 1);
+    if (p == 1) return line(message_curve(calibration_, plan.spec), 1, 1);
     // The link over which a ring would reduce as fast: 2 (p-1) steps of 1/p of the bytes.
-    return line(curve(calibration_.all_reduce, "all-reduce", plan.spec, p), 2 * (p - 1), 2 * (p - 1.0) / p);
+    return line(reduction_curve(calibration_, plan.spec, p), 2 * (p - 1), 2 * (p - 1.0) / p);
   }
 
   DeviceOverhead device_overhead(const Plan& plan) const override {
@@ -165,55 +125,33 @@ class CalibratedCosts final : public CostModel {
     return {.latency_s = first.seconds / steps, .bytes_per_s = share * bytes / seconds};
   }
 
-  /// The measurements to interpolate between; nullptr above where nobody measured with so many ranks.
-  struct Neighbours {
-    const Measured *below = nullptr, *above = nullptr;
-  };
-  static Neighbours neighbours(const std::vector<Measured>& known, const Case& spec, int busy) {
-    Neighbours found;
-    for (const Measured& m : known) {  // ascending busy ranks under one key
-      if (m.device != measured_device(spec) || m.precision != spec.precision || m.layout != spec.layout ||
-          m.threads != spec.threads)
-        continue;
-      if (m.busy_ranks <= busy || !found.below) found.below = &m;
-      if (m.busy_ranks >= busy && !found.above) found.above = &m;
-    }
-    return found;
-  }
-
-  double at_layer(const Plan& plan, int layer, int samples, int busy, const Figure& figure) const {
-    const auto [below, above] = neighbours(figure.of_split ? split_[layer] : measured_[layer], plan.spec, busy);
-    if (!above) throw unmeasured_layer(plan.spec, layer, busy);
-    return between(busy, below->busy_ranks, at_samples(below->timings, samples, figure.of), above->busy_ranks,
-                   at_samples(above->timings, samples, figure.of));
-  }
-
   /// Whether the pass is I or W, and both were measured for all its layers.
   bool is_split_measured(const Plan& plan, const Op& op, int busy) const {
     if (op.kind != OpKind::backward_input && op.kind != OpKind::backward_weight) return false;
     for (int l = first(plan, op); l < end(plan, op); ++l) {
-      if (!neighbours(split_[l], plan.spec, busy).above) return false;
+      if (!layers_.has_split(plan.spec, l, busy)) return false;
     }
     return true;
   }
 
-  double over_layers(const Plan& plan, Rank rank, const Op& op, int busy, const Figure& figure) const {
+  double over_layers(const Plan& plan, Rank rank, const Op& op, int busy, const LayerFigure& figure) const {
     const int samples = samples_of(plan, rank, op);
     double sum = 0;
-    for (int l = first(plan, op); l < end(plan, op); ++l) sum += at_layer(plan, l, samples, busy, figure);
+    for (int l = first(plan, op); l < end(plan, op); ++l) sum += layers_.at(plan.spec, l, samples, busy, figure);
     return sum;
   }
 
   /// The layers' seconds; on a GPU none takes less than its launches (`launches` per operation of a layer), where few
   /// samples lie far from the measured ones.
-  double pass_seconds(const Plan& plan, Rank rank, const Op& op, int busy, const Figure& figure, int launches) const {
+  double pass_seconds(const Plan& plan, Rank rank, const Op& op, int busy, const LayerFigure& figure,
+                      int launches) const {
     if (measured_device(plan.spec) != DeviceKind::cuda || plan.spec.graph)
       return over_layers(plan, rank, op, busy, figure);
     const int samples = samples_of(plan, rank, op);
     double sum = 0;
     for (int l = first(plan, op); l < end(plan, op); ++l) {
       const double least = calibration_.launch_floor_s * operations(sizes_.model().layers[l]) * launches;
-      sum += std::max(least, at_layer(plan, l, samples, busy, figure));
+      sum += std::max(least, layers_.at(plan.spec, l, samples, busy, figure));
     }
     return sum;
   }
@@ -240,17 +178,7 @@ class CalibratedCosts final : public CostModel {
   }
 
   double update_seconds(const Plan& plan, const Op& op, int busy) const {
-    const auto known = calibration_.update_s_per_parameter.find(measured_device(plan.spec));
-    if (known == calibration_.update_s_per_parameter.end()) {
-      throw environment_error("calibration", fmt::format("no update rate of device:{}", to_text(plan.spec.device)),
-                              "update seconds per parameter", hint);
-    }
-    const RatesByBusy& rates = known->second;
-    auto above = rates.lower_bound(busy);
-    if (above == rates.end()) --above;  // memory-bound: more ranks than were measured wait for the same memory
-    auto below = above;
-    if (above->first > busy && above != rates.begin()) --below;
-    const double rate = between(busy, below->first, below->second, above->first, above->second);
+    const double rate = update_rate(calibration_, plan.spec, busy);
     const int element = parameter_bytes(plan.spec.precision);
     return rate * static_cast<double>(sizes_.parameter_bytes(plan, op.segment, op.segments)) / element;
   }
@@ -271,66 +199,24 @@ class CalibratedCosts final : public CostModel {
   }
 
   /// Bytes do not depend on who else is busy: any measurement of the layer will do.
-  double bytes(const Plan& plan, Rank rank, const Op& op, int layer, const Figure& figure) const {
-    return at_layer(plan, layer, samples_of(plan, rank, op), 1, figure);
+  double bytes(const Plan& plan, Rank rank, const Op& op, int layer, const LayerFigure& figure) const {
+    return layers_.at(plan.spec, layer, samples_of(plan, rank, op), 1, figure);
   }
   double gradient(const Plan& plan, Rank rank, const Op& op, int layer) const {
-    if (layer == static_cast<int>(measured_.size())) return 0;  // the loss hands in a scalar
+    if (layer == static_cast<int>(sizes_.model().layers.size())) return 0;  // the loss hands in a scalar
     return static_cast<double>(sizes_.input(layer).elements() * samples_of(plan, rank, op) *
                                activation_bytes(plan.spec.precision));
   }
   bool bytes_measured(const Plan& plan, const Op& op) const {
     for (int l = first(plan, op); l < end(plan, op); ++l) {
-      if (at_layer(plan, l, 1, 1, saved) <= 0) return false;
+      if (layers_.at(plan.spec, l, 1, 1, saved) <= 0) return false;
     }
     return true;
   }
 
-  /// Messages between two ranks: a launch of another size on the same communicator serves too, for emulated devices, which
-  /// have no communicator of their own, of any.
-  const Curve& messages(const Plan& plan) const {
-    const auto& curves = calibration_.point_to_point;
-    const RankCountKey key = curve_key(plan.spec, plan.spec.np);
-    if (const auto exact = curves.find(key); exact != curves.end()) return exact->second;
-    const auto any = std::ranges::find_if(curves, [&](const auto& entry) {
-      return entry.first.device == key.device &&
-             (entry.first.comm == key.comm || plan.spec.device == DeviceKind::emulated);
-    });
-    return any != curves.end() ? any->second : curve(curves, "point-to-point", plan.spec, plan.spec.np);
-  }
-
-  static RankCountKey curve_key(const Case& spec, int ranks) {
-    return {std::string(to_text(spec.comm)), ranks, measured_device(spec)};
-  }
-
-  static const Curve& curve(const std::map<RankCountKey, Curve>& curves, std::string_view what, const Case& spec,
-                            int ranks) {
-    const auto found = curves.find(curve_key(spec, ranks));
-    if (found == curves.end()) {
-      throw environment_error("calibration",
-                              fmt::format("no {} curve of {} ranks over {} with device:{}", what, ranks,
-                                          to_text(spec.comm), to_text(measured_device(spec))),
-                              "a curve measured with as many ranks", hint);
-    }
-    return found->second;
-  }
-
-  Error unmeasured_layer(const Case& spec, int layer, int busy) const {
-    return environment_error(
-        "calibration",
-        fmt::format(
-            "layer '{}' ({}) never measured with device:{}, precision:{}, layout:{}, threads:{}, {} busy ranks or "
-            "more",
-            sizes_.model().layers[layer].name, names_[layer], to_text(measured_device(spec)), to_text(spec.precision),
-            to_text(spec.layout), spec.threads, busy),
-        "a measurement under the case's keys", hint);
-  }
-
   Calibration calibration_;
   Sizes sizes_;
-  std::vector<std::string> names_;               ///< signature of each layer of the model
-  std::vector<std::vector<Measured>> measured_;  ///< by layer of the model
-  std::vector<std::vector<Measured>> split_;     ///< those with a split backward
+  MeasuredLayers layers_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the conformance cases reduce: whole numbers, whose sums are exact.
+// What the conformance cases share: whole numbers to reduce, whose sums are exact, and where and how much they send.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "parallelism/comm/communicator.h"
+#include "parallelism/comm/reduce.h"
 
 namespace parabench {
 
@@ -35,6 +36,21 @@ void expect_whole_sums(const T* data, std::int64_t elements, const std::vector<R
     for (const Rank member : members) sum += whole_input(member.value + shift, i);
     ASSERT_EQ(data[i], static_cast<T>(sum)) << "element " << i << " of " << elements;
   }
+}
+
+/// Many ranks share the memory of the machine that runs the tests.
+inline std::int64_t large_bytes(const Communicator& comm) { return comm.size() <= 2 ? 40 << 20 : 6 << 20; }
+
+/// In the ring of all ranks.
+inline Rank neighbour(const Communicator& comm, int distance) {
+  return Rank((comm.rank().value + distance + comm.size()) % comm.size());
+}
+
+/// Bytes that a reduction takes in, and gives out, on this rank.
+inline std::int64_t reduction_traffic(const Communicator& comm, std::int64_t bytes, int group = 0) {
+  const auto p = static_cast<int>(comm.groups().members(group).size());
+  if (!comm.capabilities().shared_arenas) return 2 * (p - 1) * bytes / p;
+  return (p - 1) * share_of(bytes, p, comm.groups().position(group, comm.rank())).bytes();
 }
 
 inline std::string bytes_of(const void* data, std::size_t bytes) { return {static_cast<const char*>(data), bytes}; }

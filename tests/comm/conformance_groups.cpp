@@ -1,5 +1,4 @@
-#include "tests/comm/conformance_groups.h"
-
+// The part of the conformance suite that reduces in groups.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "parallelism/comm/reduce.h"
 #include "tests/comm/conformance_data.h"
+#include "tests/comm/conformance_parts.h"
 
 namespace parabench {
 namespace {
@@ -121,8 +120,7 @@ void groups_run_beside_the_world_and_messages(Communicator& comm) {
   if (comm.size() == 1) return;
   constexpr std::int64_t n = 100003;
   float* const arena = reinterpret_cast<float*>(comm.allocate(std::ssize(all_groups) * n * 4).data);
-  const Rank next((comm.rank().value + 1) % comm.size());
-  const Rank previous((comm.rank().value + comm.size() - 1) % comm.size());
+  const Rank next = neighbour(comm, 1), previous = neighbour(comm, -1);
   std::vector<float> sent(n), received(n), expected(n);
   fill_whole(sent.data(), n, 40 + comm.rank().value);
   fill_whole(expected.data(), n, 40 + previous.value);
@@ -145,13 +143,10 @@ void traffic_of_groups_follows_the_formulas(Communicator& comm) {
   std::byte* const data = comm.allocate(most + 64 * comm.size()).data + 64 * comm.rank().value;
   for (const Group group : all_groups) {
     if (!belongs(comm, group)) continue;
-    const auto p = static_cast<int>(comm.groups().members(group).size());
     for (const std::int64_t bytes : {std::int64_t{4}, std::int64_t{68}, std::int64_t{100012}, most}) {
-      const Share share = share_of(bytes, p, comm.groups().position(group, comm.rank()));
       comm.reset_traffic();
       comm.wait(comm.all_reduce({data, bytes, ElementType::f32}, group));
-      const bool shared = comm.capabilities().shared_arenas;
-      const std::int64_t each_way = shared ? (p - 1) * share.bytes() : 2 * (p - 1) * bytes / p;
+      const std::int64_t each_way = reduction_traffic(comm, bytes, group);
       EXPECT_EQ(comm.traffic(), (Traffic{each_way, each_way})) << bytes << " bytes in group " << group;
     }
   }

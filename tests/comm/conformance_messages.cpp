@@ -1,11 +1,11 @@
-#include "tests/comm/conformance_messages.h"
-
+// The part of the conformance suite where messages must not wait for each other.
 #include <gtest/gtest.h>
 
 #include <span>
 #include <vector>
 
 #include "tests/comm/conformance_data.h"
+#include "tests/comm/conformance_parts.h"
 
 namespace parabench {
 namespace {
@@ -30,10 +30,6 @@ void expect_to_wait(Communicator& comm, std::span<Work> works) {
   comm.wait(comm.barrier());
   look();
   comm.wait(comm.barrier());
-}
-
-Rank neighbour(const Communicator& comm, int distance) {
-  return Rank((comm.rank().value + distance + comm.size()) % comm.size());
 }
 
 /// Everybody receives first: both ways round, then sends both ways.

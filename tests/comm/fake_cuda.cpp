@@ -1,31 +1,15 @@
 #include "tests/comm/fake_cuda.h"
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
-#include <functional>
-#include <map>
-#include <memory>
-#include <mutex>
 #include <random>
-#include <string>
-#include <vector>
 
 namespace {
 
 thread_local int current_gpu = 0;
-thread_local std::mt19937 random_looks(7);
 
 }  // namespace
-
-/// Tasks run in order; one that returns false has to wait for others.
-struct CUstream_st {
-  int gpu = current_gpu;
-  std::deque<std::function<bool()>> tasks;
-  void look() {
-    while (!tasks.empty() && tasks.front()()) tasks.pop_front();
-  }
-};
 
 struct CUevent_st {
   int gpu = current_gpu;
@@ -33,76 +17,15 @@ struct CUevent_st {
   int recorded = 0, passed = 0;
 };
 
-namespace {
-
-struct Letter {
-  std::vector<char> content;
-  bool taken = false;
-};
-
-struct Sum {
-  std::vector<double> values;
-  int arrived = 0;
-};
-
-/// What the ranks of one communicator share.
-struct World {
-  int ranks = 0, joined = 0, finalized = 0;
-  std::map<std::pair<int, int>, std::deque<std::shared_ptr<Letter>>> mail;
-  std::map<int, Sum> sums;
-};
-
-std::recursive_mutex mutex;
-std::map<std::string, std::shared_ptr<World>> worlds;
-parabench::FakeNccl state;
-int unique_ids = 0;
-
-}  // namespace
-
-struct ncclComm {
-  std::shared_ptr<World> world;
-  int rank = 0;
-  int reductions = 0;
-  bool finalizing = false;
-  std::shared_ptr<bool> aborted = std::make_shared<bool>(false);
-  // A group that was ended, until NCCL's own thread has put it on the stream.
-  int looks_until_launched = 0;
-  std::function<void()> launch;
-};
-
-namespace {
-
-/// Returns true once done.
-using Operation = std::function<bool()>;
-
-struct Group {
-  int depth = 0;
-  ncclComm* comm = nullptr;
-  CUstream_st* stream = nullptr;
-  std::vector<Operation> operations;
-};
-thread_local Group group;
-
-ncclResult_t add(ncclComm* comm, CUstream_st* stream, Operation operation) {
-  if (group.depth == 0 || (group.comm && group.comm != comm) || comm->launch) return ncclInvalidUsage;
-  group.comm = comm;
-  group.stream = stream;
-  group.operations.push_back(std::move(operation));
-  return ncclSuccess;
+void CUstream_st::look() {
+  while (!tasks.empty() && tasks.front()()) tasks.pop_front();
 }
-
-}  // namespace
 
 namespace parabench {
 
-FakeNccl fake_nccl() {
-  const std::lock_guard lock(mutex);
-  return state;
-}
-
-void set_fake_nccl_error(ncclResult_t error) {
-  const std::lock_guard lock(mutex);
-  state.error = error;
+int fake_cuda_looks() {
+  thread_local std::mt19937 random(7);
+  return static_cast<int>(random() % 3);
 }
 
 }  // namespace parabench
@@ -130,7 +53,7 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
 }
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
-  *stream = new CUstream_st;
+  *stream = new CUstream_st{.gpu = current_gpu, .tasks = {}};
   return cudaSuccess;
 }
 
@@ -205,162 +128,12 @@ cudaError_t cudaMemsetAsync(void* data, int value, std::size_t bytes, cudaStream
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
-  stream->tasks.push_back([=, looks = static_cast<int>(random_looks() % 3)]() mutable {
+  stream->tasks.push_back([=, looks = parabench::fake_cuda_looks()]() mutable {
     if (looks-- > 0) return false;
     if (bytes > 0) std::memcpy(to, from, bytes);
     return true;
   });
   return cudaSuccess;
 }
-
-const char* ncclGetErrorString(ncclResult_t) { return "an error of the fake"; }
-const char* ncclGetLastError(ncclComm_t) { return "the fake's last"; }
-
-ncclResult_t ncclGetVersion(int* version) {
-  *version = NCCL_VERSION_CODE;
-  return ncclSuccess;
-}
-
-ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
-  const std::lock_guard lock(mutex);
-  std::memset(id, 0, sizeof *id);
-  const int number = ++unique_ids;
-  std::memcpy(id->internal, &number, sizeof number);
-  return ncclSuccess;
-}
-
-ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t* config) {
-  if (config->blocking != 0) return ncclInvalidUsage;
-  const std::lock_guard lock(mutex);
-  std::shared_ptr<World>& world = worlds[std::string(id.internal, sizeof id.internal)];
-  if (!world) world = std::make_shared<World>();
-  world->ranks = ranks;
-  ++world->joined;
-  ++state.communicators;
-  *comm = new ncclComm{.world = world, .rank = rank};
-  return ncclInProgress;
-}
-
-ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
-  const std::lock_guard lock(mutex);
-  const World& world = *comm->world;
-  *error = state.error;
-  if (comm->launch && comm->looks_until_launched-- == 0) std::exchange(comm->launch, nullptr)();
-  const bool busy = comm->launch || world.joined < world.ranks || (comm->finalizing && world.finalized < world.ranks);
-  if (*error == ncclSuccess && busy) *error = ncclInProgress;
-  return ncclSuccess;
-}
-
-ncclResult_t ncclCommFinalize(ncclComm_t comm) {
-  const std::lock_guard lock(mutex);
-  comm->finalizing = true;
-  ++comm->world->finalized;
-  return ncclInProgress;
-}
-
-ncclResult_t ncclCommDestroy(ncclComm_t comm) {
-  const std::lock_guard lock(mutex);
-  if (comm->world->finalized < comm->world->ranks) std::abort();
-  --state.communicators;
-  delete comm;
-  return ncclSuccess;
-}
-
-ncclResult_t ncclCommAbort(ncclComm_t comm) {
-  const std::lock_guard lock(mutex);
-  *comm->aborted = true;
-  --state.communicators;
-  ++state.aborted;
-  delete comm;
-  return ncclSuccess;
-}
-
-ncclResult_t ncclGroupStart() {
-  ++group.depth;
-  return ncclSuccess;
-}
-
-ncclResult_t ncclGroupEnd() {
-  if (--group.depth > 0 || !group.comm) return ncclSuccess;
-  ncclComm* const comm = group.comm;
-  comm->looks_until_launched = static_cast<int>(random_looks() % 3);
-  comm->launch = [stream = group.stream, operations = std::move(group.operations), aborted = comm->aborted]() mutable {
-    ++state.launched;
-    stream->tasks.push_back([operations, aborted]() mutable {
-      const std::lock_guard lock(mutex);
-      if (*aborted) return true;
-      std::erase_if(operations, [](Operation& operation) { return operation(); });
-      return operations.empty();
-    });
-  };
-  group = {};
-  return ncclInProgress;
-}
-
-ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op,
-                           ncclComm_t comm, cudaStream_t stream) {
-  if (op != ncclSum || from != to) return ncclInvalidArgument;
-  bool given = false;
-  const auto each = [=](auto apply) {
-    for (std::size_t i = 0; i < count; ++i) {
-      if (type == ncclFloat32) apply(i, static_cast<float*>(to)[i]);
-      if (type == ncclFloat64) apply(i, static_cast<double*>(to)[i]);
-    }
-  };
-  return add(comm, stream, [=, world = comm->world, number = comm->reductions++]() mutable {
-    Sum& sum = world->sums[number];
-    sum.values.resize(count);
-    if (!std::exchange(given, true)) {
-      each([&](std::size_t i, auto& value) { sum.values[i] += value; });
-      ++sum.arrived;
-    }
-    if (sum.arrived < world->ranks) return false;
-    each([&](std::size_t i, auto& value) {
-      value = static_cast<std::remove_reference_t<decltype(value)>>(sum.values[i]);
-    });
-    return true;
-  });
-}
-
-/// Leaves when it is taken: NCCL has buffers, but promises none.
-ncclResult_t ncclSend(const void* data, std::size_t count, ncclDataType_t, int peer, ncclComm_t comm,
-                      cudaStream_t stream) {
-  std::shared_ptr<Letter> letter;
-  return add(comm, stream, [=, world = comm->world, rank = comm->rank]() mutable {
-    if (!letter) {
-      const char* const begin = static_cast<const char*>(data);
-      letter = std::make_shared<Letter>(Letter{.content = {begin, begin + count}});
-      world->mail[{rank, peer}].push_back(letter);
-    }
-    return letter->taken;
-  });
-}
-
-ncclResult_t ncclRecv(void* data, std::size_t count, ncclDataType_t, int peer, ncclComm_t comm, cudaStream_t stream) {
-  return add(comm, stream, [=, world = comm->world, rank = comm->rank] {
-    auto& letters = world->mail[{peer, rank}];
-    if (letters.empty() || letters.front()->content.size() != count) return false;
-    if (count > 0) std::memcpy(data, letters.front()->content.data(), count);
-    letters.front()->taken = true;
-    letters.pop_front();
-    return true;
-  });
-}
-
-ncclResult_t ncclMemAlloc(void** data, std::size_t bytes) {
-  return cudaMalloc(data, bytes) == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
-}
-
-ncclResult_t ncclMemFree(void* data) {
-  cudaFree(data);
-  return ncclSuccess;
-}
-
-ncclResult_t ncclCommRegister(const ncclComm_t, void* data, std::size_t, void** handle) {
-  *handle = data;
-  return ncclSuccess;
-}
-
-ncclResult_t ncclCommDeregister(const ncclComm_t, void*) { return ncclSuccess; }
 
 }  // extern "C"

@@ -1,20 +1,23 @@
-// CUDA and NCCL as far as communicators use them, on memory of the host: linked in their place, it lets their code run
-// without a GPU. GPUs of the process are threads' say; what is started on a stream happens when somebody looks, each
-// operation after those before it, and a message when it has been started at both ends.
+// CUDA as far as communicators use it, on memory of the host: linked in its place, it lets their code run without a GPU.
+// GPUs of the process are threads' say; what is started on a stream happens when somebody looks, each task after those
+// before it.
 #pragma once
 
-#include <nccl.h>
+#include <cuda_runtime_api.h>
+
+#include <deque>
+#include <functional>
+
+/// Tasks run in order; one that returns false has to wait for others.
+struct CUstream_st {
+  int gpu = 0;
+  std::deque<std::function<bool()>> tasks;
+  void look();
+};
 
 namespace parabench {
 
-struct FakeNccl {
-  int communicators = 0;  ///< alive
-  int aborted = 0;
-  int launched = 0;                  ///< groups of operations put on a stream
-  ncclResult_t error = ncclSuccess;  ///< what every communicator reports from now on
-};
-/// A copy of its state.
-FakeNccl fake_nccl();
-void set_fake_nccl_error(ncclResult_t error);
+/// A number of looks, at random, that something takes which ends by itself.
+int fake_cuda_looks();
 
 }  // namespace parabench

@@ -14,7 +14,7 @@
 #include "parallelism/comm/cuda/staged.h"
 #include "parallelism/comm/threads/world.h"
 #include "tests/comm/conformance.h"
-#include "tests/comm/fake_cuda.h"
+#include "tests/comm/fake_nccl.h"
 #include "tests/comm/on_device.h"
 
 namespace parabench {

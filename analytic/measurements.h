@@ -1,5 +1,5 @@
-// Measurements looked up under the keys of a case. What was never measured under them throws environment_error naming it
-// and the keys.
+// Measurements looked up under the keys of a case. What was never measured under them throws environment_error that
+// names it and the keys.
 #pragma once
 
 #include <string>

@@ -7,12 +7,13 @@
 
 namespace parabench {
 
-/// Keys as in the id; numbers, booleans and strings by type; bucket and memory in bytes; warmup and memory null where not
-/// given.
+/// Keys as in the id; numbers, booleans and strings by type; bucket and memory in bytes; warmup and memory null where
+/// not given.
 /// Model, dataset and strategy are {"name", "parameters": {typed}, "text": as in the id}.
 nlohmann::json parameters_json(const Case& spec);
 
-/// The inverse; `memory` may be missing, as in older files. Throws usage_error naming the key that is missing, foreign, of the wrong type or out of range.
+/// The inverse; `memory` may be missing, as in older files. Throws usage_error naming the key that is missing, foreign,
+/// of the wrong type or out of range.
 Case case_from_json(const nlohmann::json& json);
 
 }  // namespace parabench

@@ -79,14 +79,8 @@ ExitCode print_commands(const std::vector<SelectedCase>& chosen, RunOptions opti
   const Offer capabilities = assumed_capabilities(machine);
   options.launches.launcher = usable_launcher(options.launches.launcher, capabilities);
   check_launches(chosen, options.launches.launcher, capabilities);
-  const PrepareOptions prepare_options{capabilities,
-                                       stays_on_this_host(options.launches.launcher),
-                                       !options.launches.data.empty(),
-                                       options.force,
-                                       options.warmup,
-                                       options.steps};
-  const auto cases =
-      prepare(chosen, prepare_options, {machine, file.content ? &*file.content : nullptr, options.emulated_unit_s});
+  const auto cases = prepare(chosen, options_of_run(options, capabilities, options.launches.launcher),
+                             {machine, file.content ? &*file.content : nullptr, options.emulated_unit_s});
   ExitCode code = ExitCode::ok;
   int number = 0;
   for (const auto& one : cases) {

@@ -45,10 +45,10 @@ struct Forecast {
   std::string gap;          ///< what the machine's calibration lacks for the case and what stands in; "" without a lack
 };
 
-/// The plan (cut, replicated and recomputed by the best known times and bytes; an asynchronous window of warmup + steps)
-/// and its prediction. Where the calibration lacks something the case needs, the whole prediction is the data sheet's.
-/// Emulated devices take the costs of the processor, each rank's to itself, or unit costs. Throws usage_error where a
-/// rank is predicted to exceed the case's key `memory`.
+/// The plan (cut, replicated and recomputed by the best known times and bytes; an asynchronous window of warmup +
+/// steps) and its prediction. Where the calibration lacks something the case needs, the whole prediction is the data
+/// sheet's. Emulated devices take the costs of the processor, each rank's to itself, or unit costs. Throws usage_error
+/// where a rank is predicted to exceed the case's key `memory`.
 Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int warmup, int steps);
 
 /// The cost model behind a forecast of `subject`. `cost_source`: its field of that name.

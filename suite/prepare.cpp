@@ -94,6 +94,11 @@ void prepare_case(Prepared& prepared, const PrepareOptions& options, const Knowl
 
 }  // namespace
 
+PrepareOptions options_of_run(const RunOptions& options, const Offer& capabilities, const Launcher& launcher) {
+  return {capabilities, stays_on_this_host(launcher), !options.launches.data.empty(), options.force, options.warmup,
+          options.steps};
+}
+
 std::vector<Prepared> prepare(const std::vector<SelectedCase>& chosen, const PrepareOptions& options,
                               const Knowledge& knowledge) {
   std::vector<Prepared> cases;

@@ -7,6 +7,7 @@
 
 #include "suite/forecast.h"
 #include "suite/reply.h"
+#include "suite/run_options.h"
 #include "suite/selection.h"
 
 namespace parabench {
@@ -26,6 +27,9 @@ struct PrepareOptions {
   bool force = false;     ///< also where the memory is predicted not to suffice
   int warmup = 0, steps = 0;
 };
+
+/// For a run by this launcher, the one that was found usable.
+PrepareOptions options_of_run(const RunOptions& options, const Offer& capabilities, const Launcher& launcher);
 
 /// Every case, in order, with its plan or with the reason why it is skipped. Throws usage_error for a named case
 /// that is impossible in itself.

@@ -272,12 +272,7 @@ ExitCode run_cases(std::vector<SelectedCase> chosen, const RunOptions& options, 
   const Offer capabilities = find_capabilities(workplace);
   check_launches(chosen, workplace.options.launcher, capabilities);
   CalibrationFile file = open_calibration(options.calibration, workplace.machine, false);
-  const PrepareOptions prepare_options{capabilities,
-                                       stays_on_this_host(workplace.options.launcher),
-                                       !options.launches.data.empty(),
-                                       options.force,
-                                       options.warmup,
-                                       options.steps};
+  const PrepareOptions prepare_options = options_of_run(options, capabilities, workplace.options.launcher);
   auto cases = prepare(chosen, prepare_options,
                        {workplace.machine, file.content ? &*file.content : nullptr, options.emulated_unit_s});
   note_machine(cases, workplace);

@@ -123,8 +123,8 @@ class EmulatedWork final : public RankWork {
   Communicator& comm_;
   std::vector<Span> computed_;
   double due_;  ///< the end of the compute lane's latest operation, before the first the beginning
-  /// [lane][index]; of a compute operation really, of the others by the model. Each thread writes its own lanes', before
-  /// the end of the operation is told.
+  /// [lane][index]; of a compute operation really, of the others by the model. Each thread writes its own lanes',
+  /// before the end of the operation is told.
   std::vector<std::vector<double>> over_;
   double next_over_ = never;  ///< the communicating thread's
 };

@@ -64,8 +64,8 @@ Op recv_backward(SegmentId s, MicroBatchId m, int step, Rank from);
 Op all_reduce(SegmentId first, int segments, int step);
 Op update(SegmentId first, int segments, int step, int version);
 
-/// The segment at the other end of a message: the next one for activations that leave and gradients that arrive, else the
-/// previous. Need not exist.
+/// The segment at the other end of a message: the next one where an activation leaves or its gradient arrives, else the
+/// previous one. May be none of the plan.
 SegmentId other_segment(const Op& message);
 /// The receive that belongs to a send of rank `from`.
 Op receive_of(const Op& send, Rank from);

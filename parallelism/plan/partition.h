@@ -20,8 +20,8 @@ struct LayerBytes {
   std::int64_t passing = 0;  ///< once, while a pass of the layer runs: temporaries
 };
 
-/// The same where widths[s] devices share the cost of stage s: its sum counts divided by its width. Exact, O(n * stages)
-/// a question; the number of stages is that of the widths. Precondition: as above, widths >= 1.
+/// The same where widths[s] devices share the cost of stage s: its sum counts divided by its width. Exact,
+/// O(n * stages) a question; the number of stages is that of the widths. Precondition: as above, widths >= 1.
 std::vector<int> shared_partition(std::span<const double> costs, std::span<const int> widths);
 
 /// A limit for every device of a pipeline.
@@ -32,9 +32,9 @@ struct MemoryLimit {
 };
 
 /// The same under a limit: each device of stage s holds the sum over its layers of fixed + in_flight[s] * in_flight
-/// bytes, with its first layer's entry and the largest passing. The number of stages is that of `limit.in_flight`; `widths` empty: one device each. Throws usage_error that
-/// names the largest stage of the leanest cut, its layers and its bytes, where no cut keeps the limit.
-/// Precondition: as above, all counts and bytes >= 0.
+/// bytes, with its first layer's entry and the largest passing. The number of stages is that of `limit.in_flight`;
+/// `widths` empty: one device each. Throws usage_error that names the largest stage of the leanest cut, its layers and
+/// its bytes, where no cut keeps the limit. Precondition: as above, all counts and bytes >= 0.
 std::vector<int> memory_limited_partition(std::span<const double> costs, std::span<const int> widths,
                                           const MemoryLimit& limit);
 inline std::vector<int> memory_limited_partition(std::span<const double> costs, const MemoryLimit& limit) {

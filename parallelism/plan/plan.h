@@ -88,7 +88,7 @@ std::vector<Rank> holders(const Plan& plan, StageId stage);
 /// Those of every stage, found at once. O(ranks + stages).
 std::vector<std::vector<Rank>> holders(const Plan& plan);
 
-/// The ranks of each stage that several hold, in stage order; none for a plan of one stage, whose holders are all ranks.
+/// The ranks of each stage that several hold, in stage order; none for a plan of one stage, which all ranks hold.
 std::vector<std::vector<Rank>> reduction_groups(const Plan& plan);
 /// [stage] -> the number of its group among them, from 1 as communicators count; 0, every rank, in a plan of one stage;
 /// -1 where one rank holds the stage. O(ranks + stages): for asking once, not at every reduction.

@@ -48,13 +48,14 @@ Plan finish_step(Plan passes, const StrategyInput& input);
 // The orders, one file each.
 DeviceOrder all_forwards_first(const Pipe& pipe, int device);        ///< GPipe, looped BFS
 DeviceOrder one_forward_one_backward(const Pipe& pipe, int device);  ///< 1F1B, DAPPLE
-/// 1F1B of one device that starts `ahead` forwards ahead, fewer where there are fewer micro-batches.
-DeviceOrder alternating(int ahead, int micro_batches);
 DeviceOrder interleaved(const Pipe& pipe, int device);
 DeviceOrder zero_bubble_h1(const Pipe& pipe, int device);
 DeviceOrder zero_bubble_h2(const Pipe& pipe, int device);
 DeviceOrder zero_bubble_v(const Pipe& pipe, int device);
 DeviceOrder dual_pipe_v(const Pipe& pipe, int device);
 DeviceOrder chimera(const Pipe& pipe, int device);
+
+/// What 1F1B comes to on one device that starts `ahead` forwards ahead, or as many as there are.
+DeviceOrder alternating(int ahead, int micro_batches);
 
 }  // namespace parabench

@@ -10,6 +10,7 @@
 #include "parallelism/plan/strategies.h"
 #include "parallelism/plan/strategy_table.h"
 #include "parallelism/plan/timeline.h"
+#include "tests/base/case_of.h"
 
 namespace parabench {
 
@@ -23,17 +24,6 @@ inline ModelSpec chain(int layers) {
         {.name = name, .body = {{name + ".conv", Conv2d{.in = 4, .out = 4}}, {name + ".relu", Relu{}}}});
   }
   return model;
-}
-
-inline Case case_of(const std::string& strategy, int np, int batch, int micro = 4) {
-  Case spec;
-  spec.model.name = "resnet18";
-  spec.dataset.name = "cifar10-synthetic";
-  spec.strategy.name = strategy;
-  spec.np = np;
-  spec.batch = batch;
-  spec.micro = micro;
-  return spec;
 }
 
 /// The plan of a case on a chain of `layers` layers of equal time.

@@ -1,6 +1,6 @@
-// CUDA as far as communicators use it, on memory of the host: linked in its place, it lets their code run without a GPU.
-// GPUs of the process are threads' say; what is started on a stream happens when somebody looks, each task after those
-// before it.
+// CUDA as far as communicators use it, on memory of the host: linked in its place, it lets their code run without a
+// GPU. GPUs of the process are threads' say; what is started on a stream happens when somebody looks, each task after
+// those before it.
 #pragma once
 
 #include <cuda_runtime_api.h>

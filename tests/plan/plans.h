@@ -12,6 +12,7 @@
 #include "parallelism/plan/strategies.h"
 #include "parallelism/plan/strategy_table.h"
 #include "parallelism/plan/timeline.h"
+#include "tests/base/case_of.h"
 
 namespace parabench {
 
@@ -24,16 +25,6 @@ inline ModelSpec chain_model(int layers) {
     model.layers.push_back({.name = name, .body = {{name, Linear{in, i + 5}}}, .residual = false, .shortcut = {}});
   }
   return model;
-}
-
-inline Case case_of(const std::string& strategy, int np, int batch) {
-  Case spec;
-  spec.model.name = "resnet18";
-  spec.dataset.name = "cifar10-synthetic";
-  spec.strategy.name = strategy;
-  spec.np = np;
-  spec.batch = batch;
-  return spec;
 }
 
 /// A plan on a chain of `layers` layers of equal time.

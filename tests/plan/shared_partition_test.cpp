@@ -136,8 +136,8 @@ TEST(PipeDream, PlansUnderALimitAsToldBySync) {
   spec.memory = Bytes(15);
   EXPECT_THROW(make_plan(spec, chain_model(4), profile, 4), Error);
 
-  // Replicas that wait for their sum: 2 (m - 1) w / (m B) = 20 s of a ring, twice as long in SOSP's formula. The pipeline
-  // hands 15 bytes over, there and back, in 30 s.
+  // Replicas that wait for their sum: 2 (m - 1) w / (m B) = 20 s of a ring, twice as long in SOSP's formula. The
+  // pipeline hands 15 bytes over, there and back, in 30 s.
   spec = pipedream("auto", 2);
   profile = four_layers(5, 15);
   EXPECT_EQ(make_plan(spec, chain_model(4), profile, 4).stages, 1);

@@ -19,17 +19,8 @@ class Lowering {
 
  private:
   void emit(Rank r, Op op) {
-    const SegmentId before(op.segment.value - 1), after(op.segment.value + 1);
-    if (op.kind == OpKind::forward && after.value < std::ssize(plan_.segments)) {
-      if (const Rank to = owner(r, op, after); to != r) {
-        place(r, send_forward(op.segment, op.micro_batch, op.step, to));
-      }
-    }
-    if (makes_input_gradient(op.kind) && before.value >= 0) {
-      if (const Rank to = owner(r, op, before); to != r) {
-        place(r, send_backward(op.segment, op.micro_batch, op.step, to));
-      }
-    }
+    if (op.kind == OpKind::forward && op.segment < last_segment(plan_)) place(r, op, send_forward);
+    if (makes_input_gradient(op.kind) && op.segment > SegmentId(0)) place(r, op, send_backward);
   }
 
   /// Of the neighbour's part of the same piece; the rank itself where nobody computes it (validate() tells).
@@ -40,7 +31,10 @@ class Lowering {
     return found.value < 0 ? r : found;
   }
 
-  void place(Rank r, const Op& send) {
+  void place(Rank r, const Op& op, Op (*send_to)(SegmentId, MicroBatchId, int, Rank)) {
+    Op send = send_to(op.segment, op.micro_batch, op.step, r);
+    send.peer = owner(r, op, other_segment(send));
+    if (send.peer == r) return;
     const Op receive = receive_of(send, r);
     plan_.ranks[r.value].lane(lane_kind(send.kind), send.peer.value).push_back(send);
     plan_.ranks[send.peer.value].lane(lane_kind(receive.kind), r.value).push_back(receive);

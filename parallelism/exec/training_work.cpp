@@ -29,6 +29,8 @@ TrainingWork::TrainingWork(const Plan& plan, const ModelSpec& model, StageState&
       comm_(comm),
       measure_from_(measure_from),
       needs_(needs),
+      last_segment_(last_segment(plan)),
+      groups_(groups_by_stage(plan)),
       shapes_(shapes(model)),
       runner_(plan, model, state, comm.rank()) {
   for (const Lane& lane : program_.lanes) payload_.emplace_back(lane.ops.size());
@@ -42,8 +44,7 @@ TrainingWork::TrainingWork(const Plan& plan, const ModelSpec& model, StageState&
 double TrainingWork::patience_s() { return no_bell_s; }
 
 bool TrainingWork::computes_loss(const Op& op) const {
-  const SegmentId last(static_cast<int>(plan_.segments.size()) - 1);
-  return replica_of(plan_, comm_.rank(), last) == replica_of(plan_, comm_.rank(), op.segment);
+  return replica_of(plan_, comm_.rank(), last_segment_) == replica_of(plan_, comm_.rank(), op.segment);
 }
 
 TrainingWork::Taken TrainingWork::take(int lane, int index, bool (*makes)(OpKind)) {
@@ -81,8 +82,7 @@ Work TrainingWork::start(int lane, int index) {
       return comm_.recv(bytes_of(payload), op.peer, message_of(op));
     }
     case OpKind::all_reduce:
-      return comm_.all_reduce(state_.gradients(op.segment, op.segments),
-                              reduction_group(plan_, stage_of(plan_, op.segment)));
+      return comm_.all_reduce(state_.gradients(op.segment, op.segments), groups_[stage_of(plan_, op.segment).value]);
     case OpKind::forward:
     case OpKind::backward:
     case OpKind::backward_input:
@@ -113,10 +113,10 @@ PieceInput::Tensors TrainingWork::next_piece(PieceInput& input, int index) {
 torch::Tensor TrainingWork::read_input(const Op& op, int index) {
   const std::pair piece{op.step, op.micro_batch.value};
   const bool first = op.segment == SegmentId(0);
-  if (!first && (!is_last(op.segment) || labels_.contains(piece))) return {};
+  if (!first && (op.segment != last_segment_ || labels_.contains(piece))) return {};
   auto [images, labels] = next_piece(first ? *input_.images : *input_.labels, index);
   // Where the rank does not compute the piece's loss, nobody would take them.
-  const bool needed = is_last(op.segment) || computes_loss(op);
+  const bool needed = op.segment == last_segment_ || computes_loss(op);
   if (needed) labels_[piece] = std::move(labels);
   return images;
 }
@@ -128,7 +128,7 @@ torch::Tensor TrainingWork::run_forward(const Op& op, int index) {
     device_.recategorise(input, MemoryCategory::activations);
   }
   if (torch::Tensor images = read_input(op, index); images.defined()) input = std::move(images);
-  if (!is_last(op.segment))
+  if (op.segment != last_segment_)
     return runner_.forward(op, std::move(input), {}).contiguous(memory_format(plan_.spec.layout));
   const auto labels = labels_.find({op.step, op.micro_batch.value});
   losses_.push_back({index, runner_.forward(op, std::move(input), labels->second)});
@@ -158,7 +158,8 @@ void TrainingWork::run(int index) {
     }
     case OpKind::recompute: {
       CountScope scope(device_, MemoryCategory::activations);
-      const auto labels = is_last(op.segment) ? labels_.extract({op.step, op.micro_batch.value}) : Labels::node_type();
+      const auto labels =
+          op.segment == last_segment_ ? labels_.extract({op.step, op.micro_batch.value}) : Labels::node_type();
       runner_.recompute(op, labels.empty() ? torch::Tensor() : labels.mapped());
       return;
     }

@@ -88,7 +88,6 @@ class TrainingWork : public RankWork {
   /// The next piece on the device; charges `index` with the wait for it.
   PieceInput::Tensors next_piece(PieceInput& input, int index);
   torch::Tensor receive_buffer(const Op& op) const;
-  bool is_last(SegmentId segment) const { return segment.value + 1 == std::ssize(plan_.segments); }
   /// Whether the piece comes back to this rank for its loss.
   bool computes_loss(const Op& op) const;
 
@@ -97,6 +96,8 @@ class TrainingWork : public RankWork {
   Communicator& comm_;
   int measure_from_;
   const LocalDependencies& needs_;
+  SegmentId last_segment_;
+  std::vector<int> groups_;  ///< that reduce, by stage
   std::vector<Shape> shapes_;
   SegmentRunner runner_;
   std::vector<std::vector<torch::Tensor>> payload_;  ///< [lane][index] written by one operation, taken by one other

@@ -276,7 +276,10 @@ ExitCode run_cases(std::vector<SelectedCase> chosen, const RunOptions& options, 
   auto cases = prepare(chosen, prepare_options,
                        {workplace.machine, file.content ? &*file.content : nullptr, options.emulated_unit_s});
   note_machine(cases, workplace);
-  calibrate_first(cases, prepare_options, file, options.emulated_unit_s, workplace);
+  // What is only verified has no time to compare a prediction with.
+  if (options.verify != VerifyMode::only) {
+    calibrate_first(cases, prepare_options, file, options.emulated_unit_s, workplace);
+  }
 
   Session session(options, cases, describe_run(workplace, capabilities, file, argv), workplace);
   session.run();

@@ -90,6 +90,11 @@ TEST_F(RunTest, VerifyOffAndOnly) {
   EXPECT_TRUE(results()["records"][0]["measured"].is_null());
 }
 
+TEST_F(RunTest, OnlyVerifyingCalibratesNothing) {
+  ASSERT_EQ(run({"run", gpipe, "--verify", "only"}).code, 0);
+  EXPECT_EQ(count_launches("calibrate"), 0);
+}
+
 TEST_F(RunTest, OptionsReachTheRanks) {
   std::filesystem::create_directory(path("data"));
   ASSERT_EQ(run({"run", gpipe, "--data", "data", "--skip-corrupt", "--trace", "traces", "--repetitions", "2"}).code, 0);

@@ -71,6 +71,10 @@ std::optional<double> schedule_makespan(std::string_view strategy, int devices, 
   if (strategy == "zb-v" && M >= 2 * P - 1 && near(t.input, t.forward) && near(t.weight, t.forward)) {
     return M * split + (P - 1) * t.forward / 2;
   }
+  if (strategy == "dualpipev" && M >= 2 * P && t.input <= 1.1 * t.forward && t.forward <= t.backward &&
+      near(t.input + t.weight, t.backward)) {
+    return M * whole + (P - 1) * std::max(t.forward, t.forward + t.input - t.weight) / 2;
+  }
   if (strategy == "chimera" && M == P && near(t.backward, t.forward)) return (2 * M + P - 2) * t.forward;
   if (strategy == "chimera" && M == P && near(t.backward, 2 * t.forward)) return (3 * M + 2 * P - 4) * t.forward;
   return std::nullopt;

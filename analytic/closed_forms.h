@@ -52,6 +52,9 @@ struct PassSeconds {
 ///   zb-h1                   M t + (P - 1) max(tF, tI, tF + tI - tW), t = tF + tI + tW, M >= P
 ///   zb-h2                   M t + (P - 1) max(tF, tF + tI - 2 tW, tI - tF), M >= 2P - 1
 ///   zb-v                    M t + (P - 1) tF / 2 for tF = tI = tW, M >= 2P - 1
+///   dualpipev               M (tF + tB) + (P - 1) max(tF, tF + tI - tW) / 2 for tI <= tF <= tB = tI + tW (within a
+///                           tenth), M >= 2P: the passes of a pair follow each other, and each sends at its own end.
+///                           DeepSeek's (P - 1)(F&B + B - 3W), in chunk times, has pairs that send at their common end.
 ///   chimera                 tB = tF: (2M + P - 2) tF; tB = 2 tF: (3M + 2P - 4) tF; M = P, both within a tenth
 /// (Megatron-LM SC'21; arXiv 2401.10241; Chimera SC'21; ranges found by simulation.)
 std::optional<double> schedule_makespan(std::string_view strategy, int devices, int micro_batches, int chunks,

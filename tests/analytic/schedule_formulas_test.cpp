@@ -59,6 +59,20 @@ TEST_P(ScheduleFormula, SplitBackward) {
   }
 }
 
+TEST_P(ScheduleFormula, DualPipeVWithForwardsBetweenInputGradientsAndBackwards) {
+  for (const int m : counts(2 * devices())) {
+    for (const PassSeconds t : {PassSeconds{}, {4, 7, 4, 3}, {4, 7, 3, 4}, {4, 5, 1, 4}, {5, 5, 3, 2}, {2, 9, 1, 8}}) {
+      const HandCosts costs(KindSeconds{
+          .forward = t.forward / 2, .backward = t.backward / 2, .input = t.input / 2, .weight = t.weight / 2});
+      const auto expected = schedule_makespan("dualpipev", devices(), m, 2, t);
+      ASSERT_TRUE(expected.has_value()) << m;
+      EXPECT_NEAR(makespan(simulate(pipeline("dualpipev", devices(), m), costs)), *expected, 1e-9)
+          << m << ' ' << t.weight;
+    }
+  }
+  EXPECT_FALSE(schedule_makespan("dualpipev", devices(), 2 * devices(), 2, {2, 5, 3, 2}).has_value());
+}
+
 TEST_P(ScheduleFormula, ChimeraOfOneUnit) {
   if (devices() % 2 == 0) expect_formula("chimera", devices(), devices());
 }
@@ -131,6 +145,7 @@ TEST(Schedules, TakeTheKnownTimes) {
   EXPECT_DOUBLE_EQ(unit_seconds("zb-h1", 8), 27);
   EXPECT_DOUBLE_EQ(unit_seconds("zb-h2", 8), 27);
   EXPECT_DOUBLE_EQ(unit_seconds("zb-v", 8), 25.5);
+  EXPECT_DOUBLE_EQ(unit_seconds("dualpipev", 8), 25.5);
   EXPECT_DOUBLE_EQ(unit_seconds("chimera", 4), 16);
 }
 

@@ -17,14 +17,23 @@ namespace {
 class Fit {
  public:
   Fit(const Plan& plan, const ModelSpec& model, const CostModel& cost, Bytes limit)
-      : plan_(plan), model_(model), cost_(cost), sizes_(model), limit_(limit.value), chosen_(plan.segments.size()) {}
+      : plan_(plan),
+        model_(model),
+        cost_(cost),
+        sizes_(model),
+        limit_(limit.value),
+        steps_(plan.steps),
+        chosen_(plan.segments.size()) {}
 
-  Plan run() {
-    for (Rank over = first_over(); over.value >= 0; over = first_over()) add_best(over);
+  Plan run(int steps) {
+    add_until_all_fit();
     for (const SegmentId s : slowest_first()) {
       chosen_[s.value] = false;
       if (first_over().value >= 0) chosen_[s.value] = true;
     }
+    // Ranks that run ahead into the next step may hold more than in a step alone, which is quicker to simulate.
+    steps_ = std::max(steps_, steps);
+    add_until_all_fit();
     return add_recompute(plan_, chosen_);
   }
 
@@ -41,6 +50,10 @@ class Fit {
     if (first == ops.end()) return {};
     const std::int64_t freed = cost_.saved_bytes(plan_, rank, *first) - sizes_.output_bytes(plan_, rank, *first);
     return {static_cast<double>(freed), cost_.seconds(plan_, rank, *first, plan_.spec.np)};
+  }
+
+  void add_until_all_fit() {
+    for (Rank over = first_over(); over.value >= 0; over = first_over()) add_best(over);
   }
 
   void add_best(Rank rank) {
@@ -74,8 +87,7 @@ class Fit {
 
   /// The first rank beyond the limit, -1 where all keep it; its bytes are then in over_bytes_.
   Rank first_over() {
-    // Steps of a synchronous plan are alike.
-    const Plan window = unroll(add_recompute(plan_, chosen_), plan_.steps);
+    const Plan window = unroll(add_recompute(plan_, chosen_), steps_);
     const Timeline timeline = simulate(window, cost_);
     for (Rank rank(0); rank.value < std::ssize(window.ranks); ++rank) {
       over_bytes_ = limited_bytes(peak_memory(window, model_, cost_, timeline, rank));
@@ -96,13 +108,14 @@ class Fit {
   const CostModel& cost_;
   Sizes sizes_;
   std::int64_t limit_, over_bytes_ = 0;
+  int steps_;
   std::vector<bool> chosen_;
 };
 
 }  // namespace
 
-Plan recompute_to_fit(const Plan& plan, const ModelSpec& model, const CostModel& cost, Bytes limit) {
-  return Fit(plan, model, cost, limit).run();
+Plan recompute_to_fit(const Plan& plan, const ModelSpec& model, const CostModel& cost, Bytes limit, int steps) {
+  return Fit(plan, model, cost, limit).run(steps);
 }
 
 std::int64_t limited_bytes(const MemoryUsage& usage) {

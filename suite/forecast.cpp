@@ -74,7 +74,7 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
   const auto predict_from = [&](const char* source) {
     const auto costs = make_costs(subject, knowledge, source);
     forecast.plan = subject.spec.recompute == Recompute::automatic
-                        ? recompute_to_fit(made, subject.model, *costs, *subject.spec.memory)
+                        ? recompute_to_fit(made, subject.model, *costs, *subject.spec.memory, warmup + steps)
                         : made;
     require_valid(forecast.plan);
     forecast.predicted = predict(forecast.plan, subject.model, *costs, warmup, steps);

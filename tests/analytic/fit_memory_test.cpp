@@ -90,7 +90,7 @@ TEST(RecomputeToFit, IsTheCheapestOfAllChoicesWhereEveryLayerFreesAlike) {
       if (largest_peak(add_recompute(plan, segments), model, cost) > limit.value) continue;
       least = std::min(least, seconds_of(segments, seconds));
     }
-    const Plan fitted = recompute_to_fit(plan, model, cost, limit);
+    const Plan fitted = recompute_to_fit(plan, model, cost, limit, 1);
     EXPECT_LE(largest_peak(fitted, model, cost), limit.value);
     EXPECT_EQ(seconds_of(chosen(fitted), seconds), least) << "round " << round;
   }
@@ -110,7 +110,7 @@ TEST(RecomputeToFit, FitsAndKeepsWhateverItCan) {
     const std::int64_t none = largest_peak(plan, model, cost);
     const Bytes limit(none - none / 4);
     try {
-      const Plan fitted = recompute_to_fit(plan, model, cost, limit);
+      const Plan fitted = recompute_to_fit(plan, model, cost, limit, 1);
       EXPECT_LE(largest_peak(fitted, model, cost), limit.value);
       for (int s = 0; s < layers; ++s) {
         std::vector<bool> fewer = chosen(fitted);
@@ -125,18 +125,39 @@ TEST(RecomputeToFit, FitsAndKeepsWhateverItCan) {
   }
 }
 
+// A rank that has updated begins the next step while others still drain, and keeps what they have not fetched yet.
+TEST(RecomputeToFit, FitsStepsThatFollowEachOtherWithoutABarrier) {
+  constexpr int steps = 8;
+  for (const char* strategy : {"gpipe", "1f1b", "dapple", "zb-h1", "chimera"}) {
+    for (const double message : {0., .4, 2.}) {
+      HandCosts cost(KindSeconds{.message = message, .update = 1});
+      cost.saved = 256;
+      const Plan plan = ::parabench::pipeline(strategy, 4, 4);
+      const ModelSpec model = chain(static_cast<int>(plan.segments.size()));
+      const std::int64_t none = largest_peak(unroll(plan, steps), model, cost);
+      const Plan everything = add_recompute(plan, std::vector<bool>(plan.segments.size(), true));
+      const std::int64_t all = largest_peak(unroll(everything, steps), model, cost);
+      for (int part = 0; part < 8; ++part) {
+        const Bytes limit(all + (none - all) * part / 8);
+        const Plan fitted = recompute_to_fit(plan, model, cost, limit, steps);
+        EXPECT_LE(largest_peak(unroll(fitted, steps), model, cost), limit.value) << strategy << message << part;
+      }
+    }
+  }
+}
+
 TEST(RecomputeToFit, LeavesAlonePlansThatFit) {
   const ModelSpec model = chain(4);
   const Plan plan = pipeline(4);
   const LayerCosts cost({1, 1, 1, 1}, {4096, 4096, 4096, 4096});
-  EXPECT_EQ(recompute_to_fit(plan, model, cost, Bytes(1 << 20)), plan);
+  EXPECT_EQ(recompute_to_fit(plan, model, cost, Bytes(1 << 20), 1), plan);
 }
 
 TEST(RecomputeToFit, NamesTheRankThatNeedsTooMuch) {
   const ModelSpec model = chain(4);
   const LayerCosts cost({1, 1, 1, 1}, {64, 64, 4096, 4096});
   try {
-    recompute_to_fit(pipeline(4), model, cost, Bytes(3000));
+    recompute_to_fit(pipeline(4), model, cost, Bytes(3000), 1);
     ADD_FAILURE() << "it cannot fit";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::usage);

@@ -81,7 +81,8 @@ double sum(const std::vector<double>& values) { return std::accumulate(values.be
 
 double planner_period(const Plan& plan, const Sizes& sizes, const CostModel& cost) {
   const StagePasses passes = stage_passes(plan, cost);
-  double period = 2 * std::ranges::max(boundary_seconds(plan, cost));
+  double period = 0;
+  for (const double seconds : boundary_seconds(plan, cost)) period = std::max(period, 2 * seconds);
   for (StageId stage; stage.value < plan.stages; ++stage) {
     const auto [first, last] = segments_of(plan, stage);
     const auto weights = static_cast<double>(sizes.parameter_bytes(plan, first, last.value - first.value + 1));
@@ -108,19 +109,19 @@ void add_schedule_opinion(const Plan& plan, const CostModel& cost, std::map<std:
 std::map<std::string, double> second_opinions(const Plan& plan, const ModelSpec& model, const CostModel& cost) {
   std::map<std::string, double> opinions;
   const Sizes sizes(model);
-  if (plan.stages == 1 && plan.replicas == 1) {
+  if (plan.ranks.size() == 1) {
     double& sum = opinions["sum_of_operations"];
-    for (const Op& op : plan.ranks[0].compute()) sum += cost.seconds(plan, Rank(0), op, 1);
+    for (const Op& op : plan.ranks[0].compute()) sum += cost.seconds(plan, Rank(0), op, 1) / plan.steps;
     return opinions;
   }
   // What follows knows neither copies of a pipeline nor passes that run twice.
   if (plan.spec.dp > 1 || plan.spec.recompute != Recompute::none) return opinions;
-  if (plan.stages == 1) {
-    opinions["ddlbench_eq_5_1"] = data_parallel_opinion(plan, sizes, cost);
-    return opinions;
-  }
   if (plan.asynchronous) {
     opinions["pipedream_planner"] = planner_period(plan, sizes, cost);
+    return opinions;
+  }
+  if (plan.stages == 1) {
+    opinions["ddlbench_eq_5_1"] = data_parallel_opinion(plan, sizes, cost);
     return opinions;
   }
   if (plan.stages != std::ssize(plan.ranks) || !is_alternating(plan)) {

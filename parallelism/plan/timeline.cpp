@@ -118,14 +118,21 @@ std::vector<double> step_completions(const Plan& plan, const Timeline& timeline)
 }
 
 std::vector<double> step_durations(const Plan& plan, const Timeline& timeline) {
-  int pattern = 1;
-  for (const VersionRule& rule : plan.versions) pattern = std::lcm(pattern, rule.steps_per_update);
+  int pattern = 1, round = 1;
+  for (const VersionRule& rule : plan.versions) {
+    pattern = std::lcm(pattern, rule.steps_per_update);
+    round = std::max(round, rule.steps_per_update);
+  }
   const std::vector<double> completions = step_completions(plan, timeline);
+  const auto before = [&](int step) {
+    if (step >= pattern) return step - pattern;
+    return step + 1 < 2 * round ? -1 : round - 1;
+  };
   std::vector<double> durations;
   for (int step = 0; step < plan.steps; ++step) {
-    const int steps = std::min(pattern, step + 1);
-    const double begin = step < steps ? timeline.origin : completions[step - steps];
-    durations.push_back((completions[step] - begin) / steps);
+    const int since = before(step);
+    const double begin = since < 0 ? timeline.origin : completions[since];
+    durations.push_back((completions[step] - begin) / (step - since));
   }
   return durations;
 }

@@ -29,7 +29,8 @@ std::vector<double> step_completions(const Plan& plan, const Timeline& timeline)
 
 /// Seconds of each step: from the completion before to its own, the first step's from the origin. Where replicas share
 /// the mini-batches of a stage, several complete at once, in a pattern that repeats after the least common multiple of
-/// the widths: the mean over as many steps up to this one.
+/// the widths: the mean over as many steps up to this one. Steps before have the mean since the end of the widest
+/// stage's first round, which fills the pipeline; those of its first two rounds the mean since the origin.
 std::vector<double> step_durations(const Plan& plan, const Timeline& timeline);
 
 /// 1 - busy / (ranks * makespan), busy being the compute lanes' passes.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "tests/analytic/fixtures.h"
 
@@ -57,6 +58,21 @@ TEST(Predict, ReplicasOfAPipedreamStageShareItsMiniBatches) {
   EXPECT_NEAR(p.second_opinion_step_time_s.at("pipedream_planner"), 3, 1e-9);
 }
 
+TEST(Predict, FillingAReplicatedPipelineCountsInNoStepEvenWhereTheWindowHoldsNoWholePattern) {
+  for (const auto& [replicas, period] : std::map<std::string, double>{{"5-3", 1}, {"4-5", .75}, {"7-3", 1}}) {
+    Case spec = case_of("pipedream", replicas[0] - '0' + replicas[2] - '0', 1);
+    spec.strategy.parameters = {{"replicas", replicas}};
+    EXPECT_NEAR(predict(plan_of(spec, 2, 25), chain(2), *unit_costs(), 5, 20).step_time_s, period, 1e-9) << replicas;
+  }
+}
+
+TEST(Predict, SecondOpinionsOfAnAsynchronousWindowAreOfOneStep) {
+  Case spec = case_of("pipedream", 4, 1);
+  spec.strategy.parameters = {{"replicas", "4"}};
+  EXPECT_NEAR(second_opinions(plan_of(spec, 2, 60), chain(2), *unit_costs()).at("pipedream_planner"), 3. / 4, 1e-9);
+  EXPECT_NEAR(second_opinions(pipedream(1, 60), chain(1), *unit_costs()).at("sum_of_operations"), 3, 1e-9);
+}
+
 TEST(Predict, SecondOpinionsAgreeWhereTheirAssumptionsHold) {
   const Predicted pipe = predict(gpipe(4, 8), chain(4), *unit_costs(), 1, 3);
   EXPECT_DOUBLE_EQ(pipe.second_opinion_step_time_s.at("ddlbench_eq_6_1_6_2"), 33);
@@ -69,7 +85,7 @@ TEST(Predict, SecondOpinionsAgreeWhereTheirAssumptionsHold) {
 }
 
 TEST(Predict, SchedulesHaveTheirOwnFormulaAsSecondOpinion) {
-  for (const char* strategy : {"interleaved", "looped-bfs", "zb-h1", "zb-h2", "zb-v", "chimera"}) {
+  for (const char* strategy : {"interleaved", "looped-bfs", "zb-h1", "zb-h2", "zb-v", "dualpipev", "chimera"}) {
     const int m = std::string(strategy) == "chimera" ? 4 : 8;
     const Plan plan = pipeline(strategy, 4, m);
     const auto opinions = second_opinions(plan, chain(static_cast<int>(plan.segments.size())), *unit_costs());

@@ -82,7 +82,7 @@ Work TrainingWork::start(int lane, int index) {
       return comm_.recv(bytes_of(payload), op.peer, message_of(op));
     }
     case OpKind::all_reduce:
-      return comm_.all_reduce(state_.gradients(op.segment, op.segments), groups_[stage_of(plan_, op.segment).value]);
+      return comm_.all_reduce(state_.gradients(op.segment, op.segments), groups_[program_.lanes[lane].key]);
     case OpKind::forward:
     case OpKind::backward:
     case OpKind::backward_input:

@@ -88,8 +88,6 @@ std::vector<int> groups_by_stage(const Plan& plan) {
   return groups;
 }
 
-int reduction_group(const Plan& plan, StageId stage) { return groups_by_stage(plan)[stage.value]; }
-
 int version_read(const Plan& plan, StageId stage, int step) {
   const VersionRule& rule = plan.versions[stage.value];
   return std::max(0, step / rule.steps_per_update - rule.lag);

@@ -93,7 +93,6 @@ std::vector<std::vector<Rank>> reduction_groups(const Plan& plan);
 /// [stage] -> the number of its group among them, from 1 as communicators count; 0, every rank, in a plan of one stage;
 /// -1 where one rank holds the stage. O(ranks + stages): for asking once, not at every reduction.
 std::vector<int> groups_by_stage(const Plan& plan);
-int reduction_group(const Plan& plan, StageId stage);
 
 int version_read(const Plan& plan, StageId stage, int step);
 /// Updates of the stage that are complete once `step` has ended, and whether the last of them is due there.

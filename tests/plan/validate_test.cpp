@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "tests/plan/plans.h"
 
@@ -11,6 +13,7 @@ namespace {
 using testing::Contains;
 using testing::Field;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 
 std::vector<std::string> rules(const Plan& plan) {
@@ -51,6 +54,34 @@ TEST(Validate, NamesTheRule) {
   plan = gpipe_of(2, 2, 4);
   plan.ranks[0].compute()[0].step = 1;
   EXPECT_THAT(rules(plan), Contains("fields"));
+}
+
+void read_versions(Plan& plan, OpKind kind, int (*version)(int step)) {
+  for (RankProgram& rank : plan.ranks)
+    for (Op& op : rank.compute())
+      if (op.kind == kind) op.version = version(op.step);
+}
+
+// Mini-batch n, from 1, goes backward with version n - 1, whatever it went forward with.
+TEST(Validate, RefusesAPipedreamWithoutStashing) {
+  Plan plan = pipedream_of(4, 8);
+  read_versions(plan, OpKind::backward, [](int step) { return step; });
+  EXPECT_THAT(rules(plan), Contains("version"));
+}
+
+// All stages use max(0, n - P), so that each keeps P versions.
+TEST(Validate, AcceptsVerticalSyncWithAVersionForEveryStageAndNotWithFewer) {
+  Plan plan = pipedream_of(4, 8);
+  for (VersionRule& rule : plan.versions) rule.lag = 3;
+  for (const OpKind kind : {OpKind::forward, OpKind::backward})
+    read_versions(plan, kind, [](int step) { return std::max(0, step - 3); });
+  for (RankProgram& rank : plan.ranks) rank.weight_versions = 4;
+  EXPECT_THAT(rules(plan), IsEmpty());
+  for (RankProgram& rank : plan.ranks) {
+    rank.weight_versions = 3;
+    EXPECT_THAT(rules(plan), Contains("version"));
+    rank.weight_versions = 4;
+  }
 }
 
 // Every message meets its like, but each rank's send waits for a backward that waits for the other's.

@@ -77,8 +77,8 @@ class LimitedCut {
     for (int stage = stages_ - 1; stage >= 0; --stage) {
       next.swap(nearest);
       std::ranges::fill(nearest, none);
-      // Each stage before and after needs a layer of its own.
-      const int last = layers_ - (stages_ - stage);
+      // The first stage begins with the first layer; each before and after another needs a layer of its own.
+      const int last = stage == 0 ? 0 : layers_ - (stages_ - stage);
       for (int i = last, end = layers_; i >= stage; --i) {
         const auto fits = [&](int to) {
           return (seconds_[to] - seconds_[i]) / widths_[stage] <= seconds && stage_bytes(stage, i, to) <= bytes;

@@ -164,16 +164,14 @@ class Ledger {
   /// A captured step reads its images where they always lie: they are there before their forward and after their
   /// backward as well.
   void add_fixed_images(const Op& op, const Span& forward) {
-    double begin = forward.start, end = forward.end;
-    for (std::size_t i = 0; i < spans_[compute_lane].size(); ++i) {
-      if (program().compute()[i].step != op.step) continue;
-      begin = std::min(begin, spans_[compute_lane][i].start);
-      end = std::max(end, spans_[compute_lane][i].end);
-    }
+    const auto& ops = program().compute();
+    const auto step = std::ranges::equal_range(ops, op.step, {}, &Op::step);
+    const Span& first = spans_[compute_lane][step.begin() - ops.begin()];
+    const Span& last = spans_[compute_lane][step.end() - ops.begin() - 1];
     const std::int64_t bytes = sizes_.image_bytes(plan_, rank_, op);
-    hold(MemoryCategory::activations, bytes, begin, forward.start);
+    hold(MemoryCategory::activations, bytes, first.start, forward.start);
     const Span* backward = find_input_gradient(op);
-    hold(MemoryCategory::activations, bytes, (backward ? backward : &forward)->end, end);
+    hold(MemoryCategory::activations, bytes, (backward ? backward : &forward)->end, last.end);
   }
 
   /// A forward without a graph: images wait for the recompute, whose graph has them, the output for its taker.

@@ -69,6 +69,7 @@ std::unique_ptr<CostModel> make_costs(const Subject& subject, const Knowledge& k
 }
 
 Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int warmup, int steps) {
+  warmup = discarded_steps(subject.spec, warmup);
   Forecast forecast;
   const Plan made = make_plan_of(subject, knowledge, warmup + steps);
   const auto predict_from = [&](const char* source) {

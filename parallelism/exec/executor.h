@@ -1,7 +1,11 @@
 // Trains by a plan on one rank and returns when everything ran.
 #pragma once
 
-#include "parallelism/exec/training_work.h"
+#include "parallelism/comm/communicator.h"
+#include "parallelism/exec/device.h"
+#include "parallelism/exec/execution.h"
+#include "parallelism/exec/input.h"
+#include "parallelism/exec/stage_state.h"
 
 namespace parabench {
 

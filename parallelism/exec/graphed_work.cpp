@@ -10,11 +10,11 @@ GraphedWork::GraphedWork(const Plan& plan, const ModelSpec& model, StageState& s
       step_length_(static_cast<int>(program_.compute().size()) / plan.steps) {}
 
 void GraphedWork::queue(int index) {
-  if (!is_replayed(index) || index == first_of_step(index)) TrainingWork::queue(index);
+  if (gives_out(index)) TrainingWork::queue(index);
 }
 
 void GraphedWork::begin(int index) {
-  if (!is_replayed(index) || index == first_of_step(index)) TrainingWork::begin(index);
+  if (gives_out(index)) TrainingWork::begin(index);
 }
 
 void GraphedWork::read_pieces(int first) {
@@ -46,7 +46,7 @@ void GraphedWork::capture(int first) {
 
 void GraphedWork::compute(int index) {
   if (!is_replayed(index)) return TrainingWork::compute(index);
-  if (index != first_of_step(index)) return;
+  if (!gives_out(index)) return;
   if (step_)
     refill();
   else
@@ -57,9 +57,9 @@ void GraphedWork::compute(int index) {
 }
 
 Span GraphedWork::computed(int index) const {
-  const int first = is_replayed(index) ? first_of_step(index) : index;
-  const Span span = TrainingWork::computed(first);
-  return index == first ? span : Span{span.end, span.end, span.end};
+  if (gives_out(index)) return TrainingWork::computed(index);
+  const double end_s = TrainingWork::computed(first_of_step(index)).end;
+  return {end_s, end_s, end_s};
 }
 
 }  // namespace parabench

@@ -27,6 +27,8 @@ class GraphedWork final : public TrainingWork {
  private:
   bool is_replayed(int index) const { return program_.compute()[index].step >= graph_capture_step; }
   int first_of_step(int index) const { return index - index % step_length_; }
+  /// Whether the device gets something with the operation: itself, or the step that it begins.
+  bool gives_out(int index) const { return !is_replayed(index) || index == first_of_step(index); }
   void read_pieces(int first);
   void capture(int first);
   /// Brings the next step's pieces to where the captured one reads.

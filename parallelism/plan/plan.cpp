@@ -97,6 +97,10 @@ int updates_by(const Plan& plan, StageId stage, int step) {
   return (step + 1) / plan.versions[stage.value].steps_per_update;
 }
 
+int discarded_steps(const Case& spec, int warmup) {
+  return spec.graph ? std::max(warmup, graph_capture_step + 1) : warmup;
+}
+
 int equivalence_steps(const Plan& plan) {
   int steps = plan.spec.graph ? graph_capture_step + 3 : 3;
   for (const VersionRule& rule : plan.versions) steps = std::max(steps, (rule.lag + 3) * rule.steps_per_update);

@@ -102,6 +102,8 @@ bool is_update_due(const Plan& plan, StageId stage, int step);
 /// The step that graph:on captures: steps before it run operation by operation, since libraries choose algorithms and
 /// take memory when first called, which a capture forbids.
 inline constexpr int graph_capture_step = 3;
+/// Steps of a case that a measurement discards where `warmup` are asked for: with graph:on the captured one among them.
+int discarded_steps(const Case& spec, int warmup);
 
 /// Steps to train for a comparison with the reference: every stage has read versions that updates wrote, and a captured
 /// step was replayed on pieces other than its own; 3 or more.

@@ -130,7 +130,7 @@ nlohmann::json calibrate(const Launch& launch, Communicator& comm, Device& devic
             all_reduce_curve(comm, device, buffer, group_of_size(launch.plan, comm.rank(), members));
       }
     }
-    // A planner prices links also where its plan, for now, sends nothing.
+    // A planner prices links also where its plan before this calibration sends nothing.
     if (uses(launch.plan, OpKind::send_forward) || plans_widths(spec))
       calibration.point_to_point[key] = point_to_point_curve(comm, device, largest_message(launch));
   }

@@ -71,11 +71,6 @@ RankMeasured rank_measured(const nlohmann::json& json, int rank) {
   return measured;
 }
 
-/// Steps before those that count; with graph:on the captured one is among them.
-int discarded_steps(const Launch& launch) {
-  return launch.plan.spec.graph ? std::max(launch.options.warmup, graph_capture_step + 1) : launch.options.warmup;
-}
-
 /// Steps to run alone; none where steps of the plan have no end of their own, or no other rank.
 int isolated_count(const Launch& launch) {
   if (launch.plan.asynchronous || launch.plan.spec.np == 1) return 0;
@@ -119,7 +114,7 @@ nlohmann::json conclude(const Launch& launch, const Plan& plan, Communicator& co
   const auto reports = all_gather(comm, mine.dump());
   if (comm.rank() != Rank(0)) return {};
 
-  const int warmup = discarded_steps(launch);
+  const int warmup = discarded_steps(launch.plan.spec, launch.options.warmup);
   Timeline timeline{.origin = std::numeric_limits<double>::infinity()};
   Measured measured;
   std::vector<nlohmann::json> ranks;
@@ -165,7 +160,7 @@ nlohmann::json conclude(const Launch& launch, const Plan& plan, Communicator& co
 }  // namespace
 
 nlohmann::json measure(const Launch& launch, Communicator& comm, Device& device, const std::string& cpuset) {
-  const int warmup = discarded_steps(launch);
+  const int warmup = discarded_steps(launch.plan.spec, launch.options.warmup);
   const Plan plan = unroll(launch.plan, warmup + launch.options.steps);
   StageState state(plan, launch.model, comm, device);
   RankInput input = open_input(plan, comm.rank(), launch.source, launch.options.input);
@@ -197,7 +192,7 @@ nlohmann::json measure(const Launch& launch, Communicator& comm, Device& device,
 }
 
 nlohmann::json measure_emulated(const Launch& launch, Communicator& comm) {
-  const int steps = discarded_steps(launch) + launch.options.steps;
+  const int steps = launch.options.warmup + launch.options.steps;
   const Plan plan = unroll(launch.plan, steps);
   const RankSpans spans = emulate(plan, unroll(launch.plan, launch.durations, steps), comm);
   nlohmann::json mine = report(spans, 0, "emulated");

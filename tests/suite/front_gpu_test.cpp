@@ -55,6 +55,13 @@ TEST_F(GpuTest, ABuildWithoutMpiSaysSoAndRunsWhatNeedsNone) {
   EXPECT_THAT(run({"run", gpipe + cuda, "--dry-run"}).out, AllOf(HasSubstr("--one-process"), Not(HasSubstr("mpirun"))));
 }
 
+TEST_F(GpuTest, AnAsynchronousWindowHoldsTheStepsThatAGraphDiscards) {
+  const std::string id = "resnet18/cifar10-synthetic/pipedream/np:1/batch:4/device:cuda/graph:on";
+  const Outcome written = run({"plan", id, "--format", "json", "--warmup", "0", "--steps", "20"});
+  ASSERT_EQ(written.code, 0) << written.err;
+  EXPECT_EQ(nlohmann::json::parse(written.out)["steps"], 24);
+}
+
 TEST_F(GpuTest, RanksOfNcclAreThreadsWhereTheLauncherStartsOneProcess) {
   set("FAKE_GPUS", "2");
   EXPECT_EQ(run({"run", gpipe + cuda, "--launcher", "local"}).code, 0);

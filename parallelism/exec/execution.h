@@ -1,0 +1,29 @@
+// What a rank knows once it has trained by a plan.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <vector>
+
+#include "parallelism/exec/lane_runner.h"
+
+namespace parabench {
+
+/// The loss became NaN or infinite: training diverged and its time means nothing.
+class NotANumber : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Counted bytes around one compute operation.
+struct OpMemory {
+  std::int64_t before = 0, peak = 0, after = 0;
+};
+
+struct Execution {
+  RankSpans spans;
+  std::vector<OpMemory> memory;  ///< of the compute lane's operations; zeros where a graph was replayed
+  std::vector<double> losses;    ///< this rank's share of each step's mean loss (last stage), else 0
+};
+
+}  // namespace parabench

@@ -9,13 +9,11 @@
 #include <string>
 
 #include "base/case.h"
+#include "base/clock.h"
 #include "parallelism/exec/memory.h"
 #include "parallelism/exec/sgd.h"
 
 namespace parabench {
-
-/// Seconds on the clock of all spans of this host.
-double now_s();
 
 /// A point in a device's compute queue.
 struct Mark {
@@ -48,6 +46,8 @@ class Device {
   /// Each thread of the rank calls this before it touches tensors: the computing one, and the one that communicates.
   virtual void enter(bool computes) = 0;
 
+  /// Gets ready for so many marks, so that none of them takes time to make.
+  virtual void expect_marks(int count) = 0;
   /// The point after all work that the computing thread has given out so far.
   virtual Mark mark() = 0;
   /// Whether the device has come to a mark; for any thread.

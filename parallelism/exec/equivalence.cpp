@@ -93,7 +93,7 @@ Trained train_and_gather(const Plan& plan, const ModelSpec& model, std::shared_p
                          const InputOptions& options, Communicator& comm, Device& device) {
   StageState state(plan, model, comm, device);
   RankInput input = open_input(plan, comm.rank(), source, options);
-  execute(plan, model, state, comm, input, device, 0);
+  execute(plan, model, state, comm, input, device, std::nullopt);
 
   const auto mine = state.snapshot();
   const auto parameters_message = [](int rank) {

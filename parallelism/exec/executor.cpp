@@ -15,9 +15,11 @@ Execution run(const Plan& plan, const LocalDependencies& needs, Communicator& co
 }  // namespace
 
 Execution execute(const Plan& plan, const ModelSpec& model, StageState& state, Communicator& comm, RankInput& input,
-                  Device& device, int measure_from) {
+                  Device& device, std::optional<int> measure_from) {
   const LocalDependencies needs = dependencies(plan, comm.rank());
-  if (plan.spec.graph) return run(plan, needs, comm, GraphedWork(plan, model, state, needs, comm, input, device));
+  if (plan.spec.graph)
+    return run(plan, needs, comm,
+               GraphedWork(plan, model, state, needs, comm, input, device, measure_from.has_value()));
   return run(plan, needs, comm, TrainingWork(plan, model, state, needs, comm, input, device, measure_from));
 }
 

@@ -5,8 +5,9 @@
 namespace parabench {
 
 GraphedWork::GraphedWork(const Plan& plan, const ModelSpec& model, StageState& state, const LocalDependencies& needs,
-                         Communicator& comm, RankInput& input, Device& device)
-    : TrainingWork(plan, model, state, needs, comm, input, device, graph_capture_step),
+                         Communicator& comm, RankInput& input, Device& device, bool measured)
+    : TrainingWork(plan, model, state, needs, comm, input, device,
+                   measured ? std::optional(graph_capture_step) : std::nullopt),
       step_length_(static_cast<int>(program_.compute().size()) / plan.steps) {}
 
 void GraphedWork::queue(int index) {

@@ -17,7 +17,7 @@ namespace parabench {
 class GraphedWork final : public TrainingWork {
  public:
   GraphedWork(const Plan& plan, const ModelSpec& model, StageState& state, const LocalDependencies& needs,
-              Communicator& comm, RankInput& input, Device& device);
+              Communicator& comm, RankInput& input, Device& device, bool measured);
 
   void queue(int index) override;
   void begin(int index) override;

@@ -72,6 +72,8 @@ std::int64_t reduced_bytes(const Plan& plan, const ModelSpec& model) {
 StageState::StageState(const Plan& plan, const ModelSpec& model, Communicator& comm, Device& device)
     : spec_(plan.spec), device_(device), local_(plan.segments.size(), -1), type_(master_type(plan.spec.precision)) {
   torch::NoGradGuard no_grad;
+  // The device counts what is made in its own queues.
+  device.enter(/*computes=*/true);
   const RankProgram& program = plan.ranks[comm.rank().value];
   const std::int64_t element = static_cast<std::int64_t>(c10::elementSize(type_));
 

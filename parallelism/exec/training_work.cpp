@@ -1,6 +1,7 @@
 #include "parallelism/exec/training_work.h"
 
 #include <ATen/Parallel.h>
+#include <c10/core/AutogradState.h>
 #include <fmt/format.h>
 
 #include <cmath>
@@ -9,6 +10,7 @@ namespace parabench {
 namespace {
 
 constexpr double no_bell_s = 0.1;
+constexpr int measured_marks = 3;  ///< of an operation that reads no piece
 
 bool makes_activation(OpKind kind) { return kind == OpKind::forward || kind == OpKind::recv_forward; }
 bool makes_gradient(OpKind kind) { return makes_input_gradient(kind) || kind == OpKind::recv_backward; }
@@ -20,7 +22,7 @@ BufferView bytes_of(const torch::Tensor& tensor) {
 }  // namespace
 
 TrainingWork::TrainingWork(const Plan& plan, const ModelSpec& model, StageState& state, const LocalDependencies& needs,
-                           Communicator& comm, RankInput& input, Device& device, int measure_from)
+                           Communicator& comm, RankInput& input, Device& device, std::optional<int> measure_from)
     : device_(device),
       input_(input),
       program_(plan.ranks[comm.rank().value]),
@@ -37,7 +39,7 @@ TrainingWork::TrainingWork(const Plan& plan, const ModelSpec& model, StageState&
   const std::size_t computed = program_.compute().size();
   result_.memory.resize(computed);
   marks_.resize(computed);
-  data_wait_.resize(computed);
+  device.expect_marks((measure_from ? measured_marks : 1) * static_cast<int>(computed));
   result_.losses.assign(plan.steps, 0.0);
 }
 
@@ -103,11 +105,9 @@ PieceInput::Tensors TrainingWork::next_piece(PieceInput& input, int index) {
     fed_.pop_front();
     return piece;
   }
-  const double before = now_s();
-  PieceInput::Tensors piece = on_device(input.next(), device_);
-  // A device that is still busy with earlier work does not wait.
-  if (device_.reached(marks_[index].start)) data_wait_[index] = now_s() - before;
-  return piece;
+  PieceInput::Tensors piece = input.next();
+  if (measure_from_) marks_[index].fed = device_.mark();
+  return on_device(std::move(piece), device_);
 }
 
 torch::Tensor TrainingWork::read_input(const Op& op, int index) {
@@ -191,14 +191,19 @@ void TrainingWork::read_losses() {
 }
 
 void TrainingWork::enter(bool computes) {
-  if (computes) at::set_num_threads(plan_.spec.threads);
+  if (computes) {
+    at::set_num_threads(plan_.spec.threads);
+    // Else the backwards of all ranks of the process that share a GPU queue up for one thread of the engine's.
+    c10::AutogradState::get_tls_state().set_multithreading_enabled(false);
+  }
   if (!computes) at::GradMode::set_enabled(false);  // the thread's own switch; it ends with the lanes
   device_.enter(computes);
 }
 
 void TrainingWork::queue(int index) {
+  if (!measure_from_) return;
   marks_[index].queued = device_.mark();
-  if (peaks_reset_ || program_.compute()[index].step < measure_from_) return;
+  if (peaks_reset_ || program_.compute()[index].step < *measure_from_) return;
   device_.account().reset_peak();
   device_.reset_peaks();
   peaks_reset_ = true;
@@ -207,7 +212,7 @@ void TrainingWork::queue(int index) {
 void TrainingWork::begin(int index) {
   device_.account().begin_window();
   result_.memory[index].before = device_.account().live();
-  marks_[index].start = device_.mark();
+  if (measure_from_) marks_[index].start = device_.mark();
 }
 
 void TrainingWork::compute(int index) {
@@ -228,8 +233,11 @@ void TrainingWork::finish() {
 }
 
 Span TrainingWork::computed(int index) const {
+  if (!measure_from_) return {};
   const Marks& marks = marks_[index];
-  return {device_.seconds(marks.queued), device_.seconds(marks.start), device_.seconds(marks.end), data_wait_[index]};
+  const double start_s = device_.seconds(marks.start);
+  return {device_.seconds(marks.queued), start_s, device_.seconds(marks.end),
+          marks.fed ? device_.seconds(*marks.fed) - start_s : 0};
 }
 
 }  // namespace parabench

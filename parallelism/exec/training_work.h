@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -19,9 +20,9 @@ namespace parabench {
 /// Trains, one operation at a time.
 class TrainingWork : public RankWork {
  public:
-  /// The memory peak is reset when step `measure_from` begins.
+  /// The memory peak is reset when step `measure_from` begins. Without it nothing is measured: spans are zeros.
   TrainingWork(const Plan& plan, const ModelSpec& model, StageState& state, const LocalDependencies& needs,
-               Communicator& comm, RankInput& input, Device& device, int measure_from);
+               Communicator& comm, RankInput& input, Device& device, std::optional<int> measure_from);
 
   void enter(bool computes) override;
   void queue(int index) override;
@@ -68,7 +69,7 @@ class TrainingWork : public RankWork {
   Taken take(int lane, int index, bool (*makes)(OpKind));
   /// The piece's images, where the operation takes them, and labels, where they are needed later or now.
   torch::Tensor read_input(const Op& op, int index);
-  /// The next piece on the device; charges `index` with the wait for it.
+  /// The next piece on the device. Until it is there, the operation waits for data.
   PieceInput::Tensors next_piece(PieceInput& input, int index);
   torch::Tensor receive_buffer(const Op& op) const;
   /// Whether the piece comes back to this rank for its loss.
@@ -77,7 +78,7 @@ class TrainingWork : public RankWork {
   const Plan& plan_;
   StageState& state_;
   Communicator& comm_;
-  int measure_from_;
+  std::optional<int> measure_from_;
   const LocalDependencies& needs_;
   SegmentId last_segment_;
   std::vector<int> groups_;  ///< that reduce, by stage
@@ -88,9 +89,9 @@ class TrainingWork : public RankWork {
   Labels labels_;  ///< (step, micro-batch), until the last segment's last need
   struct Marks {
     Mark queued, start, end;
+    std::optional<Mark> fed;  ///< between start and end, where a piece was read
   };
   std::vector<Marks> marks_;  ///< of the compute lane; written before the operation's end is told
-  std::vector<double> data_wait_;
   bool peaks_reset_ = false;
   Execution result_;
 };

@@ -24,7 +24,7 @@ RULES = {
         ["base", "models/spec", "models/torch", "datasets", "datasets/spec", "parallelism/plan", "parallelism/comm"],
         ["torch"],
     ),
-    "parallelism/exec/cuda": (["base", "parallelism/exec"], ["torch", "CUDA"]),
+    "parallelism/exec/cuda": (["base", "parallelism/exec", "parallelism/comm/cuda"], ["torch", "CUDA"]),
     "suite/rank": (
         PURE
         + ["datasets", "models/torch", "parallelism/comm", "parallelism/comm/threads", "parallelism/comm/mpi"]

@@ -1,20 +1,34 @@
 #include "tests/comm/fake_cuda.h"
 
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <utility>
+
+#include "base/clock.h"
 
 namespace {
 
 thread_local int current_gpu = 0;
+thread_local cudaError_t last_error = cudaSuccess;
+std::atomic<int> events = 0;
+std::atomic<double (*)()> device_clock{parabench::now_s};
+
+cudaError_t outcome(cudaError_t code) {
+  if (code != cudaSuccess) last_error = code;
+  return code;
+}
 
 }  // namespace
 
 struct CUevent_st {
   int gpu = current_gpu;
+  bool timed = false;
   CUstream_st* stream = nullptr;
   int recorded = 0, passed = 0;
+  double passed_s = 0;
 };
 
 void CUstream_st::look() {
@@ -22,6 +36,9 @@ void CUstream_st::look() {
 }
 
 namespace parabench {
+
+int fake_cuda_events() { return events; }
+void set_fake_cuda_clock(double (*seconds)()) { device_clock = seconds; }
 
 int fake_cuda_looks() {
   thread_local std::mt19937 random(7);
@@ -32,7 +49,8 @@ int fake_cuda_looks() {
 
 extern "C" {
 
-cudaError_t cudaGetLastError() { return cudaSuccess; }
+cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
+cudaError_t cudaPeekAtLastError() { return last_error; }
 const char* cudaGetErrorString(cudaError_t) { return "an error of the fake"; }
 const char* cudaGetErrorName(cudaError_t) { return "cudaErrorFake"; }
 
@@ -67,21 +85,24 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return cudaSuccess;
 }
 
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
-  *event = new CUevent_st;
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+  ++events;
+  *event = new CUevent_st{.timed = (flags & cudaEventDisableTiming) == 0};
   return cudaSuccess;
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  --events;
   delete event;
   return cudaSuccess;
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  if (event->gpu != stream->gpu) return cudaErrorInvalidResourceHandle;
+  if (event->gpu != stream->gpu) return outcome(cudaErrorInvalidResourceHandle);
   event->stream = stream;
   stream->tasks.push_back([event, number = ++event->recorded] {
     event->passed = number;
+    event->passed_s = device_clock.load()();
     return true;
   });
   return cudaSuccess;
@@ -89,18 +110,24 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   event->stream->look();
-  return event->passed == event->recorded ? cudaSuccess : cudaErrorNotReady;
+  return event->passed == event->recorded ? cudaSuccess : outcome(cudaErrorNotReady);
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  while (cudaEventQuery(event) == cudaErrorNotReady) {
-  }
+  while (event->passed != event->recorded) event->stream->look();
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
+  if (!from->timed || !to->timed) return outcome(cudaErrorInvalidResourceHandle);
+  if (from->passed != from->recorded || to->passed != to->recorded) return outcome(cudaErrorNotReady);
+  *milliseconds = static_cast<float>(1e3 * (to->passed_s - from->passed_s));
   return cudaSuccess;
 }
 
 cudaError_t cudaMalloc(void** data, std::size_t bytes) {
   *data = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-  return *data ? cudaSuccess : cudaErrorMemoryAllocation;
+  return outcome(*data ? cudaSuccess : cudaErrorMemoryAllocation);
 }
 
 cudaError_t cudaHostAlloc(void** data, std::size_t bytes, unsigned) { return cudaMalloc(data, bytes); }
@@ -114,7 +141,7 @@ cudaError_t cudaFreeHost(void* data) { return cudaFree(data); }
 
 cudaError_t cudaHostRegister(void* data, std::size_t bytes, unsigned) {
   const bool whole_pages = reinterpret_cast<std::uintptr_t>(data) % 4096 == 0 && bytes % 4096 == 0 && bytes > 0;
-  return whole_pages ? cudaSuccess : cudaErrorInvalidValue;
+  return outcome(whole_pages ? cudaSuccess : cudaErrorInvalidValue);
 }
 
 cudaError_t cudaHostUnregister(void*) { return cudaSuccess; }

@@ -159,6 +159,7 @@ ncclResult_t ncclGroupStart() {
 
 ncclResult_t ncclGroupEnd() {
   if (--group.depth > 0 || !group.comm) return ncclSuccess;
+  if (cudaGetLastError() != cudaSuccess) return ncclUnhandledCudaError;  // whoever launches a kernel looks
   ncclComm* const comm = group.comm;
   comm->looks_until_launched = parabench::fake_cuda_looks();
   comm->launch = [stream = group.stream, operations = std::move(group.operations), aborted = comm->aborted]() mutable {

@@ -1,11 +1,13 @@
 #include "parallelism/exec/executor.h"
 
+#include <c10/core/AutogradState.h>
 #include <gtest/gtest.h>
 
 #include <stdexcept>
 
 #include "parallelism/comm/threads/world.h"
 #include "parallelism/exec/reference.h"
+#include "tests/exec/forwarding_device.h"
 #include "tests/exec/small_network.h"
 
 namespace parabench {
@@ -147,6 +149,81 @@ TEST(Execute, OtherGradientsAreMadeByTheFirstBackwardAndDroppedByTheUpdate) {
     for (const LayerSpec& layer : model.layers)
       for (const TensorSpec& p : parabench::parameters(layer)) parameters += p.elements() * 4;
     EXPECT_EQ(dropped, -2 * parameters);
+  });
+}
+
+/// Comes to its marks long after the host gave them, one a microsecond after the other, as a device with a full queue.
+class LateDevice final : public ForwardingDevice {
+ public:
+  using ForwardingDevice::ForwardingDevice;
+  Mark mark() override { return {.host_s = 0, .event = nullptr, .number = ++marks_}; }
+  bool reached(const Mark&) const override { return true; }
+  double seconds(const Mark& mark) const override { return 1e6 + 1e-6 * mark.number; }
+  int marks() const { return marks_; }
+
+ private:
+  int marks_ = 0;
+};
+
+Execution train_late(const Plan& plan, std::optional<int> measure_from, int& marks) {
+  static MemoryAccount account;
+  Execution execution;
+  run_thread_ranks(1, [&](Communicator& comm) {
+    LateDevice device(account);
+    StageState state(plan, small_network(), comm, device);
+    RankInput input = open_input(plan, Rank(0), small_source(), {});
+    execution = execute(plan, small_network(), state, comm, input, device, measure_from);
+    marks = device.marks();
+  });
+  return execution;
+}
+
+TEST(Execute, WaitingForDataIsTheDevicesTimeAndPartOfTheOperation) {
+  const Plan plan = unroll(small_plan("sequential/np:1/batch:6"), 3);
+  int marks = 0;
+  const std::vector<Span> spans = train_late(plan, 0, marks).spans[compute_lane];
+  const auto& ops = plan.ranks[0].compute();
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const bool reads = ops[i].kind == OpKind::forward && ops[i].segment == SegmentId(0);
+    EXPECT_NEAR(spans[i].data_wait, reads ? 1e-6 : 0, 1e-7) << i;
+    EXPECT_NEAR(spans[i].end - spans[i].start - spans[i].data_wait, 1e-6, 2e-7) << i;
+  }
+}
+
+TEST(Execute, SetsOneMarkAnOperationWhereNothingIsMeasured) {
+  const Plan plan = unroll(small_plan("sequential/np:1/batch:6"), 3);
+  int marks = 0;
+  const std::vector<Span> spans = train_late(plan, std::nullopt, marks).spans[compute_lane];
+  EXPECT_EQ(marks, std::ssize(plan.ranks[0].compute()));
+  for (const Span& span : spans) EXPECT_EQ(span.end, 0);
+}
+
+/// Sees in which state the computing thread is when it makes tensors and when it updates.
+class WatchingDevice final : public ForwardingDevice {
+ public:
+  using ForwardingDevice::ForwardingDevice;
+  void enter(bool computes) override { entered_ = entered_ || computes; }
+  void allocating(MemoryCategory) override { EXPECT_TRUE(entered_); }
+  void update(const SgdRule& rule, const std::vector<SgdOperands>& parameters) override {
+    updated = true;
+    EXPECT_FALSE(c10::AutogradState::get_tls_state().get_multithreading_enabled());
+    ForwardingDevice::update(rule, parameters);
+  }
+  bool updated = false;
+
+ private:
+  bool entered_ = false;
+};
+
+TEST(Execute, TensorsAreMadeInTheDevicesQueuesAndBackwardsRunOnTheComputingThread) {
+  static MemoryAccount account;
+  const Plan plan = small_plan("sequential/np:1/batch:6");
+  run_thread_ranks(1, [&](Communicator& comm) {
+    WatchingDevice device(account);
+    StageState state(plan, small_network(), comm, device);
+    RankInput input = open_input(plan, Rank(0), small_source(), {});
+    execute(plan, small_network(), state, comm, input, device, std::nullopt);
+    EXPECT_TRUE(device.updated);
   });
 }
 

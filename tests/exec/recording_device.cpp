@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "tests/exec/forwarding_device.h"
+
 namespace parabench {
 namespace {
 
@@ -104,37 +106,17 @@ void RecordedCalls::replay() {
   }
 }
 
-class RecordingDevice final : public Device {
+class RecordingDevice final : public ForwardingDevice {
  public:
-  explicit RecordingDevice(MemoryAccount& account) : Device(account), processor_(cpu_device(account)) {}
+  using ForwardingDevice::ForwardingDevice;
 
+  std::string name() const override { return "recording"; }
   std::unique_ptr<CapturedWork> capture(const std::function<void()>& work) override {
     return std::make_unique<RecordedCalls>(work);
   }
   void update(const SgdRule& rule, const std::vector<SgdOperands>& parameters) override {
     fused_sgd_update(rule, parameters);
   }
-
-  torch::Device where() const override { return processor_->where(); }
-  std::string name() const override { return "recording"; }
-  void enter(bool computes) override { processor_->enter(computes); }
-  Mark mark() override { return processor_->mark(); }
-  bool reached(const Mark& mark) const override { return processor_->reached(mark); }
-  void synchronise() override { processor_->synchronise(); }
-  double seconds(const Mark& mark) const override { return processor_->seconds(mark); }
-  torch::Tensor pinned(torch::Tensor host) const override { return processor_->pinned(std::move(host)); }
-  void adopt(const torch::Tensor& tensor) override { processor_->adopt(tensor); }
-  void allocating(MemoryCategory category) override { processor_->allocating(category); }
-  void recategorise(const torch::Tensor& tensor, MemoryCategory category) override {
-    processor_->recategorise(tensor, category);
-  }
-  std::int64_t peak_reserved() const override { return 0; }
-  void reset_peaks() override {}
-  std::int64_t outside_allocator() const override { return 0; }
-  std::int64_t context_bytes() const override { return 0; }
-
- private:
-  std::unique_ptr<Device> processor_;
 };
 
 }  // namespace

@@ -60,7 +60,7 @@ void NcclLane::drive(double limit_s) {
     launch();
     record_last();
   }
-  while (!groups_.empty() && groups_.front().recorded && has_passed(groups_.front().passed)) {
+  while (!groups_.empty() && groups_.front().recorded && has_passed(groups_.front().passed.get())) {
     completed_ = groups_.front().end;
     spare_events_.push_back(std::move(groups_.front().passed));
     groups_.pop_front();

@@ -39,14 +39,21 @@ Stream make_stream() {
   return Stream(stream);
 }
 
-Event make_event() {
+namespace {
+
+Event make_event(unsigned flags) {
   cudaEvent_t event = nullptr;
-  check_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+  check_cuda(cudaEventCreateWithFlags(&event, flags), "cudaEventCreateWithFlags");
   return Event(event);
 }
 
-bool has_passed(const Event& event) {
-  const cudaError_t state = cudaEventQuery(event.get());
+}  // namespace
+
+Event make_event() { return make_event(cudaEventDisableTiming); }
+Event make_timing_event() { return make_event(cudaEventDefault); }
+
+bool has_passed(cudaEvent_t event) {
+  const cudaError_t state = cudaEventQuery(event);
   if (state == cudaErrorNotReady) {
     cudaGetLastError();  // it counts as an error until somebody asks
     return false;

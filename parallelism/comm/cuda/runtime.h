@@ -39,7 +39,9 @@ struct EventDeleter {
 using Event = std::unique_ptr<CUevent_st, EventDeleter>;
 /// On the thread's current GPU, without a time.
 Event make_event();
-/// Whether everything before the event's record has been done; blocks nobody.
-bool has_passed(const Event& event);
+/// On the thread's current GPU, with the time of its passing.
+Event make_timing_event();
+/// Whether everything before the event's record has been done; blocks nobody and leaves no error behind.
+bool has_passed(cudaEvent_t event);
 
 }  // namespace parabench

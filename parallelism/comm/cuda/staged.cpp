@@ -86,7 +86,7 @@ class CudaStaging final : public StagingDevice {
       if (!done_) cudaEventSynchronize(event_.get());
       staging_.spare_events_.push_back(std::move(event_));
     }
-    bool advance() override { return done_ = done_ || has_passed(event_); }
+    bool advance() override { return done_ = done_ || has_passed(event_.get()); }
 
    private:
     CudaStaging& staging_;

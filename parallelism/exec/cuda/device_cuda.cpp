@@ -8,11 +8,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "base/error.h"
 #include "parallelism/exec/cuda/block_counter.h"
+#include "parallelism/exec/cuda/event_clock.h"
 #include "parallelism/exec/device.h"
 
 namespace parabench {
@@ -20,17 +20,6 @@ namespace {
 
 using c10::cuda::CUDAStream;
 namespace allocator = c10::cuda::CUDACachingAllocator;
-
-/// cudaEventElapsedTime is a float of milliseconds: exact to a microsecond over some seconds only. So every so many
-/// marks one serves as the origin of those after it.
-constexpr std::size_t marks_per_origin = 512;
-constexpr int clock_looks = 20;
-
-double elapsed_s(cudaEvent_t from, cudaEvent_t to) {
-  float milliseconds = 0;
-  C10_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, from, to));
-  return 1e-3 * static_cast<double>(milliseconds);
-}
 
 /// What `work` gives to the current stream, as a CUDA graph with a memory pool of its own.
 class CapturedGraph final : public CapturedWork {
@@ -67,7 +56,8 @@ class CudaDevice final : public Device {
         index_(static_cast<c10::DeviceIndex>(index)),
         compute_((c10::cuda::set_device(index_), c10::cuda::getStreamFromPool(/*isHighPriority=*/false, index_))),
         communication_(c10::cuda::getStreamFromPool(/*isHighPriority=*/true, index_)),
-        counter_(account, compute_.stream(), communication_.stream()) {
+        counter_(account, compute_.stream(), communication_.stream()),
+        clock_(compute_.stream()) {
     cudaDeviceProp properties;
     C10_CUDA_CHECK(cudaGetDeviceProperties(&properties, index));
     name_ = fmt::format("cuda:{} {}", index, properties.name);
@@ -75,11 +65,7 @@ class CudaDevice final : public Device {
     at::globalContext().setAllowTF32CuDNN(precision == Precision::tf32);
     at::globalContext().setBenchmarkCuDNN(true);
     enter(/*computes=*/true);
-    set_clock();
     context_bytes_ = outside_allocator();
-  }
-  ~CudaDevice() override {
-    for (const cudaEvent_t event : events_) cudaEventDestroy(event);
   }
 
   torch::Device where() const override { return {torch::kCUDA, index_}; }
@@ -90,27 +76,14 @@ class CudaDevice final : public Device {
     c10::cuda::setCurrentCUDAStream(computes ? compute_ : communication_);
   }
 
+  void expect_marks(int count) override { clock_.reserve(count); }
   Mark mark() override {
-    if ((events_.size() - 1) % marks_per_origin == 0) origins_.push_back(events_.size() - 1);
-    Mark mark{now_s(), record(), static_cast<int>(events_.size() - 1)};
-    return mark;
+    const EventClock::Point point = clock_.mark();
+    return {now_s(), point.event, point.number};
   }
-  bool reached(const Mark& mark) const override {
-    const cudaError_t state = cudaEventQuery(static_cast<cudaEvent_t>(mark.event));
-    if (state == cudaErrorNotReady) return false;
-    C10_CUDA_CHECK(state);
-    return true;
-  }
-  void synchronise() override {
-    C10_CUDA_CHECK(cudaStreamSynchronize(compute_.stream()));
-    origin_seconds_.assign(1, first_s_);
-    for (std::size_t k = 1; k < origins_.size(); ++k)
-      origin_seconds_.push_back(origin_seconds_.back() + elapsed_s(events_[origins_[k - 1]], events_[origins_[k]]));
-  }
-  double seconds(const Mark& mark) const override {
-    const std::size_t origin = (static_cast<std::size_t>(mark.number) - 1) / marks_per_origin;
-    return origin_seconds_[origin] + elapsed_s(events_[origins_[origin]], static_cast<cudaEvent_t>(mark.event));
-  }
+  bool reached(const Mark& mark) const override { return EventClock::reached(static_cast<cudaEvent_t>(mark.event)); }
+  void synchronise() override { clock_.synchronise(); }
+  double seconds(const Mark& mark) const override { return clock_.seconds(mark.number); }
 
   torch::Tensor pinned(torch::Tensor host) const override { return host.pin_memory(); }
   void adopt(const torch::Tensor& tensor) override { allocator::recordStream(tensor.storage().data_ptr(), compute_); }
@@ -144,44 +117,11 @@ class CudaDevice final : public Device {
     return stats.reserved_bytes[static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE)];
   }
 
-  cudaEvent_t record() {
-    cudaEvent_t event = nullptr;
-    C10_CUDA_CHECK(cudaEventCreate(&event));
-    events_.push_back(event);
-    C10_CUDA_CHECK(cudaEventRecord(event, compute_.stream()));
-    return event;
-  }
-
-  /// Ties the first event to the host's clock: of several looks, the one that took the least time counts.
-  void set_clock() {
-    double narrowest = std::numeric_limits<double>::infinity();
-    for (int look = 0; look < clock_looks; ++look) {
-      C10_CUDA_CHECK(cudaStreamSynchronize(compute_.stream()));
-      const double before = now_s();
-      const cudaEvent_t event = record();
-      C10_CUDA_CHECK(cudaEventSynchronize(event));
-      const double after = now_s();
-      if (after - before < narrowest) {
-        narrowest = after - before;
-        first_s_ = (before + after) / 2;
-        std::swap(events_.front(), events_.back());
-      }
-      while (events_.size() > 1) {
-        cudaEventDestroy(events_.back());
-        events_.pop_back();
-      }
-    }
-    origins_ = {0};
-  }
-
   c10::DeviceIndex index_;
   CUDAStream compute_, communication_;
   BlockCounter counter_;
+  EventClock clock_;
   std::string name_;
-  std::vector<cudaEvent_t> events_;   ///< the clock's, then one per mark
-  std::vector<std::size_t> origins_;  ///< indices of events
-  std::vector<double> origin_seconds_;
-  double first_s_ = 0;
   std::int64_t context_bytes_ = 0;
 };
 

@@ -75,11 +75,13 @@ class Device {
   virtual void allocating(MemoryCategory category) = 0;
   /// Moves a tensor's block to another category.
   virtual void recategorise(const torch::Tensor& tensor, MemoryCategory category) = 0;
-  /// Most bytes that the device's allocator has held since reset_peaks(); 0 on the processor.
+  /// Most bytes that the device's allocator has held for the rank since reset_peaks(); 0 on the processor.
   virtual std::int64_t peak_reserved() const = 0;
   virtual void reset_peaks() = 0;
-  /// Bytes in use on the device outside the allocator, now and when this object was made (the context): of this and of
-  /// any other process there; 0 on the processor.
+  /// Lets the device's allocator give back what no tensor of the process uses.
+  virtual void release_unused() = 0;
+  /// Bytes in use on the device outside this process's allocator, now and when this object was made (the context): of
+  /// all ranks and other processes there; 0 on the processor. Never negative.
   virtual std::int64_t outside_allocator() const = 0;
   virtual std::int64_t context_bytes() const = 0;
 
@@ -97,8 +99,9 @@ class CountScope {
 };
 
 std::unique_ptr<Device> cpu_device(MemoryAccount& account);
-/// GPU `index` with its own streams. Sets the process's TF32 switches to what `precision` says. Throws
-/// environment_error where there is no such GPU, or for a build without CUDA.
-std::unique_ptr<Device> cuda_device(int index, Precision precision, MemoryAccount& account);
+/// GPU `index` with its own streams. Sets the process's TF32 switches to what `precision` says, and whether cuDNN tries
+/// its algorithms out at every new shape (`tuned`; see tuning.h). Throws environment_error where there is no such GPU, or
+/// for a build without CUDA.
+std::unique_ptr<Device> cuda_device(int index, Precision precision, bool tuned, MemoryAccount& account);
 
 }  // namespace parabench

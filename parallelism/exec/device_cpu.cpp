@@ -32,6 +32,7 @@ class CpuDevice final : public Device {
   }
   std::int64_t peak_reserved() const override { return 0; }
   void reset_peaks() override {}
+  void release_unused() override {}
   std::int64_t outside_allocator() const override { return 0; }
   std::int64_t context_bytes() const override { return 0; }
 };

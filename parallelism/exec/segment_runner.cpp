@@ -53,8 +53,12 @@ torch::Tensor SegmentRunner::forward(const Op& op, torch::Tensor input, const to
   return output;
 }
 
+torch::Tensor SegmentRunner::rehearse(const Op& op, torch::Tensor input, const torch::Tensor& labels) {
+  return keep_graph(op, std::move(input), labels, /*update_statistics=*/false);
+}
+
 void SegmentRunner::recompute(const Op& op, const torch::Tensor& labels) {
-  keep_graph(op, std::move(inputs_.extract(key(op)).mapped()), labels, /*update_statistics=*/false);
+  rehearse(op, std::move(inputs_.extract(key(op)).mapped()), labels);
 }
 
 torch::Tensor SegmentRunner::backward(const Op& op, torch::Tensor gradient) {

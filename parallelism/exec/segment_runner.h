@@ -29,6 +29,8 @@ class SegmentRunner {
   /// samples and divided by the step's batch, so that gradients of unequal pieces add up to the mean's: that share of
   /// the loss, a scalar.
   torch::Tensor forward(const Op& op, torch::Tensor input, const torch::Tensor& labels);
+  /// A forward that keeps its graph and leaves running statistics as they are, to try something out.
+  torch::Tensor rehearse(const Op& op, torch::Tensor input, const torch::Tensor& labels);
   /// The same once more from the kept input, for its graph; running statistics stay as they are.
   void recompute(const Op& op, const torch::Tensor& labels);
   /// B, I: runs the backward of the kept graph and frees it. `gradient` is that of the output, undefined after a loss.

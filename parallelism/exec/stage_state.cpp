@@ -166,6 +166,11 @@ void StageState::take_gradients(SegmentId segment, int version) {
   }
 }
 
+void StageState::drop_gradients(SegmentId segment) {
+  for (Parameter& parameter : parameters_[local(segment)])
+    for (torch::Tensor& leaf : parameter.leaves) leaf.mutable_grad().reset();
+}
+
 BufferView StageState::gradients(SegmentId first, int segments) const {
   // Backward order: the run's last segment lies first.
   const Slice &head = slices_[local(first) + segments - 1], &tail = slices_[local(first)];

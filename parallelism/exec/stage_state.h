@@ -45,6 +45,8 @@ class StageState {
   const std::vector<LayerTensors>& tensors(SegmentId segment, int version) const;
   /// To be called after the B or W that starts the gradients of `segment`, computed with weight version `version`.
   void take_gradients(SegmentId segment, int version);
+  /// Forgets what a backward of `segment` left that no step is to use.
+  void drop_gradients(SegmentId segment);
   /// The gradients of a run of segments, contiguous; for ranks that reduce.
   BufferView gradients(SegmentId first, int segments) const;
   /// Writes weight version `version` from version - 1 and the gradients of the run, and drops these.

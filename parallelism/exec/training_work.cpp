@@ -203,7 +203,13 @@ void TrainingWork::enter(bool computes) {
 void TrainingWork::queue(int index) {
   if (!measure_from_) return;
   marks_[index].queued = device_.mark();
-  if (peaks_reset_ || program_.compute()[index].step < *measure_from_) return;
+  const int step = program_.compute()[index].step;
+  // What only the first steps took (trials of algorithms) is no peak; a step before the measured ones takes the rest anew.
+  if (!released_ && step >= *measure_from_ - 1) {
+    device_.release_unused();
+    released_ = true;
+  }
+  if (peaks_reset_ || step < *measure_from_) return;
   device_.account().reset_peak();
   device_.reset_peaks();
   peaks_reset_ = true;

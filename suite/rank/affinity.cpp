@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <sched.h>
 
+#include <algorithm>
+
 namespace parabench {
 
 std::vector<int> allowed_cores() {
@@ -23,6 +25,8 @@ std::vector<int> take_cores(int rank, int ranks, int threads) {
   use_cores(mine);
   return mine;
 }
+
+int cores_beside_gpu(int allowed, int ranks) { return std::max(1, allowed / ranks); }
 
 void use_cores(const std::vector<int>& cores) {
   cpu_set_t set;

@@ -14,6 +14,10 @@ std::vector<int> allowed_cores();
 /// Returns the resulting set.
 std::vector<int> take_cores(int rank, int ranks, int threads);
 
+/// Cores for each of `ranks` ranks of a node that compute on GPUs, of `allowed` ones: their loaders, the drivers and
+/// NCCL have threads beside the one that gives out work. At least one.
+int cores_beside_gpu(int allowed, int ranks);
+
 /// Lets the calling thread use exactly `cores`.
 void use_cores(const std::vector<int>& cores);
 

@@ -93,11 +93,17 @@ std::int64_t largest_message(const Launch& launch) {
 
 }  // namespace
 
-nlohmann::json calibrate(const Launch& launch, Communicator& comm, Device& device) {
+nlohmann::json calibrate(const Launch& launch, Communicator& comm, Device& device, const RankPlace& place) {
   const int busy = comm.size();
   const Case& spec = launch.plan.spec;
   const DeviceKind kind = measured_device(spec);
-  const std::int64_t outside_before = device.outside_allocator();
+  const auto outside_allocator = [&] {
+    comm.wait(comm.barrier());  // while it is looked at, nobody takes memory
+    const std::int64_t bytes = device.outside_allocator();
+    comm.wait(comm.barrier());
+    return bytes;
+  };
+  const std::int64_t outside_before = outside_allocator();
   Calibration calibration;
   calibration.machine = launch.machine;
   for (int samples : sample_counts(launch.plan)) {
@@ -114,7 +120,7 @@ nlohmann::json calibrate(const Launch& launch, Communicator& comm, Device& devic
     keep(calibration, launch, time_layers(launch, device, samples, steps), busy);
     comm.wait(comm.barrier());
   }
-  const std::int64_t outside_chains = device.outside_allocator();
+  const std::int64_t outside_chains = outside_allocator();
   const double alone = comm.rank() == Rank(0) ? copy_rate(device) : 0;
   comm.wait(comm.barrier());
   calibration.copy_bytes_per_s[kind][busy] = copy_rate(device);
@@ -136,11 +142,16 @@ nlohmann::json calibrate(const Launch& launch, Communicator& comm, Device& devic
   }
   if (!device.where().is_cpu()) {
     calibration.launch_floor_s = launch_floor(device);
-    // The chains load the modules of their kernels; what the communicator makes, and on first use, is its own.
-    calibration.context_bytes = device.context_bytes() + outside_chains - outside_before;
-    if (busy > 1)
-      calibration.communicator_bytes[std::string(to_text(spec.comm))] =
-          outside_before - device.context_bytes() + device.outside_allocator() - outside_chains - arena;
+    const std::int64_t outside_all = outside_allocator();
+    // Of other processes on the GPU nobody can tell what is context, allocator and communicator.
+    if (place.ranks_on_device == 1 || place.same_process) {
+      // The chains load the modules of their kernels; what the communicators make, and on first use, is their own.
+      calibration.context_bytes = device.context_bytes() + outside_chains - outside_before;
+      const std::int64_t communicators = outside_before - device.context_bytes() + outside_all - outside_chains;
+      if (busy > 1)
+        calibration.communicator_bytes[std::string(to_text(spec.comm))] =
+            std::max<std::int64_t>(0, communicators / place.ranks_on_device - arena);
+    }
   }
   calibration.date = utc_now();
   if (comm.rank() != Rank(0)) return {};

@@ -1,5 +1,6 @@
 #include "suite/rank/capabilities.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -58,21 +59,24 @@ void add_capabilities(json& reply) {
     reply["obstacles"]["nccl"] = usable ? gpu["nccl_init"].get<std::string>() : report.obstacle;
 }
 
-int choose_gpu(Communicator& host, bool sharing) {
+GpuSeat choose_gpu(Communicator& host, bool sharing) {
   const GpuReport report = look_for_gpus();
   const std::string first = report.gpus.empty() ? "" : report.gpus.front().uuid;
   const auto places = all_gather(host, json({host_name(), first}).dump());
-  int local_rank = 0, local_ranks = 0;
+  GpuSeat seat{.local_ranks = 0};
   std::set<std::string> first_gpus;
   for (int r = 0; r < host.size(); ++r) {
     const json place = json::parse(places[r]);
     if (place[0] != host_name()) continue;
-    if (Rank(r) < host.rank()) ++local_rank;
-    ++local_ranks;
+    if (Rank(r) < host.rank()) ++seat.local_rank;
+    ++seat.local_ranks;
     first_gpus.insert(place[1].get<std::string>());
   }
-  const bool private_gpus = static_cast<int>(first_gpus.size()) == local_ranks;
-  return gpu_of(local_rank, local_ranks, static_cast<int>(report.gpus.size()), private_gpus, sharing);
+  const bool private_gpus = static_cast<int>(first_gpus.size()) == seat.local_ranks;
+  seat.gpu = gpu_of(seat.local_rank, seat.local_ranks, static_cast<int>(report.gpus.size()), private_gpus, sharing);
+  const auto uuids = all_gather(host, report.gpus[static_cast<std::size_t>(seat.gpu)].uuid);
+  seat.sharers = static_cast<int>(std::ranges::count(uuids, uuids[static_cast<std::size_t>(host.rank().value)]));
+  return seat;
 }
 
 }  // namespace parabench

@@ -37,14 +37,21 @@ struct Launch {
 /// Reads and validates the plan file and opens the data set. Throws Error.
 Launch load_launch(const RankOptions& options);
 
+/// Where a rank runs.
+struct RankPlace {
+  std::string cpuset;        ///< its cores
+  int ranks_on_device = 1;   ///< that compute on its GPU, itself among them; 1 on the processor
+  bool same_process = true;  ///< they are all threads of this process
+};
+
 /// The counted memory of a rank; lives until the process ends, since blocks outlive the objects that made them.
 MemoryAccount& account_of(Rank rank);
 
 /// Each phase runs on every rank; rank 0's result goes into the reply, the others' is empty.
-nlohmann::json measure(const Launch& launch, Communicator& comm, Device& device, const std::string& cpuset);
+nlohmann::json measure(const Launch& launch, Communicator& comm, Device& device, const RankPlace& place);
 /// The same on emulated devices, which are threads of this process: without memory, bytes and losses.
 nlohmann::json measure_emulated(const Launch& launch, Communicator& comm);
 nlohmann::json verify(const Launch& launch, Communicator& comm, Device& device);
-nlohmann::json calibrate(const Launch& launch, Communicator& comm, Device& device);
+nlohmann::json calibrate(const Launch& launch, Communicator& comm, Device& device, const RankPlace& place);
 
 }  // namespace parabench

@@ -7,6 +7,7 @@
 #include "base/statistics.h"
 #include "parallelism/comm/threads/world.h"
 #include "parallelism/exec/executor.h"
+#include "parallelism/exec/tuning.h"
 #include "parallelism/plan/strategies.h"
 
 namespace parabench {
@@ -64,6 +65,7 @@ Execution run_alone(const Plan& plan, const Launch& launch, Device& device, int 
   Execution execution;
   run_thread_ranks(1, [&](Communicator& comm) {
     StageState state(plan, launch.model, comm, device);
+    if (!device.where().is_cpu()) tune(plan, launch.model, state, device, Rank(0));
     RankInput input = open_input(plan, Rank(0), launch.source, launch.options.input);
     execution = execute(plan, launch.model, state, comm, input, device, measure_from);
   });

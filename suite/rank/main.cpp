@@ -83,10 +83,9 @@ void require_same_plan(Communicator& comm, const std::string& mine) {
 }
 
 /// The body of one rank on its device.
-nlohmann::json run_phase(const Launch& launch, Communicator& comm, Device& device) {
-  const auto cores = take_cores(comm.rank().value, comm.size(), launch.plan.spec.threads);
-  if (launch.options.phase == "measure") return measure(launch, comm, device, to_text(cores));
-  return launch.options.phase == "verify" ? verify(launch, comm, device) : calibrate(launch, comm, device);
+nlohmann::json run_phase(const Launch& launch, Communicator& comm, Device& device, const RankPlace& place) {
+  if (launch.options.phase == "measure") return measure(launch, comm, device, place);
+  return launch.options.phase == "verify" ? verify(launch, comm, device) : calibrate(launch, comm, device, place);
 }
 
 /// The lanes on which the phase sends from GPU to GPU.
@@ -104,13 +103,21 @@ nlohmann::json run_phase(const Launch& launch, Communicator& host) {
   const Case& spec = launch.plan.spec;
   if (is_emulated(spec)) return measure_emulated(launch, host);
   MemoryAccount& account = account_of(host.rank());
-  if (spec.device == DeviceKind::cpu) return run_phase(launch, host, *cpu_device(account));
-  const int gpu = choose_gpu(host, spec.comm != CommKind::nccl);
-  const std::unique_ptr<Device> device = cuda_device(gpu, spec.precision, account);
+  if (spec.device == DeviceKind::cpu) {
+    const auto cores = take_cores(host.rank().value, host.size(), spec.threads);
+    return run_phase(launch, host, *cpu_device(account), {.cpuset = to_text(cores)});
+  }
+  const GpuSeat seat = choose_gpu(host, spec.comm != CommKind::nccl);
+  // Before CUDA and NCCL start threads, which stay where this one is.
+  const auto cores = take_cores(seat.local_rank, seat.local_ranks,
+                                cores_beside_gpu(static_cast<int>(launch.all_cores.size()), seat.local_ranks));
+  const RankPlace place{to_text(cores), seat.sharers, spec.comm == CommKind::threads};
+  const bool tuned = launch.options.phase != "verify";
+  const std::unique_ptr<Device> device = cuda_device(seat.gpu, spec.precision, tuned, account);
   const std::unique_ptr<Communicator> comm = spec.comm == CommKind::nccl
-                                                 ? make_nccl_communicator(host, gpu, message_lanes(launch))
-                                                 : make_staged_communicator(host, gpu);
-  return run_phase(launch, *comm, *device);
+                                                 ? make_nccl_communicator(host, seat.gpu, message_lanes(launch))
+                                                 : make_staged_communicator(host, seat.gpu);
+  return run_phase(launch, *comm, *device, place);
 }
 
 /// Emulated devices compute nothing that could be verified or calibrated.

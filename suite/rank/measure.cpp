@@ -9,6 +9,7 @@
 #include "parallelism/exec/arithmetic.h"
 #include "parallelism/exec/emulation.h"
 #include "parallelism/exec/executor.h"
+#include "parallelism/exec/tuning.h"
 #include "parallelism/plan/print.h"
 #include "results/record.h"
 #include "suite/rank/clock.h"
@@ -126,8 +127,12 @@ nlohmann::json conclude(const Launch& launch, const Plan& plan, Communicator& co
     if (!computed.empty()) timeline.origin = std::min(timeline.origin, computed.front().queued);
   }
   for (int r = 0; r < comm.size(); ++r) measured.ranks.push_back(rank_measured(ranks[r], r));
-  // Nobody sees into a graph's step.
-  if (!plan.spec.graph) {
+  // Nobody sees into a graph's step. Where ranks share a GPU, an operation that waits for its multiprocessors looks as
+  // one that takes longer, and one that waits for a message as a bubble that no other rank causes.
+  const bool shared = std::ranges::any_of(ranks, [](const nlohmann::json& rank) {
+    return rank.contains("ranks_on_device") && rank["ranks_on_device"] > 1;
+  });
+  if (!plan.spec.graph && !shared) {
     const std::vector<Breakdown> parts = breakdowns(plan, timeline, warmup);
     for (int r = 0; r < comm.size(); ++r) measured.ranks[r].breakdown_s = parts[r];
   }
@@ -159,15 +164,18 @@ nlohmann::json conclude(const Launch& launch, const Plan& plan, Communicator& co
 
 }  // namespace
 
-nlohmann::json measure(const Launch& launch, Communicator& comm, Device& device, const std::string& cpuset) {
+nlohmann::json measure(const Launch& launch, Communicator& comm, Device& device, const RankPlace& place) {
   const int warmup = discarded_steps(launch.plan.spec, launch.options.warmup);
   const Plan plan = unroll(launch.plan, warmup + launch.options.steps);
   StageState state(plan, launch.model, comm, device);
   RankInput input = open_input(plan, comm.rank(), launch.source, launch.options.input);
   const double clock_offset = clock_offset_s(comm);
   comm.reset_traffic();
+  if (!device.where().is_cpu()) tune(plan, launch.model, state, device, comm.rank());
   const Execution execution = execute(plan, launch.model, state, comm, input, device, warmup);
   const Traffic traffic = comm.traffic();
+  // While memory of a device is looked at, nobody takes any there.
+  comm.wait(comm.barrier());
 
   nlohmann::json mine = report(execution.spans, clock_offset, device.name());
   mine.update({{"losses", execution.losses},
@@ -177,7 +185,9 @@ nlohmann::json measure(const Launch& launch, Communicator& comm, Device& device,
                {"device_used", device.peak_reserved() + device.outside_allocator()},
                {"sent", traffic.sent / plan.steps},
                {"received", traffic.received / plan.steps},
-               {"cpuset", cpuset}});
+               {"cpuset", place.cpuset},
+               {"ranks_on_device", place.ranks_on_device}});
+  comm.wait(comm.barrier());
   // Last, since it needs memory and traffic of its own.
   mine["arithmetic"] = to_json(arithmetic_of(plan.spec, weight_type(state, segments_held(plan, comm.rank())), device));
   const int isolated = isolated_count(launch);

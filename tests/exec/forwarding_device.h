@@ -36,6 +36,7 @@ class ForwardingDevice : public Device {
   }
   std::int64_t peak_reserved() const override { return processor_->peak_reserved(); }
   void reset_peaks() override { processor_->reset_peaks(); }
+  void release_unused() override { processor_->release_unused(); }
   std::int64_t outside_allocator() const override { return processor_->outside_allocator(); }
   std::int64_t context_bytes() const override { return processor_->context_bytes(); }
 

@@ -29,5 +29,11 @@ TEST(Affinity, RanksThatDoNotFitShareAllCores) {
   EXPECT_EQ(allowed_cores(), all);
 }
 
+TEST(Affinity, RanksOnGpusShareAllCoresOfTheNode) {
+  EXPECT_EQ(cores_beside_gpu(16, 1), 16);
+  EXPECT_EQ(cores_beside_gpu(16, 3), 5);
+  EXPECT_EQ(cores_beside_gpu(2, 4), 1);
+}
+
 }  // namespace
 }  // namespace parabench

@@ -63,7 +63,9 @@ void run_thread_ranks(const RankGroups& groups, const std::function<void(Communi
       comm.abort(cause_of(error));
     }
   };
-  {
+  if (groups.ranks() == 1) {
+    run(Rank(0));
+  } else {
     std::vector<std::jthread> threads;
     for (int r = 0; r < groups.ranks(); ++r) threads.emplace_back(run, Rank(r));
   }

@@ -2,6 +2,7 @@
 
 #include <c10/cuda/CUDACachingAllocator.h>
 
+#include <algorithm>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
@@ -23,29 +24,46 @@ struct BlockRegistry {
 
   void see(const c10::CachingDeviceAllocator::TraceEntry& entry) {
     using Entry = c10::CachingDeviceAllocator::TraceEntry;
-    if (entry.action_ != Entry::ALLOC && entry.action_ != Entry::FREE_REQUESTED) return;
     const std::lock_guard lock(mutex);
-    if (entry.action_ == Entry::ALLOC) {
-      allocated(entry.addr_, entry.stream_, static_cast<std::int64_t>(entry.size_));
-    } else if (const auto found = blocks.find(entry.addr_); found != blocks.end()) {
-      found->second.account->remove(found->second.category, found->second.bytes);
-      blocks.erase(found);
-    }
+    const auto bytes = static_cast<std::int64_t>(entry.size_);
+    if (entry.action_ == Entry::ALLOC) allocated(entry.addr_, entry.stream_, bytes);
+    if (entry.action_ == Entry::FREE_REQUESTED) freed(entry.addr_);
+    if (entry.action_ == Entry::SEGMENT_ALLOC || entry.action_ == Entry::SEGMENT_MAP) reserved(entry.stream_, bytes);
+    if (entry.action_ == Entry::SEGMENT_FREE || entry.action_ == Entry::SEGMENT_UNMAP) reserved(entry.stream_, -bytes);
+  }
+
+  /// nullptr: a stream of nobody's.
+  BlockCounter* counter_of(const void* stream) const {
+    for (BlockCounter* counter : counters)
+      if (stream == counter->compute_ || stream == counter->communication_) return counter;
+    return nullptr;
   }
 
   void allocated(std::size_t address, const void* stream, std::int64_t bytes) {
-    for (const BlockCounter* counter : counters) {
-      const bool compute = stream == counter->compute_;
-      if (!compute && stream != counter->communication_) continue;
-      const MemoryCategory category = compute ? counter->category_.load() : MemoryCategory::communication;
-      counter->account_.add(category, bytes);
-      blocks.insert_or_assign(address, Block{&counter->account_, category, bytes});
-      return;
-    }
+    const BlockCounter* counter = counter_of(stream);
+    if (!counter) return;
+    const bool compute = stream == counter->compute_;
+    const MemoryCategory category = compute ? counter->category_.load() : MemoryCategory::communication;
+    counter->account_.add(category, bytes);
+    blocks.insert_or_assign(address, Block{&counter->account_, category, bytes});
+  }
+
+  void freed(std::size_t address) {
+    const auto found = blocks.find(address);
+    if (found == blocks.end()) return;
+    found->second.account->remove(found->second.category, found->second.bytes);
+    blocks.erase(found);
+  }
+
+  void reserved(const void* stream, std::int64_t bytes) {
+    BlockCounter* const counter = counter_of(stream);
+    if (!counter) return;
+    counter->reserved_ += bytes;
+    counter->peak_reserved_ = std::max(counter->peak_reserved_, counter->reserved_);
   }
 
   std::mutex mutex;
-  std::vector<const BlockCounter*> counters;
+  std::vector<BlockCounter*> counters;
   std::unordered_map<std::size_t, Block> blocks;
 };
 
@@ -53,8 +71,7 @@ BlockCounter::BlockCounter(MemoryAccount& account, cudaStream_t compute, cudaStr
     : account_(account), compute_(compute), communication_(communication) {
   static const bool attached = [] {
     c10::cuda::CUDACachingAllocator::init(c10::cuda::device_count());
-    c10::cuda::CUDACachingAllocator::attachAllocatorTraceTracker(
-        [](const c10::CachingDeviceAllocator::TraceEntry& entry) { BlockRegistry::instance().see(entry); });
+    c10::cuda::CUDACachingAllocator::attachAllocatorTraceTracker(&BlockCounter::see);
     return true;
   }();
   static_cast<void>(attached);
@@ -68,6 +85,18 @@ BlockCounter::~BlockCounter() {
   const std::lock_guard lock(registry.mutex);
   std::erase(registry.counters, this);
 }
+
+std::int64_t BlockCounter::peak_reserved() const {
+  const std::lock_guard lock(BlockRegistry::instance().mutex);
+  return peak_reserved_;
+}
+
+void BlockCounter::reset_peak() {
+  const std::lock_guard lock(BlockRegistry::instance().mutex);
+  peak_reserved_ = reserved_;
+}
+
+void BlockCounter::see(const c10::CachingDeviceAllocator::TraceEntry& entry) { BlockRegistry::instance().see(entry); }
 
 void BlockCounter::recategorise(const void* data, MemoryCategory category) {
   BlockRegistry& registry = BlockRegistry::instance();

@@ -1,9 +1,11 @@
 // Counts the blocks of torch's CUDA caching allocator for the account of the rank whose streams they belong to.
 #pragma once
 
+#include <c10/core/CachingDeviceAllocator.h>
 #include <cuda_runtime_api.h>
 
 #include <atomic>
+#include <cstdint>
 
 #include "parallelism/exec/memory.h"
 
@@ -24,11 +26,19 @@ class BlockCounter {
   /// Moves the block that starts at `data`.
   void recategorise(const void* data, MemoryCategory category);
 
+  /// What the allocator does, for all counters; the allocator itself tells it.
+  static void see(const c10::CachingDeviceAllocator::TraceEntry& entry);
+
+  /// Most bytes that the allocator held in segments for the two streams since reset_peak().
+  std::int64_t peak_reserved() const;
+  void reset_peak();
+
  private:
   friend struct BlockRegistry;
   MemoryAccount& account_;
   cudaStream_t compute_, communication_;
   std::atomic<MemoryCategory> category_{MemoryCategory::workspace};
+  std::int64_t reserved_ = 0, peak_reserved_ = 0;  ///< guarded by the registry
 };
 
 }  // namespace parabench

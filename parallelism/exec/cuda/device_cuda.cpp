@@ -51,7 +51,7 @@ class CapturedGraph final : public CapturedWork {
 
 class CudaDevice final : public Device {
  public:
-  CudaDevice(int index, Precision precision, MemoryAccount& account)
+  CudaDevice(int index, Precision precision, bool tuned, MemoryAccount& account)
       : Device(account),
         index_(static_cast<c10::DeviceIndex>(index)),
         compute_((c10::cuda::set_device(index_), c10::cuda::getStreamFromPool(/*isHighPriority=*/false, index_))),
@@ -63,7 +63,7 @@ class CudaDevice final : public Device {
     name_ = fmt::format("cuda:{} {}", index, properties.name);
     at::globalContext().setAllowTF32CuBLAS(precision == Precision::tf32);
     at::globalContext().setAllowTF32CuDNN(precision == Precision::tf32);
-    at::globalContext().setBenchmarkCuDNN(true);
+    at::globalContext().setBenchmarkCuDNN(tuned);
     enter(/*computes=*/true);
     context_bytes_ = outside_allocator();
   }
@@ -90,7 +90,7 @@ class CudaDevice final : public Device {
 
   std::unique_ptr<CapturedWork> capture(const std::function<void()>& work) override {
     C10_CUDA_CHECK(cudaStreamSynchronize(compute_.stream()));
-    allocator::emptyCache();
+    release_unused();
     reset_peaks();
     return std::make_unique<CapturedGraph>(work);
   }
@@ -102,19 +102,25 @@ class CudaDevice final : public Device {
   void recategorise(const torch::Tensor& tensor, MemoryCategory category) override {
     counter_.recategorise(tensor.storage().data(), category);
   }
-  std::int64_t peak_reserved() const override { return reserved().peak; }
-  void reset_peaks() override { allocator::resetPeakStats(index_); }
+  std::int64_t peak_reserved() const override { return counter_.peak_reserved(); }
+  void reset_peaks() override { counter_.reset_peak(); }
+  void release_unused() override { allocator::emptyCache(); }
   std::int64_t outside_allocator() const override {
-    std::size_t free = 0, total = 0;
-    C10_CUDA_CHECK(cudaMemGetInfo(&free, &total));
-    return static_cast<std::int64_t>(total - free) - reserved().current;
+    for (;;) {
+      const std::int64_t before = reserved();
+      std::size_t free = 0, total = 0;
+      C10_CUDA_CHECK(cudaMemGetInfo(&free, &total));
+      // Else another rank's thread took or gave back a segment meanwhile.
+      if (reserved() == before) return static_cast<std::int64_t>(total - free) - before;
+    }
   }
   std::int64_t context_bytes() const override { return context_bytes_; }
 
  private:
-  c10::CachingAllocator::Stat reserved() const {
+  /// By all ranks of the process on this GPU.
+  std::int64_t reserved() const {
     const auto stats = allocator::getDeviceStats(index_);
-    return stats.reserved_bytes[static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE)];
+    return stats.reserved_bytes[static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE)].current;
   }
 
   c10::DeviceIndex index_;
@@ -127,15 +133,16 @@ class CudaDevice final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> cuda_device(int index, Precision precision, MemoryAccount& account) {
+std::unique_ptr<Device> cuda_device(int index, Precision precision, bool tuned, MemoryAccount& account) {
   int count = 0;
   if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess || index >= count) {
+    cudaGetLastError();  // told below
     throw environment_error("GPU", std::to_string(index),
                             error == cudaSuccess ? fmt::format("one of the {} that this process sees", count)
                                                  : fmt::format("a GPU ({})", cudaGetErrorString(error)),
                             "parabench doctor tells what is missing");
   }
-  return std::make_unique<CudaDevice>(index, precision, account);
+  return std::make_unique<CudaDevice>(index, precision, tuned, account);
 }
 
 }  // namespace parabench

@@ -3,7 +3,7 @@
 
 namespace parabench {
 
-std::unique_ptr<Device> cuda_device(int index, Precision, MemoryAccount&) {
+std::unique_ptr<Device> cuda_device(int index, Precision, bool, MemoryAccount&) {
   throw environment_error("device", "cuda:" + std::to_string(index), "a build with CUDA",
                           "PARABENCH_PRESET=cuda ./parabench ...");
 }

@@ -1,0 +1,16 @@
+#include "tests/gpu/runtime/gpu_test.h"
+
+#include "parallelism/comm/cuda/gpus.h"
+
+namespace parabench {
+
+void GpuTest::SetUp() {
+  const GpuReport report = look_for_gpus();
+  if (!report.obstacle.empty()) GTEST_SKIP() << report.obstacle;
+}
+
+std::unique_ptr<Device> first_gpu(MemoryAccount& account, Precision precision) {
+  return cuda_device(0, precision, /*tuned=*/false, account);
+}
+
+}  // namespace parabench

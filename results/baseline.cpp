@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "results/summary.h"
+
 namespace parabench {
 namespace {
 
@@ -11,9 +13,10 @@ bool is_sequential(const Record& record) { return record.parameters.strategy.nam
 
 bool is_baseline_of(const Record& candidate, const Case& spec) {
   const Case& base = candidate.parameters;
-  return candidate.measured && is_sequential(candidate) && base.np == 1 && cores(base) == cores(spec) &&
-         base.model == spec.model && base.dataset == spec.dataset && base.batch == spec.batch &&
-         base.precision == spec.precision && base.layout == spec.layout && base.device == spec.device;
+  return candidate.measured && counts(candidate) && is_sequential(candidate) && base.np == 1 &&
+         cores(base) == cores(spec) && base.model == spec.model && base.dataset == spec.dataset &&
+         base.batch == spec.batch && base.precision == spec.precision && base.layout == spec.layout &&
+         base.device == spec.device;
 }
 
 }  // namespace
@@ -22,7 +25,7 @@ void fill_baselines(std::span<Record> records) {
   for (Record& record : records) {
     if (!record.measured) continue;
     record.measured->baseline.reset();
-    if (is_sequential(record)) continue;
+    if (is_sequential(record) || !counts(record)) continue;
     const auto base = std::ranges::find_if(
         records, [&record](const Record& candidate) { return is_baseline_of(candidate, record.parameters); });
     if (base == records.end()) continue;

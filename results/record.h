@@ -116,7 +116,5 @@ Predicted predicted_from_json(const nlohmann::json& json);
 
 /// Summary fields of `time` from its samples. Throws std::invalid_argument when there is none.
 void summarise(StepTime& time);
-/// The error of a prediction against the measured median. Precondition: both name the same ranks in the same order.
-PredictionError compare(const Predicted& predicted, const Measured& measured);
 
 }  // namespace parabench

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/statistics.h"
 #include "base/units_text.h"
+#include "results/summary.h"
 
 namespace parabench {
 namespace {
@@ -31,30 +31,13 @@ std::string plain(double value) {
   return value >= 100 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
 }
 
-template <class Rank>
-std::int64_t highest_peak(const std::vector<Rank>& ranks) {
-  std::int64_t highest = 0;
-  for (const Rank& rank : ranks) highest = std::max(highest, rank.peak_memory.total_counted());
-  return highest;
-}
-
 std::string memory(std::int64_t bytes) { return bytes == 0 ? "-" : human_bytes(static_cast<double>(bytes)); }
 
-std::string verdict(const Equivalence& equivalence) {
+std::string verdict(const Record& record) {
+  const Equivalence& equivalence = record.equivalence;
   if (equivalence.status == EquivalenceStatus::fail || equivalence.loss_agrees == false) return "FAIL";
-  return equivalence.status == EquivalenceStatus::pass ? "pass" : "-";
-}
-
-/// The two errors of a record that was both predicted and measured.
-struct Errors {
-  double step_time, peak_memory;
-};
-std::optional<Errors> errors(const Record& record) {
-  if (!record.predicted || !record.measured) return std::nullopt;
-  const double time = record.measured->step_time_s.median;
-  const auto bytes = static_cast<double>(highest_peak(record.measured->ranks));
-  return Errors{(record.predicted->step_time_s - time) / time,
-                (static_cast<double>(highest_peak(record.predicted->ranks)) - bytes) / bytes};
+  if (is_checked(record)) return "pass";
+  return record.measured && !is_emulated(record.parameters) ? "unchecked" : "-";
 }
 
 /// "model/dataset/", the part of an id that a group of rows shares.
@@ -73,19 +56,19 @@ Row row(const Record& record) {
   cells[1] = to_text(record.status);
   if (record.predicted) {
     cells[2] = human_seconds(record.predicted->step_time_s);
-    cells[5] = memory(highest_peak(record.predicted->ranks));
+    cells[5] = memory(peak_bytes(*record.predicted));
   }
   if (record.measured) {
     cells[3] = human_seconds(record.measured->step_time_s.median);
-    cells[6] = memory(highest_peak(record.measured->ranks));
+    cells[6] = memory(peak_bytes(*record.measured));
     cells[9] = plain(record.measured->throughput_samples_per_s);
     if (record.measured->baseline) cells[10] = plain(record.measured->baseline->speedup) + " x";
   }
-  if (const auto both = errors(record)) {
+  if (const auto both = case_error(record)) {
     cells[4] = percent(both->step_time);
     cells[7] = percent(both->peak_memory);
   }
-  cells[8] = verdict(record.equivalence);
+  cells[8] = verdict(record);
   return cells;
 }
 
@@ -100,21 +83,25 @@ void append(std::string& text, const Row& cells, const std::array<std::size_t, c
   text += line + "\n";
 }
 
+std::string kind_of(const MeanError& mean) {
+  if (mean.emulated) return "emulated ";
+  return mean.checked ? "" : "unchecked ";
+}
+
 /// "mean absolute error over 5 cases: step time 7.3 %, peak memory 4.1 %".
-std::string summary(std::span<const Record> records, bool emulated) {
-  std::vector<double> time, bytes;
-  for (const Record& record : records) {
-    if (is_emulated(record.parameters) != emulated) continue;
-    const auto both = errors(record);
-    if (!both) continue;
-    if (std::isfinite(both->step_time)) time.push_back(std::abs(both->step_time));
-    if (std::isfinite(both->peak_memory)) bytes.push_back(std::abs(both->peak_memory));
-  }
-  if (time.empty()) return "";
-  std::string line = fmt::format("mean absolute error over {} {}case{}: step time {:.1f} %", time.size(),
-                                 emulated ? "emulated " : "", time.size() == 1 ? "" : "s", 100 * mean(time));
-  if (!bytes.empty()) line += fmt::format(", peak memory {:.1f} %", 100 * mean(bytes));
+std::string summary(const MeanError& mean) {
+  std::string line = fmt::format("mean absolute error over {} {}case{}: step time {:.1f} %", mean.cases, kind_of(mean),
+                                 mean.cases == 1 ? "" : "s", 100 * mean.step_time);
+  if (mean.peak_memory) line += fmt::format(", peak memory {:.1f} %", 100 * *mean.peak_memory);
   return line + "\n";
+}
+
+/// How many rows have a time that does not count.
+std::string left_out(std::span<const Record> records) {
+  const auto rows = std::ranges::count_if(records, [](const Record& r) { return r.measured && !counts(r); });
+  if (rows == 0) return "";
+  return fmt::format("{} row{} with a measured time {} not count: failed, cut short, or not equivalent\n", rows,
+                     rows == 1 ? "" : "s", rows == 1 ? "does" : "do");
 }
 
 }  // namespace
@@ -138,11 +125,12 @@ std::string results_table(std::span<const Record> records) {
     }
     append(text, rows[i], widths);
     if (!records[i].reason.empty()) text += fmt::format("    {}: {}\n", to_text(records[i].status), records[i].reason);
-    if (verdict(records[i].equivalence) == "FAIL" && !records[i].equivalence.reason.empty()) {
+    if (verdict(records[i]) == "FAIL" && !records[i].equivalence.reason.empty()) {
       text += fmt::format("    equivalence: {}\n", records[i].equivalence.reason);
     }
   }
-  return text + summary(records, false) + summary(records, true);
+  for (const MeanError& mean : mean_errors(records)) text += summary(mean);
+  return text + left_out(records);
 }
 
 }  // namespace parabench

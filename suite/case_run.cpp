@@ -8,6 +8,7 @@
 
 #include "parallelism/plan/print.h"
 #include "parallelism/plan/stage_widths.h"
+#include "results/summary.h"
 #include "suite/combine.h"
 #include "suite/emulate_option.h"
 

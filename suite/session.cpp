@@ -10,6 +10,7 @@
 
 #include "base/units_text.h"
 #include "results/baseline.h"
+#include "results/summary.h"
 #include "results/table.h"
 #include "suite/calibrate.h"
 #include "suite/case_run.h"
@@ -72,14 +73,10 @@ std::string outcome(const Record& record) {
 
 /// Numbers beside Google Benchmark's own; all finite.
 std::vector<std::pair<std::string, double>> counters(const Record& record) {
-  double peak = 0;
-  for (const auto& rank : record.measured->ranks) {
-    peak = std::max(peak, static_cast<double>(rank.peak_memory.total_counted()));
-  }
   std::vector<std::pair<std::string, double>> all = {{"pred_step_s", record.predicted->step_time_s},
                                                      {"pred_rel_error", record.error->step_time_relative},
                                                      {"flops_per_s", record.measured->achieved_flops_per_s},
-                                                     {"peak_bytes", peak}};
+                                                     {"peak_bytes", static_cast<double>(peak_bytes(*record.measured))}};
   std::erase_if(all, [](const auto& counter) { return !std::isfinite(counter.second); });
   return all;
 }

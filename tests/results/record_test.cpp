@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "results/baseline.h"
+#include "results/summary.h"
 #include "tests/results/samples.h"
 
 namespace parabench {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/case_id.h"
+#include "results/summary.h"
 
 namespace parabench {
 namespace {

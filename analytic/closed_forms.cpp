@@ -37,12 +37,6 @@ double pipedream_stage(double compute_s, double parameter_bytes, int replicas, d
   return (compute_s + 4 * (replicas - 1) * parameter_bytes / (replicas * bytes_per_s)) / replicas;
 }
 
-int pipedream_warmup(std::span<const int> widths, int stage) {
-  const int total = std::accumulate(widths.begin(), widths.end(), 0);
-  const int before = std::accumulate(widths.begin(), widths.begin() + stage, 0);
-  return (total - 1 - before) / widths[stage];
-}
-
 double gpipe_unequal(std::span<const double> forward_s, std::span<const double> backward_s, int micro_batches) {
   const double once = std::accumulate(forward_s.begin(), forward_s.end(), 0.0) +
                       std::accumulate(backward_s.begin(), backward_s.end(), 0.0);

@@ -31,9 +31,6 @@ double gpipe_communication(std::span<const double> boundary_s, int micro_batches
 /// (C + 4 (m-1) P / (m BW)) / m.
 double pipedream_stage(double compute_s, double parameter_bytes, int replicas, double bytes_per_s);
 
-/// Warm-up forwards of stage s with stage widths r: floor((R - 1 - sum_{i<s} r_i) / r_s), R = sum r.
-int pipedream_warmup(std::span<const int> widths, int stage);
-
 /// Unequal stages, GPipe exact: sum(tF + tB) + (M-1)(max tF + max tB), the makespan of one drained step.
 double gpipe_unequal(std::span<const double> forward_s, std::span<const double> backward_s, int micro_batches);
 

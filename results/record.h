@@ -39,6 +39,9 @@ struct Equivalence {
   std::vector<double> reference_losses;
 };
 
+/// How far a loss may be from the reference's, relative to it: the rounding of the precision, over three steps.
+double loss_tolerance(Precision precision);
+
 struct RankMeasured {
   int rank = 0;
   std::string host, device, cpuset;

@@ -121,7 +121,6 @@ bool CaseRun::verify() {
   const auto reply = run_phase(Phase::verify, {}, "verify");
   if (!reply) return false;
   record_.equivalence = *reply->equivalence;
-  record_.equivalence.loss_tolerance = loss_tolerance(record_.parameters.precision);
   if (record_.equivalence.status == EquivalenceStatus::fail) {
     fail(fmt::format("not equivalent to {} training", record_.equivalence.reference), FailureKind::failure);
   }

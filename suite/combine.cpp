@@ -54,16 +54,6 @@ Measured combine(std::span<const Measured> launches, int batch, double flops) {
   return all;
 }
 
-double loss_tolerance(Precision precision) {
-  switch (precision) {
-    case Precision::fp32: return 1e-3;
-    case Precision::tf32:
-    case Precision::bf16: return 2e-2;
-    case Precision::fp64: return 1e-9;
-  }
-  return 0;
-}
-
 void judge_losses(Equivalence& equivalence, std::span<const double> losses, int launched_steps, Precision precision) {
   equivalence.loss_tolerance = loss_tolerance(precision);
   const auto& references = equivalence.reference_losses;

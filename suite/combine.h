@@ -13,9 +13,6 @@ namespace parabench {
 /// floating-point operations. Precondition: at least one launch, all of the same ranks.
 Measured combine(std::span<const Measured> launches, int batch, double flops);
 
-/// How far a loss may be from the reference's, relative to it: the rounding of the precision, over three steps.
-double loss_tolerance(Precision precision);
-
 /// Sets loss_agrees, loss_tolerance and, where they differ, the reason: the first losses of a measured launch of
 /// `launched_steps` steps (warm-up included) against as many of the reference's. A loss that is missing disagrees.
 /// Leaves loss_agrees empty where there is no reference.

@@ -70,9 +70,7 @@ nlohmann::json verify(const Launch& launch, Communicator& comm, Device& device) 
         fmt::format("updates differ by up to {:.3g} ({}), batch-norm statistics by {:.3g}; tolerance {:.0e}",
                     difference.update, difference.worst_parameter, difference.buffer, equivalence.tolerance);
 
-  equivalence.loss_tolerance = launch.plan.spec.precision == Precision::bf16   ? 2e-2
-                               : launch.plan.spec.precision == Precision::fp64 ? 1e-9
-                                                                               : 1e-3;
+  equivalence.loss_tolerance = loss_tolerance(launch.plan.spec.precision);
   equivalence.reference_losses =
       train_reference(launch.plan, launch.model, loss_steps(launch), launch.source, launch.options.input).losses;
   use_cores(mine);

@@ -56,15 +56,6 @@ TEST(GpipeCommunication, OneWorkerHasNoBoundary) { EXPECT_EQ(gpipe_communication
 
 TEST(PipedreamStage, AddsItsReplicasSynchronisation) { EXPECT_DOUBLE_EQ(pipedream_stage(100, 50, 4, 10), 28.75); }
 
-TEST(PipedreamWarmup, CountsForwardsBeforeTheFirstBackward) {
-  const std::array straight{1, 1, 1, 1};
-  const std::array replicated{2, 1, 1};
-  for (int s = 0; s < 4; ++s) EXPECT_EQ(pipedream_warmup(straight, s), 3 - s);
-  EXPECT_EQ(pipedream_warmup(replicated, 0), 1);
-  EXPECT_EQ(pipedream_warmup(replicated, 1), 1);
-  EXPECT_EQ(pipedream_warmup(replicated, 2), 0);
-}
-
 TEST(GpipeUnequal, EqualStagesGiveThePipelineFormula) {
   EXPECT_DOUBLE_EQ(gpipe_unequal(std::vector<double>(4, 1.0), std::vector<double>(4, 2.0), 8), 33);
 }

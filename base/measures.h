@@ -42,9 +42,11 @@ inline constexpr std::array<std::string_view, memory_category_count> memory_cate
 /// Bytes of one rank by category at the instant at which their total was highest.
 struct MemoryUsage {
   std::array<std::int64_t, memory_category_count> category{};
-  std::int64_t resident = 0;     ///< peak resident set; 0 in predictions
-  std::int64_t reserved = 0;     ///< most that the caching allocator held of the GPU's memory; 0 on the processor
-  std::int64_t device_used = 0;  ///< reserved, and what lies outside: context, libraries, communicator's buffers
+  std::int64_t resident = 0;  ///< peak resident set; 0 in predictions
+  std::int64_t reserved = 0;  ///< most that the caching allocator held of the GPU's memory; 0 on the processor
+  /// On a GPU reserved and what lies outside: context, libraries, communicator's buffers. Measured: of the whole GPU,
+  /// with all ranks and processes that share it; predicted: what this rank needs.
+  std::int64_t device_used = 0;
   std::int64_t& operator[](MemoryCategory c) { return category[static_cast<int>(c)]; }
   std::int64_t operator[](MemoryCategory c) const { return category[static_cast<int>(c)]; }
   std::int64_t total_counted() const {

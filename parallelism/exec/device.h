@@ -83,6 +83,8 @@ class Device {
   /// Bytes in use on the device outside this process's allocator, now and when this object was made (the context): of
   /// all ranks and other processes there; 0 on the processor. Never negative.
   virtual std::int64_t outside_allocator() const = 0;
+  /// Bytes in use on the device, by all that run there; 0 on the processor.
+  virtual std::int64_t used() const = 0;
   virtual std::int64_t context_bytes() const = 0;
 
  private:

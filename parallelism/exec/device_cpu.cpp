@@ -34,6 +34,7 @@ class CpuDevice final : public Device {
   void reset_peaks() override {}
   void release_unused() override {}
   std::int64_t outside_allocator() const override { return 0; }
+  std::int64_t used() const override { return 0; }
   std::int64_t context_bytes() const override { return 0; }
 };
 

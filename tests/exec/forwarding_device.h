@@ -38,6 +38,7 @@ class ForwardingDevice : public Device {
   void reset_peaks() override { processor_->reset_peaks(); }
   void release_unused() override { processor_->release_unused(); }
   std::int64_t outside_allocator() const override { return processor_->outside_allocator(); }
+  std::int64_t used() const override { return processor_->used(); }
   std::int64_t context_bytes() const override { return processor_->context_bytes(); }
 
  private:

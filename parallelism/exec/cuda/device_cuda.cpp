@@ -107,12 +107,15 @@ class CudaDevice final : public Device {
   void release_unused() override { allocator::emptyCache(); }
   std::int64_t outside_allocator() const override {
     for (;;) {
-      const std::int64_t before = reserved();
-      std::size_t free = 0, total = 0;
-      C10_CUDA_CHECK(cudaMemGetInfo(&free, &total));
+      const std::int64_t before = reserved(), all = used();
       // Else another rank's thread took or gave back a segment meanwhile.
-      if (reserved() == before) return static_cast<std::int64_t>(total - free) - before;
+      if (reserved() == before) return all - before;
     }
+  }
+  std::int64_t used() const override {
+    std::size_t free = 0, total = 0;
+    C10_CUDA_CHECK(cudaMemGetInfo(&free, &total));
+    return static_cast<std::int64_t>(total - free);
   }
   std::int64_t context_bytes() const override { return context_bytes_; }
 

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "parallelism/plan/dependencies.h"
+#include "parallelism/plan/input_pieces.h"
 
 namespace parabench {
 namespace {
@@ -49,6 +50,7 @@ class Ledger {
 
   std::vector<Allocation> allocations() {
     add_states();
+    if (on_gpu()) add_input();
     for_each_op([&](const Op& op, const Span& span) { add(op, span); });
     return std::move(allocations_);
   }
@@ -62,6 +64,7 @@ class Ledger {
       for (std::size_t i = 0; i < lanes[lane].ops.size(); ++i) visit(lanes[lane].ops[i], spans_[lane][i]);
     }
   }
+  bool has_resident_input() const { return plan_.spec.input == InputKind::resident; }
   bool on_gpu() const { return plan_.spec.device == DeviceKind::cuda; }
   static Place place(OpKind kind, const Op& op, int segments_away) {
     return {kind, op.segment.value + segments_away, op.micro_batch.value, op.step};
@@ -110,8 +113,32 @@ class Ledger {
     }
   }
 
+  /// Where pieces pass through on their way from the host, or lie all the time.
+  void add_input() {
+    const auto [images, labels] = input_pieces(plan_, rank_);
+    if (has_resident_input()) {
+      for (const InputPiece& piece : resident_pieces(images)) {
+        hold(MemoryCategory::activations, sizes_.image_bytes(plan_.spec.precision, samples_of(plan_, piece)), -forever,
+             forever);
+      }
+      for (const auto* pieces : {&images, &labels}) {
+        for (const InputPiece& piece : resident_pieces(*pieces))
+          hold(MemoryCategory::activations, label_bytes(samples_of(plan_, piece)), -forever, forever);
+      }
+      return;
+    }
+    const auto add_slots = [this](std::int64_t bytes) {
+      for (int slot = 0; slot < upload_slots; ++slot)
+        hold(MemoryCategory::communication, bytes, -forever, forever, MemorySource::copy_stream);
+    };
+    add_slots(sizes_.loaded_bytes(most_samples(plan_, images)));
+    add_slots(label_bytes(most_samples(plan_, images)));
+    add_slots(label_bytes(most_samples(plan_, labels)));
+  }
+
   void add(const Op& op, const Span& span) {
-    if (plan_.spec.graph && op.kind == OpKind::forward && op.segment == SegmentId(0)) add_fixed_images(op, span);
+    if (plan_.spec.graph && !has_resident_input() && op.kind == OpKind::forward && op.segment == SegmentId(0))
+      add_fixed_images(op, span);
     switch (op.kind) {
       case OpKind::forward: return op.discards ? add_discarding(op, span) : add_forward(op, span);
       case OpKind::recompute: return add_forward(op, span);
@@ -176,7 +203,8 @@ class Ledger {
 
   /// A forward without a graph: images wait for the recompute, whose graph has them, the output for its taker.
   void add_discarding(const Op& op, const Span& span) {
-    if (const Span* again = find(OpKind::recompute, op); again && op.segment == SegmentId(0)) {
+    const Span* again = find(OpKind::recompute, op);
+    if (again && op.segment == SegmentId(0) && !has_resident_input()) {
       hold(MemoryCategory::activations, sizes_.image_bytes(plan_, rank_, op), span.start, again->start);
     }
     hold(MemoryCategory::activations, sizes_.temporary_bytes(plan_, rank_, op), span.start, span.end);

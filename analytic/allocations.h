@@ -10,8 +10,8 @@
 
 namespace parabench {
 
-/// Who hands out an allocation. On a GPU the first two are pools of the caching allocator.
-enum class MemorySource { compute_stream, communication_stream, communicator };
+/// Who hands out an allocation. On a GPU the first three are pools of the caching allocator.
+enum class MemorySource { compute_stream, communication_stream, copy_stream, communicator };
 
 struct Allocation {
   MemoryCategory category = MemoryCategory::parameters;

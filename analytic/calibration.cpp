@@ -38,7 +38,8 @@ LayerKey layer_key(const LayerSpec& layer, Shape in, bool first, const Case& spe
           .threads = spec.threads,
           .busy_ranks = busy_ranks,
           .device = measured_device(spec),
-          .graph = spec.graph};
+          .graph = spec.graph,
+          .input = first ? spec.input : InputKind::host};
 }
 
 DeviceKind measured_device(const Case& spec) {

@@ -22,7 +22,8 @@ struct LayerKey {
   int threads = 1;
   int busy_ranks = 1;  ///< ranks of the node that compute at the same time
   DeviceKind device = DeviceKind::cpu;
-  bool graph = false;  ///< in steps that a CUDA graph replays
+  bool graph = false;                 ///< in steps that a CUDA graph replays
+  InputKind input = InputKind::host;  ///< of a first layer, whose forward takes the images as they come; else host
   auto operator<=>(const LayerKey&) const = default;
 };
 

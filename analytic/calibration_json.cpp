@@ -17,8 +17,9 @@ using nlohmann::json;
 
 constexpr std::string_view format_name = "parabench calibration";
 // 2: a backward starts the gradients; in 1 it added to zeroed ones. 2.1: GPUs. 2.2: backwards in two parts. 2.3: graphs.
+// 2.4: resident input.
 constexpr int schema_major = 2;
-constexpr std::string_view schema_version = "2.3";
+constexpr std::string_view schema_version = "2.4";
 
 Error bad_calibration(std::string_view what) {
   return usage_error("calibration", what, fmt::format("a complete '{}' file, schema {}.x", format_name, schema_major),
@@ -245,6 +246,7 @@ json to_json(const Calibration& calibration) {
                       {"busy_ranks", key.busy_ranks},
                       {"device", to_text(key.device)},
                       {"graph", key.graph},
+                      {"input", to_text(key.input)},
                       {"timings", timings_to_json(timings)}});
   }
   return {{"format", format_name},
@@ -273,7 +275,8 @@ Calibration calibration_from_json(const json& file) {
                          .threads = positive(row, "threads"),
                          .busy_ranks = positive(row, "busy_ranks"),
                          .device = device_of(row),
-                         .graph = row.value("graph", false)};  // unknown to files of schema 2.2
+                         .graph = row.value("graph", false),  // unknown to files of schema 2.2
+                         .input = parse_enum<InputKind>("input", row.value("input", "host"))};  // and of 2.3
       c.layers[key] = timings_from_json(row.at("timings"));
     }
     c.all_reduce = curves_from_json(file.at("all_reduce"), "all_reduce");

@@ -51,7 +51,8 @@ MeasuredLayers::MeasuredLayers(const Calibration& calibration, const ModelSpec& 
     for (auto at = calibration.layers.lower_bound({.layer = signature, .busy_ranks = 0});
          at != calibration.layers.end() && at->first.layer == signature; ++at) {
       const LayerKey& key = at->first;
-      Timings timings{key.device, key.precision, key.layout, key.threads, key.busy_ranks, at->second};
+      Timings timings{key.device,     key.precision, key.layout, key.threads,
+                      key.busy_ranks, key.graph,     key.input,  at->second};
       layer.all.push_back(timings);
       timings.by_samples = with_parts(std::move(timings.by_samples));
       if (!timings.by_samples.empty()) layer.split.push_back(std::move(timings));
@@ -59,12 +60,14 @@ MeasuredLayers::MeasuredLayers(const Calibration& calibration, const ModelSpec& 
   }
 }
 
-MeasuredLayers::Neighbours MeasuredLayers::neighbours(const std::vector<Timings>& known, const Case& spec,
-                                                      int busy_ranks) {
+MeasuredLayers::Neighbours MeasuredLayers::neighbours(const Case& spec, int layer, int busy_ranks,
+                                                      bool of_split) const {
+  const InputKind input = layer == 0 ? spec.input : InputKind::host;
   Neighbours found;
-  for (const Timings& timings : known) {
+  for (const Timings& timings : of_split ? layers_[layer].split : layers_[layer].all) {
     if (timings.device != measured_device(spec) || timings.precision != spec.precision ||
-        timings.layout != spec.layout || timings.threads != spec.threads)
+        timings.layout != spec.layout || timings.threads != spec.threads || timings.graph != spec.graph ||
+        timings.input != input)
       continue;
     if (timings.busy_ranks <= busy_ranks || !found.below) found.below = &timings;
     if (timings.busy_ranks >= busy_ranks && !found.above) found.above = &timings;
@@ -74,21 +77,21 @@ MeasuredLayers::Neighbours MeasuredLayers::neighbours(const std::vector<Timings>
 
 double MeasuredLayers::at(const Case& spec, int layer, int samples, int busy_ranks, const LayerFigure& figure) const {
   const Layer& known = layers_[layer];
-  const auto [below, above] = neighbours(figure.of_split ? known.split : known.all, spec, busy_ranks);
+  const auto [below, above] = neighbours(spec, layer, busy_ranks, figure.of_split);
   if (above) {
     return between(busy_ranks, below->busy_ranks, at_samples(below->by_samples, samples, figure.of), above->busy_ranks,
                    at_samples(above->by_samples, samples, figure.of));
   }
   throw unmeasured(
-      fmt::format("layer '{}' ({}) never measured with device:{}, precision:{}, layout:{}, threads:{}, {} busy ranks "
-                  "or more",
+      fmt::format("layer '{}' ({}) never measured with device:{}, precision:{}, layout:{}, threads:{}, graph:{}, "
+                  "input:{}, {} busy ranks or more",
                   known.name, known.signature, to_text(measured_device(spec)), to_text(spec.precision),
-                  to_text(spec.layout), spec.threads, busy_ranks),
+                  to_text(spec.layout), spec.threads, spec.graph ? "on" : "off", to_text(spec.input), busy_ranks),
       "a measurement under the case's keys");
 }
 
 bool MeasuredLayers::has_split(const Case& spec, int layer, int busy_ranks) const {
-  return neighbours(layers_[layer].split, spec, busy_ranks).above != nullptr;
+  return neighbours(spec, layer, busy_ranks, /*of_split=*/true).above != nullptr;
 }
 
 const Curve& reduction_curve(const Calibration& calibration, const Case& spec, int ranks) {

@@ -33,6 +33,8 @@ class MeasuredLayers {
     Precision precision;
     Layout layout;
     int threads, busy_ranks;
+    bool graph;
+    InputKind input;
     std::vector<LayerTiming> by_samples;
   };
   struct Layer {
@@ -44,7 +46,7 @@ class MeasuredLayers {
   struct Neighbours {
     const Timings *below = nullptr, *above = nullptr;
   };
-  static Neighbours neighbours(const std::vector<Timings>& known, const Case& spec, int busy_ranks);
+  Neighbours neighbours(const Case& spec, int layer, int busy_ranks, bool of_split) const;
 
   std::vector<Layer> layers_;
 };

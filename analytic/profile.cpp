@@ -4,6 +4,7 @@
 
 #include "analytic/sizes.h"
 #include "base/error.h"
+#include "parallelism/plan/input_pieces.h"
 #include "parallelism/plan/stage_widths.h"
 #include "parallelism/plan/strategies.h"
 
@@ -24,10 +25,19 @@ bool splits_backwards(Case spec, const ModelSpec& model) {
 /// What is kept of a piece in flight whose forward runs again.
 std::int64_t kept_bytes(const Plan& plan, const Sizes& sizes, SegmentId layer, bool split) {
   const Op there = pass_of(OpKind::forward, layer);
-  const std::int64_t images = layer == SegmentId(0) ? sizes.image_bytes(plan, Rank(0), there) : 0;
+  const bool loads = layer == SegmentId(0) && plan.spec.input == InputKind::host;
+  const std::int64_t images = loads ? sizes.image_bytes(plan, Rank(0), there) : 0;
   const std::int64_t weights = split ? sizes.kept_for_weights(plan, Rank(0), there) : 0;
   const bool alone = plan.spec.recompute == Recompute::automatic;
   return images + std::max(weights, alone ? sizes.output_bytes(plan, Rank(0), there) : 0);
+}
+
+/// What pieces take on a GPU all the time, on their way from the host or to stay.
+std::int64_t held_input_bytes(const Plan& plan, const Sizes& sizes) {
+  if (plan.spec.device != DeviceKind::cuda) return 0;
+  if (plan.spec.input == InputKind::resident)
+    return sizes.image_bytes(plan.spec.precision, plan.spec.batch / plan.spec.dp);
+  return upload_slots * sizes.loaded_bytes(plan.pieces[0][0]);
 }
 
 LayerSizes sizes_of(const Plan& plan, const Sizes& sizes, const CostModel& cost, SegmentId layer, bool split) {
@@ -43,6 +53,7 @@ LayerSizes sizes_of(const Plan& plan, const Sizes& sizes, const CostModel& cost,
   bytes.passing = std::max(cost.peak_bytes(plan, Rank(0), there), cost.peak_bytes(plan, Rank(0), back)) +
                   2 * std::max(bytes.input, bytes.output);
   if (split) bytes.saved = std::max(bytes.saved, sizes.kept_for_weights(plan, Rank(0), there));
+  if (layer == SegmentId(0)) bytes.states += held_input_bytes(plan, sizes);
   if (plan.spec.recompute != Recompute::none) {
     bytes.states += bytes.saved * (plan.spec.recompute == Recompute::except_last ? 2 : 1);
     bytes.saved = kept_bytes(plan, sizes, layer, split);

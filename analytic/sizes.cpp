@@ -57,6 +57,8 @@ int samples_of(const Plan& plan, Rank rank, const Op& op) {
   return plan.pieces[replica_of(plan, rank, op.segment)][op.micro_batch.value];
 }
 
+std::int64_t label_bytes(int samples) { return samples * static_cast<std::int64_t>(sizeof(std::int64_t)); }
+
 int operations(const LayerSpec& layer) { return static_cast<int>(layer.body.size() + layer.shortcut.size()); }
 
 double gradient_words(const Plan& plan, Rank rank, const Op& pass) {
@@ -147,7 +149,7 @@ std::int64_t Sizes::saved_bytes(const Plan& plan, Rank rank, const Op& op) const
   // Images have the master type: under autocast the graph holds them beside their narrow copy.
   const int master = parabench::parameter_bytes(plan.spec.precision);
   if (keeps_input(run.front()) && !(first && element != master)) per_sample -= input * element;
-  if (first) per_sample += input * master;
+  if (first && plan.spec.input == InputKind::host) per_sample += input * master;
   if (!keeps_output(run.back())) per_sample += shapes_[segment.first_layer + segment.layers].elements() * element;
   return per_sample * samples + kept.saved_per_batch.value;
 }
@@ -160,7 +162,15 @@ std::int64_t Sizes::kept_for_weights(const Plan& plan, Rank rank, const Op& op) 
 }
 
 std::int64_t Sizes::image_bytes(const Plan& plan, Rank rank, const Op& op) const {
-  return shapes_[0].elements() * samples_of(plan, rank, op) * parabench::parameter_bytes(plan.spec.precision);
+  return image_bytes(plan.spec.precision, samples_of(plan, rank, op));
+}
+
+std::int64_t Sizes::image_bytes(Precision precision, int samples) const {
+  return shapes_[0].elements() * samples * parabench::parameter_bytes(precision);
+}
+
+std::int64_t Sizes::loaded_bytes(int samples) const {
+  return shapes_[0].elements() * samples * static_cast<std::int64_t>(sizeof(float));
 }
 
 std::int64_t Sizes::input_bytes(const Plan& plan, Rank rank, const Op& op) const {

@@ -27,6 +27,9 @@ inline constexpr double update_words = 5;
 /// are then copied into the arena that is reduced), 3 where it adds to them; 0 for passes that make none.
 double gradient_words(const Plan& plan, Rank rank, const Op& pass);
 
+/// Bytes of the labels of so many samples.
+std::int64_t label_bytes(int samples);
+
 /// Answers about the segments of plans of one model. Pure.
 class Sizes {
  public:
@@ -48,12 +51,16 @@ class Sizes {
   double backward_share(const Plan& plan, const Op& op) const;
   /// Bytes of the message that a send or receive carries.
   std::int64_t message_bytes(const Plan& plan, Rank rank, const Op& op) const;
-  /// Formula for what a forward allocates and holds until its backward: output included; input not, except the images.
+  /// Formula for what a forward allocates and holds until its backward: output included; input not, except the
+  /// images, unless they are there all the time (input:resident).
   std::int64_t saved_bytes(const Plan& plan, Rank rank, const Op& op) const;
   /// Bytes that an I keeps for its W.
   std::int64_t kept_for_weights(const Plan& plan, Rank rank, const Op& op) const;
   /// Bytes of a piece of the batch as the first segment holds it, and of a segment's input and output.
   std::int64_t image_bytes(const Plan& plan, Rank rank, const Op& op) const;
+  std::int64_t image_bytes(Precision precision, int samples) const;
+  /// Bytes of the images of so many samples as they are loaded: in fp32.
+  std::int64_t loaded_bytes(int samples) const;
   std::int64_t input_bytes(const Plan& plan, Rank rank, const Op& op) const;
   std::int64_t output_bytes(const Plan& plan, Rank rank, const Op& op) const;
   /// Formula for temporaries: a forward's largest map once, a backward's twice (both sides of an operation), with the

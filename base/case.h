@@ -25,6 +25,8 @@ enum class Precision { fp32, tf32, bf16, fp64 };
 enum class Layout { contiguous, channels_last };
 enum class DeviceKind { cpu, cuda, emulated };
 enum class CommKind { mpi, nccl, threads };
+/// Where a step finds its samples: the host loads them and uploads each piece, or those of step 0 stay on the device.
+enum class InputKind { host, resident };
 
 /// Every key with its default; defaults are constants, never taken from the machine.
 struct Case {
@@ -49,6 +51,7 @@ struct Case {
   int threads = 1;                ///< intra-op threads per rank
   bool graph = false;
   int loader = 1;  ///< loader threads per rank
+  InputKind input = InputKind::host;
   double lr = 0.01;
   double momentum = 0.9;
   double weight_decay = 0.0;

@@ -29,6 +29,9 @@ json typed(const Case& spec, const CaseKey& key) {
   return std::visit([&spec](auto member) { return typed(spec.*member); }, key.member);
 }
 
+/// Keys that files of older schemas lack: memory before 1.4, input before 1.5.
+bool is_newer_key(std::string_view name) { return name == "memory" || name == "input"; }
+
 /// A bracket parameter: a number or a truth value where its text is exactly that, else the text.
 json typed_text(const std::string& text) {
   const json value = json::parse(text, nullptr, false);
@@ -77,7 +80,7 @@ Case case_from_json(const json& json_case) {
   spec.dataset = choice_from_json("dataset", member(json_case, "dataset"));
   spec.strategy = choice_from_json("strategy", member(json_case, "strategy"));
   for (const CaseKey& key : case_keys()) {
-    if (key.name == "memory" && !json_case.contains("memory")) continue;
+    if (is_newer_key(key.name) && !json_case.contains(key.name)) continue;
     const json& value = member(json_case, key.name);
     if (const auto text = spelled(value)) set_value(spec, key, *text);
     // Text reads more than the typed form does ("4" is not 4), so the value must also print back as it was.

@@ -20,7 +20,7 @@ constexpr bool not_negative(double x) { return x >= 0; }
 constexpr bool positive(double x) { return x > 0; }
 constexpr bool below_one(double x) { return x >= 0 && x < 1; }
 
-constexpr std::array<CaseKey, 21> keys{{
+constexpr std::array<CaseKey, 22> keys{{
     {"np", &Case::np, at_least_one, "an integer >= 1"},
     {"batch", &Case::batch, at_least_one, "an integer >= 1"},
     {"micro", &Case::micro, at_least_one, "an integer >= 1"},
@@ -38,6 +38,7 @@ constexpr std::array<CaseKey, 21> keys{{
     {"threads", &Case::threads, at_least_one, "an integer >= 1"},
     {"graph", &Case::graph},
     {"loader", &Case::loader, at_least_one, "an integer >= 1"},
+    {"input", &Case::input},
     {"lr", &Case::lr, positive, "a number > 0"},
     {"momentum", &Case::momentum, below_one, "a number >= 0 and < 1"},
     {"weight_decay", &Case::weight_decay, not_negative, "a number >= 0"},

@@ -24,6 +24,8 @@ template <>
 inline constexpr std::array<std::string_view, 3> enum_names<DeviceKind>{"cpu", "cuda", "emulated"};
 template <>
 inline constexpr std::array<std::string_view, 3> enum_names<CommKind>{"mpi", "nccl", "threads"};
+template <>
+inline constexpr std::array<std::string_view, 2> enum_names<InputKind>{"host", "resident"};
 
 /// The communicator of a case that names none: mpi; nccl with cuda; threads with emulated devices.
 CommKind default_comm(DeviceKind device);
@@ -32,7 +34,7 @@ CommKind default_comm(DeviceKind device);
 using CaseMember =
     std::variant<int Case::*, std::optional<int> Case::*, std::uint64_t Case::*, double Case::*, bool Case::*,
                  Bytes Case::*, std::optional<Bytes> Case::*, Recompute Case::*, PartitionRule Case::*,
-                 Precision Case::*, Layout Case::*, DeviceKind Case::*, CommKind Case::*>;
+                 Precision Case::*, Layout Case::*, DeviceKind Case::*, CommKind Case::*, InputKind Case::*>;
 
 struct CaseKey {
   std::string_view name;

@@ -39,6 +39,7 @@ void require_memory(const Predicted& predicted, Bytes limit) {
 }  // namespace
 
 Subject look_up(const Case& spec) {
+  check_input(spec);
   Subject subject{spec, make_dataset(spec.dataset), {}, nullptr};
   subject.model = make_model(spec.model, subject.dataset.sample, subject.dataset.classes, subject.dataset.small_stem);
   return subject;

@@ -20,7 +20,7 @@ struct Subject {
   ModelSpec model;
   std::shared_ptr<const GivenSchedule> given = nullptr;  ///< of strategy csv
 };
-/// Throws usage_error for an unknown model or data set.
+/// Throws usage_error for an unknown model or data set, or one that the case cannot read as it says.
 Subject look_up(const Case& spec);
 Subject look_up(const SelectedCase& chosen);
 /// look_up, and whether the case is possible in itself: throws usage_error for more stages than layers, fewer

@@ -75,4 +75,18 @@ DatasetSpec make_dataset(const NamedChoice& dataset) {
   return spec;
 }
 
+void check_input(const Case& spec) {
+  if (spec.input == InputKind::host) return;
+  if (spec.device != DeviceKind::cuda) {
+    throw usage_error("input", to_text(spec.input),
+                      "host where the device is not cuda: nothing is uploaded that could stay on the device",
+                      "leave input out");
+  }
+  if (make_dataset(spec.dataset).source != DataSource::synthetic) {
+    throw usage_error("input", to_text(spec.input),
+                      "host for " + spec.dataset.name + ", whose samples are read from files in every step",
+                      "try " + spec.dataset.name + "-synthetic, or leave input out");
+  }
+}
+
 }  // namespace parabench

@@ -31,6 +31,10 @@ std::vector<std::string> dataset_names();
 /// known parameters.
 DatasetSpec make_dataset(const NamedChoice& dataset);
 
+/// Throws usage_error for input:resident, by which every step trains on the samples of step 0, where that is not offered:
+/// on other devices than a GPU, and for data sets from files, whose reading is part of the training.
+void check_input(const Case& spec);
+
 /// The same choice as case ids print it: parameters in the order pixels, classes, plain integers, defaults left out.
 /// Throws as make_dataset does. make_dataset(d).name is its text.
 NamedChoice canonical_dataset(const NamedChoice& dataset);

@@ -10,9 +10,10 @@ namespace parabench {
 /// Bytes of a layer on its rank.
 struct LayerSizes {
   std::int64_t weights = 0;  ///< one version
-  std::int64_t states = 0;   ///< gradients and optimizer; with recomputation what one micro-batch brings back
-  std::int64_t saved = 0;    ///< kept for each micro-batch in flight
-  std::int64_t input = 0;    ///< of a micro-batch; the model's images count as saved
+  std::int64_t states =
+      0;  ///< gradients, optimizer, input that stays; with recomputation what one micro-batch brings back
+  std::int64_t saved = 0;  ///< kept for each micro-batch in flight
+  std::int64_t input = 0;  ///< of a micro-batch; the model's images count as saved
   std::int64_t output = 0;
   std::int64_t passing = 0;  ///< once, while a pass runs: temporaries and messages on their way
 };

@@ -173,6 +173,41 @@ TEST(CalibratedCosts, NoLayerTakesLessThanItsLaunches) {
   EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), forward(SegmentId(0), m0, 0, 0), 1), .01) << "one launch for all";
 }
 
+TEST(CalibratedCosts, ReplayedLayersAndThoseOnResidentInputHaveTimesOfTheirOwn) {
+  const ModelSpec model = chain(2);
+  Calibration calibration = with_gpu(measured(model));
+  for (const auto& [key, timings] : std::map(calibration.layers)) {
+    if (key.device != DeviceKind::cuda) continue;
+    const bool first = key.layer.ends_with("+first");
+    for (const bool graph : {false, true}) {
+      for (const InputKind input : {InputKind::host, InputKind::resident}) {
+        if (!first && input == InputKind::resident) continue;
+        LayerKey other = key;
+        other.graph = graph;
+        other.input = input;
+        std::vector<LayerTiming> changed = timings;
+        for (LayerTiming& t : changed) t.forward_s += (graph ? 100 : 0) + (input == InputKind::resident ? 1000 : 0);
+        calibration.layers[other] = changed;
+      }
+    }
+  }
+  Plan plan = plan_of(case_of("sequential", 1, 2), 2);
+  plan.spec.device = DeviceKind::cuda;
+  const auto cost = calibrated_costs(calibration, model);
+  const auto seconds = [&](int layer) { return cost->seconds(plan, Rank(0), forward(SegmentId(layer), m0, 0, 0), 1); };
+  const double first = seconds(0), second = seconds(1);
+  plan.spec.input = InputKind::resident;
+  EXPECT_DOUBLE_EQ(seconds(0), first + 1000);
+  EXPECT_DOUBLE_EQ(seconds(1), second) << "reads no images";
+  const double eager = seconds(0);
+  plan.spec.graph = true;
+  EXPECT_NEAR(seconds(0), eager + 100, 1) << "without the time between operations";
+  calibration.layers.erase(layer_key(model.layers[0], model.input, true, plan.spec, 1));
+  calibration.layers.erase(layer_key(model.layers[0], model.input, true, plan.spec, 3));
+  EXPECT_THAT(error_of(*calibrated_costs(calibration, model), plan, forward(SegmentId(0), m0, 0, 0), 1),
+              AllOf(HasSubstr("graph:on"), HasSubstr("input:resident")));
+}
+
 TEST(CalibratedCosts, TheGpusOverheadIsMeasuredElseTypical) {
   const ModelSpec model = chain(2);
   Calibration calibration = with_gpu(measured(model));

@@ -96,6 +96,11 @@ TEST(Calibration, LayerKeysTellFirstLayersAndCasesApart) {
   EXPECT_NE(on_gpu, inner);
   spec.graph = true;
   EXPECT_NE(layer_key(model.layers[0], model.input, false, spec, 1), on_gpu);
+  spec.graph = false;
+  const LayerKey first = layer_key(model.layers[0], model.input, true, spec, 1);
+  spec.input = InputKind::resident;
+  EXPECT_NE(layer_key(model.layers[0], model.input, true, spec, 1), first) << "no copy out of an upload";
+  EXPECT_EQ(layer_key(model.layers[0], model.input, false, spec, 1), on_gpu);
   spec = {};
   spec.device = DeviceKind::emulated;  // it sleeps for the processor's times
   EXPECT_EQ(layer_key(model.layers[0], model.input, false, spec, 1), inner);

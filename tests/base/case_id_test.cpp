@@ -47,9 +47,8 @@ TEST(CaseId, LeavesSpelledOutDefaultsOutOfTheCanonicalForm) {
 TEST(CaseId, PrintsKeysInTheOrderOfTheContract) {
   const std::string id =
       "m/d/s/np:8/batch:64/micro:8/dp:2/chunks:4/warmup:0/bucket:1500MB/recompute:except-last/partition:uniform/"
-      "memory:1500MiB/precision:bf16/layout:channels_last/device:cuda/comm:mpi/threads:2/graph:on/loader:3/lr:0.1/"
-      "momentum:0/"
-      "weight_decay:0.0001/seed:18446744073709551615";
+      "memory:1500MiB/precision:bf16/layout:channels_last/device:cuda/comm:mpi/threads:2/graph:on/loader:3/"
+      "input:resident/lr:0.1/momentum:0/weight_decay:0.0001/seed:18446744073709551615";
   EXPECT_EQ(to_id(parse_case(id)), id);
 }
 
@@ -121,6 +120,7 @@ TEST(CaseId, RefusesEveryMalformedPart) {
                            "lr:1e",
                            "weight_decay:-1",
                            "graph:yes",
+                           "input:device",
                            "comm:gloo",
                            "warmup:-1",
                            "warmup:auto",
@@ -175,7 +175,8 @@ TEST(CaseJson, IsTypedAndComplete) {
     "strategy": {"name": "1f1b", "parameters": {}, "text": "1f1b"},
     "np": 4, "batch": 32, "micro": 4, "dp": 1, "chunks": 2, "warmup": null, "bucket": 26214400, "recompute": "none",
     "partition": "time", "memory": null, "precision": "fp32", "layout": "contiguous", "device": "cpu", "comm": "mpi",
-    "threads": 1, "graph": false, "loader": 1, "lr": 1.0, "momentum": 0.9, "weight_decay": 0.0, "seed": 1})"));
+    "threads": 1, "graph": false, "loader": 1, "input": "host", "lr": 1.0, "momentum": 0.9, "weight_decay": 0.0,
+    "seed": 1})"));
 }
 
 TEST(CaseJson, RefusesMissingForeignMistypedAndDisagreeingValues) {
@@ -183,7 +184,7 @@ TEST(CaseJson, RefusesMissingForeignMistypedAndDisagreeingValues) {
   for (const auto& [key, ignored] : good.items()) {
     nlohmann::json bad = good;
     bad.erase(key);
-    if (key == "memory") {  // files of schema 1.3 and before have none
+    if (key == "memory" || key == "input") {  // files of older schemas have none
       EXPECT_EQ(case_from_json(bad), case_from_json(good));
     } else {
       EXPECT_THROW(case_from_json(bad), Error) << key << " missing";

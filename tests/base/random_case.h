@@ -50,6 +50,7 @@ inline Case random_case(std::mt19937& random) {
   change(spec.threads, below(100) + 1);
   change(spec.graph, true);
   change(spec.loader, below(100) + 1);
+  change(spec.input, InputKind::resident);
   change(spec.lr, std::ldexp(1.0 + below(1 << 30), -below(60)));
   change(spec.momentum, below(1 << 30) * 0x1p-30);
   change(spec.weight_decay, below(1000) * 1e-7);

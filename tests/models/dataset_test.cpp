@@ -70,5 +70,30 @@ TEST(Dataset, BadChoicesSayWhatIsKnown) {
   message("mnist-synthetic", {{"classes", "1"}}, HasSubstr("from 2"));
 }
 
+TEST(Dataset, StaysOnTheDeviceWhereItIsSyntheticAndTheDeviceAGpu) {
+  const auto resident = [](const char* dataset, DeviceKind device) {
+    Case spec;
+    spec.dataset.name = dataset;
+    spec.device = device;
+    spec.input = InputKind::resident;
+    return spec;
+  };
+  for (const char* name : {"mnist-synthetic", "imagenet-synthetic"}) {
+    EXPECT_NO_THROW(check_input(resident(name, DeviceKind::cuda)));
+    for (const DeviceKind device : {DeviceKind::cpu, DeviceKind::emulated}) {
+      EXPECT_THAT([&] { check_input(resident(name, device)); },
+                  ThrowsMessage<Error>(AllOf(HasSubstr("input"), HasSubstr("'resident'"), HasSubstr("not cuda"))));
+    }
+  }
+  for (const char* name : {"cifar10", "imagenet"}) {
+    EXPECT_THAT([&] { check_input(resident(name, DeviceKind::cuda)); },
+                ThrowsMessage<Error>(AllOf(HasSubstr("'resident'"), HasSubstr("files"),
+                                           HasSubstr("try " + std::string(name) + "-synthetic"))));
+    Case host = resident(name, DeviceKind::cpu);
+    host.input = InputKind::host;
+    EXPECT_NO_THROW(check_input(host));
+  }
+}
+
 }  // namespace
 }  // namespace parabench

@@ -6,9 +6,11 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <span>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "datasets/order.h"
 
@@ -26,6 +28,8 @@ struct Piece {
   std::int64_t skipped = 0;
   std::exception_ptr error;
   std::size_t error_sample = 0;  // of the first sample that failed, whichever thread came first
+
+  std::once_flag memory_taken;
 
   bool all_claimed() const { return claimed == samples.size(); }
   bool complete() const { return finished == samples.size(); }
@@ -58,31 +62,44 @@ struct Loader::State {
   mutable std::mutex mutex;                // guards all below
   std::condition_variable work, complete;  // a sample may be claimed, or stop; the front piece is complete
   SampleOrder order;
-  std::deque<Piece> pieces;  // opened and not yet delivered; only the last may have unclaimed samples
+  std::deque<std::unique_ptr<Piece>> pieces;  // opened and not yet delivered; only the last may have unclaimed samples
   std::int64_t opened = 0, skipped = 0;
   bool stop = false;
   std::vector<std::jthread> threads;  // last: joined before the rest goes
 
   bool has_work() const {
-    return pieces.size() < static_cast<std::size_t>(options.prefetch) || !pieces.back().all_claimed();
+    return pieces.size() < static_cast<std::size_t>(options.prefetch) || !pieces.back()->all_claimed();
   }
 
   void open_piece() {
-    Piece& piece = pieces.emplace_back();
+    Piece& piece = *pieces.emplace_back(std::make_unique<Piece>());
     try {
       const PieceRequest wanted = request(opened++);
       for (int i = 0; i < wanted.samples; ++i) piece.samples.push_back(order.at(wanted.first_position + i));
-      piece.loaded.labels.resize(piece.samples.size());
-      if (options.pixels) piece.loaded.pixels.resize(piece.samples.size() * sample_values);
     } catch (...) {
       piece.samples.clear();
       piece.error = std::current_exception();
     }
   }
 
+  template <class Value>
+  std::span<Value> take(std::size_t count, std::shared_ptr<void>& memory) const {
+    memory = options.memory(count * sizeof(Value));
+    return {static_cast<Value*>(memory.get()), count};
+  }
+
+  /// Once for all samples of the piece; without the lock, since new memory takes its time, pinned memory above all.
+  void take_memory(Piece& piece) const {
+    std::call_once(piece.memory_taken, [&] {
+      LoadedPiece& loaded = piece.loaded;
+      loaded.labels = take<std::int64_t>(piece.samples.size(), loaded.label_memory);
+      if (options.pixels) loaded.pixels = take<float>(piece.samples.size() * sample_values, loaded.pixel_memory);
+    });
+  }
+
   /// The place of sample i in its piece; `scratch` where the pixels are read only to see whether they can be.
   std::span<float> pixels_of(Piece& piece, std::size_t i, std::vector<float>& scratch) const {
-    if (options.pixels) return std::span(piece.loaded.pixels).subspan(i * sample_values, sample_values);
+    if (options.pixels) return piece.loaded.pixels.subspan(i * sample_values, sample_values);
     scratch.resize(options.skip_corrupt ? sample_values : 0);
     return scratch;
   }
@@ -117,8 +134,8 @@ struct Loader::State {
     while (true) {
       work.wait(lock, [&] { return stop || has_work(); });
       if (stop) return;
-      if (pieces.empty() || pieces.back().all_claimed()) open_piece();
-      Piece& piece = pieces.back();
+      if (pieces.empty() || pieces.back()->all_claimed()) open_piece();
+      Piece& piece = *pieces.back();
       if (piece.all_claimed()) {  // nothing to read in it
         complete.notify_one();
         continue;
@@ -128,6 +145,7 @@ struct Loader::State {
       bool replaced = false;
       std::exception_ptr error;
       try {
+        take_memory(piece);
         replaced = read_or_replace(piece.samples[i], pixels_of(piece, i, scratch), piece.loaded.labels[i]);
       } catch (...) {
         error = std::current_exception();
@@ -139,10 +157,14 @@ struct Loader::State {
         piece.error_sample = i;
       }
       ++piece.finished;
-      if (pieces.front().complete()) complete.notify_one();
+      if (pieces.front()->complete()) complete.notify_one();
     }
   }
 };
+
+std::shared_ptr<void> plain_memory(std::size_t bytes) {
+  return {::operator new(bytes), [](void* memory) { ::operator delete(memory); }};
+}
 
 Loader::Loader(std::shared_ptr<const SampleSource> source, std::function<PieceRequest(std::int64_t)> request,
                LoaderOptions options)
@@ -155,14 +177,14 @@ Loader::~Loader() = default;
 LoadedPiece Loader::next() {
   State& s = *state_;
   std::unique_lock lock(s.mutex);
-  s.complete.wait(lock, [&] { return !s.pieces.empty() && s.pieces.front().complete(); });
-  Piece piece = std::move(s.pieces.front());
+  s.complete.wait(lock, [&] { return !s.pieces.empty() && s.pieces.front()->complete(); });
+  const std::unique_ptr<Piece> piece = std::move(s.pieces.front());
   s.pieces.pop_front();
-  s.skipped += piece.skipped;
+  s.skipped += piece->skipped;
   lock.unlock();
   s.work.notify_all();
-  if (piece.error) std::rethrow_exception(piece.error);
-  return std::move(piece.loaded);
+  if (piece->error) std::rethrow_exception(piece->error);
+  return std::move(piece->loaded);
 }
 
 std::int64_t Loader::skipped() const {

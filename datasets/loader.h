@@ -1,10 +1,11 @@
 // Loader threads with bounded prefetch: pieces of the training stream, in order.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <vector>
+#include <span>
 
 #include "datasets/source.h"
 
@@ -16,23 +17,31 @@ struct PieceRequest {
   int samples = 0;
 };
 
+/// Gives so many bytes, at least one, with anything in them, aligned for every type. Several threads call it at once,
+/// and any thread lets go of what it gave. May throw.
+using HostMemory = std::function<std::shared_ptr<void>(std::size_t bytes)>;
+/// Of the heap.
+std::shared_ptr<void> plain_memory(std::size_t bytes);
+
 struct LoadedPiece {
-  std::vector<float> pixels;         ///< samples x C x H x W; empty when only labels were asked for
-  std::vector<std::int64_t> labels;  ///< samples
+  std::span<float> pixels;         ///< samples x C x H x W; empty when only labels were asked for
+  std::span<std::int64_t> labels;  ///< samples
+  std::shared_ptr<void> pixel_memory, label_memory;
 };
 
 struct LoaderOptions {
-  int threads = 1;            ///< at least 1; they share the samples of a piece
-  int prefetch = 4;           ///< pieces read ahead at most, at least 1
-  bool pixels = true;         ///< false: labels only (a last stage that is not the first)
-  bool skip_corrupt = false;  ///< replace a corrupt sample by the next readable one of the set, counted
-  std::uint64_t seed = 1;     ///< of the order of samples
+  int threads = 1;                   ///< at least 1; they share the samples of a piece
+  int prefetch = 4;                  ///< pieces read ahead at most, at least 1
+  bool pixels = true;                ///< false: labels only (a last stage that is not the first)
+  bool skip_corrupt = false;         ///< replace a corrupt sample by the next readable one of the set, counted
+  std::uint64_t seed = 1;            ///< of the order of samples
+  HostMemory memory = plain_memory;  ///< that pieces are read into; called by the loader's threads
 };
 
 /// Serves the pieces that `request(0), request(1), ...` name, in that order, for as long as next() is called.
 /// `request` is called by one thread at a time, in order. Threads that wait, sleep.
 ///
-/// A piece with a sample that cannot be read is delivered as what the reader (or `request`) threw for its
+/// A piece with a sample that cannot be read, or without memory, is delivered as what the reader (or `request`) threw for its
 /// first such sample; next() may be called again for the piece after it. With skip_corrupt the sample takes
 /// the pixels and label of the next readable index of the set (cyclic; CorruptSample when none of the next
 /// 999 is), the same on every rank: so a loader of labels alone reads pixels then, too.

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "parallelism/exec/memory.h"
 #include "parallelism/exec/sgd.h"
+#include "parallelism/exec/upload.h"
 
 namespace parabench {
 
@@ -57,8 +58,8 @@ class Device {
   /// When the device came to a mark, on the clock of now_s(); after synchronise().
   virtual double seconds(const Mark& mark) const = 0;
 
-  /// A host tensor's values in host memory that the device can read beside its work.
-  virtual torch::Tensor pinned(torch::Tensor host) const = 0;
+  /// A way for pieces from the host, of which none is larger than that one. The device outlives it.
+  virtual std::unique_ptr<Upload> upload(const LargestPiece& largest) = 0;
   /// Tells the allocator that the computing thread will read a tensor that the communicating thread allocated.
   virtual void adopt(const torch::Tensor& tensor) = 0;
 

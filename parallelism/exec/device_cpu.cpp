@@ -1,9 +1,26 @@
 #include <stdexcept>
+#include <utility>
 
 #include "parallelism/exec/device.h"
 
 namespace parabench {
 namespace {
+
+/// A piece arrives where it was loaded.
+class NoUpload final : public Upload {
+ public:
+  explicit NoUpload(Shape sample) : sample_(sample) {}
+  HostMemory host_memory() const override { return plain_memory; }
+  PieceTensors arrive(LoadedPiece piece) override {
+    piece_ = std::move(piece);
+    return tensors_of(piece_, sample_);
+  }
+  void taken() override { piece_ = {}; }
+
+ private:
+  Shape sample_;
+  LoadedPiece piece_;
+};
 
 /// Work is done when the call returns: a mark is a look at the clock.
 class CpuDevice final : public Device {
@@ -18,7 +35,9 @@ class CpuDevice final : public Device {
   bool reached(const Mark&) const override { return true; }
   void synchronise() override {}
   double seconds(const Mark& mark) const override { return mark.host_s; }
-  torch::Tensor pinned(torch::Tensor host) const override { return host; }
+  std::unique_ptr<Upload> upload(const LargestPiece& largest) override {
+    return std::make_unique<NoUpload>(largest.sample);
+  }
   void adopt(const torch::Tensor&) override {}
   std::unique_ptr<CapturedWork> capture(const std::function<void()>&) override {
     throw std::logic_error("the processor captures no graph");

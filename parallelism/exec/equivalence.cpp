@@ -92,7 +92,7 @@ Plan small_pieces(const Plan& plan, const ModelSpec& model, int steps) {
 Trained train_and_gather(const Plan& plan, const ModelSpec& model, std::shared_ptr<const SampleSource> source,
                          const InputOptions& options, Communicator& comm, Device& device) {
   StageState state(plan, model, comm, device);
-  RankInput input = open_input(plan, comm.rank(), source, options);
+  RankInput input = open_input(plan, comm.rank(), source, options, device);
   execute(plan, model, state, comm, input, device, std::nullopt);
 
   const auto mine = state.snapshot();

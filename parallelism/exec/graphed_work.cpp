@@ -23,15 +23,16 @@ void GraphedWork::read_pieces(int first) {
   for (int i = first; i < first + step_length_; ++i) {
     const Op& op = program_.compute()[i];
     if (op.kind != OpKind::forward || op.segment != SegmentId(0)) continue;
-    pieces_.push_back(on_device(input_.images->next(), device_));
+    input_.images->await();
+    pieces_.push_back(input_.images->take());
   }
 }
 
 void GraphedWork::refill() {
-  for (PieceInput::Tensors& piece : pieces_) {
-    const PieceInput::Tensors next = input_.images->next();
-    piece.images.copy_(device_.pinned(next.images), /*non_blocking=*/true);
-    piece.labels.copy_(device_.pinned(next.labels), /*non_blocking=*/true);
+  if (input_.images->is_resident()) return;
+  for (const PieceTensors& piece : pieces_) {
+    input_.images->await();
+    input_.images->take_into(piece);
   }
 }
 

@@ -9,7 +9,8 @@
 namespace parabench {
 
 /// Runs the first graph_capture_step steps operation by operation, captures the next one and replays it for itself and
-/// for all after it, each on its own pieces: these are copied to where the captured operations read them. The peaks of
+/// for all after it, each on its own pieces: these are copied to where the captured operations read them, unless they lie there anyway
+/// (input:resident). The peaks of
 /// memory are those of the captured step, whose memory the replays use again.
 ///
 /// For the plans that check_case() lets have graph:on: one rank, whose steps are all alike and read and write the same
@@ -31,12 +32,12 @@ class GraphedWork final : public TrainingWork {
   bool gives_out(int index) const { return !is_replayed(index) || index == first_of_step(index); }
   void read_pieces(int first);
   void capture(int first);
-  /// Brings the next step's pieces to where the captured one reads.
+  /// Brings the next step's pieces to where the captured one reads, where it reads others.
   void refill();
 
-  int step_length_;                          ///< operations of the compute lane
-  std::vector<PieceInput::Tensors> pieces_;  ///< what the captured step reads
-  std::vector<Loss> captured_losses_;        ///< what it writes, besides weights
+  int step_length_;                    ///< operations of the compute lane
+  std::vector<PieceTensors> pieces_;   ///< what the captured step reads
+  std::vector<Loss> captured_losses_;  ///< what it writes, besides weights
   std::unique_ptr<CapturedWork> step_;
 };
 

@@ -1,55 +1,34 @@
 #include "parallelism/exec/input.h"
 
 #include <algorithm>
-#include <cstring>
-
-#include "parallelism/exec/stage_state.h"
+#include <utility>
 
 namespace parabench {
-
-namespace {
-
-/// The pieces of the rank's forwards of a segment, in their order.
-std::vector<PieceInput::Piece> pieces_through(const Plan& plan, Rank rank, SegmentId segment) {
-  std::vector<PieceInput::Piece> pieces;
-  const int replica = replica_of(plan, rank, segment);
-  for (const Op& op : plan.ranks[rank.value].compute()) {
-    if (op.kind == OpKind::forward && op.segment == segment) pieces.push_back({op.step, replica, op.micro_batch});
-  }
-  return pieces;
-}
-
-}  // namespace
 
 bool reads_input(const Plan& plan, Rank rank) {
   return replica_of(plan, rank, SegmentId(0)) >= 0 || replica_of(plan, rank, last_segment(plan)) >= 0;
 }
 
 RankInput open_input(const Plan& plan, Rank rank, const std::shared_ptr<const SampleSource>& source,
-                     const InputOptions& options) {
-  const auto with_images = pieces_through(plan, rank, SegmentId(0));
-  auto with_labels = pieces_through(plan, rank, last_segment(plan));
-  std::erase_if(with_labels,
-                [&](const PieceInput::Piece& p) { return std::ranges::find(with_images, p) != with_images.end(); });
-  RankInput input;
-  if (!with_images.empty()) input.images = std::make_unique<PieceInput>(plan, with_images, source, options, true);
-  if (!with_labels.empty()) input.labels = std::make_unique<PieceInput>(plan, with_labels, source, options, false);
-  return input;
+                     const InputOptions& options, Device& device) {
+  const auto feed = [&](std::vector<InputPiece> pieces, bool images) {
+    return pieces.empty() ? nullptr
+                          : std::make_unique<PieceFeed>(plan, std::move(pieces), source, options, images, device);
+  };
+  auto [images, labels] = input_pieces(plan, rank);
+  return {.images = feed(std::move(images), true), .labels = feed(std::move(labels), false)};
 }
 
-PieceInput::PieceInput(const Plan& plan, std::vector<Piece> pieces, std::shared_ptr<const SampleSource> source,
-                       const InputOptions& options, bool images)
-    : pieces_(std::move(pieces)), spec_(plan.spec), shape_(source->shape()) {
-  const std::int64_t batch = batch_samples(plan);
+PieceInput::PieceInput(const Plan& plan, std::vector<InputPiece> pieces, std::shared_ptr<const SampleSource> source,
+                       const InputOptions& options, bool images, HostMemory memory) {
   std::vector<PieceRequest> requests;
-  for (const Piece& piece : pieces_)
-    requests.push_back({piece.step * batch + piece_offset(plan, piece.replica, piece.micro_batch),
-                        plan.pieces[piece.replica][piece.micro_batch.value]});
+  for (const InputPiece& piece : pieces) requests.push_back({first_position(plan, piece), samples_of(plan, piece)});
   LoaderOptions loader;
-  loader.threads = spec_.loader;
+  loader.threads = plan.spec.loader;
   loader.pixels = images;
   loader.skip_corrupt = options.skip_corrupt;
-  loader.seed = spec_.seed;
+  loader.seed = plan.spec.seed;
+  loader.memory = std::move(memory);
   // Past the plan's end the loader would run into pieces that nobody takes: it repeats the last one.
   loader_ = std::make_unique<Loader>(
       std::move(source),
@@ -59,29 +38,44 @@ PieceInput::PieceInput(const Plan& plan, std::vector<Piece> pieces, std::shared_
       loader);
 }
 
-PieceInput::Tensors PieceInput::next() {
-  const LoadedPiece piece = loader_->next();
-  const auto n = static_cast<std::int64_t>(piece.labels.size());
-  Tensors tensors;
-  tensors.labels = torch::empty({n}, torch::kInt64);
-  std::memcpy(tensors.labels.data_ptr(), piece.labels.data(), piece.labels.size() * sizeof(std::int64_t));
-  if (piece.pixels.empty()) return tensors;
-  // from_blob borrows the loader's memory; the copy below takes layout and type.
-  const auto pixels = torch::from_blob(const_cast<float*>(piece.pixels.data()),
-                                       {n, shape_.channels, shape_.height, shape_.width}, torch::kFloat32);
-  const auto format =
-      spec_.layout == Layout::channels_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous;
-  tensors.images =
-      torch::empty(pixels.sizes(), torch::TensorOptions(master_type(spec_.precision)).memory_format(format));
-  tensors.images.copy_(pixels);
+PieceFeed::PieceFeed(const Plan& plan, std::vector<InputPiece> pieces, std::shared_ptr<const SampleSource> source,
+                     const InputOptions& options, bool images, Device& device)
+    : spec_(plan.spec), pieces_(std::move(pieces)) {
+  device.enter(/*computes=*/true);
+  upload_ = device.upload({source->shape(), most_samples(plan, pieces_), images});
+  const bool stays = spec_.input == InputKind::resident;
+  const std::vector<InputPiece> loaded = stays ? resident_pieces(pieces_) : pieces_;
+  input_ = std::make_unique<PieceInput>(plan, loaded, std::move(source), options, images, upload_->host_memory());
+  if (!stays) return;
+  CountScope scope(device, MemoryCategory::activations);
+  for (const InputPiece& piece : loaded) {
+    resident_[piece] = network_input(upload_->arrive(input_->next()), spec_);
+    upload_->taken();
+  }
+  input_.reset();
+  upload_.reset();
+}
+
+void PieceFeed::await() {
+  if (!is_resident()) arrived_ = upload_->arrive(input_->next());
+}
+
+PieceTensors PieceFeed::take() {
+  if (is_resident()) {
+    const InputPiece& piece = pieces_[next_++ % pieces_.size()];
+    return resident_.at({0, piece.replica, piece.micro_batch});
+  }
+  PieceTensors tensors = network_input(arrived_, spec_);
+  arrived_ = {};
+  upload_->taken();
   return tensors;
 }
 
-PieceInput::Tensors on_device(PieceInput::Tensors piece, Device& device) {
-  for (torch::Tensor* host : {&piece.images, &piece.labels}) {
-    if (host->defined()) *host = device.pinned(*host).to(device.where(), host->scalar_type(), /*non_blocking=*/true);
-  }
-  return piece;
+void PieceFeed::take_into(const PieceTensors& tensors) {
+  if (arrived_.images.defined()) tensors.images.copy_(arrived_.images);
+  tensors.labels.copy_(arrived_.labels);
+  arrived_ = {};
+  upload_->taken();
 }
 
 }  // namespace parabench

@@ -1,17 +1,18 @@
-// A rank's input: the pieces that its plan names, as tensors.
+// A rank's input: the pieces that its plan names, loaded, and as tensors where its device computes.
 #pragma once
 
 #include <torch/types.h>
 
-#include <deque>
+#include <cstddef>
+#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "datasets/loader.h"
 #include "parallelism/exec/device.h"
-#include "parallelism/plan/plan.h"
+#include "parallelism/exec/upload.h"
+#include "parallelism/plan/input_pieces.h"
 
 namespace parabench {
 
@@ -20,44 +21,54 @@ struct InputOptions {
   bool skip_corrupt = false;
 };
 
-/// Images N x C x H x W and labels N of the pieces of one rank, in the order in which its forwards come. Images have
-/// the master type and the case's layout and lie in host memory.
+/// The pieces of one rank as they are loaded, in the order in which its forwards come.
 class PieceInput {
  public:
-  /// One stream of pieces: (step, replica, micro-batch) in consumption order.
-  struct Piece {
-    int step = 0, replica = 0;
-    MicroBatchId micro_batch;
-    bool operator==(const Piece&) const = default;
-  };
+  /// `source` may be shared by thread ranks. `images` false: labels alone. `memory` is what the pieces lie in.
+  PieceInput(const Plan& plan, std::vector<InputPiece> pieces, std::shared_ptr<const SampleSource> source,
+             const InputOptions& options, bool images, HostMemory memory);
 
-  /// `source` may be shared by thread ranks. `images` false: labels alone.
-  PieceInput(const Plan& plan, std::vector<Piece> pieces, std::shared_ptr<const SampleSource> source,
-             const InputOptions& options, bool images);
-
-  /// Loads the next piece of the stream; blocks until it is there. Undefined images when only labels were asked for.
-  struct Tensors {
-    torch::Tensor images, labels;
-  };
-  Tensors next();
+  /// Blocks until the next piece is loaded.
+  LoadedPiece next() { return loader_->next(); }
 
  private:
-  std::vector<Piece> pieces_;
-  Case spec_;
-  Shape shape_;
   std::unique_ptr<Loader> loader_;
 };
 
-/// A piece where the device computes; may return before the copy has ended.
-PieceInput::Tensors on_device(PieceInput::Tensors piece, Device& device);
+/// The pieces of one rank on its device. With input:resident they are loaded and copied there by the constructor, and
+/// nothing is loaded later.
+class PieceFeed {
+ public:
+  /// By the thread that computes. The device outlives the object.
+  PieceFeed(const Plan& plan, std::vector<InputPiece> pieces, std::shared_ptr<const SampleSource> source,
+            const InputOptions& options, bool images, Device& device);
 
-/// What a rank reads of the batches: images of the pieces whose first segment it computes, with their labels, and
-/// labels alone of those whose last segment it computes besides. Empty members where it reads no such pieces.
-struct RankInput {
-  std::unique_ptr<PieceInput> images, labels;
+  /// Whether all pieces lie on the device all the time.
+  bool is_resident() const { return !resident_.empty(); }
+  /// Blocks until the next piece is loaded. What the device is given from now on comes after its arrival there.
+  void await();
+  /// The piece awaited last as the network reads it: in new tensors, or those that stay.
+  PieceTensors take();
+  /// The same in tensors that take() gave for a piece of as many samples. Not for resident pieces.
+  void take_into(const PieceTensors& tensors);
+
+ private:
+  Case spec_;
+  std::unique_ptr<Upload> upload_;
+  std::unique_ptr<PieceInput> input_;
+  PieceTensors arrived_;
+  std::vector<InputPiece> pieces_;  ///< in the order of forwards
+  std::size_t next_ = 0;            ///< of pieces_
+  std::map<InputPiece, PieceTensors> resident_;
 };
+
+/// What a rank reads of the batches (input_pieces.h). Empty members where it reads no such pieces.
+struct RankInput {
+  std::unique_ptr<PieceFeed> images, labels;
+};
+/// By the thread that computes.
 RankInput open_input(const Plan& plan, Rank rank, const std::shared_ptr<const SampleSource>& source,
-                     const InputOptions& options);
+                     const InputOptions& options, Device& device);
 /// Whether the rank reads anything.
 bool reads_input(const Plan& plan, Rank rank);
 

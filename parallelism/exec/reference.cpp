@@ -83,11 +83,12 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
     layers[l].versions.push_back(std::move(tensors));
   }
 
-  std::vector<PieceInput::Piece> pieces;
+  std::vector<InputPiece> pieces;
   for (int step = 0; step < steps; ++step)
     for (int replica = 0; replica < plan.replicas; ++replica)
       for (int m = 0; m < micro_batches(plan); ++m) pieces.push_back({step, replica, MicroBatchId(m)});
-  PieceInput input(plan, pieces, std::move(source), options, /*images=*/true);
+  const Shape sample = source->shape();
+  PieceInput input(plan, pieces, std::move(source), options, /*images=*/true, plain_memory);
 
   const double batch = batch_samples(plan);
   for (int step = 0; step < steps; ++step) {
@@ -97,7 +98,8 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
     double step_loss = 0;
     for (int replica = 0; replica < plan.replicas; ++replica) {
       for (int m = 0; m < micro_batches(plan); ++m) {
-        auto [x, labels] = input.next();
+        const LoadedPiece piece = input.next();
+        auto [x, labels] = network_input(tensors_of(piece, sample), spec);
         torch::Tensor loss;
         {
           const AutocastGuard autocast(spec.precision == Precision::bf16, torch::kCPU);

@@ -99,15 +99,15 @@ void TrainingWork::end(int lane, int index) {
   if (is_send(program_.lanes[lane].ops[index].kind)) payload_[lane][index].reset();
 }
 
-PieceInput::Tensors TrainingWork::next_piece(PieceInput& input, int index) {
+PieceTensors TrainingWork::next_piece(PieceFeed& input, int index) {
   if (!fed_.empty()) {
-    PieceInput::Tensors piece = std::move(fed_.front());
+    PieceTensors piece = std::move(fed_.front());
     fed_.pop_front();
     return piece;
   }
-  PieceInput::Tensors piece = input.next();
-  if (measure_from_) marks_[index].fed = device_.mark();
-  return on_device(std::move(piece), device_);
+  input.await();
+  if (measure_from_ && !input.is_resident()) marks_[index].fed = device_.mark();
+  return input.take();
 }
 
 torch::Tensor TrainingWork::read_input(const Op& op, int index) {

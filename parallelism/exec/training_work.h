@@ -54,8 +54,8 @@ class TrainingWork : public RankWork {
   Device& device_;
   RankInput& input_;
   const RankProgram& program_;
-  std::deque<PieceInput::Tensors> fed_;  ///< on the device; taken before those of `input_`
-  std::vector<Loss> losses_;             ///< not yet read
+  std::deque<PieceTensors> fed_;  ///< on the device; taken before those of `input_`
+  std::vector<Loss> losses_;      ///< not yet read
 
  private:
   torch::Tensor run_forward(const Op& op, int index);
@@ -70,7 +70,7 @@ class TrainingWork : public RankWork {
   /// The piece's images, where the operation takes them, and labels, where they are needed later or now.
   torch::Tensor read_input(const Op& op, int index);
   /// The next piece on the device. Until it is there, the operation waits for data.
-  PieceInput::Tensors next_piece(PieceInput& input, int index);
+  PieceTensors next_piece(PieceFeed& input, int index);
   torch::Tensor receive_buffer(const Op& op) const;
   /// Whether the piece comes back to this rank for its loss.
   bool computes_loss(const Op& op) const;

@@ -27,6 +27,7 @@ Case alone(const Case& of, int samples) {
           .comm = CommKind::threads,
           .threads = of.threads,
           .loader = of.loader,
+          .input = of.input,
           .lr = of.lr,
           .momentum = of.momentum,
           .weight_decay = of.weight_decay,
@@ -66,7 +67,7 @@ Execution run_alone(const Plan& plan, const Launch& launch, Device& device, int 
   run_thread_ranks(1, [&](Communicator& comm) {
     StageState state(plan, launch.model, comm, device);
     if (!device.where().is_cpu()) tune(plan, launch.model, state, device, Rank(0));
-    RankInput input = open_input(plan, Rank(0), launch.source, launch.options.input);
+    RankInput input = open_input(plan, Rank(0), launch.source, launch.options.input, device);
     execution = execute(plan, launch.model, state, comm, input, device, measure_from);
   });
   return execution;

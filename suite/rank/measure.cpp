@@ -168,7 +168,7 @@ nlohmann::json measure(const Launch& launch, Communicator& comm, Device& device,
   const int warmup = discarded_steps(launch.plan.spec, launch.options.warmup);
   const Plan plan = unroll(launch.plan, warmup + launch.options.steps);
   StageState state(plan, launch.model, comm, device);
-  RankInput input = open_input(plan, comm.rank(), launch.source, launch.options.input);
+  RankInput input = open_input(plan, comm.rank(), launch.source, launch.options.input, device);
   const double clock_offset = clock_offset_s(comm);
   comm.reset_traffic();
   if (!device.where().is_cpu()) tune(plan, launch.model, state, device, comm.rank());
@@ -191,13 +191,14 @@ nlohmann::json measure(const Launch& launch, Communicator& comm, Device& device,
   // Last, since it needs memory and traffic of its own.
   mine["arithmetic"] = to_json(arithmetic_of(plan.spec, weight_type(state, segments_held(plan, comm.rank())), device));
   const int isolated = isolated_count(launch);
-  // One stream of pieces for all of them, so that none waits for its loader to start.
-  RankInput pieces;
+  // One stream of pieces for all of them, so that none waits for its loader to start; after the one before it, since
+  // both take memory of the device.
+  input = {};
   if (isolated > 0) {
-    pieces = open_input(unroll(launch.plan, isolated), comm.rank(), launch.source, launch.options.input);
+    input = open_input(unroll(launch.plan, isolated), comm.rank(), launch.source, launch.options.input, device);
   }
   mine["isolated"] = isolated_steps(
-      isolated, clock_offset, [&] { return execute(launch.plan, launch.model, state, comm, pieces, device, 0).spans; });
+      isolated, clock_offset, [&] { return execute(launch.plan, launch.model, state, comm, input, device, 0).spans; });
   return conclude(launch, plan, comm, mine);
 }
 

@@ -24,7 +24,10 @@ RULES = {
         ["base", "models/spec", "models/torch", "datasets", "datasets/spec", "parallelism/plan", "parallelism/comm"],
         ["torch"],
     ),
-    "parallelism/exec/cuda": (["base", "parallelism/exec", "parallelism/comm/cuda"], ["torch", "CUDA"]),
+    "parallelism/exec/cuda": (
+        ["base", "parallelism/plan", "parallelism/exec", "parallelism/comm/cuda"],
+        ["torch", "CUDA"],
+    ),
     "suite/rank": (
         PURE
         + ["datasets", "models/torch", "parallelism/comm", "parallelism/comm/threads", "parallelism/comm/mpi"]

@@ -32,7 +32,10 @@ struct CUevent_st {
 };
 
 void CUstream_st::look() {
+  if (looking) return;  // a task that waits for an event looks at the stream that comes to it
+  looking = true;
   while (!tasks.empty() && tasks.front()()) tasks.pop_front();
+  looking = false;
 }
 
 namespace parabench {
@@ -108,8 +111,16 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return cudaSuccess;
 }
 
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  stream->tasks.push_back([event, number = event->recorded] {
+    if (event->passed < number) event->stream->look();
+    return event->passed >= number;
+  });
+  return cudaSuccess;
+}
+
 cudaError_t cudaEventQuery(cudaEvent_t event) {
-  event->stream->look();
+  if (event->stream) event->stream->look();
   return event->passed == event->recorded ? cudaSuccess : outcome(cudaErrorNotReady);
 }
 

@@ -13,6 +13,7 @@
 struct CUstream_st {
   int gpu = 0;
   std::deque<std::function<bool()>> tasks;
+  bool looking = false;
   void look();
 };
 

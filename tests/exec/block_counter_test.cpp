@@ -16,24 +16,26 @@ void see(Entry::Action action, std::size_t address, std::size_t bytes, cudaStrea
 
 TEST(BlockCounter, RanksThatShareAGpuCountTheBlocksOfTheirOwnStreams) {
   MemoryAccount mine, other;
-  BlockCounter first(mine, stream(1), stream(2)), second(other, stream(3), stream(4));
+  BlockCounter first(mine, stream(1), {stream(2), stream(5)}), second(other, stream(3), {stream(4)});
   first.allocating(MemoryCategory::activations);
   see(Entry::ALLOC, 0x100, 10, stream(1));
   see(Entry::ALLOC, 0x200, 20, stream(2));
   see(Entry::ALLOC, 0x300, 40, stream(3));
   see(Entry::ALLOC, 0x400, 80, stream(9));
-  EXPECT_EQ(mine.live(), 30);
+  see(Entry::ALLOC, 0x500, 5, stream(5));
+  EXPECT_EQ(mine.live(), 35);
   EXPECT_EQ(mine.peak()[MemoryCategory::activations], 10);
-  EXPECT_EQ(mine.peak()[MemoryCategory::communication], 20);
+  EXPECT_EQ(mine.peak()[MemoryCategory::communication], 25);
   EXPECT_EQ(other.live(), 40);
-  for (const std::size_t address : {0x100, 0x200, 0x300, 0x400}) see(Entry::FREE_REQUESTED, address, 0, stream(1));
+  for (const std::size_t address : {0x100, 0x200, 0x300, 0x400, 0x500})
+    see(Entry::FREE_REQUESTED, address, 0, stream(1));
   EXPECT_EQ(mine.live(), 0);
   EXPECT_EQ(other.live(), 0);
 }
 
 TEST(BlockCounter, ReservedSegmentsCountForTheRankWhoseStreamAskedForThem) {
   MemoryAccount mine, other;
-  BlockCounter first(mine, stream(1), stream(2)), second(other, stream(3), stream(4));
+  BlockCounter first(mine, stream(1), {stream(2), stream(5)}), second(other, stream(3), {stream(4)});
   see(Entry::SEGMENT_ALLOC, 0x1000, 100, stream(1));
   see(Entry::SEGMENT_ALLOC, 0x2000, 20, stream(2));
   see(Entry::SEGMENT_ALLOC, 0x3000, 7, stream(3));

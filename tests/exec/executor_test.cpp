@@ -30,7 +30,7 @@ Outcome run(const Plan& plan, int measure_from = 0) {
   run_thread_ranks({plan.spec.np, reduction_groups(plan)}, [&](Communicator& comm) {
     const std::unique_ptr<Device> device = cpu_device(accounts[comm.rank().value]);
     StageState state(plan, model, comm, *device);
-    RankInput input = open_input(plan, comm.rank(), small_source(), {});
+    RankInput input = open_input(plan, comm.rank(), small_source(), {}, *device);
     Execution execution = execute(plan, model, state, comm, input, *device, measure_from);
     std::lock_guard lock(mutex);
     result.timeline.ranks[comm.rank().value] = execution.spans;
@@ -99,7 +99,7 @@ TEST(Execute, AReaderThatFailsStopsAllRanksWithItsCause) {
     run_thread_ranks(2, [&](Communicator& comm) {
       const std::unique_ptr<Device> device = cpu_device(accounts[comm.rank().value]);
       StageState state(plan, model, comm, *device);
-      RankInput input = open_input(plan, comm.rank(), std::make_shared<FailingSource>(), {});
+      RankInput input = open_input(plan, comm.rank(), std::make_shared<FailingSource>(), {}, *device);
       execute(plan, model, state, comm, input, *device, 0);
     });
     FAIL() << "expected the reader's error";
@@ -134,7 +134,7 @@ TEST(Execute, OtherGradientsAreMadeByTheFirstBackwardAndDroppedByTheUpdate) {
   run_thread_ranks(1, [&](Communicator& comm) {
     const std::unique_ptr<Device> device = cpu_device(account);
     StageState state(plan, model, comm, *device);
-    RankInput input = open_input(plan, Rank(0), small_source(), {});
+    RankInput input = open_input(plan, Rank(0), small_source(), {}, *device);
     const Execution execution = execute(plan, model, state, comm, input, *device, 0);
     const auto& ops = plan.ranks[0].compute();
     std::int64_t made = 0, dropped = 0, tensors = 0;
@@ -171,7 +171,7 @@ Execution train_late(const Plan& plan, std::optional<int> measure_from, int& mar
   run_thread_ranks(1, [&](Communicator& comm) {
     LateDevice device(account);
     StageState state(plan, small_network(), comm, device);
-    RankInput input = open_input(plan, Rank(0), small_source(), {});
+    RankInput input = open_input(plan, Rank(0), small_source(), {}, device);
     execution = execute(plan, small_network(), state, comm, input, device, measure_from);
     marks = device.marks();
   });
@@ -221,7 +221,7 @@ TEST(Execute, TensorsAreMadeInTheDevicesQueuesAndBackwardsRunOnTheComputingThrea
   run_thread_ranks(1, [&](Communicator& comm) {
     WatchingDevice device(account);
     StageState state(plan, small_network(), comm, device);
-    RankInput input = open_input(plan, Rank(0), small_source(), {});
+    RankInput input = open_input(plan, Rank(0), small_source(), {}, device);
     execute(plan, small_network(), state, comm, input, device, std::nullopt);
     EXPECT_TRUE(device.updated);
   });

@@ -22,7 +22,7 @@ class ForwardingDevice : public Device {
   bool reached(const Mark& mark) const override { return processor_->reached(mark); }
   void synchronise() override { processor_->synchronise(); }
   double seconds(const Mark& mark) const override { return processor_->seconds(mark); }
-  torch::Tensor pinned(torch::Tensor host) const override { return processor_->pinned(std::move(host)); }
+  std::unique_ptr<Upload> upload(const LargestPiece& largest) override { return processor_->upload(largest); }
   void adopt(const torch::Tensor& tensor) override { processor_->adopt(tensor); }
   std::unique_ptr<CapturedWork> capture(const std::function<void()>& work) override {
     return processor_->capture(work);

@@ -26,7 +26,7 @@ Trained train(Plan plan, bool graph) {
   run_thread_ranks(1, [&](Communicator& comm) {
     const std::unique_ptr<Device> device = recording_device(account);
     StageState state(plan, model, comm, *device);
-    RankInput input = open_input(plan, Rank(0), small_source(), {});
+    RankInput input = open_input(plan, Rank(0), small_source(), {}, *device);
     trained.execution = execute(plan, model, state, comm, input, *device, 0);
     trained.state = state.snapshot();
   });

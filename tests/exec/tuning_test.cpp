@@ -43,7 +43,7 @@ std::vector<double> losses(const Plan& plan, bool tuned) {
     const std::unique_ptr<Device> device = cpu_device(accounts[comm.rank().value]);
     StageState state(plan, small_network(), comm, *device);
     if (tuned) tune(plan, small_network(), state, *device, comm.rank());
-    RankInput input = open_input(plan, comm.rank(), small_source(), {});
+    RankInput input = open_input(plan, comm.rank(), small_source(), {}, *device);
     const Execution execution = execute(plan, small_network(), state, comm, input, *device, std::nullopt);
     const std::lock_guard lock(mutex);
     for (int s = 0; s < plan.steps; ++s) sums[s] += execution.losses[s];
@@ -101,7 +101,7 @@ TEST(Tune, WhatTrialsTookIsGivenBackBeforePeaksCount) {
     StageState state(plan, small_network(), comm, device);
     tune(plan, small_network(), state, device, Rank(0));
     EXPECT_EQ(device.order, "release ");
-    RankInput input = open_input(plan, Rank(0), small_source(), {});
+    RankInput input = open_input(plan, Rank(0), small_source(), {}, device);
     execute(plan, small_network(), state, comm, input, device, 2);
     EXPECT_EQ(device.order, "release release reset ");
   });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace parabench {
@@ -35,7 +36,8 @@ struct BlockRegistry {
   /// nullptr: a stream of nobody's.
   BlockCounter* counter_of(const void* stream) const {
     for (BlockCounter* counter : counters)
-      if (stream == counter->compute_ || stream == counter->communication_) return counter;
+      if (stream == counter->compute_ || std::ranges::find(counter->passing_, stream) != counter->passing_.end())
+        return counter;
     return nullptr;
   }
 
@@ -67,8 +69,8 @@ struct BlockRegistry {
   std::unordered_map<std::size_t, Block> blocks;
 };
 
-BlockCounter::BlockCounter(MemoryAccount& account, cudaStream_t compute, cudaStream_t communication)
-    : account_(account), compute_(compute), communication_(communication) {
+BlockCounter::BlockCounter(MemoryAccount& account, cudaStream_t compute, std::vector<cudaStream_t> passing)
+    : account_(account), compute_(compute), passing_(std::move(passing)) {
   static const bool attached = [] {
     c10::cuda::CUDACachingAllocator::init(c10::cuda::device_count());
     c10::cuda::CUDACachingAllocator::attachAllocatorTraceTracker(&BlockCounter::see);

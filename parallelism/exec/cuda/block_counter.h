@@ -6,18 +6,19 @@
 
 #include <atomic>
 #include <cstdint>
+#include <vector>
 
 #include "parallelism/exec/memory.h"
 
 namespace parabench {
 
-/// While it lives, blocks allocated on its two streams count in `account` with the bytes asked for, until they
-/// are freed: those of the compute stream under the category last set, those of the communication stream under
-/// `communication`. Streams tell ranks apart that share a GPU; the autograd engine's own threads allocate on
+/// While it lives, blocks allocated on its streams count in `account` with the bytes asked for, until they are freed:
+/// those of the compute stream under the category last set, those of the `passing` streams, which carry messages and
+/// uploads, under `communication`. Streams tell ranks apart that share a GPU; the autograd engine's own threads allocate on
 /// the stream of the forward.
 class BlockCounter {
  public:
-  BlockCounter(MemoryAccount& account, cudaStream_t compute, cudaStream_t communication);
+  BlockCounter(MemoryAccount& account, cudaStream_t compute, std::vector<cudaStream_t> passing);
   ~BlockCounter();
   BlockCounter(const BlockCounter&) = delete;
   BlockCounter& operator=(const BlockCounter&) = delete;
@@ -29,14 +30,15 @@ class BlockCounter {
   /// What the allocator does, for all counters; the allocator itself tells it.
   static void see(const c10::CachingDeviceAllocator::TraceEntry& entry);
 
-  /// Most bytes that the allocator held in segments for the two streams since reset_peak().
+  /// Most bytes that the allocator held in segments for the streams since reset_peak().
   std::int64_t peak_reserved() const;
   void reset_peak();
 
  private:
   friend struct BlockRegistry;
   MemoryAccount& account_;
-  cudaStream_t compute_, communication_;
+  cudaStream_t compute_;
+  std::vector<cudaStream_t> passing_;
   std::atomic<MemoryCategory> category_{MemoryCategory::workspace};
   std::int64_t reserved_ = 0, peak_reserved_ = 0;  ///< guarded by the registry
 };

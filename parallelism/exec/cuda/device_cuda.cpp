@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "parallelism/exec/cuda/block_counter.h"
 #include "parallelism/exec/cuda/event_clock.h"
+#include "parallelism/exec/cuda/upload_cuda.h"
 #include "parallelism/exec/device.h"
 
 namespace parabench {
@@ -56,7 +57,8 @@ class CudaDevice final : public Device {
         index_(static_cast<c10::DeviceIndex>(index)),
         compute_((c10::cuda::set_device(index_), c10::cuda::getStreamFromPool(/*isHighPriority=*/false, index_))),
         communication_(c10::cuda::getStreamFromPool(/*isHighPriority=*/true, index_)),
-        counter_(account, compute_.stream(), communication_.stream()),
+        copy_(c10::cuda::getStreamFromPool(/*isHighPriority=*/true, index_)),
+        counter_(account, compute_.stream(), {communication_.stream(), copy_.stream()}),
         clock_(compute_.stream()) {
     cudaDeviceProp properties;
     C10_CUDA_CHECK(cudaGetDeviceProperties(&properties, index));
@@ -85,7 +87,7 @@ class CudaDevice final : public Device {
   void synchronise() override { clock_.synchronise(); }
   double seconds(const Mark& mark) const override { return clock_.seconds(mark.number); }
 
-  torch::Tensor pinned(torch::Tensor host) const override { return host.pin_memory(); }
+  std::unique_ptr<Upload> upload(const LargestPiece& largest) override { return cuda_upload(largest, copy_, compute_); }
   void adopt(const torch::Tensor& tensor) override { allocator::recordStream(tensor.storage().data_ptr(), compute_); }
 
   std::unique_ptr<CapturedWork> capture(const std::function<void()>& work) override {
@@ -127,7 +129,7 @@ class CudaDevice final : public Device {
   }
 
   c10::DeviceIndex index_;
-  CUDAStream compute_, communication_;
+  CUDAStream compute_, communication_, copy_;
   BlockCounter counter_;
   EventClock clock_;
   std::string name_;

@@ -1,0 +1,27 @@
+#include "parallelism/exec/cuda/upload_slots.h"
+
+namespace parabench {
+
+UploadSlots::UploadSlots(int count, cudaStream_t copy, cudaStream_t compute)
+    : slots_(static_cast<std::size_t>(count)), copy_(copy), compute_(compute) {
+  for (Slot& slot : slots_) slot = {make_event(), make_event()};
+}
+
+void UploadSlots::fill(std::span<const Copy> copies) {
+  const Slot& slot = slots_[static_cast<std::size_t>(next_)];
+  // Events that were never recorded have passed.
+  check_cuda(cudaEventSynchronize(slot.filled.get()), "cudaEventSynchronize");
+  check_cuda(cudaStreamWaitEvent(copy_, slot.taken.get(), 0), "cudaStreamWaitEvent");
+  for (const Copy& copy : copies) {
+    check_cuda(cudaMemcpyAsync(copy.to, copy.from, copy.bytes, cudaMemcpyHostToDevice, copy_), "cudaMemcpyAsync");
+  }
+  check_cuda(cudaEventRecord(slot.filled.get(), copy_), "cudaEventRecord");
+  check_cuda(cudaStreamWaitEvent(compute_, slot.filled.get(), 0), "cudaStreamWaitEvent");
+}
+
+void UploadSlots::taken() {
+  check_cuda(cudaEventRecord(slots_[static_cast<std::size_t>(next_)].taken.get(), compute_), "cudaEventRecord");
+  next_ = (next_ + 1) % static_cast<int>(slots_.size());
+}
+
+}  // namespace parabench

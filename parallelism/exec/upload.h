@@ -1,0 +1,42 @@
+// Pieces of the batch on their way from the loader to where a device computes.
+#pragma once
+
+#include <torch/types.h>
+
+#include "base/case.h"
+#include "base/shape.h"
+#include "datasets/loader.h"
+
+namespace parabench {
+
+/// Images N x C x H x W and labels N; undefined images where only labels were loaded.
+struct PieceTensors {
+  torch::Tensor images, labels;
+};
+
+/// What a rank reads at most at a time.
+struct LargestPiece {
+  Shape sample;
+  int samples = 0;
+  bool images = true;
+};
+
+/// The way of one stream of pieces to a device. One thread at a time, but for the memory that host_memory() gives.
+class Upload {
+ public:
+  virtual ~Upload() = default;
+  /// The memory for pieces that arrive() is given: the device can read it beside its work.
+  virtual HostMemory host_memory() const = 0;
+  /// The piece's values, images in fp32 and planar, on the device, for what the computing thread gives out from now on
+  /// until taken(), which follows before the next piece. The piece has at most the samples that the object was made for.
+  virtual PieceTensors arrive(LoadedPiece piece) = 0;
+  virtual void taken() = 0;
+};
+
+/// A piece's own memory as tensors, good as long as the piece.
+PieceTensors tensors_of(const LoadedPiece& piece, Shape sample);
+
+/// Copies of what arrived as the network of a case reads it, on the same device: images in master type and layout.
+PieceTensors network_input(const PieceTensors& arrived, const Case& spec);
+
+}  // namespace parabench

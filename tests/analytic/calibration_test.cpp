@@ -39,6 +39,10 @@ Calibration example() {
         {.samples = 2, .forward_s = 1e-3, .backward_s = 2e-3, .forward_mad_s = 1e-5, .saved_bytes = 7},
         {.samples = 8, .forward_s = .1, .backward_s = 1. / 3, .backward_peak_bytes = 9}};
   }
+  Case resident;
+  resident.device = DeviceKind::cuda;
+  resident.input = InputKind::resident;
+  c.layers[layer_key(model.layers[0], model.input, true, resident, 1)] = {{.samples = 2, .forward_s = 1e-4}};
   c.all_reduce[{"mpi", 2}] = {{1000, 1e-5}, {1000000, 1e-3}};
   c.point_to_point[{"threads", 2}] = {{64, 2e-5}};
   c.point_to_point[{"threads", 2, DeviceKind::cuda}] = {{64, 5e-5}};
@@ -141,6 +145,7 @@ TEST(Calibration, AcceptsANewerMinorVersion) {
 TEST(Calibration, FilesWithoutDevicesAreTheProcessors) {
   Calibration cpu = example();
   cpu.machine.gpus.clear();
+  std::erase_if(cpu.layers, [](const auto& entry) { return entry.first.device != DeviceKind::cpu; });
   cpu.point_to_point.erase({"threads", 2, DeviceKind::cuda});
   cpu.update_s_per_parameter.erase(DeviceKind::cuda);
   cpu.step_overhead_s.erase(DeviceKind::cuda);
@@ -152,7 +157,9 @@ TEST(Calibration, FilesWithoutDevicesAreTheProcessors) {
   old.erase("gpu");
   old["machine"].erase("gpus");
   for (const char* rows : {"layers", "all_reduce", "point_to_point", "update_s_per_parameter", "copy_bytes_per_s"}) {
-    for (json& row : old[rows]) row.erase("device");
+    for (json& row : old[rows]) {
+      for (const char* later : {"device", "graph", "input"}) row.erase(later);
+    }
   }
   EXPECT_EQ(text(calibration_from_json(old)), text(cpu));
 }

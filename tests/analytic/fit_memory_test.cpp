@@ -192,6 +192,22 @@ TEST(Profile, TellsWhatEachLayerKeeps) {
   EXPECT_GT(make_profile(nullptr, MachineInfo{.cores = 2}, model, spec).sizes[1].saved, 0);
 }
 
+TEST(Profile, TellsWhatInputTakesOnAGpu) {
+  const ModelSpec model = chain(3);
+  Case spec = case_of("gpipe", 2, 8, 4);  // pieces of 2 samples, images of 64 bytes each
+  spec.recompute = Recompute::all;
+  const auto first = [&] { return make_profile(nullptr, MachineInfo{.cores = 2}, model, spec).sizes[0]; };
+  const LayerSizes on_processor = first();
+  spec.device = DeviceKind::cuda;
+  const LayerSizes from_host = first();
+  EXPECT_EQ(from_host.states, on_processor.states + 2 * 2 * 64) << "two slots";
+  EXPECT_EQ(from_host.saved, 2 * 64) << "the images of a piece in flight";
+  spec.input = InputKind::resident;
+  // A micro-batch's images are not brought back by its forward.
+  EXPECT_EQ(first().states, on_processor.states - 2 * 64 + 8 * 64) << "all of a step";
+  EXPECT_EQ(first().saved, 0);
+}
+
 /// The cut's own account of memory against what peak_memory() finds of the plan: where maps are nearly all there is,
 /// gradients that wait for a busy rank make up to a quarter.
 TEST(Profile, IsCloseToThePeaksOfTheStagesThatItCuts) {

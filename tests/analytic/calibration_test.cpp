@@ -80,7 +80,9 @@ class Folder {
 };
 
 TEST(Calibration, ReadsBackWhatItWrote) {
-  EXPECT_EQ(text(calibration_from_json(json::parse(to_json(example()).dump()))), text(example()));
+  const Calibration again = calibration_from_json(json::parse(to_json(example()).dump()));
+  EXPECT_EQ(text(again), text(example()));
+  for (const auto& [key, timings] : example().layers) EXPECT_TRUE(again.layers.contains(key)) << key.layer;
   const Folder folder;
   write_calibration(example(), folder.file("new/folder/c.json"));
   EXPECT_EQ(text(read_calibration(folder.file("new/folder/c.json"))), text(example()));

@@ -18,15 +18,16 @@ struct Trained {
   std::vector<double> losses;
 };
 
-Trained train(const std::string& keys, bool on_gpu, bool graph) {
+Trained train(const std::string& keys, bool on_gpu, bool graph, InputKind kind = InputKind::host) {
   static MemoryAccount account;
   Plan plan = unroll(small_plan(keys + "/precision:fp64", steps), steps);
   plan.spec.graph = graph;
+  plan.spec.input = kind;
   Trained trained;
   run_thread_ranks(1, [&](Communicator& comm) {
     const auto device = on_gpu ? first_gpu(account, Precision::fp64) : cpu_device(account);
     StageState state(plan, small_network(), comm, *device);
-    RankInput input = open_input(plan, Rank(0), small_source(), {});
+    RankInput input = open_input(plan, Rank(0), small_source(), {}, *device);
     trained.losses = execute(plan, small_network(), state, comm, input, *device, 0).losses;
     trained.state = state.snapshot();
   });
@@ -48,6 +49,15 @@ TEST_F(GpuTraining, EqualsTheProcessors) {
                            "1f1b/np:1/batch:6/micro:3/recompute:all", "sequential/np:1/batch:6/layout:channels_last"}) {
     SCOPED_TRACE(keys);
     expect_near(train(keys, true, false), train(keys, false, false));
+  }
+}
+
+TEST_F(GpuTraining, EqualsTheProcessorsOnResidentInput) {
+  for (const char* keys : {"sequential/np:1/batch:6", "gpipe/np:1/batch:7/micro:3"}) {
+    SCOPED_TRACE(keys);
+    const Trained expected = train(keys, false, false, InputKind::resident);
+    expect_near(train(keys, true, false, InputKind::resident), expected);
+    expect_near(train(keys, true, true, InputKind::resident), expected);
   }
 }
 

@@ -1,18 +1,30 @@
 # PARABENCH_PRESET takes the presets of CMakePresets.json and nothing else.
 . "$(dirname "$0")/fixture.sh"
 
-for preset in unknown base "default pure" .; do
+for preset in unknown base "default pure" . cuda-; do
   run env PARABENCH_PRESET="$preset" "$checkout/parabench" list
   expect "'$preset' is a usage error" [ "$status" = 2 ]
-  expect "'$preset': message with value and expectation" contains "$errors" "got '$preset', expected one of: asan cuda default"
+  expect "'$preset': message with value and expectation" contains "$errors" "got '$preset', expected one of: asan cuda cuda-local default"
   expect "'$preset': no tool is called" [ ! -s "$calls" ]
 done
 
-for preset in default asan; do
+for preset in default asan cuda-local; do
   run env PARABENCH_PRESET=$preset PARABENCH_DEPS="$sandbox/wheels-$preset" "$checkout/parabench" list
   expect "$preset runs" [ "$status" = 0 ]
+  expect "$preset configures itself" called "--preset $preset "
   expect "$preset installs LibTorch" [ -d "$sandbox/wheels-$preset/site/torch" ]
 done
+: > "$calls"
+rm -r "$checkout/build"
+run env PARABENCH_PRESET=cuda-local "$checkout/parabench" test
+expect "cuda-local tests" called "ctest --test-dir $checkout/build/cuda-local"
+expect "cuda-local: the packages of LibTorch" called "dpkg-query .*libgoogle-perftools-dev"
+expect "cuda-local: no MPI" not_called "dpkg-query .*openmpi"
+for wheel in $CUDA_WHEELS; do
+  expect "cuda-local: $wheel" [ -f "$checkout/.deps/site/nvidia/cu13/lib/${wheel%%==*}" ]
+done
+run env PARABENCH_PRESET=cuda "$checkout/parabench" list
+expect "cuda: MPI" called "dpkg-query .*openmpi"
 : > "$calls"
 for preset in pure tsan; do
   run env PARABENCH_PRESET=$preset "$checkout/parabench" list

@@ -1,0 +1,138 @@
+"""The parts of the check but the comparison with torch: what each measures, and what it keeps of it.
+
+The figures are kept as the program reports them; aims.py judges.
+"""
+import pathlib
+import sys
+
+import cases
+import google_test
+import processes
+from sitting import CaseFailed, NotThere
+
+HERE = pathlib.Path(__file__).resolve().parent
+RUNTIME_TESTS = "gpu_runtime_test"
+NO_GPU_FOR_RANK = "comm:nccl wants a GPU for every rank"
+
+
+def gate(sitting, budget):
+    sitting.each("gate", cases.GATE, budget, lambda case, limit_s: verified(sitting, case, limit_s))
+
+
+def verified(sitting, case, limit_s):
+    record = sitting.good_record(case, limit_s, "--verify", "only")
+    equivalence = record["equivalence"]
+    if equivalence["status"] != "pass":
+        raise CaseFailed(f"equivalence {equivalence['status']}: {equivalence['reason']}")
+    return {"max_relative_update_difference": equivalence["max_relative_update_difference"]}
+
+
+def calibrate(sitting, budget, wanted=cases.CALIBRATE):
+    def measure(case, limit_s):
+        ended = sitting.parabench(limit_s, "calibrate", case, "--launcher", "local", "--out", sitting.calibration)
+        if ended.code != 0:
+            raise CaseFailed(ended.why())
+        return {"seconds": ended.seconds}
+
+    sitting.file.content["calibration"] = str(sitting.calibration)
+    sitting.each("calibrate", wanted, budget, measure)
+
+
+def make_calibration(sitting, part):
+    """What `part` needs and the part calibrate has not measured yet; says so."""
+    known = sitting.file.part("calibrate")
+    done = known["cases"] if known and sitting.calibration.exists() else {}
+    missing = [case for case in cases.CALIBRATED.get(part, ()) if case not in done]
+    if missing:
+        sitting.note(f"{part}: measuring first what {len(missing)} of its cases need, kept in {sitting.calibration}")
+        sitting.run_part("calibrate", lambda *it: calibrate(*it, wanted=missing), kept=done)
+
+
+def memory(sitting, budget):
+    def measure(case, limit_s):
+        record = sitting.good_record(case, limit_s, "--verify", "off", "--steps", "4", *sitting.calibrated())
+        pairs = zip(record["predicted"]["ranks"], record["measured"]["ranks"])
+        return {"ranks": [{kind: {"predicted": predicted["peak_memory_bytes"][kind],
+                                  "measured": measured["peak_memory_bytes"][kind]}
+                           for kind in ("total_counted", "reserved", "device_used")} for predicted, measured in pairs]}
+
+    sitting.each("memory", cases.MEMORY, budget, measure)
+
+
+def predict(sitting, budget):
+    def measure(case, limit_s):
+        record = sitting.good_record(case, limit_s, "--verify", "off", *sitting.calibrated())
+        sources = {term["cost_source"] for term in record["predicted"]["terms"]}
+        return {"predicted_s": record["predicted"]["step_time_s"], "measured_s": record["measured"]["step_time_s"],
+                "cost_sources": sorted(sources), "samples_per_s": record["measured"]["throughput_samples_per_s"],
+                "achieved_flops_per_s": record["measured"]["achieved_flops_per_s"]}
+
+    sitting.each("predict", cases.PREDICT, budget, measure)
+
+
+def nccl(sitting, budget):
+    def measure(case, limit_s):
+        if case != cases.NCCL_TOO_FEW_GPUS:
+            return verified(sitting, case, limit_s)
+        record = sitting.record(case, limit_s, "--verify", "only")
+        if len(sitting.file.content["gpus"]) > 1:
+            return {"record": record["status"]}
+        if record["status"] != "skipped" or NO_GPU_FOR_RANK not in record["reason"]:
+            raise CaseFailed(f"{record['status']}: {record['reason']}; expected skipped: {NO_GPU_FOR_RANK} ...")
+        return {"refused": record["reason"]}
+
+    sitting.each("nccl", cases.NCCL + (cases.NCCL_TOO_FEW_GPUS,), budget, measure)
+
+
+def transfers(sitting, budget):
+    """The curves of the calibration beside what the card copies when torch asks it to."""
+    sitting.each("transfers", ["card"], budget, lambda _, limit_s: torch_figure("copies", limit_s))
+    sitting.each("transfers", ["calibrated"], budget, lambda *_: curves(processes.read_json_file(sitting.calibration)))
+
+
+def curves(calibration):
+    """Of the curves and rates that lie on the GPU: bytes per second at every size."""
+    def on_gpu(kind):
+        return {f"{curve['comm']}/np:{curve['ranks']}":
+                [{**point, "bytes_per_s": point["bytes"] / point["seconds"]} for point in curve["points"]]
+                for curve in calibration[kind] if curve["device"] == "cuda"}
+
+    try:
+        rates = {rate["busy_ranks"]: rate["value"] for rate in calibration["copy_bytes_per_s"]
+                 if rate["device"] == "cuda"}
+        return {"host_to_device_bytes_per_s": rates[min(rates)] if rates else None,
+                "messages": on_gpu("point_to_point"), "all_reduce": on_gpu("all_reduce")}
+    except (KeyError, TypeError, ZeroDivisionError) as error:
+        raise CaseFailed(f"the calibration cannot be read: {error!r}") from None
+
+
+def torch_figure(what, limit_s):
+    ended = processes.run([sys.executable, HERE / "torch_card.py", what], limit_s)
+    figure = processes.read_json(ended.output)
+    if ended.code != 0 or not isinstance(figure, dict):
+        raise CaseFailed(f"torch: {ended.why()}")
+    return figure
+
+
+def runtime(sitting, budget):
+    """Every test of the real runtime. A test that takes its program down costs the others nothing."""
+    program = sitting.build / "test-bin" / RUNTIME_TESTS
+    if not program.exists():
+        raise NotThere(f"no {program}: build the target {RUNTIME_TESTS}")
+    listed = google_test.listed(processes.run([program, "--gtest_list_tests"], budget.limit_s(30)).output)
+    if not listed:
+        raise NotThere(f"{program} lists no tests")
+    kept = sitting.file.part("runtime")["cases"]
+    while left := [test for test in listed if test not in kept]:
+        limit_s = budget.limit_s(1e9)
+        ended = processes.run([program, f"--gtest_filter={':'.join(left)}", "--gtest_color=no"], limit_s)
+        ends = google_test.ends(ended.output)
+        broken = google_test.begun_last(ended.output) if ended.code != 0 else None
+        if broken is not None and broken not in ends:
+            ends[broken] = {"status": "failed", "reason": f"ended its program, {ended.why()}"}
+        if not ends.keys() & set(left):
+            raise NotThere(f"{program}: {ended.why()}")
+        for test in left:
+            if test in ends:
+                sitting.file.keep("runtime", test, ends[test])
+                sitting.note(f"runtime: {test}: {ends[test]['status']}")

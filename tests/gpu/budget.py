@@ -6,14 +6,14 @@ PART_S = 480    # one part asked for alone, with the calibration that it may hav
 
 BUDGET_S = {
     "doctor": 60,
-    "runtime": 60,
-    "gate": 310,
+    "runtime": 80,
+    "gate": 300,
     "calibrate": 100,
     "memory": 90,
     "predict": 90,
     "nccl": 90,
     "transfers": 40,
-    "peers": 360,
+    "peers": 350,
 }
 STOP_S = 10   # that a program gets to end its ranks before it is killed; part of every line above
 LEAST_S = 5   # nothing is started with less

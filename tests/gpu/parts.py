@@ -3,15 +3,16 @@
 The figures are kept as the program reports them; aims.py judges.
 """
 import pathlib
+import re
 import sys
 
 import cases
-import google_test
+import gtest_output
 import processes
-from sitting import CaseFailed, NotThere
+from sitting import CASE_S, CaseFailed, NotThere
 
 HERE = pathlib.Path(__file__).resolve().parent
-RUNTIME_TESTS = "gpu_runtime_test"
+RUNTIME_TESTS, EVENT_BENCHMARK = "gpu_runtime_test", "event_benchmark"
 NO_GPU_FOR_RANK = "comm:nccl wants a GPU for every rank"
 
 
@@ -115,19 +116,25 @@ def torch_figure(what, limit_s):
 
 
 def runtime(sitting, budget):
-    """Every test of the real runtime. A test that takes its program down costs the others nothing."""
+    """Every test of the real runtime, and what the marks cost that a timed run sets."""
+    real_runtime_tests(sitting, budget)
+    sitting.each("runtime", [EVENT_BENCHMARK], budget, lambda _, limit_s: event_costs(sitting, limit_s))
+
+
+def real_runtime_tests(sitting, budget):
+    """A test that takes its program down costs the others nothing."""
     program = sitting.build / "test-bin" / RUNTIME_TESTS
     if not program.exists():
         raise NotThere(f"no {program}: build the target {RUNTIME_TESTS}")
-    listed = google_test.listed(processes.run([program, "--gtest_list_tests"], budget.limit_s(30)).output)
+    found = processes.run([program, "--gtest_list_tests"], budget.limit_s(30))
+    listed = gtest_output.listed(found.output)
     if not listed:
-        raise NotThere(f"{program} lists no tests")
+        raise NotThere(f"{program} lists no tests, {found.why()}")
     kept = sitting.file.part("runtime")["cases"]
     while left := [test for test in listed if test not in kept]:
-        limit_s = budget.limit_s(1e9)
-        ended = processes.run([program, f"--gtest_filter={':'.join(left)}", "--gtest_color=no"], limit_s)
-        ends = google_test.ends(ended.output)
-        broken = google_test.begun_last(ended.output) if ended.code != 0 else None
+        ended = processes.run([program, f"--gtest_filter={':'.join(left)}", "--gtest_color=no"], budget.limit_s(CASE_S))
+        ends = gtest_output.ends(ended.output)
+        broken = gtest_output.begun_last(ended.output) if ended.code != 0 else None
         if broken is not None and broken not in ends:
             ends[broken] = {"status": "failed", "reason": f"ended its program, {ended.why()}"}
         if not ends.keys() & set(left):
@@ -136,3 +143,17 @@ def runtime(sitting, budget):
             if test in ends:
                 sitting.file.keep("runtime", test, ends[test])
                 sitting.note(f"runtime: {test}: {ends[test]['status']}")
+
+
+def event_costs(sitting, limit_s):
+    """Microseconds of an operation, {length: {marks: ...}}: without marks and with those of a timed run."""
+    ended = processes.run([sitting.build / "benchmarks" / EVENT_BENCHMARK, "--benchmark_format=json"], limit_s)
+    microseconds = {}
+    try:
+        for row in processes.read_json(ended.output)["benchmarks"]:
+            if row.get("aggregate_name") == "median":
+                length, marks = re.search(r"us:(\d+)/marks:(\d+)", row["run_name"]).groups()
+                microseconds.setdefault(length, {})[marks] = row["us_per_operation"]
+    except (AttributeError, KeyError, TypeError):
+        raise CaseFailed(f"no figures: {ended.why()}") from None
+    return {"us_per_operation": microseconds}

@@ -89,7 +89,7 @@ class Comparison:
             "achieved_flops_per_s": list(self.flops[source])} for source, case in self.inputs.items()}
 
     def turn(self, source, arm, take):
-        """`take()` returns the seconds of a step. An arm that fails is out, and with ours all that it was compared with."""
+        """`take()` returns the seconds of a step. An arm that fails is out, and with ours all others."""
         if arm in self.broken[source] or "ours" in self.broken[source]:
             return
         try:

@@ -1,7 +1,8 @@
 """The one JSON file of the check, written anew after every case, so that what is stopped loses nothing measured.
 
   {"format", "version", "program", "gpus", "calibration", "doctor": [...],
-   "parts": {part: {"state": "running" | "complete" | "unfinished", "note", "cases": {name: {"status", ...}}}}, "aims": [...]}
+   "parts": {part: {"state": "running" | "complete" | "unfinished", "note", "cases": {name: {"status", ...}}}},
+   "aims": [...]}
 
 A part is one sitting's or several': one that was not completed goes on where it stopped, a complete one begins anew.
 Figures of other programs or of other GPUs are never mixed in.

@@ -30,8 +30,9 @@ class Sitting:
         print(f"check: {text}", file=sys.stderr, flush=True)
 
     def run_part(self, name, work, kept=None):
-        """`work(sitting, budget)` measures; whatever ends it, the part's state tells how far it came. `kept`: cases to go
-        on from, if not those of the part itself."""
+        """`work(sitting, budget)` measures; whatever ends it, the part's state tells how far it came.
+
+        `kept`: cases to go on from, if not those that an earlier sitting of the part left."""
         self.file.begin(name, left_by(self.file.part(name)) if kept is None else kept)
         budget = Budget(BUDGET_S[name])
         state, note = "unfinished", "stopped"

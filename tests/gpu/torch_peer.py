@@ -2,8 +2,8 @@
 
   torch_peer.py resnet18|resnet50 eager|compile
 
-For every line "resident" or "uploaded" on standard input it trains steps and prints one JSON list: their seconds on the GPU.
-"resident" trains on one batch that lies on the GPU; "uploaded" copies one pinned batch there in every step.
+For every line "resident" or "uploaded" on standard input it trains steps and prints one JSON list: their seconds on the
+GPU. "resident" trains on one batch that lies on the GPU; "uploaded" copies one pinned batch there in every step.
 """
 import json
 import sys

@@ -1,4 +1,4 @@
-"""What a GoogleTest program prints, read line by line, so that a program that was killed has told of its earlier tests."""
+"""What a GoogleTest program prints: one that was killed has told of its earlier tests."""
 import re
 
 BEGUN = re.compile(r"^\[ RUN      \] (\S+)", re.MULTILINE)

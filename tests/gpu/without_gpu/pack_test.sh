@@ -1,5 +1,5 @@
 # The pack runs from a bare folder, in an empty environment, with nothing of this machine but glibc and a Python whose
-# torch lies as the wheels lay it. Arguments: the checkout, the build, the folder of the wheels, folders of CUDA libraries.
+# torch lies as the wheels lay it. Arguments: the checkout, the build, folder of the wheels, folders of CUDA libraries.
 set -eu
 . "$1/cmake/dependencies.env"
 checkout=$1 build=$2 wheels=$3
@@ -60,6 +60,10 @@ run "$site" "$pack/bin/parabench" run "$network/sequential/np:1/batch:8" "$netwo
   --launcher local --steps 2 --json "$sandbox/results.json"
 expect "cases run" [ "$status" = 0 ]
 expect "cases are equivalent" [ "$(grep -c '"status": "pass"' "$sandbox/results.json")" = 2 ]
+
+run "$site" "$pack/test-bin/gpu_runtime_test" --gtest_list_tests
+expect "the tests of the real runtime start" [ "$status" = 0 ]
+expect "the tests of the real runtime are told" says "^GpuMemory"
 
 mkdir -p "$sandbox/older/torch"
 : > "$sandbox/older/torch/__init__.py"

@@ -1,0 +1,23 @@
+"""The cases of the check are cases of the program, which the variable PARABENCH names."""
+import os
+import unittest
+
+import cases
+import processes
+
+
+class CasesTest(unittest.TestCase):
+    def test_the_program_knows_every_case(self):
+        self.assertEqual(len(cases.GATE), len(set(cases.GATE)))
+        for case in cases.every_case():
+            ended = processes.run([os.environ["PARABENCH"], "plan", case], 30)
+            self.assertEqual(ended.code, 0, ended.errors)
+
+    def test_every_strategy_and_number_of_ranks_is_in_the_gate(self):
+        for strategy in cases.PARALLEL:
+            ranks = {n for n in range(1, 5) if any(f"/{strategy}/np:{n}/" in case for case in cases.GATE)}
+            self.assertEqual(ranks, {2, 4} if strategy == "chimera" else {1, 2, 3, 4}, strategy)
+
+
+if __name__ == "__main__":
+    unittest.main()

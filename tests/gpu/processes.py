@@ -26,14 +26,14 @@ class Ended:
 
 
 def stop(process):
-    """Asks the program's process group to end, then ends it."""
-    for number, patience_s in ((signal.SIGTERM, budget.STOP_S), (signal.SIGKILL, None)):
+    """Asks the program's process group to end, then ends it, and waits no longer for one that the driver holds."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)
         except ProcessLookupError:
             pass
         try:
-            process.wait(patience_s)
+            process.wait(budget.STOP_S / 2)
             return
         except subprocess.TimeoutExpired:
             pass

@@ -65,8 +65,8 @@ run "$site" "$pack/test-bin/gpu_runtime_test" --gtest_list_tests
 expect "the tests of the real runtime start" [ "$status" = 0 ]
 expect "the tests of the real runtime are told" says "^GpuMemory"
 
-mkdir -p "$sandbox/older/torch"
-: > "$sandbox/older/torch/__init__.py"
+mkdir -p "$sandbox/older/torch/lib"
+touch "$sandbox/older/torch/__init__.py" "$sandbox/older/torch/lib/libtorch_cuda.so"
 echo "__version__ = '2.10.0+cu130'" > "$sandbox/older/torch/version.py"
 run "$sandbox/older" "$pack/bin/parabench" --version
 expect "another torch is refused" [ "$status" = 4 ]

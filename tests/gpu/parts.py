@@ -65,7 +65,8 @@ def predict(sitting, budget):
         record = sitting.good_record(case, limit_s, "--verify", "off", *sitting.calibrated())
         sources = {term["cost_source"] for term in record["predicted"]["terms"]}
         return {"predicted_s": record["predicted"]["step_time_s"], "measured_s": record["measured"]["step_time_s"],
-                "cost_sources": sorted(sources), "samples_per_s": record["measured"]["throughput_samples_per_s"],
+                "cost_sources": sorted(sources), "arithmetic": record["measured"]["ranks"][0]["arithmetic"],
+                "samples_per_s": record["measured"]["throughput_samples_per_s"],
                 "achieved_flops_per_s": record["measured"]["achieved_flops_per_s"]}
 
     sitting.each("predict", cases.PREDICT, budget, measure)

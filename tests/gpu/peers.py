@@ -83,7 +83,7 @@ class Comparison:
     def entries(self):
         """{case: entry} as they stand now."""
         return {f"{self.network}/{source}": {
-            "status": "failed" if self.broken[source] else "ok" if self.rounds >= LEAST_ROUNDS else "unfinished",
+            "status": "unfinished" if self.rounds < LEAST_ROUNDS else "failed" if self.broken[source] else "ok",
             "reason": "; ".join(self.broken[source].values()) or None, "case": case,
             "step_time_s": {arm: list(seconds) for arm, seconds in self.samples[source].items()},
             "achieved_flops_per_s": list(self.flops[source])} for source, case in self.inputs.items()}

@@ -46,7 +46,9 @@ struct RankMeasured {
   int rank = 0;
   std::string host, device, cpuset;
   MemoryUsage peak_memory;
-  std::optional<Breakdown> breakdown_s;             ///< nullopt with graph:on, whose steps are replayed as a whole
+  /// nullopt with graph:on, whose steps are replayed as a whole, and where ranks share a GPU, whose multiprocessors
+  /// they wait for.
+  std::optional<Breakdown> breakdown_s;
   std::int64_t bytes_sent = 0, bytes_received = 0;  ///< per step
   std::optional<double> bus_bandwidth_bytes_per_s;  ///< of its all-reduces, as nccl-tests define it
   std::optional<Arithmetic> arithmetic;             ///< nullopt in files of schema 1.1 and before

@@ -24,7 +24,7 @@ if(PARABENCH_SANITIZE)
   list(APPEND parabench_flags -fsanitize=${PARABENCH_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${PARABENCH_SANITIZE})
 endif()
-add_compile_options(${parabench_flags})
+add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:${parabench_flags}>")
 
 # Precompiled headers are cacheable only with these settings (ccache's manual); relative paths let clones share.
 find_program(CCACHE_PROGRAM ccache)
@@ -32,7 +32,7 @@ if(CCACHE_PROGRAM)
   set(CMAKE_CXX_COMPILER_LAUNCHER
       ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}"
       ${CCACHE_PROGRAM})
-  add_compile_options(-fpch-preprocess)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
 endif()
 
 # A file that includes LibTorch takes up to 2 GB to compile: no more of them at once than memory holds.

@@ -5,8 +5,10 @@ add_library(parabench_options INTERFACE)
 target_include_directories(parabench_options INTERFACE "${PROJECT_SOURCE_DIR}")
 target_compile_options(
   parabench_options
-  INTERFACE -Wall -Wextra -Wshadow -Wswitch-enum -Wno-missing-field-initializers -Wnon-virtual-dtor -Woverloaded-virtual
-            $<$<BOOL:${PROJECT_IS_TOP_LEVEL}>:-Werror>)
+  INTERFACE
+    "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wshadow;-Wswitch-enum;-Wno-missing-field-initializers;-Wnon-virtual-dtor;-Woverloaded-virtual>"
+    $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${PROJECT_IS_TOP_LEVEL}>>:-Werror>
+    $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${PROJECT_IS_TOP_LEVEL}>>:-Werror=all-warnings>)
 target_link_libraries(parabench_options INTERFACE Threads::Threads)
 
 add_custom_target(programs COMMENT "Programs are up to date")

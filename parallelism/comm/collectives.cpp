@@ -53,13 +53,7 @@ class Collective : public WorkState {
 
   /// After the first round. Every member sees the same posts, hence all of them throw or none.
   void check_posts() const {
-    for (int i = 0; i < size(); ++i) {
-      const Post& other = post_of(i);
-      if (other.kind == post_.kind && other.type == post_.type && other.bytes == post_.bytes) continue;
-      throw std::logic_error(fmt::format("collective {} of group {}: rank {} started {}, rank {} started {}", number_,
-                                         end_.group, end_.rank.value, to_text(post_), members()[i].value,
-                                         to_text(other)));
-    }
+    for (int i = 0; i < size(); ++i) check_same(number_, end_.group, end_.rank, post_, members()[i], post_of(i));
   }
 
   bool finish() {
@@ -191,6 +185,12 @@ class AllReduce final : public Collective {
 };
 
 }  // namespace
+
+void check_same(std::uint64_t number, int group, Rank rank, const Post& own, Rank other_rank, const Post& other) {
+  if (other.kind == own.kind && other.type == own.type && other.bytes == own.bytes) return;
+  throw std::logic_error(fmt::format("collective {} of group {}: rank {} started {}, rank {} started {}", number, group,
+                                     rank.value, to_text(own), other_rank.value, to_text(other)));
+}
 
 std::unique_ptr<WorkState> start_meeting(CollectiveEnd& end, Post post) { return std::make_unique<Meeting>(end, post); }
 

@@ -22,6 +22,10 @@ struct CollectiveEnd {
   std::uint64_t completed = 0;  ///< collectives
 };
 
+/// Throws std::logic_error naming both ranks, the group and what they started, as its collective of this `number`,
+/// unless kind, type and bytes are the same.
+void check_same(std::uint64_t number, int group, Rank rank, const Post& own, Rank other_rank, const Post& other);
+
 /// Ends once every member has started the same: a barrier, or an agreement on `post`. Members that started
 /// something else get std::logic_error.
 std::unique_ptr<WorkState> start_meeting(CollectiveEnd& end, Post post);

@@ -26,6 +26,16 @@ void check_member(const Communicator& comm, int group) {
   }
 }
 
+/// Says so while it lives.
+class Waiting {
+ public:
+  explicit Waiting(bool& flag) : flag_(flag) { flag_ = true; }
+  ~Waiting() { flag_ = false; }
+
+ private:
+  bool& flag_;
+};
+
 constexpr std::uint64_t all_gather_tag = 0x616c6c5f67617468;  // "all_gath"
 
 void exchange(Communicator& comm, BufferView mine, Rank to, BufferView theirs, Rank from) {
@@ -75,6 +85,7 @@ Work Communicator::barrier() { return Work(start_barrier()); }
 void Communicator::wait(Work work) { wait_all({&work, 1}); }
 
 void Communicator::wait_all(std::span<Work> works) {
+  const Waiting waiting(waits_for_end_);
   for (;;) {
     const std::uint32_t seen = events();
     bool done = true;

@@ -18,13 +18,27 @@ namespace parabench {
 
 enum class ElementType { f32, f64, byte };
 
-/// Memory of the caller: pointer, bytes, type. Must stay valid until the work is done. On a device: what fills it has
-/// completed there before the call, and what reads it may start once the work is done.
+/// Memory of the caller: pointer, bytes, type. Must stay valid until the work has ended. On a GPU it may be read (send,
+/// all_reduce) or written (recv) from the moment that the GPU comes to `ready`, and what follows waits for the work's
+/// end, on the host or by Work::device_span().
 struct BufferView {
   void* data = nullptr;
   std::int64_t bytes = 0;
   ElementType type = ElementType::byte;
   bool on_device = false;  ///< memory of the rank's GPU
+  /// An event of the rank's GPU (cudaEvent_t) that was recorded before the call; null: at once. Borrowed as the memory
+  /// is: neither recorded anew nor destroyed until the work has ended.
+  void* ready = nullptr;
+};
+
+/// An event of a GPU (cudaEvent_t, with a time) that has been recorded and never is again while somebody holds it:
+/// whoever may still wait for it or ask for its time keeps it, in whatever thread; the last one gives it back.
+using DeviceEvent = std::shared_ptr<void>;
+
+/// When the rank's GPU does its part of an operation by itself: the events around it. Null where the host does that
+/// part, and begins or ends the operation when it gets to it.
+struct DeviceSpan {
+  DeviceEvent start, end;
 };
 
 /// Who a message belongs to. Messages of one lane arrive in the order sent and wait for none of another lane, in
@@ -59,11 +73,21 @@ class WorkState {
   virtual ~WorkState() = default;
   /// Advances the operation without blocking; true once it is complete.
   virtual bool advance() = 0;
+  /// Advances it without blocking; true once what remains happens on a GPU by itself. An operation of which the host
+  /// does the last part is never in this state.
+  virtual bool queued() { return false; }
+  /// Known once queued() or complete.
+  virtual DeviceSpan device_span() const { return {}; }
 };
 
 /// A move-only handle of an operation that was started. The thread that started it drives it. Operations of one
 /// kind (the collectives of one group; this rank's end of one lane of messages) run in the order started: the later
-/// ones wait until the earlier ones have been driven to their end, those of another kind do not.
+/// ones wait until the earlier ones have been driven until they are queued, those of another kind do not.
+///
+/// An operation on buffers of a GPU is first queued, then ends. Once it is queued, the host has done its part, though
+/// other work of the GPU, of this rank or another, may come before it: the host runs ahead, and a stream of the GPU
+/// that waits for device_span().end finds it complete. Buffers are let go of, and the work dropped, when it has ended:
+/// what is dropped before is given up, as on the way out of a failure.
 class Work {
  public:
   Work() = default;
@@ -71,15 +95,25 @@ class Work {
   bool valid() const { return state_ != nullptr; }
   /// Makes progress without blocking; true once complete (then, and when empty, stays true).
   bool test() {
-    if (state_ && state_->advance()) state_.reset();
+    if (state_ && state_->advance()) {
+      span_ = state_->device_span();
+      state_.reset();
+    }
     return state_ == nullptr;
   }
+  /// Makes progress without blocking; true once the host has nothing to do any more: what remains, if anything,
+  /// happens on the GPU by itself. Without a GPU the same as test().
+  bool queued() { return !state_ || state_->queued() || test(); }
+  /// After queued() or test(). Outlives the work.
+  DeviceSpan device_span() const { return state_ ? state_->device_span() : span_; }
 
  private:
   std::unique_ptr<WorkState> state_;
+  DeviceSpan span_;
 };
 
-/// Memory that the backend handed out; lives as long as its communicator.
+/// Memory that the backend handed out, on the rank's GPU or, without one, of the host; lives as long as its
+/// communicator.
 struct Arena {
   std::byte* data = nullptr;
   std::int64_t bytes = 0;
@@ -90,7 +124,8 @@ struct Arena {
 /// received by the receiver. All-reduce of S bytes over p ranks:
 ///  - through shared memory, rank r sums share_of(S, p, r) bytes in place and counts (p-1) times that share as
 ///    received (remote loads) and as sent (remote stores): about (p-1)/p S each way, 2(p-1)/p S together, and
-///    exactly (p-1) S each way over all ranks. A buffer outside the arenas counts so per piece of 1 MiB;
+///    exactly (p-1) S each way over all ranks. A buffer outside the arenas counts so per piece of 1 MiB. The same
+///    through the memory of GPUs, there in one piece wherever the buffers lie;
 ///  - by the MPI library or NCCL, whose algorithms are their own: the lower bound 2(p-1)/p S each way (Patarasuk and
 ///    Yuan 2009), rounded down;
 ///  - staged through host memory: what the host's communicator moves for it.
@@ -138,7 +173,8 @@ class Communicator {
 
   /// Sleeping without a lost wake-up: read events(), look for something to do, sleep(seen). sleep returns once
   /// the count has moved (a peer made progress, notify() was called), at the latest after `limit_s`. It may
-  /// return earlier: a backend without such events wakes up to poll.
+  /// return earlier: a backend without such events wakes up to poll. GPUs tell nobody of an end: where the host waits
+  /// for none by wait(), it may hear of one 2 ms later.
   virtual std::uint32_t events() const = 0;
   virtual void sleep(std::uint32_t seen, double limit_s = 0.1) = 0;
   virtual void notify() = 0;
@@ -151,6 +187,8 @@ class Communicator {
 
  protected:
   Communicator(Rank rank, RankGroups groups) : rank_(rank), groups_(std::move(groups)) {}
+  /// Whether the caller is in wait() or wait_all(), and so wants to hear of an end as soon as it comes.
+  bool waits_for_end() const { return waits_for_end_; }
   Traffic traffic_;
 
  private:
@@ -161,6 +199,7 @@ class Communicator {
 
   Rank rank_;
   RankGroups groups_;
+  bool waits_for_end_ = false;
 };
 
 /// Every rank's text, in rank order, on every rank. Collective over the control channel.

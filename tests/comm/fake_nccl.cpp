@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -33,7 +34,7 @@ struct World {
   std::map<int, Sum> sums;
 };
 
-std::recursive_mutex mutex;
+std::recursive_mutex& mutex = parabench::fake_cuda_mutex();
 std::map<std::string, std::shared_ptr<World>> worlds;
 parabench::FakeNccl state;
 int unique_ids = 0;
@@ -49,6 +50,9 @@ struct ncclComm {
   // A group that was ended, until NCCL's own thread has put it on the stream.
   int looks_until_launched = 0;
   std::function<void()> launch;
+  // What threads of NCCL's own may go on using when it is aborted.
+  std::set<CUstream_st*> streams;
+  std::set<const void*> memory;
 };
 
 namespace {
@@ -56,20 +60,21 @@ namespace {
 /// Returns true once done.
 using Operation = std::function<bool()>;
 
-struct Group {
-  int depth = 0;
-  ncclComm* comm = nullptr;
-  CUstream_st* stream = nullptr;
-  std::vector<Operation> operations;
-};
-thread_local Group group;
+thread_local int group_depth = 0;
 
-ncclResult_t add(ncclComm* comm, CUstream_st* stream, Operation operation) {
-  if (group.depth == 0 || (group.comm && group.comm != comm) || comm->launch) return ncclInvalidUsage;
-  group.comm = comm;
-  group.stream = stream;
-  group.operations.push_back(std::move(operation));
-  return ncclSuccess;
+/// An operation by itself: a group of its own.
+ncclResult_t launch(ncclComm* comm, CUstream_st* stream, const void* data, Operation operation) {
+  const std::lock_guard lock(mutex);
+  if (group_depth > 0 || comm->launch) return ncclInvalidUsage;
+  if (cudaGetLastError() != cudaSuccess) return ncclUnhandledCudaError;  // whoever launches a kernel looks
+  comm->streams.insert(stream);
+  comm->memory.insert(data);
+  comm->looks_until_launched = parabench::fake_cuda_looks();
+  comm->launch = [=, aborted = comm->aborted]() {
+    ++state.launched;
+    parabench::fake_cuda_enqueue(stream, [=]() mutable { return *aborted || operation(); });
+  };
+  return ncclInProgress;
 }
 
 }  // namespace
@@ -143,35 +148,25 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   return ncclSuccess;
 }
 
+/// Like the end of a group of them, it does not block: who knows how long NCCL's threads go on.
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
   const std::lock_guard lock(mutex);
   *comm->aborted = true;
+  for (CUstream_st* stream : comm->streams) stream->left_to_nccl = true;
+  for (const void* data : comm->memory) parabench::fake_cuda_leave_to_nccl(data);
   --state.communicators;
   ++state.aborted;
   delete comm;
-  return ncclSuccess;
+  return ncclInProgress;
 }
 
 ncclResult_t ncclGroupStart() {
-  ++group.depth;
+  ++group_depth;
   return ncclSuccess;
 }
 
 ncclResult_t ncclGroupEnd() {
-  if (--group.depth > 0 || !group.comm) return ncclSuccess;
-  if (cudaGetLastError() != cudaSuccess) return ncclUnhandledCudaError;  // whoever launches a kernel looks
-  ncclComm* const comm = group.comm;
-  comm->looks_until_launched = parabench::fake_cuda_looks();
-  comm->launch = [stream = group.stream, operations = std::move(group.operations), aborted = comm->aborted]() mutable {
-    ++state.launched;
-    stream->tasks.push_back([operations, aborted]() mutable {
-      const std::lock_guard lock(mutex);
-      if (*aborted) return true;
-      std::erase_if(operations, [](Operation& operation) { return operation(); });
-      return operations.empty();
-    });
-  };
-  group = {};
+  --group_depth;
   return ncclInProgress;
 }
 
@@ -185,7 +180,7 @@ ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDa
       if (type == ncclFloat64) apply(i, static_cast<double*>(to)[i]);
     }
   };
-  return add(comm, stream, [=, world = comm->world, number = comm->reductions++]() mutable {
+  return launch(comm, stream, to, [=, world = comm->world, number = comm->reductions++]() mutable {
     Sum& sum = world->sums[number];
     sum.values.resize(count);
     if (!std::exchange(given, true)) {
@@ -204,7 +199,7 @@ ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDa
 ncclResult_t ncclSend(const void* data, std::size_t count, ncclDataType_t, int peer, ncclComm_t comm,
                       cudaStream_t stream) {
   std::shared_ptr<Letter> letter;
-  return add(comm, stream, [=, world = comm->world, rank = comm->rank]() mutable {
+  return launch(comm, stream, data, [=, world = comm->world, rank = comm->rank]() mutable {
     if (!letter) {
       const char* const begin = static_cast<const char*>(data);
       letter = std::make_shared<Letter>(Letter{.content = {begin, begin + count}});
@@ -215,7 +210,7 @@ ncclResult_t ncclSend(const void* data, std::size_t count, ncclDataType_t, int p
 }
 
 ncclResult_t ncclRecv(void* data, std::size_t count, ncclDataType_t, int peer, ncclComm_t comm, cudaStream_t stream) {
-  return add(comm, stream, [=, world = comm->world, rank = comm->rank] {
+  return launch(comm, stream, data, [=, world = comm->world, rank = comm->rank] {
     auto& letters = world->mail[{peer, rank}];
     if (letters.empty() || letters.front()->content.size() != count) return false;
     if (count > 0) std::memcpy(data, letters.front()->content.data(), count);
@@ -234,7 +229,9 @@ ncclResult_t ncclMemFree(void* data) {
   return ncclSuccess;
 }
 
-ncclResult_t ncclCommRegister(const ncclComm_t, void* data, std::size_t, void** handle) {
+ncclResult_t ncclCommRegister(const ncclComm_t comm, void* data, std::size_t, void** handle) {
+  const std::lock_guard lock(mutex);
+  comm->memory.insert(data);
   *handle = data;
   return ncclSuccess;
 }

@@ -27,7 +27,8 @@ namespace {
 struct Ledger {
   int copies = 0, in_flight = 0, pinned_pieces = 0;
   std::vector<std::pair<const std::byte*, std::int64_t>> pinned;
-  int looks_per_copy = -1;  ///< -1: any number up to 4
+  std::vector<void*> ready;  ///< what the copies were told to wait for
+  int looks_per_copy = -1;   ///< -1: any number up to 4
 };
 
 /// A copy moves its bytes only when it ends, so that whoever does not wait for it finds old ones.
@@ -43,12 +44,14 @@ class PretendedDevice final : public StagingDevice {
     return data;
   }
   void pin(std::byte* data, std::int64_t bytes) override { ledger_.pinned.emplace_back(data, bytes); }
-  Work copy_out(std::byte* host, const std::byte* device, std::int64_t bytes) override {
+  Work copy_out(std::byte* host, const std::byte* device, std::int64_t bytes, void* ready) override {
     EXPECT_TRUE(is_pinned(host, bytes));
+    ledger_.ready.push_back(ready);
     return copy(host, device, bytes);
   }
-  Work copy_in(std::byte* device, const std::byte* host, std::int64_t bytes) override {
+  Work copy_in(std::byte* device, const std::byte* host, std::int64_t bytes, void* ready) override {
     EXPECT_TRUE(is_pinned(host, bytes));
+    ledger_.ready.push_back(ready);
     return copy(device, host, bytes);
   }
 
@@ -145,6 +148,34 @@ TEST(Staging, ReducesAnArenaInTheHostsArenaBehindIt) {
     EXPECT_EQ(*reinterpret_cast<float*>(first.data), 0);
     EXPECT_EQ(ledger.pinned_pieces, 0);
     EXPECT_EQ(ledger.copies, 2);
+  });
+}
+
+TEST(Staging, TheFirstCopyOfAnOperationWaitsForItsBuffer) {
+  on_two_ranks(1, [](StagedCommunicator& staged, Ledger& ledger) {
+    float value = 1;
+    int event = 0;
+    const BufferView view{&value, 4, ElementType::f32, true, &event};
+    staged.wait(staged.all_reduce(view));
+    EXPECT_THAT(ledger.ready, testing::ElementsAre(&event, nullptr));
+    const Message message{Channel::forward, 1};
+    staged.wait(staged.rank() == Rank(0) ? staged.send(view, Rank(1), message) : staged.recv(view, Rank(0), message));
+    EXPECT_THAT(ledger.ready, testing::ElementsAre(&event, nullptr, &event));
+  });
+}
+
+TEST(Staging, IsQueuedWhenOnlyTheLastCopyIsLeft) {
+  on_two_ranks(1000, [](StagedCommunicator& staged, Ledger& ledger) {
+    float value = 1;
+    const BufferView view{&value, 4, ElementType::f32, true};
+    Work work = staged.all_reduce(view);
+    for (int look = 0; look < 10; ++look) EXPECT_FALSE(work.queued());
+    ledger.looks_per_copy = 0;  // the next one's: that of the way back
+    while (!work.queued()) {
+    }
+    EXPECT_EQ(ledger.copies, 2);
+    staged.wait(std::move(work));
+    EXPECT_EQ(value, 2);
   });
 }
 

@@ -9,6 +9,8 @@ class HostWork final : public WorkState {
  public:
   explicit HostWork(Work work) : work_(std::move(work)) {}
   bool advance() override { return work_.test(); }
+  bool queued() override { return work_.queued(); }
+  DeviceSpan device_span() const override { return work_.device_span(); }
 
  private:
   Work work_;
@@ -25,6 +27,12 @@ class HostReduction final : public WorkState {
     counted([&] { done = work_.test(); });
     return done;
   }
+  bool queued() override {
+    bool queued = false;
+    counted([&] { queued = work_.queued(); });
+    return queued;
+  }
+  DeviceSpan device_span() const override { return work_.device_span(); }
 
  private:
   /// The host counts when it moves bytes, that is at the start or on the way.

@@ -17,12 +17,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A message between GPUs takes some 10 us, being woken takes longer: so long a wait only yields the core.
-constexpr double watch_s = 50e-6;
-constexpr double shortest_pause_s = 20e-6;
-constexpr double longest_pause_s = 10e-3;
-constexpr double pause_share = 1.0 / 16;  // of the wait so far: so much later a completion is seen at most
 constexpr double settle_pause_s = 2e-4;
+
+/// How long kernels that were told to end get until whoever owns their buffers goes on.
+constexpr std::chrono::seconds kernels_end{5};
 
 /// How long the host gets to find out that a rank has died before NCCL's own complaint counts as the cause.
 constexpr std::chrono::seconds look_for_dead{2};
@@ -35,41 +33,52 @@ constexpr std::uint64_t header_tag = 0x6e63636c5f686561;  // "nccl_hea"
 class NcclWork final : public WorkState {
  public:
   NcclWork(NcclCommunicator& comm, NcclLane& lane, NcclOperation operation)
-      : comm_(comm), lane_(lane), operation_(operation), number_(lane.start(operation)) {}
+      : comm_(comm), lane_(lane), operation_(std::make_shared<NcclOperation>(operation)) {
+    lane_.start(operation_);
+  }
 
   ~NcclWork() override {
     header_work_ = {};
-    if (released_) count(-1);
+    if (launching_) comm_.polling_.count_awaited(-1);
+    if (operation_->released) comm_.polling_.count_in_flight(-1);
     // Dropped on the way out of a failure: nothing may be written into the caller's buffer any more.
-    if (!lane_.done(number_)) comm_.give_up();
+    if (!operation_->ended) comm_.give_up();
   }
 
   void release() {
-    lane_.release(number_);
-    released_ = true;
-    count(1);
+    operation_->released = launching_ = true;
+    comm_.polling_.count_in_flight(1);
+    comm_.polling_.count_awaited(1);
+    drive();
   }
 
   void send_header(Message message) {
-    header_ = {message.tag, operation_.buffer.bytes};
-    header_work_ = comm_.host_.send({&header_, sizeof header_}, operation_.peer, {message.channel, header_tag});
+    header_ = {message.tag, operation_->buffer.bytes};
+    header_work_ = comm_.host_.send({&header_, sizeof header_}, operation_->peer, {message.channel, header_tag});
+    header_work_.test();  // on its way now, not when somebody looks
     release();
   }
 
   void receive_header(Message message) {
     message_ = message;
-    header_work_ = comm_.host_.recv({&header_, sizeof header_}, operation_.peer, {message.channel, header_tag});
+    header_work_ = comm_.host_.recv({&header_, sizeof header_}, operation_->peer, {message.channel, header_tag});
   }
 
-  bool advance() override {
+  bool queued() override {
     const bool header_moved = header_work_.test();
-    if (header_moved && !released_) {
-      check_pairing(header_, {message_.tag, operation_.buffer.bytes}, operation_.peer, comm_.rank(), message_.channel);
+    if (header_moved && !operation_->released) {
+      check_pairing(header_, {message_.tag, operation_->buffer.bytes}, operation_->peer, comm_.rank(),
+                    message_.channel);
       release();
+    } else if (!operation_->ended) {
+      drive();
     }
-    if (!lane_.done(number_)) drive();
-    return header_moved && lane_.done(number_);
+    return header_moved && operation_->span.end;
   }
+
+  bool advance() override { return queued() && operation_->ended; }
+
+  DeviceSpan device_span() const override { return operation_->span; }
 
  private:
   void drive() {
@@ -79,20 +88,17 @@ class NcclWork final : public WorkState {
     } catch (const std::runtime_error& error) {
       comm_.fail(error.what());
     }
-  }
-
-  void count(int change) {
-    comm_.in_flight_ += change;
-    comm_.last_change_ = Clock::now();
+    if (!launching_ || !operation_->span.end) return;
+    launching_ = false;
+    comm_.polling_.count_awaited(-1);
   }
 
   NcclCommunicator& comm_;
   NcclLane& lane_;
-  NcclOperation operation_;
-  std::uint64_t number_;
-  Message message_;        // of a receive
-  MessageHeader header_;   // sent, or as it arrived
-  bool released_ = false;  // onto the GPU
+  std::shared_ptr<NcclOperation> operation_;
+  Message message_;         // of a receive
+  MessageHeader header_;    // sent, or as it arrived
+  bool launching_ = false;  // released, and not yet seen on the stream
   Work header_work_;
 };
 
@@ -102,7 +108,6 @@ NcclCommunicator::NcclCommunicator(Communicator& host, int gpu, std::vector<Mess
       gpu_(gpu),
       options_(options),
       collectives_(groups().count()),
-      last_change_(Clock::now()),
       exceptions_(std::uncaught_exceptions()) {
   use_gpu();
   require_own_gpu(host_, gpu_);
@@ -120,12 +125,22 @@ void NcclCommunicator::make_lanes(const std::vector<MessageLane>& declared) {
     for (int group = 0; group < groups().count(); ++group) members.push_back(groups().members(group));
     for (const MessageLane& lane : declared) members.push_back({lane.from, lane.to});
     const std::vector<ncclUniqueId> ids = make_ids(host_, members);
-    for (int group = 0; group < groups().count(); ++group) collectives_[group] = make_lane(ids[group], members[group]);
-    if (!declared.empty()) first_message_ = make_memory(1);
+    first_content_ = make_memory(sizeof(float));
+    check_cuda(cudaMemset(first_content_.get(), 0, sizeof(float)), "cudaMemset");
+    for (int group = 0; group < groups().count(); ++group) {
+      NcclLane* const lane = collectives_[group] = make_lane(ids[group], members[group]);
+      if (lane) connect(*lane, {.buffer = {first_content_.get(), sizeof(float), ElementType::f32, true}});
+    }
     for (std::size_t i = 0; i < declared.size(); ++i) {
       const std::size_t place = collectives_.size() + i;
       NcclLane* const lane = messages_[declared[i]] = make_lane(ids[place], members[place]);
-      if (lane) connect(*lane, declared[i]);
+      const BufferView content{first_content_.get(), 1, ElementType::byte, true};
+      const bool sends = declared[i].from == rank();
+      if (lane) {
+        connect(*lane, {.kind = sends ? NcclOperation::Kind::send : NcclOperation::Kind::recv,
+                        .buffer = content,
+                        .peer = sends ? declared[i].to : declared[i].from});
+      }
     }
   } catch (const NcclFailure& failure) {
     throw environment_error("comm:nccl", failure.what(), "NCCL communicators of all groups and lanes of messages",
@@ -142,13 +157,11 @@ NcclLane* NcclCommunicator::make_lane(const ncclUniqueId& id, const std::vector<
   return lanes_.back().get();
 }
 
-void NcclCommunicator::connect(NcclLane& lane, const MessageLane& declared) {
-  using Kind = NcclOperation::Kind;
-  const BufferView word{first_message_.get(), 1, ElementType::byte, true};
-  const std::uint64_t number = declared.from == rank() ? lane.start({Kind::send, word, declared.to})
-                                                       : lane.start({Kind::recv, word, declared.from});
-  lane.release(number);
-  while (!lane.done(number)) {
+void NcclCommunicator::connect(NcclLane& lane, NcclOperation first) {
+  const auto operation = std::make_shared<NcclOperation>(first);
+  operation->released = true;
+  lane.start(operation);
+  while (!operation->ended) {
     const std::uint32_t seen = host_.events();
     lane.drive(options_.time_limit_s);
     host_.sleep(seen, settle_pause_s);
@@ -178,6 +191,14 @@ void NcclCommunicator::give_up() noexcept {
   ncclGroupStart();
   for (const auto& lane : lanes_) lane->abort();
   ncclGroupEnd();
+  // The communicators do not block: threads of NCCL's own go on ending them, may use memory and streams meanwhile, and
+  // tell nobody when they are through. So all of it is left to the end of the process, which is near.
+  static_cast<void>(first_content_.release());
+  arenas_.clear();
+  const auto end = Clock::now() + kernels_end;
+  while (Clock::now() < end && !std::ranges::all_of(lanes_, [](const auto& lane) { return lane->drained(); })) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 bool NcclCommunicator::finish_in_good_order() noexcept {
@@ -236,16 +257,7 @@ Arena NcclCommunicator::allocate(std::int64_t bytes) {
 }
 
 void NcclCommunicator::sleep(std::uint32_t seen, double limit_s) {
-  if (in_flight_ > 0) {
-    const double waited_s = std::chrono::duration<double>(Clock::now() - last_change_).count();
-    if (waited_s < watch_s) {
-      std::this_thread::yield();
-      limit_s = 0;
-    } else {
-      limit_s = std::min(limit_s, std::clamp(pause_share * waited_s, shortest_pause_s, longest_pause_s));
-    }
-  }
-  host_.sleep(seen, limit_s);
+  host_.sleep(seen, polling_.pause_s(limit_s, waits_for_end()));
 }
 
 void NcclCommunicator::fail(const std::string& cause) {

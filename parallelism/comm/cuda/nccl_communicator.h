@@ -1,7 +1,6 @@
 // The communicator of ranks on GPUs, each its own, over NCCL.
 #pragma once
 
-#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
@@ -10,14 +9,14 @@
 #include "parallelism/comm/communicator.h"
 #include "parallelism/comm/cuda/nccl.h"
 #include "parallelism/comm/cuda/nccl_lane.h"
+#include "parallelism/comm/cuda/polling.h"
 
 namespace parabench {
 
 /// One rank's end. NCCL knows no tags and pairs messages by their order alone, so a header with tag and size goes over
-/// the host before each. Its arrival, which wakes the receiver, starts the receive: none takes the GPU's time before,
-/// and one that is paired wrongly never starts. NCCL tells nobody when something completes: while something is on the
-/// GPU, sleep() returns at once for the first 50 us of a wait, yielding the core, then after 1/16 of the wait so far
-/// (20 us to 10 ms).
+/// the host before each, when the sender's host gives the message out, though its GPU may have other things to do
+/// first. The header's arrival, which wakes the receiver, gives out the receive: none takes the GPU's time before, and
+/// one that is paired wrongly never starts. From then on streams wait, not hosts. How often the host looks: polling.h.
 class NcclCommunicator final : public Communicator {
  public:
   /// Collective over `host`, which must outlive it.
@@ -53,11 +52,11 @@ class NcclCommunicator final : public Communicator {
   /// another; `declared` once each, in that order.
   void make_lanes(const std::vector<MessageLane>& declared);
   NcclLane* make_lane(const ncclUniqueId& id, const std::vector<Rank>& members);
-  /// NCCL connects two ranks at their first message, which allocates memory: not while kernels wait for each other.
-  void connect(NcclLane& lane, const MessageLane& declared);
+  /// NCCL connects ranks at their first operation, which allocates memory: not while kernels wait for each other.
+  void connect(NcclLane& lane, NcclOperation first);
   void wait_until_settled(double limit_s);
   bool finish_in_good_order() noexcept;
-  /// Ends all lanes, kernels in flight too.
+  /// Ends all lanes, kernels in flight too, and keeps whatever NCCL may still use.
   void give_up() noexcept;
   /// Makes every rank stop.
   [[noreturn]] void fail(const std::string& cause);
@@ -65,16 +64,15 @@ class NcclCommunicator final : public Communicator {
   Communicator& host_;
   int gpu_;
   NcclOptions options_;
-  DeviceMemory first_message_;  // outlives the lanes, whose kernels end with them
+  DeviceMemory first_content_;  // what connect() sends and sums; outlives the lanes, whose kernels end with them
   std::vector<std::unique_ptr<NcclLane>> lanes_;
   std::vector<NcclLane*> collectives_;         // by group; nullptr where this rank is no member
   std::map<MessageLane, NcclLane*> messages_;  // nullptr where this rank is neither end
   std::vector<void*> arenas_;
   std::vector<Registration> registrations_;
-  int in_flight_ = 0;                                  // operations on the GPU
-  std::chrono::steady_clock::time_point last_change_;  // of in_flight_
-  bool failed_ = false;                                // the lanes are of no more use
-  int exceptions_;                                     // in flight when it was made
+  GpuPolling polling_;
+  bool failed_ = false;  // the lanes are of no more use
+  int exceptions_;       // in flight when it was made
 };
 
 }  // namespace parabench

@@ -38,6 +38,7 @@ NcclLane::~NcclLane() {
   } else {
     abort();
   }
+  if (left_to_nccl_) static_cast<void>(stream_.release());
 }
 
 bool NcclLane::settled() {
@@ -48,77 +49,55 @@ bool NcclLane::settled() {
   return state == ncclSuccess;
 }
 
-std::uint64_t NcclLane::start(NcclOperation operation) {
-  waiting_.push_back(operation);
-  return started_++;
-}
+void NcclLane::start(std::shared_ptr<NcclOperation> operation) { waiting_.push_back(std::move(operation)); }
 
 void NcclLane::drive(double limit_s) {
-  if (completed_ == started_) return;
+  if (waiting_.empty() && launched_.empty()) return;
   if (!oldest_since_) oldest_since_ = Clock::now();
-  if (record_last() && launched_ < released_) {
-    launch();
-    record_last();
+  while (record_last() && !waiting_.empty() && waiting_.front()->released) {
+    launched_.push_back(std::move(waiting_.front()));
+    waiting_.pop_front();
+    launch(*launched_.back());
   }
-  while (!groups_.empty() && groups_.front().recorded && has_passed(groups_.front().passed.get())) {
-    completed_ = groups_.front().end;
-    spare_events_.push_back(std::move(groups_.front().passed));
-    groups_.pop_front();
+  while (!launched_.empty() && launched_.front()->span.end && has_passed(cuda_event(launched_.front()->span.end))) {
+    launched_.front()->ended = true;
+    launched_.pop_front();
     oldest_since_ = Clock::now();
   }
-  if (completed_ == started_) {
+  if (waiting_.empty() && launched_.empty()) {
     oldest_since_.reset();
   } else if (Clock::now() - *oldest_since_ > std::chrono::duration<double>(limit_s)) {
     throw NcclFailure(
         fmt::format("{} over NCCL has not ended within {:g} s: another rank stands still, or has started "
                     "something else",
-                    groups_.empty() ? in_words(waiting_.front()) : groups_.front().first, limit_s));
+                    in_words(launched_.empty() ? *waiting_.front() : *launched_.front()), limit_s));
   }
 }
 
 bool NcclLane::record_last() {
   if (!settled()) return false;
-  if (!groups_.empty() && !groups_.back().recorded) {
-    check_cuda(cudaEventRecord(groups_.back().passed.get(), stream_.get()), "cudaEventRecord");
-    groups_.back().recorded = true;
-  }
+  if (!launched_.empty() && !launched_.back()->span.end) launched_.back()->span.end = events_.record(stream_);
   return true;
 }
 
-void NcclLane::launch() {
-  Event passed;
-  if (spare_events_.empty()) {
-    passed = make_event();
-  } else {
-    passed = std::move(spare_events_.back());
-    spare_events_.pop_back();
-  }
-  groups_.push_back({.end = released_, .first = in_words(waiting_.front()), .passed = std::move(passed)});
-  check_nccl(ncclGroupStart(), "ncclGroupStart");
-  ncclResult_t refused = ncclSuccess;
-  for (; launched_ < released_; ++launched_) {
-    const ncclResult_t code = enqueue(waiting_.front());
-    if (code != ncclInProgress && refused == ncclSuccess) refused = code;
-    waiting_.pop_front();
-  }
-  const ncclResult_t ended = ncclGroupEnd();  // in any case: no later call would leave the group
-  check_nccl(refused, groups_.back().first);
-  check_nccl(ended, "ncclGroupEnd");
-}
-
-ncclResult_t NcclLane::enqueue(const NcclOperation& operation) {
+void NcclLane::launch(NcclOperation& operation) {
   void* const data = operation.buffer.data;
   const auto bytes = static_cast<std::size_t>(operation.buffer.bytes);
   const int peer = 1 - position_;
   const bool wide = operation.buffer.type == ElementType::f64;
-  switch (operation.kind) {
-    case NcclOperation::Kind::all_reduce:
-      return ncclAllReduce(data, data, bytes / (wide ? 8 : 4), wide ? ncclFloat64 : ncclFloat32, ncclSum, comm_,
-                           stream_.get());
-    case NcclOperation::Kind::send: return ncclSend(data, bytes, ncclUint8, peer, comm_, stream_.get());
-    case NcclOperation::Kind::recv: return ncclRecv(data, bytes, ncclUint8, peer, comm_, stream_.get());
-  }
-  return ncclInternalError;
+  wait_for(stream_, operation.buffer.ready);
+  operation.span.start = events_.record(stream_);
+  const auto enqueue = [&] {
+    switch (operation.kind) {
+      case NcclOperation::Kind::all_reduce:
+        return ncclAllReduce(data, data, bytes / (wide ? 8 : 4), wide ? ncclFloat64 : ncclFloat32, ncclSum, comm_,
+                             stream_.get());
+      case NcclOperation::Kind::send: return ncclSend(data, bytes, ncclUint8, peer, comm_, stream_.get());
+      case NcclOperation::Kind::recv: return ncclRecv(data, bytes, ncclUint8, peer, comm_, stream_.get());
+    }
+    return ncclInternalError;
+  };
+  check_nccl(enqueue(), in_words(operation));
 }
 
 void NcclLane::finish() {
@@ -128,7 +107,14 @@ void NcclLane::finish() {
 
 void NcclLane::abort() noexcept {
   if (comm_) ncclCommAbort(std::exchange(comm_, nullptr));
+  left_to_nccl_ = true;
   finishing_ = false;
+}
+
+bool NcclLane::drained() const noexcept {
+  const cudaError_t state = cudaStreamQuery(stream_.get());
+  if (state != cudaSuccess) cudaGetLastError();
+  return state != cudaErrorNotReady;
 }
 
 }  // namespace parabench

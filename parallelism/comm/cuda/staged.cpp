@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "parallelism/comm/cuda/event_pool.h"
 #include "parallelism/comm/cuda/runtime.h"
 #include "parallelism/comm/cuda/staged_communicator.h"
 
@@ -65,12 +66,12 @@ class CudaStaging final : public StagingDevice {
     registered_.push_back(range);
   }
 
-  Work copy_out(std::byte* host, const std::byte* device, std::int64_t bytes) override {
-    return copy(host, device, bytes, cudaMemcpyDeviceToHost, out_);
+  Work copy_out(std::byte* host, const std::byte* device, std::int64_t bytes, void* ready) override {
+    return copy(host, device, bytes, cudaMemcpyDeviceToHost, out_, ready);
   }
 
-  Work copy_in(std::byte* device, const std::byte* host, std::int64_t bytes) override {
-    return copy(device, host, bytes, cudaMemcpyHostToDevice, in_);
+  Work copy_in(std::byte* device, const std::byte* host, std::int64_t bytes, void* ready) override {
+    return copy(device, host, bytes, cudaMemcpyHostToDevice, in_, ready);
   }
 
  private:
@@ -81,16 +82,16 @@ class CudaStaging final : public StagingDevice {
 
   class Copy final : public WorkState {
    public:
-    Copy(CudaStaging& staging, Event event) : staging_(staging), event_(std::move(event)) {}
+    explicit Copy(DeviceSpan span) : span_(std::move(span)) {}
     ~Copy() override {
-      if (!done_) cudaEventSynchronize(event_.get());
-      staging_.spare_events_.push_back(std::move(event_));
+      if (!done_) cudaEventSynchronize(cuda_event(span_.end));
     }
-    bool advance() override { return done_ = done_ || has_passed(event_.get()); }
+    bool queued() override { return true; }
+    bool advance() override { return done_ = done_ || has_passed(cuda_event(span_.end)); }
+    DeviceSpan device_span() const override { return span_; }
 
    private:
-    CudaStaging& staging_;
-    Event event_;
+    DeviceSpan span_;
     bool done_ = false;
   };
 
@@ -107,24 +108,18 @@ class CudaStaging final : public StagingDevice {
   /// Any thread of the rank may call, and each has a current GPU of its own.
   void use_gpu() const { check_cuda(cudaSetDevice(gpu_), "cudaSetDevice"); }
 
-  Work copy(void* to, const void* from, std::int64_t bytes, cudaMemcpyKind kind, const Stream& stream) {
+  Work copy(void* to, const void* from, std::int64_t bytes, cudaMemcpyKind kind, const Stream& stream, void* ready) {
     use_gpu();
-    Event event = take_event();
+    wait_for(stream, ready);
+    DeviceSpan span{.start = events_.record(stream)};
     check_cuda(cudaMemcpyAsync(to, from, bytes, kind, stream.get()), "cudaMemcpyAsync");
-    check_cuda(cudaEventRecord(event.get(), stream.get()), "cudaEventRecord");
-    return Work(std::make_unique<Copy>(*this, std::move(event)));
-  }
-
-  Event take_event() {
-    if (spare_events_.empty()) return make_event();
-    Event event = std::move(spare_events_.back());
-    spare_events_.pop_back();
-    return event;
+    span.end = events_.record(stream);
+    return Work(std::make_unique<Copy>(std::move(span)));
   }
 
   int gpu_;
   Stream out_, in_;  // a GPU copies both ways at the same time
-  std::vector<Event> spare_events_;
+  EventPool events_;
   std::vector<void*> on_device_, on_host_;
   std::vector<Range> registered_;
 };

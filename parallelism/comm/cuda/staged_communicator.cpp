@@ -11,9 +11,6 @@
 namespace parabench {
 namespace {
 
-/// A device tells nobody when a copy has ended; at 25 GB/s this is half a megabyte.
-constexpr double pause_s = 20e-6;
-
 constexpr std::int64_t smallest_pinned = 4096;
 
 int index_of(Rank peer, Channel channel) { return peer.value * channel_count + static_cast<int>(channel); }
@@ -31,6 +28,7 @@ class StagedWork final : public WorkState {
 
   ~StagedWork() override {
     moving_ = {};
+    if (phase_ == Phase::leaving && copying_) comm_.polling_.count_awaited(-1);
     if (copying_) end_copy();
     if (pinned_) comm_.idle_.push_back(*pinned_);
   }
@@ -44,34 +42,55 @@ class StagedWork final : public WorkState {
     host_.data = in_place;
     host_.on_device = false;
     in_ = in;
-    if (out) begin_copy(comm_.device_->copy_out(in_place, device(), buffer_.bytes));
+    out_ = out;
+    if (!out) return;
+    begin_copy(comm_.device_->copy_out(in_place, device(), buffer_.bytes, buffer_.ready));
+    span_.start = copy_.device_span().start;
+    comm_.polling_.count_awaited(1);
   }
 
   /// As far as it goes at once, so that the host hears early of what it can start.
   void begin() {
-    if (phase_ == Phase::leaving && copied()) phase_ = Phase::queued;
-    if (phase_ == Phase::queued && queue_.handed_over == turn_) hand_over();
+    if (phase_ == Phase::leaving && copied()) {
+      if (out_) comm_.polling_.count_awaited(-1);
+      phase_ = Phase::waiting;
+    }
+    if (phase_ == Phase::waiting && queue_.handed_over == turn_) hand_over();
   }
 
-  bool advance() override {
+  bool queued() override {
     begin();
     if (phase_ == Phase::moving) {
       if (!moving_.test()) return false;
-      if (in_) begin_copy(comm_.device_->copy_in(device(), static_cast<std::byte*>(host_.data), buffer_.bytes));
       phase_ = Phase::arriving;
+      if (in_) copy_in();
     }
+    return phase_ == Phase::arriving && in_;
+  }
+
+  bool advance() override {
+    queued();
     return phase_ == Phase::arriving && copied();
   }
 
+  DeviceSpan device_span() const override { return span_; }
+
  private:
-  enum class Phase { leaving, queued, moving, arriving };
+  enum class Phase { leaving, waiting, moving, arriving };
 
   std::byte* device() const { return static_cast<std::byte*>(buffer_.data); }
+
+  void copy_in() {
+    // What was copied out was ready.
+    void* const ready = out_ ? nullptr : buffer_.ready;
+    begin_copy(comm_.device_->copy_in(device(), static_cast<std::byte*>(host_.data), buffer_.bytes, ready));
+    span_.end = copy_.device_span().end;
+  }
 
   void begin_copy(Work copy) {
     copy_ = std::move(copy);
     copying_ = true;
-    ++comm_.copies_;
+    comm_.polling_.count_in_flight(1);
   }
 
   bool copied() {
@@ -82,7 +101,7 @@ class StagedWork final : public WorkState {
   void end_copy() {
     copy_ = {};
     copying_ = false;
-    --comm_.copies_;
+    comm_.polling_.count_in_flight(-1);
   }
 
   void hand_over() {
@@ -97,10 +116,11 @@ class StagedWork final : public WorkState {
   BufferView buffer_, host_;
   Operation operation_;
   std::optional<StagedCommunicator::Pinned> pinned_;
-  bool in_ = false;
+  bool out_ = false, in_ = false;
   bool copying_ = false;
   Phase phase_ = Phase::leaving;
   Work copy_, moving_;
+  DeviceSpan span_;
 };
 
 StagedCommunicator::StagedCommunicator(Communicator& host, std::unique_ptr<StagingDevice> device)
@@ -120,7 +140,7 @@ Arena StagedCommunicator::allocate(std::int64_t bytes) {
 }
 
 void StagedCommunicator::sleep(std::uint32_t seen, double limit_s) {
-  host_.sleep(seen, copies_ > 0 ? std::min(limit_s, pause_s) : limit_s);
+  host_.sleep(seen, polling_.pause_s(limit_s, waits_for_end()));
 }
 
 std::byte* StagedCommunicator::behind(BufferView buffer) const {

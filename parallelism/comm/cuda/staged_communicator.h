@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "parallelism/comm/communicator.h"
+#include "parallelism/comm/cuda/polling.h"
 
 namespace parabench {
 
@@ -19,15 +20,17 @@ class StagingDevice {
   virtual std::byte* allocate_pinned(std::int64_t bytes) = 0;
   /// Makes other host memory such memory until the device ends.
   virtual void pin(std::byte* data, std::int64_t bytes) = 0;
-  /// Start a copy between the device and pinned host memory. Dropping the work waits for the copy.
-  virtual Work copy_out(std::byte* host, const std::byte* device, std::int64_t bytes) = 0;
-  virtual Work copy_in(std::byte* device, const std::byte* host, std::int64_t bytes) = 0;
+  /// Start a copy between the device and pinned host memory, after the device has come to `ready` (null: at once): the
+  /// work is queued from the beginning. Dropping it waits for the copy.
+  virtual Work copy_out(std::byte* host, const std::byte* device, std::int64_t bytes, void* ready) = 0;
+  virtual Work copy_in(std::byte* device, const std::byte* host, std::int64_t bytes, void* ready) = 0;
 };
 
 /// Operations reach the host in the order in which they were started, as its own rules ask for, although their copies
-/// may end in another order. Nothing blocks; sleep() returns after 20 us while a copy is in flight. An all-reduce
-/// within an arena happens in the part of the host's arena behind it, in place where the host can; other buffers pass
-/// through pinned memory that is kept for the next ones.
+/// may end in another order. Nothing blocks. The host moves what was copied out when it has seen that; an operation is
+/// queued once it is being copied in, so that of a send the host does the last part. How often the host looks at
+/// copies: polling.h. An all-reduce within an arena happens in the part of the host's arena behind it, in place where
+/// the host can; other buffers pass through pinned memory that is kept for the next ones.
 class StagedCommunicator final : public Communicator {
  public:
   /// `host` must outlive it.
@@ -71,7 +74,7 @@ class StagedCommunicator final : public Communicator {
   std::vector<Pinned> idle_;
   std::vector<Queue> collectives_;          // by group
   std::vector<Queue> outgoing_, incoming_;  // [peer * channel_count + channel]
-  int copies_ = 0;                          // in flight
+  GpuPolling polling_;
 };
 
 }  // namespace parabench

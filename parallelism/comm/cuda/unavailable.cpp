@@ -1,5 +1,6 @@
 // What a build without CUDA and NCCL says.
 #include "base/error.h"
+#include "parallelism/comm/cuda/direct.h"
 #include "parallelism/comm/cuda/gpus.h"
 #include "parallelism/comm/cuda/nccl.h"
 #include "parallelism/comm/cuda/staged.h"
@@ -11,6 +12,10 @@ GpuReport look_for_gpus() {
 }
 
 std::unique_ptr<Communicator> make_staged_communicator(Communicator&, int) {
+  throw environment_error("device:cuda", "a build without CUDA", "one with CUDA", "try PARABENCH_PRESET=cuda");
+}
+
+std::unique_ptr<Communicator> make_direct_communicator(Communicator&, int) {
   throw environment_error("device:cuda", "a build without CUDA", "one with CUDA", "try PARABENCH_PRESET=cuda");
 }
 

@@ -1,0 +1,48 @@
+#include <algorithm>
+
+#include "parallelism/comm/cuda/runtime.h"
+#include "parallelism/comm/cuda/sum_buffers.h"
+
+namespace parabench {
+namespace {
+
+constexpr int threads = 256;
+/// Enough to fill the memory system of a large GPU; the rest of its multiprocessors stays with the computing stream.
+constexpr std::int64_t most_blocks = 256;
+
+template <class T>
+struct Buffers {
+  T* of[most_summed];
+};
+
+template <class T>
+__global__ void sum_kernel(Buffers<T> buffers, int count, std::int64_t elements) {
+  const std::int64_t step = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < elements; i += step) {
+    T sum = buffers.of[0][i];
+    for (int k = 1; k < count; ++k) sum += buffers.of[k][i];
+    for (int k = 0; k < count; ++k) buffers.of[k][i] = sum;
+  }
+}
+
+template <class T>
+void launch(std::span<void* const> buffers, std::int64_t elements, cudaStream_t stream) {
+  Buffers<T> arguments{};
+  for (std::size_t k = 0; k < buffers.size(); ++k) arguments.of[k] = static_cast<T*>(buffers[k]);
+  const auto blocks = static_cast<unsigned>(std::min((elements + threads - 1) / threads, most_blocks));
+  sum_kernel<<<blocks, threads, 0, stream>>>(arguments, static_cast<int>(buffers.size()), elements);
+  check_cuda(cudaGetLastError(), "the kernel that sums buffers");
+}
+
+}  // namespace
+
+void sum_buffers(std::span<void* const> buffers, std::int64_t elements, ElementType type, cudaStream_t stream) {
+  if (elements == 0 || buffers.size() < 2) return;
+  if (type == ElementType::f64) {
+    launch<double>(buffers, elements, stream);
+  } else {
+    launch<float>(buffers, elements, stream);
+  }
+}
+
+}  // namespace parabench

@@ -10,6 +10,7 @@
 
 #include "base/case.h"
 #include "base/clock.h"
+#include "parallelism/comm/communicator.h"
 #include "parallelism/exec/memory.h"
 #include "parallelism/exec/sgd.h"
 #include "parallelism/exec/upload.h"
@@ -19,7 +20,7 @@ namespace parabench {
 /// A point in a device's compute queue.
 struct Mark {
   double host_s = 0;      ///< when it was set
-  void* event = nullptr;  ///< the device's own
+  void* event = nullptr;  ///< the device's own, as BufferView::ready takes it; null on the processor
   int number = 0;
 };
 
@@ -53,10 +54,14 @@ class Device {
   virtual Mark mark() = 0;
   /// Whether the device has come to a mark; for any thread.
   virtual bool reached(const Mark& mark) const = 0;
+  /// Makes all that the computing thread gives out from now on wait for an event of another queue of the device.
+  virtual void wait(const DeviceEvent& event) = 0;
   /// Waits for everything given out.
   virtual void synchronise() = 0;
   /// When the device came to a mark, on the clock of now_s(); after synchronise().
   virtual double seconds(const Mark& mark) const = 0;
+  /// Likewise of an event of another queue that has passed.
+  virtual double event_seconds(const DeviceEvent& event) const = 0;
 
   /// A way for pieces from the host, of which none is larger than that one. The device outlives it.
   virtual std::unique_ptr<Upload> upload(const LargestPiece& largest) = 0;

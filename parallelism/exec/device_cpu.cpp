@@ -33,8 +33,10 @@ class CpuDevice final : public Device {
   void expect_marks(int) override {}
   Mark mark() override { return {now_s()}; }
   bool reached(const Mark&) const override { return true; }
+  void wait(const DeviceEvent&) override { throw std::logic_error("the processor has no events to wait for"); }
   void synchronise() override {}
   double seconds(const Mark& mark) const override { return mark.host_s; }
+  double event_seconds(const DeviceEvent&) const override { throw std::logic_error("the processor has no events"); }
   std::unique_ptr<Upload> upload(const LargestPiece& largest) override {
     return std::make_unique<NoUpload>(largest.sample);
   }

@@ -100,7 +100,9 @@ class EmulatedWork final : public RankWork {
   Span computed(int index) const override { return computed_[index]; }
   bool is_done(int) const override { return true; }
   Work start(int lane, int index) override;
+  void given_out(int, int, const DeviceSpan&) override {}
   void end(int, int) override {}
+  Span transferred(int, int, const Span& seen) const override { return seen; }
   double patience_s() override { return std::clamp(std::exchange(next_over_, never) - now_s(), 0.0, no_bell_s); }
 
  private:

@@ -1,6 +1,8 @@
 #include "parallelism/exec/lane_runner.h"
 
 #include <algorithm>
+#include <chrono>
+#include <deque>
 #include <thread>
 #include <utility>
 
@@ -10,6 +12,7 @@
 namespace parabench {
 namespace {
 
+/// Of a thread that waits for its device, which rings no bell.
 constexpr double device_look_s = 20e-6;
 
 /// Everything that both threads of a rank look at while a plan runs.
@@ -17,17 +20,33 @@ class LaneRunner {
  public:
   LaneRunner(const RankProgram& program, const LocalDependencies& needs, Communicator& comm, RankWork& work)
       : program_(program), needs_(needs), comm_(comm), work_(work), progress_(program.lanes.size()) {
-    for (const Lane& lane : program.lanes) spans_.emplace_back(lane.ops.size());
+    for (const Lane& lane : program_.lanes) {
+      spans_.emplace_back(lane.ops.size());
+      talks_ = talks_ || (lane.kind != LaneKind::compute && !lane.ops.empty());
+    }
   }
 
   RankSpans run();
 
  private:
+  /// Where a lane stands: of its operations some have ended, the next are given out, one may be on the way to that.
+  struct Cursor {
+    int lane;
+    int ended = 0;
+    std::deque<Work> given_out;
+    Work starting;
+    bool is_starting = false;
+
+    int next() const { return ended + static_cast<int>(given_out.size()); }
+  };
+
   void compute();
+  void wait_for_device(int index);
   void communicate();
-  /// Whether the results of `needs` can be sent: those computed must have come out of the device's queue.
-  enum class Readiness { no, in_queue, yes };
-  Readiness readiness(std::span<const OpRef> needs) const;
+  /// Whether something has changed.
+  bool advance(Cursor& cursor);
+  bool may_start(int lane, int index) const;
+  void collect_spans();
 
   const RankProgram& program_;
   const LocalDependencies& needs_;
@@ -35,67 +54,85 @@ class LaneRunner {
   RankWork& work_;
   LaneProgress progress_;
   RankSpans spans_;
+  std::vector<Cursor> cursors_;  // the communicating thread's
+  bool talks_ = false;
 };
 
-LaneRunner::Readiness LaneRunner::readiness(std::span<const OpRef> needs) const {
-  if (!progress_.all_ended(needs)) return Readiness::no;
-  const bool done = std::ranges::all_of(
-      needs, [&](const OpRef& ref) { return ref.lane != compute_lane || work_.is_done(ref.index); });
-  return done ? Readiness::yes : Readiness::in_queue;
+bool LaneRunner::may_start(int lane, int index) const {
+  const auto needs = needs_.of(lane, index);
+  return progress_.all_given_out(needs) && std::ranges::all_of(needs, [&](const OpRef& ref) {
+           if (ref.lane == compute_lane) return true;
+           const auto cursor = std::ranges::find(cursors_, ref.lane, &Cursor::lane);
+           return cursor->ended > ref.index;
+         });
+}
+
+bool LaneRunner::advance(Cursor& c) {
+  bool moved = false;
+  const int index = c.next();
+  if (index < std::ssize(spans_[c.lane])) {
+    Span& span = spans_[c.lane][index];
+    if (span.queued == 0) span.queued = now_s();
+    if (!c.is_starting && may_start(c.lane, index)) {
+      span.start = now_s();
+      c.starting = work_.start(c.lane, index);
+      c.is_starting = true;
+    }
+    if (c.is_starting && c.starting.queued()) {
+      if (c.starting.test()) span.end = now_s();  // before others build on it
+      work_.given_out(c.lane, index, c.starting.device_span());
+      c.given_out.push_back(std::move(c.starting));
+      c.is_starting = false;
+      progress_.give_out(c.lane);
+      moved = true;
+    }
+  }
+  while (!c.given_out.empty() && c.given_out.front().test()) {
+    if (Span& span = spans_[c.lane][c.ended]; span.end == 0) span.end = now_s();
+    work_.end(c.lane, c.ended);
+    c.given_out.pop_front();
+    ++c.ended;
+    moved = true;
+  }
+  return moved;
 }
 
 void LaneRunner::communicate() {
-  struct Cursor {
-    int lane;
-    int index = 0;
-    Work work;
-    bool running = false;
-  };
-  std::vector<Cursor> cursors;
-  for (int lane = compute_lane + 1; lane < std::ssize(program_.lanes); ++lane) cursors.push_back({.lane = lane});
+  for (int lane = compute_lane + 1; lane < std::ssize(program_.lanes); ++lane) cursors_.push_back({.lane = lane});
   try {
     work_.enter(/*computes=*/false);
     for (;;) {
       const std::uint32_t seen = comm_.events();
-      bool moved = false, unfinished = false, in_queue = false;
-      for (Cursor& c : cursors) {
-        if (c.index == std::ssize(spans_[c.lane])) continue;
+      bool moved = false, unfinished = false;
+      for (Cursor& c : cursors_) {
+        if (c.ended == std::ssize(spans_[c.lane])) continue;
         unfinished = true;
-        Span& span = spans_[c.lane][c.index];
-        if (span.queued == 0) span.queued = now_s();
-        if (!c.running) {
-          const Readiness ready = readiness(needs_.of(c.lane, c.index));
-          in_queue = in_queue || ready == Readiness::in_queue;
-          if (ready == Readiness::yes) {
-            span.start = now_s();
-            c.work = work_.start(c.lane, c.index);
-            c.running = true;
-          }
-        }
-        if (!c.running || !c.work.test()) continue;
-        span.end = now_s();
-        work_.end(c.lane, c.index);
-        c.running = false;
-        ++c.index;
-        progress_.end(c.lane);
-        moved = true;
+        moved = advance(c) || moved;
       }
       if (!unfinished) return;
-      if (progress_.failed()) return;
-      // Nobody rings when a device comes to a mark.
-      if (!moved) comm_.sleep(seen, in_queue ? device_look_s : work_.patience_s());
+      if (progress_.failed()) break;
+      if (!moved) comm_.sleep(seen, work_.patience_s());
     }
   } catch (...) {
     progress_.fail(std::current_exception());
+  }
+  cursors_.clear();  // operations in flight are given up by the thread that started them
+}
+
+void LaneRunner::wait_for_device(int index) {
+  while (!work_.is_done(index)) {
+    if (progress_.failed()) progress_.rethrow();
+    std::this_thread::sleep_for(std::chrono::duration<double>(device_look_s));
   }
 }
 
 void LaneRunner::compute() {
   const int count = static_cast<int>(program_.compute().size());
   for (int i = 0; i < count; ++i) {
+    if (talks_ && i >= most_given_out) wait_for_device(i - most_given_out);
     work_.queue(i);
     const auto needs = needs_.of(compute_lane, i);
-    if (!progress_.all_ended(needs)) {
+    if (!progress_.all_given_out(needs)) {
       comm_.notify();
       progress_.wait_for(needs);
     }
@@ -104,20 +141,33 @@ void LaneRunner::compute() {
     // shows as a longer operation, as in the simulation, and not as time between two operations.
     comm_.notify();
     work_.compute(i);
-    progress_.end(compute_lane);
+    progress_.give_out(compute_lane);
   }
   comm_.notify();
   work_.finish();
-  for (int i = 0; i < count; ++i) spans_[compute_lane][i] = work_.computed(i);
+}
+
+void LaneRunner::collect_spans() {
+  for (int i = 0; i < std::ssize(spans_[compute_lane]); ++i) spans_[compute_lane][i] = work_.computed(i);
+  for (int lane = compute_lane + 1; lane < std::ssize(spans_); ++lane) {
+    double free_since = 0;
+    for (int i = 0; i < std::ssize(spans_[lane]); ++i) {
+      // The host came to an operation that it gave out ahead before the lane was free on the device.
+      Span span = work_.transferred(lane, i, spans_[lane][i]);
+      span.queued = std::max(span.queued, free_since);
+      span.start = std::max(span.start, span.queued);
+      span.end = std::max(span.end, span.start);
+      free_since = span.end;
+      spans_[lane][i] = span;
+    }
+  }
 }
 
 RankSpans LaneRunner::run() {
   work_.enter(/*computes=*/true);
-  bool talks = false;
-  for (const Lane& lane : program_.lanes) talks = talks || (lane.kind != LaneKind::compute && !lane.ops.empty());
   comm_.wait(comm_.barrier());
   std::thread communication;
-  if (talks) communication = std::thread([this] { communicate(); });
+  if (talks_) communication = std::thread([this] { communicate(); });
   try {
     compute();
   } catch (const std::exception& error) {
@@ -129,6 +179,7 @@ RankSpans LaneRunner::run() {
   }
   if (communication.joinable()) communication.join();
   if (progress_.failed()) progress_.rethrow();
+  collect_spans();
   return std::move(spans_);
 }
 

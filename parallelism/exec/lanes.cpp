@@ -4,12 +4,12 @@
 
 namespace parabench {
 
-bool LaneProgress::all_ended(std::span<const OpRef> refs) const {
-  return std::all_of(refs.begin(), refs.end(), [&](const OpRef& ref) { return ended(ref); });
+bool LaneProgress::all_given_out(std::span<const OpRef> refs) const {
+  return std::all_of(refs.begin(), refs.end(), [&](const OpRef& ref) { return given_out(ref); });
 }
 
-void LaneProgress::end(int lane) {
-  ended_[lane].fetch_add(1, std::memory_order_release);
+void LaneProgress::give_out(int lane) {
+  given_out_[lane].fetch_add(1, std::memory_order_release);
   changes_.fetch_add(1, std::memory_order_release);
   changes_.notify_all();
 }
@@ -18,7 +18,7 @@ void LaneProgress::wait_for(std::span<const OpRef> refs) {
   for (;;) {
     const std::uint32_t seen = changes_.load(std::memory_order_acquire);
     if (failed()) rethrow();
-    if (all_ended(refs)) return;
+    if (all_given_out(refs)) return;
     changes_.wait(seen, std::memory_order_acquire);
   }
 }

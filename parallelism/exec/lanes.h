@@ -11,16 +11,18 @@
 
 namespace parabench {
 
-/// Within a lane operations end in order, so "has it ended" is one comparison with the lane's counter.
+/// An operation is given out once the host has done its part: it has ended, or the rest happens on a device, which
+/// brings what follows into order by itself. Within a lane that happens in order, so "is it given out" is one comparison
+/// with the lane's counter.
 class LaneProgress {
  public:
-  explicit LaneProgress(std::size_t lanes) : ended_(lanes) {}
+  explicit LaneProgress(std::size_t lanes) : given_out_(lanes) {}
 
-  bool ended(const OpRef& ref) const { return ended_[ref.lane].load(std::memory_order_acquire) > ref.index; }
-  bool all_ended(std::span<const OpRef> refs) const;
-  void end(int lane);  ///< the lane's next operation has ended
+  bool given_out(const OpRef& ref) const { return given_out_[ref.lane].load(std::memory_order_acquire) > ref.index; }
+  bool all_given_out(std::span<const OpRef> refs) const;
+  void give_out(int lane);  ///< the lane's next operation is given out
 
-  /// Blocks until all of `refs` have ended; rethrows the failure that another lane reported.
+  /// Blocks until all of `refs` are given out; rethrows the failure that another lane reported.
   void wait_for(std::span<const OpRef> refs);
   /// Wakes waiters with a failure; the first one stays.
   void fail(std::exception_ptr error);
@@ -28,7 +30,7 @@ class LaneProgress {
   void rethrow();
 
  private:
-  std::vector<std::atomic<int>> ended_;
+  std::vector<std::atomic<int>> given_out_;
   std::atomic<std::uint32_t> changes_{0};
   std::atomic<bool> failed_{false};
   std::mutex mutex_;

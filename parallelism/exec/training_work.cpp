@@ -4,6 +4,7 @@
 #include <c10/core/AutogradState.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace parabench {
@@ -15,8 +16,8 @@ constexpr int measured_marks = 3;  ///< of an operation that reads no piece
 bool makes_activation(OpKind kind) { return kind == OpKind::forward || kind == OpKind::recv_forward; }
 bool makes_gradient(OpKind kind) { return makes_input_gradient(kind) || kind == OpKind::recv_backward; }
 
-BufferView bytes_of(const torch::Tensor& tensor) {
-  return {tensor.data_ptr(), static_cast<std::int64_t>(tensor.nbytes()), ElementType::byte, !tensor.is_cpu()};
+BufferView bytes_of(const torch::Tensor& tensor, void* ready) {
+  return {tensor.data_ptr(), static_cast<std::int64_t>(tensor.nbytes()), ElementType::byte, !tensor.is_cpu(), ready};
 }
 
 }  // namespace
@@ -35,7 +36,10 @@ TrainingWork::TrainingWork(const Plan& plan, const ModelSpec& model, StageState&
       groups_(groups_by_stage(plan)),
       shapes_(shapes(model)),
       runner_(plan, model, state, comm.rank()) {
-  for (const Lane& lane : program_.lanes) payload_.emplace_back(lane.ops.size());
+  for (const Lane& lane : program_.lanes) {
+    payload_.emplace_back(lane.ops.size());
+    transfers_.emplace_back(lane.kind == LaneKind::compute ? 0 : lane.ops.size());
+  }
   const std::size_t computed = program_.compute().size();
   result_.memory.resize(computed);
   marks_.resize(computed);
@@ -68,23 +72,35 @@ torch::Tensor TrainingWork::receive_buffer(const Op& op) const {
                           .device(device_.where()));
 }
 
+void* TrainingWork::ready(int lane, int index) const {
+  int last = -1;
+  for (const OpRef& ref : needs_.of(lane, index)) {
+    if (ref.lane == compute_lane) last = std::max(last, ref.index);
+  }
+  return last < 0 ? nullptr : marks_[last].end.event;
+}
+
 Work TrainingWork::start(int lane, int index) {
   const Op& op = program_.lanes[lane].ops[index];
+  void* const event = ready(lane, index);
   torch::Tensor& payload = payload_[lane][index];
   switch (op.kind) {
     case OpKind::send_forward:
     case OpKind::send_backward: {
       payload = take(lane, index, op.kind == OpKind::send_forward ? makes_activation : makes_gradient).tensor;
-      return comm_.send(bytes_of(payload), op.peer, message_of(op));
+      return comm_.send(bytes_of(payload, event), op.peer, message_of(op));
     }
     case OpKind::recv_forward:
     case OpKind::recv_backward: {
       CountScope scope(device_, MemoryCategory::communication);
       payload = receive_buffer(op);
-      return comm_.recv(bytes_of(payload), op.peer, message_of(op));
+      return comm_.recv(bytes_of(payload, event), op.peer, message_of(op));
     }
-    case OpKind::all_reduce:
-      return comm_.all_reduce(state_.gradients(op.segment, op.segments), groups_[program_.lanes[lane].key]);
+    case OpKind::all_reduce: {
+      BufferView gradients = state_.gradients(op.segment, op.segments);
+      gradients.ready = event;
+      return comm_.all_reduce(gradients, groups_[program_.lanes[lane].key]);
+    }
     case OpKind::forward:
     case OpKind::backward:
     case OpKind::backward_input:
@@ -97,6 +113,15 @@ Work TrainingWork::start(int lane, int index) {
 
 void TrainingWork::end(int lane, int index) {
   if (is_send(program_.lanes[lane].ops[index].kind)) payload_[lane][index].reset();
+}
+
+Span TrainingWork::transferred(int lane, int index, const Span& seen) const {
+  if (!measure_from_) return {};
+  const DeviceSpan& transfer = transfers_[lane][index];
+  Span span = seen;
+  if (transfer.start) span.start = device_.event_seconds(transfer.start);
+  if (transfer.end) span.end = device_.event_seconds(transfer.end);
+  return span;
 }
 
 PieceTensors TrainingWork::next_piece(PieceFeed& input, int index) {
@@ -218,6 +243,10 @@ void TrainingWork::queue(int index) {
 void TrainingWork::begin(int index) {
   device_.account().begin_window();
   result_.memory[index].before = device_.account().live();
+  for (const OpRef& ref : needs_.of(compute_lane, index)) {
+    if (ref.lane == compute_lane) continue;
+    if (const DeviceEvent& end = transfers_[ref.lane][ref.index].end) device_.wait(end);
+  }
   if (measure_from_) marks_[index].start = device_.mark();
 }
 

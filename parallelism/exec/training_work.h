@@ -32,7 +32,9 @@ class TrainingWork : public RankWork {
   Span computed(int index) const override;
   bool is_done(int computed) const override { return device_.reached(marks_[computed].end); }
   Work start(int lane, int index) override;
+  void given_out(int lane, int index, const DeviceSpan& span) override { transfers_[lane][index] = span; }
   void end(int lane, int index) override;
+  Span transferred(int lane, int index, const Span& seen) const override;
   double patience_s() override;
 
   /// Memory and losses; the spans are left to the lanes.
@@ -72,6 +74,8 @@ class TrainingWork : public RankWork {
   /// The next piece on the device. Until it is there, the operation waits for data.
   PieceTensors next_piece(PieceFeed& input, int index);
   torch::Tensor receive_buffer(const Op& op) const;
+  /// The event after all compute operations that an operation needs; null on the processor, and where there are none.
+  void* ready(int lane, int index) const;
   /// Whether the piece comes back to this rank for its loss.
   bool computes_loss(const Op& op) const;
 
@@ -85,6 +89,7 @@ class TrainingWork : public RankWork {
   std::vector<Shape> shapes_;
   SegmentRunner runner_;
   std::vector<std::vector<torch::Tensor>> payload_;  ///< [lane][index] written by one operation, taken by one other
+  std::vector<std::vector<DeviceSpan>> transfers_;   ///< [lane][index] written before the operation is given out
   using Labels = std::map<std::pair<int, int>, torch::Tensor>;
   Labels labels_;  ///< (step, micro-batch), until the last segment's last need
   struct Marks {

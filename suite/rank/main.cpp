@@ -15,6 +15,7 @@
 #include "analytic/calibration.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "parallelism/comm/cuda/direct.h"
 #include "parallelism/comm/cuda/nccl.h"
 #include "parallelism/comm/cuda/staged.h"
 #include "parallelism/comm/mpi/world.h"
@@ -99,6 +100,15 @@ std::vector<MessageLane> message_lanes(const Launch& launch) {
   return lanes;
 }
 
+std::unique_ptr<Communicator> between_gpus(const Launch& launch, Communicator& host, int gpu) {
+  switch (launch.plan.spec.comm) {
+    case CommKind::nccl: return make_nccl_communicator(host, gpu, message_lanes(launch));
+    case CommKind::threads: return make_direct_communicator(host, gpu);
+    case CommKind::mpi: return make_staged_communicator(host, gpu);
+  }
+  throw std::logic_error("a communicator that nobody makes");
+}
+
 nlohmann::json run_phase(const Launch& launch, Communicator& host) {
   const Case& spec = launch.plan.spec;
   if (is_emulated(spec)) return measure_emulated(launch, host);
@@ -114,9 +124,7 @@ nlohmann::json run_phase(const Launch& launch, Communicator& host) {
   const RankPlace place{to_text(cores), seat.sharers, spec.comm == CommKind::threads};
   const bool tuned = launch.options.phase != "verify";
   const std::unique_ptr<Device> device = cuda_device(seat.gpu, spec.precision, tuned, account);
-  const std::unique_ptr<Communicator> comm = spec.comm == CommKind::nccl
-                                                 ? make_nccl_communicator(host, seat.gpu, message_lanes(launch))
-                                                 : make_staged_communicator(host, seat.gpu);
+  const std::unique_ptr<Communicator> comm = between_gpus(launch, host, seat.gpu);
   return run_phase(launch, *comm, *device, place);
 }
 
@@ -197,14 +205,24 @@ int run_mpi(const RankOptions& options, int argc, char** argv) {
   }
 }
 
+/// What CUDA and NCCL look for when they start, where the user has not said otherwise. Before anybody calls them.
+void set_gpu_environment(bool shares_process) {
+  const auto set_default = [](const char* name, const char* value) { setenv(name, value, /*replace=*/0); };
+  // Each lane of messages has a stream; they have 8 queues in common otherwise.
+  set_default("CUDA_DEVICE_MAX_CONNECTIONS", "32");
+  // A communicator is connected for all its algorithms when it is made, and not when a sum first takes one: connecting
+  // waits for the GPU, where kernels may wait for this rank (nccl#787).
+  set_default("NCCL_RUNTIME_CONNECT", "0");
+  // Likewise kernels are loaded with the program, and not when one is first launched beside those of other ranks.
+  if (shares_process) set_default("CUDA_MODULE_LOADING", "EAGER");
+}
+
 int run(int argc, char** argv) {
   const RankOptions options = parse(argc, argv);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   // Who polls (MPI's private buffers, NCCL, staging) pauses for 20 us, which the kernel's slack makes 92. Without it:
   // 39, and an all-reduce of 4 KiB on two ranks through MPI takes 130 us in place of 280.
   prctl(PR_SET_TIMERSLACK, 1);
-  // Each lane of messages has a stream; CUDA, which looks here when it starts, gives them 8 queues in common otherwise.
-  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", /*replace=*/0);
   try {
     std::filesystem::create_directories(options.reply_folder);
     if (options.phase == "probe") return probe(options);
@@ -214,6 +232,7 @@ int run(int argc, char** argv) {
     // NCCL needs no MPI to carry its ranks, and a single rank needs nobody to talk to.
     const bool as_threads = plan.spec.np == 1 || plan.spec.comm == CommKind::threads ||
                             (plan.spec.comm == CommKind::nccl && (options.one_process || !mpi_available()));
+    set_gpu_environment(/*shares_process=*/as_threads && plan.spec.np > 1);
     return as_threads ? run_threads(load_launch(options)) : run_mpi(options, argc, argv);
   } catch (const std::exception& error) {
     write_error(options.reply_folder, Rank(0), error);

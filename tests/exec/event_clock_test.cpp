@@ -69,6 +69,27 @@ TEST_F(EventClockTest, ClocksThatDriftApartAreInterpolatedBetweenLooks) {
   for (int i = 0; i < 4; ++i) EXPECT_NEAR(clock.seconds(marks[i]), 5.1 + 2 * (i + 1), 2e-6) << i;
 }
 
+TEST_F(EventClockTest, TellsWhenAnotherStreamCameToAnEventAlsoAfterTheLastLook) {
+  EventClock clock(stream_.get(), host_clock);
+  const Stream other = make_stream();
+  const auto event_after = [&](double seconds) {
+    host_s += seconds;
+    Event event = make_timing_event();
+    EXPECT_EQ(cudaEventRecord(event.get(), other.get()), cudaSuccess);
+    EXPECT_TRUE(EventClock::reached(event.get()));
+    return event;
+  };
+  device_rate = 1 + 50e-6;
+  mark_after(clock, 0.1);  // after the jump of the device's clock
+  clock.synchronise();
+  const Event before = event_after(2);
+  mark_after(clock, 2);
+  clock.synchronise();
+  const Event after = event_after(1);
+  EXPECT_NEAR(clock.seconds(before.get()), 7.1, 2e-6);
+  EXPECT_NEAR(clock.seconds(after.get()), 10.1, 2e-6);
+}
+
 TEST_F(EventClockTest, ManyMarksStayExact) {
   EventClock clock(stream_.get(), host_clock);
   std::vector<int> marks;

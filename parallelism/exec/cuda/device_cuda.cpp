@@ -84,8 +84,14 @@ class CudaDevice final : public Device {
     return {now_s(), point.event, point.number};
   }
   bool reached(const Mark& mark) const override { return EventClock::reached(static_cast<cudaEvent_t>(mark.event)); }
+  void wait(const DeviceEvent& event) override {
+    C10_CUDA_CHECK(cudaStreamWaitEvent(compute_.stream(), static_cast<cudaEvent_t>(event.get()), 0));
+  }
   void synchronise() override { clock_.synchronise(); }
   double seconds(const Mark& mark) const override { return clock_.seconds(mark.number); }
+  double event_seconds(const DeviceEvent& event) const override {
+    return clock_.seconds(static_cast<cudaEvent_t>(event.get()));
+  }
 
   std::unique_ptr<Upload> upload(const LargestPiece& largest) override { return cuda_upload(largest, copy_, compute_); }
   void adopt(const torch::Tensor& tensor) override { allocator::recordStream(tensor.storage().data_ptr(), compute_); }

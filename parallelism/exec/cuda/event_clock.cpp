@@ -84,12 +84,19 @@ void EventClock::synchronise() {
   marks_.clear();
 }
 
-double EventClock::seconds(int number) const {
-  const double device_s = device_s_.at(static_cast<std::size_t>(number));
+double EventClock::seconds(int number) const { return host_seconds(device_s_.at(static_cast<std::size_t>(number))); }
+
+double EventClock::seconds(cudaEvent_t event) const {
+  return host_seconds(device_s_.back() + elapsed_s(origin_.get(), event));
+}
+
+double EventClock::host_seconds(double device_s) const {
   const auto after = std::ranges::lower_bound(looks_, device_s, {}, &Look::device_s);
-  if (after == looks_.begin()) return after->host_s;
-  const Look &a = *std::prev(after), &b = *after;
-  return a.host_s + (device_s - a.device_s) * (b.host_s - a.host_s) / (b.device_s - a.device_s);
+  const Look& from = after == looks_.begin() ? looks_.front() : *std::prev(after);
+  const Look& a = after == looks_.end() && looks_.size() > 1 ? *std::prev(after, 2) : from;
+  const Look& b = after == looks_.end() ? looks_.back() : *after;
+  const double pace = b.device_s > a.device_s ? (b.host_s - a.host_s) / (b.device_s - a.device_s) : 1;
+  return from.host_s + (device_s - from.device_s) * pace;
 }
 
 }  // namespace parabench

@@ -32,6 +32,9 @@ class EventClock {
   void synchronise();
   /// When the GPU came to the mark; after a synchronise() that followed it (else std::out_of_range).
   double seconds(int number) const;
+  /// When the GPU came to an event with a time, of whatever stream, that has passed. It may be newer than the last
+  /// synchronise(), then by the clocks' latest pace. Exact to a microsecond within some ten seconds of that.
+  double seconds(cudaEvent_t event) const;
 
  private:
   struct Look {
@@ -39,6 +42,7 @@ class EventClock {
   };
 
   Event take_event();
+  double host_seconds(double device_s) const;
   /// Ties a new event to the host's clock: of several looks, the one that took the least time counts.
   Event look(double& host_s);
 

@@ -2,6 +2,7 @@
 #include <latch>
 #include <tuple>
 
+#include "parallelism/comm/cuda/direct.h"
 #include "parallelism/comm/cuda/nccl.h"
 #include "parallelism/comm/cuda/staged.h"
 #include "parallelism/comm/threads/world.h"
@@ -19,10 +20,13 @@ struct Backend {
 };
 
 std::unique_ptr<Communicator> nccl(Communicator& host) { return make_nccl_communicator(host, 0); }
+std::unique_ptr<Communicator> direct(Communicator& host) { return make_direct_communicator(host, 0); }
 std::unique_ptr<Communicator> staged(Communicator& host) { return make_staged_communicator(host, 0); }
 
 // NCCL wants a GPU for each of its ranks.
-constexpr Backend backends[] = {{"nccl", nccl, 1}, {"staged", staged, 1}, {"staged", staged, 2}, {"staged", staged, 4}};
+constexpr Backend backends[] = {{"nccl", nccl, 1},     {"direct", direct, 1}, {"direct", direct, 2},
+                                {"direct", direct, 4}, {"staged", staged, 1}, {"staged", staged, 2},
+                                {"staged", staged, 4}};
 
 class GpuCommunicators : public GpuTest, public testing::WithParamInterface<std::tuple<Backend, ConformanceCase>> {};
 

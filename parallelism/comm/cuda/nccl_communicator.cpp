@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "parallelism/comm/cuda/host_work.h"
 #include "parallelism/comm/cuda/nccl_agreement.h"
-#include "parallelism/comm/mailbox.h"
+#include "parallelism/comm/cuda/nccl_work.h"
 
 namespace parabench {
 namespace {
@@ -25,82 +25,7 @@ constexpr std::chrono::seconds kernels_end{5};
 /// How long the host gets to find out that a rank has died before NCCL's own complaint counts as the cause.
 constexpr std::chrono::seconds look_for_dead{2};
 
-constexpr std::uint64_t header_tag = 0x6e63636c5f686561;  // "nccl_hea"
-
 }  // namespace
-
-/// One operation on a lane; of a message also its header over the host.
-class NcclWork final : public WorkState {
- public:
-  NcclWork(NcclCommunicator& comm, NcclLane& lane, NcclOperation operation)
-      : comm_(comm), lane_(lane), operation_(std::make_shared<NcclOperation>(operation)) {
-    lane_.start(operation_);
-  }
-
-  ~NcclWork() override {
-    header_work_ = {};
-    if (launching_) comm_.polling_.count_awaited(-1);
-    if (operation_->released) comm_.polling_.count_in_flight(-1);
-    // Dropped on the way out of a failure: nothing may be written into the caller's buffer any more.
-    if (!operation_->ended) comm_.give_up();
-  }
-
-  void release() {
-    operation_->released = launching_ = true;
-    comm_.polling_.count_in_flight(1);
-    comm_.polling_.count_awaited(1);
-    drive();
-  }
-
-  void send_header(Message message) {
-    header_ = {message.tag, operation_->buffer.bytes};
-    header_work_ = comm_.host_.send({&header_, sizeof header_}, operation_->peer, {message.channel, header_tag});
-    header_work_.test();  // on its way now, not when somebody looks
-    release();
-  }
-
-  void receive_header(Message message) {
-    message_ = message;
-    header_work_ = comm_.host_.recv({&header_, sizeof header_}, operation_->peer, {message.channel, header_tag});
-  }
-
-  bool queued() override {
-    const bool header_moved = header_work_.test();
-    if (header_moved && !operation_->released) {
-      check_pairing(header_, {message_.tag, operation_->buffer.bytes}, operation_->peer, comm_.rank(),
-                    message_.channel);
-      release();
-    } else if (!operation_->ended) {
-      drive();
-    }
-    return header_moved && operation_->span.end;
-  }
-
-  bool advance() override { return queued() && operation_->ended; }
-
-  DeviceSpan device_span() const override { return operation_->span; }
-
- private:
-  void drive() {
-    try {
-      comm_.use_gpu();
-      lane_.drive(comm_.options_.time_limit_s);
-    } catch (const std::runtime_error& error) {
-      comm_.fail(error.what());
-    }
-    if (!launching_ || !operation_->span.end) return;
-    launching_ = false;
-    comm_.polling_.count_awaited(-1);
-  }
-
-  NcclCommunicator& comm_;
-  NcclLane& lane_;
-  std::shared_ptr<NcclOperation> operation_;
-  Message message_;         // of a receive
-  MessageHeader header_;    // sent, or as it arrived
-  bool launching_ = false;  // released, and not yet seen on the stream
-  Work header_work_;
-};
 
 NcclCommunicator::NcclCommunicator(Communicator& host, int gpu, std::vector<MessageLane> lanes, NcclOptions options)
     : Communicator(host.rank(), host.groups()),

@@ -50,8 +50,9 @@ struct RankMeasured {
   /// they wait for.
   std::optional<Breakdown> breakdown_s;
   std::int64_t bytes_sent = 0, bytes_received = 0;  ///< per step
-  std::optional<double> bus_bandwidth_bytes_per_s;  ///< of its all-reduces, as nccl-tests define it
-  std::optional<Arithmetic> arithmetic;             ///< nullopt in files of schema 1.1 and before
+  /// Of its all-reduces, as nccl-tests define it; nullopt without such, and where ranks share a GPU.
+  std::optional<double> bus_bandwidth_bytes_per_s;
+  std::optional<Arithmetic> arithmetic;  ///< nullopt in files of schema 1.1 and before
 };
 
 /// Order statistics over all samples of all repetitions; ci95: bootstrap over launches where there are several, else

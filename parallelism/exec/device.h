@@ -19,7 +19,7 @@ namespace parabench {
 
 /// A point in a device's compute queue.
 struct Mark {
-  double host_s = 0;      ///< when it was set
+  double host_s = 0;      ///< when it was set, on the processor
   void* event = nullptr;  ///< the device's own, as BufferView::ready takes it; null on the processor
   int number = 0;
 };
@@ -46,7 +46,9 @@ class Device {
   virtual std::string name() const = 0;  ///< as results name it: "cpu", "cuda:0 NVIDIA H200"
 
   /// Each thread of the rank calls this before it touches tensors: the computing one, and the one that communicates.
-  virtual void enter(bool computes) = 0;
+  /// Backwards that the computing thread starts run on it: else those of all ranks of the process that share a GPU queue
+  /// up for one thread of autograd's, which also keeps cuDNN's choices of algorithms to itself.
+  void enter(bool computes);
 
   /// Gets ready for so many marks, so that none of them takes time to make.
   virtual void expect_marks(int count) = 0;
@@ -94,6 +96,8 @@ class Device {
   virtual std::int64_t context_bytes() const = 0;
 
  private:
+  virtual void enter_queue(bool computes) = 0;
+
   MemoryAccount& account_;
 };
 
@@ -107,9 +111,11 @@ class CountScope {
 };
 
 std::unique_ptr<Device> cpu_device(MemoryAccount& account);
+/// torch has a pool of 32 streams of high priority for each GPU, of which a rank takes two; streams tell ranks apart.
+inline constexpr int most_ranks_on_gpu = 16;
 /// GPU `index` with its own streams. Sets the process's TF32 switches to what `precision` says, and whether cuDNN tries
 /// its algorithms out at every new shape (`tuned`; see tuning.h). Throws environment_error where there is no such GPU, or
-/// for a build without CUDA.
+/// for a build without CUDA. At most most_ranks_on_gpu of them on one GPU.
 std::unique_ptr<Device> cuda_device(int index, Precision precision, bool tuned, MemoryAccount& account);
 
 }  // namespace parabench

@@ -1,3 +1,5 @@
+#include <c10/core/AutogradState.h>
+
 #include <stdexcept>
 #include <utility>
 
@@ -29,7 +31,6 @@ class CpuDevice final : public Device {
 
   torch::Device where() const override { return torch::kCPU; }
   std::string name() const override { return "cpu"; }
-  void enter(bool) override {}
   void expect_marks(int) override {}
   Mark mark() override { return {now_s()}; }
   bool reached(const Mark&) const override { return true; }
@@ -57,9 +58,17 @@ class CpuDevice final : public Device {
   std::int64_t outside_allocator() const override { return 0; }
   std::int64_t used() const override { return 0; }
   std::int64_t context_bytes() const override { return 0; }
+
+ private:
+  void enter_queue(bool) override {}
 };
 
 }  // namespace
+
+void Device::enter(bool computes) {
+  if (computes) c10::AutogradState::get_tls_state().set_multithreading_enabled(false);
+  enter_queue(computes);
+}
 
 CountScope::CountScope(Device& device, MemoryCategory category) {
   device.allocating(category);

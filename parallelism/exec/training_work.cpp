@@ -1,7 +1,6 @@
 #include "parallelism/exec/training_work.h"
 
 #include <ATen/Parallel.h>
-#include <c10/core/AutogradState.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -216,11 +215,7 @@ void TrainingWork::read_losses() {
 }
 
 void TrainingWork::enter(bool computes) {
-  if (computes) {
-    at::set_num_threads(plan_.spec.threads);
-    // Else the backwards of all ranks of the process that share a GPU queue up for one thread of the engine's.
-    c10::AutogradState::get_tls_state().set_multithreading_enabled(false);
-  }
+  if (computes) at::set_num_threads(plan_.spec.threads);
   if (!computes) at::GradMode::set_enabled(false);  // the thread's own switch; it ends with the lanes
   device_.enter(computes);
 }
@@ -228,13 +223,7 @@ void TrainingWork::enter(bool computes) {
 void TrainingWork::queue(int index) {
   if (!measure_from_) return;
   marks_[index].queued = device_.mark();
-  const int step = program_.compute()[index].step;
-  // What only the first steps took (trials of algorithms) is no peak; a step before the measured ones takes the rest anew.
-  if (!released_ && step >= *measure_from_ - 1) {
-    device_.release_unused();
-    released_ = true;
-  }
-  if (peaks_reset_ || step < *measure_from_) return;
+  if (peaks_reset_ || program_.compute()[index].step < *measure_from_) return;
   device_.account().reset_peak();
   device_.reset_peaks();
   peaks_reset_ = true;

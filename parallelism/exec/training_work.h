@@ -97,7 +97,7 @@ class TrainingWork : public RankWork {
     std::optional<Mark> fed;  ///< between start and end, where a piece was read
   };
   std::vector<Marks> marks_;  ///< of the compute lane; written before the operation's end is told
-  bool released_ = false, peaks_reset_ = false;
+  bool peaks_reset_ = false;
   Execution result_;
 };
 

@@ -107,17 +107,20 @@ nlohmann::json calibrate(const Launch& launch, Communicator& comm, Device& devic
   Calibration calibration;
   calibration.machine = launch.machine;
   for (int samples : sample_counts(launch.plan)) {
+    if (!device.where().is_cpu()) tune_layers(launch, device, samples);
+    comm.wait(comm.barrier());
     // Alone on rank 0 first: it also says how many steps all ranks can afford together.
     int steps = chain_steps_min;
     if (comm.rank() == Rank(0)) {
-      const double step_s = time_layers(launch, device, samples, 1).step_s;
+      const auto at_once = [] {};
+      const double step_s = time_layers(launch, device, samples, 1, at_once).step_s;
       steps = std::clamp(static_cast<int>(chain_budget_s / step_s), chain_steps_min, chain_steps_max);
-      keep(calibration, launch, time_layers(launch, device, samples, steps), 1);
+      keep(calibration, launch, time_layers(launch, device, samples, steps, at_once), 1);
     }
     if (busy == 1) continue;
     steps = nlohmann::json::parse(all_gather(comm, nlohmann::json(steps).dump())[0]).get<int>();
-    comm.wait(comm.barrier());
-    keep(calibration, launch, time_layers(launch, device, samples, steps), busy);
+    const auto together = [&] { comm.wait(comm.barrier()); };
+    keep(calibration, launch, time_layers(launch, device, samples, steps, together), busy);
     comm.wait(comm.barrier());
   }
   const std::int64_t outside_chains = outside_allocator();

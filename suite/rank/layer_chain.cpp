@@ -62,20 +62,20 @@ struct Samples {
 };
 
 /// Trains by `plan` on this rank alone.
-Execution run_alone(const Plan& plan, const Launch& launch, Device& device, int measure_from) {
+Execution run_alone(const Plan& plan, const Launch& launch, Device& device, int measure_from, const Ready& ready) {
   Execution execution;
   run_thread_ranks(1, [&](Communicator& comm) {
     StageState state(plan, launch.model, comm, device);
-    if (!device.where().is_cpu()) tune(plan, launch.model, state, device, Rank(0));
     RankInput input = open_input(plan, Rank(0), launch.source, launch.options.input, device);
+    ready();
     execution = execute(plan, launch.model, state, comm, input, device, measure_from);
   });
   return execution;
 }
 
-Samples run_chain(const Plan& step, const Launch& launch, Device& device, int steps) {
+Samples run_chain(const Plan& step, const Launch& launch, Device& device, int steps, const Ready& ready) {
   const Plan plan = unroll(step, warmup_steps + steps);
-  const Execution execution = run_alone(plan, launch, device, warmup_steps);
+  const Execution execution = run_alone(plan, launch, device, warmup_steps, ready);
   Samples samples;
   const auto& ops = plan.ranks[0].compute();
   const auto& spans = execution.spans[compute_lane];
@@ -90,11 +90,11 @@ Samples run_chain(const Plan& step, const Launch& launch, Device& device, int st
   return samples;
 }
 
-double replayed_step_s(Plan step, const Launch& launch, Device& device, int steps) {
+double replayed_step_s(Plan step, const Launch& launch, Device& device, int steps, const Ready& ready) {
   step.spec.graph = true;
   const int first = graph_capture_step + 1;
   const Plan plan = unroll(step, first + steps);
-  const Execution execution = run_alone(plan, launch, device, first);
+  const Execution execution = run_alone(plan, launch, device, first, ready);
   const auto& spans = execution.spans[compute_lane];
   const std::size_t length = spans.size() / static_cast<std::size_t>(plan.steps);
   std::vector<double> seconds;
@@ -138,9 +138,17 @@ SplitTiming split_timing_of(const Samples& chain, int layer) {
 
 }  // namespace
 
-LayerChain time_layers(const Launch& launch, Device& device, int samples, int steps) {
+void tune_layers(const Launch& launch, Device& device, int samples) {
   const Plan step = make_plan(alone(launch.plan.spec, samples), launch.model, {}, 1);
-  const Samples whole = run_chain(step, launch, device, steps);
+  run_thread_ranks(1, [&](Communicator& comm) {
+    StageState state(step, launch.model, comm, device);
+    tune(step, launch.model, state, device, Rank(0));
+  });
+}
+
+LayerChain time_layers(const Launch& launch, Device& device, int samples, int steps, const Ready& ready) {
+  const Plan step = make_plan(alone(launch.plan.spec, samples), launch.model, {}, 1);
+  const Samples whole = run_chain(step, launch, device, steps, ready);
   LayerChain chain;
   const int layers = static_cast<int>(launch.model.layers.size());
   for (int l = 0; l < layers; ++l) chain.layers.push_back(timing_of(whole, l, samples));
@@ -148,10 +156,10 @@ LayerChain time_layers(const Launch& launch, Device& device, int samples, int st
   chain.overhead_s = median(whole.gaps);
   chain.step_s = whole.step_s;
   if (uses(launch.plan, OpKind::backward_input)) {
-    const Samples parts = run_chain(split_backwards(step), launch, device, steps);
+    const Samples parts = run_chain(split_backwards(step), launch, device, steps, ready);
     for (int l = 0; l < layers; ++l) chain.layers[l].split = split_timing_of(parts, l);
   }
-  if (launch.plan.spec.graph) fit_into(chain, replayed_step_s(step, launch, device, steps));
+  if (launch.plan.spec.graph) fit_into(chain, replayed_step_s(step, launch, device, steps, ready));
   return chain;
 }
 

@@ -1,6 +1,7 @@
 // Times the layers of a model as a chain, as the executor runs them.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "suite/rank/launch.h"
@@ -13,10 +14,17 @@ struct LayerChain {
   double update_s = 0, overhead_s = 0, step_s = 0;
 };
 
+/// Called between making a chain's state and its first step, before each of the chains.
+using Ready = std::function<void()>;
+
+/// Lets libraries choose their algorithms for the chains of so many samples (tuning.h), on the calling thread.
+void tune_layers(const Launch& launch, Device& device, int samples);
+
 /// Runs `steps` steps on `samples` samples after two discarded ones, under the keys of the launch's case that a layer's
 /// time depends on. Where the launch's plan splits backwards, as many steps again with all I and then all W, as a stage
 /// of one segment has them. Where its steps are replayed (graph:on), the layers' times are scaled so that they and the
 /// update add up to a replayed step.
-LayerChain time_layers(const Launch& launch, Device& device, int samples, int steps);
+/// Ranks whose chains are to run side by side meet in `ready`, which is called as often on each.
+LayerChain time_layers(const Launch& launch, Device& device, int samples, int steps, const Ready& ready);
 
 }  // namespace parabench

@@ -26,6 +26,7 @@
 #include "parallelism/plan/routes.h"
 #include "suite/rank/affinity.h"
 #include "suite/rank/capabilities.h"
+#include "suite/rank/gpu_environment.h"
 #include "suite/rank/launch.h"
 #include "suite/rank/reply.h"
 #include "suite/rank/transfers.h"
@@ -118,6 +119,9 @@ nlohmann::json run_phase(const Launch& launch, Communicator& host) {
     return run_phase(launch, host, *cpu_device(account), {.cpuset = to_text(cores)});
   }
   const GpuSeat seat = choose_gpu(host, spec.comm != CommKind::nccl);
+  if (spec.comm == CommKind::threads && seat.sharers > most_ranks_on_gpu)
+    throw environment_error("ranks on one GPU", std::to_string(seat.sharers),
+                            "at most " + std::to_string(most_ranks_on_gpu), "fewer ranks, more GPUs, or comm:mpi");
   // Before CUDA and NCCL start threads, which stay where this one is.
   const auto cores = take_cores(seat.local_rank, seat.local_ranks,
                                 cores_beside_gpu(static_cast<int>(launch.all_cores.size()), seat.local_ranks));
@@ -205,18 +209,6 @@ int run_mpi(const RankOptions& options, int argc, char** argv) {
   }
 }
 
-/// What CUDA and NCCL look for when they start, where the user has not said otherwise. Before anybody calls them.
-void set_gpu_environment(bool shares_process) {
-  const auto set_default = [](const char* name, const char* value) { setenv(name, value, /*replace=*/0); };
-  // Each lane of messages has a stream; they have 8 queues in common otherwise.
-  set_default("CUDA_DEVICE_MAX_CONNECTIONS", "32");
-  // A communicator is connected for all its algorithms when it is made, and not when a sum first takes one: connecting
-  // waits for the GPU, where kernels may wait for this rank (nccl#787).
-  set_default("NCCL_RUNTIME_CONNECT", "0");
-  // Likewise kernels are loaded with the program, and not when one is first launched beside those of other ranks.
-  if (shares_process) set_default("CUDA_MODULE_LOADING", "EAGER");
-}
-
 int run(int argc, char** argv) {
   const RankOptions options = parse(argc, argv);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -232,7 +224,7 @@ int run(int argc, char** argv) {
     // NCCL needs no MPI to carry its ranks, and a single rank needs nobody to talk to.
     const bool as_threads = plan.spec.np == 1 || plan.spec.comm == CommKind::threads ||
                             (plan.spec.comm == CommKind::nccl && (options.one_process || !mpi_available()));
-    set_gpu_environment(/*shares_process=*/as_threads && plan.spec.np > 1);
+    set_gpu_environment(plan.spec);
     return as_threads ? run_threads(load_launch(options)) : run_mpi(options, argc, argv);
   } catch (const std::exception& error) {
     write_error(options.reply_folder, Rank(0), error);

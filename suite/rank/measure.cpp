@@ -140,6 +140,8 @@ nlohmann::json conclude(const Launch& launch, const Plan& plan, Communicator& co
     measured.losses.assign(plan.steps, 0.0);
     for (const nlohmann::json& rank : ranks)
       for (int step = 0; step < plan.steps; ++step) measured.losses[step] += rank["losses"][step].get<double>();
+  }
+  if (!is_emulated(plan.spec) && !shared) {
     const Matching matching = match(plan);
     const Sizes sizes(launch.model);
     for (int r = 0; r < comm.size(); ++r) {

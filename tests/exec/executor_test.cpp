@@ -354,7 +354,6 @@ TEST_P(QueuedExecution, SpansOfTransfersAreTheDevicesTimes) {
 class WatchingDevice final : public ForwardingDevice {
  public:
   using ForwardingDevice::ForwardingDevice;
-  void enter(bool computes) override { entered_ = entered_ || computes; }
   void allocating(MemoryCategory) override { EXPECT_TRUE(entered_); }
   void update(const SgdRule& rule, const std::vector<SgdOperands>& parameters) override {
     updated = true;
@@ -364,6 +363,8 @@ class WatchingDevice final : public ForwardingDevice {
   bool updated = false;
 
  private:
+  void enter_queue(bool computes) override { entered_ = entered_ || computes; }
+
   bool entered_ = false;
 };
 

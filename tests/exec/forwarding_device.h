@@ -16,7 +16,6 @@ class ForwardingDevice : public Device {
 
   torch::Device where() const override { return processor_->where(); }
   std::string name() const override { return processor_->name(); }
-  void enter(bool computes) override { processor_->enter(computes); }
   void expect_marks(int count) override { processor_->expect_marks(count); }
   Mark mark() override { return processor_->mark(); }
   bool reached(const Mark& mark) const override { return processor_->reached(mark); }
@@ -44,6 +43,8 @@ class ForwardingDevice : public Device {
   std::int64_t context_bytes() const override { return processor_->context_bytes(); }
 
  private:
+  void enter_queue(bool computes) override { processor_->enter(computes); }
+
   std::unique_ptr<Device> processor_;
 };
 

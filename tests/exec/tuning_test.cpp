@@ -1,6 +1,7 @@
 #include "parallelism/exec/tuning.h"
 
 #include <ATen/record_function.h>
+#include <c10/core/AutogradState.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -25,7 +26,11 @@ class CountConvolutions {
     handle_ = at::addGlobalCallback(at::RecordFunctionCallback([](const at::RecordFunction& function) {
                                       const std::string_view name = function.name();
                                       convolutions += name == "aten::convolution";
-                                      convolution_backwards += name == "aten::convolution_backward";
+                                      if (name == "aten::convolution_backward") {
+                                        ++convolution_backwards;
+                                        // Else a GPU's runs on a thread of autograd's, which keeps the choice.
+                                        EXPECT_FALSE(c10::AutogradState::get_tls_state().get_multithreading_enabled());
+                                      }
                                       return std::unique_ptr<at::ObserverContext>();
                                     }).scopes({at::RecordScope::FUNCTION}));
   }
@@ -76,6 +81,7 @@ TEST(Tune, RunsEverySegmentOnceAtEachSizeOfItsPieces) {
     const std::unique_ptr<Device> device = cpu_device(account);
     StageState state(plan, small_network(), comm, *device);
     const std::int64_t held = account.live();
+    c10::AutogradState::get_tls_state().set_multithreading_enabled(true);  // whatever ran on this thread before
     const CountConvolutions count;
     tune(plan, small_network(), state, *device, Rank(0));
     EXPECT_EQ(convolutions, 2 * in_network);
@@ -103,7 +109,7 @@ TEST(Tune, WhatTrialsTookIsGivenBackBeforePeaksCount) {
     EXPECT_EQ(device.order, "release ");
     RankInput input = open_input(plan, Rank(0), small_source(), {}, device);
     execute(plan, small_network(), state, comm, input, device, 2);
-    EXPECT_EQ(device.order, "release release reset ");
+    EXPECT_EQ(device.order, "release reset ") << "the run itself takes no memory from other ranks";
   });
 }
 

@@ -73,17 +73,12 @@ class CudaDevice final : public Device {
   torch::Device where() const override { return {torch::kCUDA, index_}; }
   std::string name() const override { return name_; }
 
-  void enter(bool computes) override {
-    c10::cuda::set_device(index_);
-    c10::cuda::setCurrentCUDAStream(computes ? compute_ : communication_);
-  }
-
   void expect_marks(int count) override { clock_.reserve(count); }
   Mark mark() override {
     const EventClock::Point point = clock_.mark();
-    return {now_s(), point.event, point.number};
+    return {.event = point.event, .number = point.number};
   }
-  bool reached(const Mark& mark) const override { return EventClock::reached(static_cast<cudaEvent_t>(mark.event)); }
+  bool reached(const Mark& mark) const override { return has_passed(static_cast<cudaEvent_t>(mark.event)); }
   void wait(const DeviceEvent& event) override {
     C10_CUDA_CHECK(cudaStreamWaitEvent(compute_.stream(), static_cast<cudaEvent_t>(event.get()), 0));
   }
@@ -106,7 +101,10 @@ class CudaDevice final : public Device {
     fused_sgd_update(rule, parameters);
   }
 
-  void allocating(MemoryCategory category) override { counter_.allocating(category); }
+  void allocating(MemoryCategory category) override {
+    // What other streams allocate has a category of its own.
+    if (c10::cuda::getCurrentCUDAStream(index_) == compute_) counter_.allocating(category);
+  }
   void recategorise(const torch::Tensor& tensor, MemoryCategory category) override {
     counter_.recategorise(tensor.storage().data(), category);
   }
@@ -115,9 +113,10 @@ class CudaDevice final : public Device {
   void release_unused() override { allocator::emptyCache(); }
   std::int64_t outside_allocator() const override {
     for (;;) {
-      const std::int64_t before = reserved(), all = used();
+      const Held before = held();
+      const std::int64_t all = used();
       // Else another rank's thread took or gave back a segment meanwhile.
-      if (reserved() == before) return all - before;
+      if (held().changes == before.changes) return all - before.bytes;
     }
   }
   std::int64_t used() const override {
@@ -128,10 +127,19 @@ class CudaDevice final : public Device {
   std::int64_t context_bytes() const override { return context_bytes_; }
 
  private:
-  /// By all ranks of the process on this GPU.
-  std::int64_t reserved() const {
+  void enter_queue(bool computes) override {
+    c10::cuda::set_device(index_);
+    c10::cuda::setCurrentCUDAStream(computes ? compute_ : communication_);
+  }
+
+  /// Segments of all ranks of the process on this GPU, and how often one was taken or given back.
+  struct Held {
+    std::int64_t bytes, changes;
+  };
+  Held held() const {
     const auto stats = allocator::getDeviceStats(index_);
-    return stats.reserved_bytes[static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE)].current;
+    return {stats.reserved_bytes[static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE)].current,
+            stats.num_device_alloc + stats.num_device_free};
   }
 
   c10::DeviceIndex index_;

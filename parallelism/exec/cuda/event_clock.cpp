@@ -73,7 +73,8 @@ void EventClock::synchronise() {
   double origin_s = device_s_.back();
   for (std::size_t i = 0; i < marks_.size(); ++i) {
     device_s_.push_back(origin_s + elapsed_s(origin, marks_[i].get()));
-    if ((i + 1) % marks_per_origin != 0) continue;
+    // The last look, the origin of the first mark, may be long ago.
+    if (i % marks_per_origin != 0) continue;
     origin = marks_[i].get();
     origin_s = device_s_.back();
   }

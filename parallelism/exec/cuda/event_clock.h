@@ -12,7 +12,7 @@ namespace parabench {
 
 /// Marks of one stream. The clocks of GPU and host drift apart by some microseconds a second: how they stand to each
 /// other is looked at when the object is made and in every synchronise() after marks, and times in between are
-/// interpolated. The events behind marks are used again after synchronise(). One thread at a time, but for reached().
+/// interpolated. The events behind marks are used again after synchronise(). One thread at a time.
 class EventClock {
  public:
   /// Of a stream of the thread's current GPU. `host_clock` gives seconds.
@@ -26,8 +26,6 @@ class EventClock {
   Point mark();
   /// Makes events for so many marks ahead, so that mark() need not.
   void reserve(int marks);
-  /// Whether the GPU has come to a mark; for any thread.
-  static bool reached(cudaEvent_t event) { return has_passed(event); }
   /// Waits for all that the stream was given.
   void synchronise();
   /// When the GPU came to the mark; after a synchronise() that followed it (else std::out_of_range).

@@ -56,6 +56,22 @@ TEST_F(GpuMemory, RanksThatShareAGpuCountApart) {
   }).join();
 }
 
+TEST_F(GpuMemory, WhatTheCommunicatingThreadReceivesLeavesTheComputingOnesCategoryAlone) {
+  MemoryAccount account;
+  const auto device = first_gpu(account);
+  device->enter(/*computes=*/true);
+  const CountScope scope(*device, MemoryCategory::activations);
+  torch::Tensor received;
+  std::jthread([&] {
+    device->enter(/*computes=*/false);
+    const CountScope receiving(*device, MemoryCategory::communication);
+    received = bytes_on(*device, 3 << 20);
+  }).join();
+  const torch::Tensor made = bytes_on(*device, 5 << 20);
+  EXPECT_EQ(account.peak()[MemoryCategory::communication], 3 << 20);
+  EXPECT_EQ(account.peak()[MemoryCategory::activations], 5 << 20);
+}
+
 TEST_F(GpuMemory, WhatLiesOutsideTheAllocatorIsNeverNegativeWhileOthersAllocate) {
   MemoryAccount account, other_account;
   const auto device = first_gpu(account), other = first_gpu(other_account);
@@ -63,7 +79,7 @@ TEST_F(GpuMemory, WhatLiesOutsideTheAllocatorIsNeverNegativeWhileOthersAllocate)
   std::jthread busy([&] {
     other->enter(/*computes=*/true);
     while (!stop) {
-      bytes_on(*other, 256 << 20);
+      bytes_on(*other, std::int64_t{2} << 30);  // more than a context takes
       other->release_unused();
     }
   });

@@ -14,6 +14,7 @@ import time
 
 import cases
 import processes
+from budget import STOP_S
 from parts import torch_figure
 from sitting import CASE_S, CaseFailed
 
@@ -116,6 +117,7 @@ def finished(entry):
 
 
 def compare(sitting, budget):
+    budget.reserve(STOP_S * max(len(arms) for arms in ARMS.values()))  # a network's peers are stopped one by one
     sitting.each("peers", ["card"], budget, lambda _, limit_s: torch_figure("product", limit_s))
     known = sitting.file.part("peers")["cases"]
     left = [network for network in cases.PEERS

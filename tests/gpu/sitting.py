@@ -2,6 +2,7 @@
 import pathlib
 import sys
 import tempfile
+import time
 
 import processes
 from budget import BUDGET_S, Budget, OutOfTime
@@ -25,6 +26,7 @@ class Sitting:
         self.build = pathlib.Path(build)
         self.file = file
         self.calibration = file.path.with_name(file.path.stem + ".calibration.json")
+        self.used_s = {}  # of each part's line of the budget
 
     def note(self, text):
         print(f"check: {text}", file=sys.stderr, flush=True)
@@ -34,7 +36,8 @@ class Sitting:
 
         `kept`: cases to go on from, if not those that an earlier sitting of the part left."""
         self.file.begin(name, left_by(self.file.part(name)) if kept is None else kept)
-        budget = Budget(BUDGET_S[name])
+        begin, used_s = time.monotonic(), self.used_s.get(name, 0)
+        budget = Budget(BUDGET_S[name] - used_s)
         state, note = "unfinished", "stopped"
         try:
             work(self, budget)
@@ -44,6 +47,7 @@ class Sitting:
         except NotThere as reason:
             note = str(reason)
         finally:
+            self.used_s[name] = used_s + time.monotonic() - begin
             self.file.end(name, state, note)
         if note:
             self.note(f"{name}: {note}")

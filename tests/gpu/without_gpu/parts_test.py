@@ -85,6 +85,16 @@ class PartTest(FakeBuild):
         self.part(self.each(lambda case, _: seen.append(case) or {}))
         self.assertEqual(seen, ["b", "c", "a", "b", "c"])
 
+    def test_a_part_that_is_begun_again_in_a_sitting_has_what_is_left_of_its_time(self):
+        one, left = self.sitting(), []
+        for used in (50, 30):
+            self.quietly(one.run_part, "gate", lambda _, given: left.append(given.left_s()))
+            one.used_s["gate"] += used
+        self.quietly(one.run_part, "gate", lambda _, given: left.append(given.left_s()))
+        whole = budget.BUDGET_S["gate"] - budget.STOP_S
+        for seconds, expected in zip(left, (whole, whole - 50, whole - 80)):
+            self.assertAlmostEqual(seconds, expected, delta=5)
+
     def test_a_case_that_fails_stops_no_other(self):
         def measure(case, _):
             if case == "a":

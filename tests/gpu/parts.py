@@ -9,7 +9,7 @@ import sys
 import cases
 import gtest_output
 import processes
-from sitting import CASE_S, CaseFailed, NotThere
+from sitting import CASE_S, CaseFailed, PartUnfinished
 
 HERE = pathlib.Path(__file__).resolve().parent
 RUNTIME_TESTS, EVENT_BENCHMARK = "gpu_runtime_test", "event_benchmark"
@@ -29,6 +29,7 @@ def verified(sitting, case, limit_s):
 
 
 def calibrate(sitting, budget, wanted=cases.CALIBRATE):
+    """The part is finished when all of cases.CALIBRATE are there, whichever of them are wanted now."""
     def measure(case, limit_s):
         ended = sitting.parabench(limit_s, "calibrate", case, "--launcher", "local", "--out", sitting.calibration)
         if ended.code != 0:
@@ -36,17 +37,40 @@ def calibrate(sitting, budget, wanted=cases.CALIBRATE):
         return {"seconds": ended.seconds}
 
     sitting.file.content["calibration"] = str(sitting.calibration)
-    sitting.each("calibrate", wanted, budget, measure)
+    known = sitting.file.part("calibrate")["cases"]
+    again = known.keys() - standing_calibrations(sitting)
+    for case in again:
+        del known[case]
+    sitting.each("calibrate", sorted(wanted, key=lambda case: case in again), budget, measure)
+    left = [case for case in cases.CALIBRATE if case not in known]
+    if left:
+        raise PartUnfinished(f"{len(left)} of {len(cases.CALIBRATE)} cases are left to --only calibrate")
+
+
+def standing_calibrations(sitting):
+    """The cases that need not be tried: those of this sitting, and good ones of earlier sittings."""
+    part, made = sitting.file.part("calibrate"), sitting.calibration.exists()
+    return {case for case, entry in (part["cases"] if part else {}).items()
+            if ("calibrate", case) in sitting.tried or made and entry["status"] == "ok"}
 
 
 def make_calibration(sitting, part):
-    """What `part` needs and the part calibrate has not measured yet; says so."""
-    known = sitting.file.part("calibrate")
-    done = known["cases"] if known and sitting.calibration.exists() else {}
-    missing = [case for case in cases.CALIBRATED.get(part, ()) if case not in done]
+    """What `part` needs and no sitting has measured yet, or failed to in an earlier one; says so."""
+    standing = standing_calibrations(sitting)
+    missing = [case for case in cases.CALIBRATED.get(part, ()) if case not in standing]
     if missing:
         sitting.note(f"{part}: measuring first what {len(missing)} of its cases need, kept in {sitting.calibration}")
-        sitting.run_part("calibrate", lambda *it: calibrate(*it, wanted=missing), kept=done)
+        known = sitting.file.part("calibrate")
+        sitting.run_part("calibrate", lambda *it: calibrate(*it, wanted=missing), kept=known["cases"] if known else {})
+
+
+def each_calibrated(sitting, part, names, budget, measure):
+    """sitting.each() of the cases that were calibrated, or failed to be; what time did not suffice for waits."""
+    known = sitting.file.part("calibrate")["cases"]
+    sitting.each(part, [case for case in names if case in known], budget, measure)
+    waiting = [case for case in names if case not in known]
+    if waiting:
+        raise PartUnfinished(f"{len(waiting)} of {len(names)} cases wait for their calibration: the same call goes on")
 
 
 def memory(sitting, budget):
@@ -57,7 +81,7 @@ def memory(sitting, budget):
                                   "measured": measured["peak_memory_bytes"][kind]}
                            for kind in ("total_counted", "reserved", "device_used")} for predicted, measured in pairs]}
 
-    sitting.each("memory", cases.MEMORY, budget, measure)
+    each_calibrated(sitting, "memory", cases.MEMORY, budget, measure)
 
 
 def predict(sitting, budget):
@@ -69,7 +93,7 @@ def predict(sitting, budget):
                 "samples_per_s": record["measured"]["throughput_samples_per_s"],
                 "achieved_flops_per_s": record["measured"]["achieved_flops_per_s"]}
 
-    sitting.each("predict", cases.PREDICT, budget, measure)
+    each_calibrated(sitting, "predict", cases.PREDICT, budget, measure)
 
 
 def nccl(sitting, budget):
@@ -126,11 +150,11 @@ def real_runtime_tests(sitting, budget):
     """A test that takes its program down costs the others nothing."""
     program = sitting.build / "test-bin" / RUNTIME_TESTS
     if not program.exists():
-        raise NotThere(f"no {program}: build the target {RUNTIME_TESTS}")
+        raise PartUnfinished(f"no {program}: build the target {RUNTIME_TESTS}")
     found = processes.run([program, "--gtest_list_tests"], budget.limit_s(30))
     listed = gtest_output.listed(found.output)
     if not listed:
-        raise NotThere(f"{program} lists no tests, {found.why()}")
+        raise PartUnfinished(f"{program} lists no tests, {found.why()}")
     kept = sitting.file.part("runtime")["cases"]
     while left := [test for test in listed if test not in kept]:
         ended = processes.run([program, f"--gtest_filter={':'.join(left)}", "--gtest_color=no"], budget.limit_s(CASE_S))
@@ -139,7 +163,7 @@ def real_runtime_tests(sitting, budget):
         if broken is not None and broken not in ends:
             ends[broken] = {"status": "failed", "reason": f"ended its program, {ended.why()}"}
         if not ends.keys() & set(left):
-            raise NotThere(f"{program}: {ended.why()}")
+            raise PartUnfinished(f"{program}: {ended.why()}")
         for test in left:
             if test in ends:
                 sitting.file.keep("runtime", test, ends[test])

@@ -15,8 +15,8 @@ class CaseFailed(Exception):
     """A case came to no figure; the message is the reason that the file keeps."""
 
 
-class NotThere(Exception):
-    """What a part runs is not there or does not start; the message is the part's note."""
+class PartUnfinished(Exception):
+    """The part cannot be completed in this sitting; the message is its note."""
 
 
 class Sitting:
@@ -27,6 +27,7 @@ class Sitting:
         self.file = file
         self.calibration = file.path.with_name(file.path.stem + ".calibration.json")
         self.used_s = {}  # of each part's line of the budget
+        self.tried = set()  # (part, case) of this sitting
 
     def note(self, text):
         print(f"check: {text}", file=sys.stderr, flush=True)
@@ -44,7 +45,7 @@ class Sitting:
             state, note = "complete", None
         except OutOfTime:
             note = f"out of time after {BUDGET_S[name]} s: the same call goes on where it stopped"
-        except NotThere as reason:
+        except PartUnfinished as reason:
             note = str(reason)
         finally:
             self.used_s[name] = used_s + time.monotonic() - begin
@@ -60,6 +61,7 @@ class Sitting:
             self.note(f"{part}: {len(names) - len(left)} of {len(names)} cases are kept from an earlier sitting")
         for case in left:
             limit_s = budget.limit_s(most_s)
+            self.tried.add((part, case))
             try:
                 entry = {"status": "ok", **measure(case, limit_s)}
             except CaseFailed as reason:

@@ -4,6 +4,7 @@ import unittest
 
 import aims
 import budget
+import cases
 from fake_build import FakeBuild
 import gtest_output
 import parts
@@ -120,6 +121,55 @@ class PartTest(FakeBuild):
 
         self.part(work)
         self.assertEqual((self.parts()["gate"]["state"], self.parts()["gate"]["cases"]), ("unfinished", {}))
+
+
+class CalibrationTest(FakeBuild):
+    def calibrate_for(self, part):
+        """In a sitting of its own; what it said, and the cases that it calibrated."""
+        before = len(self.calls())
+        said = self.quietly(parts.make_calibration, self.sitting(), part)
+        return said, [call.split()[1] for call in self.calls()[before:]]
+
+    def test_what_a_part_needs_does_not_complete_the_calibration(self):
+        said, tried = self.calibrate_for("peers")
+        self.assertEqual(tried, list(cases.CALIBRATED["peers"]))
+        rest = len(cases.CALIBRATE) - len(tried)
+        self.assertIn(f"{rest} of {len(cases.CALIBRATE)} cases are left", said)
+        self.assertEqual(self.parts()["calibrate"]["state"], "unfinished")
+        [judged] = [one for one in aims.judge(self.parts()) if one["part"] == "calibrate"]
+        self.assertEqual(judged["verdict"], aims.UNKNOWN)
+        for part in ("predict", "memory"):
+            rest -= len(self.calibrate_for(part)[1])
+        self.assertEqual((rest, self.parts()["calibrate"]["state"]), (0, "complete"))
+
+    def test_a_case_that_failed_is_tried_again_in_the_next_sitting_after_the_others(self):
+        first, second = cases.CALIBRATED["peers"]
+        self.behave({first: "crash"})
+        self.assertEqual(self.calibrate_for("peers")[1], [first, second])
+        self.assertEqual(self.parts()["calibrate"]["cases"][first]["status"], "failed")
+        self.behave({})
+        self.assertEqual(self.calibrate_for("predict")[1][-1], first)
+        self.assertEqual(self.parts()["calibrate"]["cases"][first]["status"], "ok")
+        self.assertEqual(self.calibrate_for("peers")[1], [])
+
+    def test_a_case_that_failed_is_not_tried_again_in_the_same_sitting(self):
+        self.behave({"*": "crash"})
+        one = self.sitting()
+        for part in ("peers", "predict", "peers"):
+            self.quietly(parts.make_calibration, one, part)
+        self.assertEqual(len(self.calls()), len(cases.PREDICT))
+
+    def test_a_calibration_that_is_gone_is_made_again(self):
+        tried = self.calibrate_for("peers")[1]
+        self.sitting().calibration.unlink()
+        self.assertEqual(self.calibrate_for("peers")[1], tried)
+
+    def test_a_case_that_time_did_not_suffice_to_calibrate_is_not_measured(self):
+        one = self.sitting()
+        one.used_s["calibrate"] = budget.BUDGET_S["calibrate"]
+        self.quietly(parts.make_calibration, one, "predict")
+        self.assertIn("wait for their calibration", self.quietly(one.run_part, "predict", parts.predict))
+        self.assertEqual((self.parts()["predict"]["state"], self.calls()), ("unfinished", []))
 
 
 class GoogleTestTest(FakeBuild):

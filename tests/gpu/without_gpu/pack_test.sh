@@ -65,6 +65,15 @@ run "$site" "$pack/test-bin/gpu_runtime_test" --gtest_list_tests
 expect "the tests of the real runtime start" [ "$status" = 0 ]
 expect "the tests of the real runtime are told" says "^GpuMemory"
 
+cp "$pack/bin/parabench" "$pack/bin/show"  # starts what tells where it would look for libraries
+printf '#!/bin/sh\necho "$LD_LIBRARY_PATH"\n' > "$pack/programs/show"
+chmod +x "$pack/programs/show"
+mkdir -p "$sandbox/toolkit/lib64"
+run "$site" "CUDA_HOME=$sandbox/toolkit" LD_LIBRARY_PATH=/given "$pack/bin/show"
+expect "a toolkit beside the wheels is looked at last" says ":/given:$sandbox/toolkit/lib64\$"
+run "$site" "CUDA_HOME=$sandbox/nowhere" LD_LIBRARY_PATH=/given "$pack/bin/show"
+expect "a toolkit that is not there is left out" says ":/given\$"
+
 mkdir -p "$sandbox/older/torch/lib"
 touch "$sandbox/older/torch/__init__.py" "$sandbox/older/torch/lib/libtorch_cuda.so"
 echo "__version__ = '2.10.0+cu130'" > "$sandbox/older/torch/version.py"

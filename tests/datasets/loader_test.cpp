@@ -4,52 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <cstdlib>
-#include <ctime>
 #include <map>
-#include <mutex>
-#include <new>
-#include <semaphore>
 #include <set>
-#include <thread>
 
 #include "datasets/order.h"
 #include "datasets/synthetic.h"
+#include "tests/datasets/numbered_source.h"
 
 namespace parabench {
 namespace {
 
 using ::testing::HasSubstr;
-
-/// Sample i of epoch e is {i, e}, its label 10 i; some cannot be read.
-class NumberedSource final : public SampleSource {
- public:
-  explicit NumberedSource(std::int64_t size, std::set<std::int64_t> corrupt = {})
-      : size_(size), corrupt_(std::move(corrupt)) {}
-  std::int64_t size() const override { return size_; }
-  Shape shape() const override { return {2, 1, 1}; }
-  int label(std::int64_t index) const override { return static_cast<int>(10 * index); }
-  void read(std::int64_t index, std::int64_t epoch, std::span<float> pixels) const override {
-    ++reads;
-    if (corrupt_.contains(index)) throw CorruptSample("sample-" + std::to_string(index), "damaged");
-    pixels[0] = static_cast<float>(index);
-    pixels[1] = static_cast<float>(epoch);
-  }
-  mutable std::atomic<int> reads = 0;
-
- private:
-  std::int64_t size_;
-  std::set<std::int64_t> corrupt_;
-};
-
-/// Pieces of varying size, one behind the other, some empty.
-PieceRequest uneven(std::int64_t piece) { return {piece * 3, piece % 5 == 4 ? 0 : 1 + static_cast<int>(piece % 3)}; }
-
-std::function<PieceRequest(std::int64_t)> equal(int samples) {
-  return [samples](std::int64_t piece) { return PieceRequest{piece * samples, samples}; };
-}
 
 TEST(Loader, DeliversThePiecesInOrderForAnyNumberOfThreads) {
   for (const int threads : {1, 2, 5}) {
@@ -165,133 +130,6 @@ TEST(Loader, ReplacesACorruptSampleByTheNextReadableOneAlikeOnAllRanks) {
 TEST(Loader, ThrowsWhenNoSampleCanBeRead) {
   Loader loader(std::make_shared<NumberedSource>(3, std::set<std::int64_t>{0, 1, 2}), equal(1), {.skip_corrupt = true});
   EXPECT_THROW(loader.next(), CorruptSample);
-}
-
-TEST(Loader, ReadsIntoTheMemoryThatItIsGiven) {
-  std::mutex mutex;
-  std::map<const void*, std::size_t> held;
-  std::set<std::thread::id> callers;
-  const auto memory = [&](std::size_t bytes) {
-    std::shared_ptr<void> block(std::aligned_alloc(64, (bytes + 63) / 64 * 64), [&](void* data) {
-      const std::lock_guard lock(mutex);
-      held.erase(data);
-      std::free(data);
-    });
-    const std::lock_guard lock(mutex);
-    held[block.get()] = bytes;
-    callers.insert(std::this_thread::get_id());
-    return block;
-  };
-  {
-    Loader loader(std::make_shared<NumberedSource>(13), uneven, {.threads = 3, .prefetch = 2, .memory = memory});
-    for (std::int64_t k = 0; k < 20; ++k) {
-      const LoadedPiece piece = loader.next();
-      const std::lock_guard lock(mutex);
-      EXPECT_LE(held.size(), 2u * (2 + 1)) << "pixels and labels of the pieces read ahead and of this one";
-      if (piece.labels.empty()) continue;
-      EXPECT_EQ(held.at(piece.pixels.data()), piece.pixels.size_bytes());
-      EXPECT_EQ(held.at(piece.labels.data()), piece.labels.size_bytes());
-    }
-  }
-  EXPECT_TRUE(held.empty());
-  EXPECT_FALSE(callers.contains(std::this_thread::get_id())) << "the caller of next() waits for nobody's memory";
-}
-
-TEST(Loader, DeliversWhyThereWasNoMemoryAndGoesOn) {
-  std::atomic<int> asked = 0;
-  const auto memory = [&](std::size_t bytes) {
-    if (asked++ == 0) throw std::bad_alloc();
-    return plain_memory(bytes);
-  };
-  Loader loader(std::make_shared<NumberedSource>(12), equal(1), {.memory = memory});
-  EXPECT_THROW(loader.next(), std::bad_alloc);
-  EXPECT_EQ(loader.next().labels.size(), 1u);
-}
-
-TEST(Loader, OtherThreadsGoOnWhileOneWaitsForMemory) {
-  std::binary_semaphore first_asked{0}, gate{0};
-  std::atomic<int> asked = 0;
-  const auto memory = [&](std::size_t bytes) {
-    if (asked++ == 0) {
-      first_asked.release();
-      gate.acquire();
-    }
-    return plain_memory(bytes);
-  };
-  const auto source = std::make_shared<NumberedSource>(100);
-  Loader loader(source, equal(1), {.threads = 2, .prefetch = 4, .memory = memory});
-  first_asked.acquire();
-  while (source->reads < 3) std::this_thread::yield();  // hangs where memory is asked for under the loader's lock
-  gate.release();
-  for (int k = 0; k < 6; ++k) EXPECT_EQ(loader.next().labels.size(), 1u);
-}
-
-/// A source whose reads wait for permission.
-class GatedSource final : public SampleSource {
- public:
-  std::int64_t size() const override { return 100; }
-  Shape shape() const override { return {1, 1, 1}; }
-  int label(std::int64_t) const override { return 0; }
-  void read(std::int64_t, std::int64_t, std::span<float>) const override {
-    started.release();
-    gate.acquire();
-  }
-  mutable std::counting_semaphore<> gate{0}, started{0};
-};
-
-TEST(Loader, ReadsNoFurtherAheadThanAllowed) {
-  const auto source = std::make_shared<NumberedSource>(100);
-  std::atomic<std::int64_t> requested = 0;
-  Loader loader(source,
-                [&](std::int64_t piece) {
-                  requested = piece + 1;
-                  return PieceRequest{piece * 2, 2};
-                },
-                {.threads = 3, .prefetch = 2});
-  for (int k = 1; k <= 20; ++k) {
-    EXPECT_EQ(loader.next().labels.size(), 2u);
-    EXPECT_LE(requested, k + 2);
-  }
-  while (source->reads < 44) std::this_thread::yield();  // it does read as far ahead as allowed
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  EXPECT_EQ(requested, 22);
-  EXPECT_EQ(source->reads, 44);
-}
-
-TEST(Loader, ThreadsShareTheSamplesOfOnePiece) {
-  const auto source = std::make_shared<GatedSource>();
-  Loader loader(source, equal(4), {.threads = 4, .prefetch = 1});
-  for (int i = 0; i < 4; ++i)
-    source->started.acquire();  // hangs unless four reads of the one piece are under way at once
-  source->gate.release(100);
-  EXPECT_EQ(loader.next().labels.size(), 4u);
-}
-
-TEST(Loader, EndsWhileItsThreadsWaitForRoomOrRead) {
-  { Loader full(std::make_shared<NumberedSource>(10), equal(2), {.threads = 3, .prefetch = 1}); }
-  const auto source = std::make_shared<GatedSource>();
-  auto reading = std::make_unique<Loader>(source, equal(50), LoaderOptions{.threads = 2});
-  source->started.acquire();
-  source->started.acquire();
-  std::jthread opener([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    source->gate.release(2);
-  });
-  reading.reset();  // waits for the two samples at hand, not for the other 98
-  EXPECT_FALSE(source->started.try_acquire());
-}
-
-TEST(Loader, ThreadsThatWaitUseNoProcessor) {
-  Loader loader(std::make_shared<NumberedSource>(10), equal(2), {.threads = 4, .prefetch = 1});
-  loader.next();
-  const auto used = [] {
-    timespec time{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
-  };
-  const double before = used();
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  EXPECT_LT(used() - before, 0.1);  // one spinning thread: 0.2
 }
 
 TEST(Loader, LoadsSyntheticSamplesAlikeForAnyNumberOfThreads) {

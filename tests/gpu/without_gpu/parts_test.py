@@ -201,9 +201,10 @@ for name in sys.argv[1].split("=")[1].split(":"):
         self.program(self.build / "benchmarks" / parts.EVENT_BENCHMARK, r'''
 import json
 name = "chain/us:20/marks:%d/iterations:20/repeats:5/manual_time"
-rows = [{"run_name": name % 0, "aggregate_name": "median", "us_per_operation": 20.0},
-        {"run_name": name % 0, "aggregate_name": "mean", "us_per_operation": 30.0},
-        {"run_name": name % 3, "aggregate_name": "median", "us_per_operation": 22.0}]
+def row(marks, aggregate, device, host):
+    return {"run_name": name % marks, "aggregate_name": aggregate, "us_per_operation": device,
+            "host_us_per_operation": host}
+rows = [row(0, "median", 20.0, 16.0), row(0, "mean", 30.0, 17.0), row(3, "median", 22.0, 18.0)]
 print(json.dumps({"benchmarks": rows}))
 ''')
         one = self.sitting()
@@ -213,6 +214,7 @@ print(json.dumps({"benchmarks": rows}))
                          {"A.One": "ok", "A.Two": "failed", "A.Three": "ok", parts.EVENT_BENCHMARK: "ok"})
         self.assertIn("ended its program", entries["A.Two"]["reason"])
         self.assertEqual(entries[parts.EVENT_BENCHMARK]["us_per_operation"], {"20": {"0": 20.0, "3": 22.0}})
+        self.assertEqual(entries[parts.EVENT_BENCHMARK]["host_us_per_operation"], {"20": {"0": 16.0, "3": 18.0}})
         widened = [one for one in aims.judge(self.parts()) if one["part"] == "runtime"][1]
         self.assertEqual(widened["verdict"], aims.FALLS)
         self.assertIn("largest +10.0%", widened["figure"])
@@ -220,6 +222,15 @@ print(json.dumps({"benchmarks": rows}))
     def test_a_benchmark_without_figures_has_failed(self):
         self.program(self.build / "benchmarks" / parts.EVENT_BENCHMARK, "import sys; sys.exit('no GPU')")
         with self.assertRaisesRegex(sitting.CaseFailed, "no figures: exit code 1: no GPU"):
+            parts.event_costs(self.sitting(), 30)
+
+    def test_a_benchmark_that_measured_the_host_has_failed(self):
+        self.program(self.build / "benchmarks" / parts.EVENT_BENCHMARK, """
+import json
+print(json.dumps({"benchmarks": [{"run_name": "chain/us:20/marks:0", "error_occurred": True,
+                                  "error_message": "the device began before"}]}))
+""")
+        with self.assertRaisesRegex(sitting.CaseFailed, "chain/us:20/marks:0: the device began before"):
             parts.event_costs(self.sitting(), 30)
 
     def test_a_program_that_is_not_there_is_said(self):

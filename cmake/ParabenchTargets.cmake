@@ -2,11 +2,13 @@
 include(GoogleTest)
 
 add_library(parabench_options INTERFACE)
+set(parabench_warnings -Wall -Wextra -Wshadow -Wswitch-enum -Wno-missing-field-initializers -Wnon-virtual-dtor
+                       -Woverloaded-virtual)
 target_include_directories(parabench_options INTERFACE "${PROJECT_SOURCE_DIR}")
 target_compile_options(
   parabench_options
   INTERFACE
-    "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wshadow;-Wswitch-enum;-Wno-missing-field-initializers;-Wnon-virtual-dtor;-Woverloaded-virtual>"
+    "$<$<COMPILE_LANGUAGE:CXX>:${parabench_warnings}>"
     $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${PROJECT_IS_TOP_LEVEL}>>:-Werror>
     $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${PROJECT_IS_TOP_LEVEL}>>:-Werror=all-warnings>)
 target_link_libraries(parabench_options INTERFACE Threads::Threads)

@@ -41,10 +41,10 @@ struct LoaderOptions {
 /// Serves the pieces that `request(0), request(1), ...` name, in that order, for as long as next() is called.
 /// `request` is called by one thread at a time, in order. Threads that wait, sleep.
 ///
-/// A piece with a sample that cannot be read, or without memory, is delivered as what the reader (or `request`) threw for its
-/// first such sample; next() may be called again for the piece after it. With skip_corrupt the sample takes
-/// the pixels and label of the next readable index of the set (cyclic; CorruptSample when none of the next
-/// 999 is), the same on every rank: so a loader of labels alone reads pixels then, too.
+/// A piece with a sample that cannot be read, or without memory, is delivered as what the reader (or `request`) threw
+/// for its first such sample; next() may be called again for the piece after it. With skip_corrupt the sample takes the
+/// pixels and label of the next readable index of the set (cyclic; CorruptSample when none of the next 999 is), the
+/// same on every rank: so a loader of labels alone reads pixels then, too.
 class Loader {
  public:
   Loader(std::shared_ptr<const SampleSource> source, std::function<PieceRequest(std::int64_t)> request,

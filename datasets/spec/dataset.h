@@ -31,8 +31,8 @@ std::vector<std::string> dataset_names();
 /// known parameters.
 DatasetSpec make_dataset(const NamedChoice& dataset);
 
-/// Throws usage_error for input:resident, by which every step trains on the samples of step 0, where that is not offered:
-/// on other devices than a GPU, and for data sets from files, whose reading is part of the training.
+/// Throws usage_error for input:resident, by which every step trains on the samples of step 0, where that is not
+/// offered: on other devices than a GPU, and for data sets from files, whose reading is part of the training.
 void check_input(const Case& spec);
 
 /// The same choice as case ids print it: parameters in the order pixels, classes, plain integers, defaults left out.

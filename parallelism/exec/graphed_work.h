@@ -9,9 +9,9 @@
 namespace parabench {
 
 /// Runs the first graph_capture_step steps operation by operation, captures the next one and replays it for itself and
-/// for all after it, each on its own pieces: these are copied to where the captured operations read them, unless they lie there anyway
-/// (input:resident). The peaks of
-/// memory are those of the captured step, whose memory the replays use again.
+/// for all after it, each on its own pieces: these are copied to where the captured operations read them, unless they
+/// lie there anyway (input:resident). The peaks of memory are those of the captured step, whose memory the replays use
+/// again.
 ///
 /// For the plans that check_case() lets have graph:on: one rank, whose steps are all alike and read and write the same
 /// weights. A replayed step has one span, that of its first operation; the others begin and end where it ends.

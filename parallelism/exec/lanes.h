@@ -12,8 +12,8 @@
 namespace parabench {
 
 /// An operation is given out once the host has done its part: it has ended, or the rest happens on a device, which
-/// brings what follows into order by itself. Within a lane that happens in order, so "is it given out" is one comparison
-/// with the lane's counter.
+/// brings what follows into order by itself. Within a lane that happens in order, so "is it given out" is one
+/// comparison with the lane's counter.
 class LaneProgress {
  public:
   explicit LaneProgress(std::size_t lanes) : given_out_(lanes) {}

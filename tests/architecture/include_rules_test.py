@@ -76,7 +76,8 @@ def complaint(root, path, included):
 
 def violations(root):
     tops = sorted({part.split("/")[0] for part in RULES})
-    sources = [path for top in tops for path in sorted((root / top).rglob("*")) if path.suffix in (".h", ".cpp", ".cu", ".in")]
+    sources = [path for top in tops for path in sorted((root / top).rglob("*"))
+               if path.suffix in (".h", ".cpp", ".cu", ".in")]
     if not sources:
         yield f"no sources under {root}"
     for source in sources:

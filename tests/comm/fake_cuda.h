@@ -1,8 +1,8 @@
 // CUDA as far as communicators use it, on memory of the host: linked in its place, it lets their code run without a
-// GPU. GPUs of the process are threads' say. What is started on a stream happens when somebody looks at any of them, in
-// whatever thread: each task after those before it on its stream, and after the events that the stream waits for. As
-// with CUDA an error, and cudaErrorNotReady as well, stays the thread's last one until somebody asks for it with
-// cudaGetLastError.
+// GPU. Each thread chooses which GPU it uses, as with CUDA. What is started on a stream happens when somebody looks at
+// any of them, in whatever thread: each task after those before it on its stream, and after the events that the stream
+// waits for. As with CUDA an error, and cudaErrorNotReady as well, stays the thread's last one until somebody asks for
+// it with cudaGetLastError.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -24,7 +24,7 @@ DirectSend::~DirectSend() {
 bool DirectSend::give_out() {
   const std::lock_guard lock(offer_->mutex);
   if (!offer_->copied) return false;
-  // Events of this rank's own GPU: another one's has other times.
+  // The span's events are of this rank's own GPU: times of another GPU's events cannot be compared with them.
   wait_for(stream(), buffer_.ready);
   span_.start = record();
   wait_for(stream(), offer_->copied.get());

@@ -33,7 +33,7 @@ struct BlockRegistry {
     if (entry.action_ == Entry::SEGMENT_FREE || entry.action_ == Entry::SEGMENT_UNMAP) reserved(entry.stream_, -bytes);
   }
 
-  /// nullptr: a stream of nobody's.
+  /// The counter that a stream belongs to; nullptr where it belongs to none.
   BlockCounter* counter_of(const void* stream) const {
     for (BlockCounter* counter : counters)
       if (stream == counter->compute_ || std::ranges::find(counter->passing_, stream) != counter->passing_.end())

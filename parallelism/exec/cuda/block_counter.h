@@ -14,8 +14,8 @@ namespace parabench {
 
 /// While it lives, blocks allocated on its streams count in `account` with the bytes asked for, until they are freed:
 /// those of the compute stream under the category last set, those of the `passing` streams, which carry messages and
-/// uploads, under `communication`. Streams tell ranks apart that share a GPU; the autograd engine's own threads allocate on
-/// the stream of the forward.
+/// uploads, under `communication`. Streams tell ranks apart that share a GPU; the autograd engine's own threads
+/// allocate on the stream of the forward.
 class BlockCounter {
  public:
   BlockCounter(MemoryAccount& account, cudaStream_t compute, std::vector<cudaStream_t> passing);

@@ -10,9 +10,10 @@
 namespace parabench {
 
 /// Places (slots) on a GPU that a copy stream fills in turn for a compute stream to read. A slot is filled once the
-/// compute stream has come to where its values before were taken, and read once the copy has ended: neither stream waits
-/// for more. The host waits only where the slot's copy before this one has not ended, and so is at most two rounds of
-/// slots ahead of the compute stream: else what it has loaded would pile up in host memory. One thread at a time.
+/// compute stream has come to where its values before were taken, and read once the copy has ended: the streams wait
+/// for each other in these two cases only. The host waits only where the slot's copy before this one has not ended, and
+/// so is at most two rounds of slots ahead of the compute stream: else what it has loaded would pile up in host memory.
+/// One thread at a time.
 class UploadSlots {
  public:
   /// Of two streams of the thread's current GPU, which outlive the object.

@@ -1,6 +1,7 @@
 """Prints, as a library path, where this Python's torch and the NVIDIA wheels beside it keep their shared libraries.
 
-Argument: the version of torch that the programs were linked with, and no other will do. Torch is looked up, not imported.
+Argument: the version of torch that the programs were linked with, and no other will do. Torch is looked up, not
+imported.
 """
 import glob
 import importlib.util

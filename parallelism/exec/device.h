@@ -46,8 +46,8 @@ class Device {
   virtual std::string name() const = 0;  ///< as results name it: "cpu", "cuda:0 NVIDIA H200"
 
   /// Each thread of the rank calls this before it touches tensors: the computing one, and the one that communicates.
-  /// Backwards that the computing thread starts run on it: else those of all ranks of the process that share a GPU queue
-  /// up for one thread of autograd's, which also keeps cuDNN's choices of algorithms to itself.
+  /// Backwards that the computing thread starts run on it: else those of all ranks of the process that share a GPU
+  /// queue up for one thread of autograd's, which also keeps cuDNN's choices of algorithms to itself.
   void enter(bool computes);
 
   /// Gets ready for so many marks, so that none of them takes time to make.
@@ -114,8 +114,8 @@ std::unique_ptr<Device> cpu_device(MemoryAccount& account);
 /// torch has a pool of 32 streams of high priority for each GPU, of which a rank takes two; streams tell ranks apart.
 inline constexpr int most_ranks_on_gpu = 16;
 /// GPU `index` with its own streams. Sets the process's TF32 switches to what `precision` says, and whether cuDNN tries
-/// its algorithms out at every new shape (`tuned`; see tuning.h). Throws environment_error where there is no such GPU, or
-/// for a build without CUDA. At most most_ranks_on_gpu of them on one GPU.
+/// its algorithms out at every new shape (`tuned`; see tuning.h). Throws environment_error where there is no such GPU,
+/// or for a build without CUDA. At most most_ranks_on_gpu of them on one GPU.
 std::unique_ptr<Device> cuda_device(int index, Precision precision, bool tuned, MemoryAccount& account);
 
 }  // namespace parabench

@@ -167,6 +167,8 @@ ncclResult_t ncclGroupStart() {
 
 ncclResult_t ncclGroupEnd() {
   --group_depth;
+  const std::lock_guard lock(mutex);
+  ++state.groups;
   return ncclInProgress;
 }
 

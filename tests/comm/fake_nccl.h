@@ -9,6 +9,7 @@ namespace parabench {
 struct FakeNccl {
   int communicators = 0;  ///< alive
   int aborted = 0;
+  int groups = 0;                    ///< of calls between ncclGroupStart and ncclGroupEnd
   int launched = 0;                  ///< groups of operations put on a stream
   ncclResult_t error = ncclSuccess;  ///< what every communicator reports from now on
 };

@@ -196,6 +196,20 @@ TEST(Nccl, ADroppedOperationWritesIntoNoBufferAnyMore) {
   });
 }
 
+TEST(Nccl, HoweverManyOperationsAreDroppedTheLanesOfARankAreEndedOnce) {
+  const FakeNccl before = fake_nccl();
+  failure_of({}, [](Communicator& comm) {
+    const Rank other(1 - comm.rank().value);
+    float first = 0, second = 0;
+    Work works[] = {comm.recv(on_gpu(first), other, {Channel::forward, 1}),
+                    comm.recv(on_gpu(second), other, {Channel::forward, 2})};
+    comm.wait(comm.barrier());
+    for (Work& work : works) work = {};
+  });
+  EXPECT_GT(fake_nccl().aborted, before.aborted);
+  EXPECT_EQ(fake_nccl().groups, before.groups + 2);
+}
+
 TEST(Nccl, AnyThreadOfTheRankMayDriveIt) {
   run_thread_ranks(2, [](Communicator& host) {
     const auto comm = make_nccl_communicator(host, 1 + host.rank().value);

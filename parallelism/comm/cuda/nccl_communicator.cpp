@@ -112,6 +112,7 @@ NcclCommunicator::~NcclCommunicator() {
 
 void NcclCommunicator::give_up() noexcept {
   failed_ = true;
+  if (std::exchange(given_up_, true)) return;
   cudaSetDevice(gpu_);
   ncclGroupStart();
   for (const auto& lane : lanes_) lane->abort();

@@ -56,7 +56,7 @@ class NcclCommunicator final : public Communicator {
   void connect(NcclLane& lane, NcclOperation first);
   void wait_until_settled(double limit_s);
   bool finish_in_good_order() noexcept;
-  /// Ends all lanes, kernels in flight too, and keeps whatever NCCL may still use.
+  /// Ends all lanes, kernels in flight too, and keeps whatever NCCL may still use. Once: then there is nothing left.
   void give_up() noexcept;
   /// Makes every rank stop.
   [[noreturn]] void fail(const std::string& cause);
@@ -71,8 +71,9 @@ class NcclCommunicator final : public Communicator {
   std::vector<void*> arenas_;
   std::vector<Registration> registrations_;
   GpuPolling polling_;
-  bool failed_ = false;  // the lanes are of no more use
-  int exceptions_;       // in flight when it was made
+  bool failed_ = false;    // the lanes are of no more use
+  bool given_up_ = false;  // and were ended
+  int exceptions_;         // in flight when it was made
 };
 
 }  // namespace parabench

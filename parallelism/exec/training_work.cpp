@@ -110,6 +110,13 @@ Work TrainingWork::start(int lane, int index) {
   throw std::logic_error("a compute operation on a communication lane");
 }
 
+void TrainingWork::given_out(int lane, int index, const DeviceSpan& span) {
+  if (measure_from_)
+    transfers_[lane][index] = span;
+  else if (!is_send(program_.lanes[lane].ops[index].kind))  // for a send nobody waits
+    transfers_[lane][index].end = span.end;
+}
+
 void TrainingWork::end(int lane, int index) {
   if (is_send(program_.lanes[lane].ops[index].kind)) payload_[lane][index].reset();
 }
@@ -234,7 +241,10 @@ void TrainingWork::begin(int index) {
   result_.memory[index].before = device_.account().live();
   for (const OpRef& ref : needs_.of(compute_lane, index)) {
     if (ref.lane == compute_lane) continue;
-    if (const DeviceEvent& end = transfers_[ref.lane][ref.index].end) device_.wait(end);
+    DeviceEvent& end = transfers_[ref.lane][ref.index].end;
+    if (!end) continue;
+    device_.wait(end);
+    if (!measure_from_) end.reset();  // what the device computes later comes after it, too
   }
   if (measure_from_) marks_[index].start = device_.mark();
 }

@@ -32,7 +32,7 @@ class TrainingWork : public RankWork {
   Span computed(int index) const override;
   bool is_done(int computed) const override { return device_.reached(marks_[computed].end); }
   Work start(int lane, int index) override;
-  void given_out(int lane, int index, const DeviceSpan& span) override { transfers_[lane][index] = span; }
+  void given_out(int lane, int index, const DeviceSpan& span) override;
   void end(int lane, int index) override;
   Span transferred(int lane, int index, const Span& seen) const override;
   double patience_s() override;
@@ -89,7 +89,9 @@ class TrainingWork : public RankWork {
   std::vector<Shape> shapes_;
   SegmentRunner runner_;
   std::vector<std::vector<torch::Tensor>> payload_;  ///< [lane][index] written by one operation, taken by one other
-  std::vector<std::vector<DeviceSpan>> transfers_;   ///< [lane][index] written before the operation is given out
+  /// [lane][index] written before the operation is given out. Where nothing is measured, only the ends, each until the
+  /// device was told to wait for it.
+  std::vector<std::vector<DeviceSpan>> transfers_;
   using Labels = std::map<std::pair<int, int>, torch::Tensor>;
   Labels labels_;  ///< (step, micro-batch), until the last segment's last need
   struct Marks {

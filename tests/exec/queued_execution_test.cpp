@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
+#include <optional>
 #include <set>
 
 #include "parallelism/comm/threads/world.h"
@@ -35,9 +37,15 @@ class QueuedDevice final : public ForwardingDevice {
   double event_seconds(const DeviceEvent& event) const override {
     return static_cast<PretendedEvent*>(event.get())->passed_s;
   }
+  void synchronise() override {
+    held_at_end = transfer_events;
+    ForwardingDevice::synchronise();
+  }
   int marks() const { return static_cast<int>(events_.size()); }
 
   std::vector<std::pair<int, PretendedEvent>> waited;  ///< after so many marks
+  std::atomic<int> transfer_events = 0;                ///< that somebody holds
+  int held_at_end = 0;                                 ///< of these, when all computing was given out
 
  private:
   std::deque<PretendedEvent> events_;  // where they are stays
@@ -46,9 +54,16 @@ class QueuedDevice final : public ForwardingDevice {
 /// Passes on what a communicator is given, with times of a device's own.
 class TimedTransfer final : public WorkState {
  public:
-  TimedTransfer(Work work, int number) : work_(std::move(work)) {
-    span_ = {std::make_shared<PretendedEvent>(number, 1e9 + 10 * number),
-             std::make_shared<PretendedEvent>(number, 1e9 + 10 * number + 5)};
+  /// `held` counts its events.
+  TimedTransfer(Work work, int number, std::atomic<int>& held) : work_(std::move(work)) {
+    const auto event = [&](double passed_s) {
+      ++held;
+      return std::shared_ptr<PretendedEvent>(new PretendedEvent{number, passed_s}, [&held](PretendedEvent* unused) {
+        delete unused;
+        --held;
+      });
+    };
+    span_ = {event(1e9 + 10 * number), event(1e9 + 10 * number + 5)};
   }
   bool advance() override { return work_.test(); }
   DeviceSpan device_span() const override { return span_; }
@@ -60,7 +75,7 @@ class TimedTransfer final : public WorkState {
 
 class SpyingCommunicator final : public ForwardingCommunicator {
  public:
-  using ForwardingCommunicator::ForwardingCommunicator;
+  SpyingCommunicator(Communicator& inner, QueuedDevice& device) : ForwardingCommunicator(inner), device_(device) {}
   std::vector<const PretendedEvent*> sent_after, received_after, reduced_after;
   std::set<int> arriving;  ///< numbers of receives and sums
 
@@ -79,9 +94,10 @@ class SpyingCommunicator final : public ForwardingCommunicator {
   }
   std::unique_ptr<WorkState> timed(std::unique_ptr<WorkState> work, bool arrives) {
     if (arrives) arriving.insert(number_);
-    return std::make_unique<TimedTransfer>(Work(std::move(work)), number_++);
+    return std::make_unique<TimedTransfer>(Work(std::move(work)), number_++, device_.transfer_events);
   }
 
+  QueuedDevice& device_;
   int number_ = 0;
 };
 
@@ -91,14 +107,14 @@ INSTANTIATE_TEST_SUITE_P(Cases, QueuedExecution,
 
 /// `check(plan, comm, device, spans)` on each rank after it has trained.
 template <class Check>
-void train_queued(const Plan& plan, Check check) {
+void train_queued(const Plan& plan, Check check, std::optional<int> measure_from = 0) {
   static MemoryAccount accounts[2];
   run_thread_ranks({2, reduction_groups(plan)}, [&](Communicator& host) {
     QueuedDevice device(accounts[host.rank().value]);
     StageState state(plan, small_network(), host, device);
     RankInput input = open_input(plan, host.rank(), small_source(), {}, device);
-    SpyingCommunicator comm(host);
-    const RankSpans spans = execute(plan, small_network(), state, comm, input, device, 0).spans;
+    SpyingCommunicator comm(host, device);
+    const RankSpans spans = execute(plan, small_network(), state, comm, input, device, measure_from).spans;
     check(plan, comm, device, spans);
   });
 }
@@ -159,6 +175,24 @@ TEST_P(QueuedExecution, SpansOfTransfersAreTheDevicesTimes) {
                    }
                  }
                });
+}
+
+TEST_P(QueuedExecution, EventsOfTransfersPileUpOnlyWhereTheyAreMeasured) {
+  for (const std::optional<int> measure_from : {std::optional(0), std::optional<int>()}) {
+    train_queued(
+        unroll(small_plan(GetParam(), 2), 2),
+        [&](const Plan& plan, SpyingCommunicator& comm, QueuedDevice& device, const RankSpans&) {
+          const auto& lanes = plan.ranks[comm.rank().value].lanes;
+          // A lane that transfers may not have let go of its last operation, with two events.
+          const int last = 2 * (static_cast<int>(lanes.size()) - 1);
+          if (measure_from)
+            EXPECT_GT(device.held_at_end, last);
+          else
+            EXPECT_LE(device.held_at_end, last);
+          EXPECT_EQ(device.transfer_events, 0);
+        },
+        measure_from);
+  }
 }
 
 }  // namespace

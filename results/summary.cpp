@@ -19,12 +19,13 @@ std::int64_t highest(const std::vector<Rank>& ranks) {
 
 }  // namespace
 
-bool counts(const Record& record) {
-  return record.status == Status::ok && record.equivalence.status != EquivalenceStatus::fail &&
-         record.equivalence.loss_agrees != false;
-}
+bool counts(const Record& record) { return record.status == Status::ok && !differs(record.equivalence); }
 
 bool is_checked(const Record& record) { return record.equivalence.status != EquivalenceStatus::not_checked; }
+
+bool differs(const Equivalence& equivalence) {
+  return equivalence.status == EquivalenceStatus::fail || equivalence.loss_agrees == false;
+}
 
 std::int64_t peak_bytes(const Measured& measured) { return highest(measured.ranks); }
 std::int64_t peak_bytes(const Predicted& predicted) { return highest(predicted.ranks); }

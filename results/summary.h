@@ -17,6 +17,8 @@ namespace parabench {
 bool counts(const Record& record);
 /// Whether the equivalence check decided: passed or failed.
 bool is_checked(const Record& record);
+/// Whether the case trains something else than its reference: other updates, or other losses.
+bool differs(const Equivalence& equivalence);
 
 /// Counted bytes of the rank that needs most; 0 where none counts (emulated devices).
 std::int64_t peak_bytes(const Measured& measured);

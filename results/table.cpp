@@ -34,8 +34,7 @@ std::string plain(double value) {
 std::string memory(std::int64_t bytes) { return bytes == 0 ? "-" : human_bytes(static_cast<double>(bytes)); }
 
 std::string verdict(const Record& record) {
-  const Equivalence& equivalence = record.equivalence;
-  if (equivalence.status == EquivalenceStatus::fail || equivalence.loss_agrees == false) return "FAIL";
+  if (differs(record.equivalence)) return "FAIL";
   if (is_checked(record)) return "pass";
   return record.measured && !is_emulated(record.parameters) ? "unchecked" : "-";
 }
@@ -125,7 +124,7 @@ std::string results_table(std::span<const Record> records) {
     }
     append(text, rows[i], widths);
     if (!records[i].reason.empty()) text += fmt::format("    {}: {}\n", to_text(records[i].status), records[i].reason);
-    if (verdict(records[i]) == "FAIL" && !records[i].equivalence.reason.empty()) {
+    if (differs(records[i].equivalence) && !records[i].equivalence.reason.empty()) {
       text += fmt::format("    equivalence: {}\n", records[i].equivalence.reason);
     }
   }

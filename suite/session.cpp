@@ -52,10 +52,6 @@ void check_options(const RunOptions& options) {
   }
 }
 
-bool differs(const Equivalence& equivalence) {
-  return equivalence.status == EquivalenceStatus::fail || equivalence.loss_agrees == false;
-}
-
 std::string outcome(const Record& record) {
   switch (record.status) {
     case Status::ok:

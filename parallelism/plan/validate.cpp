@@ -1,10 +1,10 @@
 #include "parallelism/plan/validate.h"
 
 #include "base/error.h"
+#include "parallelism/plan/formats/print.h"
 #include "parallelism/plan/matching.h"
-#include "parallelism/plan/print.h"
-#include "parallelism/plan/progress.h"
-#include "parallelism/plan/rules.h"
+#include "parallelism/plan/rules/progress.h"
+#include "parallelism/plan/rules/rules.h"
 
 namespace parabench {
 

@@ -8,7 +8,7 @@
 
 #include "base/case_text.h"
 #include "parallelism/exec/stage_state.h"
-#include "parallelism/plan/stage_widths.h"
+#include "parallelism/plan/strategies/stage_widths.h"
 #include "suite/rank/launch.h"
 #include "suite/rank/layer_chain.h"
 #include "suite/rank/transfers.h"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "parallelism/plan/print.h"
+#include "parallelism/plan/formats/print.h"
 #include "parallelism/plan/validate.h"
 #include "suite/rank/affinity.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analytic/calibration.h"
+#include "analytic/calibration/calibration.h"
 #include "datasets/source.h"
 #include "models/spec/model.h"
 #include "parallelism/comm/communicator.h"

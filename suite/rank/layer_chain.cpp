@@ -8,7 +8,7 @@
 #include "parallelism/comm/threads/world.h"
 #include "parallelism/exec/executor.h"
 #include "parallelism/exec/tuning.h"
-#include "parallelism/plan/strategies.h"
+#include "parallelism/plan/strategies/strategies.h"
 
 namespace parabench {
 namespace {

@@ -12,7 +12,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "analytic/calibration.h"
+#include "analytic/calibration/calibration.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "parallelism/comm/cuda/direct.h"
@@ -22,7 +22,7 @@
 #include "parallelism/comm/threads/world.h"
 #include "parallelism/exec/equivalence.h"
 #include "parallelism/exec/stage_state.h"
-#include "parallelism/plan/print.h"
+#include "parallelism/plan/formats/print.h"
 #include "parallelism/plan/routes.h"
 #include "suite/rank/affinity.h"
 #include "suite/rank/capabilities.h"

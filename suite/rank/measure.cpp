@@ -10,7 +10,7 @@
 #include "parallelism/exec/emulation.h"
 #include "parallelism/exec/executor.h"
 #include "parallelism/exec/tuning.h"
-#include "parallelism/plan/print.h"
+#include "parallelism/plan/formats/print.h"
 #include "results/record.h"
 #include "suite/rank/clock.h"
 #include "suite/rank/launch.h"

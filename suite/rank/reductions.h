@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "analytic/sizes.h"
+#include "analytic/memory/sizes.h"
 #include "parallelism/plan/matching.h"
 #include "parallelism/plan/timeline.h"
 

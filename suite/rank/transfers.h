@@ -1,7 +1,7 @@
 // What a calibration measures besides the layers: messages, reductions, copies, launches.
 #pragma once
 
-#include "analytic/calibration.h"
+#include "analytic/calibration/calibration.h"
 #include "parallelism/comm/communicator.h"
 #include "parallelism/exec/device.h"
 

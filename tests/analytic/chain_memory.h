@@ -1,7 +1,7 @@
 // Predicted memory of the ranks that train a chain of fixtures.h.
 #pragma once
 
-#include "analytic/simulate.h"
+#include "analytic/simulate/simulate.h"
 #include "tests/analytic/fixtures.h"
 
 namespace parabench {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "analytic/cost_model.h"
-#include "parallelism/plan/strategies.h"
-#include "parallelism/plan/strategy_table.h"
+#include "analytic/costs/cost_model.h"
+#include "parallelism/plan/strategies/strategies.h"
+#include "parallelism/plan/strategies/strategy_table.h"
 #include "parallelism/plan/timeline.h"
 #include "tests/base/case_of.h"
 

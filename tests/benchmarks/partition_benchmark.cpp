@@ -3,8 +3,8 @@
 
 #include <random>
 
-#include "parallelism/plan/partition.h"
-#include "parallelism/plan/pipedream_planner.h"
+#include "parallelism/plan/partition/partition.h"
+#include "parallelism/plan/partition/pipedream_planner.h"
 
 namespace parabench {
 namespace {

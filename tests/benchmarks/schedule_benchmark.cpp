@@ -5,9 +5,9 @@
 #include <fstream>
 #include <string>
 
-#include "analytic/simulate.h"
-#include "parallelism/plan/strategies.h"
-#include "parallelism/plan/strategy_table.h"
+#include "analytic/simulate/simulate.h"
+#include "parallelism/plan/strategies/strategies.h"
+#include "parallelism/plan/strategies/strategy_table.h"
 #include "parallelism/plan/validate.h"
 
 namespace parabench {

@@ -17,13 +17,13 @@
 #include <string>
 #include <vector>
 
-#include "analytic/calibration.h"
+#include "analytic/calibration/calibration.h"
 #include "base/case_id.h"
 #include "base/case_text.h"
 #include "base/file.h"
 #include "datasets/spec/dataset.h"
 #include "models/spec/model.h"
-#include "parallelism/plan/print.h"
+#include "parallelism/plan/formats/print.h"
 #include "results/record.h"
 
 namespace parabench {

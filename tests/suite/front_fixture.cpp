@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "base/file.h"
-#include "suite/process.h"
+#include "suite/launch/process.h"
 
 namespace parabench {
 

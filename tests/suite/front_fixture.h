@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "suite/launch.h"
+#include "suite/launch/launch.h"
 
 namespace parabench {
 

@@ -1,7 +1,7 @@
 // Schedules of the user's own: --schedule, and plans as drawings.
 #include <fstream>
 
-#include "parallelism/plan/given_schedule.h"
+#include "parallelism/plan/formats/given_schedule.h"
 #include "tests/suite/front_fixture.h"
 
 namespace parabench {

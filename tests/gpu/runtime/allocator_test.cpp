@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "analytic/caching_allocator.h"
+#include "analytic/memory/caching_allocator.h"
 #include "tests/gpu/runtime/gpu_test.h"
 
 namespace parabench {

@@ -6,9 +6,9 @@
 #include "parallelism/comm/cuda/nccl.h"
 #include "parallelism/comm/cuda/staged.h"
 #include "parallelism/comm/threads/world.h"
-#include "tests/comm/conformance.h"
 #include "tests/gpu/runtime/device_buffers.h"
 #include "tests/gpu/runtime/gpu_test.h"
+#include "tests/parallelism/comm/conformance.h"
 
 namespace parabench {
 namespace {

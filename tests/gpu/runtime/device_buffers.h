@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "parallelism/comm/cuda/runtime.h"
-#include "tests/comm/forwarding_communicator.h"
+#include "tests/parallelism/comm/forwarding_communicator.h"
 
 namespace parabench {
 

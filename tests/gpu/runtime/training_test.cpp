@@ -3,8 +3,8 @@
 
 #include "parallelism/comm/threads/world.h"
 #include "parallelism/exec/executor.h"
-#include "tests/exec/small_network.h"
 #include "tests/gpu/runtime/gpu_test.h"
+#include "tests/parallelism/exec/small_network.h"
 
 namespace parabench {
 namespace {

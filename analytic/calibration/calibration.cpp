@@ -1,0 +1,94 @@
+#include "analytic/calibration/calibration.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/file.h"
+
+namespace parabench {
+namespace {
+
+void replace(CurvePoint& known, const CurvePoint& newer) { known = newer; }
+void replace(LayerTiming& known, LayerTiming newer) {
+  if (!newer.split) newer.split = known.split;
+  known = newer;
+}
+
+template <class Row, class Key>
+void merge_rows(std::vector<Row>& into, const std::vector<Row>& newer, Key Row::*key) {
+  for (const Row& row : newer) {
+    const auto at = std::ranges::lower_bound(into, row.*key, {}, key);
+    if (at != into.end() && (*at).*key == row.*key) {
+      replace(*at, row);
+    } else {
+      into.insert(at, row);
+    }
+  }
+}
+
+}  // namespace
+
+LayerKey layer_key(const LayerSpec& layer, Shape in, bool first, const Case& spec, int busy_ranks) {
+  return {.layer = signature(layer, in) + (first ? "+first" : ""),
+          .precision = spec.precision,
+          .layout = spec.layout,
+          .threads = spec.threads,
+          .busy_ranks = busy_ranks,
+          .device = measured_device(spec),
+          .graph = spec.graph,
+          .input = first ? spec.input : InputKind::host};
+}
+
+DeviceKind measured_device(const Case& spec) {
+  switch (spec.device) {
+    case DeviceKind::cpu:
+    case DeviceKind::emulated: return DeviceKind::cpu;
+    case DeviceKind::cuda: return DeviceKind::cuda;
+  }
+  return DeviceKind::cpu;
+}
+
+Calibration read_calibration(const std::string& path) {
+  const nlohmann::json file = read_json(path);
+  try {
+    return calibration_from_json(file);
+  } catch (const Error& e) {
+    throw usage_error("calibration", path, "a calibration file of parabench", e.what());
+  }
+}
+
+void write_calibration(const Calibration& calibration, const std::string& path) {
+  std::error_code ignored;  // write_atomically names what is wrong with the path
+  if (const auto folder = std::filesystem::path(path).parent_path(); !folder.empty()) {
+    std::filesystem::create_directories(folder, ignored);
+  }
+  write_atomically(path, to_json(calibration).dump(1) + '\n');
+}
+
+void merge(Calibration& into, const Calibration& newer) {
+  std::vector<GpuInfo> known = std::move(into.machine.gpus);
+  into.machine = newer.machine;
+  if (into.machine.gpus.empty()) into.machine.gpus = std::move(known);
+  into.date = std::max(into.date, newer.date);
+  for (const auto& [key, timings] : newer.layers) merge_rows(into.layers[key], timings, &LayerTiming::samples);
+  for (const auto& [key, curve] : newer.all_reduce) merge_rows(into.all_reduce[key], curve, &CurvePoint::bytes);
+  for (const auto& [key, curve] : newer.point_to_point) {
+    merge_rows(into.point_to_point[key], curve, &CurvePoint::bytes);
+  }
+  for (const auto rates : {&Calibration::update_s_per_parameter, &Calibration::copy_bytes_per_s}) {
+    for (const auto& [device, values] : newer.*rates) {
+      for (const auto& [busy, value] : values) (into.*rates)[device][busy] = value;
+    }
+  }
+  for (const auto& [device, seconds] : newer.step_overhead_s) {
+    if (seconds > 0) into.step_overhead_s[device] = seconds;
+  }
+  if (newer.launch_floor_s > 0) into.launch_floor_s = newer.launch_floor_s;
+  if (newer.context_bytes > 0) into.context_bytes = newer.context_bytes;
+  for (const auto& [comm, bytes] : newer.communicator_bytes) into.communicator_bytes[comm] = bytes;
+}
+
+}  // namespace parabench

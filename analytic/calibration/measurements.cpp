@@ -1,0 +1,124 @@
+#include "analytic/calibration/measurements.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "analytic/costs/interpolate.h"
+#include "base/case_text.h"
+#include "base/error.h"
+
+namespace parabench {
+namespace {
+
+Error unmeasured(std::string_view what, std::string_view expected) {
+  return environment_error("calibration", what, expected, "measure it with: parabench calibrate CASE");
+}
+
+/// Value at `busy` from (busy ranks, value) neighbours; fewer than the fewest measured cost as those.
+double between(int busy, int below, double low, int above, double high) {
+  return above == below || busy <= below ? low : low + (high - low) * (busy - below) / (above - below);
+}
+
+std::vector<LayerTiming> with_parts(std::vector<LayerTiming> timings) {
+  std::erase_if(timings, [](const LayerTiming& t) { return !t.split; });
+  return timings;
+}
+
+using Curves = std::map<RankCountKey, Curve>;
+
+RankCountKey curve_key(const Case& spec, int ranks) {
+  return {std::string(to_text(spec.comm)), ranks, measured_device(spec)};
+}
+
+const Curve& curve(const Curves& curves, std::string_view what, const Case& spec, int ranks) {
+  const auto found = curves.find(curve_key(spec, ranks));
+  if (found != curves.end()) return found->second;
+  throw unmeasured(fmt::format("no {} curve of {} ranks over {} with device:{}", what, ranks, to_text(spec.comm),
+                               to_text(measured_device(spec))),
+                   "a curve measured with as many ranks");
+}
+
+}  // namespace
+
+MeasuredLayers::MeasuredLayers(const Calibration& calibration, const ModelSpec& model) {
+  const std::vector<Shape> in = shapes(model);
+  for (std::size_t l = 0; l < model.layers.size(); ++l) {
+    const std::string signature = layer_key(model.layers[l], in[l], l == 0, {}, 1).layer;
+    Layer& layer = layers_.emplace_back(Layer{.name = model.layers[l].name, .signature = signature});
+    for (auto at = calibration.layers.lower_bound({.layer = signature, .busy_ranks = 0});
+         at != calibration.layers.end() && at->first.layer == signature; ++at) {
+      const LayerKey& key = at->first;
+      Timings timings{key.device,     key.precision, key.layout, key.threads,
+                      key.busy_ranks, key.graph,     key.input,  at->second};
+      layer.all.push_back(timings);
+      timings.by_samples = with_parts(std::move(timings.by_samples));
+      if (!timings.by_samples.empty()) layer.split.push_back(std::move(timings));
+    }
+  }
+}
+
+MeasuredLayers::Neighbours MeasuredLayers::neighbours(const Case& spec, int layer, int busy_ranks,
+                                                      bool of_split) const {
+  const InputKind input = layer == 0 ? spec.input : InputKind::host;
+  Neighbours found;
+  for (const Timings& timings : of_split ? layers_[layer].split : layers_[layer].all) {
+    if (timings.device != measured_device(spec) || timings.precision != spec.precision ||
+        timings.layout != spec.layout || timings.threads != spec.threads || timings.graph != spec.graph ||
+        timings.input != input)
+      continue;
+    if (timings.busy_ranks <= busy_ranks || !found.below) found.below = &timings;
+    if (timings.busy_ranks >= busy_ranks && !found.above) found.above = &timings;
+  }
+  return found;
+}
+
+double MeasuredLayers::at(const Case& spec, int layer, int samples, int busy_ranks, const LayerFigure& figure) const {
+  const Layer& known = layers_[layer];
+  const auto [below, above] = neighbours(spec, layer, busy_ranks, figure.of_split);
+  if (above) {
+    return between(busy_ranks, below->busy_ranks, at_samples(below->by_samples, samples, figure.of), above->busy_ranks,
+                   at_samples(above->by_samples, samples, figure.of));
+  }
+  throw unmeasured(
+      fmt::format("layer '{}' ({}) never measured with device:{}, precision:{}, layout:{}, threads:{}, graph:{}, "
+                  "input:{}, {} busy ranks or more",
+                  known.name, known.signature, to_text(measured_device(spec)), to_text(spec.precision),
+                  to_text(spec.layout), spec.threads, spec.graph ? "on" : "off", to_text(spec.input), busy_ranks),
+      "a measurement under the case's keys");
+}
+
+bool MeasuredLayers::has_split(const Case& spec, int layer, int busy_ranks) const {
+  return neighbours(spec, layer, busy_ranks, /*of_split=*/true).above != nullptr;
+}
+
+const Curve& reduction_curve(const Calibration& calibration, const Case& spec, int ranks) {
+  return curve(calibration.all_reduce, "all-reduce", spec, ranks);
+}
+
+const Curve& message_curve(const Calibration& calibration, const Case& spec) {
+  const Curves& curves = calibration.point_to_point;
+  const RankCountKey key = curve_key(spec, spec.np);
+  if (const auto exact = curves.find(key); exact != curves.end()) return exact->second;
+  const bool emulated = spec.device == DeviceKind::emulated;
+  const auto any = std::ranges::find_if(curves, [&](const auto& entry) {
+    return entry.first.device == key.device && (entry.first.comm == key.comm || emulated);
+  });
+  return any != curves.end() ? any->second : curve(curves, "point-to-point", spec, spec.np);
+}
+
+double update_rate(const Calibration& calibration, const Case& spec, int busy_ranks) {
+  const auto known = calibration.update_s_per_parameter.find(measured_device(spec));
+  if (known == calibration.update_s_per_parameter.end())
+    throw unmeasured(fmt::format("no update rate of device:{}", to_text(spec.device)), "update seconds per parameter");
+  const RatesByBusy& rates = known->second;
+  auto above = rates.lower_bound(busy_ranks);
+  if (above == rates.end()) --above;
+  auto below = above;
+  if (above->first > busy_ranks && above != rates.begin()) --below;
+  return between(busy_ranks, below->first, below->second, above->first, above->second);
+}
+
+}  // namespace parabench

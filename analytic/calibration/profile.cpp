@@ -1,0 +1,101 @@
+#include "analytic/calibration/profile.h"
+
+#include <algorithm>
+
+#include "analytic/memory/sizes.h"
+#include "base/error.h"
+#include "parallelism/plan/input_pieces.h"
+#include "parallelism/plan/strategies/stage_widths.h"
+#include "parallelism/plan/strategies/strategies.h"
+
+namespace parabench {
+namespace {
+
+Op pass_of(OpKind kind, SegmentId layer) { return pass(kind, layer, MicroBatchId(0), 0, 0); }
+
+/// Whether the schedule has backwards in two parts, however the model is cut.
+bool splits_backwards(Case spec, const ModelSpec& model) {
+  spec.partition = PartitionRule::uniform;
+  spec.recompute = Recompute::none;
+  spec.memory.reset();
+  if (plans_widths(spec)) spec.strategy.parameters.clear();
+  return uses(make_plan(spec, model, {}, 1), OpKind::backward_input);
+}
+
+/// What is kept of a piece in flight whose forward runs again.
+std::int64_t kept_bytes(const Plan& plan, const Sizes& sizes, SegmentId layer, bool split) {
+  const Op there = pass_of(OpKind::forward, layer);
+  const bool loads = layer == SegmentId(0) && plan.spec.input == InputKind::host;
+  const std::int64_t images = loads ? sizes.image_bytes(plan, Rank(0), there) : 0;
+  const std::int64_t weights = split ? sizes.kept_for_weights(plan, Rank(0), there) : 0;
+  const bool alone = plan.spec.recompute == Recompute::automatic;
+  return images + std::max(weights, alone ? sizes.output_bytes(plan, Rank(0), there) : 0);
+}
+
+/// What pieces take on a GPU all the time, on their way from the host or to stay.
+std::int64_t held_input_bytes(const Plan& plan, const Sizes& sizes) {
+  if (plan.spec.device != DeviceKind::cuda) return 0;
+  if (plan.spec.input == InputKind::resident)
+    return sizes.image_bytes(plan.spec.precision, plan.spec.batch / plan.spec.dp);
+  return upload_slots * sizes.loaded_bytes(plan.pieces[0][0]);
+}
+
+LayerSizes sizes_of(const Plan& plan, const Sizes& sizes, const CostModel& cost, SegmentId layer, bool split) {
+  const Op there = pass_of(OpKind::forward, layer);
+  LayerSizes bytes{.weights = sizes.parameter_bytes(plan, layer, 1),
+                   .saved = cost.saved_bytes(plan, Rank(0), there),
+                   .input = layer == SegmentId(0) ? 0 : sizes.input_bytes(plan, Rank(0), there),
+                   .output = sizes.output_bytes(plan, Rank(0), there)};
+  bytes.states = bytes.weights * (plan.spec.momentum != 0 ? 2 : 1);
+  // The gradients that a backward starts are among the states.
+  Op back = pass_of(OpKind::backward, layer);
+  back.accumulates = true;
+  bytes.passing = std::max(cost.peak_bytes(plan, Rank(0), there), cost.peak_bytes(plan, Rank(0), back)) +
+                  2 * std::max(bytes.input, bytes.output);
+  if (split) bytes.saved = std::max(bytes.saved, sizes.kept_for_weights(plan, Rank(0), there));
+  if (layer == SegmentId(0)) bytes.states += held_input_bytes(plan, sizes);
+  if (plan.spec.recompute != Recompute::none) {
+    bytes.states += bytes.saved * (plan.spec.recompute == Recompute::except_last ? 2 : 1);
+    bytes.saved = kept_bytes(plan, sizes, layer, split);
+  }
+  return bytes;
+}
+
+double link_bytes_per_s(const CostModel& cost, const CostModel& data_sheet, const Plan& plan) {
+  try {
+    return cost.link(plan).bytes_per_s;
+  } catch (const Error&) {
+    return data_sheet.link(plan).bytes_per_s;  // never measured with these ranks
+  }
+}
+
+}  // namespace
+
+Plan single_layers(const Case& spec, const ModelSpec& model, int samples) {
+  Plan plan{.spec = spec, .pieces = {{samples}}, .ranks = std::vector<RankProgram>(1)};
+  plan.ranks[0].holds = {{StageId(0), 0}};
+  for (int l = 0; l < static_cast<int>(model.layers.size()); ++l) {
+    plan.segments.push_back({.first_layer = l, .layers = 1, .stage = StageId(0)});
+  }
+  return plan;
+}
+
+Profile make_profile(const Calibration* calibration, const MachineInfo& machine, const ModelSpec& model,
+                     const Case& spec) {
+  const Plan plan = single_layers(spec, model, largest_piece(spec));
+  const auto data_sheet = data_sheet_costs(machine, model);
+  const auto calibrated =
+      calibration && has_layers(*calibration, model, spec) ? calibrated_costs(*calibration, model) : nullptr;
+  const CostModel& cost = calibrated ? *calibrated : *data_sheet;
+  const Sizes sizes(model);
+  const bool split = spec.partition == PartitionRule::memory && splits_backwards(spec, model);
+
+  Profile profile(layer_seconds(calibration, machine, model, spec, largest_piece(spec)));
+  for (SegmentId layer; layer.value < std::ssize(plan.segments); ++layer) {
+    profile.sizes.push_back(sizes_of(plan, sizes, cost, layer, split));
+  }
+  profile.link_bytes_per_s = link_bytes_per_s(cost, *data_sheet, plan);
+  return profile;
+}
+
+}  // namespace parabench

@@ -1,0 +1,23 @@
+// What plans are cut by, from what is known of a machine.
+#pragma once
+
+#include "analytic/costs/cost_model.h"
+#include "parallelism/plan/partition/profile.h"
+
+namespace parabench {
+
+/// Of a possible case (check_case), at its largest piece: from the calibration where it has_layers(), else from the
+/// data sheet, as is the link where nobody measured one.
+///  - seconds: layer_seconds()
+///  - sizes: as peak_memory() counts them. With recomputation a layer keeps for a micro-batch in flight only the
+///    images, what its weight gradients wait for, and with recompute:auto, where it is a segment of its own, its output;
+///    its states then hold what one micro-batch brings back, with except-last that of two. The first layer's states
+///    hold what pieces of the batch take on a GPU beside the passes. A pass needs its peak_bytes()
+///    and holds the messages that come and go; gradients that wait for a busy rank are left to the prediction.
+Profile make_profile(const Calibration* calibration, const MachineInfo& machine, const ModelSpec& model,
+                     const Case& spec);
+
+/// One rank that holds each layer as a segment, without operations, for pieces of so many samples.
+Plan single_layers(const Case& spec, const ModelSpec& model, int samples);
+
+}  // namespace parabench

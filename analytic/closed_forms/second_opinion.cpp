@@ -1,0 +1,139 @@
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "analytic/closed_forms/closed_forms.h"
+#include "analytic/memory/sizes.h"
+#include "analytic/simulate/predict.h"
+
+namespace parabench {
+namespace {
+
+/// Seconds of one pass of a stage for micro-batch 0, with every rank busy.
+double stage_pass(const Plan& plan, const CostModel& cost, Rank rank, StageId stage, OpKind kind) {
+  const auto [first, last] = segments_of(plan, stage);
+  double sum = 0;
+  for (SegmentId s = first; s <= last; ++s) {
+    sum += cost.seconds(plan, rank, pass(kind, s, MicroBatchId(0), 0, 0), plan.spec.np);
+  }
+  return sum;
+}
+
+/// Whether whole backwards follow forwards of one stage per device, as gpipe and 1f1b have it.
+bool is_alternating(const Plan& plan) {
+  return std::ranges::all_of(plan.ranks, [](const RankProgram& rank) {
+    return rank.holds.size() == 1 &&
+           std::ranges::none_of(rank.compute(), [](const Op& op) { return op.kind == OpKind::backward_weight; });
+  });
+}
+
+/// T_seq: the pieces of replica 0 one after the other, each segment on the first rank that has it, which alone is busy.
+double sequential_seconds(const Plan& plan, const CostModel& cost) {
+  double sum = 0;
+  for (SegmentId s; s.value < std::ssize(plan.segments); ++s) {
+    const Rank rank = holders(plan, stage_of(plan, s)).front();
+    for (MicroBatchId m; m.value < micro_batches(plan); ++m) {
+      sum += cost.seconds(plan, rank, forward(s, m, 0, 0), 1) + cost.seconds(plan, rank, backward(s, m, 0, 0), 1);
+    }
+  }
+  return sum;
+}
+
+double data_parallel_opinion(const Plan& plan, const Sizes& sizes, const CostModel& cost) {
+  const std::vector<Link> ring(plan.replicas, cost.link(plan));
+  const auto gradients =
+      static_cast<double>(sizes.parameter_bytes(plan, SegmentId(0), static_cast<int>(plan.segments.size())));
+  // One rank with the whole batch in one piece.
+  Plan alone{.spec = plan.spec, .segments = plan.segments, .pieces = {{batch_samples(plan)}}};
+  alone.ranks.push_back({.holds = {{StageId(0), 0}}});
+  return data_parallel_step(sequential_seconds(alone, cost), plan.replicas, gradients,
+                            static_cast<double>(plan.spec.bucket.value), ring);
+}
+
+/// Seconds of each stage's passes on the first rank that holds it.
+struct StagePasses {
+  std::vector<double> forward, backward, input, weight;
+};
+
+StagePasses stage_passes(const Plan& plan, const CostModel& cost) {
+  StagePasses passes;
+  for (StageId stage; stage.value < plan.stages; ++stage) {
+    const auto seconds = [&](OpKind kind) { return stage_pass(plan, cost, holders(plan, stage).front(), stage, kind); };
+    passes.forward.push_back(seconds(OpKind::forward));
+    passes.backward.push_back(seconds(OpKind::backward));
+    passes.input.push_back(seconds(OpKind::backward_input));
+    passes.weight.push_back(seconds(OpKind::backward_weight));
+  }
+  return passes;
+}
+
+std::vector<double> boundary_seconds(const Plan& plan, const CostModel& cost) {
+  std::vector<double> seconds;
+  for (StageId stage; stage.value + 1 < plan.stages; ++stage) {
+    const Rank from = holders(plan, stage).front(), to = holders(plan, StageId(stage.value + 1)).front();
+    const Op message = send_forward(segments_of(plan, stage).last, MicroBatchId(0), 0, to);
+    seconds.push_back(cost.seconds(plan, from, message, 1));
+  }
+  return seconds;
+}
+
+double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
+
+double planner_period(const Plan& plan, const Sizes& sizes, const CostModel& cost) {
+  const StagePasses passes = stage_passes(plan, cost);
+  double period = 0;
+  for (const double seconds : boundary_seconds(plan, cost)) period = std::max(period, 2 * seconds);
+  for (StageId stage; stage.value < plan.stages; ++stage) {
+    const auto [first, last] = segments_of(plan, stage);
+    const auto weights = static_cast<double>(sizes.parameter_bytes(plan, first, last.value - first.value + 1));
+    const double compute = micro_batches(plan) * (passes.forward[stage.value] + passes.backward[stage.value]);
+    const int width = plan.versions[stage.value].steps_per_update;
+    period = std::max(period, pipedream_stage(compute, weights, width, cost.link(plan).bytes_per_s));
+  }
+  return period;
+}
+
+/// What the literature says of schedules beyond gpipe and 1f1b: equal devices, messages free, one step alone.
+void add_schedule_opinion(const Plan& plan, const CostModel& cost, std::map<std::string, double>& opinions) {
+  const StagePasses passes = stage_passes(plan, cost);
+  const int devices = static_cast<int>(plan.ranks.size());
+  const double share = devices;
+  const PassSeconds mean{sum(passes.forward) / share, sum(passes.backward) / share, sum(passes.input) / share,
+                         sum(passes.weight) / share};
+  const auto seconds = schedule_makespan(plan.spec.strategy.name, devices, plan.spec.micro, plan.spec.chunks, mean);
+  if (seconds) opinions["schedule_formula"] = *seconds;
+}
+
+}  // namespace
+
+std::map<std::string, double> second_opinions(const Plan& plan, const ModelSpec& model, const CostModel& cost) {
+  std::map<std::string, double> opinions;
+  const Sizes sizes(model);
+  if (plan.ranks.size() == 1) {
+    double& sum = opinions["sum_of_operations"];
+    for (const Op& op : plan.ranks[0].compute()) sum += cost.seconds(plan, Rank(0), op, 1) / plan.steps;
+    return opinions;
+  }
+  // What follows knows neither copies of a pipeline nor passes that run twice.
+  if (plan.spec.dp > 1 || plan.spec.recompute != Recompute::none) return opinions;
+  if (plan.asynchronous) {
+    opinions["pipedream_planner"] = planner_period(plan, sizes, cost);
+    return opinions;
+  }
+  if (plan.stages == 1) {
+    opinions["ddlbench_eq_5_1"] = data_parallel_opinion(plan, sizes, cost);
+    return opinions;
+  }
+  if (plan.stages != std::ssize(plan.ranks) || !is_alternating(plan)) {
+    add_schedule_opinion(plan, cost, opinions);
+    return opinions;
+  }
+  const int pieces = micro_batches(plan);
+  const StagePasses passes = stage_passes(plan, cost);
+  opinions["ddlbench_eq_6_1_6_2"] = gpipe_compute(sequential_seconds(plan, cost), plan.stages, pieces) +
+                                    gpipe_communication(boundary_seconds(plan, cost), pieces);
+  opinions["unequal_stages"] = gpipe_unequal(passes.forward, passes.backward, pieces);
+  return opinions;
+}
+
+}  // namespace parabench

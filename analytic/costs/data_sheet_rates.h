@@ -1,0 +1,27 @@
+// What a rank may expect of a machine that was never measured: guesses; every number made of them is "data-sheet".
+#pragma once
+
+#include "analytic/calibration/calibration.h"
+#include "analytic/closed_forms/closed_forms.h"
+#include "base/case.h"
+
+namespace parabench {
+
+struct DataSheetRates {
+  double flops_per_s = 0;        ///< of the layers, at the efficiency that training reaches
+  double bytes_per_s = 0;        ///< of their maps and weights
+  double state_bytes_per_s = 0;  ///< of gradients and updates
+  double launch_s = 0;           ///< per operation of a layer and pass
+  bool launches_ahead = false;   ///< launches hide behind work
+  double sharing = 1;            ///< factor by which the ranks that compute slow each other down, bytes aside
+  Link message;                  ///< between two ranks
+};
+
+/// While `busy_ranks` ranks compute.
+DataSheetRates data_sheet_rates(const MachineInfo& machine, const Case& spec, int busy_ranks);
+/// Seconds of a ring all-reduce of `bytes` over `ranks`.
+double data_sheet_all_reduce(const MachineInfo& machine, const Case& spec, int ranks, double bytes);
+/// The GPU that the case runs on; nullptr where none is known.
+const GpuInfo* first_gpu(const MachineInfo& machine);
+
+}  // namespace parabench

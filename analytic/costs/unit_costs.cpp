@@ -1,0 +1,54 @@
+#include <algorithm>
+
+#include "analytic/costs/cost_model.h"
+
+namespace parabench {
+namespace {
+
+/// What one segment has of a device's work for a micro-batch: as many parts as the device has stages of one pipeline,
+/// and these segments. Segments of one stage are adjacent, so its neighbours are found from the segment itself.
+double share(const Plan& plan, Rank rank, SegmentId segment) {
+  const auto& segments = plan.segments;
+  const StageId stage = segments[segment.value].stage;
+  int first = segment.value, last = segment.value;
+  while (first > 0 && segments[first - 1].stage == stage) --first;
+  while (last + 1 < static_cast<int>(segments.size()) && segments[last + 1].stage == stage) ++last;
+  const int replica = replica_of(plan, rank, segment);
+  const auto& holds = plan.ranks[rank.value].holds;
+  const auto chunks = std::ranges::count(holds, replica, &Holding::replica);
+  return 1.0 / (static_cast<double>(chunks) * (last - first + 1));
+}
+
+class UnitCosts final : public CostModel {
+ public:
+  explicit UnitCosts(double unit_s) : unit_s_(unit_s) {}
+  double seconds(const Plan& plan, Rank rank, const Op& op, int) const override {
+    switch (op.kind) {
+      case OpKind::backward: return 2 * unit_s_ * share(plan, rank, op.segment);
+      case OpKind::forward:
+      case OpKind::recompute:
+      case OpKind::backward_input:
+      case OpKind::backward_weight: return unit_s_ * share(plan, rank, op.segment);
+      case OpKind::send_forward:
+      case OpKind::recv_forward:
+      case OpKind::send_backward:
+      case OpKind::recv_backward:
+      case OpKind::all_reduce:
+      case OpKind::update: return 0;
+    }
+    return 0;
+  }
+  std::int64_t saved_bytes(const Plan&, Rank, const Op&) const override { return 0; }
+  std::int64_t peak_bytes(const Plan&, Rank, const Op&) const override { return 0; }
+  int cores() const override { return 0; }
+  std::string source() const override { return "unit"; }
+
+ private:
+  double unit_s_;
+};
+
+}  // namespace
+
+std::unique_ptr<CostModel> unit_costs(double unit_s) { return std::make_unique<UnitCosts>(unit_s); }
+
+}  // namespace parabench

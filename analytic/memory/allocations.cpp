@@ -1,0 +1,266 @@
+#include "analytic/memory/allocations.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <unordered_map>
+#include <variant>
+
+#include "parallelism/plan/dependencies.h"
+#include "parallelism/plan/input_pieces.h"
+
+namespace parabench {
+namespace {
+
+constexpr double forever = std::numeric_limits<double>::infinity();
+
+/// The operation of `kind` that handles the same segment, micro-batch and step, as a key.
+struct Place {
+  OpKind kind;
+  int segment, micro_batch, step;
+  bool operator==(const Place&) const = default;
+};
+struct PlaceHash {
+  std::size_t operator()(const Place& p) const {
+    std::uint64_t h = static_cast<std::uint64_t>(p.kind);
+    for (const int field : {p.segment, p.micro_batch, p.step}) {
+      h = (h ^ static_cast<std::uint32_t>(field)) * 0x9e3779b97f4a7c15ULL;
+      h ^= h >> 32;
+    }
+    return h;
+  }
+};
+
+bool multiplies_matrices(std::span<const LayerSpec> layers) {
+  return std::ranges::any_of(layers, [](const LayerSpec& layer) {
+    return std::ranges::any_of(layer.body, [](const Step& s) { return std::holds_alternative<Linear>(s.operation); });
+  });
+}
+
+class Ledger {
+ public:
+  Ledger(const Plan& plan, const Sizes& sizes, const CostModel& cost, const Timeline& timeline, Rank rank)
+      : plan_(plan), sizes_(sizes), cost_(cost), rank_(rank), spans_(timeline.ranks[rank.value]) {
+    for_each_op([&](const Op& op, const Span& span) {
+      for (int s = 0; s < op.segments; ++s) places_.try_emplace(place(op.kind, op, s), &span);
+    });
+  }
+
+  std::vector<Allocation> allocations() {
+    add_states();
+    if (on_gpu()) add_input();
+    for_each_op([&](const Op& op, const Span& span) { add(op, span); });
+    return std::move(allocations_);
+  }
+
+ private:
+  const RankProgram& program() const { return plan_.ranks[rank_.value]; }
+  template <class Visit>
+  void for_each_op(Visit visit) const {
+    const auto& lanes = program().lanes;
+    for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+      for (std::size_t i = 0; i < lanes[lane].ops.size(); ++i) visit(lanes[lane].ops[i], spans_[lane][i]);
+    }
+  }
+  bool has_resident_input() const { return plan_.spec.input == InputKind::resident; }
+  bool on_gpu() const { return plan_.spec.device == DeviceKind::cuda; }
+  static Place place(OpKind kind, const Op& op, int segments_away) {
+    return {kind, op.segment.value + segments_away, op.micro_batch.value, op.step};
+  }
+  const Span* find(OpKind kind, const Op& op, int segments_away = 0) const {
+    const auto found = places_.find(place(kind, op, segments_away));
+    return found == places_.end() ? nullptr : found->second;
+  }
+
+  void hold(MemoryCategory category, std::int64_t bytes, double from, double until,
+            MemorySource source = MemorySource::compute_stream) {
+    if (bytes > 0 && from < until) allocations_.push_back({category, bytes, from, until, source});
+  }
+
+  /// `bytes` as tensors that are to each other as `tensors`; as one where there are none.
+  void hold_tensors(MemoryCategory category, std::int64_t bytes, std::span<const std::int64_t> tensors, double from,
+                    double until) {
+    auto sum = static_cast<double>(std::accumulate(tensors.begin(), tensors.end(), std::int64_t{0}));
+    for (std::size_t i = 0; i + 1 < tensors.size(); ++i) {
+      const auto tensor = static_cast<double>(tensors[i]);
+      const auto share = static_cast<std::int64_t>(static_cast<double>(bytes) * tensor / sum);
+      hold(category, share, from, until);
+      bytes -= share;
+      sum -= tensor;
+    }
+    hold(category, bytes, from, until);
+  }
+
+  void add_states() {
+    std::int64_t copy = 0;
+    bool multiplies = false;
+    for (SegmentId s : segments_held(plan_, rank_)) {
+      copy += sizes_.parameter_bytes(plan_, s, 1);
+      multiplies = multiplies || multiplies_matrices(sizes_.layers(plan_.segments[s.value]));
+    }
+    hold(MemoryCategory::parameters, copy, -forever, forever);
+    for (int version = 1; version < program().weight_versions; ++version) {
+      hold(MemoryCategory::weight_versions, copy, -forever, forever);
+    }
+    if (reduces(program())) {
+      hold(MemoryCategory::gradients, copy, -forever, forever, MemorySource::communicator);
+    }
+    if (plan_.spec.momentum != 0) hold(MemoryCategory::optimizer, copy, -forever, forever);
+    if (multiplies) {
+      hold(MemoryCategory::workspace, cost_.device_overhead(plan_).matrix_workspace_bytes, -forever, forever);
+    }
+  }
+
+  /// Where pieces pass through on their way from the host, or lie all the time.
+  void add_input() {
+    const auto [images, labels] = input_pieces(plan_, rank_);
+    if (has_resident_input()) {
+      for (const InputPiece& piece : resident_pieces(images)) {
+        hold(MemoryCategory::activations, sizes_.image_bytes(plan_.spec.precision, samples_of(plan_, piece)), -forever,
+             forever);
+      }
+      for (const auto* pieces : {&images, &labels}) {
+        for (const InputPiece& piece : resident_pieces(*pieces))
+          hold(MemoryCategory::activations, label_bytes(samples_of(plan_, piece)), -forever, forever);
+      }
+      return;
+    }
+    const auto add_slots = [this](std::int64_t bytes) {
+      for (int slot = 0; slot < upload_slots; ++slot)
+        hold(MemoryCategory::communication, bytes, -forever, forever, MemorySource::copy_stream);
+    };
+    add_slots(sizes_.loaded_bytes(most_samples(plan_, images)));
+    add_slots(label_bytes(most_samples(plan_, images)));
+    add_slots(label_bytes(most_samples(plan_, labels)));
+  }
+
+  void add(const Op& op, const Span& span) {
+    if (plan_.spec.graph && !has_resident_input() && op.kind == OpKind::forward && op.segment == SegmentId(0))
+      add_fixed_images(op, span);
+    switch (op.kind) {
+      case OpKind::forward: return op.discards ? add_discarding(op, span) : add_forward(op, span);
+      case OpKind::recompute: return add_forward(op, span);
+      case OpKind::backward:
+      case OpKind::backward_input:
+      case OpKind::backward_weight: return add_backward(op, span);
+      case OpKind::recv_forward: {
+        const std::int64_t bytes = sizes_.message_bytes(plan_, rank_, op);
+        const Span* forward = find(OpKind::forward, op);
+        if (!forward) return;
+        const Span* input_gradient = find_input_gradient(op);
+        hold(MemoryCategory::communication, bytes, span.start, forward->start, MemorySource::communication_stream);
+        hold(MemoryCategory::activations, bytes, forward->start, (input_gradient ? input_gradient : forward)->end,
+             MemorySource::communication_stream);
+        return;
+      }
+      case OpKind::recv_backward: {
+        const Span* taker = find_input_gradient(op);
+        hold(MemoryCategory::communication, sizes_.message_bytes(plan_, rank_, op), span.start,
+             (taker ? taker : &span)->end, MemorySource::communication_stream);
+        return;
+      }
+      case OpKind::send_forward:   // the graph holds the output anyway
+      case OpKind::send_backward:  // held since the backward that made it
+      case OpKind::all_reduce:
+      case OpKind::update: return;
+    }
+  }
+
+  const Span* find_input_gradient(const Op& op, int segments_away = 0) const {
+    const Span* whole = find(OpKind::backward, op, segments_away);
+    return whole ? whole : find(OpKind::backward_input, op, segments_away);
+  }
+
+  void add_forward(const Op& op, const Span& span) {
+    const std::int64_t saved = cost_.saved_bytes(plan_, rank_, op);
+    const Span* input_gradient = find_input_gradient(op);
+    const double until = (input_gradient ? input_gradient : &span)->end;
+    if (on_gpu()) {
+      hold_tensors(MemoryCategory::activations, saved, sizes_.made_tensors(plan_, rank_, op), span.start, until);
+    } else {
+      hold(MemoryCategory::activations, saved, span.start, until);
+    }
+    hold(MemoryCategory::activations, cost_.peak_bytes(plan_, rank_, op), span.start, span.end);
+    if (const Span* weights = find(OpKind::backward_weight, op); weights && input_gradient) {
+      hold(MemoryCategory::activations, sizes_.kept_for_weights(plan_, rank_, op), input_gradient->end, weights->end);
+    }
+  }
+
+  /// A captured step reads its images where they always lie: they are there before their forward and after their
+  /// backward as well.
+  void add_fixed_images(const Op& op, const Span& forward) {
+    const auto& ops = program().compute();
+    const auto step = std::ranges::equal_range(ops, op.step, {}, &Op::step);
+    const Span& first = spans_[compute_lane][step.begin() - ops.begin()];
+    const Span& last = spans_[compute_lane][step.end() - ops.begin() - 1];
+    const std::int64_t bytes = sizes_.image_bytes(plan_, rank_, op);
+    hold(MemoryCategory::activations, bytes, first.start, forward.start);
+    const Span* backward = find_input_gradient(op);
+    hold(MemoryCategory::activations, bytes, (backward ? backward : &forward)->end, last.end);
+  }
+
+  /// A forward without a graph: images wait for the recompute, whose graph has them, the output for its taker.
+  void add_discarding(const Op& op, const Span& span) {
+    const Span* again = find(OpKind::recompute, op);
+    if (again && op.segment == SegmentId(0) && !has_resident_input()) {
+      hold(MemoryCategory::activations, sizes_.image_bytes(plan_, rank_, op), span.start, again->start);
+    }
+    hold(MemoryCategory::activations, sizes_.temporary_bytes(plan_, rank_, op), span.start, span.end);
+    // The next segment's recompute reads it here, or its owner has its own copy.
+    const Span* taker = find_input_gradient(op, +1);
+    if (!taker) taker = find(OpKind::send_forward, op);
+    if (taker) hold(MemoryCategory::activations, sizes_.output_bytes(plan_, rank_, op), span.end, taker->end);
+  }
+
+  void add_backward(const Op& op, const Span& span) {
+    const std::int64_t temporaries = cost_.peak_bytes(plan_, rank_, op);
+    if (on_gpu()) {
+      // Most of them are the gradients on both sides of one operation.
+      hold_tensors(MemoryCategory::workspace, temporaries, std::array<std::int64_t, 2>{1, 1}, span.start, span.end);
+    } else {
+      hold(MemoryCategory::workspace, temporaries, span.start, span.end);
+    }
+    if (makes_input_gradient(op.kind)) {
+      const Span* taker = find_input_gradient(op, -1);
+      if (!taker) taker = find(OpKind::send_backward, op);
+      if (taker) hold(MemoryCategory::workspace, sizes_.input_bytes(plan_, rank_, op), span.end, taker->end);
+    }
+    if (makes_weight_gradient(op.kind) && !op.accumulates && !reduces(program())) hold_gradients(op, span.end);
+  }
+
+  /// Until the first update of the segment after it.
+  void hold_gradients(const Op& starting, double from) {
+    double until = spans_[compute_lane].back().end;
+    for (std::size_t i = spans_[compute_lane].size(); i-- > 0 && spans_[compute_lane][i].start >= from;) {
+      const Op& op = program().compute()[i];
+      const bool covers = op.kind == OpKind::update && op.segment <= starting.segment &&
+                          starting.segment.value < op.segment.value + op.segments;
+      if (covers) until = spans_[compute_lane][i].end;
+    }
+    const std::int64_t bytes = sizes_.parameter_bytes(plan_, starting.segment, 1);
+    if (on_gpu()) {
+      hold_tensors(MemoryCategory::gradients, bytes, sizes_.parameter_tensors(plan_, starting.segment), from, until);
+    } else {
+      hold(MemoryCategory::gradients, bytes, from, until);
+    }
+  }
+
+  const Plan& plan_;
+  const Sizes& sizes_;
+  const CostModel& cost_;
+  Rank rank_;
+  const std::vector<std::vector<Span>>& spans_;  ///< [lane][index]
+  std::unordered_map<Place, const Span*, PlaceHash> places_;
+  std::vector<Allocation> allocations_;
+};
+
+}  // namespace
+
+std::vector<Allocation> allocations(const Plan& plan, const Sizes& sizes, const CostModel& cost,
+                                    const Timeline& timeline, Rank rank) {
+  return Ledger(plan, sizes, cost, timeline, rank).allocations();
+}
+
+}  // namespace parabench

@@ -1,0 +1,125 @@
+#include "analytic/memory/fit_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "analytic/memory/sizes.h"
+#include "analytic/simulate/simulate.h"
+#include "base/error.h"
+#include "parallelism/plan/passes/passes.h"
+
+namespace parabench {
+namespace {
+
+/// A choice of segments and what it leads to.
+class Fit {
+ public:
+  Fit(const Plan& plan, const ModelSpec& model, const CostModel& cost, Bytes limit)
+      : plan_(plan),
+        model_(model),
+        cost_(cost),
+        sizes_(model),
+        limit_(limit.value),
+        steps_(plan.steps),
+        chosen_(plan.segments.size()) {}
+
+  Plan run(int steps) {
+    add_until_all_fit();
+    for (const SegmentId s : slowest_first()) {
+      chosen_[s.value] = false;
+      if (first_over().value >= 0) chosen_[s.value] = true;
+    }
+    // Ranks that run ahead into the next step may hold more than in a step alone, which is quicker to simulate.
+    steps_ = std::max(steps_, steps);
+    add_until_all_fit();
+    return add_recompute(plan_, chosen_);
+  }
+
+ private:
+  struct Gain {
+    double bytes = 0, seconds = 0;
+  };
+
+  /// Of the segment's first forward on the rank: its output stays, for whoever comes next.
+  Gain gain(Rank rank, SegmentId segment) const {
+    const auto& ops = plan_.ranks[rank.value].compute();
+    const auto first =
+        std::ranges::find_if(ops, [&](const Op& op) { return op.kind == OpKind::forward && op.segment == segment; });
+    if (first == ops.end()) return {};
+    const std::int64_t freed = cost_.saved_bytes(plan_, rank, *first) - sizes_.output_bytes(plan_, rank, *first);
+    return {static_cast<double>(freed), cost_.seconds(plan_, rank, *first, plan_.spec.np)};
+  }
+
+  void add_until_all_fit() {
+    for (Rank over = first_over(); over.value >= 0; over = first_over()) add_best(over);
+  }
+
+  void add_best(Rank rank) {
+    SegmentId best(-1);
+    double most = 0;
+    for (const SegmentId s : segments_held(plan_, rank)) {
+      const auto [bytes, seconds] = gain(rank, s);
+      if (chosen_[s.value] || bytes <= most * seconds) continue;
+      best = s;
+      most = seconds > 0 ? bytes / seconds : bytes;
+    }
+    if (best.value >= 0) {
+      chosen_[best.value] = true;
+      return;
+    }
+    // How long messages wait, and so what a rank holds, depends on the other ranks too.
+    chosen_.assign(chosen_.size(), true);
+    if (const Rank over = first_over(); over.value >= 0) throw_too_large(over);
+  }
+
+  std::vector<SegmentId> slowest_first() const {
+    std::vector<std::pair<double, SegmentId>> chosen;
+    for (SegmentId s; s.value < std::ssize(chosen_); ++s) {
+      if (chosen_[s.value]) chosen.emplace_back(-gain(holders(plan_, stage_of(plan_, s)).front(), s).seconds, s);
+    }
+    std::ranges::sort(chosen);
+    std::vector<SegmentId> result;
+    for (const auto& [seconds, s] : chosen) result.push_back(s);
+    return result;
+  }
+
+  /// The first rank beyond the limit, -1 where all keep it; its bytes are then in over_bytes_.
+  Rank first_over() {
+    const Plan window = unroll(add_recompute(plan_, chosen_), steps_);
+    const Timeline timeline = simulate(window, cost_);
+    for (Rank rank(0); rank.value < std::ssize(window.ranks); ++rank) {
+      over_bytes_ = limited_bytes(peak_memory(window, model_, cost_, timeline, rank));
+      if (over_bytes_ > limit_) return rank;
+    }
+    return Rank(-1);
+  }
+
+  [[noreturn]] void throw_too_large(Rank rank) const {
+    throw usage_error("memory", fmt::format("{} bytes", limit_),
+                      fmt::format("at least {} bytes, which rank {} is predicted to need with everything recomputed",
+                                  over_bytes_, rank.value),
+                      "try more ranks, smaller micro-batches or another partition");
+  }
+
+  const Plan& plan_;
+  const ModelSpec& model_;
+  const CostModel& cost_;
+  Sizes sizes_;
+  std::int64_t limit_, over_bytes_ = 0;
+  int steps_;
+  std::vector<bool> chosen_;
+};
+
+}  // namespace
+
+Plan recompute_to_fit(const Plan& plan, const ModelSpec& model, const CostModel& cost, Bytes limit, int steps) {
+  return Fit(plan, model, cost, limit).run(steps);
+}
+
+std::int64_t limited_bytes(const MemoryUsage& usage) {
+  return usage.device_used > 0 ? usage.device_used : usage.total_counted();
+}
+
+}  // namespace parabench

@@ -1,0 +1,200 @@
+#include "analytic/memory/sizes.h"
+
+#include <algorithm>
+#include <variant>
+
+namespace parabench {
+namespace {
+
+std::int64_t padded_bytes(const LayerSpec& layer, std::int64_t element_bytes) {
+  std::int64_t sum = 0;
+  for (const TensorSpec& tensor : parameters(layer)) sum += (tensor.elements() * element_bytes + 63) / 64 * 64;
+  return sum;
+}
+
+/// Whether the backward of a layer needs its input, and its output.
+bool keeps_input(const LayerSpec& layer) {
+  return layer.residual || !std::holds_alternative<GlobalAveragePool>(layer.body.front().operation);
+}
+bool keeps_output(const LayerSpec& layer) {
+  return layer.residual || std::holds_alternative<Relu>(layer.body.back().operation);
+}
+
+std::int64_t largest_map(const LayerSpec& layer, Shape in) {
+  std::int64_t largest = in.elements();
+  for (const Step& step : layer.body) {
+    in = output_shape(step, in);
+    largest = std::max(largest, in.elements());
+  }
+  return largest;
+}
+
+/// Bytes per sample of each step's output, and of the 8-byte indices that a pooling keeps beside it.
+void add_made(std::vector<std::int64_t>& made, const std::vector<Step>& steps, Shape in, int element) {
+  for (const Step& step : steps) {
+    in = output_shape(step, in);
+    if (std::holds_alternative<Relu>(step.operation)) continue;
+    made.push_back(in.elements() * element);
+    if (std::holds_alternative<MaxPool>(step.operation)) made.push_back(in.elements() * 8);
+  }
+}
+
+}  // namespace
+
+int activation_bytes(Precision precision) {
+  switch (precision) {
+    case Precision::fp32:
+    case Precision::tf32: return 4;
+    case Precision::bf16: return 2;
+    case Precision::fp64: return 8;
+  }
+  return 0;
+}
+
+int parameter_bytes(Precision precision) { return std::max(4, activation_bytes(precision)); }
+
+int samples_of(const Plan& plan, Rank rank, const Op& op) {
+  return plan.pieces[replica_of(plan, rank, op.segment)][op.micro_batch.value];
+}
+
+std::int64_t label_bytes(int samples) { return samples * static_cast<std::int64_t>(sizeof(std::int64_t)); }
+
+int operations(const LayerSpec& layer) { return static_cast<int>(layer.body.size() + layer.shortcut.size()); }
+
+double gradient_words(const Plan& plan, Rank rank, const Op& pass) {
+  if (!makes_weight_gradient(pass.kind)) return 0;
+  if (pass.accumulates) return 3;
+  return reduces(plan.ranks[rank.value]) ? 2 : 0;
+}
+
+Sizes::Sizes(ModelSpec model) : model_(std::move(model)), shapes_(shapes(model_)) {
+  for (std::size_t wide = 0; wide < parameters_before_.size(); ++wide) {
+    auto& before = parameters_before_[wide];
+    before.push_back(0);
+    for (const LayerSpec& layer : model_.layers) before.push_back(before.back() + padded_bytes(layer, wide ? 8 : 4));
+  }
+}
+
+std::span<const LayerSpec> Sizes::layers(const Segment& segment) const {
+  return std::span(model_.layers).subspan(segment.first_layer, segment.layers);
+}
+
+std::int64_t Sizes::parameter_bytes(const Plan& plan, SegmentId first, int segments) const {
+  const auto& before = parameters_before_[plan.spec.precision == Precision::fp64];
+  const Segment& last = plan.segments[first.value + segments - 1];
+  return before[last.first_layer + last.layers] - before[plan.segments[first.value].first_layer];
+}
+
+std::int64_t Sizes::parameter_bytes(Precision precision, int layer) const {
+  const auto& before = parameters_before_[precision == Precision::fp64];
+  return before[layer + 1] - before[layer];
+}
+
+std::int64_t Sizes::largest_parameter_bytes(Precision precision, int layer) const {
+  std::int64_t largest = 0;
+  for (const TensorSpec& tensor : parameters(model_.layers[layer])) {
+    largest = std::max(largest, tensor.elements() * parabench::parameter_bytes(precision));
+  }
+  return largest;
+}
+
+std::vector<std::int64_t> Sizes::parameter_tensors(const Plan& plan, SegmentId segment) const {
+  std::vector<std::int64_t> bytes;
+  for (const LayerSpec& layer : layers(plan.segments[segment.value])) {
+    for (const TensorSpec& tensor : parameters(layer)) {
+      bytes.push_back(tensor.elements() * parabench::parameter_bytes(plan.spec.precision));
+    }
+  }
+  return bytes;
+}
+
+std::vector<std::int64_t> Sizes::made_tensors(const Plan& plan, Rank rank, const Op& op) const {
+  std::vector<std::int64_t> bytes;
+  const Segment& segment = plan.segments[op.segment.value];
+  for (int l = segment.first_layer; l < segment.first_layer + segment.layers; ++l) {
+    const int element = activation_bytes(plan.spec.precision);
+    add_made(bytes, model_.layers[l].body, shapes_[l], element);
+    add_made(bytes, model_.layers[l].shortcut, shapes_[l], element);
+  }
+  for (std::int64_t& tensor : bytes) tensor *= samples_of(plan, rank, op);
+  return bytes;
+}
+
+double Sizes::backward_share(const Plan& plan, const Op& op) const {
+  if (op.kind == OpKind::backward) return 1;
+  const Segment& segment = plan.segments[op.segment.value];
+  const LayerCost c = cost(layers(segment), shapes_[segment.first_layer], activation_bytes(plan.spec.precision),
+                           op.segment == SegmentId(0));
+  const double weight =
+      c.backward_per_sample.value > 0 ? c.backward_weight_per_sample.value / c.backward_per_sample.value : 0.5;
+  return op.kind == OpKind::backward_weight ? weight : 1 - weight;
+}
+
+std::int64_t Sizes::message_bytes(const Plan& plan, Rank rank, const Op& op) const {
+  const Segment& segment = plan.segments[op.segment.value];
+  const bool at_output = other_segment(op) > op.segment;
+  const Shape shape = shapes_[segment.first_layer + (at_output ? segment.layers : 0)];
+  return shape.elements() * samples_of(plan, rank, op) * activation_bytes(plan.spec.precision);
+}
+
+std::int64_t Sizes::saved_bytes(const Plan& plan, Rank rank, const Op& op) const {
+  const Segment& segment = plan.segments[op.segment.value];
+  const auto run = layers(segment);
+  const int element = activation_bytes(plan.spec.precision);
+  const bool first = op.segment == SegmentId(0);
+  const std::int64_t samples = samples_of(plan, rank, op);
+  const LayerCost kept = cost(run, shapes_[segment.first_layer], element, first);
+  const std::int64_t input = shapes_[segment.first_layer].elements();
+  std::int64_t per_sample = kept.saved_per_sample.value;
+  // Images have the master type: under autocast the graph holds them beside their narrow copy.
+  const int master = parabench::parameter_bytes(plan.spec.precision);
+  if (keeps_input(run.front()) && !(first && element != master)) per_sample -= input * element;
+  if (first && plan.spec.input == InputKind::host) per_sample += input * master;
+  if (!keeps_output(run.back())) per_sample += shapes_[segment.first_layer + segment.layers].elements() * element;
+  return per_sample * samples + kept.saved_per_batch.value;
+}
+
+std::int64_t Sizes::kept_for_weights(const Plan& plan, Rank rank, const Op& op) const {
+  const Segment& segment = plan.segments[op.segment.value];
+  const LayerCost kept = cost(layers(segment), shapes_[segment.first_layer], activation_bytes(plan.spec.precision),
+                              op.segment == SegmentId(0));
+  return kept.saved_weight_per_sample.value * samples_of(plan, rank, op) + kept.saved_weight_per_batch.value;
+}
+
+std::int64_t Sizes::image_bytes(const Plan& plan, Rank rank, const Op& op) const {
+  return image_bytes(plan.spec.precision, samples_of(plan, rank, op));
+}
+
+std::int64_t Sizes::image_bytes(Precision precision, int samples) const {
+  return shapes_[0].elements() * samples * parabench::parameter_bytes(precision);
+}
+
+std::int64_t Sizes::loaded_bytes(int samples) const {
+  return shapes_[0].elements() * samples * static_cast<std::int64_t>(sizeof(float));
+}
+
+std::int64_t Sizes::input_bytes(const Plan& plan, Rank rank, const Op& op) const {
+  return shapes_[plan.segments[op.segment.value].first_layer].elements() * samples_of(plan, rank, op) *
+         activation_bytes(plan.spec.precision);
+}
+
+std::int64_t Sizes::output_bytes(const Plan& plan, Rank rank, const Op& op) const {
+  const Segment& segment = plan.segments[op.segment.value];
+  return shapes_[segment.first_layer + segment.layers].elements() * samples_of(plan, rank, op) *
+         activation_bytes(plan.spec.precision);
+}
+
+std::int64_t Sizes::temporary_bytes(const Plan& plan, Rank rank, const Op& op) const {
+  const Segment& segment = plan.segments[op.segment.value];
+  std::int64_t largest = 0, gradients = 0;
+  for (int layer = segment.first_layer; layer < segment.first_layer + segment.layers; ++layer) {
+    largest = std::max(largest, largest_map(model_.layers[layer], shapes_[layer]));
+    gradients = std::max(gradients, largest_parameter_bytes(plan.spec.precision, layer));
+  }
+  const std::int64_t map = largest * samples_of(plan, rank, op) * activation_bytes(plan.spec.precision);
+  if (op.kind == OpKind::forward || op.kind == OpKind::recompute) return map;
+  if (op.kind == OpKind::backward_input) return 2 * map;
+  return 2 * map + (op.accumulates ? gradients : parameter_bytes(plan, op.segment, 1));
+}
+
+}  // namespace parabench

@@ -1,0 +1,279 @@
+#include "analytic/simulate/simulate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "analytic/simulate/activities.h"
+#include "base/error.h"
+#include "parallelism/plan/matching.h"
+
+namespace parabench {
+namespace {
+
+/// How many operations of a lane must have ended. Lanes run in order, so this says as much as a reference.
+struct Need {
+  std::int32_t lane = 0;  ///< of all lanes of the plan, rank by rank
+  std::int32_t ended = 0;
+};
+
+/// A lane on its way. What every event looks at lies in one cache line.
+struct alignas(64) LaneState {
+  const Op* ops = nullptr;
+  const Need* needs = nullptr;  ///< of each operation; null where they wait for nothing
+  std::vector<Span>* spans = nullptr;
+  std::int32_t size = 0;
+  std::int32_t next = 0;   ///< operations that have ended
+  Need need;               ///< of the next one
+  std::int32_t twin = -1;  ///< messages: the lane at the other end
+  std::int32_t pairs = 0;  ///< messages: leading operations that are one message with those of the twin
+  std::int32_t rank = 0;
+  LaneKind kind = LaneKind::compute;
+  bool posted = false;  ///< the next one's dependencies have ended
+
+  bool finished() const { return next == size; }
+  const Op& head() const { return ops[next]; }
+};
+
+/// What an operation waits for outside of its own lane, `own`: dependencies.h promises one lane at most. What stands
+/// before it on its own lane has ended anyway; what stands behind it never will.
+Need need_of(std::span<const OpRef> before, int first_lane, std::int32_t own, int index) {
+  Need need{own, 0};
+  for (const OpRef& ref : before) {
+    const Need other{first_lane + ref.lane, ref.index + 1};
+    if (other.lane == own && ref.index < index) continue;
+    if (other.lane == own) return other;
+    if (need.lane != own && need.lane != other.lane) throw std::logic_error("an operation waits for two other lanes");
+    need = {other.lane, std::max(need.ended, other.ended)};
+  }
+  return need;
+}
+
+class Simulation {
+ public:
+  Simulation(const Plan& plan, const CostModel& cost)
+      : plan_(plan),
+        cost_(cost),
+        shares_cores_(cost.cores() > 0),
+        running_(plan, cost),
+        arrived_(plan.stages, 0),
+        groups_(plan.stages),
+        is_touched_(plan.ranks.size(), 0) {
+    timeline_.ranks.resize(plan.ranks.size());
+    for (const RankProgram& rank : plan.ranks) first_lane_.push_back(first_lane_.back() + std::ssize(rank.lanes));
+    lanes_.reserve(first_lane_.back());
+    for (int rank = 0; rank < ranks(); ++rank) add_lanes(rank);
+    find_twins();
+  }
+
+  /// Ranks go on as far as they can, in whatever order: what an operation waits for fixes its times. Only where cores
+  /// are shared do ends depend on all that runs, and are waited for instant by instant.
+  Timeline run() {
+    for (int rank = 0; rank < ranks(); ++rank) touch(rank);
+    go_on();
+    std::vector<int> ended;
+    while (!running_.empty()) {
+      ended.clear();
+      const double now = running_.finish(ended);
+      for (const int lane : ended) complete(lane, now);
+      go_on();
+    }
+    require_finished();
+    return std::move(timeline_);
+  }
+
+ private:
+  int ranks() const { return static_cast<int>(plan_.ranks.size()); }
+  const Lane& lane_of(const LaneState& lane) const {
+    return plan_.ranks[lane.rank].lanes[&lane - &lanes_[first_lane_[lane.rank]]];
+  }
+
+  void add_lanes(int rank) {
+    const LocalDependencies local = dependencies(plan_, Rank(rank));
+    const auto& lanes = plan_.ranks[rank].lanes;
+    auto& spans = timeline_.ranks[rank];
+    spans.resize(lanes.size());
+    for (int l = 0; l < std::ssize(lanes); ++l) {
+      const auto& ops = lanes[l].ops;
+      const int own = static_cast<int>(lanes_.size());
+      std::vector<Need>& needs = needs_.emplace_back();
+      if (!is_receive(lanes[l].kind)) {
+        needs.reserve(ops.size());
+        for (int i = 0; i < std::ssize(ops); ++i) {
+          needs.push_back(need_of(local.of(l, i), first_lane_[rank], own, i));
+        }
+      }
+      spans[l].reserve(ops.size());
+      lanes_.push_back({.ops = ops.data(),
+                        .needs = needs.empty() ? nullptr : needs.data(),
+                        .spans = &spans[l],
+                        .size = static_cast<std::int32_t>(ops.size()),
+                        .need = {own, 0},
+                        .rank = rank,
+                        .kind = lanes[l].kind});
+      queue(lanes_.back(), 0);
+    }
+  }
+
+  void find_twins() {
+    const Matching matching = twins(plan_);
+    for (int own = 0; own < std::ssize(lanes_); ++own) {
+      LaneState& lane = lanes_[own];
+      if (lane.kind == LaneKind::compute) continue;
+      if (lane.kind == LaneKind::collectives) {
+        groups_[lane_of(lane).key].push_back(own);
+        continue;
+      }
+      const auto& found = matching[lane.rank][own - first_lane_[lane.rank]];
+      if (found.empty()) continue;
+      lane.twin = first_lane_[found.front().rank.value] + found.front().lane;
+      LaneState& other = lanes_[lane.twin];
+      if (!is_send(lane.kind)) continue;
+      const int common = std::min(lane.size, other.size);
+      const auto meet = [&](int k) { return receive_of(lane.ops[k], Rank(lane.rank)) == other.ops[k]; };
+      while (lane.pairs < common && meet(lane.pairs)) ++lane.pairs;
+      other.pairs = lane.pairs;
+    }
+  }
+
+  /// The lane comes to its next operation.
+  static void queue(LaneState& lane, double now) {
+    lane.posted = false;
+    if (lane.finished()) return;
+    lane.spans->push_back({.queued = now});
+    if (!lane.needs) return;
+    lane.need = lane.needs[lane.next];
+  }
+
+  void touch(int rank) {
+    if (!is_touched_[rank]) touched_.push_back(rank);
+    is_touched_[rank] = 1;
+  }
+
+  void go_on() {
+    while (!touched_.empty()) {
+      const int rank = touched_.back();
+      touched_.pop_back();
+      is_touched_[rank] = 0;
+      for (int own = first_lane_[rank]; own < first_lane_[rank + 1]; ++own) {
+        while (post(own)) join(own);
+      }
+    }
+  }
+
+  /// Whether the lane's next operation has what it waits for, only now.
+  bool post(int own) {
+    LaneState& lane = lanes_[own];
+    if (lane.posted || lane.finished() || lanes_[lane.need.lane].next < lane.need.ended) return false;
+    lane.posted = true;
+    Span& span = lane.spans->back();
+    span.start = span.queued;
+    if (lane.need.ended > 0)
+      span.start = std::max(span.start, (*lanes_[lane.need.lane].spans)[lane.need.ended - 1].end);
+    return true;
+  }
+
+  void join(int own) {
+    switch (lanes_[own].kind) {
+      case LaneKind::compute: return start(own, {&own, 1});
+      case LaneKind::collectives: return join_group(own);
+      case LaneKind::send_forward:
+      case LaneKind::recv_forward:
+      case LaneKind::send_backward:
+      case LaneKind::recv_backward: return join_peer(own);
+    }
+  }
+
+  void join_peer(int own) {
+    const LaneState& lane = lanes_[own];
+    if (lane.next >= lane.pairs) return;
+    const LaneState& other = lanes_[lane.twin];
+    if (!other.posted) post(lane.twin);
+    if (!other.posted || other.next != lane.next) return;
+    const std::array<int, 2> ends = {own, lane.twin};
+    start(is_send(lane.kind) ? own : lane.twin, ends);
+  }
+
+  void join_group(int own) {
+    const int stage = lane_of(lanes_[own]).key;
+    const std::vector<int>& group = groups_[stage];
+    if (++arrived_[stage] < std::ssize(group)) return;
+    const Op& op = lanes_[own].head();
+    if (std::ranges::any_of(group, [&](int other) { return lanes_[other].head() != op; })) return;
+    arrived_[stage] = 0;
+    start(group.front(), group);
+  }
+
+  /// The head of `own`, in which all of `ends` take part.
+  void start(int own, std::span<const int> ends) {
+    double now = 0;
+    for (const int lane : ends) now = std::max(now, lanes_[lane].spans->back().start);
+    const LaneState& lane = lanes_[own];
+    if (shares_cores_) {
+      running_.start({&lane.head(), lane.rank, own, static_cast<int>(ends.size())}, now);
+    } else {
+      complete(own, now + cost_.seconds(plan_, Rank(lane.rank), lane.head(), 1));
+    }
+  }
+
+  void complete(int own, double now) {
+    const auto end = [&](int lane) {
+      LaneState& state = lanes_[lane];
+      state.spans->back().end = now;
+      ++state.next;
+      queue(state, now);
+      touch(state.rank);
+    };
+    if (lanes_[own].kind == LaneKind::collectives) {
+      std::ranges::for_each(groups_[lane_of(lanes_[own]).key], end);
+      return;
+    }
+    end(own);
+    if (lanes_[own].twin >= 0) end(lanes_[own].twin);
+  }
+
+  void require_finished() const {
+    constexpr int shown = 16;
+    std::string waiting;
+    int stuck = 0;
+    for (int rank = 0; rank < ranks(); ++rank) {
+      std::string line;
+      for (int own = first_lane_[rank]; own < first_lane_[rank + 1]; ++own) {
+        const LaneState& lane = lanes_[own];
+        if (lane.finished()) continue;
+        line += fmt::format(" {} of step {} on {}{}", to_text(lane.head()), lane.head().step, name(lane_of(lane)),
+                            lane.posted ? " (posted)" : "");
+      }
+      if (!line.empty() && stuck++ < shown) waiting += fmt::format("; rank {} waits at{}", rank, line);
+    }
+    if (stuck == 0) return;
+    if (stuck > shown) waiting += fmt::format("; and {} more ranks", stuck - shown);
+    throw usage_error("plan", "a dead-lock" + waiting, "an order in which every operation can end",
+                      "operations marked (posted) wait for their partner on another rank");
+  }
+
+  const Plan& plan_;
+  const CostModel& cost_;
+  bool shares_cores_;
+  SharingActivities running_;
+  std::vector<int> first_lane_ = {0};  ///< of each rank, and the number of all lanes
+  std::vector<LaneState> lanes_;
+  std::vector<std::vector<Need>> needs_;
+  std::vector<int> arrived_;              ///< holders of each stage that have come to its next reduction
+  std::vector<std::vector<int>> groups_;  ///< their lanes
+  std::vector<int> touched_;              ///< ranks that may go on
+  std::vector<char> is_touched_;
+  Timeline timeline_;
+};
+
+}  // namespace
+
+Timeline simulate(const Plan& plan, const CostModel& cost) { return Simulation(plan, cost).run(); }
+
+}  // namespace parabench

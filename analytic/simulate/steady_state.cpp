@@ -1,0 +1,33 @@
+#include "analytic/simulate/steady_state.h"
+
+#include "parallelism/plan/dependencies.h"
+
+namespace parabench {
+namespace {
+
+double busy_seconds(const Plan& window, const Timeline& timeline, int first_step) {
+  double busy = 0;
+  for (std::size_t r = 0; r < window.ranks.size(); ++r) {
+    const auto& ops = window.ranks[r].compute();
+    const auto& spans = timeline.ranks[r][compute_lane];
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      if (is_pass(ops[i].kind) && ops[i].step >= first_step) busy += spans[i].end - spans[i].start;
+    }
+  }
+  return busy;
+}
+
+}  // namespace
+
+SteadyState steady_state(const Plan& plan, const CostModel& cost) {
+  constexpr int steps = 8, settled = 4;
+  const Plan window = unroll(plan, steps);
+  const Timeline timeline = simulate(window, cost);
+  const std::vector<double> completions = step_completions(window, timeline);
+  const double seconds = completions.back() - completions[settled - 1];
+  const double busy = busy_seconds(window, timeline, settled);
+  return {.step_s = seconds / (steps - settled),
+          .bubble_fraction = 1 - busy / (static_cast<double>(plan.ranks.size()) * seconds)};
+}
+
+}  // namespace parabench

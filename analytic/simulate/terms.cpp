@@ -1,0 +1,202 @@
+#include "analytic/simulate/terms.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+#include "analytic/memory/sizes.h"
+#include "parallelism/plan/strategies/stage_widths.h"
+
+namespace parabench {
+namespace {
+
+class Writer {
+ public:
+  Writer(const Plan& plan, const ModelSpec& model, const CostModel& cost)
+      : plan_(plan), sizes_(model), cost_(cost), source_(cost.source()) {}
+
+  void stage(StageId stage) {
+    const Rank rank = holders(plan_, stage).front();
+    const RankProgram& program = plan_.ranks[rank.value];
+    for (const OpKind kind : {OpKind::forward, OpKind::recompute, OpKind::backward, OpKind::backward_input,
+                              OpKind::backward_weight, OpKind::update}) {
+      pass(rank, stage, kind);
+    }
+    for (const Lane& lane : program.lanes) {
+      if (lane.kind == LaneKind::collectives && lane.key == stage.value) reductions(rank, lane);
+      if (is_send(lane.kind)) messages(rank, stage, lane);
+    }
+  }
+
+  /// PipeDream's price of the plan's stages, and of the alternative to all of them.
+  void replication() {
+    if (!plan_.asynchronous || micro_batches(plan_) > 1) return;
+    const SyncModel sync = sync_model(plan_.spec);
+    const ReplicaLink link{cost_.link(plan_).bytes_per_s, sync};
+    StageLoad whole;
+    double period = 0;
+    for (StageId stage; stage.value < plan_.stages; ++stage) {
+      const StageLoad load = load_of(stage);
+      whole.seconds += load.seconds;
+      whole.weight_bytes += load.weight_bytes;
+      period = std::max(period, stage_period(load, plan_.versions[stage.value].steps_per_update, link));
+    }
+    const std::string formula = fmt::format("max(compute, weights over {:.3g} bytes/s, sync={}) / replicas, transfers",
+                                            link.bytes_per_s, to_text(sync));
+    const std::string origin = "PipeDream's planner (SOSP'19, section 3.1)";
+    add("planner_period", period, "s", "the slowest stage's " + formula, with_assumption(origin));
+    add("data_parallel_period", stage_period(whole, plan_.spec.np, link), "s", "one stage on all ranks: " + formula,
+        with_assumption(origin));
+  }
+
+  /// The GPU of the rank that needs most of its memory.
+  void device_memory(std::span<const RankPredicted> ranks) {
+    const auto& most =
+        *std::ranges::max_element(ranks, {}, [](const RankPredicted& r) { return r.peak_memory.device_used; });
+    const MemoryUsage& memory = most.peak_memory;
+    if (memory.device_used == 0) return;
+    const std::string on = fmt::format("[rank {}]", most.rank);
+    add("memory_reserved" + on, static_cast<double>(memory.reserved), "bytes",
+        fmt::format("{} bytes of tensors in the blocks and segments of torch's caching allocator",
+                    memory.total_counted()),
+        with_assumption("replay of the plan's allocations"));
+    const DeviceOverhead overhead = cost_.device_overhead(plan_);
+    add("memory_device_used" + on, static_cast<double>(memory.device_used), "bytes",
+        fmt::format("reserved + context {} + communicator {} + gradients in its memory {}", overhead.context_bytes,
+                    overhead.communicator_bytes,
+                    memory.device_used - memory.reserved - overhead.context_bytes - overhead.communicator_bytes),
+        with_assumption("as calibrated; typical figures where nobody measured them"));
+  }
+
+  void add(std::string name, double value, std::string unit, std::string formula, std::string origin) {
+    terms_.push_back({std::move(name), value, std::move(unit), std::move(formula), std::move(origin), source_});
+  }
+  std::vector<Term> take() { return std::move(terms_); }
+
+ private:
+  std::string with_assumption(std::string origin) const {
+    const std::string assumption = cost_.assumption(plan_);
+    return assumption.empty() ? origin : fmt::format("{}; {}", origin, assumption);
+  }
+
+  /// A mini-batch through a stage on one of its ranks.
+  StageLoad load_of(StageId stage) const {
+    const Rank rank = holders(plan_, stage).front();
+    const auto [first, last] = segments_of(plan_, stage);
+    StageLoad load{.weight_bytes = sizes_.parameter_bytes(plan_, first, last.value - first.value + 1)};
+    for (SegmentId s = first; s <= last; ++s) {
+      const Op there = forward(s, MicroBatchId(0), 0, 0);
+      load.seconds += cost_.seconds(plan_, rank, there, plan_.spec.np) +
+                      cost_.seconds(plan_, rank, backward(s, MicroBatchId(0), 0, 0), plan_.spec.np);
+      if (s == first && stage.value > 0) load.input_bytes = sizes_.input_bytes(plan_, rank, there);
+    }
+    return load;
+  }
+
+  static std::string_view name_of(OpKind kind) {
+    switch (kind) {
+      case OpKind::forward: return "forward";
+      case OpKind::backward: return "backward";
+      case OpKind::backward_input: return "backward_input";
+      case OpKind::backward_weight: return "backward_weight";
+      case OpKind::recompute: return "recompute";
+      case OpKind::update: return "update";
+      case OpKind::send_forward:
+      case OpKind::recv_forward:
+      case OpKind::send_backward:
+      case OpKind::recv_backward:
+      case OpKind::all_reduce: return {};
+    }
+    return {};
+  }
+
+  /// Of the first such pass on the rank's lane: its piece through the whole stage.
+  void pass(Rank rank, StageId stage, OpKind kind) {
+    const Op* first = nullptr;
+    double sum = 0;
+    for (const Op& op : plan_.ranks[rank.value].compute()) {
+      if (op.kind != kind || stage_of(plan_, op.segment) != stage) continue;
+      if (!first) first = &op;
+      if (op.step == first->step && op.micro_batch == first->micro_batch)
+        sum += cost_.seconds(plan_, rank, op, plan_.spec.np);
+    }
+    if (!first) return;
+    const std::string name = fmt::format("{}[stage {}]", name_of(kind), stage.value);
+    if (kind == OpKind::update) {
+      add(name, sum, "s", "parameters x seconds per parameter", with_assumption("SGD with momentum, one fused loop"));
+      return;
+    }
+    add(name, sum, "s",
+        fmt::format("sum over the stage's layers of t_floor + b t_sample, b = {} samples, {} busy ranks",
+                    samples_of(plan_, rank, *first), plan_.spec.np),
+        with_assumption("per-layer costs, one micro-batch"));
+  }
+
+  void reductions(Rank rank, const Lane& lane) {
+    int bucket = 0;
+    for (const Op& op : lane.ops) {
+      if (op.step != lane.ops.front().step) return;
+      add(fmt::format("all_reduce[stage {}, bucket {}]", lane.key, bucket++), cost_.seconds(plan_, rank, op, 1), "s",
+          fmt::format("T({} bytes, {} ranks), nothing else running",
+                      sizes_.parameter_bytes(plan_, op.segment, op.segments), holders(plan_, StageId(lane.key)).size()),
+          with_assumption("in-place all-reduce"));
+    }
+  }
+
+  /// One micro-batch over the stage's boundary; stages that the lane also serves have a line of their own.
+  void messages(Rank rank, StageId stage, const Lane& lane) {
+    const auto leaves = [&](const Op& op) { return stage_of(plan_, op.segment) == stage; };
+    const auto op = std::ranges::find_if(lane.ops, leaves);
+    if (op == lane.ops.end()) return;
+    const int to = stage.value + (lane.kind == LaneKind::send_forward ? 1 : -1);
+    add(fmt::format("message[stage {} to {}]", stage.value, to), cost_.seconds(plan_, rank, *op, 1), "s",
+        fmt::format("T({} bytes), nothing else running", sizes_.message_bytes(plan_, rank, *op)),
+        with_assumption("point to point, one micro-batch"));
+  }
+
+  const Plan& plan_;
+  Sizes sizes_;
+  const CostModel& cost_;
+  std::string source_;
+  std::vector<Term> terms_;
+};
+
+double busy(const Breakdown& b) { return b.forward + b.backward + b.recompute + b.update; }
+
+}  // namespace
+
+std::vector<Term> terms_of(const Plan& plan, const ModelSpec& model, const CostModel& cost,
+                           std::span<const RankPredicted> ranks, double step_s) {
+  Writer writer(plan, model, cost);
+  for (StageId stage; stage.value < plan.stages; ++stage) writer.stage(stage);
+
+  const auto& longest = *std::ranges::max_element(ranks, {}, [](const auto& r) { return busy(r.breakdown_s); });
+  const Breakdown& b = longest.breakdown_s;
+  const std::string on = fmt::format("[busiest rank {}]", longest.rank);
+  const std::string from = "simulated timeline, mean over the steady steps";
+  writer.add("step_forward" + on, b.forward, "s", "sum of its forwards in a step", from);
+  writer.add("step_backward" + on, b.backward, "s", "sum of its backwards in a step", from);
+  writer.add("step_update" + on, b.update, "s", "sum of its updates in a step", from);
+  writer.add("step_communication_exposed" + on, b.communication_exposed, "s",
+             "waiting after the awaited operation has ended elsewhere", from);
+  writer.add("step_bubble" + on, b.bubble, "s", "waiting before the awaited operation has ended elsewhere", from);
+  double bubbles = 0;
+  for (const RankPredicted& r : ranks) bubbles += r.breakdown_s.bubble;
+  const double mean_bubble = bubbles / static_cast<double>(ranks.size());
+  writer.add("bubble_fraction", step_s > 0 ? mean_bubble / step_s : 0, "1", "mean over ranks of bubble / step time",
+             "simulated timeline");
+  writer.add("step_time", step_s, "s",
+             "median of the steady steps; forward + backward + update + communication_exposed + bubble are its mean",
+             "simulated timeline");
+  writer.replication();
+  writer.device_memory(ranks);
+  const double flops = training_flops(model).value * batch_samples(plan);
+  writer.add("flops_per_step", flops, "FLOP", "samples x (forward + backward FLOPs), a multiply-add counts 2",
+             "model specification");
+  if (step_s > 0) writer.add("flops_per_s", flops / step_s, "FLOP/s", "flops_per_step / step_time", "derived");
+  return writer.take();
+}
+
+}  // namespace parabench

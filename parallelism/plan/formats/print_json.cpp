@@ -1,0 +1,267 @@
+#include <algorithm>
+#include <charconv>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+
+#include "base/case_json.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "parallelism/plan/formats/print.h"
+#include "parallelism/plan/matching.h"
+
+namespace parabench {
+namespace {
+
+using nlohmann::json;
+constexpr std::string_view file_format = "parabench-plan-2";
+
+json op_json(const Op& op) {
+  json result = {{"op", name(op.kind)}, {"segment", op.segment.value}, {"step", op.step}};
+  if (is_over_run(op.kind)) {
+    result["segments"] = op.segments;
+  } else {
+    result["micro_batch"] = op.micro_batch.value;
+  }
+  if (lane_kind(op.kind) == LaneKind::compute) result["version"] = op.version;
+  if (op.accumulates) result["accumulates"] = true;
+  if (op.discards) result["discards"] = true;
+  if (op.overlaps_next) result["overlaps_next"] = true;
+  if (is_message(op.kind)) result["peer"] = op.peer.value;
+  return result;
+}
+
+/// An object whose fields are taken by name; what is missing, of the wrong type or left over is an error.
+class Fields {
+ public:
+  Fields(const json& object, std::string where) : object_(object), where_(std::move(where)) {
+    if (!object.is_object()) fail("", object.type_name(), "an object");
+  }
+
+  const json& take(const char* key) {
+    auto found = object_.find(key);
+    if (found == object_.end()) fail(key, "missing", "this field");
+    taken_.push_back(key);
+    return *found;
+  }
+  const json& take_array(const char* key) {
+    const json& value = take(key);
+    if (!value.is_array()) fail(key, value.type_name(), "a list");
+    return value;
+  }
+  int take_int(const char* key) { return to_int(take(key), key); }
+  bool take_bool(const char* key) {
+    const json& value = take(key);
+    if (!value.is_boolean()) fail(key, value.dump(), "true or false");
+    return value.get<bool>();
+  }
+  /// False where it is left out.
+  bool take_flag(const char* key) { return object_.contains(key) && take_bool(key); }
+  std::string take_string(const char* key) {
+    const json& value = take(key);
+    if (!value.is_string()) fail(key, value.dump(), "a text");
+    return value.get<std::string>();
+  }
+  int to_int(const json& value, const char* key) const {
+    if (!value.is_number_integer()) fail(key, value.dump(), "an integer");
+    return value.get<int>();
+  }
+  void allow(std::initializer_list<std::string> keys) { taken_.insert(taken_.end(), keys); }
+  void finish() const {
+    for (const auto& [key, value] : object_.items()) {
+      if (std::ranges::find(taken_, key) == taken_.end()) fail("", key, "no field of this name");
+    }
+  }
+  [[noreturn]] void fail(std::string_view key, std::string_view value, std::string_view expected) const {
+    const std::string subject = key.empty() ? where_ : where_ + '.' + std::string(key);
+    throw usage_error(subject, value, expected, "is this a plan file of this program?");
+  }
+
+ private:
+  const json& object_;
+  std::string where_;
+  std::vector<std::string> taken_;
+};
+
+OpKind kind_from(Fields& fields) {
+  const std::string text = fields.take_string("op");
+  auto found = std::ranges::find(all_op_kinds, text, [](OpKind kind) { return std::string(name(kind)); });
+  if (found == all_op_kinds.end()) fields.fail("op", text, "a kind of operation");
+  return *found;
+}
+
+Op op_from(const json& value, const std::string& where) {
+  Fields fields(value, where);
+  Op op{.kind = kind_from(fields), .segment = SegmentId(fields.take_int("segment")), .step = fields.take_int("step")};
+  if (is_over_run(op.kind)) {
+    op.segments = fields.take_int("segments");
+  } else {
+    op.micro_batch = MicroBatchId(fields.take_int("micro_batch"));
+  }
+  if (lane_kind(op.kind) == LaneKind::compute) op.version = fields.take_int("version");
+  op.accumulates = fields.take_flag("accumulates");
+  op.discards = fields.take_flag("discards");
+  op.overlaps_next = fields.take_flag("overlaps_next");
+  if (is_message(op.kind)) op.peer = Rank(fields.take_int("peer"));
+  fields.allow({"start", "end", "seconds"});
+  fields.finish();
+  return op;
+}
+
+/// The lane of such a name ("send_forward:1"), made where there is none.
+std::vector<Op>& lane_from(RankProgram& rank, const std::string& text, const Fields& fields) {
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  const std::string kind = text.substr(0, colon), key = text.substr(std::min(colon + 1, text.size()));
+  for (LaneKind known : all_lane_kinds) {
+    if (name(known) != kind) continue;
+    if (known == LaneKind::compute && key.empty()) return rank.compute();
+    int number = 0;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), number);
+    if (known == LaneKind::compute || error != std::errc() || end != key.data() + key.size()) break;
+    return rank.lane(known, number);
+  }
+  fields.fail(text, "unknown", "a lane: compute, or collectives:STAGE, send_forward:PEER and the like");
+}
+
+RankProgram rank_from(const json& value, const std::string& where) {
+  Fields fields(value, where);
+  RankProgram rank;
+  for (const json& holding : fields.take_array("holds")) {
+    Fields of(holding, where + ".holds[" + std::to_string(rank.holds.size()) + ']');
+    rank.holds.push_back({StageId(of.take_int("stage")), of.take_int("replica")});
+    of.finish();
+  }
+  rank.weight_versions = fields.take_int("weight_versions");
+  rank.in_flight = fields.take_int("in_flight");
+  const json& all = fields.take("lanes");
+  Fields lanes(all, where + ".lanes");
+  lanes.take("compute");
+  for (const auto& [key, list] : all.items()) {
+    auto& ops = lane_from(rank, key, lanes);
+    for (const json& op : lanes.take_array(key.c_str())) {
+      ops.push_back(op_from(op, where + '.' + key + '[' + std::to_string(ops.size()) + ']'));
+    }
+  }
+  fields.finish();
+  return rank;
+}
+
+Segment segment_from(const json& value, const std::string& where) {
+  Fields fields(value, where);
+  Segment segment{fields.take_int("first_layer"), fields.take_int("layers"), StageId(fields.take_int("stage"))};
+  fields.finish();
+  return segment;
+}
+
+}  // namespace
+
+json to_json(const Plan& plan) {
+  json result = {{"format", file_format},     {"case", parameters_json(plan.spec)},
+                 {"stages", plan.stages},     {"replicas", plan.replicas},
+                 {"steps", plan.steps},       {"asynchronous", plan.asynchronous},
+                 {"pieces", plan.pieces},     {"in_order", plan.in_order},
+                 {"versions", json::array()}, {"segments", json::array()},
+                 {"ranks", json::array()}};
+  for (const VersionRule& rule : plan.versions) {
+    result["versions"].push_back({{"lag", rule.lag}, {"steps_per_update", rule.steps_per_update}});
+  }
+  for (const Segment& s : plan.segments) {
+    result["segments"].push_back({{"first_layer", s.first_layer}, {"layers", s.layers}, {"stage", s.stage.value}});
+  }
+  for (const RankProgram& rank : plan.ranks) {
+    json lanes = json::object(), holds = json::array();
+    for (const Holding& h : rank.holds) holds.push_back({{"stage", h.stage.value}, {"replica", h.replica}});
+    for (const Lane& lane : rank.lanes) {
+      json& ops = lanes[name(lane)] = json::array();
+      for (const Op& op : lane.ops) ops.push_back(op_json(op));
+    }
+    result["ranks"].push_back({{"holds", std::move(holds)},
+                               {"weight_versions", rank.weight_versions},
+                               {"in_flight", rank.in_flight},
+                               {"lanes", std::move(lanes)}});
+  }
+  return result;
+}
+
+json to_json(const Plan& plan, const Timeline& timeline) {
+  json result = to_json(plan);
+  result["makespan"] = makespan(timeline);
+  result["bubble_fraction"] = bubble_fraction(plan, timeline);
+  for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
+    for (std::size_t lane = 0; lane < plan.ranks[r].lanes.size(); ++lane) {
+      json& ops = result["ranks"][r]["lanes"][name(plan.ranks[r].lanes[lane])];
+      const auto& spans = timeline.ranks[r][lane];
+      for (std::size_t i = 0; i < spans.size(); ++i) {
+        ops[i]["start"] = spans[i].start - timeline.origin;
+        ops[i]["end"] = spans[i].end - timeline.origin;
+      }
+    }
+  }
+  return result;
+}
+
+Plan plan_from_json(const json& value) {
+  Fields fields(value, "plan");
+  const std::string format = fields.take_string("format");
+  if (format != file_format) fields.fail("format", format, file_format);
+  Plan plan;
+  plan.spec = case_from_json(fields.take("case"));
+  plan.stages = fields.take_int("stages");
+  plan.replicas = fields.take_int("replicas");
+  plan.steps = fields.take_int("steps");
+  plan.asynchronous = fields.take_bool("asynchronous");
+  plan.in_order = fields.take_bool("in_order");
+  for (const json& rule : fields.take_array("versions")) {
+    Fields of(rule, "plan.versions[" + std::to_string(plan.versions.size()) + ']');
+    plan.versions.push_back({of.take_int("lag"), of.take_int("steps_per_update")});
+    of.finish();
+  }
+  for (const json& replica : fields.take_array("pieces")) {
+    auto& sizes = plan.pieces.emplace_back();
+    if (!replica.is_array()) fields.fail("pieces", replica.dump(), "a list of lists");
+    for (const json& samples : replica) sizes.push_back(fields.to_int(samples, "pieces"));
+  }
+  for (const json& segment : fields.take_array("segments")) {
+    plan.segments.push_back(segment_from(segment, "plan.segments[" + std::to_string(plan.segments.size()) + ']'));
+  }
+  for (const json& rank : fields.take_array("ranks")) {
+    plan.ranks.push_back(rank_from(rank, "plan.ranks[" + std::to_string(plan.ranks.size()) + ']'));
+  }
+  fields.allow({"makespan", "bubble_fraction", "steady_step", "steady_bubble_fraction"});
+  fields.finish();
+  return plan;
+}
+
+void add_durations(json& plan_file, const Plan& plan, const Durations& durations) {
+  for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
+    for (std::size_t lane = 0; lane < plan.ranks[r].lanes.size(); ++lane) {
+      json& ops = plan_file["ranks"][r]["lanes"][name(plan.ranks[r].lanes[lane])];
+      for (std::size_t i = 0; i < ops.size(); ++i) ops[i]["seconds"] = durations[r][lane][i];
+    }
+  }
+}
+
+Durations durations_from_json(const json& plan_file, const Plan& plan) {
+  Durations durations;
+  for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
+    auto& lanes = durations.emplace_back();
+    for (const Lane& lane : plan.ranks[r].lanes) {
+      const json& ops = plan_file.at("ranks").at(r).at("lanes").at(name(lane));
+      auto& seconds = lanes.emplace_back();
+      for (std::size_t i = 0; i < lane.ops.size(); ++i) {
+        const json given = ops.at(i).value("seconds", json());
+        if (!given.is_number() || given.get<double>() < 0) {
+          throw usage_error("seconds of " + describe(plan, {Rank(static_cast<int>(r)),
+                                                            static_cast<int>(lanes.size()) - 1, static_cast<int>(i)}),
+                            given.dump(), "a duration >= 0 for every operation of a plan on device:emulated",
+                            "write the file with parabench plan CASE --format json");
+        }
+        seconds.push_back(given);
+      }
+    }
+  }
+  return durations;
+}
+
+std::string hash(const Plan& plan) { return hex16(fnv1a64(to_json(plan).dump())); }
+
+}  // namespace parabench

@@ -1,0 +1,233 @@
+#include <algorithm>
+#include <array>
+#include <variant>
+
+#include "base/case_text.h"
+#include "base/error.h"
+#include "parallelism/plan/formats/given_schedule.h"
+#include "parallelism/plan/strategies/stage_widths.h"
+#include "parallelism/plan/strategies/strategies.h"
+#include "parallelism/plan/strategies/strategy_table.h"
+
+namespace parabench {
+namespace {
+
+std::string key_value(std::string_view key, int value) { return std::string(key) + ':' + std::to_string(value); }
+
+void check_positive(std::string_view key, int value) {
+  if (value < 1) throw usage_error(key, std::to_string(value), "an integer >= 1", "try " + key_value(key, 1));
+}
+
+std::string joined(const std::vector<std::string_view>& names) {
+  std::string text;
+  for (const std::string_view name : names) text += (text.empty() ? "" : ", ") + std::string(name);
+  return text;
+}
+
+/// Keys that only some strategies read keep their default elsewhere, so that no id promises what does not happen.
+void check_keys(const Case& spec, const Strategy& strategy) {
+  for (std::string_view name : {"micro", "dp", "chunks", "warmup", "bucket", "partition"}) {
+    const CaseKey& key = find_case_key(name);
+    const std::string value = value_text(spec, key), standard = value_text(Case{}, key);
+    if (strategy.uses(name) || value == standard) continue;
+    throw usage_error(name, value,
+                      (standard.empty() ? "no value" : "the default " + standard) + ": " + std::string(strategy.name) +
+                          " does not use this key in this version",
+                      "leave " + std::string(name) + " out");
+  }
+  for (const auto& [name, value] : spec.strategy.parameters) {
+    if (std::ranges::find(strategy.parameters, name) != strategy.parameters.end()) continue;
+    throw usage_error(
+        "strategy parameter", name,
+        std::string(strategy.name) +
+            (strategy.parameters.empty() ? " without parameters" : " with " + joined(strategy.parameters)),
+        "write " + std::string(strategy.name));
+  }
+}
+
+/// Replicas and stages that a limit or a planner decides.
+void check_planned(const Case& spec, const Strategy& strategy) {
+  const bool cut = spec.partition == PartitionRule::memory, again = spec.recompute == Recompute::automatic;
+  if (!spec.memory && (cut || again)) {
+    throw usage_error(cut ? "partition" : "recompute", cut ? "memory" : "auto",
+                      "the key memory beside it, the bytes that a rank may use", "try memory:8GiB");
+  }
+  if (spec.memory && !cut && !again) {
+    throw usage_error("memory", value_text(spec, find_case_key("memory")),
+                      "partition:memory or recompute:auto beside it: nothing else reads the key",
+                      "leave memory out, or write partition:memory");
+  }
+  if (cut && strategy.name == "csv") {
+    throw usage_error("partition", "memory", "time, parameters or uniform for a schedule from a file",
+                      "try partition:time");
+  }
+  if (cut && strategy.uses("partition") && strategy.chunks(spec) > 1) {
+    throw usage_error(
+        "partition", "memory",
+        "one stage per rank; " + std::string(strategy.name) + " has " + std::to_string(strategy.chunks(spec)),
+        "try partition:time with recompute:auto");
+  }
+  sync_model(spec);
+  if (plans_widths(spec) && spec.partition != PartitionRule::time && !cut) {
+    throw usage_error("partition", to_text(spec.partition), "time or memory, by which replicas=auto cuts",
+                      "leave partition out");
+  }
+}
+
+/// A graph replays one rank's step by itself, on the memory that the captured step used.
+void check_graph(const Case& spec) {
+  if (!spec.graph) return;
+  const auto refuse = [](const std::string& expected, const std::string& hint) {
+    throw usage_error("graph", "on", expected, hint);
+  };
+  if (spec.device != DeviceKind::cuda) refuse("off where the device is not cuda", "leave graph out");
+  if (spec.np != 1) {
+    refuse("off for np:" + std::to_string(spec.np) + ": ranks exchange messages in the midst of a step",
+           "try np:1, or leave graph out");
+  }
+  if (spec.strategy.name == "pipedream-2bw") {
+    refuse("off for pipedream-2bw, whose steps write two weight versions by turns", "leave graph out");
+  }
+}
+
+void check_offered(const Case& spec) {
+  if (spec.precision == Precision::tf32 && spec.device != DeviceKind::cuda) {
+    throw usage_error("precision", "tf32", "fp32, bf16 or fp64 where the device is not cuda", "leave precision out");
+  }
+  if (spec.device == DeviceKind::emulated && spec.comm != CommKind::threads) {
+    throw usage_error("comm", to_text(spec.comm),
+                      "threads with device:emulated, whose ranks are threads of one process", "leave comm out");
+  }
+  if (spec.comm == CommKind::nccl && spec.device != DeviceKind::cuda) {
+    throw usage_error("comm", "nccl", "mpi or threads where the device is not cuda", "leave comm out");
+  }
+}
+
+/// The case's own schedule, and what the id says about it.
+void check_given(const Case& spec, const ModelSpec& model, const GivenSchedule* given) {
+  if (!given) {
+    throw usage_error("strategy", to_text(spec.strategy), "the schedule that it stands for",
+                      "add --schedule FILE, in the CSV format of torch.distributed.pipelining");
+  }
+  const auto& parameters = spec.strategy.parameters;
+  if (!parameters.empty() && parameters.front().second != given->sha) {
+    throw usage_error("strategy parameter sha", parameters.front().second, given->sha + ", the hash of the schedule",
+                      "give the file that the case was made with, or write csv[sha=" + given->sha + "]");
+  }
+  const int rows = static_cast<int>(given->ranks.size()), layers = static_cast<int>(model.layers.size());
+  const auto expect = [](std::string_view key, int value, int expected, const std::string& what) {
+    if (value != expected) {
+      throw usage_error(key, std::to_string(value), std::to_string(expected) + ", " + what,
+                        "try " + key_value(key, expected));
+    }
+  };
+  expect("np", spec.np, rows * spec.dp,
+         "the " + std::to_string(rows) + " ranks of the schedule" +
+             (spec.dp > 1 ? " in " + std::to_string(spec.dp) + " copies" : ""));
+  expect("micro", spec.micro, given->micro_batches, "the micro-batches of the schedule");
+  if (given->stages > layers) {
+    throw usage_error("schedule", std::to_string(given->stages) + " stages",
+                      "at most " + std::to_string(layers) + ": " + model.name + " can be cut into " +
+                          std::to_string(layers) + " layers",
+                      "try a deeper model");
+  }
+}
+
+void check_stages(const Case& spec, const ModelSpec& model, const Strategy& strategy, const GivenSchedule* given) {
+  if (spec.np % spec.dp != 0) {
+    throw usage_error("dp", std::to_string(spec.dp), "a divisor of np, " + std::to_string(spec.np), "try dp:1");
+  }
+  if (strategy.name == "csv") return check_given(spec, model, given);
+  const int layers = static_cast<int>(model.layers.size()), stages = strategy.stages(spec);
+  if (stages > layers) {
+    const int per_rank = strategy.chunks(spec);
+    throw usage_error(per_rank > 1 && strategy.uses("chunks") ? "chunks" : "np",
+                      std::to_string(per_rank > 1 && strategy.uses("chunks") ? spec.chunks : spec.np),
+                      "at most " + std::to_string(layers) + " stages, not " + std::to_string(stages) + ": " +
+                          model.name + " can be cut into " + std::to_string(layers) + " layers",
+                      "try fewer ranks or a deeper model");
+  }
+  const int devices = spec.np / spec.dp;
+  if (strategy.uses("warmup") && spec.warmup && *spec.warmup < devices - 1) {
+    throw usage_error("warmup", std::to_string(*spec.warmup),
+                      "at least " + std::to_string(devices - 1) + ", the forwards until the last stage starts",
+                      "leave warmup out for " + std::to_string(2 * (devices - 1)));
+  }
+  if (strategy.name == "pipedream-2bw" && spec.micro < devices - 1) {
+    throw usage_error("micro", std::to_string(spec.micro),
+                      "at least " + std::to_string(devices - 1) +
+                          ": with fewer, mini-batches in flight would need more than two weight versions",
+                      "try " + key_value("micro", devices));
+  }
+  if (strategy.schedule.order) {
+    // What a schedule refuses, it refuses before the batch is looked at.
+    const Pipe pipe{.devices = devices, .micro_batches = spec.micro, .chunks = strategy.chunks(spec)};
+    strategy.schedule.order(pipe, 0);
+  }
+}
+
+void check_ranks(const Case& spec, const ModelSpec& model, const Strategy& strategy, const GivenSchedule* given) {
+  switch (strategy.ranks) {
+    case RankUse::one:
+      if (spec.np != 1) {
+        throw usage_error("np", std::to_string(spec.np), "1 for " + std::string(strategy.name), "try np:1");
+      }
+      return;
+    case RankUse::replicas: return;
+    case RankUse::stages: return check_stages(spec, model, strategy, given);
+  }
+}
+
+/// The first batch normalisation of these steps that would see a single value per channel, else empty.
+std::string lonely_norm(std::span<const Step> steps, Shape in, int samples) {
+  for (const Step& step : steps) {
+    if (std::holds_alternative<BatchNorm>(step.operation) && std::int64_t{samples} * in.height * in.width == 1) {
+      return step.name;
+    }
+    in = output_shape(LayerSpec{.name = step.name, .body = {step}, .residual = false, .shortcut = {}}, in);
+  }
+  return {};
+}
+
+void check_pieces(const Case& spec, const ModelSpec& model, const Strategy& strategy) {
+  const int pieces = strategy.pieces(spec);
+  if (spec.batch < pieces) {
+    throw usage_error("batch", std::to_string(spec.batch),
+                      "at least " + std::to_string(pieces) + " samples: " + std::string(strategy.name) +
+                          " cuts a batch into " + std::to_string(pieces) + " pieces",
+                      "try " + key_value("batch", pieces));
+  }
+  const int smallest = spec.batch / pieces;
+  if (smallest > 1) return;
+  Shape in = model.input;
+  for (const LayerSpec& layer : model.layers) {
+    std::string norm = lonely_norm(layer.body, in, smallest);
+    if (norm.empty()) norm = lonely_norm(layer.shortcut, in, smallest);
+    if (!norm.empty()) {
+      throw usage_error(
+          "batch", std::to_string(spec.batch),
+          "pieces of 2 samples or more: one sample leaves batch norm " + norm + " a single value per channel",
+          "try " + key_value("batch", 2 * pieces));
+    }
+    in = output_shape(layer, in);
+  }
+}
+
+}  // namespace
+
+void check_case(const Case& spec, const ModelSpec& model, const GivenSchedule* given) {
+  const Strategy& strategy = find_strategy(spec.strategy.name);
+  check_positive("np", spec.np);
+  check_positive("batch", spec.batch);
+  check_positive("micro", spec.micro);
+  check_positive("dp", spec.dp);
+  check_positive("chunks", spec.chunks);
+  check_keys(spec, strategy);
+  check_offered(spec);
+  check_graph(spec);
+  check_planned(spec, strategy);
+  check_ranks(spec, model, strategy, given);
+  check_pieces(spec, model, strategy);
+}
+
+}  // namespace parabench

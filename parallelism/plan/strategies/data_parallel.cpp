@@ -1,0 +1,24 @@
+#include <utility>
+
+#include "parallelism/plan/passes/passes.h"
+#include "parallelism/plan/strategies/generators.h"
+
+namespace parabench {
+
+// One rank: the sequential reference.
+Plan data_parallel_plan(const StrategyInput& input) {
+  const int replicas = input.spec.np;
+  Plan plan = cut_model(input, {}, Grain::layer, replicas, 1);
+  for (int replica = 0; replica < replicas; ++replica) {
+    RankProgram& rank = plan.ranks[replica];
+    rank.holds = {{StageId(0), replica}};
+    for (OpKind kind : {OpKind::forward, OpKind::backward}) {
+      pass_stage(plan, rank, kind, StageId(0), MicroBatchId(0), 0, 0);
+    }
+  }
+  const auto runs =
+      replicas > 1 ? buckets(plan, gradient_bytes(plan, input.model), input.spec.bucket) : whole_stages(plan);
+  return add_updates(add_reductions(std::move(plan), runs), runs);
+}
+
+}  // namespace parabench

@@ -1,0 +1,109 @@
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "parallelism/plan/partition/pipedream_planner.h"
+#include "parallelism/plan/passes/lowering.h"
+#include "parallelism/plan/schedules/schedule.h"
+#include "parallelism/plan/strategies/generators.h"
+#include "parallelism/plan/strategies/stage_widths.h"
+
+namespace parabench {
+namespace {
+
+/// Of the ranks of each stage: floor((R - 1) / r), r being their number and R that of these and of all stages behind.
+std::vector<int> forwards_ahead(const std::vector<int>& widths) {
+  std::vector<int> ahead(widths.size());
+  int ranks = 0;
+  for (std::size_t s = widths.size(); s-- > 0;) {
+    ranks += widths[s];
+    ahead[s] = (ranks - 1) / widths[s];
+  }
+  return ahead;
+}
+
+/// `weight_versions`: that a rank holds; 0: one for each mini-batch in flight.
+Stages given_stages(const Case& spec, int weight_versions) {
+  Stages stages{.widths = stage_widths(spec), .weight_versions = weight_versions};
+  stages.count = static_cast<int>(stages.widths.size());
+  for (const int ahead : forwards_ahead(stages.widths)) stages.in_flight.push_back(ahead + 1);
+  return stages;
+}
+
+Stages planned_stages(const StrategyInput& input) {
+  const Profile& profile = input.profile;
+  const std::vector<LayerBytes> memory = layer_bytes(input, 0);
+  ReplicationProblem problem{.levels = {{input.spec.np, profile.link_bytes_per_s}}, .sync = sync_model(input.spec)};
+  for (std::size_t l = 0; l < memory.size(); ++l) {
+    problem.layers.push_back({profile.seconds.at(l), profile.sizes[l].output, profile.sizes[l].weights, memory[l]});
+  }
+  if (input.spec.partition == PartitionRule::memory) {
+    problem.device_bytes = input.spec.memory->value - std::ranges::max(memory, {}, &LayerBytes::passing).passing;
+  }
+  Stages stages{.weight_versions = 0};
+  const ReplicationPlan plan = plan_replication(problem);
+  stages.count = static_cast<int>(plan.stages.size());
+  for (const ReplicatedStage& stage : plan.stages) {
+    stages.layers.push_back(stage.layers);
+    stages.widths.push_back(stage.replicas);
+  }
+  return stages;
+}
+
+/// 1F1B over all mini-batches of the window that the rank takes: every width-th of its stage, from `first` on.
+void fill(const Plan& plan, RankProgram& rank, StageId stage, int first, int ahead) {
+  const VersionRule& rule = plan.versions[stage.value];
+  const int width = rule.steps_per_update, each = micro_batches(plan);
+  const int mini_batches = (plan.steps - first + width - 1) / width;
+  const SegmentId segment = segments_of(plan, stage).first;
+  rank.holds = {{stage, 0}};
+  rank.weight_versions = std::min(rule.lag + 1, (plan.steps + width - 1) / width);
+  for (const StagePass& pass : alternating(ahead, mini_batches * each)) {
+    const int step = first + pass.micro_batch / each * width;
+    const MicroBatchId m(pass.micro_batch % each);
+    pass_stage(plan, rank, pass.kind, stage, m, step, version_read(plan, stage, step));
+    const int due = step / width * width + width - 1;
+    if (pass.kind == OpKind::forward || m.value + 1 < each || due >= plan.steps) continue;
+    if (width > 1) rank.lane(LaneKind::collectives, stage.value).push_back(all_reduce(segment, 1, due));
+    rank.compute().push_back(update(segment, 1, due, updates_by(plan, stage, due)));
+  }
+}
+
+/// `lags`: of each stage, the updates between the weights that its mini-batches read and the latest ones.
+Plan asynchronous_plan(const StrategyInput& input, const Stages& stages, int micro_batches,
+                       const std::vector<int>& lags) {
+  Plan plan = cut_model(input, stages, Grain::stage, 1, micro_batches);
+  plan.asynchronous = true;
+  plan.steps = input.steps;
+  const std::vector<int> ahead = forwards_ahead(stages.widths);
+  auto rank = plan.ranks.begin();
+  for (StageId stage; stage.value < plan.stages; ++stage) {
+    const int width = stages.widths[stage.value];
+    plan.versions[stage.value] = {.lag = lags[stage.value], .steps_per_update = width};
+    for (int first = 0; first < width; ++first) fill(plan, *rank++, stage, first, ahead[stage.value]);
+  }
+  return add_messages(std::move(plan));
+}
+
+}  // namespace
+
+// P = 3, backwards twice as long as forwards; every backward is followed by its update:
+//   p0 F0 F1 F2 .  .  .  .  B0 B0 F3 B1 B1 F4 B2 B2 F5 ...
+//   p1 .  F0 F1 .  .  B0 B0 F2 B1 B1 F3 B2 B2 F4 B3 B3 ...
+//   p2 .  .  F0 B0 B0 F1 B1 B1 F2 B2 B2 F3 B3 B3 F4 B4 ...
+// A stage with r replicas gives mini-batch k to replica k mod r; r mini-batches add up to one update. A replica starts
+// as many mini-batches ahead as keep all ranks behind it busy, and each mini-batch reads the version of its start in
+// both passes (weight stashing; Narayanan et al., SOSP'19).
+Plan pipedream_plan(const StrategyInput& input) {
+  const Stages stages = plans_widths(input.spec) ? planned_stages(input) : given_stages(input.spec, 0);
+  return asynchronous_plan(input, stages, 1, forwards_ahead(stages.widths));
+}
+
+// Narayanan et al., ICML'21: 1F1B on an endless stream, one update per mini-batch of M micro-batches, and two weight
+// versions on every stage: step t reads the weights of update t - 1.
+Plan pipedream_2bw_plan(const StrategyInput& input) {
+  const Stages stages = given_stages(input.spec, 2);
+  return asynchronous_plan(input, stages, input.spec.micro, std::vector<int>(stages.count, 1));
+}
+
+}  // namespace parabench

@@ -1,0 +1,59 @@
+#include <algorithm>
+#include <utility>
+
+#include "parallelism/plan/passes/lowering.h"
+#include "parallelism/plan/passes/passes.h"
+#include "parallelism/plan/schedules/schedule.h"
+
+namespace parabench {
+namespace {
+
+/// Stage and replica of a chunk on device p of the d-th copy.
+Holding holding_of(StageOrder order, int devices, int device, int chunk, int copy) {
+  switch (order) {
+    case StageOrder::looped: return {StageId(chunk * devices + device), copy};
+    case StageOrder::folded: return {StageId(chunk == 0 ? device : 2 * devices - 1 - device), copy};
+    case StageOrder::crossed: return {StageId(chunk == 0 ? device : devices - 1 - device), 2 * copy + chunk};
+  }
+  return {};
+}
+
+void fill(const Plan& plan, const Schedule& schedule, const Pipe& pipe, int device, int copy, RankProgram& rank) {
+  const auto holding = [&](int chunk) { return holding_of(schedule.stages, pipe.devices, device, chunk, copy); };
+  for (int chunk = 0; chunk < pipe.chunks; ++chunk) rank.holds.push_back(holding(chunk));
+  std::ranges::sort(rank.holds, {}, &Holding::stage);
+  if (schedule.in_flight) rank.in_flight = schedule.in_flight(pipe, device);
+  for (const StagePass& pass : schedule.order(pipe, device)) {
+    pass_stage(plan, rank, pass.kind, holding(pass.chunk).stage, MicroBatchId(pass.micro_batch), 0, 0);
+    rank.compute().back().overlaps_next = pass.overlaps_next;
+  }
+}
+
+}  // namespace
+
+Plan pipeline_plan(const StrategyInput& input, const Schedule& schedule, int chunks) {
+  const Case& spec = input.spec;
+  const bool crossed = schedule.stages == StageOrder::crossed;
+  const int devices = spec.np / spec.dp, directions = crossed ? 2 : 1;
+  const Pipe pipe{.devices = devices, .micro_batches = spec.micro, .chunks = chunks, .warmup = spec.warmup.value_or(0)};
+  Stages stages{.count = crossed ? devices : devices * chunks};
+  if (chunks == 1) {
+    for (int device = 0; device < devices; ++device) stages.in_flight.push_back(schedule.in_flight(pipe, device));
+  }
+  const Grain grain = spec.dp > 1 || spec.recompute == Recompute::automatic ? Grain::layer : Grain::stage;
+  Plan plan = cut_model(input, stages, grain, spec.dp * directions, spec.micro / directions);
+  for (int copy = 0; copy < spec.dp; ++copy) {
+    for (int device = 0; device < devices; ++device) {
+      fill(plan, schedule, pipe, device, copy, plan.ranks[copy * devices + device]);
+    }
+  }
+  return finish_step(std::move(plan), input);
+}
+
+Plan finish_step(Plan plan, const StrategyInput& input) {
+  const Case& spec = input.spec;
+  const auto runs = spec.dp > 1 ? buckets(plan, gradient_bytes(plan, input.model), spec.bucket) : whole_stages(plan);
+  return add_updates(add_reductions(add_messages(std::move(plan)), runs), runs);
+}
+
+}  // namespace parabench

@@ -1,0 +1,54 @@
+// Where layers live: the empty plans that strategies fill, and the actions of a whole stage they fill them with.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "models/spec/model.h"
+#include "parallelism/plan/partition/partition.h"
+#include "parallelism/plan/partition/profile.h"
+#include "parallelism/plan/plan.h"
+
+namespace parabench {
+
+struct GivenSchedule;
+
+/// What a strategy writes its plan from.
+struct StrategyInput {
+  const Case& spec;
+  const ModelSpec& model;
+  const Profile& profile;
+  int steps = 1;                         ///< window of an asynchronous strategy
+  const GivenSchedule* given = nullptr;  ///< of strategy csv
+};
+
+enum class Grain {
+  stage,  ///< one segment per stage
+  layer,  ///< one segment per layer, so that what happens between layers can overlap
+};
+
+/// The stages that a model is cut into.
+struct Stages {
+  int count = 1;
+  std::vector<int> layers = {};     ///< of each, where they are known; else by the case's partition rule
+  std::vector<int> widths = {};     ///< ranks that share each and its time; empty: one
+  std::vector<int> in_flight = {};  ///< most micro-batches in flight on a rank of each, for partition:memory
+  int weight_versions = 1;          ///< that a rank holds; 0: one for each micro-batch in flight
+};
+
+/// A plan with these stages, np ranks that hold nothing yet, and the batch cut into `micro_batches` pieces for each of
+/// `replicas`. Throws usage_error where the profile lacks what the partition rule cuts by, and for partition:memory
+/// where no cut keeps the case's limit.
+Plan cut_model(const StrategyInput& input, const Stages& stages, Grain grain, int replicas, int micro_batches);
+
+/// What each layer keeps on a rank that holds so many versions of its weights; 0: one for each micro-batch in flight.
+/// Throws usage_error where the profile lacks sizes.
+std::vector<LayerBytes> layer_bytes(const StrategyInput& input, int weight_versions);
+
+/// Gradient bytes of each segment.
+std::vector<Bytes> gradient_bytes(const Plan& plan, const ModelSpec& model);
+
+/// Appends a pass of every segment of a stage to the rank's compute lane: forwards in layer order, others in reverse.
+void pass_stage(const Plan& plan, RankProgram& rank, OpKind kind, StageId stage, MicroBatchId m, int step, int version);
+
+}  // namespace parabench

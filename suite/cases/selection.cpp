@@ -1,0 +1,60 @@
+#include "suite/cases/selection.h"
+
+#include <algorithm>
+
+#include "base/case_id.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "suite/cases/where.h"
+
+namespace parabench {
+
+namespace {
+
+/// Strategy csv stands for the schedule; its id names the schedule's hash.
+void take_schedule(SelectedCase& chosen, const std::shared_ptr<const GivenSchedule>& given, const std::string& path) {
+  NamedChoice& strategy = chosen.spec.strategy;
+  if (!given || strategy.name != "csv") return;
+  if (strategy.parameters.empty()) strategy.parameters = {{"sha", given->sha}};
+  chosen.id = to_id(chosen.spec);
+  chosen.given = given;
+  chosen.schedule = path;
+}
+
+std::shared_ptr<const GivenSchedule> read_schedule(const std::string& path) {
+  if (path.empty()) return nullptr;
+  return std::make_shared<const GivenSchedule>(read_csv(read_text(path)));
+}
+
+}  // namespace
+
+std::vector<SelectedCase> select(const Selection& selection, const std::vector<Case>& set) {
+  std::vector<SelectedCase> candidates;
+  const auto given = read_schedule(selection.schedule);
+  for (const auto& text : selection.cases) {
+    const Case spec = parse_case(text);
+    take_schedule(candidates.emplace_back(SelectedCase{spec, to_id(spec), true}), given, selection.schedule);
+  }
+  if (given && std::ranges::all_of(candidates, [](const SelectedCase& one) { return !one.given; })) {
+    throw usage_error("--schedule", selection.schedule, "a case of strategy csv, which stands for a schedule file",
+                      "write model/dataset/csv/np:N/batch:B");
+  }
+  if (selection.cases.empty()) {
+    for (const Case& spec : set) candidates.push_back({spec, to_id(spec), false});
+  }
+  const auto conditions = selection.where ? parse_where(*selection.where) : std::vector<Condition>{};
+  std::vector<SelectedCase> chosen;
+  for (auto& candidate : candidates) {
+    const bool wanted = (!selection.filter || filter_matches(*selection.filter, candidate.id)) &&
+                        std::ranges::all_of(conditions, [&](const Condition& c) { return holds(c, candidate.spec); }) &&
+                        std::ranges::find(chosen, candidate.id, &SelectedCase::id) == chosen.end();
+    if (wanted) chosen.push_back(std::move(candidate));
+  }
+  if (chosen.empty()) {
+    throw Error(ExitCode::nothing_matched, "filter", selection.filter.value_or(selection.where.value_or("")),
+                "to match at least one case", "parabench list shows them");
+  }
+  return chosen;
+}
+
+}  // namespace parabench

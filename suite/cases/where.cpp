@@ -1,0 +1,133 @@
+#include "suite/cases/where.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <compare>
+#include <optional>
+#include <utility>
+
+#include "base/case_text.h"
+#include "base/error.h"
+
+namespace parabench {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, Comparison>, 7> operators{{
+    {"<=", Comparison::less_equal},
+    {">=", Comparison::greater_equal},
+    {"!=", Comparison::not_equal},
+    {"==", Comparison::equal},
+    {"<", Comparison::less},
+    {">", Comparison::greater},
+    {"=", Comparison::equal},
+}};
+
+constexpr std::array<std::string_view, 3> choices{"model", "dataset", "strategy"};
+
+const NamedChoice& choice(const Case& spec, std::string_view key) {
+  return key == "model" ? spec.model : key == "dataset" ? spec.dataset : spec.strategy;
+}
+
+bool is_choice(std::string_view key) { return std::ranges::find(choices, key) != choices.end(); }
+
+bool is_order(Comparison comparison) { return comparison != Comparison::equal && comparison != Comparison::not_equal; }
+
+bool compares(Comparison comparison, std::partial_ordering order) {
+  switch (comparison) {
+    case Comparison::equal: return order == 0;
+    case Comparison::not_equal: return order != 0;
+    case Comparison::less: return order < 0;
+    case Comparison::less_equal: return order <= 0;
+    case Comparison::greater: return order > 0;
+    case Comparison::greater_equal: return order >= 0;
+  }
+  return false;
+}
+
+template <class T>
+std::partial_ordering order(const T& a, const T& b) {
+  return a <=> b;
+}
+template <class T>
+std::partial_ordering order(const std::optional<T>& a, const std::optional<T>& b) {
+  return a.has_value() == b.has_value() ? std::partial_ordering(a <=> b) : std::partial_ordering::unordered;
+}
+
+template <class T>
+inline constexpr bool is_ordered = !NamedEnum<T> && !std::is_same_v<T, bool>;
+
+const CaseKey& find_key(std::string_view name) {
+  std::vector<std::string> known(choices.begin(), choices.end());
+  for (const CaseKey& key : case_keys()) {
+    if (key.name == name) return key;
+    known.emplace_back(key.name);
+  }
+  throw usage_error("--where", name, "a key of a case", nearest_hint(name, known));
+}
+
+/// `a,b[c,d],e` at the commas outside brackets.
+std::vector<std::string_view> split(std::string_view text) {
+  std::vector<std::string_view> parts;
+  std::size_t begin = 0;
+  int depth = 0;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    if (i == text.size() || (text[i] == ',' && depth == 0)) {
+      parts.push_back(text.substr(begin, i - begin));
+      begin = i + 1;
+    } else if (text[i] == '[' || text[i] == ']') {
+      depth += text[i] == '[' ? 1 : -1;
+    }
+  }
+  return parts;
+}
+
+Condition parse_condition(std::string_view text) {
+  const std::size_t at = text.find_first_of("<>=!");
+  const auto found =
+      at == std::string_view::npos
+          ? operators.end()
+          : std::ranges::find_if(operators, [&](const auto& o) { return text.substr(at).starts_with(o.first); });
+  if (found == operators.end() || at == 0) {
+    throw usage_error("--where", text, "comparisons such as np<=4,micro=8", "operators: = != < <= > >=");
+  }
+  return {std::string(text.substr(0, at)), found->second, std::string(text.substr(at + found->first.size()))};
+}
+
+}  // namespace
+
+std::vector<Condition> parse_where(std::string_view expression) {
+  std::vector<Condition> conditions;
+  for (const std::string_view part : split(expression)) {
+    Condition condition = parse_condition(part);
+    bool ordered = false;
+    if (!is_choice(condition.key)) {
+      const CaseKey& key = find_key(condition.key);
+      Case probe;
+      if (!condition.value.empty() || key.name != "warmup") set_value(probe, key, condition.value);
+      std::visit([&](auto member) { ordered = is_ordered<std::remove_cvref_t<decltype(probe.*member)>>; }, key.member);
+    }
+    if (!ordered && is_order(condition.comparison)) {
+      throw usage_error("--where", part, fmt::format("= or != for {}, whose values have no order", condition.key));
+    }
+    conditions.push_back(std::move(condition));
+  }
+  return conditions;
+}
+
+bool holds(const Condition& condition, const Case& spec) {
+  if (is_choice(condition.key)) {
+    const NamedChoice& actual = choice(spec, condition.key);
+    const bool whole = condition.value.find('[') != std::string::npos;
+    const bool equal = condition.value == (whole ? to_text(actual) : actual.name);
+    return equal == (condition.comparison == Comparison::equal);
+  }
+  const CaseKey& key = find_key(condition.key);
+  Case wanted;
+  if (!condition.value.empty()) set_value(wanted, key, condition.value);
+  return std::visit([&](auto member) { return compares(condition.comparison, order(spec.*member, wanted.*member)); },
+                    key.member);
+}
+
+}  // namespace parabench

@@ -1,0 +1,56 @@
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "base/case_text.h"
+#include "suite/cases/catalogue.h"
+#include "suite/cli/commands.h"
+#include "suite/machine/calibrate.h"
+
+namespace parabench {
+
+ExitCode calibrate_machine(const CalibrateOptions& options, Progress& progress, std::ostream& out) {
+  auto chosen = select(options.selection, options.selection.empty() ? quick_cases() : catalogue());
+  if (!options.device.empty()) {
+    const DeviceKind device = parse_enum<DeviceKind>("--device", options.device);
+    std::erase_if(chosen, [&](const SelectedCase& one) { return one.spec.device != device; });
+    if (chosen.empty()) {
+      throw Error(ExitCode::nothing_matched, "--device", options.device, "to match at least one of the cases",
+                  fmt::format("name a case with device:{}", options.device));
+    }
+  }
+  for (const auto& one : chosen) {
+    if (!is_emulated(one.spec)) continue;
+    throw usage_error("case", one.id, "a device that computes: emulated ones take the processor's costs",
+                      "calibrate the case with device:cpu");
+  }
+  Workplace workplace(options.launches, progress);
+  const Offer capabilities = find_capabilities(workplace);
+  check_launches(chosen, workplace.options.launcher, capabilities);
+  CalibrationFile file = open_calibration(options.out, workplace.machine, false);
+  // A case's data need not be there: layers and links do not depend on it.
+  const PrepareOptions prepare_options{
+      capabilities, stays_on_this_host(workplace.options.launcher), true, true, default_warmup, default_steps};
+  const auto cases = prepare(chosen, prepare_options, {workplace.machine, nullptr});
+  ExitCode code = ExitCode::ok;
+  for (const auto& one : cases) {
+    if (one.runs()) continue;
+    progress.note(fmt::format("{} skipped: {}", one.chosen.id, one.skip));
+    if (one.chosen.named) code = ExitCode::environment;
+  }
+  // Measured anew, whatever the file holds: an empty knowledge needs everything.
+  std::optional<Calibration> fresh;
+  for (const auto& failure : measure_missing(workplace, cases, fresh, file)) {
+    progress.note("failed: " + failure);
+    code = ExitCode::case_failed;
+  }
+  if (fresh) {
+    fmt::print(out, "{}: {} layers on {} ({}), measured {}\n", file.path.string(), file.content->layers.size(),
+               file.content->machine.host, file.content->machine.cpu, file.content->date);
+  }
+  return code;
+}
+
+}  // namespace parabench

@@ -1,0 +1,287 @@
+#include "suite/cli/command_line.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <limits>
+
+#include "base/units_text.h"
+#include "parabench_version.h"
+#include "suite/cli/emulate_option.h"
+
+namespace parabench {
+namespace {
+
+int read_integer(std::string_view option, std::string_view text, int least) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < least) {
+    throw usage_error(option, text, fmt::format("an integer >= {}", least),
+                      fmt::format("try {} {}", option, std::max(least, 3)));
+  }
+  return value;
+}
+
+void add_integer(CLI::App& app, const std::string& option, int& target, int least, const std::string& help) {
+  app.add_option_function<std::string>(
+         option, [&target, option, least](const std::string& text) { target = read_integer(option, text, least); },
+         help)
+      ->type_name("N")
+      ->default_str(std::to_string(target));
+}
+
+template <NamedEnum E>
+void add_choice(CLI::App& app, const std::string& option, E& target, const std::string& help) {
+  app.add_option_function<std::string>(
+         option, [&target, option](const std::string& text) { target = parse_enum<E>(option, text); }, help)
+      ->type_name(fmt::format("{}", fmt::join(enum_names<E>, "|")))
+      ->default_str(std::string(to_text(target)));
+}
+
+void add_schedule(CLI::App& app, std::string& target) {
+  app.add_option("--schedule", target, "The schedule of strategy csv: a row of actions per rank, as torch writes them")
+      ->type_name("FILE");
+}
+
+void add_selection(CLI::App& app, Selection& selection, bool where = true) {
+  app.add_option("CASE", selection.cases, "Case ids: model/dataset/strategy/np:N/batch:B[/key:value]...")
+      ->type_name("");
+  app.add_option("--filter", selection.filter, "A case id, or a regular expression searched in the ids")
+      ->type_name("RE");
+  if (where) {
+    app.add_option("--where", selection.where, "Comparisons over typed parameters: np<=4,micro=8")->type_name("EXPR");
+  }
+  add_schedule(app, selection.schedule);
+}
+
+void add_calibration(CLI::App& app, std::string& target) {
+  app.add_option("--calibration", target, "Calibration file instead of this machine's own")->type_name("FILE");
+}
+
+void add_emulate(CLI::App& app, std::optional<double>& unit_s) {
+  app.add_option_function<std::string>(
+         "--emulate", [&unit_s](const std::string& text) { unit_s = parse_unit(text); },
+         "Cases with device:emulated: F, I and W take a unit of this time (unit:2ms), B two, messages none; default: "
+         "the processor's times")
+      ->type_name("unit:TIME");
+}
+
+void add_launches(CLI::App& app, LaunchOptions& launches) {
+  app.add_option_function<std::string>(
+         "--launcher", [&launches](const std::string& text) { launches.launcher = parse_launcher(text); },
+         "mpirun, srun, local (threads only), or a template with {np} and {command}")
+      ->type_name("NAME|TEMPLATE")
+      ->default_str("mpirun");
+  app.add_option_function<std::string>(
+         "--timeout",
+         [&launches](const std::string& text) {
+           launches.timeout_s = parse_seconds("--timeout", text).value;
+           if (*launches.timeout_s <= 0) throw usage_error("--timeout", text, "a time above 0", "try --timeout 10min");
+         },
+         "End a launch after this time (500ms, 90, 5min); default: from the prediction")
+      ->type_name("S");
+}
+
+void add_run(CLI::App& app, RunOptions& options) {
+  add_integer(app, "--steps", options.steps, 1, "Timed steps per launch");
+  add_integer(app, "--warmup", options.warmup, 0, "Steps before the timed ones");
+  app.add_option("--json", options.json, "Results file; - for stdout")->type_name("FILE");
+  app.add_option("--data", options.launches.data, "Folder of the data sets that are read from files")->type_name("DIR");
+  app.add_flag("--skip-corrupt", options.launches.skip_corrupt, "Count and skip broken files instead of failing");
+  add_calibration(app, options.calibration);
+  add_emulate(app, options.emulated_unit_s);
+  add_launches(app, options.launches);
+  add_choice(app, "--verify", options.verify, "Compare with sequential training before measuring, or do only that");
+  app.add_option("--trace", options.trace, "Folder for a Chrome trace of each case's first launch")->type_name("DIR");
+  app.add_flag("--dry-run", options.dry_run, "Print the exact commands, start nothing");
+  app.add_flag("--fail-fast", options.fail_fast, "Stop at the first case that fails");
+  app.add_flag("--force", options.force, "Run what is predicted to exceed the memory");
+}
+
+/// Options that CLI11 did not know: Google Benchmark's pass, the rest is misspelt.
+std::vector<std::string> take_benchmark_flags(const CLI::App& app, bool allowed) {
+  std::vector<std::string> known, flags;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const auto& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  for (const std::string& word : app.remaining()) {
+    if (allowed && is_benchmark_flag(word)) {
+      flags.push_back(word);
+      continue;
+    }
+    throw usage_error("option", word, fmt::format("an option of parabench {}", app.get_name()),
+                      nearest_hint(word.substr(0, word.find('=')), known));
+  }
+  return flags;
+}
+
+struct Parser {
+  CLI::App app{"Training strategies of deep networks: measured on real ranks, beside their prediction", "parabench"};
+  ListOptions list;
+  RunCommand run, quick;
+  std::string run_repetitions, quick_repetitions;
+  PredictOptions predict;
+  PlanOptions plan;
+  CalibrateOptions calibrate;
+  DoctorOptions doctor;
+  ValidateCommand validate;
+
+  CLI::App& command(const std::string& name, const std::string& what, const std::string& example) {
+    CLI::App& sub = *app.add_subcommand(name, what);
+    sub.allow_extras()->footer("Example:\n  " + example);
+    return sub;
+  }
+  void add_repetitions(CLI::App& sub, RunOptions& options, std::string& text) {
+    sub.add_option("--repetitions", text, "Launches of each case")
+        ->type_name("N")
+        ->default_str(std::to_string(options.repetitions));
+  }
+
+  Parser() {
+    app.set_version_flag("--version",
+                         fmt::format("parabench {} ({}{})", program_version, program_git_hash.substr(0, 12),
+                                     program_git_dirty ? ", modified" : ""));
+    app.footer(
+        "parabench COMMAND --help explains a command.\n--benchmark_* flags of run and quick pass on to Google "
+        "Benchmark.");
+
+    CLI::App& list_app = command("list", "The catalogue: model size, ranks, predicted seconds and bytes",
+                                 "parabench list --where 'strategy=gpipe,np<=2'");
+    add_selection(list_app, list.selection);
+    list_app.add_flag("--json", list.json, "As JSON");
+    add_calibration(list_app, list.calibration);
+
+    CLI::App& run_app = command("run", "Run cases and compare them with their prediction",
+                                "parabench run 'resnet18/cifar10-synthetic/gpipe/np:2/batch:64' --json out.json");
+    add_selection(run_app, run.selection);
+    add_run(run_app, run.options);
+    add_repetitions(run_app, run.options, run_repetitions);
+
+    quick.quick = true;
+    quick.options.steps = 10;
+    quick.options.repetitions = 3;
+    quick.options.json = quick_results_path();
+    CLI::App& quick_app = command("quick",
+                                  "One model, every family of strategies, two cores, calibration included; "
+                                  "writes results/out/quick.json (folder: PARABENCH_OUT)",
+                                  "parabench quick --repetitions 5");
+    quick_app.add_option("--filter", quick.selection.filter, "A case id, or a regular expression searched in the ids")
+        ->type_name("RE");
+    add_run(quick_app, quick.options);
+    add_repetitions(quick_app, quick.options, quick_repetitions);
+
+    CLI::App& predict_app = command("predict", "Time and memory of cases, every term with formula and origin",
+                                    "parabench predict 'resnet50/imagenet-synthetic/data-parallel/np:4/batch:32'");
+    predict_app.add_option("CASE", predict.cases, "Case ids")->required()->type_name("");
+    add_schedule(predict_app, predict.schedule);
+    predict_app.add_flag("--json", predict.json, "As JSON");
+    add_calibration(predict_app, predict.calibration);
+
+    CLI::App& plan_app = command("plan", "The schedule of a case as it will be executed, with its bubble",
+                                 "parabench plan 'resnet18/cifar10-synthetic/gpipe/np:2/batch:64' --format grid");
+    plan_app.add_option("CASE", plan.id, "Case id")->required()->type_name("");
+    add_schedule(plan_app, plan.schedule);
+    add_choice(plan_app, "--format", plan.format,
+               "How to print it; svg is a drawing, csv torch.distributed.pipelining's format, json the plan file of "
+               "parabench-rank");
+    add_choice(plan_app, "--cost", plan.costs, "Durations of the operations");
+    add_integer(plan_app, "--steps", plan.steps, 1, "Timed steps of an asynchronous window");
+    add_integer(plan_app, "--warmup", plan.warmup, 0, "Steps before the timed ones of an asynchronous window");
+    add_calibration(plan_app, plan.calibration);
+    add_emulate(plan_app, plan.emulated_unit_s);
+
+    CLI::App& calibrate_app = command("calibrate", "Measure this machine for cases (default: those of quick)",
+                                      "parabench calibrate --filter 'resnet18/cifar10-synthetic/gpipe/np:2'");
+    add_selection(calibrate_app, calibrate.selection, false);
+    calibrate_app.add_option("--device", calibrate.device, "Only cases on this device: cpu, cuda")->type_name("D");
+    calibrate_app.add_option("--out", calibrate.out, "File to add to instead of this machine's own")->type_name("FILE");
+    add_launches(calibrate_app, calibrate.launches);
+
+    CLI::App& doctor_app = command("doctor", "What works on this machine, what does not, and what to type",
+                                   "parabench doctor --launcher srun");
+    doctor_app.add_flag("--json", doctor.json, "As JSON");
+    add_launches(doctor_app, doctor.launches);
+
+    CLI::App& validate_app =
+        command("validate", "Check a results file against its schema", "parabench validate results/out/quick.json");
+    validate_app.add_option("FILE", validate.file, "Results file")->required()->type_name("");
+  }
+};
+
+/// What of Google Benchmark's concerns a run: flags, and one number of repetitions.
+void read_run(RunCommand& run, const CLI::App& app, const std::string& repetitions) {
+  RunOptions& options = run.options;
+  options.benchmark =
+      read_benchmark_flags(take_benchmark_flags(app, true), [](const char* name) { return std::getenv(name); });
+  if (!repetitions.empty()) {
+    options.repetitions = read_integer("--repetitions", repetitions, 1);
+  } else if (options.benchmark.repetitions) {
+    options.repetitions = *options.benchmark.repetitions;
+  }
+  const bool chooses =
+      run.quick || !run.selection.empty() || options.benchmark.filter != "." || options.benchmark.list_tests;
+  if (!chooses) {
+    throw usage_error("run", "", "a CASE, --filter or --where",
+                      "parabench list shows the cases; --filter . runs them all");
+  }
+}
+
+void require_command(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> names, options;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(sub->get_name());
+  for (const CLI::Option* option : app.get_options()) options.push_back(option->get_name());
+  const bool is_option = word.starts_with('-');
+  const auto& known = is_option ? options : names;
+  if (word == "-h" || std::ranges::find(known, word) != known.end()) return;
+  throw usage_error(is_option ? "option" : "command", word, fmt::format("one of {}", fmt::join(known, ", ")),
+                    nearest_hint(word, known));
+}
+
+}  // namespace
+
+std::string quick_results_path() {
+  const char* folder = std::getenv("PARABENCH_OUT");
+  return fmt::format("{}/quick.json", folder && *folder ? folder : "results/out");
+}
+
+Command parse_command_line(const std::vector<std::string>& words) {
+  Parser parser;
+  if (words.empty())
+    throw usage_error("command", "", "one of list, run, quick, predict, plan, calibrate, doctor, validate",
+                      "try parabench --help");
+  require_command(parser.app, words.front());
+  try {
+    parser.app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::CallForHelp&) {
+    const auto chosen = parser.app.get_subcommands();
+    return TextAnswer{(chosen.empty() ? parser.app : *chosen.front()).help()};
+  } catch (const CLI::CallForVersion& version) {
+    return TextAnswer{std::string(version.what()) + "\n"};
+  } catch (const CLI::ParseError& error) {
+    throw usage_error("command line", fmt::format("{}", fmt::join(words, " ")), error.what(),
+                      fmt::format("try parabench {} --help", words.front()));
+  }
+  const CLI::App& chosen = *parser.app.get_subcommands().front();
+  const std::string name = chosen.get_name();
+  if (name == "run") {
+    read_run(parser.run, chosen, parser.run_repetitions);
+    return parser.run;
+  }
+  if (name == "quick") {
+    read_run(parser.quick, chosen, parser.quick_repetitions);
+    return parser.quick;
+  }
+  take_benchmark_flags(chosen, false);
+  if (name == "list") return parser.list;
+  if (name == "predict") return parser.predict;
+  if (name == "plan") return parser.plan;
+  if (name == "calibrate") return parser.calibrate;
+  if (name == "doctor") return parser.doctor;
+  return parser.validate;
+}
+
+}  // namespace parabench

@@ -1,0 +1,40 @@
+// The command line: words in, options of one command out.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "suite/cases/selection.h"
+#include "suite/cli/commands.h"
+#include "suite/run/run_options.h"
+
+namespace parabench {
+
+struct RunCommand {
+  Selection selection;
+  RunOptions options;
+  bool quick = false;  ///< the cases come from the quick set
+};
+
+struct ValidateCommand {
+  std::string file;
+};
+
+/// Where `quick` writes unless told otherwise: quick.json in PARABENCH_OUT, else in results/out of the current
+/// folder.
+std::string quick_results_path();
+
+/// Text that was asked for: --help or --version.
+struct TextAnswer {
+  std::string text;
+};
+
+using Command = std::variant<TextAnswer, ListOptions, RunCommand, PredictOptions, PlanOptions, CalibrateOptions,
+                             DoctorOptions, ValidateCommand>;
+
+/// Reads the words after the program's name. Throws usage_error for an unknown command or option (with the nearest
+/// spelling), a missing or malformed value, or a `run` that chooses nothing.
+Command parse_command_line(const std::vector<std::string>& words);
+
+}  // namespace parabench

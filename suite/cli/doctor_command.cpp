@@ -1,0 +1,208 @@
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <ostream>
+
+#include "base/case_id.h"
+#include "base/file.h"
+#include "base/units_text.h"
+#include "results/context_json.h"
+#include "suite/cli/commands.h"
+#include "suite/launch/process.h"
+#include "suite/launch/workplace.h"
+#include "suite/machine/doctor.h"
+#include "suite/machine/knowledge.h"
+
+namespace parabench {
+namespace {
+
+using nlohmann::json;
+
+constexpr double patience_s = 120;  ///< a cold disk
+
+/// What a program prints on stdout; "" where it is not there or fails.
+std::string output_of(Workplace& workplace, std::vector<std::string> command) {
+  if (find_program(command.front()).empty()) return "";
+  const auto folder = workplace.scratch.path() / fmt::format("output-{}", ++workplace.launches);
+  std::filesystem::create_directory(folder);
+  ProcessRequest request;
+  request.command = std::move(command);
+  request.output = folder / "stdout.txt";
+  request.errors = folder / "stderr.txt";
+  request.mark = folder;
+  request.timeout_s = patience_s;
+  const ProcessEnd end = run_process(request, workplace.signals);
+  if (end.how == ProcessEnd::How::interrupted) throw Interrupted{};
+  return end.how == ProcessEnd::How::exited && end.code == 0 ? read_text(request.output) : "";
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+/// A check that is "missing" where `look` throws, with its message.
+template <class Look>
+Check guarded(const std::string& name, Look look) {
+  try {
+    return look();
+  } catch (const Error& error) {
+    return {name, CheckStatus::missing, error.what(), ""};
+  }
+}
+
+Check calibration_check(const MachineInfo& machine) {
+  return guarded("calibration", [&]() -> Check {
+    const CalibrationFile file = open_calibration("", machine, false);
+    if (!file.content) {
+      return {"calibration", CheckStatus::warning, "none of this machine yet; run and quick measure what they need",
+              "parabench calibrate"};
+    }
+    return {
+        "calibration", CheckStatus::ok,
+        fmt::format("{}: {} layers, measured {}", file.path.string(), file.content->layers.size(), file.content->date),
+        ""};
+  });
+}
+
+Check rank_program_check(Workplace& workplace, std::optional<Offer>& capabilities) {
+  return guarded("rank program", [&]() -> Check {
+    const auto program = rank_program();
+    capabilities = probe_capabilities(workplace);
+    return {"rank program", CheckStatus::ok,
+            fmt::format("{}: LibTorch {}; devices {}; communicators {}", program.string(), capabilities->libtorch,
+                        fmt::join(capabilities->devices, ", "), fmt::join(capabilities->communicators, ", ")),
+            ""};
+  });
+}
+
+bool offers(const std::vector<std::string>& offered, std::string_view name) {
+  return std::ranges::find(offered, name) != offered.end();
+}
+
+/// `processes`: ranks are processes, else threads of one.
+Check launcher_check(Workplace& workplace, bool processes) {
+  return guarded("launcher", [&]() -> Check {
+    const Launcher& launcher = workplace.options.launcher;
+    require_launcher(processes ? launcher : parse_launcher("local"));
+    if (!processes) return {"launcher", CheckStatus::ok, "none: ranks are threads of one process", ""};
+    const std::string& program = launcher.words.front();
+    const bool preset = launcher.name == program;
+    const std::string version = preset ? first_line(output_of(workplace, {program, "--version"})) : "";
+    const std::string added = additions(launcher, 2, workplace.host);
+    return {"launcher", CheckStatus::ok,
+            fmt::format("{}{}{}{}{}", find_program(program), version.empty() ? "" : ": ", version,
+                        added.empty() ? "" : "; ", added),
+            ""};
+  });
+}
+
+/// Two ranks train one step together: they must start, be one world, and reduce.
+Check world_check(Workplace& workplace, bool processes, const std::string& mpi) {
+  return guarded("two ranks", [&]() -> Check {
+    const Case spec =
+        parse_case(fmt::format("resnet18/imagenet-synthetic[pixels=32,classes=10]/data-parallel/np:2/batch:4{}",
+                               processes ? "" : "/comm:threads"));
+    const Forecast forecast = make_forecast(make_subject(spec), {workplace.machine, nullptr}, 0, 1);
+    LaunchRequest request;
+    request.phase = Phase::measure;
+    request.plan = &forecast.plan;
+    request.steps = 1;
+    request.timeout_s = patience_s;
+    workplace.progress.note("starting two ranks");
+    const LaunchResult result = run(workplace, request);
+    if (result.interrupted) throw Interrupted{};
+    if (result.reply) {
+      return {"two ranks", CheckStatus::ok,
+              fmt::format("trained a step together, as {}, start-up included in {}",
+                          processes ? mpi.substr(0, mpi.find(',')) + " processes" : "threads",
+                          human_seconds(result.seconds)),
+              ""};
+    }
+    const bool srun = workplace.options.launcher.name == "srun";
+    return {"two ranks", CheckStatus::missing, result.reason,
+            srun ? "srun --mpi=list shows what Slurm offers; --launcher mpirun inside the allocation needs none of it"
+                 : "a template, such as --launcher 'mpirun -np {np} --bind-to none {command}'; "
+                   "--launcher local runs cases with comm:threads"};
+  });
+}
+
+GpuSurroundings look_around(Workplace& workplace) {
+  const std::string nvcc = find_program("nvcc").empty() ? "/usr/local/cuda/bin/nvcc" : "nvcc";
+  return {nvidia_driver(), output_of(workplace, {nvcc, "--version"}),
+          output_of(workplace, {"ompi_info", "--parsable", "--all"})};
+}
+
+struct Diagnosis {
+  std::vector<Check> checks;
+  std::optional<Offer> capabilities;  ///< nullopt where parabench-rank does not answer
+  bool cpu = false, cuda = false;     ///< cases on that device can run
+};
+
+Diagnosis examine(Workplace& workplace) {
+  Diagnosis result;
+  const auto add = [&](Check check) {
+    result.checks.push_back(std::move(check));
+    return result.checks.back().status != CheckStatus::missing;
+  };
+  for (Check& check : host_checks(workplace.machine)) add(std::move(check));
+  add(calibration_check(workplace.machine));
+  const bool answers = add(rank_program_check(workplace, result.capabilities));
+  const bool processes =
+      workplace.options.launcher.name != "local" && (!answers || offers(result.capabilities->communicators, "mpi"));
+  const bool launches = add(launcher_check(workplace, processes));
+  if (answers && launches) result.cpu = add(world_check(workplace, processes, result.capabilities->mpi));
+  const GpuProbe* probe = result.capabilities && result.capabilities->gpu ? &*result.capabilities->gpu : nullptr;
+  for (Check& check : gpu_checks(probe, look_around(workplace))) add(std::move(check));
+  result.cuda = result.cpu && offers(result.capabilities->devices, "cuda");
+  return result;
+}
+
+json to_json(const Diagnosis& diagnosis) {
+  json checks = json::array(), gpus = json::array();
+  for (const Check& check : diagnosis.checks) {
+    checks.push_back({{"name", check.name},
+                      {"status", to_text(check.status)},
+                      {"found", check.found},
+                      {"advice", check.advice.empty() ? json() : json(check.advice)}});
+  }
+  if (diagnosis.capabilities && diagnosis.capabilities->gpu) {
+    for (const HostGpu& gpu : diagnosis.capabilities->gpu->gpus) gpus.push_back(to_json(gpu));
+  }
+  return {{"checks", std::move(checks)},
+          {"gpus", std::move(gpus)},
+          {"runs", {{"cpu", diagnosis.cpu}, {"cuda", diagnosis.cuda}}}};
+}
+
+/// Lines after the first are indented to the column of the first.
+std::string indented(std::string text, std::size_t column) {
+  for (auto at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1)) {
+    text.insert(at + 1, column, ' ');
+  }
+  return text;
+}
+
+void print(const Diagnosis& diagnosis, std::ostream& out) {
+  constexpr std::size_t column = 25;
+  for (const Check& check : diagnosis.checks) {
+    fmt::print(out, "{:<8} {:<15} {}\n", to_text(check.status), check.name, indented(check.found, column));
+    if (!check.advice.empty()) fmt::print(out, "{:{}}try: {}\n", "", column, check.advice);
+  }
+  fmt::print(out, "\ncases on cpu: {}; cases on cuda: {}\n", diagnosis.cpu ? "run here" : "do not run here",
+             diagnosis.cuda ? "run here" : "are skipped here (--where device=cpu leaves them out)");
+}
+
+}  // namespace
+
+ExitCode examine_machine(const DoctorOptions& options, Progress& progress, std::ostream& out) {
+  Workplace workplace(options.launches, progress);
+  const Diagnosis diagnosis = examine(workplace);
+  if (options.json) {
+    out << to_json(diagnosis).dump(1) << '\n';
+  } else {
+    print(diagnosis, out);
+  }
+  return diagnosis.cpu ? ExitCode::ok : ExitCode::environment;
+}
+
+}  // namespace parabench

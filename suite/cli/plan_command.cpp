@@ -1,0 +1,76 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <string>
+
+#include "analytic/simulate/steady_state.h"
+#include "parallelism/plan/formats/print.h"
+#include "suite/cli/commands.h"
+#include "suite/cli/emulate_option.h"
+#include "suite/machine/knowledge.h"
+#include "suite/run/forecast.h"
+
+namespace parabench {
+namespace {
+
+/// Asynchronous plans have no step of their own: the bubble is the window's.
+std::string bubble_line(const Plan& plan, const Timeline& timeline, const CostModel& costs) {
+  // A rounding error below zero would print as -0.0.
+  const auto percent = [](double fraction) { return fmt::format("{:.1f} %", 100 * std::max(0.0, fraction)); };
+  const std::string isolated = percent(bubble_fraction(plan, timeline));
+  if (plan.asynchronous) return fmt::format("bubble {} ({} costs)\n", isolated, costs.source());
+  return fmt::format("bubble {} isolated, {} steady ({} costs)\n", isolated,
+                     percent(steady_state(plan, costs).bubble_fraction), costs.source());
+}
+
+nlohmann::json plan_file(const Plan& plan, const Timeline& timeline, const CostModel& costs) {
+  nlohmann::json json = to_json(plan, timeline);
+  if (plan.asynchronous) return json;
+  const SteadyState steady = steady_state(plan, costs);
+  json["steady_step"] = steady.step_s;
+  json["steady_bubble_fraction"] = steady.bubble_fraction;
+  return json;
+}
+
+}  // namespace
+
+ExitCode print_plan(const PlanOptions& options, Progress& progress, std::ostream& out) {
+  const MachineInfo machine = known_machine();
+  const CalibrationFile file = open_calibration(options.calibration, machine, true);
+  const Knowledge knowledge{machine, file.content ? &*file.content : nullptr, options.emulated_unit_s};
+  const Subject subject =
+      make_subject(select({{options.id}, std::nullopt, std::nullopt, options.schedule}, {}).front());
+  check_emulate_option(subject.spec, options.emulated_unit_s);
+  const Forecast forecast = make_forecast(subject, knowledge, options.warmup, options.steps);
+  if (options.costs == PlanCosts::calibrated) {
+    if (!forecast.gap.empty()) {
+      progress.note(forecast.gap);
+    } else if (forecast.cost_source == "data-sheet") {
+      progress.note("no calibration of this machine for this case: times are from the data sheet");
+    }
+  }
+  const auto costs =
+      options.costs == PlanCosts::unit ? unit_costs() : make_costs(subject, knowledge, forecast.cost_source);
+  const Timeline timeline = simulate(forecast.plan, *costs);
+  switch (options.format) {
+    case PlanFormat::grid:
+      out << to_grid(forecast.plan, timeline);
+      out << bubble_line(forecast.plan, timeline, *costs);
+      break;
+    case PlanFormat::text: out << to_text(forecast.plan); break;
+    case PlanFormat::csv: out << to_csv(forecast.plan); break;
+    case PlanFormat::svg: out << to_svg(forecast.plan, timeline); break;
+    case PlanFormat::json: {
+      nlohmann::json document = plan_file(forecast.plan, timeline, *costs);
+      if (is_emulated(subject.spec)) add_durations(document, forecast.plan, forecast.durations);
+      out << document.dump(1) << '\n';
+      break;
+    }
+    case PlanFormat::trace: out << to_trace(forecast.plan, timeline).dump() << '\n'; break;
+  }
+  return ExitCode::ok;
+}
+
+}  // namespace parabench

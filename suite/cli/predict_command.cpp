@@ -1,0 +1,93 @@
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "base/case_json.h"
+#include "base/units_text.h"
+#include "parallelism/plan/formats/print.h"
+#include "parallelism/plan/strategies/stage_widths.h"
+#include "results/record.h"
+#include "suite/cli/commands.h"
+#include "suite/machine/knowledge.h"
+#include "suite/run/forecast.h"
+
+namespace parabench {
+namespace {
+
+using nlohmann::json;
+
+std::string human(const Term& term) {
+  if (term.unit == "s") return human_seconds(term.value);
+  if (term.unit == "bytes") return human_bytes(term.value);
+  return fmt::format("{:.4g} {}", term.value, term.unit == "1" ? "" : term.unit);
+}
+
+void print_ranks(const Predicted& predicted, std::ostream& out) {
+  fmt::print(out, "\n  {:>4} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}  memory at its peak\n", "rank", "forward",
+             "backward", "update", "exposed", "bubble", "peak");
+  for (const RankPredicted& rank : predicted.ranks) {
+    const Breakdown& b = rank.breakdown_s;
+    std::string parts;
+    for (int i = 0; i < memory_category_count; ++i) {
+      if (const auto bytes = rank.peak_memory.category[i]; bytes > 0) {
+        parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", memory_category_names[i],
+                             human_bytes(static_cast<double>(bytes)));
+      }
+    }
+    fmt::print(out, "  {:>4} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}  {}\n", rank.rank, human_seconds(b.forward),
+               human_seconds(b.backward), human_seconds(b.update), human_seconds(b.communication_exposed),
+               human_seconds(b.bubble), human_bytes(static_cast<double>(rank.peak_memory.total_counted())), parts);
+  }
+}
+
+void print(const std::string& id, const Forecast& forecast, std::ostream& out) {
+  const Predicted& predicted = forecast.predicted;
+  fmt::print(out, "{}\n  step time   {}, {} to {} ({}, {})\n  throughput  {:.1f} samples/s\n", id,
+             human_seconds(predicted.step_time_s), human_seconds(predicted.interval_s.first),
+             human_seconds(predicted.interval_s.second), predicted.method, forecast.cost_source,
+             predicted.throughput_samples_per_s);
+  for (const auto& [name, seconds] : predicted.second_opinion_step_time_s) {
+    fmt::print(out, "  second opinion  {} {}\n", human_seconds(seconds), name);
+  }
+  print_ranks(predicted, out);
+  fmt::print(out, "\n  terms\n");
+  for (const Term& term : predicted.terms) {
+    fmt::print(out, "  {:<32} {:>12}  {} [{}; {}]\n", term.name, human(term), term.formula, term.source,
+               term.cost_source);
+  }
+}
+
+}  // namespace
+
+ExitCode predict_cases(const PredictOptions& options, Progress& progress, std::ostream& out) {
+  const MachineInfo machine = known_machine();
+  const CalibrationFile file = open_calibration(options.calibration, machine, true);
+  const Knowledge knowledge{machine, file.content ? &*file.content : nullptr};
+  json document = json::array();
+  bool guessed = false;
+  for (const auto& chosen : select({options.cases, std::nullopt, std::nullopt, options.schedule}, {})) {
+    const Forecast forecast = make_forecast(make_subject(chosen), knowledge, default_warmup, default_steps);
+    guessed = guessed || forecast.cost_source != "calibrated";
+    if (!forecast.gap.empty()) progress.note(fmt::format("{}: {}", chosen.id, forecast.gap));
+    if (options.json) {
+      document.push_back({{"id", chosen.id},
+                          {"parameters", parameters_json(chosen.spec)},
+                          {"plan",
+                           {{"hash", hash(forecast.plan)},
+                            {"partition", partition(forecast.plan)},
+                            {"replicas", stage_widths(forecast.plan)}}},
+                          {"cost_source", forecast.cost_source},
+                          {"predicted", to_json(forecast.predicted)}});
+    } else {
+      print(chosen.id, forecast, out);
+    }
+  }
+  if (options.json) out << document.dump(1) << '\n';
+  if (guessed)
+    progress.note("costs are from the data sheet where marked; parabench calibrate CASE measures this machine");
+  return ExitCode::ok;
+}
+
+}  // namespace parabench

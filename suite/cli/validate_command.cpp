@@ -1,0 +1,21 @@
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "base/file.h"
+#include "results/validate.h"
+#include "suite/cli/commands.h"
+
+namespace parabench {
+
+ExitCode validate_file(const std::string& path, std::ostream& out) {
+  const nlohmann::json document = read_json(path);
+  require_valid(path, document, "");
+  fmt::print(out, "{}: valid, schema {}, {} records\n", path, document.at("schema_version").get<std::string>(),
+             document.at("records").size());
+  return ExitCode::ok;
+}
+
+}  // namespace parabench

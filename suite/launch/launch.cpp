@@ -1,0 +1,161 @@
+#include "suite/launch/launch.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/units_text.h"
+#include "parallelism/plan/formats/print.h"
+#include "suite/launch/process.h"
+
+namespace parabench {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The last lines of what a launch printed, errors preferred, as one indented block; "" when it printed nothing.
+std::string last_words(const fs::path& folder) {
+  for (const char* name : {"stderr.txt", "stdout.txt"}) {
+    std::ifstream file(folder / name);
+    std::deque<std::string> lines;
+    for (std::string line; std::getline(file, line);) {
+      if (line.find_first_not_of(" \t\r-") == std::string::npos) continue;
+      lines.push_back(line.substr(0, 300));
+      if (lines.size() > 8) lines.pop_front();
+    }
+    if (!lines.empty()) return fmt::format("\n    {}", fmt::join(lines, "\n    "));
+  }
+  return "";
+}
+
+std::string describe(const ProcessEnd& end) {
+  switch (end.how) {
+    case ProcessEnd::How::exited: return fmt::format("the launch exited with code {}", end.code);
+    case ProcessEnd::How::signalled:
+      return fmt::format("the launch was ended by signal {} ({})", end.code, strsignal(end.code));
+    case ProcessEnd::How::timed_out:
+      return fmt::format("timed out after {} (--timeout allows more)", human_seconds(end.seconds));
+    case ProcessEnd::How::interrupted: return "interrupted";
+  }
+  return "";
+}
+
+/// The plan that the ranks report must be the one they were given.
+void require_plan(const Reply& reply, const LaunchRequest& request) {
+  if (request.plan && reply.plan_hash != hash(*request.plan)) {
+    throw usage_error("plan_hash of the reply", reply.plan_hash, hash(*request.plan),
+                      "is parabench-rank of the same build?");
+  }
+}
+
+}  // namespace
+
+ScratchFolder::ScratchFolder() {
+  const char* base = std::getenv("TMPDIR");
+  std::string pattern = fs::path(base && *base ? base : "/tmp") / "parabench-XXXXXX";
+  if (!mkdtemp(pattern.data())) {
+    throw environment_error("temporary folder", pattern, "a folder that can be made", "set TMPDIR");
+  }
+  path_ = pattern;
+}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+fs::path rank_program() {
+  const char* chosen = std::getenv("PARABENCH_RANK");
+  const fs::path path =
+      chosen && *chosen ? fs::path(chosen) : fs::read_symlink("/proc/self/exe").parent_path() / "parabench-rank";
+  if (access(path.c_str(), X_OK) != 0) {
+    throw environment_error("parabench-rank", path.string(), "an executable beside parabench",
+                            "build it with ./parabench or cmake --preset default (the preset pure has none)");
+  }
+  return fs::absolute(path);
+}
+
+Launcher launcher_for(const Case& spec, const Launcher& launcher) {
+  const bool alone = spec.np == 1 && launcher.name == "mpirun" && find_program("mpirun").empty();
+  return alone || spec.comm == CommKind::threads ? parse_launcher("local") : launcher;
+}
+
+int processes(const Case& spec, const Launcher& launcher) {
+  return launcher.name == "local" && spec.comm != CommKind::mpi ? 1 : spec.np;
+}
+
+std::vector<std::string> command_line(const LaunchRequest& request, const Launcher& launcher, const LaunchHost& host,
+                                      const fs::path& plan_file, const fs::path& folder) {
+  std::vector<std::string> program = {rank_program(), "--phase", std::string(to_text(request.phase)), "--reply",
+                                      folder};
+  if (request.plan) program.insert(program.end(), {"--plan", plan_file});
+  if (request.phase == Phase::measure) {
+    program.insert(program.end(),
+                   {"--steps", std::to_string(request.steps), "--warmup", std::to_string(request.warmup)});
+  }
+  if (!request.data.empty()) program.insert(program.end(), {"--data", fs::absolute(request.data)});
+  if (request.skip_corrupt) program.push_back("--skip-corrupt");
+  if (!request.trace_file.empty()) program.push_back("--trace");
+  if (!request.plan) return program;
+  const Case& spec = request.plan->spec;
+  const Launcher own = launcher_for(spec, launcher);
+  const int count = processes(spec, own);
+  if (spec.comm == CommKind::nccl && count < spec.np) program.push_back("--one-process");
+  return launch_command(own, count, program, host);
+}
+
+LaunchResult launch(const LaunchRequest& request, const Launcher& launcher, const LaunchHost& host,
+                    const fs::path& folder, Signals& signals) {
+  fs::create_directories(folder);
+  const fs::path plan_file = folder / "plan.json";
+  if (request.plan) {
+    nlohmann::json plan = to_json(*request.plan);
+    if (request.durations) add_durations(plan, *request.plan, *request.durations);
+    write_atomically(plan_file, plan.dump());
+  }
+
+  ProcessRequest process;
+  process.command = command_line(request, launcher, host, plan_file, folder);
+  process.output = folder / "stdout.txt";
+  process.errors = folder / "stderr.txt";
+  process.mark = folder;
+  process.timeout_s = request.timeout_s;
+  const ProcessEnd end = run_process(process, signals);
+
+  LaunchResult result;
+  result.seconds = end.seconds;
+  result.interrupted = end.how == ProcessEnd::How::interrupted;
+  const auto cause = read_cause(folder);
+  if (result.interrupted) {
+    result.reason = "interrupted";
+  } else if (end.how == ProcessEnd::How::exited && end.code == 0 && !cause) {
+    try {
+      result.reply = read_reply(folder, request.phase);
+      require_plan(*result.reply, request);
+      if (!request.trace_file.empty()) {
+        fs::copy_file(folder / "trace.json", request.trace_file, fs::copy_options::overwrite_existing);
+      }
+    } catch (const Error& error) {
+      result.reply.reset();
+      result.reason = error.what() + last_words(folder);
+    }
+  } else if (cause && cause->kind != FailureKind::peer && end.how == ProcessEnd::How::exited) {
+    result.kind = cause->kind;
+    result.reason = fmt::format("rank {}: {}", cause->rank, cause->message);
+  } else {
+    result.reason = describe(end);
+    const int started = started_ranks(folder), all = request.plan ? request.plan->spec.np : 1;
+    if (started < all) result.reason += fmt::format("; {} of {} ranks had started", started, all);
+    result.reason += cause ? fmt::format("; rank {}: {}", cause->rank, cause->message) : last_words(folder);
+  }
+  return result;
+}
+
+}  // namespace parabench

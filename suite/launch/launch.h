@@ -1,0 +1,68 @@
+// One launch of parabench-rank: plan file in, reply or reason out.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "parallelism/plan/durations.h"
+#include "suite/launch/launcher.h"
+#include "suite/launch/signals.h"
+#include "suite/protocol/reply.h"
+
+namespace parabench {
+
+/// A folder that vanishes with its owner; made under TMPDIR (default /tmp), which all hosts of a launch must share.
+class ScratchFolder {
+ public:
+  ScratchFolder();
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// parabench-rank: PARABENCH_RANK, else beside this program. Throws environment_error when it is not there.
+std::filesystem::path rank_program();
+
+struct LaunchRequest {
+  Phase phase = Phase::probe;
+  const Plan* plan = nullptr;            ///< nullptr: probe
+  const Durations* durations = nullptr;  ///< of the plan's operations, on emulated devices
+  int steps = 0, warmup = 0;             ///< measure
+  std::filesystem::path data;            ///< empty: none
+  bool skip_corrupt = false;
+  std::filesystem::path trace_file;  ///< where the launch's timeline goes; empty: no trace
+  double timeout_s = 0;
+};
+
+/// What starts the ranks of a case: `launcher`, or the preset `local` where it is not needed: for ranks that are
+/// threads, and for a single rank where there is no mpirun.
+Launcher launcher_for(const Case& spec, const Launcher& launcher);
+
+/// Processes of a case's launch: one where `launcher` is `local` and its ranks can be threads (all but those of
+/// comm:mpi), else np.
+int processes(const Case& spec, const Launcher& launcher);
+
+/// The words of a launch with its plan in `plan_file` and its reply in `folder`; what --dry-run prints.
+std::vector<std::string> command_line(const LaunchRequest& request, const Launcher& launcher, const LaunchHost& host,
+                                      const std::filesystem::path& plan_file, const std::filesystem::path& folder);
+
+struct LaunchResult {
+  std::optional<Reply> reply;
+  std::string reason;  ///< why there is no reply: cause, then the last lines that the launch printed
+  FailureKind kind = FailureKind::failure;
+  bool interrupted = false;
+  double seconds = 0;
+};
+
+/// Runs one launch with everything it leaves in `folder`, which must be empty. Only a launcher that cannot be
+/// started throws (environment_error); whatever happens to the ranks is a reason.
+LaunchResult launch(const LaunchRequest& request, const Launcher& launcher, const LaunchHost& host,
+                    const std::filesystem::path& folder, Signals& signals);
+
+}  // namespace parabench

@@ -1,0 +1,103 @@
+#include "suite/launch/workplace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/case_text.h"
+#include "base/error.h"
+#include "suite/machine/knowledge.h"
+
+namespace parabench {
+namespace {
+
+constexpr double start_up_s = 1.5;           ///< launcher, LibTorch, building the model
+constexpr double start_up_patience_s = 120;  ///< a cold disk, many ranks
+constexpr double prediction_patience = 20;
+
+/// Steps' worth of work in a launch. Verify: its own steps in fp64 on small pieces, the reference of every
+/// replica's pieces, and three steps in the run's precision; calibrate: chains at three batch sizes, alone and with
+/// all ranks busy.
+/// At most: those that measure runs alone, after the window.
+constexpr int isolated_steps = 10;
+
+double work_in_steps(Phase phase, const Plan& plan, int launch_steps) {
+  switch (phase) {
+    case Phase::probe: return 0;
+    case Phase::verify: return 6.0 + 4.0 * plan.spec.np;
+    case Phase::measure: return launch_steps + isolated_steps;
+    case Phase::calibrate: return 60.0 * plan.spec.np;
+  }
+  return 0;
+}
+
+bool offers(const Offer& capabilities, CommKind comm) {
+  return std::ranges::find(capabilities.communicators, to_text(comm)) != capabilities.communicators.end();
+}
+
+LaunchResult interrupted_launch() {
+  LaunchResult result;
+  result.interrupted = true;
+  result.reason = "interrupted";
+  return result;
+}
+
+}  // namespace
+
+Launcher usable_launcher(const Launcher& launcher, const Offer& capabilities) {
+  return launcher.name == "mpirun" && !offers(capabilities, CommKind::mpi) ? parse_launcher("local") : launcher;
+}
+
+void check_launches(const std::vector<SelectedCase>& chosen, const Launcher& launcher, const Offer& capabilities) {
+  for (const auto& one : chosen) {
+    if (one.spec.np > 1 && !offers(capabilities, one.spec.comm)) continue;
+    const Launcher own = launcher_for(one.spec, launcher);
+    require_launcher(own);
+    launch_command(own, processes(one.spec, own), {}, {});
+  }
+}
+
+LaunchResult run(Workplace& workplace, LaunchRequest request) {
+  if (workplace.signals.interrupted()) return interrupted_launch();
+  request.data = workplace.options.data;
+  request.skip_corrupt = workplace.options.skip_corrupt;
+  request.timeout_s = workplace.options.timeout_s.value_or(request.timeout_s);
+  const auto folder = workplace.scratch.path() / std::to_string(++workplace.launches);
+  LaunchResult result = launch(request, workplace.options.launcher, workplace.host, folder, workplace.signals);
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+  return result;
+}
+
+Offer probe_capabilities(Workplace& workplace) {
+  const auto program = rank_program();
+  LaunchRequest request;
+  request.phase = Phase::probe;
+  request.timeout_s = start_up_patience_s;
+  const LaunchResult result = run(workplace, request);
+  if (result.interrupted) throw Interrupted{};
+  if (!result.reply) {
+    throw environment_error("parabench-rank", program.string(), "a program that answers --phase probe", result.reason);
+  }
+  remember(*result.reply->capabilities, workplace.machine, program);
+  return *result.reply->capabilities;
+}
+
+Offer find_capabilities(Workplace& workplace) {
+  const auto known = remembered_capabilities(workplace.machine, rank_program());
+  const Offer capabilities = known ? *known : probe_capabilities(workplace);
+  workplace.machine.gpus = gpu_kinds(capabilities);
+  workplace.options.launcher = usable_launcher(workplace.options.launcher, capabilities);
+  return capabilities;
+}
+
+double expected_seconds(Phase phase, const Forecast& forecast, int launch_steps) {
+  return start_up_s + work_in_steps(phase, forecast.plan, launch_steps) * forecast.predicted.step_time_s;
+}
+
+double patience_seconds(Phase phase, const Forecast& forecast, int launch_steps) {
+  return start_up_patience_s +
+         prediction_patience * work_in_steps(phase, forecast.plan, launch_steps) * forecast.predicted.step_time_s;
+}
+
+}  // namespace parabench

@@ -1,0 +1,122 @@
+#include "suite/machine/knowledge.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "suite/launch/launch.h"
+
+namespace parabench {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+/// What decides which GPUs a process sees: the driver, and what a user or a job scheduler shows it of them.
+std::string sight_of_gpus() {
+  std::string sight = nvidia_driver();
+  for (const char* variable : {"CUDA_VISIBLE_DEVICES", "SLURM_JOB_GPUS"}) {
+    const char* value = std::getenv(variable);
+    sight += fmt::format("|{}", value ? value : "all");
+  }
+  return sight;
+}
+
+/// Beside the calibration: one file per machine, build of the program and sight of the GPUs.
+fs::path probe_path(const MachineInfo& machine, const fs::path& program) {
+  struct stat info {};
+  stat(program.c_str(), &info);
+  const std::string build = fmt::format("{} {} {}.{} {}", program.string(), info.st_size, info.st_mtim.tv_sec,
+                                        info.st_mtim.tv_nsec, sight_of_gpus());
+  return fs::path(default_calibration_path(machine)).parent_path() /
+         fmt::format("probe-{}-{}.json", machine.id, hex16(fnv1a64(build)));
+}
+
+}  // namespace
+
+std::string nvidia_driver() {
+  std::ifstream file("/proc/driver/nvidia/version");
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+CalibrationFile open_calibration(const std::string& given, const MachineInfo& machine, bool foreign_allowed) {
+  CalibrationFile file{given.empty() ? default_calibration_path(machine) : given, std::nullopt};
+  if (!fs::exists(file.path)) return file;
+  try {
+    file.content = calibration_from_json(read_json(file.path));
+  } catch (const Error& error) {
+    throw usage_error("calibration file", file.path.string(), "a calibration written by parabench calibrate",
+                      fmt::format("{}; delete it to measure anew", error.what()));
+  }
+  if (!foreign_allowed && file.content->machine.id != machine.id) {
+    throw usage_error(
+        "calibration file",
+        fmt::format("{} of machine {} ({})", file.path.string(), file.content->machine.id, file.content->machine.host),
+        fmt::format("one of this machine, {}", machine.id), "leave out --calibration to measure this machine");
+  }
+  return file;
+}
+
+void add_to(CalibrationFile& file, const Calibration& newer) {
+  if (file.content) {
+    merge(*file.content, newer);
+  } else {
+    file.content = newer;
+  }
+  if (file.path.has_parent_path()) fs::create_directories(file.path.parent_path());
+  write_atomically(file.path, to_json(*file.content).dump(1) + "\n");
+}
+
+std::vector<GpuInfo> gpu_kinds(const Offer& capabilities) {
+  std::vector<GpuInfo> kinds;
+  if (!capabilities.gpu) return kinds;
+  for (const HostGpu& gpu : capabilities.gpu->gpus) {
+    const auto same = std::ranges::find_if(kinds, [&](const GpuInfo& kind) {
+      return kind.name == gpu.name && kind.capability == gpu.capability && kind.memory_bytes == gpu.memory_bytes;
+    });
+    if (same != kinds.end()) {
+      ++same->count;
+    } else {
+      kinds.push_back({gpu.name, gpu.capability, gpu.memory_bytes, 1});
+    }
+  }
+  return kinds;
+}
+
+std::optional<Offer> remembered_capabilities(const MachineInfo& machine, const fs::path& program) {
+  try {
+    return capabilities_from_json(read_json(probe_path(machine, program)));
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+void remember(const Offer& capabilities, const MachineInfo& machine, const fs::path& program) {
+  try {
+    const fs::path path = probe_path(machine, program);
+    fs::create_directories(path.parent_path());
+    write_atomically(path, to_json(capabilities).dump(1) + "\n");
+  } catch (const std::exception&) {
+  }
+}
+
+MachineInfo known_machine() {
+  MachineInfo machine = this_machine();
+  try {
+    if (const auto known = remembered_capabilities(machine, rank_program())) machine.gpus = gpu_kinds(*known);
+  } catch (const Error&) {
+    // No parabench-rank beside this program: a build of the pure half.
+  }
+  return machine;
+}
+
+}  // namespace parabench

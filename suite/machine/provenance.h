@@ -1,0 +1,17 @@
+// Where a results file comes from: program, machine, libraries, environment.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "results/file.h"
+#include "suite/launch/workplace.h"
+#include "suite/machine/knowledge.h"
+
+namespace parabench {
+
+/// A results file without records yet.
+ResultsFile describe_run(const Workplace& workplace, const Offer& capabilities, const CalibrationFile& calibration,
+                         const std::vector<std::string>& argv);
+
+}  // namespace parabench

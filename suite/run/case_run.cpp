@@ -1,0 +1,164 @@
+#include "suite/run/case_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "parallelism/plan/formats/print.h"
+#include "parallelism/plan/strategies/stage_widths.h"
+#include "results/summary.h"
+#include "suite/cli/emulate_option.h"
+#include "suite/run/combine.h"
+
+namespace parabench {
+namespace {
+
+/// The case id as a file name.
+std::string file_name(std::string id) {
+  std::ranges::replace_if(
+      id, [](unsigned char c) { return !std::isalnum(c) && c != '-' && c != '.' && c != '='; }, '_');
+  return id;
+}
+
+bool same_ranks(const Measured& measured, const Predicted& predicted) {
+  return std::ranges::equal(measured.ranks, predicted.ranks, {}, &RankMeasured::rank, &RankPredicted::rank);
+}
+
+std::string reproduce(const Prepared& prepared, const RunOptions& options) {
+  std::vector<std::string> words = {"parabench",
+                                    "run",
+                                    prepared.chosen.id,
+                                    "--steps",
+                                    std::to_string(options.steps),
+                                    "--warmup",
+                                    std::to_string(options.warmup),
+                                    "--repetitions",
+                                    std::to_string(options.repetitions)};
+  const auto add = [&](std::string option, const std::string& value) {
+    words.insert(words.end(), {std::move(option), value});
+  };
+  if (!prepared.chosen.schedule.empty()) add("--schedule", prepared.chosen.schedule);
+  if (options.launches.launcher.name != "mpirun") add("--launcher", options.launches.launcher.name);
+  if (!options.launches.data.empty()) add("--data", options.launches.data);
+  if (options.launches.skip_corrupt) words.push_back("--skip-corrupt");
+  if (!options.calibration.empty()) add("--calibration", options.calibration);
+  if (options.verify != VerifyMode::on) add("--verify", std::string(to_text(options.verify)));
+  if (options.emulated_unit_s && is_emulated(prepared.chosen.spec))
+    add("--emulate", unit_text(*options.emulated_unit_s));
+  if (options.force) words.push_back("--force");
+  return shell_line(words);
+}
+
+}  // namespace
+
+Record start_record(const Prepared& prepared, const RunOptions& options) {
+  Record record;
+  record.id = prepared.chosen.id;
+  record.parameters = prepared.chosen.spec;
+  record.reproduce = reproduce(prepared, options);
+  if (prepared.forecast) {
+    const Plan& plan = prepared.forecast->plan;
+    record.plan = PlanSummary{hash(plan), partition(plan), stage_widths(plan)};
+    record.predicted = prepared.forecast->predicted;
+  }
+  if (!prepared.runs()) {
+    record.status = Status::skipped;
+    record.reason = prepared.skip;
+    record.equivalence.reason = "the case did not run";
+  }
+  return record;
+}
+
+double expected_seconds(const Prepared& prepared, const RunOptions& options) {
+  if (!prepared.runs()) return 0;
+  double seconds = 0;
+  if (options.verify != VerifyMode::off && !is_emulated(prepared.chosen.spec))
+    seconds += expected_seconds(Phase::verify, *prepared.forecast, 0);
+  if (options.verify != VerifyMode::only) {
+    seconds +=
+        options.repetitions * expected_seconds(Phase::measure, *prepared.forecast, options.warmup + options.steps);
+  }
+  return seconds;
+}
+
+CaseRun::CaseRun(const Prepared& prepared, const RunOptions& options, int index, Workplace& workplace)
+    : prepared_(prepared),
+      options_(options),
+      index_(index),
+      workplace_(workplace),
+      record_(start_record(prepared, options)) {
+  record_.equivalence.reason = is_emulated(record_.parameters)
+                                   ? "emulated devices wait for modelled times; nothing is trained"
+                               : options.verify == VerifyMode::off ? "switched off by --verify off"
+                                                                   : "the case stopped before";
+}
+
+void CaseRun::fail(std::string reason, FailureKind kind) {
+  record_.status = Status::failed;
+  record_.reason = std::move(reason);
+  failure_kind_ = kind;
+}
+
+std::optional<Reply> CaseRun::run_phase(Phase phase, LaunchRequest request, std::string what) {
+  const int steps = options_.warmup + options_.steps;
+  request.phase = phase;
+  request.plan = &prepared_.forecast->plan;
+  if (is_emulated(record_.parameters)) request.durations = &prepared_.forecast->durations;
+  request.steps = options_.steps;
+  request.warmup = options_.warmup;
+  request.timeout_s = patience_seconds(phase, *prepared_.forecast, steps);
+  workplace_.progress.phase(index_, record_.id, what);
+  LaunchResult result = run(workplace_, request);
+  workplace_.progress.done(expected_seconds(phase, *prepared_.forecast, steps));
+  if (!result.reply) fail(fmt::format("{}: {}", what, result.reason), result.kind);
+  return std::move(result.reply);
+}
+
+bool CaseRun::verify() {
+  if (is_emulated(record_.parameters)) return true;
+  const auto reply = run_phase(Phase::verify, {}, "verify");
+  if (!reply) return false;
+  record_.equivalence = *reply->equivalence;
+  if (record_.equivalence.status == EquivalenceStatus::fail) {
+    fail(fmt::format("not equivalent to {} training", record_.equivalence.reference), FailureKind::failure);
+  }
+  return record_.status == Status::ok;
+}
+
+std::optional<std::vector<double>> CaseRun::measure() {
+  const int repetition = static_cast<int>(launches_.size()) + 1;
+  LaunchRequest request;
+  if (repetition == 1 && !options_.trace.empty()) {
+    request.trace_file = std::filesystem::path(options_.trace) / (file_name(record_.id) + ".json");
+  }
+  auto reply = run_phase(Phase::measure, request, fmt::format("measure {}/{}", repetition, options_.repetitions));
+  if (!reply) return std::nullopt;
+  Measured& measured = *reply->measured;
+  const auto& samples = measured.step_time_s.samples;
+  if (samples.size() != 1 || static_cast<int>(samples.front().size()) != options_.steps) {
+    fail(fmt::format("measure: the reply holds {} steps, {} were asked for",
+                     samples.empty() ? 0 : samples.front().size(), options_.steps),
+         FailureKind::failure);
+    return std::nullopt;
+  }
+  if (!same_ranks(measured, prepared_.forecast->predicted)) {
+    fail(fmt::format("measure: the reply holds {} ranks, the plan {}", measured.ranks.size(), record_.parameters.np),
+         FailureKind::failure);
+    return std::nullopt;
+  }
+  auto times = samples.front();
+  launches_.push_back(std::move(measured));
+  record_.measured = combine(launches_, record_.parameters.batch, step_flops(*prepared_.subject));
+  record_.error = compare(*record_.predicted, *record_.measured);
+  judge_losses(record_.equivalence, launches_.back().losses, options_.warmup + options_.steps,
+               record_.parameters.precision);
+  if (record_.equivalence.loss_agrees == false) {
+    fail("the losses of the measured steps are not the reference's", FailureKind::failure);
+    return std::nullopt;
+  }
+  return times;
+}
+
+}  // namespace parabench

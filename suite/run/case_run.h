@@ -1,0 +1,49 @@
+// One case from its verification to its record.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "results/record.h"
+#include "suite/launch/workplace.h"
+#include "suite/run/prepare.h"
+
+namespace parabench {
+
+/// Verifies once, measures once per repetition, and stops at the first failure.
+class CaseRun {
+ public:
+  /// `index`: 1-based place among the cases, for the progress line. `prepared` runs, and outlives this.
+  CaseRun(const Prepared& prepared, const RunOptions& options, int index, Workplace& workplace);
+
+  /// The verify launch; none on emulated devices. False when it failed or found a difference; the record says why.
+  bool verify();
+  /// One measure launch: its step times, or nullopt when the case has failed.
+  std::optional<std::vector<double>> measure();
+  /// The record of what has happened so far.
+  const Record& record() const { return record_; }
+  /// Whether a rank's failure means bad input or a lacking environment rather than a failed case.
+  FailureKind failure_kind() const { return failure_kind_; }
+
+ private:
+  std::optional<Reply> run_phase(Phase phase, LaunchRequest request, std::string what);
+  void fail(std::string reason, FailureKind kind);
+
+  const Prepared& prepared_;
+  const RunOptions& options_;
+  int index_;
+  Workplace& workplace_;
+  Record record_;
+  std::vector<Measured> launches_;
+  FailureKind failure_kind_ = FailureKind::failure;
+};
+
+/// The record of a case before anything ran: identity, plan, prediction, the command that repeats it. Skipped where
+/// the case does not run.
+Record start_record(const Prepared& prepared, const RunOptions& options);
+
+/// Expected seconds of all launches of a case.
+double expected_seconds(const Prepared& prepared, const RunOptions& options);
+
+}  // namespace parabench

@@ -1,0 +1,113 @@
+#include "suite/run/forecast.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "analytic/calibration/profile.h"
+#include "analytic/memory/fit_memory.h"
+#include "base/error.h"
+#include "parallelism/plan/strategies/strategies.h"
+#include "parallelism/plan/validate.h"
+
+namespace parabench {
+namespace {
+
+/// The plan with its stages cut by what is known best; recompute:auto is not decided yet.
+Plan make_plan_of(const Subject& subject, const Knowledge& knowledge, int window) {
+  check_case(subject.spec, subject.model, subject.given.get());
+  const Profile profile = make_profile(knowledge.calibration, knowledge.machine, subject.model, subject.spec);
+  Plan plan = make_plan(subject.spec, subject.model, profile, window, subject.given.get());
+  // An asynchronous plan's window also holds the steps that verify wants.
+  if (plan.asynchronous && equivalence_steps(plan) > window) {
+    plan = make_plan(subject.spec, subject.model, profile, equivalence_steps(plan), subject.given.get());
+  }
+  return plan;
+}
+
+void require_memory(const Predicted& predicted, Bytes limit) {
+  for (const RankPredicted& rank : predicted.ranks) {
+    const std::int64_t bytes = limited_bytes(rank.peak_memory);
+    if (bytes <= limit.value) continue;
+    throw usage_error("memory", std::to_string(limit.value) + " bytes",
+                      "at least " + std::to_string(bytes) + " bytes, which rank " + std::to_string(rank.rank) +
+                          " is predicted to need",
+                      "try more ranks, smaller micro-batches or recompute:auto");
+  }
+}
+
+}  // namespace
+
+Subject look_up(const Case& spec) {
+  check_input(spec);
+  Subject subject{spec, make_dataset(spec.dataset), {}, nullptr};
+  subject.model = make_model(spec.model, subject.dataset.sample, subject.dataset.classes, subject.dataset.small_stem);
+  return subject;
+}
+
+Subject look_up(const SelectedCase& chosen) {
+  Subject subject = look_up(chosen.spec);
+  subject.given = chosen.given;
+  return subject;
+}
+
+Subject make_subject(const Case& spec) { return make_subject(SelectedCase{.spec = spec}); }
+
+Subject make_subject(const SelectedCase& chosen) {
+  Subject subject = look_up(chosen);
+  check_case(subject.spec, subject.model, subject.given.get());
+  return subject;
+}
+
+double step_flops(const Subject& subject) { return training_flops(subject.model).value * subject.spec.batch; }
+
+std::unique_ptr<CostModel> make_costs(const Subject& subject, const Knowledge& knowledge,
+                                      const std::string& cost_source) {
+  if (cost_source == "unit") return unit_costs(*knowledge.emulated_unit_s);
+  auto costs = cost_source == "calibrated" ? calibrated_costs(*knowledge.calibration, subject.model)
+                                           : data_sheet_costs(knowledge.machine, subject.model);
+  return is_emulated(subject.spec) ? exclusive_costs(std::move(costs)) : std::move(costs);
+}
+
+Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int warmup, int steps) {
+  warmup = discarded_steps(subject.spec, warmup);
+  Forecast forecast;
+  const Plan made = make_plan_of(subject, knowledge, warmup + steps);
+  const auto predict_from = [&](const char* source) {
+    const auto costs = make_costs(subject, knowledge, source);
+    forecast.plan = subject.spec.recompute == Recompute::automatic
+                        ? recompute_to_fit(made, subject.model, *costs, *subject.spec.memory, warmup + steps)
+                        : made;
+    require_valid(forecast.plan);
+    forecast.predicted = predict(forecast.plan, subject.model, *costs, warmup, steps);
+    if (is_emulated(subject.spec)) forecast.durations = durations(forecast.plan, *costs);
+    forecast.cost_source = source;
+  };
+  if (is_emulated(subject.spec) && knowledge.emulated_unit_s) {
+    predict_from("unit");
+    return forecast;
+  }
+  try {
+    predict_from(knowledge.calibration ? "calibrated" : "data-sheet");
+  } catch (const Error& error) {
+    // The calibration never measured something that this case needs.
+    if (!knowledge.calibration || error.code() != ExitCode::environment) throw;
+    predict_from("data-sheet");
+    forecast.gap = std::string("the data sheet predicts: ") + error.what();
+  }
+  if (subject.spec.memory) require_memory(forecast.predicted, *subject.spec.memory);
+  if (forecast.cost_source == "calibrated" && uses(forecast.plan, OpKind::backward_input) &&
+      !has_split_layers(*knowledge.calibration, subject.model, subject.spec)) {
+    forecast.gap = "split backwards were not measured: their FLOPs divide the measured backward";
+  }
+  return forecast;
+}
+
+double total_bytes(const Predicted& predicted) {
+  return std::accumulate(predicted.ranks.begin(), predicted.ranks.end(), 0.0,
+                         [](double sum, const RankPredicted& rank) {
+                           return sum + static_cast<double>(rank.peak_memory.total_counted());
+                         });
+}
+
+}  // namespace parabench

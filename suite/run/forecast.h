@@ -1,0 +1,61 @@
+// From a case to its plan and prediction, before anything runs.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "analytic/costs/emulation.h"
+#include "analytic/simulate/predict.h"
+#include "datasets/spec/dataset.h"
+#include "models/spec/model.h"
+#include "parallelism/plan/plan.h"
+#include "suite/cases/selection.h"
+
+namespace parabench {
+
+/// A case with its data set and model looked up.
+struct Subject {
+  Case spec;
+  DatasetSpec dataset;
+  ModelSpec model;
+  std::shared_ptr<const GivenSchedule> given = nullptr;  ///< of strategy csv
+};
+/// Throws usage_error for an unknown model or data set, or one that the case cannot read as it says.
+Subject look_up(const Case& spec);
+Subject look_up(const SelectedCase& chosen);
+/// look_up, and whether the case is possible in itself: throws usage_error for more stages than layers, fewer
+/// samples than pieces, keys that the strategy does not know, ...
+Subject make_subject(const Case& spec);
+Subject make_subject(const SelectedCase& chosen);
+/// Floating-point operations of one training step over all ranks, nothing recomputed.
+double step_flops(const Subject& subject);
+
+/// What is known about the machine: its measurements, where there are any, else only its data sheet.
+struct Knowledge {
+  MachineInfo machine;
+  const Calibration* calibration = nullptr;  ///< nullptr: none
+  std::optional<double> emulated_unit_s;     ///< emulated devices take unit costs of this length
+};
+
+struct Forecast {
+  Plan plan;
+  Predicted predicted;
+  Durations durations;      ///< of the plan's operations on emulated devices; of others empty
+  std::string cost_source;  ///< "calibrated" | "data-sheet" | "unit"
+  std::string gap;          ///< what the machine's calibration lacks for the case and what stands in; "" without a lack
+};
+
+/// The plan (cut, replicated and recomputed by the best known times and bytes; an asynchronous window of warmup +
+/// steps) and its prediction. Where the calibration lacks something the case needs, the whole prediction is the data
+/// sheet's. Emulated devices take the costs of the processor, each rank's to itself, or unit costs. Throws usage_error
+/// where a rank is predicted to exceed the case's key `memory`.
+Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int warmup, int steps);
+
+/// The cost model behind a forecast of `subject`. `cost_source`: its field of that name.
+std::unique_ptr<CostModel> make_costs(const Subject& subject, const Knowledge& knowledge,
+                                      const std::string& cost_source);
+
+/// Counted bytes of all ranks together.
+double total_bytes(const Predicted& predicted);
+
+}  // namespace parabench

@@ -1,0 +1,124 @@
+#include "suite/run/prepare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/case_text.h"
+#include "base/error.h"
+#include "base/units_text.h"
+#include "parallelism/plan/strategies/strategies.h"
+
+namespace parabench {
+namespace {
+
+/// Why `name` (a device or communicator) is not on offer.
+std::string not_offered(std::string_view key, std::string_view name, const std::vector<std::string>& offered,
+                        const Offer& capabilities) {
+  const auto known = capabilities.obstacles.find(std::string(name));
+  if (known != capabilities.obstacles.end()) return fmt::format("{}:{}: {}", key, name, known->second);
+  const char* hint = name == "cuda" || name == "nccl" ? "; PARABENCH_PRESET=cuda ./parabench builds it" : "";
+  return fmt::format("{}:{} is not in this build of parabench-rank (it offers {}){}", key, name,
+                     fmt::join(offered, ", "), hint);
+}
+
+/// What the case asks for and this machine, or this build of parabench-rank, does not have; "" when nothing.
+std::string missing_capability(const Case& spec, const PrepareOptions& options) {
+  const Offer& capabilities = options.capabilities;
+  const auto lacks = [](const std::vector<std::string>& offered, std::string_view wanted) {
+    return std::ranges::find(offered, wanted) == offered.end();
+  };
+  const auto device = to_text(spec.device), comm = to_text(spec.comm);
+  if (lacks(capabilities.devices, device)) return not_offered("device", device, capabilities.devices, capabilities);
+  if (spec.np == 1) return "";
+  if (lacks(capabilities.communicators, comm)) {
+    return not_offered("comm", comm, capabilities.communicators, capabilities);
+  }
+  const int gpus = capabilities.gpu ? static_cast<int>(capabilities.gpu->gpus.size()) : 0;
+  if (spec.comm == CommKind::nccl && options.one_host && spec.np > gpus) {
+    return fmt::format(
+        "comm:nccl wants a GPU for every rank: {} ranks, {} here; the ranks of comm:mpi and of "
+        "comm:threads may share one",
+        spec.np, gpus == 1 ? "1 GPU" : fmt::format("{} GPUs", gpus));
+  }
+  return "";
+}
+
+std::string exceeds(double needed, std::int64_t available, const std::string& place) {
+  if (available == 0 || needed <= static_cast<double>(available)) return "";
+  return fmt::format("predicted to need {} of memory, {} has {}; --force runs it all the same", human_bytes(needed),
+                     place, human_bytes(static_cast<double>(available)));
+}
+
+/// What the ranks of each GPU need together; of other hosts only what one rank needs is known.
+std::string missing_gpu_memory(const Forecast& forecast, const std::vector<HostGpu>& gpus, bool one_host) {
+  std::vector<double> needed(gpus.size());
+  for (const RankPredicted& rank : forecast.predicted.ranks) {
+    double& bytes = needed[rank.rank % gpus.size()];
+    const auto own = static_cast<double>(rank.peak_memory.device_used);
+    bytes = one_host ? bytes + own : std::max(bytes, own);
+  }
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    std::string reason = exceeds(needed[i], gpus[i].memory_bytes, fmt::format("GPU {}", i));
+    if (!reason.empty()) return reason;
+  }
+  return "";
+}
+
+std::string missing_memory(const Forecast& forecast, const PrepareOptions& options, const MachineInfo& machine) {
+  if (is_emulated(forecast.plan.spec)) return "";
+  if (forecast.plan.spec.device != DeviceKind::cuda) {
+    return exceeds(total_bytes(forecast.predicted), machine.memory_bytes, "this host");
+  }
+  const auto& gpu = options.capabilities.gpu;
+  return gpu && !gpu->gpus.empty() ? missing_gpu_memory(forecast, gpu->gpus, options.one_host) : "";
+}
+
+void forecast_case(Prepared& prepared, const PrepareOptions& options, const Knowledge& knowledge) {
+  prepared.forecast = make_forecast(*prepared.subject, knowledge, options.warmup, options.steps);
+  if (!options.force) prepared.skip = missing_memory(*prepared.forecast, options, knowledge.machine);
+}
+
+void prepare_case(Prepared& prepared, const PrepareOptions& options, const Knowledge& knowledge) {
+  const Case& spec = prepared.chosen.spec;
+  prepared.subject = look_up(prepared.chosen);
+  prepared.skip = missing_capability(spec, options);
+  if (!prepared.runs()) return;
+  check_case(spec, prepared.subject->model, prepared.chosen.given.get());
+  if (prepared.subject->dataset.source != DataSource::synthetic && !options.has_data && !is_emulated(spec)) {
+    throw usage_error("--data", "", fmt::format("the folder of {}", spec.dataset.name),
+                      fmt::format("{}-synthetic needs none", spec.dataset.name));
+  }
+  forecast_case(prepared, options, knowledge);
+}
+
+}  // namespace
+
+PrepareOptions options_of_run(const RunOptions& options, const Offer& capabilities, const Launcher& launcher) {
+  return {capabilities, stays_on_this_host(launcher), !options.launches.data.empty(), options.force, options.warmup,
+          options.steps};
+}
+
+std::vector<Prepared> prepare(const std::vector<SelectedCase>& chosen, const PrepareOptions& options,
+                              const Knowledge& knowledge) {
+  std::vector<Prepared> cases;
+  for (const auto& one : chosen) {
+    Prepared prepared{one, std::nullopt, std::nullopt, ""};
+    try {
+      prepare_case(prepared, options, knowledge);
+    } catch (const Error& error) {
+      if (one.named || error.code() != ExitCode::usage) throw;
+      prepared.skip = error.what();
+    }
+    cases.push_back(std::move(prepared));
+  }
+  return cases;
+}
+
+void forecast_again(std::vector<Prepared>& cases, const PrepareOptions& options, const Knowledge& knowledge) {
+  for (auto& prepared : cases) {
+    if (prepared.runs()) forecast_case(prepared, options, knowledge);
+  }
+}
+
+}  // namespace parabench

@@ -1,0 +1,42 @@
+// Which of the chosen cases can run here, and what each is expected to cost.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "suite/cases/selection.h"
+#include "suite/protocol/reply.h"
+#include "suite/run/forecast.h"
+#include "suite/run/run_options.h"
+
+namespace parabench {
+
+struct Prepared {
+  SelectedCase chosen;
+  std::optional<Subject> subject;    ///< nullopt where the case is impossible in itself
+  std::optional<Forecast> forecast;  ///< nullopt where it cannot be planned here
+  std::string skip;                  ///< why it does not run; "" when it does
+  bool runs() const { return skip.empty(); }
+};
+
+struct PrepareOptions {
+  Offer capabilities;
+  bool one_host = false;  ///< all ranks are of this host, so that they share its GPUs
+  bool has_data = false;  ///< a folder for data sets from files was given
+  bool force = false;     ///< also where the memory is predicted not to suffice
+  int warmup = 0, steps = 0;
+};
+
+/// For a run by this launcher, the one that was found usable.
+PrepareOptions options_of_run(const RunOptions& options, const Offer& capabilities, const Launcher& launcher);
+
+/// Every case, in order, with its plan or with the reason why it is skipped. Throws usage_error for a named case
+/// that is impossible in itself.
+std::vector<Prepared> prepare(const std::vector<SelectedCase>& chosen, const PrepareOptions& options,
+                              const Knowledge& knowledge);
+
+/// Forecasts the runnable cases anew, after a calibration.
+void forecast_again(std::vector<Prepared>& cases, const PrepareOptions& options, const Knowledge& knowledge);
+
+}  // namespace parabench

@@ -1,0 +1,67 @@
+#include "suite/run/progress.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <ostream>
+#include <string>
+
+namespace parabench {
+namespace {
+
+std::string clock_text(double seconds) {
+  const int whole = static_cast<int>(std::max(1.0, seconds + 0.5));
+  if (whole < 120) return fmt::format("{} s", whole);
+  if (whole < 7200) return fmt::format("{} min", (whole + 30) / 60);
+  return fmt::format("{:.1f} h", whole / 3600.0);
+}
+
+}  // namespace
+
+void Progress::begin(int cases, double expected_s) {
+  cases_ = cases;
+  expected_s_ = expected_s;
+  done_s_ = 0;
+  begin_ = std::chrono::steady_clock::now();
+}
+
+void Progress::phase(int index, std::string_view id, std::string_view what) {
+  const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  const double scale = done_s_ > 0 ? elapsed / done_s_ : 1;
+  const std::string eta = clock_text((expected_s_ - done_s_) * scale);
+  if (!redraw_) {
+    fmt::print(out_, "[{}/{}] {} {} eta {}\n", index, cases_, id, what, eta);
+  } else {
+    clear();
+    const int filled = expected_s_ > 0 ? static_cast<int>(20 * std::min(1.0, done_s_ / expected_s_)) : 0;
+    fmt::print(out_, "{:#>{}}{:.>{}} [{}/{}] {} {} eta {}", "", filled, "", 20 - filled, index, cases_, id, what, eta);
+    drawn_ = true;
+  }
+  out_.flush();
+}
+
+void Progress::done(double expected_s) { done_s_ += expected_s; }
+
+void Progress::result(int index, std::string_view id, std::string_view outcome) {
+  clear();
+  fmt::print(out_, "[{}/{}] {} {}\n", index, cases_, id, outcome);
+  out_.flush();
+}
+
+void Progress::note(std::string_view text) {
+  clear();
+  fmt::print(out_, "note: {}\n", text);
+  out_.flush();
+}
+
+void Progress::clear() {
+  if (drawn_) fmt::print(out_, "\r\033[K");
+  drawn_ = false;
+}
+
+bool stderr_redraws() { return isatty(STDERR_FILENO) && !std::getenv("NO_COLOR") && !std::getenv("CI"); }
+
+}  // namespace parabench

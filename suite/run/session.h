@@ -1,0 +1,23 @@
+// A run of cases: from the chosen ones to records, files, table and exit code.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "suite/cases/selection.h"
+#include "suite/run/progress.h"
+#include "suite/run/run_options.h"
+
+namespace parabench {
+
+/// Runs the cases: what parabench-rank offers here, calibration of what nobody measured yet, then per case one
+/// verify launch and one measure launch per repetition, driven by Google Benchmark. After every case the results
+/// file is written anew at once, so that an interruption keeps what is finished. Writes the result to `out`: our
+/// table, or JSON with json "-", or nothing where a Google Benchmark flag has taken stdout. Bad input and a lacking
+/// environment throw before anything runs.
+ExitCode run_cases(std::vector<SelectedCase> chosen, const RunOptions& options, const std::vector<std::string>& argv,
+                   Progress& progress, std::ostream& out);
+
+}  // namespace parabench

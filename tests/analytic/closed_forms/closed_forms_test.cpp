@@ -1,0 +1,73 @@
+#include "analytic/closed_forms/closed_forms.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
+
+namespace parabench {
+namespace {
+
+// Check vectors of the DDLBench thesis' equations.
+
+TEST(DataParallelStep, ExposesOneFusedBufferOverTheRing) {
+  const std::vector<Link> ring(4, {.latency_s = 1e-5, .bytes_per_s = 5000e6});
+  EXPECT_NEAR(data_parallel_step(0, 4, 102.2e6, 64e6, ring), 19.26e-3, 1e-12);
+  EXPECT_NEAR(data_parallel_step(0, 4, 102.2e6, 128e6, ring), 30.72e-3, 1e-12);
+  EXPECT_NEAR(data_parallel_step(8, 4, 102.2e6, 64e6, ring), 2 + 19.26e-3, 1e-12);
+}
+
+TEST(DataParallelStep, OneWorkerCommunicatesNothing) {
+  EXPECT_DOUBLE_EQ(data_parallel_step(3, 1, 1e9, 1e9, std::array{Link{1, 1}}), 3);
+}
+
+TEST(DataParallelStep, TheSlowestLinkCounts) {
+  const std::array links{Link{1e-5, 1e9}, Link{2e-5, 1e8}};
+  EXPECT_NEAR(data_parallel_step(0, 2, 1e6, 1e9, links), 2 * (2e-5 + 1e6 / 2e8), 1e-15);
+}
+
+TEST(GpipeCompute, MatchesTheThesisTable) {
+  const std::vector<std::pair<int, double>> factors = {{12, .3125},   {20, .2875}, {24, .28125},
+                                                       {28, .276786}, {30, .275},  {32, .273438}};
+  for (const auto& [micro_batches, factor] : factors) {
+    EXPECT_NEAR(gpipe_compute(1, 4, micro_batches), factor, 1e-6) << micro_batches;
+  }
+}
+
+TEST(GpipeCompute, OneMicroBatchIsSequentialAndManyArePerfect) {
+  EXPECT_DOUBLE_EQ(gpipe_compute(7, 4, 1), 7);
+  EXPECT_NEAR(gpipe_compute(8, 4, 1'000'000), 2, 1e-5);
+}
+
+TEST(GpipeCommunication, UniformBoundariesCountEveryHop) {
+  EXPECT_DOUBLE_EQ(gpipe_communication(std::vector<double>(3, .5), 12), 28 * .5);
+  for (int workers = 2; workers <= 8; ++workers) {
+    for (int m = 1; m <= 16; ++m) {
+      EXPECT_NEAR(gpipe_communication(std::vector<double>(workers - 1, 1.0), m), 2.0 * (m + workers - 2), 1e-12);
+    }
+  }
+}
+
+TEST(GpipeCommunication, TakesTheSlowestBoundaryInUse) {
+  EXPECT_DOUBLE_EQ(gpipe_communication(std::array{1.0, 3.0, 2.0}, 4), 30);
+}
+
+TEST(GpipeCommunication, OneWorkerHasNoBoundary) { EXPECT_EQ(gpipe_communication({}, 4), 0); }
+
+TEST(PipedreamStage, AddsItsReplicasSynchronisation) { EXPECT_DOUBLE_EQ(pipedream_stage(100, 50, 4, 10), 28.75); }
+
+TEST(GpipeUnequal, EqualStagesGiveThePipelineFormula) {
+  EXPECT_DOUBLE_EQ(gpipe_unequal(std::vector<double>(4, 1.0), std::vector<double>(4, 2.0), 8), 33);
+}
+
+TEST(GpipeUnequal, SlowestForwardAndBackwardMayBeDifferentStages) {
+  EXPECT_DOUBLE_EQ(gpipe_unequal(std::array{1.0, 3.0}, std::array{5.0, 2.0}, 3), 11 + 2 * (3 + 5));
+}
+
+TEST(RingAllReduce, AddsLatencyTransferAndReduction) {
+  EXPECT_DOUBLE_EQ(ring_all_reduce(4, 100, 1, .1, .01), 6 + 2 * .75 * 10 + .75);
+  EXPECT_DOUBLE_EQ(ring_all_reduce(1, 100, 1, .1, .01), 0);
+}
+
+}  // namespace
+}  // namespace parabench

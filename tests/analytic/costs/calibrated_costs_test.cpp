@@ -1,0 +1,282 @@
+// Costs from measurements, and which of them they need.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analytic/costs/cost_model.h"
+#include "analytic/costs/gpu_sheet.h"
+#include "analytic/memory/sizes.h"
+#include "analytic/simulate/predict.h"
+#include "base/error.h"
+#include "tests/analytic/fixtures.h"
+
+namespace parabench {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr MicroBatchId m0{0};
+
+/// Two layers measured at 2 and 4 samples, alone and with two busy ranks.
+Calibration measured(const ModelSpec& model) {
+  Calibration c;
+  c.machine.cores = 2;
+  for (int l = 0; l < static_cast<int>(model.layers.size()); ++l) {
+    for (const int busy : {1, 3}) {
+      const double f = (l == 0 ? 10.0 : 20.0) * busy;
+      c.layers[layer_key(model.layers[l], model.input, l == 0, {}, busy)] = {
+          {.samples = 2, .forward_s = f, .backward_s = 2 * f, .forward_mad_s = .1, .backward_mad_s = .2},
+          {.samples = 4, .forward_s = 1.5 * f, .backward_s = 3 * f, .forward_mad_s = .1, .backward_mad_s = .2}};
+    }
+  }
+  c.all_reduce[{"mpi", 2}] = {{0, 1}, {128, 3}};
+  c.point_to_point[{"mpi", 2}] = {{0, 1}, {256, 5}};
+  c.update_s_per_parameter = {{DeviceKind::cpu, {{1, 1}, {2, 3}}}};
+  c.step_overhead_s[DeviceKind::cpu] = .5;
+  return c;
+}
+
+std::string error_of(const CostModel& cost, const Plan& plan, const Op& op, int busy) {
+  try {
+    cost.seconds(plan, Rank(0), op, busy);
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ExitCode::environment);
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(CalibratedCosts, SumLayersOfTheSegmentAndTheOverhead) {
+  const ModelSpec model = chain(2);
+  const auto cost = calibrated_costs(measured(model), model);
+  const Plan whole = plan_of(case_of("model-parallel", 1, 4), 2);  // both layers in one segment
+  EXPECT_DOUBLE_EQ(cost->seconds(whole, Rank(0), forward(SegmentId(0), m0, 0, 0), 1), 15 + 30 + .5);
+  EXPECT_DOUBLE_EQ(cost->seconds(whole, Rank(0), backward(SegmentId(0), m0, 0, 0), 1), 30 + 60 + .5);
+  EXPECT_DOUBLE_EQ(cost->deviation_s(whole, Rank(0), backward(SegmentId(0), m0, 0, 0), 1), .4);
+}
+
+TEST(CalibratedCosts, InterpolateInSamplesAndBusyRanks) {
+  const ModelSpec model = chain(2);
+  const auto cost = calibrated_costs(measured(model), model);
+  const Plan plan = plan_of(case_of("sequential", 1, 3), 2);
+  const Op first = forward(SegmentId(0), m0, 0, 0);
+  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), first, 1), 12.5 + .5);
+  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), first, 2), 25 + .5);
+  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), first, 3), 37.5 + .5);
+}
+
+TEST(CalibratedCosts, MessagesReductionsAndUpdates) {
+  const ModelSpec model = chain(2);
+  const auto cost = calibrated_costs(measured(model), model);
+  const Plan pipe = plan_of(case_of("gpipe", 2, 4, 2), 2);  // messages of 2 samples: 128 bytes
+  EXPECT_DOUBLE_EQ(cost->seconds(pipe, Rank(0), send_forward(SegmentId(0), m0, 0, Rank(1)), 2), 3);
+  EXPECT_DOUBLE_EQ(cost->seconds(pipe, Rank(1), recv_forward(SegmentId(1), m0, 0, Rank(0)), 2), 3);
+  EXPECT_DOUBLE_EQ(cost->link(pipe).latency_s, 1);
+  EXPECT_DOUBLE_EQ(cost->link(pipe).bytes_per_s, 64);
+  const Plan replicas = data_parallel(2, 2);
+  EXPECT_DOUBLE_EQ(cost->seconds(replicas, Rank(0), all_reduce(SegmentId(0), 1, 0), 2), 2);
+  EXPECT_DOUBLE_EQ(cost->seconds(replicas, Rank(0), all_reduce(SegmentId(0), 2, 0), 2), 3);
+  EXPECT_DOUBLE_EQ(cost->seconds(replicas, Rank(0), update(SegmentId(0), 2, 0, 1), 1), 32 + .5);
+  EXPECT_DOUBLE_EQ(cost->seconds(replicas, Rank(0), update(SegmentId(0), 1, 0, 1), 2), 48 + .5);
+}
+
+TEST(CalibratedCosts, ReplicasNeedNoMessagesMeasured) {
+  const ModelSpec model = chain(2);
+  Calibration calibration = measured(model);
+  calibration.point_to_point.clear();
+  const Plan plan = data_parallel(2, 2);
+  const auto cost = calibrated_costs(calibration, model);
+  // A ring of two takes two hops of half the bytes: T(n) = 2 latency + n / rate = 1 + n / 64.
+  const Link link = cost->link(plan);
+  EXPECT_DOUBLE_EQ(link.latency_s, .5);
+  EXPECT_DOUBLE_EQ(link.bytes_per_s, 64);
+  const double reduction = cost->seconds(plan, Rank(0), all_reduce(SegmentId(0), 1, 0), 1);  // of 64 bytes
+  EXPECT_DOUBLE_EQ(ring_all_reduce(2, 64, link.latency_s, 1 / link.bytes_per_s, 0), reduction);
+  EXPECT_EQ(second_opinions(plan, model, *cost).count("ddlbench_eq_5_1"), 1u);
+}
+
+TEST(CalibratedCosts, NameWhatWasNeverMeasured) {
+  const ModelSpec model = chain(2);
+  const auto cost = calibrated_costs(measured(model), model);
+  Plan plan = data_parallel(2, 2);
+  const Op op = forward(SegmentId(1), m0, 0, 0);
+  EXPECT_THAT(error_of(*cost, plan, op, 4), AllOf(HasSubstr("'l1'"), HasSubstr("4 busy ranks")));
+  plan.spec.threads = 2;
+  EXPECT_THAT(error_of(*cost, plan, op, 1), AllOf(HasSubstr("'l1'"), HasSubstr("threads:2"), HasSubstr("calibrate")));
+  plan.spec.threads = 1;
+  EXPECT_THAT(error_of(*cost, data_parallel(3, 2), all_reduce(SegmentId(0), 1, 0), 1),
+              HasSubstr("all-reduce curve of 3 ranks"));
+  plan.spec.comm = CommKind::threads;
+  EXPECT_THAT(error_of(*cost, plan, send_forward(SegmentId(0), m0, 0, Rank(1)), 1), HasSubstr("threads"));
+}
+
+/// The same on a GPU, a thousand times as fast.
+Calibration with_gpu(Calibration c) {
+  for (const auto& [key, timings] : std::map(c.layers)) {
+    LayerKey on_gpu = key;
+    on_gpu.device = DeviceKind::cuda;
+    for (LayerTiming t : timings) {
+      t.forward_s /= 1000;
+      t.backward_s /= 1000;
+      c.layers[on_gpu].push_back(t);
+    }
+  }
+  c.all_reduce[{"mpi", 2, DeviceKind::cuda}] = {{1000, 7}};
+  c.point_to_point[{"mpi", 4, DeviceKind::cuda}] = {{1000, 9}};
+  c.update_s_per_parameter[DeviceKind::cuda] = {{1, .001}};
+  c.step_overhead_s[DeviceKind::cuda] = .0625;
+  c.machine.gpus = {{.name = "NVIDIA H200", .capability = 90, .memory_bytes = 1000}};
+  return c;
+}
+
+TEST(CalibratedCosts, AreThoseOfTheCasesDevice) {
+  const ModelSpec model = chain(2);
+  const auto cost = calibrated_costs(with_gpu(measured(model)), model);
+  Plan plan = data_parallel(2, 2);
+  plan.pieces = {{2}, {2}};
+  const Op f = forward(SegmentId(0), m0, 0, 0);
+  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), f, 1), 10 + .5);
+  plan.spec.device = DeviceKind::cuda;
+  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), f, 1), .01 + .0625);
+  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), update(SegmentId(0), 1, 0, 1), 1), .016 + .0625);
+  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), all_reduce(SegmentId(0), 2, 0), 1), 7);
+  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), send_forward(SegmentId(0), m0, 0, Rank(1)), 1), 9);
+  plan.spec.comm = CommKind::nccl;
+  EXPECT_THAT(error_of(*cost, plan, all_reduce(SegmentId(0), 1, 0), 1), AllOf(HasSubstr("nccl"), HasSubstr("cuda")));
+}
+
+TEST(CalibratedCosts, NameTheDeviceThatWasNeverMeasured) {
+  const ModelSpec model = chain(2);
+  const auto cost = calibrated_costs(measured(model), model);
+  Plan plan = plan_of(case_of("sequential", 1, 2), 2);
+  plan.spec.device = DeviceKind::cuda;
+  EXPECT_THAT(error_of(*cost, plan, forward(SegmentId(0), m0, 0, 0), 1), HasSubstr("device:cuda"));
+  EXPECT_THAT(error_of(*cost, plan, update(SegmentId(0), 1, 0, 1), 1), HasSubstr("device:cuda"));
+  EXPECT_FALSE(has_layers(measured(model), model, plan.spec));
+}
+
+TEST(CalibratedCosts, NoLayerTakesLessThanItsLaunches) {
+  const ModelSpec model = chain(2);
+  Calibration calibration = with_gpu(measured(model));
+  calibration.launch_floor_s = .006;  // a layer's forward has two operations
+  for (const auto& [key, timings] : std::map(calibration.layers)) {
+    LayerKey replayed = key;
+    replayed.graph = true;
+    calibration.layers[replayed] = timings;
+  }
+  Plan plan = plan_of(case_of("sequential", 1, 2), 2);
+  plan.spec.device = DeviceKind::cuda;
+  const auto cost = calibrated_costs(calibration, model);
+  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), forward(SegmentId(0), m0, 0, 0), 1), .012 + .0625);
+  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), forward(SegmentId(1), m0, 0, 0), 1), .02 + .0625);
+  plan.spec.graph = true;
+  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), forward(SegmentId(0), m0, 0, 0), 1), .01) << "one launch for all";
+}
+
+TEST(CalibratedCosts, ReplayedLayersAndThoseOnResidentInputHaveTimesOfTheirOwn) {
+  const ModelSpec model = chain(2);
+  Calibration calibration = with_gpu(measured(model));
+  for (const auto& [key, timings] : std::map(calibration.layers)) {
+    if (key.device != DeviceKind::cuda) continue;
+    const bool first = key.layer.ends_with("+first");
+    for (const bool graph : {false, true}) {
+      for (const InputKind input : {InputKind::host, InputKind::resident}) {
+        if (!first && input == InputKind::resident) continue;
+        LayerKey other = key;
+        other.graph = graph;
+        other.input = input;
+        std::vector<LayerTiming> changed = timings;
+        for (LayerTiming& t : changed) t.forward_s += (graph ? 100 : 0) + (input == InputKind::resident ? 1000 : 0);
+        calibration.layers[other] = changed;
+      }
+    }
+  }
+  Plan plan = plan_of(case_of("sequential", 1, 2), 2);
+  plan.spec.device = DeviceKind::cuda;
+  const auto cost = calibrated_costs(calibration, model);
+  const auto seconds = [&](int layer) { return cost->seconds(plan, Rank(0), forward(SegmentId(layer), m0, 0, 0), 1); };
+  const double first = seconds(0), second = seconds(1);
+  plan.spec.input = InputKind::resident;
+  EXPECT_DOUBLE_EQ(seconds(0), first + 1000);
+  EXPECT_DOUBLE_EQ(seconds(1), second) << "reads no images";
+  const double eager = seconds(0);
+  plan.spec.graph = true;
+  EXPECT_NEAR(seconds(0), eager + 100, 1) << "without the time between operations";
+  calibration.layers.erase(layer_key(model.layers[0], model.input, true, plan.spec, 1));
+  calibration.layers.erase(layer_key(model.layers[0], model.input, true, plan.spec, 3));
+  EXPECT_THAT(error_of(*calibrated_costs(calibration, model), plan, forward(SegmentId(0), m0, 0, 0), 1),
+              AllOf(HasSubstr("graph:on"), HasSubstr("input:resident")));
+}
+
+TEST(CalibratedCosts, TheGpusOverheadIsMeasuredElseTypical) {
+  const ModelSpec model = chain(2);
+  Calibration calibration = with_gpu(measured(model));
+  Plan plan = data_parallel(2, 2);
+  EXPECT_EQ(calibrated_costs(calibration, model)->device_overhead(plan).context_bytes, 0) << "on the processor";
+  plan.spec.device = DeviceKind::cuda;
+  plan.spec.comm = CommKind::nccl;
+  const DeviceOverhead typical = calibrated_costs(calibration, model)->device_overhead(plan);
+  EXPECT_EQ(typical.context_bytes, typical_context_bytes);
+  EXPECT_EQ(typical.communicator_bytes, typical_nccl_bytes);
+  EXPECT_EQ(typical.matrix_workspace_bytes, 33'554'432);
+  EXPECT_EQ(typical.memory_bytes, 1000);
+  calibration.context_bytes = 11;
+  calibration.communicator_bytes["nccl"] = 22;
+  const DeviceOverhead own = calibrated_costs(calibration, model)->device_overhead(plan);
+  EXPECT_EQ(own.context_bytes, 11);
+  EXPECT_EQ(own.communicator_bytes, 22);
+}
+
+TEST(CalibratedCosts, OtherModelsLayersAreNotMixedUp) {
+  // Layer 0 is measured only as a first layer; as an inner one it is unknown.
+  ModelSpec model = chain(1);
+  Calibration calibration = measured(model);
+  model.layers.push_back(model.layers[0]);
+  EXPECT_FALSE(has_layers(calibration, model, case_of("sequential", 1, 2)));
+  const auto cost = calibrated_costs(calibration, model);
+  EXPECT_THAT(error_of(*cost, plan_of(case_of("sequential", 1, 2), 2), forward(SegmentId(1), m0, 0, 0), 1),
+              HasSubstr("never measured"));
+}
+
+TEST(CalibratedCosts, MeasuredBytesReplaceTheFormula) {
+  const ModelSpec model = chain(2);
+  Calibration calibration = measured(model);
+  const Plan whole = plan_of(case_of("model-parallel", 1, 2), 2);
+  const Op f = forward(SegmentId(0), m0, 0, 0), b = backward(SegmentId(0), m0, 0, 0);
+  {
+    const auto cost = calibrated_costs(calibration, model);
+    EXPECT_EQ(cost->saved_bytes(whole, Rank(0), f), Sizes(model).saved_bytes(whole, Rank(0), f));
+    EXPECT_EQ(cost->peak_bytes(whole, Rank(0), b), Sizes(model).temporary_bytes(whole, Rank(0), b));
+  }
+  for (auto& [key, timings] : calibration.layers) {
+    const bool first = key.layer.ends_with("+first");
+    timings.front().saved_bytes = first ? 100 : 70;
+    timings.front().forward_peak_bytes = first ? 250 : 90;
+    timings.front().backward_peak_bytes = first ? 200 : 60;
+    timings.resize(1);
+  }
+  const auto cost = calibrated_costs(calibration, model);
+  EXPECT_EQ(cost->saved_bytes(whole, Rank(0), f), 170);
+  // Forward: max(250, 100 + 90) - 170. Backward: the second layer 60, handed a scalar; then the first, 200 with 70
+  // released and the gradients of its output (2 samples of 64 bytes) and of the second layer's weights alive. Where
+  // another micro-batch has started the gradients, the second layer's were added and are gone.
+  EXPECT_EQ(cost->peak_bytes(whole, Rank(0), f), 80);
+  EXPECT_EQ(cost->peak_bytes(whole, Rank(0), b), 200 - 70 + 128 + 64);
+  Op adds = b;
+  adds.accumulates = true;
+  EXPECT_EQ(cost->peak_bytes(whole, Rank(0), adds), 200 - 70 + 128);
+}
+
+TEST(LayerSeconds, AreCalibratedWhereEveryLayerWasMeasured) {
+  const ModelSpec model = chain(2);
+  const Calibration calibration = measured(model);
+  Case spec = case_of("model-parallel", 3, 4);
+  EXPECT_TRUE(has_layers(calibration, model, spec));
+  EXPECT_EQ(layer_seconds(&calibration, {}, model, spec, 2), (std::vector<double>{91, 181}));
+  spec.np = 2;  // neither measured with two busy ranks
+  EXPECT_FALSE(has_layers(calibration, model, spec));
+  EXPECT_EQ(layer_seconds(&calibration, {}, model, spec, 2), layer_seconds(nullptr, {}, model, spec, 2));
+}
+
+}  // namespace
+}  // namespace parabench

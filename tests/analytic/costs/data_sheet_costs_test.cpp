@@ -1,0 +1,81 @@
+// Costs of machines that nobody measured.
+#include <gtest/gtest.h>
+
+#include "analytic/costs/cost_model.h"
+#include "tests/analytic/fixtures.h"
+
+namespace parabench {
+namespace {
+
+constexpr MicroBatchId m0{0};
+
+TEST(DataSheetCosts, GrowWithWorkAndContention) {
+  const ModelSpec model = make_model({"resnet18", {}}, {3, 224, 224}, 1000, false);
+  const MachineInfo machine{.cores = 2, .frequency_hz = 2e9, .vector_bits = 256};
+  const auto cost = data_sheet_costs(machine, model);
+  EXPECT_EQ(cost->source(), "data-sheet");
+  const auto plan = [&](int batch) {
+    return make_plan(case_of("model-parallel", 1, batch), model, std::vector<double>(model.layers.size(), 1.0), 1);
+  };
+  const Op f = forward(SegmentId(0), m0, 0, 0), b = backward(SegmentId(0), m0, 0, 0);
+  const double one = cost->seconds(plan(8), Rank(0), f, 1);
+  // 8 samples of 3.6 GFLOP at .75 x 64 GFLOP/s, plus memory and launches.
+  EXPECT_GT(one, 8 * 3.6e9 / 48e9);
+  EXPECT_LT(one, 3 * 8 * 3.6e9 / 48e9);
+  EXPECT_GT(cost->seconds(plan(8), Rank(0), b, 1), 1.5 * one);
+  EXPECT_GT(cost->seconds(plan(16), Rank(0), f, 1), 1.8 * one);
+  EXPECT_GE(cost->seconds(plan(8), Rank(0), f, 2), one);
+  EXPECT_GT(cost->seconds(plan(8), Rank(0), f, 4), 1.9 * one);
+}
+
+TEST(DataSheetCosts, FollowTheGpu) {
+  const ModelSpec model = make_model({"resnet50", {}}, {3, 224, 224}, 1000, false);
+  Case spec = case_of("model-parallel", 1, 256);
+  spec.device = DeviceKind::cuda;
+  spec.precision = Precision::bf16;
+  const Op f = forward(SegmentId(0), m0, 0, 0);
+  const auto seconds = [&](const std::vector<GpuInfo>& gpus, const Case& c) {
+    Plan plan = make_plan(spec, model, std::vector<double>(model.layers.size(), 1.0), 1);
+    plan.spec = c;
+    plan.pieces = {{c.batch}};
+    return data_sheet_costs({.cores = 2, .gpus = gpus}, model)->seconds(plan, Rank(0), f, 1);
+  };
+  const double h200 = seconds({{.name = "NVIDIA H200", .capability = 90}}, spec);
+  // 256 samples of 8.2 GFLOP at .75 of 989.5 TFLOP/s, and more for memory.
+  EXPECT_GT(h200, 256 * 8.2e9 / 742e12);
+  EXPECT_LT(h200, 20 * 256 * 8.2e9 / 742e12);
+  EXPECT_GT(seconds({{.name = "NVIDIA A100-SXM4-80GB", .capability = 80}}, spec), 1.5 * h200);
+  EXPECT_GT(seconds({}, spec), 4 * h200);
+  Case single = spec;
+  single.batch = 1;
+  EXPECT_GT(seconds({{.name = "NVIDIA H200", .capability = 90}}, single), 100 * 10e-6) << "launches, more than 100";
+  Case graph = single;
+  graph.graph = true;
+  EXPECT_LT(3 * seconds({{.name = "NVIDIA H200"}}, graph), seconds({{.name = "NVIDIA H200"}}, single));
+}
+
+TEST(DataSheetCosts, RanksShareGpusOnlyWhereTheyMust) {
+  const ModelSpec model = chain(2);
+  Plan plan = data_parallel(2, 2);
+  plan.spec.device = DeviceKind::cuda;
+  const auto seconds = [&](CommKind comm, int gpus, const Op& op) {
+    plan.spec.comm = comm;
+    return data_sheet_costs({.cores = 2, .gpus = {{.name = "NVIDIA H200", .count = gpus}}}, model)
+        ->seconds(plan, Rank(0), op, 2);
+  };
+  const Op f = forward(SegmentId(0), m0, 0, 0), r = all_reduce(SegmentId(0), 2, 0);
+  EXPECT_DOUBLE_EQ(seconds(CommKind::threads, 1, f), 2 * seconds(CommKind::threads, 2, f));
+  EXPECT_DOUBLE_EQ(seconds(CommKind::nccl, 1, f), seconds(CommKind::nccl, 2, f));
+  EXPECT_GT(seconds(CommKind::mpi, 2, r), seconds(CommKind::nccl, 2, r));
+}
+
+TEST(UnitCosts, KnowNeitherBytesNorCores) {
+  const auto cost = unit_costs();
+  const Plan plan = gpipe(2, 2);
+  EXPECT_EQ(cost->cores(), 0);
+  EXPECT_EQ(cost->saved_bytes(plan, Rank(0), forward(SegmentId(0), m0, 0, 0)), 0);
+  EXPECT_EQ(cost->seconds(plan, Rank(0), backward(SegmentId(0), m0, 0, 0), 2), 2);
+}
+
+}  // namespace
+}  // namespace parabench

@@ -1,0 +1,246 @@
+// What plans are cut and recomputed by: profiles, and recompute:auto against all choices.
+#include "analytic/memory/fit_memory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+
+#include "analytic/calibration/profile.h"
+#include "analytic/simulate/simulate.h"
+#include "base/error.h"
+#include "parallelism/plan/passes/passes.h"
+#include "tests/analytic/fixtures.h"
+
+namespace parabench {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+/// Layers with seconds and saved bytes of their own.
+class LayerCosts final : public CostModel {
+ public:
+  LayerCosts(std::vector<double> seconds, std::vector<std::int64_t> saved)
+      : seconds_(std::move(seconds)), saved_(std::move(saved)) {}
+  double seconds(const Plan&, Rank, const Op& op, int) const override {
+    return is_pass(op.kind) ? seconds_[op.segment.value] : 0;
+  }
+  std::int64_t saved_bytes(const Plan&, Rank, const Op& op) const override { return saved_[op.segment.value]; }
+  std::int64_t peak_bytes(const Plan&, Rank, const Op&) const override { return 0; }
+  int cores() const override { return 0; }
+  std::string source() const override { return "unit"; }
+
+ private:
+  std::vector<double> seconds_;
+  std::vector<std::int64_t> saved_;
+};
+
+Plan pipeline(int layers) {
+  Case spec = case_of("gpipe", 2, 4, 4);
+  spec.recompute = Recompute::automatic;
+  spec.memory = Bytes(1);
+  return plan_of(spec, layers);
+}
+
+std::int64_t largest_peak(const Plan& plan, const ModelSpec& model, const CostModel& cost) {
+  const Timeline timeline = simulate(plan, cost);
+  std::int64_t most = 0;
+  for (Rank r(0); r.value < std::ssize(plan.ranks); ++r) {
+    most = std::max(most, limited_bytes(peak_memory(plan, model, cost, timeline, r)));
+  }
+  return most;
+}
+
+std::vector<bool> chosen(const Plan& plan) {
+  std::vector<bool> result(plan.segments.size());
+  for (const RankProgram& rank : plan.ranks) {
+    for (const Op& op : rank.compute()) {
+      if (op.kind == OpKind::recompute) result[op.segment.value] = true;
+    }
+  }
+  return result;
+}
+
+double seconds_of(const std::vector<bool>& segments, const std::vector<double>& seconds) {
+  double sum = 0;
+  for (std::size_t s = 0; s < segments.size(); ++s) sum += segments[s] ? seconds[s] : 0;
+  return sum;
+}
+
+TEST(RecomputeToFit, IsTheCheapestOfAllChoicesWhereEveryLayerFreesAlike) {
+  constexpr int layers = 6;
+  const ModelSpec model = chain(layers);
+  const Plan plan = pipeline(layers);
+  std::mt19937 random(3);
+  for (int round = 0; round < 12; ++round) {
+    std::vector<double> seconds(layers);
+    for (double& s : seconds) s = 1 + static_cast<int>(random() % 8);
+    const LayerCosts cost(seconds, std::vector<std::int64_t>(layers, 4096));
+    const std::int64_t none = largest_peak(plan, model, cost);
+    const std::int64_t all = largest_peak(add_recompute(plan, std::vector<bool>(layers, true)), model, cost);
+    ASSERT_LT(all, none);
+    const Bytes limit(all + (none - all) * static_cast<std::int64_t>(random() % 5) / 4);
+    double least = std::numeric_limits<double>::infinity();
+    for (int choice = 0; choice < 1 << layers; ++choice) {
+      std::vector<bool> segments(layers);
+      for (int s = 0; s < layers; ++s) segments[s] = (choice >> s & 1) != 0;
+      if (largest_peak(add_recompute(plan, segments), model, cost) > limit.value) continue;
+      least = std::min(least, seconds_of(segments, seconds));
+    }
+    const Plan fitted = recompute_to_fit(plan, model, cost, limit, 1);
+    EXPECT_LE(largest_peak(fitted, model, cost), limit.value);
+    EXPECT_EQ(seconds_of(chosen(fitted), seconds), least) << "round " << round;
+  }
+}
+
+TEST(RecomputeToFit, FitsAndKeepsWhateverItCan) {
+  constexpr int layers = 6;
+  const ModelSpec model = chain(layers);
+  const Plan plan = pipeline(layers);
+  std::mt19937 random(5);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<double> seconds(layers);
+    std::vector<std::int64_t> saved(layers);
+    for (double& s : seconds) s = 1 + static_cast<int>(random() % 8);
+    for (std::int64_t& s : saved) s = 256 * (1 + static_cast<int>(random() % 16));
+    const LayerCosts cost(seconds, saved);
+    const std::int64_t none = largest_peak(plan, model, cost);
+    const Bytes limit(none - none / 4);
+    try {
+      const Plan fitted = recompute_to_fit(plan, model, cost, limit, 1);
+      EXPECT_LE(largest_peak(fitted, model, cost), limit.value);
+      for (int s = 0; s < layers; ++s) {
+        std::vector<bool> fewer = chosen(fitted);
+        if (!fewer[s]) continue;
+        fewer[s] = false;
+        EXPECT_GT(largest_peak(add_recompute(plan, fewer), model, cost), limit.value) << "segment " << s;
+      }
+    } catch (const Error&) {
+      const Plan everything = add_recompute(plan, std::vector<bool>(layers, true));
+      EXPECT_GT(largest_peak(everything, model, cost), limit.value);
+    }
+  }
+}
+
+// A rank that has updated begins the next step while others still drain, and keeps what they have not fetched yet.
+TEST(RecomputeToFit, FitsStepsThatFollowEachOtherWithoutABarrier) {
+  constexpr int steps = 8;
+  for (const char* strategy : {"gpipe", "1f1b", "dapple", "zb-h1", "chimera"}) {
+    for (const double message : {0., .4, 2.}) {
+      HandCosts cost(KindSeconds{.message = message, .update = 1});
+      cost.saved = 256;
+      const Plan plan = ::parabench::pipeline(strategy, 4, 4);
+      const ModelSpec model = chain(static_cast<int>(plan.segments.size()));
+      const std::int64_t none = largest_peak(unroll(plan, steps), model, cost);
+      const Plan everything = add_recompute(plan, std::vector<bool>(plan.segments.size(), true));
+      const std::int64_t all = largest_peak(unroll(everything, steps), model, cost);
+      for (int part = 0; part < 8; ++part) {
+        const Bytes limit(all + (none - all) * part / 8);
+        const Plan fitted = recompute_to_fit(plan, model, cost, limit, steps);
+        EXPECT_LE(largest_peak(unroll(fitted, steps), model, cost), limit.value) << strategy << message << part;
+      }
+    }
+  }
+}
+
+TEST(RecomputeToFit, LeavesAlonePlansThatFit) {
+  const ModelSpec model = chain(4);
+  const Plan plan = pipeline(4);
+  const LayerCosts cost({1, 1, 1, 1}, {4096, 4096, 4096, 4096});
+  EXPECT_EQ(recompute_to_fit(plan, model, cost, Bytes(1 << 20), 1), plan);
+}
+
+TEST(RecomputeToFit, NamesTheRankThatNeedsTooMuch) {
+  const ModelSpec model = chain(4);
+  const LayerCosts cost({1, 1, 1, 1}, {64, 64, 4096, 4096});
+  try {
+    recompute_to_fit(pipeline(4), model, cost, Bytes(3000), 1);
+    ADD_FAILURE() << "it cannot fit";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("memory"), HasSubstr("3000 bytes"), HasSubstr("rank 1"),
+                                    HasSubstr("everything recomputed")));
+  }
+}
+
+TEST(Profile, TellsWhatEachLayerKeeps) {
+  const ModelSpec model = chain(3);
+  Case spec = case_of("gpipe", 2, 8, 4);  // pieces of 2 samples, maps of 128 bytes
+  const Profile profile = make_profile(nullptr, MachineInfo{.cores = 2}, model, spec);
+  EXPECT_EQ(profile.seconds, layer_seconds(nullptr, MachineInfo{.cores = 2}, model, spec, 2));
+  ASSERT_EQ(profile.sizes.size(), 3u);
+  EXPECT_EQ(profile.sizes[1].weights, 64);
+  EXPECT_EQ(profile.sizes[1].states, 128);
+  EXPECT_EQ(profile.sizes[0].input, 0);
+  EXPECT_EQ(profile.sizes[1].input, 128);
+  EXPECT_EQ(profile.sizes[1].output, 128);
+  EXPECT_GE(profile.sizes[1].saved, 128);
+  EXPECT_GT(profile.link_bytes_per_s, 0);
+
+  const std::int64_t saved = profile.sizes[1].saved;
+  spec.recompute = Recompute::all;
+  const Profile again = make_profile(nullptr, MachineInfo{.cores = 2}, model, spec);
+  EXPECT_EQ(again.sizes[1].saved, 0);
+  EXPECT_EQ(again.sizes[1].states, 128 + saved);
+  EXPECT_EQ(again.sizes[0].saved, 128);  // the images
+  spec.strategy.name = "zb-h1";
+  spec.partition = PartitionRule::memory;
+  spec.memory = Bytes(1);
+  EXPECT_GT(make_profile(nullptr, MachineInfo{.cores = 2}, model, spec).sizes[1].saved, 0);
+}
+
+TEST(Profile, TellsWhatInputTakesOnAGpu) {
+  const ModelSpec model = chain(3);
+  Case spec = case_of("gpipe", 2, 8, 4);  // pieces of 2 samples, images of 64 bytes each
+  spec.recompute = Recompute::all;
+  const auto first = [&] { return make_profile(nullptr, MachineInfo{.cores = 2}, model, spec).sizes[0]; };
+  const LayerSizes on_processor = first();
+  spec.device = DeviceKind::cuda;
+  const LayerSizes from_host = first();
+  EXPECT_EQ(from_host.states, on_processor.states + 2 * 2 * 64) << "two slots";
+  EXPECT_EQ(from_host.saved, 2 * 64) << "the images of a piece in flight";
+  spec.input = InputKind::resident;
+  // A micro-batch's images are not brought back by its forward.
+  EXPECT_EQ(first().states, on_processor.states - 2 * 64 + 8 * 64) << "all of a step";
+  EXPECT_EQ(first().saved, 0);
+}
+
+/// The cut's own account of memory against what peak_memory() finds of the plan: where maps are nearly all there is,
+/// gradients that wait for a busy rank make up to a quarter.
+TEST(Profile, IsCloseToThePeaksOfTheStagesThatItCuts) {
+  const ModelSpec model = chain(8);
+  const MachineInfo machine{.cores = 2};
+  const auto cost = data_sheet_costs(machine, model);
+  for (const char* strategy : {"gpipe", "1f1b", "zb-h1", "pipedream", "pipedream-2bw"}) {
+    for (const Recompute recompute : {Recompute::none, Recompute::all, Recompute::except_last}) {
+      Case spec = case_of(strategy, 4, 16, 8);
+      if (spec.strategy.name == "pipedream") spec.micro = Case{}.micro;
+      spec.recompute = recompute;
+      spec.partition = PartitionRule::memory;
+      const Profile profile = make_profile(nullptr, machine, model, spec);
+      // The least limit that has a cut.
+      std::int64_t low = 0, high = 1 << 20;
+      while (high - low > 1) {
+        const std::int64_t middle = (low + high) / 2;
+        spec.memory = Bytes(middle);
+        try {
+          make_plan(spec, model, profile, 8);
+          high = middle;
+        } catch (const Error&) {
+          low = middle;
+        }
+      }
+      spec.memory = Bytes(high);
+      const Plan plan = make_plan(spec, model, profile, 8);
+      const std::int64_t peak = largest_peak(unroll(plan, plan.steps), model, *cost);
+      EXPECT_LE(peak, high + high / 4) << strategy << ' ' << static_cast<int>(recompute);
+      EXPECT_GE(peak, high / 2) << strategy << ' ' << static_cast<int>(recompute);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace parabench

@@ -1,0 +1,166 @@
+#include <gtest/gtest.h>
+
+#include "analytic/memory/sizes.h"
+#include "tests/analytic/chain_memory.h"
+
+namespace parabench {
+namespace {
+
+TEST(PeakMemory, StatesFollowThePlan) {
+  HandCosts costs(KindSeconds{});
+  costs.forward_peak = 1;  // the peak is the first forward: nothing but the states and a byte
+  Plan plan = plan_of(case_of("sequential", 1, 4), 3);
+  MemoryUsage usage = peak(plan, 3, costs, 0);
+  EXPECT_EQ(usage[MemoryCategory::parameters], 3 * chain_layer_bytes);
+  EXPECT_EQ(usage[MemoryCategory::optimizer], 3 * chain_layer_bytes);
+  EXPECT_EQ(usage[MemoryCategory::weight_versions], 0);
+  plan.spec.momentum = 0;
+  plan.spec.precision = Precision::fp64;
+  usage = peak(plan, 3, costs, 0);
+  EXPECT_EQ(usage[MemoryCategory::parameters], 6 * chain_layer_bytes);
+  EXPECT_EQ(usage[MemoryCategory::optimizer], 0);
+  plan.spec.precision = Precision::bf16;
+  EXPECT_EQ(peak(plan, 3, costs, 0)[MemoryCategory::parameters], 3 * chain_layer_bytes);
+}
+
+TEST(PeakMemory, GradientsLiveFromTheFirstBackwardToTheUpdateUnlessAnArenaHoldsThemForReduction) {
+  HandCosts costs(KindSeconds{});
+  costs.backward_peak = 1000;  // the peak is inside the last backward: those of the other two layers are there
+  EXPECT_EQ(peak(plan_of(case_of("sequential", 1, 4), 3), 3, costs, 0)[MemoryCategory::gradients],
+            2 * chain_layer_bytes);
+  EXPECT_EQ(peak(data_parallel(2, 3), 3, costs, 1)[MemoryCategory::gradients], 3 * chain_layer_bytes);
+  EXPECT_EQ(peak(gpipe(3, 1), 3, costs, 1)[MemoryCategory::gradients], 0);
+  EXPECT_EQ(peak(gpipe(1, 2), 1, costs, 0)[MemoryCategory::gradients], chain_layer_bytes) << "the second adds to them";
+}
+
+TEST(PeakMemory, EveryTensorIsPaddedTo64Bytes) {
+  ModelSpec model = chain(1);
+  model.layers.push_back({.name = "bn", .body = {{"bn", BatchNorm{4}}}});  // weight and bias of 16 bytes
+  const Plan plan = make_plan(case_of("sequential", 1, 1), model, std::vector<double>(2, 1.0), 1);
+  const HandCosts costs(KindSeconds{});
+  EXPECT_EQ(peak_memory(plan, model, costs, simulate(plan, costs), Rank(0))[MemoryCategory::parameters], 3 * 64);
+}
+
+TEST(PeakMemory, GpipeKeepsAllMicroBatchesInFlight) {
+  HandCosts costs(KindSeconds{});
+  costs.saved = 1000;
+  costs.backward_peak = 10;
+  for (int m = 1; m <= 6; ++m) {
+    const Plan plan = gpipe(3, m);
+    // The peak is inside the first backward. Rank 0 loads images inside its saved bytes, rank 1 received activations.
+    const MemoryUsage first = peak(plan, 3, costs, 0), middle = peak(plan, 3, costs, 1), last = peak(plan, 3, costs, 2);
+    EXPECT_EQ(first[MemoryCategory::activations], m * 1000);
+    EXPECT_EQ(middle[MemoryCategory::activations], m * (1000 + sample_bytes));
+    EXPECT_EQ(first[MemoryCategory::workspace], 10);
+    EXPECT_EQ(last[MemoryCategory::communication], 0);
+    EXPECT_EQ(last[MemoryCategory::activations], m * (1000 + sample_bytes));
+  }
+}
+
+TEST(PeakMemory, AReceivedGradientIsHeldFromItsPosting) {
+  HandCosts costs(KindSeconds{});
+  costs.saved = 1000;
+  const MemoryUsage usage = peak(gpipe(2, 3), 2, costs, 0);
+  // Receives are posted one at a time: the next one beside the one being consumed.
+  EXPECT_EQ(usage[MemoryCategory::communication], 2 * sample_bytes);
+}
+
+TEST(PeakMemory, PipedreamKeepsAsManyActivationsAndWeightVersionsAsStagesFollow) {
+  HandCosts costs(KindSeconds{});
+  costs.saved = 10'000;
+  const int stages = 4;
+  const Plan plan = pipedream(stages, 12);
+  for (int rank = 0; rank < stages; ++rank) {
+    const MemoryUsage usage = peak(plan, stages, costs, rank);
+    EXPECT_EQ(usage[MemoryCategory::activations] / 10'000, stages - rank) << rank;
+    EXPECT_EQ(usage[MemoryCategory::weight_versions], (stages - rank - 1) * chain_layer_bytes) << rank;
+  }
+}
+
+/// What an I keeps for its W, of one sample of a chain's layer.
+std::int64_t kept_for_weights(const Plan& plan, int rank) {
+  const Op pass = plan.ranks[rank].compute().front();
+  return Sizes(chain(static_cast<int>(plan.segments.size()))).kept_for_weights(plan, Rank(rank), pass);
+}
+
+// schedules.md section 3: M_B from F to I, M_W from I to W.
+TEST(PeakMemory, SplitBackwardKeepsAPartUntilTheWeightGradients) {
+  constexpr int devices = 4;
+  const Plan h1 = pipeline("zb-h1", devices, 16), h2 = pipeline("zb-h2", devices, 16);
+  for (int p = 0; p < devices; ++p) {
+    const std::int64_t m_b = saved_in_flight + (p > 0 ? sample_bytes : 0), m_w = kept_for_weights(h1, p);
+    EXPECT_GT(m_w, 0);
+    EXPECT_EQ(peak_activations(h1, p), (devices - p) * m_b + p * m_w) << p;
+    EXPECT_EQ(peak_activations(h2, p), (2 * (devices - p) - 1) * m_b + 2 * p * m_w) << p;
+  }
+}
+
+TEST(PeakMemory, RecomputeKeepsBoundariesAndTheGraphOfOneMicroBatch) {
+  for (const int m : {1, 3, 8}) {
+    const Plan plan = pipeline("gpipe", 3, m, 2, Recompute::all);
+    for (const int p : {1, 2})
+      EXPECT_EQ(peak_activations(plan, p), m * sample_bytes + saved_in_flight) << m << ' ' << p;
+    // Images wait alike; those of the micro-batch that has its graph back are part of what it saved.
+    EXPECT_EQ(peak_activations(plan, 0), (m - 1) * sample_bytes + saved_in_flight) << m;
+    const Plan all_but_last = pipeline("gpipe", 3, m, 2, Recompute::except_last);
+    EXPECT_EQ(peak_activations(all_but_last, 1) / saved_in_flight, m > 1 ? 2 : 1) << "first recomputed beside the last";
+  }
+}
+
+TEST(PeakMemory, ACapturedStepHoldsTheImagesOfAllItsMicroBatches) {
+  for (const Recompute recompute : {Recompute::none, Recompute::all}) {
+    Plan plan = pipeline("1f1b", 1, 3, 2, recompute);
+    const std::int64_t eager = peak_activations(plan, 0);
+    plan.spec.graph = true;
+    EXPECT_EQ(peak_activations(plan, 0) - eager, 2 * sample_bytes);
+  }
+}
+
+TEST(PeakMemory, CountsWhatIsInFlightInAllStagesOfARank) {
+  const auto in_flight = [](const std::string& strategy, int micro_batches) {
+    const Plan plan = pipeline(strategy, 4, micro_batches);
+    std::vector<std::int64_t> pairs;
+    for (int p = 0; p < 4; ++p) pairs.push_back(peak_activations(plan, p) / saved_in_flight);
+    return pairs;
+  };
+  EXPECT_EQ(in_flight("1f1b", 8), (std::vector<std::int64_t>{4, 3, 2, 1}));
+  EXPECT_EQ(in_flight("dapple", 8), (std::vector<std::int64_t>{7, 5, 3, 1}));
+  EXPECT_EQ(in_flight("interleaved", 8), (std::vector<std::int64_t>{11, 9, 7, 5})) << "chunks: halves of a stage";
+  EXPECT_EQ(in_flight("looped-bfs", 8), (std::vector<std::int64_t>{16, 16, 16, 16}));
+  EXPECT_EQ(in_flight("zb-v", 8), (std::vector<std::int64_t>{8, 8, 8, 8}));
+  EXPECT_EQ(in_flight("chimera", 4), (std::vector<std::int64_t>{3, 4, 4, 3}));
+}
+
+TEST(PeakMemory, ARankHoldsTheParametersOfAllItsStages) {
+  const HandCosts costs(KindSeconds{});
+  for (const char* strategy : {"interleaved", "zb-v", "chimera"}) {
+    const Plan plan = pipeline(strategy, 4, 4);
+    for (int p = 0; p < 4; ++p) {
+      const int layers = static_cast<int>(plan.segments.size());
+      EXPECT_EQ(peak(plan, layers, costs, p)[MemoryCategory::parameters], 2 * chain_layer_bytes) << strategy;
+    }
+  }
+}
+
+TEST(PeakMemory, ReportsTheCategoriesOfTheHighestTotal) {
+  // Two segments on one rank: the forward's temporaries (500) outweigh the backward's (100) and a gradient of 64.
+  HandCosts costs(KindSeconds{});
+  costs.saved = 200;
+  costs.forward_peak = 500;
+  costs.backward_peak = 100;
+  const Plan plan = plan_of(case_of("sequential", 1, 1), 2);
+  MemoryUsage usage = peak(plan, 2, costs, 0);
+  EXPECT_EQ(usage[MemoryCategory::activations], 2 * 200 + 500);
+  EXPECT_EQ(usage[MemoryCategory::workspace], 0);
+  costs.forward_peak = 0;
+  costs.backward_peak = 300;
+  usage = peak(plan, 2, costs, 0);
+  // The first backward: both saved; the second: one saved, its temporaries, the gradients handed down and of
+  // the weights.
+  EXPECT_EQ(usage[MemoryCategory::activations], 400);
+  EXPECT_EQ(usage[MemoryCategory::workspace], 300);
+  EXPECT_EQ(usage.total_counted(), 2 * 2 * chain_layer_bytes + 700);
+}
+
+}  // namespace
+}  // namespace parabench

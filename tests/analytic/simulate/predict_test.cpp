@@ -1,0 +1,179 @@
+#include "analytic/simulate/predict.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "tests/analytic/fixtures.h"
+
+namespace parabench {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Key;
+using ::testing::Not;
+
+double term(const Predicted& predicted, std::string_view name) {
+  const auto found = std::ranges::find_if(predicted.terms, [&](const Term& t) { return t.name.starts_with(name); });
+  if (found == predicted.terms.end()) ADD_FAILURE() << "no term " << name;
+  return found == predicted.terms.end() ? 0 : found->value;
+}
+
+double sum(const Breakdown& b) {
+  return b.forward + b.backward + b.recompute + b.update + b.communication_exposed + b.bubble + b.data_wait + b.other;
+}
+
+TEST(Predict, GpipeTakesItsMakespanEveryStep) {
+  const Predicted p = predict(gpipe(4, 8), chain(4), *unit_costs(), 2, 5);
+  EXPECT_DOUBLE_EQ(p.step_time_s, 33);
+  EXPECT_DOUBLE_EQ(p.throughput_samples_per_s, 8. / 33);
+  EXPECT_EQ(p.method, "simulated");
+  ASSERT_EQ(p.ranks.size(), 4u);
+  for (const RankPredicted& rank : p.ranks) {
+    EXPECT_DOUBLE_EQ(rank.breakdown_s.forward, 8);
+    EXPECT_DOUBLE_EQ(rank.breakdown_s.backward, 16);
+    EXPECT_NEAR(sum(rank.breakdown_s), 33, 1e-9);
+  }
+  EXPECT_NEAR(p.ranks[0].breakdown_s.bubble, 9, 1e-9);
+  EXPECT_NEAR(term(p, "bubble_fraction"), 9. / 33, 1e-9);
+}
+
+TEST(Predict, PipedreamHasNoBubbleInTheSteadyState) {
+  const Predicted p = predict(pipedream(4, 30), chain(4), *unit_costs(), 8, 22);
+  EXPECT_DOUBLE_EQ(p.step_time_s, 3);
+  EXPECT_THAT(p.second_opinion_step_time_s, ElementsAre(Key("pipedream_planner")));
+  EXPECT_DOUBLE_EQ(p.second_opinion_step_time_s.at("pipedream_planner"), 3);
+}
+
+TEST(Predict, ReplicasOfAPipedreamStageShareItsMiniBatches) {
+  Case spec = case_of("pipedream", 4, 1);
+  spec.strategy.parameters = {{"replicas", "3-1"}};
+  const HandCosts costs(
+      [](Rank, const Op& op, int) { return KindSeconds{}(Rank(0), op, 1) * (op.segment == SegmentId(0) ? 3 : 1); });
+  const Predicted p = predict(plan_of(spec, 2, 60), chain(2), costs, 12, 48);
+  EXPECT_NEAR(p.step_time_s, 3, 1e-9);
+  EXPECT_NEAR(p.second_opinion_step_time_s.at("pipedream_planner"), 3, 1e-9);
+}
+
+TEST(Predict, FillingAReplicatedPipelineCountsInNoStepEvenWhereTheWindowHoldsNoWholePattern) {
+  for (const auto& [replicas, period] : std::map<std::string, double>{{"5-3", 1}, {"4-5", .75}, {"7-3", 1}}) {
+    Case spec = case_of("pipedream", replicas[0] - '0' + replicas[2] - '0', 1);
+    spec.strategy.parameters = {{"replicas", replicas}};
+    EXPECT_NEAR(predict(plan_of(spec, 2, 25), chain(2), *unit_costs(), 5, 20).step_time_s, period, 1e-9) << replicas;
+  }
+}
+
+TEST(Predict, SecondOpinionsOfAnAsynchronousWindowAreOfOneStep) {
+  Case spec = case_of("pipedream", 4, 1);
+  spec.strategy.parameters = {{"replicas", "4"}};
+  EXPECT_NEAR(second_opinions(plan_of(spec, 2, 60), chain(2), *unit_costs()).at("pipedream_planner"), 3. / 4, 1e-9);
+  EXPECT_NEAR(second_opinions(pipedream(1, 60), chain(1), *unit_costs()).at("sum_of_operations"), 3, 1e-9);
+}
+
+TEST(Predict, SecondOpinionsAgreeWhereTheirAssumptionsHold) {
+  const Predicted pipe = predict(gpipe(4, 8), chain(4), *unit_costs(), 1, 3);
+  EXPECT_DOUBLE_EQ(pipe.second_opinion_step_time_s.at("ddlbench_eq_6_1_6_2"), 33);
+  EXPECT_DOUBLE_EQ(pipe.second_opinion_step_time_s.at("unequal_stages"), 33);
+  const Predicted one = predict(plan_of(case_of("sequential", 1, 4), 3), chain(3), *unit_costs(), 1, 3);
+  EXPECT_NEAR(one.second_opinion_step_time_s.at("sum_of_operations"), one.step_time_s, 1e-12);
+  const Predicted data = predict(data_parallel(2, 3), chain(3), *unit_costs(), 1, 3);
+  // Unit costs do not depend on samples, so half of the sequential time is not half of a replica's.
+  EXPECT_DOUBLE_EQ(data.second_opinion_step_time_s.at("ddlbench_eq_5_1"), data.step_time_s / 2);
+}
+
+TEST(Predict, SchedulesHaveTheirOwnFormulaAsSecondOpinion) {
+  for (const char* strategy : {"interleaved", "looped-bfs", "zb-h1", "zb-h2", "zb-v", "dualpipev", "chimera"}) {
+    const int m = std::string(strategy) == "chimera" ? 4 : 8;
+    const Plan plan = pipeline(strategy, 4, m);
+    const auto opinions = second_opinions(plan, chain(static_cast<int>(plan.segments.size())), *unit_costs());
+    EXPECT_THAT(opinions, ElementsAre(Key("schedule_formula"))) << strategy;
+    EXPECT_DOUBLE_EQ(opinions.at("schedule_formula"), makespan(simulate(plan, *unit_costs()))) << strategy;
+  }
+}
+
+TEST(Predict, RecomputedPassesCountInTheSumOfOperationsAndLeaveOtherFormulasOut) {
+  Case spec = case_of("sequential", 1, 4);
+  spec.recompute = Recompute::all;
+  EXPECT_NEAR(second_opinions(plan_of(spec, 3), chain(3), *unit_costs()).at("sum_of_operations"), 4, 1e-12);
+  const Plan pipe = pipeline("1f1b", 4, 8, 2, Recompute::all);
+  EXPECT_TRUE(second_opinions(pipe, chain(4), *unit_costs()).empty());
+}
+
+TEST(Predict, EveryTermSaysWhereItComesFrom) {
+  for (const Plan& plan : {gpipe(2, 4), data_parallel(2, 3), pipedream(2, 22)}) {
+    const int steps = plan.asynchronous ? plan.steps - 2 : 6;
+    const Predicted p = predict(plan, chain(static_cast<int>(plan.segments.size())), *unit_costs(), 2, steps);
+    EXPECT_GE(p.terms.size(), 10u);
+    for (const Term& t : p.terms) {
+      EXPECT_FALSE(t.name.empty() || t.unit.empty() || t.formula.empty() || t.source.empty()) << t.name;
+      EXPECT_EQ(t.cost_source, "unit");
+    }
+    EXPECT_DOUBLE_EQ(term(p, "step_time"), p.step_time_s);
+    EXPECT_NEAR(term(p, "step_forward") + term(p, "step_backward") + term(p, "step_update") +
+                    term(p, "step_communication_exposed") + term(p, "step_bubble"),
+                p.step_time_s,
+                plan.asynchronous ? .1 * p.step_time_s : 1e-9);  // its pipe drains once, in the last steps
+  }
+}
+
+TEST(Predict, TheIntervalMovesEveryOperationByItsDeviation) {
+  const ModelSpec model = chain(2);
+  Calibration c;
+  c.machine.cores = 2;
+  for (int l = 0; l < 2; ++l) {
+    c.layers[layer_key(model.layers[l], model.input, l == 0, {}, 1)] = {
+        {.samples = 4, .forward_s = 1, .backward_s = 2, .forward_mad_s = .01, .backward_mad_s = .02}};
+  }
+  c.update_s_per_parameter = {{DeviceKind::cpu, {{1, 0}}}};
+  const Plan plan = plan_of(case_of("sequential", 1, 4), 2);
+  const Predicted p = predict(plan, model, *calibrated_costs(c, model), 1, 3);
+  EXPECT_NEAR(p.step_time_s, 6, 1e-12);
+  EXPECT_NEAR(p.interval_s.second - p.step_time_s, 1.96 * 1.4826 * .06, 1e-9);
+  EXPECT_NEAR(p.step_time_s - p.interval_s.first, 1.96 * 1.4826 * .06, 1e-9);
+  EXPECT_EQ(p.terms.front().cost_source, "calibrated");
+}
+
+TEST(Predict, WithoutDeviationsTheIntervalIsThePoint) {
+  const Predicted p = predict(gpipe(2, 2), chain(2), *unit_costs(), 0, 2);
+  EXPECT_EQ(p.interval_s, std::pair(p.step_time_s, p.step_time_s));
+}
+
+TEST(Predict, OnAGpuEveryGuessSaysWhatItAssumes) {
+  const ModelSpec model = chain(2);
+  Case spec = case_of("data-parallel", 2, 4);
+  spec.device = DeviceKind::cuda;
+  spec.comm = CommKind::nccl;
+  const Plan plan = plan_of(spec, 2);
+  const Predicted p = predict(plan, model, *data_sheet_costs({.cores = 2}, model), 1, 2);
+  for (const Term& t : p.terms) {
+    const bool of_the_machine = t.name.starts_with("forward") || t.name.starts_with("all_reduce");
+    if (of_the_machine) {
+      EXPECT_THAT(t.source, HasSubstr("no GPU known: data sheet of A10")) << t.name;
+    }
+  }
+  EXPECT_EQ(term(p, "memory_reserved"), p.ranks[0].peak_memory.reserved);
+  EXPECT_EQ(term(p, "memory_device_used"), p.ranks[0].peak_memory.device_used);
+  EXPECT_GT(p.ranks[0].peak_memory.device_used, p.ranks[0].peak_memory.reserved + (500 << 20));
+  const Predicted cpu = predict(data_parallel(2, 2), model, *data_sheet_costs({.cores = 2}, model), 1, 2);
+  for (const Term& t : cpu.terms) {
+    EXPECT_THAT(t.source, Not(HasSubstr("GPU")));
+    EXPECT_FALSE(t.name.starts_with("memory"));
+  }
+}
+
+TEST(Predict, MemoryOfEveryRankIsFilledIn) {
+  const ModelSpec model = chain(2);
+  const Plan plan = gpipe(2, 4);
+  const Predicted p = predict(plan, model, *data_sheet_costs({.cores = 2}, model), 1, 2);
+  for (const RankPredicted& rank : p.ranks) {
+    EXPECT_EQ(rank.peak_memory[MemoryCategory::parameters], 64);
+    EXPECT_GT(rank.peak_memory[MemoryCategory::activations], 0);
+    EXPECT_GT(rank.peak_memory[MemoryCategory::workspace], 0);
+  }
+}
+
+}  // namespace
+}  // namespace parabench

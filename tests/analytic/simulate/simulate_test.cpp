@@ -1,0 +1,276 @@
+#include "analytic/simulate/simulate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "analytic/closed_forms/closed_forms.h"
+#include "base/error.h"
+#include "parallelism/plan/dependencies.h"
+#include "tests/analytic/fixtures.h"
+
+namespace parabench {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+double end_of(const Plan& plan, const HandCosts& costs) { return makespan(simulate(plan, costs)); }
+
+TEST(Simulate, PipelinesUnderUnitCostsMatchTheirClosedForm) {
+  for (int stages = 1; stages <= 8; ++stages) {
+    for (int m = 1; m <= 16; ++m) {
+      EXPECT_DOUBLE_EQ(makespan(simulate(gpipe(stages, m), *unit_costs())), 3.0 * (m + stages - 1))
+          << stages << ' ' << m;
+      EXPECT_DOUBLE_EQ(makespan(simulate(pipedream(stages, m), *unit_costs())), 3.0 * (m + stages - 1))
+          << stages << ' ' << m;
+    }
+  }
+}
+
+TEST(Simulate, UnitCostsSpreadAStageOverItsSegments) {
+  EXPECT_NEAR(makespan(simulate(plan_of(case_of("sequential", 1, 4), 7), *unit_costs())), 3, 1e-12);
+}
+
+TEST(Simulate, ModelParallelIsSequential) {
+  EXPECT_DOUBLE_EQ(makespan(simulate(plan_of(case_of("model-parallel", 4, 8), 4), *unit_costs())), 12);
+}
+
+TEST(Simulate, GpipeWithUnequalStagesIsExact) {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> seconds(.1, 3);
+  for (int round = 0; round < 50; ++round) {
+    const int stages = 1 + round % 8, m = 1 + round % 13;
+    std::vector<double> forwards, backwards;
+    for (int s = 0; s < stages; ++s) {
+      forwards.push_back(seconds(random));
+      backwards.push_back(seconds(random));
+    }
+    const HandCosts costs([&](Rank rank, const Op& op, int) {
+      if (op.kind == OpKind::forward) return forwards[rank.value];
+      return op.kind == OpKind::backward ? backwards[rank.value] : 0.0;
+    });
+    EXPECT_NEAR(end_of(gpipe(stages, m), costs), gpipe_unequal(forwards, backwards, m), 1e-9);
+  }
+}
+
+TEST(Simulate, LatencyOfTwoStagesMatchesTheClosedForms) {
+  const double c = .25;
+  const HandCosts costs(KindSeconds{.message = c});
+  for (int m = 2; m <= 16; ++m) {
+    EXPECT_NEAR(end_of(gpipe(2, m), costs), 3 * (m + 1) + 2 * c, 1e-9) << m;
+    EXPECT_NEAR(end_of(pipedream(2, m), costs), 3 * (m + 1) + 2 * c * (1 + (m - 2) - (m - 2) / 2), 1e-9) << m;
+  }
+}
+
+TEST(Simulate, CopiesOfAPipelineTakeAsLongAsOne) {
+  for (const char* strategy : {"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "chimera"}) {
+    Case spec = case_of(strategy, 2 * 4, 2 * 8, 8);
+    spec.dp = 2;
+    const Plan plan = plan_of(spec, 16), alone = pipeline(strategy, 4, 8);
+    EXPECT_NEAR(makespan(simulate(plan, *unit_costs())), makespan(simulate(alone, *unit_costs())), 1e-9) << strategy;
+  }
+}
+
+TEST(Simulate, ReductionsBetweenCopiesOverlapTheBackwardsThatFollow) {
+  Case spec = case_of("gpipe", 4, 4, 2);
+  spec.dp = 2;
+  spec.bucket = Bytes(1);
+  const KindSeconds seconds{.forward = .5, .backward = 1, .all_reduce = .25};
+  // Two layers per stage: of the last backward's gradients only the reduction of the first layer is left at the end.
+  EXPECT_NEAR(end_of(plan_of(spec, 4), HandCosts(seconds)), 3 * 3 + .25, 1e-9);
+}
+
+TEST(Simulate, MessagesOfOneLaneFollowEachOther) {
+  // Each takes as long as four forwards: the last of four arrives after 1 + 4 * 4.
+  const Plan plan = gpipe(2, 4);
+  const Timeline t = simulate(plan, HandCosts(KindSeconds{.message = 4}));
+  EXPECT_DOUBLE_EQ(spans(plan, t, 1, LaneKind::recv_forward).back().end, 17);
+}
+
+TEST(Simulate, SpansStartWhenTheOperationWasPosted) {
+  const Plan plan = gpipe(2, 2);
+  const Timeline t = simulate(plan, HandCosts(KindSeconds{.message = .5}));
+  const auto& receives = spans(plan, t, 1, LaneKind::recv_forward);
+  EXPECT_EQ(receives[0], (Span{.queued = 0, .start = 0, .end = 1.5}));
+  EXPECT_EQ(receives[1], (Span{.queued = 1.5, .start = 1.5, .end = 2.5}));
+  EXPECT_EQ(t.ranks[1][compute_lane][0], (Span{.queued = 0, .start = 1.5, .end = 2.5}));
+}
+
+// data-parallelism.md section 3.2: start_i = max(ready_i, end_{i-1}), end_i = start_i + T_AR(b_i).
+TEST(Simulate, DataParallelOverlapsReductionsInBucketOrder) {
+  std::mt19937 random(11);
+  std::uniform_real_distribution<double> seconds(.1, 2);
+  for (int round = 0; round < 50; ++round) {
+    const int layers = 1 + round % 7, ranks = 2 + round % 3;
+    std::vector<double> forwards(layers), backwards(layers), reductions(layers), updates(layers);
+    for (auto* times : {&forwards, &backwards, &reductions, &updates}) {
+      for (double& t : *times) t = seconds(random);
+    }
+    const HandCosts costs([&](Rank, const Op& op, int) {
+      const int l = op.segment.value;
+      if (op.kind == OpKind::forward) return forwards[l];
+      if (op.kind == OpKind::backward) return backwards[l];
+      return op.kind == OpKind::all_reduce ? reductions[l] : updates[l];
+    });
+    double ready = 0, reduced = 0;
+    for (const double t : forwards) ready += t;
+    std::vector<double> ends(layers);
+    for (int l = layers - 1; l >= 0; --l) {
+      ready += backwards[l];
+      ends[l] = reduced = std::max(ready, reduced) + reductions[l];
+    }
+    double expected = ready;
+    for (int l = layers - 1; l >= 0; --l) expected = std::max(expected, ends[l]) + updates[l];
+    EXPECT_NEAR(end_of(data_parallel(ranks, layers), costs), expected, 1e-9);
+  }
+}
+
+TEST(Simulate, ACollectiveWaitsForTheLastReplica) {
+  const HandCosts costs([](Rank rank, const Op& op, int) {
+    return op.kind == OpKind::forward ? 1.0 + rank.value : op.kind == OpKind::all_reduce ? .5 : 0.0;
+  });
+  const Plan plan = data_parallel(3, 1);
+  const Timeline t = simulate(plan, costs);
+  for (int rank : {0, 1, 2}) EXPECT_DOUBLE_EQ(spans(plan, t, rank, LaneKind::collectives)[0].end, 3.5);
+}
+
+TEST(SharedCores, CommunicationSlowsComputingWhereCoresAreFew) {
+  const KindSeconds seconds{.forward = 1, .backward = 1, .all_reduce = 1};
+  // F F B, then the first reduction beside the second backward, then the second reduction.
+  EXPECT_DOUBLE_EQ(end_of(data_parallel(2, 2), HandCosts(seconds, 0)), 5);
+  EXPECT_DOUBLE_EQ(end_of(data_parallel(2, 2), HandCosts(seconds, 4)), 5);
+  EXPECT_DOUBLE_EQ(end_of(data_parallel(2, 2), HandCosts(seconds, 3)), 3 + 4. / 3 + 1);
+  EXPECT_DOUBLE_EQ(end_of(data_parallel(2, 2), HandCosts(seconds, 2)), 6);
+}
+
+TEST(SharedCores, AMessageTakesACoreAtEachEnd) {
+  // 2 cores: F1 of rank 0 (1 core) beside the message of F0 (2 cores) until that ends.
+  const HandCosts costs(KindSeconds{.forward = 1, .backward = 0, .message = .5}, 2);
+  const Plan plan = gpipe(2, 2);
+  const Timeline t = simulate(plan, costs);
+  EXPECT_DOUBLE_EQ(spans(plan, t, 1, LaneKind::recv_forward)[0].end, 1.75);
+}
+
+TEST(SharedCores, SecondsFollowTheNumberOfBusyRanksMomentByMoment) {
+  // Ranks slow each other down to half; rank 1 has three times the work.
+  const HandCosts costs(
+      [](Rank rank, const Op& op, int busy) {
+        return op.kind == OpKind::forward ? (rank == Rank(0) ? 1.0 : 3.0) * busy : 0.0;
+      },
+      8);
+  const Timeline t = simulate(data_parallel(2, 1), costs);
+  EXPECT_DOUBLE_EQ(t.ranks[0][0][0].end, 2);
+  EXPECT_DOUBLE_EQ(t.ranks[1][0][0].end, 4);  // a third done at 2, the rest alone in 2
+}
+
+TEST(SharedCores, ContentionThatWasMeasuredIsNotChargedTwice) {
+  // Two ranks on one core, measured as twice as slow together.
+  const HandCosts costs([](Rank, const Op& op, int busy) { return op.kind == OpKind::forward ? 1.0 * busy : 0.0; }, 1);
+  EXPECT_DOUBLE_EQ(end_of(data_parallel(2, 1), costs), 2);
+  // A reduction of two ranks on one core, measured so.
+  const HandCosts reduction([](Rank, const Op& op, int) { return op.kind == OpKind::all_reduce ? 3.0 : 0.0; }, 1);
+  EXPECT_DOUBLE_EQ(end_of(data_parallel(2, 1), reduction), 3);
+}
+
+TEST(SharedCores, ThreadsOfARankCountAsDemand) {
+  Plan plan = data_parallel(2, 2);
+  plan.spec.threads = 2;
+  // 4 cores of compute and 2 of communication on 4 cores.
+  const HandCosts costs(KindSeconds{.forward = 1, .backward = 1, .all_reduce = 1}, 4);
+  EXPECT_DOUBLE_EQ(end_of(plan, costs), 3 + 1.5 + 1);
+}
+
+TEST(SharedCores, GpusTakeNoCoresButSlowEachOtherAsMeasured) {
+  Plan plan = data_parallel(2, 1);
+  plan.spec.device = DeviceKind::cuda;
+  const HandCosts costs([](Rank, const Op& op, int busy) { return op.kind == OpKind::all_reduce ? 3.0 : 1.0 * busy; },
+                        1);
+  EXPECT_DOUBLE_EQ(end_of(plan, costs), 2 + 2 + 3 + 2) << "forward, backward, reduction, update";
+}
+
+// Where cores suffice, waiting for one end after the other gives the times that follow from the plan alone.
+TEST(SharedCores, WithoutContentionNothingChanges) {
+  const auto jitter = [](Rank rank, const Op& op, int) {
+    return .1 * (1 + (rank.value * 7 + static_cast<int>(op.kind) * 3 + op.micro_batch.value * 5 + op.step) % 11);
+  };
+  std::vector<Plan> plans = {pipedream(3, 7), data_parallel(4, 3), unroll(gpipe(4, 6), 2)};
+  for (const char* strategy : {"1f1b", "dapple", "interleaved", "looped-bfs", "zb-h1", "zb-h2", "zb-v", "chimera"}) {
+    plans.push_back(unroll(pipeline(strategy, 4, 8, 2, Recompute::except_last), 2));
+  }
+  for (const Plan& plan : plans) {
+    const Timeline alone = simulate(plan, HandCosts(jitter, 0)), shared = simulate(plan, HandCosts(jitter, 1000));
+    for (std::size_t r = 0; r < alone.ranks.size(); ++r) {
+      for (std::size_t l = 0; l < alone.ranks[r].size(); ++l) {
+        for (std::size_t i = 0; i < alone.ranks[r][l].size(); ++i) {
+          EXPECT_NEAR(alone.ranks[r][l][i].start, shared.ranks[r][l][i].start, 1e-9) << plan.spec.strategy.name;
+          EXPECT_NEAR(alone.ranks[r][l][i].end, shared.ranks[r][l][i].end, 1e-9) << plan.spec.strategy.name;
+        }
+      }
+    }
+  }
+}
+
+TEST(Simulate, IsDeterministic) {
+  const auto jitter = [](Rank rank, const Op& op, int busy) {
+    return .1 * ((rank.value * 7 + static_cast<int>(op.kind) * 3 + op.micro_batch.value * 5) % 11) * (1 + .3 * busy);
+  };
+  for (const Plan& plan : {gpipe(5, 9), pipedream(4, 9), data_parallel(4, 5)}) {
+    for (const int cores : {0, 2, 64}) {
+      const Timeline a = simulate(plan, HandCosts(jitter, cores)), b = simulate(plan, HandCosts(jitter, cores));
+      EXPECT_EQ(a.ranks, b.ranks);
+    }
+  }
+}
+
+TEST(Simulate, EveryOperationEndsAfterWhatItWaitsFor) {
+  const Plan plan = unroll(gpipe(4, 5), 3);
+  const Timeline t = simulate(plan, HandCosts(KindSeconds{.message = .1, .update = .2}, 2));
+  for (const auto& rank : t.ranks) {
+    for (const auto& lane : rank) {
+      for (std::size_t i = 0; i < lane.size(); ++i) {
+        EXPECT_LE(lane[i].queued, lane[i].start);
+        EXPECT_LE(lane[i].start, lane[i].end);
+        EXPECT_EQ(lane[i].queued, i == 0 ? 0 : lane[i - 1].end);
+      }
+    }
+  }
+}
+
+std::string error_of(const Plan& plan) {
+  try {
+    simulate(plan, *unit_costs());
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ExitCode::usage);
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(Simulate, NamesTheOperationsOfADeadLock) {
+  Plan plan = gpipe(2, 2);
+  auto& compute = plan.ranks[0].compute();
+  std::swap(compute[1], compute[2]);  // F0 B0 F1 B1 on rank 0 against F0 F1 B0 B1 on rank 1
+  EXPECT_THAT(error_of(plan),
+              AllOf(HasSubstr("dead-lock"), HasSubstr("rank 0 waits at 0B0"), HasSubstr("rank 1 waits at 1F1")));
+}
+
+TEST(Simulate, MessagesThatAreNoPairNeverMeet) {
+  Plan plan = gpipe(2, 2);
+  auto& receives = ops(plan, 1, LaneKind::recv_forward);
+  std::swap(receives[0], receives[1]);
+  EXPECT_THAT(error_of(plan), AllOf(HasSubstr("0SEND_F0 of step 0 on send_forward:1 (posted)"), HasSubstr("1RECV_F1")));
+}
+
+TEST(Simulate, ReductionsOfDifferentSegmentsNeverMeet) {
+  Plan plan = data_parallel(2, 2);
+  auto& reductions = ops(plan, 1, LaneKind::collectives);
+  std::swap(reductions[0], reductions[1]);
+  EXPECT_THAT(error_of(plan), HasSubstr("dead-lock"));
+}
+
+}  // namespace
+}  // namespace parabench

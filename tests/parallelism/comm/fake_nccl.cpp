@@ -1,0 +1,243 @@
+#include "tests/parallelism/comm/fake_nccl.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tests/parallelism/comm/fake_cuda.h"
+
+namespace {
+
+struct Letter {
+  std::vector<char> content;
+  bool taken = false;
+};
+
+struct Sum {
+  std::vector<double> values;
+  int arrived = 0;
+};
+
+/// What the ranks of one communicator share.
+struct World {
+  int ranks = 0, joined = 0, finalized = 0;
+  std::map<std::pair<int, int>, std::deque<std::shared_ptr<Letter>>> mail;
+  std::map<int, Sum> sums;
+};
+
+std::recursive_mutex& mutex = parabench::fake_cuda_mutex();
+std::map<std::string, std::shared_ptr<World>> worlds;
+parabench::FakeNccl state;
+int unique_ids = 0;
+
+}  // namespace
+
+struct ncclComm {
+  std::shared_ptr<World> world;
+  int rank = 0;
+  int reductions = 0;
+  bool finalizing = false;
+  std::shared_ptr<bool> aborted = std::make_shared<bool>(false);
+  // A group that was ended, until NCCL's own thread has put it on the stream.
+  int looks_until_launched = 0;
+  std::function<void()> launch;
+  // What threads of NCCL's own may go on using when it is aborted.
+  std::set<CUstream_st*> streams;
+  std::set<const void*> memory;
+};
+
+namespace {
+
+/// Returns true once done.
+using Operation = std::function<bool()>;
+
+thread_local int group_depth = 0;
+
+/// An operation by itself: a group of its own.
+ncclResult_t launch(ncclComm* comm, CUstream_st* stream, const void* data, Operation operation) {
+  const std::lock_guard lock(mutex);
+  if (group_depth > 0 || comm->launch) return ncclInvalidUsage;
+  if (cudaGetLastError() != cudaSuccess) return ncclUnhandledCudaError;  // whoever launches a kernel looks
+  comm->streams.insert(stream);
+  comm->memory.insert(data);
+  comm->looks_until_launched = parabench::fake_cuda_looks();
+  comm->launch = [=, aborted = comm->aborted]() {
+    ++state.launched;
+    parabench::fake_cuda_enqueue(stream, [=]() mutable { return *aborted || operation(); });
+  };
+  return ncclInProgress;
+}
+
+}  // namespace
+
+namespace parabench {
+
+FakeNccl fake_nccl() {
+  const std::lock_guard lock(mutex);
+  return state;
+}
+
+void set_fake_nccl_error(ncclResult_t error) {
+  const std::lock_guard lock(mutex);
+  state.error = error;
+}
+
+}  // namespace parabench
+
+extern "C" {
+
+const char* ncclGetErrorString(ncclResult_t) { return "an error of the fake"; }
+const char* ncclGetLastError(ncclComm_t) { return "the fake's last"; }
+
+ncclResult_t ncclGetVersion(int* version) {
+  *version = NCCL_VERSION_CODE;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
+  const std::lock_guard lock(mutex);
+  std::memset(id, 0, sizeof *id);
+  const int number = ++unique_ids;
+  std::memcpy(id->internal, &number, sizeof number);
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t* config) {
+  if (config->blocking != 0) return ncclInvalidUsage;
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<World>& world = worlds[std::string(id.internal, sizeof id.internal)];
+  if (!world) world = std::make_shared<World>();
+  world->ranks = ranks;
+  ++world->joined;
+  ++state.communicators;
+  *comm = new ncclComm{.world = world, .rank = rank};
+  return ncclInProgress;
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
+  const std::lock_guard lock(mutex);
+  const World& world = *comm->world;
+  *error = state.error;
+  if (comm->launch && comm->looks_until_launched-- == 0) std::exchange(comm->launch, nullptr)();
+  const bool busy = comm->launch || world.joined < world.ranks || (comm->finalizing && world.finalized < world.ranks);
+  if (*error == ncclSuccess && busy) *error = ncclInProgress;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+  const std::lock_guard lock(mutex);
+  comm->finalizing = true;
+  ++comm->world->finalized;
+  return ncclInProgress;
+}
+
+ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  const std::lock_guard lock(mutex);
+  if (comm->world->finalized < comm->world->ranks) std::abort();
+  --state.communicators;
+  delete comm;
+  return ncclSuccess;
+}
+
+/// Like the end of a group of them, it does not block: who knows how long NCCL's threads go on.
+ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  const std::lock_guard lock(mutex);
+  *comm->aborted = true;
+  for (CUstream_st* stream : comm->streams) stream->left_to_nccl = true;
+  for (const void* data : comm->memory) parabench::fake_cuda_leave_to_nccl(data);
+  --state.communicators;
+  ++state.aborted;
+  delete comm;
+  return ncclInProgress;
+}
+
+ncclResult_t ncclGroupStart() {
+  ++group_depth;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGroupEnd() {
+  --group_depth;
+  const std::lock_guard lock(mutex);
+  ++state.groups;
+  return ncclInProgress;
+}
+
+ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op,
+                           ncclComm_t comm, cudaStream_t stream) {
+  if (op != ncclSum || from != to) return ncclInvalidArgument;
+  bool given = false;
+  const auto each = [=](auto apply) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (type == ncclFloat32) apply(i, static_cast<float*>(to)[i]);
+      if (type == ncclFloat64) apply(i, static_cast<double*>(to)[i]);
+    }
+  };
+  return launch(comm, stream, to, [=, world = comm->world, number = comm->reductions++]() mutable {
+    Sum& sum = world->sums[number];
+    sum.values.resize(count);
+    if (!std::exchange(given, true)) {
+      each([&](std::size_t i, auto& value) { sum.values[i] += value; });
+      ++sum.arrived;
+    }
+    if (sum.arrived < world->ranks) return false;
+    each([&](std::size_t i, auto& value) {
+      value = static_cast<std::remove_reference_t<decltype(value)>>(sum.values[i]);
+    });
+    return true;
+  });
+}
+
+/// Leaves when it is taken: NCCL has buffers, but promises none.
+ncclResult_t ncclSend(const void* data, std::size_t count, ncclDataType_t, int peer, ncclComm_t comm,
+                      cudaStream_t stream) {
+  std::shared_ptr<Letter> letter;
+  return launch(comm, stream, data, [=, world = comm->world, rank = comm->rank]() mutable {
+    if (!letter) {
+      const char* const begin = static_cast<const char*>(data);
+      letter = std::make_shared<Letter>(Letter{.content = {begin, begin + count}});
+      world->mail[{rank, peer}].push_back(letter);
+    }
+    return letter->taken;
+  });
+}
+
+ncclResult_t ncclRecv(void* data, std::size_t count, ncclDataType_t, int peer, ncclComm_t comm, cudaStream_t stream) {
+  return launch(comm, stream, data, [=, world = comm->world, rank = comm->rank] {
+    auto& letters = world->mail[{peer, rank}];
+    if (letters.empty() || letters.front()->content.size() != count) return false;
+    if (count > 0) std::memcpy(data, letters.front()->content.data(), count);
+    letters.front()->taken = true;
+    letters.pop_front();
+    return true;
+  });
+}
+
+ncclResult_t ncclMemAlloc(void** data, std::size_t bytes) {
+  return cudaMalloc(data, bytes) == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
+}
+
+ncclResult_t ncclMemFree(void* data) {
+  cudaFree(data);
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommRegister(const ncclComm_t comm, void* data, std::size_t, void** handle) {
+  const std::lock_guard lock(mutex);
+  comm->memory.insert(data);
+  *handle = data;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommDeregister(const ncclComm_t, void*) { return ncclSuccess; }
+
+}  // extern "C"

@@ -1,0 +1,22 @@
+// In place of the kernel, on the fake of CUDA.
+#include <vector>
+
+#include "parallelism/comm/cuda/sum_buffers.h"
+#include "parallelism/comm/reduce.h"
+#include "tests/parallelism/comm/fake_cuda.h"
+
+namespace parabench {
+
+void sum_buffers(std::span<void* const> buffers, std::int64_t elements, ElementType type, cudaStream_t stream) {
+  std::vector<std::byte*> bytes;
+  for (void* const buffer : buffers) bytes.push_back(static_cast<std::byte*>(buffer));
+  const Share all{0, elements * (type == ElementType::f64 ? 8 : 4)};
+  fake_cuda_enqueue(stream, [=, looks = fake_cuda_looks()]() mutable {
+    if (looks-- > 0) return false;
+    for (const std::byte* data : bytes) fake_cuda_require_access(stream, data);
+    sum_in_place(bytes, all, type);
+    return true;
+  });
+}
+
+}  // namespace parabench

@@ -1,0 +1,25 @@
+#include "tests/parallelism/comm/on_device.h"
+
+namespace parabench {
+namespace {
+
+BufferView on_device(BufferView buffer) {
+  buffer.on_device = true;
+  return buffer;
+}
+
+}  // namespace
+
+std::unique_ptr<WorkState> OnDevice::start_all_reduce(BufferView buffer, int group) {
+  return ForwardingCommunicator::start_all_reduce(on_device(buffer), group);
+}
+
+std::unique_ptr<WorkState> OnDevice::start_send(BufferView buffer, Rank to, Message message) {
+  return ForwardingCommunicator::start_send(on_device(buffer), to, message);
+}
+
+std::unique_ptr<WorkState> OnDevice::start_recv(BufferView buffer, Rank from, Message message) {
+  return ForwardingCommunicator::start_recv(on_device(buffer), from, message);
+}
+
+}  // namespace parabench

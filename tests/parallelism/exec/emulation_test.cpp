@@ -1,0 +1,148 @@
+#include "parallelism/exec/emulation.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <mutex>
+
+#include "analytic/costs/emulation.h"
+#include "analytic/simulate/simulate.h"
+#include "base/case_id.h"
+#include "models/spec/mlp.h"
+#include "parallelism/comm/threads/world.h"
+#include "parallelism/plan/strategies/strategies.h"
+
+namespace parabench {
+namespace {
+
+ModelSpec chain(int layers) {
+  ModelSpec model{.name = "chain", .input = {3, 8, 8}, .classes = 10, .layers = {}};
+  model.layers = mlp_layers(layers, 8, model.input, model.classes);
+  return model;
+}
+
+Plan plan_of(const std::string& rest, int layers, int steps) {
+  const std::vector<double> equal_seconds(layers, 1.0);
+  return make_plan(parse_case("mlp/cifar10-synthetic/" + rest + "/device:emulated"), chain(layers), equal_seconds,
+                   steps);
+}
+
+Timeline run(const Plan& plan, const Durations& durations) {
+  Timeline timeline{.ranks = std::vector<RankSpans>(plan.spec.np)};
+  std::mutex mutex;
+  run_thread_ranks({plan.spec.np, reduction_groups(plan)}, [&](Communicator& comm) {
+    RankSpans spans = emulate(plan, durations, comm);
+    const std::lock_guard lock(mutex);
+    timeline.ranks[comm.rank().value] = std::move(spans);
+  });
+  timeline.origin = timeline.ranks[0][compute_lane][0].queued;
+  for (const RankSpans& rank : timeline.ranks)
+    timeline.origin = std::min(timeline.origin, rank[compute_lane][0].queued);
+  return timeline;
+}
+
+/// Unit costs with messages and reductions that take time.
+class SlowLinks final : public CostModel {
+ public:
+  double seconds(const Plan& plan, Rank rank, const Op& op, int busy) const override {
+    if (op.kind == OpKind::all_reduce) return 2 * unit_s;
+    if (is_send(op.kind) || is_receive(op.kind)) return unit_s / 2;
+    return compute_->seconds(plan, rank, op, busy);
+  }
+  std::int64_t saved_bytes(const Plan&, Rank, const Op&) const override { return 0; }
+  std::int64_t peak_bytes(const Plan&, Rank, const Op&) const override { return 0; }
+  int cores() const override { return 0; }
+  std::string source() const override { return "unit"; }
+
+ private:
+  static constexpr double unit_s = 1e-3;
+  std::unique_ptr<CostModel> compute_ = unit_costs(unit_s);
+};
+
+class EveryStrategy : public testing::TestWithParam<const char*> {};
+
+TEST_P(EveryStrategy, RunsInOrderAndNoFasterThanTheModel) {
+  const Plan plan = unroll(plan_of(GetParam(), 16, 4), 4);
+  const SlowLinks costs;
+  const Durations seconds = durations(plan, costs);
+  const Timeline timeline = run(plan, seconds);
+  for (int r = 0; r < plan.spec.np; ++r) {
+    const LocalDependencies needs = dependencies(plan, Rank(r));
+    for (int lane = 0; lane < std::ssize(plan.ranks[r].lanes); ++lane) {
+      const auto& spans = timeline.ranks[r][lane];
+      ASSERT_EQ(spans.size(), plan.ranks[r].lanes[lane].ops.size());
+      for (int i = 0; i < std::ssize(spans); ++i) {
+        EXPECT_LE(spans[i].queued, spans[i].start);
+        EXPECT_LE(spans[i].start, spans[i].end);
+        EXPECT_EQ(spans[i].data_wait, 0);
+        EXPECT_GE(spans[i].queued, i == 0 ? 0 : spans[i - 1].end);
+        for (const OpRef& ref : needs.of(lane, i)) {
+          EXPECT_GE(spans[i].start, timeline.ranks[r][ref.lane][ref.index].end);
+        }
+      }
+    }
+  }
+  EXPECT_GE(makespan(timeline), makespan(simulate(plan, costs)) * (1 - 1e-9));
+}
+
+INSTANTIATE_TEST_SUITE_P(FourRanks, EveryStrategy,
+                         testing::Values("sequential/np:1/batch:8", "data-parallel/np:4/batch:8/bucket:1KiB",
+                                         "model-parallel/np:4/batch:8", "gpipe/np:4/batch:16/micro:8",
+                                         "gpipe/np:4/batch:16/recompute:all", "1f1b/np:4/batch:16/micro:8",
+                                         "1f1b/np:4/batch:16/micro:4/dp:2", "dapple/np:4/batch:16/micro:8",
+                                         "interleaved/np:4/batch:16/micro:8", "looped-bfs/np:4/batch:16/micro:8",
+                                         "zb-h1/np:4/batch:16/micro:8", "zb-h2/np:4/batch:16/micro:8",
+                                         "zb-v/np:4/batch:16/micro:8", "dualpipev/np:4/batch:16/micro:8",
+                                         "chimera/np:4/batch:16/micro:8", "pipedream/np:4/batch:8",
+                                         "pipedream[replicas=3-1]/np:4/batch:8", "pipedream-2bw/np:4/batch:16/micro:4"),
+                         [](const auto& one) {
+                           std::string name = one.param;
+                           std::erase_if(name, [](unsigned char c) { return !std::isalnum(c); });
+                           return name;
+                         });
+
+TEST(Emulate, StartsNothingBeforeTheModelDoes) {
+  const Plan plan = plan_of("1f1b/np:4/batch:16/micro:8", 8, 1);
+  const SlowLinks costs;
+  const Timeline timeline = run(plan, durations(plan, costs)), model = simulate(plan, costs);
+  for (int r = 0; r < plan.spec.np; ++r) {
+    for (std::size_t i = 0; i < model.ranks[r][compute_lane].size(); ++i) {
+      EXPECT_GE(timeline.ranks[r][compute_lane][i].end - timeline.origin, model.ranks[r][compute_lane][i].end - 1e-9);
+    }
+  }
+}
+
+TEST(Emulate, SixtyFourRanksComplete) {
+  const Plan plan = plan_of("1f1b/np:64/batch:64/micro:16", 64, 1);
+  const Durations seconds = durations(plan, *unit_costs(1e-3));
+  const Timeline timeline = run(plan, seconds);
+  for (double completion : step_completions(plan, timeline)) EXPECT_TRUE(std::isfinite(completion));
+  EXPECT_GE(makespan(timeline), 3e-3 * (16 + 63) * (1 - 1e-9));
+}
+
+TEST(Emulate, ARankThatFailsStopsTheOthers) {
+  const Plan plan = plan_of("gpipe/np:4/batch:16", 8, 1);
+  const Durations seconds = durations(plan, *unit_costs(1e-3));
+  EXPECT_THROW(run_thread_ranks({4, reduction_groups(plan)},
+                                [&](Communicator& comm) {
+                                  if (comm.rank() == Rank(2)) throw std::runtime_error("gone");
+                                  emulate(plan, seconds, comm);
+                                }),
+               std::runtime_error);
+}
+
+TEST(ExclusiveCosts, AreThoseOfOneBusyRankAndShareNoCores) {
+  const ModelSpec model = chain(8);
+  const Plan plan = plan_of("gpipe/np:4/batch:16", 8, 1);
+  const MachineInfo machine{.cores = 2, .memory_bytes = 1 << 30, .frequency_hz = 1e9, .vector_bits = 256};
+  const auto shared = data_sheet_costs(machine, model), alone = exclusive_costs(data_sheet_costs(machine, model));
+  const Op op = plan.ranks[0].compute().front();
+  EXPECT_EQ(alone->cores(), 0);
+  EXPECT_EQ(alone->seconds(plan, Rank(0), op, 4), shared->seconds(plan, Rank(0), op, 1));
+  EXPECT_EQ(alone->source(), "data-sheet");
+}
+
+}  // namespace
+}  // namespace parabench

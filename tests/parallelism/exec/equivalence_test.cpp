@@ -1,0 +1,240 @@
+#include "parallelism/exec/equivalence.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "datasets/order.h"
+#include "parallelism/comm/threads/world.h"
+#include "tests/parallelism/comm/forwarding_communicator.h"
+#include "tests/parallelism/exec/small_network.h"
+
+namespace parabench {
+namespace {
+
+constexpr double tolerance = 1e-9;
+
+struct Faults {
+  std::function<Plan(Plan)> plan = [](Plan p) { return p; };
+  std::function<std::shared_ptr<const SampleSource>(Rank, std::shared_ptr<const SampleSource>)> source =
+      [](Rank, std::shared_ptr<const SampleSource> s) { return s; };
+  /// Factor on what a rank contributes to its call-th reduction.
+  std::function<double(const Plan&, Rank, int call)> gradient_scale = [](const Plan&, Rank, int) { return 1.0; };
+};
+
+/// Multiplies what this rank contributes to every reduction.
+class ScalingCommunicator final : public ForwardingCommunicator {
+ public:
+  ScalingCommunicator(Communicator& inner, std::function<double(int call)> scale)
+      : ForwardingCommunicator(inner), scale_(std::move(scale)) {}
+
+ private:
+  std::unique_ptr<WorkState> start_all_reduce(BufferView b, int group) override {
+    const double scale = scale_(calls_++);
+    for (std::int64_t i = 0; i < b.bytes / 8; ++i) static_cast<double*>(b.data)[i] *= scale;
+    return ForwardingCommunicator::start_all_reduce(b, group);
+  }
+
+  std::function<double(int call)> scale_;
+  int calls_ = 0;
+};
+
+/// The gate as `verify` applies it: ranks as threads, with faults injected on their side only.
+Difference gate(const std::string& rest, const Faults& faults = {}, const ModelSpec& model = small_network(),
+                int steps = 6) {
+  const auto source = small_source();
+  const Plan plan = small_pieces(small_plan(rest, steps, model), model, steps);
+  const Plan executed = faults.plan(plan);
+  Trained trained;
+  run_thread_ranks({plan.spec.np, reduction_groups(plan)}, [&](Communicator& comm) {
+    static MemoryAccount accounts[8];
+    const std::unique_ptr<Device> device = cpu_device(accounts[comm.rank().value]);
+    ScalingCommunicator scaled(comm, [&](int call) { return faults.gradient_scale(plan, comm.rank(), call); });
+    Trained mine = train_and_gather(executed, model, faults.source(comm.rank(), source), {}, scaled, *device);
+    if (comm.rank() == Rank(0)) trained = std::move(mine);
+  });
+  return compare(plan, model, trained, train_reference(plan, model, steps, source, {}));
+}
+
+class EveryStrategy : public testing::TestWithParam<const char*> {};
+
+TEST_P(EveryStrategy, TrainsTheSameParametersAndStatisticsAsTheReference) {
+  const Difference difference = gate(GetParam());
+  EXPECT_LE(difference.update, tolerance) << difference.worst_parameter;
+  EXPECT_LE(difference.buffer, tolerance);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, EveryStrategy,
+    testing::Values("sequential/np:1/batch:6", "sequential/np:1/batch:6/momentum:0",
+                    "sequential/np:1/batch:6/weight_decay:0.1/layout:channels_last", "data-parallel/np:1/batch:4",
+                    "data-parallel/np:2/batch:8", "data-parallel/np:2/batch:7/bucket:1KiB",
+                    "data-parallel/np:3/batch:8/bucket:4KiB", "data-parallel/np:4/batch:11/layout:channels_last",
+                    "model-parallel/np:2/batch:6", "model-parallel/np:4/batch:5", "gpipe/np:1/batch:9/micro:3",
+                    "gpipe/np:2/batch:8/micro:1", "gpipe/np:2/batch:11/micro:4", "gpipe/np:3/batch:8/micro:2",
+                    "gpipe/np:4/batch:17/micro:8/layout:channels_last", "1f1b/np:4/batch:19/micro:8",
+                    "1f1b/np:3/batch:8/micro:2", "dapple/np:3/batch:11/micro:5", "pipedream/np:1/batch:4",
+                    "pipedream/np:2/batch:4", "pipedream/np:3/batch:5", "pipedream/np:4/batch:4/weight_decay:0.01",
+                    "pipedream/np:6/batch:4/momentum:0"));
+
+// Twelve layers in fp64: every schedule with P 2 to 8, M 1 to 16, fewer micro-batches than devices, uneven last pieces,
+// copies, several chunks, all ways to recompute.
+class EverySchedule : public testing::TestWithParam<const char*> {};
+
+TEST_P(EverySchedule, TrainsTheSameParametersAndStatisticsAsTheReference) {
+  const ModelSpec model = small_network(12);
+  const Plan plan = small_plan(GetParam(), 12, model);
+  const Difference difference = gate(GetParam(), {}, model, equivalence_steps(plan));
+  EXPECT_LE(difference.update, tolerance) << difference.worst_parameter;
+  EXPECT_LE(difference.buffer, tolerance);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Pipelines, EverySchedule,
+    testing::Values("gpipe/np:8/batch:33/micro:16", "1f1b/np:8/batch:33/micro:16", "1f1b/np:5/batch:7/micro:3",
+                    "dapple/np:4/batch:19/micro:9/warmup:4", "interleaved/np:2/batch:9/micro:4",
+                    "interleaved/np:4/batch:9/micro:4/chunks:3", "interleaved/np:3/batch:5/micro:2/chunks:4",
+                    "interleaved/np:2/batch:13/micro:6/chunks:6", "looped-bfs/np:3/batch:8/micro:3/chunks:3",
+                    "looped-bfs/np:4/batch:4/micro:1", "zb-h1/np:4/batch:17/micro:8", "zb-h1/np:8/batch:9/micro:4",
+                    "zb-h2/np:4/batch:17/micro:8", "zb-h2/np:3/batch:4/micro:1", "zb-v/np:2/batch:11/micro:5",
+                    "zb-v/np:4/batch:17/micro:8", "zb-v/np:6/batch:5/micro:2", "dualpipev/np:2/batch:9/micro:4",
+                    "dualpipev/np:3/batch:15/micro:7", "dualpipev/np:1/batch:5/micro:2", "chimera/np:2/batch:5/micro:2",
+                    "chimera/np:4/batch:9/micro:4", "chimera/np:4/batch:17/micro:8", "chimera/np:6/batch:5/micro:2"));
+INSTANTIATE_TEST_SUITE_P(Copies, EverySchedule,
+                         testing::Values("gpipe/np:4/batch:17/dp:2", "1f1b/np:6/batch:13/micro:2/dp:3",
+                                         "1f1b/np:4/batch:8/micro:1/dp:4", "1f1b/np:8/batch:17/dp:2/bucket:1KiB",
+                                         "interleaved/np:4/batch:9/micro:2/dp:2",
+                                         "zb-h1/np:4/batch:17/dp:2/bucket:16KiB", "zb-v/np:4/batch:13/micro:3/dp:2",
+                                         "dualpipev/np:4/batch:17/dp:2", "chimera/np:4/batch:9/dp:2",
+                                         "chimera/np:8/batch:17/micro:4/dp:2"));
+INSTANTIATE_TEST_SUITE_P(Asynchronous, EverySchedule,
+                         testing::Values("pipedream[replicas=3-1]/np:4/batch:4", "pipedream[replicas=1-3]/np:4/batch:4",
+                                         "pipedream[replicas=2-2-1]/np:5/batch:4", "pipedream[replicas=4]/np:4/batch:4",
+                                         "pipedream-2bw/np:2/batch:5/micro:2", "pipedream-2bw/np:4/batch:9/micro:4",
+                                         "pipedream-2bw/np:4/batch:7/micro:3", "pipedream-2bw/np:3/batch:16/micro:8"));
+INSTANTIATE_TEST_SUITE_P(
+    Recomputing, EverySchedule,
+    testing::Values("sequential/np:1/batch:6/recompute:all", "data-parallel/np:2/batch:9/recompute:all",
+                    "gpipe/np:3/batch:11/micro:5/recompute:all", "gpipe/np:3/batch:11/micro:5/recompute:except-last",
+                    "1f1b/np:4/batch:9/recompute:all", "1f1b/np:4/batch:9/dp:2/recompute:except-last",
+                    "interleaved/np:2/batch:9/recompute:all", "zb-h1/np:3/batch:9/recompute:all",
+                    "zb-v/np:2/batch:9/recompute:except-last", "dualpipev/np:2/batch:9/recompute:all",
+                    "chimera/np:4/batch:9/recompute:all", "pipedream/np:3/batch:4/recompute:all",
+                    "pipedream-2bw/np:3/batch:9/recompute:except-last"));
+
+TEST(Gate, CatchesAForgottenWeightGradient) {
+  Faults faults;
+  faults.plan = [](Plan plan) {
+    std::erase_if(plan.ranks[1].compute(),
+                  [](const Op& op) { return op.kind == OpKind::backward_weight && op.micro_batch == MicroBatchId(1); });
+    return plan;
+  };
+  EXPECT_GT(gate("zb-h1/np:2/batch:9", faults).update, 1e-3);
+}
+
+TEST(Gate, CatchesAForgottenDivisionByRanks) {
+  Faults faults;
+  faults.gradient_scale = [](const Plan& plan, Rank, int) { return plan.replicas; };
+  EXPECT_GT(gate("data-parallel/np:2/batch:8", faults).update, 1e-3);
+}
+
+TEST(Gate, CatchesAnUnequalPieceWeightedAsEqual) {
+  Faults faults;
+  faults.gradient_scale = [](const Plan& plan, Rank rank, int) {
+    return static_cast<double>(batch_samples(plan)) / plan.replicas / plan.pieces[rank.value][0];
+  };
+  EXPECT_GT(gate("data-parallel/np:2/batch:7", faults).update, 1e-3);
+}
+
+/// Labels of neighbouring micro-batches of `samples` exchanged, pixels in place.
+class SwappedLabels final : public SampleSource {
+ public:
+  SwappedLabels(std::shared_ptr<const SampleSource> inner, int samples, std::uint64_t seed) : inner_(std::move(inner)) {
+    SampleOrder order(inner_->size(), seed);
+    for (std::int64_t p = 0; p < inner_->size() / (2 * samples) * 2 * samples; ++p)
+      label_of_[order.at(p).index] = order.at(p / samples % 2 == 0 ? p + samples : p - samples).index;
+  }
+  std::int64_t size() const override { return inner_->size(); }
+  Shape shape() const override { return inner_->shape(); }
+  int label(std::int64_t index) const override { return inner_->label(label_of_.at(index)); }
+  void read(std::int64_t index, std::int64_t epoch, std::span<float> pixels) const override {
+    inner_->read(index, epoch, pixels);
+  }
+
+ private:
+  std::shared_ptr<const SampleSource> inner_;
+  std::map<std::int64_t, std::int64_t> label_of_;
+};
+
+TEST(Gate, CatchesASwappedMicroBatch) {
+  Faults faults;
+  faults.source = [](Rank rank, std::shared_ptr<const SampleSource> source) -> std::shared_ptr<const SampleSource> {
+    if (rank == Rank(0)) return source;
+    return std::make_shared<SwappedLabels>(source, 2, 1);
+  };
+  EXPECT_GT(gate("gpipe/np:2/batch:8/micro:4", faults).update, 1e-3);
+}
+
+TEST(Gate, CatchesOneLayersMissingUpdate) {
+  Faults faults;
+  // Buckets of one layer each: the first of every step is lost, and with neither momentum nor decay so is its update.
+  faults.gradient_scale = [](const Plan& plan, Rank, int call) {
+    const auto& reductions = plan.ranks[0].lanes[1].ops;
+    return reductions[call].segment == reductions[0].segment ? 0.0 : 1.0;
+  };
+  const Difference difference = gate("data-parallel/np:2/batch:8/bucket:1/momentum:0", faults);
+  EXPECT_DOUBLE_EQ(difference.update, 1.0);
+  EXPECT_EQ(difference.worst_parameter.substr(0, 3), "fc.");
+}
+
+TEST(Gate, CatchesAMissingWeightVersion) {
+  Faults faults;
+  faults.plan = [](Plan plan) {
+    for (RankProgram& rank : plan.ranks) rank.weight_versions = 1;
+    return plan;
+  };
+  EXPECT_GT(gate("pipedream/np:3/batch:4", faults).update, 1e-6);
+}
+
+TEST(Gate, CatchesAReceivePairedWrongly) {
+  Faults faults;
+  faults.plan = [](Plan plan) {
+    auto& receives = plan.ranks[1].lane(LaneKind::recv_forward, 0);
+    std::swap(receives[0], receives[1]);
+    return plan;
+  };
+  EXPECT_THROW(gate("gpipe/np:2/batch:8/micro:2", faults), std::logic_error);
+}
+
+TEST(SmallPieces, KeepTheirInequalityAndHoldTwoSamplesAtLeast) {
+  const Plan plan = small_pieces(small_plan("gpipe/np:2/batch:35/micro:4"), small_network(), 3);
+  EXPECT_EQ(plan.pieces, (std::vector<std::vector<int>>{{3, 3, 3, 2}}));
+  EXPECT_EQ(plan.spec.precision, Precision::fp64);
+  EXPECT_EQ(plan.steps, 3);
+}
+
+TEST(Compare, CountsANonFiniteTensorAsNaN) {
+  const ModelSpec model = small_network();
+  const Plan plan = small_pieces(small_plan("sequential/np:1/batch:4"), model, 1);
+  const ReferenceState reference = train_reference(plan, model, 1, small_source(), {});
+  Trained trained{{reference.parameters}, {reference.buffers[0]}};
+  trained.parameters[0][2][0] = trained.parameters[0][2][0] * std::nan("");
+  EXPECT_TRUE(std::isnan(compare(plan, model, trained, reference).update));
+}
+
+TEST(Compare, ASmallTensorCannotHideBehindALargeOne) {
+  const ModelSpec model = small_network();
+  const Plan plan = small_pieces(small_plan("sequential/np:1/batch:4"), model, 1);
+  const ReferenceState reference = train_reference(plan, model, 1, small_source(), {});
+  Trained trained{{reference.parameters}, {reference.buffers[0]}};
+  auto& bias = trained.parameters[0].back().back();
+  bias = reference.initial.back().back() + 0.9 * (bias - reference.initial.back().back());
+  const Difference difference = compare(plan, model, trained, reference);
+  EXPECT_NEAR(difference.update, 0.1, 1e-6);
+  EXPECT_EQ(difference.worst_parameter, "fc.bias (rank 0)");
+}
+
+}  // namespace
+}  // namespace parabench

@@ -1,0 +1,233 @@
+#include "parallelism/exec/executor.h"
+
+#include <c10/core/AutogradState.h>
+#include <gtest/gtest.h>
+
+#include <mutex>
+#include <stdexcept>
+
+#include "parallelism/comm/threads/world.h"
+#include "parallelism/exec/reference.h"
+#include "tests/parallelism/exec/forwarding_device.h"
+#include "tests/parallelism/exec/small_network.h"
+
+namespace parabench {
+namespace {
+
+struct Outcome {
+  Timeline timeline;
+  std::vector<double> losses;
+  std::vector<MemoryUsage> memory;
+};
+
+Outcome run(const Plan& plan, int measure_from = 0) {
+  static MemoryAccount accounts[8];
+  const ModelSpec model = small_network();
+  Outcome result;
+  result.timeline.ranks.resize(plan.spec.np);
+  result.memory.resize(plan.spec.np);
+  result.losses.assign(plan.steps, 0);
+  std::mutex mutex;
+  run_thread_ranks({plan.spec.np, reduction_groups(plan)}, [&](Communicator& comm) {
+    const std::unique_ptr<Device> device = cpu_device(accounts[comm.rank().value]);
+    StageState state(plan, model, comm, *device);
+    RankInput input = open_input(plan, comm.rank(), small_source(), {}, *device);
+    Execution execution = execute(plan, model, state, comm, input, *device, measure_from);
+    std::lock_guard lock(mutex);
+    result.timeline.ranks[comm.rank().value] = execution.spans;
+    result.memory[comm.rank().value] = device->account().peak();
+    for (int s = 0; s < plan.steps; ++s) result.losses[s] += execution.losses[s];
+  });
+  return result;
+}
+
+class EveryPlan : public testing::TestWithParam<const char*> {};
+
+TEST_P(EveryPlan, LossesFollowTheReferenceInTheRunsPrecision) {
+  const Plan once = small_plan(GetParam(), 4);
+  const Outcome result = run(unroll(once, 4));
+  const ReferenceState reference = train_reference(once, small_network(), 4, small_source(), {});
+  for (int s = 0; s < 4; ++s) EXPECT_NEAR(result.losses[s], reference.losses[s], 1e-4 * reference.losses[s]) << s;
+}
+
+TEST_P(EveryPlan, SpansKeepLaneOrderAndDependencies) {
+  const Plan plan = unroll(small_plan(GetParam(), 3), 3);
+  const Outcome result = run(plan);
+  for (int r = 0; r < plan.spec.np; ++r) {
+    const LocalDependencies needs = dependencies(plan, Rank(r));
+    for (int lane = 0; lane < std::ssize(plan.ranks[r].lanes); ++lane) {
+      const auto& spans = result.timeline.ranks[r][lane];
+      for (int i = 0; i < std::ssize(spans); ++i) {
+        EXPECT_LE(spans[i].queued, spans[i].start);
+        EXPECT_LE(spans[i].start, spans[i].end);
+        EXPECT_GE(spans[i].queued, i == 0 ? 0 : spans[i - 1].end);
+        for (const OpRef& ref : needs.of(lane, i))
+          EXPECT_GE(spans[i].start, result.timeline.ranks[r][ref.lane][ref.index].end);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, EveryPlan,
+                         testing::Values("sequential/np:1/batch:6", "data-parallel/np:2/batch:9/bucket:1KiB",
+                                         "model-parallel/np:3/batch:6", "gpipe/np:2/batch:8/micro:3",
+                                         "pipedream/np:3/batch:4", "1f1b/np:3/batch:9/micro:4",
+                                         "dapple/np:2/batch:8/micro:3", "gpipe/np:2/batch:8/precision:bf16",
+                                         "gpipe/np:2/batch:8/precision:bf16/layout:channels_last",
+                                         "interleaved/np:2/batch:9", "zb-v/np:2/batch:9/micro:3",
+                                         "zb-h1/np:2/batch:8/precision:bf16", "chimera/np:4/batch:9",
+                                         "1f1b/np:4/batch:9/dp:2", "pipedream[replicas=2-1]/np:3/batch:4",
+                                         "1f1b/np:2/batch:9/recompute:all"));
+
+TEST(Execute, ReportsADivergedLossAndStopsTheOtherRanks) {
+  const Plan plan = unroll(small_plan("gpipe/np:2/batch:8/lr:1e30"), 5);
+  EXPECT_THROW(run(plan), NotANumber);
+}
+
+class FailingSource final : public SampleSource {
+ public:
+  std::int64_t size() const override { return 100; }
+  Shape shape() const override { return {3, 8, 8}; }
+  int label(std::int64_t) const override { return 0; }
+  void read(std::int64_t, std::int64_t, std::span<float>) const override { throw CorruptSample("file 7", "is broken"); }
+};
+
+TEST(Execute, AReaderThatFailsStopsAllRanksWithItsCause) {
+  const Plan plan = unroll(small_plan("model-parallel/np:2/batch:4"), 2);
+  const ModelSpec model = small_network();
+  static MemoryAccount accounts[2];
+  try {
+    run_thread_ranks(2, [&](Communicator& comm) {
+      const std::unique_ptr<Device> device = cpu_device(accounts[comm.rank().value]);
+      StageState state(plan, model, comm, *device);
+      RankInput input = open_input(plan, comm.rank(), std::make_shared<FailingSource>(), {}, *device);
+      execute(plan, model, state, comm, input, *device, 0);
+    });
+    FAIL() << "expected the reader's error";
+  } catch (const CorruptSample& error) {
+    EXPECT_NE(std::string(error.what()).find("file 7"), std::string::npos);
+  }
+}
+
+TEST(Execute, PeakMemoryIsCountedByCategory) {
+  const Plan plan = unroll(small_plan("pipedream/np:3/batch:4", 6), 6);
+  const Outcome result = run(plan, 2);
+  const ModelSpec model = small_network();
+  for (int r = 0; r < 3; ++r) {
+    const std::int64_t arena = arena_bytes(plan, model, Rank(r));
+    EXPECT_EQ(result.memory[r][MemoryCategory::parameters], arena);
+    EXPECT_EQ(result.memory[r][MemoryCategory::optimizer], arena);
+    EXPECT_EQ(result.memory[r][MemoryCategory::weight_versions], (3 - 1 - r) * arena);
+    EXPECT_GT(result.memory[r][MemoryCategory::activations], 0);
+  }
+}
+
+TEST(Execute, GradientsThatAreReducedLieInAnArena) {
+  const Plan plan = unroll(small_plan("data-parallel/np:2/batch:8"), 2);
+  const Outcome result = run(plan, 1);
+  EXPECT_EQ(result.memory[1][MemoryCategory::gradients], arena_bytes(plan, small_network(), Rank(1)));
+}
+
+TEST(Execute, OtherGradientsAreMadeByTheFirstBackwardAndDroppedByTheUpdate) {
+  const Plan plan = unroll(small_plan("gpipe/np:1/batch:6/micro:3"), 2);
+  const ModelSpec model = small_network();
+  static MemoryAccount account;
+  run_thread_ranks(1, [&](Communicator& comm) {
+    const std::unique_ptr<Device> device = cpu_device(account);
+    StageState state(plan, model, comm, *device);
+    RankInput input = open_input(plan, Rank(0), small_source(), {}, *device);
+    const Execution execution = execute(plan, model, state, comm, input, *device, 0);
+    const auto& ops = plan.ranks[0].compute();
+    std::int64_t made = 0, dropped = 0, tensors = 0;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      const std::int64_t change = execution.memory[i].after - execution.memory[i].before;
+      if (ops[i].kind == OpKind::forward) tensors += change;
+      if (ops[i].kind == OpKind::backward) made += change;
+      if (ops[i].kind == OpKind::update) dropped += change;
+    }
+    EXPECT_EQ(tensors + made + dropped, 0) << "a step leaves nothing behind";
+    std::int64_t parameters = 0;
+    for (const LayerSpec& layer : model.layers)
+      for (const TensorSpec& p : parabench::parameters(layer)) parameters += p.elements() * 4;
+    EXPECT_EQ(dropped, -2 * parameters);
+  });
+}
+
+/// Comes to its marks long after the host gave them, one a microsecond after the other, as a device with a full queue.
+class LateDevice final : public ForwardingDevice {
+ public:
+  using ForwardingDevice::ForwardingDevice;
+  Mark mark() override { return {.host_s = 0, .event = nullptr, .number = ++marks_}; }
+  bool reached(const Mark&) const override { return true; }
+  double seconds(const Mark& mark) const override { return 1e6 + 1e-6 * mark.number; }
+  int marks() const { return marks_; }
+
+ private:
+  int marks_ = 0;
+};
+
+Execution train_late(const Plan& plan, std::optional<int> measure_from, int& marks) {
+  static MemoryAccount account;
+  Execution execution;
+  run_thread_ranks(1, [&](Communicator& comm) {
+    LateDevice device(account);
+    StageState state(plan, small_network(), comm, device);
+    RankInput input = open_input(plan, Rank(0), small_source(), {}, device);
+    execution = execute(plan, small_network(), state, comm, input, device, measure_from);
+    marks = device.marks();
+  });
+  return execution;
+}
+
+TEST(Execute, WaitingForDataIsTheDevicesTimeAndPartOfTheOperation) {
+  const Plan plan = unroll(small_plan("sequential/np:1/batch:6"), 3);
+  int marks = 0;
+  const std::vector<Span> spans = train_late(plan, 0, marks).spans[compute_lane];
+  const auto& ops = plan.ranks[0].compute();
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const bool reads = ops[i].kind == OpKind::forward && ops[i].segment == SegmentId(0);
+    EXPECT_NEAR(spans[i].data_wait, reads ? 1e-6 : 0, 1e-7) << i;
+    EXPECT_NEAR(spans[i].end - spans[i].start - spans[i].data_wait, 1e-6, 2e-7) << i;
+  }
+}
+
+TEST(Execute, SetsOneMarkAnOperationWhereNothingIsMeasured) {
+  const Plan plan = unroll(small_plan("sequential/np:1/batch:6"), 3);
+  int marks = 0;
+  const std::vector<Span> spans = train_late(plan, std::nullopt, marks).spans[compute_lane];
+  EXPECT_EQ(marks, std::ssize(plan.ranks[0].compute()));
+  for (const Span& span : spans) EXPECT_EQ(span.end, 0);
+}
+
+/// Sees in which state the computing thread is when it makes tensors and when it updates.
+class WatchingDevice final : public ForwardingDevice {
+ public:
+  using ForwardingDevice::ForwardingDevice;
+  void allocating(MemoryCategory) override { EXPECT_TRUE(entered_); }
+  void update(const SgdRule& rule, const std::vector<SgdOperands>& parameters) override {
+    updated = true;
+    EXPECT_FALSE(c10::AutogradState::get_tls_state().get_multithreading_enabled());
+    ForwardingDevice::update(rule, parameters);
+  }
+  bool updated = false;
+
+ private:
+  void enter_queue(bool computes) override { entered_ = entered_ || computes; }
+
+  bool entered_ = false;
+};
+
+TEST(Execute, TensorsAreMadeInTheDevicesQueuesAndBackwardsRunOnTheComputingThread) {
+  static MemoryAccount account;
+  const Plan plan = small_plan("sequential/np:1/batch:6");
+  run_thread_ranks(1, [&](Communicator& comm) {
+    WatchingDevice device(account);
+    StageState state(plan, small_network(), comm, device);
+    RankInput input = open_input(plan, Rank(0), small_source(), {}, device);
+    execute(plan, small_network(), state, comm, input, device, std::nullopt);
+    EXPECT_TRUE(device.updated);
+  });
+}
+
+}  // namespace
+}  // namespace parabench

@@ -1,0 +1,63 @@
+#include "parallelism/plan/durations.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "parallelism/plan/formats/print.h"
+#include "parallelism/plan/matching.h"
+#include "tests/parallelism/plan/plans.h"
+
+namespace parabench {
+namespace {
+
+/// A different time for each operation of a step, whichever step it is.
+double seconds_of(int rank, const Op& op) {
+  return 1000 * rank + 100 * static_cast<int>(op.kind) + 10 * op.segment.value + op.micro_batch.value;
+}
+
+Durations durations_of(const Plan& plan) {
+  Durations result;
+  for (int r = 0; r < std::ssize(plan.ranks); ++r) {
+    auto& lanes = result.emplace_back();
+    for (const Lane& lane : plan.ranks[r].lanes) {
+      auto& seconds = lanes.emplace_back();
+      for (const Op& op : lane.ops) seconds.push_back(seconds_of(r, op));
+    }
+  }
+  return result;
+}
+
+TEST(Durations, UnrollAsThePlanDoes) {
+  const Plan synchronous = gpipe_of(3, 4, 8), asynchronous = pipedream_of(3, 9);
+  for (const Plan& plan : {synchronous, asynchronous}) {
+    EXPECT_EQ(unroll(plan, durations_of(plan), 5), durations_of(unroll(plan, 5)));
+  }
+}
+
+TEST(Durations, TravelInThePlanFileAndAreNoPartOfThePlan) {
+  const Plan plan = gpipe_of(3, 4, 8);
+  nlohmann::json file = to_json(plan);
+  add_durations(file, plan, durations_of(plan));
+  EXPECT_EQ(plan_from_json(file), plan);
+  EXPECT_EQ(hash(plan_from_json(file)), hash(plan));
+  EXPECT_EQ(durations_from_json(file, plan), durations_of(plan));
+}
+
+TEST(Durations, AMissingOrNegativeOneIsNamed) {
+  const Plan plan = gpipe_of(3, 4, 8);
+  nlohmann::json file = to_json(plan);
+  EXPECT_THROW(durations_from_json(file, plan), Error);
+  add_durations(file, plan, durations_of(plan));
+  file["ranks"][1]["lanes"]["compute"][2]["seconds"] = -1;
+  try {
+    durations_from_json(file, plan);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr(describe(plan, {Rank(1), compute_lane, 2})));
+  }
+}
+
+}  // namespace
+}  // namespace parabench

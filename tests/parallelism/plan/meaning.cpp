@@ -1,0 +1,101 @@
+#include "tests/parallelism/plan/meaning.h"
+
+#include <vector>
+
+#include "tests/parallelism/plan/symbolic_rank.h"
+
+namespace parabench {
+namespace {
+
+class SymbolicRun {
+ public:
+  explicit SymbolicRun(const Plan& plan) : plan_(plan) {
+    for (int r = 0; r < std::ssize(plan.ranks); ++r) {
+      ranks_.emplace_back(plan, Rank(r), trained_);
+      next_.emplace_back(plan.ranks[r].lanes.size(), 0);
+    }
+  }
+
+  Meaning run() {
+    require(batch_samples(plan_) == plan_.spec.batch);
+    for (bool progress = true; progress;) {
+      progress = false;
+      for (int r = 0; r < std::ssize(plan_.ranks); ++r) {
+        for (int l = 0; l < std::ssize(plan_.ranks[r].lanes); ++l) {
+          while (try_next(r, l)) progress = true;
+        }
+      }
+    }
+    for (int r = 0; r < std::ssize(plan_.ranks); ++r) {
+      for (int l = 0; l < std::ssize(plan_.ranks[r].lanes); ++l) require(is_done(r, l));
+      require(ranks_[r].is_left_with_nothing());
+    }
+    return trained_;
+  }
+
+ private:
+  const Op& head(int r, int l) const { return plan_.ranks[r].lanes[l].ops[next_[r][l]]; }
+  bool is_done(int r, int l) const { return next_[r][l] == std::ssize(plan_.ranks[r].lanes[l].ops); }
+
+  bool try_next(int r, int l) {
+    if (is_done(r, l)) return false;
+    const Op& op = head(r, l);
+    const LaneKind kind = plan_.ranks[r].lanes[l].kind;
+    if (kind == LaneKind::collectives) return try_reduce(r, l, op);
+    if (kind != LaneKind::compute) return is_send(op.kind) && try_send(r, l, op);
+    if (!ranks_[r].try_compute(op)) return false;
+    ++next_[r][l];
+    return true;
+  }
+
+  bool try_send(int r, int l, const Op& op) {
+    const auto payload = ranks_[r].payload(op);
+    if (!payload) return false;
+    const int peer = op.peer.value;
+    const int theirs = plan_.ranks[peer].find_lane(other_end(lane_kind(op.kind)), r);
+    if (theirs < 0 || is_done(peer, theirs)) return false;
+    const Op& receive = head(peer, theirs);
+    require(receive.peer.value == r);
+    ranks_[peer].take(receive, *payload);
+    ++next_[r][l];
+    ++next_[peer][theirs];
+    return true;
+  }
+
+  bool try_reduce(int r, int l, const Op& op) {
+    std::vector<std::pair<int, int>> lanes;
+    for (Rank holder : holders(plan_, stage_of(plan_, op.segment))) {
+      const int lane = plan_.ranks[holder.value].find_lane(LaneKind::collectives, plan_.ranks[r].lanes[l].key);
+      if (lane < 0 || is_done(holder.value, lane) || !ranks_[holder.value].gradients_are_complete(op)) return false;
+      require(head(holder.value, lane) == op);
+      lanes.push_back({holder.value, lane});
+    }
+    require(lanes.size() > 1);
+    for (int s = op.segment.value; s < op.segment.value + op.segments; ++s) {
+      std::vector<std::uint64_t> total(plan_.segments[s].layers, 0);
+      for (const auto& [holder, lane] : lanes) {
+        for (std::size_t i = 0; i < total.size(); ++i) total[i] += ranks_[holder].sums(op, s)[i];
+      }
+      for (const auto& [holder, lane] : lanes) ranks_[holder].replace_sums(op, s, total);
+    }
+    for (const auto& [holder, lane] : lanes) ++next_[holder][lane];
+    return true;
+  }
+
+  const Plan& plan_;
+  Meaning trained_;
+  std::vector<SymbolicRank> ranks_;
+  std::vector<std::vector<int>> next_;  ///< [rank][lane]
+};
+
+}  // namespace
+
+std::optional<Meaning> meaning_of(const Plan& plan) {
+  try {
+    return SymbolicRun(plan).run();
+  } catch (const Impossible&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace parabench

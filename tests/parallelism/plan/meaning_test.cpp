@@ -1,0 +1,117 @@
+// Every strategy trains what its definition says, told by a symbolic run of the whole plan.
+#include "tests/parallelism/plan/meaning.h"
+
+#include <gmock/gmock.h>
+
+#include <numeric>
+
+#include "parallelism/plan/passes/passes.h"
+#include "tests/parallelism/plan/plans.h"
+
+namespace parabench {
+namespace {
+
+/// What gpipe makes of the same pieces over `steps` steps: the plain sum over a batch of pieces.
+Plan plain(int pieces, int batch, int layers, int steps) {
+  Case spec = case_of("gpipe", 1, batch);
+  spec.micro = pieces;
+  return unroll(plan_of(spec, layers), steps);
+}
+
+TEST(Meaning, OfAllSynchronousStrategiesIsThatOfThePlainSumOverTheirPieces) {
+  std::mt19937 random(11);
+  std::vector<std::string> seen;
+  for (int round = 0; round < 600; ++round) {
+    const Plan plan = random_plan(random);
+    if (plan.asynchronous) continue;
+    const int layers = plan.segments.back().first_layer + plan.segments.back().layers;
+    const int pieces = micro_batches(plan) * plan.replicas;
+    const auto meaning = meaning_of(plan);
+    ASSERT_TRUE(meaning) << plan.spec.strategy.name;
+    ASSERT_EQ(meaning, meaning_of(plain(pieces, plan.spec.batch, layers, plan.steps))) << plan.spec.strategy.name;
+    seen.push_back(plan.spec.strategy.name);
+  }
+  for (const std::string& name : strategy_names()) {
+    // csv computes what a file says.
+    const bool is_other = name.starts_with("pipedream") || name == "csv";
+    EXPECT_EQ(std::ranges::find(seen, name) == seen.end(), is_other) << name;
+  }
+}
+
+TEST(Meaning, TellsBatchesStepsAndCutsOfTheBatchApart) {
+  const auto usual = meaning_of(plain(2, 6, 3, 2));
+  ASSERT_TRUE(usual);
+  EXPECT_EQ(usual->size(), 3u * 2u);
+  EXPECT_NE(usual, meaning_of(plain(2, 5, 3, 2)));
+  EXPECT_NE(usual, meaning_of(plain(3, 6, 3, 2)));
+  EXPECT_NE(usual, meaning_of(plain(2, 6, 3, 1)));
+}
+
+/// One rank that trains the whole chain with the versions and the updates that a definition prescribes.
+Plan delayed(const Plan& like, int (*version)(int stage, int stages, int step), const std::vector<int>& per_update) {
+  Plan plan = like;
+  RankProgram rank;
+  rank.weight_versions = plan.steps + 1;
+  for (int stage = 0; stage < plan.stages; ++stage) rank.holds.push_back({StageId(stage), 0});
+  for (int step = 0; step < plan.steps; ++step) {
+    for (MicroBatchId m; m.value < micro_batches(plan); ++m) {
+      for (int s = 0; s < plan.stages; ++s) {
+        rank.compute().push_back(forward(SegmentId(s), m, step, version(s, plan.stages, step)));
+      }
+      for (int s = plan.stages - 1; s >= 0; --s) {
+        rank.compute().push_back(backward(SegmentId(s), m, step, version(s, plan.stages, step)));
+      }
+    }
+    for (int s = 0; s < plan.stages; ++s) {
+      if ((step + 1) % per_update[s] == 0) {
+        rank.compute().push_back(update(SegmentId(s), 1, step, (step + 1) / per_update[s]));
+      }
+    }
+  }
+  plan.ranks = {rank};
+  return mark_accumulation(std::move(plan));
+}
+
+// Mini-batch n (from 1) reads version max(0, n - (P - s)) of stage s in both passes.
+TEST(Meaning, OfPipedreamIsThatOfItsDelayedUpdates) {
+  for (int stages = 1; stages <= 6; ++stages) {
+    const Plan plan = pipedream_of(stages, 12);
+    const auto rule = [](int s, int all, int step) { return std::max(0, step + 1 - (all - s)); };
+    ASSERT_TRUE(meaning_of(plan));
+    EXPECT_EQ(meaning_of(plan), meaning_of(delayed(plan, rule, std::vector<int>(stages, 1))));
+    const auto synchronous = [](int, int, int step) { return step; };
+    const auto undelayed = meaning_of(delayed(plan, synchronous, std::vector<int>(stages, 1)));
+    EXPECT_EQ(meaning_of(plan) == undelayed, stages == 1);
+  }
+}
+
+// Micro-batch k (from 1) of m per mini-batch reads version max(floor((k - 1) / m) - 1, 0) on all stages.
+TEST(Meaning, OfPipedream2bwIsThatOfOneStepOfDelay) {
+  for (int stages = 1; stages <= 4; ++stages) {
+    const Plan plan = plan_of(pipeline_case("pipedream-2bw", stages, 4), stages, 7);
+    const auto rule = [](int, int, int step) { return std::max(step - 1, 0); };
+    ASSERT_TRUE(meaning_of(plan));
+    EXPECT_EQ(meaning_of(plan), meaning_of(delayed(plan, rule, std::vector<int>(stages, 1))));
+  }
+}
+
+// Versions count updates: a stage of r replicas updates after r mini-batches and has as many updates in flight as its
+// replicas are mini-batches ahead, floor((R - 1 - ranks before) / r).
+TEST(Meaning, OfReplicatedPipedreamIsThatOfFewerUpdates) {
+  const auto expect = [](const std::string& replicas, const std::vector<int>& widths,
+                         int (*rule)(int stage, int stages, int step)) {
+    const Plan plan =
+        pipedream_of(replicas, std::accumulate(widths.begin(), widths.end(), 0), static_cast<int>(widths.size()), 12);
+    ASSERT_TRUE(meaning_of(plan)) << replicas;
+    EXPECT_EQ(meaning_of(plan), meaning_of(delayed(plan, rule, widths))) << replicas;
+  };
+  expect("3-1", {3, 1}, [](int s, int, int step) { return s == 0 ? std::max(0, step / 3 - 1) : step; });
+  expect("1-3", {1, 3}, [](int s, int, int step) { return s == 0 ? std::max(0, step - 3) : step / 3; });
+  expect("2-2-1", {2, 2, 1}, [](int s, int, int step) {
+    return s == 0 ? std::max(0, step / 2 - 2) : s == 1 ? std::max(0, step / 2 - 1) : step;
+  });
+  expect("4", {4}, [](int, int, int step) { return step / 4; });
+}
+
+}  // namespace
+}  // namespace parabench

@@ -1,0 +1,191 @@
+// Small models, cases and timelines for tests of plans.
+#pragma once
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "parallelism/plan/matching.h"
+#include "parallelism/plan/rules/progress.h"
+#include "parallelism/plan/strategies/strategies.h"
+#include "parallelism/plan/strategies/strategy_table.h"
+#include "parallelism/plan/timeline.h"
+#include "tests/base/case_of.h"
+
+namespace parabench {
+
+/// A chain of `layers` linear layers, the i-th (from 0) with (i + 5)^2 parameters.
+inline ModelSpec chain_model(int layers) {
+  ModelSpec model{.name = "chain", .input = {4, 1, 1}, .classes = 4, .layers = {}};
+  for (int i = 0; i < layers; ++i) {
+    const std::string name = "layer" + std::to_string(i);
+    const int in = i == 0 ? 4 : i + 4;
+    model.layers.push_back({.name = name, .body = {{name, Linear{in, i + 5}}}, .residual = false, .shortcut = {}});
+  }
+  return model;
+}
+
+/// A plan on a chain of `layers` layers of equal time.
+inline Plan plan_of(const Case& spec, int layers, int steps = 1) {
+  const std::vector<double> seconds(layers, 1.0);
+  return make_plan(spec, chain_model(layers), seconds, steps);
+}
+/// On a chain of one layer per stage.
+inline Plan plan_of(const Case& spec) { return plan_of(spec, find_strategy(spec.strategy.name).stages(spec)); }
+
+/// A synchronous pipeline of one layer per stage and one sample per micro-batch.
+inline Case pipeline_case(const std::string& strategy, int devices, int micro_batches, int chunks = 2, int dp = 1) {
+  Case spec = case_of(strategy, devices * dp, micro_batches * dp);
+  spec.micro = micro_batches;
+  spec.dp = dp;
+  if (find_strategy(strategy).uses("chunks")) spec.chunks = chunks;
+  return spec;
+}
+inline Plan gpipe_of(int stages, int micro_batches, int batch) {
+  Case spec = pipeline_case("gpipe", stages, micro_batches);
+  spec.batch = batch;
+  return plan_of(spec);
+}
+/// One layer per stage.
+inline Plan pipedream_of(int stages, int steps) { return plan_of(case_of("pipedream", stages, 2), stages, steps); }
+/// With `replicas` such as 3-1; ranks are their sum.
+inline Plan pipedream_of(const std::string& replicas, int ranks, int stages, int steps) {
+  Case spec = case_of("pipedream", ranks, 2);
+  spec.strategy.parameters = {{"replicas", replicas}};
+  return plan_of(spec, stages, steps);
+}
+
+/// Names of the strategies that write a schedule of a synchronous pipeline of several micro-batches.
+inline std::vector<std::string> schedule_names() {
+  std::vector<std::string> names;
+  for (const Strategy& strategy : strategies()) {
+    if (strategy.schedule.order && strategy.uses("micro")) names.emplace_back(strategy.name);
+  }
+  return names;
+}
+
+/// Whether a case on one layer per stage is possible in itself.
+inline bool is_possible(const Case& spec, int layers) {
+  try {
+    check_case(spec, chain_model(layers));
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+struct UnitCosts {
+  double forward = 1, backward = 2;  ///< of all that a device computes for a micro-batch; I and W are half of B each
+  double message = 0, reduction = 0, update = 0;
+  double of(const Plan& plan, Rank rank, const Op& op) const {
+    const double pass = 1.0 / segments_passed(plan, rank, op);
+    switch (op.kind) {
+      case OpKind::forward:
+      case OpKind::recompute: return forward * pass;
+      case OpKind::backward: return backward * pass;
+      case OpKind::backward_input:
+      case OpKind::backward_weight: return backward / 2 * pass;
+      case OpKind::update: return update;
+      case OpKind::all_reduce: return reduction;
+      case OpKind::send_forward:
+      case OpKind::recv_forward:
+      case OpKind::send_backward:
+      case OpKind::recv_backward: return message;
+    }
+    return 0;
+  }
+
+ private:
+  static int segments_passed(const Plan& plan, Rank rank, const Op& op) {
+    const int replica = replica_of(plan, rank, op.segment);
+    return static_cast<int>(std::ranges::count_if(segments_held(plan, rank),
+                                                  [&](SegmentId s) { return replica_of(plan, rank, s) == replica; }));
+  }
+};
+
+/// Earliest times of every operation: messages start when both ends are ready, reductions when all ranks are.
+inline Timeline timeline_of(const Plan& plan, const UnitCosts& costs = {}) {
+  std::vector<LocalDependencies> local;
+  Timeline timeline;
+  for (int r = 0; r < std::ssize(plan.ranks); ++r) {
+    local.push_back(dependencies(plan, Rank(r)));
+    auto& lanes = timeline.ranks.emplace_back();
+    for (const Lane& lane : plan.ranks[r].lanes) lanes.emplace_back(lane.ops.size());
+  }
+  const Matching matching = match(plan);
+  const auto span = [&](OpRef ref) -> Span& { return timeline.ranks[ref.rank.value][ref.lane][ref.index]; };
+  const auto earliest = [&](OpRef ref) {
+    double start = ref.index > 0 ? span({ref.rank, ref.lane, ref.index - 1}).end : 0.0;
+    span(ref).queued = start;
+    for (OpRef before : local[ref.rank.value].of(ref.lane, ref.index)) start = std::max(start, span(before).end);
+    return start;
+  };
+  for (OpRef ref : run_lanes(plan, local, matching, Delivery::rendezvous).order) {
+    double start = earliest(ref);
+    for (const LaneRef& partner : matching[ref.rank.value][ref.lane]) {
+      start = std::max(start, earliest({partner.rank, partner.lane, ref.index}));
+    }
+    span(ref).start = start;
+    span(ref).end = start + costs.of(plan, ref.rank, at(plan, ref));
+  }
+  return timeline;
+}
+
+/// Most pairs of stage and micro-batch between the start of their forward and the end of their last backward, in the
+/// order of the compute lane.
+inline int peak_in_flight(const Plan& plan, int rank) {
+  int now = 0, peak = 0;
+  for (const Op& op : plan.ranks[rank].compute()) {
+    if (op.segment != segments_of(plan, stage_of(plan, op.segment)).first) continue;
+    if (op.kind == OpKind::forward) peak = std::max(peak, ++now);
+    if (makes_weight_gradient(op.kind)) --now;
+  }
+  return peak;
+}
+
+inline int uniform(std::mt19937& random, int low, int high) {
+  return std::uniform_int_distribution<int>(low, high)(random);
+}
+
+/// A random case of a random strategy on `layers` layers, with copies, chunks, recompute, replicas, an odd warm-up; not
+/// all are possible (csv needs its file).
+inline Case random_case(std::mt19937& random, int& layers) {
+  const auto all = strategies();
+  const Strategy& strategy = all[uniform(random, 0, static_cast<int>(all.size()) - 1)];
+  Case spec = case_of(std::string(strategy.name), strategy.ranks == RankUse::one ? 1 : uniform(random, 1, 4), 0);
+  if (strategy.uses("dp")) spec.dp = uniform(random, 1, 3);
+  spec.np *= spec.dp;
+  if (strategy.uses("micro")) spec.micro = uniform(random, 1, 8);
+  if (strategy.uses("chunks")) spec.chunks = uniform(random, 1, 3);
+  if (strategy.uses("warmup") && uniform(random, 0, 1) == 1) spec.warmup = uniform(random, 0, 8);
+  if (strategy.uses("bucket")) spec.bucket = Bytes(uniform(random, 1, 1000));
+  spec.recompute = static_cast<Recompute>(uniform(random, 0, 2));
+  if (spec.strategy.name == "pipedream" && uniform(random, 0, 1) == 1) {
+    std::string replicas;
+    spec.np = 0;
+    for (int stage = uniform(random, 1, 3); stage > 0; --stage) {
+      const int width = uniform(random, 1, 3);
+      replicas += (replicas.empty() ? "" : "-") + std::to_string(width);
+      spec.np += width;
+    }
+    spec.strategy.parameters = {{"replicas", replicas}};
+  }
+  spec.batch = strategy.pieces(spec) + uniform(random, 0, 9);
+  layers = strategy.stages(spec) + uniform(random, 0, 4);
+  return spec;
+}
+
+/// A random plan; synchronous ones unrolled to a few steps.
+inline Plan random_plan(std::mt19937& random) {
+  for (;;) {
+    int layers = 0;
+    const Case spec = random_case(random, layers);
+    if (!is_possible(spec, layers)) continue;
+    const Plan plan = plan_of(spec, layers, uniform(random, 1, 8));
+    return plan.asynchronous ? plan : unroll(plan, uniform(random, 1, 3));
+  }
+}
+
+}  // namespace parabench

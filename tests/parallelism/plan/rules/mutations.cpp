@@ -1,0 +1,248 @@
+#include "tests/parallelism/plan/rules/mutations.h"
+
+#include "parallelism/plan/passes/passes.h"
+#include "tests/parallelism/plan/pick.h"
+
+namespace parabench {
+namespace {
+
+using Random = std::mt19937;
+
+bool is_any_message(const Op& op) { return is_message(op.kind); }
+
+template <bool (*wanted)(const Op&)>
+bool drop(Plan& plan, Random& random) {
+  const Place place = pick(plan, random, wanted);
+  if (place) place.ops->erase(place.ops->begin() + place.index);
+  return bool(place);
+}
+
+bool drop_both_ends(Plan& plan, Random& random) {
+  const Place place = pick(plan, random, is_any_message);
+  if (!place) return false;
+  const Op gone = place.op();
+  for (RankProgram& rank : plan.ranks) {
+    for (Lane& lane : rank.lanes) {
+      const bool same_direction = lane.kind == lane_kind(gone.kind) || lane.kind == other_end(lane_kind(gone.kind));
+      if (!same_direction) continue;
+      std::erase_if(lane.ops, [&](const Op& op) { return op.micro_batch == gone.micro_batch && op.step == gone.step; });
+    }
+  }
+  return true;
+}
+
+bool duplicate(Plan& plan, Random& random) {
+  const Place place = pick(plan, random, is_any);
+  const Op copy = place.op();
+  place.ops->insert(place.ops->begin() + uniform(random, place.index, static_cast<int>(place.ops->size())), copy);
+  return true;
+}
+
+/// F and B, F and I, I and W, RECOMPUTE and B of one piece.
+bool swap_passes_of_a_piece(Plan& plan, Random& random) {
+  return swap_wanted(any_compute_lane(plan, random), random, [](const Op& a, const Op& b) {
+    return is_pass(a.kind) && is_pass(b.kind) && a.segment == b.segment && a.micro_batch == b.micro_batch &&
+           a.step == b.step;
+  });
+}
+bool swap_micro_batches(Plan& plan, Random& random) {
+  return swap_wanted(any_compute_lane(plan, random), random, [](const Op& a, const Op& b) {
+    return a.kind == b.kind && is_pass(a.kind) && a.kind != OpKind::recompute && a.segment == b.segment;
+  });
+}
+bool weight_gradient_before_input_gradient(Plan& plan, Random& random) {
+  return swap_wanted(any_compute_lane(plan, random), random, [](const Op& a, const Op& b) {
+    return a.kind == OpKind::backward_input && b.kind == OpKind::backward_weight && a.segment == b.segment &&
+           a.micro_batch == b.micro_batch && a.step == b.step;
+  });
+}
+bool reorder_a_lane(Plan& plan, Random& random) {
+  const Place place = pick(plan, random, [](const Op& op) { return lane_kind(op.kind) != LaneKind::compute; });
+  return place && swap_wanted(*place.ops, random, [](const Op& a, const Op& b) { return a != b; });
+}
+
+bool move_to_another_rank(Plan& plan, Random& random) {
+  if (plan.ranks.size() < 2) return false;
+  const int from = below(random, plan.ranks.size());
+  const int to = (from + uniform(random, 1, static_cast<int>(plan.ranks.size()) - 1)) % std::ssize(plan.ranks);
+  auto &ops = plan.ranks[from].compute(), &theirs = plan.ranks[to].compute();
+  if (ops.empty()) return false;
+  const int i = below(random, ops.size());
+  theirs.insert(theirs.begin() + below(random, theirs.size() + 1), ops[i]);
+  ops.erase(ops.begin() + i);
+  return true;
+}
+
+bool change_version(Plan& plan, Random& random) {
+  const Place place = pick(plan, random, [](const Op& op) { return lane_kind(op.kind) == LaneKind::compute; });
+  place.op().version += uniform(random, 0, 1) == 0 ? 1 : -1;
+  return true;
+}
+bool change_version_rule(Plan& plan, Random& random) {
+  ++plan.versions[below(random, plan.versions.size())].steps_per_update;
+  return plan.steps > 1;
+}
+
+/// Before the last weight gradient, hence before the reduction that waits for it.
+bool update_early(Plan& plan, Random& random) {
+  const Place place = pick(plan, random, is_of<OpKind::update>);
+  if (!place) return false;
+  const Op early = place.op();
+  int before = place.index - 1;
+  while (!makes_weight_gradient((*place.ops)[before].kind) || (*place.ops)[before].segment != early.segment) --before;
+  place.ops->erase(place.ops->begin() + place.index);
+  place.ops->insert(place.ops->begin() + before, early);
+  return true;
+}
+
+bool exceed_in_flight(Plan& plan, Random& random) {
+  const int r = below(random, plan.ranks.size()), peak = peak_in_flight(plan, r);
+  if (peak < 2) return false;
+  plan.ranks[r].in_flight = uniform(random, 1, peak - 1);
+  return true;
+}
+bool flip_accumulates(Plan& plan, Random& random) {
+  Op& op = pick(plan, random, [](const Op& o) { return makes_weight_gradient(o.kind); }).op();
+  op.accumulates = !op.accumulates;
+  return true;
+}
+bool flip_discards(Plan& plan, Random& random) {
+  Op& op = pick(plan, random, is_of<OpKind::forward>).op();
+  op.discards = !op.discards;
+  return true;
+}
+
+bool pair_wrongly(Plan& plan, Random& random) {
+  const Place place = pick(plan, random, is_any_message);
+  if (!place || micro_batches(plan) < 2) return false;
+  place.op().micro_batch = MicroBatchId((place.op().micro_batch.value + 1) % micro_batches(plan));
+  return true;
+}
+bool address_wrongly(Plan& plan, Random& random) {
+  const Place place = pick(plan, random, is_any_message);
+  if (!place) return false;
+  place.op().peer = Rank((place.op().peer.value + 1) % static_cast<int>(plan.ranks.size()));
+  return true;
+}
+bool work_on_another_segment(Plan& plan, Random& random) {
+  if (plan.segments.size() < 2) return false;
+  SegmentId& segment = pick(plan, random, [](const Op& op) { return is_pass(op.kind); }).op().segment;
+  segment = SegmentId((segment.value + 1) % static_cast<int>(plan.segments.size()));
+  return true;
+}
+bool belong_to_another_step(Plan& plan, Random& random) {
+  if (plan.steps < 2) return false;
+  int& step = pick(plan, random, is_any).op().step;
+  step = (step + 1) % plan.steps;
+  return true;
+}
+bool leave_a_stage(Plan& plan, Random& random) {
+  auto& holds = plan.ranks[below(random, plan.ranks.size())].holds;
+  holds.erase(holds.begin() + below(random, holds.size()));
+  return true;
+}
+bool join_another_replica(Plan& plan, Random& random) {
+  if (plan.replicas < 2) return false;
+  auto& holds = plan.ranks[below(random, plan.ranks.size())].holds;
+  Holding& holding = holds[below(random, holds.size())];
+  holding.replica = (holding.replica + 1) % plan.replicas;
+  return true;
+}
+bool count_samples_wrongly(Plan& plan, Random& random) {
+  auto& replica = plan.pieces[below(random, plan.replicas)];
+  int& piece = replica[below(random, replica.size())];
+  piece = uniform(random, 0, 1) == 0 ? piece + 1 : 0;
+  return true;
+}
+bool lose_a_piece(Plan& plan, Random&) {
+  plan.pieces.back().pop_back();
+  return true;
+}
+
+constexpr Mutation harmful[] = {
+    {"drop an operation", drop<is_any>},
+    {"drop a recompute", drop<is_of<OpKind::recompute>>},
+    {"drop a message", drop<is_any_message>},
+    {"drop a message at both ends", drop_both_ends},
+    {"drop an update", drop<is_of<OpKind::update>>},
+    {"drop a reduction", drop<is_of<OpKind::all_reduce>>},
+    {"duplicate an operation", duplicate},
+    {"swap two passes of a piece", swap_passes_of_a_piece},
+    {"swap two micro-batches", swap_micro_batches},
+    {"W before its I", weight_gradient_before_input_gradient},
+    {"reorder a lane", reorder_a_lane},
+    {"move to another rank", move_to_another_rank},
+    {"change a version", change_version},
+    {"change the rule of versions", change_version_rule},
+    {"update too early", update_early},
+    {"exceed what may be in flight", exceed_in_flight},
+    {"flip accumulates", flip_accumulates},
+    {"flip discards", flip_discards},
+    {"pair wrongly", pair_wrongly},
+    {"address wrongly", address_wrongly},
+    {"work on another segment", work_on_another_segment},
+    {"belong to another step", belong_to_another_step},
+    {"leave a stage", leave_a_stage},
+    {"join another replica", join_another_replica},
+    {"count samples wrongly", count_samples_wrongly},
+    {"lose a piece", lose_a_piece},
+};
+
+bool swap_any_two(Plan& plan, Random& random) {
+  return swap_wanted(any_compute_lane(plan, random), random, [](const Op& a, const Op& b) { return a != b; });
+}
+bool move_along_its_lane(Plan& plan, Random& random) {
+  const Place place = pick(plan, random, is_any);
+  const Op op = place.op();
+  place.ops->erase(place.ops->begin() + place.index);
+  place.ops->insert(place.ops->begin() + below(random, place.ops->size() + 1), op);
+  return true;
+}
+/// The k-th and the l-th message of a lane change places, here and at the other end.
+bool reorder_both_ends(Plan& plan, Random& random) {
+  const int r = below(random, plan.ranks.size());
+  std::vector<Lane*> sending;
+  for (Lane& lane : plan.ranks[r].lanes) {
+    if (lane.ops.size() > 1 && is_send(lane.ops.front().kind)) sending.push_back(&lane);
+  }
+  if (sending.empty()) return false;
+  Lane& lane = *sending[below(random, sending.size())];
+  auto& theirs = plan.ranks[lane.key].lane(other_end(lane.kind), r);
+  const int k = below(random, lane.ops.size()), l = below(random, lane.ops.size());
+  std::swap(lane.ops[k], lane.ops[l]);
+  std::swap(theirs[k], theirs[l]);
+  return true;
+}
+bool reverse_backwards(Plan& plan, Random& random) {
+  plan.in_order = false;
+  auto& ops = any_compute_lane(plan, random);
+  if (ops.empty()) return false;
+  const Op first = ops[below(random, ops.size())];
+  std::vector<Op*> same;
+  for (Op& op : ops) {
+    if (op.kind == first.kind && op.segment == first.segment && op.step == first.step) same.push_back(&op);
+  }
+  for (std::size_t i = 0; i < same.size() / 2; ++i) std::swap(*same[i], *same[same.size() - 1 - i]);
+  plan = mark_accumulation(std::move(plan));
+  return same.size() > 1;
+}
+
+/// A window that ends early may need fewer than the steady state.
+bool keep_fewer_versions(Plan& plan, Random& random) {
+  return --plan.ranks[below(random, plan.ranks.size())].weight_versions > 0;
+}
+
+constexpr Mutation doubtful[] = {
+    {"swap any two", swap_any_two},
+    {"move along its lane", move_along_its_lane},
+    {"reorder both ends of a lane", reorder_both_ends},
+    {"reverse passes", reverse_backwards},
+    {"keep fewer versions", keep_fewer_versions},
+};
+
+}  // namespace
+
+std::span<const Mutation> harmful_mutations() { return harmful; }
+std::span<const Mutation> doubtful_mutations() { return doubtful; }
+
+}  // namespace parabench

@@ -1,0 +1,249 @@
+#include "parallelism/plan/strategies/strategies.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "parallelism/plan/passes/passes.h"
+#include "parallelism/plan/validate.h"
+#include "tests/parallelism/plan/plans.h"
+
+namespace parabench {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::string lane_text(const std::vector<Op>& ops) {
+  std::string text;
+  for (const Op& op : ops) {
+    if (!text.empty()) text += ' ';
+    text += to_text(op);
+  }
+  return text;
+}
+std::string reductions(RankProgram rank) { return lane_text(rank.lane(LaneKind::collectives, 0)); }
+
+TEST(Strategies, SequentialRunsLayerByLayerAndUpdatesOnce) {
+  const Plan plan = plan_of(case_of("sequential", 1, 5), 3);
+  EXPECT_EQ(lane_text(plan.ranks[0].compute()), "0F0 1F0 2F0 2B0 1B0 0B0 0-2UPDATE");
+  EXPECT_THAT(plan.pieces, ElementsAre(ElementsAre(5)));
+}
+
+TEST(Strategies, DataParallelReducesBucketsInBackwardOrder) {
+  Case spec = case_of("data-parallel", 2, 5);
+  spec.bucket = Bytes(300);
+  const Plan plan = plan_of(spec, 4);  // gradients of 100, 144, 196 and 256 bytes
+  EXPECT_EQ(lane_text(plan.ranks[1].compute()), "0F0 1F0 2F0 3F0 3B0 2B0 1B0 0B0 2-3UPDATE 0-1UPDATE");
+  EXPECT_EQ(reductions(plan.ranks[1]), "2-3ALL_REDUCE 0-1ALL_REDUCE");
+  EXPECT_THAT(plan.pieces, ElementsAre(ElementsAre(3), ElementsAre(2)));
+  spec.precision = Precision::fp64;  // 200, 288, 392 and 512 bytes
+  EXPECT_EQ(reductions(plan_of(spec, 4).ranks[0]), "3ALL_REDUCE 2ALL_REDUCE 0-1ALL_REDUCE");
+  spec.np = 1;
+  EXPECT_THAT(reductions(plan_of(spec, 4).ranks[0]), IsEmpty());
+}
+
+TEST(Strategies, BucketsCoverEverySegmentOnceWithinItsStage) {
+  Plan plan;
+  plan.stages = 2;
+  plan.segments = {{0, 1, StageId(0)}, {1, 1, StageId(0)}, {2, 1, StageId(1)}, {3, 1, StageId(1)}, {4, 1, StageId(1)}};
+  const std::vector<Bytes> bytes = {Bytes(0), Bytes(8), Bytes(0), Bytes(0), Bytes(0)};
+  EXPECT_THAT(buckets(plan, bytes, Bytes(8)), ElementsAre(SegmentRun{SegmentId(2), 3}, SegmentRun{SegmentId(0), 2}));
+  const std::vector<Bytes> even(5, Bytes(4));
+  EXPECT_THAT(buckets(plan, even, Bytes(8)),
+              ElementsAre(SegmentRun{SegmentId(3), 2}, SegmentRun{SegmentId(2), 1}, SegmentRun{SegmentId(0), 2}));
+}
+
+TEST(Strategies, PartitionRuleCutsTheStages) {
+  Case spec = case_of("gpipe", 2, 4);
+  const std::vector<double> seconds = {9, 1, 1, 1, 1};
+  EXPECT_THAT(partition(make_plan(spec, chain_model(5), seconds, 1)), ElementsAre(1, 4));
+  spec.partition = PartitionRule::uniform;
+  EXPECT_THAT(partition(make_plan(spec, chain_model(5), {}, 1)), ElementsAre(3, 2));
+  spec.partition = PartitionRule::parameters;  // 25 36 49 64 81
+  EXPECT_THAT(partition(make_plan(spec, chain_model(5), {}, 1)), ElementsAre(3, 2));
+  spec.partition = PartitionRule::time;
+  EXPECT_THROW(make_plan(spec, chain_model(5), {}, 1), Error);
+}
+
+TEST(Strategies, DappleTakesTheWarmupOfItsFirstStage) {
+  Case spec = case_of("dapple", 4, 16);
+  spec.micro = 16;
+  spec.warmup = 3;
+  Case policy_a = spec;
+  policy_a.strategy.name = "1f1b";
+  policy_a.warmup.reset();
+  for (int rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ(plan_of(spec, 4).ranks[rank].compute(), plan_of(policy_a, 4).ranks[rank].compute());
+  }
+  spec.warmup = 5;
+  const Plan between = plan_of(spec, 4);
+  EXPECT_EQ(peak_in_flight(between, 0), 6);
+  EXPECT_EQ(peak_in_flight(between, 1), 4);
+  EXPECT_EQ(peak_in_flight(between, 2), 2);
+  spec.warmup = 2;
+  EXPECT_THROW(plan_of(spec, 4), Error);
+}
+
+TEST(Strategies, WriteValidPlansForUnevenBatches) {
+  for (int stages = 1; stages <= 8; ++stages) {
+    for (int m = 1; m <= 16; ++m) {
+      for (int batch : {m, m + 1, 2 * m - 1, 3 * m}) {
+        const Plan plan = gpipe_of(stages, m, batch);
+        EXPECT_THAT(validate(plan), IsEmpty()) << stages << " stages, " << m << " micro-batches";
+        EXPECT_EQ(batch_samples(plan), batch);
+      }
+      EXPECT_THAT(validate(unroll(plan_of(case_of("data-parallel", stages, m + stages), 5), 2)), IsEmpty());
+    }
+  }
+}
+
+TEST(Strategies, ModelParallelKeepsOneDeviceBusy) {
+  for (int stages = 1; stages <= 8; ++stages) {
+    const Plan naive = plan_of(case_of("model-parallel", stages, 2), stages);
+    EXPECT_DOUBLE_EQ(makespan(timeline_of(naive)), 3.0 * stages);
+    EXPECT_NEAR(bubble_fraction(naive, timeline_of(naive)), 1.0 - 1.0 / stages, 1e-12);
+  }
+}
+
+TEST(Strategies, RecomputeRunsForwardsAgainJustBeforeTheirBackward) {
+  Case spec = pipeline_case("1f1b", 2, 3);
+  spec.recompute = Recompute::all;
+  EXPECT_EQ(lane_text(plan_of(spec).ranks[0].compute()),
+            "0F0 0F1 0RECOMPUTE0 0B0 0F2 0RECOMPUTE1 0B1 0RECOMPUTE2 0B2 0UPDATE");
+  spec.recompute = Recompute::except_last;
+  EXPECT_EQ(lane_text(plan_of(spec).ranks[1].compute()), "1F0 1RECOMPUTE0 1B0 1F1 1RECOMPUTE1 1B1 1F2 1B2 1UPDATE");
+  spec = pipeline_case("zb-h1", 2, 1);
+  spec.recompute = Recompute::all;
+  const Plan split = plan_of(spec);
+  EXPECT_EQ(lane_text(split.ranks[0].compute()), "0F0 0RECOMPUTE0 0I0 0W0 0UPDATE");
+  for (const Op& op : split.ranks[0].compute()) EXPECT_EQ(op.discards, op.kind == OpKind::forward);
+}
+
+TEST(Strategies, CopiesOfAPipelineReduceTheirGradientsInBuckets) {
+  Case spec = case_of("gpipe", 4, 4);
+  spec.micro = 1;
+  spec.dp = 2;
+  spec.bucket = Bytes(150);  // gradients of 100, 144, 196 and 256 bytes
+  const Plan plan = plan_of(spec, 4);
+  EXPECT_THAT(plan.pieces, ElementsAre(ElementsAre(2), ElementsAre(2)));
+  EXPECT_THAT(holders(plan, StageId(0)), ElementsAre(Rank(0), Rank(2)));
+  const RankProgram& rank = plan.ranks[2];
+  EXPECT_EQ(rank.holds, (std::vector<Holding>{{StageId(0), 1}}));
+  EXPECT_EQ(lane_text(rank.compute()), "0F0 1F0 1B0 0B0 0-1UPDATE");
+  EXPECT_EQ(reductions(rank), "0-1ALL_REDUCE");
+}
+
+struct BadCase {
+  std::string what;
+  Case spec;
+  std::vector<std::string> said;
+};
+
+std::vector<BadCase> bad_cases() {
+  std::vector<BadCase> all;
+  const auto add = [&](const std::string& strategy, int np, int batch, auto change, std::vector<std::string> said) {
+    Case spec = case_of(strategy, np, batch);
+    change(spec);
+    all.push_back({strategy + ", " + said.front(), spec, std::move(said)});
+  };
+  const auto as_is = [](Case&) {};
+  add("gpip", 2, 8, as_is, {"strategy", "'gpip'", "gpipe"});
+  add("sequential", 2, 8, as_is, {"np", "'2'", "1 for sequential"});
+  add("data-parallel", 4, 3, as_is, {"batch", "'3'", "at least 4 samples"});
+  add("gpipe", 6, 8, as_is, {"np", "'6'", "at most 5 stages", "try fewer ranks"});
+  add("pipedream", 6, 8, as_is, {"np", "at most 5 stages"});
+  add("gpipe", 2, 3, as_is, {"batch", "'3'", "at least 4 samples"});
+  add("model-parallel", 0, 3, as_is, {"np", "'0'"});
+  add("model-parallel", 2, 0, as_is, {"batch", "'0'"});
+  add("gpipe", 2, 8, [](Case& c) { c.micro = 0; }, {"micro", "'0'"});
+  add("pipedream", 2, 8, [](Case& c) { c.micro = 8; }, {"micro", "'8'", "pipedream does not use"});
+  add("sequential", 1, 8, [](Case& c) { c.bucket = Bytes(1024); }, {"bucket", "sequential does not use"});
+  add("data-parallel", 2, 8, [](Case& c) { c.partition = PartitionRule::uniform; }, {"partition", "'uniform'"});
+  const auto parameters = [](const char* replicas) {
+    return [replicas](Case& c) { c.strategy.parameters = {{"replicas", replicas}}; };
+  };
+  const auto micro = [](int m) { return [m](Case& c) { c.micro = m; }; };
+  add("gpipe", 4, 16, [](Case& c) { c.dp = 3; }, {"dp", "'3'", "a divisor of np, 4"});
+  add("gpipe", 4, 16, [](Case& c) { c.dp = 0; }, {"dp", "'0'"});
+  add("gpipe", 4, 7, [](Case& c) { c.dp = 2; }, {"batch", "'7'", "at least 8 samples"});
+  add("pipedream", 4, 8, [](Case& c) { c.dp = 2; }, {"dp", "'2'", "pipedream does not use"});
+  add("data-parallel", 4, 8, [](Case& c) { c.dp = 2; }, {"dp", "'2'", "data-parallel does not use"});
+  add("interleaved", 2, 8, [](Case& c) { c.chunks = 3; }, {"chunks", "'3'", "at most 5 stages, not 6"});
+  add("looped-bfs", 2, 8, [](Case& c) { c.chunks = 0; }, {"chunks", "'0'"});
+  add("interleaved", 2, 8, micro(5), {"micro", "'5'", "2 rounds over 2 devices", "try micro:4"});
+  add("zb-v", 3, 8, as_is, {"np", "'3'", "at most 5 stages, not 6"});
+  add("zb-v", 2, 8, [](Case& c) { c.chunks = 3; }, {"chunks", "'3'", "zb-v does not use"});
+  add("dualpipev", 2, 8, micro(3), {"micro", "'3'", "at least 4", "try micro:4"});
+  add("chimera", 3, 8, as_is, {"np", "'3'", "even number of devices"});
+  add("chimera", 2, 8, micro(3), {"micro", "'3'", "even number"});
+  add("dapple", 3, 8, [](Case& c) { c.warmup = 1; }, {"warmup", "'1'", "at least 2"});
+  add("pipedream-2bw", 4, 8, micro(2), {"micro", "'2'", "at least 3"});
+  add("pipedream", 4, 8, parameters("3-2"), {"replicas", "'3-2'", "add up to np, 4, not 5", "try np:5"});
+  add("pipedream", 4, 8, parameters("3-0-1"), {"replicas", "'3-0-1'", "joined by -"});
+  add("pipedream", 4, 8, parameters("4-"), {"replicas", "'4-'", "joined by -"});
+  add("pipedream", 4, 8, parameters("x"), {"replicas", "'x'"});
+  add("pipedream", 6, 8, parameters("1-1-1-1-1-1"), {"np", "'6'", "at most 5 stages"});
+  add("gpipe", 2, 8, [](Case& c) { c.chunks = 4; }, {"chunks", "'4'"});
+  add("gpipe", 2, 8, [](Case& c) { c.warmup = 3; }, {"warmup", "'3'"});
+  add("sequential", 1, 8, [](Case& c) { c.graph = true; }, {"graph", "'on'", "device"});
+  const auto graphed = [](Case& c) {
+    c.graph = true;
+    c.device = DeviceKind::cuda;
+  };
+  add("gpipe", 2, 8, graphed, {"graph", "'on'", "np:2"});
+  add("pipedream-2bw", 1, 8, graphed, {"graph", "'on'", "two weight versions"});
+  add("gpipe", 2, 8, [](Case& c) { c.precision = Precision::tf32; }, {"precision", "'tf32'"});
+  add("gpipe", 2, 8, [](Case& c) { c.comm = CommKind::nccl; }, {"comm", "'nccl'"});
+  add("gpipe", 2, 8, [](Case& c) { c.strategy.parameters = {{"depth", "2"}}; }, {"strategy parameter", "'depth'"});
+  return all;
+}
+
+TEST(CheckCase, RefusesImpossibleCasesNamingTheKey) {
+  for (const BadCase& bad : bad_cases()) {
+    try {
+      check_case(bad.spec, chain_model(5));
+      ADD_FAILURE() << bad.what << ": accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::usage) << bad.what;
+      for (const std::string& part : bad.said) EXPECT_THAT(error.what(), HasSubstr(part)) << bad.what;
+    }
+  }
+}
+
+TEST(CheckCase, LeavesDevicesThatAreMissingHereToTheMachine) {
+  Case spec = case_of("gpipe", 2, 8);
+  spec.device = DeviceKind::cuda;
+  spec.comm = CommKind::nccl;
+  spec.precision = Precision::tf32;
+  EXPECT_NO_THROW(check_case(spec, chain_model(5)));
+}
+
+TEST(CheckCase, LetsOneRankReplayItsSteps) {
+  for (const char* strategy : {"sequential", "gpipe", "pipedream"}) {
+    Case spec = case_of(strategy, 1, 8);
+    spec.device = DeviceKind::cuda;
+    spec.graph = true;
+    EXPECT_NO_THROW(check_case(spec, chain_model(5))) << strategy;
+  }
+}
+
+TEST(CheckCase, RefusesPiecesThatLeaveABatchNormOneValue) {
+  const ModelSpec tiny = make_model({"resnet18", {}}, {3, 32, 32}, 10, false);   // ends in 1 x 1 maps
+  const ModelSpec large = make_model({"resnet18", {}}, {3, 64, 64}, 10, false);  // ends in 2 x 2 maps
+  Case spec = case_of("gpipe", 2, 7);                                            // pieces of 2 2 2 1
+  EXPECT_NO_THROW(check_case(spec, large));
+  try {
+    check_case(spec, tiny);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(),
+                AllOf(HasSubstr("batch"), HasSubstr("'7'"), HasSubstr("layer4"), HasSubstr("try batch:8")));
+  }
+  spec.batch = 8;
+  EXPECT_NO_THROW(check_case(spec, tiny));
+}
+
+}  // namespace
+}  // namespace parabench

@@ -1,0 +1,207 @@
+#include "tests/parallelism/plan/symbolic_rank.h"
+
+#include <initializer_list>
+
+namespace parabench {
+namespace {
+
+using Value = SymbolicRank::Value;
+
+Value mix(std::initializer_list<Value> parts) {
+  Value hash = 0x9e3779b97f4a7c15ULL;
+  for (Value part : parts) hash = (hash ^ part) * 0xbf58476d1ce4e5b9ULL ^ (hash >> 29);
+  return hash;
+}
+
+constexpr Value activation_tag = 1, loss_tag = 2, gradient_tag = 3, weight_gradient_tag = 4, initial_tag = 5;
+
+Value initial(int layer) { return mix({initial_tag, static_cast<Value>(layer)}); }
+
+}  // namespace
+
+void require(bool holds) {
+  if (!holds) throw Impossible{};
+}
+
+SymbolicRank::SymbolicRank(const Plan& plan, Rank rank, Meaning& trained)
+    : plan_(plan), rank_(rank), trained_(trained), latest_(plan.segments.size(), 0) {
+  for (const Op& op : plan.ranks[rank.value].compute()) {
+    if (makes_weight_gradient(op.kind)) ++open_passes_[{op.segment.value, update_of(op)}];
+  }
+}
+
+int SymbolicRank::update_of(const Op& op) const {
+  return op.step / plan_.versions[stage_of(plan_, op.segment).value].steps_per_update + 1;
+}
+
+/// The part of the batch that the piece is.
+Value SymbolicRank::samples(const Op& op) const {
+  const int replica = replica_of(plan_, rank_, op.segment);
+  return mix({static_cast<Value>(op.step), static_cast<Value>(piece_offset(plan_, replica, op.micro_batch)),
+              static_cast<Value>(plan_.pieces[replica][op.micro_batch.value]),
+              static_cast<Value>(batch_samples(plan_))});
+}
+
+/// Made by the neighbouring segment: here for the same piece, or received.
+std::optional<Value> SymbolicRank::incoming(const Op& op, SegmentId neighbour, const Values& made,
+                                            const Values& received) const {
+  const bool same_piece = replica_of(plan_, rank_, neighbour) == replica_of(plan_, rank_, op.segment);
+  if (same_piece) {
+    if (const auto here = made.find(piece_of(op, neighbour.value)); here != made.end()) return here->second;
+  }
+  const auto found = received.find(piece_of(op));
+  return found == received.end() ? std::nullopt : std::optional(found->second);
+}
+
+Value SymbolicRank::weights(const Op& op, int layer) const {
+  const int latest = latest_[op.segment.value];
+  require(op.version >= 0 && op.version <= latest && op.version > latest - plan_.ranks[rank_.value].weight_versions);
+  return op.version == 0 ? initial(layer) : trained_.at({layer, op.version});
+}
+
+bool SymbolicRank::has_version_of_graph(const Op& op) const {
+  const Graph& graph = graphs_.at(piece_of(op));
+  return graph.weights.front() == weights(op, plan_.segments[op.segment.value].first_layer);
+}
+
+bool SymbolicRank::try_compute(const Op& op) { return op.kind == OpKind::update ? try_update(op) : try_pass(op); }
+
+bool SymbolicRank::try_pass(const Op& op) {
+  require(replica_of(plan_, rank_, op.segment) >= 0);
+  const Piece piece = piece_of(op);
+  switch (op.kind) {
+    case OpKind::forward:
+      if (!try_forward(op)) return false;
+      break;
+    case OpKind::recompute:
+      require(discarded_.contains(piece) && has_version_of_graph(op));
+      recomputed_.insert(piece);
+      break;
+    case OpKind::backward:
+    case OpKind::backward_input:
+      if (!try_input_gradient(op)) return false;
+      break;
+    case OpKind::backward_weight: require(open_weight_gradients_.contains(piece)); break;
+    case OpKind::send_forward:
+    case OpKind::recv_forward:
+    case OpKind::send_backward:
+    case OpKind::recv_backward:
+    case OpKind::all_reduce:
+    case OpKind::update: throw Impossible{};
+  }
+  require(done_.insert({op.kind, piece}).second);
+  if (makes_weight_gradient(op.kind)) add_weight_gradient(op);
+  return true;
+}
+
+bool SymbolicRank::try_forward(const Op& op) {
+  const auto input = op.segment == SegmentId(0)
+                         ? std::optional(samples(op))
+                         : incoming(op, SegmentId(op.segment.value - 1), activations_, received_activations_);
+  if (!input) return false;
+  Graph graph;
+  Value value = *input;
+  const Segment& segment = plan_.segments[op.segment.value];
+  for (int layer = segment.first_layer; layer < segment.first_layer + segment.layers; ++layer) {
+    graph.inputs.push_back(value);
+    graph.weights.push_back(weights(op, layer));
+    value = mix({activation_tag, value, graph.weights.back()});
+  }
+  activations_[piece_of(op)] = value;
+  graphs_[piece_of(op)] = std::move(graph);
+  if (op.discards) discarded_.insert(piece_of(op));
+  track(op, +1);
+  return true;
+}
+
+bool SymbolicRank::try_input_gradient(const Op& op) {
+  const Piece piece = piece_of(op);
+  require(graphs_.contains(piece) && (!discarded_.contains(piece) || recomputed_.contains(piece)));
+  const auto gradient = op.segment == last_segment(plan_)
+                            ? std::optional(mix({loss_tag, activations_.at(piece), samples(op)}))
+                            : incoming(op, SegmentId(op.segment.value + 1), gradients_, received_gradients_);
+  if (!gradient) return false;
+  require(has_version_of_graph(op));
+  const Graph& graph = graphs_.at(piece);
+  std::vector<Value>& open = open_weight_gradients_[piece];
+  Value value = *gradient;
+  for (std::size_t i = graph.inputs.size(); i-- > 0;) {
+    open.insert(open.begin(), mix({weight_gradient_tag, value, graph.inputs[i]}));
+    value = mix({gradient_tag, value, graph.inputs[i], graph.weights[i]});
+  }
+  gradients_[piece] = value;
+  return true;
+}
+
+void SymbolicRank::add_weight_gradient(const Op& op) {
+  const int segment = op.segment.value;
+  require(has_version_of_graph(op));
+  std::vector<Value>& sums = sums_[{segment, update_of(op)}];
+  const bool open = gradient_of_.contains(segment);
+  // One gradient per segment: not of two updates, added to where there is one, and only there.
+  require(op.accumulates == open && (!open || gradient_of_.at(segment) == update_of(op)));
+  gradient_of_[segment] = update_of(op);
+  const std::vector<Value>& parts = open_weight_gradients_.at(piece_of(op));
+  sums.resize(parts.size(), 0);
+  for (std::size_t i = 0; i < parts.size(); ++i) sums[i] += parts[i];
+  open_weight_gradients_.erase(piece_of(op));
+  --open_passes_[{segment, update_of(op)}];
+  track(op, -1);
+}
+
+/// Stages and micro-batches between forward and last backward.
+void SymbolicRank::track(const Op& op, int change) {
+  if (op.segment != segments_of(plan_, stage_of(plan_, op.segment)).first) return;
+  in_flight_ += change;
+  const int limit = plan_.ranks[rank_.value].in_flight;
+  require(limit == 0 || in_flight_ <= limit);
+}
+
+std::optional<Value> SymbolicRank::payload(const Op& send) const {
+  const Values& made = send.kind == OpKind::send_forward ? activations_ : gradients_;
+  const auto found = made.find(piece_of(send));
+  return found == made.end() ? std::nullopt : std::optional(found->second);
+}
+
+void SymbolicRank::take(const Op& receive, Value payload) {
+  Values& received = receive.kind == OpKind::recv_forward ? received_activations_ : received_gradients_;
+  require(received.insert({piece_of(receive), payload}).second);
+}
+
+bool SymbolicRank::gradients_are_complete(const Op& op) const {
+  for (int s = op.segment.value; s < op.segment.value + op.segments; ++s) {
+    const auto open = open_passes_.find({s, update_of(op)});
+    if (open != open_passes_.end() && open->second > 0) return false;
+    require(sums_.contains({s, update_of(op)}));
+  }
+  return true;
+}
+
+void SymbolicRank::replace_sums(const Op& reduction, int segment, std::vector<Value> total) {
+  sums_[{segment, update_of(reduction)}] = std::move(total);
+  require(reduced_.insert({segment, update_of(reduction)}).second);
+}
+
+bool SymbolicRank::try_update(const Op& op) {
+  if (!gradients_are_complete(op)) return false;
+  for (int s = op.segment.value; s < op.segment.value + op.segments; ++s) {
+    const Segment& segment = plan_.segments[s];
+    const SegmentUpdate place(s, update_of(op));
+    const bool shared = holders(plan_, segment.stage).size() > 1;
+    if (shared && !reduced_.contains(place)) return false;
+    require(is_update_due(plan_, segment.stage, op.step));
+    require(op.version == latest_[s] + 1 && op.version == update_of(op));
+    for (int l = 0; l < segment.layers; ++l) {
+      const int layer = segment.first_layer + l;
+      const Value before = op.version == 1 ? initial(layer) : trained_.at({layer, op.version - 1});
+      const Value after = mix({before, sums_.at(place)[l]});
+      // All holders of the stage must come to the same weights.
+      require(trained_.insert({{layer, op.version}, after}).first->second == after);
+    }
+    latest_[s] = op.version;
+    gradient_of_.erase(s);
+  }
+  return true;
+}
+
+}  // namespace parabench

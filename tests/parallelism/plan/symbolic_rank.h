@@ -1,0 +1,82 @@
+// One rank of a symbolic run: numbers stand for activations, gradients and weights, and say what they were made from.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "tests/parallelism/plan/meaning.h"
+
+namespace parabench {
+
+/// Thrown by what cannot be carried out.
+struct Impossible {};
+void require(bool holds);
+
+class SymbolicRank {
+ public:
+  using Value = std::uint64_t;
+
+  /// `trained`: the weights that all ranks have come to, of whom each adds its own.
+  SymbolicRank(const Plan& plan, Rank rank, Meaning& trained);
+
+  /// Carries out a pass or an update, unless something that it needs is still to come.
+  bool try_compute(const Op& op);
+  /// What a send carries; nothing while it is to come.
+  std::optional<Value> payload(const Op& send) const;
+  void take(const Op& receive, Value payload);
+
+  /// Whether the run of a reduction or update has all its weight gradients.
+  bool gradients_are_complete(const Op& op) const;
+  /// Their sums over the micro-batches, by layer, for one segment of the run.
+  const std::vector<Value>& sums(const Op& op, int segment) const { return sums_.at({segment, update_of(op)}); }
+  void replace_sums(const Op& reduction, int segment, std::vector<Value> total);
+
+  bool is_left_with_nothing() const { return in_flight_ == 0 && open_weight_gradients_.empty(); }
+
+ private:
+  /// Segment, step, micro-batch.
+  using Piece = std::tuple<int, int, int>;
+  static Piece piece_of(const Op& op, int segment) { return {segment, op.step, op.micro_batch.value}; }
+  static Piece piece_of(const Op& op) { return piece_of(op, op.segment.value); }
+  using Values = std::map<Piece, Value>;
+  /// Values per layer of a segment: what goes through it, with the weights that it met.
+  struct Graph {
+    std::vector<Value> inputs, weights;
+  };
+  using SegmentUpdate = std::pair<int, int>;
+
+  int update_of(const Op& op) const;
+  Value samples(const Op& op) const;
+  std::optional<Value> incoming(const Op& op, SegmentId neighbour, const Values& made, const Values& received) const;
+  Value weights(const Op& op, int layer) const;
+  bool has_version_of_graph(const Op& op) const;
+  bool try_pass(const Op& op);
+  bool try_forward(const Op& op);
+  bool try_input_gradient(const Op& op);
+  void add_weight_gradient(const Op& op);
+  bool try_update(const Op& op);
+  void track(const Op& op, int change);
+
+  const Plan& plan_;
+  Rank rank_;
+  Meaning& trained_;
+  Values activations_, gradients_;  ///< made here
+  Values received_activations_, received_gradients_;
+  std::map<Piece, Graph> graphs_;                              ///< of forwards
+  std::map<Piece, std::vector<Value>> open_weight_gradients_;  ///< left by an I, by layer
+  std::set<Piece> discarded_, recomputed_;
+  std::set<std::pair<OpKind, Piece>> done_;
+  std::map<SegmentUpdate, std::vector<Value>> sums_;  ///< by layer
+  std::map<SegmentUpdate, int> open_passes_;          ///< weight gradients to come
+  std::set<SegmentUpdate> reduced_;
+  std::map<int, int> gradient_of_;  ///< segment -> update whose gradient is open
+  std::vector<int> latest_;         ///< version of each segment
+  int in_flight_ = 0;
+};
+
+}  // namespace parabench

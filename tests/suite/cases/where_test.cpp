@@ -1,0 +1,70 @@
+#include "suite/cases/where.h"
+
+#include <gmock/gmock.h>
+
+#include "base/case_id.h"
+#include "base/error.h"
+
+namespace parabench {
+namespace {
+
+using testing::HasSubstr;
+
+const Case gpipe =
+    parse_case("resnet18/imagenet-synthetic[pixels=32,classes=10]/gpipe/np:4/batch:32/micro:8/bucket:1MiB");
+
+bool all_hold(std::string_view expression, const Case& spec = gpipe) {
+  for (const auto& condition : parse_where(expression)) {
+    if (!holds(condition, spec)) return false;
+  }
+  return true;
+}
+
+std::string message_of(std::string_view expression) {
+  try {
+    parse_where(expression);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Where, ComparesNumbersAsNumbers) {
+  EXPECT_TRUE(all_hold("np<=4,np>=4,np=4,np==4,micro>4,micro<10,np!=2"));
+  EXPECT_FALSE(all_hold("np<4"));
+  EXPECT_FALSE(all_hold("np>4"));
+  EXPECT_FALSE(all_hold("micro=10"));
+}
+
+TEST(Where, AllConditionsMustHold) { EXPECT_FALSE(all_hold("np=4,micro=4")); }
+
+TEST(Where, ComparesSizesWithUnits) {
+  EXPECT_TRUE(all_hold("bucket<=1024kib"));
+  EXPECT_TRUE(all_hold("bucket<1.5MB"));
+}
+
+TEST(Where, ComparesNamesAndWholeChoices) {
+  EXPECT_TRUE(all_hold("model=resnet18,dataset=imagenet-synthetic,strategy!=sequential"));
+  EXPECT_TRUE(all_hold("dataset=imagenet-synthetic[pixels=32,classes=10],np=4"));
+  EXPECT_FALSE(all_hold("dataset=imagenet-synthetic[pixels=64,classes=10]"));
+}
+
+TEST(Where, AScheduleWithItsOwnWarmupHasNone) {
+  EXPECT_TRUE(all_hold("warmup="));
+  EXPECT_FALSE(all_hold("warmup>=0"));
+  EXPECT_FALSE(all_hold("warmup=1"));
+}
+
+TEST(Where, RefusesWhatItCannotCompare) {
+  EXPECT_THAT(message_of("nq<=4"), HasSubstr("did you mean 'np'?"));
+  EXPECT_THAT(message_of("np"), HasSubstr("np<=4,micro=8"));
+  EXPECT_THAT(message_of("np<=four"), HasSubstr("'four'"));
+  EXPECT_THAT(message_of("precision<bf16"), HasSubstr("no order"));
+  EXPECT_THAT(message_of("model>a"), HasSubstr("no order"));
+  EXPECT_THAT(message_of("device=gpu"), HasSubstr("'gpu'"));
+  EXPECT_THAT(message_of(""), HasSubstr("comparisons"));
+}
+
+}  // namespace
+}  // namespace parabench

@@ -1,0 +1,84 @@
+#include "suite/run/combine.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+namespace parabench {
+namespace {
+
+Measured launch(std::vector<double> samples, double forward, std::int64_t parameters, std::int64_t workspace) {
+  Measured m;
+  m.step_time_s.samples = {std::move(samples)};
+  m.losses = {parameters * 1.0};
+  RankMeasured rank;
+  rank.breakdown_s = Breakdown{.forward = forward};
+  rank.bus_bandwidth_bytes_per_s = 10 * forward;
+  rank.peak_memory[MemoryCategory::parameters] = parameters;
+  rank.peak_memory[MemoryCategory::workspace] = workspace;
+  rank.peak_memory.resident = 10 * workspace;
+  rank.peak_memory.reserved = 20 * parameters;
+  rank.peak_memory.device_used = 30 * parameters;
+  m.ranks = {rank};
+  return m;
+}
+
+TEST(Combine, JoinsTheLaunchesOfACase) {
+  const std::vector<Measured> launches = {launch({0.5, 0.5}, 0.1, 100, 5), launch({0.25, 0.5}, 0.3, 90, 20)};
+  const Measured all = combine(launches, 32, 1e9);
+  EXPECT_EQ(all.step_time_s.samples, (std::vector<std::vector<double>>{{0.5, 0.5}, {0.25, 0.5}}));
+  EXPECT_DOUBLE_EQ(all.step_time_s.median, 0.5);
+  EXPECT_DOUBLE_EQ(all.throughput_samples_per_s, 64);
+  EXPECT_DOUBLE_EQ(all.achieved_flops_per_s, 2e9);
+  EXPECT_EQ(all.losses, std::vector<double>{100});
+  EXPECT_DOUBLE_EQ(all.ranks[0].breakdown_s.value().forward, 0.2);
+  EXPECT_DOUBLE_EQ(all.ranks[0].bus_bandwidth_bytes_per_s.value(), 2);
+  EXPECT_EQ(all.ranks[0].peak_memory[MemoryCategory::workspace], 20);  // the launch whose total is highest
+  EXPECT_EQ(all.ranks[0].peak_memory.total_counted(), 110);
+  EXPECT_EQ(all.ranks[0].peak_memory.resident, 200);
+  EXPECT_EQ(all.ranks[0].peak_memory.reserved, 2000);
+  EXPECT_EQ(all.ranks[0].peak_memory.device_used, 3000);
+}
+
+Equivalence with_references(std::vector<double> losses) {
+  Equivalence e;
+  e.status = EquivalenceStatus::pass;
+  e.reference_losses = std::move(losses);
+  return e;
+}
+
+TEST(JudgeLosses, AgreesWithinTheTolerance) {
+  Equivalence e = with_references({2.0, 1.0, 0.5});
+  judge_losses(e, std::vector{2.0019, 1.0, 0.5, 17.0}, 4, Precision::fp32);
+  EXPECT_EQ(e.loss_agrees, true);
+  judge_losses(e, std::vector{2.0021, 1.0, 0.5}, 4, Precision::fp32);
+  EXPECT_EQ(e.loss_agrees, false);
+  EXPECT_THAT(e.reason, testing::HasSubstr("step 0"));
+  judge_losses(e, std::vector{2.03, 1.0, 0.5}, 4, Precision::bf16);
+  EXPECT_EQ(e.loss_agrees, true);
+  judge_losses(e, std::vector{2.0, 1.0, 0.5 + 1e-8}, 4, Precision::fp64);
+  EXPECT_EQ(e.loss_agrees, false);
+}
+
+TEST(JudgeLosses, NotANumberOrAMissingLossDisagrees) {
+  Equivalence e = with_references({2.0, 1.0, 0.5});
+  judge_losses(e, std::vector{2.0, std::nan(""), 0.5}, 4, Precision::fp32);
+  EXPECT_EQ(e.loss_agrees, false);
+  judge_losses(e, std::vector{2.0, 1.0}, 4, Precision::fp32);
+  EXPECT_EQ(e.loss_agrees, false);
+}
+
+TEST(JudgeLosses, AShortLaunchIsJudgedByItsSteps) {
+  Equivalence e = with_references({2.0, 1.0, 0.5});
+  judge_losses(e, std::vector{2.0}, 1, Precision::fp32);
+  EXPECT_EQ(e.loss_agrees, true);
+}
+
+TEST(JudgeLosses, SaysNothingWithoutAReference) {
+  Equivalence e;
+  judge_losses(e, std::vector{2.0}, 4, Precision::fp32);
+  EXPECT_FALSE(e.loss_agrees.has_value());
+}
+
+}  // namespace
+}  // namespace parabench

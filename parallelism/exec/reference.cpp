@@ -8,6 +8,7 @@
 
 #include "models/torch/autocast.h"
 #include "parallelism/exec/stage_state.h"
+#include "parallelism/plan/strategies/delay_rules.h"
 #include "parallelism/plan/owners.h"
 
 namespace parabench {
@@ -17,10 +18,12 @@ namespace {
 struct LayerHistory {
   std::deque<LayerTensors> versions;
   std::vector<torch::Tensor> velocity;
+  VersionRule rule;
   int newest = 0;
-  int keep = 1;
 
-  const LayerTensors& at_version(int v) const { return versions[versions.size() - 1 - (newest - v)]; }
+  const LayerTensors& read_by(int step) const {
+    return versions[versions.size() - 1 - (newest - version_read(rule, step))];
+  }
 };
 
 LayerTensors initial_tensors(const LayerSpec& layer, const Case& spec) {
@@ -57,7 +60,7 @@ void apply_update(LayerHistory& layer, const LayerTensors& read, const Case& spe
   }
   layer.versions.push_back(std::move(next));
   ++layer.newest;
-  while (static_cast<int>(layer.versions.size()) > layer.keep) layer.versions.pop_front();
+  while (static_cast<int>(layer.versions.size()) > layer.rule.lag + 1) layer.versions.pop_front();
 }
 
 }  // namespace
@@ -65,6 +68,7 @@ void apply_update(LayerHistory& layer, const LayerTensors& read, const Case& spe
 ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int steps,
                                std::shared_ptr<const SampleSource> source, const InputOptions& options) {
   const Case& spec = plan.spec;
+  const std::vector<VersionRule> rules = delay_rules(plan);
   const PieceOwners owners(plan);
   std::vector<StageId> stage_of_layer(model.layers.size());
   for (const Segment& segment : plan.segments)
@@ -79,7 +83,7 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
     state.initial.push_back(as_fp64(tensors.parameters));
     for (auto& rank : buffers) rank.push_back(allocate_tensors(model.layers[l], master_type(spec.precision)).buffers);
     for (const auto& p : tensors.parameters) layers[l].velocity.push_back(torch::zeros_like(p.detach()));
-    layers[l].keep = plan.versions[stage_of_layer[l].value].lag + 1;
+    layers[l].rule = rules[stage_of_layer[l].value];
     layers[l].versions.push_back(std::move(tensors));
   }
 
@@ -92,9 +96,6 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
 
   const double batch = batch_samples(plan);
   for (int step = 0; step < steps; ++step) {
-    const auto read = [&](std::size_t l) -> const LayerTensors& {
-      return layers[l].at_version(version_read(plan, stage_of_layer[l], step));
-    };
     double step_loss = 0;
     for (int replica = 0; replica < plan.replicas; ++replica) {
       for (int m = 0; m < micro_batches(plan); ++m) {
@@ -105,7 +106,7 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
           const AutocastGuard autocast(spec.precision == Precision::bf16, torch::kCPU);
           for (std::size_t l = 0; l < layers.size(); ++l) {
             const Rank owner = owners.of(stage_of_layer[l], replica, MicroBatchId(m), step);
-            x = forward(model.layers[l], {read(l).parameters, buffers[owner.value][l]}, x);
+            x = forward(model.layers[l], {layers[l].read_by(step).parameters, buffers[owner.value][l]}, x);
           }
           loss = torch::nn::functional::cross_entropy(x, labels);
         }
@@ -115,11 +116,11 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
       }
     }
     state.losses.push_back(step_loss);
-    for (std::size_t l = 0; l < layers.size(); ++l) {
-      if (!is_update_due(plan, stage_of_layer[l], step)) continue;
+    for (LayerHistory& layer : layers) {
+      if (!is_update_due(layer.rule, step)) continue;
       // The read version may leave the history with the update: keep its tensors alive.
-      const LayerTensors of_this_update = read(l);
-      apply_update(layers[l], of_this_update, spec);
+      const LayerTensors of_this_update = layer.read_by(step);
+      apply_update(layer, of_this_update, spec);
     }
   }
 

@@ -22,9 +22,9 @@ struct ReferenceState {
 /// Trains `steps` steps of the plan's case one piece after the other, without lanes, arenas or messages. Every
 /// replica's every micro-batch of a step passes through the whole model; batch norm normalises per piece, and
 /// each rank has running statistics of its own; a piece's mean gradient counts n_piece / N. Then plain SGD
-/// with momentum, tensor by tensor. Each step sees each stage at the version that the plan's rule names, and the
-/// gradients of an update's steps are summed: an asynchronous plan follows the delayed-update rule of PipeDream with
-/// weight stashing (SOSP'19) or of 2BW (ICML'21). `plan` has at least `steps` steps.
+/// with momentum, tensor by tensor. Each step sees each stage at the version that its strategy's definition names
+/// (delay_rules.h), not at the one that the plan claims, and the gradients of an update's steps are summed: PipeDream
+/// with weight stashing (SOSP'19) and 2BW (ICML'21) update with a delay. `plan` has at least `steps` steps.
 ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int steps,
                                std::shared_ptr<const SampleSource> source, const InputOptions& options);
 

@@ -9,6 +9,7 @@
 #include "parallelism/exec/equivalence.h"
 #include "parallelism/exec/executor.h"
 #include "parallelism/exec/reference.h"
+#include "parallelism/plan/strategies/delay_rules.h"
 #include "results/record.h"
 #include "suite/rank/affinity.h"
 #include "suite/rank/launch.h"
@@ -39,7 +40,7 @@ std::int64_t memory_bytes() {
 
 nlohmann::json verify(const Launch& launch, Communicator& comm, Device& device) {
   Equivalence equivalence;
-  equivalence.reference = launch.plan.asynchronous ? "delayed-update" : "sequential";
+  equivalence.reference = delays_updates(launch.plan.spec) ? "delayed-update" : "sequential";
   if (reference_bytes(launch) > memory_bytes()) {
     equivalence.reason = fmt::format("a single rank cannot hold the reference: {} bytes needed, {} bytes of memory",
                                      reference_bytes(launch), memory_bytes());

@@ -8,6 +8,8 @@
 
 #include "datasets/order.h"
 #include "parallelism/comm/threads/world.h"
+#include "parallelism/plan/strategies/delay_rules.h"
+#include "parallelism/plan/validate.h"
 #include "tests/parallelism/comm/forwarding_communicator.h"
 #include "tests/parallelism/exec/small_network.h"
 
@@ -41,11 +43,10 @@ class ScalingCommunicator final : public ForwardingCommunicator {
   int calls_ = 0;
 };
 
-/// The gate as `verify` applies it: ranks as threads, with faults injected on their side only.
-Difference gate(const std::string& rest, const Faults& faults = {}, const ModelSpec& model = small_network(),
-                int steps = 6) {
+/// The gate as `verify` applies it to a plan: ranks as threads, with faults injected on their side only.
+Difference gate(const Plan& of, const Faults& faults, const ModelSpec& model, int steps) {
   const auto source = small_source();
-  const Plan plan = small_pieces(small_plan(rest, steps, model), model, steps);
+  const Plan plan = small_pieces(of, model, steps);
   const Plan executed = faults.plan(plan);
   Trained trained;
   run_thread_ranks({plan.spec.np, reduction_groups(plan)}, [&](Communicator& comm) {
@@ -56,6 +57,11 @@ Difference gate(const std::string& rest, const Faults& faults = {}, const ModelS
     if (comm.rank() == Rank(0)) trained = std::move(mine);
   });
   return compare(plan, model, trained, train_reference(plan, model, steps, source, {}));
+}
+
+Difference gate(const std::string& rest, const Faults& faults = {}, const ModelSpec& model = small_network(),
+                int steps = 6) {
+  return gate(small_plan(rest, steps, model), faults, model, steps);
 }
 
 class EveryStrategy : public testing::TestWithParam<const char*> {};
@@ -196,6 +202,37 @@ TEST(Gate, CatchesAMissingWeightVersion) {
     return plan;
   };
   EXPECT_GT(gate("pipedream/np:3/batch:4", faults).update, 1e-6);
+}
+
+/// A plan that says, and does, as if every stage had these lags: each rank keeps the versions, each pass reads its own.
+Plan with_lags(Plan plan, const std::vector<int>& lags) {
+  for (int s = 0; s < plan.stages; ++s) plan.versions[s].lag = lags[s];
+  for (RankProgram& rank : plan.ranks) {
+    rank.weight_versions = 0;
+    for (const Holding& h : rank.holds) rank.weight_versions = std::max(rank.weight_versions, lags[h.stage.value] + 1);
+    for (Op& op : rank.compute())
+      if (op.kind != OpKind::update) op.version = version_read(plan, stage_of(plan, op.segment), op.step);
+  }
+  return plan;
+}
+
+// Such plans are legal and train; only, it is not what their strategy's definition says.
+TEST(Gate, CatchesAPlanOfAnotherDelayThanItsStrategys) {
+  const auto difference = [](const std::string& rest, const std::vector<int>& lags) {
+    const ModelSpec model = small_network();
+    const Plan plan = with_lags(small_plan(rest, 9, model), lags);
+    EXPECT_TRUE(validate(plan).empty()) << rest;
+    return gate(plan, {}, model, equivalence_steps(plan)).update;
+  };
+  const std::string pipedream = "pipedream/np:3/batch:4", replicated = "pipedream[replicas=2-1]/np:3/batch:4";
+  EXPECT_LE(difference(pipedream, {2, 1, 0}), tolerance);
+  EXPECT_GT(difference(pipedream, {2, 2, 2}), 1e-3) << "vertical sync";
+  EXPECT_GT(difference(pipedream, {3, 1, 0}), 1e-3) << "one more at the first stage";
+  EXPECT_GT(difference(pipedream, {2, 1, 1}), 1e-3) << "one more at the last stage";
+  EXPECT_LE(difference(replicated, {1, 0}), tolerance);
+  EXPECT_GT(difference(replicated, {2, 0}), 1e-3);
+  EXPECT_LE(difference("pipedream-2bw/np:2/batch:4/micro:2", {1, 1}), tolerance);
+  EXPECT_GT(difference("pipedream-2bw/np:2/batch:4/micro:2", {2, 2}), 1e-3);
 }
 
 TEST(Gate, CatchesAReceivePairedWrongly) {

@@ -20,15 +20,21 @@ namespace parabench {
 
 enum class Status { ok, skipped, failed };
 enum class EquivalenceStatus { pass, fail, not_checked };
+/// What the reference of the equivalence check trains on: each batch as one piece, or the pieces that the case cuts it
+/// into, since batch norm normalises over one piece.
+enum class ReferenceBatch { whole, pieces };
 template <>
 inline constexpr std::array<std::string_view, 3> enum_names<Status>{"ok", "skipped", "failed"};
 template <>
 inline constexpr std::array<std::string_view, 3> enum_names<EquivalenceStatus>{"pass", "fail", "not_checked"};
+template <>
+inline constexpr std::array<std::string_view, 2> enum_names<ReferenceBatch>{"whole", "pieces"};
 
 struct Equivalence {
   EquivalenceStatus status = EquivalenceStatus::not_checked;
-  std::string reason;                    ///< why not checked, or what differed; "" otherwise
-  std::string reference = "sequential";  ///< "sequential" | "delayed-update"
+  std::string reason;                             ///< why not checked, or what differed; "" otherwise
+  std::string reference = "sequential";           ///< "sequential" | "delayed-update"
+  std::optional<ReferenceBatch> reference_batch;  ///< nullopt: nothing was checked, or a file of schema 1.5 or before
   int steps = 0;
   std::optional<double> max_relative_update_difference;
   double tolerance = 1e-9;

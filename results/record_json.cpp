@@ -117,9 +117,11 @@ json to_json(const Arithmetic& arithmetic) {
 }
 
 json to_json(const Equivalence& equivalence) {
+  const auto& batch = equivalence.reference_batch;
   return {{"status", to_text(equivalence.status)},
           {"reason", null_if_empty(equivalence.reason)},
           {"reference", equivalence.reference},
+          {"reference_batch", batch ? json(to_text(*batch)) : json()},
           {"steps", equivalence.steps},
           {"max_relative_update_difference", null_if_absent(equivalence.max_relative_update_difference)},
           {"tolerance", equivalence.tolerance},

@@ -63,6 +63,9 @@ Equivalence equivalence(const json& value) {
   out.status = parse_enum<EquivalenceStatus>("status", value["status"].get<std::string>());
   out.reason = text(value["reason"]);
   out.reference = value["reference"];
+  // Files of schema 1.5 and before do not know it.
+  if (const json batch = value.value("reference_batch", json()); !batch.is_null())
+    out.reference_batch = parse_enum<ReferenceBatch>("reference_batch", batch.get<std::string>());
   out.steps = value["steps"];
   out.max_relative_update_difference = optional<double>(value["max_relative_update_difference"]);
   out.tolerance = value["tolerance"];

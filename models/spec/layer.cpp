@@ -74,6 +74,14 @@ std::vector<TensorSpec> parameters_of(const std::string&, const Relu&) { return 
 std::vector<TensorSpec> parameters_of(const std::string&, const MaxPool&) { return {}; }
 std::vector<TensorSpec> parameters_of(const std::string&, const GlobalAveragePool&) { return {}; }
 
+bool mixes(const BatchNorm&) { return true; }
+bool mixes(const Conv2d&) { return false; }
+bool mixes(const LayerNorm&) { return false; }
+bool mixes(const Linear&) { return false; }
+bool mixes(const Relu&) { return false; }
+bool mixes(const MaxPool&) { return false; }
+bool mixes(const GlobalAveragePool&) { return false; }
+
 std::string text(const Conv2d& op) {
   return fmt::format("conv({},{},{},{},{})", op.in, op.out, op.kernel, op.stride, op.padding);
 }
@@ -130,6 +138,14 @@ std::int64_t parameter_count(const LayerSpec& layer) {
   std::int64_t count = 0;
   for (const TensorSpec& tensor : parameters(layer)) count += tensor.elements();
   return count;
+}
+
+bool mixes_samples(const LayerSpec& layer) {
+  bool mixed = false;
+  for_each_step(layer, [&](const Step& step) {
+    mixed = mixed || std::visit([](const auto& op) { return mixes(op); }, step.operation);
+  });
+  return mixed;
 }
 
 Shape output_shape(const Step& step, Shape in) {

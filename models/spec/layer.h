@@ -72,6 +72,9 @@ std::vector<TensorSpec> parameters(const LayerSpec& layer);
 std::vector<TensorSpec> buffers(const LayerSpec& layer);
 std::int64_t parameter_count(const LayerSpec& layer);
 
+/// Whether what the layer makes of a sample in training depends on the samples beside it, as batch norm's means do.
+bool mixes_samples(const LayerSpec& layer);
+
 /// Shape after a step or a layer; throws usage_error if `in` does not fit (wrong channels, map too small).
 Shape output_shape(const Step& step, Shape in);
 Shape output_shape(const LayerSpec& layer, Shape in);

@@ -1,5 +1,7 @@
 #include "models/spec/model.h"
 
+#include <algorithm>
+
 #include "base/case_text.h"
 #include "base/choice.h"
 #include "base/error.h"
@@ -32,6 +34,10 @@ std::int64_t parameter_count(const ModelSpec& model) {
   std::int64_t count = 0;
   for (const LayerSpec& layer : model.layers) count += parameter_count(layer);
   return count;
+}
+
+bool mixes_samples(const ModelSpec& model) {
+  return std::ranges::any_of(model.layers, [](const LayerSpec& layer) { return mixes_samples(layer); });
 }
 
 Flops forward_flops(const ModelSpec& model) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 
 #include "models/torch/autocast.h"
 #include "parallelism/exec/stage_state.h"
@@ -46,6 +47,21 @@ std::vector<torch::Tensor> as_fp64(const std::vector<torch::Tensor>& tensors) {
   return copies;
 }
 
+/// The case with each batch as one piece, and nobody to compute it: for its input.
+Plan as_one_piece(const Plan& plan) {
+  Plan whole;
+  whole.spec = plan.spec;
+  whole.pieces = {{plan.spec.batch}};
+  return whole;
+}
+
+std::vector<InputPiece> pieces_of(const Plan& cut, int step) {
+  std::vector<InputPiece> pieces;
+  for (int replica = 0; replica < cut.replicas; ++replica)
+    for (int m = 0; m < micro_batches(cut); ++m) pieces.push_back({step, replica, MicroBatchId(m)});
+  return pieces;
+}
+
 /// Weights of version newest + 1 from the gradients that the read version has collected.
 void apply_update(LayerHistory& layer, const LayerTensors& read, const Case& spec) {
   torch::NoGradGuard no_grad;
@@ -75,6 +91,7 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
     for (int l = 0; l < segment.layers; ++l) stage_of_layer[segment.first_layer + l] = segment.stage;
 
   ReferenceState state;
+  state.whole_batch = !mixes_samples(model);
   std::vector<LayerHistory> layers(model.layers.size());
   state.buffers.resize(plan.ranks.size());
   std::vector<std::vector<std::vector<torch::Tensor>>> buffers(plan.ranks.size());  // working copies, run precision
@@ -87,33 +104,33 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
     layers[l].versions.push_back(std::move(tensors));
   }
 
+  const Plan cut = state.whole_batch ? as_one_piece(plan) : plan;
   std::vector<InputPiece> pieces;
-  for (int step = 0; step < steps; ++step)
-    for (int replica = 0; replica < plan.replicas; ++replica)
-      for (int m = 0; m < micro_batches(plan); ++m) pieces.push_back({step, replica, MicroBatchId(m)});
+  for (int step = 0; step < steps; ++step) std::ranges::copy(pieces_of(cut, step), std::back_inserter(pieces));
   const Shape sample = source->shape();
-  PieceInput input(plan, pieces, std::move(source), options, /*images=*/true, plain_memory);
+  PieceInput input(cut, pieces, std::move(source), options, /*images=*/true, plain_memory);
 
-  const double batch = batch_samples(plan);
+  const auto statistics = [&](std::size_t l, const InputPiece& piece) {
+    if (state.whole_batch) return std::vector<torch::Tensor>();  // no layer has any
+    const Rank owner = owners.of(stage_of_layer[l], piece.replica, piece.micro_batch, piece.step);
+    return buffers[owner.value][l];
+  };
+  const double batch = batch_samples(cut);
   for (int step = 0; step < steps; ++step) {
     double step_loss = 0;
-    for (int replica = 0; replica < plan.replicas; ++replica) {
-      for (int m = 0; m < micro_batches(plan); ++m) {
-        const LoadedPiece piece = input.next();
-        auto [x, labels] = network_input(tensors_of(piece, sample), spec);
-        torch::Tensor loss;
-        {
-          const AutocastGuard autocast(spec.precision == Precision::bf16, torch::kCPU);
-          for (std::size_t l = 0; l < layers.size(); ++l) {
-            const Rank owner = owners.of(stage_of_layer[l], replica, MicroBatchId(m), step);
-            x = forward(model.layers[l], {layers[l].read_by(step).parameters, buffers[owner.value][l]}, x);
-          }
-          loss = torch::nn::functional::cross_entropy(x, labels);
-        }
-        const double weight = static_cast<double>(labels.numel()) / batch;
-        step_loss += weight * loss.item<double>();
-        torch::autograd::backward({loss * weight});
+    for (const InputPiece& piece : pieces_of(cut, step)) {
+      const LoadedPiece loaded = input.next();
+      auto [x, labels] = network_input(tensors_of(loaded, sample), spec);
+      torch::Tensor loss;
+      {
+        const AutocastGuard autocast(spec.precision == Precision::bf16, torch::kCPU);
+        for (std::size_t l = 0; l < layers.size(); ++l)
+          x = forward(model.layers[l], {layers[l].read_by(step).parameters, statistics(l, piece)}, x);
+        loss = torch::nn::functional::cross_entropy(x, labels);
       }
+      const double weight = static_cast<double>(labels.numel()) / batch;
+      step_loss += weight * loss.item<double>();
+      torch::autograd::backward({loss * weight});
     }
     state.losses.push_back(step_loss);
     for (LayerHistory& layer : layers) {

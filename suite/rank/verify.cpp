@@ -24,10 +24,17 @@ int loss_steps(const Launch& launch) {
   return smallest < steady_piece(launch.model) ? 2 : 3;
 }
 
-/// Parameters, gradients, momentum and versions of the whole model in fp64, and the replies of the other ranks.
+/// Parameters, gradients, momentum and versions of the whole model in fp64, the replies of the other ranks, and what
+/// the reference keeps for the backward of its largest piece.
 std::int64_t reference_bytes(const Launch& launch) {
   const std::int64_t copies = 4 + launch.plan.stages;
-  return parameter_count(launch.model) * static_cast<std::int64_t>(sizeof(double)) * copies;
+  int samples = 0;
+  for (const auto& replica : launch.plan.pieces) samples = std::max(samples, std::ranges::max(replica));
+  if (!mixes_samples(launch.model)) samples = launch.plan.spec.batch;
+  const int element = launch.plan.spec.precision == Precision::fp64 ? sizeof(double) : sizeof(float);
+  const LayerCost kept = cost(launch.model.layers, launch.model.input, element, /*first=*/true);
+  return parameter_count(launch.model) * static_cast<std::int64_t>(sizeof(double)) * copies +
+         kept.saved_per_sample.value * samples + kept.saved_per_batch.value;
 }
 
 std::int64_t memory_bytes() {
@@ -59,6 +66,7 @@ nlohmann::json verify(const Launch& launch, Communicator& comm, Device& device) 
       std::min<int>(static_cast<int>(launch.all_cores.size()), launch.plan.spec.np * launch.plan.spec.threads));
   const ReferenceState reference =
       train_reference(plan, launch.model, equivalence.steps, launch.source, launch.options.input);
+  equivalence.reference_batch = reference.whole_batch ? ReferenceBatch::whole : ReferenceBatch::pieces;
   const Difference difference = compare(plan, launch.model, trained, reference);
   equivalence.max_relative_update_difference = difference.update;
   equivalence.worst_parameter = difference.worst_parameter;

@@ -121,6 +121,22 @@ TEST(RecordJson, PartsSurviveTheRoundTripAlone) {
   EXPECT_EQ(to_json(equivalence_from_json(to_json(record.equivalence))), to_json(record.equivalence));
 }
 
+TEST(RecordJson, SaysWhatTheReferenceTrainedOnIfAnythingWasChecked) {
+  Equivalence equivalence;
+  EXPECT_EQ(to_json(equivalence)["reference_batch"], nullptr);
+  EXPECT_EQ(equivalence_from_json(to_json(equivalence)).reference_batch, std::nullopt);
+  for (const auto& [batch, name] : {std::pair(ReferenceBatch::whole, "whole"), {ReferenceBatch::pieces, "pieces"}}) {
+    equivalence.reference_batch = batch;
+    EXPECT_EQ(to_json(equivalence)["reference_batch"], name);
+    EXPECT_EQ(equivalence_from_json(to_json(equivalence)).reference_batch, batch);
+  }
+  json other = to_json(equivalence);
+  other["reference_batch"] = "halves";
+  EXPECT_THROW(equivalence_from_json(other), Error);
+  other.erase("reference_batch");
+  EXPECT_EQ(equivalence_from_json(other).reference_batch, std::nullopt) << "a file of schema 1.5";
+}
+
 TEST(RecordJson, WritesNullWithAReasonForNumbersThatAreNotFinite) {
   const Record record = sample_files()[3].records[0];
   const json written = to_json(record);

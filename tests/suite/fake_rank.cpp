@@ -177,6 +177,7 @@ json equivalence(const Launch& launch) {
   Equivalence e;
   e.status = launch.behaviour == "unequal" ? EquivalenceStatus::fail : EquivalenceStatus::pass;
   if (launch.behaviour == "unequal") e.reason = "conv1.weight differs by 0.5";
+  e.reference_batch = ReferenceBatch::pieces;
   e.steps = 3;
   e.max_relative_update_difference = launch.behaviour == "unequal" ? 0.5 : 1e-15;
   e.worst_parameter = "conv1.weight";

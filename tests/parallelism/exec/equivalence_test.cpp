@@ -7,6 +7,7 @@
 #include <map>
 
 #include "datasets/order.h"
+#include "models/spec/mlp.h"
 #include "parallelism/comm/threads/world.h"
 #include "parallelism/plan/strategies/delay_rules.h"
 #include "parallelism/plan/validate.h"
@@ -243,6 +244,75 @@ TEST(Gate, CatchesAReceivePairedWrongly) {
     return plan;
   };
   EXPECT_THROW(gate("gpipe/np:2/batch:8/micro:2", faults), std::logic_error);
+}
+
+/// Without a layer that mixes samples.
+ModelSpec perceptron(int layers = 6) {
+  return {.name = "perceptron", .input = {3, 8, 8}, .classes = 4, .layers = mlp_layers(layers, 12, {3, 8, 8}, 4)};
+}
+
+/// Largest difference of two references' parameters, and whether all bits are the same.
+struct ReferenceDifference {
+  double largest = 0;
+  bool identical = true;
+};
+ReferenceDifference difference_of(const ReferenceState& a, const ReferenceState& b) {
+  ReferenceDifference result{.identical = a.losses == b.losses};
+  for (std::size_t l = 0; l < a.parameters.size(); ++l) {
+    for (std::size_t p = 0; p < a.parameters[l].size(); ++p) {
+      const torch::Tensor difference = (a.parameters[l][p] - b.parameters[l][p]).abs();
+      result.largest = std::max(result.largest, difference.max().item<double>());
+      result.identical = result.identical && a.parameters[l][p].equal(b.parameters[l][p]);
+    }
+  }
+  return result;
+}
+
+/// Three steps of a case's reference; every case has a batch of 21, in equal or unequal pieces.
+ReferenceState reference_of(const std::string& rest, const ModelSpec& model) {
+  Plan plan = unroll(small_plan(rest + "/batch:21", 3, model), 3);
+  plan.spec.precision = Precision::fp64;
+  return train_reference(plan, model, 3, small_source(), {});
+}
+
+TEST(Reference, TrainsTheWholeBatchHoweverItIsCutWhereNoLayerMixesSamples) {
+  const ReferenceState sequential = reference_of("sequential/np:1", perceptron());
+  EXPECT_TRUE(sequential.whole_batch);
+  for (const char* cut : {"data-parallel/np:4", "gpipe/np:2/micro:8", "1f1b/np:4/dp:2/micro:3", "zb-v/np:2/micro:5"}) {
+    const ReferenceState reference = reference_of(cut, perceptron());
+    EXPECT_TRUE(reference.whole_batch);
+    EXPECT_TRUE(difference_of(sequential, reference).identical) << cut;
+  }
+}
+
+TEST(Reference, TrainsThePiecesWhereBatchNormMixesSamples) {
+  const ReferenceState sequential = reference_of("sequential/np:1", small_network());
+  const ReferenceState cut = reference_of("1f1b/np:4/dp:2/micro:3", small_network());
+  EXPECT_FALSE(sequential.whole_batch);
+  EXPECT_GT(difference_of(sequential, cut).largest, 1e-4) << "other means, other network";
+}
+
+// What the ranks sum up piece by piece is the mean over the batch: the same but for the order of sums.
+class WholeBatch : public testing::TestWithParam<const char*> {};
+
+TEST_P(WholeBatch, IsWhatThePiecesAddUpTo) {
+  const ModelSpec model = perceptron(12);
+  const Plan plan = small_plan(GetParam(), 12, model);
+  const Difference difference = gate(plan, {}, model, equivalence_steps(plan));
+  EXPECT_LE(difference.update, tolerance) << difference.worst_parameter;
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, WholeBatch,
+                         testing::Values("sequential/np:1/batch:9", "data-parallel/np:3/batch:11",
+                                         "model-parallel/np:4/batch:9", "1f1b/np:8/batch:27/micro:6/dp:2",
+                                         "interleaved/np:2/batch:9/micro:4/recompute:all", "zb-v/np:3/batch:11/micro:5",
+                                         "chimera/np:4/batch:13/micro:4", "pipedream[replicas=2-1]/np:3/batch:4",
+                                         "pipedream-2bw/np:3/batch:16/micro:5"));
+
+TEST(Gate, CatchesAPieceLeftOutOfTheBatch) {
+  Faults faults;
+  faults.gradient_scale = [](const Plan&, Rank rank, int) { return rank == Rank(1) ? 0.0 : 1.0; };
+  EXPECT_GT(gate("data-parallel/np:3/batch:11", faults, perceptron()).update, 1e-2);
 }
 
 TEST(SmallPieces, KeepTheirInequalityAndHoldTwoSamplesAtLeast) {

@@ -80,7 +80,6 @@ struct Measured {
   double throughput_samples_per_s = 0;
   double achieved_flops_per_s = 0;
   std::vector<double> losses;  ///< from the first warm-up step on, first repetition
-  bool sync = false;           ///< a barrier stood between the steps
   int warmup_steps = 0;
   std::optional<Baseline> baseline;
   std::vector<RankMeasured> ranks;

@@ -139,7 +139,7 @@ json to_json(const Measured& measured) {
           {"throughput_samples_per_s", measured.throughput_samples_per_s},
           {"achieved_flops_per_s", measured.achieved_flops_per_s},
           {"losses", measured.losses},
-          {"sync", measured.sync},
+          {"sync", false},  // no barrier stands between the steps of step_time_s
           {"warmup_steps", measured.warmup_steps},
           {"baseline", to_json(measured.baseline)},
           {"ranks", list(measured.ranks)}};
@@ -152,7 +152,7 @@ json to_json(const Predicted& predicted) {
           {"interval_s", predicted.interval_s},
           {"ranks", list(predicted.ranks)},
           {"terms", list(predicted.terms)},
-          {"method", predicted.method},
+          {"method", "simulated"},  // closed forms are second opinions
           {"second_opinion_step_time_s", predicted.second_opinion_step_time_s}};
 }
 

@@ -111,7 +111,6 @@ Measured measured(const json& value) {
   out.throughput_samples_per_s = real(value["throughput_samples_per_s"]);
   out.achieved_flops_per_s = real(value["achieved_flops_per_s"]);
   out.losses = reals(value["losses"]);
-  out.sync = value["sync"];
   out.warmup_steps = value["warmup_steps"];
   if (const json& base = value["baseline"]; !base.is_null()) {
     out.baseline = Baseline{base["id"], real(base["speedup"]), real(base["efficiency"])};
@@ -137,7 +136,6 @@ Predicted predicted(const json& value) {
   out.interval_s = interval(value["interval_s"]);
   out.ranks = list<RankPredicted>(value["ranks"], rank_predicted);
   out.terms = list<Term>(value["terms"], term);
-  out.method = value["method"];
   for (const auto& [name, seconds] : value["second_opinion_step_time_s"].items()) {
     out.second_opinion_step_time_s[name] = real(seconds);
   }

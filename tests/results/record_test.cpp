@@ -83,6 +83,8 @@ TEST(RecordJson, HasExactlyTheFieldsOfTheContract) {
             (std::set<std::string>{"step_time_relative", "peak_memory_relative", "breakdown_s"}));
   EXPECT_EQ(record["error"]["breakdown_s"]["forward"].size(), 2U) << "one difference per rank";
   EXPECT_EQ(record["reason"], nullptr);
+  EXPECT_EQ(record["measured"]["sync"], false);
+  EXPECT_EQ(record["predicted"]["method"], "simulated");
   EXPECT_EQ(record["parameters"]["bucket"], 26214400);
   EXPECT_EQ(record["measured"]["ranks"][0]["peak_memory_bytes"]["total_counted"],
             record["predicted"]["ranks"][0]["peak_memory_bytes"]["total_counted"]);

@@ -9,8 +9,8 @@
 
 #include "models/torch/autocast.h"
 #include "parallelism/exec/stage_state.h"
-#include "parallelism/plan/strategies/delay_rules.h"
 #include "parallelism/plan/owners.h"
+#include "parallelism/plan/strategies/delay_rules.h"
 
 namespace parabench {
 namespace {

@@ -74,6 +74,8 @@ class JsonReader {
 
   /// The error of a value that is of the right type and wrong all the same.
   Error error(std::string_view expected) const;
+  /// "plan.ranks[0].holds".
+  std::string place() const;
   /// The value as JSON, for a reader of its own.
   const nlohmann::json& value() const { return *value_; }
 
@@ -108,7 +110,6 @@ class JsonReader {
   void require_at_least(std::int64_t value, std::int64_t least) const;
   void require_at_least(int value, int least) const { require_at_least(std::int64_t{value}, std::int64_t{least}); }
   void require_at_least(double value, double least) const;
-  std::string place() const;
 
   std::shared_ptr<const Document> document_;
   const nlohmann::json* value_;

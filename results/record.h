@@ -13,6 +13,7 @@
 #include "base/arithmetic.h"
 #include "base/case.h"
 #include "base/enum_text.h"
+#include "base/json_reader.h"
 #include "base/measures.h"
 #include "base/prediction.h"
 
@@ -117,13 +118,13 @@ nlohmann::json to_json(const Arithmetic& arithmetic);
 nlohmann::json to_json(const Equivalence& equivalence);
 nlohmann::json to_json(const Measured& measured);
 nlohmann::json to_json(const Predicted& predicted);
-/// The inverses; null reads as NaN where a number is meant. Throw usage_error with a JSON pointer to what does not fit
-/// the schema.
-Record record_from_json(const nlohmann::json& json);
-Arithmetic arithmetic_from_json(const nlohmann::json& json);
-Equivalence equivalence_from_json(const nlohmann::json& json);
-Measured measured_from_json(const nlohmann::json& json);
-Predicted predicted_from_json(const nlohmann::json& json);
+/// The inverses; null reads as NaN where a number is meant. Throw usage_error naming the value and, with a JSON pointer,
+/// what of it does not fit the schema.
+Record record_from_json(const JsonReader& reader);
+Arithmetic arithmetic_from_json(const JsonReader& reader);
+Equivalence equivalence_from_json(const JsonReader& reader);
+Measured measured_from_json(const JsonReader& reader);
+Predicted predicted_from_json(const JsonReader& reader);
 
 /// Summary fields of `time` from its samples. Throws std::invalid_argument when there is none.
 void summarise(StepTime& time);

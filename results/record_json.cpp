@@ -48,20 +48,6 @@ json to_json(const std::optional<Baseline>& baseline) {
   return {{"id", baseline->id}, {"speedup", baseline->speedup}, {"efficiency", baseline->efficiency}};
 }
 
-json to_json(const RankMeasured& rank) {
-  json out{{"rank", rank.rank},
-           {"host", rank.host},
-           {"device", rank.device},
-           {"cpuset", rank.cpuset},
-           {"peak_memory_bytes", to_json(rank.peak_memory)},
-           {"breakdown_s", rank.breakdown_s ? to_json(*rank.breakdown_s) : json()},
-           {"bytes_sent", rank.bytes_sent},
-           {"bytes_received", rank.bytes_received},
-           {"bus_bandwidth_bytes_per_s", null_if_absent(rank.bus_bandwidth_bytes_per_s)}};
-  if (rank.arithmetic) out["arithmetic"] = to_json(*rank.arithmetic);
-  return out;
-}
-
 json to_json(const RankPredicted& rank) {
   return {{"rank", rank.rank},
           {"peak_memory_bytes", to_json(rank.peak_memory)},
@@ -71,6 +57,17 @@ json to_json(const RankPredicted& rank) {
 json to_json(const Term& term) {
   return {{"name", term.name},       {"value", term.value},   {"unit", term.unit},
           {"formula", term.formula}, {"source", term.source}, {"cost_source", term.cost_source}};
+}
+
+json to_json(const Arithmetic& arithmetic) {
+  const auto name = [](const std::optional<Precision>& precision) {
+    return precision ? json(to_text(*precision)) : json();
+  };
+  return {{"parameters", name(arithmetic.parameters)},
+          {"autocast", name(arithmetic.autocast)},
+          {"matmul", to_text(arithmetic.matmul)},
+          {"convolution", to_text(arithmetic.convolution)},
+          {"note", null_if_empty(arithmetic.note)}};
 }
 
 json to_json(const PredictionError& error) {
@@ -105,17 +102,6 @@ void null_non_finite(json& value, const json::json_pointer& at, std::string& pla
 
 }  // namespace
 
-json to_json(const Arithmetic& arithmetic) {
-  const auto name = [](const std::optional<Precision>& precision) {
-    return precision ? json(to_text(*precision)) : json();
-  };
-  return {{"parameters", name(arithmetic.parameters)},
-          {"autocast", name(arithmetic.autocast)},
-          {"matmul", to_text(arithmetic.matmul)},
-          {"convolution", to_text(arithmetic.convolution)},
-          {"note", null_if_empty(arithmetic.note)}};
-}
-
 json to_json(const Equivalence& equivalence) {
   const auto& batch = equivalence.reference_batch;
   return {{"status", to_text(equivalence.status)},
@@ -130,6 +116,20 @@ json to_json(const Equivalence& equivalence) {
           {"loss_agrees", null_if_absent(equivalence.loss_agrees)},
           {"loss_tolerance", equivalence.loss_tolerance},
           {"reference_losses", equivalence.reference_losses}};
+}
+
+json to_json(const RankMeasured& rank) {
+  json out{{"rank", rank.rank},
+           {"host", rank.host},
+           {"device", rank.device},
+           {"cpuset", rank.cpuset},
+           {"peak_memory_bytes", to_json(rank.peak_memory)},
+           {"breakdown_s", rank.breakdown_s ? to_json(*rank.breakdown_s) : json()},
+           {"bytes_sent", rank.bytes_sent},
+           {"bytes_received", rank.bytes_received},
+           {"bus_bandwidth_bytes_per_s", null_if_absent(rank.bus_bandwidth_bytes_per_s)}};
+  if (rank.arithmetic) out["arithmetic"] = to_json(*rank.arithmetic);
+  return out;
 }
 
 json to_json(const Measured& measured) {

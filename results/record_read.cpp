@@ -160,15 +160,12 @@ PlanSummary plan_summary(const JsonReader& value) {
 
 }  // namespace
 
-Arithmetic arithmetic_from_json(const JsonReader& value) {
-  require_valid(value, "arithmetic");
-  return arithmetic(value);
-}
-
 Equivalence equivalence_from_json(const JsonReader& value) {
   require_valid(value, "equivalence");
   return equivalence(value);
 }
+
+RankMeasured rank_measured_from_json(const JsonReader& value) { return rank_measured(value); }
 
 Measured measured_from_json(const JsonReader& value) {
   require_valid(value, "measured");

@@ -93,7 +93,8 @@ std::vector<GpuInfo> gpu_kinds(const Offer& capabilities) {
 
 std::optional<Offer> remembered_capabilities(const MachineInfo& machine, const fs::path& program) {
   try {
-    return capabilities_from_json(read_json(probe_path(machine, program)));
+    const fs::path path = probe_path(machine, program);
+    return offer_from_json(JsonReader(read_json(path), path.string()));
   } catch (const Error&) {
     return std::nullopt;
   }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "parallelism/exec/equivalence.h"
 #include "parallelism/exec/executor.h"
@@ -45,18 +44,18 @@ std::int64_t memory_bytes() {
 
 }  // namespace
 
-nlohmann::json verify(const Launch& launch, Communicator& comm, Device& device) {
+Equivalence verify(const Launch& launch, Communicator& comm, Device& device) {
   Equivalence equivalence;
   equivalence.reference = delays_updates(launch.plan.spec) ? "delayed-update" : "sequential";
   if (reference_bytes(launch) > memory_bytes()) {
     equivalence.reason = fmt::format("a single rank cannot hold the reference: {} bytes needed, {} bytes of memory",
                                      reference_bytes(launch), memory_bytes());
-    return {{"equivalence", to_json(equivalence)}};
+    return equivalence;
   }
 
   equivalence.steps = equivalence_steps(launch.plan);
   const Plan plan = small_pieces(launch.plan, launch.model, equivalence.steps);
-  const Trained trained = train_and_gather(plan, launch.model, launch.source, launch.options.input, comm, device);
+  const Trained trained = train_and_gather(plan, launch.model, launch.source, launch.input, comm, device);
   if (comm.rank() != Rank(0)) return {};
 
   // The other ranks sleep now: the reference may use their cores.
@@ -64,8 +63,7 @@ nlohmann::json verify(const Launch& launch, Communicator& comm, Device& device) 
   use_cores(launch.all_cores);
   at::set_num_threads(
       std::min<int>(static_cast<int>(launch.all_cores.size()), launch.plan.spec.np * launch.plan.spec.threads));
-  const ReferenceState reference =
-      train_reference(plan, launch.model, equivalence.steps, launch.source, launch.options.input);
+  const ReferenceState reference = train_reference(plan, launch.model, equivalence.steps, launch.source, launch.input);
   equivalence.reference_batch = reference.whole_batch ? ReferenceBatch::whole : ReferenceBatch::pieces;
   const Difference difference = compare(plan, launch.model, trained, reference);
   equivalence.max_relative_update_difference = difference.update;
@@ -81,9 +79,9 @@ nlohmann::json verify(const Launch& launch, Communicator& comm, Device& device) 
 
   equivalence.loss_tolerance = loss_tolerance(launch.plan.spec.precision);
   equivalence.reference_losses =
-      train_reference(launch.plan, launch.model, loss_steps(launch), launch.source, launch.options.input).losses;
+      train_reference(launch.plan, launch.model, loss_steps(launch), launch.source, launch.input).losses;
   use_cores(mine);
-  return {{"equivalence", to_json(equivalence)}};
+  return equivalence;
 }
 
 }  // namespace parabench

@@ -13,7 +13,8 @@ RULES = {
     "parallelism/plan": (["base", "models/spec"], []),
     "analytic": (["base", "models/spec", "datasets/spec", "parallelism/plan"], []),
     "results": (["base"], []),
-    "suite": (PURE, ["benchmark", "CLI11", "version"]),
+    "suite": (PURE + ["suite/protocol"], ["benchmark", "CLI11", "version"]),
+    "suite/protocol": (PURE, ["CLI11"]),
     "datasets": (["base", "datasets/spec"], ["libjpeg", "zlib"]),
     "models/torch": (["base", "models/spec"], ["torch"]),
     "parallelism/comm": (["base"], []),
@@ -31,7 +32,7 @@ RULES = {
     "suite/rank": (
         PURE
         + ["datasets", "models/torch", "parallelism/comm", "parallelism/comm/threads", "parallelism/comm/mpi"]
-        + ["parallelism/comm/cuda", "parallelism/exec"],
+        + ["parallelism/comm/cuda", "parallelism/exec", "suite/protocol"],
         ["torch", "CLI11"],
     ),
 }

@@ -204,7 +204,5 @@ class Communicator {
 
 /// Every rank's text, in rank order, on every rank. Collective over the control channel.
 std::vector<std::string> all_gather(Communicator& comm, std::string_view text);
-/// The same on rank 0 alone; empty on the others, which keep nobody's text.
-std::vector<std::string> gather_to_root(Communicator& comm, std::string_view text);
 
 }  // namespace parabench

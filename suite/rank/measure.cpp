@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "parallelism/comm/gather.h"
 #include "parallelism/exec/arithmetic.h"
 #include "parallelism/exec/emulation.h"
 #include "parallelism/exec/executor.h"

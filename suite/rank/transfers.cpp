@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/statistics.h"
+#include "parallelism/comm/gather.h"
 
 namespace parabench {
 namespace {

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "parallelism/comm/gather.h"
 #include "tests/parallelism/comm/conformance_data.h"
 #include "tests/parallelism/comm/conformance_parts.h"
 

@@ -87,7 +87,7 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
   for (int step = 0; step < steps; ++step)
     for (int replica = 0; replica < plan.replicas; ++replica)
       for (int m = 0; m < micro_batches(plan); ++m) pieces.push_back({step, replica, MicroBatchId(m)});
-  const Shape sample = source->shape();
+  const TensorSpec sample = source->shape();
   PieceInput input(plan, pieces, std::move(source), options, /*images=*/true, plain_memory);
 
   const double batch = batch_samples(plan);

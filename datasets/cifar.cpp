@@ -61,7 +61,7 @@ class CifarSource final : public SampleSource {
   }
 
   std::int64_t size() const override { return ends_.back(); }
-  Shape shape() const override { return shape_; }
+  TensorSpec shape() const override { return shape_; }
 
   int label(std::int64_t index) const override {
     std::uint8_t label = 0;
@@ -106,7 +106,7 @@ class CifarSource final : public SampleSource {
     }
   }
 
-  Shape shape_;
+  TensorSpec shape_;
   int classes_;
   bool train_;
   std::uint64_t seed_;

@@ -35,7 +35,7 @@ class JpegFolderSource final : public SampleSource {
         images_(list_images(options.directory, train_ ? "train" : "val", spec.classes)) {}
 
   std::int64_t size() const override { return images_.size(); }
-  Shape shape() const override { return shape_; }
+  TensorSpec shape() const override { return shape_; }
   int label(std::int64_t index) const override { return images_.label(index); }
 
   void read(std::int64_t index, std::int64_t epoch, std::span<float> out) const override {
@@ -47,7 +47,7 @@ class JpegFolderSource final : public SampleSource {
     const std::string path = images_.path(index);
     read_whole(path, bytes);
     JpegReader jpeg(bytes, path);
-    const int pixels = shape_.width;
+    const int pixels = static_cast<int>(shape_[2]);
     const Cut cut = train_
                         ? random_cut(jpeg.width(), jpeg.height(), Draws(seed_, DrawPurpose::augmentation, epoch, index))
                         : centre_cut(jpeg.width(), jpeg.height(), pixels);
@@ -58,7 +58,7 @@ class JpegFolderSource final : public SampleSource {
   }
 
  private:
-  Shape shape_;
+  TensorSpec shape_;
   bool train_;
   std::uint64_t seed_;
   ImageList images_;

@@ -33,9 +33,9 @@ class MnistSource final : public SampleSource {
     const std::string label_file = find_file(options.directory, prefix + "-labels-idx1-ubyte");
     images_ = read_idx(image_file, 3);
     labels_ = read_idx(label_file, 1);
-    if (images_.dims[1] != shape_.height || images_.dims[2] != shape_.width) {
+    if (images_.dims[1] != shape_[1] || images_.dims[2] != shape_[2]) {
       throw usage_error("mnist file " + image_file, fmt::format("images of {}x{}", images_.dims[1], images_.dims[2]),
-                        fmt::format("{}x{}", shape_.height, shape_.width), hint);
+                        fmt::format("{}x{}", shape_[1], shape_[2]), hint);
     }
     if (images_.dims[0] != labels_.dims[0]) {
       throw usage_error("mnist file " + label_file, fmt::format("{} labels", labels_.dims[0]),
@@ -50,7 +50,7 @@ class MnistSource final : public SampleSource {
   }
 
   std::int64_t size() const override { return images_.dims[0]; }
-  Shape shape() const override { return shape_; }
+  TensorSpec shape() const override { return shape_; }
   int label(std::int64_t index) const override { return labels_.bytes[static_cast<std::size_t>(index)]; }
 
   void read(std::int64_t index, std::int64_t, std::span<float> pixels) const override {
@@ -61,7 +61,7 @@ class MnistSource final : public SampleSource {
   }
 
  private:
-  Shape shape_;
+  TensorSpec shape_;
   IdxArray images_, labels_;
 };
 

@@ -33,7 +33,7 @@ class SampleSource {
  public:
   virtual ~SampleSource() = default;
   virtual std::int64_t size() const = 0;
-  virtual Shape shape() const = 0;
+  virtual TensorSpec shape() const = 0;
   /// The class of a sample, 0-based. Throws CorruptSample where the label itself cannot be read.
   virtual int label(std::int64_t index) const = 0;
   /// Writes the sample as planar (C, H, W) float32, normalised, into `pixels` (shape().elements() values).

@@ -38,7 +38,7 @@ class SyntheticSource final : public SampleSource {
         pool_(static_cast<std::size_t>(std::min(size_, pool_samples(shape_)))) {}
 
   std::int64_t size() const override { return size_; }
-  Shape shape() const override { return shape_; }
+  TensorSpec shape() const override { return shape_; }
 
   int label(std::int64_t index) const override {
     return static_cast<int>(Draws(seed_, DrawPurpose::synthetic_label, index, split_).below(classes_));
@@ -60,12 +60,12 @@ class SyntheticSource final : public SampleSource {
     std::vector<float> pixels;
   };
 
-  static std::int64_t pool_samples(Shape shape) {
+  static std::int64_t pool_samples(const TensorSpec& shape) {
     const auto sample_bytes = shape.elements() * static_cast<std::int64_t>(sizeof(float));
     return std::max(pool_least_samples, pool_bytes / sample_bytes);
   }
 
-  Shape shape_;
+  TensorSpec shape_;
   int classes_;
   std::int64_t size_;
   std::uint64_t seed_;

@@ -31,7 +31,7 @@ void merge_rows(std::vector<Row>& into, const std::vector<Row>& newer, Key Row::
 
 }  // namespace
 
-LayerKey layer_key(const LayerSpec& layer, Shape in, bool first, const Case& spec, int busy_ranks) {
+LayerKey layer_key(const LayerSpec& layer, const TensorSpec& in, bool first, const Case& spec, int busy_ranks) {
   return {.layer = signature(layer, in) + (first ? "+first" : ""),
           .precision = spec.precision,
           .layout = spec.layout,

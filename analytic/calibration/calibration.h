@@ -10,7 +10,7 @@
 
 #include "base/case.h"
 #include "base/json_reader.h"
-#include "base/shape.h"
+#include "base/tensor_spec.h"
 #include "models/spec/layer.h"
 
 namespace parabench {
@@ -103,7 +103,7 @@ DeviceKind measured_device(const Case& spec);
 
 /// The key of a layer on an input of shape `in` under a case. `first`: layer 0 of the model, whose input needs no
 /// gradient.
-LayerKey layer_key(const LayerSpec& layer, Shape in, bool first, const Case& spec, int busy_ranks);
+LayerKey layer_key(const LayerSpec& layer, const TensorSpec& in, bool first, const Case& spec, int busy_ranks);
 
 nlohmann::json to_json(const MachineInfo& machine);
 nlohmann::json to_json(const Calibration& calibration);

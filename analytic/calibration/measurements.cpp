@@ -44,7 +44,7 @@ const Curve& curve(const Curves& curves, std::string_view what, const Case& spec
 }  // namespace
 
 MeasuredLayers::MeasuredLayers(const Calibration& calibration, const ModelSpec& model) {
-  const std::vector<Shape> in = shapes(model);
+  const std::vector<TensorSpec> in = boundaries(model);
   for (std::size_t l = 0; l < model.layers.size(); ++l) {
     const std::string signature = layer_key(model.layers[l], in[l], l == 0, {}, 1).layer;
     Layer& layer = layers_.emplace_back(Layer{.name = model.layers[l].name, .signature = signature});

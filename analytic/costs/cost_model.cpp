@@ -14,7 +14,7 @@ int competing_ranks(const Case& spec) { return spec.device == DeviceKind::emulat
 /// Whether the timings of every layer, with one rank busy and with all, are there and accepted.
 bool all_layers(const Calibration& calibration, const ModelSpec& model, const Case& spec,
                 bool (*accepts)(const std::vector<LayerTiming>&)) {
-  const std::vector<Shape> in = shapes(model);
+  const std::vector<TensorSpec> in = boundaries(model);
   for (std::size_t l = 0; l < model.layers.size(); ++l) {
     for (const int busy : {1, competing_ranks(spec)}) {
       const auto found = calibration.layers.find(layer_key(model.layers[l], in[l], l == 0, spec, busy));

@@ -35,7 +35,7 @@ struct PlaceHash {
 
 bool multiplies_matrices(std::span<const LayerSpec> layers) {
   return std::ranges::any_of(layers, [](const LayerSpec& layer) {
-    return std::ranges::any_of(layer.body, [](const Step& s) { return std::holds_alternative<Linear>(s.operation); });
+    return std::ranges::any_of(layer.nodes, [](const Node& n) { return std::holds_alternative<Linear>(n.operation); });
   });
 }
 

@@ -8,34 +8,25 @@ namespace {
 
 std::int64_t padded_bytes(const LayerSpec& layer, std::int64_t element_bytes) {
   std::int64_t sum = 0;
-  for (const TensorSpec& tensor : parameters(layer)) sum += (tensor.elements() * element_bytes + 63) / 64 * 64;
+  for (const ParameterSpec& tensor : parameters(layer)) sum += (tensor.elements() * element_bytes + 63) / 64 * 64;
   return sum;
 }
 
-/// Whether the backward of a layer needs its input, and its output.
-bool keeps_input(const LayerSpec& layer) {
-  return layer.residual || !std::holds_alternative<GlobalAveragePool>(layer.body.front().operation);
-}
-bool keeps_output(const LayerSpec& layer) {
-  return layer.residual || std::holds_alternative<Relu>(layer.body.back().operation);
-}
-
-std::int64_t largest_map(const LayerSpec& layer, Shape in) {
+std::int64_t largest_map(const LayerSpec& layer, const TensorSpec& in) {
   std::int64_t largest = in.elements();
-  for (const Step& step : layer.body) {
-    in = output_shape(step, in);
-    largest = std::max(largest, in.elements());
-  }
+  for (const TensorSpec& value : values(layer, in)) largest = std::max(largest, value.elements());
   return largest;
 }
 
-/// Bytes per sample of each step's output, and of the 8-byte indices that a pooling keeps beside it.
-void add_made(std::vector<std::int64_t>& made, const std::vector<Step>& steps, Shape in, int element) {
-  for (const Step& step : steps) {
-    in = output_shape(step, in);
-    if (std::holds_alternative<Relu>(step.operation)) continue;
-    made.push_back(in.elements() * element);
-    if (std::holds_alternative<MaxPool>(step.operation)) made.push_back(in.elements() * 8);
+/// Bytes per sample of each output that has memory of its own, and of the 8-byte indices that a pooling keeps beside it.
+void add_made(std::vector<std::int64_t>& made, const LayerSpec& layer, const TensorSpec& in, int element) {
+  const std::vector<TensorSpec> outputs = values(layer, in);
+  const std::vector<int> overwritten = overwritten_inputs(layer);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Operation& operation = layer.nodes[i].operation;
+    if (is_view(operation) || overwritten[i] != none_overwritten) continue;
+    made.push_back(outputs[i].elements() * element);
+    if (std::holds_alternative<MaxPool>(operation)) made.push_back(outputs[i].elements() * 8);
   }
 }
 
@@ -59,7 +50,16 @@ int samples_of(const Plan& plan, Rank rank, const Op& op) {
 
 std::int64_t label_bytes(int samples) { return samples * static_cast<std::int64_t>(sizeof(std::int64_t)); }
 
-int operations(const LayerSpec& layer) { return static_cast<int>(layer.body.size() + layer.shortcut.size()); }
+int operations(const LayerSpec& layer) {
+  const auto is_sum = [&](int value) {
+    return value >= 0 && std::holds_alternative<Add>(layer.nodes[value].operation);
+  };
+  return static_cast<int>(std::ranges::count_if(layer.nodes, [&](const Node& node) {
+    const bool belongs_to_sum =
+        std::holds_alternative<Add>(node.operation) || (overwrites_input(node.operation) && is_sum(node.inputs[0]));
+    return !is_view(node.operation) && !belongs_to_sum;
+  }));
+}
 
 double gradient_words(const Plan& plan, Rank rank, const Op& pass) {
   if (!makes_weight_gradient(pass.kind)) return 0;
@@ -67,7 +67,7 @@ double gradient_words(const Plan& plan, Rank rank, const Op& pass) {
   return reduces(plan.ranks[rank.value]) ? 2 : 0;
 }
 
-Sizes::Sizes(ModelSpec model) : model_(std::move(model)), shapes_(shapes(model_)) {
+Sizes::Sizes(ModelSpec model) : model_(std::move(model)), boundaries_(boundaries(model_)) {
   for (std::size_t wide = 0; wide < parameters_before_.size(); ++wide) {
     auto& before = parameters_before_[wide];
     before.push_back(0);
@@ -92,7 +92,7 @@ std::int64_t Sizes::parameter_bytes(Precision precision, int layer) const {
 
 std::int64_t Sizes::largest_parameter_bytes(Precision precision, int layer) const {
   std::int64_t largest = 0;
-  for (const TensorSpec& tensor : parameters(model_.layers[layer])) {
+  for (const ParameterSpec& tensor : parameters(model_.layers[layer])) {
     largest = std::max(largest, tensor.elements() * parabench::parameter_bytes(precision));
   }
   return largest;
@@ -101,7 +101,7 @@ std::int64_t Sizes::largest_parameter_bytes(Precision precision, int layer) cons
 std::vector<std::int64_t> Sizes::parameter_tensors(const Plan& plan, SegmentId segment) const {
   std::vector<std::int64_t> bytes;
   for (const LayerSpec& layer : layers(plan.segments[segment.value])) {
-    for (const TensorSpec& tensor : parameters(layer)) {
+    for (const ParameterSpec& tensor : parameters(layer)) {
       bytes.push_back(tensor.elements() * parabench::parameter_bytes(plan.spec.precision));
     }
   }
@@ -113,8 +113,7 @@ std::vector<std::int64_t> Sizes::made_tensors(const Plan& plan, Rank rank, const
   const Segment& segment = plan.segments[op.segment.value];
   for (int l = segment.first_layer; l < segment.first_layer + segment.layers; ++l) {
     const int element = activation_bytes(plan.spec.precision);
-    add_made(bytes, model_.layers[l].body, shapes_[l], element);
-    add_made(bytes, model_.layers[l].shortcut, shapes_[l], element);
+    add_made(bytes, model_.layers[l], boundaries_[l], element);
   }
   for (std::int64_t& tensor : bytes) tensor *= samples_of(plan, rank, op);
   return bytes;
@@ -123,7 +122,7 @@ std::vector<std::int64_t> Sizes::made_tensors(const Plan& plan, Rank rank, const
 double Sizes::backward_share(const Plan& plan, const Op& op) const {
   if (op.kind == OpKind::backward) return 1;
   const Segment& segment = plan.segments[op.segment.value];
-  const LayerCost c = cost(layers(segment), shapes_[segment.first_layer], activation_bytes(plan.spec.precision),
+  const LayerCost c = cost(layers(segment), boundaries_[segment.first_layer], activation_bytes(plan.spec.precision),
                            op.segment == SegmentId(0));
   const double weight =
       c.backward_per_sample.value > 0 ? c.backward_weight_per_sample.value / c.backward_per_sample.value : 0.5;
@@ -133,7 +132,7 @@ double Sizes::backward_share(const Plan& plan, const Op& op) const {
 std::int64_t Sizes::message_bytes(const Plan& plan, Rank rank, const Op& op) const {
   const Segment& segment = plan.segments[op.segment.value];
   const bool at_output = other_segment(op) > op.segment;
-  const Shape shape = shapes_[segment.first_layer + (at_output ? segment.layers : 0)];
+  const TensorSpec shape = boundaries_[segment.first_layer + (at_output ? segment.layers : 0)];
   return shape.elements() * samples_of(plan, rank, op) * activation_bytes(plan.spec.precision);
 }
 
@@ -143,20 +142,20 @@ std::int64_t Sizes::saved_bytes(const Plan& plan, Rank rank, const Op& op) const
   const int element = activation_bytes(plan.spec.precision);
   const bool first = op.segment == SegmentId(0);
   const std::int64_t samples = samples_of(plan, rank, op);
-  const LayerCost kept = cost(run, shapes_[segment.first_layer], element, first);
-  const std::int64_t input = shapes_[segment.first_layer].elements();
+  const LayerCost kept = cost(run, boundaries_[segment.first_layer], element, first);
+  const std::int64_t input = boundaries_[segment.first_layer].elements();
   std::int64_t per_sample = kept.saved_per_sample.value;
   // Images have the master type: under autocast the graph holds them beside their narrow copy.
   const int master = parabench::parameter_bytes(plan.spec.precision);
-  if (keeps_input(run.front()) && !(first && element != master)) per_sample -= input * element;
+  if (kept.keeps_input && !(first && element != master)) per_sample -= input * element;
   if (first && plan.spec.input == InputKind::host) per_sample += input * master;
-  if (!keeps_output(run.back())) per_sample += shapes_[segment.first_layer + segment.layers].elements() * element;
+  if (!kept.keeps_output) per_sample += boundaries_[segment.first_layer + segment.layers].elements() * element;
   return per_sample * samples + kept.saved_per_batch.value;
 }
 
 std::int64_t Sizes::kept_for_weights(const Plan& plan, Rank rank, const Op& op) const {
   const Segment& segment = plan.segments[op.segment.value];
-  const LayerCost kept = cost(layers(segment), shapes_[segment.first_layer], activation_bytes(plan.spec.precision),
+  const LayerCost kept = cost(layers(segment), boundaries_[segment.first_layer], activation_bytes(plan.spec.precision),
                               op.segment == SegmentId(0));
   return kept.saved_weight_per_sample.value * samples_of(plan, rank, op) + kept.saved_weight_per_batch.value;
 }
@@ -166,21 +165,21 @@ std::int64_t Sizes::image_bytes(const Plan& plan, Rank rank, const Op& op) const
 }
 
 std::int64_t Sizes::image_bytes(Precision precision, int samples) const {
-  return shapes_[0].elements() * samples * parabench::parameter_bytes(precision);
+  return boundaries_[0].elements() * samples * parabench::parameter_bytes(precision);
 }
 
 std::int64_t Sizes::loaded_bytes(int samples) const {
-  return shapes_[0].elements() * samples * static_cast<std::int64_t>(sizeof(float));
+  return boundaries_[0].elements() * samples * static_cast<std::int64_t>(sizeof(float));
 }
 
 std::int64_t Sizes::input_bytes(const Plan& plan, Rank rank, const Op& op) const {
-  return shapes_[plan.segments[op.segment.value].first_layer].elements() * samples_of(plan, rank, op) *
+  return boundaries_[plan.segments[op.segment.value].first_layer].elements() * samples_of(plan, rank, op) *
          activation_bytes(plan.spec.precision);
 }
 
 std::int64_t Sizes::output_bytes(const Plan& plan, Rank rank, const Op& op) const {
   const Segment& segment = plan.segments[op.segment.value];
-  return shapes_[segment.first_layer + segment.layers].elements() * samples_of(plan, rank, op) *
+  return boundaries_[segment.first_layer + segment.layers].elements() * samples_of(plan, rank, op) *
          activation_bytes(plan.spec.precision);
 }
 
@@ -188,7 +187,7 @@ std::int64_t Sizes::temporary_bytes(const Plan& plan, Rank rank, const Op& op) c
   const Segment& segment = plan.segments[op.segment.value];
   std::int64_t largest = 0, gradients = 0;
   for (int layer = segment.first_layer; layer < segment.first_layer + segment.layers; ++layer) {
-    largest = std::max(largest, largest_map(model_.layers[layer], shapes_[layer]));
+    largest = std::max(largest, largest_map(model_.layers[layer], boundaries_[layer]));
     gradients = std::max(gradients, largest_parameter_bytes(plan.spec.precision, layer));
   }
   const std::int64_t map = largest * samples_of(plan, rank, op) * activation_bytes(plan.spec.precision);

@@ -18,7 +18,8 @@ int parameter_bytes(Precision precision);
 /// Samples of the micro-batch that `op` works on or carries.
 int samples_of(const Plan& plan, Rank rank, const Op& op);
 
-/// Operations of a layer: the launches of its forward; its backward makes twice as many.
+/// Operations of a layer: the launches of its forward; its backward makes twice as many. A sum and its activation count
+/// with the operation before them, a view not at all.
 int operations(const LayerSpec& layer);
 
 /// Words per parameter that an update moves: reads weight, gradient and momentum, writes weight and momentum.
@@ -35,7 +36,7 @@ class Sizes {
  public:
   explicit Sizes(ModelSpec model);
   const ModelSpec& model() const { return model_; }
-  Shape input(int layer) const { return shapes_[layer]; }  ///< layer == layers: the model's output
+  const TensorSpec& input(int layer) const { return boundaries_[layer]; }  ///< layer == layers: the model's output
   std::span<const LayerSpec> layers(const Segment& segment) const;
 
   /// Bytes of one copy of the parameters of a run of segments, tensors padded to 64 bytes as in the arenas. O(1).
@@ -45,7 +46,7 @@ class Sizes {
   std::int64_t largest_parameter_bytes(Precision precision, int layer) const;
   /// Bytes of each parameter of a segment.
   std::vector<std::int64_t> parameter_tensors(const Plan& plan, SegmentId segment) const;
-  /// Bytes of each output that the steps of a forward make, layer by layer; a ReLU works in place.
+  /// Bytes of each output that the operations of a forward make, layer by layer; some work in place.
   std::vector<std::int64_t> made_tensors(const Plan& plan, Rank rank, const Op& op) const;
   /// Part of a backward's work that this pass is: 1 for B, by FLOPs for I and W.
   double backward_share(const Plan& plan, const Op& op) const;
@@ -69,7 +70,7 @@ class Sizes {
 
  private:
   ModelSpec model_;
-  std::vector<Shape> shapes_;
+  std::vector<TensorSpec> boundaries_;
   std::array<std::vector<std::int64_t>, 2> parameters_before_;  ///< prefix sums over layers; elements of 4, 8 bytes
 };
 

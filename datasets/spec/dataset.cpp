@@ -41,12 +41,12 @@ const Entry& find(const std::string& name) {
 DatasetSpec apply_parameters(const Entry& entry, const NamedChoice& dataset) {
   DatasetSpec spec = entry.spec;
   std::vector<ChoiceParameter> known;
-  if (entry.takes_pixels) known.push_back({"pixels", spec.sample.width, 1, 16'384});
+  if (entry.takes_pixels) known.push_back({"pixels", static_cast<int>(spec.sample[2]), 1, 16'384});
   if (entry.takes_classes) known.push_back({"classes", spec.classes, 2, 1'000'000});
   read_parameters(dataset, known);
   for (const ChoiceParameter& parameter : known) {
     if (parameter.name == "pixels")
-      spec.sample.height = spec.sample.width = parameter.value;
+      spec.sample = {spec.sample[0], parameter.value, parameter.value};
     else
       spec.classes = parameter.value;
   }
@@ -65,7 +65,7 @@ NamedChoice canonical_dataset(const NamedChoice& dataset) {
   const Entry& entry = find(dataset.name);
   const DatasetSpec spec = apply_parameters(entry, dataset);
   NamedChoice canonical{dataset.name, {}};
-  if (spec.sample != entry.spec.sample) canonical.parameters.emplace_back("pixels", std::to_string(spec.sample.width));
+  if (spec.sample != entry.spec.sample) canonical.parameters.emplace_back("pixels", std::to_string(spec.sample[2]));
   if (spec.classes != entry.spec.classes) canonical.parameters.emplace_back("classes", std::to_string(spec.classes));
   return canonical;
 }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/case.h"
-#include "base/shape.h"
+#include "base/tensor_spec.h"
 
 namespace parabench {
 
@@ -15,7 +15,7 @@ enum class DataSource { synthetic, cifar_binary, jpeg_folder, mnist_idx };
 struct DatasetSpec {
   std::string name;  ///< as in the case id, parameters included
   DataSource source = DataSource::synthetic;
-  Shape sample;
+  TensorSpec sample;
   int classes = 0;
   std::int64_t train_size = 0;
   std::int64_t validation_size = 0;

@@ -1,177 +1,120 @@
-// Costs of a layer, operation by operation. Every pass over a map counts one read or one write of it; a storage is
-// kept once, however many operations need it in backward.
-#include <algorithm>
+// Costs of layers, operation by operation, with what each value's memory is: a storage of its own, another value's that
+// is written over or seen in another shape, or the layer's before.
+#include <map>
+#include <utility>
+#include <variant>
 
 #include "models/spec/layer.h"
 
 namespace parabench {
 namespace {
 
-/// A feature map on its way through the layers.
-struct Map {
-  Shape shape;
-  bool requires_grad = true;  ///< backward computes its gradient
-  bool saved = false;         ///< some operation keeps it for its backward
-  bool multiplied = false;    ///< a product keeps it for its weight gradient
-  bool is_input = false;      ///< belongs to the layer before: never written in place
-};
-
-class Tally {
+class Counter {
  public:
-  explicit Tally(int element_bytes) : element_(element_bytes), parameter_(std::max(4, element_bytes)) {}
+  explicit Counter(int element_bytes) : tally_(element_bytes) {}
 
-  void run(const std::vector<Step>& steps, Map& map) {
-    for (const Step& step : steps) {
-      const Shape out = output_shape(step, map.shape);
-      std::visit([&](const auto& op) { apply(op, map, out); }, step.operation);
-    }
+  LayerCost run(std::span<const LayerSpec> layers, const TensorSpec& in, bool first) {
+    CountedValue value = fresh(in, !first);
+    const int input = value.storage;
+    for (const LayerSpec& layer : layers) value = run(layer, value);
+    LayerCost total = tally_.total();
+    total.keeps_input = storages_[input].saved;
+    total.keeps_output = storages_[value.storage].saved;
+    return total;
   }
-
-  /// map = relu(map + shortcut), both in place.
-  void join(Map& map, const Map& shortcut) {
-    const auto n = map.shape.elements();
-    flops(n, 0);
-    moved(3 * n, 0);
-    map.requires_grad |= shortcut.requires_grad;
-    apply(Relu{}, map, map.shape);
-  }
-
-  /// The gradients of the two branches that start at `input` are added.
-  void fork(const Map& input) {
-    if (!input.requires_grad) return;
-    flops(0, input.shape.elements());
-    moved(0, 3 * input.shape.elements());
-  }
-
-  const LayerCost& total() const { return total_; }
 
  private:
-  void apply(const Conv2d& op, Map& map, Shape out) {
-    matrix_product(map, out, std::int64_t{1} * op.in * op.kernel * op.kernel);
-    weights(std::int64_t{1} * op.out * op.in * op.kernel * op.kernel, true);
+  CountedValue fresh(const TensorSpec& tensor, bool requires_grad) {
+    storages_.push_back({tensor.elements()});
+    return {tensor, requires_grad, static_cast<int>(storages_.size()) - 1, 0};
   }
-  void apply(const Linear& op, Map& map, Shape out) {
-    const bool needs_weight = map.requires_grad;
-    matrix_product(map, out, op.in);
-    weights(std::int64_t{1} * op.out * op.in, needs_weight);
-    weights(op.out, false);
-  }
-  /// Forward reads the map for the statistics and again to normalise; backward reads map and gradient twice.
-  void apply(const BatchNorm& op, Map& map, Shape) {
-    const auto n = map.shape.elements();
-    keep(map);
-    flops(n, n);
-    moved(3 * n, 5 * n);
-    weights(2 * op.channels, false);
-    total_.saved_per_batch += Bytes(2 * op.channels * parameter_);  // mean and inverse deviation
-    total_.saved_weight_per_batch += Bytes(2 * op.channels * parameter_);
-    map = {map.shape};
-  }
-  /// A sample's features stay in cache: each map passes once. Narrow activations are cast to the type of the
-  /// parameters and back, and the wide copy is kept.
-  void apply(const LayerNorm& op, Map& map, Shape) {
-    const auto n = map.shape.elements();
-    const bool cast = element_ < parameter_;
-    if (cast)
-      total_.saved_per_sample += Bytes(n * parameter_);
-    else
-      keep(map);
-    flops(n, n);
-    const std::int64_t casts = cast ? 2 * n * (element_ + parameter_) : 0;
-    total_.moved_forward_per_sample += Bytes(2 * n * parameter_ + casts);
-    total_.moved_backward_per_sample += Bytes(3 * n * parameter_ + casts);
-    weights(2 * op.features, false);
-    total_.saved_per_sample += Bytes(2 * parameter_);  // mean and inverse deviation
-    total_.saved_weight_per_batch += Bytes(2 * op.features * parameter_);
-    map = {map.shape};
-  }
-  /// In place, and it keeps its output.
-  void apply(const Relu&, Map& map, Shape) {
-    const auto n = map.shape.elements();
-    flops(n, map.requires_grad ? n : 0);
-    moved(2 * n, map.requires_grad ? 3 * n : 0);
-    if (map.is_input) map = {map.shape, map.requires_grad};
-    if (map.requires_grad) keep(map);
-  }
-  void apply(const MaxPool& op, Map& map, Shape out) {
-    const auto n = map.shape.elements(), m = out.elements();
-    flops(m * op.kernel * op.kernel, map.requires_grad ? m : 0);
-    moved(n + m, map.requires_grad ? n + m : 0);
-    const Bytes indices(8 * m);  // int64, whatever the elements are
-    total_.moved_forward_per_sample += indices;
-    if (map.requires_grad) {
-      keep(map);
-      total_.moved_backward_per_sample += indices;
-      total_.saved_per_sample += indices;
+
+  CountedValue run(const LayerSpec& layer, const CountedValue& in) {
+    input_ = in;
+    values_.clear();
+    taken_.clear();
+    for (const TakenPort& taken : layer.takes) {
+      const auto made = ports_.find(taken.port);
+      taken_.push_back(made != ports_.end() ? made->second : fresh(taken.tensor, true));
     }
-    map = {out, map.requires_grad};
-  }
-  void apply(const GlobalAveragePool&, Map& map, Shape out) {
-    const auto n = map.shape.elements(), m = out.elements();
-    flops(n, map.requires_grad ? n : 0);
-    moved(n + m, map.requires_grad ? n + m : 0);
-    map = {out, map.requires_grad};
-  }
-
-  /// `depth` multiply-adds per output element; backward does as many for each of its two gradients.
-  void matrix_product(Map& map, Shape out, std::int64_t depth) {
-    const auto n = map.shape.elements(), m = out.elements(), product = 2 * depth * m;
-    keep(map);
-    flops(product, map.requires_grad ? 2 * product : product);
-    moved(n + m, map.requires_grad ? 2 * (n + m) : n + m);
-    total_.backward_weight_per_sample += Flops(static_cast<double>(product));
-    total_.moved_backward_weight_per_sample += Bytes((n + m) * element_);
-    total_.saved_weight_per_sample += Bytes((map.multiplied ? m : n + m) * element_);
-    map.multiplied = true;
-    map = {out};
-  }
-
-  void keep(Map& map) {
-    if (map.saved) return;
-    map.saved = true;
-    total_.saved_per_sample += Bytes(map.shape.elements() * element_);
-  }
-  void flops(std::int64_t forward, std::int64_t backward) {
-    total_.forward_per_sample += Flops(static_cast<double>(forward));
-    total_.backward_per_sample += Flops(static_cast<double>(backward));
-  }
-  void moved(std::int64_t forward, std::int64_t backward) {
-    total_.moved_forward_per_sample += Bytes(forward * element_);
-    total_.moved_backward_per_sample += Bytes(backward * element_);
-  }
-  /// `kept`: backward keeps the copy in the type of the activations that autocast makes.
-  void weights(std::int64_t elements, bool kept) {
-    total_.moved_per_batch += Bytes(3 * elements * parameter_);
-    if (kept && element_ < parameter_) total_.saved_per_batch += Bytes(elements * element_);
+    const std::vector<TensorSpec> tensors = values(layer, in.tensor);
+    const std::vector<int> overwritten = overwritten_inputs(layer);
+    const std::vector<int> gradients = gradient_storages(layer, tensors);
+    for (std::size_t i = 0; i < layer.nodes.size(); ++i) {
+      const Node& node = layer.nodes[i];
+      inputs_.clear();
+      bool requires_grad = false;
+      for (const int value : node.inputs) {
+        inputs_.push_back(at(value));
+        requires_grad |= at(value).requires_grad;
+      }
+      requires_grad |= has_parameters(node.operation);
+      const int shared = is_view(node.operation) ? 0 : overwritten[i];
+      CountedValue out{tensors[i], requires_grad, 0, gradients[i]};
+      out.storage = shared == none_overwritten ? fresh(tensors[i], true).storage : inputs_[shared].storage;
+      tally_.enter(inputs_, out, storages_, gradients_);
+      count(node.operation, tally_);
+      values_.push_back(out);
+    }
+    count_gradient_sums(layer);
+    for (const MadePort& made : layer.makes) ports_.insert_or_assign(made.port, at(made.value));
+    return values_.back();
   }
 
-  std::int64_t element_;    ///< bytes of an activation
-  std::int64_t parameter_;  ///< bytes of a parameter and of a statistic: fp32 under autocast
-  LayerCost total_;
+  const CountedValue& at(int value) const {
+    if (value == layer_input) return input_;
+    return value < 0 ? taken_[-2 - value] : values_[value];
+  }
+
+  static bool has_parameters(const Operation& operation) {
+    return std::visit(
+        [](const auto& op) {
+          return requires { op.parameters(std::string()); };
+        },
+        operation);
+  }
+
+  /// A sum hands its gradient on as it is, a view in another shape: then both values' gradients are one storage.
+  std::vector<int> gradient_storages(const LayerSpec& layer, const std::vector<TensorSpec>& tensors) {
+    const std::vector<int> count = readers(layer);
+    std::vector<int> storage(layer.nodes.size(), -1);
+    for (std::size_t i = layer.nodes.size(); i-- > 0;) {
+      if (storage[i] < 0) {
+        gradients_.push_back({tensors[i].elements()});
+        storage[i] = static_cast<int>(gradients_.size()) - 1;
+      }
+      const Operation& operation = layer.nodes[i].operation;
+      if (!is_view(operation) && !std::holds_alternative<Add>(operation)) continue;
+      for (const int value : layer.nodes[i].inputs)
+        if (value >= 0 && count[value] == 1) storage[value] = storage[i];
+    }
+    return storage;
+  }
+
+  /// Where several readers of a value need its gradient, theirs add up.
+  void count_gradient_sums(const LayerSpec& layer) {
+    std::map<int, int> gradients{{std::ssize(layer.nodes) - 1, 1}};
+    for (const Node& node : layer.nodes)
+      for (const int value : node.inputs) ++gradients[value];
+    for (const MadePort& made : layer.makes) ++gradients[made.value];
+    for (const auto& [value, number] : gradients)
+      if (number > 1 && at(value).requires_grad) tally_.gradient_sums(at(value).tensor, number - 1);
+  }
+
+  Tally tally_;
+  std::vector<Storage> storages_, gradients_;
+  std::map<std::string, CountedValue> ports_;
+  CountedValue input_;
+  std::vector<CountedValue> values_, taken_, inputs_;
 };
 
 }  // namespace
 
-LayerCost cost(std::span<const LayerSpec> layers, Shape in, int element_bytes, bool first) {
-  Tally tally(element_bytes);
-  Map map{in, !first};
-  for (const LayerSpec& layer : layers) {
-    map.is_input = true;
-    if (layer.residual) {
-      Map shortcut = map;
-      tally.fork(map);
-      tally.run(layer.body, map);
-      shortcut.saved = shortcut.multiplied = true;  // by the body's first operation, a product
-      tally.run(layer.shortcut, shortcut);
-      tally.join(map, shortcut);
-    } else {
-      tally.run(layer.body, map);
-    }
-  }
-  return tally.total();
+LayerCost cost(std::span<const LayerSpec> layers, const TensorSpec& in, int element_bytes, bool first) {
+  return Counter(element_bytes).run(layers, in, first);
 }
 
-LayerCost cost(const LayerSpec& layer, Shape in, int element_bytes, bool first) {
+LayerCost cost(const LayerSpec& layer, const TensorSpec& in, int element_bytes, bool first) {
   return cost(std::span(&layer, 1), in, element_bytes, first);
 }
 

@@ -5,13 +5,13 @@
 #include "base/case_text.h"
 #include "base/choice.h"
 #include "base/error.h"
-#include "models/spec/mlp.h"
-#include "models/spec/resnet.h"
+#include "models/spec/nets/mlp.h"
+#include "models/spec/nets/resnet.h"
 
 namespace parabench {
 namespace {
 
-ModelSpec make_mlp(const NamedChoice& model, Shape input, int classes) {
+ModelSpec make_mlp(const NamedChoice& model, const TensorSpec& input, int classes) {
   const std::vector<ChoiceParameter> defaults{{"layers", 12, 2, 10'000}, {"hidden", 512, 1, 100'000}};
   std::vector<ChoiceParameter> parameters = defaults;
   read_parameters(model, parameters);
@@ -24,9 +24,9 @@ ModelSpec make_mlp(const NamedChoice& model, Shape input, int classes) {
 
 }  // namespace
 
-std::vector<Shape> shapes(const ModelSpec& model) {
-  std::vector<Shape> all{model.input};
-  for (const LayerSpec& layer : model.layers) all.push_back(output_shape(layer, all.back()));
+std::vector<TensorSpec> boundaries(const ModelSpec& model) {
+  std::vector<TensorSpec> all{model.input};
+  for (const LayerSpec& layer : model.layers) all.push_back(output(layer, all.back()));
   return all;
 }
 
@@ -56,11 +56,11 @@ std::vector<std::string> model_names() {
   return names;
 }
 
-ModelSpec make_model(const NamedChoice& model, Shape input, int classes, bool small_stem) {
+ModelSpec make_model(const NamedChoice& model, const TensorSpec& input, int classes, bool small_stem) {
   for (const ResNetVariant& variant : resnet_variants()) {
     if (variant.name != model.name) continue;
     read_parameters(model, {});
-    return {model.name, input, classes, resnet_layers(variant, input.channels, classes, small_stem)};
+    return {model.name, input, classes, resnet_layers(variant, static_cast<int>(input[0]), classes, small_stem)};
   }
   if (model.name == "mlp") return make_mlp(model, input, classes);
   throw usage_error("model", model.name, "a known model", nearest_hint(model.name, model_names()));

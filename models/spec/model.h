@@ -7,19 +7,20 @@
 #include <vector>
 
 #include "base/case.h"
+#include "base/tensor_spec.h"
 #include "models/spec/layer.h"
 
 namespace parabench {
 
 struct ModelSpec {
   std::string name;
-  Shape input;
+  TensorSpec input;
   int classes = 0;
   std::vector<LayerSpec> layers;
 };
 
-/// Input shapes of every layer and, last, the model's output: layers.size() + 1 entries.
-std::vector<Shape> shapes(const ModelSpec& model);
+/// Inputs of every layer and, last, the model's output: layers.size() + 1 entries.
+std::vector<TensorSpec> boundaries(const ModelSpec& model);
 std::int64_t parameter_count(const ModelSpec& model);
 /// Whether some layer does (layer.h): if none, loss and gradients of a batch are those of its parts, weighted by their
 /// samples.
@@ -37,6 +38,6 @@ std::vector<std::string> model_names();
 /// with the stride in the 3x3 convolution). `small_stem`: 3x3 stem without pooling, as CIFAR-10 and MNIST nets
 /// have (pytorch-cifar); else the 7x7 ImageNet stem. `mlp[layers=12,hidden=512]`: a multilayer perceptron (mlp.h).
 /// Throws usage_error naming the nearest model or the unknown bracket parameter.
-ModelSpec make_model(const NamedChoice& model, Shape input, int classes, bool small_stem);
+ModelSpec make_model(const NamedChoice& model, const TensorSpec& input, int classes, bool small_stem);
 
 }  // namespace parabench

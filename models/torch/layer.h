@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "models/spec/layer.h"
-#include "models/torch/weight_gradients.h"
+#include "models/torch/forward_mode.h"
+#include "models/torch/tensor.h"
 
 namespace parabench {
 
@@ -18,23 +19,17 @@ struct LayerTensors {
   std::vector<torch::Tensor> buffers;     ///< running_mean, running_var of each batch norm
 };
 
-/// What a forward is for.
-struct ForwardMode {
-  /// Set: the backward of the graph computes gradients of inputs only and leaves those of the parameters here; until
-  /// run() they are as they were. Both together are bit for bit the ordinary backward, in fp64, fp32 and under
-  /// autocast. For graphs only (gradients enabled); the object must outlive their backward.
-  WeightGradients* deferred = nullptr;
-  /// Unset: running statistics stay as they are, for a forward that is computed a second time.
-  bool update_statistics = true;
-};
-
-/// y = layer(x) in training mode: batch statistics normalise, running statistics are updated once. Never writes into x.
+/// y = layer(x) in training mode: batch statistics normalise, running statistics are updated once. `inputs`: x and what
+/// the layer takes; returns y and what it makes, ports in the layer's order. Never writes into its inputs; holds a
+/// value no longer than its last reader, unless backward needs it.
+std::vector<torch::Tensor> forward(const LayerSpec& layer, const LayerTensors& tensors,
+                                   std::vector<torch::Tensor> inputs, const ForwardMode& mode = {});
+/// Of a layer without ports.
 torch::Tensor forward(const LayerSpec& layer, const LayerTensors& tensors, const torch::Tensor& x,
                       const ForwardMode& mode = {});
 
-/// Values of parameter `name`, element by element, from a counter-based generator keyed by (seed, name, element): any
-/// placement starts equal. Convolutions kaiming normal (fan out, ReLU), norms 1 / 0, linear uniform
-/// +-1/sqrt(fan in), as torchvision initialises ResNets. `out`: elements() values.
+/// Values of a parameter, element by element, from a counter-based generator keyed by (seed, name, element): any
+/// placement starts equal. `out`: elements() values.
 void initialise(const LayerSpec& layer, std::size_t parameter, std::uint64_t seed, std::span<double> out);
 
 /// Fresh tensors of the layer on the CPU: zeros for parameters (not yet initialised), running mean 0, variance 1.

@@ -11,7 +11,7 @@ namespace {
 /// A piece arrives where it was loaded.
 class NoUpload final : public Upload {
  public:
-  explicit NoUpload(Shape sample) : sample_(sample) {}
+  explicit NoUpload(const TensorSpec& sample) : sample_(sample) {}
   HostMemory host_memory() const override { return plain_memory; }
   PieceTensors arrive(LoadedPiece piece) override {
     piece_ = std::move(piece);
@@ -20,7 +20,7 @@ class NoUpload final : public Upload {
   void taken() override { piece_ = {}; }
 
  private:
-  Shape sample_;
+  TensorSpec sample_;
   LoadedPiece piece_;
 };
 

@@ -24,12 +24,12 @@ torch::Tensor flatten(const std::vector<std::vector<torch::Tensor>>& layers) {
 /// The inverse, with the layers' own shapes.
 std::vector<std::vector<torch::Tensor>> unflatten(const torch::Tensor& flat, const ModelSpec& model,
                                                   const std::vector<int>& layers,
-                                                  std::vector<TensorSpec> (*specs)(const LayerSpec&)) {
+                                                  std::vector<ParameterSpec> (*specs)(const LayerSpec&)) {
   std::vector<std::vector<torch::Tensor>> result;
   std::int64_t offset = 0;
   for (int l : layers) {
     auto& layer = result.emplace_back();
-    for (const TensorSpec& spec : specs(model.layers[l])) {
+    for (const ParameterSpec& spec : specs(model.layers[l])) {
       layer.push_back(flat.narrow(0, offset, spec.elements()).view(spec.shape));
       offset += spec.elements();
     }
@@ -38,10 +38,10 @@ std::vector<std::vector<torch::Tensor>> unflatten(const torch::Tensor& flat, con
 }
 
 std::int64_t elements(const ModelSpec& model, const std::vector<int>& layers,
-                      std::vector<TensorSpec> (*specs)(const LayerSpec&)) {
+                      std::vector<ParameterSpec> (*specs)(const LayerSpec&)) {
   std::int64_t sum = 0;
   for (int l : layers)
-    for (const TensorSpec& spec : specs(model.layers[l])) sum += spec.elements();
+    for (const ParameterSpec& spec : specs(model.layers[l])) sum += spec.elements();
   return sum;
 }
 
@@ -64,9 +64,9 @@ bool exceeds(double value, double worst) { return !std::isnan(worst) && !(value 
 
 int steady_piece(const ModelSpec& model) {
   std::int64_t smallest_map = values_per_channel;
-  const std::vector<Shape> all = shapes(model);
+  const std::vector<TensorSpec> all = boundaries(model);
   for (std::size_t l = 1; l + 1 < all.size(); ++l)
-    smallest_map = std::min<std::int64_t>(smallest_map, std::int64_t{all[l].height} * all[l].width);
+    smallest_map = std::min<std::int64_t>(smallest_map, all[l].elements_per_row());
   return std::max<int>(2, static_cast<int>((values_per_channel + smallest_map - 1) / smallest_map));
 }
 

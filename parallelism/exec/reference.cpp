@@ -107,7 +107,7 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
   const Plan cut = state.whole_batch ? as_one_piece(plan) : plan;
   std::vector<InputPiece> pieces;
   for (int step = 0; step < steps; ++step) std::ranges::copy(pieces_of(cut, step), std::back_inserter(pieces));
-  const Shape sample = source->shape();
+  const TensorSpec sample = source->shape();
   PieceInput input(cut, pieces, std::move(source), options, /*images=*/true, plain_memory);
 
   const auto statistics = [&](std::size_t l, const InputPiece& piece) {

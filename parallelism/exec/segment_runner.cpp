@@ -15,6 +15,15 @@ at::MemoryFormat memory_format(Layout layout) {
   return layout == Layout::channels_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous;
 }
 
+torch::Tensor laid_out(const torch::Tensor& tensor, Layout layout) {
+  return tensor.contiguous(tensor.dim() == 4 ? memory_format(layout) : at::MemoryFormat::Contiguous);
+}
+
+torch::Tensor empty_tensor(const TensorSpec& sample, int samples, Layout layout, const torch::TensorOptions& options) {
+  const std::vector<std::int64_t> sizes = sizes_of(sample, samples);
+  return torch::empty(sizes, sizes.size() == 4 ? options.memory_format(memory_format(layout)) : options);
+}
+
 SegmentRunner::SegmentRunner(const Plan& plan, const ModelSpec& model, const StageState& state, Rank rank)
     : plan_(plan), model_(model), state_(state), batch_(batch_samples(plan)) {
   for (const Op& op : plan.ranks[rank.value].compute()) {

@@ -16,8 +16,12 @@ namespace parabench {
 
 /// Type of activations between segments: bf16 under autocast, else the master type.
 torch::ScalarType activation_type(Precision precision);
-/// Memory format of images and activations.
+/// Memory format of images and maps.
 at::MemoryFormat memory_format(Layout layout);
+/// The tensor in a run's layout, which concerns maps alone; itself where it lies so already.
+torch::Tensor laid_out(const torch::Tensor& tensor, Layout layout);
+/// Memory for so many samples of a tensor.
+torch::Tensor empty_tensor(const TensorSpec& sample, int samples, Layout layout, const torch::TensorOptions& options);
 
 /// The graphs in flight of one rank. Not thread-safe: the compute thread's own.
 class SegmentRunner {

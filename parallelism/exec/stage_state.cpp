@@ -18,13 +18,14 @@ std::int64_t aligned(std::int64_t elements, std::int64_t element_bytes) {
 std::int64_t segment_elements(const Segment& segment, const ModelSpec& model, std::int64_t element_bytes) {
   std::int64_t sum = 0;
   for (int l = 0; l < segment.layers; ++l)
-    for (const TensorSpec& p : parameters(model.layers[segment.first_layer + l]))
+    for (const ParameterSpec& p : parameters(model.layers[segment.first_layer + l]))
       sum += aligned(p.elements(), element_bytes);
   return sum;
 }
 
 /// A view of `flat` with a parameter's shape; 4-D parameters take channels_last strides where the case asks for it.
-torch::Tensor view_as_parameter(const torch::Tensor& flat, std::int64_t offset, const TensorSpec& spec, Layout layout) {
+torch::Tensor view_as_parameter(const torch::Tensor& flat, std::int64_t offset, const ParameterSpec& spec,
+                                Layout layout) {
   auto slice = flat.narrow(0, offset, spec.elements());
   if (layout == Layout::channels_last && spec.shape.size() == 4) {
     const auto& s = spec.shape;
@@ -121,7 +122,7 @@ StageState::StageState(const Plan& plan, const ModelSpec& model, Communicator& c
       std::vector<torch::Tensor> shared_buffers = allocate_tensors(layer, type_).buffers;
       for (torch::Tensor& buffer : shared_buffers) buffer = buffer.to(device.where());
       for (auto& slot : slots_) slot[local(s)].push_back({{}, shared_buffers});
-      const std::vector<TensorSpec> specs = parabench::parameters(layer);
+      const std::vector<ParameterSpec> specs = parabench::parameters(layer);
       for (std::size_t p = 0; p < specs.size(); ++p) {
         Parameter parameter;
         if (velocity.defined()) parameter.velocity = view_as_parameter(velocity, offset, specs[p], spec_.layout);

@@ -33,7 +33,7 @@ TrainingWork::TrainingWork(const Plan& plan, const ModelSpec& model, StageState&
       needs_(needs),
       last_segment_(last_segment(plan)),
       groups_(groups_by_stage(plan)),
-      shapes_(shapes(model)),
+      boundaries_(boundaries(model)),
       runner_(plan, model, state, comm.rank()) {
   for (const Lane& lane : program_.lanes) {
     payload_.emplace_back(lane.ops.size());
@@ -63,12 +63,9 @@ TrainingWork::Taken TrainingWork::take(int lane, int index, bool (*makes)(OpKind
 torch::Tensor TrainingWork::receive_buffer(const Op& op) const {
   const Segment& segment = plan_.segments[op.segment.value];
   const int layer = op.kind == OpKind::recv_forward ? segment.first_layer : segment.first_layer + segment.layers;
-  const Shape shape = shapes_[layer];
   const int samples = plan_.pieces[replica_of(plan_, comm_.rank(), op.segment)][op.micro_batch.value];
-  return torch::empty({samples, shape.channels, shape.height, shape.width},
-                      torch::TensorOptions(activation_type(plan_.spec.precision))
-                          .memory_format(memory_format(plan_.spec.layout))
-                          .device(device_.where()));
+  const torch::TensorOptions options(activation_type(plan_.spec.precision));
+  return empty_tensor(boundaries_[layer], samples, plan_.spec.layout, options.device(device_.where()));
 }
 
 void* TrainingWork::ready(int lane, int index) const {
@@ -159,8 +156,7 @@ torch::Tensor TrainingWork::run_forward(const Op& op, int index) {
     device_.recategorise(input, MemoryCategory::activations);
   }
   if (torch::Tensor images = read_input(op, index); images.defined()) input = std::move(images);
-  if (op.segment != last_segment_)
-    return runner_.forward(op, std::move(input), {}).contiguous(memory_format(plan_.spec.layout));
+  if (op.segment != last_segment_) return laid_out(runner_.forward(op, std::move(input), {}), plan_.spec.layout);
   const auto labels = labels_.find({op.step, op.micro_batch.value});
   losses_.push_back({index, runner_.forward(op, std::move(input), labels->second)});
   if (!op.discards) labels_.erase(labels);
@@ -175,7 +171,7 @@ void TrainingWork::run_backward(const Op& op, int index) {
     auto [gradient, received] = take(compute_lane, index, makes_gradient);
     if (received) device_.adopt(gradient);
     torch::Tensor made = runner_.backward(op, std::move(gradient));
-    if (made.defined()) payload_[compute_lane][index] = made.contiguous(memory_format(plan_.spec.layout));
+    if (made.defined()) payload_[compute_lane][index] = laid_out(made, plan_.spec.layout);
   }
 }
 

@@ -86,7 +86,7 @@ class TrainingWork : public RankWork {
   const LocalDependencies& needs_;
   SegmentId last_segment_;
   std::vector<int> groups_;  ///< that reduce, by stage
-  std::vector<Shape> shapes_;
+  std::vector<TensorSpec> boundaries_;
   SegmentRunner runner_;
   std::vector<std::vector<torch::Tensor>> payload_;  ///< [lane][index] written by one operation, taken by one other
   /// [lane][index] written before the operation is given out. Where nothing is measured, only the ends, each until the

@@ -24,18 +24,18 @@ void tune(const Plan& plan, const ModelSpec& model, StageState& state, Device& d
   device.enter(/*computes=*/true);
   const CountScope scope(device, MemoryCategory::workspace);
   SegmentRunner runner(plan, model, state, rank);
-  const std::vector<Shape> all = shapes(model);
+  const std::vector<TensorSpec> all = boundaries(model);
   const torch::TensorOptions options = torch::TensorOptions().device(device.where());
   for (SegmentId s : segments_held(plan, rank)) {
     const bool first = s == SegmentId(0), last = s == last_segment(plan);
-    const Shape in = all[plan.segments[s.value].first_layer];
+    const TensorSpec in = all[plan.segments[s.value].first_layer];
     const Precision precision = plan.spec.precision;
     const torch::ScalarType type = first ? master_type(precision) : activation_type(precision);
     for (const int samples : piece_sizes(plan, replica_of(plan, rank, s))) {
       const Op forward = pass(OpKind::forward, s, trial, 0, 0), backward = pass(OpKind::backward, s, trial, 0, 0);
-      torch::Tensor input = torch::rand({samples, in.channels, in.height, in.width}, options.dtype(type));
+      torch::Tensor input = torch::rand(sizes_of(in, samples), options.dtype(type));
       const torch::Tensor labels = last ? torch::zeros({samples}, options.dtype(torch::kInt64)) : torch::Tensor();
-      const torch::Tensor output = runner.rehearse(forward, input.contiguous(memory_format(plan.spec.layout)), labels);
+      const torch::Tensor output = runner.rehearse(forward, laid_out(input, plan.spec.layout), labels);
       runner.backward(backward, last ? torch::Tensor() : torch::rand_like(output));
       state.drop_gradients(s);
     }

@@ -5,13 +5,12 @@
 
 namespace parabench {
 
-PieceTensors tensors_of(const LoadedPiece& piece, Shape sample) {
+PieceTensors tensors_of(const LoadedPiece& piece, const TensorSpec& sample) {
   const auto n = static_cast<std::int64_t>(piece.labels.size());
   PieceTensors tensors;
   tensors.labels = torch::from_blob(piece.labels.data(), {n}, torch::kInt64);
   if (piece.pixels.empty()) return tensors;
-  tensors.images =
-      torch::from_blob(piece.pixels.data(), {n, sample.channels, sample.height, sample.width}, torch::kFloat32);
+  tensors.images = torch::from_blob(piece.pixels.data(), sizes_of(sample, n), torch::kFloat32);
   return tensors;
 }
 

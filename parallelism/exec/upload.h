@@ -4,7 +4,7 @@
 #include <torch/types.h>
 
 #include "base/case.h"
-#include "base/shape.h"
+#include "base/tensor_spec.h"
 #include "datasets/loader.h"
 
 namespace parabench {
@@ -16,7 +16,7 @@ struct PieceTensors {
 
 /// What a rank reads at most at a time.
 struct LargestPiece {
-  Shape sample;
+  TensorSpec sample;
   int samples = 0;
   bool images = true;
 };
@@ -35,7 +35,7 @@ class Upload {
 };
 
 /// A piece's own memory as tensors, good as long as the piece.
-PieceTensors tensors_of(const LoadedPiece& piece, Shape sample);
+PieceTensors tensors_of(const LoadedPiece& piece, const TensorSpec& sample);
 
 /// Copies of what arrived as the network of a case reads it, on the same device: images in master type and layout.
 PieceTensors network_input(const PieceTensors& arrived, const Case& spec);

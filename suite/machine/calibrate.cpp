@@ -10,7 +10,7 @@ namespace {
 /// Whether the layers were measured at the sizes of the plan's pieces, or at smaller and larger ones, with their
 /// backwards split where the plan's are.
 bool covers(const Calibration& known, const Subject& subject, const Plan& plan) {
-  const auto inputs = shapes(subject.model);
+  const auto inputs = boundaries(subject.model);
   const bool split = uses(plan, OpKind::backward_input);
   for (std::size_t i = 0; i < subject.model.layers.size(); ++i) {
     const auto found =

@@ -31,7 +31,7 @@ std::vector<int> sample_counts(const Plan& plan) {
 /// Equal layers share their key: it keeps the mean over the chain's occurrences.
 void keep(Calibration& calibration, const Launch& launch, const LayerChain& chain, int busy) {
   const Case& spec = launch.plan.spec;
-  const std::vector<Shape> in = shapes(launch.model);
+  const std::vector<TensorSpec> in = boundaries(launch.model);
   std::map<LayerKey, std::vector<LayerTiming>> occurrences;
   for (std::size_t l = 0; l < chain.layers.size(); ++l)
     occurrences[layer_key(launch.model.layers[l], in[l], l == 0, spec, busy)].push_back(chain.layers[l]);
@@ -86,7 +86,7 @@ std::string utc_now() {
 /// The largest message of the plan: the biggest activation between two layers at the largest piece.
 std::int64_t largest_message(const Launch& launch) {
   std::int64_t elements = 0;
-  const std::vector<Shape> all = shapes(launch.model);
+  const std::vector<TensorSpec> all = boundaries(launch.model);
   for (std::size_t l = 1; l + 1 < all.size(); ++l) elements = std::max(elements, all[l].elements());
   return elements * launch.plan.pieces[0][0] * static_cast<std::int64_t>(sizeof(float));
 }

@@ -20,8 +20,7 @@ inline ModelSpec chain(int layers) {
   for (int i = 0; i < layers; ++i) {
     std::string name = "l";
     name += std::to_string(i);  // one expression trips g++ 12's -Wrestrict (GCC 105651)
-    model.layers.push_back(
-        {.name = name, .body = {{name + ".conv", Conv2d{.in = 4, .out = 4}}, {name + ".relu", Relu{}}}});
+    model.layers.push_back(chain(name, {{name + ".conv", Conv2d{.in = 4, .out = 4}}, {name + ".relu", Relu{}}}));
   }
   return model;
 }

@@ -17,7 +17,7 @@ ModelSpec chain(int layers) {
   ModelSpec model{.name = "chain", .input = {4, 1, 1}, .classes = 4, .layers = {}};
   for (int l = 0; l < layers; ++l) {
     const std::string name = "layer" + std::to_string(l);
-    model.layers.push_back({.name = name, .body = {{name, Linear{4, 4}}}, .residual = false, .shortcut = {}});
+    model.layers.push_back(chain(name, {{name, Linear{4, 4}}}));
   }
   return model;
 }

@@ -17,7 +17,7 @@ namespace {
 class GatedSource final : public SampleSource {
  public:
   std::int64_t size() const override { return 100; }
-  Shape shape() const override { return {1, 1, 1}; }
+  TensorSpec shape() const override { return {1, 1, 1}; }
   int label(std::int64_t) const override { return 0; }
   void read(std::int64_t, std::int64_t, std::span<float>) const override {
     started.release();

@@ -16,7 +16,7 @@ class NumberedSource final : public SampleSource {
   explicit NumberedSource(std::int64_t size, std::set<std::int64_t> corrupt = {})
       : size_(size), corrupt_(std::move(corrupt)) {}
   std::int64_t size() const override { return size_; }
-  Shape shape() const override { return {2, 1, 1}; }
+  TensorSpec shape() const override { return {2, 1, 1}; }
   int label(std::int64_t index) const override { return static_cast<int>(10 * index); }
   void read(std::int64_t index, std::int64_t epoch, std::span<float> pixels) const override {
     ++reads;

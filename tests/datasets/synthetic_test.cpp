@@ -10,7 +10,7 @@
 namespace parabench {
 namespace {
 
-DatasetSpec spec(Shape shape = {3, 32, 32}, int classes = 10) {
+DatasetSpec spec(TensorSpec shape = {3, 32, 32}, int classes = 10) {
   return {"test-synthetic", DataSource::synthetic, shape, classes, 100'000, 1'000, false};
 }
 
@@ -23,7 +23,7 @@ std::vector<float> pixels_of(const SampleSource& source, std::int64_t index, std
 TEST(Synthetic, TakesSizesFromTheSpec) {
   EXPECT_EQ(open_source(spec(), {})->size(), 100'000);
   EXPECT_EQ(open_source(spec(), {"", Split::validation, 1})->size(), 1'000);
-  EXPECT_EQ(open_source(spec(), {})->shape(), (Shape{3, 32, 32}));
+  EXPECT_EQ(open_source(spec(), {})->shape(), (TensorSpec{3, 32, 32}));
 }
 
 TEST(Synthetic, IsNearNormal) {

@@ -22,7 +22,7 @@ TEST(Dataset, TableHasTheSizesOfDdlBench) {
   EXPECT_EQ(make_dataset({"imagenet", {}}),
             (DatasetSpec{"imagenet", jpeg_folder, {3, 224, 224}, 1000, 1'281'167, 50'000, false}));
   EXPECT_EQ(make_dataset({"imagenet-synthetic", {}}).train_size, 1000 * 1281);
-  EXPECT_EQ(make_dataset({"highres-synthetic", {}}).sample, (Shape{3, 512, 512}));
+  EXPECT_EQ(make_dataset({"highres-synthetic", {}}).sample, (TensorSpec{3, 512, 512}));
 }
 
 TEST(Dataset, TwinsHaveTheShapesOfTheRealSets) {
@@ -37,7 +37,7 @@ TEST(Dataset, TwinsHaveTheShapesOfTheRealSets) {
 
 TEST(Dataset, ParametersChangeShapeAndClassesButNotTheStem) {
   const DatasetSpec spec = make_dataset({"imagenet-synthetic", {{"classes", "10"}, {"pixels", "32"}}});
-  EXPECT_EQ(spec.sample, (Shape{3, 32, 32}));
+  EXPECT_EQ(spec.sample, (TensorSpec{3, 32, 32}));
   EXPECT_EQ(spec.classes, 10);
   EXPECT_FALSE(spec.small_stem);
   EXPECT_EQ(spec.name, "imagenet-synthetic[pixels=32,classes=10]");

@@ -22,7 +22,7 @@ nlohmann::json read_golden(const std::string& file) {
 }
 
 /// Compares names, norms and projections (make_golden.py's summary) of the listed tensors.
-void expect_summaries(const nlohmann::json& rows, const std::vector<TensorSpec>& specs,
+void expect_summaries(const nlohmann::json& rows, const std::vector<ParameterSpec>& specs,
                       const std::vector<torch::Tensor>& tensors) {
   ASSERT_EQ(specs.size(), tensors.size());
   for (const auto& row : rows) {
@@ -44,7 +44,7 @@ TEST_P(Golden, OneTrainingStepIsTorchvisions) {
   const nlohmann::json golden = read_golden(GetParam());
   const std::vector<std::int64_t> size = golden["shape"];
   const int classes = golden["classes"];
-  const Shape input{static_cast<int>(size[1]), static_cast<int>(size[2]), static_cast<int>(size[3])};
+  const TensorSpec input{size[1], size[2], size[3]};
   Network network(make_model({golden["model"], {}}, input, classes, golden["stem"] != "imagenet"), torch::kFloat64);
   fill(network);
 
@@ -59,10 +59,10 @@ TEST_P(Golden, OneTrainingStepIsTorchvisions) {
   EXPECT_LE(error, tolerance * expected.abs().max().item<double>());
   EXPECT_NEAR(loss.item<double>(), golden["loss"], tolerance * golden["loss"].get<double>());
 
-  std::vector<TensorSpec> parameter_specs, buffer_specs;
+  std::vector<ParameterSpec> parameter_specs, buffer_specs;
   for (const LayerSpec& layer : network.model.layers) {
-    for (const TensorSpec& spec : parameters(layer)) parameter_specs.push_back(spec);
-    for (const TensorSpec& spec : buffers(layer)) buffer_specs.push_back(spec);
+    for (const ParameterSpec& spec : parameters(layer)) parameter_specs.push_back(spec);
+    for (const ParameterSpec& spec : buffers(layer)) buffer_specs.push_back(spec);
   }
   EXPECT_EQ(parameter_count(network.model), golden["parameters"].get<std::int64_t>());
   const auto samples = static_cast<double>(size[0]);

@@ -13,101 +13,129 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-LayerSpec small_stem() {
-  return {"stem",
-          {{"conv1", Conv2d{3, 8, 3, 2, 1}}, {"bn1", BatchNorm{8}}, {"relu", Relu{}}, {"pool", MaxPool{3, 2, 1}}}};
+testing::Matcher<ParameterSpec> named(const std::string& name, const std::vector<std::int64_t>& shape) {
+  return testing::FieldsAre(name, shape, testing::_);
 }
 
-LayerSpec block() {
-  return {.name = "b",
-          .body = {{"b.conv1", Conv2d{8, 4, 3, 2, 1}}, {"b.bn1", BatchNorm{4}}},
-          .residual = true,
-          .shortcut = {{"b.downsample.0", Conv2d{8, 4, 1, 2, 0}}, {"b.downsample.1", BatchNorm{4}}}};
+LayerSpec small_stem() {
+  return chain("stem",
+               {{"conv1", Conv2d{3, 8, 3, 2, 1}}, {"bn1", BatchNorm{8}}, {"relu", Relu{}}, {"pool", MaxPool{3, 2, 1}}});
+}
+
+/// relu(body(x) + shortcut(x)) on `in` channels.
+LayerSpec block(int in = 8, int stride = 2, bool projects = true) {
+  LayerSpec layer = chain("b", {{"b.conv1", Conv2d{in, 4, 3, stride, 1}}, {"b.bn1", BatchNorm{4}}});
+  int x = layer_input;
+  if (projects) x = append(layer, {{"b.downsample.0", Conv2d{in, 4, 1, 2, 0}}, {"b.downsample.1", BatchNorm{4}}}, x);
+  append(layer, {{"b.relu", Relu{}}}, append(layer, {"b.add", Add{}}, {1, x}));
+  return layer;
 }
 
 TEST(Layer, ShapesFollowTheOperations) {
-  EXPECT_EQ(output_shape(small_stem(), {3, 32, 32}), (Shape{8, 8, 8}));
-  EXPECT_EQ(output_shape(small_stem(), {3, 31, 17}), (Shape{8, 8, 5}));
-  EXPECT_EQ(output_shape(block(), {8, 9, 9}), (Shape{4, 5, 5}));
-  EXPECT_EQ(output_shape(LayerSpec{"head", {{"gap", GlobalAveragePool{}}, {"fc", Linear{8, 5}}}}, {8, 3, 3}),
-            (Shape{5, 1, 1}));
+  EXPECT_EQ(output(small_stem(), {3, 32, 32}), (TensorSpec{8, 8, 8}));
+  EXPECT_EQ(output(small_stem(), {3, 31, 17}), (TensorSpec{8, 8, 5}));
+  EXPECT_EQ(output(block(), {8, 9, 9}), (TensorSpec{4, 5, 5}));
+  EXPECT_EQ(output(chain("head", {{"gap", GlobalAveragePool{}}, {"fc", Linear{8, 5}}}), {8, 3, 3}), (TensorSpec{5}));
 }
 
 TEST(Layer, ShapeThatDoesNotFitIsRefusedByName) {
   EXPECT_THAT(
       [] {
-        output_shape(small_stem(), {1, 32, 32});
+        output(small_stem(), {1, 32, 32});
       },
       ThrowsMessage<Error>(AllOf(HasSubstr("conv1"), HasSubstr("1x32x32"), HasSubstr("3 channels"))));
   EXPECT_THAT(
       [] {
-        output_shape(Step{"pool", MaxPool{3, 2, 0}}, {4, 2, 2});
+        output(chain("l", {{"pool", MaxPool{3, 2, 0}}}), {4, 2, 2});
       },
       ThrowsMessage<Error>(AllOf(HasSubstr("pool"), HasSubstr("at least 3x3"))));
   EXPECT_THAT(
       [] {
-        output_shape(Step{"fc", Linear{9, 2}}, {2, 2, 2});
+        output(chain("l", {{"fc", Linear{9, 2}}}), {8});
       },
-      ThrowsMessage<Error>(AllOf(HasSubstr("fc"), HasSubstr("9 elements"))));
-  LayerSpec uneven = block();
-  uneven.shortcut.clear();
+      ThrowsMessage<Error>(AllOf(HasSubstr("fc"), HasSubstr("9 features"))));
+  const LayerSpec uneven = block(8, 2, false);
   EXPECT_THAT(
       [&] {
-        output_shape(uneven, {8, 8, 8});
+        output(uneven, {8, 8, 8});
       },
-      ThrowsMessage<Error>(AllOf(HasSubstr("8x8x8"), HasSubstr("4x4x4"))));
+      ThrowsMessage<Error>(AllOf(HasSubstr("b.add"), HasSubstr("8x8x8"), HasSubstr("4x4x4"))));
 }
 
-TEST(Layer, LayerNormTakesFeaturesOnly) {
-  const Step norm{"norm", LayerNorm{8}};
-  EXPECT_EQ(output_shape(norm, {8, 1, 1}), (Shape{8, 1, 1}));
-  for (const Shape in : {Shape{8, 2, 1}, Shape{4, 1, 1}, Shape{2, 2, 2}})
-    EXPECT_THAT([&] { output_shape(norm, in); },
-                ThrowsMessage<Error>(AllOf(HasSubstr("norm"), HasSubstr("8 features"))));
-  EXPECT_THAT(parameters(LayerSpec{"l", {norm}}),
-              ElementsAre(TensorSpec{"norm.weight", {8}}, TensorSpec{"norm.bias", {8}}));
+TEST(Layer, LayerNormTakesItsFeaturesLast) {
+  const LayerSpec norm = chain("l", {{"norm", LayerNorm{8}}});
+  EXPECT_EQ(output(norm, {8}), (TensorSpec{8}));
+  EXPECT_EQ(output(norm, {5, 8}), (TensorSpec{5, 8}));
+  for (const TensorSpec& in :
+       {TensorSpec{8, 2, 1}, TensorSpec{4}, TensorSpec{8, 5}, TensorSpec{{8}, ElementKind::int64}})
+    EXPECT_THAT([&] { output(norm, in); }, ThrowsMessage<Error>(HasSubstr("norm")));
+  EXPECT_THAT([&] { output(norm, {4}); }, ThrowsMessage<Error>(HasSubstr("8 features")));
+  EXPECT_THAT(parameters(norm), ElementsAre(named("norm.weight", {8}), named("norm.bias", {8})));
 }
 
 TEST(Layer, TensorsComeInRegistrationOrder) {
-  EXPECT_THAT(parameters(block()),
-              ElementsAre(TensorSpec{"b.conv1.weight", {4, 8, 3, 3}}, TensorSpec{"b.bn1.weight", {4}},
-                          TensorSpec{"b.bn1.bias", {4}}, TensorSpec{"b.downsample.0.weight", {4, 8, 1, 1}},
-                          TensorSpec{"b.downsample.1.weight", {4}}, TensorSpec{"b.downsample.1.bias", {4}}));
-  EXPECT_THAT(buffers(block()), ElementsAre(TensorSpec{"b.bn1.running_mean", {4}}, TensorSpec{"b.bn1.running_var", {4}},
-                                            TensorSpec{"b.downsample.1.running_mean", {4}},
-                                            TensorSpec{"b.downsample.1.running_var", {4}}));
+  EXPECT_THAT(parameters(block()), ElementsAre(named("b.conv1.weight", {4, 8, 3, 3}), named("b.bn1.weight", {4}),
+                                               named("b.bn1.bias", {4}), named("b.downsample.0.weight", {4, 8, 1, 1}),
+                                               named("b.downsample.1.weight", {4}), named("b.downsample.1.bias", {4})));
+  EXPECT_THAT(buffers(block()),
+              ElementsAre(named("b.bn1.running_mean", {4}), named("b.bn1.running_var", {4}),
+                          named("b.downsample.1.running_mean", {4}), named("b.downsample.1.running_var", {4})));
   EXPECT_EQ(parameter_count(block()), 4 * 8 * 9 + 8 + 4 * 8 + 8);
+}
+
+TEST(Layer, MemoryIsWrittenOverWhereNothingElseReadsIt) {
+  const auto overwritten = [](const LayerSpec& layer) { return overwritten_inputs(layer); };
+  // The first summand is the norm's output; the activation follows in the sum's memory.
+  EXPECT_THAT(overwritten(block()), ElementsAre(-1, -1, -1, -1, 0, 0));
+  EXPECT_THAT(overwritten(small_stem()), ElementsAre(-1, -1, 0, -1));
+  EXPECT_THAT(overwritten(chain("l", {{"relu", Relu{}}})), ElementsAre(-1)) << "never the layer's input";
+  EXPECT_THAT(overwritten(chain("l", {{"flat", Flatten{}}, {"relu", Relu{}}})), ElementsAre(-1, -1))
+      << "nor a view of it";
+  EXPECT_THAT(overwritten(chain("l", {{"c", Conv2d{3, 8}}, {"flat", Flatten{}}, {"relu", Relu{}}})),
+              ElementsAre(-1, -1, 0));
+  EXPECT_THAT(overwritten(chain("l", {{"c", Conv2d{3, 8}}, {"relu", Relu{}}, {"again", Relu{}}})),
+              ElementsAre(-1, 0, -1))
+      << "nor what backward reads";
+  LayerSpec shared = chain("l", {{"c", Conv2d{3, 8}}, {"bn", BatchNorm{8}}, {"relu", Relu{}}});
+  append(shared, {"add", Add{}}, {1, 2});
+  EXPECT_THAT(overwritten(shared), ElementsAre(-1, -1, -1, -1)) << "nor what has two readers";
+  LayerSpec second = chain("l", {{"c", Conv2d{8, 8}}});
+  append(second, {"add", Add{}}, {layer_input, 0});
+  EXPECT_THAT(overwritten(second), ElementsAre(-1, 1));
+  LayerSpec made = chain("l", {{"bn", BatchNorm{8}}, {"relu", Relu{}}});
+  made.makes = {{"skip", 0}};
+  EXPECT_THAT(overwritten(made), ElementsAre(-1, -1)) << "nor what a later layer takes";
 }
 
 TEST(Layer, SignatureIsTheSameForEqualWorkOnly) {
   LayerSpec renamed = block();
   renamed.name = "c";
-  for (auto* steps : {&renamed.body, &renamed.shortcut})
-    for (Step& step : *steps) step.name = "other";
+  for (Node& node : renamed.nodes) node.name = "other";
   EXPECT_EQ(signature(renamed, {8, 8, 8}), signature(block(), {8, 8, 8}));
   EXPECT_NE(signature(block(), {8, 8, 9}), signature(block(), {8, 8, 8}));
 
-  LayerSpec plain = block(), identity = block(), stride = block();
-  plain.residual = false;
-  plain.shortcut.clear();
-  identity.shortcut.clear();
-  std::get<Conv2d>(stride.body[0].operation).stride = 1;
-  for (const LayerSpec& other : {plain, identity, stride})
+  const LayerSpec plain = chain("b", {{"b.conv1", Conv2d{8, 4, 3, 2, 1}}, {"b.bn1", BatchNorm{4}}, {"relu", Relu{}}});
+  LayerSpec other_way = block(), makes = block(), takes = block();
+  other_way.nodes[4].inputs = {1, 2};
+  makes.makes = {{"skip", 1}};
+  takes.takes = {{"skip", {4, 4, 4}}};
+  for (const LayerSpec& other : {plain, block(8, 2, false), block(8, 1), other_way, makes, takes})
     EXPECT_NE(signature(other, {8, 8, 8}), signature(block(), {8, 8, 8}));
 }
 
 TEST(Cost, MatrixProductsCountTwoPerMultiplyAdd) {
-  const LayerSpec conv{"c", {{"c", Conv2d{3, 8, 3, 2, 1}}}};
+  const LayerSpec conv = chain("c", {{"c", Conv2d{3, 8, 3, 2, 1}}});
   const double product = 2.0 * 3 * 9 * 8 * 5 * 5;
   EXPECT_EQ(cost(conv, {3, 9, 9}, 4).forward_per_sample, Flops(product));
   EXPECT_EQ(cost(conv, {3, 9, 9}, 4).backward_per_sample, Flops(2 * product));
   EXPECT_EQ(cost(conv, {3, 9, 9}, 4, true).backward_per_sample, Flops(product));
-  const LayerSpec linear{"l", {{"l", Linear{7, 5}}}};
-  EXPECT_EQ(cost(linear, {7, 1, 1}, 4).forward_per_sample, Flops(70));
+  const LayerSpec linear = chain("l", {{"l", Linear{7, 5}}});
+  EXPECT_EQ(cost(linear, {7}, 4).forward_per_sample, Flops(70));
+  EXPECT_EQ(cost(linear, {3, 7}, 4).forward_per_sample, Flops(3 * 70)) << "of every position";
 }
 
 TEST(Cost, BytesMovedAreThePassesOverMapsAndWeights) {
-  const LayerSpec conv{"c", {{"c", Conv2d{3, 8, 3, 2, 1}}}};
+  const LayerSpec conv = chain("c", {{"c", Conv2d{3, 8, 3, 2, 1}}});
   const std::int64_t in = 3 * 81, out = 8 * 25, weights = 8 * 27;
   const LayerCost inner = cost(conv, {3, 9, 9}, 8);
   EXPECT_EQ(inner.moved_forward_per_sample, Bytes(8 * (in + out)));
@@ -118,7 +146,7 @@ TEST(Cost, BytesMovedAreThePassesOverMapsAndWeights) {
 }
 
 TEST(Cost, SplitBackwardLeavesTheProductsOfWeightsForLater) {
-  const LayerSpec conv{"c", {{"c", Conv2d{3, 8, 3, 2, 1}}}};
+  const LayerSpec conv = chain("c", {{"c", Conv2d{3, 8, 3, 2, 1}}});
   const std::int64_t in = 3 * 81, out = 8 * 25;
   const double product = 2.0 * 3 * 9 * 8 * 5 * 5;
   for (const bool first : {false, true}) {
@@ -129,7 +157,7 @@ TEST(Cost, SplitBackwardLeavesTheProductsOfWeightsForLater) {
     EXPECT_EQ(c.saved_weight_per_sample, Bytes(4 * (in + out)));
     EXPECT_EQ(c.saved_weight_per_batch, Bytes());
   }
-  const LayerCost norm = cost(LayerSpec{"n", {{"bn", BatchNorm{8}}, {"relu", Relu{}}}}, {8, 5, 5}, 4);
+  const LayerCost norm = cost(chain("n", {{"bn", BatchNorm{8}}, {"relu", Relu{}}}), {8, 5, 5}, 4);
   EXPECT_EQ(norm.backward_weight_per_sample, Flops());
   EXPECT_EQ(norm.moved_backward_weight_per_sample, Bytes());
   EXPECT_EQ(norm.saved_weight_per_sample, Bytes());
@@ -146,11 +174,8 @@ TEST(MixesSamples, WhereSomeBatchNormDoes) {
 }
 
 TEST(Cost, ChainCountsASharedBoundaryOnce) {
-  const std::vector<LayerSpec> chain{small_stem(), block(), block()};
-  std::vector<LayerSpec> fitting = chain;
-  std::get<Conv2d>(fitting[2].body[0].operation).in = 4;
-  std::get<Conv2d>(fitting[2].shortcut[0].operation).in = 4;
-  const Shape in{3, 32, 32}, after_stem{8, 8, 8}, between{4, 4, 4};
+  const std::vector<LayerSpec> fitting{small_stem(), block(), block(4)};
+  const TensorSpec in{3, 32, 32}, after_stem{8, 8, 8}, between{4, 4, 4};
   const LayerCost whole = cost(fitting, in, 4, true);
   const LayerCost a = cost(fitting[0], in, 4, true), b = cost(fitting[1], after_stem, 4),
                   c = cost(fitting[2], between, 4);

@@ -34,9 +34,9 @@ double deviation(const std::vector<double>& values) {
 
 TEST(Forward, NeverWritesIntoItsInput) {
   const Network network = filled(torch::kFloat32);
-  const std::vector<Shape> in = shapes(network.model);
+  const std::vector<TensorSpec> in = boundaries(network.model);
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
-    const torch::Tensor x = torch::randn({2, in[i].channels, in[i].height, in[i].width});
+    const torch::Tensor x = torch::randn(sizes_of(in[i], 2));
     const torch::Tensor before = x.clone();
     forward(network.model.layers[i], network.layers[i], x);
     EXPECT_TRUE(x.equal(before)) << network.model.layers[i].name;
@@ -46,7 +46,7 @@ TEST(Forward, NeverWritesIntoItsInput) {
 
 TEST(Forward, LayerThatStartsWithReluLeavesItsInputAlone) {
   const torch::Tensor x = torch::tensor({-1.0, 2.0}).view({1, 2, 1, 1});
-  const torch::Tensor y = forward(LayerSpec{"activation", {{"relu", Relu{}}}}, {}, x);
+  const torch::Tensor y = forward(chain("activation", {{"relu", Relu{}}}), {}, x);
   EXPECT_EQ(y[0][0].item<double>(), 0);
   EXPECT_EQ(x[0][0].item<double>(), -1);
 }
@@ -124,7 +124,7 @@ TEST(Initialise, DistributionsAreTorchvisions) {
   for (const std::string name : {"resnet18", "resnet50"}) {
     const ModelSpec model = make_model({name, {}}, {3, 32, 32}, 100, false);
     for (const LayerSpec& layer : model.layers) {
-      const std::vector<TensorSpec> specs = parameters(layer);
+      const std::vector<ParameterSpec> specs = parameters(layer);
       for (std::size_t p = 0; p < specs.size(); ++p) {
         if (specs[p].elements() > 1'000'000) continue;
         const std::vector<double> values = draw(layer, p, 7);

@@ -13,23 +13,18 @@ struct MatrixFlops {
 inline MatrixFlops matrix_flops(const ModelSpec& model) {
   MatrixFlops total;
   bool first = true;
-  const auto walk = [&](const std::vector<Step>& steps, Shape in) {
-    for (const Step& step : steps) {
-      if (std::holds_alternative<Conv2d>(step.operation) || std::holds_alternative<Linear>(step.operation)) {
-        const LayerCost one = cost(LayerSpec{step.name, {step}}, in, sizeof(float), first);
-        total.forward += one.forward_per_sample.value;
-        total.backward += one.backward_per_sample.value;
-        first = false;
-      }
-      in = output_shape(step, in);
-    }
-    return in;
-  };
-  Shape shape = model.input;
+  TensorSpec in = model.input;
   for (const LayerSpec& layer : model.layers) {
-    const Shape in = shape;
-    shape = walk(layer.body, in);
-    walk(layer.shortcut, in);
+    const std::vector<TensorSpec> outputs = values(layer, in);
+    for (const Node& node : layer.nodes) {
+      if (!std::holds_alternative<Conv2d>(node.operation) && !std::holds_alternative<Linear>(node.operation)) continue;
+      const LayerSpec alone = chain(node.name, {{node.name, node.operation}});
+      const LayerCost one = cost(alone, value_of(layer, in, outputs, node.inputs[0]), sizeof(float), first);
+      total.forward += one.forward_per_sample.value;
+      total.backward += one.backward_per_sample.value;
+      first = false;
+    }
+    in = outputs.back();
   }
   return total;
 }

@@ -1,4 +1,4 @@
-#include "models/spec/mlp.h"
+#include "models/spec/nets/mlp.h"
 
 #include <gmock/gmock.h>
 
@@ -12,7 +12,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-ModelSpec mlp(decltype(NamedChoice::parameters) parameters, Shape input = {3, 32, 32}) {
+ModelSpec mlp(decltype(NamedChoice::parameters) parameters, TensorSpec input = {3, 32, 32}) {
   return make_model({"mlp", std::move(parameters)}, input, 10, true);
 }
 
@@ -31,19 +31,19 @@ TEST(Mlp, NameSaysWhatIsNotTheDefault) {
 TEST(Mlp, ParametersAndShapesFollowFromTheWidths) {
   const std::int64_t first = 3072 * 512 + 3 * 512, middle = 512 * 512 + 3 * 512, last = 512 * 10 + 10;
   EXPECT_EQ(parameter_count(mlp({})), first + 10 * middle + last);
-  for (const Shape input : {Shape{1, 28, 28}, Shape{3, 32, 32}, Shape{3, 224, 224}}) {
-    const std::vector<Shape> all = shapes(mlp({{"hidden", "24"}}, input));
+  for (const TensorSpec& input : {TensorSpec{1, 28, 28}, TensorSpec{3, 32, 32}, TensorSpec{3, 224, 224}}) {
+    const std::vector<TensorSpec> all = boundaries(mlp({{"hidden", "24"}}, input));
     EXPECT_EQ(all.front(), input);
-    for (std::size_t i = 1; i + 1 < all.size(); ++i) EXPECT_EQ(all[i], (Shape{24, 1, 1}));
-    EXPECT_EQ(all.back(), (Shape{10, 1, 1}));
+    for (std::size_t i = 1; i + 1 < all.size(); ++i) EXPECT_EQ(all[i], (TensorSpec{24}));
+    EXPECT_EQ(all.back(), (TensorSpec{10}));
   }
 }
 
 TEST(Mlp, MiddleLayersAreEqualWork) {
   const ModelSpec model = mlp({});
   for (std::size_t i = 2; i + 1 < model.layers.size(); ++i)
-    EXPECT_EQ(signature(model.layers[i], {512, 1, 1}), signature(model.layers[1], {512, 1, 1}));
-  EXPECT_EQ(signature(model.layers[1], {512, 1, 1}), "residual[linear(512,512)-ln(512)|]@512x1x1");
+    EXPECT_EQ(signature(model.layers[i], {512}), signature(model.layers[1], {512}));
+  EXPECT_EQ(signature(model.layers[1], {512}), "linear(512,512)-ln(512)-add<1,x>-relu@512");
 }
 
 TEST(Mlp, BadParametersSayWhatIsKnown) {

@@ -37,7 +37,7 @@ void fill(Network& network) {
   const torch::NoGradGuard no_grad;
   std::int64_t index = 0;
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
-    const std::vector<TensorSpec> specs = parameters(network.model.layers[i]);
+    const std::vector<ParameterSpec> specs = parameters(network.model.layers[i]);
     for (std::size_t p = 0; p < specs.size(); ++p, ++index) {
       torch::Tensor& parameter = network.layers[i].parameters[p];
       torch::Tensor values = pattern(index, parameter.numel()).view_as(parameter);

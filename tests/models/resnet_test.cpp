@@ -1,4 +1,4 @@
-#include "models/spec/resnet.h"
+#include "models/spec/nets/resnet.h"
 
 #include <gmock/gmock.h>
 
@@ -28,8 +28,8 @@ std::vector<std::string> names() {
   return all;
 }
 
-std::vector<TensorSpec> all_parameters(const ModelSpec& model) {
-  std::vector<TensorSpec> all;
+std::vector<ParameterSpec> all_parameters(const ModelSpec& model) {
+  std::vector<ParameterSpec> all;
   for (const LayerSpec& layer : model.layers) std::ranges::copy(parameters(layer), std::back_inserter(all));
   return all;
 }
@@ -57,22 +57,22 @@ TEST(ResNet, LayersAreStemBlocksAndHead) {
 }
 
 TEST(ResNet, ShapesOfTheThreeStems) {
-  const auto last_map = [](const ModelSpec& model) { return shapes(model)[model.layers.size() - 1]; };
-  EXPECT_EQ(shapes(imagenet("resnet18"))[1], (Shape{64, 56, 56}));
-  EXPECT_EQ(last_map(imagenet("resnet50")), (Shape{2048, 7, 7}));
-  EXPECT_EQ(shapes(cifar("resnet18"))[1], (Shape{64, 32, 32}));
-  EXPECT_EQ(last_map(cifar("resnet18")), (Shape{512, 4, 4}));
-  EXPECT_EQ(last_map(mnist("resnet50")), (Shape{2048, 4, 4}));
-  EXPECT_EQ(shapes(mnist("resnet18")).back(), (Shape{10, 1, 1}));
+  const auto last_map = [](const ModelSpec& model) { return boundaries(model)[model.layers.size() - 1]; };
+  EXPECT_EQ(boundaries(imagenet("resnet18"))[1], (TensorSpec{64, 56, 56}));
+  EXPECT_EQ(last_map(imagenet("resnet50")), (TensorSpec{2048, 7, 7}));
+  EXPECT_EQ(boundaries(cifar("resnet18"))[1], (TensorSpec{64, 32, 32}));
+  EXPECT_EQ(last_map(cifar("resnet18")), (TensorSpec{512, 4, 4}));
+  EXPECT_EQ(last_map(mnist("resnet50")), (TensorSpec{2048, 4, 4}));
+  EXPECT_EQ(boundaries(mnist("resnet18")).back(), (TensorSpec{10}));
 }
 
 /// Buckets of PyTorch DDP: reverse parameter order, closed when the size reaches the limit; 1 MiB, then 25 MiB.
 std::vector<double> ddp_buckets_mib(const ModelSpec& model) {
-  std::vector<TensorSpec> tensors = all_parameters(model);
+  std::vector<ParameterSpec> tensors = all_parameters(model);
   std::ranges::reverse(tensors);
   std::vector<double> closed;
   double open = 0;
-  for (const TensorSpec& tensor : tensors) {
+  for (const ParameterSpec& tensor : tensors) {
     open += static_cast<double>(tensor.elements()) * 4 / (1 << 20);
     if (open >= (closed.empty() ? 1 : 25)) closed.push_back(std::exchange(open, 0));
   }

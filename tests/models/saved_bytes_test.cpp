@@ -47,16 +47,16 @@ struct LayerRun {
   int samples;
 
   std::span<const LayerSpec> layers() const { return std::span(network.model.layers).subspan(first, last - first); }
-  Shape input() const { return shapes(network.model)[first]; }
+  TensorSpec input() const { return boundaries(network.model)[first]; }
 };
 
 torch::Tensor forward(const LayerRun& run, Type type, const ForwardMode& mode) {
-  const Shape in = run.input();
+  const TensorSpec in = run.input();
   const bool first = run.first == 0;
   const auto element = type == Type::fp64             ? torch::kFloat64
                        : type == Type::bf16 && !first ? torch::kBFloat16
                                                       : torch::kFloat32;
-  torch::Tensor x = torch::ones({run.samples, in.channels, in.height, in.width}, element).requires_grad_(!first);
+  torch::Tensor x = torch::ones(sizes_of(in, run.samples), element).requires_grad_(!first);
   const AutocastGuard autocast(type == Type::bf16, torch::kCPU);
   for (std::size_t i = run.first; i < run.last; ++i)
     x = forward(run.network.model.layers[i], run.network.layers[i], x, mode);

@@ -20,22 +20,30 @@ enum class Type { fp32, fp64, bf16 };
 struct Subject {
   std::string name;
   LayerSpec layer;
-  Shape in;
+  TensorSpec in;
   bool first = false;
 };
 
-LayerSpec plain(std::vector<Step> body) { return {.name = "plain", .body = std::move(body)}; }
+LayerSpec plain(std::vector<Step> body) { return chain("plain", std::move(body)); }
+
+/// relu(body(x) + shortcut(x)).
+LayerSpec residual(std::vector<Step> body, std::vector<Step> shortcut) {
+  LayerSpec layer{.name = "residual"};
+  const int y = append(layer, std::move(body), layer_input);
+  const int sum = append(layer, {"add", Add{}}, {y, append(layer, std::move(shortcut), layer_input)});
+  append(layer, {{"relu", Relu{}}}, sum);
+  return layer;
+}
 
 LayerSpec block(int in, int out, int stride, bool projection) {
-  LayerSpec layer{.name = "block",
-                  .body = {{"conv1", Conv2d{in, out, 3, stride, 1}},
-                           {"bn1", BatchNorm{out}},
-                           {"relu", Relu{}},
-                           {"conv2", Conv2d{out, out, 1, 1, 0}},
-                           {"bn2", BatchNorm{out}}},
-                  .residual = true};
-  if (projection) layer.shortcut = {{"down", Conv2d{in, out, 1, stride, 0}}, {"bn3", BatchNorm{out}}};
-  return layer;
+  std::vector<Step> shortcut;
+  if (projection) shortcut = {{"down", Conv2d{in, out, 1, stride, 0}}, {"bn3", BatchNorm{out}}};
+  return residual({{"conv1", Conv2d{in, out, 3, stride, 1}},
+                   {"bn1", BatchNorm{out}},
+                   {"relu1", Relu{}},
+                   {"conv2", Conv2d{out, out, 1, 1, 0}},
+                   {"bn2", BatchNorm{out}}},
+                  std::move(shortcut));
 }
 
 std::vector<Subject> subjects() {
@@ -57,13 +65,14 @@ std::vector<Subject> subjects() {
       {"Head", plain({{"gap", GlobalAveragePool{}}, {"fc", Linear{32, 10}}}), {32, 3, 3}},
       {"HeadFirst", plain({{"gap", GlobalAveragePool{}}, {"fc", Linear{32, 10}}}), {32, 3, 3}, true},
       {"HeadOnOnePixel", plain({{"gap", GlobalAveragePool{}}, {"fc", Linear{32, 10}}}), {32, 1, 1}},
-      {"LayerNorm", plain({{"ln", LayerNorm{24}}}), {24, 1, 1}},
-      {"LayerNormFirst", plain({{"ln", LayerNorm{24}}}), {24, 1, 1}, true},
-      {"Linear", plain({{"fc", Linear{60, 7}}}), {3, 4, 5}},
-      {"PerceptronFirst", plain({{"fc", Linear{60, 16}}, {"ln", LayerNorm{16}}, {"relu", Relu{}}}), {3, 4, 5}, true},
-      {"PerceptronResidual",
-       {.name = "p", .body = {{"fc", Linear{16, 16}}, {"ln", LayerNorm{16}}}, .residual = true},
-       {16, 1, 1}},
+      {"LayerNorm", plain({{"ln", LayerNorm{24}}}), {24}},
+      {"LayerNormFirst", plain({{"ln", LayerNorm{24}}}), {24}, true},
+      {"Linear", plain({{"flat", Flatten{}}, {"fc", Linear{60, 7}}}), {3, 4, 5}},
+      {"PerceptronFirst",
+       plain({{"flat", Flatten{}}, {"fc", Linear{60, 16}}, {"ln", LayerNorm{16}}, {"relu", Relu{}}}),
+       {3, 4, 5},
+       true},
+      {"PerceptronResidual", residual({{"fc", Linear{16, 16}}, {"ln", LayerNorm{16}}}, {}), {16}},
       {"NoParameters", plain({{"relu", Relu{}}, {"max", MaxPool{}}}), {4, 8, 8}},
   };
 }
@@ -80,12 +89,12 @@ LayerTensors fresh_tensors(const Subject& subject, Type type) {
 }
 
 torch::Tensor input_of(const Subject& subject, Type type, int micro_batch, int samples) {
-  const Shape in = subject.in;
+  const TensorSpec in = subject.in;
   const auto element = type == Type::fp64                     ? torch::kFloat64
                        : type == Type::bf16 && !subject.first ? torch::kBFloat16
                                                               : torch::kFloat32;
   const torch::Tensor x = pattern(100 + micro_batch, samples * in.elements());
-  return x.view({samples, in.channels, in.height, in.width}).to(element).requires_grad_(!subject.first);
+  return x.view(sizes_of(in, samples)).to(element).requires_grad_(!subject.first);
 }
 
 /// One micro-batch's graph: forward done, backward not yet.
@@ -121,7 +130,7 @@ class SplitBackward : public testing::TestWithParam<std::tuple<Type, Subject>> {
 
 TEST_P(SplitBackward, GivesTheGradientsOfTheOrdinaryOne) {
   for (const int samples : {1, 2, 5}) {
-    if (samples == 1 && subject().in.height == 1 && subject().name != "HeadOnOnePixel")
+    if (samples == 1 && subject().in.elements_per_row() == 1 && subject().name != "HeadOnOnePixel")
       continue;  // no batch statistics
     const LayerTensors ordinary = fresh_tensors(subject(), type()), split = fresh_tensors(subject(), type());
     const Graph expected = trace(subject(), ordinary, type(), 0, samples);
@@ -208,11 +217,10 @@ Network trained(ModelSpec model, Type type, bool split) {
   Network network(std::move(model), type == Type::fp64 ? torch::kFloat64 : torch::kFloat32);
   fill(network);
   const std::size_t layers = network.layers.size();
-  const Shape in = network.model.input;
+  const TensorSpec in = network.model.input;
   for (int m = 0; m < 2; ++m) {
     std::vector<WeightGradients> later(layers);
-    std::vector<torch::Tensor> inputs{
-        pattern(m, 3 * in.elements()).view({3, in.channels, in.height, in.width}).to(network.parameters()[0])};
+    std::vector<torch::Tensor> inputs{pattern(m, 3 * in.elements()).view(sizes_of(in, 3)).to(network.parameters()[0])};
     std::vector<torch::Tensor> outputs;
     for (std::size_t l = 0; l < layers; ++l) {
       const AutocastGuard autocast(type == Type::bf16, torch::kCPU);

@@ -114,7 +114,7 @@ void misbehave(const Launch& launch) {
 Calibration calibration(const Plan& plan) {
   const DatasetSpec data = make_dataset(plan.spec.dataset);
   const ModelSpec model = make_model(plan.spec.model, data.sample, data.classes, data.small_stem);
-  const auto inputs = shapes(model);
+  const auto inputs = boundaries(model);
   Calibration result;
   result.machine = this_machine();
   result.machine.id = "seen-by-a-bound-rank";

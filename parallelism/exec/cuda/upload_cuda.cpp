@@ -52,8 +52,7 @@ class CudaUpload final : public Upload {
     const auto n = static_cast<std::int64_t>(piece.labels.size());
     PieceTensors arrived{{}, slot.labels.narrow(0, 0, n)};
     if (!piece.pixels.empty()) {
-      arrived.images =
-          slot.images.narrow(0, 0, n * sample_.elements()).view({n, sample_.channels, sample_.height, sample_.width});
+      arrived.images = slot.images.narrow(0, 0, n * sample_.elements()).view(sizes_of(sample_, n));
     }
     return arrived;
   }
@@ -66,7 +65,7 @@ class CudaUpload final : public Upload {
       throw std::logic_error("a piece in memory that the upload did not give");
   }
 
-  Shape sample_;
+  TensorSpec sample_;
   CUDAStream copy_;
   std::vector<PieceTensors> memory_;  ///< of the slots, flat
   UploadSlots slots_;

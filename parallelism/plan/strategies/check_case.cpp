@@ -178,13 +178,12 @@ void check_ranks(const Case& spec, const ModelSpec& model, const Strategy& strat
   }
 }
 
-/// The first batch normalisation of these steps that would see a single value per channel, else empty.
-std::string lonely_norm(std::span<const Step> steps, Shape in, int samples) {
-  for (const Step& step : steps) {
-    if (std::holds_alternative<BatchNorm>(step.operation) && std::int64_t{samples} * in.height * in.width == 1) {
-      return step.name;
-    }
-    in = output_shape(LayerSpec{.name = step.name, .body = {step}, .residual = false, .shortcut = {}}, in);
+/// The first batch normalisation of the layer that would see a single value per channel, else empty.
+std::string lonely_norm(const LayerSpec& layer, const TensorSpec& in, int samples) {
+  const std::vector<TensorSpec> outputs = values(layer, in);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Node& node = layer.nodes[i];
+    if (mixes_samples(node.operation) && samples * outputs[i].elements_per_row() == 1) return node.name;
   }
   return {};
 }
@@ -199,17 +198,16 @@ void check_pieces(const Case& spec, const ModelSpec& model, const Strategy& stra
   }
   const int smallest = spec.batch / pieces;
   if (smallest > 1) return;
-  Shape in = model.input;
+  TensorSpec in = model.input;
   for (const LayerSpec& layer : model.layers) {
-    std::string norm = lonely_norm(layer.body, in, smallest);
-    if (norm.empty()) norm = lonely_norm(layer.shortcut, in, smallest);
+    const std::string norm = lonely_norm(layer, in, smallest);
     if (!norm.empty()) {
       throw usage_error(
           "batch", std::to_string(spec.batch),
           "pieces of 2 samples or more: one sample leaves batch norm " + norm + " a single value per channel",
           "try " + key_value("batch", 2 * pieces));
     }
-    in = output_shape(layer, in);
+    in = output(layer, in);
   }
 }
 

@@ -98,7 +98,7 @@ TEST(GpuMemory, ReducedGradientsLieInTheCommunicatorsMemory) {
 
 TEST(GpuMemory, OnlyRanksThatMultiplyMatricesHoldTheWorkspace) {
   ModelSpec model = chain(1);
-  model.layers.push_back({.name = "fc", .body = {{"fc.mean", GlobalAveragePool{}}, {"fc", Linear{4, 4}}}});
+  model.layers.push_back(parabench::chain("fc", {{"fc.mean", GlobalAveragePool{}}, {"fc", Linear{4, 4}}}));
   const Plan plan = on_gpu(make_plan(case_of("gpipe", 2, 2, 2), model, std::vector<double>(2, 1.0), 1));
   HandCosts costs(KindSeconds{});
   costs.overhead.matrix_workspace_bytes = 33'554'432;
@@ -114,7 +114,7 @@ TEST(GpuMemory, OnlyRanksThatMultiplyMatricesHoldTheWorkspace) {
 TEST(GpuMemory, AForwardsBytesComeTensorByTensor) {
   // 24 MiB in a single layer: two maps of 12 MiB (batch norm after convolution), each in a segment of its own.
   ModelSpec model = chain(1);
-  model.layers[0].body.insert(model.layers[0].body.begin() + 1, {"bn", BatchNorm{4}});
+  model.layers[0] = parabench::chain("l", {{"conv", Conv2d{4, 4}}, {"bn", BatchNorm{4}}, {"relu", Relu{}}});
   HandCosts costs(KindSeconds{});
   costs.saved = 24 * mebibyte + 2;
   const Plan plan = on_gpu(make_plan(case_of("sequential", 1, 1), model, std::vector<double>(1, 1.0), 1));

@@ -35,7 +35,7 @@ TEST(PeakMemory, GradientsLiveFromTheFirstBackwardToTheUpdateUnlessAnArenaHoldsT
 
 TEST(PeakMemory, EveryTensorIsPaddedTo64Bytes) {
   ModelSpec model = chain(1);
-  model.layers.push_back({.name = "bn", .body = {{"bn", BatchNorm{4}}}});  // weight and bias of 16 bytes
+  model.layers.push_back(chain("bn", {{"bn", BatchNorm{4}}}));  // weight and bias of 16 bytes
   const Plan plan = make_plan(case_of("sequential", 1, 1), model, std::vector<double>(2, 1.0), 1);
   const HandCosts costs(KindSeconds{});
   EXPECT_EQ(peak_memory(plan, model, costs, simulate(plan, costs), Rank(0))[MemoryCategory::parameters], 3 * 64);

@@ -9,8 +9,7 @@ namespace {
 
 TEST(Sizes, MadeTensorsAreTheOutputsOfTheSteps) {
   ModelSpec model{.name = "stem", .input = {3, 8, 8}, .classes = 2, .layers = {}};
-  model.layers.push_back(
-      {.name = "stem", .body = {{"conv", Conv2d{.in = 3, .out = 2}}, {"relu", Relu{}}, {"pool", MaxPool{}}}});
+  model.layers.push_back(chain("stem", {{"conv", Conv2d{.in = 3, .out = 2}}, {"relu", Relu{}}, {"pool", MaxPool{}}}));
   const Plan plan = make_plan(case_of("sequential", 1, 5), model, std::vector<double>(1, 1.0), 1);
   const auto made = Sizes(model).made_tensors(plan, Rank(0), forward(SegmentId(0), MicroBatchId(0), 0, 0));
   EXPECT_EQ(made, (std::vector<std::int64_t>{5 * 2 * 64 * 4, 5 * 2 * 16 * 4, 5 * 2 * 16 * 8}));

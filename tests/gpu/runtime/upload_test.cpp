@@ -12,7 +12,7 @@ namespace {
 
 class GpuUpload : public GpuTest {};
 
-constexpr Shape sample{3, 224, 224};
+constexpr TensorSpec sample{3, 224, 224};
 constexpr int samples = 8;
 
 /// A piece whose pixels are all `value` and whose labels count up from it.

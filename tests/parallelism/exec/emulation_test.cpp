@@ -10,7 +10,7 @@
 #include "analytic/costs/emulation.h"
 #include "analytic/simulate/simulate.h"
 #include "base/case_id.h"
-#include "models/spec/mlp.h"
+#include "models/spec/nets/mlp.h"
 #include "parallelism/comm/threads/world.h"
 #include "parallelism/plan/strategies/strategies.h"
 

@@ -164,7 +164,7 @@ class SwappedLabels final : public SampleSource {
       label_of_[order.at(p).index] = order.at(p / samples % 2 == 0 ? p + samples : p - samples).index;
   }
   std::int64_t size() const override { return inner_->size(); }
-  Shape shape() const override { return inner_->shape(); }
+  TensorSpec shape() const override { return inner_->shape(); }
   int label(std::int64_t index) const override { return inner_->label(label_of_.at(index)); }
   void read(std::int64_t index, std::int64_t epoch, std::span<float> pixels) const override {
     inner_->read(index, epoch, pixels);

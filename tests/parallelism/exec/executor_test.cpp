@@ -87,7 +87,7 @@ TEST(Execute, ReportsADivergedLossAndStopsTheOtherRanks) {
 class FailingSource final : public SampleSource {
  public:
   std::int64_t size() const override { return 100; }
-  Shape shape() const override { return {3, 8, 8}; }
+  TensorSpec shape() const override { return {3, 8, 8}; }
   int label(std::int64_t) const override { return 0; }
   void read(std::int64_t, std::int64_t, std::span<float>) const override { throw CorruptSample("file 7", "is broken"); }
 };
@@ -148,7 +148,7 @@ TEST(Execute, OtherGradientsAreMadeByTheFirstBackwardAndDroppedByTheUpdate) {
     EXPECT_EQ(tensors + made + dropped, 0) << "a step leaves nothing behind";
     std::int64_t parameters = 0;
     for (const LayerSpec& layer : model.layers)
-      for (const TensorSpec& p : parabench::parameters(layer)) parameters += p.elements() * 4;
+      for (const ParameterSpec& p : parabench::parameters(layer)) parameters += p.elements() * 4;
     EXPECT_EQ(dropped, -2 * parameters);
   });
 }

@@ -82,7 +82,7 @@ TEST(PieceFeed, WritesAPieceIntoTheTensorsOfOneBefore) {
 class CountingSource final : public SampleSource {
  public:
   std::int64_t size() const override { return source_->size(); }
-  Shape shape() const override { return source_->shape(); }
+  TensorSpec shape() const override { return source_->shape(); }
   int label(std::int64_t index) const override { return source_->label(index); }
   void read(std::int64_t index, std::int64_t epoch, std::span<float> pixels) const override {
     const std::lock_guard lock(mutex_);

@@ -74,8 +74,7 @@ TEST(Tune, RunsEverySegmentOnceAtEachSizeOfItsPieces) {
   ASSERT_EQ(plan.pieces[0], (std::vector<int>{3, 3, 2}));
   int in_network = 0;
   for (const LayerSpec& layer : small_network().layers)
-    for (const auto& part : {layer.body, layer.shortcut})
-      for (const auto& [name, operation] : part) in_network += std::holds_alternative<Conv2d>(operation);
+    for (const Node& node : layer.nodes) in_network += std::holds_alternative<Conv2d>(node.operation);
   static MemoryAccount account;
   run_thread_ranks(1, [&](Communicator& comm) {
     const std::unique_ptr<Device> device = cpu_device(account);

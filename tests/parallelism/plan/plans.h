@@ -18,11 +18,11 @@ namespace parabench {
 
 /// A chain of `layers` linear layers, the i-th (from 0) with (i + 5)^2 parameters.
 inline ModelSpec chain_model(int layers) {
-  ModelSpec model{.name = "chain", .input = {4, 1, 1}, .classes = 4, .layers = {}};
+  ModelSpec model{.name = "chain", .input = {4}, .classes = 4, .layers = {}};
   for (int i = 0; i < layers; ++i) {
     const std::string name = "layer" + std::to_string(i);
     const int in = i == 0 ? 4 : i + 4;
-    model.layers.push_back({.name = name, .body = {{name, Linear{in, i + 5}}}, .residual = false, .shortcut = {}});
+    model.layers.push_back(chain(name, {{name, Linear{in, i + 5}}}));
   }
   return model;
 }

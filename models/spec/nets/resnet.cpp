@@ -1,4 +1,4 @@
-#include "models/spec/resnet.h"
+#include "models/spec/nets/resnet.h"
 
 #include <fmt/format.h>
 
@@ -9,18 +9,27 @@ constexpr int stem_channels = 64;
 
 LayerSpec stem(int channels, bool small) {
   const Conv2d conv = small ? Conv2d{channels, stem_channels, 3, 1, 1} : Conv2d{channels, stem_channels, 7, 2, 3};
-  LayerSpec layer{"stem", {{"conv1", conv}, {"bn1", BatchNorm{stem_channels}}, {"relu", Relu{}}}};
-  if (!small) layer.body.push_back({"maxpool", MaxPool{3, 2, 1}});
+  std::vector<Step> steps{{"conv1", conv}, {"bn1", BatchNorm{stem_channels}}, {"relu", Relu{}}};
+  if (!small) steps.push_back({"maxpool", MaxPool{3, 2, 1}});
+  return chain("stem", std::move(steps));
+}
+
+/// relu(body(x) + shortcut(x)), an empty shortcut being the identity.
+LayerSpec residual(const std::string& name, std::vector<Step> body, std::vector<Step> shortcut) {
+  LayerSpec layer{.name = name};
+  const int y = append(layer, std::move(body), layer_input);
+  const int sum = append(layer, {name + ".add", Add{}}, {y, append(layer, std::move(shortcut), layer_input)});
+  append(layer, {{fmt::format("{}.relu", name), Relu{}}}, sum);
   return layer;
 }
 
 LayerSpec block(const std::string& name, bool bottleneck, int in, int width, int stride) {
-  LayerSpec layer{.name = name, .residual = true};
+  std::vector<Step> body;
   int out = in;
   const auto convolution = [&](int index, int channels, int kernel, int step) {
-    if (index > 1) layer.body.push_back({fmt::format("{}.relu{}", name, index - 1), Relu{}});
-    layer.body.push_back({fmt::format("{}.conv{}", name, index), Conv2d{out, channels, kernel, step, kernel / 2}});
-    layer.body.push_back({fmt::format("{}.bn{}", name, index), BatchNorm{channels}});
+    if (index > 1) body.push_back({fmt::format("{}.relu{}", name, index - 1), Relu{}});
+    body.push_back({fmt::format("{}.conv{}", name, index), Conv2d{out, channels, kernel, step, kernel / 2}});
+    body.push_back({fmt::format("{}.bn{}", name, index), BatchNorm{channels}});
     out = channels;
   };
   if (bottleneck) {
@@ -31,10 +40,10 @@ LayerSpec block(const std::string& name, bool bottleneck, int in, int width, int
     convolution(1, width, 3, stride);
     convolution(2, width, 3, 1);
   }
+  std::vector<Step> shortcut;
   if (stride != 1 || in != out)
-    layer.shortcut = {{name + ".downsample.0", Conv2d{in, out, 1, stride, 0}},
-                      {name + ".downsample.1", BatchNorm{out}}};
-  return layer;
+    shortcut = {{name + ".downsample.0", Conv2d{in, out, 1, stride, 0}}, {name + ".downsample.1", BatchNorm{out}}};
+  return residual(name, std::move(body), std::move(shortcut));
 }
 
 }  // namespace
@@ -58,7 +67,7 @@ std::vector<LayerSpec> resnet_layers(const ResNetVariant& variant, int channels,
       in = variant.bottleneck ? 4 * width : width;
     }
   }
-  layers.push_back({"head", {{"avgpool", GlobalAveragePool{}}, {"fc", Linear{in, classes}}}});
+  layers.push_back(chain("head", {{"avgpool", GlobalAveragePool{}}, {"fc", Linear{in, classes}}}));
   return layers;
 }
 

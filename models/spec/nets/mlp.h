@@ -3,13 +3,13 @@
 
 #include <vector>
 
-#include "base/shape.h"
+#include "base/tensor_spec.h"
 #include "models/spec/layer.h"
 
 namespace parabench {
 
 /// `layers` linear layers (at least 2): the first takes the flattened image to `hidden` features, relu(norm(linear));
 /// the middle ones are residual, relu(norm(linear) + x); the last one gives the classes. The norms are layer norms.
-std::vector<LayerSpec> mlp_layers(int layers, int hidden, Shape input, int classes);
+std::vector<LayerSpec> mlp_layers(int layers, int hidden, const TensorSpec& input, int classes);
 
 }  // namespace parabench

@@ -1,0 +1,58 @@
+// What a tensor is: its dimensions and the kind of its elements.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <numeric>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+namespace parabench {
+
+/// `real`: numbers of the run's type of activations; `int64`: indices such as token ids.
+enum class ElementKind : std::uint8_t { real, int64 };
+
+/// One sample of a tensor, without the batch: an image or map is {channels, height, width}, a row of tokens {length},
+/// of kind int64, a sequence {length, features}, a vector {features}. At most 3 dimensions. Cheap to copy.
+class TensorSpec {
+ public:
+  constexpr TensorSpec() = default;
+  constexpr TensorSpec(std::initializer_list<std::int64_t> dims, ElementKind kind = ElementKind::real) : kind_(kind) {
+    if (dims.size() > dims_.size()) throw std::logic_error("a tensor of more than 3 dimensions");
+    rank_ = static_cast<int>(dims.size());
+    std::copy(dims.begin(), dims.end(), dims_.begin());
+  }
+
+  constexpr int rank() const { return rank_; }
+  constexpr std::int64_t operator[](int dim) const { return dims_[dim]; }
+  constexpr std::span<const std::int64_t> dims() const { return std::span(dims_).first(rank_); }
+  constexpr ElementKind kind() const { return kind_; }
+  constexpr std::int64_t elements() const {
+    std::int64_t product = 1;
+    for (int dim = 0; dim < rank_; ++dim) product *= dims_[dim];
+    return product;
+  }
+  /// Elements for each entry of the first dimension: the pixels of a map.
+  constexpr std::int64_t elements_per_row() const {
+    return rank_ == 0 ? 1 : elements() / std::max<std::int64_t>(1, dims_[0]);
+  }
+  constexpr TensorSpec with(int dim, std::int64_t size) const {
+    TensorSpec other = *this;
+    other.dims_[dim] = size;
+    return other;
+  }
+  constexpr bool operator==(const TensorSpec&) const = default;
+
+ private:
+  std::array<std::int64_t, 3> dims_{};
+  int rank_ = 0;
+  ElementKind kind_ = ElementKind::real;
+};
+
+/// "3x32x32"; of indices "128:int64".
+std::string to_text(const TensorSpec& tensor);
+
+}  // namespace parabench

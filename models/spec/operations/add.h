@@ -1,0 +1,22 @@
+// The sum of two tensors.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "base/tensor_spec.h"
+#include "models/spec/tally.h"
+
+namespace parabench {
+
+struct Add {
+  static constexpr int arity = 2;
+  static constexpr bool overwrites_input = true;
+
+  TensorSpec output(const std::string& name, std::span<const TensorSpec> in) const;
+  void count(Tally& tally) const;
+  std::string text() const;
+  bool operator==(const Add&) const = default;
+};
+
+}  // namespace parabench

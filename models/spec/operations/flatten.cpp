@@ -1,0 +1,16 @@
+#include "models/spec/operations/flatten.h"
+
+#include "models/spec/operations/checks.h"
+
+namespace parabench {
+
+TensorSpec Flatten::output(const std::string& name, std::span<const TensorSpec> in) const {
+  require_real(name, in[0]);
+  return {in[0].elements()};
+}
+
+void Flatten::count(Tally&) const {}
+
+std::string Flatten::text() const { return "flatten"; }
+
+}  // namespace parabench

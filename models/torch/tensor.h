@@ -1,0 +1,18 @@
+// Tensors of a batch from the spec of a sample.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/tensor_spec.h"
+
+namespace parabench {
+
+/// Sizes of a tensor of so many samples.
+inline std::vector<std::int64_t> sizes_of(const TensorSpec& sample, std::int64_t samples) {
+  std::vector<std::int64_t> sizes{samples};
+  sizes.insert(sizes.end(), sample.dims().begin(), sample.dims().end());
+  return sizes;
+}
+
+}  // namespace parabench

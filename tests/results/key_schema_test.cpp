@@ -41,8 +41,8 @@ TEST(KeySchema, HoldsEveryKeyAsItIsDeclared) {
     if (key.type == KeyType::choice) {
       EXPECT_EQ(entry["enum"], json(std::vector<std::string>(key.choices.begin(), key.choices.end()))) << name;
     } else {
-      const json type = json_type(key.type);
-      EXPECT_EQ(entry["type"], key.optional ? json{type, "null"} : type) << name;
+      const json type = json_type(key.type), wanted = key.optional ? json::array({type, "null"}) : type;
+      EXPECT_EQ(entry["type"], wanted) << name;
     }
   }
   std::set<std::string> properties;

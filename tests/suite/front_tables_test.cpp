@@ -1,7 +1,10 @@
 // list --strategies, --models, --datasets, --keys.
 #include <gmock/gmock.h>
 
+#include <sstream>
+
 #include "base/case_key.h"
+#include "base/case_text.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 #include "tests/suite/front_fixture.h"
 
@@ -41,11 +44,12 @@ TEST_F(TablesTest, RefuseExactlyThePairsThatPlanRefuses) {
     const bool reads_micro = find_strategy(name).uses("micro");
     for (const auto& [ranks, micro] :
          std::vector<std::pair<int, int>>{{2, 2}, {2, 3}, {3, 2}, {3, 5}, {4, 2}, {4, 8}}) {
-      const std::string id = "mlp[layers=12,hidden=8]/cifar10-synthetic/" + name + "/np:" + std::to_string(ranks) +
-                             "/batch:16" + (reads_micro ? "/micro:" + std::to_string(micro) : "");
+      std::ostringstream id;
+      id << "mlp[layers=12,hidden=8]/cifar10-synthetic/" << name << "/np:" << ranks << "/batch:16";
+      if (reads_micro) id << "/micro:" << micro;
       const auto& refused = row["refused"];
       const bool expected = std::find(refused.begin(), refused.end(), json{ranks, micro}) != refused.end();
-      EXPECT_EQ(run({"plan", id}).code, expected ? 2 : 0) << id;
+      EXPECT_EQ(run({"plan", id.str()}).code, expected ? 2 : 0) << id.str();
     }
   }
 }
@@ -70,12 +74,10 @@ TEST_F(TablesTest, NameEveryKeyInTheOrderOfIds) {
 
 TEST_F(TablesTest, NameModelsAndDataSetsThatCasesCanName) {
   for (const json& row : table("models")) {
-    std::string name = row["name"];
-    for (const json& parameter : row["parameters"]) {
-      name += (name.find('[') == std::string::npos ? "[" : ",") + parameter["name"].get<std::string>() + "=" +
-              parameter["default"].dump();
-    }
-    if (!row["parameters"].empty()) name += "]";
+    NamedChoice model{row["name"], {}};
+    for (const json& parameter : row["parameters"])
+      model.parameters.emplace_back(parameter["name"], parameter["default"].dump());
+    const std::string name = to_text(model);
     EXPECT_EQ(run({"plan", name + "/cifar10-synthetic/sequential/np:1/batch:4"}).code, 0) << name;
   }
   for (const json& row : table("datasets"))

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/case_key.h"
 #include "base/case_text.h"
 #include "base/error.h"
 
@@ -45,21 +46,19 @@ Case parse_case(std::string_view id) {
       throw usage_error("case id", parts[i], "each key once", "leave one of them out");
     set_value(spec, key, parts[i].substr(colon + 1));
   }
-  for (const std::string_view needed : {"np", "batch"}) {
-    if (!given.contains(needed)) throw usage_error("case id", id, form, fmt::format("add {}:{}", needed, "<number>"));
+  for (const CaseKey& key : case_keys()) {
+    if (given.contains(key.name)) continue;
+    if (key.required) throw usage_error("case id", id, form, fmt::format("add {}:<{}>", key.name, to_text(key.type)));
+    if (key.follow) key.follow(spec, spec);
   }
-  if (!given.contains("comm")) spec.comm = default_comm(spec.device);
   return spec;
 }
 
 std::string to_id(const Case& spec) {
-  Case usual;
-  usual.comm = default_comm(spec.device);
   std::string id = fmt::format("{}/{}/{}", to_text(spec.model), to_text(spec.dataset), to_text(spec.strategy));
   for (const CaseKey& key : case_keys()) {
     const std::string value = value_text(spec, key);
-    const bool always = key.name == "np" || key.name == "batch";
-    if (always || value != value_text(usual, key)) id += fmt::format("/{}:{}", key.name, value);
+    if (key.required || value != default_text(key, spec)) id += fmt::format("/{}:{}", key.name, value);
   }
   return id;
 }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "base/case_key.h"
 #include "base/case_text.h"
 #include "base/error.h"
 #include "base/units_text.h"
@@ -13,24 +14,22 @@ namespace {
 
 using nlohmann::json;
 
-json typed(int value) { return value; }
-json typed(std::uint64_t value) { return value; }
-json typed(double value) { return value; }
-json typed(bool value) { return value; }
-json typed(Bytes value) { return value.value; }
-json typed(std::optional<int> value) { return value ? json(*value) : json(); }
-json typed(std::optional<Bytes> value) { return value ? typed(*value) : json(); }
-template <NamedEnum E>
-json typed(E value) {
-  return std::string(to_text(value));
-}
-
+/// The value of a key by its type.
 json typed(const Case& spec, const CaseKey& key) {
-  return std::visit([&spec](auto member) { return typed(spec.*member); }, key.member);
+  const std::string text = value_text(spec, key);
+  if (text.empty()) return {};
+  switch (key.type) {
+    case KeyType::integer: return json::parse(text);
+    case KeyType::number: return std::stod(text);
+    case KeyType::size: return parse_bytes(key.name, text).value;
+    case KeyType::on_off: return text == key.choices.back();
+    case KeyType::choice: return text;
+  }
+  return {};
 }
 
-/// Keys that files of older schemas lack: memory before 1.4, input before 1.5.
-bool is_newer_key(std::string_view name) { return name == "memory" || name == "input"; }
+/// Whether files of older versions of the schema lack the key.
+bool is_newer_key(const CaseKey& key) { return key.since != KeyDeclaration{}.since; }
 
 /// A bracket parameter: a number or a truth value where its text is exactly that, else the text.
 json typed_text(const std::string& text) {
@@ -80,7 +79,7 @@ Case case_from_json(const json& json_case) {
   spec.dataset = choice_from_json("dataset", member(json_case, "dataset"));
   spec.strategy = choice_from_json("strategy", member(json_case, "strategy"));
   for (const CaseKey& key : case_keys()) {
-    if (is_newer_key(key.name) && !json_case.contains(key.name)) continue;
+    if (is_newer_key(key) && !json_case.contains(key.name)) continue;
     const json& value = member(json_case, key.name);
     if (const auto text = spelled(value)) set_value(spec, key, *text);
     // Text reads more than the typed form does ("4" is not 4), so the value must also print back as it was.

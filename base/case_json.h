@@ -12,7 +12,7 @@ namespace parabench {
 /// Model, dataset and strategy are {"name", "parameters": {typed}, "text": as in the id}.
 nlohmann::json parameters_json(const Case& spec);
 
-/// The inverse; `memory` may be missing, as in older files. Throws usage_error naming the key that is missing, foreign,
+/// The inverse; keys of later schemas than the first (case_key.h) may be missing. Throws usage_error naming the key that is missing, foreign,
 /// of the wrong type or out of range.
 Case case_from_json(const nlohmann::json& json);
 

@@ -1,7 +1,6 @@
 #include "analytic/closed_forms/closed_forms.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 namespace parabench {
@@ -46,32 +45,6 @@ double gpipe_unequal(std::span<const double> forward_s, std::span<const double> 
 double ring_all_reduce(int ranks, double bytes, double alpha_s, double beta_s_per_byte, double gamma_s_per_byte) {
   const double share = (ranks - 1.0) / ranks;
   return 2 * (ranks - 1) * alpha_s + 2 * share * bytes * beta_s_per_byte + share * bytes * gamma_s_per_byte;
-}
-
-std::optional<double> schedule_makespan(std::string_view strategy, int devices, int micro_batches, int chunks,
-                                        const PassSeconds& t) {
-  const double P = devices, M = micro_batches, v = chunks;
-  const double whole = t.forward + t.backward, split = t.forward + t.input + t.weight;
-  const auto near = [](double a, double b) { return std::abs(a - b) <= 0.1 * b; };
-  if (strategy == "gpipe" || strategy == "1f1b" || strategy == "dapple") return (M + P - 1) * whole;
-  if (strategy == "interleaved" && M < P) return whole * (P + (M - 1) / v);
-  if ((strategy == "interleaved" || strategy == "looped-bfs") && M >= P) return M * whole + (P - 1) * whole / v;
-  if (strategy == "zb-h1" && M >= P) {
-    return M * split + (P - 1) * std::max({t.forward, t.input, t.forward + t.input - t.weight});
-  }
-  if (strategy == "zb-h2" && M >= 2 * P - 1) {
-    return M * split + (P - 1) * std::max({t.forward, t.forward + t.input - 2 * t.weight, t.input - t.forward});
-  }
-  if (strategy == "zb-v" && M >= 2 * P - 1 && near(t.input, t.forward) && near(t.weight, t.forward)) {
-    return M * split + (P - 1) * t.forward / 2;
-  }
-  if (strategy == "dualpipev" && M >= 2 * P && t.input <= 1.1 * t.forward && t.forward <= t.backward &&
-      near(t.input + t.weight, t.backward)) {
-    return M * whole + (P - 1) * std::max(t.forward, t.forward + t.input - t.weight) / 2;
-  }
-  if (strategy == "chimera" && M == P && near(t.backward, t.forward)) return (2 * M + P - 2) * t.forward;
-  if (strategy == "chimera" && M == P && near(t.backward, 2 * t.forward)) return (3 * M + 2 * P - 4) * t.forward;
-  return std::nullopt;
 }
 
 }  // namespace parabench

@@ -5,6 +5,7 @@
 #include "analytic/closed_forms/closed_forms.h"
 #include "analytic/memory/sizes.h"
 #include "analytic/simulate/predict.h"
+#include "parallelism/plan/strategies/strategy_table.h"
 
 namespace parabench {
 namespace {
@@ -96,11 +97,12 @@ double planner_period(const Plan& plan, const Sizes& sizes, const CostModel& cos
 /// What the literature says of schedules beyond gpipe and 1f1b: equal devices, messages free, one step alone.
 void add_schedule_opinion(const Plan& plan, const CostModel& cost, std::map<std::string, double>& opinions) {
   const StagePasses passes = stage_passes(plan, cost);
-  const int devices = static_cast<int>(plan.ranks.size());
-  const double share = devices;
-  const PassSeconds mean{sum(passes.forward) / share, sum(passes.backward) / share, sum(passes.input) / share,
-                         sum(passes.weight) / share};
-  const auto seconds = schedule_makespan(plan.spec.strategy.name, devices, plan.spec.micro, plan.spec.chunks, mean);
+  const Strategy& strategy = find_strategy(plan.spec.strategy.name);
+  if (!strategy.makespan.of) return;
+  const auto share = static_cast<double>(plan.ranks.size());
+  const PassTimes mean{sum(passes.forward) / share, sum(passes.backward) / share, sum(passes.input) / share,
+                       sum(passes.weight) / share};
+  const auto seconds = strategy.makespan.of(strategy.pipe(plan.spec), mean);
   if (seconds) opinions["schedule_formula"] = *seconds;
 }
 

@@ -30,19 +30,29 @@ const std::vector<Entry>& table() {
   return entries;
 }
 
+std::vector<std::string> names() {
+  std::vector<std::string> all;
+  for (const Entry& entry : table()) all.push_back(entry.spec.name);
+  return all;
+}
+
 const Entry& find(const std::string& name) {
   const auto& entries = table();
   const auto found = std::ranges::find(entries, name, [](const Entry& e) { return e.spec.name; });
-  if (found == entries.end())
-    throw usage_error("data set", name, "a known data set", nearest_hint(name, dataset_names()));
+  if (found == entries.end()) throw usage_error("data set", name, "a known data set", nearest_hint(name, names()));
   return *found;
+}
+
+std::vector<ChoiceParameter> parameters_of(const Entry& entry) {
+  std::vector<ChoiceParameter> known;
+  if (entry.takes_pixels) known.push_back({"pixels", static_cast<int>(entry.spec.sample[2]), 1, 16'384});
+  if (entry.takes_classes) known.push_back({"classes", entry.spec.classes, 2, 1'000'000});
+  return known;
 }
 
 DatasetSpec apply_parameters(const Entry& entry, const NamedChoice& dataset) {
   DatasetSpec spec = entry.spec;
-  std::vector<ChoiceParameter> known;
-  if (entry.takes_pixels) known.push_back({"pixels", static_cast<int>(spec.sample[2]), 1, 16'384});
-  if (entry.takes_classes) known.push_back({"classes", spec.classes, 2, 1'000'000});
+  std::vector<ChoiceParameter> known = parameters_of(entry);
   read_parameters(dataset, known);
   for (const ChoiceParameter& parameter : known) {
     if (parameter.name == "pixels")
@@ -55,10 +65,10 @@ DatasetSpec apply_parameters(const Entry& entry, const NamedChoice& dataset) {
 
 }  // namespace
 
-std::vector<std::string> dataset_names() {
-  std::vector<std::string> names;
-  for (const Entry& entry : table()) names.push_back(entry.spec.name);
-  return names;
+std::vector<DatasetRow> dataset_rows() {
+  std::vector<DatasetRow> rows;
+  for (const Entry& entry : table()) rows.push_back({entry.spec, parameters_of(entry)});
+  return rows;
 }
 
 NamedChoice canonical_dataset(const NamedChoice& dataset) {

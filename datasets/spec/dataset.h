@@ -1,16 +1,23 @@
 // A data set as data: names, shapes, classes, sizes.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/case.h"
+#include "base/choice.h"
+#include "base/enum_text.h"
 #include "base/tensor_spec.h"
 
 namespace parabench {
 
 enum class DataSource { synthetic, cifar_binary, jpeg_folder, mnist_idx };
+template <>
+inline constexpr std::array<std::string_view, 4> enum_names<DataSource>{"synthetic", "cifar-binary", "jpeg-folder",
+                                                                        "mnist-idx"};
 
 struct DatasetSpec {
   std::string name;  ///< as in the case id, parameters included
@@ -23,7 +30,12 @@ struct DatasetSpec {
   bool operator==(const DatasetSpec&) const = default;
 };
 
-std::vector<std::string> dataset_names();
+/// A data set that `make_dataset` knows, as lists show it.
+struct DatasetRow {
+  DatasetSpec spec;                         ///< without parameters
+  std::vector<ChoiceParameter> parameters;  ///< in brackets, with their defaults
+};
+std::vector<DatasetRow> dataset_rows();
 
 /// `imagenet`, `cifar10`, `mnist` from files; `imagenet-synthetic`, `cifar10-synthetic`, `mnist-synthetic`, `highres-synthetic`
 /// in memory. Parameters: pixels, classes (synthetic twins), pixels (imagenet). The stem follows the set's name, so

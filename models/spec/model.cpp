@@ -11,8 +11,10 @@
 namespace parabench {
 namespace {
 
+std::vector<ChoiceParameter> mlp_parameters() { return {{"layers", 12, 2, 10'000}, {"hidden", 512, 1, 100'000}}; }
+
 ModelSpec make_mlp(const NamedChoice& model, const TensorSpec& input, int classes) {
-  const std::vector<ChoiceParameter> defaults{{"layers", 12, 2, 10'000}, {"hidden", 512, 1, 100'000}};
+  const std::vector<ChoiceParameter> defaults = mlp_parameters();
   std::vector<ChoiceParameter> parameters = defaults;
   read_parameters(model, parameters);
   NamedChoice canonical{model.name, {}};
@@ -49,11 +51,12 @@ Flops training_flops(const ModelSpec& model) {
   return total.forward_per_sample + total.backward_per_sample;
 }
 
-std::vector<std::string> model_names() {
-  std::vector<std::string> names;
-  for (const ResNetVariant& variant : resnet_variants()) names.emplace_back(variant.name);
-  names.emplace_back("mlp");
-  return names;
+std::vector<ModelRow> model_rows() {
+  std::vector<ModelRow> rows;
+  for (const ResNetVariant& variant : resnet_variants())
+    rows.push_back({std::string(variant.name), "residual network for images (He et al. 2015)", {}});
+  rows.push_back({"mlp", "multilayer perceptron with residual connections", mlp_parameters()});
+  return rows;
 }
 
 ModelSpec make_model(const NamedChoice& model, const TensorSpec& input, int classes, bool small_stem) {
@@ -63,7 +66,9 @@ ModelSpec make_model(const NamedChoice& model, const TensorSpec& input, int clas
     return {model.name, input, classes, resnet_layers(variant, static_cast<int>(input[0]), classes, small_stem)};
   }
   if (model.name == "mlp") return make_mlp(model, input, classes);
-  throw usage_error("model", model.name, "a known model", nearest_hint(model.name, model_names()));
+  std::vector<std::string> names;
+  for (const ModelRow& row : model_rows()) names.push_back(row.name);
+  throw usage_error("model", model.name, "a known model", nearest_hint(model.name, names));
 }
 
 }  // namespace parabench

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/case.h"
+#include "base/choice.h"
 #include "base/tensor_spec.h"
 #include "models/spec/layer.h"
 
@@ -31,8 +32,12 @@ bool mixes_samples(const ModelSpec& model);
 Flops forward_flops(const ModelSpec& model);
 Flops training_flops(const ModelSpec& model);
 
-/// Names that `make_model` knows, in catalogue order.
-std::vector<std::string> model_names();
+/// A model that `make_model` knows, as lists show it.
+struct ModelRow {
+  std::string name, summary;
+  std::vector<ChoiceParameter> parameters;  ///< in brackets, with their defaults
+};
+std::vector<ModelRow> model_rows();
 
 /// The model for samples of `input` in `classes` classes. ResNet-18/34/50/101/152 (He et al. 2015; torchvision's v1.5
 /// with the stride in the 3x3 convolution). `small_stem`: 3x3 stem without pooling, as CIFAR-10 and MNIST nets

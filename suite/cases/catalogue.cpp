@@ -5,6 +5,7 @@
 
 #include "base/case_id.h"
 #include "base/case_text.h"
+#include "parallelism/plan/strategies/strategy_table.h"
 
 namespace parabench {
 namespace {
@@ -22,19 +23,24 @@ const std::vector<std::pair<NamedChoice, int>> datasets_and_batches = {
     {{"highres-synthetic", {}}, 32},
 };
 
-/// For every model and data set.
-const std::vector<std::string> strategies = {"sequential", "data-parallel", "model-parallel", "gpipe",
-                                             "1f1b",       "dapple",        "pipedream"};
-/// For a few models on in-memory data: schedules are compared with each other on the same work.
-const std::vector<std::string> schedules = {"interleaved", "looped-bfs", "zb-h1",   "zb-h2",
-                                            "zb-v",        "dualpipev",  "chimera", "pipedream-2bw"};
-
 bool compares_schedules(const std::string& model, const NamedChoice& dataset) {
   return dataset.name == "cifar10-synthetic" && (model == "resnet18" || model == "resnet50" || model == "mlp");
 }
 
-std::vector<int> ranks_of(const std::string& strategy) {
-  return strategy == "sequential" ? std::vector{1} : std::vector{2, 4};
+/// Those that are everywhere first.
+std::vector<const Strategy*> strategies_of(const std::string& model, const NamedChoice& dataset) {
+  std::vector<const Strategy*> chosen;
+  const auto add = [&](Listed listed) {
+    for (const Strategy& strategy : strategies())
+      if (strategy.listed == listed) chosen.push_back(&strategy);
+  };
+  add(Listed::everywhere);
+  if (compares_schedules(model, dataset)) add(Listed::comparisons);
+  return chosen;
+}
+
+std::vector<int> ranks_of(const Strategy& strategy) {
+  return strategy.ranks == RankUse::one ? std::vector{1} : std::vector{2, 4};
 }
 
 std::vector<Case> grid(DeviceKind device) {
@@ -43,18 +49,16 @@ std::vector<Case> grid(DeviceKind device) {
     for (const auto& [dataset, batch] : datasets_and_batches) {
       // Whatever the images, all its layers but the first are the same.
       if (model == "mlp" && dataset.name != "cifar10-synthetic") continue;
-      std::vector<std::string> names = strategies;
-      if (compares_schedules(model, dataset)) names.insert(names.end(), schedules.begin(), schedules.end());
-      for (const auto& strategy : names) {
-        for (const int np : ranks_of(strategy)) {
+      for (const Strategy* strategy : strategies_of(model, dataset)) {
+        for (const int np : ranks_of(*strategy)) {
           Case spec;
           spec.model.name = model;
           spec.dataset = dataset;
-          spec.strategy.name = strategy;
+          spec.strategy.name = strategy->name;
           spec.np = np;
           spec.batch = batch;
-          // Its least number of micro-batches.
-          if (strategy == "dualpipev") spec.micro = std::max(spec.micro, 2 * np);
+          // The default, or the least number of micro-batches above it that the strategy serves.
+          while (strategy->refuse && strategy->refuse(strategy->pipe(spec)) && spec.micro < 4 * np) ++spec.micro;
           spec.device = device;
           spec.comm = default_comm(device);
           cases.push_back(std::move(spec));

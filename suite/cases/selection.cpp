@@ -5,16 +5,22 @@
 #include "base/case_id.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "parallelism/plan/strategies/strategy_table.h"
 #include "suite/cases/where.h"
 
 namespace parabench {
 
 namespace {
 
-/// Strategy csv stands for the schedule; its id names the schedule's hash.
+bool stands_for_a_schedule(const Case& spec) {
+  const auto found = std::ranges::find(strategies(), spec.strategy.name, &Strategy::name);
+  return found != strategies().end() && found->from_file;
+}
+
+/// The id names the schedule's hash.
 void take_schedule(SelectedCase& chosen, const std::shared_ptr<const GivenSchedule>& given, const std::string& path) {
   NamedChoice& strategy = chosen.spec.strategy;
-  if (!given || strategy.name != "csv") return;
+  if (!given || !stands_for_a_schedule(chosen.spec)) return;
   if (strategy.parameters.empty()) strategy.parameters = {{"sha", given->sha}};
   chosen.id = to_id(chosen.spec);
   chosen.given = given;

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <compare>
-#include <optional>
 #include <utility>
 
+#include "base/case_key.h"
 #include "base/case_text.h"
 #include "base/error.h"
 
@@ -45,18 +45,6 @@ bool compares(Comparison comparison, std::partial_ordering order) {
   }
   return false;
 }
-
-template <class T>
-std::partial_ordering order(const T& a, const T& b) {
-  return a <=> b;
-}
-template <class T>
-std::partial_ordering order(const std::optional<T>& a, const std::optional<T>& b) {
-  return a.has_value() == b.has_value() ? std::partial_ordering(a <=> b) : std::partial_ordering::unordered;
-}
-
-template <class T>
-inline constexpr bool is_ordered = !NamedEnum<T> && !std::is_same_v<T, bool>;
 
 const CaseKey& find_key(std::string_view name) {
   std::vector<std::string> known(choices.begin(), choices.end());
@@ -105,8 +93,8 @@ std::vector<Condition> parse_where(std::string_view expression) {
     if (!is_choice(condition.key)) {
       const CaseKey& key = find_key(condition.key);
       Case probe;
-      if (!condition.value.empty() || key.name != "warmup") set_value(probe, key, condition.value);
-      std::visit([&](auto member) { ordered = is_ordered<std::remove_cvref_t<decltype(probe.*member)>>; }, key.member);
+      if (!condition.value.empty() || !key.optional) set_value(probe, key, condition.value);
+      ordered = key.is_ordered();
     }
     if (!ordered && is_order(condition.comparison)) {
       throw usage_error("--where", part, fmt::format("= or != for {}, whose values have no order", condition.key));
@@ -126,8 +114,7 @@ bool holds(const Condition& condition, const Case& spec) {
   const CaseKey& key = find_key(condition.key);
   Case wanted;
   if (!condition.value.empty()) set_value(wanted, key, condition.value);
-  return std::visit([&](auto member) { return compares(condition.comparison, order(spec.*member, wanted.*member)); },
-                    key.member);
+  return compares(condition.comparison, key.compare(spec, wanted));
 }
 
 }  // namespace parabench

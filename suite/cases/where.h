@@ -22,8 +22,8 @@ struct Condition {
 /// unknown key (with the nearest one), a value that is not the key's, or an order (<, >) of values that have none.
 std::vector<Condition> parse_where(std::string_view expression);
 
-/// model, dataset and strategy compare by name, or by the whole text where the value has brackets. A schedule's own
-/// warmup equals only the empty value.
+/// model, dataset and strategy compare by name, or by the whole text where the value has brackets. The empty value is
+/// that of a key without one (a schedule's own warmup).
 bool holds(const Condition& condition, const Case& spec);
 
 }  // namespace parabench

@@ -42,7 +42,8 @@ ExitCode calibrate_machine(const CalibrateOptions& options, Progress& progress, 
   }
   // Measured anew, whatever the file holds: an empty knowledge needs everything.
   std::optional<Calibration> fresh;
-  for (const auto& failure : measure_missing(workplace, cases, fresh, file)) {
+  for (const auto& failure :
+       measure(workplace, cases, measured_first(cases, {workplace.machine, nullptr}), fresh, file)) {
     progress.note("failed: " + failure);
     code = ExitCode::case_failed;
   }

@@ -4,26 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <limits>
 
-#include "base/units_text.h"
 #include "parabench_version.h"
-#include "suite/cli/emulate_option.h"
 
 namespace parabench {
 namespace {
-
-int read_integer(std::string_view option, std::string_view text, int least) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < least) {
-    throw usage_error(option, text, fmt::format("an integer >= {}", least),
-                      fmt::format("try {} {}", option, std::max(least, 3)));
-  }
-  return value;
-}
 
 void add_integer(CLI::App& app, const std::string& option, int& target, int least, const std::string& help) {
   app.add_option_function<std::string>(
@@ -57,48 +44,45 @@ void add_selection(CLI::App& app, Selection& selection, bool where = true) {
   add_schedule(app, selection.schedule);
 }
 
-void add_calibration(CLI::App& app, std::string& target) {
-  app.add_option("--calibration", target, "Calibration file instead of this machine's own")->type_name("FILE");
+void add_tables(CLI::App& app, std::optional<WordTable>& target) {
+  for (std::size_t i = 0; i < enum_names<WordTable>.size(); ++i) {
+    const auto table = static_cast<WordTable>(i);
+    const auto take = [&target, table] {
+      if (target && *target != table) {
+        throw usage_error("list", fmt::format("--{} --{}", to_text(*target), to_text(table)), "one table at a time");
+      }
+      target = table;
+    };
+    app.add_flag_callback(fmt::format("--{}", to_text(table)), take, std::string(table_help(table)))
+        ->group("Instead of cases, the words that their ids are made of");
+  }
 }
 
-void add_emulate(CLI::App& app, std::optional<double>& unit_s) {
-  app.add_option_function<std::string>(
-         "--emulate", [&unit_s](const std::string& text) { unit_s = parse_unit(text); },
-         "Cases with device:emulated: F, I and W take a unit of this time (unit:2ms), B two, messages none; default: "
-         "the processor's times")
-      ->type_name("unit:TIME");
+void add_option(CLI::App& app, const RunOption& option, RunOptions& target) {
+  const std::string name(option.name), help(option.help);
+  if (option.value.empty()) {
+    app.add_flag_callback(
+        name, [&option, &target] { option.read(target, "on"); }, help);
+    return;
+  }
+  CLI::Option& added = *app.add_option_function<std::string>(
+      name, [&option, &target](const std::string& text) { option.read(target, text); }, help);
+  added.type_name(std::string(option.value))->default_str(option.text(target));
 }
 
-void add_launches(CLI::App& app, LaunchOptions& launches) {
-  app.add_option_function<std::string>(
-         "--launcher", [&launches](const std::string& text) { launches.launcher = parse_launcher(text); },
-         "mpirun, srun, local (threads only), or a template with {np} and {command}")
-      ->type_name("NAME|TEMPLATE")
-      ->default_str("mpirun");
-  app.add_option_function<std::string>(
-         "--timeout",
-         [&launches](const std::string& text) {
-           launches.timeout_s = parse_seconds("--timeout", text).value;
-           if (*launches.timeout_s <= 0) throw usage_error("--timeout", text, "a time above 0", "try --timeout 10min");
-         },
-         "End a launch after this time (500ms, 90, 5min); default: from the prediction")
-      ->type_name("S");
+void add_run(CLI::App& app, RunOptions& target) {
+  for (const RunOption& option : run_options()) add_option(app, option, target);
 }
 
-void add_run(CLI::App& app, RunOptions& options) {
-  add_integer(app, "--steps", options.steps, 1, "Timed steps per launch");
-  add_integer(app, "--warmup", options.warmup, 0, "Steps before the timed ones");
-  app.add_option("--json", options.json, "Results file; - for stdout")->type_name("FILE");
-  app.add_option("--data", options.launches.data, "Folder of the data sets that are read from files")->type_name("DIR");
-  app.add_flag("--skip-corrupt", options.launches.skip_corrupt, "Count and skip broken files instead of failing");
-  add_calibration(app, options.calibration);
-  add_emulate(app, options.emulated_unit_s);
-  add_launches(app, options.launches);
-  add_choice(app, "--verify", options.verify, "Compare with sequential training before measuring, or do only that");
-  app.add_option("--trace", options.trace, "Folder for a Chrome trace of each case's first launch")->type_name("DIR");
-  app.add_flag("--dry-run", options.dry_run, "Print the exact commands, start nothing");
-  app.add_flag("--fail-fast", options.fail_fast, "Stop at the first case that fails");
-  app.add_flag("--force", options.force, "Run what is predicted to exceed the memory");
+/// What every command that launches ranks has.
+void add_launches(CLI::App& app, RunOptions& target) {
+  for (const RunOption& option : run_options())
+    if (option.of_launches) add_option(app, option, target);
+}
+
+/// An option of run for another command.
+void add_option_of_run(CLI::App& app, std::string_view name, RunOptions& target) {
+  add_option(app, *std::ranges::find(run_options(), name, &RunOption::name), target);
 }
 
 /// Options that CLI11 did not know: Google Benchmark's pass, the rest is misspelt.
@@ -122,7 +106,7 @@ struct Parser {
   CLI::App app{"Training strategies of deep networks: measured on real ranks, beside their prediction", "parabench"};
   ListOptions list;
   RunCommand run, quick;
-  std::string run_repetitions, quick_repetitions;
+  RunOptions launching;  ///< what other commands have in common with run
   PredictOptions predict;
   PlanOptions plan;
   CalibrateOptions calibrate;
@@ -134,11 +118,6 @@ struct Parser {
     sub.allow_extras()->footer("Example:\n  " + example);
     return sub;
   }
-  void add_repetitions(CLI::App& sub, RunOptions& options, std::string& text) {
-    sub.add_option("--repetitions", text, "Launches of each case")
-        ->type_name("N")
-        ->default_str(std::to_string(options.repetitions));
-  }
 
   Parser() {
     app.set_version_flag("--version",
@@ -148,17 +127,18 @@ struct Parser {
         "parabench COMMAND --help explains a command.\n--benchmark_* flags of run and quick pass on to Google "
         "Benchmark.");
 
-    CLI::App& list_app = command("list", "The catalogue: model size, ranks, predicted seconds and bytes",
-                                 "parabench list --where 'strategy=gpipe,np<=2'");
+    CLI::App& list_app =
+        command("list", "The catalogue: model size, ranks, predicted seconds and bytes; or its strategies, keys, ...",
+                "parabench list --where 'strategy=gpipe,np<=2'\n  parabench list --strategies");
     add_selection(list_app, list.selection);
+    add_option_of_run(list_app, "--calibration", launching);
+    add_tables(list_app, list.table);
     list_app.add_flag("--json", list.json, "As JSON");
-    add_calibration(list_app, list.calibration);
 
     CLI::App& run_app = command("run", "Run cases and compare them with their prediction",
                                 "parabench run 'resnet18/cifar10-synthetic/gpipe/np:2/batch:64' --json out.json");
     add_selection(run_app, run.selection);
     add_run(run_app, run.options);
-    add_repetitions(run_app, run.options, run_repetitions);
 
     quick.quick = true;
     quick.options.steps = 10;
@@ -171,14 +151,13 @@ struct Parser {
     quick_app.add_option("--filter", quick.selection.filter, "A case id, or a regular expression searched in the ids")
         ->type_name("RE");
     add_run(quick_app, quick.options);
-    add_repetitions(quick_app, quick.options, quick_repetitions);
 
     CLI::App& predict_app = command("predict", "Time and memory of cases, every term with formula and origin",
                                     "parabench predict 'resnet50/imagenet-synthetic/data-parallel/np:4/batch:32'");
     predict_app.add_option("CASE", predict.cases, "Case ids")->required()->type_name("");
     add_schedule(predict_app, predict.schedule);
     predict_app.add_flag("--json", predict.json, "As JSON");
-    add_calibration(predict_app, predict.calibration);
+    add_option_of_run(predict_app, "--calibration", launching);
 
     CLI::App& plan_app = command("plan", "The schedule of a case as it will be executed, with its bubble",
                                  "parabench plan 'resnet18/cifar10-synthetic/gpipe/np:2/batch:64' --format grid");
@@ -190,20 +169,20 @@ struct Parser {
     add_choice(plan_app, "--cost", plan.costs, "Durations of the operations");
     add_integer(plan_app, "--steps", plan.steps, 1, "Timed steps of an asynchronous window");
     add_integer(plan_app, "--warmup", plan.warmup, 0, "Steps before the timed ones of an asynchronous window");
-    add_calibration(plan_app, plan.calibration);
-    add_emulate(plan_app, plan.emulated_unit_s);
+    add_option_of_run(plan_app, "--calibration", launching);
+    add_option_of_run(plan_app, "--emulate", launching);
 
     CLI::App& calibrate_app = command("calibrate", "Measure this machine for cases (default: those of quick)",
                                       "parabench calibrate --filter 'resnet18/cifar10-synthetic/gpipe/np:2'");
     add_selection(calibrate_app, calibrate.selection, false);
     calibrate_app.add_option("--device", calibrate.device, "Only cases on this device: cpu, cuda")->type_name("D");
     calibrate_app.add_option("--out", calibrate.out, "File to add to instead of this machine's own")->type_name("FILE");
-    add_launches(calibrate_app, calibrate.launches);
+    add_launches(calibrate_app, launching);
 
     CLI::App& doctor_app = command("doctor", "What works on this machine, what does not, and what to type",
                                    "parabench doctor --launcher srun");
     doctor_app.add_flag("--json", doctor.json, "As JSON");
-    add_launches(doctor_app, doctor.launches);
+    add_launches(doctor_app, launching);
 
     CLI::App& validate_app =
         command("validate", "Check a results file against its schema", "parabench validate results/out/quick.json");
@@ -211,16 +190,21 @@ struct Parser {
   }
 };
 
+void check_list(const ListOptions& options) {
+  const Selection& selection = options.selection;
+  if (!options.table || (selection.empty() && selection.schedule.empty())) return;
+  throw usage_error("list", fmt::format("--{}", to_text(*options.table)),
+                    "no CASE, --filter, --where or --schedule beside it",
+                    "tables are printed whole; --json makes them easy to search");
+}
+
 /// What of Google Benchmark's concerns a run: flags, and one number of repetitions.
-void read_run(RunCommand& run, const CLI::App& app, const std::string& repetitions) {
+void read_run(RunCommand& run, const CLI::App& app) {
   RunOptions& options = run.options;
   options.benchmark =
       read_benchmark_flags(take_benchmark_flags(app, true), [](const char* name) { return std::getenv(name); });
-  if (!repetitions.empty()) {
-    options.repetitions = read_integer("--repetitions", repetitions, 1);
-  } else if (options.benchmark.repetitions) {
+  if (app.get_option("--repetitions")->empty() && options.benchmark.repetitions)
     options.repetitions = *options.benchmark.repetitions;
-  }
   const bool chooses =
       run.quick || !run.selection.empty() || options.benchmark.filter != "." || options.benchmark.list_tests;
   if (!chooses) {
@@ -268,15 +252,22 @@ Command parse_command_line(const std::vector<std::string>& words) {
   const CLI::App& chosen = *parser.app.get_subcommands().front();
   const std::string name = chosen.get_name();
   if (name == "run") {
-    read_run(parser.run, chosen, parser.run_repetitions);
+    read_run(parser.run, chosen);
     return parser.run;
   }
   if (name == "quick") {
-    read_run(parser.quick, chosen, parser.quick_repetitions);
+    read_run(parser.quick, chosen);
     return parser.quick;
   }
   take_benchmark_flags(chosen, false);
-  if (name == "list") return parser.list;
+  const RunOptions& common = parser.launching;
+  parser.list.calibration = parser.predict.calibration = parser.plan.calibration = common.calibration;
+  parser.plan.emulated_unit_s = common.emulated_unit_s;
+  parser.calibrate.launches = parser.doctor.launches = common.launches;
+  if (name == "list") {
+    check_list(parser.list);
+    return parser.list;
+  }
   if (name == "predict") return parser.predict;
   if (name == "plan") return parser.plan;
   if (name == "calibrate") return parser.calibrate;

@@ -11,6 +11,7 @@
 #include "base/enum_text.h"
 #include "base/error.h"
 #include "suite/cases/selection.h"
+#include "suite/cli/tables.h"
 #include "suite/run/progress.h"
 #include "suite/run/run_options.h"
 
@@ -18,10 +19,11 @@ namespace parabench {
 
 struct ListOptions {
   Selection selection;
+  std::optional<WordTable> table;  ///< instead of cases
   bool json = false;
   std::string calibration;  ///< here and below: "" for the file of this machine
 };
-/// The chosen cases of the catalogue with model size, ranks, predicted seconds and bytes. Impossible cases say why.
+/// A table, or the chosen cases of the catalogue with model size, ranks, predicted seconds and bytes. Impossible cases say why.
 ExitCode list_cases(const ListOptions& options, std::ostream& out);
 
 struct PredictOptions {

@@ -88,6 +88,10 @@ void print(const std::vector<Line>& lines, std::ostream& out) {
 }  // namespace
 
 ExitCode list_cases(const ListOptions& options, std::ostream& out) {
+  if (options.table) {
+    out << (options.json ? table_json(*options.table).dump(1) + "\n" : table_text(*options.table));
+    return ExitCode::ok;
+  }
   const MachineInfo machine = known_machine();
   const CalibrationFile file = open_calibration(options.calibration, machine, true);
   const Knowledge knowledge{machine, file.content ? &*file.content : nullptr};

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+
+#include "analytic/calibration/scope.h"
 
 namespace parabench {
 namespace {
@@ -27,44 +30,63 @@ bool covers(const Calibration& known, const Subject& subject, const Plan& plan) 
   return true;
 }
 
+/// Emulated devices take what was measured on others.
+bool can_be_measured(const Prepared& one) { return one.runs() && !is_emulated(one.chosen.spec); }
+
+/// The plan that a calibration launch of the case gets.
+Forecast forecast_of(const Prepared& one, const MachineInfo& machine, const std::optional<Calibration>& known) {
+  return make_forecast(*one.subject, {machine, known ? &*known : nullptr}, 0, default_steps);
+}
+
 }  // namespace
 
 bool is_measured(const Subject& subject, const Forecast& forecast, const Calibration* known) {
   return forecast.cost_source == "calibrated" && covers(*known, subject, forecast.plan);
 }
 
-std::vector<std::string> measure_missing(Workplace& workplace, const std::vector<Prepared>& cases,
-                                         std::optional<Calibration>& known, CalibrationFile& file) {
-  // Emulated devices take what was measured on others.
-  const auto needed = [](const Prepared& one) { return one.runs() && !is_emulated(one.chosen.spec); };
+std::vector<std::size_t> measured_first(const std::vector<Prepared>& cases, const Knowledge& knowledge) {
+  std::vector<std::size_t> chosen;
+  std::optional<Calibration> known;
+  if (knowledge.calibration) known = *knowledge.calibration;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (!can_be_measured(cases[i])) continue;
+    const Subject& subject = *cases[i].subject;
+    const Forecast forecast = forecast_of(cases[i], knowledge.machine, known);
+    if (is_measured(subject, forecast, known ? &*known : nullptr)) continue;
+    chosen.push_back(i);
+    const Calibration promised = promised_calibration(forecast.plan, subject.model, knowledge.machine);
+    known ? merge(*known, promised) : void(known = promised);
+  }
+  return chosen;
+}
+
+std::vector<std::string> measure(Workplace& workplace, const std::vector<Prepared>& cases,
+                                 const std::vector<std::size_t>& chosen, std::optional<Calibration>& known,
+                                 CalibrationFile& file) {
   std::vector<std::string> failures;
   double expected = 0;
-  for (const auto& one : cases) {
-    if (needed(one)) expected += expected_seconds(Phase::calibrate, *one.forecast, 0);
-  }
-  const int count = static_cast<int>(cases.size());
-  workplace.progress.begin(count, expected);
-  for (int i = 0; i < count; ++i) {
+  for (const std::size_t i : chosen) expected += expected_seconds(Phase::calibrate, *cases[i].forecast, 0);
+  workplace.progress.begin(static_cast<int>(cases.size()), expected);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
     const Prepared& one = cases[i];
-    if (!needed(one)) continue;
-    const Calibration* so_far = known ? &*known : nullptr;
-    const Forecast forecast = make_forecast(*one.subject, {workplace.machine, so_far}, 0, default_steps);
-    if (!is_measured(*one.subject, forecast, so_far)) {
-      workplace.progress.phase(i + 1, one.chosen.id, "calibrate");
-      LaunchRequest request;
-      request.phase = Phase::calibrate;
-      request.plan = &forecast.plan;
-      request.timeout_s = patience_seconds(Phase::calibrate, *one.forecast, 0);
-      LaunchResult result = run(workplace, request);
-      if (result.interrupted) throw Interrupted{};
-      if (result.reply) {
-        auto& measured = std::get<Calibration>(result.reply->answer);
-        measured.machine = workplace.machine;  // a rank sees its own share of the cores only
-        known ? merge(*known, measured) : void(known = measured);
-        add_to(file, measured);
-      } else {
-        failures.push_back(fmt::format("{}: {}", one.chosen.id, result.reason));
-      }
+    const bool is_chosen = std::ranges::find(chosen, i) != chosen.end();
+    if (!is_chosen && (failures.empty() || !can_be_measured(one))) continue;
+    const Forecast forecast = forecast_of(one, workplace.machine, known);
+    if (!is_chosen && is_measured(*one.subject, forecast, known ? &*known : nullptr)) continue;
+    workplace.progress.phase(static_cast<int>(i) + 1, one.chosen.id, "calibrate");
+    LaunchRequest request;
+    request.phase = Phase::calibrate;
+    request.plan = &forecast.plan;
+    request.timeout_s = patience_seconds(Phase::calibrate, *one.forecast, 0);
+    LaunchResult result = run(workplace, request);
+    if (result.interrupted) throw Interrupted{};
+    if (result.reply) {
+      auto& measured = std::get<Calibration>(result.reply->answer);
+      measured.machine = workplace.machine;  // a rank sees its own share of the cores only
+      known ? merge(*known, measured) : void(known = measured);
+      add_to(file, measured);
+    } else {
+      failures.push_back(fmt::format("{}: {}", one.chosen.id, result.reason));
     }
     workplace.progress.done(expected_seconds(Phase::calibrate, *one.forecast, 0));
   }

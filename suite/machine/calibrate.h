@@ -11,10 +11,15 @@ namespace parabench {
 /// size than were measured.
 bool is_measured(const Subject& subject, const Forecast& forecast, const Calibration* known);
 
-/// Launches `--phase calibrate` for every runnable case, emulated ones apart, that is not measured in `known`, adding
-/// each answer to `known` and, at once, to `file`. Returns the reasons of the launches that failed. Throws Interrupted;
-/// what was measured before is kept.
-std::vector<std::string> measure_missing(Workplace& workplace, const std::vector<Prepared>& cases,
-                                         std::optional<Calibration>& known, CalibrationFile& file);
+/// The cases to measure so that all are measured, in order: every runnable one, emulated ones apart, that is not
+/// measured in knowledge.calibration and will not be by the launches for those before it.
+std::vector<std::size_t> measured_first(const std::vector<Prepared>& cases, const Knowledge& knowledge);
+
+/// Launches `--phase calibrate` for the cases with these indices, adding each answer to `known` and, at once, to `file`.
+/// After a launch that failed, cases behind it that counted on it are launched for themselves. Returns the reasons of
+/// those that failed. Throws Interrupted; what was measured before is kept.
+std::vector<std::string> measure(Workplace& workplace, const std::vector<Prepared>& cases,
+                                 const std::vector<std::size_t>& chosen, std::optional<Calibration>& known,
+                                 CalibrationFile& file);
 
 }  // namespace parabench

@@ -3,12 +3,11 @@
 #include <chrono>
 #include <ctime>
 #include <map>
-#include <set>
 #include <string>
 
+#include "analytic/calibration/scope.h"
 #include "base/case_text.h"
 #include "parallelism/exec/stage_state.h"
-#include "parallelism/plan/strategies/stage_widths.h"
 #include "suite/rank/launch.h"
 #include "suite/rank/layer_chain.h"
 #include "suite/rank/transfers.h"
@@ -19,14 +18,6 @@ namespace {
 // Layers: enough steps for a stable median, bounded in time for large models.
 constexpr int chain_steps_min = 5, chain_steps_max = 20;
 constexpr double chain_budget_s = 1.5;
-
-/// The piece sizes of the plan and half the largest, so that times interpolate.
-std::vector<int> sample_counts(const Plan& plan) {
-  std::set<int> counts;
-  for (const auto& replica : plan.pieces) counts.insert(replica.begin(), replica.end());
-  counts.insert(std::max(2, *counts.rbegin() / 2));
-  return {counts.begin(), counts.end()};
-}
 
 /// Equal layers share their key: it keeps the mean over the chain's occurrences.
 void keep(Calibration& calibration, const Launch& launch, const LayerChain& chain, int busy) {
@@ -56,15 +47,6 @@ void keep(Calibration& calibration, const Launch& launch, const LayerChain& chai
   if (!first) update->second = std::min(update->second, update_s);
   double& overhead = calibration.step_overhead_s[measured_device(spec)];
   overhead = overhead == 0 ? chain.overhead_s : std::min(overhead, chain.overhead_s);
-}
-
-/// Members of the groups that reduce, each number once.
-std::set<int> group_sizes(const Plan& plan) {
-  std::set<int> sizes;
-  for (const std::vector<Rank>& group : holders(plan)) {
-    if (group.size() > 1) sizes.insert(static_cast<int>(group.size()));
-  }
-  return sizes;
 }
 
 /// The first of the rank's groups with so many members: all groups of a size reduce at once, as in a step. -1: none.
@@ -106,7 +88,8 @@ Calibration calibrate(const Launch& launch, Communicator& comm, Device& device, 
   const std::int64_t outside_before = outside_allocator();
   Calibration calibration;
   calibration.machine = launch.machine;
-  for (int samples : sample_counts(launch.plan)) {
+  const CalibrationScope scope = calibration_scope(launch.plan);
+  for (int samples : scope.samples) {
     if (!device.where().is_cpu()) tune_layers(launch, device, samples);
     comm.wait(comm.barrier());
     // Alone on rank 0 first: it also says how many steps all ranks can afford together.
@@ -131,17 +114,15 @@ Calibration calibrate(const Launch& launch, Communicator& comm, Device& device, 
   if (busy > 1) {
     if (comm.rank() == Rank(0)) calibration.copy_bytes_per_s[kind][1] = alone;
     const RankCountKey key{std::string(to_text(spec.comm)), busy, kind};
-    if (uses(launch.plan, OpKind::all_reduce)) {
+    if (!scope.group_sizes.empty()) {
       arena = reduced_bytes(launch.plan, launch.model);
       const Arena buffer = comm.allocate(arena);
-      for (int members : group_sizes(launch.plan)) {
+      for (int members : scope.group_sizes) {
         calibration.all_reduce[{key.comm, members, kind}] =
             all_reduce_curve(comm, device, buffer, group_of_size(launch.plan, comm.rank(), members));
       }
     }
-    // A planner prices links also where its plan before this calibration sends nothing.
-    if (uses(launch.plan, OpKind::send_forward) || plans_widths(spec))
-      calibration.point_to_point[key] = point_to_point_curve(comm, device, largest_message(launch));
+    if (scope.messages) calibration.point_to_point[key] = point_to_point_curve(comm, device, largest_message(launch));
   }
   if (!device.where().is_cpu()) {
     calibration.launch_floor_s = launch_floor(device);

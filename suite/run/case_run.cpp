@@ -9,7 +9,6 @@
 #include "parallelism/plan/formats/print.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "results/summary.h"
-#include "suite/cli/emulate_option.h"
 #include "suite/run/combine.h"
 
 namespace parabench {
@@ -26,38 +25,13 @@ bool same_ranks(const Measured& measured, const Predicted& predicted) {
   return std::ranges::equal(measured.ranks, predicted.ranks, {}, &RankMeasured::rank, &RankPredicted::rank);
 }
 
-std::string reproduce(const Prepared& prepared, const RunOptions& options) {
-  std::vector<std::string> words = {"parabench",
-                                    "run",
-                                    prepared.chosen.id,
-                                    "--steps",
-                                    std::to_string(options.steps),
-                                    "--warmup",
-                                    std::to_string(options.warmup),
-                                    "--repetitions",
-                                    std::to_string(options.repetitions)};
-  const auto add = [&](std::string option, const std::string& value) {
-    words.insert(words.end(), {std::move(option), value});
-  };
-  if (!prepared.chosen.schedule.empty()) add("--schedule", prepared.chosen.schedule);
-  if (options.launches.launcher.name != "mpirun") add("--launcher", options.launches.launcher.name);
-  if (!options.launches.data.empty()) add("--data", options.launches.data);
-  if (options.launches.skip_corrupt) words.push_back("--skip-corrupt");
-  if (!options.calibration.empty()) add("--calibration", options.calibration);
-  if (options.verify != VerifyMode::on) add("--verify", std::string(to_text(options.verify)));
-  if (options.emulated_unit_s && is_emulated(prepared.chosen.spec))
-    add("--emulate", unit_text(*options.emulated_unit_s));
-  if (options.force) words.push_back("--force");
-  return shell_line(words);
-}
-
 }  // namespace
 
 Record start_record(const Prepared& prepared, const RunOptions& options) {
   Record record;
   record.id = prepared.chosen.id;
   record.parameters = prepared.chosen.spec;
-  record.reproduce = reproduce(prepared, options);
+  record.reproduce = repeating_command(prepared.chosen, options);
   if (prepared.forecast) {
     const Plan& plan = prepared.forecast->plan;
     record.plan = PlanSummary{hash(plan), partition(plan), stage_widths(plan)};
@@ -74,12 +48,8 @@ Record start_record(const Prepared& prepared, const RunOptions& options) {
 double expected_seconds(const Prepared& prepared, const RunOptions& options) {
   if (!prepared.runs()) return 0;
   double seconds = 0;
-  if (options.verify != VerifyMode::off && !is_emulated(prepared.chosen.spec))
-    seconds += expected_seconds(Phase::verify, *prepared.forecast, 0);
-  if (options.verify != VerifyMode::only) {
-    seconds +=
-        options.repetitions * expected_seconds(Phase::measure, *prepared.forecast, options.warmup + options.steps);
-  }
+  for (const PlannedLaunch& launch : launches_of(prepared.chosen.spec, options))
+    seconds += expected_seconds(launch.phase, *prepared.forecast, options.warmup + options.steps);
   return seconds;
 }
 
@@ -88,7 +58,8 @@ CaseRun::CaseRun(const Prepared& prepared, const RunOptions& options, int index,
       options_(options),
       index_(index),
       workplace_(workplace),
-      record_(start_record(prepared, options)) {
+      record_(start_record(prepared, options)),
+      planned_(launches_of(prepared.chosen.spec, options)) {
   record_.equivalence.reason = is_emulated(record_.parameters)
                                    ? "emulated devices wait for modelled times; nothing is trained"
                                : options.verify == VerifyMode::off ? "switched off by --verify off"
@@ -99,6 +70,13 @@ void CaseRun::fail(std::string reason, FailureKind kind) {
   record_.status = Status::failed;
   record_.reason = std::move(reason);
   failure_kind_ = kind;
+}
+
+std::optional<PlannedLaunch> CaseRun::next(Phase phase) {
+  if (planned_.empty() || planned_.front().phase != phase) return std::nullopt;
+  const PlannedLaunch launch = planned_.front();
+  planned_.erase(planned_.begin());
+  return launch;
 }
 
 std::optional<Reply> CaseRun::run_phase(Phase phase, LaunchRequest request, std::string what) {
@@ -117,7 +95,7 @@ std::optional<Reply> CaseRun::run_phase(Phase phase, LaunchRequest request, std:
 }
 
 bool CaseRun::verify() {
-  if (is_emulated(record_.parameters)) return true;
+  if (!next(Phase::verify)) return true;
   const auto reply = run_phase(Phase::verify, {}, "verify");
   if (!reply) return false;
   record_.equivalence = std::get<Equivalence>(reply->answer);
@@ -128,12 +106,13 @@ bool CaseRun::verify() {
 }
 
 std::optional<std::vector<double>> CaseRun::measure() {
-  const int repetition = static_cast<int>(launches_.size()) + 1;
+  const PlannedLaunch planned = next(Phase::measure).value();
   LaunchRequest request;
-  if (repetition == 1 && !options_.trace.empty()) {
+  if (planned.traced) {
     request.trace_file = std::filesystem::path(options_.trace) / (file_name(record_.id) + ".json");
   }
-  auto reply = run_phase(Phase::measure, request, fmt::format("measure {}/{}", repetition, options_.repetitions));
+  auto reply =
+      run_phase(Phase::measure, request, fmt::format("measure {}/{}", planned.repetition, options_.repetitions));
   if (!reply) return std::nullopt;
   auto& measured = std::get<Measured>(reply->answer);
   const auto& samples = measured.step_time_s.samples;

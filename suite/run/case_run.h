@@ -7,19 +7,19 @@
 
 #include "results/record.h"
 #include "suite/launch/workplace.h"
-#include "suite/run/prepare.h"
+#include "suite/run/run_plan.h"
 
 namespace parabench {
 
-/// Verifies once, measures once per repetition, and stops at the first failure.
+/// Does the launches that are planned for a case (run_plan.h), and stops at the first failure.
 class CaseRun {
  public:
   /// `index`: 1-based place among the cases, for the progress line. `prepared` runs, and outlives this.
   CaseRun(const Prepared& prepared, const RunOptions& options, int index, Workplace& workplace);
 
-  /// The verify launch; none on emulated devices. False when it failed or found a difference; the record says why.
+  /// The verify launch, where one is planned. False when it failed or found a difference; the record says why.
   bool verify();
-  /// One measure launch: its step times, or nullopt when the case has failed.
+  /// The next measure launch: its step times, or nullopt when the case has failed. Precondition: one is planned.
   std::optional<std::vector<double>> measure();
   /// The record of what has happened so far.
   const Record& record() const { return record_; }
@@ -27,6 +27,8 @@ class CaseRun {
   FailureKind failure_kind() const { return failure_kind_; }
 
  private:
+  /// Takes the next launch from the plan, if it is of this phase.
+  std::optional<PlannedLaunch> next(Phase phase);
   std::optional<Reply> run_phase(Phase phase, LaunchRequest request, std::string what);
   void fail(std::string reason, FailureKind kind);
 
@@ -35,6 +37,7 @@ class CaseRun {
   int index_;
   Workplace& workplace_;
   Record record_;
+  std::vector<PlannedLaunch> planned_;  ///< those still to come
   std::vector<Measured> launches_;
   FailureKind failure_kind_ = FailureKind::failure;
 };

@@ -9,7 +9,7 @@
 #include "suite/launch/launch.h"
 #include "suite/launch/workplace.h"
 #include "suite/machine/knowledge.h"
-#include "suite/run/prepare.h"
+#include "suite/run/run_plan.h"
 
 namespace parabench {
 namespace {
@@ -20,53 +20,46 @@ Offer assumed_capabilities(const MachineInfo& machine) {
       .value_or(Offer{{DeviceKind::cpu, DeviceKind::emulated}, {CommKind::mpi, CommKind::threads}});
 }
 
+std::string self() { return std::filesystem::read_symlink("/proc/self/exe"); }
+
+/// `parabench COMMAND ID`, with what both commands of a script need to know of the case.
+std::vector<std::string> words_of(const char* command, const SelectedCase& chosen) {
+  std::vector<std::string> words = {self(), command, chosen.id};
+  if (!chosen.schedule.empty()) words.insert(words.end(), {"--schedule", chosen.schedule});
+  return words;
+}
+
+std::string calibrate_line(const SelectedCase& chosen, const RunOptions& options) {
+  std::vector<std::string> words = words_of("calibrate", chosen);
+  if (!options.calibration.empty()) words.insert(words.end(), {"--out", options.calibration});
+  return shell_line(words);
+}
+
+std::string plan_line(const SelectedCase& chosen, const RunOptions& options) {
+  std::vector<std::string> words = words_of("plan", chosen);
+  words.insert(words.end(), {"--format", "json", "--steps", std::to_string(options.steps), "--warmup",
+                             std::to_string(options.warmup)});
+  if (!options.calibration.empty()) words.insert(words.end(), {"--calibration", options.calibration});
+  if (options.emulated_unit_s) words.insert(words.end(), {"--emulate", unit_text(*options.emulated_unit_s)});
+  return shell_line(words);
+}
+
 void print_case(const Prepared& prepared, int number, const RunOptions& options, std::ostream& out) {
-  const std::string self = std::filesystem::read_symlink("/proc/self/exe");
   const std::string plan_file = fmt::format("plan-{}.json", number);
-  const LaunchHost host = this_host();
-  const auto print_launch = [&](Phase phase, const std::string& reply, bool trace = false) {
+  fmt::print(out, "{} > {}\n", plan_line(prepared.chosen, options), plan_file);
+  for (const PlannedLaunch& launch : launches_of(prepared.chosen.spec, options)) {
     LaunchRequest request;
-    request.phase = phase;
+    request.phase = launch.phase;
     request.plan = &prepared.forecast->plan;
     request.steps = options.steps;
     request.warmup = options.warmup;
     request.data = options.launches.data;
     request.skip_corrupt = options.launches.skip_corrupt;
-    if (trace) request.trace_file = options.trace;
+    if (launch.traced) request.trace_file = options.trace;
+    std::string reply = fmt::format("reply-{}-{}", number, to_text(launch.phase));
+    if (launch.repetition > 0) reply += fmt::format("-{}", launch.repetition);
     fmt::print(out, "mkdir -p {} && {}\n", reply,
-               shell_line(command_line(request, options.launches.launcher, host, plan_file, reply)));
-  };
-  const std::vector<std::string> calibration = options.calibration.empty()
-                                                   ? std::vector<std::string>{}
-                                                   : std::vector{std::string("--calibration"), options.calibration};
-  const std::vector<std::string> schedule = prepared.chosen.schedule.empty()
-                                                ? std::vector<std::string>{}
-                                                : std::vector{std::string("--schedule"), prepared.chosen.schedule};
-  const bool emulated = is_emulated(prepared.chosen.spec);
-  if (prepared.forecast->cost_source != "calibrated" && !emulated) {
-    std::vector<std::string> words = {self, "calibrate", prepared.chosen.id};
-    words.insert(words.end(), schedule.begin(), schedule.end());
-    if (!options.calibration.empty()) words.insert(words.end(), {"--out", options.calibration});
-    fmt::print(out, "{}\n", shell_line(words));
-  }
-  std::vector<std::string> plan = {self,
-                                   "plan",
-                                   prepared.chosen.id,
-                                   "--format",
-                                   "json",
-                                   "--steps",
-                                   std::to_string(options.steps),
-                                   "--warmup",
-                                   std::to_string(options.warmup)};
-  plan.insert(plan.end(), schedule.begin(), schedule.end());
-  plan.insert(plan.end(), calibration.begin(), calibration.end());
-  if (emulated && options.emulated_unit_s) plan.insert(plan.end(), {"--emulate", unit_text(*options.emulated_unit_s)});
-  fmt::print(out, "{} > {}\n", shell_line(plan), plan_file);
-  if (options.verify != VerifyMode::off && !emulated)
-    print_launch(Phase::verify, fmt::format("reply-{}-verify", number));
-  if (options.verify == VerifyMode::only) return;
-  for (int repetition = 1; repetition <= options.repetitions; ++repetition) {
-    print_launch(Phase::measure, fmt::format("reply-{}-measure-{}", number, repetition), repetition == 1);
+               shell_line(command_line(request, options.launches.launcher, this_host(), plan_file, reply)));
   }
 }
 
@@ -79,8 +72,10 @@ ExitCode print_commands(const std::vector<SelectedCase>& chosen, RunOptions opti
   const Offer capabilities = assumed_capabilities(machine);
   options.launches.launcher = usable_launcher(options.launches.launcher, capabilities);
   check_launches(chosen, options.launches.launcher, capabilities);
-  const auto cases = prepare(chosen, options_of_run(options, capabilities, options.launches.launcher),
-                             {machine, file.content ? &*file.content : nullptr, options.emulated_unit_s});
+  const Knowledge knowledge{machine, file.content ? &*file.content : nullptr, options.emulated_unit_s};
+  const auto cases = prepare(chosen, options_of_run(options, capabilities, options.launches.launcher), knowledge);
+  for (const std::size_t i : calibrations_of(cases, options, knowledge))
+    fmt::print(out, "{}\n", calibrate_line(cases[i].chosen, options));
   ExitCode code = ExitCode::ok;
   int number = 0;
   for (const auto& one : cases) {

@@ -1,12 +1,15 @@
-// What the command line says about running cases.
+// What the command line says about running cases: one description, from which the command line, --help and the command
+// that repeats a case are derived.
 #pragma once
 
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "base/enum_text.h"
+#include "suite/cases/selection.h"
 #include "suite/cli/benchmark_flags.h"
 #include "suite/launch/launcher.h"
 #include "suite/protocol/command.h"
@@ -39,5 +42,30 @@ struct RunOptions {
   bool dry_run = false;
   BenchmarkFlags benchmark;
 };
+
+/// Whether an option stands in the command that repeats a case.
+enum class Repeated {
+  always,    ///< its default differs between commands
+  if_given,  ///< it changes what is run
+  never,     ///< it says where results go, or how far a suite goes
+};
+
+/// One option of `run` and `quick`.
+struct RunOption {
+  std::string_view name;   ///< "--steps"
+  std::string_view value;  ///< what --help calls its value; "" for a switch
+  std::string_view help;
+  Repeated repeated = Repeated::never;
+  void (*read)(RunOptions& options, std::string_view text) = nullptr;  ///< throws usage_error; text of a switch: "on"
+  std::string (*text)(const RunOptions& options) = nullptr;            ///< as `read` reads it; "" where it is not given
+  bool of_launches = false;                                            ///< calibrate and doctor have it, too
+};
+std::span<const RunOption> run_options();
+
+/// `parabench run` with what runs the case again as these options did.
+std::string repeating_command(const SelectedCase& chosen, const RunOptions& options);
+
+/// An integer of at least `least`. Throws usage_error naming `option`.
+int read_integer(std::string_view option, std::string_view text, int least);
 
 }  // namespace parabench

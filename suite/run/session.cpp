@@ -143,7 +143,7 @@ void Session::begin(std::size_t index) {
   skip_until(index);
   repetitions_ = 0;
   running_.emplace(cases_[index], options_, static_cast<int>(index) + 1, workplace_);
-  if (options_.verify != VerifyMode::off) running_->verify();
+  running_->verify();
 }
 
 /// One repetition for Google Benchmark, which asks again after a failure: the case has its record by then.
@@ -216,20 +216,18 @@ void note_machine(const std::vector<Prepared>& cases, Workplace& workplace) {
 }
 
 void calibrate_first(std::vector<Prepared>& cases, const PrepareOptions& prepare_options, CalibrationFile& file,
-                     std::optional<double> emulated_unit_s, Workplace& workplace) {
-  const auto unknown = [&](const Prepared& one) {
-    return one.runs() && !is_emulated(one.chosen.spec) &&
-           !is_measured(*one.subject, *one.forecast, file.content ? &*file.content : nullptr);
-  };
-  if (std::ranges::none_of(cases, unknown)) return;
+                     const RunOptions& options, Workplace& workplace) {
+  const Knowledge knowledge{workplace.machine, file.content ? &*file.content : nullptr, options.emulated_unit_s};
+  const std::vector<std::size_t> chosen = calibrations_of(cases, options, knowledge);
+  if (chosen.empty()) return;
   workplace.progress.note(fmt::format(
       "{}: measuring first what these cases need, kept in {}",
       file.content ? "the calibration lacks something" : "no calibration of this machine yet", file.path.string()));
   auto known = file.content;
-  for (const auto& failure : measure_missing(workplace, cases, known, file)) {
+  for (const auto& failure : measure(workplace, cases, chosen, known, file)) {
     workplace.progress.note(fmt::format("no calibration, the data sheet predicts instead: {}", failure));
   }
-  if (known) forecast_again(cases, prepare_options, {workplace.machine, &*known, emulated_unit_s});
+  if (known) forecast_again(cases, prepare_options, {workplace.machine, &*known, options.emulated_unit_s});
   for (const auto& one : cases)
     if (one.forecast && !one.forecast->gap.empty())
       workplace.progress.note(fmt::format("{}: {}", one.chosen.id, one.forecast->gap));
@@ -269,10 +267,7 @@ ExitCode run_cases(std::vector<SelectedCase> chosen, const RunOptions& options, 
   auto cases = prepare(chosen, prepare_options,
                        {workplace.machine, file.content ? &*file.content : nullptr, options.emulated_unit_s});
   note_machine(cases, workplace);
-  // What is only verified has no time to compare a prediction with.
-  if (options.verify != VerifyMode::only) {
-    calibrate_first(cases, prepare_options, file, options.emulated_unit_s, workplace);
-  }
+  calibrate_first(cases, prepare_options, file, options, workplace);
 
   Session session(options, cases, describe_run(workplace, capabilities, file, argv), workplace);
   session.run();

@@ -49,6 +49,24 @@ inline Plan data_parallel(int ranks, int layers) {
   return plan_of(spec, layers);
 }
 
+/// Names of the schedules of synchronous pipelines that serve so many devices and micro-batches.
+inline std::vector<std::string> schedules_serving(int devices, int micro_batches) {
+  std::vector<std::string> names;
+  for (const Strategy& strategy : strategies()) {
+    const Case spec = case_of(std::string(strategy.name), devices, micro_batches, micro_batches);
+    const bool serves = !strategy.refuse || !strategy.refuse(strategy.pipe(spec));
+    if (strategy.schedule.order && strategy.uses("micro") && serves) names.emplace_back(strategy.name);
+  }
+  return names;
+}
+/// Of the schedules with split backwards, the plainest first.
+inline std::vector<std::string> split_schedules() {
+  std::vector<std::string> names;
+  for (const Strategy& strategy : strategies())
+    if (strategy.splits_backwards()) names.emplace_back(strategy.name);
+  return names;
+}
+
 /// Costs by a function of rank, operation and busy ranks; constant bytes.
 class HandCosts final : public CostModel {
  public:

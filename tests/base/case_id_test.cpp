@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/case_json.h"
+#include "base/case_key.h"
 #include "base/case_text.h"
 #include "base/error.h"
 #include "tests/base/random_case.h"

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/case.h"
+#include "base/case_key.h"
 #include "base/case_text.h"
 
 namespace parabench {

@@ -21,7 +21,7 @@ def alone(idle, micro):
 
 FLUSH, CHUNKED = 3 * (P - 1), 3 * (P - 1) / V
 # Strategy, M, idle units of a step alone: Megatron-LM, SC'21 (flush, chunks); arXiv 2401.10241 (zb); DualPipeV's where the
-# passes of a pair follow each other (analytic/closed_forms/closed_forms.h); Chimera, SC'21, for M = P alone.
+# passes of a pair follow each other (parallelism/plan/schedules/makespan.h); Chimera, SC'21, for M = P alone.
 BUBBLES = [("gpipe", 8, FLUSH), ("1f1b", 8, FLUSH), ("dapple", 8, FLUSH), ("interleaved", 8, CHUNKED),
            ("looped-bfs", 8, CHUNKED), ("zb-h1", 8, P - 1), ("zb-h2", 8, P - 1), ("zb-v", 8, (P - 1) / 2),
            ("dualpipev", 8, (P - 1) / 2), ("chimera", 4, 2 * (P - 2)), ("chimera", 8, None)]

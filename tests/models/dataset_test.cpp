@@ -49,9 +49,13 @@ TEST(Dataset, CanonicalChoiceIsOrderedAndLeavesDefaultsOut) {
   };
   EXPECT_EQ(canonical("imagenet-synthetic", {{"classes", "1000"}, {"pixels", "032"}}), (Parameters{{"pixels", "32"}}));
   EXPECT_EQ(canonical("mnist-synthetic", {{"pixels", "28"}}), Parameters{});
-  for (const std::string& name : dataset_names()) {
-    EXPECT_EQ(make_dataset({name, {}}).name, name);
-    EXPECT_EQ(canonical(name, {}), Parameters{});
+  for (const DatasetRow& row : dataset_rows()) {
+    EXPECT_EQ(make_dataset({row.spec.name, {}}), row.spec);
+    EXPECT_EQ(canonical(row.spec.name, {}), Parameters{});
+    for (const ChoiceParameter& one : row.parameters) {
+      const std::string usual = std::to_string(one.value);
+      EXPECT_EQ(canonical(row.spec.name, {{one.name, usual}}), Parameters{}) << one.name << ": its default";
+    }
   }
 }
 

@@ -122,7 +122,7 @@ TEST(Model, UnknownNameSuggestsTheNearest) {
 }
 
 TEST(Model, EveryNameMakesAModel) {
-  for (const std::string& name : model_names()) EXPECT_EQ(cifar(name).name, name);
+  for (const ModelRow& row : model_rows()) EXPECT_EQ(cifar(row.name).name, row.name);
 }
 
 }  // namespace

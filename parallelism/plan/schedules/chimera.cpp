@@ -1,8 +1,8 @@
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
 #include "parallelism/plan/schedules/schedule.h"
 
 namespace parabench {
@@ -14,15 +14,6 @@ namespace parabench {
 //   p0 F0d F1d F0u B0u F1u B1u B0d B1d
 //   p1 F0d F0u F1d F1u B0u B0d B1u B1d
 DeviceOrder chimera(const Pipe& pipe, int device) {
-  if (pipe.devices % 2 != 0) {
-    throw usage_error("np", std::to_string(pipe.devices), "an even number of devices per pipeline for chimera",
-                      "try np:" + std::to_string(pipe.devices + 1));
-  }
-  if (pipe.micro_batches % 2 != 0) {
-    throw usage_error("micro", std::to_string(pipe.micro_batches),
-                      "an even number for chimera, half for each direction",
-                      "try micro:" + std::to_string(pipe.micro_batches + 1));
-  }
   const int half = pipe.devices / 2;
   std::vector<std::pair<int, StagePass>> slots;
   for (int m = 0; m < pipe.micro_batches / 2; ++m) {
@@ -37,6 +28,16 @@ DeviceOrder chimera(const Pipe& pipe, int device) {
   DeviceOrder order;
   for (const auto& [slot, pass] : slots) order.push_back(pass);
   return order;
+}
+
+std::optional<Error> refuse_odd_halves(const Pipe& pipe) {
+  if (pipe.devices % 2 != 0) {
+    return usage_error("np", std::to_string(pipe.devices), "an even number of devices per pipeline for chimera",
+                       "try np:" + std::to_string(pipe.devices + 1));
+  }
+  if (pipe.micro_batches % 2 == 0) return std::nullopt;
+  return usage_error("micro", std::to_string(pipe.micro_batches), "an even number for chimera, half for each direction",
+                     "try micro:" + std::to_string(pipe.micro_batches + 1));
 }
 
 }  // namespace parabench

@@ -1,4 +1,5 @@
-#include "base/error.h"
+#include <string>
+
 #include "parallelism/plan/schedules/pass_writer.h"
 
 namespace parabench {
@@ -6,11 +7,6 @@ namespace parabench {
 // DeepSeek's DualPipe with both directions folded onto one set of weights, in eight phases: forwards overlap with
 // backwards of the other chunk (github.com/deepseek-ai/DualPipe).
 DeviceOrder dual_pipe_v(const Pipe& pipe, int device) {
-  if (pipe.micro_batches < 2 * pipe.devices) {
-    throw usage_error("micro", std::to_string(pipe.micro_batches),
-                      "at least " + std::to_string(2 * pipe.devices) + " for dualpipev: twice its devices",
-                      "try micro:" + std::to_string(2 * pipe.devices));
-  }
   const int behind = pipe.devices - device - 1;
   PassWriter writer(pipe.micro_batches);
   const auto overlapped = [&](int forward, int backward) {
@@ -52,6 +48,14 @@ DeviceOrder dual_pipe_v(const Pipe& pipe, int device) {
   }
   for (int i = 0; i <= device; ++i) writer.oldest_weight_gradient();
   return writer.take();
+}
+
+std::optional<Error> refuse_fewer_than_twice_the_devices(const Pipe& pipe) {
+  const int least = 2 * pipe.devices;
+  if (pipe.micro_batches >= least) return std::nullopt;
+  return usage_error("micro", std::to_string(pipe.micro_batches),
+                     "at least " + std::to_string(least) + " for dualpipev: twice its devices",
+                     "try micro:" + std::to_string(least));
 }
 
 }  // namespace parabench

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <string>
 
 #include "parallelism/plan/schedules/schedule.h"
 
@@ -11,6 +12,14 @@ namespace parabench {
 // With a longer warm-up (DAPPLE's policy B) messages overlap with work, and up to 2 (P - p) - 1 are in flight.
 DeviceOrder one_forward_one_backward(const Pipe& pipe, int device) {
   return alternating(std::max(pipe.devices - 1 - device, pipe.warmup - 2 * device), pipe.micro_batches);
+}
+
+std::optional<Error> refuse_short_warmup(const Pipe& pipe) {
+  const int least = pipe.devices - 1;
+  if (pipe.warmup >= least) return std::nullopt;
+  return usage_error("warmup", std::to_string(pipe.warmup),
+                     "at least " + std::to_string(least) + ", the forwards until the last stage starts",
+                     "leave warmup out for " + std::to_string(2 * least));
 }
 
 DeviceOrder alternating(int ahead, int micro_batches) {

@@ -1,8 +1,10 @@
 // A pipeline schedule: what each device computes in a step, in which order. Everything else follows.
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "base/error.h"
 #include "parallelism/plan/strategies/placement.h"
 
 namespace parabench {
@@ -18,7 +20,7 @@ struct Pipe {
   int devices = 1;        ///< P
   int micro_batches = 1;  ///< M of one pipeline and step; crossed: of both together
   int chunks = 1;         ///< v, stages per device
-  int warmup = 0;         ///< forwards that device 0 starts with, for schedules that leave it open
+  int warmup = 0;         ///< forwards that device 0 starts with, for schedules that leave it open; else 0
 };
 
 /// One stage's pass of one micro-batch: F, B, I or W.
@@ -32,15 +34,15 @@ using DeviceOrder = std::vector<StagePass>;
 
 struct Schedule {
   StageOrder stages = StageOrder::looped;
-  /// What device p computes, in order. Throws usage_error for a pipe that it cannot serve.
+  /// What device p computes, in order, of a pipe that the strategy serves.
   DeviceOrder (*order)(const Pipe& pipe, int device) = nullptr;
-  /// Most pairs of chunk and micro-batch that the device holds between forward and last backward.
+  /// Most pairs of chunk and micro-batch that the device holds between forward and last backward (in_flight.h).
   int (*in_flight)(const Pipe& pipe, int device) = nullptr;
 };
 
 /// The plan of one step: dp copies of the pipeline, messages, gradient reductions between them and updates. Device p of
 /// copy d is rank dP + p. With copies a segment is a layer, so that reductions start while backwards still run.
-Plan pipeline_plan(const StrategyInput& input, const Schedule& schedule, int chunks);
+Plan pipeline_plan(const StrategyInput& input, const Schedule& schedule, const Pipe& pipe);
 
 /// Adds what follows from the passes of one step: messages, reductions between copies, updates.
 Plan finish_step(Plan passes, const StrategyInput& input);
@@ -54,6 +56,12 @@ DeviceOrder zero_bubble_h2(const Pipe& pipe, int device);
 DeviceOrder zero_bubble_v(const Pipe& pipe, int device);
 DeviceOrder dual_pipe_v(const Pipe& pipe, int device);
 DeviceOrder chimera(const Pipe& pipe, int device);
+
+// Why an order cannot serve a pipe, where it does not serve all.
+std::optional<Error> refuse_short_warmup(const Pipe& pipe);                  ///< DAPPLE
+std::optional<Error> refuse_uneven_rounds(const Pipe& pipe);                 ///< interleaved
+std::optional<Error> refuse_fewer_than_twice_the_devices(const Pipe& pipe);  ///< DualPipeV
+std::optional<Error> refuse_odd_halves(const Pipe& pipe);                    ///< Chimera
 
 /// What 1F1B comes to on one device that starts `ahead` forwards ahead, or as many as there are.
 DeviceOrder alternating(int ahead, int micro_batches);

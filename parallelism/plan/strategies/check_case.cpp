@@ -2,6 +2,7 @@
 #include <array>
 #include <variant>
 
+#include "base/case_key.h"
 #include "base/case_text.h"
 #include "base/error.h"
 #include "parallelism/plan/formats/given_schedule.h"
@@ -18,30 +19,29 @@ void check_positive(std::string_view key, int value) {
   if (value < 1) throw usage_error(key, std::to_string(value), "an integer >= 1", "try " + key_value(key, 1));
 }
 
-std::string joined(const std::vector<std::string_view>& names) {
+std::string names(const std::vector<StrategyParameter>& parameters) {
   std::string text;
-  for (const std::string_view name : names) text += (text.empty() ? "" : ", ") + std::string(name);
+  for (const StrategyParameter& one : parameters) text += (text.empty() ? "" : ", ") + std::string(one.name);
   return text;
 }
 
 /// Keys that only some strategies read keep their default elsewhere, so that no id promises what does not happen.
 void check_keys(const Case& spec, const Strategy& strategy) {
-  for (std::string_view name : {"micro", "dp", "chunks", "warmup", "bucket", "partition"}) {
-    const CaseKey& key = find_case_key(name);
-    const std::string value = value_text(spec, key), standard = value_text(Case{}, key);
-    if (strategy.uses(name) || value == standard) continue;
-    throw usage_error(name, value,
+  for (const CaseKey& key : case_keys()) {
+    if (!key.is_of_strategies() || strategy.uses(key.name)) continue;
+    const std::string value = value_text(spec, key), standard = default_text(key, spec);
+    if (value == standard) continue;
+    throw usage_error(key.name, value,
                       (standard.empty() ? "no value" : "the default " + standard) + ": " + std::string(strategy.name) +
                           " does not use this key in this version",
-                      "leave " + std::string(name) + " out");
+                      "leave " + std::string(key.name) + " out");
   }
   for (const auto& [name, value] : spec.strategy.parameters) {
-    if (std::ranges::find(strategy.parameters, name) != strategy.parameters.end()) continue;
-    throw usage_error(
-        "strategy parameter", name,
-        std::string(strategy.name) +
-            (strategy.parameters.empty() ? " without parameters" : " with " + joined(strategy.parameters)),
-        "write " + std::string(strategy.name));
+    if (strategy.find_parameter(name)) continue;
+    throw usage_error("strategy parameter", name,
+                      std::string(strategy.name) +
+                          (strategy.parameters.empty() ? " without parameters" : " with " + names(strategy.parameters)),
+                      "write " + std::string(strategy.name));
   }
 }
 
@@ -57,7 +57,7 @@ void check_planned(const Case& spec, const Strategy& strategy) {
                       "partition:memory or recompute:auto beside it: nothing else reads the key",
                       "leave memory out, or write partition:memory");
   }
-  if (cut && strategy.name == "csv") {
+  if (cut && strategy.from_file) {
     throw usage_error("partition", "memory", "time, parameters or uniform for a schedule from a file",
                       "try partition:time");
   }
@@ -75,7 +75,7 @@ void check_planned(const Case& spec, const Strategy& strategy) {
 }
 
 /// A graph replays one rank's step by itself, on the memory that the captured step used.
-void check_graph(const Case& spec) {
+void check_graph(const Case& spec, const Strategy& strategy) {
   if (!spec.graph) return;
   const auto refuse = [](const std::string& expected, const std::string& hint) {
     throw usage_error("graph", "on", expected, hint);
@@ -85,8 +85,8 @@ void check_graph(const Case& spec) {
     refuse("off for np:" + std::to_string(spec.np) + ": ranks exchange messages in the midst of a step",
            "try np:1, or leave graph out");
   }
-  if (spec.strategy.name == "pipedream-2bw") {
-    refuse("off for pipedream-2bw, whose steps write two weight versions by turns", "leave graph out");
+  if (!strategy.uncapturable.empty()) {
+    refuse("off for " + std::string(strategy.name) + ", " + std::string(strategy.uncapturable), "leave graph out");
   }
 }
 
@@ -137,7 +137,7 @@ void check_stages(const Case& spec, const ModelSpec& model, const Strategy& stra
   if (spec.np % spec.dp != 0) {
     throw usage_error("dp", std::to_string(spec.dp), "a divisor of np, " + std::to_string(spec.np), "try dp:1");
   }
-  if (strategy.name == "csv") return check_given(spec, model, given);
+  if (strategy.from_file) return check_given(spec, model, given);
   const int layers = static_cast<int>(model.layers.size()), stages = strategy.stages(spec);
   if (stages > layers) {
     const int per_rank = strategy.chunks(spec);
@@ -147,23 +147,9 @@ void check_stages(const Case& spec, const ModelSpec& model, const Strategy& stra
                           model.name + " can be cut into " + std::to_string(layers) + " layers",
                       "try fewer ranks or a deeper model");
   }
-  const int devices = spec.np / spec.dp;
-  if (strategy.uses("warmup") && spec.warmup && *spec.warmup < devices - 1) {
-    throw usage_error("warmup", std::to_string(*spec.warmup),
-                      "at least " + std::to_string(devices - 1) + ", the forwards until the last stage starts",
-                      "leave warmup out for " + std::to_string(2 * (devices - 1)));
-  }
-  if (strategy.name == "pipedream-2bw" && spec.micro < devices - 1) {
-    throw usage_error("micro", std::to_string(spec.micro),
-                      "at least " + std::to_string(devices - 1) +
-                          ": with fewer, mini-batches in flight would need more than two weight versions",
-                      "try " + key_value("micro", devices));
-  }
-  if (strategy.schedule.order) {
-    // What a schedule refuses, it refuses before the batch is looked at.
-    const Pipe pipe{.devices = devices, .micro_batches = spec.micro, .chunks = strategy.chunks(spec)};
-    strategy.schedule.order(pipe, 0);
-  }
+  // What a schedule refuses, it refuses before the batch is looked at.
+  const auto refused = strategy.refuse ? strategy.refuse(strategy.pipe(spec)) : std::nullopt;
+  if (refused) throw *refused;
 }
 
 void check_ranks(const Case& spec, const ModelSpec& model, const Strategy& strategy, const GivenSchedule* given) {
@@ -222,7 +208,7 @@ void check_case(const Case& spec, const ModelSpec& model, const GivenSchedule* g
   check_positive("chunks", spec.chunks);
   check_keys(spec, strategy);
   check_offered(spec);
-  check_graph(spec);
+  check_graph(spec, strategy);
   check_planned(spec, strategy);
   check_ranks(spec, model, strategy, given);
   check_pieces(spec, model, strategy);

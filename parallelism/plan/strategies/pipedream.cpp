@@ -1,10 +1,10 @@
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "parallelism/plan/partition/pipedream_planner.h"
 #include "parallelism/plan/passes/lowering.h"
-#include "parallelism/plan/schedules/schedule.h"
 #include "parallelism/plan/strategies/delay_rules.h"
 #include "parallelism/plan/strategies/generators.h"
 #include "parallelism/plan/strategies/stage_widths.h"
@@ -90,6 +90,15 @@ Plan pipedream_plan(const StrategyInput& input) {
 // versions on every stage: step t reads the weights of update t - 1.
 Plan pipedream_2bw_plan(const StrategyInput& input) {
   return asynchronous_plan(input, given_stages(input.spec, 2), input.spec.micro);
+}
+
+std::optional<Error> refuse_a_third_version(const Pipe& pipe) {
+  const int least = pipe.devices - 1;
+  if (pipe.micro_batches >= least) return std::nullopt;
+  return usage_error("micro", std::to_string(pipe.micro_batches),
+                     "at least " + std::to_string(least) +
+                         ": with fewer, mini-batches in flight would need more than two weight versions",
+                     "try micro:" + std::to_string(pipe.devices));
 }
 
 }  // namespace parabench

@@ -31,17 +31,16 @@ void fill(const Plan& plan, const Schedule& schedule, const Pipe& pipe, int devi
 
 }  // namespace
 
-Plan pipeline_plan(const StrategyInput& input, const Schedule& schedule, int chunks) {
+Plan pipeline_plan(const StrategyInput& input, const Schedule& schedule, const Pipe& pipe) {
   const Case& spec = input.spec;
   const bool crossed = schedule.stages == StageOrder::crossed;
-  const int devices = spec.np / spec.dp, directions = crossed ? 2 : 1;
-  const Pipe pipe{.devices = devices, .micro_batches = spec.micro, .chunks = chunks, .warmup = spec.warmup.value_or(0)};
-  Stages stages{.count = crossed ? devices : devices * chunks};
-  if (chunks == 1) {
+  const int devices = pipe.devices, directions = crossed ? 2 : 1;
+  Stages stages{.count = crossed ? devices : devices * pipe.chunks};
+  if (pipe.chunks == 1) {
     for (int device = 0; device < devices; ++device) stages.in_flight.push_back(schedule.in_flight(pipe, device));
   }
   const Grain grain = spec.dp > 1 || spec.recompute == Recompute::automatic ? Grain::layer : Grain::stage;
-  Plan plan = cut_model(input, stages, grain, spec.dp * directions, spec.micro / directions);
+  Plan plan = cut_model(input, stages, grain, spec.dp * directions, pipe.micro_batches / directions);
   for (int copy = 0; copy < spec.dp; ++copy) {
     for (int device = 0; device < devices; ++device) {
       fill(plan, schedule, pipe, device, copy, plan.ranks[copy * devices + device]);

@@ -25,8 +25,7 @@ std::vector<int> parse(const std::string& text) {
     int width = 0;
     const auto [after, error] = std::from_chars(next, end, width);
     if (error != std::errc() || width < 1 || (after != end && *after != '-')) {
-      throw usage_error("strategy parameter replicas", text, "auto, or the ranks of each stage joined by -",
-                        "try replicas=auto or replicas=3-1");
+      throw usage_error("strategy parameter replicas", text, replicas_expected, "try replicas=auto or replicas=3-1");
     }
     widths.push_back(width);
     if (after == end) return widths;

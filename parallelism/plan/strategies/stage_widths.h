@@ -15,6 +15,9 @@ namespace parabench {
 template <>
 inline constexpr std::array<std::string_view, 4> enum_names<SyncModel>{"ring", "xp", "sosp", "code"};
 
+/// What the strategy's parameter `replicas` accepts.
+inline constexpr std::string_view replicas_expected = "auto, or the ranks of each stage joined by -";
+
 /// Whether the strategy's parameter is replicas=auto: plan_replication() decides.
 bool plans_widths(const Case& spec);
 /// From the strategy's parameter `replicas` ("3-1": three ranks for the first stage, one for the second); without it

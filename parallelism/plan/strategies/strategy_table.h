@@ -1,32 +1,74 @@
-// The table behind strategies.h: what each strategy does with ranks and keys.
+// The table of all strategies: what each one is, accepts and writes. Everything that lists, checks or explains strategies
+// is derived from it.
 #pragma once
 
+#include <array>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "base/enum_text.h"
+#include "base/error.h"
+#include "parallelism/plan/schedules/makespan.h"
 #include "parallelism/plan/schedules/schedule.h"
 
 namespace parabench {
 
+enum class Family { sequential, data_parallel, model_parallel, pipeline, asynchronous_pipeline, given };
+template <>
+inline constexpr std::array<std::string_view, 6> enum_names<Family>{
+    "sequential", "data parallel", "model parallel", "pipeline", "asynchronous pipeline", "given"};
+
 /// What np means to a strategy.
 enum class RankUse { one, replicas, stages };
+template <>
+inline constexpr std::array<std::string_view, 3> enum_names<RankUse>{"one", "replicas", "stages"};
+
+/// Which workloads of the catalogue a strategy stands in.
+enum class Listed {
+  everywhere,   ///< with every model and data set
+  comparisons,  ///< where schedules are compared on the same work: a few models on in-memory data
+  nowhere,      ///< it needs something that a list cannot give
+};
+
+/// What stands in brackets behind a strategy's name.
+struct StrategyParameter {
+  std::string_view name;
+  std::string_view usual;     ///< what its absence means
+  std::string_view expected;  ///< what it accepts
+  std::string_view help;
+};
 
 struct Strategy {
   std::string_view name;
-  RankUse ranks = RankUse::one;
-  std::vector<std::string_view> keys;        ///< of the keys that only some strategies have, those that this one reads
-  std::vector<std::string_view> parameters;  ///< in brackets behind its name
-  int fixed_chunks = 1;                      ///< stages per device, for those without the key chunks
-  Schedule schedule;                         ///< of a synchronous pipeline, else empty
+  Family family = Family::pipeline;
+  std::string_view summary;  ///< one line: what is special about it
+  std::string_view paper;    ///< where it comes from; "" for common knowledge
+  Listed listed = Listed::comparisons;
+
+  RankUse ranks = RankUse::stages;
+  std::vector<std::string_view> keys = {};  ///< that it reads, of those that only some strategies read
+  std::vector<StrategyParameter> parameters = {};
+  int fixed_chunks = 1;                                        ///< stages per device, for those without the key chunks
+  std::string_view accepts = {};                               ///< the pipes that it serves, for people; "" for all
+  std::optional<Error> (*refuse)(const Pipe& pipe) = nullptr;  ///< the rule behind it: why it does not serve one
+
+  Schedule schedule = {};                               ///< of a synchronous pipeline, else empty
   Plan (*write)(const StrategyInput& input) = nullptr;  ///< of all others
   /// Its rules of weight versions for the ranks of each stage (delay_rules.h); none where it is synchronous.
   std::vector<VersionRule> (*delay)(std::span<const int> widths) = nullptr;
+  bool from_file = false;              ///< stands for a schedule that the user brings
+  std::string_view uncapturable = {};  ///< why a CUDA graph cannot hold its step: "whose steps ..."; "" where one can
+  Makespan makespan = {};              ///< of the literature, where there is one
 
   bool uses(std::string_view key) const;
+  const StrategyParameter* find_parameter(std::string_view parameter) const;  ///< nullptr: it has no such parameter
   int chunks(const Case& spec) const { return uses("chunks") ? spec.chunks : fixed_chunks; }
   int stages(const Case& spec) const;  ///< of one copy of the model; where these are planned, at least
   int pieces(const Case& spec) const;  ///< parts that travel separately, over all replicas
+  Pipe pipe(const Case& spec) const;   ///< of one copy; defaults of the strategy's own resolved
+  bool splits_backwards() const;       ///< into input and weight gradients; of one from a file: not known, false
 };
 
 std::span<const Strategy> strategies();

@@ -2,19 +2,26 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "analytic/closed_forms/closed_forms.h"
 #include "analytic/simulate/simulate.h"
 #include "tests/analytic/fixtures.h"
 
 namespace parabench {
 namespace {
 
+/// The formula in the strategy's row.
+std::optional<double> formula(const std::string& strategy, int devices, int micro_batches, int chunks,
+                              const PassTimes& times) {
+  const Strategy& row = find_strategy(strategy);
+  return row.makespan.of({.devices = devices, .micro_batches = micro_batches, .chunks = chunks}, times);
+}
+
 /// One step under unit costs against the formula, in whose range it has to be.
 void expect_formula(const std::string& strategy, int devices, int micro_batches, int chunks = 2) {
-  const auto expected = schedule_makespan(strategy, devices, micro_batches, chunks, PassSeconds{});
+  const auto expected = formula(strategy, devices, micro_batches, chunks, {});
   ASSERT_TRUE(expected.has_value()) << strategy << ' ' << devices << ' ' << micro_batches;
   EXPECT_NEAR(makespan(simulate(pipeline(strategy, devices, micro_batches, chunks), *unit_costs())), *expected, 1e-9)
       << strategy << " P=" << devices << " M=" << micro_batches << " v=" << chunks;
@@ -61,16 +68,16 @@ TEST_P(ScheduleFormula, SplitBackward) {
 
 TEST_P(ScheduleFormula, DualPipeVWithForwardsBetweenInputGradientsAndBackwards) {
   for (const int m : counts(2 * devices())) {
-    for (const PassSeconds t : {PassSeconds{}, {4, 7, 4, 3}, {4, 7, 3, 4}, {4, 5, 1, 4}, {5, 5, 3, 2}, {2, 9, 1, 8}}) {
+    for (const PassTimes t : {PassTimes{}, {4, 7, 4, 3}, {4, 7, 3, 4}, {4, 5, 1, 4}, {5, 5, 3, 2}, {2, 9, 1, 8}}) {
       const HandCosts costs(KindSeconds{
           .forward = t.forward / 2, .backward = t.backward / 2, .input = t.input / 2, .weight = t.weight / 2});
-      const auto expected = schedule_makespan("dualpipev", devices(), m, 2, t);
+      const auto expected = formula("dualpipev", devices(), m, 2, t);
       ASSERT_TRUE(expected.has_value()) << m;
       EXPECT_NEAR(makespan(simulate(pipeline("dualpipev", devices(), m), costs)), *expected, 1e-9)
           << m << ' ' << t.weight;
     }
   }
-  EXPECT_FALSE(schedule_makespan("dualpipev", devices(), 2 * devices(), 2, {2, 5, 3, 2}).has_value());
+  EXPECT_FALSE(formula("dualpipev", devices(), 2 * devices(), 2, {2, 5, 3, 2}).has_value());
 }
 
 TEST_P(ScheduleFormula, ChimeraOfOneUnit) {

@@ -49,7 +49,7 @@ TEST(SplitCosts, AreWhatWasMeasured) {
 TEST(SplitCosts, AreSharesByFlopsWhereALayerWasNotMeasured) {
   const ModelSpec model = chain(2);
   Calibration calibration = measured(model);
-  const Case spec = case_of("zb-h1", 2, 8);
+  const Case spec = case_of(split_schedules().front(), 2, 8);
   EXPECT_TRUE(has_split_layers(calibration, model, spec));
   for (auto& [key, timings] : calibration.layers) {
     if (!key.layer.ends_with("+first")) timings.front().split.reset();

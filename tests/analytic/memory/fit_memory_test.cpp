@@ -128,7 +128,7 @@ TEST(RecomputeToFit, FitsAndKeepsWhateverItCan) {
 // A rank that has updated begins the next step while others still drain, and keeps what they have not fetched yet.
 TEST(RecomputeToFit, FitsStepsThatFollowEachOtherWithoutABarrier) {
   constexpr int steps = 8;
-  for (const char* strategy : {"gpipe", "1f1b", "dapple", "zb-h1", "chimera"}) {
+  for (const std::string& strategy : schedules_serving(4, 4)) {
     for (const double message : {0., .4, 2.}) {
       HandCosts cost(KindSeconds{.message = message, .update = 1});
       cost.saved = 256;
@@ -186,7 +186,7 @@ TEST(Profile, TellsWhatEachLayerKeeps) {
   EXPECT_EQ(again.sizes[1].saved, 0);
   EXPECT_EQ(again.sizes[1].states, 128 + saved);
   EXPECT_EQ(again.sizes[0].saved, 128);  // the images
-  spec.strategy.name = "zb-h1";
+  spec.strategy.name = split_schedules().front();
   spec.partition = PartitionRule::memory;
   spec.memory = Bytes(1);
   EXPECT_GT(make_profile(nullptr, MachineInfo{.cores = 2}, model, spec).sizes[1].saved, 0);
@@ -214,10 +214,11 @@ TEST(Profile, IsCloseToThePeaksOfTheStagesThatItCuts) {
   const ModelSpec model = chain(8);
   const MachineInfo machine{.cores = 2};
   const auto cost = data_sheet_costs(machine, model);
-  for (const char* strategy : {"gpipe", "1f1b", "zb-h1", "pipedream", "pipedream-2bw"}) {
+  for (const Strategy& strategy : strategies()) {
+    if (strategy.ranks != RankUse::stages || strategy.fixed_chunks > 1 || strategy.uses("chunks") || strategy.from_file)
+      continue;
     for (const Recompute recompute : {Recompute::none, Recompute::all, Recompute::except_last}) {
-      Case spec = case_of(strategy, 4, 16, 8);
-      if (spec.strategy.name == "pipedream") spec.micro = Case{}.micro;
+      Case spec = case_of(std::string(strategy.name), 4, 16, strategy.uses("micro") ? 8 : Case{}.micro);
       spec.recompute = recompute;
       spec.partition = PartitionRule::memory;
       const Profile profile = make_profile(nullptr, machine, model, spec);
@@ -236,8 +237,8 @@ TEST(Profile, IsCloseToThePeaksOfTheStagesThatItCuts) {
       spec.memory = Bytes(high);
       const Plan plan = make_plan(spec, model, profile, 8);
       const std::int64_t peak = largest_peak(unroll(plan, plan.steps), model, *cost);
-      EXPECT_LE(peak, high + high / 4) << strategy << ' ' << static_cast<int>(recompute);
-      EXPECT_GE(peak, high / 2) << strategy << ' ' << static_cast<int>(recompute);
+      EXPECT_LE(peak, high + high / 4) << strategy.name << ' ' << static_cast<int>(recompute);
+      EXPECT_GE(peak, high / 2) << strategy.name << ' ' << static_cast<int>(recompute);
     }
   }
 }

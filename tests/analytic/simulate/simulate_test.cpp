@@ -67,7 +67,7 @@ TEST(Simulate, LatencyOfTwoStagesMatchesTheClosedForms) {
 }
 
 TEST(Simulate, CopiesOfAPipelineTakeAsLongAsOne) {
-  for (const char* strategy : {"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "chimera"}) {
+  for (const std::string& strategy : schedules_serving(4, 8)) {
     Case spec = case_of(strategy, 2 * 4, 2 * 8, 8);
     spec.dp = 2;
     const Plan plan = plan_of(spec, 16), alone = pipeline(strategy, 4, 8);
@@ -198,7 +198,7 @@ TEST(SharedCores, WithoutContentionNothingChanges) {
     return .1 * (1 + (rank.value * 7 + static_cast<int>(op.kind) * 3 + op.micro_batch.value * 5 + op.step) % 11);
   };
   std::vector<Plan> plans = {pipedream(3, 7), data_parallel(4, 3), unroll(gpipe(4, 6), 2)};
-  for (const char* strategy : {"1f1b", "dapple", "interleaved", "looped-bfs", "zb-h1", "zb-h2", "zb-v", "chimera"}) {
+  for (const std::string& strategy : schedules_serving(4, 8)) {
     plans.push_back(unroll(pipeline(strategy, 4, 8, 2, Recompute::except_last), 2));
   }
   for (const Plan& plan : plans) {

@@ -37,7 +37,9 @@ TEST(SteadyState, ZbH2KeepsTheBubbleThatItsPassesForce) {
 }
 
 TEST(SteadyState, IsThatOfAStepAloneWhereTheLastDeviceEndsAsTheFirstBegins) {
-  for (const char* strategy : {"gpipe", "1f1b", "dapple", "interleaved", "looped-bfs", "zb-h1"}) {
+  for (const std::string& strategy :
+       {std::string("gpipe"), std::string("1f1b"), std::string("dapple"), std::string("interleaved"),
+        std::string("looped-bfs"), split_schedules().front()}) {
     const Plan plan = pipeline(strategy, 4, 8);
     const Timeline alone = simulate(plan, *unit_costs());
     const SteadyState state = steady_state(plan, *unit_costs());

@@ -82,7 +82,7 @@ TEST(Dependencies, NameOperationAndRankThatLackTheirInput) {
 }
 
 TEST(Dependencies, OfASplitBackwardGoThroughItsInputGradient) {
-  const Plan plan = plan_of(pipeline_case("zb-h1", 3, 2));
+  const Plan plan = plan_of(pipeline_case(split_schedule_names().front(), 3, 2));
   EXPECT_THAT(waits_for(plan, find(plan, 1, "1I1")), ElementsAre("1F1@0", "1RECV_B1@0"));
   EXPECT_THAT(waits_for(plan, find(plan, 1, "1W1")), ElementsAre("1I1@0"));
   EXPECT_THAT(waits_for(plan, find(plan, 1, "1SEND_B1")), ElementsAre("1I1@0"));

@@ -66,6 +66,13 @@ inline std::vector<std::string> schedule_names() {
   return names;
 }
 
+/// Of these, those with split backwards, the plainest first.
+inline std::vector<std::string> split_schedule_names() {
+  std::vector<std::string> names = schedule_names();
+  std::erase_if(names, [](const std::string& name) { return !find_strategy(name).splits_backwards(); });
+  return names;
+}
+
 /// Whether a case on one layer per stage is possible in itself.
 inline bool is_possible(const Case& spec, int layers) {
   try {
@@ -162,7 +169,7 @@ inline Case random_case(std::mt19937& random, int& layers) {
   if (strategy.uses("warmup") && uniform(random, 0, 1) == 1) spec.warmup = uniform(random, 0, 8);
   if (strategy.uses("bucket")) spec.bucket = Bytes(uniform(random, 1, 1000));
   spec.recompute = static_cast<Recompute>(uniform(random, 0, 2));
-  if (spec.strategy.name == "pipedream" && uniform(random, 0, 1) == 1) {
+  if (strategy.find_parameter("replicas") && uniform(random, 0, 1) == 1) {
     std::string replicas;
     spec.np = 0;
     for (int stage = uniform(random, 1, 3); stage > 0; --stage) {

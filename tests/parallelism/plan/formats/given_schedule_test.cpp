@@ -161,8 +161,10 @@ TEST(GivenSchedule, RoundTripsEveryScheduleOfOnePipeline) {
 TEST(GivenSchedule, ThatIsAcceptedIsValid) {
   std::mt19937 random(17);
   int accepted = 0, refused = 0;
+  std::vector<std::string> names = schedule_names();
+  std::erase(names, "chimera");  // the format cannot say its two directions
   for (int round = 0; round < 1500; ++round) {
-    const std::string name = std::vector<std::string>{"1f1b", "interleaved", "zb-h1", "zb-v"}[uniform(random, 0, 3)];
+    const std::string name = names[uniform(random, 0, static_cast<int>(names.size()) - 1)];
     Case spec = pipeline_case(name, uniform(random, 1, 3), uniform(random, 1, 4));
     if (!is_possible(spec, find_strategy(name).stages(spec))) continue;
     const Plan good = plan_of(spec);

@@ -1,0 +1,203 @@
+#include "parallelism/plan/strategies/strategy_table.h"
+
+#include <algorithm>
+#include <string>
+
+#include "parallelism/plan/schedules/in_flight.h"
+#include "parallelism/plan/strategies/delay_rules.h"
+#include "parallelism/plan/strategies/generators.h"
+#include "parallelism/plan/strategies/stage_widths.h"
+
+namespace parabench {
+namespace {
+
+using Keys = std::vector<std::string_view>;
+
+/// Of every pipeline whose copies reduce their gradients in buckets.
+Keys pipeline_keys(const Keys& more = {}) {
+  Keys keys = {"micro", "dp", "bucket", "partition"};
+  keys.insert(keys.end(), more.begin(), more.end());
+  return keys;
+}
+
+constexpr auto looped = StageOrder::looped, folded = StageOrder::folded, crossed = StageOrder::crossed;
+
+constexpr Makespan one_chunk{"(M + P - 1)(tF + tB)", one_chunk_makespan};
+
+}  // namespace
+
+std::span<const Strategy> strategies() {
+  static const std::vector<Strategy> table = {
+      {.name = "sequential",
+       .family = Family::sequential,
+       .summary = "one rank; what every other strategy is compared with",
+       .listed = Listed::everywhere,
+       .ranks = RankUse::one,
+       .write = data_parallel_plan},
+      {.name = "data-parallel",
+       .family = Family::data_parallel,
+       .summary =
+           "every rank has the whole model; gradients are summed in buckets beside the backward, as PyTorch's DDP",
+       .paper = "Li et al., VLDB'20",
+       .listed = Listed::everywhere,
+       .ranks = RankUse::replicas,
+       .keys = {"bucket"},
+       .write = data_parallel_plan},
+      {.name = "model-parallel",
+       .family = Family::model_parallel,
+       .summary = "layers spread over ranks, the batch in one piece: one rank computes at a time",
+       .listed = Listed::everywhere,
+       .keys = {"partition"},
+       .schedule = {looped, all_forwards_first, everything_in_flight},
+       .makespan = one_chunk},
+      {.name = "gpipe",
+       .summary = "all forwards, then all backwards",
+       .paper = "Huang et al., NeurIPS'19",
+       .listed = Listed::everywhere,
+       .keys = pipeline_keys(),
+       .schedule = {looped, all_forwards_first, everything_in_flight},
+       .makespan = one_chunk},
+      {.name = "1f1b",
+       .summary = "P - 1 - p forwards, then one forward and one backward in turn (PipeDream-Flush, DAPPLE's policy A)",
+       .paper = "Narayanan et al., ICML'21",
+       .listed = Listed::everywhere,
+       .keys = pipeline_keys(),
+       .schedule = {looped, one_forward_one_backward, alternating_in_flight},
+       .makespan = one_chunk},
+      {.name = "dapple",
+       .summary = "1f1b after warmup - 2p forwards, by default 2 (P - 1 - p): messages overlap with work (policy B)",
+       .paper = "Fan et al., PPoPP'21",
+       .listed = Listed::everywhere,
+       .keys = pipeline_keys({"warmup"}),
+       .accepts = "warmup >= P - 1",
+       .refuse = refuse_short_warmup,
+       .schedule = {looped, one_forward_one_backward, alternating_in_flight},
+       .makespan = one_chunk},
+      {.name = "interleaved",
+       .summary = "1f1b over several stages per device (Megatron-LM)",
+       .paper = "Narayanan et al., SC'21",
+       .keys = pipeline_keys({"chunks"}),
+       .accepts = "M a multiple of its rounds, max(1, floor(M / P))",
+       .refuse = refuse_uneven_rounds,
+       .schedule = {looped, interleaved, interleaved_in_flight},
+       .makespan = {"M (tF + tB) + (P - 1)(tF + tB) / v for M >= P, (tF + tB)(P + (M - 1) / v) below",
+                    interleaved_makespan}},
+      {.name = "looped-bfs",
+       .summary = "gpipe over several stages per device",
+       .paper = "Lamy-Poirier, MLSys'23, arXiv 2211.05953",
+       .keys = pipeline_keys({"chunks"}),
+       .schedule = {looped, all_forwards_first, everything_in_flight},
+       .makespan = {"M (tF + tB) + (P - 1)(tF + tB) / v for M >= P", looped_makespan}},
+      {.name = "zb-h1",
+       .summary = "backwards in two halves: gradients of weights fill the bubbles, in 1f1b's memory",
+       .paper = "Qi et al., ICLR'24, arXiv 2401.10241",
+       .keys = pipeline_keys(),
+       .schedule = {looped, zero_bubble_h1, h1_in_flight},
+       .makespan = {"M t + (P - 1) max(tF, tI, tF + tI - tW) for M >= P", h1_makespan}},
+      {.name = "zb-h2",
+       .summary = "the same with twice as many in flight: no bubble at all from step to step",
+       .paper = "Qi et al., ICLR'24, arXiv 2401.10241",
+       .keys = pipeline_keys(),
+       .schedule = {looped, zero_bubble_h2, h2_in_flight},
+       .makespan = {"M t + (P - 1) max(tF, tF + tI - 2 tW, tI - tF) for M >= 2P - 1", h2_makespan}},
+      {.name = "zb-v",
+       .summary = "the same on two stages per device in a V: every device holds as much",
+       .paper = "Qi et al., ICLR'24, arXiv 2401.10241",
+       .keys = pipeline_keys(),
+       .fixed_chunks = 2,
+       .schedule = {folded, zero_bubble_v, zero_bubble_v_in_flight},
+       .makespan = {"M t + (P - 1) tF / 2 for tF = tI = tW and M >= 2P - 1", zero_bubble_v_makespan}},
+      {.name = "dualpipev",
+       .summary = "split backwards on a folded pipeline, forwards beside backwards",
+       .paper = "DeepSeek-AI, github.com/deepseek-ai/DualPipe",
+       .keys = pipeline_keys(),
+       .fixed_chunks = 2,
+       .accepts = "M >= 2 P",
+       .refuse = refuse_fewer_than_twice_the_devices,
+       .schedule = {folded, dual_pipe_v, dual_pipe_v_in_flight},
+       .makespan = {"M (tF + tB) + (P - 1) max(tF, tF + tI - tW) / 2 for tI <= tF <= tB = tI + tW and M >= 2P",
+                    dual_pipe_v_makespan}},
+      {.name = "chimera",
+       .summary = "two pipelines against each other over the same devices",
+       .paper = "Li and Hoefler, SC'21",
+       .keys = pipeline_keys(),
+       .fixed_chunks = 2,
+       .accepts = "P and M even",
+       .refuse = refuse_odd_halves,
+       .schedule = {crossed, chimera, nullptr},
+       .makespan = {"(2M + P - 2) tF for tB = tF, (3M + 2P - 4) tF for tB = 2 tF; M = P", chimera_makespan}},
+      {.name = "pipedream",
+       .family = Family::asynchronous_pipeline,
+       .summary = "1f1b on an endless stream of mini-batches; each keeps the weights of its start (weight stashing)",
+       .paper = "Narayanan et al., SOSP'19",
+       .listed = Listed::everywhere,
+       .keys = {"partition"},
+       .parameters = {{"replicas", "one rank per stage", replicas_expected, "ranks that share each stage"},
+                      {"sync", to_text(SyncModel{}), "ring, xp, sosp, code", "what replicas=auto pays for a sum"}},
+       .write = pipedream_plan,
+       .delay = weight_stashing},
+      {.name = "pipedream-2bw",
+       .family = Family::asynchronous_pipeline,
+       .summary = "the same with M micro-batches per update and two weight versions",
+       .paper = "Narayanan et al., ICML'21",
+       .keys = {"micro", "partition"},
+       .accepts = "M >= P - 1",
+       .refuse = refuse_a_third_version,
+       .write = pipedream_2bw_plan,
+       .delay = double_buffering,
+       .uncapturable = "whose steps write two weight versions by turns"},
+      {.name = "csv",
+       .family = Family::given,
+       .summary = "what --schedule FILE says, in the format of torch.distributed.pipelining",
+       .listed = Listed::nowhere,
+       .keys = pipeline_keys(),
+       .parameters = {{"sha", "that of the file", "16 hexadecimal digits", "hash of the schedule"}},
+       .accepts = "P and M of the file",
+       .write = csv_plan,
+       .from_file = true},
+  };
+  return table;
+}
+
+bool Strategy::uses(std::string_view key) const { return std::ranges::find(keys, key) != keys.end(); }
+
+const StrategyParameter* Strategy::find_parameter(std::string_view parameter) const {
+  const auto found = std::ranges::find(parameters, parameter, &StrategyParameter::name);
+  return found == parameters.end() ? nullptr : &*found;
+}
+
+int Strategy::stages(const Case& spec) const {
+  if (ranks != RankUse::stages) return 1;
+  if (!schedule.order) return plans_widths(spec) ? 1 : static_cast<int>(stage_widths(spec).size());
+  // Crossed pipelines are two over the same devices.
+  return spec.np / spec.dp * (schedule.stages == StageOrder::crossed ? 1 : chunks(spec));
+}
+
+int Strategy::pieces(const Case& spec) const {
+  if (ranks == RankUse::replicas) return spec.np;
+  return (uses("micro") ? spec.micro : 1) * spec.dp;
+}
+
+Pipe Strategy::pipe(const Case& spec) const {
+  Pipe pipe{.devices = spec.np / spec.dp, .micro_batches = uses("micro") ? spec.micro : 1, .chunks = chunks(spec)};
+  // Its own default, so that the schedule sees a number.
+  if (uses("warmup")) pipe.warmup = spec.warmup.value_or(2 * (pipe.devices - 1));
+  return pipe;
+}
+
+bool Strategy::splits_backwards() const {
+  if (!schedule.order) return false;
+  // Two devices, four micro-batches: a pipe that every schedule serves.
+  const DeviceOrder order = schedule.order({.devices = 2, .micro_batches = 4, .chunks = fixed_chunks}, 0);
+  return std::ranges::find(order, OpKind::backward_input, &StagePass::kind) != order.end();
+}
+
+const Strategy& find_strategy(std::string_view name) {
+  const auto found = std::ranges::find(strategies(), name, &Strategy::name);
+  if (found != strategies().end()) return *found;
+  std::vector<std::string> names;
+  for (const Strategy& strategy : strategies()) names.emplace_back(strategy.name);
+  throw usage_error("strategy", name, "a known strategy", nearest_hint(name, names));
+}
+
+}  // namespace parabench

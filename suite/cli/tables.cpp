@@ -1,0 +1,229 @@
+#include "suite/cli/tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/case_key.h"
+#include "base/choice.h"
+#include "datasets/spec/dataset.h"
+#include "models/spec/model.h"
+#include "parallelism/plan/strategies/strategy_table.h"
+
+namespace parabench {
+namespace {
+
+using nlohmann::json;
+using Row = std::vector<std::string>;
+
+constexpr int most_refused = 16;
+
+/// Left-aligned columns; an empty cell is "-".
+std::string aligned(std::vector<Row> rows) {
+  std::vector<std::size_t> widths(rows.front().size());
+  for (Row& row : rows) {
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      if (row[c].empty()) row[c].assign(1, '-');  // an assigned literal trips g++ 12 (GCC 105651)
+      widths[c] = std::max(widths[c], row[c].size());
+    }
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    std::string line;
+    for (std::size_t c = 0; c < row.size(); ++c) line += fmt::format("{:<{}}  ", row[c], widths[c]);
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+/// `[layers=12,hidden=512]` with what each parameter accepts.
+std::string brackets(const std::vector<ChoiceParameter>& parameters) {
+  std::string text;
+  for (const ChoiceParameter& one : parameters)
+    text += fmt::format("{}{}={} ({} to {})", text.empty() ? "" : ", ", one.name, one.value, one.low, one.high);
+  return text;
+}
+
+json to_json(const std::vector<ChoiceParameter>& parameters) {
+  json list = json::array();
+  for (const ChoiceParameter& one : parameters)
+    list.push_back({{"name", one.name}, {"default", one.value}, {"low", one.low}, {"high", one.high}});
+  return list;
+}
+
+json text_or_null(std::string_view text) { return text.empty() ? json() : json(text); }
+
+/// All keys that a strategy reads besides those that every case has.
+std::string readers(const CaseKey& key) {
+  if (!key.is_of_strategies()) return std::string(key.readers);
+  std::vector<std::string_view> names;
+  for (const Strategy& strategy : strategies())
+    if (strategy.uses(key.name)) names.push_back(strategy.name);
+  return fmt::format("{}", fmt::join(names, " "));
+}
+
+std::string name_with_parameters(const Strategy& strategy) {
+  std::vector<std::string> parameters;
+  for (const StrategyParameter& one : strategy.parameters) parameters.push_back(fmt::format("{}=", one.name));
+  return parameters.empty() ? std::string(strategy.name)
+                            : fmt::format("{}[{}]", strategy.name, fmt::join(parameters, ","));
+}
+
+std::string strategies_text() {
+  std::vector<Row> rows = {{"strategy", "family", "np means", "keys", "accepts", "paper"}};
+  for (const Strategy& strategy : strategies()) {
+    rows.push_back({name_with_parameters(strategy), std::string(to_text(strategy.family)),
+                    std::string(to_text(strategy.ranks)), fmt::format("{}", fmt::join(strategy.keys, " ")),
+                    std::string(strategy.accepts), std::string(strategy.paper)});
+  }
+  std::vector<Row> summaries = {{"strategy", "what it does"}};
+  for (const Strategy& strategy : strategies()) {
+    summaries.push_back({std::string(strategy.name), std::string(strategy.summary)});
+    for (const StrategyParameter& one : strategy.parameters) {
+      summaries.push_back(
+          {fmt::format("  {}=", one.name), fmt::format("{}: {}; default: {}", one.help, one.expected, one.usual)});
+    }
+  }
+  return aligned(rows) + "P: ranks of a copy, M: micro-batches, p: rank within its copy\n\n" + aligned(summaries);
+}
+
+json refused_pairs(const Strategy& strategy) {
+  json pairs = json::array();
+  if (!strategy.refuse || !strategy.uses("micro")) return pairs;
+  Case spec;
+  for (spec.np = 1; spec.np <= most_refused; ++spec.np) {
+    for (spec.micro = 1; spec.micro <= most_refused; ++spec.micro) {
+      if (strategy.refuse(strategy.pipe(spec))) pairs.push_back({spec.np, spec.micro});
+    }
+  }
+  return pairs;
+}
+
+json to_json(const Strategy& strategy) {
+  json parameters = json::array();
+  for (const StrategyParameter& one : strategy.parameters) {
+    parameters.push_back({{"name", one.name}, {"default", one.usual}, {"expected", one.expected}, {"help", one.help}});
+  }
+  const bool fixed = !strategy.uses("chunks") && !strategy.from_file;
+  return {{"name", strategy.name},
+          {"family", to_text(strategy.family)},
+          {"summary", strategy.summary},
+          {"paper", text_or_null(strategy.paper)},
+          {"ranks", to_text(strategy.ranks)},
+          {"keys", strategy.keys},
+          {"parameters", std::move(parameters)},
+          {"stages_per_rank", fixed ? json(strategy.stages({})) : json()},
+          {"accepts", text_or_null(strategy.accepts)},
+          {"refused", refused_pairs(strategy)},
+          {"synchronous", strategy.delay == nullptr},
+          {"splits_backwards", strategy.splits_backwards()},
+          {"copies", strategy.uses("dp")},
+          {"graph", strategy.uncapturable.empty()},
+          {"schedule_from_file", strategy.from_file},
+          {"makespan", text_or_null(strategy.makespan.formula)}};
+}
+
+std::string models_text() {
+  std::vector<Row> rows = {{"model", "parameters in brackets", "what it is"}};
+  for (const ModelRow& row : model_rows()) rows.push_back({row.name, brackets(row.parameters), row.summary});
+  return aligned(rows);
+}
+
+std::string datasets_text() {
+  std::vector<Row> rows = {
+      {"data set", "sample", "classes", "training", "validation", "source", "parameters in brackets"}};
+  for (const DatasetRow& row : dataset_rows()) {
+    const DatasetSpec& spec = row.spec;
+    rows.push_back({spec.name, fmt::format("{}x{}x{}", spec.sample.channels, spec.sample.height, spec.sample.width),
+                    std::to_string(spec.classes), std::to_string(spec.train_size), std::to_string(spec.validation_size),
+                    std::string(to_text(spec.source)), brackets(row.parameters)});
+  }
+  return aligned(rows);
+}
+
+std::string keys_text() {
+  std::vector<Row> rows = {{"key", "default", "accepts", "what it is", "read by"}};
+  for (const CaseKey& key : case_keys()) {
+    rows.push_back({std::string(key.name), key.required ? "required" : default_text(key), accepted_text(key),
+                    std::string(key.help), readers(key)});
+  }
+  return aligned(rows);
+}
+
+json to_json(const CaseKey& key) {
+  json strategies_reading;
+  if (key.is_of_strategies()) {
+    strategies_reading = json::array();
+    for (const Strategy& strategy : strategies())
+      if (strategy.uses(key.name)) strategies_reading.push_back(strategy.name);
+  }
+  return {{"name", key.name},
+          {"type", to_text(key.type)},
+          {"required", key.required},
+          {"default", text_or_null(default_text(key))},
+          {"accepts", accepted_text(key)},
+          {"choices",
+           key.choices.empty() ? json() : json(std::vector<std::string>(key.choices.begin(), key.choices.end()))},
+          {"help", key.help},
+          {"read_by", readers(key)},
+          {"strategies", std::move(strategies_reading)},
+          {"since_schema", key.since}};
+}
+
+json to_json(const ModelRow& row) {
+  return {{"name", row.name}, {"summary", row.summary}, {"parameters", to_json(row.parameters)}};
+}
+
+json to_json(const DatasetRow& row) {
+  const DatasetSpec& spec = row.spec;
+  return {{"name", spec.name},
+          {"sample", {spec.sample.channels, spec.sample.height, spec.sample.width}},
+          {"classes", spec.classes},
+          {"train_size", spec.train_size},
+          {"validation_size", spec.validation_size},
+          {"source", to_text(spec.source)},
+          {"parameters", to_json(row.parameters)}};
+}
+
+template <class Rows>
+json list_of(const Rows& rows) {
+  json list = json::array();
+  for (const auto& row : rows) list.push_back(to_json(row));
+  return list;
+}
+
+}  // namespace
+
+std::string_view table_help(WordTable table) {
+  switch (table) {
+    case WordTable::strategies: return "Strategies: family, keys, ranks and micro-batches that they accept, papers";
+    case WordTable::models: return "Models and their parameters";
+    case WordTable::datasets: return "Data sets: shapes, sizes and their parameters";
+    case WordTable::keys: return "Keys of a case id: defaults, ranges and who reads them";
+  }
+  return "";
+}
+
+std::string table_text(WordTable table) {
+  switch (table) {
+    case WordTable::strategies: return strategies_text();
+    case WordTable::models: return models_text();
+    case WordTable::datasets: return datasets_text();
+    case WordTable::keys: return keys_text();
+  }
+  return "";
+}
+
+json table_json(WordTable table) {
+  switch (table) {
+    case WordTable::strategies: return list_of(strategies());
+    case WordTable::models: return list_of(model_rows());
+    case WordTable::datasets: return list_of(dataset_rows());
+    case WordTable::keys: return list_of(case_keys());
+  }
+  return {};
+}
+
+}  // namespace parabench

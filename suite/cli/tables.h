@@ -1,0 +1,25 @@
+// The tables behind case ids: strategies, models, data sets and keys, as lists show them.
+#pragma once
+
+#include <array>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/enum_text.h"
+
+namespace parabench {
+
+enum class WordTable { strategies, models, datasets, keys };
+template <>
+inline constexpr std::array<std::string_view, 4> enum_names<WordTable>{"strategies", "models", "datasets", "keys"};
+
+/// What it lists, for --help.
+std::string_view table_help(WordTable table);
+/// For people: aligned columns.
+std::string table_text(WordTable table);
+/// A list of objects, one per row. Of a strategy, `stages_per_rank` is null where the key chunks or a file decides, and
+/// `refused` are the pairs of ranks of one copy and micro-batches, up to 16 of each, that it does not serve.
+nlohmann::json table_json(WordTable table);
+
+}  // namespace parabench

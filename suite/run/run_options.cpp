@@ -1,0 +1,150 @@
+#include "suite/run/run_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
+#include "base/error.h"
+#include "base/units_text.h"
+#include "suite/cli/emulate_option.h"
+
+namespace parabench {
+namespace {
+
+using Text = std::string_view;
+
+std::string on(bool given) { return given ? "on" : ""; }
+
+double read_timeout(Text text) {
+  const double seconds = parse_seconds("--timeout", text).value;
+  if (seconds <= 0) throw usage_error("--timeout", text, "a time above 0", "try --timeout 10min");
+  return seconds;
+}
+
+constexpr std::array options_table{
+    RunOption{.name = "--steps",
+              .value = "N",
+              .help = "Timed steps per launch",
+              .repeated = Repeated::always,
+              .read = [](RunOptions& o, Text text) { o.steps = read_integer("--steps", text, 1); },
+              .text = [](const RunOptions& o) { return std::to_string(o.steps); }},
+    RunOption{.name = "--warmup",
+              .value = "N",
+              .help = "Steps before the timed ones",
+              .repeated = Repeated::always,
+              .read = [](RunOptions& o, Text text) { o.warmup = read_integer("--warmup", text, 0); },
+              .text = [](const RunOptions& o) { return std::to_string(o.warmup); }},
+    RunOption{.name = "--repetitions",
+              .value = "N",
+              .help = "Launches of each case",
+              .repeated = Repeated::always,
+              .read = [](RunOptions& o, Text text) { o.repetitions = read_integer("--repetitions", text, 1); },
+              .text = [](const RunOptions& o) { return std::to_string(o.repetitions); }},
+    RunOption{.name = "--launcher",
+              .value = "NAME|TEMPLATE",
+              .help = "mpirun, srun, local (threads only), or a template with {np} and {command}",
+              .repeated = Repeated::if_given,
+              .read = [](RunOptions& o, Text text) { o.launches.launcher = parse_launcher(text); },
+              .text = [](const RunOptions& o) { return o.launches.launcher.name; },
+              .of_launches = true},
+    RunOption{.name = "--data",
+              .value = "DIR",
+              .help = "Folder of the data sets that are read from files",
+              .repeated = Repeated::if_given,
+              .read = [](RunOptions& o, Text text) { o.launches.data = text; },
+              .text = [](const RunOptions& o) { return o.launches.data; }},
+    RunOption{.name = "--skip-corrupt",
+              .help = "Count and skip broken files instead of failing",
+              .repeated = Repeated::if_given,
+              .read = [](RunOptions& o, Text) { o.launches.skip_corrupt = true; },
+              .text = [](const RunOptions& o) { return on(o.launches.skip_corrupt); }},
+    RunOption{.name = "--calibration",
+              .value = "FILE",
+              .help = "Calibration file instead of this machine's own",
+              .repeated = Repeated::if_given,
+              .read = [](RunOptions& o, Text text) { o.calibration = text; },
+              .text = [](const RunOptions& o) { return o.calibration; }},
+    RunOption{.name = "--verify",
+              .value = "on|off|only",
+              .help = "Compare with sequential training before measuring, or do only that and calibrate nothing",
+              .repeated = Repeated::if_given,
+              .read = [](RunOptions& o, Text text) { o.verify = parse_enum<VerifyMode>("--verify", text); },
+              .text = [](const RunOptions& o) { return std::string(to_text(o.verify)); }},
+    RunOption{.name = "--emulate",
+              .value = "unit:TIME",
+              .help =
+                  "Cases with device:emulated: F, I and W take a unit of this time (unit:2ms), B two, messages none; "
+                  "default: the processor's times",
+              .repeated = Repeated::if_given,
+              .read = [](RunOptions& o, Text text) { o.emulated_unit_s = parse_unit(text); },
+              .text = [](const RunOptions& o) { return o.emulated_unit_s ? unit_text(*o.emulated_unit_s) : ""; }},
+    RunOption{.name = "--force",
+              .help = "Run what is predicted to exceed the memory",
+              .repeated = Repeated::if_given,
+              .read = [](RunOptions& o, Text) { o.force = true; },
+              .text = [](const RunOptions& o) { return on(o.force); }},
+    RunOption{.name = "--timeout",
+              .value = "S",
+              .help = "End a launch after this time (500ms, 90, 5min); default: from the prediction",
+              .repeated = Repeated::if_given,
+              .read = [](RunOptions& o, Text text) { o.launches.timeout_s = read_timeout(text); },
+              .text =
+                  [](const RunOptions& o) {
+                    return o.launches.timeout_s ? fmt::format("{}s", print_number(*o.launches.timeout_s)) : "";
+                  },
+              .of_launches = true},
+    RunOption{.name = "--json",
+              .value = "FILE",
+              .help = "Results file; - for stdout",
+              .read = [](RunOptions& o, Text text) { o.json = text; },
+              .text = [](const RunOptions& o) { return o.json; }},
+    RunOption{.name = "--trace",
+              .value = "DIR",
+              .help = "Folder for a Chrome trace of each case's first launch",
+              .read = [](RunOptions& o, Text text) { o.trace = text; },
+              .text = [](const RunOptions& o) { return o.trace; }},
+    RunOption{.name = "--dry-run",
+              .help = "Print the exact commands, start nothing",
+              .read = [](RunOptions& o, Text) { o.dry_run = true; },
+              .text = [](const RunOptions& o) { return on(o.dry_run); }},
+    RunOption{.name = "--fail-fast",
+              .help = "Stop at the first case that fails",
+              .read = [](RunOptions& o, Text) { o.fail_fast = true; },
+              .text = [](const RunOptions& o) { return on(o.fail_fast); }},
+};
+
+void add(std::vector<std::string>& words, const RunOption& option, const RunOptions& options) {
+  words.emplace_back(option.name);
+  if (!option.value.empty()) words.push_back(option.text(options));
+}
+
+}  // namespace
+
+std::span<const RunOption> run_options() { return options_table; }
+
+std::string repeating_command(const SelectedCase& chosen, const RunOptions& options) {
+  std::vector<std::string> words = {"parabench", "run", chosen.id};
+  for (const RunOption& option : options_table)
+    if (option.repeated == Repeated::always) add(words, option, options);
+  if (!chosen.schedule.empty()) words.insert(words.end(), {"--schedule", chosen.schedule});
+  const RunOptions usual;
+  for (const RunOption& option : options_table) {
+    if (option.repeated == Repeated::if_given && option.text(options) != option.text(usual))
+      add(words, option, options);
+  }
+  return shell_line(words);
+}
+
+int read_integer(std::string_view option, std::string_view text, int least) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < least) {
+    throw usage_error(option, text, fmt::format("an integer >= {}", least),
+                      fmt::format("try {} {}", option, std::max(least, 3)));
+  }
+  return value;
+}
+
+}  // namespace parabench

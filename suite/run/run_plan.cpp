@@ -1,0 +1,23 @@
+#include "suite/run/run_plan.h"
+
+#include "suite/machine/calibrate.h"
+
+namespace parabench {
+
+std::vector<PlannedLaunch> launches_of(const Case& spec, const RunOptions& options) {
+  std::vector<PlannedLaunch> launches;
+  if (options.verify != VerifyMode::off && !is_emulated(spec)) launches.push_back({.phase = Phase::verify});
+  if (options.verify == VerifyMode::only) return launches;
+  for (int repetition = 1; repetition <= options.repetitions; ++repetition) {
+    launches.push_back({Phase::measure, repetition, repetition == 1 && !options.trace.empty()});
+  }
+  return launches;
+}
+
+std::vector<std::size_t> calibrations_of(const std::vector<Prepared>& cases, const RunOptions& options,
+                                         const Knowledge& knowledge) {
+  if (options.verify == VerifyMode::only) return {};
+  return measured_first(cases, knowledge);
+}
+
+}  // namespace parabench

@@ -1,0 +1,26 @@
+// What a run does: which cases it calibrates for, and the launches of each case. `run` does it, --dry-run prints it.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "suite/run/prepare.h"
+
+namespace parabench {
+
+struct PlannedLaunch {
+  Phase phase = Phase::measure;
+  int repetition = 0;   ///< of measure, from 1
+  bool traced = false;  ///< it leaves a timeline
+};
+
+/// The launches of a case that runs, in order: one that verifies, unless that is switched off or nothing is trained;
+/// then one that measures for each repetition, unless the case is only to be verified.
+std::vector<PlannedLaunch> launches_of(const Case& spec, const RunOptions& options);
+
+/// The cases for which a calibration is launched before any other launch, in order: those that measured_first() finds,
+/// none where cases are only verified and no time is compared with a prediction.
+std::vector<std::size_t> calibrations_of(const std::vector<Prepared>& cases, const RunOptions& options,
+                                         const Knowledge& knowledge);
+
+}  // namespace parabench

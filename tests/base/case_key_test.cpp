@@ -1,0 +1,58 @@
+// The declarations of keys, and what is derived from them.
+#include "base/case_key.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "base/error.h"
+#include "tests/base/random_case.h"
+
+namespace parabench {
+namespace {
+
+TEST(CaseKeys, AreDeclaredOnceAndInFull) {
+  std::set<std::string_view> names;
+  for (const CaseKey& key : case_keys()) {
+    EXPECT_TRUE(names.insert(key.name).second) << key.name;
+    EXPECT_FALSE(key.help.empty()) << key.name;
+    EXPECT_NE(accepted_text(key), "") << key.name;
+    EXPECT_NE(key.choices.empty(), key.expected.empty()) << key.name << ": a range or choices";
+  }
+}
+
+TEST(CaseKeys, ReadEveryValueThatTheyPrint) {
+  std::mt19937 random(3);
+  for (int i = 0; i < 500; ++i) {
+    const Case spec = random_case(random);
+    for (const CaseKey& key : case_keys()) {
+      const std::string text = value_text(spec, key);
+      Case copy;
+      if (!text.empty()) set_value(copy, key, text);
+      EXPECT_TRUE(key.compare(spec, copy) == 0) << key.name << ':' << text;
+      EXPECT_TRUE(key.optional || !text.empty()) << key.name;
+    }
+  }
+}
+
+TEST(CaseKeys, RefuseTheirOwnRangeFromJustOutside) {
+  const std::vector<std::pair<std::string, std::string>> outside = {
+      {"np", "0"},       {"warmup", "-1"},       {"bucket", "0"}, {"lr", "0"},
+      {"momentum", "1"}, {"weight_decay", "-1"}, {"seed", "-1"}};
+  for (const auto& [name, text] : outside) {
+    Case spec;
+    EXPECT_THROW(set_value(spec, find_case_key(name), text), Error) << name << ':' << text;
+    EXPECT_EQ(spec, Case{}) << name;
+  }
+}
+
+TEST(CaseKeys, DefaultsMayFollowOtherKeys) {
+  Case spec;
+  spec.device = DeviceKind::cuda;
+  EXPECT_EQ(default_text(find_case_key("comm")), "mpi");
+  EXPECT_EQ(default_text(find_case_key("comm"), spec), "nccl");
+  EXPECT_EQ(default_text(find_case_key("np"), spec), "") << "every id names it";
+}
+
+}  // namespace
+}  // namespace parabench

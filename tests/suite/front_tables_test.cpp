@@ -1,0 +1,98 @@
+// list --strategies, --models, --datasets, --keys.
+#include <gmock/gmock.h>
+
+#include <sstream>
+
+#include "base/case_key.h"
+#include "base/case_text.h"
+#include "parallelism/plan/strategies/strategy_table.h"
+#include "tests/suite/front_fixture.h"
+
+namespace parabench {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+using nlohmann::json;
+
+class TablesTest : public FrontTest {
+ protected:
+  json table(const std::string& name) {
+    const Outcome outcome = run({"list", "--" + name, "--json"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return json::parse(outcome.out);
+  }
+};
+
+TEST_F(TablesTest, NameEveryStrategyWithWhatItReadsAndWhereItComesFrom) {
+  const std::string text = run({"list", "--strategies"}).out;
+  const json rows = table("strategies");
+  ASSERT_EQ(rows.size(), strategies().size());
+  for (const json& row : rows) {
+    const Strategy& strategy = find_strategy(row["name"].get<std::string>());
+    EXPECT_THAT(text, AllOf(HasSubstr(std::string(strategy.name)), HasSubstr(std::string(strategy.summary)),
+                            HasSubstr(std::string(strategy.paper))));
+    for (const auto& key : row["keys"]) EXPECT_TRUE(strategy.uses(key.get<std::string>())) << key;
+  }
+}
+
+TEST_F(TablesTest, RefuseExactlyThePairsThatPlanRefuses) {
+  for (const json& row : table("strategies")) {
+    const std::string name = row["name"];
+    if (row["ranks"] != "stages" || row["schedule_from_file"] == true || name == "model-parallel") continue;
+    const bool reads_micro = find_strategy(name).uses("micro");
+    for (const auto& [ranks, micro] :
+         std::vector<std::pair<int, int>>{{2, 2}, {2, 3}, {3, 2}, {3, 5}, {4, 2}, {4, 8}}) {
+      std::ostringstream id;
+      id << "mlp[layers=12,hidden=8]/cifar10-synthetic/" << name << "/np:" << ranks << "/batch:16";
+      if (reads_micro) id << "/micro:" << micro;
+      const auto& refused = row["refused"];
+      const bool expected = std::find(refused.begin(), refused.end(), json{ranks, micro}) != refused.end();
+      EXPECT_EQ(run({"plan", id.str()}).code, expected ? 2 : 0) << id.str();
+    }
+  }
+}
+
+TEST_F(TablesTest, NameEveryKeyInTheOrderOfIds) {
+  const json rows = table("keys");
+  ASSERT_EQ(rows.size(), case_keys().size());
+  const std::string text = run({"list", "--keys"}).out;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const CaseKey& key = case_keys()[i];
+    EXPECT_EQ(rows[i]["name"], key.name);
+    EXPECT_THAT(text, HasSubstr(std::string(key.help)));
+    EXPECT_EQ(rows[i]["strategies"].is_null(), !key.is_of_strategies()) << key.name;
+    // A default is left out of the id that it was given in.
+    if (rows[i]["default"].is_null()) continue;
+    const auto listed = json::parse(
+        run({"list", sequential + "/" + std::string(key.name) + ":" + rows[i]["default"].get<std::string>(), "--json"})
+            .out);
+    EXPECT_EQ(listed[0]["id"], sequential) << key.name;
+  }
+}
+
+TEST_F(TablesTest, NameModelsAndDataSetsThatCasesCanName) {
+  for (const json& row : table("models")) {
+    NamedChoice model{row["name"], {}};
+    for (const json& parameter : row["parameters"])
+      model.parameters.emplace_back(parameter["name"], parameter["default"].dump());
+    const std::string name = to_text(model);
+    EXPECT_EQ(run({"plan", name + "/cifar10-synthetic/sequential/np:1/batch:4"}).code, 0) << name;
+  }
+  for (const json& row : table("datasets"))
+    EXPECT_EQ(run({"plan", "mlp/" + row["name"].get<std::string>() + "/sequential/np:1/batch:4"}).code, 0) << row;
+  EXPECT_THAT(run({"list", "--models"}).out, HasSubstr("layers=12"));
+  EXPECT_THAT(run({"list", "--datasets"}).out, HasSubstr("3x224x224"));
+}
+
+TEST_F(TablesTest, StandAloneAndInHelp) {
+  EXPECT_EQ(run({"list", "--strategies", "--models"}).code, 2);
+  EXPECT_EQ(run({"list", gpipe, "--keys"}).code, 2);
+  EXPECT_EQ(run({"list", "--where", "np=2", "--keys"}).code, 2);
+  EXPECT_THAT(run({"list", "--help"}).out,
+              AllOf(HasSubstr("--strategies"), HasSubstr("--models"), HasSubstr("--datasets"), HasSubstr("--keys")));
+}
+
+}  // namespace
+}  // namespace parabench

@@ -46,7 +46,7 @@ Calibration promised_calibration(const Plan& plan, const ModelSpec& model, const
   const Curve curve = {{1'000, 1e-5}, {1'000'000, 1e-3}};
   Calibration promised;
   promised.machine = machine;
-  const std::vector<Shape> inputs = shapes(model);
+  const std::vector<TensorSpec> inputs = boundaries(model);
   for (const int busy : std::set<int>{1, spec.np}) {
     for (const int samples : scope.samples) {
       const std::vector<double> seconds = layer_seconds(nullptr, machine, model, spec, samples);

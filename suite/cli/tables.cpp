@@ -136,9 +136,8 @@ std::string datasets_text() {
       {"data set", "sample", "classes", "training", "validation", "source", "parameters in brackets"}};
   for (const DatasetRow& row : dataset_rows()) {
     const DatasetSpec& spec = row.spec;
-    rows.push_back({spec.name, fmt::format("{}x{}x{}", spec.sample.channels, spec.sample.height, spec.sample.width),
-                    std::to_string(spec.classes), std::to_string(spec.train_size), std::to_string(spec.validation_size),
-                    std::string(to_text(spec.source)), brackets(row.parameters)});
+    rows.push_back({spec.name, to_text(spec.sample), std::to_string(spec.classes), std::to_string(spec.train_size),
+                    std::to_string(spec.validation_size), std::string(to_text(spec.source)), brackets(row.parameters)});
   }
   return aligned(rows);
 }
@@ -179,7 +178,7 @@ json to_json(const ModelRow& row) {
 json to_json(const DatasetRow& row) {
   const DatasetSpec& spec = row.spec;
   return {{"name", spec.name},
-          {"sample", {spec.sample.channels, spec.sample.height, spec.sample.width}},
+          {"sample", spec.sample.dims()},
           {"classes", spec.classes},
           {"train_size", spec.train_size},
           {"validation_size", spec.validation_size},

@@ -1,12 +1,12 @@
 #include "parallelism/exec/reference.h"
 
 #include <torch/autograd.h>
-#include <torch/nn/functional/loss.h>
 
 #include <algorithm>
 #include <deque>
 
 #include "models/torch/autocast.h"
+#include "models/torch/loss.h"
 #include "parallelism/exec/stage_state.h"
 #include "parallelism/plan/owners.h"
 
@@ -101,15 +101,17 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
         const LoadedPiece piece = input.next();
         auto [x, labels] = network_input(tensors_of(piece, sample), spec);
         torch::Tensor loss;
+        Ports ports;
+        const DropoutDraws draws{spec.seed, first_position(plan, {step, replica, MicroBatchId(m)})};
         {
           const AutocastGuard autocast(spec.precision == Precision::bf16, torch::kCPU);
           for (std::size_t l = 0; l < layers.size(); ++l) {
             const Rank owner = owners.of(stage_of_layer[l], replica, MicroBatchId(m), step);
-            x = forward(model.layers[l], {read(l).parameters, buffers[owner.value][l]}, x);
+            x = forward(model.layers[l], {read(l).parameters, buffers[owner.value][l]}, x, ports, {.dropout = draws});
           }
-          loss = torch::nn::functional::cross_entropy(x, labels);
+          loss = cross_entropy(x, labels, static_cast<double>(labels.size(0)));
         }
-        const double weight = static_cast<double>(labels.numel()) / batch;
+        const double weight = static_cast<double>(labels.size(0)) / batch;
         step_loss += weight * loss.item<double>();
         torch::autograd::backward({loss * weight});
       }

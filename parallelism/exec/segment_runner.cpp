@@ -1,9 +1,10 @@
 #include "parallelism/exec/segment_runner.h"
 
-#include <ATen/ops/cross_entropy_loss.h>
 #include <torch/autograd.h>
 
 #include "models/torch/autocast.h"
+#include "models/torch/loss.h"
+#include "parallelism/plan/input_pieces.h"
 
 namespace parabench {
 
@@ -25,7 +26,7 @@ torch::Tensor empty_tensor(const TensorSpec& sample, int samples, Layout layout,
 }
 
 SegmentRunner::SegmentRunner(const Plan& plan, const ModelSpec& model, const StageState& state, Rank rank)
-    : plan_(plan), model_(model), state_(state), batch_(batch_samples(plan)) {
+    : plan_(plan), model_(model), state_(state), rank_(rank), batch_(batch_samples(plan)) {
   for (const Op& op : plan.ranks[rank.value].compute()) {
     if (op.kind == OpKind::backward_input) split_.insert(key(op));
   }
@@ -40,7 +41,13 @@ torch::Tensor SegmentRunner::run(const Op& op, const torch::Tensor& input, const
   for (int l = 0; l < segment.layers; ++l) {
     y = parabench::forward(model_.layers[segment.first_layer + l], tensors[l], y, mode);
   }
-  return labels.defined() ? at::cross_entropy_loss(y, labels, {}, at::Reduction::Sum) / batch_ : y;
+  return labels.defined() ? cross_entropy(y, labels, batch_) : y;
+}
+
+DropoutDraws SegmentRunner::draws(const Op& op) const {
+  if (op.micro_batch.value < 0) return {};  // a rehearsal's, of no sample
+  const InputPiece piece{op.step, replica_of(plan_, rank_, op.segment), op.micro_batch};
+  return {plan_.spec.seed, first_position(plan_, piece)};
 }
 
 torch::Tensor SegmentRunner::keep_graph(const Op& op, torch::Tensor input, const torch::Tensor& labels,
@@ -48,7 +55,7 @@ torch::Tensor SegmentRunner::keep_graph(const Op& op, torch::Tensor input, const
   Graph graph;
   graph.input = op.segment == SegmentId(0) ? std::move(input) : input.detach().requires_grad_();
   if (split_.contains(key(op))) graph.deferred = std::make_unique<WeightGradients>();
-  graph.output = run(op, graph.input, labels, {graph.deferred.get(), update_statistics});
+  graph.output = run(op, graph.input, labels, {graph.deferred.get(), update_statistics, draws(op)});
   torch::Tensor output = graph.output.detach();
   graphs_.insert_or_assign(key(op), std::move(graph));
   return output;
@@ -57,7 +64,7 @@ torch::Tensor SegmentRunner::keep_graph(const Op& op, torch::Tensor input, const
 torch::Tensor SegmentRunner::forward(const Op& op, torch::Tensor input, const torch::Tensor& labels) {
   if (!op.discards) return keep_graph(op, std::move(input), labels, /*update_statistics=*/true);
   const torch::NoGradGuard no_grad;
-  torch::Tensor output = run(op, input, labels, {});
+  torch::Tensor output = run(op, input, labels, {.dropout = draws(op)});
   inputs_.insert_or_assign(key(op), std::move(input));
   return output;
 }

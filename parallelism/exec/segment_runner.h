@@ -29,8 +29,8 @@ class SegmentRunner {
   SegmentRunner(const Plan& plan, const ModelSpec& model, const StageState& state, Rank rank);
 
   /// Runs the segment of an F on `input` (taken as a fresh leaf; consumed). Keeps the graph, or where the F discards it
-  /// the input alone. Returns the output, detached. With `labels`, the last segment's: their cross entropy, summed over
-  /// samples and divided by the step's batch, so that gradients of unequal pieces add up to the mean's: that share of
+  /// the input alone. Returns the output, detached. With `labels`, the last segment's: their cross entropy
+  /// (models/torch/loss.h), summed over samples and divided by the step's batch, so that gradients of unequal pieces add up to the mean's: that share of
   /// the loss, a scalar.
   torch::Tensor forward(const Op& op, torch::Tensor input, const torch::Tensor& labels);
   /// A forward that keeps its graph and leaves running statistics as they are, to try something out.
@@ -53,11 +53,13 @@ class SegmentRunner {
   static Key key(const Op& op) { return {op.segment.value, op.micro_batch.value, op.step}; }
   torch::Tensor run(const Op& op, const torch::Tensor& input, const torch::Tensor& labels,
                     const ForwardMode& mode) const;
+  DropoutDraws draws(const Op& op) const;
   torch::Tensor keep_graph(const Op& op, torch::Tensor input, const torch::Tensor& labels, bool update_statistics);
 
   const Plan& plan_;
   const ModelSpec& model_;
   const StageState& state_;
+  Rank rank_;
   double batch_;
   std::set<Key> split_;                                       ///< pieces whose backward is I and W
   std::map<Key, Graph> graphs_;                               ///< from forward to B or I

@@ -1,0 +1,64 @@
+#include "models/spec/nets/nets.h"
+
+#include "base/error.h"
+#include "models/spec/nets/mlp.h"
+#include "models/spec/nets/mobilenet.h"
+#include "models/spec/nets/resnet.h"
+#include "models/spec/nets/transformer.h"
+#include "models/spec/nets/vgg.h"
+
+namespace parabench {
+namespace {
+
+/// Channels of the images; throws where the samples are none.
+int channels(const std::string& net, const NetRequest& request) {
+  if (request.input.rank() != 3)
+    throw usage_error("data set for " + net, to_text(request.input), "images: channels x height x width");
+  return static_cast<int>(request.input[0]);
+}
+
+std::vector<Net> make_nets() {
+  std::vector<Net> all;
+  for (const ResNetVariant& variant : resnet_variants()) {
+    const std::string name(variant.name);
+    all.push_back({name, {}, [&variant, name](const NetRequest& r) {
+                     return resnet_layers(variant, channels(name, r), r.classes, r.small);
+                   }});
+  }
+  all.push_back({"resnet1001", {}, [](const NetRequest& r) {
+                   return resnet_1001_layers(channels("resnet1001", r), r.classes);
+                 }});
+  for (const VggVariant& variant : vgg_variants()) {
+    const std::string name(variant.name);
+    all.push_back({name, {}, [&variant, name](const NetRequest& r) {
+                     channels(name, r);
+                     return vgg_layers(variant, r.input, r.classes, r.small);
+                   }});
+  }
+  all.push_back({"mobilenetv2", {}, [](const NetRequest& r) {
+                   return mobilenet_v2_layers(channels("mobilenetv2", r), r.classes, r.small);
+                 }});
+  all.push_back({"transformer",
+                 {{"layers", 12, 1, 10'000},
+                  {"hidden", 768, 1, 100'000},
+                  {"heads", 12, 1, 10'000},
+                  {"sequence", 1024, 1, 1'000'000}},
+                 [](const NetRequest& r) {
+                   if (r.input.kind() != ElementKind::int64)
+                     throw usage_error("data set for transformer", to_text(r.input), "tokens");
+                   return transformer_layers({r.values[0], r.values[1], r.values[2], r.values[3]}, r.classes);
+                 }});
+  all.push_back({"mlp", {{"layers", 12, 2, 10'000}, {"hidden", 512, 1, 100'000}}, [](const NetRequest& r) {
+                   return mlp_layers(r.values[0], r.values[1], r.input, r.classes);
+                 }});
+  return all;
+}
+
+}  // namespace
+
+const std::vector<Net>& nets() {
+  static const std::vector<Net> all = make_nets();
+  return all;
+}
+
+}  // namespace parabench

@@ -24,6 +24,7 @@
 #include "models/spec/operations/leaky_relu.h"
 #include "models/spec/operations/linear.h"
 #include "models/spec/operations/max_pool.h"
+#include "models/spec/operations/pad.h"
 #include "models/spec/operations/positions.h"
 #include "models/spec/operations/relu.h"
 #include "models/spec/operations/relu6.h"
@@ -39,7 +40,7 @@ namespace parabench {
 /// backward_needs_output.
 using Operation = std::variant<Conv2d, BatchNorm, LayerNorm, Relu, MaxPool, GlobalAveragePool, Linear, Flatten, Add,
                                Concat, Relu6, LeakyRelu, Gelu, AveragePool, AdaptiveAveragePool, InstanceNorm, Dropout,
-                               Upsample, Embedding, Positions, Attention>;
+                               Upsample, Pad, Embedding, Positions, Attention>;
 
 /// How many values it reads; any_arity: one or more.
 int arity(const Operation& operation);

@@ -3,11 +3,14 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <set>
+#include <stdexcept>
 
 #include "base/error.h"
 #include "models/spec/loss.h"
 #include "models/spec/model.h"
+#include "models/spec/skips.h"
 
 namespace parabench {
 namespace {
@@ -74,6 +77,67 @@ TEST(ResNet1001, HasItsParametersAndLayers) {
   EXPECT_EQ(boundaries(cifar("resnet1001"))[334], (TensorSpec{256, 8, 8}));
 }
 
+ModelSpec unet(int depth, int convolutions, int channels, int pixels, int classes) {
+  const std::string d = std::to_string(depth), n = std::to_string(convolutions), c = std::to_string(channels);
+  return make_model({"unet", {{"depth", d}, {"convolutions", n}, {"channels", c}}}, {3, pixels, pixels}, classes,
+                    false);
+}
+
+TEST(Unet, ParameterCountsAreTorchgpipes) {
+  EXPECT_EQ(parameter_count(unet(5, 5, 64, 192, 1)), 232'687'328);
+  EXPECT_EQ(parameter_count(unet(3, 2, 16, 64, 1)), 279'800);
+  EXPECT_EQ(parameter_count(unet(2, 1, 8, 16, 1)), 6'556);
+}
+
+TEST(Unet, EveryEncoderSkipsToTheDecoderOfItsSize) {
+  const ModelSpec model = unet(3, 2, 16, 50, 4);  // 50, 25, 12, 6 pixels: decoders pad
+  const std::vector<Skip> all = skips(model);
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0], (Skip{"skip.0", 1, 12, {16, 50, 50}}));
+  EXPECT_EQ(all[1], (Skip{"skip.1", 3, 10, {32, 25, 25}}));
+  EXPECT_EQ(all[2], (Skip{"skip.2", 5, 8, {64, 12, 12}}));
+  EXPECT_EQ(boundaries(model).back(), (TensorSpec{4, 50, 50}));
+  EXPECT_EQ(labels_of(boundaries(model).back()), TensorSpec({50, 50}, ElementKind::int64));
+}
+
+ModelSpec amoebanet(int layers, int filters, int classes) {
+  return make_model({"amoebanet-d", {{"layers", std::to_string(layers)}, {"filters", std::to_string(filters)}}},
+                    {3, 224, 224}, classes, false);
+}
+
+TEST(AmoebaNetD, ParameterCountsAreTorchgpipes) {
+  EXPECT_EQ(parameter_count(amoebanet(18, 208, 1000)), 81'505'540);
+  EXPECT_EQ(parameter_count(amoebanet(18, 256, 1000)), 122'470'120);
+  EXPECT_EQ(parameter_count(amoebanet(6, 64, 10)), 2'686'346);
+  EXPECT_EQ(parameter_count(amoebanet(3, 32, 10)), 391'354);
+}
+
+TEST(AmoebaNetD, EachCellTakesTheOutputOfTheOneBeforeLast) {
+  const ModelSpec model = amoebanet(3, 32, 10);
+  const std::vector<TensorSpec> in = boundaries(model);
+  const std::vector<Skip> all = skips(model);
+  ASSERT_EQ(all.size(), model.layers.size() - 2) << "all but the first layer's and the classifier";
+  for (const Skip& skip : all) {
+    EXPECT_EQ(skip.to_layer, skip.from_layer + 1);
+    EXPECT_EQ(skip.tensor, in[std::max(1, skip.from_layer)]);
+  }
+  EXPECT_THAT([] { amoebanet(4, 32, 10); }, ThrowsMessage<Error>(AllOf(HasSubstr("'4'"), HasSubstr("multiple of 3"))));
+}
+
+TEST(Skips, AreMadeOnceAndTakenOnceLater) {
+  const auto model = [](std::vector<MadePort> makes, std::vector<TakenPort> takes) {
+    LayerSpec first = chain("first", {{"a", Relu{}}}), second = chain("second", {{"b", Relu{}}});
+    first.makes = std::move(makes);
+    second.takes = std::move(takes);
+    return ModelSpec{"m", {4}, 4, {first, second}};
+  };
+  const TakenPort port{"p", {4}};
+  EXPECT_EQ(skips(model({{"p", 0}}, {port})), (std::vector<Skip>{{"p", 0, 1, {4}}}));
+  for (const ModelSpec& wrong : {model({{"p", 0}}, {}), model({}, {port}), model({{"p", 0}}, {port, port}),
+                                 model({{"p", 0}, {"p", 0}}, {port}), model({{"p", 0}}, {{"p", {5}}})})
+    EXPECT_THROW(skips(wrong), std::logic_error);
+}
+
 TEST(Transformer, Gpt2HasItsParameters) {
   // 124,439,808 with tied embeddings; the head's own matrix comes on top.
   EXPECT_EQ(parameter_count(transformer({}, 1024, 50'257)), 124'439'808 + 50'257 * 768);
@@ -134,7 +198,7 @@ TEST(Operations, ACausalAttentionHasHalfOfThePairs) {
 
 TEST(Nets, NamesOfTensorsAreUniqueAndEveryNetFitsItsSamples) {
   for (const Net& net : nets()) {
-    const TensorSpec input = net.name == "transformer" ? TensorSpec({64}, ElementKind::int64) : TensorSpec{3, 32, 32};
+    const TensorSpec input = net.name == "transformer" ? TensorSpec({64}, ElementKind::int64) : TensorSpec{3, 64, 64};
     const ModelSpec model = make_model({net.name, {}}, input, 10, true);
     EXPECT_EQ(model.name, net.name);
     std::set<std::string> names;

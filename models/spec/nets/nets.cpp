@@ -1,10 +1,12 @@
 #include "models/spec/nets/nets.h"
 
 #include "base/error.h"
+#include "models/spec/nets/amoebanet.h"
 #include "models/spec/nets/mlp.h"
 #include "models/spec/nets/mobilenet.h"
 #include "models/spec/nets/resnet.h"
 #include "models/spec/nets/transformer.h"
+#include "models/spec/nets/unet.h"
 #include "models/spec/nets/vgg.h"
 
 namespace parabench {
@@ -25,9 +27,8 @@ std::vector<Net> make_nets() {
                      return resnet_layers(variant, channels(name, r), r.classes, r.small);
                    }});
   }
-  all.push_back({"resnet1001", {}, [](const NetRequest& r) {
-                   return resnet_1001_layers(channels("resnet1001", r), r.classes);
-                 }});
+  all.push_back(
+      {"resnet1001", {}, [](const NetRequest& r) { return resnet_1001_layers(channels("resnet1001", r), r.classes); }});
   for (const VggVariant& variant : vgg_variants()) {
     const std::string name(variant.name);
     all.push_back({name, {}, [&variant, name](const NetRequest& r) {
@@ -37,6 +38,15 @@ std::vector<Net> make_nets() {
   }
   all.push_back({"mobilenetv2", {}, [](const NetRequest& r) {
                    return mobilenet_v2_layers(channels("mobilenetv2", r), r.classes, r.small);
+                 }});
+  all.push_back(
+      {"unet", {{"depth", 5, 1, 10}, {"convolutions", 5, 1, 100}, {"channels", 64, 2, 1024}}, [](const NetRequest& r) {
+         channels("unet", r);
+         return unet_layers({r.values[0], r.values[1], r.values[2]}, r.input, r.classes);
+       }});
+  all.push_back({"amoebanet-d", {{"layers", 18, 3, 999}, {"filters", 256, 16, 4096}}, [](const NetRequest& r) {
+                   channels("amoebanet-d", r);
+                   return amoebanet_d_layers({r.values[0], r.values[1]}, r.input, r.classes);
                  }});
   all.push_back({"transformer",
                  {{"layers", 12, 1, 10'000},

@@ -106,10 +106,9 @@ std::vector<LayerSpec> resnet_1001_layers(int channels, int classes) {
       in = 4 * width;
     }
   }
-  layers.push_back(chain("head", {{"bn", BatchNorm{in}},
-                                  {"relu", Relu{}},
-                                  {"avgpool", GlobalAveragePool{}},
-                                  {"fc", Linear{in, classes}}}));
+  layers.push_back(
+      chain("head",
+            {{"bn", BatchNorm{in}}, {"relu", Relu{}}, {"avgpool", GlobalAveragePool{}}, {"fc", Linear{in, classes}}}));
   return layers;
 }
 

@@ -41,6 +41,7 @@ torch::Tensor compute(const LayerNorm& op, const Call& call);
 torch::Tensor compute(const LeakyRelu& op, const Call& call);
 torch::Tensor compute(const Linear& op, const Call& call);
 torch::Tensor compute(const MaxPool& op, const Call& call);
+torch::Tensor compute(const Pad& op, const Call& call);
 torch::Tensor compute(const Positions& op, const Call& call);
 torch::Tensor compute(const Relu& op, const Call& call);
 torch::Tensor compute(const Relu6& op, const Call& call);

@@ -64,7 +64,7 @@ torch::Tensor dropout_mask_on_device(const std::vector<std::int64_t>& sizes, dou
   const std::int64_t elements = per_sample(sizes), first = draws.first_sample * elements;
   torch::Tensor index = at::arange(first + 1, first + 1 + sizes[0] * elements, options.dtype(torch::kInt64));
   const torch::Tensor hash = mix(index.mul_(static_cast<std::int64_t>(increment)).add_(base));
-  return logical_shift(hash, 11).ge(threshold(probability)).to(options.dtype()).div_(1 - probability).view(sizes);
+  return logical_shift(hash, 11).ge(threshold(probability)).to(options.dtype()).mul_(1 / (1 - probability)).view(sizes);
 }
 
 torch::Tensor compute(const Dropout& op, const Call& call) {

@@ -39,6 +39,10 @@ torch::Tensor compute(const Upsample& op, const Call& call) {
   return at::upsample_nearest2d(call.x(), at::OptionalIntArrayRef(), std::vector<double>{factor, factor});
 }
 
+torch::Tensor compute(const Pad& op, const Call& call) {
+  return at::constant_pad_nd(call.x(), {op.left, op.right, op.top, op.bottom}, 0);
+}
+
 torch::Tensor compute(const Flatten&, const Call& call) { return call.x().flatten(1); }
 
 }  // namespace parabench

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "parallelism/plan/passes/passes.h"
+#include "parallelism/plan/strategies/check_skips.h"
 #include "parallelism/plan/strategies/generators.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "parallelism/plan/strategies/strategy_table.h"
@@ -151,6 +152,7 @@ Plan make_plan(const Case& spec, const ModelSpec& model, const Profile& profile,
   const Strategy& strategy = find_strategy(spec.strategy.name);
   const StrategyInput input{spec, model, profile, steps, given};
   Plan plan = strategy.schedule.order ? with_schedule(strategy, input) : strategy.write(input);
+  check_skips(plan, model);
   return mark_accumulation(add_recompute(std::move(plan), spec.recompute));
 }
 

@@ -24,8 +24,13 @@ class Counter {
   }
 
  private:
+  std::int64_t bytes_of(const TensorSpec& tensor) const {
+    const bool indices = tensor.kind() == ElementKind::int64;
+    return tensor.elements() * (indices ? std::int64_t{8} : tally_.element_bytes());
+  }
+
   CountedValue fresh(const TensorSpec& tensor, bool requires_grad) {
-    storages_.push_back({tensor.elements()});
+    storages_.push_back({bytes_of(tensor)});
     return {tensor, requires_grad, static_cast<int>(storages_.size()) - 1, 0};
   }
 
@@ -80,7 +85,7 @@ class Counter {
     std::vector<int> storage(layer.nodes.size(), -1);
     for (std::size_t i = layer.nodes.size(); i-- > 0;) {
       if (storage[i] < 0) {
-        gradients_.push_back({tensors[i].elements()});
+        gradients_.push_back({bytes_of(tensors[i])});
         storage[i] = static_cast<int>(gradients_.size()) - 1;
       }
       const Operation& operation = layer.nodes[i].operation;

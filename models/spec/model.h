@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/case.h"
-#include "base/choice.h"
 #include "base/tensor_spec.h"
 #include "models/spec/layer.h"
 
@@ -32,17 +31,9 @@ bool mixes_samples(const ModelSpec& model);
 Flops forward_flops(const ModelSpec& model);
 Flops training_flops(const ModelSpec& model);
 
-/// A model that `make_model` knows, as lists show it.
-struct ModelRow {
-  std::string name, summary;
-  std::vector<ChoiceParameter> parameters;  ///< in brackets, with their defaults
-};
-std::vector<ModelRow> model_rows();
-
-/// The model for samples of `input` in `classes` classes. ResNet-18/34/50/101/152 (He et al. 2015; torchvision's v1.5
-/// with the stride in the 3x3 convolution). `small_stem`: 3x3 stem without pooling, as CIFAR-10 and MNIST nets
-/// have (pytorch-cifar); else the 7x7 ImageNet stem. `mlp[layers=12,hidden=512]`: a multilayer perceptron (mlp.h).
-/// Throws usage_error naming the nearest model or the unknown bracket parameter.
+/// The model for samples of `input` in `classes` classes, a row of models/spec/nets/nets.h. `small_stem`: the form for
+/// small images, as CIFAR-10 and MNIST nets have (pytorch-cifar), else torchvision's. Throws usage_error naming the
+/// nearest model, the unknown or impossible bracket parameter, or what does not fit the samples.
 ModelSpec make_model(const NamedChoice& model, const TensorSpec& input, int classes, bool small_stem);
 
 }  // namespace parabench

@@ -7,15 +7,28 @@
 #include <vector>
 
 #include "base/tensor_spec.h"
+#include "models/spec/operations/adaptive_average_pool.h"
 #include "models/spec/operations/add.h"
+#include "models/spec/operations/attention.h"
+#include "models/spec/operations/average_pool.h"
 #include "models/spec/operations/batch_norm.h"
+#include "models/spec/operations/concat.h"
 #include "models/spec/operations/conv2d.h"
+#include "models/spec/operations/dropout.h"
+#include "models/spec/operations/embedding.h"
 #include "models/spec/operations/flatten.h"
+#include "models/spec/operations/gelu.h"
 #include "models/spec/operations/global_average_pool.h"
+#include "models/spec/operations/instance_norm.h"
 #include "models/spec/operations/layer_norm.h"
+#include "models/spec/operations/leaky_relu.h"
 #include "models/spec/operations/linear.h"
 #include "models/spec/operations/max_pool.h"
+#include "models/spec/operations/pad.h"
+#include "models/spec/operations/positions.h"
 #include "models/spec/operations/relu.h"
+#include "models/spec/operations/relu6.h"
+#include "models/spec/operations/upsample.h"
 #include "models/spec/parameter.h"
 #include "models/spec/tally.h"
 
@@ -25,10 +38,11 @@ namespace parabench {
 /// what it costs, text(), the same for equal work. Those that have any name parameters() and buffers() in torch's
 /// order. Constants, where they are not the defaults below: arity, mixes_samples, is_view, overwrites_input,
 /// backward_needs_output.
-using Operation = std::variant<Conv2d, BatchNorm, LayerNorm, Relu, MaxPool, GlobalAveragePool, Linear, Flatten, Add>;
+using Operation = std::variant<Conv2d, BatchNorm, LayerNorm, Relu, MaxPool, GlobalAveragePool, Linear, Flatten, Add,
+                               Concat, Relu6, LeakyRelu, Gelu, AveragePool, AdaptiveAveragePool, InstanceNorm, Dropout,
+                               Upsample, Pad, Embedding, Positions, Attention>;
 
 /// How many values it reads; any_arity: one or more.
-inline constexpr int any_arity = 0;
 int arity(const Operation& operation);
 /// Whether a sample's output depends on the other samples of its micro-batch, as behind a batch norm.
 bool mixes_samples(const Operation& operation);

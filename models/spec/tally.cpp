@@ -30,7 +30,7 @@ void Tally::keep(int storage) {
   Storage& kept = (*storages_)[storage];
   if (kept.saved) return;
   kept.saved = true;
-  total_.saved_per_sample += Bytes(kept.elements * element_);
+  total_.saved_per_sample += Bytes(kept.bytes);
 }
 
 void Tally::keep_input(int input) { keep(inputs_[input].storage); }
@@ -55,11 +55,23 @@ void Tally::weight_product(std::int64_t depth) {
   moved(n + m, needs_gradient() ? 2 * (n + m) : n + m);
   total_.backward_weight_per_sample += Flops(static_cast<double>(product));
   total_.moved_backward_weight_per_sample += Bytes((n + m) * element_);
-  for (Storage* factor : {&(*storages_)[inputs_[0].storage], &(*gradients_)[output_->gradient]}) {
-    if (!factor->multiplied) total_.saved_weight_per_sample += Bytes(factor->elements * element_);
-    factor->multiplied = true;
-  }
+  keep_for_weights(/*wide=*/false);
 }
+
+void Tally::keep_factor(Storage& storage) {
+  if (!storage.multiplied) total_.saved_weight_per_sample += Bytes(storage.bytes);
+  storage.multiplied = true;
+}
+
+void Tally::keep_for_weights(bool wide) {
+  keep_factor((*storages_)[inputs_[0].storage]);
+  if (wide)
+    total_.saved_weight_per_sample += Bytes(out().elements() * parameter_);
+  else
+    keep_gradient_for_weights();
+}
+
+void Tally::keep_gradient_for_weights() { keep_factor((*gradients_)[output_->gradient]); }
 
 void Tally::gradient_sums(const TensorSpec& value, int sums) {
   flops(0, sums * value.elements());

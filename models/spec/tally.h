@@ -13,9 +13,9 @@ namespace parabench {
 
 /// Where a value of a layer lies. A storage is kept once, however many operations need it in backward.
 struct Storage {
-  std::int64_t elements = 0;  ///< of one sample
-  bool saved = false;         ///< some operation keeps it for its backward
-  bool multiplied = false;    ///< a product keeps it for its weight gradient
+  std::int64_t bytes = 0;   ///< of one sample
+  bool saved = false;       ///< some operation keeps it for its backward
+  bool multiplied = false;  ///< a product keeps it for its weight gradient
 };
 
 /// An operation's output or input while its cost is counted.
@@ -66,6 +66,11 @@ class Tally {
   /// A product of the input with weights, `depth` multiply-adds per output element; backward does as many for each of
   /// its two gradients, and leaves that of the weights to its weight part.
   void weight_product(std::int64_t depth);
+  /// The weight part reads the operation's input and the gradient of its output; `wide`: the latter in the type of the
+  /// parameters, a copy.
+  void keep_for_weights(bool wide);
+  /// It reads that gradient alone.
+  void keep_gradient_for_weights();
   /// Gradients that add up where a value has several readers.
   void gradient_sums(const TensorSpec& value, int sums);
 
@@ -73,6 +78,7 @@ class Tally {
 
  private:
   void keep(int storage);
+  void keep_factor(Storage& storage);
 
   std::int64_t element_, parameter_;
   std::span<const CountedValue> inputs_;

@@ -10,8 +10,10 @@
 
 namespace parabench {
 
-std::vector<torch::Tensor> forward(const LayerSpec& layer, const LayerTensors& tensors,
-                                   std::vector<torch::Tensor> inputs, const ForwardMode& mode) {
+torch::Tensor forward(const LayerSpec& layer, const LayerTensors& tensors, const torch::Tensor& x, Ports& ports,
+                      const ForwardMode& mode) {
+  std::vector<torch::Tensor> inputs{x};
+  for (const TakenPort& taken : layer.takes) inputs.push_back(std::move(ports.extract(taken.port).mapped()));
   const std::vector<int> overwritten = overwritten_inputs(layer);
   std::vector<int> readers_left = readers(layer);
   std::vector<torch::Tensor> values(layer.nodes.size()), read;
@@ -26,20 +28,24 @@ std::vector<torch::Tensor> forward(const LayerSpec& layer, const LayerTensors& t
     }
     const std::size_t own_parameters = parameters(node.operation, {}).size();
     const std::size_t own_buffers = buffers(node.operation, {}).size();
-    const Call call{read, std::span(tensors.parameters).subspan(parameter, own_parameters),
-                    std::span(tensors.buffers).subspan(buffer, own_buffers), mode, overwritten[i]};
+    const Call call{node.name,
+                    read,
+                    std::span(tensors.parameters).subspan(parameter, own_parameters),
+                    std::span(tensors.buffers).subspan(buffer, own_buffers),
+                    mode,
+                    overwritten[i]};
     values[i] = std::visit([&](const auto& op) { return compute(op, call); }, node.operation);
     parameter += own_parameters;
     buffer += own_buffers;
   }
-  std::vector<torch::Tensor> outputs{values.back()};
-  for (const MadePort& made : layer.makes) outputs.push_back(at(made.value));
-  return outputs;
+  for (const MadePort& made : layer.makes) ports.insert_or_assign(made.port, at(made.value));
+  return values.back();
 }
 
 torch::Tensor forward(const LayerSpec& layer, const LayerTensors& tensors, const torch::Tensor& x,
                       const ForwardMode& mode) {
-  return std::move(forward(layer, tensors, std::vector{x}, mode).front());
+  Ports none;
+  return forward(layer, tensors, x, none, mode);
 }
 
 void initialise(const LayerSpec& layer, std::size_t parameter, std::uint64_t seed, std::span<double> out) {

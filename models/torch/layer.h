@@ -4,7 +4,9 @@
 #include <torch/types.h>
 
 #include <cstdint>
+#include <map>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "models/spec/layer.h"
@@ -19,11 +21,14 @@ struct LayerTensors {
   std::vector<torch::Tensor> buffers;     ///< running_mean, running_var of each batch norm
 };
 
-/// y = layer(x) in training mode: batch statistics normalise, running statistics are updated once. `inputs`: x and what
-/// the layer takes; returns y and what it makes, ports in the layer's order. Never writes into its inputs; holds a
-/// value no longer than its last reader, unless backward needs it.
-std::vector<torch::Tensor> forward(const LayerSpec& layer, const LayerTensors& tensors,
-                                   std::vector<torch::Tensor> inputs, const ForwardMode& mode = {});
+/// Skips on their way, by port.
+using Ports = std::map<std::string, torch::Tensor>;
+
+/// y = layer(x) in training mode: batch statistics normalise, running statistics are updated once. Moves what the layer
+/// takes out of `ports` and what it makes into it. Never writes into its inputs; holds a value no longer than its last
+/// reader, unless backward needs it.
+torch::Tensor forward(const LayerSpec& layer, const LayerTensors& tensors, const torch::Tensor& x, Ports& ports,
+                      const ForwardMode& mode = {});
 /// Of a layer without ports.
 torch::Tensor forward(const LayerSpec& layer, const LayerTensors& tensors, const torch::Tensor& x,
                       const ForwardMode& mode = {});

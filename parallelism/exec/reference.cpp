@@ -1,13 +1,13 @@
 #include "parallelism/exec/reference.h"
 
 #include <torch/autograd.h>
-#include <torch/nn/functional/loss.h>
 
 #include <algorithm>
 #include <deque>
 #include <iterator>
 
 #include "models/torch/autocast.h"
+#include "models/torch/loss.h"
 #include "parallelism/exec/stage_state.h"
 #include "parallelism/plan/owners.h"
 #include "parallelism/plan/strategies/delay_rules.h"
@@ -122,13 +122,16 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
       const LoadedPiece loaded = input.next();
       auto [x, labels] = network_input(tensors_of(loaded, sample), spec);
       torch::Tensor loss;
+      Ports ports;
+      const DropoutDraws draws{spec.seed, first_position(cut, piece)};
       {
         const AutocastGuard autocast(spec.precision == Precision::bf16, torch::kCPU);
         for (std::size_t l = 0; l < layers.size(); ++l)
-          x = forward(model.layers[l], {layers[l].read_by(step).parameters, statistics(l, piece)}, x);
-        loss = torch::nn::functional::cross_entropy(x, labels);
+          x = forward(model.layers[l], {layers[l].read_by(step).parameters, statistics(l, piece)}, x, ports,
+                      {.dropout = draws});
+        loss = cross_entropy(x, labels, static_cast<double>(labels.size(0)));
       }
-      const double weight = static_cast<double>(labels.numel()) / batch;
+      const double weight = static_cast<double>(labels.size(0)) / batch;
       step_loss += weight * loss.item<double>();
       torch::autograd::backward({loss * weight});
     }

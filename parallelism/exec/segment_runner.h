@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "models/spec/model.h"
+#include "models/spec/skips.h"
 #include "models/torch/layer.h"
 #include "parallelism/exec/stage_state.h"
 
@@ -23,14 +24,15 @@ torch::Tensor laid_out(const torch::Tensor& tensor, Layout layout);
 /// Memory for so many samples of a tensor.
 torch::Tensor empty_tensor(const TensorSpec& sample, int samples, Layout layout, const torch::TensorOptions& options);
 
-/// The graphs in flight of one rank. Not thread-safe: the compute thread's own.
+/// The graphs in flight of one rank. A skip from one of its segments to another stays here, forward and backward.
+/// Not thread-safe: the compute thread's own.
 class SegmentRunner {
  public:
   SegmentRunner(const Plan& plan, const ModelSpec& model, const StageState& state, Rank rank);
 
   /// Runs the segment of an F on `input` (taken as a fresh leaf; consumed). Keeps the graph, or where the F discards it
-  /// the input alone. Returns the output, detached. With `labels`, the last segment's: their cross entropy, summed over
-  /// samples and divided by the step's batch, so that gradients of unequal pieces add up to the mean's: that share of
+  /// the input alone. Returns the output, detached. With `labels`, the last segment's: their cross entropy
+  /// (models/torch/loss.h), summed over samples and divided by the step's batch, so that gradients of unequal pieces add up to the mean's: that share of
   /// the loss, a scalar.
   torch::Tensor forward(const Op& op, torch::Tensor input, const torch::Tensor& labels);
   /// A forward that keeps its graph and leaves running statistics as they are, to try something out.
@@ -45,24 +47,40 @@ class SegmentRunner {
   void weight_gradients(const Op& op);
 
  private:
+  enum class Purpose { forward, rehearsal, recompute };
+  struct Port {
+    int skip = 0;
+    torch::Tensor tensor;
+  };
   struct Graph {
     torch::Tensor input, output;
+    std::vector<Port> taken, made;              ///< skips of other segments: leaves, outputs
     std::unique_ptr<WeightGradients> deferred;  ///< of pieces whose backward is split
   };
   using Key = std::tuple<int, int, int>;  ///< segment, micro-batch, step
   static Key key(const Op& op) { return {op.segment.value, op.micro_batch.value, op.step}; }
-  torch::Tensor run(const Op& op, const torch::Tensor& input, const torch::Tensor& labels,
+  using PortKey = std::tuple<int, int, int>;  ///< skip, micro-batch, step
+  static PortKey port_key(int skip, const Op& op) { return {skip, op.micro_batch.value, op.step}; }
+  torch::Tensor run(const Op& op, const torch::Tensor& input, const torch::Tensor& labels, Ports& ports,
                     const ForwardMode& mode) const;
-  torch::Tensor keep_graph(const Op& op, torch::Tensor input, const torch::Tensor& labels, bool update_statistics);
+  torch::Tensor skip_value(int skip, const Op& op, const torch::Tensor& input) const;
+  void hand_out(const Op& op, const Ports& ports);
+  DropoutDraws draws(const Op& op) const;
+  torch::Tensor keep_graph(const Op& op, torch::Tensor input, const torch::Tensor& labels, Purpose purpose);
 
   const Plan& plan_;
   const ModelSpec& model_;
   const StageState& state_;
+  Rank rank_;
   double batch_;
   std::set<Key> split_;                                       ///< pieces whose backward is I and W
   std::map<Key, Graph> graphs_;                               ///< from forward to B or I
   std::map<Key, std::unique_ptr<WeightGradients>> deferred_;  ///< from I to W
   std::map<Key, torch::Tensor> inputs_;                       ///< from a forward that discards to its recompute
+  std::vector<Skip> skips_;
+  std::vector<std::vector<int>> entering_, leaving_;  ///< [segment] skips from and to other segments
+  std::map<PortKey, torch::Tensor> skipping_;         ///< values from the maker's forward to the taker's graph
+  std::map<PortKey, torch::Tensor> skip_gradients_;   ///< from the taker's backward to the maker's
 };
 
 }  // namespace parabench

@@ -9,7 +9,7 @@
 #include "base/case_key.h"
 #include "base/choice.h"
 #include "datasets/spec/dataset.h"
-#include "models/spec/model.h"
+#include "models/spec/nets/nets.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 
 namespace parabench {
@@ -127,7 +127,7 @@ json to_json(const Strategy& strategy) {
 
 std::string models_text() {
   std::vector<Row> rows = {{"model", "parameters in brackets", "what it is"}};
-  for (const ModelRow& row : model_rows()) rows.push_back({row.name, brackets(row.parameters), row.summary});
+  for (const Net& row : nets()) rows.push_back({row.name, brackets(row.parameters), row.summary});
   return aligned(rows);
 }
 
@@ -171,7 +171,7 @@ json to_json(const CaseKey& key) {
           {"since_schema", key.since}};
 }
 
-json to_json(const ModelRow& row) {
+json to_json(const Net& row) {
   return {{"name", row.name}, {"summary", row.summary}, {"parameters", to_json(row.parameters)}};
 }
 
@@ -218,7 +218,7 @@ std::string table_text(WordTable table) {
 json table_json(WordTable table) {
   switch (table) {
     case WordTable::strategies: return list_of(strategies());
-    case WordTable::models: return list_of(model_rows());
+    case WordTable::models: return list_of(nets());
     case WordTable::datasets: return list_of(dataset_rows());
     case WordTable::keys: return list_of(case_keys());
   }

@@ -3,10 +3,12 @@
 #include <torch/autograd.h>
 #include <torch/types.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "models/torch/loss.h"
 #include "tests/models/matrix_flops.h"
 #include "tests/models/network.h"
 
@@ -44,14 +46,31 @@ TEST_P(Golden, OneTrainingStepIsTorchvisions) {
   const nlohmann::json golden = read_golden(GetParam());
   const std::vector<std::int64_t> size = golden["shape"];
   const int classes = golden["classes"];
-  const TensorSpec input{size[1], size[2], size[3]};
-  Network network(make_model({golden["model"], {}}, input, classes, golden["stem"] != "imagenet"), torch::kFloat64);
+  const bool tokens = size.size() == 2;
+  const TensorSpec input = tokens ? TensorSpec({size[1]}, ElementKind::int64) : TensorSpec{size[1], size[2], size[3]};
+  NamedChoice choice{golden["model"], {}};
+  if (golden.contains("choice"))
+    for (const auto& [key, value] : golden["choice"].items()) choice.parameters.emplace_back(key, value);
+  Network network(make_model(choice, input, classes, golden["stem"] != "imagenet"), torch::kFloat64);
   fill(network);
 
-  std::vector<std::int64_t> labels;
-  for (std::int64_t sample = 0; sample < size[0]; ++sample) labels.push_back((7 * sample + 3) % classes);
-  const torch::Tensor logits = network.forward(pattern_images(size));
-  const torch::Tensor loss = at::cross_entropy_loss(logits, torch::tensor(labels));
+  torch::Tensor labels = torch::empty(tokens ? size : std::vector{size[0]}, torch::kInt64);
+  torch::Tensor images = tokens ? torch::empty_like(labels) : pattern_images(size);
+  for (std::int64_t n = 0; n < size[0]; ++n) {
+    if (!tokens) labels[n] = (7 * n + 3) % classes;
+    for (std::int64_t t = 0; tokens && t < size[1]; ++t) {
+      images[n][t] = (31 * n + 7 * t * t + 3) % classes;
+      labels[n][t] = (5 * n + 3 * t + 2) % classes;
+    }
+  }
+  if (golden["stem"] == "masks") {
+    labels = torch::empty({size[0], size[2], size[3]}, torch::kInt64);
+    for (std::int64_t n = 0, pixels = size[2] * size[3]; n < size[0]; ++n)
+      for (std::int64_t p = 0; p < pixels; ++p)
+        labels.view({-1})[n * pixels + p] = (5 * n + 3 * p + p * p / 7) % classes;
+  }
+  const torch::Tensor logits = network.forward(images);
+  const torch::Tensor loss = cross_entropy(logits, labels, static_cast<double>(size[0]));
   loss.backward();
 
   const torch::Tensor expected = torch::tensor(golden["logits"].get<std::vector<double>>(), torch::kFloat64);
@@ -79,10 +98,13 @@ TEST_P(Golden, OneTrainingStepIsTorchvisions) {
 INSTANTIATE_TEST_SUITE_P(Files, Golden,
                          testing::Values("resnet18-imagenet", "resnet34-imagenet", "resnet50-imagenet",
                                          "resnet101-imagenet", "resnet152-imagenet", "resnet18-cifar", "resnet50-cifar",
-                                         "resnet18-mnist", "resnet50-mnist", "mlp-cifar"),
+                                         "resnet18-mnist", "resnet50-mnist", "mlp-cifar", "vgg11-imagenet",
+                                         "vgg16-bn-cifar", "vgg13-mnist", "mobilenetv2-imagenet", "mobilenetv2-cifar",
+                                         "transformer-tokens", "resnet1001-cifar", "unet-masks",
+                                         "amoebanet-d-imagenet"),
                          [](const auto& test) {
                            std::string name = test.param;
-                           name[name.find('-')] = '_';
+                           std::ranges::replace(name, '-', '_');
                            return name;
                          });
 

@@ -12,7 +12,7 @@ struct MatrixFlops {
 /// Convolutions and linear layers of one sample; backward without the gradient of the images.
 inline MatrixFlops matrix_flops(const ModelSpec& model) {
   MatrixFlops total;
-  bool first = true;
+  bool first = model.input.kind() == ElementKind::real;  // token ids need no gradient, their embeddings do
   TensorSpec in = model.input;
   for (const LayerSpec& layer : model.layers) {
     const std::vector<TensorSpec> outputs = values(layer, in);

@@ -29,7 +29,8 @@ struct Network {
     return all;
   }
   torch::Tensor forward(torch::Tensor x) const {
-    for (std::size_t i = 0; i < layers.size(); ++i) x = parabench::forward(model.layers[i], layers[i], x);
+    Ports ports;
+    for (std::size_t i = 0; i < layers.size(); ++i) x = parabench::forward(model.layers[i], layers[i], x, ports);
     return x;
   }
 };

@@ -56,7 +56,9 @@ torch::Tensor forward(const LayerRun& run, Type type, const ForwardMode& mode) {
   const auto element = type == Type::fp64             ? torch::kFloat64
                        : type == Type::bf16 && !first ? torch::kBFloat16
                                                       : torch::kFloat32;
-  torch::Tensor x = torch::ones(sizes_of(in, run.samples), element).requires_grad_(!first);
+  const bool tokens = in.kind() == ElementKind::int64;
+  torch::Tensor x = torch::ones(sizes_of(in, run.samples), tokens ? torch::kInt64 : element);
+  x.requires_grad_(!first && !tokens);
   const AutocastGuard autocast(type == Type::bf16, torch::kCPU);
   for (std::size_t i = run.first; i < run.last; ++i)
     x = forward(run.network.model.layers[i], run.network.layers[i], x, mode);
@@ -126,9 +128,16 @@ void expect_kept_for_weights(const LayerRun& run, Type type) {
 }
 
 std::vector<ModelSpec> models() {
-  return {make_model({"resnet18", {}}, {3, 32, 32}, 10, false), make_model({"resnet50", {}}, {3, 40, 40}, 10, false),
+  return {make_model({"resnet18", {}}, {3, 32, 32}, 10, false),
+          make_model({"resnet50", {}}, {3, 40, 40}, 10, false),
           make_model({"resnet18", {}}, {1, 28, 28}, 10, true),
-          make_model({"mlp", {{"layers", "9"}, {"hidden", "40"}}}, {3, 8, 8}, 10, true)};
+          make_model({"mlp", {{"layers", "9"}, {"hidden", "40"}}}, {3, 8, 8}, 10, true),
+          make_model({"vgg11", {}}, {1, 28, 28}, 10, true),
+          make_model({"vgg13-bn", {}}, {3, 32, 32}, 10, true),
+          make_model({"mobilenetv2", {}}, {3, 64, 64}, 10, false),
+          make_model({"mobilenetv2", {}}, {1, 28, 28}, 10, true),
+          make_model({"transformer", {{"layers", "2"}, {"hidden", "24"}, {"heads", "3"}, {"sequence", "16"}}},
+                     TensorSpec({12}, ElementKind::int64), 20, true)};
 }
 
 class SavedBytes : public testing::TestWithParam<Type> {

@@ -71,4 +71,45 @@ std::vector<LayerSpec> resnet_layers(const ResNetVariant& variant, int channels,
   return layers;
 }
 
+namespace {
+
+LayerSpec preactivated_block(const std::string& name, int in, int width, int stride) {
+  LayerSpec layer{.name = name};
+  const int out = 4 * width;
+  const int activated = append(layer, {{name + ".bn1", BatchNorm{in}}, {name + ".relu1", Relu{}}}, layer_input);
+  const int y = append(layer,
+                       {{name + ".conv1", Conv2d{in, width}},
+                        {name + ".bn2", BatchNorm{width}},
+                        {name + ".relu2", Relu{}},
+                        {name + ".conv2", Conv2d{width, width, 3, stride, 1}},
+                        {name + ".bn3", BatchNorm{width}},
+                        {name + ".relu3", Relu{}},
+                        {name + ".conv3", Conv2d{width, out}}},
+                       activated);
+  int x = layer_input;
+  if (in != out) x = append(layer, {{name + ".shortcut", Conv2d{in, out, 1, stride}}}, activated);
+  append(layer, {name + ".add", Add{}}, {y, x});
+  return layer;
+}
+
+}  // namespace
+
+std::vector<LayerSpec> resnet_1001_layers(int channels, int classes) {
+  constexpr int blocks = 111;
+  int in = 16;
+  std::vector<LayerSpec> layers{chain("stem", {{"conv1", Conv2d{channels, in, 3, 1, 1}}})};
+  for (int group = 0; group < 3; ++group) {
+    const int width = 16 << group;
+    for (int index = 0; index < blocks; ++index) {
+      const int stride = group > 0 && index == 0 ? 2 : 1;
+      layers.push_back(preactivated_block(fmt::format("layer{}.{}", group + 1, index), in, width, stride));
+      in = 4 * width;
+    }
+  }
+  layers.push_back(
+      chain("head",
+            {{"bn", BatchNorm{in}}, {"relu", Relu{}}, {"avgpool", GlobalAveragePool{}}, {"fc", Linear{in, classes}}}));
+  return layers;
+}
+
 }  // namespace parabench

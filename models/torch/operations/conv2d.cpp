@@ -1,6 +1,7 @@
 #include <ATen/ATen.h>
 
 #include <array>
+#include <memory>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -29,36 +30,29 @@ auto convolve_backward(const Conv2d& op, const torch::Tensor& gradient, const to
 
 torch::Tensor split(const Conv2d& op, const torch::Tensor& input, const torch::Tensor& parameter,
                     const torch::Tensor& bias, WeightGradients& later) {
-  // Of the weight only its shape, type and layout are looked at.
-  const auto part = [op](int output) {
-    return [op, output](const torch::Tensor& like, const Tensors& kept) {
-      std::array<bool, 3> mask{};
-      mask[output] = true;
-      auto [dx, dweight, dbias] = convolve_backward(op, kept[1], kept[0], like, mask);
-      return output == 1 ? dweight : dbias;
-    };
-  };
-  const auto weight_gradient = [part](const torch::Tensor& weight, Tensors kept) {
-    return part(1)(at::empty_like(weight, kept[0].options()), kept);
-  };
-  const auto bias_gradient = [part, parameter](const torch::Tensor&, Tensors kept) {
-    return part(2)(at::empty_like(parameter, kept[0].options()), kept);
-  };
   const torch::Tensor x = as_autocast(input), weight = as_autocast(parameter).detach();
   torch::Tensor y;
   {
     const torch::NoGradGuard no_grad;
     y = convolve(op, x, weight, as_autocast(bias));
   }
-  return record_split(std::move(y), x, {x, weight},
-                      [=, &later](const torch::Tensor& gradient, const Tensors& saved, bool needed) {
-                        torch::Tensor dx;
-                        if (needed)
-                          dx = std::get<0>(convolve_backward(op, gradient, saved[0], saved[1], {true, false, false}));
-                        later.defer({parameter, {saved[0].detach(), gradient}, weight_gradient});
-                        if (bias.defined()) later.defer({bias, {saved[0].detach(), gradient}, bias_gradient});
-                        return dx;
-                      });
+  return record_split(
+      std::move(y), x, {x, weight}, [=, &later](const torch::Tensor& gradient, const Tensors& saved, bool needed) {
+        torch::Tensor dx;
+        if (needed) dx = std::get<0>(convolve_backward(op, gradient, saved[0], saved[1], {true, false, false}));
+        // One kernel makes both gradients of the weight part, whose second one follows at once.
+        const auto dbias = std::make_shared<torch::Tensor>();
+        later.defer({parameter, {saved[0].detach(), gradient}, [op, dbias](const torch::Tensor& like, Tensors kept) {
+                       // Of the weight only its shape, type and layout are looked at.
+                       const torch::Tensor any = at::empty_like(like, kept[0].options());
+                       auto made = convolve_backward(op, kept[1], kept[0], any, {false, true, op.bias});
+                       *dbias = std::move(std::get<2>(made));
+                       return std::get<1>(made);
+                     }});
+        if (op.bias)
+          later.defer({bias, {}, [dbias](const torch::Tensor&, const Tensors&) { return std::move(*dbias); }});
+        return dx;
+      });
 }
 
 }  // namespace

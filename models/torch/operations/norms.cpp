@@ -76,4 +76,9 @@ torch::Tensor compute(const LayerNorm&, const Call& call) {
   return y.to(call.x().scalar_type());
 }
 
+torch::Tensor compute(const InstanceNorm&, const Call& call) {
+  return at::instance_norm(call.x(), {}, {}, {}, {}, /*use_input_stats=*/true, /*momentum=*/0, eps,
+                           /*cudnn_enabled=*/true);
+}
+
 }  // namespace parabench

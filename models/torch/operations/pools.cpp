@@ -12,4 +12,12 @@ torch::Tensor compute(const GlobalAveragePool&, const Call& call) {
   return call.x().dim() == 4 ? at::mean(call.x(), {2, 3}) : call.x().clone();
 }
 
+torch::Tensor compute(const AveragePool& op, const Call& call) {
+  return at::avg_pool2d(call.x(), op.kernel, op.stride, op.padding, /*ceil_mode=*/false, /*count_include_pad=*/false);
+}
+
+torch::Tensor compute(const AdaptiveAveragePool& op, const Call& call) {
+  return at::adaptive_avg_pool2d(call.x(), {op.side, op.side});
+}
+
 }  // namespace parabench

@@ -1,0 +1,88 @@
+#include "models/spec/nets/nets.h"
+
+#include "base/error.h"
+#include "models/spec/nets/amoebanet.h"
+#include "models/spec/nets/mlp.h"
+#include "models/spec/nets/mobilenet.h"
+#include "models/spec/nets/resnet.h"
+#include "models/spec/nets/transformer.h"
+#include "models/spec/nets/unet.h"
+#include "models/spec/nets/vgg.h"
+
+namespace parabench {
+namespace {
+
+/// Channels of the images; throws where the samples are none.
+int channels(const std::string& net, const NetRequest& request) {
+  if (request.input.rank() != 3)
+    throw usage_error("data set for " + net, to_text(request.input), "images: channels x height x width");
+  return static_cast<int>(request.input[0]);
+}
+
+std::vector<Net> make_nets() {
+  std::vector<Net> all;
+  for (const ResNetVariant& variant : resnet_variants()) {
+    const std::string name(variant.name);
+    all.push_back({name, "residual network (He et al. 2015)", {}, [&variant, name](const NetRequest& r) {
+                     return resnet_layers(variant, channels(name, r), r.classes, r.small);
+                   }});
+  }
+  all.push_back({"resnet1001",
+                 "residual network of 1001 layers for small images, pre-activation (He et al. 2016)",
+                 {},
+                 [](const NetRequest& r) { return resnet_1001_layers(channels("resnet1001", r), r.classes); }});
+  for (const VggVariant& variant : vgg_variants()) {
+    const std::string name(variant.name);
+    all.push_back({name,
+                   "convolutions of 3x3 and pools (Simonyan and Zisserman 2014)",
+                   {},
+                   [&variant, name](const NetRequest& r) {
+                     channels(name, r);
+                     return vgg_layers(variant, r.input, r.classes, r.small);
+                   }});
+  }
+  all.push_back(
+      {"mobilenetv2",
+       "inverted residuals with depthwise convolutions (Sandler et al. 2018)",
+       {},
+       [](const NetRequest& r) { return mobilenet_v2_layers(channels("mobilenetv2", r), r.classes, r.small); }});
+  all.push_back({"unet",
+                 "segmentation with long skips (Ronneberger et al. 2015; as GPipe's and torchgpipe's benchmarks)",
+                 {{"depth", 5, 1, 10}, {"convolutions", 5, 1, 100}, {"channels", 64, 2, 1024}},
+                 [](const NetRequest& r) {
+                   channels("unet", r);
+                   return unet_layers({r.values[0], r.values[1], r.values[2]}, r.input, r.classes);
+                 }});
+  all.push_back({"amoebanet-d",
+                 "evolved cells that read the two before them (Real et al. 2018)",
+                 {{"layers", 18, 3, 999}, {"filters", 256, 16, 4096}},
+                 [](const NetRequest& r) {
+                   channels("amoebanet-d", r);
+                   return amoebanet_d_layers({r.values[0], r.values[1]}, r.input, r.classes);
+                 }});
+  all.push_back({"transformer",
+                 "GPT-2 style decoder, norms first (Radford et al. 2019)",
+                 {{"layers", 12, 1, 10'000},
+                  {"hidden", 768, 1, 100'000},
+                  {"heads", 12, 1, 10'000},
+                  {"sequence", 1024, 1, 1'000'000}},
+                 [](const NetRequest& r) {
+                   if (r.input.kind() != ElementKind::int64)
+                     throw usage_error("data set for transformer", to_text(r.input), "tokens");
+                   return transformer_layers({r.values[0], r.values[1], r.values[2], r.values[3]}, r.classes);
+                 }});
+  all.push_back({"mlp",
+                 "multilayer perceptron with residual connections",
+                 {{"layers", 12, 2, 10'000}, {"hidden", 512, 1, 100'000}},
+                 [](const NetRequest& r) { return mlp_layers(r.values[0], r.values[1], r.input, r.classes); }});
+  return all;
+}
+
+}  // namespace
+
+const std::vector<Net>& nets() {
+  static const std::vector<Net> all = make_nets();
+  return all;
+}
+
+}  // namespace parabench

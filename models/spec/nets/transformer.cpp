@@ -1,0 +1,46 @@
+#include "models/spec/nets/transformer.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+
+namespace parabench {
+namespace {
+
+constexpr double deviation = 0.02;
+
+/// `deepest`: deviation of the projections that are added, smaller the more of them there are.
+LayerSpec block(const std::string& name, const TransformerSize& size, double deepest) {
+  const int hidden = size.hidden;
+  LayerSpec layer{.name = name};
+  const int attended = append(layer,
+                              {{name + ".ln_1", LayerNorm{hidden}},
+                               {name + ".attn.c_attn", Linear{hidden, 3 * hidden, true, deviation}},
+                               {name + ".attn", Attention{size.heads, true}},
+                               {name + ".attn.c_proj", Linear{hidden, hidden, true, deepest}}},
+                              layer_input);
+  const int between = append(layer, {name + ".add_1", Add{}}, {attended, layer_input});
+  const int perceived = append(layer,
+                               {{name + ".ln_2", LayerNorm{hidden}},
+                                {name + ".mlp.c_fc", Linear{hidden, 4 * hidden, true, deviation}},
+                                {name + ".mlp.gelu", Gelu{}},
+                                {name + ".mlp.c_proj", Linear{4 * hidden, hidden, true, deepest}}},
+                               between);
+  append(layer, {name + ".add_2", Add{}}, {perceived, between});
+  return layer;
+}
+
+}  // namespace
+
+std::vector<LayerSpec> transformer_layers(const TransformerSize& size, int vocabulary) {
+  std::vector<LayerSpec> layers{chain(
+      "embedding", {{"wte", Embedding{vocabulary, size.hidden}}, {"wpe", Positions{size.sequence, size.hidden}}})};
+  for (int index = 0; index < size.layers; ++index)
+    layers.push_back(block(fmt::format("h.{}", index), size, deviation / std::sqrt(2.0 * size.layers)));
+  layers.push_back(chain(
+      "head", {{"ln_f", LayerNorm{size.hidden}}, {"lm_head", Linear{size.hidden, vocabulary, false, deviation}}}));
+  return layers;
+}
+
+}  // namespace parabench

@@ -1,0 +1,21 @@
+#include "models/spec/operations/gelu.h"
+
+#include "models/spec/operations/checks.h"
+
+namespace parabench {
+
+TensorSpec Gelu::output(const std::string& name, std::span<const TensorSpec> in) const {
+  require_real(name, in[0]);
+  return in[0];
+}
+
+void Gelu::count(Tally& tally) const {
+  const auto n = tally.in().elements();
+  tally.flops(n, tally.needs_gradient() ? n : 0);
+  tally.moved(2 * n, tally.needs_gradient() ? 3 * n : 0);
+  if (tally.needs_gradient()) tally.keep_input();
+}
+
+std::string Gelu::text() const { return "gelu"; }
+
+}  // namespace parabench

@@ -1,0 +1,21 @@
+#include "models/spec/operations/relu6.h"
+
+#include "models/spec/operations/checks.h"
+
+namespace parabench {
+
+TensorSpec Relu6::output(const std::string& name, std::span<const TensorSpec> in) const {
+  require_real(name, in[0]);
+  return in[0];
+}
+
+void Relu6::count(Tally& tally) const {
+  const auto n = tally.in().elements();
+  tally.flops(n, tally.needs_gradient() ? n : 0);
+  tally.moved(2 * n, tally.needs_gradient() ? 3 * n : 0);
+  if (tally.needs_gradient()) tally.keep_input();  // the output's memory as well, where it is written over
+}
+
+std::string Relu6::text() const { return "relu6"; }
+
+}  // namespace parabench

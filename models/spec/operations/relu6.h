@@ -1,0 +1,23 @@
+// Rectified linear units cut off at 6.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "base/tensor_spec.h"
+#include "models/spec/tally.h"
+
+namespace parabench {
+
+/// Sandler et al. 2018 (MobileNetV2). Its backward reads the output where that took the input's memory, else the input.
+struct Relu6 {
+  static constexpr bool overwrites_input = true;
+  static constexpr bool backward_needs_output = true;
+
+  TensorSpec output(const std::string& name, std::span<const TensorSpec> in) const;
+  void count(Tally& tally) const;
+  std::string text() const;
+  bool operator==(const Relu6&) const = default;
+};
+
+}  // namespace parabench

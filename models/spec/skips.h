@@ -1,0 +1,23 @@
+// Tensors that skip layers of a model.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/tensor_spec.h"
+#include "models/spec/model.h"
+
+namespace parabench {
+
+struct Skip {
+  std::string port;
+  int from_layer = 0, to_layer = 0;
+  TensorSpec tensor;
+  bool operator==(const Skip&) const = default;
+};
+
+/// The model's skips in the order in which they are made. Throws std::logic_error where a port is made or taken twice,
+/// is not taken, is taken before it is made, or by a layer that declares another tensor.
+std::vector<Skip> skips(const ModelSpec& model);
+
+}  // namespace parabench

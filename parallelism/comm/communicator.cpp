@@ -41,7 +41,7 @@ void check_elements(const CollectiveCall& call) {
   const std::int64_t element = element_bytes(buffer.type);
   if (buffer.bytes >= 0 && buffer.bytes % element == 0 && !(sums && buffer.type == ElementType::byte)) return;
   throw std::invalid_argument(fmt::format("{}: {} bytes are not a whole number of {}", name(call.kind), buffer.bytes,
-                                          sums                                 ? "f32 or f64 elements"
+                                          sums                               ? "f32 or f64 elements"
                                           : buffer.type == ElementType::byte ? "bytes"
                                                                              : "elements"));
 }

@@ -75,8 +75,7 @@ Posts& Fabric::posts(int group, int position) const {
 std::span<std::int64_t> Fabric::shares(int group, int position, int parity) const {
   const std::size_t members = groups_.members(group).size();
   const std::int64_t list = 2 * position + parity;
-  const std::int64_t offset =
-      layout_.group_shares[group] + list * share_list_bytes(static_cast<std::int64_t>(members));
+  const std::int64_t offset = layout_.group_shares[group] + list * share_list_bytes(static_cast<std::int64_t>(members));
   return {&at<std::int64_t>(offset), members};
 }
 

@@ -66,8 +66,7 @@ class StagedWork final : public WorkState {
     parts_ = std::move(parts);
     std::erase_if(parts_.in, [](Share part) { return part.bytes() == 0; });
     if (parts_.out.bytes() == 0) return;
-    begin_copy(
-        comm_.device_->copy_out(host(parts_.out), device(parts_.out), parts_.out.bytes(), buffer_.ready));
+    begin_copy(comm_.device_->copy_out(host(parts_.out), device(parts_.out), parts_.out.bytes(), buffer_.ready));
     span_.start = copies_.back().device_span().start;
     comm_.polling_.count_awaited(1);
   }

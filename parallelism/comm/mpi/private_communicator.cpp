@@ -145,8 +145,9 @@ class MpiWork final : public WorkState {
           break;
         case CollectiveKind::reduce_scatter: {
           const Slices& slices = slices_.emplace_back(call.shares, piece, element.bytes);
-          check_mpi(MPI_Ireduce_scatter(MPI_IN_PLACE, data, slices.counts.data(), element.type, MPI_SUM, members, add()),
-                    "MPI_Ireduce_scatter");
+          check_mpi(
+              MPI_Ireduce_scatter(MPI_IN_PLACE, data, slices.counts.data(), element.type, MPI_SUM, members, add()),
+              "MPI_Ireduce_scatter");
           const Share own = common(call.shares.of(position), piece);
           results_.push_back({static_cast<std::byte*>(call.buffer.data) + own.begin, data, own.bytes()});
           break;
@@ -170,13 +171,13 @@ class MpiWork final : public WorkState {
   void send(BufferView buffer, Rank to, Message message) {
     header_ = {message.tag, buffer.bytes};
     const auto post = [&](void* data, std::int64_t bytes) {
-      check_mpi(MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, to.value, static_cast<int>(message.channel), comm_.world(), add()),
+      check_mpi(MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, to.value, static_cast<int>(message.channel),
+                          comm_.world(), add()),
                 "MPI_Isend");
     };
     post(&header_, sizeof header_);
-    for_each_piece(buffer.bytes, [&](Share piece) {
-      post(static_cast<std::byte*>(buffer.data) + piece.begin, piece.bytes());
-    });
+    for_each_piece(buffer.bytes,
+                   [&](Share piece) { post(static_cast<std::byte*>(buffer.data) + piece.begin, piece.bytes()); });
   }
 
   void receive(BufferView buffer, Rank from, Message message) {
@@ -184,13 +185,13 @@ class MpiWork final : public WorkState {
     from_ = from;
     channel_ = message.channel;
     const auto post = [&](void* data, std::int64_t bytes) {
-      check_mpi(MPI_Irecv(data, static_cast<int>(bytes), MPI_BYTE, from.value, static_cast<int>(message.channel), comm_.world(), add()),
+      check_mpi(MPI_Irecv(data, static_cast<int>(bytes), MPI_BYTE, from.value, static_cast<int>(message.channel),
+                          comm_.world(), add()),
                 "MPI_Irecv");
     };
     post(&header_, sizeof header_);
-    for_each_piece(buffer.bytes, [&](Share piece) {
-      post(static_cast<std::byte*>(buffer.data) + piece.begin, piece.bytes());
-    });
+    for_each_piece(buffer.bytes,
+                   [&](Share piece) { post(static_cast<std::byte*>(buffer.data) + piece.begin, piece.bytes()); });
   }
 
  private:

@@ -50,8 +50,8 @@ void expect_outcome(const Communicator& comm, const Started& started) {
 template <Place place>
 void kinds_run_in_the_order_started(Communicator& comm) {
   constexpr CollectiveKind kinds[] = {CollectiveKind::reduce_scatter, CollectiveKind::all_gather,
-                                      CollectiveKind::broadcast, CollectiveKind::all_reduce,
-                                      CollectiveKind::all_gather, CollectiveKind::reduce_scatter};
+                                      CollectiveKind::broadcast,      CollectiveKind::all_reduce,
+                                      CollectiveKind::all_gather,     CollectiveKind::reduce_scatter};
   const std::vector<int> groups = own_groups(comm);
   const std::int64_t in_group = std::ssize(kinds) * n;
   const Elements<float> memory(comm, place, comm.groups().count() * in_group);
@@ -169,12 +169,12 @@ void expect_mismatch(Communicator& comm, const std::function<Work(bool differs)>
 void different_kinds_are_named(Communicator& comm) {
   float data[64] = {};
   const Shares shares = Shares::even(256, comm.size());
-  expect_mismatch(
-      comm,
-      [&](bool differs) {
-        return differs ? comm.all_gather(view(data, 64), shares) : comm.reduce_scatter(view(data, 64), shares);
-      },
-      {"all_gather of 256 bytes of f32 in shares of", "reduce_scatter of 256 bytes of f32 in shares of"});
+  expect_mismatch(comm,
+                  [&](bool differs) {
+                    return differs ? comm.all_gather(view(data, 64), shares)
+                                   : comm.reduce_scatter(view(data, 64), shares);
+                  },
+                  {"all_gather of 256 bytes of f32 in shares of", "reduce_scatter of 256 bytes of f32 in shares of"});
 }
 
 void different_shares_are_named(Communicator& comm) {
@@ -186,16 +186,14 @@ void different_shares_are_named(Communicator& comm) {
   other.front() = 100;
   other.back() = 156;
   if (comm.size() == 1) return;
-  expect_mismatch(
-      comm, [&](bool differs) { return comm.all_gather(view(data, 64), Shares(differs ? other : usual)); },
-      {"in shares of 96", "in shares of 100", "and 160 bytes", "and 156 bytes"});
+  expect_mismatch(comm, [&](bool differs) { return comm.all_gather(view(data, 64), Shares(differs ? other : usual)); },
+                  {"in shares of 96", "in shares of 100", "and 160 bytes", "and 156 bytes"});
 }
 
 void different_roots_are_named(Communicator& comm) {
   float data[64] = {};
-  expect_mismatch(
-      comm, [&](bool differs) { return comm.broadcast(view(data, 64), Rank(differs ? 1 : 0)); },
-      {"broadcast of 256 bytes of f32 from rank 0", "from rank 1"});
+  expect_mismatch(comm, [&](bool differs) { return comm.broadcast(view(data, 64), Rank(differs ? 1 : 0)); },
+                  {"broadcast of 256 bytes of f32 from rank 0", "from rank 1"});
 }
 
 template <CollectiveKind kind>

@@ -49,8 +49,8 @@ void reduce_scatter_gives_each_its_share(Communicator& comm) {
     for (std::int64_t i = own.begin; i < own.end; ++i) {
       std::int64_t sum = 0;
       for (const Rank member : members) sum += whole_input(member.value, i);
-      ASSERT_EQ(data[i], static_cast<T>(sum)) << "element " << i << " of " << n << ", share of " << own.begin << " to "
-                                              << own.end << " in group " << group;
+      ASSERT_EQ(data[i], static_cast<T>(sum))
+          << "element " << i << " of " << n << ", share of " << own.begin << " to " << own.end << " in group " << group;
     }
     ASSERT_EQ(data[-1], T(-77));
     ASSERT_EQ(data[n], T(-77));

@@ -63,9 +63,8 @@ TEST(Shares, KnowWhetherAllAreOfOneSize) {
 
 TEST(Shares, RefuseNegativeSizes) {
   const std::int64_t bytes[] = {16, -4, 48};
-  EXPECT_THAT([&] { Shares shares(bytes); },
-              testing::ThrowsMessage<std::invalid_argument>(
-                  testing::AllOf(testing::HasSubstr("share 1"), testing::HasSubstr("-4 bytes"))));
+  EXPECT_THAT([&] { Shares shares(bytes); }, testing::ThrowsMessage<std::invalid_argument>(testing::AllOf(
+                                                 testing::HasSubstr("share 1"), testing::HasSubstr("-4 bytes"))));
 }
 
 }  // namespace

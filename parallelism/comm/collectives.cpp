@@ -11,7 +11,8 @@
 namespace parabench {
 namespace {
 
-/// Bytes of every buffer that one call of advance() moves at most, so that the other lanes of the thread get their turn.
+/// Bytes of every buffer that one call of advance() moves at most, so that the other lanes of the thread get their
+/// turn.
 constexpr std::int64_t bytes_per_turn = 1 << 20;
 
 class Meeting final : public Collective {
@@ -99,8 +100,8 @@ class DataCollective : public Collective {
   /// Moves `part` between own() and theirs().
   virtual void move(Share part) = 0;
 
-  /// Of the piece, or of the whole buffer in the arenas: in the caller's memory, and by position where all members reach
-  /// it.
+  /// Of the piece, or of the whole buffer in the arenas: in the caller's memory, and by position where all members
+  /// reach it.
   std::byte* own() const { return own_; }
   std::span<std::byte* const> theirs() const { return theirs_; }
 

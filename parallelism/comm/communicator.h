@@ -20,8 +20,8 @@ namespace parabench {
 enum class ElementType { f32, f64, byte };
 
 /// Memory of the caller: pointer, bytes, type. Must stay valid until the work has ended. On a GPU it may be read (send,
-/// collectives) or written (recv, collectives) from the moment that the GPU comes to `ready`, and what follows waits for
-/// the work's end, on the host or by Work::device_span().
+/// collectives) or written (recv, collectives) from the moment that the GPU comes to `ready`, and what follows waits
+/// for the work's end, on the host or by Work::device_span().
 struct BufferView {
   void* data = nullptr;
   std::int64_t bytes = 0;
@@ -95,8 +95,8 @@ class WorkState {
 
 /// A move-only handle of an operation that was started. The thread that started it drives it. Operations of one
 /// queue (the collectives of one group, of whatever kind; this rank's end of one lane of messages) run in the order
-/// started: the later ones wait until the earlier ones have been driven until they are queued, those of another queue do
-/// not.
+/// started: the later ones wait until the earlier ones have been driven until they are queued, those of another queue
+/// do not.
 ///
 /// An operation on buffers of a GPU is first queued, then ends. Once it is queued, the host has done its part, though
 /// other work of the GPU, of this rank or another, may come before it: the host runs ahead, and a stream of the GPU
@@ -136,7 +136,7 @@ struct Arena {
 
 /// Bytes of payload that this rank moved. A message counts its bytes once, as sent by the sender and as received by the
 /// receiver. Collectives of S bytes over p members count
-///  - through shared memory, or the memory of GPUs, what the rank loads from the others' buffers as received, and what it
+///  - through shared memory, or the memory of GPUs, what the rank loads from the others' buffers as received, what it
 ///    stores to them as sent. With s its share, of share_of() for all_reduce, of the caller's for the others:
 ///      all_reduce      received (p-1) s, sent (p-1) s
 ///      reduce_scatter  received (p-1) s
@@ -145,8 +145,8 @@ struct Arena {
 ///    so that a reduce_scatter and an all_gather of even shares together are an all_reduce, on every rank, and each
 ///    "(p-1) s" is (p-1) S over all ranks. An all_reduce of a buffer outside the arenas has a share of each piece of
 ///    1 MiB;
-///  - by the MPI library or NCCL, whose algorithms are their own, the least that any algorithm moves by rank and way, on
-///    the average over the ranks (Patarasuk and Yuan 2009), whatever the shares:
+///  - by the MPI library or NCCL, whose algorithms are their own, the least that any algorithm moves each way, on the
+///    average over the ranks (Patarasuk and Yuan 2009), whatever the shares:
 ///      all_reduce      2(p-1)/p S, rounded down
 ///      reduce_scatter  (p-1)/p S, rounded down
 ///      all_gather      the difference of the two
@@ -183,16 +183,16 @@ class Communicator {
 
   // Collectives in place, over the members of a group. The fast path is that of buffers that lie in a shared arena on
   // every member. Members that share memory and start different collectives, sizes, types, shares or roots get
-  // std::logic_error naming both and the group; MPI and NCCL do not notice. std::invalid_argument naming the value: of a
-  // rank that is no member, a buffer or share that holds no whole elements, a sum of bytes, shares that are not one for
-  // each member or do not add up to the buffer, a root that is no member.
+  // std::logic_error naming both and the group; MPI and NCCL do not notice. std::invalid_argument, naming the value, is
+  // for a rank that is no member, a buffer or share that does not hold whole elements, a sum of plain bytes, shares
+  // that are not one for each member or do not add up to the buffer, and a root that is no member.
 
   /// The sum of `buffer` (f32 or f64), bitwise the same on all members.
   Work all_reduce(BufferView buffer, int group = 0);
-  /// The sum of `buffer` (f32 or f64), each member's share of it on that member; the rest of its buffer holds nothing of
-  /// use afterwards. The bits are the same in every run: through shared memory and the memory of GPUs those that
-  /// all_reduce gives, whatever the shares, since both add in the members' order; by MPI and NCCL those of the library's
-  /// own order, which is another one.
+  /// The sum of `buffer` (f32 or f64), each member's share of it on that member; the rest of its buffer holds nothing
+  /// of use afterwards. Through shared memory and the memory of GPUs the bits are those that all_reduce gives, in every
+  /// run and whatever the shares, since both add in the members' order. MPI and NCCL add in an order of their own,
+  /// which is not that of their all_reduce: the same in every run as far as the library keeps to it.
   Work reduce_scatter(BufferView buffer, Shares shares, int group = 0);
   /// Every member's share, as that member has it, on all of them. Any type.
   Work all_gather(BufferView buffer, Shares shares, int group = 0);

@@ -7,7 +7,8 @@
 
 namespace parabench {
 
-/// Of a member that moves `bytes` of its share among the buffers of `members`; of a broadcast, of the whole into its own.
+/// Of a member that moves `bytes` of its share among the buffers of `members`; of a broadcast, of the whole into its
+/// own.
 Traffic moved_in_memory(CollectiveKind kind, std::int64_t bytes, int members);
 
 /// Of a collective that a library carries out, on `rank`.

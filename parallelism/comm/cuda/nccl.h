@@ -40,10 +40,10 @@ struct NcclOptions {
 /// failures: a rank that fails, or an asynchronous NCCL error, aborts the world there, and every waiting call throws
 /// PeerFailure; then the communicators are aborted, and their streams and memory are kept until the process ends, since
 /// threads of NCCL may still use them. allocate() hands out ncclMemAlloc memory, registered with the communicators of
-/// all groups. Shares of equal size are one ncclReduceScatter or ncclAllGather; others, which these do not know, a group
-/// of ncclReduce or ncclBroadcast, one for each share, so shares that divide evenly may be faster. Collective over
-/// `host`, which must outlive it. Throws environment_error for a build without NCCL, and when two ranks share a GPU (NCCL
-/// refuses), naming comm:mpi and comm:threads.
+/// all groups. Shares of equal size are one ncclReduceScatter or ncclAllGather; others, which these do not know, a
+/// group of ncclReduce or ncclBroadcast, one for each share, so shares that divide evenly may be faster. Collective
+/// over `host`, which must outlive it. Throws environment_error for a build without NCCL, and when two ranks share a
+/// GPU (NCCL refuses), naming comm:mpi and comm:threads.
 std::unique_ptr<Communicator> make_nccl_communicator(Communicator& host, int gpu, std::vector<MessageLane> lanes = {},
                                                      NcclOptions options = {});
 

@@ -30,9 +30,9 @@ class StagingDevice {
 /// may end in another order. Nothing blocks. The host moves what was copied out when it has seen that; an operation is
 /// queued once it is being copied in, so that of a send the host does the last part. How often the host looks at
 /// copies: polling.h. A collective within an arena happens in the part of the host's arena behind it, in place where
-/// the host can; other buffers pass through pinned memory that is kept for the next ones. Only what a rank gives is copied
-/// out, and only what it gets is copied in: with a share of s of S bytes S and s for a reduce_scatter, s and S - s for an
-/// all_gather.
+/// the host can; other buffers pass through pinned memory that is kept for the next ones. Only what a rank gives is
+/// copied out, and only what it gets is copied in: with a share of s of S bytes, S and s for a reduce_scatter, s and
+/// S - s for an all_gather.
 class StagedCommunicator final : public Communicator {
  public:
   /// `host` must outlive it.

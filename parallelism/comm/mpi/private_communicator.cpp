@@ -195,7 +195,8 @@ class MpiWork final : public WorkState {
   }
 
  private:
-  /// What each member's share has in a piece of the buffer, as MPI wants it: in elements, until the requests are complete.
+  /// What each member's share has in a piece of the buffer, as MPI wants it: in elements, until the requests are
+  /// complete.
   struct Slices {
     Slices(const Shares& shares, Share piece, int element) {
       for (int i = 0; i < shares.members(); ++i) {

@@ -45,8 +45,8 @@ void expect_outcome(const Communicator& comm, const Started& started) {
   }
 }
 
-/// A sequence for each group, the same on all members; each rank starts the groups in an order of its own and drives all
-/// of it in another one.
+/// A sequence for each group, the same on all members; each rank starts the groups in an order of its own and drives
+/// all of it in another one.
 template <Place place>
 void kinds_run_in_the_order_started(Communicator& comm) {
   constexpr CollectiveKind kinds[] = {CollectiveKind::reduce_scatter, CollectiveKind::all_gather,

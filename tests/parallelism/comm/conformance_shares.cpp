@@ -13,7 +13,8 @@
 namespace parabench {
 namespace {
 
-/// Elements of a group's collectives. The largest, of the world alone, is outside an arena more than a piece of scratch.
+/// Elements of a group's collectives. The largest, of the world alone, is outside an arena more than a piece of
+/// scratch.
 constexpr std::int64_t most = 300007;
 std::vector<std::int64_t> sizes_in(int group) {
   return group == 0 ? std::vector<std::int64_t>{0, 1, 65, 4099, most} : std::vector<std::int64_t>{4099};

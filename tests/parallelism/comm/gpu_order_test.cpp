@@ -65,8 +65,8 @@ void on_two_gpus(CommunicatorMaker make, Body body) {
   });
 }
 
-/// Looks at the work, and lets the other rank do as much, while nothing may come of it: `value` is at most `most`. After
-/// that the other rank may go on, and the value may change at any time.
+/// Looks at the work, and lets the other rank do as much, while nothing may come of it: `value` is at most `most`.
+/// After that the other rank may go on, and the value may change at any time.
 void look_in_vain(Meeting& meeting, Work& work, const float& value, float most) {
   for (int round = 0; round < 3; ++round) {
     for (int look = 0; look < 20; ++look) {

@@ -14,15 +14,69 @@ void check_peer(const Communicator& comm, std::string_view call, Rank peer) {
   }
 }
 
-void check_member(const Communicator& comm, int group) {
-  const RankGroups& groups = comm.groups();
-  if (group < 0 || group >= groups.count()) {
-    throw std::invalid_argument(fmt::format("all_reduce: rank {} names group {}, but the groups are 0 to {}",
-                                            comm.rank().value, group, groups.count() - 1));
+std::int64_t element_bytes(ElementType type) {
+  switch (type) {
+    case ElementType::f32: return 4;
+    case ElementType::f64: return 8;
+    case ElementType::byte: return 1;
   }
-  if (groups.position(group, comm.rank()) < 0) {
-    throw std::invalid_argument(fmt::format("all_reduce: rank {} is no member of group {} {}", comm.rank().value, group,
-                                            to_text(groups, group)));
+  return 1;
+}
+
+void check_member(const Communicator& comm, const CollectiveCall& call) {
+  const RankGroups& groups = comm.groups();
+  if (call.group < 0 || call.group >= groups.count()) {
+    throw std::invalid_argument(fmt::format("{}: rank {} names group {}, but the groups are 0 to {}", name(call.kind),
+                                            comm.rank().value, call.group, groups.count() - 1));
+  }
+  if (groups.position(call.group, comm.rank()) < 0) {
+    throw std::invalid_argument(fmt::format("{}: rank {} is no member of group {} {}", name(call.kind),
+                                            comm.rank().value, call.group, to_text(groups, call.group)));
+  }
+}
+
+void check_elements(const CollectiveCall& call) {
+  const bool sums = call.kind == CollectiveKind::all_reduce || call.kind == CollectiveKind::reduce_scatter;
+  const BufferView& buffer = call.buffer;
+  const std::int64_t element = element_bytes(buffer.type);
+  if (buffer.bytes >= 0 && buffer.bytes % element == 0 && !(sums && buffer.type == ElementType::byte)) return;
+  throw std::invalid_argument(fmt::format("{}: {} bytes are not a whole number of {}", name(call.kind), buffer.bytes,
+                                          sums                               ? "f32 or f64 elements"
+                                          : buffer.type == ElementType::byte ? "bytes"
+                                                                             : "elements"));
+}
+
+void check_shares(const Communicator& comm, const CollectiveCall& call) {
+  const std::int64_t members = std::ssize(comm.groups().members(call.group));
+  if (call.shares.members() != members) {
+    throw std::invalid_argument(fmt::format("{}: {} shares for the {} members of group {}", name(call.kind),
+                                            call.shares.members(), members, call.group));
+  }
+  if (call.shares.bytes() != call.buffer.bytes) {
+    throw std::invalid_argument(fmt::format("{}: shares of {} bytes are {} together, but the buffer has {}",
+                                            name(call.kind), share_sizes(call.shares.ends()), call.shares.bytes(),
+                                            call.buffer.bytes));
+  }
+  const std::int64_t element = element_bytes(call.buffer.type);
+  for (int i = 0; i < members; ++i) {
+    const std::int64_t bytes = call.shares.of(i).bytes();
+    if (bytes % element == 0) continue;
+    throw std::invalid_argument(fmt::format("{}: share {} has {} bytes, expected a multiple of the {} of an element",
+                                            name(call.kind), i, bytes, element));
+  }
+}
+
+void check(const Communicator& comm, const CollectiveCall& call) {
+  check_member(comm, call);
+  check_elements(call);
+  switch (call.kind) {
+    case CollectiveKind::all_reduce: return;
+    case CollectiveKind::reduce_scatter:
+    case CollectiveKind::all_gather: return check_shares(comm, call);
+    case CollectiveKind::broadcast:
+      if (comm.groups().position(call.group, call.root) >= 0) return;
+      throw std::invalid_argument(fmt::format("broadcast: the root, rank {}, is no member of group {} {}",
+                                              call.root.value, call.group, to_text(comm.groups(), call.group)));
   }
 }
 
@@ -55,17 +109,40 @@ std::string_view name(Channel channel) {
   return "";
 }
 
+std::string_view name(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::all_reduce: return "all_reduce";
+    case CollectiveKind::reduce_scatter: return "reduce_scatter";
+    case CollectiveKind::all_gather: return "all_gather";
+    case CollectiveKind::broadcast: return "broadcast";
+  }
+  return "";
+}
+
 PeerFailure::PeerFailure(Rank rank, std::string_view cause)
     : std::runtime_error(fmt::format("rank {} failed: {}", rank.value, cause)), rank_(rank) {}
 
 Work Communicator::all_reduce(BufferView buffer, int group) {
-  check_member(*this, group);
-  const std::int64_t element = buffer.type == ElementType::f64 ? 8 : 4;
-  if (buffer.type == ElementType::byte || buffer.bytes < 0 || buffer.bytes % element != 0) {
-    throw std::invalid_argument(
-        fmt::format("all_reduce: {} bytes are not a whole number of f32 or f64 elements", buffer.bytes));
-  }
-  return Work(start_all_reduce(buffer, group));
+  return collective({.kind = CollectiveKind::all_reduce, .buffer = buffer, .group = group});
+}
+
+Work Communicator::reduce_scatter(BufferView buffer, Shares shares, int group) {
+  return collective(
+      {.kind = CollectiveKind::reduce_scatter, .buffer = buffer, .group = group, .shares = std::move(shares)});
+}
+
+Work Communicator::all_gather(BufferView buffer, Shares shares, int group) {
+  return collective(
+      {.kind = CollectiveKind::all_gather, .buffer = buffer, .group = group, .shares = std::move(shares)});
+}
+
+Work Communicator::broadcast(BufferView buffer, Rank root, int group) {
+  return collective({.kind = CollectiveKind::broadcast, .buffer = buffer, .group = group, .root = root});
+}
+
+Work Communicator::collective(const CollectiveCall& call) {
+  check(*this, call);
+  return Work(start_collective(call));
 }
 
 Work Communicator::send(BufferView buffer, Rank to, Message message) {

@@ -13,14 +13,15 @@
 
 #include "base/strong.h"
 #include "parallelism/comm/groups.h"
+#include "parallelism/comm/shares.h"
 
 namespace parabench {
 
 enum class ElementType { f32, f64, byte };
 
 /// Memory of the caller: pointer, bytes, type. Must stay valid until the work has ended. On a GPU it may be read (send,
-/// all_reduce) or written (recv) from the moment that the GPU comes to `ready`, and what follows waits for the work's
-/// end, on the host or by Work::device_span().
+/// collectives) or written (recv, collectives) from the moment that the GPU comes to `ready`, and what follows waits
+/// for the work's end, on the host or by Work::device_span().
 struct BufferView {
   void* data = nullptr;
   std::int64_t bytes = 0;
@@ -57,6 +58,18 @@ struct Message {
   std::uint64_t tag = 0;
 };
 
+enum class CollectiveKind : std::uint32_t { all_reduce, reduce_scatter, all_gather, broadcast };
+std::string_view name(CollectiveKind kind);
+
+/// One collective that moves data, as a member starts it: what the calls of Communicator have in common.
+struct CollectiveCall {
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  BufferView buffer;
+  int group = 0;
+  Shares shares;  ///< of reduce_scatter and all_gather
+  Rank root;      ///< of broadcast
+};
+
 /// Thrown by every call that waits once a rank has failed or called abort().
 class PeerFailure : public std::runtime_error {
  public:
@@ -81,8 +94,9 @@ class WorkState {
 };
 
 /// A move-only handle of an operation that was started. The thread that started it drives it. Operations of one
-/// kind (the collectives of one group; this rank's end of one lane of messages) run in the order started: the later
-/// ones wait until the earlier ones have been driven until they are queued, those of another kind do not.
+/// queue (the collectives of one group, of whatever kind; this rank's end of one lane of messages) run in the order
+/// started: the later ones wait until the earlier ones have been driven until they are queued, those of another queue
+/// do not.
 ///
 /// An operation on buffers of a GPU is first queued, then ends. Once it is queued, the host has done its part, though
 /// other work of the GPU, of this rank or another, may come before it: the host runs ahead, and a stream of the GPU
@@ -120,15 +134,24 @@ struct Arena {
   bool shared = false;  ///< peers of this node reduce in place through it
 };
 
-/// Bytes of payload that this rank moved. A message counts its bytes once, as sent by the sender and as
-/// received by the receiver. All-reduce of S bytes over p ranks:
-///  - through shared memory, rank r sums share_of(S, p, r) bytes in place and counts (p-1) times that share as
-///    received (remote loads) and as sent (remote stores): about (p-1)/p S each way, 2(p-1)/p S together, and
-///    exactly (p-1) S each way over all ranks. A buffer outside the arenas counts so per piece of 1 MiB. The same
-///    through the memory of GPUs, there in one piece wherever the buffers lie;
-///  - by the MPI library or NCCL, whose algorithms are their own: the lower bound 2(p-1)/p S each way (Patarasuk and
-///    Yuan 2009), rounded down;
-///  - staged through host memory: what the host's communicator moves for it.
+/// Bytes of payload that this rank moved. A message counts its bytes once, as sent by the sender and as received by the
+/// receiver. Collectives of S bytes over p members count
+///  - through shared memory, or the memory of GPUs, what the rank loads from the others' buffers as received, what it
+///    stores to them as sent. With s its share, of share_of() for all_reduce, of the caller's for the others:
+///      all_reduce      received (p-1) s, sent (p-1) s
+///      reduce_scatter  received (p-1) s
+///      all_gather      sent (p-1) s
+///      broadcast       received S, but for the root
+///    so that a reduce_scatter and an all_gather of even shares together are an all_reduce, on every rank, and each
+///    "(p-1) s" is (p-1) S over all ranks. An all_reduce of a buffer outside the arenas has a share of each piece of
+///    1 MiB;
+///  - by the MPI library or NCCL, whose algorithms are their own, the least that any algorithm moves each way, on the
+///    average over the ranks (Patarasuk and Yuan 2009), whatever the shares:
+///      all_reduce      2(p-1)/p S, rounded down
+///      reduce_scatter  (p-1)/p S, rounded down
+///      all_gather      the difference of the two
+///      broadcast       S: sent by the root, received by the others; none where p is 1;
+///  - staged through host memory what the host's communicator moves for it.
 struct Traffic {
   std::int64_t sent = 0, received = 0;
   bool operator==(const Traffic&) const = default;
@@ -140,8 +163,9 @@ struct Capabilities {
 };
 
 /// One rank's end of a world of ranks. One thread at a time drives it; notify() and abort() are for any thread. Every
-/// waiting call throws PeerFailure when a rank failed, of whatever group. Collectives of one group must be started in
-/// the same order by all its members; the barrier and allocate() are collectives of group 0, the world.
+/// waiting call throws PeerFailure when a rank failed, of whatever group. Collectives of one group, of whatever kind,
+/// must be started in the same order by all its members; the barrier and allocate() are collectives of group 0, the
+/// world.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -157,11 +181,26 @@ class Communicator {
   /// environment_error when the memory is not there.
   virtual Arena allocate(std::int64_t bytes) = 0;
 
-  /// In-place sum of `buffer` (f32 or f64) over the members of a group, bitwise the same result on all of them.
-  /// Fast path when the buffer lies in a shared arena on every member. Members that share memory and start different
-  /// collectives, sizes or types get std::logic_error naming both and the group; MPI does not notice. A rank that is
-  /// no member gets std::invalid_argument naming it and the group. In Traffic p then counts the members, r among them.
+  // Collectives in place, over the members of a group. The fast path is that of buffers that lie in a shared arena on
+  // every member. Members that share memory and start different collectives, sizes, types, shares or roots get
+  // std::logic_error naming both and the group; MPI and NCCL do not notice. std::invalid_argument, naming the value, is
+  // for a rank that is no member, a buffer or share that does not hold whole elements, a sum of plain bytes, shares
+  // that are not one for each member or do not add up to the buffer, and a root that is no member.
+
+  /// The sum of `buffer` (f32 or f64), bitwise the same on all members.
   Work all_reduce(BufferView buffer, int group = 0);
+  /// The sum of `buffer` (f32 or f64), each member's share of it on that member; the rest of its buffer holds nothing
+  /// of use afterwards. Through shared memory and the memory of GPUs the bits are those that all_reduce gives, in every
+  /// run and whatever the shares, since both add in the members' order. MPI and NCCL add in an order of their own,
+  /// which is not that of their all_reduce: the same in every run as far as the library keeps to it.
+  Work reduce_scatter(BufferView buffer, Shares shares, int group = 0);
+  /// Every member's share, as that member has it, on all of them. Any type.
+  Work all_gather(BufferView buffer, Shares shares, int group = 0);
+  /// The buffer as `root`, a member, has it, on all members. Any type.
+  Work broadcast(BufferView buffer, Rank root, int group = 0);
+  /// Any of the four: for communicators that hand it on.
+  Work collective(const CollectiveCall& call);
+
   Work send(BufferView buffer, Rank to, Message message);
   Work recv(BufferView buffer, Rank from, Message message);
   Work barrier();
@@ -192,7 +231,8 @@ class Communicator {
   Traffic traffic_;
 
  private:
-  virtual std::unique_ptr<WorkState> start_all_reduce(BufferView buffer, int group) = 0;
+  /// `call` has been checked; it is gone when this returns.
+  virtual std::unique_ptr<WorkState> start_collective(const CollectiveCall& call) = 0;
   virtual std::unique_ptr<WorkState> start_send(BufferView buffer, Rank to, Message message) = 0;
   virtual std::unique_ptr<WorkState> start_recv(BufferView buffer, Rank from, Message message) = 0;
   virtual std::unique_ptr<WorkState> start_barrier() = 0;

@@ -19,6 +19,9 @@ constexpr auto size_of = static_cast<std::int64_t>(sizeof(T));
 
 constexpr std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
 
+/// Bytes of one list of shares of so many members, in whole lines.
+constexpr std::int64_t share_list_bytes(std::int64_t members) { return round_up(members * size_of<std::int64_t>, 64); }
+
 /// The first failure, written once.
 struct Failure {
   enum : std::uint32_t { none, being_written, known };
@@ -38,15 +41,20 @@ FabricLayout layout(const FabricShape& shape) {
                                  smallest_ring, largest_ring);
   places.scratch_bytes = scratch_per_seat;
   places.arena_bytes = round_up(shape.arena_bytes, page);
-  std::int64_t seats = 0;
+  std::int64_t seats = 0, shares = 0;
   for (int group = 0; group < shape.groups.count(); ++group) {
     places.first_seat.push_back(static_cast<int>(seats));
-    seats += std::ssize(shape.groups.members(group));
+    places.group_shares.push_back(shares);
+    const std::int64_t members = std::ssize(shape.groups.members(group));
+    seats += members;
+    shares += members * 2 * share_list_bytes(members);
   }
   places.slots = round_up(sizeof(Failure), 64);
   places.boards = places.slots + ranks * size_of<RankSlot>;
   places.posts = places.boards + shape.groups.count() * size_of<Board>;
-  places.mailboxes = round_up(places.posts + seats * size_of<Posts>, page);
+  places.shares = places.posts + seats * size_of<Posts>;
+  for (std::int64_t& group : places.group_shares) group += places.shares;
+  places.mailboxes = round_up(places.shares + shares, page);
   places.scratch = round_up(places.mailboxes + boxes * (size_of<MailboxControl> + places.ring_bytes), page);
   places.arenas = places.scratch + seats * places.scratch_bytes;
   places.total = places.arenas + ranks * places.arena_bytes;
@@ -62,6 +70,13 @@ Board& Fabric::board(int group) const { return at<Board>(layout_.boards + group 
 
 Posts& Fabric::posts(int group, int position) const {
   return at<Posts>(layout_.posts + (layout_.first_seat[group] + position) * size_of<Posts>);
+}
+
+std::span<std::int64_t> Fabric::shares(int group, int position, int parity) const {
+  const std::size_t members = groups_.members(group).size();
+  const std::int64_t list = 2 * position + parity;
+  const std::int64_t offset = layout_.group_shares[group] + list * share_list_bytes(static_cast<std::int64_t>(members));
+  return {&at<std::int64_t>(offset), members};
 }
 
 std::byte* Fabric::scratch(int group, int position) const {

@@ -1,9 +1,9 @@
 // The node fabric: what the ranks of one node share, laid out in one flat region.
 //
-//   | failure | slots | boards | posts | mailboxes | scratch | arenas |
+//   | failure | slots | boards | posts | shares | mailboxes | scratch | arenas |
 //
-// A slot and an arena for every rank, a board for every group, posts and scratch for every seat (a member of a group),
-// a mailbox for every sender, receiver and channel.
+// A slot and an arena for every rank, a board for every group, posts, shares and scratch for every seat (a member of a
+// group), a mailbox for every sender, receiver and channel.
 //
 // The region's zero bytes are the initial state of everything in it. Ranks may be threads (the region is memory
 // of the process) or processes (POSIX shared memory, mapped at different addresses: hence offsets, never
@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -30,11 +31,12 @@ struct FabricShape {
 
 /// Offsets and sizes in bytes; rank r's arena lies at arenas + r * arena_bytes, likewise the scratch of seats.
 struct FabricLayout {
-  std::int64_t slots = 0, boards = 0, posts = 0, mailboxes = 0, scratch = 0, arenas = 0, total = 0;
+  std::int64_t slots = 0, boards = 0, posts = 0, shares = 0, mailboxes = 0, scratch = 0, arenas = 0, total = 0;
   std::int64_t ring_bytes = 0;     ///< of one mailbox, a power of two: 4 MiB for 2 ranks, down to 4 KiB for many
   std::int64_t scratch_bytes = 0;  ///< per seat
   std::int64_t arena_bytes = 0;    ///< per rank, rounded up to pages
   std::vector<int> first_seat;     ///< by group: its members sit side by side, in ascending order
+  std::vector<std::int64_t> group_shares;  ///< by group: where the shares of its first seat begin
 };
 FabricLayout layout(const FabricShape& shape);
 
@@ -52,17 +54,18 @@ struct Mailbox {
   std::uint64_t ring_bytes = 0;
 };
 
-enum class CollectiveKind : std::uint32_t { barrier, all_reduce, allocate };
-
-/// What a member says about the collective that it starts.
+/// What a member says about the collective that it starts; its shares stand beside it.
 struct Post {
-  CollectiveKind kind = CollectiveKind::barrier;
+  enum class Kind : std::uint32_t { barrier, allocate, data };
+  Kind kind = Kind::barrier;
+  CollectiveKind moves = CollectiveKind::all_reduce;  ///< of data
   ElementType type = ElementType::byte;
+  Rank root;
   std::int64_t bytes = 0;
   std::int64_t offset = -1;  ///< of the buffer in the rank's arena; -1: elsewhere
 };
 
-/// By parity of the collective's number: a member posts number n + 2 only after all have passed number n.
+/// By parity of the collective's number, as shares: a member posts number n + 2 only after all have passed number n.
 struct alignas(64) Posts {
   Post by_parity[2];
 };
@@ -90,6 +93,9 @@ class Fabric {
   RankSlot& slot(Rank rank) const;
   Board& board(int group) const;
   Posts& posts(int group, int position) const;
+  /// Where the slices of the member's collective of this parity end, by position of all members; old ones where it has
+  /// no shares.
+  std::span<std::int64_t> shares(int group, int position, int parity) const;
   std::byte* scratch(int group, int position) const;
   Mailbox mailbox(Rank from, Rank to, Channel channel) const;
   std::byte* arena(Rank rank) const;

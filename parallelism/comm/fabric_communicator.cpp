@@ -50,7 +50,7 @@ FabricCommunicator::~FabricCommunicator() {
 }
 
 Arena FabricCommunicator::allocate(std::int64_t bytes) {
-  wait(Work(start_meeting(collectives_[0], {.kind = CollectiveKind::allocate, .bytes = bytes})));
+  wait(Work(start_meeting(collectives_[0], {.kind = Post::Kind::allocate, .bytes = bytes})));
   const std::int64_t offset = allocated_;
   const std::int64_t end = offset + (bytes + 63) / 64 * 64;
   const FabricLayout& places = fabric_->places();
@@ -80,12 +80,12 @@ void FabricCommunicator::sleep(std::uint32_t seen, double limit_s) {
   }
 }
 
-std::unique_ptr<WorkState> FabricCommunicator::start_all_reduce(BufferView buffer, int group) {
-  return parabench::start_all_reduce(collectives_[group], buffer);
+std::unique_ptr<WorkState> FabricCommunicator::start_collective(const CollectiveCall& call) {
+  return parabench::start_collective(collectives_[call.group], call);
 }
 
 std::unique_ptr<WorkState> FabricCommunicator::start_barrier() {
-  return start_meeting(collectives_[0], {.kind = CollectiveKind::barrier});
+  return start_meeting(collectives_[0], {.kind = Post::Kind::barrier});
 }
 
 std::unique_ptr<WorkState> FabricCommunicator::start_send(BufferView buffer, Rank to, Message message) {

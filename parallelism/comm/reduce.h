@@ -1,4 +1,4 @@
-// Summing buffers of several ranks in place.
+// Summing buffers of several ranks.
 #pragma once
 
 #include <cstddef>
@@ -6,23 +6,17 @@
 #include <span>
 
 #include "parallelism/comm/communicator.h"
+#include "parallelism/comm/shares.h"
 
 namespace parabench {
-
-/// [begin, end) in bytes of a buffer.
-struct Share {
-  std::int64_t begin = 0, end = 0;
-  std::int64_t bytes() const { return end - begin; }
-  bool operator==(const Share&) const = default;
-};
-
-/// The part of a buffer that the member at `position` of `members` reduces: consecutive, whole 64-byte lines but for
-/// the buffer's end; sizes differ by one line at most.
-Share share_of(std::int64_t bytes, int members, int position);
 
 /// Replaces the bytes `part` of every buffer by their sum over the buffers, added in the order of `buffers`, so
 /// that the result does not depend on who computes it. `type` is f32 or f64; `part` holds whole elements. One
 /// pass over memory: each buffer is read once and written once.
 void sum_in_place(std::span<std::byte* const> buffers, Share part, ElementType type);
+
+/// The same sum, bit for bit, stored to the bytes `part` of `to` alone: one of the buffers, or memory apart from all of
+/// them.
+void sum_into(std::byte* to, std::span<std::byte* const> buffers, Share part, ElementType type);
 
 }  // namespace parabench

@@ -1,5 +1,6 @@
-// In-place all-reduce through the node's shared window against MPI_Allreduce on private memory: same bytes, same ranks,
-// alternating in one run.  mpirun -np 2 --bind-to none all_reduce_benchmark [samples]
+// In-place all-reduce through the node's shared window, against a reduce-scatter and an all-gather of even shares there
+// and against MPI_Allreduce on private memory: same bytes, same ranks, alternating in one run.
+// mpirun -np 2 --bind-to none all_reduce_benchmark [samples]
 //
 // A sample is the mean of some calls, each from freshly written input (as a backward pass leaves it) and behind
 // a barrier; the maximum over ranks counts. The first samples are warm-up. Prints one line of JSON per size on
@@ -63,18 +64,25 @@ void run(const MpiSession& session, int samples) {
   for (const std::int64_t bytes : sizes) {
     const std::size_t count = bytes / sizeof(float);
     const int calls = static_cast<int>(std::max<std::int64_t>(1, 20'000'000 / bytes));
-    std::vector<double> in_window, by_mpi, ratios;
+    const Shares shares = Shares::even(bytes, session.size());
+    std::vector<double> in_window, in_halves, by_mpi, ratios, ratios_of_halves;
     for (int i = -warm_up_samples; i < samples; ++i) {
       const double first = sample({window, count}, calls, [&] {
         comm->wait(comm->all_reduce({window, bytes, ElementType::f32}));
+      });
+      const double halves = sample({window, count}, calls, [&] {
+        comm->wait(comm->reduce_scatter({window, bytes, ElementType::f32}, shares));
+        comm->wait(comm->all_gather({window, bytes, ElementType::f32}, shares));
       });
       const double second = sample({own, count}, calls, [&] {
         MPI_Allreduce(MPI_IN_PLACE, own, static_cast<int>(count), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
       });
       if (i < 0) continue;
       in_window.push_back(first);
+      in_halves.push_back(halves);
       by_mpi.push_back(second);
       ratios.push_back(second / first);
+      ratios_of_halves.push_back(halves / first);
     }
     if (session.rank() != Rank(0)) continue;
     const auto on_the_bus = [&](std::span<const double> seconds) {
@@ -82,11 +90,13 @@ void run(const MpiSession& session, int samples) {
     };
     std::printf(R"({"benchmark": "all_reduce", "ranks": %d, "bytes": %lld, "calls_per_sample": %d, "samples": %d, )"
                 R"("window_s": %s, "mpi_s": %s, "ratio": %.3g, "ratio_of_pairs": %s, )"
+                R"("reduce_scatter_and_all_gather_s": %s, "their_ratio_of_pairs": %s, )"
                 R"("window_bus_bytes_per_s": %.4g, "mpi_bus_bytes_per_s": %.4g})"
                 "\n",
                 session.size(), static_cast<long long>(bytes), calls, samples, to_json(in_window).c_str(),
                 to_json(by_mpi).c_str(), median(by_mpi) / median(in_window), to_json(ratios).c_str(),
-                on_the_bus(in_window), on_the_bus(by_mpi));
+                to_json(in_halves).c_str(), to_json(ratios_of_halves).c_str(), on_the_bus(in_window),
+                on_the_bus(by_mpi));
     std::fflush(stdout);
   }
   ::operator delete (own, std::align_val_t{64});

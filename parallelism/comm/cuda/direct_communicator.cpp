@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "parallelism/comm/cuda/direct.h"
+#include "parallelism/comm/cuda/direct_collective.h"
 #include "parallelism/comm/cuda/direct_messages.h"
-#include "parallelism/comm/cuda/direct_reduction.h"
 #include "parallelism/comm/cuda/host_work.h"
 
 namespace parabench {
@@ -27,7 +27,7 @@ DirectCommunicator::~DirectCommunicator() {
 }
 
 Arena DirectCommunicator::allocate(std::int64_t bytes) {
-  const std::vector<std::string> all = all_gather(resources_.host(), std::to_string(bytes));
+  const std::vector<std::string> all = parabench::all_gather(resources_.host(), std::to_string(bytes));
   for (int r = 0; r < size(); ++r) {
     if (all[r] == all[0]) continue;
     throw std::logic_error(
@@ -52,9 +52,9 @@ void DirectCommunicator::sleep(std::uint32_t seen, double limit_s) {
   resources_.host().sleep(seen, resources_.polling().pause_s(limit_s, waits_for_end()));
 }
 
-std::unique_ptr<WorkState> DirectCommunicator::start_all_reduce(BufferView buffer, int group) {
-  if (!buffer.on_device) return reduce_on_host(resources_.host(), buffer, group, traffic_);
-  return std::make_unique<DirectReduction>(resources_, group, buffer, traffic_);
+std::unique_ptr<WorkState> DirectCommunicator::start_collective(const CollectiveCall& call) {
+  if (!call.buffer.on_device) return collective_on_host(resources_.host(), call, traffic_);
+  return std::make_unique<DirectCollective>(resources_, call, traffic_);
 }
 
 std::unique_ptr<WorkState> DirectCommunicator::start_send(BufferView buffer, Rank to, Message message) {

@@ -27,7 +27,7 @@ class DirectCommunicator final : public Communicator {
   void abort(std::string_view cause) noexcept override { resources_.host().abort(cause); }
 
  private:
-  std::unique_ptr<WorkState> start_all_reduce(BufferView buffer, int group) override;
+  std::unique_ptr<WorkState> start_collective(const CollectiveCall& call) override;
   std::unique_ptr<WorkState> start_send(BufferView buffer, Rank to, Message message) override;
   std::unique_ptr<WorkState> start_recv(BufferView buffer, Rank from, Message message) override;
   std::unique_ptr<WorkState> start_barrier() override;

@@ -60,17 +60,17 @@ std::shared_ptr<MessageOffer> Exchange::take(const MessageLane& lane) {
   return offer;
 }
 
-std::shared_ptr<Reduction> Exchange::reduction(int group, std::uint64_t number) {
+std::shared_ptr<CommonCollective> Exchange::collective(int group, std::uint64_t number) {
   const std::lock_guard lock(mutex_);
-  const auto place = reductions_.try_emplace({group, number}).first;
+  const auto place = collectives_.try_emplace({group, number}).first;
   Open& open = place->second;
-  if (!open.reduction) {
-    open.reduction = std::make_shared<Reduction>();
-    open.reduction->seats.resize(groups_.members(group).size());
+  if (!open.collective) {
+    open.collective = std::make_shared<CommonCollective>();
+    open.collective->seats.resize(groups_.members(group).size());
   }
-  std::shared_ptr<Reduction> reduction = open.reduction;
-  if (++open.members == std::ssize(groups_.members(group))) reductions_.erase(place);
-  return reduction;
+  std::shared_ptr<CommonCollective> collective = open.collective;
+  if (++open.members == std::ssize(groups_.members(group))) collectives_.erase(place);
+  return collective;
 }
 
 std::shared_ptr<Exchange> meet_at_exchange(Communicator& host) {

@@ -26,13 +26,14 @@ struct MessageOffer {
   DeviceEvent copied;      ///< once the receiver has given out its copy
 };
 
-/// One sum of a group, by position of the members. All of it is under the mutex.
-struct Reduction {
+/// One collective of a group, by position of the members. All of it is under the mutex.
+struct CommonCollective {
   struct Seat {
     Post post;
+    Shares shares;
     void* data = nullptr;
     void* ready = nullptr;
-    DeviceEvent summed;  ///< once the member has given out its share of the sum
+    DeviceEvent moved;  ///< once the member has given out its part
   };
 
   std::mutex mutex;
@@ -56,12 +57,12 @@ class Exchange {
   void post(const MessageLane& lane, std::shared_ptr<MessageOffer> offer);
   std::shared_ptr<MessageOffer> take(const MessageLane& lane);
 
-  /// The sum of so high a number in the group, for each member once.
-  std::shared_ptr<Reduction> reduction(int group, std::uint64_t number);
+  /// The collective of so high a number in the group, for each member once.
+  std::shared_ptr<CommonCollective> collective(int group, std::uint64_t number);
 
  private:
   struct Open {
-    std::shared_ptr<Reduction> reduction;
+    std::shared_ptr<CommonCollective> collective;
     int members = 0;  // that have come for it
   };
 
@@ -69,7 +70,7 @@ class Exchange {
   std::mutex mutex_;
   std::vector<Communicator*> hosts_;  // by rank; null where it has left
   std::map<MessageLane, std::deque<std::shared_ptr<MessageOffer>>> offers_;
-  std::map<std::pair<int, std::uint64_t>, Open> reductions_;
+  std::map<std::pair<int, std::uint64_t>, Open> collectives_;
 };
 
 /// The exchange of a world of this process. Collective over `host`. Throws std::invalid_argument unless all ranks are

@@ -16,10 +16,10 @@ class HostWork final : public WorkState {
   Work work_;
 };
 
-class HostReduction final : public WorkState {
+class HostCollective final : public WorkState {
  public:
-  HostReduction(Communicator& host, BufferView buffer, int group, Traffic& traffic) : host_(host), traffic_(traffic) {
-    counted([&] { work_ = host_.all_reduce(buffer, group); });
+  HostCollective(Communicator& host, const CollectiveCall& call, Traffic& traffic) : host_(host), traffic_(traffic) {
+    counted([&] { work_ = host_.collective(call); });
   }
 
   bool advance() override {
@@ -53,8 +53,8 @@ class HostReduction final : public WorkState {
 
 std::unique_ptr<WorkState> forward_to_host(Work work) { return std::make_unique<HostWork>(std::move(work)); }
 
-std::unique_ptr<WorkState> reduce_on_host(Communicator& host, BufferView buffer, int group, Traffic& traffic) {
-  return std::make_unique<HostReduction>(host, buffer, group, traffic);
+std::unique_ptr<WorkState> collective_on_host(Communicator& host, const CollectiveCall& call, Traffic& traffic) {
+  return std::make_unique<HostCollective>(host, call, traffic);
 }
 
 }  // namespace parabench

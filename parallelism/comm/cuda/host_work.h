@@ -10,7 +10,7 @@ namespace parabench {
 /// The host's work as one's own.
 std::unique_ptr<WorkState> forward_to_host(Work work);
 
-/// An all-reduce of a group by the host; what the host moves for it is added to `traffic` as well.
-std::unique_ptr<WorkState> reduce_on_host(Communicator& host, BufferView buffer, int group, Traffic& traffic);
+/// A collective by the host; what the host moves for it is added to `traffic` as well.
+std::unique_ptr<WorkState> collective_on_host(Communicator& host, const CollectiveCall& call, Traffic& traffic);
 
 }  // namespace parabench

@@ -16,11 +16,12 @@ struct NcclOptions {
 /// the lanes on which buffers of a GPU will be sent (any other is refused with std::invalid_argument; buffers of the
 /// host need none). Each has a stream of its own, so a receive that waits holds up neither the sends of its rank nor
 /// other receives; on one communicator for all peers it would, and ranks that receive first would wait for each other
-/// forever (nccl#584). All are made here and used once, for a message of a byte or a sum of a number, in an order that
-/// is the same on all ranks: making or connecting one later could wait for kernels that wait for other ranks
-/// (nccl#787). What a larger sum connects besides, by another algorithm, is connected here too where the environment
-/// says NCCL_RUNTIME_CONNECT=0. `lanes` are in any order, repeated or not; usage_error unless they are the same on all
-/// ranks.
+/// forever (nccl#584). All are made here and used, for a message of a byte or a sum and a broadcast of a number, in an
+/// order that is the same on all ranks: making or connecting one later could wait for kernels that wait for other ranks
+/// (nccl#787). The sum takes NCCL's algorithm of small ones; a broadcast is always a ring, which reduce-scatter and
+/// all-gather mostly are, too. What a larger collective connects besides, by another algorithm, is connected here where
+/// the environment says NCCL_RUNTIME_CONNECT=0. `lanes` are in any order, repeated or not; usage_error unless they are
+/// the same on all ranks.
 ///
 /// The host runs ahead: an operation is given to its stream at once, where it waits for the buffer's `ready` event, and
 /// a receive as soon as the sender's host has given the message out. A kernel of NCCL then takes its place on the GPU
@@ -39,9 +40,10 @@ struct NcclOptions {
 /// failures: a rank that fails, or an asynchronous NCCL error, aborts the world there, and every waiting call throws
 /// PeerFailure; then the communicators are aborted, and their streams and memory are kept until the process ends, since
 /// threads of NCCL may still use them. allocate() hands out ncclMemAlloc memory, registered with the communicators of
-/// all groups. Traffic counts nccl-tests' bus bytes: 2(p-1)/p S each way for an all-reduce. Collective over `host`,
-/// which must outlive it. Throws environment_error for a build without NCCL, and when two ranks share a GPU (NCCL
-/// refuses), naming comm:mpi and comm:threads.
+/// all groups. Shares of equal size are one ncclReduceScatter or ncclAllGather; others, which these do not know, a
+/// group of ncclReduce or ncclBroadcast, one for each share, so shares that divide evenly may be faster. Collective
+/// over `host`, which must outlive it. Throws environment_error for a build without NCCL, and when two ranks share a
+/// GPU (NCCL refuses), naming comm:mpi and comm:threads.
 std::unique_ptr<Communicator> make_nccl_communicator(Communicator& host, int gpu, std::vector<MessageLane> lanes = {},
                                                      NcclOptions options = {});
 

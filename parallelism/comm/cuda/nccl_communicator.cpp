@@ -11,6 +11,7 @@
 #include "parallelism/comm/cuda/host_work.h"
 #include "parallelism/comm/cuda/nccl_agreement.h"
 #include "parallelism/comm/cuda/nccl_work.h"
+#include "parallelism/comm/traffic.h"
 
 namespace parabench {
 namespace {
@@ -24,6 +25,16 @@ constexpr std::chrono::seconds kernels_end{5};
 
 /// How long the host gets to find out that a rank has died before NCCL's own complaint counts as the cause.
 constexpr std::chrono::seconds look_for_dead{2};
+
+NcclOperation::Kind operation_of(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::all_reduce: return NcclOperation::Kind::all_reduce;
+    case CollectiveKind::reduce_scatter: return NcclOperation::Kind::reduce_scatter;
+    case CollectiveKind::all_gather: return NcclOperation::Kind::all_gather;
+    case CollectiveKind::broadcast: return NcclOperation::Kind::broadcast;
+  }
+  return NcclOperation::Kind::all_reduce;
+}
 
 }  // namespace
 
@@ -54,7 +65,10 @@ void NcclCommunicator::make_lanes(const std::vector<MessageLane>& declared) {
     check_cuda(cudaMemset(first_content_.get(), 0, sizeof(float)), "cudaMemset");
     for (int group = 0; group < groups().count(); ++group) {
       NcclLane* const lane = collectives_[group] = make_lane(ids[group], members[group]);
-      if (lane) connect(*lane, {.buffer = {first_content_.get(), sizeof(float), ElementType::f32, true}});
+      if (!lane) continue;
+      const BufferView content{first_content_.get(), sizeof(float), ElementType::f32, true};
+      connect(*lane, {.kind = NcclOperation::Kind::all_reduce, .buffer = content});
+      connect(*lane, {.kind = NcclOperation::Kind::broadcast, .buffer = content});
     }
     for (std::size_t i = 0; i < declared.size(); ++i) {
       const std::size_t place = collectives_.size() + i;
@@ -194,13 +208,14 @@ void NcclCommunicator::fail(const std::string& cause) {
   throw PeerFailure(rank(), cause);
 }
 
-std::unique_ptr<WorkState> NcclCommunicator::start_all_reduce(BufferView buffer, int group) {
-  if (!buffer.on_device) return reduce_on_host(host_, buffer, group, traffic_);
-  const std::int64_t members = std::ssize(groups().members(group));
-  const std::int64_t moved = 2 * (members - 1) * buffer.bytes / members;
-  traffic_.sent += moved;
-  traffic_.received += moved;
-  auto work = std::make_unique<NcclWork>(*this, collectives(group), NcclOperation{.buffer = buffer});
+std::unique_ptr<WorkState> NcclCommunicator::start_collective(const CollectiveCall& call) {
+  if (!call.buffer.on_device) return collective_on_host(host_, call, traffic_);
+  traffic_ += moved_by_library(call, static_cast<int>(groups().members(call.group).size()), rank());
+  auto work = std::make_unique<NcclWork>(*this, collectives(call.group),
+                                         NcclOperation{.kind = operation_of(call.kind),
+                                                       .buffer = call.buffer,
+                                                       .shares = call.shares,
+                                                       .root = groups().position(call.group, call.root)});
   work->release();
   return work;
 }

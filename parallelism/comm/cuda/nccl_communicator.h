@@ -33,7 +33,7 @@ class NcclCommunicator final : public Communicator {
  private:
   friend class NcclWork;
 
-  std::unique_ptr<WorkState> start_all_reduce(BufferView buffer, int group) override;
+  std::unique_ptr<WorkState> start_collective(const CollectiveCall& call) override;
   std::unique_ptr<WorkState> start_send(BufferView buffer, Rank to, Message message) override;
   std::unique_ptr<WorkState> start_recv(BufferView buffer, Rank from, Message message) override;
   std::unique_ptr<WorkState> start_barrier() override;

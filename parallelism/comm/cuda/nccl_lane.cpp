@@ -11,10 +11,29 @@ std::string in_words(const NcclOperation& operation) {
   const auto bytes = operation.buffer.bytes;
   switch (operation.kind) {
     case NcclOperation::Kind::all_reduce: return fmt::format("all_reduce of {} bytes", bytes);
+    case NcclOperation::Kind::reduce_scatter: return fmt::format("reduce_scatter of {} bytes", bytes);
+    case NcclOperation::Kind::all_gather: return fmt::format("all_gather of {} bytes", bytes);
+    case NcclOperation::Kind::broadcast: return fmt::format("broadcast of {} bytes", bytes);
     case NcclOperation::Kind::send: return fmt::format("send of {} bytes to rank {}", bytes, operation.peer.value);
     case NcclOperation::Kind::recv: return fmt::format("recv of {} bytes from rank {}", bytes, operation.peer.value);
   }
   return "";
+}
+
+/// As NCCL counts elements.
+struct NcclElement {
+  ncclDataType_t type;
+  std::size_t bytes;
+  std::size_t count(Share share) const { return static_cast<std::size_t>(share.bytes()) / bytes; }
+};
+
+NcclElement nccl_element(ElementType type) {
+  switch (type) {
+    case ElementType::f32: return {ncclFloat32, 4};
+    case ElementType::f64: return {ncclFloat64, 8};
+    case ElementType::byte: return {ncclUint8, 1};
+  }
+  return {ncclUint8, 1};
 }
 
 }  // namespace
@@ -81,23 +100,53 @@ bool NcclLane::record_last() {
 }
 
 void NcclLane::launch(NcclOperation& operation) {
-  void* const data = operation.buffer.data;
-  const auto bytes = static_cast<std::size_t>(operation.buffer.bytes);
-  const int peer = 1 - position_;
-  const bool wide = operation.buffer.type == ElementType::f64;
   wait_for(stream_, operation.buffer.ready);
   operation.span.start = events_.record(stream_);
-  const auto enqueue = [&] {
-    switch (operation.kind) {
-      case NcclOperation::Kind::all_reduce:
-        return ncclAllReduce(data, data, bytes / (wide ? 8 : 4), wide ? ncclFloat64 : ncclFloat32, ncclSum, comm_,
-                             stream_.get());
-      case NcclOperation::Kind::send: return ncclSend(data, bytes, ncclUint8, peer, comm_, stream_.get());
-      case NcclOperation::Kind::recv: return ncclRecv(data, bytes, ncclUint8, peer, comm_, stream_.get());
+  check_nccl(enqueue(operation), in_words(operation));
+}
+
+ncclResult_t NcclLane::enqueue(const NcclOperation& operation) {
+  auto* const data = static_cast<std::byte*>(operation.buffer.data);
+  const NcclElement element = nccl_element(operation.buffer.type);
+  const auto bytes = static_cast<std::size_t>(operation.buffer.bytes);
+  const std::size_t count = bytes / element.bytes;
+  const int peer = 1 - position_;
+  switch (operation.kind) {
+    case NcclOperation::Kind::all_reduce:
+      return ncclAllReduce(data, data, count, element.type, ncclSum, comm_, stream_.get());
+    case NcclOperation::Kind::reduce_scatter: {
+      if (!operation.shares.equal()) return enqueue_shares(operation);
+      const Share own = operation.shares.of(position_);
+      return ncclReduceScatter(data, data + own.begin, element.count(own), element.type, ncclSum, comm_, stream_.get());
     }
-    return ncclInternalError;
-  };
-  check_nccl(enqueue(), in_words(operation));
+    case NcclOperation::Kind::all_gather: {
+      if (!operation.shares.equal()) return enqueue_shares(operation);
+      const Share own = operation.shares.of(position_);
+      return ncclAllGather(data + own.begin, data, element.count(own), element.type, comm_, stream_.get());
+    }
+    case NcclOperation::Kind::broadcast:
+      return ncclBroadcast(data, data, count, element.type, operation.root, comm_, stream_.get());
+    case NcclOperation::Kind::send: return ncclSend(data, bytes, ncclUint8, peer, comm_, stream_.get());
+    case NcclOperation::Kind::recv: return ncclRecv(data, bytes, ncclUint8, peer, comm_, stream_.get());
+  }
+  return ncclInternalError;
+}
+
+ncclResult_t NcclLane::enqueue_shares(const NcclOperation& operation) {
+  const NcclElement element = nccl_element(operation.buffer.type);
+  ncclResult_t first = ncclGroupStart();
+  for (int i = 0; i < operation.shares.members(); ++i) {
+    const Share share = operation.shares.of(i);
+    if (share.bytes() == 0) continue;
+    std::byte* const data = static_cast<std::byte*>(operation.buffer.data) + share.begin;
+    const ncclResult_t code =
+        operation.kind == NcclOperation::Kind::reduce_scatter
+            ? ncclReduce(data, data, element.count(share), element.type, ncclSum, i, comm_, stream_.get())
+            : ncclBroadcast(data, data, element.count(share), element.type, i, comm_, stream_.get());
+    if (first == ncclSuccess || first == ncclInProgress) first = code;
+  }
+  const ncclResult_t last = ncclGroupEnd();
+  return first == ncclSuccess || first == ncclInProgress ? last : first;
 }
 
 void NcclLane::finish() {

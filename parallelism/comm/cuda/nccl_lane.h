@@ -28,10 +28,12 @@ void check_nccl(ncclResult_t code, std::string_view call);
 
 /// One operation, shared by who started it and the lane that runs it.
 struct NcclOperation {
-  enum class Kind { all_reduce, send, recv };
+  enum class Kind { all_reduce, reduce_scatter, all_gather, broadcast, send, recv };
   Kind kind = Kind::all_reduce;
   BufferView buffer;
   Rank peer;              ///< of a message: for words alone, a lane of messages has two members
+  Shares shares;          ///< of reduce_scatter and all_gather
+  int root = 0;           ///< of a broadcast: its position in the lane
   bool released = false;  ///< it may go onto the GPU
   // Set by the lane:
   DeviceSpan span;     ///< its end is there once NCCL has put it on the stream
@@ -40,8 +42,9 @@ struct NcclOperation {
 
 /// Nothing here blocks: the communicator is made with blocking = 0. Operations run in the order started, each once it
 /// and those before it are released, on the stream after their buffer's `ready`. Each is an NCCL group of its own: in a
-/// common one the first would wait for the buffers of the others, which may need it. The calling thread's current GPU
-/// must be the lane's.
+/// common one the first would wait for the buffers of the others, which may need it. Shares of different sizes are one
+/// group of reductions, or broadcasts, one for each share that is not empty, since ncclReduceScatter and ncclAllGather
+/// know equal shares alone. The calling thread's current GPU must be the lane's.
 class NcclLane {
  public:
   /// Starts making the communicator of so many `members`, as the one at `position`; it is there once settled().
@@ -77,6 +80,10 @@ class NcclLane {
   /// nor anything else be started. Whether that is so.
   bool record_last();
   void launch(NcclOperation& operation);
+  /// Gives the operation to NCCL.
+  ncclResult_t enqueue(const NcclOperation& operation);
+  /// As a group of operations of one root each.
+  ncclResult_t enqueue_shares(const NcclOperation& operation);
 
   int position_;
   ncclComm_t comm_ = nullptr;

@@ -15,6 +15,26 @@ constexpr std::int64_t smallest_pinned = 4096;
 
 int index_of(Rank peer, Channel channel) { return peer.value * channel_count + static_cast<int>(channel); }
 
+/// What of a buffer the host needs before an operation, and the device after it.
+struct StagedParts {
+  Share out = {};
+  std::vector<Share> in = {};
+};
+
+StagedParts parts_of(const CollectiveCall& call, int position, bool is_root) {
+  const Share whole{0, call.buffer.bytes};
+  switch (call.kind) {
+    case CollectiveKind::all_reduce: return {whole, {whole}};
+    case CollectiveKind::reduce_scatter: return {whole, {call.shares.of(position)}};
+    case CollectiveKind::all_gather: {
+      const Share own = call.shares.of(position);
+      return {own, {{0, own.begin}, {own.end, whole.end}}};
+    }
+    case CollectiveKind::broadcast: return is_root ? StagedParts{.out = whole} : StagedParts{.in = {whole}};
+  }
+  return {};
+}
+
 }  // namespace
 
 /// One operation: copied out (unless it only receives), handed over in its turn, copied in (unless it only sends).
@@ -28,31 +48,33 @@ class StagedWork final : public WorkState {
 
   ~StagedWork() override {
     moving_ = {};
-    if (phase_ == Phase::leaving && copying_) comm_.polling_.count_awaited(-1);
-    if (copying_) end_copy();
+    if (phase_ == Phase::leaving && !copies_.empty()) comm_.polling_.count_awaited(-1);
+    const auto in_flight = std::ssize(copies_);
+    copies_.clear();
+    end_copies(in_flight);
     if (pinned_) comm_.idle_.push_back(*pinned_);
   }
 
   /// `in_place`: where the host has the same bytes already; else pinned memory is taken.
-  void stage(std::byte* in_place, bool out, bool in) {
+  void stage(std::byte* in_place, StagedParts parts) {
     if (!in_place) {
       pinned_ = comm_.take_pinned(buffer_.bytes);
       in_place = pinned_->data;
     }
     host_.data = in_place;
     host_.on_device = false;
-    in_ = in;
-    out_ = out;
-    if (!out) return;
-    begin_copy(comm_.device_->copy_out(in_place, device(), buffer_.bytes, buffer_.ready));
-    span_.start = copy_.device_span().start;
+    parts_ = std::move(parts);
+    std::erase_if(parts_.in, [](Share part) { return part.bytes() == 0; });
+    if (parts_.out.bytes() == 0) return;
+    begin_copy(comm_.device_->copy_out(host(parts_.out), device(parts_.out), parts_.out.bytes(), buffer_.ready));
+    span_.start = copies_.back().device_span().start;
     comm_.polling_.count_awaited(1);
   }
 
   /// As far as it goes at once, so that the host hears early of what it can start.
   void begin() {
     if (phase_ == Phase::leaving && copied()) {
-      if (out_) comm_.polling_.count_awaited(-1);
+      if (parts_.out.bytes() > 0) comm_.polling_.count_awaited(-1);
       phase_ = Phase::waiting;
     }
     if (phase_ == Phase::waiting && queue_.handed_over == turn_) hand_over();
@@ -63,9 +85,9 @@ class StagedWork final : public WorkState {
     if (phase_ == Phase::moving) {
       if (!moving_.test()) return false;
       phase_ = Phase::arriving;
-      if (in_) copy_in();
+      for (const Share part : parts_.in) copy_in(part);
     }
-    return phase_ == Phase::arriving && in_;
+    return phase_ == Phase::arriving && !parts_.in.empty();
   }
 
   bool advance() override {
@@ -78,30 +100,28 @@ class StagedWork final : public WorkState {
  private:
   enum class Phase { leaving, waiting, moving, arriving };
 
-  std::byte* device() const { return static_cast<std::byte*>(buffer_.data); }
+  std::byte* device(Share part) const { return static_cast<std::byte*>(buffer_.data) + part.begin; }
+  std::byte* host(Share part) const { return static_cast<std::byte*>(host_.data) + part.begin; }
 
-  void copy_in() {
+  void copy_in(Share part) {
     // What was copied out was ready.
-    void* const ready = out_ ? nullptr : buffer_.ready;
-    begin_copy(comm_.device_->copy_in(device(), static_cast<std::byte*>(host_.data), buffer_.bytes, ready));
-    span_.end = copy_.device_span().end;
+    void* const ready = parts_.out.bytes() > 0 ? nullptr : buffer_.ready;
+    begin_copy(comm_.device_->copy_in(device(part), host(part), part.bytes(), ready));
+    span_.end = copies_.back().device_span().end;  // copies of one direction end in their order
   }
 
   void begin_copy(Work copy) {
-    copy_ = std::move(copy);
-    copying_ = true;
+    copies_.push_back(std::move(copy));
     comm_.polling_.count_in_flight(1);
   }
 
-  bool copied() {
-    if (copying_ && copy_.test()) end_copy();
-    return !copying_;
+  void end_copies(std::ptrdiff_t count) {
+    if (count > 0) comm_.polling_.count_in_flight(-static_cast<int>(count));
   }
 
-  void end_copy() {
-    copy_ = {};
-    copying_ = false;
-    comm_.polling_.count_in_flight(-1);
+  bool copied() {
+    end_copies(std::erase_if(copies_, [](Work& copy) { return copy.test(); }));
+    return copies_.empty();
   }
 
   void hand_over() {
@@ -116,10 +136,10 @@ class StagedWork final : public WorkState {
   BufferView buffer_, host_;
   Operation operation_;
   std::optional<StagedCommunicator::Pinned> pinned_;
-  bool out_ = false, in_ = false;
-  bool copying_ = false;
+  StagedParts parts_;
   Phase phase_ = Phase::leaving;
-  Work copy_, moving_;
+  std::vector<Work> copies_;  // in flight
+  Work moving_;
   DeviceSpan span_;
 };
 
@@ -164,11 +184,15 @@ StagedCommunicator::Pinned StagedCommunicator::take_pinned(std::int64_t bytes) {
   return pinned;
 }
 
-std::unique_ptr<WorkState> StagedCommunicator::start_all_reduce(BufferView buffer, int group) {
-  auto work = std::make_unique<StagedWork>(*this, collectives_[group], buffer, [=, this](BufferView host) {
-    return Work(reduce_on_host(host_, host, group, traffic_));
+std::unique_ptr<WorkState> StagedCommunicator::start_collective(const CollectiveCall& call) {
+  auto work = std::make_unique<StagedWork>(*this, collectives_[call.group], call.buffer, [this, call](BufferView host) {
+    CollectiveCall on_host = call;
+    on_host.buffer = host;
+    return Work(collective_on_host(host_, on_host, traffic_));
   });
-  if (buffer.on_device) work->stage(behind(buffer), true, true);
+  if (call.buffer.on_device) {
+    work->stage(behind(call.buffer), parts_of(call, groups().position(call.group, rank()), rank() == call.root));
+  }
   work->begin();
   return work;
 }
@@ -176,7 +200,7 @@ std::unique_ptr<WorkState> StagedCommunicator::start_all_reduce(BufferView buffe
 std::unique_ptr<WorkState> StagedCommunicator::start_send(BufferView buffer, Rank to, Message message) {
   auto work = std::make_unique<StagedWork>(*this, outgoing_[index_of(to, message.channel)], buffer,
                                            [=, this](BufferView host) { return host_.send(host, to, message); });
-  if (buffer.on_device) work->stage(nullptr, true, false);
+  if (buffer.on_device) work->stage(nullptr, {.out = {0, buffer.bytes}});
   work->begin();
   return work;
 }
@@ -184,7 +208,7 @@ std::unique_ptr<WorkState> StagedCommunicator::start_send(BufferView buffer, Ran
 std::unique_ptr<WorkState> StagedCommunicator::start_recv(BufferView buffer, Rank from, Message message) {
   auto work = std::make_unique<StagedWork>(*this, incoming_[index_of(from, message.channel)], buffer,
                                            [=, this](BufferView host) { return host_.recv(host, from, message); });
-  if (buffer.on_device) work->stage(nullptr, false, true);
+  if (buffer.on_device) work->stage(nullptr, {.in = {{0, buffer.bytes}}});
   work->begin();
   return work;
 }

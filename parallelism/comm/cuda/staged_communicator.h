@@ -29,8 +29,10 @@ class StagingDevice {
 /// Operations reach the host in the order in which they were started, as its own rules ask for, although their copies
 /// may end in another order. Nothing blocks. The host moves what was copied out when it has seen that; an operation is
 /// queued once it is being copied in, so that of a send the host does the last part. How often the host looks at
-/// copies: polling.h. An all-reduce within an arena happens in the part of the host's arena behind it, in place where
-/// the host can; other buffers pass through pinned memory that is kept for the next ones.
+/// copies: polling.h. A collective within an arena happens in the part of the host's arena behind it, in place where
+/// the host can; other buffers pass through pinned memory that is kept for the next ones. Only what a rank gives is
+/// copied out, and only what it gets is copied in: with a share of s of S bytes, S and s for a reduce_scatter, s and
+/// S - s for an all_gather.
 class StagedCommunicator final : public Communicator {
  public:
   /// `host` must outlive it.
@@ -46,7 +48,7 @@ class StagedCommunicator final : public Communicator {
  private:
   friend class StagedWork;
 
-  std::unique_ptr<WorkState> start_all_reduce(BufferView buffer, int group) override;
+  std::unique_ptr<WorkState> start_collective(const CollectiveCall& call) override;
   std::unique_ptr<WorkState> start_send(BufferView buffer, Rank to, Message message) override;
   std::unique_ptr<WorkState> start_recv(BufferView buffer, Rank from, Message message) override;
   std::unique_ptr<WorkState> start_barrier() override;

@@ -16,32 +16,35 @@ struct Buffers {
 };
 
 template <class T>
-__global__ void sum_kernel(Buffers<T> buffers, int count, std::int64_t elements) {
+__global__ void sum_kernel(Buffers<T> buffers, int count, int first_stored, int end_stored, std::int64_t elements) {
   const std::int64_t step = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < elements; i += step) {
     T sum = buffers.of[0][i];
     for (int k = 1; k < count; ++k) sum += buffers.of[k][i];
-    for (int k = 0; k < count; ++k) buffers.of[k][i] = sum;
+    for (int k = first_stored; k < end_stored; ++k) buffers.of[k][i] = sum;
   }
 }
 
 template <class T>
-void launch(std::span<void* const> buffers, std::int64_t elements, cudaStream_t stream) {
+void launch(std::span<void* const> buffers, std::span<void* const> to, std::int64_t elements, cudaStream_t stream) {
   Buffers<T> arguments{};
   for (std::size_t k = 0; k < buffers.size(); ++k) arguments.of[k] = static_cast<T*>(buffers[k]);
   const auto blocks = static_cast<unsigned>(std::min((elements + threads - 1) / threads, most_blocks));
-  sum_kernel<<<blocks, threads, 0, stream>>>(arguments, static_cast<int>(buffers.size()), elements);
+  const auto first_stored = static_cast<int>(to.data() - buffers.data());
+  sum_kernel<<<blocks, threads, 0, stream>>>(arguments, static_cast<int>(buffers.size()), first_stored,
+                                             first_stored + static_cast<int>(to.size()), elements);
   check_cuda(cudaGetLastError(), "the kernel that sums buffers");
 }
 
 }  // namespace
 
-void sum_buffers(std::span<void* const> buffers, std::int64_t elements, ElementType type, cudaStream_t stream) {
+void sum_buffers(std::span<void* const> buffers, std::span<void* const> to, std::int64_t elements, ElementType type,
+                 cudaStream_t stream) {
   if (elements == 0 || buffers.size() < 2) return;
   if (type == ElementType::f64) {
-    launch<double>(buffers, elements, stream);
+    launch<double>(buffers, to, elements, stream);
   } else {
-    launch<float>(buffers, elements, stream);
+    launch<float>(buffers, to, elements, stream);
   }
 }
 

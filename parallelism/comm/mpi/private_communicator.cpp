@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <exception>
 #include <optional>
 #include <utility>
 
 #include "parallelism/comm/mailbox.h"
+#include "parallelism/comm/traffic.h"
 
 namespace parabench {
 namespace {
@@ -22,13 +24,18 @@ constexpr std::chrono::seconds look_interval{1};
 constexpr std::int64_t largest_piece = 1 << 30;  // MPI counts in int
 constexpr int failure_tag = channel_count;
 
-MPI_Datatype mpi_type(ElementType type) {
+struct MpiElement {
+  MPI_Datatype type;
+  int bytes;
+};
+
+MpiElement mpi_element(ElementType type) {
   switch (type) {
-    case ElementType::f32: return MPI_FLOAT;
-    case ElementType::f64: return MPI_DOUBLE;
-    case ElementType::byte: return MPI_BYTE;
+    case ElementType::f32: return {MPI_FLOAT, 4};
+    case ElementType::f64: return {MPI_DOUBLE, 8};
+    case ElementType::byte: return {MPI_BYTE, 1};
   }
-  return MPI_BYTE;
+  return {MPI_BYTE, 1};
 }
 
 /// By rank, the processes of this node but this one; the others unknown.
@@ -73,13 +80,18 @@ std::vector<MPI_Comm> communicators_of(const RankGroups& groups, Rank rank) {
   return comms;
 }
 
-/// Calls `post(data, bytes)` for parts of the buffer that MPI can count.
+/// Calls `post(piece)` for parts of so many bytes that MPI can count.
 template <class Post>
-void for_each_piece(BufferView buffer, Post post) {
-  for (std::int64_t begin = 0; begin < buffer.bytes; begin += largest_piece) {
-    const std::int64_t bytes = std::min(largest_piece, buffer.bytes - begin);
-    post(static_cast<std::byte*>(buffer.data) + begin, static_cast<int>(bytes));
+void for_each_piece(std::int64_t bytes, Post post) {
+  for (std::int64_t begin = 0; begin < bytes; begin += largest_piece) {
+    post(Share{begin, std::min(bytes, begin + largest_piece)});
   }
+}
+
+/// What of a share lies in a piece of the buffer.
+Share common(Share share, Share piece) {
+  const std::int64_t begin = std::clamp(share.begin, piece.begin, piece.end);
+  return {begin, std::clamp(share.end, begin, piece.end)};
 }
 
 }  // namespace
@@ -118,14 +130,39 @@ class MpiWork final : public WorkState {
     }
     check_mpi(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, MPI_STATUSES_IGNORE),
               "MPI_Testall");
+    if (done) put_in_place();
     return done != 0;
   }
 
-  void sum(BufferView buffer, MPI_Comm members) {
-    const int element = buffer.type == ElementType::f64 ? 8 : 4;
-    for_each_piece(buffer, [&](void* data, int bytes) {
-      check_mpi(MPI_Iallreduce(MPI_IN_PLACE, data, bytes / element, mpi_type(buffer.type), MPI_SUM, members, add()),
-                "MPI_Iallreduce");
+  void start(const CollectiveCall& call, int position, MPI_Comm members, int root) {
+    const MpiElement element = mpi_element(call.buffer.type);
+    for_each_piece(call.buffer.bytes, [&](Share piece) {
+      void* const data = static_cast<std::byte*>(call.buffer.data) + piece.begin;
+      const auto count = static_cast<int>(piece.bytes() / element.bytes);
+      switch (call.kind) {
+        case CollectiveKind::all_reduce:
+          check_mpi(MPI_Iallreduce(MPI_IN_PLACE, data, count, element.type, MPI_SUM, members, add()), "MPI_Iallreduce");
+          break;
+        case CollectiveKind::reduce_scatter: {
+          const Slices& slices = slices_.emplace_back(call.shares, piece, element.bytes);
+          check_mpi(
+              MPI_Ireduce_scatter(MPI_IN_PLACE, data, slices.counts.data(), element.type, MPI_SUM, members, add()),
+              "MPI_Ireduce_scatter");
+          const Share own = common(call.shares.of(position), piece);
+          results_.push_back({static_cast<std::byte*>(call.buffer.data) + own.begin, data, own.bytes()});
+          break;
+        }
+        case CollectiveKind::all_gather: {
+          const Slices& slices = slices_.emplace_back(call.shares, piece, element.bytes);
+          check_mpi(MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, slices.counts.data(),
+                                    slices.offsets.data(), element.type, members, add()),
+                    "MPI_Iallgatherv");
+          break;
+        }
+        case CollectiveKind::broadcast:
+          check_mpi(MPI_Ibcast(data, count, element.type, root, members, add()), "MPI_Ibcast");
+          break;
+      }
     });
   }
 
@@ -133,31 +170,63 @@ class MpiWork final : public WorkState {
 
   void send(BufferView buffer, Rank to, Message message) {
     header_ = {message.tag, buffer.bytes};
-    const auto post = [&](void* data, int bytes) {
-      check_mpi(MPI_Isend(data, bytes, MPI_BYTE, to.value, static_cast<int>(message.channel), comm_.world(), add()),
+    const auto post = [&](void* data, std::int64_t bytes) {
+      check_mpi(MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, to.value, static_cast<int>(message.channel),
+                          comm_.world(), add()),
                 "MPI_Isend");
     };
     post(&header_, sizeof header_);
-    for_each_piece(buffer, post);
+    for_each_piece(buffer.bytes,
+                   [&](Share piece) { post(static_cast<std::byte*>(buffer.data) + piece.begin, piece.bytes()); });
   }
 
   void receive(BufferView buffer, Rank from, Message message) {
     expected_ = {message.tag, buffer.bytes};
     from_ = from;
     channel_ = message.channel;
-    const auto post = [&](void* data, int bytes) {
-      check_mpi(MPI_Irecv(data, bytes, MPI_BYTE, from.value, static_cast<int>(message.channel), comm_.world(), add()),
+    const auto post = [&](void* data, std::int64_t bytes) {
+      check_mpi(MPI_Irecv(data, static_cast<int>(bytes), MPI_BYTE, from.value, static_cast<int>(message.channel),
+                          comm_.world(), add()),
                 "MPI_Irecv");
     };
     post(&header_, sizeof header_);
-    for_each_piece(buffer, post);
+    for_each_piece(buffer.bytes,
+                   [&](Share piece) { post(static_cast<std::byte*>(buffer.data) + piece.begin, piece.bytes()); });
   }
 
  private:
+  /// What each member's share has in a piece of the buffer, as MPI wants it: in elements, until the requests are
+  /// complete.
+  struct Slices {
+    Slices(const Shares& shares, Share piece, int element) {
+      for (int i = 0; i < shares.members(); ++i) {
+        const Share slice = common(shares.of(i), piece);
+        counts.push_back(static_cast<int>(slice.bytes() / element));
+        offsets.push_back(static_cast<int>((slice.begin - piece.begin) / element));
+      }
+    }
+    std::vector<int> counts, offsets;
+  };
+  /// MPI leaves what it reduces in place at the beginning of a piece.
+  struct Result {
+    void* to;
+    const void* from;
+    std::int64_t bytes;
+  };
+
   MPI_Request* add() { return &requests_.emplace_back(MPI_REQUEST_NULL); }
+
+  void put_in_place() {
+    for (const Result& result : results_) {
+      if (result.bytes > 0) std::memmove(result.to, result.from, static_cast<std::size_t>(result.bytes));
+    }
+    results_.clear();
+  }
 
   PrivateCommunicator& comm_;
   std::vector<MPI_Request> requests_;      // of a message: its header's first
+  std::deque<Slices> slices_;              // by piece of a collective with shares
+  std::vector<Result> results_;            // of a reduce_scatter
   MessageHeader header_;                   // sent, or as it arrived
   std::optional<MessageHeader> expected_;  // of a receive
   bool paired_ = false;
@@ -257,15 +326,13 @@ void PrivateCommunicator::throw_if_failed() const {
   if (failed_) throw PeerFailure(Rank(failure_.rank), failure_.cause);
 }
 
-std::unique_ptr<WorkState> PrivateCommunicator::start_all_reduce(BufferView buffer, int group) {
-  // The least that any algorithm moves; the library does not tell what it did.
-  const std::int64_t members = std::ssize(groups().members(group));
-  const std::int64_t moved = 2 * (members - 1) * buffer.bytes / members;
-  traffic_.sent += moved;
-  traffic_.received += moved;
+std::unique_ptr<WorkState> PrivateCommunicator::start_collective(const CollectiveCall& call) {
+  // The library does not tell what it moved.
+  traffic_ += moved_by_library(call, static_cast<int>(groups().members(call.group).size()), rank());
   auto work = std::make_unique<MpiWork>(*this);
   const std::lock_guard lock(mutex_);
-  work->sum(buffer, comms_[group]);
+  work->start(call, groups().position(call.group, rank()), comms_[call.group],
+              groups().position(call.group, call.root));
   return work;
 }
 

@@ -63,10 +63,13 @@ void* DeviceBuffers::behind(BufferView buffer) const {
   return nullptr;
 }
 
-std::unique_ptr<WorkState> DeviceBuffers::start_all_reduce(BufferView buffer, int group) {
+std::unique_ptr<WorkState> DeviceBuffers::start_collective(const CollectiveCall& call) {
   const Traffic before = inner_.traffic();
-  auto work =
-      std::make_unique<CopiedWork>(*this, buffer, [&](BufferView device) { return inner_.all_reduce(device, group); });
+  auto work = std::make_unique<CopiedWork>(*this, call.buffer, [&](BufferView device) {
+    CollectiveCall there = call;
+    there.buffer = device;
+    return inner_.collective(there);
+  });
   traffic_.sent += inner_.traffic().sent - before.sent;
   traffic_.received += inner_.traffic().received - before.received;
   return work;

@@ -25,7 +25,7 @@ class DeviceBuffers final : public ForwardingCommunicator {
     Arena device;
   };
 
-  std::unique_ptr<WorkState> start_all_reduce(BufferView buffer, int group) override;
+  std::unique_ptr<WorkState> start_collective(const CollectiveCall& call) override;
   std::unique_ptr<WorkState> start_send(BufferView buffer, Rank to, Message message) override;
   std::unique_ptr<WorkState> start_recv(BufferView buffer, Rank from, Message message) override;
   /// Where an arena has the buffer's bytes on the GPU; nullptr: no arena has.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -44,6 +45,57 @@ inline std::int64_t large_bytes(const Communicator& comm) { return comm.size() <
 /// In the ring of all ranks.
 inline Rank neighbour(const Communicator& comm, int distance) {
   return Rank((comm.rank().value + distance + comm.size()) % comm.size());
+}
+
+/// Where a case's buffers lie: in the arena, there at different offsets on different ranks, or elsewhere.
+enum class Place { same_offset, own_offset, outside };
+
+/// Memory for a case, of so many elements, zeroed.
+template <class T>
+class Elements {
+ public:
+  Elements(Communicator& comm, Place place, std::int64_t count) : own_(place == Place::outside ? count : 0) {
+    if (place == Place::outside) {
+      data_ = own_.data();
+    } else {
+      const auto bytes = (count + comm.size()) * static_cast<std::int64_t>(sizeof(T));
+      data_ = reinterpret_cast<T*>(comm.allocate(bytes).data) + (place == Place::own_offset ? comm.rank().value : 0);
+    }
+  }
+  T* data() const { return data_; }
+
+ private:
+  std::vector<T> own_;
+  T* data_;
+};
+
+/// The groups that the rank is in.
+inline std::vector<int> own_groups(const Communicator& comm) {
+  std::vector<int> own;
+  for (int group = 0; group < comm.groups().count(); ++group) {
+    if (comm.groups().position(group, comm.rank()) >= 0) own.push_back(group);
+  }
+  return own;
+}
+
+/// Divisions of so many elements of `size` bytes: even, ever larger, all to one member, none for the first and every
+/// third one after it.
+inline std::vector<Shares> divisions(std::int64_t elements, int members, std::int64_t size) {
+  const auto by = [&](auto weight) {
+    std::int64_t total = 0, sum = 0, begin = 0;
+    for (int i = 0; i < members; ++i) total += weight(i);
+    std::vector<std::int64_t> bytes;
+    for (int i = 0; i < members; ++i) {
+      sum += weight(i);
+      const std::int64_t end = elements * sum / std::max<std::int64_t>(total, 1);
+      bytes.push_back((end - begin) * size);
+      begin = end;
+    }
+    bytes.back() += (elements - begin) * size;
+    return Shares(bytes);
+  };
+  return {Shares::even(elements * size, members), by([](int i) { return i + 1; }),
+          by([&](int i) { return i == members / 2 ? 1 : 0; }), by([](int i) { return i % 3 == 0 ? 0 : 1; })};
 }
 
 /// Bytes that a reduction takes in, and gives out, on this rank.

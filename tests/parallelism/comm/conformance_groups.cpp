@@ -38,8 +38,6 @@ void expect_sums(const Communicator& comm, const Reduction& reduction) {
   expect_whole_sums(reduction.data, reduction.elements, comm.groups().members(reduction.group), reduction.shift);
 }
 
-enum class Place { same_offset, own_offset, outside };
-
 /// Every group reduces twice; each rank starts and drives the groups in an order of its own.
 void reduce_at_once(Communicator& comm, std::span<const Group> groups, Place place) {
   constexpr std::int64_t most = 300007;  // more than a piece of scratch

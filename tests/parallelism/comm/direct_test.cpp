@@ -71,6 +71,20 @@ TEST(Direct, ASumThatOneMemberDropsTouchesNobodysBuffer) {
   });
 }
 
+TEST(Direct, AGatherThatOneMemberDropsTouchesNobodysBuffer) {
+  directly([](Communicator& comm) {
+    float values[2] = {1, 1};
+    values[comm.rank().value] = 5;
+    {
+      Work dropped = comm.all_gather({values, 8, ElementType::f32, true}, Shares(std::vector<std::int64_t>{4, 4}));
+      if (comm.rank() == Rank(1)) dropped = {};
+      comm.wait(comm.barrier());
+      for (int look = 0; look < 20 && comm.rank() == Rank(0); ++look) EXPECT_FALSE(dropped.test());
+    }
+    EXPECT_EQ(values[1 - comm.rank().value], 1);
+  });
+}
+
 TEST(Direct, ArenasThatDifferInSizeAreRefused) {
   directly([](Communicator& comm) {
     EXPECT_THAT([&] { comm.allocate(100 + comm.rank().value); },

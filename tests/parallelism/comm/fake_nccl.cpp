@@ -22,8 +22,10 @@ struct Letter {
   bool taken = false;
 };
 
-struct Sum {
+/// A collective: sums, or what its root has.
+struct Meeting {
   std::vector<double> values;
+  std::vector<char> bytes;
   int arrived = 0;
 };
 
@@ -31,7 +33,7 @@ struct Sum {
 struct World {
   int ranks = 0, joined = 0, finalized = 0;
   std::map<std::pair<int, int>, std::deque<std::shared_ptr<Letter>>> mail;
-  std::map<int, Sum> sums;
+  std::map<int, Meeting> meetings;
 };
 
 std::recursive_mutex& mutex = parabench::fake_cuda_mutex();
@@ -44,7 +46,7 @@ int unique_ids = 0;
 struct ncclComm {
   std::shared_ptr<World> world;
   int rank = 0;
-  int reductions = 0;
+  int collectives = 0;
   bool finalizing = false;
   std::shared_ptr<bool> aborted = std::make_shared<bool>(false);
   // A group that was ended, until NCCL's own thread has put it on the stream.
@@ -62,19 +64,78 @@ using Operation = std::function<bool()>;
 
 thread_local int group_depth = 0;
 
-/// An operation by itself: a group of its own.
-ncclResult_t launch(ncclComm* comm, CUstream_st* stream, const void* data, Operation operation) {
-  const std::lock_guard lock(mutex);
-  if (group_depth > 0 || comm->launch) return ncclInvalidUsage;
+/// What was started between ncclGroupStart and ncclGroupEnd, on one communicator and stream.
+struct Group {
+  ncclComm* comm = nullptr;
+  CUstream_st* stream = nullptr;
+  std::vector<Operation> operations;
+};
+thread_local Group group;
+
+/// A group of operations, which go on side by side, or one by itself.
+ncclResult_t launch_group(ncclComm* comm, CUstream_st* stream, Operation operation) {
+  if (comm->launch) return ncclInvalidUsage;
   if (cudaGetLastError() != cudaSuccess) return ncclUnhandledCudaError;  // whoever launches a kernel looks
   comm->streams.insert(stream);
-  comm->memory.insert(data);
   comm->looks_until_launched = parabench::fake_cuda_looks();
   comm->launch = [=, aborted = comm->aborted]() {
     ++state.launched;
     parabench::fake_cuda_enqueue(stream, [=]() mutable { return *aborted || operation(); });
   };
   return ncclInProgress;
+}
+
+ncclResult_t launch(ncclComm* comm, CUstream_st* stream, const void* data, Operation operation) {
+  const std::lock_guard lock(mutex);
+  comm->memory.insert(data);
+  if (group_depth == 0) return launch_group(comm, stream, std::move(operation));
+  if (group.comm && (group.comm != comm || group.stream != stream)) return ncclInvalidUsage;
+  group.comm = comm;
+  group.stream = stream;
+  group.operations.push_back(std::move(operation));
+  return ncclInProgress;
+}
+
+std::size_t bytes_of(ncclDataType_t type) { return type == ncclFloat64 ? 8 : type == ncclFloat32 ? 4 : 1; }
+
+/// Elements of a buffer.
+struct Kept {
+  std::size_t begin, end;
+};
+
+/// Replaces what is kept of the buffer by the sum over all ranks, and writes nonsense over the rest.
+Operation sum_of_all(void* data, std::size_t count, ncclDataType_t type, Kept kept, ncclComm* comm) {
+  const auto each = [=](auto apply) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (type == ncclFloat32) apply(i, static_cast<float*>(data)[i]);
+      if (type == ncclFloat64) apply(i, static_cast<double*>(data)[i]);
+    }
+  };
+  return [=, given = false, world = comm->world, number = comm->collectives++]() mutable {
+    Meeting& sum = world->meetings[number];
+    sum.values.resize(count);
+    if (!std::exchange(given, true)) {
+      each([&](std::size_t i, auto& value) { sum.values[i] += value; });
+      ++sum.arrived;
+    }
+    if (sum.arrived < world->ranks) return false;
+    each([&](std::size_t i, auto& value) {
+      const bool mine = kept.begin <= i && i < kept.end;
+      value = static_cast<std::remove_reference_t<decltype(value)>>(mine ? sum.values[i] : -1e9);
+    });
+    return true;
+  };
+}
+
+/// Replaces the buffer by what the root has in its own.
+Operation content_of_root(char* data, std::size_t bytes, int root, ncclComm* comm) {
+  return [=, is_root = comm->rank == root, world = comm->world, number = comm->collectives++] {
+    Meeting& meeting = world->meetings[number];
+    if (is_root && std::exchange(meeting.arrived, 1) == 0) meeting.bytes.assign(data, data + bytes);
+    if (meeting.arrived == 0) return false;
+    if (bytes > 0) std::memcpy(data, meeting.bytes.data(), bytes);
+    return true;
+  };
 }
 
 }  // namespace
@@ -166,35 +227,59 @@ ncclResult_t ncclGroupStart() {
 }
 
 ncclResult_t ncclGroupEnd() {
-  --group_depth;
   const std::lock_guard lock(mutex);
   ++state.groups;
-  return ncclInProgress;
+  if (--group_depth > 0 || !group.comm) return ncclInProgress;
+  Group ended = std::exchange(group, {});
+  return launch_group(ended.comm, ended.stream, [operations = std::move(ended.operations)]() mutable {
+    std::erase_if(operations, [](Operation& operation) { return operation(); });
+    return operations.empty();
+  });
 }
 
 ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op,
                            ncclComm_t comm, cudaStream_t stream) {
   if (op != ncclSum || from != to) return ncclInvalidArgument;
-  bool given = false;
-  const auto each = [=](auto apply) {
-    for (std::size_t i = 0; i < count; ++i) {
-      if (type == ncclFloat32) apply(i, static_cast<float*>(to)[i]);
-      if (type == ncclFloat64) apply(i, static_cast<double*>(to)[i]);
-    }
-  };
-  return launch(comm, stream, to, [=, world = comm->world, number = comm->reductions++]() mutable {
-    Sum& sum = world->sums[number];
-    sum.values.resize(count);
-    if (!std::exchange(given, true)) {
-      each([&](std::size_t i, auto& value) { sum.values[i] += value; });
-      ++sum.arrived;
-    }
-    if (sum.arrived < world->ranks) return false;
-    each([&](std::size_t i, auto& value) {
-      value = static_cast<std::remove_reference_t<decltype(value)>>(sum.values[i]);
-    });
-    return true;
+  return launch(comm, stream, to, sum_of_all(to, count, type, {0, count}, comm));
+}
+
+ncclResult_t ncclReduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op, int root,
+                        ncclComm_t comm, cudaStream_t stream) {
+  if (op != ncclSum || from != to || root >= comm->world->ranks) return ncclInvalidArgument;
+  const std::size_t kept = comm->rank == root ? count : 0;
+  return launch(comm, stream, to, sum_of_all(to, count, type, {0, kept}, comm));
+}
+
+/// In place alone, and what a rank does not keep is lost.
+ncclResult_t ncclReduceScatter(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op,
+                               ncclComm_t comm, cudaStream_t stream) {
+  const std::size_t begin = count * static_cast<std::size_t>(comm->rank);
+  if (op != ncclSum || static_cast<const char*>(from) + begin * bytes_of(type) != to) return ncclInvalidArgument;
+  void* const whole = const_cast<void*>(from);
+  return launch(
+      comm, stream, whole,
+      sum_of_all(whole, count * static_cast<std::size_t>(comm->world->ranks), type, {begin, begin + count}, comm));
+}
+
+/// In place alone.
+ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclComm_t comm,
+                           cudaStream_t stream) {
+  const std::size_t bytes = count * bytes_of(type);
+  char* const whole = static_cast<char*>(to);
+  if (from != whole + bytes * static_cast<std::size_t>(comm->rank)) return ncclInvalidArgument;
+  std::vector<Operation> shares;
+  for (int root = 0; root < comm->world->ranks; ++root)
+    shares.push_back(content_of_root(whole + bytes * static_cast<std::size_t>(root), bytes, root, comm));
+  return launch(comm, stream, to, [=]() mutable {
+    std::erase_if(shares, [](Operation& share) { return share(); });
+    return shares.empty();
   });
+}
+
+ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t count, ncclDataType_t type, int root,
+                           ncclComm_t comm, cudaStream_t stream) {
+  if (from != to || root >= comm->world->ranks) return ncclInvalidArgument;
+  return launch(comm, stream, to, content_of_root(static_cast<char*>(to), count * bytes_of(type), root, comm));
 }
 
 /// Leaves when it is taken: NCCL has buffers, but promises none.

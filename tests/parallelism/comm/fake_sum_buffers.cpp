@@ -7,14 +7,20 @@
 
 namespace parabench {
 
-void sum_buffers(std::span<void* const> buffers, std::int64_t elements, ElementType type, cudaStream_t stream) {
-  std::vector<std::byte*> bytes;
+void sum_buffers(std::span<void* const> buffers, std::span<void* const> to, std::int64_t elements, ElementType type,
+                 cudaStream_t stream) {
+  std::vector<std::byte*> bytes, stored;
   for (void* const buffer : buffers) bytes.push_back(static_cast<std::byte*>(buffer));
+  for (void* const buffer : to) stored.push_back(static_cast<std::byte*>(buffer));
   const Share all{0, elements * (type == ElementType::f64 ? 8 : 4)};
   fake_cuda_enqueue(stream, [=, looks = fake_cuda_looks()]() mutable {
     if (looks-- > 0) return false;
     for (const std::byte* data : bytes) fake_cuda_require_access(stream, data);
-    sum_in_place(bytes, all, type);
+    if (stored.size() == bytes.size()) {
+      sum_in_place(bytes, all, type);
+    } else {
+      for (std::byte* const data : stored) sum_into(data, bytes, all, type);
+    }
     return true;
   });
 }

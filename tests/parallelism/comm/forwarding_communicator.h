@@ -21,8 +21,8 @@ class ForwardingCommunicator : public Communicator {
   void abort(std::string_view cause) noexcept override { inner_.abort(cause); }
 
  protected:
-  std::unique_ptr<WorkState> start_all_reduce(BufferView buffer, int group) override {
-    return reduce_on_host(inner_, buffer, group, traffic_);
+  std::unique_ptr<WorkState> start_collective(const CollectiveCall& call) override {
+    return collective_on_host(inner_, call, traffic_);
   }
   std::unique_ptr<WorkState> start_send(BufferView buffer, Rank to, Message message) override {
     return forward_to_host(inner_.send(buffer, to, message));

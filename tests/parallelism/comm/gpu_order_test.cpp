@@ -65,8 +65,8 @@ void on_two_gpus(CommunicatorMaker make, Body body) {
   });
 }
 
-/// Looks at the work, and lets the other rank do as much, while nothing may come of it: `value` is at most `most`. After
-/// that the other rank may go on, and the value may change at any time.
+/// Looks at the work, and lets the other rank do as much, while nothing may come of it: `value` is at most `most`.
+/// After that the other rank may go on, and the value may change at any time.
 void look_in_vain(Meeting& meeting, Work& work, const float& value, float most) {
   for (int round = 0; round < 3; ++round) {
     for (int look = 0; look < 20; ++look) {
@@ -126,6 +126,50 @@ TEST_P(GpuOrder, ASumIsMadeOnceAllItsBuffersAreReady) {
       compute.open();
       comm.wait(std::move(work));
       EXPECT_EQ(value, 20);
+    });
+  }
+}
+
+TEST_P(GpuOrder, CollectivesOfSharesTouchBuffersOnceAllAreReady) {
+  for (const CollectiveKind kind : {CollectiveKind::reduce_scatter, CollectiveKind::all_gather}) {
+    for (int late = 0; late < 2; ++late) {
+      on_two_gpus(GetParam(), [kind, late](Communicator& comm, ComputeStream& compute, Meeting& meeting) {
+        float values[2] = {1, 1};
+        float& own = values[comm.rank().value];
+        if (comm.rank() != Rank(late)) compute.open();
+        const std::int64_t shares[] = {4, 4};
+        compute.write(values[0], 10);
+        Work work = comm.collective({.kind = kind,
+                                     .buffer = {values, 8, ElementType::f32, true, compute.write(values[1], 10)},
+                                     .shares = Shares(shares)});
+        look_in_vain(meeting, work, own, 10);
+        compute.open();
+        comm.wait(std::move(work));
+        EXPECT_EQ(own, kind == CollectiveKind::reduce_scatter ? 20 : 10);
+      });
+    }
+  }
+}
+
+TEST_P(GpuOrder, ABroadcastIsReadAndWrittenOnceItsBuffersAreReady) {
+  for (int late = 0; late < 2; ++late) {
+    on_two_gpus(GetParam(), [late](Communicator& comm, ComputeStream& compute, Meeting& meeting) {
+      const bool is_root = comm.rank() == Rank(0);
+      float value = 1, earlier = 0;
+      if (comm.rank() != Rank(late)) compute.open();
+      // The other one writes elsewhere: whoever still reads its buffer reads what was there before.
+      Work work = comm.broadcast(on_gpu(value, compute.write(is_root ? value : earlier, 10)), Rank(0));
+      if (comm.rank() == Rank(late)) {
+        look_in_vain(meeting, work, value, 1);
+      } else {
+        for (int round = 0; round < 3; ++round) {
+          work.test();  // a root may be done before the others are ready
+          meeting.arrive_and_wait();
+        }
+      }
+      compute.open();
+      comm.wait(std::move(work));
+      EXPECT_EQ(value, 10);
     });
   }
 }

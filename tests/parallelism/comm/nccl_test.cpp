@@ -83,7 +83,33 @@ TEST(Nccl, EveryGroupAndLaneIsUsedWhenItIsMade) {
   run_thread_ranks({3, {{Rank(0), Rank(2)}}}, [](Communicator& host) {
     make_nccl_communicator(host, host.rank().value, {up, down});
   });
-  EXPECT_EQ(fake_nccl().launched, launched + 3 + 2 + 2 + 2);
+  EXPECT_EQ(fake_nccl().launched, launched + 2 * (3 + 2) + 2 + 2);
+}
+
+TEST(Nccl, SharesOfUnequalSizesAreOneGroupAndEmptyOnesAreNotInIt) {
+  run_thread_ranks(3, [](Communicator& host) {
+    const auto comm = make_nccl_communicator(host, host.rank().value);
+    std::vector<float> data(7, 1.0F);
+    const BufferView view{data.data(), 28, ElementType::f32, true};
+    const std::int64_t unequal[] = {20, 0, 8}, equal[] = {8, 8, 8};
+    const auto groups_and_launches = [&](const std::function<Work()>& start) {
+      comm->wait(comm->barrier());
+      const FakeNccl before = fake_nccl();
+      comm->wait(comm->barrier());
+      comm->wait(start());
+      comm->wait(comm->barrier());
+      const FakeNccl after = fake_nccl();
+      comm->wait(comm->barrier());
+      return std::pair(after.groups - before.groups, after.launched - before.launched);
+    };
+    EXPECT_EQ(groups_and_launches([&] { return comm->reduce_scatter(view, Shares(unequal)); }), std::pair(3, 3));
+    EXPECT_EQ(groups_and_launches([&] { return comm->all_gather(view, Shares(unequal)); }), std::pair(3, 3));
+    EXPECT_EQ(data, std::vector<float>(7, 3.0F));
+    const BufferView whole{data.data(), 24, ElementType::f32, true};
+    EXPECT_EQ(groups_and_launches([&] { return comm->reduce_scatter(whole, Shares(equal)); }), std::pair(0, 3));
+    EXPECT_EQ(groups_and_launches([&] { return comm->all_gather(whole, Shares(equal)); }), std::pair(0, 3));
+    EXPECT_EQ(std::vector<float>(data.begin(), data.begin() + 6), std::vector<float>(6, 9.0F));
+  });
 }
 
 TEST(Nccl, ARankTakesPartInItsOwnLanesAlone) {

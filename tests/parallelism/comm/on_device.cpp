@@ -10,8 +10,10 @@ BufferView on_device(BufferView buffer) {
 
 }  // namespace
 
-std::unique_ptr<WorkState> OnDevice::start_all_reduce(BufferView buffer, int group) {
-  return ForwardingCommunicator::start_all_reduce(on_device(buffer), group);
+std::unique_ptr<WorkState> OnDevice::start_collective(const CollectiveCall& call) {
+  CollectiveCall there = call;
+  there.buffer = on_device(call.buffer);
+  return ForwardingCommunicator::start_collective(there);
 }
 
 std::unique_ptr<WorkState> OnDevice::start_send(BufferView buffer, Rank to, Message message) {

@@ -34,10 +34,10 @@ class ScalingCommunicator final : public ForwardingCommunicator {
       : ForwardingCommunicator(inner), scale_(std::move(scale)) {}
 
  private:
-  std::unique_ptr<WorkState> start_all_reduce(BufferView b, int group) override {
+  std::unique_ptr<WorkState> start_collective(const CollectiveCall& call) override {
     const double scale = scale_(calls_++);
-    for (std::int64_t i = 0; i < b.bytes / 8; ++i) static_cast<double*>(b.data)[i] *= scale;
-    return ForwardingCommunicator::start_all_reduce(b, group);
+    for (std::int64_t i = 0; i < call.buffer.bytes / 8; ++i) static_cast<double*>(call.buffer.data)[i] *= scale;
+    return ForwardingCommunicator::start_collective(call);
   }
 
   std::function<double(int call)> scale_;

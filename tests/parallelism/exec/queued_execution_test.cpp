@@ -80,9 +80,9 @@ class SpyingCommunicator final : public ForwardingCommunicator {
   std::set<int> arriving;  ///< numbers of receives and sums
 
  private:
-  std::unique_ptr<WorkState> start_all_reduce(BufferView buffer, int group) override {
-    reduced_after.push_back(static_cast<PretendedEvent*>(buffer.ready));
-    return timed(ForwardingCommunicator::start_all_reduce(buffer, group), true);
+  std::unique_ptr<WorkState> start_collective(const CollectiveCall& call) override {
+    reduced_after.push_back(static_cast<PretendedEvent*>(call.buffer.ready));
+    return timed(ForwardingCommunicator::start_collective(call), true);
   }
   std::unique_ptr<WorkState> start_send(BufferView buffer, Rank to, Message message) override {
     sent_after.push_back(static_cast<PretendedEvent*>(buffer.ready));

@@ -63,18 +63,18 @@ class CifarSource final : public SampleSource {
   std::int64_t size() const override { return ends_.back(); }
   TensorSpec shape() const override { return shape_; }
 
-  int label(std::int64_t index) const override {
+  void read_labels(std::int64_t index, std::span<std::int64_t> labels) const override {
     std::uint8_t label = 0;
     read_record(index, {&label, 1});
-    return label;
+    labels[0] = label;
   }
 
-  void read(std::int64_t index, std::int64_t epoch, std::span<float> pixels) const override {
+  void read(std::int64_t index, std::int64_t epoch, SampleValues values) const override {
     Record record;
     read_record(index, record);
     normalise(record,
               train_ ? draw_augmentation(Draws(seed_, DrawPurpose::augmentation, epoch, index)) : Augmentation{},
-              pixels);
+              std::get<std::span<float>>(values));
   }
 
  private:

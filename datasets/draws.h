@@ -8,7 +8,14 @@
 namespace parabench {
 
 /// What a stream of random numbers is for; keeps streams of equal keys apart.
-enum class DrawPurpose : std::uint64_t { order = 1, augmentation, synthetic_label, synthetic_pixels };
+enum class DrawPurpose : std::uint64_t {
+  order = 1,
+  augmentation,
+  synthetic_label,
+  synthetic_pixels,
+  synthetic_tokens,
+  synthetic_mask
+};
 
 /// The stream of (seed, purpose, a, b): draw i is a pure function of the key and i. Cheap to make; not shared
 /// between threads.

@@ -36,9 +36,11 @@ class JpegFolderSource final : public SampleSource {
 
   std::int64_t size() const override { return images_.size(); }
   TensorSpec shape() const override { return shape_; }
-  int label(std::int64_t index) const override { return images_.label(index); }
+  void read_labels(std::int64_t index, std::span<std::int64_t> labels) const override {
+    labels[0] = images_.label(index);
+  }
 
-  void read(std::int64_t index, std::int64_t epoch, std::span<float> out) const override {
+  void read(std::int64_t index, std::int64_t epoch, SampleValues values) const override {
     // Kept by each thread: fresh buffers of this size would be mapped and cleared by the system for every
     // image.
     thread_local std::vector<std::uint8_t> bytes;
@@ -54,7 +56,7 @@ class JpegFolderSource final : public SampleSource {
     const int denominator = decode_denominator(cut, pixels);
     const Cut small = reduced(cut, denominator);
     jpeg.decode(denominator, footprint(small, pixels), window);
-    resample(window, small, pixels, imagenet_normalisation, out);
+    resample(window, small, pixels, imagenet_normalisation, std::get<std::span<float>>(values));
   }
 
  private:

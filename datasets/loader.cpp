@@ -7,9 +7,11 @@
 #include <exception>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <span>
 #include <thread>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "datasets/order.h"
@@ -44,6 +46,8 @@ struct Loader::State {
         request(std::move(request_in)),
         options(options_in),
         sample_values(static_cast<std::size_t>(source->shape().elements())),
+        sample_labels(static_cast<std::size_t>(source->label_shape().elements())),
+        indices(source->shape().kind() == ElementKind::int64),
         order(source->size(), options.seed) {}
 
   ~State() {
@@ -57,7 +61,8 @@ struct Loader::State {
   const std::shared_ptr<const SampleSource> source;
   const std::function<PieceRequest(std::int64_t)> request;
   const LoaderOptions options;
-  const std::size_t sample_values;
+  const std::size_t sample_values, sample_labels;
+  const bool indices;  ///< samples are of int64, not of real numbers
 
   mutable std::mutex mutex;                // guards all below
   std::condition_variable work, complete;  // a sample may be claimed, or stop; the front piece is complete
@@ -92,33 +97,55 @@ struct Loader::State {
   void take_memory(Piece& piece) const {
     std::call_once(piece.memory_taken, [&] {
       LoadedPiece& loaded = piece.loaded;
-      loaded.labels = take<std::int64_t>(piece.samples.size(), loaded.label_memory);
-      if (options.pixels) loaded.pixels = take<float>(piece.samples.size() * sample_values, loaded.pixel_memory);
+      const std::size_t samples = piece.samples.size(), values = samples * sample_values;
+      loaded.samples = static_cast<int>(samples);
+      loaded.labels = take<std::int64_t>(samples * sample_labels, loaded.label_memory);
+      if (!options.values) return;
+      if (indices)
+        loaded.values = take<std::int64_t>(values, loaded.value_memory);
+      else
+        loaded.values = take<float>(values, loaded.value_memory);
     });
   }
 
-  /// The place of sample i in its piece; `scratch` where the pixels are read only to see whether they can be.
-  std::span<float> pixels_of(Piece& piece, std::size_t i, std::vector<float>& scratch) const {
-    if (options.pixels) return piece.loaded.pixels.subspan(i * sample_values, sample_values);
-    scratch.resize(options.skip_corrupt ? sample_values : 0);
-    return scratch;
+  /// Where a sample's values and labels go; without values where they are not read.
+  struct Place {
+    std::optional<SampleValues> values;
+    std::span<std::int64_t> labels;
+  };
+  struct Scratch {
+    std::vector<float> real;
+    std::vector<std::int64_t> indices;
+  };
+  /// Of sample i of a piece; `scratch` takes values that are read only to see whether they can be.
+  Place place_of(Piece& piece, std::size_t i, Scratch& scratch) const {
+    Place place{{}, piece.loaded.labels.subspan(i * sample_labels, sample_labels)};
+    const auto part = [&](auto span) { return SampleValues(span.subspan(i * sample_values, sample_values)); };
+    if (options.values) {
+      place.values = std::visit(part, piece.loaded.values);
+    } else if (options.skip_corrupt) {
+      scratch.real.resize(indices ? 0 : sample_values);
+      scratch.indices.resize(indices ? sample_values : 0);
+      place.values = indices ? SampleValues(scratch.indices) : SampleValues(scratch.real);
+    }
+    return place;
   }
 
-  void read(std::int64_t index, std::int64_t epoch, std::span<float> pixels, std::int64_t& label) const {
-    label = source->label(index);
-    if (!pixels.empty()) source->read(index, epoch, pixels);
+  void read(std::int64_t index, std::int64_t epoch, const Place& place) const {
+    source->read_labels(index, place.labels);
+    if (place.values) source->read(index, epoch, *place.values);
   }
 
   /// True when the sample had to be replaced.
-  bool read_or_replace(SampleOrder::Sample sample, std::span<float> pixels, std::int64_t& label) const {
+  bool read_or_replace(SampleOrder::Sample sample, const Place& place) const {
     try {
-      read(sample.index, sample.epoch, pixels, label);
+      read(sample.index, sample.epoch, place);
       return false;
     } catch (const CorruptSample&) {
       if (!options.skip_corrupt) throw;
       for (std::int64_t next = 1; next < std::min(source->size(), most_replacements); ++next) {
         try {
-          read((sample.index + next) % source->size(), sample.epoch, pixels, label);
+          read((sample.index + next) % source->size(), sample.epoch, place);
           return true;
         } catch (const CorruptSample&) {
           // The one after it may be readable.
@@ -129,7 +156,7 @@ struct Loader::State {
   }
 
   void serve() {
-    std::vector<float> scratch;
+    Scratch scratch;
     std::unique_lock lock(mutex);
     while (true) {
       work.wait(lock, [&] { return stop || has_work(); });
@@ -146,7 +173,7 @@ struct Loader::State {
       std::exception_ptr error;
       try {
         take_memory(piece);
-        replaced = read_or_replace(piece.samples[i], pixels_of(piece, i, scratch), piece.loaded.labels[i]);
+        replaced = read_or_replace(piece.samples[i], place_of(piece, i, scratch));
       } catch (...) {
         error = std::current_exception();
       }

@@ -24,15 +24,20 @@ using HostMemory = std::function<std::shared_ptr<void>(std::size_t bytes)>;
 std::shared_ptr<void> plain_memory(std::size_t bytes);
 
 struct LoadedPiece {
-  std::span<float> pixels;         ///< samples x C x H x W; empty when only labels were asked for
-  std::span<std::int64_t> labels;  ///< samples
-  std::shared_ptr<void> pixel_memory, label_memory;
+  int samples = 0;
+  SampleValues values;             ///< samples x shape; empty when only labels were asked for
+  std::span<std::int64_t> labels;  ///< samples x label_shape
+  std::shared_ptr<void> value_memory, label_memory;
+
+  bool has_values() const {
+    return std::visit([](auto span) { return !span.empty(); }, values);
+  }
 };
 
 struct LoaderOptions {
   int threads = 1;                   ///< at least 1; they share the samples of a piece
   int prefetch = 4;                  ///< pieces read ahead at most, at least 1
-  bool pixels = true;                ///< false: labels only (a last stage that is not the first)
+  bool values = true;                ///< false: labels only (a last stage that is not the first)
   bool skip_corrupt = false;         ///< replace a corrupt sample by the next readable one of the set, counted
   std::uint64_t seed = 1;            ///< of the order of samples
   HostMemory memory = plain_memory;  ///< that pieces are read into; called by the loader's threads
@@ -43,8 +48,8 @@ struct LoaderOptions {
 ///
 /// A piece with a sample that cannot be read, or without memory, is delivered as what the reader (or `request`) threw
 /// for its first such sample; next() may be called again for the piece after it. With skip_corrupt the sample takes the
-/// pixels and label of the next readable index of the set (cyclic; CorruptSample when none of the next 999 is), the
-/// same on every rank: so a loader of labels alone reads pixels then, too.
+/// values and labels of the next readable index of the set (cyclic; CorruptSample when none of the next 999 is), the
+/// same on every rank: so a loader of labels alone reads values then, too.
 class Loader {
  public:
   Loader(std::shared_ptr<const SampleSource> source, std::function<PieceRequest(std::int64_t)> request,

@@ -51,12 +51,14 @@ class MnistSource final : public SampleSource {
 
   std::int64_t size() const override { return images_.dims[0]; }
   TensorSpec shape() const override { return shape_; }
-  int label(std::int64_t index) const override { return labels_.bytes[static_cast<std::size_t>(index)]; }
+  void read_labels(std::int64_t index, std::span<std::int64_t> labels) const override {
+    labels[0] = labels_.bytes[static_cast<std::size_t>(index)];
+  }
 
-  void read(std::int64_t index, std::int64_t, std::span<float> pixels) const override {
+  void read(std::int64_t index, std::int64_t, SampleValues values) const override {
     const std::uint8_t* image = images_.bytes.data() + index * shape_.elements();
     const float scale = mnist_normalisation.scale(0), offset = mnist_normalisation.offset(0);
-    std::transform(image, image + shape_.elements(), pixels.begin(),
+    std::transform(image, image + shape_.elements(), std::get<std::span<float>>(values).begin(),
                    [=](std::uint8_t byte) { return static_cast<float>(byte) * scale + offset; });
   }
 

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "datasets/spec/dataset.h"
 
@@ -27,6 +28,9 @@ class CorruptSample : public std::runtime_error {
   CorruptSample(std::string_view file, std::string_view what);
 };
 
+/// The values of one or more samples: float32 where their shape is of real numbers, indices where it is of int64.
+using SampleValues = std::variant<std::span<float>, std::span<std::int64_t>>;
+
 /// Samples by index. All members are thread-safe. read() depends on (seed, epoch, index) alone, never on rank
 /// or thread.
 class SampleSource {
@@ -34,12 +38,18 @@ class SampleSource {
   virtual ~SampleSource() = default;
   virtual std::int64_t size() const = 0;
   virtual TensorSpec shape() const = 0;
-  /// The class of a sample, 0-based. Throws CorruptSample where the label itself cannot be read.
-  virtual int label(std::int64_t index) const = 0;
-  /// Writes the sample as planar (C, H, W) float32, normalised, into `pixels` (shape().elements() values).
-  /// Throws CorruptSample.
-  virtual void read(std::int64_t index, std::int64_t epoch, std::span<float> pixels) const = 0;
+  /// The labels of a sample: {}, one class; {length}, one per token; {height, width}, one per pixel.
+  virtual TensorSpec label_shape() const { return {}; }
+  /// Writes a sample's classes, 0-based (label_shape().elements() of them). Throws CorruptSample where they cannot be
+  /// read.
+  virtual void read_labels(std::int64_t index, std::span<std::int64_t> labels) const = 0;
+  /// Writes the sample's values (shape().elements() of them), those of an image planar and normalised. Throws
+  /// CorruptSample.
+  virtual void read(std::int64_t index, std::int64_t epoch, SampleValues values) const = 0;
 };
+
+/// The class of a sample of a source with one label per sample.
+int label_of(const SampleSource& source, std::int64_t index);
 
 /// Throws usage_error for a missing folder, a wrong file size or an empty class list, naming the file.
 ///   synthetic    datasets/synthetic.h

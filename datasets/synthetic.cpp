@@ -40,18 +40,18 @@ class SyntheticSource final : public SampleSource {
   std::int64_t size() const override { return size_; }
   TensorSpec shape() const override { return shape_; }
 
-  int label(std::int64_t index) const override {
-    return static_cast<int>(Draws(seed_, DrawPurpose::synthetic_label, index, split_).below(classes_));
+  void read_labels(std::int64_t index, std::span<std::int64_t> labels) const override {
+    labels[0] = Draws(seed_, DrawPurpose::synthetic_label, index, split_).below(classes_);
   }
 
-  void read(std::int64_t index, std::int64_t, std::span<float> pixels) const override {
+  void read(std::int64_t index, std::int64_t, SampleValues values) const override {
     const auto entry = static_cast<std::size_t>(index) % pool_.size();
     Entry& sample = pool_[entry];
     std::call_once(sample.made, [&] {
       sample.pixels = normal_pixels(
           shape_.elements(), Draws(seed_, DrawPurpose::synthetic_pixels, static_cast<std::int64_t>(entry), split_));
     });
-    std::copy(sample.pixels.begin(), sample.pixels.end(), pixels.begin());
+    std::copy(sample.pixels.begin(), sample.pixels.end(), std::get<std::span<float>>(values).begin());
   }
 
  private:

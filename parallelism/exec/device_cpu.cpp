@@ -11,16 +11,16 @@ namespace {
 /// A piece arrives where it was loaded.
 class NoUpload final : public Upload {
  public:
-  explicit NoUpload(const TensorSpec& sample) : sample_(sample) {}
+  explicit NoUpload(const LargestPiece& largest) : sample_(largest.sample), labels_(largest.labels) {}
   HostMemory host_memory() const override { return plain_memory; }
   PieceTensors arrive(LoadedPiece piece) override {
     piece_ = std::move(piece);
-    return tensors_of(piece_, sample_);
+    return tensors_of(piece_, sample_, labels_);
   }
   void taken() override { piece_ = {}; }
 
  private:
-  TensorSpec sample_;
+  TensorSpec sample_, labels_;
   LoadedPiece piece_;
 };
 
@@ -38,9 +38,7 @@ class CpuDevice final : public Device {
   void synchronise() override {}
   double seconds(const Mark& mark) const override { return mark.host_s; }
   double event_seconds(const DeviceEvent&) const override { throw std::logic_error("the processor has no events"); }
-  std::unique_ptr<Upload> upload(const LargestPiece& largest) override {
-    return std::make_unique<NoUpload>(largest.sample);
-  }
+  std::unique_ptr<Upload> upload(const LargestPiece& largest) override { return std::make_unique<NoUpload>(largest); }
   void adopt(const torch::Tensor&) override {}
   std::unique_ptr<CapturedWork> capture(const std::function<void()>&) override {
     throw std::logic_error("the processor captures no graph");

@@ -21,7 +21,7 @@ PieceInput::PieceInput(const Plan& plan, std::vector<InputPiece> pieces, std::sh
   for (const InputPiece& piece : pieces) requests.push_back({first_position(plan, piece), samples_of(plan, piece)});
   LoaderOptions loader;
   loader.threads = plan.spec.loader;
-  loader.pixels = images;
+  loader.values = images;
   loader.skip_corrupt = options.skip_corrupt;
   loader.seed = plan.spec.seed;
   loader.memory = std::move(memory);
@@ -38,7 +38,7 @@ PieceFeed::PieceFeed(const Plan& plan, std::vector<InputPiece> pieces, std::shar
                      const InputOptions& options, bool images, Device& device)
     : spec_(plan.spec), pieces_(std::move(pieces)) {
   device.enter(/*computes=*/true);
-  upload_ = device.upload({source->shape(), most_samples(plan, pieces_), images});
+  upload_ = device.upload({source->shape(), source->label_shape(), most_samples(plan, pieces_), images});
   const bool stays = spec_.input == InputKind::resident;
   const std::vector<InputPiece> loaded = stays ? resident_pieces(pieces_) : pieces_;
   input_ = std::make_unique<PieceInput>(plan, loaded, std::move(source), options, images, upload_->host_memory());

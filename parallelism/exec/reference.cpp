@@ -107,7 +107,7 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
   const Plan cut = state.whole_batch ? as_one_piece(plan) : plan;
   std::vector<InputPiece> pieces;
   for (int step = 0; step < steps; ++step) std::ranges::copy(pieces_of(cut, step), std::back_inserter(pieces));
-  const TensorSpec sample = source->shape();
+  const TensorSpec sample = source->shape(), label_shape = source->label_shape();
   PieceInput input(cut, pieces, std::move(source), options, /*images=*/true, plain_memory);
 
   const auto statistics = [&](std::size_t l, const InputPiece& piece) {
@@ -120,7 +120,7 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
     double step_loss = 0;
     for (const InputPiece& piece : pieces_of(cut, step)) {
       const LoadedPiece loaded = input.next();
-      auto [x, labels] = network_input(tensors_of(loaded, sample), spec);
+      auto [x, labels] = network_input(tensors_of(loaded, sample, label_shape), spec);
       torch::Tensor loss;
       Ports ports;
       const DropoutDraws draws{spec.seed, first_position(cut, piece)};

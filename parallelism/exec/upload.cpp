@@ -5,13 +5,20 @@
 
 namespace parabench {
 
-PieceTensors tensors_of(const LoadedPiece& piece, const TensorSpec& sample) {
-  const auto n = static_cast<std::int64_t>(piece.labels.size());
+PieceTensors tensors_of(const LoadedPiece& piece, const TensorSpec& sample, const TensorSpec& labels) {
   PieceTensors tensors;
-  tensors.labels = torch::from_blob(piece.labels.data(), {n}, torch::kInt64);
-  if (piece.pixels.empty()) return tensors;
-  tensors.images = torch::from_blob(piece.pixels.data(), sizes_of(sample, n), torch::kFloat32);
+  tensors.labels = torch::from_blob(piece.labels.data(), sizes_of(labels, piece.samples), torch::kInt64);
+  if (!piece.has_values()) return tensors;
+  std::visit(
+      [&](auto values) {
+        tensors.images = torch::from_blob(values.data(), sizes_of(sample, piece.samples), loaded_type(sample));
+      },
+      piece.values);
   return tensors;
+}
+
+torch::ScalarType loaded_type(const TensorSpec& sample) {
+  return sample.kind() == ElementKind::int64 ? torch::kInt64 : torch::kFloat32;
 }
 
 PieceTensors network_input(const PieceTensors& arrived, const Case& spec) {
@@ -19,9 +26,10 @@ PieceTensors network_input(const PieceTensors& arrived, const Case& spec) {
   tensors.labels = torch::empty_like(arrived.labels);
   tensors.labels.copy_(arrived.labels);
   if (!arrived.images.defined()) return tensors;
-  tensors.images = torch::empty(arrived.images.sizes(), torch::TensorOptions(master_type(spec.precision))
-                                                            .memory_format(memory_format(spec.layout))
-                                                            .device(arrived.images.device()));
+  torch::TensorOptions options(arrived.images.device());
+  options = options.dtype(arrived.images.is_floating_point() ? master_type(spec.precision) : torch::kInt64);
+  if (arrived.images.dim() == 4) options = options.memory_format(memory_format(spec.layout));
+  tensors.images = torch::empty(arrived.images.sizes(), options);
   tensors.images.copy_(arrived.images);
   return tensors;
 }

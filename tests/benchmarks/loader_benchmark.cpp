@@ -77,7 +77,7 @@ void loader(benchmark::State& state, std::shared_ptr<const SampleSource> source)
                   return PieceRequest{piece * samples, samples};
                 },
                 {.threads = static_cast<int>(state.range(0))});
-  for (auto _ : state) benchmark::DoNotOptimize(loader.next().pixels.data());
+  for (auto _ : state) benchmark::DoNotOptimize(loader.next().labels.data());
   state.SetItemsProcessed(state.iterations() * samples);
 }
 

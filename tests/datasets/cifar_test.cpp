@@ -59,7 +59,7 @@ TEST(Cifar, ReadsValidationRecordsAsTheyAre) {
   const auto source = open_source(spec, {folder.path().string(), Split::validation, 1});
   ASSERT_EQ(source->size(), 3);
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(source->label(i), i);
+    EXPECT_EQ(label_of(*source, i), i);
     EXPECT_TRUE(shows(pixels_of(*source, i, 9), 1000 + i, 4, 4, false));
   }
 }
@@ -69,7 +69,7 @@ TEST(Cifar, NumbersTrainingRecordsAcrossFiles) {
   write_cifar(folder.path(), 4);
   const auto source = open_source(spec, {folder.path().string(), Split::train, 1});
   ASSERT_EQ(source->size(), 20);
-  for (int i = 0; i < 20; ++i) EXPECT_EQ(source->label(i), i % 10);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(label_of(*source, i), i % 10);
 }
 
 TEST(Cifar, CutsAndFlipsTrainingRecordsBySeedEpochAndIndex) {
@@ -126,10 +126,10 @@ TEST(Cifar, NamesTheRecordOfABadLabel) {
   records[3073] = 10;
   write_file(folder.path() / "test_batch.bin", records);
   const auto source = open_source(spec, {folder.path().string(), Split::validation, 1});
-  EXPECT_EQ(source->label(0), 0);
+  EXPECT_EQ(label_of(*source, 0), 0);
   for (const bool pixels : {false, true}) {
     try {
-      pixels ? void(pixels_of(*source, 1)) : void(source->label(1));
+      pixels ? void(pixels_of(*source, 1)) : void(label_of(*source, 1));
       FAIL() << "no error";
     } catch (const CorruptSample& error) {
       EXPECT_THAT(error.what(), AllOf(HasSubstr("test_batch.bin"), HasSubstr("record 1"), HasSubstr("label 10")));
@@ -144,7 +144,7 @@ TEST(Cifar, SurvivesAFileThatShrinksWhileItIsRead) {
   fs::resize_file(folder.path() / "test_batch.bin", 3073 + 100);
   EXPECT_NO_THROW(pixels_of(*source, 0));
   EXPECT_THROW(pixels_of(*source, 1), CorruptSample);
-  EXPECT_THROW(source->label(2), CorruptSample);
+  EXPECT_THROW(label_of(*source, 2), CorruptSample);
 }
 
 }  // namespace

@@ -69,10 +69,10 @@ TEST_F(JpegFolder, NumbersClassesByNameAndTakesJpegFilesOnly) {
   }
   const auto train = open(8), validation = open(8, Split::validation);
   ASSERT_EQ(train->size(), 4);
-  EXPECT_EQ((std::vector{train->label(0), train->label(1), train->label(2), train->label(3)}),
+  EXPECT_EQ((std::vector{label_of(*train, 0), label_of(*train, 1), label_of(*train, 2), label_of(*train, 3)}),
             (std::vector{0, 1, 1, 2}));
   ASSERT_EQ(validation->size(), 1);
-  EXPECT_EQ(validation->label(0), 2) << "labels come from the classes of train";
+  EXPECT_EQ(label_of(*validation, 0), 2) << "labels come from the classes of train";
 }
 
 TEST_F(JpegFolder, ReadsTheCutAsIfTheWholeImageHadBeenDecoded) {

@@ -26,12 +26,12 @@ TEST(Loader, DeliversThePiecesInOrderForAnyNumberOfThreads) {
         const LoadedPiece piece = loader.next();
         const PieceRequest wanted = uneven(k);
         ASSERT_EQ(piece.labels.size(), static_cast<std::size_t>(wanted.samples));
-        ASSERT_EQ(piece.pixels.size(), 2 * piece.labels.size());
+        ASSERT_EQ(real_of(piece).size(), 2 * piece.labels.size());
         for (std::size_t i = 0; i < piece.labels.size(); ++i) {
           const auto sample = order.at(wanted.first_position + static_cast<std::int64_t>(i));
           EXPECT_EQ(piece.labels[i], 10 * sample.index);
-          EXPECT_EQ(piece.pixels[2 * i], static_cast<float>(sample.index));
-          EXPECT_EQ(piece.pixels[2 * i + 1], static_cast<float>(sample.epoch));
+          EXPECT_EQ(real_of(piece)[2 * i], static_cast<float>(sample.index));
+          EXPECT_EQ(real_of(piece)[2 * i + 1], static_cast<float>(sample.epoch));
         }
       }
       EXPECT_EQ(loader.skipped(), 0);
@@ -53,7 +53,7 @@ TEST(Loader, SharesAnEpochAmongRanksWithoutLossOrRepetition) {
     for (int piece = 0; piece < 2 * steps; ++piece) {
       const LoadedPiece loaded = loader.next();
       for (std::size_t i = 0; i < loaded.labels.size(); ++i) {
-        ++seen[{static_cast<int>(loaded.pixels[2 * i + 1]), static_cast<int>(loaded.pixels[2 * i])}];
+        ++seen[{static_cast<int>(real_of(loaded)[2 * i + 1]), static_cast<int>(real_of(loaded)[2 * i])}];
       }
     }
   }
@@ -63,10 +63,10 @@ TEST(Loader, SharesAnEpochAmongRanksWithoutLossOrRepetition) {
 
 TEST(Loader, ReadsLabelsAloneWithoutTouchingPixels) {
   const auto source = std::make_shared<NumberedSource>(10, std::set<std::int64_t>{3});
-  Loader labels(source, equal(5), {.pixels = false}), pixels(std::make_shared<NumberedSource>(10), equal(5), {});
+  Loader labels(source, equal(5), {.values = false}), pixels(std::make_shared<NumberedSource>(10), equal(5), {});
   for (int k = 0; k < 6; ++k) {
     const LoadedPiece piece = labels.next();
-    EXPECT_TRUE(piece.pixels.empty());
+    EXPECT_FALSE(piece.has_values());
     const LoadedPiece whole = pixels.next();
     EXPECT_TRUE(std::ranges::equal(piece.labels, whole.labels));
   }
@@ -110,13 +110,13 @@ TEST(Loader, ReplacesACorruptSampleByTheNextReadableOneAlikeOnAllRanks) {
 
   const auto labels_of = [&](bool pixels, int threads, int samples) {
     Loader loader(std::make_shared<NumberedSource>(10, corrupt), equal(samples),
-                  {.threads = threads, .pixels = pixels, .skip_corrupt = true});
+                  {.threads = threads, .values = pixels, .skip_corrupt = true});
     std::vector<std::int64_t> labels;
     while (labels.size() < 20) {
       const LoadedPiece piece = loader.next();
       labels.insert(labels.end(), piece.labels.begin(), piece.labels.end());
       for (std::size_t i = 0; pixels && i < piece.labels.size(); ++i) {
-        EXPECT_EQ(static_cast<float>(piece.labels[i]), 10 * piece.pixels[2 * i]);
+        EXPECT_EQ(static_cast<float>(piece.labels[i]), 10 * real_of(piece)[2 * i]);
       }
     }
     EXPECT_EQ(loader.skipped(), 6) << "three in each of two epochs";
@@ -139,7 +139,7 @@ TEST(Loader, LoadsSyntheticSamplesAlikeForAnyNumberOfThreads) {
     std::vector<float> pixels;
     for (int k = 0; k < 10; ++k) {
       const LoadedPiece piece = loader.next();
-      pixels.insert(pixels.end(), piece.pixels.begin(), piece.pixels.end());
+      pixels.insert(pixels.end(), real_of(piece).begin(), real_of(piece).end());
     }
     return pixels;
   };

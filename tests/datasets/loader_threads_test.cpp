@@ -18,8 +18,8 @@ class GatedSource final : public SampleSource {
  public:
   std::int64_t size() const override { return 100; }
   TensorSpec shape() const override { return {1, 1, 1}; }
-  int label(std::int64_t) const override { return 0; }
-  void read(std::int64_t, std::int64_t, std::span<float>) const override {
+  void read_labels(std::int64_t, std::span<std::int64_t> labels) const override { labels[0] = 0; }
+  void read(std::int64_t, std::int64_t, SampleValues) const override {
     started.release();
     gate.acquire();
   }

@@ -90,7 +90,7 @@ TEST(Mnist, ReadsPlainAndPackedFilesAlike) {
     EXPECT_EQ(open_source(spec, {folder.path().string(), Split::validation, 1})->size(), 2);
     std::vector<float> values(pixels);
     for (int image = 0; image < 5; ++image) {
-      EXPECT_EQ(train->label(image), (3 * image + 1) % 10);
+      EXPECT_EQ(label_of(*train, image), (3 * image + 1) % 10);
       train->read(image, /*epoch=*/image, values);
       for (int position = 0; position < pixels; ++position)
         ASSERT_NEAR(values[static_cast<std::size_t>(position)],

@@ -17,10 +17,11 @@ class NumberedSource final : public SampleSource {
       : size_(size), corrupt_(std::move(corrupt)) {}
   std::int64_t size() const override { return size_; }
   TensorSpec shape() const override { return {2, 1, 1}; }
-  int label(std::int64_t index) const override { return static_cast<int>(10 * index); }
-  void read(std::int64_t index, std::int64_t epoch, std::span<float> pixels) const override {
+  void read_labels(std::int64_t index, std::span<std::int64_t> labels) const override { labels[0] = 10 * index; }
+  void read(std::int64_t index, std::int64_t epoch, SampleValues values) const override {
     ++reads;
     if (corrupt_.contains(index)) throw CorruptSample("sample-" + std::to_string(index), "damaged");
+    const auto pixels = std::get<std::span<float>>(values);
     pixels[0] = static_cast<float>(index);
     pixels[1] = static_cast<float>(epoch);
   }
@@ -30,6 +31,9 @@ class NumberedSource final : public SampleSource {
   std::int64_t size_;
   std::set<std::int64_t> corrupt_;
 };
+
+/// A piece's values, of a source of real numbers.
+inline std::span<float> real_of(const LoadedPiece& piece) { return std::get<std::span<float>>(piece.values); }
 
 /// Pieces of varying size, one behind the other, some empty.
 inline PieceRequest uneven(std::int64_t piece) {

@@ -65,8 +65,8 @@ TEST(Synthetic, LabelsBelongToTheIndexNotToThePool) {
   std::set<int> of_one_pool_entry;
   std::vector<int> count(10);
   for (int i = 0; i < 10'000; ++i) {
-    ++count[static_cast<std::size_t>(source->label(i))];
-    if (i % 64 == 0) of_one_pool_entry.insert(source->label(i));
+    ++count[static_cast<std::size_t>(label_of(*source, i))];
+    if (i % 64 == 0) of_one_pool_entry.insert(label_of(*source, i));
   }
   EXPECT_EQ(of_one_pool_entry.size(), 10u);
   for (const int n : count) EXPECT_NEAR(n, 1000, 150);

@@ -19,13 +19,16 @@ using c10::cuda::CUDAStream;
 class CudaUpload final : public Upload {
  public:
   CudaUpload(const LargestPiece& largest, CUDAStream copy, CUDAStream compute)
-      : sample_(largest.sample), copy_(copy), slots_(upload_slots, copy.stream(), compute.stream()) {
+      : sample_(largest.sample),
+        labels_(largest.labels),
+        copy_(copy),
+        slots_(upload_slots, copy.stream(), compute.stream()) {
     const c10::cuda::CUDAStreamGuard on_copy_stream(copy);
     const auto here = torch::TensorOptions(copy.device());
     for (int slot = 0; slot < upload_slots; ++slot) {
-      const std::int64_t pixels = largest.images ? largest.samples * sample_.elements() : 0;
-      memory_.push_back({torch::empty({pixels}, here.dtype(torch::kFloat32)),
-                         torch::empty({largest.samples}, here.dtype(torch::kInt64))});
+      const std::int64_t values = largest.images ? largest.samples * sample_.elements() : 0;
+      memory_.push_back({torch::empty({values}, here.dtype(loaded_type(sample_))),
+                         torch::empty({largest.samples * labels_.elements()}, here.dtype(torch::kInt64))});
       // The slots' memory may be given back with reads of the compute stream still to come.
       for (const torch::Tensor& tensor : {memory_.back().images, memory_.back().labels})
         c10::cuda::CUDACachingAllocator::recordStream(tensor.storage().data_ptr(), compute);
@@ -44,16 +47,18 @@ class CudaUpload final : public Upload {
   PieceTensors arrive(LoadedPiece piece) override {
     const PieceTensors& slot = memory_[static_cast<std::size_t>(slots_.next())];
     std::vector<UploadSlots::Copy> copies{{slot.labels.data_ptr(), piece.labels.data(), piece.labels.size_bytes()}};
-    if (!piece.pixels.empty())
-      copies.push_back({slot.images.data_ptr(), piece.pixels.data(), piece.pixels.size_bytes()});
+    if (piece.has_values()) {
+      const auto add = [&](auto span) { copies.push_back({slot.images.data_ptr(), span.data(), span.size_bytes()}); };
+      std::visit(add, piece.values);
+    }
     slots_.fill(copies);
     // The allocator gives the memory out again, after this function has let go of it, once the stream has come here.
     for (const UploadSlots::Copy& copy : copies) keep_until_copied(const_cast<void*>(copy.from));
-    const auto n = static_cast<std::int64_t>(piece.labels.size());
-    PieceTensors arrived{{}, slot.labels.narrow(0, 0, n)};
-    if (!piece.pixels.empty()) {
-      arrived.images = slot.images.narrow(0, 0, n * sample_.elements()).view(sizes_of(sample_, n));
-    }
+    const auto view = [n = piece.samples](const torch::Tensor& flat, const TensorSpec& one) {
+      return flat.narrow(0, 0, n * one.elements()).view(sizes_of(one, n));
+    };
+    PieceTensors arrived{{}, view(slot.labels, labels_)};
+    if (piece.has_values()) arrived.images = view(slot.images, sample_);
     return arrived;
   }
 
@@ -65,7 +70,7 @@ class CudaUpload final : public Upload {
       throw std::logic_error("a piece in memory that the upload did not give");
   }
 
-  TensorSpec sample_;
+  TensorSpec sample_, labels_;
   CUDAStream copy_;
   std::vector<PieceTensors> memory_;  ///< of the slots, flat
   UploadSlots slots_;

@@ -20,11 +20,13 @@ LoadedPiece piece_of(const Upload& upload, int value, int count = samples) {
   const HostMemory memory = upload.host_memory();
   LoadedPiece piece;
   const auto pixels = static_cast<std::size_t>(count * sample.elements()), labels = static_cast<std::size_t>(count);
-  piece.pixel_memory = memory(pixels * sizeof(float));
+  piece.value_memory = memory(pixels * sizeof(float));
   piece.label_memory = memory(labels * sizeof(std::int64_t));
-  piece.pixels = {static_cast<float*>(piece.pixel_memory.get()), pixels};
+  piece.samples = count;
+  const std::span<float> values{static_cast<float*>(piece.value_memory.get()), pixels};
+  piece.values = values;
   piece.labels = {static_cast<std::int64_t*>(piece.label_memory.get()), labels};
-  std::ranges::fill(piece.pixels, static_cast<float>(value));
+  std::ranges::fill(values, static_cast<float>(value));
   for (std::size_t i = 0; i < labels; ++i) piece.labels[i] = value + static_cast<std::int64_t>(i);
   return piece;
 }
@@ -33,7 +35,7 @@ TEST_F(GpuUpload, EveryPieceArrivesWholeInTheLayoutAndTypeOfTheNetwork) {
   MemoryAccount account;
   const auto device = first_gpu(account);
   device->enter(/*computes=*/true);
-  const auto upload = device->upload({sample, samples});
+  const auto upload = device->upload({sample, {}, samples});
   Case spec;
   spec.layout = Layout::channels_last;
   spec.precision = Precision::fp64;
@@ -61,7 +63,7 @@ TEST_F(GpuUpload, TakesTheMemoryOfItsSlots) {
   MemoryAccount account;
   const auto device = first_gpu(account);
   {
-    const auto upload = device->upload({sample, samples});
+    const auto upload = device->upload({sample, {}, samples});
     const std::int64_t slots = account.peak()[MemoryCategory::communication];
     EXPECT_GE(slots, upload_slots * samples * (sample.elements() * 4 + 8));
     EXPECT_LT(slots, upload_slots * (samples * (sample.elements() * 4 + 8) + 2 * 512));
@@ -80,7 +82,7 @@ TEST_F(GpuUpload, UsesItsHostMemoryAgainHoweverManyPiecesCome) {
   MemoryAccount account;
   const auto device = first_gpu(account);
   device->enter(/*computes=*/true);
-  const auto upload = device->upload({sample, samples});
+  const auto upload = device->upload({sample, {}, samples});
   const auto come = [&](int pieces) {
     for (int k = 0; k < pieces; ++k) {
       upload->arrive(piece_of(*upload, k));

@@ -165,9 +165,11 @@ class SwappedLabels final : public SampleSource {
   }
   std::int64_t size() const override { return inner_->size(); }
   TensorSpec shape() const override { return inner_->shape(); }
-  int label(std::int64_t index) const override { return inner_->label(label_of_.at(index)); }
-  void read(std::int64_t index, std::int64_t epoch, std::span<float> pixels) const override {
-    inner_->read(index, epoch, pixels);
+  void read_labels(std::int64_t index, std::span<std::int64_t> labels) const override {
+    inner_->read_labels(label_of_.at(index), labels);
+  }
+  void read(std::int64_t index, std::int64_t epoch, SampleValues values) const override {
+    inner_->read(index, epoch, values);
   }
 
  private:

@@ -88,8 +88,8 @@ class FailingSource final : public SampleSource {
  public:
   std::int64_t size() const override { return 100; }
   TensorSpec shape() const override { return {3, 8, 8}; }
-  int label(std::int64_t) const override { return 0; }
-  void read(std::int64_t, std::int64_t, std::span<float>) const override { throw CorruptSample("file 7", "is broken"); }
+  void read_labels(std::int64_t, std::span<std::int64_t> labels) const override { labels[0] = 0; }
+  void read(std::int64_t, std::int64_t, SampleValues) const override { throw CorruptSample("file 7", "is broken"); }
 };
 
 TEST(Execute, AReaderThatFailsStopsAllRanksWithItsCause) {

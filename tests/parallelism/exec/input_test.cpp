@@ -35,7 +35,7 @@ PieceTensors expected(const Plan& plan, const InputPiece& piece) {
     const auto [index, epoch] = order.at(first_position(plan, piece) + i);
     images.push_back(torch::empty({3, 8, 8}));
     source->read(index, epoch, {images.back().data_ptr<float>(), 3 * 8 * 8});
-    labels.push_back(source->label(index));
+    labels.push_back(label_of(*source, index));
   }
   return {torch::stack(images), torch::tensor(labels, torch::kInt64)};
 }
@@ -83,11 +83,13 @@ class CountingSource final : public SampleSource {
  public:
   std::int64_t size() const override { return source_->size(); }
   TensorSpec shape() const override { return source_->shape(); }
-  int label(std::int64_t index) const override { return source_->label(index); }
-  void read(std::int64_t index, std::int64_t epoch, std::span<float> pixels) const override {
+  void read_labels(std::int64_t index, std::span<std::int64_t> labels) const override {
+    source_->read_labels(index, labels);
+  }
+  void read(std::int64_t index, std::int64_t epoch, SampleValues values) const override {
     const std::lock_guard lock(mutex_);
     indices.insert(index);
-    source_->read(index, epoch, pixels);
+    source_->read(index, epoch, values);
   }
   mutable std::set<std::int64_t> indices;
 

@@ -38,7 +38,7 @@ CASES = [  # model, stem, shape of the images, every tensor listed
     ("mobilenetv2", "cifar", (3, 3, 32, 32), False),
     ("transformer", "tokens", (2, 24), True),
     ("resnet1001", "cifar", (2, 3, 8, 8), False),
-    ("unet", "masks", (2, 3, 26, 26), True),
+    ("unet", "masks", (2, 3, 10, 10), True),
     ("amoebanet-d", "imagenet", (2, 3, 64, 64), False),
 ]
 CHOICES = {

@@ -8,6 +8,8 @@
 #include "datasets/jpeg_folder.h"
 #include "datasets/mnist.h"
 #include "datasets/synthetic.h"
+#include "datasets/synthetic_masks.h"
+#include "datasets/synthetic_tokens.h"
 
 namespace parabench {
 
@@ -27,6 +29,8 @@ std::unique_ptr<SampleSource> open_source(const DatasetSpec& spec, const SourceO
     case DataSource::cifar_binary: return open_cifar(spec, options);
     case DataSource::jpeg_folder: return open_jpeg_folder(spec, options);
     case DataSource::mnist_idx: return open_mnist(spec, options);
+    case DataSource::synthetic_masks: return open_synthetic_masks(spec, options);
+    case DataSource::synthetic_tokens: return open_synthetic_tokens(spec, options);
   }
   throw std::logic_error("open_source: unknown kind of data source");
 }

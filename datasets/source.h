@@ -39,7 +39,7 @@ class SampleSource {
   virtual std::int64_t size() const = 0;
   virtual TensorSpec shape() const = 0;
   /// The labels of a sample: {}, one class; {length}, one per token; {height, width}, one per pixel.
-  virtual TensorSpec label_shape() const { return {}; }
+  virtual TensorSpec label_shape() const { return {{}, ElementKind::int64}; }
   /// Writes a sample's classes, 0-based (label_shape().elements() of them). Throws CorruptSample where they cannot be
   /// read.
   virtual void read_labels(std::int64_t index, std::span<std::int64_t> labels) const = 0;

@@ -18,12 +18,12 @@ struct Disc {
 
 class MaskSource final : public SampleSource {
  public:
-  MaskSource(std::unique_ptr<SampleSource> noise, const SourceOptions& options)
-      : noise_(std::move(noise)), seed_(options.seed), split_(static_cast<std::int64_t>(options.split)) {}
+  MaskSource(std::unique_ptr<SampleSource> noise, const DatasetSpec& spec, const SourceOptions& options)
+      : noise_(std::move(noise)), label_shape_(parabench::label_shape(spec)), seed_(options.seed), split_(static_cast<std::int64_t>(options.split)) {}
 
   std::int64_t size() const override { return noise_->size(); }
   TensorSpec shape() const override { return noise_->shape(); }
-  TensorSpec label_shape() const override { return {shape()[1], shape()[2]}; }
+  TensorSpec label_shape() const override { return label_shape_; }
 
   void read_labels(std::int64_t index, std::span<std::int64_t> labels) const override {
     for_each_pixel(index, [&](std::int64_t pixel, bool inside) { labels[static_cast<std::size_t>(pixel)] = inside; });
@@ -54,6 +54,7 @@ class MaskSource final : public SampleSource {
   }
 
   std::unique_ptr<SampleSource> noise_;
+  TensorSpec label_shape_;
   std::uint64_t seed_;
   std::int64_t split_;
 };
@@ -61,7 +62,7 @@ class MaskSource final : public SampleSource {
 }  // namespace
 
 std::unique_ptr<SampleSource> open_synthetic_masks(const DatasetSpec& spec, const SourceOptions& options) {
-  return std::make_unique<MaskSource>(open_synthetic(spec, options), options);
+  return std::make_unique<MaskSource>(open_synthetic(spec, options), spec, options);
 }
 
 }  // namespace parabench

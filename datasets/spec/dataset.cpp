@@ -9,23 +9,31 @@
 namespace parabench {
 namespace {
 
-/// A data set without parameters, and which of them it takes.
+/// What a bracket parameter sets.
+enum class Parameter { pixels, classes, sequence, vocabulary };
+
+/// A data set without parameters, and those that it takes, in the order in which ids have them.
 struct Entry {
   DatasetSpec spec;
-  bool takes_pixels = false, takes_classes = false;
+  std::vector<Parameter> takes;
 };
 
-/// Sizes and shapes of DDLBench (Jansen 2020); its synthetic ImageNet has 1281 samples per class.
+/// Sizes and shapes of DDLBench (Jansen 2020); its synthetic ImageNet has 1281 samples per class. Tokens: length and
+/// vocabulary of GPT-2 (Radford et al. 2019). Masks: the images of GPipe's and torchgpipe's U-Net.
 const std::vector<Entry>& table() {
   using enum DataSource;
+  using enum Parameter;
   static const std::vector<Entry> entries{
-      {{"mnist", mnist_idx, {1, 28, 28}, 10, 60'000, 10'000, true}, false, false},
-      {{"mnist-synthetic", synthetic, {1, 28, 28}, 10, 60'000, 10'000, true}, true, true},
-      {{"cifar10", cifar_binary, {3, 32, 32}, 10, 50'000, 10'000, true}, false, false},
-      {{"cifar10-synthetic", synthetic, {3, 32, 32}, 10, 50'000, 10'000, true}, true, true},
-      {{"imagenet", jpeg_folder, {3, 224, 224}, 1000, 1'281'167, 50'000, false}, true, false},
-      {{"imagenet-synthetic", synthetic, {3, 224, 224}, 1000, 1'281'000, 50'000, false}, true, true},
-      {{"highres-synthetic", synthetic, {3, 512, 512}, 1000, 50'000, 10'000, false}, true, true},
+      {{"mnist", mnist_idx, {1, 28, 28}, 10, 60'000, 10'000, true}, {}},
+      {{"mnist-synthetic", synthetic, {1, 28, 28}, 10, 60'000, 10'000, true}, {pixels, classes}},
+      {{"cifar10", cifar_binary, {3, 32, 32}, 10, 50'000, 10'000, true}, {}},
+      {{"cifar10-synthetic", synthetic, {3, 32, 32}, 10, 50'000, 10'000, true}, {pixels, classes}},
+      {{"imagenet", jpeg_folder, {3, 224, 224}, 1000, 1'281'167, 50'000, false}, {pixels}},
+      {{"imagenet-synthetic", synthetic, {3, 224, 224}, 1000, 1'281'000, 50'000, false}, {pixels, classes}},
+      {{"highres-synthetic", synthetic, {3, 512, 512}, 1000, 50'000, 10'000, false}, {pixels, classes}},
+      {{"masks-synthetic", synthetic_masks, {3, 192, 192}, 2, 10'000, 1'000, false}, {pixels}},
+      {{"tokens-synthetic", synthetic_tokens, {{1024}, ElementKind::int64}, 50'257, 100'000, 1'000, false},
+       {sequence, vocabulary}},
   };
   return entries;
 }
@@ -43,27 +51,63 @@ const Entry& find(const std::string& name) {
   return *found;
 }
 
+int value_of(const DatasetSpec& spec, Parameter parameter) {
+  switch (parameter) {
+    case Parameter::pixels: return static_cast<int>(spec.sample[2]);
+    case Parameter::sequence: return static_cast<int>(spec.sample[0]);
+    case Parameter::classes:
+    case Parameter::vocabulary: return spec.classes;
+  }
+  return 0;
+}
+
+void set_value(DatasetSpec& spec, Parameter parameter, int value) {
+  switch (parameter) {
+    case Parameter::pixels: spec.sample = spec.sample.with(1, value).with(2, value); break;
+    case Parameter::sequence: spec.sample = spec.sample.with(0, value); break;
+    case Parameter::classes:
+    case Parameter::vocabulary: spec.classes = value; break;
+  }
+}
+
+ChoiceParameter declared(const DatasetSpec& spec, Parameter parameter) {
+  const int usual = value_of(spec, parameter);
+  switch (parameter) {
+    case Parameter::pixels: return {"pixels", usual, 1, 16'384};
+    case Parameter::classes: return {"classes", usual, 2, 1'000'000};
+    case Parameter::sequence: return {"sequence", usual, 1, 1'000'000};
+    case Parameter::vocabulary: return {"vocabulary", usual, 2, 10'000'000};
+  }
+  return {};
+}
+
 std::vector<ChoiceParameter> parameters_of(const Entry& entry) {
   std::vector<ChoiceParameter> known;
-  if (entry.takes_pixels) known.push_back({"pixels", static_cast<int>(entry.spec.sample[2]), 1, 16'384});
-  if (entry.takes_classes) known.push_back({"classes", entry.spec.classes, 2, 1'000'000});
+  for (const Parameter parameter : entry.takes) known.push_back(declared(entry.spec, parameter));
   return known;
 }
 
 DatasetSpec apply_parameters(const Entry& entry, const NamedChoice& dataset) {
   DatasetSpec spec = entry.spec;
-  std::vector<ChoiceParameter> known = parameters_of(entry);
-  read_parameters(dataset, known);
-  for (const ChoiceParameter& parameter : known) {
-    if (parameter.name == "pixels")
-      spec.sample = {spec.sample[0], parameter.value, parameter.value};
-    else
-      spec.classes = parameter.value;
-  }
+  std::vector<ChoiceParameter> values = parameters_of(entry);
+  read_parameters(dataset, values);
+  for (std::size_t i = 0; i < values.size(); ++i) set_value(spec, entry.takes[i], values[i].value);
   return spec;
 }
 
 }  // namespace
+
+bool is_from_files(DataSource source) {
+  switch (source) {
+    case DataSource::synthetic:
+    case DataSource::synthetic_masks:
+    case DataSource::synthetic_tokens: return false;
+    case DataSource::cifar_binary:
+    case DataSource::jpeg_folder:
+    case DataSource::mnist_idx: return true;
+  }
+  return true;
+}
 
 std::vector<DatasetRow> dataset_rows() {
   std::vector<DatasetRow> rows;
@@ -75,8 +119,10 @@ NamedChoice canonical_dataset(const NamedChoice& dataset) {
   const Entry& entry = find(dataset.name);
   const DatasetSpec spec = apply_parameters(entry, dataset);
   NamedChoice canonical{dataset.name, {}};
-  if (spec.sample != entry.spec.sample) canonical.parameters.emplace_back("pixels", std::to_string(spec.sample[2]));
-  if (spec.classes != entry.spec.classes) canonical.parameters.emplace_back("classes", std::to_string(spec.classes));
+  for (const Parameter parameter : entry.takes) {
+    if (const int value = value_of(spec, parameter); value != value_of(entry.spec, parameter))
+      canonical.parameters.emplace_back(declared(entry.spec, parameter).name, std::to_string(value));
+  }
   return canonical;
 }
 
@@ -86,6 +132,13 @@ DatasetSpec make_dataset(const NamedChoice& dataset) {
   return spec;
 }
 
+TensorSpec label_shape(const DatasetSpec& dataset) {
+  if (dataset.source == DataSource::synthetic_tokens) return {{dataset.sample[0]}, ElementKind::int64};
+  if (dataset.source == DataSource::synthetic_masks)
+    return {{dataset.sample[1], dataset.sample[2]}, ElementKind::int64};
+  return {{}, ElementKind::int64};
+}
+
 void check_input(const Case& spec) {
   if (spec.input == InputKind::host) return;
   if (spec.device != DeviceKind::cuda) {
@@ -93,7 +146,7 @@ void check_input(const Case& spec) {
                       "host where the device is not cuda: nothing is uploaded that could stay on the device",
                       "leave input out");
   }
-  if (make_dataset(spec.dataset).source != DataSource::synthetic) {
+  if (is_from_files(make_dataset(spec.dataset).source)) {
     throw usage_error("input", to_text(spec.input),
                       "host for " + spec.dataset.name + ", whose samples are read from files in every step",
                       "try " + spec.dataset.name + "-synthetic, or leave input out");

@@ -14,10 +14,12 @@
 
 namespace parabench {
 
-enum class DataSource { synthetic, cifar_binary, jpeg_folder, mnist_idx };
+enum class DataSource { synthetic, cifar_binary, jpeg_folder, mnist_idx, synthetic_masks, synthetic_tokens };
 template <>
-inline constexpr std::array<std::string_view, 4> enum_names<DataSource>{"synthetic", "cifar-binary", "jpeg-folder",
-                                                                        "mnist-idx"};
+inline constexpr std::array<std::string_view, 6> enum_names<DataSource>{
+    "synthetic", "cifar-binary", "jpeg-folder", "mnist-idx", "synthetic-masks", "synthetic-tokens"};
+/// Else its samples are made in memory.
+bool is_from_files(DataSource source);
 
 struct DatasetSpec {
   std::string name;  ///< as in the case id, parameters included
@@ -37,11 +39,15 @@ struct DatasetRow {
 };
 std::vector<DatasetRow> dataset_rows();
 
-/// `imagenet`, `cifar10`, `mnist` from files; `imagenet-synthetic`, `cifar10-synthetic`, `mnist-synthetic`, `highres-synthetic`
-/// in memory. Parameters: pixels, classes (synthetic twins), pixels (imagenet). The stem follows the set's name, so
-/// imagenet-synthetic[pixels=32] keeps the ImageNet stem. Throws usage_error with the nearest name or the
-/// known parameters.
+/// `imagenet`, `cifar10`, `mnist` from files; `imagenet-synthetic`, `cifar10-synthetic`, `mnist-synthetic`,
+/// `highres-synthetic`, `masks-synthetic` (a class per pixel) and `tokens-synthetic` (the next token per token) in
+/// memory. dataset_rows() says which parameters each takes; the vocabulary of tokens counts as classes. The stem follows
+/// the set's name, so imagenet-synthetic[pixels=32] keeps the ImageNet stem. Throws usage_error with the nearest name
+/// or the known parameters.
 DatasetSpec make_dataset(const NamedChoice& dataset);
+
+/// The labels of a sample: {}, one class; those of tokens {length}, of masks {height, width}.
+TensorSpec label_shape(const DatasetSpec& dataset);
 
 /// Throws usage_error for input:resident, by which every step trains on the samples of step 0, where that is not
 /// offered: on other devices than a GPU, and for data sets from files, whose reading is part of the training.

@@ -79,7 +79,7 @@ class Counter {
         operation);
   }
 
-  /// A sum hands its gradient on as it is, a view in another shape: then both values' gradients are one storage.
+  /// Where a gradient is handed on as it is, or in another shape, those of both values are one storage.
   std::vector<int> gradient_storages(const LayerSpec& layer, const std::vector<TensorSpec>& tensors) {
     const std::vector<int> count = readers(layer);
     std::vector<int> storage(layer.nodes.size(), -1);
@@ -89,7 +89,7 @@ class Counter {
         storage[i] = static_cast<int>(gradients_.size()) - 1;
       }
       const Operation& operation = layer.nodes[i].operation;
-      if (!is_view(operation) && !std::holds_alternative<Add>(operation)) continue;
+      if (!is_view(operation) && !passes_gradient_on(operation)) continue;
       for (const int value : layer.nodes[i].inputs)
         if (value >= 0 && count[value] == 1) storage[value] = storage[i];
     }

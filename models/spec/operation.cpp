@@ -47,6 +47,10 @@ bool backward_needs_output(const Operation& operation) {
       operation);
 }
 
+bool passes_gradient_on(const Operation& operation) {
+  return std::visit([]<class Op>(const Op&) { return requires { Op::passes_gradient_on; }; }, operation);
+}
+
 TensorSpec output(const Operation& operation, const std::string& name, std::span<const TensorSpec> inputs) {
   const int wanted = arity(operation), given = static_cast<int>(inputs.size());
   if (wanted == any_arity ? given < 1 : given != wanted)

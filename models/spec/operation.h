@@ -37,7 +37,7 @@ namespace parabench {
 /// Every operation says what follows from its inputs: output() (throws usage_error where they do not fit), count() of
 /// what it costs, text(), the same for equal work. Those that have any name parameters() and buffers() in torch's
 /// order. Constants, where they are not the defaults below: arity, mixes_samples, is_view, overwrites_input,
-/// backward_needs_output.
+/// backward_needs_output, passes_gradient_on.
 using Operation = std::variant<Conv2d, BatchNorm, LayerNorm, Relu, MaxPool, GlobalAveragePool, Linear, Flatten, Add,
                                Concat, Relu6, LeakyRelu, Gelu, AveragePool, AdaptiveAveragePool, InstanceNorm, Dropout,
                                Upsample, Pad, Embedding, Positions, Attention>;
@@ -52,6 +52,9 @@ bool is_view(const Operation& operation);
 bool overwrites_input(const Operation& operation);
 /// Whether its backward reads its output, which then must not be overwritten.
 bool backward_needs_output(const Operation& operation);
+
+/// Whether its inputs' gradients are its output's as it is.
+bool passes_gradient_on(const Operation& operation);
 
 TensorSpec output(const Operation& operation, const std::string& name, std::span<const TensorSpec> inputs);
 std::vector<ParameterSpec> parameters(const Operation& operation, const std::string& name);

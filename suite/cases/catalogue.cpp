@@ -10,9 +10,10 @@
 namespace parabench {
 namespace {
 
-const std::vector<std::string> models = {"resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "mlp"};
+const std::vector<std::string> models = {"resnet18", "resnet34", "resnet50", "resnet101", "resnet152"};
 
-const std::vector<std::pair<NamedChoice, int>> datasets_and_batches = {
+using DatasetAndBatch = std::pair<NamedChoice, int>;
+const std::vector<DatasetAndBatch> datasets_and_batches = {
     {{"mnist-synthetic", {}}, 128},
     {{"mnist", {}}, 128},
     {{"cifar10-synthetic", {}}, 64},
@@ -22,6 +23,30 @@ const std::vector<std::pair<NamedChoice, int>> datasets_and_batches = {
     {{"imagenet", {}}, 32},
     {{"highres-synthetic", {}}, 32},
 };
+
+struct Workload {
+  std::string model;
+  NamedChoice dataset;
+  int batch;
+};
+
+/// The grid of residual networks, and of every other family what it is known for.
+std::vector<Workload> workloads() {
+  std::vector<Workload> all;
+  for (const std::string& model : models)
+    for (const auto& [dataset, batch] : datasets_and_batches) all.push_back({model, dataset, batch});
+  const NamedChoice cifar{"cifar10-synthetic", {}}, imagenet{"imagenet-synthetic", {}};
+  for (const char* model : {"vgg16", "mobilenetv2"}) {
+    all.push_back({model, cifar, 64});
+    all.push_back({model, imagenet, 32});
+  }
+  all.push_back({"resnet1001", cifar, 64});
+  all.push_back({"amoebanet-d", imagenet, 32});
+  all.push_back({"unet", {"masks-synthetic", {}}, 32});
+  all.push_back({"transformer", {"tokens-synthetic", {}}, 16});
+  all.push_back({"mlp", cifar, 64});
+  return all;
+}
 
 bool compares_schedules(const std::string& model, const NamedChoice& dataset) {
   return dataset.name == "cifar10-synthetic" && (model == "resnet18" || model == "resnet50" || model == "mlp");
@@ -45,24 +70,20 @@ std::vector<int> ranks_of(const Strategy& strategy) {
 
 std::vector<Case> grid(DeviceKind device) {
   std::vector<Case> cases;
-  for (const auto& model : models) {
-    for (const auto& [dataset, batch] : datasets_and_batches) {
-      // Whatever the images, all its layers but the first are the same.
-      if (model == "mlp" && dataset.name != "cifar10-synthetic") continue;
-      for (const Strategy* strategy : strategies_of(model, dataset)) {
-        for (const int np : ranks_of(*strategy)) {
-          Case spec;
-          spec.model.name = model;
-          spec.dataset = dataset;
-          spec.strategy.name = strategy->name;
-          spec.np = np;
-          spec.batch = batch;
-          // The default, or the least number of micro-batches above it that the strategy serves.
-          while (strategy->refuse && strategy->refuse(strategy->pipe(spec)) && spec.micro < 4 * np) ++spec.micro;
-          spec.device = device;
-          spec.comm = default_comm(device);
-          cases.push_back(std::move(spec));
-        }
+  for (const auto& [model, dataset, batch] : workloads()) {
+    for (const Strategy* strategy : strategies_of(model, dataset)) {
+      for (const int np : ranks_of(*strategy)) {
+        Case spec;
+        spec.model.name = model;
+        spec.dataset = dataset;
+        spec.strategy.name = strategy->name;
+        spec.np = np;
+        spec.batch = batch;
+        // The default, or the least number of micro-batches above it that the strategy serves.
+        while (strategy->refuse && strategy->refuse(strategy->pipe(spec)) && spec.micro < 4 * np) ++spec.micro;
+        spec.device = device;
+        spec.comm = default_comm(device);
+        cases.push_back(std::move(spec));
       }
     }
   }

@@ -83,7 +83,7 @@ void prepare_case(Prepared& prepared, const PrepareOptions& options, const Knowl
   prepared.skip = missing_capability(spec, options);
   if (!prepared.runs()) return;
   check_case(spec, prepared.subject->model, prepared.chosen.given.get());
-  if (prepared.subject->dataset.source != DataSource::synthetic && !options.has_data && !is_emulated(spec)) {
+  if (is_from_files(prepared.subject->dataset.source) && !options.has_data && !is_emulated(spec)) {
     throw usage_error("--data", "", fmt::format("the folder of {}", spec.dataset.name),
                       fmt::format("{}-synthetic needs none", spec.dataset.name));
   }

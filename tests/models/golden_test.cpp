@@ -86,7 +86,9 @@ TEST_P(Golden, OneTrainingStepIsTorchvisions) {
   EXPECT_EQ(parameter_count(network.model), golden["parameters"].get<std::int64_t>());
   const auto samples = static_cast<double>(size[0]);
   EXPECT_EQ(samples * matrix_flops(network.model).forward, golden["forward_flops"].get<double>());
-  EXPECT_EQ(samples * matrix_flops(network.model).backward, golden["backward_flops"].get<double>());
+  if (!golden["backward_flops"].is_null()) {
+    EXPECT_EQ(samples * matrix_flops(network.model).backward, golden["backward_flops"].get<double>());
+  }
   EXPECT_EQ(parameter_specs.size(), golden["tensors"][0].get<std::size_t>());
   EXPECT_EQ(buffer_specs.size(), golden["tensors"][1].get<std::size_t>());
   std::vector<torch::Tensor> gradients;

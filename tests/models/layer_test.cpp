@@ -167,9 +167,9 @@ TEST(Cost, SplitBackwardLeavesTheProductsOfWeightsForLater) {
 TEST(MixesSamples, WhereSomeBatchNormDoes) {
   EXPECT_TRUE(mixes_samples(make_model({"resnet18", {}}, {3, 32, 32}, 10, true)));
   EXPECT_FALSE(mixes_samples(make_model({"mlp", {}}, {3, 32, 32}, 10, true))) << "layer norm looks at one sample";
-  LayerSpec layer{"plain", {{"conv", Conv2d{3, 3, 1, 1, 0}}, {"relu", Relu{}}}, true};
+  LayerSpec layer = chain("plain", {{"conv", Conv2d{.in = 3, .out = 3}}, {"relu", Relu{}}});
   EXPECT_FALSE(mixes_samples(layer));
-  layer.shortcut = {{"conv", Conv2d{3, 3, 1, 1, 0}}, {"bn", BatchNorm{3}}};
+  append(layer, {{"bn", BatchNorm{3}}}, layer_input);
   EXPECT_TRUE(mixes_samples(layer));
 }
 

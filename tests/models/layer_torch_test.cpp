@@ -7,6 +7,8 @@
 
 #include "models/torch/autocast.h"
 #include "models/torch/layer.h"
+#include "models/torch/loss.h"
+#include "models/torch/operations/dropout.h"
 #include "tests/models/network.h"
 
 namespace parabench {
@@ -110,6 +112,38 @@ TEST(Autocast, WeightsChangedBetweenGuardsAreSeen) {
     const AutocastGuard autocast(true, torch::kCPU);
     EXPECT_EQ(at::linear(x, weight).sum().item<double>(), 16 * value);
   }
+}
+
+TEST(Dropout, MaskIsTheSameInEveryArithmeticAndType) {
+  const DropoutDraws draws{7, 1000};
+  const torch::Tensor expected = dropout_mask({3, 5, 7}, 0.3, "drop", draws, torch::kFloat64);
+  for (const auto type : {torch::kFloat64, torch::kFloat32, torch::kBFloat16}) {
+    EXPECT_TRUE(dropout_mask({3, 5, 7}, 0.3, "drop", draws, type).equal(expected.to(type)));
+    EXPECT_TRUE(dropout_mask_on_device({3, 5, 7}, 0.3, "drop", draws, type).equal(expected.to(type)));
+  }
+}
+
+TEST(Dropout, ASampleIsDrawnByItsPositionWhateverTheMicroBatch) {
+  const auto mask = [](std::int64_t samples, std::int64_t first, const char* name = "drop") {
+    return dropout_mask({samples, 100}, 0.3, name, {7, first}, torch::kFloat64);
+  };
+  EXPECT_TRUE(mask(5, 40).equal(at::cat({mask(2, 40), mask(3, 42)})));
+  EXPECT_FALSE(mask(2, 40).equal(mask(2, 42)));
+  EXPECT_FALSE(mask(2, 40).equal(mask(2, 40, "other")));
+  EXPECT_NEAR(mask(100, 0).eq(0).to(torch::kFloat64).mean().item<double>(), 0.3, 0.02);
+  EXPECT_NEAR(mask(100, 0).mean().item<double>(), 1, 0.02);
+}
+
+TEST(Loss, IsTheMeanOverAllPositionsOfTheBatch) {
+  const torch::Tensor tokens = torch::randn({4, 6, 5}, torch::kFloat64), pixels = tokens.transpose(1, 2).unsqueeze(-1);
+  const torch::Tensor labels = torch::randint(5, {4, 6}, torch::kInt64);
+  const double mean = at::cross_entropy_loss(tokens.flatten(0, 1), labels.flatten()).item<double>();
+  EXPECT_NEAR(cross_entropy(tokens, labels, 4).item<double>(), mean, 1e-12);
+  EXPECT_NEAR(cross_entropy(pixels, labels.unsqueeze(-1), 4).item<double>(), mean, 1e-12);
+  const auto part = [&](std::int64_t from, std::int64_t samples) {
+    return cross_entropy(tokens.narrow(0, from, samples), labels.narrow(0, from, samples), 4).item<double>();
+  };
+  EXPECT_NEAR(part(0, 1) + part(1, 3), mean, 1e-12) << "shares of pieces add up";
 }
 
 TEST(Initialise, DependsOnSeedAndNameAlone) {

@@ -136,7 +136,7 @@ std::vector<ModelSpec> models() {
           make_model({"vgg13-bn", {}}, {3, 32, 32}, 10, true),
           make_model({"mobilenetv2", {}}, {3, 64, 64}, 10, false),
           make_model({"mobilenetv2", {}}, {1, 28, 28}, 10, true),
-          make_model({"transformer", {{"layers", "2"}, {"hidden", "24"}, {"heads", "3"}, {"sequence", "16"}}},
+          make_model({"transformer", {{"layers", "5"}, {"hidden", "24"}, {"heads", "3"}, {"sequence", "16"}}},
                      TensorSpec({12}, ElementKind::int64), 20, true)};
 }
 

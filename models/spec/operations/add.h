@@ -12,6 +12,7 @@ namespace parabench {
 struct Add {
   static constexpr int arity = 2;
   static constexpr bool overwrites_input = true;
+  static constexpr bool passes_gradient_on = true;
 
   TensorSpec output(const std::string& name, std::span<const TensorSpec> in) const;
   void count(Tally& tally) const;

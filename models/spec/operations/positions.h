@@ -15,6 +15,7 @@ namespace parabench {
 /// 0.01, as in GPT-2.
 struct Positions {
   int length = 0, features = 0;
+  static constexpr bool passes_gradient_on = true;
 
   TensorSpec output(const std::string& name, std::span<const TensorSpec> in) const;
   std::vector<ParameterSpec> parameters(const std::string& name) const;

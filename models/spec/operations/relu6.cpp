@@ -13,7 +13,7 @@ void Relu6::count(Tally& tally) const {
   const auto n = tally.in().elements();
   tally.flops(n, tally.needs_gradient() ? n : 0);
   tally.moved(2 * n, tally.needs_gradient() ? 3 * n : 0);
-  if (tally.needs_gradient()) tally.keep_input();  // the output's memory as well, where it is written over
+  if (tally.needs_gradient()) tally.keep_input();
 }
 
 std::string Relu6::text() const { return "relu6"; }

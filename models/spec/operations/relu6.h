@@ -9,11 +9,9 @@
 
 namespace parabench {
 
-/// Sandler et al. 2018 (MobileNetV2). Its backward reads the output where that took the input's memory, else the input.
+/// Sandler et al. 2018 (MobileNetV2). Its backward reads its input, so ATen would copy that where the output
+/// were written over it.
 struct Relu6 {
-  static constexpr bool overwrites_input = true;
-  static constexpr bool backward_needs_output = true;
-
   TensorSpec output(const std::string& name, std::span<const TensorSpec> in) const;
   void count(Tally& tally) const;
   std::string text() const;

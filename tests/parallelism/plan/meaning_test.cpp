@@ -32,7 +32,7 @@ TEST(Meaning, OfAllSynchronousStrategiesIsThatOfThePlainSumOverTheirPieces) {
     seen.push_back(plan.spec.strategy.name);
   }
   for (const Strategy& strategy : strategies()) {
-    const bool is_other = strategy.asynchronous || strategy.from_file;
+    const bool is_other = strategy.delay || strategy.from_file;
     EXPECT_EQ(std::ranges::find(seen, strategy.name) == seen.end(), is_other) << strategy.name;
   }
 }

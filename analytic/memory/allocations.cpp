@@ -123,7 +123,7 @@ class Ledger {
       }
       for (const auto* pieces : {&images, &labels}) {
         for (const InputPiece& piece : resident_pieces(*pieces))
-          hold(MemoryCategory::activations, label_bytes(samples_of(plan_, piece)), -forever, forever);
+          hold(MemoryCategory::activations, sizes_.label_bytes(samples_of(plan_, piece)), -forever, forever);
       }
       return;
     }
@@ -132,8 +132,8 @@ class Ledger {
         hold(MemoryCategory::communication, bytes, -forever, forever, MemorySource::copy_stream);
     };
     add_slots(sizes_.loaded_bytes(most_samples(plan_, images)));
-    add_slots(label_bytes(most_samples(plan_, images)));
-    add_slots(label_bytes(most_samples(plan_, labels)));
+    add_slots(sizes_.label_bytes(most_samples(plan_, images)));
+    add_slots(sizes_.label_bytes(most_samples(plan_, labels)));
   }
 
   void add(const Op& op, const Span& span) {

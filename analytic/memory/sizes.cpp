@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <variant>
 
+#include "models/spec/loss.h"
+
 namespace parabench {
 namespace {
+
+constexpr std::int64_t index_bytes = sizeof(std::int64_t);  // tokens and labels
 
 std::int64_t padded_bytes(const LayerSpec& layer, std::int64_t element_bytes) {
   std::int64_t sum = 0;
@@ -47,8 +51,6 @@ int parameter_bytes(Precision precision) { return std::max(4, activation_bytes(p
 int samples_of(const Plan& plan, Rank rank, const Op& op) {
   return plan.pieces[replica_of(plan, rank, op.segment)][op.micro_batch.value];
 }
-
-std::int64_t label_bytes(int samples) { return samples * static_cast<std::int64_t>(sizeof(std::int64_t)); }
 
 int operations(const LayerSpec& layer) {
   const auto is_sum = [&](int value) {
@@ -165,11 +167,17 @@ std::int64_t Sizes::image_bytes(const Plan& plan, Rank rank, const Op& op) const
 }
 
 std::int64_t Sizes::image_bytes(Precision precision, int samples) const {
-  return boundaries_[0].elements() * samples * parabench::parameter_bytes(precision);
+  const bool tokens = boundaries_[0].kind() == ElementKind::int64;
+  return boundaries_[0].elements() * samples * (tokens ? index_bytes : parabench::parameter_bytes(precision));
 }
 
 std::int64_t Sizes::loaded_bytes(int samples) const {
-  return boundaries_[0].elements() * samples * static_cast<std::int64_t>(sizeof(float));
+  const bool tokens = boundaries_[0].kind() == ElementKind::int64;
+  return boundaries_[0].elements() * samples * (tokens ? index_bytes : static_cast<std::int64_t>(sizeof(float)));
+}
+
+std::int64_t Sizes::label_bytes(int samples) const {
+  return labels_of(boundaries_.back()).elements() * samples * index_bytes;
 }
 
 std::int64_t Sizes::input_bytes(const Plan& plan, Rank rank, const Op& op) const {

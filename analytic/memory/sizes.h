@@ -28,9 +28,6 @@ inline constexpr double update_words = 5;
 /// are then copied into the arena that is reduced), 3 where it adds to them; 0 for passes that make none.
 double gradient_words(const Plan& plan, Rank rank, const Op& pass);
 
-/// Bytes of the labels of so many samples.
-std::int64_t label_bytes(int samples);
-
 /// Answers about the segments of plans of one model. Pure.
 class Sizes {
  public:
@@ -60,8 +57,10 @@ class Sizes {
   /// Bytes of a piece of the batch as the first segment holds it, and of a segment's input and output.
   std::int64_t image_bytes(const Plan& plan, Rank rank, const Op& op) const;
   std::int64_t image_bytes(Precision precision, int samples) const;
-  /// Bytes of the images of so many samples as they are loaded: in fp32.
+  /// Bytes of so many samples as they are loaded: images in fp32, tokens in int64.
   std::int64_t loaded_bytes(int samples) const;
+  /// Bytes of the labels of so many samples.
+  std::int64_t label_bytes(int samples) const;
   std::int64_t input_bytes(const Plan& plan, Rank rank, const Op& op) const;
   std::int64_t output_bytes(const Plan& plan, Rank rank, const Op& op) const;
   /// Formula for temporaries: a forward's largest map once, a backward's twice (both sides of an operation), with the

@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "models/spec/loss.h"
+#include "models/torch/tensor.h"
 #include "parallelism/exec/segment_runner.h"
 
 namespace parabench {
@@ -33,8 +35,11 @@ void tune(const Plan& plan, const ModelSpec& model, StageState& state, Device& d
     const torch::ScalarType type = first ? master_type(precision) : activation_type(precision);
     for (const int samples : piece_sizes(plan, replica_of(plan, rank, s))) {
       const Op forward = pass(OpKind::forward, s, trial, 0, 0), backward = pass(OpKind::backward, s, trial, 0, 0);
-      torch::Tensor input = torch::rand(sizes_of(in, samples), options.dtype(type));
-      const torch::Tensor labels = last ? torch::zeros({samples}, options.dtype(torch::kInt64)) : torch::Tensor();
+      const std::vector<std::int64_t> sizes = sizes_of(in, samples);
+      torch::Tensor input = in.kind() == ElementKind::int64 ? torch::zeros(sizes, options.dtype(torch::kInt64))
+                                                            : torch::rand(sizes, options.dtype(type));
+      torch::Tensor labels;
+      if (last) labels = torch::zeros(sizes_of(labels_of(all.back()), samples), options.dtype(torch::kInt64));
       const torch::Tensor output = runner.rehearse(forward, laid_out(input, plan.spec.layout), labels);
       runner.backward(backward, last ? torch::Tensor() : torch::rand_like(output));
       state.drop_gradients(s);

@@ -6,7 +6,9 @@
 
 #include "analytic/calibration/profile.h"
 #include "analytic/memory/fit_memory.h"
+#include "base/case_text.h"
 #include "base/error.h"
+#include "models/spec/loss.h"
 #include "parallelism/plan/strategies/delay_rules.h"
 #include "parallelism/plan/strategies/strategies.h"
 #include "parallelism/plan/validate.h"
@@ -43,6 +45,13 @@ Subject look_up(const Case& spec) {
   check_input(spec);
   Subject subject{spec, make_dataset(spec.dataset), {}, nullptr};
   subject.model = make_model(spec.model, subject.dataset.sample, subject.dataset.classes, subject.dataset.small_stem);
+  const TensorSpec wanted = labels_of(boundaries(subject.model).back()), given = label_shape(subject.dataset);
+  if (wanted != given) {
+    throw usage_error(
+        "data set", to_text(spec.dataset),
+        "labels of " + to_text(wanted) + " as " + spec.model.name + " has outputs, not of " + to_text(given),
+        "list --datasets and --models show what goes together");
+  }
   return subject;
 }
 

@@ -1,6 +1,8 @@
 #include "datasets/spec/dataset.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 #include "base/case_text.h"
 #include "base/choice.h"
@@ -15,7 +17,7 @@ enum class Parameter { pixels, classes, sequence, vocabulary };
 /// A data set without parameters, and those that it takes, in the order in which ids have them.
 struct Entry {
   DatasetSpec spec;
-  std::vector<Parameter> takes;
+  std::span<const Parameter> takes;
 };
 
 /// Sizes and shapes of DDLBench (Jansen 2020); its synthetic ImageNet has 1281 samples per class. Tokens: length and
@@ -23,17 +25,17 @@ struct Entry {
 const std::vector<Entry>& table() {
   using enum DataSource;
   using enum Parameter;
+  static constexpr std::array side{pixels}, twin{pixels, classes}, text{sequence, vocabulary};
   static const std::vector<Entry> entries{
       {{"mnist", mnist_idx, {1, 28, 28}, 10, 60'000, 10'000, true}, {}},
-      {{"mnist-synthetic", synthetic, {1, 28, 28}, 10, 60'000, 10'000, true}, {pixels, classes}},
+      {{"mnist-synthetic", synthetic, {1, 28, 28}, 10, 60'000, 10'000, true}, twin},
       {{"cifar10", cifar_binary, {3, 32, 32}, 10, 50'000, 10'000, true}, {}},
-      {{"cifar10-synthetic", synthetic, {3, 32, 32}, 10, 50'000, 10'000, true}, {pixels, classes}},
-      {{"imagenet", jpeg_folder, {3, 224, 224}, 1000, 1'281'167, 50'000, false}, {pixels}},
-      {{"imagenet-synthetic", synthetic, {3, 224, 224}, 1000, 1'281'000, 50'000, false}, {pixels, classes}},
-      {{"highres-synthetic", synthetic, {3, 512, 512}, 1000, 50'000, 10'000, false}, {pixels, classes}},
-      {{"masks-synthetic", synthetic_masks, {3, 192, 192}, 2, 10'000, 1'000, false}, {pixels}},
-      {{"tokens-synthetic", synthetic_tokens, {{1024}, ElementKind::int64}, 50'257, 100'000, 1'000, false},
-       {sequence, vocabulary}},
+      {{"cifar10-synthetic", synthetic, {3, 32, 32}, 10, 50'000, 10'000, true}, twin},
+      {{"imagenet", jpeg_folder, {3, 224, 224}, 1000, 1'281'167, 50'000, false}, side},
+      {{"imagenet-synthetic", synthetic, {3, 224, 224}, 1000, 1'281'000, 50'000, false}, twin},
+      {{"highres-synthetic", synthetic, {3, 512, 512}, 1000, 50'000, 10'000, false}, twin},
+      {{"masks-synthetic", synthetic_masks, {3, 192, 192}, 2, 10'000, 1'000, false}, side},
+      {{"tokens-synthetic", synthetic_tokens, {{1024}, ElementKind::int64}, 50'257, 100'000, 1'000, false}, text},
   };
   return entries;
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace parabench {
 
@@ -19,6 +20,13 @@ concept NamedEnum = requires {
 template <NamedEnum E>
 constexpr std::string_view to_text(E value) {
   return enum_names<E>[static_cast<std::size_t>(value)];
+}
+
+template <NamedEnum E>
+std::vector<std::string_view> to_texts(const std::vector<E>& values) {
+  std::vector<std::string_view> texts;
+  for (const E value : values) texts.push_back(to_text(value));
+  return texts;
 }
 
 /// Position of `text` in `names`. Throws usage_error naming `subject` with the nearest spelling.

@@ -31,7 +31,6 @@ struct Predicted {
   std::pair<double, double> interval_s{0, 0};
   std::vector<RankPredicted> ranks;
   std::vector<Term> terms;
-  std::string method = "simulated";                          ///< "closed-form" | "simulated"
   std::map<std::string, double> second_opinion_step_time_s;  ///< closed forms by name
 };
 

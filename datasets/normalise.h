@@ -15,6 +15,8 @@ struct Normalisation {
 };
 
 inline constexpr Normalisation imagenet_normalisation{{0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F}};
+/// Of grey images, the same for each channel.
+inline constexpr Normalisation mnist_normalisation{{0.1307F, 0.1307F, 0.1307F}, {0.3081F, 0.3081F, 0.3081F}};
 inline constexpr Normalisation cifar10_normalisation{{0.4914F, 0.4822F, 0.4465F}, {0.2470F, 0.2435F, 0.2616F}};
 
 }  // namespace parabench

@@ -6,6 +6,7 @@
 
 #include "datasets/cifar.h"
 #include "datasets/jpeg_folder.h"
+#include "datasets/mnist.h"
 #include "datasets/synthetic.h"
 
 namespace parabench {
@@ -19,6 +20,7 @@ std::unique_ptr<SampleSource> open_source(const DatasetSpec& spec, const SourceO
     case DataSource::synthetic: return open_synthetic(spec, options);
     case DataSource::cifar_binary: return open_cifar(spec, options);
     case DataSource::jpeg_folder: return open_jpeg_folder(spec, options);
+    case DataSource::mnist_idx: return open_mnist(spec, options);
   }
   throw std::logic_error("open_source: unknown kind of data source");
 }

@@ -45,6 +45,7 @@ class SampleSource {
 ///   synthetic    datasets/synthetic.h
 ///   cifar10      datasets/cifar.h
 ///   imagenet     datasets/jpeg_folder.h
+///   mnist        datasets/mnist.h
 std::unique_ptr<SampleSource> open_source(const DatasetSpec& spec, const SourceOptions& options);
 
 }  // namespace parabench

@@ -9,7 +9,7 @@ namespace {
 using nlohmann::json;
 
 json null_if_empty(const std::string& text) { return text.empty() ? json() : json(text); }
-std::string text(const json& value) { return value.is_null() ? "" : value.get<std::string>(); }
+std::string text(const JsonReader& object, std::string_view key) { return object.find<std::string>(key).value_or(""); }
 
 json host_json(const Host& host) {
   return {{"name", host.name},
@@ -20,9 +20,10 @@ json host_json(const Host& host) {
           {"cpusets", host.cpusets}};
 }
 
-Host host_from_json(const json& value) {
-  return {value["name"],           value["cpu"],    value["cores"], value["memory_bytes"],
-          text(value["governor"]), value["cpusets"]};
+Host host_from_json(const JsonReader& value) {
+  return {value.get<std::string>("name"), value.get<std::string>("cpu"),
+          value.get<int>("cores"),        value.get<std::int64_t>("memory_bytes"),
+          text(value, "governor"),        value.get<std::vector<std::string>>("cpusets")};
 }
 
 }  // namespace
@@ -59,30 +60,33 @@ json to_json(const std::optional<CalibrationOrigin>& calibration) {
   return {{"file", calibration->file}, {"date", calibration->date}, {"machine_id", calibration->machine_id}};
 }
 
-Program program_from_json(const json& value) {
-  return {value["version"], value["git"], value["dirty"], value["build_type"], value["flags"]};
+Program program_from_json(const JsonReader& value) {
+  return {value.get<std::string>("version"), value.get<std::string>("git"), value.get<bool>("dirty"),
+          value.get<std::string>("build_type"), value.get<std::string>("flags")};
 }
 
-Context context_from_json(const json& value) {
+Context context_from_json(const JsonReader& value) {
   Context out;
-  out.date = value["date"];
-  out.argv = value["argv"].get<std::vector<std::string>>();
-  for (const json& host : value["hosts"]) out.hosts.push_back(host_from_json(host));
-  for (const json& gpu : value["gpus"]) out.gpus.push_back(host_gpu_from_json(gpu));
-  out.mpi = text(value["mpi"]);
-  out.launcher = text(value["launcher"]);
-  out.libtorch = text(value["libtorch"]);
-  out.environment = value["environment"].get<std::map<std::string, std::string>>();
+  out.date = value.get<std::string>("date");
+  out.argv = value.get<std::vector<std::string>>("argv");
+  for (const JsonReader& host : value.at("hosts").items()) out.hosts.push_back(host_from_json(host));
+  for (const JsonReader& gpu : value.at("gpus").items()) out.gpus.push_back(host_gpu_from_json(gpu));
+  out.mpi = text(value, "mpi");
+  out.launcher = text(value, "launcher");
+  out.libtorch = text(value, "libtorch");
+  out.environment = value.get<std::map<std::string, std::string>>("environment");
   return out;
 }
 
-HostGpu host_gpu_from_json(const json& value) {
-  return {value.at("name"), value.at("uuid"), value.at("capability"), value.at("memory_bytes")};
+HostGpu host_gpu_from_json(const JsonReader& value) {
+  return {value.get<std::string>("name"), value.get<std::string>("uuid"), value.get<int>("capability"),
+          value.get<std::int64_t>("memory_bytes")};
 }
 
-std::optional<CalibrationOrigin> calibration_origin_from_json(const json& value) {
-  if (value.is_null()) return std::nullopt;
-  return CalibrationOrigin{value["file"], value["date"], value["machine_id"]};
+std::optional<CalibrationOrigin> calibration_origin_from_json(const JsonReader& value) {
+  if (value.value().is_null()) return std::nullopt;
+  return CalibrationOrigin{value.get<std::string>("file"), value.get<std::string>("date"),
+                           value.get<std::string>("machine_id")};
 }
 
 }  // namespace parabench

@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 
+#include "base/json_reader.h"
 #include "results/file.h"
 
 namespace parabench {
@@ -13,10 +14,10 @@ nlohmann::json to_json(const Context& context);
 nlohmann::json to_json(const HostGpu& gpu);
 nlohmann::json to_json(const std::optional<CalibrationOrigin>& calibration);
 
-/// The inverses. Precondition: the value fits the schema.
-Program program_from_json(const nlohmann::json& json);
-Context context_from_json(const nlohmann::json& json);
-HostGpu host_gpu_from_json(const nlohmann::json& json);
-std::optional<CalibrationOrigin> calibration_origin_from_json(const nlohmann::json& json);
+/// The inverses. Throw usage_error naming the place.
+Program program_from_json(const JsonReader& reader);
+Context context_from_json(const JsonReader& reader);
+HostGpu host_gpu_from_json(const JsonReader& reader);
+std::optional<CalibrationOrigin> calibration_origin_from_json(const JsonReader& reader);
 
 }  // namespace parabench

@@ -34,12 +34,13 @@ ResultsFile parse(std::string_view subject, const json& document) {
                         "read it with the program that wrote it");
     }
   }
-  require_valid(subject, document, "");
+  const JsonReader reader(document, std::string(subject));
+  require_valid(reader, "");
   ResultsFile file;
-  file.program = program_from_json(document["program"]);
-  file.context = context_from_json(document["context"]);
-  file.calibration = calibration_origin_from_json(document["calibration"]);
-  for (const json& record : document["records"]) file.records.push_back(record_from_json(record));
+  file.program = program_from_json(reader.at("program"));
+  file.context = context_from_json(reader.at("context"));
+  file.calibration = calibration_origin_from_json(reader.at("calibration"));
+  for (const JsonReader& record : reader.at("records").items()) file.records.push_back(record_from_json(record));
   return file;
 }
 

@@ -13,6 +13,7 @@
 #include "base/arithmetic.h"
 #include "base/case.h"
 #include "base/enum_text.h"
+#include "base/json_reader.h"
 #include "base/measures.h"
 #include "base/prediction.h"
 
@@ -20,15 +21,21 @@ namespace parabench {
 
 enum class Status { ok, skipped, failed };
 enum class EquivalenceStatus { pass, fail, not_checked };
+/// What the reference of the equivalence check trains on: each batch as one piece, or the pieces that the case cuts it
+/// into, since batch norm normalises over one piece.
+enum class ReferenceBatch { whole, pieces };
 template <>
 inline constexpr std::array<std::string_view, 3> enum_names<Status>{"ok", "skipped", "failed"};
 template <>
 inline constexpr std::array<std::string_view, 3> enum_names<EquivalenceStatus>{"pass", "fail", "not_checked"};
+template <>
+inline constexpr std::array<std::string_view, 2> enum_names<ReferenceBatch>{"whole", "pieces"};
 
 struct Equivalence {
   EquivalenceStatus status = EquivalenceStatus::not_checked;
-  std::string reason;                    ///< why not checked, or what differed; "" otherwise
-  std::string reference = "sequential";  ///< "sequential" | "delayed-update"
+  std::string reason;                             ///< why not checked, or what differed; "" otherwise
+  std::string reference = "sequential";           ///< "sequential" | "delayed-update"
+  std::optional<ReferenceBatch> reference_batch;  ///< nullopt: nothing was checked, or a file of schema 1.5 or before
   int steps = 0;
   std::optional<double> max_relative_update_difference;
   double tolerance = 1e-9;
@@ -74,7 +81,6 @@ struct Measured {
   double throughput_samples_per_s = 0;
   double achieved_flops_per_s = 0;
   std::vector<double> losses;  ///< from the first warm-up step on, first repetition
-  bool sync = false;           ///< a barrier stood between the steps
   int warmup_steps = 0;
   std::optional<Baseline> baseline;
   std::vector<RankMeasured> ranks;
@@ -108,17 +114,17 @@ struct Record {
 /// Exactly the shape of the schema's definitions. A number that is not finite becomes null; a record then says so in
 /// `reason`.
 nlohmann::json to_json(const Record& record);
-nlohmann::json to_json(const Arithmetic& arithmetic);
 nlohmann::json to_json(const Equivalence& equivalence);
+nlohmann::json to_json(const RankMeasured& rank);
 nlohmann::json to_json(const Measured& measured);
 nlohmann::json to_json(const Predicted& predicted);
-/// The inverses; null reads as NaN where a number is meant. Throw usage_error with a JSON pointer to what does not fit
-/// the schema.
-Record record_from_json(const nlohmann::json& json);
-Arithmetic arithmetic_from_json(const nlohmann::json& json);
-Equivalence equivalence_from_json(const nlohmann::json& json);
-Measured measured_from_json(const nlohmann::json& json);
-Predicted predicted_from_json(const nlohmann::json& json);
+/// The inverses; null reads as NaN where a number is meant. Throw usage_error naming the value and, with a JSON pointer,
+/// what of it does not fit the schema.
+Record record_from_json(const JsonReader& reader);
+Equivalence equivalence_from_json(const JsonReader& reader);
+RankMeasured rank_measured_from_json(const JsonReader& reader);
+Measured measured_from_json(const JsonReader& reader);
+Predicted predicted_from_json(const JsonReader& reader);
 
 /// Summary fields of `time` from its samples. Throws std::invalid_argument when there is none.
 void summarise(StepTime& time);

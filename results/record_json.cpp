@@ -48,20 +48,6 @@ json to_json(const std::optional<Baseline>& baseline) {
   return {{"id", baseline->id}, {"speedup", baseline->speedup}, {"efficiency", baseline->efficiency}};
 }
 
-json to_json(const RankMeasured& rank) {
-  json out{{"rank", rank.rank},
-           {"host", rank.host},
-           {"device", rank.device},
-           {"cpuset", rank.cpuset},
-           {"peak_memory_bytes", to_json(rank.peak_memory)},
-           {"breakdown_s", rank.breakdown_s ? to_json(*rank.breakdown_s) : json()},
-           {"bytes_sent", rank.bytes_sent},
-           {"bytes_received", rank.bytes_received},
-           {"bus_bandwidth_bytes_per_s", null_if_absent(rank.bus_bandwidth_bytes_per_s)}};
-  if (rank.arithmetic) out["arithmetic"] = to_json(*rank.arithmetic);
-  return out;
-}
-
 json to_json(const RankPredicted& rank) {
   return {{"rank", rank.rank},
           {"peak_memory_bytes", to_json(rank.peak_memory)},
@@ -71,6 +57,17 @@ json to_json(const RankPredicted& rank) {
 json to_json(const Term& term) {
   return {{"name", term.name},       {"value", term.value},   {"unit", term.unit},
           {"formula", term.formula}, {"source", term.source}, {"cost_source", term.cost_source}};
+}
+
+json to_json(const Arithmetic& arithmetic) {
+  const auto name = [](const std::optional<Precision>& precision) {
+    return precision ? json(to_text(*precision)) : json();
+  };
+  return {{"parameters", name(arithmetic.parameters)},
+          {"autocast", name(arithmetic.autocast)},
+          {"matmul", to_text(arithmetic.matmul)},
+          {"convolution", to_text(arithmetic.convolution)},
+          {"note", null_if_empty(arithmetic.note)}};
 }
 
 json to_json(const PredictionError& error) {
@@ -105,21 +102,12 @@ void null_non_finite(json& value, const json::json_pointer& at, std::string& pla
 
 }  // namespace
 
-json to_json(const Arithmetic& arithmetic) {
-  const auto name = [](const std::optional<Precision>& precision) {
-    return precision ? json(to_text(*precision)) : json();
-  };
-  return {{"parameters", name(arithmetic.parameters)},
-          {"autocast", name(arithmetic.autocast)},
-          {"matmul", to_text(arithmetic.matmul)},
-          {"convolution", to_text(arithmetic.convolution)},
-          {"note", null_if_empty(arithmetic.note)}};
-}
-
 json to_json(const Equivalence& equivalence) {
+  const auto& batch = equivalence.reference_batch;
   return {{"status", to_text(equivalence.status)},
           {"reason", null_if_empty(equivalence.reason)},
           {"reference", equivalence.reference},
+          {"reference_batch", batch ? json(to_text(*batch)) : json()},
           {"steps", equivalence.steps},
           {"max_relative_update_difference", null_if_absent(equivalence.max_relative_update_difference)},
           {"tolerance", equivalence.tolerance},
@@ -130,6 +118,20 @@ json to_json(const Equivalence& equivalence) {
           {"reference_losses", equivalence.reference_losses}};
 }
 
+json to_json(const RankMeasured& rank) {
+  json out{{"rank", rank.rank},
+           {"host", rank.host},
+           {"device", rank.device},
+           {"cpuset", rank.cpuset},
+           {"peak_memory_bytes", to_json(rank.peak_memory)},
+           {"breakdown_s", rank.breakdown_s ? to_json(*rank.breakdown_s) : json()},
+           {"bytes_sent", rank.bytes_sent},
+           {"bytes_received", rank.bytes_received},
+           {"bus_bandwidth_bytes_per_s", null_if_absent(rank.bus_bandwidth_bytes_per_s)}};
+  if (rank.arithmetic) out["arithmetic"] = to_json(*rank.arithmetic);
+  return out;
+}
+
 json to_json(const Measured& measured) {
   const auto& isolated = measured.isolated_step_time_s;
   return {{"step_time_s", to_json(measured.step_time_s)},
@@ -137,7 +139,7 @@ json to_json(const Measured& measured) {
           {"throughput_samples_per_s", measured.throughput_samples_per_s},
           {"achieved_flops_per_s", measured.achieved_flops_per_s},
           {"losses", measured.losses},
-          {"sync", measured.sync},
+          {"sync", false},  // no barrier stands between the steps of step_time_s
           {"warmup_steps", measured.warmup_steps},
           {"baseline", to_json(measured.baseline)},
           {"ranks", list(measured.ranks)}};
@@ -150,7 +152,7 @@ json to_json(const Predicted& predicted) {
           {"interval_s", predicted.interval_s},
           {"ranks", list(predicted.ranks)},
           {"terms", list(predicted.terms)},
-          {"method", predicted.method},
+          {"method", "simulated"},  // closed forms are second opinions
           {"second_opinion_step_time_s", predicted.second_opinion_step_time_s}};
 }
 

@@ -1,4 +1,4 @@
-// Reads what record_json.cpp writes. The schema is checked first, so every field below is there with its type.
+// Reads what record_json.cpp writes. The schema is checked first: it knows more than types.
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -11,183 +11,185 @@
 namespace parabench {
 namespace {
 
-using nlohmann::json;
-
-double real(const json& value) {
-  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+/// A number, or null for one that is not finite.
+double real(const JsonReader& value) {
+  return value.as<std::optional<double>>().value_or(std::numeric_limits<double>::quiet_NaN());
 }
 
-std::vector<double> reals(const json& values) {
+double real(const JsonReader& object, std::string_view key) { return real(object.at(key)); }
+
+std::vector<double> reals(const JsonReader& values) {
   std::vector<double> out;
-  for (const json& value : values) out.push_back(real(value));
+  for (const JsonReader& value : values.items()) out.push_back(real(value));
   return out;
 }
 
-std::pair<double, double> interval(const json& value) { return {real(value[0]), real(value[1])}; }
-
-std::string text(const json& value) { return value.is_null() ? "" : value.get<std::string>(); }
-
-template <class T>
-std::optional<T> optional(const json& value) {
-  return value.is_null() ? std::nullopt : std::optional<T>(value.get<T>());
+std::pair<double, double> interval(const JsonReader& value) {
+  const std::vector<double> ends = reals(value);
+  return {ends.at(0), ends.at(1)};
 }
+
+/// A text; null is "".
+std::string text(const JsonReader& object, std::string_view key) { return object.find<std::string>(key).value_or(""); }
 
 template <class T, class Read>
-std::vector<T> list(const json& values, Read read) {
+std::vector<T> list(const JsonReader& values, Read read) {
   std::vector<T> out;
-  for (const json& value : values) out.push_back(read(value));
+  for (const JsonReader& value : values.items()) out.push_back(read(value));
   return out;
 }
 
-Breakdown breakdown(const json& value) {
+Breakdown breakdown(const JsonReader& value) {
   Breakdown out;
-  for (const auto& [name, field] : breakdown_fields) out.*field = real(value[std::string(name)]);
+  for (const auto& [name, field] : breakdown_fields) out.*field = real(value, name);
   return out;
 }
 
-MemoryUsage memory(const json& value) {
+MemoryUsage memory(const JsonReader& value) {
   MemoryUsage out;
   for (int i = 0; i < memory_category_count; ++i) {
-    out[static_cast<MemoryCategory>(i)] = value[std::string(memory_category_names[i])].get<std::int64_t>();
+    out[static_cast<MemoryCategory>(i)] = value.get<std::int64_t>(memory_category_names[i]);
   }
   // Files of schema 1.0 know no GPU.
-  const auto figure = [&](const char* name) { return optional<std::int64_t>(value.value(name, json())).value_or(0); };
-  out.resident = figure("resident");
-  out.reserved = figure("reserved");
-  out.device_used = figure("device_used");
+  out.resident = value.find<std::int64_t>("resident").value_or(0);
+  out.reserved = value.find<std::int64_t>("reserved").value_or(0);
+  out.device_used = value.find<std::int64_t>("device_used").value_or(0);
   return out;
 }
 
-Equivalence equivalence(const json& value) {
+Equivalence equivalence(const JsonReader& value) {
   Equivalence out;
-  out.status = parse_enum<EquivalenceStatus>("status", value["status"].get<std::string>());
-  out.reason = text(value["reason"]);
-  out.reference = value["reference"];
-  out.steps = value["steps"];
-  out.max_relative_update_difference = optional<double>(value["max_relative_update_difference"]);
-  out.tolerance = value["tolerance"];
-  out.worst_parameter = text(value["worst_parameter"]);
-  out.max_relative_buffer_difference = optional<double>(value["max_relative_buffer_difference"]);
-  out.loss_agrees = optional<bool>(value["loss_agrees"]);
-  out.loss_tolerance = value["loss_tolerance"];
-  out.reference_losses = reals(value["reference_losses"]);
+  out.status = value.get<EquivalenceStatus>("status");
+  out.reason = text(value, "reason");
+  out.reference = value.get<std::string>("reference");
+  // Files of schema 1.5 and before do not know it.
+  out.reference_batch = value.find<ReferenceBatch>("reference_batch");
+  out.steps = value.get<int>("steps");
+  out.max_relative_update_difference = value.find<double>("max_relative_update_difference");
+  out.tolerance = value.get<double>("tolerance");
+  out.worst_parameter = text(value, "worst_parameter");
+  out.max_relative_buffer_difference = value.find<double>("max_relative_buffer_difference");
+  out.loss_agrees = value.find<bool>("loss_agrees");
+  out.loss_tolerance = value.get<double>("loss_tolerance");
+  out.reference_losses = reals(value.at("reference_losses"));
   return out;
 }
 
-StepTime step_time(const json& value) {
-  return {list<std::vector<double>>(value["samples"], reals), real(value["median"]), real(value["p10"]),
-          real(value["p90"]), interval(value["ci95"])};
+StepTime step_time(const JsonReader& value) {
+  return {list<std::vector<double>>(value.at("samples"), reals), real(value, "median"), real(value, "p10"),
+          real(value, "p90"), interval(value.at("ci95"))};
 }
 
-Precision precision(const json& value) { return parse_enum<Precision>("precision", value.get<std::string>()); }
-
-Arithmetic arithmetic(const json& value) {
-  const auto or_none = [](const json& name) { return name.is_null() ? std::nullopt : std::optional(precision(name)); };
-  return {or_none(value["parameters"]), or_none(value["autocast"]), precision(value["matmul"]),
-          precision(value["convolution"]), text(value["note"])};
+Arithmetic arithmetic(const JsonReader& value) {
+  return {value.find<Precision>("parameters"), value.find<Precision>("autocast"), value.get<Precision>("matmul"),
+          value.get<Precision>("convolution"), text(value, "note")};
 }
 
-RankMeasured rank_measured(const json& value) {
-  RankMeasured out{
-      value["rank"], value["host"],       value["device"],        value["cpuset"], memory(value["peak_memory_bytes"]),
-      std::nullopt,  value["bytes_sent"], value["bytes_received"]};
-  if (const json& parts = value["breakdown_s"]; !parts.is_null()) out.breakdown_s = breakdown(parts);
+RankMeasured rank_measured(const JsonReader& value) {
+  RankMeasured out;
+  out.rank = value.get<int>("rank");
+  out.host = value.get<std::string>("host");
+  out.device = value.get<std::string>("device");
+  out.cpuset = value.get<std::string>("cpuset");
+  out.peak_memory = memory(value.at("peak_memory_bytes"));
+  if (value.has("breakdown_s")) out.breakdown_s = breakdown(value.at("breakdown_s"));
+  out.bytes_sent = value.get<std::int64_t>("bytes_sent");
+  out.bytes_received = value.get<std::int64_t>("bytes_received");
   // Files of schema 1.1 and before know neither.
-  if (value.contains("bus_bandwidth_bytes_per_s"))
-    out.bus_bandwidth_bytes_per_s = optional<double>(value["bus_bandwidth_bytes_per_s"]);
-  if (value.contains("arithmetic")) out.arithmetic = arithmetic(value["arithmetic"]);
+  out.bus_bandwidth_bytes_per_s = value.find<double>("bus_bandwidth_bytes_per_s");
+  if (value.has("arithmetic")) out.arithmetic = arithmetic(value.at("arithmetic"));
   return out;
 }
 
-Measured measured(const json& value) {
+Measured measured(const JsonReader& value) {
   Measured out;
-  out.step_time_s = step_time(value["step_time_s"]);
+  out.step_time_s = step_time(value.at("step_time_s"));
   // Files of schema 1.2 and before do not know it.
-  if (value.contains("isolated_step_time_s") && !value["isolated_step_time_s"].is_null())
-    out.isolated_step_time_s = step_time(value["isolated_step_time_s"]);
-  out.throughput_samples_per_s = real(value["throughput_samples_per_s"]);
-  out.achieved_flops_per_s = real(value["achieved_flops_per_s"]);
-  out.losses = reals(value["losses"]);
-  out.sync = value["sync"];
-  out.warmup_steps = value["warmup_steps"];
-  if (const json& base = value["baseline"]; !base.is_null()) {
-    out.baseline = Baseline{base["id"], real(base["speedup"]), real(base["efficiency"])};
+  if (value.has("isolated_step_time_s")) out.isolated_step_time_s = step_time(value.at("isolated_step_time_s"));
+  out.throughput_samples_per_s = real(value, "throughput_samples_per_s");
+  out.achieved_flops_per_s = real(value, "achieved_flops_per_s");
+  out.losses = reals(value.at("losses"));
+  out.warmup_steps = value.get<int>("warmup_steps");
+  if (value.has("baseline")) {
+    const JsonReader base = value.at("baseline");
+    out.baseline = Baseline{base.get<std::string>("id"), real(base, "speedup"), real(base, "efficiency")};
   }
-  out.ranks = list<RankMeasured>(value["ranks"], rank_measured);
+  out.ranks = list<RankMeasured>(value.at("ranks"), rank_measured);
   return out;
 }
 
-RankPredicted rank_predicted(const json& value) {
-  return {value["rank"], memory(value["peak_memory_bytes"]), breakdown(value["breakdown_s"])};
+RankPredicted rank_predicted(const JsonReader& value) {
+  return {value.get<int>("rank"), memory(value.at("peak_memory_bytes")), breakdown(value.at("breakdown_s"))};
 }
 
-Term term(const json& value) {
-  return {value["name"], real(value["value"]), value["unit"], value["formula"], value["source"], value["cost_source"]};
+Term term(const JsonReader& value) {
+  return {value.get<std::string>("name"),   real(value, "value"),
+          value.get<std::string>("unit"),   value.get<std::string>("formula"),
+          value.get<std::string>("source"), value.get<std::string>("cost_source")};
 }
 
-Predicted predicted(const json& value) {
+Predicted predicted(const JsonReader& value) {
   Predicted out;
-  out.step_time_s = real(value["step_time_s"]);
-  if (value.contains("isolated_step_time_s"))
-    out.isolated_step_time_s = optional<double>(value["isolated_step_time_s"]);
-  out.throughput_samples_per_s = real(value["throughput_samples_per_s"]);
-  out.interval_s = interval(value["interval_s"]);
-  out.ranks = list<RankPredicted>(value["ranks"], rank_predicted);
-  out.terms = list<Term>(value["terms"], term);
-  out.method = value["method"];
-  for (const auto& [name, seconds] : value["second_opinion_step_time_s"].items()) {
+  out.step_time_s = real(value, "step_time_s");
+  out.isolated_step_time_s = value.find<double>("isolated_step_time_s");
+  out.throughput_samples_per_s = real(value, "throughput_samples_per_s");
+  out.interval_s = interval(value.at("interval_s"));
+  out.ranks = list<RankPredicted>(value.at("ranks"), rank_predicted);
+  out.terms = list<Term>(value.at("terms"), term);
+  for (const auto& [name, seconds] : value.at("second_opinion_step_time_s").members()) {
     out.second_opinion_step_time_s[name] = real(seconds);
   }
   return out;
 }
 
-PredictionError prediction_error(const json& value) {
-  PredictionError out{real(value["step_time_relative"]), reals(value["peak_memory_relative"]), {}};
+PredictionError prediction_error(const JsonReader& value) {
+  PredictionError out{real(value, "step_time_relative"), reals(value.at("peak_memory_relative")), {}};
+  const JsonReader parts = value.at("breakdown_s");
   for (const auto& [name, field] : breakdown_fields) {
-    const std::vector<double> per_rank = reals(value["breakdown_s"][std::string(name)]);
+    const std::vector<double> per_rank = reals(parts.at(name));
     out.breakdown_s.resize(std::max(out.breakdown_s.size(), per_rank.size()));
     for (std::size_t rank = 0; rank < per_rank.size(); ++rank) out.breakdown_s[rank].*field = per_rank[rank];
   }
   return out;
 }
 
-}  // namespace
-
-Arithmetic arithmetic_from_json(const json& value) {
-  require_valid("arithmetic", value, "arithmetic");
-  return arithmetic(value);
+PlanSummary plan_summary(const JsonReader& value) {
+  return {value.get<std::string>("hash"), value.get<std::vector<int>>("partition"),
+          value.find<std::vector<int>>("replicas").value_or(std::vector<int>())};
 }
 
-Equivalence equivalence_from_json(const json& value) {
-  require_valid("equivalence", value, "equivalence");
+}  // namespace
+
+Equivalence equivalence_from_json(const JsonReader& value) {
+  require_valid(value, "equivalence");
   return equivalence(value);
 }
 
-Measured measured_from_json(const json& value) {
-  require_valid("measured", value, "measured");
+RankMeasured rank_measured_from_json(const JsonReader& value) { return rank_measured(value); }
+
+Measured measured_from_json(const JsonReader& value) {
+  require_valid(value, "measured");
   return measured(value);
 }
 
-Predicted predicted_from_json(const json& value) {
-  require_valid("predicted", value, "predicted");
+Predicted predicted_from_json(const JsonReader& value) {
+  require_valid(value, "predicted");
   return predicted(value);
 }
 
-Record record_from_json(const json& value) {
-  require_valid("record", value, "record");
+Record record_from_json(const JsonReader& value) {
+  require_valid(value, "record");
   Record out;
-  out.id = value["id"];
-  out.parameters = case_from_json(value["parameters"]);
-  if (const json& plan = value["plan"]; !plan.is_null()) {
-    out.plan = PlanSummary{plan["hash"], plan["partition"], plan.value("replicas", std::vector<int>())};
-  }
-  out.status = parse_enum<Status>("status", value["status"].get<std::string>());
-  out.reason = text(value["reason"]);
-  out.equivalence = equivalence(value["equivalence"]);
-  if (!value["measured"].is_null()) out.measured = measured(value["measured"]);
-  if (!value["predicted"].is_null()) out.predicted = predicted(value["predicted"]);
-  if (!value["error"].is_null()) out.error = prediction_error(value["error"]);
-  out.reproduce = value["reproduce"];
+  out.id = value.get<std::string>("id");
+  out.parameters = case_from_json(value.at("parameters").value());
+  if (value.has("plan")) out.plan = plan_summary(value.at("plan"));
+  out.status = value.get<Status>("status");
+  out.reason = text(value, "reason");
+  out.equivalence = equivalence(value.at("equivalence"));
+  if (value.has("measured")) out.measured = measured(value.at("measured"));
+  if (value.has("predicted")) out.predicted = predicted(value.at("predicted"));
+  if (value.has("error")) out.error = prediction_error(value.at("error"));
+  out.reproduce = value.get<std::string>("reproduce");
   return out;
 }
 

@@ -17,13 +17,15 @@ std::vector<SchemaViolation> validate_results(const nlohmann::json& document) {
   return check_schema(results_schema(), results_schema(), document);
 }
 
-void require_valid(std::string_view subject, const nlohmann::json& document, std::string_view definition) {
-  if (!document.is_object()) throw usage_error(subject, document.type_name(), "a JSON object");
+void require_valid(const JsonReader& value, std::string_view definition) {
+  const nlohmann::json& document = value.value();
+  if (!document.is_object()) throw usage_error(value.place(), document.type_name(), "a JSON object");
   const nlohmann::json& schema = results_schema();
   const std::vector<SchemaViolation> violations = check_schema(
       schema, definition.empty() ? schema : schema.at("definitions").at(std::string(definition)), document);
   if (violations.empty()) return;
-  throw usage_error(subject, violations.front().pointer, "a value that fits the schema", violations.front().message);
+  throw usage_error(value.place(), violations.front().pointer, "a value that fits the schema",
+                    violations.front().message);
 }
 
 }  // namespace parabench

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json_reader.h"
+
 namespace parabench {
 
 struct SchemaViolation {
@@ -25,8 +27,8 @@ const nlohmann::json& results_schema();
 /// What is wrong with a results file; empty: valid.
 std::vector<SchemaViolation> validate_results(const nlohmann::json& document);
 
-/// Throws usage_error for the first violation of `definition` ("record", "measured", ...; "": a whole file).
-/// `subject` names the document in the message.
-void require_valid(std::string_view subject, const nlohmann::json& document, std::string_view definition);
+/// Throws usage_error for the first violation of `definition` ("record", "measured", ...; "": a whole file), naming the
+/// place of the value.
+void require_valid(const JsonReader& value, std::string_view definition);
 
 }  // namespace parabench

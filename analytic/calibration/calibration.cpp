@@ -52,12 +52,7 @@ DeviceKind measured_device(const Case& spec) {
 }
 
 Calibration read_calibration(const std::string& path) {
-  const nlohmann::json file = read_json(path);
-  try {
-    return calibration_from_json(file);
-  } catch (const Error& e) {
-    throw usage_error("calibration", path, "a calibration file of parabench", e.what());
-  }
+  return calibration_from_json(read_json(path), path + ": calibration");
 }
 
 void write_calibration(const Calibration& calibration, const std::string& path) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/case.h"
+#include "base/json_reader.h"
 #include "base/tensor_spec.h"
 #include "models/spec/layer.h"
 
@@ -106,10 +107,11 @@ LayerKey layer_key(const LayerSpec& layer, const TensorSpec& in, bool first, con
 
 nlohmann::json to_json(const MachineInfo& machine);
 nlohmann::json to_json(const Calibration& calibration);
-/// Both throw usage_error for what is no such object, naming the field.
-MachineInfo machine_from_json(const nlohmann::json& json);
-/// Throws usage_error for a foreign, incomplete or newer file, naming what is wrong with it.
-Calibration calibration_from_json(const nlohmann::json& json);
+/// Throw usage_error for what is foreign, incomplete or newer, naming the place.
+MachineInfo machine_from_json(const JsonReader& reader);
+Calibration calibration_from_json(const JsonReader& reader);
+/// Of a document of its own; `name` begins every place.
+Calibration calibration_from_json(const nlohmann::json& json, const std::string& name = "calibration");
 
 /// Reads a calibration file; also throws usage_error, naming the file, when it is missing, unreadable or truncated.
 Calibration read_calibration(const std::string& path);

@@ -1,14 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
 #include "analytic/calibration/calibration.h"
 #include "base/case_text.h"
-#include "base/error.h"
+#include "base/json_reader.h"
 
 namespace parabench {
 namespace {
@@ -21,39 +21,15 @@ constexpr std::string_view format_name = "parabench calibration";
 constexpr int schema_major = 2;
 constexpr std::string_view schema_version = "2.4";
 
-Error bad_calibration(std::string_view what) {
-  return usage_error("calibration", what, fmt::format("a complete '{}' file, schema {}.x", format_name, schema_major),
-                     "measure again with: parabench calibrate");
-}
-
-double not_negative(const json& object, const char* key) {
-  const double value = object.at(key).get<double>();
-  if (!std::isfinite(value) || value < 0) throw bad_calibration(fmt::format("{} = {}", key, value));
-  return value;
-}
-
-std::int64_t whole(const json& object, const char* key, std::int64_t least = 0) {
-  const json& value = object.at(key);
-  if (!value.is_number_integer() || value.get<std::int64_t>() < least) {
-    throw bad_calibration(fmt::format("{} = {}", key, value.dump()));
-  }
-  return value.get<std::int64_t>();
-}
-
-int positive(const json& object, const char* key) { return static_cast<int>(whole(object, key, 1)); }
-
 /// Files of schema 2.0 know the processor alone and name no device.
-DeviceKind device_of(const json& row) {
-  return row.contains("device") ? parse_enum<DeviceKind>("device", row["device"].get<std::string>()) : DeviceKind::cpu;
-}
+DeviceKind device_of(const JsonReader& row) { return row.find<DeviceKind>("device").value_or(DeviceKind::cpu); }
 
 /// Sorts by `key` and refuses equal keys, which would make an interpolation divide by zero.
 template <class Rows, class Key>
-void sort_unique(Rows& rows, Key key, std::string_view what) {
+void sort_unique(Rows& rows, Key key, const JsonReader& reader) {
   std::ranges::sort(rows, {}, key);
-  if (std::ranges::adjacent_find(rows, {}, key) != rows.end()) {
-    throw bad_calibration(fmt::format("a repeated entry in {}", what));
-  }
+  if (rows.empty()) throw reader.error("at least one entry");
+  if (std::ranges::adjacent_find(rows, {}, key) != rows.end()) throw reader.error("no repeated entry");
 }
 
 json timings_to_json(const std::vector<LayerTiming>& timings) {
@@ -77,30 +53,29 @@ json timings_to_json(const std::vector<LayerTiming>& timings) {
   return rows;
 }
 
-std::optional<SplitTiming> split_from_json(const json& row) {
-  if (!row.contains("split")) return std::nullopt;
-  const json& split = row["split"];
-  return SplitTiming{.input_s = not_negative(split, "input_s"),
-                     .weight_s = not_negative(split, "weight_s"),
-                     .input_mad_s = not_negative(split, "input_mad_s"),
-                     .weight_mad_s = not_negative(split, "weight_mad_s")};
+SplitTiming split_from_json(const JsonReader& split) {
+  return {.input_s = split.get_at_least("input_s", 0.0),
+          .weight_s = split.get_at_least("weight_s", 0.0),
+          .input_mad_s = split.get_at_least("input_mad_s", 0.0),
+          .weight_mad_s = split.get_at_least("weight_mad_s", 0.0)};
 }
 
-std::vector<LayerTiming> timings_from_json(const json& rows) {
+std::int64_t bytes(const JsonReader& row, std::string_view key) { return row.get_at_least(key, std::int64_t{0}); }
+
+std::vector<LayerTiming> timings_from_json(const JsonReader& rows) {
   std::vector<LayerTiming> timings;
-  for (const json& row : rows) {
-    timings.push_back({.samples = positive(row, "samples"),
-                       .forward_s = not_negative(row, "forward_s"),
-                       .backward_s = not_negative(row, "backward_s"),
-                       .forward_mad_s = not_negative(row, "forward_mad_s"),
-                       .backward_mad_s = not_negative(row, "backward_mad_s"),
-                       .saved_bytes = whole(row, "saved_bytes"),
-                       .forward_peak_bytes = whole(row, "forward_peak_bytes"),
-                       .backward_peak_bytes = whole(row, "backward_peak_bytes"),
-                       .split = split_from_json(row)});
+  for (const JsonReader& row : rows.items()) {
+    timings.push_back({.samples = row.get_at_least("samples", 1),
+                       .forward_s = row.get_at_least("forward_s", 0.0),
+                       .backward_s = row.get_at_least("backward_s", 0.0),
+                       .forward_mad_s = row.get_at_least("forward_mad_s", 0.0),
+                       .backward_mad_s = row.get_at_least("backward_mad_s", 0.0),
+                       .saved_bytes = bytes(row, "saved_bytes"),
+                       .forward_peak_bytes = bytes(row, "forward_peak_bytes"),
+                       .backward_peak_bytes = bytes(row, "backward_peak_bytes")});
+    if (row.has("split")) timings.back().split = split_from_json(row.at("split"));
   }
-  if (timings.empty()) throw bad_calibration("a layer without timings");
-  sort_unique(timings, &LayerTiming::samples, "timings");
+  sort_unique(timings, &LayerTiming::samples, rows);
   return timings;
 }
 
@@ -114,16 +89,16 @@ json curves_to_json(const std::map<RankCountKey, Curve>& curves) {
   return rows;
 }
 
-std::map<RankCountKey, Curve> curves_from_json(const json& rows, std::string_view what) {
+std::map<RankCountKey, Curve> curves_from_json(const JsonReader& rows) {
   std::map<RankCountKey, Curve> curves;
-  for (const json& row : rows) {
+  for (const JsonReader& row : rows.items()) {
     Curve curve;
-    for (const json& p : row.at("points")) {
-      curve.push_back({.bytes = whole(p, "bytes"), .seconds = not_negative(p, "seconds")});
+    const JsonReader points = row.at("points");
+    for (const JsonReader& p : points.items()) {
+      curve.push_back({.bytes = bytes(p, "bytes"), .seconds = p.get_at_least("seconds", 0.0)});
     }
-    if (curve.empty()) throw bad_calibration(fmt::format("an empty curve in {}", what));
-    sort_unique(curve, &CurvePoint::bytes, what);
-    curves[{row.at("comm").get<std::string>(), positive(row, "ranks"), device_of(row)}] = std::move(curve);
+    sort_unique(curve, &CurvePoint::bytes, points);
+    curves[{row.get<std::string>("comm"), row.get_at_least("ranks", 1), device_of(row)}] = std::move(curve);
   }
   return curves;
 }
@@ -138,9 +113,11 @@ json rates_to_json(const std::map<DeviceKind, RatesByBusy>& devices) {
   return rows;
 }
 
-std::map<DeviceKind, RatesByBusy> rates_from_json(const json& rows) {
+std::map<DeviceKind, RatesByBusy> rates_from_json(const JsonReader& rows) {
   std::map<DeviceKind, RatesByBusy> rates;
-  for (const json& row : rows) rates[device_of(row)][positive(row, "busy_ranks")] = not_negative(row, "value");
+  for (const JsonReader& row : rows.items()) {
+    rates[device_of(row)][row.get_at_least("busy_ranks", 1)] = row.get_at_least("value", 0.0);
+  }
   return rates;
 }
 
@@ -153,15 +130,11 @@ json gpus_to_json(const std::vector<GpuInfo>& gpus) {
   return rows;
 }
 
-std::vector<GpuInfo> gpus_from_json(const json& rows) {
-  std::vector<GpuInfo> gpus;
-  for (const json& row : rows) {
-    gpus.push_back({.name = row.at("name").get<std::string>(),
-                    .capability = static_cast<int>(whole(row, "capability")),
-                    .memory_bytes = whole(row, "memory_bytes"),
-                    .count = positive(row, "count")});
-  }
-  return gpus;
+GpuInfo gpu_from_json(const JsonReader& row) {
+  return {.name = row.get<std::string>("name"),
+          .capability = row.get_at_least("capability", 0),
+          .memory_bytes = bytes(row, "memory_bytes"),
+          .count = row.get_at_least("count", 1)};
 }
 
 double overhead_of(const Calibration& calibration, DeviceKind device) {
@@ -176,32 +149,29 @@ json gpu_figures_to_json(const Calibration& c) {
           {"communicator_bytes", c.communicator_bytes}};
 }
 
-void read_gpu_figures(const json& figures, Calibration& c) {
-  if (const double s = not_negative(figures, "step_overhead_s"); s > 0) c.step_overhead_s[DeviceKind::cuda] = s;
-  c.launch_floor_s = not_negative(figures, "launch_floor_s");
-  c.context_bytes = whole(figures, "context_bytes");
-  const json& communicators = figures.at("communicator_bytes");
-  for (const auto& item : communicators.items()) {
-    c.communicator_bytes[item.key()] = whole(communicators, item.key().c_str());
-  }
+void read_gpu_figures(const JsonReader& figures, Calibration& c) {
+  if (const double s = figures.get_at_least("step_overhead_s", 0.0); s > 0) c.step_overhead_s[DeviceKind::cuda] = s;
+  c.launch_floor_s = figures.get_at_least("launch_floor_s", 0.0);
+  c.context_bytes = bytes(figures, "context_bytes");
+  const JsonReader communicators = figures.at("communicator_bytes");
+  for (const auto& [comm, ignored] : communicators.members()) c.communicator_bytes[comm] = bytes(communicators, comm);
 }
 
-void require_ours(const json& file) {
-  if (!file.is_object() || file.value("format", json()) != format_name) {
-    throw bad_calibration("a file of another kind (no such 'format' field)");
+void require_ours(const JsonReader& file) {
+  const json& given = file.value();
+  if (!given.is_object() || given.value("format", json()) != format_name) {
+    throw file.error(fmt::format("a '{}' file: this is one of another kind (no such 'format' field)", format_name));
   }
-  const std::string version = file.at("schema_version").get<std::string>();
+  const auto version = file.get<std::string>("schema_version");
   int major = 0;
-  for (const char c : version.substr(0, version.find('.'))) {
-    if (c < '0' || c > '9' || major > 1000) throw bad_calibration(fmt::format("schema_version '{}'", version));
-    major = 10 * major + (c - '0');
-  }
-  if (major > schema_major) {
-    throw bad_calibration(fmt::format("schema_version '{}', written by a newer parabench", version));
-  }
-  if (major < schema_major) {
-    throw bad_calibration(fmt::format("schema_version '{}', written by an older parabench", version));
-  }
+  const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), major);
+  const bool is_number = error == std::errc() && (end == version.data() + version.size() || *end == '.');
+  if (is_number && major == schema_major) return;
+  throw file.at("schema_version")
+      .error(fmt::format("{}.x{}", schema_major,
+                         !is_number             ? ""
+                         : major > schema_major ? "; it was written by a newer parabench"
+                                                : "; it was written by an older parabench"));
 }
 
 }  // namespace
@@ -219,21 +189,19 @@ json to_json(const MachineInfo& machine) {
           {"gpus", gpus_to_json(machine.gpus)}};
 }
 
-MachineInfo machine_from_json(const json& m) {
-  try {
-    return {.id = m.at("id").get<std::string>(),
-            .host = m.at("host").get<std::string>(),
-            .cpu = m.at("cpu").get<std::string>(),
-            .governor = m.at("governor").get<std::string>(),
-            .cores = positive(m, "cores"),
-            .memory_bytes = whole(m, "memory_bytes"),
-            .shared_memory_bytes = whole(m, "shared_memory_bytes"),
-            .frequency_hz = not_negative(m, "frequency_hz"),
-            .vector_bits = static_cast<int>(whole(m, "vector_bits")),
-            .gpus = gpus_from_json(m.value("gpus", json::array()))};
-  } catch (const json::exception& e) {
-    throw bad_calibration(e.what());
-  }
+MachineInfo machine_from_json(const JsonReader& m) {
+  MachineInfo machine{.id = m.get<std::string>("id"),
+                      .host = m.get<std::string>("host"),
+                      .cpu = m.get<std::string>("cpu"),
+                      .governor = m.get<std::string>("governor"),
+                      .cores = m.get_at_least("cores", 1),
+                      .memory_bytes = bytes(m, "memory_bytes"),
+                      .shared_memory_bytes = bytes(m, "shared_memory_bytes"),
+                      .frequency_hz = m.get_at_least("frequency_hz", 0.0),
+                      .vector_bits = m.get_at_least("vector_bits", 0)};
+  if (!m.has("gpus")) return machine;  // schema 2.0
+  for (const JsonReader& gpu : m.at("gpus").items()) machine.gpus.push_back(gpu_from_json(gpu));
+  return machine;
 }
 
 json to_json(const Calibration& calibration) {
@@ -262,33 +230,33 @@ json to_json(const Calibration& calibration) {
           {"gpu", gpu_figures_to_json(calibration)}};
 }
 
-Calibration calibration_from_json(const json& file) {
-  try {
-    require_ours(file);
-    Calibration c;
-    c.machine = machine_from_json(file.at("machine"));
-    c.date = file.at("date").get<std::string>();
-    for (const json& row : file.at("layers")) {
-      const LayerKey key{.layer = row.at("layer").get<std::string>(),
-                         .precision = parse_enum<Precision>("precision", row.at("precision").get<std::string>()),
-                         .layout = parse_enum<Layout>("layout", row.at("layout").get<std::string>()),
-                         .threads = positive(row, "threads"),
-                         .busy_ranks = positive(row, "busy_ranks"),
-                         .device = device_of(row),
-                         .graph = row.value("graph", false),  // unknown to files of schema 2.2
-                         .input = parse_enum<InputKind>("input", row.value("input", "host"))};  // and of 2.3
-      c.layers[key] = timings_from_json(row.at("timings"));
-    }
-    c.all_reduce = curves_from_json(file.at("all_reduce"), "all_reduce");
-    c.point_to_point = curves_from_json(file.at("point_to_point"), "point_to_point");
-    c.update_s_per_parameter = rates_from_json(file.at("update_s_per_parameter"));
-    c.copy_bytes_per_s = rates_from_json(file.at("copy_bytes_per_s"));
-    if (const double s = not_negative(file, "step_overhead_s"); s > 0) c.step_overhead_s[DeviceKind::cpu] = s;
-    if (file.contains("gpu")) read_gpu_figures(file["gpu"], c);
-    return c;
-  } catch (const json::exception& e) {
-    throw bad_calibration(e.what());
+Calibration calibration_from_json(const JsonReader& file) {
+  require_ours(file);
+  Calibration c;
+  c.machine = machine_from_json(file.at("machine"));
+  c.date = file.get<std::string>("date");
+  for (const JsonReader& row : file.at("layers").items()) {
+    const LayerKey key{.layer = row.get<std::string>("layer"),
+                       .precision = row.get<Precision>("precision"),
+                       .layout = row.get<Layout>("layout"),
+                       .threads = row.get_at_least("threads", 1),
+                       .busy_ranks = row.get_at_least("busy_ranks", 1),
+                       .device = device_of(row),
+                       .graph = row.find<bool>("graph").value_or(false),  // unknown to files of schema 2.2
+                       .input = row.find<InputKind>("input").value_or(InputKind::host)};  // and of 2.3
+    c.layers[key] = timings_from_json(row.at("timings"));
   }
+  c.all_reduce = curves_from_json(file.at("all_reduce"));
+  c.point_to_point = curves_from_json(file.at("point_to_point"));
+  c.update_s_per_parameter = rates_from_json(file.at("update_s_per_parameter"));
+  c.copy_bytes_per_s = rates_from_json(file.at("copy_bytes_per_s"));
+  if (const double s = file.get_at_least("step_overhead_s", 0.0); s > 0) c.step_overhead_s[DeviceKind::cpu] = s;
+  if (file.has("gpu")) read_gpu_figures(file.at("gpu"), c);
+  return c;
+}
+
+Calibration calibration_from_json(const json& document, const std::string& name) {
+  return calibration_from_json(JsonReader(document, name, "measure again with: parabench calibrate"));
 }
 
 }  // namespace parabench

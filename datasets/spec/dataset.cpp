@@ -19,6 +19,7 @@ struct Entry {
 const std::vector<Entry>& table() {
   using enum DataSource;
   static const std::vector<Entry> entries{
+      {{"mnist", mnist_idx, {1, 28, 28}, 10, 60'000, 10'000, true}, false, false},
       {{"mnist-synthetic", synthetic, {1, 28, 28}, 10, 60'000, 10'000, true}, true, true},
       {{"cifar10", cifar_binary, {3, 32, 32}, 10, 50'000, 10'000, true}, false, false},
       {{"cifar10-synthetic", synthetic, {3, 32, 32}, 10, 50'000, 10'000, true}, true, true},

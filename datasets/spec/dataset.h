@@ -10,7 +10,7 @@
 
 namespace parabench {
 
-enum class DataSource { synthetic, cifar_binary, jpeg_folder };
+enum class DataSource { synthetic, cifar_binary, jpeg_folder, mnist_idx };
 
 struct DatasetSpec {
   std::string name;  ///< as in the case id, parameters included
@@ -25,7 +25,7 @@ struct DatasetSpec {
 
 std::vector<std::string> dataset_names();
 
-/// `imagenet`, `cifar10` from files; `imagenet-synthetic`, `cifar10-synthetic`, `mnist-synthetic`, `highres-synthetic`
+/// `imagenet`, `cifar10`, `mnist` from files; `imagenet-synthetic`, `cifar10-synthetic`, `mnist-synthetic`, `highres-synthetic`
 /// in memory. Parameters: pixels, classes (synthetic twins), pixels (imagenet). The stem follows the set's name, so
 /// imagenet-synthetic[pixels=32] keeps the ImageNet stem. Throws usage_error with the nearest name or the
 /// known parameters.

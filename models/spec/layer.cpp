@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace parabench {
@@ -49,6 +50,10 @@ std::int64_t parameter_count(const LayerSpec& layer) {
   std::int64_t count = 0;
   for (const ParameterSpec& parameter : parameters(layer)) count += parameter.elements();
   return count;
+}
+
+bool mixes_samples(const LayerSpec& layer) {
+  return std::ranges::any_of(layer.nodes, [](const Node& node) { return mixes_samples(node.operation); });
 }
 
 const TensorSpec& value_of(const LayerSpec& layer, const TensorSpec& in, std::span<const TensorSpec> nodes, int value) {

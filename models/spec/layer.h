@@ -68,6 +68,9 @@ std::vector<ParameterSpec> parameters(const LayerSpec& layer);
 std::vector<ParameterSpec> buffers(const LayerSpec& layer);
 std::int64_t parameter_count(const LayerSpec& layer);
 
+/// Whether what the layer makes of a sample in training depends on the samples beside it, as batch norm's means do.
+bool mixes_samples(const LayerSpec& layer);
+
 /// Outputs of all nodes for a layer's input `in`; throws usage_error naming the operation that does not fit.
 std::vector<TensorSpec> values(const LayerSpec& layer, const TensorSpec& in);
 /// Of the last node.

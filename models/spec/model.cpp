@@ -20,6 +20,10 @@ std::int64_t parameter_count(const ModelSpec& model) {
   return count;
 }
 
+bool mixes_samples(const ModelSpec& model) {
+  return std::ranges::any_of(model.layers, [](const LayerSpec& layer) { return mixes_samples(layer); });
+}
+
 Flops forward_flops(const ModelSpec& model) {
   return cost(model.layers, model.input, sizeof(float), true).forward_per_sample;
 }

@@ -22,6 +22,9 @@ struct ModelSpec {
 /// Inputs of every layer and, last, the model's output: layers.size() + 1 entries.
 std::vector<TensorSpec> boundaries(const ModelSpec& model);
 std::int64_t parameter_count(const ModelSpec& model);
+/// Whether some layer does (layer.h): if none, loss and gradients of a batch are those of its parts, weighted by their
+/// samples.
+bool mixes_samples(const ModelSpec& model);
 
 /// FLOPs of one sample, counted as in LayerCost: forward alone, and forward + backward of a training step (the gradient
 /// of the images is not computed).

@@ -5,10 +5,6 @@
 
 namespace parabench {
 
-bool reads_input(const Plan& plan, Rank rank) {
-  return replica_of(plan, rank, SegmentId(0)) >= 0 || replica_of(plan, rank, last_segment(plan)) >= 0;
-}
-
 RankInput open_input(const Plan& plan, Rank rank, const std::shared_ptr<const SampleSource>& source,
                      const InputOptions& options, Device& device) {
   const auto feed = [&](std::vector<InputPiece> pieces, bool images) {

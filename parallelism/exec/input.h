@@ -69,7 +69,5 @@ struct RankInput {
 /// By the thread that computes.
 RankInput open_input(const Plan& plan, Rank rank, const std::shared_ptr<const SampleSource>& source,
                      const InputOptions& options, Device& device);
-/// Whether the rank reads anything.
-bool reads_input(const Plan& plan, Rank rank);
 
 }  // namespace parabench

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 
 #include "models/torch/autocast.h"
 #include "models/torch/loss.h"
 #include "parallelism/exec/stage_state.h"
 #include "parallelism/plan/owners.h"
+#include "parallelism/plan/strategies/delay_rules.h"
 
 namespace parabench {
 namespace {
@@ -17,10 +19,12 @@ namespace {
 struct LayerHistory {
   std::deque<LayerTensors> versions;
   std::vector<torch::Tensor> velocity;
+  VersionRule rule;
   int newest = 0;
-  int keep = 1;
 
-  const LayerTensors& at_version(int v) const { return versions[versions.size() - 1 - (newest - v)]; }
+  const LayerTensors& read_by(int step) const {
+    return versions[versions.size() - 1 - (newest - version_read(rule, step))];
+  }
 };
 
 LayerTensors initial_tensors(const LayerSpec& layer, const Case& spec) {
@@ -43,6 +47,21 @@ std::vector<torch::Tensor> as_fp64(const std::vector<torch::Tensor>& tensors) {
   return copies;
 }
 
+/// The case with each batch as one piece, and nobody to compute it: for its input.
+Plan as_one_piece(const Plan& plan) {
+  Plan whole;
+  whole.spec = plan.spec;
+  whole.pieces = {{plan.spec.batch}};
+  return whole;
+}
+
+std::vector<InputPiece> pieces_of(const Plan& cut, int step) {
+  std::vector<InputPiece> pieces;
+  for (int replica = 0; replica < cut.replicas; ++replica)
+    for (int m = 0; m < micro_batches(cut); ++m) pieces.push_back({step, replica, MicroBatchId(m)});
+  return pieces;
+}
+
 /// Weights of version newest + 1 from the gradients that the read version has collected.
 void apply_update(LayerHistory& layer, const LayerTensors& read, const Case& spec) {
   torch::NoGradGuard no_grad;
@@ -57,7 +76,7 @@ void apply_update(LayerHistory& layer, const LayerTensors& read, const Case& spe
   }
   layer.versions.push_back(std::move(next));
   ++layer.newest;
-  while (static_cast<int>(layer.versions.size()) > layer.keep) layer.versions.pop_front();
+  while (static_cast<int>(layer.versions.size()) > layer.rule.lag + 1) layer.versions.pop_front();
 }
 
 }  // namespace
@@ -65,12 +84,14 @@ void apply_update(LayerHistory& layer, const LayerTensors& read, const Case& spe
 ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int steps,
                                std::shared_ptr<const SampleSource> source, const InputOptions& options) {
   const Case& spec = plan.spec;
+  const std::vector<VersionRule> rules = delay_rules(plan);
   const PieceOwners owners(plan);
   std::vector<StageId> stage_of_layer(model.layers.size());
   for (const Segment& segment : plan.segments)
     for (int l = 0; l < segment.layers; ++l) stage_of_layer[segment.first_layer + l] = segment.stage;
 
   ReferenceState state;
+  state.whole_batch = !mixes_samples(model);
   std::vector<LayerHistory> layers(model.layers.size());
   state.buffers.resize(plan.ranks.size());
   std::vector<std::vector<std::vector<torch::Tensor>>> buffers(plan.ranks.size());  // working copies, run precision
@@ -79,49 +100,47 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
     state.initial.push_back(as_fp64(tensors.parameters));
     for (auto& rank : buffers) rank.push_back(allocate_tensors(model.layers[l], master_type(spec.precision)).buffers);
     for (const auto& p : tensors.parameters) layers[l].velocity.push_back(torch::zeros_like(p.detach()));
-    layers[l].keep = plan.versions[stage_of_layer[l].value].lag + 1;
+    layers[l].rule = rules[stage_of_layer[l].value];
     layers[l].versions.push_back(std::move(tensors));
   }
 
+  const Plan cut = state.whole_batch ? as_one_piece(plan) : plan;
   std::vector<InputPiece> pieces;
-  for (int step = 0; step < steps; ++step)
-    for (int replica = 0; replica < plan.replicas; ++replica)
-      for (int m = 0; m < micro_batches(plan); ++m) pieces.push_back({step, replica, MicroBatchId(m)});
+  for (int step = 0; step < steps; ++step) std::ranges::copy(pieces_of(cut, step), std::back_inserter(pieces));
   const TensorSpec sample = source->shape();
-  PieceInput input(plan, pieces, std::move(source), options, /*images=*/true, plain_memory);
+  PieceInput input(cut, pieces, std::move(source), options, /*images=*/true, plain_memory);
 
-  const double batch = batch_samples(plan);
+  const auto statistics = [&](std::size_t l, const InputPiece& piece) {
+    if (state.whole_batch) return std::vector<torch::Tensor>();  // no layer has any
+    const Rank owner = owners.of(stage_of_layer[l], piece.replica, piece.micro_batch, piece.step);
+    return buffers[owner.value][l];
+  };
+  const double batch = batch_samples(cut);
   for (int step = 0; step < steps; ++step) {
-    const auto read = [&](std::size_t l) -> const LayerTensors& {
-      return layers[l].at_version(version_read(plan, stage_of_layer[l], step));
-    };
     double step_loss = 0;
-    for (int replica = 0; replica < plan.replicas; ++replica) {
-      for (int m = 0; m < micro_batches(plan); ++m) {
-        const LoadedPiece piece = input.next();
-        auto [x, labels] = network_input(tensors_of(piece, sample), spec);
-        torch::Tensor loss;
-        Ports ports;
-        const DropoutDraws draws{spec.seed, first_position(plan, {step, replica, MicroBatchId(m)})};
-        {
-          const AutocastGuard autocast(spec.precision == Precision::bf16, torch::kCPU);
-          for (std::size_t l = 0; l < layers.size(); ++l) {
-            const Rank owner = owners.of(stage_of_layer[l], replica, MicroBatchId(m), step);
-            x = forward(model.layers[l], {read(l).parameters, buffers[owner.value][l]}, x, ports, {.dropout = draws});
-          }
-          loss = cross_entropy(x, labels, static_cast<double>(labels.size(0)));
-        }
-        const double weight = static_cast<double>(labels.size(0)) / batch;
-        step_loss += weight * loss.item<double>();
-        torch::autograd::backward({loss * weight});
+    for (const InputPiece& piece : pieces_of(cut, step)) {
+      const LoadedPiece loaded = input.next();
+      auto [x, labels] = network_input(tensors_of(loaded, sample), spec);
+      torch::Tensor loss;
+      const DropoutDraws draws{spec.seed, first_position(cut, piece)};
+      Ports ports;
+      {
+        const AutocastGuard autocast(spec.precision == Precision::bf16, torch::kCPU);
+        for (std::size_t l = 0; l < layers.size(); ++l)
+          x = forward(model.layers[l], {layers[l].read_by(step).parameters, statistics(l, piece)}, x, ports,
+                      {.dropout = draws});
+        loss = cross_entropy(x, labels, static_cast<double>(labels.size(0)));
       }
+      const double weight = static_cast<double>(labels.size(0)) / batch;
+      step_loss += weight * loss.item<double>();
+      torch::autograd::backward({loss * weight});
     }
     state.losses.push_back(step_loss);
-    for (std::size_t l = 0; l < layers.size(); ++l) {
-      if (!is_update_due(plan, stage_of_layer[l], step)) continue;
+    for (LayerHistory& layer : layers) {
+      if (!is_update_due(layer.rule, step)) continue;
       // The read version may leave the history with the update: keep its tensors alive.
-      const LayerTensors of_this_update = read(l);
-      apply_update(layers[l], of_this_update, spec);
+      const LayerTensors of_this_update = layer.read_by(step);
+      apply_update(layer, of_this_update, spec);
     }
   }
 

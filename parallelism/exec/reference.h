@@ -1,4 +1,4 @@
-// Training on one rank, piece after piece: what every strategy must equal.
+// Training on one rank: what every strategy must equal.
 #pragma once
 
 #include <memory>
@@ -14,17 +14,23 @@ namespace parabench {
 
 /// Parameters and statistics of all layers, as fp64: [layer][tensor].
 struct ReferenceState {
+  bool whole_batch = false;  ///< trained on each batch as one piece; else piece after piece
   std::vector<std::vector<torch::Tensor>> initial, parameters;
   std::vector<std::vector<std::vector<torch::Tensor>>> buffers;  ///< [rank][layer][tensor]
   std::vector<double> losses;                                    ///< mean loss of each step
 };
 
-/// Trains `steps` steps of the plan's case one piece after the other, without lanes, arenas or messages. Every
-/// replica's every micro-batch of a step passes through the whole model; batch norm normalises per piece, and
-/// each rank has running statistics of its own; a piece's mean gradient counts n_piece / N. Then plain SGD
-/// with momentum, tensor by tensor. Each step sees each stage at the version that the plan's rule names, and the
-/// gradients of an update's steps are summed: an asynchronous plan follows the delayed-update rule of PipeDream with
-/// weight stashing (SOSP'19) or of 2BW (ICML'21). `plan` has at least `steps` steps.
+/// Trains `steps` steps of the plan's case without lanes, arenas or messages, with plain SGD with momentum, tensor by
+/// tensor.
+///   No layer mixes samples: the batch of a step passes through the model as one piece. The reference knows nothing of
+///     micro-batches, copies and the weights of pieces, nor of who computes what.
+///   Some layer does (batch norm): every replica's every micro-batch of a step passes through the model alone, since
+///     what a norm makes of a sample depends on those beside it, and the whole batch would train something else. Each
+///     rank has running statistics of its own, of the pieces that it computes; the mean gradient of a piece counts
+///     n_piece / N.
+/// Each step sees each stage at the version that its strategy's definition names (delay_rules.h), not at the one that
+/// the plan claims, and the gradients of an update's steps are summed: PipeDream with weight stashing (SOSP'19) and 2BW
+/// (ICML'21) update with a delay. `plan` has at least `steps` steps; the batch is that of its case.
 ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int steps,
                                std::shared_ptr<const SampleSource> source, const InputOptions& options);
 

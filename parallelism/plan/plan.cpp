@@ -88,27 +88,22 @@ std::vector<int> groups_by_stage(const Plan& plan) {
   return groups;
 }
 
-int version_read(const Plan& plan, StageId stage, int step) {
-  const VersionRule& rule = plan.versions[stage.value];
-  return std::max(0, step / rule.steps_per_update - rule.lag);
-}
+int version_read(const VersionRule& rule, int step) { return std::max(0, step / rule.steps_per_update - rule.lag); }
 
-int updates_by(const Plan& plan, StageId stage, int step) {
-  return (step + 1) / plan.versions[stage.value].steps_per_update;
+int updates_by(const VersionRule& rule, int step) { return (step + 1) / rule.steps_per_update; }
+
+bool is_update_due(const VersionRule& rule, int step) { return (step + 1) % rule.steps_per_update == 0; }
+
+int version_read(const Plan& plan, StageId stage, int step) { return version_read(plan.versions[stage.value], step); }
+
+int updates_by(const Plan& plan, StageId stage, int step) { return updates_by(plan.versions[stage.value], step); }
+
+bool is_update_due(const Plan& plan, StageId stage, int step) {
+  return is_update_due(plan.versions[stage.value], step);
 }
 
 int discarded_steps(const Case& spec, int warmup) {
   return spec.graph ? std::max(warmup, graph_capture_step + 1) : warmup;
-}
-
-int equivalence_steps(const Plan& plan) {
-  int steps = plan.spec.graph ? graph_capture_step + 3 : 3;
-  for (const VersionRule& rule : plan.versions) steps = std::max(steps, (rule.lag + 3) * rule.steps_per_update);
-  return steps;
-}
-
-bool is_update_due(const Plan& plan, StageId stage, int step) {
-  return (step + 1) % plan.versions[stage.value].steps_per_update == 0;
 }
 
 std::vector<Op>& RankProgram::lane(LaneKind kind, int key) {

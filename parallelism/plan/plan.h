@@ -57,7 +57,7 @@ struct Plan {
   int steps = 1;                         ///< steps in the window
   bool asynchronous = false;             ///< the window is one stream whose pipe does not drain between steps
   bool in_order = true;                  ///< micro-batches pass each segment of a rank first in, first out
-  std::vector<VersionRule> versions;     ///< of each stage; synchronous plans: no lag
+  std::vector<VersionRule> versions;     ///< of each stage (delay_rules.h); synchronous plans: no lag
   std::vector<std::vector<int>> pieces;  ///< samples of micro-batch [replica][m]; sizes differ by one at most
   std::vector<RankProgram> ranks;
   bool operator==(const Plan&) const = default;
@@ -94,8 +94,12 @@ std::vector<std::vector<Rank>> reduction_groups(const Plan& plan);
 /// -1 where one rank holds the stage. O(ranks + stages): for asking once, not at every reduction.
 std::vector<int> groups_by_stage(const Plan& plan);
 
+int version_read(const VersionRule& rule, int step);
+/// Updates that are complete once `step` has ended, and whether the last of them is due there.
+int updates_by(const VersionRule& rule, int step);
+bool is_update_due(const VersionRule& rule, int step);
+/// The same by the plan's own rule for the stage.
 int version_read(const Plan& plan, StageId stage, int step);
-/// Updates of the stage that are complete once `step` has ended, and whether the last of them is due there.
 int updates_by(const Plan& plan, StageId stage, int step);
 bool is_update_due(const Plan& plan, StageId stage, int step);
 
@@ -104,10 +108,6 @@ bool is_update_due(const Plan& plan, StageId stage, int step);
 inline constexpr int graph_capture_step = 3;
 /// Steps of a case that a measurement discards where `warmup` are asked for: with graph:on the captured one among them.
 int discarded_steps(const Case& spec, int warmup);
-
-/// Steps to train for a comparison with the reference: every stage has read versions that updates wrote, and a captured
-/// step was replayed on pieces other than its own; 3 or more.
-int equivalence_steps(const Plan& plan);
 
 /// Whether some rank has an operation of this kind.
 bool uses(const Plan& plan, OpKind kind);

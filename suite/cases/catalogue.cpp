@@ -13,6 +13,7 @@ const std::vector<std::string> models = {"resnet18", "resnet34", "resnet50", "re
 
 const std::vector<std::pair<NamedChoice, int>> datasets_and_batches = {
     {{"mnist-synthetic", {}}, 128},
+    {{"mnist", {}}, 128},
     {{"cifar10-synthetic", {}}, 64},
     {{"cifar10", {}}, 64},
     {{"imagenet-synthetic", {{"pixels", "32"}, {"classes", "10"}}}, 32},

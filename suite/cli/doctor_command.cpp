@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 
 #include "base/case_id.h"
+#include "base/case_text.h"
 #include "base/file.h"
 #include "base/units_text.h"
 #include "results/context_json.h"
@@ -71,13 +71,10 @@ Check rank_program_check(Workplace& workplace, std::optional<Offer>& capabilitie
     capabilities = probe_capabilities(workplace);
     return {"rank program", CheckStatus::ok,
             fmt::format("{}: LibTorch {}; devices {}; communicators {}", program.string(), capabilities->libtorch,
-                        fmt::join(capabilities->devices, ", "), fmt::join(capabilities->communicators, ", ")),
+                        fmt::join(to_texts(capabilities->devices), ", "),
+                        fmt::join(to_texts(capabilities->communicators), ", ")),
             ""};
   });
-}
-
-bool offers(const std::vector<std::string>& offered, std::string_view name) {
-  return std::ranges::find(offered, name) != offered.end();
 }
 
 /// `processes`: ranks are processes, else threads of one.
@@ -149,12 +146,12 @@ Diagnosis examine(Workplace& workplace) {
   add(calibration_check(workplace.machine));
   const bool answers = add(rank_program_check(workplace, result.capabilities));
   const bool processes =
-      workplace.options.launcher.name != "local" && (!answers || offers(result.capabilities->communicators, "mpi"));
+      workplace.options.launcher.name != "local" && (!answers || offers(*result.capabilities, CommKind::mpi));
   const bool launches = add(launcher_check(workplace, processes));
   if (answers && launches) result.cpu = add(world_check(workplace, processes, result.capabilities->mpi));
   const GpuProbe* probe = result.capabilities && result.capabilities->gpu ? &*result.capabilities->gpu : nullptr;
   for (Check& check : gpu_checks(probe, look_around(workplace))) add(std::move(check));
-  result.cuda = result.cpu && offers(result.capabilities->devices, "cuda");
+  result.cuda = result.cpu && offers(*result.capabilities, DeviceKind::cuda);
   return result;
 }
 

@@ -44,10 +44,9 @@ void print_ranks(const Predicted& predicted, std::ostream& out) {
 
 void print(const std::string& id, const Forecast& forecast, std::ostream& out) {
   const Predicted& predicted = forecast.predicted;
-  fmt::print(out, "{}\n  step time   {}, {} to {} ({}, {})\n  throughput  {:.1f} samples/s\n", id,
+  fmt::print(out, "{}\n  step time   {}, {} to {} (simulated, {})\n  throughput  {:.1f} samples/s\n", id,
              human_seconds(predicted.step_time_s), human_seconds(predicted.interval_s.first),
-             human_seconds(predicted.interval_s.second), predicted.method, forecast.cost_source,
-             predicted.throughput_samples_per_s);
+             human_seconds(predicted.interval_s.second), forecast.cost_source, predicted.throughput_samples_per_s);
   for (const auto& [name, seconds] : predicted.second_opinion_step_time_s) {
     fmt::print(out, "  second opinion  {} {}\n", human_seconds(seconds), name);
   }

@@ -12,7 +12,7 @@ namespace parabench {
 
 ExitCode validate_file(const std::string& path, std::ostream& out) {
   const nlohmann::json document = read_json(path);
-  require_valid(path, document, "");
+  require_valid(JsonReader(document, path), "");
   fmt::print(out, "{}: valid, schema {}, {} records\n", path, document.at("schema_version").get<std::string>(),
              document.at("records").size());
   return ExitCode::ok;

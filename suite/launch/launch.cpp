@@ -93,22 +93,26 @@ int processes(const Case& spec, const Launcher& launcher) {
 
 std::vector<std::string> command_line(const LaunchRequest& request, const Launcher& launcher, const LaunchHost& host,
                                       const fs::path& plan_file, const fs::path& folder) {
-  std::vector<std::string> program = {rank_program(), "--phase", std::string(to_text(request.phase)), "--reply",
-                                      folder};
-  if (request.plan) program.insert(program.end(), {"--plan", plan_file});
-  if (request.phase == Phase::measure) {
-    program.insert(program.end(),
-                   {"--steps", std::to_string(request.steps), "--warmup", std::to_string(request.warmup)});
-  }
-  if (!request.data.empty()) program.insert(program.end(), {"--data", fs::absolute(request.data)});
-  if (request.skip_corrupt) program.push_back("--skip-corrupt");
-  if (!request.trace_file.empty()) program.push_back("--trace");
-  if (!request.plan) return program;
+  RankCommand command{.phase = request.phase,
+                      .reply = folder,
+                      .steps = request.steps,
+                      .warmup = request.warmup,
+                      .skip_corrupt = request.skip_corrupt,
+                      .trace = !request.trace_file.empty()};
+  if (!request.data.empty()) command.data = fs::absolute(request.data);
+  const auto words = [&] {
+    std::vector<std::string> all = {rank_program()};
+    const auto given = arguments(command);
+    all.insert(all.end(), given.begin(), given.end());
+    return all;
+  };
+  if (!request.plan) return words();
+  command.plan = plan_file;
   const Case& spec = request.plan->spec;
   const Launcher own = launcher_for(spec, launcher);
   const int count = processes(spec, own);
-  if (spec.comm == CommKind::nccl && count < spec.np) program.push_back("--one-process");
-  return launch_command(own, count, program, host);
+  command.one_process = spec.comm == CommKind::nccl && count < spec.np;
+  return launch_command(own, count, words(), host);
 }
 
 LaunchResult launch(const LaunchRequest& request, const Launcher& launcher, const LaunchHost& host,
@@ -140,7 +144,7 @@ LaunchResult launch(const LaunchRequest& request, const Launcher& launcher, cons
       result.reply = read_reply(folder, request.phase);
       require_plan(*result.reply, request);
       if (!request.trace_file.empty()) {
-        fs::copy_file(folder / "trace.json", request.trace_file, fs::copy_options::overwrite_existing);
+        fs::copy_file(trace_file(folder), request.trace_file, fs::copy_options::overwrite_existing);
       }
     } catch (const Error& error) {
       result.reply.reset();

@@ -9,7 +9,8 @@
 #include "parallelism/plan/durations.h"
 #include "suite/launch/launcher.h"
 #include "suite/launch/signals.h"
-#include "suite/protocol/reply.h"
+#include "suite/protocol/command.h"
+#include "suite/protocol/folder.h"
 
 namespace parabench {
 

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "base/case_text.h"
 #include "base/error.h"
 #include "suite/machine/knowledge.h"
 
@@ -18,21 +15,14 @@ constexpr double prediction_patience = 20;
 /// Steps' worth of work in a launch. Verify: its own steps in fp64 on small pieces, the reference of every
 /// replica's pieces, and three steps in the run's precision; calibrate: chains at three batch sizes, alone and with
 /// all ranks busy.
-/// At most: those that measure runs alone, after the window.
-constexpr int isolated_steps = 10;
-
 double work_in_steps(Phase phase, const Plan& plan, int launch_steps) {
   switch (phase) {
     case Phase::probe: return 0;
     case Phase::verify: return 6.0 + 4.0 * plan.spec.np;
-    case Phase::measure: return launch_steps + isolated_steps;
+    case Phase::measure: return launch_steps + most_isolated_steps;
     case Phase::calibrate: return 60.0 * plan.spec.np;
   }
   return 0;
-}
-
-bool offers(const Offer& capabilities, CommKind comm) {
-  return std::ranges::find(capabilities.communicators, to_text(comm)) != capabilities.communicators.end();
 }
 
 LaunchResult interrupted_launch() {
@@ -79,8 +69,9 @@ Offer probe_capabilities(Workplace& workplace) {
   if (!result.reply) {
     throw environment_error("parabench-rank", program.string(), "a program that answers --phase probe", result.reason);
   }
-  remember(*result.reply->capabilities, workplace.machine, program);
-  return *result.reply->capabilities;
+  const Offer& offer = std::get<Offer>(result.reply->answer);
+  remember(offer, workplace.machine, program);
+  return offer;
 }
 
 Offer find_capabilities(Workplace& workplace) {

@@ -58,7 +58,7 @@ std::vector<std::string> measure_missing(Workplace& workplace, const std::vector
       LaunchResult result = run(workplace, request);
       if (result.interrupted) throw Interrupted{};
       if (result.reply) {
-        Calibration& measured = *result.reply->calibration;
+        auto& measured = std::get<Calibration>(result.reply->answer);
         measured.machine = workplace.machine;  // a rank sees its own share of the cores only
         known ? merge(*known, measured) : void(known = measured);
         add_to(file, measured);

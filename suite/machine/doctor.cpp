@@ -101,7 +101,8 @@ Check nccl_check(const GpuProbe& probe) {
     return {"NCCL", CheckStatus::missing, "not in this build, or libnccl.so.2 cannot be loaded",
             "install NCCL 2.28 and build anew; comm:mpi and comm:threads do without"};
   }
-  if (probe.nccl_init == "ok") return {"NCCL", CheckStatus::ok, probe.nccl + ", a communicator of one rank starts", ""};
+  if (probe.nccl_init == nccl_starts)
+    return {"NCCL", CheckStatus::ok, probe.nccl + ", a communicator of one rank starts", ""};
   if (probe.nccl_init.empty()) {
     return {"NCCL", CheckStatus::warning, probe.nccl + ", not started: there is no GPU to start it on", ""};
   }

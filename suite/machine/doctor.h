@@ -8,7 +8,7 @@
 
 #include "analytic/calibration/calibration.h"
 #include "base/enum_text.h"
-#include "suite/protocol/reply.h"
+#include "suite/protocol/offer.h"
 
 namespace parabench {
 

@@ -52,10 +52,10 @@ CalibrationFile open_calibration(const std::string& given, const MachineInfo& ma
   CalibrationFile file{given.empty() ? default_calibration_path(machine) : given, std::nullopt};
   if (!fs::exists(file.path)) return file;
   try {
-    file.content = calibration_from_json(read_json(file.path));
+    file.content = read_calibration(file.path);
   } catch (const Error& error) {
     throw usage_error("calibration file", file.path.string(), "a calibration written by parabench calibrate",
-                      fmt::format("{}; delete it to measure anew", error.what()));
+                      fmt::format("{}; or delete it to measure anew", error.what()));
   }
   if (!foreign_allowed && file.content->machine.id != machine.id) {
     throw usage_error(
@@ -72,8 +72,7 @@ void add_to(CalibrationFile& file, const Calibration& newer) {
   } else {
     file.content = newer;
   }
-  if (file.path.has_parent_path()) fs::create_directories(file.path.parent_path());
-  write_atomically(file.path, to_json(*file.content).dump(1) + "\n");
+  write_calibration(*file.content, file.path);
 }
 
 std::vector<GpuInfo> gpu_kinds(const Offer& capabilities) {
@@ -94,7 +93,8 @@ std::vector<GpuInfo> gpu_kinds(const Offer& capabilities) {
 
 std::optional<Offer> remembered_capabilities(const MachineInfo& machine, const fs::path& program) {
   try {
-    return capabilities_from_json(read_json(probe_path(machine, program)));
+    const fs::path path = probe_path(machine, program);
+    return offer_from_json(JsonReader(read_json(path), path.string()));
   } catch (const Error&) {
     return std::nullopt;
   }

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "analytic/calibration/calibration.h"
-#include "suite/protocol/reply.h"
+#include "suite/protocol/offer.h"
 
 namespace parabench {
 

@@ -3,8 +3,8 @@
 #include <chrono>
 #include <ctime>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
+#include <string>
 
 #include "base/case_text.h"
 #include "parallelism/exec/stage_state.h"
@@ -93,7 +93,7 @@ std::int64_t largest_message(const Launch& launch) {
 
 }  // namespace
 
-nlohmann::json calibrate(const Launch& launch, Communicator& comm, Device& device, const RankPlace& place) {
+Calibration calibrate(const Launch& launch, Communicator& comm, Device& device, const RankPlace& place) {
   const int busy = comm.size();
   const Case& spec = launch.plan.spec;
   const DeviceKind kind = measured_device(spec);
@@ -118,7 +118,7 @@ nlohmann::json calibrate(const Launch& launch, Communicator& comm, Device& devic
       keep(calibration, launch, time_layers(launch, device, samples, steps, at_once), 1);
     }
     if (busy == 1) continue;
-    steps = nlohmann::json::parse(all_gather(comm, nlohmann::json(steps).dump())[0]).get<int>();
+    steps = std::stoi(all_gather(comm, std::to_string(steps))[0]);
     const auto together = [&] { comm.wait(comm.barrier()); };
     keep(calibration, launch, time_layers(launch, device, samples, steps, together), busy);
     comm.wait(comm.barrier());
@@ -157,8 +157,7 @@ nlohmann::json calibrate(const Launch& launch, Communicator& comm, Device& devic
     }
   }
   calibration.date = utc_now();
-  if (comm.rank() != Rank(0)) return {};
-  return {{"calibration", to_json(calibration)}};
+  return comm.rank() == Rank(0) ? calibration : Calibration{};
 }
 
 }  // namespace parabench

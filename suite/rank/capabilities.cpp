@@ -1,7 +1,8 @@
 #include "suite/rank/capabilities.h"
 
+#include <torch/version.h>
+
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,62 +16,66 @@
 namespace parabench {
 namespace {
 
-using nlohmann::json;
-
-/// "ok", or why a communicator of one rank cannot be made.
+/// nccl_starts, or why a communicator of one rank cannot be made.
 std::string try_nccl() {
   try {
     run_thread_ranks(1, [](Communicator& alone) { make_nccl_communicator(alone, 0); });
-    return "ok";
+    return std::string(nccl_starts);
   } catch (const std::exception& error) {
     return error.what();
   }
 }
 
-json to_json(const Gpu& gpu) {
-  return {{"name", gpu.name}, {"uuid", gpu.uuid}, {"capability", gpu.capability}, {"memory_bytes", gpu.memory_bytes}};
+GpuProbe probe_of(const GpuReport& report) {
+  GpuProbe probe{.driver = report.driver,
+                 .runtime = report.runtime,
+                 .cudnn = report.cudnn,
+                 .nccl = report.nccl,
+                 .obstacle = report.obstacle};
+  for (const Gpu& gpu : report.gpus) probe.gpus.push_back({gpu.name, gpu.uuid, gpu.capability, gpu.memory_bytes});
+  return probe;
 }
 
 }  // namespace
 
-void add_capabilities(json& reply) {
+Offer offer_of_this_machine() {
   const GpuReport report = look_for_gpus();
-  const bool usable = report.obstacle.empty();
-  json& gpu = reply["gpu"] = {{"driver", report.driver},    {"runtime", report.runtime}, {"cudnn", report.cudnn},
-                              {"nccl", report.nccl},        {"nccl_init", ""},           {"gpus", json::array()},
-                              {"obstacle", report.obstacle}};
-  for (const Gpu& one : report.gpus) gpu["gpus"].push_back(to_json(one));
-  if (usable) gpu["nccl_init"] = try_nccl();
-
-  reply["devices"] = {"cpu", "emulated"};
-  reply["communicators"] = {"threads"};
-  reply["obstacles"] = json::object();
-  if (mpi_available())
-    reply["communicators"].push_back("mpi");
-  else
-    reply["obstacles"]["mpi"] = "this build has no MPI";
-  if (usable)
-    reply["devices"].push_back("cuda");
-  else
-    reply["obstacles"]["cuda"] = report.obstacle;
-  if (usable && gpu["nccl_init"] == "ok")
-    reply["communicators"].push_back("nccl");
-  else
-    reply["obstacles"]["nccl"] = usable ? gpu["nccl_init"].get<std::string>() : report.obstacle;
+  Offer offer{.devices = {DeviceKind::cpu, DeviceKind::emulated},
+              .communicators = {CommKind::threads},
+              .libtorch = TORCH_VERSION,
+              .mpi = MpiSession::library_version()};
+  const bool has_cuda = !report.runtime.empty(), has_gpu = report.obstacle.empty();
+  if (has_cuda) offer.gpu = probe_of(report);
+  if (mpi_available()) {
+    offer.communicators.push_back(CommKind::mpi);
+  } else {
+    offer.obstacles["mpi"] = "this build has no MPI";
+  }
+  if (!has_gpu) {
+    offer.obstacles["cuda"] = offer.obstacles["nccl"] = report.obstacle;
+    return offer;
+  }
+  offer.devices.push_back(DeviceKind::cuda);
+  offer.gpu->nccl_init = try_nccl();
+  if (offer.gpu->nccl_init == nccl_starts) {
+    offer.communicators.push_back(CommKind::nccl);
+  } else {
+    offer.obstacles["nccl"] = offer.gpu->nccl_init;
+  }
+  return offer;
 }
 
 GpuSeat choose_gpu(Communicator& host, bool sharing) {
   const GpuReport report = look_for_gpus();
   const std::string first = report.gpus.empty() ? "" : report.gpus.front().uuid;
-  const auto places = all_gather(host, json({host_name(), first}).dump());
+  const auto hosts = all_gather(host, host_name()), firsts = all_gather(host, first);
   GpuSeat seat{.local_ranks = 0};
   std::set<std::string> first_gpus;
   for (int r = 0; r < host.size(); ++r) {
-    const json place = json::parse(places[r]);
-    if (place[0] != host_name()) continue;
+    if (hosts[r] != host_name()) continue;
     if (Rank(r) < host.rank()) ++seat.local_rank;
     ++seat.local_ranks;
-    first_gpus.insert(place[1].get<std::string>());
+    first_gpus.insert(firsts[r]);
   }
   const bool private_gpus = static_cast<int>(first_gpus.size()) == seat.local_ranks;
   seat.gpu = gpu_of(seat.local_rank, seat.local_ranks, static_cast<int>(report.gpus.size()), private_gpus, sharing);

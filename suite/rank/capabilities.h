@@ -1,15 +1,13 @@
 // What this build offers on this machine, and which GPU a rank takes.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "parallelism/comm/communicator.h"
+#include "suite/protocol/offer.h"
 
 namespace parabench {
 
-/// Adds to the reply of a probe "devices", "communicators", for what is not offered "obstacles" by name, and
-/// "gpu": what the driver, cuDNN and NCCL say, and how making an NCCL communicator of one rank went.
-void add_capabilities(nlohmann::json& reply);
+/// What a probe answers. Makes an NCCL communicator of one rank where there is a GPU.
+Offer offer_of_this_machine();
 
 /// The calling rank's seat on its host.
 struct GpuSeat {

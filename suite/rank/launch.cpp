@@ -11,12 +11,13 @@
 
 namespace parabench {
 
-Launch load_launch(const RankOptions& options) {
+Launch load_launch(const RankCommand& command) {
   Launch launch;
-  launch.options = options;
+  launch.command = command;
+  launch.input = {command.data, command.skip_corrupt};
   launch.machine = this_machine();
   launch.all_cores = allowed_cores();
-  const nlohmann::json plan_file = read_json(options.plan_file);
+  const nlohmann::json plan_file = read_json(command.plan);
   launch.plan = plan_from_json(plan_file);
   require_valid(launch.plan);
   const DatasetSpec data = make_dataset(launch.plan.spec.dataset);
@@ -25,7 +26,7 @@ Launch load_launch(const RankOptions& options) {
     launch.durations = durations_from_json(plan_file, launch.plan);
     return launch;
   }
-  launch.source = open_source(data, {options.input.directory, Split::train, launch.plan.spec.seed});
+  launch.source = open_source(data, {launch.input.directory, Split::train, launch.plan.spec.seed});
   return launch;
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -13,20 +12,15 @@
 #include "parallelism/exec/device.h"
 #include "parallelism/exec/input.h"
 #include "parallelism/plan/durations.h"
+#include "results/record.h"
+#include "suite/protocol/command.h"
 
 namespace parabench {
 
-struct RankOptions {
-  std::string plan_file, phase, reply_folder;
-  int steps = 20, warmup = 5;
-  InputOptions input;
-  bool trace = false;
-  bool one_process = false;  ///< the ranks of comm:nccl are threads of this process, as without MPI
-};
-
 /// A plan with what follows from it.
 struct Launch {
-  RankOptions options;
+  RankCommand command;
+  InputOptions input;
   Plan plan;
   Durations durations;  ///< of the plan's operations, where the devices are emulated
   ModelSpec model;
@@ -35,7 +29,7 @@ struct Launch {
   std::vector<int> all_cores;                  ///< what the process may use, likewise
 };
 /// Reads and validates the plan file and opens the data set. Throws Error.
-Launch load_launch(const RankOptions& options);
+Launch load_launch(const RankCommand& command);
 
 /// Where a rank runs.
 struct RankPlace {
@@ -47,11 +41,11 @@ struct RankPlace {
 /// The counted memory of a rank; lives until the process ends, since blocks outlive the objects that made them.
 MemoryAccount& account_of(Rank rank);
 
-/// Each phase runs on every rank; rank 0's result goes into the reply, the others' is empty.
-nlohmann::json measure(const Launch& launch, Communicator& comm, Device& device, const RankPlace& place);
+/// Each phase runs on every rank and answers on rank 0; what it returns on the others is empty.
+Measured measure(const Launch& launch, Communicator& comm, Device& device, const RankPlace& place);
 /// The same on emulated devices, which are threads of this process: without memory, bytes and losses.
-nlohmann::json measure_emulated(const Launch& launch, Communicator& comm);
-nlohmann::json verify(const Launch& launch, Communicator& comm, Device& device);
-nlohmann::json calibrate(const Launch& launch, Communicator& comm, Device& device, const RankPlace& place);
+Measured measure_emulated(const Launch& launch, Communicator& comm);
+Equivalence verify(const Launch& launch, Communicator& comm, Device& device);
+Calibration calibrate(const Launch& launch, Communicator& comm, Device& device, const RankPlace& place);
 
 }  // namespace parabench

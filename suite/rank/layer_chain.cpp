@@ -66,7 +66,7 @@ Execution run_alone(const Plan& plan, const Launch& launch, Device& device, int 
   Execution execution;
   run_thread_ranks(1, [&](Communicator& comm) {
     StageState state(plan, launch.model, comm, device);
-    RankInput input = open_input(plan, Rank(0), launch.source, launch.options.input, device);
+    RankInput input = open_input(plan, Rank(0), launch.source, launch.input, device);
     ready();
     execution = execute(plan, launch.model, state, comm, input, device, measure_from);
   });

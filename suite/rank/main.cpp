@@ -2,7 +2,6 @@
 #include <ATen/Parallel.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <torch/version.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -12,7 +11,6 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "analytic/calibration/calibration.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "parallelism/comm/cuda/direct.h"
@@ -24,6 +22,8 @@
 #include "parallelism/exec/stage_state.h"
 #include "parallelism/plan/formats/print.h"
 #include "parallelism/plan/routes.h"
+#include "suite/protocol/command.h"
+#include "suite/protocol/folder.h"
 #include "suite/rank/affinity.h"
 #include "suite/rank/capabilities.h"
 #include "suite/rank/gpu_environment.h"
@@ -34,44 +34,27 @@
 namespace parabench {
 namespace {
 
-constexpr const char* libtorch_version = TORCH_VERSION;
 constexpr double cause_patience_s = 2;  ///< a killed rank writes no cause
 
-RankOptions parse(int argc, char** argv) {
-  RankOptions options;
+RankCommand parse(int argc, char** argv) {
+  RankCommand command;
   CLI::App app{
       "One launch of one phase of one case. Example:\n"
       "  parabench plan CASE --format json > p.json\n"
       "  mpirun -np 2 parabench-rank --plan p.json --phase measure --reply /tmp/reply"};
-  app.add_option("--plan", options.plan_file, "plan file (parabench plan CASE --format json)");
-  app.add_option("--phase", options.phase, "what to do")
-      ->required()
-      ->check(CLI::IsMember({"probe", "verify", "measure", "calibrate"}));
-  app.add_option("--reply", options.reply_folder, "folder for reply.json, shared by all hosts")->required();
-  app.add_option("--steps", options.steps, "measured steps")->check(CLI::PositiveNumber);
-  app.add_option("--warmup", options.warmup, "discarded steps before them")->check(CLI::NonNegativeNumber);
-  app.add_option("--data", options.input.directory, "folder of a data set from files");
-  app.add_flag("--skip-corrupt", options.input.skip_corrupt, "replace unreadable samples and count them");
-  app.add_flag("--trace", options.trace, "write trace.json beside the reply");
-  app.add_flag("--one-process", options.one_process, "ranks of comm:nccl are threads of this process");
+  add_options(app, command);
   try {
     app.parse(argc, argv);
-    if (options.phase != "probe" && options.plan_file.empty()) throw CLI::RequiredError("--plan");
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
     std::exit(code == 0 ? 0 : static_cast<int>(ExitCode::usage));
   }
-  return options;
-}
-
-nlohmann::json reply_head(const std::string& phase, const std::string& hash) {
-  return {
-      {"phase", phase}, {"plan_hash", hash}, {"libtorch", libtorch_version}, {"mpi", MpiSession::library_version()}};
+  return command;
 }
 
 /// Bytes of gradient arena that the phase will ask the communicator for.
 std::int64_t window_bytes(const Launch& launch) {
-  const Plan plan = launch.options.phase == "verify" ? small_pieces(launch.plan, launch.model, 1) : launch.plan;
+  const Plan plan = launch.command.phase == Phase::verify ? small_pieces(launch.plan, launch.model, 1) : launch.plan;
   return reduced_bytes(plan, launch.model);
 }
 
@@ -85,9 +68,14 @@ void require_same_plan(Communicator& comm, const std::string& mine) {
 }
 
 /// The body of one rank on its device.
-nlohmann::json run_phase(const Launch& launch, Communicator& comm, Device& device, const RankPlace& place) {
-  if (launch.options.phase == "measure") return measure(launch, comm, device, place);
-  return launch.options.phase == "verify" ? verify(launch, comm, device) : calibrate(launch, comm, device, place);
+Answer run_phase(const Launch& launch, Communicator& comm, Device& device, const RankPlace& place) {
+  switch (launch.command.phase) {
+    case Phase::probe: break;
+    case Phase::verify: return verify(launch, comm, device);
+    case Phase::measure: return measure(launch, comm, device, place);
+    case Phase::calibrate: return calibrate(launch, comm, device, place);
+  }
+  throw std::logic_error("a probe has no plan");
 }
 
 /// The lanes on which the phase sends from GPU to GPU.
@@ -97,7 +85,7 @@ std::vector<MessageLane> message_lanes(const Launch& launch) {
     const bool towards_end = route.kind == LaneKind::send_forward;
     lanes.push_back({route.from, route.to, towards_end ? Channel::forward : Channel::backward});
   }
-  if (launch.options.phase == "calibrate" && !lanes.empty()) lanes.insert(lanes.end(), {ping_lane, pong_lane});
+  if (launch.command.phase == Phase::calibrate && !lanes.empty()) lanes.insert(lanes.end(), {ping_lane, pong_lane});
   return lanes;
 }
 
@@ -110,7 +98,7 @@ std::unique_ptr<Communicator> between_gpus(const Launch& launch, Communicator& h
   throw std::logic_error("a communicator that nobody makes");
 }
 
-nlohmann::json run_phase(const Launch& launch, Communicator& host) {
+Answer run_phase(const Launch& launch, Communicator& host) {
   const Case& spec = launch.plan.spec;
   if (is_emulated(spec)) return measure_emulated(launch, host);
   MemoryAccount& account = account_of(host.rank());
@@ -126,7 +114,7 @@ nlohmann::json run_phase(const Launch& launch, Communicator& host) {
   const auto cores = take_cores(seat.local_rank, seat.local_ranks,
                                 cores_beside_gpu(static_cast<int>(launch.all_cores.size()), seat.local_ranks));
   const RankPlace place{to_text(cores), seat.sharers, spec.comm == CommKind::threads};
-  const bool tuned = launch.options.phase != "verify";
+  const bool tuned = launch.command.phase != Phase::verify;
   const std::unique_ptr<Device> device = cuda_device(seat.gpu, spec.precision, tuned, account);
   const std::unique_ptr<Communicator> comm = between_gpus(launch, host, seat.gpu);
   return run_phase(launch, *comm, *device, place);
@@ -134,30 +122,25 @@ nlohmann::json run_phase(const Launch& launch, Communicator& host) {
 
 /// Emulated devices compute nothing that could be verified or calibrated.
 void require_phase(const Launch& launch) {
-  const std::string& phase = launch.options.phase;
-  if (is_emulated(launch.plan.spec) && phase != "measure")
-    throw usage_error("--phase", phase, "measure for a plan on device:emulated");
+  const Phase phase = launch.command.phase;
+  if (is_emulated(launch.plan.spec) && phase != Phase::measure)
+    throw usage_error("--phase", to_text(phase), "measure for a plan on device:emulated");
 }
 
 /// The body of one rank, whatever carries it.
 void run_rank(const Launch& launch, Communicator& comm) {
-  const RankOptions& options = launch.options;
+  const std::filesystem::path& folder = launch.command.reply;
   try {
-    write_pid(options.reply_folder, comm.rank());
+    write_start(folder, comm.rank(), host_name());
     const std::string plan_hash = hash(launch.plan);
     require_same_plan(comm, plan_hash);
     require_phase(launch);
-    const nlohmann::json result = run_phase(launch, comm);
-    if (comm.rank() == Rank(0)) {
-      nlohmann::json reply = reply_head(options.phase, plan_hash);
-      reply["communicator"] = comm.capabilities().note;
-      reply.update(result);
-      write_reply(options.reply_folder, reply);
-    }
+    const Answer answer = run_phase(launch, comm);
+    if (comm.rank() == Rank(0)) write_reply(folder, {plan_hash, comm.capabilities().note, answer});
     // Nobody leaves while rank 0 still writes: a launcher may end the others when the first rank exits.
     comm.wait(comm.barrier());
   } catch (const std::exception& error) {
-    write_error(options.reply_folder, comm.rank(), error);
+    report_failure(folder, comm.rank(), error);
     comm.abort(error.what());
     throw;
   }
@@ -166,16 +149,6 @@ void run_rank(const Launch& launch, Communicator& comm) {
 int exit_code_of(const std::exception& error) {
   const auto* ours = dynamic_cast<const Error*>(&error);
   return static_cast<int>(ours ? ours->code() : ExitCode::case_failed);
-}
-
-int probe(const RankOptions& options) {
-  nlohmann::json reply = reply_head("probe", "");
-  Calibration empty;
-  empty.machine = this_machine();
-  reply["machine"] = to_json(empty)["machine"];
-  add_capabilities(reply);
-  write_reply(options.reply_folder, reply);
-  return 0;
 }
 
 int run_threads(const Launch& launch) {
@@ -188,10 +161,10 @@ int run_threads(const Launch& launch) {
   }
 }
 
-int run_mpi(const RankOptions& options, int argc, char** argv) {
+int run_mpi(const RankCommand& command, int argc, char** argv) {
   MpiSession session(&argc, &argv);
   try {
-    const Launch launch = load_launch(options);
+    const Launch launch = load_launch(command);
     if (session.size() != launch.plan.spec.np)
       throw usage_error("world size", std::to_string(session.size()),
                         std::to_string(launch.plan.spec.np) + " ranks, as the plan says",
@@ -200,34 +173,36 @@ int run_mpi(const RankOptions& options, int argc, char** argv) {
     run_rank(launch, *comm);
     return 0;
   } catch (const std::exception& error) {
-    if (!std::filesystem::exists(options.reply_folder + "/error-" + std::to_string(session.rank().value) + ".json"))
-      write_error(options.reply_folder, session.rank(), error);
+    if (!has_error(command.reply, session.rank())) report_failure(command.reply, session.rank(), error);
     if (const auto* peer = dynamic_cast<const PeerFailure*>(&error))
-      await_error(options.reply_folder, peer->rank(), cause_patience_s);
+      await_error(command.reply, peer->rank(), cause_patience_s);
     // The other ranks may be in a collective: finalising would wait for them.
     session.abort(exit_code_of(error));
   }
 }
 
 int run(int argc, char** argv) {
-  const RankOptions options = parse(argc, argv);
+  const RankCommand command = parse(argc, argv);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   // Who polls (MPI's private buffers, NCCL, staging) pauses for 20 us, which the kernel's slack makes 92. Without it:
   // 39, and an all-reduce of 4 KiB on two ranks through MPI takes 130 us in place of 280.
   prctl(PR_SET_TIMERSLACK, 1);
   try {
-    std::filesystem::create_directories(options.reply_folder);
-    if (options.phase == "probe") return probe(options);
+    std::filesystem::create_directories(command.reply);
+    if (command.phase == Phase::probe) {
+      write_reply(command.reply, {"", "", offer_of_this_machine()});
+      return 0;
+    }
     install_counting_allocator();
     at::set_num_interop_threads(1);
-    const Plan plan = plan_from_json(read_json(options.plan_file));
+    const Plan plan = plan_from_json(read_json(command.plan));
     // NCCL needs no MPI to carry its ranks, and a single rank needs nobody to talk to.
     const bool as_threads = plan.spec.np == 1 || plan.spec.comm == CommKind::threads ||
-                            (plan.spec.comm == CommKind::nccl && (options.one_process || !mpi_available()));
+                            (plan.spec.comm == CommKind::nccl && (command.one_process || !mpi_available()));
     set_gpu_environment(plan.spec);
-    return as_threads ? run_threads(load_launch(options)) : run_mpi(options, argc, argv);
+    return as_threads ? run_threads(load_launch(command)) : run_mpi(command, argc, argv);
   } catch (const std::exception& error) {
-    write_error(options.reply_folder, Rank(0), error);
+    report_failure(command.reply, Rank(0), error);
     return exit_code_of(error);
   }
 }

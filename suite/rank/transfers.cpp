@@ -1,21 +1,24 @@
 #include "suite/rank/transfers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 #include "base/statistics.h"
+#include "parallelism/comm/gather.h"
 
 namespace parabench {
 namespace {
 
 constexpr int transfer_rounds = 12, transfer_warmup = 3;
 
-/// Largest over the ranks of each rank's median; collective.
+/// Largest over the ranks of each rank's median, on rank 0; collective.
 double slowest(Communicator& comm, double seconds) {
-  double largest = 0;
-  for (const std::string& text : all_gather(comm, nlohmann::json(seconds).dump()))
-    largest = std::max(largest, nlohmann::json::parse(text).get<double>());
+  double largest = seconds;
+  for (const std::string& text : gather_to_root(comm, fmt::format("{}", seconds)))
+    largest = std::max(largest, std::stod(text));
   return largest;
 }
 

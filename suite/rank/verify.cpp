@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "parallelism/exec/equivalence.h"
 #include "parallelism/exec/executor.h"
 #include "parallelism/exec/reference.h"
+#include "parallelism/plan/strategies/delay_rules.h"
 #include "results/record.h"
 #include "suite/rank/affinity.h"
 #include "suite/rank/launch.h"
@@ -23,10 +23,17 @@ int loss_steps(const Launch& launch) {
   return smallest < steady_piece(launch.model) ? 2 : 3;
 }
 
-/// Parameters, gradients, momentum and versions of the whole model in fp64, and the replies of the other ranks.
+/// Parameters, gradients, momentum and versions of the whole model in fp64, the replies of the other ranks, and what
+/// the reference keeps for the backward of its largest piece.
 std::int64_t reference_bytes(const Launch& launch) {
   const std::int64_t copies = 4 + launch.plan.stages;
-  return parameter_count(launch.model) * static_cast<std::int64_t>(sizeof(double)) * copies;
+  int samples = 0;
+  for (const auto& replica : launch.plan.pieces) samples = std::max(samples, std::ranges::max(replica));
+  if (!mixes_samples(launch.model)) samples = launch.plan.spec.batch;
+  const int element = launch.plan.spec.precision == Precision::fp64 ? sizeof(double) : sizeof(float);
+  const LayerCost kept = cost(launch.model.layers, launch.model.input, element, /*first=*/true);
+  return parameter_count(launch.model) * static_cast<std::int64_t>(sizeof(double)) * copies +
+         kept.saved_per_sample.value * samples + kept.saved_per_batch.value;
 }
 
 std::int64_t memory_bytes() {
@@ -37,18 +44,18 @@ std::int64_t memory_bytes() {
 
 }  // namespace
 
-nlohmann::json verify(const Launch& launch, Communicator& comm, Device& device) {
+Equivalence verify(const Launch& launch, Communicator& comm, Device& device) {
   Equivalence equivalence;
-  equivalence.reference = launch.plan.asynchronous ? "delayed-update" : "sequential";
+  equivalence.reference = delays_updates(launch.plan.spec) ? "delayed-update" : "sequential";
   if (reference_bytes(launch) > memory_bytes()) {
     equivalence.reason = fmt::format("a single rank cannot hold the reference: {} bytes needed, {} bytes of memory",
                                      reference_bytes(launch), memory_bytes());
-    return {{"equivalence", to_json(equivalence)}};
+    return equivalence;
   }
 
   equivalence.steps = equivalence_steps(launch.plan);
   const Plan plan = small_pieces(launch.plan, launch.model, equivalence.steps);
-  const Trained trained = train_and_gather(plan, launch.model, launch.source, launch.options.input, comm, device);
+  const Trained trained = train_and_gather(plan, launch.model, launch.source, launch.input, comm, device);
   if (comm.rank() != Rank(0)) return {};
 
   // The other ranks sleep now: the reference may use their cores.
@@ -56,8 +63,8 @@ nlohmann::json verify(const Launch& launch, Communicator& comm, Device& device) 
   use_cores(launch.all_cores);
   at::set_num_threads(
       std::min<int>(static_cast<int>(launch.all_cores.size()), launch.plan.spec.np * launch.plan.spec.threads));
-  const ReferenceState reference =
-      train_reference(plan, launch.model, equivalence.steps, launch.source, launch.options.input);
+  const ReferenceState reference = train_reference(plan, launch.model, equivalence.steps, launch.source, launch.input);
+  equivalence.reference_batch = reference.whole_batch ? ReferenceBatch::whole : ReferenceBatch::pieces;
   const Difference difference = compare(plan, launch.model, trained, reference);
   equivalence.max_relative_update_difference = difference.update;
   equivalence.worst_parameter = difference.worst_parameter;
@@ -72,9 +79,9 @@ nlohmann::json verify(const Launch& launch, Communicator& comm, Device& device) 
 
   equivalence.loss_tolerance = loss_tolerance(launch.plan.spec.precision);
   equivalence.reference_losses =
-      train_reference(launch.plan, launch.model, loss_steps(launch), launch.source, launch.options.input).losses;
+      train_reference(launch.plan, launch.model, loss_steps(launch), launch.source, launch.input).losses;
   use_cores(mine);
-  return {{"equivalence", to_json(equivalence)}};
+  return equivalence;
 }
 
 }  // namespace parabench

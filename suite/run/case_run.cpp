@@ -120,7 +120,7 @@ bool CaseRun::verify() {
   if (is_emulated(record_.parameters)) return true;
   const auto reply = run_phase(Phase::verify, {}, "verify");
   if (!reply) return false;
-  record_.equivalence = *reply->equivalence;
+  record_.equivalence = std::get<Equivalence>(reply->answer);
   if (record_.equivalence.status == EquivalenceStatus::fail) {
     fail(fmt::format("not equivalent to {} training", record_.equivalence.reference), FailureKind::failure);
   }
@@ -135,7 +135,7 @@ std::optional<std::vector<double>> CaseRun::measure() {
   }
   auto reply = run_phase(Phase::measure, request, fmt::format("measure {}/{}", repetition, options_.repetitions));
   if (!reply) return std::nullopt;
-  Measured& measured = *reply->measured;
+  auto& measured = std::get<Measured>(reply->answer);
   const auto& samples = measured.step_time_s.samples;
   if (samples.size() != 1 || static_cast<int>(samples.front().size()) != options_.steps) {
     fail(fmt::format("measure: the reply holds {} steps, {} were asked for",

@@ -17,7 +17,7 @@ namespace {
 /// The preparation of a run takes what a probe finds; without one, everything that this version knows is on offer.
 Offer assumed_capabilities(const MachineInfo& machine) {
   return remembered_capabilities(machine, rank_program())
-      .value_or(Offer{{"cpu", "emulated"}, {"mpi", "threads"}, "", ""});
+      .value_or(Offer{{DeviceKind::cpu, DeviceKind::emulated}, {CommKind::mpi, CommKind::threads}});
 }
 
 void print_case(const Prepared& prepared, int number, const RunOptions& options, std::ostream& out) {

@@ -7,6 +7,7 @@
 #include "analytic/calibration/profile.h"
 #include "analytic/memory/fit_memory.h"
 #include "base/error.h"
+#include "parallelism/plan/strategies/delay_rules.h"
 #include "parallelism/plan/strategies/strategies.h"
 #include "parallelism/plan/validate.h"
 

@@ -13,7 +13,7 @@ namespace parabench {
 namespace {
 
 /// Why `name` (a device or communicator) is not on offer.
-std::string not_offered(std::string_view key, std::string_view name, const std::vector<std::string>& offered,
+std::string not_offered(std::string_view key, std::string_view name, const std::vector<std::string_view>& offered,
                         const Offer& capabilities) {
   const auto known = capabilities.obstacles.find(std::string(name));
   if (known != capabilities.obstacles.end()) return fmt::format("{}:{}: {}", key, name, known->second);
@@ -25,14 +25,12 @@ std::string not_offered(std::string_view key, std::string_view name, const std::
 /// What the case asks for and this machine, or this build of parabench-rank, does not have; "" when nothing.
 std::string missing_capability(const Case& spec, const PrepareOptions& options) {
   const Offer& capabilities = options.capabilities;
-  const auto lacks = [](const std::vector<std::string>& offered, std::string_view wanted) {
-    return std::ranges::find(offered, wanted) == offered.end();
-  };
-  const auto device = to_text(spec.device), comm = to_text(spec.comm);
-  if (lacks(capabilities.devices, device)) return not_offered("device", device, capabilities.devices, capabilities);
+  if (!offers(capabilities, spec.device)) {
+    return not_offered("device", to_text(spec.device), to_texts(capabilities.devices), capabilities);
+  }
   if (spec.np == 1) return "";
-  if (lacks(capabilities.communicators, comm)) {
-    return not_offered("comm", comm, capabilities.communicators, capabilities);
+  if (!offers(capabilities, spec.comm)) {
+    return not_offered("comm", to_text(spec.comm), to_texts(capabilities.communicators), capabilities);
   }
   const int gpus = capabilities.gpu ? static_cast<int>(capabilities.gpu->gpus.size()) : 0;
   if (spec.comm == CommKind::nccl && options.one_host && spec.np > gpus) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "suite/cases/selection.h"
-#include "suite/protocol/reply.h"
+#include "suite/protocol/offer.h"
 #include "suite/run/forecast.h"
 #include "suite/run/run_options.h"
 

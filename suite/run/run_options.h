@@ -9,12 +9,9 @@
 #include "base/enum_text.h"
 #include "suite/cli/benchmark_flags.h"
 #include "suite/launch/launcher.h"
+#include "suite/protocol/command.h"
 
 namespace parabench {
-
-/// Steps of a launch where none are given; `plan`, `predict` and `list` assume the same.
-inline constexpr int default_steps = 20;
-inline constexpr int default_warmup = 5;
 
 enum class VerifyMode { on, off, only };
 template <>

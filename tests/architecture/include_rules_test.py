@@ -13,8 +13,9 @@ RULES = {
     "parallelism/plan": (["base", "models/spec"], []),
     "analytic": (["base", "models/spec", "datasets/spec", "parallelism/plan"], []),
     "results": (["base"], []),
-    "suite": (PURE, ["benchmark", "CLI11", "version"]),
-    "datasets": (["base", "datasets/spec"], ["libjpeg"]),
+    "suite": (PURE + ["suite/protocol"], ["benchmark", "CLI11", "version"]),
+    "suite/protocol": (PURE, ["CLI11"]),
+    "datasets": (["base", "datasets/spec"], ["libjpeg", "zlib"]),
     "models/torch": (["base", "models/spec"], ["torch"]),
     "parallelism/comm": (["base"], []),
     "parallelism/comm/threads": (["base", "parallelism/comm"], []),
@@ -31,7 +32,7 @@ RULES = {
     "suite/rank": (
         PURE
         + ["datasets", "models/torch", "parallelism/comm", "parallelism/comm/threads", "parallelism/comm/mpi"]
-        + ["parallelism/comm/cuda", "parallelism/exec"],
+        + ["parallelism/comm/cuda", "parallelism/exec", "suite/protocol"],
         ["torch", "CLI11"],
     ),
 }
@@ -48,6 +49,7 @@ LIBRARIES = {
     "CUDA": r"cuda_runtime(_api)?\.h",
     "NCCL": r"nccl\.h",
     "libjpeg": r"(jpeglib|jerror)\.h",
+    "zlib": r"zlib\.h",
     "benchmark": r"benchmark/.*",
     "CLI11": r"CLI/.*",
     "version": r"parabench_version\.h",

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
+#include "models/spec/model.h"
 
 namespace parabench {
 namespace {
@@ -161,6 +162,15 @@ TEST(Cost, SplitBackwardLeavesTheProductsOfWeightsForLater) {
   EXPECT_EQ(norm.moved_backward_weight_per_sample, Bytes());
   EXPECT_EQ(norm.saved_weight_per_sample, Bytes());
   EXPECT_EQ(norm.saved_weight_per_batch, Bytes(4 * 2 * 8));
+}
+
+TEST(MixesSamples, WhereSomeBatchNormDoes) {
+  EXPECT_TRUE(mixes_samples(make_model({"resnet18", {}}, {3, 32, 32}, 10, true)));
+  EXPECT_FALSE(mixes_samples(make_model({"mlp", {}}, {3, 32, 32}, 10, true))) << "layer norm looks at one sample";
+  LayerSpec layer = chain("plain", {{"conv", Conv2d{3, 3}}, {"relu", Relu{}}});
+  EXPECT_FALSE(mixes_samples(layer));
+  append(layer, {{"bn", BatchNorm{3}}}, layer_input);
+  EXPECT_TRUE(mixes_samples(layer));
 }
 
 TEST(Cost, ChainCountsASharedBoundaryOnce) {

@@ -21,6 +21,8 @@ using testing::HasSubstr;
 
 const char* const gpipe = "resnet18/cifar10-synthetic/gpipe/np:2/batch:32";
 
+Record read(const json& value) { return record_from_json(JsonReader(value, "record")); }
+
 std::set<std::string> keys(const json& object) {
   std::set<std::string> out;
   for (const auto& item : object.items()) out.insert(item.key());
@@ -64,7 +66,7 @@ TEST(Compare, LeavesOutRanksWithoutABreakdown) {
   const json written = to_json(record);
   EXPECT_EQ(written["measured"]["ranks"][0]["breakdown_s"], nullptr);
   EXPECT_EQ(written["error"]["breakdown_s"]["forward"], json::array());
-  EXPECT_EQ(to_json(record_from_json(written)), written);
+  EXPECT_EQ(to_json(read(written)), written);
 }
 
 TEST(RecordJson, HasExactlyTheFieldsOfTheContract) {
@@ -83,6 +85,8 @@ TEST(RecordJson, HasExactlyTheFieldsOfTheContract) {
             (std::set<std::string>{"step_time_relative", "peak_memory_relative", "breakdown_s"}));
   EXPECT_EQ(record["error"]["breakdown_s"]["forward"].size(), 2U) << "one difference per rank";
   EXPECT_EQ(record["reason"], nullptr);
+  EXPECT_EQ(record["measured"]["sync"], false);
+  EXPECT_EQ(record["predicted"]["method"], "simulated");
   EXPECT_EQ(record["parameters"]["bucket"], 26214400);
   EXPECT_EQ(record["measured"]["ranks"][0]["peak_memory_bytes"]["total_counted"],
             record["predicted"]["ranks"][0]["peak_memory_bytes"]["total_counted"]);
@@ -94,7 +98,7 @@ TEST(RecordJson, SurvivesTheRoundTrip) {
   for (const ResultsFile& file : sample_files()) {
     for (const Record& record : file.records) {
       const json written = json::parse(to_json(record).dump());
-      EXPECT_EQ(to_json(record_from_json(written)), written);
+      EXPECT_EQ(to_json(read(written)), written);
     }
   }
 }
@@ -104,21 +108,40 @@ TEST(RecordJson, GpuMemorySurvivesTheRoundTripAndMayBeMissing) {
   record.predicted->ranks[0].peak_memory.reserved = 22 << 20;
   record.predicted->ranks[0].peak_memory.device_used = 600 << 20;
   json written = to_json(record);
-  EXPECT_EQ(record_from_json(written).predicted->ranks[0].peak_memory, record.predicted->ranks[0].peak_memory);
+  EXPECT_EQ(read(written).predicted->ranks[0].peak_memory, record.predicted->ranks[0].peak_memory);
   for (const char* half : {"measured", "predicted"}) {
     for (json& rank : written[half]["ranks"]) {
       rank["peak_memory_bytes"].erase("reserved");
       rank["peak_memory_bytes"].erase("device_used");
     }
   }
-  EXPECT_EQ(record_from_json(written).predicted->ranks[0].peak_memory.device_used, 0);
+  EXPECT_EQ(read(written).predicted->ranks[0].peak_memory.device_used, 0);
 }
 
 TEST(RecordJson, PartsSurviveTheRoundTripAlone) {
   const Record record = sample_files()[0].records[0];
-  EXPECT_EQ(to_json(measured_from_json(to_json(*record.measured))), to_json(*record.measured));
-  EXPECT_EQ(to_json(predicted_from_json(to_json(*record.predicted))), to_json(*record.predicted));
-  EXPECT_EQ(to_json(equivalence_from_json(to_json(record.equivalence))), to_json(record.equivalence));
+  EXPECT_EQ(to_json(measured_from_json(JsonReader(to_json(*record.measured), "measured"))), to_json(*record.measured));
+  EXPECT_EQ(to_json(predicted_from_json(JsonReader(to_json(*record.predicted), "predicted"))),
+            to_json(*record.predicted));
+  EXPECT_EQ(to_json(equivalence_from_json(JsonReader(to_json(record.equivalence), "equivalence"))),
+            to_json(record.equivalence));
+}
+
+TEST(RecordJson, SaysWhatTheReferenceTrainedOnIfAnythingWasChecked) {
+  const auto again = [](const json& written) { return equivalence_from_json(JsonReader(written, "equivalence")); };
+  Equivalence equivalence;
+  EXPECT_EQ(to_json(equivalence)["reference_batch"], nullptr);
+  EXPECT_EQ(again(to_json(equivalence)).reference_batch, std::nullopt);
+  for (const auto& [batch, name] : {std::pair(ReferenceBatch::whole, "whole"), {ReferenceBatch::pieces, "pieces"}}) {
+    equivalence.reference_batch = batch;
+    EXPECT_EQ(to_json(equivalence)["reference_batch"], name);
+    EXPECT_EQ(again(to_json(equivalence)).reference_batch, batch);
+  }
+  json other = to_json(equivalence);
+  other["reference_batch"] = "halves";
+  EXPECT_THROW(again(other), Error);
+  other.erase("reference_batch");
+  EXPECT_EQ(again(other).reference_batch, std::nullopt) << "a file of schema 1.5";
 }
 
 TEST(RecordJson, WritesNullWithAReasonForNumbersThatAreNotFinite) {
@@ -127,14 +150,14 @@ TEST(RecordJson, WritesNullWithAReasonForNumbersThatAreNotFinite) {
   EXPECT_EQ(written["measured"]["losses"][2], nullptr);
   EXPECT_EQ(written["predicted"]["terms"][0]["value"], nullptr);
   EXPECT_EQ(written["reason"], "not finite: /measured/losses/2, /predicted/terms/0/value");
-  EXPECT_TRUE(std::isnan(record_from_json(written).measured->losses[2]));
+  EXPECT_TRUE(std::isnan(read(written).measured->losses[2]));
 }
 
 TEST(RecordJson, RefusesWhatDoesNotFitTheSchemaNamingThePlace) {
   json bad = to_json(ok_record(gpipe, 400));
   bad["measured"]["ranks"][1]["bytes_sent"] = -1;
   try {
-    record_from_json(bad);
+    read(bad);
     FAIL() << "no complaint";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("/measured/ranks/1/bytes_sent"));
@@ -145,16 +168,16 @@ TEST(RecordJson, RefusesWhatDoesNotFitTheSchemaNamingThePlace) {
 /// Nothing that fits the schema may trip the reader with anything but a usage error.
 TEST(RecordJson, ReadsOrRefusesEveryMutation) {
   const json good = to_json(sample_files()[0].records[0]);
-  int read = 0;
+  int count = 0;
   for (const json& mutated : mutations(good)) {
     try {
-      record_from_json(mutated);
-      ++read;
+      read(mutated);
+      ++count;
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ExitCode::usage);
     }
   }
-  EXPECT_GT(read, 100);
+  EXPECT_GT(count, 100);
 }
 
 TEST(Baseline, IsTheSequentialCaseOnAsManyCores) {

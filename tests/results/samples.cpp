@@ -22,7 +22,6 @@ Measured measured(const Case& spec, double throughput) {
   out.isolated_step_time_s = out.step_time_s;
   out.achieved_flops_per_s = 1.25e9 * throughput;
   out.losses = {2.302585092994046, 2.25, 2.125};
-  out.sync = true;
   out.warmup_steps = 2;
   for (int rank = 0; rank < spec.np; ++rank) {
     MemoryUsage peak = memory((10 + rank) << 20);
@@ -107,8 +106,14 @@ Record ok_record(const std::string& id, double throughput) {
   record.id = id;
   record.parameters = parse_case(id);
   record.plan = {"00112233aabbccdd", std::vector<int>(static_cast<std::size_t>(record.parameters.np), 5)};
-  record.equivalence = {EquivalenceStatus::pass, "",    "sequential", 3,    3e-15, 1e-9,
-                        "conv1.weight",          1e-16, true,         1e-3, {2.3}};
+  record.equivalence = {.status = EquivalenceStatus::pass,
+                        .reference_batch = ReferenceBatch::pieces,
+                        .steps = 3,
+                        .max_relative_update_difference = 3e-15,
+                        .worst_parameter = "conv1.weight",
+                        .max_relative_buffer_difference = 1e-16,
+                        .loss_agrees = true,
+                        .reference_losses = {2.3}};
   record.measured = measured(record.parameters, throughput);
   record.predicted = predicted(record.parameters, 1.05 * record.parameters.batch / throughput);
   record.error = compare(*record.predicted, *record.measured);
@@ -146,17 +151,13 @@ std::vector<ResultsFile> sample_files() {
   killed.reason = "rank 1 was killed";
   killed.measured.reset();
   killed.error.reset();
-  killed.equivalence = {EquivalenceStatus::fail,
-                        "fc.bias differs",
-                        "delayed-update",
-                        4,
-                        0.5,
-                        1e-9,
-                        "fc.bias",
-                        std::nullopt,
-                        std::nullopt,
-                        1e-3,
-                        {}};
+  killed.equivalence = {.status = EquivalenceStatus::fail,
+                        .reason = "fc.bias differs",
+                        .reference = "delayed-update",
+                        .reference_batch = ReferenceBatch::whole,
+                        .steps = 4,
+                        .max_relative_update_difference = 0.5,
+                        .worst_parameter = "fc.bias"};
   troubled.records.push_back(killed);
 
   ResultsFile infinite = head();

@@ -96,13 +96,13 @@ TEST(Validate, NamesWhatIsWrong) {
 
 TEST(Validate, RequireValidThrowsAUsageErrorWithThePlace) {
   try {
-    require_valid("reply.json", json::parse(R"({"step_time_s": 1})"), "measured");
+    require_valid(JsonReader(json::parse(R"({"step_time_s": 1})"), "reply.json"), "measured");
     FAIL() << "no complaint";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::usage);
     EXPECT_THAT(error.what(), testing::HasSubstr("reply.json"));
   }
-  EXPECT_THROW(require_valid("reply.json", json(), "measured"), Error);
+  EXPECT_THROW(require_valid(JsonReader(json(), "reply.json"), "measured"), Error);
 }
 
 }  // namespace

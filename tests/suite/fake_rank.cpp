@@ -8,10 +8,13 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <map>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -25,19 +28,18 @@
 #include "models/spec/model.h"
 #include "parallelism/plan/formats/print.h"
 #include "results/record.h"
+#include "suite/protocol/command.h"
+#include "suite/protocol/folder.h"
 
 namespace parabench {
 namespace {
 
-using nlohmann::json;
-
 struct Launch {
-  std::map<std::string, std::string> options;
+  RankCommand command;
   int rank = 0;
   Plan plan;
   std::string id;
   std::string behaviour;
-  const std::string& at(const std::string& option) { return options[option]; }
 };
 
 int number(const char* variable, int otherwise) {
@@ -45,7 +47,7 @@ int number(const char* variable, int otherwise) {
   return text ? std::atoi(text) : otherwise;
 }
 
-std::string behaviour(const Launch& launch, const std::string& phase) {
+std::string behaviour(const Launch& launch) {
   std::istringstream rules(std::getenv("FAKE_RANK") ? std::getenv("FAKE_RANK") : "");
   for (std::string rule; std::getline(rules, rule, ';');) {
     std::istringstream fields(rule);
@@ -53,7 +55,8 @@ std::string behaviour(const Launch& launch, const std::string& phase) {
     std::getline(fields, text, '|') && std::getline(fields, where, '|') && std::getline(fields, what, '|') &&
         std::getline(fields, rank, '|');
     const int wanted = std::stoi(rank);
-    if (launch.id.find(text) != std::string::npos && where == phase && (wanted == -1 || wanted == launch.rank))
+    if (launch.id.find(text) != std::string::npos && where == to_text(launch.command.phase) &&
+        (wanted == -1 || wanted == launch.rank))
       return what;
   }
   return "";
@@ -61,43 +64,40 @@ std::string behaviour(const Launch& launch, const std::string& phase) {
 
 Launch read_launch(int argc, char** argv) {
   Launch launch;
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    const bool flag = word == "--skip-corrupt" || word == "--trace" || word == "--one-process";
-    launch.options[word] = flag ? "on" : argv[++i];
-  }
+  CLI::App app;
+  add_options(app, launch.command);
+  app.parse(argc, argv);
   launch.rank = number("OMPI_COMM_WORLD_RANK", 0);
-  if (launch.options.contains("--plan")) {
-    launch.plan = plan_from_json(read_json(launch.at("--plan")));
+  if (!launch.command.plan.empty()) {
+    launch.plan = plan_from_json(read_json(launch.command.plan));
     launch.id = to_id(launch.plan.spec);
   }
-  launch.behaviour = behaviour(launch, launch.at("--phase"));
+  launch.behaviour = behaviour(launch);
   return launch;
 }
 
-void log(int argc, char** argv, Launch& launch) {
+void log(int argc, char** argv, const Launch& launch) {
   if (launch.rank != 0 || !std::getenv("FAKE_LOG")) return;
   std::ofstream file(std::getenv("FAKE_LOG"), std::ios::app);
-  file << launch.at("--phase") << ' ' << launch.id;
+  file << to_text(launch.command.phase) << ' ' << launch.id;
   for (int i = 1; i < argc; ++i) file << ' ' << argv[i];
   file << '\n';
 }
 
-void fail(Launch& launch, const std::string& kind, const std::string& message) {
-  write_atomically(launch.at("--reply") + "/error-" + std::to_string(launch.rank) + ".json",
-                   json{{"rank", launch.rank}, {"kind", kind}, {"message", message}}.dump());
+void fail(const Launch& launch, FailureKind kind, const std::string& message) {
+  write_error(launch.command.reply, {launch.rank, kind, message});
   std::cerr << "fake rank: " << message << '\n';
   std::exit(1);
 }
 
 /// What happens instead of an answer.
-void misbehave(Launch& launch) {
+void misbehave(const Launch& launch) {
   const std::string& what = launch.behaviour;
-  if (what == "failure" || what == "usage" || what == "environment" || what == "not_a_number") {
-    fail(launch, what, "told to fail with " + what);
+  if (std::ranges::find(enum_names<FailureKind>, what) != enum_names<FailureKind>.end()) {
+    fail(launch, parse_enum<FailureKind>("FAKE_RANK", what), "told to fail with " + what);
   }
   if (what == "out_of_memory") {
-    fail(launch, "environment", "out of memory on GPU 0: predicted 91.3 GiB, available 79.1 GiB");
+    fail(launch, FailureKind::environment, "out of memory on GPU 0: predicted 91.3 GiB, available 79.1 GiB");
   }
   if (what == "crash") abort();
   if (what == "kill") raise(SIGKILL);
@@ -147,10 +147,10 @@ Calibration calibration(const Plan& plan) {
   return result;
 }
 
-json measured(Launch& launch) {
+Measured measured(const Launch& launch) {
   Measured m;
-  m.warmup_steps = std::stoi(launch.at("--warmup"));
-  const int steps = std::stoi(launch.at("--steps")) + (launch.behaviour == "steps" ? 1 : 0);
+  m.warmup_steps = launch.command.warmup;
+  const int steps = launch.command.steps + (launch.behaviour == "steps" ? 1 : 0);
   std::vector<double> samples;
   for (int i = 0; i < steps; ++i) samples.push_back(0.05 + 0.001 * (i % 3));
   m.step_time_s.samples = {samples};
@@ -158,6 +158,7 @@ json measured(Launch& launch) {
   m.throughput_samples_per_s = launch.plan.spec.batch / m.step_time_s.median;
   for (int i = 0; i < m.warmup_steps + steps; ++i) m.losses.push_back(2.3 - 0.01 * i);
   if (launch.behaviour == "loss") m.losses[1] *= 1.01;
+  if (launch.behaviour == "nan") m.losses[1] = std::numeric_limits<double>::quiet_NaN();
   for (int rank = 0; rank < launch.plan.spec.np; ++rank) {
     RankMeasured r;
     r.rank = rank;
@@ -168,80 +169,83 @@ json measured(Launch& launch) {
     r.breakdown_s = Breakdown{.forward = 0.02};
     m.ranks.push_back(r);
   }
-  json result = to_json(m);
-  if (launch.behaviour == "nan") result["losses"][1] = nullptr;
-  return result;
+  return m;
 }
 
-json equivalence(const Launch& launch) {
+Equivalence equivalence(const Launch& launch) {
   Equivalence e;
   e.status = launch.behaviour == "unequal" ? EquivalenceStatus::fail : EquivalenceStatus::pass;
   if (launch.behaviour == "unequal") e.reason = "conv1.weight differs by 0.5";
+  e.reference_batch = ReferenceBatch::pieces;
   e.steps = 3;
   e.max_relative_update_difference = launch.behaviour == "unequal" ? 0.5 : 1e-15;
   e.worst_parameter = "conv1.weight";
   e.max_relative_buffer_difference = 0;
   e.reference_losses = {2.3, 2.29, 2.28};
-  return to_json(e);
+  return e;
 }
 
-/// What the probe of a build with CUDA says about `count` GPUs.
-void add_gpus(json& reply, int count) {
+/// Adds what the probe of a build with CUDA says about `count` GPUs.
+void add_gpus(Offer& offer, int count) {
   const std::string no_driver = "no CUDA driver; install the NVIDIA driver";
   const char* nccl_error = std::getenv("FAKE_NCCL");
-  const std::string nccl_init = count == 0 ? "" : nccl_error ? nccl_error : "ok";
-  reply["gpu"] = {{"driver", count == 0 ? "" : "13.0"},
-                  {"runtime", "13.0"},
-                  {"cudnn", "9.19.0"},
-                  {"nccl", "2.28.9"},
-                  {"nccl_init", nccl_init},
-                  {"gpus", json::array()},
-                  {"obstacle", count == 0 ? no_driver : ""}};
-  for (int i = 0; i < count; ++i) {
-    reply["gpu"]["gpus"].push_back({{"name", "NVIDIA H100"},
-                                    {"uuid", "GPU-" + std::to_string(i)},
-                                    {"capability", 90},
-                                    {"memory_bytes", std::int64_t{80} << 30}});
+  GpuProbe& gpu = offer.gpu.emplace();
+  gpu.runtime = "13.0";
+  gpu.cudnn = "9.19.0";
+  gpu.nccl = "2.28.9";
+  if (count == 0) {
+    gpu.obstacle = offer.obstacles["cuda"] = offer.obstacles["nccl"] = no_driver;
+    return;
   }
-  if (count > 0) reply["devices"].push_back("cuda");
-  if (nccl_init == "ok") reply["communicators"].push_back("nccl");
-  if (count == 0) reply["obstacles"]["cuda"] = no_driver;
-  if (nccl_init != "ok") reply["obstacles"]["nccl"] = count == 0 ? no_driver : nccl_init;
+  gpu.driver = "13.0";
+  for (int i = 0; i < count; ++i) {
+    gpu.gpus.push_back({"NVIDIA H100", "GPU-" + std::to_string(i), 90, std::int64_t{80} << 30});
+  }
+  offer.devices.push_back(DeviceKind::cuda);
+  gpu.nccl_init = nccl_error ? nccl_error : nccl_starts;
+  if (nccl_error) {
+    offer.obstacles["nccl"] = nccl_error;
+  } else {
+    offer.communicators.push_back(CommKind::nccl);
+  }
 }
 
-void answer(Launch& launch) {
-  const std::string phase = launch.at("--phase");
-  json reply{{"phase", phase}, {"libtorch", "fake"}, {"mpi", "fake"}, {"plan_hash", hash(launch.plan)}};
-  if (launch.behaviour == "foreign") reply["plan_hash"] = "0123456789abcdef";
-  if (phase == "probe") {
-    reply["devices"] = {"cpu"};
-    reply["communicators"] = {"threads"};
-    if (number("FAKE_MPI", 1) == 1) {
-      reply["communicators"].push_back("mpi");
-    } else {
-      reply["obstacles"]["mpi"] = "this build has no MPI";
-    }
-    if (std::getenv("FAKE_GPUS")) add_gpus(reply, number("FAKE_GPUS", 0));
-  } else if (phase == "verify") {
-    reply["equivalence"] = equivalence(launch);
-  } else if (phase == "measure") {
-    reply["measured"] = measured(launch);
-    if (launch.options.contains("--trace")) write_atomically(launch.at("--reply") + "/trace.json", "[]");
+Offer offer() {
+  Offer result{.devices = {DeviceKind::cpu}, .communicators = {CommKind::threads}, .libtorch = "fake", .mpi = "fake"};
+  if (number("FAKE_MPI", 1) == 1) {
+    result.communicators.push_back(CommKind::mpi);
   } else {
-    reply["calibration"] = to_json(calibration(launch.plan));
+    result.obstacles["mpi"] = "this build has no MPI";
   }
-  const std::string text = reply.dump();
-  write_atomically(launch.at("--reply") + "/reply.json", launch.behaviour == "truncated" ? text.substr(0, 100) : text);
+  if (std::getenv("FAKE_GPUS")) add_gpus(result, number("FAKE_GPUS", 0));
+  return result;
+}
+
+Answer answer_of(const Launch& launch) {
+  switch (launch.command.phase) {
+    case Phase::probe: return offer();
+    case Phase::verify: return equivalence(launch);
+    case Phase::measure: return measured(launch);
+    case Phase::calibrate: return calibration(launch.plan);
+  }
+  return {};
+}
+
+void answer(const Launch& launch) {
+  const std::filesystem::path& folder = launch.command.reply;
+  const Reply reply{launch.behaviour == "foreign" ? "0123456789abcdef" : hash(launch.plan), "", answer_of(launch)};
+  if (launch.command.trace) write_atomically(trace_file(folder), "[]");
+  write_reply(folder, reply);
+  if (launch.behaviour == "truncated") std::filesystem::resize_file(folder / "reply.json", 100);
 }
 
 }  // namespace
 }  // namespace parabench
 
 int main(int argc, char** argv) {
-  auto launch = parabench::read_launch(argc, argv);
+  const auto launch = parabench::read_launch(argc, argv);
   parabench::log(argc, argv, launch);
-  parabench::write_atomically(launch.at("--reply") + "/pid-" + std::to_string(launch.rank) + ".json",
-                              nlohmann::json{{"rank", launch.rank}, {"pid", getpid()}, {"host", "fake"}}.dump());
+  parabench::write_start(launch.command.reply, parabench::Rank(launch.rank), "fake");
   parabench::misbehave(launch);
   if (launch.rank == 0) parabench::answer(launch);
 }

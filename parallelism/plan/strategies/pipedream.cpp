@@ -5,28 +5,18 @@
 #include "parallelism/plan/partition/pipedream_planner.h"
 #include "parallelism/plan/passes/lowering.h"
 #include "parallelism/plan/schedules/schedule.h"
+#include "parallelism/plan/strategies/delay_rules.h"
 #include "parallelism/plan/strategies/generators.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 
 namespace parabench {
 namespace {
 
-/// Of the ranks of each stage: floor((R - 1) / r), r being their number and R that of these and of all stages behind.
-std::vector<int> forwards_ahead(const std::vector<int>& widths) {
-  std::vector<int> ahead(widths.size());
-  int ranks = 0;
-  for (std::size_t s = widths.size(); s-- > 0;) {
-    ranks += widths[s];
-    ahead[s] = (ranks - 1) / widths[s];
-  }
-  return ahead;
-}
-
 /// `weight_versions`: that a rank holds; 0: one for each mini-batch in flight.
 Stages given_stages(const Case& spec, int weight_versions) {
   Stages stages{.widths = stage_widths(spec), .weight_versions = weight_versions};
   stages.count = static_cast<int>(stages.widths.size());
-  for (const int ahead : forwards_ahead(stages.widths)) stages.in_flight.push_back(ahead + 1);
+  for (const int ahead : mini_batches_ahead(stages.widths)) stages.in_flight.push_back(ahead + 1);
   return stages;
 }
 
@@ -69,18 +59,15 @@ void fill(const Plan& plan, RankProgram& rank, StageId stage, int first, int ahe
   }
 }
 
-/// `lags`: of each stage, the updates between the weights that its mini-batches read and the latest ones.
-Plan asynchronous_plan(const StrategyInput& input, const Stages& stages, int micro_batches,
-                       const std::vector<int>& lags) {
+Plan asynchronous_plan(const StrategyInput& input, const Stages& stages, int micro_batches) {
   Plan plan = cut_model(input, stages, Grain::stage, 1, micro_batches);
   plan.asynchronous = true;
   plan.steps = input.steps;
-  const std::vector<int> ahead = forwards_ahead(stages.widths);
+  const std::vector<int> ahead = mini_batches_ahead(stages.widths);
   auto rank = plan.ranks.begin();
   for (StageId stage; stage.value < plan.stages; ++stage) {
-    const int width = stages.widths[stage.value];
-    plan.versions[stage.value] = {.lag = lags[stage.value], .steps_per_update = width};
-    for (int first = 0; first < width; ++first) fill(plan, *rank++, stage, first, ahead[stage.value]);
+    for (int first = 0; first < stages.widths[stage.value]; ++first)
+      fill(plan, *rank++, stage, first, ahead[stage.value]);
   }
   return add_messages(std::move(plan));
 }
@@ -96,14 +83,13 @@ Plan asynchronous_plan(const StrategyInput& input, const Stages& stages, int mic
 // both passes (weight stashing; Narayanan et al., SOSP'19).
 Plan pipedream_plan(const StrategyInput& input) {
   const Stages stages = plans_widths(input.spec) ? planned_stages(input) : given_stages(input.spec, 0);
-  return asynchronous_plan(input, stages, 1, forwards_ahead(stages.widths));
+  return asynchronous_plan(input, stages, 1);
 }
 
 // Narayanan et al., ICML'21: 1F1B on an endless stream, one update per mini-batch of M micro-batches, and two weight
 // versions on every stage: step t reads the weights of update t - 1.
 Plan pipedream_2bw_plan(const StrategyInput& input) {
-  const Stages stages = given_stages(input.spec, 2);
-  return asynchronous_plan(input, stages, input.spec.micro, std::vector<int>(stages.count, 1));
+  return asynchronous_plan(input, given_stages(input.spec, 2), input.spec.micro);
 }
 
 }  // namespace parabench

@@ -4,6 +4,7 @@
 
 #include "base/case_text.h"
 #include "base/error.h"
+#include "parallelism/plan/strategies/delay_rules.h"
 
 namespace parabench {
 namespace {
@@ -69,7 +70,7 @@ Plan cut_model(const StrategyInput& input, const Stages& stages, Grain grain, in
   plan.spec = input.spec;
   plan.stages = stages.count;
   plan.replicas = replicas;
-  plan.versions.resize(stages.count);
+  plan.versions = delay_rules(input.spec, stages.widths.empty() ? std::vector<int>(stages.count, 1) : stages.widths);
   plan.ranks.resize(input.spec.np);
   const std::vector<int> sizes = split_evenly(input.spec.batch, replicas * micro_batches);
   for (int replica = 0; replica < replicas; ++replica) {

@@ -36,9 +36,9 @@ struct Stages {
   int weight_versions = 1;          ///< that a rank holds; 0: one for each micro-batch in flight
 };
 
-/// A plan with these stages, np ranks that hold nothing yet, and the batch cut into `micro_batches` pieces for each of
-/// `replicas`. Throws usage_error where the profile lacks what the partition rule cuts by, and for partition:memory
-/// where no cut keeps the case's limit.
+/// A plan with these stages and the strategy's delay rules, np ranks that hold nothing yet, and the batch cut into
+/// `micro_batches` pieces for each of `replicas`. Throws usage_error where the profile lacks what the partition rule
+/// cuts by, and for partition:memory where no cut keeps the case's limit.
 Plan cut_model(const StrategyInput& input, const Stages& stages, Grain grain, int replicas, int micro_batches);
 
 /// What each layer keeps on a rank that holds so many versions of its weights; 0: one for each micro-batch in flight.

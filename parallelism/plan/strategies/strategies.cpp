@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "parallelism/plan/passes/passes.h"
 #include "parallelism/plan/strategies/check_skips.h"
+#include "parallelism/plan/strategies/delay_rules.h"
 #include "parallelism/plan/strategies/generators.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "parallelism/plan/strategies/strategy_table.h"
@@ -105,8 +106,13 @@ std::span<const Strategy> strategies() {
        .ranks = RankUse::stages,
        .keys = {"partition"},
        .parameters = {"replicas", "sync"},
-       .write = pipedream_plan},
-      {.name = "pipedream-2bw", .ranks = RankUse::stages, .keys = {"micro", "partition"}, .write = pipedream_2bw_plan},
+       .write = pipedream_plan,
+       .delay = weight_stashing},
+      {.name = "pipedream-2bw",
+       .ranks = RankUse::stages,
+       .keys = {"micro", "partition"},
+       .write = pipedream_2bw_plan,
+       .delay = double_buffering},
       {.name = "csv", .ranks = RankUse::stages, .keys = pipeline_keys(), .parameters = {"sha"}, .write = csv_plan},
   };
   return table;

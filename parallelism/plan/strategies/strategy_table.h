@@ -20,6 +20,8 @@ struct Strategy {
   int fixed_chunks = 1;                      ///< stages per device, for those without the key chunks
   Schedule schedule;                         ///< of a synchronous pipeline, else empty
   Plan (*write)(const StrategyInput& input) = nullptr;  ///< of all others
+  /// Its rules of weight versions for the ranks of each stage (delay_rules.h); none where it is synchronous.
+  std::vector<VersionRule> (*delay)(std::span<const int> widths) = nullptr;
 
   bool uses(std::string_view key) const;
   int chunks(const Case& spec) const { return uses("chunks") ? spec.chunks : fixed_chunks; }

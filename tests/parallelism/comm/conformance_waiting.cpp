@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "parallelism/comm/gather.h"
 #include "tests/parallelism/comm/conformance_data.h"
 #include "tests/parallelism/comm/conformance_parts.h"
 
@@ -37,6 +38,16 @@ void all_gather_takes_any_text(Communicator& comm) {
   const std::vector<std::string> texts = all_gather(comm, text_of(comm.rank().value));
   ASSERT_EQ(std::ssize(texts), comm.size());
   for (int r = 0; r < comm.size(); ++r) EXPECT_TRUE(texts[r] == text_of(r));
+}
+
+void gather_to_root_takes_any_text(Communicator& comm) {
+  const auto text_of = [](int rank) { return std::string(rank % 2 == 1 ? 30000 * rank : rank, char('a' + rank)); };
+  // Twice, since the others may be one gather ahead of rank 0.
+  for (int round = 0; round < 2; ++round) {
+    const std::vector<std::string> texts = gather_to_root(comm, text_of(comm.rank().value + round));
+    ASSERT_EQ(std::ssize(texts), comm.rank() == Rank(0) ? comm.size() : 0);
+    for (int r = 0; r < std::ssize(texts); ++r) EXPECT_TRUE(texts[r] == text_of(r + round));
+  }
 }
 
 void notify_wakes(Communicator& comm) {
@@ -75,6 +86,7 @@ void waiting_leaves_the_core_alone(Communicator& comm) {
 constexpr ConformanceCase cases[] = {
     {"barrier_holds_everybody", barrier_holds_everybody},
     {"all_gather_takes_any_text", all_gather_takes_any_text},
+    {"gather_to_root_takes_any_text", gather_to_root_takes_any_text},
     {"notify_wakes", notify_wakes},
     {"waiting_leaves_the_core_alone", waiting_leaves_the_core_alone},
 };

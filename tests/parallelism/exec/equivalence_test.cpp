@@ -7,7 +7,10 @@
 #include <map>
 
 #include "datasets/order.h"
+#include "models/spec/mlp.h"
 #include "parallelism/comm/threads/world.h"
+#include "parallelism/plan/strategies/delay_rules.h"
+#include "parallelism/plan/validate.h"
 #include "tests/parallelism/comm/forwarding_communicator.h"
 #include "tests/parallelism/exec/small_network.h"
 
@@ -41,11 +44,10 @@ class ScalingCommunicator final : public ForwardingCommunicator {
   int calls_ = 0;
 };
 
-/// The gate as `verify` applies it: ranks as threads, with faults injected on their side only.
-Difference gate(const std::string& rest, const Faults& faults = {}, const ModelSpec& model = small_network(),
-                int steps = 6) {
+/// The gate as `verify` applies it to a plan: ranks as threads, with faults injected on their side only.
+Difference gate(const Plan& of, const Faults& faults, const ModelSpec& model, int steps) {
   const auto source = small_source();
-  const Plan plan = small_pieces(small_plan(rest, steps, model), model, steps);
+  const Plan plan = small_pieces(of, model, steps);
   const Plan executed = faults.plan(plan);
   Trained trained;
   run_thread_ranks({plan.spec.np, reduction_groups(plan)}, [&](Communicator& comm) {
@@ -56,6 +58,11 @@ Difference gate(const std::string& rest, const Faults& faults = {}, const ModelS
     if (comm.rank() == Rank(0)) trained = std::move(mine);
   });
   return compare(plan, model, trained, train_reference(plan, model, steps, source, {}));
+}
+
+Difference gate(const std::string& rest, const Faults& faults = {}, const ModelSpec& model = small_network(),
+                int steps = 6) {
+  return gate(small_plan(rest, steps, model), faults, model, steps);
 }
 
 class EveryStrategy : public testing::TestWithParam<const char*> {};
@@ -198,6 +205,37 @@ TEST(Gate, CatchesAMissingWeightVersion) {
   EXPECT_GT(gate("pipedream/np:3/batch:4", faults).update, 1e-6);
 }
 
+/// A plan that says, and does, as if every stage had these lags: each rank keeps the versions, each pass reads its own.
+Plan with_lags(Plan plan, const std::vector<int>& lags) {
+  for (int s = 0; s < plan.stages; ++s) plan.versions[s].lag = lags[s];
+  for (RankProgram& rank : plan.ranks) {
+    rank.weight_versions = 0;
+    for (const Holding& h : rank.holds) rank.weight_versions = std::max(rank.weight_versions, lags[h.stage.value] + 1);
+    for (Op& op : rank.compute())
+      if (op.kind != OpKind::update) op.version = version_read(plan, stage_of(plan, op.segment), op.step);
+  }
+  return plan;
+}
+
+// Such plans are legal and train; only, it is not what their strategy's definition says.
+TEST(Gate, CatchesAPlanOfAnotherDelayThanItsStrategys) {
+  const auto difference = [](const std::string& rest, const std::vector<int>& lags) {
+    const ModelSpec model = small_network();
+    const Plan plan = with_lags(small_plan(rest, 9, model), lags);
+    EXPECT_TRUE(validate(plan).empty()) << rest;
+    return gate(plan, {}, model, equivalence_steps(plan)).update;
+  };
+  const std::string pipedream = "pipedream/np:3/batch:4", replicated = "pipedream[replicas=2-1]/np:3/batch:4";
+  EXPECT_LE(difference(pipedream, {2, 1, 0}), tolerance);
+  EXPECT_GT(difference(pipedream, {2, 2, 2}), 1e-3) << "vertical sync";
+  EXPECT_GT(difference(pipedream, {3, 1, 0}), 1e-3) << "one more at the first stage";
+  EXPECT_GT(difference(pipedream, {2, 1, 1}), 1e-3) << "one more at the last stage";
+  EXPECT_LE(difference(replicated, {1, 0}), tolerance);
+  EXPECT_GT(difference(replicated, {2, 0}), 1e-3);
+  EXPECT_LE(difference("pipedream-2bw/np:2/batch:4/micro:2", {1, 1}), tolerance);
+  EXPECT_GT(difference("pipedream-2bw/np:2/batch:4/micro:2", {2, 2}), 1e-3);
+}
+
 TEST(Gate, CatchesAReceivePairedWrongly) {
   Faults faults;
   faults.plan = [](Plan plan) {
@@ -206,6 +244,75 @@ TEST(Gate, CatchesAReceivePairedWrongly) {
     return plan;
   };
   EXPECT_THROW(gate("gpipe/np:2/batch:8/micro:2", faults), std::logic_error);
+}
+
+/// Without a layer that mixes samples.
+ModelSpec perceptron(int layers = 6) {
+  return {.name = "perceptron", .input = {3, 8, 8}, .classes = 4, .layers = mlp_layers(layers, 12, {3, 8, 8}, 4)};
+}
+
+/// Largest difference of two references' parameters, and whether all bits are the same.
+struct ReferenceDifference {
+  double largest = 0;
+  bool identical = true;
+};
+ReferenceDifference difference_of(const ReferenceState& a, const ReferenceState& b) {
+  ReferenceDifference result{.identical = a.losses == b.losses};
+  for (std::size_t l = 0; l < a.parameters.size(); ++l) {
+    for (std::size_t p = 0; p < a.parameters[l].size(); ++p) {
+      const torch::Tensor difference = (a.parameters[l][p] - b.parameters[l][p]).abs();
+      result.largest = std::max(result.largest, difference.max().item<double>());
+      result.identical = result.identical && a.parameters[l][p].equal(b.parameters[l][p]);
+    }
+  }
+  return result;
+}
+
+/// Three steps of a case's reference; every case has a batch of 21, in equal or unequal pieces.
+ReferenceState reference_of(const std::string& rest, const ModelSpec& model) {
+  Plan plan = unroll(small_plan(rest + "/batch:21", 3, model), 3);
+  plan.spec.precision = Precision::fp64;
+  return train_reference(plan, model, 3, small_source(), {});
+}
+
+TEST(Reference, TrainsTheWholeBatchHoweverItIsCutWhereNoLayerMixesSamples) {
+  const ReferenceState sequential = reference_of("sequential/np:1", perceptron());
+  EXPECT_TRUE(sequential.whole_batch);
+  for (const char* cut : {"data-parallel/np:4", "gpipe/np:2/micro:8", "1f1b/np:4/dp:2/micro:3", "zb-v/np:2/micro:5"}) {
+    const ReferenceState reference = reference_of(cut, perceptron());
+    EXPECT_TRUE(reference.whole_batch);
+    EXPECT_TRUE(difference_of(sequential, reference).identical) << cut;
+  }
+}
+
+TEST(Reference, TrainsThePiecesWhereBatchNormMixesSamples) {
+  const ReferenceState sequential = reference_of("sequential/np:1", small_network());
+  const ReferenceState cut = reference_of("1f1b/np:4/dp:2/micro:3", small_network());
+  EXPECT_FALSE(sequential.whole_batch);
+  EXPECT_GT(difference_of(sequential, cut).largest, 1e-4) << "other means, other network";
+}
+
+// What the ranks sum up piece by piece is the mean over the batch: the same but for the order of sums.
+class WholeBatch : public testing::TestWithParam<const char*> {};
+
+TEST_P(WholeBatch, IsWhatThePiecesAddUpTo) {
+  const ModelSpec model = perceptron(12);
+  const Plan plan = small_plan(GetParam(), 12, model);
+  const Difference difference = gate(plan, {}, model, equivalence_steps(plan));
+  EXPECT_LE(difference.update, tolerance) << difference.worst_parameter;
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, WholeBatch,
+                         testing::Values("sequential/np:1/batch:9", "data-parallel/np:3/batch:11",
+                                         "model-parallel/np:4/batch:9", "1f1b/np:8/batch:27/micro:6/dp:2",
+                                         "interleaved/np:2/batch:9/micro:4/recompute:all", "zb-v/np:3/batch:11/micro:5",
+                                         "chimera/np:4/batch:13/micro:4", "pipedream[replicas=2-1]/np:3/batch:4",
+                                         "pipedream-2bw/np:3/batch:16/micro:5"));
+
+TEST(Gate, CatchesAPieceLeftOutOfTheBatch) {
+  Faults faults;
+  faults.gradient_scale = [](const Plan&, Rank rank, int) { return rank == Rank(1) ? 0.0 : 1.0; };
+  EXPECT_GT(gate("data-parallel/np:3/batch:11", faults, perceptron()).update, 1e-2);
 }
 
 TEST(SmallPieces, KeepTheirInequalityAndHoldTwoSamplesAtLeast) {

@@ -2,91 +2,104 @@
 
 #include <gmock/gmock.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/file.h"
-#include "suite/launch/launch.h"
+#include "tests/results/samples.h"
 
 namespace parabench {
 namespace {
 
-class ReplyTest : public testing::Test {
- protected:
-  void write(const std::string& name, const std::string& text) { write_atomically(scratch_.path() / name, text); }
-  std::string refusal(Phase phase) {
-    try {
-      read_reply(scratch_.path(), phase);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr Phase phases[] = {Phase::probe, Phase::verify, Phase::measure, Phase::calibrate};
+
+Calibration calibration() {
+  Calibration result;
+  result.machine.id = "0123";
+  result.machine.cores = 4;
+  result.date = "2026-01-01T00:00:00Z";
+  result.layers[{.layer = "linear"}] = {{.samples = 4, .forward_s = 0.25, .backward_s = 0.5}};
+  result.all_reduce[{"mpi", 2}] = {{1024, 0.125}};
+  result.step_overhead_s[DeviceKind::cpu] = 1e-6;
+  return result;
+}
+
+Reply reply_to(Phase phase) {
+  const Record record = ok_record("resnet18/cifar10-synthetic/gpipe/np:2/batch:32", 400);
+  Reply reply{"0123456789abcdef", "a note", {}};
+  switch (phase) {
+    case Phase::probe: reply.answer = Offer{.devices = {DeviceKind::cpu}, .libtorch = "2"}; break;
+    case Phase::verify: reply.answer = record.equivalence; break;
+    case Phase::measure: reply.answer = *record.measured; break;
+    case Phase::calibrate: reply.answer = calibration(); break;
   }
-  ScratchFolder scratch_;
-};
-
-TEST_F(ReplyTest, CauseIsTheLowestRankThatDidNotStopBecauseOfAnother) {
-  write("error-0.json", R"({"rank": 0, "kind": "peer", "message": "rank 2 left"})");
-  write("error-2.json", R"({"rank": 2, "kind": "not_a_number", "message": "loss"})");
-  write("error-3.json", R"({"rank": 3, "kind": "failure", "message": "x"})");
-  write("error-1.json", R"({"rank": 1, "kind": "fai)");
-  const auto cause = read_cause(scratch_.path());
-  ASSERT_TRUE(cause);
-  EXPECT_EQ(cause->rank, 2);
-  EXPECT_EQ(cause->kind, FailureKind::not_a_number);
-  EXPECT_EQ(cause->message, "loss");
+  return reply;
 }
 
-TEST_F(ReplyTest, NoErrorFilesNoCause) { EXPECT_FALSE(read_cause(scratch_.path())); }
-
-TEST_F(ReplyTest, CountsStartedRanks) {
-  write("pid-0.json", "{}");
-  write("pid-1.json", "{}");
-  EXPECT_EQ(started_ranks(scratch_.path()), 2);
+std::string refusal(const json& document, Phase phase) {
+  try {
+    reply_from_json(JsonReader(document, "reply.json: reply", "the same build?"), phase);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    return error.what();
+  }
+  return "";
 }
 
-TEST_F(ReplyTest, ReadsCapabilities) {
-  write("reply.json",
-        R"({"phase": "probe", "devices": ["cpu"], "communicators": ["mpi"], "libtorch": "2.11", "mpi": "4.1"})");
-  const Reply reply = read_reply(scratch_.path(), Phase::probe);
-  EXPECT_THAT(reply.capabilities->devices, testing::ElementsAre("cpu"));
-  EXPECT_EQ(reply.capabilities->libtorch, "2.11");
+TEST(Reply, ComesBackFromJsonInEveryPhase) {
+  for (const Phase phase : phases) {
+    const Reply reply = reply_to(phase);
+    EXPECT_EQ(phase_of(reply), phase);
+    const json document = json::parse(to_json(reply).dump());
+    const Reply again = reply_from_json(JsonReader(document, "reply"), phase);
+    EXPECT_EQ(phase_of(again), phase);
+    EXPECT_EQ(again.plan_hash, reply.plan_hash);
+    EXPECT_EQ(again.communicator, reply.communicator);
+    EXPECT_EQ(to_json(again), to_json(reply));
+  }
 }
 
-TEST_F(ReplyTest, ReadsWhatTheProbeSaysAboutGpus) {
-  write("reply.json", R"({"phase": "probe", "devices": ["cpu"], "communicators": ["mpi"],
-    "obstacles": {"cuda": "no driver"},
-    "gpu": {"driver": "13.0", "runtime": "13.0", "cudnn": "9.19.0", "nccl": "2.28.9", "nccl_init": "ok", "obstacle": "",
-            "gpus": [{"name": "H200", "uuid": "GPU-1", "capability": 90, "memory_bytes": 150000000000}]}})");
-  const auto capabilities = *read_reply(scratch_.path(), Phase::probe).capabilities;
-  EXPECT_EQ(capabilities.obstacles.at("cuda"), "no driver");
-  ASSERT_TRUE(capabilities.gpu);
-  EXPECT_EQ(capabilities.gpu->cudnn, "9.19.0");
-  ASSERT_EQ(capabilities.gpu->gpus.size(), 1u);
-  EXPECT_EQ(capabilities.gpu->gpus[0], (HostGpu{"H200", "GPU-1", 90, 150'000'000'000}));
-  const auto again = capabilities_from_json(to_json(capabilities));
-  EXPECT_EQ(to_json(again), to_json(capabilities));
+TEST(Reply, EveryMissingKeyIsNamed) {
+  for (const Phase phase : phases) {
+    const json good = to_json(reply_to(phase));
+    for (const auto& item : good.items()) {
+      json bad = good;
+      bad.erase(item.key());
+      EXPECT_THAT(refusal(bad, phase), AllOf(HasSubstr("reply.json: reply." + item.key() + ": got 'missing'"),
+                                             HasSubstr("the same build?")));
+    }
+  }
 }
 
-TEST_F(ReplyTest, ABuildWithoutCudaHasNoGpuMember) {
-  const std::string head = R"({"phase": "probe", "devices": ["cpu"], "communicators": ["mpi"])";
-  write("reply.json", head + "}");
-  EXPECT_FALSE(read_reply(scratch_.path(), Phase::probe).capabilities->gpu);
-  write("reply.json", head + R"(, "gpu": {"runtime": "", "gpus": [], "obstacle": "this build has no CUDA"}})");
-  EXPECT_FALSE(read_reply(scratch_.path(), Phase::probe).capabilities->gpu);
-  write("reply.json", head + R"(, "gpu": {"runtime": "13.0"}})");
-  EXPECT_THAT(refusal(Phase::probe), testing::HasSubstr("gpus"));
+TEST(Reply, AReplyToAnotherPhaseOrToNoneIsRefused) {
+  json document = to_json(reply_to(Phase::probe));
+  EXPECT_THAT(refusal(document, Phase::measure), HasSubstr("reply.phase: got '\"probe\"', expected phase measure"));
+  document["phase"] = "prob";
+  EXPECT_THAT(refusal(document, Phase::probe), AllOf(HasSubstr("reply.phase: got 'prob'"), HasSubstr("'probe'?")));
 }
 
-TEST_F(ReplyTest, SaysWhatIsWrong) {
-  EXPECT_THAT(refusal(Phase::probe), testing::HasSubstr("reply.json"));
-  write("reply.json", R"({"phase": "probe", "devi)");
-  EXPECT_THAT(refusal(Phase::probe), testing::HasSubstr("ends too early"));
-  write("reply.json", R"({"phase": "probe"})");
-  EXPECT_THAT(refusal(Phase::probe), testing::HasSubstr("devices"));
-  EXPECT_THAT(refusal(Phase::measure), testing::HasSubstr("phase measure"));
-  write("reply.json", R"({"phase": "measure", "measured": {"losses": [2.3, null]}})");
-  EXPECT_THAT(refusal(Phase::measure), testing::HasSubstr("finite number at step 1"));
+TEST(Reply, ALossThatIsNoNumberIsNamedWithItsStep) {
+  Reply reply = reply_to(Phase::measure);
+  std::get<Measured>(reply.answer).losses.at(1) = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THAT(refusal(json::parse(to_json(reply).dump()), Phase::measure),
+              AllOf(HasSubstr("measured.losses[1]"), HasSubstr("finite number at step 1"), HasSubstr("smaller lr")));
+  reply = reply_to(Phase::verify);
+  std::get<Equivalence>(reply.answer).reference_losses = {1, std::numeric_limits<double>::infinity()};
+  EXPECT_THAT(refusal(json::parse(to_json(reply).dump()), Phase::verify),
+              AllOf(HasSubstr("equivalence.reference_losses[1]"), HasSubstr("finite number at step 1")));
+}
+
+TEST(Reply, WhatDoesNotFitIsABadInput) {
+  for (const Phase phase : phases) {
+    for (const json& document : mutations(to_json(reply_to(phase)))) {
+      const std::string error = refusal(document, phase);
+      if (!error.empty()) EXPECT_THAT(error, HasSubstr("reply.")) << document;
+    }
+  }
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ TEST(AwaitError, EndsWithTheErrorFileOrTheLimit) {
   std::string folder = std::filesystem::temp_directory_path() / "parabench-reply-XXXXXX";
   ASSERT_TRUE(mkdtemp(folder.data()));
   EXPECT_FALSE(await_error(folder, Rank(1), 0));
-  std::thread rank([&] { write_error(folder, Rank(1), std::runtime_error("the cause")); });
+  std::thread rank([&] { report_failure(folder, Rank(1), std::runtime_error("the cause")); });
   EXPECT_TRUE(await_error(folder, Rank(1), 60));
   rank.join();
   EXPECT_FALSE(await_error(folder, Rank(2), 0));

@@ -1,0 +1,87 @@
+#include "datasets/idx.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <memory>
+#include <span>
+
+#include "base/error.h"
+
+namespace parabench {
+namespace {
+
+constexpr const char* hint = "unpack or download the file anew";
+constexpr std::int64_t most_bytes = 1LL << 34;  // a header that says more is damaged
+
+/// Reads plain files, too.
+struct GzipFile {
+  explicit GzipFile(const std::string& name) : path(name), file(gzopen(name.c_str(), "rb"), gzclose) {
+    if (!file) throw usage_error("IDX file", path, "a readable file", "give the folder that holds it as --data");
+    gzbuffer(file.get(), 1 << 18);
+  }
+
+  /// Bytes read: fewer than asked for only at the end.
+  std::size_t read(std::span<std::uint8_t> bytes) const {
+    std::size_t done = 0;
+    while (done < bytes.size()) {
+      const auto part = static_cast<unsigned>(std::min<std::size_t>(bytes.size() - done, 1U << 30));
+      const int got = gzread(file.get(), bytes.data() + done, part);
+      if (got < 0) {
+        int code = Z_OK;
+        const std::string reason = gzerror(file.get(), &code);
+        throw usage_error("IDX file " + path, reason, "an undamaged file", hint);
+      }
+      if (got == 0) break;
+      done += static_cast<std::size_t>(got);
+    }
+    return done;
+  }
+
+  std::string path;
+  std::unique_ptr<gzFile_s, int (*)(gzFile)> file;
+};
+
+std::uint32_t big_endian(const std::uint8_t* bytes) {
+  return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 | std::uint32_t{bytes[2]} << 8 | bytes[3];
+}
+
+}  // namespace
+
+IdxArray read_idx(const std::string& path, int dimensions) {
+  const GzipFile file(path);
+  const std::string what = "IDX file " + path;
+  std::vector<std::uint8_t> header(4 + 4 * static_cast<std::size_t>(dimensions));
+  if (file.read(header) != header.size()) {
+    throw usage_error(what, "a file that ends within its header",
+                      fmt::format("{} bytes of header: magic number and {} sizes", header.size(), dimensions), hint);
+  }
+  constexpr std::uint32_t unsigned_bytes = 0x08;
+  const std::uint32_t magic = unsigned_bytes << 8 | static_cast<std::uint32_t>(dimensions);
+  if (big_endian(header.data()) != magic) {
+    throw usage_error(what, fmt::format("magic number {:#010x}", big_endian(header.data())),
+                      fmt::format("{:#010x}: unsigned bytes in {} dimensions", magic, dimensions), hint);
+  }
+  IdxArray array;
+  std::int64_t total = 1;
+  for (int d = 0; d < dimensions; ++d) {
+    array.dims.push_back(big_endian(header.data() + 4 + 4 * d));
+    total = total > most_bytes ? total : total * array.dims.back();
+  }
+  if (total < 1 || total > most_bytes) {
+    throw usage_error(what, fmt::format("sizes {}", fmt::join(array.dims, " x ")),
+                      fmt::format("1 to {} bytes in all", most_bytes), hint);
+  }
+  array.bytes.resize(static_cast<std::size_t>(total));
+  const std::size_t read = file.read(array.bytes);
+  std::uint8_t beyond = 0;
+  if (read != array.bytes.size() || file.read({&beyond, 1}) != 0) {
+    throw usage_error(what, read != array.bytes.size() ? fmt::format("{} bytes of data", read) : "more bytes than that",
+                      fmt::format("{} bytes as its header says: {}", total, fmt::join(array.dims, " x ")), hint);
+  }
+  return array;
+}
+
+}  // namespace parabench

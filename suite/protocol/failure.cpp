@@ -1,0 +1,15 @@
+#include "suite/protocol/failure.h"
+
+#include <nlohmann/json.hpp>
+
+namespace parabench {
+
+nlohmann::json to_json(const RankError& error) {
+  return {{"rank", error.rank}, {"kind", to_text(error.kind)}, {"message", error.message}};
+}
+
+RankError rank_error_from_json(const JsonReader& reader) {
+  return {reader.get_at_least("rank", 0), reader.get<FailureKind>("kind"), reader.get<std::string>("message")};
+}
+
+}  // namespace parabench

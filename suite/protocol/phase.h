@@ -1,0 +1,20 @@
+// What a launch of parabench-rank is for.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "base/enum_text.h"
+
+namespace parabench {
+
+enum class Phase {
+  probe,      ///< what build and machine offer; without a plan
+  verify,     ///< whether the plan trains what its reference does
+  measure,    ///< how long its steps take
+  calibrate,  ///< how long its layers, messages and reductions take
+};
+template <>
+inline constexpr std::array<std::string_view, 4> enum_names<Phase>{"probe", "verify", "measure", "calibrate"};
+
+}  // namespace parabench

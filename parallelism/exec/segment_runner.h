@@ -46,7 +46,7 @@ class SegmentRunner {
     std::unique_ptr<WeightGradients> deferred;  ///< of pieces whose backward is split
   };
   using Key = std::tuple<int, int, int>;  ///< segment, micro-batch, step
-  static Key key(const Op& op) { return {op.segment.value, op.micro_batch.value, op.step}; }
+  static Key key(const Op& op) { return {op.segment.value, op.micro_batch.value, op.step.value}; }
   torch::Tensor run(const Op& op, const torch::Tensor& input, const torch::Tensor& labels,
                     const ForwardMode& mode) const;
   torch::Tensor keep_graph(const Op& op, torch::Tensor input, const torch::Tensor& labels, bool update_statistics);

@@ -12,8 +12,8 @@ namespace {
 /// No micro-batch of any plan.
 const MicroBatchId trial(-1);
 
-std::set<int> piece_sizes(const Plan& plan, int replica) {
-  return {plan.pieces[replica].begin(), plan.pieces[replica].end()};
+std::set<int> piece_sizes(const Plan& plan, ReplicaId replica) {
+  return {plan.pieces[replica.value].begin(), plan.pieces[replica.value].end()};
 }
 
 }  // namespace
@@ -32,7 +32,8 @@ void tune(const Plan& plan, const ModelSpec& model, StageState& state, Device& d
     const Precision precision = plan.spec.precision;
     const torch::ScalarType type = first ? master_type(precision) : activation_type(precision);
     for (const int samples : piece_sizes(plan, replica_of(plan, rank, s))) {
-      const Op forward = pass(OpKind::forward, s, trial, 0, 0), backward = pass(OpKind::backward, s, trial, 0, 0);
+      const Op forward = pass(OpKind::forward, s, trial, StepId(0), VersionId(0)),
+               backward = pass(OpKind::backward, s, trial, StepId(0), VersionId(0));
       torch::Tensor input = torch::rand({samples, in.channels, in.height, in.width}, options.dtype(type));
       const torch::Tensor labels = last ? torch::zeros({samples}, options.dtype(torch::kInt64)) : torch::Tensor();
       const torch::Tensor output = runner.rehearse(forward, input.contiguous(memory_format(plan.spec.layout)), labels);

@@ -8,6 +8,7 @@
 
 #include "base/case_text.h"
 #include "parallelism/exec/stage_state.h"
+#include "parallelism/plan/routes.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "suite/rank/launch.h"
 #include "suite/rank/layer_chain.h"
@@ -61,17 +62,16 @@ void keep(Calibration& calibration, const Launch& launch, const LayerChain& chai
 /// Members of the groups that reduce, each number once.
 std::set<int> group_sizes(const Plan& plan) {
   std::set<int> sizes;
-  for (const std::vector<Rank>& group : holders(plan)) {
-    if (group.size() > 1) sizes.insert(static_cast<int>(group.size()));
-  }
+  for (const Group& group : plan.groups) sizes.insert(static_cast<int>(group.ranks.size()));
   return sizes;
 }
 
 /// The first of the rank's groups with so many members: all groups of a size reduce at once, as in a step. -1: none.
 int group_of_size(const Plan& plan, Rank rank, int members) {
-  const std::vector<int> groups = groups_by_stage(plan);
-  for (const Holding& h : plan.ranks[rank.value].holds) {
-    if (std::ssize(holders(plan, h.stage)) == members) return groups[h.stage.value];
+  const std::map<LaneKey, int> groups = collective_groups(plan).numbers;
+  for (const Lane& lane : plan.ranks[rank.value].lanes) {
+    const auto found = groups.find(lane.key);
+    if (found != groups.end() && std::ssize(plan.groups[lane.key.group.value].ranks) == members) return found->second;
   }
   return -1;
 }
@@ -131,7 +131,7 @@ Calibration calibrate(const Launch& launch, Communicator& comm, Device& device, 
   if (busy > 1) {
     if (comm.rank() == Rank(0)) calibration.copy_bytes_per_s[kind][1] = alone;
     const RankCountKey key{std::string(to_text(spec.comm)), busy, kind};
-    if (uses(launch.plan, OpKind::all_reduce)) {
+    if (!launch.plan.groups.empty()) {
       arena = reduced_bytes(launch.plan, launch.model);
       const Arena buffer = comm.allocate(arena);
       for (int members : group_sizes(launch.plan)) {
@@ -140,7 +140,7 @@ Calibration calibrate(const Launch& launch, Communicator& comm, Device& device, 
       }
     }
     // A planner prices links also where its plan before this calibration sends nothing.
-    if (uses(launch.plan, OpKind::send_forward) || plans_widths(spec))
+    if (uses(launch.plan, OpKind::send) || plans_widths(spec))
       calibration.point_to_point[key] = point_to_point_curve(comm, device, largest_message(launch));
   }
   if (!device.where().is_cpu()) {

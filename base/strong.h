@@ -23,6 +23,10 @@ struct StrongInt {
 using SegmentId = StrongInt<struct SegmentTag>;        ///< index into Plan::segments
 using StageId = StrongInt<struct StageTag>;            ///< pipeline position, 0-based
 using MicroBatchId = StrongInt<struct MicroBatchTag>;  ///< 0-based within a step (and replica)
+using ReplicaId = StrongInt<struct ReplicaTag>;        ///< copy of the model, 0-based
+using StepId = StrongInt<struct StepTag>;              ///< mini-batch of a window, 0-based
+using VersionId = StrongInt<struct VersionTag>;        ///< of weights: 0 as initialised, k as update k writes them
+using GroupId = StrongInt<struct GroupTag>;            ///< index into Plan::groups
 using Rank = StrongInt<struct RankTag>;                ///< 0-based rank of the launch
 
 /// A quantity with a unit: adds and scales, but does not convert to another unit.

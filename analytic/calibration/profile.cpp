@@ -11,7 +11,7 @@
 namespace parabench {
 namespace {
 
-Op pass_of(OpKind kind, SegmentId layer) { return pass(kind, layer, MicroBatchId(0), 0, 0); }
+Op pass_of(OpKind kind, SegmentId layer) { return pass(kind, layer, MicroBatchId(0), StepId(0), VersionId(0)); }
 
 /// Whether the schedule has backwards in two parts, however the model is cut.
 bool splits_backwards(Case spec, const ModelSpec& model) {
@@ -73,7 +73,7 @@ double link_bytes_per_s(const CostModel& cost, const CostModel& data_sheet, cons
 
 Plan single_layers(const Case& spec, const ModelSpec& model, int samples) {
   Plan plan{.spec = spec, .pieces = {{samples}}, .ranks = std::vector<RankProgram>(1)};
-  plan.ranks[0].holds = {{StageId(0), 0}};
+  plan.ranks[0].holds = {{StageId(0), ReplicaId(0)}};
   for (int l = 0; l < static_cast<int>(model.layers.size()); ++l) {
     plan.segments.push_back({.first_layer = l, .layers = 1, .stage = StageId(0)});
   }

@@ -21,11 +21,7 @@ std::vector<int> sample_counts(const Plan& plan) {
 
 std::vector<int> group_sizes(const Plan& plan) {
   std::set<int> sizes;
-  if (uses(plan, OpKind::all_reduce)) {
-    for (const std::vector<Rank>& group : holders(plan)) {
-      if (group.size() > 1) sizes.insert(static_cast<int>(group.size()));
-    }
-  }
+  for (const Group& group : plan.groups) sizes.insert(static_cast<int>(group.ranks.size()));
   return {sizes.begin(), sizes.end()};
 }
 
@@ -36,7 +32,7 @@ CalibrationScope calibration_scope(const Plan& plan) {
   return {.samples = sample_counts(plan),
           .split_backwards = uses(plan, OpKind::backward_input),
           .group_sizes = group_sizes(plan),
-          .messages = plan.spec.np > 1 && (uses(plan, OpKind::send_forward) || plans_widths(plan.spec))};
+          .messages = plan.spec.np > 1 && (uses(plan, OpKind::send) || plans_widths(plan.spec))};
 }
 
 Calibration promised_calibration(const Plan& plan, const ModelSpec& model, const MachineInfo& machine) {

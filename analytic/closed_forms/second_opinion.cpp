@@ -15,7 +15,7 @@ double stage_pass(const Plan& plan, const CostModel& cost, Rank rank, StageId st
   const auto [first, last] = segments_of(plan, stage);
   double sum = 0;
   for (SegmentId s = first; s <= last; ++s) {
-    sum += cost.seconds(plan, rank, pass(kind, s, MicroBatchId(0), 0, 0), plan.spec.np);
+    sum += cost.seconds(plan, rank, pass(kind, s, MicroBatchId(0), StepId(0), VersionId(0)), plan.spec.np);
   }
   return sum;
 }
@@ -34,7 +34,8 @@ double sequential_seconds(const Plan& plan, const CostModel& cost) {
   for (SegmentId s; s.value < std::ssize(plan.segments); ++s) {
     const Rank rank = holders(plan, stage_of(plan, s)).front();
     for (MicroBatchId m; m.value < micro_batches(plan); ++m) {
-      sum += cost.seconds(plan, rank, forward(s, m, 0, 0), 1) + cost.seconds(plan, rank, backward(s, m, 0, 0), 1);
+      sum += cost.seconds(plan, rank, forward(s, m, StepId(0), VersionId(0)), 1) +
+             cost.seconds(plan, rank, backward(s, m, StepId(0), VersionId(0)), 1);
     }
   }
   return sum;
@@ -46,7 +47,7 @@ double data_parallel_opinion(const Plan& plan, const Sizes& sizes, const CostMod
       static_cast<double>(sizes.parameter_bytes(plan, SegmentId(0), static_cast<int>(plan.segments.size())));
   // One rank with the whole batch in one piece.
   Plan alone{.spec = plan.spec, .segments = plan.segments, .pieces = {{batch_samples(plan)}}};
-  alone.ranks.push_back({.holds = {{StageId(0), 0}}});
+  alone.ranks.push_back({.holds = {{StageId(0), ReplicaId(0)}}});
   return data_parallel_step(sequential_seconds(alone, cost), plan.replicas, gradients,
                             static_cast<double>(plan.spec.bucket.value), ring);
 }
@@ -72,7 +73,7 @@ std::vector<double> boundary_seconds(const Plan& plan, const CostModel& cost) {
   std::vector<double> seconds;
   for (StageId stage; stage.value + 1 < plan.stages; ++stage) {
     const Rank from = holders(plan, stage).front(), to = holders(plan, StageId(stage.value + 1)).front();
-    const Op message = send_forward(segments_of(plan, stage).last, MicroBatchId(0), 0, to);
+    const Op message = send_forward(segments_of(plan, stage).last, MicroBatchId(0), StepId(0), to);
     seconds.push_back(cost.seconds(plan, from, message, 1));
   }
   return seconds;

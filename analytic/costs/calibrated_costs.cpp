@@ -40,13 +40,16 @@ class CalibratedCosts final : public CostModel {
                gradient_words(plan, rank, op) / update_words * update_seconds(plan, op, busy_ranks);
       case OpKind::update: return overhead(plan) + update_seconds(plan, op, busy_ranks);
       case OpKind::all_reduce:
-        return at_bytes(reduction_curve(calibration_, plan.spec, group_size(plan, op.segment)),
-                        sizes_.parameter_bytes(plan, op.segment, op.segments));
-      case OpKind::send_forward:
-      case OpKind::recv_forward:
-      case OpKind::send_backward:
-      case OpKind::recv_backward:
-        return at_bytes(message_curve(calibration_, plan.spec), sizes_.message_bytes(plan, rank, op));
+      case OpKind::reduce_scatter:
+      case OpKind::all_gather:
+      case OpKind::broadcast: {
+        const int members = static_cast<int>(plan.groups[op.group.value].ranks.size());
+        return share_of_all_reduce(op.kind) *
+               at_bytes(reduction_curve(calibration_, plan.spec, members), sizes_.payload_bytes(plan, rank, op));
+      }
+      case OpKind::send:
+      case OpKind::receive:
+        return at_bytes(message_curve(calibration_, plan.spec), sizes_.payload_bytes(plan, rank, op));
     }
     return 0;
   }
@@ -91,7 +94,7 @@ class CalibratedCosts final : public CostModel {
   }
 
   Link link(const Plan& plan) const override {
-    const int p = group_size(plan, SegmentId(0));
+    const auto p = static_cast<int>(holders(plan, StageId(0)).size());
     if (p == 1) return line(message_curve(calibration_, plan.spec), 1, 1);
     // The link over which a ring would reduce as fast: 2 (p-1) steps of 1/p of the bytes.
     return line(reduction_curve(calibration_, plan.spec, p), 2 * (p - 1), 2 * (p - 1.0) / p);
@@ -112,10 +115,6 @@ class CalibratedCosts final : public CostModel {
  private:
   static int first(const Plan& plan, const Op& op) { return plan.segments[op.segment.value].first_layer; }
   static int end(const Plan& plan, const Op& op) { return first(plan, op) + plan.segments[op.segment.value].layers; }
-
-  static int group_size(const Plan& plan, SegmentId segment) {
-    return static_cast<int>(holders(plan, stage_of(plan, segment)).size());
-  }
 
   /// Latency and rate of one of `steps` hops that together carry `share` of a curve's bytes.
   static Link line(const Curve& curve, double steps, double share) {

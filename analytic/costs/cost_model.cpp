@@ -26,6 +26,8 @@ bool all_layers(const Calibration& calibration, const ModelSpec& model, const Ca
 
 }  // namespace
 
+double share_of_all_reduce(OpKind collective) { return collective == OpKind::all_reduce ? 1 : 0.5; }
+
 double CostModel::deviation_s(const Plan&, Rank, const Op&, int) const { return 0; }
 
 Link CostModel::link(const Plan&) const { return {.bytes_per_s = std::numeric_limits<double>::infinity()}; }
@@ -51,8 +53,9 @@ std::vector<double> layer_seconds(const Calibration* calibration, const MachineI
                                                                          : data_sheet_costs(machine, model);
   std::vector<double> seconds;
   for (SegmentId s; s.value < static_cast<int>(plan.segments.size()); ++s) {
-    seconds.push_back(cost->seconds(plan, Rank(0), forward(s, MicroBatchId(0), 0, 0), competing_ranks(spec)) +
-                      cost->seconds(plan, Rank(0), backward(s, MicroBatchId(0), 0, 0), competing_ranks(spec)));
+    seconds.push_back(
+        cost->seconds(plan, Rank(0), forward(s, MicroBatchId(0), StepId(0), VersionId(0)), competing_ranks(spec)) +
+        cost->seconds(plan, Rank(0), backward(s, MicroBatchId(0), StepId(0), VersionId(0)), competing_ranks(spec)));
   }
   return seconds;
 }

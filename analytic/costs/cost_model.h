@@ -21,6 +21,10 @@ struct DeviceOverhead {
   std::int64_t memory_bytes = 0;            ///< of the GPU; 0: unknown
 };
 
+/// Seconds of a collective as a share of an all-reduce of as many bytes: a reduce-scatter and an all-gather are its two
+/// halves (Thakur, Rabenseifner, Gropp 2005; ring), and a broadcast over a pipelined ring is no longer than one of them.
+double share_of_all_reduce(OpKind collective);
+
 /// Seconds and bytes of the operations of one plan. Pure: same question, same answer.
 class CostModel {
  public:

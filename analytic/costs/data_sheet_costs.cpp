@@ -24,15 +24,13 @@ class DataSheetCosts final : public CostModel {
                gradient_words(plan, rank, op) * parameters(plan, op) / rates.state_bytes_per_s;
       case OpKind::update: return update_words * parameters(plan, op) / rates.state_bytes_per_s;
       case OpKind::all_reduce:
-        return data_sheet_all_reduce(machine_, plan.spec,
-                                     static_cast<int>(holders(plan, stage_of(plan, op.segment)).size()),
-                                     parameters(plan, op));
-      case OpKind::send_forward:
-      case OpKind::recv_forward:
-      case OpKind::send_backward:
-      case OpKind::recv_backward:
-        return rates.message.latency_s +
-               static_cast<double>(sizes_.message_bytes(plan, rank, op)) / rates.message.bytes_per_s;
+      case OpKind::reduce_scatter:
+      case OpKind::all_gather:
+      case OpKind::broadcast:
+        return share_of_all_reduce(op.kind) *
+               data_sheet_all_reduce(machine_, plan.spec, members(plan, op), bytes(plan, rank, op));
+      case OpKind::send:
+      case OpKind::receive: return rates.message.latency_s + bytes(plan, rank, op) / rates.message.bytes_per_s;
     }
     return 0;
   }
@@ -58,6 +56,12 @@ class DataSheetCosts final : public CostModel {
   std::string source() const override { return "data-sheet"; }
 
  private:
+  static int members(const Plan& plan, const Op& op) {
+    return static_cast<int>(plan.groups[op.group.value].ranks.size());
+  }
+  double bytes(const Plan& plan, Rank rank, const Op& op) const {
+    return static_cast<double>(sizes_.payload_bytes(plan, rank, op));
+  }
   double parameters(const Plan& plan, const Op& op) const {
     return static_cast<double>(sizes_.parameter_bytes(plan, op.segment, op.segments));
   }

@@ -13,7 +13,7 @@ double share(const Plan& plan, Rank rank, SegmentId segment) {
   int first = segment.value, last = segment.value;
   while (first > 0 && segments[first - 1].stage == stage) --first;
   while (last + 1 < static_cast<int>(segments.size()) && segments[last + 1].stage == stage) ++last;
-  const int replica = replica_of(plan, rank, segment);
+  const ReplicaId replica = replica_of(plan, rank, segment);
   const auto& holds = plan.ranks[rank.value].holds;
   const auto chunks = std::ranges::count(holds, replica, &Holding::replica);
   return 1.0 / (static_cast<double>(chunks) * (last - first + 1));
@@ -29,12 +29,13 @@ class UnitCosts final : public CostModel {
       case OpKind::recompute:
       case OpKind::backward_input:
       case OpKind::backward_weight: return unit_s_ * share(plan, rank, op.segment);
-      case OpKind::send_forward:
-      case OpKind::recv_forward:
-      case OpKind::send_backward:
-      case OpKind::recv_backward:
+      case OpKind::update:
+      case OpKind::send:
+      case OpKind::receive:
       case OpKind::all_reduce:
-      case OpKind::update: return 0;
+      case OpKind::reduce_scatter:
+      case OpKind::all_gather:
+      case OpKind::broadcast: return 0;
     }
     return 0;
   }

@@ -19,12 +19,13 @@ constexpr double forever = std::numeric_limits<double>::infinity();
 /// The operation of `kind` that handles the same segment, micro-batch and step, as a key.
 struct Place {
   OpKind kind;
+  Payload payload;
   int segment, micro_batch, step;
   bool operator==(const Place&) const = default;
 };
 struct PlaceHash {
   std::size_t operator()(const Place& p) const {
-    std::uint64_t h = static_cast<std::uint64_t>(p.kind);
+    std::uint64_t h = static_cast<std::uint64_t>(p.kind) << 8 | static_cast<std::uint64_t>(p.payload);
     for (const int field : {p.segment, p.micro_batch, p.step}) {
       h = (h ^ static_cast<std::uint32_t>(field)) * 0x9e3779b97f4a7c15ULL;
       h ^= h >> 32;
@@ -44,7 +45,7 @@ class Ledger {
   Ledger(const Plan& plan, const Sizes& sizes, const CostModel& cost, const Timeline& timeline, Rank rank)
       : plan_(plan), sizes_(sizes), cost_(cost), rank_(rank), spans_(timeline.ranks[rank.value]) {
     for_each_op([&](const Op& op, const Span& span) {
-      for (int s = 0; s < op.segments; ++s) places_.try_emplace(place(op.kind, op, s), &span);
+      for (int s = 0; s < op.segments; ++s) places_.try_emplace(place(op.kind, op.payload, op, s), &span);
     });
   }
 
@@ -66,11 +67,15 @@ class Ledger {
   }
   bool has_resident_input() const { return plan_.spec.input == InputKind::resident; }
   bool on_gpu() const { return plan_.spec.device == DeviceKind::cuda; }
-  static Place place(OpKind kind, const Op& op, int segments_away) {
-    return {kind, op.segment.value + segments_away, op.micro_batch.value, op.step};
+  static Place place(OpKind kind, Payload payload, const Op& op, int segments_away) {
+    return {kind, payload, op.segment.value + segments_away, op.micro_batch.value, op.step.value};
   }
   const Span* find(OpKind kind, const Op& op, int segments_away = 0) const {
-    const auto found = places_.find(place(kind, op, segments_away));
+    return find(place(kind, Payload::none, op, segments_away));
+  }
+  const Span* find_send(Payload payload, const Op& op) const { return find(place(OpKind::send, payload, op, 0)); }
+  const Span* find(const Place& place) const {
+    const auto found = places_.find(place);
     return found == places_.end() ? nullptr : found->second;
   }
 
@@ -145,27 +150,32 @@ class Ledger {
       case OpKind::backward:
       case OpKind::backward_input:
       case OpKind::backward_weight: return add_backward(op, span);
-      case OpKind::recv_forward: {
-        const std::int64_t bytes = sizes_.message_bytes(plan_, rank_, op);
-        const Span* forward = find(OpKind::forward, op);
-        if (!forward) return;
-        const Span* input_gradient = find_input_gradient(op);
-        hold(MemoryCategory::communication, bytes, span.start, forward->start, MemorySource::communication_stream);
-        hold(MemoryCategory::activations, bytes, forward->start, (input_gradient ? input_gradient : forward)->end,
-             MemorySource::communication_stream);
-        return;
-      }
-      case OpKind::recv_backward: {
-        const Span* taker = find_input_gradient(op);
-        hold(MemoryCategory::communication, sizes_.message_bytes(plan_, rank_, op), span.start,
-             (taker ? taker : &span)->end, MemorySource::communication_stream);
-        return;
-      }
-      case OpKind::send_forward:   // the graph holds the output anyway
-      case OpKind::send_backward:  // held since the backward that made it
-      case OpKind::all_reduce:
-      case OpKind::update: return;
+      case OpKind::receive: return op.payload == Payload::activation ? add_input(op, span) : add_gradient(op, span);
+      case OpKind::send:  // the graph holds an output anyway, a gradient is held since the backward that made it
+      case OpKind::update:
+      case OpKind::all_reduce:  // all in place
+      case OpKind::reduce_scatter:
+      case OpKind::all_gather:
+      case OpKind::broadcast: return;
     }
+  }
+
+  /// A received activation.
+  void add_input(const Op& op, const Span& span) {
+    const std::int64_t bytes = sizes_.payload_bytes(plan_, rank_, op);
+    const Span* forward = find(OpKind::forward, op);
+    if (!forward) return;
+    const Span* input_gradient = find_input_gradient(op);
+    hold(MemoryCategory::communication, bytes, span.start, forward->start, MemorySource::communication_stream);
+    hold(MemoryCategory::activations, bytes, forward->start, (input_gradient ? input_gradient : forward)->end,
+         MemorySource::communication_stream);
+  }
+
+  /// A received gradient.
+  void add_gradient(const Op& op, const Span& span) {
+    const Span* taker = find_input_gradient(op);
+    hold(MemoryCategory::communication, sizes_.payload_bytes(plan_, rank_, op), span.start,
+         (taker ? taker : &span)->end, MemorySource::communication_stream);
   }
 
   const Span* find_input_gradient(const Op& op, int segments_away = 0) const {
@@ -210,7 +220,7 @@ class Ledger {
     hold(MemoryCategory::activations, sizes_.temporary_bytes(plan_, rank_, op), span.start, span.end);
     // The next segment's recompute reads it here, or its owner has its own copy.
     const Span* taker = find_input_gradient(op, +1);
-    if (!taker) taker = find(OpKind::send_forward, op);
+    if (!taker) taker = find_send(Payload::activation, op);
     if (taker) hold(MemoryCategory::activations, sizes_.output_bytes(plan_, rank_, op), span.end, taker->end);
   }
 
@@ -224,7 +234,7 @@ class Ledger {
     }
     if (makes_input_gradient(op.kind)) {
       const Span* taker = find_input_gradient(op, -1);
-      if (!taker) taker = find(OpKind::send_backward, op);
+      if (!taker) taker = find_send(Payload::activation_gradient, op);
       if (taker) hold(MemoryCategory::workspace, sizes_.input_bytes(plan_, rank_, op), span.end, taker->end);
     }
     if (makes_weight_gradient(op.kind) && !op.accumulates && !reduces(program())) hold_gradients(op, span.end);

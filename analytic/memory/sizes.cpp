@@ -49,7 +49,7 @@ int activation_bytes(Precision precision) {
 int parameter_bytes(Precision precision) { return std::max(4, activation_bytes(precision)); }
 
 int samples_of(const Plan& plan, Rank rank, const Op& op) {
-  return plan.pieces[replica_of(plan, rank, op.segment)][op.micro_batch.value];
+  return samples_of(plan, replica_of(plan, rank, op.segment), op.micro_batch);
 }
 
 int operations(const LayerSpec& layer) {
@@ -131,9 +131,11 @@ double Sizes::backward_share(const Plan& plan, const Op& op) const {
   return op.kind == OpKind::backward_weight ? weight : 1 - weight;
 }
 
-std::int64_t Sizes::message_bytes(const Plan& plan, Rank rank, const Op& op) const {
+std::int64_t Sizes::payload_bytes(const Plan& plan, Rank rank, const Op& op) const {
+  if (!is_of_micro_batch(op.payload)) return parameter_bytes(plan, op.segment, op.segments);
   const Segment& segment = plan.segments[op.segment.value];
-  const bool at_output = other_segment(op) > op.segment;
+  // A segment sums or sends its own output, and the gradient of its own input; a receive is of what is on the way to it.
+  const bool at_output = (op.payload == Payload::activation) != (op.kind == OpKind::receive);
   const TensorSpec shape = boundaries_[segment.first_layer + (at_output ? segment.layers : 0)];
   return shape.elements() * samples_of(plan, rank, op) * activation_bytes(plan.spec.precision);
 }

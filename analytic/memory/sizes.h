@@ -47,8 +47,8 @@ class Sizes {
   std::vector<std::int64_t> made_tensors(const Plan& plan, Rank rank, const Op& op) const;
   /// Part of a backward's work that this pass is: 1 for B, by FLOPs for I and W.
   double backward_share(const Plan& plan, const Op& op) const;
-  /// Bytes of the message that a send or receive carries.
-  std::int64_t message_bytes(const Plan& plan, Rank rank, const Op& op) const;
+  /// Bytes of what a message carries, or of the buffer that a collective works on.
+  std::int64_t payload_bytes(const Plan& plan, Rank rank, const Op& op) const;
   /// Formula for what a forward allocates and holds until its backward: output included; input not, except the
   /// images, unless they are there all the time (input:resident).
   std::int64_t saved_bytes(const Plan& plan, Rank rank, const Op& op) const;

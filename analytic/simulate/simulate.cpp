@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -23,15 +23,22 @@ struct Need {
   std::int32_t ended = 0;
 };
 
+/// One of what an operation waits for beyond the first.
+struct FurtherNeed {
+  std::int32_t index = 0;  ///< of the operation
+  Need need;
+};
+
 /// A lane on its way. What every event looks at lies in one cache line.
 struct alignas(64) LaneState {
   const Op* ops = nullptr;
-  const Need* needs = nullptr;  ///< of each operation; null where they wait for nothing
+  const Need* needs = nullptr;                        ///< of each operation; null where they wait for nothing
+  const std::vector<FurtherNeed>* further = nullptr;  ///< ascending; null where each waits for one other lane at most
   std::vector<Span>* spans = nullptr;
   std::int32_t size = 0;
   std::int32_t next = 0;   ///< operations that have ended
   Need need;               ///< of the next one
-  std::int32_t twin = -1;  ///< messages: the lane at the other end
+  std::int32_t twin = -1;  ///< messages: the lane at the other end; collectives: the group
   std::int32_t pairs = 0;  ///< messages: leading operations that are one message with those of the twin
   std::int32_t rank = 0;
   LaneKind kind = LaneKind::compute;
@@ -41,16 +48,21 @@ struct alignas(64) LaneState {
   const Op& head() const { return ops[next]; }
 };
 
-/// What an operation waits for outside of its own lane, `own`: dependencies.h promises one lane at most. What stands
-/// before it on its own lane has ended anyway; what stands behind it never will.
-Need need_of(std::span<const OpRef> before, int first_lane, std::int32_t own, int index) {
+/// What an operation waits for outside of its own lane, `own`: of the first other lane as the result, of the others,
+/// which few operations have, in `further`. What stands before it on its own lane has ended anyway; what stands behind
+/// it never will.
+Need need_of(std::span<const OpRef> before, int first_lane, std::int32_t own, int index,
+             std::vector<FurtherNeed>& further) {
   Need need{own, 0};
   for (const OpRef& ref : before) {
     const Need other{first_lane + ref.lane, ref.index + 1};
     if (other.lane == own && ref.index < index) continue;
     if (other.lane == own) return other;
-    if (need.lane != own && need.lane != other.lane) throw std::logic_error("an operation waits for two other lanes");
-    need = {other.lane, std::max(need.ended, other.ended)};
+    if (need.lane == own || need.lane == other.lane) {
+      need = {other.lane, std::max(need.ended, other.ended)};
+    } else {
+      further.push_back({index, other});
+    }
   }
   return need;
 }
@@ -62,8 +74,8 @@ class Simulation {
         cost_(cost),
         shares_cores_(cost.cores() > 0),
         running_(plan, cost),
-        arrived_(plan.stages, 0),
-        groups_(plan.stages),
+        arrived_(plan.groups.size() * all_payloads.size(), 0),
+        groups_(plan.groups.size() * all_payloads.size()),
         is_touched_(plan.ranks.size(), 0) {
     timeline_.ranks.resize(plan.ranks.size());
     for (const RankProgram& rank : plan.ranks) first_lane_.push_back(first_lane_.back() + std::ssize(rank.lanes));
@@ -90,7 +102,7 @@ class Simulation {
 
  private:
   int ranks() const { return static_cast<int>(plan_.ranks.size()); }
-  const Lane& lane_of(const LaneState& lane) const {
+  const Lane& plan_lane(const LaneState& lane) const {
     return plan_.ranks[lane.rank].lanes[&lane - &lanes_[first_lane_[lane.rank]]];
   }
 
@@ -103,20 +115,22 @@ class Simulation {
       const auto& ops = lanes[l].ops;
       const int own = static_cast<int>(lanes_.size());
       std::vector<Need>& needs = needs_.emplace_back();
-      if (!is_receive(lanes[l].kind)) {
+      std::vector<FurtherNeed>& further = further_.emplace_back();
+      if (lanes[l].key.kind != LaneKind::receive) {
         needs.reserve(ops.size());
         for (int i = 0; i < std::ssize(ops); ++i) {
-          needs.push_back(need_of(local.of(l, i), first_lane_[rank], own, i));
+          needs.push_back(need_of(local.of(l, i), first_lane_[rank], own, i, further));
         }
       }
       spans[l].reserve(ops.size());
       lanes_.push_back({.ops = ops.data(),
                         .needs = needs.empty() ? nullptr : needs.data(),
+                        .further = further.empty() ? nullptr : &further,
                         .spans = &spans[l],
                         .size = static_cast<std::int32_t>(ops.size()),
                         .need = {own, 0},
                         .rank = rank,
-                        .kind = lanes[l].kind});
+                        .kind = lanes[l].key.kind});
       queue(lanes_.back(), 0);
     }
   }
@@ -127,14 +141,16 @@ class Simulation {
       LaneState& lane = lanes_[own];
       if (lane.kind == LaneKind::compute) continue;
       if (lane.kind == LaneKind::collectives) {
-        groups_[lane_of(lane).key].push_back(own);
+        const LaneKey& key = plan_lane(lane).key;
+        lane.twin = key.group.value * static_cast<int>(all_payloads.size()) + static_cast<int>(key.purpose);
+        groups_[lane.twin].push_back(own);
         continue;
       }
       const auto& found = matching[lane.rank][own - first_lane_[lane.rank]];
       if (found.empty()) continue;
       lane.twin = first_lane_[found.front().rank.value] + found.front().lane;
       LaneState& other = lanes_[lane.twin];
-      if (!is_send(lane.kind)) continue;
+      if (lane.kind != LaneKind::send) continue;
       const int common = std::min(lane.size, other.size);
       const auto meet = [&](int k) { return receive_of(lane.ops[k], Rank(lane.rank)) == other.ops[k]; };
       while (lane.pairs < common && meet(lane.pairs)) ++lane.pairs;
@@ -170,12 +186,24 @@ class Simulation {
   /// Whether the lane's next operation has what it waits for, only now.
   bool post(int own) {
     LaneState& lane = lanes_[own];
-    if (lane.posted || lane.finished() || lanes_[lane.need.lane].next < lane.need.ended) return false;
+    if (lane.posted || lane.finished() || !has_ended(lane.need)) return false;
+    if (lane.further) return post_after_all(lane);
     lane.posted = true;
     Span& span = lane.spans->back();
-    span.start = span.queued;
-    if (lane.need.ended > 0)
-      span.start = std::max(span.start, (*lanes_[lane.need.lane].spans)[lane.need.ended - 1].end);
+    span.start = std::max(span.queued, end_of(lane.need));
+    return true;
+  }
+
+  bool has_ended(const Need& need) const { return lanes_[need.lane].next >= need.ended; }
+  double end_of(const Need& need) const { return need.ended > 0 ? (*lanes_[need.lane].spans)[need.ended - 1].end : 0; }
+
+  bool post_after_all(LaneState& lane) {
+    const auto others = std::ranges::equal_range(*lane.further, lane.next, {}, &FurtherNeed::index);
+    if (!std::ranges::all_of(others, [&](const FurtherNeed& other) { return has_ended(other.need); })) return false;
+    lane.posted = true;
+    Span& span = lane.spans->back();
+    span.start = std::max(span.queued, end_of(lane.need));
+    for (const FurtherNeed& other : others) span.start = std::max(span.start, end_of(other.need));
     return true;
   }
 
@@ -183,10 +211,8 @@ class Simulation {
     switch (lanes_[own].kind) {
       case LaneKind::compute: return start(own, {&own, 1});
       case LaneKind::collectives: return join_group(own);
-      case LaneKind::send_forward:
-      case LaneKind::recv_forward:
-      case LaneKind::send_backward:
-      case LaneKind::recv_backward: return join_peer(own);
+      case LaneKind::send:
+      case LaneKind::receive: return join_peer(own);
     }
   }
 
@@ -197,16 +223,16 @@ class Simulation {
     if (!other.posted) post(lane.twin);
     if (!other.posted || other.next != lane.next) return;
     const std::array<int, 2> ends = {own, lane.twin};
-    start(is_send(lane.kind) ? own : lane.twin, ends);
+    start(lane.kind == LaneKind::send ? own : lane.twin, ends);
   }
 
   void join_group(int own) {
-    const int stage = lane_of(lanes_[own]).key;
-    const std::vector<int>& group = groups_[stage];
-    if (++arrived_[stage] < std::ssize(group)) return;
+    const int number = lanes_[own].twin;
+    const std::vector<int>& group = groups_[number];
+    if (++arrived_[number] < std::ssize(group)) return;
     const Op& op = lanes_[own].head();
     if (std::ranges::any_of(group, [&](int other) { return lanes_[other].head() != op; })) return;
-    arrived_[stage] = 0;
+    arrived_[number] = 0;
     start(group.front(), group);
   }
 
@@ -231,7 +257,7 @@ class Simulation {
       touch(state.rank);
     };
     if (lanes_[own].kind == LaneKind::collectives) {
-      std::ranges::for_each(groups_[lane_of(lanes_[own]).key], end);
+      std::ranges::for_each(groups_[lanes_[own].twin], end);
       return;
     }
     end(own);
@@ -247,8 +273,8 @@ class Simulation {
       for (int own = first_lane_[rank]; own < first_lane_[rank + 1]; ++own) {
         const LaneState& lane = lanes_[own];
         if (lane.finished()) continue;
-        line += fmt::format(" {} of step {} on {}{}", to_text(lane.head()), lane.head().step, name(lane_of(lane)),
-                            lane.posted ? " (posted)" : "");
+        line += fmt::format(" {} of step {} on {}{}", to_text(lane.head()), lane.head().step.value,
+                            name(plan_lane(lane).key), lane.posted ? " (posted)" : "");
       }
       if (!line.empty() && stuck++ < shown) waiting += fmt::format("; rank {} waits at{}", rank, line);
     }
@@ -265,7 +291,8 @@ class Simulation {
   std::vector<int> first_lane_ = {0};  ///< of each rank, and the number of all lanes
   std::vector<LaneState> lanes_;
   std::vector<std::vector<Need>> needs_;
-  std::vector<int> arrived_;              ///< holders of each stage that have come to its next reduction
+  std::deque<std::vector<FurtherNeed>> further_;
+  std::vector<int> arrived_;              ///< [group][purpose] members that have come to their next collective
   std::vector<std::vector<int>> groups_;  ///< their lanes
   std::vector<int> touched_;              ///< ranks that may go on
   std::vector<char> is_touched_;

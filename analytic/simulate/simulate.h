@@ -9,7 +9,7 @@ namespace parabench {
 /// The timeline of `plan` (unrolled) under `cost`: lanes in order, operations when their dependencies have ended.
 ///  - Messages are a rendezvous: from the moment when both lanes have come to it, for seconds(send); both ends stay
 ///    occupied until it has arrived. Spans start when the operation was posted, as the executor's do.
-///  - Collectives start when all replicas of the stage have come to it.
+///  - Collectives start when all members of the group have come to it.
 ///  - Where cost.cores() > 0, all running operations share the cores in equal parts (processor sharing). A compute
 ///    operation uses spec.threads cores, a message one at each end, a collective one per member. What an operation
 ///    suffered when it was measured (busy ranks; more demand than cores) is not charged again: it is stretched by

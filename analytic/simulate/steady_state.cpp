@@ -11,7 +11,7 @@ double busy_seconds(const Plan& window, const Timeline& timeline, int first_step
     const auto& ops = window.ranks[r].compute();
     const auto& spans = timeline.ranks[r][compute_lane];
     for (std::size_t i = 0; i < ops.size(); ++i) {
-      if (is_pass(ops[i].kind) && ops[i].step >= first_step) busy += spans[i].end - spans[i].start;
+      if (is_pass(ops[i].kind) && ops[i].step.value >= first_step) busy += spans[i].end - spans[i].start;
     }
   }
   return busy;

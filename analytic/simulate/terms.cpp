@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <numeric>
 #include <string>
 
@@ -11,6 +12,13 @@
 
 namespace parabench {
 namespace {
+
+/// "all_reduce", "all-reduce".
+std::string lower(std::string_view words, char between) {
+  std::string text;
+  for (const char c : words) text += c == '_' ? between : static_cast<char>(std::tolower(c));
+  return text;
+}
 
 class Writer {
  public:
@@ -25,8 +33,8 @@ class Writer {
       pass(rank, stage, kind);
     }
     for (const Lane& lane : program.lanes) {
-      if (lane.kind == LaneKind::collectives && lane.key == stage.value) reductions(rank, lane);
-      if (is_send(lane.kind)) messages(rank, stage, lane);
+      if (lane.key.kind == LaneKind::collectives) collectives(rank, stage, lane);
+      if (lane.key.kind == LaneKind::send) messages(rank, stage, lane);
     }
   }
 
@@ -87,9 +95,9 @@ class Writer {
     const auto [first, last] = segments_of(plan_, stage);
     StageLoad load{.weight_bytes = sizes_.parameter_bytes(plan_, first, last.value - first.value + 1)};
     for (SegmentId s = first; s <= last; ++s) {
-      const Op there = forward(s, MicroBatchId(0), 0, 0);
+      const Op there = forward(s, MicroBatchId(0), StepId(0), VersionId(0));
       load.seconds += cost_.seconds(plan_, rank, there, plan_.spec.np) +
-                      cost_.seconds(plan_, rank, backward(s, MicroBatchId(0), 0, 0), plan_.spec.np);
+                      cost_.seconds(plan_, rank, backward(s, MicroBatchId(0), StepId(0), VersionId(0)), plan_.spec.np);
       if (s == first && stage.value > 0) load.input_bytes = sizes_.input_bytes(plan_, rank, there);
     }
     return load;
@@ -103,11 +111,12 @@ class Writer {
       case OpKind::backward_weight: return "backward_weight";
       case OpKind::recompute: return "recompute";
       case OpKind::update: return "update";
-      case OpKind::send_forward:
-      case OpKind::recv_forward:
-      case OpKind::send_backward:
-      case OpKind::recv_backward:
-      case OpKind::all_reduce: return {};
+      case OpKind::send:
+      case OpKind::receive:
+      case OpKind::all_reduce:
+      case OpKind::reduce_scatter:
+      case OpKind::all_gather:
+      case OpKind::broadcast: return {};
     }
     return {};
   }
@@ -134,14 +143,18 @@ class Writer {
         with_assumption("per-layer costs, one micro-batch"));
   }
 
-  void reductions(Rank rank, const Lane& lane) {
+  /// Those of its first step, of activations the first of each segment.
+  void collectives(Rank rank, StageId stage, const Lane& lane) {
     int bucket = 0;
     for (const Op& op : lane.ops) {
-      if (op.step != lane.ops.front().step) return;
-      add(fmt::format("all_reduce[stage {}, bucket {}]", lane.key, bucket++), cost_.seconds(plan_, rank, op, 1), "s",
-          fmt::format("T({} bytes, {} ranks), nothing else running",
-                      sizes_.parameter_bytes(plan_, op.segment, op.segments), holders(plan_, StageId(lane.key)).size()),
-          with_assumption("in-place all-reduce"));
+      if (stage_of(plan_, op.segment) != stage) continue;
+      if (op.step != lane.ops.front().step || op.micro_batch != lane.ops.front().micro_batch) continue;
+      const std::string what = lower(name(op.kind), '_');
+      const std::string_view part = is_of_micro_batch(op.payload) ? name(op.payload) : "bucket";
+      add(fmt::format("{}[stage {}, {} {}]", what, stage.value, part, bucket++), cost_.seconds(plan_, rank, op, 1), "s",
+          fmt::format("T({} bytes, {} ranks), nothing else running", sizes_.payload_bytes(plan_, rank, op),
+                      plan_.groups[op.group.value].ranks.size()),
+          with_assumption("in-place " + lower(name(op.kind), '-')));
     }
   }
 
@@ -150,9 +163,9 @@ class Writer {
     const auto leaves = [&](const Op& op) { return stage_of(plan_, op.segment) == stage; };
     const auto op = std::ranges::find_if(lane.ops, leaves);
     if (op == lane.ops.end()) return;
-    const int to = stage.value + (lane.kind == LaneKind::send_forward ? 1 : -1);
+    const int to = stage.value + (lane.key.purpose == Payload::activation ? 1 : -1);
     add(fmt::format("message[stage {} to {}]", stage.value, to), cost_.seconds(plan_, rank, *op, 1), "s",
-        fmt::format("T({} bytes), nothing else running", sizes_.message_bytes(plan_, rank, *op)),
+        fmt::format("T({} bytes), nothing else running", sizes_.payload_bytes(plan_, rank, *op)),
         with_assumption("point to point, one micro-batch"));
   }
 

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <map>
 #include <memory>
 #include <thread>
 #include <utility>
 
 #include "parallelism/exec/device.h"
+#include "parallelism/plan/routes.h"
 
 namespace parabench {
 namespace {
@@ -73,7 +75,7 @@ class Transfer final : public WorkState {
 class EmulatedWork final : public RankWork {
  public:
   EmulatedWork(const Plan& plan, const Durations& durations, const LocalDependencies& needs, Communicator& comm)
-      : groups_(groups_by_stage(plan)),
+      : groups_(collective_groups(plan).numbers),
         program_(plan.ranks[comm.rank().value]),
         durations_(durations[comm.rank().value]),
         needs_(needs),
@@ -118,7 +120,7 @@ class EmulatedWork final : public RankWork {
     return std::make_unique<Transfer>(std::move(posted), durations_[lane][index], over_[lane][index], next_over_);
   }
 
-  std::vector<int> groups_;  ///< [stage] of the communicator
+  std::map<LaneKey, int> groups_;  ///< of the communicator, by lane
   const RankProgram& program_;
   const std::vector<std::vector<double>>& durations_;
   const LocalDependencies& needs_;
@@ -134,15 +136,15 @@ class EmulatedWork final : public RankWork {
 Work EmulatedWork::start(int lane, int index) {
   const Op& op = program_.lanes[lane].ops[index];
   const double posted = std::max(index == 0 ? 0 : over_[lane][index - 1], inputs_came(lane, index));
-  if (op.kind == OpKind::all_reduce) {
-    const int group = groups_[program_.lanes[lane].key];
+  if (is_collective(op.kind)) {
+    const int group = groups_.at(program_.lanes[lane].key);
     auto reduction = transfer(
         lane, index,
         one_moment(comm_.groups().members(group).size(), comm_.groups().position(group, comm_.rank()), posted));
     reduction->carry(comm_.all_reduce(reduction->moments(), group));
     return Work(std::move(reduction));
   }
-  if (is_send(op.kind)) {
+  if (op.kind == OpKind::send) {
     auto message = transfer(lane, index, {posted});
     message->carry(comm_.send(message->partner(), op.peer, message_of(op)));
     return Work(std::move(message));

@@ -13,7 +13,7 @@ namespace parabench {
 ///    the operation ends its duration after the last of them, as in simulate(). Nothing is allocated but those.
 ///  - All ranks begin at one moment, agreed on before.
 ///  - Every rank has its device to itself: ranks do not compete, however few cores there are.
-/// `comm`: ranks of one process, or of one host, since they share a clock; with the plan's reduction_groups(). Throws
+/// `comm`: ranks of one process, or of one host, since they share a clock; with the plan's collective_groups(). Throws
 /// PeerFailure.
 RankSpans emulate(const Plan& plan, const Durations& durations, Communicator& comm);
 

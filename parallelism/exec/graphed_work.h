@@ -26,7 +26,7 @@ class GraphedWork final : public TrainingWork {
   Span computed(int index) const override;
 
  private:
-  bool is_replayed(int index) const { return program_.compute()[index].step >= graph_capture_step; }
+  bool is_replayed(int index) const { return program_.compute()[index].step.value >= graph_capture_step; }
   int first_of_step(int index) const { return index - index % step_length_; }
   /// Whether the device gets something with the operation: itself, or the step that it begins.
   bool gives_out(int index) const { return !is_replayed(index) || index == first_of_step(index); }

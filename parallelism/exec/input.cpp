@@ -59,7 +59,7 @@ void PieceFeed::await() {
 PieceTensors PieceFeed::take() {
   if (is_resident()) {
     const InputPiece& piece = pieces_[next_++ % pieces_.size()];
-    return resident_.at({0, piece.replica, piece.micro_batch});
+    return resident_.at({StepId(0), piece.replica, piece.micro_batch});
   }
   PieceTensors tensors = network_input(arrived_, spec_);
   arrived_ = {};

@@ -22,7 +22,7 @@ class LaneRunner {
       : program_(program), needs_(needs), comm_(comm), work_(work), progress_(program.lanes.size()) {
     for (const Lane& lane : program_.lanes) {
       spans_.emplace_back(lane.ops.size());
-      talks_ = talks_ || (lane.kind != LaneKind::compute && !lane.ops.empty());
+      talks_ = talks_ || (lane.key.kind != LaneKind::compute && !lane.ops.empty());
     }
   }
 
@@ -186,11 +186,11 @@ RankSpans LaneRunner::run() {
 }  // namespace
 
 Message message_of(const Op& op) {
-  const bool towards_end = op.kind == OpKind::send_forward || op.kind == OpKind::recv_forward;
+  const bool towards_end = op.payload == Payload::activation;
   const auto boundary = static_cast<std::uint64_t>(std::min(op.segment, other_segment(op)).value);
-  return {
-      towards_end ? Channel::forward : Channel::backward,
-      static_cast<std::uint64_t>(op.step) << 32 | static_cast<std::uint64_t>(op.micro_batch.value) << 16 | boundary};
+  return {towards_end ? Channel::forward : Channel::backward,
+          static_cast<std::uint64_t>(op.step.value) << 32 | static_cast<std::uint64_t>(op.micro_batch.value) << 16 |
+              boundary};
 }
 
 RankSpans run_lanes(const Plan& plan, const LocalDependencies& needs, Communicator& comm, RankWork& work) {

@@ -23,7 +23,7 @@ struct LayerHistory {
   int newest = 0;
 
   const LayerTensors& read_by(int step) const {
-    return versions[versions.size() - 1 - (newest - version_read(rule, step))];
+    return versions[versions.size() - 1 - (newest - version_read(rule, StepId(step)).value)];
   }
 };
 
@@ -58,7 +58,7 @@ Plan as_one_piece(const Plan& plan) {
 std::vector<InputPiece> pieces_of(const Plan& cut, int step) {
   std::vector<InputPiece> pieces;
   for (int replica = 0; replica < cut.replicas; ++replica)
-    for (int m = 0; m < micro_batches(cut); ++m) pieces.push_back({step, replica, MicroBatchId(m)});
+    for (int m = 0; m < micro_batches(cut); ++m) pieces.push_back({StepId(step), ReplicaId(replica), MicroBatchId(m)});
   return pieces;
 }
 
@@ -112,7 +112,7 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
 
   const auto statistics = [&](std::size_t l, const InputPiece& piece) {
     if (state.whole_batch) return std::vector<torch::Tensor>();  // no layer has any
-    const Rank owner = owners.of(stage_of_layer[l], piece.replica, piece.micro_batch, piece.step);
+    const Rank owner = owners.of({stage_of_layer[l], piece.replica}, piece.micro_batch, piece.step);
     return buffers[owner.value][l];
   };
   const double batch = batch_samples(cut);
@@ -137,7 +137,7 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
     }
     state.losses.push_back(step_loss);
     for (LayerHistory& layer : layers) {
-      if (!is_update_due(layer.rule, step)) continue;
+      if (!is_update_due(layer.rule, StepId(step))) continue;
       // The read version may leave the history with the update: keep its tensors alive.
       const LayerTensors of_this_update = layer.read_by(step);
       apply_update(layer, of_this_update, spec);

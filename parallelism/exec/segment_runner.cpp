@@ -61,7 +61,7 @@ torch::Tensor SegmentRunner::run(const Op& op, const torch::Tensor& input, const
                                  const ForwardMode& mode) const {
   const AutocastGuard autocast(plan_.spec.precision == Precision::bf16, input.device().type());
   const Segment& segment = plan_.segments[op.segment.value];
-  const auto& tensors = state_.tensors(op.segment, op.version);
+  const auto& tensors = state_.tensors(op.segment, op.version.value);
   torch::Tensor y = input;
   for (int l = 0; l < segment.layers; ++l) {
     y = parabench::forward(model_.layers[segment.first_layer + l], tensors[l], y, ports, mode);

@@ -58,9 +58,9 @@ class SegmentRunner {
     std::unique_ptr<WeightGradients> deferred;  ///< of pieces whose backward is split
   };
   using Key = std::tuple<int, int, int>;  ///< segment, micro-batch, step
-  static Key key(const Op& op) { return {op.segment.value, op.micro_batch.value, op.step}; }
+  static Key key(const Op& op) { return {op.segment.value, op.micro_batch.value, op.step.value}; }
   using PortKey = std::tuple<int, int, int>;  ///< skip, micro-batch, step
-  static PortKey port_key(int skip, const Op& op) { return {skip, op.micro_batch.value, op.step}; }
+  static PortKey port_key(int skip, const Op& op) { return {skip, op.micro_batch.value, op.step.value}; }
   torch::Tensor run(const Op& op, const torch::Tensor& input, const torch::Tensor& labels, Ports& ports,
                     const ForwardMode& mode) const;
   torch::Tensor skip_value(int skip, const Op& op, const torch::Tensor& input) const;

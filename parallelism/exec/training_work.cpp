@@ -6,14 +6,18 @@
 #include <algorithm>
 #include <cmath>
 
+#include "parallelism/plan/routes.h"
+
 namespace parabench {
 namespace {
 
 constexpr double no_bell_s = 0.1;
 constexpr int measured_marks = 3;  ///< of an operation that reads no piece
 
-bool makes_activation(OpKind kind) { return kind == OpKind::forward || kind == OpKind::recv_forward; }
-bool makes_gradient(OpKind kind) { return makes_input_gradient(kind) || kind == OpKind::recv_backward; }
+bool makes_activation(const Op& op) { return op.kind == OpKind::forward || op.payload == Payload::activation; }
+bool makes_gradient(const Op& op) {
+  return makes_input_gradient(op.kind) || op.payload == Payload::activation_gradient;
+}
 
 BufferView bytes_of(const torch::Tensor& tensor, void* ready) {
   return {tensor.data_ptr(), static_cast<std::int64_t>(tensor.nbytes()), ElementType::byte, !tensor.is_cpu(), ready};
@@ -32,12 +36,12 @@ TrainingWork::TrainingWork(const Plan& plan, const ModelSpec& model, StageState&
       measure_from_(measure_from),
       needs_(needs),
       last_segment_(last_segment(plan)),
-      groups_(groups_by_stage(plan)),
+      groups_(collective_groups(plan).numbers),
       boundaries_(boundaries(model)),
       runner_(plan, model, state, comm.rank()) {
   for (const Lane& lane : program_.lanes) {
     payload_.emplace_back(lane.ops.size());
-    transfers_.emplace_back(lane.kind == LaneKind::compute ? 0 : lane.ops.size());
+    transfers_.emplace_back(lane.key.kind == LaneKind::compute ? 0 : lane.ops.size());
   }
   const std::size_t computed = program_.compute().size();
   result_.memory.resize(computed);
@@ -52,18 +56,18 @@ bool TrainingWork::computes_loss(const Op& op) const {
   return replica_of(plan_, comm_.rank(), last_segment_) == replica_of(plan_, comm_.rank(), op.segment);
 }
 
-TrainingWork::Taken TrainingWork::take(int lane, int index, bool (*makes)(OpKind)) {
+TrainingWork::Taken TrainingWork::take(int lane, int index, bool (*makes)(const Op&)) {
   for (const OpRef& ref : needs_.of(lane, index)) {
     const Op& before = at(plan_, ref);
-    if (makes(before.kind)) return {std::move(payload_[ref.lane][ref.index]), is_receive(before.kind)};
+    if (makes(before)) return {std::move(payload_[ref.lane][ref.index]), before.kind == OpKind::receive};
   }
   return {};
 }
 
 torch::Tensor TrainingWork::receive_buffer(const Op& op) const {
   const Segment& segment = plan_.segments[op.segment.value];
-  const int layer = op.kind == OpKind::recv_forward ? segment.first_layer : segment.first_layer + segment.layers;
-  const int samples = plan_.pieces[replica_of(plan_, comm_.rank(), op.segment)][op.micro_batch.value];
+  const int layer = op.payload == Payload::activation ? segment.first_layer : segment.first_layer + segment.layers;
+  const int samples = samples_of(plan_, replica_of(plan_, comm_.rank(), op.segment), op.micro_batch);
   const torch::TensorOptions options(activation_type(plan_.spec.precision));
   return empty_tensor(boundaries_[layer], samples, plan_.spec.layout, options.device(device_.where()));
 }
@@ -81,13 +85,11 @@ Work TrainingWork::start(int lane, int index) {
   void* const event = ready(lane, index);
   torch::Tensor& payload = payload_[lane][index];
   switch (op.kind) {
-    case OpKind::send_forward:
-    case OpKind::send_backward: {
-      payload = take(lane, index, op.kind == OpKind::send_forward ? makes_activation : makes_gradient).tensor;
+    case OpKind::send: {
+      payload = take(lane, index, op.payload == Payload::activation ? makes_activation : makes_gradient).tensor;
       return comm_.send(bytes_of(payload, event), op.peer, message_of(op));
     }
-    case OpKind::recv_forward:
-    case OpKind::recv_backward: {
+    case OpKind::receive: {
       CountScope scope(device_, MemoryCategory::communication);
       payload = receive_buffer(op);
       return comm_.recv(bytes_of(payload, event), op.peer, message_of(op));
@@ -95,8 +97,11 @@ Work TrainingWork::start(int lane, int index) {
     case OpKind::all_reduce: {
       BufferView gradients = state_.gradients(op.segment, op.segments);
       gradients.ready = event;
-      return comm_.all_reduce(gradients, groups_[program_.lanes[lane].key]);
+      return comm_.all_reduce(gradients, groups_.at(program_.lanes[lane].key));
     }
+    case OpKind::reduce_scatter:
+    case OpKind::all_gather:
+    case OpKind::broadcast:
     case OpKind::forward:
     case OpKind::backward:
     case OpKind::backward_input:
@@ -104,18 +109,18 @@ Work TrainingWork::start(int lane, int index) {
     case OpKind::recompute:
     case OpKind::update: break;
   }
-  throw std::logic_error("a compute operation on a communication lane");
+  throw std::logic_error(to_text(op) + " on a communication lane, which the executor does not run there");
 }
 
 void TrainingWork::given_out(int lane, int index, const DeviceSpan& span) {
   if (measure_from_)
     transfers_[lane][index] = span;
-  else if (!is_send(program_.lanes[lane].ops[index].kind))  // for a send nobody waits
+  else if (program_.lanes[lane].ops[index].kind != OpKind::send)  // for a send nobody waits
     transfers_[lane][index].end = span.end;
 }
 
 void TrainingWork::end(int lane, int index) {
-  if (is_send(program_.lanes[lane].ops[index].kind)) payload_[lane][index].reset();
+  if (program_.lanes[lane].ops[index].kind == OpKind::send) payload_[lane][index].reset();
 }
 
 Span TrainingWork::transferred(int lane, int index, const Span& seen) const {
@@ -139,7 +144,7 @@ PieceTensors TrainingWork::next_piece(PieceFeed& input, int index) {
 }
 
 torch::Tensor TrainingWork::read_input(const Op& op, int index) {
-  const std::pair piece{op.step, op.micro_batch.value};
+  const std::pair piece{op.step.value, op.micro_batch.value};
   const bool first = op.segment == SegmentId(0);
   if (!first && (op.segment != last_segment_ || labels_.contains(piece))) return {};
   auto [images, labels] = next_piece(first ? *input_.images : *input_.labels, index);
@@ -157,7 +162,7 @@ torch::Tensor TrainingWork::run_forward(const Op& op, int index) {
   }
   if (torch::Tensor images = read_input(op, index); images.defined()) input = std::move(images);
   if (op.segment != last_segment_) return laid_out(runner_.forward(op, std::move(input), {}), plan_.spec.layout);
-  const auto labels = labels_.find({op.step, op.micro_batch.value});
+  const auto labels = labels_.find({op.step.value, op.micro_batch.value});
   losses_.push_back({index, runner_.forward(op, std::move(input), labels->second)});
   if (!op.discards) labels_.erase(labels);
   return {};
@@ -186,33 +191,34 @@ void TrainingWork::run(int index) {
     case OpKind::recompute: {
       CountScope scope(device_, MemoryCategory::activations);
       const auto labels =
-          op.segment == last_segment_ ? labels_.extract({op.step, op.micro_batch.value}) : Labels::node_type();
+          op.segment == last_segment_ ? labels_.extract({op.step.value, op.micro_batch.value}) : Labels::node_type();
       runner_.recompute(op, labels.empty() ? torch::Tensor() : labels.mapped());
       return;
     }
     case OpKind::backward:
     case OpKind::backward_input:
     case OpKind::backward_weight: run_backward(op, index); break;
-    case OpKind::update: return state_.update(op.segment, op.segments, op.version);
-    case OpKind::send_forward:
-    case OpKind::recv_forward:
-    case OpKind::send_backward:
-    case OpKind::recv_backward:
-    case OpKind::all_reduce: throw std::logic_error("a communication operation on the compute lane");
+    case OpKind::update: return state_.update(op.segment, op.segments, op.version.value);
+    case OpKind::send:
+    case OpKind::receive:
+    case OpKind::all_reduce:
+    case OpKind::reduce_scatter:
+    case OpKind::all_gather:
+    case OpKind::broadcast: throw std::logic_error("a communication operation on the compute lane");
   }
-  if (makes_weight_gradient(op.kind) && !op.accumulates) state_.take_gradients(op.segment, op.version);
+  if (makes_weight_gradient(op.kind) && !op.accumulates) state_.take_gradients(op.segment, op.version.value);
 }
 
 void TrainingWork::read_losses() {
   for (const Loss& loss : losses_) {
     const Op& op = program_.compute()[loss.index];
     const double value = loss.value.item<double>();
-    result_.losses[op.step] += value;
+    result_.losses[op.step.value] += value;
     if (!std::isfinite(value))
       throw NotANumber(
           fmt::format("loss of step {}, micro-batch {}: got {}, expected a finite number; try a smaller lr "
                       "(lr:{} now)",
-                      op.step, op.micro_batch.value, value, plan_.spec.lr));
+                      op.step.value, op.micro_batch.value, value, plan_.spec.lr));
   }
   losses_.clear();
 }
@@ -226,7 +232,7 @@ void TrainingWork::enter(bool computes) {
 void TrainingWork::queue(int index) {
   if (!measure_from_) return;
   marks_[index].queued = device_.mark();
-  if (peaks_reset_ || program_.compute()[index].step < *measure_from_) return;
+  if (peaks_reset_ || program_.compute()[index].step.value < *measure_from_) return;
   device_.account().reset_peak();
   device_.reset_peaks();
   peaks_reset_ = true;

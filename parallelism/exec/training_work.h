@@ -68,7 +68,7 @@ class TrainingWork : public RankWork {
     torch::Tensor tensor;
     bool received = false;  ///< from another rank
   };
-  Taken take(int lane, int index, bool (*makes)(OpKind));
+  Taken take(int lane, int index, bool (*makes)(const Op&));
   /// The piece's images, where the operation takes them, and labels, where they are needed later or now.
   torch::Tensor read_input(const Op& op, int index);
   /// The next piece on the device. Until it is there, the operation waits for data.
@@ -85,7 +85,7 @@ class TrainingWork : public RankWork {
   std::optional<int> measure_from_;
   const LocalDependencies& needs_;
   SegmentId last_segment_;
-  std::vector<int> groups_;  ///< that reduce, by stage
+  std::map<LaneKey, int> groups_;  ///< of the communicator, by lane
   std::vector<TensorSpec> boundaries_;
   SegmentRunner runner_;
   std::vector<std::vector<torch::Tensor>> payload_;  ///< [lane][index] written by one operation, taken by one other

@@ -14,8 +14,8 @@ namespace {
 /// No micro-batch of any plan.
 const MicroBatchId trial(-1);
 
-std::set<int> piece_sizes(const Plan& plan, int replica) {
-  return {plan.pieces[replica].begin(), plan.pieces[replica].end()};
+std::set<int> piece_sizes(const Plan& plan, ReplicaId replica) {
+  return {plan.pieces[replica.value].begin(), plan.pieces[replica.value].end()};
 }
 
 }  // namespace
@@ -34,7 +34,8 @@ void tune(const Plan& plan, const ModelSpec& model, StageState& state, Device& d
     const Precision precision = plan.spec.precision;
     const torch::ScalarType type = first ? master_type(precision) : activation_type(precision);
     for (const int samples : piece_sizes(plan, replica_of(plan, rank, s))) {
-      const Op forward = pass(OpKind::forward, s, trial, 0, 0), backward = pass(OpKind::backward, s, trial, 0, 0);
+      const Op forward = pass(OpKind::forward, s, trial, StepId(0), VersionId(0)),
+               backward = pass(OpKind::backward, s, trial, StepId(0), VersionId(0));
       const std::vector<std::int64_t> sizes = sizes_of(in, samples);
       torch::Tensor input = in.kind() == ElementKind::int64 ? torch::zeros(sizes, options.dtype(torch::kInt64))
                                                             : torch::rand(sizes, options.dtype(type));

@@ -22,6 +22,9 @@ class OpIndex {
     update_to_.assign(updates, nowhere);
     reduction_.assign(updates, {Rank(nowhere)});
     const auto& lanes = plan.ranks[rank.value].lanes;
+    for (const Lane& lane : lanes) {
+      if (lane.key.kind == LaneKind::collectives) make_room(lane.key.purpose);
+    }
     for (int lane = 0; lane < std::ssize(lanes); ++lane) {
       for (int i = 0; i < std::ssize(lanes[lane].ops); ++i) add(lanes[lane].ops[i], {rank, lane, i});
     }
@@ -29,24 +32,43 @@ class OpIndex {
 
   OpRef forward(const Op& op) const { return compute(op, forward_[piece(op, op.segment)]); }
   OpRef input_gradient(const Op& op) const { return compute(op, input_gradient_[piece(op, op.segment)]); }
-
   /// The recomputed forward where there is one.
   OpRef graph(const Op& op) const {
     const int again = recompute_[piece(op, op.segment)];
     return again == nowhere ? forward(op) : compute(op, again);
   }
+  /// What the segment itself makes, complete.
+  OpRef activation(const Op& op) const { return complete(op, op.segment, forward_, summed_forward_); }
+  OpRef activation_gradient(const Op& op) const { return complete(op, op.segment, input_gradient_, summed_backward_); }
+  /// What its neighbours make for it.
   OpRef incoming_activation(const Op& op) const {
-    return incoming(op, SegmentId(op.segment.value - 1), forward_, received_forward_);
+    return incoming(op, SegmentId(op.segment.value - 1), forward_, summed_forward_, received_forward_);
   }
   OpRef incoming_gradient(const Op& op) const {
-    return incoming(op, SegmentId(op.segment.value + 1), input_gradient_, received_backward_);
+    return incoming(op, SegmentId(op.segment.value + 1), input_gradient_, summed_backward_, received_backward_);
   }
-  OpRef update_to(const Op& op) const {
-    return compute(op, op.version <= plan_.steps ? update_to_[update(op, op.segment, op.version)] : nowhere);
+  /// What writes the operation's version of a segment's weights on this rank.
+  OpRef written(const Op& op, SegmentId s) const {
+    const int version = op.version.value;
+    if (version > plan_.steps) missing(op);
+    if (!gathered_.empty()) {
+      if (const OpRef& ref = gathered_[update(op, s, version)]; ref.rank.value != nowhere) return ref;
+    }
+    return update_to(op, s);
+  }
+  OpRef update_to(const Op& op, SegmentId s) const {
+    const int version = op.version.value;
+    return compute(op, version <= plan_.steps ? update_to_[update(op, s, version)] : nowhere);
   }
   OpRef last_gradient(const Op& op, SegmentId s) const { return compute(op, last_gradient_[due(op, s)]); }
   /// An invalid rank where the segment is not reduced.
   OpRef reduction(const Op& op, SegmentId s) const { return reduction_[due(op, s)]; }
+
+  [[noreturn]] void missing(const Op& op) const {
+    throw usage_error(
+        "plan", to_text(op) + " of step " + std::to_string(op.step.value) + " on rank " + std::to_string(rank_.value),
+        "what it waits for on the same rank");
+  }
 
  private:
   int slot(const Op& op, SegmentId s) const {
@@ -54,7 +76,7 @@ class OpIndex {
     return slot_[s.value];
   }
   std::size_t piece(const Op& op, SegmentId s) const {
-    const std::size_t row = static_cast<std::size_t>(slot(op, s)) * plan_.steps + op.step;
+    const std::size_t row = static_cast<std::size_t>(slot(op, s)) * plan_.steps + op.step.value;
     return row * micro_batches(plan_) + op.micro_batch.value;
   }
   std::size_t update(const Op& op, SegmentId s, int version) const {
@@ -62,7 +84,18 @@ class OpIndex {
   }
   /// Under the update that the operation's step adds to.
   std::size_t due(const Op& op, SegmentId s) const {
-    return update(op, s, op.step / plan_.versions[stage_of(plan_, s).value].steps_per_update);
+    return update(op, s, op.step.value / plan_.versions[stage_of(plan_, s).value].steps_per_update);
+  }
+
+  /// For what only some plans have.
+  void make_room(Payload payload) {
+    switch (payload) {
+      case Payload::none:
+      case Payload::gradients: return;
+      case Payload::parameters: gathered_.assign(update_to_.size(), {Rank(nowhere)}); return;
+      case Payload::activation: summed_forward_.assign(forward_.size(), {Rank(nowhere)}); return;
+      case Payload::activation_gradient: summed_backward_.assign(forward_.size(), {Rank(nowhere)}); return;
+    }
   }
 
   void add(const Op& op, OpRef ref) {
@@ -75,27 +108,51 @@ class OpIndex {
         return;
       case OpKind::backward_input: input_gradient_[piece(op, op.segment)] = ref.index; return;
       case OpKind::backward_weight: last_gradient_[due(op, op.segment)] = ref.index; return;
-      case OpKind::recv_forward: received_forward_[piece(op, op.segment)] = ref; return;
-      case OpKind::recv_backward: received_backward_[piece(op, op.segment)] = ref; return;
-      case OpKind::all_reduce:
-        for (int i = 0; i < op.segments; ++i) reduction_[due(op, SegmentId(op.segment.value + i))] = ref;
-        return;
       case OpKind::update:
-        for (int i = 0; i < op.segments && op.version <= plan_.steps; ++i) {
-          update_to_[update(op, SegmentId(op.segment.value + i), op.version)] = ref.index;
+        for (int i = 0; i < op.segments && op.version.value <= plan_.steps; ++i) {
+          update_to_[update(op, SegmentId(op.segment.value + i), op.version.value)] = ref.index;
         }
         return;
-      case OpKind::send_forward:
-      case OpKind::send_backward: return;
+      case OpKind::receive:
+        (op.payload == Payload::activation ? received_forward_ : received_backward_)[piece(op, op.segment)] = ref;
+        return;
+      case OpKind::send: return;
+      case OpKind::all_reduce:
+      case OpKind::reduce_scatter:
+      case OpKind::all_gather:
+      case OpKind::broadcast: return add_collective(op, ref);
     }
   }
 
+  void add_collective(const Op& op, OpRef ref) {
+    switch (op.payload) {
+      case Payload::none: return;
+      case Payload::gradients:
+        for (int i = 0; i < op.segments; ++i) reduction_[due(op, SegmentId(op.segment.value + i))] = ref;
+        return;
+      case Payload::parameters:
+        for (int i = 0; i < op.segments && op.version.value <= plan_.steps; ++i) {
+          gathered_[update(op, SegmentId(op.segment.value + i), op.version.value)] = ref;
+        }
+        return;
+      case Payload::activation: summed_forward_[piece(op, op.segment)] = ref; return;
+      case Payload::activation_gradient: summed_backward_[piece(op, op.segment)] = ref; return;
+    }
+  }
+
+  OpRef complete(const Op& op, SegmentId s, const std::vector<int>& computed, const std::vector<OpRef>& summed) const {
+    const std::size_t place = piece(op, s);
+    if (!summed.empty() && summed[place].rank.value != nowhere) return summed[place];
+    return compute(op, computed[place]);
+  }
+
   /// From the neighbour on this rank if the same pieces pass through it here, else from a message.
-  OpRef incoming(const Op& op, SegmentId neighbour, const std::vector<int>& computed,
+  OpRef incoming(const Op& op, SegmentId neighbour, const std::vector<int>& computed, const std::vector<OpRef>& summed,
                  const std::vector<OpRef>& received) const {
     if (slot_[neighbour.value] != nowhere &&
-        replica_of(plan_, rank_, neighbour) == replica_of(plan_, rank_, op.segment)) {
-      if (const int index = computed[piece(op, neighbour)]; index != nowhere) return {rank_, compute_lane, index};
+        replica_of(plan_, rank_, neighbour) == replica_of(plan_, rank_, op.segment) &&
+        computed[piece(op, neighbour)] != nowhere) {
+      return complete(op, neighbour, computed, summed);
     }
     const OpRef ref = received[piece(op, op.segment)];
     if (ref.rank.value == nowhere) missing(op);
@@ -107,63 +164,75 @@ class OpIndex {
     return {rank_, compute_lane, index};
   }
 
-  [[noreturn]] void missing(const Op& op) const {
-    throw usage_error("plan",
-                      to_text(op) + " of step " + std::to_string(op.step) + " on rank " + std::to_string(rank_.value),
-                      "what it waits for on the same rank");
-  }
-
   const Plan& plan_;
   Rank rank_;
   std::vector<int> slot_;                                    ///< by segment: its row below
   std::vector<int> forward_, recompute_, input_gradient_;    ///< [row][step][micro-batch] -> compute lane
   std::vector<OpRef> received_forward_, received_backward_;  ///< the same for messages
+  std::vector<OpRef> summed_forward_, summed_backward_;      ///< and for all_reduces; empty where there are none
   std::vector<int> last_gradient_, update_to_;               ///< [row][update] -> compute lane
-  std::vector<OpRef> reduction_;                             ///< [row][update]
+  std::vector<OpRef> reduction_, gathered_;                  ///< [row][update]; the latter may be empty
 };
 
 class Finder {
  public:
-  Finder(const Plan& plan, Rank rank) : last_(last_segment(plan)), index_(plan, rank) {}
+  Finder(const Plan& plan, Rank rank) : rank_(rank), last_(last_segment(plan)), index_(plan, rank) {}
 
   void predecessors(const Op& op, std::vector<OpRef>& found) const {
     switch (op.kind) {
       case OpKind::forward:
         if (op.segment.value > 0) found.push_back(index_.incoming_activation(op));
-        if (op.version > 0) found.push_back(index_.update_to(op));
+        if (op.version.value > 0) found.push_back(index_.written(op, op.segment));
         return;
-      case OpKind::recompute:
-      case OpKind::send_forward: found.push_back(index_.forward(op)); return;
+      case OpKind::recompute: found.push_back(index_.forward(op)); return;
       case OpKind::backward:
       case OpKind::backward_input:
         found.push_back(index_.graph(op));
         if (op.segment < last_) found.push_back(index_.incoming_gradient(op));
         return;
-      case OpKind::backward_weight:
-      case OpKind::send_backward: found.push_back(index_.input_gradient(op)); return;
-      case OpKind::recv_forward:
-      case OpKind::recv_backward: return;
-      case OpKind::all_reduce:
-        for (int i = 0; i < op.segments; ++i) {
-          found.push_back(index_.last_gradient(op, SegmentId(op.segment.value + i)));
-        }
+      case OpKind::backward_weight: found.push_back(index_.input_gradient(op)); return;
+      case OpKind::update:
+        return over_run(op, found, [&](SegmentId s) {
+          const OpRef ref = index_.reduction(op, s);
+          return ref.rank.value == nowhere ? index_.last_gradient(op, s) : ref;
+        });
+      case OpKind::send:
+        found.push_back(op.payload == Payload::activation ? index_.activation(op) : index_.activation_gradient(op));
         return;
-      case OpKind::update: return of_update(op, found);
+      case OpKind::receive: return;
+      case OpKind::all_reduce:
+      case OpKind::reduce_scatter:
+      case OpKind::all_gather:
+      case OpKind::broadcast: return of_collective(op, found);
     }
   }
 
  private:
-  void of_update(const Op& op, std::vector<OpRef>& found) const {
+  void of_collective(const Op& op, std::vector<OpRef>& found) const {
+    switch (op.payload) {
+      case Payload::none: index_.missing(op);
+      case Payload::gradients: return over_run(op, found, [&](SegmentId s) { return index_.last_gradient(op, s); });
+      case Payload::parameters: {
+        const bool wrote = op.kind != OpKind::broadcast || op.peer == rank_;
+        return over_run(op, found,
+                        [&](SegmentId s) { return wrote ? index_.update_to(op, s) : index_.last_gradient(op, s); });
+      }
+      case Payload::activation: found.push_back(index_.forward(op)); return;
+      case Payload::activation_gradient: found.push_back(index_.input_gradient(op)); return;
+    }
+  }
+
+  /// What each segment of a run asks for; one operation often serves neighbours.
+  template <class Of>
+  static void over_run(const Op& op, std::vector<OpRef>& found, Of of) {
     const std::size_t before = found.size();
     for (int i = 0; i < op.segments; ++i) {
-      const SegmentId s(op.segment.value + i);
-      OpRef ref = index_.reduction(op, s);
-      if (ref.rank.value == nowhere) ref = index_.last_gradient(op, s);
-      // One reduction serves neighbours of the run.
+      const OpRef ref = of(SegmentId(op.segment.value + i));
       if (found.size() == before || found.back() != ref) found.push_back(ref);
     }
   }
 
+  Rank rank_;
   SegmentId last_;
   OpIndex index_;
 };

@@ -40,14 +40,20 @@ class LocalDependencies {
   std::vector<OfLane> lanes_;
 };
 
-///   F(s,m)          <- F(s-1,m) or recv_forward(s,m); the update that wrote the version it reads
-///   RECOMPUTE(s,m)  <- F(s,m)
-///   B(s,m), I(s,m)  <- RECOMPUTE(s,m), else F(s,m); B or I(s+1,m) or recv_backward(s,m) (none at the last segment)
-///   W(s,m)          <- I(s,m)
-///   send_*(s,m)     <- the F, or the B or I, that made the payload
-///   all_reduce      <- the last B or W before its update is due, of every segment of the run
-///   update          <- the all_reduces that cover the run, else the last B or W of every segment of the run
-/// An operation waits for one lane at most beside its own.
+///   F(s,m)               <- the activation of s-1; what wrote the version it reads
+///   RECOMPUTE(s,m)       <- F(s,m)
+///   B(s,m), I(s,m)       <- RECOMPUTE(s,m), else F(s,m); the gradient of the input of s+1 (none at the last segment)
+///   W(s,m)               <- I(s,m)
+///   activation of s      <- its all_reduce, else F(s,m); from another rank its receive
+///   gradient of s' input <- its all_reduce, else B or I(s,m); from another rank its receive
+///   send                 <- its payload on this rank
+///   all_reduce of either <- the pass that made this rank's part of it
+///   gradients            <- the last B or W before their update is due, of every segment of the run
+///   update               <- the collectives that sum the run's gradients, else the last B or W of every segment
+///   parameters           <- the updates that wrote the run, on the members that did; on the others of a broadcast
+///                           the last B or W of every segment, which reads what is overwritten
+///   a version is written <- by its all_gather or broadcast, else by its update
+/// An operation may wait for any number of lanes.
 /// Throws usage_error naming operation and rank when a predecessor is missing from the plan. O(operations).
 LocalDependencies dependencies(const Plan& plan, Rank rank);
 

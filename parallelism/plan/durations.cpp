@@ -12,7 +12,7 @@ Durations unroll(const Plan& plan, const Durations& durations, int steps) {
       if (plan.asynchronous) {
         all.clear();
         for (std::size_t i = 0; i < ops.size(); ++i) {
-          if (ops[i].step < steps) all.push_back(once[i]);
+          if (ops[i].step.value < steps) all.push_back(once[i]);
         }
       } else {
         all.reserve(once.size() * steps);

@@ -10,7 +10,8 @@ namespace parabench {
 
 /// A micro-batch of one replica in one step.
 struct InputPiece {
-  int step = 0, replica = 0;
+  StepId step;
+  ReplicaId replica;
   MicroBatchId micro_batch;
   auto operator<=>(const InputPiece&) const = default;
 };

@@ -1,15 +1,16 @@
 #include "parallelism/plan/lane.h"
 
+#include <algorithm>
+#include <tuple>
+
 namespace parabench {
 
 std::string_view name(LaneKind kind) {
   switch (kind) {
     case LaneKind::compute: return "compute";
     case LaneKind::collectives: return "collectives";
-    case LaneKind::send_forward: return "send_forward";
-    case LaneKind::recv_forward: return "recv_forward";
-    case LaneKind::send_backward: return "send_backward";
-    case LaneKind::recv_backward: return "recv_backward";
+    case LaneKind::send: return "send";
+    case LaneKind::receive: return "receive";
   }
   return {};
 }
@@ -22,35 +23,51 @@ LaneKind lane_kind(OpKind kind) {
     case OpKind::backward_weight:
     case OpKind::recompute:
     case OpKind::update: return LaneKind::compute;
-    case OpKind::all_reduce: return LaneKind::collectives;
-    case OpKind::send_forward: return LaneKind::send_forward;
-    case OpKind::recv_forward: return LaneKind::recv_forward;
-    case OpKind::send_backward: return LaneKind::send_backward;
-    case OpKind::recv_backward: return LaneKind::recv_backward;
+    case OpKind::send: return LaneKind::send;
+    case OpKind::receive: return LaneKind::receive;
+    case OpKind::all_reduce:
+    case OpKind::reduce_scatter:
+    case OpKind::all_gather:
+    case OpKind::broadcast: return LaneKind::collectives;
   }
   return LaneKind::compute;
 }
 
-bool is_send(LaneKind kind) { return kind == LaneKind::send_forward || kind == LaneKind::send_backward; }
-bool is_receive(LaneKind kind) { return kind == LaneKind::recv_forward || kind == LaneKind::recv_backward; }
-bool is_message(LaneKind kind) { return is_send(kind) || is_receive(kind); }
-
-std::string name(const Lane& lane) {
-  std::string text(name(lane.kind));
-  if (lane.kind != LaneKind::compute) text += ':' + std::to_string(lane.key);
-  return text;
+std::strong_ordering operator<=>(const LaneKey& a, const LaneKey& b) {
+  const auto place = [](const LaneKey& key) {
+    return std::tuple(std::min(key.kind, LaneKind::send), key.purpose, key.kind, key.group, key.peer);
+  };
+  return place(a) <=> place(b);
 }
 
-LaneKind other_end(LaneKind kind) {
+LaneKey collectives_of(GroupId group, Payload purpose) {
+  return {.kind = LaneKind::collectives, .purpose = purpose, .group = group};
+}
+LaneKey sends_to(Rank peer, Payload purpose) { return {.kind = LaneKind::send, .purpose = purpose, .peer = peer}; }
+LaneKey receives_from(Rank peer, Payload purpose) {
+  return {.kind = LaneKind::receive, .purpose = purpose, .peer = peer};
+}
+
+LaneKey lane_of(const Op& op) {
+  const LaneKind kind = lane_kind(op.kind);
   switch (kind) {
-    case LaneKind::compute:
-    case LaneKind::collectives: return kind;
-    case LaneKind::send_forward: return LaneKind::recv_forward;
-    case LaneKind::recv_forward: return LaneKind::send_forward;
-    case LaneKind::send_backward: return LaneKind::recv_backward;
-    case LaneKind::recv_backward: return LaneKind::send_backward;
+    case LaneKind::compute: return {};
+    case LaneKind::collectives: return collectives_of(op.group, op.payload);
+    case LaneKind::send: return sends_to(op.peer, op.payload);
+    case LaneKind::receive: return receives_from(op.peer, op.payload);
   }
-  return kind;
+  return {};
+}
+
+LaneKey other_end(const LaneKey& messages, Rank own) {
+  return messages.kind == LaneKind::send ? receives_from(own, messages.purpose) : sends_to(own, messages.purpose);
+}
+
+std::string name(const LaneKey& lane) {
+  std::string text(name(lane.kind));
+  if (lane.kind == LaneKind::compute) return text;
+  const int number = is_message(lane.kind) ? lane.peer.value : lane.group.value;
+  return text + ':' + std::string(name(lane.purpose)) + ':' + std::to_string(number);
 }
 
 }  // namespace parabench

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,31 +11,44 @@
 
 namespace parabench {
 
-/// A rank has one compute lane, one lane of collectives for each stage that it reduces, and for each peer and direction
-/// one lane of what it sends there and one of what it receives. So nothing waits behind a message between two other
-/// ranks or the other way (schedules: "queues decide speed", the column of pure latency).
-enum class LaneKind : std::uint8_t { compute, collectives, send_forward, recv_forward, send_backward, recv_backward };
-inline constexpr std::array<LaneKind, 6> all_lane_kinds = {LaneKind::compute,       LaneKind::collectives,
-                                                           LaneKind::send_forward,  LaneKind::recv_forward,
-                                                           LaneKind::send_backward, LaneKind::recv_backward};
-/// "compute", "collectives", "send_forward", ...
+/// A rank has one compute lane, one lane of collectives for each group and purpose, and for each peer and purpose one
+/// lane of what it sends there and one of what it receives. So nothing waits behind a message between two other ranks
+/// or the other way (schedules: "queues decide speed", the column of pure latency).
+enum class LaneKind : std::uint8_t { compute, collectives, send, receive };
+inline constexpr std::array<LaneKind, 4> all_lane_kinds = {LaneKind::compute, LaneKind::collectives, LaneKind::send,
+                                                           LaneKind::receive};
+/// "compute", "collectives", "send", "receive".
 std::string_view name(LaneKind kind);
-/// Of an operation. Messages live on the lane that is named as they are.
+/// Of an operation.
 LaneKind lane_kind(OpKind kind);
-bool is_send(LaneKind kind);     ///< send_forward, send_backward
-bool is_receive(LaneKind kind);  ///< recv_forward, recv_backward
-bool is_message(LaneKind kind);  ///< sends and receives
+constexpr bool is_message(LaneKind kind) { return kind >= LaneKind::send; }
+
+/// Which of a rank's lanes.
+struct LaneKey {
+  LaneKind kind = LaneKind::compute;
+  Payload purpose = Payload::none;  ///< what its operations move
+  GroupId group{-1};                ///< collectives
+  Rank peer{-1};                    ///< messages
+  bool operator==(const LaneKey&) const = default;
+};
+/// Compute, then collectives, then messages by purpose and direction.
+std::strong_ordering operator<=>(const LaneKey& a, const LaneKey& b);
+
+LaneKey collectives_of(GroupId group, Payload purpose);
+LaneKey sends_to(Rank peer, Payload purpose);
+LaneKey receives_from(Rank peer, Payload purpose);
+/// Where an operation belongs.
+LaneKey lane_of(const Op& op);
+/// The lane of the peer where the other ends of a lane's messages are; `own`: the rank of the lane.
+LaneKey other_end(const LaneKey& messages, Rank own);
+
+/// "compute", "collectives:gradients:2" (group), "send:activation:1" (peer).
+std::string name(const LaneKey& lane);
 
 struct Lane {
-  LaneKind kind = LaneKind::compute;
-  int key = 0;  ///< collectives: the stage; messages: the peer
+  LaneKey key;
   std::vector<Op> ops;
   bool operator==(const Lane&) const = default;
 };
-/// "compute", "collectives:2" (stage), "send_forward:1" (peer).
-std::string name(const Lane& lane);
-
-/// The kind of lane where the other end of such a message is.
-LaneKind other_end(LaneKind kind);
 
 }  // namespace parabench

@@ -16,8 +16,8 @@ class Matcher {
     for (int r = 0; r < std::ssize(plan_.ranks); ++r) {
       const auto& lanes = plan_.ranks[r].lanes;
       for (int l = 0; l < std::ssize(lanes); ++l) {
-        if (lanes[l].kind == LaneKind::collectives) check_reductions({Rank(r), l});
-        if (is_message(lanes[l].kind)) check_messages({Rank(r), l});
+        if (lanes[l].key.kind == LaneKind::collectives) check_collectives({Rank(r), l});
+        if (is_message(lanes[l].key.kind)) check_messages({Rank(r), l});
       }
     }
     return std::move(result_);
@@ -32,7 +32,7 @@ class Matcher {
 
   void check_messages(LaneRef own) {
     const auto& ops = lane(own).ops;
-    const bool sends = is_send(lane(own).kind);
+    const bool sends = lane(own).key.kind == LaneKind::send;
     const LaneRef* other = partners(own).empty() ? nullptr : &partners(own).front();
     const std::size_t common = other ? std::min(ops.size(), lane(*other).ops.size()) : 0;
     for (int k = 0; k < std::ssize(ops); ++k) {
@@ -45,8 +45,8 @@ class Matcher {
     }
   }
 
-  void check_reductions(LaneRef own) {
-    const std::size_t others = holders(plan_, StageId(lane(own).key)).size() - 1;
+  void check_collectives(LaneRef own) {
+    const std::size_t others = plan_.groups[lane(own).key.group.value].ranks.size() - 1;
     const auto& ops = lane(own).ops;
     for (int k = 0; k < std::ssize(ops); ++k) {
       const OpRef ref{own.rank, own.lane, k};
@@ -60,7 +60,7 @@ class Matcher {
           complain(ref, "meets " + describe(plan_, {other.rank, other.lane, k}));
         }
       }
-      if (present < others) complain(ref, "lacks a peer among the holders of its stage");
+      if (present < others) complain(ref, "lacks a peer in its group");
     }
   }
 
@@ -72,17 +72,17 @@ class Matcher {
 
 Matching twins(const Plan& plan) {
   Matching matching(plan.ranks.size());
-  const std::vector<std::vector<Rank>> groups = holders(plan);
-  for (int r = 0; r < std::ssize(plan.ranks); ++r) {
-    for (const Lane& lane : plan.ranks[r].lanes) {
-      auto& met = matching[r].emplace_back();
-      if (lane.kind == LaneKind::compute) continue;
-      const bool collective = lane.kind == LaneKind::collectives;
-      const int key = collective ? lane.key : r;
-      for (Rank other : collective ? groups[lane.key] : std::vector{Rank(lane.key)}) {
-        if (collective && other == Rank(r)) continue;
-        const int twin = plan.ranks[other.value].find_lane(other_end(lane.kind), key);
+  for (Rank r; r.value < std::ssize(plan.ranks); ++r) {
+    for (const Lane& lane : plan.ranks[r.value].lanes) {
+      auto& met = matching[r.value].emplace_back();
+      const auto add = [&](Rank other, const LaneKey& key) {
+        const int twin = plan.ranks[other.value].find_lane(key);
         if (twin >= 0) met.push_back({other, twin});
+      };
+      if (is_message(lane.key.kind)) add(lane.key.peer, other_end(lane.key, r));
+      if (lane.key.kind != LaneKind::collectives) continue;
+      for (Rank other : plan.groups[lane.key.group.value].ranks) {
+        if (other != r) add(other, lane.key);
       }
     }
   }
@@ -94,14 +94,14 @@ Meetings meetings(const Plan& plan) { return Matcher(plan).run(); }
 Matching match(const Plan& plan) {
   Meetings found = meetings(plan);
   if (!found.mismatches.empty()) {
-    throw usage_error("plan", found.mismatches.front().text, "every send, receive and reduction to meet its like");
+    throw usage_error("plan", found.mismatches.front().text, "every send, receive and collective to meet its like");
   }
   return std::move(found.matching);
 }
 
 std::string describe(const Plan& plan, OpRef ref) {
   const Op& op = at(plan, ref);
-  return to_text(op) + " of step " + std::to_string(op.step) + " on rank " + std::to_string(ref.rank.value);
+  return to_text(op) + " of step " + std::to_string(op.step.value) + " on rank " + std::to_string(ref.rank.value);
 }
 
 }  // namespace parabench

@@ -14,11 +14,11 @@ struct LaneRef {
 };
 
 /// [rank][lane] -> the lanes of other ranks whose operations of the same index it meets: for messages the lane at the
-/// other end, for collectives those of the stage's other holders. As the backends pair: the k-th send of an ordered
+/// other end, for collectives those of the group's other members. As the backends pair: the k-th send of an ordered
 /// pair of ranks and direction meets the k-th receive.
 using Matching = std::vector<std::vector<std::vector<LaneRef>>>;
 
-/// With everything that does not fit, for validate(): a partner that is missing or unlike. Precondition: peers, stages
+/// With everything that does not fit, for validate(): a partner that is missing or unlike. Precondition: peers, groups
 /// and segments exist. O(operations).
 struct Mismatch {
   OpRef where;

@@ -1,6 +1,23 @@
 #include "parallelism/plan/op.h"
 
 namespace parabench {
+namespace {
+
+Op over_micro_batch(OpKind kind, Payload payload, SegmentId s, MicroBatchId m, StepId step) {
+  return {.kind = kind, .payload = payload, .segment = s, .micro_batch = m, .step = step};
+}
+
+Op message(OpKind kind, Payload payload, SegmentId s, MicroBatchId m, StepId step, Rank peer) {
+  Op op = over_micro_batch(kind, payload, s, m, step);
+  op.peer = peer;
+  return op;
+}
+
+Op collective(OpKind kind, Payload payload, SegmentId first, int segments, StepId step, GroupId group) {
+  return {.kind = kind, .payload = payload, .segment = first, .segments = segments, .step = step, .group = group};
+}
+
+}  // namespace
 
 std::string_view name(OpKind kind) {
   switch (kind) {
@@ -9,63 +26,119 @@ std::string_view name(OpKind kind) {
     case OpKind::backward_input: return "I";
     case OpKind::backward_weight: return "W";
     case OpKind::recompute: return "RECOMPUTE";
-    case OpKind::send_forward: return "SEND_F";
-    case OpKind::recv_forward: return "RECV_F";
-    case OpKind::send_backward: return "SEND_B";
-    case OpKind::recv_backward: return "RECV_B";
-    case OpKind::all_reduce: return "ALL_REDUCE";
     case OpKind::update: return "UPDATE";
+    case OpKind::send: return "SEND";
+    case OpKind::receive: return "RECV";
+    case OpKind::all_reduce: return "ALL_REDUCE";
+    case OpKind::reduce_scatter: return "REDUCE_SCATTER";
+    case OpKind::all_gather: return "ALL_GATHER";
+    case OpKind::broadcast: return "BROADCAST";
   }
   return {};
 }
 
-bool is_pass(OpKind kind) { return kind <= OpKind::recompute; }
-bool makes_input_gradient(OpKind kind) { return kind == OpKind::backward || kind == OpKind::backward_input; }
-bool makes_weight_gradient(OpKind kind) { return kind == OpKind::backward || kind == OpKind::backward_weight; }
-bool is_send(OpKind kind) { return kind == OpKind::send_forward || kind == OpKind::send_backward; }
-bool is_receive(OpKind kind) { return kind == OpKind::recv_forward || kind == OpKind::recv_backward; }
-bool is_message(OpKind kind) { return is_send(kind) || is_receive(kind); }
-bool is_over_run(OpKind kind) { return kind == OpKind::all_reduce || kind == OpKind::update; }
+std::string_view name(Payload payload) {
+  switch (payload) {
+    case Payload::none: return "none";
+    case Payload::gradients: return "gradients";
+    case Payload::parameters: return "parameters";
+    case Payload::activation: return "activation";
+    case Payload::activation_gradient: return "activation_gradient";
+  }
+  return {};
+}
 
-Op pass(OpKind kind, SegmentId s, MicroBatchId m, int step, int version) {
-  return {.kind = kind, .segment = s, .micro_batch = m, .step = step, .version = version};
+Op pass(OpKind kind, SegmentId s, MicroBatchId m, StepId step, VersionId version) {
+  Op op = over_micro_batch(kind, Payload::none, s, m, step);
+  op.version = version;
+  return op;
 }
-Op forward(SegmentId s, MicroBatchId m, int step, int version) { return pass(OpKind::forward, s, m, step, version); }
-Op backward(SegmentId s, MicroBatchId m, int step, int version) { return pass(OpKind::backward, s, m, step, version); }
-Op send_forward(SegmentId s, MicroBatchId m, int step, Rank to) {
-  return {.kind = OpKind::send_forward, .segment = s, .micro_batch = m, .step = step, .peer = to};
+Op forward(SegmentId s, MicroBatchId m, StepId step, VersionId version) {
+  return pass(OpKind::forward, s, m, step, version);
 }
-Op recv_forward(SegmentId s, MicroBatchId m, int step, Rank from) {
-  return {.kind = OpKind::recv_forward, .segment = s, .micro_batch = m, .step = step, .peer = from};
+Op backward(SegmentId s, MicroBatchId m, StepId step, VersionId version) {
+  return pass(OpKind::backward, s, m, step, version);
 }
-Op send_backward(SegmentId s, MicroBatchId m, int step, Rank to) {
-  return {.kind = OpKind::send_backward, .segment = s, .micro_batch = m, .step = step, .peer = to};
-}
-Op recv_backward(SegmentId s, MicroBatchId m, int step, Rank from) {
-  return {.kind = OpKind::recv_backward, .segment = s, .micro_batch = m, .step = step, .peer = from};
-}
-Op all_reduce(SegmentId first, int segments, int step) {
-  return {.kind = OpKind::all_reduce, .segment = first, .segments = segments, .step = step};
-}
-Op update(SegmentId first, int segments, int step, int version) {
+Op update(SegmentId first, int segments, StepId step, VersionId version) {
   return {.kind = OpKind::update, .segment = first, .segments = segments, .step = step, .version = version};
+}
+Op sharded_update(SegmentId first, int segments, StepId step, VersionId version, GroupId group) {
+  Op op = update(first, segments, step, version);
+  op.group = group;
+  return op;
+}
+
+Op send_forward(SegmentId s, MicroBatchId m, StepId step, Rank to) {
+  return message(OpKind::send, Payload::activation, s, m, step, to);
+}
+Op recv_forward(SegmentId s, MicroBatchId m, StepId step, Rank from) {
+  return message(OpKind::receive, Payload::activation, s, m, step, from);
+}
+Op send_backward(SegmentId s, MicroBatchId m, StepId step, Rank to) {
+  return message(OpKind::send, Payload::activation_gradient, s, m, step, to);
+}
+Op recv_backward(SegmentId s, MicroBatchId m, StepId step, Rank from) {
+  return message(OpKind::receive, Payload::activation_gradient, s, m, step, from);
+}
+
+Op all_reduce(SegmentId first, int segments, StepId step, GroupId group) {
+  return collective(OpKind::all_reduce, Payload::gradients, first, segments, step, group);
+}
+Op reduce_scatter(SegmentId first, int segments, StepId step, GroupId group) {
+  return collective(OpKind::reduce_scatter, Payload::gradients, first, segments, step, group);
+}
+Op all_gather(SegmentId first, int segments, StepId step, VersionId version, GroupId group) {
+  Op op = collective(OpKind::all_gather, Payload::parameters, first, segments, step, group);
+  op.version = version;
+  return op;
+}
+Op broadcast(SegmentId first, int segments, StepId step, VersionId version, GroupId group, Rank root) {
+  Op op = collective(OpKind::broadcast, Payload::parameters, first, segments, step, group);
+  op.version = version;
+  op.peer = root;
+  return op;
+}
+Op all_reduce_forward(SegmentId s, MicroBatchId m, StepId step, GroupId group) {
+  Op op = over_micro_batch(OpKind::all_reduce, Payload::activation, s, m, step);
+  op.group = group;
+  return op;
+}
+Op all_reduce_backward(SegmentId s, MicroBatchId m, StepId step, GroupId group) {
+  Op op = over_micro_batch(OpKind::all_reduce, Payload::activation_gradient, s, m, step);
+  op.group = group;
+  return op;
 }
 
 SegmentId other_segment(const Op& message) {
-  const bool next = message.kind == OpKind::send_forward || message.kind == OpKind::recv_backward;
+  const bool next = (message.kind == OpKind::send) == (message.payload == Payload::activation);
   return SegmentId(message.segment.value + (next ? 1 : -1));
 }
 
 Op receive_of(const Op& send, Rank from) {
-  const auto make = send.kind == OpKind::send_forward ? recv_forward : recv_backward;
-  return make(other_segment(send), send.micro_batch, send.step, from);
+  Op receive = send;
+  receive.kind = OpKind::receive;
+  receive.segment = other_segment(send);
+  receive.peer = from;
+  return receive;
+}
+
+std::string name(const Op& op) {
+  std::string text(name(op.kind));
+  switch (op.payload) {
+    case Payload::none:
+    case Payload::gradients:
+    case Payload::parameters: break;
+    case Payload::activation: text += "_F"; break;
+    case Payload::activation_gradient: text += "_B"; break;
+  }
+  return text;
 }
 
 std::string to_text(const Op& op) {
   std::string text = std::to_string(op.segment.value);
-  if (is_over_run(op.kind) && op.segments > 1) text += '-' + std::to_string(op.segment.value + op.segments - 1);
-  text += name(op.kind);
-  if (!is_over_run(op.kind)) text += std::to_string(op.micro_batch.value);
+  if (op.segments > 1) text += '-' + std::to_string(op.segment.value + op.segments - 1);
+  text += name(op);
+  if (!is_over_run(op)) text += std::to_string(op.micro_batch.value);
   return text;
 }
 

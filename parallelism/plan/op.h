@@ -11,58 +11,101 @@
 namespace parabench {
 
 enum class OpKind : std::uint8_t {
-  forward,          ///< F: one segment, one micro-batch
+  // Passes: one segment, one micro-batch.
+  forward,          ///< F
   backward,         ///< B: its input and weight gradients
   backward_input,   ///< I: its input gradient alone; what the weight gradients need is kept
   backward_weight,  ///< W: the weight gradients that an I left open
   recompute,        ///< a forward once more, for the backward that follows: brings back what the first one discarded
-  send_forward,     ///< activation of `segment`'s output to the peer that computes the next segment
-  recv_forward,     ///< activation that is `segment`'s input
-  send_backward,    ///< gradient of `segment`'s input to the peer that computes the previous segment
-  recv_backward,    ///< gradient of `segment`'s output
-  all_reduce,       ///< sum of the gradients of a run of segments over the holders of their stage
-  update,           ///< optimizer step of a run of segments
+  update,           ///< optimizer step of a run of segments, or of the rank's share of it
+  // Messages: from one rank to another.
+  send,
+  receive,
+  // Collectives: among the members of a group, in place.
+  all_reduce,      ///< the sum on every member
+  reduce_scatter,  ///< on every member its share of the sum
+  all_gather,      ///< every member's share on all of them
+  broadcast,       ///< what the root has on all of them
 };
 
-/// "F", "B", "I", "W", "RECOMPUTE", "SEND_F", "RECV_F", "SEND_B", "RECV_B", "ALL_REDUCE", "UPDATE".
+/// "F", "B", "I", "W", "RECOMPUTE", "UPDATE", "SEND", "RECV", "ALL_REDUCE", "REDUCE_SCATTER", "ALL_GATHER", "BROADCAST".
 std::string_view name(OpKind kind);
-inline constexpr std::array<OpKind, 11> all_op_kinds = {
-    OpKind::forward,       OpKind::backward,     OpKind::backward_input, OpKind::backward_weight,
-    OpKind::recompute,     OpKind::send_forward, OpKind::recv_forward,   OpKind::send_backward,
-    OpKind::recv_backward, OpKind::all_reduce,   OpKind::update};
+inline constexpr std::array<OpKind, 12> all_op_kinds = {
+    OpKind::forward,    OpKind::backward,       OpKind::backward_input, OpKind::backward_weight,
+    OpKind::recompute,  OpKind::update,         OpKind::send,           OpKind::receive,
+    OpKind::all_reduce, OpKind::reduce_scatter, OpKind::all_gather,     OpKind::broadcast};
 
-bool is_pass(OpKind kind);                ///< computes one segment for one micro-batch: F, B, I, W, RECOMPUTE
-bool makes_input_gradient(OpKind kind);   ///< B, I
-bool makes_weight_gradient(OpKind kind);  ///< B, W
-bool is_send(OpKind kind);                ///< send_forward, send_backward
-bool is_receive(OpKind kind);             ///< recv_forward, recv_backward
-bool is_message(OpKind kind);             ///< sends and receives
-bool is_over_run(OpKind kind);            ///< all_reduce, update: works on a run of segments
+constexpr bool is_pass(OpKind kind) { return kind <= OpKind::recompute; }
+constexpr bool makes_input_gradient(OpKind kind) { return kind == OpKind::backward || kind == OpKind::backward_input; }
+constexpr bool makes_weight_gradient(OpKind kind) {
+  return kind == OpKind::backward || kind == OpKind::backward_weight;
+}
+constexpr bool is_message(OpKind kind) { return kind == OpKind::send || kind == OpKind::receive; }
+constexpr bool is_collective(OpKind kind) { return kind >= OpKind::all_reduce; }
 
+/// What a message or collective moves.
+enum class Payload : std::uint8_t {
+  none,                 ///< of passes and updates
+  gradients,            ///< of the parameters of a run of segments
+  parameters,           ///< of a run of segments
+  activation,           ///< what a segment made of a micro-batch
+  activation_gradient,  ///< the gradient of a segment's input, of a micro-batch
+};
+/// "none", "gradients", "parameters", "activation", "activation_gradient".
+std::string_view name(Payload payload);
+inline constexpr std::array<Payload, 5> all_payloads = {Payload::none, Payload::gradients, Payload::parameters,
+                                                        Payload::activation, Payload::activation_gradient};
+/// Whether it belongs to a micro-batch.
+constexpr bool is_of_micro_batch(Payload payload) { return payload >= Payload::activation; }
+
+/// Which fields an operation has follows from its kind and payload; the others keep their defaults.
 struct Op {
   OpKind kind = OpKind::forward;
-  bool accumulates = false;     ///< B, W: adds to gradients that an earlier one made since the last update
-  bool discards = false;        ///< F: keeps its input alone, for a RECOMPUTE
-  bool overlaps_next = false;   ///< F: may run at the same time as the action after it
-  SegmentId segment;            ///< all_reduce, update: the first of the run
-  int segments = 1;             ///< all_reduce, update: length of the run
-  MicroBatchId micro_batch{0};  ///< all_reduce, update: 0
-  int step = 0;                 ///< step of the window, 0-based
-  int version = 0;              ///< passes: weight version read; update: version written
-  Rank peer{-1};                ///< send, recv: the other rank
+  Payload payload = Payload::none;
+  bool accumulates : 1 = false;    ///< B, W: adds to gradients that an earlier one made since the last update
+  bool discards : 1 = false;       ///< F: keeps its input alone, for a RECOMPUTE
+  bool overlaps_next : 1 = false;  ///< F: may run at the same time as the action after it
+  SegmentId segment;               ///< first of a run
+  int segments = 1;                ///< length of the run: updates, and what moves gradients or parameters
+  MicroBatchId micro_batch{0};     ///< passes, and what moves activations or their gradients
+  StepId step;                     ///< of the window
+  VersionId version;               ///< passes: weights read; updates, and what moves parameters: weights written
+  Rank peer{-1};                   ///< messages: the other rank; broadcasts: the root
+  GroupId group{-1};  ///< collectives: who takes part; updates: among whom the run is sharded, -1: the rank updates all
   bool operator==(const Op&) const = default;
 };
 
+/// Whether it works on a run of segments rather than on one of them for a micro-batch.
+constexpr bool is_over_run(const Op& op) { return !is_pass(op.kind) && !is_of_micro_batch(op.payload); }
+/// Whether it reads or writes a version of the weights.
+constexpr bool has_version(const Op& op) {
+  return is_pass(op.kind) || op.kind == OpKind::update || op.payload == Payload::parameters;
+}
+
 /// A pass of the given kind (is_pass).
-Op pass(OpKind kind, SegmentId s, MicroBatchId m, int step, int version);
-Op forward(SegmentId s, MicroBatchId m, int step, int version);
-Op backward(SegmentId s, MicroBatchId m, int step, int version);
-Op send_forward(SegmentId s, MicroBatchId m, int step, Rank to);
-Op recv_forward(SegmentId s, MicroBatchId m, int step, Rank from);
-Op send_backward(SegmentId s, MicroBatchId m, int step, Rank to);
-Op recv_backward(SegmentId s, MicroBatchId m, int step, Rank from);
-Op all_reduce(SegmentId first, int segments, int step);
-Op update(SegmentId first, int segments, int step, int version);
+Op pass(OpKind kind, SegmentId s, MicroBatchId m, StepId step, VersionId version);
+Op forward(SegmentId s, MicroBatchId m, StepId step, VersionId version);
+Op backward(SegmentId s, MicroBatchId m, StepId step, VersionId version);
+Op update(SegmentId first, int segments, StepId step, VersionId version);
+/// Of the share that the rank has in a run; the members of `group` divide it among them.
+Op sharded_update(SegmentId first, int segments, StepId step, VersionId version, GroupId group);
+
+/// The activation of `s`, to the rank that computes the next segment, and there as the input of `s`.
+Op send_forward(SegmentId s, MicroBatchId m, StepId step, Rank to);
+Op recv_forward(SegmentId s, MicroBatchId m, StepId step, Rank from);
+/// The gradient of the input of `s`, to the rank that computes the previous segment, and there of the output of `s`.
+Op send_backward(SegmentId s, MicroBatchId m, StepId step, Rank to);
+Op recv_backward(SegmentId s, MicroBatchId m, StepId step, Rank from);
+
+/// Of the gradients of a run.
+Op all_reduce(SegmentId first, int segments, StepId step, GroupId group);
+Op reduce_scatter(SegmentId first, int segments, StepId step, GroupId group);
+/// Of the parameters of a run, as the step's update wrote them.
+Op all_gather(SegmentId first, int segments, StepId step, VersionId version, GroupId group);
+Op broadcast(SegmentId first, int segments, StepId step, VersionId version, GroupId group, Rank root);
+/// Sums parts of the output of `s`, and of the gradient of its input, that the members computed.
+Op all_reduce_forward(SegmentId s, MicroBatchId m, StepId step, GroupId group);
+Op all_reduce_backward(SegmentId s, MicroBatchId m, StepId step, GroupId group);
 
 /// The segment at the other end of a message: the next one where an activation leaves or its gradient arrives, else the
 /// previous one. May be none of the plan.
@@ -70,6 +113,9 @@ SegmentId other_segment(const Op& message);
 /// The receive that belongs to a send of rank `from`.
 Op receive_of(const Op& send, Rank from);
 
+/// Kind and payload: "F", "SEND_F" of an activation, "RECV_B" of a gradient of one, "ALL_REDUCE" of gradients,
+/// "ALL_REDUCE_F" of activations, "ALL_GATHER" of parameters.
+std::string name(const Op& op);
 /// Text with segment and micro-batch: `2F0`, `1SEND_F3`, `0-4ALL_REDUCE`, `7UPDATE`; the step is not part of it.
 std::string to_text(const Op& op);
 

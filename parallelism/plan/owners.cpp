@@ -4,10 +4,10 @@ namespace parabench {
 
 PieceOwners::PieceOwners(const Plan& plan)
     : replicas_(plan.replicas),
+      shards_(plan.shards),
       steps_(plan.steps),
       micro_batches_(micro_batches(plan)),
-      owners_(static_cast<std::size_t>(plan.stages) * plan.replicas) {
-  const auto place = [&](const Holding& h) { return h.stage.value * replicas_ + h.replica; };
+      owners_(static_cast<std::size_t>(plan.stages) * plan.replicas * plan.shards) {
   std::vector<int> sharers(owners_.size(), 0);
   for (const RankProgram& rank : plan.ranks) {
     for (const Holding& h : rank.holds) ++sharers[place(h)];
@@ -23,18 +23,22 @@ PieceOwners::PieceOwners(const Plan& plan)
       const SegmentId entry = segments_of(plan, h.stage).first;
       for (const Op& op : plan.ranks[r].compute()) {
         if (op.kind == OpKind::forward && op.segment == entry) {
-          owners[static_cast<std::size_t>(op.step) * micro_batches_ + op.micro_batch.value] = Rank(r);
+          owners[static_cast<std::size_t>(op.step.value) * micro_batches_ + op.micro_batch.value] = Rank(r);
         }
       }
     }
   }
 }
 
-Rank PieceOwners::of(StageId stage, int replica, MicroBatchId m, int step) const {
-  const auto& owners = owners_[static_cast<std::size_t>(stage.value) * replicas_ + replica];
+std::size_t PieceOwners::place(const Holding& h) const {
+  return (static_cast<std::size_t>(h.stage.value) * replicas_ + h.replica.value) * shards_ + h.shard;
+}
+
+Rank PieceOwners::of(const Holding& holding, MicroBatchId m, StepId step) const {
+  const auto& owners = owners_[place(holding)];
   if (owners.empty()) return Rank(-1);
   return owners.size() == 1 ? owners.front()
-                            : owners[static_cast<std::size_t>(step % steps_) * micro_batches_ + m.value];
+                            : owners[static_cast<std::size_t>(step.value % steps_) * micro_batches_ + m.value];
 }
 
 }  // namespace parabench

@@ -11,13 +11,15 @@ namespace parabench {
 class PieceOwners {
  public:
   explicit PieceOwners(const Plan& plan);
-  /// The rank that runs the forward of micro-batch (replica, m) of `step` on `stage`; Rank(-1) if none does. Beyond the
+  /// The rank that runs the forward of micro-batch m of `step` as the holding says; Rank(-1) if none does. Beyond the
   /// plan's window its steps repeat.
-  Rank of(StageId stage, int replica, MicroBatchId m, int step) const;
+  Rank of(const Holding& holding, MicroBatchId m, StepId step) const;
 
  private:
-  int replicas_, steps_, micro_batches_;
-  std::vector<std::vector<Rank>> owners_;  ///< [stage * replicas + replica]: one rank, or one per (step, m)
+  std::size_t place(const Holding& holding) const;
+
+  int replicas_, shards_, steps_, micro_batches_;
+  std::vector<std::vector<Rank>> owners_;  ///< [stage][replica][shard]: one rank, or one per (step, m)
 };
 
 }  // namespace parabench

@@ -16,14 +16,16 @@ int batch_samples(const Plan& plan) {
   return samples;
 }
 
-int piece_offset(const Plan& plan, int replica, MicroBatchId m) {
+int piece_offset(const Plan& plan, ReplicaId replica, MicroBatchId m) {
   int offset = 0;
-  for (int r = 0; r < replica; ++r) {
+  for (int r = 0; r < replica.value; ++r) {
     offset = std::accumulate(plan.pieces[r].begin(), plan.pieces[r].end(), offset);
   }
-  const auto& pieces = plan.pieces[replica];
+  const auto& pieces = plan.pieces[replica.value];
   return std::accumulate(pieces.begin(), pieces.begin() + m.value, offset);
 }
+
+int samples_of(const Plan& plan, ReplicaId replica, MicroBatchId m) { return plan.pieces[replica.value][m.value]; }
 
 SegmentRange segments_of(const Plan& plan, StageId stage) {
   auto [first, end] = std::ranges::equal_range(plan.segments, stage, {}, &Segment::stage);
@@ -50,17 +52,21 @@ std::vector<int> partition(const Plan& plan) {
 
 StageId stage_of(const Plan& plan, SegmentId segment) { return plan.segments[segment.value].stage; }
 
-int replica_of(const Plan& plan, Rank rank, SegmentId segment) {
+const Holding* find_holding(const Plan& plan, Rank rank, StageId stage) {
   const auto& holds = plan.ranks[rank.value].holds;
-  const auto found = std::ranges::find(holds, stage_of(plan, segment), &Holding::stage);
-  return found == holds.end() ? -1 : found->replica;
+  const auto found = std::ranges::find(holds, stage, &Holding::stage);
+  return found == holds.end() ? nullptr : &*found;
+}
+
+ReplicaId replica_of(const Plan& plan, Rank rank, SegmentId segment) {
+  const Holding* holding = find_holding(plan, rank, stage_of(plan, segment));
+  return holding ? holding->replica : ReplicaId(-1);
 }
 
 std::vector<Rank> holders(const Plan& plan, StageId stage) {
   std::vector<Rank> ranks;
-  for (int r = 0; r < std::ssize(plan.ranks); ++r) {
-    const auto& holds = plan.ranks[r].holds;
-    if (std::ranges::find(holds, stage, &Holding::stage) != holds.end()) ranks.push_back(Rank(r));
+  for (Rank r; r.value < std::ssize(plan.ranks); ++r) {
+    if (find_holding(plan, r, stage)) ranks.push_back(r);
   }
   return ranks;
 }
@@ -73,32 +79,31 @@ std::vector<std::vector<Rank>> holders(const Plan& plan) {
   return ranks;
 }
 
-std::vector<std::vector<Rank>> reduction_groups(const Plan& plan) {
-  if (plan.stages == 1) return {};
-  std::vector<std::vector<Rank>> groups = holders(plan);
-  std::erase_if(groups, [](const std::vector<Rank>& group) { return group.size() < 2; });
-  return groups;
+std::vector<Rank> holders(const Plan& plan, StageId stage, int shard) {
+  std::vector<Rank> ranks = holders(plan, stage);
+  std::erase_if(ranks, [&](Rank r) { return find_holding(plan, r, stage)->shard != shard; });
+  return ranks;
 }
 
-std::vector<int> groups_by_stage(const Plan& plan) {
-  if (plan.stages == 1) return {0};
-  std::vector<int> groups;
-  int count = 0;
-  for (const std::vector<Rank>& group : holders(plan)) groups.push_back(group.size() > 1 ? ++count : -1);
-  return groups;
+VersionId version_read(const VersionRule& rule, StepId step) {
+  return VersionId(std::max(0, step.value / rule.steps_per_update - rule.lag));
 }
 
-int version_read(const VersionRule& rule, int step) { return std::max(0, step / rule.steps_per_update - rule.lag); }
+VersionId updates_by(const VersionRule& rule, StepId step) {
+  return VersionId((step.value + 1) / rule.steps_per_update);
+}
 
-int updates_by(const VersionRule& rule, int step) { return (step + 1) / rule.steps_per_update; }
+bool is_update_due(const VersionRule& rule, StepId step) { return (step.value + 1) % rule.steps_per_update == 0; }
 
-bool is_update_due(const VersionRule& rule, int step) { return (step + 1) % rule.steps_per_update == 0; }
+VersionId version_read(const Plan& plan, StageId stage, StepId step) {
+  return version_read(plan.versions[stage.value], step);
+}
 
-int version_read(const Plan& plan, StageId stage, int step) { return version_read(plan.versions[stage.value], step); }
+VersionId updates_by(const Plan& plan, StageId stage, StepId step) {
+  return updates_by(plan.versions[stage.value], step);
+}
 
-int updates_by(const Plan& plan, StageId stage, int step) { return updates_by(plan.versions[stage.value], step); }
-
-bool is_update_due(const Plan& plan, StageId stage, int step) {
+bool is_update_due(const Plan& plan, StageId stage, StepId step) {
   return is_update_due(plan.versions[stage.value], step);
 }
 
@@ -106,16 +111,14 @@ int discarded_steps(const Case& spec, int warmup) {
   return spec.graph ? std::max(warmup, graph_capture_step + 1) : warmup;
 }
 
-std::vector<Op>& RankProgram::lane(LaneKind kind, int key) {
-  const auto place = [](const Lane& l) { return std::pair(l.kind, l.key); };
-  auto found = std::ranges::lower_bound(lanes, std::pair(kind, key), {}, place);
-  if (found == lanes.end() || place(*found) != std::pair(kind, key)) found = lanes.insert(found, {kind, key, {}});
+std::vector<Op>& RankProgram::lane(const LaneKey& key) {
+  auto found = std::ranges::lower_bound(lanes, key, {}, &Lane::key);
+  if (found == lanes.end() || found->key != key) found = lanes.insert(found, {key, {}});
   return found->ops;
 }
 
-int RankProgram::find_lane(LaneKind kind, int key) const {
-  const auto found =
-      std::ranges::find_if(lanes, [&](const Lane& lane) { return lane.kind == kind && lane.key == key; });
+int RankProgram::find_lane(const LaneKey& key) const {
+  const auto found = std::ranges::find(lanes, key, &Lane::key);
   return found == lanes.end() ? -1 : static_cast<int>(found - lanes.begin());
 }
 
@@ -128,7 +131,9 @@ bool uses(const Plan& plan, OpKind kind) {
 }
 
 bool reduces(const RankProgram& rank) {
-  return std::ranges::any_of(rank.lanes, [](const Lane& l) { return l.kind == LaneKind::collectives; });
+  return std::ranges::any_of(rank.lanes, [](const Lane& lane) {
+    return lane.key.kind == LaneKind::collectives && lane.key.purpose == Payload::gradients;
+  });
 }
 
 std::vector<int> split_evenly(int samples, int pieces) {
@@ -146,7 +151,7 @@ Plan unroll(const Plan& plan, int steps) {
     }
     result.steps = steps;
     for (RankProgram& rank : result.ranks)
-      for (Lane& lane : rank.lanes) std::erase_if(lane.ops, [&](const Op& op) { return op.step >= steps; });
+      for (Lane& lane : rank.lanes) std::erase_if(lane.ops, [&](const Op& op) { return op.step.value >= steps; });
     return result;
   }
   result.steps = plan.steps * steps;
@@ -158,9 +163,8 @@ Plan unroll(const Plan& plan, int steps) {
       for (int t = 1; t < steps; ++t) {
         for (std::size_t i = 0; i < once; ++i) {
           Op op = ops[i];
-          op.step += t * plan.steps;
-          // Messages and reductions carry no weight version.
-          if (lane.kind == LaneKind::compute) op.version += t * plan.steps;
+          op.step.value += t * plan.steps;
+          if (has_version(op)) op.version.value += t * plan.steps;
           ops.push_back(op);
         }
       }

@@ -7,6 +7,7 @@
 
 #include "base/case.h"
 #include "parallelism/plan/lane.h"
+#include "parallelism/plan/mesh.h"
 
 namespace parabench {
 
@@ -18,10 +19,11 @@ struct Segment {
   bool operator==(const Segment&) const = default;
 };
 
-/// A stage whose weights a rank has. `replica`: which pieces of the batch pass through it there.
+/// A stage whose weights, or one shard of them, a rank has. `replica`: which pieces of the batch pass through it there.
 struct Holding {
   StageId stage;
-  int replica = 0;
+  ReplicaId replica;
+  int shard = 0;  ///< place on the tensor axis: of Plan::shards that together are the stage
   bool operator==(const Holding&) const = default;
 };
 
@@ -30,14 +32,14 @@ struct RankProgram {
   std::vector<Holding> holds;          ///< ascending stages, each once
   int weight_versions = 1;             ///< ring slots of weights; 1: update in place
   int in_flight = 0;                   ///< most pairs of stage and micro-batch from forward to last backward; 0: any
-  std::vector<Lane> lanes = {Lane{}};  ///< the compute lane first, then by kind and key
+  std::vector<Lane> lanes = {Lane{}};  ///< in the order of their keys: the compute lane first
 
   const std::vector<Op>& compute() const { return lanes.front().ops; }
   std::vector<Op>& compute() { return lanes.front().ops; }
-  /// Its operations of that kind and key; an empty lane is made where there is none.
-  std::vector<Op>& lane(LaneKind kind, int key);
-  /// Index of such a lane, -1 where there is none.
-  int find_lane(LaneKind kind, int key) const;
+  /// The operations of a lane; an empty one is made where there is none.
+  std::vector<Op>& lane(const LaneKey& key);
+  /// Index of a lane, -1 where there is none.
+  int find_lane(const LaneKey& key) const;
   bool operator==(const RankProgram&) const = default;
 };
 
@@ -54,6 +56,8 @@ struct Plan {
   std::vector<Segment> segments;  ///< in layer order; neighbours of one stage adjacent
   int stages = 1;
   int replicas = 1;
+  int shards = 1;                        ///< parts that the tensor axis cuts each stage into
+  std::vector<Group> groups;             ///< among whom collectives run, by id; equal ones know nothing of each other
   int steps = 1;                         ///< steps in the window
   bool asynchronous = false;             ///< the window is one stream whose pipe does not drain between steps
   bool in_order = true;                  ///< micro-batches pass each segment of a rank first in, first out
@@ -67,7 +71,8 @@ int micro_batches(const Plan& plan);  ///< per step and replica
 int batch_samples(const Plan& plan);  ///< samples of one step over all replicas
 /// Position of the first sample of piece (replica, m) within its step's batch; pieces lie one after the other,
 /// replica by replica.
-int piece_offset(const Plan& plan, int replica, MicroBatchId m);
+int piece_offset(const Plan& plan, ReplicaId replica, MicroBatchId m);
+int samples_of(const Plan& plan, ReplicaId replica, MicroBatchId m);
 /// [first, last] segment of a stage; segments of one stage are adjacent.
 struct SegmentRange {
   SegmentId first, last;
@@ -81,27 +86,25 @@ std::vector<SegmentId> segments_held(const Plan& plan, Rank rank);
 std::vector<int> partition(const Plan& plan);
 
 StageId stage_of(const Plan& plan, SegmentId segment);
+/// How the rank holds a stage, nullptr where it does not.
+const Holding* find_holding(const Plan& plan, Rank rank, StageId stage);
 /// Whose pieces pass through `segment` on this rank; -1 where the rank does not hold it.
-int replica_of(const Plan& plan, Rank rank, SegmentId segment);
-/// The ranks that hold a stage, ascending: they reduce its gradients, and several of one replica share its pieces.
+ReplicaId replica_of(const Plan& plan, Rank rank, SegmentId segment);
+/// The ranks that hold a stage, ascending; several of one replica share its pieces, or its shards.
 std::vector<Rank> holders(const Plan& plan, StageId stage);
 /// Those of every stage, found at once. O(ranks + stages).
 std::vector<std::vector<Rank>> holders(const Plan& plan);
+/// The ranks that hold one shard of a stage, ascending: those whose gradients of it are to be summed.
+std::vector<Rank> holders(const Plan& plan, StageId stage, int shard);
 
-/// The ranks of each stage that several hold, in stage order; none for a plan of one stage, which all ranks hold.
-std::vector<std::vector<Rank>> reduction_groups(const Plan& plan);
-/// [stage] -> the number of its group among them, from 1 as communicators count; 0, every rank, in a plan of one stage;
-/// -1 where one rank holds the stage. O(ranks + stages): for asking once, not at every reduction.
-std::vector<int> groups_by_stage(const Plan& plan);
-
-int version_read(const VersionRule& rule, int step);
-/// Updates that are complete once `step` has ended, and whether the last of them is due there.
-int updates_by(const VersionRule& rule, int step);
-bool is_update_due(const VersionRule& rule, int step);
+VersionId version_read(const VersionRule& rule, StepId step);
+/// The version that the latest update has written once `step` has ended, and whether that update is due there.
+VersionId updates_by(const VersionRule& rule, StepId step);
+bool is_update_due(const VersionRule& rule, StepId step);
 /// The same by the plan's own rule for the stage.
-int version_read(const Plan& plan, StageId stage, int step);
-int updates_by(const Plan& plan, StageId stage, int step);
-bool is_update_due(const Plan& plan, StageId stage, int step);
+VersionId version_read(const Plan& plan, StageId stage, StepId step);
+VersionId updates_by(const Plan& plan, StageId stage, StepId step);
+bool is_update_due(const Plan& plan, StageId stage, StepId step);
 
 /// The step that graph:on captures: steps before it run operation by operation, since libraries choose algorithms and
 /// take memory when first called, which a capture forbids.
@@ -111,7 +114,7 @@ int discarded_steps(const Case& spec, int warmup);
 
 /// Whether some rank has an operation of this kind.
 bool uses(const Plan& plan, OpKind kind);
-/// Whether the rank sums gradients with other ranks.
+/// Whether the rank sums gradients of its parameters with other ranks.
 bool reduces(const RankProgram& rank);
 
 /// Sizes of `pieces` parts of `samples` that differ by one at most, larger ones first.

@@ -1,6 +1,7 @@
-// Which ways the messages of a plan take.
+// Which ways the messages and collectives of a plan take.
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "parallelism/plan/plan.h"
@@ -8,7 +9,7 @@
 namespace parabench {
 
 struct Route {
-  LaneKind kind = LaneKind::send_forward;  ///< of the lane that sends: send_forward or send_backward
+  Payload payload = Payload::activation;
   Rank from, to;
   auto operator<=>(const Route&) const = default;
 };
@@ -16,5 +17,14 @@ struct Route {
 /// Every way that some message takes, once and ascending: what a backend has to know that makes something for each.
 /// O(lanes).
 std::vector<Route> routes(const Plan& plan);
+
+/// Communicators know a group by number: 0 is every rank, declared ones follow. Each lane of collectives has a number
+/// of its own, since each goes on in its own order.
+struct CollectiveGroups {
+  std::vector<std::vector<Rank>> declared;  ///< ranks of the groups 1, 2, ...
+  std::map<LaneKey, int> numbers;
+};
+/// The first lane over every rank gets group 0. O(lanes).
+CollectiveGroups collective_groups(const Plan& plan);
 
 }  // namespace parabench

@@ -24,7 +24,7 @@ class Accounting {
     const auto& ops = plan_.ranks[rank.value].compute();
     for (int i = 0; i < static_cast<int>(ops.size()); ++i) {
       const OpRef ref{rank, compute_lane, i};
-      if (ops[i].step >= first_step) {
+      if (ops[i].step.value >= first_step) {
         add_wait(sum, ref, free_since);
         add_work(sum, ops[i], span_of(timeline_, ref));
       }
@@ -36,8 +36,8 @@ class Accounting {
  private:
   std::span<const OpRef> waits_for(OpRef ref) const { return local_[ref.rank.value].of(ref.lane, ref.index); }
 
-  /// Latest end of the compute operations that `ref` stems from. A message stems from its sender's, a reduction from
-  /// all ranks'.
+  /// Latest end of the compute operations that `ref` stems from. A message stems from its sender's, a collective
+  /// from all members'.
   double compute_end(OpRef ref) const {
     if (ref.lane == compute_lane) return span_of(timeline_, ref).end;
     double latest = timeline_.origin;
@@ -109,7 +109,7 @@ std::vector<double> step_completions(const Plan& plan, const Timeline& timeline)
     for (std::size_t l = 0; l < plan.ranks[r].lanes.size(); ++l) {
       const auto& ops = plan.ranks[r].lanes[l].ops;
       for (std::size_t i = 0; i < ops.size(); ++i) {
-        double& completion = completions[ops[i].step];
+        double& completion = completions[ops[i].step.value];
         completion = std::max(completion, timeline.ranks[r][l][i].end);
       }
     }

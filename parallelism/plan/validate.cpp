@@ -46,6 +46,7 @@ std::vector<Violation> validate(const Plan& plan) {
   check_fields(plan, found);
   if (!found.empty()) return found;
   check_compute(plan, found);
+  check_collectives(plan, found);
   check_messages(plan, found);
   if (found.empty()) check_progress(plan, found);
   return found;

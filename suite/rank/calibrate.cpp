@@ -8,6 +8,7 @@
 #include "analytic/calibration/scope.h"
 #include "base/case_text.h"
 #include "parallelism/exec/stage_state.h"
+#include "parallelism/plan/routes.h"
 #include "suite/rank/launch.h"
 #include "suite/rank/layer_chain.h"
 #include "suite/rank/transfers.h"
@@ -51,9 +52,10 @@ void keep(Calibration& calibration, const Launch& launch, const LayerChain& chai
 
 /// The first of the rank's groups with so many members: all groups of a size reduce at once, as in a step. -1: none.
 int group_of_size(const Plan& plan, Rank rank, int members) {
-  const std::vector<int> groups = groups_by_stage(plan);
-  for (const Holding& h : plan.ranks[rank.value].holds) {
-    if (std::ssize(holders(plan, h.stage)) == members) return groups[h.stage.value];
+  const std::map<LaneKey, int> groups = collective_groups(plan).numbers;
+  for (const Lane& lane : plan.ranks[rank.value].lanes) {
+    const auto found = groups.find(lane.key);
+    if (found != groups.end() && std::ssize(plan.groups[lane.key.group.value].ranks) == members) return found->second;
   }
   return -1;
 }

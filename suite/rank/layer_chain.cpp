@@ -80,7 +80,7 @@ Samples run_chain(const Plan& step, const Launch& launch, Device& device, int st
   const auto& ops = plan.ranks[0].compute();
   const auto& spans = execution.spans[compute_lane];
   for (std::size_t i = 0; i < ops.size(); ++i) {
-    if (ops[i].step < warmup_steps) continue;
+    if (ops[i].step.value < warmup_steps) continue;
     const std::pair key{ops[i].kind, ops[i].segment.value};
     samples.seconds[key].push_back(spans[i].end - spans[i].start - spans[i].data_wait);
     samples.memory[key] = execution.memory[i];

@@ -82,7 +82,7 @@ Answer run_phase(const Launch& launch, Communicator& comm, Device& device, const
 std::vector<MessageLane> message_lanes(const Launch& launch) {
   std::vector<MessageLane> lanes;
   for (const Route& route : routes(launch.plan)) {
-    const bool towards_end = route.kind == LaneKind::send_forward;
+    const bool towards_end = route.payload == Payload::activation;
     lanes.push_back({route.from, route.to, towards_end ? Channel::forward : Channel::backward});
   }
   if (launch.command.phase == Phase::calibrate && !lanes.empty()) lanes.insert(lanes.end(), {ping_lane, pong_lane});
@@ -153,7 +153,7 @@ int exit_code_of(const std::exception& error) {
 
 int run_threads(const Launch& launch) {
   try {
-    run_thread_ranks({launch.plan.spec.np, reduction_groups(launch.plan)},
+    run_thread_ranks({launch.plan.spec.np, collective_groups(launch.plan).declared},
                      [&](Communicator& comm) { run_rank(launch, comm); });
     return 0;
   } catch (const std::exception& error) {
@@ -169,7 +169,7 @@ int run_mpi(const RankCommand& command, int argc, char** argv) {
       throw usage_error("world size", std::to_string(session.size()),
                         std::to_string(launch.plan.spec.np) + " ranks, as the plan says",
                         "mpirun -np " + std::to_string(launch.plan.spec.np) + " parabench-rank ...");
-    auto comm = make_mpi_communicator(session, window_bytes(launch), reduction_groups(launch.plan));
+    auto comm = make_mpi_communicator(session, window_bytes(launch), collective_groups(launch.plan).declared);
     run_rank(launch, *comm);
     return 0;
   } catch (const std::exception& error) {

@@ -9,8 +9,8 @@
 
 namespace parabench {
 
-/// Bytes per second of the rank's all-reduces in the steps from `first_step` on, all taken together, as nccl-tests
-/// define the bus bandwidth. An all-reduce counts from when its last rank had joined until it ended on this one: what a
+/// Bytes per second of the rank's collectives in the steps from `first_step` on, all taken together, as nccl-tests
+/// define the bus bandwidth. A collective counts from when its last rank had joined until it ended on this one: what a
 /// rank waits for others that still compute is not the link's. nullopt where nothing was reduced between ranks.
 /// `matching`: match(plan). O(operations).
 std::optional<double> reduction_bandwidth(const Plan& plan, const Matching& matching, const Sizes& sizes,

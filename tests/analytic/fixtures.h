@@ -100,25 +100,31 @@ struct KindSeconds {
       case OpKind::backward_input: return input;
       case OpKind::backward_weight: return weight;
       case OpKind::recompute: return recompute;
-      case OpKind::all_reduce: return all_reduce;
+      case OpKind::all_reduce:
+      case OpKind::reduce_scatter:
+      case OpKind::all_gather:
+      case OpKind::broadcast: return all_reduce;
       case OpKind::update: return update;
-      case OpKind::send_forward:
-      case OpKind::recv_forward:
-      case OpKind::send_backward:
-      case OpKind::recv_backward: return message;
+      case OpKind::send:
+      case OpKind::receive: return message;
     }
     return 0;
   }
 };
 
-/// Spans of a rank's only lane of that kind.
-inline const std::vector<Span>& spans(const Plan& plan, const Timeline& timeline, int rank, LaneKind kind) {
+/// The rank's only lane of such a kind that moves this.
+inline int lane_of(const Plan& plan, int rank, LaneKind kind, Payload payload) {
   const auto& lanes = plan.ranks[rank].lanes;
-  return timeline.ranks[rank][std::ranges::find(lanes, kind, &Lane::kind) - lanes.begin()];
+  const auto found = std::ranges::find_if(
+      lanes, [&](const Lane& lane) { return lane.key.kind == kind && lane.key.purpose == payload; });
+  return static_cast<int>(found - lanes.begin());
 }
-/// Operations of a rank's only lane of that kind.
-inline std::vector<Op>& ops(Plan& plan, int rank, LaneKind kind) {
-  return std::ranges::find(plan.ranks[rank].lanes, kind, &Lane::kind)->ops;
+inline const std::vector<Span>& spans(const Plan& plan, const Timeline& timeline, int rank, LaneKind kind,
+                                      Payload payload) {
+  return timeline.ranks[rank][lane_of(plan, rank, kind, payload)];
+}
+inline std::vector<Op>& ops(Plan& plan, int rank, LaneKind kind, Payload payload) {
+  return plan.ranks[rank].lanes[lane_of(plan, rank, kind, payload)].ops;
 }
 
 }  // namespace parabench

@@ -26,7 +26,7 @@ std::vector<Action> actions(const Plan& plan, Rank rank) {
 }
 
 int number(const Plan& plan, const Op& op) {
-  return plan.asynchronous ? op.step * micro_batches(plan) + op.micro_batch.value : op.micro_batch.value;
+  return plan.asynchronous ? op.step.value * micro_batches(plan) + op.micro_batch.value : op.micro_batch.value;
 }
 
 std::string to_text(const Plan& plan, Rank rank, const Action& action) {
@@ -35,7 +35,7 @@ std::string to_text(const Plan& plan, Rank rank, const Action& action) {
   const auto& holds = plan.ranks[rank.value].holds;
   if (holds.size() == 1) return text;
   const bool crossed = std::ranges::any_of(holds, [&](const Holding& h) { return h.replica != holds[0].replica; });
-  if (crossed) return text + (replica_of(plan, rank, action.op.segment) % 2 == 0 ? 'd' : 'u');
+  if (crossed) return text + (replica_of(plan, rank, action.op.segment).value % 2 == 0 ? 'd' : 'u');
   return std::to_string(stage_of(plan, action.op.segment).value) + text;
 }
 

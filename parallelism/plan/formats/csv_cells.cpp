@@ -10,9 +10,14 @@ namespace {
 
 constexpr std::string_view overlap = "OVERLAP_F_B";
 constexpr std::array<std::string_view, 3> ignored = {"UNSHARD", "RESHARD", "REDUCE_GRAD"};
-constexpr std::array kinds = {OpKind::forward,         OpKind::backward,     OpKind::backward_input,
-                              OpKind::backward_weight, OpKind::send_forward, OpKind::recv_forward,
-                              OpKind::send_backward,   OpKind::recv_backward};
+constexpr std::array kinds = {Op{.kind = OpKind::forward},
+                              Op{.kind = OpKind::backward},
+                              Op{.kind = OpKind::backward_input},
+                              Op{.kind = OpKind::backward_weight},
+                              Op{.kind = OpKind::send, .payload = Payload::activation},
+                              Op{.kind = OpKind::receive, .payload = Payload::activation},
+                              Op{.kind = OpKind::send, .payload = Payload::activation_gradient},
+                              Op{.kind = OpKind::receive, .payload = Payload::activation_gradient}};
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view blanks = " \t\r";
@@ -65,13 +70,13 @@ class RowParser {
     const std::size_t end = cell.find_last_not_of("0123456789") + 1;
     const std::string_view kind = cell.substr(letters, std::max(end, letters) - letters);
     const auto stage = number(cell.substr(0, letters)), micro_batch = number(cell.substr(std::max(end, letters)));
-    const auto found = std::ranges::find(kinds, kind, [](OpKind k) { return name(k); });
+    const auto found = std::ranges::find(kinds, kind, [](const Op& op) { return name(op); });
     if (stage && std::ranges::find(ignored, kind) != ignored.end()) return;
     if (!stage || !micro_batch || found == kinds.end()) {
       throw schedule_error(rank_, cell, "no action",
                            "stage, kind and micro-batch: 2F0, 1B3, 1I3, 1W3, 0SEND_F2, 1RECV_F2, 1SEND_B2, 0RECV_B2");
     }
-    row_.push_back({*found, *stage, *micro_batch});
+    row_.push_back({found->kind, found->payload, *stage, *micro_batch});
   }
 
   int rank_;
@@ -81,7 +86,8 @@ class RowParser {
 }  // namespace
 
 std::string to_text(const CsvAction& action) {
-  return std::to_string(action.stage) + std::string(name(action.kind)) + std::to_string(action.micro_batch);
+  return std::to_string(action.stage) + name(Op{.kind = action.kind, .payload = action.payload}) +
+         std::to_string(action.micro_batch);
 }
 
 Error schedule_error(int rank, std::string_view action, std::string_view what, std::string_view expected,

@@ -11,7 +11,8 @@
 namespace parabench {
 
 struct CsvAction {
-  OpKind kind = OpKind::forward;  ///< a pass or a message
+  OpKind kind = OpKind::forward;    ///< a pass or a message
+  Payload payload = Payload::none;  ///< of a message
   int stage = 0;
   int micro_batch = 0;
   bool overlaps_next = false;

@@ -30,11 +30,11 @@ class Reader {
   }
 
  private:
-  using Key = std::tuple<OpKind, int, int>;
-  static Key key(const CsvAction& action) { return {action.kind, action.stage, action.micro_batch}; }
+  using Key = std::tuple<OpKind, Payload, int, int>;
+  static Key key(const CsvAction& action) { return {action.kind, action.payload, action.stage, action.micro_batch}; }
 
   std::optional<Place> find(OpKind kind, int stage, int micro_batch) const {
-    const auto found = places_.find({kind, stage, micro_batch});
+    const auto found = places_.find({kind, Payload::none, stage, micro_batch});
     return found == places_.end() ? std::nullopt : std::optional(found->second);
   }
   /// The B, else the I.
@@ -96,7 +96,7 @@ class Reader {
 
   Place require(OpKind kind, int stage, int m) const {
     if (const auto place = find(kind, stage, m)) return *place;
-    throw schedule_error(owner_.at(stage), to_text(CsvAction{kind, stage, m}), "missing",
+    throw schedule_error(owner_.at(stage), to_text(CsvAction{kind, Payload::none, stage, m}), "missing",
                          "a forward and a backward of every micro-batch, 0 to " + std::to_string(micro_batches_ - 1) +
                              ", on every stage");
   }
@@ -115,9 +115,9 @@ class Reader {
       if ((!up && !makes_input_gradient(action.kind)) || other == owner_.end() || other->second == place.rank) return;
       const auto consumer =
           up ? find(OpKind::forward, neighbour, action.micro_batch) : input_gradient(neighbour, action.micro_batch);
-      due[{up ? OpKind::send_forward : OpKind::send_backward, action.stage, action.micro_batch}] = {place.rank, place};
-      due[{up ? OpKind::recv_forward : OpKind::recv_backward, neighbour, action.micro_batch}] = {other->second,
-                                                                                                 *consumer};
+      const Payload payload = up ? Payload::activation : Payload::activation_gradient;
+      due[{OpKind::send, payload, action.stage, action.micro_batch}] = {place.rank, place};
+      due[{OpKind::receive, payload, neighbour, action.micro_batch}] = {other->second, *consumer};
     });
     bool any = false;
     for_each_action([&](const CsvAction& action, Place place) {
@@ -128,8 +128,8 @@ class Reader {
     if (!any) return;
     for (const auto& [message, where] : due) {
       if (places_.contains(message)) continue;
-      const auto [kind, stage, m] = message;
-      throw schedule_error(where.first, to_text(CsvAction{kind, stage, m}), "missing",
+      const auto [kind, payload, stage, m] = message;
+      throw schedule_error(where.first, to_text(CsvAction{kind, payload, stage, m}), "missing",
                            "every message at both ends, or no messages in the whole file",
                            "0SEND_F2 on the rank of stage 0 goes with 1RECV_F2 on that of stage 1");
     }
@@ -146,9 +146,9 @@ class Reader {
                            "messages of the rank's own stages with neighbouring stages on other ranks");
     }
     const Place pass = found->second.second;
-    if (is_send(action.kind) == (place.index > pass.index)) return;
-    throw schedule_error(place.rank, to_text(action), is_send(action.kind) ? "too early" : "too late",
-                         (is_send(action.kind) ? "it after " : "it before ") + text(pass));
+    if ((action.kind == OpKind::send) == (place.index > pass.index)) return;
+    throw schedule_error(place.rank, to_text(action), (action.kind == OpKind::send) ? "too early" : "too late",
+                         ((action.kind == OpKind::send) ? "it after " : "it before ") + text(pass));
   }
 
   /// Each rank computes as far as it gets; who is left waits in a circle.

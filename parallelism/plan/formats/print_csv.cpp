@@ -25,10 +25,10 @@ class CsvRow {
 
   void add(const OpRef& ref) {
     const Op& op = at(plan_, ref);
-    if (is_over_run(op.kind) || op.kind == OpKind::recompute) return;
+    if (op.kind == OpKind::update || is_collective(op.kind) || op.kind == OpKind::recompute) return;
     if (ref.lane == compute_lane) {
       if (action_[ref.index]) add_pass(*action_[ref.index]);
-    } else if (is_send(op.kind) && !open_pair_.empty()) {
+    } else if (op.kind == OpKind::send && !open_pair_.empty()) {
       sent_by_pair_.push_back(text(op));
     } else {
       append(text(op));
@@ -38,8 +38,7 @@ class CsvRow {
 
  private:
   std::string text(const Op& op) const {
-    return std::to_string(stage_of(plan_, op.segment).value) + std::string(name(op.kind)) +
-           std::to_string(number(plan_, op));
+    return std::to_string(stage_of(plan_, op.segment).value) + name(op) + std::to_string(number(plan_, op));
   }
   void append(const std::string& cell) {
     if (!text_.empty()) text_ += ',';
@@ -74,7 +73,7 @@ std::vector<Rank> first_copy(const Plan& plan) {
       throw usage_error("format", "csv", "a plan of one pipeline: the format names stage and micro-batch alone",
                         "try --format json");
     }
-    if (holds[0].replica == 0) ranks.push_back(Rank(r));
+    if (holds[0].replica == ReplicaId(0)) ranks.push_back(Rank(r));
   }
   return ranks;
 }

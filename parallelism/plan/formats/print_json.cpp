@@ -13,20 +13,26 @@ namespace parabench {
 namespace {
 
 using nlohmann::json;
-constexpr std::string_view file_format = "parabench-plan-2";
+constexpr std::string_view file_format = "parabench-plan-3";
+
+/// Of an update only where it is sharded.
+bool has_group(const Op& op) { return is_collective(op.kind) || op.group != GroupId(-1); }
 
 json op_json(const Op& op) {
-  json result = {{"op", name(op.kind)}, {"segment", op.segment.value}, {"step", op.step}};
-  if (is_over_run(op.kind)) {
+  json result = {{"op", name(op.kind)}, {"segment", op.segment.value}, {"step", op.step.value}};
+  if (op.payload != Payload::none) result["payload"] = name(op.payload);
+  if (is_over_run(op)) {
     result["segments"] = op.segments;
   } else {
     result["micro_batch"] = op.micro_batch.value;
   }
-  if (lane_kind(op.kind) == LaneKind::compute) result["version"] = op.version;
+  if (has_version(op)) result["version"] = op.version.value;
   if (op.accumulates) result["accumulates"] = true;
   if (op.discards) result["discards"] = true;
   if (op.overlaps_next) result["overlaps_next"] = true;
   if (is_message(op.kind)) result["peer"] = op.peer.value;
+  if (op.kind == OpKind::broadcast) result["root"] = op.peer.value;
+  if (has_group(op)) result["group"] = op.group.value;
   return result;
 }
 
@@ -54,8 +60,9 @@ class Fields {
     if (!value.is_boolean()) fail(key, value.dump(), "true or false");
     return value.get<bool>();
   }
+  bool has(const char* key) const { return object_.contains(key); }
   /// False where it is left out.
-  bool take_flag(const char* key) { return object_.contains(key) && take_bool(key); }
+  bool take_flag(const char* key) { return has(key) && take_bool(key); }
   std::string take_string(const char* key) {
     const json& value = take(key);
     if (!value.is_string()) fail(key, value.dump(), "a text");
@@ -82,44 +89,64 @@ class Fields {
   std::vector<std::string> taken_;
 };
 
-OpKind kind_from(Fields& fields) {
-  const std::string text = fields.take_string("op");
-  auto found = std::ranges::find(all_op_kinds, text, [](OpKind kind) { return std::string(name(kind)); });
-  if (found == all_op_kinds.end()) fields.fail("op", text, "a kind of operation");
+/// The one of such a name among `known`.
+template <class Known>
+auto named(Fields& fields, const char* key, const Known& known, std::string_view what) {
+  const std::string text = fields.take_string(key);
+  const auto found = std::ranges::find(known, text, [](auto one) { return name(one); });
+  if (found == known.end()) fields.fail(key, text, what);
   return *found;
 }
 
 Op op_from(const json& value, const std::string& where) {
   Fields fields(value, where);
-  Op op{.kind = kind_from(fields), .segment = SegmentId(fields.take_int("segment")), .step = fields.take_int("step")};
-  if (is_over_run(op.kind)) {
+  Op op{.kind = named(fields, "op", all_op_kinds, "a kind of operation")};
+  op.segment = SegmentId(fields.take_int("segment"));
+  op.step = StepId(fields.take_int("step"));
+  if (is_message(op.kind) || is_collective(op.kind)) {
+    op.payload = named(fields, "payload", all_payloads, "what an operation moves");
+  }
+  if (is_over_run(op)) {
     op.segments = fields.take_int("segments");
   } else {
     op.micro_batch = MicroBatchId(fields.take_int("micro_batch"));
   }
-  if (lane_kind(op.kind) == LaneKind::compute) op.version = fields.take_int("version");
+  if (has_version(op)) op.version = VersionId(fields.take_int("version"));
   op.accumulates = fields.take_flag("accumulates");
   op.discards = fields.take_flag("discards");
   op.overlaps_next = fields.take_flag("overlaps_next");
   if (is_message(op.kind)) op.peer = Rank(fields.take_int("peer"));
+  if (op.kind == OpKind::broadcast) op.peer = Rank(fields.take_int("root"));
+  if (is_collective(op.kind) || fields.has("group")) op.group = GroupId(fields.take_int("group"));
   fields.allow({"start", "end", "seconds"});
   fields.finish();
   return op;
 }
 
-/// The lane of such a name ("send_forward:1"), made where there is none.
+/// What comes before the next colon; `text` keeps the rest.
+std::string take_word(std::string& text) {
+  const std::string word = text.substr(0, text.find(':'));
+  text.erase(0, word.size() + 1);
+  return word;
+}
+
+/// The lane of such a name ("send:activation:1"), made where there is none.
 std::vector<Op>& lane_from(RankProgram& rank, const std::string& text, const Fields& fields) {
-  const std::size_t colon = std::min(text.find(':'), text.size());
-  const std::string kind = text.substr(0, colon), key = text.substr(std::min(colon + 1, text.size()));
+  if (text == name(LaneKind::compute)) return rank.compute();
+  std::string rest = text;
+  const std::string kind = take_word(rest), purpose = take_word(rest);
+  int number = 0;
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
   for (LaneKind known : all_lane_kinds) {
-    if (name(known) != kind) continue;
-    if (known == LaneKind::compute && key.empty()) return rank.compute();
-    int number = 0;
-    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), number);
-    if (known == LaneKind::compute || error != std::errc() || end != key.data() + key.size()) break;
-    return rank.lane(known, number);
+    for (Payload payload : all_payloads) {
+      if (name(known) != kind || name(payload) != purpose || payload == Payload::none) continue;
+      if (known == LaneKind::compute || error != std::errc() || end != rest.data() + rest.size()) continue;
+      LaneKey key{.kind = known, .purpose = payload};
+      (is_message(known) ? key.peer.value : key.group.value) = number;
+      return rank.lane(key);
+    }
   }
-  fields.fail(text, "unknown", "a lane: compute, or collectives:STAGE, send_forward:PEER and the like");
+  fields.fail(text, "unknown", "a lane: compute, collectives:gradients:GROUP, send:activation:PEER and the like");
 }
 
 RankProgram rank_from(const json& value, const std::string& where) {
@@ -127,7 +154,7 @@ RankProgram rank_from(const json& value, const std::string& where) {
   RankProgram rank;
   for (const json& holding : fields.take_array("holds")) {
     Fields of(holding, where + ".holds[" + std::to_string(rank.holds.size()) + ']');
-    rank.holds.push_back({StageId(of.take_int("stage")), of.take_int("replica")});
+    rank.holds.push_back({StageId(of.take_int("stage")), ReplicaId(of.take_int("replica")), of.take_int("shard")});
     of.finish();
   }
   rank.weight_versions = fields.take_int("weight_versions");
@@ -145,6 +172,14 @@ RankProgram rank_from(const json& value, const std::string& where) {
   return rank;
 }
 
+Group group_from(const json& value, const std::string& where) {
+  Fields fields(value, where);
+  Group group{named(fields, "axis", all_axes, "an axis: data, pipeline or tensor"), {}};
+  for (const json& rank : fields.take_array("ranks")) group.ranks.push_back(Rank(fields.to_int(rank, "ranks")));
+  fields.finish();
+  return group;
+}
+
 Segment segment_from(const json& value, const std::string& where) {
   Fields fields(value, where);
   Segment segment{fields.take_int("first_layer"), fields.take_int("layers"), StageId(fields.take_int("stage"))};
@@ -157,6 +192,7 @@ Segment segment_from(const json& value, const std::string& where) {
 json to_json(const Plan& plan) {
   json result = {{"format", file_format},     {"case", parameters_json(plan.spec)},
                  {"stages", plan.stages},     {"replicas", plan.replicas},
+                 {"shards", plan.shards},     {"groups", json::array()},
                  {"steps", plan.steps},       {"asynchronous", plan.asynchronous},
                  {"pieces", plan.pieces},     {"in_order", plan.in_order},
                  {"versions", json::array()}, {"segments", json::array()},
@@ -164,14 +200,21 @@ json to_json(const Plan& plan) {
   for (const VersionRule& rule : plan.versions) {
     result["versions"].push_back({{"lag", rule.lag}, {"steps_per_update", rule.steps_per_update}});
   }
+  for (const Group& group : plan.groups) {
+    json ranks = json::array();
+    for (Rank r : group.ranks) ranks.push_back(r.value);
+    result["groups"].push_back({{"axis", name(group.axis)}, {"ranks", std::move(ranks)}});
+  }
   for (const Segment& s : plan.segments) {
     result["segments"].push_back({{"first_layer", s.first_layer}, {"layers", s.layers}, {"stage", s.stage.value}});
   }
   for (const RankProgram& rank : plan.ranks) {
     json lanes = json::object(), holds = json::array();
-    for (const Holding& h : rank.holds) holds.push_back({{"stage", h.stage.value}, {"replica", h.replica}});
+    for (const Holding& h : rank.holds) {
+      holds.push_back({{"stage", h.stage.value}, {"replica", h.replica.value}, {"shard", h.shard}});
+    }
     for (const Lane& lane : rank.lanes) {
-      json& ops = lanes[name(lane)] = json::array();
+      json& ops = lanes[name(lane.key)] = json::array();
       for (const Op& op : lane.ops) ops.push_back(op_json(op));
     }
     result["ranks"].push_back({{"holds", std::move(holds)},
@@ -188,7 +231,7 @@ json to_json(const Plan& plan, const Timeline& timeline) {
   result["bubble_fraction"] = bubble_fraction(plan, timeline);
   for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
     for (std::size_t lane = 0; lane < plan.ranks[r].lanes.size(); ++lane) {
-      json& ops = result["ranks"][r]["lanes"][name(plan.ranks[r].lanes[lane])];
+      json& ops = result["ranks"][r]["lanes"][name(plan.ranks[r].lanes[lane].key)];
       const auto& spans = timeline.ranks[r][lane];
       for (std::size_t i = 0; i < spans.size(); ++i) {
         ops[i]["start"] = spans[i].start - timeline.origin;
@@ -207,6 +250,10 @@ Plan plan_from_json(const json& value) {
   plan.spec = case_from_json(fields.take("case"));
   plan.stages = fields.take_int("stages");
   plan.replicas = fields.take_int("replicas");
+  plan.shards = fields.take_int("shards");
+  for (const json& group : fields.take_array("groups")) {
+    plan.groups.push_back(group_from(group, "plan.groups[" + std::to_string(plan.groups.size()) + ']'));
+  }
   plan.steps = fields.take_int("steps");
   plan.asynchronous = fields.take_bool("asynchronous");
   plan.in_order = fields.take_bool("in_order");
@@ -234,7 +281,7 @@ Plan plan_from_json(const json& value) {
 void add_durations(json& plan_file, const Plan& plan, const Durations& durations) {
   for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
     for (std::size_t lane = 0; lane < plan.ranks[r].lanes.size(); ++lane) {
-      json& ops = plan_file["ranks"][r]["lanes"][name(plan.ranks[r].lanes[lane])];
+      json& ops = plan_file["ranks"][r]["lanes"][name(plan.ranks[r].lanes[lane].key)];
       for (std::size_t i = 0; i < ops.size(); ++i) ops[i]["seconds"] = durations[r][lane][i];
     }
   }
@@ -245,7 +292,7 @@ Durations durations_from_json(const json& plan_file, const Plan& plan) {
   for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
     auto& lanes = durations.emplace_back();
     for (const Lane& lane : plan.ranks[r].lanes) {
-      const json& ops = plan_file.at("ranks").at(r).at("lanes").at(name(lane));
+      const json& ops = plan_file.at("ranks").at(r).at("lanes").at(name(lane.key));
       auto& seconds = lanes.emplace_back();
       for (std::size_t i = 0; i < lane.ops.size(); ++i) {
         const json given = ops.at(i).value("seconds", json());

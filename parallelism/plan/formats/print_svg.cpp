@@ -75,12 +75,13 @@ std::vector<Bar> bars_of(const Plan& plan, const Timeline& timeline, Rank rank) 
   std::vector<Bar> bars;
   for (const Action& action : actions(plan, rank)) {
     const StageId stage = stage_of(plan, action.op.segment);
-    Bar bar{.start = spans[action.first].start - timeline.origin,
-            .end = spans[action.last].end - timeline.origin,
-            .kind = action.op.kind,
-            .chunk = static_cast<int>(std::ranges::find(holds, stage, &Holding::stage) - holds.begin()),
-            .number = is_pass(action.op.kind) ? std::to_string(number(plan, action.op)) : "",
-            .title = fmt::format("{}, stage {}, step {}", to_text(plan, rank, action), stage.value, action.op.step)};
+    Bar bar{
+        .start = spans[action.first].start - timeline.origin,
+        .end = spans[action.last].end - timeline.origin,
+        .kind = action.op.kind,
+        .chunk = static_cast<int>(std::ranges::find(holds, stage, &Holding::stage) - holds.begin()),
+        .number = is_pass(action.op.kind) ? std::to_string(number(plan, action.op)) : "",
+        .title = fmt::format("{}, stage {}, step {}", to_text(plan, rank, action), stage.value, action.op.step.value)};
     if (bar.end > bar.start) bars.push_back(std::move(bar));
   }
   return bars;

@@ -15,14 +15,14 @@ json event(const Op& op, const Span& span, double origin, int rank, int lane) {
   constexpr double microseconds = 1e6;
   return {{"ph", "X"},
           {"name", to_text(op)},
-          {"cat", name(op.kind)},
+          {"cat", name(op)},
           {"pid", rank},
           {"tid", lane},
           {"ts", (span.start - origin) * microseconds},
           {"dur", (span.end - span.start) * microseconds},
           {"args",
-           {{"step", op.step},
-            {"version", op.version},
+           {{"step", op.step.value},
+            {"version", op.version.value},
             {"waited_us", (span.start - span.queued) * microseconds},
             {"data_wait_us", span.data_wait * microseconds}}}};
 }
@@ -37,7 +37,7 @@ json to_trace(const Plan& plan, const Timeline& timeline) {
     for (int tid = 0; tid < std::ssize(lanes); ++tid) {
       const auto& ops = lanes[tid].ops;
       if (ops.empty()) continue;
-      events.push_back(label("thread_name", r, tid, name(lanes[tid])));
+      events.push_back(label("thread_name", r, tid, name(lanes[tid].key)));
       for (std::size_t i = 0; i < ops.size(); ++i) {
         events.push_back(event(ops[i], timeline.ranks[r][tid][i], timeline.origin, r, tid));
       }

@@ -27,17 +27,19 @@ class Lowering {
   Rank owner(Rank r, const Op& op, SegmentId neighbour) const {
     const StageId stage = stage_of(plan_, neighbour);
     if (stage == stage_of(plan_, op.segment)) return r;
-    const Rank found = owners_.of(stage, replica_of(plan_, r, op.segment), op.micro_batch, op.step);
+    Holding there = *find_holding(plan_, r, stage_of(plan_, op.segment));
+    there.stage = stage;
+    const Rank found = owners_.of(there, op.micro_batch, op.step);
     return found.value < 0 ? r : found;
   }
 
-  void place(Rank r, const Op& op, Op (*send_to)(SegmentId, MicroBatchId, int, Rank)) {
+  void place(Rank r, const Op& op, Op (*send_to)(SegmentId, MicroBatchId, StepId, Rank)) {
     Op send = send_to(op.segment, op.micro_batch, op.step, r);
     send.peer = owner(r, op, other_segment(send));
     if (send.peer == r) return;
     const Op receive = receive_of(send, r);
-    plan_.ranks[r.value].lane(lane_kind(send.kind), send.peer.value).push_back(send);
-    plan_.ranks[send.peer.value].lane(lane_kind(receive.kind), r.value).push_back(receive);
+    plan_.ranks[r.value].lane(lane_of(send)).push_back(send);
+    plan_.ranks[send.peer.value].lane(lane_of(receive)).push_back(receive);
   }
 
   Plan plan_;

@@ -39,13 +39,34 @@ std::vector<SegmentRun> buckets(const Plan& plan, std::span<const Bytes> segment
   return runs;
 }
 
+namespace {
+
+/// [stage][shard] -> the group of its holders, made where they are several; else -1.
+std::vector<GroupId> add_data_groups(Plan& plan) {
+  std::vector<GroupId> groups;
+  for (StageId stage; stage.value < plan.stages; ++stage) {
+    for (int shard = 0; shard < plan.shards; ++shard) {
+      std::vector<Rank> ranks = holders(plan, stage, shard);
+      const bool several = ranks.size() > 1;
+      groups.push_back(GroupId(several ? static_cast<int>(plan.groups.size()) : -1));
+      if (several) plan.groups.push_back({Axis::data, std::move(ranks)});
+    }
+  }
+  return groups;
+}
+
+void add_collective(Plan& plan, const Op& op) {
+  for (Rank r : plan.groups[op.group.value].ranks) plan.ranks[r.value].lane(lane_of(op)).push_back(op);
+}
+
+}  // namespace
+
 Plan add_reductions(Plan plan, std::span<const SegmentRun> runs) {
+  const std::vector<GroupId> groups = add_data_groups(plan);
   for (const SegmentRun& run : runs) {
-    const StageId stage = stage_of(plan, run.first);
-    const std::vector<Rank> group = holders(plan, stage);
-    if (group.size() < 2) continue;
-    for (Rank r : group) {
-      plan.ranks[r.value].lane(LaneKind::collectives, stage.value).push_back(all_reduce(run.first, run.segments, 0));
+    for (int shard = 0; shard < plan.shards; ++shard) {
+      const GroupId group = groups[stage_of(plan, run.first).value * plan.shards + shard];
+      if (group.value >= 0) add_collective(plan, all_reduce(run.first, run.segments, StepId(0), group));
     }
   }
   return plan;
@@ -54,7 +75,25 @@ Plan add_reductions(Plan plan, std::span<const SegmentRun> runs) {
 Plan add_updates(Plan plan, std::span<const SegmentRun> runs) {
   for (const SegmentRun& run : runs) {
     for (Rank r : holders(plan, stage_of(plan, run.first))) {
-      plan.ranks[r.value].compute().push_back(update(run.first, run.segments, 0, 1));
+      plan.ranks[r.value].compute().push_back(update(run.first, run.segments, StepId(0), VersionId(1)));
+    }
+  }
+  return plan;
+}
+
+Plan add_sharded_updates(Plan plan, std::span<const SegmentRun> runs) {
+  const std::vector<GroupId> groups = add_data_groups(plan);
+  for (const SegmentRun& run : runs) {
+    const StageId stage = stage_of(plan, run.first);
+    for (int shard = 0; shard < plan.shards; ++shard) {
+      const GroupId group = groups[stage.value * plan.shards + shard];
+      for (Rank r : holders(plan, stage, shard)) {
+        plan.ranks[r.value].compute().push_back(
+            sharded_update(run.first, run.segments, StepId(0), VersionId(1), group));
+      }
+      if (group.value < 0) continue;
+      add_collective(plan, reduce_scatter(run.first, run.segments, StepId(0), group));
+      add_collective(plan, all_gather(run.first, run.segments, StepId(0), VersionId(1), group));
     }
   }
   return plan;
@@ -80,7 +119,7 @@ Plan recompute_where(Plan plan, Again again) {
   for (RankProgram& rank : plan.ranks) {
     std::vector<Op>& ops = rank.compute();
     // Whichever schedule put it last.
-    std::map<std::pair<SegmentId, int>, MicroBatchId> last;
+    std::map<std::pair<SegmentId, StepId>, MicroBatchId> last;
     for (const Op& op : ops) {
       if (op.kind == OpKind::forward) last[{op.segment, op.step}] = op.micro_batch;
     }

@@ -21,10 +21,13 @@ std::vector<SegmentRun> whole_stages(const Plan& plan);
 /// DDP's rule, so it may overshoot); leading segments of a stage without parameters join the bucket before them.
 std::vector<SegmentRun> buckets(const Plan& plan, std::span<const Bytes> segment_bytes, Bytes limit);
 
-/// Passes over plans of one step, in the order given. The first two append to each rank, in the order given, an
-/// operation for every run of its stages; only stages with several holders are reduced.
+/// Passes over plans of one step, in the order given. The first three append to each rank, in the order given, an
+/// operation for every run of its stages; only stages with several holders are reduced, each in a group of its own.
 Plan add_reductions(Plan plan, std::span<const SegmentRun> runs);
 Plan add_updates(Plan plan, std::span<const SegmentRun> runs);
+/// In place of both, ZeRO's stage 1 (Rajbhandari et al. 2020): the holders of a run get each its share of the summed
+/// gradients, update this share of the parameters and gather those of the others. Runs of one holder are updated whole.
+Plan add_sharded_updates(Plan plan, std::span<const SegmentRun> runs);
 
 /// Pass: marks the weight gradients that add to earlier ones of the same update. For plans of any window.
 Plan mark_accumulation(Plan plan);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include "parallelism/plan/matching.h"
@@ -8,24 +9,25 @@
 namespace parabench {
 namespace {
 
-/// How often each segment computed each piece, over all holders of its stage.
+/// How often each shard of each segment computed each piece, over all its holders.
 class Tally {
  public:
   explicit Tally(const Plan& plan) : plan_(plan) {
-    const std::size_t pieces = plan.segments.size() * plan.replicas * plan.steps * micro_batches(plan);
+    const std::size_t pieces = plan.segments.size() * plan.replicas * plan.shards * plan.steps * micro_batches(plan);
     for (auto& counts : counts_) counts.assign(pieces, 0);
   }
-  void add(const Op& op, int replica) {
+  void add(const Op& op, const Holding& holding) {
     for (OpKind kind : counted) {
       const bool counts = kind == OpKind::forward          ? op.kind == kind
                           : kind == OpKind::backward_input ? makes_input_gradient(op.kind)
                                                            : makes_weight_gradient(op.kind);
-      char& count = of(kind, op.segment, replica, op.step, op.micro_batch);
+      char& count = of(kind, op.segment, holding.replica, holding.shard, op.step, op.micro_batch);
       if (counts && count < 2) ++count;
     }
   }
-  char& of(OpKind kind, SegmentId s, int replica, int step, MicroBatchId m) {
-    const std::size_t row = (static_cast<std::size_t>(s.value) * plan_.replicas + replica) * plan_.steps + step;
+  char& of(OpKind kind, SegmentId s, ReplicaId replica, int shard, StepId step, MicroBatchId m) {
+    const std::size_t copy = static_cast<std::size_t>(s.value) * plan_.replicas + replica.value;
+    const std::size_t row = (copy * plan_.shards + shard) * plan_.steps + step.value;
     const auto place = std::ranges::find(counted, kind) - counted.begin();
     return counts_[place][row * micro_batches(plan_) + m.value];
   }
@@ -42,7 +44,8 @@ struct SegmentState {
   std::vector<char> forward, recomputed, input_gradient, weight_gradient;  ///< [step * micro-batches + m] has run here
   std::vector<char> discards;                                              ///< its forward kept its input alone
   std::array<int, 4> last = {-1, -1, -1, -1};                              ///< latest piece of each kind of pass
-  int version = 0;                                                         ///< latest written
+  VersionId version;                                                       ///< latest written
+  std::set<VersionId> broadcast;                                           ///< that another rank writes
   int gradient_of = -1;                                                    ///< update that the open gradient adds to
 };
 
@@ -57,6 +60,13 @@ class ComputeWalk {
       for (auto* seen :
            {&state.forward, &state.recomputed, &state.input_gradient, &state.weight_gradient, &state.discards}) {
         seen->assign(pieces, 0);
+      }
+    }
+    for (const Lane& lane : rank_.lanes) {
+      if (lane.key.kind != LaneKind::collectives || lane.key.purpose != Payload::parameters) continue;
+      for (const Op& op : lane.ops) {
+        if (op.kind != OpKind::broadcast || op.peer == rank) continue;
+        for (int i = 0; i < op.segments; ++i) states_[op.segment.value + i].broadcast.insert(op.version);
       }
     }
   }
@@ -74,7 +84,7 @@ class ComputeWalk {
   void visit(const Op& op) {
     for (int i = 0; i < op.segments; ++i) {
       const SegmentId s(op.segment.value + i);
-      if (replica_of(plan_, at_.rank, s) < 0) {
+      if (!find_holding(plan_, at_.rank, stage_of(plan_, s))) {
         complain("placement", "works on a segment of another stage");
         return;
       }
@@ -87,7 +97,7 @@ class ComputeWalk {
   }
 
   std::size_t position(const Op& op) const {
-    return static_cast<std::size_t>(op.step) * micro_batches(plan_) + op.micro_batch.value;
+    return static_cast<std::size_t>(op.step.value) * micro_batches(plan_) + op.micro_batch.value;
   }
 
   void visit_pass(const Op& op, SegmentState& state) {
@@ -111,12 +121,13 @@ class ComputeWalk {
       case OpKind::backward_weight:
         if (!state.input_gradient[now]) complain("order", "comes before its input gradient");
         break;
-      case OpKind::send_forward:
-      case OpKind::recv_forward:
-      case OpKind::send_backward:
-      case OpKind::recv_backward:
+      case OpKind::update:
+      case OpKind::send:
+      case OpKind::receive:
       case OpKind::all_reduce:
-      case OpKind::update: return;
+      case OpKind::reduce_scatter:
+      case OpKind::all_gather:
+      case OpKind::broadcast: return;
     }
     if (makes_weight_gradient(op.kind)) {
       require_once(state.weight_gradient[now]);
@@ -125,7 +136,7 @@ class ComputeWalk {
     }
     if (op.kind != OpKind::recompute) {
       check_order(op, state);
-      tally_.add(op, replica_of(plan_, at_.rank, op.segment));
+      tally_.add(op, *find_holding(plan_, at_.rank, stage_of(plan_, op.segment)));
     }
     check_version(op, state);
   }
@@ -154,7 +165,7 @@ class ComputeWalk {
   }
 
   void visit_gradient(const Op& op, SegmentState& state) {
-    const int of = op.step / plan_.versions[stage_of(plan_, op.segment).value].steps_per_update;
+    const int of = op.step.value / plan_.versions[stage_of(plan_, op.segment).value].steps_per_update;
     if (state.gradient_of >= 0 && state.gradient_of != of) {
       complain("gradient", "adds to the gradient of update " + std::to_string(state.gradient_of + 1) + " before it");
     }
@@ -164,15 +175,20 @@ class ComputeWalk {
     state.gradient_of = of;
   }
 
-  void check_version(const Op& op, const SegmentState& state) {
-    const int expected = version_read(plan_, stage_of(plan_, op.segment), op.step);
-    const std::string reads = "reads version " + std::to_string(op.version);
+  void check_version(const Op& op, SegmentState& state) {
+    const VersionId expected = version_read(plan_, stage_of(plan_, op.segment), op.step);
+    const std::string reads = "reads version " + std::to_string(op.version.value);
+    // What comes by broadcast is awaited by whoever reads it first.
+    if (op.version == expected && op.version > state.version && state.broadcast.contains(op.version)) {
+      state.version = op.version;
+      state.gradient_of = -1;
+    }
     if (op.version != expected) {
-      complain("version", reads + ", expected " + std::to_string(expected));
+      complain("version", reads + ", expected " + std::to_string(expected.value));
     } else if (op.version > state.version) {
       complain("version", reads + " before it is written");
-    } else if (op.version <= state.version - rank_.weight_versions) {
-      complain("version", reads + ", which update " + std::to_string(state.version) + " has overwritten");
+    } else if (op.version.value <= state.version.value - rank_.weight_versions) {
+      complain("version", reads + ", which update " + std::to_string(state.version.value) + " has overwritten");
     }
   }
 
@@ -181,9 +197,9 @@ class ComputeWalk {
     const StageId stage = stage_of(plan_, s);
     if (!is_update_due(plan_, stage, op.step)) complain("version", "comes before all steps of its update have ended");
     if (op.version <= state.version) complain("exactly once", "updates a segment again");
-    if (op.version != updates_by(plan_, stage, op.step) || op.version != state.version + 1) {
-      complain("version",
-               "writes version " + std::to_string(op.version) + " after version " + std::to_string(state.version));
+    if (op.version != updates_by(plan_, stage, op.step) || op.version.value != state.version.value + 1) {
+      complain("version", "writes version " + std::to_string(op.version.value) + " after version " +
+                              std::to_string(state.version.value));
     }
     state.version = op.version;
     state.gradient_of = -1;
@@ -198,71 +214,53 @@ class ComputeWalk {
   int in_flight_ = 0;
 };
 
-/// "rank 1", "ranks 0, 1": those on which a replica's pieces may pass a stage.
-std::string places(const Plan& plan, StageId stage, int replica) {
+/// "rank 1", "ranks 0, 1": those on which a replica's pieces may pass a shard of a stage.
+std::string places(const Plan& plan, StageId stage, ReplicaId replica, int shard) {
   std::string text;
   int ranks = 0;
-  for (Rank r : holders(plan, stage)) {
-    if (replica_of(plan, r, segments_of(plan, stage).first) != replica) continue;
+  for (Rank r : holders(plan, stage, shard)) {
+    if (find_holding(plan, r, stage)->replica != replica) continue;
     if (ranks++ > 0) text += ", ";
     text += std::to_string(r.value);
   }
   return (ranks == 1 ? "rank " : "ranks ") + text;
 }
 
-/// Every piece passed every segment once, somewhere.
-void check_complete(const Plan& plan, Tally& tally, Violations& found) {
-  for (SegmentId s; s.value < std::ssize(plan.segments); ++s) {
-    for (int replica = 0; replica < plan.replicas; ++replica) {
-      for (int step = 0; step < plan.steps; ++step) {
-        for (MicroBatchId m; m.value < micro_batches(plan); ++m) {
-          for (OpKind kind : Tally::counted) {
-            const int count = tally.of(kind, s, replica, step, m);
-            if (count == 1) continue;
-            const Op op = pass(kind, s, m, step, 0);
-            found.push_back({{},
-                             "exactly once",
-                             to_text(op) + " of step " + std::to_string(step) +
-                                 (count == 0 ? " is missing on " : " runs more than once on ") +
-                                 places(plan, stage_of(plan, s), replica)});
-          }
+/// Every piece passed every shard of every segment once, somewhere.
+class Completeness {
+ public:
+  Completeness(const Plan& plan, Tally& tally, Violations& found) : plan_(plan), tally_(tally), found_(found) {}
+
+  void check() {
+    for (SegmentId s; s.value < std::ssize(plan_.segments); ++s) {
+      for (ReplicaId replica; replica.value < plan_.replicas; ++replica) {
+        for (int shard = 0; shard < plan_.shards; ++shard) check(s, replica, shard);
+      }
+    }
+  }
+
+ private:
+  void check(SegmentId s, ReplicaId replica, int shard) {
+    for (StepId step; step.value < plan_.steps; ++step) {
+      for (MicroBatchId m; m.value < micro_batches(plan_); ++m) {
+        for (OpKind kind : Tally::counted) {
+          const int count = tally_.of(kind, s, replica, shard, step, m);
+          if (count == 1) continue;
+          const Op op = pass(kind, s, m, step, VersionId(0));
+          found_.push_back({{},
+                            "exactly once",
+                            to_text(op) + " of step " + std::to_string(step.value) +
+                                (count == 0 ? " is missing on " : " runs more than once on ") +
+                                places(plan_, stage_of(plan_, s), replica, shard)});
         }
       }
     }
   }
-}
 
-/// Every segment of the rank is updated when it is due, after a reduction where its stage has several holders.
-void check_updates(const Plan& plan, Rank rank, Violations& found) {
-  const RankProgram& program = plan.ranks[rank.value];
-  std::vector<std::vector<int>> updates(plan.segments.size(), std::vector<int>(plan.steps, 0));
-  auto reductions = updates;
-  for (const Lane& lane : program.lanes) {
-    for (const Op& op : lane.ops) {
-      for (int i = 0; i < op.segments && is_over_run(op.kind); ++i) {
-        ++(op.kind == OpKind::update ? updates : reductions)[op.segment.value + i][op.step];
-      }
-    }
-  }
-  const auto complain = [&](const Op& op, const std::string& what) {
-    found.push_back(
-        {{rank},
-         "exactly once",
-         to_text(op) + " of step " + std::to_string(op.step) + ' ' + what + " on rank " + std::to_string(rank.value)});
-  };
-  for (const Holding& h : program.holds) {
-    const bool shared = holders(plan, h.stage).size() > 1;
-    const auto [first, last] = segments_of(plan, h.stage);
-    for (SegmentId s = first; s <= last; ++s) {
-      for (int step = 0; step < plan.steps; ++step) {
-        const int due = is_update_due(plan, h.stage, step), reduced = reductions[s.value][step];
-        if (updates[s.value][step] < due) complain(update(s, 1, step, 0), "is missing");
-        if (reduced < (shared ? due : 0)) complain(all_reduce(s, 1, step), "is missing");
-        if (reduced > (shared ? due : 0)) complain(all_reduce(s, 1, step), "is one too many");
-      }
-    }
-  }
-}
+  const Plan& plan_;
+  Tally& tally_;
+  Violations& found_;
+};
 
 }  // namespace
 
@@ -270,9 +268,8 @@ void check_compute(const Plan& plan, Violations& found) {
   Tally tally(plan);
   for (int r = 0; r < static_cast<int>(plan.ranks.size()); ++r) {
     ComputeWalk(plan, Rank(r), tally, found).check();
-    check_updates(plan, Rank(r), found);
   }
-  check_complete(plan, tally, found);
+  Completeness(plan, tally, found).check();
 }
 
 }  // namespace parabench

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 
 #include "parallelism/plan/matching.h"
 #include "parallelism/plan/rules/rules.h"
@@ -13,6 +14,7 @@ class FieldCheck {
   void check() {
     check_segments();
     check_pieces();
+    check_groups();
     check_ranks();
     for (int r = 0; r < static_cast<int>(plan_.ranks.size()); ++r) check_rank(Rank(r));
   }
@@ -65,24 +67,39 @@ class FieldCheck {
     if (plan_.steps < 1) complain({}, "steps", "a window of " + std::to_string(plan_.steps) + " steps");
   }
 
+  void check_groups() {
+    for (int g = 0; g < std::ssize(plan_.groups); ++g) {
+      const auto& ranks = plan_.groups[g].ranks;
+      const bool rises = std::ranges::adjacent_find(ranks, std::greater_equal{}) == ranks.end();
+      if (rises && !ranks.empty() && ranks.front().value >= 0 && ranks.back().value < std::ssize(plan_.ranks)) continue;
+      complain({}, "groups", "group " + std::to_string(g) + ": expected ranks of the plan, ascending");
+    }
+    if (plan_.shards < 1) complain({}, "placement", "a plan of " + std::to_string(plan_.shards) + " shards");
+  }
+
   void check_ranks() {
-    std::vector<int> holders(static_cast<std::size_t>(std::max(0, plan_.stages)) * std::max(0, plan_.replicas), 0);
+    std::vector<int> holders(
+        static_cast<std::size_t>(std::max(0, plan_.stages)) * std::max(0, plan_.replicas) * std::max(0, plan_.shards),
+        0);
     for (int r = 0; r < static_cast<int>(plan_.ranks.size()); ++r) {
       const RankProgram& rank = plan_.ranks[r];
       bool misplaced = rank.holds.empty() || rank.weight_versions < 1 || rank.in_flight < 0;
       StageId before(-1);
       for (const Holding& h : rank.holds) {
-        misplaced |= h.stage <= before || h.stage.value >= plan_.stages || h.replica < 0 || h.replica >= plan_.replicas;
+        misplaced |= h.stage <= before || h.stage.value >= plan_.stages || h.replica < ReplicaId(0) ||
+                     h.replica.value >= plan_.replicas || h.shard < 0 || h.shard >= plan_.shards;
         before = h.stage;
       }
       if (misplaced) {
         complain({Rank(r)}, "placement", "rank " + std::to_string(r) + " has no place in the mesh");
         continue;
       }
-      for (const Holding& h : rank.holds) ++holders[h.replica * plan_.stages + h.stage.value];
+      for (const Holding& h : rank.holds) {
+        ++holders[(h.replica.value * plan_.stages + h.stage.value) * plan_.shards + h.shard];
+      }
     }
     if (std::ranges::any_of(holders, [](int n) { return n < 1; })) {
-      complain({}, "placement", "expected a rank for each stage of each replica");
+      complain({}, "placement", "expected a rank for each shard of each stage of each replica");
     }
     const auto wrong = [](const VersionRule& rule) { return rule.lag < 0 || rule.steps_per_update < 1; };
     if (std::ssize(plan_.versions) != plan_.stages || std::ranges::any_of(plan_.versions, wrong)) {
@@ -104,20 +121,50 @@ class FieldCheck {
 
   std::string wrong_field(const Op& op, Rank rank, const Lane& lane) const {
     const int segments = static_cast<int>(plan_.segments.size()), ranks = static_cast<int>(plan_.ranks.size());
-    if (lane_kind(op.kind) != lane.kind) return "lane";
+    if (!may_move(op.kind, op.payload)) return "payload";
+    const LaneKey own = lane_of(op);
+    if (own.kind != lane.key.kind || own.purpose != lane.key.purpose) return "lane";
     if (op.segment.value < 0 || op.segments < 1 || op.segment.value + op.segments > segments) return "segment";
-    if (op.segments > 1 && !is_over_run(op.kind)) return "segment";
-    if (op.step < 0 || op.step >= plan_.steps) return "step";
+    if (op.segments > 1 && !is_over_run(op)) return "segment";
+    if (op.step.value < 0 || op.step.value >= plan_.steps) return "step";
+    if (op.version.value < 0) return "version";
     if (op.micro_batch.value < 0 || plan_.pieces.empty() || op.micro_batch.value >= micro_batches(plan_)) {
       return "micro-batch";
     }
     if (is_message(op.kind) &&
-        (op.peer.value < 0 || op.peer.value >= ranks || op.peer == rank || op.peer.value != lane.key)) {
+        (op.peer.value < 0 || op.peer.value >= ranks || op.peer == rank || op.peer != lane.key.peer)) {
       return "peer";
     }
-    const bool of_other_stage = lane.kind == LaneKind::collectives && (stage_of(plan_, op.segment).value != lane.key ||
-                                                                       replica_of(plan_, rank, op.segment) < 0);
-    return of_other_stage ? "stage" : "";
+    if (op.group != GroupId(-1) && !is_member(op.group, rank)) return "group";
+    if (is_collective(op.kind) && (op.group.value < 0 || op.group != lane.key.group)) return "group";
+    if (op.kind == OpKind::broadcast && !is_member(op.group, op.peer)) return "root";
+    for (int i = 0; i < op.segments && is_collective(op.kind); ++i) {
+      if (!find_holding(plan_, rank, stage_of(plan_, SegmentId(op.segment.value + i)))) return "segment";
+    }
+    return "";
+  }
+
+  static bool may_move(OpKind kind, Payload payload) {
+    switch (kind) {
+      case OpKind::forward:
+      case OpKind::backward:
+      case OpKind::backward_input:
+      case OpKind::backward_weight:
+      case OpKind::recompute:
+      case OpKind::update: return payload == Payload::none;
+      case OpKind::send:
+      case OpKind::receive: return is_of_micro_batch(payload);
+      case OpKind::all_reduce: return payload == Payload::gradients || is_of_micro_batch(payload);
+      case OpKind::reduce_scatter: return payload == Payload::gradients;
+      case OpKind::all_gather:
+      case OpKind::broadcast: return payload == Payload::parameters;
+    }
+    return false;
+  }
+
+  bool is_member(GroupId group, Rank rank) const {
+    return group.value >= 0 && group.value < std::ssize(plan_.groups) &&
+           std::ranges::binary_search(plan_.groups[group.value].ranks, rank);
   }
 
   const Plan& plan_;

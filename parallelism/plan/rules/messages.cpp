@@ -17,7 +17,7 @@ class MessageCheck {
       seen_.clear();
       const auto& lanes = plan_.ranks[r].lanes;
       for (int l = 0; l < static_cast<int>(lanes.size()); ++l) {
-        if (!is_message(lanes[l].kind)) continue;
+        if (!is_message(lanes[l].key.kind)) continue;
         for (int i = 0; i < static_cast<int>(lanes[l].ops.size()); ++i) check({Rank(r), l, i});
       }
     }
@@ -32,7 +32,7 @@ class MessageCheck {
                         describe(plan_, ref) + " with rank " + std::to_string(op.peer.value) +
                             " does not join the computing ranks of neighbouring segments"});
     }
-    if (!seen_.insert({op.kind, op.segment, op.micro_batch, op.step}).second) {
+    if (!seen_.insert({op.kind, op.payload, op.segment, op.micro_batch, op.step}).second) {
       found_.push_back({ref, "exactly once", describe(plan_, ref) + " again"});
     }
   }
@@ -41,16 +41,16 @@ class MessageCheck {
   bool joins_neighbours(Rank rank, const Op& op) const {
     const SegmentId neighbour = other_segment(op);
     if (neighbour < SegmentId(0) || neighbour > last_segment(plan_)) return false;
-    const int replica = replica_of(plan_, rank, op.segment);
-    if (replica < 0 || replica_of(plan_, op.peer, neighbour) != replica) return false;
-    const auto owner = [&](SegmentId s) { return owners_.of(stage_of(plan_, s), replica, op.micro_batch, op.step); };
-    return owner(op.segment) == rank && owner(neighbour) == op.peer;
+    const Holding* here = find_holding(plan_, rank, stage_of(plan_, op.segment));
+    const Holding* there = find_holding(plan_, op.peer, stage_of(plan_, neighbour));
+    return here && there && here->replica == there->replica && here->shard == there->shard &&
+           owners_.of(*here, op.micro_batch, op.step) == rank && owners_.of(*there, op.micro_batch, op.step) == op.peer;
   }
 
   const Plan& plan_;
   PieceOwners owners_;
   Violations& found_;
-  std::set<std::tuple<OpKind, SegmentId, MicroBatchId, int>> seen_;  ///< on the rank at hand
+  std::set<std::tuple<OpKind, Payload, SegmentId, MicroBatchId, StepId>> seen_;  ///< on the rank at hand
 };
 
 }  // namespace

@@ -57,15 +57,15 @@ class Lanes {
     const auto twin = [&](const LaneRef& other) { return OpRef{other.rank, other.lane, ref.index}; };
     const OpKind kind = at(plan_, ref).kind;
     if (delivery_ == Delivery::buffered && is_message(kind)) {
-      if (is_receive(kind) && !has_ended(twin(partners.front()))) return false;
+      if (kind == OpKind::receive && !has_ended(twin(partners.front()))) return false;
       end(ref);
       return true;
     }
     if (!std::ranges::all_of(partners, [&](const LaneRef& other) { return is_ready(twin(other)); })) return false;
     // A send is written down before its receive, whichever lane came first.
-    if (is_receive(kind)) end(twin(partners.front()));
+    if (kind == OpKind::receive) end(twin(partners.front()));
     end(ref);
-    if (!is_receive(kind)) {
+    if (kind != OpKind::receive) {
       for (const LaneRef& other : partners) end(twin(other));
     }
     return true;

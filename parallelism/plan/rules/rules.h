@@ -13,8 +13,11 @@ using Violations = std::vector<Violation>;
 /// Segments, ranks, pieces and every operation's fields lie in their ranges. All other groups need a plan without such
 /// violations.
 void check_fields(const Plan& plan, Violations& found);
-/// Compute and collectives lanes: placement, exactly once, order, versions, gradients, reductions, what is in flight.
+/// Compute lanes: placement, exactly once, order, versions, gradients, what is in flight.
 void check_compute(const Plan& plan, Violations& found);
+/// From gradients to the next weights: every segment of a rank is summed among its holders, updated, whole or in the
+/// share that the sum left there, and complete again. Activations are summed over the shards of their stage.
+void check_collectives(const Plan& plan, Violations& found);
 /// Messages: each once, between the holders of neighbouring segments; paired in order.
 void check_messages(const Plan& plan, Violations& found);
 /// Dependencies exist and come first; lanes get to their end under rendezvous and under buffered sends.

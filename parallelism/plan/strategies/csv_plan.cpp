@@ -18,9 +18,9 @@ Plan csv_plan(const StrategyInput& input) {
   for (int r = 0; r < std::ssize(plan.ranks); ++r) {
     RankProgram& rank = plan.ranks[r];
     for (const GivenPass& pass : given.ranks[r % devices]) {
-      const Holding holding{pass.stage, r / devices};
+      const Holding holding{pass.stage, ReplicaId(r / devices)};
       if (std::ranges::find(rank.holds, holding) == rank.holds.end()) rank.holds.push_back(holding);
-      pass_stage(plan, rank, pass.kind, pass.stage, pass.micro_batch, 0, 0);
+      pass_stage(plan, rank, pass.kind, pass.stage, pass.micro_batch, StepId(0), VersionId(0));
       rank.compute().back().overlaps_next = pass.overlaps_next;
     }
     std::ranges::sort(rank.holds, {}, &Holding::stage);

@@ -11,9 +11,9 @@ Plan data_parallel_plan(const StrategyInput& input) {
   Plan plan = cut_model(input, {}, Grain::layer, replicas, 1);
   for (int replica = 0; replica < replicas; ++replica) {
     RankProgram& rank = plan.ranks[replica];
-    rank.holds = {{StageId(0), replica}};
+    rank.holds = {{StageId(0), ReplicaId(replica)}};
     for (OpKind kind : {OpKind::forward, OpKind::backward}) {
-      pass_stage(plan, rank, kind, StageId(0), MicroBatchId(0), 0, 0);
+      pass_stage(plan, rank, kind, StageId(0), MicroBatchId(0), StepId(0), VersionId(0));
     }
   }
   const auto runs =

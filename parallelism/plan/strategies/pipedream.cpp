@@ -41,20 +41,24 @@ Stages planned_stages(const StrategyInput& input) {
 }
 
 /// 1F1B over all mini-batches of the window that the rank takes: every width-th of its stage, from `first` on.
-void fill(const Plan& plan, RankProgram& rank, StageId stage, int first, int ahead) {
+/// `group`: the ranks of the stage, where they are several.
+void fill(const Plan& plan, RankProgram& rank, StageId stage, int first, int ahead, GroupId group) {
   const VersionRule& rule = plan.versions[stage.value];
   const int width = rule.steps_per_update, each = micro_batches(plan);
   const int mini_batches = (plan.steps - first + width - 1) / width;
   const SegmentId segment = segments_of(plan, stage).first;
-  rank.holds = {{stage, 0}};
+  rank.holds = {{stage, ReplicaId(0)}};
   rank.weight_versions = std::min(rule.lag + 1, (plan.steps + width - 1) / width);
   for (const StagePass& pass : alternating(ahead, mini_batches * each)) {
-    const int step = first + pass.micro_batch / each * width;
+    const StepId step(first + pass.micro_batch / each * width);
     const MicroBatchId m(pass.micro_batch % each);
     pass_stage(plan, rank, pass.kind, stage, m, step, version_read(plan, stage, step));
-    const int due = step / width * width + width - 1;
-    if (pass.kind == OpKind::forward || m.value + 1 < each || due >= plan.steps) continue;
-    if (width > 1) rank.lane(LaneKind::collectives, stage.value).push_back(all_reduce(segment, 1, due));
+    const StepId due(step.value / width * width + width - 1);
+    if (pass.kind == OpKind::forward || m.value + 1 < each || due.value >= plan.steps) continue;
+    if (width > 1) {
+      const Op sum = all_reduce(segment, 1, due, group);
+      rank.lane(lane_of(sum)).push_back(sum);
+    }
     rank.compute().push_back(update(segment, 1, due, updates_by(plan, stage, due)));
   }
 }
@@ -64,10 +68,18 @@ Plan asynchronous_plan(const StrategyInput& input, const Stages& stages, int mic
   plan.asynchronous = true;
   plan.steps = input.steps;
   const std::vector<int> ahead = mini_batches_ahead(stages.widths);
-  auto rank = plan.ranks.begin();
+  Rank rank(0);
   for (StageId stage; stage.value < plan.stages; ++stage) {
-    for (int first = 0; first < stages.widths[stage.value]; ++first)
-      fill(plan, *rank++, stage, first, ahead[stage.value]);
+    const int width = stages.widths[stage.value];
+    GroupId group(-1);
+    if (width > 1) {
+      group = GroupId(static_cast<int>(plan.groups.size()));
+      plan.groups.push_back({Axis::data, {}});
+    }
+    for (int first = 0; first < width; ++first, ++rank) {
+      if (width > 1) plan.groups.back().ranks.push_back(rank);
+      fill(plan, plan.ranks[rank.value], stage, first, ahead[stage.value], group);
+    }
   }
   return add_messages(std::move(plan));
 }

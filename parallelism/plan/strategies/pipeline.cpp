@@ -11,9 +11,9 @@ namespace {
 /// Stage and replica of a chunk on device p of the d-th copy.
 Holding holding_of(StageOrder order, int devices, int device, int chunk, int copy) {
   switch (order) {
-    case StageOrder::looped: return {StageId(chunk * devices + device), copy};
-    case StageOrder::folded: return {StageId(chunk == 0 ? device : 2 * devices - 1 - device), copy};
-    case StageOrder::crossed: return {StageId(chunk == 0 ? device : devices - 1 - device), 2 * copy + chunk};
+    case StageOrder::looped: return {StageId(chunk * devices + device), ReplicaId(copy)};
+    case StageOrder::folded: return {StageId(chunk == 0 ? device : 2 * devices - 1 - device), ReplicaId(copy)};
+    case StageOrder::crossed: return {StageId(chunk == 0 ? device : devices - 1 - device), ReplicaId(2 * copy + chunk)};
   }
   return {};
 }
@@ -24,7 +24,8 @@ void fill(const Plan& plan, const Schedule& schedule, const Pipe& pipe, int devi
   std::ranges::sort(rank.holds, {}, &Holding::stage);
   if (schedule.in_flight) rank.in_flight = schedule.in_flight(pipe, device);
   for (const StagePass& pass : schedule.order(pipe, device)) {
-    pass_stage(plan, rank, pass.kind, holding(pass.chunk).stage, MicroBatchId(pass.micro_batch), 0, 0);
+    pass_stage(plan, rank, pass.kind, holding(pass.chunk).stage, MicroBatchId(pass.micro_batch), StepId(0),
+               VersionId(0));
     rank.compute().back().overlaps_next = pass.overlaps_next;
   }
 }
@@ -34,6 +35,8 @@ void fill(const Plan& plan, const Schedule& schedule, const Pipe& pipe, int devi
 Plan pipeline_plan(const StrategyInput& input, const Schedule& schedule, const Pipe& pipe) {
   const Case& spec = input.spec;
   const bool crossed = schedule.stages == StageOrder::crossed;
+  const Mesh mesh{.data = spec.dp, .pipeline = pipe.devices};
+  require_ranks(mesh, spec.np);
   const int devices = pipe.devices, directions = crossed ? 2 : 1;
   Stages stages{.count = crossed ? devices : devices * pipe.chunks};
   if (pipe.chunks == 1) {
@@ -43,7 +46,7 @@ Plan pipeline_plan(const StrategyInput& input, const Schedule& schedule, const P
   Plan plan = cut_model(input, stages, grain, spec.dp * directions, pipe.micro_batches / directions);
   for (int copy = 0; copy < spec.dp; ++copy) {
     for (int device = 0; device < devices; ++device) {
-      fill(plan, schedule, pipe, device, copy, plan.ranks[copy * devices + device]);
+      fill(plan, schedule, pipe, device, copy, plan.ranks[rank_at(mesh, {.data = copy, .pipeline = device}).value]);
     }
   }
   return finish_step(std::move(plan), input);

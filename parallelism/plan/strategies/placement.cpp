@@ -100,8 +100,8 @@ std::vector<Bytes> gradient_bytes(const Plan& plan, const ModelSpec& model) {
   return bytes;
 }
 
-void pass_stage(const Plan& plan, RankProgram& rank, OpKind kind, StageId stage, MicroBatchId m, int step,
-                int version) {
+void pass_stage(const Plan& plan, RankProgram& rank, OpKind kind, StageId stage, MicroBatchId m, StepId step,
+                VersionId version) {
   const auto [first, last] = segments_of(plan, stage);
   const int segments = last.value - first.value + 1;
   for (int i = 0; i < segments; ++i) {

@@ -49,6 +49,7 @@ std::vector<LayerBytes> layer_bytes(const StrategyInput& input, int weight_versi
 std::vector<Bytes> gradient_bytes(const Plan& plan, const ModelSpec& model);
 
 /// Appends a pass of every segment of a stage to the rank's compute lane: forwards in layer order, others in reverse.
-void pass_stage(const Plan& plan, RankProgram& rank, OpKind kind, StageId stage, MicroBatchId m, int step, int version);
+void pass_stage(const Plan& plan, RankProgram& rank, OpKind kind, StageId stage, MicroBatchId m, StepId step,
+                VersionId version);
 
 }  // namespace parabench

@@ -50,16 +50,16 @@ TEST(CalibratedCosts, SumLayersOfTheSegmentAndTheOverhead) {
   const ModelSpec model = chain(2);
   const auto cost = calibrated_costs(measured(model), model);
   const Plan whole = plan_of(case_of("model-parallel", 1, 4), 2);  // both layers in one segment
-  EXPECT_DOUBLE_EQ(cost->seconds(whole, Rank(0), forward(SegmentId(0), m0, 0, 0), 1), 15 + 30 + .5);
-  EXPECT_DOUBLE_EQ(cost->seconds(whole, Rank(0), backward(SegmentId(0), m0, 0, 0), 1), 30 + 60 + .5);
-  EXPECT_DOUBLE_EQ(cost->deviation_s(whole, Rank(0), backward(SegmentId(0), m0, 0, 0), 1), .4);
+  EXPECT_DOUBLE_EQ(cost->seconds(whole, Rank(0), forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1), 15 + 30 + .5);
+  EXPECT_DOUBLE_EQ(cost->seconds(whole, Rank(0), backward(SegmentId(0), m0, StepId(0), VersionId(0)), 1), 30 + 60 + .5);
+  EXPECT_DOUBLE_EQ(cost->deviation_s(whole, Rank(0), backward(SegmentId(0), m0, StepId(0), VersionId(0)), 1), .4);
 }
 
 TEST(CalibratedCosts, InterpolateInSamplesAndBusyRanks) {
   const ModelSpec model = chain(2);
   const auto cost = calibrated_costs(measured(model), model);
   const Plan plan = plan_of(case_of("sequential", 1, 3), 2);
-  const Op first = forward(SegmentId(0), m0, 0, 0);
+  const Op first = forward(SegmentId(0), m0, StepId(0), VersionId(0));
   EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), first, 1), 12.5 + .5);
   EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), first, 2), 25 + .5);
   EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), first, 3), 37.5 + .5);
@@ -69,15 +69,15 @@ TEST(CalibratedCosts, MessagesReductionsAndUpdates) {
   const ModelSpec model = chain(2);
   const auto cost = calibrated_costs(measured(model), model);
   const Plan pipe = plan_of(case_of("gpipe", 2, 4, 2), 2);  // messages of 2 samples: 128 bytes
-  EXPECT_DOUBLE_EQ(cost->seconds(pipe, Rank(0), send_forward(SegmentId(0), m0, 0, Rank(1)), 2), 3);
-  EXPECT_DOUBLE_EQ(cost->seconds(pipe, Rank(1), recv_forward(SegmentId(1), m0, 0, Rank(0)), 2), 3);
+  EXPECT_DOUBLE_EQ(cost->seconds(pipe, Rank(0), send_forward(SegmentId(0), m0, StepId(0), Rank(1)), 2), 3);
+  EXPECT_DOUBLE_EQ(cost->seconds(pipe, Rank(1), recv_forward(SegmentId(1), m0, StepId(0), Rank(0)), 2), 3);
   EXPECT_DOUBLE_EQ(cost->link(pipe).latency_s, 1);
   EXPECT_DOUBLE_EQ(cost->link(pipe).bytes_per_s, 64);
   const Plan replicas = data_parallel(2, 2);
-  EXPECT_DOUBLE_EQ(cost->seconds(replicas, Rank(0), all_reduce(SegmentId(0), 1, 0), 2), 2);
-  EXPECT_DOUBLE_EQ(cost->seconds(replicas, Rank(0), all_reduce(SegmentId(0), 2, 0), 2), 3);
-  EXPECT_DOUBLE_EQ(cost->seconds(replicas, Rank(0), update(SegmentId(0), 2, 0, 1), 1), 32 + .5);
-  EXPECT_DOUBLE_EQ(cost->seconds(replicas, Rank(0), update(SegmentId(0), 1, 0, 1), 2), 48 + .5);
+  EXPECT_DOUBLE_EQ(cost->seconds(replicas, Rank(0), all_reduce(SegmentId(0), 1, StepId(0), GroupId(0)), 2), 2);
+  EXPECT_DOUBLE_EQ(cost->seconds(replicas, Rank(0), all_reduce(SegmentId(0), 2, StepId(0), GroupId(0)), 2), 3);
+  EXPECT_DOUBLE_EQ(cost->seconds(replicas, Rank(0), update(SegmentId(0), 2, StepId(0), VersionId(1)), 1), 32 + .5);
+  EXPECT_DOUBLE_EQ(cost->seconds(replicas, Rank(0), update(SegmentId(0), 1, StepId(0), VersionId(1)), 2), 48 + .5);
 }
 
 TEST(CalibratedCosts, ReplicasNeedNoMessagesMeasured) {
@@ -90,7 +90,8 @@ TEST(CalibratedCosts, ReplicasNeedNoMessagesMeasured) {
   const Link link = cost->link(plan);
   EXPECT_DOUBLE_EQ(link.latency_s, .5);
   EXPECT_DOUBLE_EQ(link.bytes_per_s, 64);
-  const double reduction = cost->seconds(plan, Rank(0), all_reduce(SegmentId(0), 1, 0), 1);  // of 64 bytes
+  const double reduction =
+      cost->seconds(plan, Rank(0), all_reduce(SegmentId(0), 1, StepId(0), GroupId(0)), 1);  // of 64 bytes
   EXPECT_DOUBLE_EQ(ring_all_reduce(2, 64, link.latency_s, 1 / link.bytes_per_s, 0), reduction);
   EXPECT_EQ(second_opinions(plan, model, *cost).count("ddlbench_eq_5_1"), 1u);
 }
@@ -99,15 +100,15 @@ TEST(CalibratedCosts, NameWhatWasNeverMeasured) {
   const ModelSpec model = chain(2);
   const auto cost = calibrated_costs(measured(model), model);
   Plan plan = data_parallel(2, 2);
-  const Op op = forward(SegmentId(1), m0, 0, 0);
+  const Op op = forward(SegmentId(1), m0, StepId(0), VersionId(0));
   EXPECT_THAT(error_of(*cost, plan, op, 4), AllOf(HasSubstr("'l1'"), HasSubstr("4 busy ranks")));
   plan.spec.threads = 2;
   EXPECT_THAT(error_of(*cost, plan, op, 1), AllOf(HasSubstr("'l1'"), HasSubstr("threads:2"), HasSubstr("calibrate")));
   plan.spec.threads = 1;
-  EXPECT_THAT(error_of(*cost, data_parallel(3, 2), all_reduce(SegmentId(0), 1, 0), 1),
+  EXPECT_THAT(error_of(*cost, data_parallel(3, 2), all_reduce(SegmentId(0), 1, StepId(0), GroupId(0)), 1),
               HasSubstr("all-reduce curve of 3 ranks"));
   plan.spec.comm = CommKind::threads;
-  EXPECT_THAT(error_of(*cost, plan, send_forward(SegmentId(0), m0, 0, Rank(1)), 1), HasSubstr("threads"));
+  EXPECT_THAT(error_of(*cost, plan, send_forward(SegmentId(0), m0, StepId(0), Rank(1)), 1), HasSubstr("threads"));
 }
 
 /// The same on a GPU, a thousand times as fast.
@@ -134,15 +135,16 @@ TEST(CalibratedCosts, AreThoseOfTheCasesDevice) {
   const auto cost = calibrated_costs(with_gpu(measured(model)), model);
   Plan plan = data_parallel(2, 2);
   plan.pieces = {{2}, {2}};
-  const Op f = forward(SegmentId(0), m0, 0, 0);
+  const Op f = forward(SegmentId(0), m0, StepId(0), VersionId(0));
   EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), f, 1), 10 + .5);
   plan.spec.device = DeviceKind::cuda;
   EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), f, 1), .01 + .0625);
-  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), update(SegmentId(0), 1, 0, 1), 1), .016 + .0625);
-  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), all_reduce(SegmentId(0), 2, 0), 1), 7);
-  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), send_forward(SegmentId(0), m0, 0, Rank(1)), 1), 9);
+  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), update(SegmentId(0), 1, StepId(0), VersionId(1)), 1), .016 + .0625);
+  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), all_reduce(SegmentId(0), 2, StepId(0), GroupId(0)), 1), 7);
+  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), send_forward(SegmentId(0), m0, StepId(0), Rank(1)), 1), 9);
   plan.spec.comm = CommKind::nccl;
-  EXPECT_THAT(error_of(*cost, plan, all_reduce(SegmentId(0), 1, 0), 1), AllOf(HasSubstr("nccl"), HasSubstr("cuda")));
+  EXPECT_THAT(error_of(*cost, plan, all_reduce(SegmentId(0), 1, StepId(0), GroupId(0)), 1),
+              AllOf(HasSubstr("nccl"), HasSubstr("cuda")));
 }
 
 TEST(CalibratedCosts, NameTheDeviceThatWasNeverMeasured) {
@@ -150,8 +152,8 @@ TEST(CalibratedCosts, NameTheDeviceThatWasNeverMeasured) {
   const auto cost = calibrated_costs(measured(model), model);
   Plan plan = plan_of(case_of("sequential", 1, 2), 2);
   plan.spec.device = DeviceKind::cuda;
-  EXPECT_THAT(error_of(*cost, plan, forward(SegmentId(0), m0, 0, 0), 1), HasSubstr("device:cuda"));
-  EXPECT_THAT(error_of(*cost, plan, update(SegmentId(0), 1, 0, 1), 1), HasSubstr("device:cuda"));
+  EXPECT_THAT(error_of(*cost, plan, forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1), HasSubstr("device:cuda"));
+  EXPECT_THAT(error_of(*cost, plan, update(SegmentId(0), 1, StepId(0), VersionId(1)), 1), HasSubstr("device:cuda"));
   EXPECT_FALSE(has_layers(measured(model), model, plan.spec));
 }
 
@@ -167,10 +169,11 @@ TEST(CalibratedCosts, NoLayerTakesLessThanItsLaunches) {
   Plan plan = plan_of(case_of("sequential", 1, 2), 2);
   plan.spec.device = DeviceKind::cuda;
   const auto cost = calibrated_costs(calibration, model);
-  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), forward(SegmentId(0), m0, 0, 0), 1), .012 + .0625);
-  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), forward(SegmentId(1), m0, 0, 0), 1), .02 + .0625);
+  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1), .012 + .0625);
+  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), forward(SegmentId(1), m0, StepId(0), VersionId(0)), 1), .02 + .0625);
   plan.spec.graph = true;
-  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), forward(SegmentId(0), m0, 0, 0), 1), .01) << "one launch for all";
+  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1), .01)
+      << "one launch for all";
 }
 
 TEST(CalibratedCosts, ReplayedLayersAndThoseOnResidentInputHaveTimesOfTheirOwn) {
@@ -194,7 +197,9 @@ TEST(CalibratedCosts, ReplayedLayersAndThoseOnResidentInputHaveTimesOfTheirOwn) 
   Plan plan = plan_of(case_of("sequential", 1, 2), 2);
   plan.spec.device = DeviceKind::cuda;
   const auto cost = calibrated_costs(calibration, model);
-  const auto seconds = [&](int layer) { return cost->seconds(plan, Rank(0), forward(SegmentId(layer), m0, 0, 0), 1); };
+  const auto seconds = [&](int layer) {
+    return cost->seconds(plan, Rank(0), forward(SegmentId(layer), m0, StepId(0), VersionId(0)), 1);
+  };
   const double first = seconds(0), second = seconds(1);
   plan.spec.input = InputKind::resident;
   EXPECT_DOUBLE_EQ(seconds(0), first + 1000);
@@ -204,8 +209,9 @@ TEST(CalibratedCosts, ReplayedLayersAndThoseOnResidentInputHaveTimesOfTheirOwn) 
   EXPECT_NEAR(seconds(0), eager + 100, 1) << "without the time between operations";
   calibration.layers.erase(layer_key(model.layers[0], model.input, true, plan.spec, 1));
   calibration.layers.erase(layer_key(model.layers[0], model.input, true, plan.spec, 3));
-  EXPECT_THAT(error_of(*calibrated_costs(calibration, model), plan, forward(SegmentId(0), m0, 0, 0), 1),
-              AllOf(HasSubstr("graph:on"), HasSubstr("input:resident")));
+  EXPECT_THAT(
+      error_of(*calibrated_costs(calibration, model), plan, forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1),
+      AllOf(HasSubstr("graph:on"), HasSubstr("input:resident")));
 }
 
 TEST(CalibratedCosts, TheGpusOverheadIsMeasuredElseTypical) {
@@ -234,15 +240,17 @@ TEST(CalibratedCosts, OtherModelsLayersAreNotMixedUp) {
   model.layers.push_back(model.layers[0]);
   EXPECT_FALSE(has_layers(calibration, model, case_of("sequential", 1, 2)));
   const auto cost = calibrated_costs(calibration, model);
-  EXPECT_THAT(error_of(*cost, plan_of(case_of("sequential", 1, 2), 2), forward(SegmentId(1), m0, 0, 0), 1),
-              HasSubstr("never measured"));
+  EXPECT_THAT(
+      error_of(*cost, plan_of(case_of("sequential", 1, 2), 2), forward(SegmentId(1), m0, StepId(0), VersionId(0)), 1),
+      HasSubstr("never measured"));
 }
 
 TEST(CalibratedCosts, MeasuredBytesReplaceTheFormula) {
   const ModelSpec model = chain(2);
   Calibration calibration = measured(model);
   const Plan whole = plan_of(case_of("model-parallel", 1, 2), 2);
-  const Op f = forward(SegmentId(0), m0, 0, 0), b = backward(SegmentId(0), m0, 0, 0);
+  const Op f = forward(SegmentId(0), m0, StepId(0), VersionId(0)),
+           b = backward(SegmentId(0), m0, StepId(0), VersionId(0));
   {
     const auto cost = calibrated_costs(calibration, model);
     EXPECT_EQ(cost->saved_bytes(whole, Rank(0), f), Sizes(model).saved_bytes(whole, Rank(0), f));

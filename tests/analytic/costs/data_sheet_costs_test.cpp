@@ -17,7 +17,8 @@ TEST(DataSheetCosts, GrowWithWorkAndContention) {
   const auto plan = [&](int batch) {
     return make_plan(case_of("model-parallel", 1, batch), model, std::vector<double>(model.layers.size(), 1.0), 1);
   };
-  const Op f = forward(SegmentId(0), m0, 0, 0), b = backward(SegmentId(0), m0, 0, 0);
+  const Op f = forward(SegmentId(0), m0, StepId(0), VersionId(0)),
+           b = backward(SegmentId(0), m0, StepId(0), VersionId(0));
   const double one = cost->seconds(plan(8), Rank(0), f, 1);
   // 8 samples of 3.6 GFLOP at .75 x 64 GFLOP/s, plus memory and launches.
   EXPECT_GT(one, 8 * 3.6e9 / 48e9);
@@ -33,7 +34,7 @@ TEST(DataSheetCosts, FollowTheGpu) {
   Case spec = case_of("model-parallel", 1, 256);
   spec.device = DeviceKind::cuda;
   spec.precision = Precision::bf16;
-  const Op f = forward(SegmentId(0), m0, 0, 0);
+  const Op f = forward(SegmentId(0), m0, StepId(0), VersionId(0));
   const auto seconds = [&](const std::vector<GpuInfo>& gpus, const Case& c) {
     Plan plan = make_plan(spec, model, std::vector<double>(model.layers.size(), 1.0), 1);
     plan.spec = c;
@@ -63,18 +64,30 @@ TEST(DataSheetCosts, RanksShareGpusOnlyWhereTheyMust) {
     return data_sheet_costs({.cores = 2, .gpus = {{.name = "NVIDIA H200", .count = gpus}}}, model)
         ->seconds(plan, Rank(0), op, 2);
   };
-  const Op f = forward(SegmentId(0), m0, 0, 0), r = all_reduce(SegmentId(0), 2, 0);
+  const Op f = forward(SegmentId(0), m0, StepId(0), VersionId(0)),
+           r = all_reduce(SegmentId(0), 2, StepId(0), GroupId(0));
   EXPECT_DOUBLE_EQ(seconds(CommKind::threads, 1, f), 2 * seconds(CommKind::threads, 2, f));
   EXPECT_DOUBLE_EQ(seconds(CommKind::nccl, 1, f), seconds(CommKind::nccl, 2, f));
   EXPECT_GT(seconds(CommKind::mpi, 2, r), seconds(CommKind::nccl, 2, r));
+}
+
+TEST(DataSheetCosts, AReduceScatterAndAnAllGatherAreTheHalvesOfAnAllReduce) {
+  const ModelSpec model = chain(4);
+  const Plan plan = data_parallel(4, 4);
+  const auto cost = data_sheet_costs({.cores = 2}, model);
+  const auto seconds = [&](const Op& op) { return cost->seconds(plan, Rank(0), op, 1); };
+  const double whole = seconds(all_reduce(SegmentId(0), 4, StepId(0), GroupId(0)));
+  EXPECT_GT(whole, 0);
+  EXPECT_DOUBLE_EQ(seconds(reduce_scatter(SegmentId(0), 4, StepId(0), GroupId(0))), whole / 2);
+  EXPECT_DOUBLE_EQ(seconds(all_gather(SegmentId(0), 4, StepId(0), VersionId(1), GroupId(0))), whole / 2);
 }
 
 TEST(UnitCosts, KnowNeitherBytesNorCores) {
   const auto cost = unit_costs();
   const Plan plan = gpipe(2, 2);
   EXPECT_EQ(cost->cores(), 0);
-  EXPECT_EQ(cost->saved_bytes(plan, Rank(0), forward(SegmentId(0), m0, 0, 0)), 0);
-  EXPECT_EQ(cost->seconds(plan, Rank(0), backward(SegmentId(0), m0, 0, 0), 2), 2);
+  EXPECT_EQ(cost->saved_bytes(plan, Rank(0), forward(SegmentId(0), m0, StepId(0), VersionId(0))), 0);
+  EXPECT_EQ(cost->seconds(plan, Rank(0), backward(SegmentId(0), m0, StepId(0), VersionId(0)), 2), 2);
 }
 
 }  // namespace

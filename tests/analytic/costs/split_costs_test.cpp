@@ -31,7 +31,7 @@ Calibration measured(const ModelSpec& model) {
   return c;
 }
 
-Op part(OpKind kind) { return pass(kind, SegmentId(0), MicroBatchId(0), 0, 0); }
+Op part(OpKind kind) { return pass(kind, SegmentId(0), MicroBatchId(0), StepId(0), VersionId(0)); }
 
 TEST(SplitCosts, AreWhatWasMeasured) {
   const ModelSpec model = chain(2);

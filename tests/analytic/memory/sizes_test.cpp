@@ -11,7 +11,8 @@ TEST(Sizes, MadeTensorsAreTheOutputsOfTheSteps) {
   ModelSpec model{.name = "stem", .input = {3, 8, 8}, .classes = 2, .layers = {}};
   model.layers.push_back(chain("stem", {{"conv", Conv2d{.in = 3, .out = 2}}, {"relu", Relu{}}, {"pool", MaxPool{}}}));
   const Plan plan = make_plan(case_of("sequential", 1, 5), model, std::vector<double>(1, 1.0), 1);
-  const auto made = Sizes(model).made_tensors(plan, Rank(0), forward(SegmentId(0), MicroBatchId(0), 0, 0));
+  const auto made =
+      Sizes(model).made_tensors(plan, Rank(0), forward(SegmentId(0), MicroBatchId(0), StepId(0), VersionId(0)));
   EXPECT_EQ(made, (std::vector<std::int64_t>{5 * 2 * 64 * 4, 5 * 2 * 16 * 4, 5 * 2 * 16 * 8}));
 }
 
@@ -19,10 +20,11 @@ TEST(Sizes, SavedBytesOfAChainAreTheSumOfItsSegments) {
   const Sizes sizes(chain(3));
   const Plan by_layer = plan_of(case_of("sequential", 1, 5), 3);
   std::int64_t sum = 0;
-  for (SegmentId s; s.value < 3; ++s) sum += sizes.saved_bytes(by_layer, Rank(0), forward(s, MicroBatchId(0), 0, 0));
+  for (SegmentId s; s.value < 3; ++s)
+    sum += sizes.saved_bytes(by_layer, Rank(0), forward(s, MicroBatchId(0), StepId(0), VersionId(0)));
   Case spec = case_of("model-parallel", 1, 5);
   const Plan whole = plan_of(spec, 3);
-  EXPECT_EQ(sum, sizes.saved_bytes(whole, Rank(0), forward(SegmentId(0), MicroBatchId(0), 0, 0)));
+  EXPECT_EQ(sum, sizes.saved_bytes(whole, Rank(0), forward(SegmentId(0), MicroBatchId(0), StepId(0), VersionId(0))));
   // Images and three outputs (ReLU in place); all maps are of one size.
   EXPECT_EQ(sum, 4 * 5 * sample_bytes);
 }
@@ -31,12 +33,12 @@ TEST(Sizes, MessagesCarryTheBoundaryOfBothEnds) {
   const Sizes sizes(chain(2));
   Plan plan = gpipe(2, 2);
   plan.pieces = {{3, 2}};
-  const Op there = send_forward(SegmentId(0), MicroBatchId(1), 0, Rank(1));
-  const Op here = recv_forward(SegmentId(1), MicroBatchId(1), 0, Rank(0));
-  EXPECT_EQ(sizes.message_bytes(plan, Rank(0), there), 2 * sample_bytes);
-  EXPECT_EQ(sizes.message_bytes(plan, Rank(1), here), 2 * sample_bytes);
+  const Op there = send_forward(SegmentId(0), MicroBatchId(1), StepId(0), Rank(1));
+  const Op here = recv_forward(SegmentId(1), MicroBatchId(1), StepId(0), Rank(0));
+  EXPECT_EQ(sizes.payload_bytes(plan, Rank(0), there), 2 * sample_bytes);
+  EXPECT_EQ(sizes.payload_bytes(plan, Rank(1), here), 2 * sample_bytes);
   plan.spec.precision = Precision::bf16;
-  EXPECT_EQ(sizes.message_bytes(plan, Rank(1), here), sample_bytes);
+  EXPECT_EQ(sizes.payload_bytes(plan, Rank(1), here), sample_bytes);
 }
 
 }  // namespace

@@ -88,13 +88,13 @@ TEST(Simulate, MessagesOfOneLaneFollowEachOther) {
   // Each takes as long as four forwards: the last of four arrives after 1 + 4 * 4.
   const Plan plan = gpipe(2, 4);
   const Timeline t = simulate(plan, HandCosts(KindSeconds{.message = 4}));
-  EXPECT_DOUBLE_EQ(spans(plan, t, 1, LaneKind::recv_forward).back().end, 17);
+  EXPECT_DOUBLE_EQ(spans(plan, t, 1, LaneKind::receive, Payload::activation).back().end, 17);
 }
 
 TEST(Simulate, SpansStartWhenTheOperationWasPosted) {
   const Plan plan = gpipe(2, 2);
   const Timeline t = simulate(plan, HandCosts(KindSeconds{.message = .5}));
-  const auto& receives = spans(plan, t, 1, LaneKind::recv_forward);
+  const auto& receives = spans(plan, t, 1, LaneKind::receive, Payload::activation);
   EXPECT_EQ(receives[0], (Span{.queued = 0, .start = 0, .end = 1.5}));
   EXPECT_EQ(receives[1], (Span{.queued = 1.5, .start = 1.5, .end = 2.5}));
   EXPECT_EQ(t.ranks[1][compute_lane][0], (Span{.queued = 0, .start = 1.5, .end = 2.5}));
@@ -135,7 +135,8 @@ TEST(Simulate, ACollectiveWaitsForTheLastReplica) {
   });
   const Plan plan = data_parallel(3, 1);
   const Timeline t = simulate(plan, costs);
-  for (int rank : {0, 1, 2}) EXPECT_DOUBLE_EQ(spans(plan, t, rank, LaneKind::collectives)[0].end, 3.5);
+  for (int rank : {0, 1, 2})
+    EXPECT_DOUBLE_EQ(spans(plan, t, rank, LaneKind::collectives, Payload::gradients)[0].end, 3.5);
 }
 
 TEST(SharedCores, CommunicationSlowsComputingWhereCoresAreFew) {
@@ -152,7 +153,7 @@ TEST(SharedCores, AMessageTakesACoreAtEachEnd) {
   const HandCosts costs(KindSeconds{.forward = 1, .backward = 0, .message = .5}, 2);
   const Plan plan = gpipe(2, 2);
   const Timeline t = simulate(plan, costs);
-  EXPECT_DOUBLE_EQ(spans(plan, t, 1, LaneKind::recv_forward)[0].end, 1.75);
+  EXPECT_DOUBLE_EQ(spans(plan, t, 1, LaneKind::receive, Payload::activation)[0].end, 1.75);
 }
 
 TEST(SharedCores, SecondsFollowTheNumberOfBusyRanksMomentByMoment) {
@@ -195,7 +196,7 @@ TEST(SharedCores, GpusTakeNoCoresButSlowEachOtherAsMeasured) {
 // Where cores suffice, waiting for one end after the other gives the times that follow from the plan alone.
 TEST(SharedCores, WithoutContentionNothingChanges) {
   const auto jitter = [](Rank rank, const Op& op, int) {
-    return .1 * (1 + (rank.value * 7 + static_cast<int>(op.kind) * 3 + op.micro_batch.value * 5 + op.step) % 11);
+    return .1 * (1 + (rank.value * 7 + static_cast<int>(op.kind) * 3 + op.micro_batch.value * 5 + op.step.value) % 11);
   };
   std::vector<Plan> plans = {pipedream(3, 7), data_parallel(4, 3), unroll(gpipe(4, 6), 2)};
   for (const std::string& strategy : schedules_serving(4, 8)) {
@@ -260,14 +261,15 @@ TEST(Simulate, NamesTheOperationsOfADeadLock) {
 
 TEST(Simulate, MessagesThatAreNoPairNeverMeet) {
   Plan plan = gpipe(2, 2);
-  auto& receives = ops(plan, 1, LaneKind::recv_forward);
+  auto& receives = ops(plan, 1, LaneKind::receive, Payload::activation);
   std::swap(receives[0], receives[1]);
-  EXPECT_THAT(error_of(plan), AllOf(HasSubstr("0SEND_F0 of step 0 on send_forward:1 (posted)"), HasSubstr("1RECV_F1")));
+  EXPECT_THAT(error_of(plan),
+              AllOf(HasSubstr("0SEND_F0 of step 0 on send:activation:1 (posted)"), HasSubstr("1RECV_F1")));
 }
 
 TEST(Simulate, ReductionsOfDifferentSegmentsNeverMeet) {
   Plan plan = data_parallel(2, 2);
-  auto& reductions = ops(plan, 1, LaneKind::collectives);
+  auto& reductions = ops(plan, 1, LaneKind::collectives, Payload::gradients);
   std::swap(reductions[0], reductions[1]);
   EXPECT_THAT(error_of(plan), HasSubstr("dead-lock"));
 }

@@ -12,6 +12,7 @@
 #include "base/case_id.h"
 #include "models/spec/nets/mlp.h"
 #include "parallelism/comm/threads/world.h"
+#include "parallelism/plan/routes.h"
 #include "parallelism/plan/strategies/strategies.h"
 
 namespace parabench {
@@ -32,7 +33,7 @@ Plan plan_of(const std::string& rest, int layers, int steps) {
 Timeline run(const Plan& plan, const Durations& durations) {
   Timeline timeline{.ranks = std::vector<RankSpans>(plan.spec.np)};
   std::mutex mutex;
-  run_thread_ranks({plan.spec.np, reduction_groups(plan)}, [&](Communicator& comm) {
+  run_thread_ranks({plan.spec.np, collective_groups(plan).declared}, [&](Communicator& comm) {
     RankSpans spans = emulate(plan, durations, comm);
     const std::lock_guard lock(mutex);
     timeline.ranks[comm.rank().value] = std::move(spans);
@@ -48,7 +49,7 @@ class SlowLinks final : public CostModel {
  public:
   double seconds(const Plan& plan, Rank rank, const Op& op, int busy) const override {
     if (op.kind == OpKind::all_reduce) return 2 * unit_s;
-    if (is_send(op.kind) || is_receive(op.kind)) return unit_s / 2;
+    if (is_message(op.kind)) return unit_s / 2;
     return compute_->seconds(plan, rank, op, busy);
   }
   std::int64_t saved_bytes(const Plan&, Rank, const Op&) const override { return 0; }
@@ -125,7 +126,7 @@ TEST(Emulate, SixtyFourRanksComplete) {
 TEST(Emulate, ARankThatFailsStopsTheOthers) {
   const Plan plan = plan_of("gpipe/np:4/batch:16", 8, 1);
   const Durations seconds = durations(plan, *unit_costs(1e-3));
-  EXPECT_THROW(run_thread_ranks({4, reduction_groups(plan)},
+  EXPECT_THROW(run_thread_ranks({4, collective_groups(plan).declared},
                                 [&](Communicator& comm) {
                                   if (comm.rank() == Rank(2)) throw std::runtime_error("gone");
                                   emulate(plan, seconds, comm);

@@ -9,6 +9,7 @@
 #include "datasets/order.h"
 #include "models/spec/mlp.h"
 #include "parallelism/comm/threads/world.h"
+#include "parallelism/plan/routes.h"
 #include "parallelism/plan/strategies/delay_rules.h"
 #include "parallelism/plan/validate.h"
 #include "tests/parallelism/comm/forwarding_communicator.h"
@@ -50,7 +51,7 @@ Difference gate(const Plan& of, const Faults& faults, const ModelSpec& model, in
   const Plan plan = small_pieces(of, model, steps);
   const Plan executed = faults.plan(plan);
   Trained trained;
-  run_thread_ranks({plan.spec.np, reduction_groups(plan)}, [&](Communicator& comm) {
+  run_thread_ranks({plan.spec.np, collective_groups(plan).declared}, [&](Communicator& comm) {
     static MemoryAccount accounts[8];
     const std::unique_ptr<Device> device = cpu_device(accounts[comm.rank().value]);
     ScalingCommunicator scaled(comm, [&](int call) { return faults.gradient_scale(plan, comm.rank(), call); });
@@ -241,7 +242,7 @@ TEST(Gate, CatchesAPlanOfAnotherDelayThanItsStrategys) {
 TEST(Gate, CatchesAReceivePairedWrongly) {
   Faults faults;
   faults.plan = [](Plan plan) {
-    auto& receives = plan.ranks[1].lane(LaneKind::recv_forward, 0);
+    auto& receives = plan.ranks[1].lane(receives_from(Rank(0), Payload::activation));
     std::swap(receives[0], receives[1]);
     return plan;
   };

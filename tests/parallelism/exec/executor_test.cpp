@@ -8,6 +8,7 @@
 
 #include "parallelism/comm/threads/world.h"
 #include "parallelism/exec/reference.h"
+#include "parallelism/plan/routes.h"
 #include "tests/parallelism/exec/forwarding_device.h"
 #include "tests/parallelism/exec/small_network.h"
 
@@ -28,7 +29,7 @@ Outcome run(const Plan& plan, int measure_from = 0) {
   result.memory.resize(plan.spec.np);
   result.losses.assign(plan.steps, 0);
   std::mutex mutex;
-  run_thread_ranks({plan.spec.np, reduction_groups(plan)}, [&](Communicator& comm) {
+  run_thread_ranks({plan.spec.np, collective_groups(plan).declared}, [&](Communicator& comm) {
     const std::unique_ptr<Device> device = cpu_device(accounts[comm.rank().value]);
     StageState state(plan, model, comm, *device);
     RankInput input = open_input(plan, comm.rank(), small_source(), {}, *device);

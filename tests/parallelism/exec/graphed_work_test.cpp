@@ -55,7 +55,7 @@ TEST_P(Graphed, StepsHaveOneSpanEach) {
   const std::vector<Op>& ops = plan.ranks[0].compute();
   const std::vector<Span> spans = train(plan, true).execution.spans[compute_lane];
   for (std::size_t i = 1; i < ops.size(); ++i) {
-    if (ops[i].step < graph_capture_step || ops[i].step != ops[i - 1].step) {
+    if (ops[i].step.value < graph_capture_step || ops[i].step != ops[i - 1].step) {
       EXPECT_LT(spans[i].start, spans[i].end);
       EXPECT_LE(spans[i - 1].end, spans[i].queued);
     } else {

@@ -10,6 +10,7 @@
 #include "parallelism/exec/executor.h"
 #include "parallelism/exec/reference.h"
 #include "parallelism/exec/segment_runner.h"
+#include "parallelism/plan/routes.h"
 #include "tests/parallelism/exec/forwarding_device.h"
 #include "tests/parallelism/exec/recording_device.h"
 #include "tests/parallelism/exec/small_network.h"
@@ -56,7 +57,7 @@ TEST(PieceFeed, GivesEveryForwardItsSamplesInTypeAndLayoutOfTheCase) {
         const auto [pixels, classes] = expected(plan, piece);
         EXPECT_EQ(images.scalar_type(), plan.spec.precision == Precision::fp64 ? torch::kFloat64 : torch::kFloat32);
         EXPECT_TRUE(images.is_contiguous(memory_format(plan.spec.layout)));
-        EXPECT_TRUE(torch::equal(images, pixels.to(images.scalar_type()))) << keys << " step " << piece.step;
+        EXPECT_TRUE(torch::equal(images, pixels.to(images.scalar_type()))) << keys << " step " << piece.step.value;
         EXPECT_TRUE(torch::equal(labels, classes));
       }
     }
@@ -165,7 +166,7 @@ Outcome run(const Plan& plan) {
   static MemoryAccount accounts[4];
   Outcome result;
   std::mutex mutex;
-  run_thread_ranks({plan.spec.np, reduction_groups(plan)}, [&](Communicator& comm) {
+  run_thread_ranks({plan.spec.np, collective_groups(plan).declared}, [&](Communicator& comm) {
     const std::unique_ptr<Device> device = recording_device(accounts[comm.rank().value]);
     StageState state(plan, small_network(), comm, *device);
     RankInput input = open_input(plan, comm.rank(), small_source(), {}, *device);

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "parallelism/comm/threads/world.h"
+#include "parallelism/plan/routes.h"
 #include "tests/parallelism/exec/small_network.h"
 
 namespace parabench {
@@ -38,7 +39,7 @@ class Transfer final : public WorkState {
 class QueuedWork final : public RankWork {
  public:
   QueuedWork(const Plan& plan, const LocalDependencies& needs, Communicator& comm)
-      : groups_(groups_by_stage(plan)), program_(plan.ranks[comm.rank().value]), needs_(needs), comm_(comm) {}
+      : groups_(collective_groups(plan).numbers), program_(plan.ranks[comm.rank().value]), needs_(needs), comm_(comm) {}
 
   void enter(bool) override {}
   void queue(int index) override { most_ahead = std::max(most_ahead, index + 1 - done_); }
@@ -67,9 +68,10 @@ class QueuedWork final : public RankWork {
     const BufferView view{number.get(), sizeof(double), ElementType::f64};
     Work host;
     if (op.kind == OpKind::all_reduce) {
-      host = comm_.all_reduce(view, groups_[program_.lanes[lane].key]);
+      host = comm_.all_reduce(view, groups_.at(program_.lanes[lane].key));
     } else {
-      host = is_send(op.kind) ? comm_.send(view, op.peer, message_of(op)) : comm_.recv(view, op.peer, message_of(op));
+      host = op.kind == OpKind::send ? comm_.send(view, op.peer, message_of(op))
+                                     : comm_.recv(view, op.peer, message_of(op));
     }
     // Should somebody wait for an end before all is given out, he gets it at last, and begin() notices.
     return Work(std::make_unique<Transfer>(
@@ -94,7 +96,7 @@ class QueuedWork final : public RankWork {
   int most_ahead = 0;  ///< given out and not done, the next one included
 
  private:
-  std::vector<int> groups_;
+  std::map<LaneKey, int> groups_;
   const RankProgram& program_;
   const LocalDependencies& needs_;
   Communicator& comm_;
@@ -108,7 +110,7 @@ class QueuedWork final : public RankWork {
 /// Spans and most_ahead of every rank.
 std::vector<std::pair<RankSpans, int>> run(const Plan& plan) {
   std::vector<std::pair<RankSpans, int>> ranks(plan.spec.np);
-  run_thread_ranks({plan.spec.np, reduction_groups(plan)}, [&](Communicator& comm) {
+  run_thread_ranks({plan.spec.np, collective_groups(plan).declared}, [&](Communicator& comm) {
     const LocalDependencies needs = dependencies(plan, comm.rank());
     QueuedWork work(plan, needs, comm);
     RankSpans spans = run_lanes(plan, needs, comm, work);

@@ -9,6 +9,7 @@
 
 #include "parallelism/comm/threads/world.h"
 #include "parallelism/exec/executor.h"
+#include "parallelism/plan/routes.h"
 #include "tests/parallelism/comm/forwarding_communicator.h"
 #include "tests/parallelism/exec/forwarding_device.h"
 #include "tests/parallelism/exec/small_network.h"
@@ -109,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, QueuedExecution,
 template <class Check>
 void train_queued(const Plan& plan, Check check, std::optional<int> measure_from = 0) {
   static MemoryAccount accounts[2];
-  run_thread_ranks({2, reduction_groups(plan)}, [&](Communicator& host) {
+  run_thread_ranks({2, collective_groups(plan).declared}, [&](Communicator& host) {
     QueuedDevice device(accounts[host.rank().value]);
     StageState state(plan, small_network(), host, device);
     RankInput input = open_input(plan, host.rank(), small_source(), {}, device);

@@ -10,6 +10,7 @@
 
 #include "parallelism/comm/threads/world.h"
 #include "parallelism/exec/executor.h"
+#include "parallelism/plan/routes.h"
 #include "tests/parallelism/exec/forwarding_device.h"
 #include "tests/parallelism/exec/small_network.h"
 
@@ -44,7 +45,7 @@ std::vector<double> losses(const Plan& plan, bool tuned) {
   static MemoryAccount accounts[4];
   std::vector<double> sums(plan.steps);
   std::mutex mutex;
-  run_thread_ranks({plan.spec.np, reduction_groups(plan)}, [&](Communicator& comm) {
+  run_thread_ranks({plan.spec.np, collective_groups(plan).declared}, [&](Communicator& comm) {
     const std::unique_ptr<Device> device = cpu_device(accounts[comm.rank().value]);
     StageState state(plan, small_network(), comm, *device);
     if (tuned) tune(plan, small_network(), state, *device, comm.rank());

@@ -19,7 +19,7 @@ std::vector<std::string> waits_for(const Plan& plan, OpRef ref) {
   const auto local = dependencies(plan, ref.rank);
   for (OpRef before : local.of(ref.lane, ref.index)) {
     const Op& op = at(plan, before);
-    result.push_back(to_text(op) + "@" + std::to_string(op.step));
+    result.push_back(to_text(op) + "@" + std::to_string(op.step.value));
   }
   return result;
 }
@@ -29,7 +29,7 @@ OpRef find(const Plan& plan, int rank, const std::string& text, int step = 0) {
   for (int lane = 0; lane < std::ssize(lanes); ++lane) {
     const auto& ops = lanes[lane].ops;
     for (int i = 0; i < std::ssize(ops); ++i) {
-      if (to_text(ops[i]) == text && ops[i].step == step) return {Rank(rank), lane, i};
+      if (to_text(ops[i]) == text && ops[i].step.value == step) return {Rank(rank), lane, i};
     }
   }
   ADD_FAILURE() << text << " of step " << step << " is not in the plan";
@@ -71,7 +71,7 @@ TEST(Dependencies, OfAForwardIncludeTheUpdateThatWroteItsVersion) {
 
 TEST(Dependencies, NameOperationAndRankThatLackTheirInput) {
   Plan plan = gpipe_of(2, 2, 4);
-  plan.ranks[1].lane(LaneKind::recv_forward, 0).pop_back();
+  plan.ranks[1].lane(receives_from(Rank(0), Payload::activation)).pop_back();
   try {
     dependencies(plan, Rank(1));
     FAIL();
@@ -144,7 +144,7 @@ TEST(Matching, JoinsSendsWithReceivesAndReductionsWithTheirPeers) {
 
 TEST(Matching, RejectsWhatDoesNotMeetItsLike) {
   Plan plan = gpipe_of(2, 2, 4);
-  auto& receives = plan.ranks[1].lane(LaneKind::recv_forward, 0);
+  auto& receives = plan.ranks[1].lane(receives_from(Rank(0), Payload::activation));
   std::swap(receives[0], receives[1]);
   EXPECT_THROW(match(plan), Error);
   receives.pop_back();
@@ -157,36 +157,37 @@ TEST(Owners, AreTheRanksThatRunTheForwards) {
   const Plan plan = pipedream_of("3-1", 4, 2, 6);
   const PieceOwners owners(plan);
   for (int step = 0; step < 6; ++step) {
-    EXPECT_EQ(owners.of(StageId(0), 0, MicroBatchId(0), step), Rank(step % 3));
-    EXPECT_EQ(owners.of(StageId(1), 0, MicroBatchId(0), step), Rank(3));
+    EXPECT_EQ(owners.of({StageId(0), ReplicaId(0)}, MicroBatchId(0), StepId(step)), Rank(step % 3));
+    EXPECT_EQ(owners.of({StageId(1), ReplicaId(0)}, MicroBatchId(0), StepId(step)), Rank(3));
   }
   const Plan crossed = plan_of(pipeline_case("chimera", 4, 4));
-  EXPECT_EQ(PieceOwners(crossed).of(StageId(0), 0, MicroBatchId(1), 0), Rank(0));
-  EXPECT_EQ(PieceOwners(crossed).of(StageId(0), 1, MicroBatchId(1), 0), Rank(3));
+  EXPECT_EQ(PieceOwners(crossed).of({StageId(0), ReplicaId(0)}, MicroBatchId(1), StepId(0)), Rank(0));
+  EXPECT_EQ(PieceOwners(crossed).of({StageId(0), ReplicaId(1)}, MicroBatchId(1), StepId(0)), Rank(3));
 }
 
 TEST(Lowering, PlacesEachMessageInTheOrderOfItsSenderAtBothEnds) {
-  const auto lane = [](const Plan& plan, int rank, LaneKind kind, int peer) {
+  const auto lane = [](const Plan& plan, int rank, const LaneKey& key) {
     std::string text;
-    for (const Op& op : plan.ranks[rank].lanes[plan.ranks[rank].find_lane(kind, peer)].ops) {
+    for (const Op& op : plan.ranks[rank].lanes[plan.ranks[rank].find_lane(key)].ops) {
       if (!text.empty()) text += ' ';
       text += to_text(op);
-      EXPECT_EQ(op.peer, Rank(peer));
+      EXPECT_EQ(op.peer, key.peer);
     }
     return text;
   };
   const Plan plan = gpipe_of(3, 2, 4);
-  EXPECT_EQ(lane(plan, 0, LaneKind::send_forward, 1), "0SEND_F0 0SEND_F1");
-  EXPECT_EQ(lane(plan, 1, LaneKind::recv_forward, 0), "1RECV_F0 1RECV_F1");
-  EXPECT_EQ(lane(plan, 1, LaneKind::send_forward, 2), "1SEND_F0 1SEND_F1");
-  EXPECT_EQ(lane(plan, 1, LaneKind::recv_backward, 2), "1RECV_B0 1RECV_B1");
-  EXPECT_EQ(lane(plan, 1, LaneKind::send_backward, 0), "1SEND_B0 1SEND_B1");
-  EXPECT_EQ(lane(plan, 2, LaneKind::send_backward, 1), "2SEND_B0 2SEND_B1");
+  EXPECT_EQ(lane(plan, 0, sends_to(Rank(1), Payload::activation)), "0SEND_F0 0SEND_F1");
+  EXPECT_EQ(lane(plan, 1, receives_from(Rank(0), Payload::activation)), "1RECV_F0 1RECV_F1");
+  EXPECT_EQ(lane(plan, 1, sends_to(Rank(2), Payload::activation)), "1SEND_F0 1SEND_F1");
+  EXPECT_EQ(lane(plan, 1, receives_from(Rank(2), Payload::activation_gradient)), "1RECV_B0 1RECV_B1");
+  EXPECT_EQ(lane(plan, 1, sends_to(Rank(0), Payload::activation_gradient)), "1SEND_B0 1SEND_B1");
+  EXPECT_EQ(lane(plan, 2, sends_to(Rank(1), Payload::activation_gradient)), "2SEND_B0 2SEND_B1");
   // Both chunks' messages share a lane: device 1 sends stage 1 and stage 3 to device 0.
   const Plan looped = plan_of(pipeline_case("interleaved", 2, 2));
-  EXPECT_EQ(lane(looped, 0, LaneKind::send_forward, 1), "0SEND_F0 0SEND_F1 2SEND_F0 2SEND_F1");
-  EXPECT_EQ(lane(looped, 1, LaneKind::send_backward, 0), "3SEND_B0 3SEND_B1 1SEND_B0 1SEND_B1");
-  EXPECT_EQ(lane(looped, 0, LaneKind::recv_backward, 1), "2RECV_B0 2RECV_B1 0RECV_B0 0RECV_B1");
+  EXPECT_EQ(lane(looped, 0, sends_to(Rank(1), Payload::activation)), "0SEND_F0 0SEND_F1 2SEND_F0 2SEND_F1");
+  EXPECT_EQ(lane(looped, 1, sends_to(Rank(0), Payload::activation_gradient)), "3SEND_B0 3SEND_B1 1SEND_B0 1SEND_B1");
+  EXPECT_EQ(lane(looped, 0, receives_from(Rank(1), Payload::activation_gradient)),
+            "2RECV_B0 2RECV_B1 0RECV_B0 0RECV_B1");
 }
 
 TEST(Lowering, LeavesComputeLanesAsTheyAre) {
@@ -195,7 +196,7 @@ TEST(Lowering, LeavesComputeLanesAsTheyAre) {
     const Plan plan = random_plan(random);
     Plan bare = plan;
     for (RankProgram& rank : bare.ranks) {
-      std::erase_if(rank.lanes, [](const Lane& lane) { return lane.kind > LaneKind::collectives; });
+      std::erase_if(rank.lanes, [](const Lane& lane) { return is_message(lane.key.kind); });
     }
     EXPECT_EQ(add_messages(std::move(bare)), plan);
   }

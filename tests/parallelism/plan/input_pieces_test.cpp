@@ -38,7 +38,7 @@ std::multiset<std::int64_t> positions(const Plan& plan, int step) {
   std::multiset<std::int64_t> all;
   for (Rank r; r.value < std::ssize(plan.ranks); ++r) {
     for (const InputPiece& piece : input_pieces(plan, r).images) {
-      if (piece.step != step) continue;
+      if (piece.step.value != step) continue;
       for (int i = 0; i < samples_of(plan, piece); ++i) all.insert(first_position(plan, piece) + i);
     }
   }

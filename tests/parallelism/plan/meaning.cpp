@@ -40,9 +40,11 @@ class SymbolicRun {
   bool try_next(int r, int l) {
     if (is_done(r, l)) return false;
     const Op& op = head(r, l);
-    const LaneKind kind = plan_.ranks[r].lanes[l].kind;
-    if (kind == LaneKind::collectives) return try_reduce(r, l, op);
-    if (kind != LaneKind::compute) return is_send(op.kind) && try_send(r, l, op);
+    const LaneKey& key = plan_.ranks[r].lanes[l].key;
+    if (key.kind == LaneKind::collectives) {
+      return key.purpose == Payload::parameters ? try_gather(key, op) : try_reduce(key, op);
+    }
+    if (is_message(key.kind)) return op.kind == OpKind::send && try_send(r, l, op);
     if (!ranks_[r].try_compute(op)) return false;
     ++next_[r][l];
     return true;
@@ -52,7 +54,7 @@ class SymbolicRun {
     const auto payload = ranks_[r].payload(op);
     if (!payload) return false;
     const int peer = op.peer.value;
-    const int theirs = plan_.ranks[peer].find_lane(other_end(lane_kind(op.kind)), r);
+    const int theirs = plan_.ranks[peer].find_lane(other_end(lane_of(op), Rank(r)));
     if (theirs < 0 || is_done(peer, theirs)) return false;
     const Op& receive = head(peer, theirs);
     require(receive.peer.value == r);
@@ -62,10 +64,12 @@ class SymbolicRun {
     return true;
   }
 
-  bool try_reduce(int r, int l, const Op& op) {
+  bool try_reduce(const LaneKey& key, const Op& op) {
+    require((op.kind == OpKind::all_reduce || op.kind == OpKind::reduce_scatter) &&
+            plan_.groups[key.group.value].ranks == holders(plan_, stage_of(plan_, op.segment)));
     std::vector<std::pair<int, int>> lanes;
     for (Rank holder : holders(plan_, stage_of(plan_, op.segment))) {
-      const int lane = plan_.ranks[holder.value].find_lane(LaneKind::collectives, plan_.ranks[r].lanes[l].key);
+      const int lane = plan_.ranks[holder.value].find_lane(key);
       if (lane < 0 || is_done(holder.value, lane) || !ranks_[holder.value].gradients_are_complete(op)) return false;
       require(head(holder.value, lane) == op);
       lanes.push_back({holder.value, lane});
@@ -79,6 +83,21 @@ class SymbolicRun {
       for (const auto& [holder, lane] : lanes) ranks_[holder].replace_sums(op, s, total);
     }
     for (const auto& [holder, lane] : lanes) ++next_[holder][lane];
+    return true;
+  }
+
+  bool try_gather(const LaneKey& key, const Op& op) {
+    require(op.kind == OpKind::all_gather);
+    const std::vector<Rank>& members = plan_.groups[key.group.value].ranks;
+    for (Rank member : members) {
+      const int lane = plan_.ranks[member.value].find_lane(key);
+      if (lane < 0 || is_done(member.value, lane) || !ranks_[member.value].share_is_written(op)) return false;
+      require(head(member.value, lane) == op);
+    }
+    for (Rank member : members) {
+      ranks_[member.value].complete_shares(op);
+      ++next_[member.value][plan_.ranks[member.value].find_lane(key)];
+    }
     return true;
   }
 

@@ -18,6 +18,15 @@ Plan plain(int pieces, int batch, int layers, int steps) {
   return unroll(plan_of(spec, layers), steps);
 }
 
+TEST(Meaning, OfShardedUpdatesIsThatOfWholeOnes) {
+  for (const int copies : {1, 2, 3}) {
+    const Plan plan = plan_of(pipeline_case("interleaved", 2, 4, 2, copies), 6);
+    const auto usual = meaning_of(unroll(plan, 3));
+    ASSERT_TRUE(usual);
+    EXPECT_EQ(meaning_of(unroll(sharded(plan), 3)), usual);
+  }
+}
+
 TEST(Meaning, OfAllSynchronousStrategiesIsThatOfThePlainSumOverTheirPieces) {
   std::mt19937 random(11);
   std::vector<std::string> seen;
@@ -51,19 +60,19 @@ Plan delayed(const Plan& like, int (*version)(int stage, int stages, int step), 
   Plan plan = like;
   RankProgram rank;
   rank.weight_versions = plan.steps + 1;
-  for (int stage = 0; stage < plan.stages; ++stage) rank.holds.push_back({StageId(stage), 0});
+  for (int stage = 0; stage < plan.stages; ++stage) rank.holds.push_back({StageId(stage), ReplicaId(0)});
   for (int step = 0; step < plan.steps; ++step) {
     for (MicroBatchId m; m.value < micro_batches(plan); ++m) {
       for (int s = 0; s < plan.stages; ++s) {
-        rank.compute().push_back(forward(SegmentId(s), m, step, version(s, plan.stages, step)));
+        rank.compute().push_back(forward(SegmentId(s), m, StepId(step), VersionId(version(s, plan.stages, step))));
       }
       for (int s = plan.stages - 1; s >= 0; --s) {
-        rank.compute().push_back(backward(SegmentId(s), m, step, version(s, plan.stages, step)));
+        rank.compute().push_back(backward(SegmentId(s), m, StepId(step), VersionId(version(s, plan.stages, step))));
       }
     }
     for (int s = 0; s < plan.stages; ++s) {
       if ((step + 1) % per_update[s] == 0) {
-        rank.compute().push_back(update(SegmentId(s), 1, step, (step + 1) / per_update[s]));
+        rank.compute().push_back(update(SegmentId(s), 1, StepId(step), VersionId((step + 1) / per_update[s])));
       }
     }
   }

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "parallelism/plan/routes.h"
 #include "tests/parallelism/plan/plans.h"
 
 namespace parabench {
@@ -29,10 +30,10 @@ TEST(Plan, PiecesLieOneAfterTheOtherReplicaByReplica) {
   plan.pieces = {{3, 3, 2}, {3, 2, 2}};
   EXPECT_EQ(batch_samples(plan), 15);
   EXPECT_EQ(micro_batches(plan), 3);
-  EXPECT_EQ(piece_offset(plan, 0, MicroBatchId(0)), 0);
-  EXPECT_EQ(piece_offset(plan, 0, MicroBatchId(2)), 6);
-  EXPECT_EQ(piece_offset(plan, 1, MicroBatchId(0)), 8);
-  EXPECT_EQ(piece_offset(plan, 1, MicroBatchId(2)), 13);
+  EXPECT_EQ(piece_offset(plan, ReplicaId(0), MicroBatchId(0)), 0);
+  EXPECT_EQ(piece_offset(plan, ReplicaId(0), MicroBatchId(2)), 6);
+  EXPECT_EQ(piece_offset(plan, ReplicaId(1), MicroBatchId(0)), 8);
+  EXPECT_EQ(piece_offset(plan, ReplicaId(1), MicroBatchId(2)), 13);
 }
 
 TEST(Plan, SegmentsOfAStageAreARange) {
@@ -51,14 +52,14 @@ TEST(Plan, UnrolledStepsReadTheVersionThatTheStepBeforeWrote) {
   const auto& ops = plan.ranks[1].compute();
   ASSERT_EQ(ops.size(), 3u * 5u);
   for (int step = 0; step < 3; ++step) {
-    EXPECT_EQ(ops[5 * step], forward(SegmentId(1), MicroBatchId(0), step, step));
-    Op second = backward(SegmentId(1), MicroBatchId(1), step, step);
+    EXPECT_EQ(ops[5 * step], forward(SegmentId(1), MicroBatchId(0), StepId(step), VersionId(step)));
+    Op second = backward(SegmentId(1), MicroBatchId(1), StepId(step), VersionId(step));
     second.accumulates = true;
     EXPECT_EQ(ops[5 * step + 3], second);
-    EXPECT_EQ(ops[5 * step + 4], update(SegmentId(1), 1, step, step + 1));
+    EXPECT_EQ(ops[5 * step + 4], update(SegmentId(1), 1, StepId(step), VersionId(step + 1)));
   }
-  const Lane& received = plan.ranks[1].lanes[plan.ranks[1].find_lane(LaneKind::recv_forward, 0)];
-  EXPECT_EQ(received.ops[3], recv_forward(SegmentId(1), MicroBatchId(1), 1, Rank(0)));
+  const Lane& received = plan.ranks[1].lanes[plan.ranks[1].find_lane(receives_from(Rank(0), Payload::activation))];
+  EXPECT_EQ(received.ops[3], recv_forward(SegmentId(1), MicroBatchId(1), StepId(1), Rank(0)));
 }
 
 TEST(Plan, AnAsynchronousPlanIsItsOwnWindowAndDrainsAtAnEarlierEnd) {
@@ -72,16 +73,18 @@ TEST(Plan, AnAsynchronousPlanIsItsOwnWindowAndDrainsAtAnEarlierEnd) {
 
 TEST(Plan, LanesAreMadeInTheOrderOfKindAndKey) {
   RankProgram rank;
-  rank.lane(LaneKind::recv_backward, 1);
-  rank.lane(LaneKind::send_forward, 3);
-  rank.lane(LaneKind::send_forward, 1).push_back(send_forward(SegmentId(0), MicroBatchId(0), 0, Rank(1)));
-  rank.lane(LaneKind::collectives, 2);
+  rank.lane(receives_from(Rank(1), Payload::activation_gradient));
+  rank.lane(sends_to(Rank(3), Payload::activation));
+  rank.lane(sends_to(Rank(1), Payload::activation))
+      .push_back(send_forward(SegmentId(0), MicroBatchId(0), StepId(0), Rank(1)));
+  rank.lane(collectives_of(GroupId(2), Payload::gradients));
   std::vector<std::string> names;
-  for (const Lane& lane : rank.lanes) names.push_back(name(lane));
-  EXPECT_THAT(names, ElementsAre("compute", "collectives:2", "send_forward:1", "send_forward:3", "recv_backward:1"));
-  EXPECT_EQ(rank.lane(LaneKind::send_forward, 1).size(), 1u);
-  EXPECT_EQ(rank.find_lane(LaneKind::send_forward, 3), 3);
-  EXPECT_EQ(rank.find_lane(LaneKind::recv_forward, 3), -1);
+  for (const Lane& lane : rank.lanes) names.push_back(name(lane.key));
+  EXPECT_THAT(names, ElementsAre("compute", "collectives:gradients:2", "send:activation:1", "send:activation:3",
+                                 "receive:activation_gradient:1"));
+  EXPECT_EQ(rank.lane(sends_to(Rank(1), Payload::activation)).size(), 1u);
+  EXPECT_EQ(rank.find_lane(sends_to(Rank(3), Payload::activation)), 3);
+  EXPECT_EQ(rank.find_lane(receives_from(Rank(3), Payload::activation)), -1);
   EXPECT_TRUE(reduces(rank));
 }
 
@@ -89,15 +92,15 @@ TEST(Plan, AnswersWhoHoldsAndReducesAStage) {
   const Plan plan = pipedream_of("1-3-1", 5, 3, 6);
   EXPECT_THAT(holders(plan, StageId(1)), ElementsAre(Rank(1), Rank(2), Rank(3)));
   EXPECT_THAT(segments_held(plan, Rank(2)), ElementsAre(SegmentId(1)));
-  EXPECT_EQ(replica_of(plan, Rank(2), SegmentId(1)), 0);
-  EXPECT_EQ(replica_of(plan, Rank(2), SegmentId(0)), -1);
-  EXPECT_THAT(reduction_groups(plan), ElementsAre(ElementsAre(Rank(1), Rank(2), Rank(3))));
-  EXPECT_THAT(groups_by_stage(plan), ElementsAre(-1, 1, -1));
+  EXPECT_EQ(replica_of(plan, Rank(2), SegmentId(1)), ReplicaId(0));
+  EXPECT_EQ(replica_of(plan, Rank(2), SegmentId(0)), ReplicaId(-1));
+  EXPECT_THAT(collective_groups(plan).declared, ElementsAre(ElementsAre(Rank(1), Rank(2), Rank(3))));
+  EXPECT_EQ(collective_groups(plan).numbers.at(collectives_of(GroupId(0), Payload::gradients)), 1);
   EXPECT_TRUE(reduces(plan.ranks[2]));
   EXPECT_FALSE(reduces(plan.ranks[0]));
   const Plan replicas = plan_of(case_of("data-parallel", 3, 3), 2);
-  EXPECT_THAT(reduction_groups(replicas), testing::IsEmpty());
-  EXPECT_THAT(groups_by_stage(replicas), ElementsAre(0));
+  EXPECT_THAT(collective_groups(replicas).declared, testing::IsEmpty());
+  EXPECT_EQ(collective_groups(replicas).numbers.at(collectives_of(GroupId(0), Payload::gradients)), 0);
 }
 
 }  // namespace

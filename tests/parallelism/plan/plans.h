@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "parallelism/plan/matching.h"
+#include "parallelism/plan/passes/passes.h"
 #include "parallelism/plan/rules/progress.h"
 #include "parallelism/plan/strategies/strategies.h"
 #include "parallelism/plan/strategies/strategy_table.h"
@@ -95,18 +96,19 @@ struct UnitCosts {
       case OpKind::backward_input:
       case OpKind::backward_weight: return backward / 2 * pass;
       case OpKind::update: return update;
-      case OpKind::all_reduce: return reduction;
-      case OpKind::send_forward:
-      case OpKind::recv_forward:
-      case OpKind::send_backward:
-      case OpKind::recv_backward: return message;
+      case OpKind::all_reduce:
+      case OpKind::reduce_scatter:
+      case OpKind::all_gather:
+      case OpKind::broadcast: return reduction;
+      case OpKind::send:
+      case OpKind::receive: return message;
     }
     return 0;
   }
 
  private:
   static int segments_passed(const Plan& plan, Rank rank, const Op& op) {
-    const int replica = replica_of(plan, rank, op.segment);
+    const ReplicaId replica = replica_of(plan, rank, op.segment);
     return static_cast<int>(std::ranges::count_if(segments_held(plan, rank),
                                                   [&](SegmentId s) { return replica_of(plan, rank, s) == replica; }));
   }
@@ -184,14 +186,32 @@ inline Case random_case(std::mt19937& random, int& layers) {
   return spec;
 }
 
-/// A random plan; synchronous ones unrolled to a few steps.
+/// A plan of one step with its updates sharded among the holders of each stage, as ZeRO's stage 1 has it.
+inline Plan sharded(Plan plan) {
+  std::vector<SegmentRun> runs;
+  for (RankProgram& rank : plan.ranks) {
+    std::erase_if(rank.lanes, [](const Lane& lane) { return lane.key.kind == LaneKind::collectives; });
+    std::erase_if(rank.compute(), [&](const Op& op) {
+      if (op.kind != OpKind::update) return false;
+      const SegmentRun run{op.segment, op.segments};
+      if (std::ranges::find(runs, run) == runs.end()) runs.push_back(run);
+      return true;
+    });
+  }
+  plan.groups.clear();
+  return add_sharded_updates(std::move(plan), runs);
+}
+
+/// A random plan; synchronous ones unrolled to a few steps, a third of those that reduce sharded before.
 inline Plan random_plan(std::mt19937& random) {
   for (;;) {
     int layers = 0;
     const Case spec = random_case(random, layers);
     if (!is_possible(spec, layers)) continue;
-    const Plan plan = plan_of(spec, layers, uniform(random, 1, 8));
-    return plan.asynchronous ? plan : unroll(plan, uniform(random, 1, 3));
+    Plan plan = plan_of(spec, layers, uniform(random, 1, 8));
+    if (plan.asynchronous) return plan;
+    if (!plan.groups.empty() && uniform(random, 0, 2) == 0) plan = sharded(std::move(plan));
+    return unroll(plan, uniform(random, 1, 3));
   }
 }
 

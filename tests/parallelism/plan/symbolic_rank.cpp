@@ -31,14 +31,14 @@ SymbolicRank::SymbolicRank(const Plan& plan, Rank rank, Meaning& trained)
 }
 
 int SymbolicRank::update_of(const Op& op) const {
-  return op.step / plan_.versions[stage_of(plan_, op.segment).value].steps_per_update + 1;
+  return op.step.value / plan_.versions[stage_of(plan_, op.segment).value].steps_per_update + 1;
 }
 
 /// The part of the batch that the piece is.
 Value SymbolicRank::samples(const Op& op) const {
-  const int replica = replica_of(plan_, rank_, op.segment);
-  return mix({static_cast<Value>(op.step), static_cast<Value>(piece_offset(plan_, replica, op.micro_batch)),
-              static_cast<Value>(plan_.pieces[replica][op.micro_batch.value]),
+  const ReplicaId replica = replica_of(plan_, rank_, op.segment);
+  return mix({static_cast<Value>(op.step.value), static_cast<Value>(piece_offset(plan_, replica, op.micro_batch)),
+              static_cast<Value>(samples_of(plan_, replica, op.micro_batch)),
               static_cast<Value>(batch_samples(plan_))});
 }
 
@@ -55,8 +55,9 @@ std::optional<Value> SymbolicRank::incoming(const Op& op, SegmentId neighbour, c
 
 Value SymbolicRank::weights(const Op& op, int layer) const {
   const int latest = latest_[op.segment.value];
-  require(op.version >= 0 && op.version <= latest && op.version > latest - plan_.ranks[rank_.value].weight_versions);
-  return op.version == 0 ? initial(layer) : trained_.at({layer, op.version});
+  const int version = op.version.value;
+  require(version >= 0 && version <= latest && version > latest - plan_.ranks[rank_.value].weight_versions);
+  return version == 0 ? initial(layer) : trained_.at({layer, version});
 }
 
 bool SymbolicRank::has_version_of_graph(const Op& op) const {
@@ -67,7 +68,8 @@ bool SymbolicRank::has_version_of_graph(const Op& op) const {
 bool SymbolicRank::try_compute(const Op& op) { return op.kind == OpKind::update ? try_update(op) : try_pass(op); }
 
 bool SymbolicRank::try_pass(const Op& op) {
-  require(replica_of(plan_, rank_, op.segment) >= 0);
+  require(replica_of(plan_, rank_, op.segment) >= ReplicaId(0));
+  if (shares_.contains(op.segment.value)) return false;
   const Piece piece = piece_of(op);
   switch (op.kind) {
     case OpKind::forward:
@@ -82,11 +84,12 @@ bool SymbolicRank::try_pass(const Op& op) {
       if (!try_input_gradient(op)) return false;
       break;
     case OpKind::backward_weight: require(open_weight_gradients_.contains(piece)); break;
-    case OpKind::send_forward:
-    case OpKind::recv_forward:
-    case OpKind::send_backward:
-    case OpKind::recv_backward:
+    case OpKind::send:
+    case OpKind::receive:
     case OpKind::all_reduce:
+    case OpKind::reduce_scatter:
+    case OpKind::all_gather:
+    case OpKind::broadcast:
     case OpKind::update: throw Impossible{};
   }
   require(done_.insert({op.kind, piece}).second);
@@ -158,13 +161,13 @@ void SymbolicRank::track(const Op& op, int change) {
 }
 
 std::optional<Value> SymbolicRank::payload(const Op& send) const {
-  const Values& made = send.kind == OpKind::send_forward ? activations_ : gradients_;
+  const Values& made = send.payload == Payload::activation ? activations_ : gradients_;
   const auto found = made.find(piece_of(send));
   return found == made.end() ? std::nullopt : std::optional(found->second);
 }
 
 void SymbolicRank::take(const Op& receive, Value payload) {
-  Values& received = receive.kind == OpKind::recv_forward ? received_activations_ : received_gradients_;
+  Values& received = receive.payload == Payload::activation ? received_activations_ : received_gradients_;
   require(received.insert({piece_of(receive), payload}).second);
 }
 
@@ -179,7 +182,24 @@ bool SymbolicRank::gradients_are_complete(const Op& op) const {
 
 void SymbolicRank::replace_sums(const Op& reduction, int segment, std::vector<Value> total) {
   sums_[{segment, update_of(reduction)}] = std::move(total);
-  require(reduced_.insert({segment, update_of(reduction)}).second);
+  require(reduced_.insert({{segment, update_of(reduction)}, reduction}).second);
+}
+
+bool SymbolicRank::share_is_written(const Op& all_gather) const {
+  for (int s = all_gather.segment.value; s < all_gather.segment.value + all_gather.segments; ++s) {
+    if (!shares_.contains(s)) return false;
+  }
+  return true;
+}
+
+void SymbolicRank::complete_shares(const Op& all_gather) {
+  for (int s = all_gather.segment.value; s < all_gather.segment.value + all_gather.segments; ++s) {
+    const Op& update = shares_.at(s);
+    require(update.segment == all_gather.segment && update.segments == all_gather.segments &&
+            update.group == all_gather.group && update.version == all_gather.version);
+    latest_[s] = update.version.value;
+    shares_.erase(s);
+  }
 }
 
 bool SymbolicRank::try_update(const Op& op) {
@@ -190,15 +210,24 @@ bool SymbolicRank::try_update(const Op& op) {
     const bool shared = holders(plan_, segment.stage).size() > 1;
     if (shared && !reduced_.contains(place)) return false;
     require(is_update_due(plan_, segment.stage, op.step));
-    require(op.version == latest_[s] + 1 && op.version == update_of(op));
+    const int version = op.version.value;
+    require(version == latest_[s] + 1 && version == update_of(op) && !shares_.contains(s));
+    // What was scattered is there in the rank's share alone.
+    const bool scattered = shared && reduced_.at(place).kind == OpKind::reduce_scatter;
+    const Op like = shared ? reduced_.at(place) : op;
+    require(!scattered || (op.group == like.group && op.segment == like.segment && op.segments == like.segments));
     for (int l = 0; l < segment.layers; ++l) {
       const int layer = segment.first_layer + l;
-      const Value before = op.version == 1 ? initial(layer) : trained_.at({layer, op.version - 1});
+      const Value before = version == 1 ? initial(layer) : trained_.at({layer, version - 1});
       const Value after = mix({before, sums_.at(place)[l]});
       // All holders of the stage must come to the same weights.
-      require(trained_.insert({{layer, op.version}, after}).first->second == after);
+      require(trained_.insert({{layer, version}, after}).first->second == after);
     }
-    latest_[s] = op.version;
+    if (op.group == GroupId(-1)) {
+      latest_[s] = version;
+    } else {
+      shares_.insert({s, op});
+    }
     gradient_of_.erase(s);
   }
   return true;

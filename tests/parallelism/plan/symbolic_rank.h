@@ -36,12 +36,16 @@ class SymbolicRank {
   const std::vector<Value>& sums(const Op& op, int segment) const { return sums_.at({segment, update_of(op)}); }
   void replace_sums(const Op& reduction, int segment, std::vector<Value> total);
 
-  bool is_left_with_nothing() const { return in_flight_ == 0 && open_weight_gradients_.empty(); }
+  /// Whether the rank has updated its share of a run of which the operation gathers the others.
+  bool share_is_written(const Op& all_gather) const;
+  void complete_shares(const Op& all_gather);
+
+  bool is_left_with_nothing() const { return in_flight_ == 0 && open_weight_gradients_.empty() && shares_.empty(); }
 
  private:
   /// Segment, step, micro-batch.
   using Piece = std::tuple<int, int, int>;
-  static Piece piece_of(const Op& op, int segment) { return {segment, op.step, op.micro_batch.value}; }
+  static Piece piece_of(const Op& op, int segment) { return {segment, op.step.value, op.micro_batch.value}; }
   static Piece piece_of(const Op& op) { return piece_of(op, op.segment.value); }
   using Values = std::map<Piece, Value>;
   /// Values per layer of a segment: what goes through it, with the weights that it met.
@@ -73,9 +77,10 @@ class SymbolicRank {
   std::set<std::pair<OpKind, Piece>> done_;
   std::map<SegmentUpdate, std::vector<Value>> sums_;  ///< by layer
   std::map<SegmentUpdate, int> open_passes_;          ///< weight gradients to come
-  std::set<SegmentUpdate> reduced_;
-  std::map<int, int> gradient_of_;  ///< segment -> update whose gradient is open
-  std::vector<int> latest_;         ///< version of each segment
+  std::map<SegmentUpdate, Op> reduced_;               ///< by which collective
+  std::map<int, int> gradient_of_;                    ///< segment -> update whose gradient is open
+  std::map<int, Op> shares_;                          ///< segment -> the update of a share that is still to be gathered
+  std::vector<int> latest_;                           ///< version of each segment
   int in_flight_ = 0;
 };
 

@@ -34,17 +34,15 @@ struct HandMade {
   HandMade() {
     timeline.origin = 100;
     for (const RankProgram& rank : plan.ranks) timeline.ranks.emplace_back(rank.lanes.size());
-    set(0, LaneKind::compute, {{100, 100, 101}, {101, 106, 108}, {108, 108, 109}});
-    set(0, LaneKind::send_forward, {{100, 101, 101.5}});
-    set(0, LaneKind::recv_backward, {{100, 104.5, 106}});
-    set(1, LaneKind::compute, {{100, 101.5, 102.5}, {102.5, 102.5, 104.5}, {104.5, 104.5, 105}});
-    set(1, LaneKind::recv_forward, {{100, 101, 101.5}});
-    set(1, LaneKind::send_backward, {{100, 104.5, 106}});
+    set(0, LaneKey{}, {{100, 100, 101}, {101, 106, 108}, {108, 108, 109}});
+    set(0, sends_to(Rank(1), Payload::activation), {{100, 101, 101.5}});
+    set(0, receives_from(Rank(1), Payload::activation_gradient), {{100, 104.5, 106}});
+    set(1, LaneKey{}, {{100, 101.5, 102.5}, {102.5, 102.5, 104.5}, {104.5, 104.5, 105}});
+    set(1, receives_from(Rank(0), Payload::activation), {{100, 101, 101.5}});
+    set(1, sends_to(Rank(0), Payload::activation_gradient), {{100, 104.5, 106}});
   }
-  /// A rank has one lane of each kind, to the other rank.
-  void set(int rank, LaneKind kind, std::vector<Span> spans) {
-    const int peer = kind == LaneKind::compute ? 0 : 1 - rank;
-    timeline.ranks[rank][plan.ranks[rank].find_lane(kind, peer)] = std::move(spans);
+  void set(int rank, const LaneKey& lane, std::vector<Span> spans) {
+    timeline.ranks[rank][plan.ranks[rank].find_lane(lane)] = std::move(spans);
   }
   Span& compute(int rank, int i) { return timeline.ranks[rank][compute_lane][i]; }
 };
@@ -89,7 +87,7 @@ TEST(Timeline, AReductionIsExposedFromTheLastArrivalOn) {
   for (const RankProgram& rank : plan.ranks) timeline.ranks.emplace_back(rank.lanes.size());
   const auto set = [&](int rank, double ready) {
     timeline.ranks[rank][compute_lane] = {{0, 0, 1}, {1, 1, ready}, {ready, 5, 5.5}};
-    timeline.ranks[rank][plan.ranks[rank].find_lane(LaneKind::collectives, 0)] = {{0, ready, 5}};
+    timeline.ranks[rank][plan.ranks[rank].find_lane(collectives_of(GroupId(0), Payload::gradients))] = {{0, ready, 5}};
   };
   set(0, 3);
   set(1, 4);

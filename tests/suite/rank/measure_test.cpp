@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "parallelism/comm/threads/world.h"
+#include "parallelism/plan/routes.h"
 #include "suite/rank/launch.h"
 #include "tests/parallelism/exec/small_network.h"
 
@@ -20,7 +21,7 @@ Measured measured_with(int ranks_on_device) {
   launch.plan = small_plan("gpipe/np:2/batch:8/micro:2", 1);
   Measured result;
   std::mutex mutex;
-  run_thread_ranks({2, reduction_groups(launch.plan)}, [&](Communicator& comm) {
+  run_thread_ranks({2, collective_groups(launch.plan).declared}, [&](Communicator& comm) {
     const std::unique_ptr<Device> device = cpu_device(accounts[comm.rank().value]);
     const Measured mine = measure(launch, comm, *device, {.cpuset = "0", .ranks_on_device = ranks_on_device});
     const std::lock_guard lock(mutex);

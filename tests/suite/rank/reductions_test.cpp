@@ -14,7 +14,7 @@ Timeline reduced_in(const Plan& plan, double seconds) {
   for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
     auto& lanes = timeline.ranks.emplace_back();
     for (const Lane& lane : plan.ranks[r].lanes) lanes.emplace_back(lane.ops.size());
-    const int reduced = plan.ranks[r].find_lane(LaneKind::collectives, 0);
+    const int reduced = plan.ranks[r].find_lane(collectives_of(GroupId(0), Payload::gradients));
     if (reduced < 0) continue;
     auto& spans = lanes[reduced];
     for (std::size_t i = 0; i < spans.size(); ++i) {

@@ -150,7 +150,8 @@ TEST(Print, JsonNamesTheMissingOrForeignField) {
   EXPECT_THAT(changed("/pieces/0"_json_pointer, 1), HasSubstr("plan.pieces"));
   EXPECT_THAT(changed("/asynchronous"_json_pointer, 0), HasSubstr("plan.asynchronous"));
   EXPECT_THAT(changed("/ranks/1/lanes/compute/2/op"_json_pointer, "G"), HasSubstr("plan.ranks[1].compute[2].op"));
-  for (const std::string lane : {"other", "send_forward", "send_forward:x", "send_forward:1x", "compute:0"}) {
+  for (const std::string lane : {"other", "send", "send:1", "send:activation", "send:activation:x",
+                                 "send:activation:1x", "send:none:1", "compute:0"}) {
     EXPECT_THAT(changed(json::json_pointer("/ranks/1/lanes/" + lane), json::array()),
                 HasSubstr("lanes." + lane + ": got 'unknown'"));
   }
@@ -162,10 +163,10 @@ TEST(Print, JsonNamesTheMissingOrForeignField) {
     bad.erase(key);
     EXPECT_THAT(message(bad), HasSubstr("plan." + key + ": got 'missing'"));
   }
-  for (const auto& [key, value] : good["ranks"][0]["lanes"]["send_forward:1"][0].items()) {
+  for (const auto& [key, value] : good["ranks"][0]["lanes"]["send:activation:1"][0].items()) {
     json bad = good;
-    bad["ranks"][0]["lanes"]["send_forward:1"][0].erase(key);
-    EXPECT_THAT(message(bad), HasSubstr("plan.ranks[0].send_forward:1[0]." + key));
+    bad["ranks"][0]["lanes"]["send:activation:1"][0].erase(key);
+    EXPECT_THAT(message(bad), HasSubstr("plan.ranks[0].send:activation:1[0]." + key));
   }
 }
 

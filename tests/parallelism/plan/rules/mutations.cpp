@@ -1,5 +1,7 @@
 #include "tests/parallelism/plan/rules/mutations.h"
 
+#include <algorithm>
+
 #include "parallelism/plan/passes/passes.h"
 #include "tests/parallelism/plan/pick.h"
 
@@ -23,8 +25,7 @@ bool drop_both_ends(Plan& plan, Random& random) {
   const Op gone = place.op();
   for (RankProgram& rank : plan.ranks) {
     for (Lane& lane : rank.lanes) {
-      const bool same_direction = lane.kind == lane_kind(gone.kind) || lane.kind == other_end(lane_kind(gone.kind));
-      if (!same_direction) continue;
+      if (!is_message(lane.key.kind) || lane.key.purpose != gone.payload) continue;
       std::erase_if(lane.ops, [&](const Op& op) { return op.micro_batch == gone.micro_batch && op.step == gone.step; });
     }
   }
@@ -75,12 +76,13 @@ bool move_to_another_rank(Plan& plan, Random& random) {
 
 bool change_version(Plan& plan, Random& random) {
   const Place place = pick(plan, random, [](const Op& op) { return lane_kind(op.kind) == LaneKind::compute; });
-  place.op().version += uniform(random, 0, 1) == 0 ? 1 : -1;
+  place.op().version.value += uniform(random, 0, 1) == 0 ? 1 : -1;
   return true;
 }
 bool change_version_rule(Plan& plan, Random& random) {
-  ++plan.versions[below(random, plan.versions.size())].steps_per_update;
-  return plan.steps > 1;
+  int& steps = plan.versions[below(random, plan.versions.size())].steps_per_update;
+  // Where no update is due within the window, nobody can tell.
+  return plan.steps >= std::max(2, steps++);
 }
 
 /// Before the last weight gradient, hence before the reduction that waits for it.
@@ -132,8 +134,8 @@ bool work_on_another_segment(Plan& plan, Random& random) {
 }
 bool belong_to_another_step(Plan& plan, Random& random) {
   if (plan.steps < 2) return false;
-  int& step = pick(plan, random, is_any).op().step;
-  step = (step + 1) % plan.steps;
+  StepId& step = pick(plan, random, is_any).op().step;
+  step = StepId((step.value + 1) % plan.steps);
   return true;
 }
 bool leave_a_stage(Plan& plan, Random& random) {
@@ -145,7 +147,7 @@ bool join_another_replica(Plan& plan, Random& random) {
   if (plan.replicas < 2) return false;
   auto& holds = plan.ranks[below(random, plan.ranks.size())].holds;
   Holding& holding = holds[below(random, holds.size())];
-  holding.replica = (holding.replica + 1) % plan.replicas;
+  holding.replica = ReplicaId((holding.replica.value + 1) % plan.replicas);
   return true;
 }
 bool count_samples_wrongly(Plan& plan, Random& random) {
@@ -159,6 +161,40 @@ bool lose_a_piece(Plan& plan, Random&) {
   return true;
 }
 
+bool update_more_than_the_share(Plan& plan, Random& random) {
+  const Place place = pick(plan, random, [](const Op& op) { return op.kind == OpKind::update && op.group.value >= 0; });
+  if (place) place.op().group = GroupId(-1);
+  return bool(place);
+}
+bool gather_another_version(Plan& plan, Random& random) {
+  const Place place = pick(plan, random, is_of<OpKind::all_gather>);
+  if (!place) return false;
+  const Op wrong = place.op();
+  for (RankProgram& rank : plan.ranks) {
+    for (Lane& lane : rank.lanes) {
+      for (Op& op : lane.ops) {
+        if (op == wrong) ++op.version;
+      }
+    }
+  }
+  return true;
+}
+/// On all members alike.
+bool gather_nothing(Plan& plan, Random& random) {
+  const Place place = pick(plan, random, is_of<OpKind::all_gather>);
+  if (!place) return false;
+  const Op gone = place.op();
+  for (RankProgram& rank : plan.ranks) {
+    for (Lane& lane : rank.lanes) std::erase(lane.ops, gone);
+  }
+  return true;
+}
+bool reduce_without_a_member(Plan& plan, Random& random) {
+  const Place place = pick(plan, random, [](const Op& op) { return is_collective(op.kind); });
+  if (place) plan.groups[place.op().group.value].ranks.pop_back();
+  return bool(place);
+}
+
 constexpr Mutation harmful[] = {
     {"drop an operation", drop<is_any>},
     {"drop a recompute", drop<is_of<OpKind::recompute>>},
@@ -166,6 +202,12 @@ constexpr Mutation harmful[] = {
     {"drop a message at both ends", drop_both_ends},
     {"drop an update", drop<is_of<OpKind::update>>},
     {"drop a reduction", drop<is_of<OpKind::all_reduce>>},
+    {"drop a scattered reduction", drop<is_of<OpKind::reduce_scatter>>},
+    {"drop a gathering", drop<is_of<OpKind::all_gather>>},
+    {"update more than the share", update_more_than_the_share},
+    {"gather another version", gather_another_version},
+    {"gather nothing", gather_nothing},
+    {"reduce without a member", reduce_without_a_member},
     {"duplicate an operation", duplicate},
     {"swap two passes of a piece", swap_passes_of_a_piece},
     {"swap two micro-batches", swap_micro_batches},
@@ -203,11 +245,11 @@ bool reorder_both_ends(Plan& plan, Random& random) {
   const int r = below(random, plan.ranks.size());
   std::vector<Lane*> sending;
   for (Lane& lane : plan.ranks[r].lanes) {
-    if (lane.ops.size() > 1 && is_send(lane.ops.front().kind)) sending.push_back(&lane);
+    if (lane.ops.size() > 1 && lane.ops.front().kind == OpKind::send) sending.push_back(&lane);
   }
   if (sending.empty()) return false;
   Lane& lane = *sending[below(random, sending.size())];
-  auto& theirs = plan.ranks[lane.key].lane(other_end(lane.kind), r);
+  auto& theirs = plan.ranks[lane.key.peer.value].lane(other_end(lane.key, Rank(r)));
   const int k = below(random, lane.ops.size()), l = below(random, lane.ops.size());
   std::swap(lane.ops[k], lane.ops[l]);
   std::swap(theirs[k], theirs[l]);

@@ -28,7 +28,7 @@ TEST(Validate, NamesTheRule) {
   EXPECT_THAT(rules(plan), Contains("first in, first out"));
 
   plan = gpipe_of(2, 2, 4);
-  plan.ranks[1].lane(LaneKind::recv_forward, 0).pop_back();
+  plan.ranks[1].lane(receives_from(Rank(0), Payload::activation)).pop_back();
   EXPECT_THAT(rules(plan), Contains("pairing"));
 
   plan = pipedream_of(3, 6);
@@ -36,11 +36,13 @@ TEST(Validate, NamesTheRule) {
   EXPECT_THAT(rules(plan), Contains("version"));
 
   plan = plan_of(case_of("data-parallel", 2, 4), 3);
-  plan.ranks[1].lane(LaneKind::collectives, 0).clear();
+  plan.ranks[1].lane(collectives_of(GroupId(0), Payload::gradients)).clear();
   EXPECT_THAT(rules(plan), Contains("exactly once"));
 
   plan = plan_of(case_of("sequential", 1, 4), 3);
-  plan.ranks[0].lane(LaneKind::collectives, 0) = {all_reduce(SegmentId(0), 3, 0)};
+  plan.groups = {{Axis::data, {Rank(0)}}};
+  plan.ranks[0].lane(collectives_of(GroupId(0), Payload::gradients)) = {
+      all_reduce(SegmentId(0), 3, StepId(0), GroupId(0))};
   EXPECT_THAT(rules(plan), Contains("exactly once"));
 
   plan = gpipe_of(2, 2, 4);
@@ -52,14 +54,14 @@ TEST(Validate, NamesTheRule) {
   EXPECT_THAT(rules(plan), Contains("placement"));
 
   plan = gpipe_of(2, 2, 4);
-  plan.ranks[0].compute()[0].step = 1;
+  plan.ranks[0].compute()[0].step = StepId(1);
   EXPECT_THAT(rules(plan), Contains("fields"));
 }
 
 void read_versions(Plan& plan, OpKind kind, int (*version)(int step)) {
   for (RankProgram& rank : plan.ranks)
     for (Op& op : rank.compute())
-      if (op.kind == kind) op.version = version(op.step);
+      if (op.kind == kind) op.version = VersionId(version(op.step.value));
 }
 
 // Mini-batch n, from 1, goes backward with version n - 1, whatever it went forward with.

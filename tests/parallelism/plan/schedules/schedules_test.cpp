@@ -118,7 +118,7 @@ void EverySchedule::expect_keeps_its_rules(const Case& spec) const {
     for (int chunk = 0; chunk < chunks; ++chunk) expected.insert(stage(devices, chunk, p));
     for (const Holding& h : rank.holds) {
       held.insert(h.stage.value);
-      EXPECT_EQ(crossed ? h.replica / 2 : h.replica, copy);
+      EXPECT_EQ(crossed ? h.replica.value / 2 : h.replica.value, copy);
     }
     EXPECT_EQ(held, expected);
     // Each stage here sees its micro-batches once per kind, in rising order; its B or its I and W are as many.
@@ -139,7 +139,7 @@ void EverySchedule::expect_keeps_its_rules(const Case& spec) const {
     }
     EXPECT_EQ(std::ranges::count(rank.compute(), OpKind::update, &Op::kind), std::ssize(held));
     for (const Lane& lane : rank.lanes) {
-      if (is_send(lane.ops.front().kind)) sends += static_cast<int>(lane.ops.size());
+      if (lane.ops.front().kind == OpKind::send) sends += static_cast<int>(lane.ops.size());
     }
     if (crossed) continue;
     const int peak = peak_in_flight(plan, r), limit = in_flight(devices, m, chunks, p);
@@ -206,11 +206,11 @@ TEST(Pipedream, StashesTheVersionsOfThePaper) {
     EXPECT_EQ(peak_in_flight(plan, stage), 4 - stage);
     for (const Op& op : rank.compute()) {
       if (op.kind == OpKind::update) {
-        EXPECT_EQ(op.version, op.step + 1);
+        EXPECT_EQ(op.version.value, op.step.value + 1);
       } else {
-        EXPECT_EQ(op.version, std::max(0, op.step + 1 - (4 - stage)));
-        if (op.step == 4) {
-          EXPECT_EQ(op.version, stage + 1);
+        EXPECT_EQ(op.version.value, std::max(0, op.step.value + 1 - (4 - stage)));
+        if (op.step.value == 4) {
+          EXPECT_EQ(op.version.value, stage + 1);
         }
       }
     }
@@ -263,10 +263,10 @@ TEST(Pipedream, ServesStagesOfAnyWidths) {
           }
           for (const Op& op : plan.ranks[rank].compute()) {
             if (is_pass(op.kind)) {
-              EXPECT_EQ(op.step % width, replica);
-              EXPECT_EQ(op.version, std::max(0, op.step / width - ahead));
+              EXPECT_EQ(op.step.value % width, replica);
+              EXPECT_EQ(op.version.value, std::max(0, op.step.value / width - ahead));
             } else {
-              EXPECT_EQ(op.version, (op.step + 1) / width);
+              EXPECT_EQ(op.version.value, (op.step.value + 1) / width);
             }
           }
         }
@@ -284,8 +284,8 @@ TEST(Pipedream2bw, ReadsTheVersionsOfThePaper) {
       EXPECT_EQ(rank.weight_versions, 2);
       std::vector<int> forwards, backwards;
       for (const Op& op : rank.compute()) {
-        if (op.kind == OpKind::forward) forwards.push_back(op.version);
-        if (op.kind == OpKind::backward) backwards.push_back(op.version);
+        if (op.kind == OpKind::forward) forwards.push_back(op.version.value);
+        if (op.kind == OpKind::backward) backwards.push_back(op.version.value);
       }
       EXPECT_THAT(forwards, ElementsAre(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3));
       EXPECT_EQ(backwards, forwards);

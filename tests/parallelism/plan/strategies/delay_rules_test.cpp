@@ -13,7 +13,7 @@ using testing::ElementsAre;
 std::vector<std::vector<int>> versions_read(const std::vector<VersionRule>& rules, int steps) {
   std::vector<std::vector<int>> read(rules.size());
   for (std::size_t s = 0; s < rules.size(); ++s)
-    for (int step = 0; step < steps; ++step) read[s].push_back(version_read(rules[s], step));
+    for (int step = 0; step < steps; ++step) read[s].push_back(version_read(rules[s], StepId(step)).value);
   return read;
 }
 
@@ -37,8 +37,8 @@ TEST(DelayRules, OfReplicatedPipedreamUpdateOnceForAsManyMiniBatchesAsReplicas) 
   EXPECT_THAT(versions_read(rules_of("pipedream", {2, 2, 1}), 8),
               ElementsAre(ElementsAre(0, 0, 0, 0, 0, 0, 1, 1), ElementsAre(0, 0, 0, 0, 1, 1, 2, 2),
                           ElementsAre(0, 1, 2, 3, 4, 5, 6, 7)));
-  EXPECT_TRUE(is_update_due(rules_of("pipedream", {3, 1})[0], 2));
-  EXPECT_FALSE(is_update_due(rules_of("pipedream", {3, 1})[0], 3));
+  EXPECT_TRUE(is_update_due(rules_of("pipedream", {3, 1})[0], StepId(2)));
+  EXPECT_FALSE(is_update_due(rules_of("pipedream", {3, 1})[0], StepId(3)));
 }
 
 // ICML'21: w(t + 1) = w(t) - lr grad f(w(t - 1)).

@@ -23,7 +23,9 @@ std::string lane_text(const std::vector<Op>& ops) {
   }
   return text;
 }
-std::string reductions(RankProgram rank) { return lane_text(rank.lane(LaneKind::collectives, 0)); }
+std::string reductions(RankProgram rank) {
+  return lane_text(rank.lane(collectives_of(GroupId(0), Payload::gradients)));
+}
 
 TEST(Strategies, SequentialRunsLayerByLayerAndUpdatesOnce) {
   const Plan plan = plan_of(case_of("sequential", 1, 5), 3);
@@ -130,7 +132,7 @@ TEST(Strategies, CopiesOfAPipelineReduceTheirGradientsInBuckets) {
   EXPECT_THAT(plan.pieces, ElementsAre(ElementsAre(2), ElementsAre(2)));
   EXPECT_THAT(holders(plan, StageId(0)), ElementsAre(Rank(0), Rank(2)));
   const RankProgram& rank = plan.ranks[2];
-  EXPECT_EQ(rank.holds, (std::vector<Holding>{{StageId(0), 1}}));
+  EXPECT_EQ(rank.holds, (std::vector<Holding>{{StageId(0), ReplicaId(1)}}));
   EXPECT_EQ(lane_text(rank.compute()), "0F0 1F0 1B0 0B0 0-1UPDATE");
   EXPECT_EQ(reductions(rank), "0-1ALL_REDUCE");
 }

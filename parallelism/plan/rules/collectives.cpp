@@ -1,0 +1,174 @@
+#include <map>
+#include <utility>
+
+#include "parallelism/plan/matching.h"
+#include "parallelism/plan/rules/rules.h"
+
+namespace parabench {
+namespace {
+
+bool same_run(const Op& a, const Op& b) {
+  return a.segment == b.segment && a.segments == b.segments && a.group == b.group;
+}
+
+/// Operations of one kind on one segment in one step.
+struct Counted {
+  int count = 0;
+  const Op* op = nullptr;  ///< the latest
+};
+
+/// What happens to the parameters of one rank.
+class UpdateCheck {
+ public:
+  UpdateCheck(const Plan& plan, Rank rank, Violations& found)
+      : plan_(plan), rank_(rank), found_(found), steps_(plan.segments.size(), std::vector<Step>(plan.steps)) {
+    for (const Lane& lane : plan.ranks[rank.value].lanes) {
+      for (const Op& op : lane.ops) {
+        if (Counted Step::*member = member_of(op)) add(op, member);
+      }
+    }
+  }
+
+  void check() {
+    for (const Holding& holding : plan_.ranks[rank_.value].holds) {
+      const std::vector<Rank> sharers = holders(plan_, holding.stage, holding.shard);
+      const auto [first, last] = segments_of(plan_, holding.stage);
+      for (SegmentId s = first; s <= last; ++s) {
+        for (StepId step; step.value < plan_.steps; ++step) {
+          check_sum(s, step, sharers);
+          check_update(s, step);
+        }
+      }
+    }
+  }
+
+ private:
+  struct Step {
+    Counted sum, update, exchange;  ///< of gradients, of parameters, of what updates wrote
+  };
+
+  static Counted Step::*member_of(const Op& op) {
+    if (op.kind == OpKind::update) return &Step::update;
+    if (op.payload == Payload::gradients) return &Step::sum;
+    return op.payload == Payload::parameters ? &Step::exchange : nullptr;
+  }
+  void add(const Op& op, Counted Step::*member) {
+    for (int i = 0; i < op.segments; ++i) {
+      Counted& counted = steps_[op.segment.value + i][op.step.value].*member;
+      ++counted.count;
+      counted.op = &op;
+    }
+  }
+  const Step& at(SegmentId s, StepId step) const { return steps_[s.value][step.value]; }
+
+  void complain(std::string rule, const Op& op, const std::string& what) {
+    found_.push_back({{rank_},
+                      std::move(rule),
+                      to_text(op) + " of step " + std::to_string(op.step.value) + ' ' + what + " on rank " +
+                          std::to_string(rank_.value)});
+  }
+
+  void check_sum(SegmentId s, StepId step, const std::vector<Rank>& sharers) {
+    const Counted& sum = at(s, step).sum;
+    const int due = sharers.size() > 1 && is_update_due(plan_, stage_of(plan_, s), step);
+    const Op missing = sum.op ? *sum.op : all_reduce(s, 1, step, GroupId(-1));
+    if (sum.count < due) complain("exactly once", missing, "is missing");
+    if (sum.count > due) complain("exactly once", missing, "is one too many");
+    if (sum.op && plan_.groups[sum.op->group.value].ranks != sharers) {
+      complain("group", *sum.op, "does not join the holders of its stage");
+    }
+  }
+
+  void check_update(SegmentId s, StepId step) {
+    const auto& [sum, update, exchange] = at(s, step);
+    const bool received = exchange.op && exchange.op->kind == OpKind::broadcast && exchange.op->peer != rank_;
+    const int due = is_update_due(plan_, stage_of(plan_, s), step) && !received;
+    if (update.count < due) complain("exactly once", parabench::update(s, 1, step, VersionId(0)), "is missing");
+    if (received && update.op) complain("exactly once", *update.op, "is overwritten by the broadcast");
+    if (exchange.count > 1) complain("exactly once", *exchange.op, "is one too many");
+    if (!update.op) {
+      if (exchange.op && !received) complain("shard", *exchange.op, "comes without an update");
+      return;
+    }
+    const bool sharded = update.op->group.value >= 0;
+    if (sum.op && sum.op->kind == OpKind::reduce_scatter && !same_run(*sum.op, *update.op)) {
+      complain("shard", *update.op, "is of more than the share that " + to_text(*sum.op) + " left there");
+    }
+    if (sharded && !exchange.op) complain("shard", *update.op, "is of a share that nothing gathers");
+    if (!exchange.op) return;
+    const bool gathers = exchange.op->kind == OpKind::all_gather;
+    if (gathers != sharded || (gathers && !same_run(*exchange.op, *update.op))) {
+      complain("shard", *exchange.op, "moves other shares than " + to_text(*update.op) + " wrote");
+    }
+    if (exchange.op->version != update.op->version) {
+      complain("version", *exchange.op, "moves another version than " + to_text(*update.op) + " wrote");
+    }
+  }
+
+  const Plan& plan_;
+  Rank rank_;
+  Violations& found_;
+  std::vector<std::vector<Step>> steps_;  ///< [segment][step]
+};
+
+/// The sums of activations, or of their gradients, on one lane.
+class ShardSumCheck {
+ public:
+  ShardSumCheck(const Plan& plan, Rank rank, int lane, Violations& found)
+      : plan_(plan), at_{rank, lane}, lane_(plan.ranks[rank.value].lanes[lane]), found_(found) {}
+
+  void check() {
+    std::map<std::pair<SegmentId, StepId>, std::map<MicroBatchId, int>> summed;
+    for (at_.index = 0; at_.index < std::ssize(lane_.ops); ++at_.index) {
+      const Op& op = lane_.ops[at_.index];
+      if (!joins_shards(op)) complain(at_, "group", "does not join the shards of its stage");
+      if (summed[{op.segment, op.step}][op.micro_batch]++ > 0) complain(at_, "exactly once", "sums a second time");
+    }
+    // Which segments end in parts of a sum is the layers' business; that all micro-batches are treated alike is not.
+    const auto& compute = plan_.ranks[at_.rank.value].compute();
+    for (int i = 0; i < std::ssize(compute); ++i) {
+      const Op& op = compute[i];
+      const bool makes =
+          lane_.key.purpose == Payload::activation ? op.kind == OpKind::forward : makes_input_gradient(op.kind);
+      const auto found = makes ? summed.find({op.segment, op.step}) : summed.end();
+      if (found != summed.end() && !found->second.contains(op.micro_batch)) {
+        complain({at_.rank, compute_lane, i}, "exactly once", "is not summed, unlike its neighbours");
+      }
+    }
+  }
+
+ private:
+  void complain(OpRef where, std::string rule, const std::string& what) {
+    found_.push_back({where, std::move(rule), describe(plan_, where) + ' ' + what});
+  }
+
+  bool joins_shards(const Op& op) const {
+    const StageId stage = stage_of(plan_, op.segment);
+    std::vector<Rank> shards = holders(plan_, stage);
+    const ReplicaId replica = replica_of(plan_, at_.rank, op.segment);
+    std::erase_if(shards, [&](Rank r) { return find_holding(plan_, r, stage)->replica != replica; });
+    return plan_.shards > 1 && plan_.groups[op.group.value].ranks == shards;
+  }
+
+  const Plan& plan_;
+  OpRef at_;
+  const Lane& lane_;
+  Violations& found_;
+};
+
+}  // namespace
+
+void check_collectives(const Plan& plan, Violations& found) {
+  for (Rank r; r.value < std::ssize(plan.ranks); ++r) {
+    UpdateCheck(plan, r, found).check();
+    const auto& lanes = plan.ranks[r.value].lanes;
+    for (int lane = 0; lane < std::ssize(lanes); ++lane) {
+      const LaneKey& key = lanes[lane].key;
+      if (key.kind == LaneKind::collectives && is_of_micro_batch(key.purpose)) {
+        ShardSumCheck(plan, r, lane, found).check();
+      }
+    }
+  }
+}
+
+}  // namespace parabench

@@ -25,7 +25,8 @@ struct Entry {
 const std::vector<Entry>& table() {
   using enum DataSource;
   using enum Parameter;
-  static constexpr std::array side{pixels}, twin{pixels, classes}, text{sequence, vocabulary};
+  static constexpr std::array side{pixels};
+  static constexpr std::array twin{pixels, classes}, text{sequence, vocabulary};
   static const std::vector<Entry> entries{
       {{"mnist", mnist_idx, {1, 28, 28}, 10, 60'000, 10'000, true}, {}},
       {{"mnist-synthetic", synthetic, {1, 28, 28}, 10, 60'000, 10'000, true}, twin},

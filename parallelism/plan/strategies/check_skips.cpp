@@ -18,9 +18,9 @@ void check_skips(const Plan& plan, const ModelSpec& model) {
   };
   for (const Skip& skip : all) {
     const StageId from = stage_of_layer(skip.from_layer), to = stage_of_layer(skip.to_layer);
-    for (int replica = 0; replica < plan.replicas; ++replica)
-      for (int m = 0; m < micro_batches(plan); ++m)
-        if (owners.of(from, replica, MicroBatchId(m), 0) != owners.of(to, replica, MicroBatchId(m), 0))
+    for (ReplicaId replica; replica.value < plan.replicas; ++replica)
+      for (MicroBatchId m; m.value < micro_batches(plan); ++m)
+        if (owners.of(from, replica, m, StepId(0)) != owners.of(to, replica, m, StepId(0)))
           throw usage_error("strategy", plan.spec.strategy.name,
                             "for " + model.name + " one that keeps layers " + model.layers[skip.from_layer].name +
                                 " and " + model.layers[skip.to_layer].name +

@@ -75,8 +75,8 @@ TEST(PieceFeed, WritesAPieceIntoTheTensorsOfOneBefore) {
   input.images->await();
   input.images->take_into(tensors);
   EXPECT_EQ(tensors.images.data_ptr(), place);
-  EXPECT_TRUE(torch::equal(tensors.images, expected(plan, {1, 0, MicroBatchId(0)}).images));
-  EXPECT_TRUE(torch::equal(tensors.labels, expected(plan, {1, 0, MicroBatchId(0)}).labels));
+  EXPECT_TRUE(torch::equal(tensors.images, expected(plan, {StepId(1), ReplicaId(0), MicroBatchId(0)}).images));
+  EXPECT_TRUE(torch::equal(tensors.labels, expected(plan, {StepId(1), ReplicaId(0), MicroBatchId(0)}).labels));
 }
 
 /// Counts the samples that are read.

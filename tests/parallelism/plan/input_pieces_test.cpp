@@ -14,8 +14,10 @@ using testing::IsEmpty;
 
 TEST(InputPieces, ImagesGoToTheFirstSegmentAndLabelsAloneToTheLast) {
   const Plan plan = unroll(gpipe_of(3, 2, 5), 2);
-  const std::vector<InputPiece> all{
-      {0, 0, MicroBatchId(0)}, {0, 0, MicroBatchId(1)}, {1, 0, MicroBatchId(0)}, {1, 0, MicroBatchId(1)}};
+  const std::vector<InputPiece> all{{StepId(0), ReplicaId(0), MicroBatchId(0)},
+                                    {StepId(0), ReplicaId(0), MicroBatchId(1)},
+                                    {StepId(1), ReplicaId(0), MicroBatchId(0)},
+                                    {StepId(1), ReplicaId(0), MicroBatchId(1)}};
   EXPECT_EQ(input_pieces(plan, Rank(0)).images, all);
   EXPECT_THAT(input_pieces(plan, Rank(0)).labels, IsEmpty());
   EXPECT_THAT(input_pieces(plan, Rank(1)).images, IsEmpty());
@@ -29,7 +31,7 @@ TEST(InputPieces, ImagesGoToTheFirstSegmentAndLabelsAloneToTheLast) {
 
 TEST(InputPieces, OfWhoComputesBothEndsComeWithTheirImages) {
   const Plan plan = plan_of(case_of("sequential", 1, 4), 3);
-  EXPECT_THAT(input_pieces(plan, Rank(0)).images, ElementsAre(InputPiece{0, 0, MicroBatchId(0)}));
+  EXPECT_THAT(input_pieces(plan, Rank(0)).images, ElementsAre(InputPiece{StepId(0), ReplicaId(0), MicroBatchId(0)}));
   EXPECT_THAT(input_pieces(plan, Rank(0)).labels, IsEmpty());
 }
 
@@ -62,10 +64,11 @@ TEST(InputPieces, EveryStepReadsTheNextBatchOrWithResidentInputAlwaysTheFirst) {
 TEST(InputPieces, ResidentOnesStandForAllStepsEachOnce) {
   const Plan plan = unroll(gpipe_of(2, 2, 4), 3);
   EXPECT_THAT(resident_pieces(input_pieces(plan, Rank(0)).images),
-              ElementsAre(InputPiece{0, 0, MicroBatchId(0)}, InputPiece{0, 0, MicroBatchId(1)}));
+              ElementsAre(InputPiece{StepId(0), ReplicaId(0), MicroBatchId(0)},
+                          InputPiece{StepId(0), ReplicaId(0), MicroBatchId(1)}));
   // A replica that takes every third mini-batch, from the second one on, has a piece all the same.
   EXPECT_THAT(resident_pieces(input_pieces(pipedream_of("3-1", 4, 2, 6), Rank(1)).images),
-              ElementsAre(InputPiece{0, 0, MicroBatchId(0)}));
+              ElementsAre(InputPiece{StepId(0), ReplicaId(0), MicroBatchId(0)}));
 }
 
 }  // namespace

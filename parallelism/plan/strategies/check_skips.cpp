@@ -20,7 +20,7 @@ void check_skips(const Plan& plan, const ModelSpec& model) {
     const StageId from = stage_of_layer(skip.from_layer), to = stage_of_layer(skip.to_layer);
     for (ReplicaId replica; replica.value < plan.replicas; ++replica)
       for (MicroBatchId m; m.value < micro_batches(plan); ++m)
-        if (owners.of(from, replica, m, StepId(0)) != owners.of(to, replica, m, StepId(0)))
+        if (owners.of({from, replica}, m, StepId(0)) != owners.of({to, replica}, m, StepId(0)))
           throw usage_error("strategy", plan.spec.strategy.name,
                             "for " + model.name + " one that keeps layers " + model.layers[skip.from_layer].name +
                                 " and " + model.layers[skip.to_layer].name +

@@ -47,10 +47,12 @@ Subject look_up(const Case& spec) {
   subject.model = make_model(spec.model, subject.dataset.sample, subject.dataset.classes, subject.dataset.small_stem);
   const TensorSpec wanted = labels_of(boundaries(subject.model).back()), given = label_shape(subject.dataset);
   if (wanted != given) {
-    throw usage_error(
-        "data set", to_text(spec.dataset),
-        "labels of " + to_text(wanted) + " as " + spec.model.name + " has outputs, not of " + to_text(given),
-        "list --datasets and --models show what goes together");
+    const auto text = [](const TensorSpec& labels) {
+      return labels.rank() == 0 ? std::string("one label per sample") : "labels " + to_text(labels);
+    };
+    throw usage_error("data set", to_text(spec.dataset),
+                      text(wanted) + ", as " + spec.model.name + " has outputs, not " + text(given),
+                      "parabench list --datasets shows the others");
   }
   return subject;
 }

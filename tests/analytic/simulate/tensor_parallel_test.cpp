@@ -27,10 +27,10 @@ bool is_split(int segment) { return segment == attention || segment == perceptro
 
 /// A token-wise product with hidden x hidden weights stands for each part: only shapes matter here.
 ModelSpec block() {
-  ModelSpec model{.name = "block", .input = {hidden, sequence, 1}, .classes = hidden, .layers = {}};
+  ModelSpec model{.name = "block", .input = {sequence, hidden}, .classes = hidden, .layers = {}};
   for (int i = 0; i < parts; ++i) {
     const std::string name = std::string("part") + static_cast<char>('0' + i);
-    model.layers.push_back({.name = name, .body = {{name, Conv2d{.in = hidden, .out = hidden}}}});
+    model.layers.push_back(chain(name, {{name, Linear{.in = hidden, .out = hidden}}}));
   }
   return model;
 }

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "datasets/order.h"
-#include "models/spec/mlp.h"
+#include "models/spec/nets/mlp.h"
 #include "parallelism/comm/threads/world.h"
 #include "parallelism/plan/routes.h"
 #include "parallelism/plan/strategies/delay_rules.h"

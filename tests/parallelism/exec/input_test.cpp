@@ -35,7 +35,7 @@ PieceTensors expected(const Plan& plan, const InputPiece& piece) {
   for (int i = 0; i < samples_of(plan, piece); ++i) {
     const auto [index, epoch] = order.at(first_position(plan, piece) + i);
     images.push_back(torch::empty({3, 8, 8}));
-    source->read(index, epoch, {images.back().data_ptr<float>(), 3 * 8 * 8});
+    source->read(index, epoch, std::span(images.back().data_ptr<float>(), 3 * 8 * 8));
     labels.push_back(label_of(*source, index));
   }
   return {torch::stack(images), torch::tensor(labels, torch::kInt64)};

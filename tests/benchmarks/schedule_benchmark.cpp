@@ -13,7 +13,7 @@
 namespace parabench {
 namespace {
 
-ModelSpec chain(int layers) {
+ModelSpec chain_of(int layers) {
   ModelSpec model{.name = "chain", .input = {4, 1, 1}, .classes = 4, .layers = {}};
   for (int l = 0; l < layers; ++l) {
     const std::string name = "layer" + std::to_string(l);
@@ -33,7 +33,7 @@ Pipeline pipeline(const std::string& strategy, int devices, int micro_batches) {
   spec.np = devices;
   spec.micro = spec.batch = micro_batches;
   spec.partition = PartitionRule::uniform;
-  return {spec, chain(find_strategy(strategy).stages(spec))};
+  return {spec, chain_of(find_strategy(strategy).stages(spec))};
 }
 
 /// The process' highest resident set since start_peak(), in bytes (Linux).

@@ -86,7 +86,8 @@ TEST(Offer, WhatDoesNotFitIsABadInput) {
   for (int i = 0; i < 10; ++i) {
     for (const json& document : mutations(to_json(any_offer(any)))) {
       const std::string error = refusal(document);
-      if (!error.empty()) EXPECT_THAT(error, testing::StartsWith("offer")) << document;
+      if (error.empty()) continue;
+      EXPECT_THAT(error, testing::StartsWith("offer")) << document;
     }
   }
 }

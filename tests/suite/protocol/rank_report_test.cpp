@@ -87,7 +87,8 @@ TEST(RankReport, WhatDoesNotFitIsABadInput) {
   for (int i = 0; i < 5; ++i) {
     for (const json& document : mutations(to_json(any_report(any)))) {
       const std::string error = refusal(document);
-      if (!error.empty()) EXPECT_THAT(error, testing::StartsWith("report of rank 1")) << document;
+      if (error.empty()) continue;
+      EXPECT_THAT(error, testing::StartsWith("report of rank 1")) << document;
     }
   }
 }

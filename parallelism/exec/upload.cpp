@@ -17,6 +17,10 @@ PieceTensors tensors_of(const LoadedPiece& piece, const TensorSpec& sample, cons
   return tensors;
 }
 
+torch::Tensor samples_in(const torch::Tensor& flat, const TensorSpec& sample, int samples) {
+  return flat.narrow(0, 0, samples * sample.elements()).view(sizes_of(sample, samples));
+}
+
 torch::ScalarType loaded_type(const TensorSpec& sample) {
   return sample.kind() == ElementKind::int64 ? torch::kInt64 : torch::kFloat32;
 }

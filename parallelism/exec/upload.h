@@ -37,6 +37,8 @@ class Upload {
 
 /// Of the values of a sample as they are loaded.
 torch::ScalarType loaded_type(const TensorSpec& sample);
+/// The first samples that lie one behind the other in flat memory, as a tensor.
+torch::Tensor samples_in(const torch::Tensor& flat, const TensorSpec& sample, int samples);
 /// A piece's own memory as tensors, good as long as the piece.
 PieceTensors tensors_of(const LoadedPiece& piece, const TensorSpec& sample, const TensorSpec& labels);
 

@@ -8,6 +8,7 @@ namespace parabench {
 
 inline constexpr std::int64_t chain_layer_bytes = 64;  ///< of a chain's layer: 16 fp32 parameters
 inline constexpr std::int64_t sample_bytes = 64;       ///< of a chain's map: 4x2x2
+inline constexpr std::int64_t label_bytes = 32;        ///< of a sample of it: one label per pixel of its 2x2 outputs
 
 inline MemoryUsage peak(const Plan& plan, int layers, const HandCosts& costs, int rank) {
   return peak_memory(plan, chain(layers), costs, simulate(plan, costs), Rank(rank));

@@ -54,11 +54,8 @@ class CudaUpload final : public Upload {
     slots_.fill(copies);
     // The allocator gives the memory out again, after this function has let go of it, once the stream has come here.
     for (const UploadSlots::Copy& copy : copies) keep_until_copied(const_cast<void*>(copy.from));
-    const auto view = [n = piece.samples](const torch::Tensor& flat, const TensorSpec& one) {
-      return flat.narrow(0, 0, n * one.elements()).view(sizes_of(one, n));
-    };
-    PieceTensors arrived{{}, view(slot.labels, labels_)};
-    if (piece.has_values()) arrived.images = view(slot.images, sample_);
+    PieceTensors arrived{{}, samples_in(slot.labels, labels_, piece.samples)};
+    if (piece.has_values()) arrived.images = samples_in(slot.images, sample_, piece.samples);
     return arrived;
   }
 

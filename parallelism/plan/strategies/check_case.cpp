@@ -75,7 +75,7 @@ void check_planned(const Case& spec, const Strategy& strategy) {
 }
 
 /// A graph replays one rank's step by itself, on the memory that the captured step used.
-void check_graph(const Case& spec, const Strategy& strategy) {
+void check_graph(const Case& spec, const ModelSpec& model, const Strategy& strategy) {
   if (!spec.graph) return;
   const auto refuse = [](const std::string& expected, const std::string& hint) {
     throw usage_error("graph", "on", expected, hint);
@@ -88,6 +88,10 @@ void check_graph(const Case& spec, const Strategy& strategy) {
   if (!strategy.uncapturable.empty()) {
     refuse("off for " + std::string(strategy.name) + ", " + std::string(strategy.uncapturable), "leave graph out");
   }
+  const auto drops = [](const Node& node) { return std::holds_alternative<Dropout>(node.operation); };
+  if (std::ranges::any_of(model.layers,
+                          [&](const LayerSpec& layer) { return std::ranges::any_of(layer.nodes, drops); }))
+    refuse("off for " + model.name + ", whose dropout a graph would repeat in every step", "leave graph out");
 }
 
 void check_offered(const Case& spec) {
@@ -208,7 +212,7 @@ void check_case(const Case& spec, const ModelSpec& model, const GivenSchedule* g
   check_positive("chunks", spec.chunks);
   check_keys(spec, strategy);
   check_offered(spec);
-  check_graph(spec, strategy);
+  check_graph(spec, model, strategy);
   check_planned(spec, strategy);
   check_ranks(spec, model, strategy, given);
   check_pieces(spec, model, strategy);

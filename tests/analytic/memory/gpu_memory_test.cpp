@@ -14,7 +14,7 @@ Plan on_gpu(Plan plan) {
 }
 
 /// Of a rank that reads images, in pieces of so many samples.
-std::int64_t slot_bytes(int samples) { return 2 * samples * (sample_bytes + 8); }
+std::int64_t slot_bytes(int samples) { return 2 * samples * (sample_bytes + label_bytes); }
 
 TEST(GpuMemory, IsThatOfTheProcessorWithUploadSlotsAndWhatItsAllocatorReserves) {
   HandCosts costs(KindSeconds{});
@@ -45,20 +45,20 @@ TEST(GpuMemory, TwoSlotsOfTheLargestPieceLieBetweenHostAndRank) {
   };
   Plan pipe = gpipe(3, 4);
   pipe.pieces = {{3, 3, 2, 2}};
-  EXPECT_EQ(communication(pipe, 0), 2 * 3 * (sample_bytes + 8)) << "images and labels";
+  EXPECT_EQ(communication(pipe, 0), 2 * 3 * (sample_bytes + label_bytes)) << "images and labels";
   EXPECT_EQ(communication(pipe, 1), 0) << "reads nothing";
-  EXPECT_EQ(communication(pipe, 2), 2 * 3 * 8) << "labels alone";
+  EXPECT_EQ(communication(pipe, 2), 2 * 3 * label_bytes) << "labels alone";
   // Each end computes the first segment of one half of the pieces and the last one of the other.
-  EXPECT_EQ(communication(pipeline("chimera", 2, 4), 0), 2 * (sample_bytes + 8) + 2 * 8);
+  EXPECT_EQ(communication(pipeline("chimera", 2, 4), 0), 2 * (sample_bytes + label_bytes) + 2 * label_bytes);
   pipe.spec.precision = Precision::fp64;
-  EXPECT_EQ(communication(pipe, 0), 2 * 3 * (sample_bytes + 8)) << "what was loaded is fp32 all the same";
+  EXPECT_EQ(communication(pipe, 0), 2 * 3 * (sample_bytes + label_bytes)) << "what was loaded is fp32 all the same";
 }
 
 TEST(GpuMemory, SlotsHaveAPoolOfTheirOwn) {
   HandCosts costs(KindSeconds{});
   EXPECT_EQ(peak(on_gpu(plan_of(case_of("sequential", 1, 4), 1)), 1, costs, 0).reserved, (2 + 2) * mebibyte);
-  // Images of 12.8 MB in segments of their own, labels in what is left of these.
-  EXPECT_EQ(peak(on_gpu(plan_of(case_of("sequential", 1, 200'000), 1)), 1, costs, 0).reserved, (2 * 14 + 2) * mebibyte);
+  // Images of 12.8 MB in segments of their own, labels of 6.4 MB together in one.
+  EXPECT_EQ(peak(on_gpu(plan_of(case_of("sequential", 1, 200'000), 1)), 1, costs, 0).reserved, (2 * 14 + 20 + 2) * mebibyte);
 }
 
 TEST(GpuMemory, ResidentPiecesOfAStepLieThereAllTheTime) {
@@ -71,7 +71,7 @@ TEST(GpuMemory, ResidentPiecesOfAStepLieThereAllTheTime) {
     plan.spec.graph = graph;
     const MemoryUsage usage = peak(unroll(plan, 4), 1, costs, 0);
     EXPECT_EQ(usage[MemoryCategory::communication], 0);
-    EXPECT_EQ(usage[MemoryCategory::activations], saved_in_flight + 3 * (2 * sample_bytes + 8)) << graph;
+    EXPECT_EQ(usage[MemoryCategory::activations], saved_in_flight + 3 * (2 * sample_bytes + label_bytes)) << graph;
   }
 }
 
@@ -83,7 +83,7 @@ TEST(GpuMemory, ResidentImagesNeitherWaitForARecomputeNorAreSavedByAForward) {
   const std::int64_t with_images = sizes.saved_bytes(plan, Rank(0), first);
   plan.spec.input = InputKind::resident;
   // All four lie there, where three waited and the fourth was in its graph.
-  EXPECT_EQ(peak_activations(plan, 0), waiting - 3 * sample_bytes + 4 * (sample_bytes + 8));
+  EXPECT_EQ(peak_activations(plan, 0), waiting - 3 * sample_bytes + 4 * (sample_bytes + label_bytes));
   EXPECT_EQ(sizes.saved_bytes(plan, Rank(0), first), with_images - sample_bytes);
 }
 

@@ -231,6 +231,17 @@ TEST(CheckCase, LetsOneRankReplayItsSteps) {
   }
 }
 
+TEST(CheckCase, RefusesToReplayDropout) {
+  const NamedChoice net{"unet", {{"depth", "2"}, {"convolutions", "1"}, {"channels", "8"}}};
+  Case spec = case_of("sequential", 1, 8);
+  spec.device = DeviceKind::cuda;
+  const ModelSpec model = make_model(net, {3, 32, 32}, 2, false);
+  EXPECT_NO_THROW(check_case(spec, model));
+  spec.graph = true;
+  EXPECT_THAT([&] { check_case(spec, model); },
+              ThrowsMessage<Error>(AllOf(HasSubstr("graph"), HasSubstr("unet"), HasSubstr("dropout"))));
+}
+
 TEST(CheckCase, RefusesPiecesThatLeaveABatchNormOneValue) {
   const ModelSpec tiny = make_model({"resnet18", {}}, {3, 32, 32}, 10, false);   // ends in 1 x 1 maps
   const ModelSpec large = make_model({"resnet18", {}}, {3, 64, 64}, 10, false);  // ends in 2 x 2 maps

@@ -58,7 +58,8 @@ TEST(GpuMemory, SlotsHaveAPoolOfTheirOwn) {
   HandCosts costs(KindSeconds{});
   EXPECT_EQ(peak(on_gpu(plan_of(case_of("sequential", 1, 4), 1)), 1, costs, 0).reserved, (2 + 2) * mebibyte);
   // Images of 12.8 MB in segments of their own, labels of 6.4 MB together in one.
-  EXPECT_EQ(peak(on_gpu(plan_of(case_of("sequential", 1, 200'000), 1)), 1, costs, 0).reserved, (2 * 14 + 20 + 2) * mebibyte);
+  EXPECT_EQ(peak(on_gpu(plan_of(case_of("sequential", 1, 200'000), 1)), 1, costs, 0).reserved,
+            (2 * 14 + 20 + 2) * mebibyte);
 }
 
 TEST(GpuMemory, ResidentPiecesOfAStepLieThereAllTheTime) {

@@ -68,9 +68,10 @@ IdxArray read_idx(const std::string& path, int dimensions) {
   std::int64_t total = 1;
   for (int d = 0; d < dimensions; ++d) {
     array.dims.push_back(big_endian(header.data() + 4 + 4 * d));
-    total = total > most_bytes ? total : total * array.dims.back();
+    // A product that would not fit is told as none.
+    total = array.dims.back() > most_bytes / std::max<std::int64_t>(1, total) ? 0 : total * array.dims.back();
   }
-  if (total < 1 || total > most_bytes) {
+  if (total < 1) {
     throw usage_error(what, fmt::format("sizes {}", fmt::join(array.dims, " x ")),
                       fmt::format("1 to {} bytes in all", most_bytes), hint);
   }

@@ -1,4 +1,4 @@
-// Where samples come from: one interface, three readers.
+// Where samples come from: one interface, a reader for each format.
 #pragma once
 
 #include <cstdint>
@@ -56,6 +56,8 @@ int label_of(const SampleSource& source, std::int64_t index);
 ///   cifar10      datasets/cifar.h
 ///   imagenet     datasets/jpeg_folder.h
 ///   mnist        datasets/mnist.h
+///   masks        datasets/synthetic_masks.h
+///   tokens       datasets/synthetic_tokens.h
 std::unique_ptr<SampleSource> open_source(const DatasetSpec& spec, const SourceOptions& options);
 
 }  // namespace parabench

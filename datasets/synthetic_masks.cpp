@@ -19,7 +19,10 @@ struct Disc {
 class MaskSource final : public SampleSource {
  public:
   MaskSource(std::unique_ptr<SampleSource> noise, const DatasetSpec& spec, const SourceOptions& options)
-      : noise_(std::move(noise)), label_shape_(parabench::label_shape(spec)), seed_(options.seed), split_(static_cast<std::int64_t>(options.split)) {}
+      : noise_(std::move(noise)),
+        label_shape_(parabench::label_shape(spec)),
+        seed_(options.seed),
+        split_(static_cast<std::int64_t>(options.split)) {}
 
   std::int64_t size() const override { return noise_->size(); }
   TensorSpec shape() const override { return noise_->shape(); }

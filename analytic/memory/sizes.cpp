@@ -151,8 +151,10 @@ std::int64_t Sizes::saved_bytes(const Plan& plan, Rank rank, const Op& op) const
   std::int64_t per_sample = kept.saved_per_sample.value;
   // Images have the master type: under autocast the graph holds them beside their narrow copy.
   const int master = parabench::parameter_bytes(plan.spec.precision);
-  if (kept.keeps_input && !(first && element != master)) per_sample -= input * element;
-  if (first && plan.spec.input == InputKind::host) per_sample += input * master;
+  const bool tokens = boundaries_[segment.first_layer].kind() == ElementKind::int64;
+  const bool has_copy = first && element != master && !tokens;
+  if (kept.keeps_input && !has_copy) per_sample -= input * (tokens ? index_bytes : element);
+  if (first && plan.spec.input == InputKind::host) per_sample += input * (tokens ? index_bytes : master);
   if (!kept.keeps_output) per_sample += boundaries_[segment.first_layer + segment.layers].elements() * element;
   return per_sample * samples + kept.saved_per_batch.value;
 }

@@ -53,7 +53,7 @@ TensorSpec label_shape(const DatasetSpec& dataset);
 /// offered: on other devices than a GPU, and for data sets from files, whose reading is part of the training.
 void check_input(const Case& spec);
 
-/// The same choice as case ids print it: parameters in the order pixels, classes, plain integers, defaults left out.
+/// The same choice as case ids print it: parameters in the order of dataset_rows(), plain integers, defaults left out.
 /// Throws as make_dataset does. make_dataset(d).name is its text.
 NamedChoice canonical_dataset(const NamedChoice& dataset);
 

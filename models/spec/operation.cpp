@@ -48,7 +48,11 @@ bool backward_needs_output(const Operation& operation) {
 }
 
 bool passes_gradient_on(const Operation& operation) {
-  return std::visit([]<class Op>(const Op&) { return requires { Op::passes_gradient_on; }; }, operation);
+  return std::visit(
+      []<class Op>(const Op&) {
+        return requires { Op::passes_gradient_on; };
+      },
+      operation);
 }
 
 TensorSpec output(const Operation& operation, const std::string& name, std::span<const TensorSpec> inputs) {

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "parallelism/plan/formats/print.h"
+#include "parallelism/plan/strategies/check_skips.h"
 #include "parallelism/plan/validate.h"
 #include "suite/rank/affinity.h"
 
@@ -26,6 +27,7 @@ Launch load_launch(const RankCommand& command) {
     launch.durations = durations_from_json(plan_file, launch.plan);
     return launch;
   }
+  check_executable(launch.plan, launch.model);
   launch.source = open_source(data, {launch.input.directory, Split::train, launch.plan.spec.seed});
   return launch;
 }

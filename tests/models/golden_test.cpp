@@ -103,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(Files, Golden,
                                          "resnet18-mnist", "resnet50-mnist", "mlp-cifar", "vgg11-imagenet",
                                          "vgg16-bn-cifar", "vgg13-mnist", "mobilenetv2-imagenet", "mobilenetv2-cifar",
                                          "transformer-tokens", "resnet1001-cifar", "unet-masks",
-                                         "amoebanet-d-imagenet"),
+                                         "amoebanetd-imagenet"),
                          [](const auto& test) {
                            std::string name = test.param;
                            std::ranges::replace(name, '-', '_');

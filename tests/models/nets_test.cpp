@@ -101,7 +101,7 @@ TEST(Unet, EveryEncoderSkipsToTheDecoderOfItsSize) {
 }
 
 ModelSpec amoebanet(int layers, int filters, int classes) {
-  return make_model({"amoebanet-d", {{"layers", std::to_string(layers)}, {"filters", std::to_string(filters)}}},
+  return make_model({"amoebanetd", {{"layers", std::to_string(layers)}, {"filters", std::to_string(filters)}}},
                     {3, 224, 224}, classes, false);
 }
 

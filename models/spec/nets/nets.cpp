@@ -53,11 +53,11 @@ std::vector<Net> make_nets() {
                    channels("unet", r);
                    return unet_layers({r.values[0], r.values[1], r.values[2]}, r.input, r.classes);
                  }});
-  all.push_back({"amoebanet-d",
+  all.push_back({"amoebanetd",
                  "evolved cells that read the two before them (Real et al. 2018)",
                  {{"layers", 18, 3, 999}, {"filters", 256, 16, 4096}},
                  [](const NetRequest& r) {
-                   channels("amoebanet-d", r);
+                   channels("amoebanetd", r);
                    return amoebanet_d_layers({r.values[0], r.values[1]}, r.input, r.classes);
                  }});
   all.push_back({"transformer",

@@ -74,10 +74,12 @@ class FieldCheck {
       if (rises && !ranks.empty() && ranks.front().value >= 0 && ranks.back().value < std::ssize(plan_.ranks)) continue;
       complain({}, "groups", "group " + std::to_string(g) + ": expected ranks of the plan, ascending");
     }
-    if (plan_.shards < 1) complain({}, "placement", "a plan of " + std::to_string(plan_.shards) + " shards");
+    if (plan_.shards < 1 || plan_.shards > std::ssize(plan_.ranks))
+      complain({}, "placement", "a plan of " + std::to_string(plan_.shards) + " shards");
   }
 
   void check_ranks() {
+    if (plan_.shards > std::ssize(plan_.ranks)) return;
     std::vector<int> holders(
         static_cast<std::size_t>(std::max(0, plan_.stages)) * std::max(0, plan_.replicas) * std::max(0, plan_.shards),
         0);
@@ -110,6 +112,11 @@ class FieldCheck {
   void check_rank(Rank r) {
     const auto& lanes = plan_.ranks[r.value].lanes;
     for (int l = 0; l < static_cast<int>(lanes.size()); ++l) {
+      // Operations are looked at below; an empty lane has nothing but its key.
+      const LaneKey& key = lanes[l].key;
+      if (key.group.value >= std::ssize(plan_.groups) || key.peer.value >= std::ssize(plan_.ranks) ||
+          (key.kind == LaneKind::collectives && key.group.value < 0) || (is_message(key.kind) && key.peer.value < 0))
+        complain({r}, "fields", "rank " + std::to_string(r.value) + " has a lane of no group or peer of the plan");
       for (int i = 0; i < static_cast<int>(lanes[l].ops.size()); ++i) {
         const std::string wrong = wrong_field(lanes[l].ops[i], r, lanes[l]);
         if (wrong.empty()) continue;

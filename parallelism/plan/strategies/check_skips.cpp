@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
 
 #include "base/error.h"
 #include "models/spec/skips.h"
@@ -27,6 +28,27 @@ void check_skips(const Plan& plan, const ModelSpec& model) {
                                 ", between which a tensor skips layers, on one rank",
                             "try data-parallel");
   }
+}
+
+void check_executable(const Plan& plan, const ModelSpec& model) {
+  const Segment& last = plan.segments.back();
+  if (const int layers = last.first_layer + last.layers; layers != std::ssize(model.layers))
+    throw usage_error("plan", std::to_string(layers) + " layers",
+                      std::to_string(model.layers.size()) + " as " + model.name + " has");
+  const std::string hint = "emulated devices run it: device:emulated";
+  if (plan.shards != 1) throw usage_error("plan", std::to_string(plan.shards) + " shards", "stages in one piece", hint);
+  for (const RankProgram& rank : plan.ranks) {
+    for (const Lane& lane : rank.lanes) {
+      for (const Op& op : lane.ops) {
+        const bool sums_gradients = op.kind == OpKind::all_reduce && op.payload == Payload::gradients;
+        if (is_collective(op.kind) && !sums_gradients)
+          throw usage_error("plan", to_text(op), "no other collective than all-reduces of gradients", hint);
+        if (op.kind == OpKind::update && op.group.value >= 0)
+          throw usage_error("plan", to_text(op) + " in shares", "updates of whole segments", hint);
+      }
+    }
+  }
+  check_skips(plan, model);
 }
 
 }  // namespace parabench

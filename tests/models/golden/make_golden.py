@@ -39,12 +39,12 @@ CASES = [  # model, stem, shape of the images, every tensor listed
     ("transformer", "tokens", (2, 24), True),
     ("resnet1001", "cifar", (2, 3, 8, 8), False),
     ("unet", "masks", (2, 3, 10, 10), True),
-    ("amoebanet-d", "imagenet", (2, 3, 64, 64), False),
+    ("amoebanetd", "imagenet", (2, 3, 64, 64), False),
 ]
 CHOICES = {
     "transformer": {"layers": 2, "hidden": 32, "heads": 4, "sequence": 32},
     "unet": {"depth": 2, "convolutions": 2, "channels": 8},
-    "amoebanet-d": {"layers": 3, "filters": 32},
+    "amoebanetd": {"layers": 3, "filters": 32},
 }
 CLASSES = 10
 
@@ -411,7 +411,7 @@ def make_model(name, stem, channels):
         return ResNet1001().double().train()
     if name == "unet":
         return named_dropouts(Unet(**CHOICES[name]).double().train())
-    if name == "amoebanet-d":
+    if name == "amoebanetd":
         return AmoebaNet(**CHOICES[name]).double().train()
     if stem != "imagenet" and name.startswith("vgg"):
         return make_vgg(name, channels)

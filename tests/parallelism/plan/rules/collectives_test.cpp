@@ -3,15 +3,19 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "parallelism/plan/formats/print.h"
+#include "parallelism/plan/strategies/check_skips.h"
 #include "parallelism/plan/validate.h"
 #include "tests/parallelism/plan/plans.h"
 
 namespace parabench {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 constexpr int ranks = 3;
@@ -60,6 +64,34 @@ TEST(ShardedUpdates, AForwardWaitsForItsInputAndForTheWeightsThatAreGathered) {
     for (const OpRef& ref : needs.of(compute_lane, i)) before.push_back(describe(plan, ref));
     EXPECT_THAT(before, ElementsAre("1RECV_F0 of step 1 on rank 1", "1ALL_GATHER of step 0 on rank 1"));
   }
+}
+
+TEST(ShardedUpdates, AreRefusedByRanksThatTrainAsAreShards) {
+  const auto why = [](const Plan& plan) -> std::string {
+    try {
+      check_executable(plan, chain_model(3));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(why(whole()), "");
+  EXPECT_THAT(why(sharded(whole())), AllOf(HasSubstr("UPDATE in shares"), HasSubstr("device:emulated")));
+  Plan plan = whole();
+  plan.shards = 2;
+  EXPECT_THAT(why(plan), HasSubstr("2 shards"));
+  EXPECT_THAT([] { check_executable(whole(), chain_model(4)); }, testing::ThrowsMessage<Error>(HasSubstr("3 layers")));
+}
+
+TEST(Lanes, OfNoGroupOrPeerAreFoundAlsoWhenEmpty) {
+  for (const LaneKey& key : {collectives_of(GroupId(7), Payload::gradients), sends_to(Rank(99), Payload::activation)}) {
+    Plan plan = whole();
+    plan.ranks[0].lane(key);
+    EXPECT_THAT(rules(plan), Contains("fields"));
+  }
+  Plan plan = whole();
+  plan.shards = 2'000'000'000;
+  EXPECT_THAT(rules(plan), Contains("placement"));
 }
 
 TEST(ShardedUpdates, MayNotTakeMoreThanTheReduceScatterLeft) {

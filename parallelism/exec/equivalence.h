@@ -29,9 +29,14 @@ struct Trained {
 Trained train_and_gather(const Plan& plan, const ModelSpec& model, std::shared_ptr<const SampleSource> source,
                          const InputOptions& options, Communicator& comm, Device& device);
 
+/// A tensor that changes by less than this share of what the model's tensors change at most is held against that share:
+/// what a batch norm behind it cancels (a bias, a mean of zero) has no gradient but rounding, equal on no two orders of
+/// summation.
+inline constexpr double noticeable = 1e-4;
+
 struct Difference {
-  double update = 0;  ///< max over ranks and parameter tensors of max|dw - dw_ref| / max|dw_ref|
-  /// max|b - b_ref| / max|b_ref| over ranks and running statistics, against the reference's for that rank.
+  double update = 0;  ///< max over ranks and parameter tensors of max|dw - dw_ref| / max|dw_ref|, see noticeable
+  /// Likewise max|b - b_ref| / max|b_ref| over ranks and running statistics, against the reference's for that rank.
   double buffer = 0;
   std::string worst_parameter;
 };

@@ -334,6 +334,19 @@ TEST(Compare, CountsANonFiniteTensorAsNaN) {
   EXPECT_TRUE(std::isnan(compare(plan, model, trained, reference).update));
 }
 
+TEST(Compare, RoundingOfATensorThatShouldNotMoveIsNoDifference) {
+  const ModelSpec model = small_network();
+  const Plan plan = small_pieces(small_plan("sequential/np:1/batch:4"), model, 1);
+  ReferenceState reference = train_reference(plan, model, 1, small_source(), {});
+  auto& still = reference.parameters.back().back();
+  still = reference.initial.back().back() + 1e-19;
+  Trained trained{{reference.parameters}, {reference.buffers[0]}};
+  trained.parameters[0].back().back() = reference.initial.back().back() - 1e-17;
+  EXPECT_LT(compare(plan, model, trained, reference).update, 1e-9);
+  trained.parameters[0].back().back() = reference.initial.back().back() + 1e-9;
+  EXPECT_GT(compare(plan, model, trained, reference).update, 1e-9) << "but a change is one";
+}
+
 TEST(Compare, ASmallTensorCannotHideBehindALargeOne) {
   const ModelSpec model = small_network();
   const Plan plan = small_pieces(small_plan("sequential/np:1/batch:4"), model, 1);

@@ -52,6 +52,7 @@ struct Case {
   bool graph = false;
   int loader = 1;  ///< loader threads per rank
   InputKind input = InputKind::host;
+  NamedChoice optimizer{"sgd", {}};  ///< with its extras (optimizer.h), canonical
   double lr = 0.01;
   double momentum = 0.9;
   double weight_decay = 0.0;

@@ -14,20 +14,6 @@ namespace {
 
 using nlohmann::json;
 
-/// The value of a key by its type.
-json typed(const Case& spec, const CaseKey& key) {
-  const std::string text = value_text(spec, key);
-  if (text.empty()) return {};
-  switch (key.type) {
-    case KeyType::integer: return json::parse(text);
-    case KeyType::number: return std::stod(text);
-    case KeyType::size: return parse_bytes(key.name, text).value;
-    case KeyType::on_off: return text == key.choices.back();
-    case KeyType::choice: return text;
-  }
-  return {};
-}
-
 /// Whether files of older versions of the schema lack the key.
 bool is_newer_key(const CaseKey& key) { return key.since != KeyDeclaration{}.since; }
 
@@ -43,9 +29,26 @@ json typed(const NamedChoice& choice) {
   return {{"name", choice.name}, {"parameters", std::move(parameters)}, {"text", to_text(choice)}};
 }
 
+/// The value of a key by its type.
+json typed(const Case& spec, const CaseKey& key) {
+  const std::string text = value_text(spec, key);
+  if (text.empty()) return {};
+  switch (key.type) {
+    case KeyType::integer: return json::parse(text);
+    case KeyType::number: return std::stod(text);
+    case KeyType::size: return parse_bytes(key.name, text).value;
+    case KeyType::on_off: return text == key.choices.back();
+    case KeyType::choice: return text;
+    case KeyType::named_choice: return typed(parse_choice(key.name, text));
+  }
+  return {};
+}
+
 /// The text of a value as the id spells it; nullopt for null.
 std::optional<std::string> spelled(const json& value) {
   if (value.is_null()) return std::nullopt;
+  if (value.is_object())
+    return value.value("text", json()).is_string() ? value["text"].get<std::string>() : value.dump();
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return value.get<bool>() ? "on" : "off";
   if (value.is_number_float()) return print_number(value.get<double>());

@@ -10,6 +10,7 @@
 
 #include "base/case_text.h"
 #include "base/error.h"
+#include "base/optimizer.h"
 #include "base/units_text.h"
 
 namespace parabench {
@@ -28,6 +29,7 @@ std::string print(std::uint64_t value) { return std::to_string(value); }
 std::string print(double value) { return print_number(value); }
 std::string print(bool value) { return std::string(switch_names[value]); }
 std::string print(Bytes value) { return print_bytes(value); }
+std::string print(const NamedChoice& value) { return to_text(value); }
 template <NamedEnum E>
 std::string print(E value) {
   return std::string(to_text(value));
@@ -48,7 +50,8 @@ struct Unwrapped<std::optional<T>> {
   static constexpr bool optional = true;
 };
 
-/// The value that `text` spells, or nullopt. Enumerations and sizes throw by themselves, knowing better what is wrong.
+/// The value that `text` spells, or nullopt. Enumerations, sizes and choices throw by themselves, knowing better what is
+/// wrong.
 template <class T>
 std::optional<T> read(std::string_view name, std::string_view text) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -57,6 +60,8 @@ std::optional<T> read(std::string_view name, std::string_view text) {
     return parse_enum<T>(name, text);
   } else if constexpr (std::is_same_v<T, Bytes>) {
     return parse_bytes(name, text);
+  } else if constexpr (std::is_same_v<T, NamedChoice>) {
+    return canonical_optimizer(parse_choice(name, text));
   } else {
     T number{};
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -65,10 +70,10 @@ std::optional<T> read(std::string_view name, std::string_view text) {
   }
 }
 
-/// Whether a number lies in its key's range; enumerations and switches have none.
+/// Whether a number lies in its key's range; enumerations, switches and choices have none.
 template <class T>
-bool is_accepted(const KeyDeclaration& key, T value) {
-  if constexpr (NamedEnum<T>) return true;
+bool is_accepted(const KeyDeclaration& key, const T& value) {
+  if constexpr (NamedEnum<T> || std::is_same_v<T, NamedChoice>) return true;
   if constexpr (std::is_same_v<T, Bytes>) return !key.accepts || key.accepts(static_cast<double>(value.value));
   if constexpr (std::is_arithmetic_v<T>) return !key.accepts || key.accepts(static_cast<double>(value));
 }
@@ -88,6 +93,7 @@ template <class T>
 constexpr KeyType key_type() {
   if (std::is_same_v<T, bool>) return KeyType::on_off;
   if (NamedEnum<T>) return KeyType::choice;
+  if (std::is_same_v<T, NamedChoice>) return KeyType::named_choice;
   if (std::is_same_v<T, Bytes>) return KeyType::size;
   return std::is_floating_point_v<T> ? KeyType::number : KeyType::integer;
 }
@@ -96,6 +102,7 @@ template <class T>
 constexpr std::span<const std::string_view> choices_of() {
   if constexpr (std::is_same_v<T, bool>) return switch_names;
   if constexpr (NamedEnum<T>) return enum_names<T>;
+  if constexpr (std::is_same_v<T, NamedChoice>) return enum_names<OptimizerKind>;
   return {};
 }
 
@@ -188,6 +195,8 @@ constexpr std::array keys{
                        .help = "load each step's samples, or keep those of the first on the device",
                        .readers = "synthetic data sets with device:cuda",
                        .since = "1.5"}),
+    key<&Case::optimizer>(
+        {.name = "optimizer", .help = "how weights follow from gradients", .readers = "every case", .since = "1.6"}),
     key<&Case::lr>({.name = "lr",
                     .accepts = positive,
                     .expected = "a number > 0",
@@ -197,7 +206,7 @@ constexpr std::array keys{
                           .accepts = below_one,
                           .expected = "a number >= 0 and < 1",
                           .help = "of the gradient descent",
-                          .readers = "every case"}),
+                          .readers = "optimizers sgd and lars"}),
     key<&Case::weight_decay>({.name = "weight_decay",
                               .accepts = not_negative,
                               .expected = "a number >= 0",
@@ -237,6 +246,7 @@ std::string default_text(const CaseKey& key, const Case& spec) {
 }
 
 std::string accepted_text(const CaseKey& key) {
+  if (key.type == KeyType::named_choice) return optimizers_text();
   return key.choices.empty() ? std::string(key.expected) : fmt::format("{}", fmt::join(key.choices, ", "));
 }
 

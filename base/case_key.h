@@ -12,9 +12,10 @@
 
 namespace parabench {
 
-enum class KeyType { integer, number, size, on_off, choice };
+enum class KeyType { integer, number, size, on_off, choice, named_choice };
 template <>
-inline constexpr std::array<std::string_view, 5> enum_names<KeyType>{"integer", "number", "size", "switch", "choice"};
+inline constexpr std::array<std::string_view, 6> enum_names<KeyType>{"integer", "number", "size",
+                                                                     "switch",  "choice", "choice with parameters"};
 
 /// What a key's declaration says.
 struct KeyDeclaration {
@@ -37,7 +38,7 @@ struct CaseKey : KeyDeclaration {
   bool (*read)(Case& spec, const CaseKey& key, std::string_view text) = nullptr;  ///< false: no value of the range
   std::partial_ordering (*compare)(const Case& a, const Case& b) = nullptr;
 
-  bool is_ordered() const { return type != KeyType::choice && type != KeyType::on_off; }
+  bool is_ordered() const { return type < KeyType::on_off; }
   /// Whether only the strategies whose rows name the key read it.
   bool is_of_strategies() const { return readers.empty(); }
 };

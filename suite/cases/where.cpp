@@ -24,10 +24,13 @@ constexpr std::array<std::pair<std::string_view, Comparison>, 7> operators{{
     {"=", Comparison::equal},
 }};
 
-constexpr std::array<std::string_view, 3> choices{"model", "dataset", "strategy"};
+constexpr std::array<std::string_view, 4> choices{"model", "dataset", "strategy", "optimizer"};
 
 const NamedChoice& choice(const Case& spec, std::string_view key) {
-  return key == "model" ? spec.model : key == "dataset" ? spec.dataset : spec.strategy;
+  return key == "model"      ? spec.model
+         : key == "dataset"  ? spec.dataset
+         : key == "strategy" ? spec.strategy
+                             : spec.optimizer;
 }
 
 bool is_choice(std::string_view key) { return std::ranges::find(choices, key) != choices.end(); }
@@ -90,7 +93,7 @@ std::vector<Condition> parse_where(std::string_view expression) {
   for (const std::string_view part : split(expression)) {
     Condition condition = parse_condition(part);
     bool ordered = false;
-    if (!is_choice(condition.key)) {
+    if (!is_choice(condition.key) || condition.key == "optimizer") {
       const CaseKey& key = find_key(condition.key);
       Case probe;
       if (!condition.value.empty() || !key.optional) set_value(probe, key, condition.value);

@@ -5,6 +5,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/case.h"
 #include "base/case_key.h"
@@ -52,6 +53,11 @@ inline Case random_case(std::mt19937& random) {
   change(spec.graph, true);
   change(spec.loader, below(100) + 1);
   change(spec.input, InputKind::resident);
+  const std::vector<NamedChoice> optimizers{{"sgd", {{"nesterov", "on"}}},
+                                            {"adam", {}},
+                                            {"adamw", {{"beta1", "0.5"}, {"eps", "0.001"}}},
+                                            {"lars", {{"trust", "0.02"}}}};
+  change(spec.optimizer, optimizers[below(4)]);
   change(spec.lr, std::ldexp(1.0 + below(1 << 30), -below(60)));
   change(spec.momentum, below(1 << 30) * 0x1p-30);
   change(spec.weight_decay, below(1000) * 1e-7);

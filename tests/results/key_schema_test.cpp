@@ -24,6 +24,7 @@ std::string json_type(KeyType type) {
     case KeyType::size: return "integer";
     case KeyType::number: return "number";
     case KeyType::on_off: return "boolean";
+    case KeyType::named_choice: return "object";
     case KeyType::choice: break;
   }
   return "string";

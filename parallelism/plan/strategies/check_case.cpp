@@ -5,6 +5,7 @@
 #include "base/case_key.h"
 #include "base/case_text.h"
 #include "base/error.h"
+#include "base/optimizer.h"
 #include "parallelism/plan/formats/given_schedule.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "parallelism/plan/strategies/strategies.h"
@@ -211,6 +212,7 @@ void check_case(const Case& spec, const ModelSpec& model, const GivenSchedule* g
   check_positive("dp", spec.dp);
   check_positive("chunks", spec.chunks);
   check_keys(spec, strategy);
+  optimizer_rule(spec);
   check_offered(spec);
   check_graph(spec, model, strategy);
   check_planned(spec, strategy);

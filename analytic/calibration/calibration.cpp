@@ -29,6 +29,13 @@ void merge_rows(std::vector<Row>& into, const std::vector<Row>& newer, Key Row::
   }
 }
 
+template <class Key>
+void merge_rates(std::map<Key, RatesByBusy>& into, const std::map<Key, RatesByBusy>& newer) {
+  for (const auto& [key, values] : newer) {
+    for (const auto& [busy, value] : values) into[key][busy] = value;
+  }
+}
+
 }  // namespace
 
 LayerKey layer_key(const LayerSpec& layer, const TensorSpec& in, bool first, const Case& spec, int busy_ranks) {
@@ -41,6 +48,8 @@ LayerKey layer_key(const LayerSpec& layer, const TensorSpec& in, bool first, con
           .graph = spec.graph,
           .input = first ? spec.input : InputKind::host};
 }
+
+UpdateKey update_key(const Case& spec) { return {measured_device(spec), spec.optimizer.name}; }
 
 DeviceKind measured_device(const Case& spec) {
   switch (spec.device) {
@@ -73,11 +82,8 @@ void merge(Calibration& into, const Calibration& newer) {
   for (const auto& [key, curve] : newer.point_to_point) {
     merge_rows(into.point_to_point[key], curve, &CurvePoint::bytes);
   }
-  for (const auto rates : {&Calibration::update_s_per_parameter, &Calibration::copy_bytes_per_s}) {
-    for (const auto& [device, values] : newer.*rates) {
-      for (const auto& [busy, value] : values) (into.*rates)[device][busy] = value;
-    }
-  }
+  merge_rates(into.update_s_per_parameter, newer.update_s_per_parameter);
+  merge_rates(into.copy_bytes_per_s, newer.copy_bytes_per_s);
   for (const auto& [device, seconds] : newer.step_overhead_s) {
     if (seconds > 0) into.step_overhead_s[device] = seconds;
   }

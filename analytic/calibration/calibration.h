@@ -83,15 +83,21 @@ struct MachineInfo {
 
 using RatesByBusy = std::map<int, double>;  ///< by ranks that are busy at the same time
 
+struct UpdateKey {
+  DeviceKind device = DeviceKind::cpu;
+  std::string optimizer = "sgd";
+  auto operator<=>(const UpdateKey&) const = default;
+};
+
 struct Calibration {
   MachineInfo machine;
-  std::string date;                                          ///< ISO 8601, UTC, of the latest measurement
-  std::map<LayerKey, std::vector<LayerTiming>> layers;       ///< ascending samples
-  std::map<RankCountKey, Curve> all_reduce;                  ///< in place, all ranks take part
-  std::map<RankCountKey, Curve> point_to_point;              ///< one way, half a ping-pong
-  std::map<DeviceKind, RatesByBusy> update_s_per_parameter;  ///< cpu: one thread per rank
-  std::map<DeviceKind, RatesByBusy> copy_bytes_per_s;        ///< cpu: within memory; cuda: from pinned host memory
-  std::map<DeviceKind, double> step_overhead_s;              ///< executor's own time per operation
+  std::string date;                                         ///< ISO 8601, UTC, of the latest measurement
+  std::map<LayerKey, std::vector<LayerTiming>> layers;      ///< ascending samples
+  std::map<RankCountKey, Curve> all_reduce;                 ///< in place, all ranks take part
+  std::map<RankCountKey, Curve> point_to_point;             ///< one way, half a ping-pong
+  std::map<UpdateKey, RatesByBusy> update_s_per_parameter;  ///< cpu: one thread per rank
+  std::map<DeviceKind, RatesByBusy> copy_bytes_per_s;       ///< cpu: within memory; cuda: from pinned host memory
+  std::map<DeviceKind, double> step_overhead_s;             ///< executor's own time per operation
   // Of a GPU; 0, or no entry: not measured.
   double launch_floor_s = 0;                               ///< per kernel, launched one after the other
   std::int64_t context_bytes = 0;                          ///< that a process holds there before its first tensor
@@ -101,6 +107,8 @@ struct Calibration {
 /// The device whose measurements hold for a case: emulated devices sleep for the times of the processor.
 DeviceKind measured_device(const Case& spec);
 
+/// The key of the updates of a case.
+UpdateKey update_key(const Case& spec);
 /// The key of a layer on an input of shape `in` under a case. `first`: layer 0 of the model, whose input needs no
 /// gradient.
 LayerKey layer_key(const LayerSpec& layer, const TensorSpec& in, bool first, const Case& spec, int busy_ranks);

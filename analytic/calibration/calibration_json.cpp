@@ -17,9 +17,9 @@ using nlohmann::json;
 
 constexpr std::string_view format_name = "parabench calibration";
 // 2: a backward starts the gradients; in 1 it added to zeroed ones. 2.1: GPUs. 2.2: backwards in two parts. 2.3: graphs.
-// 2.4: resident input.
+// 2.4: resident input. 2.5: updates by optimizer.
 constexpr int schema_major = 2;
-constexpr std::string_view schema_version = "2.4";
+constexpr std::string_view schema_version = "2.5";
 
 /// Files of schema 2.0 know the processor alone and name no device.
 DeviceKind device_of(const JsonReader& row) { return row.find<DeviceKind>("device").value_or(DeviceKind::cpu); }
@@ -103,22 +103,34 @@ std::map<RankCountKey, Curve> curves_from_json(const JsonReader& rows) {
   return curves;
 }
 
-json rates_to_json(const std::map<DeviceKind, RatesByBusy>& devices) {
+json named(DeviceKind device) { return {{"device", to_text(device)}}; }
+json named(const UpdateKey& key) { return {{"device", to_text(key.device)}, {"optimizer", key.optimizer}}; }
+
+void read_key(const JsonReader& row, DeviceKind& device) { device = device_of(row); }
+void read_key(const JsonReader& row, UpdateKey& key) {
+  // Files of schema 2.4 know this optimizer alone and do not name it.
+  key = {device_of(row), row.find<std::string>("optimizer").value_or(UpdateKey{}.optimizer)};
+}
+
+template <class Key>
+json rates_to_json(const std::map<Key, RatesByBusy>& keys) {
   json rows = json::array();
-  for (const auto& [device, rates] : devices) {
+  for (const auto& [key, rates] : keys) {
     for (const auto& [busy, value] : rates) {
-      rows.push_back({{"device", to_text(device)}, {"busy_ranks", busy}, {"value", value}});
+      rows.push_back(named(key));
+      rows.back().update({{"busy_ranks", busy}, {"value", value}});
     }
   }
   return rows;
 }
 
-std::map<DeviceKind, RatesByBusy> rates_from_json(const JsonReader& rows) {
-  std::map<DeviceKind, RatesByBusy> rates;
+template <class Key>
+void read_rates(const JsonReader& rows, std::map<Key, RatesByBusy>& rates) {
   for (const JsonReader& row : rows.items()) {
-    rates[device_of(row)][row.get_at_least("busy_ranks", 1)] = row.get_at_least("value", 0.0);
+    Key key;
+    read_key(row, key);
+    rates[key][row.get_at_least("busy_ranks", 1)] = row.get_at_least("value", 0.0);
   }
-  return rates;
 }
 
 json gpus_to_json(const std::vector<GpuInfo>& gpus) {
@@ -248,8 +260,8 @@ Calibration calibration_from_json(const JsonReader& file) {
   }
   c.all_reduce = curves_from_json(file.at("all_reduce"));
   c.point_to_point = curves_from_json(file.at("point_to_point"));
-  c.update_s_per_parameter = rates_from_json(file.at("update_s_per_parameter"));
-  c.copy_bytes_per_s = rates_from_json(file.at("copy_bytes_per_s"));
+  read_rates(file.at("update_s_per_parameter"), c.update_s_per_parameter);
+  read_rates(file.at("copy_bytes_per_s"), c.copy_bytes_per_s);
   if (const double s = file.get_at_least("step_overhead_s", 0.0); s > 0) c.step_overhead_s[DeviceKind::cpu] = s;
   if (file.has("gpu")) read_gpu_figures(file.at("gpu"), c);
   return c;

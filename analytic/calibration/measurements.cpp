@@ -110,9 +110,11 @@ const Curve& message_curve(const Calibration& calibration, const Case& spec) {
 }
 
 double update_rate(const Calibration& calibration, const Case& spec, int busy_ranks) {
-  const auto known = calibration.update_s_per_parameter.find(measured_device(spec));
+  const auto known = calibration.update_s_per_parameter.find(update_key(spec));
   if (known == calibration.update_s_per_parameter.end())
-    throw unmeasured(fmt::format("no update rate of device:{}", to_text(spec.device)), "update seconds per parameter");
+    throw unmeasured(
+        fmt::format("no update rate of device:{}, optimizer:{}", to_text(spec.device), spec.optimizer.name),
+        "update seconds per parameter");
   const RatesByBusy& rates = known->second;
   auto above = rates.lower_bound(busy_ranks);
   if (above == rates.end()) --above;

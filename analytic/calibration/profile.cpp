@@ -4,6 +4,7 @@
 
 #include "analytic/memory/sizes.h"
 #include "base/error.h"
+#include "base/optimizer.h"
 #include "parallelism/plan/input_pieces.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "parallelism/plan/strategies/strategies.h"
@@ -46,7 +47,7 @@ LayerSizes sizes_of(const Plan& plan, const Sizes& sizes, const CostModel& cost,
                    .saved = cost.saved_bytes(plan, Rank(0), there),
                    .input = layer == SegmentId(0) ? 0 : sizes.input_bytes(plan, Rank(0), there),
                    .output = sizes.output_bytes(plan, Rank(0), there)};
-  bytes.states = bytes.weights * (plan.spec.momentum != 0 ? 2 : 1);
+  bytes.states = bytes.weights * (1 + state_count(optimizer_rule(plan.spec)));
   // The gradients that a backward starts are among the states.
   Op back = pass_of(OpKind::backward, layer);
   back.accumulates = true;

@@ -55,7 +55,7 @@ Calibration promised_calibration(const Plan& plan, const ModelSpec& model, const
         if (timings.empty() || timings.back().samples != samples) timings.push_back(timing);
       }
     }
-    promised.update_s_per_parameter[device][busy] = 1e-9;
+    promised.update_s_per_parameter[update_key(spec)][busy] = 1e-9;
     promised.copy_bytes_per_s[device][busy] = 1e9;
   }
   const std::string comm(to_text(spec.comm));

@@ -37,7 +37,7 @@ class CalibratedCosts final : public CostModel {
       case OpKind::backward_input:
       case OpKind::backward_weight:
         return overhead(plan) + backward_seconds(plan, rank, op, busy_ranks) +
-               gradient_words(plan, rank, op) / update_words * update_seconds(plan, op, busy_ranks);
+               gradient_seconds(plan, rank, op, busy_ranks);
       case OpKind::update: return overhead(plan) + update_seconds(plan, op, busy_ranks);
       case OpKind::all_reduce:
       case OpKind::reduce_scatter:
@@ -174,6 +174,12 @@ class CalibratedCosts final : public CostModel {
     const auto found = calibration_.communicator_bytes.find(std::string(to_text(comm)));
     if (found != calibration_.communicator_bytes.end()) return found->second;
     return comm == CommKind::nccl ? typical_nccl_bytes : 0;
+  }
+
+  /// Of the gradients that a pass copies or adds to: their share of the words of an update.
+  double gradient_seconds(const Plan& plan, Rank rank, const Op& pass, int busy) const {
+    const double words = gradient_words(plan, rank, pass);
+    return words > 0 ? words / update_words(plan) * update_seconds(plan, pass, busy) : 0;
   }
 
   double update_seconds(const Plan& plan, const Op& op, int busy) const {

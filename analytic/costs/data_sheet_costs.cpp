@@ -22,7 +22,7 @@ class DataSheetCosts final : public CostModel {
       case OpKind::backward_weight:
         return sizes_.backward_share(plan, op) * roofline(rates, plan, rank, op) +
                gradient_words(plan, rank, op) * parameters(plan, op) / rates.state_bytes_per_s;
-      case OpKind::update: return update_words * parameters(plan, op) / rates.state_bytes_per_s;
+      case OpKind::update: return update_words(plan) * parameters(plan, op) / rates.state_bytes_per_s;
       case OpKind::all_reduce:
       case OpKind::reduce_scatter:
       case OpKind::all_gather:

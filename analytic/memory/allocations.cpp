@@ -99,21 +99,14 @@ class Ledger {
   }
 
   void add_states() {
-    std::int64_t copy = 0;
-    bool multiplies = false;
-    for (SegmentId s : segments_held(plan_, rank_)) {
-      copy += sizes_.parameter_bytes(plan_, s, 1);
-      multiplies = multiplies || multiplies_matrices(sizes_.layers(plan_.segments[s.value]));
+    const StateLayout layout = state_layout(plan_, sizes_.parameters(), rank_);
+    for (const StateArena& arena : layout.arenas) {
+      const bool reduced = arena.role == StateRole::gradients;
+      hold(arena.category, arena.bytes, -forever, forever,
+           reduced ? MemorySource::communicator : MemorySource::compute_stream);
     }
-    hold(MemoryCategory::parameters, copy, -forever, forever);
-    for (int version = 1; version < program().weight_versions; ++version) {
-      hold(MemoryCategory::weight_versions, copy, -forever, forever);
-    }
-    if (reduces(program())) {
-      hold(MemoryCategory::gradients, copy, -forever, forever, MemorySource::communicator);
-    }
-    if (plan_.spec.momentum != 0) hold(MemoryCategory::optimizer, copy, -forever, forever);
-    if (multiplies) {
+    const auto multiplies = [this](SegmentId s) { return multiplies_matrices(sizes_.layers(plan_.segments[s.value])); };
+    if (std::ranges::any_of(layout.segments, multiplies)) {
       hold(MemoryCategory::workspace, cost_.device_overhead(plan_).matrix_workspace_bytes, -forever, forever);
     }
   }

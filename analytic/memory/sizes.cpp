@@ -3,18 +3,13 @@
 #include <algorithm>
 #include <variant>
 
+#include "base/optimizer.h"
 #include "models/spec/loss.h"
 
 namespace parabench {
 namespace {
 
 constexpr std::int64_t index_bytes = sizeof(std::int64_t);  // tokens and labels
-
-std::int64_t padded_bytes(const LayerSpec& layer, std::int64_t element_bytes) {
-  std::int64_t sum = 0;
-  for (const ParameterSpec& tensor : parameters(layer)) sum += (tensor.elements() * element_bytes + 63) / 64 * 64;
-  return sum;
-}
 
 std::int64_t largest_map(const LayerSpec& layer, const TensorSpec& in) {
   std::int64_t largest = in.elements();
@@ -46,8 +41,6 @@ int activation_bytes(Precision precision) {
   return 0;
 }
 
-int parameter_bytes(Precision precision) { return std::max(4, activation_bytes(precision)); }
-
 int samples_of(const Plan& plan, Rank rank, const Op& op) {
   return samples_of(plan, replica_of(plan, rank, op.segment), op.micro_batch);
 }
@@ -69,32 +62,29 @@ double gradient_words(const Plan& plan, Rank rank, const Op& pass) {
   return reduces(plan.ranks[rank.value]) ? 2 : 0;
 }
 
-Sizes::Sizes(ModelSpec model) : model_(std::move(model)), boundaries_(boundaries(model_)) {
-  for (std::size_t wide = 0; wide < parameters_before_.size(); ++wide) {
-    auto& before = parameters_before_[wide];
-    before.push_back(0);
-    for (const LayerSpec& layer : model_.layers) before.push_back(before.back() + padded_bytes(layer, wide ? 8 : 4));
-  }
-}
+double update_words(const Plan& plan) { return find_optimizer(plan.spec.optimizer.name).words; }
+
+Sizes::Sizes(ModelSpec model) : model_(std::move(model)), boundaries_(boundaries(model_)), parameters_(model_) {}
 
 std::span<const LayerSpec> Sizes::layers(const Segment& segment) const {
   return std::span(model_.layers).subspan(segment.first_layer, segment.layers);
 }
 
 std::int64_t Sizes::parameter_bytes(const Plan& plan, SegmentId first, int segments) const {
-  const auto& before = parameters_before_[plan.spec.precision == Precision::fp64];
+  const int element = parabench::parameter_bytes(plan.spec.precision);
   const Segment& last = plan.segments[first.value + segments - 1];
-  return before[last.first_layer + last.layers] - before[plan.segments[first.value].first_layer];
+  const int first_layer = plan.segments[first.value].first_layer;
+  return parameters_.elements(first_layer, last.first_layer + last.layers - first_layer, element) * element;
 }
 
 std::int64_t Sizes::parameter_bytes(Precision precision, int layer) const {
-  const auto& before = parameters_before_[precision == Precision::fp64];
-  return before[layer + 1] - before[layer];
+  const int element = parabench::parameter_bytes(precision);
+  return parameters_.elements(layer, 1, element) * element;
 }
 
 std::int64_t Sizes::largest_parameter_bytes(Precision precision, int layer) const {
   std::int64_t largest = 0;
-  for (const ParameterSpec& tensor : parameters(model_.layers[layer])) {
+  for (const ParameterSpec& tensor : parabench::parameters(model_.layers[layer])) {
     largest = std::max(largest, tensor.elements() * parabench::parameter_bytes(precision));
   }
   return largest;
@@ -103,7 +93,7 @@ std::int64_t Sizes::largest_parameter_bytes(Precision precision, int layer) cons
 std::vector<std::int64_t> Sizes::parameter_tensors(const Plan& plan, SegmentId segment) const {
   std::vector<std::int64_t> bytes;
   for (const LayerSpec& layer : layers(plan.segments[segment.value])) {
-    for (const ParameterSpec& tensor : parameters(layer)) {
+    for (const ParameterSpec& tensor : parabench::parameters(layer)) {
       bytes.push_back(tensor.elements() * parabench::parameter_bytes(plan.spec.precision));
     }
   }

@@ -1,19 +1,18 @@
 // Bytes that follow from a plan and its model alone.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "models/spec/model.h"
 #include "parallelism/plan/plan.h"
+#include "parallelism/plan/state/state_layout.h"
 
 namespace parabench {
 
-/// Bytes of an activation (bf16: 2) and of a parameter, gradient or momentum (bf16 computes over fp32 masters: 4).
+/// Bytes of an activation's element; bf16: 2.
 int activation_bytes(Precision precision);
-int parameter_bytes(Precision precision);
 
 /// Samples of the micro-batch that `op` works on or carries.
 int samples_of(const Plan& plan, Rank rank, const Op& op);
@@ -22,8 +21,8 @@ int samples_of(const Plan& plan, Rank rank, const Op& op);
 /// with the operation before them, a view not at all.
 int operations(const LayerSpec& layer);
 
-/// Words per parameter that an update moves: reads weight, gradient and momentum, writes weight and momentum.
-inline constexpr double update_words = 5;
+/// Words per parameter that an update by the plan's optimizer moves.
+double update_words(const Plan& plan);
 /// Words per parameter that a pass moves once weight gradients are computed: nothing where it starts them (2 where they
 /// are then copied into the arena that is reduced), 3 where it adds to them; 0 for passes that make none.
 double gradient_words(const Plan& plan, Rank rank, const Op& pass);
@@ -33,10 +32,11 @@ class Sizes {
  public:
   explicit Sizes(ModelSpec model);
   const ModelSpec& model() const { return model_; }
+  const ParameterSizes& parameters() const { return parameters_; }
   const TensorSpec& input(int layer) const { return boundaries_[layer]; }  ///< layer == layers: the model's output
   std::span<const LayerSpec> layers(const Segment& segment) const;
 
-  /// Bytes of one copy of the parameters of a run of segments, tensors padded to 64 bytes as in the arenas. O(1).
+  /// Bytes of one copy of the parameters of a run of segments, as they lie in arenas. O(1).
   std::int64_t parameter_bytes(const Plan& plan, SegmentId first, int segments) const;
   std::int64_t parameter_bytes(Precision precision, int layer) const;
   /// Bytes of the layer's largest parameter: what a backward that adds to gradients holds of its own at a time.
@@ -70,7 +70,7 @@ class Sizes {
  private:
   ModelSpec model_;
   std::vector<TensorSpec> boundaries_;
-  std::array<std::vector<std::int64_t>, 2> parameters_before_;  ///< prefix sums over layers; elements of 4, 8 bytes
+  ParameterSizes parameters_;
 };
 
 }  // namespace parabench

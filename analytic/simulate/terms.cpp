@@ -8,6 +8,7 @@
 #include <string>
 
 #include "analytic/memory/sizes.h"
+#include "base/optimizer.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 
 namespace parabench {
@@ -134,7 +135,8 @@ class Writer {
     if (!first) return;
     const std::string name = fmt::format("{}[stage {}]", name_of(kind), stage.value);
     if (kind == OpKind::update) {
-      add(name, sum, "s", "parameters x seconds per parameter", with_assumption("SGD with momentum, one fused loop"));
+      add(name, sum, "s", "parameters x seconds per parameter",
+          with_assumption(fmt::format("{}, one fused loop", find_optimizer(plan_.spec.optimizer.name).help)));
       return;
     }
     add(name, sum, "s",

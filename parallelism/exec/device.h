@@ -10,9 +10,10 @@
 
 #include "base/case.h"
 #include "base/clock.h"
+#include "base/optimizer.h"
 #include "parallelism/comm/communicator.h"
 #include "parallelism/exec/memory.h"
-#include "parallelism/exec/sgd.h"
+#include "parallelism/exec/optimizer/operands.h"
 #include "parallelism/exec/upload.h"
 
 namespace parabench {
@@ -76,8 +77,8 @@ class Device {
   /// cannot (the processor).
   virtual std::unique_ptr<CapturedWork> capture(const std::function<void()>& work) = 0;
 
-  /// The optimizer's step (sgd.h), as it is fastest there.
-  virtual void update(const SgdRule& rule, const std::vector<SgdOperands>& parameters) = 0;
+  /// The optimizer's step, as it is fastest there.
+  virtual void update(const OptimizerRule& rule, const std::vector<UpdateOperands>& parameters) = 0;
 
   /// Category of the tensors that the computing thread makes from now on.
   virtual void allocating(MemoryCategory category) = 0;

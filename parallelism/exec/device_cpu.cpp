@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "parallelism/exec/device.h"
+#include "parallelism/exec/optimizer/fused_loops.h"
 
 namespace parabench {
 namespace {
@@ -43,8 +44,8 @@ class CpuDevice final : public Device {
   std::unique_ptr<CapturedWork> capture(const std::function<void()>&) override {
     throw std::logic_error("the processor captures no graph");
   }
-  void update(const SgdRule& rule, const std::vector<SgdOperands>& parameters) override {
-    sgd_update(rule, parameters);
+  void update(const OptimizerRule& rule, const std::vector<UpdateOperands>& parameters) override {
+    update_by_loops(rule, parameters);
   }
   void allocating(MemoryCategory) override {}
   void recategorise(const torch::Tensor& tensor, MemoryCategory category) override {

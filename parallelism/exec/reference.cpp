@@ -8,6 +8,7 @@
 
 #include "models/torch/autocast.h"
 #include "models/torch/loss.h"
+#include "parallelism/exec/optimizer/formulas.h"
 #include "parallelism/exec/stage_state.h"
 #include "parallelism/plan/owners.h"
 #include "parallelism/plan/strategies/delay_rules.h"
@@ -18,7 +19,7 @@ namespace {
 /// One layer's weights through time: versions.back() is the latest, the front the oldest that may still be read.
 struct LayerHistory {
   std::deque<LayerTensors> versions;
-  std::vector<torch::Tensor> velocity;
+  std::vector<OptimizerHistory> optimizer;  ///< by parameter
   VersionRule rule;
   int newest = 0;
 
@@ -63,15 +64,12 @@ std::vector<InputPiece> pieces_of(const Plan& cut, int step) {
 }
 
 /// Weights of version newest + 1 from the gradients that the read version has collected.
-void apply_update(LayerHistory& layer, const LayerTensors& read, const Case& spec) {
-  torch::NoGradGuard no_grad;
+void apply_update(LayerHistory& layer, const LayerTensors& read, const OptimizerRule& rule) {
   LayerTensors next;
   for (std::size_t p = 0; p < read.parameters.size(); ++p) {
     const torch::Tensor& latest = layer.versions.back().parameters[p];
     torch::Tensor& read_gradient = read.parameters[p].mutable_grad();
-    torch::Tensor gradient = read_gradient + spec.weight_decay * latest;
-    layer.velocity[p] = spec.momentum * layer.velocity[p] + gradient;
-    next.parameters.push_back((latest - spec.lr * layer.velocity[p]).detach().requires_grad_());
+    next.parameters.push_back(next_weights(rule, latest, read_gradient, layer.optimizer[p]).requires_grad_());
     read_gradient.reset();
   }
   layer.versions.push_back(std::move(next));
@@ -99,7 +97,7 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
     LayerTensors tensors = initial_tensors(model.layers[l], spec);
     state.initial.push_back(as_fp64(tensors.parameters));
     for (auto& rank : buffers) rank.push_back(allocate_tensors(model.layers[l], master_type(spec.precision)).buffers);
-    for (const auto& p : tensors.parameters) layers[l].velocity.push_back(torch::zeros_like(p.detach()));
+    layers[l].optimizer.resize(tensors.parameters.size());
     layers[l].rule = rules[stage_of_layer[l].value];
     layers[l].versions.push_back(std::move(tensors));
   }
@@ -140,7 +138,7 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
       if (!is_update_due(layer.rule, StepId(step))) continue;
       // The read version may leave the history with the update: keep its tensors alive.
       const LayerTensors of_this_update = layer.read_by(step);
-      apply_update(layer, of_this_update, spec);
+      apply_update(layer, of_this_update, optimizer_rule(spec));
     }
   }
 

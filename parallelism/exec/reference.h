@@ -20,8 +20,8 @@ struct ReferenceState {
   std::vector<double> losses;                                    ///< mean loss of each step
 };
 
-/// Trains `steps` steps of the plan's case without lanes, arenas or messages, with plain SGD with momentum, tensor by
-/// tensor.
+/// Trains `steps` steps of the plan's case without lanes, arenas or messages, tensor by tensor with the optimizer's
+/// formulas (optimizer/formulas.h).
 ///   No layer mixes samples: the batch of a step passes through the model as one piece. The reference knows nothing of
 ///     micro-batches, copies and the weights of pieces, nor of who computes what.
 ///   Some layer does (batch norm): every replica's every micro-batch of a step passes through the model alone, since

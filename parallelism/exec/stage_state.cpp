@@ -2,31 +2,15 @@
 
 #include <torch/utils.h>
 
-#include <algorithm>
 #include <utility>
 
 namespace parabench {
 namespace {
 
-constexpr std::int64_t alignment_bytes = 64;
-
-std::int64_t aligned(std::int64_t elements, std::int64_t element_bytes) {
-  const std::int64_t unit = alignment_bytes / element_bytes;
-  return (elements + unit - 1) / unit * unit;
-}
-
-std::int64_t segment_elements(const Segment& segment, const ModelSpec& model, std::int64_t element_bytes) {
-  std::int64_t sum = 0;
-  for (int l = 0; l < segment.layers; ++l)
-    for (const ParameterSpec& p : parameters(model.layers[segment.first_layer + l]))
-      sum += aligned(p.elements(), element_bytes);
-  return sum;
-}
-
 /// A view of `flat` with a parameter's shape; 4-D parameters take channels_last strides where the case asks for it.
-torch::Tensor view_as_parameter(const torch::Tensor& flat, std::int64_t offset, const ParameterSpec& spec,
+torch::Tensor view_as_parameter(const torch::Tensor& flat, const ElementRange& range, const ParameterSpec& spec,
                                 Layout layout) {
-  auto slice = flat.narrow(0, offset, spec.elements());
+  auto slice = flat.narrow(0, range.first, range.count);
   if (layout == Layout::channels_last && spec.shape.size() == 4) {
     const auto& s = spec.shape;
     return slice.view({s[0], s[2], s[3], s[1]}).permute({0, 3, 1, 2});
@@ -44,100 +28,69 @@ void fill_initial(torch::Tensor parameter, const LayerSpec& layer, std::size_t i
 }  // namespace
 
 torch::ScalarType master_type(Precision precision) {
-  return precision == Precision::fp64 ? torch::kFloat64 : torch::kFloat32;
-}
-
-std::int64_t arena_bytes(const Plan& plan, const ModelSpec& model, Rank rank) {
-  const std::int64_t element = static_cast<std::int64_t>(c10::elementSize(master_type(plan.spec.precision)));
-  std::int64_t sum = 0;
-  for (SegmentId s : segments_held(plan, rank)) sum += segment_elements(plan.segments[s.value], model, element);
-  return sum * element;
-}
-
-std::vector<int> layers_held(const Plan& plan, Rank rank) {
-  std::vector<int> layers;
-  for (SegmentId s : segments_held(plan, rank)) {
-    const Segment& segment = plan.segments[s.value];
-    for (int l = 0; l < segment.layers; ++l) layers.push_back(segment.first_layer + l);
-  }
-  return layers;
-}
-
-std::int64_t reduced_bytes(const Plan& plan, const ModelSpec& model) {
-  std::int64_t largest = 0;
-  for (int r = 0; r < static_cast<int>(plan.ranks.size()); ++r)
-    if (reduces(plan.ranks[r])) largest = std::max(largest, arena_bytes(plan, model, Rank(r)));
-  return largest;
+  return parameter_bytes(precision) == sizeof(double) ? torch::kFloat64 : torch::kFloat32;
 }
 
 StageState::StageState(const Plan& plan, const ModelSpec& model, Communicator& comm, Device& device)
-    : spec_(plan.spec), device_(device), local_(plan.segments.size(), -1), type_(master_type(plan.spec.precision)) {
+    : rule_(optimizer_rule(plan.spec)),
+      device_(device),
+      layout_(state_layout(plan, ParameterSizes(model), comm.rank())),
+      local_(plan.segments.size(), -1),
+      type_(master_type(plan.spec.precision)),
+      parameters_(layout_.segments.size()),
+      newest_(layout_.segments.size(), 0) {
   torch::NoGradGuard no_grad;
   // The device counts what is made in its own queues.
   device.enter(/*computes=*/true);
-  const RankProgram& program = plan.ranks[comm.rank().value];
-  const std::int64_t element = static_cast<std::int64_t>(c10::elementSize(type_));
-
   const torch::TensorOptions options = torch::TensorOptions(type_).device(device.where());
 
-  std::int64_t elements = 0;
-  const std::vector<SegmentId> held = segments_held(plan, comm.rank());
-  slices_.resize(held.size());
-  newest_.assign(held.size(), 0);
-  for (std::size_t i = held.size(); i-- > 0;) {
-    local_[held[i].value] = static_cast<int>(i);
-    const std::int64_t n = segment_elements(plan.segments[held[i].value], model, element);
-    slices_[i] = {elements, n};
-    elements += n;
-  }
-
   // Every rank asks for the largest stage's bytes: the arena is collective and symmetric.
-  if (const std::int64_t bytes = reduced_bytes(plan, model)) {
-    const Arena arena = comm.allocate(bytes);
-    if (reduces(program)) {
-      device.account().add(MemoryCategory::gradients, elements * element);
-      gradients_ = torch::from_blob(arena.data, {elements}, options);
-    }
-  }
+  const std::int64_t arena_bytes = gradient_arena_bytes(plan, model);
+  const Arena arena = arena_bytes > 0 ? comm.allocate(arena_bytes) : Arena{};
 
   // The leaves and views below keep the arenas.
-  std::vector<torch::Tensor> weights;
-  torch::Tensor velocity;
-  for (int slot = 0; slot < program.weight_versions; ++slot) {
-    CountScope scope(device, slot == 0 ? MemoryCategory::parameters : MemoryCategory::weight_versions);
-    weights.push_back(torch::zeros({elements}, options));
+  std::vector<torch::Tensor> weights, states;
+  for (const StateArena& part : layout_.arenas) {
+    CountScope scope(device, part.category);
+    switch (part.role) {
+      case StateRole::weights: weights.push_back(torch::zeros({part.elements}, options)); break;
+      case StateRole::gradients:
+        device.account().add(part.category, part.bytes);
+        gradients_ = torch::from_blob(arena.data, {part.elements}, options);
+        break;
+      case StateRole::optimizer: states.push_back(torch::zeros({part.elements}, options)); break;
+      case StateRole::updates: updates_ = torch::zeros({part.elements}, options.dtype(torch::kFloat32)); break;
+    }
   }
-  if (spec_.momentum != 0) {
-    CountScope scope(device, MemoryCategory::optimizer);
-    velocity = torch::zeros({elements}, options);
-  }
-  slots_.assign(weights.size(), std::vector<std::vector<LayerTensors>>(slices_.size()));
-  parameters_.resize(slices_.size());
+  slots_.assign(weights.size(), std::vector<std::vector<LayerTensors>>(layout_.segments.size()));
 
-  for (SegmentId s : held) {
+  for (std::size_t i = 0; i < layout_.segments.size(); ++i) {
+    const SegmentId s = layout_.segments[i];
+    local_[s.value] = static_cast<int>(i);
     const Segment& segment = plan.segments[s.value];
-    std::int64_t offset = slices_[local(s)].offset;
     for (int l = 0; l < segment.layers; ++l) {
-      const LayerSpec& layer = model.layers[segment.first_layer + l];
-      std::vector<torch::Tensor> shared_buffers = allocate_tensors(layer, type_).buffers;
+      std::vector<torch::Tensor> shared_buffers =
+          allocate_tensors(model.layers[segment.first_layer + l], type_).buffers;
       for (torch::Tensor& buffer : shared_buffers) buffer = buffer.to(device.where());
-      for (auto& slot : slots_) slot[local(s)].push_back({{}, shared_buffers});
-      const std::vector<ParameterSpec> specs = parabench::parameters(layer);
-      for (std::size_t p = 0; p < specs.size(); ++p) {
-        Parameter parameter;
-        if (velocity.defined()) parameter.velocity = view_as_parameter(velocity, offset, specs[p], spec_.layout);
-        if (gradients_.defined()) parameter.reduced = view_as_parameter(gradients_, offset, specs[p], spec_.layout);
-        for (std::size_t slot = 0; slot < weights.size(); ++slot) {
-          // detach() makes a leaf that shares the slot's storage.
-          auto leaf = view_as_parameter(weights[slot], offset, specs[p], spec_.layout).detach();
-          if (slot == 0) fill_initial(leaf, layer, p, spec_.seed);
-          leaf.requires_grad_();
-          parameter.leaves.push_back(leaf);
-          slots_[slot][local(s)].back().parameters.push_back(leaf);
-        }
-        parameters_[local(s)].push_back(std::move(parameter));
-        offset += aligned(specs[p].elements(), element);
+      for (auto& slot : slots_) slot[i].push_back({{}, shared_buffers});
+    }
+    for (const ParameterSlice& slice : parameter_slices(layout_, plan, model, s)) {
+      const LayerSpec& layer = model.layers[slice.layer];
+      const auto view = [&](const torch::Tensor& flat) {
+        return view_as_parameter(flat, slice.range, slice.tensor, plan.spec.layout);
+      };
+      Parameter parameter;
+      for (std::size_t state = 0; state < states.size(); ++state) parameter.states[state] = view(states[state]);
+      if (gradients_.defined()) parameter.reduced = view(gradients_);
+      for (std::size_t slot = 0; slot < weights.size(); ++slot) {
+        // detach() makes a leaf that shares the slot's storage.
+        auto leaf = view(weights[slot]).detach();
+        if (slot == 0) fill_initial(leaf, layer, slice.parameter, plan.spec.seed);
+        leaf.requires_grad_();
+        parameter.leaves.push_back(leaf);
+        slots_[slot][i][slice.layer - segment.first_layer].parameters.push_back(leaf);
       }
+      parameters_[i].push_back(std::move(parameter));
     }
   }
 }
@@ -173,25 +126,26 @@ void StageState::drop_gradients(SegmentId segment) {
 }
 
 BufferView StageState::gradients(SegmentId first, int segments) const {
-  // Backward order: the run's last segment lies first.
-  const Slice &head = slices_[local(first) + segments - 1], &tail = slices_[local(first)];
-  const auto view = gradients_.narrow(0, head.offset, tail.offset + tail.elements - head.offset);
+  const ElementRange run = layout_.run(first, segments);
+  const auto view = gradients_.narrow(0, run.first, run.count);
   return {view.data_ptr(), static_cast<std::int64_t>(view.nbytes()),
           type_ == torch::kFloat64 ? ElementType::f64 : ElementType::f32, !view.is_cpu()};
 }
 
 void StageState::update(SegmentId first, int segments, int version) {
-  std::vector<SgdOperands> operands;
+  std::vector<UpdateOperands> operands;
+  if (updates_.defined()) updates_.narrow(0, local(first), segments).add_(1);
   for (int s = local(first); s < local(first) + segments; ++s) {
     newest_[s] = version;
+    const torch::Tensor update = updates_.defined() ? updates_.narrow(0, s, 1) : torch::Tensor();
     for (Parameter& p : parameters_[s]) {
       const std::size_t slots = p.leaves.size();
       operands.push_back(
-          {p.leaves[(version - 1) % slots], p.leaves[version % slots], p.velocity, std::move(p.gradient)});
+          {p.leaves[(version - 1) % slots], p.leaves[version % slots], p.states, std::move(p.gradient), update});
       for (torch::Tensor& leaf : p.leaves) leaf.mutable_grad().reset();
     }
   }
-  device_.update({spec_.lr, spec_.momentum, spec_.weight_decay}, operands);
+  device_.update(rule_, operands);
 }
 
 StageState::Snapshot StageState::snapshot() const {

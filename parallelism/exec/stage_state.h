@@ -1,34 +1,26 @@
-// What a rank holds of the model: arenas of parameters, momentum and reduced gradients, and the tensors that view them.
+// What a rank holds of the model: the arenas of its state layout, and the tensors that view them.
 #pragma once
 
 #include <torch/types.h>
 
+#include <array>
 #include <vector>
 
+#include "base/optimizer.h"
 #include "models/spec/model.h"
 #include "models/torch/layer.h"
 #include "parallelism/comm/communicator.h"
 #include "parallelism/exec/device.h"
 #include "parallelism/plan/plan.h"
+#include "parallelism/plan/state/state_layout.h"
 
 namespace parabench {
 
-/// Type of parameters, gradients and momentum: fp64 for precision fp64, else fp32 (bf16 computes under autocast
-/// over fp32 masters).
+/// Type of parameters, gradients and states of the optimizer, of parameter_bytes().
 torch::ScalarType master_type(Precision precision);
 
-/// Bytes of one arena: all parameters of the segments that the rank holds, every tensor aligned to 64 bytes.
-std::int64_t arena_bytes(const Plan& plan, const ModelSpec& model, Rank rank);
-/// The model's layers that a rank holds, ascending.
-std::vector<int> layers_held(const Plan& plan, Rank rank);
-/// Bytes that every rank asks its communicator for: the largest gradient arena of the ranks that reduce; 0
-/// without such.
-std::int64_t reduced_bytes(const Plan& plan, const ModelSpec& model);
-
-/// The weights of one rank. Segments lie in the arenas in backward order (last segment first), so that a bucket
-/// of neighbours is contiguous. Weights have plan.ranks[rank].weight_versions ring slots, each with leaf
-/// tensors of its own: a graph in flight keeps the version it was made with. All slots share the batch-norm
-/// buffers.
+/// The weights of one rank, in the arenas of state_layout(). Each ring slot of weight versions has leaf tensors of its
+/// own: a graph in flight keeps the version it was made with. All slots share the batch-norm buffers.
 ///
 /// Gradients: a step starts without any. The first micro-batch's are taken over from autograd: kept as they
 /// are, or, where they will be reduced, copied into the gradient arena. Later micro-batches add to them in
@@ -59,26 +51,24 @@ class StageState {
   Snapshot snapshot() const;
 
  private:
-  struct Slice {
-    std::int64_t offset = 0, elements = 0;  ///< in elements of the master type
-  };
   struct Parameter {
-    std::vector<torch::Tensor> leaves;  ///< [slot]
-    torch::Tensor velocity;             ///< undefined without momentum
-    torch::Tensor reduced;              ///< view of the gradient arena; undefined where nothing is reduced
-    torch::Tensor gradient;             ///< from the step's first backward until the update
+    std::vector<torch::Tensor> leaves;    ///< [slot]
+    std::array<torch::Tensor, 2> states;  ///< of the optimizer; undefined where it keeps none
+    torch::Tensor reduced;                ///< view of the gradient arena; undefined where nothing is reduced
+    torch::Tensor gradient;               ///< from the step's first backward until the update
   };
   int local(SegmentId segment) const { return local_[segment.value]; }
 
-  Case spec_;
+  OptimizerRule rule_;
   Device& device_;
+  StateLayout layout_;
   std::vector<int> local_;  ///< by segment of the plan: its place below, ascending; -1 where not held
   torch::ScalarType type_;
-  std::vector<Slice> slices_;                                  ///< [local]
   torch::Tensor gradients_;                                    ///< flat; undefined without reductions
   std::vector<std::vector<Parameter>> parameters_;             ///< [local]
   std::vector<std::vector<std::vector<LayerTensors>>> slots_;  ///< [slot][local][layer]
   std::vector<int> newest_;                                    ///< [local] latest version written
+  torch::Tensor updates_;                                      ///< [local] how often updated; undefined if not counted
 };
 
 }  // namespace parabench

@@ -44,7 +44,8 @@ void keep(Calibration& calibration, const Launch& launch, const LayerChain& chai
   }
   // Independent of the number of samples: the least disturbed chain counts.
   const double update_s = chain.update_s / static_cast<double>(parameter_count(launch.model));
-  const auto [update, first] = calibration.update_s_per_parameter[measured_device(spec)].try_emplace(busy, update_s);
+  auto& updates = calibration.update_s_per_parameter[update_key(spec)];
+  const auto [update, first] = updates.try_emplace(busy, update_s);
   if (!first) update->second = std::min(update->second, update_s);
   double& overhead = calibration.step_overhead_s[measured_device(spec)];
   overhead = overhead == 0 ? chain.overhead_s : std::min(overhead, chain.overhead_s);
@@ -117,7 +118,7 @@ Calibration calibrate(const Launch& launch, Communicator& comm, Device& device, 
     if (comm.rank() == Rank(0)) calibration.copy_bytes_per_s[kind][1] = alone;
     const RankCountKey key{std::string(to_text(spec.comm)), busy, kind};
     if (!scope.group_sizes.empty()) {
-      arena = reduced_bytes(launch.plan, launch.model);
+      arena = gradient_arena_bytes(launch.plan, launch.model);
       const Arena buffer = comm.allocate(arena);
       for (int members : scope.group_sizes) {
         calibration.all_reduce[{key.comm, members, kind}] =

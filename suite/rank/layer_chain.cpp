@@ -28,6 +28,7 @@ Case alone(const Case& of, int samples) {
           .threads = of.threads,
           .loader = of.loader,
           .input = of.input,
+          .optimizer = of.optimizer,
           .lr = of.lr,
           .momentum = of.momentum,
           .weight_decay = of.weight_decay,

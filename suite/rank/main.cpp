@@ -19,9 +19,9 @@
 #include "parallelism/comm/mpi/world.h"
 #include "parallelism/comm/threads/world.h"
 #include "parallelism/exec/equivalence.h"
-#include "parallelism/exec/stage_state.h"
 #include "parallelism/plan/formats/print.h"
 #include "parallelism/plan/routes.h"
+#include "parallelism/plan/state/state_layout.h"
 #include "suite/protocol/command.h"
 #include "suite/protocol/folder.h"
 #include "suite/rank/affinity.h"
@@ -55,7 +55,7 @@ RankCommand parse(int argc, char** argv) {
 /// Bytes of gradient arena that the phase will ask the communicator for.
 std::int64_t window_bytes(const Launch& launch) {
   const Plan plan = launch.command.phase == Phase::verify ? small_pieces(launch.plan, launch.model, 1) : launch.plan;
-  return reduced_bytes(plan, launch.model);
+  return gradient_arena_bytes(plan, launch.model);
 }
 
 /// Ranks that were given different plans would train different networks, or wait for each other forever.

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/optimizer.h"
 #include "parallelism/exec/equivalence.h"
 #include "parallelism/exec/executor.h"
 #include "parallelism/exec/reference.h"
+#include "parallelism/plan/state/state_layout.h"
 #include "parallelism/plan/strategies/delay_rules.h"
 #include "results/record.h"
 #include "suite/rank/affinity.h"
@@ -23,14 +25,14 @@ int loss_steps(const Launch& launch) {
   return smallest < steady_piece(launch.model) ? 2 : 3;
 }
 
-/// Parameters, gradients, momentum and versions of the whole model in fp64, the replies of the other ranks, and what
-/// the reference keeps for the backward of its largest piece.
+/// Parameters, gradients, the optimizer's states and versions of the whole model in fp64, the replies of the other ranks,
+/// and what the reference keeps for the backward of its largest piece.
 std::int64_t reference_bytes(const Launch& launch) {
-  const std::int64_t copies = 4 + launch.plan.stages;
+  const std::int64_t copies = 3 + state_count(optimizer_rule(launch.plan.spec)) + launch.plan.stages;
   int samples = 0;
   for (const auto& replica : launch.plan.pieces) samples = std::max(samples, std::ranges::max(replica));
   if (!mixes_samples(launch.model)) samples = launch.plan.spec.batch;
-  const int element = launch.plan.spec.precision == Precision::fp64 ? sizeof(double) : sizeof(float);
+  const int element = parameter_bytes(launch.plan.spec.precision);
   const LayerCost kept = cost(launch.model.layers, launch.model.input, element, /*first=*/true);
   return parameter_count(launch.model) * static_cast<std::int64_t>(sizeof(double)) * copies +
          kept.saved_per_sample.value * samples + kept.saved_per_batch.value;

@@ -141,7 +141,7 @@ Calibration calibration(const Plan& plan) {
   const RankCountKey ranks{std::string(to_text(plan.spec.comm)), np, device};
   result.all_reduce[ranks] = result.point_to_point[ranks] = {{1000, 1e-5}, {100'000'000, 1e-1}};
   for (int busy : {1, np}) {
-    result.update_s_per_parameter[device][busy] = 1e-9;
+    result.update_s_per_parameter[update_key(plan.spec)][busy] = 1e-9;
     result.copy_bytes_per_s[device][busy] = 1e9;
   }
   return result;

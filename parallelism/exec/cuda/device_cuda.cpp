@@ -15,6 +15,7 @@
 #include "parallelism/exec/cuda/event_clock.h"
 #include "parallelism/exec/cuda/upload_cuda.h"
 #include "parallelism/exec/device.h"
+#include "parallelism/exec/optimizer/fused_operators.h"
 
 namespace parabench {
 namespace {
@@ -97,8 +98,8 @@ class CudaDevice final : public Device {
     reset_peaks();
     return std::make_unique<CapturedGraph>(work);
   }
-  void update(const SgdRule& rule, const std::vector<SgdOperands>& parameters) override {
-    fused_sgd_update(rule, parameters);
+  void update(const OptimizerRule& rule, const std::vector<UpdateOperands>& parameters) override {
+    update_by_operators(rule, parameters);
   }
 
   void allocating(MemoryCategory category) override {

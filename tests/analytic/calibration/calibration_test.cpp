@@ -46,7 +46,9 @@ Calibration example() {
   c.all_reduce[{"mpi", 2}] = {{1000, 1e-5}, {1000000, 1e-3}};
   c.point_to_point[{"threads", 2}] = {{64, 2e-5}};
   c.point_to_point[{"threads", 2, DeviceKind::cuda}] = {{64, 5e-5}};
-  c.update_s_per_parameter = {{DeviceKind::cpu, {{1, 1e-9}, {2, 1.5e-9}}}, {DeviceKind::cuda, {{1, 1e-12}}}};
+  c.update_s_per_parameter = {{{DeviceKind::cpu, "sgd"}, {{1, 1e-9}, {2, 1.5e-9}}},
+                              {{DeviceKind::cpu, "adam"}, {{1, 2e-9}}},
+                              {{DeviceKind::cuda, "sgd"}, {{1, 1e-12}}}};
   c.copy_bytes_per_s = {{DeviceKind::cpu, {{1, 1e10}}}};
   c.step_overhead_s = {{DeviceKind::cpu, 3e-6}, {DeviceKind::cuda, 4e-6}};
   c.launch_floor_s = 5e-6;
@@ -153,7 +155,8 @@ TEST(Calibration, FilesWithoutDevicesAreTheProcessors) {
   cpu.machine.gpus.clear();
   std::erase_if(cpu.layers, [](const auto& entry) { return entry.first.device != DeviceKind::cpu; });
   cpu.point_to_point.erase({"threads", 2, DeviceKind::cuda});
-  cpu.update_s_per_parameter.erase(DeviceKind::cuda);
+  cpu.update_s_per_parameter.erase({DeviceKind::cuda, "sgd"});
+  cpu.update_s_per_parameter.erase({DeviceKind::cpu, "adam"});
   cpu.step_overhead_s.erase(DeviceKind::cuda);
   cpu.launch_floor_s = 0;
   cpu.context_bytes = 0;
@@ -164,7 +167,7 @@ TEST(Calibration, FilesWithoutDevicesAreTheProcessors) {
   old["machine"].erase("gpus");
   for (const char* rows : {"layers", "all_reduce", "point_to_point", "update_s_per_parameter", "copy_bytes_per_s"}) {
     for (json& row : old[rows]) {
-      for (const char* later : {"device", "graph", "input"}) row.erase(later);
+      for (const char* later : {"device", "graph", "input", "optimizer"}) row.erase(later);
     }
   }
   EXPECT_EQ(text(calibration_from_json(old)), text(cpu));
@@ -195,7 +198,7 @@ TEST(Calibration, NewerMeasurementsWinAndOthersStay) {
   newer.layers[known] = {{.samples = 4, .forward_s = 40}, {.samples = 8, .forward_s = 80}};
   newer.layers[unknown] = {{.samples = 1, .forward_s = 1}};
   newer.all_reduce[{"mpi", 2}] = {{500, 5}, {1000, 6}};
-  newer.update_s_per_parameter = {{DeviceKind::cpu, {{2, 9}}}};
+  newer.update_s_per_parameter = {{{DeviceKind::cpu, "sgd"}, {{2, 9}}}};
   newer.step_overhead_s = {{DeviceKind::cuda, 7e-6}};
   merge(into, newer);
   const auto& rows = into.layers.at(known);
@@ -209,8 +212,9 @@ TEST(Calibration, NewerMeasurementsWinAndOthersStay) {
   EXPECT_EQ(curve[0].seconds, 5);
   EXPECT_EQ(curve[1].seconds, 6);
   EXPECT_EQ(curve[2].seconds, 1e-3);
-  EXPECT_EQ(into.update_s_per_parameter.at(DeviceKind::cpu), (RatesByBusy{{1, 1e-9}, {2, 9}}));
-  EXPECT_EQ(into.update_s_per_parameter.at(DeviceKind::cuda), (RatesByBusy{{1, 1e-12}}));
+  EXPECT_EQ(into.update_s_per_parameter.at({DeviceKind::cpu, "sgd"}), (RatesByBusy{{1, 1e-9}, {2, 9}}));
+  EXPECT_EQ(into.update_s_per_parameter.at({DeviceKind::cuda, "sgd"}), (RatesByBusy{{1, 1e-12}}));
+  EXPECT_EQ(into.update_s_per_parameter.at({DeviceKind::cpu, "adam"}), (RatesByBusy{{1, 2e-9}}));
   EXPECT_EQ(into.date, newer.date);
   EXPECT_EQ(into.step_overhead_s, (std::map<DeviceKind, double>{{DeviceKind::cpu, 3e-6}, {DeviceKind::cuda, 7e-6}}));
   EXPECT_EQ(into.launch_floor_s, 5e-6);

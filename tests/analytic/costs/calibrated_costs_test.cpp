@@ -31,7 +31,7 @@ Calibration measured(const ModelSpec& model) {
   }
   c.all_reduce[{"mpi", 2}] = {{0, 1}, {128, 3}};
   c.point_to_point[{"mpi", 2}] = {{0, 1}, {256, 5}};
-  c.update_s_per_parameter = {{DeviceKind::cpu, {{1, 1}, {2, 3}}}};
+  c.update_s_per_parameter = {{{DeviceKind::cpu, "sgd"}, {{1, 1}, {2, 3}}}};
   c.step_overhead_s[DeviceKind::cpu] = .5;
   return c;
 }
@@ -63,6 +63,21 @@ TEST(CalibratedCosts, InterpolateInSamplesAndBusyRanks) {
   EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), first, 1), 12.5 + .5);
   EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), first, 2), 25 + .5);
   EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), first, 3), 37.5 + .5);
+}
+
+TEST(CalibratedCosts, UpdatesAreThoseOfTheOptimizer) {
+  const ModelSpec model = chain(2);
+  Plan plan = plan_of(case_of("sequential", 1, 4), 2);
+  const Op update_one = update(SegmentId(0), 1, StepId(0), VersionId(1));
+  Calibration calibration = measured(model);
+  const double sgd = calibrated_costs(calibration, model)->seconds(plan, Rank(0), update_one, 1) - .5;
+  plan.spec.optimizer = {"adam", {{"beta2", "0.95"}}};
+  const auto without = calibrated_costs(calibration, model);
+  EXPECT_THAT(error_of(*without, plan, update_one, 1), HasSubstr("optimizer:adam"));
+  EXPECT_NO_THROW(without->seconds(plan, Rank(0), backward(SegmentId(0), m0, StepId(0), VersionId(0)), 1))
+      << "moves no gradients";
+  calibration.update_s_per_parameter[{DeviceKind::cpu, "adam"}] = {{1, 2.5}};
+  EXPECT_DOUBLE_EQ(calibrated_costs(calibration, model)->seconds(plan, Rank(0), update_one, 1), 2.5 * sgd + .5);
 }
 
 TEST(CalibratedCosts, MessagesReductionsAndUpdates) {
@@ -124,7 +139,7 @@ Calibration with_gpu(Calibration c) {
   }
   c.all_reduce[{"mpi", 2, DeviceKind::cuda}] = {{1000, 7}};
   c.point_to_point[{"mpi", 4, DeviceKind::cuda}] = {{1000, 9}};
-  c.update_s_per_parameter[DeviceKind::cuda] = {{1, .001}};
+  c.update_s_per_parameter[{DeviceKind::cuda, "sgd"}] = {{1, .001}};
   c.step_overhead_s[DeviceKind::cuda] = .0625;
   c.machine.gpus = {{.name = "NVIDIA H200", .capability = 90, .memory_bytes = 1000}};
   return c;

@@ -55,6 +55,18 @@ TEST(DataSheetCosts, FollowTheGpu) {
   EXPECT_LT(3 * seconds({{.name = "NVIDIA H200"}}, graph), seconds({{.name = "NVIDIA H200"}}, single));
 }
 
+TEST(DataSheetCosts, UpdatesMoveTheWordsOfTheOptimizer) {
+  const ModelSpec model = chain(2);
+  const auto cost = data_sheet_costs({.cores = 2}, model);
+  Plan plan = plan_of(case_of("sequential", 1, 4), 2);
+  const auto seconds = [&](const char* optimizer) {
+    plan.spec.optimizer.name = optimizer;
+    return cost->seconds(plan, Rank(0), update(SegmentId(0), 1, StepId(0), VersionId(1)), 1);
+  };
+  EXPECT_DOUBLE_EQ(seconds("adam"), 7.0 / 5 * seconds("sgd"));
+  EXPECT_DOUBLE_EQ(seconds("adamw"), seconds("adam"));
+}
+
 TEST(DataSheetCosts, RanksShareGpusOnlyWhereTheyMust) {
   const ModelSpec model = chain(2);
   Plan plan = data_parallel(2, 2);

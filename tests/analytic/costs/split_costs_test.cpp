@@ -27,7 +27,7 @@ Calibration measured(const ModelSpec& model) {
            .split = SplitTiming{.input_s = 3 * s, .weight_s = 5 * s, .input_mad_s = .3, .weight_mad_s = .4}}};
     }
   }
-  c.update_s_per_parameter = {{DeviceKind::cpu, {{1, 0}}}};
+  c.update_s_per_parameter = {{{DeviceKind::cpu, "sgd"}, {{1, 0}}}};
   return c;
 }
 

@@ -14,6 +14,9 @@ TEST(PeakMemory, StatesFollowThePlan) {
   EXPECT_EQ(usage[MemoryCategory::parameters], 3 * chain_layer_bytes);
   EXPECT_EQ(usage[MemoryCategory::optimizer], 3 * chain_layer_bytes);
   EXPECT_EQ(usage[MemoryCategory::weight_versions], 0);
+  plan.spec.optimizer.name = "adam";
+  EXPECT_EQ(peak(plan, 3, costs, 0)[MemoryCategory::optimizer], 2 * 3 * chain_layer_bytes + 3 * 4);
+  plan.spec.optimizer.name = "sgd";
   plan.spec.momentum = 0;
   plan.spec.precision = Precision::fp64;
   usage = peak(plan, 3, costs, 0);

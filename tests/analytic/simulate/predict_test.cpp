@@ -130,7 +130,7 @@ TEST(Predict, TheIntervalMovesEveryOperationByItsDeviation) {
     c.layers[layer_key(model.layers[l], model.input, l == 0, {}, 1)] = {
         {.samples = 4, .forward_s = 1, .backward_s = 2, .forward_mad_s = .01, .backward_mad_s = .02}};
   }
-  c.update_s_per_parameter = {{DeviceKind::cpu, {{1, 0}}}};
+  c.update_s_per_parameter = {{{DeviceKind::cpu, "sgd"}, {{1, 0}}}};
   const Plan plan = plan_of(case_of("sequential", 1, 4), 2);
   const Predicted p = predict(plan, model, *calibrated_costs(c, model), 1, 3);
   EXPECT_NEAR(p.step_time_s, 6, 1e-12);

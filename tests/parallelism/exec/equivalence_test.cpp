@@ -86,6 +86,19 @@ INSTANTIATE_TEST_SUITE_P(
                     "1f1b/np:3/batch:8/micro:2", "dapple/np:3/batch:11/micro:5", "pipedream/np:1/batch:4",
                     "pipedream/np:2/batch:4", "pipedream/np:3/batch:5", "pipedream/np:4/batch:4/weight_decay:0.01",
                     "pipedream/np:6/batch:4/momentum:0"));
+INSTANTIATE_TEST_SUITE_P(
+    Optimizers, EveryStrategy,
+    testing::Values("sequential/np:1/batch:6/optimizer:sgd[nesterov=on]/weight_decay:0.1",
+                    "sequential/np:1/batch:6/optimizer:adam/layout:channels_last",
+                    "data-parallel/np:3/batch:8/bucket:4KiB/optimizer:adam[beta2=0.95,eps=1e-6]/weight_decay:0.1",
+                    "data-parallel/np:2/batch:8/optimizer:adamw/weight_decay:0.1",
+                    "data-parallel/np:2/batch:7/bucket:1KiB/optimizer:lars/weight_decay:0.01",
+                    "gpipe/np:2/batch:11/optimizer:adam", "gpipe/np:2/batch:11/optimizer:lars[trust=0.02]/lr:1",
+                    "gpipe/np:4/batch:17/dp:2/optimizer:adamw", "pipedream/np:3/batch:5/optimizer:adam",
+                    "pipedream/np:3/batch:5/optimizer:adamw/weight_decay:0.1",
+                    "pipedream/np:3/batch:5/optimizer:lars/momentum:0",
+                    "pipedream/np:2/batch:4/optimizer:sgd[nesterov=on]",
+                    "pipedream-2bw/np:2/batch:5/micro:2/optimizer:adam"));
 
 // Twelve layers in fp64: every schedule with P 2 to 8, M 1 to 16, fewer micro-batches than devices, uneven last pieces,
 // copies, several chunks, all ways to recompute.

@@ -28,7 +28,7 @@ class ForwardingDevice : public Device {
   std::unique_ptr<CapturedWork> capture(const std::function<void()>& work) override {
     return processor_->capture(work);
   }
-  void update(const SgdRule& rule, const std::vector<SgdOperands>& parameters) override {
+  void update(const OptimizerRule& rule, const std::vector<UpdateOperands>& parameters) override {
     processor_->update(rule, parameters);
   }
   void allocating(MemoryCategory category) override { processor_->allocating(category); }

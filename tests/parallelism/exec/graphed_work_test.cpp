@@ -68,7 +68,9 @@ INSTANTIATE_TEST_SUITE_P(Cases, Graphed,
                          testing::Values("sequential/np:1/batch:6", "data-parallel/np:1/batch:6",
                                          "gpipe/np:1/batch:7/micro:3", "1f1b/np:1/batch:6/micro:3/recompute:all",
                                          "zb-h1/np:1/batch:8/micro:4", "interleaved/np:1/batch:8/micro:2",
-                                         "pipedream/np:1/batch:4",
+                                         "pipedream/np:1/batch:4", "sequential/np:1/batch:6/optimizer:adam",
+                                         "gpipe/np:1/batch:7/micro:3/optimizer:adamw/weight_decay:0.1",
+                                         "sequential/np:1/batch:6/optimizer:lars",
                                          "sequential/np:1/batch:6/precision:bf16/layout:channels_last"));
 
 TEST(GraphedWork, ReportsADivergedLoss) {

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "parallelism/exec/optimizer/fused_operators.h"
 #include "tests/parallelism/exec/forwarding_device.h"
 
 namespace parabench {
@@ -114,8 +115,8 @@ class RecordingDevice final : public ForwardingDevice {
   std::unique_ptr<CapturedWork> capture(const std::function<void()>& work) override {
     return std::make_unique<RecordedCalls>(work);
   }
-  void update(const SgdRule& rule, const std::vector<SgdOperands>& parameters) override {
-    fused_sgd_update(rule, parameters);
+  void update(const OptimizerRule& rule, const std::vector<UpdateOperands>& parameters) override {
+    update_by_operators(rule, parameters);
   }
 };
 

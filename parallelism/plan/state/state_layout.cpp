@@ -1,0 +1,142 @@
+#include "parallelism/plan/state/state_layout.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/optimizer.h"
+
+namespace parabench {
+namespace {
+
+std::int64_t aligned(std::int64_t elements, int element_bytes) {
+  const std::int64_t unit = slice_alignment_bytes / element_bytes;
+  return (elements + unit - 1) / unit * unit;
+}
+
+}  // namespace
+
+int parameter_bytes(Precision precision) {
+  switch (precision) {
+    case Precision::fp32:
+    case Precision::tf32:
+    case Precision::bf16: return 4;
+    case Precision::fp64: return 8;
+  }
+  return 0;
+}
+
+ParameterSizes::ParameterSizes(const ModelSpec& model) {
+  for (auto& before : before_) before.push_back(0);
+  for (const LayerSpec& layer : model.layers) {
+    const std::vector<ParameterSpec> tensors = parameters(layer);
+    for (std::size_t wide = 0; wide < before_.size(); ++wide) {
+      std::int64_t sum = before_[wide].back();
+      for (const ParameterSpec& tensor : tensors) sum += aligned(tensor.elements(), wide ? 8 : 4);
+      before_[wide].push_back(sum);
+    }
+  }
+}
+
+std::int64_t ParameterSizes::elements(int first_layer, int layers, int element_bytes) const {
+  const auto& before = before_[element_bytes == 8];
+  return before[first_layer + layers] - before[first_layer];
+}
+
+const ElementRange& StateLayout::slice(SegmentId segment) const {
+  return slices[std::ranges::lower_bound(segments, segment) - segments.begin()];
+}
+
+ElementRange StateLayout::run(SegmentId first, int count) const {
+  // Backward order: the run's last segment lies first.
+  const ElementRange &head = slice(SegmentId(first.value + count - 1)), &tail = slice(first);
+  return {head.first, tail.end() - head.first};
+}
+
+std::int64_t StateLayout::bytes(StateRole role) const {
+  std::int64_t sum = 0;
+  for (const StateArena& arena : arenas) sum += arena.role == role ? arena.bytes : 0;
+  return sum;
+}
+
+StateLayout state_layout(const Plan& plan, const ParameterSizes& sizes, Rank rank) {
+  const RankProgram& program = plan.ranks[rank.value];
+  StateLayout layout{.element_bytes = parameter_bytes(plan.spec.precision), .segments = segments_held(plan, rank)};
+  layout.slices.resize(layout.segments.size());
+  for (std::size_t i = layout.segments.size(); i-- > 0;) {
+    const std::int64_t n = sizes.elements(plan.segments[layout.segments[i].value], layout.element_bytes);
+    layout.slices[i] = {layout.elements, n};
+    layout.elements += n;
+  }
+  layout.updated = {{0, layout.elements}};
+
+  const auto add = [&layout](StateRole role, MemoryCategory category, std::int64_t elements) {
+    const int bytes = role == StateRole::updates ? static_cast<int>(sizeof(float)) : layout.element_bytes;
+    layout.arenas.push_back({role, category, elements, elements * bytes});
+  };
+  for (int slot = 0; slot < program.weight_versions; ++slot) {
+    add(StateRole::weights, slot == 0 ? MemoryCategory::parameters : MemoryCategory::weight_versions, layout.elements);
+  }
+  if (reduces(program)) add(StateRole::gradients, MemoryCategory::gradients, layout.elements);
+  std::int64_t updated = 0;
+  for (const ElementRange& range : layout.updated) updated += range.count;
+  for (int state = state_count(optimizer_rule(plan.spec)); state > 0; --state) {
+    add(StateRole::optimizer, MemoryCategory::optimizer, updated);
+  }
+  if (find_optimizer(plan.spec.optimizer.name).counts_updates) {
+    add(StateRole::updates, MemoryCategory::optimizer, std::ssize(layout.segments));
+  }
+  return layout;
+}
+
+std::vector<ParameterSlice> parameter_slices(const StateLayout& layout, const Plan& plan, const ModelSpec& model,
+                                             SegmentId segment) {
+  std::vector<ParameterSlice> slices;
+  const Segment& run = plan.segments[segment.value];
+  std::int64_t first = layout.slice(segment).first;
+  for (int layer = run.first_layer; layer < run.first_layer + run.layers; ++layer) {
+    int index = 0;
+    for (ParameterSpec& tensor : parameters(model.layers[layer])) {
+      const std::int64_t elements = tensor.elements();
+      slices.push_back({layer, index++, std::move(tensor), {first, elements}});
+      first += aligned(elements, layout.element_bytes);
+    }
+  }
+  return slices;
+}
+
+ElementRange shard_of(ElementRange range, int shard, int shards, int element_bytes) {
+  const std::int64_t unit = slice_alignment_bytes / element_bytes;
+  const std::int64_t units = (range.count + unit - 1) / unit;
+  const auto begin = [&](int i) { return std::min(range.count, units * i / shards * unit); };
+  return {range.first + begin(shard), begin(shard + 1) - begin(shard)};
+}
+
+std::vector<ElementRange> shard_ranges(const StateLayout& layout, const std::vector<SegmentRange>& runs, int shard,
+                                       int shards) {
+  std::vector<ElementRange> ranges;
+  for (const auto& [first, last] : runs) {
+    ranges.push_back(shard_of(layout.run(first, last.value - first.value + 1), shard, shards, layout.element_bytes));
+  }
+  return ranges;
+}
+
+std::int64_t gradient_arena_bytes(const Plan& plan, const ModelSpec& model) {
+  const ParameterSizes sizes(model);
+  std::int64_t largest = 0;
+  for (Rank rank; rank.value < std::ssize(plan.ranks); ++rank) {
+    if (!reduces(plan.ranks[rank.value])) continue;
+    largest = std::max(largest, state_layout(plan, sizes, rank).bytes(StateRole::gradients));
+  }
+  return largest;
+}
+
+std::vector<int> layers_held(const Plan& plan, Rank rank) {
+  std::vector<int> layers;
+  for (SegmentId s : segments_held(plan, rank)) {
+    const Segment& segment = plan.segments[s.value];
+    for (int l = 0; l < segment.layers; ++l) layers.push_back(segment.first_layer + l);
+  }
+  return layers;
+}
+
+}  // namespace parabench

@@ -1,0 +1,106 @@
+// What a rank stores of a model and where: slices of arenas, their copies, categories and bytes. The executor allocates
+// by it, the memory model counts by it, planners and the gate look things up in it. Pure.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "base/measures.h"
+#include "models/spec/model.h"
+#include "parallelism/plan/plan.h"
+
+namespace parabench {
+
+/// Bytes of a parameter, of its gradient and of its optimizer's states: 8 for precision fp64, else 4 (bf16 computes under
+/// autocast over fp32 masters).
+int parameter_bytes(Precision precision);
+
+/// Every tensor, and so every slice, starts at a multiple of so many bytes: a cache line.
+inline constexpr std::int64_t slice_alignment_bytes = 64;
+
+/// Elements [first, first + count) of an arena.
+struct ElementRange {
+  std::int64_t first = 0, count = 0;
+  std::int64_t end() const { return first + count; }
+  bool operator==(const ElementRange&) const = default;
+};
+
+/// Elements that the parameters of layers take in an arena, each tensor rounded up to slice_alignment_bytes.
+class ParameterSizes {
+ public:
+  explicit ParameterSizes(const ModelSpec& model);
+  /// Of a run of layers, for elements of 4 or 8 bytes. O(1).
+  std::int64_t elements(int first_layer, int layers, int element_bytes) const;
+  std::int64_t elements(const Segment& segment, int element_bytes) const {
+    return elements(segment.first_layer, segment.layers, element_bytes);
+  }
+
+ private:
+  std::array<std::vector<std::int64_t>, 2> before_;  ///< prefix sums over layers; elements of 4, of 8 bytes
+};
+
+enum class StateRole {
+  weights,    ///< one per ring slot of weight versions
+  gradients,  ///< where they are reduced; elsewhere they are autograd's own tensors
+  optimizer,  ///< one per state that the optimizer keeps for each parameter
+  updates,    ///< how often each segment was updated, in fp32, where the optimizer counts
+};
+
+/// One arena of a rank.
+struct StateArena {
+  StateRole role = StateRole::weights;
+  MemoryCategory category = MemoryCategory::parameters;
+  std::int64_t elements = 0, bytes = 0;
+  bool operator==(const StateArena&) const = default;
+};
+
+/// What one rank stores. The slices lie in backward order, the last segment first, so that a bucket of neighbours is
+/// contiguous; one copy of the parameters and each arena of weights or gradients has the same slices.
+struct StateLayout {
+  int element_bytes = 4;
+  std::vector<SegmentId> segments;   ///< that the rank holds, ascending
+  std::vector<ElementRange> slices;  ///< of each of them in one copy
+  std::int64_t elements = 0;         ///< of one copy
+  /// The ranges of a copy that this rank updates, ascending: one whole copy, or its shards of the runs that are sharded.
+  /// An arena of the optimizer holds these alone, one after the other.
+  std::vector<ElementRange> updated;
+  std::vector<StateArena> arenas;  ///< weights by slot, then gradients, then the optimizer's, then updates
+
+  std::int64_t copy_bytes() const { return elements * element_bytes; }
+  /// Of a segment that the rank holds.
+  const ElementRange& slice(SegmentId segment) const;
+  /// Of `count` neighbouring segments, which the rank holds.
+  ElementRange run(SegmentId first, int count) const;
+  /// Bytes of all arenas of a role.
+  std::int64_t bytes(StateRole role) const;
+};
+
+StateLayout state_layout(const Plan& plan, const ParameterSizes& sizes, Rank rank);
+
+/// A trainable tensor in a copy of the parameters.
+struct ParameterSlice {
+  int layer = 0;      ///< of the model
+  int parameter = 0;  ///< index into parameters(layer)
+  ParameterSpec tensor;
+  ElementRange range;  ///< without the padding behind it
+};
+/// The tensors of a segment in registration order. The segment is one that the layout holds.
+std::vector<ParameterSlice> parameter_slices(const StateLayout& layout, const Plan& plan, const ModelSpec& model,
+                                             SegmentId segment);
+
+/// Shard `shard` of `shards` of a range: whole units of slice_alignment_bytes, as even as they come, so that shards of a
+/// small range may be empty. All shards in order make up the range.
+ElementRange shard_of(ElementRange range, int shard, int shards, int element_bytes);
+/// The ranges that shard `shard` of `shards` has of each run of segments (a bucket: [first, last]), in the order given.
+std::vector<ElementRange> shard_ranges(const StateLayout& layout, const std::vector<SegmentRange>& runs, int shard,
+                                       int shards);
+
+/// Bytes that every rank asks its communicator for: the largest arena of gradients of the ranks that reduce; 0 without
+/// such.
+std::int64_t gradient_arena_bytes(const Plan& plan, const ModelSpec& model);
+
+/// The model's layers that a rank holds, ascending.
+std::vector<int> layers_held(const Plan& plan, Rank rank);
+
+}  // namespace parabench

@@ -1,0 +1,110 @@
+#include "parallelism/plan/state/state_layout.h"
+
+#include <gtest/gtest.h>
+
+#include "base/case_id.h"
+#include "parallelism/plan/strategies/strategies.h"
+
+namespace parabench {
+namespace {
+
+/// Layers of 6, 40 and 16 parameters: two tensors each, of which none fills its last cache line.
+ModelSpec three_layers() {
+  ModelSpec model{.name = "three", .input = {2}, .classes = 3, .layers = {}};
+  int in = 2;
+  for (const int out : {2, 10, 3}) {
+    const std::string name = "fc" + std::to_string(out);
+    model.layers.push_back(chain(name, {{name, Linear{in, out}}}));
+    in = out;
+  }
+  return model;
+}
+
+Plan plan_of(const std::string& rest, int steps = 1) {
+  return make_plan(parse_case("resnet18/imagenet-synthetic/" + rest), three_layers(), std::vector<double>(3, 1.0),
+                   steps);
+}
+
+StateLayout layout_of(const Plan& plan, int rank = 0) {
+  return state_layout(plan, ParameterSizes(three_layers()), Rank(rank));
+}
+
+TEST(StateLayout, SlicesLieInBackwardOrderAlignedToCacheLines) {
+  const Plan plan = plan_of("sequential/np:1/batch:2");
+  const StateLayout layout = layout_of(plan);
+  ASSERT_EQ(layout.segments.size(), 3U);
+  // In cache lines of 16 floats: 4 -> 1, 2 -> 1; 20 -> 2, 10 -> 1; 30 -> 2, 3 -> 1.
+  EXPECT_EQ(layout.slice(SegmentId(2)), (ElementRange{0, 48}));
+  EXPECT_EQ(layout.slice(SegmentId(1)), (ElementRange{48, 48}));
+  EXPECT_EQ(layout.slice(SegmentId(0)), (ElementRange{96, 32}));
+  EXPECT_EQ(layout.elements, 128);
+  EXPECT_EQ(layout.run(SegmentId(0), 2), (ElementRange{48, 80}));
+  EXPECT_EQ(layout.run(SegmentId(1), 2), (ElementRange{0, 96}));
+  const std::vector<ParameterSlice> slices = parameter_slices(layout, plan, three_layers(), SegmentId(1));
+  ASSERT_EQ(slices.size(), 2U);
+  EXPECT_EQ(slices[0].tensor.name, "fc10.weight");
+  EXPECT_EQ(slices[0].range, (ElementRange{48, 20}));
+  EXPECT_EQ(slices[1].range, (ElementRange{80, 10}));
+}
+
+TEST(StateLayout, ArenasAreWeightsByVersionReducedGradientsAndTheOptimizersStates) {
+  const auto bytes = [](const std::string& rest, int rank = 0) {
+    std::vector<std::pair<MemoryCategory, std::int64_t>> list;
+    for (const StateArena& arena : layout_of(plan_of(rest, 6), rank).arenas)
+      list.emplace_back(arena.category, arena.bytes);
+    return list;
+  };
+  using enum MemoryCategory;
+  using List = std::vector<std::pair<MemoryCategory, std::int64_t>>;
+  EXPECT_EQ(bytes("sequential/np:1/batch:2"), (List{{parameters, 512}, {optimizer, 512}}));
+  EXPECT_EQ(bytes("sequential/np:1/batch:2/momentum:0"), (List{{parameters, 512}}));
+  EXPECT_EQ(bytes("data-parallel/np:2/batch:2/precision:bf16"),
+            (List{{parameters, 512}, {gradients, 512}, {optimizer, 512}}));
+  // Two moments, and how often each of the three segments was updated.
+  EXPECT_EQ(bytes("data-parallel/np:2/batch:2/optimizer:adam"),
+            (List{{parameters, 512}, {gradients, 512}, {optimizer, 512}, {optimizer, 512}, {optimizer, 12}}));
+  // In cache lines of 8 doubles: 1, 1; 3, 2; 4, 1.
+  EXPECT_EQ(bytes("sequential/np:1/batch:2/precision:fp64/momentum:0"), (List{{parameters, 768}}));
+  // The first of three stages has two older versions of its layer.
+  const List first = bytes("pipedream/np:3/batch:2/optimizer:lars", 0);
+  EXPECT_EQ(first, (List{{parameters, 128}, {weight_versions, 128}, {weight_versions, 128}, {optimizer, 128}}));
+}
+
+TEST(StateLayout, EveryRankAsksForTheLargestArenaOfGradients) {
+  EXPECT_EQ(gradient_arena_bytes(plan_of("data-parallel/np:2/batch:2"), three_layers()), 512);
+  EXPECT_EQ(gradient_arena_bytes(plan_of("gpipe/np:2/batch:4/micro:2"), three_layers()), 0);
+  const Plan copies = plan_of("gpipe/np:6/batch:4/micro:2/dp:2");
+  EXPECT_EQ(gradient_arena_bytes(copies, three_layers()), 192);  // of the second and third layer, 48 floats
+  EXPECT_EQ(layout_of(copies, 0).bytes(StateRole::gradients), 128);
+}
+
+TEST(StateLayout, ShardsAreWholeCacheLinesThatMakeUpTheRange) {
+  for (const int element : {4, 8}) {
+    const std::int64_t unit = slice_alignment_bytes / element;
+    for (const std::int64_t units : {0, 1, 2, 5, 7, 64}) {
+      for (const int shards : {1, 2, 3, 8}) {
+        const ElementRange whole{3 * unit, units * unit};
+        std::int64_t next = whole.first;
+        for (int i = 0; i < shards; ++i) {
+          const ElementRange shard = shard_of(whole, i, shards, element);
+          EXPECT_EQ(shard.first, next);
+          EXPECT_EQ(shard.count % unit, 0);
+          EXPECT_LE(std::abs(shard.count * shards - whole.count), shards * unit);  // even
+          next = shard.end();
+        }
+        EXPECT_EQ(next, whole.end());
+      }
+    }
+  }
+}
+
+TEST(StateLayout, ShardsOfBucketsAreListedBucketByBucket) {
+  const Plan plan = plan_of("data-parallel/np:2/batch:2");
+  const StateLayout layout = layout_of(plan);
+  const std::vector<SegmentRange> buckets{{SegmentId(2), SegmentId(2)}, {SegmentId(0), SegmentId(1)}};
+  EXPECT_EQ(shard_ranges(layout, buckets, 0, 2), (std::vector<ElementRange>{{0, 16}, {48, 32}}));
+  EXPECT_EQ(shard_ranges(layout, buckets, 1, 2), (std::vector<ElementRange>{{16, 32}, {80, 48}}));
+}
+
+}  // namespace
+}  // namespace parabench

@@ -57,6 +57,15 @@ TEST(MobileNetV2, ParameterCountsAreThePublishedOnes) {
   EXPECT_EQ(parameter_count(mnist("mobilenetv2")), 2'296'346);
 }
 
+TEST(MobileNetV2, WidthsAreThoseOfTorchvisionsWidthMultiplier) {
+  const auto count = [](const char* channels) {
+    return parameter_count(make_model({"mobilenetv2", {{"channels", channels}}}, {3, 224, 224}, 1000, false));
+  };
+  EXPECT_EQ(count("16"), 1'968'680) << "width_mult 0.5";
+  EXPECT_EQ(count("24"), 2'636'424) << "width_mult 0.75";
+  EXPECT_EQ(count("64"), 11'258'088) << "width_mult 2";
+}
+
 TEST(MobileNetV2, ImagenetsFormTakes301MillionMultiplyAdds) {
   // Sandler et al. 2018, table 4: 300 M.
   double flops = 0;
@@ -75,6 +84,19 @@ TEST(ResNet1001, HasItsParametersAndLayers) {
   EXPECT_EQ(parameter_count(cifar("resnet1001")), 10'327'706);
   EXPECT_EQ(cifar("resnet1001").layers.size(), 335u);
   EXPECT_EQ(boundaries(cifar("resnet1001"))[334], (TensorSpec{256, 8, 8}));
+}
+
+TEST(ImageNets, ChannelsScaleEveryWidth) {
+  const auto convolution_parameters = [](const std::string& name, const std::string& channels) {
+    std::int64_t sum = 0;
+    for (const LayerSpec& layer : make_model({name, {{"channels", channels}}}, {3, 32, 32}, 10, true).layers)
+      for (const ParameterSpec& tensor : parameters(layer))
+        if (tensor.shape.size() == 4 && tensor.shape[1] != 3) sum += tensor.elements();
+    return sum;
+  };
+  for (const auto& [name, usual, half] : {std::array{"resnet18", "64", "32"}, std::array{"resnet50", "64", "32"},
+                                          std::array{"resnet1001", "16", "8"}, std::array{"vgg16", "64", "32"}})
+    EXPECT_EQ(convolution_parameters(name, usual), 4 * convolution_parameters(name, half)) << name;
 }
 
 ModelSpec unet(int depth, int convolutions, int channels, int pixels, int classes) {

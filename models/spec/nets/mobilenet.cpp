@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 namespace parabench {
@@ -12,7 +13,14 @@ struct Group {
 };
 constexpr Group groups[] = {{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
                             {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
-constexpr int stem_channels = 32, head_channels = 1280;
+constexpr int usual_stem = 32, usual_head = 1280;
+
+/// torchvision's _make_divisible(channels * stem / 32, 8): to a multiple of 8, never more than a tenth below.
+int scaled(int channels, int stem) {
+  const double exact = channels * (stem / static_cast<double>(usual_stem));
+  const int nearest = std::max(8, static_cast<int>(exact + 4) / 8 * 8);
+  return nearest < 0.9 * exact ? nearest + 8 : nearest;
+}
 
 Conv2d depthwise(int channels, int stride) { return {channels, channels, 3, stride, 1, channels}; }
 
@@ -65,9 +73,11 @@ LayerSpec small_block(const std::string& name, int in, int out, int stride, int 
 
 }  // namespace
 
-std::vector<LayerSpec> mobilenet_v2_layers(int channels, int classes, bool small) {
+std::vector<LayerSpec> mobilenet_v2_layers(int channels, int input_channels, int classes, bool small) {
+  const int stem_channels = scaled(usual_stem, channels);
+  const int head_channels = scaled(usual_head, std::max(channels, usual_stem));
   std::vector<Step> stem{
-      {small ? "conv1" : "features.0.0", Conv2d{channels, stem_channels, 3, small ? 1 : 2, 1}},
+      {small ? "conv1" : "features.0.0", Conv2d{input_channels, stem_channels, 3, small ? 1 : 2, 1}},
       {small ? "bn1" : "features.0.1", BatchNorm{stem_channels}},
   };
   activate(stem, small ? "relu1" : "features.0.2", small);
@@ -76,11 +86,10 @@ std::vector<LayerSpec> mobilenet_v2_layers(int channels, int classes, bool small
   for (const Group& group : groups) {
     for (int block_index = 0; block_index < group.blocks; ++block_index, ++index) {
       const bool strided = block_index == 0 && !(small && group.channels == 24);
-      const int stride = strided ? group.stride : 1;
-      layers.push_back(small
-                           ? small_block(fmt::format("layers.{}", index), in, group.channels, stride, group.expansion)
-                           : block(fmt::format("features.{}", index + 1), in, group.channels, stride, group.expansion));
-      in = group.channels;
+      const int stride = strided ? group.stride : 1, out = scaled(group.channels, channels);
+      layers.push_back(small ? small_block(fmt::format("layers.{}", index), in, out, stride, group.expansion)
+                             : block(fmt::format("features.{}", index + 1), in, out, stride, group.expansion));
+      in = out;
     }
   }
   std::vector<Step> head{{small ? "conv2" : "features.18.0", Conv2d{in, head_channels}},

@@ -12,8 +12,8 @@
 namespace parabench {
 namespace {
 
-/// Channels of the images; throws where the samples are none.
-int channels(const std::string& net, const NetRequest& request) {
+/// Throws where the samples are none.
+int image_channels(const std::string& net, const NetRequest& request) {
   if (request.input.rank() != 3)
     throw usage_error("data set for " + net, to_text(request.input), "images: channels x height x width");
   return static_cast<int>(request.input[0]);
@@ -23,41 +23,45 @@ std::vector<Net> make_nets() {
   std::vector<Net> all;
   for (const ResNetVariant& variant : resnet_variants()) {
     const std::string name(variant.name);
-    all.push_back({name, "residual network (He et al. 2015)", {}, [&variant, name](const NetRequest& r) {
-                     return resnet_layers(variant, channels(name, r), r.classes, r.small);
-                   }});
+    all.push_back(
+        {name, "residual network (He et al. 2015)", {{"channels", 64, 1, 4096}}, [&variant, name](const NetRequest& r) {
+           return resnet_layers(variant, r.values[0], image_channels(name, r), r.classes, r.small);
+         }});
   }
   all.push_back({"resnet1001",
                  "residual network of 1001 layers for small images, pre-activation (He et al. 2016)",
-                 {},
-                 [](const NetRequest& r) { return resnet_1001_layers(channels("resnet1001", r), r.classes); }});
+                 {{"channels", 16, 1, 4096}},
+                 [](const NetRequest& r) {
+                   return resnet_1001_layers(r.values[0], image_channels("resnet1001", r), r.classes);
+                 }});
   for (const VggVariant& variant : vgg_variants()) {
     const std::string name(variant.name);
     all.push_back({name,
                    "convolutions of 3x3 and pools (Simonyan and Zisserman 2014)",
-                   {},
+                   {{"channels", 64, 1, 4096}},
                    [&variant, name](const NetRequest& r) {
-                     channels(name, r);
-                     return vgg_layers(variant, r.input, r.classes, r.small);
+                     image_channels(name, r);
+                     return vgg_layers(variant, r.values[0], r.input, r.classes, r.small);
                    }});
   }
-  all.push_back(
-      {"mobilenetv2",
-       "inverted residuals with depthwise convolutions (Sandler et al. 2018)",
-       {},
-       [](const NetRequest& r) { return mobilenet_v2_layers(channels("mobilenetv2", r), r.classes, r.small); }});
+  all.push_back({"mobilenetv2",
+                 "inverted residuals with depthwise convolutions (Sandler et al. 2018)",
+                 {{"channels", 32, 8, 4096}},
+                 [](const NetRequest& r) {
+                   return mobilenet_v2_layers(r.values[0], image_channels("mobilenetv2", r), r.classes, r.small);
+                 }});
   all.push_back({"unet",
                  "segmentation with long skips (Ronneberger et al. 2015; as GPipe's and torchgpipe's benchmarks)",
                  {{"depth", 5, 1, 10}, {"convolutions", 5, 1, 100}, {"channels", 64, 2, 1024}},
                  [](const NetRequest& r) {
-                   channels("unet", r);
+                   image_channels("unet", r);
                    return unet_layers({r.values[0], r.values[1], r.values[2]}, r.input, r.classes);
                  }});
   all.push_back({"amoebanetd",
                  "evolved cells that read the two before them (Real et al. 2018)",
                  {{"layers", 18, 3, 999}, {"filters", 256, 16, 4096}},
                  [](const NetRequest& r) {
-                   channels("amoebanetd", r);
+                   image_channels("amoebanetd", r);
                    return amoebanet_d_layers({r.values[0], r.values[1]}, r.input, r.classes);
                  }});
   all.push_back({"transformer",

@@ -20,8 +20,7 @@ struct NetRequest {
 };
 
 /// A row of the table: name, what it is and where it comes from, parameters with defaults and ranges, and what makes its
-/// layers (usage_error where the
-/// request does not fit).
+/// layers (throws usage_error where the request does not fit).
 struct Net {
   std::string name;
   std::string summary;

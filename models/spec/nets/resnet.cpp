@@ -5,11 +5,9 @@
 namespace parabench {
 namespace {
 
-constexpr int stem_channels = 64;
-
-LayerSpec stem(int channels, bool small) {
-  const Conv2d conv = small ? Conv2d{channels, stem_channels, 3, 1, 1} : Conv2d{channels, stem_channels, 7, 2, 3};
-  std::vector<Step> steps{{"conv1", conv}, {"bn1", BatchNorm{stem_channels}}, {"relu", Relu{}}};
+LayerSpec stem(int in, int out, bool small) {
+  const Conv2d conv = small ? Conv2d{in, out, 3, 1, 1} : Conv2d{in, out, 7, 2, 3};
+  std::vector<Step> steps{{"conv1", conv}, {"bn1", BatchNorm{out}}, {"relu", Relu{}}};
   if (!small) steps.push_back({"maxpool", MaxPool{3, 2, 1}});
   return chain("stem", std::move(steps));
 }
@@ -56,11 +54,12 @@ std::span<const ResNetVariant> resnet_variants() {
   return variants;
 }
 
-std::vector<LayerSpec> resnet_layers(const ResNetVariant& variant, int channels, int classes, bool small_stem) {
-  std::vector<LayerSpec> layers{stem(channels, small_stem)};
-  int in = stem_channels;
+std::vector<LayerSpec> resnet_layers(const ResNetVariant& variant, int channels, int input_channels, int classes,
+                                     bool small_stem) {
+  std::vector<LayerSpec> layers{stem(input_channels, channels, small_stem)};
+  int in = channels;
   for (int group = 0; group < 4; ++group) {
-    const int width = stem_channels << group;
+    const int width = channels << group;
     for (int index = 0; index < variant.blocks[group]; ++index) {
       const int stride = group > 0 && index == 0 ? 2 : 1;
       layers.push_back(block(fmt::format("layer{}.{}", group + 1, index), variant.bottleneck, in, width, stride));
@@ -94,12 +93,12 @@ LayerSpec preactivated_block(const std::string& name, int in, int width, int str
 
 }  // namespace
 
-std::vector<LayerSpec> resnet_1001_layers(int channels, int classes) {
+std::vector<LayerSpec> resnet_1001_layers(int channels, int input_channels, int classes) {
   constexpr int blocks = 111;
-  int in = 16;
-  std::vector<LayerSpec> layers{chain("stem", {{"conv1", Conv2d{channels, in, 3, 1, 1}}})};
+  int in = channels;
+  std::vector<LayerSpec> layers{chain("stem", {{"conv1", Conv2d{input_channels, in, 3, 1, 1}}})};
   for (int group = 0; group < 3; ++group) {
-    const int width = 16 << group;
+    const int width = channels << group;
     for (int index = 0; index < blocks; ++index) {
       const int stride = group > 0 && index == 0 ? 2 : 1;
       layers.push_back(preactivated_block(fmt::format("layer{}.{}", group + 1, index), in, width, stride));

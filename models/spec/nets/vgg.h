@@ -21,7 +21,9 @@ std::span<const VggVariant> vgg_variants();
 
 /// A layer per convolution, with what follows it, and per linear layer of the classifier. Names, order and first values
 /// are torchvision's. `small`: the form for small images, pytorch-cifar's: one linear layer classifies the mean of each
-/// channel; a group whose map has become a single row is not pooled. Throws usage_error where a map is too small.
-std::vector<LayerSpec> vgg_layers(const VggVariant& variant, const TensorSpec& input, int classes, bool small);
+/// channel; a group whose map has become a single row is not pooled. `channels`: of the first convolution, 64 in the
+/// paper; every other width, the classifier's too, in proportion. Throws usage_error where a map is too small.
+std::vector<LayerSpec> vgg_layers(const VggVariant& variant, int channels, const TensorSpec& input, int classes,
+                                  bool small);
 
 }  // namespace parabench

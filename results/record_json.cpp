@@ -111,6 +111,7 @@ json to_json(const Equivalence& equivalence) {
           {"steps", equivalence.steps},
           {"max_relative_update_difference", null_if_absent(equivalence.max_relative_update_difference)},
           {"tolerance", equivalence.tolerance},
+          {"tensors_left_out", equivalence.tensors_left_out},
           {"worst_parameter", null_if_empty(equivalence.worst_parameter)},
           {"max_relative_buffer_difference", null_if_absent(equivalence.max_relative_buffer_difference)},
           {"loss_agrees", null_if_absent(equivalence.loss_agrees)},

@@ -67,6 +67,7 @@ Equivalence equivalence(const JsonReader& value) {
   out.steps = value.get<int>("steps");
   out.max_relative_update_difference = value.find<double>("max_relative_update_difference");
   out.tolerance = value.get<double>("tolerance");
+  out.tensors_left_out = value.find<int>("tensors_left_out").value_or(0);
   out.worst_parameter = text(value, "worst_parameter");
   out.max_relative_buffer_difference = value.find<double>("max_relative_buffer_difference");
   out.loss_agrees = value.find<bool>("loss_agrees");

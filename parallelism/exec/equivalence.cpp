@@ -49,16 +49,8 @@ BufferView bytes_of(const torch::Tensor& flat) {
   return {flat.data_ptr(), static_cast<std::int64_t>(flat.nbytes()), ElementType::byte};
 }
 
-double largest(const torch::Tensor& tensor) { return tensor.numel() == 0 ? 0 : tensor.abs().max().item<double>(); }
-
-/// `least`: what differences are held against where the reference is smaller.
-double relative(const torch::Tensor& difference, const torch::Tensor& reference, double least) {
-  if (reference.numel() == 0) return 0;
-  const double d = largest(difference), r = std::max(largest(reference), least);
-  if (!std::isfinite(d) || !std::isfinite(r)) return std::numeric_limits<double>::quiet_NaN();
-  if (d == 0) return 0;
-  return r == 0 ? std::numeric_limits<double>::infinity() : d / r;
-}
+/// Of a tensor that rounding decides, what a nudge made `nudged` of.
+bool explains(double nudged, double difference) { return decides(nudged) && difference <= tolerated(nudged); }
 
 /// Keeps the larger; NaN is the largest of all.
 bool exceeds(double value, double worst) { return !std::isnan(worst) && !(value <= worst); }
@@ -126,15 +118,8 @@ Trained train_and_gather(const Plan& plan, const ModelSpec& model, std::shared_p
   return trained;
 }
 
-Difference compare(const Plan& plan, const ModelSpec& model, const Trained& trained, const ReferenceState& reference) {
-  double update = 0, buffer = 0;
-  for (std::size_t l = 0; l < reference.parameters.size(); ++l)
-    for (std::size_t p = 0; p < reference.parameters[l].size(); ++p)
-      update = std::max(update, largest(reference.parameters[l][p] - reference.initial[l][p]));
-  for (const auto& rank : reference.buffers)
-    for (const auto& layer : rank)
-      for (const torch::Tensor& tensor : layer) buffer = std::max(buffer, largest(tensor));
-
+Difference compare(const Plan& plan, const ModelSpec& model, const Trained& trained, const ReferenceState& reference,
+                   const Rounding* rounding) {
   Difference worst;
   for (std::size_t r = 0; r < trained.parameters.size(); ++r) {
     const std::vector<int> layers = layers_held(plan, Rank(static_cast<int>(r)));
@@ -144,14 +129,14 @@ Difference compare(const Plan& plan, const ModelSpec& model, const Trained& trai
       for (std::size_t p = 0; p < specs.size(); ++p) {
         const auto& before = reference.initial[layers[l]][p];
         const auto expected = reference.parameters[layers[l]][p] - before;
-        const double d = relative(trained.parameters[r][l][p] - before - expected, expected, noticeable * update);
-        if (!exceeds(d, worst.update)) continue;
+        const double d = relative_difference(trained.parameters[r][l][p] - before, expected);
+        if (!exceeds(d, worst.update) || (rounding && explains(rounding->updates[layers[l]][p], d))) continue;
         worst.update = d;
         worst.worst_parameter = fmt::format("{} (rank {})", specs[p].name, r);
       }
       for (std::size_t b = 0; b < trained.buffers[r][l].size(); ++b) {
-        const auto& expected = reference.buffers[r][layers[l]][b];
-        const double d = relative(trained.buffers[r][l][b] - expected, expected, noticeable * buffer);
+        const double d = relative_difference(trained.buffers[r][l][b], reference.buffers[r][layers[l]][b]);
+        if (rounding && explains(rounding->buffers[r][layers[l]][b], d)) continue;
         if (exceeds(d, worst.buffer)) worst.buffer = d;
       }
     }

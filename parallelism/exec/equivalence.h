@@ -8,6 +8,7 @@
 #include "parallelism/comm/communicator.h"
 #include "parallelism/exec/device.h"
 #include "parallelism/exec/reference.h"
+#include "parallelism/exec/rounding.h"
 
 namespace parabench {
 
@@ -29,19 +30,16 @@ struct Trained {
 Trained train_and_gather(const Plan& plan, const ModelSpec& model, std::shared_ptr<const SampleSource> source,
                          const InputOptions& options, Communicator& comm, Device& device);
 
-/// A tensor that changes by less than this share of what the model's tensors change at most is held against that share:
-/// what a batch norm behind it cancels (a bias, a mean of zero) has no gradient but rounding, equal on no two orders of
-/// summation.
-inline constexpr double noticeable = 1e-4;
-
 struct Difference {
-  double update = 0;  ///< max over ranks and parameter tensors of max|dw - dw_ref| / max|dw_ref|, see noticeable
+  double update = 0;  ///< max over ranks and parameter tensors of max|dw - dw_ref| / max|dw_ref|
   /// Likewise max|b - b_ref| / max|b_ref| over ranks and running statistics, against the reference's for that rank.
   double buffer = 0;
   std::string worst_parameter;
 };
 /// dw: the tensor's change over the whole window. Per tensor, so that a small one cannot hide behind a large
-/// one. A tensor that is not finite counts as NaN.
-Difference compare(const Plan& plan, const ModelSpec& model, const Trained& trained, const ReferenceState& reference);
+/// one. A tensor that is not finite counts as NaN. With `rounding`, tensors that rounding
+/// decides are left out, unless they differ by more than what it explains.
+Difference compare(const Plan& plan, const ModelSpec& model, const Trained& trained, const ReferenceState& reference,
+                   const Rounding* rounding = nullptr);
 
 }  // namespace parabench

@@ -28,13 +28,19 @@ struct LayerHistory {
   }
 };
 
-LayerTensors initial_tensors(const LayerSpec& layer, const Case& spec) {
+/// 1 + nudge and 1 - nudge by turns.
+torch::Tensor factors(std::int64_t elements, double nudge) {
+  return 1 + nudge * (1 - 2 * torch::arange(elements, torch::kFloat64).remainder(2));
+}
+
+LayerTensors initial_tensors(const LayerSpec& layer, const Case& spec, double nudge) {
   LayerTensors tensors = allocate_tensors(layer, master_type(spec.precision));
   torch::NoGradGuard no_grad;
   for (std::size_t p = 0; p < tensors.parameters.size(); ++p) {
     torch::Tensor& parameter = tensors.parameters[p];
     auto values = torch::empty(parameter.sizes(), torch::kFloat64);
     initialise(layer, p, spec.seed, {values.data_ptr<double>(), static_cast<std::size_t>(values.numel())});
+    if (nudge != 0) values *= factors(values.numel(), nudge).view(values.sizes());
     if (spec.layout == Layout::channels_last && parameter.dim() == 4)
       values = values.contiguous(at::MemoryFormat::ChannelsLast);
     parameter = values.to(master_type(spec.precision)).requires_grad_();
@@ -80,7 +86,7 @@ void apply_update(LayerHistory& layer, const LayerTensors& read, const Optimizer
 }  // namespace
 
 ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int steps,
-                               std::shared_ptr<const SampleSource> source, const InputOptions& options) {
+                               std::shared_ptr<const SampleSource> source, const InputOptions& options, double nudge) {
   const Case& spec = plan.spec;
   const std::vector<VersionRule> rules = delay_rules(plan);
   const PieceOwners owners(plan);
@@ -94,7 +100,7 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
   state.buffers.resize(plan.ranks.size());
   std::vector<std::vector<std::vector<torch::Tensor>>> buffers(plan.ranks.size());  // working copies, run precision
   for (std::size_t l = 0; l < layers.size(); ++l) {
-    LayerTensors tensors = initial_tensors(model.layers[l], spec);
+    LayerTensors tensors = initial_tensors(model.layers[l], spec, nudge);
     state.initial.push_back(as_fp64(tensors.parameters));
     for (auto& rank : buffers) rank.push_back(allocate_tensors(model.layers[l], master_type(spec.precision)).buffers);
     layers[l].optimizer.resize(tensors.parameters.size());

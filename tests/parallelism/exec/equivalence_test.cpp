@@ -347,17 +347,39 @@ TEST(Compare, CountsANonFiniteTensorAsNaN) {
   EXPECT_TRUE(std::isnan(compare(plan, model, trained, reference).update));
 }
 
-TEST(Compare, RoundingOfATensorThatShouldNotMoveIsNoDifference) {
+TEST(Compare, WhatRoundingDecidesIsLeftOutAndNothingElse) {
+  // Adam makes steps of the rounding that is all the gradient of a bias before a batch norm.
+  const ModelSpec model = make_model({"vgg11-bn", {{"channels", "2"}}}, {3, 8, 8}, 4, true);
+  Plan plan = small_pieces(small_plan("sequential/np:1/batch:16/optimizer:adam", 3, model), model, 3);
+  const ReferenceState reference = train_reference(plan, model, 3, small_source(), {});
+  const Rounding rounding =
+      rounding_between(reference, train_reference(plan, model, 3, small_source(), {}, rounding_nudge));
+  EXPECT_GE(rounding.decided, 8) << "the biases of eight convolutions";
+  EXPECT_TRUE(leaves_enough(rounding));
+  EXPECT_LT(tolerated(rounding.largest), 1e-5);
+
+  Trained trained{{reference.parameters}, {reference.buffers[0]}};
+  torch::Tensor &weight = trained.parameters[0][1][0], &bias = trained.parameters[0][1][1];
+  const torch::Tensor trained_bias = bias;
+  bias = bias + 1e-12;
+  EXPECT_GT(compare(plan, model, trained, reference).update, 1e-9);
+  EXPECT_EQ(compare(plan, model, trained, reference, &rounding).update, 0);
+  bias = bias + 1;
+  EXPECT_GT(compare(plan, model, trained, reference, &rounding).update, 1) << "more than rounding explains";
+  bias = trained_bias;
+  weight = weight + 1e-4 * (weight - reference.initial[1][0]);
+  EXPECT_NEAR(compare(plan, model, trained, reference, &rounding).update, 1e-4, 1e-6);
+}
+
+TEST(Rounding, ANetworkThatAmplifiesItTooMuchLeavesNothingToCompare) {
   const ModelSpec model = small_network();
   const Plan plan = small_pieces(small_plan("sequential/np:1/batch:4"), model, 1);
-  ReferenceState reference = train_reference(plan, model, 1, small_source(), {});
-  auto& still = reference.parameters.back().back();
-  still = reference.initial.back().back() + 1e-19;
-  Trained trained{{reference.parameters}, {reference.buffers[0]}};
-  trained.parameters[0].back().back() = reference.initial.back().back() - 1e-17;
-  EXPECT_LT(compare(plan, model, trained, reference).update, 1e-9);
-  trained.parameters[0].back().back() = reference.initial.back().back() + 1e-9;
-  EXPECT_GT(compare(plan, model, trained, reference).update, 1e-9) << "but a change is one";
+  const ReferenceState reference = train_reference(plan, model, 1, small_source(), {});
+  ReferenceState other = reference;
+  for (auto& layer : other.parameters)
+    for (torch::Tensor& tensor : layer) tensor = tensor * 1.001;
+  EXPECT_FALSE(leaves_enough(rounding_between(reference, other)));
+  EXPECT_TRUE(leaves_enough(rounding_between(reference, reference)));
 }
 
 TEST(Compare, ASmallTensorCannotHideBehindALargeOne) {

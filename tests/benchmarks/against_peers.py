@@ -3,8 +3,9 @@
 
   against_peers.py --parabench build/default/bin/parabench --peer "python3 PATH/peer_step.py" [--rounds 10] [--only REGEX]
 
-The peer program prints one JSON line with "median_ms" per run. A round runs ours once and the peer once; both discard warm-up steps
-and report the median over 10 steps of the slowest rank. The ratio is peer / ours: above 1, ours is faster.
+The peer program prints one JSON line with "median_ms" per run; without --peer, only networks that eager_step.py beside
+this script times are compared, by the Python that runs this script. A round runs ours once and the peer once; both discard warm-up
+steps and report the median over 10 steps of the slowest rank. The ratio is peer / ours: above 1, ours is faster.
 """
 import argparse, json, os, re, shlex, socket, statistics, subprocess, sys, tempfile
 
@@ -27,6 +28,13 @@ PAIRS = [
     (f"{SMALL}/gpipe/np:2/batch:32", "torchgpipe --variant small --batch 32 --threads 1 --micro 4"),
     (f"{SMALL}/gpipe/np:2/batch:32/micro:8", "torchgpipe --variant small --batch 32 --threads 1 --micro 8"),
 ]
+EAGER_PAIRS = [
+    ("transformer[layers=6,hidden=256,heads=8,sequence=128]/tokens-synthetic[sequence=128,vocabulary=1000]/sequential/np:1/batch:16/threads:2",
+     "--model transformer --batch 16 --threads 2"),
+    ("vgg16/cifar10-synthetic/sequential/np:1/batch:32/threads:2", "--model vgg16 --batch 32 --threads 2"),
+    ("mobilenetv2/cifar10-synthetic/sequential/np:1/batch:32/threads:2", "--model mobilenetv2 --batch 32 --threads 2"),
+]
+EAGER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "eager_step.py")
 
 
 def ours_ms(parabench, case):
@@ -49,8 +57,8 @@ def peer_ms(command, arguments):
     """The figure of a run that came to its end, and how many broke off before it."""
     for failures in range(PEER_TRIES):
         # A port of its own for each run: the last one's may still be closing.
-        run = subprocess.run(shlex.split(command) + shlex.split(arguments) + ["--port", str(free_port())],
-                             capture_output=True, text=True)
+        port = [] if shlex.quote(EAGER) in command else ["--port", str(free_port())]
+        run = subprocess.run(shlex.split(command) + shlex.split(arguments) + port, capture_output=True, text=True)
         if run.returncode == 0:
             return json.loads(run.stdout.strip().splitlines()[-1])["median_ms"], failures
     sys.exit(f"{PEER_TRIES} runs of {command} {arguments} failed, the last one with {run.returncode}: {run.stderr[-2000:]}")
@@ -64,17 +72,19 @@ def summary(samples):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--parabench", required=True)
-    parser.add_argument("--peer", required=True)
+    parser.add_argument("--peer")
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--only", default="")
     arguments = parser.parse_args()
-    for case, peer in PAIRS:
+    eager = f"{shlex.quote(sys.executable)} {shlex.quote(EAGER)}"
+    pairs = [(case, arguments.peer, peer) for case, peer in PAIRS if arguments.peer]
+    for case, command, peer in pairs + [(case, eager, peer) for case, peer in EAGER_PAIRS]:
         if not re.search(arguments.only, f"{case} {peer}"):
             continue
         ours, theirs, broken = [], [], 0
         for _ in range(arguments.rounds):
             ours.append(ours_ms(arguments.parabench, case))
-            milliseconds, failures = peer_ms(arguments.peer, peer)
+            milliseconds, failures = peer_ms(command, peer)
             theirs.append(milliseconds)
             broken += failures
         ratios = [t / o for t, o in zip(theirs, ours)]

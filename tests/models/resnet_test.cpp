@@ -118,7 +118,7 @@ TEST(Model, UnknownNameSuggestsTheNearest) {
       [] {
         make_model({"resnet18", {{"layers", "4"}}}, {3, 32, 32}, 10, true);
       },
-      ThrowsMessage<Error>(AllOf(HasSubstr("resnet18"), HasSubstr("layers"), HasSubstr("no parameters"))));
+      ThrowsMessage<Error>(AllOf(HasSubstr("resnet18"), HasSubstr("layers"), HasSubstr("channels"))));
 }
 
 }  // namespace

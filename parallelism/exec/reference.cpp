@@ -63,8 +63,8 @@ std::vector<InputPiece> pieces_of(const Plan& cut, int step) {
   return pieces;
 }
 
-/// Weights of version newest + 1 from the gradients that the read version has collected. `original`: the layer that the
-/// parameter `tied` is taken from, updated before; nullptr where the layer has no copy.
+/// Weights of version newest + 1 from the gradients that the read version has collected. `original`: where the layer has
+/// the copy of `tie`, the layer that it takes the tensor from, updated before; else nullptr.
 void apply_update(LayerHistory& layer, const LayerTensors& read, const OptimizerRule& rule,
                   const LayerHistory* original, const Tie& tie) {
   LayerTensors next;

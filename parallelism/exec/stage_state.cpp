@@ -155,9 +155,9 @@ BufferView StageState::gradients(SegmentId first, int segments) const {
   return view_of(gradients_.narrow(0, run.first, run.count));
 }
 
-BufferView StageState::view_of(const torch::Tensor& view) const {
-  return {view.data_ptr(), static_cast<std::int64_t>(view.nbytes()),
-          type_ == torch::kFloat64 ? ElementType::f64 : ElementType::f32, !view.is_cpu()};
+BufferView StageState::view_of(const torch::Tensor& gradients) const {
+  return {gradients.data_ptr(), static_cast<std::int64_t>(gradients.nbytes()),
+          type_ == torch::kFloat64 ? ElementType::f64 : ElementType::f32, !gradients.is_cpu()};
 }
 
 void StageState::update(SegmentId first, int segments, int version) {

@@ -66,7 +66,8 @@ class StageState {
   /// The parameters that passes of a segment read.
   template <class Visit>
   void for_each_parameter(SegmentId segment, Visit visit);
-  BufferView view_of(const torch::Tensor& flat) const;
+  /// Of a part of the gradient arena.
+  BufferView view_of(const torch::Tensor& gradients) const;
 
   OptimizerRule rule_;
   Device& device_;

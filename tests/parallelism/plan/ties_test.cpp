@@ -139,6 +139,24 @@ TEST(Ties, WhoHasBothEndsReducesAndUpdatesAfterBothBackwards) {
   EXPECT_THAT(needs(steps, 0, last_forward), ElementsAre("1F0", "0-2UPDATE", "0-2UPDATE"));
 }
 
+TEST(Ties, TheSumComesBeforeShardedUpdatesToo) {
+  const ModelSpec model = tied_chain(2);
+  const Plan pipelines = add_tied_sums(sharded(tied_plan(pipeline_case("gpipe", 2, 1, 1, 2), 2)), model);
+  EXPECT_THAT(tied_groups(pipelines), ElementsAre(ElementsAre(0, 1), ElementsAre(2, 3)));
+  EXPECT_THAT(rules(unroll(pipelines, 2)), IsEmpty());
+  EXPECT_THAT(needs(pipelines, 3, sums_data), ElementsAre("0ALL_REDUCE_TIED"));
+
+  Case spec = case_of("data-parallel", 2, 4);
+  spec.bucket = Bytes(1);
+  const Plan replicas = unroll(sharded(tied_plan(spec, 2)), 2);
+  EXPECT_THAT(rules(replicas), IsEmpty());
+  const auto last_forward = [](const Op& op) {
+    return op.kind == OpKind::forward && op.segment == SegmentId(1) && op.step == StepId(1);
+  };
+  EXPECT_THAT(needs(replicas, 1, last_forward), ElementsAre("0F0", "1ALL_GATHER", "0ALL_GATHER"))
+      << "the original's segment has the weights that both read";
+}
+
 TEST(Ties, StagesThatReadDifferentVersionsAreRefused) {
   const auto refused = [](const Case& spec) { return [spec] { tied_plan(spec, 4, 6); }; };
   EXPECT_THAT(refused(case_of("pipedream", 2, 4)),

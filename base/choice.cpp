@@ -5,14 +5,20 @@
 
 #include <algorithm>
 #include <charconv>
-#include <vector>
+#include <utility>
 
 #include "base/error.h"
 
 namespace parabench {
 namespace {
 
-int integer(const std::string& text, const ChoiceParameter& parameter) {
+int read_value(const std::string& text, const ChoiceParameter& parameter) {
+  if (const auto& words = parameter.words; !words.empty()) {
+    const auto found = std::ranges::find(words, text);
+    if (found == words.end())
+      throw usage_error(parameter.name, text, fmt::format("{}", fmt::join(words, " or ")), nearest_hint(text, words));
+    return static_cast<int>(found - words.begin());
+  }
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number < parameter.low || number > parameter.high)
@@ -21,6 +27,12 @@ int integer(const std::string& text, const ChoiceParameter& parameter) {
 }
 
 }  // namespace
+
+ChoiceParameter switch_parameter(std::string name, bool on) { return {std::move(name), on, 0, 1, {"off", "on"}}; }
+
+std::string value_text(const ChoiceParameter& parameter) {
+  return parameter.words.empty() ? std::to_string(parameter.value) : parameter.words[parameter.value];
+}
 
 void read_parameters(const NamedChoice& choice, std::span<ChoiceParameter> known) {
   std::vector<std::string> names, given;
@@ -34,7 +46,7 @@ void read_parameters(const NamedChoice& choice, std::span<ChoiceParameter> known
     if (std::ranges::find(given, name) != given.end())
       throw usage_error("parameter of " + choice.name, name, "each parameter once");
     given.push_back(name);
-    found->value = integer(text, *found);
+    found->value = read_value(text, *found);
   }
 }
 

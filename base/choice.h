@@ -3,20 +3,27 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/case.h"
 
 namespace parabench {
 
-/// An integer parameter that a choice takes.
+/// A parameter that a choice takes: an integer, or one of some words.
 struct ChoiceParameter {
   std::string name;
-  int value = 0;  ///< its default
+  int value = 0;  ///< its default; of a word its place in `words`
   int low = 0, high = 0;
+  std::vector<std::string> words = {};  ///< all that it can be; empty for an integer
 };
+/// One that is on or off.
+ChoiceParameter switch_parameter(std::string name, bool on);
+
+/// The value as it is written.
+std::string value_text(const ChoiceParameter& parameter);
 
 /// Sets the values of `known` that `choice` names. Throws usage_error for a name that is not known or comes twice, and
-/// for a value that is no integer from low to high.
+/// for a value that is none of its words or no integer from low to high.
 void read_parameters(const NamedChoice& choice, std::span<ChoiceParameter> known);
 
 }  // namespace parabench

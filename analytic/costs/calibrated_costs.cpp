@@ -38,7 +38,8 @@ class CalibratedCosts final : public CostModel {
       case OpKind::backward_weight:
         return overhead(plan) + backward_seconds(plan, rank, op, busy_ranks) +
                gradient_seconds(plan, rank, op, busy_ranks);
-      case OpKind::update: return overhead(plan) + update_seconds(plan, op, busy_ranks);
+      case OpKind::update:
+        return overhead(plan) + update_seconds(plan, sizes_.parameter_bytes(plan, op.segment, op.segments), busy_ranks);
       case OpKind::all_reduce:
       case OpKind::reduce_scatter:
       case OpKind::all_gather:
@@ -179,20 +180,23 @@ class CalibratedCosts final : public CostModel {
   /// Of the gradients that a pass copies or adds to: their share of the words of an update.
   double gradient_seconds(const Plan& plan, Rank rank, const Op& pass, int busy) const {
     const double words = gradient_words(plan, rank, pass);
-    return words > 0 ? words / update_words(plan) * update_seconds(plan, pass, busy) : 0;
+    if (words == 0) return 0;
+    return words / update_words(plan) * update_seconds(plan, sizes_.gradient_bytes(plan, pass.segment), busy);
   }
 
-  double update_seconds(const Plan& plan, const Op& op, int busy) const {
+  double update_seconds(const Plan& plan, std::int64_t bytes, int busy) const {
     const double rate = update_rate(calibration_, plan.spec, busy);
     const int element = parameter_bytes(plan.spec.precision);
-    return rate * static_cast<double>(sizes_.parameter_bytes(plan, op.segment, op.segments)) / element;
+    return rate * static_cast<double>(bytes) / element;
   }
 
-  /// Gradients that this backward leaves behind for the next layers'.
+  /// Gradients that this backward leaves behind for the next layers'. Those of a tied tensor whose layers are one
+  /// segment are added where both are there, in its original's layer.
   double gradient_bytes(const Plan& plan, const Op& op, int layer) const {
-    return makes_weight_gradient(op.kind) && !op.accumulates
-               ? static_cast<double>(sizes_.parameter_bytes(plan.spec.precision, layer))
-               : 0;
+    if (!makes_weight_gradient(op.kind)) return 0;
+    if (!op.accumulates) return static_cast<double>(sizes_.parameter_bytes(plan.spec.precision, layer));
+    const bool waits = plan.tie && plan.tie->original == plan.tie->copy && layer == sizes_.model().tie->copy.layer;
+    return waits ? static_cast<double>(sizes_.tied_bytes(plan.spec.precision)) : 0;
   }
 
   /// What the measured peak, of a backward that starts gradients, holds too much where this one adds each as it comes.

@@ -21,7 +21,7 @@ class DataSheetCosts final : public CostModel {
       case OpKind::backward_input:
       case OpKind::backward_weight:
         return sizes_.backward_share(plan, op) * roofline(rates, plan, rank, op) +
-               gradient_words(plan, rank, op) * parameters(plan, op) / rates.state_bytes_per_s;
+               gradient_words(plan, rank, op) * gradients(plan, op) / rates.state_bytes_per_s;
       case OpKind::update: return update_words(plan) * parameters(plan, op) / rates.state_bytes_per_s;
       case OpKind::all_reduce:
       case OpKind::reduce_scatter:
@@ -61,6 +61,9 @@ class DataSheetCosts final : public CostModel {
   }
   double bytes(const Plan& plan, Rank rank, const Op& op) const {
     return static_cast<double>(sizes_.payload_bytes(plan, rank, op));
+  }
+  double gradients(const Plan& plan, const Op& pass) const {
+    return static_cast<double>(sizes_.gradient_bytes(plan, pass.segment));
   }
   double parameters(const Plan& plan, const Op& op) const {
     return static_cast<double>(sizes_.parameter_bytes(plan, op.segment, op.segments));

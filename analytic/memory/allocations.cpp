@@ -233,18 +233,52 @@ class Ledger {
     if (makes_weight_gradient(op.kind) && !op.accumulates && !reduces(program())) hold_gradients(op, span.end);
   }
 
-  /// Until the first update of the segment after it.
-  void hold_gradients(const Op& starting, double from) {
+  /// The end of the first update of a segment that comes after `from`.
+  double updated_after(SegmentId segment, double from) const {
     double until = spans_[compute_lane].back().end;
     for (std::size_t i = spans_[compute_lane].size(); i-- > 0 && spans_[compute_lane][i].start >= from;) {
       const Op& op = program().compute()[i];
-      const bool covers = op.kind == OpKind::update && op.segment <= starting.segment &&
-                          starting.segment.value < op.segment.value + op.segments;
+      const bool covers =
+          op.kind == OpKind::update && op.segment <= segment && segment.value < op.segment.value + op.segments;
       if (covers) until = spans_[compute_lane][i].end;
     }
-    const std::int64_t bytes = sizes_.parameter_bytes(plan_, starting.segment, 1);
+    return until;
+  }
+
+  /// Whether no pass before this one made gradients of the tensor that two segments of the rank share.
+  bool starts_tied(const Op& pass) const {
+    const Op* first = nullptr;
+    for (const Op& op : program().compute()) {
+      const bool makes =
+          makes_weight_gradient(op.kind) && (op.segment == plan_.tie->original || op.segment == plan_.tie->copy);
+      if (makes && !first) first = &op;
+      if (&op == &pass) break;
+      if (op.kind == OpKind::update && op.segment <= plan_.tie->original &&
+          plan_.tie->original.value < op.segment.value + op.segments)
+        first = nullptr;
+    }
+    return first == &pass;
+  }
+
+  /// Until the first update of the segment after it.
+  void hold_gradients(const Op& starting, double from) {
+    std::int64_t bytes = sizes_.parameter_bytes(plan_, starting.segment, 1);
+    std::vector<std::int64_t> tensors;
+    if (on_gpu()) tensors = sizes_.parameter_tensors(plan_, starting.segment);
+    const std::optional<TiedSegments>& tie = plan_.tie;
+    const bool shares = tie && tie->shared && tie->original != tie->copy &&
+                        (starting.segment == tie->original || starting.segment == tie->copy);
+    if (shares) {
+      const std::int64_t tied = sizes_.tied_bytes(plan_.spec.precision);
+      if (starting.segment == tie->original) {
+        bytes -= tied;
+        if (on_gpu()) tensors.erase(std::ranges::find(tensors, sizes_.tied_tensor_bytes(plan_.spec.precision)));
+      }
+      if (starts_tied(starting)) hold(MemoryCategory::gradients, tied, from, updated_after(tie->original, from));
+    }
+    const double until = updated_after(starting.segment, from);
     if (on_gpu()) {
-      hold_tensors(MemoryCategory::gradients, bytes, sizes_.parameter_tensors(plan_, starting.segment), from, until);
+      hold_tensors(MemoryCategory::gradients, bytes, tensors, from, until);
     } else {
       hold(MemoryCategory::gradients, bytes, from, until);
     }

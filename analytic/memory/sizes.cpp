@@ -74,7 +74,25 @@ std::int64_t Sizes::parameter_bytes(const Plan& plan, SegmentId first, int segme
   const int element = parabench::parameter_bytes(plan.spec.precision);
   const Segment& last = plan.segments[first.value + segments - 1];
   const int first_layer = plan.segments[first.value].first_layer;
-  return parameters_.elements(first_layer, last.first_layer + last.layers - first_layer, element) * element;
+  const std::int64_t bytes =
+      parameters_.elements(first_layer, last.first_layer + last.layers - first_layer, element) * element;
+  const bool without_copy =
+      plan.tie && plan.tie->shared && first <= plan.tie->copy && plan.tie->copy.value < first.value + segments;
+  return without_copy ? bytes - tied_bytes(plan.spec.precision) : bytes;
+}
+
+std::int64_t Sizes::gradient_bytes(const Plan& plan, SegmentId segment) const {
+  const int element = parabench::parameter_bytes(plan.spec.precision);
+  return parameters_.elements(plan.segments[segment.value], element) * element;
+}
+
+std::int64_t Sizes::tied_bytes(Precision precision) const {
+  const int element = parabench::parameter_bytes(precision);
+  return parameters_.tied_elements(element) * element;
+}
+
+std::int64_t Sizes::tied_tensor_bytes(Precision precision) const {
+  return tied_tensor(model_).elements() * parabench::parameter_bytes(precision);
 }
 
 std::int64_t Sizes::parameter_bytes(Precision precision, int layer) const {
@@ -92,8 +110,12 @@ std::int64_t Sizes::largest_parameter_bytes(Precision precision, int layer) cons
 
 std::vector<std::int64_t> Sizes::parameter_tensors(const Plan& plan, SegmentId segment) const {
   std::vector<std::int64_t> bytes;
-  for (const LayerSpec& layer : layers(plan.segments[segment.value])) {
-    for (const ParameterSpec& tensor : parabench::parameters(layer)) {
+  const Segment& run = plan.segments[segment.value];
+  for (int layer = run.first_layer; layer < run.first_layer + run.layers; ++layer) {
+    int index = 0;
+    for (const ParameterSpec& tensor : parabench::parameters(model_.layers[layer])) {
+      const ParameterPlace place{layer, index++};
+      if (plan.tie && plan.tie->shared && origin(model_, place) != place) continue;
       bytes.push_back(tensor.elements() * parabench::parameter_bytes(plan.spec.precision));
     }
   }
@@ -122,6 +144,7 @@ double Sizes::backward_share(const Plan& plan, const Op& op) const {
 }
 
 std::int64_t Sizes::payload_bytes(const Plan& plan, Rank rank, const Op& op) const {
+  if (op.payload == Payload::tied_gradients) return tied_tensor_bytes(plan.spec.precision);
   if (!is_of_micro_batch(op.payload)) return parameter_bytes(plan, op.segment, op.segments);
   const Segment& segment = plan.segments[op.segment.value];
   // A segment sums or sends its own output, and the gradient of its own input; a receive is of what is on the way to it.
@@ -195,7 +218,7 @@ std::int64_t Sizes::temporary_bytes(const Plan& plan, Rank rank, const Op& op) c
   const std::int64_t map = largest * samples_of(plan, rank, op) * activation_bytes(plan.spec.precision);
   if (op.kind == OpKind::forward || op.kind == OpKind::recompute) return map;
   if (op.kind == OpKind::backward_input) return 2 * map;
-  return 2 * map + (op.accumulates ? gradients : parameter_bytes(plan, op.segment, 1));
+  return 2 * map + (op.accumulates ? gradients : gradient_bytes(plan, op.segment));
 }
 
 }  // namespace parabench

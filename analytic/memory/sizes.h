@@ -36,12 +36,19 @@ class Sizes {
   const TensorSpec& input(int layer) const { return boundaries_[layer]; }  ///< layer == layers: the model's output
   std::span<const LayerSpec> layers(const Segment& segment) const;
 
-  /// Bytes of one copy of the parameters of a run of segments, as they lie in arenas. O(1).
+  /// Bytes of one copy of the parameters of a run of segments, as they lie in arenas: without the copy of a tied tensor
+  /// whose original lies on the same ranks. O(1).
   std::int64_t parameter_bytes(const Plan& plan, SegmentId first, int segments) const;
+  /// Bytes of the gradients that the passes of a segment make: of all its parameters.
+  std::int64_t gradient_bytes(const Plan& plan, SegmentId segment) const;
+  /// Bytes of the tied tensor in an arena; 0 without.
+  std::int64_t tied_bytes(Precision precision) const;
+  /// The same without the padding behind it. Precondition: the model ties one.
+  std::int64_t tied_tensor_bytes(Precision precision) const;
   std::int64_t parameter_bytes(Precision precision, int layer) const;
   /// Bytes of the layer's largest parameter: what a backward that adds to gradients holds of its own at a time.
   std::int64_t largest_parameter_bytes(Precision precision, int layer) const;
-  /// Bytes of each parameter of a segment.
+  /// Bytes of each parameter that lies in a segment.
   std::vector<std::int64_t> parameter_tensors(const Plan& plan, SegmentId segment) const;
   /// Bytes of each output that the operations of a forward make, layer by layer; some work in place.
   std::vector<std::int64_t> made_tensors(const Plan& plan, Rank rank, const Op& op) const;

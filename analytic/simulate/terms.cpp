@@ -152,7 +152,8 @@ class Writer {
       if (stage_of(plan_, op.segment) != stage) continue;
       if (op.step != lane.ops.front().step || op.micro_batch != lane.ops.front().micro_batch) continue;
       const std::string what = lower(name(op.kind), '_');
-      const std::string_view part = is_of_micro_batch(op.payload) ? name(op.payload) : "bucket";
+      const bool by_name = is_of_micro_batch(op.payload) || op.payload == Payload::tied_gradients;
+      const std::string_view part = by_name ? name(op.payload) : "bucket";
       add(fmt::format("{}[stage {}, {} {}]", what, stage.value, part, bucket++), cost_.seconds(plan_, rank, op, 1), "s",
           fmt::format("T({} bytes, {} ranks), nothing else running", sizes_.payload_bytes(plan_, rank, op),
                       plan_.groups[op.group.value].ranks.size()),

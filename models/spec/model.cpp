@@ -1,6 +1,7 @@
 #include "models/spec/model.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "base/case_text.h"
 #include "base/choice.h"
@@ -18,7 +19,25 @@ std::vector<TensorSpec> boundaries(const ModelSpec& model) {
 std::int64_t parameter_count(const ModelSpec& model) {
   std::int64_t count = 0;
   for (const LayerSpec& layer : model.layers) count += parameter_count(layer);
-  return count;
+  return model.tie ? count - tied_tensor(model).elements() : count;
+}
+
+ParameterSpec tied_tensor(const ModelSpec& model) {
+  const auto& [layer, parameter] = model.tie->original;
+  return parameters(model.layers[layer])[parameter];
+}
+
+ParameterPlace origin(const ModelSpec& model, const ParameterPlace& place) {
+  return model.tie && place == model.tie->copy ? model.tie->original : place;
+}
+
+ParameterPlace find_parameter(const std::vector<LayerSpec>& layers, std::string_view name) {
+  for (int layer = 0; layer < std::ssize(layers); ++layer) {
+    const std::vector<ParameterSpec> tensors = parameters(layers[layer]);
+    const auto found = std::ranges::find(tensors, name, &ParameterSpec::name);
+    if (found != tensors.end()) return {layer, static_cast<int>(found - tensors.begin())};
+  }
+  throw std::logic_error("no parameter " + std::string(name));
 }
 
 bool mixes_samples(const ModelSpec& model) {
@@ -48,9 +67,11 @@ ModelSpec make_model(const NamedChoice& model, const TensorSpec& input, int clas
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     request.values.push_back(parameters[i].value);
     if (parameters[i].value != net->parameters[i].value)
-      canonical.parameters.emplace_back(parameters[i].name, std::to_string(parameters[i].value));
+      canonical.parameters.emplace_back(parameters[i].name, value_text(parameters[i]));
   }
-  return {to_text(canonical), input, classes, net->layers(request)};
+  ModelSpec made{to_text(canonical), input, classes, net->layers(request)};
+  if (net->tie) made.tie = net->tie(request, made.layers);
+  return made;
 }
 
 }  // namespace parabench

@@ -69,10 +69,16 @@ std::vector<InputPiece> pieces_of(const Plan& cut, int step) {
   return pieces;
 }
 
-/// Weights of version newest + 1 from the gradients that the read version has collected.
-void apply_update(LayerHistory& layer, const LayerTensors& read, const OptimizerRule& rule) {
+/// Weights of version newest + 1 from the gradients that the read version has collected. `original`: where the layer has
+/// the copy of `tie`, the layer that it takes the tensor from, updated before; else nullptr.
+void apply_update(LayerHistory& layer, const LayerTensors& read, const OptimizerRule& rule,
+                  const LayerHistory* original, const Tie& tie) {
   LayerTensors next;
   for (std::size_t p = 0; p < read.parameters.size(); ++p) {
+    if (original && static_cast<int>(p) == tie.copy.parameter) {
+      next.parameters.push_back(original->versions.back().parameters[tie.original.parameter]);
+      continue;
+    }
     const torch::Tensor& latest = layer.versions.back().parameters[p];
     torch::Tensor& read_gradient = read.parameters[p].mutable_grad();
     next.parameters.push_back(next_weights(rule, latest, read_gradient, layer.optimizer[p]).requires_grad_());
@@ -106,6 +112,13 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
     layers[l].optimizer.resize(tensors.parameters.size());
     layers[l].rule = rules[stage_of_layer[l].value];
     layers[l].versions.push_back(std::move(tensors));
+  }
+  // One tensor in both layers: autograd sums what each makes of it.
+  const Tie tie = model.tie.value_or(Tie{});
+  if (model.tie) {
+    torch::Tensor& copy = layers[tie.copy.layer].versions.back().parameters[tie.copy.parameter];
+    copy = layers[tie.original.layer].versions.back().parameters[tie.original.parameter];
+    state.initial[tie.copy.layer][tie.copy.parameter] = state.initial[tie.original.layer][tie.original.parameter];
   }
 
   const Plan cut = state.whole_batch ? as_one_piece(plan) : plan;
@@ -142,9 +155,10 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
     state.losses.push_back(step_loss);
     for (LayerHistory& layer : layers) {
       if (!is_update_due(layer.rule, StepId(step))) continue;
+      const bool has_copy = model.tie && &layer == &layers[tie.copy.layer];
       // The read version may leave the history with the update: keep its tensors alive.
       const LayerTensors of_this_update = layer.read_by(step);
-      apply_update(layer, of_this_update, optimizer_rule(spec));
+      apply_update(layer, of_this_update, optimizer_rule(spec), has_copy ? &layers[tie.original.layer] : nullptr, tie);
     }
   }
 

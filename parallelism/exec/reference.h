@@ -30,7 +30,8 @@ struct ReferenceState {
 ///     n_piece / N.
 /// Each step sees each stage at the version that its strategy's definition names (delay_rules.h), not at the one that
 /// the plan claims, and the gradients of an update's steps are summed: PipeDream with weight stashing (SOSP'19) and 2BW
-/// (ICML'21) update with a delay. `plan` has at least `steps` steps; the batch is that of its case.
+/// (ICML'21) update with a delay. A tied tensor is one tensor, which both layers read. `plan` has at least `steps` steps;
+/// the batch is that of its case.
 /// `nudge`: every initial weight is larger or smaller by this share of itself, by turns (rounding.h).
 ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int steps,
                                std::shared_ptr<const SampleSource> source, const InputOptions& options,

@@ -75,23 +75,39 @@ StageState::StageState(const Plan& plan, const ModelSpec& model, Communicator& c
       for (auto& slot : slots_) slot[i].push_back({{}, shared_buffers});
     }
     for (const ParameterSlice& slice : parameter_slices(layout_, plan, model, s)) {
-      const LayerSpec& layer = model.layers[slice.layer];
       const auto view = [&](const torch::Tensor& flat) {
         return view_as_parameter(flat, slice.range, slice.tensor, plan.spec.layout);
       };
+      const ParameterPlace place{slice.layer, slice.parameter}, from = origin(model, place);
       Parameter parameter;
       for (std::size_t state = 0; state < states.size(); ++state) parameter.states[state] = view(states[state]);
       if (gradients_.defined()) parameter.reduced = view(gradients_);
       for (std::size_t slot = 0; slot < weights.size(); ++slot) {
         // detach() makes a leaf that shares the slot's storage.
         auto leaf = view(weights[slot]).detach();
-        if (slot == 0) fill_initial(leaf, layer, slice.parameter, plan.spec.seed);
+        if (slot == 0) fill_initial(leaf, model.layers[from.layer], from.parameter, plan.spec.seed);
         leaf.requires_grad_();
         parameter.leaves.push_back(leaf);
         slots_[slot][i][slice.layer - segment.first_layer].parameters.push_back(leaf);
       }
+      if (plan.tie && (place == model.tie->original || place == model.tie->copy)) {
+        if (plan.tie->shared) {
+          shared_original_ = static_cast<int>(i);
+          shared_parameter_ = parameters_[i].size();
+        } else {
+          tied_gradients_ = gradients_.narrow(0, slice.range.first, slice.range.count);
+        }
+      }
       parameters_[i].push_back(std::move(parameter));
     }
+  }
+  if (shared_original_ < 0) return;
+  shared_copy_ = local(plan.tie->copy);
+  const ParameterPlace& copy = model.tie->copy;
+  const int first_layer = plan.segments[plan.tie->copy.value].first_layer;
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+    std::vector<torch::Tensor>& read = slots_[slot][shared_copy_][copy.layer - first_layer].parameters;
+    read.insert(read.begin() + copy.parameter, parameters_[shared_original_][shared_parameter_].leaves[slot]);
   }
 }
 
@@ -105,11 +121,19 @@ const std::vector<LayerTensors>& StageState::tensors(SegmentId segment, int vers
   return slots_[version % slots_.size()][local(segment)];
 }
 
+template <class Visit>
+void StageState::for_each_parameter(SegmentId segment, Visit visit) {
+  for (Parameter& parameter : parameters_[local(segment)]) visit(parameter);
+  if (local(segment) == shared_copy_ && shared_copy_ != shared_original_)
+    visit(parameters_[shared_original_][shared_parameter_]);
+}
+
 void StageState::take_gradients(SegmentId segment, int version) {
   torch::NoGradGuard no_grad;
-  for (Parameter& parameter : parameters_[local(segment)]) {
+  for_each_parameter(segment, [&](Parameter& parameter) {
     // Its elements lie as the leaf's do: autograd sees to that for dense leaves.
     torch::Tensor& made = parameter.leaves[version % parameter.leaves.size()].mutable_grad();
+    if (parameter.gradient.is_same(made)) return;  // of a shared tensor: the other segment's backward came first
     if (parameter.reduced.defined()) {
       parameter.reduced.copy_(made);
       made = parameter.reduced;
@@ -117,19 +141,23 @@ void StageState::take_gradients(SegmentId segment, int version) {
       device_.recategorise(made, MemoryCategory::gradients);
     }
     parameter.gradient = made;
-  }
+  });
 }
 
 void StageState::drop_gradients(SegmentId segment) {
-  for (Parameter& parameter : parameters_[local(segment)])
+  for_each_parameter(segment, [](Parameter& parameter) {
     for (torch::Tensor& leaf : parameter.leaves) leaf.mutable_grad().reset();
+  });
 }
 
 BufferView StageState::gradients(SegmentId first, int segments) const {
   const ElementRange run = layout_.run(first, segments);
-  const auto view = gradients_.narrow(0, run.first, run.count);
-  return {view.data_ptr(), static_cast<std::int64_t>(view.nbytes()),
-          type_ == torch::kFloat64 ? ElementType::f64 : ElementType::f32, !view.is_cpu()};
+  return view_of(gradients_.narrow(0, run.first, run.count));
+}
+
+BufferView StageState::view_of(const torch::Tensor& gradients) const {
+  return {gradients.data_ptr(), static_cast<std::int64_t>(gradients.nbytes()),
+          type_ == torch::kFloat64 ? ElementType::f64 : ElementType::f32, !gradients.is_cpu()};
 }
 
 void StageState::update(SegmentId first, int segments, int version) {

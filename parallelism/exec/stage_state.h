@@ -25,6 +25,9 @@ torch::ScalarType master_type(Precision precision);
 /// Gradients: a step starts without any. The first micro-batch's are taken over from autograd: kept as they
 /// are, or, where they will be reduced, copied into the gradient arena. Later micro-batches add to them in
 /// place. The update reads and drops them.
+///
+/// A tensor that two segments of the rank share (Plan::tie) has one leaf per slot, on which both backwards add up; it is
+/// updated with the original's segment.
 class StageState {
  public:
   /// Collective: the gradient arena comes from `comm`. Weights start from (seed, parameter name, element).
@@ -41,6 +44,8 @@ class StageState {
   void drop_gradients(SegmentId segment);
   /// The gradients of a run of segments, contiguous; for ranks that reduce.
   BufferView gradients(SegmentId first, int segments) const;
+  /// The gradient of a tied tensor that another rank has, too; for ranks that have one of its two ends.
+  BufferView tied_gradients() const { return view_of(tied_gradients_); }
   /// Writes weight version `version` from version - 1 and the gradients of the run, and drops these.
   void update(SegmentId first, int segments, int version);
 
@@ -58,6 +63,11 @@ class StageState {
     torch::Tensor gradient;               ///< from the step's first backward until the update
   };
   int local(SegmentId segment) const { return local_[segment.value]; }
+  /// The parameters that passes of a segment read.
+  template <class Visit>
+  void for_each_parameter(SegmentId segment, Visit visit);
+  /// Of a part of the gradient arena.
+  BufferView view_of(const torch::Tensor& gradients) const;
 
   OptimizerRule rule_;
   Device& device_;
@@ -65,7 +75,10 @@ class StageState {
   std::vector<int> local_;  ///< by segment of the plan: its place below, ascending; -1 where not held
   torch::ScalarType type_;
   torch::Tensor gradients_;                                    ///< flat; undefined without reductions
+  torch::Tensor tied_gradients_;                               ///< part of them; undefined without such a sum
   std::vector<std::vector<Parameter>> parameters_;             ///< [local]
+  int shared_copy_ = -1, shared_original_ = -1;                ///< local; -1 where segments share nothing
+  std::size_t shared_parameter_ = 0;                           ///< of the original's
   std::vector<std::vector<std::vector<LayerTensors>>> slots_;  ///< [slot][local][layer]
   std::vector<int> newest_;                                    ///< [local] latest version written
   torch::Tensor updates_;                                      ///< [local] how often updated; undefined if not counted

@@ -95,7 +95,8 @@ Work TrainingWork::start(int lane, int index) {
       return comm_.recv(bytes_of(payload, event), op.peer, message_of(op));
     }
     case OpKind::all_reduce: {
-      BufferView gradients = state_.gradients(op.segment, op.segments);
+      BufferView gradients =
+          op.payload == Payload::tied_gradients ? state_.tied_gradients() : state_.gradients(op.segment, op.segments);
       gradients.ready = event;
       return comm_.all_reduce(gradients, groups_.at(program_.lanes[lane].key));
     }

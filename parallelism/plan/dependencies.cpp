@@ -1,5 +1,9 @@
 #include "parallelism/plan/dependencies.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+
 #include "base/error.h"
 
 namespace parabench {
@@ -21,6 +25,7 @@ class OpIndex {
     last_gradient_.assign(updates, nowhere);
     update_to_.assign(updates, nowhere);
     reduction_.assign(updates, {Rank(nowhere)});
+    tied_.assign(plan.steps + 1, {Rank(nowhere)});
     const auto& lanes = plan.ranks[rank.value].lanes;
     for (const Lane& lane : lanes) {
       if (lane.key.kind == LaneKind::collectives) make_room(lane.key.purpose);
@@ -60,6 +65,22 @@ class OpIndex {
     const int version = op.version.value;
     return compute(op, version <= plan_.steps ? update_to_[update(op, s, version)] : nowhere);
   }
+  /// What makes the gradients of a segment complete on this rank, but for its replicas' share.
+  void gradients(const Op& op, SegmentId s, std::vector<OpRef>& found) const {
+    const std::optional<TiedSegments>& tie = plan_.tie;
+    if (tie && !tie->shared && (s == tie->original || s == tie->copy)) {
+      const OpRef sum = tied_[number(op, s)];
+      if (sum.rank.value == nowhere) missing(op);
+      found.push_back(sum);
+      return;
+    }
+    found.push_back(last_gradient(op, s));
+    if (tie && tie->shared && s == tie->original && s != tie->copy) found.push_back(last_gradient(op, tie->copy));
+  }
+  /// The segment whose part of a tied tensor this rank has.
+  SegmentId tied_here() const {
+    return slot_[plan_.tie->original.value] == nowhere ? plan_.tie->copy : plan_.tie->original;
+  }
   OpRef last_gradient(const Op& op, SegmentId s) const { return compute(op, last_gradient_[due(op, s)]); }
   /// An invalid rank where the segment is not reduced.
   OpRef reduction(const Op& op, SegmentId s) const { return reduction_[due(op, s)]; }
@@ -82,16 +103,18 @@ class OpIndex {
   std::size_t update(const Op& op, SegmentId s, int version) const {
     return static_cast<std::size_t>(slot(op, s)) * (plan_.steps + 1) + version;
   }
-  /// Under the update that the operation's step adds to.
-  std::size_t due(const Op& op, SegmentId s) const {
-    return update(op, s, op.step.value / plan_.versions[stage_of(plan_, s).value].steps_per_update);
+  /// The update that the operation's step adds to.
+  int number(const Op& op, SegmentId s) const {
+    return op.step.value / plan_.versions[stage_of(plan_, s).value].steps_per_update;
   }
+  std::size_t due(const Op& op, SegmentId s) const { return update(op, s, number(op, s)); }
 
   /// For what only some plans have.
   void make_room(Payload payload) {
     switch (payload) {
       case Payload::none:
-      case Payload::gradients: return;
+      case Payload::gradients:
+      case Payload::tied_gradients: return;
       case Payload::parameters: gathered_.assign(update_to_.size(), {Rank(nowhere)}); return;
       case Payload::activation: summed_forward_.assign(forward_.size(), {Rank(nowhere)}); return;
       case Payload::activation_gradient: summed_backward_.assign(forward_.size(), {Rank(nowhere)}); return;
@@ -130,6 +153,7 @@ class OpIndex {
       case Payload::gradients:
         for (int i = 0; i < op.segments; ++i) reduction_[due(op, SegmentId(op.segment.value + i))] = ref;
         return;
+      case Payload::tied_gradients: tied_[number(op, op.segment)] = ref; return;
       case Payload::parameters:
         for (int i = 0; i < op.segments && op.version.value <= plan_.steps; ++i) {
           gathered_[update(op, SegmentId(op.segment.value + i), op.version.value)] = ref;
@@ -172,17 +196,22 @@ class OpIndex {
   std::vector<OpRef> summed_forward_, summed_backward_;      ///< and for all_reduces; empty where there are none
   std::vector<int> last_gradient_, update_to_;               ///< [row][update] -> compute lane
   std::vector<OpRef> reduction_, gathered_;                  ///< [row][update]; the latter may be empty
+  std::vector<OpRef> tied_;                                  ///< [update] the sum of the tied tensor's gradients
 };
 
 class Finder {
  public:
-  Finder(const Plan& plan, Rank rank) : rank_(rank), last_(last_segment(plan)), index_(plan, rank) {}
+  Finder(const Plan& plan, Rank rank) : plan_(plan), rank_(rank), last_(last_segment(plan)), index_(plan, rank) {}
 
   void predecessors(const Op& op, std::vector<OpRef>& found) const {
     switch (op.kind) {
       case OpKind::forward:
         if (op.segment.value > 0) found.push_back(index_.incoming_activation(op));
-        if (op.version.value > 0) found.push_back(index_.written(op, op.segment));
+        if (op.version.value > 0) {
+          found.push_back(index_.written(op, op.segment));
+          if (const auto& tie = plan_.tie; tie && tie->shared && op.segment == tie->copy && tie->original != tie->copy)
+            found.push_back(index_.written(op, tie->original));
+        }
         return;
       case OpKind::recompute: found.push_back(index_.forward(op)); return;
       case OpKind::backward:
@@ -192,9 +221,10 @@ class Finder {
         return;
       case OpKind::backward_weight: found.push_back(index_.input_gradient(op)); return;
       case OpKind::update:
-        return over_run(op, found, [&](SegmentId s) {
+        return over_run(op, found, [&](SegmentId s, std::vector<OpRef>& of_segment) {
           const OpRef ref = index_.reduction(op, s);
-          return ref.rank.value == nowhere ? index_.last_gradient(op, s) : ref;
+          if (ref.rank.value == nowhere) return index_.gradients(op, s, of_segment);
+          of_segment.push_back(ref);
         });
       case OpKind::send:
         found.push_back(op.payload == Payload::activation ? index_.activation(op) : index_.activation_gradient(op));
@@ -211,11 +241,15 @@ class Finder {
   void of_collective(const Op& op, std::vector<OpRef>& found) const {
     switch (op.payload) {
       case Payload::none: index_.missing(op);
-      case Payload::gradients: return over_run(op, found, [&](SegmentId s) { return index_.last_gradient(op, s); });
+      case Payload::gradients:
+        return over_run(op, found, [&](SegmentId s, std::vector<OpRef>& refs) { index_.gradients(op, s, refs); });
+      case Payload::tied_gradients: found.push_back(index_.last_gradient(op, index_.tied_here())); return;
       case Payload::parameters: {
         const bool wrote = op.kind != OpKind::broadcast || op.peer == rank_;
-        return over_run(op, found,
-                        [&](SegmentId s) { return wrote ? index_.update_to(op, s) : index_.last_gradient(op, s); });
+        return over_run(op, found, [&](SegmentId s, std::vector<OpRef>& refs) {
+          if (!wrote) return index_.gradients(op, s, refs);
+          refs.push_back(index_.update_to(op, s));
+        });
       }
       case Payload::activation: found.push_back(index_.forward(op)); return;
       case Payload::activation_gradient: found.push_back(index_.input_gradient(op)); return;
@@ -225,13 +259,14 @@ class Finder {
   /// What each segment of a run asks for; one operation often serves neighbours.
   template <class Of>
   static void over_run(const Op& op, std::vector<OpRef>& found, Of of) {
-    const std::size_t before = found.size();
+    const auto before = static_cast<std::ptrdiff_t>(found.size());
     for (int i = 0; i < op.segments; ++i) {
-      const OpRef ref = of(SegmentId(op.segment.value + i));
-      if (found.size() == before || found.back() != ref) found.push_back(ref);
+      of(SegmentId(op.segment.value + i), found);
     }
+    found.erase(std::unique(found.begin() + before, found.end()), found.end());
   }
 
+  const Plan& plan_;
   Rank rank_;
   SegmentId last_;
   OpIndex index_;

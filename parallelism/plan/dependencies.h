@@ -40,7 +40,7 @@ class LocalDependencies {
   std::vector<OfLane> lanes_;
 };
 
-///   F(s,m)               <- the activation of s-1; what wrote the version it reads
+///   F(s,m)               <- the activation of s-1; what wrote the version it reads, of a tied tensor too
 ///   RECOMPUTE(s,m)       <- F(s,m)
 ///   B(s,m), I(s,m)       <- RECOMPUTE(s,m), else F(s,m); the gradient of the input of s+1 (none at the last segment)
 ///   W(s,m)               <- I(s,m)
@@ -48,10 +48,14 @@ class LocalDependencies {
 ///   gradient of s' input <- its all_reduce, else B or I(s,m); from another rank its receive
 ///   send                 <- its payload on this rank
 ///   all_reduce of either <- the pass that made this rank's part of it
-///   gradients            <- the last B or W before their update is due, of every segment of the run
-///   update               <- the collectives that sum the run's gradients, else the last B or W of every segment
+///   gradients of s       <- the last B or W of s before their update is due; where s shares a tensor with a segment of
+///                           another rank the sum of this tensor's gradients; where it has the tensor for a segment of
+///                           this rank as well the last B or W of that one, too
+///   their collective     <- the gradients of every segment of the run; a tied tensor's: the last B or W of the segment
+///                           that has it here
+///   update               <- the collectives that sum the run's gradients, else the gradients of every segment
 ///   parameters           <- the updates that wrote the run, on the members that did; on the others of a broadcast
-///                           the last B or W of every segment, which reads what is overwritten
+///                           the gradients of every segment, whose passes read what is overwritten
 ///   a version is written <- by its all_gather or broadcast, else by its update
 /// An operation may wait for any number of lanes.
 /// Throws usage_error naming operation and rank when a predecessor is missing from the plan. O(operations).

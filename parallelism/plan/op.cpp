@@ -41,6 +41,7 @@ std::string_view name(Payload payload) {
   switch (payload) {
     case Payload::none: return "none";
     case Payload::gradients: return "gradients";
+    case Payload::tied_gradients: return "tied_gradients";
     case Payload::parameters: return "parameters";
     case Payload::activation: return "activation";
     case Payload::activation_gradient: return "activation_gradient";
@@ -87,6 +88,9 @@ Op all_reduce(SegmentId first, int segments, StepId step, GroupId group) {
 Op reduce_scatter(SegmentId first, int segments, StepId step, GroupId group) {
   return collective(OpKind::reduce_scatter, Payload::gradients, first, segments, step, group);
 }
+Op all_reduce_tied(SegmentId original, StepId step, GroupId group) {
+  return collective(OpKind::all_reduce, Payload::tied_gradients, original, 1, step, group);
+}
 Op all_gather(SegmentId first, int segments, StepId step, VersionId version, GroupId group) {
   Op op = collective(OpKind::all_gather, Payload::parameters, first, segments, step, group);
   op.version = version;
@@ -128,6 +132,7 @@ std::string name(const Op& op) {
     case Payload::none:
     case Payload::gradients:
     case Payload::parameters: break;
+    case Payload::tied_gradients: text += "_TIED"; break;
     case Payload::activation: text += "_F"; break;
     case Payload::activation_gradient: text += "_B"; break;
   }

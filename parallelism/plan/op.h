@@ -47,14 +47,16 @@ constexpr bool is_collective(OpKind kind) { return kind >= OpKind::all_reduce; }
 enum class Payload : std::uint8_t {
   none,                 ///< of passes and updates
   gradients,            ///< of the parameters of a run of segments
+  tied_gradients,       ///< of the one tensor that two segments share (Plan::tie)
   parameters,           ///< of a run of segments
   activation,           ///< what a segment made of a micro-batch
   activation_gradient,  ///< the gradient of a segment's input, of a micro-batch
 };
-/// "none", "gradients", "parameters", "activation", "activation_gradient".
+/// "none", "gradients", "tied_gradients", "parameters", "activation", "activation_gradient".
 std::string_view name(Payload payload);
-inline constexpr std::array<Payload, 5> all_payloads = {Payload::none, Payload::gradients, Payload::parameters,
-                                                        Payload::activation, Payload::activation_gradient};
+inline constexpr std::array<Payload, 6> all_payloads = {Payload::none,           Payload::gradients,
+                                                        Payload::tied_gradients, Payload::parameters,
+                                                        Payload::activation,     Payload::activation_gradient};
 /// Whether it belongs to a micro-batch.
 constexpr bool is_of_micro_batch(Payload payload) { return payload >= Payload::activation; }
 
@@ -100,6 +102,8 @@ Op recv_backward(SegmentId s, MicroBatchId m, StepId step, Rank from);
 /// Of the gradients of a run.
 Op all_reduce(SegmentId first, int segments, StepId step, GroupId group);
 Op reduce_scatter(SegmentId first, int segments, StepId step, GroupId group);
+/// Of the tensor that `original`, whose segment it first lies in, shares with another.
+Op all_reduce_tied(SegmentId original, StepId step, GroupId group);
 /// Of the parameters of a run, as the step's update wrote them.
 Op all_gather(SegmentId first, int segments, StepId step, VersionId version, GroupId group);
 Op broadcast(SegmentId first, int segments, StepId step, VersionId version, GroupId group, Rank root);
@@ -114,7 +118,7 @@ SegmentId other_segment(const Op& message);
 Op receive_of(const Op& send, Rank from);
 
 /// Kind and payload: "F", "SEND_F" of an activation, "RECV_B" of a gradient of one, "ALL_REDUCE" of gradients,
-/// "ALL_REDUCE_F" of activations, "ALL_GATHER" of parameters.
+/// "ALL_REDUCE_TIED" of those of a tied tensor, "ALL_REDUCE_F" of activations, "ALL_GATHER" of parameters.
 std::string name(const Op& op);
 /// Text with segment and micro-batch: `2F0`, `1SEND_F3`, `0-4ALL_REDUCE`, `7UPDATE`; the step is not part of it.
 std::string to_text(const Op& op);

@@ -132,7 +132,8 @@ bool uses(const Plan& plan, OpKind kind) {
 
 bool reduces(const RankProgram& rank) {
   return std::ranges::any_of(rank.lanes, [](const Lane& lane) {
-    return lane.key.kind == LaneKind::collectives && lane.key.purpose == Payload::gradients;
+    return lane.key.kind == LaneKind::collectives &&
+           (lane.key.purpose == Payload::gradients || lane.key.purpose == Payload::tied_gradients);
   });
 }
 

@@ -2,6 +2,7 @@
 // reduced or updated in between. The same plan is simulated and executed.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,13 @@ struct VersionRule {
   bool operator==(const VersionRule&) const = default;
 };
 
+/// The segments of two layers that share a tensor (ModelSpec::tie).
+struct TiedSegments {
+  SegmentId original, copy;
+  bool shared = false;  ///< the same ranks hold both and have the tensor once, in the original's segment
+  bool operator==(const TiedSegments&) const = default;
+};
+
 struct Plan {
   Case spec;                      ///< the resolved case
   std::vector<Segment> segments;  ///< in layer order; neighbours of one stage adjacent
@@ -62,6 +70,7 @@ struct Plan {
   bool asynchronous = false;             ///< the window is one stream whose pipe does not drain between steps
   bool in_order = true;                  ///< micro-batches pass each segment of a rank first in, first out
   std::vector<VersionRule> versions;     ///< of each stage (delay_rules.h); synchronous plans: no lag
+  std::optional<TiedSegments> tie;       ///< none where no layers share a tensor
   std::vector<std::vector<int>> pieces;  ///< samples of micro-batch [replica][m]; sizes differ by one at most
   std::vector<RankProgram> ranks;
   bool operator==(const Plan&) const = default;
@@ -114,7 +123,7 @@ int discarded_steps(const Case& spec, int warmup);
 
 /// Whether some rank has an operation of this kind.
 bool uses(const Plan& plan, OpKind kind);
-/// Whether the rank sums gradients of its parameters with other ranks.
+/// Whether the rank sums gradients of its parameters, or of a tied one alone, with other ranks.
 bool reduces(const RankProgram& rank);
 
 /// Sizes of `pieces` parts of `samples` that differ by one at most, larger ones first.

@@ -42,14 +42,19 @@ std::string aligned(std::vector<Row> rows) {
 std::string brackets(const std::vector<ChoiceParameter>& parameters) {
   std::string text;
   for (const ChoiceParameter& one : parameters)
-    text += fmt::format("{}{}={} ({} to {})", text.empty() ? "" : ", ", one.name, one.value, one.low, one.high);
+    text += fmt::format("{}{}={} ({})", text.empty() ? "" : ", ", one.name, value_text(one),
+                        one.words.empty() ? fmt::format("{} to {}", one.low, one.high)
+                                          : fmt::format("{}", fmt::join(one.words, " or ")));
   return text;
 }
 
 json to_json(const std::vector<ChoiceParameter>& parameters) {
   json list = json::array();
   for (const ChoiceParameter& one : parameters)
-    list.push_back({{"name", one.name}, {"default", one.value}, {"low", one.low}, {"high", one.high}});
+    if (one.words.empty())
+      list.push_back({{"name", one.name}, {"default", one.value}, {"low", one.low}, {"high", one.high}});
+    else
+      list.push_back({{"name", one.name}, {"default", value_text(one)}, {"words", one.words}});
   return list;
 }
 

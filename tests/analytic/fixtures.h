@@ -25,6 +25,13 @@ inline ModelSpec chain(int layers) {
   return model;
 }
 
+/// The same with the weights of the first and the last layer as one tensor.
+inline ModelSpec tied_chain(int layers) {
+  ModelSpec model = chain(layers);
+  model.tie = {.original = {.layer = 0}, .copy = {.layer = layers - 1}};
+  return model;
+}
+
 /// The plan of a case on a chain of `layers` layers of equal time.
 inline Plan plan_of(const Case& spec, int layers, int steps = 1) {
   return make_plan(spec, chain(layers), std::vector<double>(layers, 1.0), steps);

@@ -41,5 +41,19 @@ TEST(ReadParameters, RefusesWhatIsUnknownRepeatedOrOutOfRange) {
       ThrowsMessage<Error>(AllOf(HasSubstr("no parameters"), HasSubstr("write net"))));
 }
 
+TEST(ReadParameters, TakesWordsWhereTheyAreDeclared) {
+  const auto read_switch = [](std::string text) {
+    std::vector<ChoiceParameter> known{switch_parameter("tied", false)};
+    read_parameters({"net", {{"tied", std::move(text)}}}, known);
+    return value_text(known[0]) + std::to_string(known[0].value);
+  };
+  EXPECT_EQ(read_switch("on"), "on1");
+  EXPECT_EQ(read_switch("off"), "off0");
+  for (const std::string value : {"onn", "1", "true", ""})
+    EXPECT_THAT([&] { read_switch(value); },
+                ThrowsMessage<Error>(AllOf(HasSubstr("tied: got '" + value + "', expected off or on"))));
+  EXPECT_THAT([&] { read_switch("onn"); }, ThrowsMessage<Error>(HasSubstr("did you mean 'on'?")));
+}
+
 }  // namespace
 }  // namespace parabench

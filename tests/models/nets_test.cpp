@@ -163,6 +163,15 @@ TEST(Skips, AreMadeOnceAndTakenOnceLater) {
 TEST(Transformer, Gpt2HasItsParameters) {
   // 124,439,808 with tied embeddings; the head's own matrix comes on top.
   EXPECT_EQ(parameter_count(transformer({}, 1024, 50'257)), 124'439'808 + 50'257 * 768);
+  const ModelSpec tied = transformer({{"tied", "on"}}, 1024, 50'257);
+  EXPECT_EQ(parameter_count(tied), 124'439'808);
+  EXPECT_EQ(tied.name, "transformer[tied=on]");
+  EXPECT_EQ(tied.layers, transformer({}, 1024, 50'257).layers) << "the same work";
+  ASSERT_TRUE(tied.tie);
+  EXPECT_EQ(tied_tensor(tied).name, "wte.weight");
+  EXPECT_EQ(parameters(tied.layers.back())[tied.tie->copy.parameter].name, "lm_head.weight");
+  EXPECT_EQ(parameters(tied.layers.back())[tied.tie->copy.parameter].shape, tied_tensor(tied).shape);
+  EXPECT_EQ(transformer({{"tied", "off"}}).name, "transformer");
   EXPECT_EQ(transformer({}).name, "transformer");
   EXPECT_EQ(transformer({{"heads", "8"}, {"hidden", "256"}}).name, "transformer[hidden=256,heads=8]");
 }

@@ -36,19 +36,18 @@ torch::Tensor pattern(std::int64_t index, std::int64_t elements) {
 void fill(Network& network) {
   const torch::NoGradGuard no_grad;
   std::int64_t index = 0;
-  for (std::size_t i = 0; i < network.layers.size(); ++i) {
-    const std::vector<ParameterSpec> specs = parameters(network.model.layers[i]);
-    for (std::size_t p = 0; p < specs.size(); ++p, ++index) {
-      torch::Tensor& parameter = network.layers[i].parameters[p];
-      torch::Tensor values = pattern(index, parameter.numel()).view_as(parameter);
-      if (parameter.dim() == 4)
-        values *= std::sqrt(24.0 / static_cast<double>(parameter.size(0) * parameter.size(2) * parameter.size(3)));
-      else if (parameter.dim() == 2)
-        values *= 2.0 / std::sqrt(static_cast<double>(parameter.size(1)));
-      else
-        values = specs[p].name.ends_with("bias") ? 0.2 * values : 1.0 + 0.5 * values;
-      parameter.copy_(values);
-    }
+  for (const ParameterPlace& place : network.places()) {
+    torch::Tensor& parameter = network.tensor(place);
+    torch::Tensor values = pattern(index++, parameter.numel()).view_as(parameter);
+    if (parameter.dim() == 4)
+      values *= std::sqrt(24.0 / static_cast<double>(parameter.size(0) * parameter.size(2) * parameter.size(3)));
+    else if (parameter.dim() == 2)
+      values *= 2.0 / std::sqrt(static_cast<double>(parameter.size(1)));
+    else if (parameters(network.model.layers[place.layer])[place.parameter].name.ends_with("bias"))
+      values *= 0.2;
+    else
+      values = 1.0 + 0.5 * values;
+    parameter.copy_(values);
   }
 }
 

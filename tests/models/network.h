@@ -17,10 +17,23 @@ struct Network {
 
   Network(ModelSpec spec, torch::ScalarType type) : model(std::move(spec)) {
     for (const LayerSpec& layer : model.layers) layers.push_back(allocate_tensors(layer, type));
+    if (model.tie) tensor(model.tie->copy) = tensor(model.tie->original);
+  }
+  torch::Tensor& tensor(const ParameterPlace& place) { return layers[place.layer].parameters[place.parameter]; }
+  /// Each tensor once: a tied one in its original's place.
+  std::vector<ParameterPlace> places() const {
+    std::vector<ParameterPlace> all;
+    for (int layer = 0; layer < std::ssize(layers); ++layer) {
+      for (int parameter = 0; parameter < std::ssize(layers[layer].parameters); ++parameter) {
+        const ParameterPlace place{layer, parameter};
+        if (origin(model, place) == place) all.push_back(place);
+      }
+    }
+    return all;
   }
   std::vector<torch::Tensor> parameters() const {
     std::vector<torch::Tensor> all;
-    for (const LayerTensors& layer : layers) all.insert(all.end(), layer.parameters.begin(), layer.parameters.end());
+    for (const ParameterPlace& place : places()) all.push_back(layers[place.layer].parameters[place.parameter]);
     return all;
   }
   std::vector<torch::Tensor> buffers() const {

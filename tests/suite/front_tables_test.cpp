@@ -75,8 +75,10 @@ TEST_F(TablesTest, NameEveryKeyInTheOrderOfIds) {
 TEST_F(TablesTest, NameModelsAndDataSetsThatCasesCanName) {
   for (const json& row : table("models")) {
     NamedChoice model{row["name"], {}};
-    for (const json& parameter : row["parameters"])
-      model.parameters.emplace_back(parameter["name"], parameter["default"].dump());
+    for (const json& parameter : row["parameters"]) {
+      const json& usual = parameter["default"];
+      model.parameters.emplace_back(parameter["name"], usual.is_string() ? usual.get<std::string>() : usual.dump());
+    }
     // Of the other data sets each goes with a network of its own kind.
     const std::string dataset = row["name"] == "transformer" ? "tokens-synthetic"
                                 : row["name"] == "unet"      ? "masks-synthetic"
@@ -89,7 +91,7 @@ TEST_F(TablesTest, NameModelsAndDataSetsThatCasesCanName) {
     const std::string model = name == "tokens-synthetic" ? "transformer" : name == "masks-synthetic" ? "unet" : "mlp";
     EXPECT_EQ(run({"plan", model + "/" + name + "/sequential/np:1/batch:4"}).code, 0) << row;
   }
-  EXPECT_THAT(run({"list", "--models"}).out, HasSubstr("layers=12"));
+  EXPECT_THAT(run({"list", "--models"}).out, AllOf(HasSubstr("layers=12"), HasSubstr("tied=off (off or on)")));
   EXPECT_THAT(run({"list", "--datasets"}).out, HasSubstr("3x224x224"));
 }
 

@@ -69,11 +69,15 @@ std::vector<Net> make_nets() {
                  {{"layers", 12, 1, 10'000},
                   {"hidden", 768, 1, 100'000},
                   {"heads", 12, 1, 10'000},
-                  {"sequence", 1024, 1, 1'000'000}},
+                  {"sequence", 1024, 1, 1'000'000},
+                  switch_parameter("tied", false)},
                  [](const NetRequest& r) {
                    if (r.input.kind() != ElementKind::int64)
                      throw usage_error("data set for transformer", to_text(r.input), "tokens");
                    return transformer_layers({r.values[0], r.values[1], r.values[2], r.values[3]}, r.classes);
+                 },
+                 [](const NetRequest& r, const std::vector<LayerSpec>& layers) {
+                   return r.values[4] ? std::optional(transformer_tie(layers)) : std::nullopt;
                  }});
   all.push_back({"mlp",
                  "multilayer perceptron with residual connections",

@@ -43,4 +43,8 @@ std::vector<LayerSpec> transformer_layers(const TransformerSize& size, int vocab
   return layers;
 }
 
+Tie transformer_tie(const std::vector<LayerSpec>& layers) {
+  return {find_parameter(layers, "wte.weight"), find_parameter(layers, "lm_head.weight")};
+}
+
 }  // namespace parabench

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "models/spec/layer.h"
+#include "models/spec/model.h"
 
 namespace parabench {
 
@@ -13,8 +13,10 @@ struct TransformerSize {
 };
 
 /// Token embedding with learned positions, `layers` blocks of attention and perceptron (4 x hidden, GELU), each behind a
-/// layer norm and added to what it reads, and a head of layer norm and linear layer, not tied to the embedding: a layer
-/// each. Names and first values are GPT-2's.
+/// layer norm and added to what it reads, and a head of layer norm and linear layer: a layer each. Names and first values
+/// are GPT-2's.
 std::vector<LayerSpec> transformer_layers(const TransformerSize& size, int vocabulary);
+/// The head's matrix as the token embedding's, as GPT-2 has it.
+Tie transformer_tie(const std::vector<LayerSpec>& layers);
 
 }  // namespace parabench

@@ -197,6 +197,10 @@ json to_json(const Plan& plan) {
                  {"pieces", plan.pieces},     {"in_order", plan.in_order},
                  {"versions", json::array()}, {"segments", json::array()},
                  {"ranks", json::array()}};
+  if (plan.tie) {
+    result["tie"] = {
+        {"original", plan.tie->original.value}, {"copy", plan.tie->copy.value}, {"shared", plan.tie->shared}};
+  }
   for (const VersionRule& rule : plan.versions) {
     result["versions"].push_back({{"lag", rule.lag}, {"steps_per_update", rule.steps_per_update}});
   }
@@ -260,6 +264,11 @@ Plan plan_from_json(const json& value) {
   for (const json& rule : fields.take_array("versions")) {
     Fields of(rule, "plan.versions[" + std::to_string(plan.versions.size()) + ']');
     plan.versions.push_back({of.take_int("lag"), of.take_int("steps_per_update")});
+    of.finish();
+  }
+  if (fields.has("tie")) {
+    Fields of(fields.take("tie"), "plan.tie");
+    plan.tie = {SegmentId(of.take_int("original")), SegmentId(of.take_int("copy")), of.take_bool("shared")};
     of.finish();
   }
   for (const json& replica : fields.take_array("pieces")) {

@@ -3,6 +3,7 @@
 
 #include "parallelism/plan/matching.h"
 #include "parallelism/plan/rules/rules.h"
+#include "parallelism/plan/ties.h"
 
 namespace parabench {
 namespace {
@@ -111,6 +112,34 @@ class UpdateCheck {
   std::vector<std::vector<Step>> steps_;  ///< [segment][step]
 };
 
+/// The sums of a tied tensor's gradients that one rank takes part in.
+void check_tied_sums(const Plan& plan, Rank rank, Violations& found) {
+  const TiedSegments& tie = *plan.tie;
+  const StageId first = stage_of(plan, tie.original), last = stage_of(plan, tie.copy);
+  const auto complain = [&](std::string rule, const Op& op, const std::string& what) {
+    found.push_back({{rank},
+                     std::move(rule),
+                     to_text(op) + " of step " + std::to_string(op.step.value) + ' ' + what + " on rank " +
+                         std::to_string(rank.value)});
+  };
+  const bool takes_part = !tie.shared && (find_holding(plan, rank, first) || find_holding(plan, rank, last));
+  const std::vector<Rank> members = takes_part ? tie_members(plan, rank) : std::vector<Rank>();
+  std::vector<int> sums(plan.steps, 0);
+  for (const Lane& lane : plan.ranks[rank.value].lanes) {
+    if (lane.key.purpose != Payload::tied_gradients) continue;
+    for (const Op& op : lane.ops) {
+      ++sums[op.step.value];
+      if (members.size() != 2 || plan.groups[op.group.value].ranks != members)
+        complain("group", op, "does not join the two ranks of a replica that have the tensor");
+    }
+  }
+  for (StepId step; step.value < plan.steps; ++step) {
+    const int due = takes_part && is_update_due(plan, first, step), sum = sums[step.value];
+    const Op op = all_reduce_tied(tie.original, step, GroupId(-1));
+    if (sum != due) complain("exactly once", op, sum < due ? "is missing" : "is one too many");
+  }
+}
+
 /// The sums of activations, or of their gradients, on one lane.
 class ShardSumCheck {
  public:
@@ -159,8 +188,14 @@ class ShardSumCheck {
 }  // namespace
 
 void check_collectives(const Plan& plan, Violations& found) {
+  if (plan.tie) {
+    const StageId first = stage_of(plan, plan.tie->original), last = stage_of(plan, plan.tie->copy);
+    if (plan.versions[first.value] != plan.versions[last.value])
+      found.push_back({{}, "version", "the stages of a tied tensor follow different rules of weight versions"});
+  }
   for (Rank r; r.value < std::ssize(plan.ranks); ++r) {
     UpdateCheck(plan, r, found).check();
+    if (plan.tie) check_tied_sums(plan, r, found);
     const auto& lanes = plan.ranks[r.value].lanes;
     for (int lane = 0; lane < std::ssize(lanes); ++lane) {
       const LaneKey& key = lanes[lane].key;

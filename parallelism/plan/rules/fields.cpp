@@ -16,6 +16,7 @@ class FieldCheck {
     check_pieces();
     check_groups();
     check_ranks();
+    check_tie();
     for (int r = 0; r < static_cast<int>(plan_.ranks.size()); ++r) check_rank(Rank(r));
   }
 
@@ -109,6 +110,26 @@ class FieldCheck {
     }
   }
 
+  void check_tie() {
+    if (!plan_.tie) return;
+    const auto& [original, copy, shared] = *plan_.tie;
+    if (original.value < 0 || copy < original || copy.value >= std::ssize(plan_.segments)) {
+      complain({}, "tie",
+               "a tied tensor in segments " + std::to_string(original.value) + " and " + std::to_string(copy.value) +
+                   ": expected ascending ones of the plan");
+      return;
+    }
+    for (Rank r; r.value < std::ssize(plan_.ranks); ++r) {
+      const bool first = find_holding(plan_, r, stage_of(plan_, original)) != nullptr;
+      const bool second = find_holding(plan_, r, stage_of(plan_, copy)) != nullptr;
+      if (shared ? first != second : first && second) {
+        complain({r}, "tie",
+                 "rank " + std::to_string(r.value) + " has " + (shared ? "one end" : "both ends") +
+                     " of a tied tensor that is " + (shared ? "" : "not ") + "shared");
+      }
+    }
+  }
+
   void check_rank(Rank r) {
     const auto& lanes = plan_.ranks[r.value].lanes;
     for (int l = 0; l < static_cast<int>(lanes.size()); ++l) {
@@ -145,10 +166,17 @@ class FieldCheck {
     if (op.group != GroupId(-1) && !is_member(op.group, rank)) return "group";
     if (is_collective(op.kind) && (op.group.value < 0 || op.group != lane.key.group)) return "group";
     if (op.kind == OpKind::broadcast && !is_member(op.group, op.peer)) return "root";
+    if (op.payload == Payload::tied_gradients) return wrong_tie(op, rank) ? "segment" : "";
     for (int i = 0; i < op.segments && is_collective(op.kind); ++i) {
       if (!find_holding(plan_, rank, stage_of(plan_, SegmentId(op.segment.value + i)))) return "segment";
     }
     return "";
+  }
+
+  bool wrong_tie(const Op& op, Rank rank) const {
+    return !plan_.tie || op.segment != plan_.tie->original || op.segments != 1 ||
+           (!find_holding(plan_, rank, stage_of(plan_, plan_.tie->original)) &&
+            !find_holding(plan_, rank, stage_of(plan_, plan_.tie->copy)));
   }
 
   static bool may_move(OpKind kind, Payload payload) {
@@ -161,7 +189,8 @@ class FieldCheck {
       case OpKind::update: return payload == Payload::none;
       case OpKind::send:
       case OpKind::receive: return is_of_micro_batch(payload);
-      case OpKind::all_reduce: return payload == Payload::gradients || is_of_micro_batch(payload);
+      case OpKind::all_reduce:
+        return payload == Payload::gradients || payload == Payload::tied_gradients || is_of_micro_batch(payload);
       case OpKind::reduce_scatter: return payload == Payload::gradients;
       case OpKind::all_gather:
       case OpKind::broadcast: return payload == Payload::parameters;

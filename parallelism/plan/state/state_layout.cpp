@@ -35,6 +35,9 @@ ParameterSizes::ParameterSizes(const ModelSpec& model) {
       before_[wide].push_back(sum);
     }
   }
+  if (!model.tie) return;
+  for (std::size_t wide = 0; wide < before_.size(); ++wide)
+    tied_[wide] = aligned(tied_tensor(model).elements(), wide ? 8 : 4);
 }
 
 std::int64_t ParameterSizes::elements(int first_layer, int layers, int element_bytes) const {
@@ -63,7 +66,9 @@ StateLayout state_layout(const Plan& plan, const ParameterSizes& sizes, Rank ran
   StateLayout layout{.element_bytes = parameter_bytes(plan.spec.precision), .segments = segments_held(plan, rank)};
   layout.slices.resize(layout.segments.size());
   for (std::size_t i = layout.segments.size(); i-- > 0;) {
-    const std::int64_t n = sizes.elements(plan.segments[layout.segments[i].value], layout.element_bytes);
+    std::int64_t n = sizes.elements(plan.segments[layout.segments[i].value], layout.element_bytes);
+    if (plan.tie && plan.tie->shared && layout.segments[i] == plan.tie->copy)
+      n -= sizes.tied_elements(layout.element_bytes);
     layout.slices[i] = {layout.elements, n};
     layout.elements += n;
   }
@@ -96,8 +101,10 @@ std::vector<ParameterSlice> parameter_slices(const StateLayout& layout, const Pl
   for (int layer = run.first_layer; layer < run.first_layer + run.layers; ++layer) {
     int index = 0;
     for (ParameterSpec& tensor : parameters(model.layers[layer])) {
+      const ParameterPlace place{layer, index++};
+      if (plan.tie && plan.tie->shared && origin(model, place) != place) continue;
       const std::int64_t elements = tensor.elements();
-      slices.push_back({layer, index++, std::move(tensor), {first, elements}});
+      slices.push_back({layer, place.parameter, std::move(tensor), {first, elements}});
       first += aligned(elements, layout.element_bytes);
     }
   }

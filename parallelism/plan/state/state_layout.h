@@ -26,7 +26,8 @@ struct ElementRange {
   bool operator==(const ElementRange&) const = default;
 };
 
-/// Elements that the parameters of layers take in an arena, each tensor rounded up to slice_alignment_bytes.
+/// Elements that the parameters of layers take in an arena, each tensor rounded up to slice_alignment_bytes; both layers
+/// of a tie have the tensor.
 class ParameterSizes {
  public:
   explicit ParameterSizes(const ModelSpec& model);
@@ -35,9 +36,12 @@ class ParameterSizes {
   std::int64_t elements(const Segment& segment, int element_bytes) const {
     return elements(segment.first_layer, segment.layers, element_bytes);
   }
+  /// Those of the tensor that the model ties, 0 without.
+  std::int64_t tied_elements(int element_bytes) const { return tied_[element_bytes == 8]; }
 
  private:
   std::array<std::vector<std::int64_t>, 2> before_;  ///< prefix sums over layers; elements of 4, of 8 bytes
+  std::array<std::int64_t, 2> tied_{};
 };
 
 enum class StateRole {
@@ -56,7 +60,8 @@ struct StateArena {
 };
 
 /// What one rank stores. The slices lie in backward order, the last segment first, so that a bucket of neighbours is
-/// contiguous; one copy of the parameters and each arena of weights or gradients has the same slices.
+/// contiguous; one copy of the parameters and each arena of weights or gradients has the same slices. A tied tensor that
+/// the rank shares between two segments lies in the original's alone.
 struct StateLayout {
   int element_bytes = 4;
   std::vector<SegmentId> segments;   ///< that the rank holds, ascending
@@ -85,7 +90,8 @@ struct ParameterSlice {
   ParameterSpec tensor;
   ElementRange range;  ///< without the padding behind it
 };
-/// The tensors of a segment in registration order. The segment is one that the layout holds.
+/// The tensors that lie in a segment's slice, in registration order: all but the copy of a shared tie. The segment is one
+/// that the layout holds.
 std::vector<ParameterSlice> parameter_slices(const StateLayout& layout, const Plan& plan, const ModelSpec& model,
                                              SegmentId segment);
 

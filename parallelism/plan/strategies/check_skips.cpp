@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "models/spec/skips.h"
 #include "parallelism/plan/owners.h"
+#include "parallelism/plan/ties.h"
 
 namespace parabench {
 
@@ -35,12 +36,15 @@ void check_executable(const Plan& plan, const ModelSpec& model) {
   if (const int layers = last.first_layer + last.layers; layers != std::ssize(model.layers))
     throw usage_error("plan", std::to_string(layers) + " layers",
                       std::to_string(model.layers.size()) + " as " + model.name + " has");
+  if (plan.tie != tied_segments(plan, model))
+    throw usage_error("plan", plan.tie ? "a tied tensor" : "no tied tensor", "what " + model.name + " ties",
+                      "write the plan file with parabench plan CASE --format json");
   const std::string hint = "emulated devices run it: device:emulated";
   if (plan.shards != 1) throw usage_error("plan", std::to_string(plan.shards) + " shards", "stages in one piece", hint);
   for (const RankProgram& rank : plan.ranks) {
     for (const Lane& lane : rank.lanes) {
       for (const Op& op : lane.ops) {
-        const bool sums_gradients = op.kind == OpKind::all_reduce && op.payload == Payload::gradients;
+        const bool sums_gradients = op.kind == OpKind::all_reduce && is_over_run(op);
         if (is_collective(op.kind) && !sums_gradients)
           throw usage_error("plan", to_text(op), "no other collective than all-reduces of gradients", hint);
         if (op.kind == OpKind::update && op.group.value >= 0)

@@ -5,6 +5,7 @@
 #include "base/case_text.h"
 #include "base/error.h"
 #include "parallelism/plan/strategies/delay_rules.h"
+#include "parallelism/plan/ties.h"
 
 namespace parabench {
 namespace {
@@ -97,6 +98,8 @@ std::vector<Bytes> gradient_bytes(const Plan& plan, const ModelSpec& model) {
     for (int l = 0; l < segment.layers; ++l) sum += parameter_count(model.layers[segment.first_layer + l]) * element;
     bytes.emplace_back(sum);
   }
+  if (const auto tie = tied_segments(plan, model); tie && tie->shared)
+    bytes[tie->copy.value] -= Bytes(tied_tensor(model).elements() * element);
   return bytes;
 }
 

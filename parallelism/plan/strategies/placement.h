@@ -45,7 +45,7 @@ Plan cut_model(const StrategyInput& input, const Stages& stages, Grain grain, in
 /// Throws usage_error where the profile lacks sizes.
 std::vector<LayerBytes> layer_bytes(const StrategyInput& input, int weight_versions);
 
-/// Gradient bytes of each segment.
+/// Gradient bytes of each segment of a plan whose ranks have their holdings.
 std::vector<Bytes> gradient_bytes(const Plan& plan, const ModelSpec& model);
 
 /// Appends a pass of every segment of a stage to the rank's compute lane: forwards in layer order, others in reverse.

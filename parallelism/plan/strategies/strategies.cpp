@@ -6,6 +6,7 @@
 #include "parallelism/plan/passes/passes.h"
 #include "parallelism/plan/strategies/check_skips.h"
 #include "parallelism/plan/strategies/strategy_table.h"
+#include "parallelism/plan/ties.h"
 
 namespace parabench {
 
@@ -23,6 +24,7 @@ Plan make_plan(const Case& spec, const ModelSpec& model, const Profile& profile,
   Plan plan =
       strategy.schedule.order ? pipeline_plan(input, strategy.schedule, strategy.pipe(spec)) : strategy.write(input);
   check_skips(plan, model);
+  plan = add_tied_sums(std::move(plan), model);
   return mark_accumulation(add_recompute(std::move(plan), spec.recompute));
 }
 

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "analytic/memory/allocations.h"
 #include "analytic/memory/sizes.h"
 #include "tests/analytic/chain_memory.h"
 
@@ -34,6 +35,32 @@ TEST(PeakMemory, GradientsLiveFromTheFirstBackwardToTheUpdateUnlessAnArenaHoldsT
   EXPECT_EQ(peak(data_parallel(2, 3), 3, costs, 1)[MemoryCategory::gradients], 3 * chain_layer_bytes);
   EXPECT_EQ(peak(gpipe(3, 1), 3, costs, 1)[MemoryCategory::gradients], 0);
   EXPECT_EQ(peak(gpipe(1, 2), 1, costs, 0)[MemoryCategory::gradients], chain_layer_bytes) << "the second adds to them";
+}
+
+TEST(PeakMemory, ATiedTensorCountsOnceOnARankThatHasBothItsLayers) {
+  const HandCosts costs(KindSeconds{});
+  const ModelSpec model = tied_chain(3);
+  const Sizes sizes(model);
+  const auto sum = [&](const Case& spec, MemoryCategory category, int rank) {
+    const Plan plan = make_plan(spec, model, std::vector<double>(3, 1.0), 1);
+    std::int64_t bytes = 0;
+    for (const Allocation& one : allocations(plan, sizes, costs, simulate(plan, costs), Rank(rank)))
+      bytes += one.category == category ? one.bytes : 0;
+    return bytes;
+  };
+  using enum MemoryCategory;
+  const Case alone = case_of("sequential", 1, 4), replicas = case_of("data-parallel", 2, 4);
+  EXPECT_EQ(sum(alone, parameters, 0), 2 * chain_layer_bytes);
+  EXPECT_EQ(sum(alone, optimizer, 0), 2 * chain_layer_bytes);
+  EXPECT_EQ(sum(alone, gradients, 0), 2 * chain_layer_bytes) << "made by the last layer's backward, added to later";
+  EXPECT_EQ(sum(replicas, gradients, 1), 2 * chain_layer_bytes);
+  // One device of a pipeline, whose stage is one segment.
+  EXPECT_EQ(sum(case_of("gpipe", 1, 4, 2), gradients, 0), 2 * chain_layer_bytes);
+  // Of three, the outer ones have the tensor each, and an arena for the sum.
+  for (const int rank : {0, 1, 2}) {
+    EXPECT_EQ(sum(case_of("1f1b", 3, 4, 4), parameters, rank), chain_layer_bytes);
+    EXPECT_EQ(sum(case_of("1f1b", 3, 4, 4), gradients, rank), chain_layer_bytes);
+  }
 }
 
 TEST(PeakMemory, EveryTensorIsPaddedTo64Bytes) {

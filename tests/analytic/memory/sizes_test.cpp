@@ -41,5 +41,19 @@ TEST(Sizes, MessagesCarryTheBoundaryOfBothEnds) {
   EXPECT_EQ(sizes.payload_bytes(plan, Rank(1), here), sample_bytes);
 }
 
+TEST(Sizes, ATiedTensorsSumMovesThisTensorAlone) {
+  const Sizes sizes(tied_chain(3));
+  const auto plan = [](const Case& spec) { return make_plan(spec, tied_chain(3), std::vector<double>(3, 1.0), 1); };
+  const Op sum = all_reduce_tied(SegmentId(0), StepId(0), GroupId(0));
+  EXPECT_EQ(sizes.payload_bytes(plan(case_of("1f1b", 3, 4, 4)), Rank(2), sum), 16 * 4);
+  Case wide = case_of("1f1b", 3, 4, 4);
+  wide.precision = Precision::fp64;
+  EXPECT_EQ(sizes.payload_bytes(plan(wide), Rank(0), sum), 16 * 8);
+  const Plan alone = plan(case_of("sequential", 1, 4));
+  EXPECT_EQ(sizes.parameter_bytes(alone, SegmentId(2), 1), 0) << "it is the first segment's";
+  EXPECT_EQ(sizes.parameter_bytes(alone, SegmentId(0), 3), 2 * 64);
+  EXPECT_EQ(sizes.gradient_bytes(alone, SegmentId(2)), 64) << "its backward makes all of them";
+}
+
 }  // namespace
 }  // namespace parabench

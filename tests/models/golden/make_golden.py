@@ -37,12 +37,14 @@ CASES = [  # model, stem, shape of the images, every tensor listed
     ("mobilenetv2", "imagenet", (3, 3, 64, 64), False),
     ("mobilenetv2", "cifar", (3, 3, 32, 32), False),
     ("transformer", "tokens", (2, 24), True),
+    ("transformer-tied", "tokens", (2, 24), True),
     ("resnet1001", "cifar", (2, 3, 8, 8), False),
     ("unet", "masks", (2, 3, 10, 10), True),
     ("amoebanetd", "imagenet", (2, 3, 64, 64), False),
 ]
 CHOICES = {
     "transformer": {"layers": 2, "hidden": 32, "heads": 4, "sequence": 32},
+    "transformer-tied": {"layers": 2, "hidden": 32, "heads": 4, "sequence": 32, "tied": "on"},
     "unet": {"depth": 2, "convolutions": 2, "channels": 8},
     "amoebanetd": {"layers": 3, "filters": 32},
 }
@@ -209,15 +211,17 @@ class TransformerBlock(torch.nn.Module):
 
 
 class Transformer(torch.nn.Module):
-    """GPT-2's form (Radford et al. 2019): norms before, learned positions, embeddings not tied."""
+    """GPT-2's form (Radford et al. 2019): norms before, learned positions; embeddings tied or not."""
 
-    def __init__(self, layers, hidden, heads, sequence):
+    def __init__(self, layers, hidden, heads, sequence, tied="off"):
         super().__init__()
         self.wte = torch.nn.Embedding(CLASSES, hidden)
         self.wpe = torch.nn.Embedding(sequence, hidden)
         self.h = torch.nn.Sequential(*[TransformerBlock(hidden, heads) for _ in range(layers)])
         self.ln_f = torch.nn.LayerNorm(hidden)
         self.lm_head = torch.nn.Linear(hidden, CLASSES, bias=False)
+        if tied == "on":
+            self.lm_head.weight = self.wte.weight
 
     def forward(self, tokens):
         x = self.wte(tokens) + self.wpe(torch.arange(tokens.shape[1]))
@@ -405,7 +409,7 @@ def named_dropouts(model):
 
 
 def make_model(name, stem, channels):
-    if name == "transformer":
+    if name.startswith("transformer"):
         return Transformer(**CHOICES[name]).double().train()
     if name == "resnet1001":
         return ResNet1001().double().train()
@@ -469,7 +473,7 @@ def golden(name, stem, shape, every):
     statistics = [(n, b) for n, b in model.named_buffers() if b.is_floating_point()]
     picked = lambda n: range(n) if every else sorted({0, 1, 2, n // 3, n // 2, n - 3, n - 2, n - 1})
     return {
-        "model": name,
+        "model": name.removesuffix("-tied"),
         "choice": {key: str(value) for key, value in CHOICES.get(name, {}).items()},
         "stem": stem,
         "shape": shape,

@@ -38,7 +38,10 @@ class CalibratedCosts final : public CostModel {
       case OpKind::backward_weight:
         return overhead(plan) + backward_seconds(plan, rank, op, busy_ranks) +
                gradient_seconds(plan, rank, op, busy_ranks);
-      case OpKind::update: return overhead(plan) + update_seconds(plan, op, busy_ranks);
+      case OpKind::norms:
+      case OpKind::update:
+        return overhead(plan) + update_words(plan, op) / update_words(plan) *
+                                    update_seconds(plan, sizes_.updated_bytes(plan, rank, op), busy_ranks);
       case OpKind::all_reduce:
       case OpKind::reduce_scatter:
       case OpKind::all_gather:
@@ -179,13 +182,15 @@ class CalibratedCosts final : public CostModel {
   /// Of the gradients that a pass copies or adds to: their share of the words of an update.
   double gradient_seconds(const Plan& plan, Rank rank, const Op& pass, int busy) const {
     const double words = gradient_words(plan, rank, pass);
-    return words > 0 ? words / update_words(plan) * update_seconds(plan, pass, busy) : 0;
+    if (words == 0) return 0;
+    const std::int64_t bytes = sizes_.parameter_bytes(plan, pass.segment, pass.segments);
+    return words / update_words(plan) * update_seconds(plan, bytes, busy);
   }
 
-  double update_seconds(const Plan& plan, const Op& op, int busy) const {
+  double update_seconds(const Plan& plan, std::int64_t bytes, int busy) const {
     const double rate = update_rate(calibration_, plan.spec, busy);
     const int element = parameter_bytes(plan.spec.precision);
-    return rate * static_cast<double>(sizes_.parameter_bytes(plan, op.segment, op.segments)) / element;
+    return rate * static_cast<double>(bytes) / element;
   }
 
   /// Gradients that this backward leaves behind for the next layers'.

@@ -49,7 +49,10 @@ class LocalDependencies {
 ///   send                 <- its payload on this rank
 ///   all_reduce of either <- the pass that made this rank's part of it
 ///   gradients            <- the last B or W before their update is due, of every segment of the run
-///   update               <- the collectives that sum the run's gradients, else the last B or W of every segment
+///   update               <- the collectives that sum the run's gradients, else the last B or W of every segment; where
+///                           there are norms, the all_reduce of those of the run
+///   norms                <- what their run's update would wait for without them
+///   all_reduce of norms  <- the norms of every segment of the run
 ///   parameters           <- the updates that wrote the run, on the members that did; on the others of a broadcast
 ///                           the last B or W of every segment, which reads what is overwritten
 ///   a version is written <- by its all_gather or broadcast, else by its update

@@ -130,11 +130,13 @@ bool uses(const Plan& plan, OpKind kind) {
   });
 }
 
-bool reduces(const RankProgram& rank) {
-  return std::ranges::any_of(rank.lanes, [](const Lane& lane) {
-    return lane.key.kind == LaneKind::collectives && lane.key.purpose == Payload::gradients;
+bool has_collectives(const RankProgram& rank, Payload purpose) {
+  return std::ranges::any_of(rank.lanes, [purpose](const Lane& lane) {
+    return lane.key.kind == LaneKind::collectives && lane.key.purpose == purpose;
   });
 }
+
+bool reduces(const RankProgram& rank) { return has_collectives(rank, Payload::gradients); }
 
 std::vector<int> split_evenly(int samples, int pieces) {
   std::vector<int> sizes(pieces, samples / pieces);

@@ -53,6 +53,7 @@ struct Case {
   int loader = 1;  ///< loader threads per rank
   InputKind input = InputKind::host;
   NamedChoice optimizer{"sgd", {}};  ///< with its extras (optimizer.h), canonical
+  int zero = 0;                      ///< stage of ZeRO among the copies of each pipeline stage
   double lr = 0.01;
   double momentum = 0.9;
   double weight_decay = 0.0;

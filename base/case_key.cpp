@@ -20,6 +20,7 @@ constexpr bool at_least_one(double x) { return x >= 1; }
 constexpr bool not_negative(double x) { return x >= 0; }
 constexpr bool positive(double x) { return x > 0; }
 constexpr bool below_one(double x) { return x >= 0 && x < 1; }
+constexpr bool zero_or_one(double x) { return x == 0 || x == 1; }
 
 constexpr std::array<std::string_view, 2> switch_names{"off", "on"};
 
@@ -197,6 +198,11 @@ constexpr std::array keys{
                        .since = "1.5"}),
     key<&Case::optimizer>(
         {.name = "optimizer", .help = "how weights follow from gradients", .readers = "every case", .since = "1.6"}),
+    key<&Case::zero>({.name = "zero",
+                      .accepts = zero_or_one,
+                      .expected = "0 or 1",
+                      .help = "stage of ZeRO: 1 shards optimizer states and updates among copies of a stage",
+                      .since = "1.6"}),
     key<&Case::lr>({.name = "lr",
                     .accepts = positive,
                     .expected = "a number > 0",

@@ -101,6 +101,7 @@ std::span<const OptimizerRow> optimizers() {
        .parameters = {trust, eps(1e-9)},
        .reads_momentum = true,
        .states = 1,
+       .reads_norms = true,
        .words = 7},
   };
   return table;

@@ -52,6 +52,7 @@ struct OptimizerRow {
   bool reads_momentum = false;  ///< the key; else it stays at its default. Where it is 0, the state for it is not kept
   int states = 0;               ///< values kept for each parameter from one update to the next
   bool counts_updates = false;  ///< reads t
+  bool reads_norms = false;     ///< of whole tensors; else element by element
   /// Values moved to and from memory for each parameter in an update, momentum included: weight, gradient and states
   /// read, weight and states written; weight and gradient once more where norms come first.
   int words = 0;

@@ -47,7 +47,8 @@ LayerSizes sizes_of(const Plan& plan, const Sizes& sizes, const CostModel& cost,
                    .saved = cost.saved_bytes(plan, Rank(0), there),
                    .input = layer == SegmentId(0) ? 0 : sizes.input_bytes(plan, Rank(0), there),
                    .output = sizes.output_bytes(plan, Rank(0), there)};
-  bytes.states = bytes.weights * (1 + state_count(optimizer_rule(plan.spec)));
+  const int sharers = plan.spec.zero == 1 ? plan.spec.dp : 1;
+  bytes.states = bytes.weights + bytes.weights * state_count(optimizer_rule(plan.spec)) / sharers;
   // The gradients that a backward starts are among the states.
   Op back = pass_of(OpKind::backward, layer);
   back.accumulates = true;

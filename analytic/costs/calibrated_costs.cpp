@@ -38,8 +38,10 @@ class CalibratedCosts final : public CostModel {
       case OpKind::backward_weight:
         return overhead(plan) + backward_seconds(plan, rank, op, busy_ranks) +
                gradient_seconds(plan, rank, op, busy_ranks);
+      case OpKind::norms:
       case OpKind::update:
-        return overhead(plan) + update_seconds(plan, sizes_.parameter_bytes(plan, op.segment, op.segments), busy_ranks);
+        return overhead(plan) + update_words(plan, op) / update_words(plan) *
+                                    update_seconds(plan, sizes_.updated_bytes(plan, rank, op), busy_ranks);
       case OpKind::all_reduce:
       case OpKind::reduce_scatter:
       case OpKind::all_gather:

@@ -22,7 +22,10 @@ class DataSheetCosts final : public CostModel {
       case OpKind::backward_weight:
         return sizes_.backward_share(plan, op) * roofline(rates, plan, rank, op) +
                gradient_words(plan, rank, op) * gradients(plan, op) / rates.state_bytes_per_s;
-      case OpKind::update: return update_words(plan) * parameters(plan, op) / rates.state_bytes_per_s;
+      case OpKind::norms:
+      case OpKind::update:
+        return update_words(plan, op) * static_cast<double>(sizes_.updated_bytes(plan, rank, op)) /
+               rates.state_bytes_per_s;
       case OpKind::all_reduce:
       case OpKind::reduce_scatter:
       case OpKind::all_gather:

@@ -29,6 +29,7 @@ class UnitCosts final : public CostModel {
       case OpKind::recompute:
       case OpKind::backward_input:
       case OpKind::backward_weight: return unit_s_ * share(plan, rank, op.segment);
+      case OpKind::norms:
       case OpKind::update:
       case OpKind::send:
       case OpKind::receive:

@@ -101,9 +101,8 @@ class Ledger {
   void add_states() {
     const StateLayout layout = state_layout(plan_, sizes_.parameters(), rank_);
     for (const StateArena& arena : layout.arenas) {
-      const bool reduced = arena.role == StateRole::gradients;
       hold(arena.category, arena.bytes, -forever, forever,
-           reduced ? MemorySource::communicator : MemorySource::compute_stream);
+           arena.exchanged ? MemorySource::communicator : MemorySource::compute_stream);
     }
     const auto multiplies = [this](SegmentId s) { return multiplies_matrices(sizes_.layers(plan_.segments[s.value])); };
     if (std::ranges::any_of(layout.segments, multiplies)) {
@@ -145,6 +144,7 @@ class Ledger {
       case OpKind::backward_weight: return add_backward(op, span);
       case OpKind::receive: return op.payload == Payload::activation ? add_input(op, span) : add_gradient(op, span);
       case OpKind::send:  // the graph holds an output anyway, a gradient is held since the backward that made it
+      case OpKind::norms:
       case OpKind::update:
       case OpKind::all_reduce:  // all in place
       case OpKind::reduce_scatter:

@@ -62,6 +62,13 @@ double gradient_words(const Plan& plan, Rank rank, const Op& pass) {
   return reduces(plan.ranks[rank.value]) ? 2 : 0;
 }
 
+double update_words(const Plan& plan, const Op& op) {
+  constexpr double words_of_norms = 2;  // a weight and a gradient
+  if (op.kind == OpKind::norms) return words_of_norms;
+  const bool beside_norms = op.group.value >= 0 && find_optimizer(plan.spec.optimizer.name).reads_norms;
+  return update_words(plan) - (beside_norms ? words_of_norms : 0);
+}
+
 double update_words(const Plan& plan) { return find_optimizer(plan.spec.optimizer.name).words; }
 
 Sizes::Sizes(ModelSpec model) : model_(std::move(model)), boundaries_(boundaries(model_)), parameters_(model_) {}
@@ -98,6 +105,13 @@ std::int64_t Sizes::tied_tensor_bytes(Precision precision) const {
 std::int64_t Sizes::parameter_bytes(Precision precision, int layer) const {
   const int element = parabench::parameter_bytes(precision);
   return parameters_.elements(layer, 1, element) * element;
+}
+
+std::int64_t Sizes::updated_bytes(const Plan& plan, Rank rank, const Op& update) const {
+  const int element = parabench::parameter_bytes(plan.spec.precision);
+  const ElementRange run{0, parameter_bytes(plan, update.segment, update.segments) / element};
+  const Shard shard = shard_of(plan, rank, update);
+  return shard_of(run, shard.index, shard.count, element).count * element;
 }
 
 std::int64_t Sizes::largest_parameter_bytes(Precision precision, int layer) const {
@@ -145,8 +159,11 @@ double Sizes::backward_share(const Plan& plan, const Op& op) const {
 
 std::int64_t Sizes::payload_bytes(const Plan& plan, Rank rank, const Op& op) const {
   if (op.payload == Payload::tied_gradients) return tied_tensor_bytes(plan.spec.precision);
-  if (!is_of_micro_batch(op.payload)) return parameter_bytes(plan, op.segment, op.segments);
   const Segment& segment = plan.segments[op.segment.value];
+  if (op.payload == Payload::norms) {
+    return std::int64_t{sizeof(double)} * sums_of_squares * tensors_of(plan, parameters_, op.segment, op.segments);
+  }
+  if (!is_of_micro_batch(op.payload)) return parameter_bytes(plan, op.segment, op.segments);
   // A segment sums or sends its own output, and the gradient of its own input; a receive is of what is on the way to it.
   const bool at_output = (op.payload == Payload::activation) != (op.kind == OpKind::receive);
   const TensorSpec shape = boundaries_[segment.first_layer + (at_output ? segment.layers : 0)];

@@ -23,6 +23,8 @@ int operations(const LayerSpec& layer);
 
 /// Words per parameter that an update by the plan's optimizer moves.
 double update_words(const Plan& plan);
+/// The part of them that this operation moves, norms or an update: norms of shares are an operation of their own.
+double update_words(const Plan& plan, const Op& op);
 /// Words per parameter that a pass moves once weight gradients are computed: nothing where it starts them (2 where they
 /// are then copied into the arena that is reduced), 3 where it adds to them; 0 for passes that make none.
 double gradient_words(const Plan& plan, Rank rank, const Op& pass);
@@ -46,6 +48,8 @@ class Sizes {
   /// The same without the padding behind it. Precondition: the model ties one.
   std::int64_t tied_tensor_bytes(Precision precision) const;
   std::int64_t parameter_bytes(Precision precision, int layer) const;
+  /// Bytes of the parameters that an update of the rank writes: of its run, or of its shard of it. O(log ranks).
+  std::int64_t updated_bytes(const Plan& plan, Rank rank, const Op& update) const;
   /// Bytes of the layer's largest parameter: what a backward that adds to gradients holds of its own at a time.
   std::int64_t largest_parameter_bytes(Precision precision, int layer) const;
   /// Bytes of each parameter that lies in a segment.

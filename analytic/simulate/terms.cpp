@@ -30,7 +30,7 @@ class Writer {
     const Rank rank = holders(plan_, stage).front();
     const RankProgram& program = plan_.ranks[rank.value];
     for (const OpKind kind : {OpKind::forward, OpKind::recompute, OpKind::backward, OpKind::backward_input,
-                              OpKind::backward_weight, OpKind::update}) {
+                              OpKind::backward_weight, OpKind::norms, OpKind::update}) {
       pass(rank, stage, kind);
     }
     for (const Lane& lane : program.lanes) {
@@ -73,7 +73,7 @@ class Writer {
         with_assumption("replay of the plan's allocations"));
     const DeviceOverhead overhead = cost_.device_overhead(plan_);
     add("memory_device_used" + on, static_cast<double>(memory.device_used), "bytes",
-        fmt::format("reserved + context {} + communicator {} + gradients in its memory {}", overhead.context_bytes,
+        fmt::format("reserved + context {} + communicator {} + arenas in its memory {}", overhead.context_bytes,
                     overhead.communicator_bytes,
                     memory.device_used - memory.reserved - overhead.context_bytes - overhead.communicator_bytes),
         with_assumption("as calibrated; typical figures where nobody measured them"));
@@ -111,6 +111,7 @@ class Writer {
       case OpKind::backward_input: return "backward_input";
       case OpKind::backward_weight: return "backward_weight";
       case OpKind::recompute: return "recompute";
+      case OpKind::norms: return "norms";
       case OpKind::update: return "update";
       case OpKind::send:
       case OpKind::receive:
@@ -134,7 +135,7 @@ class Writer {
     }
     if (!first) return;
     const std::string name = fmt::format("{}[stage {}]", name_of(kind), stage.value);
-    if (kind == OpKind::update) {
+    if (kind == OpKind::update || kind == OpKind::norms) {
       add(name, sum, "s", "parameters x seconds per parameter",
           with_assumption(fmt::format("{}, one fused loop", find_optimizer(plan_.spec.optimizer.name).help)));
       return;
@@ -152,7 +153,8 @@ class Writer {
       if (stage_of(plan_, op.segment) != stage) continue;
       if (op.step != lane.ops.front().step || op.micro_batch != lane.ops.front().micro_batch) continue;
       const std::string what = lower(name(op.kind), '_');
-      const bool by_name = is_of_micro_batch(op.payload) || op.payload == Payload::tied_gradients;
+      const bool by_name = is_of_micro_batch(op.payload) || op.payload == Payload::tied_gradients ||
+                           op.payload == Payload::norms;
       const std::string_view part = by_name ? name(op.payload) : "bucket";
       add(fmt::format("{}[stage {}, {} {}]", what, stage.value, part, bucket++), cost_.seconds(plan_, rank, op, 1), "s",
           fmt::format("T({} bytes, {} ranks), nothing else running", sizes_.payload_bytes(plan_, rank, op),

@@ -2,6 +2,7 @@
 
 #include <torch/utils.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace parabench {
@@ -44,25 +45,30 @@ StageState::StageState(const Plan& plan, const ModelSpec& model, Communicator& c
   device.enter(/*computes=*/true);
   const torch::TensorOptions options = torch::TensorOptions(type_).device(device.where());
 
-  // Every rank asks for the largest stage's bytes: the arena is collective and symmetric.
-  const std::int64_t arena_bytes = gradient_arena_bytes(plan, model);
-  const Arena arena = arena_bytes > 0 ? comm.allocate(arena_bytes) : Arena{};
-
-  // The leaves and views below keep the arenas.
-  std::vector<torch::Tensor> weights, states;
+  // Every rank asks for the largest stage's bytes: arenas are collective and symmetric.
+  const auto exchanged = [&](StateRole role) {
+    const std::int64_t bytes = exchanged_bytes(plan, model, role);
+    return bytes > 0 ? comm.allocate(bytes) : Arena{};
+  };
+  const Arena shared_weights = exchanged(StateRole::weights), shared_gradients = exchanged(StateRole::gradients);
+  const auto make = [&](const StateArena& part, const Arena& shared) {
+    if (!part.exchanged) return torch::zeros({part.elements}, options);
+    device.account().add(part.category, part.bytes);
+    return torch::from_blob(shared.data, {part.elements}, options);
+  };
   for (const StateArena& part : layout_.arenas) {
     CountScope scope(device, part.category);
     switch (part.role) {
-      case StateRole::weights: weights.push_back(torch::zeros({part.elements}, options)); break;
-      case StateRole::gradients:
-        device.account().add(part.category, part.bytes);
-        gradients_ = torch::from_blob(arena.data, {part.elements}, options);
+      case StateRole::weights: weights_.push_back(make(part, shared_weights)); break;
+      case StateRole::gradients: gradients_ = make(part, shared_gradients); break;
+      case StateRole::optimizer: states_.push_back(make(part, {})); break;
+      case StateRole::norms:
+        norms_ = torch::zeros({part.elements / sums_of_squares, sums_of_squares}, options.dtype(torch::kFloat64));
         break;
-      case StateRole::optimizer: states.push_back(torch::zeros({part.elements}, options)); break;
       case StateRole::updates: updates_ = torch::zeros({part.elements}, options.dtype(torch::kFloat32)); break;
     }
   }
-  slots_.assign(weights.size(), std::vector<std::vector<LayerTensors>>(layout_.segments.size()));
+  slots_.assign(weights_.size(), std::vector<std::vector<LayerTensors>>(layout_.segments.size()));
 
   for (std::size_t i = 0; i < layout_.segments.size(); ++i) {
     const SegmentId s = layout_.segments[i];
@@ -80,11 +86,14 @@ StageState::StageState(const Plan& plan, const ModelSpec& model, Communicator& c
       };
       const ParameterPlace place{slice.layer, slice.parameter}, from = origin(model, place);
       Parameter parameter;
-      for (std::size_t state = 0; state < states.size(); ++state) parameter.states[state] = view(states[state]);
+      parameter.range = slice.range;
+      for (std::size_t state = 0; state < states_.size() && layout_.updates(slice.range); ++state)
+        parameter.states[state] = view_as_parameter(
+            states_[state], {layout_.state_of(slice.range.first), slice.range.count}, slice.tensor, plan.spec.layout);
       if (gradients_.defined()) parameter.reduced = view(gradients_);
-      for (std::size_t slot = 0; slot < weights.size(); ++slot) {
+      for (std::size_t slot = 0; slot < weights_.size(); ++slot) {
         // detach() makes a leaf that shares the slot's storage.
-        auto leaf = view(weights[slot]).detach();
+        auto leaf = view(weights_[slot]).detach();
         if (slot == 0) fill_initial(leaf, model.layers[from.layer], from.parameter, plan.spec.seed);
         leaf.requires_grad_();
         parameter.leaves.push_back(leaf);
@@ -101,6 +110,10 @@ StageState::StageState(const Plan& plan, const ModelSpec& model, Communicator& c
       parameters_[i].push_back(std::move(parameter));
     }
   }
+  std::int64_t tensors = 0;
+  first_tensor_.resize(parameters_.size());
+  for (std::size_t i = parameters_.size(); i-- > 0; tensors += std::ssize(parameters_[i])) first_tensor_[i] = tensors;
+
   if (shared_original_ < 0) return;
   shared_copy_ = local(plan.tie->copy);
   const ParameterPlace& copy = model.tie->copy;
@@ -111,10 +124,10 @@ StageState::StageState(const Plan& plan, const ModelSpec& model, Communicator& c
   }
 }
 
-// The arena itself lives as long as the communicator; only its count ends here.
+// The arenas themselves live as long as the communicator; only their count ends here.
 StageState::~StageState() {
-  if (gradients_.defined())
-    device_.account().remove(MemoryCategory::gradients, static_cast<std::int64_t>(gradients_.nbytes()));
+  for (const StateArena& part : layout_.arenas)
+    if (part.exchanged) device_.account().remove(part.category, part.bytes);
 }
 
 const std::vector<LayerTensors>& StageState::tensors(SegmentId segment, int version) const {
@@ -150,14 +163,25 @@ void StageState::drop_gradients(SegmentId segment) {
   });
 }
 
-BufferView StageState::gradients(SegmentId first, int segments) const {
+BufferView StageState::view(const torch::Tensor& arena, SegmentId first, int segments) const {
   const ElementRange run = layout_.run(first, segments);
-  return view_of(gradients_.narrow(0, run.first, run.count));
+  return view_of(arena.narrow(0, run.first, run.count));
 }
 
-BufferView StageState::view_of(const torch::Tensor& gradients) const {
-  return {gradients.data_ptr(), static_cast<std::int64_t>(gradients.nbytes()),
-          type_ == torch::kFloat64 ? ElementType::f64 : ElementType::f32, !gradients.is_cpu()};
+BufferView StageState::view_of(const torch::Tensor& part) const {
+  return {part.data_ptr(), static_cast<std::int64_t>(part.nbytes()),
+          type_ == torch::kFloat64 ? ElementType::f64 : ElementType::f32, !part.is_cpu()};
+}
+
+BufferView StageState::gradients(SegmentId first, int segments) const { return view(gradients_, first, segments); }
+BufferView StageState::weights(SegmentId first, int segments) const { return view(weights_.front(), first, segments); }
+
+Shares StageState::shares(SegmentId first, int segments, int shards) const {
+  const ElementRange run = layout_.run(first, segments);
+  std::vector<std::int64_t> bytes;
+  for (int shard = 0; shard < shards; ++shard)
+    bytes.push_back(shard_of(run, shard, shards, layout_.element_bytes).count * layout_.element_bytes);
+  return Shares(bytes);
 }
 
 void StageState::update(SegmentId first, int segments, int version) {
@@ -174,6 +198,73 @@ void StageState::update(SegmentId first, int segments, int version) {
     }
   }
   device_.update(rule_, operands);
+}
+
+void StageState::update_shard(SegmentId first, int segments, int version, Shard shard) {
+  if (updates_.defined()) updates_.narrow(0, local(first), segments).add_(1);
+  for (int s = local(first); s < local(first) + segments; ++s) {
+    newest_[s] = version;
+    for (Parameter& p : parameters_[s]) {
+      p.gradient.reset();
+      p.leaves.front().mutable_grad().reset();
+    }
+  }
+  const ElementRange range = shard_of(layout_.run(first, segments), shard.index, shard.count, layout_.element_bytes);
+  if (range.count == 0) return;
+  // Rules that go element by element do not ask where a tensor ends, and padding stays zero.
+  const std::vector<Part> all = norms_.defined() ? parts(first, segments, range) : std::vector<Part>{{range, 0}};
+  std::vector<UpdateOperands> operands;
+  for (const Part& part : all) {
+    const auto [begin, count] = part.range;
+    UpdateOperands& own = operands.emplace_back();
+    own.next = own.weights = weights_.front().narrow(0, begin, count);
+    for (std::size_t state = 0; state < states_.size(); ++state)
+      own.states[state] = states_[state].narrow(0, layout_.state_of(begin), count);
+    own.gradient = gradients_.narrow(0, begin, count);
+    if (updates_.defined()) own.update = updates_.narrow(0, local(first), 1);
+    if (norms_.defined()) own.squares = norms_[part.tensor];
+  }
+  device_.update(rule_, operands);
+}
+
+ElementRange StageState::tensors_of(SegmentId first, int segments) const {
+  const std::int64_t begin = first_tensor_[local(first) + segments - 1];
+  return {begin, first_tensor_[local(first)] + std::ssize(parameters_[local(first)]) - begin};
+}
+
+std::vector<StageState::Part> StageState::parts(SegmentId first, int segments, const ElementRange& range) const {
+  std::vector<Part> parts;
+  for (int s = local(first) + segments - 1; s >= local(first); --s) {
+    std::int64_t tensor = first_tensor_[s];
+    for (const Parameter& p : parameters_[s]) {
+      const std::int64_t begin = std::max(p.range.first, range.first), end = std::min(p.range.end(), range.end());
+      if (begin < end) parts.push_back({{begin, end - begin}, tensor});
+      ++tensor;
+    }
+  }
+  return parts;
+}
+
+void StageState::measure_norms(SegmentId first, int segments, Shard shard) {
+  torch::NoGradGuard no_grad;
+  const ElementRange tensors = tensors_of(first, segments);
+  norms_.narrow(0, tensors.first, tensors.count).zero_();
+  const ElementRange range = shard_of(layout_.run(first, segments), shard.index, shard.count, layout_.element_bytes);
+  const std::vector<Part> own = parts(first, segments, range);
+  if (own.empty()) return;
+  std::vector<torch::Tensor> values;
+  for (const Part& part : own)
+    for (const torch::Tensor* arena : {&weights_.front(), &gradients_})
+      values.push_back(arena->narrow(0, part.range.first, part.range.count));
+  const torch::Tensor squares = at::stack(at::_foreach_norm(values)).to(torch::kFloat64).square_();
+  const auto count = static_cast<std::int64_t>(own.size());
+  norms_.narrow(0, own.front().tensor, count).copy_(squares.view({count, sums_of_squares}));
+}
+
+BufferView StageState::norms(SegmentId first, int segments) const {
+  const ElementRange tensors = tensors_of(first, segments);
+  const torch::Tensor view = norms_.narrow(0, tensors.first, tensors.count);
+  return {view.data_ptr(), static_cast<std::int64_t>(view.nbytes()), ElementType::f64, !view.is_cpu()};
 }
 
 StageState::Snapshot StageState::snapshot() const {

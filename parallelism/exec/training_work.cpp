@@ -80,6 +80,23 @@ void* TrainingWork::ready(int lane, int index) const {
   return last < 0 ? nullptr : marks_[last].end.event;
 }
 
+BufferView TrainingWork::summed(const Op& op) const {
+  if (op.payload == Payload::tied_gradients) return state_.tied_gradients();
+  if (op.payload == Payload::norms) return state_.norms(op.segment, op.segments);
+  return state_.gradients(op.segment, op.segments);
+}
+
+CollectiveCall TrainingWork::sharing(int lane, const Op& op, CollectiveKind kind, void* ready) const {
+  const auto members = static_cast<int>(plan_.groups[op.group.value].ranks.size());
+  CollectiveCall call{.kind = kind,
+                      .buffer = op.payload == Payload::gradients ? state_.gradients(op.segment, op.segments)
+                                                                 : state_.weights(op.segment, op.segments),
+                      .group = groups_.at(program_.lanes[lane].key),
+                      .shares = state_.shares(op.segment, op.segments, members)};
+  call.buffer.ready = ready;
+  return call;
+}
+
 Work TrainingWork::start(int lane, int index) {
   const Op& op = program_.lanes[lane].ops[index];
   void* const event = ready(lane, index);
@@ -95,19 +112,19 @@ Work TrainingWork::start(int lane, int index) {
       return comm_.recv(bytes_of(payload, event), op.peer, message_of(op));
     }
     case OpKind::all_reduce: {
-      BufferView gradients =
-          op.payload == Payload::tied_gradients ? state_.tied_gradients() : state_.gradients(op.segment, op.segments);
-      gradients.ready = event;
-      return comm_.all_reduce(gradients, groups_.at(program_.lanes[lane].key));
+      BufferView sums = summed(op);
+      sums.ready = event;
+      return comm_.all_reduce(sums, groups_.at(program_.lanes[lane].key));
     }
-    case OpKind::reduce_scatter:
-    case OpKind::all_gather:
+    case OpKind::reduce_scatter: return comm_.collective(sharing(lane, op, CollectiveKind::reduce_scatter, event));
+    case OpKind::all_gather: return comm_.collective(sharing(lane, op, CollectiveKind::all_gather, event));
     case OpKind::broadcast:
     case OpKind::forward:
     case OpKind::backward:
     case OpKind::backward_input:
     case OpKind::backward_weight:
     case OpKind::recompute:
+    case OpKind::norms:
     case OpKind::update: break;
   }
   throw std::logic_error(to_text(op) + " on a communication lane, which the executor does not run there");
@@ -199,7 +216,10 @@ void TrainingWork::run(int index) {
     case OpKind::backward:
     case OpKind::backward_input:
     case OpKind::backward_weight: run_backward(op, index); break;
-    case OpKind::update: return state_.update(op.segment, op.segments, op.version.value);
+    case OpKind::norms: return state_.measure_norms(op.segment, op.segments, shard_of(plan_, comm_.rank(), op));
+    case OpKind::update:
+      if (op.group.value < 0) return state_.update(op.segment, op.segments, op.version.value);
+      return state_.update_shard(op.segment, op.segments, op.version.value, shard_of(plan_, comm_.rank(), op));
     case OpKind::send:
     case OpKind::receive:
     case OpKind::all_reduce:

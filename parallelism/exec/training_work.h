@@ -74,6 +74,10 @@ class TrainingWork : public RankWork {
   /// The next piece on the device. Until it is there, the operation waits for data.
   PieceTensors next_piece(PieceFeed& input, int index);
   torch::Tensor receive_buffer(const Op& op) const;
+  /// What an all-reduce over a run sums.
+  BufferView summed(const Op& op) const;
+  /// A collective on a run that its members share.
+  CollectiveCall sharing(int lane, const Op& op, CollectiveKind kind, void* ready) const;
   /// The event after all compute operations that an operation needs; null on the processor, and where there are none.
   void* ready(int lane, int index) const;
   /// Whether the piece comes back to this rank for its loss.

@@ -23,6 +23,7 @@ class OpIndex {
     received_backward_.assign(pieces, {Rank(nowhere)});
     const std::size_t updates = static_cast<std::size_t>(held) * (plan.steps + 1);
     last_gradient_.assign(updates, nowhere);
+    norms_.assign(updates, nowhere);
     update_to_.assign(updates, nowhere);
     reduction_.assign(updates, {Rank(nowhere)});
     tied_.assign(plan.steps + 1, {Rank(nowhere)});
@@ -82,6 +83,11 @@ class OpIndex {
     return slot_[plan_.tie->original.value] == nowhere ? plan_.tie->copy : plan_.tie->original;
   }
   OpRef last_gradient(const Op& op, SegmentId s) const { return compute(op, last_gradient_[due(op, s)]); }
+  OpRef norms(const Op& op, SegmentId s) const { return compute(op, norms_[due(op, s)]); }
+  /// An invalid rank where nothing sums the segment's norms.
+  OpRef norm_sum(const Op& op, SegmentId s) const {
+    return norm_sum_.empty() ? OpRef{Rank(nowhere)} : norm_sum_[due(op, s)];
+  }
   /// An invalid rank where the segment is not reduced.
   OpRef reduction(const Op& op, SegmentId s) const { return reduction_[due(op, s)]; }
 
@@ -115,6 +121,7 @@ class OpIndex {
       case Payload::none:
       case Payload::gradients:
       case Payload::tied_gradients: return;
+      case Payload::norms: norm_sum_.assign(update_to_.size(), {Rank(nowhere)}); return;
       case Payload::parameters: gathered_.assign(update_to_.size(), {Rank(nowhere)}); return;
       case Payload::activation: summed_forward_.assign(forward_.size(), {Rank(nowhere)}); return;
       case Payload::activation_gradient: summed_backward_.assign(forward_.size(), {Rank(nowhere)}); return;
@@ -131,6 +138,9 @@ class OpIndex {
         return;
       case OpKind::backward_input: input_gradient_[piece(op, op.segment)] = ref.index; return;
       case OpKind::backward_weight: last_gradient_[due(op, op.segment)] = ref.index; return;
+      case OpKind::norms:
+        for (int i = 0; i < op.segments; ++i) norms_[due(op, SegmentId(op.segment.value + i))] = ref.index;
+        return;
       case OpKind::update:
         for (int i = 0; i < op.segments && op.version.value <= plan_.steps; ++i) {
           update_to_[update(op, SegmentId(op.segment.value + i), op.version.value)] = ref.index;
@@ -154,6 +164,9 @@ class OpIndex {
         for (int i = 0; i < op.segments; ++i) reduction_[due(op, SegmentId(op.segment.value + i))] = ref;
         return;
       case Payload::tied_gradients: tied_[number(op, op.segment)] = ref; return;
+      case Payload::norms:
+        for (int i = 0; i < op.segments; ++i) norm_sum_[due(op, SegmentId(op.segment.value + i))] = ref;
+        return;
       case Payload::parameters:
         for (int i = 0; i < op.segments && op.version.value <= plan_.steps; ++i) {
           gathered_[update(op, SegmentId(op.segment.value + i), op.version.value)] = ref;
@@ -194,8 +207,8 @@ class OpIndex {
   std::vector<int> forward_, recompute_, input_gradient_;    ///< [row][step][micro-batch] -> compute lane
   std::vector<OpRef> received_forward_, received_backward_;  ///< the same for messages
   std::vector<OpRef> summed_forward_, summed_backward_;      ///< and for all_reduces; empty where there are none
-  std::vector<int> last_gradient_, update_to_;               ///< [row][update] -> compute lane
-  std::vector<OpRef> reduction_, gathered_;                  ///< [row][update]; the latter may be empty
+  std::vector<int> last_gradient_, norms_, update_to_;       ///< [row][update] -> compute lane
+  std::vector<OpRef> reduction_, norm_sum_, gathered_;       ///< [row][update]; the latter two may be empty
   std::vector<OpRef> tied_;                                  ///< [update] the sum of the tied tensor's gradients
 };
 
@@ -220,12 +233,11 @@ class Finder {
         if (op.segment < last_) found.push_back(index_.incoming_gradient(op));
         return;
       case OpKind::backward_weight: found.push_back(index_.input_gradient(op)); return;
+      case OpKind::norms: return summed_gradients(op, found);
       case OpKind::update:
-        return over_run(op, found, [&](SegmentId s, std::vector<OpRef>& of_segment) {
-          const OpRef ref = index_.reduction(op, s);
-          if (ref.rank.value == nowhere) return index_.gradients(op, s, of_segment);
-          of_segment.push_back(ref);
-        });
+        summed_gradients(op, found);
+        if (index_.norm_sum(op, op.segment).rank.value == nowhere) return;
+        return over_run(op, found, [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.norm_sum(op, s)); });
       case OpKind::send:
         found.push_back(op.payload == Payload::activation ? index_.activation(op) : index_.activation_gradient(op));
         return;
@@ -238,12 +250,23 @@ class Finder {
   }
 
  private:
+  /// The collectives that sum the gradients of the run, or what makes them complete on this rank where there is none.
+  void summed_gradients(const Op& op, std::vector<OpRef>& found) const {
+    over_run(op, found, [&](SegmentId s, std::vector<OpRef>& refs) {
+      const OpRef ref = index_.reduction(op, s);
+      if (ref.rank.value == nowhere) return index_.gradients(op, s, refs);
+      refs.push_back(ref);
+    });
+  }
+
   void of_collective(const Op& op, std::vector<OpRef>& found) const {
     switch (op.payload) {
       case Payload::none: index_.missing(op);
       case Payload::gradients:
         return over_run(op, found, [&](SegmentId s, std::vector<OpRef>& refs) { index_.gradients(op, s, refs); });
       case Payload::tied_gradients: found.push_back(index_.last_gradient(op, index_.tied_here())); return;
+      case Payload::norms:
+        return over_run(op, found, [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.norms(op, s)); });
       case Payload::parameters: {
         const bool wrote = op.kind != OpKind::broadcast || op.peer == rank_;
         return over_run(op, found, [&](SegmentId s, std::vector<OpRef>& refs) {

@@ -22,6 +22,7 @@ LaneKind lane_kind(OpKind kind) {
     case OpKind::backward_input:
     case OpKind::backward_weight:
     case OpKind::recompute:
+    case OpKind::norms:
     case OpKind::update: return LaneKind::compute;
     case OpKind::send: return LaneKind::send;
     case OpKind::receive: return LaneKind::receive;

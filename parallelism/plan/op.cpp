@@ -26,6 +26,7 @@ std::string_view name(OpKind kind) {
     case OpKind::backward_input: return "I";
     case OpKind::backward_weight: return "W";
     case OpKind::recompute: return "RECOMPUTE";
+    case OpKind::norms: return "NORMS";
     case OpKind::update: return "UPDATE";
     case OpKind::send: return "SEND";
     case OpKind::receive: return "RECV";
@@ -43,6 +44,7 @@ std::string_view name(Payload payload) {
     case Payload::gradients: return "gradients";
     case Payload::tied_gradients: return "tied_gradients";
     case Payload::parameters: return "parameters";
+    case Payload::norms: return "norms";
     case Payload::activation: return "activation";
     case Payload::activation_gradient: return "activation_gradient";
   }
@@ -69,6 +71,10 @@ Op sharded_update(SegmentId first, int segments, StepId step, VersionId version,
   return op;
 }
 
+Op norms(SegmentId first, int segments, StepId step, GroupId group) {
+  return {.kind = OpKind::norms, .segment = first, .segments = segments, .step = step, .group = group};
+}
+
 Op send_forward(SegmentId s, MicroBatchId m, StepId step, Rank to) {
   return message(OpKind::send, Payload::activation, s, m, step, to);
 }
@@ -90,6 +96,9 @@ Op reduce_scatter(SegmentId first, int segments, StepId step, GroupId group) {
 }
 Op all_reduce_tied(SegmentId original, StepId step, GroupId group) {
   return collective(OpKind::all_reduce, Payload::tied_gradients, original, 1, step, group);
+}
+Op all_reduce_norms(SegmentId first, int segments, StepId step, GroupId group) {
+  return collective(OpKind::all_reduce, Payload::norms, first, segments, step, group);
 }
 Op all_gather(SegmentId first, int segments, StepId step, VersionId version, GroupId group) {
   Op op = collective(OpKind::all_gather, Payload::parameters, first, segments, step, group);
@@ -133,6 +142,7 @@ std::string name(const Op& op) {
     case Payload::gradients:
     case Payload::parameters: break;
     case Payload::tied_gradients: text += "_TIED"; break;
+    case Payload::norms: text += "_NORMS"; break;
     case Payload::activation: text += "_F"; break;
     case Payload::activation_gradient: text += "_B"; break;
   }

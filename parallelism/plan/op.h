@@ -17,6 +17,7 @@ enum class OpKind : std::uint8_t {
   backward_input,   ///< I: its input gradient alone; what the weight gradients need is kept
   backward_weight,  ///< W: the weight gradients that an I left open
   recompute,        ///< a forward once more, for the backward that follows: brings back what the first one discarded
+  norms,            ///< what the rank's share of a run adds to the norms of its tensors, for an update in shares
   update,           ///< optimizer step of a run of segments, or of the rank's share of it
   // Messages: from one rank to another.
   send,
@@ -28,12 +29,13 @@ enum class OpKind : std::uint8_t {
   broadcast,       ///< what the root has on all of them
 };
 
-/// "F", "B", "I", "W", "RECOMPUTE", "UPDATE", "SEND", "RECV", "ALL_REDUCE", "REDUCE_SCATTER", "ALL_GATHER", "BROADCAST".
+/// "F", "B", "I", "W", "RECOMPUTE", "NORMS", "UPDATE", "SEND", "RECV", "ALL_REDUCE", "REDUCE_SCATTER", "ALL_GATHER",
+/// "BROADCAST".
 std::string_view name(OpKind kind);
-inline constexpr std::array<OpKind, 12> all_op_kinds = {
-    OpKind::forward,    OpKind::backward,       OpKind::backward_input, OpKind::backward_weight,
-    OpKind::recompute,  OpKind::update,         OpKind::send,           OpKind::receive,
-    OpKind::all_reduce, OpKind::reduce_scatter, OpKind::all_gather,     OpKind::broadcast};
+inline constexpr std::array<OpKind, 13> all_op_kinds = {
+    OpKind::forward,        OpKind::backward,   OpKind::backward_input, OpKind::backward_weight, OpKind::recompute,
+    OpKind::norms,          OpKind::update,     OpKind::send,           OpKind::receive,         OpKind::all_reduce,
+    OpKind::reduce_scatter, OpKind::all_gather, OpKind::broadcast};
 
 constexpr bool is_pass(OpKind kind) { return kind <= OpKind::recompute; }
 constexpr bool makes_input_gradient(OpKind kind) { return kind == OpKind::backward || kind == OpKind::backward_input; }
@@ -49,14 +51,15 @@ enum class Payload : std::uint8_t {
   gradients,            ///< of the parameters of a run of segments
   tied_gradients,       ///< of the one tensor that two segments share (Plan::tie)
   parameters,           ///< of a run of segments
+  norms,                ///< sums of squares of weights and of gradients, of each tensor of a run
   activation,           ///< what a segment made of a micro-batch
   activation_gradient,  ///< the gradient of a segment's input, of a micro-batch
 };
-/// "none", "gradients", "tied_gradients", "parameters", "activation", "activation_gradient".
+/// "none", "gradients", "tied_gradients", "parameters", "norms", "activation", "activation_gradient".
 std::string_view name(Payload payload);
-inline constexpr std::array<Payload, 6> all_payloads = {Payload::none,           Payload::gradients,
-                                                        Payload::tied_gradients, Payload::parameters,
-                                                        Payload::activation,     Payload::activation_gradient};
+inline constexpr std::array<Payload, 7> all_payloads = {
+    Payload::none,  Payload::gradients,  Payload::tied_gradients,     Payload::parameters,
+    Payload::norms, Payload::activation, Payload::activation_gradient};
 /// Whether it belongs to a micro-batch.
 constexpr bool is_of_micro_batch(Payload payload) { return payload >= Payload::activation; }
 
@@ -68,12 +71,13 @@ struct Op {
   bool discards : 1 = false;       ///< F: keeps its input alone, for a RECOMPUTE
   bool overlaps_next : 1 = false;  ///< F: may run at the same time as the action after it
   SegmentId segment;               ///< first of a run
-  int segments = 1;                ///< length of the run: updates, and what moves gradients or parameters
+  int segments = 1;                ///< length of the run: norms, updates, and what moves gradients, parameters or norms
   MicroBatchId micro_batch{0};     ///< passes, and what moves activations or their gradients
   StepId step;                     ///< of the window
   VersionId version;               ///< passes: weights read; updates, and what moves parameters: weights written
   Rank peer{-1};                   ///< messages: the other rank; broadcasts: the root
-  GroupId group{-1};  ///< collectives: who takes part; updates: among whom the run is sharded, -1: the rank updates all
+  /// Collectives: who takes part; norms and updates: among whom the run is shared, -1: the rank updates all of it.
+  GroupId group{-1};
   bool operator==(const Op&) const = default;
 };
 
@@ -92,6 +96,10 @@ Op update(SegmentId first, int segments, StepId step, VersionId version);
 /// Of the share that the rank has in a run; the members of `group` divide it among them.
 Op sharded_update(SegmentId first, int segments, StepId step, VersionId version, GroupId group);
 
+/// The squares of the weights and of the summed gradients in the rank's share of a run, added up tensor by tensor: what
+/// an update in shares needs whose rule reads norms.
+Op norms(SegmentId first, int segments, StepId step, GroupId group);
+
 /// The activation of `s`, to the rank that computes the next segment, and there as the input of `s`.
 Op send_forward(SegmentId s, MicroBatchId m, StepId step, Rank to);
 Op recv_forward(SegmentId s, MicroBatchId m, StepId step, Rank from);
@@ -104,6 +112,8 @@ Op all_reduce(SegmentId first, int segments, StepId step, GroupId group);
 Op reduce_scatter(SegmentId first, int segments, StepId step, GroupId group);
 /// Of the tensor that `original`, whose segment it first lies in, shares with another.
 Op all_reduce_tied(SegmentId original, StepId step, GroupId group);
+/// Of what the members' norms of a run came to.
+Op all_reduce_norms(SegmentId first, int segments, StepId step, GroupId group);
 /// Of the parameters of a run, as the step's update wrote them.
 Op all_gather(SegmentId first, int segments, StepId step, VersionId version, GroupId group);
 Op broadcast(SegmentId first, int segments, StepId step, VersionId version, GroupId group, Rank root);
@@ -118,7 +128,8 @@ SegmentId other_segment(const Op& message);
 Op receive_of(const Op& send, Rank from);
 
 /// Kind and payload: "F", "SEND_F" of an activation, "RECV_B" of a gradient of one, "ALL_REDUCE" of gradients,
-/// "ALL_REDUCE_TIED" of those of a tied tensor, "ALL_REDUCE_F" of activations, "ALL_GATHER" of parameters.
+/// "ALL_REDUCE_TIED" of those of a tied tensor, "ALL_REDUCE_NORMS" of norms, "ALL_REDUCE_F" of activations, "ALL_GATHER"
+/// of parameters.
 std::string name(const Op& op);
 /// Text with segment and micro-batch: `2F0`, `1SEND_F3`, `0-4ALL_REDUCE`, `7UPDATE`; the step is not part of it.
 std::string to_text(const Op& op);

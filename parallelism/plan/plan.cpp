@@ -130,11 +130,14 @@ bool uses(const Plan& plan, OpKind kind) {
   });
 }
 
-bool reduces(const RankProgram& rank) {
-  return std::ranges::any_of(rank.lanes, [](const Lane& lane) {
-    return lane.key.kind == LaneKind::collectives &&
-           (lane.key.purpose == Payload::gradients || lane.key.purpose == Payload::tied_gradients);
+bool has_collectives(const RankProgram& rank, Payload purpose) {
+  return std::ranges::any_of(rank.lanes, [purpose](const Lane& lane) {
+    return lane.key.kind == LaneKind::collectives && lane.key.purpose == purpose;
   });
+}
+
+bool reduces(const RankProgram& rank) {
+  return has_collectives(rank, Payload::gradients) || has_collectives(rank, Payload::tied_gradients);
 }
 
 std::vector<int> split_evenly(int samples, int pieces) {

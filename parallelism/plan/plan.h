@@ -126,6 +126,9 @@ bool uses(const Plan& plan, OpKind kind);
 /// Whether the rank sums gradients of its parameters, or of a tied one alone, with other ranks.
 bool reduces(const RankProgram& rank);
 
+/// Whether it takes part in collectives that move this.
+bool has_collectives(const RankProgram& rank, Payload purpose);
+
 /// Sizes of `pieces` parts of `samples` that differ by one at most, larger ones first.
 std::vector<int> split_evenly(int samples, int pieces);
 

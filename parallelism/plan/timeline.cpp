@@ -74,7 +74,7 @@ class Accounting {
     if (op.kind == OpKind::forward) sum.forward += work;
     if (makes_input_gradient(op.kind) || makes_weight_gradient(op.kind)) sum.backward += work;
     if (op.kind == OpKind::recompute) sum.recompute += work;
-    if (op.kind == OpKind::update) sum.update += work;
+    if (op.kind == OpKind::update || op.kind == OpKind::norms) sum.update += work;
   }
 
   static Breakdown per_step(Breakdown sum, int steps) {

@@ -118,7 +118,7 @@ Calibration calibrate(const Launch& launch, Communicator& comm, Device& device, 
     if (comm.rank() == Rank(0)) calibration.copy_bytes_per_s[kind][1] = alone;
     const RankCountKey key{std::string(to_text(spec.comm)), busy, kind};
     if (!scope.group_sizes.empty()) {
-      arena = gradient_arena_bytes(launch.plan, launch.model);
+      arena = exchanged_bytes(launch.plan, launch.model, StateRole::gradients);
       const Arena buffer = comm.allocate(arena);
       for (int members : scope.group_sizes) {
         calibration.all_reduce[{key.comm, members, kind}] =

@@ -52,10 +52,11 @@ RankCommand parse(int argc, char** argv) {
   return command;
 }
 
-/// Bytes of gradient arena that the phase will ask the communicator for.
+/// Bytes of arenas that the phase will ask the communicator for.
 std::int64_t window_bytes(const Launch& launch) {
   const Plan plan = launch.command.phase == Phase::verify ? small_pieces(launch.plan, launch.model, 1) : launch.plan;
-  return gradient_arena_bytes(plan, launch.model);
+  return exchanged_bytes(plan, launch.model, StateRole::weights) +
+         exchanged_bytes(plan, launch.model, StateRole::gradients);
 }
 
 /// Ranks that were given different plans would train different networks, or wait for each other forever.

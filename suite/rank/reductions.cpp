@@ -18,6 +18,7 @@ BusOperation bus_operation(OpKind collective) {
     case OpKind::backward_input:
     case OpKind::backward_weight:
     case OpKind::recompute:
+    case OpKind::norms:
     case OpKind::update:
     case OpKind::send:
     case OpKind::receive: break;

@@ -111,6 +111,7 @@ struct KindSeconds {
       case OpKind::reduce_scatter:
       case OpKind::all_gather:
       case OpKind::broadcast: return all_reduce;
+      case OpKind::norms:
       case OpKind::update: return update;
       case OpKind::send:
       case OpKind::receive: return message;

@@ -49,7 +49,8 @@ TEST(CaseId, PrintsKeysInTheOrderOfTheContract) {
   const std::string id =
       "m/d/s/np:8/batch:64/micro:8/dp:2/chunks:4/warmup:0/bucket:1500MB/recompute:except-last/partition:uniform/"
       "memory:1500MiB/precision:bf16/layout:channels_last/device:cuda/comm:mpi/threads:2/graph:on/loader:3/"
-      "input:resident/optimizer:adam[beta2=0.95]/lr:0.1/momentum:0/weight_decay:0.0001/seed:18446744073709551615";
+      "input:resident/optimizer:adam[beta2=0.95]/zero:1/lr:0.1/momentum:0/weight_decay:0.0001/"
+      "seed:18446744073709551615";
   EXPECT_EQ(to_id(parse_case(id)), id);
 }
 
@@ -124,6 +125,9 @@ TEST(CaseId, RefusesEveryMalformedPart) {
                            "input:device",
                            "optimizer:rmsprop",
                            "optimizer:adam[",
+                           "zero:2",
+                           "zero:-1",
+                           "zero:on",
                            "comm:gloo",
                            "warmup:-1",
                            "warmup:auto",
@@ -179,7 +183,7 @@ TEST(CaseJson, IsTypedAndComplete) {
     "np": 4, "batch": 32, "micro": 4, "dp": 1, "chunks": 2, "warmup": null, "bucket": 26214400, "recompute": "none",
     "partition": "time", "memory": null, "precision": "fp32", "layout": "contiguous", "device": "cpu", "comm": "mpi",
     "threads": 1, "graph": false, "loader": 1, "input": "host",
-    "optimizer": {"name": "sgd", "parameters": {}, "text": "sgd"}, "lr": 1.0, "momentum": 0.9, "weight_decay": 0.0,
+    "optimizer": {"name": "sgd", "parameters": {}, "text": "sgd"}, "zero": 0, "lr": 1.0, "momentum": 0.9, "weight_decay": 0.0,
     "seed": 1})"));
 }
 
@@ -188,7 +192,7 @@ TEST(CaseJson, RefusesMissingForeignMistypedAndDisagreeingValues) {
   for (const auto& [key, ignored] : good.items()) {
     nlohmann::json bad = good;
     bad.erase(key);
-    if (key == "memory" || key == "input" || key == "optimizer") {  // files of older schemas have none
+    if (key == "memory" || key == "input" || key == "optimizer" || key == "zero") {  // files of older schemas have none
       EXPECT_EQ(case_from_json(bad), case_from_json(good));
     } else {
       EXPECT_THROW(case_from_json(bad), Error) << key << " missing";

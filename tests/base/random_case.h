@@ -58,6 +58,7 @@ inline Case random_case(std::mt19937& random) {
                                             {"adamw", {{"beta1", "0.5"}, {"eps", "0.001"}}},
                                             {"lars", {{"trust", "0.02"}}}};
   change(spec.optimizer, optimizers[below(4)]);
+  change(spec.zero, 1);
   change(spec.lr, std::ldexp(1.0 + below(1 << 30), -below(60)));
   change(spec.momentum, below(1 << 30) * 0x1p-30);
   change(spec.weight_decay, below(1000) * 1e-7);

@@ -114,8 +114,12 @@ void update(const OptimizerRule& rule, const UpdateOperands& p) {
     case OptimizerKind::sgd: return sgd(rule, pointers<T>(p));
     case OptimizerKind::adam:
     case OptimizerKind::adamw: return adam(rule, pointers<T>(p), *p.update.const_data_ptr<float>());
-    case OptimizerKind::lars:
-      return lars(rule, pointers<T>(p), p.weights.norm().item<double>(), p.gradient.norm().item<double>());
+    case OptimizerKind::lars: {
+      if (!p.squares.defined())
+        return lars(rule, pointers<T>(p), p.weights.norm().item<double>(), p.gradient.norm().item<double>());
+      const double* const squares = p.squares.const_data_ptr<double>();
+      return lars(rule, pointers<T>(p), std::sqrt(squares[0]), std::sqrt(squares[1]));
+    }
   }
 }
 

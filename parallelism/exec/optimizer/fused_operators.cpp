@@ -2,6 +2,8 @@
 
 #include <torch/utils.h>
 
+#include <utility>
+
 namespace parabench {
 namespace {
 
@@ -9,7 +11,7 @@ using List = std::vector<torch::Tensor>;
 
 /// All parameters, list by list; `next` already holds the weights.
 struct Lists {
-  List next, first, second, gradients, updates;
+  List next, first, second, gradients, updates, squares;
 };
 
 Lists lists_of(const std::vector<UpdateOperands>& parameters) {
@@ -25,6 +27,7 @@ Lists lists_of(const std::vector<UpdateOperands>& parameters) {
     if (p.states[1].defined()) lists.second.push_back(p.states[1]);
     lists.gradients.push_back(p.gradient);
     if (p.update.defined()) lists.updates.push_back(p.update);
+    if (p.squares.defined()) lists.squares.push_back(p.squares);
   }
   if (!to.empty()) at::_foreach_copy_(to, from);
   return lists;
@@ -47,9 +50,21 @@ void adam(const OptimizerRule& rule, const Lists& lists) {
   }
 }
 
+/// Of weights and of gradients, each of the whole parameter.
+std::pair<List, List> norms(const Lists& lists) {
+  if (lists.squares.empty()) return {at::_foreach_norm(lists.next), at::_foreach_norm(lists.gradients)};
+  std::pair<List, List> norms;
+  for (const torch::Tensor& squares : lists.squares) {
+    const torch::Tensor roots = squares.sqrt().to(lists.next.front().scalar_type());
+    norms.first.push_back(roots[0]);
+    norms.second.push_back(roots[1]);
+  }
+  return norms;
+}
+
 /// h = ratio (g + d w), where one of the norms is zero h = g.
 List adapted(const OptimizerRule& rule, const Lists& lists) {
-  const List weight_norms = at::_foreach_norm(lists.next), gradient_norms = at::_foreach_norm(lists.gradients);
+  const auto [weight_norms, gradient_norms] = norms(lists);
   List gradients;
   for (std::size_t i = 0; i < lists.next.size(); ++i) {
     const torch::Tensor &w = weight_norms[i], &g = gradient_norms[i];

@@ -7,8 +7,8 @@
 
 namespace parabench {
 
-/// The tensors of one parameter: one type, shape and order of elements in memory, without gaps. `weights` and `next` may
-/// be the same.
+/// The tensors of one parameter, or of a part of it: one type, shape and order of elements in memory, without gaps.
+/// `weights` and `next` may be the same.
 struct UpdateOperands {
   torch::Tensor weights, next;
   /// Momentum, or first and second moment; undefined where the rule keeps none (state_count).
@@ -16,6 +16,9 @@ struct UpdateOperands {
   torch::Tensor gradient;
   torch::Tensor
       update;  ///< one fp32 number, t of the rule (optimizer.h): which update this is; undefined if not counted
+  /// Two fp64 numbers: the squares of weights and of gradients summed over the whole of the parameter of which this is a
+  /// part; undefined where it is the whole, or the rule reads no norms.
+  torch::Tensor squares = {};
 };
 
 }  // namespace parabench

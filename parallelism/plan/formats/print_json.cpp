@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 constexpr std::string_view file_format = "parabench-plan-3";
 
-/// Of an update only where it is sharded.
+/// Of an update only where it is sharded, as norms always are.
 bool has_group(const Op& op) { return is_collective(op.kind) || op.group != GroupId(-1); }
 
 json op_json(const Op& op) {

@@ -24,11 +24,12 @@ struct Style {
   int hue;
 };
 /// Kinds differ in hue, the stages of a rank in lightness.
-constexpr std::array<Style, 6> styles = {{{OpKind::forward, "forward", 212},
+constexpr std::array<Style, 7> styles = {{{OpKind::forward, "forward", 212},
                                           {OpKind::backward, "backward", 28},
                                           {OpKind::backward_input, "input gradient", 8},
                                           {OpKind::backward_weight, "weight gradient", 96},
                                           {OpKind::recompute, "recompute", 272},
+                                          {OpKind::norms, "norms", 300},
                                           {OpKind::update, "update", 330}}};
 
 std::string color(OpKind kind, int chunk, int chunks) {

@@ -3,6 +3,8 @@
 #include <map>
 #include <utility>
 
+#include "base/optimizer.h"
+
 namespace parabench {
 
 std::vector<SegmentRun> whole_stages(const Plan& plan) {
@@ -81,18 +83,25 @@ Plan add_updates(Plan plan, std::span<const SegmentRun> runs) {
   return plan;
 }
 
+Plan add_reduced_updates(Plan plan, std::span<const SegmentRun> runs) {
+  return add_updates(add_reductions(std::move(plan), runs), runs);
+}
+
 Plan add_sharded_updates(Plan plan, std::span<const SegmentRun> runs) {
   const std::vector<GroupId> groups = add_data_groups(plan);
+  const bool norms = find_optimizer(plan.spec.optimizer.name).reads_norms;
   for (const SegmentRun& run : runs) {
     const StageId stage = stage_of(plan, run.first);
     for (int shard = 0; shard < plan.shards; ++shard) {
       const GroupId group = groups[stage.value * plan.shards + shard];
       for (Rank r : holders(plan, stage, shard)) {
-        plan.ranks[r.value].compute().push_back(
-            sharded_update(run.first, run.segments, StepId(0), VersionId(1), group));
+        std::vector<Op>& ops = plan.ranks[r.value].compute();
+        if (norms && group.value >= 0) ops.push_back(parabench::norms(run.first, run.segments, StepId(0), group));
+        ops.push_back(sharded_update(run.first, run.segments, StepId(0), VersionId(1), group));
       }
       if (group.value < 0) continue;
       add_collective(plan, reduce_scatter(run.first, run.segments, StepId(0), group));
+      if (norms) add_collective(plan, all_reduce_norms(run.first, run.segments, StepId(0), group));
       add_collective(plan, all_gather(run.first, run.segments, StepId(0), VersionId(1), group));
     }
   }

@@ -1,6 +1,7 @@
 #include <map>
 #include <utility>
 
+#include "base/optimizer.h"
 #include "parallelism/plan/matching.h"
 #include "parallelism/plan/rules/rules.h"
 #include "parallelism/plan/ties.h"
@@ -22,7 +23,11 @@ struct Counted {
 class UpdateCheck {
  public:
   UpdateCheck(const Plan& plan, Rank rank, Violations& found)
-      : plan_(plan), rank_(rank), found_(found), steps_(plan.segments.size(), std::vector<Step>(plan.steps)) {
+      : plan_(plan),
+        rank_(rank),
+        found_(found),
+        reads_norms_(find_optimizer(plan.spec.optimizer.name).reads_norms),
+        steps_(plan.segments.size(), std::vector<Step>(plan.steps)) {
     for (const Lane& lane : plan.ranks[rank.value].lanes) {
       for (const Op& op : lane.ops) {
         if (Counted Step::*member = member_of(op)) add(op, member);
@@ -38,6 +43,7 @@ class UpdateCheck {
         for (StepId step; step.value < plan_.steps; ++step) {
           check_sum(s, step, sharers);
           check_update(s, step);
+          check_norms(s, step);
         }
       }
     }
@@ -46,10 +52,13 @@ class UpdateCheck {
  private:
   struct Step {
     Counted sum, update, exchange;  ///< of gradients, of parameters, of what updates wrote
+    Counted norms, norm_sum;
   };
 
   static Counted Step::*member_of(const Op& op) {
     if (op.kind == OpKind::update) return &Step::update;
+    if (op.kind == OpKind::norms) return &Step::norms;
+    if (op.payload == Payload::norms) return &Step::norm_sum;
     if (op.payload == Payload::gradients) return &Step::sum;
     return op.payload == Payload::parameters ? &Step::exchange : nullptr;
   }
@@ -81,7 +90,8 @@ class UpdateCheck {
   }
 
   void check_update(SegmentId s, StepId step) {
-    const auto& [sum, update, exchange] = at(s, step);
+    const Step& there = at(s, step);
+    const Counted &sum = there.sum, &update = there.update, &exchange = there.exchange;
     const bool received = exchange.op && exchange.op->kind == OpKind::broadcast && exchange.op->peer != rank_;
     const int due = is_update_due(plan_, stage_of(plan_, s), step) && !received;
     if (update.count < due) complain("exactly once", parabench::update(s, 1, step, VersionId(0)), "is missing");
@@ -106,9 +116,26 @@ class UpdateCheck {
     }
   }
 
+  /// Where an update in shares reads norms of whole tensors, and nowhere else.
+  void check_norms(SegmentId s, StepId step) {
+    const Step& there = at(s, step);
+    const Op* update = there.update.op;
+    const int due = reads_norms_ && update && update->group.value >= 0;
+    const Op whole = due ? *update : parabench::update(s, 1, step, VersionId(0));
+    for (const auto& [counted, missing] :
+         {std::pair(there.norms, norms(whole.segment, whole.segments, step, whole.group)),
+          std::pair(there.norm_sum, all_reduce_norms(whole.segment, whole.segments, step, whole.group))}) {
+      if (counted.count < due) complain("exactly once", missing, "is missing");
+      if (counted.count > due) complain("exactly once", *counted.op, "is one too many");
+      if (counted.op && due && !same_run(*counted.op, *update))
+        complain("shard", *counted.op, "is of another share than " + to_text(*update) + " writes");
+    }
+  }
+
   const Plan& plan_;
   Rank rank_;
   Violations& found_;
+  bool reads_norms_;
   std::vector<std::vector<Step>> steps_;  ///< [segment][step]
 };
 

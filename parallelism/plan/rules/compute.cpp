@@ -88,11 +88,8 @@ class ComputeWalk {
         complain("placement", "works on a segment of another stage");
         return;
       }
-      if (op.kind == OpKind::update) {
-        visit_update(op, s);
-      } else {
-        visit_pass(op, states_[s.value]);
-      }
+      if (op.kind == OpKind::update) visit_update(op, s);
+      if (is_pass(op.kind)) visit_pass(op, states_[s.value]);
     }
   }
 
@@ -121,6 +118,7 @@ class ComputeWalk {
       case OpKind::backward_weight:
         if (!state.input_gradient[now]) complain("order", "comes before its input gradient");
         break;
+      case OpKind::norms:
       case OpKind::update:
       case OpKind::send:
       case OpKind::receive:

@@ -186,11 +186,13 @@ class FieldCheck {
       case OpKind::backward_input:
       case OpKind::backward_weight:
       case OpKind::recompute:
+      case OpKind::norms:
       case OpKind::update: return payload == Payload::none;
       case OpKind::send:
       case OpKind::receive: return is_of_micro_batch(payload);
       case OpKind::all_reduce:
-        return payload == Payload::gradients || payload == Payload::tied_gradients || is_of_micro_batch(payload);
+        return payload == Payload::gradients || payload == Payload::tied_gradients || payload == Payload::norms ||
+               is_of_micro_batch(payload);
       case OpKind::reduce_scatter: return payload == Payload::gradients;
       case OpKind::all_gather:
       case OpKind::broadcast: return payload == Payload::parameters;

@@ -13,6 +13,35 @@ std::int64_t aligned(std::int64_t elements, int element_bytes) {
   return (elements + unit - 1) / unit * unit;
 }
 
+/// `master`: of a parameter.
+int element_bytes(StateRole role, int master) {
+  switch (role) {
+    case StateRole::weights:
+    case StateRole::gradients:
+    case StateRole::optimizer: return master;
+    case StateRole::updates: return sizeof(float);
+    case StateRole::norms: return sizeof(double);
+  }
+  return 0;
+}
+
+/// What the rank's updates write, ascending.
+std::vector<ElementRange> updated_ranges(const Plan& plan, const StateLayout& layout, Rank rank) {
+  std::vector<ElementRange> ranges;
+  bool shares = false;
+  for (const Op& op : plan.ranks[rank.value].compute()) {
+    if (op.kind != OpKind::update || op.version != VersionId(1)) continue;
+    shares |= op.group.value >= 0;
+    const ElementRange run = layout.run(op.segment, op.segments);
+    const Shard shard = shard_of(plan, rank, op);
+    const ElementRange range = shard_of(run, shard.index, shard.count, layout.element_bytes);
+    if (range.count > 0) ranges.push_back(range);
+  }
+  if (!shares) return {{0, layout.elements}};
+  std::ranges::sort(ranges, {}, &ElementRange::first);
+  return ranges;
+}
+
 }  // namespace
 
 int parameter_bytes(Precision precision) {
@@ -27,8 +56,10 @@ int parameter_bytes(Precision precision) {
 
 ParameterSizes::ParameterSizes(const ModelSpec& model) {
   for (auto& before : before_) before.push_back(0);
+  tensors_.push_back(0);
   for (const LayerSpec& layer : model.layers) {
     const std::vector<ParameterSpec> tensors = parameters(layer);
+    tensors_.push_back(tensors_.back() + static_cast<int>(tensors.size()));
     for (std::size_t wide = 0; wide < before_.size(); ++wide) {
       std::int64_t sum = before_[wide].back();
       for (const ParameterSpec& tensor : tensors) sum += aligned(tensor.elements(), wide ? 8 : 4);
@@ -61,6 +92,28 @@ std::int64_t StateLayout::bytes(StateRole role) const {
   return sum;
 }
 
+bool StateLayout::updates(const ElementRange& range) const {
+  return std::ranges::any_of(
+      updated, [&range](const ElementRange& part) { return part.first <= range.first && range.end() <= part.end(); });
+}
+
+std::int64_t StateLayout::state_of(std::int64_t element) const {
+  std::int64_t before = 0;
+  for (const ElementRange& range : updated) {
+    if (range.first > element) break;
+    before += std::min(element - range.first, range.count);
+  }
+  return before;
+}
+
+int tensors_of(const Plan& plan, const ParameterSizes& sizes, SegmentId first, int segments) {
+  const Segment& last = plan.segments[first.value + segments - 1];
+  const int first_layer = plan.segments[first.value].first_layer;
+  const bool without_copy =
+      plan.tie && plan.tie->shared && first <= plan.tie->copy && plan.tie->copy.value < first.value + segments;
+  return sizes.tensors(first_layer, last.first_layer + last.layers - first_layer) - (without_copy ? 1 : 0);
+}
+
 StateLayout state_layout(const Plan& plan, const ParameterSizes& sizes, Rank rank) {
   const RankProgram& program = plan.ranks[rank.value];
   StateLayout layout{.element_bytes = parameter_bytes(plan.spec.precision), .segments = segments_held(plan, rank)};
@@ -72,11 +125,13 @@ StateLayout state_layout(const Plan& plan, const ParameterSizes& sizes, Rank ran
     layout.slices[i] = {layout.elements, n};
     layout.elements += n;
   }
-  layout.updated = {{0, layout.elements}};
+  layout.updated = updated_ranges(plan, layout, rank);
 
-  const auto add = [&layout](StateRole role, MemoryCategory category, std::int64_t elements) {
-    const int bytes = role == StateRole::updates ? static_cast<int>(sizeof(float)) : layout.element_bytes;
-    layout.arenas.push_back({role, category, elements, elements * bytes});
+  const bool gathers = has_collectives(program, Payload::parameters);
+  const auto add = [&](StateRole role, MemoryCategory category, std::int64_t elements) {
+    const int bytes = element_bytes(role, layout.element_bytes);
+    const bool exchanged = role == StateRole::gradients || (role == StateRole::weights && gathers);
+    layout.arenas.push_back({role, category, exchanged, elements, elements * bytes});
   };
   for (int slot = 0; slot < program.weight_versions; ++slot) {
     add(StateRole::weights, slot == 0 ? MemoryCategory::parameters : MemoryCategory::weight_versions, layout.elements);
@@ -89,6 +144,11 @@ StateLayout state_layout(const Plan& plan, const ParameterSizes& sizes, Rank ran
   }
   if (find_optimizer(plan.spec.optimizer.name).counts_updates) {
     add(StateRole::updates, MemoryCategory::optimizer, std::ssize(layout.segments));
+  }
+  if (has_collectives(program, Payload::norms)) {
+    std::int64_t tensors = 0;
+    for (SegmentId s : layout.segments) tensors += tensors_of(plan, sizes, s, 1);
+    add(StateRole::norms, MemoryCategory::communication, sums_of_squares * tensors);
   }
   return layout;
 }
@@ -118,21 +178,20 @@ ElementRange shard_of(ElementRange range, int shard, int shards, int element_byt
   return {range.first + begin(shard), begin(shard + 1) - begin(shard)};
 }
 
-std::vector<ElementRange> shard_ranges(const StateLayout& layout, const std::vector<SegmentRange>& runs, int shard,
-                                       int shards) {
-  std::vector<ElementRange> ranges;
-  for (const auto& [first, last] : runs) {
-    ranges.push_back(shard_of(layout.run(first, last.value - first.value + 1), shard, shards, layout.element_bytes));
-  }
-  return ranges;
+Shard shard_of(const Plan& plan, Rank rank, const Op& update) {
+  if (update.group.value < 0) return {};
+  const std::vector<Rank>& members = plan.groups[update.group.value].ranks;
+  return {static_cast<int>(std::ranges::lower_bound(members, rank) - members.begin()),
+          static_cast<int>(members.size())};
 }
 
-std::int64_t gradient_arena_bytes(const Plan& plan, const ModelSpec& model) {
+std::int64_t exchanged_bytes(const Plan& plan, const ModelSpec& model, StateRole role) {
   const ParameterSizes sizes(model);
   std::int64_t largest = 0;
   for (Rank rank; rank.value < std::ssize(plan.ranks); ++rank) {
     if (!reduces(plan.ranks[rank.value])) continue;
-    largest = std::max(largest, state_layout(plan, sizes, rank).bytes(StateRole::gradients));
+    for (const StateArena& arena : state_layout(plan, sizes, rank).arenas)
+      if (arena.role == role && arena.exchanged) largest = std::max(largest, arena.bytes);
   }
   return largest;
 }

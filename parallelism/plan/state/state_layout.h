@@ -38,23 +38,31 @@ class ParameterSizes {
   }
   /// Those of the tensor that the model ties, 0 without.
   std::int64_t tied_elements(int element_bytes) const { return tied_[element_bytes == 8]; }
+  /// Of a run of layers. O(1).
+  int tensors(int first_layer, int layers) const { return tensors_[first_layer + layers] - tensors_[first_layer]; }
 
  private:
+  std::vector<int> tensors_;                         ///< prefix sums over layers
   std::array<std::vector<std::int64_t>, 2> before_;  ///< prefix sums over layers; elements of 4, of 8 bytes
   std::array<std::int64_t, 2> tied_{};
 };
+
+/// Of a tensor in what norms are made of: of its weights, of its gradients.
+inline constexpr int sums_of_squares = 2;
 
 enum class StateRole {
   weights,    ///< one per ring slot of weight versions
   gradients,  ///< where they are reduced; elsewhere they are autograd's own tensors
   optimizer,  ///< one per state that the optimizer keeps for each parameter
   updates,    ///< how often each segment was updated, in fp32, where the optimizer counts
+  norms,      ///< two sums of squares of each tensor, in fp64, where shares are updated by norms of whole tensors
 };
 
 /// One arena of a rank.
 struct StateArena {
   StateRole role = StateRole::weights;
   MemoryCategory category = MemoryCategory::parameters;
+  bool exchanged = false;  ///< lies in the communicator's memory: collectives move slices of it
   std::int64_t elements = 0, bytes = 0;
   bool operator==(const StateArena&) const = default;
 };
@@ -70,7 +78,7 @@ struct StateLayout {
   /// The ranges of a copy that this rank updates, ascending: one whole copy, or its shards of the runs that are sharded.
   /// An arena of the optimizer holds these alone, one after the other.
   std::vector<ElementRange> updated;
-  std::vector<StateArena> arenas;  ///< weights by slot, then gradients, then the optimizer's, then updates
+  std::vector<StateArena> arenas;  ///< weights by slot, then gradients, then the optimizer's, then updates, then norms
 
   std::int64_t copy_bytes() const { return elements * element_bytes; }
   /// Of a segment that the rank holds.
@@ -79,9 +87,17 @@ struct StateLayout {
   ElementRange run(SegmentId first, int count) const;
   /// Bytes of all arenas of a role.
   std::int64_t bytes(StateRole role) const;
+  /// Whether this rank updates all of a range of a copy.
+  bool updates(const ElementRange& range) const;
+  /// Where an arena of the optimizer has what belongs to an element of a copy that this rank updates.
+  std::int64_t state_of(std::int64_t element) const;
 };
 
 StateLayout state_layout(const Plan& plan, const ParameterSizes& sizes, Rank rank);
+
+/// Parameter tensors of a run of segments on a rank that holds them; one that two of its segments share counts as the
+/// original's.
+int tensors_of(const Plan& plan, const ParameterSizes& sizes, SegmentId first, int segments);
 
 /// A trainable tensor in a copy of the parameters.
 struct ParameterSlice {
@@ -95,16 +111,20 @@ struct ParameterSlice {
 std::vector<ParameterSlice> parameter_slices(const StateLayout& layout, const Plan& plan, const ModelSpec& model,
                                              SegmentId segment);
 
+/// Which part of a run of segments a rank updates.
+struct Shard {
+  int index = 0, count = 1;
+};
+/// The rank's place among those that share an update; where nobody does, all of it.
+Shard shard_of(const Plan& plan, Rank rank, const Op& update);
+
 /// Shard `shard` of `shards` of a range: whole units of slice_alignment_bytes, as even as they come, so that shards of a
 /// small range may be empty. All shards in order make up the range.
 ElementRange shard_of(ElementRange range, int shard, int shards, int element_bytes);
-/// The ranges that shard `shard` of `shards` has of each run of segments (a bucket: [first, last]), in the order given.
-std::vector<ElementRange> shard_ranges(const StateLayout& layout, const std::vector<SegmentRange>& runs, int shard,
-                                       int shards);
 
-/// Bytes that every rank asks its communicator for: the largest arena of gradients of the ranks that reduce; 0 without
-/// such.
-std::int64_t gradient_arena_bytes(const Plan& plan, const ModelSpec& model);
+/// Bytes that every rank asks its communicator for: the largest arena of weights, or of gradients, of the ranks that
+/// exchange theirs; 0 without such.
+std::int64_t exchanged_bytes(const Plan& plan, const ModelSpec& model, StateRole role);
 
 /// The model's layers that a rank holds, ascending.
 std::vector<int> layers_held(const Plan& plan, Rank rank);

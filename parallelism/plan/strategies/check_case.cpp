@@ -142,6 +142,10 @@ void check_stages(const Case& spec, const ModelSpec& model, const Strategy& stra
   if (spec.np % spec.dp != 0) {
     throw usage_error("dp", std::to_string(spec.dp), "a divisor of np, " + std::to_string(spec.np), "try dp:1");
   }
+  const int copies = spec.dp * (strategy.schedule.stages == StageOrder::crossed ? 2 : 1);
+  if (spec.zero > 0 && copies == 1)
+    throw usage_error("zero", std::to_string(spec.zero), "dp above 1 beside it: copies of a stage, to share its states",
+                      "try dp:2, or leave zero out");
   if (strategy.from_file) return check_given(spec, model, given);
   const int layers = static_cast<int>(model.layers.size()), stages = strategy.stages(spec);
   if (stages > layers) {

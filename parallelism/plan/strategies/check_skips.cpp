@@ -44,11 +44,15 @@ void check_executable(const Plan& plan, const ModelSpec& model) {
   for (const RankProgram& rank : plan.ranks) {
     for (const Lane& lane : rank.lanes) {
       for (const Op& op : lane.ops) {
-        const bool sums_gradients = op.kind == OpKind::all_reduce && is_over_run(op);
-        if (is_collective(op.kind) && !sums_gradients)
-          throw usage_error("plan", to_text(op), "no other collective than all-reduces of gradients", hint);
-        if (op.kind == OpKind::update && op.group.value >= 0)
-          throw usage_error("plan", to_text(op) + " in shares", "updates of whole segments", hint);
+        const bool runs = !is_of_micro_batch(op.payload) && op.kind != OpKind::broadcast;
+        if (is_collective(op.kind) && !runs)
+          throw usage_error("plan", to_text(op),
+                            "no other collective than sums of gradients and norms and gathers of parameters", hint);
+        if (op.kind == OpKind::update && op.group.value >= 0 && rank.weight_versions > 1)
+          throw usage_error(
+              "plan",
+              to_text(op) + " in shares with " + std::to_string(rank.weight_versions) + " versions of the weights",
+              "one version where updates are shared", hint);
       }
     }
   }

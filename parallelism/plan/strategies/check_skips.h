@@ -10,7 +10,8 @@ namespace parabench {
 void check_skips(const Plan& plan, const ModelSpec& model);
 
 /// Throws usage_error for a valid plan that ranks on real devices cannot execute: of another number of layers than the
-/// model, with another tie, with shards of a stage, sharded updates, other collectives than sums of gradients, or as check_skips() says.
+/// model, with another tie, with shards of a stage, collectives of activations, broadcasts, updates in shares of several
+/// weight versions, or as check_skips() says.
 void check_executable(const Plan& plan, const ModelSpec& model);
 
 }  // namespace parabench

@@ -5,8 +5,10 @@
 
 namespace parabench {
 
-// One rank: the sequential reference.
-Plan data_parallel_plan(const StrategyInput& input) {
+namespace {
+
+/// One rank: the sequential reference.
+Plan replicated_plan(const StrategyInput& input, Plan (*finish)(Plan, std::span<const SegmentRun>)) {
   const int replicas = input.spec.np;
   Plan plan = cut_model(input, {}, Grain::layer, replicas, 1);
   for (int replica = 0; replica < replicas; ++replica) {
@@ -18,7 +20,13 @@ Plan data_parallel_plan(const StrategyInput& input) {
   }
   const auto runs =
       replicas > 1 ? buckets(plan, gradient_bytes(plan, input.model), input.spec.bucket) : whole_stages(plan);
-  return add_updates(add_reductions(std::move(plan), runs), runs);
+  return finish(std::move(plan), runs);
 }
+
+}  // namespace
+
+Plan data_parallel_plan(const StrategyInput& input) { return replicated_plan(input, add_reduced_updates); }
+
+Plan zero1_plan(const StrategyInput& input) { return replicated_plan(input, add_sharded_updates); }
 
 }  // namespace parabench

@@ -6,6 +6,7 @@
 namespace parabench {
 
 Plan data_parallel_plan(const StrategyInput& input);  ///< with one rank: sequential
+Plan zero1_plan(const StrategyInput& input);          ///< with one rank: sequential
 Plan pipedream_plan(const StrategyInput& input);
 Plan pipedream_2bw_plan(const StrategyInput& input);
 /// Why PipeDream-2BW cannot serve a pipe: its two weight versions do not last for so many mini-batches in flight.

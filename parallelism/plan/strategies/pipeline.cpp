@@ -55,7 +55,8 @@ Plan pipeline_plan(const StrategyInput& input, const Schedule& schedule, const P
 Plan finish_step(Plan plan, const StrategyInput& input) {
   const Case& spec = input.spec;
   const auto runs = spec.dp > 1 ? buckets(plan, gradient_bytes(plan, input.model), spec.bucket) : whole_stages(plan);
-  return add_updates(add_reductions(add_messages(std::move(plan)), runs), runs);
+  plan = add_messages(std::move(plan));
+  return spec.zero == 1 ? add_sharded_updates(std::move(plan), runs) : add_reduced_updates(std::move(plan), runs);
 }
 
 }  // namespace parabench

@@ -15,7 +15,7 @@ using Keys = std::vector<std::string_view>;
 
 /// Of every pipeline whose copies reduce their gradients in buckets.
 Keys pipeline_keys(const Keys& more = {}) {
-  Keys keys = {"micro", "dp", "bucket", "partition"};
+  Keys keys = {"micro", "dp", "bucket", "partition", "zero"};
   keys.insert(keys.end(), more.begin(), more.end());
   return keys;
 }
@@ -43,6 +43,13 @@ std::span<const Strategy> strategies() {
        .ranks = RankUse::replicas,
        .keys = {"bucket"},
        .write = data_parallel_plan},
+      {.name = "zero1",
+       .family = Family::data_parallel,
+       .summary = "data-parallel whose ranks each keep and update a share of the optimizer's states and weights",
+       .paper = "Rajbhandari et al., SC'20, arXiv 1910.02054",
+       .ranks = RankUse::replicas,
+       .keys = {"bucket"},
+       .write = zero1_plan},
       {.name = "model-parallel",
        .family = Family::model_parallel,
        .summary = "layers spread over ranks, the batch in one piece: one rank computes at a time",

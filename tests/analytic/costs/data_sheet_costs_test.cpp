@@ -94,6 +94,21 @@ TEST(DataSheetCosts, AReduceScatterAndAnAllGatherAreTheHalvesOfAnAllReduce) {
   EXPECT_DOUBLE_EQ(seconds(all_gather(SegmentId(0), 4, StepId(0), VersionId(1), GroupId(0))), whole / 2);
 }
 
+TEST(DataSheetCosts, AnUpdateInSharesTakesTheTimeOfItsShare) {
+  const ModelSpec model = chain(4);
+  Case spec = case_of("zero1", 2, 4);
+  spec.optimizer.name = "lars";
+  const Plan plan = plan_of(spec, 4);
+  const auto cost = data_sheet_costs({.cores = 2}, model);
+  const auto seconds = [&](const Op& op) { return cost->seconds(plan, Rank(1), op, 1); };
+  const double whole = seconds(update(SegmentId(0), 4, StepId(0), VersionId(1)));
+  const double share = seconds(sharded_update(SegmentId(0), 4, StepId(0), VersionId(1), GroupId(0)));
+  const double norms = seconds(parabench::norms(SegmentId(0), 4, StepId(0), GroupId(0)));
+  EXPECT_DOUBLE_EQ(share + norms, whole / 2);
+  EXPECT_DOUBLE_EQ(norms, 2.0 / 7 * whole / 2);
+  EXPECT_GT(seconds(all_reduce_norms(SegmentId(0), 4, StepId(0), GroupId(0))), 0);
+}
+
 TEST(UnitCosts, KnowNeitherBytesNorCores) {
   const auto cost = unit_costs();
   const Plan plan = gpipe(2, 2);

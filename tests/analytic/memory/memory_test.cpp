@@ -27,6 +27,20 @@ TEST(PeakMemory, StatesFollowThePlan) {
   EXPECT_EQ(peak(plan, 3, costs, 0)[MemoryCategory::parameters], 3 * chain_layer_bytes);
 }
 
+TEST(PeakMemory, UpdatesInSharesKeepStatesOfTheSharesAlone) {
+  HandCosts costs(KindSeconds{});
+  costs.forward_peak = 1;
+  Case spec = case_of("zero1", 4, 4);
+  spec.optimizer.name = "adam";
+  const Plan plan = plan_of(spec, 4);  // one bucket of four cache lines
+  for (int rank = 0; rank < 4; ++rank) {
+    const MemoryUsage usage = peak(plan, 4, costs, rank);
+    EXPECT_EQ(usage[MemoryCategory::parameters], 4 * chain_layer_bytes);
+    EXPECT_EQ(usage[MemoryCategory::gradients], 4 * chain_layer_bytes);
+    EXPECT_EQ(usage[MemoryCategory::optimizer], 2 * chain_layer_bytes + 4 * 4);
+  }
+}
+
 TEST(PeakMemory, GradientsLiveFromTheFirstBackwardToTheUpdateUnlessAnArenaHoldsThemForReduction) {
   HandCosts costs(KindSeconds{});
   costs.backward_peak = 1000;  // the peak is inside the last backward: those of the other two layers are there

@@ -129,6 +129,21 @@ TEST(Simulate, DataParallelOverlapsReductionsInBucketOrder) {
   }
 }
 
+TEST(Simulate, SharesAreGatheredBesideTheUpdatesThatFollow) {
+  const HandCosts costs(KindSeconds{.forward = 0, .backward = 0, .all_reduce = 2, .update = 1});
+  Case spec = case_of("zero1", 2, 2);
+  spec.bucket = Bytes(1);
+  const Plan plan = unroll(plan_of(spec, 2), 2);
+  const Timeline t = simulate(plan, costs);
+  // Buckets are scattered at 2 and 4 and updated at 3 and 5; the first is gathered meanwhile, at 5, the second at 7.
+  const auto& gathers = spans(plan, t, 1, LaneKind::collectives, Payload::parameters);
+  EXPECT_EQ(gathers[0], (Span{.queued = 0, .start = 3, .end = 5}));
+  EXPECT_EQ(gathers[1], (Span{.queued = 5, .start = 5, .end = 7}));
+  const auto& ops = plan.ranks[1].compute();
+  const auto next = std::ranges::find_if(ops, [](const Op& op) { return op.step == StepId(1); });
+  EXPECT_EQ(t.ranks[1][compute_lane][next - ops.begin()].start, 7) << "the next step reads what is gathered last first";
+}
+
 TEST(Simulate, ACollectiveWaitsForTheLastReplica) {
   const HandCosts costs([](Rank rank, const Op& op, int) {
     return op.kind == OpKind::forward ? 1.0 + rank.value : op.kind == OpKind::all_reduce ? .5 : 0.0;

@@ -99,6 +99,17 @@ INSTANTIATE_TEST_SUITE_P(
                     "pipedream/np:3/batch:5/optimizer:lars/momentum:0",
                     "pipedream/np:2/batch:4/optimizer:sgd[nesterov=on]",
                     "pipedream-2bw/np:2/batch:5/micro:2/optimizer:adam"));
+INSTANTIATE_TEST_SUITE_P(
+    Shared, EveryStrategy,
+    testing::Values("zero1/np:1/batch:4", "zero1/np:2/batch:8", "zero1/np:3/batch:8/bucket:1KiB/weight_decay:0.1",
+                    "zero1/np:4/batch:11/layout:channels_last/bucket:4KiB",
+                    "zero1/np:3/batch:8/bucket:4KiB/optimizer:adam/weight_decay:0.1",
+                    "zero1/np:2/batch:7/optimizer:adamw/weight_decay:0.1/momentum:0.9",
+                    "zero1/np:2/batch:7/bucket:1KiB/optimizer:lars/weight_decay:0.01",
+                    "zero1/np:3/batch:8/optimizer:lars/layout:channels_last",
+                    "zero1/np:4/batch:9/bucket:1/optimizer:lars", "zero1/np:2/batch:8/optimizer:sgd[nesterov=on]",
+                    "zero1/np:2/batch:9/recompute:all", "gpipe/np:4/batch:17/dp:2/zero:1/optimizer:adamw",
+                    "1f1b/np:4/batch:17/dp:2/zero:1/optimizer:lars"));
 
 // Twelve layers in fp64: every schedule with P 2 to 8, M 1 to 16, fewer micro-batches than devices, uneven last pieces,
 // copies, several chunks, all ways to recompute.
@@ -130,6 +141,15 @@ INSTANTIATE_TEST_SUITE_P(Copies, EverySchedule,
                                          "zb-h1/np:4/batch:17/dp:2/bucket:16KiB", "zb-v/np:4/batch:13/micro:3/dp:2",
                                          "dualpipev/np:4/batch:17/dp:2", "chimera/np:4/batch:9/dp:2",
                                          "chimera/np:8/batch:17/micro:4/dp:2"));
+INSTANTIATE_TEST_SUITE_P(SharingCopies, EverySchedule,
+                         testing::Values("gpipe/np:6/batch:17/micro:2/dp:3/zero:1",
+                                         "1f1b/np:8/batch:17/dp:2/bucket:1KiB/zero:1/optimizer:adam",
+                                         "interleaved/np:4/batch:9/micro:2/dp:2/zero:1/optimizer:lars",
+                                         "zb-h1/np:4/batch:17/dp:2/bucket:16KiB/zero:1/optimizer:adam",
+                                         "zb-v/np:4/batch:13/micro:3/dp:2/zero:1",
+                                         "dualpipev/np:4/batch:17/dp:2/zero:1/recompute:all",
+                                         "chimera/np:2/batch:5/micro:2/zero:1/optimizer:lars",
+                                         "chimera/np:8/batch:17/micro:4/dp:2/zero:1/optimizer:adam"));
 INSTANTIATE_TEST_SUITE_P(Asynchronous, EverySchedule,
                          testing::Values("pipedream[replicas=3-1]/np:4/batch:4", "pipedream[replicas=1-3]/np:4/batch:4",
                                          "pipedream[replicas=2-2-1]/np:5/batch:4", "pipedream[replicas=4]/np:4/batch:4",

@@ -70,16 +70,16 @@ TEST_P(EveryPlan, SpansKeepLaneOrderAndDependencies) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, EveryPlan,
-                         testing::Values("sequential/np:1/batch:6", "data-parallel/np:2/batch:9/bucket:1KiB",
-                                         "model-parallel/np:3/batch:6", "gpipe/np:2/batch:8/micro:3",
-                                         "pipedream/np:3/batch:4", "1f1b/np:3/batch:9/micro:4",
-                                         "dapple/np:2/batch:8/micro:3", "gpipe/np:2/batch:8/precision:bf16",
-                                         "gpipe/np:2/batch:8/precision:bf16/layout:channels_last",
-                                         "interleaved/np:2/batch:9", "zb-v/np:2/batch:9/micro:3",
-                                         "zb-h1/np:2/batch:8/precision:bf16", "chimera/np:4/batch:9",
-                                         "1f1b/np:4/batch:9/dp:2", "pipedream[replicas=2-1]/np:3/batch:4",
-                                         "1f1b/np:2/batch:9/recompute:all"));
+INSTANTIATE_TEST_SUITE_P(
+    Cases, EveryPlan,
+    testing::Values("sequential/np:1/batch:6", "data-parallel/np:2/batch:9/bucket:1KiB", "model-parallel/np:3/batch:6",
+                    "gpipe/np:2/batch:8/micro:3", "pipedream/np:3/batch:4", "1f1b/np:3/batch:9/micro:4",
+                    "dapple/np:2/batch:8/micro:3", "gpipe/np:2/batch:8/precision:bf16",
+                    "gpipe/np:2/batch:8/precision:bf16/layout:channels_last", "interleaved/np:2/batch:9",
+                    "zb-v/np:2/batch:9/micro:3", "zb-h1/np:2/batch:8/precision:bf16", "chimera/np:4/batch:9",
+                    "1f1b/np:4/batch:9/dp:2", "pipedream[replicas=2-1]/np:3/batch:4", "1f1b/np:2/batch:9/recompute:all",
+                    "zero1/np:3/batch:9/bucket:1KiB", "zero1/np:2/batch:8/precision:bf16/optimizer:lars",
+                    "1f1b/np:4/batch:9/dp:2/zero:1/optimizer:adam"));
 
 TEST(Execute, ReportsADivergedLossAndStopsTheOtherRanks) {
   const Plan plan = unroll(small_plan("gpipe/np:2/batch:8/lr:1e30"), 5);
@@ -129,6 +129,43 @@ TEST(Execute, PeakMemoryIsCountedByCategoryAsTheLayoutSays) {
         EXPECT_EQ(result.memory[r][category], stored(plan, r, category)) << optimizer;
       EXPECT_GT(result.memory[r][MemoryCategory::activations], 0);
     }
+  }
+}
+
+TEST(Execute, MemoryOfSharedUpdatesIsCountedAsTheLayoutSays) {
+  for (const char* rest : {"zero1/np:3/batch:9/bucket:1KiB/optimizer:adam", "zero1/np:2/batch:8/optimizer:lars",
+                           "1f1b/np:4/batch:9/dp:2/zero:1"}) {
+    const Plan plan = unroll(small_plan(rest), 3);
+    const Outcome result = run(plan, 1);
+    for (int r = 0; r < plan.spec.np; ++r) {
+      for (const auto category : {MemoryCategory::parameters, MemoryCategory::gradients, MemoryCategory::optimizer})
+        EXPECT_EQ(result.memory[r][category], stored(plan, r, category)) << rest;
+    }
+  }
+}
+
+/// What the ranks moved in two steps.
+std::vector<Traffic> traffic(const std::string& rest) {
+  const Plan plan = unroll(small_plan(rest), 2);
+  std::vector<Traffic> moved(plan.spec.np);
+  run_thread_ranks({plan.spec.np, collective_groups(plan).declared}, [&](Communicator& comm) {
+    static MemoryAccount accounts[4];
+    const std::unique_ptr<Device> device = cpu_device(accounts[comm.rank().value]);
+    StageState state(plan, small_network(), comm, *device);
+    RankInput input = open_input(plan, comm.rank(), small_source(), {}, *device);
+    comm.reset_traffic();
+    execute(plan, small_network(), state, comm, input, *device, std::nullopt);
+    moved[comm.rank().value] = comm.traffic();
+  });
+  return moved;
+}
+
+TEST(Execute, SharedUpdatesMoveAsManyBytesAsAnAllReduce) {
+  for (const char* rest : {"/np:2/batch:8", "/np:3/batch:9/bucket:1KiB", "/np:4/batch:8/bucket:4KiB/optimizer:adam"}) {
+    const std::vector<Traffic> shared = traffic(std::string("zero1") + rest);
+    EXPECT_EQ(shared, traffic(std::string("data-parallel") + rest)) << rest;
+    EXPECT_GT(shared[0].sent, 0);
+    EXPECT_GT(shared[0].received, 0);
   }
 }
 

@@ -42,6 +42,7 @@ class SymbolicRun {
     const Op& op = head(r, l);
     const LaneKey& key = plan_.ranks[r].lanes[l].key;
     if (key.kind == LaneKind::collectives) {
+      if (key.purpose == Payload::norms) return try_sum_of_norms(key, op);
       return key.purpose == Payload::parameters ? try_gather(key, op) : try_reduce(key, op);
     }
     if (is_message(key.kind)) return op.kind == OpKind::send && try_send(r, l, op);
@@ -88,14 +89,24 @@ class SymbolicRun {
 
   bool try_gather(const LaneKey& key, const Op& op) {
     require(op.kind == OpKind::all_gather);
+    return try_members(key, op, &SymbolicRank::share_is_written, &SymbolicRank::complete_shares);
+  }
+
+  bool try_sum_of_norms(const LaneKey& key, const Op& op) {
+    require(op.kind == OpKind::all_reduce);
+    return try_members(key, op, &SymbolicRank::norms_are_measured, &SymbolicRank::take_norms);
+  }
+
+  bool try_members(const LaneKey& key, const Op& op, bool (SymbolicRank::*is_ready)(const Op&) const,
+                   void (SymbolicRank::*end)(const Op&)) {
     const std::vector<Rank>& members = plan_.groups[key.group.value].ranks;
     for (Rank member : members) {
       const int lane = plan_.ranks[member.value].find_lane(key);
-      if (lane < 0 || is_done(member.value, lane) || !ranks_[member.value].share_is_written(op)) return false;
+      if (lane < 0 || is_done(member.value, lane) || !(ranks_[member.value].*is_ready)(op)) return false;
       require(head(member.value, lane) == op);
     }
     for (Rank member : members) {
-      ranks_[member.value].complete_shares(op);
+      (ranks_[member.value].*end)(op);
       ++next_[member.value][plan_.ranks[member.value].find_lane(key)];
     }
     return true;

@@ -95,6 +95,7 @@ struct UnitCosts {
       case OpKind::backward: return backward * pass;
       case OpKind::backward_input:
       case OpKind::backward_weight: return backward / 2 * pass;
+      case OpKind::norms:
       case OpKind::update: return update;
       case OpKind::all_reduce:
       case OpKind::reduce_scatter:
@@ -167,6 +168,7 @@ inline Case random_case(std::mt19937& random, int& layers) {
   if (strategy.uses("dp")) spec.dp = uniform(random, 1, 3);
   spec.np *= spec.dp;
   if (strategy.uses("micro")) spec.micro = uniform(random, 1, 8);
+  if (strategy.uses("zero") && spec.dp > 1) spec.zero = uniform(random, 0, 1);
   if (strategy.uses("chunks")) spec.chunks = uniform(random, 1, 3);
   if (strategy.uses("warmup") && uniform(random, 0, 1) == 1) spec.warmup = uniform(random, 0, 8);
   if (strategy.uses("bucket")) spec.bucket = Bytes(uniform(random, 1, 1000));
@@ -192,6 +194,7 @@ inline Plan sharded(Plan plan) {
   for (RankProgram& rank : plan.ranks) {
     std::erase_if(rank.lanes, [](const Lane& lane) { return lane.key.kind == LaneKind::collectives; });
     std::erase_if(rank.compute(), [&](const Op& op) {
+      if (op.kind == OpKind::norms) return true;
       if (op.kind != OpKind::update) return false;
       const SegmentRun run{op.segment, op.segments};
       if (std::ranges::find(runs, run) == runs.end()) runs.push_back(run);
@@ -210,7 +213,10 @@ inline Plan random_plan(std::mt19937& random) {
     if (!is_possible(spec, layers)) continue;
     Plan plan = plan_of(spec, layers, uniform(random, 1, 8));
     if (plan.asynchronous) return plan;
-    if (!plan.groups.empty() && uniform(random, 0, 2) == 0) plan = sharded(std::move(plan));
+    if (!plan.groups.empty() && uniform(random, 0, 2) == 0) {
+      if (uniform(random, 0, 1) == 0) plan.spec.optimizer = {"lars", {}};
+      plan = sharded(std::move(plan));
+    }
     return unroll(plan, uniform(random, 1, 3));
   }
 }

@@ -2,6 +2,8 @@
 
 #include <initializer_list>
 
+#include "base/optimizer.h"
+
 namespace parabench {
 namespace {
 
@@ -65,7 +67,10 @@ bool SymbolicRank::has_version_of_graph(const Op& op) const {
   return graph.weights.front() == weights(op, plan_.segments[op.segment.value].first_layer);
 }
 
-bool SymbolicRank::try_compute(const Op& op) { return op.kind == OpKind::update ? try_update(op) : try_pass(op); }
+bool SymbolicRank::try_compute(const Op& op) {
+  if (op.kind == OpKind::norms) return try_norms(op);
+  return op.kind == OpKind::update ? try_update(op) : try_pass(op);
+}
 
 bool SymbolicRank::try_pass(const Op& op) {
   require(replica_of(plan_, rank_, op.segment) >= ReplicaId(0));
@@ -90,6 +95,7 @@ bool SymbolicRank::try_pass(const Op& op) {
     case OpKind::reduce_scatter:
     case OpKind::all_gather:
     case OpKind::broadcast:
+    case OpKind::norms:
     case OpKind::update: throw Impossible{};
   }
   require(done_.insert({op.kind, piece}).second);
@@ -185,6 +191,35 @@ void SymbolicRank::replace_sums(const Op& reduction, int segment, std::vector<Va
   require(reduced_.insert({{segment, update_of(reduction)}, reduction}).second);
 }
 
+bool SymbolicRank::norms_are_measured(const Op& sum) const {
+  for (int s = sum.segment.value; s < sum.segment.value + sum.segments; ++s) {
+    if (!norms_.contains({s, update_of(sum)})) return false;
+  }
+  return true;
+}
+
+void SymbolicRank::take_norms(const Op& sum) {
+  for (int s = sum.segment.value; s < sum.segment.value + sum.segments; ++s) {
+    const Op& measured = norms_.at({s, update_of(sum)});
+    require(measured.segment == sum.segment && measured.segments == sum.segments && measured.group == sum.group);
+    require(summed_norms_.insert({s, update_of(sum)}).second);
+  }
+}
+
+/// Of weights that the share's update is still to write, and of gradients that are summed.
+bool SymbolicRank::try_norms(const Op& op) {
+  require(find_optimizer(plan_.spec.optimizer.name).reads_norms);
+  for (int s = op.segment.value; s < op.segment.value + op.segments; ++s) {
+    const auto reduced = reduced_.find({s, update_of(op)});
+    if (reduced == reduced_.end()) return false;
+    const Op& like = reduced->second;
+    require(like.kind == OpKind::reduce_scatter && like.segment == op.segment && like.segments == op.segments &&
+            like.group == op.group && latest_[s] + 1 == update_of(op) && !shares_.contains(s));
+    require(norms_.insert({{s, update_of(op)}, op}).second);
+  }
+  return true;
+}
+
 bool SymbolicRank::share_is_written(const Op& all_gather) const {
   for (int s = all_gather.segment.value; s < all_gather.segment.value + all_gather.segments; ++s) {
     if (!shares_.contains(s)) return false;
@@ -209,6 +244,8 @@ bool SymbolicRank::try_update(const Op& op) {
     const SegmentUpdate place(s, update_of(op));
     const bool shared = holders(plan_, segment.stage).size() > 1;
     if (shared && !reduced_.contains(place)) return false;
+    const bool by_norms = op.group != GroupId(-1) && find_optimizer(plan_.spec.optimizer.name).reads_norms;
+    if (by_norms && !summed_norms_.contains(place)) return false;
     require(is_update_due(plan_, segment.stage, op.step));
     const int version = op.version.value;
     require(version == latest_[s] + 1 && version == update_of(op) && !shares_.contains(s));

@@ -36,6 +36,10 @@ class SymbolicRank {
   const std::vector<Value>& sums(const Op& op, int segment) const { return sums_.at({segment, update_of(op)}); }
   void replace_sums(const Op& reduction, int segment, std::vector<Value> total);
 
+  /// Whether the rank has measured the norms of a run, and that all of its members have.
+  bool norms_are_measured(const Op& sum) const;
+  void take_norms(const Op& sum);
+
   /// Whether the rank has updated its share of a run of which the operation gathers the others.
   bool share_is_written(const Op& all_gather) const;
   void complete_shares(const Op& all_gather);
@@ -63,6 +67,7 @@ class SymbolicRank {
   bool try_forward(const Op& op);
   bool try_input_gradient(const Op& op);
   void add_weight_gradient(const Op& op);
+  bool try_norms(const Op& op);
   bool try_update(const Op& op);
   void track(const Op& op, int change);
 
@@ -78,6 +83,8 @@ class SymbolicRank {
   std::map<SegmentUpdate, std::vector<Value>> sums_;  ///< by layer
   std::map<SegmentUpdate, int> open_passes_;          ///< weight gradients to come
   std::map<SegmentUpdate, Op> reduced_;               ///< by which collective
+  std::map<SegmentUpdate, Op> norms_;                 ///< of the rank's share
+  std::set<SegmentUpdate> summed_norms_;              ///< of whole tensors
   std::map<int, int> gradient_of_;                    ///< segment -> update whose gradient is open
   std::map<int, Op> shares_;                          ///< segment -> the update of a share that is still to be gathered
   std::vector<int> latest_;                           ///< version of each segment

@@ -78,6 +78,34 @@ Trainer kernel(const OptimizerRule& rule, std::vector<torch::Tensor> weights) {
   };
 }
 
+/// The same in two parts of each tensor, as ranks have them that share updates.
+template <auto update>
+Trainer in_parts(const OptimizerRule& rule, std::vector<torch::Tensor> weights) {
+  std::vector<UpdateOperands> operands(2 * weights.size());
+  const torch::Tensor count = torch::zeros({1}, torch::kFloat32);
+  const auto part = [](const torch::Tensor& tensor, std::size_t half) {
+    const std::int64_t cut = tensor.numel() / 3;
+    return half == 0 ? tensor.narrow(0, 0, cut) : tensor.narrow(0, cut, tensor.numel() - cut);
+  };
+  for (std::size_t p = 0; p < operands.size(); ++p) {
+    UpdateOperands& o = operands[p];
+    o.weights = o.next = part(weights[p / 2], p % 2);
+    for (int s = 0; s < state_count(rule); ++s) o.states[s] = torch::zeros_like(o.weights);
+    if (rule.kind == OptimizerKind::adam || rule.kind == OptimizerKind::adamw) o.update = count;
+  }
+  return [=](const auto& gradients) mutable {
+    count.add_(1);
+    for (std::size_t p = 0; p < operands.size(); ++p) {
+      const torch::Tensor &w = weights[p / 2], &g = gradients[p / 2];
+      operands[p].gradient = part(g, p % 2);
+      if (find_optimizer(to_text(rule.kind)).reads_norms)
+        operands[p].squares = torch::stack({w.square().sum(), g.square().sum()}).to(torch::kFloat64);
+    }
+    update(rule, operands);
+    return weights;
+  };
+}
+
 void expect_golden(MakeTrainer make, torch::ScalarType type, double tolerance) {
   const nlohmann::json file = golden();
   for (const nlohmann::json& row : file["rows"]) {
@@ -107,6 +135,11 @@ TEST(Optimizers, FormulasAreTorchs) { expect_golden(formulas, torch::kFloat64, 1
 TEST(Optimizers, LoopsAreTorchs) { expect_golden(kernel<update_by_loops>, torch::kFloat64, 1e-13); }
 TEST(Optimizers, LoopsAreTorchsInSinglePrecision) { expect_golden(kernel<update_by_loops>, torch::kFloat32, 2e-6); }
 TEST(Optimizers, OperatorsAreTorchs) { expect_golden(kernel<update_by_operators>, torch::kFloat64, 1e-13); }
+
+TEST(Optimizers, PartsOfTensorsAreUpdatedAsTheWhole) {
+  expect_golden(in_parts<update_by_loops>, torch::kFloat64, 1e-13);
+  expect_golden(in_parts<update_by_operators>, torch::kFloat64, 1e-13);
+}
 
 TEST(Optimizers, LoopsCoverEveryElementOfManyTasks) {
   const std::int64_t n = 70001;  // several tasks and a remainder

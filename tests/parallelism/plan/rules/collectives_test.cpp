@@ -66,7 +66,23 @@ TEST(ShardedUpdates, AForwardWaitsForItsInputAndForTheWeightsThatAreGathered) {
   }
 }
 
-TEST(ShardedUpdates, AreRefusedByRanksThatTrainAsAreShards) {
+/// Rank 0 alone updates, the others get what it wrote.
+Plan updated_by_one() {
+  Plan plan = whole();
+  for (int r = 0; r < ranks; ++r) {
+    RankProgram& rank = plan.ranks[r];
+    std::vector<Op> updates;
+    std::ranges::copy_if(rank.compute(), std::back_inserter(updates),
+                         [](const Op& op) { return op.kind == OpKind::update; });
+    if (r > 0) std::erase_if(rank.compute(), [](const Op& op) { return op.kind == OpKind::update; });
+    for (const Op& op : updates) {
+      rank.lane(gathers).push_back(broadcast(op.segment, op.segments, op.step, op.version, GroupId(0), Rank(0)));
+    }
+  }
+  return plan;
+}
+
+TEST(ShardedUpdates, AreExecutedAsLongAsTheWeightsHaveOneVersion) {
   const auto why = [](const Plan& plan) -> std::string {
     try {
       check_executable(plan, chain_model(3));
@@ -76,8 +92,12 @@ TEST(ShardedUpdates, AreRefusedByRanksThatTrainAsAreShards) {
     return "";
   };
   EXPECT_EQ(why(whole()), "");
-  EXPECT_THAT(why(sharded(whole())), AllOf(HasSubstr("UPDATE in shares"), HasSubstr("device:emulated")));
-  Plan plan = whole();
+  EXPECT_EQ(why(sharded(whole())), "");
+  Plan plan = sharded(whole());
+  plan.ranks[1].weight_versions = 2;
+  EXPECT_THAT(why(plan), AllOf(HasSubstr("UPDATE in shares with 2 versions"), HasSubstr("device:emulated")));
+  EXPECT_THAT(why(updated_by_one()), HasSubstr("BROADCAST"));
+  plan = whole();
   plan.shards = 2;
   EXPECT_THAT(why(plan), HasSubstr("2 shards"));
   EXPECT_THAT([] { check_executable(whole(), chain_model(4)); }, testing::ThrowsMessage<Error>(HasSubstr("3 layers")));
@@ -123,6 +143,44 @@ TEST(ShardedUpdates, MustBeGathered) {
   EXPECT_THAT(rules(plan), Contains("shard"));
 }
 
+Plan sharded_by_norms() {
+  Plan plan = whole();
+  plan.spec.optimizer.name = "lars";
+  return sharded(std::move(plan));
+}
+
+TEST(ShardedUpdates, HaveNormsSummedWhereTheOptimizerReadsThem) {
+  const Plan plan = sharded_by_norms();
+  const LaneKey norm_sums = collectives_of(GroupId(0), Payload::norms);
+  EXPECT_THAT(rules(plan), IsEmpty());
+  EXPECT_THAT(rules(unroll(plan, 3)), IsEmpty());
+  EXPECT_EQ(plan_from_json(to_json(plan)), plan);
+  // Each of the norms waits for the share of the gradients, their sum for them, and the update for the sum.
+  const LocalDependencies needs = dependencies(plan, Rank(1));
+  const auto waits_for = [&](int lane, int index) {
+    std::vector<std::string> before;
+    for (const OpRef& ref : needs.of(lane, index)) before.push_back(to_text(at(plan, ref)));
+    return before;
+  };
+  const RankProgram& rank = plan.ranks[1];
+  int updates = 0;
+  for (int i = 0; i < std::ssize(rank.compute()); ++i) {
+    if (rank.compute()[i].kind != OpKind::update) continue;
+    const std::string run = std::to_string(rank.compute()[i].segment.value);
+    EXPECT_THAT(waits_for(compute_lane, i - 1), ElementsAre(run + "REDUCE_SCATTER"));
+    EXPECT_THAT(waits_for(rank.find_lane(norm_sums), updates++), ElementsAre(run + "NORMS"));
+    EXPECT_THAT(waits_for(compute_lane, i), ElementsAre(run + "REDUCE_SCATTER", run + "ALL_REDUCE_NORMS"));
+  }
+  EXPECT_EQ(updates, 3);
+
+  Plan wrong = plan;
+  for (RankProgram& r : wrong.ranks) r.lane(norm_sums).pop_back();
+  EXPECT_THAT(rules(wrong), Contains("exactly once"));
+  wrong = plan;
+  wrong.spec.optimizer.name = "adam";
+  EXPECT_THAT(rules(wrong), Contains("exactly once"));
+}
+
 TEST(ShardedUpdates, AreGatheredInTheSameOrderByAll) {
   Plan plan = sharded(whole());
   std::swap(plan.ranks[2].lane(gathers)[0], plan.ranks[2].lane(gathers)[1]);
@@ -134,22 +192,6 @@ TEST(Collectives, OfGradientsJoinAllHoldersOfTheStage) {
   plan.groups[0].ranks = {Rank(0), Rank(1)};
   plan.ranks[2].lanes.pop_back();
   EXPECT_THAT(rules(plan), Contains("group"));
-}
-
-/// Rank 0 alone updates, the others get what it wrote.
-Plan updated_by_one() {
-  Plan plan = whole();
-  for (int r = 0; r < ranks; ++r) {
-    RankProgram& rank = plan.ranks[r];
-    std::vector<Op> updates;
-    std::ranges::copy_if(rank.compute(), std::back_inserter(updates),
-                         [](const Op& op) { return op.kind == OpKind::update; });
-    if (r > 0) std::erase_if(rank.compute(), [](const Op& op) { return op.kind == OpKind::update; });
-    for (const Op& op : updates) {
-      rank.lane(gathers).push_back(broadcast(op.segment, op.segments, op.step, op.version, GroupId(0), Rank(0)));
-    }
-  }
-  return plan;
 }
 
 TEST(Broadcasts, MayReplaceTheUpdatesOfAllButTheirRoot) {

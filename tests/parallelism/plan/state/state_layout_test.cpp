@@ -70,11 +70,44 @@ TEST(StateLayout, ArenasAreWeightsByVersionReducedGradientsAndTheOptimizersState
   EXPECT_EQ(first, (List{{parameters, 128}, {weight_versions, 128}, {weight_versions, 128}, {optimizer, 128}}));
 }
 
+TEST(StateLayout, ARankKeepsTheOptimizersStatesOfItsShardsAlone) {
+  // Buckets of one layer each: 48, 48 and 32 floats, of which each of two ranks updates half in whole cache lines.
+  const Plan plan = plan_of("zero1/np:2/batch:2/bucket:1/optimizer:adam");
+  const StateLayout first = layout_of(plan, 0), second = layout_of(plan, 1);
+  EXPECT_EQ(first.updated, (std::vector<ElementRange>{{0, 16}, {48, 16}, {96, 16}}));
+  EXPECT_EQ(second.updated, (std::vector<ElementRange>{{16, 32}, {64, 32}, {112, 16}}));
+  EXPECT_EQ(first.bytes(StateRole::optimizer), 2 * 48 * 4);
+  EXPECT_EQ(second.bytes(StateRole::optimizer), 2 * 80 * 4);
+  EXPECT_EQ(first.bytes(StateRole::weights), 512);
+  EXPECT_EQ(first.bytes(StateRole::gradients), 512);
+  EXPECT_EQ(first.bytes(StateRole::updates), 12);
+  EXPECT_EQ(second.state_of(16), 0);
+  EXPECT_EQ(second.state_of(70), 32 + 6);
+  EXPECT_EQ(second.state_of(112), 64);
+  EXPECT_TRUE(second.updates({64, 32}));
+  EXPECT_FALSE(second.updates({48, 32}));
+  EXPECT_EQ(layout_of(unroll(plan, 3), 1).updated, second.updated);
+  // More ranks than cache lines: some update nothing of a bucket.
+  EXPECT_EQ(layout_of(plan_of("zero1/np:4/batch:4/bucket:1"), 0).updated, (std::vector<ElementRange>{}));
+}
+
+TEST(StateLayout, WeightsThatAreGatheredAndGradientsLieWhereRanksExchangeThem) {
+  const Plan plan = plan_of("zero1/np:2/batch:2/optimizer:lars");
+  for (const StateArena& arena : layout_of(plan).arenas)
+    EXPECT_EQ(arena.exchanged, arena.role == StateRole::weights || arena.role == StateRole::gradients);
+  EXPECT_EQ(exchanged_bytes(plan, three_layers(), StateRole::weights), 512);
+  EXPECT_EQ(exchanged_bytes(plan, three_layers(), StateRole::gradients), 512);
+  EXPECT_EQ(exchanged_bytes(plan_of("data-parallel/np:2/batch:2"), three_layers(), StateRole::weights), 0);
+  // Two sums in fp64 for each of six tensors.
+  EXPECT_EQ(layout_of(plan).bytes(StateRole::norms), 6 * 16);
+}
+
 TEST(StateLayout, EveryRankAsksForTheLargestArenaOfGradients) {
-  EXPECT_EQ(gradient_arena_bytes(plan_of("data-parallel/np:2/batch:2"), three_layers()), 512);
-  EXPECT_EQ(gradient_arena_bytes(plan_of("gpipe/np:2/batch:4/micro:2"), three_layers()), 0);
+  EXPECT_EQ(exchanged_bytes(plan_of("data-parallel/np:2/batch:2"), three_layers(), StateRole::gradients), 512);
+  EXPECT_EQ(exchanged_bytes(plan_of("gpipe/np:2/batch:4/micro:2"), three_layers(), StateRole::gradients), 0);
   const Plan copies = plan_of("gpipe/np:6/batch:4/micro:2/dp:2");
-  EXPECT_EQ(gradient_arena_bytes(copies, three_layers()), 192);  // of the second and third layer, 48 floats
+  EXPECT_EQ(exchanged_bytes(copies, three_layers(), StateRole::gradients),
+            192);  // of the second and third layer, 48 floats
   EXPECT_EQ(layout_of(copies, 0).bytes(StateRole::gradients), 128);
 }
 
@@ -96,14 +129,6 @@ TEST(StateLayout, ShardsAreWholeCacheLinesThatMakeUpTheRange) {
       }
     }
   }
-}
-
-TEST(StateLayout, ShardsOfBucketsAreListedBucketByBucket) {
-  const Plan plan = plan_of("data-parallel/np:2/batch:2");
-  const StateLayout layout = layout_of(plan);
-  const std::vector<SegmentRange> buckets{{SegmentId(2), SegmentId(2)}, {SegmentId(0), SegmentId(1)}};
-  EXPECT_EQ(shard_ranges(layout, buckets, 0, 2), (std::vector<ElementRange>{{0, 16}, {48, 32}}));
-  EXPECT_EQ(shard_ranges(layout, buckets, 1, 2), (std::vector<ElementRange>{{16, 32}, {80, 48}}));
 }
 
 }  // namespace

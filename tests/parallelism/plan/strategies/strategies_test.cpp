@@ -137,6 +137,40 @@ TEST(Strategies, CopiesOfAPipelineReduceTheirGradientsInBuckets) {
   EXPECT_EQ(reductions(rank), "0-1ALL_REDUCE");
 }
 
+TEST(Strategies, Zero1ReducesAndGathersEachBucketInShares) {
+  Case spec = case_of("zero1", 2, 5);
+  spec.bucket = Bytes(300);
+  Plan plan = plan_of(spec, 4);
+  RankProgram& rank = plan.ranks[1];
+  EXPECT_EQ(lane_text(rank.compute()), "0F0 1F0 2F0 3F0 3B0 2B0 1B0 0B0 2-3UPDATE 0-1UPDATE");
+  EXPECT_EQ(reductions(rank), "2-3REDUCE_SCATTER 0-1REDUCE_SCATTER");
+  EXPECT_EQ(lane_text(rank.lane(collectives_of(GroupId(0), Payload::parameters))), "2-3ALL_GATHER 0-1ALL_GATHER");
+  spec.optimizer.name = "lars";
+  plan = plan_of(spec, 4);
+  EXPECT_EQ(lane_text(plan.ranks[0].compute()),
+            "0F0 1F0 2F0 3F0 3B0 2B0 1B0 0B0 2-3NORMS 2-3UPDATE 0-1NORMS 0-1UPDATE");
+  EXPECT_EQ(lane_text(plan.ranks[0].lane(collectives_of(GroupId(0), Payload::norms))),
+            "2-3ALL_REDUCE_NORMS 0-1ALL_REDUCE_NORMS");
+  spec.np = 1;
+  EXPECT_EQ(lane_text(plan_of(spec, 4).ranks[0].compute()), "0F0 1F0 2F0 3F0 3B0 2B0 1B0 0B0 0-3UPDATE");
+}
+
+TEST(Strategies, CopiesOfAPipelineShareTheirUpdatesWithZero) {
+  Case spec = case_of("1f1b", 4, 4);
+  spec.micro = 1;
+  spec.dp = 2;
+  spec.zero = 1;
+  RankProgram rank = plan_of(spec, 4).ranks[2];
+  EXPECT_EQ(lane_text(rank.compute()), "0F0 1F0 1B0 0B0 0-1UPDATE");
+  EXPECT_EQ(reductions(rank), "0-1REDUCE_SCATTER");
+  EXPECT_EQ(lane_text(rank.lane(collectives_of(GroupId(0), Payload::parameters))), "0-1ALL_GATHER");
+  // Both directions of chimera hold each stage.
+  spec = case_of("chimera", 2, 4);
+  spec.micro = 2;
+  spec.zero = 1;
+  EXPECT_EQ(reductions(plan_of(spec, 2).ranks[1]), "0REDUCE_SCATTER");
+}
+
 struct BadCase {
   std::string what;
   Case spec;
@@ -187,6 +221,17 @@ std::vector<BadCase> bad_cases() {
   add("pipedream", 4, 8, parameters("4-"), {"replicas", "'4-'", "joined by -"});
   add("pipedream", 4, 8, parameters("x"), {"replicas", "'x'"});
   add("pipedream", 6, 8, parameters("1-1-1-1-1-1"), {"np", "'6'", "at most 5 stages"});
+  const auto zero = [](int copies) {
+    return [copies](Case& c) {
+      c.zero = 1;
+      c.dp = copies;
+    };
+  };
+  add("gpipe", 2, 8, zero(1), {"zero", "'1'", "dp above 1", "try dp:2"});
+  for (const char* strategy : {"sequential", "data-parallel", "zero1", "model-parallel", "pipedream", "pipedream-2bw"})
+    add(strategy, strategy == std::string("sequential") ? 1 : 2, 8, zero(1),
+        {"zero", "'1'", "the default 0: " + std::string(strategy) + " does not use this key"});
+  add("zero1", 2, 8, parameters("2"), {"strategy parameter", "'replicas'", "zero1 without parameters"});
   add("gpipe", 2, 8, [](Case& c) { c.chunks = 4; }, {"chunks", "'4'"});
   add("gpipe", 2, 8, [](Case& c) { c.warmup = 3; }, {"warmup", "'3'"});
   add("sequential", 1, 8, [](Case& c) { c.graph = true; }, {"graph", "'on'", "device"});

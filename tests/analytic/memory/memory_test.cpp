@@ -52,7 +52,7 @@ TEST(PeakMemory, GradientsLiveFromTheFirstBackwardToTheUpdateUnlessAnArenaHoldsT
 }
 
 TEST(PeakMemory, ATiedTensorCountsOnceOnARankThatHasBothItsLayers) {
-  const HandCosts costs(KindSeconds{});
+  const HandCosts costs(KindSeconds{.update = 1});
   const ModelSpec model = tied_chain(3);
   const Sizes sizes(model);
   const auto sum = [&](const Case& spec, MemoryCategory category, int rank) {

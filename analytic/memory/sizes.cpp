@@ -64,7 +64,11 @@ double gradient_words(const Plan& plan, Rank rank, const Op& pass) {
 
 double update_words(const Plan& plan) { return find_optimizer(plan.spec.optimizer.name).words; }
 
-Sizes::Sizes(ModelSpec model) : model_(std::move(model)), boundaries_(boundaries(model_)), parameters_(model_) {}
+Sizes::Sizes(ModelSpec model)
+    : model_(std::move(model)),
+      boundaries_(boundaries(model_)),
+      skips_(parabench::skips(model_)),
+      parameters_(model_) {}
 
 std::span<const LayerSpec> Sizes::layers(const Segment& segment) const {
   return std::span(model_.layers).subspan(segment.first_layer, segment.layers);
@@ -123,11 +127,16 @@ double Sizes::backward_share(const Plan& plan, const Op& op) const {
 
 std::int64_t Sizes::payload_bytes(const Plan& plan, Rank rank, const Op& op) const {
   if (!is_of_micro_batch(op.payload)) return parameter_bytes(plan, op.segment, op.segments);
+  if (op.port != 0) return skip_bytes(plan, rank, op, plan.skips[op.port - 1].tensor);
   const Segment& segment = plan.segments[op.segment.value];
   // A segment sums or sends its own output, and the gradient of its own input; a receive is of what is on the way to it.
   const bool at_output = (op.payload == Payload::activation) != (op.kind == OpKind::receive);
   const TensorSpec shape = boundaries_[segment.first_layer + (at_output ? segment.layers : 0)];
   return shape.elements() * samples_of(plan, rank, op) * activation_bytes(plan.spec.precision);
+}
+
+std::int64_t Sizes::skip_bytes(const Plan& plan, Rank rank, const Op& op, int tensor) const {
+  return skips_[tensor].tensor.elements() * samples_of(plan, rank, op) * activation_bytes(plan.spec.precision);
 }
 
 std::int64_t Sizes::saved_bytes(const Plan& plan, Rank rank, const Op& op) const {

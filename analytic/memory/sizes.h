@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/spec/model.h"
+#include "models/spec/skips.h"
 #include "parallelism/plan/plan.h"
 #include "parallelism/plan/state/state_layout.h"
 
@@ -49,6 +50,8 @@ class Sizes {
   double backward_share(const Plan& plan, const Op& op) const;
   /// Bytes of what a message carries, or of the buffer that a collective works on.
   std::int64_t payload_bytes(const Plan& plan, Rank rank, const Op& op) const;
+  /// Bytes of a tensor that skips segments (SkipPort::tensor), of the piece that `op` works on.
+  std::int64_t skip_bytes(const Plan& plan, Rank rank, const Op& op, int tensor) const;
   /// Formula for what a forward allocates and holds until its backward: output included; input not, except the
   /// images, unless they are there all the time (input:resident).
   std::int64_t saved_bytes(const Plan& plan, Rank rank, const Op& op) const;
@@ -70,6 +73,7 @@ class Sizes {
  private:
   ModelSpec model_;
   std::vector<TensorSpec> boundaries_;
+  std::vector<Skip> skips_;
   ParameterSizes parameters_;
 };
 

@@ -6,11 +6,8 @@
 
 namespace parabench {
 
-/// Throws usage_error where a skip leads from one rank to another: messages carry the tensor between neighbours alone.
-void check_skips(const Plan& plan, const ModelSpec& model);
-
-/// Throws usage_error for a valid plan that ranks on real devices cannot execute: of another number of layers than the
-/// model, with shards of a stage, sharded updates, other collectives than sums of gradients, or as check_skips() says.
+/// Throws usage_error for a valid plan that ranks on real devices cannot execute: of another number of layers or other
+/// skips than the model, with shards of a stage, sharded updates, or other collectives than sums of gradients.
 void check_executable(const Plan& plan, const ModelSpec& model);
 
 }  // namespace parabench

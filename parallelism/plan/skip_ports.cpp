@@ -1,31 +1,27 @@
 #include "parallelism/plan/skip_ports.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <string>
 #include <tuple>
-#include <utility>
 
 #include "base/error.h"
 #include "models/spec/skips.h"
 
 namespace parabench {
 
+SegmentId segment_of(std::span<const Segment> segments, int layer) {
+  const auto next = std::ranges::upper_bound(segments, layer, {}, &Segment::first_layer);
+  return SegmentId(static_cast<int>(next - segments.begin()) - 1);
+}
+
 std::vector<SkipPort> skip_ports(std::span<const Segment> segments, const ModelSpec& model) {
   const std::vector<Skip> all = skips(model);
-  const auto segment_of = [&](int layer) {
-    const auto next = std::ranges::upper_bound(segments, layer, {}, &Segment::first_layer);
-    return SegmentId(static_cast<int>(next - segments.begin()) - 1);
-  };
-  std::map<std::pair<int, int>, int> tensors;  // by layer and value
+  const std::vector<int> tensors = tensors_of(model, all);
   std::set<std::tuple<int, SegmentId, SegmentId>> ports;
   for (int i = 0; i < std::ssize(all); ++i) {
-    const auto& makes = model.layers[all[i].from_layer].makes;
-    const int value = std::ranges::find(makes, all[i].port, &MadePort::port)->value;
-    const int tensor = tensors.try_emplace({all[i].from_layer, value}, i).first->second;
-    const SegmentId from = segment_of(all[i].from_layer), to = segment_of(all[i].to_layer);
-    if (from != to) ports.insert({tensor, to, from});
+    const SegmentId from = segment_of(segments, all[i].from_layer), to = segment_of(segments, all[i].to_layer);
+    if (from != to) ports.insert({tensors[i], to, from});
   }
   if (std::ssize(ports) > most_ports)
     throw usage_error(

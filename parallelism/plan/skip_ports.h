@@ -11,9 +11,11 @@
 namespace parabench {
 
 /// The ports of a model cut into segments, by tensor and the segment that takes it; a skip within a segment needs none.
-/// SkipPort::tensor is the index of the first of skips(model) that leads the same value: what a layer makes under
-/// several names is one tensor. Throws usage_error for more than most_ports.
+/// SkipPort::tensor: an index into skips(model), as tensors_of() says. Throws usage_error for more than most_ports.
 std::vector<SkipPort> skip_ports(std::span<const Segment> segments, const ModelSpec& model);
+
+/// The segment that a layer belongs to.
+SegmentId segment_of(std::span<const Segment> segments, int layer);
 
 /// Of each segment the ports that leave it and those that enter it, ascending.
 struct PortsOfSegments {

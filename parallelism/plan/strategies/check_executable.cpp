@@ -1,4 +1,4 @@
-#include "parallelism/plan/strategies/check_skips.h"
+#include "parallelism/plan/strategies/check_executable.h"
 
 #include <string>
 

@@ -49,11 +49,15 @@ LayerSizes sizes_of(const Plan& plan, const Sizes& sizes, const CostModel& cost,
                    .output = sizes.output_bytes(plan, Rank(0), there)};
   const int sharers = plan.spec.zero == 1 ? plan.spec.dp : 1;
   bytes.states = bytes.weights + bytes.weights * state_count(optimizer_rule(plan.spec)) / sharers;
+  // As if every skip came from another rank, and the gradients of what the layer makes waited for its backward.
+  const int samples = plan.pieces[0][0];
+  bytes.saved += sizes.taken_bytes(plan.spec.precision, layer.value) * samples;
   // The gradients that a backward starts are among the states.
   Op back = pass_of(OpKind::backward, layer);
   back.accumulates = true;
   bytes.passing = std::max(cost.peak_bytes(plan, Rank(0), there), cost.peak_bytes(plan, Rank(0), back)) +
-                  2 * std::max(bytes.input, bytes.output);
+                  2 * std::max(bytes.input, bytes.output) +
+                  sizes.made_bytes(plan.spec.precision, layer.value) * samples;
   if (split) bytes.saved = std::max(bytes.saved, sizes.kept_for_weights(plan, Rank(0), there));
   if (layer == SegmentId(0)) bytes.states += held_input_bytes(plan, sizes);
   if (plan.spec.recompute != Recompute::none) {

@@ -89,8 +89,9 @@ class CalibratedCosts final : public CostModel {
     // Layers above have released what they saved; the gradient passed down stands in for the one handed in.
     for (int l = end(plan, op) - 1; l >= first(plan, op); --l) {
       const double handed_in = gradient(plan, rank, op, end(plan, op)), passed = gradient(plan, rank, op, l + 1);
-      highest = std::max(
-          highest, held + passed - handed_in - dropped_early(plan, op, l) + bytes(plan, rank, op, l, backward_peak));
+      highest = std::max(highest, held + passed - handed_in - dropped_early(plan, op, l) +
+                                      bytes(plan, rank, op, l, backward_peak) +
+                                      static_cast<double>(sizes_.waiting_skip_bytes(plan, rank, op, l)));
       held += gradient_bytes(plan, op, l) - bytes(plan, rank, op, l, saved);
     }
     return static_cast<std::int64_t>(highest);

@@ -6,10 +6,12 @@
 #include <numeric>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <variant>
 
 #include "parallelism/plan/dependencies.h"
 #include "parallelism/plan/input_pieces.h"
+#include "parallelism/plan/skip_ports.h"
 
 namespace parabench {
 namespace {
@@ -21,12 +23,13 @@ struct Place {
   OpKind kind;
   Payload payload;
   int segment, micro_batch, step;
+  int port = 0;
   bool operator==(const Place&) const = default;
 };
 struct PlaceHash {
   std::size_t operator()(const Place& p) const {
     std::uint64_t h = static_cast<std::uint64_t>(p.kind) << 8 | static_cast<std::uint64_t>(p.payload);
-    for (const int field : {p.segment, p.micro_batch, p.step}) {
+    for (const int field : {p.segment, p.micro_batch, p.step, p.port}) {
       h = (h ^ static_cast<std::uint32_t>(field)) * 0x9e3779b97f4a7c15ULL;
       h ^= h >> 32;
     }
@@ -43,7 +46,7 @@ bool multiplies_matrices(std::span<const LayerSpec> layers) {
 class Ledger {
  public:
   Ledger(const Plan& plan, const Sizes& sizes, const CostModel& cost, const Timeline& timeline, Rank rank)
-      : plan_(plan), sizes_(sizes), cost_(cost), rank_(rank), spans_(timeline.ranks[rank.value]) {
+      : plan_(plan), sizes_(sizes), cost_(cost), rank_(rank), ports_(plan), spans_(timeline.ranks[rank.value]) {
     for_each_op([&](const Op& op, const Span& span) {
       for (int s = 0; s < op.segments; ++s) places_.try_emplace(place(op.kind, op.payload, op, s), &span);
     });
@@ -68,10 +71,12 @@ class Ledger {
   bool has_resident_input() const { return plan_.spec.input == InputKind::resident; }
   bool on_gpu() const { return plan_.spec.device == DeviceKind::cuda; }
   static Place place(OpKind kind, Payload payload, const Op& op, int segments_away) {
-    return {kind, payload, op.segment.value + segments_away, op.micro_batch.value, op.step.value};
+    return {kind, payload, op.segment.value + segments_away, op.micro_batch.value, op.step.value, op.port};
   }
   const Span* find(OpKind kind, const Op& op, int segments_away = 0) const {
-    return find(place(kind, Payload::none, op, segments_away));
+    Place there = place(kind, Payload::none, op, segments_away);
+    there.port = 0;
+    return find(there);
   }
   const Span* find_send(Payload payload, const Op& op) const { return find(place(OpKind::send, payload, op, 0)); }
   const Span* find(const Place& place) const {
@@ -142,7 +147,9 @@ class Ledger {
       case OpKind::backward:
       case OpKind::backward_input:
       case OpKind::backward_weight: return add_backward(op, span);
-      case OpKind::receive: return op.payload == Payload::activation ? add_input(op, span) : add_gradient(op, span);
+      case OpKind::receive:
+        if (op.payload == Payload::activation_gradient) return add_gradient(op, span);
+        return op.port == 0 ? add_input(op, span) : add_skip(op, span);
       case OpKind::send:  // the graph holds an output anyway, a gradient is held since the backward that made it
       case OpKind::norms:
       case OpKind::update:
@@ -162,6 +169,79 @@ class Ledger {
     hold(MemoryCategory::communication, bytes, span.start, forward->start, MemorySource::communication_stream);
     hold(MemoryCategory::activations, bytes, forward->start, (input_gradient ? input_gradient : forward)->end,
          MemorySource::communication_stream);
+  }
+
+  /// Whether the rank computes the piece of `op` on another segment too.
+  bool computes_here(const Op& op, SegmentId other) const {
+    return replica_of(plan_, rank_, other) == replica_of(plan_, rank_, op.segment) &&
+           find(OpKind::forward, op, other.value - op.segment.value);
+  }
+
+  /// When the last of those that take a skip on this rank has run its backward; minus infinity where none does.
+  double taken_until(const Op& op, int tensor) const {
+    double until = -forever;
+    for (const SkipPort& skip : plan_.skips) {
+      if (skip.tensor != tensor || !computes_here(op, skip.to)) continue;
+      const int away = skip.to.value - op.segment.value;
+      const Span* backward = find_input_gradient(op, away);
+      until = std::max(until, (backward ? backward : find(OpKind::forward, op, away))->end);
+    }
+    return until;
+  }
+
+  /// A received skip.
+  void add_skip(const Op& op, const Span& span) {
+    const std::int64_t bytes = sizes_.payload_bytes(plan_, rank_, op);
+    const Span* forward = find(OpKind::forward, op);
+    if (!forward) return;
+    hold(MemoryCategory::communication, bytes, span.start, forward->start, MemorySource::communication_stream);
+    hold(MemoryCategory::activations, bytes, forward->start, taken_until(op, plan_.skips[op.port - 1].tensor),
+         MemorySource::communication_stream);
+  }
+
+  /// The end of a message of a skip that follows a pass; minus infinity where there is none.
+  double sent_until(Payload payload, const Op& pass, int port) const {
+    Place there = place(OpKind::send, payload, pass, 0);
+    there.port = port;
+    const Span* send = find(there);
+    return send ? send->end : -forever;
+  }
+
+  /// What a forward without a graph makes for other segments: until these have run their backwards, and it is sent.
+  void add_made_skips(const Op& op, const Span& span, double output_until) {
+    int before = -1;
+    for (const int port : ports_.leaving[op.segment.value]) {
+      const int tensor = plan_.skips[port - 1].tensor;
+      if (std::exchange(before, tensor) == tensor) continue;
+      const Sizes::SkipMemory memory = sizes_.skip_memory(plan_, op.segment, tensor);
+      if (memory == Sizes::SkipMemory::input) continue;  // held for the recompute anyway
+      double until = taken_until(op, tensor);
+      for (int same = port; same > 0 && same <= std::ssize(plan_.skips) && plan_.skips[same - 1].tensor == tensor;
+           ++same)
+        until = std::max(until, sent_until(Payload::activation, op, same));
+      const double from = memory == Sizes::SkipMemory::output ? std::max(span.end, output_until) : span.end;
+      hold(MemoryCategory::activations, sizes_.skip_bytes(plan_, rank_, op, tensor), from, until);
+    }
+  }
+
+  /// The gradients of what a segment took: until the backward of the segment that made it, or until they are sent. Those
+  /// of several takers are added to that of the last, whose backward runs first.
+  void add_skip_gradients(const Op& op, const Span& span) {
+    for (const int port : ports_.entering[op.segment.value]) {
+      const SkipPort& skip = plan_.skips[port - 1];
+      double until = -forever;
+      bool is_first = true;
+      if (computes_here(op, skip.from)) until = find_input_gradient(op, skip.from.value - op.segment.value)->end;
+      for (int other = 1; other <= std::ssize(plan_.skips); ++other) {
+        const SkipPort& same = plan_.skips[other - 1];
+        if (same.tensor != skip.tensor || !computes_here(op, same.to)) continue;
+        is_first = is_first && same.to <= skip.to;
+        Op taker = op;
+        taker.segment = same.to;
+        until = std::max(until, sent_until(Payload::activation_gradient, taker, other));
+      }
+      if (is_first) hold(MemoryCategory::workspace, sizes_.skip_bytes(plan_, rank_, op, skip.tensor), span.end, until);
+    }
   }
 
   /// A received gradient.
@@ -215,6 +295,7 @@ class Ledger {
     const Span* taker = find_input_gradient(op, +1);
     if (!taker) taker = find_send(Payload::activation, op);
     if (taker) hold(MemoryCategory::activations, sizes_.output_bytes(plan_, rank_, op), span.end, taker->end);
+    add_made_skips(op, span, taker ? taker->end : span.end);
   }
 
   void add_backward(const Op& op, const Span& span) {
@@ -229,6 +310,7 @@ class Ledger {
       const Span* taker = find_input_gradient(op, -1);
       if (!taker) taker = find_send(Payload::activation_gradient, op);
       if (taker) hold(MemoryCategory::workspace, sizes_.input_bytes(plan_, rank_, op), span.end, taker->end);
+      add_skip_gradients(op, span);
     }
     if (makes_weight_gradient(op.kind) && !op.accumulates && !reduces(program())) hold_gradients(op, span.end);
   }
@@ -288,6 +370,7 @@ class Ledger {
   const Sizes& sizes_;
   const CostModel& cost_;
   Rank rank_;
+  PortsOfSegments ports_;
   const std::vector<std::vector<Span>>& spans_;  ///< [lane][index]
   std::unordered_map<Place, const Span*, PlaceHash> places_;
   std::vector<Allocation> allocations_;

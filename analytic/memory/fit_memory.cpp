@@ -42,13 +42,17 @@ class Fit {
     double bytes = 0, seconds = 0;
   };
 
-  /// Of the segment's first forward on the rank: its output stays, for whoever comes next.
+  /// Of the segment's first forward on the rank: its output stays, for whoever comes next, and so do its skips.
   Gain gain(Rank rank, SegmentId segment) const {
     const auto& ops = plan_.ranks[rank.value].compute();
     const auto first =
         std::ranges::find_if(ops, [&](const Op& op) { return op.kind == OpKind::forward && op.segment == segment; });
     if (first == ops.end()) return {};
-    const std::int64_t freed = cost_.saved_bytes(plan_, rank, *first) - sizes_.output_bytes(plan_, rank, *first);
+    std::int64_t freed = cost_.saved_bytes(plan_, rank, *first) - sizes_.output_bytes(plan_, rank, *first);
+    for (const SkipPort& skip : plan_.skips) {
+      if (skip.from == segment && sizes_.skip_memory(plan_, segment, skip.tensor) == Sizes::SkipMemory::own)
+        freed -= sizes_.skip_bytes(plan_, rank, *first, skip.tensor);
+    }
     return {static_cast<double>(freed), cost_.seconds(plan_, rank, *first, plan_.spec.np)};
   }
 

@@ -1,6 +1,7 @@
 #include "analytic/memory/sizes.h"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "base/optimizer.h"
@@ -71,7 +72,12 @@ double update_words(const Plan& plan, const Op& op) {
 
 double update_words(const Plan& plan) { return find_optimizer(plan.spec.optimizer.name).words; }
 
-Sizes::Sizes(ModelSpec model) : model_(std::move(model)), boundaries_(boundaries(model_)), parameters_(model_) {}
+Sizes::Sizes(ModelSpec model)
+    : model_(std::move(model)),
+      boundaries_(boundaries(model_)),
+      skips_(parabench::skips(model_)),
+      tensors_(tensors_of(model_, skips_)),
+      parameters_(model_) {}
 
 std::span<const LayerSpec> Sizes::layers(const Segment& segment) const {
   return std::span(model_.layers).subspan(segment.first_layer, segment.layers);
@@ -164,10 +170,49 @@ std::int64_t Sizes::payload_bytes(const Plan& plan, Rank rank, const Op& op) con
     return std::int64_t{sizeof(double)} * sums_of_squares * tensors_of(plan, parameters_, op.segment, op.segments);
   }
   if (!is_of_micro_batch(op.payload)) return parameter_bytes(plan, op.segment, op.segments);
+  if (op.port != 0) return skip_bytes(plan, rank, op, plan.skips[op.port - 1].tensor);
   // A segment sums or sends its own output, and the gradient of its own input; a receive is of what is on the way to it.
   const bool at_output = (op.payload == Payload::activation) != (op.kind == OpKind::receive);
   const TensorSpec shape = boundaries_[segment.first_layer + (at_output ? segment.layers : 0)];
   return shape.elements() * samples_of(plan, rank, op) * activation_bytes(plan.spec.precision);
+}
+
+std::int64_t Sizes::skip_bytes(const Plan& plan, Rank rank, const Op& op, int tensor) const {
+  return skips_[tensor].tensor.elements() * samples_of(plan, rank, op) * activation_bytes(plan.spec.precision);
+}
+
+Sizes::SkipMemory Sizes::skip_memory(const Plan& plan, SegmentId s, int tensor) const {
+  const Segment& segment = plan.segments[s.value];
+  const Skip& skip = skips_[tensor];
+  const LayerSpec& layer = model_.layers[skip.from_layer];
+  const int value = std::ranges::find(layer.makes, skip.port, &MadePort::port)->value;
+  if (value == layer_input && skip.from_layer == segment.first_layer) return SkipMemory::input;
+  const bool is_last = value == static_cast<int>(layer.nodes.size()) - 1;
+  return is_last && skip.from_layer + 1 == segment.first_layer + segment.layers ? SkipMemory::output : SkipMemory::own;
+}
+
+std::int64_t Sizes::waiting_skip_bytes(const Plan& plan, Rank rank, const Op& op, int layer) const {
+  const Segment& segment = plan.segments[op.segment.value];
+  std::int64_t bytes = 0;
+  int counted = -1;
+  for (std::size_t i = 0; i < skips_.size(); ++i) {
+    const bool waits = segment.first_layer <= skips_[i].from_layer && skips_[i].from_layer <= layer &&
+                       layer < skips_[i].to_layer && skips_[i].to_layer < segment.first_layer + segment.layers;
+    if (waits && std::exchange(counted, tensors_[i]) != tensors_[i]) bytes += skip_bytes(plan, rank, op, tensors_[i]);
+  }
+  return bytes;
+}
+
+std::int64_t Sizes::taken_bytes(Precision precision, int layer) const {
+  std::int64_t elements = 0;
+  for (const TakenPort& taken : model_.layers[layer].takes) elements += taken.tensor.elements();
+  return elements * activation_bytes(precision);
+}
+
+std::int64_t Sizes::made_bytes(Precision precision, int layer) const {
+  std::int64_t elements = 0;
+  for (const Skip& skip : skips_) elements += skip.from_layer == layer ? skip.tensor.elements() : 0;
+  return elements * activation_bytes(precision);
 }
 
 std::int64_t Sizes::saved_bytes(const Plan& plan, Rank rank, const Op& op) const {
@@ -178,7 +223,8 @@ std::int64_t Sizes::saved_bytes(const Plan& plan, Rank rank, const Op& op) const
   const std::int64_t samples = samples_of(plan, rank, op);
   const LayerCost kept = cost(run, boundaries_[segment.first_layer], element, first);
   const std::int64_t input = boundaries_[segment.first_layer].elements();
-  std::int64_t per_sample = kept.saved_per_sample.value;
+  // Skips that others made lie where these made them, or in the buffer that received them.
+  std::int64_t per_sample = (kept.saved_per_sample - kept.saved_taken_per_sample).value;
   // Images have the master type: under autocast the graph holds them beside their narrow copy.
   const int master = parabench::parameter_bytes(plan.spec.precision);
   const bool tokens = boundaries_[segment.first_layer].kind() == ElementKind::int64;
@@ -227,15 +273,18 @@ std::int64_t Sizes::output_bytes(const Plan& plan, Rank rank, const Op& op) cons
 
 std::int64_t Sizes::temporary_bytes(const Plan& plan, Rank rank, const Op& op) const {
   const Segment& segment = plan.segments[op.segment.value];
+  const bool is_forward = op.kind == OpKind::forward || op.kind == OpKind::recompute;
+  const std::int64_t element = samples_of(plan, rank, op) * activation_bytes(plan.spec.precision);
   std::int64_t largest = 0, gradients = 0;
   for (int layer = segment.first_layer; layer < segment.first_layer + segment.layers; ++layer) {
-    largest = std::max(largest, largest_map(model_.layers[layer], boundaries_[layer]));
+    const std::int64_t map = largest_map(model_.layers[layer], boundaries_[layer]) * element;
+    // A forward that keeps its graph has them in that.
+    const bool waits = !is_forward || op.discards;
+    largest = std::max(largest, (is_forward ? map : 2 * map) + (waits ? waiting_skip_bytes(plan, rank, op, layer) : 0));
     gradients = std::max(gradients, largest_parameter_bytes(plan.spec.precision, layer));
   }
-  const std::int64_t map = largest * samples_of(plan, rank, op) * activation_bytes(plan.spec.precision);
-  if (op.kind == OpKind::forward || op.kind == OpKind::recompute) return map;
-  if (op.kind == OpKind::backward_input) return 2 * map;
-  return 2 * map + (op.accumulates ? gradients : gradient_bytes(plan, op.segment));
+  if (is_forward || op.kind == OpKind::backward_input) return largest;
+  return largest + (op.accumulates ? gradients : gradient_bytes(plan, op.segment));
 }
 
 }  // namespace parabench

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/spec/model.h"
+#include "models/spec/skips.h"
 #include "parallelism/plan/plan.h"
 #include "parallelism/plan/state/state_layout.h"
 
@@ -60,6 +61,17 @@ class Sizes {
   double backward_share(const Plan& plan, const Op& op) const;
   /// Bytes of what a message carries, or of the buffer that a collective works on.
   std::int64_t payload_bytes(const Plan& plan, Rank rank, const Op& op) const;
+  /// Bytes of a tensor that skips segments (SkipPort::tensor), of the piece that `op` works on.
+  std::int64_t skip_bytes(const Plan& plan, Rank rank, const Op& op, int tensor) const;
+  /// Whether a tensor that segment `s` makes for others lies in memory of its own, or is the segment's input or output.
+  enum class SkipMemory { own, input, output };
+  SkipMemory skip_memory(const Plan& plan, SegmentId s, int tensor) const;
+  /// Bytes that wait in the midst of a pass at one of its layers, for or from later layers of the segment that they skip
+  /// to: of a backward the gradients.
+  std::int64_t waiting_skip_bytes(const Plan& plan, Rank rank, const Op& op, int layer) const;
+  /// Bytes per sample of the skips that a layer takes, and of those that it makes.
+  std::int64_t taken_bytes(Precision precision, int layer) const;
+  std::int64_t made_bytes(Precision precision, int layer) const;
   /// Formula for what a forward allocates and holds until its backward: output included; input not, except the
   /// images, unless they are there all the time (input:resident).
   std::int64_t saved_bytes(const Plan& plan, Rank rank, const Op& op) const;
@@ -81,6 +93,8 @@ class Sizes {
  private:
   ModelSpec model_;
   std::vector<TensorSpec> boundaries_;
+  std::vector<Skip> skips_;
+  std::vector<int> tensors_;  ///< of skips_
   ParameterSizes parameters_;
 };
 

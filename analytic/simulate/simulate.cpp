@@ -152,7 +152,7 @@ class Simulation {
       LaneState& other = lanes_[lane.twin];
       if (lane.kind != LaneKind::send) continue;
       const int common = std::min(lane.size, other.size);
-      const auto meet = [&](int k) { return receive_of(lane.ops[k], Rank(lane.rank)) == other.ops[k]; };
+      const auto meet = [&](int k) { return receive_of(lane.ops[k], Rank(lane.rank), plan_.skips) == other.ops[k]; };
       while (lane.pairs < common && meet(lane.pairs)) ++lane.pairs;
       other.pairs = lane.pairs;
     }

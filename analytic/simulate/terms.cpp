@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <numeric>
+#include <set>
 #include <string>
 
 #include "analytic/memory/sizes.h"
@@ -163,15 +164,19 @@ class Writer {
     }
   }
 
-  /// One micro-batch over the stage's boundary; stages that the lane also serves have a line of their own.
+  /// One micro-batch over the stage's boundary, and of each skip that leaves it; stages that the lane also serves have
+  /// lines of their own.
   void messages(Rank rank, StageId stage, const Lane& lane) {
-    const auto leaves = [&](const Op& op) { return stage_of(plan_, op.segment) == stage; };
-    const auto op = std::ranges::find_if(lane.ops, leaves);
-    if (op == lane.ops.end()) return;
-    const int to = stage.value + (lane.key.purpose == Payload::activation ? 1 : -1);
-    add(fmt::format("message[stage {} to {}]", stage.value, to), cost_.seconds(plan_, rank, *op, 1), "s",
-        fmt::format("T({} bytes), nothing else running", sizes_.payload_bytes(plan_, rank, *op)),
-        with_assumption("point to point, one micro-batch"));
+    std::set<int> told;
+    for (const Op& op : lane.ops) {
+      if (stage_of(plan_, op.segment) != stage || !told.insert(op.port).second) continue;
+      const StageId to = stage_of(plan_, other_segment(op, plan_.skips));
+      const std::string of = op.port == 0 ? "" : fmt::format(", skip {}", static_cast<int>(op.port));
+      add(fmt::format("message[stage {} to {}{}]", stage.value, to.value, of), cost_.seconds(plan_, rank, op, 1), "s",
+          fmt::format("T({} bytes), nothing else running", sizes_.payload_bytes(plan_, rank, op)),
+          with_assumption("point to point, one micro-batch"));
+      if (plan_.skips.empty()) return;
+    }
   }
 
   const Plan& plan_;

@@ -20,6 +20,14 @@ class Counter {
     LayerCost total = tally_.total();
     total.keeps_input = storages_[input].saved;
     total.keeps_output = storages_[value.storage].saved;
+    for (const auto& [port, made] : ports_) {
+      Storage& storage = storages_[made.storage];
+      if (storage.saved || made.storage == input || made.storage == value.storage) continue;
+      total.saved_per_sample += Bytes(storage.bytes);
+      storage.saved = true;
+    }
+    for (const int taken : entered_)
+      if (storages_[taken].saved) total.saved_taken_per_sample += Bytes(storages_[taken].bytes);
     return total;
   }
 
@@ -39,8 +47,12 @@ class Counter {
     values_.clear();
     taken_.clear();
     for (const TakenPort& taken : layer.takes) {
-      const auto made = ports_.find(taken.port);
-      taken_.push_back(made != ports_.end() ? made->second : fresh(taken.tensor, true));
+      if (const auto made = ports_.extract(taken.port)) {
+        taken_.push_back(made.mapped());
+      } else {
+        taken_.push_back(fresh(taken.tensor, true));
+        entered_.push_back(taken_.back().storage);
+      }
     }
     const std::vector<TensorSpec> tensors = values(layer, in.tensor);
     const std::vector<int> overwritten = overwritten_inputs(layer);
@@ -108,7 +120,9 @@ class Counter {
 
   Tally tally_;
   std::vector<Storage> storages_, gradients_;
-  std::map<std::string, CountedValue> ports_;
+  std::map<std::string, CountedValue>
+      ports_;                 ///< made and not yet taken: the rest leaves the layers, held by the graph
+  std::vector<int> entered_;  ///< storages of skips that come from other layers
   CountedValue input_;
   std::vector<CountedValue> values_, taken_, inputs_;
 };

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 namespace parabench {
 namespace {
@@ -40,6 +42,17 @@ std::vector<Skip> skips(const ModelSpec& model) {
     if (!taken.contains(skip.port))
       complain(model, model.layers[skip.from_layer], skip.port, "makes what nobody takes:");
   return all;
+}
+
+std::vector<int> tensors_of(const ModelSpec& model, const std::vector<Skip>& skips) {
+  std::vector<int> tensors;
+  std::map<std::pair<int, int>, int> first;  // by layer and value
+  for (int i = 0; i < static_cast<int>(skips.size()); ++i) {
+    const auto& makes = model.layers[skips[i].from_layer].makes;
+    const int value = std::ranges::find(makes, skips[i].port, &MadePort::port)->value;
+    tensors.push_back(first.try_emplace({skips[i].from_layer, value}, i).first->second);
+  }
+  return tensors;
 }
 
 }  // namespace parabench

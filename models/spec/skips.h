@@ -20,4 +20,7 @@ struct Skip {
 /// is not taken, is taken before it is made, or by a layer that declares another tensor.
 std::vector<Skip> skips(const ModelSpec& model);
 
+/// For each of skips(model) the first that leads the same value: what a layer makes under several names is one tensor.
+std::vector<int> tensors_of(const ModelSpec& model, const std::vector<Skip>& skips);
+
 }  // namespace parabench

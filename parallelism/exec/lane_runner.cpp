@@ -187,7 +187,10 @@ RankSpans LaneRunner::run() {
 
 Message message_of(const Op& op) {
   const bool towards_end = op.payload == Payload::activation;
-  const auto boundary = static_cast<std::uint64_t>(std::min(op.segment, other_segment(op)).value);
+  constexpr std::uint64_t first_port = 1 << 15;  // above every boundary
+  const std::uint64_t boundary = op.port != 0
+                                     ? first_port + op.port
+                                     : static_cast<std::uint64_t>(std::min(op.segment, other_segment(op, {})).value);
   return {towards_end ? Channel::forward : Channel::backward,
           static_cast<std::uint64_t>(op.step.value) << 32 | static_cast<std::uint64_t>(op.micro_batch.value) << 16 |
               boundary};

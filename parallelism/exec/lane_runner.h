@@ -12,7 +12,8 @@ namespace parabench {
 /// One rank's spans, [lane][index] as in the plan; on the clock of now_s().
 using RankSpans = std::vector<std::vector<Span>>;
 
-/// How both ends of a send or receive name the message: by the boundary that it crosses, the segment before it.
+/// How both ends of a send or receive name the message: by the boundary that it crosses, the segment before it, or by
+/// the port of a skip.
 Message message_of(const Op& op);
 
 /// What the operations of one rank do. Its device may have queues of its own: then the lanes give operations out, and

@@ -41,20 +41,39 @@ SegmentRunner::SegmentRunner(const Plan& plan, const ModelSpec& model, const Sta
       rank_(rank),
       batch_(batch_samples(plan)),
       skips_(skips(model)),
+      ports_(plan),
       entering_(plan.segments.size()),
       leaving_(plan.segments.size()) {
-  const auto segment_of = [&](int layer) {
-    return std::ranges::upper_bound(plan.segments, layer, {}, &Segment::first_layer) - plan.segments.begin() - 1;
-  };
+  const std::vector<int> tensors = tensors_of(model, skips_);
   for (int skip = 0; skip < static_cast<int>(skips_.size()); ++skip) {
-    const auto from = segment_of(skips_[skip].from_layer), to = segment_of(skips_[skip].to_layer);
+    const SegmentId from = segment_of(plan.segments, skips_[skip].from_layer);
+    const SegmentId to = segment_of(plan.segments, skips_[skip].to_layer);
     if (from == to) continue;
-    leaving_[from].push_back(skip);
-    entering_[to].push_back(skip);
+    const Name name{tensors[skip], skips_[skip].port};
+    if (std::ranges::find(leaving_[from.value], name.tensor, &Name::tensor) == leaving_[from.value].end())
+      leaving_[from.value].push_back(name);
+    entering_[to.value].push_back(name);
   }
+  for (auto& names : entering_) std::ranges::stable_sort(names, {}, &Name::tensor);
   for (const Op& op : plan.ranks[rank.value].compute()) {
     if (op.kind == OpKind::backward_input) split_.insert(key(op));
+    if (op.kind == OpKind::forward && !plan.skips.empty()) computed_.insert(key(op));
   }
+}
+
+SegmentRunner::SkipKey SegmentRunner::skip_key(int tensor, const Op& op) const {
+  return {tensor, replica_of(plan_, rank_, op.segment).value, op.micro_batch.value, op.step.value};
+}
+
+bool SegmentRunner::is_computed(SegmentId segment, const Op& piece) const {
+  Op there = piece;
+  there.segment = segment;
+  return computed_.contains(key(there)) && replica_of(plan_, rank_, segment) == replica_of(plan_, rank_, piece.segment);
+}
+
+int SegmentRunner::takers_here(int tensor, const Op& op) const {
+  return static_cast<int>(std::ranges::count_if(
+      plan_.skips, [&](const SkipPort& skip) { return skip.tensor == tensor && is_computed(skip.to, op); }));
 }
 
 torch::Tensor SegmentRunner::run(const Op& op, const torch::Tensor& input, const torch::Tensor& labels, Ports& ports,
@@ -69,15 +88,63 @@ torch::Tensor SegmentRunner::run(const Op& op, const torch::Tensor& input, const
   return labels.defined() ? cross_entropy(y, labels, batch_) : y;
 }
 
-torch::Tensor SegmentRunner::skip_value(int skip, const Op& op, const torch::Tensor& input) const {
-  if (!is_rehearsal(op)) return skipping_.at(port_key(skip, op));
+void SegmentRunner::bring_skip(const Op& op, int port, torch::Tensor value) {
+  const int tensor = plan_.skips[port - 1].tensor;
+  skipping_[skip_key(tensor, op)] = {std::move(value), takers_here(tensor, op)};
+}
+
+void SegmentRunner::bring_skip_gradient(const Op& op, int port, torch::Tensor gradient) {
+  add_gradient(skip_key(plan_.skips[port - 1].tensor, op), std::move(gradient));
+}
+
+void SegmentRunner::add_gradient(const SkipKey& place, torch::Tensor gradient) {
+  torch::Tensor& sum = skip_gradients_[place];
+  if (sum.defined())
+    sum.add_(gradient);
+  else
+    sum = std::move(gradient);
+}
+
+torch::Tensor SegmentRunner::skip_value(int tensor, const Op& op, const torch::Tensor& input) const {
+  if (!is_rehearsal(op)) return skipping_.at(skip_key(tensor, op)).value;
   const auto options = input.options().dtype(activation_type(plan_.spec.precision)).requires_grad(false);
-  return laid_out(torch::rand(sizes_of(skips_[skip].tensor, input.size(0)), options), plan_.spec.layout);
+  return laid_out(torch::rand(sizes_of(skips_[tensor].tensor, input.size(0)), options), plan_.spec.layout);
+}
+
+void SegmentRunner::let_go(int tensor, const Op& op) {
+  if (is_rehearsal(op)) return;
+  const auto held = skipping_.find(skip_key(tensor, op));
+  if (--held->second.takers == 0) skipping_.erase(held);
 }
 
 void SegmentRunner::hand_out(const Op& op, const Ports& ports) {
-  for (const int skip : leaving_[op.segment.value]) {
-    skipping_[port_key(skip, op)] = ports.at(skips_[skip].port).detach();
+  for (const auto& [tensor, name] : leaving_[op.segment.value]) {
+    const torch::Tensor value = ports.at(name).detach();
+    if (const int takers = takers_here(tensor, op)) skipping_[skip_key(tensor, op)] = {value, takers};
+    for (const int port : ports_.leaving[op.segment.value]) {
+      if (plan_.skips[port - 1].tensor == tensor && !is_computed(plan_.skips[port - 1].to, op))
+        leaving_now_.push_back({port, value});
+    }
+  }
+}
+
+/// The gradients of what the segment took. That of a tensor which comes from another rank goes back when the first of
+/// its takers here has run its backward, as it does last.
+void SegmentRunner::hand_back(const Op& op, const Graph& graph) {
+  if (is_rehearsal(op)) return;
+  for (const Port& taken : graph.taken) {
+    torch::Tensor gradient = taken.value.grad();
+    // A part of a larger gradient would keep the whole of it.
+    if (gradient.storage().nbytes() > gradient.nbytes()) gradient = gradient.clone();
+    add_gradient(skip_key(taken.tensor, op), std::move(gradient));
+  }
+  for (const int port : ports_.entering[op.segment.value]) {
+    if (is_computed(plan_.skips[port - 1].from, op)) continue;
+    bool is_last = true;
+    for (int before = port; (before = earlier_port(plan_.skips, before)) > 0;)
+      is_last = is_last && !is_computed(plan_.skips[before - 1].to, op);
+    const SkipKey place = skip_key(plan_.skips[port - 1].tensor, op);
+    if (is_last) leaving_now_.push_back({port, std::move(skip_gradients_.extract(place).mapped())});
   }
 }
 
@@ -93,13 +160,15 @@ torch::Tensor SegmentRunner::keep_graph(const Op& op, torch::Tensor input, const
   graph.input = op.segment == SegmentId(0) ? std::move(input) : input.detach().requires_grad_();
   if (split_.contains(key(op))) graph.deferred = std::make_unique<WeightGradients>();
   Ports ports;
-  for (const int skip : entering_[op.segment.value]) {
-    graph.taken.push_back({skip, skip_value(skip, op, graph.input).detach().requires_grad_()});
-    ports[skips_[skip].port] = graph.taken.back().tensor;
-    skipping_.erase(port_key(skip, op));
+  for (const auto& [tensor, name] : entering_[op.segment.value]) {
+    if (graph.taken.empty() || graph.taken.back().tensor != tensor) {
+      graph.taken.push_back({tensor, skip_value(tensor, op, graph.input).detach().requires_grad_()});
+      let_go(tensor, op);
+    }
+    ports[name] = graph.taken.back().value;
   }
   graph.output = run(op, graph.input, labels, ports, {graph.deferred.get(), purpose == Purpose::forward, draws(op)});
-  for (const int skip : leaving_[op.segment.value]) graph.made.push_back({skip, ports.at(skips_[skip].port)});
+  for (const auto& [tensor, name] : leaving_[op.segment.value]) graph.made.push_back({tensor, ports.at(name)});
   if (purpose == Purpose::forward) hand_out(op, ports);
   torch::Tensor output = graph.output.detach();
   graphs_.insert_or_assign(key(op), std::move(graph));
@@ -110,7 +179,7 @@ torch::Tensor SegmentRunner::forward(const Op& op, torch::Tensor input, const to
   if (!op.discards) return keep_graph(op, std::move(input), labels, Purpose::forward);
   const torch::NoGradGuard no_grad;
   Ports ports;
-  for (const int skip : entering_[op.segment.value]) ports[skips_[skip].port] = skip_value(skip, op, input);
+  for (const auto& [tensor, name] : entering_[op.segment.value]) ports[name] = skip_value(tensor, op, input);
   torch::Tensor output = run(op, input, labels, ports, {.dropout = draws(op)});
   hand_out(op, ports);
   inputs_.insert_or_assign(key(op), std::move(input));
@@ -130,14 +199,13 @@ torch::Tensor SegmentRunner::backward(const Op& op, torch::Tensor gradient) {
   Graph& graph = node.mapped();
   torch::autograd::variable_list outputs{graph.output}, gradients{std::move(gradient)};
   for (const Port& made : graph.made) {
-    auto arrived = skip_gradients_.extract(port_key(made.skip, op));
-    if (arrived.empty()) continue;  // of a rehearsal
-    outputs.push_back(made.tensor);
+    if (is_rehearsal(op)) continue;
+    auto arrived = skip_gradients_.extract(skip_key(made.tensor, op));
+    outputs.push_back(made.value);
     gradients.push_back(std::move(arrived.mapped()));
   }
   torch::autograd::backward(outputs, gradients);
-  if (!is_rehearsal(op))
-    for (const Port& taken : graph.taken) skip_gradients_[port_key(taken.skip, op)] = taken.tensor.grad();
+  hand_back(op, graph);
   if (graph.deferred) deferred_.insert_or_assign(key(op), std::move(graph.deferred));
   return op.segment == SegmentId(0) ? torch::Tensor() : graph.input.grad();
 }

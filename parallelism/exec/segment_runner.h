@@ -6,12 +6,16 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "models/spec/model.h"
 #include "models/spec/skips.h"
 #include "models/torch/layer.h"
 #include "parallelism/exec/stage_state.h"
+#include "parallelism/plan/skip_ports.h"
 
 namespace parabench {
 
@@ -24,7 +28,14 @@ torch::Tensor laid_out(const torch::Tensor& tensor, Layout layout);
 /// Memory for so many samples of a tensor.
 torch::Tensor empty_tensor(const TensorSpec& sample, int samples, Layout layout, const torch::TensorOptions& options);
 
-/// The graphs in flight of one rank. A skip from one of its segments to another stays here, forward and backward.
+/// A tensor or gradient that skips segments, on its way to another rank.
+struct LeavingSkip {
+  int port = 0;  ///< of the plan
+  torch::Tensor tensor;
+};
+
+/// The graphs in flight of one rank. A skip from one of its segments to another stays here, forward and backward; what
+/// goes to other ranks and comes from them is handed over.
 /// Not thread-safe: the compute thread's own.
 class SegmentRunner {
  public:
@@ -46,11 +57,17 @@ class SegmentRunner {
   /// W: computes what the I left open and frees what it kept.
   void weight_gradients(const Op& op);
 
+  /// Before a forward, before a backward: what came through a port for the operation's piece.
+  void bring_skip(const Op& op, int port, torch::Tensor value);
+  void bring_skip_gradient(const Op& op, int port, torch::Tensor gradient);
+  /// After a forward the tensors, after a backward the gradients that skip to segments of other ranks.
+  std::vector<LeavingSkip> take_leaving() { return std::exchange(leaving_now_, {}); }
+
  private:
   enum class Purpose { forward, rehearsal, recompute };
   struct Port {
-    int skip = 0;
-    torch::Tensor tensor;
+    int tensor = 0;
+    torch::Tensor value;
   };
   struct Graph {
     torch::Tensor input, output;
@@ -59,12 +76,29 @@ class SegmentRunner {
   };
   using Key = std::tuple<int, int, int>;  ///< segment, micro-batch, step
   static Key key(const Op& op) { return {op.segment.value, op.micro_batch.value, op.step.value}; }
-  using PortKey = std::tuple<int, int, int>;  ///< skip, micro-batch, step
-  static PortKey port_key(int skip, const Op& op) { return {skip, op.micro_batch.value, op.step.value}; }
+  /// Tensor, replica, micro-batch, step.
+  using SkipKey = std::tuple<int, int, int, int>;
+  SkipKey skip_key(int tensor, const Op& op) const;
+  /// A skip that takers on this rank still need.
+  struct Held {
+    torch::Tensor value;
+    int takers = 0;
+  };
+  /// Where the tensors of a segment's ports go by name: names of one tensor stand together.
+  struct Name {
+    int tensor = 0;
+    std::string port;
+  };
+  bool is_computed(SegmentId segment, const Op& piece) const;
+  int takers_here(int tensor, const Op& op) const;
   torch::Tensor run(const Op& op, const torch::Tensor& input, const torch::Tensor& labels, Ports& ports,
                     const ForwardMode& mode) const;
-  torch::Tensor skip_value(int skip, const Op& op, const torch::Tensor& input) const;
+  torch::Tensor skip_value(int tensor, const Op& op, const torch::Tensor& input) const;
+  /// Takes a skip that a graph of its taker holds from now on out of those kept for this taker.
+  void let_go(int tensor, const Op& op);
+  void add_gradient(const SkipKey& place, torch::Tensor gradient);
   void hand_out(const Op& op, const Ports& ports);
+  void hand_back(const Op& op, const Graph& graph);
   DropoutDraws draws(const Op& op) const;
   torch::Tensor keep_graph(const Op& op, torch::Tensor input, const torch::Tensor& labels, Purpose purpose);
 
@@ -78,9 +112,12 @@ class SegmentRunner {
   std::map<Key, std::unique_ptr<WeightGradients>> deferred_;  ///< from I to W
   std::map<Key, torch::Tensor> inputs_;                       ///< from a forward that discards to its recompute
   std::vector<Skip> skips_;
-  std::vector<std::vector<int>> entering_, leaving_;  ///< [segment] skips from and to other segments
-  std::map<PortKey, torch::Tensor> skipping_;         ///< values from the maker's forward to the taker's graph
-  std::map<PortKey, torch::Tensor> skip_gradients_;   ///< from the taker's backward to the maker's
+  PortsOfSegments ports_;
+  std::vector<std::vector<Name>> entering_, leaving_;  ///< [segment] skips from and to other segments
+  std::set<Key> computed_;                             ///< pieces whose forward runs here, where there are skips
+  std::map<SkipKey, Held> skipping_;                   ///< from the maker's forward to the takers' graphs
+  std::map<SkipKey, torch::Tensor> skip_gradients_;    ///< sums, from the takers' backwards to the maker's
+  std::vector<LeavingSkip> leaving_now_;
 };
 
 }  // namespace parabench

@@ -38,10 +38,18 @@ TrainingWork::TrainingWork(const Plan& plan, const ModelSpec& model, StageState&
       last_segment_(last_segment(plan)),
       groups_(collective_groups(plan).numbers),
       boundaries_(boundaries(model)),
+      skips_(skips(model)),
       runner_(plan, model, state, comm.rank()) {
   for (const Lane& lane : program_.lanes) {
     payload_.emplace_back(lane.ops.size());
     transfers_.emplace_back(lane.key.kind == LaneKind::compute ? 0 : lane.ops.size());
+  }
+  for (int lane = 0; lane < std::ssize(program_.lanes); ++lane) {
+    const auto& ops = program_.lanes[lane].ops;
+    for (int i = 0; i < std::ssize(ops); ++i) {
+      if (ops[i].kind != OpKind::send || ops[i].port == 0) continue;
+      skip_sends_[{needs.of(lane, i).front().index, ops[i].port}] = {comm.rank(), lane, i};
+    }
   }
   const std::size_t computed = program_.compute().size();
   result_.memory.resize(computed);
@@ -69,7 +77,34 @@ torch::Tensor TrainingWork::receive_buffer(const Op& op) const {
   const int layer = op.payload == Payload::activation ? segment.first_layer : segment.first_layer + segment.layers;
   const int samples = samples_of(plan_, replica_of(plan_, comm_.rank(), op.segment), op.micro_batch);
   const torch::TensorOptions options(activation_type(plan_.spec.precision));
-  return empty_tensor(boundaries_[layer], samples, plan_.spec.layout, options.device(device_.where()));
+  const TensorSpec& tensor = op.port == 0 ? boundaries_[layer] : skips_[plan_.skips[op.port - 1].tensor].tensor;
+  return empty_tensor(tensor, samples, plan_.spec.layout, options.device(device_.where()));
+}
+
+void TrainingWork::bring_skips(int index) {
+  const Op& op = program_.compute()[index];
+  for (const OpRef& ref : needs_.of(compute_lane, index)) {
+    const Op& receive = at(plan_, ref);
+    if (receive.kind != OpKind::receive || receive.port == 0) continue;
+    torch::Tensor& payload = payload_[ref.lane][ref.index];
+    if (!payload.defined()) continue;  // another segment of this rank took it in
+    device_.adopt(payload);
+    if (receive.payload == Payload::activation) {
+      device_.recategorise(payload, MemoryCategory::activations);
+      runner_.bring_skip(op, receive.port, std::move(payload));
+    } else {
+      runner_.bring_skip_gradient(op, receive.port, std::move(payload));
+    }
+    payload.reset();
+  }
+}
+
+void TrainingWork::send_skips(int index) {
+  for (auto& [port, tensor] : runner_.take_leaving()) {
+    const auto send = skip_sends_.find({index, port});
+    if (send == skip_sends_.end()) continue;  // another port brings the tensor there
+    payload_[send->second.lane][send->second.index] = laid_out(tensor, plan_.spec.layout);
+  }
 }
 
 void* TrainingWork::ready(int lane, int index) const {
@@ -103,7 +138,9 @@ Work TrainingWork::start(int lane, int index) {
   torch::Tensor& payload = payload_[lane][index];
   switch (op.kind) {
     case OpKind::send: {
-      payload = take(lane, index, op.payload == Payload::activation ? makes_activation : makes_gradient).tensor;
+      // Those of skips lie here since the pass that made them.
+      if (op.port == 0)
+        payload = take(lane, index, op.payload == Payload::activation ? makes_activation : makes_gradient).tensor;
       return comm_.send(bytes_of(payload, event), op.peer, message_of(op));
     }
     case OpKind::receive: {
@@ -178,6 +215,7 @@ torch::Tensor TrainingWork::run_forward(const Op& op, int index) {
     device_.adopt(input);
     device_.recategorise(input, MemoryCategory::activations);
   }
+  bring_skips(index);
   if (torch::Tensor images = read_input(op, index); images.defined()) input = std::move(images);
   if (op.segment != last_segment_) return laid_out(runner_.forward(op, std::move(input), {}), plan_.spec.layout);
   const auto labels = labels_.find({op.step.value, op.micro_batch.value});
@@ -193,8 +231,10 @@ void TrainingWork::run_backward(const Op& op, int index) {
   } else {
     auto [gradient, received] = take(compute_lane, index, makes_gradient);
     if (received) device_.adopt(gradient);
+    bring_skips(index);
     torch::Tensor made = runner_.backward(op, std::move(gradient));
     if (made.defined()) payload_[compute_lane][index] = laid_out(made, plan_.spec.layout);
+    send_skips(index);
   }
 }
 
@@ -204,6 +244,7 @@ void TrainingWork::run(int index) {
     case OpKind::forward: {
       CountScope scope(device_, MemoryCategory::activations);
       payload_[compute_lane][index] = run_forward(op, index);
+      send_skips(index);
       return;
     }
     case OpKind::recompute: {

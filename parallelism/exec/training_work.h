@@ -78,6 +78,10 @@ class TrainingWork : public RankWork {
   BufferView summed(const Op& op) const;
   /// A collective on a run that its members share.
   CollectiveCall sharing(int lane, const Op& op, CollectiveKind kind, void* ready) const;
+  /// What came by messages of skips for an operation of the compute lane, on its way into the runner; what the runner
+  /// has for other ranks after it, to the sends.
+  void bring_skips(int index);
+  void send_skips(int index);
   /// The event after all compute operations that an operation needs; null on the processor, and where there are none.
   void* ready(int lane, int index) const;
   /// Whether the piece comes back to this rank for its loss.
@@ -91,6 +95,8 @@ class TrainingWork : public RankWork {
   SegmentId last_segment_;
   std::map<LaneKey, int> groups_;  ///< of the communicator, by lane
   std::vector<TensorSpec> boundaries_;
+  std::vector<Skip> skips_;
+  std::map<std::pair<int, int>, OpRef> skip_sends_;  ///< by index on the compute lane and port
   SegmentRunner runner_;
   std::vector<std::vector<torch::Tensor>> payload_;  ///< [lane][index] written by one operation, taken by one other
   /// [lane][index] written before the operation is given out. Where nothing is measured, only the ends, each until the

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "parallelism/plan/skip_ports.h"
 
 namespace parabench {
 namespace {
@@ -21,6 +22,8 @@ class OpIndex {
     for (auto* places : {&forward_, &recompute_, &input_gradient_}) places->assign(pieces, nowhere);
     received_forward_.assign(pieces, {Rank(nowhere)});
     received_backward_.assign(pieces, {Rank(nowhere)});
+    const std::size_t skipping = plan.skips.size() * plan.steps * micro_batches(plan);
+    for (auto* places : {&skip_forward_, &skip_backward_}) places->assign(skipping, {Rank(nowhere)});
     const std::size_t updates = static_cast<std::size_t>(held) * (plan.steps + 1);
     last_gradient_.assign(updates, nowhere);
     norms_.assign(updates, nowhere);
@@ -52,6 +55,26 @@ class OpIndex {
   }
   OpRef incoming_gradient(const Op& op) const {
     return incoming(op, SegmentId(op.segment.value + 1), input_gradient_, summed_backward_, received_backward_);
+  }
+  /// What a skip brings to the segment that takes it. An earlier port of the same tensor may have brought it here.
+  OpRef incoming_skip(const Op& op, int port) const {
+    const SegmentId maker = plan_.skips[port - 1].from;
+    if (is_computed(op, maker, forward_)) return complete(op, maker, forward_, summed_forward_);
+    while (port > 0 && skip_forward_[skip(op, port)].rank.value == nowhere) port = earlier_port(plan_.skips, port);
+    if (port == 0) missing(op);
+    return skip_forward_[skip(op, port)];
+  }
+  /// The gradient that a skip brings back to the segment that made it; an invalid rank where an earlier port of the same
+  /// tensor brings the sum.
+  OpRef incoming_skip_gradient(const Op& op, int port) const {
+    const SegmentId taker = plan_.skips[port - 1].to;
+    if (is_computed(op, taker, input_gradient_)) return complete(op, taker, input_gradient_, summed_backward_);
+    const OpRef received = skip_backward_[skip(op, port)];
+    if (received.rank.value != nowhere) return received;
+    while ((port = earlier_port(plan_.skips, port)) > 0) {
+      if (skip_backward_[skip(op, port)].rank.value != nowhere) return received;
+    }
+    missing(op);
   }
   /// What writes the operation's version of a segment's weights on this rank.
   OpRef written(const Op& op, SegmentId s) const {
@@ -106,6 +129,10 @@ class OpIndex {
     const std::size_t row = static_cast<std::size_t>(slot(op, s)) * plan_.steps + op.step.value;
     return row * micro_batches(plan_) + op.micro_batch.value;
   }
+  std::size_t skip(const Op& op, int port) const {
+    const std::size_t row = static_cast<std::size_t>(port - 1) * plan_.steps + op.step.value;
+    return row * micro_batches(plan_) + op.micro_batch.value;
+  }
   std::size_t update(const Op& op, SegmentId s, int version) const {
     return static_cast<std::size_t>(slot(op, s)) * (plan_.steps + 1) + version;
   }
@@ -147,7 +174,11 @@ class OpIndex {
         }
         return;
       case OpKind::receive:
-        (op.payload == Payload::activation ? received_forward_ : received_backward_)[piece(op, op.segment)] = ref;
+        if (op.port > 0) {
+          (op.payload == Payload::activation ? skip_forward_ : skip_backward_)[skip(op, op.port)] = ref;
+        } else {
+          (op.payload == Payload::activation ? received_forward_ : received_backward_)[piece(op, op.segment)] = ref;
+        }
         return;
       case OpKind::send: return;
       case OpKind::all_reduce:
@@ -183,14 +214,16 @@ class OpIndex {
     return compute(op, computed[place]);
   }
 
+  /// Whether the same piece passes another segment on this rank.
+  bool is_computed(const Op& op, SegmentId other, const std::vector<int>& computed) const {
+    return slot_[other.value] != nowhere && replica_of(plan_, rank_, other) == replica_of(plan_, rank_, op.segment) &&
+           computed[piece(op, other)] != nowhere;
+  }
+
   /// From the neighbour on this rank if the same pieces pass through it here, else from a message.
   OpRef incoming(const Op& op, SegmentId neighbour, const std::vector<int>& computed, const std::vector<OpRef>& summed,
                  const std::vector<OpRef>& received) const {
-    if (slot_[neighbour.value] != nowhere &&
-        replica_of(plan_, rank_, neighbour) == replica_of(plan_, rank_, op.segment) &&
-        computed[piece(op, neighbour)] != nowhere) {
-      return complete(op, neighbour, computed, summed);
-    }
+    if (is_computed(op, neighbour, computed)) return complete(op, neighbour, computed, summed);
     const OpRef ref = received[piece(op, op.segment)];
     if (ref.rank.value == nowhere) missing(op);
     return ref;
@@ -206,6 +239,7 @@ class OpIndex {
   std::vector<int> slot_;                                    ///< by segment: its row below
   std::vector<int> forward_, recompute_, input_gradient_;    ///< [row][step][micro-batch] -> compute lane
   std::vector<OpRef> received_forward_, received_backward_;  ///< the same for messages
+  std::vector<OpRef> skip_forward_, skip_backward_;          ///< [port][step][micro-batch] for messages of skips
   std::vector<OpRef> summed_forward_, summed_backward_;      ///< and for all_reduces; empty where there are none
   std::vector<int> last_gradient_, norms_, update_to_;       ///< [row][update] -> compute lane
   std::vector<OpRef> reduction_, norm_sum_, gathered_;       ///< [row][update]; the latter two may be empty
@@ -214,12 +248,19 @@ class OpIndex {
 
 class Finder {
  public:
-  Finder(const Plan& plan, Rank rank) : plan_(plan), rank_(rank), last_(last_segment(plan)), index_(plan, rank) {}
+  Finder(const Plan& plan, Rank rank)
+      : plan_(plan),
+        rank_(rank),
+        last_(last_segment(plan)),
+        has_skips_(!plan.skips.empty()),
+        ports_(plan),
+        index_(plan, rank) {}
 
   void predecessors(const Op& op, std::vector<OpRef>& found) const {
     switch (op.kind) {
       case OpKind::forward:
         if (op.segment.value > 0) found.push_back(index_.incoming_activation(op));
+        if (has_skips_) skips(op, ports_.entering[op.segment.value], &OpIndex::incoming_skip, found);
         if (op.version.value > 0) {
           found.push_back(index_.written(op, op.segment));
           if (const auto& tie = plan_.tie; tie && tie->shared && op.segment == tie->copy && tie->original != tie->copy)
@@ -231,13 +272,15 @@ class Finder {
       case OpKind::backward_input:
         found.push_back(index_.graph(op));
         if (op.segment < last_) found.push_back(index_.incoming_gradient(op));
+        if (has_skips_) skips(op, ports_.leaving[op.segment.value], &OpIndex::incoming_skip_gradient, found);
         return;
       case OpKind::backward_weight: found.push_back(index_.input_gradient(op)); return;
       case OpKind::norms: return summed_gradients(op, found);
       case OpKind::update:
         summed_gradients(op, found);
         if (index_.norm_sum(op, op.segment).rank.value == nowhere) return;
-        return over_run(op, found, [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.norm_sum(op, s)); });
+        return over_run(op, found,
+                        [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.norm_sum(op, s)); });
       case OpKind::send:
         found.push_back(op.payload == Payload::activation ? index_.activation(op) : index_.activation_gradient(op));
         return;
@@ -250,6 +293,17 @@ class Finder {
   }
 
  private:
+  /// One operation may bring several of them.
+  void skips(const Op& op, const std::vector<int>& ports, OpRef (OpIndex::*brings)(const Op&, int) const,
+             std::vector<OpRef>& found) const {
+    const auto before = std::ssize(found);
+    for (const int port : ports) {
+      const OpRef ref = (index_.*brings)(op, port);
+      if (ref.rank.value != nowhere && std::find(found.begin() + before, found.end(), ref) == found.end())
+        found.push_back(ref);
+    }
+  }
+
   /// The collectives that sum the gradients of the run, or what makes them complete on this rank where there is none.
   void summed_gradients(const Op& op, std::vector<OpRef>& found) const {
     over_run(op, found, [&](SegmentId s, std::vector<OpRef>& refs) {
@@ -292,6 +346,8 @@ class Finder {
   const Plan& plan_;
   Rank rank_;
   SegmentId last_;
+  bool has_skips_;
+  PortsOfSegments ports_;
   OpIndex index_;
 };
 

@@ -40,12 +40,15 @@ class LocalDependencies {
   std::vector<OfLane> lanes_;
 };
 
-///   F(s,m)               <- the activation of s-1; what wrote the version it reads, of a tied tensor too
+///   F(s,m)               <- the activation of s-1; every skip that enters s; what wrote the version it reads, of a tied
+///                           tensor too
 ///   RECOMPUTE(s,m)       <- F(s,m)
-///   B(s,m), I(s,m)       <- RECOMPUTE(s,m), else F(s,m); the gradient of the input of s+1 (none at the last segment)
+///   B(s,m), I(s,m)       <- RECOMPUTE(s,m), else F(s,m); the gradient of the input of s+1 (none at the last segment);
+///                           that of every skip that leaves s, of all that take it
 ///   W(s,m)               <- I(s,m)
 ///   activation of s      <- its all_reduce, else F(s,m); from another rank its receive
 ///   gradient of s' input <- its all_reduce, else B or I(s,m); from another rank its receive
+///   skip, its gradient   <- F(maker,m), B or I(taker,m); from another rank its receive
 ///   send                 <- its payload on this rank
 ///   all_reduce of either <- the pass that made this rank's part of it
 ///   gradients of s       <- the last B or W of s before their update is due; where s shares a tensor with a segment of

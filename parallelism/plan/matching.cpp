@@ -39,7 +39,7 @@ class Matcher {
       const OpRef ref{own.rank, own.lane, k};
       if (k >= static_cast<int>(common)) {
         complain(ref, sends ? "has no receive" : "has no send");
-      } else if (sends && receive_of(ops[k], own.rank) != lane(*other).ops[k]) {
+      } else if (sends && receive_of(ops[k], own.rank, plan_.skips) != lane(*other).ops[k]) {
         complain(ref, "meets " + describe(plan_, {other->rank, other->lane, k}));
       }
     }

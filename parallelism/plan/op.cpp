@@ -122,15 +122,17 @@ Op all_reduce_backward(SegmentId s, MicroBatchId m, StepId step, GroupId group) 
   return op;
 }
 
-SegmentId other_segment(const Op& message) {
+SegmentId other_segment(const Op& message, std::span<const SkipPort> skips) {
   const bool next = (message.kind == OpKind::send) == (message.payload == Payload::activation);
-  return SegmentId(message.segment.value + (next ? 1 : -1));
+  if (message.port == 0) return SegmentId(message.segment.value + (next ? 1 : -1));
+  const SkipPort& skip = skips[message.port - 1];
+  return next ? skip.to : skip.from;
 }
 
-Op receive_of(const Op& send, Rank from) {
+Op receive_of(const Op& send, Rank from, std::span<const SkipPort> skips) {
   Op receive = send;
   receive.kind = OpKind::receive;
-  receive.segment = other_segment(send);
+  receive.segment = other_segment(send, skips);
   receive.peer = from;
   return receive;
 }
@@ -154,6 +156,7 @@ std::string to_text(const Op& op) {
   if (op.segments > 1) text += '-' + std::to_string(op.segment.value + op.segments - 1);
   text += name(op);
   if (!is_over_run(op)) text += std::to_string(op.micro_batch.value);
+  if (op.port != 0) text += '^' + std::to_string(op.port);
   return text;
 }
 

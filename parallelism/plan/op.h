@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -63,6 +64,15 @@ inline constexpr std::array<Payload, 7> all_payloads = {
 /// Whether it belongs to a micro-batch.
 constexpr bool is_of_micro_batch(Payload payload) { return payload >= Payload::activation; }
 
+/// A tensor that skips segments on its way: made by one, taken by a later one.
+struct SkipPort {
+  SegmentId from, to;
+  int tensor = 0;  ///< which of the model's (skip_ports.h); ports of one tensor lead to several segments
+  bool operator==(const SkipPort&) const = default;
+};
+/// Ports that a plan can have.
+inline constexpr int most_ports = (1 << 13) - 1;
+
 /// Which fields an operation has follows from its kind and payload; the others keep their defaults.
 struct Op {
   OpKind kind = OpKind::forward;
@@ -70,6 +80,7 @@ struct Op {
   bool accumulates : 1 = false;    ///< B, W: adds to gradients that an earlier one made since the last update
   bool discards : 1 = false;       ///< F: keeps its input alone, for a RECOMPUTE
   bool overlaps_next : 1 = false;  ///< F: may run at the same time as the action after it
+  std::uint16_t port : 13 = 0;     ///< messages: 0: what neighbouring segments hand on; else Plan::skips[port - 1]
   SegmentId segment;               ///< first of a run
   int segments = 1;                ///< length of the run: norms, updates, and what moves gradients, parameters or norms
   MicroBatchId micro_batch{0};     ///< passes, and what moves activations or their gradients
@@ -80,6 +91,7 @@ struct Op {
   GroupId group{-1};
   bool operator==(const Op&) const = default;
 };
+static_assert(sizeof(Op) == 32, "plans and simulations copy millions of operations");
 
 /// Whether it works on a run of segments rather than on one of them for a micro-batch.
 constexpr bool is_over_run(const Op& op) { return !is_pass(op.kind) && !is_of_micro_batch(op.payload); }
@@ -122,16 +134,17 @@ Op all_reduce_forward(SegmentId s, MicroBatchId m, StepId step, GroupId group);
 Op all_reduce_backward(SegmentId s, MicroBatchId m, StepId step, GroupId group);
 
 /// The segment at the other end of a message: the next one where an activation leaves or its gradient arrives, else the
-/// previous one. May be none of the plan.
-SegmentId other_segment(const Op& message);
+/// previous one, which may be none of the plan; of a skip the one that its port, one of `skips`, leads to or comes from.
+SegmentId other_segment(const Op& message, std::span<const SkipPort> skips);
 /// The receive that belongs to a send of rank `from`.
-Op receive_of(const Op& send, Rank from);
+Op receive_of(const Op& send, Rank from, std::span<const SkipPort> skips);
 
 /// Kind and payload: "F", "SEND_F" of an activation, "RECV_B" of a gradient of one, "ALL_REDUCE" of gradients,
 /// "ALL_REDUCE_TIED" of those of a tied tensor, "ALL_REDUCE_NORMS" of norms, "ALL_REDUCE_F" of activations, "ALL_GATHER"
 /// of parameters.
 std::string name(const Op& op);
-/// Text with segment and micro-batch: `2F0`, `1SEND_F3`, `0-4ALL_REDUCE`, `7UPDATE`; the step is not part of it.
+/// Text with segment and micro-batch: `2F0`, `1SEND_F3`, `0-4ALL_REDUCE`, `7UPDATE`; of a skip with its port:
+/// `1SEND_F3^2`. The step is not part of it.
 std::string to_text(const Op& op);
 
 }  // namespace parabench

@@ -62,6 +62,7 @@ struct TiedSegments {
 struct Plan {
   Case spec;                      ///< the resolved case
   std::vector<Segment> segments;  ///< in layer order; neighbours of one stage adjacent
+  std::vector<SkipPort> skips;    ///< ports 1, 2, ... (skip_ports.h), by tensor and the segment that takes it
   int stages = 1;
   int replicas = 1;
   int shards = 1;                        ///< parts that the tensor axis cuts each stage into

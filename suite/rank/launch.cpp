@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "parallelism/plan/formats/print.h"
-#include "parallelism/plan/strategies/check_skips.h"
+#include "parallelism/plan/strategies/check_executable.h"
 #include "parallelism/plan/validate.h"
 #include "suite/rank/affinity.h"
 

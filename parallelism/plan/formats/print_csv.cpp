@@ -26,6 +26,7 @@ class CsvRow {
   void add(const OpRef& ref) {
     const Op& op = at(plan_, ref);
     if (is_over_run(op) || is_collective(op.kind) || op.kind == OpKind::recompute) return;
+    if (op.port != 0) return;  // the format knows messages between neighbouring stages alone
     if (ref.lane == compute_lane) {
       if (action_[ref.index]) add_pass(*action_[ref.index]);
     } else if (op.kind == OpKind::send && !open_pair_.empty()) {

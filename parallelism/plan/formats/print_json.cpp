@@ -31,6 +31,7 @@ json op_json(const Op& op) {
   if (op.discards) result["discards"] = true;
   if (op.overlaps_next) result["overlaps_next"] = true;
   if (is_message(op.kind)) result["peer"] = op.peer.value;
+  if (op.port != 0) result["port"] = static_cast<int>(op.port);
   if (op.kind == OpKind::broadcast) result["root"] = op.peer.value;
   if (has_group(op)) result["group"] = op.group.value;
   return result;
@@ -98,6 +99,13 @@ auto named(Fields& fields, const char* key, const Known& known, std::string_view
   return *found;
 }
 
+std::uint16_t port_from(Fields& fields) {
+  const int port = fields.take_int("port");
+  if (port < 1 || port > most_ports)
+    fields.fail("port", std::to_string(port), "1 to " + std::to_string(most_ports) + ", or no such field");
+  return static_cast<std::uint16_t>(port);
+}
+
 Op op_from(const json& value, const std::string& where) {
   Fields fields(value, where);
   Op op{.kind = named(fields, "op", all_op_kinds, "a kind of operation")};
@@ -115,7 +123,10 @@ Op op_from(const json& value, const std::string& where) {
   op.accumulates = fields.take_flag("accumulates");
   op.discards = fields.take_flag("discards");
   op.overlaps_next = fields.take_flag("overlaps_next");
-  if (is_message(op.kind)) op.peer = Rank(fields.take_int("peer"));
+  if (is_message(op.kind)) {
+    op.peer = Rank(fields.take_int("peer"));
+    if (fields.has("port")) op.port = port_from(fields);
+  }
   if (op.kind == OpKind::broadcast) op.peer = Rank(fields.take_int("root"));
   if (is_collective(op.kind) || fields.has("group")) op.group = GroupId(fields.take_int("group"));
   fields.allow({"start", "end", "seconds"});
@@ -187,6 +198,13 @@ Segment segment_from(const json& value, const std::string& where) {
   return segment;
 }
 
+SkipPort skip_from(const json& value, const std::string& where) {
+  Fields fields(value, where);
+  SkipPort skip{SegmentId(fields.take_int("from")), SegmentId(fields.take_int("to")), fields.take_int("tensor")};
+  fields.finish();
+  return skip;
+}
+
 }  // namespace
 
 json to_json(const Plan& plan) {
@@ -211,6 +229,9 @@ json to_json(const Plan& plan) {
   }
   for (const Segment& s : plan.segments) {
     result["segments"].push_back({{"first_layer", s.first_layer}, {"layers", s.layers}, {"stage", s.stage.value}});
+  }
+  for (const SkipPort& skip : plan.skips) {
+    result["skips"].push_back({{"from", skip.from.value}, {"to", skip.to.value}, {"tensor", skip.tensor}});
   }
   for (const RankProgram& rank : plan.ranks) {
     json lanes = json::object(), holds = json::array();
@@ -278,6 +299,11 @@ Plan plan_from_json(const json& value) {
   }
   for (const json& segment : fields.take_array("segments")) {
     plan.segments.push_back(segment_from(segment, "plan.segments[" + std::to_string(plan.segments.size()) + ']'));
+  }
+  if (fields.has("skips")) {
+    for (const json& skip : fields.take_array("skips")) {
+      plan.skips.push_back(skip_from(skip, "plan.skips[" + std::to_string(plan.skips.size()) + ']'));
+    }
   }
   for (const json& rank : fields.take_array("ranks")) {
     plan.ranks.push_back(rank_from(rank, "plan.ranks[" + std::to_string(plan.ranks.size()) + ']'));

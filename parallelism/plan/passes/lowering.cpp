@@ -1,13 +1,13 @@
 #include "parallelism/plan/passes/lowering.h"
 
-#include "parallelism/plan/owners.h"
+#include "parallelism/plan/skip_ports.h"
 
 namespace parabench {
 namespace {
 
 class Lowering {
  public:
-  explicit Lowering(Plan plan) : plan_(std::move(plan)), owners_(plan_) {}
+  explicit Lowering(Plan plan) : plan_(std::move(plan)), owners_(plan_), skips_(plan_, owners_) {}
 
   Plan run() {
     for (int r = 0; r < std::ssize(plan_.ranks); ++r) {
@@ -19,31 +19,28 @@ class Lowering {
 
  private:
   void emit(Rank r, Op op) {
-    if (op.kind == OpKind::forward && op.segment < last_segment(plan_)) place(r, op, send_forward);
-    if (makes_input_gradient(op.kind) && op.segment > SegmentId(0)) place(r, op, send_backward);
+    if (op.kind == OpKind::forward && op.segment < last_segment(plan_)) place_boundary(r, op, send_forward);
+    if (makes_input_gradient(op.kind) && op.segment > SegmentId(0)) place_boundary(r, op, send_backward);
+    if (plan_.skips.empty() || !is_pass(op.kind)) return;
+    for (const Op& send : skips_.sends_after(r, op)) place(r, send);
   }
 
-  /// Of the neighbour's part of the same piece; the rank itself where nobody computes it (validate() tells).
-  Rank owner(Rank r, const Op& op, SegmentId neighbour) const {
-    const StageId stage = stage_of(plan_, neighbour);
-    if (stage == stage_of(plan_, op.segment)) return r;
-    Holding there = *find_holding(plan_, r, stage_of(plan_, op.segment));
-    there.stage = stage;
-    const Rank found = owners_.of(there, op.micro_batch, op.step);
-    return found.value < 0 ? r : found;
-  }
-
-  void place(Rank r, const Op& op, Op (*send_to)(SegmentId, MicroBatchId, StepId, Rank)) {
+  void place_boundary(Rank r, const Op& op, Op (*send_to)(SegmentId, MicroBatchId, StepId, Rank)) {
     Op send = send_to(op.segment, op.micro_batch, op.step, r);
-    send.peer = owner(r, op, other_segment(send));
-    if (send.peer == r) return;
-    const Op receive = receive_of(send, r);
+    send.peer = owner_of(plan_, owners_, r, op, other_segment(send, plan_.skips));
+    // Nobody, where a piece passes no rank there: validate() tells.
+    if (send.peer != r && send.peer.value >= 0) place(r, send);
+  }
+
+  void place(Rank r, const Op& send) {
+    const Op receive = receive_of(send, r, plan_.skips);
     plan_.ranks[r.value].lane(lane_of(send)).push_back(send);
     plan_.ranks[send.peer.value].lane(lane_of(receive)).push_back(receive);
   }
 
   Plan plan_;
   PieceOwners owners_;
+  SkipMessages skips_;
 };
 
 }  // namespace

@@ -13,6 +13,7 @@ class FieldCheck {
 
   void check() {
     check_segments();
+    check_skips();
     check_pieces();
     check_groups();
     check_ranks();
@@ -40,6 +41,21 @@ class FieldCheck {
       complain({}, "segments",
                "the segments make " + std::to_string(stage + 1) + " stages, not " + std::to_string(plan_.stages));
     }
+  }
+
+  void check_skips() {
+    for (int i = 0; i < std::ssize(plan_.skips); ++i) {
+      const SkipPort& skip = plan_.skips[i];
+      const SkipPort* before = i > 0 ? &plan_.skips[i - 1] : nullptr;
+      const bool leads_on = skip.from.value >= 0 && skip.from < skip.to && skip.to.value < std::ssize(plan_.segments);
+      const bool is_next = !before || skip.tensor > before->tensor ||
+                           (skip.tensor == before->tensor && skip.from == before->from && skip.to > before->to);
+      if (leads_on && is_next && skip.tensor >= 0) continue;
+      complain({}, "skips",
+               "skip " + std::to_string(i) + ": expected one from a segment to a later one, by tensor and taker");
+    }
+    if (std::ssize(plan_.skips) > most_ports)
+      complain({}, "skips", std::to_string(plan_.skips.size()) + " skips, at most " + std::to_string(most_ports));
   }
 
   void check_pieces() {
@@ -154,6 +170,7 @@ class FieldCheck {
     if (own.kind != lane.key.kind || own.purpose != lane.key.purpose) return "lane";
     if (op.segment.value < 0 || op.segments < 1 || op.segment.value + op.segments > segments) return "segment";
     if (op.segments > 1 && !is_over_run(op)) return "segment";
+    if (op.port > 0 && !is_end_of_port(op)) return "port";
     if (op.step.value < 0 || op.step.value >= plan_.steps) return "step";
     if (op.version.value < 0) return "version";
     if (op.micro_batch.value < 0 || plan_.pieces.empty() || op.micro_batch.value >= micro_batches(plan_)) {
@@ -177,6 +194,11 @@ class FieldCheck {
     return !plan_.tie || op.segment != plan_.tie->original || op.segments != 1 ||
            (!find_holding(plan_, rank, stage_of(plan_, plan_.tie->original)) &&
             !find_holding(plan_, rank, stage_of(plan_, plan_.tie->copy)));
+  }
+  bool is_end_of_port(const Op& op) const {
+    if (!is_message(op.kind) || op.port > std::ssize(plan_.skips)) return false;
+    const SkipPort& skip = plan_.skips[op.port - 1];
+    return op.segment == ((op.kind == OpKind::send) == (op.payload == Payload::activation) ? skip.from : skip.to);
   }
 
   static bool may_move(OpKind kind, Payload payload) {

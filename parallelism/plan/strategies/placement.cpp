@@ -4,6 +4,7 @@
 
 #include "base/case_text.h"
 #include "base/error.h"
+#include "parallelism/plan/skip_ports.h"
 #include "parallelism/plan/strategies/delay_rules.h"
 #include "parallelism/plan/ties.h"
 
@@ -86,6 +87,7 @@ Plan cut_model(const StrategyInput& input, const Stages& stages, Grain grain, in
     first_layer += layers;
     ++stage;
   }
+  plan.skips = skip_ports(plan.segments, input.model);
   return plan;
 }
 

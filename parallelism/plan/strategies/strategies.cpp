@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "parallelism/plan/passes/passes.h"
-#include "parallelism/plan/strategies/check_skips.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 #include "parallelism/plan/ties.h"
 
@@ -23,7 +22,6 @@ Plan make_plan(const Case& spec, const ModelSpec& model, const Profile& profile,
   const StrategyInput input{spec, model, profile, steps, given};
   Plan plan =
       strategy.schedule.order ? pipeline_plan(input, strategy.schedule, strategy.pipe(spec)) : strategy.write(input);
-  check_skips(plan, model);
   plan = add_tied_sums(std::move(plan), model);
   return mark_accumulation(add_recompute(std::move(plan), spec.recompute));
 }

@@ -165,6 +165,28 @@ INSTANTIATE_TEST_SUITE_P(
                     "chimera/np:4/batch:9/recompute:all", "pipedream/np:3/batch:4/recompute:all",
                     "pipedream-2bw/np:3/batch:9/recompute:except-last"));
 
+// One tensor for three layers, another that is a layer's input.
+class EverySkip : public testing::TestWithParam<const char*> {};
+
+TEST_P(EverySkip, TrainsTheSameParametersAndStatisticsAsTheReference) {
+  const ModelSpec model = small_skipping_network(8);
+  const Plan plan = small_plan(GetParam(), 8, model);
+  const Difference difference = gate(GetParam(), {}, model, equivalence_steps(plan));
+  EXPECT_LE(difference.update, tolerance) << difference.worst_parameter;
+  EXPECT_LE(difference.buffer, tolerance);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, EverySkip,
+    testing::Values("data-parallel/np:2/batch:8/bucket:1KiB", "model-parallel/np:4/batch:5",
+                    "gpipe/np:4/batch:9/micro:4", "gpipe/np:8/batch:9/micro:4/layout:channels_last",
+                    "1f1b/np:4/batch:9/dp:2", "1f1b/np:4/batch:9/micro:4/recompute:all",
+                    "interleaved/np:2/batch:9/micro:4", "interleaved/np:2/batch:9/micro:4/chunks:4/recompute:all",
+                    "zb-h1/np:4/batch:9/micro:4", "zb-v/np:2/batch:9/micro:4/recompute:except-last",
+                    "dualpipev/np:2/batch:9/micro:4", "chimera/np:4/batch:9/micro:4",
+                    "chimera/np:4/batch:9/micro:4/recompute:all", "pipedream/np:4/batch:4",
+                    "pipedream[replicas=2-1-2]/np:5/batch:4", "pipedream-2bw/np:4/batch:9/micro:4"));
+
 TEST(Gate, CatchesAForgottenWeightGradient) {
   Faults faults;
   faults.plan = [](Plan plan) {

@@ -42,6 +42,36 @@ inline ModelSpec small_network(int layers = 6) {
   return model;
 }
 
+/// The small network with tensors that skip layers: the output of the stem to three later ones, the input of a block to
+/// the last, added there. At least 6 layers.
+inline ModelSpec small_skipping_network(int layers = 6) {
+  ModelSpec model = small_network(layers);
+  const auto lead = [&](int from, int value, int to, const std::string& port, const TensorSpec& tensor, Step step) {
+    model.layers[from].makes.push_back({port, value});
+    LayerSpec& taker = model.layers[to];
+    LayerSpec with{.name = taker.name, .takes = taker.takes, .makes = taker.makes};
+    with.takes.push_back({port, tensor});
+    int skipped = taken_value(static_cast<int>(with.takes.size()) - 1);
+    if (!step.name.empty()) skipped = append(with, std::move(step), {skipped});
+    const int both = append(with, {taker.name + "." + port, Add{}}, {layer_input, skipped});
+    const int moved = static_cast<int>(with.nodes.size());
+    for (Node node : taker.nodes) {
+      for (int& value_read : node.inputs)
+        value_read = value_read == layer_input ? both : value_read < 0 ? value_read : value_read + moved;
+      with.nodes.push_back(std::move(node));
+    }
+    for (MadePort& made : with.makes) made.value += made.value >= 0 ? moved : 0;
+    taker = std::move(with);
+  };
+  const int last = static_cast<int>(model.layers.size()) - 1;
+  const int stem = static_cast<int>(model.layers[0].nodes.size()) - 1;
+  lead(0, stem, 2, "a", {8, 8, 8}, {});
+  lead(0, stem, 3, "b", {8, 8, 8}, {"b.conv", Conv2d{8, 16, 3, 2, 1}});
+  lead(0, stem, last - 1, "c", {8, 8, 8}, {"c.conv", Conv2d{8, 16, 3, 2, 1}});
+  lead(3, layer_input, last, "d", {16, 4, 4}, {});
+  return model;
+}
+
 inline std::shared_ptr<const SampleSource> small_source() {
   DatasetSpec data;
   data.name = "small";

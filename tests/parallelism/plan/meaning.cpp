@@ -9,9 +9,9 @@ namespace {
 
 class SymbolicRun {
  public:
-  explicit SymbolicRun(const Plan& plan) : plan_(plan) {
+  SymbolicRun(const Plan& plan, const std::vector<LayerSkip>& skips) : plan_(plan) {
     for (int r = 0; r < std::ssize(plan.ranks); ++r) {
-      ranks_.emplace_back(plan, Rank(r), trained_);
+      ranks_.emplace_back(plan, skips, Rank(r), trained_);
       next_.emplace_back(plan.ranks[r].lanes.size(), 0);
     }
   }
@@ -120,9 +120,9 @@ class SymbolicRun {
 
 }  // namespace
 
-std::optional<Meaning> meaning_of(const Plan& plan) {
+std::optional<Meaning> meaning_of(const Plan& plan, const std::vector<LayerSkip>& skips) {
   try {
-    return SymbolicRun(plan).run();
+    return SymbolicRun(plan, skips).run();
   } catch (const Impossible&) {
     return std::nullopt;
   }

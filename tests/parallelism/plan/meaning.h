@@ -5,8 +5,9 @@
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
-#include "parallelism/plan/plan.h"
+#include "tests/parallelism/plan/plans.h"
 
 namespace parabench {
 
@@ -16,7 +17,8 @@ namespace parabench {
 using Meaning = std::map<std::pair<int, int>, std::uint64_t>;
 
 /// Empty where the plan cannot be carried out: a rank waits for ever, computes something twice, reads weights that are
-/// overwritten or a graph that is gone, holders of a stage part ways, a declared limit or batch is not kept.
-std::optional<Meaning> meaning_of(const Plan& plan);
+/// overwritten or a graph that is gone, holders of a stage part ways, a declared limit or batch is not kept. `skips`:
+/// those of the model.
+std::optional<Meaning> meaning_of(const Plan& plan, const std::vector<LayerSkip>& skips = {});
 
 }  // namespace parabench

@@ -40,7 +40,7 @@ TEST(Op, ItsLaneFollowsFromGroupOrPeerAndFromWhatItMoves) {
   const Op send = send_forward(SegmentId(2), MicroBatchId(0), StepId(0), Rank(1));
   EXPECT_EQ(name(lane_of(send)), "send:activation:1");
   EXPECT_EQ(name(other_end(lane_of(send), Rank(0))), "receive:activation:0");
-  EXPECT_EQ(lane_of(receive_of(send, Rank(0))), other_end(lane_of(send), Rank(0)));
+  EXPECT_EQ(lane_of(receive_of(send, Rank(0), {})), other_end(lane_of(send), Rank(0)));
   EXPECT_EQ(name(lane_of(send_backward(SegmentId(2), MicroBatchId(0), StepId(0), Rank(1)))),
             "send:activation_gradient:1");
   EXPECT_EQ(name(lane_of(update(SegmentId(0), 1, StepId(0), VersionId(1)))), "compute");
@@ -61,13 +61,13 @@ TEST(Op, TextOfACollectiveNamesItsRunOrItsMicroBatch) {
 
 TEST(Op, AnActivationArrivesAtTheNextSegmentAndAGradientAtThePreviousOne) {
   const MicroBatchId m(5);
-  EXPECT_EQ(receive_of(send_forward(SegmentId(2), m, StepId(7), Rank(1)), Rank(0)),
+  EXPECT_EQ(receive_of(send_forward(SegmentId(2), m, StepId(7), Rank(1)), Rank(0), {}),
             recv_forward(SegmentId(3), m, StepId(7), Rank(0)));
-  EXPECT_EQ(receive_of(send_backward(SegmentId(2), m, StepId(7), Rank(1)), Rank(0)),
+  EXPECT_EQ(receive_of(send_backward(SegmentId(2), m, StepId(7), Rank(1)), Rank(0), {}),
             recv_backward(SegmentId(1), m, StepId(7), Rank(0)));
   for (const Op& send :
        {send_forward(SegmentId(2), m, StepId(7), Rank(1)), send_backward(SegmentId(2), m, StepId(7), Rank(1))}) {
-    EXPECT_EQ(other_segment(receive_of(send, Rank(0))), send.segment);
+    EXPECT_EQ(other_segment(receive_of(send, Rank(0), {}), {}), send.segment);
   }
 }
 

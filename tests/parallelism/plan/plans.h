@@ -17,21 +17,47 @@
 
 namespace parabench {
 
-/// A chain of `layers` linear layers, the i-th (from 0) with (i + 5)^2 parameters.
-inline ModelSpec chain_model(int layers) {
+/// A tensor that skips layers of a chain; of one layer, skips of one tensor are the same.
+struct LayerSkip {
+  int from = 0, to = 0;  ///< layers
+  int tensor = 0;
+};
+
+/// A chain of `layers` linear layers, the i-th (from 0) with (i + 5)^2 parameters. What layer `from` makes for others is
+/// its output; of tensors that are not the same, the output and the input.
+inline ModelSpec chain_model(int layers, const std::vector<LayerSkip>& skips = {}) {
   ModelSpec model{.name = "chain", .input = {4}, .classes = 4, .layers = {}};
   for (int i = 0; i < layers; ++i) {
     const std::string name = "layer" + std::to_string(i);
     const int in = i == 0 ? 4 : i + 4;
     model.layers.push_back(chain(name, {{name, Linear{in, i + 5}}}));
   }
+  for (std::size_t i = 0; i < skips.size(); ++i) {
+    const auto [from, to, tensor] = skips[i];
+    const std::string port = "skip" + std::to_string(i);
+    const bool is_output = tensor % 2 == 0;
+    model.layers[from].makes.push_back({port, is_output ? 0 : layer_input});
+    model.layers[to].takes.push_back({port, {is_output || from > 0 ? from + (is_output ? 5 : 4) : 4}});
+  }
   return model;
 }
 
+/// Up to two tensors of each of some layers, each for one or two later ones.
+inline std::vector<LayerSkip> random_skips(std::mt19937& random, int layers) {
+  std::vector<LayerSkip> skips;
+  for (int from = 0; from + 1 < layers; ++from) {
+    for (int tensor = 0; tensor < 2; ++tensor) {
+      for (int takers = std::uniform_int_distribution<int>(-1, 2)(random); takers > 0; --takers)
+        skips.push_back({from, std::uniform_int_distribution<int>(from + 1, layers - 1)(random), 2 * from + tensor});
+    }
+  }
+  return skips;
+}
+
 /// A plan on a chain of `layers` layers of equal time.
-inline Plan plan_of(const Case& spec, int layers, int steps = 1) {
+inline Plan plan_of(const Case& spec, int layers, int steps = 1, const std::vector<LayerSkip>& skips = {}) {
   const std::vector<double> seconds(layers, 1.0);
-  return make_plan(spec, chain_model(layers), seconds, steps);
+  return make_plan(spec, chain_model(layers, skips), seconds, steps);
 }
 /// On a chain of one layer per stage.
 inline Plan plan_of(const Case& spec) { return plan_of(spec, find_strategy(spec.strategy.name).stages(spec)); }
@@ -205,13 +231,15 @@ inline Plan sharded(Plan plan) {
   return add_sharded_updates(std::move(plan), runs);
 }
 
-/// A random plan; synchronous ones unrolled to a few steps, a third of those that reduce sharded before.
-inline Plan random_plan(std::mt19937& random) {
+/// A random plan; synchronous ones unrolled to a few steps, a third of those that reduce sharded before. With `skips`,
+/// half of them on a model with skips, these.
+inline Plan random_plan(std::mt19937& random, std::vector<LayerSkip>* skips = nullptr) {
   for (;;) {
     int layers = 0;
     const Case spec = random_case(random, layers);
     if (!is_possible(spec, layers)) continue;
-    Plan plan = plan_of(spec, layers, uniform(random, 1, 8));
+    if (skips) *skips = uniform(random, 0, 1) == 1 ? random_skips(random, layers) : std::vector<LayerSkip>();
+    Plan plan = plan_of(spec, layers, uniform(random, 1, 8), skips ? *skips : std::vector<LayerSkip>());
     if (plan.asynchronous) return plan;
     if (!plan.groups.empty() && uniform(random, 0, 2) == 0) {
       if (uniform(random, 0, 1) == 0) plan.spec.optimizer = {"lars", {}};

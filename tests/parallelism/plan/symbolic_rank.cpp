@@ -1,5 +1,6 @@
 #include "tests/parallelism/plan/symbolic_rank.h"
 
+#include <algorithm>
 #include <initializer_list>
 
 #include "base/optimizer.h"
@@ -15,7 +16,12 @@ Value mix(std::initializer_list<Value> parts) {
   return hash;
 }
 
-constexpr Value activation_tag = 1, loss_tag = 2, gradient_tag = 3, weight_gradient_tag = 4, initial_tag = 5;
+constexpr Value activation_tag = 1, loss_tag = 2, gradient_tag = 3, weight_gradient_tag = 4, initial_tag = 5,
+                skip_tag = 6, skip_gradient_tag = 7;
+
+bool has(const Segment& segment, int layer) {
+  return segment.first_layer <= layer && layer < segment.first_layer + segment.layers;
+}
 
 Value initial(int layer) { return mix({initial_tag, static_cast<Value>(layer)}); }
 
@@ -25,8 +31,8 @@ void require(bool holds) {
   if (!holds) throw Impossible{};
 }
 
-SymbolicRank::SymbolicRank(const Plan& plan, Rank rank, Meaning& trained)
-    : plan_(plan), rank_(rank), trained_(trained), latest_(plan.segments.size(), 0) {
+SymbolicRank::SymbolicRank(const Plan& plan, const std::vector<LayerSkip>& skips, Rank rank, Meaning& trained)
+    : plan_(plan), skips_(skips), rank_(rank), trained_(trained), latest_(plan.segments.size(), 0) {
   for (const Op& op : plan.ranks[rank.value].compute()) {
     if (makes_weight_gradient(op.kind)) ++open_passes_[{op.segment.value, update_of(op)}];
   }
@@ -107,14 +113,19 @@ bool SymbolicRank::try_forward(const Op& op) {
   const auto input = op.segment == SegmentId(0)
                          ? std::optional(samples(op))
                          : incoming(op, SegmentId(op.segment.value - 1), activations_, received_activations_);
-  if (!input) return false;
+  if (!input || !skips_have_come(op)) return false;
   Graph graph;
   Value value = *input;
   const Segment& segment = plan_.segments[op.segment.value];
   for (int layer = segment.first_layer; layer < segment.first_layer + segment.layers; ++layer) {
+    const Value skipped = taken(op, layer);
     graph.inputs.push_back(value);
+    graph.taken.push_back(skipped);
     graph.weights.push_back(weights(op, layer));
-    value = mix({activation_tag, value, graph.weights.back()});
+    value = mix({activation_tag, value, graph.weights.back(), skipped});
+    for (const LayerSkip& skip : skips_) {
+      if (skip.from == layer) skip_values_[skip_of(op, skip.tensor)] = value;
+    }
   }
   activations_[piece_of(op)] = value;
   graphs_[piece_of(op)] = std::move(graph);
@@ -129,15 +140,25 @@ bool SymbolicRank::try_input_gradient(const Op& op) {
   const auto gradient = op.segment == last_segment(plan_)
                             ? std::optional(mix({loss_tag, activations_.at(piece), samples(op)}))
                             : incoming(op, SegmentId(op.segment.value + 1), gradients_, received_gradients_);
-  if (!gradient) return false;
+  if (!gradient || !skip_gradients_have_come(op)) return false;
   require(has_version_of_graph(op));
   const Graph& graph = graphs_.at(piece);
-  std::vector<Value>& open = open_weight_gradients_[piece];
+  std::vector<Value> open;
   Value value = *gradient;
   for (std::size_t i = graph.inputs.size(); i-- > 0;) {
-    open.insert(open.begin(), mix({weight_gradient_tag, value, graph.inputs[i]}));
-    value = mix({gradient_tag, value, graph.inputs[i], graph.weights[i]});
+    const int layer = plan_.segments[op.segment.value].first_layer + static_cast<int>(i);
+    value += returned(op, layer);
+    std::set<int> tensors;
+    for (const LayerSkip& skip : skips_) {
+      if (skip.to != layer || !tensors.insert(skip.tensor).second) continue;
+      const Value part = mix({skip_gradient_tag, value, graph.taken[i], graph.inputs[i], graph.weights[i],
+                              static_cast<Value>(skip.tensor)});
+      add_skip_gradient(skip_of(op, skip.tensor), {part, {layer}});
+    }
+    open.insert(open.begin(), mix({weight_gradient_tag, value, graph.inputs[i], graph.taken[i]}));
+    value = mix({gradient_tag, value, graph.inputs[i], graph.taken[i], graph.weights[i]});
   }
+  open_weight_gradients_[piece] = std::move(open);
   gradients_[piece] = value;
   return true;
 }
@@ -166,15 +187,82 @@ void SymbolicRank::track(const Op& op, int change) {
   require(limit == 0 || in_flight_ <= limit);
 }
 
-std::optional<Value> SymbolicRank::payload(const Op& send) const {
-  const Values& made = send.payload == Payload::activation ? activations_ : gradients_;
-  const auto found = made.find(piece_of(send));
-  return found == made.end() ? std::nullopt : std::optional(found->second);
+int SymbolicRank::tensor_of(const Op& message) const {
+  // The plan names tensors by the first skip of the model's list that leads them.
+  require(message.port <= std::ssize(plan_.skips));
+  return skips_.at(plan_.skips[message.port - 1].tensor).tensor;
 }
 
-void SymbolicRank::take(const Op& receive, Value payload) {
+void SymbolicRank::add_skip_gradient(const SkipPiece& piece, const Carried& part) {
+  Carried& sum = skip_gradients_[piece];
+  sum.value += part.value;
+  for (const int taker : part.takers) require(sum.takers.insert(taker).second);
+}
+
+bool SymbolicRank::skips_have_come(const Op& op) const {
+  const Segment& segment = plan_.segments[op.segment.value];
+  return std::ranges::all_of(skips_, [&](const LayerSkip& skip) {
+    const bool enters = skip.from < segment.first_layer && has(segment, skip.to);
+    return !enters || skip_values_.contains(skip_of(op, skip.tensor));
+  });
+}
+
+bool SymbolicRank::skip_gradients_have_come(const Op& op) const {
+  const Segment& segment = plan_.segments[op.segment.value];
+  return std::ranges::all_of(skips_, [&](const LayerSkip& skip) {
+    const bool leaves = has(segment, skip.from) && !has(segment, skip.to);
+    const auto found = skip_gradients_.find(skip_of(op, skip.tensor));
+    return !leaves || (found != skip_gradients_.end() && found->second.takers.contains(skip.to));
+  });
+}
+
+/// The sum of the skips that the layer takes.
+Value SymbolicRank::taken(const Op& op, int layer) const {
+  Value sum = 0;
+  for (const LayerSkip& skip : skips_) {
+    if (skip.to == layer)
+      sum += mix({skip_tag, skip_values_.at(skip_of(op, skip.tensor)), static_cast<Value>(skip.tensor)});
+  }
+  return sum;
+}
+
+/// The sum of the gradients of the tensors that the layer made for others.
+Value SymbolicRank::returned(const Op& op, int layer) const {
+  Value sum = 0;
+  std::set<int> tensors;
+  for (const LayerSkip& skip : skips_) {
+    if (skip.from == layer && tensors.insert(skip.tensor).second)
+      sum += skip_gradients_.at(skip_of(op, skip.tensor)).value;
+  }
+  return sum;
+}
+
+std::optional<SymbolicRank::Carried> SymbolicRank::payload(const Op& send) const {
+  if (send.port > 0) {
+    const OpKind kind = send.payload == Payload::activation ? OpKind::forward : OpKind::backward;
+    const bool is_made =
+        kind == OpKind::forward ? activations_.contains(piece_of(send)) : gradients_.contains(piece_of(send));
+    if (!is_made) return std::nullopt;
+    const SkipPiece piece = skip_of(send, tensor_of(send));
+    return kind == OpKind::forward ? Carried{skip_values_.at(piece), {}} : skip_gradients_.at(piece);
+  }
+  const Values& made = send.payload == Payload::activation ? activations_ : gradients_;
+  const auto found = made.find(piece_of(send));
+  return found == made.end() ? std::nullopt : std::optional(Carried{found->second, {}});
+}
+
+void SymbolicRank::take(const Op& receive, const Carried& payload) {
+  if (receive.port > 0) {
+    const SkipPiece piece = skip_of(receive, tensor_of(receive));
+    if (receive.payload == Payload::activation) {
+      require(skip_values_.insert({piece, payload.value}).second);
+    } else {
+      add_skip_gradient(piece, payload);
+    }
+    return;
+  }
   Values& received = receive.payload == Payload::activation ? received_activations_ : received_gradients_;
-  require(received.insert({piece_of(receive), payload}).second);
+  require(received.insert({piece_of(receive), payload.value}).second);
 }
 
 bool SymbolicRank::gradients_are_complete(const Op& op) const {

@@ -20,15 +20,20 @@ void require(bool holds);
 class SymbolicRank {
  public:
   using Value = std::uint64_t;
+  /// What a message carries; of the gradient of a skip with the layers whose gradients are in it.
+  struct Carried {
+    Value value = 0;
+    std::set<int> takers;
+  };
 
-  /// `trained`: the weights that all ranks have come to, of whom each adds its own.
-  SymbolicRank(const Plan& plan, Rank rank, Meaning& trained);
+  /// `skips`: the model's. `trained`: the weights that all ranks have come to, of whom each adds its own.
+  SymbolicRank(const Plan& plan, const std::vector<LayerSkip>& skips, Rank rank, Meaning& trained);
 
   /// Carries out a pass or an update, unless something that it needs is still to come.
   bool try_compute(const Op& op);
   /// What a send carries; nothing while it is to come.
-  std::optional<Value> payload(const Op& send) const;
-  void take(const Op& receive, Value payload);
+  std::optional<Carried> payload(const Op& send) const;
+  void take(const Op& receive, const Carried& payload);
 
   /// Whether the run of a reduction or update has all its weight gradients.
   bool gradients_are_complete(const Op& op) const;
@@ -55,7 +60,19 @@ class SymbolicRank {
   /// Values per layer of a segment: what goes through it, with the weights that it met.
   struct Graph {
     std::vector<Value> inputs, weights;
+    std::vector<Value> taken;  ///< of each layer the sum of the skips that it takes
   };
+  /// Replica, tensor, step, micro-batch.
+  using SkipPiece = std::tuple<int, int, int, int>;
+  SkipPiece skip_of(const Op& op, int tensor) const {
+    return {replica_of(plan_, rank_, op.segment).value, tensor, op.step.value, op.micro_batch.value};
+  }
+  int tensor_of(const Op& message) const;
+  void add_skip_gradient(const SkipPiece& piece, const Carried& part);
+  bool skips_have_come(const Op& op) const;
+  bool skip_gradients_have_come(const Op& op) const;
+  Value taken(const Op& op, int layer) const;
+  Value returned(const Op& op, int layer) const;
   using SegmentUpdate = std::pair<int, int>;
 
   int update_of(const Op& op) const;
@@ -72,10 +89,13 @@ class SymbolicRank {
   void track(const Op& op, int change);
 
   const Plan& plan_;
+  const std::vector<LayerSkip>& skips_;
   Rank rank_;
   Meaning& trained_;
   Values activations_, gradients_;  ///< made here
   Values received_activations_, received_gradients_;
+  std::map<SkipPiece, Value> skip_values_;                     ///< made here or received
+  std::map<SkipPiece, Carried> skip_gradients_;                ///< sums of those made here or received
   std::map<Piece, Graph> graphs_;                              ///< of forwards
   std::map<Piece, std::vector<Value>> open_weight_gradients_;  ///< left by an I, by layer
   std::set<Piece> discarded_, recomputed_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "parallelism/plan/passes/passes.h"
+#include "parallelism/plan/skip_ports.h"
 #include "tests/parallelism/plan/pick.h"
 
 namespace parabench {
@@ -126,6 +127,56 @@ bool address_wrongly(Plan& plan, Random& random) {
   place.op().peer = Rank((place.op().peer.value + 1) % static_cast<int>(plan.ranks.size()));
   return true;
 }
+bool is_skip_message(const Op& op) { return op.port > 0; }
+/// At both ends, and of the micro-batch alone.
+bool drop_a_skip(Plan& plan, Random& random) {
+  const Place place = pick(plan, random, is_skip_message);
+  if (!place) return false;
+  const Op gone = place.op();
+  for (RankProgram& rank : plan.ranks) {
+    for (Lane& lane : rank.lanes) {
+      std::erase_if(lane.ops, [&](const Op& op) {
+        return op.port == gone.port && op.payload == gone.payload && op.micro_batch == gone.micro_batch &&
+               op.step == gone.step;
+      });
+    }
+  }
+  return true;
+}
+bool take_another_port(Plan& plan, Random& random) {
+  const Place place = pick(plan, random, is_skip_message);
+  if (!place) return false;
+  const int ports = static_cast<int>(plan.skips.size());
+  place.op().port = static_cast<std::uint16_t>((place.op().port + uniform(random, 0, ports - 1)) % (ports + 1));
+  return true;
+}
+/// To a rank that has the tensor already.
+bool send_a_skip_again(Plan& plan, Random& random) {
+  for (Rank r; r.value < std::ssize(plan.ranks); ++r) {
+    for (Lane& lane : plan.ranks[r.value].lanes) {
+      for (std::size_t i = 0; i < lane.ops.size(); ++i) {
+        const Op send = lane.ops[i];
+        if (!is_skip_message(send) || send.kind != OpKind::send || send.payload != Payload::activation) continue;
+        Op again = send;
+        ++again.port;
+        if (again.port > plan.skips.size() || earlier_port(plan.skips, again.port) == 0) continue;
+        if (!find_holding(plan, send.peer, stage_of(plan, plan.skips[again.port - 1].to))) continue;
+        if (uniform(random, 0, 1) == 1) continue;
+        lane.ops.push_back(again);
+        const Op receive = receive_of(again, r, plan.skips);
+        plan.ranks[again.peer.value].lane(lane_of(receive)).push_back(receive);
+        return true;
+      }
+    }
+  }
+  return false;
+}
+bool lead_a_skip_elsewhere(Plan& plan, Random& random) {
+  if (plan.skips.empty()) return false;
+  SegmentId& to = plan.skips[below(random, plan.skips.size())].to;
+  // Where both segments are on one rank, the plan may stay as good.
+  return pick(plan, random, is_skip_message) && (to = SegmentId(0), true);
+}
 bool work_on_another_segment(Plan& plan, Random& random) {
   if (plan.segments.size() < 2) return false;
   SegmentId& segment = pick(plan, random, [](const Op& op) { return is_pass(op.kind); }).op().segment;
@@ -223,6 +274,10 @@ constexpr Mutation harmful[] = {
     {"flip discards", flip_discards},
     {"pair wrongly", pair_wrongly},
     {"address wrongly", address_wrongly},
+    {"drop a skip", drop_a_skip},
+    {"take another port", take_another_port},
+    {"send a skip again", send_a_skip_again},
+    {"lead a skip elsewhere", lead_a_skip_elsewhere},
     {"work on another segment", work_on_another_segment},
     {"belong to another step", belong_to_another_step},
     {"leave a stage", leave_a_stage},

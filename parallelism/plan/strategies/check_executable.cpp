@@ -1,35 +1,12 @@
-#include "parallelism/plan/strategies/check_skips.h"
+#include "parallelism/plan/strategies/check_executable.h"
 
-#include <algorithm>
-#include <iterator>
 #include <string>
 
 #include "base/error.h"
-#include "models/spec/skips.h"
-#include "parallelism/plan/owners.h"
+#include "parallelism/plan/skip_ports.h"
 #include "parallelism/plan/ties.h"
 
 namespace parabench {
-
-void check_skips(const Plan& plan, const ModelSpec& model) {
-  const std::vector<Skip> all = skips(model);
-  if (all.empty()) return;
-  const PieceOwners owners(plan);
-  const auto stage_of_layer = [&](int layer) {
-    return std::prev(std::ranges::upper_bound(plan.segments, layer, {}, &Segment::first_layer))->stage;
-  };
-  for (const Skip& skip : all) {
-    const StageId from = stage_of_layer(skip.from_layer), to = stage_of_layer(skip.to_layer);
-    for (ReplicaId replica; replica.value < plan.replicas; ++replica)
-      for (MicroBatchId m; m.value < micro_batches(plan); ++m)
-        if (owners.of({from, replica}, m, StepId(0)) != owners.of({to, replica}, m, StepId(0)))
-          throw usage_error("strategy", plan.spec.strategy.name,
-                            "for " + model.name + " one that keeps layers " + model.layers[skip.from_layer].name +
-                                " and " + model.layers[skip.to_layer].name +
-                                ", between which a tensor skips layers, on one rank",
-                            "try data-parallel");
-  }
-}
 
 void check_executable(const Plan& plan, const ModelSpec& model) {
   const Segment& last = plan.segments.back();
@@ -56,7 +33,9 @@ void check_executable(const Plan& plan, const ModelSpec& model) {
       }
     }
   }
-  check_skips(plan, model);
+  if (plan.skips != skip_ports(plan.segments, model))
+    throw usage_error("plan", std::to_string(plan.skips.size()) + " tensors that skip segments",
+                      "those of " + model.name + " cut into the plan's segments");
 }
 
 }  // namespace parabench

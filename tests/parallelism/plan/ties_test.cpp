@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "parallelism/plan/formats/print.h"
 #include "parallelism/plan/state/state_layout.h"
-#include "parallelism/plan/strategies/check_skips.h"
+#include "parallelism/plan/strategies/check_executable.h"
 #include "parallelism/plan/strategies/placement.h"
 #include "parallelism/plan/validate.h"
 #include "tests/parallelism/plan/plans.h"

@@ -1,8 +1,10 @@
 // What plans are cut by, from what is known of a machine.
 #pragma once
 
-#include "analytic/costs/cost_model.h"
+#include "analytic/calibration/calibration.h"
+#include "models/spec/model.h"
 #include "parallelism/plan/partition/profile.h"
+#include "parallelism/plan/plan.h"
 
 namespace parabench {
 

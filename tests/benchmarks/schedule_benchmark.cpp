@@ -5,6 +5,7 @@
 #include <fstream>
 #include <string>
 
+#include "analytic/costs/costs.h"
 #include "analytic/simulate/simulate.h"
 #include "parallelism/plan/strategies/strategies.h"
 #include "parallelism/plan/strategies/strategy_table.h"
@@ -69,7 +70,7 @@ void write_and_validate(benchmark::State& state, const std::string& strategy) {
 }
 void write_and_simulate(benchmark::State& state, const std::string& strategy) {
   measure(state, strategy,
-          [&](const Plan& plan) { state.counters["makespan"] = makespan(simulate(plan, *unit_costs())); });
+          [&](const Plan& plan) { state.counters["makespan"] = makespan(simulate(plan, *unit_costs().time)); });
 }
 
 void sizes(benchmark::internal::Benchmark* benchmark) {

@@ -1,6 +1,6 @@
-#include <algorithm>
+#include "analytic/costs/unit_times.h"
 
-#include "analytic/costs/cost_model.h"
+#include <algorithm>
 
 namespace parabench {
 namespace {
@@ -19,28 +19,26 @@ double share(const Plan& plan, Rank rank, SegmentId segment) {
   return 1.0 / (static_cast<double>(chunks) * (last - first + 1));
 }
 
-class UnitCosts final : public CostModel {
+class UnitTimes final : public TimeModel {
  public:
-  explicit UnitCosts(double unit_s) : unit_s_(unit_s) {}
-  double seconds(const Plan& plan, Rank rank, const Op& op, int) const override {
+  explicit UnitTimes(double unit_s) : unit_s_(unit_s) {}
+  TimeParts parts(const Plan& plan, Rank rank, const Op& op, int) const override {
     switch (op.kind) {
-      case OpKind::backward: return 2 * unit_s_ * share(plan, rank, op.segment);
+      case OpKind::backward: return {.compute = 2 * unit_s_ * share(plan, rank, op.segment)};
       case OpKind::forward:
       case OpKind::recompute:
       case OpKind::backward_input:
-      case OpKind::backward_weight: return unit_s_ * share(plan, rank, op.segment);
+      case OpKind::backward_weight: return {.compute = unit_s_ * share(plan, rank, op.segment)};
       case OpKind::update:
       case OpKind::send:
       case OpKind::receive:
       case OpKind::all_reduce:
       case OpKind::reduce_scatter:
       case OpKind::all_gather:
-      case OpKind::broadcast: return 0;
+      case OpKind::broadcast: return {};
     }
-    return 0;
+    return {};
   }
-  std::int64_t saved_bytes(const Plan&, Rank, const Op&) const override { return 0; }
-  std::int64_t peak_bytes(const Plan&, Rank, const Op&) const override { return 0; }
   int cores() const override { return 0; }
   std::string source() const override { return "unit"; }
 
@@ -50,6 +48,6 @@ class UnitCosts final : public CostModel {
 
 }  // namespace
 
-std::unique_ptr<CostModel> unit_costs(double unit_s) { return std::make_unique<UnitCosts>(unit_s); }
+std::unique_ptr<const TimeModel> unit_times(double unit_s) { return std::make_unique<UnitTimes>(unit_s); }
 
 }  // namespace parabench

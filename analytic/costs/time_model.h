@@ -20,10 +20,8 @@ class TimeModel {
   /// Of `op` on `rank` while `busy_ranks` ranks (itself included) compute and nobody communicates. Messages and
   /// reductions: occupancy of the link while nobody computes.
   virtual TimeParts parts(const Plan& plan, Rank rank, const Op& op, int busy_ranks) const = 0;
-  /// Their sum.
-  double seconds(const Plan& plan, Rank rank, const Op& op, int busy_ranks) const {
-    return parts(plan, rank, op, busy_ranks).total();
-  }
+  /// Their sum, exactly. A model that knows it before its parts overrides it: simulate() asks for every operation.
+  virtual double seconds(const Plan& plan, Rank rank, const Op& op, int busy_ranks) const;
   /// Median absolute deviation of seconds() over the calibration's repetitions; 0 where unknown.
   virtual double deviation_s(const Plan& plan, Rank rank, const Op& op, int busy_ranks) const;
   /// One hop between neighbours, for closed forms that think in links; between replicas the one over which a ring would

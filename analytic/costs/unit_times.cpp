@@ -22,22 +22,25 @@ double share(const Plan& plan, Rank rank, SegmentId segment) {
 class UnitTimes final : public TimeModel {
  public:
   explicit UnitTimes(double unit_s) : unit_s_(unit_s) {}
-  TimeParts parts(const Plan& plan, Rank rank, const Op& op, int) const override {
+  TimeParts parts(const Plan& plan, Rank rank, const Op& op, int busy_ranks) const override {
+    return {.compute = seconds(plan, rank, op, busy_ranks)};
+  }
+  double seconds(const Plan& plan, Rank rank, const Op& op, int) const override {
     switch (op.kind) {
-      case OpKind::backward: return {.compute = 2 * unit_s_ * share(plan, rank, op.segment)};
+      case OpKind::backward: return 2 * unit_s_ * share(plan, rank, op.segment);
       case OpKind::forward:
       case OpKind::recompute:
       case OpKind::backward_input:
-      case OpKind::backward_weight: return {.compute = unit_s_ * share(plan, rank, op.segment)};
+      case OpKind::backward_weight: return unit_s_ * share(plan, rank, op.segment);
       case OpKind::update:
       case OpKind::send:
       case OpKind::receive:
       case OpKind::all_reduce:
       case OpKind::reduce_scatter:
       case OpKind::all_gather:
-      case OpKind::broadcast: return {};
+      case OpKind::broadcast: return 0;
     }
-    return {};
+    return 0;
   }
   int cores() const override { return 0; }
   std::string source() const override { return "unit"; }

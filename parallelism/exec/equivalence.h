@@ -11,7 +11,7 @@
 
 namespace parabench {
 
-/// Fewest samples that give every batch norm of the model 8 values per channel, 2 at least. Over fewer, rounding errors
+/// Fewest samples that give every batch norm of the model 8 values per channel, 2 at least: 2 where it has none. Over fewer, rounding errors
 /// of single precision grow about a thousandfold with every step (seen: ResNet-18, 4 samples, 1 x 1 maps).
 int steady_piece(const ModelSpec& model);
 
@@ -40,6 +40,9 @@ struct Difference {
   double buffer = 0;
   std::string worst_parameter;
 };
+/// "updates differ by up to 0.003 (fc.bias (rank 0)), batch-norm statistics by 2e-07": of these only where the model has
+/// any.
+std::string describe(const Difference& difference, const ModelSpec& model);
 /// dw: the tensor's change over the whole window. Per tensor, so that a small one cannot hide behind a large
 /// one. A tensor that is not finite counts as NaN.
 Difference compare(const Plan& plan, const ModelSpec& model, const Trained& trained, const ReferenceState& reference);

@@ -50,7 +50,8 @@ class Sizes {
   /// Bytes of what a message carries, or of the buffer that a collective works on.
   std::int64_t payload_bytes(const Plan& plan, Rank rank, const Op& op) const;
   /// Formula for what a forward allocates and holds until its backward: output included; input not, except the
-  /// images, unless they are there all the time (input:resident).
+  /// images, unless they are there all the time (input:resident). Of the last segment the output is that of the loss's
+  /// log-softmax, in the type of the weights.
   std::int64_t saved_bytes(const Plan& plan, Rank rank, const Op& op) const;
   /// Bytes that an I keeps for its W.
   std::int64_t kept_for_weights(const Plan& plan, Rank rank, const Op& op) const;

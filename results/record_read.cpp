@@ -189,7 +189,7 @@ Record record_from_json(const JsonReader& value) {
   require_valid(value, "record");
   Record out;
   out.id = value.get<std::string>("id");
-  out.parameters = case_from_json(value.at("parameters").value());
+  out.parameters = case_from_json(value.at("parameters"));
   if (value.has("plan")) out.plan = plan_summary(value.at("plan"));
   out.status = value.get<Status>("status");
   out.reason = text(value, "reason");

@@ -7,7 +7,11 @@
 
 #include "analytic/simulate/simulate.h"
 #include "analytic/simulate/steady_state.h"
-#include "parallelism/plan/formats/print.h"
+#include "parallelism/plan/formats/print_csv.h"
+#include "parallelism/plan/formats/print_json.h"
+#include "parallelism/plan/formats/print_svg.h"
+#include "parallelism/plan/formats/print_text.h"
+#include "parallelism/plan/formats/print_trace.h"
 #include "suite/cli/commands.h"
 #include "suite/cli/emulate_option.h"
 #include "suite/machine/knowledge.h"

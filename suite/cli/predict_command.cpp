@@ -6,7 +6,7 @@
 
 #include "base/case_json.h"
 #include "base/units_text.h"
-#include "parallelism/plan/formats/print.h"
+#include "parallelism/plan/formats/print_json.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "results/record.h"
 #include "suite/cli/commands.h"

@@ -6,7 +6,8 @@
 
 #include "analytic/memory/sizes.h"
 #include "analytic/simulate/simulate.h"
-#include "parallelism/plan/formats/print.h"
+#include "parallelism/plan/formats/print_json.h"
+#include "parallelism/plan/formats/read_json.h"
 #include "parallelism/plan/passes/passes.h"
 #include "parallelism/plan/validate.h"
 #include "tests/analytic/fixtures.h"

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "datasets/idx.h"
+#include "tests/datasets/label_of.h"
 #include "tests/datasets/sample_files.h"
 
 namespace parabench {

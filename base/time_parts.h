@@ -11,8 +11,8 @@ namespace parabench {
 ///  - Data sheet: a layer's roofline is `compute` where its arithmetic is the longer side and `memory` where its bytes
 ///    are; `launch` is what launching its operations adds to that. Gradients and updates are `memory`. Messages and
 ///    collectives: `latency` is what they would take without bytes, `transfer` the rest.
-///  - Calibrated: nothing told the roofline's sides apart when a layer was measured: all of it is `compute`. `launch` is
-///    the executor's own time per operation, and what launches add to a layer on a GPU. Gradients and updates are
+///  - Calibrated: nothing told the roofline's sides apart when a layer was measured: all of it is `compute`. `launch`
+///    is the executor's own time per operation, and what launches add to a layer on a GPU. Gradients and updates are
 ///    `memory`. `latency` is what the smallest measured message or reduction takes, `transfer` the rest.
 ///  - Unit costs: all is `compute`.
 struct TimeParts {

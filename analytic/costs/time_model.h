@@ -10,7 +10,8 @@
 namespace parabench {
 
 /// Seconds of a collective as a share of an all-reduce of as many bytes: a reduce-scatter and an all-gather are its two
-/// halves (Thakur, Rabenseifner, Gropp 2005; ring), and a broadcast over a pipelined ring is no longer than one of them.
+/// halves (Thakur, Rabenseifner, Gropp 2005; ring), and a broadcast over a pipelined ring is no longer than one of
+/// them.
 double share_of_all_reduce(OpKind collective);
 
 /// Seconds of the operations of one plan. Pure: same question, same answer.

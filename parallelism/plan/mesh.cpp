@@ -5,6 +5,7 @@
 #include "base/error.h"
 
 namespace parabench {
+
 std::string_view name(Axis axis) {
   switch (axis) {
     case Axis::data: return "data";

@@ -6,7 +6,6 @@
 
 #include "base/case_key.h"
 #include "base/case_text.h"
-#include "base/error.h"
 #include "base/units_text.h"
 
 namespace parabench {
@@ -55,16 +54,9 @@ std::optional<std::string> spelled(const json& value) {
   return value.dump();
 }
 
-const json& member(const json& object, std::string_view name) {
-  const auto found = object.is_object() ? object.find(name) : object.end();
-  if (found == object.end()) throw usage_error("parameters of a case", name, "every key of a case, this one included");
-  return *found;
-}
-
-NamedChoice choice_from_json(std::string_view name, const json& value) {
-  const json& text = member(value, "text");
-  NamedChoice choice = parse_choice(name, text.is_string() ? text.get<std::string>() : text.dump());
-  if (typed(choice) != value) throw usage_error(name, value.dump(), "name and parameters that agree with text");
+NamedChoice choice_from_json(std::string_view name, const JsonReader& value) {
+  NamedChoice choice = parse_choice(name, value.get<std::string>("text"));
+  if (typed(choice) != value.value()) throw value.error("name and parameters that agree with text");
   return choice;
 }
 
@@ -76,20 +68,20 @@ json parameters_json(const Case& spec) {
   return out;
 }
 
-Case case_from_json(const json& json_case) {
+Case case_from_json(const JsonReader& object) {
   Case spec;
-  spec.model = choice_from_json("model", member(json_case, "model"));
-  spec.dataset = choice_from_json("dataset", member(json_case, "dataset"));
-  spec.strategy = choice_from_json("strategy", member(json_case, "strategy"));
+  spec.model = choice_from_json("model", object.at("model"));
+  spec.dataset = choice_from_json("dataset", object.at("dataset"));
+  spec.strategy = choice_from_json("strategy", object.at("strategy"));
   for (const CaseKey& key : case_keys()) {
-    if (is_newer_key(key) && !json_case.contains(key.name)) continue;
-    const json& value = member(json_case, key.name);
-    if (const auto text = spelled(value)) set_value(spec, key, *text);
+    if (is_newer_key(key) && !object.value().contains(key.name)) continue;
+    const JsonReader value = object.at(key.name);
+    if (const auto text = spelled(value.value())) set_value(spec, key, *text);
     // Text reads more than the typed form does ("4" is not 4), so the value must also print back as it was.
-    if (typed(spec, key) != value) throw usage_error(key.name, value.dump(), "a value of this key's type");
+    if (typed(spec, key) != value.value()) throw value.error("a value of this key's type");
   }
   const json known = parameters_json(spec);
-  for (const auto& [name, ignored] : json_case.items()) {
+  for (const auto& [name, ignored] : object.members()) {
     if (!known.contains(name)) find_case_key(name);
   }
   return spec;

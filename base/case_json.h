@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/case.h"
+#include "base/json_reader.h"
 
 namespace parabench {
 
@@ -12,8 +13,8 @@ namespace parabench {
 /// Model, dataset and strategy are {"name", "parameters": {typed}, "text": as in the id}.
 nlohmann::json parameters_json(const Case& spec);
 
-/// The inverse; keys of later schemas than the first (case_key.h) may be missing. Throws usage_error naming the key that is missing, foreign,
-/// of the wrong type or out of range.
-Case case_from_json(const nlohmann::json& json);
+/// The inverse; keys of later schemas than the first (case_key.h) may be missing. Throws usage_error naming the key
+/// that is missing, foreign, of the wrong type or out of range, what stands there and what was expected.
+Case case_from_json(const JsonReader& object);
 
 }  // namespace parabench

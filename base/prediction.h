@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/measures.h"
+#include "base/time_parts.h"
 
 namespace parabench {
 
@@ -24,12 +25,19 @@ struct RankPredicted {
   Breakdown breakdown_s;
 };
 
+/// Summed over one rank's operations of a step.
+struct StepParts {
+  int rank = 0;
+  TimeParts seconds;
+};
+
 struct Predicted {
   double step_time_s = 0;                      ///< steady state
   std::optional<double> isolated_step_time_s;  ///< of one step alone; asynchronous plans have none
   double throughput_samples_per_s = 0;
   std::pair<double, double> interval_s{0, 0};
   std::vector<RankPredicted> ranks;
+  std::optional<StepParts> step_parts;  ///< of the busiest rank; nullopt: a file of schema 1.5 or before
   std::vector<Term> terms;
   std::map<std::string, double> second_opinion_step_time_s;  ///< closed forms by name
 };

@@ -45,8 +45,8 @@ endfunction()
 # What a test under mpirun needs on a machine with fewer cores than ranks, and in a container as root.
 set(parabench_mpi_environment OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
                               OMPI_MCA_rmaps_base_oversubscribe=1 OMP_NUM_THREADS=1)
-# Leaks inside LibTorch are not ours; leaks elsewhere fail the test. Open MPI unloads its components before a leak's place
-# could be named, so under MPI leaks are not looked for.
+# Leaks inside LibTorch are not ours; leaks elsewhere fail the test. Open MPI unloads its components before a leak's
+# place could be named, so under MPI leaks are not looked for.
 set(parabench_mpi_sanitizer_environment "ASAN_OPTIONS=detect_leaks=0")
 set(parabench_sanitizer_environment "LSAN_OPTIONS=suppressions=${CMAKE_CURRENT_LIST_DIR}/leaks.supp:print_suppressions=0")
 

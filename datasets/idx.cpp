@@ -40,6 +40,18 @@ struct GzipFile {
     return done;
   }
 
+  /// Memory grows with what arrives: a damaged header may ask for far more than the file holds.
+  std::vector<std::uint8_t> read_at_most(std::size_t most) const {
+    std::vector<std::uint8_t> bytes;
+    std::size_t done = 0;
+    while (done == bytes.size() && done < most) {
+      bytes.resize(std::min(most, std::max<std::size_t>(2 * done, 1U << 20)));
+      done += read(std::span(bytes).subspan(done));
+    }
+    bytes.resize(done);
+    return bytes;
+  }
+
   std::string path;
   std::unique_ptr<gzFile_s, int (*)(gzFile)> file;
 };
@@ -75,11 +87,12 @@ IdxArray read_idx(const std::string& path, int dimensions) {
     throw usage_error(what, fmt::format("sizes {}", fmt::join(array.dims, " x ")),
                       fmt::format("1 to {} bytes in all", most_bytes), hint);
   }
-  array.bytes.resize(static_cast<std::size_t>(total));
-  const std::size_t read = file.read(array.bytes);
+  array.bytes = file.read_at_most(static_cast<std::size_t>(total));
+  const std::size_t read = array.bytes.size();
+  const bool is_short = read < static_cast<std::size_t>(total);
   std::uint8_t beyond = 0;
-  if (read != array.bytes.size() || file.read({&beyond, 1}) != 0) {
-    throw usage_error(what, read != array.bytes.size() ? fmt::format("{} bytes of data", read) : "more bytes than that",
+  if (is_short || file.read({&beyond, 1}) != 0) {
+    throw usage_error(what, is_short ? fmt::format("{} bytes of data", read) : "more bytes than that",
                       fmt::format("{} bytes as its header says: {}", total, fmt::join(array.dims, " x ")), hint);
   }
   return array;

@@ -17,12 +17,6 @@ CorruptSample::CorruptSample(std::string_view file, std::string_view what)
     : std::runtime_error(
           fmt::format("{}: {}; mend or remove the file, or replace such samples by --skip-corrupt", file, what)) {}
 
-int label_of(const SampleSource& source, std::int64_t index) {
-  std::int64_t label = 0;
-  source.read_labels(index, {&label, 1});
-  return static_cast<int>(label);
-}
-
 std::unique_ptr<SampleSource> open_source(const DatasetSpec& spec, const SourceOptions& options) {
   switch (spec.source) {
     case DataSource::synthetic: return open_synthetic(spec, options);

@@ -48,9 +48,6 @@ class SampleSource {
   virtual void read(std::int64_t index, std::int64_t epoch, SampleValues values) const = 0;
 };
 
-/// The class of a sample of a source with one label per sample.
-int label_of(const SampleSource& source, std::int64_t index);
-
 /// Throws usage_error for a missing folder, a wrong file size or an empty class list, naming the file.
 ///   synthetic    datasets/synthetic.h
 ///   cifar10      datasets/cifar.h

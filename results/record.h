@@ -119,8 +119,8 @@ nlohmann::json to_json(const Equivalence& equivalence);
 nlohmann::json to_json(const RankMeasured& rank);
 nlohmann::json to_json(const Measured& measured);
 nlohmann::json to_json(const Predicted& predicted);
-/// The inverses; null reads as NaN where a number is meant. Throw usage_error naming the value and, with a JSON pointer,
-/// what of it does not fit the schema.
+/// The inverses; null reads as NaN where a number is meant. Throw usage_error naming the value and, with a JSON
+/// pointer, what of it does not fit the schema.
 Record record_from_json(const JsonReader& reader);
 Equivalence equivalence_from_json(const JsonReader& reader);
 RankMeasured rank_measured_from_json(const JsonReader& reader);

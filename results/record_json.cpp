@@ -54,6 +54,12 @@ json to_json(const RankPredicted& rank) {
           {"breakdown_s", to_json(rank.breakdown_s)}};
 }
 
+json to_json(const StepParts& parts) {
+  json out{{"rank", parts.rank}};
+  for (const auto& [name, part] : time_part_fields) out[std::string(name)] = parts.seconds.*part;
+  return out;
+}
+
 json to_json(const Term& term) {
   return {{"name", term.name},       {"value", term.value},   {"unit", term.unit},
           {"formula", term.formula}, {"source", term.source}, {"cost_source", term.cost_source}};
@@ -152,6 +158,7 @@ json to_json(const Predicted& predicted) {
           {"throughput_samples_per_s", predicted.throughput_samples_per_s},
           {"interval_s", predicted.interval_s},
           {"ranks", list(predicted.ranks)},
+          {"step_parts_s", predicted.step_parts ? to_json(*predicted.step_parts) : json()},
           {"terms", list(predicted.terms)},
           {"method", "simulated"},  // closed forms are second opinions
           {"second_opinion_step_time_s", predicted.second_opinion_step_time_s}};

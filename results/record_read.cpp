@@ -123,6 +123,12 @@ RankPredicted rank_predicted(const JsonReader& value) {
   return {value.get<int>("rank"), memory(value.at("peak_memory_bytes")), breakdown(value.at("breakdown_s"))};
 }
 
+StepParts step_parts(const JsonReader& value) {
+  StepParts out{value.get<int>("rank"), {}};
+  for (const auto& [name, part] : time_part_fields) out.seconds.*part = real(value, name);
+  return out;
+}
+
 Term term(const JsonReader& value) {
   return {value.get<std::string>("name"),   real(value, "value"),
           value.get<std::string>("unit"),   value.get<std::string>("formula"),
@@ -136,6 +142,8 @@ Predicted predicted(const JsonReader& value) {
   out.throughput_samples_per_s = real(value, "throughput_samples_per_s");
   out.interval_s = interval(value.at("interval_s"));
   out.ranks = list<RankPredicted>(value.at("ranks"), rank_predicted);
+  // Files of schema 1.5 and before do not know it.
+  if (value.has("step_parts_s")) out.step_parts = step_parts(value.at("step_parts_s"));
   out.terms = list<Term>(value.at("terms"), term);
   for (const auto& [name, seconds] : value.at("second_opinion_step_time_s").members()) {
     out.second_opinion_step_time_s[name] = real(seconds);
@@ -182,7 +190,7 @@ Record record_from_json(const JsonReader& value) {
   require_valid(value, "record");
   Record out;
   out.id = value.get<std::string>("id");
-  out.parameters = case_from_json(value.at("parameters").value());
+  out.parameters = case_from_json(value.at("parameters"));
   if (value.has("plan")) out.plan = plan_summary(value.at("plan"));
   out.status = value.get<Status>("status");
   out.reason = text(value, "reason");

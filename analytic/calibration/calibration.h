@@ -134,7 +134,5 @@ void merge(Calibration& into, const Calibration& newer);
 std::string default_calibration_path(const MachineInfo& machine);
 /// This host, from /proc, sysfs and statvfs; cores are those this process may run on.
 MachineInfo this_machine();
-/// Measurements of one hold for the other: equal ids.
-bool same_machine(const MachineInfo& a, const MachineInfo& b);
 
 }  // namespace parabench

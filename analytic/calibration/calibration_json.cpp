@@ -16,8 +16,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view format_name = "parabench calibration";
-// 2: a backward starts the gradients; in 1 it added to zeroed ones. 2.1: GPUs. 2.2: backwards in two parts. 2.3: graphs.
-// 2.4: resident input. 2.5: updates by optimizer.
+// 2: a backward starts the gradients; in 1 it added to zeroed ones. 2.1: GPUs. 2.2: backwards in two parts. 2.3:
+// graphs. 2.4: resident input. 2.5: updates by optimizer.
 constexpr int schema_major = 2;
 constexpr std::string_view schema_version = "2.5";
 

@@ -96,8 +96,6 @@ MachineInfo this_machine() {
   return machine;
 }
 
-bool same_machine(const MachineInfo& a, const MachineInfo& b) { return a.id == b.id; }
-
 std::string default_calibration_path(const MachineInfo& machine) {
   std::string cache;
   if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg && *xdg) {

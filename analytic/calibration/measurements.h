@@ -56,7 +56,8 @@ const Curve& reduction_curve(const Calibration& calibration, const Case& spec, i
 /// The curve of messages between two ranks: a launch of another size on the same communicator serves too, for emulated
 /// devices, which have no communicator of their own, of any.
 const Curve& message_curve(const Calibration& calibration, const Case& spec);
-/// Seconds of an update by the case's optimizer, whatever its extras, per parameter. More ranks than were measured wait for the same memory and cost as those.
+/// Seconds of an update by the case's optimizer, whatever its extras, per parameter. More ranks than were measured wait
+/// for the same memory and cost as those.
 double update_rate(const Calibration& calibration, const Case& spec, int busy_ranks);
 
 }  // namespace parabench

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analytic/costs/costs.h"
+#include "analytic/costs/layer_seconds.h"
 #include "analytic/memory/sizes.h"
 #include "base/error.h"
 #include "base/optimizer.h"
@@ -41,10 +43,10 @@ std::int64_t held_input_bytes(const Plan& plan, const Sizes& sizes) {
   return upload_slots * sizes.loaded_bytes(plan.pieces[0][0]);
 }
 
-LayerSizes sizes_of(const Plan& plan, const Sizes& sizes, const CostModel& cost, SegmentId layer, bool split) {
+LayerSizes sizes_of(const Plan& plan, const Sizes& sizes, const MemoryModel& memory, SegmentId layer, bool split) {
   const Op there = pass_of(OpKind::forward, layer);
   LayerSizes bytes{.weights = sizes.parameter_bytes(plan, layer, 1),
-                   .saved = cost.saved_bytes(plan, Rank(0), there),
+                   .saved = memory.saved_bytes(plan, Rank(0), there),
                    .input = layer == SegmentId(0) ? 0 : sizes.input_bytes(plan, Rank(0), there),
                    .output = sizes.output_bytes(plan, Rank(0), there)};
   const int sharers = plan.spec.zero == 1 ? plan.spec.dp : 1;
@@ -55,7 +57,7 @@ LayerSizes sizes_of(const Plan& plan, const Sizes& sizes, const CostModel& cost,
   // The gradients that a backward starts are among the states.
   Op back = pass_of(OpKind::backward, layer);
   back.accumulates = true;
-  bytes.passing = std::max(cost.peak_bytes(plan, Rank(0), there), cost.peak_bytes(plan, Rank(0), back)) +
+  bytes.passing = std::max(memory.peak_bytes(plan, Rank(0), there), memory.peak_bytes(plan, Rank(0), back)) +
                   2 * std::max(bytes.input, bytes.output) +
                   sizes.made_bytes(plan.spec.precision, layer.value) * samples;
   if (split) bytes.saved = std::max(bytes.saved, sizes.kept_for_weights(plan, Rank(0), there));
@@ -67,9 +69,9 @@ LayerSizes sizes_of(const Plan& plan, const Sizes& sizes, const CostModel& cost,
   return bytes;
 }
 
-double link_bytes_per_s(const CostModel& cost, const CostModel& data_sheet, const Plan& plan) {
+double link_bytes_per_s(const TimeModel& time, const TimeModel& data_sheet, const Plan& plan) {
   try {
-    return cost.link(plan).bytes_per_s;
+    return time.link(plan).bytes_per_s;
   } catch (const Error&) {
     return data_sheet.link(plan).bytes_per_s;  // never measured with these ranks
   }
@@ -89,18 +91,18 @@ Plan single_layers(const Case& spec, const ModelSpec& model, int samples) {
 Profile make_profile(const Calibration* calibration, const MachineInfo& machine, const ModelSpec& model,
                      const Case& spec) {
   const Plan plan = single_layers(spec, model, largest_piece(spec));
-  const auto data_sheet = data_sheet_costs(machine, model);
-  const auto calibrated =
-      calibration && has_layers(*calibration, model, spec) ? calibrated_costs(*calibration, model) : nullptr;
-  const CostModel& cost = calibrated ? *calibrated : *data_sheet;
+  const Costs data_sheet = data_sheet_costs(machine, model);
+  const bool calibrated = calibration && has_layers(*calibration, model, spec);
+  const Costs measured = calibrated ? calibrated_costs(*calibration, model) : Costs();
+  const Costs& costs = calibrated ? measured : data_sheet;
   const Sizes sizes(model);
   const bool split = spec.partition == PartitionRule::memory && splits_backwards(spec, model);
 
   Profile profile(layer_seconds(calibration, machine, model, spec, largest_piece(spec)));
   for (SegmentId layer; layer.value < std::ssize(plan.segments); ++layer) {
-    profile.sizes.push_back(sizes_of(plan, sizes, cost, layer, split));
+    profile.sizes.push_back(sizes_of(plan, sizes, *costs.memory, layer, split));
   }
-  profile.link_bytes_per_s = link_bytes_per_s(cost, *data_sheet, plan);
+  profile.link_bytes_per_s = link_bytes_per_s(*costs.time, *data_sheet.time, plan);
   return profile;
 }
 

@@ -1,8 +1,10 @@
 // What plans are cut by, from what is known of a machine.
 #pragma once
 
-#include "analytic/costs/cost_model.h"
+#include "analytic/calibration/calibration.h"
+#include "models/spec/model.h"
 #include "parallelism/plan/partition/profile.h"
+#include "parallelism/plan/plan.h"
 
 namespace parabench {
 
@@ -10,10 +12,10 @@ namespace parabench {
 /// data sheet, as is the link where nobody measured one.
 ///  - seconds: layer_seconds()
 ///  - sizes: as peak_memory() counts them. With recomputation a layer keeps for a micro-batch in flight only the
-///    images, what its weight gradients wait for, and with recompute:auto, where it is a segment of its own, its output;
-///    its states then hold what one micro-batch brings back, with except-last that of two. The first layer's states
-///    hold what pieces of the batch take on a GPU beside the passes. A pass needs its peak_bytes()
-///    and holds the messages that come and go; gradients that wait for a busy rank are left to the prediction.
+///    images, what its weight gradients wait for, and with recompute:auto, where it is a segment of its own, its
+///    output; its states then hold what one micro-batch brings back, with except-last that of two. The first layer's
+///    states hold what pieces of the batch take on a GPU beside the passes. A pass needs its peak_bytes() and holds the
+///    messages that come and go; gradients that wait for a busy rank are left to the prediction.
 Profile make_profile(const Calibration* calibration, const MachineInfo& machine, const ModelSpec& model,
                      const Case& spec);
 

@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "analytic/costs/cost_model.h"
+#include "analytic/costs/layer_seconds.h"
 #include "base/case_text.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 

@@ -1,4 +1,5 @@
-// Closed forms as a second opinion beside the simulation (of schedules: makespan.h). All times in seconds, sizes in bytes.
+// Closed forms as a second opinion beside the simulation (of schedules: makespan.h). All times in seconds, sizes in
+// bytes.
 #pragma once
 
 #include <span>

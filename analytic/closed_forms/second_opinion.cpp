@@ -1,21 +1,22 @@
+#include "analytic/closed_forms/second_opinion.h"
+
 #include <algorithm>
 #include <numeric>
 #include <vector>
 
 #include "analytic/closed_forms/closed_forms.h"
 #include "analytic/memory/sizes.h"
-#include "analytic/simulate/predict.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 
 namespace parabench {
 namespace {
 
 /// Seconds of one pass of a stage for micro-batch 0, with every rank busy.
-double stage_pass(const Plan& plan, const CostModel& cost, Rank rank, StageId stage, OpKind kind) {
+double stage_pass(const Plan& plan, const TimeModel& time, Rank rank, StageId stage, OpKind kind) {
   const auto [first, last] = segments_of(plan, stage);
   double sum = 0;
   for (SegmentId s = first; s <= last; ++s) {
-    sum += cost.seconds(plan, rank, pass(kind, s, MicroBatchId(0), StepId(0), VersionId(0)), plan.spec.np);
+    sum += time.seconds(plan, rank, pass(kind, s, MicroBatchId(0), StepId(0), VersionId(0)), plan.spec.np);
   }
   return sum;
 }
@@ -29,26 +30,26 @@ bool is_alternating(const Plan& plan) {
 }
 
 /// T_seq: the pieces of replica 0 one after the other, each segment on the first rank that has it, which alone is busy.
-double sequential_seconds(const Plan& plan, const CostModel& cost) {
+double sequential_seconds(const Plan& plan, const TimeModel& time) {
   double sum = 0;
   for (SegmentId s; s.value < std::ssize(plan.segments); ++s) {
     const Rank rank = holders(plan, stage_of(plan, s)).front();
     for (MicroBatchId m; m.value < micro_batches(plan); ++m) {
-      sum += cost.seconds(plan, rank, forward(s, m, StepId(0), VersionId(0)), 1) +
-             cost.seconds(plan, rank, backward(s, m, StepId(0), VersionId(0)), 1);
+      sum += time.seconds(plan, rank, forward(s, m, StepId(0), VersionId(0)), 1) +
+             time.seconds(plan, rank, backward(s, m, StepId(0), VersionId(0)), 1);
     }
   }
   return sum;
 }
 
-double data_parallel_opinion(const Plan& plan, const Sizes& sizes, const CostModel& cost) {
-  const std::vector<Link> ring(plan.replicas, cost.link(plan));
+double data_parallel_opinion(const Plan& plan, const Sizes& sizes, const TimeModel& time) {
+  const std::vector<Link> ring(plan.replicas, time.link(plan));
   const auto gradients =
       static_cast<double>(sizes.parameter_bytes(plan, SegmentId(0), static_cast<int>(plan.segments.size())));
   // One rank with the whole batch in one piece.
   Plan alone{.spec = plan.spec, .segments = plan.segments, .pieces = {{batch_samples(plan)}}};
   alone.ranks.push_back({.holds = {{StageId(0), ReplicaId(0)}}});
-  return data_parallel_step(sequential_seconds(alone, cost), plan.replicas, gradients,
+  return data_parallel_step(sequential_seconds(alone, time), plan.replicas, gradients,
                             static_cast<double>(plan.spec.bucket.value), ring);
 }
 
@@ -57,10 +58,10 @@ struct StagePasses {
   std::vector<double> forward, backward, input, weight;
 };
 
-StagePasses stage_passes(const Plan& plan, const CostModel& cost) {
+StagePasses stage_passes(const Plan& plan, const TimeModel& time) {
   StagePasses passes;
   for (StageId stage; stage.value < plan.stages; ++stage) {
-    const auto seconds = [&](OpKind kind) { return stage_pass(plan, cost, holders(plan, stage).front(), stage, kind); };
+    const auto seconds = [&](OpKind kind) { return stage_pass(plan, time, holders(plan, stage).front(), stage, kind); };
     passes.forward.push_back(seconds(OpKind::forward));
     passes.backward.push_back(seconds(OpKind::backward));
     passes.input.push_back(seconds(OpKind::backward_input));
@@ -69,35 +70,35 @@ StagePasses stage_passes(const Plan& plan, const CostModel& cost) {
   return passes;
 }
 
-std::vector<double> boundary_seconds(const Plan& plan, const CostModel& cost) {
+std::vector<double> boundary_seconds(const Plan& plan, const TimeModel& time) {
   std::vector<double> seconds;
   for (StageId stage; stage.value + 1 < plan.stages; ++stage) {
     const Rank from = holders(plan, stage).front(), to = holders(plan, StageId(stage.value + 1)).front();
     const Op message = send_forward(segments_of(plan, stage).last, MicroBatchId(0), StepId(0), to);
-    seconds.push_back(cost.seconds(plan, from, message, 1));
+    seconds.push_back(time.seconds(plan, from, message, 1));
   }
   return seconds;
 }
 
 double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
-double planner_period(const Plan& plan, const Sizes& sizes, const CostModel& cost) {
-  const StagePasses passes = stage_passes(plan, cost);
+double planner_period(const Plan& plan, const Sizes& sizes, const TimeModel& time) {
+  const StagePasses passes = stage_passes(plan, time);
   double period = 0;
-  for (const double seconds : boundary_seconds(plan, cost)) period = std::max(period, 2 * seconds);
+  for (const double seconds : boundary_seconds(plan, time)) period = std::max(period, 2 * seconds);
   for (StageId stage; stage.value < plan.stages; ++stage) {
     const auto [first, last] = segments_of(plan, stage);
     const auto weights = static_cast<double>(sizes.parameter_bytes(plan, first, last.value - first.value + 1));
     const double compute = micro_batches(plan) * (passes.forward[stage.value] + passes.backward[stage.value]);
     const int width = plan.versions[stage.value].steps_per_update;
-    period = std::max(period, pipedream_stage(compute, weights, width, cost.link(plan).bytes_per_s));
+    period = std::max(period, pipedream_stage(compute, weights, width, time.link(plan).bytes_per_s));
   }
   return period;
 }
 
 /// What the literature says of schedules beyond gpipe and 1f1b: equal devices, messages free, one step alone.
-void add_schedule_opinion(const Plan& plan, const CostModel& cost, std::map<std::string, double>& opinions) {
-  const StagePasses passes = stage_passes(plan, cost);
+void add_schedule_opinion(const Plan& plan, const TimeModel& time, std::map<std::string, double>& opinions) {
+  const StagePasses passes = stage_passes(plan, time);
   const Strategy& strategy = find_strategy(plan.spec.strategy.name);
   if (!strategy.makespan.of) return;
   const auto share = static_cast<double>(plan.ranks.size());
@@ -109,32 +110,32 @@ void add_schedule_opinion(const Plan& plan, const CostModel& cost, std::map<std:
 
 }  // namespace
 
-std::map<std::string, double> second_opinions(const Plan& plan, const ModelSpec& model, const CostModel& cost) {
+std::map<std::string, double> second_opinions(const Plan& plan, const ModelSpec& model, const TimeModel& time) {
   std::map<std::string, double> opinions;
   const Sizes sizes(model);
   if (plan.ranks.size() == 1) {
     double& sum = opinions["sum_of_operations"];
-    for (const Op& op : plan.ranks[0].compute()) sum += cost.seconds(plan, Rank(0), op, 1) / plan.steps;
+    for (const Op& op : plan.ranks[0].compute()) sum += time.seconds(plan, Rank(0), op, 1) / plan.steps;
     return opinions;
   }
   // What follows knows neither copies of a pipeline nor passes that run twice.
   if (plan.spec.dp > 1 || plan.spec.recompute != Recompute::none) return opinions;
   if (plan.asynchronous) {
-    opinions["pipedream_planner"] = planner_period(plan, sizes, cost);
+    opinions["pipedream_planner"] = planner_period(plan, sizes, time);
     return opinions;
   }
   if (plan.stages == 1) {
-    opinions["ddlbench_eq_5_1"] = data_parallel_opinion(plan, sizes, cost);
+    opinions["ddlbench_eq_5_1"] = data_parallel_opinion(plan, sizes, time);
     return opinions;
   }
   if (plan.stages != std::ssize(plan.ranks) || !is_alternating(plan)) {
-    add_schedule_opinion(plan, cost, opinions);
+    add_schedule_opinion(plan, time, opinions);
     return opinions;
   }
   const int pieces = micro_batches(plan);
-  const StagePasses passes = stage_passes(plan, cost);
-  opinions["ddlbench_eq_6_1_6_2"] = gpipe_compute(sequential_seconds(plan, cost), plan.stages, pieces) +
-                                    gpipe_communication(boundary_seconds(plan, cost), pieces);
+  const StagePasses passes = stage_passes(plan, time);
+  opinions["ddlbench_eq_6_1_6_2"] = gpipe_compute(sequential_seconds(plan, time), plan.stages, pieces) +
+                                    gpipe_communication(boundary_seconds(plan, time), pieces);
   opinions["unequal_stages"] = gpipe_unequal(passes.forward, passes.backward, pieces);
   return opinions;
 }

@@ -83,14 +83,18 @@ DataSheetRates data_sheet_rates(const MachineInfo& machine, const Case& spec, in
   return {};
 }
 
-double data_sheet_all_reduce(const MachineInfo& machine, const Case& spec, int ranks, double bytes) {
-  const double on_host = ring_all_reduce(ranks, bytes, mailbox.latency_s, 1 / core_bytes_per_s, 0);
-  if (measured_device(spec) != DeviceKind::cuda) return on_host;
-  const GpuSheet& sheet = gpu_sheet(first_gpu(machine));
-  if (spec.comm != CommKind::nccl) {
-    return on_host + 2 * (copy_latency_s + bytes / (efficiency * sheet.host_bytes_per_s));
-  }
-  return ring_all_reduce(ranks, bytes, hop_latency_s, 1 / (efficiency * sheet.link_bytes_per_s), 0);
+TimeParts data_sheet_all_reduce(const MachineInfo& machine, const Case& spec, int ranks, double bytes) {
+  const auto seconds = [&](double n) {
+    const double on_host = ring_all_reduce(ranks, n, mailbox.latency_s, 1 / core_bytes_per_s, 0);
+    if (measured_device(spec) != DeviceKind::cuda) return on_host;
+    const GpuSheet& sheet = gpu_sheet(first_gpu(machine));
+    if (spec.comm != CommKind::nccl) {
+      return on_host + 2 * (copy_latency_s + n / (efficiency * sheet.host_bytes_per_s));
+    }
+    return ring_all_reduce(ranks, n, hop_latency_s, 1 / (efficiency * sheet.link_bytes_per_s), 0);
+  };
+  const double total = seconds(bytes), latency = seconds(0);
+  return with_total({.latency = latency, .transfer = total - latency}, total);
 }
 
 }  // namespace parabench

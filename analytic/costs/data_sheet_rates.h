@@ -4,6 +4,7 @@
 #include "analytic/calibration/calibration.h"
 #include "analytic/closed_forms/closed_forms.h"
 #include "base/case.h"
+#include "base/time_parts.h"
 
 namespace parabench {
 
@@ -19,8 +20,8 @@ struct DataSheetRates {
 
 /// While `busy_ranks` ranks compute.
 DataSheetRates data_sheet_rates(const MachineInfo& machine, const Case& spec, int busy_ranks);
-/// Seconds of a ring all-reduce of `bytes` over `ranks`.
-double data_sheet_all_reduce(const MachineInfo& machine, const Case& spec, int ranks, double bytes);
+/// A ring all-reduce of `bytes` over `ranks`.
+TimeParts data_sheet_all_reduce(const MachineInfo& machine, const Case& spec, int ranks, double bytes);
 /// The GPU that the case runs on; nullptr where none is known.
 const GpuInfo* first_gpu(const MachineInfo& machine);
 

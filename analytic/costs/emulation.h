@@ -1,18 +1,18 @@
-// Costs of emulated devices.
+// Times of emulated devices.
 #pragma once
 
 #include <memory>
 
-#include "analytic/costs/cost_model.h"
+#include "analytic/costs/time_model.h"
 #include "parallelism/plan/durations.h"
 
 namespace parabench {
 
-/// Another model's costs where every rank has a device to itself and links are free of computing: cores() is 0, and
+/// Another model's times where every rank has a device to itself and links are free of computing: cores() is 0, and
 /// an operation costs what it costs while no other rank is busy.
-std::unique_ptr<CostModel> exclusive_costs(std::unique_ptr<CostModel> shared);
+std::unique_ptr<const TimeModel> exclusive_times(std::unique_ptr<const TimeModel> shared);
 
 /// What each operation of `plan` costs, as simulate() charges it where cores() is 0.
-Durations durations(const Plan& plan, const CostModel& cost);
+Durations durations(const Plan& plan, const TimeModel& time);
 
 }  // namespace parabench

@@ -45,8 +45,8 @@ bool multiplies_matrices(std::span<const LayerSpec> layers) {
 
 class Ledger {
  public:
-  Ledger(const Plan& plan, const Sizes& sizes, const CostModel& cost, const Timeline& timeline, Rank rank)
-      : plan_(plan), sizes_(sizes), cost_(cost), rank_(rank), ports_(plan), spans_(timeline.ranks[rank.value]) {
+  Ledger(const Plan& plan, const Sizes& sizes, const MemoryModel& memory, const Timeline& timeline, Rank rank)
+      : plan_(plan), sizes_(sizes), memory_(memory), rank_(rank), ports_(plan), spans_(timeline.ranks[rank.value]) {
     for_each_op([&](const Op& op, const Span& span) {
       for (int s = 0; s < op.segments; ++s) places_.try_emplace(place(op.kind, op.payload, op, s), &span);
     });
@@ -111,7 +111,7 @@ class Ledger {
     }
     const auto multiplies = [this](SegmentId s) { return multiplies_matrices(sizes_.layers(plan_.segments[s.value])); };
     if (std::ranges::any_of(layout.segments, multiplies)) {
-      hold(MemoryCategory::workspace, cost_.device_overhead(plan_).matrix_workspace_bytes, -forever, forever);
+      hold(MemoryCategory::workspace, memory_.device_overhead(plan_).matrix_workspace_bytes, -forever, forever);
     }
   }
 
@@ -257,7 +257,7 @@ class Ledger {
   }
 
   void add_forward(const Op& op, const Span& span) {
-    const std::int64_t saved = cost_.saved_bytes(plan_, rank_, op);
+    const std::int64_t saved = memory_.saved_bytes(plan_, rank_, op);
     const Span* input_gradient = find_input_gradient(op);
     const double until = (input_gradient ? input_gradient : &span)->end;
     if (on_gpu()) {
@@ -265,7 +265,7 @@ class Ledger {
     } else {
       hold(MemoryCategory::activations, saved, span.start, until);
     }
-    hold(MemoryCategory::activations, cost_.peak_bytes(plan_, rank_, op), span.start, span.end);
+    hold(MemoryCategory::activations, memory_.peak_bytes(plan_, rank_, op), span.start, span.end);
     if (const Span* weights = find(OpKind::backward_weight, op); weights && input_gradient) {
       hold(MemoryCategory::activations, sizes_.kept_for_weights(plan_, rank_, op), input_gradient->end, weights->end);
     }
@@ -299,7 +299,7 @@ class Ledger {
   }
 
   void add_backward(const Op& op, const Span& span) {
-    const std::int64_t temporaries = cost_.peak_bytes(plan_, rank_, op);
+    const std::int64_t temporaries = memory_.peak_bytes(plan_, rank_, op);
     if (on_gpu()) {
       // Most of them are the gradients on both sides of one operation.
       hold_tensors(MemoryCategory::workspace, temporaries, std::array<std::int64_t, 2>{1, 1}, span.start, span.end);
@@ -368,7 +368,7 @@ class Ledger {
 
   const Plan& plan_;
   const Sizes& sizes_;
-  const CostModel& cost_;
+  const MemoryModel& memory_;
   Rank rank_;
   PortsOfSegments ports_;
   const std::vector<std::vector<Span>>& spans_;  ///< [lane][index]
@@ -378,9 +378,9 @@ class Ledger {
 
 }  // namespace
 
-std::vector<Allocation> allocations(const Plan& plan, const Sizes& sizes, const CostModel& cost,
+std::vector<Allocation> allocations(const Plan& plan, const Sizes& sizes, const MemoryModel& memory,
                                     const Timeline& timeline, Rank rank) {
-  return Ledger(plan, sizes, cost, timeline, rank).allocations();
+  return Ledger(plan, sizes, memory, timeline, rank).allocations();
 }
 
 }  // namespace parabench

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "analytic/costs/cost_model.h"
+#include "analytic/costs/memory_model.h"
 #include "analytic/memory/sizes.h"
 #include "parallelism/plan/timeline.h"
 
@@ -23,7 +23,7 @@ struct Allocation {
 /// The allocations of one rank over a simulated timeline, as peak_memory() (simulate.h) lists them. Where the device
 /// is a GPU, whose allocator rounds and splits blocks, an operation's bytes come as the tensors that it makes; else in
 /// one.
-std::vector<Allocation> allocations(const Plan& plan, const Sizes& sizes, const CostModel& cost,
+std::vector<Allocation> allocations(const Plan& plan, const Sizes& sizes, const MemoryModel& memory,
                                     const Timeline& timeline, Rank rank);
 
 }  // namespace parabench

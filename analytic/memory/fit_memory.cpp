@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "analytic/memory/peak_memory.h"
 #include "analytic/memory/sizes.h"
 #include "analytic/simulate/simulate.h"
 #include "base/error.h"
@@ -16,10 +17,11 @@ namespace {
 /// A choice of segments and what it leads to.
 class Fit {
  public:
-  Fit(const Plan& plan, const ModelSpec& model, const CostModel& cost, Bytes limit)
+  Fit(const Plan& plan, const ModelSpec& model, const TimeModel& time, const MemoryModel& memory, Bytes limit)
       : plan_(plan),
         model_(model),
-        cost_(cost),
+        time_(time),
+        memory_(memory),
         sizes_(model),
         limit_(limit.value),
         steps_(plan.steps),
@@ -48,12 +50,12 @@ class Fit {
     const auto first =
         std::ranges::find_if(ops, [&](const Op& op) { return op.kind == OpKind::forward && op.segment == segment; });
     if (first == ops.end()) return {};
-    std::int64_t freed = cost_.saved_bytes(plan_, rank, *first) - sizes_.output_bytes(plan_, rank, *first);
+    std::int64_t freed = memory_.saved_bytes(plan_, rank, *first) - sizes_.output_bytes(plan_, rank, *first);
     for (const SkipPort& skip : plan_.skips) {
       if (skip.from == segment && sizes_.skip_memory(plan_, segment, skip.tensor) == Sizes::SkipMemory::own)
         freed -= sizes_.skip_bytes(plan_, rank, *first, skip.tensor);
     }
-    return {static_cast<double>(freed), cost_.seconds(plan_, rank, *first, plan_.spec.np)};
+    return {static_cast<double>(freed), time_.seconds(plan_, rank, *first, plan_.spec.np)};
   }
 
   void add_until_all_fit() {
@@ -92,9 +94,9 @@ class Fit {
   /// The first rank beyond the limit, -1 where all keep it; its bytes are then in over_bytes_.
   Rank first_over() {
     const Plan window = unroll(add_recompute(plan_, chosen_), steps_);
-    const Timeline timeline = simulate(window, cost_);
+    const Timeline timeline = simulate(window, time_);
     for (Rank rank(0); rank.value < std::ssize(window.ranks); ++rank) {
-      over_bytes_ = limited_bytes(peak_memory(window, model_, cost_, timeline, rank));
+      over_bytes_ = limited_bytes(peak_memory(window, model_, memory_, timeline, rank));
       if (over_bytes_ > limit_) return rank;
     }
     return Rank(-1);
@@ -109,7 +111,8 @@ class Fit {
 
   const Plan& plan_;
   const ModelSpec& model_;
-  const CostModel& cost_;
+  const TimeModel& time_;
+  const MemoryModel& memory_;
   Sizes sizes_;
   std::int64_t limit_, over_bytes_ = 0;
   int steps_;
@@ -118,8 +121,9 @@ class Fit {
 
 }  // namespace
 
-Plan recompute_to_fit(const Plan& plan, const ModelSpec& model, const CostModel& cost, Bytes limit, int steps) {
-  return Fit(plan, model, cost, limit).run(steps);
+Plan recompute_to_fit(const Plan& plan, const ModelSpec& model, const TimeModel& time, const MemoryModel& memory,
+                      Bytes limit, int steps) {
+  return Fit(plan, model, time, memory, limit).run(steps);
 }
 
 std::int64_t limited_bytes(const MemoryUsage& usage) {

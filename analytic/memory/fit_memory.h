@@ -1,8 +1,10 @@
 // recompute:auto: what must run twice for a plan to fit, and no more.
 #pragma once
 
-#include "analytic/costs/cost_model.h"
+#include "analytic/costs/memory_model.h"
+#include "analytic/costs/time_model.h"
 #include "base/measures.h"
+#include "models/spec/model.h"
 
 namespace parabench {
 
@@ -11,7 +13,8 @@ namespace parabench {
 /// frees most bytes per second of its forward; those that prove unnecessary in a step alone are kept again, the slowest
 /// first. Simulates the plan at most twice per segment, the window once and again for every segment that it adds.
 /// Throws usage_error naming the rank that exceeds the limit with all its segments recomputed, its bytes and the limit.
-Plan recompute_to_fit(const Plan& plan, const ModelSpec& model, const CostModel& cost, Bytes limit, int steps);
+Plan recompute_to_fit(const Plan& plan, const ModelSpec& model, const TimeModel& time, const MemoryModel& memory,
+                      Bytes limit, int steps);
 
 /// Bytes of a rank that count against the case's key `memory`: what it uses of a GPU, else what is counted.
 std::int64_t limited_bytes(const MemoryUsage& usage);

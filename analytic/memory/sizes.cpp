@@ -231,7 +231,10 @@ std::int64_t Sizes::saved_bytes(const Plan& plan, Rank rank, const Op& op) const
   const bool has_copy = first && element != master && !tokens;
   if (kept.keeps_input && !has_copy) per_sample -= input * (tokens ? index_bytes : element);
   if (first && plan.spec.input == InputKind::host) per_sample += input * (tokens ? index_bytes : master);
-  if (!kept.keeps_output) per_sample += boundaries_[segment.first_layer + segment.layers].elements() * element;
+  // The loss drops the model's outputs and keeps their log-softmax, which autocast computes in the master type.
+  const int end = segment.first_layer + segment.layers;
+  const bool is_last = end == static_cast<int>(model_.layers.size());
+  if (!kept.keeps_output) per_sample += boundaries_[end].elements() * (is_last ? master : element);
   return per_sample * samples + kept.saved_per_batch.value;
 }
 

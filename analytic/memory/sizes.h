@@ -73,7 +73,8 @@ class Sizes {
   std::int64_t taken_bytes(Precision precision, int layer) const;
   std::int64_t made_bytes(Precision precision, int layer) const;
   /// Formula for what a forward allocates and holds until its backward: output included; input not, except the
-  /// images, unless they are there all the time (input:resident).
+  /// images, unless they are there all the time (input:resident). Of the last segment the output is that of the loss's
+  /// log-softmax, in the type of the weights.
   std::int64_t saved_bytes(const Plan& plan, Rank rank, const Op& op) const;
   /// Bytes that an I keeps for its W.
   std::int64_t kept_for_weights(const Plan& plan, Rank rank, const Op& op) const;

@@ -28,12 +28,12 @@ void SharingActivities::reload() {
     ++busy;
     compute_demand += demand(r.activity);
   }
-  const int cores = cost_.cores();
+  const int cores = time_.cores();
   for (Running& r : running_) {
     const int measured_busy = computes(r.activity) ? busy : 1;
     if (r.measured_busy != measured_busy) {
       r.measured_busy = measured_busy;
-      r.measured_s = cost_.seconds(plan_, Rank(r.activity.rank), *r.activity.op, measured_busy);
+      r.measured_s = time_.seconds(plan_, Rank(r.activity.rank), *r.activity.op, measured_busy);
     }
     const int measured_demand = computes(r.activity) ? compute_demand : demand(r.activity);
     r.whole_s = r.measured_s * std::max(cores, all_demand) / std::max(cores, measured_demand);

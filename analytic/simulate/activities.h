@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "analytic/costs/cost_model.h"
+#include "analytic/costs/time_model.h"
 
 namespace parabench {
 
@@ -18,7 +18,7 @@ struct Activity {
 /// Activities that share the cores of one node, as simulate.h says.
 class SharingActivities {
  public:
-  SharingActivities(const Plan& plan, const CostModel& cost) : plan_(plan), cost_(cost) {}
+  SharingActivities(const Plan& plan, const TimeModel& time) : plan_(plan), time_(time) {}
   void start(const Activity& activity, double now);
   bool empty() const { return running_.empty(); }
   /// Appends the lanes of those that end next, all at one instant, to `ended` and returns the instant. Precondition:
@@ -37,7 +37,7 @@ class SharingActivities {
   void reload();
 
   const Plan& plan_;
-  const CostModel& cost_;
+  const TimeModel& time_;
   double now_ = 0;
   std::vector<Running> running_;
 };

@@ -69,11 +69,11 @@ Need need_of(std::span<const OpRef> before, int first_lane, std::int32_t own, in
 
 class Simulation {
  public:
-  Simulation(const Plan& plan, const CostModel& cost)
+  Simulation(const Plan& plan, const TimeModel& time)
       : plan_(plan),
-        cost_(cost),
-        shares_cores_(cost.cores() > 0),
-        running_(plan, cost),
+        time_(time),
+        shares_cores_(time.cores() > 0),
+        running_(plan, time),
         arrived_(plan.groups.size() * all_payloads.size(), 0),
         groups_(plan.groups.size() * all_payloads.size()),
         is_touched_(plan.ranks.size(), 0) {
@@ -244,7 +244,7 @@ class Simulation {
     if (shares_cores_) {
       running_.start({&lane.head(), lane.rank, own, static_cast<int>(ends.size())}, now);
     } else {
-      complete(own, now + cost_.seconds(plan_, Rank(lane.rank), lane.head(), 1));
+      complete(own, now + time_.seconds(plan_, Rank(lane.rank), lane.head(), 1));
     }
   }
 
@@ -285,7 +285,7 @@ class Simulation {
   }
 
   const Plan& plan_;
-  const CostModel& cost_;
+  const TimeModel& time_;
   bool shares_cores_;
   SharingActivities running_;
   std::vector<int> first_lane_ = {0};  ///< of each rank, and the number of all lanes
@@ -301,6 +301,6 @@ class Simulation {
 
 }  // namespace
 
-Timeline simulate(const Plan& plan, const CostModel& cost) { return Simulation(plan, cost).run(); }
+Timeline simulate(const Plan& plan, const TimeModel& time) { return Simulation(plan, time).run(); }
 
 }  // namespace parabench

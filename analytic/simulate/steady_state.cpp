@@ -19,10 +19,10 @@ double busy_seconds(const Plan& window, const Timeline& timeline, int first_step
 
 }  // namespace
 
-SteadyState steady_state(const Plan& plan, const CostModel& cost) {
+SteadyState steady_state(const Plan& plan, const TimeModel& time) {
   constexpr int steps = 8, settled = 4;
   const Plan window = unroll(plan, steps);
-  const Timeline timeline = simulate(window, cost);
+  const Timeline timeline = simulate(window, time);
   const std::vector<double> completions = step_completions(window, timeline);
   const double seconds = completions.back() - completions[settled - 1];
   const double busy = busy_seconds(window, timeline, settled);

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "analytic/memory/sizes.h"
+#include "analytic/simulate/step_parts.h"
 #include "base/optimizer.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 
@@ -24,8 +25,8 @@ std::string lower(std::string_view words, char between) {
 
 class Writer {
  public:
-  Writer(const Plan& plan, const ModelSpec& model, const CostModel& cost)
-      : plan_(plan), sizes_(model), cost_(cost), source_(cost.source()) {}
+  Writer(const Plan& plan, const ModelSpec& model, const TimeModel& time)
+      : plan_(plan), sizes_(model), time_(time), source_(time.source()) {}
 
   void stage(StageId stage) {
     const Rank rank = holders(plan_, stage).front();
@@ -44,7 +45,7 @@ class Writer {
   void replication() {
     if (!plan_.asynchronous || micro_batches(plan_) > 1) return;
     const SyncModel sync = sync_model(plan_.spec);
-    const ReplicaLink link{cost_.link(plan_).bytes_per_s, sync};
+    const ReplicaLink link{time_.link(plan_).bytes_per_s, sync};
     StageLoad whole;
     double period = 0;
     for (StageId stage; stage.value < plan_.stages; ++stage) {
@@ -62,7 +63,7 @@ class Writer {
   }
 
   /// The GPU of the rank that needs most of its memory.
-  void device_memory(std::span<const RankPredicted> ranks) {
+  void device_memory(const MemoryModel& model, std::span<const RankPredicted> ranks) {
     const auto& most =
         *std::ranges::max_element(ranks, {}, [](const RankPredicted& r) { return r.peak_memory.device_used; });
     const MemoryUsage& memory = most.peak_memory;
@@ -72,7 +73,7 @@ class Writer {
         fmt::format("{} bytes of tensors in the blocks and segments of torch's caching allocator",
                     memory.total_counted()),
         with_assumption("replay of the plan's allocations"));
-    const DeviceOverhead overhead = cost_.device_overhead(plan_);
+    const DeviceOverhead overhead = model.device_overhead(plan_);
     add("memory_device_used" + on, static_cast<double>(memory.device_used), "bytes",
         fmt::format("reserved + context {} + communicator {} + arenas in its memory {}", overhead.context_bytes,
                     overhead.communicator_bytes,
@@ -87,7 +88,7 @@ class Writer {
 
  private:
   std::string with_assumption(std::string origin) const {
-    const std::string assumption = cost_.assumption(plan_);
+    const std::string assumption = time_.assumption(plan_);
     return assumption.empty() ? origin : fmt::format("{}; {}", origin, assumption);
   }
 
@@ -98,8 +99,8 @@ class Writer {
     StageLoad load{.weight_bytes = sizes_.parameter_bytes(plan_, first, last.value - first.value + 1)};
     for (SegmentId s = first; s <= last; ++s) {
       const Op there = forward(s, MicroBatchId(0), StepId(0), VersionId(0));
-      load.seconds += cost_.seconds(plan_, rank, there, plan_.spec.np) +
-                      cost_.seconds(plan_, rank, backward(s, MicroBatchId(0), StepId(0), VersionId(0)), plan_.spec.np);
+      load.seconds += time_.seconds(plan_, rank, there, plan_.spec.np) +
+                      time_.seconds(plan_, rank, backward(s, MicroBatchId(0), StepId(0), VersionId(0)), plan_.spec.np);
       if (s == first && stage.value > 0) load.input_bytes = sizes_.input_bytes(plan_, rank, there);
     }
     return load;
@@ -132,7 +133,7 @@ class Writer {
       if (op.kind != kind || stage_of(plan_, op.segment) != stage) continue;
       if (!first) first = &op;
       if (op.step == first->step && op.micro_batch == first->micro_batch)
-        sum += cost_.seconds(plan_, rank, op, plan_.spec.np);
+        sum += time_.seconds(plan_, rank, op, plan_.spec.np);
     }
     if (!first) return;
     const std::string name = fmt::format("{}[stage {}]", name_of(kind), stage.value);
@@ -154,10 +155,10 @@ class Writer {
       if (stage_of(plan_, op.segment) != stage) continue;
       if (op.step != lane.ops.front().step || op.micro_batch != lane.ops.front().micro_batch) continue;
       const std::string what = lower(name(op.kind), '_');
-      const bool by_name = is_of_micro_batch(op.payload) || op.payload == Payload::tied_gradients ||
-                           op.payload == Payload::norms;
+      const bool by_name =
+          is_of_micro_batch(op.payload) || op.payload == Payload::tied_gradients || op.payload == Payload::norms;
       const std::string_view part = by_name ? name(op.payload) : "bucket";
-      add(fmt::format("{}[stage {}, {} {}]", what, stage.value, part, bucket++), cost_.seconds(plan_, rank, op, 1), "s",
+      add(fmt::format("{}[stage {}, {} {}]", what, stage.value, part, bucket++), time_.seconds(plan_, rank, op, 1), "s",
           fmt::format("T({} bytes, {} ranks), nothing else running", sizes_.payload_bytes(plan_, rank, op),
                       plan_.groups[op.group.value].ranks.size()),
           with_assumption("in-place " + lower(name(op.kind), '-')));
@@ -172,7 +173,7 @@ class Writer {
       if (stage_of(plan_, op.segment) != stage || !told.insert(op.port).second) continue;
       const StageId to = stage_of(plan_, other_segment(op, plan_.skips));
       const std::string of = op.port == 0 ? "" : fmt::format(", skip {}", static_cast<int>(op.port));
-      add(fmt::format("message[stage {} to {}{}]", stage.value, to.value, of), cost_.seconds(plan_, rank, op, 1), "s",
+      add(fmt::format("message[stage {} to {}{}]", stage.value, to.value, of), time_.seconds(plan_, rank, op, 1), "s",
           fmt::format("T({} bytes), nothing else running", sizes_.payload_bytes(plan_, rank, op)),
           with_assumption("point to point, one micro-batch"));
       if (plan_.skips.empty()) return;
@@ -181,23 +182,21 @@ class Writer {
 
   const Plan& plan_;
   Sizes sizes_;
-  const CostModel& cost_;
+  const TimeModel& time_;
   std::string source_;
   std::vector<Term> terms_;
 };
 
-double busy(const Breakdown& b) { return b.forward + b.backward + b.recompute + b.update; }
-
 }  // namespace
 
-std::vector<Term> terms_of(const Plan& plan, const ModelSpec& model, const CostModel& cost,
+std::vector<Term> terms_of(const Plan& plan, const ModelSpec& model, const TimeModel& time, const MemoryModel& memory,
                            std::span<const RankPredicted> ranks, double step_s) {
-  Writer writer(plan, model, cost);
+  Writer writer(plan, model, time);
   for (StageId stage; stage.value < plan.stages; ++stage) writer.stage(stage);
 
-  const auto& longest = *std::ranges::max_element(ranks, {}, [](const auto& r) { return busy(r.breakdown_s); });
-  const Breakdown& b = longest.breakdown_s;
-  const std::string on = fmt::format("[busiest rank {}]", longest.rank);
+  const Rank busiest = busiest_rank(ranks);
+  const Breakdown& b = ranks[busiest.value].breakdown_s;
+  const std::string on = fmt::format("[busiest rank {}]", busiest.value);
   const std::string from = "simulated timeline, mean over the steady steps";
   writer.add("step_forward" + on, b.forward, "s", "sum of its forwards in a step", from);
   writer.add("step_backward" + on, b.backward, "s", "sum of its backwards in a step", from);
@@ -214,7 +213,7 @@ std::vector<Term> terms_of(const Plan& plan, const ModelSpec& model, const CostM
              "median of the steady steps; forward + backward + update + communication_exposed + bubble are its mean",
              "simulated timeline");
   writer.replication();
-  writer.device_memory(ranks);
+  writer.device_memory(memory, ranks);
   const double flops = training_flops(model).value * batch_samples(plan);
   writer.add("flops_per_step", flops, "FLOP", "samples x (forward + backward FLOPs), a multiply-add counts 2",
              "model specification");

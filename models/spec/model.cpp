@@ -44,10 +44,6 @@ bool mixes_samples(const ModelSpec& model) {
   return std::ranges::any_of(model.layers, [](const LayerSpec& layer) { return mixes_samples(layer); });
 }
 
-Flops forward_flops(const ModelSpec& model) {
-  return cost(model.layers, model.input, sizeof(float), true).forward_per_sample;
-}
-
 Flops training_flops(const ModelSpec& model) {
   const LayerCost total = cost(model.layers, model.input, sizeof(float), true);
   return total.forward_per_sample + total.backward_per_sample;

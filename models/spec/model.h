@@ -51,9 +51,8 @@ ParameterPlace find_parameter(const std::vector<LayerSpec>& layers, std::string_
 /// samples.
 bool mixes_samples(const ModelSpec& model);
 
-/// FLOPs of one sample, counted as in LayerCost: forward alone, and forward + backward of a training step (the gradient
-/// of the images is not computed).
-Flops forward_flops(const ModelSpec& model);
+/// FLOPs of one sample, counted as in LayerCost: forward + backward of a training step (the gradient of the images is
+/// not computed).
 Flops training_flops(const ModelSpec& model);
 
 /// The model for samples of `input` in `classes` classes, a row of models/spec/nets/nets.h. `small_stem`: the form for

@@ -58,6 +58,7 @@ bool exceeds(double value, double worst) { return !std::isnan(worst) && !(value 
 }  // namespace
 
 int steady_piece(const ModelSpec& model) {
+  if (!mixes_samples(model)) return 2;
   std::int64_t smallest_map = values_per_channel;
   const std::vector<TensorSpec> all = boundaries(model);
   for (std::size_t l = 1; l + 1 < all.size(); ++l)
@@ -116,6 +117,13 @@ Trained train_and_gather(const Plan& plan, const ModelSpec& model, std::shared_p
     trained.buffers.push_back(unflatten(b, model, layers, parabench::buffers));
   }
   return trained;
+}
+
+std::string describe(const Difference& difference, const ModelSpec& model) {
+  const std::string updates =
+      fmt::format("updates differ by up to {:.3g} ({})", difference.update, difference.worst_parameter);
+  return mixes_samples(model) ? fmt::format("{}, batch-norm statistics by {:.3g}", updates, difference.buffer)
+                              : updates;
 }
 
 Difference compare(const Plan& plan, const ModelSpec& model, const Trained& trained, const ReferenceState& reference,

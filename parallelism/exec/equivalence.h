@@ -12,8 +12,9 @@
 
 namespace parabench {
 
-/// Fewest samples that give every batch norm of the model 8 values per channel, 2 at least. Over fewer, rounding errors
-/// of single precision grow about a thousandfold with every step (seen: ResNet-18, 4 samples, 1 x 1 maps).
+/// Fewest samples that give every batch norm of the model 8 values per channel, 2 at least: 2 where it has none. Over
+/// fewer, rounding errors of single precision grow about a thousandfold with every step (seen: ResNet-18, 4 samples, 1
+/// x 1 maps).
 int steady_piece(const ModelSpec& model);
 
 /// The plan in fp64 on small pieces (as unequal as the run's own) over a window of `steps` steps: same
@@ -36,6 +37,9 @@ struct Difference {
   double buffer = 0;
   std::string worst_parameter;
 };
+/// "updates differ by up to 0.003 (fc.bias (rank 0)), batch-norm statistics by 2e-07": of these only where the model
+/// has any.
+std::string describe(const Difference& difference, const ModelSpec& model);
 /// dw: the tensor's change over the whole window. Per tensor, so that a small one cannot hide behind a large
 /// one. A tensor that is not finite counts as NaN. With `rounding`, tensors that rounding
 /// decides are left out, unless they differ by more than what it explains.

@@ -6,11 +6,13 @@
 #include <deque>
 #include <iterator>
 
+#include "base/optimizer.h"
 #include "models/torch/autocast.h"
 #include "models/torch/loss.h"
 #include "parallelism/exec/optimizer/formulas.h"
 #include "parallelism/exec/stage_state.h"
 #include "parallelism/plan/owners.h"
+#include "parallelism/plan/state/state_layout.h"
 #include "parallelism/plan/strategies/delay_rules.h"
 
 namespace parabench {
@@ -166,6 +168,18 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
   for (std::size_t r = 0; r < plan.ranks.size(); ++r)
     for (const auto& layer : buffers[r]) state.buffers[r].push_back(as_fp64(layer));
   return state;
+}
+
+std::int64_t reference_bytes(const Plan& plan, const ModelSpec& model) {
+  const std::int64_t copies = 5 + state_count(optimizer_rule(plan.spec)) + plan.stages;
+  int samples = 0;
+  for (const auto& replica : plan.pieces) samples = std::max(samples, std::ranges::max(replica));
+  if (!mixes_samples(model)) samples = plan.spec.batch;
+  const int element = parameter_bytes(plan.spec.precision);
+  const LayerCost kept = cost(model.layers, model.input, element, /*first=*/true);
+  const std::int64_t outputs = 4 * boundaries(model).back().elements() * element;
+  return parameter_count(model) * static_cast<std::int64_t>(sizeof(double)) * copies +
+         (kept.saved_per_sample.value + outputs) * samples + kept.saved_per_batch.value;
 }
 
 }  // namespace parabench

@@ -1,6 +1,7 @@
 // Training on one rank: what every strategy must equal.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -36,5 +37,10 @@ struct ReferenceState {
 ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int steps,
                                std::shared_ptr<const SampleSource> source, const InputOptions& options,
                                double nudge = 0);
+
+/// Bytes that train_reference() and the comparison with it need at most: parameters, gradients, the optimizer's states
+/// and versions of the whole model in fp64, the replies of the other ranks, a nudged reference's first and last parameters; for the backward of the largest piece what
+/// its layers keep, and its outputs, their log-softmax and the gradients of both. Never allocates.
+std::int64_t reference_bytes(const Plan& plan, const ModelSpec& model);
 
 }  // namespace parabench

@@ -28,8 +28,8 @@ class Upload {
   virtual ~Upload() = default;
   /// The memory for pieces that arrive() is given: the device can read it beside its work.
   virtual HostMemory host_memory() const = 0;
-  /// The piece's values, real ones in fp32 and planar, on the device, for what the computing thread gives out from now on
-  /// until taken(), which follows before the next piece. The piece has at most the samples that the object was made
+  /// The piece's values, real ones in fp32 and planar, on the device, for what the computing thread gives out from now
+  /// on until taken(), which follows before the next piece. The piece has at most the samples that the object was made
   /// for.
   virtual PieceTensors arrive(LoadedPiece piece) = 0;
   virtual void taken() = 0;

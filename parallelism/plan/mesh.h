@@ -34,9 +34,6 @@ struct Coordinates {
 };
 
 Rank rank_at(const Mesh& mesh, const Coordinates& at);
-Coordinates coordinates_of(const Mesh& mesh, Rank rank);
-/// The ranks that differ from those at `at` along `axis` alone.
-Group line_through(const Mesh& mesh, Axis axis, Coordinates at);
 
 /// Throws usage_error with all values where the axes are not positive or do not multiply to `np`.
 void require_ranks(const Mesh& mesh, int np);

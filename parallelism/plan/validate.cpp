@@ -1,7 +1,7 @@
 #include "parallelism/plan/validate.h"
 
 #include "base/error.h"
-#include "parallelism/plan/formats/print.h"
+#include "parallelism/plan/formats/print_text.h"
 #include "parallelism/plan/matching.h"
 #include "parallelism/plan/rules/progress.h"
 #include "parallelism/plan/rules/rules.h"

@@ -18,10 +18,11 @@ struct Violation {
 /// micro-batch and step, on a rank that holds the segment; forward before its backward, recompute where a forward
 /// discarded its graph; declared order of micro-batches and limit in flight kept; sends and receives paired, in the
 /// same order per ordered pair of ranks and direction, between the ranks that compute the piece; progress under
-/// rendezvous and under buffered sends; gradients summed once among all holders of a shared stage; updates after the sum,
-/// of no more than the rank's share where it has no more of it, and what is updated in shares gathered before it is
-/// read; activations summed over the shards of a stage for all micro-batches or none; versions read as the plan's rule says, written before and still live in the ring;
-/// pieces that sum to the batch. O(operations), apart from what is wrong.
+/// rendezvous and under buffered sends; gradients summed once among all holders of a shared stage; updates after the
+/// sum, of no more than the rank's share where it has no more of it, and what is updated in shares gathered before it
+/// is read; activations summed over the shards of a stage for all micro-batches or none; versions read as the plan's
+/// rule says, written before and still live in the ring; pieces that sum to the batch. O(operations), apart from what
+/// is wrong.
 std::vector<Violation> validate(const Plan& plan);
 
 /// Throws Error (usage) listing the violations and the printed grid; nothing starts.

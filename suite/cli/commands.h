@@ -23,7 +23,8 @@ struct ListOptions {
   bool json = false;
   std::string calibration;  ///< here and below: "" for the file of this machine
 };
-/// A table, or the chosen cases of the catalogue with model size, ranks, predicted seconds and bytes. Impossible cases say why.
+/// A table, or the chosen cases of the catalogue with model size, ranks, predicted seconds and bytes. Impossible cases
+/// say why.
 ExitCode list_cases(const ListOptions& options, std::ostream& out);
 
 struct PredictOptions {

@@ -5,8 +5,13 @@
 #include <ostream>
 #include <string>
 
+#include "analytic/simulate/simulate.h"
 #include "analytic/simulate/steady_state.h"
-#include "parallelism/plan/formats/print.h"
+#include "parallelism/plan/formats/print_csv.h"
+#include "parallelism/plan/formats/print_json.h"
+#include "parallelism/plan/formats/print_svg.h"
+#include "parallelism/plan/formats/print_text.h"
+#include "parallelism/plan/formats/print_trace.h"
 #include "suite/cli/commands.h"
 #include "suite/cli/emulate_option.h"
 #include "suite/machine/knowledge.h"
@@ -16,19 +21,19 @@ namespace parabench {
 namespace {
 
 /// Asynchronous plans have no step of their own: the bubble is the window's.
-std::string bubble_line(const Plan& plan, const Timeline& timeline, const CostModel& costs) {
+std::string bubble_line(const Plan& plan, const Timeline& timeline, const TimeModel& times) {
   // A rounding error below zero would print as -0.0.
   const auto percent = [](double fraction) { return fmt::format("{:.1f} %", 100 * std::max(0.0, fraction)); };
   const std::string isolated = percent(bubble_fraction(plan, timeline));
-  if (plan.asynchronous) return fmt::format("bubble {} ({} costs)\n", isolated, costs.source());
+  if (plan.asynchronous) return fmt::format("bubble {} ({} costs)\n", isolated, times.source());
   return fmt::format("bubble {} isolated, {} steady ({} costs)\n", isolated,
-                     percent(steady_state(plan, costs).bubble_fraction), costs.source());
+                     percent(steady_state(plan, times).bubble_fraction), times.source());
 }
 
-nlohmann::json plan_file(const Plan& plan, const Timeline& timeline, const CostModel& costs) {
+nlohmann::json plan_file(const Plan& plan, const Timeline& timeline, const TimeModel& times) {
   nlohmann::json json = to_json(plan, timeline);
   if (plan.asynchronous) return json;
-  const SteadyState steady = steady_state(plan, costs);
+  const SteadyState steady = steady_state(plan, times);
   json["steady_step"] = steady.step_s;
   json["steady_bubble_fraction"] = steady.bubble_fraction;
   return json;
@@ -51,19 +56,19 @@ ExitCode print_plan(const PlanOptions& options, Progress& progress, std::ostream
       progress.note("no calibration of this machine for this case: times are from the data sheet");
     }
   }
-  const auto costs =
+  const Costs costs =
       options.costs == PlanCosts::unit ? unit_costs() : make_costs(subject, knowledge, forecast.cost_source);
-  const Timeline timeline = simulate(forecast.plan, *costs);
+  const Timeline timeline = simulate(forecast.plan, *costs.time);
   switch (options.format) {
     case PlanFormat::grid:
       out << to_grid(forecast.plan, timeline);
-      out << bubble_line(forecast.plan, timeline, *costs);
+      out << bubble_line(forecast.plan, timeline, *costs.time);
       break;
     case PlanFormat::text: out << to_text(forecast.plan); break;
     case PlanFormat::csv: out << to_csv(forecast.plan); break;
     case PlanFormat::svg: out << to_svg(forecast.plan, timeline); break;
     case PlanFormat::json: {
-      nlohmann::json document = plan_file(forecast.plan, timeline, *costs);
+      nlohmann::json document = plan_file(forecast.plan, timeline, *costs.time);
       if (is_emulated(subject.spec)) add_durations(document, forecast.plan, forecast.durations);
       out << document.dump(1) << '\n';
       break;

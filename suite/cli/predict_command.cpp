@@ -6,7 +6,7 @@
 
 #include "base/case_json.h"
 #include "base/units_text.h"
-#include "parallelism/plan/formats/print.h"
+#include "parallelism/plan/formats/print_json.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "results/record.h"
 #include "suite/cli/commands.h"
@@ -22,6 +22,15 @@ std::string human(const Term& term) {
   if (term.unit == "s") return human_seconds(term.value);
   if (term.unit == "bytes") return human_bytes(term.value);
   return fmt::format("{:.4g} {}", term.value, term.unit == "1" ? "" : term.unit);
+}
+
+void print_parts(const StepParts& parts, std::ostream& out) {
+  std::string text;
+  for (const auto& [name, part] : time_part_fields) {
+    const double seconds = parts.seconds.*part;
+    if (seconds > 0) text += fmt::format("{}{} {}", text.empty() ? "" : " + ", name, human_seconds(seconds));
+  }
+  fmt::print(out, "  operations  {} of rank {}, the busiest, per step\n", text, parts.rank);
 }
 
 void print_ranks(const Predicted& predicted, std::ostream& out) {
@@ -50,6 +59,7 @@ void print(const std::string& id, const Forecast& forecast, std::ostream& out) {
   for (const auto& [name, seconds] : predicted.second_opinion_step_time_s) {
     fmt::print(out, "  second opinion  {} {}\n", human_seconds(seconds), name);
   }
+  print_parts(*predicted.step_parts, out);
   print_ranks(predicted, out);
   fmt::print(out, "\n  terms\n");
   for (const Term& term : predicted.terms) {

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/units_text.h"
-#include "parallelism/plan/formats/print.h"
+#include "parallelism/plan/formats/print_json.h"
 #include "suite/launch/process.h"
 
 namespace parabench {

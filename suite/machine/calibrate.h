@@ -15,9 +15,9 @@ bool is_measured(const Subject& subject, const Forecast& forecast, const Calibra
 /// measured in knowledge.calibration and will not be by the launches for those before it.
 std::vector<std::size_t> measured_first(const std::vector<Prepared>& cases, const Knowledge& knowledge);
 
-/// Launches `--phase calibrate` for the cases with these indices, adding each answer to `known` and, at once, to `file`.
-/// After a launch that failed, cases behind it that counted on it are launched for themselves. Returns the reasons of
-/// those that failed. Throws Interrupted; what was measured before is kept.
+/// Launches `--phase calibrate` for the cases with these indices, adding each answer to `known` and, at once, to
+/// `file`. After a launch that failed, cases behind it that counted on it are launched for themselves. Returns the
+/// reasons of those that failed. Throws Interrupted; what was measured before is kept.
 std::vector<std::string> measure(Workplace& workplace, const std::vector<Prepared>& cases,
                                  const std::vector<std::size_t>& chosen, std::optional<Calibration>& known,
                                  CalibrationFile& file);

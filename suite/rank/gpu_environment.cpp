@@ -12,7 +12,8 @@ void set_gpu_environment(const Case& spec) {
   // waits for the GPU, where kernels may wait for this rank (nccl#787).
   set_default("NCCL_RUNTIME_CONNECT", "0");
   // Likewise kernels are loaded with the program, and not when one is first launched beside NCCL's that wait for
-  // another rank. Ranks of other communicators launch no kernel that waits, and are spared the seconds and bytes that it takes.
+  // another rank. Ranks of other communicators launch no kernel that waits, and are spared the seconds and bytes that
+  // it takes.
   if (spec.comm == CommKind::nccl && spec.np > 1) set_default("CUDA_MODULE_LOADING", "EAGER");
 }
 

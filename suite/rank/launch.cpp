@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "parallelism/plan/formats/print.h"
+#include "parallelism/plan/formats/read_json.h"
 #include "parallelism/plan/strategies/check_executable.h"
 #include "parallelism/plan/validate.h"
 #include "suite/rank/affinity.h"

@@ -11,7 +11,7 @@
 #include "parallelism/exec/emulation.h"
 #include "parallelism/exec/executor.h"
 #include "parallelism/exec/tuning.h"
-#include "parallelism/plan/formats/print.h"
+#include "parallelism/plan/formats/print_trace.h"
 #include "results/record.h"
 #include "suite/protocol/folder.h"
 #include "suite/protocol/rank_report.h"

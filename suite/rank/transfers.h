@@ -7,8 +7,8 @@
 
 namespace parabench {
 
-/// On rank 0 medians of the slowest rank, on the others their own; behind a barrier each, for sizes up to `arena.bytes`, which lie on the device.
-/// Collective; a rank reduces in `group`, or only waits where that is -1.
+/// On rank 0 medians of the slowest rank, on the others their own; behind a barrier each, for sizes up to
+/// `arena.bytes`, which lie on the device. Collective; a rank reduces in `group`, or only waits where that is -1.
 Curve all_reduce_curve(Communicator& comm, const Device& device, const Arena& arena, int group);
 /// The lanes of the ping-pong.
 inline constexpr MessageLane ping_lane{Rank(0), Rank(1), Channel::forward};

@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/optimizer.h"
 #include "parallelism/exec/equivalence.h"
 #include "parallelism/exec/executor.h"
 #include "parallelism/exec/reference.h"
-#include "parallelism/plan/state/state_layout.h"
 #include "parallelism/plan/strategies/delay_rules.h"
 #include "results/record.h"
 #include "suite/rank/affinity.h"
@@ -25,19 +23,6 @@ int loss_steps(const Launch& launch) {
   return smallest < steady_piece(launch.model) ? 2 : 3;
 }
 
-/// Parameters, gradients, the optimizer's states and versions of the whole model in fp64, the replies of the other ranks,
-/// a second reference's first and last parameters, and what a reference keeps for the backward of its largest piece.
-std::int64_t reference_bytes(const Launch& launch) {
-  const std::int64_t copies = 5 + state_count(optimizer_rule(launch.plan.spec)) + launch.plan.stages;
-  int samples = 0;
-  for (const auto& replica : launch.plan.pieces) samples = std::max(samples, std::ranges::max(replica));
-  if (!mixes_samples(launch.model)) samples = launch.plan.spec.batch;
-  const int element = parameter_bytes(launch.plan.spec.precision);
-  const LayerCost kept = cost(launch.model.layers, launch.model.input, element, /*first=*/true);
-  return parameter_count(launch.model) * static_cast<std::int64_t>(sizeof(double)) * copies +
-         kept.saved_per_sample.value * samples + kept.saved_per_batch.value;
-}
-
 std::int64_t memory_bytes() {
   struct sysinfo info {};
   sysinfo(&info);
@@ -49,9 +34,10 @@ std::int64_t memory_bytes() {
 Equivalence verify(const Launch& launch, Communicator& comm, Device& device) {
   Equivalence equivalence;
   equivalence.reference = delays_updates(launch.plan.spec) ? "delayed-update" : "sequential";
-  if (reference_bytes(launch) > memory_bytes()) {
+  const std::int64_t needed = reference_bytes(launch.plan, launch.model);
+  if (needed > memory_bytes()) {
     equivalence.reason = fmt::format("a single rank cannot hold the reference: {} bytes needed, {} bytes of memory",
-                                     reference_bytes(launch), memory_bytes());
+                                     needed, memory_bytes());
     return equivalence;
   }
 
@@ -85,9 +71,7 @@ Equivalence verify(const Launch& launch, Communicator& comm, Device& device) {
   equivalence.max_relative_buffer_difference = difference.buffer;
   if (!within_tolerance()) {
     equivalence.status = EquivalenceStatus::fail;
-    equivalence.reason =
-        fmt::format("updates differ by up to {:.3g} ({}), batch-norm statistics by {:.3g}; tolerance {:.2g}",
-                    difference.update, difference.worst_parameter, difference.buffer, equivalence.tolerance);
+    equivalence.reason = fmt::format("{}; tolerance {:.2g}", describe(difference, launch.model), equivalence.tolerance);
   } else if (!enough_left) {
     equivalence.reason =
         fmt::format("rounding alone decides {} tensors, too many to tell what the rest is worth; try a larger batch",

@@ -6,7 +6,7 @@
 #include <cctype>
 #include <utility>
 
-#include "parallelism/plan/formats/print.h"
+#include "parallelism/plan/formats/print_json.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "results/summary.h"
 #include "suite/run/combine.h"

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "analytic/calibration/profile.h"
+#include "analytic/costs/layer_seconds.h"
 #include "analytic/memory/fit_memory.h"
 #include "base/case_text.h"
 #include "base/error.h"
@@ -73,12 +74,12 @@ Subject make_subject(const SelectedCase& chosen) {
 
 double step_flops(const Subject& subject) { return training_flops(subject.model).value * subject.spec.batch; }
 
-std::unique_ptr<CostModel> make_costs(const Subject& subject, const Knowledge& knowledge,
-                                      const std::string& cost_source) {
+Costs make_costs(const Subject& subject, const Knowledge& knowledge, const std::string& cost_source) {
   if (cost_source == "unit") return unit_costs(*knowledge.emulated_unit_s);
-  auto costs = cost_source == "calibrated" ? calibrated_costs(*knowledge.calibration, subject.model)
-                                           : data_sheet_costs(knowledge.machine, subject.model);
-  return is_emulated(subject.spec) ? exclusive_costs(std::move(costs)) : std::move(costs);
+  Costs costs = cost_source == "calibrated" ? calibrated_costs(*knowledge.calibration, subject.model)
+                                            : data_sheet_costs(knowledge.machine, subject.model);
+  if (is_emulated(subject.spec)) costs.time = exclusive_times(std::move(costs.time));
+  return costs;
 }
 
 Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int warmup, int steps) {
@@ -86,13 +87,13 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
   Forecast forecast;
   const Plan made = make_plan_of(subject, knowledge, warmup + steps);
   const auto predict_from = [&](const char* source) {
-    const auto costs = make_costs(subject, knowledge, source);
+    const auto [time, memory] = make_costs(subject, knowledge, source);
     forecast.plan = subject.spec.recompute == Recompute::automatic
-                        ? recompute_to_fit(made, subject.model, *costs, *subject.spec.memory, warmup + steps)
+                        ? recompute_to_fit(made, subject.model, *time, *memory, *subject.spec.memory, warmup + steps)
                         : made;
     require_valid(forecast.plan);
-    forecast.predicted = predict(forecast.plan, subject.model, *costs, warmup, steps);
-    if (is_emulated(subject.spec)) forecast.durations = durations(forecast.plan, *costs);
+    forecast.predicted = predict(forecast.plan, subject.model, *time, *memory, warmup, steps);
+    if (is_emulated(subject.spec)) forecast.durations = durations(forecast.plan, *time);
     forecast.cost_source = source;
   };
   if (is_emulated(subject.spec) && knowledge.emulated_unit_s) {

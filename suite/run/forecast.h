@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "analytic/costs/costs.h"
 #include "analytic/costs/emulation.h"
 #include "analytic/simulate/predict.h"
 #include "datasets/spec/dataset.h"
@@ -51,9 +52,8 @@ struct Forecast {
 /// where a rank is predicted to exceed the case's key `memory`.
 Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int warmup, int steps);
 
-/// The cost model behind a forecast of `subject`. `cost_source`: its field of that name.
-std::unique_ptr<CostModel> make_costs(const Subject& subject, const Knowledge& knowledge,
-                                      const std::string& cost_source);
+/// The costs behind a forecast of `subject`. `cost_source`: its field of that name.
+Costs make_costs(const Subject& subject, const Knowledge& knowledge, const std::string& cost_source);
 
 /// Counted bytes of all ranks together.
 double total_bytes(const Predicted& predicted);

@@ -1,6 +1,7 @@
 // Predicted memory of the ranks that train a chain of fixtures.h.
 #pragma once
 
+#include "analytic/memory/peak_memory.h"
 #include "analytic/simulate/simulate.h"
 #include "tests/analytic/fixtures.h"
 

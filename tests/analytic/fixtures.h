@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analytic/costs/cost_model.h"
+#include "analytic/costs/costs.h"
 #include "parallelism/plan/strategies/strategies.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 #include "parallelism/plan/timeline.h"
@@ -74,13 +74,15 @@ inline std::vector<std::string> split_schedules() {
   return names;
 }
 
-/// Costs by a function of rank, operation and busy ranks; constant bytes.
-class HandCosts final : public CostModel {
+/// Times by a function of rank, operation and busy ranks; constant bytes.
+class HandCosts final : public TimeModel, public MemoryModel {
  public:
   using Seconds = std::function<double(Rank, const Op&, int)>;
   explicit HandCosts(Seconds seconds, int cores = 0) : seconds_(std::move(seconds)), cores_(cores) {}
 
-  double seconds(const Plan&, Rank rank, const Op& op, int busy) const override { return seconds_(rank, op, busy); }
+  TimeParts parts(const Plan&, Rank rank, const Op& op, int busy) const override {
+    return {.compute = seconds_(rank, op, busy)};
+  }
   std::int64_t saved_bytes(const Plan&, Rank, const Op&) const override { return saved; }
   std::int64_t peak_bytes(const Plan&, Rank, const Op& op) const override {
     return op.kind == OpKind::forward ? forward_peak : backward_peak;

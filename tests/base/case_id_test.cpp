@@ -162,12 +162,14 @@ TEST(Filter, ThatIsAnIdMeansThatIdAlone) {
 
 TEST(Filter, RefusesAMalformedExpression) { EXPECT_THROW(filter_matches("gpipe(", "m/d/s/np:1/batch:1"), Error); }
 
+Case read(const nlohmann::json& json) { return case_from_json(JsonReader(json, "case")); }
+
 TEST(CaseJson, AnyCaseSurvivesTheRoundTrip) {
   std::mt19937 random(3);
   for (int i = 0; i < 1000; ++i) {
     const Case spec = random_case(random);
     const nlohmann::json json = nlohmann::json::parse(parameters_json(spec).dump());
-    EXPECT_EQ(case_from_json(json), spec) << json;
+    EXPECT_EQ(read(json), spec) << json;
   }
 }
 
@@ -187,19 +189,36 @@ TEST(CaseJson, IsTypedAndComplete) {
     "seed": 1})"));
 }
 
+TEST(CaseJson, NamesThePlaceTheValueAndWhatWasExpected) {
+  const nlohmann::json good = parameters_json(parse_case("m[a=1]/d/s/np:1/batch:1"));
+  const auto message = [&](const char* patch) -> std::string {
+    nlohmann::json bad = good;
+    bad.merge_patch(nlohmann::json::parse(patch));
+    try {
+      read(bad);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(message(R"({"np": "1"})"), "case.np: got '\"1\"', expected a value of this key's type");
+  EXPECT_THAT(message(R"({"model": {"text": 7}})"), HasSubstr("case.model.text: got '7', expected a text"));
+  EXPECT_THAT(message(R"({"batch": null})"), HasSubstr("case.batch"));
+}
+
 TEST(CaseJson, RefusesMissingForeignMistypedAndDisagreeingValues) {
   const nlohmann::json good = parameters_json(parse_case("m[a=1]/d/s/np:1/batch:1"));
   for (const auto& [key, ignored] : good.items()) {
     nlohmann::json bad = good;
     bad.erase(key);
     if (key == "memory" || key == "input" || key == "optimizer" || key == "zero") {  // files of older schemas have none
-      EXPECT_EQ(case_from_json(bad), case_from_json(good));
+      EXPECT_EQ(read(bad), read(good));
     } else {
-      EXPECT_THROW(case_from_json(bad), Error) << key << " missing";
+      EXPECT_THROW(read(bad), Error) << key << " missing";
     }
     bad = good;
     bad[key] = nlohmann::json::array();
-    EXPECT_THROW(case_from_json(bad), Error) << key << " mistyped";
+    EXPECT_THROW(read(bad), Error) << key << " mistyped";
   }
   for (const char* patch :
        {R"({"np": "1"})", R"({"np": 1.5})", R"({"np": 0})", R"({"np": null})", R"({"graph": "off"})",
@@ -207,9 +226,9 @@ TEST(CaseJson, RefusesMissingForeignMistypedAndDisagreeingValues) {
         R"({"model": {"parameters": {"a": 2}}})", R"({"lr": "0.01"})", R"({"precision": 32})"}) {
     nlohmann::json bad = good;
     bad.merge_patch(nlohmann::json::parse(patch));
-    EXPECT_THROW(case_from_json(bad), Error) << patch;
+    EXPECT_THROW(read(bad), Error) << patch;
   }
-  EXPECT_THROW(case_from_json(nlohmann::json("m/d/s")), Error);
+  EXPECT_THROW(read(nlohmann::json("m/d/s")), Error);
 }
 
 }  // namespace

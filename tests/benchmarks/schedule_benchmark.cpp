@@ -5,6 +5,7 @@
 #include <fstream>
 #include <string>
 
+#include "analytic/costs/costs.h"
 #include "analytic/simulate/simulate.h"
 #include "parallelism/plan/strategies/strategies.h"
 #include "parallelism/plan/strategies/strategy_table.h"
@@ -14,7 +15,7 @@ namespace parabench {
 namespace {
 
 ModelSpec chain_of(int layers) {
-  ModelSpec model{.name = "chain", .input = {4, 1, 1}, .classes = 4, .layers = {}};
+  ModelSpec model{.name = "chain", .input = {4}, .classes = 4, .layers = {}};
   for (int l = 0; l < layers; ++l) {
     const std::string name = "layer" + std::to_string(l);
     model.layers.push_back(chain(name, {{name, Linear{4, 4}}}));
@@ -69,7 +70,7 @@ void write_and_validate(benchmark::State& state, const std::string& strategy) {
 }
 void write_and_simulate(benchmark::State& state, const std::string& strategy) {
   measure(state, strategy,
-          [&](const Plan& plan) { state.counters["makespan"] = makespan(simulate(plan, *unit_costs())); });
+          [&](const Plan& plan) { state.counters["makespan"] = makespan(simulate(plan, *unit_costs().time)); });
 }
 
 void sizes(benchmark::internal::Benchmark* benchmark) {

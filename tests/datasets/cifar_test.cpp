@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "tests/datasets/label_of.h"
 #include "tests/datasets/sample_files.h"
 
 namespace parabench {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "tests/datasets/label_of.h"
 #include "tests/datasets/reference_resample.h"
 #include "tests/datasets/sample_files.h"
 

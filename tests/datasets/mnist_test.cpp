@@ -1,12 +1,14 @@
 #include "datasets/mnist.h"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <zlib.h>
 
 #include <functional>
 
 #include "base/error.h"
 #include "datasets/idx.h"
+#include "tests/datasets/label_of.h"
 #include "tests/datasets/sample_files.h"
 
 namespace parabench {
@@ -120,6 +122,21 @@ TEST(Idx, HasItsSizesAndItsBytes) {
   const IdxArray array = read_idx(path.string(), 2);
   EXPECT_THAT(array.dims, ElementsAre(2, 3));
   EXPECT_THAT(array.bytes, ElementsAre(1, 2, 3, 4, 5, 6));
+}
+
+TEST(Idx, AHeaderThatAsksForMoreThanThereIsTakesNoMemory) {
+  TemporaryFolder folder;
+  const fs::path path = folder.path() / "array";
+  write_file(path, idx({1 << 15, 1 << 15}, Data(3'000'000, 7)));
+  const auto resident_peak = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;  // KiB
+  };
+  const auto before = resident_peak();
+  EXPECT_THAT(failure([&] { read_idx(path.string(), 2); }),
+              AllOf(HasSubstr("3000000 bytes of data"), HasSubstr("1073741824 bytes as its header says")));
+  EXPECT_LT(resident_peak() - before, 1 << 18);
 }
 
 TEST(Idx, WhatIsNoWholeFileIsRefusedWithItsName) {

@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/datasets/label_of.h"
+
 namespace parabench {
 namespace {
 

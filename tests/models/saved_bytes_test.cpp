@@ -11,6 +11,7 @@
 #include <set>
 
 #include "models/torch/autocast.h"
+#include "models/torch/loss.h"
 #include "tests/models/network.h"
 
 namespace parabench {
@@ -179,6 +180,28 @@ TEST_P(SavedBytes, OfTheWeightPartAreAllThatLivesAfterTheInputPart) {
 INSTANTIATE_TEST_SUITE_P(Types, SavedBytes, testing::Values(Type::fp32, Type::fp64, Type::bf16), [](const auto& test) {
   return std::string(test.param == Type::fp32 ? "fp32" : test.param == Type::fp64 ? "fp64" : "bf16");
 });
+
+TEST(SavedBytes, TheLossKeepsItsLogSoftmaxInSinglePrecisionUnderAutocast) {
+  torch::autograd::set_default_engine_stub(RecordingEngine::instance);
+  const torch::Tensor labels = torch::zeros({3, 5}, torch::kInt64);
+  for (const auto type : {torch::kFloat32, torch::kBFloat16}) {
+    const torch::Tensor outputs = torch::ones({3, 5, 40}, type).requires_grad_();
+    std::vector<torch::Tensor> saved;
+    {
+      const AutocastGuard autocast(type == torch::kBFloat16, torch::kCPU);
+      recorder = &saved;
+      cross_entropy(outputs, labels, 3);
+      recorder = nullptr;
+    }
+    std::map<const void*, std::int64_t> storages;
+    for (const torch::Tensor& tensor : saved)
+      if (tensor.defined() && tensor.is_floating_point())
+        storages[tensor.storage().data()] = static_cast<std::int64_t>(tensor.storage().nbytes());
+    std::int64_t bytes = 0;
+    for (const auto& [storage, size] : storages) bytes += size > 8 ? size : 0;  // the sum of weights is a scalar
+    EXPECT_EQ(bytes, 3 * 5 * 40 * 4) << type;
+  }
+}
 
 }  // namespace
 }  // namespace parabench

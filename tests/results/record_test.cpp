@@ -81,6 +81,8 @@ TEST(RecordJson, HasExactlyTheFieldsOfTheContract) {
             (std::set<std::string>{"forward", "backward", "recompute", "update", "communication_exposed", "bubble",
                                    "data_wait", "other"}));
   EXPECT_EQ(keys(record["predicted"]["ranks"][0]), (std::set<std::string>{"rank", "peak_memory_bytes", "breakdown_s"}));
+  EXPECT_EQ(keys(record["predicted"]["step_parts_s"]),
+            (std::set<std::string>{"rank", "compute", "launch", "memory", "latency", "transfer"}));
   EXPECT_EQ(keys(record["error"]),
             (std::set<std::string>{"step_time_relative", "peak_memory_relative", "breakdown_s"}));
   EXPECT_EQ(record["error"]["breakdown_s"]["forward"].size(), 2U) << "one difference per rank";
@@ -116,6 +118,13 @@ TEST(RecordJson, GpuMemorySurvivesTheRoundTripAndMayBeMissing) {
     }
   }
   EXPECT_EQ(read(written).predicted->ranks[0].peak_memory.device_used, 0);
+}
+
+TEST(RecordJson, OlderFilesDoNotKnowThePartsOfAStep) {
+  json written = to_json(ok_record(gpipe, 400));
+  EXPECT_EQ(written["predicted"]["step_parts_s"]["rank"], read(written).predicted->step_parts->rank);
+  written["predicted"].erase("step_parts_s");
+  EXPECT_FALSE(read(written).predicted->step_parts);
 }
 
 TEST(RecordJson, PartsSurviveTheRoundTripAlone) {

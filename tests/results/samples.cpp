@@ -43,6 +43,7 @@ Predicted predicted(const Case& spec, double step) {
     out.ranks.push_back({rank, memory((10 + rank) << 20), {step / 4, step / 2, 0, step / 8, step / 8, 0, 0, 0}});
   }
   out.terms = {{"forward", step / 4, "s", "sum of layers", "simulation", "calibrated"}};
+  out.step_parts = StepParts{spec.np - 1, {step / 2, step / 8, step / 4, step / 16, step / 32}};
   out.isolated_step_time_s = 1.2 * step;
   out.second_opinion_step_time_s = {{"thesis-5.1", 1.1 * step}};
   return out;

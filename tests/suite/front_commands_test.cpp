@@ -5,7 +5,7 @@
 
 #include "base/case_id.h"
 #include "base/file.h"
-#include "parallelism/plan/formats/print.h"
+#include "parallelism/plan/formats/read_json.h"
 #include "tests/suite/front_fixture.h"
 
 namespace parabench {

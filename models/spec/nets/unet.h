@@ -13,8 +13,8 @@ struct UnetSize {
   int channels = 64;     ///< of the first encoder; they double from one to the next
 };
 
-/// A layer per convolution, with dropout of whole channels, instance norm and leaky ReLU; an encoder's last one pools its
-/// output, which also skips to the decoder of its size; a 1x1 convolution gives the classes of each pixel. Throws
+/// A layer per convolution, with dropout of whole channels, instance norm and leaky ReLU; an encoder's last one pools
+/// its output, which also skips to the decoder of its size; a 1x1 convolution gives the classes of each pixel. Throws
 /// usage_error where the image is too small.
 std::vector<LayerSpec> unet_layers(const UnetSize& size, const TensorSpec& input, int classes);
 

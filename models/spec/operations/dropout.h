@@ -9,8 +9,8 @@
 
 namespace parabench {
 
-/// Zeroes with the probability, scales the rest by 1 / (1 - probability). What is dropped follows from seed, name of the
-/// operation, the sample's position in the training stream and the element: the same for any placement, cut into
+/// Zeroes with the probability, scales the rest by 1 / (1 - probability). What is dropped follows from seed, name of
+/// the operation, the sample's position in the training stream and the element: the same for any placement, cut into
 /// micro-batches and recomputation.
 struct Dropout {
   double probability = 0.5;

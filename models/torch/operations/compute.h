@@ -21,8 +21,8 @@ struct Call {
   const torch::Tensor& x() const { return inputs[0]; }
 };
 
-/// The output, in training mode. With ForwardMode::deferred, what has parameters computes what the ATen operation of its
-/// name computes, bit for bit, forward and backward, also under autocast; between the two parts of the backward a
+/// The output, in training mode. With ForwardMode::deferred, what has parameters computes what the ATen operation of
+/// its name computes, bit for bit, forward and backward, also under autocast; between the two parts of the backward a
 /// product keeps its input and the gradient of its output, a norm, whose gradients come out of one kernel, those.
 torch::Tensor compute(const AdaptiveAveragePool& op, const Call& call);
 torch::Tensor compute(const Add& op, const Call& call);

@@ -1,10 +1,11 @@
+#include "parallelism/plan/formats/print_csv.h"
+
 #include <algorithm>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "parallelism/plan/formats/actions.h"
-#include "parallelism/plan/formats/print.h"
 #include "parallelism/plan/rules/progress.h"
 
 namespace parabench {

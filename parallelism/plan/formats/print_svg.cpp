@@ -1,3 +1,5 @@
+#include "parallelism/plan/formats/print_svg.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +11,6 @@
 #include "base/case_id.h"
 #include "parallelism/plan/dependencies.h"
 #include "parallelism/plan/formats/actions.h"
-#include "parallelism/plan/formats/print.h"
 
 namespace parabench {
 namespace {

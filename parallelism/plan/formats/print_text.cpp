@@ -1,10 +1,11 @@
+#include "parallelism/plan/formats/print_text.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "parallelism/plan/dependencies.h"
 #include "parallelism/plan/formats/actions.h"
-#include "parallelism/plan/formats/print.h"
 
 namespace parabench {
 namespace {

@@ -1,6 +1,6 @@
-#include <nlohmann/json.hpp>
+#include "parallelism/plan/formats/print_trace.h"
 
-#include "parallelism/plan/formats/print.h"
+#include <nlohmann/json.hpp>
 
 namespace parabench {
 namespace {

@@ -1,5 +1,5 @@
-// Most pairs of chunk and micro-batch that device p of a pipeline holds between forward and last backward: exact, but for
-// zb-v with M < 2P - 1, an upper bound.
+// Most pairs of chunk and micro-batch that device p of a pipeline holds between forward and last backward: exact, but
+// for zb-v with M < 2P - 1, an upper bound.
 #pragma once
 
 #include "parallelism/plan/schedules/schedule.h"

@@ -1,5 +1,5 @@
-// The table of all strategies: what each one is, accepts and writes. Everything that lists, checks or explains strategies
-// is derived from it.
+// The table of all strategies: what each one is, accepts and writes. Everything that lists, checks or explains
+// strategies is derived from it.
 #pragma once
 
 #include <array>

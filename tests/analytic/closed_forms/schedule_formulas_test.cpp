@@ -23,7 +23,8 @@ std::optional<double> formula(const std::string& strategy, int devices, int micr
 void expect_formula(const std::string& strategy, int devices, int micro_batches, int chunks = 2) {
   const auto expected = formula(strategy, devices, micro_batches, chunks, {});
   ASSERT_TRUE(expected.has_value()) << strategy << ' ' << devices << ' ' << micro_batches;
-  EXPECT_NEAR(makespan(simulate(pipeline(strategy, devices, micro_batches, chunks), *unit_costs())), *expected, 1e-9)
+  EXPECT_NEAR(makespan(simulate(pipeline(strategy, devices, micro_batches, chunks), *unit_costs().time)), *expected,
+              1e-9)
       << strategy << " P=" << devices << " M=" << micro_batches << " v=" << chunks;
 }
 
@@ -140,7 +141,7 @@ TEST_P(ScheduleFormula, LatencyOfSplitBackward) {
 INSTANTIATE_TEST_SUITE_P(Devices, ScheduleFormula, ::testing::Range(2, 17));
 
 double unit_seconds(const std::string& strategy, int micro_batches, int chunks = 2) {
-  return makespan(simulate(pipeline(strategy, 4, micro_batches, chunks), *unit_costs()));
+  return makespan(simulate(pipeline(strategy, 4, micro_batches, chunks), *unit_costs().time));
 }
 
 // P = 4, M = 8; ideal 24.
@@ -169,7 +170,7 @@ TEST(Schedules, RecomputeFillsTheBubbleOfTheDrain) {
   for (const char* strategy : {"gpipe", "1f1b"}) {
     for (const int m : {1, 3, 8}) {
       const Plan plan = pipeline(strategy, 4, m, 2, Recompute::all);
-      EXPECT_DOUBLE_EQ(makespan(simulate(plan, *unit_costs())), 4 * m + 3 * 3) << strategy << ' ' << m;
+      EXPECT_DOUBLE_EQ(makespan(simulate(plan, *unit_costs().time)), 4 * m + 3 * 3) << strategy << ' ' << m;
     }
   }
 }

@@ -2,10 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analytic/costs/cost_model.h"
+#include "analytic/closed_forms/second_opinion.h"
+#include "analytic/costs/costs.h"
 #include "analytic/costs/gpu_sheet.h"
+#include "analytic/costs/layer_seconds.h"
 #include "analytic/memory/sizes.h"
-#include "analytic/simulate/predict.h"
 #include "base/error.h"
 #include "tests/analytic/fixtures.h"
 
@@ -36,9 +37,9 @@ Calibration measured(const ModelSpec& model) {
   return c;
 }
 
-std::string error_of(const CostModel& cost, const Plan& plan, const Op& op, int busy) {
+std::string error_of(const TimeModel& time, const Plan& plan, const Op& op, int busy) {
   try {
-    cost.seconds(plan, Rank(0), op, busy);
+    time.seconds(plan, Rank(0), op, busy);
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ExitCode::environment);
     return e.what();
@@ -48,21 +49,23 @@ std::string error_of(const CostModel& cost, const Plan& plan, const Op& op, int 
 
 TEST(CalibratedCosts, SumLayersOfTheSegmentAndTheOverhead) {
   const ModelSpec model = chain(2);
-  const auto cost = calibrated_costs(measured(model), model);
+  const Costs cost = calibrated_costs(measured(model), model);
   const Plan whole = plan_of(case_of("model-parallel", 1, 4), 2);  // both layers in one segment
-  EXPECT_DOUBLE_EQ(cost->seconds(whole, Rank(0), forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1), 15 + 30 + .5);
-  EXPECT_DOUBLE_EQ(cost->seconds(whole, Rank(0), backward(SegmentId(0), m0, StepId(0), VersionId(0)), 1), 30 + 60 + .5);
-  EXPECT_DOUBLE_EQ(cost->deviation_s(whole, Rank(0), backward(SegmentId(0), m0, StepId(0), VersionId(0)), 1), .4);
+  EXPECT_DOUBLE_EQ(cost.time->seconds(whole, Rank(0), forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1),
+                   15 + 30 + .5);
+  EXPECT_DOUBLE_EQ(cost.time->seconds(whole, Rank(0), backward(SegmentId(0), m0, StepId(0), VersionId(0)), 1),
+                   30 + 60 + .5);
+  EXPECT_DOUBLE_EQ(cost.time->deviation_s(whole, Rank(0), backward(SegmentId(0), m0, StepId(0), VersionId(0)), 1), .4);
 }
 
 TEST(CalibratedCosts, InterpolateInSamplesAndBusyRanks) {
   const ModelSpec model = chain(2);
-  const auto cost = calibrated_costs(measured(model), model);
+  const Costs cost = calibrated_costs(measured(model), model);
   const Plan plan = plan_of(case_of("sequential", 1, 3), 2);
   const Op first = forward(SegmentId(0), m0, StepId(0), VersionId(0));
-  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), first, 1), 12.5 + .5);
-  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), first, 2), 25 + .5);
-  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), first, 3), 37.5 + .5);
+  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), first, 1), 12.5 + .5);
+  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), first, 2), 25 + .5);
+  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), first, 3), 37.5 + .5);
 }
 
 TEST(CalibratedCosts, UpdatesAreThoseOfTheOptimizer) {
@@ -70,29 +73,45 @@ TEST(CalibratedCosts, UpdatesAreThoseOfTheOptimizer) {
   Plan plan = plan_of(case_of("sequential", 1, 4), 2);
   const Op update_one = update(SegmentId(0), 1, StepId(0), VersionId(1));
   Calibration calibration = measured(model);
-  const double sgd = calibrated_costs(calibration, model)->seconds(plan, Rank(0), update_one, 1) - .5;
+  const double sgd = calibrated_costs(calibration, model).time->seconds(plan, Rank(0), update_one, 1) - .5;
   plan.spec.optimizer = {"adam", {{"beta2", "0.95"}}};
-  const auto without = calibrated_costs(calibration, model);
-  EXPECT_THAT(error_of(*without, plan, update_one, 1), HasSubstr("optimizer:adam"));
-  EXPECT_NO_THROW(without->seconds(plan, Rank(0), backward(SegmentId(0), m0, StepId(0), VersionId(0)), 1))
+  const Costs without = calibrated_costs(calibration, model);
+  EXPECT_THAT(error_of(*without.time, plan, update_one, 1), HasSubstr("optimizer:adam"));
+  EXPECT_NO_THROW(without.time->seconds(plan, Rank(0), backward(SegmentId(0), m0, StepId(0), VersionId(0)), 1))
       << "moves no gradients";
   calibration.update_s_per_parameter[{DeviceKind::cpu, "adam"}] = {{1, 2.5}};
-  EXPECT_DOUBLE_EQ(calibrated_costs(calibration, model)->seconds(plan, Rank(0), update_one, 1), 2.5 * sgd + .5);
+  EXPECT_DOUBLE_EQ(calibrated_costs(calibration, model).time->seconds(plan, Rank(0), update_one, 1), 2.5 * sgd + .5);
 }
 
 TEST(CalibratedCosts, MessagesReductionsAndUpdates) {
   const ModelSpec model = chain(2);
-  const auto cost = calibrated_costs(measured(model), model);
+  const Costs cost = calibrated_costs(measured(model), model);
   const Plan pipe = plan_of(case_of("gpipe", 2, 4, 2), 2);  // messages of 2 samples: 128 bytes
-  EXPECT_DOUBLE_EQ(cost->seconds(pipe, Rank(0), send_forward(SegmentId(0), m0, StepId(0), Rank(1)), 2), 3);
-  EXPECT_DOUBLE_EQ(cost->seconds(pipe, Rank(1), recv_forward(SegmentId(1), m0, StepId(0), Rank(0)), 2), 3);
-  EXPECT_DOUBLE_EQ(cost->link(pipe).latency_s, 1);
-  EXPECT_DOUBLE_EQ(cost->link(pipe).bytes_per_s, 64);
+  EXPECT_DOUBLE_EQ(cost.time->seconds(pipe, Rank(0), send_forward(SegmentId(0), m0, StepId(0), Rank(1)), 2), 3);
+  EXPECT_DOUBLE_EQ(cost.time->seconds(pipe, Rank(1), recv_forward(SegmentId(1), m0, StepId(0), Rank(0)), 2), 3);
+  EXPECT_DOUBLE_EQ(cost.time->link(pipe).latency_s, 1);
+  EXPECT_DOUBLE_EQ(cost.time->link(pipe).bytes_per_s, 64);
   const Plan replicas = data_parallel(2, 2);
-  EXPECT_DOUBLE_EQ(cost->seconds(replicas, Rank(0), all_reduce(SegmentId(0), 1, StepId(0), GroupId(0)), 2), 2);
-  EXPECT_DOUBLE_EQ(cost->seconds(replicas, Rank(0), all_reduce(SegmentId(0), 2, StepId(0), GroupId(0)), 2), 3);
-  EXPECT_DOUBLE_EQ(cost->seconds(replicas, Rank(0), update(SegmentId(0), 2, StepId(0), VersionId(1)), 1), 32 + .5);
-  EXPECT_DOUBLE_EQ(cost->seconds(replicas, Rank(0), update(SegmentId(0), 1, StepId(0), VersionId(1)), 2), 48 + .5);
+  EXPECT_DOUBLE_EQ(cost.time->seconds(replicas, Rank(0), all_reduce(SegmentId(0), 1, StepId(0), GroupId(0)), 2), 2);
+  EXPECT_DOUBLE_EQ(cost.time->seconds(replicas, Rank(0), all_reduce(SegmentId(0), 2, StepId(0), GroupId(0)), 2), 3);
+  EXPECT_DOUBLE_EQ(cost.time->seconds(replicas, Rank(0), update(SegmentId(0), 2, StepId(0), VersionId(1)), 1), 32 + .5);
+  EXPECT_DOUBLE_EQ(cost.time->seconds(replicas, Rank(0), update(SegmentId(0), 1, StepId(0), VersionId(1)), 2), 48 + .5);
+}
+
+TEST(CalibratedCosts, PartsAreLayersOverheadAndTraffic) {
+  const ModelSpec model = chain(2);
+  const Costs cost = calibrated_costs(measured(model), model);
+  const Plan pipe = plan_of(case_of("gpipe", 2, 4, 2), 2);
+  Op back = backward(SegmentId(0), m0, StepId(0), VersionId(0));
+  EXPECT_EQ(cost.time->parts(pipe, Rank(0), back, 1), (TimeParts{.compute = 20, .launch = .5}));
+  back.accumulates = true;  // 3 words of the 5 of an update of 16 parameters
+  EXPECT_EQ(cost.time->parts(pipe, Rank(0), back, 1), (TimeParts{.compute = 20, .launch = .5, .memory = 9.6}));
+  EXPECT_EQ(cost.time->parts(pipe, Rank(0), update(SegmentId(0), 1, StepId(0), VersionId(1)), 1),
+            (TimeParts{.launch = .5, .memory = 16}));
+  EXPECT_EQ(cost.time->parts(pipe, Rank(0), send_forward(SegmentId(0), m0, StepId(0), Rank(1)), 1),
+            (TimeParts{.latency = 1, .transfer = 2}));
+  EXPECT_EQ(cost.time->parts(data_parallel(2, 2), Rank(0), reduce_scatter(SegmentId(0), 2, StepId(0), GroupId(0)), 1),
+            (TimeParts{.latency = .5, .transfer = 1}));
 }
 
 TEST(CalibratedCosts, ReplicasNeedNoMessagesMeasured) {
@@ -100,30 +119,31 @@ TEST(CalibratedCosts, ReplicasNeedNoMessagesMeasured) {
   Calibration calibration = measured(model);
   calibration.point_to_point.clear();
   const Plan plan = data_parallel(2, 2);
-  const auto cost = calibrated_costs(calibration, model);
+  const Costs cost = calibrated_costs(calibration, model);
   // A ring of two takes two hops of half the bytes: T(n) = 2 latency + n / rate = 1 + n / 64.
-  const Link link = cost->link(plan);
+  const Link link = cost.time->link(plan);
   EXPECT_DOUBLE_EQ(link.latency_s, .5);
   EXPECT_DOUBLE_EQ(link.bytes_per_s, 64);
   const double reduction =
-      cost->seconds(plan, Rank(0), all_reduce(SegmentId(0), 1, StepId(0), GroupId(0)), 1);  // of 64 bytes
+      cost.time->seconds(plan, Rank(0), all_reduce(SegmentId(0), 1, StepId(0), GroupId(0)), 1);  // of 64 bytes
   EXPECT_DOUBLE_EQ(ring_all_reduce(2, 64, link.latency_s, 1 / link.bytes_per_s, 0), reduction);
-  EXPECT_EQ(second_opinions(plan, model, *cost).count("ddlbench_eq_5_1"), 1u);
+  EXPECT_EQ(second_opinions(plan, model, *cost.time).count("ddlbench_eq_5_1"), 1u);
 }
 
 TEST(CalibratedCosts, NameWhatWasNeverMeasured) {
   const ModelSpec model = chain(2);
-  const auto cost = calibrated_costs(measured(model), model);
+  const Costs cost = calibrated_costs(measured(model), model);
   Plan plan = data_parallel(2, 2);
   const Op op = forward(SegmentId(1), m0, StepId(0), VersionId(0));
-  EXPECT_THAT(error_of(*cost, plan, op, 4), AllOf(HasSubstr("'l1'"), HasSubstr("4 busy ranks")));
+  EXPECT_THAT(error_of(*cost.time, plan, op, 4), AllOf(HasSubstr("'l1'"), HasSubstr("4 busy ranks")));
   plan.spec.threads = 2;
-  EXPECT_THAT(error_of(*cost, plan, op, 1), AllOf(HasSubstr("'l1'"), HasSubstr("threads:2"), HasSubstr("calibrate")));
+  EXPECT_THAT(error_of(*cost.time, plan, op, 1),
+              AllOf(HasSubstr("'l1'"), HasSubstr("threads:2"), HasSubstr("calibrate")));
   plan.spec.threads = 1;
-  EXPECT_THAT(error_of(*cost, data_parallel(3, 2), all_reduce(SegmentId(0), 1, StepId(0), GroupId(0)), 1),
+  EXPECT_THAT(error_of(*cost.time, data_parallel(3, 2), all_reduce(SegmentId(0), 1, StepId(0), GroupId(0)), 1),
               HasSubstr("all-reduce curve of 3 ranks"));
   plan.spec.comm = CommKind::threads;
-  EXPECT_THAT(error_of(*cost, plan, send_forward(SegmentId(0), m0, StepId(0), Rank(1)), 1), HasSubstr("threads"));
+  EXPECT_THAT(error_of(*cost.time, plan, send_forward(SegmentId(0), m0, StepId(0), Rank(1)), 1), HasSubstr("threads"));
 }
 
 /// The same on a GPU, a thousand times as fast.
@@ -147,28 +167,31 @@ Calibration with_gpu(Calibration c) {
 
 TEST(CalibratedCosts, AreThoseOfTheCasesDevice) {
   const ModelSpec model = chain(2);
-  const auto cost = calibrated_costs(with_gpu(measured(model)), model);
+  const Costs cost = calibrated_costs(with_gpu(measured(model)), model);
   Plan plan = data_parallel(2, 2);
   plan.pieces = {{2}, {2}};
   const Op f = forward(SegmentId(0), m0, StepId(0), VersionId(0));
-  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), f, 1), 10 + .5);
+  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), f, 1), 10 + .5);
   plan.spec.device = DeviceKind::cuda;
-  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), f, 1), .01 + .0625);
-  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), update(SegmentId(0), 1, StepId(0), VersionId(1)), 1), .016 + .0625);
-  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), all_reduce(SegmentId(0), 2, StepId(0), GroupId(0)), 1), 7);
-  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), send_forward(SegmentId(0), m0, StepId(0), Rank(1)), 1), 9);
+  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), f, 1), .01 + .0625);
+  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), update(SegmentId(0), 1, StepId(0), VersionId(1)), 1),
+                   .016 + .0625);
+  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), all_reduce(SegmentId(0), 2, StepId(0), GroupId(0)), 1), 7);
+  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), send_forward(SegmentId(0), m0, StepId(0), Rank(1)), 1), 9);
   plan.spec.comm = CommKind::nccl;
-  EXPECT_THAT(error_of(*cost, plan, all_reduce(SegmentId(0), 1, StepId(0), GroupId(0)), 1),
+  EXPECT_THAT(error_of(*cost.time, plan, all_reduce(SegmentId(0), 1, StepId(0), GroupId(0)), 1),
               AllOf(HasSubstr("nccl"), HasSubstr("cuda")));
 }
 
 TEST(CalibratedCosts, NameTheDeviceThatWasNeverMeasured) {
   const ModelSpec model = chain(2);
-  const auto cost = calibrated_costs(measured(model), model);
+  const Costs cost = calibrated_costs(measured(model), model);
   Plan plan = plan_of(case_of("sequential", 1, 2), 2);
   plan.spec.device = DeviceKind::cuda;
-  EXPECT_THAT(error_of(*cost, plan, forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1), HasSubstr("device:cuda"));
-  EXPECT_THAT(error_of(*cost, plan, update(SegmentId(0), 1, StepId(0), VersionId(1)), 1), HasSubstr("device:cuda"));
+  EXPECT_THAT(error_of(*cost.time, plan, forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1),
+              HasSubstr("device:cuda"));
+  EXPECT_THAT(error_of(*cost.time, plan, update(SegmentId(0), 1, StepId(0), VersionId(1)), 1),
+              HasSubstr("device:cuda"));
   EXPECT_FALSE(has_layers(measured(model), model, plan.spec));
 }
 
@@ -183,11 +206,16 @@ TEST(CalibratedCosts, NoLayerTakesLessThanItsLaunches) {
   }
   Plan plan = plan_of(case_of("sequential", 1, 2), 2);
   plan.spec.device = DeviceKind::cuda;
-  const auto cost = calibrated_costs(calibration, model);
-  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1), .012 + .0625);
-  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), forward(SegmentId(1), m0, StepId(0), VersionId(0)), 1), .02 + .0625);
+  const Costs cost = calibrated_costs(calibration, model);
+  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1),
+                   .012 + .0625);
+  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), forward(SegmentId(1), m0, StepId(0), VersionId(0)), 1),
+                   .02 + .0625);
+  const TimeParts short_layer = cost.time->parts(plan, Rank(0), forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1);
+  EXPECT_DOUBLE_EQ(short_layer.compute, .01);
+  EXPECT_DOUBLE_EQ(short_layer.launch, .002 + .0625);
   plan.spec.graph = true;
-  EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1), .01)
+  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1), .01)
       << "one launch for all";
 }
 
@@ -211,9 +239,9 @@ TEST(CalibratedCosts, ReplayedLayersAndThoseOnResidentInputHaveTimesOfTheirOwn) 
   }
   Plan plan = plan_of(case_of("sequential", 1, 2), 2);
   plan.spec.device = DeviceKind::cuda;
-  const auto cost = calibrated_costs(calibration, model);
+  const Costs cost = calibrated_costs(calibration, model);
   const auto seconds = [&](int layer) {
-    return cost->seconds(plan, Rank(0), forward(SegmentId(layer), m0, StepId(0), VersionId(0)), 1);
+    return cost.time->seconds(plan, Rank(0), forward(SegmentId(layer), m0, StepId(0), VersionId(0)), 1);
   };
   const double first = seconds(0), second = seconds(1);
   plan.spec.input = InputKind::resident;
@@ -225,7 +253,7 @@ TEST(CalibratedCosts, ReplayedLayersAndThoseOnResidentInputHaveTimesOfTheirOwn) 
   calibration.layers.erase(layer_key(model.layers[0], model.input, true, plan.spec, 1));
   calibration.layers.erase(layer_key(model.layers[0], model.input, true, plan.spec, 3));
   EXPECT_THAT(
-      error_of(*calibrated_costs(calibration, model), plan, forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1),
+      error_of(*calibrated_costs(calibration, model).time, plan, forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1),
       AllOf(HasSubstr("graph:on"), HasSubstr("input:resident")));
 }
 
@@ -233,17 +261,17 @@ TEST(CalibratedCosts, TheGpusOverheadIsMeasuredElseTypical) {
   const ModelSpec model = chain(2);
   Calibration calibration = with_gpu(measured(model));
   Plan plan = data_parallel(2, 2);
-  EXPECT_EQ(calibrated_costs(calibration, model)->device_overhead(plan).context_bytes, 0) << "on the processor";
+  EXPECT_EQ(calibrated_costs(calibration, model).memory->device_overhead(plan).context_bytes, 0) << "on the processor";
   plan.spec.device = DeviceKind::cuda;
   plan.spec.comm = CommKind::nccl;
-  const DeviceOverhead typical = calibrated_costs(calibration, model)->device_overhead(plan);
+  const DeviceOverhead typical = calibrated_costs(calibration, model).memory->device_overhead(plan);
   EXPECT_EQ(typical.context_bytes, typical_context_bytes);
   EXPECT_EQ(typical.communicator_bytes, typical_nccl_bytes);
   EXPECT_EQ(typical.matrix_workspace_bytes, 33'554'432);
   EXPECT_EQ(typical.memory_bytes, 1000);
   calibration.context_bytes = 11;
   calibration.communicator_bytes["nccl"] = 22;
-  const DeviceOverhead own = calibrated_costs(calibration, model)->device_overhead(plan);
+  const DeviceOverhead own = calibrated_costs(calibration, model).memory->device_overhead(plan);
   EXPECT_EQ(own.context_bytes, 11);
   EXPECT_EQ(own.communicator_bytes, 22);
 }
@@ -254,10 +282,10 @@ TEST(CalibratedCosts, OtherModelsLayersAreNotMixedUp) {
   Calibration calibration = measured(model);
   model.layers.push_back(model.layers[0]);
   EXPECT_FALSE(has_layers(calibration, model, case_of("sequential", 1, 2)));
-  const auto cost = calibrated_costs(calibration, model);
-  EXPECT_THAT(
-      error_of(*cost, plan_of(case_of("sequential", 1, 2), 2), forward(SegmentId(1), m0, StepId(0), VersionId(0)), 1),
-      HasSubstr("never measured"));
+  const Costs cost = calibrated_costs(calibration, model);
+  EXPECT_THAT(error_of(*cost.time, plan_of(case_of("sequential", 1, 2), 2),
+                       forward(SegmentId(1), m0, StepId(0), VersionId(0)), 1),
+              HasSubstr("never measured"));
 }
 
 TEST(CalibratedCosts, MeasuredBytesReplaceTheFormula) {
@@ -267,9 +295,9 @@ TEST(CalibratedCosts, MeasuredBytesReplaceTheFormula) {
   const Op f = forward(SegmentId(0), m0, StepId(0), VersionId(0)),
            b = backward(SegmentId(0), m0, StepId(0), VersionId(0));
   {
-    const auto cost = calibrated_costs(calibration, model);
-    EXPECT_EQ(cost->saved_bytes(whole, Rank(0), f), Sizes(model).saved_bytes(whole, Rank(0), f));
-    EXPECT_EQ(cost->peak_bytes(whole, Rank(0), b), Sizes(model).temporary_bytes(whole, Rank(0), b));
+    const Costs cost = calibrated_costs(calibration, model);
+    EXPECT_EQ(cost.memory->saved_bytes(whole, Rank(0), f), Sizes(model).saved_bytes(whole, Rank(0), f));
+    EXPECT_EQ(cost.memory->peak_bytes(whole, Rank(0), b), Sizes(model).temporary_bytes(whole, Rank(0), b));
   }
   for (auto& [key, timings] : calibration.layers) {
     const bool first = key.layer.ends_with("+first");
@@ -278,16 +306,16 @@ TEST(CalibratedCosts, MeasuredBytesReplaceTheFormula) {
     timings.front().backward_peak_bytes = first ? 200 : 60;
     timings.resize(1);
   }
-  const auto cost = calibrated_costs(calibration, model);
-  EXPECT_EQ(cost->saved_bytes(whole, Rank(0), f), 170);
+  const Costs cost = calibrated_costs(calibration, model);
+  EXPECT_EQ(cost.memory->saved_bytes(whole, Rank(0), f), 170);
   // Forward: max(250, 100 + 90) - 170. Backward: the second layer 60, handed a scalar; then the first, 200 with 70
   // released and the gradients of its output (2 samples of 64 bytes) and of the second layer's weights alive. Where
   // another micro-batch has started the gradients, the second layer's were added and are gone.
-  EXPECT_EQ(cost->peak_bytes(whole, Rank(0), f), 80);
-  EXPECT_EQ(cost->peak_bytes(whole, Rank(0), b), 200 - 70 + 128 + 64);
+  EXPECT_EQ(cost.memory->peak_bytes(whole, Rank(0), f), 80);
+  EXPECT_EQ(cost.memory->peak_bytes(whole, Rank(0), b), 200 - 70 + 128 + 64);
   Op adds = b;
   adds.accumulates = true;
-  EXPECT_EQ(cost->peak_bytes(whole, Rank(0), adds), 200 - 70 + 128);
+  EXPECT_EQ(cost.memory->peak_bytes(whole, Rank(0), adds), 200 - 70 + 128);
 }
 
 TEST(LayerSeconds, AreCalibratedWhereEveryLayerWasMeasured) {

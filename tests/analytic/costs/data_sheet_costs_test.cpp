@@ -1,7 +1,8 @@
 // Costs of machines that nobody measured.
 #include <gtest/gtest.h>
 
-#include "analytic/costs/cost_model.h"
+#include "analytic/costs/costs.h"
+#include "analytic/memory/sizes.h"
 #include "tests/analytic/fixtures.h"
 
 namespace parabench {
@@ -12,21 +13,21 @@ constexpr MicroBatchId m0{0};
 TEST(DataSheetCosts, GrowWithWorkAndContention) {
   const ModelSpec model = make_model({"resnet18", {}}, {3, 224, 224}, 1000, false);
   const MachineInfo machine{.cores = 2, .frequency_hz = 2e9, .vector_bits = 256};
-  const auto cost = data_sheet_costs(machine, model);
-  EXPECT_EQ(cost->source(), "data-sheet");
+  const Costs cost = data_sheet_costs(machine, model);
+  EXPECT_EQ(cost.time->source(), "data-sheet");
   const auto plan = [&](int batch) {
     return make_plan(case_of("model-parallel", 1, batch), model, std::vector<double>(model.layers.size(), 1.0), 1);
   };
   const Op f = forward(SegmentId(0), m0, StepId(0), VersionId(0)),
            b = backward(SegmentId(0), m0, StepId(0), VersionId(0));
-  const double one = cost->seconds(plan(8), Rank(0), f, 1);
+  const double one = cost.time->seconds(plan(8), Rank(0), f, 1);
   // 8 samples of 3.6 GFLOP at .75 x 64 GFLOP/s, plus memory and launches.
   EXPECT_GT(one, 8 * 3.6e9 / 48e9);
   EXPECT_LT(one, 3 * 8 * 3.6e9 / 48e9);
-  EXPECT_GT(cost->seconds(plan(8), Rank(0), b, 1), 1.5 * one);
-  EXPECT_GT(cost->seconds(plan(16), Rank(0), f, 1), 1.8 * one);
-  EXPECT_GE(cost->seconds(plan(8), Rank(0), f, 2), one);
-  EXPECT_GT(cost->seconds(plan(8), Rank(0), f, 4), 1.9 * one);
+  EXPECT_GT(cost.time->seconds(plan(8), Rank(0), b, 1), 1.5 * one);
+  EXPECT_GT(cost.time->seconds(plan(16), Rank(0), f, 1), 1.8 * one);
+  EXPECT_GE(cost.time->seconds(plan(8), Rank(0), f, 2), one);
+  EXPECT_GT(cost.time->seconds(plan(8), Rank(0), f, 4), 1.9 * one);
 }
 
 TEST(DataSheetCosts, FollowTheGpu) {
@@ -39,7 +40,7 @@ TEST(DataSheetCosts, FollowTheGpu) {
     Plan plan = make_plan(spec, model, std::vector<double>(model.layers.size(), 1.0), 1);
     plan.spec = c;
     plan.pieces = {{c.batch}};
-    return data_sheet_costs({.cores = 2, .gpus = gpus}, model)->seconds(plan, Rank(0), f, 1);
+    return data_sheet_costs({.cores = 2, .gpus = gpus}, model).time->seconds(plan, Rank(0), f, 1);
   };
   const double h200 = seconds({{.name = "NVIDIA H200", .capability = 90}}, spec);
   // 256 samples of 8.2 GFLOP at .75 of 989.5 TFLOP/s, and more for memory.
@@ -57,11 +58,11 @@ TEST(DataSheetCosts, FollowTheGpu) {
 
 TEST(DataSheetCosts, UpdatesMoveTheWordsOfTheOptimizer) {
   const ModelSpec model = chain(2);
-  const auto cost = data_sheet_costs({.cores = 2}, model);
+  const Costs cost = data_sheet_costs({.cores = 2}, model);
   Plan plan = plan_of(case_of("sequential", 1, 4), 2);
   const auto seconds = [&](const char* optimizer) {
     plan.spec.optimizer.name = optimizer;
-    return cost->seconds(plan, Rank(0), update(SegmentId(0), 1, StepId(0), VersionId(1)), 1);
+    return cost.time->seconds(plan, Rank(0), update(SegmentId(0), 1, StepId(0), VersionId(1)), 1);
   };
   EXPECT_DOUBLE_EQ(seconds("adam"), 7.0 / 5 * seconds("sgd"));
   EXPECT_DOUBLE_EQ(seconds("adamw"), seconds("adam"));
@@ -74,7 +75,7 @@ TEST(DataSheetCosts, RanksShareGpusOnlyWhereTheyMust) {
   const auto seconds = [&](CommKind comm, int gpus, const Op& op) {
     plan.spec.comm = comm;
     return data_sheet_costs({.cores = 2, .gpus = {{.name = "NVIDIA H200", .count = gpus}}}, model)
-        ->seconds(plan, Rank(0), op, 2);
+        .time->seconds(plan, Rank(0), op, 2);
   };
   const Op f = forward(SegmentId(0), m0, StepId(0), VersionId(0)),
            r = all_reduce(SegmentId(0), 2, StepId(0), GroupId(0));
@@ -86,8 +87,8 @@ TEST(DataSheetCosts, RanksShareGpusOnlyWhereTheyMust) {
 TEST(DataSheetCosts, AReduceScatterAndAnAllGatherAreTheHalvesOfAnAllReduce) {
   const ModelSpec model = chain(4);
   const Plan plan = data_parallel(4, 4);
-  const auto cost = data_sheet_costs({.cores = 2}, model);
-  const auto seconds = [&](const Op& op) { return cost->seconds(plan, Rank(0), op, 1); };
+  const Costs cost = data_sheet_costs({.cores = 2}, model);
+  const auto seconds = [&](const Op& op) { return cost.time->seconds(plan, Rank(0), op, 1); };
   const double whole = seconds(all_reduce(SegmentId(0), 4, StepId(0), GroupId(0)));
   EXPECT_GT(whole, 0);
   EXPECT_DOUBLE_EQ(seconds(reduce_scatter(SegmentId(0), 4, StepId(0), GroupId(0))), whole / 2);
@@ -99,8 +100,8 @@ TEST(DataSheetCosts, AnUpdateInSharesTakesTheTimeOfItsShare) {
   Case spec = case_of("zero1", 2, 4);
   spec.optimizer.name = "lars";
   const Plan plan = plan_of(spec, 4);
-  const auto cost = data_sheet_costs({.cores = 2}, model);
-  const auto seconds = [&](const Op& op) { return cost->seconds(plan, Rank(1), op, 1); };
+  const Costs cost = data_sheet_costs({.cores = 2}, model);
+  const auto seconds = [&](const Op& op) { return cost.time->seconds(plan, Rank(1), op, 1); };
   const double whole = seconds(update(SegmentId(0), 4, StepId(0), VersionId(1)));
   const double share = seconds(sharded_update(SegmentId(0), 4, StepId(0), VersionId(1), GroupId(0)));
   const double norms = seconds(parabench::norms(SegmentId(0), 4, StepId(0), GroupId(0)));
@@ -109,12 +110,55 @@ TEST(DataSheetCosts, AnUpdateInSharesTakesTheTimeOfItsShare) {
   EXPECT_GT(seconds(all_reduce_norms(SegmentId(0), 4, StepId(0), GroupId(0))), 0);
 }
 
+TEST(DataSheetCosts, ALayerCountsForTheLongerSideOfItsRooflineAndItsLaunches) {
+  // A layer of many multiply-adds on few values, and one that only moves values.
+  ModelSpec model{.name = "two", .input = {64, 8, 8}, .classes = 64, .layers = {}};
+  model.layers.push_back(chain("conv", {{"conv", Conv2d{.in = 64, .out = 64}}}));
+  model.layers.push_back(chain("relu", {{"relu", Relu{}}}));
+  const MachineInfo machine{.cores = 2, .frequency_hz = 2e9, .vector_bits = 256};
+  const auto parts = [&](Case spec, const MachineInfo& on, SegmentId layer) {
+    Plan plan = plan_of(case_of("model-parallel", 2, 256), 2);
+    plan.spec.device = spec.device;
+    return data_sheet_costs(on, model).time->parts(plan, Rank(layer.value), forward(layer, m0, StepId(0), VersionId(0)),
+                                                   1);
+  };
+  const TimeParts conv = parts({}, machine, SegmentId(0)), relu = parts({}, machine, SegmentId(1));
+  EXPECT_GT(conv.compute, 0);
+  EXPECT_EQ(conv.memory, 0);
+  EXPECT_EQ(relu.compute, 0);
+  EXPECT_GT(relu.memory, 0);
+  EXPECT_NEAR(conv.launch, 10e-6, 1e-12);
+  Case on_gpu;
+  on_gpu.device = DeviceKind::cuda;
+  const MachineInfo gpu{.cores = 2, .gpus = {{.name = "NVIDIA H200", .capability = 90}}};
+  const TimeParts hidden = parts(on_gpu, gpu, SegmentId(1));
+  EXPECT_NEAR(hidden.memory + hidden.launch, 10e-6, 1e-12) << "launching takes longer than the work and hides it";
+  EXPECT_GT(hidden.memory, 0);
+}
+
+TEST(DataSheetCosts, WhatNoBytesWouldTakeIsLatency) {
+  const ModelSpec model = chain(4);
+  const Costs cost = data_sheet_costs({.cores = 2}, model);
+  const Plan pipe = plan_of(case_of("gpipe", 2, 4, 2), 4);
+  const Op message = send_forward(SegmentId(0), m0, StepId(0), Rank(1));
+  const TimeParts sent = cost.time->parts(pipe, Rank(0), message, 1);
+  EXPECT_EQ(sent.latency, cost.time->link(pipe).latency_s);
+  EXPECT_EQ(sent.transfer, static_cast<double>(Sizes(model).payload_bytes(pipe, Rank(0), message)) /
+                               cost.time->link(pipe).bytes_per_s);
+  const Plan replicas = data_parallel(4, 4);
+  const TimeParts one = cost.time->parts(replicas, Rank(0), all_reduce(SegmentId(0), 1, StepId(0), GroupId(0)), 1),
+                  four = cost.time->parts(replicas, Rank(0), all_reduce(SegmentId(0), 4, StepId(0), GroupId(0)), 1);
+  EXPECT_DOUBLE_EQ(four.latency, one.latency);
+  EXPECT_NEAR(four.transfer, 4 * one.transfer, 1e-9 * four.transfer);
+  EXPECT_DOUBLE_EQ(one.latency, 6 * 20e-6) << "2 (p - 1) steps";
+}
+
 TEST(UnitCosts, KnowNeitherBytesNorCores) {
-  const auto cost = unit_costs();
+  const Costs cost = unit_costs();
   const Plan plan = gpipe(2, 2);
-  EXPECT_EQ(cost->cores(), 0);
-  EXPECT_EQ(cost->saved_bytes(plan, Rank(0), forward(SegmentId(0), m0, StepId(0), VersionId(0))), 0);
-  EXPECT_EQ(cost->seconds(plan, Rank(0), backward(SegmentId(0), m0, StepId(0), VersionId(0)), 2), 2);
+  EXPECT_EQ(cost.time->cores(), 0);
+  EXPECT_EQ(cost.memory->saved_bytes(plan, Rank(0), forward(SegmentId(0), m0, StepId(0), VersionId(0))), 0);
+  EXPECT_EQ(cost.time->seconds(plan, Rank(0), backward(SegmentId(0), m0, StepId(0), VersionId(0)), 2), 2);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analytic/costs/layer_seconds.h"
 #include "analytic/memory/sizes.h"
 #include "base/error.h"
 #include "tests/analytic/fixtures.h"
@@ -35,15 +36,15 @@ Op part(OpKind kind) { return pass(kind, SegmentId(0), MicroBatchId(0), StepId(0
 
 TEST(SplitCosts, AreWhatWasMeasured) {
   const ModelSpec model = chain(2);
-  const auto cost = calibrated_costs(measured(model), model);
+  const Costs cost = calibrated_costs(measured(model), model);
   const Plan plan = plan_of(case_of("model-parallel", 1, 2), 2);  // both layers in one segment
   for (const int busy : {1, 2}) {
-    EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), part(OpKind::backward), busy), 30 * busy);
-    EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), part(OpKind::backward_input), busy), 9 * busy);
-    EXPECT_DOUBLE_EQ(cost->seconds(plan, Rank(0), part(OpKind::backward_weight), busy), 15 * busy);
+    EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), part(OpKind::backward), busy), 30 * busy);
+    EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), part(OpKind::backward_input), busy), 9 * busy);
+    EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), part(OpKind::backward_weight), busy), 15 * busy);
   }
-  EXPECT_DOUBLE_EQ(cost->deviation_s(plan, Rank(0), part(OpKind::backward_input), 1), .6);
-  EXPECT_DOUBLE_EQ(cost->deviation_s(plan, Rank(0), part(OpKind::backward_weight), 1), .8);
+  EXPECT_DOUBLE_EQ(cost.time->deviation_s(plan, Rank(0), part(OpKind::backward_input), 1), .6);
+  EXPECT_DOUBLE_EQ(cost.time->deviation_s(plan, Rank(0), part(OpKind::backward_weight), 1), .8);
 }
 
 TEST(SplitCosts, AreSharesByFlopsWhereALayerWasNotMeasured) {
@@ -56,10 +57,10 @@ TEST(SplitCosts, AreSharesByFlopsWhereALayerWasNotMeasured) {
   }
   EXPECT_FALSE(has_split_layers(calibration, model, spec));
   EXPECT_TRUE(has_layers(calibration, model, spec));
-  const auto cost = calibrated_costs(calibration, model);
+  const Costs cost = calibrated_costs(calibration, model);
   const Plan plan = plan_of(case_of("model-parallel", 1, 2), 2);
-  const double input = cost->seconds(plan, Rank(0), part(OpKind::backward_input), 1);
-  const double weight = cost->seconds(plan, Rank(0), part(OpKind::backward_weight), 1);
+  const double input = cost.time->seconds(plan, Rank(0), part(OpKind::backward_input), 1);
+  const double weight = cost.time->seconds(plan, Rank(0), part(OpKind::backward_weight), 1);
   EXPECT_DOUBLE_EQ(input + weight, 30);
   EXPECT_DOUBLE_EQ(weight / 30, Sizes(model).backward_share(plan, part(OpKind::backward_weight)));
 }

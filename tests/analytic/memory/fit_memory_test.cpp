@@ -9,6 +9,8 @@
 #include <random>
 
 #include "analytic/calibration/profile.h"
+#include "analytic/costs/layer_seconds.h"
+#include "analytic/memory/peak_memory.h"
 #include "analytic/simulate/simulate.h"
 #include "base/error.h"
 #include "parallelism/plan/passes/passes.h"
@@ -21,15 +23,16 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 /// Layers with seconds and saved bytes of their own.
-class LayerCosts final : public CostModel {
+class LayerCosts final : public TimeModel, public MemoryModel {
  public:
   LayerCosts(std::vector<double> seconds, std::vector<std::int64_t> saved)
       : seconds_(std::move(seconds)), saved_(std::move(saved)) {}
-  double seconds(const Plan&, Rank, const Op& op, int) const override {
-    return is_pass(op.kind) ? seconds_[op.segment.value] : 0;
+  TimeParts parts(const Plan&, Rank, const Op& op, int) const override {
+    return {.compute = is_pass(op.kind) ? seconds_[op.segment.value] : 0};
   }
   std::int64_t saved_bytes(const Plan&, Rank, const Op& op) const override { return saved_[op.segment.value]; }
   std::int64_t peak_bytes(const Plan&, Rank, const Op&) const override { return 0; }
+  DeviceOverhead device_overhead(const Plan&) const override { return {}; }
   int cores() const override { return 0; }
   std::string source() const override { return "unit"; }
 
@@ -45,11 +48,11 @@ Plan pipeline(int layers) {
   return plan_of(spec, layers);
 }
 
-std::int64_t largest_peak(const Plan& plan, const ModelSpec& model, const CostModel& cost) {
-  const Timeline timeline = simulate(plan, cost);
+std::int64_t largest_peak(const Plan& plan, const ModelSpec& model, const TimeModel& time, const MemoryModel& memory) {
+  const Timeline timeline = simulate(plan, time);
   std::int64_t most = 0;
   for (Rank r(0); r.value < std::ssize(plan.ranks); ++r) {
-    most = std::max(most, limited_bytes(peak_memory(plan, model, cost, timeline, r)));
+    most = std::max(most, limited_bytes(peak_memory(plan, model, memory, timeline, r)));
   }
   return most;
 }
@@ -79,19 +82,19 @@ TEST(RecomputeToFit, IsTheCheapestOfAllChoicesWhereEveryLayerFreesAlike) {
     std::vector<double> seconds(layers);
     for (double& s : seconds) s = 1 + static_cast<int>(random() % 8);
     const LayerCosts cost(seconds, std::vector<std::int64_t>(layers, 4096));
-    const std::int64_t none = largest_peak(plan, model, cost);
-    const std::int64_t all = largest_peak(add_recompute(plan, std::vector<bool>(layers, true)), model, cost);
+    const std::int64_t none = largest_peak(plan, model, cost, cost);
+    const std::int64_t all = largest_peak(add_recompute(plan, std::vector<bool>(layers, true)), model, cost, cost);
     ASSERT_LT(all, none);
     const Bytes limit(all + (none - all) * static_cast<std::int64_t>(random() % 5) / 4);
     double least = std::numeric_limits<double>::infinity();
     for (int choice = 0; choice < 1 << layers; ++choice) {
       std::vector<bool> segments(layers);
       for (int s = 0; s < layers; ++s) segments[s] = (choice >> s & 1) != 0;
-      if (largest_peak(add_recompute(plan, segments), model, cost) > limit.value) continue;
+      if (largest_peak(add_recompute(plan, segments), model, cost, cost) > limit.value) continue;
       least = std::min(least, seconds_of(segments, seconds));
     }
-    const Plan fitted = recompute_to_fit(plan, model, cost, limit, 1);
-    EXPECT_LE(largest_peak(fitted, model, cost), limit.value);
+    const Plan fitted = recompute_to_fit(plan, model, cost, cost, limit, 1);
+    EXPECT_LE(largest_peak(fitted, model, cost, cost), limit.value);
     EXPECT_EQ(seconds_of(chosen(fitted), seconds), least) << "round " << round;
   }
 }
@@ -107,20 +110,20 @@ TEST(RecomputeToFit, FitsAndKeepsWhateverItCan) {
     for (double& s : seconds) s = 1 + static_cast<int>(random() % 8);
     for (std::int64_t& s : saved) s = 256 * (1 + static_cast<int>(random() % 16));
     const LayerCosts cost(seconds, saved);
-    const std::int64_t none = largest_peak(plan, model, cost);
+    const std::int64_t none = largest_peak(plan, model, cost, cost);
     const Bytes limit(none - none / 4);
     try {
-      const Plan fitted = recompute_to_fit(plan, model, cost, limit, 1);
-      EXPECT_LE(largest_peak(fitted, model, cost), limit.value);
+      const Plan fitted = recompute_to_fit(plan, model, cost, cost, limit, 1);
+      EXPECT_LE(largest_peak(fitted, model, cost, cost), limit.value);
       for (int s = 0; s < layers; ++s) {
         std::vector<bool> fewer = chosen(fitted);
         if (!fewer[s]) continue;
         fewer[s] = false;
-        EXPECT_GT(largest_peak(add_recompute(plan, fewer), model, cost), limit.value) << "segment " << s;
+        EXPECT_GT(largest_peak(add_recompute(plan, fewer), model, cost, cost), limit.value) << "segment " << s;
       }
     } catch (const Error&) {
       const Plan everything = add_recompute(plan, std::vector<bool>(layers, true));
-      EXPECT_GT(largest_peak(everything, model, cost), limit.value);
+      EXPECT_GT(largest_peak(everything, model, cost, cost), limit.value);
     }
   }
 }
@@ -134,13 +137,13 @@ TEST(RecomputeToFit, FitsStepsThatFollowEachOtherWithoutABarrier) {
       cost.saved = 256;
       const Plan plan = ::parabench::pipeline(strategy, 4, 4);
       const ModelSpec model = chain(static_cast<int>(plan.segments.size()));
-      const std::int64_t none = largest_peak(unroll(plan, steps), model, cost);
+      const std::int64_t none = largest_peak(unroll(plan, steps), model, cost, cost);
       const Plan everything = add_recompute(plan, std::vector<bool>(plan.segments.size(), true));
-      const std::int64_t all = largest_peak(unroll(everything, steps), model, cost);
+      const std::int64_t all = largest_peak(unroll(everything, steps), model, cost, cost);
       for (int part = 0; part < 8; ++part) {
         const Bytes limit(all + (none - all) * part / 8);
-        const Plan fitted = recompute_to_fit(plan, model, cost, limit, steps);
-        EXPECT_LE(largest_peak(unroll(fitted, steps), model, cost), limit.value) << strategy << message << part;
+        const Plan fitted = recompute_to_fit(plan, model, cost, cost, limit, steps);
+        EXPECT_LE(largest_peak(unroll(fitted, steps), model, cost, cost), limit.value) << strategy << message << part;
       }
     }
   }
@@ -150,14 +153,14 @@ TEST(RecomputeToFit, LeavesAlonePlansThatFit) {
   const ModelSpec model = chain(4);
   const Plan plan = pipeline(4);
   const LayerCosts cost({1, 1, 1, 1}, {4096, 4096, 4096, 4096});
-  EXPECT_EQ(recompute_to_fit(plan, model, cost, Bytes(1 << 20), 1), plan);
+  EXPECT_EQ(recompute_to_fit(plan, model, cost, cost, Bytes(1 << 20), 1), plan);
 }
 
 TEST(RecomputeToFit, NamesTheRankThatNeedsTooMuch) {
   const ModelSpec model = chain(4);
   const LayerCosts cost({1, 1, 1, 1}, {64, 64, 4096, 4096});
   try {
-    recompute_to_fit(pipeline(4), model, cost, Bytes(3000), 1);
+    recompute_to_fit(pipeline(4), model, cost, cost, Bytes(3000), 1);
     ADD_FAILURE() << "it cannot fit";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::usage);
@@ -213,7 +216,7 @@ TEST(Profile, TellsWhatInputTakesOnAGpu) {
 TEST(Profile, IsCloseToThePeaksOfTheStagesThatItCuts) {
   const ModelSpec model = chain(8);
   const MachineInfo machine{.cores = 2};
-  const auto cost = data_sheet_costs(machine, model);
+  const Costs costs = data_sheet_costs(machine, model);
   for (const Strategy& strategy : strategies()) {
     if (strategy.ranks != RankUse::stages || strategy.fixed_chunks > 1 || strategy.uses("chunks") || strategy.from_file)
       continue;
@@ -236,7 +239,7 @@ TEST(Profile, IsCloseToThePeaksOfTheStagesThatItCuts) {
       }
       spec.memory = Bytes(high);
       const Plan plan = make_plan(spec, model, profile, 8);
-      const std::int64_t peak = largest_peak(unroll(plan, plan.steps), model, *cost);
+      const std::int64_t peak = largest_peak(unroll(plan, plan.steps), model, *costs.time, *costs.memory);
       EXPECT_LE(peak, high + high / 4) << strategy.name << ' ' << static_cast<int>(recompute);
       EXPECT_GE(peak, high / 2) << strategy.name << ' ' << static_cast<int>(recompute);
     }

@@ -29,6 +29,22 @@ TEST(Sizes, SavedBytesOfAChainAreTheSumOfItsSegments) {
   EXPECT_EQ(sum, 4 * 5 * sample_bytes);
 }
 
+TEST(Sizes, TheLossKeepsItsLogSoftmaxInTheMasterType) {
+  ModelSpec model{.name = "two", .input = {4}, .classes = 8, .layers = {}};
+  model.layers.push_back(chain("hidden", {{"hidden", Linear{4, 6}}}));
+  model.layers.push_back(chain("fc", {{"fc", Linear{6, 8}}}));
+  Plan plan = make_plan(case_of("model-parallel", 2, 5), model, {1, 1}, 1);
+  const auto saved = [&](int segment) {
+    const Op op = forward(SegmentId(segment), MicroBatchId(0), StepId(0), VersionId(0));
+    return Sizes(model).saved_bytes(plan, Rank(segment), op);
+  };
+  EXPECT_EQ(saved(0), 5 * (4 + 6) * 4) << "images and an output";
+  EXPECT_EQ(saved(1), 5 * 8 * 4);
+  plan.spec.precision = Precision::bf16;
+  EXPECT_EQ(saved(0), 5 * (4 * 4 + 4 * 2 + 6 * 2)) << "images, their narrow copy and a narrow output";
+  EXPECT_EQ(saved(1), 5 * 8 * 4);
+}
+
 TEST(Sizes, MessagesCarryTheBoundaryOfBothEnds) {
   const Sizes sizes(chain(2));
   Plan plan = gpipe(2, 2);

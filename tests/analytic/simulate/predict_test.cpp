@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <map>
 
+#include "analytic/closed_forms/second_opinion.h"
+#include "analytic/costs/costs.h"
+#include "analytic/simulate/simulate.h"
 #include "tests/analytic/fixtures.h"
 
 namespace parabench {
@@ -22,12 +25,46 @@ double term(const Predicted& predicted, std::string_view name) {
   return found == predicted.terms.end() ? 0 : found->value;
 }
 
+Predicted predict(const Plan& plan, const ModelSpec& model, const Costs& costs, int warmup, int steps) {
+  return predict(plan, model, *costs.time, *costs.memory, warmup, steps);
+}
+
 double sum(const Breakdown& b) {
   return b.forward + b.backward + b.recompute + b.update + b.communication_exposed + b.bubble + b.data_wait + b.other;
 }
 
+/// Rank 1 works twice as long as rank 0; every part has a time of its own.
+class PartedTimes final : public TimeModel {
+ public:
+  TimeParts parts(const Plan&, Rank rank, const Op& op, int busy_ranks) const override {
+    if (is_message(op.kind)) return {.latency = .25, .transfer = .5};
+    const double work = 1.0 + rank.value;
+    if (op.kind == OpKind::update) return {.launch = .125, .memory = work};
+    return {.compute = work * busy_ranks, .launch = .125};
+  }
+  int cores() const override { return 0; }
+  std::string source() const override { return "unit"; }
+};
+
+TEST(Predict, PartsAreThoseOfTheBusiestRanksStep) {
+  const Plan plan = gpipe(2, 4);
+  const Predicted p = predict(plan, chain(2), PartedTimes(), *unit_costs().memory, 1, 3);
+  ASSERT_TRUE(p.step_parts);
+  EXPECT_EQ(p.step_parts->rank, 1);
+  // Four forwards and backwards of 2 s with both ranks busy and an update of 2 s, four messages each way.
+  EXPECT_EQ(p.step_parts->seconds,
+            (TimeParts{.compute = 8 * 4, .launch = 9 * .125, .memory = 2, .latency = 8 * .25, .transfer = 8 * .5}));
+}
+
+TEST(Predict, PartsAreTheMeanOverTheStepsOfAnAsynchronousPlan) {
+  const Predicted p = predict(pipedream(2, 10), chain(2), PartedTimes(), *unit_costs().memory, 2, 8);
+  ASSERT_TRUE(p.step_parts);
+  EXPECT_DOUBLE_EQ(p.step_parts->seconds.compute, 2 * 4);
+  EXPECT_DOUBLE_EQ(p.step_parts->seconds.transfer, 2 * .5);
+}
+
 TEST(Predict, GpipeTakesItsMakespanEveryStep) {
-  const Predicted p = predict(gpipe(4, 8), chain(4), *unit_costs(), 2, 5);
+  const Predicted p = predict(gpipe(4, 8), chain(4), unit_costs(), 2, 5);
   EXPECT_DOUBLE_EQ(p.step_time_s, 33);
   EXPECT_DOUBLE_EQ(p.throughput_samples_per_s, 8. / 33);
   ASSERT_EQ(p.ranks.size(), 4u);
@@ -41,7 +78,7 @@ TEST(Predict, GpipeTakesItsMakespanEveryStep) {
 }
 
 TEST(Predict, PipedreamHasNoBubbleInTheSteadyState) {
-  const Predicted p = predict(pipedream(4, 30), chain(4), *unit_costs(), 8, 22);
+  const Predicted p = predict(pipedream(4, 30), chain(4), unit_costs(), 8, 22);
   EXPECT_DOUBLE_EQ(p.step_time_s, 3);
   EXPECT_THAT(p.second_opinion_step_time_s, ElementsAre(Key("pipedream_planner")));
   EXPECT_DOUBLE_EQ(p.second_opinion_step_time_s.at("pipedream_planner"), 3);
@@ -52,7 +89,7 @@ TEST(Predict, ReplicasOfAPipedreamStageShareItsMiniBatches) {
   spec.strategy.parameters = {{"replicas", "3-1"}};
   const HandCosts costs(
       [](Rank, const Op& op, int) { return KindSeconds{}(Rank(0), op, 1) * (op.segment == SegmentId(0) ? 3 : 1); });
-  const Predicted p = predict(plan_of(spec, 2, 60), chain(2), costs, 12, 48);
+  const Predicted p = predict(plan_of(spec, 2, 60), chain(2), costs, costs, 12, 48);
   EXPECT_NEAR(p.step_time_s, 3, 1e-9);
   EXPECT_NEAR(p.second_opinion_step_time_s.at("pipedream_planner"), 3, 1e-9);
 }
@@ -61,24 +98,25 @@ TEST(Predict, FillingAReplicatedPipelineCountsInNoStepEvenWhereTheWindowHoldsNoW
   for (const auto& [replicas, period] : std::map<std::string, double>{{"5-3", 1}, {"4-5", .75}, {"7-3", 1}}) {
     Case spec = case_of("pipedream", replicas[0] - '0' + replicas[2] - '0', 1);
     spec.strategy.parameters = {{"replicas", replicas}};
-    EXPECT_NEAR(predict(plan_of(spec, 2, 25), chain(2), *unit_costs(), 5, 20).step_time_s, period, 1e-9) << replicas;
+    EXPECT_NEAR(predict(plan_of(spec, 2, 25), chain(2), unit_costs(), 5, 20).step_time_s, period, 1e-9) << replicas;
   }
 }
 
 TEST(Predict, SecondOpinionsOfAnAsynchronousWindowAreOfOneStep) {
   Case spec = case_of("pipedream", 4, 1);
   spec.strategy.parameters = {{"replicas", "4"}};
-  EXPECT_NEAR(second_opinions(plan_of(spec, 2, 60), chain(2), *unit_costs()).at("pipedream_planner"), 3. / 4, 1e-9);
-  EXPECT_NEAR(second_opinions(pipedream(1, 60), chain(1), *unit_costs()).at("sum_of_operations"), 3, 1e-9);
+  EXPECT_NEAR(second_opinions(plan_of(spec, 2, 60), chain(2), *unit_costs().time).at("pipedream_planner"), 3. / 4,
+              1e-9);
+  EXPECT_NEAR(second_opinions(pipedream(1, 60), chain(1), *unit_costs().time).at("sum_of_operations"), 3, 1e-9);
 }
 
 TEST(Predict, SecondOpinionsAgreeWhereTheirAssumptionsHold) {
-  const Predicted pipe = predict(gpipe(4, 8), chain(4), *unit_costs(), 1, 3);
+  const Predicted pipe = predict(gpipe(4, 8), chain(4), unit_costs(), 1, 3);
   EXPECT_DOUBLE_EQ(pipe.second_opinion_step_time_s.at("ddlbench_eq_6_1_6_2"), 33);
   EXPECT_DOUBLE_EQ(pipe.second_opinion_step_time_s.at("unequal_stages"), 33);
-  const Predicted one = predict(plan_of(case_of("sequential", 1, 4), 3), chain(3), *unit_costs(), 1, 3);
+  const Predicted one = predict(plan_of(case_of("sequential", 1, 4), 3), chain(3), unit_costs(), 1, 3);
   EXPECT_NEAR(one.second_opinion_step_time_s.at("sum_of_operations"), one.step_time_s, 1e-12);
-  const Predicted data = predict(data_parallel(2, 3), chain(3), *unit_costs(), 1, 3);
+  const Predicted data = predict(data_parallel(2, 3), chain(3), unit_costs(), 1, 3);
   // Unit costs do not depend on samples, so half of the sequential time is not half of a replica's.
   EXPECT_DOUBLE_EQ(data.second_opinion_step_time_s.at("ddlbench_eq_5_1"), data.step_time_s / 2);
 }
@@ -89,9 +127,9 @@ TEST(Predict, SchedulesHaveTheirOwnFormulaAsSecondOpinion) {
     if (!strategy.makespan.of || (strategy.chunks({}) == 1 && !strategy.splits_backwards())) continue;
     const int m = strategy.schedule.stages == StageOrder::crossed ? 4 : 8;
     const Plan plan = pipeline(std::string(strategy.name), 4, m);
-    const auto opinions = second_opinions(plan, chain(static_cast<int>(plan.segments.size())), *unit_costs());
+    const auto opinions = second_opinions(plan, chain(static_cast<int>(plan.segments.size())), *unit_costs().time);
     EXPECT_THAT(opinions, ElementsAre(Key("schedule_formula"))) << strategy.name;
-    EXPECT_DOUBLE_EQ(opinions.at("schedule_formula"), makespan(simulate(plan, *unit_costs()))) << strategy.name;
+    EXPECT_DOUBLE_EQ(opinions.at("schedule_formula"), makespan(simulate(plan, *unit_costs().time))) << strategy.name;
     ++with_formula;
   }
   EXPECT_GE(with_formula, 7);
@@ -100,15 +138,15 @@ TEST(Predict, SchedulesHaveTheirOwnFormulaAsSecondOpinion) {
 TEST(Predict, RecomputedPassesCountInTheSumOfOperationsAndLeaveOtherFormulasOut) {
   Case spec = case_of("sequential", 1, 4);
   spec.recompute = Recompute::all;
-  EXPECT_NEAR(second_opinions(plan_of(spec, 3), chain(3), *unit_costs()).at("sum_of_operations"), 4, 1e-12);
+  EXPECT_NEAR(second_opinions(plan_of(spec, 3), chain(3), *unit_costs().time).at("sum_of_operations"), 4, 1e-12);
   const Plan pipe = pipeline("1f1b", 4, 8, 2, Recompute::all);
-  EXPECT_TRUE(second_opinions(pipe, chain(4), *unit_costs()).empty());
+  EXPECT_TRUE(second_opinions(pipe, chain(4), *unit_costs().time).empty());
 }
 
 TEST(Predict, EveryTermSaysWhereItComesFrom) {
   for (const Plan& plan : {gpipe(2, 4), data_parallel(2, 3), pipedream(2, 22)}) {
     const int steps = plan.asynchronous ? plan.steps - 2 : 6;
-    const Predicted p = predict(plan, chain(static_cast<int>(plan.segments.size())), *unit_costs(), 2, steps);
+    const Predicted p = predict(plan, chain(static_cast<int>(plan.segments.size())), unit_costs(), 2, steps);
     EXPECT_GE(p.terms.size(), 10u);
     for (const Term& t : p.terms) {
       EXPECT_FALSE(t.name.empty() || t.unit.empty() || t.formula.empty() || t.source.empty()) << t.name;
@@ -132,7 +170,7 @@ TEST(Predict, TheIntervalMovesEveryOperationByItsDeviation) {
   }
   c.update_s_per_parameter = {{{DeviceKind::cpu, "sgd"}, {{1, 0}}}};
   const Plan plan = plan_of(case_of("sequential", 1, 4), 2);
-  const Predicted p = predict(plan, model, *calibrated_costs(c, model), 1, 3);
+  const Predicted p = predict(plan, model, calibrated_costs(c, model), 1, 3);
   EXPECT_NEAR(p.step_time_s, 6, 1e-12);
   EXPECT_NEAR(p.interval_s.second - p.step_time_s, 1.96 * 1.4826 * .06, 1e-9);
   EXPECT_NEAR(p.step_time_s - p.interval_s.first, 1.96 * 1.4826 * .06, 1e-9);
@@ -140,7 +178,7 @@ TEST(Predict, TheIntervalMovesEveryOperationByItsDeviation) {
 }
 
 TEST(Predict, WithoutDeviationsTheIntervalIsThePoint) {
-  const Predicted p = predict(gpipe(2, 2), chain(2), *unit_costs(), 0, 2);
+  const Predicted p = predict(gpipe(2, 2), chain(2), unit_costs(), 0, 2);
   EXPECT_EQ(p.interval_s, std::pair(p.step_time_s, p.step_time_s));
 }
 
@@ -150,7 +188,7 @@ TEST(Predict, OnAGpuEveryGuessSaysWhatItAssumes) {
   spec.device = DeviceKind::cuda;
   spec.comm = CommKind::nccl;
   const Plan plan = plan_of(spec, 2);
-  const Predicted p = predict(plan, model, *data_sheet_costs({.cores = 2}, model), 1, 2);
+  const Predicted p = predict(plan, model, data_sheet_costs({.cores = 2}, model), 1, 2);
   for (const Term& t : p.terms) {
     const bool of_the_machine = t.name.starts_with("forward") || t.name.starts_with("all_reduce");
     if (of_the_machine) {
@@ -160,7 +198,7 @@ TEST(Predict, OnAGpuEveryGuessSaysWhatItAssumes) {
   EXPECT_EQ(term(p, "memory_reserved"), p.ranks[0].peak_memory.reserved);
   EXPECT_EQ(term(p, "memory_device_used"), p.ranks[0].peak_memory.device_used);
   EXPECT_GT(p.ranks[0].peak_memory.device_used, p.ranks[0].peak_memory.reserved + (500 << 20));
-  const Predicted cpu = predict(data_parallel(2, 2), model, *data_sheet_costs({.cores = 2}, model), 1, 2);
+  const Predicted cpu = predict(data_parallel(2, 2), model, data_sheet_costs({.cores = 2}, model), 1, 2);
   for (const Term& t : cpu.terms) {
     EXPECT_THAT(t.source, Not(HasSubstr("GPU")));
     EXPECT_FALSE(t.name.starts_with("memory"));
@@ -170,7 +208,7 @@ TEST(Predict, OnAGpuEveryGuessSaysWhatItAssumes) {
 TEST(Predict, MemoryOfEveryRankIsFilledIn) {
   const ModelSpec model = chain(2);
   const Plan plan = gpipe(2, 4);
-  const Predicted p = predict(plan, model, *data_sheet_costs({.cores = 2}, model), 1, 2);
+  const Predicted p = predict(plan, model, data_sheet_costs({.cores = 2}, model), 1, 2);
   for (const RankPredicted& rank : p.ranks) {
     EXPECT_EQ(rank.peak_memory[MemoryCategory::parameters], 64);
     EXPECT_GT(rank.peak_memory[MemoryCategory::activations], 0);

@@ -23,20 +23,20 @@ double end_of(const Plan& plan, const HandCosts& costs) { return makespan(simula
 TEST(Simulate, PipelinesUnderUnitCostsMatchTheirClosedForm) {
   for (int stages = 1; stages <= 8; ++stages) {
     for (int m = 1; m <= 16; ++m) {
-      EXPECT_DOUBLE_EQ(makespan(simulate(gpipe(stages, m), *unit_costs())), 3.0 * (m + stages - 1))
+      EXPECT_DOUBLE_EQ(makespan(simulate(gpipe(stages, m), *unit_costs().time)), 3.0 * (m + stages - 1))
           << stages << ' ' << m;
-      EXPECT_DOUBLE_EQ(makespan(simulate(pipedream(stages, m), *unit_costs())), 3.0 * (m + stages - 1))
+      EXPECT_DOUBLE_EQ(makespan(simulate(pipedream(stages, m), *unit_costs().time)), 3.0 * (m + stages - 1))
           << stages << ' ' << m;
     }
   }
 }
 
 TEST(Simulate, UnitCostsSpreadAStageOverItsSegments) {
-  EXPECT_NEAR(makespan(simulate(plan_of(case_of("sequential", 1, 4), 7), *unit_costs())), 3, 1e-12);
+  EXPECT_NEAR(makespan(simulate(plan_of(case_of("sequential", 1, 4), 7), *unit_costs().time)), 3, 1e-12);
 }
 
 TEST(Simulate, ModelParallelIsSequential) {
-  EXPECT_DOUBLE_EQ(makespan(simulate(plan_of(case_of("model-parallel", 4, 8), 4), *unit_costs())), 12);
+  EXPECT_DOUBLE_EQ(makespan(simulate(plan_of(case_of("model-parallel", 4, 8), 4), *unit_costs().time)), 12);
 }
 
 TEST(Simulate, GpipeWithUnequalStagesIsExact) {
@@ -71,7 +71,8 @@ TEST(Simulate, CopiesOfAPipelineTakeAsLongAsOne) {
     Case spec = case_of(strategy, 2 * 4, 2 * 8, 8);
     spec.dp = 2;
     const Plan plan = plan_of(spec, 16), alone = pipeline(strategy, 4, 8);
-    EXPECT_NEAR(makespan(simulate(plan, *unit_costs())), makespan(simulate(alone, *unit_costs())), 1e-9) << strategy;
+    EXPECT_NEAR(makespan(simulate(plan, *unit_costs().time)), makespan(simulate(alone, *unit_costs().time)), 1e-9)
+        << strategy;
   }
 }
 
@@ -258,7 +259,7 @@ TEST(Simulate, EveryOperationEndsAfterWhatItWaitsFor) {
 
 std::string error_of(const Plan& plan) {
   try {
-    simulate(plan, *unit_costs());
+    simulate(plan, *unit_costs().time);
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ExitCode::usage);
     return e.what();

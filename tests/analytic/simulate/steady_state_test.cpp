@@ -10,7 +10,7 @@ namespace parabench {
 namespace {
 
 SteadyState unit_state(const std::string& strategy, int devices, int micro_batches) {
-  return steady_state(pipeline(strategy, devices, micro_batches), *unit_costs());
+  return steady_state(pipeline(strategy, devices, micro_batches), *unit_costs().time);
 }
 
 // schedules.md section 1: P = 4, M = 8, tF = tI = tW = 1; alone 27 and 25.5.
@@ -41,8 +41,8 @@ TEST(SteadyState, IsThatOfAStepAloneWhereTheLastDeviceEndsAsTheFirstBegins) {
        {std::string("gpipe"), std::string("1f1b"), std::string("dapple"), std::string("interleaved"),
         std::string("looped-bfs"), split_schedules().front()}) {
     const Plan plan = pipeline(strategy, 4, 8);
-    const Timeline alone = simulate(plan, *unit_costs());
-    const SteadyState state = steady_state(plan, *unit_costs());
+    const Timeline alone = simulate(plan, *unit_costs().time);
+    const SteadyState state = steady_state(plan, *unit_costs().time);
     EXPECT_NEAR(state.step_s, makespan(alone), 1e-9) << strategy;
     EXPECT_NEAR(state.bubble_fraction, bubble_fraction(plan, alone), 1e-12) << strategy;
   }
@@ -53,7 +53,7 @@ TEST(SteadyState, CountsRecomputedPassesAsBusy) {
   const Plan plan = plan_of(case_of("sequential", 1, 4), 3);
   Case spec = plan.spec;
   spec.recompute = Recompute::all;
-  const SteadyState state = steady_state(plan_of(spec, 3), *unit_costs());
+  const SteadyState state = steady_state(plan_of(spec, 3), *unit_costs().time);
   EXPECT_NEAR(state.step_s, 4, 1e-12);
   EXPECT_NEAR(state.bubble_fraction, 0, 1e-12);
 }

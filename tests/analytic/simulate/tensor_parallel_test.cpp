@@ -6,7 +6,8 @@
 
 #include "analytic/memory/sizes.h"
 #include "analytic/simulate/simulate.h"
-#include "parallelism/plan/formats/print.h"
+#include "parallelism/plan/formats/print_json.h"
+#include "parallelism/plan/formats/read_json.h"
 #include "parallelism/plan/passes/passes.h"
 #include "parallelism/plan/validate.h"
 #include "tests/analytic/fixtures.h"
@@ -35,8 +36,8 @@ ModelSpec block() {
   return model;
 }
 
-/// g: what the ranks make of a split part is summed on the way forward. f, its conjugate: the gradients of its input are
-/// summed on the way back.
+/// g: what the ranks make of a split part is summed on the way forward. f, its conjugate: the gradients of its input
+/// are summed on the way back.
 Plan megatron(int micro_batches = 1) {
   Plan plan;
   plan.spec = case_of("data-parallel", 2, samples * micro_batches);
@@ -44,14 +45,14 @@ Plan megatron(int micro_batches = 1) {
   require_ranks(mesh, plan.spec.np);
   for (int i = 0; i < parts; ++i) plan.segments.push_back({i, 1, StageId(0)});
   plan.shards = mesh.tensor;
-  plan.groups = {line_through(mesh, Axis::tensor, {})};
+  plan.groups = {{Axis::tensor, {Rank(0), Rank(1)}}};
   plan.versions.resize(1);
   plan.pieces = {std::vector<int>(micro_batches, samples)};
   plan.ranks.resize(mesh.size());
   const GroupId both(0);
   for (int r = 0; r < mesh.size(); ++r) {
     RankProgram& rank = plan.ranks[r];
-    rank.holds = {{StageId(0), ReplicaId(0), coordinates_of(mesh, Rank(r)).tensor}};
+    rank.holds = {{StageId(0), ReplicaId(0), r}};
     for (MicroBatchId m; m.value < micro_batches; ++m) {
       for (int s = 0; s < parts; ++s) {
         rank.compute().push_back(forward(SegmentId(s), m, StepId(0), VersionId(0)));

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "analytic/costs/emulation.h"
+#include "analytic/costs/unit_times.h"
 #include "analytic/simulate/simulate.h"
 #include "base/case_id.h"
 #include "models/spec/nets/mlp.h"
@@ -45,21 +46,19 @@ Timeline run(const Plan& plan, const Durations& durations) {
 }
 
 /// Unit costs with messages and reductions that take time.
-class SlowLinks final : public CostModel {
+class SlowLinks final : public TimeModel {
  public:
-  double seconds(const Plan& plan, Rank rank, const Op& op, int busy) const override {
-    if (op.kind == OpKind::all_reduce) return 2 * unit_s;
-    if (is_message(op.kind)) return unit_s / 2;
-    return compute_->seconds(plan, rank, op, busy);
+  TimeParts parts(const Plan& plan, Rank rank, const Op& op, int busy) const override {
+    if (op.kind == OpKind::all_reduce) return {.transfer = 2 * unit_s};
+    if (is_message(op.kind)) return {.transfer = unit_s / 2};
+    return compute_->parts(plan, rank, op, busy);
   }
-  std::int64_t saved_bytes(const Plan&, Rank, const Op&) const override { return 0; }
-  std::int64_t peak_bytes(const Plan&, Rank, const Op&) const override { return 0; }
   int cores() const override { return 0; }
   std::string source() const override { return "unit"; }
 
  private:
   static constexpr double unit_s = 1e-3;
-  std::unique_ptr<CostModel> compute_ = unit_costs(unit_s);
+  std::unique_ptr<const TimeModel> compute_ = unit_times(unit_s);
 };
 
 class EveryStrategy : public testing::TestWithParam<const char*> {};

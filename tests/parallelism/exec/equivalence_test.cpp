@@ -380,6 +380,30 @@ TEST(SmallPieces, KeepTheirInequalityAndHoldTwoSamplesAtLeast) {
   EXPECT_EQ(plan.steps, 3);
 }
 
+TEST(SmallPieces, OfModelsWithoutBatchNormHaveTwoSamplesWhateverTheirMaps) {
+  EXPECT_EQ(steady_piece(perceptron()), 2) << "one value per channel and sample, but nothing is normalised over them";
+  const Plan plan = small_pieces(small_plan("gpipe/np:2/batch:35/micro:4", 1, perceptron()), perceptron(), 3);
+  EXPECT_EQ(plan.pieces, (std::vector<std::vector<int>>{{3, 3, 3, 2}}));
+}
+
+TEST(ReferenceBytes, HoldTheLossOfTheLargestPiece) {
+  // Two networks with as many parameters, one with all of them in its outputs.
+  ModelSpec wide{.name = "wide", .input = {4}, .classes = 4096, .layers = {}};
+  wide.layers.push_back(chain("fc", {{"fc", Linear{4, 4096}}}));
+  const Plan plan = small_plan("sequential/np:1/batch:64", 1, wide);
+  const std::int64_t states = parameter_count(wide) * 8 * (4 + plan.stages);  // momentum beside the three
+  const std::int64_t output = 64 * 4096 * 4;
+  EXPECT_GE(reference_bytes(plan, wide), states + 4 * output);
+  EXPECT_LT(reference_bytes(plan, wide), states + 5 * output);
+}
+
+TEST(Describe, TellsOfStatisticsOnlyWhereThereAreAny) {
+  const Difference difference{.update = .25, .buffer = 0, .worst_parameter = "fc.bias (rank 0)"};
+  EXPECT_EQ(describe(difference, perceptron()), "updates differ by up to 0.25 (fc.bias (rank 0))");
+  EXPECT_EQ(describe(difference, small_network()),
+            "updates differ by up to 0.25 (fc.bias (rank 0)), batch-norm statistics by 0");
+}
+
 TEST(Compare, CountsANonFiniteTensorAsNaN) {
   const ModelSpec model = small_network();
   const Plan plan = small_pieces(small_plan("sequential/np:1/batch:4"), model, 1);

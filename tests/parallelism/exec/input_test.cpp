@@ -11,6 +11,7 @@
 #include "parallelism/exec/reference.h"
 #include "parallelism/exec/segment_runner.h"
 #include "parallelism/plan/routes.h"
+#include "tests/datasets/label_of.h"
 #include "tests/parallelism/exec/forwarding_device.h"
 #include "tests/parallelism/exec/recording_device.h"
 #include "tests/parallelism/exec/small_network.h"

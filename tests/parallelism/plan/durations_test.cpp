@@ -5,7 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "parallelism/plan/formats/print.h"
+#include "parallelism/plan/formats/print_json.h"
+#include "parallelism/plan/formats/read_json.h"
 #include "parallelism/plan/matching.h"
 #include "tests/parallelism/plan/plans.h"
 

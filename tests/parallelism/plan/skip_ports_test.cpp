@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "parallelism/plan/formats/print.h"
+#include "parallelism/plan/formats/print_csv.h"
+#include "parallelism/plan/formats/print_json.h"
+#include "parallelism/plan/formats/read_json.h"
 #include "parallelism/plan/strategies/check_executable.h"
 #include "parallelism/plan/validate.h"
 #include "tests/parallelism/plan/plans.h"

@@ -7,7 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "parallelism/plan/formats/print.h"
+#include "parallelism/plan/formats/print_json.h"
+#include "parallelism/plan/formats/read_json.h"
 #include "parallelism/plan/state/state_layout.h"
 #include "parallelism/plan/strategies/check_executable.h"
 #include "parallelism/plan/strategies/placement.h"

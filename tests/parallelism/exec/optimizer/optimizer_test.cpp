@@ -121,9 +121,11 @@ void expect_golden(MakeTrainer make, torch::ScalarType type, double tolerance) {
       const std::vector<torch::Tensor> ours = train(gradients);
       for (std::size_t t = 0; t < ours.size(); ++t) {
         const torch::Tensor w = ours[t].to(torch::kFloat64);
+        // The tensors differ in size by orders of magnitude, their elements do not.
+        const double allowed = tolerance * w.abs().max().item<double>();
         const std::int64_t places[] = {0, w.numel() / 2, w.numel() - 1};
         for (std::size_t i = 0; i < 3; ++i) {
-          EXPECT_NEAR(w[places[i]].item<double>(), row["weights"][step][t][i].get<double>(), tolerance)
+          EXPECT_NEAR(w[places[i]].item<double>(), row["weights"][step][t][i].get<double>(), allowed)
               << row["optimizer"] << " " << row["keys"] << ", step " << step << ", tensor " << t;
         }
       }
@@ -152,7 +154,9 @@ TEST(Optimizers, LoopsCoverEveryElementOfManyTasks) {
     const Trainer ours = kernel<update_by_loops>(rule, {weights.clone()}), plain = formulas(rule, {weights});
     for (int step = 0; step < 3; ++step) {
       const torch::Tensor g = torch::randn({n}, torch::kFloat64);
-      EXPECT_LE((ours({g})[0] - plain({g})[0]).abs().max().item<double>(), 1e-14) << to_text(row.kind);
+      const torch::Tensor expected = plain({g})[0];
+      EXPECT_LE((ours({g})[0] - expected).abs().max().item<double>(), 4e-15 * expected.abs().max().item<double>())
+          << to_text(row.kind);
     }
   }
 }

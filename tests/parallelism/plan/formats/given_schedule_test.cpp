@@ -3,7 +3,8 @@
 
 #include <gmock/gmock.h>
 
-#include "parallelism/plan/formats/print.h"
+#include "parallelism/plan/formats/print_csv.h"
+#include "parallelism/plan/formats/print_text.h"
 #include "parallelism/plan/validate.h"
 #include "tests/parallelism/plan/meaning.h"
 #include "tests/parallelism/plan/plans.h"

@@ -1,10 +1,14 @@
-#include "parallelism/plan/formats/print.h"
-
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "parallelism/plan/formats/print_csv.h"
+#include "parallelism/plan/formats/print_json.h"
+#include "parallelism/plan/formats/print_svg.h"
+#include "parallelism/plan/formats/print_text.h"
+#include "parallelism/plan/formats/print_trace.h"
+#include "parallelism/plan/formats/read_json.h"
 #include "tests/parallelism/plan/plans.h"
 
 namespace parabench {
@@ -149,11 +153,12 @@ TEST(Print, JsonNamesTheMissingOrForeignField) {
   EXPECT_THAT(changed("/steps"_json_pointer, 1.5), HasSubstr("plan.steps"));
   EXPECT_THAT(changed("/pieces/0"_json_pointer, 1), HasSubstr("plan.pieces"));
   EXPECT_THAT(changed("/asynchronous"_json_pointer, 0), HasSubstr("plan.asynchronous"));
-  EXPECT_THAT(changed("/ranks/1/lanes/compute/2/op"_json_pointer, "G"), HasSubstr("plan.ranks[1].compute[2].op"));
+  EXPECT_THAT(changed("/ranks/1/lanes/compute/2/op"_json_pointer, "G"),
+              HasSubstr("plan.ranks[1].lanes.compute[2].op: got '\"G\"', expected a kind of operation"));
   for (const std::string lane : {"other", "send", "send:1", "send:activation", "send:activation:x",
                                  "send:activation:1x", "send:none:1", "compute:0"}) {
     EXPECT_THAT(changed(json::json_pointer("/ranks/1/lanes/" + lane), json::array()),
-                HasSubstr("lanes." + lane + ": got 'unknown'"));
+                HasSubstr("plan.ranks[1].lanes: got '" + lane + "', expected a lane"));
   }
   EXPECT_THAT(changed("/ranks/0/holds/0/stage"_json_pointer, "x"), HasSubstr("plan.ranks[0].holds[0].stage"));
   EXPECT_THAT(changed("/versions/1/lag"_json_pointer, 0.5), HasSubstr("plan.versions[1].lag"));
@@ -166,7 +171,7 @@ TEST(Print, JsonNamesTheMissingOrForeignField) {
   for (const auto& [key, value] : good["ranks"][0]["lanes"]["send:activation:1"][0].items()) {
     json bad = good;
     bad["ranks"][0]["lanes"]["send:activation:1"][0].erase(key);
-    EXPECT_THAT(message(bad), HasSubstr("plan.ranks[0].send:activation:1[0]." + key));
+    EXPECT_THAT(message(bad), HasSubstr("plan.ranks[0].lanes.send:activation:1[0]." + key));
   }
 }
 

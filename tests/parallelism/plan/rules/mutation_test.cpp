@@ -1,7 +1,7 @@
 // Whatever goes wrong with a good plan, validate() tells.
 #include <gmock/gmock.h>
 
-#include "parallelism/plan/formats/print.h"
+#include "parallelism/plan/formats/print_text.h"
 #include "parallelism/plan/validate.h"
 #include "tests/parallelism/plan/meaning.h"
 #include "tests/parallelism/plan/pick.h"

@@ -1,7 +1,7 @@
 // The schedules, spelled out.
 #include <gtest/gtest.h>
 
-#include "parallelism/plan/formats/print.h"
+#include "parallelism/plan/formats/print_text.h"
 #include "tests/parallelism/plan/plans.h"
 
 namespace parabench {

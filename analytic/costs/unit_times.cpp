@@ -1,6 +1,6 @@
-#include <algorithm>
+#include "analytic/costs/unit_times.h"
 
-#include "analytic/costs/cost_model.h"
+#include <algorithm>
 
 namespace parabench {
 namespace {
@@ -19,9 +19,12 @@ double share(const Plan& plan, Rank rank, SegmentId segment) {
   return 1.0 / (static_cast<double>(chunks) * (last - first + 1));
 }
 
-class UnitCosts final : public CostModel {
+class UnitTimes final : public TimeModel {
  public:
-  explicit UnitCosts(double unit_s) : unit_s_(unit_s) {}
+  explicit UnitTimes(double unit_s) : unit_s_(unit_s) {}
+  TimeParts parts(const Plan& plan, Rank rank, const Op& op, int busy_ranks) const override {
+    return {.compute = seconds(plan, rank, op, busy_ranks)};
+  }
   double seconds(const Plan& plan, Rank rank, const Op& op, int) const override {
     switch (op.kind) {
       case OpKind::backward: return 2 * unit_s_ * share(plan, rank, op.segment);
@@ -40,8 +43,6 @@ class UnitCosts final : public CostModel {
     }
     return 0;
   }
-  std::int64_t saved_bytes(const Plan&, Rank, const Op&) const override { return 0; }
-  std::int64_t peak_bytes(const Plan&, Rank, const Op&) const override { return 0; }
   int cores() const override { return 0; }
   std::string source() const override { return "unit"; }
 
@@ -51,6 +52,6 @@ class UnitCosts final : public CostModel {
 
 }  // namespace
 
-std::unique_ptr<CostModel> unit_costs(double unit_s) { return std::make_unique<UnitCosts>(unit_s); }
+std::unique_ptr<const TimeModel> unit_times(double unit_s) { return std::make_unique<UnitTimes>(unit_s); }
 
 }  // namespace parabench

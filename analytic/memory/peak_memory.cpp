@@ -84,12 +84,12 @@ void add_device(MemoryUsage& usage, const DeviceOverhead& overhead, std::span<co
 
 }  // namespace
 
-MemoryUsage peak_memory(const Plan& plan, const ModelSpec& model, const CostModel& cost, const Timeline& timeline,
+MemoryUsage peak_memory(const Plan& plan, const ModelSpec& model, const MemoryModel& memory, const Timeline& timeline,
                         Rank rank) {
-  const std::vector<Allocation> all = allocations(plan, Sizes(model), cost, timeline, rank);
+  const std::vector<Allocation> all = allocations(plan, Sizes(model), memory, timeline, rank);
   const std::vector<Change> changes = changes_of(all);
   MemoryUsage peak = highest(all, changes);
-  if (plan.spec.device == DeviceKind::cuda) add_device(peak, cost.device_overhead(plan), all, changes);
+  if (plan.spec.device == DeviceKind::cuda) add_device(peak, memory.device_overhead(plan), all, changes);
   return peak;
 }
 

@@ -1,9 +1,9 @@
-#include "analytic/costs/cost_model.h"
+#include "analytic/costs/layer_seconds.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "analytic/calibration/profile.h"
+#include "analytic/costs/costs.h"
 
 namespace parabench {
 namespace {
@@ -26,16 +26,6 @@ bool all_layers(const Calibration& calibration, const ModelSpec& model, const Ca
 
 }  // namespace
 
-double share_of_all_reduce(OpKind collective) { return collective == OpKind::all_reduce ? 1 : 0.5; }
-
-double CostModel::deviation_s(const Plan&, Rank, const Op&, int) const { return 0; }
-
-Link CostModel::link(const Plan&) const { return {.bytes_per_s = std::numeric_limits<double>::infinity()}; }
-
-DeviceOverhead CostModel::device_overhead(const Plan&) const { return {}; }
-
-std::string CostModel::assumption(const Plan&) const { return ""; }
-
 bool has_layers(const Calibration& calibration, const ModelSpec& model, const Case& spec) {
   return all_layers(calibration, model, spec, [](const std::vector<LayerTiming>&) { return true; });
 }
@@ -49,13 +39,14 @@ bool has_split_layers(const Calibration& calibration, const ModelSpec& model, co
 std::vector<double> layer_seconds(const Calibration* calibration, const MachineInfo& machine, const ModelSpec& model,
                                   const Case& spec, int samples) {
   const Plan plan = single_layers(spec, model, samples);
-  const auto cost = calibration && has_layers(*calibration, model, spec) ? calibrated_costs(*calibration, model)
-                                                                         : data_sheet_costs(machine, model);
+  const bool calibrated = calibration && has_layers(*calibration, model, spec);
+  const Costs costs = calibrated ? calibrated_costs(*calibration, model) : data_sheet_costs(machine, model);
   std::vector<double> seconds;
   for (SegmentId s; s.value < static_cast<int>(plan.segments.size()); ++s) {
-    seconds.push_back(
-        cost->seconds(plan, Rank(0), forward(s, MicroBatchId(0), StepId(0), VersionId(0)), competing_ranks(spec)) +
-        cost->seconds(plan, Rank(0), backward(s, MicroBatchId(0), StepId(0), VersionId(0)), competing_ranks(spec)));
+    seconds.push_back(costs.time->seconds(plan, Rank(0), forward(s, MicroBatchId(0), StepId(0), VersionId(0)),
+                                          competing_ranks(spec)) +
+                      costs.time->seconds(plan, Rank(0), backward(s, MicroBatchId(0), StepId(0), VersionId(0)),
+                                          competing_ranks(spec)));
   }
   return seconds;
 }

@@ -1,0 +1,21 @@
+// Step times by closed forms, beside the simulated one.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "analytic/costs/time_model.h"
+#include "models/spec/model.h"
+
+namespace parabench {
+
+/// Step times by the closed forms of closed_forms.h that apply to the plan:
+///   one rank                         sum_of_operations, one after the other
+///   replicas of one stage            ddlbench_eq_5_1
+///   pipeline with whole backwards    ddlbench_eq_6_1_6_2, unequal_stages
+///   other pipelines that drain       schedule_formula: the makespan in its row
+///   pipelines that do not            pipedream_planner: the slowest stage or boundary
+/// None with several copies of a pipeline or with recomputed passes.
+std::map<std::string, double> second_opinions(const Plan& plan, const ModelSpec& model, const TimeModel& time);
+
+}  // namespace parabench

@@ -1,0 +1,174 @@
+#include "analytic/costs/calibrated_times.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "analytic/costs/interpolate.h"
+
+namespace parabench {
+namespace {
+
+constexpr LayerFigure forward_s{[](const LayerTiming& t) { return t.forward_s; }};
+constexpr LayerFigure backward_s{[](const LayerTiming& t) { return t.backward_s; }};
+constexpr LayerFigure input_s{[](const LayerTiming& t) { return t.split->input_s; }, true};
+constexpr LayerFigure weight_s{[](const LayerTiming& t) { return t.split->weight_s; }, true};
+constexpr LayerFigure forward_mad_s{[](const LayerTiming& t) { return t.forward_mad_s; }};
+constexpr LayerFigure backward_mad_s{[](const LayerTiming& t) { return t.backward_mad_s; }};
+constexpr LayerFigure input_mad_s{[](const LayerTiming& t) { return t.split->input_mad_s; }, true};
+constexpr LayerFigure weight_mad_s{[](const LayerTiming& t) { return t.split->weight_mad_s; }, true};
+
+class CalibratedTimes final : public TimeModel {
+ public:
+  explicit CalibratedTimes(std::shared_ptr<const MeasuredModel> measured) : measured_(std::move(measured)) {}
+
+  TimeParts parts(const Plan& plan, Rank rank, const Op& op, int busy_ranks) const override {
+    switch (op.kind) {
+      case OpKind::forward:
+      case OpKind::recompute: return whole(plan, pass_parts(plan, rank, op, busy_ranks, forward_s, 1), 0);
+      case OpKind::backward:
+      case OpKind::backward_input:
+      case OpKind::backward_weight:
+        return whole(plan, backward_parts(plan, rank, op, busy_ranks), gradient_seconds(plan, rank, op, busy_ranks));
+      case OpKind::norms:
+      case OpKind::update:
+        return whole(plan, {},
+                     update_words(plan, op) / update_words(plan) *
+                         update_seconds(plan, sizes().updated_bytes(plan, rank, op), busy_ranks));
+      case OpKind::all_reduce:
+      case OpKind::reduce_scatter:
+      case OpKind::all_gather:
+      case OpKind::broadcast: {
+        const int members = static_cast<int>(plan.groups[op.group.value].ranks.size());
+        return share_of_all_reduce(op.kind) * along(reduction_curve(measured_->calibration, plan.spec, members),
+                                                    sizes().payload_bytes(plan, rank, op));
+      }
+      case OpKind::send:
+      case OpKind::receive:
+        return along(message_curve(measured_->calibration, plan.spec), sizes().payload_bytes(plan, rank, op));
+    }
+    return {};
+  }
+
+  double deviation_s(const Plan& plan, Rank rank, const Op& op, int busy_ranks) const override {
+    if (op.kind == OpKind::forward || op.kind == OpKind::recompute) {
+      return over_layers(plan, rank, op, busy_ranks, forward_mad_s);
+    }
+    if (!is_pass(op.kind)) return 0;
+    if (is_split_measured(plan, op, busy_ranks)) {
+      const LayerFigure part = op.kind == OpKind::backward_input ? input_mad_s : weight_mad_s;
+      return over_layers(plan, rank, op, busy_ranks, part);
+    }
+    return sizes().backward_share(plan, op) * over_layers(plan, rank, op, busy_ranks, backward_mad_s);
+  }
+
+  Link link(const Plan& plan) const override {
+    const auto p = static_cast<int>(holders(plan, StageId(0)).size());
+    if (p == 1) return line(message_curve(measured_->calibration, plan.spec), 1, 1);
+    // The link over which a ring would reduce as fast: 2 (p-1) steps of 1/p of the bytes.
+    return line(reduction_curve(measured_->calibration, plan.spec, p), 2 * (p - 1), 2 * (p - 1.0) / p);
+  }
+
+  int cores() const override { return measured_->calibration.machine.cores; }
+  std::string source() const override { return "calibrated"; }
+
+ private:
+  const Sizes& sizes() const { return measured_->sizes; }
+
+  /// Latency and rate of one of `steps` hops that together carry `share` of a curve's bytes.
+  static Link line(const Curve& curve, double steps, double share) {
+    const CurvePoint &first = curve.front(), &last = curve.back();
+    const double bytes = static_cast<double>(last.bytes - first.bytes), seconds = last.seconds - first.seconds;
+    if (bytes <= 0 || seconds <= 0) return {.bytes_per_s = share * static_cast<double>(last.bytes) / last.seconds};
+    return {.latency_s = first.seconds / steps, .bytes_per_s = share * bytes / seconds};
+  }
+
+  /// Whether the pass is I or W, and both were measured for all its layers.
+  bool is_split_measured(const Plan& plan, const Op& op, int busy) const {
+    if (op.kind != OpKind::backward_input && op.kind != OpKind::backward_weight) return false;
+    for (int l = first_layer(plan, op); l < end_layer(plan, op); ++l) {
+      if (!measured_->layers.has_split(plan.spec, l, busy)) return false;
+    }
+    return true;
+  }
+
+  double over_layers(const Plan& plan, Rank rank, const Op& op, int busy, const LayerFigure& figure) const {
+    const int samples = samples_of(plan, rank, op);
+    double sum = 0;
+    for (int l = first_layer(plan, op); l < end_layer(plan, op); ++l)
+      sum += measured_->layers.at(plan.spec, l, samples, busy, figure);
+    return sum;
+  }
+
+  /// Of the layers; on a GPU none takes less than its launches (`launches` per operation of a layer), where few samples
+  /// lie far from the measured ones.
+  TimeParts pass_parts(const Plan& plan, Rank rank, const Op& op, int busy, const LayerFigure& figure,
+                       int launches) const {
+    if (measured_device(plan.spec) != DeviceKind::cuda || plan.spec.graph)
+      return {.compute = over_layers(plan, rank, op, busy, figure)};
+    const int samples = samples_of(plan, rank, op);
+    double sum = 0;
+    TimeParts parts;
+    for (int l = first_layer(plan, op); l < end_layer(plan, op); ++l) {
+      const double least = measured_->calibration.launch_floor_s * operations(sizes().model().layers[l]) * launches;
+      const double layer = measured_->layers.at(plan.spec, l, samples, busy, figure);
+      sum += std::max(least, layer);
+      parts.compute += layer;
+      parts.launch += std::max(0.0, least - layer);
+    }
+    return with_total(parts, sum);
+  }
+
+  /// B, I or W; where its parts were not measured, their FLOPs divide the whole.
+  TimeParts backward_parts(const Plan& plan, Rank rank, const Op& op, int busy) const {
+    if (is_split_measured(plan, op, busy)) {
+      return pass_parts(plan, rank, op, busy, op.kind == OpKind::backward_input ? input_s : weight_s, 1);
+    }
+    const double share = sizes().backward_share(plan, op);
+    const TimeParts both = pass_parts(plan, rank, op, busy, backward_s, 2);
+    return with_total(share * both, share * both.total());
+  }
+
+  /// Of an operation with these layers and this traffic of gradients and states.
+  TimeParts whole(const Plan& plan, TimeParts layers, double traffic) const {
+    const double total = overhead(plan) + layers.total() + traffic;
+    layers.launch += overhead(plan);
+    layers.memory += traffic;
+    return with_total(layers, total);
+  }
+
+  /// Of a message or reduction.
+  static TimeParts along(const Curve& curve, std::int64_t bytes) {
+    const double total = at_bytes(curve, bytes), latency = std::min(total, curve.front().seconds);
+    return with_total({.latency = latency, .transfer = total - latency}, total);
+  }
+
+  /// Between two operations; a replayed step has no such place.
+  double overhead(const Plan& plan) const {
+    if (plan.spec.graph) return 0;
+    const auto found = measured_->calibration.step_overhead_s.find(measured_device(plan.spec));
+    return found == measured_->calibration.step_overhead_s.end() ? 0 : found->second;
+  }
+
+  /// Of the gradients that a pass copies or adds to: their share of the words of an update.
+  double gradient_seconds(const Plan& plan, Rank rank, const Op& pass, int busy) const {
+    const double words = gradient_words(plan, rank, pass);
+    if (words == 0) return 0;
+    return words / update_words(plan) * update_seconds(plan, sizes().gradient_bytes(plan, pass.segment), busy);
+  }
+
+  double update_seconds(const Plan& plan, std::int64_t bytes, int busy) const {
+    const double rate = update_rate(measured_->calibration, plan.spec, busy);
+    const int element = parameter_bytes(plan.spec.precision);
+    return rate * static_cast<double>(bytes) / element;
+  }
+
+  std::shared_ptr<const MeasuredModel> measured_;
+};
+
+}  // namespace
+
+std::unique_ptr<const TimeModel> calibrated_times(std::shared_ptr<const MeasuredModel> measured) {
+  return std::make_unique<CalibratedTimes>(std::move(measured));
+}
+
+}  // namespace parabench

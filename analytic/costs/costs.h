@@ -1,0 +1,31 @@
+// What operations cost: the seam between plans and machines.
+#pragma once
+
+#include <memory>
+
+#include "analytic/calibration/calibration.h"
+#include "analytic/costs/memory_model.h"
+#include "analytic/costs/time_model.h"
+#include "models/spec/model.h"
+
+namespace parabench {
+
+/// Neither is null.
+struct Costs {
+  std::unique_ptr<const TimeModel> time;
+  std::unique_ptr<const MemoryModel> memory;
+};
+
+/// F 1, B 2, I 1, W 1, recompute 1 per device and micro-batch, spread evenly over the device's stages of one pipeline
+/// and their segments, times `unit_s`; everything else 0; no bytes.
+Costs unit_costs(double unit_s = 1);
+/// From the measurements; interpolates between numbers of samples and of busy ranks (interpolate.h). A compute
+/// operation costs the sum of its layers plus the executor's overhead per operation; the loss belongs to the last
+/// layer. Throws environment_error naming the layer, curve or rate that was never measured under these keys.
+Costs calibrated_costs(Calibration calibration, ModelSpec model);
+/// Roofline from peak rates: max(FLOPs / (eff peak), bytes / bandwidth) + launch floor (cost-models: PyTorch
+/// RuntimeEstimator's .75). On a GPU, whose kernels are launched ahead, the larger of roofline and launch floor.
+/// Bytes by formula (Sizes).
+Costs data_sheet_costs(MachineInfo machine, ModelSpec model);
+
+}  // namespace parabench

@@ -1,0 +1,42 @@
+#include "analytic/costs/data_sheet_memory.h"
+
+#include <utility>
+
+#include "analytic/costs/data_sheet_rates.h"
+#include "analytic/costs/gpu_sheet.h"
+#include "analytic/memory/sizes.h"
+
+namespace parabench {
+namespace {
+
+class DataSheetMemory final : public MemoryModel {
+ public:
+  DataSheetMemory(MachineInfo machine, ModelSpec model) : machine_(std::move(machine)), sizes_(std::move(model)) {}
+
+  std::int64_t saved_bytes(const Plan& plan, Rank rank, const Op& op) const override {
+    return sizes_.saved_bytes(plan, rank, op);
+  }
+  std::int64_t peak_bytes(const Plan& plan, Rank rank, const Op& op) const override {
+    return sizes_.temporary_bytes(plan, rank, op);
+  }
+  DeviceOverhead device_overhead(const Plan& plan) const override {
+    if (measured_device(plan.spec) != DeviceKind::cuda) return {};
+    const GpuInfo* gpu = first_gpu(machine_);
+    return {.context_bytes = typical_context_bytes,
+            .communicator_bytes = plan.spec.np > 1 && plan.spec.comm == CommKind::nccl ? typical_nccl_bytes : 0,
+            .matrix_workspace_bytes = matrix_workspace_bytes(gpu),
+            .memory_bytes = gpu ? gpu->memory_bytes : 0};
+  }
+
+ private:
+  MachineInfo machine_;
+  Sizes sizes_;
+};
+
+}  // namespace
+
+std::unique_ptr<const MemoryModel> data_sheet_memory(MachineInfo machine, ModelSpec model) {
+  return std::make_unique<DataSheetMemory>(std::move(machine), std::move(model));
+}
+
+}  // namespace parabench

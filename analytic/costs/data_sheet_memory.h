@@ -1,0 +1,15 @@
+// Bytes by formula, and what a GPU typically holds.
+#pragma once
+
+#include <memory>
+
+#include "analytic/calibration/calibration.h"
+#include "analytic/costs/memory_model.h"
+#include "models/spec/model.h"
+
+namespace parabench {
+
+/// Of data_sheet_costs().
+std::unique_ptr<const MemoryModel> data_sheet_memory(MachineInfo machine, ModelSpec model);
+
+}  // namespace parabench

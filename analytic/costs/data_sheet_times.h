@@ -1,0 +1,15 @@
+// Times by the data sheet of a machine that nobody measured.
+#pragma once
+
+#include <memory>
+
+#include "analytic/calibration/calibration.h"
+#include "analytic/costs/time_model.h"
+#include "models/spec/model.h"
+
+namespace parabench {
+
+/// Of data_sheet_costs().
+std::unique_ptr<const TimeModel> data_sheet_times(MachineInfo machine, ModelSpec model);
+
+}  // namespace parabench

@@ -1,0 +1,27 @@
+// A calibration and what it knows of one model: what calibrated times and bytes share.
+#pragma once
+
+#include <utility>
+
+#include "analytic/calibration/calibration.h"
+#include "analytic/calibration/measurements.h"
+#include "analytic/memory/sizes.h"
+
+namespace parabench {
+
+struct MeasuredModel {
+  MeasuredModel(Calibration measured, ModelSpec model)
+      : calibration(std::move(measured)), sizes(std::move(model)), layers(calibration, sizes.model()) {}
+
+  Calibration calibration;
+  Sizes sizes;
+  MeasuredLayers layers;
+};
+
+/// The layers [first_layer(), end_layer()) of an operation's segment.
+inline int first_layer(const Plan& plan, const Op& op) { return plan.segments[op.segment.value].first_layer; }
+inline int end_layer(const Plan& plan, const Op& op) {
+  return first_layer(plan, op) + plan.segments[op.segment.value].layers;
+}
+
+}  // namespace parabench

@@ -1,0 +1,13 @@
+// Times of schedules on paper.
+#pragma once
+
+#include <memory>
+
+#include "analytic/costs/time_model.h"
+
+namespace parabench {
+
+/// Of unit_costs().
+std::unique_ptr<const TimeModel> unit_times(double unit_s);
+
+}  // namespace parabench

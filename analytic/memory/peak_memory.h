@@ -1,0 +1,28 @@
+// What a rank holds at most while it trains.
+#pragma once
+
+#include "analytic/costs/memory_model.h"
+#include "base/measures.h"
+#include "models/spec/model.h"
+#include "parallelism/plan/timeline.h"
+
+namespace parabench {
+
+/// Highest bytes of one rank over a simulated timeline, by category at the instant of the highest total, as the
+/// executor allocates (parallelism/exec):
+///  - parameters, gradients: one copy each, tensors padded to 64 bytes; fp32 unless fp64
+///  - optimizer: its states, of what the rank updates; with sgd and lars momentum, only if spec.momentum != 0
+///  - weight_versions: ring slots beyond the first
+///  - activations: what a forward saves, images of the first segment, and the message it received, from its start to
+///    its backward's end; its temporaries while it runs. With graph:on all images of a step throughout the step
+///  - communication: a received activation until its forward starts, a received gradient until its backward ends; what
+///    norms of tensors are summed in
+///  - workspace: temporaries of a backward; gradients on their way to the next backward or send; on a GPU, where the
+///    rank multiplies matrices, cuBLAS's
+/// On a GPU also what the caching allocator (caching_allocator.h) reserves for them at most, and device_used: this, the
+/// gradients, or weights too, in the communicator's memory, the context and the communicator's own buffers. Where the
+/// GPU's memory is known and does not suffice: what they would be on a larger one. O(n log n) in the rank's operations.
+MemoryUsage peak_memory(const Plan& plan, const ModelSpec& model, const MemoryModel& memory, const Timeline& timeline,
+                        Rank rank);
+
+}  // namespace parabench

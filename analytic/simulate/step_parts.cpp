@@ -1,0 +1,24 @@
+#include "analytic/simulate/step_parts.h"
+
+#include <algorithm>
+
+namespace parabench {
+
+Rank busiest_rank(std::span<const RankPredicted> ranks) {
+  const auto busy = [](const RankPredicted& rank) {
+    const Breakdown& b = rank.breakdown_s;
+    return b.forward + b.backward + b.recompute + b.update;
+  };
+  return Rank(std::ranges::max_element(ranks, {}, busy)->rank);
+}
+
+StepParts step_parts(const Plan& plan, const TimeModel& time, Rank rank) {
+  TimeParts sum;
+  for (const Lane& lane : plan.ranks[rank.value].lanes) {
+    const int busy = lane.key.kind == LaneKind::compute ? plan.spec.np : 1;
+    for (const Op& op : lane.ops) sum += time.parts(plan, rank, op, busy);
+  }
+  return {rank.value, 1.0 / plan.steps * sum};
+}
+
+}  // namespace parabench

@@ -1,0 +1,14 @@
+// A plan's timeline for trace viewers.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "parallelism/plan/plan.h"
+#include "parallelism/plan/timeline.h"
+
+namespace parabench {
+
+/// Chrome trace events, one tid per lane (pid = rank); times in microseconds.
+nlohmann::json to_trace(const Plan& plan, const Timeline& timeline);
+
+}  // namespace parabench

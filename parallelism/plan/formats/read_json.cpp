@@ -1,0 +1,195 @@
+#include "parallelism/plan/formats/read_json.h"
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/case_json.h"
+#include "base/error.h"
+#include "base/json_reader.h"
+#include "parallelism/plan/formats/print_json.h"
+#include "parallelism/plan/matching.h"
+
+namespace parabench {
+namespace {
+
+using nlohmann::json;
+
+/// The one of such a name among `known`.
+template <class Known>
+auto named(const JsonReader& value, const Known& known, std::string_view what) {
+  const auto text = value.as<std::string>();
+  const auto found = std::ranges::find(known, text, [](auto one) { return name(one); });
+  if (found == known.end()) throw value.error(what);
+  return *found;
+}
+
+/// False where it is left out.
+bool flag(const JsonReader& object, std::string_view key) { return object.find<bool>(key).value_or(false); }
+
+std::uint16_t port_from(const JsonReader& value) {
+  const int port = value.as<int>();
+  if (port < 1 || port > most_ports) throw value.error("1 to " + std::to_string(most_ports) + ", or no such field");
+  return static_cast<std::uint16_t>(port);
+}
+
+Op op_from(const JsonReader& object) {
+  Op op{.kind = named(object.at("op"), all_op_kinds, "a kind of operation")};
+  std::vector<std::string_view> allowed = {"op",    "segment", "step",   "accumulates", "discards", "overlaps_next",
+                                           "start", "end",     "seconds"};
+  const auto number = [&](std::string_view key) {
+    allowed.push_back(key);
+    return object.get<int>(key);
+  };
+  op.segment = SegmentId(number("segment"));
+  op.step = StepId(number("step"));
+  if (is_message(op.kind) || is_collective(op.kind)) {
+    allowed.push_back("payload");
+    op.payload = named(object.at("payload"), all_payloads, "what an operation moves");
+  }
+  if (is_over_run(op)) {
+    op.segments = number("segments");
+  } else {
+    op.micro_batch = MicroBatchId(number("micro_batch"));
+  }
+  if (has_version(op)) op.version = VersionId(number("version"));
+  op.accumulates = flag(object, "accumulates");
+  op.discards = flag(object, "discards");
+  op.overlaps_next = flag(object, "overlaps_next");
+  if (is_message(op.kind)) {
+    op.peer = Rank(number("peer"));
+    allowed.push_back("port");
+    if (object.has("port")) op.port = port_from(object.at("port"));
+  }
+  if (op.kind == OpKind::broadcast) op.peer = Rank(number("root"));
+  if (is_collective(op.kind) || object.has("group")) op.group = GroupId(number("group"));
+  object.allow_only(allowed);
+  return op;
+}
+
+/// What comes before the next colon; `text` keeps the rest.
+std::string take_word(std::string& text) {
+  const std::string word = text.substr(0, text.find(':'));
+  text.erase(0, word.size() + 1);
+  return word;
+}
+
+/// The lane of such a name ("send:activation:1"), made where there is none.
+std::vector<Op>& lane_from(RankProgram& rank, const std::string& text, const JsonReader& lanes) {
+  if (text == name(LaneKind::compute)) return rank.compute();
+  std::string rest = text;
+  const std::string kind = take_word(rest), purpose = take_word(rest);
+  int number = 0;
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+  for (LaneKind known : all_lane_kinds) {
+    for (Payload payload : all_payloads) {
+      if (name(known) != kind || name(payload) != purpose || payload == Payload::none) continue;
+      if (known == LaneKind::compute || error != std::errc() || end != rest.data() + rest.size()) continue;
+      LaneKey key{.kind = known, .purpose = payload};
+      (is_message(known) ? key.peer.value : key.group.value) = number;
+      return rank.lane(key);
+    }
+  }
+  throw usage_error(lanes.place(), text,
+                    "a lane: compute, collectives:gradients:GROUP, send:activation:PEER and the like", plan_file_hint);
+}
+
+RankProgram rank_from(const JsonReader& object) {
+  object.allow_only({"holds", "weight_versions", "in_flight", "lanes"});
+  RankProgram rank;
+  for (const JsonReader& holding : object.at("holds").items()) {
+    holding.allow_only({"stage", "replica", "shard"});
+    rank.holds.push_back(
+        {StageId(holding.get<int>("stage")), ReplicaId(holding.get<int>("replica")), holding.get<int>("shard")});
+  }
+  rank.weight_versions = object.get<int>("weight_versions");
+  rank.in_flight = object.get<int>("in_flight");
+  const JsonReader lanes = object.at("lanes");
+  lanes.at("compute");
+  for (const auto& [key, list] : lanes.members()) {
+    auto& ops = lane_from(rank, key, lanes);
+    for (const JsonReader& op : list.items()) ops.push_back(op_from(op));
+  }
+  return rank;
+}
+
+Group group_from(const JsonReader& object) {
+  object.allow_only({"axis", "ranks"});
+  Group group{named(object.at("axis"), all_axes, "an axis: data, pipeline or tensor"), {}};
+  for (const int rank : object.get<std::vector<int>>("ranks")) group.ranks.push_back(Rank(rank));
+  return group;
+}
+
+Segment segment_from(const JsonReader& object) {
+  object.allow_only({"first_layer", "layers", "stage"});
+  return {object.get<int>("first_layer"), object.get<int>("layers"), StageId(object.get<int>("stage"))};
+}
+
+VersionRule version_rule_from(const JsonReader& object) {
+  object.allow_only({"lag", "steps_per_update"});
+  return {object.get<int>("lag"), object.get<int>("steps_per_update")};
+}
+
+TiedSegments tie_from(const JsonReader& object) {
+  object.allow_only({"original", "copy", "shared"});
+  return {SegmentId(object.get<int>("original")), SegmentId(object.get<int>("copy")), object.get<bool>("shared")};
+}
+
+SkipPort skip_from(const JsonReader& object) {
+  object.allow_only({"from", "to", "tensor"});
+  return {SegmentId(object.get<int>("from")), SegmentId(object.get<int>("to")), object.get<int>("tensor")};
+}
+
+}  // namespace
+
+Plan plan_from_json(const json& plan_file) {
+  const JsonReader file(plan_file, "plan", plan_file_hint);
+  if (file.get<std::string>("format") != plan_file_format) throw file.at("format").error(plan_file_format);
+  file.allow_only({"format", "case", "stages", "replicas", "shards", "groups", "steps", "asynchronous", "in_order",
+                   "versions", "tie", "pieces", "segments", "skips", "ranks", "makespan", "bubble_fraction",
+                   "steady_step", "steady_bubble_fraction"});
+  Plan plan;
+  plan.spec = case_from_json(file.at("case"));
+  plan.stages = file.get<int>("stages");
+  plan.replicas = file.get<int>("replicas");
+  plan.shards = file.get<int>("shards");
+  for (const JsonReader& group : file.at("groups").items()) plan.groups.push_back(group_from(group));
+  plan.steps = file.get<int>("steps");
+  plan.asynchronous = file.get<bool>("asynchronous");
+  plan.in_order = file.get<bool>("in_order");
+  for (const JsonReader& rule : file.at("versions").items()) plan.versions.push_back(version_rule_from(rule));
+  if (file.has("tie")) plan.tie = tie_from(file.at("tie"));
+  plan.pieces = file.get<std::vector<std::vector<int>>>("pieces");
+  for (const JsonReader& segment : file.at("segments").items()) plan.segments.push_back(segment_from(segment));
+  if (file.has("skips"))
+    for (const JsonReader& skip : file.at("skips").items()) plan.skips.push_back(skip_from(skip));
+  for (const JsonReader& rank : file.at("ranks").items()) plan.ranks.push_back(rank_from(rank));
+  return plan;
+}
+
+Durations durations_from_json(const json& plan_file, const Plan& plan) {
+  const std::vector<JsonReader> ranks = JsonReader(plan_file, "plan", plan_file_hint).at("ranks").items();
+  Durations durations;
+  for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
+    auto& lanes = durations.emplace_back();
+    for (const Lane& lane : plan.ranks[r].lanes) {
+      auto& seconds = lanes.emplace_back();
+      for (const JsonReader& op : ranks.at(r).at("lanes").at(name(lane.key)).items()) {
+        const auto given = op.find<double>("seconds");
+        if (!given || *given < 0) {
+          const OpRef ref{Rank(static_cast<int>(r)), static_cast<int>(lanes.size()) - 1,
+                          static_cast<int>(seconds.size())};
+          throw usage_error("seconds of " + describe(plan, ref), given ? std::to_string(*given) : "missing",
+                            "a duration >= 0 for every operation of a plan on device:emulated",
+                            "write the file with parabench plan CASE --format json");
+        }
+        seconds.push_back(*given);
+      }
+    }
+  }
+  return durations;
+}
+
+}  // namespace parabench

@@ -33,7 +33,7 @@ TEST(Mutations, AreCaughtInPlansOfAllStrategies) {
 
 // What validate() lets pass must train the same parameters.
 TEST(Mutations, ThatPassHaveChangedNothingThatIsComputed) {
-  std::mt19937 random(8);
+  std::mt19937 random(11);
   for (const auto& [name, mutate] : doubtful_mutations()) {
     int passed = 0, caught = 0;
     for (int round = 0; round < 2400; ++round) {

@@ -14,7 +14,7 @@ namespace parabench {
 namespace {
 
 ModelSpec chain_of(int layers) {
-  ModelSpec model{.name = "chain", .input = {4, 1, 1}, .classes = 4, .layers = {}};
+  ModelSpec model{.name = "chain", .input = {4}, .classes = 4, .layers = {}};
   for (int l = 0; l < layers; ++l) {
     const std::string name = "layer" + std::to_string(l);
     model.layers.push_back(chain(name, {{name, Linear{4, 4}}}));

@@ -33,7 +33,7 @@ TEST(Sizes, TheLossKeepsItsLogSoftmaxInTheMasterType) {
   ModelSpec model{.name = "two", .input = {4}, .classes = 8, .layers = {}};
   model.layers.push_back(chain("hidden", {{"hidden", Linear{4, 6}}}));
   model.layers.push_back(chain("fc", {{"fc", Linear{6, 8}}}));
-  Plan plan = make_plan(case_of("model-parallel", 2, 5), model, {1, 1}, 1);
+  Plan plan = make_plan(case_of("model-parallel", 2, 5), model, std::vector<double>{1, 1}, 1);
   const auto saved = [&](int segment) {
     const Op op = forward(SegmentId(segment), MicroBatchId(0), StepId(0), VersionId(0));
     return Sizes(model).saved_bytes(plan, Rank(segment), op);

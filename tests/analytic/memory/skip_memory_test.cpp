@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analytic/memory/allocations.h"
+#include "analytic/memory/peak_memory.h"
 #include "analytic/memory/sizes.h"
 #include "analytic/simulate/simulate.h"
 #include "parallelism/plan/dependencies.h"

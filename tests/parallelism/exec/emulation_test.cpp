@@ -7,8 +7,8 @@
 #include <cmath>
 #include <mutex>
 
+#include "analytic/costs/costs.h"
 #include "analytic/costs/emulation.h"
-#include "analytic/costs/unit_times.h"
 #include "analytic/simulate/simulate.h"
 #include "base/case_id.h"
 #include "models/spec/nets/mlp.h"
@@ -116,7 +116,7 @@ TEST(Emulate, StartsNothingBeforeTheModelDoes) {
 
 TEST(Emulate, SixtyFourRanksComplete) {
   const Plan plan = plan_of("1f1b/np:64/batch:64/micro:16", 64, 1);
-  const Durations seconds = durations(plan, *unit_costs(1e-3));
+  const Durations seconds = durations(plan, *unit_costs(1e-3).time);
   const Timeline timeline = run(plan, seconds);
   for (double completion : step_completions(plan, timeline)) EXPECT_TRUE(std::isfinite(completion));
   EXPECT_GE(makespan(timeline), 3e-3 * (16 + 63) * (1 - 1e-9));
@@ -124,7 +124,7 @@ TEST(Emulate, SixtyFourRanksComplete) {
 
 TEST(Emulate, ARankThatFailsStopsTheOthers) {
   const Plan plan = plan_of("gpipe/np:4/batch:16", 8, 1);
-  const Durations seconds = durations(plan, *unit_costs(1e-3));
+  const Durations seconds = durations(plan, *unit_costs(1e-3).time);
   EXPECT_THROW(run_thread_ranks({4, collective_groups(plan).declared},
                                 [&](Communicator& comm) {
                                   if (comm.rank() == Rank(2)) throw std::runtime_error("gone");
@@ -133,11 +133,12 @@ TEST(Emulate, ARankThatFailsStopsTheOthers) {
                std::runtime_error);
 }
 
-TEST(ExclusiveCosts, AreThoseOfOneBusyRankAndShareNoCores) {
+TEST(ExclusiveTimes, AreThoseOfOneBusyRankAndShareNoCores) {
   const ModelSpec model = chain(8);
   const Plan plan = plan_of("gpipe/np:4/batch:16", 8, 1);
   const MachineInfo machine{.cores = 2, .memory_bytes = 1 << 30, .frequency_hz = 1e9, .vector_bits = 256};
-  const auto shared = data_sheet_costs(machine, model), alone = exclusive_costs(data_sheet_costs(machine, model));
+  const auto shared = data_sheet_costs(machine, model).time,
+             alone = exclusive_times(data_sheet_costs(machine, model).time);
   const Op op = plan.ranks[0].compute().front();
   EXPECT_EQ(alone->cores(), 0);
   EXPECT_EQ(alone->seconds(plan, Rank(0), op, 4), shared->seconds(plan, Rank(0), op, 1));

@@ -9,6 +9,7 @@
 
 #include "analytic/costs/costs.h"
 #include "analytic/costs/emulation.h"
+#include "analytic/costs/unit_times.h"
 #include "analytic/simulate/simulate.h"
 #include "base/case_id.h"
 #include "models/spec/nets/mlp.h"

@@ -51,8 +51,8 @@ struct Unwrapped<std::optional<T>> {
   static constexpr bool optional = true;
 };
 
-/// The value that `text` spells, or nullopt. Enumerations, sizes and choices throw by themselves, knowing better what is
-/// wrong.
+/// The value that `text` spells, or nullopt. Enumerations, sizes and choices throw by themselves, knowing better what
+/// is wrong.
 template <class T>
 std::optional<T> read(std::string_view name, std::string_view text) {
   if constexpr (std::is_same_v<T, bool>) {

@@ -69,8 +69,8 @@ std::string optimizers_text();
 /// unknown optimizer or extra and for a value outside its range.
 NamedChoice canonical_optimizer(const NamedChoice& choice);
 
-/// The rule of a case. Throws usage_error where its keys do not go together: nesterov without momentum, momentum with an
-/// optimizer that has none, and what canonical_optimizer() refuses.
+/// The rule of a case. Throws usage_error where its keys do not go together: nesterov without momentum, momentum with
+/// an optimizer that has none, and what canonical_optimizer() refuses.
 OptimizerRule optimizer_rule(const Case& spec);
 
 /// Values that the rule keeps for each parameter.

@@ -38,8 +38,8 @@ struct Equivalence {
   std::optional<ReferenceBatch> reference_batch;  ///< nullopt: nothing was checked, or a file of schema 1.5 or before
   int steps = 0;
   std::optional<double> max_relative_update_difference;
-  double tolerance = 1e-9;   ///< larger where rounding alone makes more of the network's training
-  int tensors_left_out = 0;  ///< parameter tensors and running statistics that rounding alone decides
+  double tolerance = 1e-9;
+  int tensors_left_out = 0;  ///< that differ by more, but by no more than rounding alone makes of them
   std::string worst_parameter;
   std::optional<double> max_relative_buffer_difference;  ///< batch-norm statistics against the reference's replica
   std::optional<bool> loss_agrees;  ///< the measured launch's first losses against the reference in the run's precision

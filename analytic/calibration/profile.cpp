@@ -50,7 +50,9 @@ LayerSizes sizes_of(const Plan& plan, const Sizes& sizes, const MemoryModel& mem
                    .input = layer == SegmentId(0) ? 0 : sizes.input_bytes(plan, Rank(0), there),
                    .output = sizes.output_bytes(plan, Rank(0), there)};
   const int sharers = plan.spec.zero == 1 ? plan.spec.dp : 1;
-  bytes.states = bytes.weights + bytes.weights * state_count(optimizer_rule(plan.spec)) / sharers;
+  const std::int64_t states = state_count(optimizer_rule(plan.spec));
+  const std::int64_t slack = sharers > 1 ? slice_alignment_bytes : 0;  // shards are whole units of it
+  bytes.states = bytes.weights + states * ((bytes.weights + sharers - 1) / sharers + slack);
   // As if every skip came from another rank, and the gradients of what the layer makes waited for its backward.
   const int samples = plan.pieces[0][0];
   bytes.saved += sizes.taken_bytes(plan.spec.precision, layer.value) * samples;

@@ -224,8 +224,8 @@ class Ledger {
     }
   }
 
-  /// The gradients of what a segment took: until the backward of the segment that made it, or until they are sent. Those
-  /// of several takers are added to that of the last, whose backward runs first.
+  /// The gradients of what a segment took: until the backward of the segment that made it, or until they are sent.
+  /// Those of several takers are added to that of the last, whose backward runs first.
   void add_skip_gradients(const Op& op, const Span& span) {
     for (const int port : ports_.entering[op.segment.value]) {
       const SkipPort& skip = plan_.skips[port - 1];

@@ -1,3 +1,5 @@
+#include "analytic/memory/peak_memory.h"
+
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -7,7 +9,7 @@
 
 #include "analytic/memory/allocations.h"
 #include "analytic/memory/caching_allocator.h"
-#include "analytic/simulate/simulate.h"
+#include "analytic/memory/sizes.h"
 
 namespace parabench {
 namespace {

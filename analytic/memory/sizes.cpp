@@ -18,7 +18,8 @@ std::int64_t largest_map(const LayerSpec& layer, const TensorSpec& in) {
   return largest;
 }
 
-/// Bytes per sample of each output that has memory of its own, and of the 8-byte indices that a pooling keeps beside it.
+/// Bytes per sample of each output that has memory of its own, and of the 8-byte indices that a pooling keeps beside
+/// it.
 void add_made(std::vector<std::int64_t>& made, const LayerSpec& layer, const TensorSpec& in, int element) {
   const std::vector<TensorSpec> outputs = values(layer, in);
   const std::vector<int> overwritten = overwritten_inputs(layer);
@@ -171,7 +172,8 @@ std::int64_t Sizes::payload_bytes(const Plan& plan, Rank rank, const Op& op) con
   }
   if (!is_of_micro_batch(op.payload)) return parameter_bytes(plan, op.segment, op.segments);
   if (op.port != 0) return skip_bytes(plan, rank, op, plan.skips[op.port - 1].tensor);
-  // A segment sums or sends its own output, and the gradient of its own input; a receive is of what is on the way to it.
+  // A segment sums or sends its own output, and the gradient of its own input; a receive is of what is on the way to
+  // it.
   const bool at_output = (op.payload == Payload::activation) != (op.kind == OpKind::receive);
   const TensorSpec shape = boundaries_[segment.first_layer + (at_output ? segment.layers : 0)];
   return shape.elements() * samples_of(plan, rank, op) * activation_bytes(plan.spec.precision);

@@ -120,8 +120,8 @@ class Counter {
 
   Tally tally_;
   std::vector<Storage> storages_, gradients_;
-  std::map<std::string, CountedValue>
-      ports_;                 ///< made and not yet taken: the rest leaves the layers, held by the graph
+  /// Made and not yet taken; the rest leaves the layers, held by the graph.
+  std::map<std::string, CountedValue> ports_;
   std::vector<int> entered_;  ///< storages of skips that come from other layers
   CountedValue input_;
   std::vector<CountedValue> values_, taken_, inputs_;

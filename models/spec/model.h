@@ -21,9 +21,9 @@ struct ParameterPlace {
   bool operator==(const ParameterPlace&) const = default;
 };
 
-/// Two parameters of different layers that are one tensor (weight tying, Press and Wolf 2017): they start equal and stay
-/// so, and the tensor's gradient is the sum of both. The original lies in the earlier layer and gives name and first
-/// values.
+/// Two parameters of different layers that are one tensor (weight tying, Press and Wolf 2017): they start equal and
+/// stay so, and the tensor's gradient is the sum of both. The original lies in the earlier layer and gives name and
+/// first values.
 struct Tie {
   ParameterPlace original, copy;
   bool operator==(const Tie&) const = default;

@@ -49,9 +49,6 @@ BufferView bytes_of(const torch::Tensor& flat) {
   return {flat.data_ptr(), static_cast<std::int64_t>(flat.nbytes()), ElementType::byte};
 }
 
-/// Of a tensor that rounding decides, what a nudge made `nudged` of.
-bool explains(double nudged, double difference) { return decides(nudged) && difference <= tolerated(nudged); }
-
 /// Keeps the larger; NaN is the largest of all.
 bool exceeds(double value, double worst) { return !std::isnan(worst) && !(value <= worst); }
 
@@ -127,8 +124,13 @@ std::string describe(const Difference& difference, const ModelSpec& model) {
 }
 
 Difference compare(const Plan& plan, const ModelSpec& model, const Trained& trained, const ReferenceState& reference,
-                   const Rounding* rounding) {
+                   const Rounding* rounding, double tolerance) {
   Difference worst;
+  const auto is_left_out = [&](double difference, double nudged) {
+    const bool left_out = difference > tolerance && explains(nudged, difference);
+    worst.left_out += left_out;
+    return left_out;
+  };
   for (std::size_t r = 0; r < trained.parameters.size(); ++r) {
     const std::vector<int> layers = layers_held(plan, Rank(static_cast<int>(r)));
     for (std::size_t l = 0; l < layers.size(); ++l) {
@@ -138,13 +140,13 @@ Difference compare(const Plan& plan, const ModelSpec& model, const Trained& trai
         const auto& before = reference.initial[layers[l]][p];
         const auto expected = reference.parameters[layers[l]][p] - before;
         const double d = relative_difference(trained.parameters[r][l][p] - before, expected);
-        if (!exceeds(d, worst.update) || (rounding && explains(rounding->updates[layers[l]][p], d))) continue;
+        if ((rounding && is_left_out(d, rounding->updates[layers[l]][p])) || !exceeds(d, worst.update)) continue;
         worst.update = d;
         worst.worst_parameter = fmt::format("{} (rank {})", specs[p].name, r);
       }
       for (std::size_t b = 0; b < trained.buffers[r][l].size(); ++b) {
         const double d = relative_difference(trained.buffers[r][l][b], reference.buffers[r][layers[l]][b]);
-        if (rounding && explains(rounding->buffers[r][layers[l]][b], d)) continue;
+        if (rounding && is_left_out(d, rounding->buffers[r][layers[l]][b])) continue;
         if (exceeds(d, worst.buffer)) worst.buffer = d;
       }
     }

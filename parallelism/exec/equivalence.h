@@ -36,14 +36,15 @@ struct Difference {
   /// Likewise max|b - b_ref| / max|b_ref| over ranks and running statistics, against the reference's for that rank.
   double buffer = 0;
   std::string worst_parameter;
+  int left_out = 0;  ///< tensors and running statistics, of every rank, that differ by what rounding explains
 };
 /// "updates differ by up to 0.003 (fc.bias (rank 0)), batch-norm statistics by 2e-07": of these only where the model
 /// has any.
 std::string describe(const Difference& difference, const ModelSpec& model);
 /// dw: the tensor's change over the whole window. Per tensor, so that a small one cannot hide behind a large
-/// one. A tensor that is not finite counts as NaN. With `rounding`, tensors that rounding
-/// decides are left out, unless they differ by more than what it explains.
+/// one. A tensor that is not finite counts as NaN. With `rounding`, what differs by more than `tolerance` and by no more
+/// than rounding explains is left out.
 Difference compare(const Plan& plan, const ModelSpec& model, const Trained& trained, const ReferenceState& reference,
-                   const Rounding* rounding = nullptr);
+                   const Rounding* rounding = nullptr, double tolerance = 0);
 
 }  // namespace parabench

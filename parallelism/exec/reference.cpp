@@ -71,8 +71,8 @@ std::vector<InputPiece> pieces_of(const Plan& cut, int step) {
   return pieces;
 }
 
-/// Weights of version newest + 1 from the gradients that the read version has collected. `original`: where the layer has
-/// the copy of `tie`, the layer that it takes the tensor from, updated before; else nullptr.
+/// Weights of version newest + 1 from the gradients that the read version has collected. `original`: where the layer
+/// has the copy of `tie`, the layer that it takes the tensor from, updated before; else nullptr.
 void apply_update(LayerHistory& layer, const LayerTensors& read, const OptimizerRule& rule,
                   const LayerHistory* original, const Tie& tie) {
   LayerTensors next;
@@ -171,14 +171,17 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
 }
 
 std::int64_t reference_bytes(const Plan& plan, const ModelSpec& model) {
-  const std::int64_t copies = 5 + state_count(optimizer_rule(plan.spec)) + plan.stages;
+  const std::int64_t copies = 4 + state_count(optimizer_rule(plan.spec)) + plan.stages;
   int samples = 0;
   for (const auto& replica : plan.pieces) samples = std::max(samples, std::ranges::max(replica));
   if (!mixes_samples(model)) samples = plan.spec.batch;
   const int element = parameter_bytes(plan.spec.precision);
   const LayerCost kept = cost(model.layers, model.input, element, /*first=*/true);
   const std::int64_t outputs = 4 * boundaries(model).back().elements() * element;
-  return parameter_count(model) * static_cast<std::int64_t>(sizeof(double)) * copies +
+  std::int64_t replies = 0;
+  for (Rank r; r.value < std::ssize(plan.ranks); ++r)
+    for (const int layer : layers_held(plan, r)) replies += parameter_count(model.layers[layer]);
+  return (parameter_count(model) * copies + replies) * static_cast<std::int64_t>(sizeof(double)) +
          (kept.saved_per_sample.value + outputs) * samples + kept.saved_per_batch.value;
 }
 

@@ -31,16 +31,17 @@ struct ReferenceState {
 ///     n_piece / N.
 /// Each step sees each stage at the version that its strategy's definition names (delay_rules.h), not at the one that
 /// the plan claims, and the gradients of an update's steps are summed: PipeDream with weight stashing (SOSP'19) and 2BW
-/// (ICML'21) update with a delay. A tied tensor is one tensor, which both layers read. `plan` has at least `steps` steps;
-/// the batch is that of its case.
-/// `nudge`: every initial weight is larger or smaller by this share of itself, by turns (rounding.h).
+/// (ICML'21) update with a delay. A tied tensor is one tensor, which both layers read. `plan` has at least `steps`
+/// steps; the batch is that of its case. `nudge`: every initial weight is larger or smaller by this share of itself, by
+/// turns (rounding.h).
 ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int steps,
                                std::shared_ptr<const SampleSource> source, const InputOptions& options,
                                double nudge = 0);
 
 /// Bytes that train_reference() and the comparison with it need at most: parameters, gradients, the optimizer's states
-/// and versions of the whole model in fp64, the replies of the other ranks, a nudged reference's first and last parameters; for the backward of the largest piece what
-/// its layers keep, and its outputs, their log-softmax and the gradients of both. Never allocates.
+/// and versions of the whole model in fp64, the replies of the other ranks, a nudged reference's first and last
+/// parameters; for the backward of the largest piece what its layers keep, and its outputs, their log-softmax and the
+/// gradients of both. Never allocates.
 std::int64_t reference_bytes(const Plan& plan, const ModelSpec& model);
 
 }  // namespace parabench

@@ -10,7 +10,6 @@ namespace {
 constexpr double most_from_rounding = 1e-5;
 // One nudge is one draw: another order of summation may be worse by as much.
 constexpr double margin = 10;
-constexpr double most_decided = 0.1;
 
 double largest(const torch::Tensor& tensor) { return tensor.numel() == 0 ? 0 : tensor.abs().max().item<double>(); }
 
@@ -25,26 +24,16 @@ double relative_difference(const torch::Tensor& a, const torch::Tensor& b) {
 
 bool decides(double difference) { return !(difference <= most_from_rounding); }
 
-double tolerated(double difference) { return margin * difference; }
-
-bool leaves_enough(const Rounding& rounding) { return rounding.decided_elements <= most_decided; }
+bool explains(double nudged, double difference) { return std::isfinite(nudged) && difference <= margin * nudged; }
 
 Rounding rounding_between(const ReferenceState& reference, const ReferenceState& nudged) {
   Rounding result;
-  const auto note = [&result](double difference) {
-    if (decides(difference)) {
-      ++result.decided;
-    } else {
-      result.largest = std::max(result.largest, difference);
-    }
-    return difference;
-  };
   std::int64_t elements = 0, decided_elements = 0;
   for (std::size_t l = 0; l < reference.parameters.size(); ++l) {
     auto& layer = result.updates.emplace_back();
     for (std::size_t p = 0; p < reference.parameters[l].size(); ++p) {
       const torch::Tensor &before = reference.initial[l][p], &after = reference.parameters[l][p];
-      layer.push_back(note(relative_difference(nudged.parameters[l][p] - nudged.initial[l][p], after - before)));
+      layer.push_back(relative_difference(nudged.parameters[l][p] - nudged.initial[l][p], after - before));
       elements += after.numel();
       if (decides(layer.back())) decided_elements += after.numel();
     }
@@ -54,7 +43,7 @@ Rounding rounding_between(const ReferenceState& reference, const ReferenceState&
     for (std::size_t l = 0; l < reference.buffers[r].size(); ++l) {
       auto& layer = rank.emplace_back();
       for (std::size_t b = 0; b < reference.buffers[r][l].size(); ++b)
-        layer.push_back(note(relative_difference(nudged.buffers[r][l][b], reference.buffers[r][l][b])));
+        layer.push_back(relative_difference(nudged.buffers[r][l][b], reference.buffers[r][l][b]));
     }
   }
   result.decided_elements = elements == 0 ? 0 : static_cast<double>(decided_elements) / static_cast<double>(elements);

@@ -21,19 +21,18 @@ struct Rounding {
   std::vector<std::vector<double>> updates;               ///< of each parameter tensor's change: [layer][tensor]
   std::vector<std::vector<std::vector<double>>> buffers;  ///< of each running statistic: [rank][layer][tensor]
 
-  double largest = 0;           ///< of those that rounding does not decide
-  int decided = 0;              ///< tensors and running statistics that it does decide
-  double decided_elements = 0;  ///< share of all parameters that lie in such tensors
+  double decided_elements = 0;  ///< share of all parameters that lie in tensors that rounding decides
 };
 Rounding rounding_between(const ReferenceState& reference, const ReferenceState& nudged);
 
-/// Whether rounding decides a tensor: a change of a few roundings moves it by more than 1e-5. Of some networks, a few are:
-/// the gradient of a bias before a batch norm is zero but for rounding, and Adam makes steps of what there is.
+/// Whether rounding decides a tensor: a change of a few roundings moves it by more than 1e-5. Of some networks, a few
+/// are: the gradient of a bias before a batch norm is zero but for rounding, and Adam makes steps of what there is.
 bool decides(double difference);
 
-/// What rounding may make two orders of summation differ by, where a nudge made so much of it.
-double tolerated(double difference);
-/// Whether enough is left to compare: nine tenths of the parameters.
-bool leaves_enough(const Rounding& rounding);
+/// Whether rounding may make two orders of summation differ by so much in a tensor of which a nudge made `nudged`: ten
+/// times that. Of a tensor that it moves by a tenth, this cannot tell whether it was updated at all.
+bool explains(double nudged, double difference);
+/// Where rounding decides a larger share of the parameters, the rest tells too little.
+inline constexpr double most_decided = 0.1;
 
 }  // namespace parabench

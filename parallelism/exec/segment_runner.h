@@ -43,8 +43,8 @@ class SegmentRunner {
 
   /// Runs the segment of an F on `input` (taken as a fresh leaf; consumed). Keeps the graph, or where the F discards it
   /// the input alone. Returns the output, detached. With `labels`, the last segment's: their cross entropy
-  /// (models/torch/loss.h), summed over samples and divided by the step's batch, so that gradients of unequal pieces add up to the mean's: that share of
-  /// the loss, a scalar.
+  /// (models/torch/loss.h), summed over samples and divided by the step's batch, so that gradients of unequal pieces
+  /// add up to the mean's: that share of the loss, a scalar.
   torch::Tensor forward(const Op& op, torch::Tensor input, const torch::Tensor& labels);
   /// A forward that keeps its graph and leaves running statistics as they are, to try something out.
   torch::Tensor rehearse(const Op& op, torch::Tensor input, const torch::Tensor& labels);

@@ -22,15 +22,15 @@ torch::ScalarType master_type(Precision precision);
 /// The weights of one rank, in the arenas of state_layout(). Each ring slot of weight versions has leaf tensors of its
 /// own: a graph in flight keeps the version it was made with. All slots share the batch-norm buffers.
 ///
-/// Where a run is updated in shards, this rank keeps the optimizer's states of its shard alone; the weights of the others
-/// come by a collective on weights().
+/// Where a run is updated in shards, this rank keeps the optimizer's states of its shard alone; the weights of the
+/// others come by a collective on weights().
 ///
 /// Gradients: a step starts without any. The first micro-batch's are taken over from autograd: kept as they
 /// are, or, where they will be reduced, copied into the gradient arena. Later micro-batches add to them in
 /// place. The update reads and drops them.
 ///
-/// A tensor that two segments of the rank share (Plan::tie) has one leaf per slot, on which both backwards add up; it is
-/// updated with the original's segment.
+/// A tensor that two segments of the rank share (Plan::tie) has one leaf per slot, on which both backwards add up; it
+/// is updated with the original's segment.
 class StageState {
  public:
   /// Collective: arenas that are exchanged come from `comm`. Weights start from (seed, parameter name, element).

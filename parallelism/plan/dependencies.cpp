@@ -64,8 +64,8 @@ class OpIndex {
     if (port == 0) missing(op);
     return skip_forward_[skip(op, port)];
   }
-  /// The gradient that a skip brings back to the segment that made it; an invalid rank where an earlier port of the same
-  /// tensor brings the sum.
+  /// The gradient that a skip brings back to the segment that made it; an invalid rank where an earlier port of the
+  /// same tensor brings the sum.
   OpRef incoming_skip_gradient(const Op& op, int port) const {
     const SegmentId taker = plan_.skips[port - 1].to;
     if (is_computed(op, taker, input_gradient_)) return complete(op, taker, input_gradient_, summed_backward_);

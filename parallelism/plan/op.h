@@ -134,14 +134,15 @@ Op all_reduce_forward(SegmentId s, MicroBatchId m, StepId step, GroupId group);
 Op all_reduce_backward(SegmentId s, MicroBatchId m, StepId step, GroupId group);
 
 /// The segment at the other end of a message: the next one where an activation leaves or its gradient arrives, else the
-/// previous one, which may be none of the plan; of a skip the one that its port, one of `skips`, leads to or comes from.
+/// previous one, which may be none of the plan; of a skip the one that its port, one of `skips`, leads to or comes
+/// from.
 SegmentId other_segment(const Op& message, std::span<const SkipPort> skips);
 /// The receive that belongs to a send of rank `from`.
 Op receive_of(const Op& send, Rank from, std::span<const SkipPort> skips);
 
 /// Kind and payload: "F", "SEND_F" of an activation, "RECV_B" of a gradient of one, "ALL_REDUCE" of gradients,
-/// "ALL_REDUCE_TIED" of those of a tied tensor, "ALL_REDUCE_NORMS" of norms, "ALL_REDUCE_F" of activations, "ALL_GATHER"
-/// of parameters.
+/// "ALL_REDUCE_TIED" of those of a tied tensor, "ALL_REDUCE_NORMS" of norms, "ALL_REDUCE_F" of activations,
+/// "ALL_GATHER" of parameters.
 std::string name(const Op& op);
 /// Text with segment and micro-batch: `2F0`, `1SEND_F3`, `0-4ALL_REDUCE`, `7UPDATE`; of a skip with its port:
 /// `1SEND_F3^2`. The step is not part of it.

@@ -7,14 +7,10 @@
 #include <utility>
 
 #include "base/error.h"
+#include "parallelism/plan/skip_ports.h"
 
 namespace parabench {
 namespace {
-
-SegmentId segment_of_layer(const Plan& plan, int layer) {
-  const auto after = std::ranges::upper_bound(plan.segments, layer, {}, &Segment::first_layer);
-  return SegmentId(static_cast<int>(std::prev(after) - plan.segments.begin()));
-}
 
 std::string parameter_name(const ModelSpec& model, const ParameterPlace& place) {
   return parameters(model.layers[place.layer])[place.parameter].name;
@@ -35,7 +31,7 @@ std::string rule_text(const VersionRule& rule) {
 std::optional<TiedSegments> tied_segments(const Plan& plan, const ModelSpec& model) {
   if (!model.tie) return std::nullopt;
   const auto& [original, copy] = *model.tie;
-  TiedSegments tie{segment_of_layer(plan, original.layer), segment_of_layer(plan, copy.layer)};
+  TiedSegments tie{segment_of(plan.segments, original.layer), segment_of(plan.segments, copy.layer)};
   const StageId first = stage_of(plan, tie.original), last = stage_of(plan, tie.copy);
   const std::string names = parameter_name(model, original) + " and " + parameter_name(model, copy) + " are one tensor";
   const VersionRule &rule = plan.versions[first.value], &other = plan.versions[last.value];

@@ -21,7 +21,9 @@ std::vector<Rank> tie_members(const Plan& plan, Rank rank);
 
 /// Pass: notes the model's tie in the plan and, where different ranks hold its two ends, sums their gradients before
 /// every update, each replica's two ranks in a group of their own (Megatron-LM's embedding group). What reduces or
-/// updates either segment waits for the sum, so both ranks then make the same update. For plans of any window.
+/// updates either segment waits for the sum, so both ranks then make the same update, but for
+/// the order of summation where it depends on a tensor's place (NCCL with three copies or more; norms of shares). With
+/// pipedream-2bw the last stage's update thereby waits for the first stage's backward. For plans of any window.
 /// Throws what tied_segments() throws.
 Plan add_tied_sums(Plan plan, const ModelSpec& model);
 

@@ -20,7 +20,8 @@ struct Violation {
 /// same order per ordered pair of ranks and direction, between the ranks that compute the piece; progress under
 /// rendezvous and under buffered sends; gradients summed once among all holders of a shared stage; updates after the
 /// sum, of no more than the rank's share where it has no more of it, and what is updated in shares gathered before it
-/// is read; activations summed over the shards of a stage for all micro-batches or none; versions read as the plan's
+/// is read; norms of whole tensors summed before updates in shares that read them; gradients of a tied tensor summed
+/// before every update; skips sent once to every rank that takes them; activations summed over the shards of a stage for all micro-batches or none; versions read as the plan's
 /// rule says, written before and still live in the ring; pieces that sum to the batch. O(operations), apart from what
 /// is wrong.
 std::vector<Violation> validate(const Plan& plan);

@@ -30,6 +30,7 @@ void print_parts(const StepParts& parts, std::ostream& out) {
     const double seconds = parts.seconds.*part;
     if (seconds > 0) text += fmt::format("{}{} {}", text.empty() ? "" : " + ", name, human_seconds(seconds));
   }
+  if (text.empty()) return;
   fmt::print(out, "  operations  {} of rank {}, the busiest, per step\n", text, parts.rank);
 }
 

@@ -123,6 +123,7 @@ json to_json(const Strategy& strategy) {
           {"accepts", text_or_null(strategy.accepts)},
           {"refused", refused_pairs(strategy)},
           {"synchronous", strategy.delay == nullptr},
+          {"crossed", strategy.schedule.stages == StageOrder::crossed},
           {"splits_backwards", strategy.splits_backwards()},
           {"copies", strategy.uses("dp")},
           {"graph", strategy.uncapturable.empty()},

@@ -57,25 +57,25 @@ Equivalence verify(const Launch& launch, Communicator& comm, Device& device) {
   const auto within_tolerance = [&] {  // a NaN compares false and so fails
     return difference.update <= equivalence.tolerance && difference.buffer <= equivalence.tolerance;
   };
-  bool enough_left = true;
+  double decided = 0;
   if (!within_tolerance()) {
     const Rounding rounding = rounding_between(
         reference, train_reference(plan, launch.model, equivalence.steps, launch.source, launch.input, rounding_nudge));
-    difference = compare(plan, launch.model, trained, reference, &rounding);
-    equivalence.tolerance = std::max(equivalence.tolerance, tolerated(rounding.largest));
-    equivalence.tensors_left_out = rounding.decided;
-    enough_left = leaves_enough(rounding);
+    difference = compare(plan, launch.model, trained, reference, &rounding, equivalence.tolerance);
+    equivalence.tensors_left_out = difference.left_out;
+    decided = rounding.decided_elements;
   }
   equivalence.max_relative_update_difference = difference.update;
   equivalence.worst_parameter = difference.worst_parameter;
   equivalence.max_relative_buffer_difference = difference.buffer;
   if (!within_tolerance()) {
     equivalence.status = EquivalenceStatus::fail;
-    equivalence.reason = fmt::format("{}; tolerance {:.2g}", describe(difference, launch.model), equivalence.tolerance);
-  } else if (!enough_left) {
-    equivalence.reason =
-        fmt::format("rounding alone decides {} tensors, too many to tell what the rest is worth; try a larger batch",
-                    equivalence.tensors_left_out);
+    equivalence.reason = fmt::format("{}; tolerance {:.0e}", describe(difference, launch.model), equivalence.tolerance);
+  } else if (decided > most_decided) {
+    equivalence.reason = fmt::format(
+        "rounding alone decides {:.0f} % of the parameters, too many to tell what the rest is worth; try a "
+        "larger batch",
+        100 * decided);
   } else {
     equivalence.status = EquivalenceStatus::pass;
   }

@@ -20,8 +20,8 @@ struct ResNetVariant {
 std::span<const ResNetVariant> resnet_variants();
 
 /// Stem, one layer per residual block, head: 2 + sum(blocks) layers. Names, order and places of the strides are
-/// torchvision's (v1.5). `small_stem`: 3x3 stem of stride 1 without pooling (pytorch-cifar). `channels`: of the stem, 64 in the
-/// paper; every other width in proportion.
+/// torchvision's (v1.5). `small_stem`: 3x3 stem of stride 1 without pooling (pytorch-cifar). `channels`: of the stem,
+/// 64 in the paper; every other width in proportion.
 std::vector<LayerSpec> resnet_layers(const ResNetVariant& variant, int channels, int input_channels, int classes,
                                      bool small_stem);
 

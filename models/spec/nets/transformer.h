@@ -12,9 +12,9 @@ struct TransformerSize {
   int sequence = 1024;  ///< positions; a sample may be shorter
 };
 
-/// Token embedding with learned positions, `layers` blocks of attention and perceptron (4 x hidden, GELU), each behind a
-/// layer norm and added to what it reads, and a head of layer norm and linear layer: a layer each. Names and first values
-/// are GPT-2's.
+/// Token embedding with learned positions, `layers` blocks of attention and perceptron (4 x hidden, GELU), each behind
+/// a layer norm and added to what it reads, and a head of layer norm and linear layer: a layer each. Names and first
+/// values are GPT-2's.
 std::vector<LayerSpec> transformer_layers(const TransformerSize& size, int vocabulary);
 /// The head's matrix as the token embedding's, as GPT-2 has it.
 Tie transformer_tie(const std::vector<LayerSpec>& layers);

@@ -16,8 +16,8 @@ struct UpdateOperands {
   torch::Tensor gradient;
   torch::Tensor
       update;  ///< one fp32 number, t of the rule (optimizer.h): which update this is; undefined if not counted
-  /// Two fp64 numbers: the squares of weights and of gradients summed over the whole of the parameter of which this is a
-  /// part; undefined where it is the whole, or the rule reads no norms.
+  /// Two fp64 numbers: the squares of weights and of gradients summed over the whole of the parameter of which this is
+  /// a part; undefined where it is the whole, or the rule reads no norms.
   torch::Tensor squares = {};
 };
 

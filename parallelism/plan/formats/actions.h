@@ -19,8 +19,8 @@ std::vector<Action> actions(const Plan& plan, Rank rank);
 
 /// Micro-batch of the step, or of an asynchronous plan's window.
 int number(const Plan& plan, const Op& op);
-/// `F3`, `I0`, `R0` (recompute), `N` (norms), `U`. On a rank with several stages `2F3`, stage first; where two pipelines meet on it
-/// `F3d` and `F3u`, down and up.
+/// `F3`, `I0`, `R0` (recompute), `N` (norms), `U`. On a rank with several stages `2F3`, stage first; where two
+/// pipelines meet on it `F3d` and `F3u`, down and up.
 std::string to_text(const Plan& plan, Rank rank, const Action& action);
 
 }  // namespace parabench

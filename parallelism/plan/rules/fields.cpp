@@ -52,7 +52,9 @@ class FieldCheck {
                            (skip.tensor == before->tensor && skip.from == before->from && skip.to > before->to);
       if (leads_on && is_next && skip.tensor >= 0) continue;
       complain({}, "skips",
-               "skip " + std::to_string(i) + ": expected one from a segment to a later one, by tensor and taker");
+               "skip " + std::to_string(i) + ": tensor " + std::to_string(skip.tensor) + " from segment " +
+                   std::to_string(skip.from.value) + " to " + std::to_string(skip.to.value) +
+                   ", expected a later one, by tensor and taker");
     }
     if (std::ssize(plan_.skips) > most_ports)
       complain({}, "skips", std::to_string(plan_.skips.size()) + " skips, at most " + std::to_string(most_ports));
@@ -172,7 +174,7 @@ class FieldCheck {
     if (op.segments > 1 && !is_over_run(op)) return "segment";
     if (op.port > 0 && !is_end_of_port(op)) return "port";
     if (op.step.value < 0 || op.step.value >= plan_.steps) return "step";
-    if (op.version.value < 0) return "version";
+    if (op.version.value < 0 || (!has_version(op) && op.version != VersionId(0))) return "version";
     if (op.micro_batch.value < 0 || plan_.pieces.empty() || op.micro_batch.value >= micro_batches(plan_)) {
       return "micro-batch";
     }
@@ -180,7 +182,8 @@ class FieldCheck {
         (op.peer.value < 0 || op.peer.value >= ranks || op.peer == rank || op.peer != lane.key.peer)) {
       return "peer";
     }
-    if (op.group != GroupId(-1) && !is_member(op.group, rank)) return "group";
+    const bool may_have_group = is_collective(op.kind) || op.kind == OpKind::update || op.kind == OpKind::norms;
+    if (op.group != GroupId(-1) && (!may_have_group || !is_member(op.group, rank))) return "group";
     if (is_collective(op.kind) && (op.group.value < 0 || op.group != lane.key.group)) return "group";
     if (op.kind == OpKind::broadcast && !is_member(op.group, op.peer)) return "root";
     if (op.payload == Payload::tied_gradients) return wrong_tie(op, rank) ? "segment" : "";

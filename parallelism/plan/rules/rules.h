@@ -16,10 +16,11 @@ void check_fields(const Plan& plan, Violations& found);
 /// Compute lanes: placement, exactly once, order, versions, gradients, what is in flight.
 void check_compute(const Plan& plan, Violations& found);
 /// From gradients to the next weights: every segment of a rank is summed among its holders, updated, whole or in the
-/// share that the sum left there, and complete again; before that the two ranks of a replica that have a tied tensor sum
-/// its gradients. Activations are summed over the shards of their stage.
+/// share that the sum left there, and complete again; before that the two ranks of a replica that have a tied tensor
+/// sum its gradients. Activations are summed over the shards of their stage.
 void check_collectives(const Plan& plan, Violations& found);
-/// Messages: each once, between the holders of neighbouring segments; paired in order.
+/// Messages: each once, between the holders of neighbouring segments, or of the two that a skip joins, which goes once
+/// to each rank that takes it; paired in order.
 void check_messages(const Plan& plan, Violations& found);
 /// Dependencies exist and come first; lanes get to their end under rendezvous and under buffered sends.
 void check_progress(const Plan& plan, Violations& found);

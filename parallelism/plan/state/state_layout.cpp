@@ -127,10 +127,12 @@ StateLayout state_layout(const Plan& plan, const ParameterSizes& sizes, Rank ran
   }
   layout.updated = updated_ranges(plan, layout, rank);
 
+  // A tied sum alone goes through the communicator's own buffers: arenas of its memory are as large on every rank.
+  const bool sums = has_collectives(program, Payload::gradients);
   const bool gathers = has_collectives(program, Payload::parameters);
   const auto add = [&](StateRole role, MemoryCategory category, std::int64_t elements) {
     const int bytes = element_bytes(role, layout.element_bytes);
-    const bool exchanged = role == StateRole::gradients || (role == StateRole::weights && gathers);
+    const bool exchanged = (role == StateRole::gradients && sums) || (role == StateRole::weights && gathers);
     layout.arenas.push_back({role, category, exchanged, elements, elements * bytes});
   };
   for (int slot = 0; slot < program.weight_versions; ++slot) {

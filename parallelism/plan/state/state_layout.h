@@ -12,8 +12,8 @@
 
 namespace parabench {
 
-/// Bytes of a parameter, of its gradient and of its optimizer's states: 8 for precision fp64, else 4 (bf16 computes under
-/// autocast over fp32 masters).
+/// Bytes of a parameter, of its gradient and of its optimizer's states: 8 for precision fp64, else 4 (bf16 computes
+/// under autocast over fp32 masters).
 int parameter_bytes(Precision precision);
 
 /// Every tensor, and so every slice, starts at a multiple of so many bytes: a cache line.
@@ -26,8 +26,8 @@ struct ElementRange {
   bool operator==(const ElementRange&) const = default;
 };
 
-/// Elements that the parameters of layers take in an arena, each tensor rounded up to slice_alignment_bytes; both layers
-/// of a tie have the tensor.
+/// Elements that the parameters of layers take in an arena, each tensor rounded up to slice_alignment_bytes; both
+/// layers of a tie have the tensor.
 class ParameterSizes {
  public:
   explicit ParameterSizes(const ModelSpec& model);
@@ -68,15 +68,15 @@ struct StateArena {
 };
 
 /// What one rank stores. The slices lie in backward order, the last segment first, so that a bucket of neighbours is
-/// contiguous; one copy of the parameters and each arena of weights or gradients has the same slices. A tied tensor that
-/// the rank shares between two segments lies in the original's alone.
+/// contiguous; one copy of the parameters and each arena of weights or gradients has the same slices. A tied tensor
+/// that the rank shares between two segments lies in the original's alone.
 struct StateLayout {
   int element_bytes = 4;
   std::vector<SegmentId> segments;   ///< that the rank holds, ascending
   std::vector<ElementRange> slices;  ///< of each of them in one copy
   std::int64_t elements = 0;         ///< of one copy
-  /// The ranges of a copy that this rank updates, ascending: one whole copy, or its shards of the runs that are sharded.
-  /// An arena of the optimizer holds these alone, one after the other.
+  /// The ranges of a copy that this rank updates, ascending: one whole copy, or its shards of the runs that are
+  /// sharded. An arena of the optimizer holds these alone, one after the other.
   std::vector<ElementRange> updated;
   std::vector<StateArena> arenas;  ///< weights by slot, then gradients, then the optimizer's, then updates, then norms
 
@@ -106,8 +106,8 @@ struct ParameterSlice {
   ParameterSpec tensor;
   ElementRange range;  ///< without the padding behind it
 };
-/// The tensors that lie in a segment's slice, in registration order: all but the copy of a shared tie. The segment is one
-/// that the layout holds.
+/// The tensors that lie in a segment's slice, in registration order: all but the copy of a shared tie. The segment is
+/// one that the layout holds.
 std::vector<ParameterSlice> parameter_slices(const StateLayout& layout, const Plan& plan, const ModelSpec& model,
                                              SegmentId segment);
 
@@ -118,8 +118,8 @@ struct Shard {
 /// The rank's place among those that share an update; where nobody does, all of it.
 Shard shard_of(const Plan& plan, Rank rank, const Op& update);
 
-/// Shard `shard` of `shards` of a range: whole units of slice_alignment_bytes, as even as they come, so that shards of a
-/// small range may be empty. All shards in order make up the range.
+/// Shard `shard` of `shards` of a range: whole units of slice_alignment_bytes, as even as they come, so that shards of
+/// a small range may be empty. All shards in order make up the range.
 ElementRange shard_of(ElementRange range, int shard, int shards, int element_bytes);
 
 /// Bytes that every rank asks its communicator for: the largest arena of weights, or of gradients, of the ranks that

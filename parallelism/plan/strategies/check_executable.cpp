@@ -33,9 +33,10 @@ void check_executable(const Plan& plan, const ModelSpec& model) {
       }
     }
   }
-  if (plan.skips != skip_ports(plan.segments, model))
+  if (const auto skips = skip_ports(plan.segments, model); plan.skips != skips)
     throw usage_error("plan", std::to_string(plan.skips.size()) + " tensors that skip segments",
-                      "those of " + model.name + " cut into the plan's segments");
+                      "the " + std::to_string(skips.size()) + " of " + model.name + " cut into the plan's segments",
+                      "write the plan file with parabench plan CASE --format json");
 }
 
 }  // namespace parabench

@@ -90,19 +90,20 @@ TEST_P(TiedTransformer, TrainsAsTheReferenceDoesAndItsCopiesStayEqual) {
   EXPECT_TRUE(gated.copies_are_equal);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, TiedTransformer,
-                         testing::Values("sequential/np:1/batch:4", "sequential/np:1/batch:4/recompute:all",
-                                         "data-parallel/np:2/batch:5/bucket:1KiB", "model-parallel/np:2/batch:4",
-                                         "model-parallel/np:3/batch:4/optimizer:lars", "gpipe/np:1/batch:9/micro:3",
-                                         "gpipe/np:4/batch:8/dp:2/micro:2/recompute:all",
-                                         "1f1b/np:3/batch:8/micro:4/optimizer:adam", "interleaved/np:2/batch:8/micro:4",
-                                         "zb-h1/np:2/batch:9/micro:4/optimizer:adamw/weight_decay:0.1",
-                                         "zb-h2/np:3/batch:8/micro:4", "zb-v/np:2/batch:8/micro:4",
-                                         "zb-v/np:4/batch:8/micro:2/dp:2", "dualpipev/np:2/batch:8/micro:4",
-                                         "chimera/np:2/batch:8/micro:4", "chimera/np:4/batch:8/micro:4",
-                                         "chimera/np:4/batch:8/micro:2/dp:2/bucket:1KiB", "pipedream/np:1/batch:4",
-                                         "pipedream-2bw/np:1/batch:4/micro:2", "pipedream-2bw/np:2/batch:4/micro:2",
-                                         "pipedream-2bw/np:3/batch:8/micro:3/optimizer:adam"));
+INSTANTIATE_TEST_SUITE_P(
+    Cases, TiedTransformer,
+    testing::Values("sequential/np:1/batch:4", "sequential/np:1/batch:4/recompute:all",
+                    "data-parallel/np:2/batch:5/bucket:1KiB", "model-parallel/np:2/batch:4",
+                    "model-parallel/np:3/batch:4/optimizer:lars", "gpipe/np:1/batch:9/micro:3",
+                    "gpipe/np:4/batch:8/dp:2/micro:2/recompute:all", "1f1b/np:3/batch:8/micro:4/optimizer:adam",
+                    "interleaved/np:2/batch:8/micro:4", "zb-h1/np:2/batch:9/micro:4/optimizer:adamw/weight_decay:0.1",
+                    "zb-h2/np:3/batch:8/micro:4", "zb-v/np:2/batch:8/micro:4", "zb-v/np:4/batch:8/micro:2/dp:2",
+                    "dualpipev/np:2/batch:8/micro:4", "chimera/np:2/batch:8/micro:4", "chimera/np:4/batch:8/micro:4",
+                    "chimera/np:4/batch:8/micro:2/dp:2/bucket:1KiB", "pipedream/np:1/batch:4",
+                    "pipedream-2bw/np:1/batch:4/micro:2", "pipedream-2bw/np:2/batch:4/micro:2",
+                    "pipedream-2bw/np:3/batch:8/micro:3/optimizer:adam",
+                    "pipedream-2bw/np:1/batch:4/micro:2/recompute:all", "zero1/np:2/batch:5/bucket:1KiB/optimizer:lars",
+                    "1f1b/np:4/batch:8/dp:2/micro:2/zero:1/optimizer:adam", "chimera/np:2/batch:8/micro:4/zero:1"));
 
 TEST(TiedTransformerGate, CatchesAForgottenSum) {
   const Gated gated = gate("model-parallel/np:2/batch:4", /*forgets=*/true);

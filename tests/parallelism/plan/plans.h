@@ -23,8 +23,8 @@ struct LayerSkip {
   int tensor = 0;
 };
 
-/// A chain of `layers` linear layers, the i-th (from 0) with (i + 5)^2 parameters. What layer `from` makes for others is
-/// its output; of tensors that are not the same, the output and the input.
+/// A chain of `layers` linear layers, the i-th (from 0) with (i + 5)^2 parameters. What layer `from` makes for others
+/// is its output; of tensors that are not the same, the output and the input.
 inline ModelSpec chain_model(int layers, const std::vector<LayerSkip>& skips = {}) {
   ModelSpec model{.name = "chain", .input = {4}, .classes = 4, .layers = {}};
   for (int i = 0; i < layers; ++i) {

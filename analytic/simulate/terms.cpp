@@ -199,7 +199,10 @@ std::vector<Term> terms_of(const Plan& plan, const ModelSpec& model, const TimeM
   const std::string from = "simulated timeline, mean over the steady steps";
   writer.add("step_forward" + on, b.forward, "s", "sum of its forwards in a step", from);
   writer.add("step_backward" + on, b.backward, "s", "sum of its backwards in a step", from);
-  writer.add("step_update" + on, b.update, "s", "sum of its updates, and of the norms that they read, in a step", from);
+  writer.add("step_update" + on, b.update, "s",
+             uses(plan, OpKind::norms) ? "sum of its updates, and of the norms that they read, in a step"
+                                       : "sum of its updates in a step",
+             from);
   writer.add("step_communication_exposed" + on, b.communication_exposed, "s",
              "waiting after the awaited operation has ended elsewhere", from);
   writer.add("step_bubble" + on, b.bubble, "s", "waiting before the awaited operation has ended elsewhere", from);

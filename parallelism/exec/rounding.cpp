@@ -7,7 +7,7 @@
 namespace parabench {
 namespace {
 
-constexpr double most_from_rounding = 1e-5;
+constexpr double most_from_rounding = 1e-3;
 // One nudge is one draw: another order of summation may be worse by as much.
 constexpr double margin = 10;
 

@@ -25,7 +25,7 @@ struct Rounding {
 };
 Rounding rounding_between(const ReferenceState& reference, const ReferenceState& nudged);
 
-/// Whether rounding decides a tensor: a change of a few roundings moves it by more than 1e-5. Of some networks, a few
+/// Whether rounding decides a tensor: a change of a few roundings moves it by more than 1e-3. Of some networks, a few
 /// are: the gradient of a bias before a batch norm is zero but for rounding, and Adam makes steps of what there is.
 bool decides(double difference);
 

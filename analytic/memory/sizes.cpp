@@ -86,13 +86,7 @@ std::span<const LayerSpec> Sizes::layers(const Segment& segment) const {
 
 std::int64_t Sizes::parameter_bytes(const Plan& plan, SegmentId first, int segments) const {
   const int element = parabench::parameter_bytes(plan.spec.precision);
-  const Segment& last = plan.segments[first.value + segments - 1];
-  const int first_layer = plan.segments[first.value].first_layer;
-  const std::int64_t bytes =
-      parameters_.elements(first_layer, last.first_layer + last.layers - first_layer, element) * element;
-  const bool without_copy =
-      plan.tie && plan.tie->shared && first <= plan.tie->copy && plan.tie->copy.value < first.value + segments;
-  return without_copy ? bytes - tied_bytes(plan.spec.precision) : bytes;
+  return elements_of(plan, parameters_, first, segments, element) * element;
 }
 
 std::int64_t Sizes::gradient_bytes(const Plan& plan, SegmentId segment) const {

@@ -11,6 +11,8 @@ constexpr double most_from_rounding = 1e-3;
 // One nudge is one draw: another order of summation may be worse by as much.
 constexpr double margin = 10;
 
+bool decides(double difference) { return !(difference <= most_from_rounding); }
+
 double largest(const torch::Tensor& tensor) { return tensor.numel() == 0 ? 0 : tensor.abs().max().item<double>(); }
 
 }  // namespace
@@ -21,8 +23,6 @@ double relative_difference(const torch::Tensor& a, const torch::Tensor& b) {
   if (d == 0) return 0;
   return r == 0 ? std::numeric_limits<double>::infinity() : d / r;
 }
-
-bool decides(double difference) { return !(difference <= most_from_rounding); }
 
 bool explains(double nudged, double difference) { return std::isfinite(nudged) && difference <= margin * nudged; }
 

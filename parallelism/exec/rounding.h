@@ -21,13 +21,12 @@ struct Rounding {
   std::vector<std::vector<double>> updates;               ///< of each parameter tensor's change: [layer][tensor]
   std::vector<std::vector<std::vector<double>>> buffers;  ///< of each running statistic: [rank][layer][tensor]
 
-  double decided_elements = 0;  ///< share of all parameters that lie in tensors that rounding decides
+  /// Share of all parameters that lie in tensors which rounding decides: the nudge moves them by more than 1e-3. Of some
+  /// networks, a few are: the gradient of a bias before a batch norm is zero but for rounding, and Adam makes steps of
+  /// what there is.
+  double decided_elements = 0;
 };
 Rounding rounding_between(const ReferenceState& reference, const ReferenceState& nudged);
-
-/// Whether rounding decides a tensor: a change of a few roundings moves it by more than 1e-3. Of some networks, a few
-/// are: the gradient of a bias before a batch norm is zero but for rounding, and Adam makes steps of what there is.
-bool decides(double difference);
 
 /// Whether rounding may make two orders of summation differ by so much in a tensor of which a nudge made `nudged`: ten
 /// times that. Of a tensor that it moves by a tenth, this cannot tell whether it was updated at all.

@@ -42,6 +42,18 @@ std::vector<ElementRange> updated_ranges(const Plan& plan, const StateLayout& la
   return ranges;
 }
 
+/// The layers of a run of segments; lacks_copy: one of them is the copy of a tensor that the rank has for both ends.
+struct LayerRun {
+  int first = 0, count = 0;
+  bool lacks_copy = false;
+};
+LayerRun layers_of(const Plan& plan, SegmentId first, int segments) {
+  const Segment& last = plan.segments[first.value + segments - 1];
+  const int first_layer = plan.segments[first.value].first_layer;
+  return {first_layer, last.first_layer + last.layers - first_layer,
+          plan.tie && plan.tie->shared && first <= plan.tie->copy && plan.tie->copy.value < first.value + segments};
+}
+
 }  // namespace
 
 int parameter_bytes(Precision precision) {
@@ -106,12 +118,15 @@ std::int64_t StateLayout::state_of(std::int64_t element) const {
   return before;
 }
 
+std::int64_t elements_of(const Plan& plan, const ParameterSizes& sizes, SegmentId first, int segments,
+                         int element_bytes) {
+  const LayerRun run = layers_of(plan, first, segments);
+  return sizes.elements(run.first, run.count, element_bytes) - (run.lacks_copy ? sizes.tied_elements(element_bytes) : 0);
+}
+
 int tensors_of(const Plan& plan, const ParameterSizes& sizes, SegmentId first, int segments) {
-  const Segment& last = plan.segments[first.value + segments - 1];
-  const int first_layer = plan.segments[first.value].first_layer;
-  const bool without_copy =
-      plan.tie && plan.tie->shared && first <= plan.tie->copy && plan.tie->copy.value < first.value + segments;
-  return sizes.tensors(first_layer, last.first_layer + last.layers - first_layer) - (without_copy ? 1 : 0);
+  const LayerRun run = layers_of(plan, first, segments);
+  return sizes.tensors(run.first, run.count) - (run.lacks_copy ? 1 : 0);
 }
 
 StateLayout state_layout(const Plan& plan, const ParameterSizes& sizes, Rank rank) {
@@ -119,9 +134,7 @@ StateLayout state_layout(const Plan& plan, const ParameterSizes& sizes, Rank ran
   StateLayout layout{.element_bytes = parameter_bytes(plan.spec.precision), .segments = segments_held(plan, rank)};
   layout.slices.resize(layout.segments.size());
   for (std::size_t i = layout.segments.size(); i-- > 0;) {
-    std::int64_t n = sizes.elements(plan.segments[layout.segments[i].value], layout.element_bytes);
-    if (plan.tie && plan.tie->shared && layout.segments[i] == plan.tie->copy)
-      n -= sizes.tied_elements(layout.element_bytes);
+    const std::int64_t n = elements_of(plan, sizes, layout.segments[i], 1, layout.element_bytes);
     layout.slices[i] = {layout.elements, n};
     layout.elements += n;
   }

@@ -95,8 +95,10 @@ struct StateLayout {
 
 StateLayout state_layout(const Plan& plan, const ParameterSizes& sizes, Rank rank);
 
-/// Parameter tensors of a run of segments on a rank that holds them; one that two of its segments share counts as the
-/// original's.
+/// Elements that the parameters of a run of segments take in an arena of a rank that holds them, and how many tensors
+/// they are; one that two segments of the rank share counts as the original's. O(1).
+std::int64_t elements_of(const Plan& plan, const ParameterSizes& sizes, SegmentId first, int segments,
+                         int element_bytes);
 int tensors_of(const Plan& plan, const ParameterSizes& sizes, SegmentId first, int segments);
 
 /// A trainable tensor in a copy of the parameters.

@@ -66,13 +66,19 @@ Difference gate(const std::string& rest, const Faults& faults = {}, const ModelS
   return gate(small_plan(rest, steps, model), faults, model, steps);
 }
 
-class EveryStrategy : public testing::TestWithParam<const char*> {};
-
-TEST_P(EveryStrategy, TrainsTheSameParametersAndStatisticsAsTheReference) {
-  const Difference difference = gate(GetParam());
+void expect_no_difference(const Difference& difference) {
   EXPECT_LE(difference.update, tolerance) << difference.worst_parameter;
   EXPECT_LE(difference.buffer, tolerance);
 }
+
+/// Over the steps that the gate takes of a window.
+void expect_no_difference(const std::string& rest, const ModelSpec& model, int window) {
+  expect_no_difference(gate(rest, {}, model, equivalence_steps(small_plan(rest, window, model))));
+}
+
+class EveryStrategy : public testing::TestWithParam<const char*> {};
+
+TEST_P(EveryStrategy, TrainsTheSameParametersAndStatisticsAsTheReference) { expect_no_difference(gate(GetParam())); }
 
 INSTANTIATE_TEST_SUITE_P(
     Cases, EveryStrategy,
@@ -116,11 +122,7 @@ INSTANTIATE_TEST_SUITE_P(
 class EverySchedule : public testing::TestWithParam<const char*> {};
 
 TEST_P(EverySchedule, TrainsTheSameParametersAndStatisticsAsTheReference) {
-  const ModelSpec model = small_network(12);
-  const Plan plan = small_plan(GetParam(), 12, model);
-  const Difference difference = gate(GetParam(), {}, model, equivalence_steps(plan));
-  EXPECT_LE(difference.update, tolerance) << difference.worst_parameter;
-  EXPECT_LE(difference.buffer, tolerance);
+  expect_no_difference(GetParam(), small_network(12), 12);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -169,11 +171,7 @@ INSTANTIATE_TEST_SUITE_P(
 class EverySkip : public testing::TestWithParam<const char*> {};
 
 TEST_P(EverySkip, TrainsTheSameParametersAndStatisticsAsTheReference) {
-  const ModelSpec model = small_skipping_network(8);
-  const Plan plan = small_plan(GetParam(), 8, model);
-  const Difference difference = gate(GetParam(), {}, model, equivalence_steps(plan));
-  EXPECT_LE(difference.update, tolerance) << difference.worst_parameter;
-  EXPECT_LE(difference.buffer, tolerance);
+  expect_no_difference(GetParam(), small_skipping_network(8), 8);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -13,9 +13,9 @@
 namespace parabench {
 
 enum class KeyType { integer, number, size, on_off, choice, named_choice };
-template <>
-inline constexpr std::array<std::string_view, 6> enum_names<KeyType>{"integer", "number", "size",
-                                                                     "switch",  "choice", "choice with parameters"};
+constexpr std::array<std::string_view, 6> names_of(KeyType) {
+  return {"integer", "number", "size", "switch", "choice", "choice with parameters"};
+}
 
 /// What a key's declaration says.
 struct KeyDeclaration {

@@ -10,20 +10,15 @@
 
 namespace parabench {
 
-template <>
-inline constexpr std::array<std::string_view, 4> enum_names<Recompute>{"none", "all", "except-last", "auto"};
-template <>
-inline constexpr std::array<std::string_view, 4> enum_names<PartitionRule>{"time", "parameters", "uniform", "memory"};
-template <>
-inline constexpr std::array<std::string_view, 4> enum_names<Precision>{"fp32", "tf32", "bf16", "fp64"};
-template <>
-inline constexpr std::array<std::string_view, 2> enum_names<Layout>{"contiguous", "channels_last"};
-template <>
-inline constexpr std::array<std::string_view, 3> enum_names<DeviceKind>{"cpu", "cuda", "emulated"};
-template <>
-inline constexpr std::array<std::string_view, 3> enum_names<CommKind>{"mpi", "nccl", "threads"};
-template <>
-inline constexpr std::array<std::string_view, 2> enum_names<InputKind>{"host", "resident"};
+constexpr std::array<std::string_view, 4> names_of(Recompute) { return {"none", "all", "except-last", "auto"}; }
+constexpr std::array<std::string_view, 4> names_of(PartitionRule) {
+  return {"time", "parameters", "uniform", "memory"};
+}
+constexpr std::array<std::string_view, 4> names_of(Precision) { return {"fp32", "tf32", "bf16", "fp64"}; }
+constexpr std::array<std::string_view, 2> names_of(Layout) { return {"contiguous", "channels_last"}; }
+constexpr std::array<std::string_view, 3> names_of(DeviceKind) { return {"cpu", "cuda", "emulated"}; }
+constexpr std::array<std::string_view, 3> names_of(CommKind) { return {"mpi", "nccl", "threads"}; }
+constexpr std::array<std::string_view, 2> names_of(InputKind) { return {"host", "resident"}; }
 
 /// The communicator of a case that names none: mpi; nccl with cuda; threads with emulated devices.
 CommKind default_comm(DeviceKind device);

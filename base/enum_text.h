@@ -4,18 +4,20 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace parabench {
 
-/// Specialised beside an enumeration as a std::array of its names in declaration order.
+/// An enumeration with `constexpr std::array<std::string_view, N> names_of(E)` beside it: its names in the order of
+/// declaration.
 template <class E>
-inline constexpr std::nullptr_t enum_names = nullptr;
-
-template <class E>
-concept NamedEnum = requires {
-  enum_names<E>.size();
+concept NamedEnum = std::is_enum_v<E> && requires {
+  names_of(E{});
 };
+
+template <NamedEnum E>
+inline constexpr auto enum_names = names_of(E{});
 
 template <NamedEnum E>
 constexpr std::string_view to_text(E value) {

@@ -14,8 +14,7 @@
 namespace parabench {
 
 enum class OptimizerKind { sgd, adam, adamw, lars };
-template <>
-inline constexpr std::array<std::string_view, 4> enum_names<OptimizerKind>{"sgd", "adam", "adamw", "lars"};
+constexpr std::array<std::string_view, 4> names_of(OptimizerKind) { return {"sgd", "adam", "adamw", "lars"}; }
 
 /// How the next weights w' of a parameter tensor follow from its gradient g in update t = 1, 2, ...; states start as
 /// zeros. With lr, momentum, weight_decay (d) and the extras below:

@@ -24,12 +24,9 @@ enum class EquivalenceStatus { pass, fail, not_checked };
 /// What the reference of the equivalence check trains on: each batch as one piece, or the pieces that the case cuts it
 /// into, since batch norm normalises over one piece.
 enum class ReferenceBatch { whole, pieces };
-template <>
-inline constexpr std::array<std::string_view, 3> enum_names<Status>{"ok", "skipped", "failed"};
-template <>
-inline constexpr std::array<std::string_view, 3> enum_names<EquivalenceStatus>{"pass", "fail", "not_checked"};
-template <>
-inline constexpr std::array<std::string_view, 2> enum_names<ReferenceBatch>{"whole", "pieces"};
+constexpr std::array<std::string_view, 3> names_of(Status) { return {"ok", "skipped", "failed"}; }
+constexpr std::array<std::string_view, 3> names_of(EquivalenceStatus) { return {"pass", "fail", "not_checked"}; }
+constexpr std::array<std::string_view, 2> names_of(ReferenceBatch) { return {"whole", "pieces"}; }
 
 struct Equivalence {
   EquivalenceStatus status = EquivalenceStatus::not_checked;

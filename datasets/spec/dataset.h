@@ -15,9 +15,9 @@
 namespace parabench {
 
 enum class DataSource { synthetic, cifar_binary, jpeg_folder, mnist_idx, synthetic_masks, synthetic_tokens };
-template <>
-inline constexpr std::array<std::string_view, 6> enum_names<DataSource>{
-    "synthetic", "cifar-binary", "jpeg-folder", "mnist-idx", "synthetic-masks", "synthetic-tokens"};
+constexpr std::array<std::string_view, 6> names_of(DataSource) {
+  return {"synthetic", "cifar-binary", "jpeg-folder", "mnist-idx", "synthetic-masks", "synthetic-tokens"};
+}
 /// Else its samples are made in memory.
 bool is_from_files(DataSource source);
 

@@ -38,10 +38,10 @@ ExitCode predict_cases(const PredictOptions& options, Progress& progress, std::o
 
 enum class PlanFormat { grid, text, svg, csv, json, trace };
 enum class PlanCosts { unit, calibrated };
-template <>
-inline constexpr std::array<std::string_view, 6> enum_names<PlanFormat>{"grid", "text", "svg", "csv", "json", "trace"};
-template <>
-inline constexpr std::array<std::string_view, 2> enum_names<PlanCosts>{"unit", "calibrated"};
+constexpr std::array<std::string_view, 6> names_of(PlanFormat) {
+  return {"grid", "text", "svg", "csv", "json", "trace"};
+}
+constexpr std::array<std::string_view, 2> names_of(PlanCosts) { return {"unit", "calibrated"}; }
 
 struct PlanOptions {
   std::string id;

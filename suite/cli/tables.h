@@ -11,8 +11,7 @@
 namespace parabench {
 
 enum class WordTable { strategies, models, datasets, keys };
-template <>
-inline constexpr std::array<std::string_view, 4> enum_names<WordTable>{"strategies", "models", "datasets", "keys"};
+constexpr std::array<std::string_view, 4> names_of(WordTable) { return {"strategies", "models", "datasets", "keys"}; }
 
 /// What it lists, for --help.
 std::string_view table_help(WordTable table);

@@ -13,8 +13,7 @@
 namespace parabench {
 
 enum class CheckStatus { ok, missing, warning };
-template <>
-inline constexpr std::array<std::string_view, 3> enum_names<CheckStatus>{"ok", "missing", "warning"};
+constexpr std::array<std::string_view, 3> names_of(CheckStatus) { return {"ok", "missing", "warning"}; }
 
 struct Check {
   std::string name;

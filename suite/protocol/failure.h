@@ -17,9 +17,9 @@ enum class FailureKind {
   not_a_number,  ///< the training diverged
   peer,          ///< another rank stopped, so that this one had to
 };
-template <>
-inline constexpr std::array<std::string_view, 5> enum_names<FailureKind>{"usage", "environment", "failure",
-                                                                         "not_a_number", "peer"};
+constexpr std::array<std::string_view, 5> names_of(FailureKind) {
+  return {"usage", "environment", "failure", "not_a_number", "peer"};
+}
 
 /// What a failed rank leaves.
 struct RankError {

@@ -14,7 +14,6 @@ enum class Phase {
   measure,    ///< how long its steps take
   calibrate,  ///< how long its layers, messages and reductions take
 };
-template <>
-inline constexpr std::array<std::string_view, 4> enum_names<Phase>{"probe", "verify", "measure", "calibrate"};
+constexpr std::array<std::string_view, 4> names_of(Phase) { return {"probe", "verify", "measure", "calibrate"}; }
 
 }  // namespace parabench

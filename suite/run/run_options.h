@@ -17,8 +17,7 @@
 namespace parabench {
 
 enum class VerifyMode { on, off, only };
-template <>
-inline constexpr std::array<std::string_view, 3> enum_names<VerifyMode>{"on", "off", "only"};
+constexpr std::array<std::string_view, 3> names_of(VerifyMode) { return {"on", "off", "only"}; }
 
 struct LaunchOptions {
   Launcher launcher = parse_launcher("mpirun");

@@ -12,8 +12,7 @@
 namespace parabench {
 
 enum class Weather { sunny, rainy };
-template <>
-inline constexpr std::array<std::string_view, 2> enum_names<Weather>{"sunny", "rainy"};
+constexpr std::array<std::string_view, 2> names_of(Weather) { return {"sunny", "rainy"}; }
 
 namespace {
 

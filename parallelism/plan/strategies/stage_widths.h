@@ -12,8 +12,7 @@
 
 namespace parabench {
 
-template <>
-inline constexpr std::array<std::string_view, 4> enum_names<SyncModel>{"ring", "xp", "sosp", "code"};
+constexpr std::array<std::string_view, 4> names_of(SyncModel) { return {"ring", "xp", "sosp", "code"}; }
 
 /// What the strategy's parameter `replicas` accepts.
 inline constexpr std::string_view replicas_expected = "auto, or the ranks of each stage joined by -";

@@ -16,14 +16,13 @@
 namespace parabench {
 
 enum class Family { sequential, data_parallel, model_parallel, pipeline, asynchronous_pipeline, given };
-template <>
-inline constexpr std::array<std::string_view, 6> enum_names<Family>{
-    "sequential", "data parallel", "model parallel", "pipeline", "asynchronous pipeline", "given"};
+constexpr std::array<std::string_view, 6> names_of(Family) {
+  return {"sequential", "data parallel", "model parallel", "pipeline", "asynchronous pipeline", "given"};
+}
 
 /// What np means to a strategy.
 enum class RankUse { one, replicas, stages };
-template <>
-inline constexpr std::array<std::string_view, 3> enum_names<RankUse>{"one", "replicas", "stages"};
+constexpr std::array<std::string_view, 3> names_of(RankUse) { return {"one", "replicas", "stages"}; }
 
 /// Which workloads of the catalogue a strategy stands in.
 enum class Listed {

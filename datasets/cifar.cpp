@@ -13,7 +13,7 @@
 #include "datasets/input_file.h"
 #include "datasets/normalise.h"
 
-namespace parabench {
+namespace parabench::datasets {
 namespace {
 
 constexpr int channels = 3, side = 32, plane = side * side, padding = 4;
@@ -120,4 +120,4 @@ std::unique_ptr<SampleSource> open_cifar(const DatasetSpec& spec, const SourceOp
   return std::make_unique<CifarSource>(spec, options);
 }
 
-}  // namespace parabench
+}  // namespace parabench::datasets

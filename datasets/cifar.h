@@ -6,7 +6,7 @@
 
 #include "datasets/source.h"
 
-namespace parabench {
+namespace parabench::datasets {
 
 /// A file is a row of records of 3073 bytes: the label (0-9), then 32x32 red, green and blue bytes; any whole
 /// number of records >= 1 is taken. Training samples: padded by 4 black pixels, cut at random, flipped with
@@ -14,4 +14,4 @@ namespace parabench {
 /// time; a bad label is a CorruptSample. Throws usage_error naming the file, its size and what was expected.
 std::unique_ptr<SampleSource> open_cifar(const DatasetSpec& spec, const SourceOptions& options);
 
-}  // namespace parabench
+}  // namespace parabench::datasets

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace parabench {
+namespace parabench::datasets {
 namespace {
 
 constexpr double least_area = 0.08, least_ratio = 3.0 / 4, greatest_ratio = 4.0 / 3;
@@ -75,4 +75,4 @@ Rect footprint(const Cut& cut, int pixels) {
           std::min(cut.limits.bottom, static_cast<int>(std::ceil(cut.bottom + y_reach)))};
 }
 
-}  // namespace parabench
+}  // namespace parabench::datasets

@@ -3,7 +3,7 @@
 
 #include "datasets/draws.h"
 
-namespace parabench {
+namespace parabench::datasets {
 
 /// Whole pixels [left, right) x [top, bottom).
 struct Rect {
@@ -41,4 +41,4 @@ Cut reduced(const Cut& cut, int denominator);
 /// within limits.
 Rect footprint(const Cut& cut, int pixels);
 
-}  // namespace parabench
+}  // namespace parabench::datasets

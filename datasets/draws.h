@@ -5,7 +5,7 @@
 
 #include "base/random.h"
 
-namespace parabench {
+namespace parabench::datasets {
 
 /// What a stream of random numbers is for; keeps streams of equal keys apart.
 enum class DrawPurpose : std::uint64_t {
@@ -42,4 +42,4 @@ class Draws {
   std::uint64_t counter_ = 0;
 };
 
-}  // namespace parabench
+}  // namespace parabench::datasets

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 
-namespace parabench {
+namespace parabench::datasets {
 namespace {
 
 constexpr const char* hint = "unpack or download the file anew";
@@ -98,4 +98,4 @@ IdxArray read_idx(const std::string& path, int dimensions) {
   return array;
 }
 
-}  // namespace parabench
+}  // namespace parabench::datasets

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace parabench {
+namespace parabench::datasets {
 
 /// A file's array of unsigned bytes, the last dimension fastest.
 struct IdxArray {
@@ -17,4 +17,4 @@ struct IdxArray {
 /// and what was expected where it cannot be read, is no such file, or holds fewer or more bytes than its header says.
 IdxArray read_idx(const std::string& path, int dimensions);
 
-}  // namespace parabench
+}  // namespace parabench::datasets

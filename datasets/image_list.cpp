@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 
-namespace parabench {
+namespace parabench::datasets {
 namespace {
 
 namespace fs = std::filesystem;
@@ -98,4 +98,4 @@ ImageList list_images(const std::string& directory, const std::string& split, in
   return list;
 }
 
-}  // namespace parabench
+}  // namespace parabench::datasets

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace parabench {
+namespace parabench::datasets {
 
 /// Image files in the order (class, name), which is the same on every machine. Names lie one behind the other
 /// in one text: a list of ImageNet takes 26 MB per rank, not 100.
@@ -41,4 +41,4 @@ class ImageList {
 /// images, a class of `split` that DIR/train lacks.
 ImageList list_images(const std::string& directory, const std::string& split, int classes);
 
-}  // namespace parabench
+}  // namespace parabench::datasets

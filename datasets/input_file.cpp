@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <utility>
 
-namespace parabench {
+namespace parabench::datasets {
 
 InputFile::InputFile(std::string path)
     : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {}
@@ -37,4 +37,4 @@ std::size_t InputFile::read_at(std::int64_t offset, std::span<std::uint8_t> byte
   return done;
 }
 
-}  // namespace parabench
+}  // namespace parabench::datasets

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-namespace parabench {
+namespace parabench::datasets {
 
 /// Reads by offset, not through a mapping: a file that shrinks while it is read is a short read, not a signal.
 class InputFile {
@@ -29,4 +29,4 @@ class InputFile {
   int descriptor_;
 };
 
-}  // namespace parabench
+}  // namespace parabench::datasets

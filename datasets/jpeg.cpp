@@ -16,7 +16,7 @@
 #include <jerror.h>
 // clang-format on
 
-namespace parabench {
+namespace parabench::datasets {
 namespace {
 
 constexpr std::int64_t greatest_pixels = 100'000'000;  // the largest image of ImageNet has 61 million
@@ -133,4 +133,4 @@ void JpegReader::decode(int denominator, Rect area, PixelWindow& window) {
   if (four_inks) cmyk_to_rgb(window.pixels, s.jpeg.saw_Adobe_marker);
 }
 
-}  // namespace parabench
+}  // namespace parabench::datasets

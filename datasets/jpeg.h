@@ -9,7 +9,7 @@
 
 #include "datasets/cut.h"
 
-namespace parabench {
+namespace parabench::datasets {
 
 /// Rows of pixels of 4 bytes (R, G, B, unused) that cover `area` of an image.
 struct PixelWindow {
@@ -45,4 +45,4 @@ class JpegReader {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace parabench
+}  // namespace parabench::datasets

@@ -14,7 +14,7 @@
 #include "datasets/normalise.h"
 #include "datasets/resample.h"
 
-namespace parabench {
+namespace parabench::datasets {
 namespace {
 
 void read_whole(const std::string& path, std::vector<std::uint8_t>& bytes) {
@@ -72,4 +72,4 @@ std::unique_ptr<SampleSource> open_jpeg_folder(const DatasetSpec& spec, const So
   return std::make_unique<JpegFolderSource>(spec, options);
 }
 
-}  // namespace parabench
+}  // namespace parabench::datasets

@@ -5,7 +5,7 @@
 
 #include "datasets/source.h"
 
-namespace parabench {
+namespace parabench::datasets {
 
 /// Files as datasets/image_list.h lists them. Training samples: random_cut of datasets/cut.h keyed by (seed,
 /// epoch, index); validation samples: centre_cut. Only the cut's rows and columns are decoded, at 1/2, 1/4 or
@@ -14,4 +14,4 @@ namespace parabench {
 /// a file that cannot be read or decoded.
 std::unique_ptr<SampleSource> open_jpeg_folder(const DatasetSpec& spec, const SourceOptions& options);
 
-}  // namespace parabench
+}  // namespace parabench::datasets

@@ -16,7 +16,7 @@
 
 #include "datasets/order.h"
 
-namespace parabench {
+namespace parabench::datasets {
 namespace {
 
 /// So many unreadable samples in a row are no blemish: the set is broken, or the disk.
@@ -219,4 +219,4 @@ std::int64_t Loader::skipped() const {
   return state_->skipped;
 }
 
-}  // namespace parabench
+}  // namespace parabench::datasets

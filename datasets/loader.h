@@ -9,7 +9,7 @@
 
 #include "datasets/source.h"
 
-namespace parabench {
+namespace parabench::datasets {
 
 /// A run of positions of the stream: one micro-batch of one step.
 struct PieceRequest {
@@ -68,4 +68,4 @@ class Loader {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace parabench
+}  // namespace parabench::datasets

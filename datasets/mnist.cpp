@@ -10,7 +10,7 @@
 #include "datasets/idx.h"
 #include "datasets/normalise.h"
 
-namespace parabench {
+namespace parabench::datasets {
 namespace {
 
 constexpr const char* hint = "give the folder of MNIST's four IDX files, with or without .gz, as --data";
@@ -73,4 +73,4 @@ std::unique_ptr<SampleSource> open_mnist(const DatasetSpec& spec, const SourceOp
   return std::make_unique<MnistSource>(spec, options);
 }
 
-}  // namespace parabench
+}  // namespace parabench::datasets

@@ -3,7 +3,7 @@
 
 #include <array>
 
-namespace parabench {
+namespace parabench::datasets {
 
 /// Per channel (R, G, B): value = (byte / 255 - mean) / deviation.
 struct Normalisation {
@@ -19,4 +19,4 @@ inline constexpr Normalisation imagenet_normalisation{{0.485F, 0.456F, 0.406F}, 
 inline constexpr Normalisation mnist_normalisation{{0.1307F, 0.1307F, 0.1307F}, {0.3081F, 0.3081F, 0.3081F}};
 inline constexpr Normalisation cifar10_normalisation{{0.4914F, 0.4822F, 0.4465F}, {0.2470F, 0.2435F, 0.2616F}};
 
-}  // namespace parabench
+}  // namespace parabench::datasets

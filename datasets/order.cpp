@@ -5,7 +5,7 @@
 
 #include "datasets/draws.h"
 
-namespace parabench {
+namespace parabench::datasets {
 
 SampleOrder::SampleOrder(std::int64_t size, std::uint64_t seed) : size_(size), seed_(seed) {}
 
@@ -24,4 +24,4 @@ SampleOrder::Sample SampleOrder::at(std::int64_t position) {
   return {permutation_[static_cast<std::size_t>(position % size_)], epoch};
 }
 
-}  // namespace parabench
+}  // namespace parabench::datasets

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace parabench {
+namespace parabench::datasets {
 
 /// Maps positions of the endless training stream to samples. Position p lies in epoch p / size; each epoch is
 /// a permutation drawn from (seed, epoch). Step t of batch B covers positions [t B, (t + 1) B), also across
@@ -27,4 +27,4 @@ class SampleOrder {
   std::vector<std::int64_t> permutation_;
 };
 
-}  // namespace parabench
+}  // namespace parabench::datasets

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-namespace parabench {
+namespace parabench::datasets {
 namespace {
 
 /// The input pixels and their weights for each output of one axis.
@@ -89,4 +89,4 @@ void resample(const PixelWindow& window, const Cut& cut, int pixels, const Norma
   }
 }
 
-}  // namespace parabench
+}  // namespace parabench::datasets

@@ -7,7 +7,7 @@
 #include "datasets/jpeg.h"
 #include "datasets/normalise.h"
 
-namespace parabench {
+namespace parabench::datasets {
 
 /// Stretches the cut's box to pixels x pixels by the triangle filter, as Pillow's and torchvision's
 /// antialiased bilinear interpolation do, without their rounding to bytes: output i of an axis is the mean of
@@ -17,4 +17,4 @@ namespace parabench {
 void resample(const PixelWindow& window, const Cut& cut, int pixels, const Normalisation& normalisation,
               std::span<float> out);
 
-}  // namespace parabench
+}  // namespace parabench::datasets

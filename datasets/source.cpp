@@ -11,7 +11,7 @@
 #include "datasets/synthetic_masks.h"
 #include "datasets/synthetic_tokens.h"
 
-namespace parabench {
+namespace parabench::datasets {
 
 CorruptSample::CorruptSample(std::string_view file, std::string_view what)
     : std::runtime_error(
@@ -29,4 +29,4 @@ std::unique_ptr<SampleSource> open_source(const DatasetSpec& spec, const SourceO
   throw std::logic_error("open_source: unknown kind of data source");
 }
 
-}  // namespace parabench
+}  // namespace parabench::datasets

@@ -11,7 +11,7 @@
 
 #include "datasets/spec/dataset.h"
 
-namespace parabench {
+namespace parabench::datasets {
 
 /// Training samples are augmented (random crop, flip), validation samples are cut at the centre.
 enum class Split { train, validation };
@@ -57,4 +57,4 @@ class SampleSource {
 ///   tokens       datasets/synthetic_tokens.h
 std::unique_ptr<SampleSource> open_source(const DatasetSpec& spec, const SourceOptions& options);
 
-}  // namespace parabench
+}  // namespace parabench::datasets

@@ -7,7 +7,7 @@
 
 #include "datasets/draws.h"
 
-namespace parabench {
+namespace parabench::datasets {
 namespace {
 
 constexpr std::int64_t pool_bytes = 64LL << 20;
@@ -79,4 +79,4 @@ std::unique_ptr<SampleSource> open_synthetic(const DatasetSpec& spec, const Sour
   return std::make_unique<SyntheticSource>(spec, options);
 }
 
-}  // namespace parabench
+}  // namespace parabench::datasets

@@ -5,7 +5,7 @@
 
 #include "datasets/source.h"
 
-namespace parabench {
+namespace parabench::datasets {
 
 /// Labels are uniform over the classes and belong to the index. Pixels have mean 0 and variance 1 (a sum of
 /// four uniform numbers, near normal, within +-3.5): integer arithmetic only, so every machine makes the same
@@ -13,4 +13,4 @@ namespace parabench {
 /// the pool), each made on first use. Both are keyed by (seed, split, index).
 std::unique_ptr<SampleSource> open_synthetic(const DatasetSpec& spec, const SourceOptions& options);
 
-}  // namespace parabench
+}  // namespace parabench::datasets

@@ -5,7 +5,7 @@
 #include "datasets/draws.h"
 #include "datasets/synthetic.h"
 
-namespace parabench {
+namespace parabench::datasets {
 namespace {
 
 /// In units of an image's side.
@@ -20,7 +20,7 @@ class MaskSource final : public SampleSource {
  public:
   MaskSource(std::unique_ptr<SampleSource> noise, const DatasetSpec& spec, const SourceOptions& options)
       : noise_(std::move(noise)),
-        label_shape_(parabench::label_shape(spec)),
+        label_shape_(datasets::label_shape(spec)),
         seed_(options.seed),
         split_(static_cast<std::int64_t>(options.split)) {}
 
@@ -68,4 +68,4 @@ std::unique_ptr<SampleSource> open_synthetic_masks(const DatasetSpec& spec, cons
   return std::make_unique<MaskSource>(open_synthetic(spec, options), spec, options);
 }
 
-}  // namespace parabench
+}  // namespace parabench::datasets

@@ -5,7 +5,7 @@
 
 #include "datasets/draws.h"
 
-namespace parabench {
+namespace parabench::datasets {
 namespace {
 
 class TokenSource final : public SampleSource {
@@ -47,4 +47,4 @@ std::unique_ptr<SampleSource> open_synthetic_tokens(const DatasetSpec& spec, con
   return std::make_unique<TokenSource>(spec, options);
 }
 
-}  // namespace parabench
+}  // namespace parabench::datasets

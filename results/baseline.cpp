@@ -4,7 +4,7 @@
 
 #include "results/summary.h"
 
-namespace parabench {
+namespace parabench::results {
 namespace {
 
 int cores(const Case& spec) { return spec.np * spec.threads; }
@@ -35,4 +35,4 @@ void fill_baselines(std::span<Record> records) {
   }
 }
 
-}  // namespace parabench
+}  // namespace parabench::results

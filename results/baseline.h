@@ -5,7 +5,7 @@
 
 #include "results/record.h"
 
-namespace parabench {
+namespace parabench::results {
 
 /// Fills `measured.baseline` of every record that counts (summary.h) but the sequential ones, from the first sequential
 /// record (np 1) that counts with the same model, data set, batch, precision, layout and device on as many cores: np x
@@ -16,4 +16,4 @@ namespace parabench {
 /// is not the speed-up over one core, which would credit a strategy with cores that threads use as well.
 void fill_baselines(std::span<Record> records);
 
-}  // namespace parabench
+}  // namespace parabench::results

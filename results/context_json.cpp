@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace parabench {
+namespace parabench::results {
 namespace {
 
 using nlohmann::json;
@@ -89,4 +89,4 @@ std::optional<CalibrationOrigin> calibration_origin_from_json(const JsonReader& 
                            value.get<std::string>("machine_id")};
 }
 
-}  // namespace parabench
+}  // namespace parabench::results

@@ -7,7 +7,7 @@
 #include "base/json_reader.h"
 #include "results/file.h"
 
-namespace parabench {
+namespace parabench::results {
 
 nlohmann::json to_json(const Program& program);
 nlohmann::json to_json(const Context& context);
@@ -20,4 +20,4 @@ Context context_from_json(const JsonReader& reader);
 HostGpu host_gpu_from_json(const JsonReader& reader);
 std::optional<CalibrationOrigin> calibration_origin_from_json(const JsonReader& reader);
 
-}  // namespace parabench
+}  // namespace parabench::results

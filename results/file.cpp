@@ -9,7 +9,7 @@
 #include "results/context_json.h"
 #include "results/validate.h"
 
-namespace parabench {
+namespace parabench::results {
 namespace {
 
 using nlohmann::json;
@@ -81,4 +81,4 @@ std::map<std::string, std::string> recorded_environment(const char* const* envir
   return recorded;
 }
 
-}  // namespace parabench
+}  // namespace parabench::results

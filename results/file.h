@@ -12,7 +12,7 @@
 
 #include "results/record.h"
 
-namespace parabench {
+namespace parabench::results {
 
 /// Version of the format: the minor number grows with added fields, the major one with anything else. Files of all
 /// minor versions up to this one are read.
@@ -80,4 +80,4 @@ void write_results(const std::filesystem::path& path, const ResultsFile& file);
 /// families that are named like one (SLURM_JWT, ..._TOKEN, ..._KEY) stay out as well.
 std::map<std::string, std::string> recorded_environment(const char* const* environment);
 
-}  // namespace parabench
+}  // namespace parabench::results

@@ -9,7 +9,7 @@
 
 #include "results/validate.h"
 
-namespace parabench {
+namespace parabench::results {
 namespace {
 
 using nlohmann::json;
@@ -139,4 +139,4 @@ std::vector<SchemaViolation> check_schema(const json& root, const json& schema, 
   return checker.violations;
 }
 
-}  // namespace parabench
+}  // namespace parabench::results

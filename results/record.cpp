@@ -2,7 +2,7 @@
 
 #include "base/statistics.h"
 
-namespace parabench {
+namespace parabench::results {
 double loss_tolerance(Precision precision) {
   switch (precision) {
     case Precision::fp32: return 1e-3;
@@ -22,4 +22,4 @@ void summarise(StepTime& time) {
   time.ci95 = bootstrap_median(time.samples);
 }
 
-}  // namespace parabench
+}  // namespace parabench::results

@@ -17,7 +17,7 @@
 #include "base/measures.h"
 #include "base/prediction.h"
 
-namespace parabench {
+namespace parabench::results {
 
 enum class Status { ok, skipped, failed };
 enum class EquivalenceStatus { pass, fail, not_checked };
@@ -127,4 +127,4 @@ Predicted predicted_from_json(const JsonReader& reader);
 /// Summary fields of `time` from its samples. Throws std::invalid_argument when there is none.
 void summarise(StepTime& time);
 
-}  // namespace parabench
+}  // namespace parabench::results

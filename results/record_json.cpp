@@ -6,7 +6,7 @@
 #include "base/case_text.h"
 #include "results/record.h"
 
-namespace parabench {
+namespace parabench::results {
 namespace {
 
 using nlohmann::json;
@@ -190,4 +190,4 @@ json to_json(const Record& record) {
   return out;
 }
 
-}  // namespace parabench
+}  // namespace parabench::results

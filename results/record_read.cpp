@@ -8,7 +8,7 @@
 #include "results/record.h"
 #include "results/validate.h"
 
-namespace parabench {
+namespace parabench::results {
 namespace {
 
 /// A number, or null for one that is not finite.
@@ -202,4 +202,4 @@ Record record_from_json(const JsonReader& value) {
   return out;
 }
 
-}  // namespace parabench
+}  // namespace parabench::results

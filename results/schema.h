@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-namespace parabench {
+namespace parabench::results {
 
 extern const std::string_view results_schema_text;
 
-}  // namespace parabench
+}  // namespace parabench::results

@@ -5,7 +5,7 @@
 
 #include "base/statistics.h"
 
-namespace parabench {
+namespace parabench::results {
 namespace {
 
 double relative(double predicted, double measured) { return (predicted - measured) / measured; }
@@ -76,4 +76,4 @@ std::vector<MeanError> mean_errors(std::span<const Record> records) {
   return means;
 }
 
-}  // namespace parabench
+}  // namespace parabench::results

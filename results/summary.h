@@ -9,7 +9,7 @@
 
 #include "results/record.h"
 
-namespace parabench {
+namespace parabench::results {
 
 /// The one rule for whether a row enters means, baselines, speed-ups, verdicts and figures: it was measured to its end
 /// (status ok), and trains what its reference trains. A row whose equivalence was not checked (--verify off, emulated
@@ -44,4 +44,4 @@ struct MeanError {
 /// One for each kind that has rows, checked before unchecked before emulated ones.
 std::vector<MeanError> mean_errors(std::span<const Record> records);
 
-}  // namespace parabench
+}  // namespace parabench::results

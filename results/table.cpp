@@ -12,7 +12,7 @@
 #include "base/units_text.h"
 #include "results/summary.h"
 
-namespace parabench {
+namespace parabench::results {
 namespace {
 
 constexpr std::size_t columns = 11;
@@ -132,4 +132,4 @@ std::string results_table(std::span<const Record> records) {
   return text + left_out(records);
 }
 
-}  // namespace parabench
+}  // namespace parabench::results

@@ -6,7 +6,7 @@
 
 #include "results/record.h"
 
-namespace parabench {
+namespace parabench::results {
 
 /// One line per record, grouped under the model/dataset/ that their ids share: the rest of the id, status, step time
 /// predicted and measured (median) with the error, peak counted memory of the rank that needs most likewise, verdict of
@@ -16,4 +16,4 @@ namespace parabench {
 /// newline; "-" where there is no value.
 std::string results_table(std::span<const Record> records);
 
-}  // namespace parabench
+}  // namespace parabench::results

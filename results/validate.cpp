@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "results/schema.h"
 
-namespace parabench {
+namespace parabench::results {
 
 const nlohmann::json& results_schema() {
   static const nlohmann::json schema = nlohmann::json::parse(results_schema_text);
@@ -28,4 +28,4 @@ void require_valid(const JsonReader& value, std::string_view definition) {
                     violations.front().message);
 }
 
-}  // namespace parabench
+}  // namespace parabench::results

@@ -8,7 +8,7 @@
 
 #include "base/json_reader.h"
 
-namespace parabench {
+namespace parabench::results {
 
 struct SchemaViolation {
   std::string pointer;  ///< JSON pointer to the offending value: "/records/0/status"; "" is the whole document
@@ -31,4 +31,4 @@ std::vector<SchemaViolation> validate_results(const nlohmann::json& document);
 /// place of the value.
 void require_valid(const JsonReader& value, std::string_view definition);
 
-}  // namespace parabench
+}  // namespace parabench::results

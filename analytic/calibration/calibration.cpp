@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 void replace(CurvePoint& known, const CurvePoint& newer) { known = newer; }
@@ -38,8 +38,8 @@ void merge_rates(std::map<Key, RatesByBusy>& into, const std::map<Key, RatesByBu
 
 }  // namespace
 
-LayerKey layer_key(const LayerSpec& layer, const TensorSpec& in, bool first, const Case& spec, int busy_ranks) {
-  return {.layer = signature(layer, in) + (first ? "+first" : ""),
+LayerKey layer_key(const models::LayerSpec& layer, const TensorSpec& in, bool first, const Case& spec, int busy_ranks) {
+  return {.layer = models::signature(layer, in) + (first ? "+first" : ""),
           .precision = spec.precision,
           .layout = spec.layout,
           .threads = spec.threads,
@@ -92,4 +92,4 @@ void merge(Calibration& into, const Calibration& newer) {
   for (const auto& [comm, bytes] : newer.communicator_bytes) into.communicator_bytes[comm] = bytes;
 }
 
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -13,7 +13,7 @@
 #include "base/tensor_spec.h"
 #include "models/spec/layer.h"
 
-namespace parabench {
+namespace parabench::analytic {
 
 /// What a layer's time depends on, besides the number of samples.
 struct LayerKey {
@@ -111,7 +111,7 @@ DeviceKind measured_device(const Case& spec);
 UpdateKey update_key(const Case& spec);
 /// The key of a layer on an input of shape `in` under a case. `first`: layer 0 of the model, whose input needs no
 /// gradient.
-LayerKey layer_key(const LayerSpec& layer, const TensorSpec& in, bool first, const Case& spec, int busy_ranks);
+LayerKey layer_key(const models::LayerSpec& layer, const TensorSpec& in, bool first, const Case& spec, int busy_ranks);
 
 nlohmann::json to_json(const MachineInfo& machine);
 nlohmann::json to_json(const Calibration& calibration);
@@ -135,4 +135,4 @@ std::string default_calibration_path(const MachineInfo& machine);
 /// This host, from /proc, sysfs and statvfs; cores are those this process may run on.
 MachineInfo this_machine();
 
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -10,7 +10,7 @@
 #include "base/case_text.h"
 #include "base/json_reader.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 using nlohmann::json;
@@ -271,4 +271,4 @@ Calibration calibration_from_json(const json& document, const std::string& name)
   return calibration_from_json(JsonReader(document, name, "measure again with: parabench calibrate"));
 }
 
-}  // namespace parabench
+}  // namespace parabench::analytic

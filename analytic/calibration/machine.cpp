@@ -14,7 +14,7 @@
 #include "analytic/calibration/calibration.h"
 #include "base/hash.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 /// Value of the first "key : value" line; empty where there is none.
@@ -108,4 +108,4 @@ std::string default_calibration_path(const MachineInfo& machine) {
   return fmt::format("{}/parabench/calibration-{}.json", cache, machine.id);
 }
 
-}  // namespace parabench
+}  // namespace parabench::analytic

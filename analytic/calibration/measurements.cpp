@@ -10,7 +10,7 @@
 #include "base/case_text.h"
 #include "base/error.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 Error unmeasured(std::string_view what, std::string_view expected) {
@@ -43,8 +43,8 @@ const Curve& curve(const Curves& curves, std::string_view what, const Case& spec
 
 }  // namespace
 
-MeasuredLayers::MeasuredLayers(const Calibration& calibration, const ModelSpec& model) {
-  const std::vector<TensorSpec> in = boundaries(model);
+MeasuredLayers::MeasuredLayers(const Calibration& calibration, const models::ModelSpec& model) {
+  const std::vector<TensorSpec> in = models::boundaries(model);
   for (std::size_t l = 0; l < model.layers.size(); ++l) {
     const std::string signature = layer_key(model.layers[l], in[l], l == 0, {}, 1).layer;
     Layer& layer = layers_.emplace_back(Layer{.name = model.layers[l].name, .signature = signature});
@@ -123,4 +123,4 @@ double update_rate(const Calibration& calibration, const Case& spec, int busy_ra
   return between(busy_ranks, below->first, below->second, above->first, above->second);
 }
 
-}  // namespace parabench
+}  // namespace parabench::analytic

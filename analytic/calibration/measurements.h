@@ -8,7 +8,7 @@
 #include "analytic/calibration/calibration.h"
 #include "models/spec/model.h"
 
-namespace parabench {
+namespace parabench::analytic {
 
 /// What is asked about a layer.
 struct LayerFigure {
@@ -19,7 +19,7 @@ struct LayerFigure {
 /// The measurements of one model's layers, resolved once: looking them up by text for every operation is slow.
 class MeasuredLayers {
  public:
-  MeasuredLayers(const Calibration& calibration, const ModelSpec& model);
+  MeasuredLayers(const Calibration& calibration, const models::ModelSpec& model);
 
   /// Interpolated between numbers of samples and of busy ranks (interpolate.h).
   double at(const Case& spec, int layer, int samples, int busy_ranks, const LayerFigure& figure) const;
@@ -60,4 +60,4 @@ const Curve& message_curve(const Calibration& calibration, const Case& spec);
 /// for the same memory and cost as those.
 double update_rate(const Calibration& calibration, const Case& spec, int busy_ranks);
 
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -11,23 +11,25 @@
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "parallelism/plan/strategies/strategies.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
-Op pass_of(OpKind kind, SegmentId layer) { return pass(kind, layer, MicroBatchId(0), StepId(0), VersionId(0)); }
+plan::Op pass_of(plan::OpKind kind, SegmentId layer) {
+  return plan::pass(kind, layer, MicroBatchId(0), StepId(0), VersionId(0));
+}
 
 /// Whether the schedule has backwards in two parts, however the model is cut.
-bool splits_backwards(Case spec, const ModelSpec& model) {
+bool splits_backwards(Case spec, const models::ModelSpec& model) {
   spec.partition = PartitionRule::uniform;
   spec.recompute = Recompute::none;
   spec.memory.reset();
-  if (plans_widths(spec)) spec.strategy.parameters.clear();
-  return uses(make_plan(spec, model, {}, 1), OpKind::backward_input);
+  if (plan::plans_widths(spec)) spec.strategy.parameters.clear();
+  return plan::uses(plan::make_plan(spec, model, {}, 1), plan::OpKind::backward_input);
 }
 
 /// What is kept of a piece in flight whose forward runs again.
-std::int64_t kept_bytes(const Plan& plan, const Sizes& sizes, SegmentId layer, bool split) {
-  const Op there = pass_of(OpKind::forward, layer);
+std::int64_t kept_bytes(const plan::Plan& plan, const Sizes& sizes, SegmentId layer, bool split) {
+  const plan::Op there = pass_of(plan::OpKind::forward, layer);
   const bool loads = layer == SegmentId(0) && plan.spec.input == InputKind::host;
   const std::int64_t images = loads ? sizes.image_bytes(plan, Rank(0), there) : 0;
   const std::int64_t weights = split ? sizes.kept_for_weights(plan, Rank(0), there) : 0;
@@ -36,28 +38,29 @@ std::int64_t kept_bytes(const Plan& plan, const Sizes& sizes, SegmentId layer, b
 }
 
 /// What pieces take on a GPU all the time, on their way from the host or to stay.
-std::int64_t held_input_bytes(const Plan& plan, const Sizes& sizes) {
+std::int64_t held_input_bytes(const plan::Plan& plan, const Sizes& sizes) {
   if (plan.spec.device != DeviceKind::cuda) return 0;
   if (plan.spec.input == InputKind::resident)
     return sizes.image_bytes(plan.spec.precision, plan.spec.batch / plan.spec.dp);
-  return upload_slots * sizes.loaded_bytes(plan.pieces[0][0]);
+  return plan::upload_slots * sizes.loaded_bytes(plan.pieces[0][0]);
 }
 
-LayerSizes sizes_of(const Plan& plan, const Sizes& sizes, const MemoryModel& memory, SegmentId layer, bool split) {
-  const Op there = pass_of(OpKind::forward, layer);
-  LayerSizes bytes{.weights = sizes.parameter_bytes(plan, layer, 1),
-                   .saved = memory.saved_bytes(plan, Rank(0), there),
-                   .input = layer == SegmentId(0) ? 0 : sizes.input_bytes(plan, Rank(0), there),
-                   .output = sizes.output_bytes(plan, Rank(0), there)};
+plan::LayerSizes sizes_of(const plan::Plan& plan, const Sizes& sizes, const MemoryModel& memory, SegmentId layer,
+                          bool split) {
+  const plan::Op there = pass_of(plan::OpKind::forward, layer);
+  plan::LayerSizes bytes{.weights = sizes.parameter_bytes(plan, layer, 1),
+                         .saved = memory.saved_bytes(plan, Rank(0), there),
+                         .input = layer == SegmentId(0) ? 0 : sizes.input_bytes(plan, Rank(0), there),
+                         .output = sizes.output_bytes(plan, Rank(0), there)};
   const int sharers = plan.spec.zero == 1 ? plan.spec.dp : 1;
   const std::int64_t states = state_count(optimizer_rule(plan.spec));
-  const std::int64_t slack = sharers > 1 ? slice_alignment_bytes : 0;  // shards are whole units of it
+  const std::int64_t slack = sharers > 1 ? plan::slice_alignment_bytes : 0;  // shards are whole units of it
   bytes.states = bytes.weights + states * ((bytes.weights + sharers - 1) / sharers + slack);
   // As if every skip came from another rank, and the gradients of what the layer makes waited for its backward.
   const int samples = plan.pieces[0][0];
   bytes.saved += sizes.taken_bytes(plan.spec.precision, layer.value) * samples;
   // The gradients that a backward starts are among the states.
-  Op back = pass_of(OpKind::backward, layer);
+  plan::Op back = pass_of(plan::OpKind::backward, layer);
   back.accumulates = true;
   bytes.passing = std::max(memory.peak_bytes(plan, Rank(0), there), memory.peak_bytes(plan, Rank(0), back)) +
                   2 * std::max(bytes.input, bytes.output) +
@@ -71,7 +74,7 @@ LayerSizes sizes_of(const Plan& plan, const Sizes& sizes, const MemoryModel& mem
   return bytes;
 }
 
-double link_bytes_per_s(const TimeModel& time, const TimeModel& data_sheet, const Plan& plan) {
+double link_bytes_per_s(const TimeModel& time, const TimeModel& data_sheet, const plan::Plan& plan) {
   try {
     return time.link(plan).bytes_per_s;
   } catch (const Error&) {
@@ -81,8 +84,8 @@ double link_bytes_per_s(const TimeModel& time, const TimeModel& data_sheet, cons
 
 }  // namespace
 
-Plan single_layers(const Case& spec, const ModelSpec& model, int samples) {
-  Plan plan{.spec = spec, .pieces = {{samples}}, .ranks = std::vector<RankProgram>(1)};
+plan::Plan single_layers(const Case& spec, const models::ModelSpec& model, int samples) {
+  plan::Plan plan{.spec = spec, .pieces = {{samples}}, .ranks = std::vector<plan::RankProgram>(1)};
   plan.ranks[0].holds = {{StageId(0), ReplicaId(0)}};
   for (int l = 0; l < static_cast<int>(model.layers.size()); ++l) {
     plan.segments.push_back({.first_layer = l, .layers = 1, .stage = StageId(0)});
@@ -90,9 +93,9 @@ Plan single_layers(const Case& spec, const ModelSpec& model, int samples) {
   return plan;
 }
 
-Profile make_profile(const Calibration* calibration, const MachineInfo& machine, const ModelSpec& model,
-                     const Case& spec) {
-  const Plan plan = single_layers(spec, model, largest_piece(spec));
+plan::Profile make_profile(const Calibration* calibration, const MachineInfo& machine, const models::ModelSpec& model,
+                           const Case& spec) {
+  const plan::Plan plan = single_layers(spec, model, plan::largest_piece(spec));
   const Costs data_sheet = data_sheet_costs(machine, model);
   const bool calibrated = calibration && has_layers(*calibration, model, spec);
   const Costs measured = calibrated ? calibrated_costs(*calibration, model) : Costs();
@@ -100,7 +103,7 @@ Profile make_profile(const Calibration* calibration, const MachineInfo& machine,
   const Sizes sizes(model);
   const bool split = spec.partition == PartitionRule::memory && splits_backwards(spec, model);
 
-  Profile profile(layer_seconds(calibration, machine, model, spec, largest_piece(spec)));
+  plan::Profile profile(layer_seconds(calibration, machine, model, spec, plan::largest_piece(spec)));
   for (SegmentId layer; layer.value < std::ssize(plan.segments); ++layer) {
     profile.sizes.push_back(sizes_of(plan, sizes, *costs.memory, layer, split));
   }
@@ -108,4 +111,4 @@ Profile make_profile(const Calibration* calibration, const MachineInfo& machine,
   return profile;
 }
 
-}  // namespace parabench
+}  // namespace parabench::analytic

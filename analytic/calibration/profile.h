@@ -6,7 +6,7 @@
 #include "parallelism/plan/partition/profile.h"
 #include "parallelism/plan/plan.h"
 
-namespace parabench {
+namespace parabench::analytic {
 
 /// Of a possible case (check_case), at its largest piece: from the calibration where it has_layers(), else from the
 /// data sheet, as is the link where nobody measured one.
@@ -16,10 +16,10 @@ namespace parabench {
 ///    output; its states then hold what one micro-batch brings back, with except-last that of two. The first layer's
 ///    states hold what pieces of the batch take on a GPU beside the passes. A pass needs its peak_bytes() and holds the
 ///    messages that come and go; gradients that wait for a busy rank are left to the prediction.
-Profile make_profile(const Calibration* calibration, const MachineInfo& machine, const ModelSpec& model,
-                     const Case& spec);
+plan::Profile make_profile(const Calibration* calibration, const MachineInfo& machine, const models::ModelSpec& model,
+                           const Case& spec);
 
 /// One rank that holds each layer as a segment, without operations, for pieces of so many samples.
-Plan single_layers(const Case& spec, const ModelSpec& model, int samples);
+plan::Plan single_layers(const Case& spec, const models::ModelSpec& model, int samples);
 
-}  // namespace parabench
+}  // namespace parabench::analytic

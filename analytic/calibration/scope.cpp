@@ -8,41 +8,41 @@
 #include "base/case_text.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 /// The piece sizes of the plan and half the largest, so that times interpolate.
-std::vector<int> sample_counts(const Plan& plan) {
+std::vector<int> sample_counts(const plan::Plan& plan) {
   std::set<int> counts;
   for (const auto& replica : plan.pieces) counts.insert(replica.begin(), replica.end());
   counts.insert(std::max(2, *counts.rbegin() / 2));
   return {counts.begin(), counts.end()};
 }
 
-std::vector<int> group_sizes(const Plan& plan) {
+std::vector<int> group_sizes(const plan::Plan& plan) {
   std::set<int> sizes;
-  for (const Group& group : plan.groups) sizes.insert(static_cast<int>(group.ranks.size()));
+  for (const plan::Group& group : plan.groups) sizes.insert(static_cast<int>(group.ranks.size()));
   return {sizes.begin(), sizes.end()};
 }
 
 }  // namespace
 
-CalibrationScope calibration_scope(const Plan& plan) {
+CalibrationScope calibration_scope(const plan::Plan& plan) {
   // A planner prices links also where its plan before this calibration sends nothing.
   return {.samples = sample_counts(plan),
-          .split_backwards = uses(plan, OpKind::backward_input),
+          .split_backwards = plan::uses(plan, plan::OpKind::backward_input),
           .group_sizes = group_sizes(plan),
-          .messages = plan.spec.np > 1 && (uses(plan, OpKind::send) || plans_widths(plan.spec))};
+          .messages = plan.spec.np > 1 && (plan::uses(plan, plan::OpKind::send) || plan::plans_widths(plan.spec))};
 }
 
-Calibration promised_calibration(const Plan& plan, const ModelSpec& model, const MachineInfo& machine) {
+Calibration promised_calibration(const plan::Plan& plan, const models::ModelSpec& model, const MachineInfo& machine) {
   const Case& spec = plan.spec;
   const CalibrationScope scope = calibration_scope(plan);
   const DeviceKind device = measured_device(spec);
   const Curve curve = {{1'000, 1e-5}, {1'000'000, 1e-3}};
   Calibration promised;
   promised.machine = machine;
-  const std::vector<TensorSpec> inputs = boundaries(model);
+  const std::vector<TensorSpec> inputs = models::boundaries(model);
   for (const int busy : std::set<int>{1, spec.np}) {
     for (const int samples : scope.samples) {
       const std::vector<double> seconds = layer_seconds(nullptr, machine, model, spec, samples);
@@ -64,4 +64,4 @@ Calibration promised_calibration(const Plan& plan, const ModelSpec& model, const
   return promised;
 }
 
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -7,7 +7,7 @@
 #include "models/spec/model.h"
 #include "parallelism/plan/plan.h"
 
-namespace parabench {
+namespace parabench::analytic {
 
 /// Layers are timed alone and, with several ranks, with all of them busy; so are updates and copies.
 struct CalibrationScope {
@@ -16,10 +16,10 @@ struct CalibrationScope {
   std::vector<int> group_sizes;  ///< members of the groups whose reductions are timed, ascending
   bool messages = false;         ///< from rank to rank
 };
-CalibrationScope calibration_scope(const Plan& plan);
+CalibrationScope calibration_scope(const plan::Plan& plan);
 
 /// A calibration with all entries that such a launch would bring, their times being the data sheet's: what will be
 /// known, not how long anything takes.
-Calibration promised_calibration(const Plan& plan, const ModelSpec& model, const MachineInfo& machine);
+Calibration promised_calibration(const plan::Plan& plan, const models::ModelSpec& model, const MachineInfo& machine);
 
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace parabench {
+namespace parabench::analytic {
 
 double data_parallel_step(double sequential_s, int workers, double gradient_bytes, double fusion_bytes,
                           std::span<const Link> links) {
@@ -47,4 +47,4 @@ double ring_all_reduce(int ranks, double bytes, double alpha_s, double beta_s_pe
   return 2 * (ranks - 1) * alpha_s + 2 * share * bytes * beta_s_per_byte + share * bytes * gamma_s_per_byte;
 }
 
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -4,7 +4,7 @@
 
 #include <span>
 
-namespace parabench {
+namespace parabench::analytic {
 
 /// One link between neighbours j and j+1.
 struct Link {
@@ -36,4 +36,4 @@ double gpipe_unequal(std::span<const double> forward_s, std::span<const double> 
 /// Ring all-reduce of n bytes over p ranks: 2 (p-1) alpha + 2 (p-1)/p n beta (+ (p-1)/p n gamma).
 double ring_all_reduce(int ranks, double bytes, double alpha_s, double beta_s_per_byte, double gamma_s_per_byte);
 
-}  // namespace parabench
+}  // namespace parabench::analytic

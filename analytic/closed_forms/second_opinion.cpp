@@ -8,46 +8,47 @@
 #include "analytic/memory/sizes.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 /// Seconds of one pass of a stage for micro-batch 0, with every rank busy.
-double stage_pass(const Plan& plan, const TimeModel& time, Rank rank, StageId stage, OpKind kind) {
-  const auto [first, last] = segments_of(plan, stage);
+double stage_pass(const plan::Plan& plan, const TimeModel& time, Rank rank, StageId stage, plan::OpKind kind) {
+  const auto [first, last] = plan::segments_of(plan, stage);
   double sum = 0;
   for (SegmentId s = first; s <= last; ++s) {
-    sum += time.seconds(plan, rank, pass(kind, s, MicroBatchId(0), StepId(0), VersionId(0)), plan.spec.np);
+    sum += time.seconds(plan, rank, plan::pass(kind, s, MicroBatchId(0), StepId(0), VersionId(0)), plan.spec.np);
   }
   return sum;
 }
 
 /// Whether whole backwards follow forwards of one stage per device, as gpipe and 1f1b have it.
-bool is_alternating(const Plan& plan) {
-  return std::ranges::all_of(plan.ranks, [](const RankProgram& rank) {
-    return rank.holds.size() == 1 &&
-           std::ranges::none_of(rank.compute(), [](const Op& op) { return op.kind == OpKind::backward_weight; });
+bool is_alternating(const plan::Plan& plan) {
+  return std::ranges::all_of(plan.ranks, [](const plan::RankProgram& rank) {
+    return rank.holds.size() == 1 && std::ranges::none_of(rank.compute(), [](const plan::Op& op) {
+             return op.kind == plan::OpKind::backward_weight;
+           });
   });
 }
 
 /// T_seq: the pieces of replica 0 one after the other, each segment on the first rank that has it, which alone is busy.
-double sequential_seconds(const Plan& plan, const TimeModel& time) {
+double sequential_seconds(const plan::Plan& plan, const TimeModel& time) {
   double sum = 0;
   for (SegmentId s; s.value < std::ssize(plan.segments); ++s) {
-    const Rank rank = holders(plan, stage_of(plan, s)).front();
-    for (MicroBatchId m; m.value < micro_batches(plan); ++m) {
-      sum += time.seconds(plan, rank, forward(s, m, StepId(0), VersionId(0)), 1) +
-             time.seconds(plan, rank, backward(s, m, StepId(0), VersionId(0)), 1);
+    const Rank rank = plan::holders(plan, plan::stage_of(plan, s)).front();
+    for (MicroBatchId m; m.value < plan::micro_batches(plan); ++m) {
+      sum += time.seconds(plan, rank, plan::forward(s, m, StepId(0), VersionId(0)), 1) +
+             time.seconds(plan, rank, plan::backward(s, m, StepId(0), VersionId(0)), 1);
     }
   }
   return sum;
 }
 
-double data_parallel_opinion(const Plan& plan, const Sizes& sizes, const TimeModel& time) {
+double data_parallel_opinion(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time) {
   const std::vector<Link> ring(plan.replicas, time.link(plan));
   const auto gradients =
       static_cast<double>(sizes.parameter_bytes(plan, SegmentId(0), static_cast<int>(plan.segments.size())));
   // One rank with the whole batch in one piece.
-  Plan alone{.spec = plan.spec, .segments = plan.segments, .pieces = {{batch_samples(plan)}}};
+  plan::Plan alone{.spec = plan.spec, .segments = plan.segments, .pieces = {{plan::batch_samples(plan)}}};
   alone.ranks.push_back({.holds = {{StageId(0), ReplicaId(0)}}});
   return data_parallel_step(sequential_seconds(alone, time), plan.replicas, gradients,
                             static_cast<double>(plan.spec.bucket.value), ring);
@@ -58,23 +59,25 @@ struct StagePasses {
   std::vector<double> forward, backward, input, weight;
 };
 
-StagePasses stage_passes(const Plan& plan, const TimeModel& time) {
+StagePasses stage_passes(const plan::Plan& plan, const TimeModel& time) {
   StagePasses passes;
   for (StageId stage; stage.value < plan.stages; ++stage) {
-    const auto seconds = [&](OpKind kind) { return stage_pass(plan, time, holders(plan, stage).front(), stage, kind); };
-    passes.forward.push_back(seconds(OpKind::forward));
-    passes.backward.push_back(seconds(OpKind::backward));
-    passes.input.push_back(seconds(OpKind::backward_input));
-    passes.weight.push_back(seconds(OpKind::backward_weight));
+    const auto seconds = [&](plan::OpKind kind) {
+      return stage_pass(plan, time, plan::holders(plan, stage).front(), stage, kind);
+    };
+    passes.forward.push_back(seconds(plan::OpKind::forward));
+    passes.backward.push_back(seconds(plan::OpKind::backward));
+    passes.input.push_back(seconds(plan::OpKind::backward_input));
+    passes.weight.push_back(seconds(plan::OpKind::backward_weight));
   }
   return passes;
 }
 
-std::vector<double> boundary_seconds(const Plan& plan, const TimeModel& time) {
+std::vector<double> boundary_seconds(const plan::Plan& plan, const TimeModel& time) {
   std::vector<double> seconds;
   for (StageId stage; stage.value + 1 < plan.stages; ++stage) {
-    const Rank from = holders(plan, stage).front(), to = holders(plan, StageId(stage.value + 1)).front();
-    const Op message = send_forward(segments_of(plan, stage).last, MicroBatchId(0), StepId(0), to);
+    const Rank from = plan::holders(plan, stage).front(), to = plan::holders(plan, StageId(stage.value + 1)).front();
+    const plan::Op message = plan::send_forward(plan::segments_of(plan, stage).last, MicroBatchId(0), StepId(0), to);
     seconds.push_back(time.seconds(plan, from, message, 1));
   }
   return seconds;
@@ -82,14 +85,14 @@ std::vector<double> boundary_seconds(const Plan& plan, const TimeModel& time) {
 
 double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
-double planner_period(const Plan& plan, const Sizes& sizes, const TimeModel& time) {
+double planner_period(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time) {
   const StagePasses passes = stage_passes(plan, time);
   double period = 0;
   for (const double seconds : boundary_seconds(plan, time)) period = std::max(period, 2 * seconds);
   for (StageId stage; stage.value < plan.stages; ++stage) {
-    const auto [first, last] = segments_of(plan, stage);
+    const auto [first, last] = plan::segments_of(plan, stage);
     const auto weights = static_cast<double>(sizes.parameter_bytes(plan, first, last.value - first.value + 1));
-    const double compute = micro_batches(plan) * (passes.forward[stage.value] + passes.backward[stage.value]);
+    const double compute = plan::micro_batches(plan) * (passes.forward[stage.value] + passes.backward[stage.value]);
     const int width = plan.versions[stage.value].steps_per_update;
     period = std::max(period, pipedream_stage(compute, weights, width, time.link(plan).bytes_per_s));
   }
@@ -97,25 +100,26 @@ double planner_period(const Plan& plan, const Sizes& sizes, const TimeModel& tim
 }
 
 /// What the literature says of schedules beyond gpipe and 1f1b: equal devices, messages free, one step alone.
-void add_schedule_opinion(const Plan& plan, const TimeModel& time, std::map<std::string, double>& opinions) {
+void add_schedule_opinion(const plan::Plan& plan, const TimeModel& time, std::map<std::string, double>& opinions) {
   const StagePasses passes = stage_passes(plan, time);
-  const Strategy& strategy = find_strategy(plan.spec.strategy.name);
+  const plan::Strategy& strategy = plan::find_strategy(plan.spec.strategy.name);
   if (!strategy.makespan.of) return;
   const auto share = static_cast<double>(plan.ranks.size());
-  const PassTimes mean{sum(passes.forward) / share, sum(passes.backward) / share, sum(passes.input) / share,
-                       sum(passes.weight) / share};
+  const plan::PassTimes mean{sum(passes.forward) / share, sum(passes.backward) / share, sum(passes.input) / share,
+                             sum(passes.weight) / share};
   const auto seconds = strategy.makespan.of(strategy.pipe(plan.spec), mean);
   if (seconds) opinions["schedule_formula"] = *seconds;
 }
 
 }  // namespace
 
-std::map<std::string, double> second_opinions(const Plan& plan, const ModelSpec& model, const TimeModel& time) {
+std::map<std::string, double> second_opinions(const plan::Plan& plan, const models::ModelSpec& model,
+                                              const TimeModel& time) {
   std::map<std::string, double> opinions;
   const Sizes sizes(model);
   if (plan.ranks.size() == 1) {
     double& sum = opinions["sum_of_operations"];
-    for (const Op& op : plan.ranks[0].compute()) sum += time.seconds(plan, Rank(0), op, 1) / plan.steps;
+    for (const plan::Op& op : plan.ranks[0].compute()) sum += time.seconds(plan, Rank(0), op, 1) / plan.steps;
     return opinions;
   }
   // What follows knows neither copies of a pipeline nor passes that run twice.
@@ -132,7 +136,7 @@ std::map<std::string, double> second_opinions(const Plan& plan, const ModelSpec&
     add_schedule_opinion(plan, time, opinions);
     return opinions;
   }
-  const int pieces = micro_batches(plan);
+  const int pieces = plan::micro_batches(plan);
   const StagePasses passes = stage_passes(plan, time);
   opinions["ddlbench_eq_6_1_6_2"] = gpipe_compute(sequential_seconds(plan, time), plan.stages, pieces) +
                                     gpipe_communication(boundary_seconds(plan, time), pieces);
@@ -140,4 +144,4 @@ std::map<std::string, double> second_opinions(const Plan& plan, const ModelSpec&
   return opinions;
 }
 
-}  // namespace parabench
+}  // namespace parabench::analytic

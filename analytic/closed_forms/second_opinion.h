@@ -7,7 +7,7 @@
 #include "analytic/costs/time_model.h"
 #include "models/spec/model.h"
 
-namespace parabench {
+namespace parabench::analytic {
 
 /// Step times by the closed forms of closed_forms.h that apply to the plan:
 ///   one rank                         sum_of_operations, one after the other
@@ -16,6 +16,7 @@ namespace parabench {
 ///   other pipelines that drain       schedule_formula: the makespan in its row
 ///   pipelines that do not            pipedream_planner: the slowest stage or boundary
 /// None with several copies of a pipeline or with recomputed passes.
-std::map<std::string, double> second_opinions(const Plan& plan, const ModelSpec& model, const TimeModel& time);
+std::map<std::string, double> second_opinions(const plan::Plan& plan, const models::ModelSpec& model,
+                                              const TimeModel& time);
 
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -8,7 +8,7 @@
 #include "analytic/costs/gpu_sheet.h"
 #include "base/case_text.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 constexpr LayerFigure saved{[](const LayerTiming& t) { return static_cast<double>(t.saved_bytes); }};
@@ -19,17 +19,17 @@ class CalibratedMemory final : public MemoryModel {
  public:
   explicit CalibratedMemory(std::shared_ptr<const MeasuredModel> measured) : measured_(std::move(measured)) {}
 
-  std::int64_t saved_bytes(const Plan& plan, Rank rank, const Op& op) const override {
+  std::int64_t saved_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
     if (!bytes_measured(plan, op)) return sizes().saved_bytes(plan, rank, op);
     double sum = 0;
     for (int l = first_layer(plan, op); l < end_layer(plan, op); ++l) sum += bytes(plan, rank, op, l, saved);
     return static_cast<std::int64_t>(sum);
   }
 
-  std::int64_t peak_bytes(const Plan& plan, Rank rank, const Op& op) const override {
+  std::int64_t peak_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
     if (!bytes_measured(plan, op)) return sizes().temporary_bytes(plan, rank, op);
     double highest = 0, held = 0;
-    if (op.kind == OpKind::forward || op.kind == OpKind::recompute) {
+    if (op.kind == plan::OpKind::forward || op.kind == plan::OpKind::recompute) {
       for (int l = first_layer(plan, op); l < end_layer(plan, op); ++l) {
         highest = std::max(highest, held + bytes(plan, rank, op, l, forward_peak));
         held += bytes(plan, rank, op, l, saved);
@@ -47,7 +47,7 @@ class CalibratedMemory final : public MemoryModel {
     return static_cast<std::int64_t>(highest);
   }
 
-  DeviceOverhead device_overhead(const Plan& plan) const override {
+  DeviceOverhead device_overhead(const plan::Plan& plan) const override {
     if (measured_device(plan.spec) != DeviceKind::cuda) return {};
     const GpuInfo* gpu = first_gpu(measured_->calibration.machine);
     return {.context_bytes =
@@ -68,15 +68,15 @@ class CalibratedMemory final : public MemoryModel {
 
   /// Gradients that this backward leaves behind for the next layers'. Those of a tied tensor whose layers are one
   /// segment are added where both are there, in its original's layer.
-  double gradient_bytes(const Plan& plan, const Op& op, int layer) const {
-    if (!makes_weight_gradient(op.kind)) return 0;
+  double gradient_bytes(const plan::Plan& plan, const plan::Op& op, int layer) const {
+    if (!plan::makes_weight_gradient(op.kind)) return 0;
     if (!op.accumulates) return static_cast<double>(sizes().parameter_bytes(plan.spec.precision, layer));
     const bool waits = plan.tie && plan.tie->original == plan.tie->copy && layer == sizes().model().tie->copy.layer;
     return waits ? static_cast<double>(sizes().tied_bytes(plan.spec.precision)) : 0;
   }
 
   /// What the measured peak, of a backward that starts gradients, holds too much where this one adds each as it comes.
-  double dropped_early(const Plan& plan, const Op& op, int layer) const {
+  double dropped_early(const plan::Plan& plan, const plan::Op& op, int layer) const {
     if (!op.accumulates) return 0;
     const Precision precision = plan.spec.precision;
     return static_cast<double>(sizes().parameter_bytes(precision, layer) -
@@ -84,15 +84,15 @@ class CalibratedMemory final : public MemoryModel {
   }
 
   /// Bytes do not depend on who else is busy: any measurement of the layer will do.
-  double bytes(const Plan& plan, Rank rank, const Op& op, int layer, const LayerFigure& figure) const {
+  double bytes(const plan::Plan& plan, Rank rank, const plan::Op& op, int layer, const LayerFigure& figure) const {
     return measured_->layers.at(plan.spec, layer, samples_of(plan, rank, op), 1, figure);
   }
-  double gradient(const Plan& plan, Rank rank, const Op& op, int layer) const {
+  double gradient(const plan::Plan& plan, Rank rank, const plan::Op& op, int layer) const {
     if (layer == static_cast<int>(sizes().model().layers.size())) return 0;  // the loss hands in a scalar
     return static_cast<double>(sizes().input(layer).elements() * samples_of(plan, rank, op) *
                                activation_bytes(plan.spec.precision));
   }
-  bool bytes_measured(const Plan& plan, const Op& op) const {
+  bool bytes_measured(const plan::Plan& plan, const plan::Op& op) const {
     for (int l = first_layer(plan, op); l < end_layer(plan, op); ++l) {
       if (measured_->layers.at(plan.spec, l, 1, 1, saved) <= 0) return false;
     }
@@ -108,4 +108,4 @@ std::unique_ptr<const MemoryModel> calibrated_memory(std::shared_ptr<const Measu
   return std::make_unique<CalibratedMemory>(std::move(measured));
 }
 
-}  // namespace parabench
+}  // namespace parabench::analytic

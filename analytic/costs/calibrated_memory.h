@@ -6,9 +6,9 @@
 #include "analytic/costs/measured_model.h"
 #include "analytic/costs/memory_model.h"
 
-namespace parabench {
+namespace parabench::analytic {
 
 /// Of calibrated_costs().
 std::unique_ptr<const MemoryModel> calibrated_memory(std::shared_ptr<const MeasuredModel> measured);
 
-}  // namespace parabench
+}  // namespace parabench::analytic

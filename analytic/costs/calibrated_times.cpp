@@ -5,7 +5,7 @@
 
 #include "analytic/costs/interpolate.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 constexpr LayerFigure forward_s{[](const LayerTiming& t) { return t.forward_s; }};
@@ -21,48 +21,48 @@ class CalibratedTimes final : public TimeModel {
  public:
   explicit CalibratedTimes(std::shared_ptr<const MeasuredModel> measured) : measured_(std::move(measured)) {}
 
-  TimeParts parts(const Plan& plan, Rank rank, const Op& op, int busy_ranks) const override {
+  TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
     switch (op.kind) {
-      case OpKind::forward:
-      case OpKind::recompute: return whole(plan, pass_parts(plan, rank, op, busy_ranks, forward_s, 1), 0);
-      case OpKind::backward:
-      case OpKind::backward_input:
-      case OpKind::backward_weight:
+      case plan::OpKind::forward:
+      case plan::OpKind::recompute: return whole(plan, pass_parts(plan, rank, op, busy_ranks, forward_s, 1), 0);
+      case plan::OpKind::backward:
+      case plan::OpKind::backward_input:
+      case plan::OpKind::backward_weight:
         return whole(plan, backward_parts(plan, rank, op, busy_ranks), gradient_seconds(plan, rank, op, busy_ranks));
-      case OpKind::norms:
-      case OpKind::update:
+      case plan::OpKind::norms:
+      case plan::OpKind::update:
         return whole(plan, {},
                      update_words(plan, op) / update_words(plan) *
                          update_seconds(plan, sizes().updated_bytes(plan, rank, op), busy_ranks));
-      case OpKind::all_reduce:
-      case OpKind::reduce_scatter:
-      case OpKind::all_gather:
-      case OpKind::broadcast: {
+      case plan::OpKind::all_reduce:
+      case plan::OpKind::reduce_scatter:
+      case plan::OpKind::all_gather:
+      case plan::OpKind::broadcast: {
         const int members = static_cast<int>(plan.groups[op.group.value].ranks.size());
         return share_of_all_reduce(op.kind) * along(reduction_curve(measured_->calibration, plan.spec, members),
                                                     sizes().payload_bytes(plan, rank, op));
       }
-      case OpKind::send:
-      case OpKind::receive:
+      case plan::OpKind::send:
+      case plan::OpKind::receive:
         return along(message_curve(measured_->calibration, plan.spec), sizes().payload_bytes(plan, rank, op));
     }
     return {};
   }
 
-  double deviation_s(const Plan& plan, Rank rank, const Op& op, int busy_ranks) const override {
-    if (op.kind == OpKind::forward || op.kind == OpKind::recompute) {
+  double deviation_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
+    if (op.kind == plan::OpKind::forward || op.kind == plan::OpKind::recompute) {
       return over_layers(plan, rank, op, busy_ranks, forward_mad_s);
     }
-    if (!is_pass(op.kind)) return 0;
+    if (!plan::is_pass(op.kind)) return 0;
     if (is_split_measured(plan, op, busy_ranks)) {
-      const LayerFigure part = op.kind == OpKind::backward_input ? input_mad_s : weight_mad_s;
+      const LayerFigure part = op.kind == plan::OpKind::backward_input ? input_mad_s : weight_mad_s;
       return over_layers(plan, rank, op, busy_ranks, part);
     }
     return sizes().backward_share(plan, op) * over_layers(plan, rank, op, busy_ranks, backward_mad_s);
   }
 
-  Link link(const Plan& plan) const override {
-    const auto p = static_cast<int>(holders(plan, StageId(0)).size());
+  Link link(const plan::Plan& plan) const override {
+    const auto p = static_cast<int>(plan::holders(plan, StageId(0)).size());
     if (p == 1) return line(message_curve(measured_->calibration, plan.spec), 1, 1);
     // The link over which a ring would reduce as fast: 2 (p-1) steps of 1/p of the bytes.
     return line(reduction_curve(measured_->calibration, plan.spec, p), 2 * (p - 1), 2 * (p - 1.0) / p);
@@ -83,15 +83,15 @@ class CalibratedTimes final : public TimeModel {
   }
 
   /// Whether the pass is I or W, and both were measured for all its layers.
-  bool is_split_measured(const Plan& plan, const Op& op, int busy) const {
-    if (op.kind != OpKind::backward_input && op.kind != OpKind::backward_weight) return false;
+  bool is_split_measured(const plan::Plan& plan, const plan::Op& op, int busy) const {
+    if (op.kind != plan::OpKind::backward_input && op.kind != plan::OpKind::backward_weight) return false;
     for (int l = first_layer(plan, op); l < end_layer(plan, op); ++l) {
       if (!measured_->layers.has_split(plan.spec, l, busy)) return false;
     }
     return true;
   }
 
-  double over_layers(const Plan& plan, Rank rank, const Op& op, int busy, const LayerFigure& figure) const {
+  double over_layers(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy, const LayerFigure& figure) const {
     const int samples = samples_of(plan, rank, op);
     double sum = 0;
     for (int l = first_layer(plan, op); l < end_layer(plan, op); ++l)
@@ -101,7 +101,7 @@ class CalibratedTimes final : public TimeModel {
 
   /// Of the layers; on a GPU none takes less than its launches (`launches` per operation of a layer), where few samples
   /// lie far from the measured ones.
-  TimeParts pass_parts(const Plan& plan, Rank rank, const Op& op, int busy, const LayerFigure& figure,
+  TimeParts pass_parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy, const LayerFigure& figure,
                        int launches) const {
     if (measured_device(plan.spec) != DeviceKind::cuda || plan.spec.graph)
       return {.compute = over_layers(plan, rank, op, busy, figure)};
@@ -119,9 +119,9 @@ class CalibratedTimes final : public TimeModel {
   }
 
   /// B, I or W; where its parts were not measured, their FLOPs divide the whole.
-  TimeParts backward_parts(const Plan& plan, Rank rank, const Op& op, int busy) const {
+  TimeParts backward_parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy) const {
     if (is_split_measured(plan, op, busy)) {
-      return pass_parts(plan, rank, op, busy, op.kind == OpKind::backward_input ? input_s : weight_s, 1);
+      return pass_parts(plan, rank, op, busy, op.kind == plan::OpKind::backward_input ? input_s : weight_s, 1);
     }
     const double share = sizes().backward_share(plan, op);
     const TimeParts both = pass_parts(plan, rank, op, busy, backward_s, 2);
@@ -129,7 +129,7 @@ class CalibratedTimes final : public TimeModel {
   }
 
   /// Of an operation with these layers and this traffic of gradients and states.
-  TimeParts whole(const Plan& plan, TimeParts layers, double traffic) const {
+  TimeParts whole(const plan::Plan& plan, TimeParts layers, double traffic) const {
     const double total = overhead(plan) + layers.total() + traffic;
     layers.launch += overhead(plan);
     layers.memory += traffic;
@@ -143,22 +143,22 @@ class CalibratedTimes final : public TimeModel {
   }
 
   /// Between two operations; a replayed step has no such place.
-  double overhead(const Plan& plan) const {
+  double overhead(const plan::Plan& plan) const {
     if (plan.spec.graph) return 0;
     const auto found = measured_->calibration.step_overhead_s.find(measured_device(plan.spec));
     return found == measured_->calibration.step_overhead_s.end() ? 0 : found->second;
   }
 
   /// Of the gradients that a pass copies or adds to: their share of the words of an update.
-  double gradient_seconds(const Plan& plan, Rank rank, const Op& pass, int busy) const {
+  double gradient_seconds(const plan::Plan& plan, Rank rank, const plan::Op& pass, int busy) const {
     const double words = gradient_words(plan, rank, pass);
     if (words == 0) return 0;
     return words / update_words(plan) * update_seconds(plan, sizes().gradient_bytes(plan, pass.segment), busy);
   }
 
-  double update_seconds(const Plan& plan, std::int64_t bytes, int busy) const {
+  double update_seconds(const plan::Plan& plan, std::int64_t bytes, int busy) const {
     const double rate = update_rate(measured_->calibration, plan.spec, busy);
-    const int element = parameter_bytes(plan.spec.precision);
+    const int element = plan::parameter_bytes(plan.spec.precision);
     return rate * static_cast<double>(bytes) / element;
   }
 
@@ -171,4 +171,4 @@ std::unique_ptr<const TimeModel> calibrated_times(std::shared_ptr<const Measured
   return std::make_unique<CalibratedTimes>(std::move(measured));
 }
 
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -6,9 +6,9 @@
 #include "analytic/costs/measured_model.h"
 #include "analytic/costs/time_model.h"
 
-namespace parabench {
+namespace parabench::analytic {
 
 /// Of calibrated_costs().
 std::unique_ptr<const TimeModel> calibrated_times(std::shared_ptr<const MeasuredModel> measured);
 
-}  // namespace parabench
+}  // namespace parabench::analytic

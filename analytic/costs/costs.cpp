@@ -8,28 +8,28 @@
 #include "analytic/costs/data_sheet_times.h"
 #include "analytic/costs/unit_times.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 class NoMemory final : public MemoryModel {
  public:
-  std::int64_t saved_bytes(const Plan&, Rank, const Op&) const override { return 0; }
-  std::int64_t peak_bytes(const Plan&, Rank, const Op&) const override { return 0; }
-  DeviceOverhead device_overhead(const Plan&) const override { return {}; }
+  std::int64_t saved_bytes(const plan::Plan&, Rank, const plan::Op&) const override { return 0; }
+  std::int64_t peak_bytes(const plan::Plan&, Rank, const plan::Op&) const override { return 0; }
+  DeviceOverhead device_overhead(const plan::Plan&) const override { return {}; }
 };
 
 }  // namespace
 
 Costs unit_costs(double unit_s) { return {unit_times(unit_s), std::make_unique<NoMemory>()}; }
 
-Costs calibrated_costs(Calibration calibration, ModelSpec model) {
+Costs calibrated_costs(Calibration calibration, models::ModelSpec model) {
   const auto measured = std::make_shared<const MeasuredModel>(std::move(calibration), std::move(model));
   return {calibrated_times(measured), calibrated_memory(measured)};
 }
 
-Costs data_sheet_costs(MachineInfo machine, ModelSpec model) {
+Costs data_sheet_costs(MachineInfo machine, models::ModelSpec model) {
   auto times = data_sheet_times(machine, model);
   return {std::move(times), data_sheet_memory(std::move(machine), std::move(model))};
 }
 
-}  // namespace parabench
+}  // namespace parabench::analytic

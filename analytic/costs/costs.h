@@ -8,7 +8,7 @@
 #include "analytic/costs/time_model.h"
 #include "models/spec/model.h"
 
-namespace parabench {
+namespace parabench::analytic {
 
 /// Neither is null.
 struct Costs {
@@ -22,10 +22,10 @@ Costs unit_costs(double unit_s = 1);
 /// From the measurements; interpolates between numbers of samples and of busy ranks (interpolate.h). A compute
 /// operation costs the sum of its layers plus the executor's overhead per operation; the loss belongs to the last
 /// layer. Throws environment_error naming the layer, curve or rate that was never measured under these keys.
-Costs calibrated_costs(Calibration calibration, ModelSpec model);
+Costs calibrated_costs(Calibration calibration, models::ModelSpec model);
 /// Roofline from peak rates: max(FLOPs / (eff peak), bytes / bandwidth) + launch floor (cost-models: PyTorch
 /// RuntimeEstimator's .75). On a GPU, whose kernels are launched ahead, the larger of roofline and launch floor.
 /// Bytes by formula (Sizes).
-Costs data_sheet_costs(MachineInfo machine, ModelSpec model);
+Costs data_sheet_costs(MachineInfo machine, models::ModelSpec model);
 
-}  // namespace parabench
+}  // namespace parabench::analytic

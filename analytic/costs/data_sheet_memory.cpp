@@ -6,20 +6,21 @@
 #include "analytic/costs/gpu_sheet.h"
 #include "analytic/memory/sizes.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 class DataSheetMemory final : public MemoryModel {
  public:
-  DataSheetMemory(MachineInfo machine, ModelSpec model) : machine_(std::move(machine)), sizes_(std::move(model)) {}
+  DataSheetMemory(MachineInfo machine, models::ModelSpec model)
+      : machine_(std::move(machine)), sizes_(std::move(model)) {}
 
-  std::int64_t saved_bytes(const Plan& plan, Rank rank, const Op& op) const override {
+  std::int64_t saved_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
     return sizes_.saved_bytes(plan, rank, op);
   }
-  std::int64_t peak_bytes(const Plan& plan, Rank rank, const Op& op) const override {
+  std::int64_t peak_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
     return sizes_.temporary_bytes(plan, rank, op);
   }
-  DeviceOverhead device_overhead(const Plan& plan) const override {
+  DeviceOverhead device_overhead(const plan::Plan& plan) const override {
     if (measured_device(plan.spec) != DeviceKind::cuda) return {};
     const GpuInfo* gpu = first_gpu(machine_);
     return {.context_bytes = typical_context_bytes,
@@ -35,8 +36,8 @@ class DataSheetMemory final : public MemoryModel {
 
 }  // namespace
 
-std::unique_ptr<const MemoryModel> data_sheet_memory(MachineInfo machine, ModelSpec model) {
+std::unique_ptr<const MemoryModel> data_sheet_memory(MachineInfo machine, models::ModelSpec model) {
   return std::make_unique<DataSheetMemory>(std::move(machine), std::move(model));
 }
 
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -7,9 +7,9 @@
 #include "analytic/costs/memory_model.h"
 #include "models/spec/model.h"
 
-namespace parabench {
+namespace parabench::analytic {
 
 /// Of data_sheet_costs().
-std::unique_ptr<const MemoryModel> data_sheet_memory(MachineInfo machine, ModelSpec model);
+std::unique_ptr<const MemoryModel> data_sheet_memory(MachineInfo machine, models::ModelSpec model);
 
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -5,7 +5,7 @@
 #include "analytic/costs/gpu_sheet.h"
 #include "analytic/memory/sizes.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 constexpr double efficiency = 0.75;  // PyTorch RuntimeEstimator; of bandwidths Calculon's at 10 MB
@@ -21,7 +21,7 @@ constexpr Link mailbox{.latency_s = 20e-6, .bytes_per_s = core_bytes_per_s / 2};
 double peak_flops(const MachineInfo& machine, const Case& spec) {
   const double frequency = machine.frequency_hz > 0 ? machine.frequency_hz : default_frequency_hz;
   const int bits = machine.vector_bits > 0 ? machine.vector_bits : default_vector_bits;
-  const double lanes = bits / (8.0 * parameter_bytes(spec.precision));
+  const double lanes = bits / (8.0 * plan::parameter_bytes(spec.precision));
   return std::min(spec.threads, std::max(1, machine.cores)) * frequency * lanes * 2 * 2;
 }
 
@@ -97,4 +97,4 @@ TimeParts data_sheet_all_reduce(const MachineInfo& machine, const Case& spec, in
   return with_total({.latency = latency, .transfer = total - latency}, total);
 }
 
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -6,7 +6,7 @@
 #include "base/case.h"
 #include "base/time_parts.h"
 
-namespace parabench {
+namespace parabench::analytic {
 
 struct DataSheetRates {
   double flops_per_s = 0;        ///< of the layers, at the efficiency that training reaches
@@ -25,4 +25,4 @@ TimeParts data_sheet_all_reduce(const MachineInfo& machine, const Case& spec, in
 /// The GPU that the case runs on; nullptr where none is known.
 const GpuInfo* first_gpu(const MachineInfo& machine);
 
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -7,62 +7,63 @@
 #include "analytic/costs/gpu_sheet.h"
 #include "analytic/memory/sizes.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 class DataSheetTimes final : public TimeModel {
  public:
-  DataSheetTimes(MachineInfo machine, ModelSpec model) : machine_(std::move(machine)), sizes_(std::move(model)) {}
+  DataSheetTimes(MachineInfo machine, models::ModelSpec model)
+      : machine_(std::move(machine)), sizes_(std::move(model)) {}
 
-  TimeParts parts(const Plan& plan, Rank rank, const Op& op, int busy_ranks) const override {
+  TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
     const DataSheetRates rates = data_sheet_rates(machine_, plan.spec, busy_ranks);
     switch (op.kind) {
-      case OpKind::forward:
-      case OpKind::recompute: return roofline(rates, plan, rank, op);
-      case OpKind::backward:
-      case OpKind::backward_input:
-      case OpKind::backward_weight: return backward(rates, plan, rank, op);
-      case OpKind::norms:
-      case OpKind::update:
+      case plan::OpKind::forward:
+      case plan::OpKind::recompute: return roofline(rates, plan, rank, op);
+      case plan::OpKind::backward:
+      case plan::OpKind::backward_input:
+      case plan::OpKind::backward_weight: return backward(rates, plan, rank, op);
+      case plan::OpKind::norms:
+      case plan::OpKind::update:
         return {.memory = update_words(plan, op) * static_cast<double>(sizes_.updated_bytes(plan, rank, op)) /
                           rates.state_bytes_per_s};
-      case OpKind::all_reduce:
-      case OpKind::reduce_scatter:
-      case OpKind::all_gather:
-      case OpKind::broadcast:
+      case plan::OpKind::all_reduce:
+      case plan::OpKind::reduce_scatter:
+      case plan::OpKind::all_gather:
+      case plan::OpKind::broadcast:
         return share_of_all_reduce(op.kind) *
                data_sheet_all_reduce(machine_, plan.spec, members(plan, op), bytes(plan, rank, op));
-      case OpKind::send:
-      case OpKind::receive:
+      case plan::OpKind::send:
+      case plan::OpKind::receive:
         return {.latency = rates.message.latency_s, .transfer = bytes(plan, rank, op) / rates.message.bytes_per_s};
     }
     return {};
   }
-  std::string assumption(const Plan& plan) const override {
+  std::string assumption(const plan::Plan& plan) const override {
     return measured_device(plan.spec) == DeviceKind::cuda ? gpu_sheet_text(first_gpu(machine_)) : "";
   }
-  Link link(const Plan& plan) const override { return data_sheet_rates(machine_, plan.spec, 1).message; }
+  Link link(const plan::Plan& plan) const override { return data_sheet_rates(machine_, plan.spec, 1).message; }
   int cores() const override { return std::max(1, machine_.cores); }
   std::string source() const override { return "data-sheet"; }
 
  private:
-  static int members(const Plan& plan, const Op& op) {
+  static int members(const plan::Plan& plan, const plan::Op& op) {
     return static_cast<int>(plan.groups[op.group.value].ranks.size());
   }
-  double bytes(const Plan& plan, Rank rank, const Op& op) const {
+  double bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const {
     return static_cast<double>(sizes_.payload_bytes(plan, rank, op));
   }
 
   /// Of all layers; a layer counts for the side of the roofline that is the longer one.
-  TimeParts roofline(const DataSheetRates& rates, const Plan& plan, Rank rank, const Op& op) const {
-    const Segment& segment = plan.segments[op.segment.value];
+  TimeParts roofline(const DataSheetRates& rates, const plan::Plan& plan, Rank rank, const plan::Op& op) const {
+    const plan::Segment& segment = plan.segments[op.segment.value];
     const int samples = samples_of(plan, rank, op);
-    const bool back = makes_input_gradient(op.kind) || makes_weight_gradient(op.kind);
+    const bool back = plan::makes_input_gradient(op.kind) || plan::makes_weight_gradient(op.kind);
     double sum = 0;
     TimeParts parts;
     for (int l = segment.first_layer; l < segment.first_layer + segment.layers; ++l) {
-      const LayerSpec& layer = sizes_.model().layers[l];
-      const LayerCost c = cost(layer, sizes_.input(l), activation_bytes(plan.spec.precision), l == 0);
+      const models::LayerSpec& layer = sizes_.model().layers[l];
+      const models::LayerCost c = models::cost(layer, sizes_.input(l), activation_bytes(plan.spec.precision), l == 0);
       const Flops flops = (back ? c.backward_per_sample : c.forward_per_sample) * static_cast<double>(samples);
       // A third of the weights' traffic is the forward's read, the rest the backward's read and write.
       const double moved =
@@ -79,7 +80,7 @@ class DataSheetTimes final : public TimeModel {
   }
 
   /// B, I or W, and the gradients that it copies or adds.
-  TimeParts backward(const DataSheetRates& rates, const Plan& plan, Rank rank, const Op& op) const {
+  TimeParts backward(const DataSheetRates& rates, const plan::Plan& plan, Rank rank, const plan::Op& op) const {
     const double share = sizes_.backward_share(plan, op);
     const TimeParts layers = roofline(rates, plan, rank, op);
     const double gradients = gradient_words(plan, rank, op) *
@@ -95,8 +96,8 @@ class DataSheetTimes final : public TimeModel {
 
 }  // namespace
 
-std::unique_ptr<const TimeModel> data_sheet_times(MachineInfo machine, ModelSpec model) {
+std::unique_ptr<const TimeModel> data_sheet_times(MachineInfo machine, models::ModelSpec model) {
   return std::make_unique<DataSheetTimes>(std::move(machine), std::move(model));
 }
 
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -6,7 +6,7 @@
 #include <array>
 #include <cctype>
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 constexpr double tera = 1e12, giga = 1e9;
@@ -74,4 +74,4 @@ std::int64_t matrix_workspace_bytes(const GpuInfo* gpu) {
   return gpu && gpu->capability >= 90 ? 33'554'432 : 8'519'680;
 }
 
-}  // namespace parabench
+}  // namespace parabench::analytic

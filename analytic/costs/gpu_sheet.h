@@ -8,7 +8,7 @@
 #include "analytic/calibration/calibration.h"
 #include "base/case.h"
 
-namespace parabench {
+namespace parabench::analytic {
 
 /// Peak rates, dense.
 struct GpuSheet {
@@ -36,4 +36,4 @@ inline constexpr std::int64_t typical_nccl_bytes = 480LL << 20;
 /// (:4096:2:16:8; ATen/cuda/CublasHandlePool.cpp). No GPU known: the smaller one.
 std::int64_t matrix_workspace_bytes(const GpuInfo* gpu);
 
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 double on_line(double x0, double y0, double x1, double y1, double x) { return y0 + (y1 - y0) * (x - x0) / (x1 - x0); }
@@ -32,4 +32,4 @@ double at_bytes(const Curve& curve, std::int64_t bytes) {
                  static_cast<double>(bytes));
 }
 
-}  // namespace parabench
+}  // namespace parabench::analytic

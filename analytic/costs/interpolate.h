@@ -6,7 +6,7 @@
 
 #include "analytic/calibration/calibration.h"
 
-namespace parabench {
+namespace parabench::analytic {
 
 /// A figure of a layer at a number of samples: t = t_floor + samples t_sample on the segment between the measured
 /// neighbours, beyond them on the nearest pair's line; never below proportion to the smallest point (t_floor >= 0)
@@ -17,4 +17,4 @@ double at_samples(std::span<const LayerTiming> timings, int samples, double (*va
 /// rate. Precondition: `curve` is not empty.
 double at_bytes(const Curve& curve, std::int64_t bytes);
 
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -7,10 +7,10 @@
 #include "analytic/calibration/measurements.h"
 #include "analytic/memory/sizes.h"
 
-namespace parabench {
+namespace parabench::analytic {
 
 struct MeasuredModel {
-  MeasuredModel(Calibration measured, ModelSpec model)
+  MeasuredModel(Calibration measured, models::ModelSpec model)
       : calibration(std::move(measured)), sizes(std::move(model)), layers(calibration, sizes.model()) {}
 
   Calibration calibration;
@@ -19,9 +19,11 @@ struct MeasuredModel {
 };
 
 /// The layers [first_layer(), end_layer()) of an operation's segment.
-inline int first_layer(const Plan& plan, const Op& op) { return plan.segments[op.segment.value].first_layer; }
-inline int end_layer(const Plan& plan, const Op& op) {
+inline int first_layer(const plan::Plan& plan, const plan::Op& op) {
+  return plan.segments[op.segment.value].first_layer;
+}
+inline int end_layer(const plan::Plan& plan, const plan::Op& op) {
   return first_layer(plan, op) + plan.segments[op.segment.value].layers;
 }
 
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -5,7 +5,7 @@
 
 #include "parallelism/plan/plan.h"
 
-namespace parabench {
+namespace parabench::analytic {
 
 /// What a GPU holds for a rank beside its tensors; all 0 where the device is the processor.
 struct DeviceOverhead {
@@ -20,10 +20,10 @@ class MemoryModel {
  public:
   virtual ~MemoryModel() = default;
   /// Bytes that a forward allocates and holds until its backward: output included; input not, except the images.
-  virtual std::int64_t saved_bytes(const Plan& plan, Rank rank, const Op& op) const = 0;
+  virtual std::int64_t saved_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const = 0;
   /// Highest use during a backward above the bytes held before it; during a forward, above these and its saved_bytes.
-  virtual std::int64_t peak_bytes(const Plan& plan, Rank rank, const Op& op) const = 0;
-  virtual DeviceOverhead device_overhead(const Plan& plan) const = 0;
+  virtual std::int64_t peak_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const = 0;
+  virtual DeviceOverhead device_overhead(const plan::Plan& plan) const = 0;
 };
 
-}  // namespace parabench
+}  // namespace parabench::analytic

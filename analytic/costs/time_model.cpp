@@ -2,18 +2,18 @@
 
 #include <limits>
 
-namespace parabench {
+namespace parabench::analytic {
 
-double share_of_all_reduce(OpKind collective) { return collective == OpKind::all_reduce ? 1 : 0.5; }
+double share_of_all_reduce(plan::OpKind collective) { return collective == plan::OpKind::all_reduce ? 1 : 0.5; }
 
-double TimeModel::seconds(const Plan& plan, Rank rank, const Op& op, int busy_ranks) const {
+double TimeModel::seconds(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const {
   return parts(plan, rank, op, busy_ranks).total();
 }
 
-double TimeModel::deviation_s(const Plan&, Rank, const Op&, int) const { return 0; }
+double TimeModel::deviation_s(const plan::Plan&, Rank, const plan::Op&, int) const { return 0; }
 
-Link TimeModel::link(const Plan&) const { return {.bytes_per_s = std::numeric_limits<double>::infinity()}; }
+Link TimeModel::link(const plan::Plan&) const { return {.bytes_per_s = std::numeric_limits<double>::infinity()}; }
 
-std::string TimeModel::assumption(const Plan&) const { return ""; }
+std::string TimeModel::assumption(const plan::Plan&) const { return ""; }
 
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -7,12 +7,12 @@
 #include "base/time_parts.h"
 #include "parallelism/plan/plan.h"
 
-namespace parabench {
+namespace parabench::analytic {
 
 /// Seconds of a collective as a share of an all-reduce of as many bytes: a reduce-scatter and an all-gather are its two
 /// halves (Thakur, Rabenseifner, Gropp 2005; ring), and a broadcast over a pipelined ring is no longer than one of
 /// them.
-double share_of_all_reduce(OpKind collective);
+double share_of_all_reduce(plan::OpKind collective);
 
 /// Seconds of the operations of one plan. Pure: same question, same answer.
 class TimeModel {
@@ -20,19 +20,19 @@ class TimeModel {
   virtual ~TimeModel() = default;
   /// Of `op` on `rank` while `busy_ranks` ranks (itself included) compute and nobody communicates. Messages and
   /// reductions: occupancy of the link while nobody computes.
-  virtual TimeParts parts(const Plan& plan, Rank rank, const Op& op, int busy_ranks) const = 0;
+  virtual TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const = 0;
   /// Their sum, exactly. A model that knows it before its parts overrides it: simulate() asks for every operation.
-  virtual double seconds(const Plan& plan, Rank rank, const Op& op, int busy_ranks) const;
+  virtual double seconds(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const;
   /// Median absolute deviation of seconds() over the calibration's repetitions; 0 where unknown.
-  virtual double deviation_s(const Plan& plan, Rank rank, const Op& op, int busy_ranks) const;
+  virtual double deviation_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const;
   /// One hop between neighbours, for closed forms that think in links; between replicas the one over which a ring would
   /// reduce as fast. Needs no measurement that the plan's own operations do not need.
-  virtual Link link(const Plan& plan) const;
+  virtual Link link(const plan::Plan& plan) const;
   /// What the costs assume about a machine that nobody measured: "data sheet of H200"; "" where nothing is assumed.
-  virtual std::string assumption(const Plan& plan) const;
+  virtual std::string assumption(const plan::Plan& plan) const;
   /// Cores that computing and communicating share; 0: they never compete (emulated links, unit costs).
   virtual int cores() const = 0;
   virtual std::string source() const = 0;  ///< "calibrated" | "data-sheet" | "unit"
 };
 
-}  // namespace parabench
+}  // namespace parabench::analytic

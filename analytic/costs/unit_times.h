@@ -5,9 +5,9 @@
 
 #include "analytic/costs/time_model.h"
 
-namespace parabench {
+namespace parabench::analytic {
 
 /// Of unit_costs().
 std::unique_ptr<const TimeModel> unit_times(double unit_s);
 
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -13,15 +13,15 @@
 #include "parallelism/plan/input_pieces.h"
 #include "parallelism/plan/skip_ports.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 constexpr double forever = std::numeric_limits<double>::infinity();
 
 /// The operation of `kind` that handles the same segment, micro-batch and step, as a key.
 struct Place {
-  OpKind kind;
-  Payload payload;
+  plan::OpKind kind;
+  plan::Payload payload;
   int segment, micro_batch, step;
   int port = 0;
   bool operator==(const Place&) const = default;
@@ -37,17 +37,19 @@ struct PlaceHash {
   }
 };
 
-bool multiplies_matrices(std::span<const LayerSpec> layers) {
-  return std::ranges::any_of(layers, [](const LayerSpec& layer) {
-    return std::ranges::any_of(layer.nodes, [](const Node& n) { return std::holds_alternative<Linear>(n.operation); });
+bool multiplies_matrices(std::span<const models::LayerSpec> layers) {
+  return std::ranges::any_of(layers, [](const models::LayerSpec& layer) {
+    return std::ranges::any_of(
+        layer.nodes, [](const models::Node& n) { return std::holds_alternative<models::Linear>(n.operation); });
   });
 }
 
 class Ledger {
  public:
-  Ledger(const Plan& plan, const Sizes& sizes, const MemoryModel& memory, const Timeline& timeline, Rank rank)
+  Ledger(const plan::Plan& plan, const Sizes& sizes, const MemoryModel& memory, const plan::Timeline& timeline,
+         Rank rank)
       : plan_(plan), sizes_(sizes), memory_(memory), rank_(rank), ports_(plan), spans_(timeline.ranks[rank.value]) {
-    for_each_op([&](const Op& op, const Span& span) {
+    for_each_op([&](const plan::Op& op, const plan::Span& span) {
       for (int s = 0; s < op.segments; ++s) places_.try_emplace(place(op.kind, op.payload, op, s), &span);
     });
   }
@@ -55,12 +57,12 @@ class Ledger {
   std::vector<Allocation> allocations() {
     add_states();
     if (on_gpu()) add_input();
-    for_each_op([&](const Op& op, const Span& span) { add(op, span); });
+    for_each_op([&](const plan::Op& op, const plan::Span& span) { add(op, span); });
     return std::move(allocations_);
   }
 
  private:
-  const RankProgram& program() const { return plan_.ranks[rank_.value]; }
+  const plan::RankProgram& program() const { return plan_.ranks[rank_.value]; }
   template <class Visit>
   void for_each_op(Visit visit) const {
     const auto& lanes = program().lanes;
@@ -70,16 +72,18 @@ class Ledger {
   }
   bool has_resident_input() const { return plan_.spec.input == InputKind::resident; }
   bool on_gpu() const { return plan_.spec.device == DeviceKind::cuda; }
-  static Place place(OpKind kind, Payload payload, const Op& op, int segments_away) {
+  static Place place(plan::OpKind kind, plan::Payload payload, const plan::Op& op, int segments_away) {
     return {kind, payload, op.segment.value + segments_away, op.micro_batch.value, op.step.value, op.port};
   }
-  const Span* find(OpKind kind, const Op& op, int segments_away = 0) const {
-    Place there = place(kind, Payload::none, op, segments_away);
+  const plan::Span* find(plan::OpKind kind, const plan::Op& op, int segments_away = 0) const {
+    Place there = place(kind, plan::Payload::none, op, segments_away);
     there.port = 0;
     return find(there);
   }
-  const Span* find_send(Payload payload, const Op& op) const { return find(place(OpKind::send, payload, op, 0)); }
-  const Span* find(const Place& place) const {
+  const plan::Span* find_send(plan::Payload payload, const plan::Op& op) const {
+    return find(place(plan::OpKind::send, payload, op, 0));
+  }
+  const plan::Span* find(const Place& place) const {
     const auto found = places_.find(place);
     return found == places_.end() ? nullptr : found->second;
   }
@@ -104,8 +108,8 @@ class Ledger {
   }
 
   void add_states() {
-    const StateLayout layout = state_layout(plan_, sizes_.parameters(), rank_);
-    for (const StateArena& arena : layout.arenas) {
+    const plan::StateLayout layout = plan::state_layout(plan_, sizes_.parameters(), rank_);
+    for (const plan::StateArena& arena : layout.arenas) {
       hold(arena.category, arena.bytes, -forever, forever,
            arena.exchanged ? MemorySource::communicator : MemorySource::compute_stream);
     }
@@ -117,82 +121,82 @@ class Ledger {
 
   /// Where pieces pass through on their way from the host, or lie all the time.
   void add_input() {
-    const auto [images, labels] = input_pieces(plan_, rank_);
+    const auto [images, labels] = plan::input_pieces(plan_, rank_);
     if (has_resident_input()) {
-      for (const InputPiece& piece : resident_pieces(images)) {
-        hold(MemoryCategory::activations, sizes_.image_bytes(plan_.spec.precision, samples_of(plan_, piece)), -forever,
-             forever);
+      for (const plan::InputPiece& piece : plan::resident_pieces(images)) {
+        hold(MemoryCategory::activations, sizes_.image_bytes(plan_.spec.precision, plan::samples_of(plan_, piece)),
+             -forever, forever);
       }
       for (const auto* pieces : {&images, &labels}) {
-        for (const InputPiece& piece : resident_pieces(*pieces))
-          hold(MemoryCategory::activations, sizes_.label_bytes(samples_of(plan_, piece)), -forever, forever);
+        for (const plan::InputPiece& piece : plan::resident_pieces(*pieces))
+          hold(MemoryCategory::activations, sizes_.label_bytes(plan::samples_of(plan_, piece)), -forever, forever);
       }
       return;
     }
     const auto add_slots = [this](std::int64_t bytes) {
-      for (int slot = 0; slot < upload_slots; ++slot)
+      for (int slot = 0; slot < plan::upload_slots; ++slot)
         hold(MemoryCategory::communication, bytes, -forever, forever, MemorySource::copy_stream);
     };
-    add_slots(sizes_.loaded_bytes(most_samples(plan_, images)));
-    add_slots(sizes_.label_bytes(most_samples(plan_, images)));
-    add_slots(sizes_.label_bytes(most_samples(plan_, labels)));
+    add_slots(sizes_.loaded_bytes(plan::most_samples(plan_, images)));
+    add_slots(sizes_.label_bytes(plan::most_samples(plan_, images)));
+    add_slots(sizes_.label_bytes(plan::most_samples(plan_, labels)));
   }
 
-  void add(const Op& op, const Span& span) {
-    if (plan_.spec.graph && !has_resident_input() && op.kind == OpKind::forward && op.segment == SegmentId(0))
+  void add(const plan::Op& op, const plan::Span& span) {
+    if (plan_.spec.graph && !has_resident_input() && op.kind == plan::OpKind::forward && op.segment == SegmentId(0))
       add_fixed_images(op, span);
     switch (op.kind) {
-      case OpKind::forward: return op.discards ? add_discarding(op, span) : add_forward(op, span);
-      case OpKind::recompute: return add_forward(op, span);
-      case OpKind::backward:
-      case OpKind::backward_input:
-      case OpKind::backward_weight: return add_backward(op, span);
-      case OpKind::receive:
-        if (op.payload == Payload::activation_gradient) return add_gradient(op, span);
+      case plan::OpKind::forward: return op.discards ? add_discarding(op, span) : add_forward(op, span);
+      case plan::OpKind::recompute: return add_forward(op, span);
+      case plan::OpKind::backward:
+      case plan::OpKind::backward_input:
+      case plan::OpKind::backward_weight: return add_backward(op, span);
+      case plan::OpKind::receive:
+        if (op.payload == plan::Payload::activation_gradient) return add_gradient(op, span);
         return op.port == 0 ? add_input(op, span) : add_skip(op, span);
-      case OpKind::send:  // the graph holds an output anyway, a gradient is held since the backward that made it
-      case OpKind::norms:
-      case OpKind::update:
-      case OpKind::all_reduce:  // all in place
-      case OpKind::reduce_scatter:
-      case OpKind::all_gather:
-      case OpKind::broadcast: return;
+      case plan::OpKind::send:  // the graph holds an output anyway, a gradient is held since the backward that made it
+      case plan::OpKind::norms:
+      case plan::OpKind::update:
+      case plan::OpKind::all_reduce:  // all in place
+      case plan::OpKind::reduce_scatter:
+      case plan::OpKind::all_gather:
+      case plan::OpKind::broadcast: return;
     }
   }
 
   /// A received activation.
-  void add_input(const Op& op, const Span& span) {
+  void add_input(const plan::Op& op, const plan::Span& span) {
     const std::int64_t bytes = sizes_.payload_bytes(plan_, rank_, op);
-    const Span* forward = find(OpKind::forward, op);
+    const plan::Span* forward = find(plan::OpKind::forward, op);
     if (!forward) return;
-    const Span* input_gradient = find_input_gradient(op);
+    const plan::Span* input_gradient = find_input_gradient(op);
     hold(MemoryCategory::communication, bytes, span.start, forward->start, MemorySource::communication_stream);
     hold(MemoryCategory::activations, bytes, forward->start, (input_gradient ? input_gradient : forward)->end,
          MemorySource::communication_stream);
   }
 
   /// Whether the rank computes the piece of `op` on another segment too.
-  bool computes_here(const Op& op, SegmentId other) const {
-    return replica_of(plan_, rank_, other) == replica_of(plan_, rank_, op.segment) &&
-           find(OpKind::forward, op, other.value - op.segment.value);
+  bool computes_here(const plan::Op& op, SegmentId other) const {
+    return plan::replica_of(plan_, rank_, other) == plan::replica_of(plan_, rank_, op.segment) &&
+           find(plan::OpKind::forward, op, other.value - op.segment.value);
   }
 
   /// When the last of those that take a skip on this rank has run its backward; minus infinity where none does.
-  double taken_until(const Op& op, int tensor) const {
+  double taken_until(const plan::Op& op, int tensor) const {
     double until = -forever;
-    for (const SkipPort& skip : plan_.skips) {
+    for (const plan::SkipPort& skip : plan_.skips) {
       if (skip.tensor != tensor || !computes_here(op, skip.to)) continue;
       const int away = skip.to.value - op.segment.value;
-      const Span* backward = find_input_gradient(op, away);
-      until = std::max(until, (backward ? backward : find(OpKind::forward, op, away))->end);
+      const plan::Span* backward = find_input_gradient(op, away);
+      until = std::max(until, (backward ? backward : find(plan::OpKind::forward, op, away))->end);
     }
     return until;
   }
 
   /// A received skip.
-  void add_skip(const Op& op, const Span& span) {
+  void add_skip(const plan::Op& op, const plan::Span& span) {
     const std::int64_t bytes = sizes_.payload_bytes(plan_, rank_, op);
-    const Span* forward = find(OpKind::forward, op);
+    const plan::Span* forward = find(plan::OpKind::forward, op);
     if (!forward) return;
     hold(MemoryCategory::communication, bytes, span.start, forward->start, MemorySource::communication_stream);
     hold(MemoryCategory::activations, bytes, forward->start, taken_until(op, plan_.skips[op.port - 1].tensor),
@@ -200,15 +204,15 @@ class Ledger {
   }
 
   /// The end of a message of a skip that follows a pass; minus infinity where there is none.
-  double sent_until(Payload payload, const Op& pass, int port) const {
-    Place there = place(OpKind::send, payload, pass, 0);
+  double sent_until(plan::Payload payload, const plan::Op& pass, int port) const {
+    Place there = place(plan::OpKind::send, payload, pass, 0);
     there.port = port;
-    const Span* send = find(there);
+    const plan::Span* send = find(there);
     return send ? send->end : -forever;
   }
 
   /// What a forward without a graph makes for other segments: until these have run their backwards, and it is sent.
-  void add_made_skips(const Op& op, const Span& span, double output_until) {
+  void add_made_skips(const plan::Op& op, const plan::Span& span, double output_until) {
     int before = -1;
     for (const int port : ports_.leaving[op.segment.value]) {
       const int tensor = plan_.skips[port - 1].tensor;
@@ -218,7 +222,7 @@ class Ledger {
       double until = taken_until(op, tensor);
       for (int same = port; same > 0 && same <= std::ssize(plan_.skips) && plan_.skips[same - 1].tensor == tensor;
            ++same)
-        until = std::max(until, sent_until(Payload::activation, op, same));
+        until = std::max(until, sent_until(plan::Payload::activation, op, same));
       const double from = memory == Sizes::SkipMemory::output ? std::max(span.end, output_until) : span.end;
       hold(MemoryCategory::activations, sizes_.skip_bytes(plan_, rank_, op, tensor), from, until);
     }
@@ -226,39 +230,39 @@ class Ledger {
 
   /// The gradients of what a segment took: until the backward of the segment that made it, or until they are sent.
   /// Those of several takers are added to that of the last, whose backward runs first.
-  void add_skip_gradients(const Op& op, const Span& span) {
+  void add_skip_gradients(const plan::Op& op, const plan::Span& span) {
     for (const int port : ports_.entering[op.segment.value]) {
-      const SkipPort& skip = plan_.skips[port - 1];
+      const plan::SkipPort& skip = plan_.skips[port - 1];
       double until = -forever;
       bool is_first = true;
       if (computes_here(op, skip.from)) until = find_input_gradient(op, skip.from.value - op.segment.value)->end;
       for (int other = 1; other <= std::ssize(plan_.skips); ++other) {
-        const SkipPort& same = plan_.skips[other - 1];
+        const plan::SkipPort& same = plan_.skips[other - 1];
         if (same.tensor != skip.tensor || !computes_here(op, same.to)) continue;
         is_first = is_first && same.to <= skip.to;
-        Op taker = op;
+        plan::Op taker = op;
         taker.segment = same.to;
-        until = std::max(until, sent_until(Payload::activation_gradient, taker, other));
+        until = std::max(until, sent_until(plan::Payload::activation_gradient, taker, other));
       }
       if (is_first) hold(MemoryCategory::workspace, sizes_.skip_bytes(plan_, rank_, op, skip.tensor), span.end, until);
     }
   }
 
   /// A received gradient.
-  void add_gradient(const Op& op, const Span& span) {
-    const Span* taker = find_input_gradient(op);
+  void add_gradient(const plan::Op& op, const plan::Span& span) {
+    const plan::Span* taker = find_input_gradient(op);
     hold(MemoryCategory::communication, sizes_.payload_bytes(plan_, rank_, op), span.start,
          (taker ? taker : &span)->end, MemorySource::communication_stream);
   }
 
-  const Span* find_input_gradient(const Op& op, int segments_away = 0) const {
-    const Span* whole = find(OpKind::backward, op, segments_away);
-    return whole ? whole : find(OpKind::backward_input, op, segments_away);
+  const plan::Span* find_input_gradient(const plan::Op& op, int segments_away = 0) const {
+    const plan::Span* whole = find(plan::OpKind::backward, op, segments_away);
+    return whole ? whole : find(plan::OpKind::backward_input, op, segments_away);
   }
 
-  void add_forward(const Op& op, const Span& span) {
+  void add_forward(const plan::Op& op, const plan::Span& span) {
     const std::int64_t saved = memory_.saved_bytes(plan_, rank_, op);
-    const Span* input_gradient = find_input_gradient(op);
+    const plan::Span* input_gradient = find_input_gradient(op);
     const double until = (input_gradient ? input_gradient : &span)->end;
     if (on_gpu()) {
       hold_tensors(MemoryCategory::activations, saved, sizes_.made_tensors(plan_, rank_, op), span.start, until);
@@ -266,39 +270,39 @@ class Ledger {
       hold(MemoryCategory::activations, saved, span.start, until);
     }
     hold(MemoryCategory::activations, memory_.peak_bytes(plan_, rank_, op), span.start, span.end);
-    if (const Span* weights = find(OpKind::backward_weight, op); weights && input_gradient) {
+    if (const plan::Span* weights = find(plan::OpKind::backward_weight, op); weights && input_gradient) {
       hold(MemoryCategory::activations, sizes_.kept_for_weights(plan_, rank_, op), input_gradient->end, weights->end);
     }
   }
 
   /// A captured step reads its images where they always lie: they are there before their forward and after their
   /// backward as well.
-  void add_fixed_images(const Op& op, const Span& forward) {
+  void add_fixed_images(const plan::Op& op, const plan::Span& forward) {
     const auto& ops = program().compute();
-    const auto step = std::ranges::equal_range(ops, op.step, {}, &Op::step);
-    const Span& first = spans_[compute_lane][step.begin() - ops.begin()];
-    const Span& last = spans_[compute_lane][step.end() - ops.begin() - 1];
+    const auto step = std::ranges::equal_range(ops, op.step, {}, &plan::Op::step);
+    const plan::Span& first = spans_[plan::compute_lane][step.begin() - ops.begin()];
+    const plan::Span& last = spans_[plan::compute_lane][step.end() - ops.begin() - 1];
     const std::int64_t bytes = sizes_.image_bytes(plan_, rank_, op);
     hold(MemoryCategory::activations, bytes, first.start, forward.start);
-    const Span* backward = find_input_gradient(op);
+    const plan::Span* backward = find_input_gradient(op);
     hold(MemoryCategory::activations, bytes, (backward ? backward : &forward)->end, last.end);
   }
 
   /// A forward without a graph: images wait for the recompute, whose graph has them, the output for its taker.
-  void add_discarding(const Op& op, const Span& span) {
-    const Span* again = find(OpKind::recompute, op);
+  void add_discarding(const plan::Op& op, const plan::Span& span) {
+    const plan::Span* again = find(plan::OpKind::recompute, op);
     if (again && op.segment == SegmentId(0) && !has_resident_input()) {
       hold(MemoryCategory::activations, sizes_.image_bytes(plan_, rank_, op), span.start, again->start);
     }
     hold(MemoryCategory::activations, sizes_.temporary_bytes(plan_, rank_, op), span.start, span.end);
     // The next segment's recompute reads it here, or its owner has its own copy.
-    const Span* taker = find_input_gradient(op, +1);
-    if (!taker) taker = find_send(Payload::activation, op);
+    const plan::Span* taker = find_input_gradient(op, +1);
+    if (!taker) taker = find_send(plan::Payload::activation, op);
     if (taker) hold(MemoryCategory::activations, sizes_.output_bytes(plan_, rank_, op), span.end, taker->end);
     add_made_skips(op, span, taker ? taker->end : span.end);
   }
 
-  void add_backward(const Op& op, const Span& span) {
+  void add_backward(const plan::Op& op, const plan::Span& span) {
     const std::int64_t temporaries = memory_.peak_bytes(plan_, rank_, op);
     if (on_gpu()) {
       // Most of them are the gradients on both sides of one operation.
@@ -306,36 +310,37 @@ class Ledger {
     } else {
       hold(MemoryCategory::workspace, temporaries, span.start, span.end);
     }
-    if (makes_input_gradient(op.kind)) {
-      const Span* taker = find_input_gradient(op, -1);
-      if (!taker) taker = find_send(Payload::activation_gradient, op);
+    if (plan::makes_input_gradient(op.kind)) {
+      const plan::Span* taker = find_input_gradient(op, -1);
+      if (!taker) taker = find_send(plan::Payload::activation_gradient, op);
       if (taker) hold(MemoryCategory::workspace, sizes_.input_bytes(plan_, rank_, op), span.end, taker->end);
       add_skip_gradients(op, span);
     }
-    if (makes_weight_gradient(op.kind) && !op.accumulates && !reduces(program())) hold_gradients(op, span.end);
+    if (plan::makes_weight_gradient(op.kind) && !op.accumulates && !plan::reduces(program()))
+      hold_gradients(op, span.end);
   }
 
   /// The end of the first update of a segment that comes after `from`.
   double updated_after(SegmentId segment, double from) const {
-    double until = spans_[compute_lane].back().end;
-    for (std::size_t i = spans_[compute_lane].size(); i-- > 0 && spans_[compute_lane][i].start >= from;) {
-      const Op& op = program().compute()[i];
+    double until = spans_[plan::compute_lane].back().end;
+    for (std::size_t i = spans_[plan::compute_lane].size(); i-- > 0 && spans_[plan::compute_lane][i].start >= from;) {
+      const plan::Op& op = program().compute()[i];
       const bool covers =
-          op.kind == OpKind::update && op.segment <= segment && segment.value < op.segment.value + op.segments;
-      if (covers) until = spans_[compute_lane][i].end;
+          op.kind == plan::OpKind::update && op.segment <= segment && segment.value < op.segment.value + op.segments;
+      if (covers) until = spans_[plan::compute_lane][i].end;
     }
     return until;
   }
 
   /// Whether no pass before this one made gradients of the tensor that two segments of the rank share.
-  bool starts_tied(const Op& pass) const {
-    const Op* first = nullptr;
-    for (const Op& op : program().compute()) {
+  bool starts_tied(const plan::Op& pass) const {
+    const plan::Op* first = nullptr;
+    for (const plan::Op& op : program().compute()) {
       const bool makes =
-          makes_weight_gradient(op.kind) && (op.segment == plan_.tie->original || op.segment == plan_.tie->copy);
+          plan::makes_weight_gradient(op.kind) && (op.segment == plan_.tie->original || op.segment == plan_.tie->copy);
       if (makes && !first) first = &op;
       if (&op == &pass) break;
-      if (op.kind == OpKind::update && op.segment <= plan_.tie->original &&
+      if (op.kind == plan::OpKind::update && op.segment <= plan_.tie->original &&
           plan_.tie->original.value < op.segment.value + op.segments)
         first = nullptr;
     }
@@ -343,11 +348,11 @@ class Ledger {
   }
 
   /// Until the first update of the segment after it.
-  void hold_gradients(const Op& starting, double from) {
+  void hold_gradients(const plan::Op& starting, double from) {
     std::int64_t bytes = sizes_.parameter_bytes(plan_, starting.segment, 1);
     std::vector<std::int64_t> tensors;
     if (on_gpu()) tensors = sizes_.parameter_tensors(plan_, starting.segment);
-    const std::optional<TiedSegments>& tie = plan_.tie;
+    const std::optional<plan::TiedSegments>& tie = plan_.tie;
     const bool shares = tie && tie->shared && tie->original != tie->copy &&
                         (starting.segment == tie->original || starting.segment == tie->copy);
     if (shares) {
@@ -366,21 +371,21 @@ class Ledger {
     }
   }
 
-  const Plan& plan_;
+  const plan::Plan& plan_;
   const Sizes& sizes_;
   const MemoryModel& memory_;
   Rank rank_;
-  PortsOfSegments ports_;
-  const std::vector<std::vector<Span>>& spans_;  ///< [lane][index]
-  std::unordered_map<Place, const Span*, PlaceHash> places_;
+  plan::PortsOfSegments ports_;
+  const std::vector<std::vector<plan::Span>>& spans_;  ///< [lane][index]
+  std::unordered_map<Place, const plan::Span*, PlaceHash> places_;
   std::vector<Allocation> allocations_;
 };
 
 }  // namespace
 
-std::vector<Allocation> allocations(const Plan& plan, const Sizes& sizes, const MemoryModel& memory,
-                                    const Timeline& timeline, Rank rank) {
+std::vector<Allocation> allocations(const plan::Plan& plan, const Sizes& sizes, const MemoryModel& memory,
+                                    const plan::Timeline& timeline, Rank rank) {
   return Ledger(plan, sizes, memory, timeline, rank).allocations();
 }
 
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -8,7 +8,7 @@
 #include "analytic/memory/sizes.h"
 #include "parallelism/plan/timeline.h"
 
-namespace parabench {
+namespace parabench::analytic {
 
 /// Who hands out an allocation. On a GPU the first three are pools of the caching allocator.
 enum class MemorySource { compute_stream, communication_stream, copy_stream, communicator };
@@ -23,7 +23,7 @@ struct Allocation {
 /// The allocations of one rank over a simulated timeline, as peak_memory() (simulate.h) lists them. Where the device
 /// is a GPU, whose allocator rounds and splits blocks, an operation's bytes come as the tensors that it makes; else in
 /// one.
-std::vector<Allocation> allocations(const Plan& plan, const Sizes& sizes, const MemoryModel& memory,
-                                    const Timeline& timeline, Rank rank);
+std::vector<Allocation> allocations(const plan::Plan& plan, const Sizes& sizes, const MemoryModel& memory,
+                                    const plan::Timeline& timeline, Rank rank);
 
-}  // namespace parabench
+}  // namespace parabench::analytic

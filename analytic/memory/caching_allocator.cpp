@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 constexpr std::int64_t mebibyte = 1 << 20;
@@ -115,4 +115,4 @@ void CachingAllocator::release_cached() {
   }
 }
 
-}  // namespace parabench
+}  // namespace parabench::analytic

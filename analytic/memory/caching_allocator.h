@@ -8,7 +8,7 @@
 #include <optional>
 #include <set>
 
-namespace parabench {
+namespace parabench::analytic {
 
 /// Part of a segment that was handed out.
 struct DeviceBlock {
@@ -70,4 +70,4 @@ class CachingAllocator {
   AllocatorUsage usage_;
 };
 
-}  // namespace parabench
+}  // namespace parabench::analytic

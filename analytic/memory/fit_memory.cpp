@@ -11,13 +11,14 @@
 #include "base/error.h"
 #include "parallelism/plan/passes/passes.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 /// A choice of segments and what it leads to.
 class Fit {
  public:
-  Fit(const Plan& plan, const ModelSpec& model, const TimeModel& time, const MemoryModel& memory, Bytes limit)
+  Fit(const plan::Plan& plan, const models::ModelSpec& model, const TimeModel& time, const MemoryModel& memory,
+      Bytes limit)
       : plan_(plan),
         model_(model),
         time_(time),
@@ -27,7 +28,7 @@ class Fit {
         steps_(plan.steps),
         chosen_(plan.segments.size()) {}
 
-  Plan run(int steps) {
+  plan::Plan run(int steps) {
     add_until_all_fit();
     for (const SegmentId s : slowest_first()) {
       chosen_[s.value] = false;
@@ -36,7 +37,7 @@ class Fit {
     // Ranks that run ahead into the next step may hold more than in a step alone, which is quicker to simulate.
     steps_ = std::max(steps_, steps);
     add_until_all_fit();
-    return add_recompute(plan_, chosen_);
+    return plan::add_recompute(plan_, chosen_);
   }
 
  private:
@@ -47,11 +48,11 @@ class Fit {
   /// Of the segment's first forward on the rank: its output stays, for whoever comes next, and so do its skips.
   Gain gain(Rank rank, SegmentId segment) const {
     const auto& ops = plan_.ranks[rank.value].compute();
-    const auto first =
-        std::ranges::find_if(ops, [&](const Op& op) { return op.kind == OpKind::forward && op.segment == segment; });
+    const auto first = std::ranges::find_if(
+        ops, [&](const plan::Op& op) { return op.kind == plan::OpKind::forward && op.segment == segment; });
     if (first == ops.end()) return {};
     std::int64_t freed = memory_.saved_bytes(plan_, rank, *first) - sizes_.output_bytes(plan_, rank, *first);
-    for (const SkipPort& skip : plan_.skips) {
+    for (const plan::SkipPort& skip : plan_.skips) {
       if (skip.from == segment && sizes_.skip_memory(plan_, segment, skip.tensor) == Sizes::SkipMemory::own)
         freed -= sizes_.skip_bytes(plan_, rank, *first, skip.tensor);
     }
@@ -65,7 +66,7 @@ class Fit {
   void add_best(Rank rank) {
     SegmentId best(-1);
     double most = 0;
-    for (const SegmentId s : segments_held(plan_, rank)) {
+    for (const SegmentId s : plan::segments_held(plan_, rank)) {
       const auto [bytes, seconds] = gain(rank, s);
       if (chosen_[s.value] || bytes <= most * seconds) continue;
       best = s;
@@ -83,7 +84,8 @@ class Fit {
   std::vector<SegmentId> slowest_first() const {
     std::vector<std::pair<double, SegmentId>> chosen;
     for (SegmentId s; s.value < std::ssize(chosen_); ++s) {
-      if (chosen_[s.value]) chosen.emplace_back(-gain(holders(plan_, stage_of(plan_, s)).front(), s).seconds, s);
+      if (chosen_[s.value])
+        chosen.emplace_back(-gain(plan::holders(plan_, plan::stage_of(plan_, s)).front(), s).seconds, s);
     }
     std::ranges::sort(chosen);
     std::vector<SegmentId> result;
@@ -93,8 +95,8 @@ class Fit {
 
   /// The first rank beyond the limit, -1 where all keep it; its bytes are then in over_bytes_.
   Rank first_over() {
-    const Plan window = unroll(add_recompute(plan_, chosen_), steps_);
-    const Timeline timeline = simulate(window, time_);
+    const plan::Plan window = plan::unroll(plan::add_recompute(plan_, chosen_), steps_);
+    const plan::Timeline timeline = simulate(window, time_);
     for (Rank rank(0); rank.value < std::ssize(window.ranks); ++rank) {
       over_bytes_ = limited_bytes(peak_memory(window, model_, memory_, timeline, rank));
       if (over_bytes_ > limit_) return rank;
@@ -109,8 +111,8 @@ class Fit {
                       "try more ranks, smaller micro-batches or another partition");
   }
 
-  const Plan& plan_;
-  const ModelSpec& model_;
+  const plan::Plan& plan_;
+  const models::ModelSpec& model_;
   const TimeModel& time_;
   const MemoryModel& memory_;
   Sizes sizes_;
@@ -121,8 +123,8 @@ class Fit {
 
 }  // namespace
 
-Plan recompute_to_fit(const Plan& plan, const ModelSpec& model, const TimeModel& time, const MemoryModel& memory,
-                      Bytes limit, int steps) {
+plan::Plan recompute_to_fit(const plan::Plan& plan, const models::ModelSpec& model, const TimeModel& time,
+                            const MemoryModel& memory, Bytes limit, int steps) {
   return Fit(plan, model, time, memory, limit).run(steps);
 }
 
@@ -130,4 +132,4 @@ std::int64_t limited_bytes(const MemoryUsage& usage) {
   return usage.device_used > 0 ? usage.device_used : usage.total_counted();
 }
 
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -6,17 +6,17 @@
 #include "base/measures.h"
 #include "models/spec/model.h"
 
-namespace parabench {
+namespace parabench::analytic {
 
 /// The plan (as made, not yet unrolled) with forwards of some segments run again, so that limited_bytes() of every rank
 /// are at most `limit` in a window of `steps` steps. While a rank exceeds it, that segment of its own is added that
 /// frees most bytes per second of its forward; those that prove unnecessary in a step alone are kept again, the slowest
 /// first. Simulates the plan at most twice per segment, the window once and again for every segment that it adds.
 /// Throws usage_error naming the rank that exceeds the limit with all its segments recomputed, its bytes and the limit.
-Plan recompute_to_fit(const Plan& plan, const ModelSpec& model, const TimeModel& time, const MemoryModel& memory,
-                      Bytes limit, int steps);
+plan::Plan recompute_to_fit(const plan::Plan& plan, const models::ModelSpec& model, const TimeModel& time,
+                            const MemoryModel& memory, Bytes limit, int steps);
 
 /// Bytes of a rank that count against the case's key `memory`: what it uses of a GPU, else what is counted.
 std::int64_t limited_bytes(const MemoryUsage& usage);
 
-}  // namespace parabench
+}  // namespace parabench::analytic

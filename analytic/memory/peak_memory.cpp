@@ -11,7 +11,7 @@
 #include "analytic/memory/caching_allocator.h"
 #include "analytic/memory/sizes.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 /// The begin or the end of an allocation.
@@ -86,8 +86,8 @@ void add_device(MemoryUsage& usage, const DeviceOverhead& overhead, std::span<co
 
 }  // namespace
 
-MemoryUsage peak_memory(const Plan& plan, const ModelSpec& model, const MemoryModel& memory, const Timeline& timeline,
-                        Rank rank) {
+MemoryUsage peak_memory(const plan::Plan& plan, const models::ModelSpec& model, const MemoryModel& memory,
+                        const plan::Timeline& timeline, Rank rank) {
   const std::vector<Allocation> all = allocations(plan, Sizes(model), memory, timeline, rank);
   const std::vector<Change> changes = changes_of(all);
   MemoryUsage peak = highest(all, changes);
@@ -95,4 +95,4 @@ MemoryUsage peak_memory(const Plan& plan, const ModelSpec& model, const MemoryMo
   return peak;
 }
 
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -6,7 +6,7 @@
 #include "models/spec/model.h"
 #include "parallelism/plan/timeline.h"
 
-namespace parabench {
+namespace parabench::analytic {
 
 /// Highest bytes of one rank over a simulated timeline, by category at the instant of the highest total, as the
 /// executor allocates (parallelism/exec):
@@ -23,7 +23,7 @@ namespace parabench {
 /// On a GPU also what the caching allocator (caching_allocator.h) reserves for them at most, and device_used: this, the
 /// gradients, or weights too, in the communicator's memory, the context and the communicator's own buffers. Where the
 /// GPU's memory is known and does not suffice: what they would be on a larger one. O(n log n) in the rank's operations.
-MemoryUsage peak_memory(const Plan& plan, const ModelSpec& model, const MemoryModel& memory, const Timeline& timeline,
-                        Rank rank);
+MemoryUsage peak_memory(const plan::Plan& plan, const models::ModelSpec& model, const MemoryModel& memory,
+                        const plan::Timeline& timeline, Rank rank);
 
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -7,27 +7,27 @@
 #include "base/optimizer.h"
 #include "models/spec/loss.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 constexpr std::int64_t index_bytes = sizeof(std::int64_t);  // tokens and labels
 
-std::int64_t largest_map(const LayerSpec& layer, const TensorSpec& in) {
+std::int64_t largest_map(const models::LayerSpec& layer, const TensorSpec& in) {
   std::int64_t largest = in.elements();
-  for (const TensorSpec& value : values(layer, in)) largest = std::max(largest, value.elements());
+  for (const TensorSpec& value : models::values(layer, in)) largest = std::max(largest, value.elements());
   return largest;
 }
 
 /// Bytes per sample of each output that has memory of its own, and of the 8-byte indices that a pooling keeps beside
 /// it.
-void add_made(std::vector<std::int64_t>& made, const LayerSpec& layer, const TensorSpec& in, int element) {
-  const std::vector<TensorSpec> outputs = values(layer, in);
-  const std::vector<int> overwritten = overwritten_inputs(layer);
+void add_made(std::vector<std::int64_t>& made, const models::LayerSpec& layer, const TensorSpec& in, int element) {
+  const std::vector<TensorSpec> outputs = models::values(layer, in);
+  const std::vector<int> overwritten = models::overwritten_inputs(layer);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const Operation& operation = layer.nodes[i].operation;
-    if (is_view(operation) || overwritten[i] != none_overwritten) continue;
+    const models::Operation& operation = layer.nodes[i].operation;
+    if (models::is_view(operation) || overwritten[i] != models::none_overwritten) continue;
     made.push_back(outputs[i].elements() * element);
-    if (std::holds_alternative<MaxPool>(operation)) made.push_back(outputs[i].elements() * 8);
+    if (std::holds_alternative<models::MaxPool>(operation)) made.push_back(outputs[i].elements() * 8);
   }
 }
 
@@ -43,103 +43,103 @@ int activation_bytes(Precision precision) {
   return 0;
 }
 
-int samples_of(const Plan& plan, Rank rank, const Op& op) {
-  return samples_of(plan, replica_of(plan, rank, op.segment), op.micro_batch);
+int samples_of(const plan::Plan& plan, Rank rank, const plan::Op& op) {
+  return plan::samples_of(plan, plan::replica_of(plan, rank, op.segment), op.micro_batch);
 }
 
-int operations(const LayerSpec& layer) {
+int operations(const models::LayerSpec& layer) {
   const auto is_sum = [&](int value) {
-    return value >= 0 && std::holds_alternative<Add>(layer.nodes[value].operation);
+    return value >= 0 && std::holds_alternative<models::Add>(layer.nodes[value].operation);
   };
-  return static_cast<int>(std::ranges::count_if(layer.nodes, [&](const Node& node) {
-    const bool belongs_to_sum =
-        std::holds_alternative<Add>(node.operation) || (overwrites_input(node.operation) && is_sum(node.inputs[0]));
-    return !is_view(node.operation) && !belongs_to_sum;
+  return static_cast<int>(std::ranges::count_if(layer.nodes, [&](const models::Node& node) {
+    const bool belongs_to_sum = std::holds_alternative<models::Add>(node.operation) ||
+                                (models::overwrites_input(node.operation) && is_sum(node.inputs[0]));
+    return !models::is_view(node.operation) && !belongs_to_sum;
   }));
 }
 
-double gradient_words(const Plan& plan, Rank rank, const Op& pass) {
-  if (!makes_weight_gradient(pass.kind)) return 0;
+double gradient_words(const plan::Plan& plan, Rank rank, const plan::Op& pass) {
+  if (!plan::makes_weight_gradient(pass.kind)) return 0;
   if (pass.accumulates) return 3;
-  return reduces(plan.ranks[rank.value]) ? 2 : 0;
+  return plan::reduces(plan.ranks[rank.value]) ? 2 : 0;
 }
 
-double update_words(const Plan& plan, const Op& op) {
+double update_words(const plan::Plan& plan, const plan::Op& op) {
   constexpr double words_of_norms = 2;  // a weight and a gradient
-  if (op.kind == OpKind::norms) return words_of_norms;
+  if (op.kind == plan::OpKind::norms) return words_of_norms;
   const bool beside_norms = op.group.value >= 0 && find_optimizer(plan.spec.optimizer.name).reads_norms;
   return update_words(plan) - (beside_norms ? words_of_norms : 0);
 }
 
-double update_words(const Plan& plan) { return find_optimizer(plan.spec.optimizer.name).words; }
+double update_words(const plan::Plan& plan) { return find_optimizer(plan.spec.optimizer.name).words; }
 
-Sizes::Sizes(ModelSpec model)
+Sizes::Sizes(models::ModelSpec model)
     : model_(std::move(model)),
-      boundaries_(boundaries(model_)),
-      skips_(parabench::skips(model_)),
-      tensors_(tensors_of(model_, skips_)),
+      boundaries_(models::boundaries(model_)),
+      skips_(models::skips(model_)),
+      tensors_(models::tensors_of(model_, skips_)),
       parameters_(model_) {}
 
-std::span<const LayerSpec> Sizes::layers(const Segment& segment) const {
+std::span<const models::LayerSpec> Sizes::layers(const plan::Segment& segment) const {
   return std::span(model_.layers).subspan(segment.first_layer, segment.layers);
 }
 
-std::int64_t Sizes::parameter_bytes(const Plan& plan, SegmentId first, int segments) const {
-  const int element = parabench::parameter_bytes(plan.spec.precision);
-  return elements_of(plan, parameters_, first, segments, element) * element;
+std::int64_t Sizes::parameter_bytes(const plan::Plan& plan, SegmentId first, int segments) const {
+  const int element = plan::parameter_bytes(plan.spec.precision);
+  return plan::elements_of(plan, parameters_, first, segments, element) * element;
 }
 
-std::int64_t Sizes::gradient_bytes(const Plan& plan, SegmentId segment) const {
-  const int element = parabench::parameter_bytes(plan.spec.precision);
+std::int64_t Sizes::gradient_bytes(const plan::Plan& plan, SegmentId segment) const {
+  const int element = plan::parameter_bytes(plan.spec.precision);
   return parameters_.elements(plan.segments[segment.value], element) * element;
 }
 
 std::int64_t Sizes::tied_bytes(Precision precision) const {
-  const int element = parabench::parameter_bytes(precision);
+  const int element = plan::parameter_bytes(precision);
   return parameters_.tied_elements(element) * element;
 }
 
 std::int64_t Sizes::tied_tensor_bytes(Precision precision) const {
-  return tied_tensor(model_).elements() * parabench::parameter_bytes(precision);
+  return models::tied_tensor(model_).elements() * plan::parameter_bytes(precision);
 }
 
 std::int64_t Sizes::parameter_bytes(Precision precision, int layer) const {
-  const int element = parabench::parameter_bytes(precision);
+  const int element = plan::parameter_bytes(precision);
   return parameters_.elements(layer, 1, element) * element;
 }
 
-std::int64_t Sizes::updated_bytes(const Plan& plan, Rank rank, const Op& update) const {
-  const int element = parabench::parameter_bytes(plan.spec.precision);
-  const ElementRange run{0, parameter_bytes(plan, update.segment, update.segments) / element};
-  const Shard shard = shard_of(plan, rank, update);
-  return shard_of(run, shard.index, shard.count, element).count * element;
+std::int64_t Sizes::updated_bytes(const plan::Plan& plan, Rank rank, const plan::Op& update) const {
+  const int element = plan::parameter_bytes(plan.spec.precision);
+  const plan::ElementRange run{0, parameter_bytes(plan, update.segment, update.segments) / element};
+  const plan::Shard shard = plan::shard_of(plan, rank, update);
+  return plan::shard_of(run, shard.index, shard.count, element).count * element;
 }
 
 std::int64_t Sizes::largest_parameter_bytes(Precision precision, int layer) const {
   std::int64_t largest = 0;
-  for (const ParameterSpec& tensor : parabench::parameters(model_.layers[layer])) {
-    largest = std::max(largest, tensor.elements() * parabench::parameter_bytes(precision));
+  for (const models::ParameterSpec& tensor : models::parameters(model_.layers[layer])) {
+    largest = std::max(largest, tensor.elements() * plan::parameter_bytes(precision));
   }
   return largest;
 }
 
-std::vector<std::int64_t> Sizes::parameter_tensors(const Plan& plan, SegmentId segment) const {
+std::vector<std::int64_t> Sizes::parameter_tensors(const plan::Plan& plan, SegmentId segment) const {
   std::vector<std::int64_t> bytes;
-  const Segment& run = plan.segments[segment.value];
+  const plan::Segment& run = plan.segments[segment.value];
   for (int layer = run.first_layer; layer < run.first_layer + run.layers; ++layer) {
     int index = 0;
-    for (const ParameterSpec& tensor : parabench::parameters(model_.layers[layer])) {
-      const ParameterPlace place{layer, index++};
-      if (plan.tie && plan.tie->shared && origin(model_, place) != place) continue;
-      bytes.push_back(tensor.elements() * parabench::parameter_bytes(plan.spec.precision));
+    for (const models::ParameterSpec& tensor : models::parameters(model_.layers[layer])) {
+      const models::ParameterPlace place{layer, index++};
+      if (plan.tie && plan.tie->shared && models::origin(model_, place) != place) continue;
+      bytes.push_back(tensor.elements() * plan::parameter_bytes(plan.spec.precision));
     }
   }
   return bytes;
 }
 
-std::vector<std::int64_t> Sizes::made_tensors(const Plan& plan, Rank rank, const Op& op) const {
+std::vector<std::int64_t> Sizes::made_tensors(const plan::Plan& plan, Rank rank, const plan::Op& op) const {
   std::vector<std::int64_t> bytes;
-  const Segment& segment = plan.segments[op.segment.value];
+  const plan::Segment& segment = plan.segments[op.segment.value];
   for (int l = segment.first_layer; l < segment.first_layer + segment.layers; ++l) {
     const int element = activation_bytes(plan.spec.precision);
     add_made(bytes, model_.layers[l], boundaries_[l], element);
@@ -148,47 +148,48 @@ std::vector<std::int64_t> Sizes::made_tensors(const Plan& plan, Rank rank, const
   return bytes;
 }
 
-double Sizes::backward_share(const Plan& plan, const Op& op) const {
-  if (op.kind == OpKind::backward) return 1;
-  const Segment& segment = plan.segments[op.segment.value];
-  const LayerCost c = cost(layers(segment), boundaries_[segment.first_layer], activation_bytes(plan.spec.precision),
-                           op.segment == SegmentId(0));
+double Sizes::backward_share(const plan::Plan& plan, const plan::Op& op) const {
+  if (op.kind == plan::OpKind::backward) return 1;
+  const plan::Segment& segment = plan.segments[op.segment.value];
+  const models::LayerCost c = models::cost(layers(segment), boundaries_[segment.first_layer],
+                                           activation_bytes(plan.spec.precision), op.segment == SegmentId(0));
   const double weight =
       c.backward_per_sample.value > 0 ? c.backward_weight_per_sample.value / c.backward_per_sample.value : 0.5;
-  return op.kind == OpKind::backward_weight ? weight : 1 - weight;
+  return op.kind == plan::OpKind::backward_weight ? weight : 1 - weight;
 }
 
-std::int64_t Sizes::payload_bytes(const Plan& plan, Rank rank, const Op& op) const {
-  if (op.payload == Payload::tied_gradients) return tied_tensor_bytes(plan.spec.precision);
-  const Segment& segment = plan.segments[op.segment.value];
-  if (op.payload == Payload::norms) {
-    return std::int64_t{sizeof(double)} * sums_of_squares * tensors_of(plan, parameters_, op.segment, op.segments);
+std::int64_t Sizes::payload_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const {
+  if (op.payload == plan::Payload::tied_gradients) return tied_tensor_bytes(plan.spec.precision);
+  const plan::Segment& segment = plan.segments[op.segment.value];
+  if (op.payload == plan::Payload::norms) {
+    return std::int64_t{sizeof(double)} * plan::sums_of_squares *
+           plan::tensors_of(plan, parameters_, op.segment, op.segments);
   }
-  if (!is_of_micro_batch(op.payload)) return parameter_bytes(plan, op.segment, op.segments);
+  if (!plan::is_of_micro_batch(op.payload)) return parameter_bytes(plan, op.segment, op.segments);
   if (op.port != 0) return skip_bytes(plan, rank, op, plan.skips[op.port - 1].tensor);
   // A segment sums or sends its own output, and the gradient of its own input; a receive is of what is on the way to
   // it.
-  const bool at_output = (op.payload == Payload::activation) != (op.kind == OpKind::receive);
+  const bool at_output = (op.payload == plan::Payload::activation) != (op.kind == plan::OpKind::receive);
   const TensorSpec shape = boundaries_[segment.first_layer + (at_output ? segment.layers : 0)];
   return shape.elements() * samples_of(plan, rank, op) * activation_bytes(plan.spec.precision);
 }
 
-std::int64_t Sizes::skip_bytes(const Plan& plan, Rank rank, const Op& op, int tensor) const {
+std::int64_t Sizes::skip_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op, int tensor) const {
   return skips_[tensor].tensor.elements() * samples_of(plan, rank, op) * activation_bytes(plan.spec.precision);
 }
 
-Sizes::SkipMemory Sizes::skip_memory(const Plan& plan, SegmentId s, int tensor) const {
-  const Segment& segment = plan.segments[s.value];
-  const Skip& skip = skips_[tensor];
-  const LayerSpec& layer = model_.layers[skip.from_layer];
-  const int value = std::ranges::find(layer.makes, skip.port, &MadePort::port)->value;
-  if (value == layer_input && skip.from_layer == segment.first_layer) return SkipMemory::input;
+Sizes::SkipMemory Sizes::skip_memory(const plan::Plan& plan, SegmentId s, int tensor) const {
+  const plan::Segment& segment = plan.segments[s.value];
+  const models::Skip& skip = skips_[tensor];
+  const models::LayerSpec& layer = model_.layers[skip.from_layer];
+  const int value = std::ranges::find(layer.makes, skip.port, &models::MadePort::port)->value;
+  if (value == models::layer_input && skip.from_layer == segment.first_layer) return SkipMemory::input;
   const bool is_last = value == static_cast<int>(layer.nodes.size()) - 1;
   return is_last && skip.from_layer + 1 == segment.first_layer + segment.layers ? SkipMemory::output : SkipMemory::own;
 }
 
-std::int64_t Sizes::waiting_skip_bytes(const Plan& plan, Rank rank, const Op& op, int layer) const {
-  const Segment& segment = plan.segments[op.segment.value];
+std::int64_t Sizes::waiting_skip_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op, int layer) const {
+  const plan::Segment& segment = plan.segments[op.segment.value];
   std::int64_t bytes = 0;
   int counted = -1;
   for (std::size_t i = 0; i < skips_.size(); ++i) {
@@ -201,28 +202,28 @@ std::int64_t Sizes::waiting_skip_bytes(const Plan& plan, Rank rank, const Op& op
 
 std::int64_t Sizes::taken_bytes(Precision precision, int layer) const {
   std::int64_t elements = 0;
-  for (const TakenPort& taken : model_.layers[layer].takes) elements += taken.tensor.elements();
+  for (const models::TakenPort& taken : model_.layers[layer].takes) elements += taken.tensor.elements();
   return elements * activation_bytes(precision);
 }
 
 std::int64_t Sizes::made_bytes(Precision precision, int layer) const {
   std::int64_t elements = 0;
-  for (const Skip& skip : skips_) elements += skip.from_layer == layer ? skip.tensor.elements() : 0;
+  for (const models::Skip& skip : skips_) elements += skip.from_layer == layer ? skip.tensor.elements() : 0;
   return elements * activation_bytes(precision);
 }
 
-std::int64_t Sizes::saved_bytes(const Plan& plan, Rank rank, const Op& op) const {
-  const Segment& segment = plan.segments[op.segment.value];
+std::int64_t Sizes::saved_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const {
+  const plan::Segment& segment = plan.segments[op.segment.value];
   const auto run = layers(segment);
   const int element = activation_bytes(plan.spec.precision);
   const bool first = op.segment == SegmentId(0);
   const std::int64_t samples = samples_of(plan, rank, op);
-  const LayerCost kept = cost(run, boundaries_[segment.first_layer], element, first);
+  const models::LayerCost kept = models::cost(run, boundaries_[segment.first_layer], element, first);
   const std::int64_t input = boundaries_[segment.first_layer].elements();
   // Skips that others made lie where these made them, or in the buffer that received them.
   std::int64_t per_sample = (kept.saved_per_sample - kept.saved_taken_per_sample).value;
   // Images have the master type: under autocast the graph holds them beside their narrow copy.
-  const int master = parabench::parameter_bytes(plan.spec.precision);
+  const int master = plan::parameter_bytes(plan.spec.precision);
   const bool tokens = boundaries_[segment.first_layer].kind() == ElementKind::int64;
   const bool has_copy = first && element != master && !tokens;
   if (kept.keeps_input && !has_copy) per_sample -= input * (tokens ? index_bytes : element);
@@ -234,20 +235,20 @@ std::int64_t Sizes::saved_bytes(const Plan& plan, Rank rank, const Op& op) const
   return per_sample * samples + kept.saved_per_batch.value;
 }
 
-std::int64_t Sizes::kept_for_weights(const Plan& plan, Rank rank, const Op& op) const {
-  const Segment& segment = plan.segments[op.segment.value];
-  const LayerCost kept = cost(layers(segment), boundaries_[segment.first_layer], activation_bytes(plan.spec.precision),
-                              op.segment == SegmentId(0));
+std::int64_t Sizes::kept_for_weights(const plan::Plan& plan, Rank rank, const plan::Op& op) const {
+  const plan::Segment& segment = plan.segments[op.segment.value];
+  const models::LayerCost kept = models::cost(layers(segment), boundaries_[segment.first_layer],
+                                              activation_bytes(plan.spec.precision), op.segment == SegmentId(0));
   return kept.saved_weight_per_sample.value * samples_of(plan, rank, op) + kept.saved_weight_per_batch.value;
 }
 
-std::int64_t Sizes::image_bytes(const Plan& plan, Rank rank, const Op& op) const {
+std::int64_t Sizes::image_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const {
   return image_bytes(plan.spec.precision, samples_of(plan, rank, op));
 }
 
 std::int64_t Sizes::image_bytes(Precision precision, int samples) const {
   const bool tokens = boundaries_[0].kind() == ElementKind::int64;
-  return boundaries_[0].elements() * samples * (tokens ? index_bytes : parabench::parameter_bytes(precision));
+  return boundaries_[0].elements() * samples * (tokens ? index_bytes : plan::parameter_bytes(precision));
 }
 
 std::int64_t Sizes::loaded_bytes(int samples) const {
@@ -256,23 +257,23 @@ std::int64_t Sizes::loaded_bytes(int samples) const {
 }
 
 std::int64_t Sizes::label_bytes(int samples) const {
-  return labels_of(boundaries_.back()).elements() * samples * index_bytes;
+  return models::labels_of(boundaries_.back()).elements() * samples * index_bytes;
 }
 
-std::int64_t Sizes::input_bytes(const Plan& plan, Rank rank, const Op& op) const {
+std::int64_t Sizes::input_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const {
   return boundaries_[plan.segments[op.segment.value].first_layer].elements() * samples_of(plan, rank, op) *
          activation_bytes(plan.spec.precision);
 }
 
-std::int64_t Sizes::output_bytes(const Plan& plan, Rank rank, const Op& op) const {
-  const Segment& segment = plan.segments[op.segment.value];
+std::int64_t Sizes::output_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const {
+  const plan::Segment& segment = plan.segments[op.segment.value];
   return boundaries_[segment.first_layer + segment.layers].elements() * samples_of(plan, rank, op) *
          activation_bytes(plan.spec.precision);
 }
 
-std::int64_t Sizes::temporary_bytes(const Plan& plan, Rank rank, const Op& op) const {
-  const Segment& segment = plan.segments[op.segment.value];
-  const bool is_forward = op.kind == OpKind::forward || op.kind == OpKind::recompute;
+std::int64_t Sizes::temporary_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const {
+  const plan::Segment& segment = plan.segments[op.segment.value];
+  const bool is_forward = op.kind == plan::OpKind::forward || op.kind == plan::OpKind::recompute;
   const std::int64_t element = samples_of(plan, rank, op) * activation_bytes(plan.spec.precision);
   std::int64_t largest = 0, gradients = 0;
   for (int layer = segment.first_layer; layer < segment.first_layer + segment.layers; ++layer) {
@@ -282,8 +283,8 @@ std::int64_t Sizes::temporary_bytes(const Plan& plan, Rank rank, const Op& op) c
     largest = std::max(largest, (is_forward ? map : 2 * map) + (waits ? waiting_skip_bytes(plan, rank, op, layer) : 0));
     gradients = std::max(gradients, largest_parameter_bytes(plan.spec.precision, layer));
   }
-  if (is_forward || op.kind == OpKind::backward_input) return largest;
+  if (is_forward || op.kind == plan::OpKind::backward_input) return largest;
   return largest + (op.accumulates ? gradients : gradient_bytes(plan, op.segment));
 }
 
-}  // namespace parabench
+}  // namespace parabench::analytic

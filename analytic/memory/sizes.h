@@ -10,93 +10,93 @@
 #include "parallelism/plan/plan.h"
 #include "parallelism/plan/state/state_layout.h"
 
-namespace parabench {
+namespace parabench::analytic {
 
 /// Bytes of an activation's element; bf16: 2.
 int activation_bytes(Precision precision);
 
 /// Samples of the micro-batch that `op` works on or carries.
-int samples_of(const Plan& plan, Rank rank, const Op& op);
+int samples_of(const plan::Plan& plan, Rank rank, const plan::Op& op);
 
 /// Operations of a layer: the launches of its forward; its backward makes twice as many. A sum and its activation count
 /// with the operation before them, a view not at all.
-int operations(const LayerSpec& layer);
+int operations(const models::LayerSpec& layer);
 
 /// Words per parameter that an update by the plan's optimizer moves.
-double update_words(const Plan& plan);
+double update_words(const plan::Plan& plan);
 /// The part of them that this operation moves, norms or an update: norms of shares are an operation of their own.
-double update_words(const Plan& plan, const Op& op);
+double update_words(const plan::Plan& plan, const plan::Op& op);
 /// Words per parameter that a pass moves once weight gradients are computed: nothing where it starts them (2 where they
 /// are then copied into the arena that is reduced), 3 where it adds to them; 0 for passes that make none.
-double gradient_words(const Plan& plan, Rank rank, const Op& pass);
+double gradient_words(const plan::Plan& plan, Rank rank, const plan::Op& pass);
 
 /// Answers about the segments of plans of one model. Pure.
 class Sizes {
  public:
-  explicit Sizes(ModelSpec model);
-  const ModelSpec& model() const { return model_; }
-  const ParameterSizes& parameters() const { return parameters_; }
+  explicit Sizes(models::ModelSpec model);
+  const models::ModelSpec& model() const { return model_; }
+  const plan::ParameterSizes& parameters() const { return parameters_; }
   const TensorSpec& input(int layer) const { return boundaries_[layer]; }  ///< layer == layers: the model's output
-  std::span<const LayerSpec> layers(const Segment& segment) const;
+  std::span<const models::LayerSpec> layers(const plan::Segment& segment) const;
 
   /// Bytes of one copy of the parameters of a run of segments, as they lie in arenas: without the copy of a tied tensor
   /// whose original lies on the same ranks. O(1).
-  std::int64_t parameter_bytes(const Plan& plan, SegmentId first, int segments) const;
+  std::int64_t parameter_bytes(const plan::Plan& plan, SegmentId first, int segments) const;
   /// Bytes of the gradients that the passes of a segment make: of all its parameters.
-  std::int64_t gradient_bytes(const Plan& plan, SegmentId segment) const;
+  std::int64_t gradient_bytes(const plan::Plan& plan, SegmentId segment) const;
   /// Bytes of the tied tensor in an arena; 0 without.
   std::int64_t tied_bytes(Precision precision) const;
   /// The same without the padding behind it. Precondition: the model ties one.
   std::int64_t tied_tensor_bytes(Precision precision) const;
   std::int64_t parameter_bytes(Precision precision, int layer) const;
   /// Bytes of the parameters that an update of the rank writes: of its run, or of its shard of it. O(log ranks).
-  std::int64_t updated_bytes(const Plan& plan, Rank rank, const Op& update) const;
+  std::int64_t updated_bytes(const plan::Plan& plan, Rank rank, const plan::Op& update) const;
   /// Bytes of the layer's largest parameter: what a backward that adds to gradients holds of its own at a time.
   std::int64_t largest_parameter_bytes(Precision precision, int layer) const;
   /// Bytes of each parameter that lies in a segment.
-  std::vector<std::int64_t> parameter_tensors(const Plan& plan, SegmentId segment) const;
+  std::vector<std::int64_t> parameter_tensors(const plan::Plan& plan, SegmentId segment) const;
   /// Bytes of each output that the operations of a forward make, layer by layer; some work in place.
-  std::vector<std::int64_t> made_tensors(const Plan& plan, Rank rank, const Op& op) const;
+  std::vector<std::int64_t> made_tensors(const plan::Plan& plan, Rank rank, const plan::Op& op) const;
   /// Part of a backward's work that this pass is: 1 for B, by FLOPs for I and W.
-  double backward_share(const Plan& plan, const Op& op) const;
+  double backward_share(const plan::Plan& plan, const plan::Op& op) const;
   /// Bytes of what a message carries, or of the buffer that a collective works on.
-  std::int64_t payload_bytes(const Plan& plan, Rank rank, const Op& op) const;
+  std::int64_t payload_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const;
   /// Bytes of a tensor that skips segments (SkipPort::tensor), of the piece that `op` works on.
-  std::int64_t skip_bytes(const Plan& plan, Rank rank, const Op& op, int tensor) const;
+  std::int64_t skip_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op, int tensor) const;
   /// Whether a tensor that segment `s` makes for others lies in memory of its own, or is the segment's input or output.
   enum class SkipMemory { own, input, output };
-  SkipMemory skip_memory(const Plan& plan, SegmentId s, int tensor) const;
+  SkipMemory skip_memory(const plan::Plan& plan, SegmentId s, int tensor) const;
   /// Bytes that wait in the midst of a pass at one of its layers, for or from later layers of the segment that they
   /// skip to: of a backward the gradients.
-  std::int64_t waiting_skip_bytes(const Plan& plan, Rank rank, const Op& op, int layer) const;
+  std::int64_t waiting_skip_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op, int layer) const;
   /// Bytes per sample of the skips that a layer takes, and of those that it makes.
   std::int64_t taken_bytes(Precision precision, int layer) const;
   std::int64_t made_bytes(Precision precision, int layer) const;
   /// Formula for what a forward allocates and holds until its backward: output included; input not, except the
   /// images, unless they are there all the time (input:resident). Of the last segment the output is that of the loss's
   /// log-softmax, in the type of the weights.
-  std::int64_t saved_bytes(const Plan& plan, Rank rank, const Op& op) const;
+  std::int64_t saved_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const;
   /// Bytes that an I keeps for its W.
-  std::int64_t kept_for_weights(const Plan& plan, Rank rank, const Op& op) const;
+  std::int64_t kept_for_weights(const plan::Plan& plan, Rank rank, const plan::Op& op) const;
   /// Bytes of a piece of the batch as the first segment holds it, and of a segment's input and output.
-  std::int64_t image_bytes(const Plan& plan, Rank rank, const Op& op) const;
+  std::int64_t image_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const;
   std::int64_t image_bytes(Precision precision, int samples) const;
   /// Bytes of so many samples as they are loaded: images in fp32, tokens in int64.
   std::int64_t loaded_bytes(int samples) const;
   /// Bytes of the labels of so many samples.
   std::int64_t label_bytes(int samples) const;
-  std::int64_t input_bytes(const Plan& plan, Rank rank, const Op& op) const;
-  std::int64_t output_bytes(const Plan& plan, Rank rank, const Op& op) const;
+  std::int64_t input_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const;
+  std::int64_t output_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const;
   /// Formula for temporaries: a forward's largest map once, a backward's twice (both sides of an operation), with the
   /// gradients that it starts, or the largest that it adds.
-  std::int64_t temporary_bytes(const Plan& plan, Rank rank, const Op& op) const;
+  std::int64_t temporary_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const;
 
  private:
-  ModelSpec model_;
+  models::ModelSpec model_;
   std::vector<TensorSpec> boundaries_;
-  std::vector<Skip> skips_;
+  std::vector<models::Skip> skips_;
   std::vector<int> tensors_;  ///< of skips_
-  ParameterSizes parameters_;
+  plan::ParameterSizes parameters_;
 };
 
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <limits>
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
-bool computes(const Activity& activity) { return lane_kind(activity.op->kind) == LaneKind::compute; }
+bool computes(const Activity& activity) { return plan::lane_kind(activity.op->kind) == plan::LaneKind::compute; }
 
 }  // namespace
 
@@ -58,4 +58,4 @@ double SharingActivities::finish(std::vector<int>& ended) {
   return now_ += next;
 }
 
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -5,11 +5,11 @@
 
 #include "analytic/costs/time_model.h"
 
-namespace parabench {
+namespace parabench::analytic {
 
 /// A running operation: a compute operation, a message (at its sender) or a collective (at its first member).
 struct Activity {
-  const Op* op = nullptr;
+  const plan::Op* op = nullptr;
   int rank = 0;
   int lane = 0;  ///< the simulation's number of it
   int ends = 1;  ///< ranks that take part
@@ -18,7 +18,7 @@ struct Activity {
 /// Activities that share the cores of one node, as simulate.h says.
 class SharingActivities {
  public:
-  SharingActivities(const Plan& plan, const TimeModel& time) : plan_(plan), time_(time) {}
+  SharingActivities(const plan::Plan& plan, const TimeModel& time) : plan_(plan), time_(time) {}
   void start(const Activity& activity, double now);
   bool empty() const { return running_.empty(); }
   /// Appends the lanes of those that end next, all at one instant, to `ended` and returns the instant. Precondition:
@@ -36,10 +36,10 @@ class SharingActivities {
   int demand(const Activity& activity) const;
   void reload();
 
-  const Plan& plan_;
+  const plan::Plan& plan_;
   const TimeModel& time_;
   double now_ = 0;
   std::vector<Running> running_;
 };
 
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -10,14 +10,14 @@
 #include "analytic/simulate/terms.h"
 #include "base/statistics.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 /// Another model's times, each operation `deviations` median absolute deviations slower.
 class Shifted final : public TimeModel {
  public:
   Shifted(const TimeModel& base, double deviations) : base_(base), deviations_(deviations) {}
-  TimeParts parts(const Plan& plan, Rank rank, const Op& op, int busy_ranks) const override {
+  TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
     const TimeParts parts = base_.parts(plan, rank, op, busy_ranks);
     const double shifted = parts.total() + deviations_ * base_.deviation_s(plan, rank, op, busy_ranks);
     return with_total(parts, std::max(0.0, shifted));
@@ -31,29 +31,29 @@ class Shifted final : public TimeModel {
 };
 
 /// Median duration of the steps from `warmup` on. `plan` is unrolled.
-double steady_step(const Plan& plan, const Timeline& timeline, int warmup) {
-  std::vector<double> durations = step_durations(plan, timeline);
+double steady_step(const plan::Plan& plan, const plan::Timeline& timeline, int warmup) {
+  std::vector<double> durations = plan::step_durations(plan, timeline);
   durations.erase(durations.begin(), durations.begin() + warmup);
   return median(durations);
 }
 
 }  // namespace
 
-Predicted predict(const Plan& plan, const ModelSpec& model, const TimeModel& time, const MemoryModel& memory,
-                  int warmup, int steps) {
-  const Plan window = unroll(plan, warmup + steps);
-  const Timeline timeline = simulate(window, time);
+Predicted predict(const plan::Plan& plan, const models::ModelSpec& model, const TimeModel& time,
+                  const MemoryModel& memory, int warmup, int steps) {
+  const plan::Plan window = plan::unroll(plan, warmup + steps);
+  const plan::Timeline timeline = simulate(window, time);
   Predicted result;
   result.step_time_s = steady_step(window, timeline, warmup);
-  if (!plan.asynchronous) result.isolated_step_time_s = makespan(simulate(plan, time));
-  if (result.step_time_s > 0) result.throughput_samples_per_s = batch_samples(plan) / result.step_time_s;
+  if (!plan.asynchronous) result.isolated_step_time_s = plan::makespan(simulate(plan, time));
+  if (result.step_time_s > 0) result.throughput_samples_per_s = plan::batch_samples(plan) / result.step_time_s;
   result.interval_s = {result.step_time_s, result.step_time_s};
   if (time.source() == "calibrated") {
     constexpr double deviations = 1.96 * 1.4826;
     const auto shifted = [&](double by) { return steady_step(window, simulate(window, Shifted(time, by)), warmup); };
     result.interval_s = {shifted(-deviations), shifted(deviations)};
   }
-  const std::vector<Breakdown> parts = breakdowns(window, timeline, warmup);
+  const std::vector<Breakdown> parts = plan::breakdowns(window, timeline, warmup);
   for (int rank = 0; rank < static_cast<int>(plan.ranks.size()); ++rank) {
     result.ranks.push_back({.rank = rank,
                             .peak_memory = peak_memory(window, model, memory, timeline, Rank(rank)),
@@ -65,4 +65,4 @@ Predicted predict(const Plan& plan, const ModelSpec& model, const TimeModel& tim
   return result;
 }
 
-}  // namespace parabench
+}  // namespace parabench::analytic

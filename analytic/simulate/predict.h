@@ -6,7 +6,7 @@
 #include "base/prediction.h"
 #include "models/spec/model.h"
 
-namespace parabench {
+namespace parabench::analytic {
 
 /// Predicts the steady step time of `plan` (as made, not yet unrolled): simulates `steps` steps after `warmup`
 /// discarded ones, as the executor runs them, and takes the median step; beside it the makespan of one step alone.
@@ -15,7 +15,7 @@ namespace parabench {
 ///    range of normal noise), all together: a machine's noise is shared. Without deviations: the step time twice.
 ///  - Terms: what each stage's operations cost, what moves, and the sum of the busiest rank's step.
 /// Throws what simulate() throws.
-Predicted predict(const Plan& plan, const ModelSpec& model, const TimeModel& time, const MemoryModel& memory,
-                  int warmup, int steps);
+Predicted predict(const plan::Plan& plan, const models::ModelSpec& model, const TimeModel& time,
+                  const MemoryModel& memory, int warmup, int steps);
 
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "parallelism/plan/matching.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 /// How many operations of a lane must have ended. Lanes run in order, so this says as much as a reference.
@@ -31,30 +31,30 @@ struct FurtherNeed {
 
 /// A lane on its way. What every event looks at lies in one cache line.
 struct alignas(64) LaneState {
-  const Op* ops = nullptr;
+  const plan::Op* ops = nullptr;
   const Need* needs = nullptr;                        ///< of each operation; null where they wait for nothing
   const std::vector<FurtherNeed>* further = nullptr;  ///< ascending; null where each waits for one other lane at most
-  std::vector<Span>* spans = nullptr;
+  std::vector<plan::Span>* spans = nullptr;
   std::int32_t size = 0;
   std::int32_t next = 0;   ///< operations that have ended
   Need need;               ///< of the next one
   std::int32_t twin = -1;  ///< messages: the lane at the other end; collectives: the group
   std::int32_t pairs = 0;  ///< messages: leading operations that are one message with those of the twin
   std::int32_t rank = 0;
-  LaneKind kind = LaneKind::compute;
+  plan::LaneKind kind = plan::LaneKind::compute;
   bool posted = false;  ///< the next one's dependencies have ended
 
   bool finished() const { return next == size; }
-  const Op& head() const { return ops[next]; }
+  const plan::Op& head() const { return ops[next]; }
 };
 
 /// What an operation waits for outside of its own lane, `own`: of the first other lane as the result, of the others,
 /// which few operations have, in `further`. What stands before it on its own lane has ended anyway; what stands behind
 /// it never will.
-Need need_of(std::span<const OpRef> before, int first_lane, std::int32_t own, int index,
+Need need_of(std::span<const plan::OpRef> before, int first_lane, std::int32_t own, int index,
              std::vector<FurtherNeed>& further) {
   Need need{own, 0};
-  for (const OpRef& ref : before) {
+  for (const plan::OpRef& ref : before) {
     const Need other{first_lane + ref.lane, ref.index + 1};
     if (other.lane == own && ref.index < index) continue;
     if (other.lane == own) return other;
@@ -69,16 +69,16 @@ Need need_of(std::span<const OpRef> before, int first_lane, std::int32_t own, in
 
 class Simulation {
  public:
-  Simulation(const Plan& plan, const TimeModel& time)
+  Simulation(const plan::Plan& plan, const TimeModel& time)
       : plan_(plan),
         time_(time),
         shares_cores_(time.cores() > 0),
         running_(plan, time),
-        arrived_(plan.groups.size() * all_payloads.size(), 0),
-        groups_(plan.groups.size() * all_payloads.size()),
+        arrived_(plan.groups.size() * plan::all_payloads.size(), 0),
+        groups_(plan.groups.size() * plan::all_payloads.size()),
         is_touched_(plan.ranks.size(), 0) {
     timeline_.ranks.resize(plan.ranks.size());
-    for (const RankProgram& rank : plan.ranks) first_lane_.push_back(first_lane_.back() + std::ssize(rank.lanes));
+    for (const plan::RankProgram& rank : plan.ranks) first_lane_.push_back(first_lane_.back() + std::ssize(rank.lanes));
     lanes_.reserve(first_lane_.back());
     for (int rank = 0; rank < ranks(); ++rank) add_lanes(rank);
     find_twins();
@@ -86,7 +86,7 @@ class Simulation {
 
   /// Ranks go on as far as they can, in whatever order: what an operation waits for fixes its times. Only where cores
   /// are shared do ends depend on all that runs, and are waited for instant by instant.
-  Timeline run() {
+  plan::Timeline run() {
     for (int rank = 0; rank < ranks(); ++rank) touch(rank);
     go_on();
     std::vector<int> ended;
@@ -102,12 +102,12 @@ class Simulation {
 
  private:
   int ranks() const { return static_cast<int>(plan_.ranks.size()); }
-  const Lane& plan_lane(const LaneState& lane) const {
+  const plan::Lane& plan_lane(const LaneState& lane) const {
     return plan_.ranks[lane.rank].lanes[&lane - &lanes_[first_lane_[lane.rank]]];
   }
 
   void add_lanes(int rank) {
-    const LocalDependencies local = dependencies(plan_, Rank(rank));
+    const plan::LocalDependencies local = plan::dependencies(plan_, Rank(rank));
     const auto& lanes = plan_.ranks[rank].lanes;
     auto& spans = timeline_.ranks[rank];
     spans.resize(lanes.size());
@@ -116,7 +116,7 @@ class Simulation {
       const int own = static_cast<int>(lanes_.size());
       std::vector<Need>& needs = needs_.emplace_back();
       std::vector<FurtherNeed>& further = further_.emplace_back();
-      if (lanes[l].key.kind != LaneKind::receive) {
+      if (lanes[l].key.kind != plan::LaneKind::receive) {
         needs.reserve(ops.size());
         for (int i = 0; i < std::ssize(ops); ++i) {
           needs.push_back(need_of(local.of(l, i), first_lane_[rank], own, i, further));
@@ -136,13 +136,13 @@ class Simulation {
   }
 
   void find_twins() {
-    const Matching matching = twins(plan_);
+    const plan::Matching matching = plan::twins(plan_);
     for (int own = 0; own < std::ssize(lanes_); ++own) {
       LaneState& lane = lanes_[own];
-      if (lane.kind == LaneKind::compute) continue;
-      if (lane.kind == LaneKind::collectives) {
-        const LaneKey& key = plan_lane(lane).key;
-        lane.twin = key.group.value * static_cast<int>(all_payloads.size()) + static_cast<int>(key.purpose);
+      if (lane.kind == plan::LaneKind::compute) continue;
+      if (lane.kind == plan::LaneKind::collectives) {
+        const plan::LaneKey& key = plan_lane(lane).key;
+        lane.twin = key.group.value * static_cast<int>(plan::all_payloads.size()) + static_cast<int>(key.purpose);
         groups_[lane.twin].push_back(own);
         continue;
       }
@@ -150,9 +150,11 @@ class Simulation {
       if (found.empty()) continue;
       lane.twin = first_lane_[found.front().rank.value] + found.front().lane;
       LaneState& other = lanes_[lane.twin];
-      if (lane.kind != LaneKind::send) continue;
+      if (lane.kind != plan::LaneKind::send) continue;
       const int common = std::min(lane.size, other.size);
-      const auto meet = [&](int k) { return receive_of(lane.ops[k], Rank(lane.rank), plan_.skips) == other.ops[k]; };
+      const auto meet = [&](int k) {
+        return plan::receive_of(lane.ops[k], Rank(lane.rank), plan_.skips) == other.ops[k];
+      };
       while (lane.pairs < common && meet(lane.pairs)) ++lane.pairs;
       other.pairs = lane.pairs;
     }
@@ -189,7 +191,7 @@ class Simulation {
     if (lane.posted || lane.finished() || !has_ended(lane.need)) return false;
     if (lane.further) return post_after_all(lane);
     lane.posted = true;
-    Span& span = lane.spans->back();
+    plan::Span& span = lane.spans->back();
     span.start = std::max(span.queued, end_of(lane.need));
     return true;
   }
@@ -201,7 +203,7 @@ class Simulation {
     const auto others = std::ranges::equal_range(*lane.further, lane.next, {}, &FurtherNeed::index);
     if (!std::ranges::all_of(others, [&](const FurtherNeed& other) { return has_ended(other.need); })) return false;
     lane.posted = true;
-    Span& span = lane.spans->back();
+    plan::Span& span = lane.spans->back();
     span.start = std::max(span.queued, end_of(lane.need));
     for (const FurtherNeed& other : others) span.start = std::max(span.start, end_of(other.need));
     return true;
@@ -209,10 +211,10 @@ class Simulation {
 
   void join(int own) {
     switch (lanes_[own].kind) {
-      case LaneKind::compute: return start(own, {&own, 1});
-      case LaneKind::collectives: return join_group(own);
-      case LaneKind::send:
-      case LaneKind::receive: return join_peer(own);
+      case plan::LaneKind::compute: return start(own, {&own, 1});
+      case plan::LaneKind::collectives: return join_group(own);
+      case plan::LaneKind::send:
+      case plan::LaneKind::receive: return join_peer(own);
     }
   }
 
@@ -223,14 +225,14 @@ class Simulation {
     if (!other.posted) post(lane.twin);
     if (!other.posted || other.next != lane.next) return;
     const std::array<int, 2> ends = {own, lane.twin};
-    start(lane.kind == LaneKind::send ? own : lane.twin, ends);
+    start(lane.kind == plan::LaneKind::send ? own : lane.twin, ends);
   }
 
   void join_group(int own) {
     const int number = lanes_[own].twin;
     const std::vector<int>& group = groups_[number];
     if (++arrived_[number] < std::ssize(group)) return;
-    const Op& op = lanes_[own].head();
+    const plan::Op& op = lanes_[own].head();
     if (std::ranges::any_of(group, [&](int other) { return lanes_[other].head() != op; })) return;
     arrived_[number] = 0;
     start(group.front(), group);
@@ -256,7 +258,7 @@ class Simulation {
       queue(state, now);
       touch(state.rank);
     };
-    if (lanes_[own].kind == LaneKind::collectives) {
+    if (lanes_[own].kind == plan::LaneKind::collectives) {
       std::ranges::for_each(groups_[lanes_[own].twin], end);
       return;
     }
@@ -273,8 +275,8 @@ class Simulation {
       for (int own = first_lane_[rank]; own < first_lane_[rank + 1]; ++own) {
         const LaneState& lane = lanes_[own];
         if (lane.finished()) continue;
-        line += fmt::format(" {} of step {} on {}{}", to_text(lane.head()), lane.head().step.value,
-                            name(plan_lane(lane).key), lane.posted ? " (posted)" : "");
+        line += fmt::format(" {} of step {} on {}{}", plan::to_text(lane.head()), lane.head().step.value,
+                            plan::name(plan_lane(lane).key), lane.posted ? " (posted)" : "");
       }
       if (!line.empty() && stuck++ < shown) waiting += fmt::format("; rank {} waits at{}", rank, line);
     }
@@ -284,7 +286,7 @@ class Simulation {
                       "operations marked (posted) wait for their partner on another rank");
   }
 
-  const Plan& plan_;
+  const plan::Plan& plan_;
   const TimeModel& time_;
   bool shares_cores_;
   SharingActivities running_;
@@ -296,11 +298,11 @@ class Simulation {
   std::vector<std::vector<int>> groups_;  ///< their lanes
   std::vector<int> touched_;              ///< ranks that may go on
   std::vector<char> is_touched_;
-  Timeline timeline_;
+  plan::Timeline timeline_;
 };
 
 }  // namespace
 
-Timeline simulate(const Plan& plan, const TimeModel& time) { return Simulation(plan, time).run(); }
+plan::Timeline simulate(const plan::Plan& plan, const TimeModel& time) { return Simulation(plan, time).run(); }
 
-}  // namespace parabench
+}  // namespace parabench::analytic

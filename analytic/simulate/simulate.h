@@ -4,7 +4,7 @@
 #include "analytic/costs/time_model.h"
 #include "parallelism/plan/timeline.h"
 
-namespace parabench {
+namespace parabench::analytic {
 
 /// The timeline of `plan` (unrolled) by `time`: lanes in order, operations when their dependencies have ended.
 ///  - Messages are a rendezvous: from the moment when both lanes have come to it, for seconds(send); both ends stay
@@ -17,6 +17,6 @@ namespace parabench {
 ///    the number of ranks that compute, moment by moment. Where time.cores() is 0, busy_ranks is 1.
 /// Deterministic. Throws Error naming, rank by rank, the operations that wait for each other when the plan
 /// dead-locks. O(n) in operations; with shared cores O(n k), k being the operations that run at a time.
-Timeline simulate(const Plan& plan, const TimeModel& time);
+plan::Timeline simulate(const plan::Plan& plan, const TimeModel& time);
 
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -2,16 +2,16 @@
 
 #include "parallelism/plan/dependencies.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
-double busy_seconds(const Plan& window, const Timeline& timeline, int first_step) {
+double busy_seconds(const plan::Plan& window, const plan::Timeline& timeline, int first_step) {
   double busy = 0;
   for (std::size_t r = 0; r < window.ranks.size(); ++r) {
     const auto& ops = window.ranks[r].compute();
-    const auto& spans = timeline.ranks[r][compute_lane];
+    const auto& spans = timeline.ranks[r][plan::compute_lane];
     for (std::size_t i = 0; i < ops.size(); ++i) {
-      if (is_pass(ops[i].kind) && ops[i].step.value >= first_step) busy += spans[i].end - spans[i].start;
+      if (plan::is_pass(ops[i].kind) && ops[i].step.value >= first_step) busy += spans[i].end - spans[i].start;
     }
   }
   return busy;
@@ -19,15 +19,15 @@ double busy_seconds(const Plan& window, const Timeline& timeline, int first_step
 
 }  // namespace
 
-SteadyState steady_state(const Plan& plan, const TimeModel& time) {
+SteadyState steady_state(const plan::Plan& plan, const TimeModel& time) {
   constexpr int steps = 8, settled = 4;
-  const Plan window = unroll(plan, steps);
-  const Timeline timeline = simulate(window, time);
-  const std::vector<double> completions = step_completions(window, timeline);
+  const plan::Plan window = plan::unroll(plan, steps);
+  const plan::Timeline timeline = simulate(window, time);
+  const std::vector<double> completions = plan::step_completions(window, timeline);
   const double seconds = completions.back() - completions[settled - 1];
   const double busy = busy_seconds(window, timeline, settled);
   return {.step_s = seconds / (steps - settled),
           .bubble_fraction = 1 - busy / (static_cast<double>(plan.ranks.size()) * seconds)};
 }
 
-}  // namespace parabench
+}  // namespace parabench::analytic

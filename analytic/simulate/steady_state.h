@@ -3,7 +3,7 @@
 
 #include "analytic/simulate/simulate.h"
 
-namespace parabench {
+namespace parabench::analytic {
 
 struct SteadyState {
   double step_s = 0;           ///< from one step's completion to the next one's
@@ -13,6 +13,6 @@ struct SteadyState {
 /// Of a synchronous plan, simulated over steps that start as soon as their operations can: a rank that has updated
 /// begins the next step while others still drain. Mean of the later half of eight steps; pipelines settle within two.
 /// Throws what simulate() throws. Precondition: plan.steps is 1.
-SteadyState steady_state(const Plan& plan, const TimeModel& time);
+SteadyState steady_state(const plan::Plan& plan, const TimeModel& time);
 
-}  // namespace parabench
+}  // namespace parabench::analytic

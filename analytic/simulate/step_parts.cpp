@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace parabench {
+namespace parabench::analytic {
 
 Rank busiest_rank(std::span<const RankPredicted> ranks) {
   const auto busy = [](const RankPredicted& rank) {
@@ -12,13 +12,13 @@ Rank busiest_rank(std::span<const RankPredicted> ranks) {
   return Rank(std::ranges::max_element(ranks, {}, busy)->rank);
 }
 
-StepParts step_parts(const Plan& plan, const TimeModel& time, Rank rank) {
+StepParts step_parts(const plan::Plan& plan, const TimeModel& time, Rank rank) {
   TimeParts sum;
-  for (const Lane& lane : plan.ranks[rank.value].lanes) {
-    const int busy = lane.key.kind == LaneKind::compute ? plan.spec.np : 1;
-    for (const Op& op : lane.ops) sum += time.parts(plan, rank, op, busy);
+  for (const plan::Lane& lane : plan.ranks[rank.value].lanes) {
+    const int busy = lane.key.kind == plan::LaneKind::compute ? plan.spec.np : 1;
+    for (const plan::Op& op : lane.ops) sum += time.parts(plan, rank, op, busy);
   }
   return {rank.value, 1.0 / plan.steps * sum};
 }
 
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -6,7 +6,7 @@
 #include "analytic/costs/time_model.h"
 #include "base/prediction.h"
 
-namespace parabench {
+namespace parabench::analytic {
 
 /// The rank whose passes and updates take longest in a step. Precondition: `ranks` are those of a prediction, all and
 /// in order.
@@ -15,6 +15,6 @@ Rank busiest_rank(std::span<const RankPredicted> ranks);
 /// The parts of the rank's operations, summed over its lanes, mean over the plan's steps: compute operations with all
 /// ranks busy, messages (at both ends) and collectives with nothing else running. Operations that overlap count in
 /// full, waiting does not count: their sum is not the step time.
-StepParts step_parts(const Plan& plan, const TimeModel& time, Rank rank);
+StepParts step_parts(const plan::Plan& plan, const TimeModel& time, Rank rank);
 
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -12,7 +12,7 @@
 #include "base/optimizer.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 /// "all_reduce", "all-reduce".
@@ -24,41 +24,42 @@ std::string lower(std::string_view words, char between) {
 
 class Writer {
  public:
-  Writer(const Plan& plan, const ModelSpec& model, const TimeModel& time)
+  Writer(const plan::Plan& plan, const models::ModelSpec& model, const TimeModel& time)
       : plan_(plan), sizes_(model), time_(time), source_(time.source()) {}
 
   void stage(StageId stage) {
-    const Rank rank = holders(plan_, stage).front();
-    const RankProgram& program = plan_.ranks[rank.value];
-    for (const OpKind kind : {OpKind::forward, OpKind::recompute, OpKind::backward, OpKind::backward_input,
-                              OpKind::backward_weight, OpKind::norms, OpKind::update}) {
+    const Rank rank = plan::holders(plan_, stage).front();
+    const plan::RankProgram& program = plan_.ranks[rank.value];
+    for (const plan::OpKind kind :
+         {plan::OpKind::forward, plan::OpKind::recompute, plan::OpKind::backward, plan::OpKind::backward_input,
+          plan::OpKind::backward_weight, plan::OpKind::norms, plan::OpKind::update}) {
       pass(rank, stage, kind);
     }
-    for (const Lane& lane : program.lanes) {
-      if (lane.key.kind == LaneKind::collectives) collectives(rank, stage, lane);
-      if (lane.key.kind == LaneKind::send) messages(rank, stage, lane);
+    for (const plan::Lane& lane : program.lanes) {
+      if (lane.key.kind == plan::LaneKind::collectives) collectives(rank, stage, lane);
+      if (lane.key.kind == plan::LaneKind::send) messages(rank, stage, lane);
     }
   }
 
   /// PipeDream's price of the plan's stages, and of the alternative to all of them.
   void replication() {
-    if (!plan_.asynchronous || micro_batches(plan_) > 1) return;
-    const SyncModel sync = sync_model(plan_.spec);
-    const ReplicaLink link{time_.link(plan_).bytes_per_s, sync};
-    StageLoad whole;
+    if (!plan_.asynchronous || plan::micro_batches(plan_) > 1) return;
+    const plan::SyncModel sync = plan::sync_model(plan_.spec);
+    const plan::ReplicaLink link{time_.link(plan_).bytes_per_s, sync};
+    plan::StageLoad whole;
     double period = 0;
     for (StageId stage; stage.value < plan_.stages; ++stage) {
-      const StageLoad load = load_of(stage);
+      const plan::StageLoad load = load_of(stage);
       whole.seconds += load.seconds;
       whole.weight_bytes += load.weight_bytes;
-      period = std::max(period, stage_period(load, plan_.versions[stage.value].steps_per_update, link));
+      period = std::max(period, plan::stage_period(load, plan_.versions[stage.value].steps_per_update, link));
     }
     const std::string formula = fmt::format("max(compute, weights over {:.3g} bytes/s, sync={}) / replicas, transfers",
                                             link.bytes_per_s, to_text(sync));
     const std::string origin = "PipeDream's planner (SOSP'19, section 3.1)";
     add("planner_period", period, "s", "the slowest stage's " + formula, with_assumption(origin));
-    add("data_parallel_period", stage_period(whole, plan_.spec.np, link), "s", "one stage on all ranks: " + formula,
-        with_assumption(origin));
+    add("data_parallel_period", plan::stage_period(whole, plan_.spec.np, link), "s",
+        "one stage on all ranks: " + formula, with_assumption(origin));
   }
 
   /// The GPU of the rank that needs most of its memory.
@@ -92,51 +93,52 @@ class Writer {
   }
 
   /// A mini-batch through a stage on one of its ranks.
-  StageLoad load_of(StageId stage) const {
-    const Rank rank = holders(plan_, stage).front();
-    const auto [first, last] = segments_of(plan_, stage);
-    StageLoad load{.weight_bytes = sizes_.parameter_bytes(plan_, first, last.value - first.value + 1)};
+  plan::StageLoad load_of(StageId stage) const {
+    const Rank rank = plan::holders(plan_, stage).front();
+    const auto [first, last] = plan::segments_of(plan_, stage);
+    plan::StageLoad load{.weight_bytes = sizes_.parameter_bytes(plan_, first, last.value - first.value + 1)};
     for (SegmentId s = first; s <= last; ++s) {
-      const Op there = forward(s, MicroBatchId(0), StepId(0), VersionId(0));
-      load.seconds += time_.seconds(plan_, rank, there, plan_.spec.np) +
-                      time_.seconds(plan_, rank, backward(s, MicroBatchId(0), StepId(0), VersionId(0)), plan_.spec.np);
+      const plan::Op there = plan::forward(s, MicroBatchId(0), StepId(0), VersionId(0));
+      load.seconds +=
+          time_.seconds(plan_, rank, there, plan_.spec.np) +
+          time_.seconds(plan_, rank, plan::backward(s, MicroBatchId(0), StepId(0), VersionId(0)), plan_.spec.np);
       if (s == first && stage.value > 0) load.input_bytes = sizes_.input_bytes(plan_, rank, there);
     }
     return load;
   }
 
-  static std::string_view name_of(OpKind kind) {
+  static std::string_view name_of(plan::OpKind kind) {
     switch (kind) {
-      case OpKind::forward: return "forward";
-      case OpKind::backward: return "backward";
-      case OpKind::backward_input: return "backward_input";
-      case OpKind::backward_weight: return "backward_weight";
-      case OpKind::recompute: return "recompute";
-      case OpKind::norms: return "norms";
-      case OpKind::update: return "update";
-      case OpKind::send:
-      case OpKind::receive:
-      case OpKind::all_reduce:
-      case OpKind::reduce_scatter:
-      case OpKind::all_gather:
-      case OpKind::broadcast: return {};
+      case plan::OpKind::forward: return "forward";
+      case plan::OpKind::backward: return "backward";
+      case plan::OpKind::backward_input: return "backward_input";
+      case plan::OpKind::backward_weight: return "backward_weight";
+      case plan::OpKind::recompute: return "recompute";
+      case plan::OpKind::norms: return "norms";
+      case plan::OpKind::update: return "update";
+      case plan::OpKind::send:
+      case plan::OpKind::receive:
+      case plan::OpKind::all_reduce:
+      case plan::OpKind::reduce_scatter:
+      case plan::OpKind::all_gather:
+      case plan::OpKind::broadcast: return {};
     }
     return {};
   }
 
   /// Of the first such pass on the rank's lane: its piece through the whole stage.
-  void pass(Rank rank, StageId stage, OpKind kind) {
-    const Op* first = nullptr;
+  void pass(Rank rank, StageId stage, plan::OpKind kind) {
+    const plan::Op* first = nullptr;
     double sum = 0;
-    for (const Op& op : plan_.ranks[rank.value].compute()) {
-      if (op.kind != kind || stage_of(plan_, op.segment) != stage) continue;
+    for (const plan::Op& op : plan_.ranks[rank.value].compute()) {
+      if (op.kind != kind || plan::stage_of(plan_, op.segment) != stage) continue;
       if (!first) first = &op;
       if (op.step == first->step && op.micro_batch == first->micro_batch)
         sum += time_.seconds(plan_, rank, op, plan_.spec.np);
     }
     if (!first) return;
     const std::string name = fmt::format("{}[stage {}]", name_of(kind), stage.value);
-    if (kind == OpKind::update || kind == OpKind::norms) {
+    if (kind == plan::OpKind::update || kind == plan::OpKind::norms) {
       add(name, sum, "s", "parameters x seconds per parameter",
           with_assumption(fmt::format("{}, one fused loop", find_optimizer(plan_.spec.optimizer.name).help)));
       return;
@@ -148,29 +150,29 @@ class Writer {
   }
 
   /// Those of its first step, of activations the first of each segment.
-  void collectives(Rank rank, StageId stage, const Lane& lane) {
+  void collectives(Rank rank, StageId stage, const plan::Lane& lane) {
     int bucket = 0;
-    for (const Op& op : lane.ops) {
-      if (stage_of(plan_, op.segment) != stage) continue;
+    for (const plan::Op& op : lane.ops) {
+      if (plan::stage_of(plan_, op.segment) != stage) continue;
       if (op.step != lane.ops.front().step || op.micro_batch != lane.ops.front().micro_batch) continue;
-      const std::string what = lower(name(op.kind), '_');
-      const bool by_name =
-          is_of_micro_batch(op.payload) || op.payload == Payload::tied_gradients || op.payload == Payload::norms;
-      const std::string_view part = by_name ? name(op.payload) : "bucket";
+      const std::string what = lower(plan::name(op.kind), '_');
+      const bool by_name = plan::is_of_micro_batch(op.payload) || op.payload == plan::Payload::tied_gradients ||
+                           op.payload == plan::Payload::norms;
+      const std::string_view part = by_name ? plan::name(op.payload) : "bucket";
       add(fmt::format("{}[stage {}, {} {}]", what, stage.value, part, bucket++), time_.seconds(plan_, rank, op, 1), "s",
           fmt::format("T({} bytes, {} ranks), nothing else running", sizes_.payload_bytes(plan_, rank, op),
                       plan_.groups[op.group.value].ranks.size()),
-          with_assumption("in-place " + lower(name(op.kind), '-')));
+          with_assumption("in-place " + lower(plan::name(op.kind), '-')));
     }
   }
 
   /// One micro-batch over the stage's boundary, and of each skip that leaves it; stages that the lane also serves have
   /// lines of their own.
-  void messages(Rank rank, StageId stage, const Lane& lane) {
+  void messages(Rank rank, StageId stage, const plan::Lane& lane) {
     std::set<int> told;
-    for (const Op& op : lane.ops) {
-      if (stage_of(plan_, op.segment) != stage || !told.insert(op.port).second) continue;
-      const StageId to = stage_of(plan_, other_segment(op, plan_.skips));
+    for (const plan::Op& op : lane.ops) {
+      if (plan::stage_of(plan_, op.segment) != stage || !told.insert(op.port).second) continue;
+      const StageId to = plan::stage_of(plan_, plan::other_segment(op, plan_.skips));
       const std::string of = op.port == 0 ? "" : fmt::format(", skip {}", static_cast<int>(op.port));
       add(fmt::format("message[stage {} to {}{}]", stage.value, to.value, of), time_.seconds(plan_, rank, op, 1), "s",
           fmt::format("T({} bytes), nothing else running", sizes_.payload_bytes(plan_, rank, op)),
@@ -179,7 +181,7 @@ class Writer {
     }
   }
 
-  const Plan& plan_;
+  const plan::Plan& plan_;
   Sizes sizes_;
   const TimeModel& time_;
   std::string source_;
@@ -188,8 +190,8 @@ class Writer {
 
 }  // namespace
 
-std::vector<Term> terms_of(const Plan& plan, const ModelSpec& model, const TimeModel& time, const MemoryModel& memory,
-                           std::span<const RankPredicted> ranks, double step_s) {
+std::vector<Term> terms_of(const plan::Plan& plan, const models::ModelSpec& model, const TimeModel& time,
+                           const MemoryModel& memory, std::span<const RankPredicted> ranks, double step_s) {
   Writer writer(plan, model, time);
   for (StageId stage; stage.value < plan.stages; ++stage) writer.stage(stage);
 
@@ -200,8 +202,8 @@ std::vector<Term> terms_of(const Plan& plan, const ModelSpec& model, const TimeM
   writer.add("step_forward" + on, b.forward, "s", "sum of its forwards in a step", from);
   writer.add("step_backward" + on, b.backward, "s", "sum of its backwards in a step", from);
   writer.add("step_update" + on, b.update, "s",
-             uses(plan, OpKind::norms) ? "sum of its updates, and of the norms that they read, in a step"
-                                       : "sum of its updates in a step",
+             plan::uses(plan, plan::OpKind::norms) ? "sum of its updates, and of the norms that they read, in a step"
+                                                   : "sum of its updates in a step",
              from);
   writer.add("step_communication_exposed" + on, b.communication_exposed, "s",
              "waiting after the awaited operation has ended elsewhere", from);
@@ -216,11 +218,11 @@ std::vector<Term> terms_of(const Plan& plan, const ModelSpec& model, const TimeM
              "simulated timeline");
   writer.replication();
   writer.device_memory(memory, ranks);
-  const double flops = training_flops(model).value * batch_samples(plan);
+  const double flops = models::training_flops(model).value * plan::batch_samples(plan);
   writer.add("flops_per_step", flops, "FLOP", "samples x (forward + backward FLOPs), a multiply-add counts 2",
              "model specification");
   if (step_s > 0) writer.add("flops_per_s", flops / step_s, "FLOP/s", "flops_per_step / step_time", "derived");
   return writer.take();
 }
 
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -9,11 +9,11 @@
 #include "base/prediction.h"
 #include "models/spec/model.h"
 
-namespace parabench {
+namespace parabench::analytic {
 
 /// Costs of the operations of each stage (replica 0, its first micro-batch, all ranks busy), bytes moved, FLOPs, and
 /// the busiest rank's breakdown, whose sum is the step. `ranks` and `step_s`: the simulation's results.
-std::vector<Term> terms_of(const Plan& plan, const ModelSpec& model, const TimeModel& time, const MemoryModel& memory,
-                           std::span<const RankPredicted> ranks, double step_s);
+std::vector<Term> terms_of(const plan::Plan& plan, const models::ModelSpec& model, const TimeModel& time,
+                           const MemoryModel& memory, std::span<const RankPredicted> ranks, double step_s);
 
-}  // namespace parabench
+}  // namespace parabench::analytic

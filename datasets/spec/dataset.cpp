@@ -8,7 +8,7 @@
 #include "base/choice.h"
 #include "base/error.h"
 
-namespace parabench {
+namespace parabench::datasets {
 namespace {
 
 /// What a bracket parameter sets.
@@ -156,4 +156,4 @@ void check_input(const Case& spec) {
   }
 }
 
-}  // namespace parabench
+}  // namespace parabench::datasets

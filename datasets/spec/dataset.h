@@ -12,7 +12,7 @@
 #include "base/enum_text.h"
 #include "base/tensor_spec.h"
 
-namespace parabench {
+namespace parabench::datasets {
 
 enum class DataSource { synthetic, cifar_binary, jpeg_folder, mnist_idx, synthetic_masks, synthetic_tokens };
 constexpr std::array<std::string_view, 6> names_of(DataSource) {
@@ -57,4 +57,4 @@ void check_input(const Case& spec);
 /// Throws as make_dataset does. make_dataset(d).name is its text.
 NamedChoice canonical_dataset(const NamedChoice& dataset);
 
-}  // namespace parabench
+}  // namespace parabench::datasets

@@ -6,7 +6,7 @@
 
 #include "models/spec/layer.h"
 
-namespace parabench {
+namespace parabench::models {
 namespace {
 
 class Counter {
@@ -137,4 +137,4 @@ LayerCost cost(const LayerSpec& layer, const TensorSpec& in, int element_bytes, 
   return cost(std::span(&layer, 1), in, element_bytes, first);
 }
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace parabench {
+namespace parabench::models {
 namespace {
 
 std::string value_text(int value) {
@@ -118,4 +118,4 @@ std::string signature(const LayerSpec& layer, const TensorSpec& in) {
   return key;
 }
 
-}  // namespace parabench
+}  // namespace parabench::models

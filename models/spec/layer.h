@@ -11,7 +11,7 @@
 #include "models/spec/operation.h"
 #include "models/spec/parameter.h"
 
-namespace parabench {
+namespace parabench::models {
 
 /// Values of a layer: 0, 1, ... are its nodes' outputs, negative ones come from outside.
 inline constexpr int layer_input = -1;
@@ -99,4 +99,4 @@ LayerCost cost(std::span<const LayerSpec> layers, const TensorSpec& in, int elem
 /// out, so equal blocks share their measurement.
 std::string signature(const LayerSpec& layer, const TensorSpec& in);
 
-}  // namespace parabench
+}  // namespace parabench::models

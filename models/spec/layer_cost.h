@@ -3,7 +3,7 @@
 
 #include "base/strong.h"
 
-namespace parabench {
+namespace parabench::models {
 
 /// `per_sample` scales with the samples of the micro-batch, `per_batch` does not. A split backward leaves to its weight
 /// part the products that give weight gradients; all else, the gradients of norms included, is in its input part.
@@ -24,4 +24,4 @@ struct LayerCost {
   bool keeps_output = false;
 };
 
-}  // namespace parabench
+}  // namespace parabench::models

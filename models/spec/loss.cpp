@@ -1,6 +1,6 @@
 #include "models/spec/loss.h"
 
-namespace parabench {
+namespace parabench::models {
 
 TensorSpec labels_of(const TensorSpec& output) {
   switch (output.rank()) {
@@ -10,4 +10,4 @@ TensorSpec labels_of(const TensorSpec& output) {
   }
 }
 
-}  // namespace parabench
+}  // namespace parabench::models

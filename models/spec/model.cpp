@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "models/spec/nets/nets.h"
 
-namespace parabench {
+namespace parabench::models {
 
 std::vector<TensorSpec> boundaries(const ModelSpec& model) {
   std::vector<TensorSpec> all{model.input};
@@ -70,4 +70,4 @@ ModelSpec make_model(const NamedChoice& model, const TensorSpec& input, int clas
   return made;
 }
 
-}  // namespace parabench
+}  // namespace parabench::models

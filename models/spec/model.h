@@ -12,7 +12,7 @@
 #include "base/tensor_spec.h"
 #include "models/spec/layer.h"
 
-namespace parabench {
+namespace parabench::models {
 
 /// A parameter of a model.
 struct ParameterPlace {
@@ -60,4 +60,4 @@ Flops training_flops(const ModelSpec& model);
 /// nearest model, the unknown or impossible bracket parameter, or what does not fit the samples.
 ModelSpec make_model(const NamedChoice& model, const TensorSpec& input, int classes, bool small_stem);
 
-}  // namespace parabench
+}  // namespace parabench::models

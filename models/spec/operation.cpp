@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace parabench {
+namespace parabench::models {
 
 int arity(const Operation& operation) {
   return std::visit(
@@ -88,4 +88,4 @@ std::string to_text(const Operation& operation) {
   return std::visit([](const auto& op) { return op.text(); }, operation);
 }
 
-}  // namespace parabench
+}  // namespace parabench::models

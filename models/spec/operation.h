@@ -32,7 +32,7 @@
 #include "models/spec/parameter.h"
 #include "models/spec/tally.h"
 
-namespace parabench {
+namespace parabench::models {
 
 /// Every operation says what follows from its inputs: output() (throws usage_error where they do not fit), count() of
 /// what it costs, text(), the same for equal work. Those that have any name parameters() and buffers() in torch's
@@ -62,4 +62,4 @@ std::vector<ParameterSpec> buffers(const Operation& operation, const std::string
 void count(const Operation& operation, Tally& tally);
 std::string to_text(const Operation& operation);
 
-}  // namespace parabench
+}  // namespace parabench::models

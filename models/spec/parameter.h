@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace parabench {
+namespace parabench::models {
 
 /// The distribution of a tensor's first values.
 struct Initial {
@@ -27,4 +27,4 @@ struct ParameterSpec {
   bool operator==(const ParameterSpec&) const = default;
 };
 
-}  // namespace parabench
+}  // namespace parabench::models

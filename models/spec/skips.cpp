@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace parabench {
+namespace parabench::models {
 namespace {
 
 [[noreturn]] void complain(const ModelSpec& model, const LayerSpec& layer, const std::string& port, const char* what) {
@@ -55,4 +55,4 @@ std::vector<int> tensors_of(const ModelSpec& model, const std::vector<Skip>& ski
   return tensors;
 }
 
-}  // namespace parabench
+}  // namespace parabench::models

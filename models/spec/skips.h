@@ -7,7 +7,7 @@
 #include "base/tensor_spec.h"
 #include "models/spec/model.h"
 
-namespace parabench {
+namespace parabench::models {
 
 struct Skip {
   std::string port;
@@ -23,4 +23,4 @@ std::vector<Skip> skips(const ModelSpec& model);
 /// For each of skips(model) the first that leads the same value: what a layer makes under several names is one tensor.
 std::vector<int> tensors_of(const ModelSpec& model, const std::vector<Skip>& skips);
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace parabench {
+namespace parabench::models {
 
 Tally::Tally(int element_bytes) : element_(element_bytes), parameter_(std::max(4, element_bytes)) {}
 
@@ -78,4 +78,4 @@ void Tally::gradient_sums(const TensorSpec& value, int sums) {
   moved(0, 3 * sums * value.elements());
 }
 
-}  // namespace parabench
+}  // namespace parabench::models

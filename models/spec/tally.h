@@ -9,7 +9,7 @@
 #include "base/tensor_spec.h"
 #include "models/spec/layer_cost.h"
 
-namespace parabench {
+namespace parabench::models {
 
 /// Where a value of a layer lies. A storage is kept once, however many operations need it in backward.
 struct Storage {
@@ -88,4 +88,4 @@ class Tally {
   LayerCost total_;
 };
 
-}  // namespace parabench
+}  // namespace parabench::models

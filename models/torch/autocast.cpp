@@ -2,7 +2,7 @@
 
 #include <ATen/autocast_mode.h>
 
-namespace parabench {
+namespace parabench::modules {
 
 AutocastGuard::AutocastGuard(bool enabled, torch::DeviceType device) : enabled_(enabled), device_(device) {
   if (!enabled_) return;
@@ -20,4 +20,4 @@ AutocastGuard::~AutocastGuard() {
   at::autocast::set_autocast_dtype(device_, previous_type_);
 }
 
-}  // namespace parabench
+}  // namespace parabench::modules

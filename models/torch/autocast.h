@@ -3,7 +3,7 @@
 
 #include <torch/types.h>
 
-namespace parabench {
+namespace parabench::modules {
 
 /// While it lives, matrix products and convolutions of this thread on `device` run in bfloat16 (torch's
 /// autocast) if `enabled`; else nothing changes. Put it around forward and loss, not around backward. The end
@@ -22,4 +22,4 @@ class AutocastGuard {
   torch::ScalarType previous_type_ = torch::kFloat32;
 };
 
-}  // namespace parabench
+}  // namespace parabench::modules

@@ -5,7 +5,7 @@
 
 #include "models/torch/weight_gradients.h"
 
-namespace parabench {
+namespace parabench::modules {
 
 /// By what the draws of dropout are keyed, besides operation and element.
 struct DropoutDraws {
@@ -23,4 +23,4 @@ struct ForwardMode {
   DropoutDraws dropout{};
 };
 
-}  // namespace parabench
+}  // namespace parabench::modules

@@ -13,7 +13,7 @@
 #include "models/torch/forward_mode.h"
 #include "models/torch/tensor.h"
 
-namespace parabench {
+namespace parabench::modules {
 
 /// The tensors of one layer in registration order (models/spec: parameters(), buffers()).
 struct LayerTensors {
@@ -27,17 +27,17 @@ using Ports = std::map<std::string, torch::Tensor>;
 /// y = layer(x) in training mode: batch statistics normalise, running statistics are updated once. Moves what the layer
 /// takes out of `ports` and what it makes into it. Never writes into its inputs; holds a value no longer than its last
 /// reader, unless backward needs it.
-torch::Tensor forward(const LayerSpec& layer, const LayerTensors& tensors, const torch::Tensor& x, Ports& ports,
+torch::Tensor forward(const models::LayerSpec& layer, const LayerTensors& tensors, const torch::Tensor& x, Ports& ports,
                       const ForwardMode& mode = {});
 /// Of a layer without ports.
-torch::Tensor forward(const LayerSpec& layer, const LayerTensors& tensors, const torch::Tensor& x,
+torch::Tensor forward(const models::LayerSpec& layer, const LayerTensors& tensors, const torch::Tensor& x,
                       const ForwardMode& mode = {});
 
 /// Values of a parameter, element by element, from a counter-based generator keyed by (seed, name, element): any
 /// placement starts equal. `out`: elements() values.
-void initialise(const LayerSpec& layer, std::size_t parameter, std::uint64_t seed, std::span<double> out);
+void initialise(const models::LayerSpec& layer, std::size_t parameter, std::uint64_t seed, std::span<double> out);
 
 /// Fresh tensors of the layer on the CPU: zeros for parameters (not yet initialised), running mean 0, variance 1.
-LayerTensors allocate_tensors(const LayerSpec& layer, torch::ScalarType type);
+LayerTensors allocate_tensors(const models::LayerSpec& layer, torch::ScalarType type);
 
-}  // namespace parabench
+}  // namespace parabench::modules

@@ -2,7 +2,7 @@
 
 #include <ATen/ops/cross_entropy_loss.h>
 
-namespace parabench {
+namespace parabench::modules {
 
 torch::Tensor cross_entropy(const torch::Tensor& output, const torch::Tensor& labels, double batch) {
   const std::int64_t positions = labels.numel() / labels.size(0);
@@ -12,4 +12,4 @@ torch::Tensor cross_entropy(const torch::Tensor& output, const torch::Tensor& la
   return sum / (batch * static_cast<double>(positions));
 }
 
-}  // namespace parabench
+}  // namespace parabench::modules

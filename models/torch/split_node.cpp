@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-namespace parabench {
+namespace parabench::modules {
 namespace {
 
 using Tensors = std::vector<torch::Tensor>;
@@ -18,7 +18,7 @@ class SplitNode final : public torch::autograd::Node {
     for (const torch::Tensor& tensor : saved) saved_.emplace_back(tensor, /*is_output=*/false);
   }
 
-  std::string name() const override { return "parabench::SplitNode"; }
+  std::string name() const override { return "parabench::modules::SplitNode"; }
 
   void release_variables() override {
     const std::lock_guard lock(mutex_);
@@ -57,4 +57,4 @@ DeferredGradient computed_gradient(const torch::Tensor& parameter, torch::Tensor
   return {parameter, {std::move(gradient)}, [](const torch::Tensor&, Tensors kept) { return std::move(kept[0]); }};
 }
 
-}  // namespace parabench
+}  // namespace parabench::modules

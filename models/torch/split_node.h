@@ -9,7 +9,7 @@
 
 #include "models/torch/weight_gradients.h"
 
-namespace parabench {
+namespace parabench::modules {
 
 /// Gradient of the input from that of the output and what forward saved; undefined where it is not needed.
 using InputBackward =
@@ -27,4 +27,4 @@ torch::Tensor as_autocast(const torch::Tensor& tensor);
 /// A gradient that its kernel has computed already, with that of the input.
 DeferredGradient computed_gradient(const torch::Tensor& parameter, torch::Tensor gradient);
 
-}  // namespace parabench
+}  // namespace parabench::modules

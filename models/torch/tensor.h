@@ -6,7 +6,7 @@
 
 #include "base/tensor_spec.h"
 
-namespace parabench {
+namespace parabench::modules {
 
 /// Sizes of a tensor of so many samples.
 inline std::vector<std::int64_t> sizes_of(const TensorSpec& sample, std::int64_t samples) {
@@ -15,4 +15,4 @@ inline std::vector<std::int64_t> sizes_of(const TensorSpec& sample, std::int64_t
   return sizes;
 }
 
-}  // namespace parabench
+}  // namespace parabench::modules

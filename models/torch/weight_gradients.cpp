@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-namespace parabench {
+namespace parabench::modules {
 
 void WeightGradients::run() {
   const torch::NoGradGuard no_grad;
@@ -29,4 +29,4 @@ std::int64_t WeightGradients::kept_bytes() const {
   return bytes;
 }
 
-}  // namespace parabench
+}  // namespace parabench::modules

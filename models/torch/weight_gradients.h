@@ -8,7 +8,7 @@
 #include <functional>
 #include <vector>
 
-namespace parabench {
+namespace parabench::modules {
 
 /// The gradient of one parameter, not yet computed.
 struct DeferredGradient {
@@ -35,4 +35,4 @@ class WeightGradients {
   std::deque<DeferredGradient> waiting_;
 };
 
-}  // namespace parabench
+}  // namespace parabench::modules

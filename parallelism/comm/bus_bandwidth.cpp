@@ -1,6 +1,6 @@
 #include "parallelism/comm/bus_bandwidth.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 double factor(BusOperation operation, double ranks) {
@@ -20,4 +20,4 @@ double bus_bandwidth(BusOperation operation, std::int64_t bytes, int ranks, doub
   return factor(operation, ranks) * static_cast<double>(bytes) / seconds;
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace parabench {
+namespace parabench::comm {
 
 enum class BusOperation { all_reduce, reduce_scatter, all_gather, broadcast, send_recv };
 
@@ -13,4 +13,4 @@ enum class BusOperation { all_reduce, reduce_scatter, all_gather, broadcast, sen
 /// of reduce_scatter what it starts with. 0 where nothing crosses a link: one rank of the first three.
 double bus_bandwidth(BusOperation operation, std::int64_t bytes, int ranks, double seconds);
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -8,7 +8,7 @@
 #include "parallelism/comm/reduce.h"
 #include "parallelism/comm/traffic.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 /// Bytes of every buffer that one call of advance() moves at most, so that the other lanes of the thread get their
@@ -271,4 +271,4 @@ std::unique_ptr<WorkState> start_collective(CollectiveEnd& end, const Collective
   return nullptr;
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

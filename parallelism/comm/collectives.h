@@ -7,7 +7,7 @@
 #include "parallelism/comm/fabric.h"
 #include "parallelism/comm/rounds.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 /// Ends once every member has started the same: a barrier, or an agreement on `post`. Members that started
 /// something else get std::logic_error.
@@ -18,4 +18,4 @@ std::unique_ptr<WorkState> start_meeting(CollectiveEnd& end, Post post);
 /// (all_gather), or loads the root's (broadcast). Otherwise the same is done piece by piece in the group's scratch.
 std::unique_ptr<WorkState> start_collective(CollectiveEnd& end, const CollectiveCall& call);
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 void check_peer(const Communicator& comm, std::string_view call, Rank peer) {
@@ -190,4 +190,4 @@ std::vector<std::string> all_gather(Communicator& comm, std::string_view text) {
   return texts;
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

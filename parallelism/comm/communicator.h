@@ -15,7 +15,7 @@
 #include "parallelism/comm/groups.h"
 #include "parallelism/comm/shares.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 enum class ElementType { f32, f64, byte };
 
@@ -245,4 +245,4 @@ class Communicator {
 /// Every rank's text, in rank order, on every rank. Collective over the control channel.
 std::vector<std::string> all_gather(Communicator& comm, std::string_view text);
 
-}  // namespace parabench
+}  // namespace parabench::comm

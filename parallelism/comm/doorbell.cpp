@@ -9,7 +9,7 @@
 #include <ctime>
 #include <thread>
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free && sizeof(std::atomic<std::uint32_t>) == 4,
@@ -43,4 +43,4 @@ void sleep_on(Doorbell& bell, std::uint32_t seen, double limit_s) noexcept {
   bell.sleepers.fetch_sub(1);
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

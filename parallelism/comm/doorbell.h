@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace parabench {
+namespace parabench::comm {
 
 /// Lies in memory that the ranks share; all bytes zero is its initial state.
 struct alignas(64) Doorbell {
@@ -22,4 +22,4 @@ bool watch(const Doorbell& bell, std::uint32_t seen, double limit_s) noexcept;
 /// Returns once `events` differs from `seen`, at the latest after `limit_s`; may return early.
 void sleep_on(Doorbell& bell, std::uint32_t seen, double limit_s) noexcept;
 
-}  // namespace parabench
+}  // namespace parabench::comm

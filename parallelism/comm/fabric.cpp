@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 constexpr std::int64_t page = 4096;
@@ -135,4 +135,4 @@ void Fabric::throw_if_aborted() const {
   }
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -22,7 +22,7 @@
 #include "parallelism/comm/process.h"
 #include "parallelism/comm/region.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 struct FabricShape {
   RankGroups groups = 1;
@@ -124,4 +124,4 @@ class Fabric {
   FabricLayout layout_;
 };
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 constexpr std::chrono::seconds look_interval{1};
@@ -81,7 +81,7 @@ void FabricCommunicator::sleep(std::uint32_t seen, double limit_s) {
 }
 
 std::unique_ptr<WorkState> FabricCommunicator::start_collective(const CollectiveCall& call) {
-  return parabench::start_collective(collectives_[call.group], call);
+  return comm::start_collective(collectives_[call.group], call);
 }
 
 std::unique_ptr<WorkState> FabricCommunicator::start_barrier() {
@@ -96,4 +96,4 @@ std::unique_ptr<WorkState> FabricCommunicator::start_recv(BufferView buffer, Ran
   return start_read(*fabric_, incoming_[index_of(from, message.channel)], buffer, from, rank(), message);
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

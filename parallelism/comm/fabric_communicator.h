@@ -10,7 +10,7 @@
 #include "parallelism/comm/fabric.h"
 #include "parallelism/comm/mailbox.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 /// One rank's end. Sleeping calls look once a second whether the processes of the others live. Destroying it
 /// while an exception unwinds the stack aborts the world: its peers would wait for it forever.
@@ -42,4 +42,4 @@ class FabricCommunicator final : public Communicator {
   int exceptions_;  // in flight when it was made
 };
 
-}  // namespace parabench
+}  // namespace parabench::comm

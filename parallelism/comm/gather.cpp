@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace parabench {
+namespace parabench::comm {
 
 std::vector<std::string> gather_to_root(Communicator& comm, std::string_view text) {
   constexpr Message message{Channel::control, 0x676174686572};  // "gather"
@@ -26,4 +26,4 @@ std::vector<std::string> gather_to_root(Communicator& comm, std::string_view tex
   return texts;
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -6,7 +6,7 @@
 #include <functional>
 #include <stdexcept>
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 std::string list(const std::vector<Rank>& members) {
@@ -41,4 +41,4 @@ std::string to_text(const RankGroups& groups, int group) {
   return group == 0 ? "every rank" : list(groups.members(group));
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

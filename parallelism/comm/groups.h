@@ -6,7 +6,7 @@
 
 #include "base/strong.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 /// The groups of a world, the same on all of its ranks. Group 0 holds every rank; the declared ones follow as 1, 2, ...
 /// They may overlap and coincide: collectives of different groups know nothing of each other.
@@ -30,4 +30,4 @@ class RankGroups {
 /// "{0, 2}" for messages, "every rank" for group 0.
 std::string to_text(const RankGroups& groups, int group);
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <stdexcept>
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 constexpr std::uint64_t line = 64;  // header and payload are padded to it, so that copies stay aligned
@@ -181,4 +181,4 @@ std::unique_ptr<WorkState> start_read(Fabric& fabric, MailboxEnd& end, BufferVie
   return std::make_unique<Reading>(fabric, end, buffer, from, to, message);
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -7,7 +7,7 @@
 #include "parallelism/comm/communicator.h"
 #include "parallelism/comm/fabric.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 /// What travels before every payload.
 struct MessageHeader {
@@ -32,4 +32,4 @@ std::unique_ptr<WorkState> start_write(Fabric& fabric, MailboxEnd& end, BufferVi
 std::unique_ptr<WorkState> start_read(Fabric& fabric, MailboxEnd& end, BufferView buffer, Rank from, Rank to,
                                       Message message);
 
-}  // namespace parabench
+}  // namespace parabench::comm

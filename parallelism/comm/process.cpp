@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 struct ProcessState {
@@ -54,4 +54,4 @@ std::string ended_unexpectedly(ProcessId process) {
   return fmt::format("its process {} has ended unexpectedly", process.pid);
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace parabench {
+namespace parabench::comm {
 
 /// A process, told apart from a later one that got the same pid.
 struct ProcessId {
@@ -23,4 +23,4 @@ bool alive(ProcessId process);
 /// The cause that the peers of a dead process are told.
 std::string ended_unexpectedly(ProcessId process);
 
-}  // namespace parabench
+}  // namespace parabench::comm

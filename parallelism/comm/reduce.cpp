@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 /// Where the sums go: to all buffers, or to one place.
@@ -83,4 +83,4 @@ void sum_into(std::byte* to, std::span<std::byte* const> buffers, Share part, El
   std::memcpy(to + part.begin, buffers[0] + part.begin, static_cast<std::size_t>(part.bytes()));
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

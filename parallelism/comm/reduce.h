@@ -8,7 +8,7 @@
 #include "parallelism/comm/communicator.h"
 #include "parallelism/comm/shares.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 /// Replaces the bytes `part` of every buffer by their sum over the buffers, added in the order of `buffers`, so
 /// that the result does not depend on who computes it. `type` is f32 or f64; `part` holds whole elements. One
@@ -19,4 +19,4 @@ void sum_in_place(std::span<std::byte* const> buffers, Share part, ElementType t
 /// them.
 void sum_into(std::byte* to, std::span<std::byte* const> buffers, Share part, ElementType type);
 
-}  // namespace parabench
+}  // namespace parabench::comm

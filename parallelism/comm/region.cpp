@@ -17,7 +17,7 @@
 
 #include "base/error.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 constexpr std::string_view shared_folder = "/dev/shm";  // where Linux keeps POSIX shared memory (shm_overview(7))
@@ -120,4 +120,4 @@ std::string shared_memory_obstacle(std::int64_t needed, std::int64_t available) 
                      available >> 20, (needed + (1 << 20) - 1) >> 20);
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace parabench {
+namespace parabench::comm {
 
 /// Owns one mapping. Reserving costs address space only; a part must be committed before it is touched.
 class Region {
@@ -52,4 +52,4 @@ std::int64_t shared_memory_available();
 /// Why `needed` bytes do not fit into `available`, with the figures; empty when they do.
 std::string shared_memory_obstacle(std::int64_t needed, std::int64_t available);
 
-}  // namespace parabench
+}  // namespace parabench::comm

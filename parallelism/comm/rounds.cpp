@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 bool has_shares(const Post& post) {
@@ -83,4 +83,4 @@ PostOfRank Collective::said_by(int position) const {
   return {members()[position], post_of(position), end_.fabric.shares(end_.group, position, parity())};
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -8,7 +8,7 @@
 #include "parallelism/comm/communicator.h"
 #include "parallelism/comm/fabric.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 /// A rank's own end of a group's board: where it stands, and whose turn it is.
 struct CollectiveEnd {
@@ -67,4 +67,4 @@ class Collective : public WorkState {
   std::uint64_t target_ = 0;
 };
 
-}  // namespace parabench
+}  // namespace parabench::comm

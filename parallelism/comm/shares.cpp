@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 constexpr std::int64_t line = 64;
@@ -57,4 +57,4 @@ std::string share_sizes(std::span<const std::int64_t> ends) {
   return text;
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace parabench {
+namespace parabench::comm {
 
 /// [begin, end) in bytes of a buffer.
 struct Share {
@@ -47,4 +47,4 @@ class Shares {
 /// "16, 0 and 48", in bytes, for messages; `ends` as Shares has them.
 std::string share_sizes(std::span<const std::int64_t> ends);
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -1,6 +1,6 @@
 #include "parallelism/comm/traffic.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 Traffic moved_in_memory(CollectiveKind kind, std::int64_t bytes, int members) {
   const std::int64_t remote = (members - 1) * bytes;
@@ -27,4 +27,4 @@ Traffic moved_by_library(const CollectiveCall& call, int members, Rank rank) {
   return {};
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -5,7 +5,7 @@
 
 #include "parallelism/comm/communicator.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 /// Of a member that moves `bytes` of its share among the buffers of `members`; of a broadcast, of the whole into its
 /// own.
@@ -19,4 +19,4 @@ inline void operator+=(Traffic& sum, const Traffic& more) {
   sum.received += more.received;
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

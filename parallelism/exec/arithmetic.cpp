@@ -13,7 +13,7 @@
 #include "models/torch/autocast.h"
 #include "parallelism/exec/segment_runner.h"
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 constexpr int side = 256, image_side = 16;  ///< as large as layers are, so that a GPU takes its fast units
@@ -52,7 +52,7 @@ Arithmetic arithmetic_of(const Case& spec, std::optional<torch::ScalarType> para
   const torch::ScalarType type = master_type(spec.precision);
   const auto options = torch::TensorOptions(type).device(device.where());
   torch::ScalarType made = type;
-  AutocastGuard autocast(spec.precision == Precision::bf16, device.where().type());
+  modules::AutocastGuard autocast(spec.precision == Precision::bf16, device.where().type());
 
   Arithmetic result;
   if (parameters) result.parameters = precision_of(*parameters);
@@ -80,4 +80,4 @@ Arithmetic arithmetic_of(const Case& spec, std::optional<torch::ScalarType> para
   return result;
 }
 
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -8,7 +8,7 @@
 #include "base/arithmetic.h"
 #include "parallelism/exec/device.h"
 
-namespace parabench {
+namespace parabench::exec {
 
 using Product = std::function<torch::Tensor(const torch::Tensor& left, const torch::Tensor& right)>;
 
@@ -22,4 +22,4 @@ Precision precision_of(const Product& product, const torch::TensorOptions& optio
 /// weights, undefined for a stage without any. For the computing thread; allocates and synchronises.
 Arithmetic arithmetic_of(const Case& spec, std::optional<torch::ScalarType> parameters, Device& device);
 
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -16,7 +16,7 @@
 #include "parallelism/exec/optimizer/operands.h"
 #include "parallelism/exec/upload.h"
 
-namespace parabench {
+namespace parabench::exec {
 
 /// A point in a device's compute queue.
 struct Mark {
@@ -58,13 +58,13 @@ class Device {
   /// Whether the device has come to a mark; for any thread.
   virtual bool reached(const Mark& mark) const = 0;
   /// Makes all that the computing thread gives out from now on wait for an event of another queue of the device.
-  virtual void wait(const DeviceEvent& event) = 0;
+  virtual void wait(const comm::DeviceEvent& event) = 0;
   /// Waits for everything given out.
   virtual void synchronise() = 0;
   /// When the device came to a mark, on the clock of now_s(); after synchronise().
   virtual double seconds(const Mark& mark) const = 0;
   /// Likewise of an event of another queue that has passed.
-  virtual double event_seconds(const DeviceEvent& event) const = 0;
+  virtual double event_seconds(const comm::DeviceEvent& event) const = 0;
 
   /// A way for pieces from the host, of which none is larger than that one. The device outlives it.
   virtual std::unique_ptr<Upload> upload(const LargestPiece& largest) = 0;
@@ -119,4 +119,4 @@ inline constexpr int most_ranks_on_gpu = 16;
 /// or for a build without CUDA. At most most_ranks_on_gpu of them on one GPU.
 std::unique_ptr<Device> cuda_device(int index, Precision precision, bool tuned, MemoryAccount& account);
 
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -6,15 +6,15 @@
 #include "parallelism/exec/device.h"
 #include "parallelism/exec/optimizer/fused_loops.h"
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 /// A piece arrives where it was loaded.
 class NoUpload final : public Upload {
  public:
   explicit NoUpload(const LargestPiece& largest) : sample_(largest.sample), labels_(largest.labels) {}
-  HostMemory host_memory() const override { return plain_memory; }
-  PieceTensors arrive(LoadedPiece piece) override {
+  datasets::HostMemory host_memory() const override { return datasets::plain_memory; }
+  PieceTensors arrive(datasets::LoadedPiece piece) override {
     piece_ = std::move(piece);
     return tensors_of(piece_, sample_, labels_);
   }
@@ -22,7 +22,7 @@ class NoUpload final : public Upload {
 
  private:
   TensorSpec sample_, labels_;
-  LoadedPiece piece_;
+  datasets::LoadedPiece piece_;
 };
 
 /// Work is done when the call returns: a mark is a look at the clock.
@@ -35,10 +35,12 @@ class CpuDevice final : public Device {
   void expect_marks(int) override {}
   Mark mark() override { return {now_s()}; }
   bool reached(const Mark&) const override { return true; }
-  void wait(const DeviceEvent&) override { throw std::logic_error("the processor has no events to wait for"); }
+  void wait(const comm::DeviceEvent&) override { throw std::logic_error("the processor has no events to wait for"); }
   void synchronise() override {}
   double seconds(const Mark& mark) const override { return mark.host_s; }
-  double event_seconds(const DeviceEvent&) const override { throw std::logic_error("the processor has no events"); }
+  double event_seconds(const comm::DeviceEvent&) const override {
+    throw std::logic_error("the processor has no events");
+  }
   std::unique_ptr<Upload> upload(const LargestPiece& largest) override { return std::make_unique<NoUpload>(largest); }
   void adopt(const torch::Tensor&) override {}
   std::unique_ptr<CapturedWork> capture(const std::function<void()>&) override {
@@ -49,7 +51,7 @@ class CpuDevice final : public Device {
   }
   void allocating(MemoryCategory) override {}
   void recategorise(const torch::Tensor& tensor, MemoryCategory category) override {
-    parabench::recategorise(tensor.storage().data(), category);
+    exec::recategorise(tensor.storage().data(), category);
   }
   std::int64_t peak_reserved() const override { return 0; }
   void reset_peaks() override {}
@@ -76,4 +78,4 @@ CountScope::CountScope(Device& device, MemoryCategory category) {
 
 std::unique_ptr<Device> cpu_device(MemoryAccount& account) { return std::make_unique<CpuDevice>(account); }
 
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -11,7 +11,7 @@
 #include "parallelism/exec/device.h"
 #include "parallelism/plan/routes.h"
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
@@ -35,26 +35,27 @@ std::vector<double> one_moment(std::size_t places, int place, double moment) {
 }
 
 /// When all ranks begin: ranks let go by a barrier would begin as their threads come to a core. Collective.
-double common_beginning(Communicator& comm) {
+double common_beginning(comm::Communicator& comm) {
   std::vector<double> moments = one_moment(comm.size(), comm.rank().value, now_s());
-  comm.wait(comm.all_reduce({moments.data(), std::ssize(moments) * std::int64_t{sizeof(double)}, ElementType::f64}));
+  comm.wait(
+      comm.all_reduce({moments.data(), std::ssize(moments) * std::int64_t{sizeof(double)}, comm::ElementType::f64}));
   return *std::ranges::max_element(moments) + notice_s;
 }
 
 /// A message or reduction on its way: the moments when its ends posted it, brought together by a real one.
-class Transfer final : public WorkState {
+class Transfer final : public comm::WorkState {
  public:
   /// `over` becomes the moment of its end, `next_over` the earliest that the thread must not sleep through.
   Transfer(std::vector<double> posted, double seconds, double& over, double& next_over)
       : posted_(std::move(posted)), seconds_(seconds), over_(over), next_over_(next_over) {
     over_ = never;
   }
-  BufferView moments() {
-    return {posted_.data(), static_cast<std::int64_t>(posted_.size() * sizeof(double)), ElementType::f64};
+  comm::BufferView moments() {
+    return {posted_.data(), static_cast<std::int64_t>(posted_.size() * sizeof(double)), comm::ElementType::f64};
   }
   /// The last of the moments: the other end's.
-  BufferView partner() { return {&posted_.back(), sizeof(double)}; }
-  void carry(Work real) { real_ = std::move(real); }
+  comm::BufferView partner() { return {&posted_.back(), sizeof(double)}; }
+  void carry(comm::Work real) { real_ = std::move(real); }
 
   bool advance() override {
     if (!real_.test()) return false;
@@ -69,20 +70,21 @@ class Transfer final : public WorkState {
   std::vector<double> posted_;
   double seconds_;
   double &over_, &next_over_;
-  Work real_;
+  comm::Work real_;
 };
 
 class EmulatedWork final : public RankWork {
  public:
-  EmulatedWork(const Plan& plan, const Durations& durations, const LocalDependencies& needs, Communicator& comm)
-      : groups_(collective_groups(plan).numbers),
+  EmulatedWork(const plan::Plan& plan, const plan::Durations& durations, const plan::LocalDependencies& needs,
+               comm::Communicator& comm)
+      : groups_(plan::collective_groups(plan).numbers),
         program_(plan.ranks[comm.rank().value]),
         durations_(durations[comm.rank().value]),
         needs_(needs),
         comm_(comm),
         computed_(program_.compute().size()),
         due_(common_beginning(comm)) {
-    for (const Lane& lane : program_.lanes) over_.emplace_back(lane.ops.size());
+    for (const plan::Lane& lane : program_.lanes) over_.emplace_back(lane.ops.size());
   }
 
   void enter(bool) override {}
@@ -91,28 +93,29 @@ class EmulatedWork final : public RankWork {
     computed_[index].queued = index == 0 ? due_ : now_s();
   }
   void begin(int index) override {
-    due_ = std::max(due_, inputs_came(compute_lane, index)) + durations_[compute_lane][index];
+    due_ = std::max(due_, inputs_came(plan::compute_lane, index)) + durations_[plan::compute_lane][index];
     computed_[index].start = now_s();
   }
   void compute(int index) override {
     wait_until(due_);
-    over_[compute_lane][index] = computed_[index].end = now_s();
+    over_[plan::compute_lane][index] = computed_[index].end = now_s();
   }
   void finish() override {}
-  Span computed(int index) const override { return computed_[index]; }
+  plan::Span computed(int index) const override { return computed_[index]; }
   bool is_done(int) const override { return true; }
-  Work start(int lane, int index) override;
-  void given_out(int, int, const DeviceSpan&) override {}
+  comm::Work start(int lane, int index) override;
+  void given_out(int, int, const comm::DeviceSpan&) override {}
   void end(int, int) override {}
-  Span transferred(int, int, const Span& seen) const override { return seen; }
+  plan::Span transferred(int, int, const plan::Span& seen) const override { return seen; }
   double patience_s() override { return std::clamp(std::exchange(next_over_, never) - now_s(), 0.0, no_bell_s); }
 
  private:
   /// When all that an operation needs was over, what its own lane computed apart; 0 where it needs nothing.
   double inputs_came(int lane, int index) const {
     double came = 0;
-    for (const OpRef& ref : needs_.of(lane, index)) {
-      if (ref.lane != compute_lane || lane != compute_lane) came = std::max(came, over_[ref.lane][ref.index]);
+    for (const plan::OpRef& ref : needs_.of(lane, index)) {
+      if (ref.lane != plan::compute_lane || lane != plan::compute_lane)
+        came = std::max(came, over_[ref.lane][ref.index]);
     }
     return came;
   }
@@ -120,12 +123,12 @@ class EmulatedWork final : public RankWork {
     return std::make_unique<Transfer>(std::move(posted), durations_[lane][index], over_[lane][index], next_over_);
   }
 
-  std::map<LaneKey, int> groups_;  ///< of the communicator, by lane
-  const RankProgram& program_;
+  std::map<plan::LaneKey, int> groups_;  ///< of the communicator, by lane
+  const plan::RankProgram& program_;
   const std::vector<std::vector<double>>& durations_;
-  const LocalDependencies& needs_;
-  Communicator& comm_;
-  std::vector<Span> computed_;
+  const plan::LocalDependencies& needs_;
+  comm::Communicator& comm_;
+  std::vector<plan::Span> computed_;
   double due_;  ///< the end of the compute lane's latest operation, before the first the beginning
   /// [lane][index]; of a compute operation really, of the others by the model. Each thread writes its own lanes',
   /// before the end of the operation is told.
@@ -133,33 +136,33 @@ class EmulatedWork final : public RankWork {
   double next_over_ = never;  ///< the communicating thread's
 };
 
-Work EmulatedWork::start(int lane, int index) {
-  const Op& op = program_.lanes[lane].ops[index];
+comm::Work EmulatedWork::start(int lane, int index) {
+  const plan::Op& op = program_.lanes[lane].ops[index];
   const double posted = std::max(index == 0 ? 0 : over_[lane][index - 1], inputs_came(lane, index));
-  if (is_collective(op.kind)) {
+  if (plan::is_collective(op.kind)) {
     const int group = groups_.at(program_.lanes[lane].key);
     auto reduction = transfer(
         lane, index,
         one_moment(comm_.groups().members(group).size(), comm_.groups().position(group, comm_.rank()), posted));
     reduction->carry(comm_.all_reduce(reduction->moments(), group));
-    return Work(std::move(reduction));
+    return comm::Work(std::move(reduction));
   }
-  if (op.kind == OpKind::send) {
+  if (op.kind == plan::OpKind::send) {
     auto message = transfer(lane, index, {posted});
     message->carry(comm_.send(message->partner(), op.peer, message_of(op)));
-    return Work(std::move(message));
+    return comm::Work(std::move(message));
   }
   auto message = transfer(lane, index, {posted, 0});
   message->carry(comm_.recv(message->partner(), op.peer, message_of(op)));
-  return Work(std::move(message));
+  return comm::Work(std::move(message));
 }
 
 }  // namespace
 
-RankSpans emulate(const Plan& plan, const Durations& durations, Communicator& comm) {
-  const LocalDependencies needs = dependencies(plan, comm.rank());
+RankSpans emulate(const plan::Plan& plan, const plan::Durations& durations, comm::Communicator& comm) {
+  const plan::LocalDependencies needs = plan::dependencies(plan, comm.rank());
   EmulatedWork work(plan, durations, needs, comm);
   return run_lanes(plan, needs, comm, work);
 }
 
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -4,7 +4,7 @@
 #include "parallelism/exec/lane_runner.h"
 #include "parallelism/plan/durations.h"
 
-namespace parabench {
+namespace parabench::exec {
 
 /// Runs `plan` (unrolled) as rank `comm.rank()`, by run_lanes(): every operation waits out its `durations`, asleep.
 ///  - A compute operation is due its duration after the previous one was due, or after its inputs came, whichever is
@@ -15,6 +15,6 @@ namespace parabench {
 ///  - Every rank has its device to itself: ranks do not compete, however few cores there are.
 /// `comm`: ranks of one process, or of one host, since they share a clock; with the plan's collective_groups(). Throws
 /// PeerFailure.
-RankSpans emulate(const Plan& plan, const Durations& durations, Communicator& comm);
+RankSpans emulate(const plan::Plan& plan, const plan::Durations& durations, comm::Communicator& comm);
 
-}  // namespace parabench
+}  // namespace parabench::exec

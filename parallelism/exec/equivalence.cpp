@@ -8,7 +8,7 @@
 
 #include "parallelism/exec/executor.h"
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 constexpr int values_per_channel = 8;
@@ -22,14 +22,14 @@ torch::Tensor flatten(const std::vector<std::vector<torch::Tensor>>& layers) {
 }
 
 /// The inverse, with the layers' own shapes.
-std::vector<std::vector<torch::Tensor>> unflatten(const torch::Tensor& flat, const ModelSpec& model,
-                                                  const std::vector<int>& layers,
-                                                  std::vector<ParameterSpec> (*specs)(const LayerSpec&)) {
+std::vector<std::vector<torch::Tensor>> unflatten(
+    const torch::Tensor& flat, const models::ModelSpec& model, const std::vector<int>& layers,
+    std::vector<models::ParameterSpec> (*specs)(const models::LayerSpec&)) {
   std::vector<std::vector<torch::Tensor>> result;
   std::int64_t offset = 0;
   for (int l : layers) {
     auto& layer = result.emplace_back();
-    for (const ParameterSpec& spec : specs(model.layers[l])) {
+    for (const models::ParameterSpec& spec : specs(model.layers[l])) {
       layer.push_back(flat.narrow(0, offset, spec.elements()).view(spec.shape));
       offset += spec.elements();
     }
@@ -37,16 +37,16 @@ std::vector<std::vector<torch::Tensor>> unflatten(const torch::Tensor& flat, con
   return result;
 }
 
-std::int64_t elements(const ModelSpec& model, const std::vector<int>& layers,
-                      std::vector<ParameterSpec> (*specs)(const LayerSpec&)) {
+std::int64_t elements(const models::ModelSpec& model, const std::vector<int>& layers,
+                      std::vector<models::ParameterSpec> (*specs)(const models::LayerSpec&)) {
   std::int64_t sum = 0;
   for (int l : layers)
-    for (const ParameterSpec& spec : specs(model.layers[l])) sum += spec.elements();
+    for (const models::ParameterSpec& spec : specs(model.layers[l])) sum += spec.elements();
   return sum;
 }
 
-BufferView bytes_of(const torch::Tensor& flat) {
-  return {flat.data_ptr(), static_cast<std::int64_t>(flat.nbytes()), ElementType::byte};
+comm::BufferView bytes_of(const torch::Tensor& flat) {
+  return {flat.data_ptr(), static_cast<std::int64_t>(flat.nbytes()), comm::ElementType::byte};
 }
 
 /// Keeps the larger; NaN is the largest of all.
@@ -54,16 +54,16 @@ bool exceeds(double value, double worst) { return !std::isnan(worst) && !(value 
 
 }  // namespace
 
-int steady_piece(const ModelSpec& model) {
-  if (!mixes_samples(model)) return 2;
+int steady_piece(const models::ModelSpec& model) {
+  if (!models::mixes_samples(model)) return 2;
   std::int64_t smallest_map = values_per_channel;
-  const std::vector<TensorSpec> all = boundaries(model);
+  const std::vector<TensorSpec> all = models::boundaries(model);
   for (std::size_t l = 1; l + 1 < all.size(); ++l)
     smallest_map = std::min<std::int64_t>(smallest_map, all[l].elements_per_row());
   return std::max<int>(2, static_cast<int>((values_per_channel + smallest_map - 1) / smallest_map));
 }
 
-Plan small_pieces(const Plan& plan, const ModelSpec& model, int steps) {
+plan::Plan small_pieces(const plan::Plan& plan, const models::ModelSpec& model, int steps) {
   Case spec = plan.spec;
   int smallest = plan.pieces[0][0];
   for (const auto& replica : plan.pieces)
@@ -76,24 +76,25 @@ Plan small_pieces(const Plan& plan, const ModelSpec& model, int steps) {
       spec.batch += n;
     }
   spec.precision = Precision::fp64;
-  Plan small = unroll(plan, steps);
+  plan::Plan small = plan::unroll(plan, steps);
   small.spec = spec;
   small.pieces = std::move(pieces);
   return small;
 }
 
-Trained train_and_gather(const Plan& plan, const ModelSpec& model, std::shared_ptr<const SampleSource> source,
-                         const InputOptions& options, Communicator& comm, Device& device) {
+Trained train_and_gather(const plan::Plan& plan, const models::ModelSpec& model,
+                         std::shared_ptr<const datasets::SampleSource> source, const InputOptions& options,
+                         comm::Communicator& comm, Device& device) {
   StageState state(plan, model, comm, device);
   RankInput input = open_input(plan, comm.rank(), source, options, device);
   execute(plan, model, state, comm, input, device, std::nullopt);
 
   const auto mine = state.snapshot();
   const auto parameters_message = [](int rank) {
-    return Message{Channel::control, static_cast<std::uint64_t>(2 * rank)};
+    return comm::Message{comm::Channel::control, static_cast<std::uint64_t>(2 * rank)};
   };
   const auto buffers_message = [](int rank) {
-    return Message{Channel::control, static_cast<std::uint64_t>(2 * rank + 1)};
+    return comm::Message{comm::Channel::control, static_cast<std::uint64_t>(2 * rank + 1)};
   };
   Trained trained;
   if (comm.rank() != Rank(0)) {
@@ -105,26 +106,26 @@ Trained train_and_gather(const Plan& plan, const ModelSpec& model, std::shared_p
   trained.parameters.push_back(mine.parameters);
   trained.buffers.push_back(mine.buffers);
   for (int r = 1; r < comm.size(); ++r) {
-    const std::vector<int> layers = layers_held(plan, Rank(r));
-    const auto p = torch::empty({elements(model, layers, parabench::parameters)}, torch::kFloat64);
-    const auto b = torch::empty({elements(model, layers, parabench::buffers)}, torch::kFloat64);
+    const std::vector<int> layers = plan::layers_held(plan, Rank(r));
+    const auto p = torch::empty({elements(model, layers, models::parameters)}, torch::kFloat64);
+    const auto b = torch::empty({elements(model, layers, models::buffers)}, torch::kFloat64);
     comm.wait(comm.recv(bytes_of(p), Rank(r), parameters_message(r)));
     comm.wait(comm.recv(bytes_of(b), Rank(r), buffers_message(r)));
-    trained.parameters.push_back(unflatten(p, model, layers, parabench::parameters));
-    trained.buffers.push_back(unflatten(b, model, layers, parabench::buffers));
+    trained.parameters.push_back(unflatten(p, model, layers, models::parameters));
+    trained.buffers.push_back(unflatten(b, model, layers, models::buffers));
   }
   return trained;
 }
 
-std::string describe(const Difference& difference, const ModelSpec& model) {
+std::string describe(const Difference& difference, const models::ModelSpec& model) {
   const std::string updates =
       fmt::format("updates differ by up to {:.3g} ({})", difference.update, difference.worst_parameter);
-  return mixes_samples(model) ? fmt::format("{}, batch-norm statistics by {:.3g}", updates, difference.buffer)
-                              : updates;
+  return models::mixes_samples(model) ? fmt::format("{}, batch-norm statistics by {:.3g}", updates, difference.buffer)
+                                      : updates;
 }
 
-Difference compare(const Plan& plan, const ModelSpec& model, const Trained& trained, const ReferenceState& reference,
-                   const Rounding* rounding, double tolerance) {
+Difference compare(const plan::Plan& plan, const models::ModelSpec& model, const Trained& trained,
+                   const ReferenceState& reference, const Rounding* rounding, double tolerance) {
   Difference worst;
   const auto is_left_out = [&](double difference, double nudged) {
     const bool left_out = difference > tolerance && explains(nudged, difference);
@@ -132,10 +133,10 @@ Difference compare(const Plan& plan, const ModelSpec& model, const Trained& trai
     return left_out;
   };
   for (std::size_t r = 0; r < trained.parameters.size(); ++r) {
-    const std::vector<int> layers = layers_held(plan, Rank(static_cast<int>(r)));
+    const std::vector<int> layers = plan::layers_held(plan, Rank(static_cast<int>(r)));
     for (std::size_t l = 0; l < layers.size(); ++l) {
-      const LayerSpec& layer = model.layers[layers[l]];
-      const auto specs = parameters(layer);
+      const models::LayerSpec& layer = model.layers[layers[l]];
+      const auto specs = models::parameters(layer);
       for (std::size_t p = 0; p < specs.size(); ++p) {
         const auto& before = reference.initial[layers[l]][p];
         const auto expected = reference.parameters[layers[l]][p] - before;
@@ -154,4 +155,4 @@ Difference compare(const Plan& plan, const ModelSpec& model, const Trained& trai
   return worst;
 }
 
-}  // namespace parabench
+}  // namespace parabench::exec

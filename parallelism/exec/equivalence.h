@@ -10,26 +10,27 @@
 #include "parallelism/exec/reference.h"
 #include "parallelism/exec/rounding.h"
 
-namespace parabench {
+namespace parabench::exec {
 
 /// Fewest samples that give every batch norm of the model 8 values per channel, 2 at least: 2 where it has none. Over
 /// fewer, rounding errors of single precision grow about a thousandfold with every step (seen: ResNet-18, 4 samples, 1
 /// x 1 maps).
-int steady_piece(const ModelSpec& model);
+int steady_piece(const models::ModelSpec& model);
 
 /// The plan in fp64 on small pieces (as unequal as the run's own) over a window of `steps` steps: same
 /// placement, order and messages. The smallest piece has 2 samples or more, and as many as give every batch
 /// norm 8 values per channel: over 2 values it maps everything to +-1, the gradient of its input vanishes, and
 /// rounding would be all that is left to compare.
-Plan small_pieces(const Plan& plan, const ModelSpec& model, int steps);
+plan::Plan small_pieces(const plan::Plan& plan, const models::ModelSpec& model, int steps);
 
 /// What every rank ended with, on rank 0: [rank][layer that it holds][tensor], fp64. Empty on other ranks.
 struct Trained {
   std::vector<std::vector<std::vector<torch::Tensor>>> parameters, buffers;
 };
 /// Executes `plan` (steps already in it) through lanes, arenas and messages. Collective.
-Trained train_and_gather(const Plan& plan, const ModelSpec& model, std::shared_ptr<const SampleSource> source,
-                         const InputOptions& options, Communicator& comm, Device& device);
+Trained train_and_gather(const plan::Plan& plan, const models::ModelSpec& model,
+                         std::shared_ptr<const datasets::SampleSource> source, const InputOptions& options,
+                         comm::Communicator& comm, Device& device);
 
 struct Difference {
   double update = 0;  ///< max over ranks and parameter tensors of max|dw - dw_ref| / max|dw_ref|
@@ -40,11 +41,11 @@ struct Difference {
 };
 /// "updates differ by up to 0.003 (fc.bias (rank 0)), batch-norm statistics by 2e-07": of these only where the model
 /// has any.
-std::string describe(const Difference& difference, const ModelSpec& model);
+std::string describe(const Difference& difference, const models::ModelSpec& model);
 /// dw: the tensor's change over the whole window. Per tensor, so that a small one cannot hide behind a large
 /// one. A tensor that is not finite counts as NaN. With `rounding`, what differs by more than `tolerance` and by no more
 /// than rounding explains is left out.
-Difference compare(const Plan& plan, const ModelSpec& model, const Trained& trained, const ReferenceState& reference,
-                   const Rounding* rounding = nullptr, double tolerance = 0);
+Difference compare(const plan::Plan& plan, const models::ModelSpec& model, const Trained& trained,
+                   const ReferenceState& reference, const Rounding* rounding = nullptr, double tolerance = 0);
 
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -7,7 +7,7 @@
 
 #include "parallelism/exec/lane_runner.h"
 
-namespace parabench {
+namespace parabench::exec {
 
 /// The loss became NaN or infinite: training diverged and its time means nothing.
 class NotANumber : public std::runtime_error {
@@ -26,4 +26,4 @@ struct Execution {
   std::vector<double> losses;    ///< this rank's share of each step's mean loss (last stage), else 0
 };
 
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -9,13 +9,13 @@
 #include "parallelism/exec/input.h"
 #include "parallelism/exec/stage_state.h"
 
-namespace parabench {
+namespace parabench::exec {
 
 /// Trains `plan` (unrolled) as rank `comm.rank()`, by run_lanes(). The memory peak is reset when step `measure_from`
 /// begins, with graph:on when step graph_capture_step does; nullopt: nothing is measured, and spans are zeros. `comm`
 /// has the plan's collective_groups() and can send on its routes(). Throws NotANumber, PeerFailure, or what a reader
 /// threw; before that the other ranks are told to stop.
-Execution execute(const Plan& plan, const ModelSpec& model, StageState& state, Communicator& comm, RankInput& input,
-                  Device& device, std::optional<int> measure_from);
+Execution execute(const plan::Plan& plan, const models::ModelSpec& model, StageState& state, comm::Communicator& comm,
+                  RankInput& input, Device& device, std::optional<int> measure_from);
 
-}  // namespace parabench
+}  // namespace parabench::exec

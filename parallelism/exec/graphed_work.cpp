@@ -2,12 +2,13 @@
 
 #include <utility>
 
-namespace parabench {
+namespace parabench::exec {
 
-GraphedWork::GraphedWork(const Plan& plan, const ModelSpec& model, StageState& state, const LocalDependencies& needs,
-                         Communicator& comm, RankInput& input, Device& device, bool measured)
+GraphedWork::GraphedWork(const plan::Plan& plan, const models::ModelSpec& model, StageState& state,
+                         const plan::LocalDependencies& needs, comm::Communicator& comm, RankInput& input,
+                         Device& device, bool measured)
     : TrainingWork(plan, model, state, needs, comm, input, device,
-                   measured ? std::optional(graph_capture_step) : std::nullopt),
+                   measured ? std::optional(plan::graph_capture_step) : std::nullopt),
       step_length_(static_cast<int>(program_.compute().size()) / plan.steps) {}
 
 void GraphedWork::queue(int index) {
@@ -21,8 +22,8 @@ void GraphedWork::begin(int index) {
 void GraphedWork::read_pieces(int first) {
   CountScope scope(device_, MemoryCategory::activations);
   for (int i = first; i < first + step_length_; ++i) {
-    const Op& op = program_.compute()[i];
-    if (op.kind != OpKind::forward || op.segment != SegmentId(0)) continue;
+    const plan::Op& op = program_.compute()[i];
+    if (op.kind != plan::OpKind::forward || op.segment != SegmentId(0)) continue;
     input_.images->await();
     pieces_.push_back(input_.images->take());
   }
@@ -58,10 +59,10 @@ void GraphedWork::compute(int index) {
   end_of(index);
 }
 
-Span GraphedWork::computed(int index) const {
+plan::Span GraphedWork::computed(int index) const {
   if (gives_out(index)) return TrainingWork::computed(index);
   const double end_s = TrainingWork::computed(first_of_step(index)).end;
   return {end_s, end_s, end_s};
 }
 
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -6,7 +6,7 @@
 
 #include "parallelism/exec/training_work.h"
 
-namespace parabench {
+namespace parabench::exec {
 
 /// Runs the first graph_capture_step steps operation by operation, captures the next one and replays it for itself and
 /// for all after it, each on its own pieces: these are copied to where the captured operations read them, unless they
@@ -17,16 +17,17 @@ namespace parabench {
 /// weights. A replayed step has one span, that of its first operation; the others begin and end where it ends.
 class GraphedWork final : public TrainingWork {
  public:
-  GraphedWork(const Plan& plan, const ModelSpec& model, StageState& state, const LocalDependencies& needs,
-              Communicator& comm, RankInput& input, Device& device, bool measured);
+  GraphedWork(const plan::Plan& plan, const models::ModelSpec& model, StageState& state,
+              const plan::LocalDependencies& needs, comm::Communicator& comm, RankInput& input, Device& device,
+              bool measured);
 
   void queue(int index) override;
   void begin(int index) override;
   void compute(int index) override;
-  Span computed(int index) const override;
+  plan::Span computed(int index) const override;
 
  private:
-  bool is_replayed(int index) const { return program_.compute()[index].step.value >= graph_capture_step; }
+  bool is_replayed(int index) const { return program_.compute()[index].step.value >= plan::graph_capture_step; }
   int first_of_step(int index) const { return index - index % step_length_; }
   /// Whether the device gets something with the operation: itself, or the step that it begins.
   bool gives_out(int index) const { return !is_replayed(index) || index == first_of_step(index); }
@@ -41,4 +42,4 @@ class GraphedWork final : public TrainingWork {
   std::unique_ptr<CapturedWork> step_;
 };
 
-}  // namespace parabench
+}  // namespace parabench::exec

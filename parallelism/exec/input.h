@@ -14,7 +14,7 @@
 #include "parallelism/exec/upload.h"
 #include "parallelism/plan/input_pieces.h"
 
-namespace parabench {
+namespace parabench::exec {
 
 struct InputOptions {
   std::string directory;
@@ -25,14 +25,15 @@ struct InputOptions {
 class PieceInput {
  public:
   /// `source` may be shared by thread ranks. `images` false: labels alone. `memory` is what the pieces lie in.
-  PieceInput(const Plan& plan, std::vector<InputPiece> pieces, std::shared_ptr<const SampleSource> source,
-             const InputOptions& options, bool images, HostMemory memory);
+  PieceInput(const plan::Plan& plan, std::vector<plan::InputPiece> pieces,
+             std::shared_ptr<const datasets::SampleSource> source, const InputOptions& options, bool images,
+             datasets::HostMemory memory);
 
   /// Blocks until the next piece is loaded.
-  LoadedPiece next() { return loader_->next(); }
+  datasets::LoadedPiece next() { return loader_->next(); }
 
  private:
-  std::unique_ptr<Loader> loader_;
+  std::unique_ptr<datasets::Loader> loader_;
 };
 
 /// The pieces of one rank on its device. With input:resident they are loaded and copied there by the constructor, and
@@ -40,8 +41,9 @@ class PieceInput {
 class PieceFeed {
  public:
   /// By the thread that computes. The device outlives the object.
-  PieceFeed(const Plan& plan, std::vector<InputPiece> pieces, std::shared_ptr<const SampleSource> source,
-            const InputOptions& options, bool images, Device& device);
+  PieceFeed(const plan::Plan& plan, std::vector<plan::InputPiece> pieces,
+            std::shared_ptr<const datasets::SampleSource> source, const InputOptions& options, bool images,
+            Device& device);
 
   /// Whether all pieces lie on the device all the time.
   bool is_resident() const { return !resident_.empty(); }
@@ -57,9 +59,9 @@ class PieceFeed {
   std::unique_ptr<Upload> upload_;
   std::unique_ptr<PieceInput> input_;
   PieceTensors arrived_;
-  std::vector<InputPiece> pieces_;  ///< in the order of forwards
-  std::size_t next_ = 0;            ///< of pieces_
-  std::map<InputPiece, PieceTensors> resident_;
+  std::vector<plan::InputPiece> pieces_;  ///< in the order of forwards
+  std::size_t next_ = 0;                  ///< of pieces_
+  std::map<plan::InputPiece, PieceTensors> resident_;
 };
 
 /// What a rank reads of the batches (input_pieces.h). Empty members where it reads no such pieces.
@@ -67,7 +69,7 @@ struct RankInput {
   std::unique_ptr<PieceFeed> images, labels;
 };
 /// By the thread that computes.
-RankInput open_input(const Plan& plan, Rank rank, const std::shared_ptr<const SampleSource>& source,
+RankInput open_input(const plan::Plan& plan, Rank rank, const std::shared_ptr<const datasets::SampleSource>& source,
                      const InputOptions& options, Device& device);
 
-}  // namespace parabench
+}  // namespace parabench::exec

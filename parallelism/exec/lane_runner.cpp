@@ -9,7 +9,7 @@
 #include "parallelism/exec/device.h"
 #include "parallelism/exec/lanes.h"
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 /// Of a thread that waits for its device, which rings no bell.
@@ -18,11 +18,12 @@ constexpr double device_look_s = 20e-6;
 /// Everything that both threads of a rank look at while a plan runs.
 class LaneRunner {
  public:
-  LaneRunner(const RankProgram& program, const LocalDependencies& needs, Communicator& comm, RankWork& work)
+  LaneRunner(const plan::RankProgram& program, const plan::LocalDependencies& needs, comm::Communicator& comm,
+             RankWork& work)
       : program_(program), needs_(needs), comm_(comm), work_(work), progress_(program.lanes.size()) {
-    for (const Lane& lane : program_.lanes) {
+    for (const plan::Lane& lane : program_.lanes) {
       spans_.emplace_back(lane.ops.size());
-      talks_ = talks_ || (lane.key.kind != LaneKind::compute && !lane.ops.empty());
+      talks_ = talks_ || (lane.key.kind != plan::LaneKind::compute && !lane.ops.empty());
     }
   }
 
@@ -33,8 +34,8 @@ class LaneRunner {
   struct Cursor {
     int lane;
     int ended = 0;
-    std::deque<Work> given_out;
-    Work starting;
+    std::deque<comm::Work> given_out;
+    comm::Work starting;
     bool is_starting = false;
 
     int next() const { return ended + static_cast<int>(given_out.size()); }
@@ -48,9 +49,9 @@ class LaneRunner {
   bool may_start(int lane, int index) const;
   void collect_spans();
 
-  const RankProgram& program_;
-  const LocalDependencies& needs_;
-  Communicator& comm_;
+  const plan::RankProgram& program_;
+  const plan::LocalDependencies& needs_;
+  comm::Communicator& comm_;
   RankWork& work_;
   LaneProgress progress_;
   RankSpans spans_;
@@ -60,8 +61,8 @@ class LaneRunner {
 
 bool LaneRunner::may_start(int lane, int index) const {
   const auto needs = needs_.of(lane, index);
-  return progress_.all_given_out(needs) && std::ranges::all_of(needs, [&](const OpRef& ref) {
-           if (ref.lane == compute_lane) return true;
+  return progress_.all_given_out(needs) && std::ranges::all_of(needs, [&](const plan::OpRef& ref) {
+           if (ref.lane == plan::compute_lane) return true;
            const auto cursor = std::ranges::find(cursors_, ref.lane, &Cursor::lane);
            return cursor->ended > ref.index;
          });
@@ -71,7 +72,7 @@ bool LaneRunner::advance(Cursor& c) {
   bool moved = false;
   const int index = c.next();
   if (index < std::ssize(spans_[c.lane])) {
-    Span& span = spans_[c.lane][index];
+    plan::Span& span = spans_[c.lane][index];
     if (span.queued == 0) span.queued = now_s();
     if (!c.is_starting && may_start(c.lane, index)) {
       span.start = now_s();
@@ -88,7 +89,7 @@ bool LaneRunner::advance(Cursor& c) {
     }
   }
   while (!c.given_out.empty() && c.given_out.front().test()) {
-    if (Span& span = spans_[c.lane][c.ended]; span.end == 0) span.end = now_s();
+    if (plan::Span& span = spans_[c.lane][c.ended]; span.end == 0) span.end = now_s();
     work_.end(c.lane, c.ended);
     c.given_out.pop_front();
     ++c.ended;
@@ -98,7 +99,7 @@ bool LaneRunner::advance(Cursor& c) {
 }
 
 void LaneRunner::communicate() {
-  for (int lane = compute_lane + 1; lane < std::ssize(program_.lanes); ++lane) cursors_.push_back({.lane = lane});
+  for (int lane = plan::compute_lane + 1; lane < std::ssize(program_.lanes); ++lane) cursors_.push_back({.lane = lane});
   try {
     work_.enter(/*computes=*/false);
     for (;;) {
@@ -131,7 +132,7 @@ void LaneRunner::compute() {
   for (int i = 0; i < count; ++i) {
     if (talks_ && i >= most_given_out) wait_for_device(i - most_given_out);
     work_.queue(i);
-    const auto needs = needs_.of(compute_lane, i);
+    const auto needs = needs_.of(plan::compute_lane, i);
     if (!progress_.all_given_out(needs)) {
       comm_.notify();
       progress_.wait_for(needs);
@@ -141,19 +142,19 @@ void LaneRunner::compute() {
     // shows as a longer operation, as in the simulation, and not as time between two operations.
     comm_.notify();
     work_.compute(i);
-    progress_.give_out(compute_lane);
+    progress_.give_out(plan::compute_lane);
   }
   comm_.notify();
   work_.finish();
 }
 
 void LaneRunner::collect_spans() {
-  for (int i = 0; i < std::ssize(spans_[compute_lane]); ++i) spans_[compute_lane][i] = work_.computed(i);
-  for (int lane = compute_lane + 1; lane < std::ssize(spans_); ++lane) {
+  for (int i = 0; i < std::ssize(spans_[plan::compute_lane]); ++i) spans_[plan::compute_lane][i] = work_.computed(i);
+  for (int lane = plan::compute_lane + 1; lane < std::ssize(spans_); ++lane) {
     double free_since = 0;
     for (int i = 0; i < std::ssize(spans_[lane]); ++i) {
       // The host came to an operation that it gave out ahead before the lane was free on the device.
-      Span span = work_.transferred(lane, i, spans_[lane][i]);
+      plan::Span span = work_.transferred(lane, i, spans_[lane][i]);
       span.queued = std::max(span.queued, free_since);
       span.start = std::max(span.start, span.queued);
       span.end = std::max(span.end, span.start);
@@ -185,19 +186,20 @@ RankSpans LaneRunner::run() {
 
 }  // namespace
 
-Message message_of(const Op& op) {
-  const bool towards_end = op.payload == Payload::activation;
+comm::Message message_of(const plan::Op& op) {
+  const bool towards_end = op.payload == plan::Payload::activation;
   constexpr std::uint64_t first_port = 1 << 15;  // above every boundary
-  const std::uint64_t boundary = op.port != 0
-                                     ? first_port + op.port
-                                     : static_cast<std::uint64_t>(std::min(op.segment, other_segment(op, {})).value);
-  return {towards_end ? Channel::forward : Channel::backward,
+  const std::uint64_t boundary =
+      op.port != 0 ? first_port + op.port
+                   : static_cast<std::uint64_t>(std::min(op.segment, plan::other_segment(op, {})).value);
+  return {towards_end ? comm::Channel::forward : comm::Channel::backward,
           static_cast<std::uint64_t>(op.step.value) << 32 | static_cast<std::uint64_t>(op.micro_batch.value) << 16 |
               boundary};
 }
 
-RankSpans run_lanes(const Plan& plan, const LocalDependencies& needs, Communicator& comm, RankWork& work) {
+RankSpans run_lanes(const plan::Plan& plan, const plan::LocalDependencies& needs, comm::Communicator& comm,
+                    RankWork& work) {
   return LaneRunner(plan.ranks[comm.rank().value], needs, comm, work).run();
 }
 
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -7,14 +7,14 @@
 #include "parallelism/plan/dependencies.h"
 #include "parallelism/plan/timeline.h"
 
-namespace parabench {
+namespace parabench::exec {
 
 /// One rank's spans, [lane][index] as in the plan; on the clock of now_s().
-using RankSpans = std::vector<std::vector<Span>>;
+using RankSpans = std::vector<std::vector<plan::Span>>;
 
 /// How both ends of a send or receive name the message: by the boundary that it crosses, the segment before it, or by
 /// the port of a skip.
-Message message_of(const Op& op);
+comm::Message message_of(const plan::Op& op);
 
 /// What the operations of one rank do. Its device may have queues of its own: then the lanes give operations out, and
 /// the work sees to it that the device keeps to their order.
@@ -25,22 +25,22 @@ class RankWork {
   virtual void enter(bool computes) = 0;
 
   // The computing thread, for each operation of the compute lane in order.
-  virtual void queue(int index) = 0;           ///< the lane has come to it
-  virtual void begin(int index) = 0;           ///< all that it needs is given out: has the device wait for that
-  virtual void compute(int index) = 0;         ///< runs it, or gives it out
-  virtual void finish() = 0;                   ///< all are given out: waits for the device
-  virtual Span computed(int index) const = 0;  ///< after finish()
+  virtual void queue(int index) = 0;                 ///< the lane has come to it
+  virtual void begin(int index) = 0;                 ///< all that it needs is given out: has the device wait for that
+  virtual void compute(int index) = 0;               ///< runs it, or gives it out
+  virtual void finish() = 0;                         ///< all are given out: waits for the device
+  virtual plan::Span computed(int index) const = 0;  ///< after finish()
 
   virtual bool is_done(int index) const = 0;  ///< whether the device is done with one that was given out
 
   // The communicating thread, for each operation of the other lanes.
-  virtual Work start(int lane, int index) = 0;                              ///< what it needs is given out
-  virtual void given_out(int lane, int index, const DeviceSpan& span) = 0;  ///< before others may build on it
+  virtual comm::Work start(int lane, int index) = 0;                              ///< what it needs is given out
+  virtual void given_out(int lane, int index, const comm::DeviceSpan& span) = 0;  ///< before others may build on it
   virtual void end(int lane, int index) = 0;
   /// How long the thread may sleep although nobody rings.
   virtual double patience_s() = 0;
   /// After finish() and all ends: when it took place, which the host saw as `seen`.
-  virtual Span transferred(int lane, int index, const Span& seen) const = 0;
+  virtual plan::Span transferred(int lane, int index, const plan::Span& seen) const = 0;
 };
 
 /// Operations of the compute lane that a rank which communicates gives out before its device has come to the end of the
@@ -52,6 +52,7 @@ inline constexpr int most_given_out = 8;
 /// other lanes. A thread goes on when what it needs is given out, an operation of another lane that needs one of those
 /// lanes when that has ended. Waiting threads sleep. Starts with a barrier; none stands between steps. `needs`: the
 /// rank's dependencies. Throws PeerFailure, or what the work threw; before that the other ranks are told to stop.
-RankSpans run_lanes(const Plan& plan, const LocalDependencies& needs, Communicator& comm, RankWork& work);
+RankSpans run_lanes(const plan::Plan& plan, const plan::LocalDependencies& needs, comm::Communicator& comm,
+                    RankWork& work);
 
-}  // namespace parabench
+}  // namespace parabench::exec

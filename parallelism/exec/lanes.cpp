@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-namespace parabench {
+namespace parabench::exec {
 
-bool LaneProgress::all_given_out(std::span<const OpRef> refs) const {
-  return std::all_of(refs.begin(), refs.end(), [&](const OpRef& ref) { return given_out(ref); });
+bool LaneProgress::all_given_out(std::span<const plan::OpRef> refs) const {
+  return std::all_of(refs.begin(), refs.end(), [&](const plan::OpRef& ref) { return given_out(ref); });
 }
 
 void LaneProgress::give_out(int lane) {
@@ -14,7 +14,7 @@ void LaneProgress::give_out(int lane) {
   changes_.notify_all();
 }
 
-void LaneProgress::wait_for(std::span<const OpRef> refs) {
+void LaneProgress::wait_for(std::span<const plan::OpRef> refs) {
   for (;;) {
     const std::uint32_t seen = changes_.load(std::memory_order_acquire);
     if (failed()) rethrow();
@@ -38,4 +38,4 @@ void LaneProgress::rethrow() {
   std::rethrow_exception(error_);
 }
 
-}  // namespace parabench
+}  // namespace parabench::exec

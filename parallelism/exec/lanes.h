@@ -9,7 +9,7 @@
 
 #include "parallelism/plan/dependencies.h"
 
-namespace parabench {
+namespace parabench::exec {
 
 /// An operation is given out once the host has done its part: it has ended, or the rest happens on a device, which
 /// brings what follows into order by itself. Within a lane that happens in order, so "is it given out" is one
@@ -18,12 +18,14 @@ class LaneProgress {
  public:
   explicit LaneProgress(std::size_t lanes) : given_out_(lanes) {}
 
-  bool given_out(const OpRef& ref) const { return given_out_[ref.lane].load(std::memory_order_acquire) > ref.index; }
-  bool all_given_out(std::span<const OpRef> refs) const;
+  bool given_out(const plan::OpRef& ref) const {
+    return given_out_[ref.lane].load(std::memory_order_acquire) > ref.index;
+  }
+  bool all_given_out(std::span<const plan::OpRef> refs) const;
   void give_out(int lane);  ///< the lane's next operation is given out
 
   /// Blocks until all of `refs` are given out; rethrows the failure that another lane reported.
-  void wait_for(std::span<const OpRef> refs);
+  void wait_for(std::span<const plan::OpRef> refs);
   /// Wakes waiters with a failure; the first one stays.
   void fail(std::exception_ptr error);
   bool failed() const { return failed_.load(std::memory_order_acquire); }
@@ -37,4 +39,4 @@ class LaneProgress {
   std::exception_ptr error_;
 };
 
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <new>
 
-namespace parabench {
+namespace parabench::exec {
 
 void MemoryAccount::add(MemoryCategory category, std::int64_t bytes) {
   std::lock_guard lock(mutex_);
@@ -123,4 +123,4 @@ void recategorise(const void* data, MemoryCategory category) {
   header->category = category;
 }
 
-}  // namespace parabench
+}  // namespace parabench::exec

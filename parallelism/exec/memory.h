@@ -6,7 +6,7 @@
 
 #include "base/measures.h"
 
-namespace parabench {
+namespace parabench::exec {
 
 /// The counted memory of one rank. Thread-safe.
 class MemoryAccount {
@@ -50,4 +50,4 @@ class AccountScope {
 /// Moves the block that starts at `data` (a tensor's storage) to another category of its account.
 void recategorise(const void* data, MemoryCategory category);
 
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -15,18 +15,18 @@
 #include "parallelism/plan/state/state_layout.h"
 #include "parallelism/plan/strategies/delay_rules.h"
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 /// One layer's weights through time: versions.back() is the latest, the front the oldest that may still be read.
 struct LayerHistory {
-  std::deque<LayerTensors> versions;
+  std::deque<modules::LayerTensors> versions;
   std::vector<OptimizerHistory> optimizer;  ///< by parameter
-  VersionRule rule;
+  plan::VersionRule rule;
   int newest = 0;
 
-  const LayerTensors& read_by(int step) const {
-    return versions[versions.size() - 1 - (newest - version_read(rule, StepId(step)).value)];
+  const modules::LayerTensors& read_by(int step) const {
+    return versions[versions.size() - 1 - (newest - plan::version_read(rule, StepId(step)).value)];
   }
 };
 
@@ -35,13 +35,13 @@ torch::Tensor factors(std::int64_t elements, double nudge) {
   return 1 + nudge * (1 - 2 * torch::arange(elements, torch::kFloat64).remainder(2));
 }
 
-LayerTensors initial_tensors(const LayerSpec& layer, const Case& spec, double nudge) {
-  LayerTensors tensors = allocate_tensors(layer, master_type(spec.precision));
+modules::LayerTensors initial_tensors(const models::LayerSpec& layer, const Case& spec, double nudge) {
+  modules::LayerTensors tensors = modules::allocate_tensors(layer, master_type(spec.precision));
   torch::NoGradGuard no_grad;
   for (std::size_t p = 0; p < tensors.parameters.size(); ++p) {
     torch::Tensor& parameter = tensors.parameters[p];
     auto values = torch::empty(parameter.sizes(), torch::kFloat64);
-    initialise(layer, p, spec.seed, {values.data_ptr<double>(), static_cast<std::size_t>(values.numel())});
+    modules::initialise(layer, p, spec.seed, {values.data_ptr<double>(), static_cast<std::size_t>(values.numel())});
     if (nudge != 0) values *= factors(values.numel(), nudge).view(values.sizes());
     if (spec.layout == Layout::channels_last && parameter.dim() == 4)
       values = values.contiguous(at::MemoryFormat::ChannelsLast);
@@ -57,25 +57,26 @@ std::vector<torch::Tensor> as_fp64(const std::vector<torch::Tensor>& tensors) {
 }
 
 /// The case with each batch as one piece, and nobody to compute it: for its input.
-Plan as_one_piece(const Plan& plan) {
-  Plan whole;
+plan::Plan as_one_piece(const plan::Plan& plan) {
+  plan::Plan whole;
   whole.spec = plan.spec;
   whole.pieces = {{plan.spec.batch}};
   return whole;
 }
 
-std::vector<InputPiece> pieces_of(const Plan& cut, int step) {
-  std::vector<InputPiece> pieces;
+std::vector<plan::InputPiece> pieces_of(const plan::Plan& cut, int step) {
+  std::vector<plan::InputPiece> pieces;
   for (int replica = 0; replica < cut.replicas; ++replica)
-    for (int m = 0; m < micro_batches(cut); ++m) pieces.push_back({StepId(step), ReplicaId(replica), MicroBatchId(m)});
+    for (int m = 0; m < plan::micro_batches(cut); ++m)
+      pieces.push_back({StepId(step), ReplicaId(replica), MicroBatchId(m)});
   return pieces;
 }
 
 /// Weights of version newest + 1 from the gradients that the read version has collected. `original`: where the layer
 /// has the copy of `tie`, the layer that it takes the tensor from, updated before; else nullptr.
-void apply_update(LayerHistory& layer, const LayerTensors& read, const OptimizerRule& rule,
-                  const LayerHistory* original, const Tie& tie) {
-  LayerTensors next;
+void apply_update(LayerHistory& layer, const modules::LayerTensors& read, const OptimizerRule& rule,
+                  const LayerHistory* original, const models::Tie& tie) {
+  modules::LayerTensors next;
   for (std::size_t p = 0; p < read.parameters.size(); ++p) {
     if (original && static_cast<int>(p) == tie.copy.parameter) {
       next.parameters.push_back(original->versions.back().parameters[tie.original.parameter]);
@@ -93,62 +94,64 @@ void apply_update(LayerHistory& layer, const LayerTensors& read, const Optimizer
 
 }  // namespace
 
-ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int steps,
-                               std::shared_ptr<const SampleSource> source, const InputOptions& options, double nudge) {
+ReferenceState train_reference(const plan::Plan& plan, const models::ModelSpec& model, int steps,
+                               std::shared_ptr<const datasets::SampleSource> source, const InputOptions& options,
+                               double nudge) {
   const Case& spec = plan.spec;
-  const std::vector<VersionRule> rules = delay_rules(plan);
-  const PieceOwners owners(plan);
+  const std::vector<plan::VersionRule> rules = plan::delay_rules(plan);
+  const plan::PieceOwners owners(plan);
   std::vector<StageId> stage_of_layer(model.layers.size());
-  for (const Segment& segment : plan.segments)
+  for (const plan::Segment& segment : plan.segments)
     for (int l = 0; l < segment.layers; ++l) stage_of_layer[segment.first_layer + l] = segment.stage;
 
   ReferenceState state;
-  state.whole_batch = !mixes_samples(model);
+  state.whole_batch = !models::mixes_samples(model);
   std::vector<LayerHistory> layers(model.layers.size());
   state.buffers.resize(plan.ranks.size());
   std::vector<std::vector<std::vector<torch::Tensor>>> buffers(plan.ranks.size());  // working copies, run precision
   for (std::size_t l = 0; l < layers.size(); ++l) {
-    LayerTensors tensors = initial_tensors(model.layers[l], spec, nudge);
+    modules::LayerTensors tensors = initial_tensors(model.layers[l], spec, nudge);
     state.initial.push_back(as_fp64(tensors.parameters));
-    for (auto& rank : buffers) rank.push_back(allocate_tensors(model.layers[l], master_type(spec.precision)).buffers);
+    for (auto& rank : buffers)
+      rank.push_back(modules::allocate_tensors(model.layers[l], master_type(spec.precision)).buffers);
     layers[l].optimizer.resize(tensors.parameters.size());
     layers[l].rule = rules[stage_of_layer[l].value];
     layers[l].versions.push_back(std::move(tensors));
   }
   // One tensor in both layers: autograd sums what each makes of it.
-  const Tie tie = model.tie.value_or(Tie{});
+  const models::Tie tie = model.tie.value_or(models::Tie{});
   if (model.tie) {
     torch::Tensor& copy = layers[tie.copy.layer].versions.back().parameters[tie.copy.parameter];
     copy = layers[tie.original.layer].versions.back().parameters[tie.original.parameter];
     state.initial[tie.copy.layer][tie.copy.parameter] = state.initial[tie.original.layer][tie.original.parameter];
   }
 
-  const Plan cut = state.whole_batch ? as_one_piece(plan) : plan;
-  std::vector<InputPiece> pieces;
+  const plan::Plan cut = state.whole_batch ? as_one_piece(plan) : plan;
+  std::vector<plan::InputPiece> pieces;
   for (int step = 0; step < steps; ++step) std::ranges::copy(pieces_of(cut, step), std::back_inserter(pieces));
   const TensorSpec sample = source->shape(), label_shape = source->label_shape();
-  PieceInput input(cut, pieces, std::move(source), options, /*images=*/true, plain_memory);
+  PieceInput input(cut, pieces, std::move(source), options, /*images=*/true, datasets::plain_memory);
 
-  const auto statistics = [&](std::size_t l, const InputPiece& piece) {
+  const auto statistics = [&](std::size_t l, const plan::InputPiece& piece) {
     if (state.whole_batch) return std::vector<torch::Tensor>();  // no layer has any
     const Rank owner = owners.of({stage_of_layer[l], piece.replica}, piece.micro_batch, piece.step);
     return buffers[owner.value][l];
   };
-  const double batch = batch_samples(cut);
+  const double batch = plan::batch_samples(cut);
   for (int step = 0; step < steps; ++step) {
     double step_loss = 0;
-    for (const InputPiece& piece : pieces_of(cut, step)) {
-      const LoadedPiece loaded = input.next();
+    for (const plan::InputPiece& piece : pieces_of(cut, step)) {
+      const datasets::LoadedPiece loaded = input.next();
       auto [x, labels] = network_input(tensors_of(loaded, sample, label_shape), spec);
       torch::Tensor loss;
-      Ports ports;
-      const DropoutDraws draws{spec.seed, first_position(cut, piece)};
+      modules::Ports ports;
+      const modules::DropoutDraws draws{spec.seed, plan::first_position(cut, piece)};
       {
-        const AutocastGuard autocast(spec.precision == Precision::bf16, torch::kCPU);
+        const modules::AutocastGuard autocast(spec.precision == Precision::bf16, torch::kCPU);
         for (std::size_t l = 0; l < layers.size(); ++l)
-          x = forward(model.layers[l], {layers[l].read_by(step).parameters, statistics(l, piece)}, x, ports,
-                      {.dropout = draws});
-        loss = cross_entropy(x, labels, static_cast<double>(labels.size(0)));
+          x = modules::forward(model.layers[l], {layers[l].read_by(step).parameters, statistics(l, piece)}, x, ports,
+                               {.dropout = draws});
+        loss = modules::cross_entropy(x, labels, static_cast<double>(labels.size(0)));
       }
       const double weight = static_cast<double>(labels.size(0)) / batch;
       step_loss += weight * loss.item<double>();
@@ -156,10 +159,10 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
     }
     state.losses.push_back(step_loss);
     for (LayerHistory& layer : layers) {
-      if (!is_update_due(layer.rule, StepId(step))) continue;
+      if (!plan::is_update_due(layer.rule, StepId(step))) continue;
       const bool has_copy = model.tie && &layer == &layers[tie.copy.layer];
       // The read version may leave the history with the update: keep its tensors alive.
-      const LayerTensors of_this_update = layer.read_by(step);
+      const modules::LayerTensors of_this_update = layer.read_by(step);
       apply_update(layer, of_this_update, optimizer_rule(spec), has_copy ? &layers[tie.original.layer] : nullptr, tie);
     }
   }
@@ -170,19 +173,19 @@ ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int ste
   return state;
 }
 
-std::int64_t reference_bytes(const Plan& plan, const ModelSpec& model) {
+std::int64_t reference_bytes(const plan::Plan& plan, const models::ModelSpec& model) {
   const std::int64_t copies = 4 + state_count(optimizer_rule(plan.spec)) + plan.stages;
   int samples = 0;
   for (const auto& replica : plan.pieces) samples = std::max(samples, std::ranges::max(replica));
-  if (!mixes_samples(model)) samples = plan.spec.batch;
-  const int element = parameter_bytes(plan.spec.precision);
-  const LayerCost kept = cost(model.layers, model.input, element, /*first=*/true);
-  const std::int64_t outputs = 4 * boundaries(model).back().elements() * element;
+  if (!models::mixes_samples(model)) samples = plan.spec.batch;
+  const int element = plan::parameter_bytes(plan.spec.precision);
+  const models::LayerCost kept = models::cost(model.layers, model.input, element, /*first=*/true);
+  const std::int64_t outputs = 4 * models::boundaries(model).back().elements() * element;
   std::int64_t replies = 0;
   for (Rank r; r.value < std::ssize(plan.ranks); ++r)
-    for (const int layer : layers_held(plan, r)) replies += parameter_count(model.layers[layer]);
-  return (parameter_count(model) * copies + replies) * static_cast<std::int64_t>(sizeof(double)) +
+    for (const int layer : plan::layers_held(plan, r)) replies += models::parameter_count(model.layers[layer]);
+  return (models::parameter_count(model) * copies + replies) * static_cast<std::int64_t>(sizeof(double)) +
          (kept.saved_per_sample.value + outputs) * samples + kept.saved_per_batch.value;
 }
 
-}  // namespace parabench
+}  // namespace parabench::exec

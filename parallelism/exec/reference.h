@@ -11,7 +11,7 @@
 #include "parallelism/exec/input.h"
 #include "parallelism/plan/plan.h"
 
-namespace parabench {
+namespace parabench::exec {
 
 /// Parameters and statistics of all layers, as fp64: [layer][tensor].
 struct ReferenceState {
@@ -34,14 +34,14 @@ struct ReferenceState {
 /// (ICML'21) update with a delay. A tied tensor is one tensor, which both layers read. `plan` has at least `steps`
 /// steps; the batch is that of its case. `nudge`: every initial weight is larger or smaller by this share of itself, by
 /// turns (rounding.h).
-ReferenceState train_reference(const Plan& plan, const ModelSpec& model, int steps,
-                               std::shared_ptr<const SampleSource> source, const InputOptions& options,
+ReferenceState train_reference(const plan::Plan& plan, const models::ModelSpec& model, int steps,
+                               std::shared_ptr<const datasets::SampleSource> source, const InputOptions& options,
                                double nudge = 0);
 
 /// Bytes that train_reference() and the comparison with it need at most: parameters, gradients, the optimizer's states
 /// and versions of the whole model in fp64, the replies of the other ranks, a nudged reference's first and last
 /// parameters; for the backward of the largest piece what its layers keep, and its outputs, their log-softmax and the
 /// gradients of both. Never allocates.
-std::int64_t reference_bytes(const Plan& plan, const ModelSpec& model);
+std::int64_t reference_bytes(const plan::Plan& plan, const models::ModelSpec& model);
 
-}  // namespace parabench
+}  // namespace parabench::exec

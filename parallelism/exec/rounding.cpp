@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 constexpr double most_from_rounding = 1e-3;
@@ -50,4 +50,4 @@ Rounding rounding_between(const ReferenceState& reference, const ReferenceState&
   return result;
 }
 
-}  // namespace parabench
+}  // namespace parabench::exec

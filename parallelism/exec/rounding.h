@@ -7,7 +7,7 @@
 
 #include "parallelism/exec/reference.h"
 
-namespace parabench {
+namespace parabench::exec {
 
 /// max|a - b| / max|b|: 0 where both are equal, infinity where only b is all zeros, NaN where one is not finite.
 double relative_difference(const torch::Tensor& a, const torch::Tensor& b);
@@ -34,4 +34,4 @@ bool explains(double nudged, double difference);
 /// Where rounding decides a larger share of the parameters, the rest tells too little.
 inline constexpr double most_decided = 0.1;
 
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -8,12 +8,12 @@
 #include "models/torch/loss.h"
 #include "parallelism/plan/input_pieces.h"
 
-namespace parabench {
+namespace parabench::exec {
 
 namespace {
 
 /// Of no micro-batch: nothing is handed to other segments.
-bool is_rehearsal(const Op& op) { return op.micro_batch.value < 0; }
+bool is_rehearsal(const plan::Op& op) { return op.micro_batch.value < 0; }
 
 }  // namespace
 
@@ -30,24 +30,24 @@ torch::Tensor laid_out(const torch::Tensor& tensor, Layout layout) {
 }
 
 torch::Tensor empty_tensor(const TensorSpec& sample, int samples, Layout layout, const torch::TensorOptions& options) {
-  const std::vector<std::int64_t> sizes = sizes_of(sample, samples);
+  const std::vector<std::int64_t> sizes = modules::sizes_of(sample, samples);
   return torch::empty(sizes, sizes.size() == 4 ? options.memory_format(memory_format(layout)) : options);
 }
 
-SegmentRunner::SegmentRunner(const Plan& plan, const ModelSpec& model, const StageState& state, Rank rank)
+SegmentRunner::SegmentRunner(const plan::Plan& plan, const models::ModelSpec& model, const StageState& state, Rank rank)
     : plan_(plan),
       model_(model),
       state_(state),
       rank_(rank),
-      batch_(batch_samples(plan)),
-      skips_(skips(model)),
+      batch_(plan::batch_samples(plan)),
+      skips_(models::skips(model)),
       ports_(plan),
       entering_(plan.segments.size()),
       leaving_(plan.segments.size()) {
-  const std::vector<int> tensors = tensors_of(model, skips_);
+  const std::vector<int> tensors = models::tensors_of(model, skips_);
   for (int skip = 0; skip < static_cast<int>(skips_.size()); ++skip) {
-    const SegmentId from = segment_of(plan.segments, skips_[skip].from_layer);
-    const SegmentId to = segment_of(plan.segments, skips_[skip].to_layer);
+    const SegmentId from = plan::segment_of(plan.segments, skips_[skip].from_layer);
+    const SegmentId to = plan::segment_of(plan.segments, skips_[skip].to_layer);
     if (from == to) continue;
     const Name name{tensors[skip], skips_[skip].port};
     if (std::ranges::find(leaving_[from.value], name.tensor, &Name::tensor) == leaving_[from.value].end())
@@ -55,45 +55,46 @@ SegmentRunner::SegmentRunner(const Plan& plan, const ModelSpec& model, const Sta
     entering_[to.value].push_back(name);
   }
   for (auto& names : entering_) std::ranges::stable_sort(names, {}, &Name::tensor);
-  for (const Op& op : plan.ranks[rank.value].compute()) {
-    if (op.kind == OpKind::backward_input) split_.insert(key(op));
-    if (op.kind == OpKind::forward && !plan.skips.empty()) computed_.insert(key(op));
+  for (const plan::Op& op : plan.ranks[rank.value].compute()) {
+    if (op.kind == plan::OpKind::backward_input) split_.insert(key(op));
+    if (op.kind == plan::OpKind::forward && !plan.skips.empty()) computed_.insert(key(op));
   }
 }
 
-SegmentRunner::SkipKey SegmentRunner::skip_key(int tensor, const Op& op) const {
-  return {tensor, replica_of(plan_, rank_, op.segment).value, op.micro_batch.value, op.step.value};
+SegmentRunner::SkipKey SegmentRunner::skip_key(int tensor, const plan::Op& op) const {
+  return {tensor, plan::replica_of(plan_, rank_, op.segment).value, op.micro_batch.value, op.step.value};
 }
 
-bool SegmentRunner::is_computed(SegmentId segment, const Op& piece) const {
-  Op there = piece;
+bool SegmentRunner::is_computed(SegmentId segment, const plan::Op& piece) const {
+  plan::Op there = piece;
   there.segment = segment;
-  return computed_.contains(key(there)) && replica_of(plan_, rank_, segment) == replica_of(plan_, rank_, piece.segment);
+  return computed_.contains(key(there)) &&
+         plan::replica_of(plan_, rank_, segment) == plan::replica_of(plan_, rank_, piece.segment);
 }
 
-int SegmentRunner::takers_here(int tensor, const Op& op) const {
+int SegmentRunner::takers_here(int tensor, const plan::Op& op) const {
   return static_cast<int>(std::ranges::count_if(
-      plan_.skips, [&](const SkipPort& skip) { return skip.tensor == tensor && is_computed(skip.to, op); }));
+      plan_.skips, [&](const plan::SkipPort& skip) { return skip.tensor == tensor && is_computed(skip.to, op); }));
 }
 
-torch::Tensor SegmentRunner::run(const Op& op, const torch::Tensor& input, const torch::Tensor& labels, Ports& ports,
-                                 const ForwardMode& mode) const {
-  const AutocastGuard autocast(plan_.spec.precision == Precision::bf16, input.device().type());
-  const Segment& segment = plan_.segments[op.segment.value];
+torch::Tensor SegmentRunner::run(const plan::Op& op, const torch::Tensor& input, const torch::Tensor& labels,
+                                 modules::Ports& ports, const modules::ForwardMode& mode) const {
+  const modules::AutocastGuard autocast(plan_.spec.precision == Precision::bf16, input.device().type());
+  const plan::Segment& segment = plan_.segments[op.segment.value];
   const auto& tensors = state_.tensors(op.segment, op.version.value);
   torch::Tensor y = input;
   for (int l = 0; l < segment.layers; ++l) {
-    y = parabench::forward(model_.layers[segment.first_layer + l], tensors[l], y, ports, mode);
+    y = modules::forward(model_.layers[segment.first_layer + l], tensors[l], y, ports, mode);
   }
-  return labels.defined() ? cross_entropy(y, labels, batch_) : y;
+  return labels.defined() ? modules::cross_entropy(y, labels, batch_) : y;
 }
 
-void SegmentRunner::bring_skip(const Op& op, int port, torch::Tensor value) {
+void SegmentRunner::bring_skip(const plan::Op& op, int port, torch::Tensor value) {
   const int tensor = plan_.skips[port - 1].tensor;
   skipping_[skip_key(tensor, op)] = {std::move(value), takers_here(tensor, op)};
 }
 
-void SegmentRunner::bring_skip_gradient(const Op& op, int port, torch::Tensor gradient) {
+void SegmentRunner::bring_skip_gradient(const plan::Op& op, int port, torch::Tensor gradient) {
   add_gradient(skip_key(plan_.skips[port - 1].tensor, op), std::move(gradient));
 }
 
@@ -105,19 +106,19 @@ void SegmentRunner::add_gradient(const SkipKey& place, torch::Tensor gradient) {
     sum = std::move(gradient);
 }
 
-torch::Tensor SegmentRunner::skip_value(int tensor, const Op& op, const torch::Tensor& input) const {
+torch::Tensor SegmentRunner::skip_value(int tensor, const plan::Op& op, const torch::Tensor& input) const {
   if (!is_rehearsal(op)) return skipping_.at(skip_key(tensor, op)).value;
   const auto options = input.options().dtype(activation_type(plan_.spec.precision)).requires_grad(false);
-  return laid_out(torch::rand(sizes_of(skips_[tensor].tensor, input.size(0)), options), plan_.spec.layout);
+  return laid_out(torch::rand(modules::sizes_of(skips_[tensor].tensor, input.size(0)), options), plan_.spec.layout);
 }
 
-void SegmentRunner::let_go(int tensor, const Op& op) {
+void SegmentRunner::let_go(int tensor, const plan::Op& op) {
   if (is_rehearsal(op)) return;
   const auto held = skipping_.find(skip_key(tensor, op));
   if (--held->second.takers == 0) skipping_.erase(held);
 }
 
-void SegmentRunner::hand_out(const Op& op, const Ports& ports) {
+void SegmentRunner::hand_out(const plan::Op& op, const modules::Ports& ports) {
   for (const auto& [tensor, name] : leaving_[op.segment.value]) {
     const torch::Tensor value = ports.at(name).detach();
     if (const int takers = takers_here(tensor, op)) skipping_[skip_key(tensor, op)] = {value, takers};
@@ -130,7 +131,7 @@ void SegmentRunner::hand_out(const Op& op, const Ports& ports) {
 
 /// The gradients of what the segment took. That of a tensor which comes from another rank goes back when the first of
 /// its takers here has run its backward, as it does last.
-void SegmentRunner::hand_back(const Op& op, const Graph& graph) {
+void SegmentRunner::hand_back(const plan::Op& op, const Graph& graph) {
   if (is_rehearsal(op)) return;
   for (const Port& taken : graph.taken) {
     torch::Tensor gradient = taken.value.grad();
@@ -141,25 +142,25 @@ void SegmentRunner::hand_back(const Op& op, const Graph& graph) {
   for (const int port : ports_.entering[op.segment.value]) {
     if (is_computed(plan_.skips[port - 1].from, op)) continue;
     bool is_last = true;
-    for (int before = port; (before = earlier_port(plan_.skips, before)) > 0;)
+    for (int before = port; (before = plan::earlier_port(plan_.skips, before)) > 0;)
       is_last = is_last && !is_computed(plan_.skips[before - 1].to, op);
     const SkipKey place = skip_key(plan_.skips[port - 1].tensor, op);
     if (is_last) leaving_now_.push_back({port, std::move(skip_gradients_.extract(place).mapped())});
   }
 }
 
-DropoutDraws SegmentRunner::draws(const Op& op) const {
+modules::DropoutDraws SegmentRunner::draws(const plan::Op& op) const {
   if (is_rehearsal(op)) return {};
-  const InputPiece piece{op.step, replica_of(plan_, rank_, op.segment), op.micro_batch};
-  return {plan_.spec.seed, first_position(plan_, piece)};
+  const plan::InputPiece piece{op.step, plan::replica_of(plan_, rank_, op.segment), op.micro_batch};
+  return {plan_.spec.seed, plan::first_position(plan_, piece)};
 }
 
-torch::Tensor SegmentRunner::keep_graph(const Op& op, torch::Tensor input, const torch::Tensor& labels,
+torch::Tensor SegmentRunner::keep_graph(const plan::Op& op, torch::Tensor input, const torch::Tensor& labels,
                                         Purpose purpose) {
   Graph graph;
   graph.input = op.segment == SegmentId(0) ? std::move(input) : input.detach().requires_grad_();
-  if (split_.contains(key(op))) graph.deferred = std::make_unique<WeightGradients>();
-  Ports ports;
+  if (split_.contains(key(op))) graph.deferred = std::make_unique<modules::WeightGradients>();
+  modules::Ports ports;
   for (const auto& [tensor, name] : entering_[op.segment.value]) {
     if (graph.taken.empty() || graph.taken.back().tensor != tensor) {
       graph.taken.push_back({tensor, skip_value(tensor, op, graph.input).detach().requires_grad_()});
@@ -175,10 +176,10 @@ torch::Tensor SegmentRunner::keep_graph(const Op& op, torch::Tensor input, const
   return output;
 }
 
-torch::Tensor SegmentRunner::forward(const Op& op, torch::Tensor input, const torch::Tensor& labels) {
+torch::Tensor SegmentRunner::forward(const plan::Op& op, torch::Tensor input, const torch::Tensor& labels) {
   if (!op.discards) return keep_graph(op, std::move(input), labels, Purpose::forward);
   const torch::NoGradGuard no_grad;
-  Ports ports;
+  modules::Ports ports;
   for (const auto& [tensor, name] : entering_[op.segment.value]) ports[name] = skip_value(tensor, op, input);
   torch::Tensor output = run(op, input, labels, ports, {.dropout = draws(op)});
   hand_out(op, ports);
@@ -186,15 +187,15 @@ torch::Tensor SegmentRunner::forward(const Op& op, torch::Tensor input, const to
   return output;
 }
 
-torch::Tensor SegmentRunner::rehearse(const Op& op, torch::Tensor input, const torch::Tensor& labels) {
+torch::Tensor SegmentRunner::rehearse(const plan::Op& op, torch::Tensor input, const torch::Tensor& labels) {
   return keep_graph(op, std::move(input), labels, Purpose::rehearsal);
 }
 
-void SegmentRunner::recompute(const Op& op, const torch::Tensor& labels) {
+void SegmentRunner::recompute(const plan::Op& op, const torch::Tensor& labels) {
   keep_graph(op, std::move(inputs_.extract(key(op)).mapped()), labels, Purpose::recompute);
 }
 
-torch::Tensor SegmentRunner::backward(const Op& op, torch::Tensor gradient) {
+torch::Tensor SegmentRunner::backward(const plan::Op& op, torch::Tensor gradient) {
   auto node = graphs_.extract(key(op));
   Graph& graph = node.mapped();
   torch::autograd::variable_list outputs{graph.output}, gradients{std::move(gradient)};
@@ -210,6 +211,6 @@ torch::Tensor SegmentRunner::backward(const Op& op, torch::Tensor gradient) {
   return op.segment == SegmentId(0) ? torch::Tensor() : graph.input.grad();
 }
 
-void SegmentRunner::weight_gradients(const Op& op) { deferred_.extract(key(op)).mapped()->run(); }
+void SegmentRunner::weight_gradients(const plan::Op& op) { deferred_.extract(key(op)).mapped()->run(); }
 
-}  // namespace parabench
+}  // namespace parabench::exec

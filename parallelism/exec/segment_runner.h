@@ -17,7 +17,7 @@
 #include "parallelism/exec/stage_state.h"
 #include "parallelism/plan/skip_ports.h"
 
-namespace parabench {
+namespace parabench::exec {
 
 /// Type of activations between segments: bf16 under autocast, else the master type.
 torch::ScalarType activation_type(Precision precision);
@@ -39,27 +39,27 @@ struct LeavingSkip {
 /// Not thread-safe: the compute thread's own.
 class SegmentRunner {
  public:
-  SegmentRunner(const Plan& plan, const ModelSpec& model, const StageState& state, Rank rank);
+  SegmentRunner(const plan::Plan& plan, const models::ModelSpec& model, const StageState& state, Rank rank);
 
   /// Runs the segment of an F on `input` (taken as a fresh leaf; consumed). Keeps the graph, or where the F discards it
   /// the input alone. Returns the output, detached. With `labels`, the last segment's: their cross entropy
   /// (models/torch/loss.h), summed over samples and divided by the step's batch, so that gradients of unequal pieces
   /// add up to the mean's: that share of the loss, a scalar.
-  torch::Tensor forward(const Op& op, torch::Tensor input, const torch::Tensor& labels);
+  torch::Tensor forward(const plan::Op& op, torch::Tensor input, const torch::Tensor& labels);
   /// A forward that keeps its graph and leaves running statistics as they are, to try something out.
-  torch::Tensor rehearse(const Op& op, torch::Tensor input, const torch::Tensor& labels);
+  torch::Tensor rehearse(const plan::Op& op, torch::Tensor input, const torch::Tensor& labels);
   /// The same once more from the kept input, for its graph; running statistics stay as they are.
-  void recompute(const Op& op, const torch::Tensor& labels);
+  void recompute(const plan::Op& op, const torch::Tensor& labels);
   /// B, I: runs the backward of the kept graph and frees it. `gradient` is that of the output, undefined after a loss.
   /// Parameter gradients go to the leaves; those of an I wait for weight_gradients(). Returns the gradient of the
   /// input, undefined for the model's first segment.
-  torch::Tensor backward(const Op& op, torch::Tensor gradient);
+  torch::Tensor backward(const plan::Op& op, torch::Tensor gradient);
   /// W: computes what the I left open and frees what it kept.
-  void weight_gradients(const Op& op);
+  void weight_gradients(const plan::Op& op);
 
   /// Before a forward, before a backward: what came through a port for the operation's piece.
-  void bring_skip(const Op& op, int port, torch::Tensor value);
-  void bring_skip_gradient(const Op& op, int port, torch::Tensor gradient);
+  void bring_skip(const plan::Op& op, int port, torch::Tensor value);
+  void bring_skip_gradient(const plan::Op& op, int port, torch::Tensor gradient);
   /// After a forward the tensors, after a backward the gradients that skip to segments of other ranks.
   std::vector<LeavingSkip> take_leaving() { return std::exchange(leaving_now_, {}); }
 
@@ -71,14 +71,14 @@ class SegmentRunner {
   };
   struct Graph {
     torch::Tensor input, output;
-    std::vector<Port> taken, made;              ///< skips of other segments: leaves, outputs
-    std::unique_ptr<WeightGradients> deferred;  ///< of pieces whose backward is split
+    std::vector<Port> taken, made;                       ///< skips of other segments: leaves, outputs
+    std::unique_ptr<modules::WeightGradients> deferred;  ///< of pieces whose backward is split
   };
   using Key = std::tuple<int, int, int>;  ///< segment, micro-batch, step
-  static Key key(const Op& op) { return {op.segment.value, op.micro_batch.value, op.step.value}; }
+  static Key key(const plan::Op& op) { return {op.segment.value, op.micro_batch.value, op.step.value}; }
   /// Tensor, replica, micro-batch, step.
   using SkipKey = std::tuple<int, int, int, int>;
-  SkipKey skip_key(int tensor, const Op& op) const;
+  SkipKey skip_key(int tensor, const plan::Op& op) const;
   /// A skip that takers on this rank still need.
   struct Held {
     torch::Tensor value;
@@ -89,30 +89,30 @@ class SegmentRunner {
     int tensor = 0;
     std::string port;
   };
-  bool is_computed(SegmentId segment, const Op& piece) const;
-  int takers_here(int tensor, const Op& op) const;
-  torch::Tensor run(const Op& op, const torch::Tensor& input, const torch::Tensor& labels, Ports& ports,
-                    const ForwardMode& mode) const;
-  torch::Tensor skip_value(int tensor, const Op& op, const torch::Tensor& input) const;
+  bool is_computed(SegmentId segment, const plan::Op& piece) const;
+  int takers_here(int tensor, const plan::Op& op) const;
+  torch::Tensor run(const plan::Op& op, const torch::Tensor& input, const torch::Tensor& labels, modules::Ports& ports,
+                    const modules::ForwardMode& mode) const;
+  torch::Tensor skip_value(int tensor, const plan::Op& op, const torch::Tensor& input) const;
   /// Takes a skip that a graph of its taker holds from now on out of those kept for this taker.
-  void let_go(int tensor, const Op& op);
+  void let_go(int tensor, const plan::Op& op);
   void add_gradient(const SkipKey& place, torch::Tensor gradient);
-  void hand_out(const Op& op, const Ports& ports);
-  void hand_back(const Op& op, const Graph& graph);
-  DropoutDraws draws(const Op& op) const;
-  torch::Tensor keep_graph(const Op& op, torch::Tensor input, const torch::Tensor& labels, Purpose purpose);
+  void hand_out(const plan::Op& op, const modules::Ports& ports);
+  void hand_back(const plan::Op& op, const Graph& graph);
+  modules::DropoutDraws draws(const plan::Op& op) const;
+  torch::Tensor keep_graph(const plan::Op& op, torch::Tensor input, const torch::Tensor& labels, Purpose purpose);
 
-  const Plan& plan_;
-  const ModelSpec& model_;
+  const plan::Plan& plan_;
+  const models::ModelSpec& model_;
   const StageState& state_;
   Rank rank_;
   double batch_;
-  std::set<Key> split_;                                       ///< pieces whose backward is I and W
-  std::map<Key, Graph> graphs_;                               ///< from forward to B or I
-  std::map<Key, std::unique_ptr<WeightGradients>> deferred_;  ///< from I to W
-  std::map<Key, torch::Tensor> inputs_;                       ///< from a forward that discards to its recompute
-  std::vector<Skip> skips_;
-  PortsOfSegments ports_;
+  std::set<Key> split_;                                                ///< pieces whose backward is I and W
+  std::map<Key, Graph> graphs_;                                        ///< from forward to B or I
+  std::map<Key, std::unique_ptr<modules::WeightGradients>> deferred_;  ///< from I to W
+  std::map<Key, torch::Tensor> inputs_;  ///< from a forward that discards to its recompute
+  std::vector<models::Skip> skips_;
+  plan::PortsOfSegments ports_;
   std::vector<std::vector<Name>> entering_, leaving_;  ///< [segment] skips from and to other segments
   std::set<Key> computed_;                             ///< pieces whose forward runs here, where there are skips
   std::map<SkipKey, Held> skipping_;                   ///< from the maker's forward to the takers' graphs
@@ -120,4 +120,4 @@ class SegmentRunner {
   std::vector<LeavingSkip> leaving_now_;
 };
 
-}  // namespace parabench
+}  // namespace parabench::exec

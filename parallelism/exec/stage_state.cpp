@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <utility>
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 /// A view of `flat` with a parameter's shape; 4-D parameters take channels_last strides where the case asks for it.
-torch::Tensor view_as_parameter(const torch::Tensor& flat, const ElementRange& range, const ParameterSpec& spec,
-                                Layout layout) {
+torch::Tensor view_as_parameter(const torch::Tensor& flat, const plan::ElementRange& range,
+                                const models::ParameterSpec& spec, Layout layout) {
   auto slice = flat.narrow(0, range.first, range.count);
   if (layout == Layout::channels_last && spec.shape.size() == 4) {
     const auto& s = spec.shape;
@@ -20,22 +20,22 @@ torch::Tensor view_as_parameter(const torch::Tensor& flat, const ElementRange& r
 }
 
 /// The parameter's initial values, drawn in the canonical element order whatever its strides.
-void fill_initial(torch::Tensor parameter, const LayerSpec& layer, std::size_t index, std::uint64_t seed) {
+void fill_initial(torch::Tensor parameter, const models::LayerSpec& layer, std::size_t index, std::uint64_t seed) {
   auto values = torch::empty(parameter.sizes(), torch::kFloat64);
-  initialise(layer, index, seed, {values.data_ptr<double>(), static_cast<std::size_t>(values.numel())});
+  modules::initialise(layer, index, seed, {values.data_ptr<double>(), static_cast<std::size_t>(values.numel())});
   parameter.copy_(values);
 }
 
 }  // namespace
 
 torch::ScalarType master_type(Precision precision) {
-  return parameter_bytes(precision) == sizeof(double) ? torch::kFloat64 : torch::kFloat32;
+  return plan::parameter_bytes(precision) == sizeof(double) ? torch::kFloat64 : torch::kFloat32;
 }
 
-StageState::StageState(const Plan& plan, const ModelSpec& model, Communicator& comm, Device& device)
+StageState::StageState(const plan::Plan& plan, const models::ModelSpec& model, comm::Communicator& comm, Device& device)
     : rule_(optimizer_rule(plan.spec)),
       device_(device),
-      layout_(state_layout(plan, ParameterSizes(model), comm.rank())),
+      layout_(plan::state_layout(plan, plan::ParameterSizes(model), comm.rank())),
       local_(plan.segments.size(), -1),
       type_(master_type(plan.spec.precision)),
       parameters_(layout_.segments.size()),
@@ -46,45 +46,47 @@ StageState::StageState(const Plan& plan, const ModelSpec& model, Communicator& c
   const torch::TensorOptions options = torch::TensorOptions(type_).device(device.where());
 
   // Every rank asks for the largest stage's bytes: arenas are collective and symmetric.
-  const auto exchanged = [&](StateRole role) {
-    const std::int64_t bytes = exchanged_bytes(plan, model, role);
-    return bytes > 0 ? comm.allocate(bytes) : Arena{};
+  const auto exchanged = [&](plan::StateRole role) {
+    const std::int64_t bytes = plan::exchanged_bytes(plan, model, role);
+    return bytes > 0 ? comm.allocate(bytes) : comm::Arena{};
   };
-  const Arena shared_weights = exchanged(StateRole::weights), shared_gradients = exchanged(StateRole::gradients);
-  const auto make = [&](const StateArena& part, const Arena& shared) {
+  const comm::Arena shared_weights = exchanged(plan::StateRole::weights),
+                    shared_gradients = exchanged(plan::StateRole::gradients);
+  const auto make = [&](const plan::StateArena& part, const comm::Arena& shared) {
     if (!part.exchanged) return torch::zeros({part.elements}, options);
     device.account().add(part.category, part.bytes);
     return torch::from_blob(shared.data, {part.elements}, options);
   };
-  for (const StateArena& part : layout_.arenas) {
+  for (const plan::StateArena& part : layout_.arenas) {
     CountScope scope(device, part.category);
     switch (part.role) {
-      case StateRole::weights: weights_.push_back(make(part, shared_weights)); break;
-      case StateRole::gradients: gradients_ = make(part, shared_gradients); break;
-      case StateRole::optimizer: states_.push_back(make(part, {})); break;
-      case StateRole::norms:
-        norms_ = torch::zeros({part.elements / sums_of_squares, sums_of_squares}, options.dtype(torch::kFloat64));
+      case plan::StateRole::weights: weights_.push_back(make(part, shared_weights)); break;
+      case plan::StateRole::gradients: gradients_ = make(part, shared_gradients); break;
+      case plan::StateRole::optimizer: states_.push_back(make(part, {})); break;
+      case plan::StateRole::norms:
+        norms_ = torch::zeros({part.elements / plan::sums_of_squares, plan::sums_of_squares},
+                              options.dtype(torch::kFloat64));
         break;
-      case StateRole::updates: updates_ = torch::zeros({part.elements}, options.dtype(torch::kFloat32)); break;
+      case plan::StateRole::updates: updates_ = torch::zeros({part.elements}, options.dtype(torch::kFloat32)); break;
     }
   }
-  slots_.assign(weights_.size(), std::vector<std::vector<LayerTensors>>(layout_.segments.size()));
+  slots_.assign(weights_.size(), std::vector<std::vector<modules::LayerTensors>>(layout_.segments.size()));
 
   for (std::size_t i = 0; i < layout_.segments.size(); ++i) {
     const SegmentId s = layout_.segments[i];
     local_[s.value] = static_cast<int>(i);
-    const Segment& segment = plan.segments[s.value];
+    const plan::Segment& segment = plan.segments[s.value];
     for (int l = 0; l < segment.layers; ++l) {
       std::vector<torch::Tensor> shared_buffers =
-          allocate_tensors(model.layers[segment.first_layer + l], type_).buffers;
+          modules::allocate_tensors(model.layers[segment.first_layer + l], type_).buffers;
       for (torch::Tensor& buffer : shared_buffers) buffer = buffer.to(device.where());
       for (auto& slot : slots_) slot[i].push_back({{}, shared_buffers});
     }
-    for (const ParameterSlice& slice : parameter_slices(layout_, plan, model, s)) {
+    for (const plan::ParameterSlice& slice : plan::parameter_slices(layout_, plan, model, s)) {
       const auto view = [&](const torch::Tensor& flat) {
         return view_as_parameter(flat, slice.range, slice.tensor, plan.spec.layout);
       };
-      const ParameterPlace place{slice.layer, slice.parameter}, from = origin(model, place);
+      const models::ParameterPlace place{slice.layer, slice.parameter}, from = models::origin(model, place);
       Parameter parameter;
       parameter.range = slice.range;
       for (std::size_t state = 0; state < states_.size() && layout_.updates(slice.range); ++state)
@@ -116,7 +118,7 @@ StageState::StageState(const Plan& plan, const ModelSpec& model, Communicator& c
 
   if (shared_original_ < 0) return;
   shared_copy_ = local(plan.tie->copy);
-  const ParameterPlace& copy = model.tie->copy;
+  const models::ParameterPlace& copy = model.tie->copy;
   const int first_layer = plan.segments[plan.tie->copy.value].first_layer;
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     std::vector<torch::Tensor>& read = slots_[slot][shared_copy_][copy.layer - first_layer].parameters;
@@ -126,11 +128,11 @@ StageState::StageState(const Plan& plan, const ModelSpec& model, Communicator& c
 
 // The arenas themselves live as long as the communicator; only their count ends here.
 StageState::~StageState() {
-  for (const StateArena& part : layout_.arenas)
+  for (const plan::StateArena& part : layout_.arenas)
     if (part.exchanged) device_.account().remove(part.category, part.bytes);
 }
 
-const std::vector<LayerTensors>& StageState::tensors(SegmentId segment, int version) const {
+const std::vector<modules::LayerTensors>& StageState::tensors(SegmentId segment, int version) const {
   return slots_[version % slots_.size()][local(segment)];
 }
 
@@ -163,25 +165,29 @@ void StageState::drop_gradients(SegmentId segment) {
   });
 }
 
-BufferView StageState::view(const torch::Tensor& arena, SegmentId first, int segments) const {
-  const ElementRange run = layout_.run(first, segments);
+comm::BufferView StageState::view(const torch::Tensor& arena, SegmentId first, int segments) const {
+  const plan::ElementRange run = layout_.run(first, segments);
   return view_of(arena.narrow(0, run.first, run.count));
 }
 
-BufferView StageState::view_of(const torch::Tensor& part) const {
+comm::BufferView StageState::view_of(const torch::Tensor& part) const {
   return {part.data_ptr(), static_cast<std::int64_t>(part.nbytes()),
-          type_ == torch::kFloat64 ? ElementType::f64 : ElementType::f32, !part.is_cpu()};
+          type_ == torch::kFloat64 ? comm::ElementType::f64 : comm::ElementType::f32, !part.is_cpu()};
 }
 
-BufferView StageState::gradients(SegmentId first, int segments) const { return view(gradients_, first, segments); }
-BufferView StageState::weights(SegmentId first, int segments) const { return view(weights_.front(), first, segments); }
+comm::BufferView StageState::gradients(SegmentId first, int segments) const {
+  return view(gradients_, first, segments);
+}
+comm::BufferView StageState::weights(SegmentId first, int segments) const {
+  return view(weights_.front(), first, segments);
+}
 
-Shares StageState::shares(SegmentId first, int segments, int shards) const {
-  const ElementRange run = layout_.run(first, segments);
+comm::Shares StageState::shares(SegmentId first, int segments, int shards) const {
+  const plan::ElementRange run = layout_.run(first, segments);
   std::vector<std::int64_t> bytes;
   for (int shard = 0; shard < shards; ++shard)
-    bytes.push_back(shard_of(run, shard, shards, layout_.element_bytes).count * layout_.element_bytes);
-  return Shares(bytes);
+    bytes.push_back(plan::shard_of(run, shard, shards, layout_.element_bytes).count * layout_.element_bytes);
+  return comm::Shares(bytes);
 }
 
 void StageState::update(SegmentId first, int segments, int version) {
@@ -200,7 +206,7 @@ void StageState::update(SegmentId first, int segments, int version) {
   device_.update(rule_, operands);
 }
 
-void StageState::update_shard(SegmentId first, int segments, int version, Shard shard) {
+void StageState::update_shard(SegmentId first, int segments, int version, plan::Shard shard) {
   if (updates_.defined()) updates_.narrow(0, local(first), segments).add_(1);
   for (int s = local(first); s < local(first) + segments; ++s) {
     newest_[s] = version;
@@ -209,7 +215,8 @@ void StageState::update_shard(SegmentId first, int segments, int version, Shard 
       p.leaves.front().mutable_grad().reset();
     }
   }
-  const ElementRange range = shard_of(layout_.run(first, segments), shard.index, shard.count, layout_.element_bytes);
+  const plan::ElementRange range =
+      plan::shard_of(layout_.run(first, segments), shard.index, shard.count, layout_.element_bytes);
   if (range.count == 0) return;
   // Rules that go element by element do not ask where a tensor ends, and padding stays zero.
   const std::vector<Part> all = norms_.defined() ? parts(first, segments, range) : std::vector<Part>{{range, 0}};
@@ -227,12 +234,12 @@ void StageState::update_shard(SegmentId first, int segments, int version, Shard 
   device_.update(rule_, operands);
 }
 
-ElementRange StageState::tensors_of(SegmentId first, int segments) const {
+plan::ElementRange StageState::tensors_of(SegmentId first, int segments) const {
   const std::int64_t begin = first_tensor_[local(first) + segments - 1];
   return {begin, first_tensor_[local(first)] + std::ssize(parameters_[local(first)]) - begin};
 }
 
-std::vector<StageState::Part> StageState::parts(SegmentId first, int segments, const ElementRange& range) const {
+std::vector<StageState::Part> StageState::parts(SegmentId first, int segments, const plan::ElementRange& range) const {
   std::vector<Part> parts;
   for (int s = local(first) + segments - 1; s >= local(first); --s) {
     std::int64_t tensor = first_tensor_[s];
@@ -245,11 +252,12 @@ std::vector<StageState::Part> StageState::parts(SegmentId first, int segments, c
   return parts;
 }
 
-void StageState::measure_norms(SegmentId first, int segments, Shard shard) {
+void StageState::measure_norms(SegmentId first, int segments, plan::Shard shard) {
   torch::NoGradGuard no_grad;
-  const ElementRange tensors = tensors_of(first, segments);
+  const plan::ElementRange tensors = tensors_of(first, segments);
   norms_.narrow(0, tensors.first, tensors.count).zero_();
-  const ElementRange range = shard_of(layout_.run(first, segments), shard.index, shard.count, layout_.element_bytes);
+  const plan::ElementRange range =
+      plan::shard_of(layout_.run(first, segments), shard.index, shard.count, layout_.element_bytes);
   const std::vector<Part> own = parts(first, segments, range);
   if (own.empty()) return;
   std::vector<torch::Tensor> values;
@@ -258,20 +266,20 @@ void StageState::measure_norms(SegmentId first, int segments, Shard shard) {
       values.push_back(arena->narrow(0, part.range.first, part.range.count));
   const torch::Tensor squares = at::stack(at::_foreach_norm(values)).to(torch::kFloat64).square_();
   const auto count = static_cast<std::int64_t>(own.size());
-  norms_.narrow(0, own.front().tensor, count).copy_(squares.view({count, sums_of_squares}));
+  norms_.narrow(0, own.front().tensor, count).copy_(squares.view({count, plan::sums_of_squares}));
 }
 
-BufferView StageState::norms(SegmentId first, int segments) const {
-  const ElementRange tensors = tensors_of(first, segments);
+comm::BufferView StageState::norms(SegmentId first, int segments) const {
+  const plan::ElementRange tensors = tensors_of(first, segments);
   const torch::Tensor view = norms_.narrow(0, tensors.first, tensors.count);
-  return {view.data_ptr(), static_cast<std::int64_t>(view.nbytes()), ElementType::f64, !view.is_cpu()};
+  return {view.data_ptr(), static_cast<std::int64_t>(view.nbytes()), comm::ElementType::f64, !view.is_cpu()};
 }
 
 StageState::Snapshot StageState::snapshot() const {
   torch::NoGradGuard no_grad;
   Snapshot result;
   for (std::size_t s = 0; s < newest_.size(); ++s) {
-    for (const LayerTensors& layer : slots_[newest_[s] % slots_.size()][s]) {
+    for (const modules::LayerTensors& layer : slots_[newest_[s] % slots_.size()][s]) {
       std::vector<torch::Tensor> parameters, buffers;
       for (const auto& p : layer.parameters)
         parameters.push_back(p.detach().to(torch::kCPU, torch::kFloat64, false, true).contiguous());
@@ -283,4 +291,4 @@ StageState::Snapshot StageState::snapshot() const {
   return result;
 }
 
-}  // namespace parabench
+}  // namespace parabench::exec

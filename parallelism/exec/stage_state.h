@@ -14,7 +14,7 @@
 #include "parallelism/plan/plan.h"
 #include "parallelism/plan/state/state_layout.h"
 
-namespace parabench {
+namespace parabench::exec {
 
 /// Type of parameters, gradients and states of the optimizer, of parameter_bytes().
 torch::ScalarType master_type(Precision precision);
@@ -34,33 +34,33 @@ torch::ScalarType master_type(Precision precision);
 class StageState {
  public:
   /// Collective: arenas that are exchanged come from `comm`. Weights start from (seed, parameter name, element).
-  StageState(const Plan& plan, const ModelSpec& model, Communicator& comm, Device& device);
+  StageState(const plan::Plan& plan, const models::ModelSpec& model, comm::Communicator& comm, Device& device);
   ~StageState();
   StageState(const StageState&) = delete;
   StageState& operator=(const StageState&) = delete;
 
   /// Layers of a segment with the tensors of weight version `version`.
-  const std::vector<LayerTensors>& tensors(SegmentId segment, int version) const;
+  const std::vector<modules::LayerTensors>& tensors(SegmentId segment, int version) const;
   /// To be called after the B or W that starts the gradients of `segment`, computed with weight version `version`.
   void take_gradients(SegmentId segment, int version);
   /// Forgets what a backward of `segment` left that no step is to use.
   void drop_gradients(SegmentId segment);
   /// The gradients of a run of segments, contiguous; for ranks that reduce.
-  BufferView gradients(SegmentId first, int segments) const;
+  comm::BufferView gradients(SegmentId first, int segments) const;
   /// The gradient of a tied tensor that another rank has, too; for ranks that have one of its two ends.
-  BufferView tied_gradients() const { return view_of(tied_gradients_); }
+  comm::BufferView tied_gradients() const { return view_of(tied_gradients_); }
   /// The weights of a run of segments, contiguous; for ranks that have one version of them.
-  BufferView weights(SegmentId first, int segments) const;
+  comm::BufferView weights(SegmentId first, int segments) const;
   /// Who owns which part of either, where a run is sharded among so many.
-  Shares shares(SegmentId first, int segments, int shards) const;
+  comm::Shares shares(SegmentId first, int segments, int shards) const;
   /// Writes weight version `version` from version - 1 and the gradients of the run, and drops these.
   void update(SegmentId first, int segments, int version);
   /// Adds up what a shard of the run has of the squares of its tensors' weights and of their gradients.
-  void measure_norms(SegmentId first, int segments, Shard shard);
+  void measure_norms(SegmentId first, int segments, plan::Shard shard);
   /// What measure_norms() came to, contiguous, for all tensors of the run; to be summed over the shards.
-  BufferView norms(SegmentId first, int segments) const;
+  comm::BufferView norms(SegmentId first, int segments) const;
   /// The same as update() of a shard of the run, by the sums in norms() where the rule reads norms.
-  void update_shard(SegmentId first, int segments, int version, Shard shard);
+  void update_shard(SegmentId first, int segments, int version, plan::Shard shard);
 
   /// Copies of the latest parameters and of the buffers as fp64, in the order of layers_held().
   struct Snapshot {
@@ -73,7 +73,7 @@ class StageState {
     std::vector<torch::Tensor> leaves;    ///< [slot]
     std::array<torch::Tensor, 2> states;  ///< of the optimizer; undefined where it keeps none
     torch::Tensor reduced;                ///< view of the gradient arena; undefined where nothing is reduced
-    ElementRange range;                   ///< in a copy
+    plan::ElementRange range;             ///< in a copy
     torch::Tensor gradient;               ///< from the step's first backward until the update
   };
   int local(SegmentId segment) const { return local_[segment.value]; }
@@ -82,34 +82,34 @@ class StageState {
   void for_each_parameter(SegmentId segment, Visit visit);
   /// A tensor's part of a shard, and its place in norms_.
   struct Part {
-    ElementRange range;
+    plan::ElementRange range;
     std::int64_t tensor = 0;
   };
   /// The places of a run's tensors in norms_.
-  ElementRange tensors_of(SegmentId first, int segments) const;
+  plan::ElementRange tensors_of(SegmentId first, int segments) const;
   /// The parts of the tensors of a run that lie in a range, ascending.
-  std::vector<Part> parts(SegmentId first, int segments, const ElementRange& range) const;
-  BufferView view(const torch::Tensor& arena, SegmentId first, int segments) const;
+  std::vector<Part> parts(SegmentId first, int segments, const plan::ElementRange& range) const;
+  comm::BufferView view(const torch::Tensor& arena, SegmentId first, int segments) const;
   /// Of a part of an arena.
-  BufferView view_of(const torch::Tensor& part) const;
+  comm::BufferView view_of(const torch::Tensor& part) const;
 
   OptimizerRule rule_;
   Device& device_;
-  StateLayout layout_;
+  plan::StateLayout layout_;
   std::vector<int> local_;  ///< by segment of the plan: its place below, ascending; -1 where not held
   torch::ScalarType type_;
-  std::vector<torch::Tensor> weights_;                         ///< flat, [slot]
-  std::vector<torch::Tensor> states_;                          ///< flat, of the optimizer
-  torch::Tensor gradients_;                                    ///< flat; undefined without reductions
-  torch::Tensor tied_gradients_;                               ///< part of them; undefined without such a sum
-  std::vector<std::vector<Parameter>> parameters_;             ///< [local]
-  int shared_copy_ = -1, shared_original_ = -1;                ///< local; -1 where segments share nothing
-  std::size_t shared_parameter_ = 0;                           ///< of the original's
-  std::vector<std::vector<std::vector<LayerTensors>>> slots_;  ///< [slot][local][layer]
-  std::vector<int> newest_;                                    ///< [local] latest version written
-  torch::Tensor norms_;                                        ///< [tensor][2]; undefined if not needed
-  std::vector<std::int64_t> first_tensor_;                     ///< [local] place in norms_, which has slices' order
-  torch::Tensor updates_;                                      ///< [local] how often updated; undefined if not counted
+  std::vector<torch::Tensor> weights_;                                  ///< flat, [slot]
+  std::vector<torch::Tensor> states_;                                   ///< flat, of the optimizer
+  torch::Tensor gradients_;                                             ///< flat; undefined without reductions
+  torch::Tensor tied_gradients_;                                        ///< part of them; undefined without such a sum
+  std::vector<std::vector<Parameter>> parameters_;                      ///< [local]
+  int shared_copy_ = -1, shared_original_ = -1;                         ///< local; -1 where segments share nothing
+  std::size_t shared_parameter_ = 0;                                    ///< of the original's
+  std::vector<std::vector<std::vector<modules::LayerTensors>>> slots_;  ///< [slot][local][layer]
+  std::vector<int> newest_;                                             ///< [local] latest version written
+  torch::Tensor norms_;                                                 ///< [tensor][2]; undefined if not needed
+  std::vector<std::int64_t> first_tensor_;  ///< [local] place in norms_, which has slices' order
+  torch::Tensor updates_;                   ///< [local] how often updated; undefined if not counted
 };
 
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -8,25 +8,29 @@
 
 #include "parallelism/plan/routes.h"
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 constexpr double no_bell_s = 0.1;
 constexpr int measured_marks = 3;  ///< of an operation that reads no piece
 
-bool makes_activation(const Op& op) { return op.kind == OpKind::forward || op.payload == Payload::activation; }
-bool makes_gradient(const Op& op) {
-  return makes_input_gradient(op.kind) || op.payload == Payload::activation_gradient;
+bool makes_activation(const plan::Op& op) {
+  return op.kind == plan::OpKind::forward || op.payload == plan::Payload::activation;
+}
+bool makes_gradient(const plan::Op& op) {
+  return plan::makes_input_gradient(op.kind) || op.payload == plan::Payload::activation_gradient;
 }
 
-BufferView bytes_of(const torch::Tensor& tensor, void* ready) {
-  return {tensor.data_ptr(), static_cast<std::int64_t>(tensor.nbytes()), ElementType::byte, !tensor.is_cpu(), ready};
+comm::BufferView bytes_of(const torch::Tensor& tensor, void* ready) {
+  return {tensor.data_ptr(), static_cast<std::int64_t>(tensor.nbytes()), comm::ElementType::byte, !tensor.is_cpu(),
+          ready};
 }
 
 }  // namespace
 
-TrainingWork::TrainingWork(const Plan& plan, const ModelSpec& model, StageState& state, const LocalDependencies& needs,
-                           Communicator& comm, RankInput& input, Device& device, std::optional<int> measure_from)
+TrainingWork::TrainingWork(const plan::Plan& plan, const models::ModelSpec& model, StageState& state,
+                           const plan::LocalDependencies& needs, comm::Communicator& comm, RankInput& input,
+                           Device& device, std::optional<int> measure_from)
     : device_(device),
       input_(input),
       program_(plan.ranks[comm.rank().value]),
@@ -35,19 +39,19 @@ TrainingWork::TrainingWork(const Plan& plan, const ModelSpec& model, StageState&
       comm_(comm),
       measure_from_(measure_from),
       needs_(needs),
-      last_segment_(last_segment(plan)),
-      groups_(collective_groups(plan).numbers),
-      boundaries_(boundaries(model)),
-      skips_(skips(model)),
+      last_segment_(plan::last_segment(plan)),
+      groups_(plan::collective_groups(plan).numbers),
+      boundaries_(models::boundaries(model)),
+      skips_(models::skips(model)),
       runner_(plan, model, state, comm.rank()) {
-  for (const Lane& lane : program_.lanes) {
+  for (const plan::Lane& lane : program_.lanes) {
     payload_.emplace_back(lane.ops.size());
-    transfers_.emplace_back(lane.key.kind == LaneKind::compute ? 0 : lane.ops.size());
+    transfers_.emplace_back(lane.key.kind == plan::LaneKind::compute ? 0 : lane.ops.size());
   }
   for (int lane = 0; lane < std::ssize(program_.lanes); ++lane) {
     const auto& ops = program_.lanes[lane].ops;
     for (int i = 0; i < std::ssize(ops); ++i) {
-      if (ops[i].kind != OpKind::send || ops[i].port == 0) continue;
+      if (ops[i].kind != plan::OpKind::send || ops[i].port == 0) continue;
       skip_sends_[{needs.of(lane, i).front().index, ops[i].port}] = {comm.rank(), lane, i};
     }
   }
@@ -60,36 +64,37 @@ TrainingWork::TrainingWork(const Plan& plan, const ModelSpec& model, StageState&
 
 double TrainingWork::patience_s() { return no_bell_s; }
 
-bool TrainingWork::computes_loss(const Op& op) const {
-  return replica_of(plan_, comm_.rank(), last_segment_) == replica_of(plan_, comm_.rank(), op.segment);
+bool TrainingWork::computes_loss(const plan::Op& op) const {
+  return plan::replica_of(plan_, comm_.rank(), last_segment_) == plan::replica_of(plan_, comm_.rank(), op.segment);
 }
 
-TrainingWork::Taken TrainingWork::take(int lane, int index, bool (*makes)(const Op&)) {
-  for (const OpRef& ref : needs_.of(lane, index)) {
-    const Op& before = at(plan_, ref);
-    if (makes(before)) return {std::move(payload_[ref.lane][ref.index]), before.kind == OpKind::receive};
+TrainingWork::Taken TrainingWork::take(int lane, int index, bool (*makes)(const plan::Op&)) {
+  for (const plan::OpRef& ref : needs_.of(lane, index)) {
+    const plan::Op& before = plan::at(plan_, ref);
+    if (makes(before)) return {std::move(payload_[ref.lane][ref.index]), before.kind == plan::OpKind::receive};
   }
   return {};
 }
 
-torch::Tensor TrainingWork::receive_buffer(const Op& op) const {
-  const Segment& segment = plan_.segments[op.segment.value];
-  const int layer = op.payload == Payload::activation ? segment.first_layer : segment.first_layer + segment.layers;
-  const int samples = samples_of(plan_, replica_of(plan_, comm_.rank(), op.segment), op.micro_batch);
+torch::Tensor TrainingWork::receive_buffer(const plan::Op& op) const {
+  const plan::Segment& segment = plan_.segments[op.segment.value];
+  const int layer =
+      op.payload == plan::Payload::activation ? segment.first_layer : segment.first_layer + segment.layers;
+  const int samples = plan::samples_of(plan_, plan::replica_of(plan_, comm_.rank(), op.segment), op.micro_batch);
   const torch::TensorOptions options(activation_type(plan_.spec.precision));
   const TensorSpec& tensor = op.port == 0 ? boundaries_[layer] : skips_[plan_.skips[op.port - 1].tensor].tensor;
   return empty_tensor(tensor, samples, plan_.spec.layout, options.device(device_.where()));
 }
 
 void TrainingWork::bring_skips(int index) {
-  const Op& op = program_.compute()[index];
-  for (const OpRef& ref : needs_.of(compute_lane, index)) {
-    const Op& receive = at(plan_, ref);
-    if (receive.kind != OpKind::receive || receive.port == 0) continue;
+  const plan::Op& op = program_.compute()[index];
+  for (const plan::OpRef& ref : needs_.of(plan::compute_lane, index)) {
+    const plan::Op& receive = plan::at(plan_, ref);
+    if (receive.kind != plan::OpKind::receive || receive.port == 0) continue;
     torch::Tensor& payload = payload_[ref.lane][ref.index];
     if (!payload.defined()) continue;  // another segment of this rank took it in
     device_.adopt(payload);
-    if (receive.payload == Payload::activation) {
+    if (receive.payload == plan::Payload::activation) {
       device_.recategorise(payload, MemoryCategory::activations);
       runner_.bring_skip(op, receive.port, std::move(payload));
     } else {
@@ -109,79 +114,80 @@ void TrainingWork::send_skips(int index) {
 
 void* TrainingWork::ready(int lane, int index) const {
   int last = -1;
-  for (const OpRef& ref : needs_.of(lane, index)) {
-    if (ref.lane == compute_lane) last = std::max(last, ref.index);
+  for (const plan::OpRef& ref : needs_.of(lane, index)) {
+    if (ref.lane == plan::compute_lane) last = std::max(last, ref.index);
   }
   return last < 0 ? nullptr : marks_[last].end.event;
 }
 
-BufferView TrainingWork::summed(const Op& op) const {
-  if (op.payload == Payload::tied_gradients) return state_.tied_gradients();
-  if (op.payload == Payload::norms) return state_.norms(op.segment, op.segments);
+comm::BufferView TrainingWork::summed(const plan::Op& op) const {
+  if (op.payload == plan::Payload::tied_gradients) return state_.tied_gradients();
+  if (op.payload == plan::Payload::norms) return state_.norms(op.segment, op.segments);
   return state_.gradients(op.segment, op.segments);
 }
 
-CollectiveCall TrainingWork::sharing(int lane, const Op& op, CollectiveKind kind, void* ready) const {
+comm::CollectiveCall TrainingWork::sharing(int lane, const plan::Op& op, comm::CollectiveKind kind, void* ready) const {
   const auto members = static_cast<int>(plan_.groups[op.group.value].ranks.size());
-  CollectiveCall call{.kind = kind,
-                      .buffer = op.payload == Payload::gradients ? state_.gradients(op.segment, op.segments)
-                                                                 : state_.weights(op.segment, op.segments),
-                      .group = groups_.at(program_.lanes[lane].key),
-                      .shares = state_.shares(op.segment, op.segments, members)};
+  comm::CollectiveCall call{.kind = kind,
+                            .buffer = op.payload == plan::Payload::gradients ? state_.gradients(op.segment, op.segments)
+                                                                             : state_.weights(op.segment, op.segments),
+                            .group = groups_.at(program_.lanes[lane].key),
+                            .shares = state_.shares(op.segment, op.segments, members)};
   call.buffer.ready = ready;
   return call;
 }
 
-Work TrainingWork::start(int lane, int index) {
-  const Op& op = program_.lanes[lane].ops[index];
+comm::Work TrainingWork::start(int lane, int index) {
+  const plan::Op& op = program_.lanes[lane].ops[index];
   void* const event = ready(lane, index);
   torch::Tensor& payload = payload_[lane][index];
   switch (op.kind) {
-    case OpKind::send: {
+    case plan::OpKind::send: {
       // Those of skips lie here since the pass that made them.
       if (op.port == 0)
-        payload = take(lane, index, op.payload == Payload::activation ? makes_activation : makes_gradient).tensor;
+        payload = take(lane, index, op.payload == plan::Payload::activation ? makes_activation : makes_gradient).tensor;
       return comm_.send(bytes_of(payload, event), op.peer, message_of(op));
     }
-    case OpKind::receive: {
+    case plan::OpKind::receive: {
       CountScope scope(device_, MemoryCategory::communication);
       payload = receive_buffer(op);
       return comm_.recv(bytes_of(payload, event), op.peer, message_of(op));
     }
-    case OpKind::all_reduce: {
-      BufferView sums = summed(op);
+    case plan::OpKind::all_reduce: {
+      comm::BufferView sums = summed(op);
       sums.ready = event;
       return comm_.all_reduce(sums, groups_.at(program_.lanes[lane].key));
     }
-    case OpKind::reduce_scatter: return comm_.collective(sharing(lane, op, CollectiveKind::reduce_scatter, event));
-    case OpKind::all_gather: return comm_.collective(sharing(lane, op, CollectiveKind::all_gather, event));
-    case OpKind::broadcast:
-    case OpKind::forward:
-    case OpKind::backward:
-    case OpKind::backward_input:
-    case OpKind::backward_weight:
-    case OpKind::recompute:
-    case OpKind::norms:
-    case OpKind::update: break;
+    case plan::OpKind::reduce_scatter:
+      return comm_.collective(sharing(lane, op, comm::CollectiveKind::reduce_scatter, event));
+    case plan::OpKind::all_gather: return comm_.collective(sharing(lane, op, comm::CollectiveKind::all_gather, event));
+    case plan::OpKind::broadcast:
+    case plan::OpKind::forward:
+    case plan::OpKind::backward:
+    case plan::OpKind::backward_input:
+    case plan::OpKind::backward_weight:
+    case plan::OpKind::recompute:
+    case plan::OpKind::norms:
+    case plan::OpKind::update: break;
   }
-  throw std::logic_error(to_text(op) + " on a communication lane, which the executor does not run there");
+  throw std::logic_error(plan::to_text(op) + " on a communication lane, which the executor does not run there");
 }
 
-void TrainingWork::given_out(int lane, int index, const DeviceSpan& span) {
+void TrainingWork::given_out(int lane, int index, const comm::DeviceSpan& span) {
   if (measure_from_)
     transfers_[lane][index] = span;
-  else if (program_.lanes[lane].ops[index].kind != OpKind::send)  // for a send nobody waits
+  else if (program_.lanes[lane].ops[index].kind != plan::OpKind::send)  // for a send nobody waits
     transfers_[lane][index].end = span.end;
 }
 
 void TrainingWork::end(int lane, int index) {
-  if (program_.lanes[lane].ops[index].kind == OpKind::send) payload_[lane][index].reset();
+  if (program_.lanes[lane].ops[index].kind == plan::OpKind::send) payload_[lane][index].reset();
 }
 
-Span TrainingWork::transferred(int lane, int index, const Span& seen) const {
+plan::Span TrainingWork::transferred(int lane, int index, const plan::Span& seen) const {
   if (!measure_from_) return {};
-  const DeviceSpan& transfer = transfers_[lane][index];
-  Span span = seen;
+  const comm::DeviceSpan& transfer = transfers_[lane][index];
+  plan::Span span = seen;
   if (transfer.start) span.start = device_.event_seconds(transfer.start);
   if (transfer.end) span.end = device_.event_seconds(transfer.end);
   return span;
@@ -198,7 +204,7 @@ PieceTensors TrainingWork::next_piece(PieceFeed& input, int index) {
   return input.take();
 }
 
-torch::Tensor TrainingWork::read_input(const Op& op, int index) {
+torch::Tensor TrainingWork::read_input(const plan::Op& op, int index) {
   const std::pair piece{op.step.value, op.micro_batch.value};
   const bool first = op.segment == SegmentId(0);
   if (!first && (op.segment != last_segment_ || labels_.contains(piece))) return {};
@@ -209,8 +215,8 @@ torch::Tensor TrainingWork::read_input(const Op& op, int index) {
   return images;
 }
 
-torch::Tensor TrainingWork::run_forward(const Op& op, int index) {
-  auto [input, received] = take(compute_lane, index, makes_activation);
+torch::Tensor TrainingWork::run_forward(const plan::Op& op, int index) {
+  auto [input, received] = take(plan::compute_lane, index, makes_activation);
   if (received) {
     device_.adopt(input);
     device_.recategorise(input, MemoryCategory::activations);
@@ -224,56 +230,57 @@ torch::Tensor TrainingWork::run_forward(const Op& op, int index) {
   return {};
 }
 
-void TrainingWork::run_backward(const Op& op, int index) {
+void TrainingWork::run_backward(const plan::Op& op, int index) {
   CountScope scope(device_, MemoryCategory::workspace);
-  if (op.kind == OpKind::backward_weight) {
+  if (op.kind == plan::OpKind::backward_weight) {
     runner_.weight_gradients(op);
   } else {
-    auto [gradient, received] = take(compute_lane, index, makes_gradient);
+    auto [gradient, received] = take(plan::compute_lane, index, makes_gradient);
     if (received) device_.adopt(gradient);
     bring_skips(index);
     torch::Tensor made = runner_.backward(op, std::move(gradient));
-    if (made.defined()) payload_[compute_lane][index] = laid_out(made, plan_.spec.layout);
+    if (made.defined()) payload_[plan::compute_lane][index] = laid_out(made, plan_.spec.layout);
     send_skips(index);
   }
 }
 
 void TrainingWork::run(int index) {
-  const Op& op = program_.compute()[index];
+  const plan::Op& op = program_.compute()[index];
   switch (op.kind) {
-    case OpKind::forward: {
+    case plan::OpKind::forward: {
       CountScope scope(device_, MemoryCategory::activations);
-      payload_[compute_lane][index] = run_forward(op, index);
+      payload_[plan::compute_lane][index] = run_forward(op, index);
       send_skips(index);
       return;
     }
-    case OpKind::recompute: {
+    case plan::OpKind::recompute: {
       CountScope scope(device_, MemoryCategory::activations);
       const auto labels =
           op.segment == last_segment_ ? labels_.extract({op.step.value, op.micro_batch.value}) : Labels::node_type();
       runner_.recompute(op, labels.empty() ? torch::Tensor() : labels.mapped());
       return;
     }
-    case OpKind::backward:
-    case OpKind::backward_input:
-    case OpKind::backward_weight: run_backward(op, index); break;
-    case OpKind::norms: return state_.measure_norms(op.segment, op.segments, shard_of(plan_, comm_.rank(), op));
-    case OpKind::update:
+    case plan::OpKind::backward:
+    case plan::OpKind::backward_input:
+    case plan::OpKind::backward_weight: run_backward(op, index); break;
+    case plan::OpKind::norms:
+      return state_.measure_norms(op.segment, op.segments, plan::shard_of(plan_, comm_.rank(), op));
+    case plan::OpKind::update:
       if (op.group.value < 0) return state_.update(op.segment, op.segments, op.version.value);
-      return state_.update_shard(op.segment, op.segments, op.version.value, shard_of(plan_, comm_.rank(), op));
-    case OpKind::send:
-    case OpKind::receive:
-    case OpKind::all_reduce:
-    case OpKind::reduce_scatter:
-    case OpKind::all_gather:
-    case OpKind::broadcast: throw std::logic_error("a communication operation on the compute lane");
+      return state_.update_shard(op.segment, op.segments, op.version.value, plan::shard_of(plan_, comm_.rank(), op));
+    case plan::OpKind::send:
+    case plan::OpKind::receive:
+    case plan::OpKind::all_reduce:
+    case plan::OpKind::reduce_scatter:
+    case plan::OpKind::all_gather:
+    case plan::OpKind::broadcast: throw std::logic_error("a communication operation on the compute lane");
   }
-  if (makes_weight_gradient(op.kind) && !op.accumulates) state_.take_gradients(op.segment, op.version.value);
+  if (plan::makes_weight_gradient(op.kind) && !op.accumulates) state_.take_gradients(op.segment, op.version.value);
 }
 
 void TrainingWork::read_losses() {
   for (const Loss& loss : losses_) {
-    const Op& op = program_.compute()[loss.index];
+    const plan::Op& op = program_.compute()[loss.index];
     const double value = loss.value.item<double>();
     result_.losses[op.step.value] += value;
     if (!std::isfinite(value))
@@ -303,9 +310,9 @@ void TrainingWork::queue(int index) {
 void TrainingWork::begin(int index) {
   device_.account().begin_window();
   result_.memory[index].before = device_.account().live();
-  for (const OpRef& ref : needs_.of(compute_lane, index)) {
-    if (ref.lane == compute_lane) continue;
-    DeviceEvent& end = transfers_[ref.lane][ref.index].end;
+  for (const plan::OpRef& ref : needs_.of(plan::compute_lane, index)) {
+    if (ref.lane == plan::compute_lane) continue;
+    comm::DeviceEvent& end = transfers_[ref.lane][ref.index].end;
     if (!end) continue;
     device_.wait(end);
     if (!measure_from_) end.reset();  // what the device computes later comes after it, too
@@ -330,7 +337,7 @@ void TrainingWork::finish() {
   device_.synchronise();
 }
 
-Span TrainingWork::computed(int index) const {
+plan::Span TrainingWork::computed(int index) const {
   if (!measure_from_) return {};
   const Marks& marks = marks_[index];
   const double start_s = device_.seconds(marks.start);
@@ -338,4 +345,4 @@ Span TrainingWork::computed(int index) const {
           marks.fed ? device_.seconds(*marks.fed) - start_s : 0};
 }
 
-}  // namespace parabench
+}  // namespace parabench::exec

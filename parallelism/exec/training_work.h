@@ -15,26 +15,27 @@
 #include "parallelism/exec/segment_runner.h"
 #include "parallelism/exec/stage_state.h"
 
-namespace parabench {
+namespace parabench::exec {
 
 /// Trains, one operation at a time.
 class TrainingWork : public RankWork {
  public:
   /// The memory peak is reset when step `measure_from` begins. Without it nothing is measured: spans are zeros.
-  TrainingWork(const Plan& plan, const ModelSpec& model, StageState& state, const LocalDependencies& needs,
-               Communicator& comm, RankInput& input, Device& device, std::optional<int> measure_from);
+  TrainingWork(const plan::Plan& plan, const models::ModelSpec& model, StageState& state,
+               const plan::LocalDependencies& needs, comm::Communicator& comm, RankInput& input, Device& device,
+               std::optional<int> measure_from);
 
   void enter(bool computes) override;
   void queue(int index) override;
   void begin(int index) override;
   void compute(int index) override;
   void finish() override;
-  Span computed(int index) const override;
+  plan::Span computed(int index) const override;
   bool is_done(int computed) const override { return device_.reached(marks_[computed].end); }
-  Work start(int lane, int index) override;
-  void given_out(int lane, int index, const DeviceSpan& span) override;
+  comm::Work start(int lane, int index) override;
+  void given_out(int lane, int index, const comm::DeviceSpan& span) override;
   void end(int lane, int index) override;
-  Span transferred(int lane, int index, const Span& seen) const override;
+  plan::Span transferred(int lane, int index, const plan::Span& seen) const override;
   double patience_s() override;
 
   /// Memory and losses; the spans are left to the lanes.
@@ -55,29 +56,29 @@ class TrainingWork : public RankWork {
 
   Device& device_;
   RankInput& input_;
-  const RankProgram& program_;
+  const plan::RankProgram& program_;
   std::deque<PieceTensors> fed_;  ///< on the device; taken before those of `input_`
   std::vector<Loss> losses_;      ///< not yet read
 
  private:
-  torch::Tensor run_forward(const Op& op, int index);
-  void run_backward(const Op& op, int index);
+  torch::Tensor run_forward(const plan::Op& op, int index);
+  void run_backward(const plan::Op& op, int index);
 
   /// The tensor that an operation consumes: the result of its dependency of which `makes` is true.
   struct Taken {
     torch::Tensor tensor;
     bool received = false;  ///< from another rank
   };
-  Taken take(int lane, int index, bool (*makes)(const Op&));
+  Taken take(int lane, int index, bool (*makes)(const plan::Op&));
   /// The piece's images, where the operation takes them, and labels, where they are needed later or now.
-  torch::Tensor read_input(const Op& op, int index);
+  torch::Tensor read_input(const plan::Op& op, int index);
   /// The next piece on the device. Until it is there, the operation waits for data.
   PieceTensors next_piece(PieceFeed& input, int index);
-  torch::Tensor receive_buffer(const Op& op) const;
+  torch::Tensor receive_buffer(const plan::Op& op) const;
   /// What an all-reduce over a run sums.
-  BufferView summed(const Op& op) const;
+  comm::BufferView summed(const plan::Op& op) const;
   /// A collective on a run that its members share.
-  CollectiveCall sharing(int lane, const Op& op, CollectiveKind kind, void* ready) const;
+  comm::CollectiveCall sharing(int lane, const plan::Op& op, comm::CollectiveKind kind, void* ready) const;
   /// What came by messages of skips for an operation of the compute lane, on its way into the runner; what the runner
   /// has for other ranks after it, to the sends.
   void bring_skips(int index);
@@ -85,23 +86,23 @@ class TrainingWork : public RankWork {
   /// The event after all compute operations that an operation needs; null on the processor, and where there are none.
   void* ready(int lane, int index) const;
   /// Whether the piece comes back to this rank for its loss.
-  bool computes_loss(const Op& op) const;
+  bool computes_loss(const plan::Op& op) const;
 
-  const Plan& plan_;
+  const plan::Plan& plan_;
   StageState& state_;
-  Communicator& comm_;
+  comm::Communicator& comm_;
   std::optional<int> measure_from_;
-  const LocalDependencies& needs_;
+  const plan::LocalDependencies& needs_;
   SegmentId last_segment_;
-  std::map<LaneKey, int> groups_;  ///< of the communicator, by lane
+  std::map<plan::LaneKey, int> groups_;  ///< of the communicator, by lane
   std::vector<TensorSpec> boundaries_;
-  std::vector<Skip> skips_;
-  std::map<std::pair<int, int>, OpRef> skip_sends_;  ///< by index on the compute lane and port
+  std::vector<models::Skip> skips_;
+  std::map<std::pair<int, int>, plan::OpRef> skip_sends_;  ///< by index on the compute lane and port
   SegmentRunner runner_;
   std::vector<std::vector<torch::Tensor>> payload_;  ///< [lane][index] written by one operation, taken by one other
   /// [lane][index] written before the operation is given out. Where nothing is measured, only the ends, each until the
   /// device was told to wait for it.
-  std::vector<std::vector<DeviceSpan>> transfers_;
+  std::vector<std::vector<comm::DeviceSpan>> transfers_;
   using Labels = std::map<std::pair<int, int>, torch::Tensor>;
   Labels labels_;  ///< (step, micro-batch), until the last segment's last need
   struct Marks {
@@ -113,4 +114,4 @@ class TrainingWork : public RankWork {
   Execution result_;
 };
 
-}  // namespace parabench
+}  // namespace parabench::exec

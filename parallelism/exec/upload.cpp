@@ -3,22 +3,22 @@
 #include "parallelism/exec/segment_runner.h"
 #include "parallelism/exec/stage_state.h"
 
-namespace parabench {
+namespace parabench::exec {
 
-PieceTensors tensors_of(const LoadedPiece& piece, const TensorSpec& sample, const TensorSpec& labels) {
+PieceTensors tensors_of(const datasets::LoadedPiece& piece, const TensorSpec& sample, const TensorSpec& labels) {
   PieceTensors tensors;
-  tensors.labels = torch::from_blob(piece.labels.data(), sizes_of(labels, piece.samples), torch::kInt64);
+  tensors.labels = torch::from_blob(piece.labels.data(), modules::sizes_of(labels, piece.samples), torch::kInt64);
   if (!piece.has_values()) return tensors;
   std::visit(
       [&](auto values) {
-        tensors.images = torch::from_blob(values.data(), sizes_of(sample, piece.samples), loaded_type(sample));
+        tensors.images = torch::from_blob(values.data(), modules::sizes_of(sample, piece.samples), loaded_type(sample));
       },
       piece.values);
   return tensors;
 }
 
 torch::Tensor samples_in(const torch::Tensor& flat, const TensorSpec& sample, int samples) {
-  return flat.narrow(0, 0, samples * sample.elements()).view(sizes_of(sample, samples));
+  return flat.narrow(0, 0, samples * sample.elements()).view(modules::sizes_of(sample, samples));
 }
 
 torch::ScalarType loaded_type(const TensorSpec& sample) {
@@ -38,4 +38,4 @@ PieceTensors network_input(const PieceTensors& arrived, const Case& spec) {
   return tensors;
 }
 
-}  // namespace parabench
+}  // namespace parabench::exec

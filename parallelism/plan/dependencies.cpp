@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "parallelism/plan/skip_ports.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 constexpr int nowhere = -1;
@@ -369,4 +369,4 @@ LocalDependencies dependencies(const Plan& plan, Rank rank) {
   return result;
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

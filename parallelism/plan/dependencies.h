@@ -8,7 +8,7 @@
 
 #include "parallelism/plan/plan.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 inline constexpr int compute_lane = 0;
 
@@ -67,4 +67,4 @@ class LocalDependencies {
 /// Throws usage_error naming operation and rank when a predecessor is missing from the plan. O(operations).
 LocalDependencies dependencies(const Plan& plan, Rank rank);
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -1,6 +1,6 @@
 #include "parallelism/plan/durations.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 Durations unroll(const Plan& plan, const Durations& durations, int steps) {
   Durations result = durations;
@@ -23,4 +23,4 @@ Durations unroll(const Plan& plan, const Durations& durations, int steps) {
   return result;
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

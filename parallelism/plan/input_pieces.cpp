@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 /// The pieces of the rank's forwards of a segment, in their order.
@@ -44,4 +44,4 @@ std::vector<InputPiece> resident_pieces(const std::vector<InputPiece>& pieces) {
   return {kept.begin(), kept.end()};
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -6,7 +6,7 @@
 
 #include "parallelism/plan/plan.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 /// A micro-batch of one replica in one step.
 struct InputPiece {
@@ -36,4 +36,4 @@ std::vector<InputPiece> resident_pieces(const std::vector<InputPiece>& pieces);
 /// Pieces on their way to a GPU at a time: one is copied there while the one before is read.
 inline constexpr int upload_slots = 2;
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-namespace parabench {
+namespace parabench::plan {
 
 std::string_view name(LaneKind kind) {
   switch (kind) {
@@ -71,4 +71,4 @@ std::string name(const LaneKey& lane) {
   return text + ':' + std::string(name(lane.purpose)) + ':' + std::to_string(number);
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -9,7 +9,7 @@
 
 #include "parallelism/plan/op.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 /// A rank has one compute lane, one lane of collectives for each group and purpose, and for each peer and purpose one
 /// lane of what it sends there and one of what it receives. So nothing waits behind a message between two other ranks
@@ -51,4 +51,4 @@ struct Lane {
   bool operator==(const Lane&) const = default;
 };
 
-}  // namespace parabench
+}  // namespace parabench::plan

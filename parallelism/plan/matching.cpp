@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 class Matcher {
@@ -104,4 +104,4 @@ std::string describe(const Plan& plan, OpRef ref) {
   return to_text(op) + " of step " + std::to_string(op.step.value) + " on rank " + std::to_string(ref.rank.value);
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

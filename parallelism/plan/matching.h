@@ -6,7 +6,7 @@
 
 #include "parallelism/plan/dependencies.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 struct LaneRef {
   Rank rank;
@@ -38,4 +38,4 @@ Matching twins(const Plan& plan);
 /// "3SEND_F2 of step 0 on rank 1": how messages about plans name an operation.
 std::string describe(const Plan& plan, OpRef ref);
 
-}  // namespace parabench
+}  // namespace parabench::plan

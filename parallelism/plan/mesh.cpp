@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 std::string_view name(Axis axis) {
   switch (axis) {
@@ -29,4 +29,4 @@ void require_ranks(const Mesh& mesh, int np) {
       "try np:" + std::to_string(mesh.size()));
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -7,7 +7,7 @@
 
 #include "base/strong.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 enum class Axis { data, pipeline, tensor };
 inline constexpr std::array<Axis, 3> all_axes = {Axis::data, Axis::pipeline, Axis::tensor};
@@ -38,4 +38,4 @@ Rank rank_at(const Mesh& mesh, const Coordinates& at);
 /// Throws usage_error with all values where the axes are not positive or do not multiply to `np`.
 void require_ranks(const Mesh& mesh, int np);
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -1,6 +1,6 @@
 #include "parallelism/plan/op.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 Op over_micro_batch(OpKind kind, Payload payload, SegmentId s, MicroBatchId m, StepId step) {
@@ -160,4 +160,4 @@ std::string to_text(const Op& op) {
   return text;
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -9,7 +9,7 @@
 
 #include "base/strong.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 enum class OpKind : std::uint8_t {
   // Passes: one segment, one micro-batch.
@@ -148,4 +148,4 @@ std::string name(const Op& op);
 /// `1SEND_F3^2`. The step is not part of it.
 std::string to_text(const Op& op);
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -1,6 +1,6 @@
 #include "parallelism/plan/owners.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 PieceOwners::PieceOwners(const Plan& plan)
     : replicas_(plan.replicas),
@@ -41,4 +41,4 @@ Rank PieceOwners::of(const Holding& holding, MicroBatchId m, StepId step) const 
                             : owners[static_cast<std::size_t>(step.value % steps_) * micro_batches_ + m.value];
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

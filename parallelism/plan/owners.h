@@ -5,7 +5,7 @@
 
 #include "parallelism/plan/plan.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 /// Answers from the forwards on the compute lanes. Built in O(operations), answers in O(1).
 class PieceOwners {
@@ -22,4 +22,4 @@ class PieceOwners {
   std::vector<std::vector<Rank>> owners_;  ///< [stage][replica][shard]: one rank, or one per (step, m)
 };
 
-}  // namespace parabench
+}  // namespace parabench::plan

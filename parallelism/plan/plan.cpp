@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 int micro_batches(const Plan& plan) { return static_cast<int>(plan.pieces.front().size()); }
 
@@ -177,4 +177,4 @@ Plan unroll(const Plan& plan, int steps) {
   return result;
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -10,7 +10,7 @@
 #include "parallelism/plan/lane.h"
 #include "parallelism/plan/mesh.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 /// A run of consecutive layers: the atom of the plan. One autograd call forward, one backward.
 struct Segment {
@@ -137,4 +137,4 @@ std::vector<int> split_evenly(int samples, int pieces);
 /// window's first `steps` mini-batches, which drain at the end; throws usage_error beyond the window.
 Plan unroll(const Plan& plan, int steps);
 
-}  // namespace parabench
+}  // namespace parabench::plan

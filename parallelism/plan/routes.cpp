@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace parabench {
+namespace parabench::plan {
 
 std::vector<Route> routes(const Plan& plan) {
   std::vector<Route> routes;
@@ -35,4 +35,4 @@ CollectiveGroups collective_groups(const Plan& plan) {
   return groups;
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -6,7 +6,7 @@
 
 #include "parallelism/plan/plan.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 struct Route {
   Payload payload = Payload::activation;
@@ -27,4 +27,4 @@ struct CollectiveGroups {
 /// The first lane over every rank gets group 0. O(lanes).
 CollectiveGroups collective_groups(const Plan& plan);
 
-}  // namespace parabench
+}  // namespace parabench::plan

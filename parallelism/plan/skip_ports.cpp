@@ -8,16 +8,16 @@
 #include "base/error.h"
 #include "models/spec/skips.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 SegmentId segment_of(std::span<const Segment> segments, int layer) {
   const auto next = std::ranges::upper_bound(segments, layer, {}, &Segment::first_layer);
   return SegmentId(static_cast<int>(next - segments.begin()) - 1);
 }
 
-std::vector<SkipPort> skip_ports(std::span<const Segment> segments, const ModelSpec& model) {
-  const std::vector<Skip> all = skips(model);
-  const std::vector<int> tensors = tensors_of(model, all);
+std::vector<SkipPort> skip_ports(std::span<const Segment> segments, const models::ModelSpec& model) {
+  const std::vector<models::Skip> all = models::skips(model);
+  const std::vector<int> tensors = models::tensors_of(model, all);
   std::set<std::tuple<int, SegmentId, SegmentId>> ports;
   for (int i = 0; i < std::ssize(all); ++i) {
     const SegmentId from = segment_of(segments, all[i].from_layer), to = segment_of(segments, all[i].to_layer);
@@ -87,4 +87,4 @@ std::vector<Op> SkipMessages::sends_after(Rank r, const Op& pass) const {
   return sends;
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

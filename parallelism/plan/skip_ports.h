@@ -8,11 +8,11 @@
 #include "parallelism/plan/owners.h"
 #include "parallelism/plan/plan.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 /// The ports of a model cut into segments, by tensor and the segment that takes it; a skip within a segment needs none.
 /// SkipPort::tensor: an index into skips(model), as tensors_of() says. Throws usage_error for more than most_ports.
-std::vector<SkipPort> skip_ports(std::span<const Segment> segments, const ModelSpec& model);
+std::vector<SkipPort> skip_ports(std::span<const Segment> segments, const models::ModelSpec& model);
 
 /// The segment that a layer belongs to.
 SegmentId segment_of(std::span<const Segment> segments, int layer);
@@ -48,4 +48,4 @@ class SkipMessages {
 /// The rank that computes the piece of `pass`, run by rank `r`, on another segment; -1 if none does.
 Rank owner_of(const Plan& plan, const PieceOwners& owners, Rank r, const Op& pass, SegmentId segment);
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -9,11 +9,11 @@
 #include "base/error.h"
 #include "parallelism/plan/skip_ports.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
-std::string parameter_name(const ModelSpec& model, const ParameterPlace& place) {
-  return parameters(model.layers[place.layer])[place.parameter].name;
+std::string parameter_name(const models::ModelSpec& model, const models::ParameterPlace& place) {
+  return models::parameters(model.layers[place.layer])[place.parameter].name;
 }
 
 std::string rule_text(const VersionRule& rule) {
@@ -22,13 +22,13 @@ std::string rule_text(const VersionRule& rule) {
                                     : updates + ", one per " + std::to_string(rule.steps_per_update) + " steps";
 }
 
-[[noreturn]] void refuse(const ModelSpec& model, const std::string& expected, const std::string& hint) {
+[[noreturn]] void refuse(const models::ModelSpec& model, const std::string& expected, const std::string& hint) {
   throw usage_error("model", model.name, expected, hint);
 }
 
 }  // namespace
 
-std::optional<TiedSegments> tied_segments(const Plan& plan, const ModelSpec& model) {
+std::optional<TiedSegments> tied_segments(const Plan& plan, const models::ModelSpec& model) {
   if (!model.tie) return std::nullopt;
   const auto& [original, copy] = *model.tie;
   TiedSegments tie{segment_of(plan.segments, original.layer), segment_of(plan.segments, copy.layer)};
@@ -67,7 +67,7 @@ std::vector<Rank> tie_members(const Plan& plan, Rank rank) {
   return members;
 }
 
-Plan add_tied_sums(Plan plan, const ModelSpec& model) {
+Plan add_tied_sums(Plan plan, const models::ModelSpec& model) {
   plan.tie = tied_segments(plan, model);
   if (!plan.tie || plan.tie->shared) return plan;
   const StageId stage = stage_of(plan, plan.tie->original);
@@ -85,4 +85,4 @@ Plan add_tied_sums(Plan plan, const ModelSpec& model) {
   return plan;
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -7,12 +7,12 @@
 #include "models/spec/model.h"
 #include "parallelism/plan/plan.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 /// Where the model's tie lies in a plan whose ranks have their holdings; none where the model ties nothing. Throws
 /// usage_error where ranks that hold the copy hold the original and others do not, since replicas of one stage would
 /// then differ, and where the two segments read different weight versions: one tensor has one version at a time.
-std::optional<TiedSegments> tied_segments(const Plan& plan, const ModelSpec& model);
+std::optional<TiedSegments> tied_segments(const Plan& plan, const models::ModelSpec& model);
 
 /// The ranks among which the gradients of the tied tensor are summed that `rank` has, ascending: the holders of either
 /// segment for the same replica and shard. Precondition: the plan has a tie that is not shared, and the rank holds one
@@ -25,6 +25,6 @@ std::vector<Rank> tie_members(const Plan& plan, Rank rank);
 /// the order of summation where it depends on a tensor's place (NCCL with three copies or more; norms of shares). With
 /// pipedream-2bw the last stage's update thereby waits for the first stage's backward. For plans of any window.
 /// Throws what tied_segments() throws.
-Plan add_tied_sums(Plan plan, const ModelSpec& model);
+Plan add_tied_sums(Plan plan, const models::ModelSpec& model);
 
-}  // namespace parabench
+}  // namespace parabench::plan

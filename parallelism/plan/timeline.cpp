@@ -6,7 +6,7 @@
 
 #include "parallelism/plan/matching.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 const Span& span_of(const Timeline& timeline, OpRef ref) { return timeline.ranks[ref.rank.value][ref.lane][ref.index]; }
@@ -160,4 +160,4 @@ std::vector<Breakdown> breakdowns(const Plan& plan, const Timeline& timeline, in
   return result;
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -6,7 +6,7 @@
 #include "base/measures.h"
 #include "parallelism/plan/plan.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 /// One operation on one clock, in seconds: `queued` when its lane came to it, `start` when its dependencies had ended,
 /// `end`.
@@ -44,4 +44,4 @@ Breakdown breakdown(const Plan& plan, const Timeline& timeline, Rank rank, int f
 /// The same for every rank, in O(operations) altogether.
 std::vector<Breakdown> breakdowns(const Plan& plan, const Timeline& timeline, int first_step);
 
-}  // namespace parabench
+}  // namespace parabench::plan

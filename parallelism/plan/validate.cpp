@@ -6,7 +6,7 @@
 #include "parallelism/plan/rules/progress.h"
 #include "parallelism/plan/rules/rules.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 void check_progress(const Plan& plan, Violations& found) {
   std::vector<LocalDependencies> local;
@@ -63,4 +63,4 @@ void require_valid(const Plan& plan) {
                     "they are:" + text + '\n' + to_text(plan));
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -6,7 +6,7 @@
 
 #include "parallelism/plan/dependencies.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 struct Violation {
   OpRef where;
@@ -29,4 +29,4 @@ std::vector<Violation> validate(const Plan& plan);
 /// Throws Error (usage) listing the violations and the printed grid; nothing starts.
 void require_valid(const Plan& plan);
 
-}  // namespace parabench
+}  // namespace parabench::plan

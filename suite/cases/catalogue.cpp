@@ -7,7 +7,7 @@
 #include "base/case_text.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 const std::vector<std::string> models = {"resnet18", "resnet34", "resnet50", "resnet101", "resnet152"};
@@ -52,25 +52,25 @@ bool compares_schedules(const std::string& model, const NamedChoice& dataset) {
 }
 
 /// Those that are everywhere first.
-std::vector<const Strategy*> strategies_of(const std::string& model, const NamedChoice& dataset) {
-  std::vector<const Strategy*> chosen;
-  const auto add = [&](Listed listed) {
-    for (const Strategy& strategy : strategies())
+std::vector<const plan::Strategy*> strategies_of(const std::string& model, const NamedChoice& dataset) {
+  std::vector<const plan::Strategy*> chosen;
+  const auto add = [&](plan::Listed listed) {
+    for (const plan::Strategy& strategy : plan::strategies())
       if (strategy.listed == listed) chosen.push_back(&strategy);
   };
-  add(Listed::everywhere);
-  if (compares_schedules(model, dataset)) add(Listed::comparisons);
+  add(plan::Listed::everywhere);
+  if (compares_schedules(model, dataset)) add(plan::Listed::comparisons);
   return chosen;
 }
 
-std::vector<int> ranks_of(const Strategy& strategy) {
-  return strategy.ranks == RankUse::one ? std::vector{1} : std::vector{2, 4};
+std::vector<int> ranks_of(const plan::Strategy& strategy) {
+  return strategy.ranks == plan::RankUse::one ? std::vector{1} : std::vector{2, 4};
 }
 
 std::vector<Case> grid(DeviceKind device) {
   std::vector<Case> cases;
   for (const auto& [model, dataset, batch] : workloads()) {
-    for (const Strategy* strategy : strategies_of(model, dataset)) {
+    for (const plan::Strategy* strategy : strategies_of(model, dataset)) {
       for (const int np : ranks_of(*strategy)) {
         Case spec;
         spec.model.name = model;
@@ -110,4 +110,4 @@ std::vector<Case> catalogue() {
   return cases;
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -5,7 +5,7 @@
 
 #include "base/case.h"
 
-namespace parabench {
+namespace parabench::suite {
 
 /// models x data sets x strategies x np 1, 2, 4 x device cpu, cuda: resnet18/34/50/101/152 on every data set, in each
 /// data set's customary global batch (DDLBench 2020, table 2.4: mnist 128, cifar10 64, imagenet and highres 32);
@@ -16,4 +16,4 @@ std::vector<Case> catalogue();
 /// One model, every family of strategies, two cores: what `quick` runs.
 std::vector<Case> quick_cases();
 
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -8,17 +8,18 @@
 #include "parallelism/plan/strategies/strategy_table.h"
 #include "suite/cases/where.h"
 
-namespace parabench {
+namespace parabench::suite {
 
 namespace {
 
 bool stands_for_a_schedule(const Case& spec) {
-  const auto found = std::ranges::find(strategies(), spec.strategy.name, &Strategy::name);
-  return found != strategies().end() && found->from_file;
+  const auto found = std::ranges::find(plan::strategies(), spec.strategy.name, &plan::Strategy::name);
+  return found != plan::strategies().end() && found->from_file;
 }
 
 /// The id names the schedule's hash.
-void take_schedule(SelectedCase& chosen, const std::shared_ptr<const GivenSchedule>& given, const std::string& path) {
+void take_schedule(SelectedCase& chosen, const std::shared_ptr<const plan::GivenSchedule>& given,
+                   const std::string& path) {
   NamedChoice& strategy = chosen.spec.strategy;
   if (!given || !stands_for_a_schedule(chosen.spec)) return;
   if (strategy.parameters.empty()) strategy.parameters = {{"sha", given->sha}};
@@ -27,9 +28,9 @@ void take_schedule(SelectedCase& chosen, const std::shared_ptr<const GivenSchedu
   chosen.schedule = path;
 }
 
-std::shared_ptr<const GivenSchedule> read_schedule(const std::string& path) {
+std::shared_ptr<const plan::GivenSchedule> read_schedule(const std::string& path) {
   if (path.empty()) return nullptr;
-  return std::make_shared<const GivenSchedule>(read_csv(read_text(path)));
+  return std::make_shared<const plan::GivenSchedule>(plan::read_csv(read_text(path)));
 }
 
 }  // namespace
@@ -63,4 +64,4 @@ std::vector<SelectedCase> select(const Selection& selection, const std::vector<C
   return chosen;
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

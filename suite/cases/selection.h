@@ -9,14 +9,14 @@
 #include "base/case.h"
 #include "parallelism/plan/formats/given_schedule.h"
 
-namespace parabench {
+namespace parabench::suite {
 
 struct SelectedCase {
   Case spec;
   std::string id;      ///< canonical
   bool named = false;  ///< on the command line: what cannot run is an error, not a skip
-  std::shared_ptr<const GivenSchedule> given = nullptr;  ///< of strategy csv
-  std::string schedule = {};                             ///< its file
+  std::shared_ptr<const plan::GivenSchedule> given = nullptr;  ///< of strategy csv
+  std::string schedule = {};                                   ///< its file
 };
 
 struct Selection {
@@ -32,4 +32,4 @@ struct Selection {
 /// schedule that no case asks for, and Error with code nothing_matched when none is left.
 std::vector<SelectedCase> select(const Selection& selection, const std::vector<Case>& set);
 
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -11,7 +11,7 @@
 #include "base/case_text.h"
 #include "base/error.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 constexpr std::array<std::pair<std::string_view, Comparison>, 7> operators{{
@@ -120,4 +120,4 @@ bool holds(const Condition& condition, const Case& spec) {
   return compares(condition.comparison, key.compare(spec, wanted));
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -7,7 +7,7 @@
 
 #include "base/case.h"
 
-namespace parabench {
+namespace parabench::suite {
 
 enum class Comparison { equal, not_equal, less, less_equal, greater, greater_equal };
 
@@ -26,4 +26,4 @@ std::vector<Condition> parse_where(std::string_view expression);
 /// that of a key without one (a schedule's own warmup).
 bool holds(const Condition& condition, const Case& spec);
 
-}  // namespace parabench
+}  // namespace parabench::suite

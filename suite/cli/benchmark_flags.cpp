@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 struct Flag {
@@ -137,4 +137,4 @@ BenchmarkFlags read_benchmark_flags(std::span<const std::string> words,
   return flags;
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

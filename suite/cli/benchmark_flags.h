@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace parabench {
+namespace parabench::suite {
 
 struct BenchmarkFlags {
   std::vector<std::string> passed;  ///< for benchmark::Initialize, as given
@@ -31,4 +31,4 @@ BenchmarkFlags read_benchmark_flags(std::span<const std::string> flags,
 /// Whether a word of the command line is one of Google Benchmark's flags.
 bool is_benchmark_flag(std::string_view word);
 
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -9,7 +9,7 @@
 #include "suite/cli/commands.h"
 #include "suite/machine/calibrate.h"
 
-namespace parabench {
+namespace parabench::suite {
 
 ExitCode calibrate_machine(const CalibrateOptions& options, Progress& progress, std::ostream& out) {
   auto chosen = select(options.selection, options.selection.empty() ? quick_cases() : catalogue());
@@ -27,12 +27,13 @@ ExitCode calibrate_machine(const CalibrateOptions& options, Progress& progress, 
                       "calibrate the case with device:cpu");
   }
   Workplace workplace(options.launches, progress);
-  const Offer capabilities = find_capabilities(workplace);
+  const protocol::Offer capabilities = find_capabilities(workplace);
   check_launches(chosen, workplace.options.launcher, capabilities);
   CalibrationFile file = open_calibration(options.out, workplace.machine, false);
   // A case's data need not be there: layers and links do not depend on it.
   const PrepareOptions prepare_options{
-      capabilities, stays_on_this_host(workplace.options.launcher), true, true, default_warmup, default_steps};
+      capabilities,           stays_on_this_host(workplace.options.launcher), true, true, protocol::default_warmup,
+      protocol::default_steps};
   const auto cases = prepare(chosen, prepare_options, {workplace.machine, nullptr});
   ExitCode code = ExitCode::ok;
   for (const auto& one : cases) {
@@ -41,7 +42,7 @@ ExitCode calibrate_machine(const CalibrateOptions& options, Progress& progress, 
     if (one.chosen.named) code = ExitCode::environment;
   }
   // Measured anew, whatever the file holds: an empty knowledge needs everything.
-  std::optional<Calibration> fresh;
+  std::optional<analytic::Calibration> fresh;
   for (const auto& failure :
        measure(workplace, cases, measured_first(cases, {workplace.machine, nullptr}), fresh, file)) {
     progress.note("failed: " + failure);
@@ -54,4 +55,4 @@ ExitCode calibrate_machine(const CalibrateOptions& options, Progress& progress, 
   return code;
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -9,7 +9,7 @@
 
 #include "parabench_version.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 void add_integer(CLI::App& app, const std::string& option, int& target, int least, const std::string& help) {
@@ -275,4 +275,4 @@ Command parse_command_line(const std::vector<std::string>& words) {
   return parser.validate;
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

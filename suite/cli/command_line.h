@@ -9,7 +9,7 @@
 #include "suite/cli/commands.h"
 #include "suite/run/run_options.h"
 
-namespace parabench {
+namespace parabench::suite {
 
 struct RunCommand {
   Selection selection;
@@ -37,4 +37,4 @@ using Command = std::variant<TextAnswer, ListOptions, RunCommand, PredictOptions
 /// spelling), a missing or malformed value, or a `run` that chooses nothing.
 Command parse_command_line(const std::vector<std::string>& words);
 
-}  // namespace parabench
+}  // namespace parabench::suite

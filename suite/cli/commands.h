@@ -15,7 +15,7 @@
 #include "suite/run/progress.h"
 #include "suite/run/run_options.h"
 
-namespace parabench {
+namespace parabench::suite {
 
 struct ListOptions {
   Selection selection;
@@ -48,7 +48,8 @@ struct PlanOptions {
   std::string schedule;
   PlanFormat format = PlanFormat::grid;
   PlanCosts costs = PlanCosts::unit;
-  int steps = default_steps, warmup = default_warmup;  ///< the window of asynchronous strategies is their sum
+  int steps = protocol::default_steps,
+      warmup = protocol::default_warmup;  ///< the window of asynchronous strategies is their sum
   std::string calibration;
   std::optional<double> emulated_unit_s;  ///< as in RunOptions
 };
@@ -75,4 +76,4 @@ ExitCode examine_machine(const DoctorOptions& options, Progress& progress, std::
 /// Checks a results file against its schema. Throws usage_error naming the first offending field.
 ExitCode validate_file(const std::string& path, std::ostream& out);
 
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -16,7 +16,7 @@
 #include "suite/machine/doctor.h"
 #include "suite/machine/knowledge.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 using nlohmann::json;
@@ -51,7 +51,7 @@ Check guarded(const std::string& name, Look look) {
   }
 }
 
-Check calibration_check(const MachineInfo& machine) {
+Check calibration_check(const analytic::MachineInfo& machine) {
   return guarded("calibration", [&]() -> Check {
     const CalibrationFile file = open_calibration("", machine, false);
     if (!file.content) {
@@ -65,7 +65,7 @@ Check calibration_check(const MachineInfo& machine) {
   });
 }
 
-Check rank_program_check(Workplace& workplace, std::optional<Offer>& capabilities) {
+Check rank_program_check(Workplace& workplace, std::optional<protocol::Offer>& capabilities) {
   return guarded("rank program", [&]() -> Check {
     const auto program = rank_program();
     capabilities = probe_capabilities(workplace);
@@ -102,7 +102,7 @@ Check world_check(Workplace& workplace, bool processes, const std::string& mpi) 
                                processes ? "" : "/comm:threads"));
     const Forecast forecast = make_forecast(make_subject(spec), {workplace.machine, nullptr}, 0, 1);
     LaunchRequest request;
-    request.phase = Phase::measure;
+    request.phase = protocol::Phase::measure;
     request.plan = &forecast.plan;
     request.steps = 1;
     request.timeout_s = patience_s;
@@ -132,8 +132,8 @@ GpuSurroundings look_around(Workplace& workplace) {
 
 struct Diagnosis {
   std::vector<Check> checks;
-  std::optional<Offer> capabilities;  ///< nullopt where parabench-rank does not answer
-  bool cpu = false, cuda = false;     ///< cases on that device can run
+  std::optional<protocol::Offer> capabilities;  ///< nullopt where parabench-rank does not answer
+  bool cpu = false, cuda = false;               ///< cases on that device can run
 };
 
 Diagnosis examine(Workplace& workplace) {
@@ -146,12 +146,13 @@ Diagnosis examine(Workplace& workplace) {
   add(calibration_check(workplace.machine));
   const bool answers = add(rank_program_check(workplace, result.capabilities));
   const bool processes =
-      workplace.options.launcher.name != "local" && (!answers || offers(*result.capabilities, CommKind::mpi));
+      workplace.options.launcher.name != "local" && (!answers || protocol::offers(*result.capabilities, CommKind::mpi));
   const bool launches = add(launcher_check(workplace, processes));
   if (answers && launches) result.cpu = add(world_check(workplace, processes, result.capabilities->mpi));
-  const GpuProbe* probe = result.capabilities && result.capabilities->gpu ? &*result.capabilities->gpu : nullptr;
+  const protocol::GpuProbe* probe =
+      result.capabilities && result.capabilities->gpu ? &*result.capabilities->gpu : nullptr;
   for (Check& check : gpu_checks(probe, look_around(workplace))) add(std::move(check));
-  result.cuda = result.cpu && offers(*result.capabilities, DeviceKind::cuda);
+  result.cuda = result.cpu && protocol::offers(*result.capabilities, DeviceKind::cuda);
   return result;
 }
 
@@ -164,7 +165,7 @@ json to_json(const Diagnosis& diagnosis) {
                       {"advice", check.advice.empty() ? json() : json(check.advice)}});
   }
   if (diagnosis.capabilities && diagnosis.capabilities->gpu) {
-    for (const HostGpu& gpu : diagnosis.capabilities->gpu->gpus) gpus.push_back(to_json(gpu));
+    for (const results::HostGpu& gpu : diagnosis.capabilities->gpu->gpus) gpus.push_back(results::to_json(gpu));
   }
   return {{"checks", std::move(checks)},
           {"gpus", std::move(gpus)},
@@ -202,4 +203,4 @@ ExitCode examine_machine(const DoctorOptions& options, Progress& progress, std::
   return diagnosis.cpu ? ExitCode::ok : ExitCode::environment;
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

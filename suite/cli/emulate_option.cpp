@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/units_text.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 constexpr std::string_view option = "--emulate", prefix = "unit:";
@@ -28,4 +28,4 @@ void check_emulate_option(const Case& spec, std::optional<double> unit_s) {
                     "leave out the case or the option");
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

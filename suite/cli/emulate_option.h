@@ -7,7 +7,7 @@
 
 #include "base/case.h"
 
-namespace parabench {
+namespace parabench::suite {
 
 /// Seconds of a unit: "unit:2ms". Throws usage_error.
 double parse_unit(std::string_view text);
@@ -16,4 +16,4 @@ std::string unit_text(double unit_s);
 /// Throws usage_error for a case on another device where the option was given.
 void check_emulate_option(const Case& spec, std::optional<double> unit_s);
 
-}  // namespace parabench
+}  // namespace parabench::suite

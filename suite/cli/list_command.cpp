@@ -12,7 +12,7 @@
 #include "suite/machine/knowledge.h"
 #include "suite/run/forecast.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 using nlohmann::json;
@@ -37,7 +37,7 @@ double highest_peak(const Predicted& predicted) {
 Line make_line(const SelectedCase& chosen, const Knowledge& knowledge) {
   Line line{chosen, 0, std::nullopt, ""};
   try {
-    line.model_parameters = parameter_count(look_up(chosen.spec).model);
+    line.model_parameters = models::parameter_count(look_up(chosen.spec).model);
     line.forecast = make_forecast(make_subject(chosen), knowledge, warmup, steps);
   } catch (const Error& error) {
     if (chosen.named) throw;
@@ -92,7 +92,7 @@ ExitCode list_cases(const ListOptions& options, std::ostream& out) {
     out << (options.json ? table_json(*options.table).dump(1) + "\n" : table_text(*options.table));
     return ExitCode::ok;
   }
-  const MachineInfo machine = known_machine();
+  const analytic::MachineInfo machine = known_machine();
   const CalibrationFile file = open_calibration(options.calibration, machine, true);
   const Knowledge knowledge{machine, file.content ? &*file.content : nullptr};
   std::vector<Line> lines;
@@ -107,4 +107,4 @@ ExitCode list_cases(const ListOptions& options, std::ostream& out) {
   return ExitCode::ok;
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

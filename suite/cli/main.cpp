@@ -11,7 +11,7 @@
 #include "suite/launch/workplace.h"
 #include "suite/run/session.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 struct Dispatch {
@@ -57,10 +57,10 @@ ExitCode run_program(const std::vector<std::string>& argv) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::suite
 
 int main(int argc, char** argv) {
-  const auto code = parabench::run_program({argv, argv + argc});
+  const auto code = parabench::suite::run_program({argv, argv + argc});
   std::cout.flush();
   return static_cast<int>(code);
 }

@@ -17,23 +17,23 @@
 #include "suite/machine/knowledge.h"
 #include "suite/run/forecast.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 /// Asynchronous plans have no step of their own: the bubble is the window's.
-std::string bubble_line(const Plan& plan, const Timeline& timeline, const TimeModel& times) {
+std::string bubble_line(const plan::Plan& plan, const plan::Timeline& timeline, const analytic::TimeModel& times) {
   // A rounding error below zero would print as -0.0.
   const auto percent = [](double fraction) { return fmt::format("{:.1f} %", 100 * std::max(0.0, fraction)); };
-  const std::string isolated = percent(bubble_fraction(plan, timeline));
+  const std::string isolated = percent(plan::bubble_fraction(plan, timeline));
   if (plan.asynchronous) return fmt::format("bubble {} ({} costs)\n", isolated, times.source());
   return fmt::format("bubble {} isolated, {} steady ({} costs)\n", isolated,
-                     percent(steady_state(plan, times).bubble_fraction), times.source());
+                     percent(analytic::steady_state(plan, times).bubble_fraction), times.source());
 }
 
-nlohmann::json plan_file(const Plan& plan, const Timeline& timeline, const TimeModel& times) {
-  nlohmann::json json = to_json(plan, timeline);
+nlohmann::json plan_file(const plan::Plan& plan, const plan::Timeline& timeline, const analytic::TimeModel& times) {
+  nlohmann::json json = plan::to_json(plan, timeline);
   if (plan.asynchronous) return json;
-  const SteadyState steady = steady_state(plan, times);
+  const analytic::SteadyState steady = analytic::steady_state(plan, times);
   json["steady_step"] = steady.step_s;
   json["steady_bubble_fraction"] = steady.bubble_fraction;
   return json;
@@ -42,7 +42,7 @@ nlohmann::json plan_file(const Plan& plan, const Timeline& timeline, const TimeM
 }  // namespace
 
 ExitCode print_plan(const PlanOptions& options, Progress& progress, std::ostream& out) {
-  const MachineInfo machine = known_machine();
+  const analytic::MachineInfo machine = known_machine();
   const CalibrationFile file = open_calibration(options.calibration, machine, true);
   const Knowledge knowledge{machine, file.content ? &*file.content : nullptr, options.emulated_unit_s};
   const Subject subject =
@@ -56,26 +56,26 @@ ExitCode print_plan(const PlanOptions& options, Progress& progress, std::ostream
       progress.note("no calibration of this machine for this case: times are from the data sheet");
     }
   }
-  const Costs costs =
-      options.costs == PlanCosts::unit ? unit_costs() : make_costs(subject, knowledge, forecast.cost_source);
-  const Timeline timeline = simulate(forecast.plan, *costs.time);
+  const analytic::Costs costs =
+      options.costs == PlanCosts::unit ? analytic::unit_costs() : make_costs(subject, knowledge, forecast.cost_source);
+  const plan::Timeline timeline = analytic::simulate(forecast.plan, *costs.time);
   switch (options.format) {
     case PlanFormat::grid:
-      out << to_grid(forecast.plan, timeline);
+      out << plan::to_grid(forecast.plan, timeline);
       out << bubble_line(forecast.plan, timeline, *costs.time);
       break;
-    case PlanFormat::text: out << to_text(forecast.plan); break;
-    case PlanFormat::csv: out << to_csv(forecast.plan); break;
-    case PlanFormat::svg: out << to_svg(forecast.plan, timeline); break;
+    case PlanFormat::text: out << plan::to_text(forecast.plan); break;
+    case PlanFormat::csv: out << plan::to_csv(forecast.plan); break;
+    case PlanFormat::svg: out << plan::to_svg(forecast.plan, timeline); break;
     case PlanFormat::json: {
       nlohmann::json document = plan_file(forecast.plan, timeline, *costs.time);
-      if (is_emulated(subject.spec)) add_durations(document, forecast.plan, forecast.durations);
+      if (is_emulated(subject.spec)) plan::add_durations(document, forecast.plan, forecast.durations);
       out << document.dump(1) << '\n';
       break;
     }
-    case PlanFormat::trace: out << to_trace(forecast.plan, timeline).dump() << '\n'; break;
+    case PlanFormat::trace: out << plan::to_trace(forecast.plan, timeline).dump() << '\n'; break;
   }
   return ExitCode::ok;
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -13,7 +13,7 @@
 #include "suite/machine/knowledge.h"
 #include "suite/run/forecast.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 using nlohmann::json;
@@ -72,24 +72,25 @@ void print(const std::string& id, const Forecast& forecast, std::ostream& out) {
 }  // namespace
 
 ExitCode predict_cases(const PredictOptions& options, Progress& progress, std::ostream& out) {
-  const MachineInfo machine = known_machine();
+  const analytic::MachineInfo machine = known_machine();
   const CalibrationFile file = open_calibration(options.calibration, machine, true);
   const Knowledge knowledge{machine, file.content ? &*file.content : nullptr};
   json document = json::array();
   bool guessed = false;
   for (const auto& chosen : select({options.cases, std::nullopt, std::nullopt, options.schedule}, {})) {
-    const Forecast forecast = make_forecast(make_subject(chosen), knowledge, default_warmup, default_steps);
+    const Forecast forecast =
+        make_forecast(make_subject(chosen), knowledge, protocol::default_warmup, protocol::default_steps);
     guessed = guessed || forecast.cost_source != "calibrated";
     if (!forecast.gap.empty()) progress.note(fmt::format("{}: {}", chosen.id, forecast.gap));
     if (options.json) {
       document.push_back({{"id", chosen.id},
                           {"parameters", parameters_json(chosen.spec)},
                           {"plan",
-                           {{"hash", hash(forecast.plan)},
-                            {"partition", partition(forecast.plan)},
-                            {"replicas", stage_widths(forecast.plan)}}},
+                           {{"hash", plan::hash(forecast.plan)},
+                            {"partition", plan::partition(forecast.plan)},
+                            {"replicas", plan::stage_widths(forecast.plan)}}},
                           {"cost_source", forecast.cost_source},
-                          {"predicted", to_json(forecast.predicted)}});
+                          {"predicted", results::to_json(forecast.predicted)}});
     } else {
       print(chosen.id, forecast, out);
     }
@@ -100,4 +101,4 @@ ExitCode predict_cases(const PredictOptions& options, Progress& progress, std::o
   return ExitCode::ok;
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -12,7 +12,7 @@
 #include "models/spec/nets/nets.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 using nlohmann::json;
@@ -64,29 +64,29 @@ json text_or_null(std::string_view text) { return text.empty() ? json() : json(t
 std::string readers(const CaseKey& key) {
   if (!key.is_of_strategies()) return std::string(key.readers);
   std::vector<std::string_view> names;
-  for (const Strategy& strategy : strategies())
+  for (const plan::Strategy& strategy : plan::strategies())
     if (strategy.uses(key.name)) names.push_back(strategy.name);
   return fmt::format("{}", fmt::join(names, " "));
 }
 
-std::string name_with_parameters(const Strategy& strategy) {
+std::string name_with_parameters(const plan::Strategy& strategy) {
   std::vector<std::string> parameters;
-  for (const StrategyParameter& one : strategy.parameters) parameters.push_back(fmt::format("{}=", one.name));
+  for (const plan::StrategyParameter& one : strategy.parameters) parameters.push_back(fmt::format("{}=", one.name));
   return parameters.empty() ? std::string(strategy.name)
                             : fmt::format("{}[{}]", strategy.name, fmt::join(parameters, ","));
 }
 
 std::string strategies_text() {
   std::vector<Row> rows = {{"strategy", "family", "np means", "keys", "accepts", "paper"}};
-  for (const Strategy& strategy : strategies()) {
+  for (const plan::Strategy& strategy : plan::strategies()) {
     rows.push_back({name_with_parameters(strategy), std::string(to_text(strategy.family)),
                     std::string(to_text(strategy.ranks)), fmt::format("{}", fmt::join(strategy.keys, " ")),
                     std::string(strategy.accepts), std::string(strategy.paper)});
   }
   std::vector<Row> summaries = {{"strategy", "what it does"}};
-  for (const Strategy& strategy : strategies()) {
+  for (const plan::Strategy& strategy : plan::strategies()) {
     summaries.push_back({std::string(strategy.name), std::string(strategy.summary)});
-    for (const StrategyParameter& one : strategy.parameters) {
+    for (const plan::StrategyParameter& one : strategy.parameters) {
       summaries.push_back(
           {fmt::format("  {}=", one.name), fmt::format("{}: {}; default: {}", one.help, one.expected, one.usual)});
     }
@@ -94,7 +94,7 @@ std::string strategies_text() {
   return aligned(rows) + "P: ranks of a copy, M: micro-batches, p: rank within its copy\n\n" + aligned(summaries);
 }
 
-json refused_pairs(const Strategy& strategy) {
+json refused_pairs(const plan::Strategy& strategy) {
   json pairs = json::array();
   if (!strategy.refuse || !strategy.uses("micro")) return pairs;
   Case spec;
@@ -106,9 +106,9 @@ json refused_pairs(const Strategy& strategy) {
   return pairs;
 }
 
-json to_json(const Strategy& strategy) {
+json to_json(const plan::Strategy& strategy) {
   json parameters = json::array();
-  for (const StrategyParameter& one : strategy.parameters) {
+  for (const plan::StrategyParameter& one : strategy.parameters) {
     parameters.push_back({{"name", one.name}, {"default", one.usual}, {"expected", one.expected}, {"help", one.help}});
   }
   const bool fixed = !strategy.uses("chunks") && !strategy.from_file;
@@ -123,7 +123,7 @@ json to_json(const Strategy& strategy) {
           {"accepts", text_or_null(strategy.accepts)},
           {"refused", refused_pairs(strategy)},
           {"synchronous", strategy.delay == nullptr},
-          {"crossed", strategy.schedule.stages == StageOrder::crossed},
+          {"crossed", strategy.schedule.stages == plan::StageOrder::crossed},
           {"splits_backwards", strategy.splits_backwards()},
           {"copies", strategy.uses("dp")},
           {"graph", strategy.uncapturable.empty()},
@@ -133,15 +133,15 @@ json to_json(const Strategy& strategy) {
 
 std::string models_text() {
   std::vector<Row> rows = {{"model", "parameters in brackets", "what it is"}};
-  for (const Net& row : nets()) rows.push_back({row.name, brackets(row.parameters), row.summary});
+  for (const models::Net& row : models::nets()) rows.push_back({row.name, brackets(row.parameters), row.summary});
   return aligned(rows);
 }
 
 std::string datasets_text() {
   std::vector<Row> rows = {
       {"data set", "sample", "classes", "training", "validation", "source", "parameters in brackets"}};
-  for (const DatasetRow& row : dataset_rows()) {
-    const DatasetSpec& spec = row.spec;
+  for (const datasets::DatasetRow& row : datasets::dataset_rows()) {
+    const datasets::DatasetSpec& spec = row.spec;
     rows.push_back({spec.name, to_text(spec.sample), std::to_string(spec.classes), std::to_string(spec.train_size),
                     std::to_string(spec.validation_size), std::string(to_text(spec.source)), brackets(row.parameters)});
   }
@@ -161,7 +161,7 @@ json to_json(const CaseKey& key) {
   json strategies_reading;
   if (key.is_of_strategies()) {
     strategies_reading = json::array();
-    for (const Strategy& strategy : strategies())
+    for (const plan::Strategy& strategy : plan::strategies())
       if (strategy.uses(key.name)) strategies_reading.push_back(strategy.name);
   }
   return {{"name", key.name},
@@ -177,12 +177,12 @@ json to_json(const CaseKey& key) {
           {"since_schema", key.since}};
 }
 
-json to_json(const Net& row) {
+json to_json(const models::Net& row) {
   return {{"name", row.name}, {"summary", row.summary}, {"parameters", to_json(row.parameters)}};
 }
 
-json to_json(const DatasetRow& row) {
-  const DatasetSpec& spec = row.spec;
+json to_json(const datasets::DatasetRow& row) {
+  const datasets::DatasetSpec& spec = row.spec;
   return {{"name", spec.name},
           {"sample", spec.sample.dims()},
           {"classes", spec.classes},
@@ -223,12 +223,12 @@ std::string table_text(WordTable table) {
 
 json table_json(WordTable table) {
   switch (table) {
-    case WordTable::strategies: return list_of(strategies());
-    case WordTable::models: return list_of(nets());
-    case WordTable::datasets: return list_of(dataset_rows());
+    case WordTable::strategies: return list_of(plan::strategies());
+    case WordTable::models: return list_of(models::nets());
+    case WordTable::datasets: return list_of(datasets::dataset_rows());
     case WordTable::keys: return list_of(case_keys());
   }
   return {};
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

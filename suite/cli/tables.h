@@ -8,7 +8,7 @@
 
 #include "base/enum_text.h"
 
-namespace parabench {
+namespace parabench::suite {
 
 enum class WordTable { strategies, models, datasets, keys };
 constexpr std::array<std::string_view, 4> names_of(WordTable) { return {"strategies", "models", "datasets", "keys"}; }
@@ -21,4 +21,4 @@ std::string table_text(WordTable table);
 /// `refused` are the pairs of ranks of one copy and micro-batches, up to 16 of each, that it does not serve.
 nlohmann::json table_json(WordTable table);
 
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -8,14 +8,14 @@
 #include "results/validate.h"
 #include "suite/cli/commands.h"
 
-namespace parabench {
+namespace parabench::suite {
 
 ExitCode validate_file(const std::string& path, std::ostream& out) {
   const nlohmann::json document = read_json(path);
-  require_valid(JsonReader(document, path), "");
+  results::require_valid(JsonReader(document, path), "");
   fmt::print(out, "{}: valid, schema {}, {} records\n", path, document.at("schema_version").get<std::string>(),
              document.at("records").size());
   return ExitCode::ok;
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -15,7 +15,7 @@
 #include "parallelism/plan/formats/print_json.h"
 #include "suite/launch/process.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 namespace fs = std::filesystem;
@@ -48,9 +48,9 @@ std::string describe(const ProcessEnd& end) {
 }
 
 /// The plan that the ranks report must be the one they were given.
-void require_plan(const Reply& reply, const LaunchRequest& request) {
-  if (request.plan && reply.plan_hash != hash(*request.plan)) {
-    throw usage_error("plan_hash of the reply", reply.plan_hash, hash(*request.plan),
+void require_plan(const protocol::Reply& reply, const LaunchRequest& request) {
+  if (request.plan && reply.plan_hash != plan::hash(*request.plan)) {
+    throw usage_error("plan_hash of the reply", reply.plan_hash, plan::hash(*request.plan),
                       "is parabench-rank of the same build?");
   }
 }
@@ -93,16 +93,16 @@ int processes(const Case& spec, const Launcher& launcher) {
 
 std::vector<std::string> command_line(const LaunchRequest& request, const Launcher& launcher, const LaunchHost& host,
                                       const fs::path& plan_file, const fs::path& folder) {
-  RankCommand command{.phase = request.phase,
-                      .reply = folder,
-                      .steps = request.steps,
-                      .warmup = request.warmup,
-                      .skip_corrupt = request.skip_corrupt,
-                      .trace = !request.trace_file.empty()};
+  protocol::RankCommand command{.phase = request.phase,
+                                .reply = folder,
+                                .steps = request.steps,
+                                .warmup = request.warmup,
+                                .skip_corrupt = request.skip_corrupt,
+                                .trace = !request.trace_file.empty()};
   if (!request.data.empty()) command.data = fs::absolute(request.data);
   const auto words = [&] {
     std::vector<std::string> all = {rank_program()};
-    const auto given = arguments(command);
+    const auto given = protocol::arguments(command);
     all.insert(all.end(), given.begin(), given.end());
     return all;
   };
@@ -120,8 +120,8 @@ LaunchResult launch(const LaunchRequest& request, const Launcher& launcher, cons
   fs::create_directories(folder);
   const fs::path plan_file = folder / "plan.json";
   if (request.plan) {
-    nlohmann::json plan = to_json(*request.plan);
-    if (request.durations) add_durations(plan, *request.plan, *request.durations);
+    nlohmann::json plan = plan::to_json(*request.plan);
+    if (request.durations) plan::add_durations(plan, *request.plan, *request.durations);
     write_atomically(plan_file, plan.dump());
   }
 
@@ -136,30 +136,30 @@ LaunchResult launch(const LaunchRequest& request, const Launcher& launcher, cons
   LaunchResult result;
   result.seconds = end.seconds;
   result.interrupted = end.how == ProcessEnd::How::interrupted;
-  const auto cause = read_cause(folder);
+  const auto cause = protocol::read_cause(folder);
   if (result.interrupted) {
     result.reason = "interrupted";
   } else if (end.how == ProcessEnd::How::exited && end.code == 0 && !cause) {
     try {
-      result.reply = read_reply(folder, request.phase);
+      result.reply = protocol::read_reply(folder, request.phase);
       require_plan(*result.reply, request);
       if (!request.trace_file.empty()) {
-        fs::copy_file(trace_file(folder), request.trace_file, fs::copy_options::overwrite_existing);
+        fs::copy_file(protocol::trace_file(folder), request.trace_file, fs::copy_options::overwrite_existing);
       }
     } catch (const Error& error) {
       result.reply.reset();
       result.reason = error.what() + last_words(folder);
     }
-  } else if (cause && cause->kind != FailureKind::peer && end.how == ProcessEnd::How::exited) {
+  } else if (cause && cause->kind != protocol::FailureKind::peer && end.how == ProcessEnd::How::exited) {
     result.kind = cause->kind;
     result.reason = fmt::format("rank {}: {}", cause->rank, cause->message);
   } else {
     result.reason = describe(end);
-    const int started = started_ranks(folder), all = request.plan ? request.plan->spec.np : 1;
+    const int started = protocol::started_ranks(folder), all = request.plan ? request.plan->spec.np : 1;
     if (started < all) result.reason += fmt::format("; {} of {} ranks had started", started, all);
     result.reason += cause ? fmt::format("; rank {}: {}", cause->rank, cause->message) : last_words(folder);
   }
   return result;
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

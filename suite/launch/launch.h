@@ -12,7 +12,7 @@
 #include "suite/protocol/command.h"
 #include "suite/protocol/folder.h"
 
-namespace parabench {
+namespace parabench::suite {
 
 /// A folder that vanishes with its owner; made under TMPDIR (default /tmp), which all hosts of a launch must share.
 class ScratchFolder {
@@ -31,11 +31,11 @@ class ScratchFolder {
 std::filesystem::path rank_program();
 
 struct LaunchRequest {
-  Phase phase = Phase::probe;
-  const Plan* plan = nullptr;            ///< nullptr: probe
-  const Durations* durations = nullptr;  ///< of the plan's operations, on emulated devices
-  int steps = 0, warmup = 0;             ///< measure
-  std::filesystem::path data;            ///< empty: none
+  protocol::Phase phase = protocol::Phase::probe;
+  const plan::Plan* plan = nullptr;            ///< nullptr: probe
+  const plan::Durations* durations = nullptr;  ///< of the plan's operations, on emulated devices
+  int steps = 0, warmup = 0;                   ///< measure
+  std::filesystem::path data;                  ///< empty: none
   bool skip_corrupt = false;
   std::filesystem::path trace_file;  ///< where the launch's timeline goes; empty: no trace
   double timeout_s = 0;
@@ -54,9 +54,9 @@ std::vector<std::string> command_line(const LaunchRequest& request, const Launch
                                       const std::filesystem::path& plan_file, const std::filesystem::path& folder);
 
 struct LaunchResult {
-  std::optional<Reply> reply;
+  std::optional<protocol::Reply> reply;
   std::string reason;  ///< why there is no reply: cause, then the last lines that the launch printed
-  FailureKind kind = FailureKind::failure;
+  protocol::FailureKind kind = protocol::FailureKind::failure;
   bool interrupted = false;
   double seconds = 0;
 };
@@ -66,4 +66,4 @@ struct LaunchResult {
 LaunchResult launch(const LaunchRequest& request, const Launcher& launcher, const LaunchHost& host,
                     const std::filesystem::path& folder, Signals& signals);
 
-}  // namespace parabench
+}  // namespace parabench::suite

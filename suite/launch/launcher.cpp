@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "suite/launch/process.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 const std::vector<Launcher>& presets() {
@@ -171,4 +171,4 @@ std::string shell_line(const std::vector<std::string>& words) {
   return line;
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace parabench {
+namespace parabench::suite {
 
 /// Facts of this host that launchers care about.
 struct LaunchHost {
@@ -41,4 +41,4 @@ void require_launcher(const Launcher& launcher);
 /// One line that a POSIX shell reads back as these words.
 std::string shell_line(const std::vector<std::string>& words);
 
-}  // namespace parabench
+}  // namespace parabench::suite

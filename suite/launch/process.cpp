@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 using Clock = Signals::Clock;
@@ -161,4 +161,4 @@ std::string find_program(std::string_view name) {
   return "";
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

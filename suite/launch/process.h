@@ -10,7 +10,7 @@
 
 #include "suite/launch/signals.h"
 
-namespace parabench {
+namespace parabench::suite {
 
 struct ProcessRequest {
   std::vector<std::string> command;      ///< the first word is looked up in PATH
@@ -42,4 +42,4 @@ std::vector<pid_t> processes_carrying(std::string_view mark);
 /// Full path of a program in PATH (or of a path with a slash); "" when there is none that can be executed.
 std::string find_program(std::string_view name);
 
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <system_error>
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 /// The interruptions, but what whoever started this program has told it to ignore (nohup, a shell's background job).
@@ -70,4 +70,4 @@ bool Signals::interrupted() {
   return interrupted_;
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-namespace parabench {
+namespace parabench::suite {
 
 /// While one lives, SIGINT, SIGTERM, SIGHUP and SIGCHLD no longer act on the calling thread: `wait` reports them.
 /// Signals that the program was started to ignore stay ignored. Create it on the main thread, before any other
@@ -33,4 +33,4 @@ class Signals {
   bool interrupted_ = false;
 };
 
-}  // namespace parabench
+}  // namespace parabench::suite

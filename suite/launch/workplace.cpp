@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "suite/machine/knowledge.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 constexpr double start_up_s = 1.5;           ///< launcher, LibTorch, building the model
@@ -15,12 +15,12 @@ constexpr double prediction_patience = 20;
 /// Steps' worth of work in a launch. Verify: its own steps in fp64 on small pieces, the reference of every
 /// replica's pieces, and three steps in the run's precision; calibrate: chains at three batch sizes, alone and with
 /// all ranks busy.
-double work_in_steps(Phase phase, const Plan& plan, int launch_steps) {
+double work_in_steps(protocol::Phase phase, const plan::Plan& plan, int launch_steps) {
   switch (phase) {
-    case Phase::probe: return 0;
-    case Phase::verify: return 6.0 + 4.0 * plan.spec.np;
-    case Phase::measure: return launch_steps + most_isolated_steps;
-    case Phase::calibrate: return 60.0 * plan.spec.np;
+    case protocol::Phase::probe: return 0;
+    case protocol::Phase::verify: return 6.0 + 4.0 * plan.spec.np;
+    case protocol::Phase::measure: return launch_steps + protocol::most_isolated_steps;
+    case protocol::Phase::calibrate: return 60.0 * plan.spec.np;
   }
   return 0;
 }
@@ -34,13 +34,15 @@ LaunchResult interrupted_launch() {
 
 }  // namespace
 
-Launcher usable_launcher(const Launcher& launcher, const Offer& capabilities) {
-  return launcher.name == "mpirun" && !offers(capabilities, CommKind::mpi) ? parse_launcher("local") : launcher;
+Launcher usable_launcher(const Launcher& launcher, const protocol::Offer& capabilities) {
+  return launcher.name == "mpirun" && !protocol::offers(capabilities, CommKind::mpi) ? parse_launcher("local")
+                                                                                     : launcher;
 }
 
-void check_launches(const std::vector<SelectedCase>& chosen, const Launcher& launcher, const Offer& capabilities) {
+void check_launches(const std::vector<SelectedCase>& chosen, const Launcher& launcher,
+                    const protocol::Offer& capabilities) {
   for (const auto& one : chosen) {
-    if (one.spec.np > 1 && !offers(capabilities, one.spec.comm)) continue;
+    if (one.spec.np > 1 && !protocol::offers(capabilities, one.spec.comm)) continue;
     const Launcher own = launcher_for(one.spec, launcher);
     require_launcher(own);
     launch_command(own, processes(one.spec, own), {}, {});
@@ -59,36 +61,36 @@ LaunchResult run(Workplace& workplace, LaunchRequest request) {
   return result;
 }
 
-Offer probe_capabilities(Workplace& workplace) {
+protocol::Offer probe_capabilities(Workplace& workplace) {
   const auto program = rank_program();
   LaunchRequest request;
-  request.phase = Phase::probe;
+  request.phase = protocol::Phase::probe;
   request.timeout_s = start_up_patience_s;
   const LaunchResult result = run(workplace, request);
   if (result.interrupted) throw Interrupted{};
   if (!result.reply) {
     throw environment_error("parabench-rank", program.string(), "a program that answers --phase probe", result.reason);
   }
-  const Offer& offer = std::get<Offer>(result.reply->answer);
+  const protocol::Offer& offer = std::get<protocol::Offer>(result.reply->answer);
   remember(offer, workplace.machine, program);
   return offer;
 }
 
-Offer find_capabilities(Workplace& workplace) {
+protocol::Offer find_capabilities(Workplace& workplace) {
   const auto known = remembered_capabilities(workplace.machine, rank_program());
-  const Offer capabilities = known ? *known : probe_capabilities(workplace);
+  const protocol::Offer capabilities = known ? *known : probe_capabilities(workplace);
   workplace.machine.gpus = gpu_kinds(capabilities);
   workplace.options.launcher = usable_launcher(workplace.options.launcher, capabilities);
   return capabilities;
 }
 
-double expected_seconds(Phase phase, const Forecast& forecast, int launch_steps) {
+double expected_seconds(protocol::Phase phase, const Forecast& forecast, int launch_steps) {
   return start_up_s + work_in_steps(phase, forecast.plan, launch_steps) * forecast.predicted.step_time_s;
 }
 
-double patience_seconds(Phase phase, const Forecast& forecast, int launch_steps) {
+double patience_seconds(protocol::Phase phase, const Forecast& forecast, int launch_steps) {
   return start_up_patience_s +
          prediction_patience * work_in_steps(phase, forecast.plan, launch_steps) * forecast.predicted.step_time_s;
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

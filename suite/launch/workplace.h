@@ -8,7 +8,7 @@
 #include "suite/run/progress.h"
 #include "suite/run/run_options.h"
 
-namespace parabench {
+namespace parabench::suite {
 
 /// Thrown at an interruption where there is nothing to keep.
 struct Interrupted {};
@@ -19,7 +19,7 @@ struct Workplace {
 
   LaunchOptions options;
   Progress& progress;
-  MachineInfo machine = this_machine();
+  analytic::MachineInfo machine = analytic::this_machine();
   LaunchHost host = this_host();
   Signals signals;
   ScratchFolder scratch;
@@ -27,26 +27,27 @@ struct Workplace {
 };
 
 /// `launcher`, or `local` in mpirun's place for a build without MPI: whatever ranks it has are threads.
-Launcher usable_launcher(const Launcher& launcher, const Offer& capabilities);
+Launcher usable_launcher(const Launcher& launcher, const protocol::Offer& capabilities);
 
 /// Refuses, before any rank starts, what no launch could do: a launcher that is not there or cannot start so many
 /// processes. Cases whose communicator is not on offer are skipped later, with a reason of their own.
-void check_launches(const std::vector<SelectedCase>& chosen, const Launcher& launcher, const Offer& capabilities);
+void check_launches(const std::vector<SelectedCase>& chosen, const Launcher& launcher,
+                    const protocol::Offer& capabilities);
 
 /// One launch with the command's options in a folder of its own, removed afterwards. The request's time-out is a
 /// default.
 LaunchResult run(Workplace& workplace, LaunchRequest request);
 
 /// Asks parabench-rank what it offers here, and remembers it. Throws environment_error when it cannot even start.
-Offer probe_capabilities(Workplace& workplace);
+protocol::Offer probe_capabilities(Workplace& workplace);
 
 /// The same, as remembered, else probed; `workplace` gets the usable launcher, and its machine the GPUs.
-Offer find_capabilities(Workplace& workplace);
+protocol::Offer find_capabilities(Workplace& workplace);
 
 /// Seconds that a launch should take when all is well, start-up included.
-double expected_seconds(Phase phase, const Forecast& forecast, int launch_steps);
+double expected_seconds(protocol::Phase phase, const Forecast& forecast, int launch_steps);
 
 /// Seconds after which a launch counts as hung: generous, since a prediction may be data-sheet or the machine busy.
-double patience_seconds(Phase phase, const Forecast& forecast, int launch_steps);
+double patience_seconds(protocol::Phase phase, const Forecast& forecast, int launch_steps);
 
-}  // namespace parabench
+}  // namespace parabench::suite

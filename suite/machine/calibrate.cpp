@@ -7,20 +7,20 @@
 
 #include "analytic/calibration/scope.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 /// Whether the layers were measured at the sizes of the plan's pieces, or at smaller and larger ones, with their
 /// backwards split where the plan's are.
-bool covers(const Calibration& known, const Subject& subject, const Plan& plan) {
-  const auto inputs = boundaries(subject.model);
-  const bool split = uses(plan, OpKind::backward_input);
+bool covers(const analytic::Calibration& known, const Subject& subject, const plan::Plan& plan) {
+  const auto inputs = models::boundaries(subject.model);
+  const bool split = plan::uses(plan, plan::OpKind::backward_input);
   for (std::size_t i = 0; i < subject.model.layers.size(); ++i) {
-    const auto found =
-        known.layers.find(layer_key(subject.model.layers[i], inputs[i], i == 0, subject.spec, subject.spec.np));
+    const auto found = known.layers.find(
+        analytic::layer_key(subject.model.layers[i], inputs[i], i == 0, subject.spec, subject.spec.np));
     if (found == known.layers.end()) return false;
-    std::vector<LayerTiming> timings = found->second;
-    if (split) std::erase_if(timings, [](const LayerTiming& t) { return !t.split; });
+    std::vector<analytic::LayerTiming> timings = found->second;
+    if (split) std::erase_if(timings, [](const analytic::LayerTiming& t) { return !t.split; });
     if (timings.empty()) return false;
     for (const auto& replica : plan.pieces) {
       const auto [least, most] = std::ranges::minmax(replica);
@@ -34,19 +34,20 @@ bool covers(const Calibration& known, const Subject& subject, const Plan& plan) 
 bool can_be_measured(const Prepared& one) { return one.runs() && !is_emulated(one.chosen.spec); }
 
 /// The plan that a calibration launch of the case gets.
-Forecast forecast_of(const Prepared& one, const MachineInfo& machine, const std::optional<Calibration>& known) {
-  return make_forecast(*one.subject, {machine, known ? &*known : nullptr}, 0, default_steps);
+Forecast forecast_of(const Prepared& one, const analytic::MachineInfo& machine,
+                     const std::optional<analytic::Calibration>& known) {
+  return make_forecast(*one.subject, {machine, known ? &*known : nullptr}, 0, protocol::default_steps);
 }
 
 }  // namespace
 
-bool is_measured(const Subject& subject, const Forecast& forecast, const Calibration* known) {
+bool is_measured(const Subject& subject, const Forecast& forecast, const analytic::Calibration* known) {
   return forecast.cost_source == "calibrated" && covers(*known, subject, forecast.plan);
 }
 
 std::vector<std::size_t> measured_first(const std::vector<Prepared>& cases, const Knowledge& knowledge) {
   std::vector<std::size_t> chosen;
-  std::optional<Calibration> known;
+  std::optional<analytic::Calibration> known;
   if (knowledge.calibration) known = *knowledge.calibration;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     if (!can_be_measured(cases[i])) continue;
@@ -54,18 +55,19 @@ std::vector<std::size_t> measured_first(const std::vector<Prepared>& cases, cons
     const Forecast forecast = forecast_of(cases[i], knowledge.machine, known);
     if (is_measured(subject, forecast, known ? &*known : nullptr)) continue;
     chosen.push_back(i);
-    const Calibration promised = promised_calibration(forecast.plan, subject.model, knowledge.machine);
-    known ? merge(*known, promised) : void(known = promised);
+    const analytic::Calibration promised =
+        analytic::promised_calibration(forecast.plan, subject.model, knowledge.machine);
+    known ? analytic::merge(*known, promised) : void(known = promised);
   }
   return chosen;
 }
 
 std::vector<std::string> measure(Workplace& workplace, const std::vector<Prepared>& cases,
-                                 const std::vector<std::size_t>& chosen, std::optional<Calibration>& known,
+                                 const std::vector<std::size_t>& chosen, std::optional<analytic::Calibration>& known,
                                  CalibrationFile& file) {
   std::vector<std::string> failures;
   double expected = 0;
-  for (const std::size_t i : chosen) expected += expected_seconds(Phase::calibrate, *cases[i].forecast, 0);
+  for (const std::size_t i : chosen) expected += expected_seconds(protocol::Phase::calibrate, *cases[i].forecast, 0);
   workplace.progress.begin(static_cast<int>(cases.size()), expected);
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const Prepared& one = cases[i];
@@ -75,22 +77,22 @@ std::vector<std::string> measure(Workplace& workplace, const std::vector<Prepare
     if (!is_chosen && is_measured(*one.subject, forecast, known ? &*known : nullptr)) continue;
     workplace.progress.phase(static_cast<int>(i) + 1, one.chosen.id, "calibrate");
     LaunchRequest request;
-    request.phase = Phase::calibrate;
+    request.phase = protocol::Phase::calibrate;
     request.plan = &forecast.plan;
-    request.timeout_s = patience_seconds(Phase::calibrate, *one.forecast, 0);
+    request.timeout_s = patience_seconds(protocol::Phase::calibrate, *one.forecast, 0);
     LaunchResult result = run(workplace, request);
     if (result.interrupted) throw Interrupted{};
     if (result.reply) {
-      auto& measured = std::get<Calibration>(result.reply->answer);
+      auto& measured = std::get<analytic::Calibration>(result.reply->answer);
       measured.machine = workplace.machine;  // a rank sees its own share of the cores only
-      known ? merge(*known, measured) : void(known = measured);
+      known ? analytic::merge(*known, measured) : void(known = measured);
       add_to(file, measured);
     } else {
       failures.push_back(fmt::format("{}: {}", one.chosen.id, result.reason));
     }
-    workplace.progress.done(expected_seconds(Phase::calibrate, *one.forecast, 0));
+    workplace.progress.done(expected_seconds(protocol::Phase::calibrate, *one.forecast, 0));
   }
   return failures;
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

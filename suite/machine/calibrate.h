@@ -5,11 +5,11 @@
 #include "suite/machine/knowledge.h"
 #include "suite/run/prepare.h"
 
-namespace parabench {
+namespace parabench::suite {
 
 /// Whether a case needs no more measurements: its forecast is calibrated, and not stretched to pieces of another
 /// size than were measured.
-bool is_measured(const Subject& subject, const Forecast& forecast, const Calibration* known);
+bool is_measured(const Subject& subject, const Forecast& forecast, const analytic::Calibration* known);
 
 /// The cases to measure so that all are measured, in order: every runnable one, emulated ones apart, that is not
 /// measured in knowledge.calibration and will not be by the launches for those before it.
@@ -19,7 +19,7 @@ std::vector<std::size_t> measured_first(const std::vector<Prepared>& cases, cons
 /// `file`. After a launch that failed, cases behind it that counted on it are launched for themselves. Returns the
 /// reasons of those that failed. Throws Interrupted; what was measured before is kept.
 std::vector<std::string> measure(Workplace& workplace, const std::vector<Prepared>& cases,
-                                 const std::vector<std::size_t>& chosen, std::optional<Calibration>& known,
+                                 const std::vector<std::size_t>& chosen, std::optional<analytic::Calibration>& known,
                                  CalibrationFile& file);
 
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -7,7 +7,7 @@
 
 #include "base/units_text.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 /// Two ranks of the larger models reduce that many bytes of gradients through shared memory.
@@ -39,14 +39,14 @@ int major(const std::string& version) {
   return number;
 }
 
-Check build_check(const GpuProbe* probe, const std::string& toolkit) {
+Check build_check(const protocol::GpuProbe* probe, const std::string& toolkit) {
   if (probe)
     return {"CUDA build", CheckStatus::ok, fmt::format("parabench-rank was built with CUDA {}", probe->runtime), ""};
   return {"CUDA build", CheckStatus::missing, "no parabench-rank with CUDA; cases on cpu need none",
           fmt::format("{}PARABENCH_PRESET=cuda ./parabench doctor", toolkit.empty() ? "with a CUDA 13 toolkit: " : "")};
 }
 
-Check driver_check(const GpuProbe* probe, const std::string& kernel_driver) {
+Check driver_check(const protocol::GpuProbe* probe, const std::string& kernel_driver) {
   Check check{"CUDA driver", CheckStatus::ok, kernel_driver.empty() ? "" : version_in(kernel_driver), ""};
   if (probe && !probe->driver.empty()) {
     check.found += fmt::format("{}serves CUDA {}", check.found.empty() ? "" : ", ", probe->driver);
@@ -75,14 +75,14 @@ Check toolkit_check(const std::string& toolkit) {
           "install the CUDA 13 toolkit"};
 }
 
-void add_devices(const GpuProbe& probe, std::vector<Check>& checks) {
+void add_devices(const protocol::GpuProbe& probe, std::vector<Check>& checks) {
   if (probe.gpus.empty() || !probe.obstacle.empty()) {
     const bool known = !probe.obstacle.empty();  // and says what to do about it
     checks.push_back({"GPUs", CheckStatus::missing, known ? probe.obstacle : "none",
                       known ? "" : "see nvidia-smi -L and CUDA_VISIBLE_DEVICES"});
   }
   for (std::size_t i = 0; i < probe.gpus.size(); ++i) {
-    const HostGpu& gpu = probe.gpus[i];
+    const results::HostGpu& gpu = probe.gpus[i];
     checks.push_back({fmt::format("GPU {}", i), CheckStatus::ok,
                       fmt::format("{}, capability {}.{}, {}", gpu.name, gpu.capability / 10, gpu.capability % 10,
                                   human(gpu.memory_bytes)),
@@ -90,18 +90,18 @@ void add_devices(const GpuProbe& probe, std::vector<Check>& checks) {
   }
 }
 
-Check cudnn_check(const GpuProbe& probe) {
+Check cudnn_check(const protocol::GpuProbe& probe) {
   if (!probe.cudnn.empty()) return {"cuDNN", CheckStatus::ok, probe.cudnn, ""};
   return {"cuDNN", CheckStatus::missing, "libcudnn.so.9 cannot be loaded",
           "install cuDNN 9 for CUDA 13, or put its folder into LD_LIBRARY_PATH"};
 }
 
-Check nccl_check(const GpuProbe& probe) {
+Check nccl_check(const protocol::GpuProbe& probe) {
   if (probe.nccl.empty()) {
     return {"NCCL", CheckStatus::missing, "not in this build, or libnccl.so.2 cannot be loaded",
             "install NCCL 2.28 and build anew; comm:mpi and comm:threads do without"};
   }
-  if (probe.nccl_init == nccl_starts)
+  if (probe.nccl_init == protocol::nccl_starts)
     return {"NCCL", CheckStatus::ok, probe.nccl + ", a communicator of one rank starts", ""};
   if (probe.nccl_init.empty()) {
     return {"NCCL", CheckStatus::warning, probe.nccl + ", not started: there is no GPU to start it on", ""};
@@ -123,7 +123,7 @@ Check awareness_check(const std::string& mpi) {
 
 }  // namespace
 
-std::vector<Check> host_checks(const MachineInfo& machine) {
+std::vector<Check> host_checks(const analytic::MachineInfo& machine) {
   std::vector<Check> checks;
   checks.push_back({"host", CheckStatus::ok,
                     fmt::format("{}: {}, {} cores, {} of memory", machine.host, machine.cpu, machine.cores,
@@ -146,7 +146,7 @@ std::vector<Check> host_checks(const MachineInfo& machine) {
   return checks;
 }
 
-std::vector<Check> gpu_checks(const GpuProbe* probe, const GpuSurroundings& surroundings) {
+std::vector<Check> gpu_checks(const protocol::GpuProbe* probe, const GpuSurroundings& surroundings) {
   const std::string toolkit = toolkit_version(surroundings.toolkit);
   std::vector<Check> checks = {build_check(probe, toolkit), driver_check(probe, surroundings.kernel_driver),
                                toolkit_check(toolkit)};
@@ -159,4 +159,4 @@ std::vector<Check> gpu_checks(const GpuProbe* probe, const GpuSurroundings& surr
   return checks;
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -10,7 +10,7 @@
 #include "base/enum_text.h"
 #include "suite/protocol/offer.h"
 
-namespace parabench {
+namespace parabench::suite {
 
 enum class CheckStatus { ok, missing, warning };
 constexpr std::array<std::string_view, 3> names_of(CheckStatus) { return {"ok", "missing", "warning"}; }
@@ -23,7 +23,7 @@ struct Check {
 };
 
 /// Processor, memory, shared memory and the governor of the clock.
-std::vector<Check> host_checks(const MachineInfo& machine);
+std::vector<Check> host_checks(const analytic::MachineInfo& machine);
 
 /// What lies outside parabench-rank, as texts that the caller read from this machine; "" for what is not there.
 struct GpuSurroundings {
@@ -34,6 +34,6 @@ struct GpuSurroundings {
 
 /// Build, driver, toolkit, devices, cuDNN, NCCL and the awareness of MPI. `probe`: nullptr where parabench-rank was
 /// built without CUDA or does not answer; then only what needs no probe is checked.
-std::vector<Check> gpu_checks(const GpuProbe* probe, const GpuSurroundings& surroundings);
+std::vector<Check> gpu_checks(const protocol::GpuProbe* probe, const GpuSurroundings& surroundings);
 
-}  // namespace parabench
+}  // namespace parabench::suite

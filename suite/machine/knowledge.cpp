@@ -13,7 +13,7 @@
 #include "base/hash.h"
 #include "suite/launch/launch.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 namespace fs = std::filesystem;
@@ -30,12 +30,12 @@ std::string sight_of_gpus() {
 }
 
 /// Beside the calibration: one file per machine, build of the program and sight of the GPUs.
-fs::path probe_path(const MachineInfo& machine, const fs::path& program) {
+fs::path probe_path(const analytic::MachineInfo& machine, const fs::path& program) {
   struct stat info {};
   stat(program.c_str(), &info);
   const std::string build = fmt::format("{} {} {}.{} {}", program.string(), info.st_size, info.st_mtim.tv_sec,
                                         info.st_mtim.tv_nsec, sight_of_gpus());
-  return fs::path(default_calibration_path(machine)).parent_path() /
+  return fs::path(analytic::default_calibration_path(machine)).parent_path() /
          fmt::format("probe-{}-{}.json", machine.id, hex16(fnv1a64(build)));
 }
 
@@ -48,11 +48,11 @@ std::string nvidia_driver() {
   return line;
 }
 
-CalibrationFile open_calibration(const std::string& given, const MachineInfo& machine, bool foreign_allowed) {
-  CalibrationFile file{given.empty() ? default_calibration_path(machine) : given, std::nullopt};
+CalibrationFile open_calibration(const std::string& given, const analytic::MachineInfo& machine, bool foreign_allowed) {
+  CalibrationFile file{given.empty() ? analytic::default_calibration_path(machine) : given, std::nullopt};
   if (!fs::exists(file.path)) return file;
   try {
-    file.content = read_calibration(file.path);
+    file.content = analytic::read_calibration(file.path);
   } catch (const Error& error) {
     throw usage_error("calibration file", file.path.string(), "a calibration written by parabench calibrate",
                       fmt::format("{}; or delete it to measure anew", error.what()));
@@ -66,20 +66,20 @@ CalibrationFile open_calibration(const std::string& given, const MachineInfo& ma
   return file;
 }
 
-void add_to(CalibrationFile& file, const Calibration& newer) {
+void add_to(CalibrationFile& file, const analytic::Calibration& newer) {
   if (file.content) {
-    merge(*file.content, newer);
+    analytic::merge(*file.content, newer);
   } else {
     file.content = newer;
   }
-  write_calibration(*file.content, file.path);
+  analytic::write_calibration(*file.content, file.path);
 }
 
-std::vector<GpuInfo> gpu_kinds(const Offer& capabilities) {
-  std::vector<GpuInfo> kinds;
+std::vector<analytic::GpuInfo> gpu_kinds(const protocol::Offer& capabilities) {
+  std::vector<analytic::GpuInfo> kinds;
   if (!capabilities.gpu) return kinds;
-  for (const HostGpu& gpu : capabilities.gpu->gpus) {
-    const auto same = std::ranges::find_if(kinds, [&](const GpuInfo& kind) {
+  for (const results::HostGpu& gpu : capabilities.gpu->gpus) {
+    const auto same = std::ranges::find_if(kinds, [&](const analytic::GpuInfo& kind) {
       return kind.name == gpu.name && kind.capability == gpu.capability && kind.memory_bytes == gpu.memory_bytes;
     });
     if (same != kinds.end()) {
@@ -91,26 +91,26 @@ std::vector<GpuInfo> gpu_kinds(const Offer& capabilities) {
   return kinds;
 }
 
-std::optional<Offer> remembered_capabilities(const MachineInfo& machine, const fs::path& program) {
+std::optional<protocol::Offer> remembered_capabilities(const analytic::MachineInfo& machine, const fs::path& program) {
   try {
     const fs::path path = probe_path(machine, program);
-    return offer_from_json(JsonReader(read_json(path), path.string()));
+    return protocol::offer_from_json(JsonReader(read_json(path), path.string()));
   } catch (const Error&) {
     return std::nullopt;
   }
 }
 
-void remember(const Offer& capabilities, const MachineInfo& machine, const fs::path& program) {
+void remember(const protocol::Offer& capabilities, const analytic::MachineInfo& machine, const fs::path& program) {
   try {
     const fs::path path = probe_path(machine, program);
     fs::create_directories(path.parent_path());
-    write_atomically(path, to_json(capabilities).dump(1) + "\n");
+    write_atomically(path, protocol::to_json(capabilities).dump(1) + "\n");
   } catch (const std::exception&) {
   }
 }
 
-MachineInfo known_machine() {
-  MachineInfo machine = this_machine();
+analytic::MachineInfo known_machine() {
+  analytic::MachineInfo machine = analytic::this_machine();
   try {
     if (const auto known = remembered_capabilities(machine, rank_program())) machine.gpus = gpu_kinds(*known);
   } catch (const Error&) {
@@ -119,4 +119,4 @@ MachineInfo known_machine() {
   return machine;
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

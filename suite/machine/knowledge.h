@@ -8,34 +8,36 @@
 #include "analytic/calibration/calibration.h"
 #include "suite/protocol/offer.h"
 
-namespace parabench {
+namespace parabench::suite {
 
 /// The calibration in use and where it is kept.
 struct CalibrationFile {
   std::filesystem::path path;
-  std::optional<Calibration> content;  ///< nullopt: no such file yet
+  std::optional<analytic::Calibration> content;  ///< nullopt: no such file yet
 };
 
 /// `given`, else the file of this machine. Throws usage_error when the file is truncated or no calibration; a file
 /// of another machine is refused unless `foreign_allowed` (predictions for that machine).
-CalibrationFile open_calibration(const std::string& given, const MachineInfo& machine, bool foreign_allowed);
+CalibrationFile open_calibration(const std::string& given, const analytic::MachineInfo& machine, bool foreign_allowed);
 
 /// Adds newer measurements and writes the file at once.
-void add_to(CalibrationFile& file, const Calibration& newer);
+void add_to(CalibrationFile& file, const analytic::Calibration& newer);
 
 /// The NVIDIA driver that the kernel has loaded, as it names itself; "" without one.
 std::string nvidia_driver();
 
 /// The GPUs of a probe, one entry per kind.
-std::vector<GpuInfo> gpu_kinds(const Offer& capabilities);
+std::vector<analytic::GpuInfo> gpu_kinds(const protocol::Offer& capabilities);
 
 /// The capabilities that an earlier probe of the same program file found on this machine, with the same driver and
 /// the same GPUs in sight; nullopt when there was none.
-std::optional<Offer> remembered_capabilities(const MachineInfo& machine, const std::filesystem::path& program);
+std::optional<protocol::Offer> remembered_capabilities(const analytic::MachineInfo& machine,
+                                                       const std::filesystem::path& program);
 /// Keeps them; a cache that cannot be written is no error.
-void remember(const Offer& capabilities, const MachineInfo& machine, const std::filesystem::path& program);
+void remember(const protocol::Offer& capabilities, const analytic::MachineInfo& machine,
+              const std::filesystem::path& program);
 
 /// this_machine(), with the GPUs that an earlier probe has found.
-MachineInfo known_machine();
+analytic::MachineInfo known_machine();
 
-}  // namespace parabench
+}  // namespace parabench::suite

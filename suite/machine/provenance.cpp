@@ -7,26 +7,26 @@
 
 #include "parabench_version.h"
 
-namespace parabench {
+namespace parabench::suite {
 
-ResultsFile describe_run(const Workplace& workplace, const Offer& capabilities, const CalibrationFile& calibration,
-                         const std::vector<std::string>& argv) {
-  ResultsFile file;
+results::ResultsFile describe_run(const Workplace& workplace, const protocol::Offer& capabilities,
+                                  const CalibrationFile& calibration, const std::vector<std::string>& argv) {
+  results::ResultsFile file;
   file.program = {std::string(program_version), std::string(program_git_hash), program_git_dirty,
                   std::string(program_build_type), std::string(program_flags)};
   file.context.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
   file.context.argv = argv;
-  const MachineInfo& machine = workplace.machine;
+  const analytic::MachineInfo& machine = workplace.machine;
   file.context.hosts = {{machine.host, machine.cpu, machine.cores, machine.memory_bytes, machine.governor, {}}};
   if (capabilities.gpu) file.context.gpus = capabilities.gpu->gpus;
   file.context.mpi = capabilities.mpi;
   file.context.launcher = workplace.options.launcher.name;
   file.context.libtorch = capabilities.libtorch;
-  file.context.environment = recorded_environment(environ);
+  file.context.environment = results::recorded_environment(environ);
   if (calibration.content) {
     file.calibration = {calibration.path.string(), calibration.content->date, calibration.content->machine.id};
   }
   return file;
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

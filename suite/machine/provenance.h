@@ -8,10 +8,10 @@
 #include "suite/launch/workplace.h"
 #include "suite/machine/knowledge.h"
 
-namespace parabench {
+namespace parabench::suite {
 
 /// A results file without records yet.
-ResultsFile describe_run(const Workplace& workplace, const Offer& capabilities, const CalibrationFile& calibration,
-                         const std::vector<std::string>& argv);
+results::ResultsFile describe_run(const Workplace& workplace, const protocol::Offer& capabilities,
+                                  const CalibrationFile& calibration, const std::vector<std::string>& argv);
 
-}  // namespace parabench
+}  // namespace parabench::suite

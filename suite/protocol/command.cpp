@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-namespace parabench {
+namespace parabench::protocol {
 namespace {
 
 constexpr const char* plan_option = "--plan";
@@ -51,4 +51,4 @@ void add_options(CLI::App& app, RankCommand& command) {
   });
 }
 
-}  // namespace parabench
+}  // namespace parabench::protocol

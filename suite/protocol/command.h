@@ -11,7 +11,7 @@ namespace CLI {
 class App;
 }
 
-namespace parabench {
+namespace parabench::protocol {
 
 /// Steps of a measure launch, and discarded ones before them, where none are given; `plan`, `predict` and `list` assume
 /// the same.
@@ -39,4 +39,4 @@ std::vector<std::string> arguments(const RankCommand& command);
 /// Lets `app` read such words into `command`, which outlives it.
 void add_options(CLI::App& app, RankCommand& command);
 
-}  // namespace parabench
+}  // namespace parabench::protocol

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace parabench {
+namespace parabench::protocol {
 
 nlohmann::json to_json(const RankError& error) {
   return {{"rank", error.rank}, {"kind", to_text(error.kind)}, {"message", error.message}};
@@ -12,4 +12,4 @@ RankError rank_error_from_json(const JsonReader& reader) {
   return {reader.get_at_least("rank", 0), reader.get<FailureKind>("kind"), reader.get<std::string>("message")};
 }
 
-}  // namespace parabench
+}  // namespace parabench::protocol

@@ -8,7 +8,7 @@
 
 #include "base/json_reader.h"
 
-namespace parabench {
+namespace parabench::protocol {
 
 enum class FailureKind {
   usage,         ///< bad input
@@ -32,4 +32,4 @@ nlohmann::json to_json(const RankError& error);
 /// Throws usage_error naming the place.
 RankError rank_error_from_json(const JsonReader& reader);
 
-}  // namespace parabench
+}  // namespace parabench::protocol

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 
-namespace parabench {
+namespace parabench::protocol {
 namespace {
 
 namespace fs = std::filesystem;
@@ -80,4 +80,4 @@ int started_ranks(const fs::path& folder) {
 
 fs::path trace_file(const fs::path& folder) { return folder / "trace.json"; }
 
-}  // namespace parabench
+}  // namespace parabench::protocol

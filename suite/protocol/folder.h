@@ -10,7 +10,7 @@
 #include "suite/protocol/failure.h"
 #include "suite/protocol/reply.h"
 
-namespace parabench {
+namespace parabench::protocol {
 
 /// FOLDER/reply.json, by rename, so that a reader never sees half of it.
 void write_reply(const std::filesystem::path& folder, const Reply& reply);
@@ -32,4 +32,4 @@ int started_ranks(const std::filesystem::path& folder);
 /// Where rank 0 writes the launch's timeline.
 std::filesystem::path trace_file(const std::filesystem::path& folder);
 
-}  // namespace parabench
+}  // namespace parabench::protocol

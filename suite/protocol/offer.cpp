@@ -7,14 +7,14 @@
 #include "base/case_text.h"
 #include "results/context_json.h"
 
-namespace parabench {
+namespace parabench::protocol {
 namespace {
 
 using nlohmann::json;
 
 json to_json(const GpuProbe& probe) {
   json gpus = json::array();
-  for (const HostGpu& gpu : probe.gpus) gpus.push_back(to_json(gpu));
+  for (const results::HostGpu& gpu : probe.gpus) gpus.push_back(results::to_json(gpu));
   return {{"driver", probe.driver},       {"runtime", probe.runtime}, {"cudnn", probe.cudnn},      {"nccl", probe.nccl},
           {"nccl_init", probe.nccl_init}, {"gpus", std::move(gpus)},  {"obstacle", probe.obstacle}};
 }
@@ -26,7 +26,7 @@ GpuProbe gpu_probe_from_json(const JsonReader& reader) {
   probe.cudnn = reader.get<std::string>("cudnn");
   probe.nccl = reader.get<std::string>("nccl");
   probe.nccl_init = reader.get<std::string>("nccl_init");
-  for (const JsonReader& gpu : reader.at("gpus").items()) probe.gpus.push_back(host_gpu_from_json(gpu));
+  for (const JsonReader& gpu : reader.at("gpus").items()) probe.gpus.push_back(results::host_gpu_from_json(gpu));
   probe.obstacle = reader.get<std::string>("obstacle");
   return probe;
 }
@@ -62,4 +62,4 @@ Offer offer_from_json(const JsonReader& reader) {
   return offer;
 }
 
-}  // namespace parabench
+}  // namespace parabench::protocol

@@ -12,7 +12,7 @@
 #include "base/json_reader.h"
 #include "results/file.h"
 
-namespace parabench {
+namespace parabench::protocol {
 
 /// What a build with CUDA found out about this machine's GPUs. Versions are "" where there is none.
 struct GpuProbe {
@@ -21,7 +21,7 @@ struct GpuProbe {
   std::string cudnn;      ///< version that loads here
   std::string nccl;       ///< version that loads here; "" also for a build without NCCL
   std::string nccl_init;  ///< how a communicator of one rank fared: nccl_starts or its error; "" where none was tried
-  std::vector<HostGpu> gpus;
+  std::vector<results::HostGpu> gpus;
   std::string obstacle;  ///< why no GPU can be used, with what to try; "" where one can
   bool operator==(const GpuProbe&) const = default;
 };
@@ -42,4 +42,4 @@ nlohmann::json to_json(const Offer& offer);
 /// Throws usage_error naming the place.
 Offer offer_from_json(const JsonReader& reader);
 
-}  // namespace parabench
+}  // namespace parabench::protocol

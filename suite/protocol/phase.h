@@ -6,7 +6,7 @@
 
 #include "base/enum_text.h"
 
-namespace parabench {
+namespace parabench::protocol {
 
 enum class Phase {
   probe,      ///< what build and machine offer; without a plan
@@ -16,4 +16,4 @@ enum class Phase {
 };
 constexpr std::array<std::string_view, 4> names_of(Phase) { return {"probe", "verify", "measure", "calibrate"}; }
 
-}  // namespace parabench
+}  // namespace parabench::protocol

@@ -3,12 +3,12 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-namespace parabench {
+namespace parabench::protocol {
 namespace {
 
 using nlohmann::json;
 
-Span span_from_json(const JsonReader& reader) {
+plan::Span span_from_json(const JsonReader& reader) {
   const auto times = reader.as<std::vector<double>>();
   if (times.size() != 4) throw reader.error("four times: queued, start, end, data wait");
   return {times[0], times[1], times[2], times[3]};
@@ -26,10 +26,10 @@ json to_json(const RankReport& report) {
   json spans = json::array(), isolated = json::array();
   for (const auto& lane : report.spans) {
     json& list = spans.emplace_back(json::array());
-    for (const Span& s : lane) list.push_back({s.queued, s.start, s.end, s.data_wait});
+    for (const plan::Span& s : lane) list.push_back({s.queued, s.start, s.end, s.data_wait});
   }
   for (const auto& [begin, end] : report.isolated) isolated.push_back({begin, end});
-  return {{"measured", to_json(report.measured)},
+  return {{"measured", results::to_json(report.measured)},
           {"spans", std::move(spans)},
           {"isolated", std::move(isolated)},
           {"losses", report.losses},
@@ -38,7 +38,7 @@ json to_json(const RankReport& report) {
 
 RankReport rank_report_from_json(const JsonReader& reader) {
   RankReport report;
-  report.measured = rank_measured_from_json(reader.at("measured"));
+  report.measured = results::rank_measured_from_json(reader.at("measured"));
   for (const JsonReader& list : reader.at("spans").items()) {
     auto& lane = report.spans.emplace_back();
     for (const JsonReader& span : list.items()) lane.push_back(span_from_json(span));
@@ -49,4 +49,4 @@ RankReport rank_report_from_json(const JsonReader& reader) {
   return report;
 }
 
-}  // namespace parabench
+}  // namespace parabench::protocol

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace parabench {
+namespace parabench::protocol {
 namespace {
 
 using nlohmann::json;
@@ -37,9 +37,9 @@ void require_numbers(const JsonReader& losses) {
 Answer answer_from_json(const JsonReader& reader, Phase phase) {
   switch (phase) {
     case Phase::probe: return offer_from_json(reader);
-    case Phase::verify: require_numbers(reader.at("reference_losses")); return equivalence_from_json(reader);
-    case Phase::measure: require_numbers(reader.at("losses")); return measured_from_json(reader);
-    case Phase::calibrate: return calibration_from_json(reader);
+    case Phase::verify: require_numbers(reader.at("reference_losses")); return results::equivalence_from_json(reader);
+    case Phase::measure: require_numbers(reader.at("losses")); return results::measured_from_json(reader);
+    case Phase::calibrate: return analytic::calibration_from_json(reader);
   }
   return {};
 }
@@ -62,4 +62,4 @@ Reply reply_from_json(const JsonReader& reader, Phase phase) {
           answer_from_json(reader.at(answer_key(phase)), phase)};
 }
 
-}  // namespace parabench
+}  // namespace parabench::protocol

@@ -11,10 +11,10 @@
 #include "suite/protocol/offer.h"
 #include "suite/protocol/phase.h"
 
-namespace parabench {
+namespace parabench::protocol {
 
 /// One alternative per phase, in the order of Phase.
-using Answer = std::variant<Offer, Equivalence, Measured, Calibration>;
+using Answer = std::variant<Offer, results::Equivalence, results::Measured, analytic::Calibration>;
 
 struct Reply {
   std::string plan_hash;     ///< of the plan that the ranks were given; "" for a probe
@@ -27,4 +27,4 @@ nlohmann::json to_json(const Reply& reply);
 /// Throws usage_error naming the place, also for a reply to another phase and for a loss that is no number.
 Reply reply_from_json(const JsonReader& reader, Phase phase);
 
-}  // namespace parabench
+}  // namespace parabench::protocol

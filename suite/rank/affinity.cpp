@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace parabench {
+namespace parabench::rank {
 
 std::vector<int> allowed_cores() {
   cpu_set_t set;
@@ -47,4 +47,4 @@ std::string to_text(const std::vector<int>& cores) {
   return text;
 }
 
-}  // namespace parabench
+}  // namespace parabench::rank

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace parabench {
+namespace parabench::rank {
 
 /// Cores that this process may use, ascending.
 std::vector<int> allowed_cores();
@@ -24,4 +24,4 @@ void use_cores(const std::vector<int>& cores);
 /// "0-3,8" as Linux prints cpusets.
 std::string to_text(const std::vector<int>& cores);
 
-}  // namespace parabench
+}  // namespace parabench::rank

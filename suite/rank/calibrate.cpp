@@ -13,7 +13,7 @@
 #include "suite/rank/layer_chain.h"
 #include "suite/rank/transfers.h"
 
-namespace parabench {
+namespace parabench::rank {
 namespace {
 
 // Layers: enough steps for a stable median, bounded in time for large models.
@@ -21,40 +21,40 @@ constexpr int chain_steps_min = 5, chain_steps_max = 20;
 constexpr double chain_budget_s = 1.5;
 
 /// Equal layers share their key: it keeps the mean over the chain's occurrences.
-void keep(Calibration& calibration, const Launch& launch, const LayerChain& chain, int busy) {
+void keep(analytic::Calibration& calibration, const Launch& launch, const LayerChain& chain, int busy) {
   const Case& spec = launch.plan.spec;
-  const std::vector<TensorSpec> in = boundaries(launch.model);
-  std::map<LayerKey, std::vector<LayerTiming>> occurrences;
+  const std::vector<TensorSpec> in = models::boundaries(launch.model);
+  std::map<analytic::LayerKey, std::vector<analytic::LayerTiming>> occurrences;
   for (std::size_t l = 0; l < chain.layers.size(); ++l)
-    occurrences[layer_key(launch.model.layers[l], in[l], l == 0, spec, busy)].push_back(chain.layers[l]);
+    occurrences[analytic::layer_key(launch.model.layers[l], in[l], l == 0, spec, busy)].push_back(chain.layers[l]);
   for (const auto& [key, timings] : occurrences) {
-    LayerTiming mean = timings.front();
+    analytic::LayerTiming mean = timings.front();
     const auto average = [&](auto of) {
       double sum = 0;
-      for (const LayerTiming& t : timings) sum += of(t);
+      for (const analytic::LayerTiming& t : timings) sum += of(t);
       return sum / static_cast<double>(timings.size());
     };
-    mean.forward_s = average([](const LayerTiming& t) { return t.forward_s; });
-    mean.backward_s = average([](const LayerTiming& t) { return t.backward_s; });
+    mean.forward_s = average([](const analytic::LayerTiming& t) { return t.forward_s; });
+    mean.backward_s = average([](const analytic::LayerTiming& t) { return t.backward_s; });
     if (mean.split) {
-      mean.split->input_s = average([](const LayerTiming& t) { return t.split->input_s; });
-      mean.split->weight_s = average([](const LayerTiming& t) { return t.split->weight_s; });
+      mean.split->input_s = average([](const analytic::LayerTiming& t) { return t.split->input_s; });
+      mean.split->weight_s = average([](const analytic::LayerTiming& t) { return t.split->weight_s; });
     }
     calibration.layers[key].push_back(mean);
   }
   // Independent of the number of samples: the least disturbed chain counts.
-  const double update_s = chain.update_s / static_cast<double>(parameter_count(launch.model));
-  auto& updates = calibration.update_s_per_parameter[update_key(spec)];
+  const double update_s = chain.update_s / static_cast<double>(models::parameter_count(launch.model));
+  auto& updates = calibration.update_s_per_parameter[analytic::update_key(spec)];
   const auto [update, first] = updates.try_emplace(busy, update_s);
   if (!first) update->second = std::min(update->second, update_s);
-  double& overhead = calibration.step_overhead_s[measured_device(spec)];
+  double& overhead = calibration.step_overhead_s[analytic::measured_device(spec)];
   overhead = overhead == 0 ? chain.overhead_s : std::min(overhead, chain.overhead_s);
 }
 
 /// The first of the rank's groups with so many members: all groups of a size reduce at once, as in a step. -1: none.
-int group_of_size(const Plan& plan, Rank rank, int members) {
-  const std::map<LaneKey, int> groups = collective_groups(plan).numbers;
-  for (const Lane& lane : plan.ranks[rank.value].lanes) {
+int group_of_size(const plan::Plan& plan, Rank rank, int members) {
+  const std::map<plan::LaneKey, int> groups = plan::collective_groups(plan).numbers;
+  for (const plan::Lane& lane : plan.ranks[rank.value].lanes) {
     const auto found = groups.find(lane.key);
     if (found != groups.end() && std::ssize(plan.groups[lane.key.group.value].ranks) == members) return found->second;
   }
@@ -71,17 +71,18 @@ std::string utc_now() {
 /// The largest message of the plan: the biggest activation between two layers at the largest piece.
 std::int64_t largest_message(const Launch& launch) {
   std::int64_t elements = 0;
-  const std::vector<TensorSpec> all = boundaries(launch.model);
+  const std::vector<TensorSpec> all = models::boundaries(launch.model);
   for (std::size_t l = 1; l + 1 < all.size(); ++l) elements = std::max(elements, all[l].elements());
   return elements * launch.plan.pieces[0][0] * static_cast<std::int64_t>(sizeof(float));
 }
 
 }  // namespace
 
-Calibration calibrate(const Launch& launch, Communicator& comm, Device& device, const RankPlace& place) {
+analytic::Calibration calibrate(const Launch& launch, comm::Communicator& comm, exec::Device& device,
+                                const RankPlace& place) {
   const int busy = comm.size();
   const Case& spec = launch.plan.spec;
-  const DeviceKind kind = measured_device(spec);
+  const DeviceKind kind = analytic::measured_device(spec);
   const auto outside_allocator = [&] {
     comm.wait(comm.barrier());  // while it is looked at, nobody takes memory
     const std::int64_t bytes = device.outside_allocator();
@@ -89,9 +90,9 @@ Calibration calibrate(const Launch& launch, Communicator& comm, Device& device, 
     return bytes;
   };
   const std::int64_t outside_before = outside_allocator();
-  Calibration calibration;
+  analytic::Calibration calibration;
   calibration.machine = launch.machine;
-  const CalibrationScope scope = calibration_scope(launch.plan);
+  const analytic::CalibrationScope scope = analytic::calibration_scope(launch.plan);
   for (int samples : scope.samples) {
     if (!device.where().is_cpu()) tune_layers(launch, device, samples);
     comm.wait(comm.barrier());
@@ -104,7 +105,7 @@ Calibration calibrate(const Launch& launch, Communicator& comm, Device& device, 
       keep(calibration, launch, time_layers(launch, device, samples, steps, at_once), 1);
     }
     if (busy == 1) continue;
-    steps = std::stoi(all_gather(comm, std::to_string(steps))[0]);
+    steps = std::stoi(comm::all_gather(comm, std::to_string(steps))[0]);
     const auto together = [&] { comm.wait(comm.barrier()); };
     keep(calibration, launch, time_layers(launch, device, samples, steps, together), busy);
     comm.wait(comm.barrier());
@@ -116,10 +117,10 @@ Calibration calibrate(const Launch& launch, Communicator& comm, Device& device, 
   std::int64_t arena = 0;
   if (busy > 1) {
     if (comm.rank() == Rank(0)) calibration.copy_bytes_per_s[kind][1] = alone;
-    const RankCountKey key{std::string(to_text(spec.comm)), busy, kind};
+    const analytic::RankCountKey key{std::string(to_text(spec.comm)), busy, kind};
     if (!scope.group_sizes.empty()) {
-      arena = exchanged_bytes(launch.plan, launch.model, StateRole::gradients);
-      const Arena buffer = comm.allocate(arena);
+      arena = plan::exchanged_bytes(launch.plan, launch.model, plan::StateRole::gradients);
+      const comm::Arena buffer = comm.allocate(arena);
       for (int members : scope.group_sizes) {
         calibration.all_reduce[{key.comm, members, kind}] =
             all_reduce_curve(comm, device, buffer, group_of_size(launch.plan, comm.rank(), members));
@@ -141,7 +142,7 @@ Calibration calibrate(const Launch& launch, Communicator& comm, Device& device, 
     }
   }
   calibration.date = utc_now();
-  return comm.rank() == Rank(0) ? calibration : Calibration{};
+  return comm.rank() == Rank(0) ? calibration : analytic::Calibration{};
 }
 
-}  // namespace parabench
+}  // namespace parabench::rank

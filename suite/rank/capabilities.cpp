@@ -13,40 +13,40 @@
 #include "parallelism/comm/threads/world.h"
 #include "suite/rank/reply.h"
 
-namespace parabench {
+namespace parabench::rank {
 namespace {
 
 /// nccl_starts, or why a communicator of one rank cannot be made.
 std::string try_nccl() {
   try {
-    run_thread_ranks(1, [](Communicator& alone) { make_nccl_communicator(alone, 0); });
-    return std::string(nccl_starts);
+    comm::run_thread_ranks(1, [](comm::Communicator& alone) { comm::make_nccl_communicator(alone, 0); });
+    return std::string(protocol::nccl_starts);
   } catch (const std::exception& error) {
     return error.what();
   }
 }
 
-GpuProbe probe_of(const GpuReport& report) {
-  GpuProbe probe{.driver = report.driver,
-                 .runtime = report.runtime,
-                 .cudnn = report.cudnn,
-                 .nccl = report.nccl,
-                 .obstacle = report.obstacle};
-  for (const Gpu& gpu : report.gpus) probe.gpus.push_back({gpu.name, gpu.uuid, gpu.capability, gpu.memory_bytes});
+protocol::GpuProbe probe_of(const comm::GpuReport& report) {
+  protocol::GpuProbe probe{.driver = report.driver,
+                           .runtime = report.runtime,
+                           .cudnn = report.cudnn,
+                           .nccl = report.nccl,
+                           .obstacle = report.obstacle};
+  for (const comm::Gpu& gpu : report.gpus) probe.gpus.push_back({gpu.name, gpu.uuid, gpu.capability, gpu.memory_bytes});
   return probe;
 }
 
 }  // namespace
 
-Offer offer_of_this_machine() {
-  const GpuReport report = look_for_gpus();
-  Offer offer{.devices = {DeviceKind::cpu, DeviceKind::emulated},
-              .communicators = {CommKind::threads},
-              .libtorch = TORCH_VERSION,
-              .mpi = MpiSession::library_version()};
+protocol::Offer offer_of_this_machine() {
+  const comm::GpuReport report = comm::look_for_gpus();
+  protocol::Offer offer{.devices = {DeviceKind::cpu, DeviceKind::emulated},
+                        .communicators = {CommKind::threads},
+                        .libtorch = TORCH_VERSION,
+                        .mpi = comm::MpiSession::library_version()};
   const bool has_cuda = !report.runtime.empty(), has_gpu = report.obstacle.empty();
   if (has_cuda) offer.gpu = probe_of(report);
-  if (mpi_available()) {
+  if (comm::mpi_available()) {
     offer.communicators.push_back(CommKind::mpi);
   } else {
     offer.obstacles["mpi"] = "this build has no MPI";
@@ -57,7 +57,7 @@ Offer offer_of_this_machine() {
   }
   offer.devices.push_back(DeviceKind::cuda);
   offer.gpu->nccl_init = try_nccl();
-  if (offer.gpu->nccl_init == nccl_starts) {
+  if (offer.gpu->nccl_init == protocol::nccl_starts) {
     offer.communicators.push_back(CommKind::nccl);
   } else {
     offer.obstacles["nccl"] = offer.gpu->nccl_init;
@@ -65,10 +65,10 @@ Offer offer_of_this_machine() {
   return offer;
 }
 
-GpuSeat choose_gpu(Communicator& host, bool sharing) {
-  const GpuReport report = look_for_gpus();
+GpuSeat choose_gpu(comm::Communicator& host, bool sharing) {
+  const comm::GpuReport report = comm::look_for_gpus();
   const std::string first = report.gpus.empty() ? "" : report.gpus.front().uuid;
-  const auto hosts = all_gather(host, host_name()), firsts = all_gather(host, first);
+  const auto hosts = comm::all_gather(host, host_name()), firsts = comm::all_gather(host, first);
   GpuSeat seat{.local_ranks = 0};
   std::set<std::string> first_gpus;
   for (int r = 0; r < host.size(); ++r) {
@@ -78,10 +78,11 @@ GpuSeat choose_gpu(Communicator& host, bool sharing) {
     first_gpus.insert(firsts[r]);
   }
   const bool private_gpus = static_cast<int>(first_gpus.size()) == seat.local_ranks;
-  seat.gpu = gpu_of(seat.local_rank, seat.local_ranks, static_cast<int>(report.gpus.size()), private_gpus, sharing);
-  const auto uuids = all_gather(host, report.gpus[static_cast<std::size_t>(seat.gpu)].uuid);
+  seat.gpu =
+      comm::gpu_of(seat.local_rank, seat.local_ranks, static_cast<int>(report.gpus.size()), private_gpus, sharing);
+  const auto uuids = comm::all_gather(host, report.gpus[static_cast<std::size_t>(seat.gpu)].uuid);
   seat.sharers = static_cast<int>(std::ranges::count(uuids, uuids[static_cast<std::size_t>(host.rank().value)]));
   return seat;
 }
 
-}  // namespace parabench
+}  // namespace parabench::rank

@@ -4,10 +4,10 @@
 #include "parallelism/comm/communicator.h"
 #include "suite/protocol/offer.h"
 
-namespace parabench {
+namespace parabench::rank {
 
 /// What a probe answers. Makes an NCCL communicator of one rank where there is a GPU.
-Offer offer_of_this_machine();
+protocol::Offer offer_of_this_machine();
 
 /// The calling rank's seat on its host.
 struct GpuSeat {
@@ -16,6 +16,6 @@ struct GpuSeat {
   int sharers = 1;  ///< ranks that take the same GPU, itself among them
 };
 /// Collective. `sharing`: several ranks may take one GPU.
-GpuSeat choose_gpu(Communicator& host, bool sharing);
+GpuSeat choose_gpu(comm::Communicator& host, bool sharing);
 
-}  // namespace parabench
+}  // namespace parabench::rank

@@ -6,23 +6,23 @@
 #include "parallelism/exec/device.h"
 #include "suite/rank/reply.h"
 
-namespace parabench {
+namespace parabench::rank {
 namespace {
 
 constexpr int rounds = 32;
-constexpr Message ping{Channel::control, 0xc10c};
+constexpr comm::Message ping{comm::Channel::control, 0xc10c};
 
-BufferView view(double& value) { return {&value, sizeof value, ElementType::byte}; }
+comm::BufferView view(double& value) { return {&value, sizeof value, comm::ElementType::byte}; }
 
 /// Rank 0's half of one round: tells the time when asked.
-void answer(Communicator& comm, Rank peer, const std::function<double()>& clock) {
+void answer(comm::Communicator& comm, Rank peer, const std::function<double()>& clock) {
   double time = 0;
   comm.wait(comm.recv(view(time), peer, ping));
   time = clock();
   comm.wait(comm.send(view(time), peer, ping));
 }
 
-double ask(Communicator& comm, const std::function<double()>& clock) {
+double ask(comm::Communicator& comm, const std::function<double()>& clock) {
   double narrowest = std::numeric_limits<double>::infinity(), offset = 0;
   for (int i = 0; i < rounds; ++i) {
     double before = clock(), theirs = 0;
@@ -38,17 +38,17 @@ double ask(Communicator& comm, const std::function<double()>& clock) {
 
 }  // namespace
 
-double clock_offset_s(Communicator& comm) {
-  const auto hosts = all_gather(comm, host_name());
+double clock_offset_s(comm::Communicator& comm) {
+  const auto hosts = comm::all_gather(comm, host_name());
   const bool one_host = std::ranges::all_of(hosts, [&](const std::string& host) { return host == hosts.front(); });
   return one_host ? 0 : estimated_offset_s(comm, now_s);
 }
 
-double estimated_offset_s(Communicator& comm, const std::function<double()>& clock) {
+double estimated_offset_s(comm::Communicator& comm, const std::function<double()>& clock) {
   if (comm.rank() != Rank(0)) return ask(comm, clock);
   for (Rank peer(1); peer.value < comm.size(); ++peer)
     for (int i = 0; i < rounds; ++i) answer(comm, peer, clock);
   return 0;
 }
 
-}  // namespace parabench
+}  // namespace parabench::rank

@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-namespace parabench {
+namespace parabench::rank {
 
 void set_gpu_environment(const Case& spec) {
   const auto set_default = [](const char* name, const char* value) { setenv(name, value, /*replace=*/0); };
@@ -17,4 +17,4 @@ void set_gpu_environment(const Case& spec) {
   if (spec.comm == CommKind::nccl && spec.np > 1) set_default("CUDA_MODULE_LOADING", "EAGER");
 }
 
-}  // namespace parabench
+}  // namespace parabench::rank

@@ -10,33 +10,33 @@
 #include "parallelism/plan/validate.h"
 #include "suite/rank/affinity.h"
 
-namespace parabench {
+namespace parabench::rank {
 
-Launch load_launch(const RankCommand& command) {
+Launch load_launch(const protocol::RankCommand& command) {
   Launch launch;
   launch.command = command;
   launch.input = {command.data, command.skip_corrupt};
-  launch.machine = this_machine();
+  launch.machine = analytic::this_machine();
   launch.all_cores = allowed_cores();
   const nlohmann::json plan_file = read_json(command.plan);
-  launch.plan = plan_from_json(plan_file);
-  require_valid(launch.plan);
-  const DatasetSpec data = make_dataset(launch.plan.spec.dataset);
-  launch.model = make_model(launch.plan.spec.model, data.sample, data.classes, data.small_stem);
+  launch.plan = plan::plan_from_json(plan_file);
+  plan::require_valid(launch.plan);
+  const datasets::DatasetSpec data = datasets::make_dataset(launch.plan.spec.dataset);
+  launch.model = models::make_model(launch.plan.spec.model, data.sample, data.classes, data.small_stem);
   if (is_emulated(launch.plan.spec)) {
-    launch.durations = durations_from_json(plan_file, launch.plan);
+    launch.durations = plan::durations_from_json(plan_file, launch.plan);
     return launch;
   }
-  check_executable(launch.plan, launch.model);
-  launch.source = open_source(data, {launch.input.directory, Split::train, launch.plan.spec.seed});
+  plan::check_executable(launch.plan, launch.model);
+  launch.source = datasets::open_source(data, {launch.input.directory, datasets::Split::train, launch.plan.spec.seed});
   return launch;
 }
 
-MemoryAccount& account_of(Rank rank) {
+exec::MemoryAccount& account_of(Rank rank) {
   static std::mutex mutex;
-  static auto* accounts = new std::map<Rank, MemoryAccount>();
+  static auto* accounts = new std::map<Rank, exec::MemoryAccount>();
   std::lock_guard lock(mutex);
   return (*accounts)[rank];
 }
 
-}  // namespace parabench
+}  // namespace parabench::rank

@@ -15,21 +15,21 @@
 #include "results/record.h"
 #include "suite/protocol/command.h"
 
-namespace parabench {
+namespace parabench::rank {
 
 /// A plan with what follows from it.
 struct Launch {
-  RankCommand command;
-  InputOptions input;
-  Plan plan;
-  Durations durations;  ///< of the plan's operations, where the devices are emulated
-  ModelSpec model;
-  std::shared_ptr<const SampleSource> source;  ///< null where the devices are emulated
-  MachineInfo machine;                         ///< as the whole node, before ranks took their shares of its cores
-  std::vector<int> all_cores;                  ///< what the process may use, likewise
+  protocol::RankCommand command;
+  exec::InputOptions input;
+  plan::Plan plan;
+  plan::Durations durations;  ///< of the plan's operations, where the devices are emulated
+  models::ModelSpec model;
+  std::shared_ptr<const datasets::SampleSource> source;  ///< null where the devices are emulated
+  analytic::MachineInfo machine;  ///< as the whole node, before ranks took their shares of its cores
+  std::vector<int> all_cores;     ///< what the process may use, likewise
 };
 /// Reads and validates the plan file and opens the data set. Throws Error.
-Launch load_launch(const RankCommand& command);
+Launch load_launch(const protocol::RankCommand& command);
 
 /// Where a rank runs.
 struct RankPlace {
@@ -39,13 +39,14 @@ struct RankPlace {
 };
 
 /// The counted memory of a rank; lives until the process ends, since blocks outlive the objects that made them.
-MemoryAccount& account_of(Rank rank);
+exec::MemoryAccount& account_of(Rank rank);
 
 /// Each phase runs on every rank and answers on rank 0; what it returns on the others is empty.
-Measured measure(const Launch& launch, Communicator& comm, Device& device, const RankPlace& place);
+results::Measured measure(const Launch& launch, comm::Communicator& comm, exec::Device& device, const RankPlace& place);
 /// The same on emulated devices, which are threads of this process: without memory, bytes and losses.
-Measured measure_emulated(const Launch& launch, Communicator& comm);
-Equivalence verify(const Launch& launch, Communicator& comm, Device& device);
-Calibration calibrate(const Launch& launch, Communicator& comm, Device& device, const RankPlace& place);
+results::Measured measure_emulated(const Launch& launch, comm::Communicator& comm);
+results::Equivalence verify(const Launch& launch, comm::Communicator& comm, exec::Device& device);
+analytic::Calibration calibrate(const Launch& launch, comm::Communicator& comm, exec::Device& device,
+                                const RankPlace& place);
 
-}  // namespace parabench
+}  // namespace parabench::rank

@@ -10,7 +10,7 @@
 #include "parallelism/exec/tuning.h"
 #include "parallelism/plan/strategies/strategies.h"
 
-namespace parabench {
+namespace parabench::rank {
 namespace {
 
 constexpr int warmup_steps = 2;
@@ -36,15 +36,15 @@ Case alone(const Case& of, int samples) {
 }
 
 /// The step of a sequential plan with its backwards split.
-Plan split_backwards(Plan plan) {
-  std::vector<Op> ops, weights;
-  for (const Op& op : plan.ranks[0].compute()) {
-    if (op.kind == OpKind::backward) {
-      ops.push_back(pass(OpKind::backward_input, op.segment, op.micro_batch, op.step, op.version));
-      weights.push_back(pass(OpKind::backward_weight, op.segment, op.micro_batch, op.step, op.version));
+plan::Plan split_backwards(plan::Plan plan) {
+  std::vector<plan::Op> ops, weights;
+  for (const plan::Op& op : plan.ranks[0].compute()) {
+    if (op.kind == plan::OpKind::backward) {
+      ops.push_back(plan::pass(plan::OpKind::backward_input, op.segment, op.micro_batch, op.step, op.version));
+      weights.push_back(plan::pass(plan::OpKind::backward_weight, op.segment, op.micro_batch, op.step, op.version));
       continue;
     }
-    if (op.kind == OpKind::update) ops.insert(ops.end(), weights.begin(), weights.end());
+    if (op.kind == plan::OpKind::update) ops.insert(ops.end(), weights.begin(), weights.end());
     ops.push_back(op);
   }
   plan.ranks[0].compute() = std::move(ops);
@@ -53,33 +53,34 @@ Plan split_backwards(Plan plan) {
 
 /// What the steps after the warm-up took and held.
 struct Samples {
-  std::map<std::pair<OpKind, int>, std::vector<double>> seconds;  ///< by kind and segment
-  std::map<std::pair<OpKind, int>, OpMemory> memory;              ///< of the last step
+  std::map<std::pair<plan::OpKind, int>, std::vector<double>> seconds;  ///< by kind and segment
+  std::map<std::pair<plan::OpKind, int>, exec::OpMemory> memory;        ///< of the last step
   std::vector<double> gaps;
   double step_s = 0;
 
-  double median_s(OpKind kind, int segment) const { return median(seconds.at({kind, segment})); }
-  double mad_s(OpKind kind, int segment) const { return mad(seconds.at({kind, segment})); }
+  double median_s(plan::OpKind kind, int segment) const { return median(seconds.at({kind, segment})); }
+  double mad_s(plan::OpKind kind, int segment) const { return mad(seconds.at({kind, segment})); }
 };
 
 /// Trains by `plan` on this rank alone.
-Execution run_alone(const Plan& plan, const Launch& launch, Device& device, int measure_from, const Ready& ready) {
-  Execution execution;
-  run_thread_ranks(1, [&](Communicator& comm) {
-    StageState state(plan, launch.model, comm, device);
-    RankInput input = open_input(plan, Rank(0), launch.source, launch.input, device);
+exec::Execution run_alone(const plan::Plan& plan, const Launch& launch, exec::Device& device, int measure_from,
+                          const Ready& ready) {
+  exec::Execution execution;
+  comm::run_thread_ranks(1, [&](comm::Communicator& comm) {
+    exec::StageState state(plan, launch.model, comm, device);
+    exec::RankInput input = exec::open_input(plan, Rank(0), launch.source, launch.input, device);
     ready();
-    execution = execute(plan, launch.model, state, comm, input, device, measure_from);
+    execution = exec::execute(plan, launch.model, state, comm, input, device, measure_from);
   });
   return execution;
 }
 
-Samples run_chain(const Plan& step, const Launch& launch, Device& device, int steps, const Ready& ready) {
-  const Plan plan = unroll(step, warmup_steps + steps);
-  const Execution execution = run_alone(plan, launch, device, warmup_steps, ready);
+Samples run_chain(const plan::Plan& step, const Launch& launch, exec::Device& device, int steps, const Ready& ready) {
+  const plan::Plan plan = plan::unroll(step, warmup_steps + steps);
+  const exec::Execution execution = run_alone(plan, launch, device, warmup_steps, ready);
   Samples samples;
   const auto& ops = plan.ranks[0].compute();
-  const auto& spans = execution.spans[compute_lane];
+  const auto& spans = execution.spans[plan::compute_lane];
   for (std::size_t i = 0; i < ops.size(); ++i) {
     if (ops[i].step.value < warmup_steps) continue;
     const std::pair key{ops[i].kind, ops[i].segment.value};
@@ -91,12 +92,12 @@ Samples run_chain(const Plan& step, const Launch& launch, Device& device, int st
   return samples;
 }
 
-double replayed_step_s(Plan step, const Launch& launch, Device& device, int steps, const Ready& ready) {
+double replayed_step_s(plan::Plan step, const Launch& launch, exec::Device& device, int steps, const Ready& ready) {
   step.spec.graph = true;
-  const int first = graph_capture_step + 1;
-  const Plan plan = unroll(step, first + steps);
-  const Execution execution = run_alone(plan, launch, device, first, ready);
-  const auto& spans = execution.spans[compute_lane];
+  const int first = plan::graph_capture_step + 1;
+  const plan::Plan plan = plan::unroll(step, first + steps);
+  const exec::Execution execution = run_alone(plan, launch, device, first, ready);
+  const auto& spans = execution.spans[plan::compute_lane];
   const std::size_t length = spans.size() / static_cast<std::size_t>(plan.steps);
   std::vector<double> seconds;
   for (std::size_t i = first * length; i < spans.size(); i += length) seconds.push_back(spans[i].end - spans[i].start);
@@ -106,9 +107,9 @@ double replayed_step_s(Plan step, const Launch& launch, Device& device, int step
 /// Layers as parts of a step that takes `step_s`: nobody sees into a graph, so each keeps its share of the time.
 void fit_into(LayerChain& chain, double step_s) {
   double layers_s = 0;
-  for (const LayerTiming& t : chain.layers) layers_s += t.forward_s + t.backward_s;
+  for (const analytic::LayerTiming& t : chain.layers) layers_s += t.forward_s + t.backward_s;
   const double factor = std::max(0.0, step_s - chain.update_s) / layers_s;
-  for (LayerTiming& t : chain.layers) {
+  for (analytic::LayerTiming& t : chain.layers) {
     for (double* s : {&t.forward_s, &t.backward_s, &t.forward_mad_s, &t.backward_mad_s}) *s *= factor;
     if (!t.split) continue;
     for (double* s : {&t.split->input_s, &t.split->weight_s, &t.split->input_mad_s, &t.split->weight_mad_s})
@@ -117,46 +118,46 @@ void fit_into(LayerChain& chain, double step_s) {
   chain.step_s = step_s;
 }
 
-LayerTiming timing_of(const Samples& chain, int layer, int samples) {
-  const OpMemory& forward = chain.memory.at({OpKind::forward, layer});
-  const OpMemory& backward = chain.memory.at({OpKind::backward, layer});
+analytic::LayerTiming timing_of(const Samples& chain, int layer, int samples) {
+  const exec::OpMemory& forward = chain.memory.at({plan::OpKind::forward, layer});
+  const exec::OpMemory& backward = chain.memory.at({plan::OpKind::backward, layer});
   return {.samples = samples,
-          .forward_s = chain.median_s(OpKind::forward, layer),
-          .backward_s = chain.median_s(OpKind::backward, layer),
-          .forward_mad_s = chain.mad_s(OpKind::forward, layer),
-          .backward_mad_s = chain.mad_s(OpKind::backward, layer),
+          .forward_s = chain.median_s(plan::OpKind::forward, layer),
+          .backward_s = chain.median_s(plan::OpKind::backward, layer),
+          .forward_mad_s = chain.mad_s(plan::OpKind::forward, layer),
+          .backward_mad_s = chain.mad_s(plan::OpKind::backward, layer),
           .saved_bytes = forward.after - forward.before,
           .forward_peak_bytes = forward.peak - forward.before,
           .backward_peak_bytes = backward.peak - backward.before};
 }
 
-SplitTiming split_timing_of(const Samples& chain, int layer) {
-  return {.input_s = chain.median_s(OpKind::backward_input, layer),
-          .weight_s = chain.median_s(OpKind::backward_weight, layer),
-          .input_mad_s = chain.mad_s(OpKind::backward_input, layer),
-          .weight_mad_s = chain.mad_s(OpKind::backward_weight, layer)};
+analytic::SplitTiming split_timing_of(const Samples& chain, int layer) {
+  return {.input_s = chain.median_s(plan::OpKind::backward_input, layer),
+          .weight_s = chain.median_s(plan::OpKind::backward_weight, layer),
+          .input_mad_s = chain.mad_s(plan::OpKind::backward_input, layer),
+          .weight_mad_s = chain.mad_s(plan::OpKind::backward_weight, layer)};
 }
 
 }  // namespace
 
-void tune_layers(const Launch& launch, Device& device, int samples) {
-  const Plan step = make_plan(alone(launch.plan.spec, samples), launch.model, {}, 1);
-  run_thread_ranks(1, [&](Communicator& comm) {
-    StageState state(step, launch.model, comm, device);
-    tune(step, launch.model, state, device, Rank(0));
+void tune_layers(const Launch& launch, exec::Device& device, int samples) {
+  const plan::Plan step = plan::make_plan(alone(launch.plan.spec, samples), launch.model, {}, 1);
+  comm::run_thread_ranks(1, [&](comm::Communicator& comm) {
+    exec::StageState state(step, launch.model, comm, device);
+    exec::tune(step, launch.model, state, device, Rank(0));
   });
 }
 
-LayerChain time_layers(const Launch& launch, Device& device, int samples, int steps, const Ready& ready) {
-  const Plan step = make_plan(alone(launch.plan.spec, samples), launch.model, {}, 1);
+LayerChain time_layers(const Launch& launch, exec::Device& device, int samples, int steps, const Ready& ready) {
+  const plan::Plan step = plan::make_plan(alone(launch.plan.spec, samples), launch.model, {}, 1);
   const Samples whole = run_chain(step, launch, device, steps, ready);
   LayerChain chain;
   const int layers = static_cast<int>(launch.model.layers.size());
   for (int l = 0; l < layers; ++l) chain.layers.push_back(timing_of(whole, l, samples));
-  chain.update_s = whole.median_s(OpKind::update, 0);
+  chain.update_s = whole.median_s(plan::OpKind::update, 0);
   chain.overhead_s = median(whole.gaps);
   chain.step_s = whole.step_s;
-  if (uses(launch.plan, OpKind::backward_input)) {
+  if (plan::uses(launch.plan, plan::OpKind::backward_input)) {
     const Samples parts = run_chain(split_backwards(step), launch, device, steps, ready);
     for (int l = 0; l < layers; ++l) chain.layers[l].split = split_timing_of(parts, l);
   }
@@ -164,4 +165,4 @@ LayerChain time_layers(const Launch& launch, Device& device, int samples, int st
   return chain;
 }
 
-}  // namespace parabench
+}  // namespace parabench::rank

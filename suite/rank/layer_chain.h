@@ -6,11 +6,11 @@
 
 #include "suite/rank/launch.h"
 
-namespace parabench {
+namespace parabench::rank {
 
 /// Medians of a whole model as one chain of one-layer segments on one rank.
 struct LayerChain {
-  std::vector<LayerTiming> layers;
+  std::vector<analytic::LayerTiming> layers;
   double update_s = 0, overhead_s = 0, step_s = 0;
 };
 
@@ -18,13 +18,13 @@ struct LayerChain {
 using Ready = std::function<void()>;
 
 /// Lets libraries choose their algorithms for the chains of so many samples (tuning.h), on the calling thread.
-void tune_layers(const Launch& launch, Device& device, int samples);
+void tune_layers(const Launch& launch, exec::Device& device, int samples);
 
 /// Runs `steps` steps on `samples` samples after two discarded ones, under the keys of the launch's case that a layer's
 /// time depends on. Where the launch's plan splits backwards, as many steps again with all I and then all W, as a stage
 /// of one segment has them. Where its steps are replayed (graph:on), the layers' times are scaled so that they and the
 /// update add up to a replayed step.
 /// Ranks whose chains are to run side by side meet in `ready`, which is called as often on each.
-LayerChain time_layers(const Launch& launch, Device& device, int samples, int steps, const Ready& ready);
+LayerChain time_layers(const Launch& launch, exec::Device& device, int samples, int steps, const Ready& ready);
 
-}  // namespace parabench
+}  // namespace parabench::rank

@@ -32,18 +32,18 @@
 #include "suite/rank/reply.h"
 #include "suite/rank/transfers.h"
 
-namespace parabench {
+namespace parabench::rank {
 namespace {
 
 constexpr double cause_patience_s = 2;  ///< a killed rank writes no cause
 
-RankCommand parse(int argc, char** argv) {
-  RankCommand command;
+protocol::RankCommand parse(int argc, char** argv) {
+  protocol::RankCommand command;
   CLI::App app{
       "One launch of one phase of one case. Example:\n"
       "  parabench plan CASE --format json > p.json\n"
       "  mpirun -np 2 parabench-rank --plan p.json --phase measure --reply /tmp/reply"};
-  add_options(app, command);
+  protocol::add_options(app, command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -55,14 +55,15 @@ RankCommand parse(int argc, char** argv) {
 
 /// Bytes of arenas that the phase will ask the communicator for.
 std::int64_t window_bytes(const Launch& launch) {
-  const Plan plan = launch.command.phase == Phase::verify ? small_pieces(launch.plan, launch.model, 1) : launch.plan;
-  return exchanged_bytes(plan, launch.model, StateRole::weights) +
-         exchanged_bytes(plan, launch.model, StateRole::gradients);
+  const plan::Plan plan =
+      launch.command.phase == protocol::Phase::verify ? exec::small_pieces(launch.plan, launch.model, 1) : launch.plan;
+  return plan::exchanged_bytes(plan, launch.model, plan::StateRole::weights) +
+         plan::exchanged_bytes(plan, launch.model, plan::StateRole::gradients);
 }
 
 /// Ranks that were given different plans would train different networks, or wait for each other forever.
-void require_same_plan(Communicator& comm, const std::string& mine) {
-  const auto hashes = all_gather(comm, mine);
+void require_same_plan(comm::Communicator& comm, const std::string& mine) {
+  const auto hashes = comm::all_gather(comm, mine);
   for (int r = 0; r < comm.size(); ++r)
     if (hashes[r] != hashes[0])
       throw usage_error("plan", hashes[r] + " on rank " + std::to_string(r), hashes[0] + ", as on rank 0",
@@ -70,75 +71,78 @@ void require_same_plan(Communicator& comm, const std::string& mine) {
 }
 
 /// The body of one rank on its device.
-Answer run_phase(const Launch& launch, Communicator& comm, Device& device, const RankPlace& place) {
+protocol::Answer run_phase(const Launch& launch, comm::Communicator& comm, exec::Device& device,
+                           const RankPlace& place) {
   switch (launch.command.phase) {
-    case Phase::probe: break;
-    case Phase::verify: return verify(launch, comm, device);
-    case Phase::measure: return measure(launch, comm, device, place);
-    case Phase::calibrate: return calibrate(launch, comm, device, place);
+    case protocol::Phase::probe: break;
+    case protocol::Phase::verify: return verify(launch, comm, device);
+    case protocol::Phase::measure: return measure(launch, comm, device, place);
+    case protocol::Phase::calibrate: return calibrate(launch, comm, device, place);
   }
   throw std::logic_error("a probe has no plan");
 }
 
 /// The lanes on which the phase sends from GPU to GPU.
-std::vector<MessageLane> message_lanes(const Launch& launch) {
-  std::vector<MessageLane> lanes;
-  for (const Route& route : routes(launch.plan)) {
-    const bool towards_end = route.payload == Payload::activation;
-    lanes.push_back({route.from, route.to, towards_end ? Channel::forward : Channel::backward});
+std::vector<comm::MessageLane> message_lanes(const Launch& launch) {
+  std::vector<comm::MessageLane> lanes;
+  for (const plan::Route& route : plan::routes(launch.plan)) {
+    const bool towards_end = route.payload == plan::Payload::activation;
+    lanes.push_back({route.from, route.to, towards_end ? comm::Channel::forward : comm::Channel::backward});
   }
-  if (launch.command.phase == Phase::calibrate && !lanes.empty()) lanes.insert(lanes.end(), {ping_lane, pong_lane});
+  if (launch.command.phase == protocol::Phase::calibrate && !lanes.empty())
+    lanes.insert(lanes.end(), {ping_lane, pong_lane});
   return lanes;
 }
 
-std::unique_ptr<Communicator> between_gpus(const Launch& launch, Communicator& host, int gpu) {
+std::unique_ptr<comm::Communicator> between_gpus(const Launch& launch, comm::Communicator& host, int gpu) {
   switch (launch.plan.spec.comm) {
-    case CommKind::nccl: return make_nccl_communicator(host, gpu, message_lanes(launch));
-    case CommKind::threads: return make_direct_communicator(host, gpu);
-    case CommKind::mpi: return make_staged_communicator(host, gpu);
+    case CommKind::nccl: return comm::make_nccl_communicator(host, gpu, message_lanes(launch));
+    case CommKind::threads: return comm::make_direct_communicator(host, gpu);
+    case CommKind::mpi: return comm::make_staged_communicator(host, gpu);
   }
   throw std::logic_error("a communicator that nobody makes");
 }
 
-Answer run_phase(const Launch& launch, Communicator& host) {
+protocol::Answer run_phase(const Launch& launch, comm::Communicator& host) {
   const Case& spec = launch.plan.spec;
   if (is_emulated(spec)) return measure_emulated(launch, host);
-  MemoryAccount& account = account_of(host.rank());
+  exec::MemoryAccount& account = account_of(host.rank());
   if (spec.device == DeviceKind::cpu) {
     const auto cores = take_cores(host.rank().value, host.size(), spec.threads);
-    return run_phase(launch, host, *cpu_device(account), {.cpuset = to_text(cores)});
+    return run_phase(launch, host, *exec::cpu_device(account), {.cpuset = to_text(cores)});
   }
   const GpuSeat seat = choose_gpu(host, spec.comm != CommKind::nccl);
-  if (spec.comm == CommKind::threads && seat.sharers > most_ranks_on_gpu)
+  if (spec.comm == CommKind::threads && seat.sharers > exec::most_ranks_on_gpu)
     throw environment_error("ranks on one GPU", std::to_string(seat.sharers),
-                            "at most " + std::to_string(most_ranks_on_gpu), "fewer ranks, more GPUs, or comm:mpi");
+                            "at most " + std::to_string(exec::most_ranks_on_gpu),
+                            "fewer ranks, more GPUs, or comm:mpi");
   // Before CUDA and NCCL start threads, which stay where this one is.
   const auto cores = take_cores(seat.local_rank, seat.local_ranks,
                                 cores_beside_gpu(static_cast<int>(launch.all_cores.size()), seat.local_ranks));
   const RankPlace place{to_text(cores), seat.sharers, spec.comm == CommKind::threads};
-  const bool tuned = launch.command.phase != Phase::verify;
-  const std::unique_ptr<Device> device = cuda_device(seat.gpu, spec.precision, tuned, account);
-  const std::unique_ptr<Communicator> comm = between_gpus(launch, host, seat.gpu);
+  const bool tuned = launch.command.phase != protocol::Phase::verify;
+  const std::unique_ptr<exec::Device> device = exec::cuda_device(seat.gpu, spec.precision, tuned, account);
+  const std::unique_ptr<comm::Communicator> comm = between_gpus(launch, host, seat.gpu);
   return run_phase(launch, *comm, *device, place);
 }
 
 /// Emulated devices compute nothing that could be verified or calibrated.
 void require_phase(const Launch& launch) {
-  const Phase phase = launch.command.phase;
-  if (is_emulated(launch.plan.spec) && phase != Phase::measure)
-    throw usage_error("--phase", to_text(phase), "measure for a plan on device:emulated");
+  const protocol::Phase phase = launch.command.phase;
+  if (is_emulated(launch.plan.spec) && phase != protocol::Phase::measure)
+    throw usage_error("--phase", parabench::to_text(phase), "measure for a plan on device:emulated");
 }
 
 /// The body of one rank, whatever carries it.
-void run_rank(const Launch& launch, Communicator& comm) {
+void run_rank(const Launch& launch, comm::Communicator& comm) {
   const std::filesystem::path& folder = launch.command.reply;
   try {
-    write_start(folder, comm.rank(), host_name());
-    const std::string plan_hash = hash(launch.plan);
+    protocol::write_start(folder, comm.rank(), host_name());
+    const std::string plan_hash = plan::hash(launch.plan);
     require_same_plan(comm, plan_hash);
     require_phase(launch);
-    const Answer answer = run_phase(launch, comm);
-    if (comm.rank() == Rank(0)) write_reply(folder, {plan_hash, comm.capabilities().note, answer});
+    const protocol::Answer answer = run_phase(launch, comm);
+    if (comm.rank() == Rank(0)) protocol::write_reply(folder, {plan_hash, comm.capabilities().note, answer});
     // Nobody leaves while rank 0 still writes: a launcher may end the others when the first rank exits.
     comm.wait(comm.barrier());
   } catch (const std::exception& error) {
@@ -155,28 +159,29 @@ int exit_code_of(const std::exception& error) {
 
 int run_threads(const Launch& launch) {
   try {
-    run_thread_ranks({launch.plan.spec.np, collective_groups(launch.plan).declared},
-                     [&](Communicator& comm) { run_rank(launch, comm); });
+    comm::run_thread_ranks({launch.plan.spec.np, plan::collective_groups(launch.plan).declared},
+                           [&](comm::Communicator& comm) { run_rank(launch, comm); });
     return 0;
   } catch (const std::exception& error) {
     return exit_code_of(error);
   }
 }
 
-int run_mpi(const RankCommand& command, int argc, char** argv) {
-  MpiSession session(&argc, &argv);
+int run_mpi(const protocol::RankCommand& command, int argc, char** argv) {
+  comm::MpiSession session(&argc, &argv);
   try {
     const Launch launch = load_launch(command);
     if (session.size() != launch.plan.spec.np)
       throw usage_error("world size", std::to_string(session.size()),
                         std::to_string(launch.plan.spec.np) + " ranks, as the plan says",
                         "mpirun -np " + std::to_string(launch.plan.spec.np) + " parabench-rank ...");
-    auto comm = make_mpi_communicator(session, window_bytes(launch), collective_groups(launch.plan).declared);
+    auto comm =
+        comm::make_mpi_communicator(session, window_bytes(launch), plan::collective_groups(launch.plan).declared);
     run_rank(launch, *comm);
     return 0;
   } catch (const std::exception& error) {
-    if (!has_error(command.reply, session.rank())) report_failure(command.reply, session.rank(), error);
-    if (const auto* peer = dynamic_cast<const PeerFailure*>(&error))
+    if (!protocol::has_error(command.reply, session.rank())) report_failure(command.reply, session.rank(), error);
+    if (const auto* peer = dynamic_cast<const comm::PeerFailure*>(&error))
       await_error(command.reply, peer->rank(), cause_patience_s);
     // The other ranks may be in a collective: finalising would wait for them.
     session.abort(exit_code_of(error));
@@ -184,23 +189,23 @@ int run_mpi(const RankCommand& command, int argc, char** argv) {
 }
 
 int run(int argc, char** argv) {
-  const RankCommand command = parse(argc, argv);
+  const protocol::RankCommand command = parse(argc, argv);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   // Who polls (MPI's private buffers, NCCL, staging) pauses for 20 us, which the kernel's slack makes 92. Without it:
   // 39, and an all-reduce of 4 KiB on two ranks through MPI takes 130 us in place of 280.
   prctl(PR_SET_TIMERSLACK, 1);
   try {
     std::filesystem::create_directories(command.reply);
-    if (command.phase == Phase::probe) {
-      write_reply(command.reply, {"", "", offer_of_this_machine()});
+    if (command.phase == protocol::Phase::probe) {
+      protocol::write_reply(command.reply, {"", "", offer_of_this_machine()});
       return 0;
     }
-    install_counting_allocator();
+    exec::install_counting_allocator();
     at::set_num_interop_threads(1);
-    const Plan plan = plan_from_json(read_json(command.plan));
+    const plan::Plan plan = plan::plan_from_json(read_json(command.plan));
     // NCCL needs no MPI to carry its ranks, and a single rank needs nobody to talk to.
     const bool as_threads = plan.spec.np == 1 || plan.spec.comm == CommKind::threads ||
-                            (plan.spec.comm == CommKind::nccl && (command.one_process || !mpi_available()));
+                            (plan.spec.comm == CommKind::nccl && (command.one_process || !comm::mpi_available()));
     set_gpu_environment(plan.spec);
     return as_threads ? run_threads(load_launch(command)) : run_mpi(command, argc, argv);
   } catch (const std::exception& error) {
@@ -210,6 +215,6 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::rank
 
-int main(int argc, char** argv) { return parabench::run(argc, argv); }
+int main(int argc, char** argv) { return parabench::rank::run(argc, argv); }

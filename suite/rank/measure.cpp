@@ -20,7 +20,7 @@
 #include "suite/rank/reductions.h"
 #include "suite/rank/reply.h"
 
-namespace parabench {
+namespace parabench::rank {
 namespace {
 
 std::int64_t peak_resident_bytes() {
@@ -30,21 +30,21 @@ std::int64_t peak_resident_bytes() {
 }
 
 /// Type of the rank's weights; nullopt where its stage has none.
-std::optional<torch::ScalarType> weight_type(const StageState& state, const std::vector<SegmentId>& held) {
+std::optional<torch::ScalarType> weight_type(const exec::StageState& state, const std::vector<SegmentId>& held) {
   for (SegmentId s : held)
-    for (const LayerTensors& layer : state.tensors(s, 0))
+    for (const modules::LayerTensors& layer : state.tensors(s, 0))
       if (!layer.parameters.empty()) return layer.parameters.front().scalar_type();
   return std::nullopt;
 }
 
 /// What a rank reports in any case, of spans on its own clock.
-RankReport report(Rank rank, RankSpans spans, double clock_offset, const std::string& device) {
-  RankReport result;
+protocol::RankReport report(Rank rank, exec::RankSpans spans, double clock_offset, const std::string& device) {
+  protocol::RankReport result;
   result.measured.rank = rank.value;
   result.measured.host = host_name();
   result.measured.device = device;
   for (auto& lane : spans) {
-    for (Span& span : lane) {
+    for (plan::Span& span : lane) {
       span.queued += clock_offset;
       span.start += clock_offset;
       span.end += clock_offset;
@@ -57,119 +57,123 @@ RankReport report(Rank rank, RankSpans spans, double clock_offset, const std::st
 /// Steps to run alone; none where steps of the plan have no end of their own, or no other rank.
 int isolated_count(const Launch& launch) {
   if (launch.plan.asynchronous || launch.plan.spec.np == 1) return 0;
-  return std::min(launch.command.steps, most_isolated_steps);
+  return std::min(launch.command.steps, protocol::most_isolated_steps);
 }
 
 /// Begin and end of steps on this rank, each alone between barriers, on the clock of rank 0. `run_step` runs one.
-std::vector<RankReport::Interval> isolated_steps(int count, double clock_offset,
-                                                 const std::function<RankSpans()>& run_step) {
-  std::vector<RankReport::Interval> steps;
+std::vector<protocol::RankReport::Interval> isolated_steps(int count, double clock_offset,
+                                                           const std::function<exec::RankSpans()>& run_step) {
+  std::vector<protocol::RankReport::Interval> steps;
   for (int i = 0; i < count; ++i) {
-    const RankSpans spans = run_step();
+    const exec::RankSpans spans = run_step();
     double end = 0;
     for (const auto& lane : spans)
-      for (const Span& s : lane) end = std::max(end, s.end);
-    steps.push_back({spans[compute_lane].front().queued + clock_offset, end + clock_offset});
+      for (const plan::Span& s : lane) end = std::max(end, s.end);
+    steps.push_back({spans[plan::compute_lane].front().queued + clock_offset, end + clock_offset});
   }
   return steps;
 }
 
 /// From the first rank's begin to the last one's end.
-std::optional<StepTime> isolated_step_time(const std::vector<RankReport>& ranks) {
+std::optional<results::StepTime> isolated_step_time(const std::vector<protocol::RankReport>& ranks) {
   std::vector<double> seconds;
   for (std::size_t i = 0; i < ranks.front().isolated.size(); ++i) {
     auto [begin, end] = ranks.front().isolated[i];
-    for (const RankReport& rank : ranks) {
+    for (const protocol::RankReport& rank : ranks) {
       begin = std::min(begin, rank.isolated.at(i).begin);
       end = std::max(end, rank.isolated.at(i).end);
     }
     seconds.push_back(end - begin);
   }
   if (seconds.empty()) return std::nullopt;
-  StepTime time;
+  results::StepTime time;
   time.samples = {std::move(seconds)};
-  summarise(time);
+  results::summarise(time);
   return time;
 }
 
-std::vector<RankReport> gather_reports(Communicator& comm, const RankReport& mine) {
-  std::vector<RankReport> reports;
-  for (const std::string& text : gather_to_root(comm, to_json(mine).dump())) {
+std::vector<protocol::RankReport> gather_reports(comm::Communicator& comm, const protocol::RankReport& mine) {
+  std::vector<protocol::RankReport> reports;
+  for (const std::string& text : comm::gather_to_root(comm, protocol::to_json(mine).dump())) {
     const nlohmann::json document = nlohmann::json::parse(text);
     const std::string name = "report of rank " + std::to_string(reports.size());
-    reports.push_back(rank_report_from_json(JsonReader(document, name)));
+    reports.push_back(protocol::rank_report_from_json(JsonReader(document, name)));
   }
   return reports;
 }
 
 /// Rank 0's account of all reports. Collective; the other ranks' is empty.
-Measured conclude(const Launch& launch, const Plan& plan, Communicator& comm, const RankReport& mine) {
-  const std::vector<RankReport> reports = gather_reports(comm, mine);
+results::Measured conclude(const Launch& launch, const plan::Plan& plan, comm::Communicator& comm,
+                           const protocol::RankReport& mine) {
+  const std::vector<protocol::RankReport> reports = gather_reports(comm, mine);
   if (comm.rank() != Rank(0)) return {};
 
-  const int warmup = discarded_steps(launch.plan.spec, launch.command.warmup);
-  Timeline timeline{.origin = std::numeric_limits<double>::infinity()};
-  Measured measured;
-  for (const RankReport& report : reports) {
+  const int warmup = plan::discarded_steps(launch.plan.spec, launch.command.warmup);
+  plan::Timeline timeline{.origin = std::numeric_limits<double>::infinity()};
+  results::Measured measured;
+  for (const protocol::RankReport& report : reports) {
     timeline.ranks.push_back(report.spans);
     measured.ranks.push_back(report.measured);
     // Where a stage's replicas take mini-batches in turn, a short window may leave none for a rank.
-    const auto& computed = report.spans[compute_lane];
+    const auto& computed = report.spans[plan::compute_lane];
     if (!computed.empty()) timeline.origin = std::min(timeline.origin, computed.front().queued);
   }
   // Nobody sees into a graph's step. Where ranks share a GPU, an operation that waits for its multiprocessors looks as
   // one that takes longer, and one that waits for a message as a bubble that no other rank causes.
-  const bool shared = std::ranges::any_of(reports, [](const RankReport& rank) { return rank.ranks_on_device > 1; });
+  const bool shared =
+      std::ranges::any_of(reports, [](const protocol::RankReport& rank) { return rank.ranks_on_device > 1; });
   if (!plan.spec.graph && !shared) {
-    const std::vector<Breakdown> parts = breakdowns(plan, timeline, warmup);
+    const std::vector<Breakdown> parts = plan::breakdowns(plan, timeline, warmup);
     for (int r = 0; r < comm.size(); ++r) measured.ranks[r].breakdown_s = parts[r];
   }
   if (!is_emulated(plan.spec)) {
     measured.losses.assign(plan.steps, 0.0);
-    for (const RankReport& rank : reports)
+    for (const protocol::RankReport& rank : reports)
       for (int step = 0; step < plan.steps; ++step) measured.losses[step] += rank.losses.at(step);
   }
   if (!is_emulated(plan.spec) && !shared) {
-    const Matching matching = match(plan);
-    const Sizes sizes(launch.model);
+    const plan::Matching matching = plan::match(plan);
+    const analytic::Sizes sizes(launch.model);
     for (int r = 0; r < comm.size(); ++r) {
       measured.ranks[r].bus_bandwidth_bytes_per_s =
           reduction_bandwidth(plan, matching, sizes, timeline, Rank(r), warmup);
     }
   }
 
-  std::vector<double> samples = step_durations(plan, timeline);
+  std::vector<double> samples = plan::step_durations(plan, timeline);
   samples.erase(samples.begin(), samples.begin() + warmup);
   measured.step_time_s.samples = {samples};
-  summarise(measured.step_time_s);
+  results::summarise(measured.step_time_s);
   measured.isolated_step_time_s = isolated_step_time(reports);
   measured.warmup_steps = warmup;
-  measured.throughput_samples_per_s = batch_samples(plan) / measured.step_time_s.median;
+  measured.throughput_samples_per_s = plan::batch_samples(plan) / measured.step_time_s.median;
   measured.achieved_flops_per_s =
-      training_flops(launch.model).value * batch_samples(plan) / measured.step_time_s.median;
-  if (launch.command.trace) write_atomically(trace_file(launch.command.reply), to_trace(plan, timeline).dump() + "\n");
+      models::training_flops(launch.model).value * plan::batch_samples(plan) / measured.step_time_s.median;
+  if (launch.command.trace)
+    write_atomically(protocol::trace_file(launch.command.reply), plan::to_trace(plan, timeline).dump() + "\n");
   return measured;
 }
 
 }  // namespace
 
-Measured measure(const Launch& launch, Communicator& comm, Device& device, const RankPlace& place) {
-  const int warmup = discarded_steps(launch.plan.spec, launch.command.warmup);
-  const Plan plan = unroll(launch.plan, warmup + launch.command.steps);
-  StageState state(plan, launch.model, comm, device);
-  RankInput input = open_input(plan, comm.rank(), launch.source, launch.input, device);
+results::Measured measure(const Launch& launch, comm::Communicator& comm, exec::Device& device,
+                          const RankPlace& place) {
+  const int warmup = plan::discarded_steps(launch.plan.spec, launch.command.warmup);
+  const plan::Plan plan = plan::unroll(launch.plan, warmup + launch.command.steps);
+  exec::StageState state(plan, launch.model, comm, device);
+  exec::RankInput input = exec::open_input(plan, comm.rank(), launch.source, launch.input, device);
   const double clock_offset = clock_offset_s(comm);
   comm.reset_traffic();
-  if (!device.where().is_cpu()) tune(plan, launch.model, state, device, comm.rank());
-  const Execution execution = execute(plan, launch.model, state, comm, input, device, warmup);
-  const Traffic traffic = comm.traffic();
+  if (!device.where().is_cpu()) exec::tune(plan, launch.model, state, device, comm.rank());
+  const exec::Execution execution = exec::execute(plan, launch.model, state, comm, input, device, warmup);
+  const comm::Traffic traffic = comm.traffic();
   // While memory of a device is looked at, nobody takes any there. Allocators keep what they took at their peak.
   comm.wait(comm.barrier());
 
-  RankReport mine = report(comm.rank(), execution.spans, clock_offset, device.name());
+  protocol::RankReport mine = report(comm.rank(), execution.spans, clock_offset, device.name());
   mine.losses = execution.losses;
   mine.ranks_on_device = place.ranks_on_device;
-  RankMeasured& measured = mine.measured;
+  results::RankMeasured& measured = mine.measured;
   measured.cpuset = place.cpuset;
   measured.peak_memory = {.category = device.account().peak().category,
                           .resident = peak_resident_bytes(),
@@ -179,27 +183,29 @@ Measured measure(const Launch& launch, Communicator& comm, Device& device, const
   measured.bytes_received = traffic.received / plan.steps;
   comm.wait(comm.barrier());
   // Last, since it needs memory and traffic of its own.
-  measured.arithmetic = arithmetic_of(plan.spec, weight_type(state, segments_held(plan, comm.rank())), device);
+  measured.arithmetic =
+      exec::arithmetic_of(plan.spec, weight_type(state, plan::segments_held(plan, comm.rank())), device);
   const int isolated = isolated_count(launch);
   // One stream of pieces for all of them, so that none waits for its loader to start; after the one before it, since
   // both take memory of the device.
   input = {};
   if (isolated > 0) {
-    input = open_input(unroll(launch.plan, isolated), comm.rank(), launch.source, launch.input, device);
+    input = exec::open_input(plan::unroll(launch.plan, isolated), comm.rank(), launch.source, launch.input, device);
   }
-  mine.isolated = isolated_steps(
-      isolated, clock_offset, [&] { return execute(launch.plan, launch.model, state, comm, input, device, 0).spans; });
+  mine.isolated = isolated_steps(isolated, clock_offset, [&] {
+    return exec::execute(launch.plan, launch.model, state, comm, input, device, 0).spans;
+  });
   return conclude(launch, plan, comm, mine);
 }
 
-Measured measure_emulated(const Launch& launch, Communicator& comm) {
+results::Measured measure_emulated(const Launch& launch, comm::Communicator& comm) {
   const int steps = launch.command.warmup + launch.command.steps;
-  const Plan plan = unroll(launch.plan, steps);
-  const RankSpans spans = emulate(plan, unroll(launch.plan, launch.durations, steps), comm);
-  RankReport mine = report(comm.rank(), spans, 0, "emulated");
+  const plan::Plan plan = plan::unroll(launch.plan, steps);
+  const exec::RankSpans spans = exec::emulate(plan, plan::unroll(launch.plan, launch.durations, steps), comm);
+  protocol::RankReport mine = report(comm.rank(), spans, 0, "emulated");
   mine.isolated =
-      isolated_steps(isolated_count(launch), 0, [&] { return emulate(launch.plan, launch.durations, comm); });
+      isolated_steps(isolated_count(launch), 0, [&] { return exec::emulate(launch.plan, launch.durations, comm); });
   return conclude(launch, plan, comm, mine);
 }
 
-}  // namespace parabench
+}  // namespace parabench::rank

@@ -13,15 +13,15 @@
 #include "parallelism/exec/executor.h"
 #include "suite/protocol/folder.h"
 
-namespace parabench {
+namespace parabench::rank {
 namespace {
 
-FailureKind kind_of(const std::exception& error) {
+protocol::FailureKind kind_of(const std::exception& error) {
   if (const auto* ours = dynamic_cast<const Error*>(&error))
-    return ours->code() == ExitCode::environment ? FailureKind::environment : FailureKind::usage;
-  if (dynamic_cast<const PeerFailure*>(&error)) return FailureKind::peer;
-  if (dynamic_cast<const NotANumber*>(&error)) return FailureKind::not_a_number;
-  return FailureKind::failure;
+    return ours->code() == ExitCode::environment ? protocol::FailureKind::environment : protocol::FailureKind::usage;
+  if (dynamic_cast<const comm::PeerFailure*>(&error)) return protocol::FailureKind::peer;
+  if (dynamic_cast<const exec::NotANumber*>(&error)) return protocol::FailureKind::not_a_number;
+  return protocol::FailureKind::failure;
 }
 
 }  // namespace
@@ -35,7 +35,7 @@ std::string host_name() {
 void report_failure(const std::filesystem::path& folder, Rank rank, const std::exception& error) noexcept {
   try {
     std::cerr << fmt::format("parabench-rank {}: {}\n", rank.value, error.what());
-    write_error(folder, {rank.value, kind_of(error), error.what()});
+    protocol::write_error(folder, {rank.value, kind_of(error), error.what()});
   } catch (const std::exception& second) {
     std::cerr << fmt::format("parabench-rank {}: could not write its error file: {}\n", rank.value, second.what());
   }
@@ -44,11 +44,11 @@ void report_failure(const std::filesystem::path& folder, Rank rank, const std::e
 bool await_error(const std::filesystem::path& folder, Rank rank, double limit_s) {
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::duration<double>(limit_s);
-  while (!has_error(folder, rank)) {
+  while (!protocol::has_error(folder, rank)) {
     if (Clock::now() >= end) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   return true;
 }
 
-}  // namespace parabench
+}  // namespace parabench::rank

@@ -7,7 +7,7 @@
 
 #include "base/strong.h"
 
-namespace parabench {
+namespace parabench::rank {
 
 /// Writes the rank's error file. Never throws: the error in hand matters more than one about its report.
 void report_failure(const std::filesystem::path& folder, Rank rank, const std::exception& error) noexcept;
@@ -17,4 +17,4 @@ bool await_error(const std::filesystem::path& folder, Rank rank, double limit_s)
 
 std::string host_name();
 
-}  // namespace parabench
+}  // namespace parabench::rank

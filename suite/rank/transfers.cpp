@@ -9,21 +9,21 @@
 #include "base/statistics.h"
 #include "parallelism/comm/gather.h"
 
-namespace parabench {
+namespace parabench::rank {
 namespace {
 
 constexpr int transfer_rounds = 12, transfer_warmup = 3;
 
 /// Largest over the ranks of each rank's median, on rank 0; collective.
-double slowest(Communicator& comm, double seconds) {
+double slowest(comm::Communicator& comm, double seconds) {
   double largest = seconds;
-  for (const std::string& text : gather_to_root(comm, fmt::format("{}", seconds)))
+  for (const std::string& text : comm::gather_to_root(comm, fmt::format("{}", seconds)))
     largest = std::max(largest, std::stod(text));
   return largest;
 }
 
 template <class Transfer>
-double time_transfer(Communicator& comm, Transfer&& transfer) {
+double time_transfer(comm::Communicator& comm, Transfer&& transfer) {
   std::vector<double> seconds;
   for (int i = 0; i < transfer_warmup + transfer_rounds; ++i) {
     comm.wait(comm.barrier());
@@ -41,26 +41,28 @@ std::vector<std::int64_t> powers_up_to(std::int64_t first, std::int64_t largest,
   return sizes;
 }
 
-bool on_device(const Device& device) { return !device.where().is_cpu(); }
+bool on_device(const exec::Device& device) { return !device.where().is_cpu(); }
 
 }  // namespace
 
-Curve all_reduce_curve(Communicator& comm, const Device& device, const Arena& arena, int group) {
-  Curve curve;
+analytic::Curve all_reduce_curve(comm::Communicator& comm, const exec::Device& device, const comm::Arena& arena,
+                                 int group) {
+  analytic::Curve curve;
   for (std::int64_t bytes : powers_up_to(4096, arena.bytes, 8))
-    curve.push_back({bytes, time_transfer(comm, [&] {
-                       if (group < 0) return;
-                       comm.wait(comm.all_reduce({arena.data, bytes, ElementType::f32, on_device(device)}, group));
-                     })});
+    curve.push_back(
+        {bytes, time_transfer(comm, [&] {
+           if (group < 0) return;
+           comm.wait(comm.all_reduce({arena.data, bytes, comm::ElementType::f32, on_device(device)}, group));
+         })});
   return curve;
 }
 
-Curve point_to_point_curve(Communicator& comm, Device& device, std::int64_t largest) {
+analytic::Curve point_to_point_curve(comm::Communicator& comm, exec::Device& device, std::int64_t largest) {
   const torch::Tensor buffer = torch::zeros({largest}, torch::TensorOptions(torch::kUInt8).device(device.where()));
   device.synchronise();
-  Curve curve;
+  analytic::Curve curve;
   for (std::int64_t bytes : powers_up_to(1024, largest, 8)) {
-    const BufferView view{buffer.data_ptr(), bytes, ElementType::byte, on_device(device)};
+    const comm::BufferView view{buffer.data_ptr(), bytes, comm::ElementType::byte, on_device(device)};
     const auto tag = static_cast<std::uint64_t>(bytes);
     const double both_ways = time_transfer(comm, [&] {
       if (comm.rank() == ping_lane.from) {
@@ -76,7 +78,7 @@ Curve point_to_point_curve(Communicator& comm, Device& device, std::int64_t larg
   return curve;
 }
 
-double copy_rate(Device& device) {
+double copy_rate(exec::Device& device) {
   const std::int64_t bytes = 64 << 20;
   torch::Tensor from = torch::ones({bytes}, torch::kUInt8);
   if (on_device(device)) from = from.pin_memory();
@@ -92,18 +94,18 @@ double copy_rate(Device& device) {
   return static_cast<double>(bytes) / median(seconds);
 }
 
-double launch_floor(Device& device) {
+double launch_floor(exec::Device& device) {
   constexpr int kernels = 2000;
   const torch::Tensor one = torch::zeros({1}, torch::TensorOptions(torch::kFloat32).device(device.where()));
   const auto launch_all = [&] {
     for (int i = 0; i < kernels; ++i) one.add_(1);
   };
   launch_all();
-  const Mark start = device.mark();
+  const exec::Mark start = device.mark();
   launch_all();
-  const Mark end = device.mark();
+  const exec::Mark end = device.mark();
   device.synchronise();
   return (device.seconds(end) - device.seconds(start)) / kernels;
 }
 
-}  // namespace parabench
+}  // namespace parabench::rank

@@ -5,20 +5,21 @@
 #include "parallelism/comm/communicator.h"
 #include "parallelism/exec/device.h"
 
-namespace parabench {
+namespace parabench::rank {
 
 /// On rank 0 medians of the slowest rank, on the others their own; behind a barrier each, for sizes up to
 /// `arena.bytes`, which lie on the device. Collective; a rank reduces in `group`, or only waits where that is -1.
-Curve all_reduce_curve(Communicator& comm, const Device& device, const Arena& arena, int group);
+analytic::Curve all_reduce_curve(comm::Communicator& comm, const exec::Device& device, const comm::Arena& arena,
+                                 int group);
 /// The lanes of the ping-pong.
-inline constexpr MessageLane ping_lane{Rank(0), Rank(1), Channel::forward};
-inline constexpr MessageLane pong_lane{Rank(1), Rank(0), Channel::backward};
+inline constexpr comm::MessageLane ping_lane{Rank(0), Rank(1), comm::Channel::forward};
+inline constexpr comm::MessageLane pong_lane{Rank(1), Rank(0), comm::Channel::backward};
 /// One way: half of a ping-pong between ranks 0 and 1 while the others sleep.
-Curve point_to_point_curve(Communicator& comm, Device& device, std::int64_t largest);
+analytic::Curve point_to_point_curve(comm::Communicator& comm, exec::Device& device, std::int64_t largest);
 
 /// Bytes per second within the processor's memory, or from pinned memory to the GPU.
-double copy_rate(Device& device);
+double copy_rate(exec::Device& device);
 /// Seconds of a kernel with nothing to do, behind others of its kind.
-double launch_floor(Device& device);
+double launch_floor(exec::Device& device);
 
-}  // namespace parabench
+}  // namespace parabench::rank

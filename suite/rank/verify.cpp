@@ -13,14 +13,14 @@
 #include "suite/rank/affinity.h"
 #include "suite/rank/launch.h"
 
-namespace parabench {
+namespace parabench::rank {
 namespace {
 
 /// Losses that the measured launch is compared by: with few values per channel, only those that rounding cannot decide.
 int loss_steps(const Launch& launch) {
   int smallest = launch.plan.spec.batch;
   for (const auto& replica : launch.plan.pieces) smallest = std::min(smallest, std::ranges::min(replica));
-  return smallest < steady_piece(launch.model) ? 2 : 3;
+  return smallest < exec::steady_piece(launch.model) ? 2 : 3;
 }
 
 std::int64_t memory_bytes() {
@@ -31,19 +31,19 @@ std::int64_t memory_bytes() {
 
 }  // namespace
 
-Equivalence verify(const Launch& launch, Communicator& comm, Device& device) {
-  Equivalence equivalence;
-  equivalence.reference = delays_updates(launch.plan.spec) ? "delayed-update" : "sequential";
-  const std::int64_t needed = reference_bytes(launch.plan, launch.model);
+results::Equivalence verify(const Launch& launch, comm::Communicator& comm, exec::Device& device) {
+  results::Equivalence equivalence;
+  equivalence.reference = plan::delays_updates(launch.plan.spec) ? "delayed-update" : "sequential";
+  const std::int64_t needed = exec::reference_bytes(launch.plan, launch.model);
   if (needed > memory_bytes()) {
     equivalence.reason = fmt::format("a single rank cannot hold the reference: {} bytes needed, {} bytes of memory",
                                      needed, memory_bytes());
     return equivalence;
   }
 
-  equivalence.steps = equivalence_steps(launch.plan);
-  const Plan plan = small_pieces(launch.plan, launch.model, equivalence.steps);
-  const Trained trained = train_and_gather(plan, launch.model, launch.source, launch.input, comm, device);
+  equivalence.steps = plan::equivalence_steps(launch.plan);
+  const plan::Plan plan = exec::small_pieces(launch.plan, launch.model, equivalence.steps);
+  const exec::Trained trained = exec::train_and_gather(plan, launch.model, launch.source, launch.input, comm, device);
   if (comm.rank() != Rank(0)) return {};
 
   // The other ranks sleep now: the reference may use their cores.
@@ -51,17 +51,20 @@ Equivalence verify(const Launch& launch, Communicator& comm, Device& device) {
   use_cores(launch.all_cores);
   at::set_num_threads(
       std::min<int>(static_cast<int>(launch.all_cores.size()), launch.plan.spec.np * launch.plan.spec.threads));
-  const ReferenceState reference = train_reference(plan, launch.model, equivalence.steps, launch.source, launch.input);
-  equivalence.reference_batch = reference.whole_batch ? ReferenceBatch::whole : ReferenceBatch::pieces;
-  Difference difference = compare(plan, launch.model, trained, reference);
+  const exec::ReferenceState reference =
+      exec::train_reference(plan, launch.model, equivalence.steps, launch.source, launch.input);
+  equivalence.reference_batch =
+      reference.whole_batch ? results::ReferenceBatch::whole : results::ReferenceBatch::pieces;
+  exec::Difference difference = exec::compare(plan, launch.model, trained, reference);
   const auto within_tolerance = [&] {  // a NaN compares false and so fails
     return difference.update <= equivalence.tolerance && difference.buffer <= equivalence.tolerance;
   };
   double decided = 0;
   if (!within_tolerance()) {
-    const Rounding rounding = rounding_between(
-        reference, train_reference(plan, launch.model, equivalence.steps, launch.source, launch.input, rounding_nudge));
-    difference = compare(plan, launch.model, trained, reference, &rounding, equivalence.tolerance);
+    const exec::Rounding rounding =
+        exec::rounding_between(reference, exec::train_reference(plan, launch.model, equivalence.steps, launch.source,
+                                                                launch.input, exec::rounding_nudge));
+    difference = exec::compare(plan, launch.model, trained, reference, &rounding, equivalence.tolerance);
     equivalence.tensors_left_out = difference.left_out;
     decided = rounding.decided_elements;
   }
@@ -69,22 +72,23 @@ Equivalence verify(const Launch& launch, Communicator& comm, Device& device) {
   equivalence.worst_parameter = difference.worst_parameter;
   equivalence.max_relative_buffer_difference = difference.buffer;
   if (!within_tolerance()) {
-    equivalence.status = EquivalenceStatus::fail;
-    equivalence.reason = fmt::format("{}; tolerance {:.0e}", describe(difference, launch.model), equivalence.tolerance);
-  } else if (decided > most_decided) {
+    equivalence.status = results::EquivalenceStatus::fail;
+    equivalence.reason =
+        fmt::format("{}; tolerance {:.0e}", exec::describe(difference, launch.model), equivalence.tolerance);
+  } else if (decided > exec::most_decided) {
     equivalence.reason = fmt::format(
         "rounding alone decides {:.0f} % of the parameters, too many to tell what the rest is worth; try a "
         "larger batch",
         100 * decided);
   } else {
-    equivalence.status = EquivalenceStatus::pass;
+    equivalence.status = results::EquivalenceStatus::pass;
   }
 
-  equivalence.loss_tolerance = loss_tolerance(launch.plan.spec.precision);
+  equivalence.loss_tolerance = results::loss_tolerance(launch.plan.spec.precision);
   equivalence.reference_losses =
-      train_reference(launch.plan, launch.model, loss_steps(launch), launch.source, launch.input).losses;
+      exec::train_reference(launch.plan, launch.model, loss_steps(launch), launch.source, launch.input).losses;
   use_cores(mine);
   return equivalence;
 }
 
-}  // namespace parabench
+}  // namespace parabench::rank

@@ -11,7 +11,7 @@
 #include "results/summary.h"
 #include "suite/run/combine.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 /// The case id as a file name.
@@ -21,24 +21,24 @@ std::string file_name(std::string id) {
   return id;
 }
 
-bool same_ranks(const Measured& measured, const Predicted& predicted) {
-  return std::ranges::equal(measured.ranks, predicted.ranks, {}, &RankMeasured::rank, &RankPredicted::rank);
+bool same_ranks(const results::Measured& measured, const Predicted& predicted) {
+  return std::ranges::equal(measured.ranks, predicted.ranks, {}, &results::RankMeasured::rank, &RankPredicted::rank);
 }
 
 }  // namespace
 
-Record start_record(const Prepared& prepared, const RunOptions& options) {
-  Record record;
+results::Record start_record(const Prepared& prepared, const RunOptions& options) {
+  results::Record record;
   record.id = prepared.chosen.id;
   record.parameters = prepared.chosen.spec;
   record.reproduce = repeating_command(prepared.chosen, options);
   if (prepared.forecast) {
-    const Plan& plan = prepared.forecast->plan;
-    record.plan = PlanSummary{hash(plan), partition(plan), stage_widths(plan)};
+    const plan::Plan& plan = prepared.forecast->plan;
+    record.plan = results::PlanSummary{plan::hash(plan), plan::partition(plan), plan::stage_widths(plan)};
     record.predicted = prepared.forecast->predicted;
   }
   if (!prepared.runs()) {
-    record.status = Status::skipped;
+    record.status = results::Status::skipped;
     record.reason = prepared.skip;
     record.equivalence.reason = "the case did not run";
   }
@@ -66,20 +66,20 @@ CaseRun::CaseRun(const Prepared& prepared, const RunOptions& options, int index,
                                                                    : "the case stopped before";
 }
 
-void CaseRun::fail(std::string reason, FailureKind kind) {
-  record_.status = Status::failed;
+void CaseRun::fail(std::string reason, protocol::FailureKind kind) {
+  record_.status = results::Status::failed;
   record_.reason = std::move(reason);
   failure_kind_ = kind;
 }
 
-std::optional<PlannedLaunch> CaseRun::next(Phase phase) {
+std::optional<PlannedLaunch> CaseRun::next(protocol::Phase phase) {
   if (planned_.empty() || planned_.front().phase != phase) return std::nullopt;
   const PlannedLaunch launch = planned_.front();
   planned_.erase(planned_.begin());
   return launch;
 }
 
-std::optional<Reply> CaseRun::run_phase(Phase phase, LaunchRequest request, std::string what) {
+std::optional<protocol::Reply> CaseRun::run_phase(protocol::Phase phase, LaunchRequest request, std::string what) {
   const int steps = options_.warmup + options_.steps;
   request.phase = phase;
   request.plan = &prepared_.forecast->plan;
@@ -95,49 +95,49 @@ std::optional<Reply> CaseRun::run_phase(Phase phase, LaunchRequest request, std:
 }
 
 bool CaseRun::verify() {
-  if (!next(Phase::verify)) return true;
-  const auto reply = run_phase(Phase::verify, {}, "verify");
+  if (!next(protocol::Phase::verify)) return true;
+  const auto reply = run_phase(protocol::Phase::verify, {}, "verify");
   if (!reply) return false;
-  record_.equivalence = std::get<Equivalence>(reply->answer);
-  if (record_.equivalence.status == EquivalenceStatus::fail) {
-    fail(fmt::format("not equivalent to {} training", record_.equivalence.reference), FailureKind::failure);
+  record_.equivalence = std::get<results::Equivalence>(reply->answer);
+  if (record_.equivalence.status == results::EquivalenceStatus::fail) {
+    fail(fmt::format("not equivalent to {} training", record_.equivalence.reference), protocol::FailureKind::failure);
   }
-  return record_.status == Status::ok;
+  return record_.status == results::Status::ok;
 }
 
 std::optional<std::vector<double>> CaseRun::measure() {
-  const PlannedLaunch planned = next(Phase::measure).value();
+  const PlannedLaunch planned = next(protocol::Phase::measure).value();
   LaunchRequest request;
   if (planned.traced) {
     request.trace_file = std::filesystem::path(options_.trace) / (file_name(record_.id) + ".json");
   }
-  auto reply =
-      run_phase(Phase::measure, request, fmt::format("measure {}/{}", planned.repetition, options_.repetitions));
+  auto reply = run_phase(protocol::Phase::measure, request,
+                         fmt::format("measure {}/{}", planned.repetition, options_.repetitions));
   if (!reply) return std::nullopt;
-  auto& measured = std::get<Measured>(reply->answer);
+  auto& measured = std::get<results::Measured>(reply->answer);
   const auto& samples = measured.step_time_s.samples;
   if (samples.size() != 1 || static_cast<int>(samples.front().size()) != options_.steps) {
     fail(fmt::format("measure: the reply holds {} steps, {} were asked for",
                      samples.empty() ? 0 : samples.front().size(), options_.steps),
-         FailureKind::failure);
+         protocol::FailureKind::failure);
     return std::nullopt;
   }
   if (!same_ranks(measured, prepared_.forecast->predicted)) {
     fail(fmt::format("measure: the reply holds {} ranks, the plan {}", measured.ranks.size(), record_.parameters.np),
-         FailureKind::failure);
+         protocol::FailureKind::failure);
     return std::nullopt;
   }
   auto times = samples.front();
   launches_.push_back(std::move(measured));
   record_.measured = combine(launches_, record_.parameters.batch, step_flops(*prepared_.subject));
-  record_.error = compare(*record_.predicted, *record_.measured);
+  record_.error = results::compare(*record_.predicted, *record_.measured);
   judge_losses(record_.equivalence, launches_.back().losses, options_.warmup + options_.steps,
                record_.parameters.precision);
   if (record_.equivalence.loss_agrees == false) {
-    fail("the losses of the measured steps are not the reference's", FailureKind::failure);
+    fail("the losses of the measured steps are not the reference's", protocol::FailureKind::failure);
     return std::nullopt;
   }
   return times;
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

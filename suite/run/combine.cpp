@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 void add(Breakdown& sum, const Breakdown& other) {
@@ -19,9 +19,9 @@ void divide(Breakdown& sum, double count) {
 
 }  // namespace
 
-Measured combine(std::span<const Measured> launches, int batch, double flops) {
-  Measured all = launches.front();
-  for (const Measured& launch : launches.subspan(1)) {
+results::Measured combine(std::span<const results::Measured> launches, int batch, double flops) {
+  results::Measured all = launches.front();
+  for (const results::Measured& launch : launches.subspan(1)) {
     const auto& samples = launch.step_time_s.samples;
     all.step_time_s.samples.insert(all.step_time_s.samples.end(), samples.begin(), samples.end());
     if (all.isolated_step_time_s && launch.isolated_step_time_s) {
@@ -30,8 +30,8 @@ Measured combine(std::span<const Measured> launches, int batch, double flops) {
                                                isolated.end());
     }
     for (std::size_t i = 0; i < all.ranks.size(); ++i) {
-      RankMeasured& rank = all.ranks[i];
-      const RankMeasured& other = launch.ranks[i];
+      results::RankMeasured& rank = all.ranks[i];
+      const results::RankMeasured& other = launch.ranks[i];
       const MemoryUsage before = rank.peak_memory;
       if (other.peak_memory.total_counted() > before.total_counted()) rank.peak_memory = other.peak_memory;
       for (const auto peak : {&MemoryUsage::resident, &MemoryUsage::reserved, &MemoryUsage::device_used}) {
@@ -42,20 +42,21 @@ Measured combine(std::span<const Measured> launches, int batch, double flops) {
         *rank.bus_bandwidth_bytes_per_s += other.bus_bandwidth_bytes_per_s.value_or(0);
     }
   }
-  for (RankMeasured& rank : all.ranks) {
+  for (results::RankMeasured& rank : all.ranks) {
     const auto count = static_cast<double>(launches.size());
     if (rank.breakdown_s) divide(*rank.breakdown_s, count);
     if (rank.bus_bandwidth_bytes_per_s) *rank.bus_bandwidth_bytes_per_s /= count;
   }
-  summarise(all.step_time_s);
-  if (all.isolated_step_time_s) summarise(*all.isolated_step_time_s);
+  results::summarise(all.step_time_s);
+  if (all.isolated_step_time_s) results::summarise(*all.isolated_step_time_s);
   all.throughput_samples_per_s = batch / all.step_time_s.median;
   all.achieved_flops_per_s = flops / all.step_time_s.median;
   return all;
 }
 
-void judge_losses(Equivalence& equivalence, std::span<const double> losses, int launched_steps, Precision precision) {
-  equivalence.loss_tolerance = loss_tolerance(precision);
+void judge_losses(results::Equivalence& equivalence, std::span<const double> losses, int launched_steps,
+                  Precision precision) {
+  equivalence.loss_tolerance = results::loss_tolerance(precision);
   const auto& references = equivalence.reference_losses;
   if (references.empty()) return;
   equivalence.loss_agrees = true;
@@ -71,4 +72,4 @@ void judge_losses(Equivalence& equivalence, std::span<const double> losses, int 
   }
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

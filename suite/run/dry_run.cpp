@@ -11,13 +11,13 @@
 #include "suite/machine/knowledge.h"
 #include "suite/run/run_plan.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 /// The preparation of a run takes what a probe finds; without one, everything that this version knows is on offer.
-Offer assumed_capabilities(const MachineInfo& machine) {
+protocol::Offer assumed_capabilities(const analytic::MachineInfo& machine) {
   return remembered_capabilities(machine, rank_program())
-      .value_or(Offer{{DeviceKind::cpu, DeviceKind::emulated}, {CommKind::mpi, CommKind::threads}});
+      .value_or(protocol::Offer{{DeviceKind::cpu, DeviceKind::emulated}, {CommKind::mpi, CommKind::threads}});
 }
 
 std::string self() { return std::filesystem::read_symlink("/proc/self/exe"); }
@@ -67,9 +67,9 @@ void print_case(const Prepared& prepared, int number, const RunOptions& options,
 
 ExitCode print_commands(const std::vector<SelectedCase>& chosen, RunOptions options, Progress& progress,
                         std::ostream& out) {
-  const MachineInfo machine = known_machine();
+  const analytic::MachineInfo machine = known_machine();
   const CalibrationFile file = open_calibration(options.calibration, machine, false);
-  const Offer capabilities = assumed_capabilities(machine);
+  const protocol::Offer capabilities = assumed_capabilities(machine);
   options.launches.launcher = usable_launcher(options.launches.launcher, capabilities);
   check_launches(chosen, options.launches.launcher, capabilities);
   const Knowledge knowledge{machine, file.content ? &*file.content : nullptr, options.emulated_unit_s};
@@ -87,4 +87,4 @@ ExitCode print_commands(const std::vector<SelectedCase>& chosen, RunOptions opti
   return code;
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

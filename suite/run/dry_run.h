@@ -9,7 +9,7 @@
 #include "suite/run/progress.h"
 #include "suite/run/run_options.h"
 
-namespace parabench {
+namespace parabench::suite {
 
 /// Prints what run_cases() would launch (run_plan.h) as exact commands, one per line: a shell script that calibrates,
 /// makes the plans and starts every launch by hand, in the current folder. Starts nothing; a first run on a machine
@@ -17,4 +17,4 @@ namespace parabench {
 ExitCode print_commands(const std::vector<SelectedCase>& chosen, RunOptions options, Progress& progress,
                         std::ostream& out);
 
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -14,24 +14,25 @@
 #include "parallelism/plan/strategies/strategies.h"
 #include "parallelism/plan/validate.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 /// The plan with its stages cut by what is known best; recompute:auto is not decided yet.
-Plan make_plan_of(const Subject& subject, const Knowledge& knowledge, int window) {
-  check_case(subject.spec, subject.model, subject.given.get());
-  const Profile profile = make_profile(knowledge.calibration, knowledge.machine, subject.model, subject.spec);
-  Plan plan = make_plan(subject.spec, subject.model, profile, window, subject.given.get());
+plan::Plan make_plan_of(const Subject& subject, const Knowledge& knowledge, int window) {
+  plan::check_case(subject.spec, subject.model, subject.given.get());
+  const plan::Profile profile =
+      analytic::make_profile(knowledge.calibration, knowledge.machine, subject.model, subject.spec);
+  plan::Plan plan = plan::make_plan(subject.spec, subject.model, profile, window, subject.given.get());
   // An asynchronous plan's window also holds the steps that verify wants.
-  if (plan.asynchronous && equivalence_steps(plan) > window) {
-    plan = make_plan(subject.spec, subject.model, profile, equivalence_steps(plan), subject.given.get());
+  if (plan.asynchronous && plan::equivalence_steps(plan) > window) {
+    plan = plan::make_plan(subject.spec, subject.model, profile, plan::equivalence_steps(plan), subject.given.get());
   }
   return plan;
 }
 
 void require_memory(const Predicted& predicted, Bytes limit) {
   for (const RankPredicted& rank : predicted.ranks) {
-    const std::int64_t bytes = limited_bytes(rank.peak_memory);
+    const std::int64_t bytes = analytic::limited_bytes(rank.peak_memory);
     if (bytes <= limit.value) continue;
     throw usage_error("memory", std::to_string(limit.value) + " bytes",
                       "at least " + std::to_string(bytes) + " bytes, which rank " + std::to_string(rank.rank) +
@@ -43,10 +44,12 @@ void require_memory(const Predicted& predicted, Bytes limit) {
 }  // namespace
 
 Subject look_up(const Case& spec) {
-  check_input(spec);
-  Subject subject{spec, make_dataset(spec.dataset), {}, nullptr};
-  subject.model = make_model(spec.model, subject.dataset.sample, subject.dataset.classes, subject.dataset.small_stem);
-  const TensorSpec wanted = labels_of(boundaries(subject.model).back()), given = label_shape(subject.dataset);
+  datasets::check_input(spec);
+  Subject subject{spec, datasets::make_dataset(spec.dataset), {}, nullptr};
+  subject.model =
+      models::make_model(spec.model, subject.dataset.sample, subject.dataset.classes, subject.dataset.small_stem);
+  const TensorSpec wanted = models::labels_of(models::boundaries(subject.model).back()),
+                   given = datasets::label_shape(subject.dataset);
   if (wanted != given) {
     const auto text = [](const TensorSpec& labels) {
       return labels.rank() == 0 ? std::string("one label per sample") : "labels " + to_text(labels);
@@ -68,32 +71,34 @@ Subject make_subject(const Case& spec) { return make_subject(SelectedCase{.spec 
 
 Subject make_subject(const SelectedCase& chosen) {
   Subject subject = look_up(chosen);
-  check_case(subject.spec, subject.model, subject.given.get());
+  plan::check_case(subject.spec, subject.model, subject.given.get());
   return subject;
 }
 
-double step_flops(const Subject& subject) { return training_flops(subject.model).value * subject.spec.batch; }
+double step_flops(const Subject& subject) { return models::training_flops(subject.model).value * subject.spec.batch; }
 
-Costs make_costs(const Subject& subject, const Knowledge& knowledge, const std::string& cost_source) {
-  if (cost_source == "unit") return unit_costs(*knowledge.emulated_unit_s);
-  Costs costs = cost_source == "calibrated" ? calibrated_costs(*knowledge.calibration, subject.model)
-                                            : data_sheet_costs(knowledge.machine, subject.model);
-  if (is_emulated(subject.spec)) costs.time = exclusive_times(std::move(costs.time));
+analytic::Costs make_costs(const Subject& subject, const Knowledge& knowledge, const std::string& cost_source) {
+  if (cost_source == "unit") return analytic::unit_costs(*knowledge.emulated_unit_s);
+  analytic::Costs costs = cost_source == "calibrated"
+                              ? analytic::calibrated_costs(*knowledge.calibration, subject.model)
+                              : analytic::data_sheet_costs(knowledge.machine, subject.model);
+  if (is_emulated(subject.spec)) costs.time = analytic::exclusive_times(std::move(costs.time));
   return costs;
 }
 
 Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int warmup, int steps) {
-  warmup = discarded_steps(subject.spec, warmup);
+  warmup = plan::discarded_steps(subject.spec, warmup);
   Forecast forecast;
-  const Plan made = make_plan_of(subject, knowledge, warmup + steps);
+  const plan::Plan made = make_plan_of(subject, knowledge, warmup + steps);
   const auto predict_from = [&](const char* source) {
     const auto [time, memory] = make_costs(subject, knowledge, source);
-    forecast.plan = subject.spec.recompute == Recompute::automatic
-                        ? recompute_to_fit(made, subject.model, *time, *memory, *subject.spec.memory, warmup + steps)
-                        : made;
-    require_valid(forecast.plan);
-    forecast.predicted = predict(forecast.plan, subject.model, *time, *memory, warmup, steps);
-    if (is_emulated(subject.spec)) forecast.durations = durations(forecast.plan, *time);
+    forecast.plan =
+        subject.spec.recompute == Recompute::automatic
+            ? analytic::recompute_to_fit(made, subject.model, *time, *memory, *subject.spec.memory, warmup + steps)
+            : made;
+    plan::require_valid(forecast.plan);
+    forecast.predicted = analytic::predict(forecast.plan, subject.model, *time, *memory, warmup, steps);
+    if (is_emulated(subject.spec)) forecast.durations = analytic::durations(forecast.plan, *time);
     forecast.cost_source = source;
   };
   if (is_emulated(subject.spec) && knowledge.emulated_unit_s) {
@@ -109,8 +114,8 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
     forecast.gap = std::string("the data sheet predicts: ") + error.what();
   }
   if (subject.spec.memory) require_memory(forecast.predicted, *subject.spec.memory);
-  if (forecast.cost_source == "calibrated" && uses(forecast.plan, OpKind::backward_input) &&
-      !has_split_layers(*knowledge.calibration, subject.model, subject.spec)) {
+  if (forecast.cost_source == "calibrated" && plan::uses(forecast.plan, plan::OpKind::backward_input) &&
+      !analytic::has_split_layers(*knowledge.calibration, subject.model, subject.spec)) {
     forecast.gap = "split backwards were not measured: their FLOPs divide the measured backward";
   }
   return forecast;
@@ -123,4 +128,4 @@ double total_bytes(const Predicted& predicted) {
                          });
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

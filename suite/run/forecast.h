@@ -12,14 +12,14 @@
 #include "parallelism/plan/plan.h"
 #include "suite/cases/selection.h"
 
-namespace parabench {
+namespace parabench::suite {
 
 /// A case with its data set and model looked up.
 struct Subject {
   Case spec;
-  DatasetSpec dataset;
-  ModelSpec model;
-  std::shared_ptr<const GivenSchedule> given = nullptr;  ///< of strategy csv
+  datasets::DatasetSpec dataset;
+  models::ModelSpec model;
+  std::shared_ptr<const plan::GivenSchedule> given = nullptr;  ///< of strategy csv
 };
 /// Throws usage_error for an unknown model or data set, or one that the case cannot read as it says.
 Subject look_up(const Case& spec);
@@ -33,17 +33,17 @@ double step_flops(const Subject& subject);
 
 /// What is known about the machine: its measurements, where there are any, else only its data sheet.
 struct Knowledge {
-  MachineInfo machine;
-  const Calibration* calibration = nullptr;  ///< nullptr: none
-  std::optional<double> emulated_unit_s;     ///< emulated devices take unit costs of this length
+  analytic::MachineInfo machine;
+  const analytic::Calibration* calibration = nullptr;  ///< nullptr: none
+  std::optional<double> emulated_unit_s;               ///< emulated devices take unit costs of this length
 };
 
 struct Forecast {
-  Plan plan;
+  plan::Plan plan;
   Predicted predicted;
-  Durations durations;      ///< of the plan's operations on emulated devices; of others empty
-  std::string cost_source;  ///< "calibrated" | "data-sheet" | "unit"
-  std::string gap;          ///< what the machine's calibration lacks for the case and what stands in; "" without a lack
+  plan::Durations durations;  ///< of the plan's operations on emulated devices; of others empty
+  std::string cost_source;    ///< "calibrated" | "data-sheet" | "unit"
+  std::string gap;  ///< what the machine's calibration lacks for the case and what stands in; "" without a lack
 };
 
 /// The plan (cut, replicated and recomputed by the best known times and bytes; an asynchronous window of warmup +
@@ -53,9 +53,9 @@ struct Forecast {
 Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int warmup, int steps);
 
 /// The costs behind a forecast of `subject`. `cost_source`: its field of that name.
-Costs make_costs(const Subject& subject, const Knowledge& knowledge, const std::string& cost_source);
+analytic::Costs make_costs(const Subject& subject, const Knowledge& knowledge, const std::string& cost_source);
 
 /// Counted bytes of all ranks together.
 double total_bytes(const Predicted& predicted);
 
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -3,7 +3,7 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 class SilentReporter : public benchmark::BenchmarkReporter {
@@ -50,4 +50,4 @@ void drive(const BenchmarkFlags& flags, int repetitions, const std::vector<Drive
   benchmark::Shutdown();
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -8,7 +8,7 @@
 
 #include "suite/cli/benchmark_flags.h"
 
-namespace parabench {
+namespace parabench::suite {
 
 /// What one repetition of a case hands over.
 struct Repetition {
@@ -32,4 +32,4 @@ std::string benchmark_name(const std::string& id, int steps);
 /// and where flags.console. May be called once per process.
 void drive(const BenchmarkFlags& flags, int repetitions, const std::vector<DrivenCase>& cases);
 
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -9,12 +9,12 @@
 #include "base/units_text.h"
 #include "parallelism/plan/strategies/strategies.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 /// Why `name` (a device or communicator) is not on offer.
 std::string not_offered(std::string_view key, std::string_view name, const std::vector<std::string_view>& offered,
-                        const Offer& capabilities) {
+                        const protocol::Offer& capabilities) {
   const auto known = capabilities.obstacles.find(std::string(name));
   if (known != capabilities.obstacles.end()) return fmt::format("{}:{}: {}", key, name, known->second);
   const char* hint = name == "cuda" || name == "nccl" ? "; PARABENCH_PRESET=cuda ./parabench builds it" : "";
@@ -24,12 +24,12 @@ std::string not_offered(std::string_view key, std::string_view name, const std::
 
 /// What the case asks for and this machine, or this build of parabench-rank, does not have; "" when nothing.
 std::string missing_capability(const Case& spec, const PrepareOptions& options) {
-  const Offer& capabilities = options.capabilities;
-  if (!offers(capabilities, spec.device)) {
+  const protocol::Offer& capabilities = options.capabilities;
+  if (!protocol::offers(capabilities, spec.device)) {
     return not_offered("device", to_text(spec.device), to_texts(capabilities.devices), capabilities);
   }
   if (spec.np == 1) return "";
-  if (!offers(capabilities, spec.comm)) {
+  if (!protocol::offers(capabilities, spec.comm)) {
     return not_offered("comm", to_text(spec.comm), to_texts(capabilities.communicators), capabilities);
   }
   const int gpus = capabilities.gpu ? static_cast<int>(capabilities.gpu->gpus.size()) : 0;
@@ -49,7 +49,7 @@ std::string exceeds(double needed, std::int64_t available, const std::string& pl
 }
 
 /// What the ranks of each GPU need together; of other hosts only what one rank needs is known.
-std::string missing_gpu_memory(const Forecast& forecast, const std::vector<HostGpu>& gpus, bool one_host) {
+std::string missing_gpu_memory(const Forecast& forecast, const std::vector<results::HostGpu>& gpus, bool one_host) {
   std::vector<double> needed(gpus.size());
   for (const RankPredicted& rank : forecast.predicted.ranks) {
     double& bytes = needed[rank.rank % gpus.size()];
@@ -63,7 +63,8 @@ std::string missing_gpu_memory(const Forecast& forecast, const std::vector<HostG
   return "";
 }
 
-std::string missing_memory(const Forecast& forecast, const PrepareOptions& options, const MachineInfo& machine) {
+std::string missing_memory(const Forecast& forecast, const PrepareOptions& options,
+                           const analytic::MachineInfo& machine) {
   if (is_emulated(forecast.plan.spec)) return "";
   if (forecast.plan.spec.device != DeviceKind::cuda) {
     return exceeds(total_bytes(forecast.predicted), machine.memory_bytes, "this host");
@@ -82,8 +83,8 @@ void prepare_case(Prepared& prepared, const PrepareOptions& options, const Knowl
   prepared.subject = look_up(prepared.chosen);
   prepared.skip = missing_capability(spec, options);
   if (!prepared.runs()) return;
-  check_case(spec, prepared.subject->model, prepared.chosen.given.get());
-  if (is_from_files(prepared.subject->dataset.source) && !options.has_data && !is_emulated(spec)) {
+  plan::check_case(spec, prepared.subject->model, prepared.chosen.given.get());
+  if (datasets::is_from_files(prepared.subject->dataset.source) && !options.has_data && !is_emulated(spec)) {
     throw usage_error("--data", "", fmt::format("the folder of {}", spec.dataset.name),
                       fmt::format("{}-synthetic needs none", spec.dataset.name));
   }
@@ -92,7 +93,8 @@ void prepare_case(Prepared& prepared, const PrepareOptions& options, const Knowl
 
 }  // namespace
 
-PrepareOptions options_of_run(const RunOptions& options, const Offer& capabilities, const Launcher& launcher) {
+PrepareOptions options_of_run(const RunOptions& options, const protocol::Offer& capabilities,
+                              const Launcher& launcher) {
   return {capabilities, stays_on_this_host(launcher), !options.launches.data.empty(), options.force, options.warmup,
           options.steps};
 }
@@ -119,4 +121,4 @@ void forecast_again(std::vector<Prepared>& cases, const PrepareOptions& options,
   }
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

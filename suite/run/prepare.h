@@ -10,7 +10,7 @@
 #include "suite/run/forecast.h"
 #include "suite/run/run_options.h"
 
-namespace parabench {
+namespace parabench::suite {
 
 struct Prepared {
   SelectedCase chosen;
@@ -21,7 +21,7 @@ struct Prepared {
 };
 
 struct PrepareOptions {
-  Offer capabilities;
+  protocol::Offer capabilities;
   bool one_host = false;  ///< all ranks are of this host, so that they share its GPUs
   bool has_data = false;  ///< a folder for data sets from files was given
   bool force = false;     ///< also where the memory is predicted not to suffice
@@ -29,7 +29,7 @@ struct PrepareOptions {
 };
 
 /// For a run by this launcher, the one that was found usable.
-PrepareOptions options_of_run(const RunOptions& options, const Offer& capabilities, const Launcher& launcher);
+PrepareOptions options_of_run(const RunOptions& options, const protocol::Offer& capabilities, const Launcher& launcher);
 
 /// Every case, in order, with its plan or with the reason why it is skipped. Throws usage_error for a named case
 /// that is impossible in itself.
@@ -39,4 +39,4 @@ std::vector<Prepared> prepare(const std::vector<SelectedCase>& chosen, const Pre
 /// Forecasts the runnable cases anew, after a calibration.
 void forecast_again(std::vector<Prepared>& cases, const PrepareOptions& options, const Knowledge& knowledge);
 
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -9,7 +9,7 @@
 #include <ostream>
 #include <string>
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 std::string clock_text(double seconds) {
@@ -64,4 +64,4 @@ void Progress::clear() {
 
 bool stderr_redraws() { return isatty(STDERR_FILENO) && !std::getenv("NO_COLOR") && !std::getenv("CI"); }
 
-}  // namespace parabench
+}  // namespace parabench::suite

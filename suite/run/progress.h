@@ -5,7 +5,7 @@
 #include <iosfwd>
 #include <string_view>
 
-namespace parabench {
+namespace parabench::suite {
 
 /// Plain lines `[3/5] id measure 2/3 eta 12 s`; on a terminal the current line is redrawn with a bar. The estimate
 /// scales what is left of the expected seconds by how the expectation has fared so far.
@@ -42,4 +42,4 @@ class Progress {
 /// Whether stderr is a terminal that may be redrawn: never with NO_COLOR or CI.
 bool stderr_redraws();
 
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -10,7 +10,7 @@
 #include "base/units_text.h"
 #include "suite/cli/emulate_option.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 using Text = std::string_view;
@@ -147,4 +147,4 @@ int read_integer(std::string_view option, std::string_view text, int least) {
   return value;
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

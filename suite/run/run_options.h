@@ -14,7 +14,7 @@
 #include "suite/launch/launcher.h"
 #include "suite/protocol/command.h"
 
-namespace parabench {
+namespace parabench::suite {
 
 enum class VerifyMode { on, off, only };
 constexpr std::array<std::string_view, 3> names_of(VerifyMode) { return {"on", "off", "only"}; }
@@ -28,8 +28,8 @@ struct LaunchOptions {
 
 struct RunOptions {
   LaunchOptions launches;
-  int steps = default_steps;
-  int warmup = default_warmup;
+  int steps = protocol::default_steps;
+  int warmup = protocol::default_warmup;
   int repetitions = 1;
   std::string json;                       ///< results file; "-" for stdout, "" for none
   std::string calibration;                ///< "" for the file of this machine
@@ -67,4 +67,4 @@ std::string repeating_command(const SelectedCase& chosen, const RunOptions& opti
 /// An integer of at least `least`. Throws usage_error naming `option`.
 int read_integer(std::string_view option, std::string_view text, int least);
 
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -2,14 +2,14 @@
 
 #include "suite/machine/calibrate.h"
 
-namespace parabench {
+namespace parabench::suite {
 
 std::vector<PlannedLaunch> launches_of(const Case& spec, const RunOptions& options) {
   std::vector<PlannedLaunch> launches;
-  if (options.verify != VerifyMode::off && !is_emulated(spec)) launches.push_back({.phase = Phase::verify});
+  if (options.verify != VerifyMode::off && !is_emulated(spec)) launches.push_back({.phase = protocol::Phase::verify});
   if (options.verify == VerifyMode::only) return launches;
   for (int repetition = 1; repetition <= options.repetitions; ++repetition) {
-    launches.push_back({Phase::measure, repetition, repetition == 1 && !options.trace.empty()});
+    launches.push_back({protocol::Phase::measure, repetition, repetition == 1 && !options.trace.empty()});
   }
   return launches;
 }
@@ -20,4 +20,4 @@ std::vector<std::size_t> calibrations_of(const std::vector<Prepared>& cases, con
   return measured_first(cases, knowledge);
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

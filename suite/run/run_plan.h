@@ -6,10 +6,10 @@
 
 #include "suite/run/prepare.h"
 
-namespace parabench {
+namespace parabench::suite {
 
 struct PlannedLaunch {
-  Phase phase = Phase::measure;
+  protocol::Phase phase = protocol::Phase::measure;
   int repetition = 0;   ///< of measure, from 1
   bool traced = false;  ///< it leaves a timeline
 };
@@ -23,4 +23,4 @@ std::vector<PlannedLaunch> launches_of(const Case& spec, const RunOptions& optio
 std::vector<std::size_t> calibrations_of(const std::vector<Prepared>& cases, const RunOptions& options,
                                          const Knowledge& knowledge);
 
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -19,7 +19,7 @@
 #include "suite/run/dry_run.h"
 #include "suite/run/front.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 namespace fs = std::filesystem;
@@ -52,27 +52,28 @@ void check_options(const RunOptions& options) {
   }
 }
 
-std::string outcome(const Record& record) {
+std::string outcome(const results::Record& record) {
   switch (record.status) {
-    case Status::ok:
+    case results::Status::ok:
       if (!record.measured) return "ok (verified)";
       return fmt::format("ok {}{} (predicted {})", human_seconds(record.measured->step_time_s.median),
                          is_emulated(record.parameters) ? " emulated" : "",
                          human_seconds(record.predicted->step_time_s));
-    case Status::skipped: return "skipped: " + record.reason;
-    case Status::failed:
-      if (!differs(record.equivalence)) return "FAILED " + record.reason;
+    case results::Status::skipped: return "skipped: " + record.reason;
+    case results::Status::failed:
+      if (!results::differs(record.equivalence)) return "FAILED " + record.reason;
       return fmt::format("FAILED {}: {}", record.reason, record.equivalence.reason);
   }
   return "";
 }
 
 /// Numbers beside Google Benchmark's own; all finite.
-std::vector<std::pair<std::string, double>> counters(const Record& record) {
-  std::vector<std::pair<std::string, double>> all = {{"pred_step_s", record.predicted->step_time_s},
-                                                     {"pred_rel_error", record.error->step_time_relative},
-                                                     {"flops_per_s", record.measured->achieved_flops_per_s},
-                                                     {"peak_bytes", static_cast<double>(peak_bytes(*record.measured))}};
+std::vector<std::pair<std::string, double>> counters(const results::Record& record) {
+  std::vector<std::pair<std::string, double>> all = {
+      {"pred_step_s", record.predicted->step_time_s},
+      {"pred_rel_error", record.error->step_time_relative},
+      {"flops_per_s", record.measured->achieved_flops_per_s},
+      {"peak_bytes", static_cast<double>(results::peak_bytes(*record.measured))}};
   std::erase_if(all, [](const auto& counter) { return !std::isfinite(counter.second); });
   return all;
 }
@@ -80,24 +81,25 @@ std::vector<std::pair<std::string, double>> counters(const Record& record) {
 /// The records of a run, kept on disk as they come.
 class Session {
  public:
-  Session(const RunOptions& options, const std::vector<Prepared>& cases, ResultsFile results, Workplace& workplace)
+  Session(const RunOptions& options, const std::vector<Prepared>& cases, results::ResultsFile results,
+          Workplace& workplace)
       : options_(options), cases_(cases), results_(std::move(results)), workplace_(workplace) {}
 
   void run();
   ExitCode code();
-  const ResultsFile& results() const { return results_; }
+  const results::ResultsFile& results() const { return results_; }
 
  private:
   Repetition repeat(std::size_t index);
   void begin(std::size_t index);
-  void keep(Record record);
+  void keep(results::Record record);
   void keep_failure(const CaseRun& run);
   void skip_until(std::size_t index);
   bool stopped() { return failed_fast_ || workplace_.signals.interrupted(); }
 
   const RunOptions& options_;
   const std::vector<Prepared>& cases_;
-  ResultsFile results_;
+  results::ResultsFile results_;
   Workplace& workplace_;
   std::size_t next_ = 0;            ///< the first case without a record
   std::optional<CaseRun> running_;  ///< the case whose repetitions run; its record is still to come
@@ -106,20 +108,20 @@ class Session {
   bool failed_ = false, bad_input_ = false, lacking_ = false;
 };
 
-void Session::keep(Record record) {
+void Session::keep(results::Record record) {
   workplace_.progress.result(static_cast<int>(++next_), record.id, outcome(record));
   results_.records.push_back(std::move(record));
-  fill_baselines(results_.records);
-  if (!options_.json.empty() && options_.json != "-") write_results(options_.json, results_);
+  results::fill_baselines(results_.records);
+  if (!options_.json.empty() && options_.json != "-") results::write_results(options_.json, results_);
 }
 
 /// Records of the cases before `index` that do not run.
 void Session::skip_until(std::size_t index) {
   while (next_ < index) {
     const Prepared& prepared = cases_[next_];
-    Record record = start_record(prepared, options_);
+    results::Record record = start_record(prepared, options_);
     if (prepared.runs()) {
-      record.status = Status::skipped;
+      record.status = results::Status::skipped;
       record.reason = "not run: an earlier case failed (--fail-fast)";
     } else if (prepared.chosen.named) {
       lacking_ = true;
@@ -130,11 +132,11 @@ void Session::skip_until(std::size_t index) {
 
 void Session::keep_failure(const CaseRun& run) {
   switch (run.failure_kind()) {
-    case FailureKind::usage: bad_input_ = true; break;
-    case FailureKind::environment: lacking_ = true; break;
-    case FailureKind::failure:
-    case FailureKind::not_a_number:
-    case FailureKind::peer: failed_ = true; break;
+    case protocol::FailureKind::usage: bad_input_ = true; break;
+    case protocol::FailureKind::environment: lacking_ = true; break;
+    case protocol::FailureKind::failure:
+    case protocol::FailureKind::not_a_number:
+    case protocol::FailureKind::peer: failed_ = true; break;
   }
   failed_fast_ = options_.fail_fast;
 }
@@ -152,13 +154,13 @@ Repetition Session::repeat(std::size_t index) {
   if (stopped()) return {{}, "not run: the suite was stopped before", {}};
   if (!running_) begin(index);
   Repetition result;
-  if (running_->record().status == Status::ok)
+  if (running_->record().status == results::Status::ok)
     result.step_times_s = running_->measure().value_or(std::vector<double>{});
-  const Record& record = running_->record();
+  const results::Record& record = running_->record();
   result.failure = record.reason;
-  if (record.status == Status::ok) result.counters = counters(record);
-  if (record.status == Status::failed) keep_failure(*running_);
-  if (record.status == Status::failed || ++repetitions_ == options_.repetitions) {
+  if (record.status == results::Status::ok) result.counters = counters(record);
+  if (record.status == results::Status::failed) keep_failure(*running_);
+  if (record.status == results::Status::failed || ++repetitions_ == options_.repetitions) {
     keep(record);
     running_.reset();
   }
@@ -182,7 +184,7 @@ void Session::run() {
     for (std::size_t i = 0; i < cases_.size() && !stopped(); ++i) {
       if (!cases_[i].runs()) continue;
       begin(i);
-      if (running_->record().status == Status::failed) keep_failure(*running_);
+      if (running_->record().status == results::Status::failed) keep_failure(*running_);
       keep(running_->record());
       running_.reset();
     }
@@ -260,7 +262,7 @@ ExitCode run_cases(std::vector<SelectedCase> chosen, const RunOptions& options, 
   if (options.dry_run) return print_commands(chosen, options, progress, out);
 
   Workplace workplace(options.launches, progress);
-  const Offer capabilities = find_capabilities(workplace);
+  const protocol::Offer capabilities = find_capabilities(workplace);
   check_launches(chosen, workplace.options.launcher, capabilities);
   CalibrationFile file = open_calibration(options.calibration, workplace.machine, false);
   const PrepareOptions prepare_options = options_of_run(options, capabilities, workplace.options.launcher);
@@ -272,11 +274,11 @@ ExitCode run_cases(std::vector<SelectedCase> chosen, const RunOptions& options, 
   Session session(options, cases, describe_run(workplace, capabilities, file, argv), workplace);
   session.run();
   if (options.json == "-") {
-    out << to_json(session.results()).dump(1) << '\n';
+    out << results::to_json(session.results()).dump(1) << '\n';
   } else if (!options.benchmark.console) {
-    out << results_table(session.results().records);
+    out << results::results_table(session.results().records);
   }
   return session.code();
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -10,7 +10,7 @@
 #include "suite/run/progress.h"
 #include "suite/run/run_options.h"
 
-namespace parabench {
+namespace parabench::suite {
 
 /// Runs the cases: what parabench-rank offers here, calibration of what nobody measured yet, then per case one
 /// verify launch and one measure launch per repetition, driven by Google Benchmark. After every case the results
@@ -20,4 +20,4 @@ namespace parabench {
 ExitCode run_cases(std::vector<SelectedCase> chosen, const RunOptions& options, const std::vector<std::string>& argv,
                    Progress& progress, std::ostream& out);
 
-}  // namespace parabench
+}  // namespace parabench::suite

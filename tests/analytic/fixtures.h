@@ -12,45 +12,46 @@
 #include "parallelism/plan/timeline.h"
 #include "tests/base/case_of.h"
 
-namespace parabench {
+namespace parabench::analytic {
 
 /// Layers of the same shape: a 1x1 convolution of 4 channels on 2x2 maps and a ReLU; 16 parameters (64 bytes) each.
-inline ModelSpec chain(int layers) {
-  ModelSpec model{.name = "chain", .input = {4, 2, 2}, .classes = 4, .layers = {}};
+inline models::ModelSpec chain(int layers) {
+  models::ModelSpec model{.name = "chain", .input = {4, 2, 2}, .classes = 4, .layers = {}};
   for (int i = 0; i < layers; ++i) {
     std::string name = "l";
     name += std::to_string(i);  // one expression trips g++ 12's -Wrestrict (GCC 105651)
-    model.layers.push_back(chain(name, {{name + ".conv", Conv2d{.in = 4, .out = 4}}, {name + ".relu", Relu{}}}));
+    model.layers.push_back(
+        models::chain(name, {{name + ".conv", models::Conv2d{.in = 4, .out = 4}}, {name + ".relu", models::Relu{}}}));
   }
   return model;
 }
 
 /// The same with the weights of the first and the last layer as one tensor.
-inline ModelSpec tied_chain(int layers) {
-  ModelSpec model = chain(layers);
+inline models::ModelSpec tied_chain(int layers) {
+  models::ModelSpec model = chain(layers);
   model.tie = {.original = {.layer = 0}, .copy = {.layer = layers - 1}};
   return model;
 }
 
 /// The plan of a case on a chain of `layers` layers of equal time.
-inline Plan plan_of(const Case& spec, int layers, int steps = 1) {
-  return make_plan(spec, chain(layers), std::vector<double>(layers, 1.0), steps);
+inline plan::Plan plan_of(const Case& spec, int layers, int steps = 1) {
+  return plan::make_plan(spec, chain(layers), std::vector<double>(layers, 1.0), steps);
 }
 /// A synchronous pipeline over `devices` ranks: one layer per stage, one sample per micro-batch. `chunks`: stages per
 /// device, for the strategies that leave it open.
-inline Plan pipeline(const std::string& strategy, int devices, int micro_batches, int chunks = 2,
-                     Recompute recompute = Recompute::none) {
+inline plan::Plan pipeline(const std::string& strategy, int devices, int micro_batches, int chunks = 2,
+                           Recompute recompute = Recompute::none) {
   Case spec = case_of(strategy, devices, micro_batches, micro_batches);
-  spec.chunks = find_strategy(strategy).uses("chunks") ? chunks : spec.chunks;
+  spec.chunks = plan::find_strategy(strategy).uses("chunks") ? chunks : spec.chunks;
   spec.recompute = recompute;
-  return plan_of(spec, find_strategy(strategy).stages(spec));
+  return plan_of(spec, plan::find_strategy(strategy).stages(spec));
 }
-inline Plan gpipe(int stages, int micro_batches) { return pipeline("gpipe", stages, micro_batches); }
-inline Plan pipedream(int stages, int mini_batches) {
+inline plan::Plan gpipe(int stages, int micro_batches) { return pipeline("gpipe", stages, micro_batches); }
+inline plan::Plan pipedream(int stages, int mini_batches) {
   return plan_of(case_of("pipedream", stages, 1), stages, mini_batches);
 }
 /// One layer and one bucket per segment.
-inline Plan data_parallel(int ranks, int layers) {
+inline plan::Plan data_parallel(int ranks, int layers) {
   Case spec = case_of("data-parallel", ranks, ranks);
   spec.bucket = Bytes(1);
   return plan_of(spec, layers);
@@ -59,7 +60,7 @@ inline Plan data_parallel(int ranks, int layers) {
 /// Names of the schedules of synchronous pipelines that serve so many devices and micro-batches.
 inline std::vector<std::string> schedules_serving(int devices, int micro_batches) {
   std::vector<std::string> names;
-  for (const Strategy& strategy : strategies()) {
+  for (const plan::Strategy& strategy : plan::strategies()) {
     const Case spec = case_of(std::string(strategy.name), devices, micro_batches, micro_batches);
     const bool serves = !strategy.refuse || !strategy.refuse(strategy.pipe(spec));
     if (strategy.schedule.order && strategy.uses("micro") && serves) names.emplace_back(strategy.name);
@@ -69,7 +70,7 @@ inline std::vector<std::string> schedules_serving(int devices, int micro_batches
 /// Of the schedules with split backwards, the plainest first.
 inline std::vector<std::string> split_schedules() {
   std::vector<std::string> names;
-  for (const Strategy& strategy : strategies())
+  for (const plan::Strategy& strategy : plan::strategies())
     if (strategy.splits_backwards()) names.emplace_back(strategy.name);
   return names;
 }
@@ -77,17 +78,17 @@ inline std::vector<std::string> split_schedules() {
 /// Times by a function of rank, operation and busy ranks; constant bytes.
 class HandCosts final : public TimeModel, public MemoryModel {
  public:
-  using Seconds = std::function<double(Rank, const Op&, int)>;
+  using Seconds = std::function<double(Rank, const plan::Op&, int)>;
   explicit HandCosts(Seconds seconds, int cores = 0) : seconds_(std::move(seconds)), cores_(cores) {}
 
-  TimeParts parts(const Plan&, Rank rank, const Op& op, int busy) const override {
+  TimeParts parts(const plan::Plan&, Rank rank, const plan::Op& op, int busy) const override {
     return {.compute = seconds_(rank, op, busy)};
   }
-  std::int64_t saved_bytes(const Plan&, Rank, const Op&) const override { return saved; }
-  std::int64_t peak_bytes(const Plan&, Rank, const Op& op) const override {
-    return op.kind == OpKind::forward ? forward_peak : backward_peak;
+  std::int64_t saved_bytes(const plan::Plan&, Rank, const plan::Op&) const override { return saved; }
+  std::int64_t peak_bytes(const plan::Plan&, Rank, const plan::Op& op) const override {
+    return op.kind == plan::OpKind::forward ? forward_peak : backward_peak;
   }
-  DeviceOverhead device_overhead(const Plan&) const override { return overhead; }
+  DeviceOverhead device_overhead(const plan::Plan&) const override { return overhead; }
   int cores() const override { return cores_; }
   std::string source() const override { return "unit"; }
 
@@ -102,39 +103,39 @@ class HandCosts final : public TimeModel, public MemoryModel {
 /// Seconds of a kind of operation, the same on every rank.
 struct KindSeconds {
   double forward = 1, backward = 2, input = 1, weight = 1, recompute = 1, message = 0, all_reduce = 0, update = 0;
-  double operator()(Rank, const Op& op, int) const {
+  double operator()(Rank, const plan::Op& op, int) const {
     switch (op.kind) {
-      case OpKind::forward: return forward;
-      case OpKind::backward: return backward;
-      case OpKind::backward_input: return input;
-      case OpKind::backward_weight: return weight;
-      case OpKind::recompute: return recompute;
-      case OpKind::all_reduce:
-      case OpKind::reduce_scatter:
-      case OpKind::all_gather:
-      case OpKind::broadcast: return all_reduce;
-      case OpKind::norms:
-      case OpKind::update: return update;
-      case OpKind::send:
-      case OpKind::receive: return message;
+      case plan::OpKind::forward: return forward;
+      case plan::OpKind::backward: return backward;
+      case plan::OpKind::backward_input: return input;
+      case plan::OpKind::backward_weight: return weight;
+      case plan::OpKind::recompute: return recompute;
+      case plan::OpKind::all_reduce:
+      case plan::OpKind::reduce_scatter:
+      case plan::OpKind::all_gather:
+      case plan::OpKind::broadcast: return all_reduce;
+      case plan::OpKind::norms:
+      case plan::OpKind::update: return update;
+      case plan::OpKind::send:
+      case plan::OpKind::receive: return message;
     }
     return 0;
   }
 };
 
 /// The rank's only lane of such a kind that moves this.
-inline int lane_of(const Plan& plan, int rank, LaneKind kind, Payload payload) {
+inline int lane_of(const plan::Plan& plan, int rank, plan::LaneKind kind, plan::Payload payload) {
   const auto& lanes = plan.ranks[rank].lanes;
   const auto found = std::ranges::find_if(
-      lanes, [&](const Lane& lane) { return lane.key.kind == kind && lane.key.purpose == payload; });
+      lanes, [&](const plan::Lane& lane) { return lane.key.kind == kind && lane.key.purpose == payload; });
   return static_cast<int>(found - lanes.begin());
 }
-inline const std::vector<Span>& spans(const Plan& plan, const Timeline& timeline, int rank, LaneKind kind,
-                                      Payload payload) {
+inline const std::vector<plan::Span>& spans(const plan::Plan& plan, const plan::Timeline& timeline, int rank,
+                                            plan::LaneKind kind, plan::Payload payload) {
   return timeline.ranks[rank][lane_of(plan, rank, kind, payload)];
 }
-inline std::vector<Op>& ops(Plan& plan, int rank, LaneKind kind, Payload payload) {
+inline std::vector<plan::Op>& ops(plan::Plan& plan, int rank, plan::LaneKind kind, plan::Payload payload) {
   return plan.ranks[rank].lanes[lane_of(plan, rank, kind, payload)].ops;
 }
 
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -54,25 +54,25 @@ std::string to_json(std::span<const double> values) {
   return text;
 }
 
-void run(const MpiSession& session, int samples) {
+void run(const comm::MpiSession& session, int samples) {
   constexpr std::int64_t sizes[] = {1'000'000, 10'000'000, 100'000'000};
   constexpr std::int64_t largest = 100'000'000;
-  const auto comm = make_mpi_communicator(session, largest);
+  const auto comm = comm::make_mpi_communicator(session, largest);
   if (!comm->capabilities().shared_arenas) throw std::runtime_error(comm->capabilities().note);
   float* const window = reinterpret_cast<float*>(comm->allocate(largest).data);
   float* const own = static_cast<float*>(::operator new (largest, std::align_val_t{64}));
   for (const std::int64_t bytes : sizes) {
     const std::size_t count = bytes / sizeof(float);
     const int calls = static_cast<int>(std::max<std::int64_t>(1, 20'000'000 / bytes));
-    const Shares shares = Shares::even(bytes, session.size());
+    const comm::Shares shares = comm::Shares::even(bytes, session.size());
     std::vector<double> in_window, in_halves, by_mpi, ratios, ratios_of_halves;
     for (int i = -warm_up_samples; i < samples; ++i) {
       const double first = sample({window, count}, calls, [&] {
-        comm->wait(comm->all_reduce({window, bytes, ElementType::f32}));
+        comm->wait(comm->all_reduce({window, bytes, comm::ElementType::f32}));
       });
       const double halves = sample({window, count}, calls, [&] {
-        comm->wait(comm->reduce_scatter({window, bytes, ElementType::f32}, shares));
-        comm->wait(comm->all_gather({window, bytes, ElementType::f32}, shares));
+        comm->wait(comm->reduce_scatter({window, bytes, comm::ElementType::f32}, shares));
+        comm->wait(comm->all_gather({window, bytes, comm::ElementType::f32}, shares));
       });
       const double second = sample({own, count}, calls, [&] {
         MPI_Allreduce(MPI_IN_PLACE, own, static_cast<int>(count), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
@@ -86,7 +86,7 @@ void run(const MpiSession& session, int samples) {
     }
     if (session.rank() != Rank(0)) continue;
     const auto on_the_bus = [&](std::span<const double> seconds) {
-      return bus_bandwidth(BusOperation::all_reduce, bytes, session.size(), median(seconds));
+      return comm::bus_bandwidth(comm::BusOperation::all_reduce, bytes, session.size(), median(seconds));
     };
     std::printf(R"({"benchmark": "all_reduce", "ranks": %d, "bytes": %lld, "calls_per_sample": %d, "samples": %d, )"
                 R"("window_s": %s, "mpi_s": %s, "ratio": %.3g, "ratio_of_pairs": %s, )"
@@ -106,7 +106,7 @@ void run(const MpiSession& session, int samples) {
 }  // namespace parabench
 
 int main(int argc, char** argv) {
-  parabench::MpiSession session(&argc, &argv);
+  parabench::comm::MpiSession session(&argc, &argv);
   try {
     parabench::run(session, argc > 1 ? std::max(1, std::atoi(argv[1])) : 15);
   } catch (const std::exception& error) {

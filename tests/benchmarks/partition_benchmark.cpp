@@ -19,24 +19,24 @@ std::vector<double> random_costs(int layers) {
 
 void min_max(benchmark::State& state) {
   const auto costs = random_costs(static_cast<int>(state.range(0)));
-  for (auto _ : state) benchmark::DoNotOptimize(min_max_partition(costs, static_cast<int>(state.range(1))));
+  for (auto _ : state) benchmark::DoNotOptimize(plan::min_max_partition(costs, static_cast<int>(state.range(1))));
 }
 
 void memory_limited(benchmark::State& state) {
   const auto costs = random_costs(static_cast<int>(state.range(0)));
   const int stages = static_cast<int>(state.range(1));
-  std::vector<LayerBytes> bytes;
+  std::vector<plan::LayerBytes> bytes;
   for (double cost : costs) bytes.push_back({1000, static_cast<std::int64_t>(cost * 1e4)});
   std::vector<int> in_flight;
   for (int stage = 0; stage < stages; ++stage) in_flight.push_back(stages - stage);
-  const MemoryLimit limit{bytes, in_flight, 200'000};
-  for (auto _ : state) benchmark::DoNotOptimize(memory_limited_partition(costs, limit));
+  const plan::MemoryLimit limit{bytes, in_flight, 200'000};
+  for (auto _ : state) benchmark::DoNotOptimize(plan::memory_limited_partition(costs, limit));
 }
 
 /// A chain like a convolution net's: activations shrink and weights grow with depth.
-ReplicationProblem chain(std::vector<TopologyLevel> levels, SyncModel sync) {
+plan::ReplicationProblem chain(std::vector<plan::TopologyLevel> levels, plan::SyncModel sync) {
   constexpr int layers = 152;
-  ReplicationProblem problem{.levels = std::move(levels), .sync = sync};
+  plan::ReplicationProblem problem{.levels = std::move(levels), .sync = sync};
   for (double seconds : random_costs(layers)) {
     const auto depth = static_cast<std::int64_t>(problem.layers.size());
     const std::int64_t output = 200'000'000 / (depth + 1), weights = 200'000 * (depth + 1);
@@ -45,29 +45,29 @@ ReplicationProblem chain(std::vector<TopologyLevel> levels, SyncModel sync) {
   return problem;
 }
 
-void planner(benchmark::State& state, const ReplicationProblem& problem) {
+void planner(benchmark::State& state, const plan::ReplicationProblem& problem) {
   for (auto _ : state) {
-    const ReplicationPlan plan = plan_replication(problem);
+    const plan::ReplicationPlan plan = plan::plan_replication(problem);
     state.counters["stages"] = static_cast<double>(plan.stages.size());
     state.counters["gain"] = plan.data_parallel_period_s / plan.period_s;
   }
 }
 
-ReplicationProblem limited(ReplicationProblem problem) {
+plan::ReplicationProblem limited(plan::ReplicationProblem problem) {
   problem.device_bytes = 4'000'000'000;
   return problem;
 }
 
-const std::vector<TopologyLevel> flat = {{1024, 1.25e9}}, nodes = {{8, 12e9}, {128, 1.25e9}};
+const std::vector<plan::TopologyLevel> flat = {{1024, 1.25e9}}, nodes = {{8, 12e9}, {128, 1.25e9}};
 
 BENCHMARK(min_max)->Args({152, 64})->Args({2000, 1024})->Unit(benchmark::kMillisecond);
 BENCHMARK(memory_limited)->Args({152, 64})->Args({2000, 1024})->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(planner, ring, chain(flat, SyncModel::ring))->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(planner, preprint, chain(flat, SyncModel::preprint))->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(planner, sosp, chain(flat, SyncModel::sosp))->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(planner, code, chain(flat, SyncModel::code))->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(planner, ring_limited, limited(chain(flat, SyncModel::ring)))->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(planner, ring_128_nodes_of_8, chain(nodes, SyncModel::ring))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(planner, ring, chain(flat, plan::SyncModel::ring))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(planner, preprint, chain(flat, plan::SyncModel::preprint))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(planner, sosp, chain(flat, plan::SyncModel::sosp))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(planner, code, chain(flat, plan::SyncModel::code))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(planner, ring_limited, limited(chain(flat, plan::SyncModel::ring)))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(planner, ring_128_nodes_of_8, chain(nodes, plan::SyncModel::ring))->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace parabench

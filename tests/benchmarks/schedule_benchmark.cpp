@@ -14,11 +14,11 @@
 namespace parabench {
 namespace {
 
-ModelSpec chain_of(int layers) {
-  ModelSpec model{.name = "chain", .input = {4}, .classes = 4, .layers = {}};
+models::ModelSpec chain_of(int layers) {
+  models::ModelSpec model{.name = "chain", .input = {4}, .classes = 4, .layers = {}};
   for (int l = 0; l < layers; ++l) {
     const std::string name = "layer" + std::to_string(l);
-    model.layers.push_back(chain(name, {{name, Linear{4, 4}}}));
+    model.layers.push_back(models::chain(name, {{name, models::Linear{4, 4}}}));
   }
   return model;
 }
@@ -26,7 +26,7 @@ ModelSpec chain_of(int layers) {
 /// A case with a sample per micro-batch over a chain with a layer per stage.
 struct Pipeline {
   Case spec;
-  ModelSpec model;
+  models::ModelSpec model;
 };
 Pipeline pipeline(const std::string& strategy, int devices, int micro_batches) {
   Case spec;
@@ -34,7 +34,7 @@ Pipeline pipeline(const std::string& strategy, int devices, int micro_batches) {
   spec.np = devices;
   spec.micro = spec.batch = micro_batches;
   spec.partition = PartitionRule::uniform;
-  return {spec, chain_of(find_strategy(strategy).stages(spec))};
+  return {spec, chain_of(plan::find_strategy(strategy).stages(spec))};
 }
 
 /// The process' highest resident set since start_peak(), in bytes (Linux).
@@ -58,19 +58,20 @@ void measure(benchmark::State& state, const std::string& strategy, Body body) {
   const int devices = static_cast<int>(state.range(0)), micro_batches = static_cast<int>(state.range(1));
   const Pipeline subject = pipeline(strategy, devices, micro_batches);
   start_peak();
-  for (auto _ : state) body(make_plan(subject.spec, subject.model, {}, 1));
+  for (auto _ : state) body(plan::make_plan(subject.spec, subject.model, {}, 1));
   state.counters["peak_bytes"] = peak_bytes();
 }
 
 void write(benchmark::State& state, const std::string& strategy) {
-  measure(state, strategy, [](const Plan& plan) { benchmark::DoNotOptimize(&plan); });
+  measure(state, strategy, [](const plan::Plan& plan) { benchmark::DoNotOptimize(&plan); });
 }
 void write_and_validate(benchmark::State& state, const std::string& strategy) {
-  measure(state, strategy, [](const Plan& plan) { require_valid(plan); });
+  measure(state, strategy, [](const plan::Plan& plan) { plan::require_valid(plan); });
 }
 void write_and_simulate(benchmark::State& state, const std::string& strategy) {
-  measure(state, strategy,
-          [&](const Plan& plan) { state.counters["makespan"] = makespan(simulate(plan, *unit_costs().time)); });
+  measure(state, strategy, [&](const plan::Plan& plan) {
+    state.counters["makespan"] = plan::makespan(analytic::simulate(plan, *analytic::unit_costs().time));
+  });
 }
 
 void sizes(benchmark::internal::Benchmark* benchmark) {

@@ -10,7 +10,7 @@
 #include "tests/datasets/label_of.h"
 #include "tests/datasets/sample_files.h"
 
-namespace parabench {
+namespace parabench::datasets {
 namespace {
 
 using ::testing::AllOf;
@@ -149,4 +149,4 @@ TEST(Cifar, SurvivesAFileThatShrinksWhileItIsRead) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::datasets

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace parabench {
+namespace parabench::datasets {
 namespace {
 
 Cut cut_of(int width, int height, int draw) {
@@ -107,4 +107,4 @@ TEST(Footprint, ReachesBeyondTheBoxButNotBeyondTheLimits) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::datasets

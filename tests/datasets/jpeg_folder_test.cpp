@@ -10,7 +10,7 @@
 #include "tests/datasets/reference_resample.h"
 #include "tests/datasets/sample_files.h"
 
-namespace parabench {
+namespace parabench::datasets {
 namespace {
 
 using ::testing::AllOf;
@@ -177,4 +177,4 @@ TEST_F(JpegFolder, RefusesFoldersThatAreNoDataSet) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::datasets

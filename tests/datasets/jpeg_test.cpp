@@ -9,7 +9,7 @@
 #include "datasets/source.h"
 #include "tests/datasets/sample_files.h"
 
-namespace parabench {
+namespace parabench::datasets {
 namespace {
 
 using ::testing::AllOf;
@@ -170,4 +170,4 @@ TEST(JpegReader, EndsWellWhateverBytesAreDamaged) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::datasets

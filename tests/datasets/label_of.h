@@ -3,7 +3,7 @@
 
 #include "datasets/source.h"
 
-namespace parabench {
+namespace parabench::datasets {
 
 inline int label_of(const SampleSource& source, std::int64_t index) {
   std::int64_t label = 0;
@@ -11,4 +11,4 @@ inline int label_of(const SampleSource& source, std::int64_t index) {
   return static_cast<int>(label);
 }
 
-}  // namespace parabench
+}  // namespace parabench::datasets

@@ -12,7 +12,7 @@
 
 #include "tests/datasets/numbered_source.h"
 
-namespace parabench {
+namespace parabench::datasets {
 namespace {
 
 TEST(Loader, ReadsIntoTheMemoryThatItIsGiven) {
@@ -75,4 +75,4 @@ TEST(Loader, OtherThreadsGoOnWhileOneWaitsForMemory) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::datasets

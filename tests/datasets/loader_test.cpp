@@ -11,7 +11,7 @@
 #include "datasets/synthetic.h"
 #include "tests/datasets/numbered_source.h"
 
-namespace parabench {
+namespace parabench::datasets {
 namespace {
 
 using ::testing::HasSubstr;
@@ -147,4 +147,4 @@ TEST(Loader, LoadsSyntheticSamplesAlikeForAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::datasets

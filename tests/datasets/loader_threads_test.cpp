@@ -10,7 +10,7 @@
 
 #include "tests/datasets/numbered_source.h"
 
-namespace parabench {
+namespace parabench::datasets {
 namespace {
 
 /// A source whose reads wait for permission.
@@ -82,4 +82,4 @@ TEST(Loader, ThreadsThatWaitUseNoProcessor) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::datasets

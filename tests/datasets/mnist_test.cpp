@@ -11,7 +11,7 @@
 #include "tests/datasets/label_of.h"
 #include "tests/datasets/sample_files.h"
 
-namespace parabench {
+namespace parabench::datasets {
 namespace {
 
 using ::testing::AllOf;
@@ -164,4 +164,4 @@ TEST(Idx, WhatIsNoWholeFileIsRefusedWithItsName) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::datasets

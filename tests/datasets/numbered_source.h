@@ -8,7 +8,7 @@
 
 #include "datasets/loader.h"
 
-namespace parabench {
+namespace parabench::datasets {
 
 /// Sample i of epoch e is {i, e}, its label 10 i; some cannot be read.
 class NumberedSource final : public SampleSource {
@@ -45,4 +45,4 @@ inline std::function<PieceRequest(std::int64_t)> equal(int samples) {
   return [samples](std::int64_t piece) { return PieceRequest{piece * samples, samples}; };
 }
 
-}  // namespace parabench
+}  // namespace parabench::datasets

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-namespace parabench {
+namespace parabench::datasets {
 namespace {
 
 TEST(SampleOrder, ShowsEverySampleOncePerEpoch) {
@@ -69,4 +69,4 @@ TEST(SampleOrder, PutsEverySampleFirstEquallyOften) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::datasets

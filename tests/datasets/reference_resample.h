@@ -7,7 +7,7 @@
 
 #include "datasets/resample.h"
 
-namespace parabench {
+namespace parabench::datasets {
 
 inline std::vector<double> reference_resample(const PixelWindow& image, const Cut& cut, int pixels,
                                               const Normalisation& normalisation) {
@@ -41,4 +41,4 @@ inline std::vector<double> reference_resample(const PixelWindow& image, const Cu
   return out;
 }
 
-}  // namespace parabench
+}  // namespace parabench::datasets

@@ -8,7 +8,7 @@
 
 #include "tests/datasets/reference_resample.h"
 
-namespace parabench {
+namespace parabench::datasets {
 namespace {
 
 constexpr Normalisation bytes_as_they_are{{0, 0, 0}, {1 / 255.0F, 1 / 255.0F, 1 / 255.0F}};
@@ -100,4 +100,4 @@ TEST(Resample, AgreesWithPillow) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::datasets

@@ -12,7 +12,7 @@
 #include <jpeglib.h>
 // clang-format on
 
-namespace parabench {
+namespace parabench::datasets {
 namespace {
 
 struct ColourSpaces {
@@ -149,4 +149,4 @@ void write_cifar(const std::filesystem::path& folder, int records_per_file) {
   write_file(folder / "test_batch.bin", cifar_records(1000, records_per_file));
 }
 
-}  // namespace parabench
+}  // namespace parabench::datasets

@@ -9,7 +9,7 @@
 
 #include "datasets/jpeg.h"
 
-namespace parabench {
+namespace parabench::datasets {
 
 /// A folder that goes when the object goes.
 class TemporaryFolder {
@@ -52,4 +52,4 @@ std::vector<std::uint8_t> cifar_records(int first_number, int count);
 /// data_batch_1..5.bin of `records_per_file` and test_batch.bin of as many; label = number % 10.
 void write_cifar(const std::filesystem::path& folder, int records_per_file);
 
-}  // namespace parabench
+}  // namespace parabench::datasets

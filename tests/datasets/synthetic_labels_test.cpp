@@ -6,7 +6,7 @@
 
 #include "datasets/loader.h"
 
-namespace parabench {
+namespace parabench::datasets {
 namespace {
 
 using Tokens = std::vector<std::int64_t>;
@@ -92,4 +92,4 @@ TEST(Loader, PiecesOfTokensHaveALabelPerToken) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::datasets

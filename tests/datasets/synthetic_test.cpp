@@ -9,7 +9,7 @@
 
 #include "tests/datasets/label_of.h"
 
-namespace parabench {
+namespace parabench::datasets {
 namespace {
 
 DatasetSpec spec(TensorSpec shape = {3, 32, 32}, int classes = 10) {
@@ -86,4 +86,4 @@ TEST(Synthetic, ThreadsThatMeetAtAFreshSampleSeeTheSame) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::datasets

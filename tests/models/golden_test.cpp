@@ -12,7 +12,7 @@
 #include "tests/models/matrix_flops.h"
 #include "tests/models/network.h"
 
-namespace parabench {
+namespace parabench::models {
 namespace {
 
 constexpr double tolerance = 1e-9;
@@ -70,7 +70,7 @@ TEST_P(Golden, OneTrainingStepIsTorchvisions) {
         labels.view({-1})[n * pixels + p] = (5 * n + 3 * p + p * p / 7) % classes;
   }
   const torch::Tensor logits = network.forward(images);
-  const torch::Tensor loss = cross_entropy(logits, labels, static_cast<double>(size[0]));
+  const torch::Tensor loss = modules::cross_entropy(logits, labels, static_cast<double>(size[0]));
   loss.backward();
 
   const torch::Tensor expected = torch::tensor(golden["logits"].get<std::vector<double>>(), torch::kFloat64);
@@ -112,4 +112,4 @@ INSTANTIATE_TEST_SUITE_P(Files, Golden,
                          });
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::models

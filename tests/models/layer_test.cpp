@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "models/spec/model.h"
 
-namespace parabench {
+namespace parabench::models {
 namespace {
 
 using testing::AllOf;
@@ -188,4 +188,4 @@ TEST(Cost, ChainCountsASharedBoundaryOnce) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::models

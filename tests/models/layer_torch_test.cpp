@@ -11,7 +11,7 @@
 #include "models/torch/operations/dropout.h"
 #include "tests/models/network.h"
 
-namespace parabench {
+namespace parabench::models {
 namespace {
 
 ModelSpec small_model() { return make_model({"resnet18", {}}, {3, 32, 32}, 10, true); }
@@ -24,7 +24,7 @@ Network filled(torch::ScalarType type) {
 
 std::vector<double> draw(const LayerSpec& layer, std::size_t parameter, std::uint64_t seed) {
   std::vector<double> values(parameters(layer).at(parameter).elements());
-  initialise(layer, parameter, seed, values);
+  modules::initialise(layer, parameter, seed, values);
   return values;
 }
 
@@ -38,9 +38,9 @@ TEST(Forward, NeverWritesIntoItsInput) {
   const Network network = filled(torch::kFloat32);
   const std::vector<TensorSpec> in = boundaries(network.model);
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
-    const torch::Tensor x = torch::randn(sizes_of(in[i], 2));
+    const torch::Tensor x = torch::randn(modules::sizes_of(in[i], 2));
     const torch::Tensor before = x.clone();
-    forward(network.model.layers[i], network.layers[i], x);
+    modules::forward(network.model.layers[i], network.layers[i], x);
     EXPECT_TRUE(x.equal(before)) << network.model.layers[i].name;
     EXPECT_EQ(x._version(), 0) << network.model.layers[i].name;
   }
@@ -48,7 +48,7 @@ TEST(Forward, NeverWritesIntoItsInput) {
 
 TEST(Forward, LayerThatStartsWithReluLeavesItsInputAlone) {
   const torch::Tensor x = torch::tensor({-1.0, 2.0}).view({1, 2, 1, 1});
-  const torch::Tensor y = forward(chain("activation", {{"relu", Relu{}}}), {}, x);
+  const torch::Tensor y = modules::forward(chain("activation", {{"relu", Relu{}}}), {}, x);
   EXPECT_EQ(y[0][0].item<double>(), 0);
   EXPECT_EQ(x[0][0].item<double>(), -1);
 }
@@ -60,7 +60,7 @@ TEST(Forward, SegmentsCutByDetachTrainAsOneGraph) {
 
   std::vector<torch::Tensor> inputs{images}, outputs;
   for (std::size_t i = 0; i < cut.layers.size(); ++i) {
-    outputs.push_back(forward(cut.model.layers[i], cut.layers[i], inputs.back()));
+    outputs.push_back(modules::forward(cut.model.layers[i], cut.layers[i], inputs.back()));
     inputs.push_back(outputs.back().detach().requires_grad_());
   }
   inputs.back().square().sum().backward();
@@ -77,10 +77,10 @@ TEST(Forward, ChannelsLastStaysChannelsLastAndAgrees) {
   const torch::Tensor images = pattern_images({2, 3, 32, 32});
   torch::Tensor x = images.contiguous(at::MemoryFormat::ChannelsLast);
   for (std::size_t i = 0; i + 1 < last.layers.size(); ++i) {
-    x = forward(last.model.layers[i], last.layers[i], x);
+    x = modules::forward(last.model.layers[i], last.layers[i], x);
     EXPECT_TRUE(x.is_contiguous(at::MemoryFormat::ChannelsLast)) << last.model.layers[i].name;
   }
-  const torch::Tensor logits = forward(last.model.layers.back(), last.layers.back(), x);
+  const torch::Tensor logits = modules::forward(last.model.layers.back(), last.layers.back(), x);
   EXPECT_TRUE(at::allclose(logits, plain.forward(images), 1e-10, 1e-10));
 }
 
@@ -90,8 +90,8 @@ TEST(Forward, Bfloat16IsCloseAndOnlyInsideTheGuard) {
   const torch::Tensor exact = network.forward(images);
   torch::Tensor rounded;
   {
-    const AutocastGuard outer(true, torch::kCPU);
-    const AutocastGuard inner(false, torch::kCPU);
+    const modules::AutocastGuard outer(true, torch::kCPU);
+    const modules::AutocastGuard inner(false, torch::kCPU);
     rounded = network.forward(images);
   }
   EXPECT_EQ(rounded.scalar_type(), torch::kBFloat16);
@@ -109,23 +109,23 @@ TEST(Autocast, WeightsChangedBetweenGuardsAreSeen) {
       const torch::NoGradGuard no_grad;
       weight.fill_(value);
     }
-    const AutocastGuard autocast(true, torch::kCPU);
+    const modules::AutocastGuard autocast(true, torch::kCPU);
     EXPECT_EQ(at::linear(x, weight).sum().item<double>(), 16 * value);
   }
 }
 
 TEST(Dropout, MaskIsTheSameInEveryArithmeticAndType) {
-  const DropoutDraws draws{7, 1000};
-  const torch::Tensor expected = dropout_mask({3, 5, 7}, 0.3, "drop", draws, torch::kFloat64);
+  const modules::DropoutDraws draws{7, 1000};
+  const torch::Tensor expected = modules::dropout_mask({3, 5, 7}, 0.3, "drop", draws, torch::kFloat64);
   for (const auto type : {torch::kFloat64, torch::kFloat32, torch::kBFloat16}) {
-    EXPECT_TRUE(dropout_mask({3, 5, 7}, 0.3, "drop", draws, type).equal(expected.to(type)));
-    EXPECT_TRUE(dropout_mask_on_device({3, 5, 7}, 0.3, "drop", draws, type).equal(expected.to(type)));
+    EXPECT_TRUE(modules::dropout_mask({3, 5, 7}, 0.3, "drop", draws, type).equal(expected.to(type)));
+    EXPECT_TRUE(modules::dropout_mask_on_device({3, 5, 7}, 0.3, "drop", draws, type).equal(expected.to(type)));
   }
 }
 
 TEST(Dropout, ASampleIsDrawnByItsPositionWhateverTheMicroBatch) {
   const auto mask = [](std::int64_t samples, std::int64_t first, const char* name = "drop") {
-    return dropout_mask({samples, 100}, 0.3, name, {7, first}, torch::kFloat64);
+    return modules::dropout_mask({samples, 100}, 0.3, name, {7, first}, torch::kFloat64);
   };
   EXPECT_TRUE(mask(5, 40).equal(at::cat({mask(2, 40), mask(3, 42)})));
   EXPECT_FALSE(mask(2, 40).equal(mask(2, 42)));
@@ -138,10 +138,10 @@ TEST(Loss, IsTheMeanOverAllPositionsOfTheBatch) {
   const torch::Tensor tokens = torch::randn({4, 6, 5}, torch::kFloat64), pixels = tokens.transpose(1, 2).unsqueeze(-1);
   const torch::Tensor labels = torch::randint(5, {4, 6}, torch::kInt64);
   const double mean = at::cross_entropy_loss(tokens.flatten(0, 1), labels.flatten()).item<double>();
-  EXPECT_NEAR(cross_entropy(tokens, labels, 4).item<double>(), mean, 1e-12);
-  EXPECT_NEAR(cross_entropy(pixels, labels.unsqueeze(-1), 4).item<double>(), mean, 1e-12);
+  EXPECT_NEAR(modules::cross_entropy(tokens, labels, 4).item<double>(), mean, 1e-12);
+  EXPECT_NEAR(modules::cross_entropy(pixels, labels.unsqueeze(-1), 4).item<double>(), mean, 1e-12);
   const auto part = [&](std::int64_t from, std::int64_t samples) {
-    return cross_entropy(tokens.narrow(0, from, samples), labels.narrow(0, from, samples), 4).item<double>();
+    return modules::cross_entropy(tokens.narrow(0, from, samples), labels.narrow(0, from, samples), 4).item<double>();
   };
   EXPECT_NEAR(part(0, 1) + part(1, 3), mean, 1e-12) << "shares of pieces add up";
 }
@@ -179,7 +179,7 @@ TEST(Initialise, DistributionsAreTorchvisions) {
 }
 
 TEST(AllocateTensors, AreZeroLeavesAndFreshStatistics) {
-  const LayerTensors tensors = allocate_tensors(small_model().layers[3], torch::kFloat64);
+  const modules::LayerTensors tensors = modules::allocate_tensors(small_model().layers[3], torch::kFloat64);
   ASSERT_EQ(tensors.parameters.size(), 9);
   ASSERT_EQ(tensors.buffers.size(), 6);
   for (const torch::Tensor& parameter : tensors.parameters) {
@@ -192,4 +192,4 @@ TEST(AllocateTensors, AreZeroLeavesAndFreshStatistics) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::models

@@ -3,7 +3,7 @@
 
 #include "models/spec/model.h"
 
-namespace parabench {
+namespace parabench::models {
 
 struct MatrixFlops {
   double forward = 0, backward = 0;
@@ -29,4 +29,4 @@ inline MatrixFlops matrix_flops(const ModelSpec& model) {
   return total;
 }
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "models/spec/model.h"
 
-namespace parabench {
+namespace parabench::models {
 namespace {
 
 using testing::AllOf;
@@ -58,4 +58,4 @@ TEST(Mlp, BadParametersSayWhatIsKnown) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::models

@@ -12,7 +12,7 @@
 #include "models/spec/model.h"
 #include "models/spec/skips.h"
 
-namespace parabench {
+namespace parabench::models {
 namespace {
 
 using testing::AllOf;
@@ -241,4 +241,4 @@ TEST(Nets, NamesOfTensorsAreUniqueAndEveryNetFitsItsSamples) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::models

@@ -9,7 +9,7 @@
 #include <functional>
 #include <numeric>
 
-namespace parabench {
+namespace parabench::models {
 namespace {
 
 /// Threads of several test programs at once wait for each other; the networks are too small to gain by them.
@@ -56,4 +56,4 @@ torch::Tensor pattern_images(std::vector<std::int64_t> shape) {
   return 2.0 * pattern(1'000'003, elements).view(shape);
 }
 
-}  // namespace parabench
+}  // namespace parabench::models

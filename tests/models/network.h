@@ -9,14 +9,14 @@
 #include "models/spec/model.h"
 #include "models/torch/layer.h"
 
-namespace parabench {
+namespace parabench::models {
 
 struct Network {
   ModelSpec model;
-  std::vector<LayerTensors> layers;
+  std::vector<modules::LayerTensors> layers;
 
   Network(ModelSpec spec, torch::ScalarType type) : model(std::move(spec)) {
-    for (const LayerSpec& layer : model.layers) layers.push_back(allocate_tensors(layer, type));
+    for (const LayerSpec& layer : model.layers) layers.push_back(modules::allocate_tensors(layer, type));
     if (model.tie) tensor(model.tie->copy) = tensor(model.tie->original);
   }
   torch::Tensor& tensor(const ParameterPlace& place) { return layers[place.layer].parameters[place.parameter]; }
@@ -38,12 +38,12 @@ struct Network {
   }
   std::vector<torch::Tensor> buffers() const {
     std::vector<torch::Tensor> all;
-    for (const LayerTensors& layer : layers) all.insert(all.end(), layer.buffers.begin(), layer.buffers.end());
+    for (const modules::LayerTensors& layer : layers) all.insert(all.end(), layer.buffers.begin(), layer.buffers.end());
     return all;
   }
   torch::Tensor forward(torch::Tensor x) const {
-    Ports ports;
-    for (std::size_t i = 0; i < layers.size(); ++i) x = parabench::forward(model.layers[i], layers[i], x, ports);
+    modules::Ports ports;
+    for (std::size_t i = 0; i < layers.size(); ++i) x = modules::forward(model.layers[i], layers[i], x, ports);
     return x;
   }
 };
@@ -57,4 +57,4 @@ void fill(Network& network);
 /// Images of make_golden.py.
 torch::Tensor pattern_images(std::vector<std::int64_t> shape);
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -9,7 +9,7 @@
 #include "models/spec/model.h"
 #include "tests/models/matrix_flops.h"
 
-namespace parabench {
+namespace parabench::models {
 namespace {
 
 using testing::AllOf;
@@ -122,4 +122,4 @@ TEST(Model, UnknownNameSuggestsTheNearest) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::models

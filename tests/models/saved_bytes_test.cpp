@@ -14,7 +14,7 @@
 #include "models/torch/loss.h"
 #include "tests/models/network.h"
 
-namespace parabench {
+namespace parabench::models {
 namespace {
 
 /// While set, every tensor that autograd saves on this thread is also put here.
@@ -51,23 +51,23 @@ struct LayerRun {
   TensorSpec input() const { return boundaries(network.model)[first]; }
 };
 
-torch::Tensor forward(const LayerRun& run, Type type, const ForwardMode& mode) {
+torch::Tensor forward(const LayerRun& run, Type type, const modules::ForwardMode& mode) {
   const TensorSpec in = run.input();
   const bool first = run.first == 0;
   const auto element = type == Type::fp64             ? torch::kFloat64
                        : type == Type::bf16 && !first ? torch::kBFloat16
                                                       : torch::kFloat32;
   const bool tokens = in.kind() == ElementKind::int64;
-  torch::Tensor x = torch::ones(sizes_of(in, run.samples), tokens ? torch::kInt64 : element);
+  torch::Tensor x = torch::ones(modules::sizes_of(in, run.samples), tokens ? torch::kInt64 : element);
   x.requires_grad_(!first && !tokens);
-  const AutocastGuard autocast(type == Type::bf16, torch::kCPU);
+  const modules::AutocastGuard autocast(type == Type::bf16, torch::kCPU);
   for (std::size_t i = run.first; i < run.last; ++i)
-    x = forward(run.network.model.layers[i], run.network.layers[i], x, mode);
+    x = modules::forward(run.network.model.layers[i], run.network.layers[i], x, mode);
   return x;
 }
 
 /// Bytes of the distinct storages that the forward of `run` saved, parameters and running statistics left out.
-std::int64_t really_saved(const LayerRun& run, Type type, const ForwardMode& mode = {}) {
+std::int64_t really_saved(const LayerRun& run, Type type, const modules::ForwardMode& mode = {}) {
   torch::autograd::set_default_engine_stub(RecordingEngine::instance);
   std::set<const void*> owned;
   for (const auto& tensors : {run.network.parameters(), run.network.buffers()})
@@ -116,7 +116,7 @@ void expect_kept_for_weights(const LayerRun& run, Type type) {
   const LayerCost total = cost_of(run, type);
   const std::int64_t expected = total.saved_weight_per_sample.value * run.samples + total.saved_weight_per_batch.value;
   const LiveBytes live;
-  WeightGradients later;
+  modules::WeightGradients later;
   {
     const torch::Tensor y = forward(run, type, {.deferred = &later});
     y.backward(torch::ones_like(y));
@@ -168,7 +168,7 @@ TEST_P(SavedBytes, AreWhatAutogradKeeps) {
 
 TEST_P(SavedBytes, AreTheSameForASplitBackward) {
   for_each_run([](const LayerRun& run) {
-    WeightGradients later;
+    modules::WeightGradients later;
     EXPECT_EQ(predicted(run, GetParam()), really_saved(run, GetParam(), {.deferred = &later}));
   });
 }
@@ -188,9 +188,9 @@ TEST(SavedBytes, TheLossKeepsItsLogSoftmaxInSinglePrecisionUnderAutocast) {
     const torch::Tensor outputs = torch::ones({3, 5, 40}, type).requires_grad_();
     std::vector<torch::Tensor> saved;
     {
-      const AutocastGuard autocast(type == torch::kBFloat16, torch::kCPU);
+      const modules::AutocastGuard autocast(type == torch::kBFloat16, torch::kCPU);
       recorder = &saved;
-      cross_entropy(outputs, labels, 3);
+      modules::cross_entropy(outputs, labels, 3);
       recorder = nullptr;
     }
     std::map<const void*, std::int64_t> storages;
@@ -204,4 +204,4 @@ TEST(SavedBytes, TheLossKeepsItsLogSoftmaxInSinglePrecisionUnderAutocast) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::models

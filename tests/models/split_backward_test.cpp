@@ -11,7 +11,7 @@
 #include "models/torch/layer.h"
 #include "tests/models/network.h"
 
-namespace parabench {
+namespace parabench::models {
 namespace {
 
 enum class Type { fp32, fp64, bf16 };
@@ -98,8 +98,9 @@ std::vector<Subject> subjects() {
 }
 
 /// The same tensors for the same subject.
-LayerTensors fresh_tensors(const Subject& subject, Type type) {
-  LayerTensors tensors = allocate_tensors(subject.layer, type == Type::fp64 ? torch::kFloat64 : torch::kFloat32);
+modules::LayerTensors fresh_tensors(const Subject& subject, Type type) {
+  modules::LayerTensors tensors =
+      modules::allocate_tensors(subject.layer, type == Type::fp64 ? torch::kFloat64 : torch::kFloat32);
   const torch::NoGradGuard no_grad;
   for (std::size_t p = 0; p < tensors.parameters.size(); ++p) {
     torch::Tensor& parameter = tensors.parameters[p];
@@ -114,8 +115,8 @@ torch::Tensor input_of(const Subject& subject, Type type, int micro_batch, int s
                        : type == Type::bf16 && !subject.first ? torch::kBFloat16
                                                               : torch::kFloat32;
   const torch::Tensor x = pattern(100 + micro_batch, samples * in.elements());
-  if (in.kind() == ElementKind::int64) return x.view(sizes_of(in, samples)).add(0.5).mul(9).to(torch::kInt64);
-  return x.view(sizes_of(in, samples)).to(element).requires_grad_(!subject.first);
+  if (in.kind() == ElementKind::int64) return x.view(modules::sizes_of(in, samples)).add(0.5).mul(9).to(torch::kInt64);
+  return x.view(modules::sizes_of(in, samples)).to(element).requires_grad_(!subject.first);
 }
 
 /// One micro-batch's graph: forward done, backward not yet.
@@ -123,11 +124,11 @@ struct Graph {
   torch::Tensor x, y;
 };
 
-Graph trace(const Subject& subject, const LayerTensors& tensors, Type type, int micro_batch, int samples,
-            const ForwardMode& mode = {}) {
+Graph trace(const Subject& subject, const modules::LayerTensors& tensors, Type type, int micro_batch, int samples,
+            const modules::ForwardMode& mode = {}) {
   const torch::Tensor x = input_of(subject, type, micro_batch, samples);
-  const AutocastGuard autocast(type == Type::bf16, torch::kCPU);
-  return {x, forward(subject.layer, tensors, x, mode)};
+  const modules::AutocastGuard autocast(type == Type::bf16, torch::kCPU);
+  return {x, modules::forward(subject.layer, tensors, x, mode)};
 }
 
 void backward(const Graph& graph, int micro_batch) {
@@ -153,11 +154,11 @@ TEST_P(SplitBackward, GivesTheGradientsOfTheOrdinaryOne) {
   for (const int samples : {1, 2, 5}) {
     if (samples == 1 && subject().in.elements() == subject().in[0] && subject().name != "HeadOnOnePixel")
       continue;  // no batch statistics
-    const LayerTensors ordinary = fresh_tensors(subject(), type()), split = fresh_tensors(subject(), type());
+    const modules::LayerTensors ordinary = fresh_tensors(subject(), type()), split = fresh_tensors(subject(), type());
     const Graph expected = trace(subject(), ordinary, type(), 0, samples);
     backward(expected, 0);
 
-    WeightGradients later;
+    modules::WeightGradients later;
     const Graph actual = trace(subject(), split, type(), 0, samples, {.deferred = &later});
     expect_same(actual.y.detach(), expected.y.detach(), "output");
     if (actual.y.requires_grad()) backward(actual, 0);
@@ -173,8 +174,8 @@ TEST_P(SplitBackward, GivesTheGradientsOfTheOrdinaryOne) {
 }
 
 /// Four micro-batches of unequal size through the ordinary backward.
-LayerTensors accumulated(const Subject& subject, Type type) {
-  LayerTensors tensors = fresh_tensors(subject, type);
+modules::LayerTensors accumulated(const Subject& subject, Type type) {
+  modules::LayerTensors tensors = fresh_tensors(subject, type);
   for (int m = 0; m < 4; ++m) {
     const Graph graph = trace(subject, tensors, type, m, 2 + m);
     if (graph.y.requires_grad()) backward(graph, m);
@@ -182,15 +183,15 @@ LayerTensors accumulated(const Subject& subject, Type type) {
   return tensors;
 }
 
-void expect_same_gradients(const LayerTensors& actual, const LayerTensors& expected) {
+void expect_same_gradients(const modules::LayerTensors& actual, const modules::LayerTensors& expected) {
   for (std::size_t p = 0; p < expected.parameters.size(); ++p)
     expect_same(actual.parameters[p].grad(), expected.parameters[p].grad(), "parameter " + std::to_string(p));
 }
 
 TEST_P(SplitBackward, WeightPartsRunAtAnyLaterTimeInTheirOrder) {
-  const LayerTensors expected = accumulated(subject(), type());
-  LayerTensors split = fresh_tensors(subject(), type());
-  std::vector<WeightGradients> later(4);
+  const modules::LayerTensors expected = accumulated(subject(), type());
+  modules::LayerTensors split = fresh_tensors(subject(), type());
+  std::vector<modules::WeightGradients> later(4);
   std::vector<Graph> graphs;
   const auto input_part = [&](int m) {
     if (graphs[m].y.requires_grad()) backward(graphs[m], m);
@@ -207,9 +208,9 @@ TEST_P(SplitBackward, WeightPartsRunAtAnyLaterTimeInTheirOrder) {
 }
 
 TEST_P(SplitBackward, GraphsMayShareOneQueue) {
-  const LayerTensors expected = accumulated(subject(), type());
-  LayerTensors split = fresh_tensors(subject(), type());
-  WeightGradients later;
+  const modules::LayerTensors expected = accumulated(subject(), type());
+  modules::LayerTensors split = fresh_tensors(subject(), type());
+  modules::WeightGradients later;
   for (int m = 0; m < 4; ++m) {
     const Graph graph = trace(subject(), split, type(), m, 2 + m, {.deferred = &later});
     if (graph.y.requires_grad()) backward(graph, m);
@@ -220,12 +221,12 @@ TEST_P(SplitBackward, GraphsMayShareOneQueue) {
 }
 
 TEST_P(SplitBackward, SecondForwardLeavesTheStatisticsAlone) {
-  const LayerTensors once = fresh_tensors(subject(), type()), twice = fresh_tensors(subject(), type());
+  const modules::LayerTensors once = fresh_tensors(subject(), type()), twice = fresh_tensors(subject(), type());
   const Graph expected = trace(subject(), once, type(), 0, 3);
   trace(subject(), twice, type(), 0, 3);
-  WeightGradients later;
-  for (const ForwardMode& mode :
-       {ForwardMode{.update_statistics = false}, ForwardMode{.deferred = &later, .update_statistics = false}}) {
+  modules::WeightGradients later;
+  for (const modules::ForwardMode& mode : {modules::ForwardMode{.update_statistics = false},
+                                           modules::ForwardMode{.deferred = &later, .update_statistics = false}}) {
     const Graph again = trace(subject(), twice, type(), 0, 3, mode);
     expect_same(again.y.detach(), expected.y.detach(), "output");
     for (std::size_t b = 0; b < once.buffers.size(); ++b)
@@ -240,13 +241,14 @@ Network trained(ModelSpec model, Type type, bool split) {
   const std::size_t layers = network.layers.size();
   const TensorSpec in = network.model.input;
   for (int m = 0; m < 2; ++m) {
-    std::vector<WeightGradients> later(layers);
-    std::vector<torch::Tensor> inputs{pattern(m, 3 * in.elements()).view(sizes_of(in, 3)).to(network.parameters()[0])};
+    std::vector<modules::WeightGradients> later(layers);
+    std::vector<torch::Tensor> inputs{
+        pattern(m, 3 * in.elements()).view(modules::sizes_of(in, 3)).to(network.parameters()[0])};
     std::vector<torch::Tensor> outputs;
     for (std::size_t l = 0; l < layers; ++l) {
-      const AutocastGuard autocast(type == Type::bf16, torch::kCPU);
-      const ForwardMode mode{.deferred = split ? &later[l] : nullptr};
-      outputs.push_back(forward(network.model.layers[l], network.layers[l], inputs.back(), mode));
+      const modules::AutocastGuard autocast(type == Type::bf16, torch::kCPU);
+      const modules::ForwardMode mode{.deferred = split ? &later[l] : nullptr};
+      outputs.push_back(modules::forward(network.model.layers[l], network.layers[l], inputs.back(), mode));
       inputs.push_back(outputs.back().detach().requires_grad_());
     }
     inputs.back().square().sum().backward();
@@ -284,4 +286,4 @@ INSTANTIATE_TEST_SUITE_P(Layers, SplitBackward,
                          });
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::models

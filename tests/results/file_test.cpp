@@ -11,7 +11,7 @@
 #include "results/validate.h"
 #include "tests/results/samples.h"
 
-namespace parabench {
+namespace parabench::results {
 namespace {
 
 using testing::ElementsAre;
@@ -102,4 +102,4 @@ TEST(Environment, KeepsTheFamiliesThatMatterAndNoSecrets) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::results

@@ -7,7 +7,7 @@
 #include "base/case_key.h"
 #include "results/validate.h"
 
-namespace parabench {
+namespace parabench::results {
 namespace {
 
 using nlohmann::json;
@@ -53,4 +53,4 @@ TEST(KeySchema, HoldsEveryKeyAsItIsDeclared) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::results

@@ -13,7 +13,7 @@
 #include "results/summary.h"
 #include "tests/results/samples.h"
 
-namespace parabench {
+namespace parabench::results {
 namespace {
 
 using nlohmann::json;
@@ -217,4 +217,4 @@ TEST(Baseline, IsTheSequentialCaseOnAsManyCores) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::results

@@ -6,7 +6,7 @@
 #include "base/case_id.h"
 #include "results/summary.h"
 
-namespace parabench {
+namespace parabench::results {
 namespace {
 
 using nlohmann::json;
@@ -175,4 +175,4 @@ std::vector<json> mutations(const json& good) {
   return out;
 }
 
-}  // namespace parabench
+}  // namespace parabench::results

@@ -7,7 +7,7 @@
 
 #include "results/file.h"
 
-namespace parabench {
+namespace parabench::results {
 
 /// A measured and predicted record of `id`; `throughput` scales its times.
 Record ok_record(const std::string& id, double throughput_samples_per_s);
@@ -23,4 +23,4 @@ std::vector<ResultsFile> sample_files();
 /// Some stay valid.
 std::vector<nlohmann::json> mutations(const nlohmann::json& good);
 
-}  // namespace parabench
+}  // namespace parabench::results

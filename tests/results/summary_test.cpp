@@ -7,7 +7,7 @@
 #include "results/baseline.h"
 #include "tests/results/samples.h"
 
-namespace parabench {
+namespace parabench::results {
 namespace {
 
 const char* const sequential = "resnet18/cifar10-synthetic/sequential/np:1/batch:32/threads:2";
@@ -88,4 +88,4 @@ TEST(PeakBytes, AreThoseOfTheRankThatNeedsMost) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::results

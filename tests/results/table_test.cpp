@@ -11,7 +11,7 @@
 #include "results/baseline.h"
 #include "tests/results/samples.h"
 
-namespace parabench {
+namespace parabench::results {
 namespace {
 
 std::vector<Record> quick_records() {
@@ -57,4 +57,4 @@ TEST(Table, ShowsNoNumberThatIsNotFinite) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::results

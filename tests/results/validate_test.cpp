@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "tests/results/samples.h"
 
-namespace parabench {
+namespace parabench::results {
 namespace {
 
 using nlohmann::json;
@@ -106,4 +106,4 @@ TEST(Validate, RequireValidThrowsAUsageErrorWithThePlace) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::results

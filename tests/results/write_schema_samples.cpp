@@ -15,15 +15,15 @@ int main(int argc, char** argv) {
   std::ofstream out(argv[1]);
   const auto write = [&out](const nlohmann::json& document) {
     nlohmann::json pointers = nlohmann::json::array();
-    for (const parabench::SchemaViolation& violation : parabench::validate_results(document)) {
+    for (const parabench::results::SchemaViolation& violation : parabench::results::validate_results(document)) {
       pointers.push_back(violation.pointer);
     }
     out << nlohmann::json{{"document", document}, {"violations", pointers}} << '\n';
   };
-  for (const parabench::ResultsFile& file : parabench::sample_files()) {
-    write(nlohmann::json::parse(parabench::results_text(file)));
+  for (const parabench::results::ResultsFile& file : parabench::results::sample_files()) {
+    write(nlohmann::json::parse(parabench::results::results_text(file)));
   }
-  const auto full = nlohmann::json::parse(parabench::results_text(parabench::sample_files().front()));
-  for (const nlohmann::json& mutated : parabench::mutations(full)) write(mutated);
+  const auto full = nlohmann::json::parse(parabench::results::results_text(parabench::results::sample_files().front()));
+  for (const nlohmann::json& mutated : parabench::results::mutations(full)) write(mutated);
   return out.flush() ? 0 : 1;
 }

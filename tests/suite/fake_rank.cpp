@@ -32,13 +32,13 @@
 #include "suite/protocol/command.h"
 #include "suite/protocol/folder.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 struct Launch {
-  RankCommand command;
+  protocol::RankCommand command;
   int rank = 0;
-  Plan plan;
+  plan::Plan plan;
   std::string id;
   std::string behaviour;
 };
@@ -66,11 +66,11 @@ std::string behaviour(const Launch& launch) {
 Launch read_launch(int argc, char** argv) {
   Launch launch;
   CLI::App app;
-  add_options(app, launch.command);
+  protocol::add_options(app, launch.command);
   app.parse(argc, argv);
   launch.rank = number("OMPI_COMM_WORLD_RANK", 0);
   if (!launch.command.plan.empty()) {
-    launch.plan = plan_from_json(read_json(launch.command.plan));
+    launch.plan = plan::plan_from_json(read_json(launch.command.plan));
     launch.id = to_id(launch.plan.spec);
   }
   launch.behaviour = behaviour(launch);
@@ -85,8 +85,8 @@ void log(int argc, char** argv, const Launch& launch) {
   file << '\n';
 }
 
-void fail(const Launch& launch, FailureKind kind, const std::string& message) {
-  write_error(launch.command.reply, {launch.rank, kind, message});
+void fail(const Launch& launch, protocol::FailureKind kind, const std::string& message) {
+  protocol::write_error(launch.command.reply, {launch.rank, kind, message});
   std::cerr << "fake rank: " << message << '\n';
   std::exit(1);
 }
@@ -94,11 +94,11 @@ void fail(const Launch& launch, FailureKind kind, const std::string& message) {
 /// What happens instead of an answer.
 void misbehave(const Launch& launch) {
   const std::string& what = launch.behaviour;
-  if (std::ranges::find(enum_names<FailureKind>, what) != enum_names<FailureKind>.end()) {
-    fail(launch, parse_enum<FailureKind>("FAKE_RANK", what), "told to fail with " + what);
+  if (std::ranges::find(enum_names<protocol::FailureKind>, what) != enum_names<protocol::FailureKind>.end()) {
+    fail(launch, parse_enum<protocol::FailureKind>("FAKE_RANK", what), "told to fail with " + what);
   }
   if (what == "out_of_memory") {
-    fail(launch, FailureKind::environment, "out of memory on GPU 0: predicted 91.3 GiB, available 79.1 GiB");
+    fail(launch, protocol::FailureKind::environment, "out of memory on GPU 0: predicted 91.3 GiB, available 79.1 GiB");
   }
   if (what == "crash") abort();
   if (what == "kill") raise(SIGKILL);
@@ -112,22 +112,22 @@ void misbehave(const Launch& launch) {
   while (what == "hang" || what == "stubborn") pause();
 }
 
-Calibration calibration(const Plan& plan) {
-  const DatasetSpec data = make_dataset(plan.spec.dataset);
-  const ModelSpec model = make_model(plan.spec.model, data.sample, data.classes, data.small_stem);
-  const auto inputs = boundaries(model);
-  Calibration result;
-  result.machine = this_machine();
+analytic::Calibration calibration(const plan::Plan& plan) {
+  const datasets::DatasetSpec data = datasets::make_dataset(plan.spec.dataset);
+  const models::ModelSpec model = models::make_model(plan.spec.model, data.sample, data.classes, data.small_stem);
+  const auto inputs = models::boundaries(model);
+  analytic::Calibration result;
+  result.machine = analytic::this_machine();
   result.machine.id = "seen-by-a-bound-rank";
   result.machine.cores = 1;
   result.date = "2026-01-01T00:00:00Z";
   const int np = plan.spec.np;
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
-    const LayerCost flops = cost(model.layers[i], inputs[i], 4, i == 0);
+    const models::LayerCost flops = models::cost(model.layers[i], inputs[i], 4, i == 0);
     for (int busy : {1, np}) {
-      std::vector<LayerTiming> timings;
+      std::vector<analytic::LayerTiming> timings;
       for (int samples : {1, plan.pieces[0][0] + 1}) {
-        LayerTiming timing;
+        analytic::LayerTiming timing;
         timing.samples = samples;
         timing.forward_s = 1e-5 + samples * flops.forward_per_sample.value / 5e10;
         timing.backward_s = 1e-5 + samples * flops.backward_per_sample.value / 5e10;
@@ -135,33 +135,33 @@ Calibration calibration(const Plan& plan) {
         timing.forward_peak_bytes = timing.backward_peak_bytes = 2 * timing.saved_bytes;
         timings.push_back(timing);
       }
-      result.layers[layer_key(model.layers[i], inputs[i], i == 0, plan.spec, busy)] = timings;
+      result.layers[analytic::layer_key(model.layers[i], inputs[i], i == 0, plan.spec, busy)] = timings;
     }
   }
-  const DeviceKind device = measured_device(plan.spec);
-  const RankCountKey ranks{std::string(to_text(plan.spec.comm)), np, device};
+  const DeviceKind device = analytic::measured_device(plan.spec);
+  const analytic::RankCountKey ranks{std::string(to_text(plan.spec.comm)), np, device};
   result.all_reduce[ranks] = result.point_to_point[ranks] = {{1000, 1e-5}, {100'000'000, 1e-1}};
   for (int busy : {1, np}) {
-    result.update_s_per_parameter[update_key(plan.spec)][busy] = 1e-9;
+    result.update_s_per_parameter[analytic::update_key(plan.spec)][busy] = 1e-9;
     result.copy_bytes_per_s[device][busy] = 1e9;
   }
   return result;
 }
 
-Measured measured(const Launch& launch) {
-  Measured m;
+results::Measured measured(const Launch& launch) {
+  results::Measured m;
   m.warmup_steps = launch.command.warmup;
   const int steps = launch.command.steps + (launch.behaviour == "steps" ? 1 : 0);
   std::vector<double> samples;
   for (int i = 0; i < steps; ++i) samples.push_back(0.05 + 0.001 * (i % 3));
   m.step_time_s.samples = {samples};
-  summarise(m.step_time_s);
+  results::summarise(m.step_time_s);
   m.throughput_samples_per_s = launch.plan.spec.batch / m.step_time_s.median;
   for (int i = 0; i < m.warmup_steps + steps; ++i) m.losses.push_back(2.3 - 0.01 * i);
   if (launch.behaviour == "loss") m.losses[1] *= 1.01;
   if (launch.behaviour == "nan") m.losses[1] = std::numeric_limits<double>::quiet_NaN();
   for (int rank = 0; rank < launch.plan.spec.np; ++rank) {
-    RankMeasured r;
+    results::RankMeasured r;
     r.rank = rank;
     r.host = "fake";
     r.device = to_text(launch.plan.spec.device);
@@ -173,11 +173,11 @@ Measured measured(const Launch& launch) {
   return m;
 }
 
-Equivalence equivalence(const Launch& launch) {
-  Equivalence e;
-  e.status = launch.behaviour == "unequal" ? EquivalenceStatus::fail : EquivalenceStatus::pass;
+results::Equivalence equivalence(const Launch& launch) {
+  results::Equivalence e;
+  e.status = launch.behaviour == "unequal" ? results::EquivalenceStatus::fail : results::EquivalenceStatus::pass;
   if (launch.behaviour == "unequal") e.reason = "conv1.weight differs by 0.5";
-  e.reference_batch = ReferenceBatch::pieces;
+  e.reference_batch = results::ReferenceBatch::pieces;
   e.steps = 3;
   e.max_relative_update_difference = launch.behaviour == "unequal" ? 0.5 : 1e-15;
   e.worst_parameter = "conv1.weight";
@@ -187,10 +187,10 @@ Equivalence equivalence(const Launch& launch) {
 }
 
 /// Adds what the probe of a build with CUDA says about `count` GPUs.
-void add_gpus(Offer& offer, int count) {
+void add_gpus(protocol::Offer& offer, int count) {
   const std::string no_driver = "no CUDA driver; install the NVIDIA driver";
   const char* nccl_error = std::getenv("FAKE_NCCL");
-  GpuProbe& gpu = offer.gpu.emplace();
+  protocol::GpuProbe& gpu = offer.gpu.emplace();
   gpu.runtime = "13.0";
   gpu.cudnn = "9.19.0";
   gpu.nccl = "2.28.9";
@@ -203,7 +203,7 @@ void add_gpus(Offer& offer, int count) {
     gpu.gpus.push_back({"NVIDIA H100", "GPU-" + std::to_string(i), 90, std::int64_t{80} << 30});
   }
   offer.devices.push_back(DeviceKind::cuda);
-  gpu.nccl_init = nccl_error ? nccl_error : nccl_starts;
+  gpu.nccl_init = nccl_error ? nccl_error : protocol::nccl_starts;
   if (nccl_error) {
     offer.obstacles["nccl"] = nccl_error;
   } else {
@@ -211,8 +211,9 @@ void add_gpus(Offer& offer, int count) {
   }
 }
 
-Offer offer() {
-  Offer result{.devices = {DeviceKind::cpu}, .communicators = {CommKind::threads}, .libtorch = "fake", .mpi = "fake"};
+protocol::Offer offer() {
+  protocol::Offer result{
+      .devices = {DeviceKind::cpu}, .communicators = {CommKind::threads}, .libtorch = "fake", .mpi = "fake"};
   if (number("FAKE_MPI", 1) == 1) {
     result.communicators.push_back(CommKind::mpi);
   } else {
@@ -222,31 +223,32 @@ Offer offer() {
   return result;
 }
 
-Answer answer_of(const Launch& launch) {
+protocol::Answer answer_of(const Launch& launch) {
   switch (launch.command.phase) {
-    case Phase::probe: return offer();
-    case Phase::verify: return equivalence(launch);
-    case Phase::measure: return measured(launch);
-    case Phase::calibrate: return calibration(launch.plan);
+    case protocol::Phase::probe: return offer();
+    case protocol::Phase::verify: return equivalence(launch);
+    case protocol::Phase::measure: return measured(launch);
+    case protocol::Phase::calibrate: return calibration(launch.plan);
   }
   return {};
 }
 
 void answer(const Launch& launch) {
   const std::filesystem::path& folder = launch.command.reply;
-  const Reply reply{launch.behaviour == "foreign" ? "0123456789abcdef" : hash(launch.plan), "", answer_of(launch)};
-  if (launch.command.trace) write_atomically(trace_file(folder), "[]");
-  write_reply(folder, reply);
+  const protocol::Reply reply{launch.behaviour == "foreign" ? "0123456789abcdef" : plan::hash(launch.plan), "",
+                              answer_of(launch)};
+  if (launch.command.trace) write_atomically(protocol::trace_file(folder), "[]");
+  protocol::write_reply(folder, reply);
   if (launch.behaviour == "truncated") std::filesystem::resize_file(folder / "reply.json", 100);
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::suite
 
 int main(int argc, char** argv) {
-  const auto launch = parabench::read_launch(argc, argv);
-  parabench::log(argc, argv, launch);
-  parabench::write_start(launch.command.reply, parabench::Rank(launch.rank), "fake");
-  parabench::misbehave(launch);
-  if (launch.rank == 0) parabench::answer(launch);
+  const auto launch = parabench::suite::read_launch(argc, argv);
+  parabench::suite::log(argc, argv, launch);
+  parabench::protocol::write_start(launch.command.reply, parabench::Rank(launch.rank), "fake");
+  parabench::suite::misbehave(launch);
+  if (launch.rank == 0) parabench::suite::answer(launch);
 }

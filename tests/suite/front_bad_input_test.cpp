@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "tests/suite/front_fixture.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 using testing::AllOf;
@@ -149,4 +149,4 @@ TEST_F(BadInputTest, ACalibrationOfAnotherMachinePredictsButDoesNotRun) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -8,7 +8,7 @@
 #include "parallelism/plan/formats/read_json.h"
 #include "tests/suite/front_fixture.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 using testing::AllOf;
@@ -84,7 +84,7 @@ TEST_F(CommandsTest, PlanGridSaysItsBubble) {
 TEST_F(CommandsTest, PlanJsonIsThePlanFile) {
   for (const auto& id : {gpipe, pipedream, sequential}) {
     const auto document = nlohmann::json::parse(run({"plan", id, "--format", "json"}).out);
-    EXPECT_EQ(to_id(plan_from_json(document).spec), id);
+    EXPECT_EQ(to_id(plan::plan_from_json(document).spec), id);
     EXPECT_GT(document["makespan"], 0);
     EXPECT_TRUE(document.contains("bubble_fraction"));
     EXPECT_EQ(document.contains("steady_step"), id != pipedream);
@@ -96,7 +96,7 @@ TEST_F(CommandsTest, PlanJsonIsThePlanFile) {
 TEST_F(CommandsTest, PlanWindowOfAnAsynchronousStrategyIsWarmupPlusSteps) {
   const auto document =
       nlohmann::json::parse(run({"plan", pipedream, "--format", "json", "--steps", "4", "--warmup", "2"}).out);
-  EXPECT_EQ(plan_from_json(document).steps, 6);
+  EXPECT_EQ(plan::plan_from_json(document).steps, 6);
 }
 
 TEST_F(CommandsTest, PlanCsvAndTraceAreWellFormed) {
@@ -109,7 +109,7 @@ TEST_F(CommandsTest, CalibrateAddsToTheFileAndPredictionsUseIt) {
   const Outcome outcome = run({"calibrate", gpipe, pipedream, "--out", "calibration.json"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("calibration.json"));
-  EXPECT_EQ(results("calibration.json")["machine"]["host"], this_machine().host);
+  EXPECT_EQ(results("calibration.json")["machine"]["host"], analytic::this_machine().host);
   const auto predicted =
       nlohmann::json::parse(run({"predict", gpipe, "--json", "--calibration", "calibration.json"}).out);
   EXPECT_EQ(predicted[0]["cost_source"], "calibrated");
@@ -164,4 +164,4 @@ TEST_F(CommandsTest, DryRunPrintsCommandsThatRunByHand) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::suite

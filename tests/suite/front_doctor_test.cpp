@@ -3,7 +3,7 @@
 
 #include "tests/suite/front_fixture.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 using testing::AllOf;
@@ -122,7 +122,7 @@ TEST_F(DoctorCommandTest, WithoutARankProgramTheRestIsStillChecked) {
 
 TEST_F(DoctorCommandTest, ABrokenCalibrationIsNamed) {
   ASSERT_EQ(run({"calibrate", gpipe}).code, 0);
-  const auto file = default_calibration_path(this_machine());
+  const auto file = analytic::default_calibration_path(analytic::this_machine());
   std::ofstream(path("cache/parabench") / std::filesystem::path(file).filename()) << "{";
   const auto found = check(diagnose(), "calibration");
   EXPECT_EQ(outcome_.code, 0);
@@ -149,4 +149,4 @@ TEST_F(DoctorCommandTest, IsNoRankItself) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::suite

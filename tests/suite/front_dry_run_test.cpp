@@ -6,7 +6,7 @@
 
 #include "tests/suite/front_fixture.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 using testing::ElementsAre;
@@ -112,4 +112,4 @@ TEST_F(DryRunTest, ReproduceNamesEveryOptionThatChangesARun) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -1,7 +1,7 @@
 // device:emulated before anything is started.
 #include "tests/suite/front_fixture.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 using testing::HasSubstr;
@@ -51,4 +51,4 @@ TEST_F(EmulatedTest, ThePlanFileTellsHowLongEachOperationTakes) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::suite

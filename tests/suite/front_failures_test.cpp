@@ -3,7 +3,7 @@
 
 #include "tests/suite/front_fixture.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 using testing::AllOf;
@@ -151,4 +151,4 @@ TEST_F(FailureTest, AKillOfTheFrontKeepsFinishedResultsAndEndsTheRanks) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "suite/launch/process.h"
 
-namespace parabench {
+namespace parabench::suite {
 
 namespace fs = std::filesystem;
 
@@ -94,4 +94,4 @@ int FrontTest::left_running() const {
   return static_cast<int>(count);
 }
 
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -10,7 +10,7 @@
 
 #include "suite/launch/launch.h"
 
-namespace parabench {
+namespace parabench::suite {
 
 inline const std::string small = "resnet18/imagenet-synthetic[pixels=32,classes=10]/";
 inline const std::string sequential = small + "sequential/np:1/batch:8";
@@ -51,4 +51,4 @@ class FrontTest : public testing::Test {
   std::vector<std::pair<std::string, std::string>> saved_;
 };
 
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "tests/suite/front_fixture.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 using testing::AllOf;
@@ -153,4 +153,4 @@ TEST_F(GpuTest, PredictionsKnowTheGpusOfTheLastProbe) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::suite

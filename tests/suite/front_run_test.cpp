@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "tests/suite/front_fixture.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 using testing::AllOf;
@@ -28,7 +28,7 @@ TEST_F(RunTest, VerifiesThenMeasuresOncePerRepetition) {
   EXPECT_EQ(document["context"]["libtorch"], "fake");
   EXPECT_EQ(document["context"]["launcher"], "mpirun");
   EXPECT_EQ(document["context"]["argv"][1], "run");
-  EXPECT_EQ(document["calibration"]["machine_id"], this_machine().id);
+  EXPECT_EQ(document["calibration"]["machine_id"], analytic::this_machine().id);
   const auto& record = document["records"].at(0);
   EXPECT_EQ(record["id"], gpipe);
   EXPECT_EQ(record["status"], "ok");
@@ -206,4 +206,4 @@ TEST_F(RunTest, LeavesNothingBehind) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -4,7 +4,7 @@
 #include "parallelism/plan/formats/given_schedule.h"
 #include "tests/suite/front_fixture.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 using testing::AllOf;
@@ -20,7 +20,7 @@ class ScheduleTest : public FrontTest {
     std::ofstream(path(name)) << text;
     return path(name).string();
   }
-  std::string id() const { return small + "csv[sha=" + read_csv(two_ranks).sha + "]/np:2/batch:8/micro:2"; }
+  std::string id() const { return small + "csv[sha=" + plan::read_csv(two_ranks).sha + "]/np:2/batch:8/micro:2"; }
 };
 
 TEST_F(ScheduleTest, IsPlannedPredictedAndListedUnderItsHash) {
@@ -30,7 +30,7 @@ TEST_F(ScheduleTest, IsPlannedPredictedAndListedUnderItsHash) {
   EXPECT_EQ(text.out, "p0 F0 F1 B0 B1\np1 F0 B0 F1 B1\n");
   const auto predicted = nlohmann::json::parse(run({"predict", csv, "--schedule", file, "--json"}).out);
   EXPECT_EQ(predicted[0]["id"], id());
-  EXPECT_EQ(predicted[0]["parameters"]["strategy"]["parameters"]["sha"], read_csv(two_ranks).sha);
+  EXPECT_EQ(predicted[0]["parameters"]["strategy"]["parameters"]["sha"], plan::read_csv(two_ranks).sha);
   EXPECT_THAT(run({"list", id(), "--schedule", file}).out, HasSubstr(id()));
 }
 
@@ -69,7 +69,7 @@ TEST_F(ScheduleTest, RefusesWhatDoesNotFitBeforeAnythingStarts) {
     EXPECT_THAT(refusal({command, id()}), AllOf(HasSubstr("'csv[sha="), HasSubstr("add --schedule FILE")));
   }
   EXPECT_THAT(refusal({"run", id(), "--schedule", write("other.csv", "0F0,0F1,0B1,0B0\n1F0,1F1,1B1,1B0\n")}),
-              AllOf(HasSubstr("sha"), HasSubstr(read_csv(two_ranks).sha)));
+              AllOf(HasSubstr("sha"), HasSubstr(plan::read_csv(two_ranks).sha)));
   EXPECT_THAT(refusal({"run", small + "csv/np:2/batch:8", "--schedule", file}), HasSubstr("try micro:2"));
   EXPECT_THAT(refusal({"run", small + "csv/np:4/batch:8/micro:2", "--schedule", file}), HasSubstr("try np:2"));
   EXPECT_THAT(refusal({"run", gpipe, "--schedule", file}), AllOf(HasSubstr("--schedule"), HasSubstr("strategy csv")));
@@ -88,4 +88,4 @@ TEST_F(ScheduleTest, PlanDrawsSvg) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::suite

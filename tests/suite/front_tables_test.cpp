@@ -8,7 +8,7 @@
 #include "parallelism/plan/strategies/strategy_table.h"
 #include "tests/suite/front_fixture.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 using testing::AllOf;
@@ -28,9 +28,9 @@ class TablesTest : public FrontTest {
 TEST_F(TablesTest, NameEveryStrategyWithWhatItReadsAndWhereItComesFrom) {
   const std::string text = run({"list", "--strategies"}).out;
   const json rows = table("strategies");
-  ASSERT_EQ(rows.size(), strategies().size());
+  ASSERT_EQ(rows.size(), plan::strategies().size());
   for (const json& row : rows) {
-    const Strategy& strategy = find_strategy(row["name"].get<std::string>());
+    const plan::Strategy& strategy = plan::find_strategy(row["name"].get<std::string>());
     EXPECT_THAT(text, AllOf(HasSubstr(std::string(strategy.name)), HasSubstr(std::string(strategy.summary)),
                             HasSubstr(std::string(strategy.paper))));
     for (const auto& key : row["keys"]) EXPECT_TRUE(strategy.uses(key.get<std::string>())) << key;
@@ -41,7 +41,7 @@ TEST_F(TablesTest, RefuseExactlyThePairsThatPlanRefuses) {
   for (const json& row : table("strategies")) {
     const std::string name = row["name"];
     if (row["ranks"] != "stages" || row["schedule_from_file"] == true || name == "model-parallel") continue;
-    const bool reads_micro = find_strategy(name).uses("micro");
+    const bool reads_micro = plan::find_strategy(name).uses("micro");
     for (const auto& [ranks, micro] :
          std::vector<std::pair<int, int>>{{2, 2}, {2, 3}, {3, 2}, {3, 5}, {4, 2}, {4, 8}}) {
       std::ostringstream id;
@@ -104,4 +104,4 @@ TEST_F(TablesTest, StandAloneAndInHelp) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::suite

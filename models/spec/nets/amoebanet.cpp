@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-namespace parabench {
+namespace parabench::models {
 namespace {
 
 enum class Branch { none, conv_1x1, conv_3x3, conv_1x7_7x1, average_3x3, max_2x2 };
@@ -159,4 +159,4 @@ std::vector<LayerSpec> amoebanet_d_layers(const AmoebaNetSize& size, const Tenso
   return layers;
 }
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -5,7 +5,7 @@
 
 #include "models/spec/layer.h"
 
-namespace parabench {
+namespace parabench::models {
 
 struct AmoebaNetSize {
   int layers = 18;    ///< normal cells, a multiple of 3
@@ -17,4 +17,4 @@ struct AmoebaNetSize {
 /// usage_error for sizes that do not divide or images too small or odd on the way.
 std::vector<LayerSpec> amoebanet_d_layers(const AmoebaNetSize& size, const TensorSpec& input, int classes);
 
-}  // namespace parabench
+}  // namespace parabench::models

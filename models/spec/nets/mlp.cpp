@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace parabench {
+namespace parabench::models {
 
 std::vector<LayerSpec> mlp_layers(int layers, int hidden, const TensorSpec& input, int classes) {
   std::vector<LayerSpec> all;
@@ -22,4 +22,4 @@ std::vector<LayerSpec> mlp_layers(int layers, int hidden, const TensorSpec& inpu
   return all;
 }
 
-}  // namespace parabench
+}  // namespace parabench::models

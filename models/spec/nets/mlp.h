@@ -6,10 +6,10 @@
 #include "base/tensor_spec.h"
 #include "models/spec/layer.h"
 
-namespace parabench {
+namespace parabench::models {
 
 /// `layers` linear layers (at least 2): the first takes the flattened image to `hidden` features, relu(norm(linear));
 /// the middle ones are residual, relu(norm(linear) + x); the last one gives the classes. The norms are layer norms.
 std::vector<LayerSpec> mlp_layers(int layers, int hidden, const TensorSpec& input, int classes);
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-namespace parabench {
+namespace parabench::models {
 namespace {
 
 struct Group {
@@ -106,4 +106,4 @@ std::vector<LayerSpec> mobilenet_v2_layers(int channels, int input_channels, int
   return layers;
 }
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -5,7 +5,7 @@
 
 #include "models/spec/layer.h"
 
-namespace parabench {
+namespace parabench::models {
 
 /// A layer per inverted residual, and stem and head. Names, order and first values are torchvision's. `small`: the form
 /// for small images, pytorch-cifar's: stride 1 in the stem and the second group, ReLU, an expansion in the first block
@@ -13,4 +13,4 @@ namespace parabench {
 /// width_mult; every width, the stem's too, is rounded as it rounds.
 std::vector<LayerSpec> mobilenet_v2_layers(int channels, int input_channels, int classes, bool small);
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -9,7 +9,7 @@
 #include "models/spec/nets/unet.h"
 #include "models/spec/nets/vgg.h"
 
-namespace parabench {
+namespace parabench::models {
 namespace {
 
 /// Throws where the samples are none.
@@ -93,4 +93,4 @@ const std::vector<Net>& nets() {
   return all;
 }
 
-}  // namespace parabench
+}  // namespace parabench::models

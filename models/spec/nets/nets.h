@@ -10,7 +10,7 @@
 #include "base/tensor_spec.h"
 #include "models/spec/model.h"
 
-namespace parabench {
+namespace parabench::models {
 
 /// What a network is made for.
 struct NetRequest {
@@ -34,4 +34,4 @@ struct Net {
 /// In catalogue order.
 const std::vector<Net>& nets();
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace parabench {
+namespace parabench::models {
 namespace {
 
 LayerSpec stem(int in, int out, bool small) {
@@ -111,4 +111,4 @@ std::vector<LayerSpec> resnet_1001_layers(int channels, int input_channels, int 
   return layers;
 }
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -8,7 +8,7 @@
 
 #include "models/spec/layer.h"
 
-namespace parabench {
+namespace parabench::models {
 
 struct ResNetVariant {
   std::string_view name;
@@ -31,4 +31,4 @@ std::vector<LayerSpec> resnet_layers(const ResNetVariant& variant, int channels,
 /// proportion.
 std::vector<LayerSpec> resnet_1001_layers(int channels, int input_channels, int classes);
 
-}  // namespace parabench
+}  // namespace parabench::models

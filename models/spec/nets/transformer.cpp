@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-namespace parabench {
+namespace parabench::models {
 namespace {
 
 constexpr double deviation = 0.02;
@@ -47,4 +47,4 @@ Tie transformer_tie(const std::vector<LayerSpec>& layers) {
   return {find_parameter(layers, "wte.weight"), find_parameter(layers, "lm_head.weight")};
 }
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -5,7 +5,7 @@
 
 #include "models/spec/model.h"
 
-namespace parabench {
+namespace parabench::models {
 
 struct TransformerSize {
   int layers = 12, hidden = 768, heads = 12;
@@ -19,4 +19,4 @@ std::vector<LayerSpec> transformer_layers(const TransformerSize& size, int vocab
 /// The head's matrix as the token embedding's, as GPT-2 has it.
 Tie transformer_tie(const std::vector<LayerSpec>& layers);
 
-}  // namespace parabench
+}  // namespace parabench::models

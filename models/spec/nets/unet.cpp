@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-namespace parabench {
+namespace parabench::models {
 namespace {
 
 class UnetMaker {
@@ -80,4 +80,4 @@ std::vector<LayerSpec> unet_layers(const UnetSize& size, const TensorSpec& input
   return maker.finish(classes);
 }
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -5,7 +5,7 @@
 
 #include "models/spec/layer.h"
 
-namespace parabench {
+namespace parabench::models {
 
 struct UnetSize {
   int depth = 5;         ///< encoders, and decoders
@@ -18,4 +18,4 @@ struct UnetSize {
 /// usage_error where the image is too small.
 std::vector<LayerSpec> unet_layers(const UnetSize& size, const TensorSpec& input, int classes);
 
-}  // namespace parabench
+}  // namespace parabench::models

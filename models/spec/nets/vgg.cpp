@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace parabench {
+namespace parabench::models {
 namespace {
 
 constexpr double classifier_deviation = 0.01;
@@ -61,4 +61,4 @@ std::vector<LayerSpec> vgg_layers(const VggVariant& variant, int channels, const
   return layers;
 }
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -8,7 +8,7 @@
 
 #include "models/spec/layer.h"
 
-namespace parabench {
+namespace parabench::models {
 
 struct VggVariant {
   std::string_view name;
@@ -26,4 +26,4 @@ std::span<const VggVariant> vgg_variants();
 std::vector<LayerSpec> vgg_layers(const VggVariant& variant, int channels, const TensorSpec& input, int classes,
                                   bool small);
 
-}  // namespace parabench
+}  // namespace parabench::models

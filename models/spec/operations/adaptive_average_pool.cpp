@@ -6,7 +6,7 @@
 
 #include "models/spec/operations/checks.h"
 
-namespace parabench {
+namespace parabench::models {
 
 TensorSpec AdaptiveAveragePool::output(const std::string& name, std::span<const TensorSpec> in) const {
   require_map(name, in[0]);
@@ -23,4 +23,4 @@ void AdaptiveAveragePool::count(Tally& tally) const {
 
 std::string AdaptiveAveragePool::text() const { return fmt::format("adaptive({})", side); }
 
-}  // namespace parabench
+}  // namespace parabench::models

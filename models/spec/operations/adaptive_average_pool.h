@@ -7,7 +7,7 @@
 #include "base/tensor_spec.h"
 #include "models/spec/tally.h"
 
-namespace parabench {
+namespace parabench::models {
 
 /// Channels x any -> channels x side x side; windows overlap where the map's side is no multiple.
 struct AdaptiveAveragePool {
@@ -19,4 +19,4 @@ struct AdaptiveAveragePool {
   bool operator==(const AdaptiveAveragePool&) const = default;
 };
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "models/spec/operations/checks.h"
 
-namespace parabench {
+namespace parabench::models {
 
 TensorSpec Add::output(const std::string& name, std::span<const TensorSpec> in) const {
   require_real(name, in[0]);
@@ -19,4 +19,4 @@ void Add::count(Tally& tally) const {
 
 std::string Add::text() const { return "add"; }
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -7,7 +7,7 @@
 #include "base/tensor_spec.h"
 #include "models/spec/tally.h"
 
-namespace parabench {
+namespace parabench::models {
 
 struct Add {
   static constexpr int arity = 2;
@@ -20,4 +20,4 @@ struct Add {
   bool operator==(const Add&) const = default;
 };
 
-}  // namespace parabench
+}  // namespace parabench::models

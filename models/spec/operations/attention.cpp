@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "models/spec/operations/checks.h"
 
-namespace parabench {
+namespace parabench::models {
 
 TensorSpec Attention::output(const std::string& name, std::span<const TensorSpec> in) const {
   require_real(name, in[0]);
@@ -33,4 +33,4 @@ void Attention::count(Tally& tally) const {
 
 std::string Attention::text() const { return fmt::format("attention({}{})", heads, causal ? ",causal" : ""); }
 
-}  // namespace parabench
+}  // namespace parabench::models

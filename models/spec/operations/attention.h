@@ -7,7 +7,7 @@
 #include "base/tensor_spec.h"
 #include "models/spec/tally.h"
 
-namespace parabench {
+namespace parabench::models {
 
 /// {length, 3 features} -> {length, features}: queries, keys and values beside each other, each of them `heads` times
 /// features / heads wide (Vaswani et al. 2017). Its projections are linear layers around it.
@@ -22,4 +22,4 @@ struct Attention {
   bool operator==(const Attention&) const = default;
 };
 
-}  // namespace parabench
+}  // namespace parabench::models

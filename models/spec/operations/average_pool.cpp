@@ -4,7 +4,7 @@
 
 #include "models/spec/operations/checks.h"
 
-namespace parabench {
+namespace parabench::models {
 
 TensorSpec AveragePool::output(const std::string& name, std::span<const TensorSpec> in) const {
   return slide(name, in[0], in[0][0], kernel, stride, padding);
@@ -20,4 +20,4 @@ void AveragePool::count(Tally& tally) const {
 
 std::string AveragePool::text() const { return fmt::format("average({},{},{})", kernel, stride, padding); }
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -7,7 +7,7 @@
 #include "base/tensor_spec.h"
 #include "models/spec/tally.h"
 
-namespace parabench {
+namespace parabench::models {
 
 /// Padding does not count.
 struct AveragePool {
@@ -19,4 +19,4 @@ struct AveragePool {
   bool operator==(const AveragePool&) const = default;
 };
 
-}  // namespace parabench
+}  // namespace parabench::models

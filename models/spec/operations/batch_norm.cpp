@@ -4,7 +4,7 @@
 
 #include "models/spec/operations/checks.h"
 
-namespace parabench {
+namespace parabench::models {
 
 TensorSpec BatchNorm::output(const std::string& name, std::span<const TensorSpec> in) const {
   require_channels(name, in[0], channels);
@@ -32,4 +32,4 @@ void BatchNorm::count(Tally& tally) const {
 
 std::string BatchNorm::text() const { return fmt::format("bn({})", channels); }
 
-}  // namespace parabench
+}  // namespace parabench::models

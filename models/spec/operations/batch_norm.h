@@ -9,7 +9,7 @@
 #include "models/spec/parameter.h"
 #include "models/spec/tally.h"
 
-namespace parabench {
+namespace parabench::models {
 
 /// By the statistics of the batch; eps 1e-5, momentum 0.1, affine, running statistics.
 struct BatchNorm {
@@ -24,4 +24,4 @@ struct BatchNorm {
   bool operator==(const BatchNorm&) const = default;
 };
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace parabench {
+namespace parabench::models {
 namespace {
 
 /// Length of a map's side after a window slid over it.
@@ -48,4 +48,4 @@ TensorSpec slide(const std::string& name, const TensorSpec& in, std::int64_t cha
           windows(name, in, in[2], kernel.width, stride, padding.width)};
 }
 
-}  // namespace parabench
+}  // namespace parabench::models

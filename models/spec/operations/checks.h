@@ -6,7 +6,7 @@
 #include "base/tensor_spec.h"
 #include "models/spec/operations/extent.h"
 
-namespace parabench {
+namespace parabench::models {
 
 /// Throws usage_error naming the operation unless the tensor is a map {channels, height, width} of real numbers.
 void require_map(const std::string& name, const TensorSpec& in);
@@ -20,4 +20,4 @@ void require_real(const std::string& name, const TensorSpec& in);
 TensorSpec slide(const std::string& name, const TensorSpec& in, std::int64_t channels, Extent kernel, int stride,
                  Extent padding);
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "models/spec/operations/checks.h"
 
-namespace parabench {
+namespace parabench::models {
 
 TensorSpec Concat::output(const std::string& name, std::span<const TensorSpec> in) const {
   std::int64_t rows = 0;
@@ -23,4 +23,4 @@ void Concat::count(Tally& tally) const {
 
 std::string Concat::text() const { return "concat"; }
 
-}  // namespace parabench
+}  // namespace parabench::models

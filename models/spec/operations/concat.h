@@ -7,7 +7,7 @@
 #include "base/tensor_spec.h"
 #include "models/spec/tally.h"
 
-namespace parabench {
+namespace parabench::models {
 
 /// Of an operation that reads one value or more.
 inline constexpr int any_arity = 0;
@@ -22,4 +22,4 @@ struct Concat {
   bool operator==(const Concat&) const = default;
 };
 
-}  // namespace parabench
+}  // namespace parabench::models

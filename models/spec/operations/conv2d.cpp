@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "models/spec/operations/checks.h"
 
-namespace parabench {
+namespace parabench::models {
 
 namespace {
 
@@ -45,4 +45,4 @@ std::string Conv2d::text() const {
   return text + (bias ? ",bias)" : ")");
 }
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -10,7 +10,7 @@
 #include "models/spec/parameter.h"
 #include "models/spec/tally.h"
 
-namespace parabench {
+namespace parabench::models {
 
 /// Weights start kaiming normal (fan out, ReLU), as in torchvision's networks.
 struct Conv2d {
@@ -28,4 +28,4 @@ struct Conv2d {
   bool operator==(const Conv2d&) const = default;
 };
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -4,7 +4,7 @@
 
 #include "models/spec/operations/checks.h"
 
-namespace parabench {
+namespace parabench::models {
 
 TensorSpec Dropout::output(const std::string& name, std::span<const TensorSpec> in) const {
   require_real(name, in[0]);
@@ -23,4 +23,4 @@ void Dropout::count(Tally& tally) const {
 
 std::string Dropout::text() const { return fmt::format("dropout{}({})", channels ? "2d" : "", probability); }
 
-}  // namespace parabench
+}  // namespace parabench::models

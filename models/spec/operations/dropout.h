@@ -7,7 +7,7 @@
 #include "base/tensor_spec.h"
 #include "models/spec/tally.h"
 
-namespace parabench {
+namespace parabench::models {
 
 /// Zeroes with the probability, scales the rest by 1 / (1 - probability). What is dropped follows from seed, name of
 /// the operation, the sample's position in the training stream and the element: the same for any placement, cut into
@@ -22,4 +22,4 @@ struct Dropout {
   bool operator==(const Dropout&) const = default;
 };
 
-}  // namespace parabench
+}  // namespace parabench::models

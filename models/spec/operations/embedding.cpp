@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "models/spec/operations/checks.h"
 
-namespace parabench {
+namespace parabench::models {
 
 TensorSpec Embedding::output(const std::string& name, std::span<const TensorSpec> in) const {
   if (in[0].rank() != 1 || in[0].kind() != ElementKind::int64)
@@ -29,4 +29,4 @@ void Embedding::count(Tally& tally) const {
 
 std::string Embedding::text() const { return fmt::format("embedding({},{})", entries, features); }
 
-}  // namespace parabench
+}  // namespace parabench::models

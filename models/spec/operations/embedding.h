@@ -9,7 +9,7 @@
 #include "models/spec/parameter.h"
 #include "models/spec/tally.h"
 
-namespace parabench {
+namespace parabench::models {
 
 /// Indices {length} -> {length, features}. Entries start normal with deviation 0.02, as in GPT-2.
 struct Embedding {
@@ -22,4 +22,4 @@ struct Embedding {
   bool operator==(const Embedding&) const = default;
 };
 
-}  // namespace parabench
+}  // namespace parabench::models

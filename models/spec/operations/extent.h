@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace parabench {
+namespace parabench::models {
 
 /// Height and width; a plain number is both.
 struct Extent {
@@ -16,4 +16,4 @@ struct Extent {
 /// "3", "1x7".
 std::string to_text(const Extent& extent);
 
-}  // namespace parabench
+}  // namespace parabench::models

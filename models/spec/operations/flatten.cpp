@@ -2,7 +2,7 @@
 
 #include "models/spec/operations/checks.h"
 
-namespace parabench {
+namespace parabench::models {
 
 TensorSpec Flatten::output(const std::string& name, std::span<const TensorSpec> in) const {
   require_real(name, in[0]);
@@ -13,4 +13,4 @@ void Flatten::count(Tally&) const {}
 
 std::string Flatten::text() const { return "flatten"; }
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -7,7 +7,7 @@
 #include "base/tensor_spec.h"
 #include "models/spec/tally.h"
 
-namespace parabench {
+namespace parabench::models {
 
 /// Nothing moves where the tensor is planar.
 struct Flatten {
@@ -19,4 +19,4 @@ struct Flatten {
   bool operator==(const Flatten&) const = default;
 };
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -2,7 +2,7 @@
 
 #include "models/spec/operations/checks.h"
 
-namespace parabench {
+namespace parabench::models {
 
 TensorSpec Gelu::output(const std::string& name, std::span<const TensorSpec> in) const {
   require_real(name, in[0]);
@@ -18,4 +18,4 @@ void Gelu::count(Tally& tally) const {
 
 std::string Gelu::text() const { return "gelu"; }
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -7,7 +7,7 @@
 #include "base/tensor_spec.h"
 #include "models/spec/tally.h"
 
-namespace parabench {
+namespace parabench::models {
 
 /// With the tanh approximation, as in GPT-2 (Hendrycks and Gimpel 2016, arXiv 1606.08415).
 struct Gelu {
@@ -17,4 +17,4 @@ struct Gelu {
   bool operator==(const Gelu&) const = default;
 };
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -2,7 +2,7 @@
 
 #include "models/spec/operations/checks.h"
 
-namespace parabench {
+namespace parabench::models {
 
 TensorSpec GlobalAveragePool::output(const std::string& name, std::span<const TensorSpec> in) const {
   require_real(name, in[0]);
@@ -18,4 +18,4 @@ void GlobalAveragePool::count(Tally& tally) const {
 
 std::string GlobalAveragePool::text() const { return "gap"; }
 
-}  // namespace parabench
+}  // namespace parabench::models

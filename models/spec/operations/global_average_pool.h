@@ -7,7 +7,7 @@
 #include "base/tensor_spec.h"
 #include "models/spec/tally.h"
 
-namespace parabench {
+namespace parabench::models {
 
 /// Channels x anything -> channels. Of plain features, which have no positions, it is a copy.
 struct GlobalAveragePool {
@@ -17,4 +17,4 @@ struct GlobalAveragePool {
   bool operator==(const GlobalAveragePool&) const = default;
 };
 
-}  // namespace parabench
+}  // namespace parabench::models

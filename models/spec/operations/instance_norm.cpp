@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "models/spec/operations/checks.h"
 
-namespace parabench {
+namespace parabench::models {
 
 TensorSpec InstanceNorm::output(const std::string& name, std::span<const TensorSpec> in) const {
   require_channels(name, in[0], channels);
@@ -27,4 +27,4 @@ void InstanceNorm::count(Tally& tally) const {
 
 std::string InstanceNorm::text() const { return fmt::format("instance_norm({})", channels); }
 
-}  // namespace parabench
+}  // namespace parabench::models

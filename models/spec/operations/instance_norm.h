@@ -7,7 +7,7 @@
 #include "base/tensor_spec.h"
 #include "models/spec/tally.h"
 
-namespace parabench {
+namespace parabench::models {
 
 /// Each channel of each sample by its own statistics (Ulyanov et al. 2016); eps 1e-5, neither affine nor running
 /// statistics.
@@ -20,4 +20,4 @@ struct InstanceNorm {
   bool operator==(const InstanceNorm&) const = default;
 };
 
-}  // namespace parabench
+}  // namespace parabench::models

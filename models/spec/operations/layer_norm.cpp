@@ -4,7 +4,7 @@
 
 #include "models/spec/operations/checks.h"
 
-namespace parabench {
+namespace parabench::models {
 
 TensorSpec LayerNorm::output(const std::string& name, std::span<const TensorSpec> in) const {
   require_features(name, in[0], features);
@@ -33,4 +33,4 @@ void LayerNorm::count(Tally& tally) const {
 
 std::string LayerNorm::text() const { return fmt::format("ln({})", features); }
 
-}  // namespace parabench
+}  // namespace parabench::models

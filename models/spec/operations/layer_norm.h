@@ -9,7 +9,7 @@
 #include "models/spec/parameter.h"
 #include "models/spec/tally.h"
 
-namespace parabench {
+namespace parabench::models {
 
 /// Over the last dimension; eps 1e-5, affine. Computes in the type of the parameters.
 struct LayerNorm {
@@ -22,4 +22,4 @@ struct LayerNorm {
   bool operator==(const LayerNorm&) const = default;
 };
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -2,7 +2,7 @@
 
 #include "models/spec/operations/checks.h"
 
-namespace parabench {
+namespace parabench::models {
 
 TensorSpec LeakyRelu::output(const std::string& name, std::span<const TensorSpec> in) const {
   require_real(name, in[0]);
@@ -18,4 +18,4 @@ void LeakyRelu::count(Tally& tally) const {
 
 std::string LeakyRelu::text() const { return "leaky_relu"; }
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -7,7 +7,7 @@
 #include "base/tensor_spec.h"
 #include "models/spec/tally.h"
 
-namespace parabench {
+namespace parabench::models {
 
 /// Slope 0.01 below 0. Its backward reads the output where that took the input's memory, else the input.
 struct LeakyRelu {
@@ -20,4 +20,4 @@ struct LeakyRelu {
   bool operator==(const LeakyRelu&) const = default;
 };
 
-}  // namespace parabench
+}  // namespace parabench::models

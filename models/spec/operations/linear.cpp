@@ -6,7 +6,7 @@
 
 #include "models/spec/operations/checks.h"
 
-namespace parabench {
+namespace parabench::models {
 
 TensorSpec Linear::output(const std::string& name, std::span<const TensorSpec> inputs) const {
   require_features(name, inputs[0], in);
@@ -29,4 +29,4 @@ void Linear::count(Tally& tally) const {
 
 std::string Linear::text() const { return fmt::format("linear({},{}{})", in, out, bias ? "" : ",no bias"); }
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -9,7 +9,7 @@
 #include "models/spec/parameter.h"
 #include "models/spec/tally.h"
 
-namespace parabench {
+namespace parabench::models {
 
 /// Over the last dimension.
 struct Linear {
@@ -24,4 +24,4 @@ struct Linear {
   bool operator==(const Linear&) const = default;
 };
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -4,7 +4,7 @@
 
 #include "models/spec/operations/checks.h"
 
-namespace parabench {
+namespace parabench::models {
 
 TensorSpec MaxPool::output(const std::string& name, std::span<const TensorSpec> in) const {
   require_map(name, in[0]);
@@ -25,4 +25,4 @@ void MaxPool::count(Tally& tally) const {
 
 std::string MaxPool::text() const { return fmt::format("max({},{},{})", kernel, stride, padding); }
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -7,7 +7,7 @@
 #include "base/tensor_spec.h"
 #include "models/spec/tally.h"
 
-namespace parabench {
+namespace parabench::models {
 
 struct MaxPool {
   int kernel = 3, stride = 2, padding = 1;
@@ -18,4 +18,4 @@ struct MaxPool {
   bool operator==(const MaxPool&) const = default;
 };
 
-}  // namespace parabench
+}  // namespace parabench::models

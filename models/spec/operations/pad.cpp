@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "models/spec/operations/checks.h"
 
-namespace parabench {
+namespace parabench::models {
 
 TensorSpec Pad::output(const std::string& name, std::span<const TensorSpec> in) const {
   require_map(name, in[0]);
@@ -21,4 +21,4 @@ void Pad::count(Tally& tally) const {
 
 std::string Pad::text() const { return fmt::format("pad({},{},{},{})", top, left, bottom, right); }
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -7,7 +7,7 @@
 #include "base/tensor_spec.h"
 #include "models/spec/tally.h"
 
-namespace parabench {
+namespace parabench::models {
 
 /// Rows and columns more on each side; negative ones are cut off.
 struct Pad {
@@ -19,4 +19,4 @@ struct Pad {
   bool operator==(const Pad&) const = default;
 };
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "models/spec/operations/checks.h"
 
-namespace parabench {
+namespace parabench::models {
 
 TensorSpec Positions::output(const std::string& name, std::span<const TensorSpec> in) const {
   require_features(name, in[0], features);
@@ -30,4 +30,4 @@ void Positions::count(Tally& tally) const {
 
 std::string Positions::text() const { return fmt::format("positions({},{})", length, features); }
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -9,7 +9,7 @@
 #include "models/spec/parameter.h"
 #include "models/spec/tally.h"
 
-namespace parabench {
+namespace parabench::models {
 
 /// Adds the vector of its position to each row of a sequence of at most `length`. They start normal with deviation
 /// 0.01, as in GPT-2.
@@ -24,4 +24,4 @@ struct Positions {
   bool operator==(const Positions&) const = default;
 };
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -7,7 +7,7 @@
 #include "base/tensor_spec.h"
 #include "models/spec/tally.h"
 
-namespace parabench {
+namespace parabench::models {
 
 struct Relu {
   static constexpr bool overwrites_input = true;
@@ -19,4 +19,4 @@ struct Relu {
   bool operator==(const Relu&) const = default;
 };
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -2,7 +2,7 @@
 
 #include "models/spec/operations/checks.h"
 
-namespace parabench {
+namespace parabench::models {
 
 TensorSpec Relu6::output(const std::string& name, std::span<const TensorSpec> in) const {
   require_real(name, in[0]);
@@ -18,4 +18,4 @@ void Relu6::count(Tally& tally) const {
 
 std::string Relu6::text() const { return "relu6"; }
 
-}  // namespace parabench
+}  // namespace parabench::models

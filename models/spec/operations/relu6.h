@@ -7,7 +7,7 @@
 #include "base/tensor_spec.h"
 #include "models/spec/tally.h"
 
-namespace parabench {
+namespace parabench::models {
 
 /// Sandler et al. 2018 (MobileNetV2). Its backward reads its input, so ATen would copy that where the output
 /// were written over it.
@@ -18,4 +18,4 @@ struct Relu6 {
   bool operator==(const Relu6&) const = default;
 };
 
-}  // namespace parabench
+}  // namespace parabench::models

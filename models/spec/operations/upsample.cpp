@@ -4,7 +4,7 @@
 
 #include "models/spec/operations/checks.h"
 
-namespace parabench {
+namespace parabench::models {
 
 TensorSpec Upsample::output(const std::string& name, std::span<const TensorSpec> in) const {
   require_map(name, in[0]);
@@ -20,4 +20,4 @@ void Upsample::count(Tally& tally) const {
 
 std::string Upsample::text() const { return fmt::format("upsample({})", factor); }
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -7,7 +7,7 @@
 #include "base/tensor_spec.h"
 #include "models/spec/tally.h"
 
-namespace parabench {
+namespace parabench::models {
 
 /// Each pixel becomes factor x factor.
 struct Upsample {
@@ -19,4 +19,4 @@ struct Upsample {
   bool operator==(const Upsample&) const = default;
 };
 
-}  // namespace parabench
+}  // namespace parabench::models

@@ -2,9 +2,9 @@
 
 #include "models/torch/operations/compute.h"
 
-namespace parabench {
+namespace parabench::modules {
 
-torch::Tensor compute(const Attention& op, const Call& call) {
+torch::Tensor compute(const models::Attention& op, const Call& call) {
   const torch::Tensor& x = call.x();
   const std::int64_t samples = x.size(0), length = x.size(1), features = x.size(2) / 3;
   const auto parts = x.view({samples, length, 3, op.heads, features / op.heads}).permute({2, 0, 3, 1, 4}).unbind(0);
@@ -12,4 +12,4 @@ torch::Tensor compute(const Attention& op, const Call& call) {
   return y.transpose(1, 2).reshape({samples, length, features});
 }
 
-}  // namespace parabench
+}  // namespace parabench::modules

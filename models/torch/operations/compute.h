@@ -9,7 +9,7 @@
 #include "models/spec/operation.h"
 #include "models/torch/forward_mode.h"
 
-namespace parabench {
+namespace parabench::modules {
 
 /// What an operation computes with.
 struct Call {
@@ -24,27 +24,27 @@ struct Call {
 /// The output, in training mode. With ForwardMode::deferred, what has parameters computes what the ATen operation of
 /// its name computes, bit for bit, forward and backward, also under autocast; between the two parts of the backward a
 /// product keeps its input and the gradient of its output, a norm, whose gradients come out of one kernel, those.
-torch::Tensor compute(const AdaptiveAveragePool& op, const Call& call);
-torch::Tensor compute(const Add& op, const Call& call);
-torch::Tensor compute(const Attention& op, const Call& call);
-torch::Tensor compute(const AveragePool& op, const Call& call);
-torch::Tensor compute(const BatchNorm& op, const Call& call);
-torch::Tensor compute(const Concat& op, const Call& call);
-torch::Tensor compute(const Conv2d& op, const Call& call);
-torch::Tensor compute(const Dropout& op, const Call& call);
-torch::Tensor compute(const Embedding& op, const Call& call);
-torch::Tensor compute(const Flatten& op, const Call& call);
-torch::Tensor compute(const Gelu& op, const Call& call);
-torch::Tensor compute(const GlobalAveragePool& op, const Call& call);
-torch::Tensor compute(const InstanceNorm& op, const Call& call);
-torch::Tensor compute(const LayerNorm& op, const Call& call);
-torch::Tensor compute(const LeakyRelu& op, const Call& call);
-torch::Tensor compute(const Linear& op, const Call& call);
-torch::Tensor compute(const MaxPool& op, const Call& call);
-torch::Tensor compute(const Pad& op, const Call& call);
-torch::Tensor compute(const Positions& op, const Call& call);
-torch::Tensor compute(const Relu& op, const Call& call);
-torch::Tensor compute(const Relu6& op, const Call& call);
-torch::Tensor compute(const Upsample& op, const Call& call);
+torch::Tensor compute(const models::AdaptiveAveragePool& op, const Call& call);
+torch::Tensor compute(const models::Add& op, const Call& call);
+torch::Tensor compute(const models::Attention& op, const Call& call);
+torch::Tensor compute(const models::AveragePool& op, const Call& call);
+torch::Tensor compute(const models::BatchNorm& op, const Call& call);
+torch::Tensor compute(const models::Concat& op, const Call& call);
+torch::Tensor compute(const models::Conv2d& op, const Call& call);
+torch::Tensor compute(const models::Dropout& op, const Call& call);
+torch::Tensor compute(const models::Embedding& op, const Call& call);
+torch::Tensor compute(const models::Flatten& op, const Call& call);
+torch::Tensor compute(const models::Gelu& op, const Call& call);
+torch::Tensor compute(const models::GlobalAveragePool& op, const Call& call);
+torch::Tensor compute(const models::InstanceNorm& op, const Call& call);
+torch::Tensor compute(const models::LayerNorm& op, const Call& call);
+torch::Tensor compute(const models::LeakyRelu& op, const Call& call);
+torch::Tensor compute(const models::Linear& op, const Call& call);
+torch::Tensor compute(const models::MaxPool& op, const Call& call);
+torch::Tensor compute(const models::Pad& op, const Call& call);
+torch::Tensor compute(const models::Positions& op, const Call& call);
+torch::Tensor compute(const models::Relu& op, const Call& call);
+torch::Tensor compute(const models::Relu6& op, const Call& call);
+torch::Tensor compute(const models::Upsample& op, const Call& call);
 
-}  // namespace parabench
+}  // namespace parabench::modules

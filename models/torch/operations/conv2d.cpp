@@ -9,17 +9,17 @@
 #include "models/torch/operations/compute.h"
 #include "models/torch/split_node.h"
 
-namespace parabench {
+namespace parabench::modules {
 namespace {
 
 using Tensors = std::vector<torch::Tensor>;
 
-torch::Tensor convolve(const Conv2d& op, const torch::Tensor& x, const torch::Tensor& weight,
+torch::Tensor convolve(const models::Conv2d& op, const torch::Tensor& x, const torch::Tensor& weight,
                        const torch::Tensor& bias) {
   return at::conv2d(x, weight, bias, op.stride, {op.padding.height, op.padding.width}, /*dilation=*/1, op.groups);
 }
 
-auto convolve_backward(const Conv2d& op, const torch::Tensor& gradient, const torch::Tensor& x,
+auto convolve_backward(const models::Conv2d& op, const torch::Tensor& gradient, const torch::Tensor& x,
                        const torch::Tensor& weight, std::array<bool, 3> mask) {
   const std::array<std::int64_t, 1> bias_sizes{op.out};
   return at::convolution_backward(gradient, x, weight,
@@ -28,7 +28,7 @@ auto convolve_backward(const Conv2d& op, const torch::Tensor& gradient, const to
                                   /*transposed=*/false, /*output_padding=*/{0, 0}, op.groups, mask);
 }
 
-torch::Tensor split(const Conv2d& op, const torch::Tensor& input, const torch::Tensor& parameter,
+torch::Tensor split(const models::Conv2d& op, const torch::Tensor& input, const torch::Tensor& parameter,
                     const torch::Tensor& bias, WeightGradients& later) {
   const torch::Tensor x = as_autocast(input), weight = as_autocast(parameter).detach();
   torch::Tensor y;
@@ -57,11 +57,11 @@ torch::Tensor split(const Conv2d& op, const torch::Tensor& input, const torch::T
 
 }  // namespace
 
-torch::Tensor compute(const Conv2d& op, const Call& call) {
+torch::Tensor compute(const models::Conv2d& op, const Call& call) {
   const torch::Tensor& weight = call.parameters[0];
   const torch::Tensor bias = op.bias ? call.parameters[1] : torch::Tensor();
   if (call.mode.deferred) return split(op, call.x(), weight, bias, *call.mode.deferred);
   return convolve(op, call.x(), weight, bias);
 }
 
-}  // namespace parabench
+}  // namespace parabench::modules

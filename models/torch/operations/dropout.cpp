@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "models/torch/operations/compute.h"
 
-namespace parabench {
+namespace parabench::modules {
 namespace {
 
 constexpr std::uint64_t increment = 0x9e3779b97f4a7c15ULL;
@@ -67,11 +67,11 @@ torch::Tensor dropout_mask_on_device(const std::vector<std::int64_t>& sizes, dou
   return logical_shift(hash, 11).ge(threshold(probability)).to(options.dtype()).mul_(1 / (1 - probability)).view(sizes);
 }
 
-torch::Tensor compute(const Dropout& op, const Call& call) {
+torch::Tensor compute(const models::Dropout& op, const Call& call) {
   const torch::Tensor& x = call.x();
   std::vector<std::int64_t> sizes = x.sizes().vec();
   if (op.channels) sizes[2] = sizes[3] = 1;
   return x.mul(dropout_mask(sizes, op.probability, call.name, call.mode.dropout, x.options()));
 }
 
-}  // namespace parabench
+}  // namespace parabench::modules

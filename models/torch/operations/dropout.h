@@ -9,7 +9,7 @@
 
 #include "models/torch/forward_mode.h"
 
-namespace parabench {
+namespace parabench::modules {
 
 /// A mask of `sizes`, samples first: 0 with the probability, else 1 / (1 - probability). The draws are those of
 /// counter_uniform (base/random.h), keyed by seed, name, position of the sample and element of the sample; the same on
@@ -22,4 +22,4 @@ torch::Tensor dropout_mask_on_device(const std::vector<std::int64_t>& sizes, dou
                                      const std::string& name, const DropoutDraws& draws,
                                      const torch::TensorOptions& options);
 
-}  // namespace parabench
+}  // namespace parabench::modules

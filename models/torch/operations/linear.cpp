@@ -6,7 +6,7 @@
 #include "models/torch/operations/compute.h"
 #include "models/torch/split_node.h"
 
-namespace parabench {
+namespace parabench::modules {
 namespace {
 
 using Tensors = std::vector<torch::Tensor>;
@@ -36,7 +36,7 @@ torch::Tensor split(const torch::Tensor& input, const torch::Tensor& parameter, 
 
 }  // namespace
 
-torch::Tensor compute(const Linear& op, const Call& call) {
+torch::Tensor compute(const models::Linear& op, const Call& call) {
   const torch::Tensor& weight = call.parameters[0];
   const torch::Tensor bias = op.bias ? call.parameters[1] : torch::Tensor();
   const torch::Tensor& x = call.x();
@@ -49,4 +49,4 @@ torch::Tensor compute(const Linear& op, const Call& call) {
   return at::_unsafe_view(y, sizes);  // no view for autograd, which an operation could not write into at the same cost
 }
 
-}  // namespace parabench
+}  // namespace parabench::modules

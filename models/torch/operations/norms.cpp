@@ -8,7 +8,7 @@
 #include "models/torch/operations/compute.h"
 #include "models/torch/split_node.h"
 
-namespace parabench {
+namespace parabench::modules {
 namespace {
 
 using Tensors = std::vector<torch::Tensor>;
@@ -58,7 +58,7 @@ torch::Tensor split_layer_norm(const torch::Tensor& x, const torch::Tensor& weig
 
 }  // namespace
 
-torch::Tensor compute(const BatchNorm&, const Call& call) {
+torch::Tensor compute(const models::BatchNorm&, const Call& call) {
   const torch::Tensor &weight = call.parameters[0], &bias = call.parameters[1];
   torch::Tensor mean = call.buffers[0], variance = call.buffers[1];
   if (!call.mode.update_statistics) mean = variance = torch::Tensor();
@@ -68,7 +68,7 @@ torch::Tensor compute(const BatchNorm&, const Call& call) {
 }
 
 /// In the type of the parameters, also under autocast: on CUDA it has no other, and statistics in bf16 would be coarse.
-torch::Tensor compute(const LayerNorm&, const Call& call) {
+torch::Tensor compute(const models::LayerNorm&, const Call& call) {
   const torch::Tensor &weight = call.parameters[0], &bias = call.parameters[1];
   const torch::Tensor wide = call.x().to(weight.scalar_type());
   const torch::Tensor y = call.mode.deferred ? split_layer_norm(wide, weight, bias, *call.mode.deferred)
@@ -76,9 +76,9 @@ torch::Tensor compute(const LayerNorm&, const Call& call) {
   return y.to(call.x().scalar_type());
 }
 
-torch::Tensor compute(const InstanceNorm&, const Call& call) {
+torch::Tensor compute(const models::InstanceNorm&, const Call& call) {
   return at::instance_norm(call.x(), {}, {}, {}, {}, /*use_input_stats=*/true, /*momentum=*/0, eps,
                            /*cudnn_enabled=*/true);
 }
 
-}  // namespace parabench
+}  // namespace parabench::modules

@@ -7,7 +7,7 @@
 #include "models/torch/operations/compute.h"
 #include "models/torch/split_node.h"
 
-namespace parabench {
+namespace parabench::modules {
 namespace {
 
 using Tensors = std::vector<torch::Tensor>;
@@ -52,17 +52,17 @@ torch::Tensor split_positions(const torch::Tensor& x, const torch::Tensor& table
 }  // namespace
 
 /// In the type of the activations also under autocast, which does not concern tables.
-torch::Tensor compute(const Embedding&, const Call& call) {
+torch::Tensor compute(const models::Embedding&, const Call& call) {
   const torch::Tensor& table = call.parameters[0];
   const torch::Tensor y =
       call.mode.deferred ? split_embedding(call.x(), table, *call.mode.deferred) : at::embedding(table, call.x());
   return as_autocast(y);
 }
 
-torch::Tensor compute(const Positions&, const Call& call) {
+torch::Tensor compute(const models::Positions&, const Call& call) {
   const torch::Tensor &x = call.x(), &table = call.parameters[0];
   if (call.mode.deferred) return split_positions(x, table, *call.mode.deferred);
   return x.add(rows(as_autocast(table), x));
 }
 
-}  // namespace parabench
+}  // namespace parabench::modules

@@ -5,7 +5,7 @@
 
 #include "parallelism/comm/communicator.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 /// A message is one copy from GPU to GPU, or within one, on a stream of the receiver, after the events of both buffers.
 /// A collective reads and writes the members' buffers where they are, in allocate()d memory or elsewhere: each member's
@@ -25,4 +25,4 @@ namespace parabench {
 /// (sum_buffers.h), environment_error for a build without CUDA.
 std::unique_ptr<Communicator> make_direct_communicator(Communicator& host, int gpu);
 
-}  // namespace parabench
+}  // namespace parabench::comm

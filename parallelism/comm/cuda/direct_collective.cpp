@@ -9,7 +9,7 @@
 #include "parallelism/comm/cuda/sum_buffers.h"
 #include "parallelism/comm/traffic.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 DirectCollective::DirectCollective(DirectResources& resources, const CollectiveCall& call, Traffic& traffic)
     : DirectWork(resources, resources.collectives(call.group), call.buffer),
@@ -118,4 +118,4 @@ void DirectCollective::copy(int to, int from, Share share) {
              "cudaMemcpyAsync");
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

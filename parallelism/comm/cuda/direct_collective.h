@@ -9,7 +9,7 @@
 #include "parallelism/comm/cuda/exchange.h"
 #include "parallelism/comm/rounds.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 /// One member's part: it posts its buffer, gives out what it moves once all have posted, and is queued once all have
 /// given theirs out. Dropped before it has ended, it breaks the collective for all, and waits for what was given out.
@@ -36,4 +36,4 @@ class DirectCollective final : public DirectWork {
   std::shared_ptr<CommonCollective> common_;
 };
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -13,7 +13,7 @@
 #include "parallelism/comm/cuda/direct_messages.h"
 #include "parallelism/comm/cuda/host_work.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 DirectCommunicator::DirectCommunicator(Communicator& host, int gpu)
     : Communicator(host.rank(), host.groups()), resources_(host, gpu), exceptions_(std::uncaught_exceptions()) {
@@ -27,7 +27,7 @@ DirectCommunicator::~DirectCommunicator() {
 }
 
 Arena DirectCommunicator::allocate(std::int64_t bytes) {
-  const std::vector<std::string> all = parabench::all_gather(resources_.host(), std::to_string(bytes));
+  const std::vector<std::string> all = comm::all_gather(resources_.host(), std::to_string(bytes));
   for (int r = 0; r < size(); ++r) {
     if (all[r] == all[0]) continue;
     throw std::logic_error(
@@ -73,4 +73,4 @@ std::unique_ptr<Communicator> make_direct_communicator(Communicator& host, int g
   return std::make_unique<DirectCommunicator>(host, gpu);
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

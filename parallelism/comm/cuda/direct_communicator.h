@@ -8,7 +8,7 @@
 #include "parallelism/comm/cuda/direct_resources.h"
 #include "parallelism/comm/cuda/runtime.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 /// One rank's end. Operations on GPUs wait for events that were recorded before they were given out, so none waits for
 /// itself in whatever order the ranks give them out. Nothing is freed under a kernel: an operation ends on each rank
@@ -37,4 +37,4 @@ class DirectCommunicator final : public Communicator {
   int exceptions_;  // in flight when it was made
 };
 
-}  // namespace parabench
+}  // namespace parabench::comm

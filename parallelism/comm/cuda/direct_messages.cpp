@@ -4,7 +4,7 @@
 
 #include "parallelism/comm/mailbox.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 DirectSend::DirectSend(DirectResources& resources, const MessageLane& lane, BufferView buffer, std::uint64_t tag)
     : DirectWork(resources, resources.messages(lane), buffer), offer_(std::make_shared<MessageOffer>()) {
@@ -58,4 +58,4 @@ bool DirectReceive::give_out() {
   return true;
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -8,7 +8,7 @@
 #include "parallelism/comm/cuda/direct_work.h"
 #include "parallelism/comm/cuda/exchange.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 /// Offers the buffer; its part is done once the receiver has given out the copy. Dropped before it has ended, it
 /// withdraws the offer, and waits for a copy that was given out.
@@ -36,4 +36,4 @@ class DirectReceive final : public DirectWork {
   std::uint64_t tag_;
 };
 
-}  // namespace parabench
+}  // namespace parabench::comm

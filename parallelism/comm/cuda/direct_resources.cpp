@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "parallelism/comm/cuda/sum_buffers.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 DirectResources::DirectResources(Communicator& host, int gpu)
     : host_(host),
@@ -69,4 +69,4 @@ void* DirectResources::scratch(int group, int position, std::int64_t bytes) {
   return place.memory.get();
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

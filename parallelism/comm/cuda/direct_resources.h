@@ -13,7 +13,7 @@
 #include "parallelism/comm/cuda/polling.h"
 #include "parallelism/comm/cuda/runtime.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 /// All of it is the rank's own, but for the exchange, and outlives the operations.
 class DirectResources {
@@ -64,4 +64,4 @@ class DirectResources {
   GpuPolling polling_;
 };
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -1,6 +1,6 @@
 #include "parallelism/comm/cuda/direct_work.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 DirectWork::~DirectWork() {
   if (is_queued_) resources_.polling().count_in_flight(-1);
@@ -23,4 +23,4 @@ bool DirectWork::advance() {
   return ended_ = ended_ || has_passed(cuda_event(span_.end));
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -6,7 +6,7 @@
 #include "parallelism/comm/communicator.h"
 #include "parallelism/comm/cuda/direct_resources.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 /// A turn in a queue, and an end on its stream.
 class DirectWork : public WorkState {
@@ -38,4 +38,4 @@ class DirectWork : public WorkState {
   bool is_queued_ = false;
 };
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-namespace parabench {
+namespace parabench::comm {
 
 struct EventPool::Idle {
   std::mutex mutex;
@@ -34,4 +34,4 @@ void wait_for(const Stream& stream, void* event) {
   if (event) check_cuda(cudaStreamWaitEvent(stream.get(), static_cast<cudaEvent_t>(event), 0), "cudaStreamWaitEvent");
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

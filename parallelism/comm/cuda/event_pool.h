@@ -6,7 +6,7 @@
 #include "parallelism/comm/communicator.h"
 #include "parallelism/comm/cuda/runtime.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 /// Events of one GPU. One thread at a time records; whoever holds an event may let go of it in any thread, also when
 /// the pool is gone.
@@ -28,4 +28,4 @@ inline cudaEvent_t cuda_event(const DeviceEvent& event) { return static_cast<cud
 /// event may be let go of, and recorded again, right after.
 void wait_for(const Stream& stream, void* event);
 
-}  // namespace parabench
+}  // namespace parabench::comm

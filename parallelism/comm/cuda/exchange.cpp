@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 struct Exchanges {
@@ -96,4 +96,4 @@ std::shared_ptr<Exchange> meet_at_exchange(Communicator& host) {
   return exchange;
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -13,7 +13,7 @@
 #include "parallelism/comm/fabric.h"
 #include "parallelism/comm/mailbox.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 /// A message whose receiver may copy it from the sender's memory. Everything but what never changes is under the mutex.
 struct MessageOffer {
@@ -77,4 +77,4 @@ class Exchange {
 /// threads of one process.
 std::shared_ptr<Exchange> meet_at_exchange(Communicator& host);
 
-}  // namespace parabench
+}  // namespace parabench::comm

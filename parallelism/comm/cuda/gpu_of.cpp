@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "parallelism/comm/cuda/gpus.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 int gpu_of(int local_rank, int local_ranks, int visible, bool private_gpus, bool sharing) {
   if (visible == 0) {
@@ -21,4 +21,4 @@ int gpu_of(int local_rank, int local_ranks, int visible, bool private_gpus, bool
                   visible, local_ranks, local_ranks));
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

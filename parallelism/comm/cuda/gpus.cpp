@@ -9,7 +9,7 @@
 #include "parallelism/comm/cuda/nvml.h"
 #include "parallelism/comm/cuda/runtime.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 /// cuDNN and NCCL: 10000 * major + 100 * minor + patch.
@@ -87,4 +87,4 @@ GpuReport look_for_gpus() {
   return report;
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

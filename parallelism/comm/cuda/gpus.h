@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace parabench {
+namespace parabench::comm {
 
 struct Gpu {
   std::string name;
@@ -33,4 +33,4 @@ GpuReport look_for_gpus();
 /// ranks would have to share without it, and when none is visible.
 int gpu_of(int local_rank, int local_ranks, int visible, bool private_gpus, bool sharing);
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 class HostWork final : public WorkState {
@@ -57,4 +57,4 @@ std::unique_ptr<WorkState> collective_on_host(Communicator& host, const Collecti
   return std::make_unique<HostCollective>(host, call, traffic);
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -5,7 +5,7 @@
 
 #include "parallelism/comm/communicator.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 /// The host's work as one's own.
 std::unique_ptr<WorkState> forward_to_host(Work work);
@@ -13,4 +13,4 @@ std::unique_ptr<WorkState> forward_to_host(Work work);
 /// A collective by the host; what the host moves for it is added to `traffic` as well.
 std::unique_ptr<WorkState> collective_on_host(Communicator& host, const CollectiveCall& call, Traffic& traffic);
 
-}  // namespace parabench
+}  // namespace parabench::comm

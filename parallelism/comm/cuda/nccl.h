@@ -6,7 +6,7 @@
 
 #include "parallelism/comm/communicator.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 struct NcclOptions {
   double time_limit_s = 60;  ///< of one operation; then every rank is made to stop
@@ -47,4 +47,4 @@ struct NcclOptions {
 std::unique_ptr<Communicator> make_nccl_communicator(Communicator& host, int gpu, std::vector<MessageLane> lanes = {},
                                                      NcclOptions options = {});
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -12,7 +12,7 @@
 #include "parallelism/comm/cuda/nccl_lane.h"
 #include "parallelism/comm/cuda/runtime.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 std::string own_gpu(int gpu) {
@@ -86,4 +86,4 @@ std::vector<ncclUniqueId> make_ids(Communicator& host, const std::vector<std::ve
   return ids;
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -8,7 +8,7 @@
 
 #include "parallelism/comm/communicator.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 /// Throws environment_error naming two ranks with the same GPU. NCCL would refuse, too, but only after a while and in
 /// fewer words.
@@ -24,4 +24,4 @@ std::vector<MessageLane> agree_on_lanes(Communicator& host, std::vector<MessageL
 /// A new id for each list of members, from the first of them. The same lists on all ranks.
 std::vector<ncclUniqueId> make_ids(Communicator& host, const std::vector<std::vector<Rank>>& lists);
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -13,7 +13,7 @@
 #include "parallelism/comm/cuda/nccl_work.h"
 #include "parallelism/comm/traffic.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -243,4 +243,4 @@ std::unique_ptr<Communicator> make_nccl_communicator(Communicator& host, int gpu
   return std::make_unique<NcclCommunicator>(host, gpu, std::move(lanes), options);
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -11,7 +11,7 @@
 #include "parallelism/comm/cuda/nccl_lane.h"
 #include "parallelism/comm/cuda/polling.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 /// One rank's end. NCCL knows no tags and pairs messages by their order alone, so a header with tag and size goes over
 /// the host before each, when the sender's host gives the message out, though its GPU may have other things to do
@@ -76,4 +76,4 @@ class NcclCommunicator final : public Communicator {
   int exceptions_;         // in flight when it was made
 };
 
-}  // namespace parabench
+}  // namespace parabench::comm

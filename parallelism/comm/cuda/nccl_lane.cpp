@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 std::string in_words(const NcclOperation& operation) {
@@ -166,4 +166,4 @@ bool NcclLane::drained() const noexcept {
   return state != cudaErrorNotReady;
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -15,7 +15,7 @@
 #include "parallelism/comm/cuda/event_pool.h"
 #include "parallelism/comm/cuda/runtime.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 /// What NCCL or the GPU says when an operation cannot go on: the communicator is of no more use.
 class NcclFailure : public std::runtime_error {
@@ -95,4 +95,4 @@ class NcclLane {
   bool left_to_nccl_ = false;  // the stream, by abort()
 };
 
-}  // namespace parabench
+}  // namespace parabench::comm

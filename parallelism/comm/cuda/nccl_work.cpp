@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 constexpr std::uint64_t header_tag = 0x6e63636c5f686561;  // "nccl_hea"
@@ -65,4 +65,4 @@ void NcclWork::drive() {
   comm_.polling_.count_awaited(-1);
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

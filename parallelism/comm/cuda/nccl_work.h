@@ -8,7 +8,7 @@
 #include "parallelism/comm/cuda/nccl_lane.h"
 #include "parallelism/comm/mailbox.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 /// One operation on a lane; of a message also its header over the host. Whoever made it calls release() of a sum,
 /// send_header() of a send, receive_header() of a receive, once.
@@ -40,4 +40,4 @@ class NcclWork final : public WorkState {
   Work header_work_;
 };
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 // From NVML's API reference; nvmlReturn_t is 0 for success, nvmlDevice_t a pointer.
@@ -46,4 +46,4 @@ std::vector<std::int64_t> free_memory(const std::vector<std::string>& uuids) {
   return bytes;
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

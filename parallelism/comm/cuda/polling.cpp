@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <thread>
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 /// A transfer between GPUs takes some 10 us, being woken takes longer: so long a wait only yields the core.
@@ -37,4 +37,4 @@ double GpuPolling::pause_s(double limit_s, bool waits_for_end) const {
   return std::min(limit_s, std::clamp(pause_share * waited_s, shortest_pause_s, longest));
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

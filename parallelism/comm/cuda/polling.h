@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-namespace parabench {
+namespace parabench::comm {
 
 /// What a rank has on its GPU. `awaited`: until it has come, the host cannot do its next part of an operation.
 class GpuPolling {
@@ -23,4 +23,4 @@ class GpuPolling {
   Clock::time_point last_change_ = Clock::now();
 };
 
-}  // namespace parabench
+}  // namespace parabench::comm

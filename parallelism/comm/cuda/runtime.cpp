@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-namespace parabench {
+namespace parabench::comm {
 
 void check_cuda(cudaError_t code, std::string_view call) {
   if (code == cudaSuccess) return;
@@ -62,4 +62,4 @@ bool has_passed(cudaEvent_t event) {
   return true;
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

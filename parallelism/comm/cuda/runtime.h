@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace parabench {
+namespace parabench::comm {
 
 /// Throws std::runtime_error with the call and CUDA's own text unless `code` is cudaSuccess.
 void check_cuda(cudaError_t code, std::string_view call);
@@ -44,4 +44,4 @@ Event make_timing_event();
 /// Whether everything before the event's record has been done; blocks nobody and leaves no error behind.
 bool has_passed(cudaEvent_t event);
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -12,7 +12,7 @@
 #include "parallelism/comm/cuda/runtime.h"
 #include "parallelism/comm/cuda/staged_communicator.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 class CudaStaging final : public StagingDevice {
@@ -130,4 +130,4 @@ std::unique_ptr<Communicator> make_staged_communicator(Communicator& host, int g
   return std::make_unique<StagedCommunicator>(host, std::make_unique<CudaStaging>(gpu));
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -5,7 +5,7 @@
 
 #include "parallelism/comm/communicator.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 /// Device buffers travel through pinned host memory: copied out, sent or reduced by `host`, copied in; host buffers
 /// go to `host` as they are. allocate() hands out memory of GPU `gpu` with a staging arena of `host` behind it,
@@ -14,4 +14,4 @@ namespace parabench {
 /// without CUDA.
 std::unique_ptr<Communicator> make_staged_communicator(Communicator& host, int gpu);
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -8,7 +8,7 @@
 
 #include "parallelism/comm/cuda/host_work.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 constexpr std::int64_t smallest_pinned = 4096;
@@ -220,4 +220,4 @@ std::unique_ptr<WorkState> StagedCommunicator::start_barrier() {
   return work;
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -8,7 +8,7 @@
 #include "parallelism/comm/communicator.h"
 #include "parallelism/comm/cuda/polling.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 /// What staging needs of a device. Memory that it hands out lives as long as itself.
 class StagingDevice {
@@ -79,4 +79,4 @@ class StagedCommunicator final : public Communicator {
   GpuPolling polling_;
 };
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -3,7 +3,7 @@
 #include "parallelism/comm/cuda/runtime.h"
 #include "parallelism/comm/cuda/sum_buffers.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 constexpr int threads = 256;
@@ -48,4 +48,4 @@ void sum_buffers(std::span<void* const> buffers, std::span<void* const> to, std:
   }
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -8,7 +8,7 @@
 
 #include "parallelism/comm/communicator.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 /// Buffers of one sum: their addresses travel as arguments of a kernel.
 inline constexpr int most_summed = 256;
@@ -20,4 +20,4 @@ inline constexpr int most_summed = 256;
 void sum_buffers(std::span<void* const> buffers, std::span<void* const> to, std::int64_t elements, ElementType type,
                  cudaStream_t stream);
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -5,7 +5,7 @@
 #include "parallelism/comm/cuda/nccl.h"
 #include "parallelism/comm/cuda/staged.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 GpuReport look_for_gpus() {
   return {.obstacle = "this build has no CUDA; try PARABENCH_PRESET=cuda ./parabench (needs a CUDA toolkit)"};
@@ -23,4 +23,4 @@ std::unique_ptr<Communicator> make_nccl_communicator(Communicator&, int, std::ve
   throw environment_error("comm:nccl", "a build without NCCL", "one with NCCL", "try PARABENCH_PRESET=cuda");
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-namespace parabench {
+namespace parabench::comm {
 
 void check_mpi(int code, std::string_view call) {
   if (code == MPI_SUCCESS) return;
@@ -14,4 +14,4 @@ void check_mpi(int code, std::string_view call) {
   throw std::runtime_error(fmt::format("{}: {}", call, std::string_view(text, length)));
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

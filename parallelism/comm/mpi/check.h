@@ -5,10 +5,10 @@
 
 #include <string_view>
 
-namespace parabench {
+namespace parabench::comm {
 
 /// Throws std::runtime_error with the call and MPI's own text unless `code` is MPI_SUCCESS. Communicators must
 /// return errors.
 void check_mpi(int code, std::string_view call);
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -7,7 +7,7 @@
 
 #include "parallelism/comm/mpi/check.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 /// vader is the name of Open MPI 4's transport, sm that of 5's.
@@ -44,4 +44,4 @@ void restore_own_segment(const std::string& name) {
   if (!name.empty()) std::ofstream(name).flush();
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

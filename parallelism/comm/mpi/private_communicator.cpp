@@ -12,7 +12,7 @@
 #include "parallelism/comm/mailbox.h"
 #include "parallelism/comm/traffic.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 constexpr double shortest_pause_s = 20e-6;
@@ -357,4 +357,4 @@ std::unique_ptr<WorkState> PrivateCommunicator::start_recv(BufferView buffer, Ra
   return work;
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

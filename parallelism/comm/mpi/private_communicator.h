@@ -13,7 +13,7 @@
 #include "parallelism/comm/process.h"
 #include "parallelism/comm/region.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 /// One rank's end, on its own duplicate of MPI_COMM_WORLD and a communicator for each group that it is in. MPI tells
 /// nobody when a request completes, so sleep() returns after 20 us, then after 1/16 of the wait so far up to 10 ms,
@@ -69,4 +69,4 @@ class PrivateCommunicator final : public Communicator {
   int exceptions_;  // in flight when it was made
 };
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -10,7 +10,7 @@
 #include "parallelism/comm/mpi/own_segments.h"
 #include "parallelism/comm/mpi/world.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 bool mpi_available() { return true; }
 
@@ -54,4 +54,4 @@ std::string MpiSession::library_version() {
   return version.substr(0, version.find_last_not_of(' ') + 1);
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

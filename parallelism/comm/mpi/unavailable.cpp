@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "parallelism/comm/mpi/world.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 Error no_mpi() {
@@ -29,4 +29,4 @@ std::unique_ptr<Communicator> make_mpi_communicator(const MpiSession&, std::int6
   throw no_mpi();
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -11,7 +11,7 @@
 #include "parallelism/comm/mpi/check.h"
 #include "parallelism/comm/mpi/private_communicator.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 bool shared_memory_wanted() {
@@ -116,4 +116,4 @@ std::unique_ptr<Communicator> make_mpi_communicator(const MpiSession& session, s
   return comm;
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -8,7 +8,7 @@
 
 #include "parallelism/comm/communicator.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 /// Whether this build has MPI; without it the calls below throw environment_error.
 bool mpi_available();
@@ -55,4 +55,4 @@ std::unique_ptr<Communicator> make_mpi_communicator(const MpiSession& session, s
                                                     std::vector<std::vector<Rank>> groups = {},
                                                     bool allow_shared = true);
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "parallelism/comm/mpi/world.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 void check_world_size(int seen) {
   if (seen != 1) return;
@@ -25,4 +25,4 @@ void check_world_size(int seen) {
   }
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -8,7 +8,7 @@
 
 #include "parallelism/comm/fabric_communicator.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 /// Address space per rank; it costs nothing until allocate() commits a part.
@@ -72,4 +72,4 @@ void run_thread_ranks(const RankGroups& groups, const std::function<void(Communi
   if (first) std::rethrow_exception(first);
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

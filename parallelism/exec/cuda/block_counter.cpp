@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace parabench {
+namespace parabench::exec {
 
 /// All counters and counted blocks of the process: the allocator has one stream of events.
 struct BlockRegistry {
@@ -109,4 +109,4 @@ void BlockCounter::recategorise(const void* data, MemoryCategory category) {
   found->second.category = category;
 }
 
-}  // namespace parabench
+}  // namespace parabench::exec

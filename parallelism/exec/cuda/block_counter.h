@@ -10,7 +10,7 @@
 
 #include "parallelism/exec/memory.h"
 
-namespace parabench {
+namespace parabench::exec {
 
 /// While it lives, blocks allocated on its streams count in `account` with the bytes asked for, until they are freed:
 /// those of the compute stream under the category last set, those of the `passing` streams, which carry messages and
@@ -43,4 +43,4 @@ class BlockCounter {
   std::int64_t reserved_ = 0, peak_reserved_ = 0;  ///< guarded by the registry
 };
 
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -17,7 +17,7 @@
 #include "parallelism/exec/device.h"
 #include "parallelism/exec/optimizer/fused_operators.h"
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 using c10::cuda::CUDAStream;
@@ -79,13 +79,13 @@ class CudaDevice final : public Device {
     const EventClock::Point point = clock_.mark();
     return {.event = point.event, .number = point.number};
   }
-  bool reached(const Mark& mark) const override { return has_passed(static_cast<cudaEvent_t>(mark.event)); }
-  void wait(const DeviceEvent& event) override {
+  bool reached(const Mark& mark) const override { return comm::has_passed(static_cast<cudaEvent_t>(mark.event)); }
+  void wait(const comm::DeviceEvent& event) override {
     C10_CUDA_CHECK(cudaStreamWaitEvent(compute_.stream(), static_cast<cudaEvent_t>(event.get()), 0));
   }
   void synchronise() override { clock_.synchronise(); }
   double seconds(const Mark& mark) const override { return clock_.seconds(mark.number); }
-  double event_seconds(const DeviceEvent& event) const override {
+  double event_seconds(const comm::DeviceEvent& event) const override {
     return clock_.seconds(static_cast<cudaEvent_t>(event.get()));
   }
 
@@ -165,4 +165,4 @@ std::unique_ptr<Device> cuda_device(int index, Precision precision, bool tuned, 
   return std::make_unique<CudaDevice>(index, precision, tuned, account);
 }
 
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 /// cudaEventElapsedTime is a float of milliseconds: exact to a microsecond over some seconds only. So every so many
@@ -15,45 +15,45 @@ constexpr int looks_at_clock = 20;
 
 double elapsed_s(cudaEvent_t from, cudaEvent_t to) {
   float milliseconds = 0;
-  check_cuda(cudaEventElapsedTime(&milliseconds, from, to), "cudaEventElapsedTime");
+  comm::check_cuda(cudaEventElapsedTime(&milliseconds, from, to), "cudaEventElapsedTime");
   return 1e-3 * static_cast<double>(milliseconds);
 }
 
 }  // namespace
 
 EventClock::EventClock(cudaStream_t stream, double (*host_clock)()) : stream_(stream), host_clock_(host_clock) {
-  check_cuda(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+  comm::check_cuda(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
   double host_s = 0;
   origin_ = look(host_s);
   device_s_ = {0};
   looks_ = {{0, host_s}};
 }
 
-Event EventClock::take_event() {
-  if (spare_.empty()) return make_timing_event();
-  Event event = std::move(spare_.back());
+comm::Event EventClock::take_event() {
+  if (spare_.empty()) return comm::make_timing_event();
+  comm::Event event = std::move(spare_.back());
   spare_.pop_back();
   return event;
 }
 
 void EventClock::reserve(int marks) {
-  while (std::ssize(spare_) < marks) spare_.push_back(make_timing_event());
+  while (std::ssize(spare_) < marks) spare_.push_back(comm::make_timing_event());
 }
 
 EventClock::Point EventClock::mark() {
-  Event event = take_event();
-  check_cuda(cudaEventRecord(event.get(), stream_), "cudaEventRecord");
+  comm::Event event = take_event();
+  comm::check_cuda(cudaEventRecord(event.get(), stream_), "cudaEventRecord");
   marks_.push_back(std::move(event));
   return {static_cast<int>(device_s_.size() + marks_.size() - 1), marks_.back().get()};
 }
 
-Event EventClock::look(double& host_s) {
+comm::Event EventClock::look(double& host_s) {
   double narrowest = std::numeric_limits<double>::infinity();
-  Event best = take_event(), next = take_event();
+  comm::Event best = take_event(), next = take_event();
   for (int i = 0; i < looks_at_clock; ++i) {
     const double before = host_clock_();
-    check_cuda(cudaEventRecord(next.get(), stream_), "cudaEventRecord");
-    check_cuda(cudaEventSynchronize(next.get()), "cudaEventSynchronize");
+    comm::check_cuda(cudaEventRecord(next.get(), stream_), "cudaEventRecord");
+    comm::check_cuda(cudaEventSynchronize(next.get()), "cudaEventSynchronize");
     const double after = host_clock_();
     if (after - before >= narrowest) continue;
     narrowest = after - before;
@@ -65,7 +65,7 @@ Event EventClock::look(double& host_s) {
 }
 
 void EventClock::synchronise() {
-  check_cuda(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+  comm::check_cuda(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
   if (marks_.empty()) return;
   double host_s = 0;
   marks_.push_back(look(host_s));
@@ -100,4 +100,4 @@ double EventClock::host_seconds(double device_s) const {
   return from.host_s + (device_s - from.device_s) * pace;
 }
 
-}  // namespace parabench
+}  // namespace parabench::exec

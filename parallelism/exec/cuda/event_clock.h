@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "parallelism/comm/cuda/runtime.h"
 
-namespace parabench {
+namespace parabench::exec {
 
 /// Marks of one stream. The clocks of GPU and host drift apart by some microseconds a second: how they stand to each
 /// other is looked at when the object is made and in every synchronise() after marks, and times in between are
@@ -39,19 +39,19 @@ class EventClock {
     double device_s, host_s;
   };
 
-  Event take_event();
+  comm::Event take_event();
   double host_seconds(double device_s) const;
   /// Ties a new event to the host's clock: of several looks, the one that took the least time counts.
-  Event look(double& host_s);
+  comm::Event look(double& host_s);
 
   cudaStream_t stream_;
   double (*host_clock_)();
-  Event origin_;              ///< the last look's
-  std::vector<Event> marks_;  ///< since then, in their order
+  comm::Event origin_;              ///< the last look's
+  std::vector<comm::Event> marks_;  ///< since then, in their order
   std::vector<double>
       device_s_;             ///< of the first look's event and of all marks and looks before origin_, from the first
   std::vector<Look> looks_;  ///< in their order
-  std::vector<Event> spare_;
+  std::vector<comm::Event> spare_;
 };
 
-}  // namespace parabench
+}  // namespace parabench::exec

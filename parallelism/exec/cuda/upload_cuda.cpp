@@ -11,7 +11,7 @@
 #include "parallelism/exec/cuda/upload_slots.h"
 #include "parallelism/plan/input_pieces.h"
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 using c10::cuda::CUDAStream;
@@ -79,4 +79,4 @@ std::unique_ptr<Upload> cuda_upload(const LargestPiece& largest, CUDAStream copy
   return std::make_unique<CudaUpload>(largest, copy, compute);
 }
 
-}  // namespace parabench
+}  // namespace parabench::exec

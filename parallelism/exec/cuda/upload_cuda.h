@@ -7,7 +7,7 @@
 
 #include "parallelism/exec/upload.h"
 
-namespace parabench {
+namespace parabench::exec {
 
 /// Pieces come from page-locked memory, over `copy`, into upload_slots slots of the largest piece, which are memory of
 /// that stream; `compute` takes them out. torch's host allocator gives the page-locked memory and has it back, to use
@@ -15,4 +15,4 @@ namespace parabench {
 std::unique_ptr<Upload> cuda_upload(const LargestPiece& largest, c10::cuda::CUDAStream copy,
                                     c10::cuda::CUDAStream compute);
 
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -1,6 +1,6 @@
 #include "parallelism/exec/cuda/upload_slots.h"
 
-namespace parabench {
+namespace parabench::exec {
 
 UploadSlots::UploadSlots(int count, cudaStream_t copy, cudaStream_t compute)
     : slots_(static_cast<std::size_t>(count)), copy_(copy), compute_(compute) {
@@ -24,4 +24,4 @@ void UploadSlots::taken() {
   next_ = (next_ + 1) % static_cast<int>(slots_.size());
 }
 
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -7,7 +7,7 @@
 
 #include "parallelism/comm/cuda/runtime.h"
 
-namespace parabench {
+namespace parabench::exec {
 
 /// Places (slots) on a GPU that a copy stream fills in turn for a compute stream to read. A slot is filled once the
 /// compute stream has come to where its values before were taken, and read once the copy has ended: the streams wait
@@ -40,4 +40,4 @@ class UploadSlots {
   int next_ = 0;
 };
 
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 double norm_of(const torch::Tensor& x) { return std::sqrt((x * x).sum().item<double>()); }
@@ -47,4 +47,4 @@ torch::Tensor next_weights(const OptimizerRule& rule, const torch::Tensor& weigh
   return {};
 }
 
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -5,7 +5,7 @@
 
 #include "base/optimizer.h"
 
-namespace parabench {
+namespace parabench::exec {
 
 /// What an optimizer remembers of one parameter tensor; empty before the first update.
 struct OptimizerHistory {
@@ -18,4 +18,4 @@ struct OptimizerHistory {
 torch::Tensor next_weights(const OptimizerRule& rule, const torch::Tensor& weights, const torch::Tensor& gradient,
                            OptimizerHistory& history);
 
-}  // namespace parabench
+}  // namespace parabench::exec

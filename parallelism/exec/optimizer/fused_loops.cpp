@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 // Elements per task: a few hundred kilobytes, enough to pay for waking a thread.
@@ -135,4 +135,4 @@ void update_by_loops(const OptimizerRule& rule, const std::vector<UpdateOperands
   }
 }
 
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 using List = std::vector<torch::Tensor>;
@@ -100,4 +100,4 @@ void update_by_operators(const OptimizerRule& rule, const std::vector<UpdateOper
   }
 }
 
-}  // namespace parabench
+}  // namespace parabench::exec

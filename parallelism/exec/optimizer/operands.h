@@ -5,7 +5,7 @@
 
 #include <array>
 
-namespace parabench {
+namespace parabench::exec {
 
 /// The tensors of one parameter, or of a part of it: one type, shape and order of elements in memory, without gaps.
 /// `weights` and `next` may be the same.
@@ -21,4 +21,4 @@ struct UpdateOperands {
   torch::Tensor squares = {};
 };
 
-}  // namespace parabench
+}  // namespace parabench::exec

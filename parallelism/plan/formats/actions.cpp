@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 bool continues(const Plan& plan, const Op& before, const Op& op) {
@@ -40,4 +40,4 @@ std::string to_text(const Plan& plan, Rank rank, const Action& action) {
   return std::to_string(stage_of(plan, action.op.segment).value) + text;
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

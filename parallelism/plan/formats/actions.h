@@ -6,7 +6,7 @@
 
 #include "parallelism/plan/plan.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 /// Neighbours on a compute lane that differ in their segment alone, all of one stage.
 struct Action {
@@ -23,4 +23,4 @@ int number(const Plan& plan, const Op& op);
 /// pipelines meet on it `F3d` and `F3u`, down and up.
 std::string to_text(const Plan& plan, Rank rank, const Action& action);
 
-}  // namespace parabench
+}  // namespace parabench::plan

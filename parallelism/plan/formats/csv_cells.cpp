@@ -5,7 +5,7 @@
 #include <charconv>
 #include <optional>
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 constexpr std::string_view overlap = "OVERLAP_F_B";
@@ -113,4 +113,4 @@ std::vector<std::vector<CsvAction>> parse_cells(std::string_view text) {
   return rows;
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

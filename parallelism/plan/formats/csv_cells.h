@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "parallelism/plan/op.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 struct CsvAction {
   OpKind kind = OpKind::forward;    ///< a pass or a message
@@ -28,4 +28,4 @@ std::vector<std::vector<CsvAction>> parse_cells(std::string_view text);
 Error schedule_error(int rank, std::string_view action, std::string_view what, std::string_view expected,
                      std::string_view hint = {});
 
-}  // namespace parabench
+}  // namespace parabench::plan

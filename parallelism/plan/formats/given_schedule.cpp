@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "parallelism/plan/formats/csv_cells.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 /// Where an action is in the file.
@@ -206,4 +206,4 @@ class Reader {
 
 GivenSchedule read_csv(std::string_view text) { return Reader(text).read(); }
 
-}  // namespace parabench
+}  // namespace parabench::plan

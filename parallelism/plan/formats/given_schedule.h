@@ -7,7 +7,7 @@
 
 #include "parallelism/plan/op.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 struct GivenPass {
   OpKind kind = OpKind::forward;  ///< F, B, I or W
@@ -34,4 +34,4 @@ struct GivenSchedule {
 /// each other. O(actions log actions).
 GivenSchedule read_csv(std::string_view text);
 
-}  // namespace parabench
+}  // namespace parabench::plan

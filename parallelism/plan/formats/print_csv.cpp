@@ -8,7 +8,7 @@
 #include "parallelism/plan/formats/actions.h"
 #include "parallelism/plan/rules/progress.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 /// Actions of one rank in torch.distributed.pipelining's spelling.
@@ -100,4 +100,4 @@ std::string to_csv(const Plan& plan) {
   return text;
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

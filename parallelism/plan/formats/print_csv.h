@@ -5,7 +5,7 @@
 
 #include "parallelism/plan/plan.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 /// torch.distributed.pipelining's action format: one row per rank, compute and point-to-point actions in an order in
 /// which they can run one after the other, two that may overlap as `(2F3;1B0)OVERLAP_F_B`; of copies the first one's
@@ -13,4 +13,4 @@ namespace parabench {
 /// usage_error for a plan that dead-locks or whose ranks serve several replicas.
 std::string to_csv(const Plan& plan);
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -5,7 +5,7 @@
 #include "base/case_json.h"
 #include "base/hash.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 using nlohmann::json;
@@ -105,4 +105,4 @@ void add_durations(json& plan_file, const Plan& plan, const Durations& durations
 
 std::string hash(const Plan& plan) { return hex16(fnv1a64(to_json(plan).dump())); }
 
-}  // namespace parabench
+}  // namespace parabench::plan

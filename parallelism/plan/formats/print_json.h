@@ -9,7 +9,7 @@
 #include "parallelism/plan/plan.h"
 #include "parallelism/plan/timeline.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 inline constexpr std::string_view plan_file_format = "parabench-plan-3";
 inline constexpr const char* plan_file_hint = "is this a plan file of this program?";
@@ -24,4 +24,4 @@ void add_durations(nlohmann::json& plan_file, const Plan& plan, const Durations&
 /// 16 hexadecimal digits: FNV-1a 64 of the canonical JSON without times.
 std::string hash(const Plan& plan);
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -12,7 +12,7 @@
 #include "parallelism/plan/dependencies.h"
 #include "parallelism/plan/formats/actions.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 // In pixels.
@@ -161,4 +161,4 @@ class Drawing {
 
 std::string to_svg(const Plan& plan, const Timeline& timeline) { return Drawing(plan, timeline).text(); }
 
-}  // namespace parabench
+}  // namespace parabench::plan

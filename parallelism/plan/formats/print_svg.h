@@ -6,10 +6,10 @@
 #include "parallelism/plan/plan.h"
 #include "parallelism/plan/timeline.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 /// A drawing of the timeline: one row per rank, a bar per action with its micro-batch, hue by kind, shade by chunk; the
 /// same text for the same plan and times.
 std::string to_svg(const Plan& plan, const Timeline& timeline);
 
-}  // namespace parabench
+}  // namespace parabench::plan

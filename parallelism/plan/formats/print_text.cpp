@@ -7,7 +7,7 @@
 #include "parallelism/plan/dependencies.h"
 #include "parallelism/plan/formats/actions.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 struct Cell {
@@ -98,4 +98,4 @@ std::string to_grid(const Plan& plan, const Timeline& timeline) {
   return text;
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

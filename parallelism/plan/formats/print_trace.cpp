@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 using nlohmann::json;
@@ -46,4 +46,4 @@ json to_trace(const Plan& plan, const Timeline& timeline) {
   return {{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}};
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

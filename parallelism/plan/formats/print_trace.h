@@ -6,9 +6,9 @@
 #include "parallelism/plan/plan.h"
 #include "parallelism/plan/timeline.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 /// Chrome trace events, one tid per lane (pid = rank); times in microseconds.
 nlohmann::json to_trace(const Plan& plan, const Timeline& timeline);
 
-}  // namespace parabench
+}  // namespace parabench::plan

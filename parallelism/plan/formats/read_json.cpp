@@ -12,7 +12,7 @@
 #include "parallelism/plan/formats/print_json.h"
 #include "parallelism/plan/matching.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 using nlohmann::json;
@@ -192,4 +192,4 @@ Durations durations_from_json(const json& plan_file, const Plan& plan) {
   return durations;
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace parabench {
+namespace parabench::plan {
 
 /// Smallest n in [low, high] with holds(n). Precondition: holds(high).
 template <class Holds>
@@ -28,4 +28,4 @@ double smallest_double(double high, Holds holds) {
                                         [&](std::int64_t bits) { return holds(std::bit_cast<double>(bits)); }));
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -9,7 +9,7 @@
 #include "parallelism/plan/partition/bisect.h"
 #include "parallelism/plan/plan.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 // Stage costs are differences of prefix sums. Rounding keeps their order (a longer stage never costs less), which is
@@ -169,4 +169,4 @@ std::vector<int> memory_limited_partition(std::span<const double> costs, std::sp
 
 std::vector<int> uniform_partition(int layers, int stages) { return split_evenly(layers, stages); }
 
-}  // namespace parabench
+}  // namespace parabench::plan

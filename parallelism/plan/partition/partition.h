@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace parabench {
+namespace parabench::plan {
 
 /// Layers per stage so that the largest stage sum is minimal: exact, by bisecting the bound on that sum in O(n) a
 /// question. Among optima the first in lexicographic order of stage sizes.
@@ -44,4 +44,4 @@ inline std::vector<int> memory_limited_partition(std::span<const double> costs, 
 /// Equal numbers of layers, larger stages first.
 std::vector<int> uniform_partition(int layers, int stages);
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -9,7 +9,7 @@
 #include "parallelism/plan/partition/bisect.h"
 #include "parallelism/plan/partition/planner_chain.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -196,4 +196,4 @@ ReplicationPlan plan_replication(const ReplicationProblem& problem) {
   return plan;
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -9,7 +9,7 @@
 #include "parallelism/plan/partition/partition.h"
 #include "parallelism/plan/partition/replicated_stage.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 /// A layer, for one mini-batch.
 struct PlannerLayer {
@@ -58,4 +58,4 @@ struct ReplicationPlan {
 /// Throws usage_error naming the smallest limit that has a plan, and for a limit with several levels.
 ReplicationPlan plan_replication(const ReplicationProblem& problem);
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -60,4 +60,4 @@ PlannerChain::PlannerChain(const ReplicationProblem& p)
   }
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

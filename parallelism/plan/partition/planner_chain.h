@@ -7,7 +7,7 @@
 #include "parallelism/plan/partition/pipedream_planner.h"
 #include "parallelism/plan/partition/replicated_stage.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 /// A number for every range of layers.
 template <class T>
@@ -47,4 +47,4 @@ struct PlannerChain {
   std::vector<RangeTable<double>> component_seconds;  // [level]: the best period of one of its components
 };
 
-}  // namespace parabench
+}  // namespace parabench::plan

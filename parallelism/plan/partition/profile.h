@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace parabench {
+namespace parabench::plan {
 
 /// Bytes of a layer on its rank.
 struct LayerSizes {
@@ -27,4 +27,4 @@ struct Profile {
   double link_bytes_per_s = 0;    ///< between two ranks, for replicas=auto
 };
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -4,7 +4,7 @@
 
 #include "parallelism/plan/partition/bisect.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 /// The part of the period that falls as replicas are added to two.
@@ -41,4 +41,4 @@ ReplicaRange replicas_within(const StageLoad& load, double bound, int most, cons
   return {static_cast<int>(first), static_cast<int>(beyond) - 1};
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace parabench {
+namespace parabench::plan {
 
 /// Seconds T of one mini-batch on m replicas, from C seconds of compute, w bytes of weights and B bytes/s:
 enum class SyncModel {
@@ -42,4 +42,4 @@ struct ReplicaRange {
 /// All numbers from 2 to `most` whose period is at most `bound`; they are neighbours, in every variant. O(log most).
 ReplicaRange replicas_within(const StageLoad& load, double bound, int most, const ReplicaLink& link);
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -2,7 +2,7 @@
 
 #include "parallelism/plan/skip_ports.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 class Lowering {
@@ -47,4 +47,4 @@ class Lowering {
 
 Plan add_messages(Plan compute_only) { return Lowering(std::move(compute_only)).run(); }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -3,7 +3,7 @@
 
 #include "parallelism/plan/plan.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 /// Adds the sends and receives that a compute-only plan needs: between the ranks of neighbouring segments, and of each
 /// tensor that skips segments straight from the rank that makes it to those that take it (portals; Kim et al. 2020,
@@ -14,4 +14,4 @@ namespace parabench {
 /// Compute lanes stay as they are. O(operations).
 Plan add_messages(Plan compute_only);
 
-}  // namespace parabench
+}  // namespace parabench::plan

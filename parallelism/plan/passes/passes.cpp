@@ -5,7 +5,7 @@
 
 #include "base/optimizer.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 std::vector<SegmentRun> whole_stages(const Plan& plan) {
   std::vector<SegmentRun> runs;
@@ -96,7 +96,7 @@ Plan add_sharded_updates(Plan plan, std::span<const SegmentRun> runs) {
       const GroupId group = groups[stage.value * plan.shards + shard];
       for (Rank r : holders(plan, stage, shard)) {
         std::vector<Op>& ops = plan.ranks[r.value].compute();
-        if (norms && group.value >= 0) ops.push_back(parabench::norms(run.first, run.segments, StepId(0), group));
+        if (norms && group.value >= 0) ops.push_back(plan::norms(run.first, run.segments, StepId(0), group));
         ops.push_back(sharded_update(run.first, run.segments, StepId(0), VersionId(1), group));
       }
       if (group.value < 0) continue;
@@ -163,4 +163,4 @@ Plan add_recompute(Plan plan, const std::vector<bool>& segments) {
   return recompute_where(std::move(plan), [&](const Op& op, bool) { return bool{segments[op.segment.value]}; });
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

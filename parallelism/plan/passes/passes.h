@@ -6,7 +6,7 @@
 
 #include "parallelism/plan/plan.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 struct SegmentRun {
   SegmentId first;
@@ -43,4 +43,4 @@ Plan add_recompute(Plan plan, Recompute which);
 /// and seconds.
 Plan add_recompute(Plan plan, const std::vector<bool>& segments);
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -6,7 +6,7 @@
 #include "parallelism/plan/rules/rules.h"
 #include "parallelism/plan/ties.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 bool same_run(const Op& a, const Op& b) {
@@ -94,7 +94,7 @@ class UpdateCheck {
     const Counted &sum = there.sum, &update = there.update, &exchange = there.exchange;
     const bool received = exchange.op && exchange.op->kind == OpKind::broadcast && exchange.op->peer != rank_;
     const int due = is_update_due(plan_, stage_of(plan_, s), step) && !received;
-    if (update.count < due) complain("exactly once", parabench::update(s, 1, step, VersionId(0)), "is missing");
+    if (update.count < due) complain("exactly once", plan::update(s, 1, step, VersionId(0)), "is missing");
     if (received && update.op) complain("exactly once", *update.op, "is overwritten by the broadcast");
     if (exchange.count > 1) complain("exactly once", *exchange.op, "is one too many");
     if (!update.op) {
@@ -121,7 +121,7 @@ class UpdateCheck {
     const Step& there = at(s, step);
     const Op* update = there.update.op;
     const int due = reads_norms_ && update && update->group.value >= 0;
-    const Op whole = due ? *update : parabench::update(s, 1, step, VersionId(0));
+    const Op whole = due ? *update : plan::update(s, 1, step, VersionId(0));
     for (const auto& [counted, missing] :
          {std::pair(there.norms, norms(whole.segment, whole.segments, step, whole.group)),
           std::pair(there.norm_sum, all_reduce_norms(whole.segment, whole.segments, step, whole.group))}) {
@@ -233,4 +233,4 @@ void check_collectives(const Plan& plan, Violations& found) {
   }
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -6,7 +6,7 @@
 #include "parallelism/plan/matching.h"
 #include "parallelism/plan/rules/rules.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 /// How often each shard of each segment computed each piece, over all its holders.
@@ -270,4 +270,4 @@ void check_compute(const Plan& plan, Violations& found) {
   Completeness(plan, tally, found).check();
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

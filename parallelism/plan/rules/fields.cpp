@@ -4,7 +4,7 @@
 #include "parallelism/plan/matching.h"
 #include "parallelism/plan/rules/rules.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 class FieldCheck {
@@ -238,4 +238,4 @@ class FieldCheck {
 
 void check_fields(const Plan& plan, Violations& found) { FieldCheck(plan, found).check(); }
 
-}  // namespace parabench
+}  // namespace parabench::plan

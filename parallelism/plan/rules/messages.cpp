@@ -7,7 +7,7 @@
 #include "parallelism/plan/rules/rules.h"
 #include "parallelism/plan/skip_ports.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 class MessageCheck {
@@ -92,4 +92,4 @@ class MessageCheck {
 
 void check_messages(const Plan& plan, Violations& found) { MessageCheck(plan, found).check(); }
 
-}  // namespace parabench
+}  // namespace parabench::plan

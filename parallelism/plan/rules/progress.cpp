@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 class Lanes {
@@ -86,4 +86,4 @@ LaneRun run_lanes(const Plan& plan, std::span<const LocalDependencies> local, co
   return Lanes(plan, local, matching, delivery).run();
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -6,7 +6,7 @@
 
 #include "parallelism/plan/matching.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 enum class Delivery {
   rendezvous,  ///< a send ends together with its receive
@@ -22,4 +22,4 @@ struct LaneRun {
 LaneRun run_lanes(const Plan& plan, std::span<const LocalDependencies> local, const Matching& matching,
                   Delivery delivery);
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -6,7 +6,7 @@
 
 #include "parallelism/plan/validate.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 using Violations = std::vector<Violation>;
 
@@ -25,4 +25,4 @@ void check_messages(const Plan& plan, Violations& found);
 /// Dependencies exist and come first; lanes get to their end under rendezvous and under buffered sends.
 void check_progress(const Plan& plan, Violations& found);
 
-}  // namespace parabench
+}  // namespace parabench::plan

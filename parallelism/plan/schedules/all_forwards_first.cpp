@@ -1,6 +1,6 @@
 #include "parallelism/plan/schedules/schedule.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 // P = 3, M = 3, backwards twice as long as forwards:
 //   p0 F0 F1 F2 .  .  .  .  .  .  B0 B0 B1 B1 B2 B2
@@ -18,4 +18,4 @@ DeviceOrder all_forwards_first(const Pipe& pipe, int) {
   return order;
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

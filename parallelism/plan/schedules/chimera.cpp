@@ -5,7 +5,7 @@
 
 #include "parallelism/plan/schedules/schedule.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 // Two pipelines against each other, each with half of the micro-batches (Li and Hoefler, SC'21), from the paper's slot
 // rule: with slots as long as a pass, micro-batch i of a unit runs forward on the s-th device of its direction in slot
@@ -40,4 +40,4 @@ std::optional<Error> refuse_odd_halves(const Pipe& pipe) {
                      "try micro:" + std::to_string(pipe.micro_batches + 1));
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -2,7 +2,7 @@
 
 #include "parallelism/plan/schedules/pass_writer.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 // DeepSeek's DualPipe with both directions folded onto one set of weights, in eight phases: forwards overlap with
 // backwards of the other chunk (github.com/deepseek-ai/DualPipe).
@@ -58,4 +58,4 @@ std::optional<Error> refuse_fewer_than_twice_the_devices(const Pipe& pipe) {
                      "try micro:" + std::to_string(least));
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 int at_most_all(const Pipe& pipe, int pairs) { return std::min(pairs, pipe.micro_batches); }
@@ -25,4 +25,4 @@ int h2_in_flight(const Pipe& pipe, int) { return at_most_all(pipe, 2 * pipe.devi
 int zero_bubble_v_in_flight(const Pipe& pipe, int) { return 2 * at_most_all(pipe, pipe.devices); }
 int dual_pipe_v_in_flight(const Pipe& pipe, int) { return 2 * pipe.devices + 1; }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -4,7 +4,7 @@
 
 #include "parallelism/plan/schedules/schedule.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 int everything_in_flight(const Pipe& pipe, int device);     ///< v M: gpipe, looped BFS
 int alternating_in_flight(const Pipe& pipe, int device);    ///< min(P - p, M) or, with a warm-up w, min(w - 2p + 1, M)
@@ -14,4 +14,4 @@ int h2_in_flight(const Pipe& pipe, int device);             ///< min(2P - 1, M)
 int zero_bubble_v_in_flight(const Pipe& pipe, int device);  ///< 2 min(P, M)
 int dual_pipe_v_in_flight(const Pipe& pipe, int device);    ///< 2P + 1
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -3,7 +3,7 @@
 
 #include "parallelism/plan/schedules/schedule.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 int rounds(const Pipe& pipe) { return std::max(1, pipe.micro_batches / pipe.devices); }
@@ -38,4 +38,4 @@ std::optional<Error> refuse_uneven_rounds(const Pipe& pipe) {
                      "try micro:" + std::to_string(pipe.micro_batches / pipe.devices * pipe.devices));
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 /// Equal within a tenth: what "equal passes" may mean of measured ones.
@@ -61,4 +61,4 @@ std::optional<double> chimera_makespan(const Pipe& pipe, const PassTimes& t) {
   return std::nullopt;
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

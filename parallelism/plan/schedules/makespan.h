@@ -6,7 +6,7 @@
 
 #include "parallelism/plan/schedules/schedule.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 /// How long a device computes for one micro-batch, in any unit; backward = input + weight where it is split.
 struct PassTimes {
@@ -32,4 +32,4 @@ std::optional<double> zero_bubble_v_makespan(const Pipe& pipe, const PassTimes& 
 std::optional<double> dual_pipe_v_makespan(const Pipe& pipe, const PassTimes& times);
 std::optional<double> chimera_makespan(const Pipe& pipe, const PassTimes& times);
 
-}  // namespace parabench
+}  // namespace parabench::plan

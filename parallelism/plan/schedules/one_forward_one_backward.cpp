@@ -3,7 +3,7 @@
 
 #include "parallelism/plan/schedules/schedule.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 // P = 3, M = 4, backwards twice as long as forwards; as fast as gpipe with P - p micro-batches in flight instead of M:
 //   p0 F0 F1 F2 .  .  .  .  B0 B0 F3 B1 B1 .  B2 B2 .  B3 B3
@@ -32,4 +32,4 @@ DeviceOrder alternating(int ahead, int micro_batches) {
   return order;
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace parabench {
+namespace parabench::plan {
 
 void PassWriter::add(OpKind kind, Piece piece, bool overlaps_next) {
   if (piece.micro_batch < limit_) order_.push_back({kind, piece.chunk, piece.micro_batch, overlaps_next});
@@ -35,4 +35,4 @@ bool PassWriter::is_open(int chunk) const { return std::ranges::find(open_, chun
 
 DeviceOrder PassWriter::take() { return std::move(order_); }
 
-}  // namespace parabench
+}  // namespace parabench::plan

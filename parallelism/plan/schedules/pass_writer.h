@@ -6,7 +6,7 @@
 
 #include "parallelism/plan/schedules/schedule.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 class PassWriter {
  public:
@@ -34,4 +34,4 @@ class PassWriter {
   DeviceOrder order_;
 };
 
-}  // namespace parabench
+}  // namespace parabench::plan

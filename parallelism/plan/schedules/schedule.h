@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "parallelism/plan/strategies/placement.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 /// How the stages of a pipeline lie on its P devices.
 enum class StageOrder {
@@ -66,4 +66,4 @@ std::optional<Error> refuse_odd_halves(const Pipe& pipe);                    ///
 /// What 1F1B comes to on one device that starts `ahead` forwards ahead, or as many as there are.
 DeviceOrder alternating(int ahead, int micro_batches);
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -2,7 +2,7 @@
 
 #include "parallelism/plan/schedules/schedule.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 // Backwards are split: what the device before waits for (I) comes first, weight gradients (W) fill the bubbles (Qi et
 // al. 2024, arXiv 2401.10241). P = 2, M = 4, all passes equally long:
@@ -39,4 +39,4 @@ DeviceOrder zero_bubble_h2(const Pipe& pipe, int device) {
   return order;
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -2,7 +2,7 @@
 
 #include "parallelism/plan/schedules/pass_writer.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 // Two chunks in a V (Qi et al. 2024, arXiv 2401.10241): first layer and loss lie on device 0, and all devices hold the
 // same number of activations. The pattern is made for 2P - 1 micro-batches or more and thinned out for fewer.
@@ -39,4 +39,4 @@ DeviceOrder zero_bubble_v(const Pipe& pipe, int device) {
   return writer.take();
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

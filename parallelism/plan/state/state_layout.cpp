@@ -5,7 +5,7 @@
 
 #include "base/optimizer.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 std::int64_t aligned(std::int64_t elements, int element_bytes) {
@@ -66,21 +66,21 @@ int parameter_bytes(Precision precision) {
   return 0;
 }
 
-ParameterSizes::ParameterSizes(const ModelSpec& model) {
+ParameterSizes::ParameterSizes(const models::ModelSpec& model) {
   for (auto& before : before_) before.push_back(0);
   tensors_.push_back(0);
-  for (const LayerSpec& layer : model.layers) {
-    const std::vector<ParameterSpec> tensors = parameters(layer);
+  for (const models::LayerSpec& layer : model.layers) {
+    const std::vector<models::ParameterSpec> tensors = models::parameters(layer);
     tensors_.push_back(tensors_.back() + static_cast<int>(tensors.size()));
     for (std::size_t wide = 0; wide < before_.size(); ++wide) {
       std::int64_t sum = before_[wide].back();
-      for (const ParameterSpec& tensor : tensors) sum += aligned(tensor.elements(), wide ? 8 : 4);
+      for (const models::ParameterSpec& tensor : tensors) sum += aligned(tensor.elements(), wide ? 8 : 4);
       before_[wide].push_back(sum);
     }
   }
   if (!model.tie) return;
   for (std::size_t wide = 0; wide < before_.size(); ++wide)
-    tied_[wide] = aligned(tied_tensor(model).elements(), wide ? 8 : 4);
+    tied_[wide] = aligned(models::tied_tensor(model).elements(), wide ? 8 : 4);
 }
 
 std::int64_t ParameterSizes::elements(int first_layer, int layers, int element_bytes) const {
@@ -121,7 +121,8 @@ std::int64_t StateLayout::state_of(std::int64_t element) const {
 std::int64_t elements_of(const Plan& plan, const ParameterSizes& sizes, SegmentId first, int segments,
                          int element_bytes) {
   const LayerRun run = layers_of(plan, first, segments);
-  return sizes.elements(run.first, run.count, element_bytes) - (run.lacks_copy ? sizes.tied_elements(element_bytes) : 0);
+  return sizes.elements(run.first, run.count, element_bytes) -
+         (run.lacks_copy ? sizes.tied_elements(element_bytes) : 0);
 }
 
 int tensors_of(const Plan& plan, const ParameterSizes& sizes, SegmentId first, int segments) {
@@ -168,16 +169,16 @@ StateLayout state_layout(const Plan& plan, const ParameterSizes& sizes, Rank ran
   return layout;
 }
 
-std::vector<ParameterSlice> parameter_slices(const StateLayout& layout, const Plan& plan, const ModelSpec& model,
-                                             SegmentId segment) {
+std::vector<ParameterSlice> parameter_slices(const StateLayout& layout, const Plan& plan,
+                                             const models::ModelSpec& model, SegmentId segment) {
   std::vector<ParameterSlice> slices;
   const Segment& run = plan.segments[segment.value];
   std::int64_t first = layout.slice(segment).first;
   for (int layer = run.first_layer; layer < run.first_layer + run.layers; ++layer) {
     int index = 0;
-    for (ParameterSpec& tensor : parameters(model.layers[layer])) {
-      const ParameterPlace place{layer, index++};
-      if (plan.tie && plan.tie->shared && origin(model, place) != place) continue;
+    for (models::ParameterSpec& tensor : models::parameters(model.layers[layer])) {
+      const models::ParameterPlace place{layer, index++};
+      if (plan.tie && plan.tie->shared && models::origin(model, place) != place) continue;
       const std::int64_t elements = tensor.elements();
       slices.push_back({layer, place.parameter, std::move(tensor), {first, elements}});
       first += aligned(elements, layout.element_bytes);
@@ -200,7 +201,7 @@ Shard shard_of(const Plan& plan, Rank rank, const Op& update) {
           static_cast<int>(members.size())};
 }
 
-std::int64_t exchanged_bytes(const Plan& plan, const ModelSpec& model, StateRole role) {
+std::int64_t exchanged_bytes(const Plan& plan, const models::ModelSpec& model, StateRole role) {
   const ParameterSizes sizes(model);
   std::int64_t largest = 0;
   for (Rank rank; rank.value < std::ssize(plan.ranks); ++rank) {
@@ -220,4 +221,4 @@ std::vector<int> layers_held(const Plan& plan, Rank rank) {
   return layers;
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -10,7 +10,7 @@
 #include "models/spec/model.h"
 #include "parallelism/plan/plan.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 /// Bytes of a parameter, of its gradient and of its optimizer's states: 8 for precision fp64, else 4 (bf16 computes
 /// under autocast over fp32 masters).
@@ -30,7 +30,7 @@ struct ElementRange {
 /// layers of a tie have the tensor.
 class ParameterSizes {
  public:
-  explicit ParameterSizes(const ModelSpec& model);
+  explicit ParameterSizes(const models::ModelSpec& model);
   /// Of a run of layers, for elements of 4 or 8 bytes. O(1).
   std::int64_t elements(int first_layer, int layers, int element_bytes) const;
   std::int64_t elements(const Segment& segment, int element_bytes) const {
@@ -105,13 +105,13 @@ int tensors_of(const Plan& plan, const ParameterSizes& sizes, SegmentId first, i
 struct ParameterSlice {
   int layer = 0;      ///< of the model
   int parameter = 0;  ///< index into parameters(layer)
-  ParameterSpec tensor;
+  models::ParameterSpec tensor;
   ElementRange range;  ///< without the padding behind it
 };
 /// The tensors that lie in a segment's slice, in registration order: all but the copy of a shared tie. The segment is
 /// one that the layout holds.
-std::vector<ParameterSlice> parameter_slices(const StateLayout& layout, const Plan& plan, const ModelSpec& model,
-                                             SegmentId segment);
+std::vector<ParameterSlice> parameter_slices(const StateLayout& layout, const Plan& plan,
+                                             const models::ModelSpec& model, SegmentId segment);
 
 /// Which part of a run of segments a rank updates.
 struct Shard {
@@ -126,9 +126,9 @@ ElementRange shard_of(ElementRange range, int shard, int shards, int element_byt
 
 /// Bytes that every rank asks its communicator for: the largest arena of weights, or of gradients, of the ranks that
 /// exchange theirs; 0 without such.
-std::int64_t exchanged_bytes(const Plan& plan, const ModelSpec& model, StateRole role);
+std::int64_t exchanged_bytes(const Plan& plan, const models::ModelSpec& model, StateRole role);
 
 /// The model's layers that a rank holds, ascending.
 std::vector<int> layers_held(const Plan& plan, Rank rank);
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -11,7 +11,7 @@
 #include "parallelism/plan/strategies/strategies.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 std::string key_value(std::string_view key, int value) { return std::string(key) + ':' + std::to_string(value); }
@@ -76,7 +76,7 @@ void check_planned(const Case& spec, const Strategy& strategy) {
 }
 
 /// A graph replays one rank's step by itself, on the memory that the captured step used.
-void check_graph(const Case& spec, const ModelSpec& model, const Strategy& strategy) {
+void check_graph(const Case& spec, const models::ModelSpec& model, const Strategy& strategy) {
   if (!spec.graph) return;
   const auto refuse = [](const std::string& expected, const std::string& hint) {
     throw usage_error("graph", "on", expected, hint);
@@ -89,9 +89,9 @@ void check_graph(const Case& spec, const ModelSpec& model, const Strategy& strat
   if (!strategy.uncapturable.empty()) {
     refuse("off for " + std::string(strategy.name) + ", " + std::string(strategy.uncapturable), "leave graph out");
   }
-  const auto drops = [](const Node& node) { return std::holds_alternative<Dropout>(node.operation); };
+  const auto drops = [](const models::Node& node) { return std::holds_alternative<models::Dropout>(node.operation); };
   if (std::ranges::any_of(model.layers,
-                          [&](const LayerSpec& layer) { return std::ranges::any_of(layer.nodes, drops); }))
+                          [&](const models::LayerSpec& layer) { return std::ranges::any_of(layer.nodes, drops); }))
     refuse("off for " + model.name + ", whose dropout a graph would repeat in every step", "leave graph out");
 }
 
@@ -109,7 +109,7 @@ void check_offered(const Case& spec) {
 }
 
 /// The case's own schedule, and what the id says about it.
-void check_given(const Case& spec, const ModelSpec& model, const GivenSchedule* given) {
+void check_given(const Case& spec, const models::ModelSpec& model, const GivenSchedule* given) {
   if (!given) {
     throw usage_error("strategy", to_text(spec.strategy), "the schedule that it stands for",
                       "add --schedule FILE, in the CSV format of torch.distributed.pipelining");
@@ -138,7 +138,8 @@ void check_given(const Case& spec, const ModelSpec& model, const GivenSchedule* 
   }
 }
 
-void check_stages(const Case& spec, const ModelSpec& model, const Strategy& strategy, const GivenSchedule* given) {
+void check_stages(const Case& spec, const models::ModelSpec& model, const Strategy& strategy,
+                  const GivenSchedule* given) {
   if (spec.np % spec.dp != 0) {
     throw usage_error("dp", std::to_string(spec.dp), "a divisor of np, " + std::to_string(spec.np), "try dp:1");
   }
@@ -161,7 +162,8 @@ void check_stages(const Case& spec, const ModelSpec& model, const Strategy& stra
   if (refused) throw *refused;
 }
 
-void check_ranks(const Case& spec, const ModelSpec& model, const Strategy& strategy, const GivenSchedule* given) {
+void check_ranks(const Case& spec, const models::ModelSpec& model, const Strategy& strategy,
+                 const GivenSchedule* given) {
   switch (strategy.ranks) {
     case RankUse::one:
       if (spec.np != 1) {
@@ -174,16 +176,16 @@ void check_ranks(const Case& spec, const ModelSpec& model, const Strategy& strat
 }
 
 /// The first batch normalisation of the layer that would see a single value per channel, else empty.
-std::string lonely_norm(const LayerSpec& layer, const TensorSpec& in, int samples) {
-  const std::vector<TensorSpec> outputs = values(layer, in);
+std::string lonely_norm(const models::LayerSpec& layer, const TensorSpec& in, int samples) {
+  const std::vector<TensorSpec> outputs = models::values(layer, in);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const Node& node = layer.nodes[i];
-    if (mixes_samples(node.operation) && samples * outputs[i].elements_per_row() == 1) return node.name;
+    const models::Node& node = layer.nodes[i];
+    if (models::mixes_samples(node.operation) && samples * outputs[i].elements_per_row() == 1) return node.name;
   }
   return {};
 }
 
-void check_pieces(const Case& spec, const ModelSpec& model, const Strategy& strategy) {
+void check_pieces(const Case& spec, const models::ModelSpec& model, const Strategy& strategy) {
   const int pieces = strategy.pieces(spec);
   if (spec.batch < pieces) {
     throw usage_error("batch", std::to_string(spec.batch),
@@ -194,7 +196,7 @@ void check_pieces(const Case& spec, const ModelSpec& model, const Strategy& stra
   const int smallest = spec.batch / pieces;
   if (smallest > 1) return;
   TensorSpec in = model.input;
-  for (const LayerSpec& layer : model.layers) {
+  for (const models::LayerSpec& layer : model.layers) {
     const std::string norm = lonely_norm(layer, in, smallest);
     if (!norm.empty()) {
       throw usage_error(
@@ -202,13 +204,13 @@ void check_pieces(const Case& spec, const ModelSpec& model, const Strategy& stra
           "pieces of 2 samples or more: one sample leaves batch norm " + norm + " a single value per channel",
           "try " + key_value("batch", 2 * pieces));
     }
-    in = output(layer, in);
+    in = models::output(layer, in);
   }
 }
 
 }  // namespace
 
-void check_case(const Case& spec, const ModelSpec& model, const GivenSchedule* given) {
+void check_case(const Case& spec, const models::ModelSpec& model, const GivenSchedule* given) {
   const Strategy& strategy = find_strategy(spec.strategy.name);
   check_positive("np", spec.np);
   check_positive("batch", spec.batch);
@@ -224,4 +226,4 @@ void check_case(const Case& spec, const ModelSpec& model, const GivenSchedule* g
   check_pieces(spec, model, strategy);
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -6,9 +6,9 @@
 #include "parallelism/plan/skip_ports.h"
 #include "parallelism/plan/ties.h"
 
-namespace parabench {
+namespace parabench::plan {
 
-void check_executable(const Plan& plan, const ModelSpec& model) {
+void check_executable(const Plan& plan, const models::ModelSpec& model) {
   const Segment& last = plan.segments.back();
   if (const int layers = last.first_layer + last.layers; layers != std::ssize(model.layers))
     throw usage_error("plan", std::to_string(layers) + " layers",
@@ -39,4 +39,4 @@ void check_executable(const Plan& plan, const ModelSpec& model) {
                       "write the plan file with parabench plan CASE --format json");
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

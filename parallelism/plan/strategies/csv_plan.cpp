@@ -5,7 +5,7 @@
 #include "parallelism/plan/schedules/schedule.h"
 #include "parallelism/plan/strategies/generators.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 // Device p of every copy does what row p of the file says.
 Plan csv_plan(const StrategyInput& input) {
@@ -28,4 +28,4 @@ Plan csv_plan(const StrategyInput& input) {
   return finish_step(std::move(plan), input);
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

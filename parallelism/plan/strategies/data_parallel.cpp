@@ -3,7 +3,7 @@
 #include "parallelism/plan/passes/passes.h"
 #include "parallelism/plan/strategies/generators.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 namespace {
 
@@ -29,4 +29,4 @@ Plan data_parallel_plan(const StrategyInput& input) { return replicated_plan(inp
 
 Plan zero1_plan(const StrategyInput& input) { return replicated_plan(input, add_sharded_updates); }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -5,7 +5,7 @@
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 std::vector<VersionRule> delay_rules(const Case& spec, std::span<const int> widths) {
   const auto rules = find_strategy(spec.strategy.name).delay;
@@ -43,4 +43,4 @@ int equivalence_steps(const Plan& plan) {
   return steps;
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -6,7 +6,7 @@
 
 #include "parallelism/plan/plan.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 /// The rule of each stage, by the definition of the case's strategy; `widths`: ranks that share each stage. Synchronous
 /// strategies: every step reads what the step before wrote. Who writes a plan takes Plan::versions from here, and who
@@ -35,4 +35,4 @@ std::vector<VersionRule> double_buffering(std::span<const int> widths);
 /// step was replayed on pieces other than its own; 3 or more.
 int equivalence_steps(const Plan& plan);
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -3,7 +3,7 @@
 
 #include "parallelism/plan/schedules/schedule.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 Plan data_parallel_plan(const StrategyInput& input);  ///< with one rank: sequential
 Plan zero1_plan(const StrategyInput& input);          ///< with one rank: sequential
@@ -13,4 +13,4 @@ Plan pipedream_2bw_plan(const StrategyInput& input);
 std::optional<Error> refuse_a_third_version(const Pipe& pipe);
 Plan csv_plan(const StrategyInput& input);  ///< of a schedule that the user brings
 
-}  // namespace parabench
+}  // namespace parabench::plan

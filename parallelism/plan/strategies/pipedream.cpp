@@ -9,7 +9,7 @@
 #include "parallelism/plan/strategies/generators.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 /// `weight_versions`: that a rank holds; 0: one for each mini-batch in flight.
@@ -113,4 +113,4 @@ std::optional<Error> refuse_a_third_version(const Pipe& pipe) {
                      "try micro:" + std::to_string(pipe.devices));
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

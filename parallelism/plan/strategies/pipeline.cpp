@@ -5,7 +5,7 @@
 #include "parallelism/plan/passes/passes.h"
 #include "parallelism/plan/schedules/schedule.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 /// Stage and replica of a chunk on device p of the d-th copy.
@@ -59,4 +59,4 @@ Plan finish_step(Plan plan, const StrategyInput& input) {
   return spec.zero == 1 ? add_sharded_updates(std::move(plan), runs) : add_reduced_updates(std::move(plan), runs);
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -8,7 +8,7 @@
 #include "parallelism/plan/strategies/delay_rules.h"
 #include "parallelism/plan/ties.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 void require_profile(const StrategyInput& input, std::string_view what, std::size_t known) {
@@ -54,7 +54,8 @@ std::vector<int> layers_per_stage(const StrategyInput& input, const Stages& stag
                                    : shared_partition(input.profile.seconds, stages.widths);
     case PartitionRule::parameters: {
       std::vector<double> counts;
-      for (const LayerSpec& layer : layers) counts.push_back(static_cast<double>(parameter_count(layer)));
+      for (const models::LayerSpec& layer : layers)
+        counts.push_back(static_cast<double>(models::parameter_count(layer)));
       return min_max_partition(counts, stages.count);
     }
     case PartitionRule::uniform: return uniform_partition(count, stages.count);
@@ -91,17 +92,18 @@ Plan cut_model(const StrategyInput& input, const Stages& stages, Grain grain, in
   return plan;
 }
 
-std::vector<Bytes> gradient_bytes(const Plan& plan, const ModelSpec& model) {
+std::vector<Bytes> gradient_bytes(const Plan& plan, const models::ModelSpec& model) {
   // Parameters and their gradients stay in fp32 under tf32 and bf16.
   const std::int64_t element = plan.spec.precision == Precision::fp64 ? 8 : 4;
   std::vector<Bytes> bytes;
   for (const Segment& segment : plan.segments) {
     std::int64_t sum = 0;
-    for (int l = 0; l < segment.layers; ++l) sum += parameter_count(model.layers[segment.first_layer + l]) * element;
+    for (int l = 0; l < segment.layers; ++l)
+      sum += models::parameter_count(model.layers[segment.first_layer + l]) * element;
     bytes.emplace_back(sum);
   }
   if (const auto tie = tied_segments(plan, model); tie && tie->shared)
-    bytes[tie->copy.value] -= Bytes(tied_tensor(model).elements() * element);
+    bytes[tie->copy.value] -= Bytes(models::tied_tensor(model).elements() * element);
   return bytes;
 }
 
@@ -115,4 +117,4 @@ void pass_stage(const Plan& plan, RankProgram& rank, OpKind kind, StageId stage,
   }
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

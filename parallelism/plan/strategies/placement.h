@@ -9,14 +9,14 @@
 #include "parallelism/plan/partition/profile.h"
 #include "parallelism/plan/plan.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 struct GivenSchedule;
 
 /// What a strategy writes its plan from.
 struct StrategyInput {
   const Case& spec;
-  const ModelSpec& model;
+  const models::ModelSpec& model;
   const Profile& profile;
   int steps = 1;                         ///< window of an asynchronous strategy
   const GivenSchedule* given = nullptr;  ///< of strategy csv
@@ -46,10 +46,10 @@ Plan cut_model(const StrategyInput& input, const Stages& stages, Grain grain, in
 std::vector<LayerBytes> layer_bytes(const StrategyInput& input, int weight_versions);
 
 /// Gradient bytes of each segment of a plan whose ranks have their holdings.
-std::vector<Bytes> gradient_bytes(const Plan& plan, const ModelSpec& model);
+std::vector<Bytes> gradient_bytes(const Plan& plan, const models::ModelSpec& model);
 
 /// Appends a pass of every segment of a stage to the rank's compute lane: forwards in layer order, others in reverse.
 void pass_stage(const Plan& plan, RankProgram& rank, OpKind kind, StageId stage, MicroBatchId m, StepId step,
                 VersionId version);
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 namespace {
 
@@ -69,4 +69,4 @@ SyncModel sync_model(const Case& spec) {
   return parse_enum<SyncModel>("strategy parameter sync", *sync);
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

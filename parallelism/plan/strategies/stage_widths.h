@@ -10,7 +10,7 @@
 #include "parallelism/plan/partition/replicated_stage.h"
 #include "parallelism/plan/plan.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 constexpr std::array<std::string_view, 4> names_of(SyncModel) { return {"ring", "xp", "sosp", "code"}; }
 
@@ -28,4 +28,4 @@ std::vector<int> stage_widths(const Plan& plan);
 /// preprint's), "sosp", "code". Throws usage_error for any other, and where replicas are not planned.
 SyncModel sync_model(const Case& spec);
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -7,14 +7,14 @@
 #include "parallelism/plan/strategies/strategy_table.h"
 #include "parallelism/plan/ties.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 int largest_piece(const Case& spec) {
   const int pieces = find_strategy(spec.strategy.name).pieces(spec);
   return (spec.batch + pieces - 1) / pieces;
 }
 
-Plan make_plan(const Case& spec, const ModelSpec& model, const Profile& profile, int steps,
+Plan make_plan(const Case& spec, const models::ModelSpec& model, const Profile& profile, int steps,
                const GivenSchedule* given) {
   check_case(spec, model, given);
   if (steps < 1) throw usage_error("steps", std::to_string(steps), "an integer >= 1");
@@ -26,4 +26,4 @@ Plan make_plan(const Case& spec, const ModelSpec& model, const Profile& profile,
   return mark_accumulation(add_recompute(std::move(plan), spec.recompute));
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -5,14 +5,14 @@
 #include "parallelism/plan/partition/profile.h"
 #include "parallelism/plan/plan.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 struct GivenSchedule;
 
 /// Throws usage_error if the case is impossible in itself: unknown strategy, more stages than layers, fewer samples
 /// than pieces, np that the strategy cannot use, keys that it does not know, values that this version does not offer;
 /// strategy csv without a schedule or with one of other ranks, micro-batches or hash.
-void check_case(const Case& spec, const ModelSpec& model, const GivenSchedule* given = nullptr);
+void check_case(const Case& spec, const models::ModelSpec& model, const GivenSchedule* given = nullptr);
 
 /// Samples of the largest piece of a batch that travels as one.
 int largest_piece(const Case& spec);
@@ -23,7 +23,7 @@ int largest_piece(const Case& spec);
 /// the first one no smaller than the others; pipedream[replicas=auto] shares stages as plan_replication() finds best.
 /// All synchronous pipelines take `dp` copies whose gradients are reduced in buckets, and all strategies recompute;
 /// recompute:auto leaves to the caller which segments (add_recompute), single layers where the strategy can.
-Plan make_plan(const Case& spec, const ModelSpec& model, const Profile& profile, int steps,
+Plan make_plan(const Case& spec, const models::ModelSpec& model, const Profile& profile, int steps,
                const GivenSchedule* given = nullptr);
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -8,7 +8,7 @@
 #include "parallelism/plan/strategies/generators.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 using Keys = std::vector<std::string_view>;
@@ -140,7 +140,8 @@ std::span<const Strategy> strategies() {
        .listed = Listed::everywhere,
        .keys = {"partition"},
        .parameters = {{"replicas", "one rank per stage", replicas_expected, "ranks that share each stage"},
-                      {"sync", to_text(SyncModel{}), "ring, xp, sosp, code", "what replicas=auto pays for a sum"}},
+                      {"sync", parabench::to_text(SyncModel{}), "ring, xp, sosp, code",
+                       "what replicas=auto pays for a sum"}},
        .write = pipedream_plan,
        .delay = weight_stashing},
       {.name = "pipedream-2bw",
@@ -207,4 +208,4 @@ const Strategy& find_strategy(std::string_view name) {
   throw usage_error("strategy", name, "a known strategy", nearest_hint(name, names));
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -13,7 +13,7 @@
 #include "parallelism/plan/schedules/makespan.h"
 #include "parallelism/plan/schedules/schedule.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 enum class Family { sequential, data_parallel, model_parallel, pipeline, asynchronous_pipeline, given };
 constexpr std::array<std::string_view, 6> names_of(Family) {
@@ -74,4 +74,4 @@ std::span<const Strategy> strategies();
 /// Throws usage_error with the nearest name.
 const Strategy& find_strategy(std::string_view name);
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "tests/analytic/fixtures.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 using nlohmann::json;
@@ -33,7 +33,7 @@ Calibration example() {
                .vector_bits = 256,
                .gpus = {{.name = "NVIDIA H200", .capability = 90, .memory_bytes = 141LL << 30, .count = 8}}};
   c.date = "2026-01-02T03:04:05Z";
-  const ModelSpec model = chain(2);
+  const models::ModelSpec model = chain(2);
   for (const int busy : {1, 2}) {
     c.layers[layer_key(model.layers[0], model.input, true, {}, busy)] = {
         {.samples = 2, .forward_s = 1e-3, .backward_s = 2e-3, .forward_mad_s = 1e-5, .saved_bytes = 7},
@@ -91,9 +91,9 @@ TEST(Calibration, ReadsBackWhatItWrote) {
 }
 
 TEST(Calibration, LayerKeysTellFirstLayersAndCasesApart) {
-  const ModelSpec model = chain(2);
+  const models::ModelSpec model = chain(2);
   const LayerKey inner = layer_key(model.layers[0], model.input, false, {}, 1);
-  EXPECT_EQ(inner.layer, signature(model.layers[0], model.input));
+  EXPECT_EQ(inner.layer, models::signature(model.layers[0], model.input));
   EXPECT_EQ(layer_key(model.layers[0], model.input, true, {}, 1).layer, inner.layer + "+first");
   Case spec;
   spec.threads = 2;
@@ -227,7 +227,7 @@ TEST(Calibration, MeasurementsOfOneDeviceLeaveTheOthersAlone) {
   newer.machine.gpus.clear();  // seen by a process that was shown none
   Case spec;
   spec.device = DeviceKind::cuda;
-  const ModelSpec model = chain(2);
+  const models::ModelSpec model = chain(2);
   const LayerKey on_gpu = layer_key(model.layers[0], model.input, true, spec, 1);
   newer.layers[on_gpu] = {{.samples = 2, .forward_s = 1e-6}};
   merge(into, newer);
@@ -263,4 +263,4 @@ TEST(Machine, CalibrationsLieInTheUsersCache) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::analytic

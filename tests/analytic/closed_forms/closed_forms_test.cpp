@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 // Check vectors of the DDLBench thesis' equations.
@@ -70,4 +70,4 @@ TEST(RingAllReduce, AddsLatencyTransferAndReduction) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::analytic

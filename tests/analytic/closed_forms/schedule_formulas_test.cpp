@@ -9,13 +9,13 @@
 #include "analytic/simulate/simulate.h"
 #include "tests/analytic/fixtures.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 /// The formula in the strategy's row.
 std::optional<double> formula(const std::string& strategy, int devices, int micro_batches, int chunks,
-                              const PassTimes& times) {
-  const Strategy& row = find_strategy(strategy);
+                              const plan::PassTimes& times) {
+  const plan::Strategy& row = plan::find_strategy(strategy);
   return row.makespan.of({.devices = devices, .micro_batches = micro_batches, .chunks = chunks}, times);
 }
 
@@ -23,8 +23,8 @@ std::optional<double> formula(const std::string& strategy, int devices, int micr
 void expect_formula(const std::string& strategy, int devices, int micro_batches, int chunks = 2) {
   const auto expected = formula(strategy, devices, micro_batches, chunks, {});
   ASSERT_TRUE(expected.has_value()) << strategy << ' ' << devices << ' ' << micro_batches;
-  EXPECT_NEAR(makespan(simulate(pipeline(strategy, devices, micro_batches, chunks), *unit_costs().time)), *expected,
-              1e-9)
+  EXPECT_NEAR(plan::makespan(simulate(pipeline(strategy, devices, micro_batches, chunks), *unit_costs().time)),
+              *expected, 1e-9)
       << strategy << " P=" << devices << " M=" << micro_batches << " v=" << chunks;
 }
 
@@ -69,12 +69,13 @@ TEST_P(ScheduleFormula, SplitBackward) {
 
 TEST_P(ScheduleFormula, DualPipeVWithForwardsBetweenInputGradientsAndBackwards) {
   for (const int m : counts(2 * devices())) {
-    for (const PassTimes t : {PassTimes{}, {4, 7, 4, 3}, {4, 7, 3, 4}, {4, 5, 1, 4}, {5, 5, 3, 2}, {2, 9, 1, 8}}) {
+    for (const plan::PassTimes t :
+         {plan::PassTimes{}, {4, 7, 4, 3}, {4, 7, 3, 4}, {4, 5, 1, 4}, {5, 5, 3, 2}, {2, 9, 1, 8}}) {
       const HandCosts costs(KindSeconds{
           .forward = t.forward / 2, .backward = t.backward / 2, .input = t.input / 2, .weight = t.weight / 2});
       const auto expected = formula("dualpipev", devices(), m, 2, t);
       ASSERT_TRUE(expected.has_value()) << m;
-      EXPECT_NEAR(makespan(simulate(pipeline("dualpipev", devices(), m), costs)), *expected, 1e-9)
+      EXPECT_NEAR(plan::makespan(simulate(pipeline("dualpipev", devices(), m), costs)), *expected, 1e-9)
           << m << ' ' << t.weight;
     }
   }
@@ -87,12 +88,12 @@ TEST_P(ScheduleFormula, ChimeraOfOneUnit) {
 
 /// Seconds that messages of `c` seconds add to one step under unit costs.
 double added_by_latency(const std::string& strategy, int devices, int micro_batches, double c, int chunks = 2) {
-  const Plan plan = pipeline(strategy, devices, micro_batches, chunks);
+  const plan::Plan plan = pipeline(strategy, devices, micro_batches, chunks);
   const double share = 1.0 / static_cast<double>(plan.ranks[0].holds.size());
   KindSeconds costs{.forward = share, .backward = 2 * share, .input = share, .weight = share};
-  const double free = makespan(simulate(plan, HandCosts(costs)));
+  const double free = plan::makespan(simulate(plan, HandCosts(costs)));
   costs.message = c;
-  return makespan(simulate(plan, HandCosts(costs))) - free;
+  return plan::makespan(simulate(plan, HandCosts(costs))) - free;
 }
 
 TEST_P(ScheduleFormula, LatencyCountsTwicePerBoundaryWhereForwardsRunAhead) {
@@ -141,7 +142,7 @@ TEST_P(ScheduleFormula, LatencyOfSplitBackward) {
 INSTANTIATE_TEST_SUITE_P(Devices, ScheduleFormula, ::testing::Range(2, 17));
 
 double unit_seconds(const std::string& strategy, int micro_batches, int chunks = 2) {
-  return makespan(simulate(pipeline(strategy, 4, micro_batches, chunks), *unit_costs().time));
+  return plan::makespan(simulate(pipeline(strategy, 4, micro_batches, chunks), *unit_costs().time));
 }
 
 // P = 4, M = 8; ideal 24.
@@ -169,11 +170,11 @@ TEST(Schedules, WithLatencyTakeTheTimesOfALanePerPeerAndDirection) {
 TEST(Schedules, RecomputeFillsTheBubbleOfTheDrain) {
   for (const char* strategy : {"gpipe", "1f1b"}) {
     for (const int m : {1, 3, 8}) {
-      const Plan plan = pipeline(strategy, 4, m, 2, Recompute::all);
-      EXPECT_DOUBLE_EQ(makespan(simulate(plan, *unit_costs().time)), 4 * m + 3 * 3) << strategy << ' ' << m;
+      const plan::Plan plan = pipeline(strategy, 4, m, 2, Recompute::all);
+      EXPECT_DOUBLE_EQ(plan::makespan(simulate(plan, *unit_costs().time)), 4 * m + 3 * 3) << strategy << ' ' << m;
     }
   }
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "tests/analytic/fixtures.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 using ::testing::AllOf;
@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 constexpr MicroBatchId m0{0};
 
 /// Two layers measured at 2 and 4 samples, alone and with two busy ranks.
-Calibration measured(const ModelSpec& model) {
+Calibration measured(const models::ModelSpec& model) {
   Calibration c;
   c.machine.cores = 2;
   for (int l = 0; l < static_cast<int>(model.layers.size()); ++l) {
@@ -37,7 +37,7 @@ Calibration measured(const ModelSpec& model) {
   return c;
 }
 
-std::string error_of(const TimeModel& time, const Plan& plan, const Op& op, int busy) {
+std::string error_of(const TimeModel& time, const plan::Plan& plan, const plan::Op& op, int busy) {
   try {
     time.seconds(plan, Rank(0), op, busy);
   } catch (const Error& e) {
@@ -48,102 +48,109 @@ std::string error_of(const TimeModel& time, const Plan& plan, const Op& op, int 
 }
 
 TEST(CalibratedCosts, SumLayersOfTheSegmentAndTheOverhead) {
-  const ModelSpec model = chain(2);
+  const models::ModelSpec model = chain(2);
   const Costs cost = calibrated_costs(measured(model), model);
-  const Plan whole = plan_of(case_of("model-parallel", 1, 4), 2);  // both layers in one segment
-  EXPECT_DOUBLE_EQ(cost.time->seconds(whole, Rank(0), forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1),
+  const plan::Plan whole = plan_of(case_of("model-parallel", 1, 4), 2);  // both layers in one segment
+  EXPECT_DOUBLE_EQ(cost.time->seconds(whole, Rank(0), plan::forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1),
                    15 + 30 + .5);
-  EXPECT_DOUBLE_EQ(cost.time->seconds(whole, Rank(0), backward(SegmentId(0), m0, StepId(0), VersionId(0)), 1),
+  EXPECT_DOUBLE_EQ(cost.time->seconds(whole, Rank(0), plan::backward(SegmentId(0), m0, StepId(0), VersionId(0)), 1),
                    30 + 60 + .5);
-  EXPECT_DOUBLE_EQ(cost.time->deviation_s(whole, Rank(0), backward(SegmentId(0), m0, StepId(0), VersionId(0)), 1), .4);
+  EXPECT_DOUBLE_EQ(cost.time->deviation_s(whole, Rank(0), plan::backward(SegmentId(0), m0, StepId(0), VersionId(0)), 1),
+                   .4);
 }
 
 TEST(CalibratedCosts, InterpolateInSamplesAndBusyRanks) {
-  const ModelSpec model = chain(2);
+  const models::ModelSpec model = chain(2);
   const Costs cost = calibrated_costs(measured(model), model);
-  const Plan plan = plan_of(case_of("sequential", 1, 3), 2);
-  const Op first = forward(SegmentId(0), m0, StepId(0), VersionId(0));
+  const plan::Plan plan = plan_of(case_of("sequential", 1, 3), 2);
+  const plan::Op first = plan::forward(SegmentId(0), m0, StepId(0), VersionId(0));
   EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), first, 1), 12.5 + .5);
   EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), first, 2), 25 + .5);
   EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), first, 3), 37.5 + .5);
 }
 
 TEST(CalibratedCosts, UpdatesAreThoseOfTheOptimizer) {
-  const ModelSpec model = chain(2);
-  Plan plan = plan_of(case_of("sequential", 1, 4), 2);
-  const Op update_one = update(SegmentId(0), 1, StepId(0), VersionId(1));
+  const models::ModelSpec model = chain(2);
+  plan::Plan plan = plan_of(case_of("sequential", 1, 4), 2);
+  const plan::Op update_one = plan::update(SegmentId(0), 1, StepId(0), VersionId(1));
   Calibration calibration = measured(model);
   const double sgd = calibrated_costs(calibration, model).time->seconds(plan, Rank(0), update_one, 1) - .5;
   plan.spec.optimizer = {"adam", {{"beta2", "0.95"}}};
   const Costs without = calibrated_costs(calibration, model);
   EXPECT_THAT(error_of(*without.time, plan, update_one, 1), HasSubstr("optimizer:adam"));
-  EXPECT_NO_THROW(without.time->seconds(plan, Rank(0), backward(SegmentId(0), m0, StepId(0), VersionId(0)), 1))
+  EXPECT_NO_THROW(without.time->seconds(plan, Rank(0), plan::backward(SegmentId(0), m0, StepId(0), VersionId(0)), 1))
       << "moves no gradients";
   calibration.update_s_per_parameter[{DeviceKind::cpu, "adam"}] = {{1, 2.5}};
   EXPECT_DOUBLE_EQ(calibrated_costs(calibration, model).time->seconds(plan, Rank(0), update_one, 1), 2.5 * sgd + .5);
 }
 
 TEST(CalibratedCosts, MessagesReductionsAndUpdates) {
-  const ModelSpec model = chain(2);
+  const models::ModelSpec model = chain(2);
   const Costs cost = calibrated_costs(measured(model), model);
-  const Plan pipe = plan_of(case_of("gpipe", 2, 4, 2), 2);  // messages of 2 samples: 128 bytes
-  EXPECT_DOUBLE_EQ(cost.time->seconds(pipe, Rank(0), send_forward(SegmentId(0), m0, StepId(0), Rank(1)), 2), 3);
-  EXPECT_DOUBLE_EQ(cost.time->seconds(pipe, Rank(1), recv_forward(SegmentId(1), m0, StepId(0), Rank(0)), 2), 3);
+  const plan::Plan pipe = plan_of(case_of("gpipe", 2, 4, 2), 2);  // messages of 2 samples: 128 bytes
+  EXPECT_DOUBLE_EQ(cost.time->seconds(pipe, Rank(0), plan::send_forward(SegmentId(0), m0, StepId(0), Rank(1)), 2), 3);
+  EXPECT_DOUBLE_EQ(cost.time->seconds(pipe, Rank(1), plan::recv_forward(SegmentId(1), m0, StepId(0), Rank(0)), 2), 3);
   EXPECT_DOUBLE_EQ(cost.time->link(pipe).latency_s, 1);
   EXPECT_DOUBLE_EQ(cost.time->link(pipe).bytes_per_s, 64);
-  const Plan replicas = data_parallel(2, 2);
-  EXPECT_DOUBLE_EQ(cost.time->seconds(replicas, Rank(0), all_reduce(SegmentId(0), 1, StepId(0), GroupId(0)), 2), 2);
-  EXPECT_DOUBLE_EQ(cost.time->seconds(replicas, Rank(0), all_reduce(SegmentId(0), 2, StepId(0), GroupId(0)), 2), 3);
-  EXPECT_DOUBLE_EQ(cost.time->seconds(replicas, Rank(0), update(SegmentId(0), 2, StepId(0), VersionId(1)), 1), 32 + .5);
-  EXPECT_DOUBLE_EQ(cost.time->seconds(replicas, Rank(0), update(SegmentId(0), 1, StepId(0), VersionId(1)), 2), 48 + .5);
+  const plan::Plan replicas = data_parallel(2, 2);
+  EXPECT_DOUBLE_EQ(cost.time->seconds(replicas, Rank(0), plan::all_reduce(SegmentId(0), 1, StepId(0), GroupId(0)), 2),
+                   2);
+  EXPECT_DOUBLE_EQ(cost.time->seconds(replicas, Rank(0), plan::all_reduce(SegmentId(0), 2, StepId(0), GroupId(0)), 2),
+                   3);
+  EXPECT_DOUBLE_EQ(cost.time->seconds(replicas, Rank(0), plan::update(SegmentId(0), 2, StepId(0), VersionId(1)), 1),
+                   32 + .5);
+  EXPECT_DOUBLE_EQ(cost.time->seconds(replicas, Rank(0), plan::update(SegmentId(0), 1, StepId(0), VersionId(1)), 2),
+                   48 + .5);
 }
 
 TEST(CalibratedCosts, PartsAreLayersOverheadAndTraffic) {
-  const ModelSpec model = chain(2);
+  const models::ModelSpec model = chain(2);
   const Costs cost = calibrated_costs(measured(model), model);
-  const Plan pipe = plan_of(case_of("gpipe", 2, 4, 2), 2);
-  Op back = backward(SegmentId(0), m0, StepId(0), VersionId(0));
+  const plan::Plan pipe = plan_of(case_of("gpipe", 2, 4, 2), 2);
+  plan::Op back = plan::backward(SegmentId(0), m0, StepId(0), VersionId(0));
   EXPECT_EQ(cost.time->parts(pipe, Rank(0), back, 1), (TimeParts{.compute = 20, .launch = .5}));
   back.accumulates = true;  // 3 words of the 5 of an update of 16 parameters
   EXPECT_EQ(cost.time->parts(pipe, Rank(0), back, 1), (TimeParts{.compute = 20, .launch = .5, .memory = 9.6}));
-  EXPECT_EQ(cost.time->parts(pipe, Rank(0), update(SegmentId(0), 1, StepId(0), VersionId(1)), 1),
+  EXPECT_EQ(cost.time->parts(pipe, Rank(0), plan::update(SegmentId(0), 1, StepId(0), VersionId(1)), 1),
             (TimeParts{.launch = .5, .memory = 16}));
-  EXPECT_EQ(cost.time->parts(pipe, Rank(0), send_forward(SegmentId(0), m0, StepId(0), Rank(1)), 1),
+  EXPECT_EQ(cost.time->parts(pipe, Rank(0), plan::send_forward(SegmentId(0), m0, StepId(0), Rank(1)), 1),
             (TimeParts{.latency = 1, .transfer = 2}));
-  EXPECT_EQ(cost.time->parts(data_parallel(2, 2), Rank(0), reduce_scatter(SegmentId(0), 2, StepId(0), GroupId(0)), 1),
-            (TimeParts{.latency = .5, .transfer = 1}));
+  EXPECT_EQ(
+      cost.time->parts(data_parallel(2, 2), Rank(0), plan::reduce_scatter(SegmentId(0), 2, StepId(0), GroupId(0)), 1),
+      (TimeParts{.latency = .5, .transfer = 1}));
 }
 
 TEST(CalibratedCosts, ReplicasNeedNoMessagesMeasured) {
-  const ModelSpec model = chain(2);
+  const models::ModelSpec model = chain(2);
   Calibration calibration = measured(model);
   calibration.point_to_point.clear();
-  const Plan plan = data_parallel(2, 2);
+  const plan::Plan plan = data_parallel(2, 2);
   const Costs cost = calibrated_costs(calibration, model);
   // A ring of two takes two hops of half the bytes: T(n) = 2 latency + n / rate = 1 + n / 64.
   const Link link = cost.time->link(plan);
   EXPECT_DOUBLE_EQ(link.latency_s, .5);
   EXPECT_DOUBLE_EQ(link.bytes_per_s, 64);
   const double reduction =
-      cost.time->seconds(plan, Rank(0), all_reduce(SegmentId(0), 1, StepId(0), GroupId(0)), 1);  // of 64 bytes
+      cost.time->seconds(plan, Rank(0), plan::all_reduce(SegmentId(0), 1, StepId(0), GroupId(0)), 1);  // of 64 bytes
   EXPECT_DOUBLE_EQ(ring_all_reduce(2, 64, link.latency_s, 1 / link.bytes_per_s, 0), reduction);
   EXPECT_EQ(second_opinions(plan, model, *cost.time).count("ddlbench_eq_5_1"), 1u);
 }
 
 TEST(CalibratedCosts, NameWhatWasNeverMeasured) {
-  const ModelSpec model = chain(2);
+  const models::ModelSpec model = chain(2);
   const Costs cost = calibrated_costs(measured(model), model);
-  Plan plan = data_parallel(2, 2);
-  const Op op = forward(SegmentId(1), m0, StepId(0), VersionId(0));
+  plan::Plan plan = data_parallel(2, 2);
+  const plan::Op op = plan::forward(SegmentId(1), m0, StepId(0), VersionId(0));
   EXPECT_THAT(error_of(*cost.time, plan, op, 4), AllOf(HasSubstr("'l1'"), HasSubstr("4 busy ranks")));
   plan.spec.threads = 2;
   EXPECT_THAT(error_of(*cost.time, plan, op, 1),
               AllOf(HasSubstr("'l1'"), HasSubstr("threads:2"), HasSubstr("calibrate")));
   plan.spec.threads = 1;
-  EXPECT_THAT(error_of(*cost.time, data_parallel(3, 2), all_reduce(SegmentId(0), 1, StepId(0), GroupId(0)), 1),
+  EXPECT_THAT(error_of(*cost.time, data_parallel(3, 2), plan::all_reduce(SegmentId(0), 1, StepId(0), GroupId(0)), 1),
               HasSubstr("all-reduce curve of 3 ranks"));
   plan.spec.comm = CommKind::threads;
-  EXPECT_THAT(error_of(*cost.time, plan, send_forward(SegmentId(0), m0, StepId(0), Rank(1)), 1), HasSubstr("threads"));
+  EXPECT_THAT(error_of(*cost.time, plan, plan::send_forward(SegmentId(0), m0, StepId(0), Rank(1)), 1),
+              HasSubstr("threads"));
 }
 
 /// The same on a GPU, a thousand times as fast.
@@ -166,37 +173,37 @@ Calibration with_gpu(Calibration c) {
 }
 
 TEST(CalibratedCosts, AreThoseOfTheCasesDevice) {
-  const ModelSpec model = chain(2);
+  const models::ModelSpec model = chain(2);
   const Costs cost = calibrated_costs(with_gpu(measured(model)), model);
-  Plan plan = data_parallel(2, 2);
+  plan::Plan plan = data_parallel(2, 2);
   plan.pieces = {{2}, {2}};
-  const Op f = forward(SegmentId(0), m0, StepId(0), VersionId(0));
+  const plan::Op f = plan::forward(SegmentId(0), m0, StepId(0), VersionId(0));
   EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), f, 1), 10 + .5);
   plan.spec.device = DeviceKind::cuda;
   EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), f, 1), .01 + .0625);
-  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), update(SegmentId(0), 1, StepId(0), VersionId(1)), 1),
+  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), plan::update(SegmentId(0), 1, StepId(0), VersionId(1)), 1),
                    .016 + .0625);
-  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), all_reduce(SegmentId(0), 2, StepId(0), GroupId(0)), 1), 7);
-  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), send_forward(SegmentId(0), m0, StepId(0), Rank(1)), 1), 9);
+  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), plan::all_reduce(SegmentId(0), 2, StepId(0), GroupId(0)), 1), 7);
+  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), plan::send_forward(SegmentId(0), m0, StepId(0), Rank(1)), 1), 9);
   plan.spec.comm = CommKind::nccl;
-  EXPECT_THAT(error_of(*cost.time, plan, all_reduce(SegmentId(0), 1, StepId(0), GroupId(0)), 1),
+  EXPECT_THAT(error_of(*cost.time, plan, plan::all_reduce(SegmentId(0), 1, StepId(0), GroupId(0)), 1),
               AllOf(HasSubstr("nccl"), HasSubstr("cuda")));
 }
 
 TEST(CalibratedCosts, NameTheDeviceThatWasNeverMeasured) {
-  const ModelSpec model = chain(2);
+  const models::ModelSpec model = chain(2);
   const Costs cost = calibrated_costs(measured(model), model);
-  Plan plan = plan_of(case_of("sequential", 1, 2), 2);
+  plan::Plan plan = plan_of(case_of("sequential", 1, 2), 2);
   plan.spec.device = DeviceKind::cuda;
-  EXPECT_THAT(error_of(*cost.time, plan, forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1),
+  EXPECT_THAT(error_of(*cost.time, plan, plan::forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1),
               HasSubstr("device:cuda"));
-  EXPECT_THAT(error_of(*cost.time, plan, update(SegmentId(0), 1, StepId(0), VersionId(1)), 1),
+  EXPECT_THAT(error_of(*cost.time, plan, plan::update(SegmentId(0), 1, StepId(0), VersionId(1)), 1),
               HasSubstr("device:cuda"));
   EXPECT_FALSE(has_layers(measured(model), model, plan.spec));
 }
 
 TEST(CalibratedCosts, NoLayerTakesLessThanItsLaunches) {
-  const ModelSpec model = chain(2);
+  const models::ModelSpec model = chain(2);
   Calibration calibration = with_gpu(measured(model));
   calibration.launch_floor_s = .006;  // a layer's forward has two operations
   for (const auto& [key, timings] : std::map(calibration.layers)) {
@@ -204,23 +211,24 @@ TEST(CalibratedCosts, NoLayerTakesLessThanItsLaunches) {
     replayed.graph = true;
     calibration.layers[replayed] = timings;
   }
-  Plan plan = plan_of(case_of("sequential", 1, 2), 2);
+  plan::Plan plan = plan_of(case_of("sequential", 1, 2), 2);
   plan.spec.device = DeviceKind::cuda;
   const Costs cost = calibrated_costs(calibration, model);
-  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1),
+  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), plan::forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1),
                    .012 + .0625);
-  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), forward(SegmentId(1), m0, StepId(0), VersionId(0)), 1),
+  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), plan::forward(SegmentId(1), m0, StepId(0), VersionId(0)), 1),
                    .02 + .0625);
-  const TimeParts short_layer = cost.time->parts(plan, Rank(0), forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1);
+  const TimeParts short_layer =
+      cost.time->parts(plan, Rank(0), plan::forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1);
   EXPECT_DOUBLE_EQ(short_layer.compute, .01);
   EXPECT_DOUBLE_EQ(short_layer.launch, .002 + .0625);
   plan.spec.graph = true;
-  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1), .01)
+  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), plan::forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1), .01)
       << "one launch for all";
 }
 
 TEST(CalibratedCosts, ReplayedLayersAndThoseOnResidentInputHaveTimesOfTheirOwn) {
-  const ModelSpec model = chain(2);
+  const models::ModelSpec model = chain(2);
   Calibration calibration = with_gpu(measured(model));
   for (const auto& [key, timings] : std::map(calibration.layers)) {
     if (key.device != DeviceKind::cuda) continue;
@@ -237,11 +245,11 @@ TEST(CalibratedCosts, ReplayedLayersAndThoseOnResidentInputHaveTimesOfTheirOwn) 
       }
     }
   }
-  Plan plan = plan_of(case_of("sequential", 1, 2), 2);
+  plan::Plan plan = plan_of(case_of("sequential", 1, 2), 2);
   plan.spec.device = DeviceKind::cuda;
   const Costs cost = calibrated_costs(calibration, model);
   const auto seconds = [&](int layer) {
-    return cost.time->seconds(plan, Rank(0), forward(SegmentId(layer), m0, StepId(0), VersionId(0)), 1);
+    return cost.time->seconds(plan, Rank(0), plan::forward(SegmentId(layer), m0, StepId(0), VersionId(0)), 1);
   };
   const double first = seconds(0), second = seconds(1);
   plan.spec.input = InputKind::resident;
@@ -252,15 +260,15 @@ TEST(CalibratedCosts, ReplayedLayersAndThoseOnResidentInputHaveTimesOfTheirOwn) 
   EXPECT_NEAR(seconds(0), eager + 100, 1) << "without the time between operations";
   calibration.layers.erase(layer_key(model.layers[0], model.input, true, plan.spec, 1));
   calibration.layers.erase(layer_key(model.layers[0], model.input, true, plan.spec, 3));
-  EXPECT_THAT(
-      error_of(*calibrated_costs(calibration, model).time, plan, forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1),
-      AllOf(HasSubstr("graph:on"), HasSubstr("input:resident")));
+  EXPECT_THAT(error_of(*calibrated_costs(calibration, model).time, plan,
+                       plan::forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1),
+              AllOf(HasSubstr("graph:on"), HasSubstr("input:resident")));
 }
 
 TEST(CalibratedCosts, TheGpusOverheadIsMeasuredElseTypical) {
-  const ModelSpec model = chain(2);
+  const models::ModelSpec model = chain(2);
   Calibration calibration = with_gpu(measured(model));
-  Plan plan = data_parallel(2, 2);
+  plan::Plan plan = data_parallel(2, 2);
   EXPECT_EQ(calibrated_costs(calibration, model).memory->device_overhead(plan).context_bytes, 0) << "on the processor";
   plan.spec.device = DeviceKind::cuda;
   plan.spec.comm = CommKind::nccl;
@@ -278,22 +286,22 @@ TEST(CalibratedCosts, TheGpusOverheadIsMeasuredElseTypical) {
 
 TEST(CalibratedCosts, OtherModelsLayersAreNotMixedUp) {
   // Layer 0 is measured only as a first layer; as an inner one it is unknown.
-  ModelSpec model = chain(1);
+  models::ModelSpec model = chain(1);
   Calibration calibration = measured(model);
   model.layers.push_back(model.layers[0]);
   EXPECT_FALSE(has_layers(calibration, model, case_of("sequential", 1, 2)));
   const Costs cost = calibrated_costs(calibration, model);
   EXPECT_THAT(error_of(*cost.time, plan_of(case_of("sequential", 1, 2), 2),
-                       forward(SegmentId(1), m0, StepId(0), VersionId(0)), 1),
+                       plan::forward(SegmentId(1), m0, StepId(0), VersionId(0)), 1),
               HasSubstr("never measured"));
 }
 
 TEST(CalibratedCosts, MeasuredBytesReplaceTheFormula) {
-  const ModelSpec model = chain(2);
+  const models::ModelSpec model = chain(2);
   Calibration calibration = measured(model);
-  const Plan whole = plan_of(case_of("model-parallel", 1, 2), 2);
-  const Op f = forward(SegmentId(0), m0, StepId(0), VersionId(0)),
-           b = backward(SegmentId(0), m0, StepId(0), VersionId(0));
+  const plan::Plan whole = plan_of(case_of("model-parallel", 1, 2), 2);
+  const plan::Op f = plan::forward(SegmentId(0), m0, StepId(0), VersionId(0)),
+                 b = plan::backward(SegmentId(0), m0, StepId(0), VersionId(0));
   {
     const Costs cost = calibrated_costs(calibration, model);
     EXPECT_EQ(cost.memory->saved_bytes(whole, Rank(0), f), Sizes(model).saved_bytes(whole, Rank(0), f));
@@ -313,13 +321,13 @@ TEST(CalibratedCosts, MeasuredBytesReplaceTheFormula) {
   // another micro-batch has started the gradients, the second layer's were added and are gone.
   EXPECT_EQ(cost.memory->peak_bytes(whole, Rank(0), f), 80);
   EXPECT_EQ(cost.memory->peak_bytes(whole, Rank(0), b), 200 - 70 + 128 + 64);
-  Op adds = b;
+  plan::Op adds = b;
   adds.accumulates = true;
   EXPECT_EQ(cost.memory->peak_bytes(whole, Rank(0), adds), 200 - 70 + 128);
 }
 
 TEST(LayerSeconds, AreCalibratedWhereEveryLayerWasMeasured) {
-  const ModelSpec model = chain(2);
+  const models::ModelSpec model = chain(2);
   const Calibration calibration = measured(model);
   Case spec = case_of("model-parallel", 3, 4);
   EXPECT_TRUE(has_layers(calibration, model, spec));
@@ -330,4 +338,4 @@ TEST(LayerSeconds, AreCalibratedWhereEveryLayerWasMeasured) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -5,21 +5,22 @@
 #include "analytic/memory/sizes.h"
 #include "tests/analytic/fixtures.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 constexpr MicroBatchId m0{0};
 
 TEST(DataSheetCosts, GrowWithWorkAndContention) {
-  const ModelSpec model = make_model({"resnet18", {}}, {3, 224, 224}, 1000, false);
+  const models::ModelSpec model = models::make_model({"resnet18", {}}, {3, 224, 224}, 1000, false);
   const MachineInfo machine{.cores = 2, .frequency_hz = 2e9, .vector_bits = 256};
   const Costs cost = data_sheet_costs(machine, model);
   EXPECT_EQ(cost.time->source(), "data-sheet");
   const auto plan = [&](int batch) {
-    return make_plan(case_of("model-parallel", 1, batch), model, std::vector<double>(model.layers.size(), 1.0), 1);
+    return plan::make_plan(case_of("model-parallel", 1, batch), model, std::vector<double>(model.layers.size(), 1.0),
+                           1);
   };
-  const Op f = forward(SegmentId(0), m0, StepId(0), VersionId(0)),
-           b = backward(SegmentId(0), m0, StepId(0), VersionId(0));
+  const plan::Op f = plan::forward(SegmentId(0), m0, StepId(0), VersionId(0)),
+                 b = plan::backward(SegmentId(0), m0, StepId(0), VersionId(0));
   const double one = cost.time->seconds(plan(8), Rank(0), f, 1);
   // 8 samples of 3.6 GFLOP at .75 x 64 GFLOP/s, plus memory and launches.
   EXPECT_GT(one, 8 * 3.6e9 / 48e9);
@@ -31,13 +32,13 @@ TEST(DataSheetCosts, GrowWithWorkAndContention) {
 }
 
 TEST(DataSheetCosts, FollowTheGpu) {
-  const ModelSpec model = make_model({"resnet50", {}}, {3, 224, 224}, 1000, false);
+  const models::ModelSpec model = models::make_model({"resnet50", {}}, {3, 224, 224}, 1000, false);
   Case spec = case_of("model-parallel", 1, 256);
   spec.device = DeviceKind::cuda;
   spec.precision = Precision::bf16;
-  const Op f = forward(SegmentId(0), m0, StepId(0), VersionId(0));
+  const plan::Op f = plan::forward(SegmentId(0), m0, StepId(0), VersionId(0));
   const auto seconds = [&](const std::vector<GpuInfo>& gpus, const Case& c) {
-    Plan plan = make_plan(spec, model, std::vector<double>(model.layers.size(), 1.0), 1);
+    plan::Plan plan = plan::make_plan(spec, model, std::vector<double>(model.layers.size(), 1.0), 1);
     plan.spec = c;
     plan.pieces = {{c.batch}};
     return data_sheet_costs({.cores = 2, .gpus = gpus}, model).time->seconds(plan, Rank(0), f, 1);
@@ -57,70 +58,70 @@ TEST(DataSheetCosts, FollowTheGpu) {
 }
 
 TEST(DataSheetCosts, UpdatesMoveTheWordsOfTheOptimizer) {
-  const ModelSpec model = chain(2);
+  const models::ModelSpec model = chain(2);
   const Costs cost = data_sheet_costs({.cores = 2}, model);
-  Plan plan = plan_of(case_of("sequential", 1, 4), 2);
+  plan::Plan plan = plan_of(case_of("sequential", 1, 4), 2);
   const auto seconds = [&](const char* optimizer) {
     plan.spec.optimizer.name = optimizer;
-    return cost.time->seconds(plan, Rank(0), update(SegmentId(0), 1, StepId(0), VersionId(1)), 1);
+    return cost.time->seconds(plan, Rank(0), plan::update(SegmentId(0), 1, StepId(0), VersionId(1)), 1);
   };
   EXPECT_DOUBLE_EQ(seconds("adam"), 7.0 / 5 * seconds("sgd"));
   EXPECT_DOUBLE_EQ(seconds("adamw"), seconds("adam"));
 }
 
 TEST(DataSheetCosts, RanksShareGpusOnlyWhereTheyMust) {
-  const ModelSpec model = chain(2);
-  Plan plan = data_parallel(2, 2);
+  const models::ModelSpec model = chain(2);
+  plan::Plan plan = data_parallel(2, 2);
   plan.spec.device = DeviceKind::cuda;
-  const auto seconds = [&](CommKind comm, int gpus, const Op& op) {
+  const auto seconds = [&](CommKind comm, int gpus, const plan::Op& op) {
     plan.spec.comm = comm;
     return data_sheet_costs({.cores = 2, .gpus = {{.name = "NVIDIA H200", .count = gpus}}}, model)
         .time->seconds(plan, Rank(0), op, 2);
   };
-  const Op f = forward(SegmentId(0), m0, StepId(0), VersionId(0)),
-           r = all_reduce(SegmentId(0), 2, StepId(0), GroupId(0));
+  const plan::Op f = plan::forward(SegmentId(0), m0, StepId(0), VersionId(0)),
+                 r = plan::all_reduce(SegmentId(0), 2, StepId(0), GroupId(0));
   EXPECT_DOUBLE_EQ(seconds(CommKind::threads, 1, f), 2 * seconds(CommKind::threads, 2, f));
   EXPECT_DOUBLE_EQ(seconds(CommKind::nccl, 1, f), seconds(CommKind::nccl, 2, f));
   EXPECT_GT(seconds(CommKind::mpi, 2, r), seconds(CommKind::nccl, 2, r));
 }
 
 TEST(DataSheetCosts, AReduceScatterAndAnAllGatherAreTheHalvesOfAnAllReduce) {
-  const ModelSpec model = chain(4);
-  const Plan plan = data_parallel(4, 4);
+  const models::ModelSpec model = chain(4);
+  const plan::Plan plan = data_parallel(4, 4);
   const Costs cost = data_sheet_costs({.cores = 2}, model);
-  const auto seconds = [&](const Op& op) { return cost.time->seconds(plan, Rank(0), op, 1); };
-  const double whole = seconds(all_reduce(SegmentId(0), 4, StepId(0), GroupId(0)));
+  const auto seconds = [&](const plan::Op& op) { return cost.time->seconds(plan, Rank(0), op, 1); };
+  const double whole = seconds(plan::all_reduce(SegmentId(0), 4, StepId(0), GroupId(0)));
   EXPECT_GT(whole, 0);
-  EXPECT_DOUBLE_EQ(seconds(reduce_scatter(SegmentId(0), 4, StepId(0), GroupId(0))), whole / 2);
-  EXPECT_DOUBLE_EQ(seconds(all_gather(SegmentId(0), 4, StepId(0), VersionId(1), GroupId(0))), whole / 2);
+  EXPECT_DOUBLE_EQ(seconds(plan::reduce_scatter(SegmentId(0), 4, StepId(0), GroupId(0))), whole / 2);
+  EXPECT_DOUBLE_EQ(seconds(plan::all_gather(SegmentId(0), 4, StepId(0), VersionId(1), GroupId(0))), whole / 2);
 }
 
 TEST(DataSheetCosts, AnUpdateInSharesTakesTheTimeOfItsShare) {
-  const ModelSpec model = chain(4);
+  const models::ModelSpec model = chain(4);
   Case spec = case_of("zero1", 2, 4);
   spec.optimizer.name = "lars";
-  const Plan plan = plan_of(spec, 4);
+  const plan::Plan plan = plan_of(spec, 4);
   const Costs cost = data_sheet_costs({.cores = 2}, model);
-  const auto seconds = [&](const Op& op) { return cost.time->seconds(plan, Rank(1), op, 1); };
-  const double whole = seconds(update(SegmentId(0), 4, StepId(0), VersionId(1)));
-  const double share = seconds(sharded_update(SegmentId(0), 4, StepId(0), VersionId(1), GroupId(0)));
-  const double norms = seconds(parabench::norms(SegmentId(0), 4, StepId(0), GroupId(0)));
+  const auto seconds = [&](const plan::Op& op) { return cost.time->seconds(plan, Rank(1), op, 1); };
+  const double whole = seconds(plan::update(SegmentId(0), 4, StepId(0), VersionId(1)));
+  const double share = seconds(plan::sharded_update(SegmentId(0), 4, StepId(0), VersionId(1), GroupId(0)));
+  const double norms = seconds(plan::norms(SegmentId(0), 4, StepId(0), GroupId(0)));
   EXPECT_DOUBLE_EQ(share + norms, whole / 2);
   EXPECT_DOUBLE_EQ(norms, 2.0 / 7 * whole / 2);
-  EXPECT_GT(seconds(all_reduce_norms(SegmentId(0), 4, StepId(0), GroupId(0))), 0);
+  EXPECT_GT(seconds(plan::all_reduce_norms(SegmentId(0), 4, StepId(0), GroupId(0))), 0);
 }
 
 TEST(DataSheetCosts, ALayerCountsForTheLongerSideOfItsRooflineAndItsLaunches) {
   // A layer of many multiply-adds on few values, and one that only moves values.
-  ModelSpec model{.name = "two", .input = {64, 8, 8}, .classes = 64, .layers = {}};
-  model.layers.push_back(chain("conv", {{"conv", Conv2d{.in = 64, .out = 64}}}));
-  model.layers.push_back(chain("relu", {{"relu", Relu{}}}));
+  models::ModelSpec model{.name = "two", .input = {64, 8, 8}, .classes = 64, .layers = {}};
+  model.layers.push_back(models::chain("conv", {{"conv", models::Conv2d{.in = 64, .out = 64}}}));
+  model.layers.push_back(models::chain("relu", {{"relu", models::Relu{}}}));
   const MachineInfo machine{.cores = 2, .frequency_hz = 2e9, .vector_bits = 256};
   const auto parts = [&](Case spec, const MachineInfo& on, SegmentId layer) {
-    Plan plan = plan_of(case_of("model-parallel", 2, 256), 2);
+    plan::Plan plan = plan_of(case_of("model-parallel", 2, 256), 2);
     plan.spec.device = spec.device;
-    return data_sheet_costs(on, model).time->parts(plan, Rank(layer.value), forward(layer, m0, StepId(0), VersionId(0)),
-                                                   1);
+    return data_sheet_costs(on, model).time->parts(plan, Rank(layer.value),
+                                                   plan::forward(layer, m0, StepId(0), VersionId(0)), 1);
   };
   const TimeParts conv = parts({}, machine, SegmentId(0)), relu = parts({}, machine, SegmentId(1));
   EXPECT_GT(conv.compute, 0);
@@ -137,17 +138,19 @@ TEST(DataSheetCosts, ALayerCountsForTheLongerSideOfItsRooflineAndItsLaunches) {
 }
 
 TEST(DataSheetCosts, WhatNoBytesWouldTakeIsLatency) {
-  const ModelSpec model = chain(4);
+  const models::ModelSpec model = chain(4);
   const Costs cost = data_sheet_costs({.cores = 2}, model);
-  const Plan pipe = plan_of(case_of("gpipe", 2, 4, 2), 4);
-  const Op message = send_forward(SegmentId(0), m0, StepId(0), Rank(1));
+  const plan::Plan pipe = plan_of(case_of("gpipe", 2, 4, 2), 4);
+  const plan::Op message = plan::send_forward(SegmentId(0), m0, StepId(0), Rank(1));
   const TimeParts sent = cost.time->parts(pipe, Rank(0), message, 1);
   EXPECT_EQ(sent.latency, cost.time->link(pipe).latency_s);
   EXPECT_EQ(sent.transfer, static_cast<double>(Sizes(model).payload_bytes(pipe, Rank(0), message)) /
                                cost.time->link(pipe).bytes_per_s);
-  const Plan replicas = data_parallel(4, 4);
-  const TimeParts one = cost.time->parts(replicas, Rank(0), all_reduce(SegmentId(0), 1, StepId(0), GroupId(0)), 1),
-                  four = cost.time->parts(replicas, Rank(0), all_reduce(SegmentId(0), 4, StepId(0), GroupId(0)), 1);
+  const plan::Plan replicas = data_parallel(4, 4);
+  const TimeParts one =
+                      cost.time->parts(replicas, Rank(0), plan::all_reduce(SegmentId(0), 1, StepId(0), GroupId(0)), 1),
+                  four =
+                      cost.time->parts(replicas, Rank(0), plan::all_reduce(SegmentId(0), 4, StepId(0), GroupId(0)), 1);
   EXPECT_DOUBLE_EQ(four.latency, one.latency);
   EXPECT_NEAR(four.transfer, 4 * one.transfer, 1e-9 * four.transfer);
   EXPECT_DOUBLE_EQ(one.latency, 6 * 20e-6) << "2 (p - 1) steps";
@@ -155,11 +158,11 @@ TEST(DataSheetCosts, WhatNoBytesWouldTakeIsLatency) {
 
 TEST(UnitCosts, KnowNeitherBytesNorCores) {
   const Costs cost = unit_costs();
-  const Plan plan = gpipe(2, 2);
+  const plan::Plan plan = gpipe(2, 2);
   EXPECT_EQ(cost.time->cores(), 0);
-  EXPECT_EQ(cost.memory->saved_bytes(plan, Rank(0), forward(SegmentId(0), m0, StepId(0), VersionId(0))), 0);
-  EXPECT_EQ(cost.time->seconds(plan, Rank(0), backward(SegmentId(0), m0, StepId(0), VersionId(0)), 2), 2);
+  EXPECT_EQ(cost.memory->saved_bytes(plan, Rank(0), plan::forward(SegmentId(0), m0, StepId(0), VersionId(0))), 0);
+  EXPECT_EQ(cost.time->seconds(plan, Rank(0), plan::backward(SegmentId(0), m0, StepId(0), VersionId(0)), 2), 2);
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::analytic

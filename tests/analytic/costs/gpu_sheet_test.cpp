@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 using ::testing::HasSubstr;
@@ -50,4 +50,4 @@ TEST(GpuSheet, NarrowerTypesAreFasterAndTheWorkspaceFollowsTheCapability) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 double forward_of(const LayerTiming& t) { return t.forward_s; }
@@ -48,4 +48,4 @@ TEST(AtBytes, IsLinearBetweenPointsWithALatencyAndARateBeyond) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -9,11 +9,11 @@
 #include "base/error.h"
 #include "tests/analytic/fixtures.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 /// Two layers, measured at 2 samples alone and by both ranks; their split backwards too.
-Calibration measured(const ModelSpec& model) {
+Calibration measured(const models::ModelSpec& model) {
   Calibration c;
   c.machine.cores = 2;
   for (int l = 0; l < static_cast<int>(model.layers.size()); ++l) {
@@ -32,23 +32,23 @@ Calibration measured(const ModelSpec& model) {
   return c;
 }
 
-Op part(OpKind kind) { return pass(kind, SegmentId(0), MicroBatchId(0), StepId(0), VersionId(0)); }
+plan::Op part(plan::OpKind kind) { return plan::pass(kind, SegmentId(0), MicroBatchId(0), StepId(0), VersionId(0)); }
 
 TEST(SplitCosts, AreWhatWasMeasured) {
-  const ModelSpec model = chain(2);
+  const models::ModelSpec model = chain(2);
   const Costs cost = calibrated_costs(measured(model), model);
-  const Plan plan = plan_of(case_of("model-parallel", 1, 2), 2);  // both layers in one segment
+  const plan::Plan plan = plan_of(case_of("model-parallel", 1, 2), 2);  // both layers in one segment
   for (const int busy : {1, 2}) {
-    EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), part(OpKind::backward), busy), 30 * busy);
-    EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), part(OpKind::backward_input), busy), 9 * busy);
-    EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), part(OpKind::backward_weight), busy), 15 * busy);
+    EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), part(plan::OpKind::backward), busy), 30 * busy);
+    EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), part(plan::OpKind::backward_input), busy), 9 * busy);
+    EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), part(plan::OpKind::backward_weight), busy), 15 * busy);
   }
-  EXPECT_DOUBLE_EQ(cost.time->deviation_s(plan, Rank(0), part(OpKind::backward_input), 1), .6);
-  EXPECT_DOUBLE_EQ(cost.time->deviation_s(plan, Rank(0), part(OpKind::backward_weight), 1), .8);
+  EXPECT_DOUBLE_EQ(cost.time->deviation_s(plan, Rank(0), part(plan::OpKind::backward_input), 1), .6);
+  EXPECT_DOUBLE_EQ(cost.time->deviation_s(plan, Rank(0), part(plan::OpKind::backward_weight), 1), .8);
 }
 
 TEST(SplitCosts, AreSharesByFlopsWhereALayerWasNotMeasured) {
-  const ModelSpec model = chain(2);
+  const models::ModelSpec model = chain(2);
   Calibration calibration = measured(model);
   const Case spec = case_of(split_schedules().front(), 2, 8);
   EXPECT_TRUE(has_split_layers(calibration, model, spec));
@@ -58,15 +58,15 @@ TEST(SplitCosts, AreSharesByFlopsWhereALayerWasNotMeasured) {
   EXPECT_FALSE(has_split_layers(calibration, model, spec));
   EXPECT_TRUE(has_layers(calibration, model, spec));
   const Costs cost = calibrated_costs(calibration, model);
-  const Plan plan = plan_of(case_of("model-parallel", 1, 2), 2);
-  const double input = cost.time->seconds(plan, Rank(0), part(OpKind::backward_input), 1);
-  const double weight = cost.time->seconds(plan, Rank(0), part(OpKind::backward_weight), 1);
+  const plan::Plan plan = plan_of(case_of("model-parallel", 1, 2), 2);
+  const double input = cost.time->seconds(plan, Rank(0), part(plan::OpKind::backward_input), 1);
+  const double weight = cost.time->seconds(plan, Rank(0), part(plan::OpKind::backward_weight), 1);
   EXPECT_DOUBLE_EQ(input + weight, 30);
-  EXPECT_DOUBLE_EQ(weight / 30, Sizes(model).backward_share(plan, part(OpKind::backward_weight)));
+  EXPECT_DOUBLE_EQ(weight / 30, Sizes(model).backward_share(plan, part(plan::OpKind::backward_weight)));
 }
 
 TEST(SplitTimings, ComeBackFromAFileAndOutliveAMeasurementWithoutThem) {
-  const ModelSpec model = chain(2);
+  const models::ModelSpec model = chain(2);
   const Calibration known = measured(model);
   Calibration read = calibration_from_json(nlohmann::json::parse(to_json(known).dump()));
   ASSERT_EQ(read.layers.size(), known.layers.size());
@@ -94,4 +94,4 @@ TEST(SplitTimings, MustBeWhole) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 constexpr std::int64_t kibibyte = 1 << 10, mebibyte = 1 << 20;
@@ -165,4 +165,4 @@ TEST(CachingAllocator, RandomSequencesNeverOverlapAndComeBackWhole) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -16,7 +16,7 @@
 #include "parallelism/plan/passes/passes.h"
 #include "tests/analytic/fixtures.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 using ::testing::AllOf;
@@ -27,12 +27,14 @@ class LayerCosts final : public TimeModel, public MemoryModel {
  public:
   LayerCosts(std::vector<double> seconds, std::vector<std::int64_t> saved)
       : seconds_(std::move(seconds)), saved_(std::move(saved)) {}
-  TimeParts parts(const Plan&, Rank, const Op& op, int) const override {
-    return {.compute = is_pass(op.kind) ? seconds_[op.segment.value] : 0};
+  TimeParts parts(const plan::Plan&, Rank, const plan::Op& op, int) const override {
+    return {.compute = plan::is_pass(op.kind) ? seconds_[op.segment.value] : 0};
   }
-  std::int64_t saved_bytes(const Plan&, Rank, const Op& op) const override { return saved_[op.segment.value]; }
-  std::int64_t peak_bytes(const Plan&, Rank, const Op&) const override { return 0; }
-  DeviceOverhead device_overhead(const Plan&) const override { return {}; }
+  std::int64_t saved_bytes(const plan::Plan&, Rank, const plan::Op& op) const override {
+    return saved_[op.segment.value];
+  }
+  std::int64_t peak_bytes(const plan::Plan&, Rank, const plan::Op&) const override { return 0; }
+  DeviceOverhead device_overhead(const plan::Plan&) const override { return {}; }
   int cores() const override { return 0; }
   std::string source() const override { return "unit"; }
 
@@ -41,15 +43,16 @@ class LayerCosts final : public TimeModel, public MemoryModel {
   std::vector<std::int64_t> saved_;
 };
 
-Plan pipeline(int layers) {
+plan::Plan pipeline(int layers) {
   Case spec = case_of("gpipe", 2, 4, 4);
   spec.recompute = Recompute::automatic;
   spec.memory = Bytes(1);
   return plan_of(spec, layers);
 }
 
-std::int64_t largest_peak(const Plan& plan, const ModelSpec& model, const TimeModel& time, const MemoryModel& memory) {
-  const Timeline timeline = simulate(plan, time);
+std::int64_t largest_peak(const plan::Plan& plan, const models::ModelSpec& model, const TimeModel& time,
+                          const MemoryModel& memory) {
+  const plan::Timeline timeline = simulate(plan, time);
   std::int64_t most = 0;
   for (Rank r(0); r.value < std::ssize(plan.ranks); ++r) {
     most = std::max(most, limited_bytes(peak_memory(plan, model, memory, timeline, r)));
@@ -57,11 +60,11 @@ std::int64_t largest_peak(const Plan& plan, const ModelSpec& model, const TimeMo
   return most;
 }
 
-std::vector<bool> chosen(const Plan& plan) {
+std::vector<bool> chosen(const plan::Plan& plan) {
   std::vector<bool> result(plan.segments.size());
-  for (const RankProgram& rank : plan.ranks) {
-    for (const Op& op : rank.compute()) {
-      if (op.kind == OpKind::recompute) result[op.segment.value] = true;
+  for (const plan::RankProgram& rank : plan.ranks) {
+    for (const plan::Op& op : rank.compute()) {
+      if (op.kind == plan::OpKind::recompute) result[op.segment.value] = true;
     }
   }
   return result;
@@ -75,25 +78,26 @@ double seconds_of(const std::vector<bool>& segments, const std::vector<double>& 
 
 TEST(RecomputeToFit, IsTheCheapestOfAllChoicesWhereEveryLayerFreesAlike) {
   constexpr int layers = 6;
-  const ModelSpec model = chain(layers);
-  const Plan plan = pipeline(layers);
+  const models::ModelSpec model = chain(layers);
+  const plan::Plan plan = pipeline(layers);
   std::mt19937 random(3);
   for (int round = 0; round < 12; ++round) {
     std::vector<double> seconds(layers);
     for (double& s : seconds) s = 1 + static_cast<int>(random() % 8);
     const LayerCosts cost(seconds, std::vector<std::int64_t>(layers, 4096));
     const std::int64_t none = largest_peak(plan, model, cost, cost);
-    const std::int64_t all = largest_peak(add_recompute(plan, std::vector<bool>(layers, true)), model, cost, cost);
+    const std::int64_t all =
+        largest_peak(plan::add_recompute(plan, std::vector<bool>(layers, true)), model, cost, cost);
     ASSERT_LT(all, none);
     const Bytes limit(all + (none - all) * static_cast<std::int64_t>(random() % 5) / 4);
     double least = std::numeric_limits<double>::infinity();
     for (int choice = 0; choice < 1 << layers; ++choice) {
       std::vector<bool> segments(layers);
       for (int s = 0; s < layers; ++s) segments[s] = (choice >> s & 1) != 0;
-      if (largest_peak(add_recompute(plan, segments), model, cost, cost) > limit.value) continue;
+      if (largest_peak(plan::add_recompute(plan, segments), model, cost, cost) > limit.value) continue;
       least = std::min(least, seconds_of(segments, seconds));
     }
-    const Plan fitted = recompute_to_fit(plan, model, cost, cost, limit, 1);
+    const plan::Plan fitted = recompute_to_fit(plan, model, cost, cost, limit, 1);
     EXPECT_LE(largest_peak(fitted, model, cost, cost), limit.value);
     EXPECT_EQ(seconds_of(chosen(fitted), seconds), least) << "round " << round;
   }
@@ -101,8 +105,8 @@ TEST(RecomputeToFit, IsTheCheapestOfAllChoicesWhereEveryLayerFreesAlike) {
 
 TEST(RecomputeToFit, FitsAndKeepsWhateverItCan) {
   constexpr int layers = 6;
-  const ModelSpec model = chain(layers);
-  const Plan plan = pipeline(layers);
+  const models::ModelSpec model = chain(layers);
+  const plan::Plan plan = pipeline(layers);
   std::mt19937 random(5);
   for (int round = 0; round < 20; ++round) {
     std::vector<double> seconds(layers);
@@ -113,16 +117,16 @@ TEST(RecomputeToFit, FitsAndKeepsWhateverItCan) {
     const std::int64_t none = largest_peak(plan, model, cost, cost);
     const Bytes limit(none - none / 4);
     try {
-      const Plan fitted = recompute_to_fit(plan, model, cost, cost, limit, 1);
+      const plan::Plan fitted = recompute_to_fit(plan, model, cost, cost, limit, 1);
       EXPECT_LE(largest_peak(fitted, model, cost, cost), limit.value);
       for (int s = 0; s < layers; ++s) {
         std::vector<bool> fewer = chosen(fitted);
         if (!fewer[s]) continue;
         fewer[s] = false;
-        EXPECT_GT(largest_peak(add_recompute(plan, fewer), model, cost, cost), limit.value) << "segment " << s;
+        EXPECT_GT(largest_peak(plan::add_recompute(plan, fewer), model, cost, cost), limit.value) << "segment " << s;
       }
     } catch (const Error&) {
-      const Plan everything = add_recompute(plan, std::vector<bool>(layers, true));
+      const plan::Plan everything = plan::add_recompute(plan, std::vector<bool>(layers, true));
       EXPECT_GT(largest_peak(everything, model, cost, cost), limit.value);
     }
   }
@@ -135,29 +139,30 @@ TEST(RecomputeToFit, FitsStepsThatFollowEachOtherWithoutABarrier) {
     for (const double message : {0., .4, 2.}) {
       HandCosts cost(KindSeconds{.message = message, .update = 1});
       cost.saved = 256;
-      const Plan plan = ::parabench::pipeline(strategy, 4, 4);
-      const ModelSpec model = chain(static_cast<int>(plan.segments.size()));
-      const std::int64_t none = largest_peak(unroll(plan, steps), model, cost, cost);
-      const Plan everything = add_recompute(plan, std::vector<bool>(plan.segments.size(), true));
-      const std::int64_t all = largest_peak(unroll(everything, steps), model, cost, cost);
+      const plan::Plan plan = analytic::pipeline(strategy, 4, 4);
+      const models::ModelSpec model = chain(static_cast<int>(plan.segments.size()));
+      const std::int64_t none = largest_peak(plan::unroll(plan, steps), model, cost, cost);
+      const plan::Plan everything = plan::add_recompute(plan, std::vector<bool>(plan.segments.size(), true));
+      const std::int64_t all = largest_peak(plan::unroll(everything, steps), model, cost, cost);
       for (int part = 0; part < 8; ++part) {
         const Bytes limit(all + (none - all) * part / 8);
-        const Plan fitted = recompute_to_fit(plan, model, cost, cost, limit, steps);
-        EXPECT_LE(largest_peak(unroll(fitted, steps), model, cost, cost), limit.value) << strategy << message << part;
+        const plan::Plan fitted = recompute_to_fit(plan, model, cost, cost, limit, steps);
+        EXPECT_LE(largest_peak(plan::unroll(fitted, steps), model, cost, cost), limit.value)
+            << strategy << message << part;
       }
     }
   }
 }
 
 TEST(RecomputeToFit, LeavesAlonePlansThatFit) {
-  const ModelSpec model = chain(4);
-  const Plan plan = pipeline(4);
+  const models::ModelSpec model = chain(4);
+  const plan::Plan plan = pipeline(4);
   const LayerCosts cost({1, 1, 1, 1}, {4096, 4096, 4096, 4096});
   EXPECT_EQ(recompute_to_fit(plan, model, cost, cost, Bytes(1 << 20), 1), plan);
 }
 
 TEST(RecomputeToFit, NamesTheRankThatNeedsTooMuch) {
-  const ModelSpec model = chain(4);
+  const models::ModelSpec model = chain(4);
   const LayerCosts cost({1, 1, 1, 1}, {64, 64, 4096, 4096});
   try {
     recompute_to_fit(pipeline(4), model, cost, cost, Bytes(3000), 1);
@@ -170,9 +175,9 @@ TEST(RecomputeToFit, NamesTheRankThatNeedsTooMuch) {
 }
 
 TEST(Profile, TellsWhatEachLayerKeeps) {
-  const ModelSpec model = chain(3);
+  const models::ModelSpec model = chain(3);
   Case spec = case_of("gpipe", 2, 8, 4);  // pieces of 2 samples, maps of 128 bytes
-  const Profile profile = make_profile(nullptr, MachineInfo{.cores = 2}, model, spec);
+  const plan::Profile profile = make_profile(nullptr, MachineInfo{.cores = 2}, model, spec);
   EXPECT_EQ(profile.seconds, layer_seconds(nullptr, MachineInfo{.cores = 2}, model, spec, 2));
   ASSERT_EQ(profile.sizes.size(), 3u);
   EXPECT_EQ(profile.sizes[1].weights, 64);
@@ -185,7 +190,7 @@ TEST(Profile, TellsWhatEachLayerKeeps) {
 
   const std::int64_t saved = profile.sizes[1].saved;
   spec.recompute = Recompute::all;
-  const Profile again = make_profile(nullptr, MachineInfo{.cores = 2}, model, spec);
+  const plan::Profile again = make_profile(nullptr, MachineInfo{.cores = 2}, model, spec);
   EXPECT_EQ(again.sizes[1].saved, 0);
   EXPECT_EQ(again.sizes[1].states, 128 + saved);
   EXPECT_EQ(again.sizes[0].saved, 128);  // the images
@@ -196,13 +201,13 @@ TEST(Profile, TellsWhatEachLayerKeeps) {
 }
 
 TEST(Profile, TellsWhatInputTakesOnAGpu) {
-  const ModelSpec model = chain(3);
+  const models::ModelSpec model = chain(3);
   Case spec = case_of("gpipe", 2, 8, 4);  // pieces of 2 samples, images of 64 bytes each
   spec.recompute = Recompute::all;
   const auto first = [&] { return make_profile(nullptr, MachineInfo{.cores = 2}, model, spec).sizes[0]; };
-  const LayerSizes on_processor = first();
+  const plan::LayerSizes on_processor = first();
   spec.device = DeviceKind::cuda;
-  const LayerSizes from_host = first();
+  const plan::LayerSizes from_host = first();
   EXPECT_EQ(from_host.states, on_processor.states + 2 * 2 * 64) << "two slots";
   EXPECT_EQ(from_host.saved, 2 * 64) << "the images of a piece in flight";
   spec.input = InputKind::resident;
@@ -214,32 +219,33 @@ TEST(Profile, TellsWhatInputTakesOnAGpu) {
 /// The cut's own account of memory against what peak_memory() finds of the plan: where maps are nearly all there is,
 /// gradients that wait for a busy rank make up to a quarter.
 TEST(Profile, IsCloseToThePeaksOfTheStagesThatItCuts) {
-  const ModelSpec model = chain(8);
+  const models::ModelSpec model = chain(8);
   const MachineInfo machine{.cores = 2};
   const Costs costs = data_sheet_costs(machine, model);
-  for (const Strategy& strategy : strategies()) {
-    if (strategy.ranks != RankUse::stages || strategy.fixed_chunks > 1 || strategy.uses("chunks") || strategy.from_file)
+  for (const plan::Strategy& strategy : plan::strategies()) {
+    if (strategy.ranks != plan::RankUse::stages || strategy.fixed_chunks > 1 || strategy.uses("chunks") ||
+        strategy.from_file)
       continue;
     for (const Recompute recompute : {Recompute::none, Recompute::all, Recompute::except_last}) {
       Case spec = case_of(std::string(strategy.name), 4, 16, strategy.uses("micro") ? 8 : Case{}.micro);
       spec.recompute = recompute;
       spec.partition = PartitionRule::memory;
-      const Profile profile = make_profile(nullptr, machine, model, spec);
+      const plan::Profile profile = make_profile(nullptr, machine, model, spec);
       // The least limit that has a cut.
       std::int64_t low = 0, high = 1 << 20;
       while (high - low > 1) {
         const std::int64_t middle = (low + high) / 2;
         spec.memory = Bytes(middle);
         try {
-          make_plan(spec, model, profile, 8);
+          plan::make_plan(spec, model, profile, 8);
           high = middle;
         } catch (const Error&) {
           low = middle;
         }
       }
       spec.memory = Bytes(high);
-      const Plan plan = make_plan(spec, model, profile, 8);
-      const std::int64_t peak = largest_peak(unroll(plan, plan.steps), model, *costs.time, *costs.memory);
+      const plan::Plan plan = plan::make_plan(spec, model, profile, 8);
+      const std::int64_t peak = largest_peak(plan::unroll(plan, plan.steps), model, *costs.time, *costs.memory);
       EXPECT_LE(peak, high + high / 4) << strategy.name << ' ' << static_cast<int>(recompute);
       EXPECT_GE(peak, high / 2) << strategy.name << ' ' << static_cast<int>(recompute);
     }
@@ -247,4 +253,4 @@ TEST(Profile, IsCloseToThePeaksOfTheStagesThatItCuts) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::analytic

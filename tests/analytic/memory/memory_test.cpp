@@ -4,13 +4,13 @@
 #include "analytic/memory/sizes.h"
 #include "tests/analytic/chain_memory.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 TEST(PeakMemory, StatesFollowThePlan) {
   HandCosts costs(KindSeconds{});
   costs.forward_peak = 1;  // the peak is the first forward: nothing but the states and a byte
-  Plan plan = plan_of(case_of("sequential", 1, 4), 3);
+  plan::Plan plan = plan_of(case_of("sequential", 1, 4), 3);
   MemoryUsage usage = peak(plan, 3, costs, 0);
   EXPECT_EQ(usage[MemoryCategory::parameters], 3 * chain_layer_bytes);
   EXPECT_EQ(usage[MemoryCategory::optimizer], 3 * chain_layer_bytes);
@@ -32,7 +32,7 @@ TEST(PeakMemory, UpdatesInSharesKeepStatesOfTheSharesAlone) {
   costs.forward_peak = 1;
   Case spec = case_of("zero1", 4, 4);
   spec.optimizer.name = "adam";
-  const Plan plan = plan_of(spec, 4);  // one bucket of four cache lines
+  const plan::Plan plan = plan_of(spec, 4);  // one bucket of four cache lines
   for (int rank = 0; rank < 4; ++rank) {
     const MemoryUsage usage = peak(plan, 4, costs, rank);
     EXPECT_EQ(usage[MemoryCategory::parameters], 4 * chain_layer_bytes);
@@ -53,10 +53,10 @@ TEST(PeakMemory, GradientsLiveFromTheFirstBackwardToTheUpdateUnlessAnArenaHoldsT
 
 TEST(PeakMemory, ATiedTensorCountsOnceOnARankThatHasBothItsLayers) {
   const HandCosts costs(KindSeconds{.update = 1});
-  const ModelSpec model = tied_chain(3);
+  const models::ModelSpec model = tied_chain(3);
   const Sizes sizes(model);
   const auto sum = [&](const Case& spec, MemoryCategory category, int rank) {
-    const Plan plan = make_plan(spec, model, std::vector<double>(3, 1.0), 1);
+    const plan::Plan plan = plan::make_plan(spec, model, std::vector<double>(3, 1.0), 1);
     std::int64_t bytes = 0;
     for (const Allocation& one : allocations(plan, sizes, costs, simulate(plan, costs), Rank(rank)))
       bytes += one.category == category ? one.bytes : 0;
@@ -78,9 +78,9 @@ TEST(PeakMemory, ATiedTensorCountsOnceOnARankThatHasBothItsLayers) {
 }
 
 TEST(PeakMemory, EveryTensorIsPaddedTo64Bytes) {
-  ModelSpec model = chain(1);
-  model.layers.push_back(chain("bn", {{"bn", BatchNorm{4}}}));  // weight and bias of 16 bytes
-  const Plan plan = make_plan(case_of("sequential", 1, 1), model, std::vector<double>(2, 1.0), 1);
+  models::ModelSpec model = chain(1);
+  model.layers.push_back(models::chain("bn", {{"bn", models::BatchNorm{4}}}));  // weight and bias of 16 bytes
+  const plan::Plan plan = plan::make_plan(case_of("sequential", 1, 1), model, std::vector<double>(2, 1.0), 1);
   const HandCosts costs(KindSeconds{});
   EXPECT_EQ(peak_memory(plan, model, costs, simulate(plan, costs), Rank(0))[MemoryCategory::parameters], 3 * 64);
 }
@@ -90,7 +90,7 @@ TEST(PeakMemory, GpipeKeepsAllMicroBatchesInFlight) {
   costs.saved = 1000;
   costs.backward_peak = 10;
   for (int m = 1; m <= 6; ++m) {
-    const Plan plan = gpipe(3, m);
+    const plan::Plan plan = gpipe(3, m);
     // The peak is inside the first backward. Rank 0 loads images inside its saved bytes, rank 1 received activations.
     const MemoryUsage first = peak(plan, 3, costs, 0), middle = peak(plan, 3, costs, 1), last = peak(plan, 3, costs, 2);
     EXPECT_EQ(first[MemoryCategory::activations], m * 1000);
@@ -113,7 +113,7 @@ TEST(PeakMemory, PipedreamKeepsAsManyActivationsAndWeightVersionsAsStagesFollow)
   HandCosts costs(KindSeconds{});
   costs.saved = 10'000;
   const int stages = 4;
-  const Plan plan = pipedream(stages, 12);
+  const plan::Plan plan = pipedream(stages, 12);
   for (int rank = 0; rank < stages; ++rank) {
     const MemoryUsage usage = peak(plan, stages, costs, rank);
     EXPECT_EQ(usage[MemoryCategory::activations] / 10'000, stages - rank) << rank;
@@ -122,15 +122,15 @@ TEST(PeakMemory, PipedreamKeepsAsManyActivationsAndWeightVersionsAsStagesFollow)
 }
 
 /// What an I keeps for its W, of one sample of a chain's layer.
-std::int64_t kept_for_weights(const Plan& plan, int rank) {
-  const Op pass = plan.ranks[rank].compute().front();
+std::int64_t kept_for_weights(const plan::Plan& plan, int rank) {
+  const plan::Op pass = plan.ranks[rank].compute().front();
   return Sizes(chain(static_cast<int>(plan.segments.size()))).kept_for_weights(plan, Rank(rank), pass);
 }
 
 // schedules.md section 3: M_B from F to I, M_W from I to W.
 TEST(PeakMemory, SplitBackwardKeepsAPartUntilTheWeightGradients) {
   constexpr int devices = 4;
-  const Plan h1 = pipeline("zb-h1", devices, 16), h2 = pipeline("zb-h2", devices, 16);
+  const plan::Plan h1 = pipeline("zb-h1", devices, 16), h2 = pipeline("zb-h2", devices, 16);
   for (int p = 0; p < devices; ++p) {
     const std::int64_t m_b = saved_in_flight + (p > 0 ? sample_bytes : 0), m_w = kept_for_weights(h1, p);
     EXPECT_GT(m_w, 0);
@@ -141,19 +141,19 @@ TEST(PeakMemory, SplitBackwardKeepsAPartUntilTheWeightGradients) {
 
 TEST(PeakMemory, RecomputeKeepsBoundariesAndTheGraphOfOneMicroBatch) {
   for (const int m : {1, 3, 8}) {
-    const Plan plan = pipeline("gpipe", 3, m, 2, Recompute::all);
+    const plan::Plan plan = pipeline("gpipe", 3, m, 2, Recompute::all);
     for (const int p : {1, 2})
       EXPECT_EQ(peak_activations(plan, p), m * sample_bytes + saved_in_flight) << m << ' ' << p;
     // Images wait alike; those of the micro-batch that has its graph back are part of what it saved.
     EXPECT_EQ(peak_activations(plan, 0), (m - 1) * sample_bytes + saved_in_flight) << m;
-    const Plan all_but_last = pipeline("gpipe", 3, m, 2, Recompute::except_last);
+    const plan::Plan all_but_last = pipeline("gpipe", 3, m, 2, Recompute::except_last);
     EXPECT_EQ(peak_activations(all_but_last, 1) / saved_in_flight, m > 1 ? 2 : 1) << "first recomputed beside the last";
   }
 }
 
 TEST(PeakMemory, ACapturedStepHoldsTheImagesOfAllItsMicroBatches) {
   for (const Recompute recompute : {Recompute::none, Recompute::all}) {
-    Plan plan = pipeline("1f1b", 1, 3, 2, recompute);
+    plan::Plan plan = pipeline("1f1b", 1, 3, 2, recompute);
     const std::int64_t eager = peak_activations(plan, 0);
     plan.spec.graph = true;
     EXPECT_EQ(peak_activations(plan, 0) - eager, 2 * sample_bytes);
@@ -162,7 +162,7 @@ TEST(PeakMemory, ACapturedStepHoldsTheImagesOfAllItsMicroBatches) {
 
 TEST(PeakMemory, CountsWhatIsInFlightInAllStagesOfARank) {
   const auto in_flight = [](const std::string& strategy, int micro_batches) {
-    const Plan plan = pipeline(strategy, 4, micro_batches);
+    const plan::Plan plan = pipeline(strategy, 4, micro_batches);
     std::vector<std::int64_t> pairs;
     for (int p = 0; p < 4; ++p) pairs.push_back(peak_activations(plan, p) / saved_in_flight);
     return pairs;
@@ -178,7 +178,7 @@ TEST(PeakMemory, CountsWhatIsInFlightInAllStagesOfARank) {
 TEST(PeakMemory, ARankHoldsTheParametersOfAllItsStages) {
   const HandCosts costs(KindSeconds{});
   for (const char* strategy : {"interleaved", "zb-v", "chimera"}) {
-    const Plan plan = pipeline(strategy, 4, 4);
+    const plan::Plan plan = pipeline(strategy, 4, 4);
     for (int p = 0; p < 4; ++p) {
       const int layers = static_cast<int>(plan.segments.size());
       EXPECT_EQ(peak(plan, layers, costs, p)[MemoryCategory::parameters], 2 * chain_layer_bytes) << strategy;
@@ -192,7 +192,7 @@ TEST(PeakMemory, ReportsTheCategoriesOfTheHighestTotal) {
   costs.saved = 200;
   costs.forward_peak = 500;
   costs.backward_peak = 100;
-  const Plan plan = plan_of(case_of("sequential", 1, 1), 2);
+  const plan::Plan plan = plan_of(case_of("sequential", 1, 1), 2);
   MemoryUsage usage = peak(plan, 2, costs, 0);
   EXPECT_EQ(usage[MemoryCategory::activations], 2 * 200 + 500);
   EXPECT_EQ(usage[MemoryCategory::workspace], 0);
@@ -207,4 +207,4 @@ TEST(PeakMemory, ReportsTheCategoriesOfTheHighestTotal) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::analytic

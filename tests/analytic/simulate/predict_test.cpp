@@ -11,7 +11,7 @@
 #include "analytic/simulate/simulate.h"
 #include "tests/analytic/fixtures.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 using ::testing::ElementsAre;
@@ -25,7 +25,7 @@ double term(const Predicted& predicted, std::string_view name) {
   return found == predicted.terms.end() ? 0 : found->value;
 }
 
-Predicted predict(const Plan& plan, const ModelSpec& model, const Costs& costs, int warmup, int steps) {
+Predicted predict(const plan::Plan& plan, const models::ModelSpec& model, const Costs& costs, int warmup, int steps) {
   return predict(plan, model, *costs.time, *costs.memory, warmup, steps);
 }
 
@@ -36,10 +36,10 @@ double sum(const Breakdown& b) {
 /// Rank 1 works twice as long as rank 0; every part has a time of its own.
 class PartedTimes final : public TimeModel {
  public:
-  TimeParts parts(const Plan&, Rank rank, const Op& op, int busy_ranks) const override {
-    if (is_message(op.kind)) return {.latency = .25, .transfer = .5};
+  TimeParts parts(const plan::Plan&, Rank rank, const plan::Op& op, int busy_ranks) const override {
+    if (plan::is_message(op.kind)) return {.latency = .25, .transfer = .5};
     const double work = 1.0 + rank.value;
-    if (op.kind == OpKind::update) return {.launch = .125, .memory = work};
+    if (op.kind == plan::OpKind::update) return {.launch = .125, .memory = work};
     return {.compute = work * busy_ranks, .launch = .125};
   }
   int cores() const override { return 0; }
@@ -47,7 +47,7 @@ class PartedTimes final : public TimeModel {
 };
 
 TEST(Predict, PartsAreThoseOfTheBusiestRanksStep) {
-  const Plan plan = gpipe(2, 4);
+  const plan::Plan plan = gpipe(2, 4);
   const Predicted p = predict(plan, chain(2), PartedTimes(), *unit_costs().memory, 1, 3);
   ASSERT_TRUE(p.step_parts);
   EXPECT_EQ(p.step_parts->rank, 1);
@@ -87,8 +87,9 @@ TEST(Predict, PipedreamHasNoBubbleInTheSteadyState) {
 TEST(Predict, ReplicasOfAPipedreamStageShareItsMiniBatches) {
   Case spec = case_of("pipedream", 4, 1);
   spec.strategy.parameters = {{"replicas", "3-1"}};
-  const HandCosts costs(
-      [](Rank, const Op& op, int) { return KindSeconds{}(Rank(0), op, 1) * (op.segment == SegmentId(0) ? 3 : 1); });
+  const HandCosts costs([](Rank, const plan::Op& op, int) {
+    return KindSeconds{}(Rank(0), op, 1) * (op.segment == SegmentId(0) ? 3 : 1);
+  });
   const Predicted p = predict(plan_of(spec, 2, 60), chain(2), costs, costs, 12, 48);
   EXPECT_NEAR(p.step_time_s, 3, 1e-9);
   EXPECT_NEAR(p.second_opinion_step_time_s.at("pipedream_planner"), 3, 1e-9);
@@ -123,13 +124,14 @@ TEST(Predict, SecondOpinionsAgreeWhereTheirAssumptionsHold) {
 
 TEST(Predict, SchedulesHaveTheirOwnFormulaAsSecondOpinion) {
   int with_formula = 0;
-  for (const Strategy& strategy : strategies()) {
+  for (const plan::Strategy& strategy : plan::strategies()) {
     if (!strategy.makespan.of || (strategy.chunks({}) == 1 && !strategy.splits_backwards())) continue;
-    const int m = strategy.schedule.stages == StageOrder::crossed ? 4 : 8;
-    const Plan plan = pipeline(std::string(strategy.name), 4, m);
+    const int m = strategy.schedule.stages == plan::StageOrder::crossed ? 4 : 8;
+    const plan::Plan plan = pipeline(std::string(strategy.name), 4, m);
     const auto opinions = second_opinions(plan, chain(static_cast<int>(plan.segments.size())), *unit_costs().time);
     EXPECT_THAT(opinions, ElementsAre(Key("schedule_formula"))) << strategy.name;
-    EXPECT_DOUBLE_EQ(opinions.at("schedule_formula"), makespan(simulate(plan, *unit_costs().time))) << strategy.name;
+    EXPECT_DOUBLE_EQ(opinions.at("schedule_formula"), plan::makespan(simulate(plan, *unit_costs().time)))
+        << strategy.name;
     ++with_formula;
   }
   EXPECT_GE(with_formula, 7);
@@ -139,12 +141,12 @@ TEST(Predict, RecomputedPassesCountInTheSumOfOperationsAndLeaveOtherFormulasOut)
   Case spec = case_of("sequential", 1, 4);
   spec.recompute = Recompute::all;
   EXPECT_NEAR(second_opinions(plan_of(spec, 3), chain(3), *unit_costs().time).at("sum_of_operations"), 4, 1e-12);
-  const Plan pipe = pipeline("1f1b", 4, 8, 2, Recompute::all);
+  const plan::Plan pipe = pipeline("1f1b", 4, 8, 2, Recompute::all);
   EXPECT_TRUE(second_opinions(pipe, chain(4), *unit_costs().time).empty());
 }
 
 TEST(Predict, EveryTermSaysWhereItComesFrom) {
-  for (const Plan& plan : {gpipe(2, 4), data_parallel(2, 3), pipedream(2, 22)}) {
+  for (const plan::Plan& plan : {gpipe(2, 4), data_parallel(2, 3), pipedream(2, 22)}) {
     const int steps = plan.asynchronous ? plan.steps - 2 : 6;
     const Predicted p = predict(plan, chain(static_cast<int>(plan.segments.size())), unit_costs(), 2, steps);
     EXPECT_GE(p.terms.size(), 10u);
@@ -161,7 +163,7 @@ TEST(Predict, EveryTermSaysWhereItComesFrom) {
 }
 
 TEST(Predict, TheIntervalMovesEveryOperationByItsDeviation) {
-  const ModelSpec model = chain(2);
+  const models::ModelSpec model = chain(2);
   Calibration c;
   c.machine.cores = 2;
   for (int l = 0; l < 2; ++l) {
@@ -169,7 +171,7 @@ TEST(Predict, TheIntervalMovesEveryOperationByItsDeviation) {
         {.samples = 4, .forward_s = 1, .backward_s = 2, .forward_mad_s = .01, .backward_mad_s = .02}};
   }
   c.update_s_per_parameter = {{{DeviceKind::cpu, "sgd"}, {{1, 0}}}};
-  const Plan plan = plan_of(case_of("sequential", 1, 4), 2);
+  const plan::Plan plan = plan_of(case_of("sequential", 1, 4), 2);
   const Predicted p = predict(plan, model, calibrated_costs(c, model), 1, 3);
   EXPECT_NEAR(p.step_time_s, 6, 1e-12);
   EXPECT_NEAR(p.interval_s.second - p.step_time_s, 1.96 * 1.4826 * .06, 1e-9);
@@ -183,11 +185,11 @@ TEST(Predict, WithoutDeviationsTheIntervalIsThePoint) {
 }
 
 TEST(Predict, OnAGpuEveryGuessSaysWhatItAssumes) {
-  const ModelSpec model = chain(2);
+  const models::ModelSpec model = chain(2);
   Case spec = case_of("data-parallel", 2, 4);
   spec.device = DeviceKind::cuda;
   spec.comm = CommKind::nccl;
-  const Plan plan = plan_of(spec, 2);
+  const plan::Plan plan = plan_of(spec, 2);
   const Predicted p = predict(plan, model, data_sheet_costs({.cores = 2}, model), 1, 2);
   for (const Term& t : p.terms) {
     const bool of_the_machine = t.name.starts_with("forward") || t.name.starts_with("all_reduce");
@@ -206,8 +208,8 @@ TEST(Predict, OnAGpuEveryGuessSaysWhatItAssumes) {
 }
 
 TEST(Predict, MemoryOfEveryRankIsFilledIn) {
-  const ModelSpec model = chain(2);
-  const Plan plan = gpipe(2, 4);
+  const models::ModelSpec model = chain(2);
+  const plan::Plan plan = gpipe(2, 4);
   const Predicted p = predict(plan, model, data_sheet_costs({.cores = 2}, model), 1, 2);
   for (const RankPredicted& rank : p.ranks) {
     EXPECT_EQ(rank.peak_memory[MemoryCategory::parameters], 64);
@@ -217,4 +219,4 @@ TEST(Predict, MemoryOfEveryRankIsFilledIn) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -12,31 +12,31 @@
 #include "parallelism/plan/dependencies.h"
 #include "tests/analytic/fixtures.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-double end_of(const Plan& plan, const HandCosts& costs) { return makespan(simulate(plan, costs)); }
+double end_of(const plan::Plan& plan, const HandCosts& costs) { return plan::makespan(simulate(plan, costs)); }
 
 TEST(Simulate, PipelinesUnderUnitCostsMatchTheirClosedForm) {
   for (int stages = 1; stages <= 8; ++stages) {
     for (int m = 1; m <= 16; ++m) {
-      EXPECT_DOUBLE_EQ(makespan(simulate(gpipe(stages, m), *unit_costs().time)), 3.0 * (m + stages - 1))
+      EXPECT_DOUBLE_EQ(plan::makespan(simulate(gpipe(stages, m), *unit_costs().time)), 3.0 * (m + stages - 1))
           << stages << ' ' << m;
-      EXPECT_DOUBLE_EQ(makespan(simulate(pipedream(stages, m), *unit_costs().time)), 3.0 * (m + stages - 1))
+      EXPECT_DOUBLE_EQ(plan::makespan(simulate(pipedream(stages, m), *unit_costs().time)), 3.0 * (m + stages - 1))
           << stages << ' ' << m;
     }
   }
 }
 
 TEST(Simulate, UnitCostsSpreadAStageOverItsSegments) {
-  EXPECT_NEAR(makespan(simulate(plan_of(case_of("sequential", 1, 4), 7), *unit_costs().time)), 3, 1e-12);
+  EXPECT_NEAR(plan::makespan(simulate(plan_of(case_of("sequential", 1, 4), 7), *unit_costs().time)), 3, 1e-12);
 }
 
 TEST(Simulate, ModelParallelIsSequential) {
-  EXPECT_DOUBLE_EQ(makespan(simulate(plan_of(case_of("model-parallel", 4, 8), 4), *unit_costs().time)), 12);
+  EXPECT_DOUBLE_EQ(plan::makespan(simulate(plan_of(case_of("model-parallel", 4, 8), 4), *unit_costs().time)), 12);
 }
 
 TEST(Simulate, GpipeWithUnequalStagesIsExact) {
@@ -49,9 +49,9 @@ TEST(Simulate, GpipeWithUnequalStagesIsExact) {
       forwards.push_back(seconds(random));
       backwards.push_back(seconds(random));
     }
-    const HandCosts costs([&](Rank rank, const Op& op, int) {
-      if (op.kind == OpKind::forward) return forwards[rank.value];
-      return op.kind == OpKind::backward ? backwards[rank.value] : 0.0;
+    const HandCosts costs([&](Rank rank, const plan::Op& op, int) {
+      if (op.kind == plan::OpKind::forward) return forwards[rank.value];
+      return op.kind == plan::OpKind::backward ? backwards[rank.value] : 0.0;
     });
     EXPECT_NEAR(end_of(gpipe(stages, m), costs), gpipe_unequal(forwards, backwards, m), 1e-9);
   }
@@ -70,8 +70,9 @@ TEST(Simulate, CopiesOfAPipelineTakeAsLongAsOne) {
   for (const std::string& strategy : schedules_serving(4, 8)) {
     Case spec = case_of(strategy, 2 * 4, 2 * 8, 8);
     spec.dp = 2;
-    const Plan plan = plan_of(spec, 16), alone = pipeline(strategy, 4, 8);
-    EXPECT_NEAR(makespan(simulate(plan, *unit_costs().time)), makespan(simulate(alone, *unit_costs().time)), 1e-9)
+    const plan::Plan plan = plan_of(spec, 16), alone = pipeline(strategy, 4, 8);
+    EXPECT_NEAR(plan::makespan(simulate(plan, *unit_costs().time)), plan::makespan(simulate(alone, *unit_costs().time)),
+                1e-9)
         << strategy;
   }
 }
@@ -87,18 +88,18 @@ TEST(Simulate, ReductionsBetweenCopiesOverlapTheBackwardsThatFollow) {
 
 TEST(Simulate, MessagesOfOneLaneFollowEachOther) {
   // Each takes as long as four forwards: the last of four arrives after 1 + 4 * 4.
-  const Plan plan = gpipe(2, 4);
-  const Timeline t = simulate(plan, HandCosts(KindSeconds{.message = 4}));
-  EXPECT_DOUBLE_EQ(spans(plan, t, 1, LaneKind::receive, Payload::activation).back().end, 17);
+  const plan::Plan plan = gpipe(2, 4);
+  const plan::Timeline t = simulate(plan, HandCosts(KindSeconds{.message = 4}));
+  EXPECT_DOUBLE_EQ(spans(plan, t, 1, plan::LaneKind::receive, plan::Payload::activation).back().end, 17);
 }
 
 TEST(Simulate, SpansStartWhenTheOperationWasPosted) {
-  const Plan plan = gpipe(2, 2);
-  const Timeline t = simulate(plan, HandCosts(KindSeconds{.message = .5}));
-  const auto& receives = spans(plan, t, 1, LaneKind::receive, Payload::activation);
-  EXPECT_EQ(receives[0], (Span{.queued = 0, .start = 0, .end = 1.5}));
-  EXPECT_EQ(receives[1], (Span{.queued = 1.5, .start = 1.5, .end = 2.5}));
-  EXPECT_EQ(t.ranks[1][compute_lane][0], (Span{.queued = 0, .start = 1.5, .end = 2.5}));
+  const plan::Plan plan = gpipe(2, 2);
+  const plan::Timeline t = simulate(plan, HandCosts(KindSeconds{.message = .5}));
+  const auto& receives = spans(plan, t, 1, plan::LaneKind::receive, plan::Payload::activation);
+  EXPECT_EQ(receives[0], (plan::Span{.queued = 0, .start = 0, .end = 1.5}));
+  EXPECT_EQ(receives[1], (plan::Span{.queued = 1.5, .start = 1.5, .end = 2.5}));
+  EXPECT_EQ(t.ranks[1][plan::compute_lane][0], (plan::Span{.queued = 0, .start = 1.5, .end = 2.5}));
 }
 
 // data-parallelism.md section 3.2: start_i = max(ready_i, end_{i-1}), end_i = start_i + T_AR(b_i).
@@ -111,11 +112,11 @@ TEST(Simulate, DataParallelOverlapsReductionsInBucketOrder) {
     for (auto* times : {&forwards, &backwards, &reductions, &updates}) {
       for (double& t : *times) t = seconds(random);
     }
-    const HandCosts costs([&](Rank, const Op& op, int) {
+    const HandCosts costs([&](Rank, const plan::Op& op, int) {
       const int l = op.segment.value;
-      if (op.kind == OpKind::forward) return forwards[l];
-      if (op.kind == OpKind::backward) return backwards[l];
-      return op.kind == OpKind::all_reduce ? reductions[l] : updates[l];
+      if (op.kind == plan::OpKind::forward) return forwards[l];
+      if (op.kind == plan::OpKind::backward) return backwards[l];
+      return op.kind == plan::OpKind::all_reduce ? reductions[l] : updates[l];
     });
     double ready = 0, reduced = 0;
     for (const double t : forwards) ready += t;
@@ -134,25 +135,26 @@ TEST(Simulate, SharesAreGatheredBesideTheUpdatesThatFollow) {
   const HandCosts costs(KindSeconds{.forward = 0, .backward = 0, .all_reduce = 2, .update = 1});
   Case spec = case_of("zero1", 2, 2);
   spec.bucket = Bytes(1);
-  const Plan plan = unroll(plan_of(spec, 2), 2);
-  const Timeline t = simulate(plan, costs);
+  const plan::Plan plan = plan::unroll(plan_of(spec, 2), 2);
+  const plan::Timeline t = simulate(plan, costs);
   // Buckets are scattered at 2 and 4 and updated at 3 and 5; the first is gathered meanwhile, at 5, the second at 7.
-  const auto& gathers = spans(plan, t, 1, LaneKind::collectives, Payload::parameters);
-  EXPECT_EQ(gathers[0], (Span{.queued = 0, .start = 3, .end = 5}));
-  EXPECT_EQ(gathers[1], (Span{.queued = 5, .start = 5, .end = 7}));
+  const auto& gathers = spans(plan, t, 1, plan::LaneKind::collectives, plan::Payload::parameters);
+  EXPECT_EQ(gathers[0], (plan::Span{.queued = 0, .start = 3, .end = 5}));
+  EXPECT_EQ(gathers[1], (plan::Span{.queued = 5, .start = 5, .end = 7}));
   const auto& ops = plan.ranks[1].compute();
-  const auto next = std::ranges::find_if(ops, [](const Op& op) { return op.step == StepId(1); });
-  EXPECT_EQ(t.ranks[1][compute_lane][next - ops.begin()].start, 7) << "the next step reads what is gathered last first";
+  const auto next = std::ranges::find_if(ops, [](const plan::Op& op) { return op.step == StepId(1); });
+  EXPECT_EQ(t.ranks[1][plan::compute_lane][next - ops.begin()].start, 7)
+      << "the next step reads what is gathered last first";
 }
 
 TEST(Simulate, ACollectiveWaitsForTheLastReplica) {
-  const HandCosts costs([](Rank rank, const Op& op, int) {
-    return op.kind == OpKind::forward ? 1.0 + rank.value : op.kind == OpKind::all_reduce ? .5 : 0.0;
+  const HandCosts costs([](Rank rank, const plan::Op& op, int) {
+    return op.kind == plan::OpKind::forward ? 1.0 + rank.value : op.kind == plan::OpKind::all_reduce ? .5 : 0.0;
   });
-  const Plan plan = data_parallel(3, 1);
-  const Timeline t = simulate(plan, costs);
+  const plan::Plan plan = data_parallel(3, 1);
+  const plan::Timeline t = simulate(plan, costs);
   for (int rank : {0, 1, 2})
-    EXPECT_DOUBLE_EQ(spans(plan, t, rank, LaneKind::collectives, Payload::gradients)[0].end, 3.5);
+    EXPECT_DOUBLE_EQ(spans(plan, t, rank, plan::LaneKind::collectives, plan::Payload::gradients)[0].end, 3.5);
 }
 
 TEST(SharedCores, CommunicationSlowsComputingWhereCoresAreFew) {
@@ -167,34 +169,36 @@ TEST(SharedCores, CommunicationSlowsComputingWhereCoresAreFew) {
 TEST(SharedCores, AMessageTakesACoreAtEachEnd) {
   // 2 cores: F1 of rank 0 (1 core) beside the message of F0 (2 cores) until that ends.
   const HandCosts costs(KindSeconds{.forward = 1, .backward = 0, .message = .5}, 2);
-  const Plan plan = gpipe(2, 2);
-  const Timeline t = simulate(plan, costs);
-  EXPECT_DOUBLE_EQ(spans(plan, t, 1, LaneKind::receive, Payload::activation)[0].end, 1.75);
+  const plan::Plan plan = gpipe(2, 2);
+  const plan::Timeline t = simulate(plan, costs);
+  EXPECT_DOUBLE_EQ(spans(plan, t, 1, plan::LaneKind::receive, plan::Payload::activation)[0].end, 1.75);
 }
 
 TEST(SharedCores, SecondsFollowTheNumberOfBusyRanksMomentByMoment) {
   // Ranks slow each other down to half; rank 1 has three times the work.
   const HandCosts costs(
-      [](Rank rank, const Op& op, int busy) {
-        return op.kind == OpKind::forward ? (rank == Rank(0) ? 1.0 : 3.0) * busy : 0.0;
+      [](Rank rank, const plan::Op& op, int busy) {
+        return op.kind == plan::OpKind::forward ? (rank == Rank(0) ? 1.0 : 3.0) * busy : 0.0;
       },
       8);
-  const Timeline t = simulate(data_parallel(2, 1), costs);
+  const plan::Timeline t = simulate(data_parallel(2, 1), costs);
   EXPECT_DOUBLE_EQ(t.ranks[0][0][0].end, 2);
   EXPECT_DOUBLE_EQ(t.ranks[1][0][0].end, 4);  // a third done at 2, the rest alone in 2
 }
 
 TEST(SharedCores, ContentionThatWasMeasuredIsNotChargedTwice) {
   // Two ranks on one core, measured as twice as slow together.
-  const HandCosts costs([](Rank, const Op& op, int busy) { return op.kind == OpKind::forward ? 1.0 * busy : 0.0; }, 1);
+  const HandCosts costs(
+      [](Rank, const plan::Op& op, int busy) { return op.kind == plan::OpKind::forward ? 1.0 * busy : 0.0; }, 1);
   EXPECT_DOUBLE_EQ(end_of(data_parallel(2, 1), costs), 2);
   // A reduction of two ranks on one core, measured so.
-  const HandCosts reduction([](Rank, const Op& op, int) { return op.kind == OpKind::all_reduce ? 3.0 : 0.0; }, 1);
+  const HandCosts reduction(
+      [](Rank, const plan::Op& op, int) { return op.kind == plan::OpKind::all_reduce ? 3.0 : 0.0; }, 1);
   EXPECT_DOUBLE_EQ(end_of(data_parallel(2, 1), reduction), 3);
 }
 
 TEST(SharedCores, ThreadsOfARankCountAsDemand) {
-  Plan plan = data_parallel(2, 2);
+  plan::Plan plan = data_parallel(2, 2);
   plan.spec.threads = 2;
   // 4 cores of compute and 2 of communication on 4 cores.
   const HandCosts costs(KindSeconds{.forward = 1, .backward = 1, .all_reduce = 1}, 4);
@@ -202,24 +206,24 @@ TEST(SharedCores, ThreadsOfARankCountAsDemand) {
 }
 
 TEST(SharedCores, GpusTakeNoCoresButSlowEachOtherAsMeasured) {
-  Plan plan = data_parallel(2, 1);
+  plan::Plan plan = data_parallel(2, 1);
   plan.spec.device = DeviceKind::cuda;
-  const HandCosts costs([](Rank, const Op& op, int busy) { return op.kind == OpKind::all_reduce ? 3.0 : 1.0 * busy; },
-                        1);
+  const HandCosts costs(
+      [](Rank, const plan::Op& op, int busy) { return op.kind == plan::OpKind::all_reduce ? 3.0 : 1.0 * busy; }, 1);
   EXPECT_DOUBLE_EQ(end_of(plan, costs), 2 + 2 + 3 + 2) << "forward, backward, reduction, update";
 }
 
 // Where cores suffice, waiting for one end after the other gives the times that follow from the plan alone.
 TEST(SharedCores, WithoutContentionNothingChanges) {
-  const auto jitter = [](Rank rank, const Op& op, int) {
+  const auto jitter = [](Rank rank, const plan::Op& op, int) {
     return .1 * (1 + (rank.value * 7 + static_cast<int>(op.kind) * 3 + op.micro_batch.value * 5 + op.step.value) % 11);
   };
-  std::vector<Plan> plans = {pipedream(3, 7), data_parallel(4, 3), unroll(gpipe(4, 6), 2)};
+  std::vector<plan::Plan> plans = {pipedream(3, 7), data_parallel(4, 3), plan::unroll(gpipe(4, 6), 2)};
   for (const std::string& strategy : schedules_serving(4, 8)) {
-    plans.push_back(unroll(pipeline(strategy, 4, 8, 2, Recompute::except_last), 2));
+    plans.push_back(plan::unroll(pipeline(strategy, 4, 8, 2, Recompute::except_last), 2));
   }
-  for (const Plan& plan : plans) {
-    const Timeline alone = simulate(plan, HandCosts(jitter, 0)), shared = simulate(plan, HandCosts(jitter, 1000));
+  for (const plan::Plan& plan : plans) {
+    const plan::Timeline alone = simulate(plan, HandCosts(jitter, 0)), shared = simulate(plan, HandCosts(jitter, 1000));
     for (std::size_t r = 0; r < alone.ranks.size(); ++r) {
       for (std::size_t l = 0; l < alone.ranks[r].size(); ++l) {
         for (std::size_t i = 0; i < alone.ranks[r][l].size(); ++i) {
@@ -232,20 +236,20 @@ TEST(SharedCores, WithoutContentionNothingChanges) {
 }
 
 TEST(Simulate, IsDeterministic) {
-  const auto jitter = [](Rank rank, const Op& op, int busy) {
+  const auto jitter = [](Rank rank, const plan::Op& op, int busy) {
     return .1 * ((rank.value * 7 + static_cast<int>(op.kind) * 3 + op.micro_batch.value * 5) % 11) * (1 + .3 * busy);
   };
-  for (const Plan& plan : {gpipe(5, 9), pipedream(4, 9), data_parallel(4, 5)}) {
+  for (const plan::Plan& plan : {gpipe(5, 9), pipedream(4, 9), data_parallel(4, 5)}) {
     for (const int cores : {0, 2, 64}) {
-      const Timeline a = simulate(plan, HandCosts(jitter, cores)), b = simulate(plan, HandCosts(jitter, cores));
+      const plan::Timeline a = simulate(plan, HandCosts(jitter, cores)), b = simulate(plan, HandCosts(jitter, cores));
       EXPECT_EQ(a.ranks, b.ranks);
     }
   }
 }
 
 TEST(Simulate, EveryOperationEndsAfterWhatItWaitsFor) {
-  const Plan plan = unroll(gpipe(4, 5), 3);
-  const Timeline t = simulate(plan, HandCosts(KindSeconds{.message = .1, .update = .2}, 2));
+  const plan::Plan plan = plan::unroll(gpipe(4, 5), 3);
+  const plan::Timeline t = simulate(plan, HandCosts(KindSeconds{.message = .1, .update = .2}, 2));
   for (const auto& rank : t.ranks) {
     for (const auto& lane : rank) {
       for (std::size_t i = 0; i < lane.size(); ++i) {
@@ -257,7 +261,7 @@ TEST(Simulate, EveryOperationEndsAfterWhatItWaitsFor) {
   }
 }
 
-std::string error_of(const Plan& plan) {
+std::string error_of(const plan::Plan& plan) {
   try {
     simulate(plan, *unit_costs().time);
   } catch (const Error& e) {
@@ -268,7 +272,7 @@ std::string error_of(const Plan& plan) {
 }
 
 TEST(Simulate, NamesTheOperationsOfADeadLock) {
-  Plan plan = gpipe(2, 2);
+  plan::Plan plan = gpipe(2, 2);
   auto& compute = plan.ranks[0].compute();
   std::swap(compute[1], compute[2]);  // F0 B0 F1 B1 on rank 0 against F0 F1 B0 B1 on rank 1
   EXPECT_THAT(error_of(plan),
@@ -276,19 +280,19 @@ TEST(Simulate, NamesTheOperationsOfADeadLock) {
 }
 
 TEST(Simulate, MessagesThatAreNoPairNeverMeet) {
-  Plan plan = gpipe(2, 2);
-  auto& receives = ops(plan, 1, LaneKind::receive, Payload::activation);
+  plan::Plan plan = gpipe(2, 2);
+  auto& receives = ops(plan, 1, plan::LaneKind::receive, plan::Payload::activation);
   std::swap(receives[0], receives[1]);
   EXPECT_THAT(error_of(plan),
               AllOf(HasSubstr("0SEND_F0 of step 0 on send:activation:1 (posted)"), HasSubstr("1RECV_F1")));
 }
 
 TEST(Simulate, ReductionsOfDifferentSegmentsNeverMeet) {
-  Plan plan = data_parallel(2, 2);
-  auto& reductions = ops(plan, 1, LaneKind::collectives, Payload::gradients);
+  plan::Plan plan = data_parallel(2, 2);
+  auto& reductions = ops(plan, 1, plan::LaneKind::collectives, plan::Payload::gradients);
   std::swap(reductions[0], reductions[1]);
   EXPECT_THAT(error_of(plan), HasSubstr("dead-lock"));
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::analytic

@@ -6,7 +6,7 @@
 
 #include "tests/analytic/fixtures.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 SteadyState unit_state(const std::string& strategy, int devices, int micro_batches) {
@@ -27,7 +27,7 @@ TEST(SteadyState, ZeroBubbleSchedulesHaveNoneBetweenSteps) {
 
 // Bubble of zb-h2: (P - 1) max(0, tF + tI - 2 tW, tI - tF).
 TEST(SteadyState, ZbH2KeepsTheBubbleThatItsPassesForce) {
-  const Plan plan = pipeline("zb-h2", 4, 8);
+  const plan::Plan plan = pipeline("zb-h2", 4, 8);
   const auto step = [&](double forward, double input, double weight) {
     return steady_state(plan, HandCosts(KindSeconds{.forward = forward, .input = input, .weight = weight})).step_s;
   };
@@ -40,17 +40,17 @@ TEST(SteadyState, IsThatOfAStepAloneWhereTheLastDeviceEndsAsTheFirstBegins) {
   for (const std::string& strategy :
        {std::string("gpipe"), std::string("1f1b"), std::string("dapple"), std::string("interleaved"),
         std::string("looped-bfs"), split_schedules().front()}) {
-    const Plan plan = pipeline(strategy, 4, 8);
-    const Timeline alone = simulate(plan, *unit_costs().time);
+    const plan::Plan plan = pipeline(strategy, 4, 8);
+    const plan::Timeline alone = simulate(plan, *unit_costs().time);
     const SteadyState state = steady_state(plan, *unit_costs().time);
-    EXPECT_NEAR(state.step_s, makespan(alone), 1e-9) << strategy;
-    EXPECT_NEAR(state.bubble_fraction, bubble_fraction(plan, alone), 1e-12) << strategy;
+    EXPECT_NEAR(state.step_s, plan::makespan(alone), 1e-9) << strategy;
+    EXPECT_NEAR(state.bubble_fraction, plan::bubble_fraction(plan, alone), 1e-12) << strategy;
   }
   EXPECT_NEAR(unit_state("chimera", 4, 4).step_s, 16, 1e-9);
 }
 
 TEST(SteadyState, CountsRecomputedPassesAsBusy) {
-  const Plan plan = plan_of(case_of("sequential", 1, 4), 3);
+  const plan::Plan plan = plan_of(case_of("sequential", 1, 4), 3);
   Case spec = plan.spec;
   spec.recompute = Recompute::all;
   const SteadyState state = steady_state(plan_of(spec, 3), *unit_costs().time);
@@ -59,4 +59,4 @@ TEST(SteadyState, CountsRecomputedPassesAsBusy) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::analytic

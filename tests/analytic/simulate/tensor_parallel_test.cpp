@@ -12,7 +12,7 @@
 #include "parallelism/plan/validate.h"
 #include "tests/analytic/fixtures.h"
 
-namespace parabench {
+namespace parabench::analytic {
 namespace {
 
 using testing::Contains;
@@ -27,120 +27,121 @@ constexpr int attention = 1, perceptron = 3;
 bool is_split(int segment) { return segment == attention || segment == perceptron; }
 
 /// A token-wise product with hidden x hidden weights stands for each part: only shapes matter here.
-ModelSpec block() {
-  ModelSpec model{.name = "block", .input = {sequence, hidden}, .classes = hidden, .layers = {}};
+models::ModelSpec block() {
+  models::ModelSpec model{.name = "block", .input = {sequence, hidden}, .classes = hidden, .layers = {}};
   for (int i = 0; i < parts; ++i) {
     const std::string name = std::string("part") + static_cast<char>('0' + i);
-    model.layers.push_back(chain(name, {{name, Linear{.in = hidden, .out = hidden}}}));
+    model.layers.push_back(models::chain(name, {{name, models::Linear{.in = hidden, .out = hidden}}}));
   }
   return model;
 }
 
 /// g: what the ranks make of a split part is summed on the way forward. f, its conjugate: the gradients of its input
 /// are summed on the way back.
-Plan megatron(int micro_batches = 1) {
-  Plan plan;
+plan::Plan megatron(int micro_batches = 1) {
+  plan::Plan plan;
   plan.spec = case_of("data-parallel", 2, samples * micro_batches);
-  const Mesh mesh{.tensor = 2};
-  require_ranks(mesh, plan.spec.np);
+  const plan::Mesh mesh{.tensor = 2};
+  plan::require_ranks(mesh, plan.spec.np);
   for (int i = 0; i < parts; ++i) plan.segments.push_back({i, 1, StageId(0)});
   plan.shards = mesh.tensor;
-  plan.groups = {{Axis::tensor, {Rank(0), Rank(1)}}};
+  plan.groups = {{plan::Axis::tensor, {Rank(0), Rank(1)}}};
   plan.versions.resize(1);
   plan.pieces = {std::vector<int>(micro_batches, samples)};
   plan.ranks.resize(mesh.size());
   const GroupId both(0);
   for (int r = 0; r < mesh.size(); ++r) {
-    RankProgram& rank = plan.ranks[r];
+    plan::RankProgram& rank = plan.ranks[r];
     rank.holds = {{StageId(0), ReplicaId(0), r}};
     for (MicroBatchId m; m.value < micro_batches; ++m) {
       for (int s = 0; s < parts; ++s) {
-        rank.compute().push_back(forward(SegmentId(s), m, StepId(0), VersionId(0)));
-        const Op g = all_reduce_forward(SegmentId(s), m, StepId(0), both);
-        if (is_split(s)) rank.lane(lane_of(g)).push_back(g);
+        rank.compute().push_back(plan::forward(SegmentId(s), m, StepId(0), VersionId(0)));
+        const plan::Op g = plan::all_reduce_forward(SegmentId(s), m, StepId(0), both);
+        if (is_split(s)) rank.lane(plan::lane_of(g)).push_back(g);
       }
       for (int s = parts - 1; s >= 0; --s) {
-        rank.compute().push_back(backward(SegmentId(s), m, StepId(0), VersionId(0)));
-        const Op f = all_reduce_backward(SegmentId(s), m, StepId(0), both);
-        if (is_split(s)) rank.lane(lane_of(f)).push_back(f);
+        rank.compute().push_back(plan::backward(SegmentId(s), m, StepId(0), VersionId(0)));
+        const plan::Op f = plan::all_reduce_backward(SegmentId(s), m, StepId(0), both);
+        if (is_split(s)) rank.lane(plan::lane_of(f)).push_back(f);
       }
     }
-    rank.compute().push_back(update(SegmentId(0), parts, StepId(0), VersionId(1)));
+    rank.compute().push_back(plan::update(SegmentId(0), parts, StepId(0), VersionId(1)));
   }
-  return mark_accumulation(plan);
+  return plan::mark_accumulation(plan);
 }
 
-std::vector<std::string> rules(const Plan& plan) {
+std::vector<std::string> rules(const plan::Plan& plan) {
   std::vector<std::string> result;
-  for (const Violation& v : validate(plan)) result.push_back(v.rule);
+  for (const plan::Violation& v : plan::validate(plan)) result.push_back(v.rule);
   return result;
 }
 
 TEST(TensorParallel, ABlockIsAGoodPlan) {
   for (int m : {1, 3}) {
-    const Plan plan = megatron(m);
+    const plan::Plan plan = megatron(m);
     EXPECT_THAT(rules(plan), IsEmpty());
-    EXPECT_EQ(plan_from_json(to_json(plan)), plan);
-    EXPECT_THAT(rules(unroll(plan, 4)), IsEmpty());
+    EXPECT_EQ(plan::plan_from_json(plan::to_json(plan)), plan);
+    EXPECT_THAT(rules(plan::unroll(plan, 4)), IsEmpty());
   }
 }
 
 TEST(TensorParallel, SumsTwoActivationsAndTwoGradientsOfABlock) {
-  const Plan plan = megatron();
+  const plan::Plan plan = megatron();
   const Sizes sizes(block());
   for (Rank r; r.value < 2; ++r) {
-    std::map<Payload, int> count;
-    for (const Lane& lane : plan.ranks[r.value].lanes) {
-      for (const Op& op : lane.ops) {
-        if (lane.key.kind != LaneKind::collectives) continue;
+    std::map<plan::Payload, int> count;
+    for (const plan::Lane& lane : plan.ranks[r.value].lanes) {
+      for (const plan::Op& op : lane.ops) {
+        if (lane.key.kind != plan::LaneKind::collectives) continue;
         ++count[op.payload];
         EXPECT_EQ(sizes.payload_bytes(plan, r, op), samples * sequence * hidden * 4);
       }
     }
-    EXPECT_EQ(count, (std::map<Payload, int>{{Payload::activation, 2}, {Payload::activation_gradient, 2}}));
+    EXPECT_EQ(count,
+              (std::map<plan::Payload, int>{{plan::Payload::activation, 2}, {plan::Payload::activation_gradient, 2}}));
   }
 }
 
 // F 1 B 2 U 3 and 10 for each sum, none of which anything can hide: every part needs the one before.
 TEST(TensorParallel, ASumStandsBetweenASplitPartAndItsNeighbour) {
-  const Plan plan = megatron();
-  const HandCosts costs([](Rank, const Op& op, int) {
-    if (is_collective(op.kind)) return 10.0;
-    return op.kind == OpKind::forward ? 1.0 : op.kind == OpKind::backward ? 2.0 : 3.0;
+  const plan::Plan plan = megatron();
+  const HandCosts costs([](Rank, const plan::Op& op, int) {
+    if (plan::is_collective(op.kind)) return 10.0;
+    return op.kind == plan::OpKind::forward ? 1.0 : op.kind == plan::OpKind::backward ? 2.0 : 3.0;
   });
-  const Timeline timeline = simulate(plan, costs);
-  EXPECT_DOUBLE_EQ(makespan(timeline), 5 * 1 + 5 * 2 + 3 + 4 * 10);
-  const auto& compute = timeline.ranks[1][compute_lane];
+  const plan::Timeline timeline = simulate(plan, costs);
+  EXPECT_DOUBLE_EQ(plan::makespan(timeline), 5 * 1 + 5 * 2 + 3 + 4 * 10);
+  const auto& compute = timeline.ranks[1][plan::compute_lane];
   EXPECT_DOUBLE_EQ(compute[attention].end, 2);
   EXPECT_DOUBLE_EQ(compute[attention + 1].start, 12);
-  const Breakdown breakdown = parabench::breakdown(plan, timeline, Rank(1), 0);
+  const Breakdown breakdown = plan::breakdown(plan, timeline, Rank(1), 0);
   EXPECT_DOUBLE_EQ(breakdown.communication_exposed, 40);
   EXPECT_DOUBLE_EQ(breakdown.bubble, 0);
 }
 
 TEST(TensorParallel, RefusesSumsThatAMemberLeavesOut) {
-  Plan plan = megatron(2);
-  plan.ranks[1].lane(collectives_of(GroupId(0), Payload::activation)).pop_back();
+  plan::Plan plan = megatron(2);
+  plan.ranks[1].lane(plan::collectives_of(GroupId(0), plan::Payload::activation)).pop_back();
   EXPECT_THAT(rules(plan), Contains("pairing"));
-  plan.ranks[0].lane(collectives_of(GroupId(0), Payload::activation)).pop_back();
+  plan.ranks[0].lane(plan::collectives_of(GroupId(0), plan::Payload::activation)).pop_back();
   EXPECT_THAT(rules(plan), Contains("exactly once"));
 }
 
 TEST(TensorParallel, RefusesSumsOfOthersThanTheShardsOfAStage) {
-  Plan plan = megatron();
-  plan.groups = {{Axis::tensor, {Rank(0)}}};
+  plan::Plan plan = megatron();
+  plan.groups = {{plan::Axis::tensor, {Rank(0)}}};
   EXPECT_THAT(rules(plan), Contains("fields"));
   plan = megatron();
-  for (RankProgram& rank : plan.ranks) rank.holds[0].shard = 0;
+  for (plan::RankProgram& rank : plan.ranks) rank.holds[0].shard = 0;
   EXPECT_THAT(rules(plan), Contains("placement"));
 }
 
 TEST(TensorParallel, RefusesMembersThatSumInAnotherOrder) {
-  Plan plan = megatron();
-  auto& sums = plan.ranks[1].lane(collectives_of(GroupId(0), Payload::activation));
+  plan::Plan plan = megatron();
+  auto& sums = plan.ranks[1].lane(plan::collectives_of(GroupId(0), plan::Payload::activation));
   std::swap(sums[0], sums[1]);
   EXPECT_THAT(rules(plan), Contains("pairing"));
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::analytic

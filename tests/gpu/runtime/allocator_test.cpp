@@ -8,7 +8,7 @@
 #include "analytic/memory/caching_allocator.h"
 #include "tests/gpu/runtime/gpu_test.h"
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 class GpuMemory : public GpuTest {};
@@ -93,7 +93,7 @@ TEST_F(GpuMemory, ReservedMemoryIsThatOfTheModelForARandomSequence) {
   device->enter(/*computes=*/true);
   device->release_unused();
   device->reset_peaks();
-  CachingAllocator model;
+  analytic::CachingAllocator model;
   struct Held {
     torch::Tensor tensor;
     std::int64_t address;
@@ -115,4 +115,4 @@ TEST_F(GpuMemory, ReservedMemoryIsThatOfTheModelForARandomSequence) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -5,7 +5,7 @@
 
 #include "tests/gpu/runtime/gpu_test.h"
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 class GpuClock : public GpuTest {};
@@ -50,4 +50,4 @@ TEST_F(GpuClock, AMarkThatIsNotReachedBreaksNoLaterKernel) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -4,17 +4,17 @@
 #include <functional>
 #include <utility>
 
-namespace parabench {
+namespace parabench::exec {
 
 /// Copies in before the operation starts and back when it has ended.
-class CopiedWork final : public WorkState {
+class CopiedWork final : public comm::WorkState {
  public:
-  CopiedWork(DeviceBuffers& comm, BufferView host, const std::function<Work(BufferView)>& start)
+  CopiedWork(DeviceBuffers& comm, comm::BufferView host, const std::function<comm::Work(comm::BufferView)>& start)
       : comm_(comm), host_(host), device_(host) {
-    check_cuda(cudaSetDevice(comm_.gpu_), "cudaSetDevice");
+    comm::check_cuda(cudaSetDevice(comm_.gpu_), "cudaSetDevice");
     device_.data = comm_.behind(host);
     if (!device_.data) {
-      own_ = make_memory(static_cast<std::size_t>(std::max<std::int64_t>(host.bytes, 1)));
+      own_ = comm::make_memory(static_cast<std::size_t>(std::max<std::int64_t>(host.bytes, 1)));
       device_.data = own_.get();
     }
     device_.on_device = true;
@@ -24,26 +24,26 @@ class CopiedWork final : public WorkState {
 
   bool advance() override {
     if (!work_.test()) return false;
-    check_cuda(cudaSetDevice(comm_.gpu_), "cudaSetDevice");
+    comm::check_cuda(cudaSetDevice(comm_.gpu_), "cudaSetDevice");
     copy(host_.data, device_.data);
     return true;
   }
 
  private:
   void copy(void* to, const void* from) const {
-    check_cuda(cudaMemcpy(to, from, static_cast<std::size_t>(host_.bytes), cudaMemcpyDefault), "cudaMemcpy");
-    check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    comm::check_cuda(cudaMemcpy(to, from, static_cast<std::size_t>(host_.bytes), cudaMemcpyDefault), "cudaMemcpy");
+    comm::check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
   }
 
   DeviceBuffers& comm_;
-  BufferView host_, device_;
-  DeviceMemory own_;
-  Work work_;
+  comm::BufferView host_, device_;
+  comm::DeviceMemory own_;
+  comm::Work work_;
 };
 
-Arena DeviceBuffers::allocate(std::int64_t bytes) {
+comm::Arena DeviceBuffers::allocate(std::int64_t bytes) {
   constexpr std::size_t alignment = 64;
-  const Arena device = inner_.allocate(bytes);
+  const comm::Arena device = inner_.allocate(bytes);
   auto memory = std::make_unique<std::byte[]>(static_cast<std::size_t>(bytes) + alignment);
   void* aligned = memory.get();
   std::size_t space = static_cast<std::size_t>(bytes) + alignment;
@@ -53,7 +53,7 @@ Arena DeviceBuffers::allocate(std::int64_t bytes) {
   return {host, bytes, device.shared};
 }
 
-void* DeviceBuffers::behind(BufferView buffer) const {
+void* DeviceBuffers::behind(comm::BufferView buffer) const {
   const auto* data = static_cast<const std::byte*>(buffer.data);
   for (const Shadow& shadow : shadows_) {
     const std::less_equal<> before;
@@ -63,10 +63,10 @@ void* DeviceBuffers::behind(BufferView buffer) const {
   return nullptr;
 }
 
-std::unique_ptr<WorkState> DeviceBuffers::start_collective(const CollectiveCall& call) {
-  const Traffic before = inner_.traffic();
-  auto work = std::make_unique<CopiedWork>(*this, call.buffer, [&](BufferView device) {
-    CollectiveCall there = call;
+std::unique_ptr<comm::WorkState> DeviceBuffers::start_collective(const comm::CollectiveCall& call) {
+  const comm::Traffic before = inner_.traffic();
+  auto work = std::make_unique<CopiedWork>(*this, call.buffer, [&](comm::BufferView device) {
+    comm::CollectiveCall there = call;
     there.buffer = device;
     return inner_.collective(there);
   });
@@ -75,14 +75,14 @@ std::unique_ptr<WorkState> DeviceBuffers::start_collective(const CollectiveCall&
   return work;
 }
 
-std::unique_ptr<WorkState> DeviceBuffers::start_send(BufferView buffer, Rank to, Message message) {
+std::unique_ptr<comm::WorkState> DeviceBuffers::start_send(comm::BufferView buffer, Rank to, comm::Message message) {
   return std::make_unique<CopiedWork>(*this, buffer,
-                                      [&](BufferView device) { return inner_.send(device, to, message); });
+                                      [&](comm::BufferView device) { return inner_.send(device, to, message); });
 }
 
-std::unique_ptr<WorkState> DeviceBuffers::start_recv(BufferView buffer, Rank from, Message message) {
+std::unique_ptr<comm::WorkState> DeviceBuffers::start_recv(comm::BufferView buffer, Rank from, comm::Message message) {
   return std::make_unique<CopiedWork>(*this, buffer,
-                                      [&](BufferView device) { return inner_.recv(device, from, message); });
+                                      [&](comm::BufferView device) { return inner_.recv(device, from, message); });
 }
 
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "parallelism/exec/device.h"
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 constexpr int operations = 100;
@@ -106,14 +106,14 @@ BENCHMARK(chain)
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::exec
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   try {
-    parabench::MemoryAccount account;
-    parabench::cuda_device(0, parabench::Precision::fp32, false, account);
+    parabench::exec::MemoryAccount account;
+    parabench::exec::cuda_device(0, parabench::Precision::fp32, false, account);
   } catch (const parabench::Error& error) {
     std::fprintf(stderr, "event_benchmark: %s\n", error.what());
     return static_cast<int>(error.code());

@@ -2,10 +2,10 @@
 
 #include "parallelism/comm/cuda/gpus.h"
 
-namespace parabench {
+namespace parabench::exec {
 
 void GpuTest::SetUp() {
-  const GpuReport report = look_for_gpus();
+  const comm::GpuReport report = comm::look_for_gpus();
   if (!report.obstacle.empty()) GTEST_SKIP() << report.obstacle;
 }
 
@@ -13,4 +13,4 @@ std::unique_ptr<Device> first_gpu(MemoryAccount& account, Precision precision) {
   return cuda_device(0, precision, /*tuned=*/false, account);
 }
 
-}  // namespace parabench
+}  // namespace parabench::exec

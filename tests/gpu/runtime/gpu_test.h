@@ -7,7 +7,7 @@
 
 #include "parallelism/exec/device.h"
 
-namespace parabench {
+namespace parabench::exec {
 
 /// Skips, with what look_for_gpus() finds in the way, where there is no GPU.
 class GpuTest : public testing::Test {
@@ -18,4 +18,4 @@ class GpuTest : public testing::Test {
 /// GPU 0, for a rank of its own.
 std::unique_ptr<Device> first_gpu(MemoryAccount& account, Precision precision = Precision::fp32);
 
-}  // namespace parabench
+}  // namespace parabench::exec

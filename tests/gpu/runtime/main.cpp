@@ -10,7 +10,7 @@ constexpr int all_skipped = 77;  ///< SKIP_RETURN_CODE of the tests; what Automa
 
 int main(int argc, char** argv) {
   // The allocator must count from the first tensor on, as in parabench-rank.
-  parabench::install_counting_allocator();
+  parabench::exec::install_counting_allocator();
   testing::InitGoogleTest(&argc, argv);
   const int failed = RUN_ALL_TESTS();
   const auto& run = *testing::UnitTest::GetInstance();

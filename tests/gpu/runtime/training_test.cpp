@@ -6,12 +6,12 @@
 #include "tests/gpu/runtime/gpu_test.h"
 #include "tests/parallelism/exec/small_network.h"
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 class GpuTraining : public GpuTest {};
 
-constexpr int steps = graph_capture_step + 4;
+constexpr int steps = plan::graph_capture_step + 4;
 
 struct Trained {
   StageState::Snapshot state;
@@ -20,11 +20,11 @@ struct Trained {
 
 Trained train(const std::string& keys, bool on_gpu, bool graph, InputKind kind = InputKind::host) {
   static MemoryAccount account;
-  Plan plan = unroll(small_plan(keys + "/precision:fp64", steps), steps);
+  plan::Plan plan = plan::unroll(small_plan(keys + "/precision:fp64", steps), steps);
   plan.spec.graph = graph;
   plan.spec.input = kind;
   Trained trained;
-  run_thread_ranks(1, [&](Communicator& comm) {
+  comm::run_thread_ranks(1, [&](comm::Communicator& comm) {
     const auto device = on_gpu ? first_gpu(account, Precision::fp64) : cpu_device(account);
     StageState state(plan, small_network(), comm, *device);
     RankInput input = open_input(plan, Rank(0), small_source(), {}, *device);
@@ -69,4 +69,4 @@ TEST_F(GpuTraining, AReplayedGraphTrainsAsSingleOperationsDo) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -7,7 +7,7 @@
 #include "parallelism/plan/input_pieces.h"
 #include "tests/gpu/runtime/gpu_test.h"
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 class GpuUpload : public GpuTest {};
@@ -97,4 +97,4 @@ TEST_F(GpuUpload, UsesItsHostMemoryAgainHoweverManyPiecesCome) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 TEST(BusBandwidth, FollowsTheFactorsOfNcclTests) {
@@ -20,4 +20,4 @@ TEST(BusBandwidth, IsZeroWhereNothingCrossesALink) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -2,7 +2,7 @@
 
 #include "tests/parallelism/comm/conformance_parts.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 std::span<const ConformanceCase> conformance_cases() {
   static const std::vector<ConformanceCase> all = [] {
@@ -15,4 +15,4 @@ std::span<const ConformanceCase> conformance_cases() {
   return all;
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

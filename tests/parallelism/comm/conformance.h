@@ -6,7 +6,7 @@
 
 #include "parallelism/comm/communicator.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 /// One expectation, run by every rank of a world at the same time; failures are GoogleTest's. The world has the groups
 /// of conformance_groups(). A case that breaks it on purpose leaves it unusable.
@@ -23,4 +23,4 @@ std::vector<std::vector<Rank>> conformance_groups(int ranks);
 
 std::span<const ConformanceCase> conformance_cases();
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -11,7 +11,7 @@
 #include "parallelism/comm/communicator.h"
 #include "parallelism/comm/reduce.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 template <class T>
 BufferView view(T* data, std::int64_t elements) {
@@ -107,4 +107,4 @@ inline std::int64_t reduction_traffic(const Communicator& comm, std::int64_t byt
 
 inline std::string bytes_of(const void* data, std::size_t bytes) { return {static_cast<const char*>(data), bytes}; }
 
-}  // namespace parabench
+}  // namespace parabench::comm

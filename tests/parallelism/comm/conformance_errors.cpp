@@ -8,7 +8,7 @@
 #include "tests/parallelism/comm/conformance_data.h"
 #include "tests/parallelism/comm/conformance_parts.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 void abort_stops_everybody(Communicator& comm) {
@@ -89,4 +89,4 @@ constexpr ConformanceCase cases[] = {
 
 std::span<const ConformanceCase> error_cases() { return cases; }
 
-}  // namespace parabench
+}  // namespace parabench::comm

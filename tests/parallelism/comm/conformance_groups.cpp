@@ -12,7 +12,7 @@
 #include "tests/parallelism/comm/conformance_data.h"
 #include "tests/parallelism/comm/conformance_parts.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 /// In the order of conformance_groups().
@@ -224,4 +224,4 @@ std::vector<std::vector<Rank>> conformance_groups(int ranks) {
 
 std::span<const ConformanceCase> group_cases() { return cases; }
 
-}  // namespace parabench
+}  // namespace parabench::comm

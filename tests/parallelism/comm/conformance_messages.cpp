@@ -7,7 +7,7 @@
 #include "tests/parallelism/comm/conformance_data.h"
 #include "tests/parallelism/comm/conformance_parts.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 constexpr std::int64_t n = 70001;
@@ -102,4 +102,4 @@ constexpr ConformanceCase cases[] = {
 
 std::span<const ConformanceCase> message_cases() { return cases; }
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -12,7 +12,7 @@
 #include "tests/parallelism/comm/conformance_data.h"
 #include "tests/parallelism/comm/conformance_parts.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 constexpr std::int64_t n = 30011;
@@ -269,4 +269,4 @@ constexpr ConformanceCase cases[] = {
 
 std::span<const ConformanceCase> mixed_cases() { return cases; }
 
-}  // namespace parabench
+}  // namespace parabench::comm

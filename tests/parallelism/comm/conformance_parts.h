@@ -5,7 +5,7 @@
 
 #include "tests/parallelism/comm/conformance.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 std::span<const ConformanceCase> sum_cases();
 std::span<const ConformanceCase> group_cases();    ///< sums in groups
@@ -16,4 +16,4 @@ std::span<const ConformanceCase> traffic_cases();
 std::span<const ConformanceCase> waiting_cases();
 std::span<const ConformanceCase> error_cases();
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -10,7 +10,7 @@
 #include "tests/parallelism/comm/conformance_data.h"
 #include "tests/parallelism/comm/conformance_parts.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 /// Elements of a group's collectives. The largest, of the world alone, is outside an arena more than a piece of
@@ -181,4 +181,4 @@ constexpr ConformanceCase cases[] = {
 
 std::span<const ConformanceCase> share_cases() { return cases; }
 
-}  // namespace parabench
+}  // namespace parabench::comm

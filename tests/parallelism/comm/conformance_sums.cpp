@@ -10,7 +10,7 @@
 #include "tests/parallelism/comm/conformance_data.h"
 #include "tests/parallelism/comm/conformance_parts.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 template <class T>
@@ -98,4 +98,4 @@ constexpr ConformanceCase cases[] = {
 
 std::span<const ConformanceCase> sum_cases() { return cases; }
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -11,7 +11,7 @@
 #include "tests/parallelism/comm/conformance_data.h"
 #include "tests/parallelism/comm/conformance_parts.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 /// One message of a random exchange that every rank derives from the same seed.
@@ -146,4 +146,4 @@ constexpr ConformanceCase cases[] = {
 
 std::span<const ConformanceCase> traffic_cases() { return cases; }
 
-}  // namespace parabench
+}  // namespace parabench::comm

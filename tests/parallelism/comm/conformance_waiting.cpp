@@ -11,7 +11,7 @@
 #include "tests/parallelism/comm/conformance_data.h"
 #include "tests/parallelism/comm/conformance_parts.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -95,4 +95,4 @@ constexpr ConformanceCase cases[] = {
 
 std::span<const ConformanceCase> waiting_cases() { return cases; }
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -10,7 +10,7 @@
 #include "parallelism/comm/threads/world.h"
 #include "tests/parallelism/comm/gpu_ranks.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 using testing::AllOf;
@@ -93,4 +93,4 @@ TEST(Direct, ArenasThatDifferInSizeAreRefused) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::comm

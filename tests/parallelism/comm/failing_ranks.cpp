@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "parallelism/comm/mpi/world.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 /// Rank 1 ends in the middle of a barrier or of its group's reduction, the others tell why they stopped.
@@ -44,13 +44,13 @@ void run(std::string_view how, const MpiSession& session) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::comm
 
 int main(int argc, char** argv) {
   const std::string_view how = argc > 1 ? argv[1] : "";
   try {
-    parabench::MpiSession session(&argc, &argv);
-    parabench::run(how, session);
+    parabench::comm::MpiSession session(&argc, &argv);
+    parabench::comm::run(how, session);
   } catch (const parabench::Error& error) {
     std::printf("%s\n", error.what());
     return static_cast<int>(error.code());

@@ -49,7 +49,7 @@ cudaError_t outcome(cudaError_t code) {
 
 /// All GPUs go on as far as they can.
 void look() {
-  const Lock lock(parabench::fake_cuda_mutex());
+  const Lock lock(parabench::comm::fake_cuda_mutex());
   for (CUstream_st* stream : streams) stream->look();
   std::erase_if(streams, [](CUstream_st* stream) {
     const bool gone = stream->destroyed && stream->tasks.empty();
@@ -62,7 +62,7 @@ template <class Condition>
 void look_until(Condition condition) {
   for (;;) {
     {
-      const Lock lock(parabench::fake_cuda_mutex());
+      const Lock lock(parabench::comm::fake_cuda_mutex());
       if (condition()) return;
     }
     look();
@@ -85,11 +85,11 @@ struct CUevent_st {
 };
 
 void CUstream_st::look() {
-  const Lock lock(parabench::fake_cuda_mutex());
+  const Lock lock(parabench::comm::fake_cuda_mutex());
   while (!tasks.empty() && tasks.front()()) tasks.pop_front();
 }
 
-namespace parabench {
+namespace parabench::comm {
 
 std::recursive_mutex& fake_cuda_mutex() {
   static auto* mutex = new std::recursive_mutex;
@@ -130,7 +130,7 @@ void fake_cuda_require_access(cudaStream_t stream, const void* data) {
     end_program("a kernel touches memory of another GPU without peer access");
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm
 
 extern "C" {
 
@@ -157,7 +157,7 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
   *stream = new CUstream_st{.gpu = current_gpu, .tasks = {}};
-  const Lock lock(parabench::fake_cuda_mutex());
+  const Lock lock(parabench::comm::fake_cuda_mutex());
   streams.push_back(*stream);
   return cudaSuccess;
 }
@@ -169,19 +169,19 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
   look();
-  const Lock lock(parabench::fake_cuda_mutex());
+  const Lock lock(parabench::comm::fake_cuda_mutex());
   return stream->tasks.empty() ? cudaSuccess : outcome(cudaErrorNotReady);
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  const Lock lock(parabench::fake_cuda_mutex());
+  const Lock lock(parabench::comm::fake_cuda_mutex());
   if (stream->left_to_nccl) end_program("a stream is destroyed that a thread of NCCL may still use");
   stream->destroyed = true;
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
-  const Lock lock(parabench::fake_cuda_mutex());
+  const Lock lock(parabench::comm::fake_cuda_mutex());
   stream->tasks.push_back(
       [record = event->record, number = event->record->recorded] { return record->passed >= number; });
   return cudaSuccess;
@@ -201,7 +201,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   if (event->gpu != stream->gpu) return outcome(cudaErrorInvalidResourceHandle);
-  const Lock lock(parabench::fake_cuda_mutex());
+  const Lock lock(parabench::comm::fake_cuda_mutex());
   stream->tasks.push_back([record = event->record, number = ++event->record->recorded] {
     record->passed = number;
     record->passed_s = device_clock.load()();
@@ -212,7 +212,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   look();
-  const Lock lock(parabench::fake_cuda_mutex());
+  const Lock lock(parabench::comm::fake_cuda_mutex());
   return event->passed() ? cudaSuccess : outcome(cudaErrorNotReady);
 }
 
@@ -223,27 +223,27 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
   if (!from->timed || !to->timed || from->gpu != to->gpu) return outcome(cudaErrorInvalidResourceHandle);
-  const Lock lock(parabench::fake_cuda_mutex());
+  const Lock lock(parabench::comm::fake_cuda_mutex());
   if (!from->passed() || !to->passed()) return outcome(cudaErrorNotReady);
   *milliseconds = static_cast<float>(1e3 * (to->record->passed_s - from->record->passed_s));
   return cudaSuccess;
 }
 
 cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) {
-  const Lock lock(parabench::fake_cuda_mutex());
+  const Lock lock(parabench::comm::fake_cuda_mutex());
   *can = peer_access ? 1 : 0;
   return cudaSuccess;
 }
 
 cudaError_t cudaDeviceEnablePeerAccess(int other, unsigned) {
-  const Lock lock(parabench::fake_cuda_mutex());
+  const Lock lock(parabench::comm::fake_cuda_mutex());
   if (!peer_access) return outcome(cudaErrorPeerAccessUnsupported);
   return outcome(peers.insert({current_gpu, other}).second ? cudaSuccess : cudaErrorPeerAccessAlreadyEnabled);
 }
 
 cudaError_t cudaMalloc(void** data, std::size_t bytes) {
   *data = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-  const Lock lock(parabench::fake_cuda_mutex());
+  const Lock lock(parabench::comm::fake_cuda_mutex());
   left_to_nccl.erase(*data);  // that was other memory
   if (*data) blocks[static_cast<std::byte*>(*data)] = {current_gpu, bytes};
   return outcome(*data ? cudaSuccess : cudaErrorMemoryAllocation);
@@ -252,7 +252,7 @@ cudaError_t cudaMalloc(void** data, std::size_t bytes) {
 cudaError_t cudaHostAlloc(void** data, std::size_t bytes, unsigned) { return cudaMalloc(data, bytes); }
 
 cudaError_t cudaFree(void* data) {
-  const Lock lock(parabench::fake_cuda_mutex());
+  const Lock lock(parabench::comm::fake_cuda_mutex());
   if (left_to_nccl.contains(data)) end_program("memory is freed that a thread of NCCL may still use");
   blocks.erase(static_cast<std::byte*>(data));
   std::free(data);
@@ -274,7 +274,7 @@ cudaError_t cudaHostRegister(void* data, std::size_t bytes, unsigned) {
 cudaError_t cudaHostUnregister(void*) { return cudaSuccess; }
 
 cudaError_t cudaMemsetAsync(void* data, int value, std::size_t bytes, cudaStream_t stream) {
-  parabench::fake_cuda_enqueue(stream, [=] {
+  parabench::comm::fake_cuda_enqueue(stream, [=] {
     std::memset(data, value, bytes);
     return true;
   });
@@ -282,7 +282,7 @@ cudaError_t cudaMemsetAsync(void* data, int value, std::size_t bytes, cudaStream
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
-  parabench::fake_cuda_enqueue(stream, [=, looks = parabench::fake_cuda_looks()]() mutable {
+  parabench::comm::fake_cuda_enqueue(stream, [=, looks = parabench::comm::fake_cuda_looks()]() mutable {
     if (looks-- > 0) return false;
     if (bytes > 0) std::memcpy(to, from, bytes);
     return true;

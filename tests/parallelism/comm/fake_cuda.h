@@ -21,7 +21,7 @@ struct CUstream_st {
   void look();
 };
 
-namespace parabench {
+namespace parabench::comm {
 
 /// Of all that the GPUs do.
 std::recursive_mutex& fake_cuda_mutex();
@@ -47,4 +47,4 @@ void set_fake_cuda_clock(double (*seconds)());
 /// A number of looks, at random, that something takes which ends by itself.
 int fake_cuda_looks();
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -36,9 +36,9 @@ struct World {
   std::map<int, Meeting> meetings;
 };
 
-std::recursive_mutex& mutex = parabench::fake_cuda_mutex();
+std::recursive_mutex& mutex = parabench::comm::fake_cuda_mutex();
 std::map<std::string, std::shared_ptr<World>> worlds;
-parabench::FakeNccl state;
+parabench::comm::FakeNccl state;
 int unique_ids = 0;
 
 }  // namespace
@@ -77,10 +77,10 @@ ncclResult_t launch_group(ncclComm* comm, CUstream_st* stream, Operation operati
   if (comm->launch) return ncclInvalidUsage;
   if (cudaGetLastError() != cudaSuccess) return ncclUnhandledCudaError;  // whoever launches a kernel looks
   comm->streams.insert(stream);
-  comm->looks_until_launched = parabench::fake_cuda_looks();
+  comm->looks_until_launched = parabench::comm::fake_cuda_looks();
   comm->launch = [=, aborted = comm->aborted]() {
     ++state.launched;
-    parabench::fake_cuda_enqueue(stream, [=]() mutable { return *aborted || operation(); });
+    parabench::comm::fake_cuda_enqueue(stream, [=]() mutable { return *aborted || operation(); });
   };
   return ncclInProgress;
 }
@@ -140,7 +140,7 @@ Operation content_of_root(char* data, std::size_t bytes, int root, ncclComm* com
 
 }  // namespace
 
-namespace parabench {
+namespace parabench::comm {
 
 FakeNccl fake_nccl() {
   const std::lock_guard lock(mutex);
@@ -152,7 +152,7 @@ void set_fake_nccl_error(ncclResult_t error) {
   state.error = error;
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm
 
 extern "C" {
 
@@ -214,7 +214,7 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
   const std::lock_guard lock(mutex);
   *comm->aborted = true;
   for (CUstream_st* stream : comm->streams) stream->left_to_nccl = true;
-  for (const void* data : comm->memory) parabench::fake_cuda_leave_to_nccl(data);
+  for (const void* data : comm->memory) parabench::comm::fake_cuda_leave_to_nccl(data);
   --state.communicators;
   ++state.aborted;
   delete comm;

@@ -4,7 +4,7 @@
 
 #include <nccl.h>
 
-namespace parabench {
+namespace parabench::comm {
 
 struct FakeNccl {
   int communicators = 0;  ///< alive
@@ -17,4 +17,4 @@ struct FakeNccl {
 FakeNccl fake_nccl();
 void set_fake_nccl_error(ncclResult_t error);
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -5,7 +5,7 @@
 #include "parallelism/comm/reduce.h"
 #include "tests/parallelism/comm/fake_cuda.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 void sum_buffers(std::span<void* const> buffers, std::span<void* const> to, std::int64_t elements, ElementType type,
                  cudaStream_t stream) {
@@ -25,4 +25,4 @@ void sum_buffers(std::span<void* const> buffers, std::span<void* const> to, std:
   });
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -6,7 +6,7 @@
 #include "parallelism/comm/communicator.h"
 #include "parallelism/comm/cuda/host_work.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 /// Everything is `inner`'s; a test overrides what it changes.
 class ForwardingCommunicator : public Communicator {
@@ -36,4 +36,4 @@ class ForwardingCommunicator : public Communicator {
   Communicator& inner_;
 };
 
-}  // namespace parabench
+}  // namespace parabench::comm

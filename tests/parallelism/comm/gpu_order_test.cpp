@@ -12,7 +12,7 @@
 #include "tests/parallelism/comm/fake_cuda.h"
 #include "tests/parallelism/comm/gpu_ranks.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 /// A stream that computes: what it was given happens once the gate is open.
@@ -224,4 +224,4 @@ TEST_P(GpuOrder, AnOperationsTimesAreThoseOfItsOwnGpuFromTheMomentThatItsBufferI
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -5,7 +5,7 @@
 #include "parallelism/comm/cuda/staged.h"
 #include "tests/parallelism/comm/fake_cuda.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 std::vector<MessageLane> every_lane(int ranks) {
   std::vector<MessageLane> lanes;
@@ -44,4 +44,4 @@ std::string name_of(CommunicatorMaker make) {
 
 void set_peer_access_for(CommunicatorMaker make) { set_fake_cuda_peer_access(make != direct_without_peer_access); }
 
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -7,7 +7,7 @@
 
 #include "parallelism/comm/communicator.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 /// Between any two of so many ranks.
 std::vector<MessageLane> every_lane(int ranks);
@@ -32,4 +32,4 @@ inline BufferView on_gpu(float& value, void* ready = nullptr) { return {&value, 
 
 inline constexpr Message letter{Channel::forward, 5};
 
-}  // namespace parabench
+}  // namespace parabench::comm

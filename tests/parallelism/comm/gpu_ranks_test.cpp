@@ -12,7 +12,7 @@
 #include "tests/parallelism/comm/fake_nccl.h"
 #include "tests/parallelism/comm/on_device.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 struct Arrival {
@@ -47,4 +47,4 @@ INSTANTIATE_TEST_SUITE_P(all, GpuRanks,
                          });
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 using testing::AllOf;
@@ -68,4 +68,4 @@ TEST(LookForGpus, HasGpusOrAnObstacleWithWhatToTry) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 using Declared = std::vector<std::vector<Rank>>;
@@ -49,4 +49,4 @@ TEST(RankGroups, NameTheOneThatCannotBe) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "parallelism/comm/mpi/world.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 using testing::HasSubstr;
@@ -134,4 +134,4 @@ TEST(CheckWorldSize, BelievesTheInnermostLauncher) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -13,7 +13,7 @@
 #include "parallelism/comm/mpi/world.h"
 #include "tests/parallelism/comm/conformance.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 const MpiSession* session = nullptr;
@@ -97,16 +97,16 @@ class FailurePrinter : public testing::EmptyTestEventListener {
 };
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::comm
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  parabench::MpiSession session(&argc, &argv);
-  parabench::session = &session;
+  parabench::comm::MpiSession session(&argc, &argv);
+  parabench::comm::session = &session;
   if (session.rank() != parabench::Rank(0)) {
     auto& listeners = testing::UnitTest::GetInstance()->listeners();
     delete listeners.Release(listeners.default_result_printer());
-    listeners.Append(new parabench::FailurePrinter);
+    listeners.Append(new parabench::comm::FailurePrinter);
   }
   return RUN_ALL_TESTS();
 }

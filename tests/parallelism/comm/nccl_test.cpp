@@ -16,7 +16,7 @@
 #include "tests/parallelism/comm/fake_nccl.h"
 #include "tests/parallelism/comm/gpu_ranks.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 using testing::AllOf;
@@ -259,4 +259,4 @@ TEST(Nccl, LeavesBuffersOfTheHostToTheHost) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::comm

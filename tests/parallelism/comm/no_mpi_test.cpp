@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "parallelism/comm/mpi/world.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 TEST(WithoutMpi, ASessionSaysWhatToInstall) {
@@ -23,4 +23,4 @@ TEST(WithoutMpi, ASessionSaysWhatToInstall) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::comm

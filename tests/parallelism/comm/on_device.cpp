@@ -1,6 +1,6 @@
 #include "tests/parallelism/comm/on_device.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 BufferView on_device(BufferView buffer) {
@@ -24,4 +24,4 @@ std::unique_ptr<WorkState> OnDevice::start_recv(BufferView buffer, Rank from, Me
   return ForwardingCommunicator::start_recv(on_device(buffer), from, message);
 }
 
-}  // namespace parabench
+}  // namespace parabench::comm

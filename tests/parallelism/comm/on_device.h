@@ -3,7 +3,7 @@
 
 #include "tests/parallelism/comm/forwarding_communicator.h"
 
-namespace parabench {
+namespace parabench::comm {
 
 /// Hands every buffer to the inner communicator as one of the device.
 class OnDevice final : public ForwardingCommunicator {
@@ -16,4 +16,4 @@ class OnDevice final : public ForwardingCommunicator {
   std::unique_ptr<WorkState> start_recv(BufferView buffer, Rank from, Message message) override;
 };
 
-}  // namespace parabench
+}  // namespace parabench::comm

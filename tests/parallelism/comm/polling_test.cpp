@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 TEST(GpuPolling, LooksOftenOnlyWhereSomebodyWaits) {
@@ -20,4 +20,4 @@ TEST(GpuPolling, LooksOftenOnlyWhereSomebodyWaits) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::comm

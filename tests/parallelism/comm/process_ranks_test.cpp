@@ -15,7 +15,7 @@
 
 #include "parallelism/comm/fabric_communicator.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -153,4 +153,4 @@ TEST(Process, IsToldFromALaterOneWithTheSamePid) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::comm

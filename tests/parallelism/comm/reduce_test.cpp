@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 template <class T>
@@ -58,4 +58,4 @@ TEST(Sums, AreAddedInTheOrderOfTheBuffersAndTouchNothingElse) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 bool listed(const std::string& name) { return std::filesystem::exists("/dev/shm" + name); }
@@ -87,4 +87,4 @@ TEST(SharedMemoryObstacle, NamesBothFigures) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 TEST(ShareOf, CoversTheBufferInWholeLines) {
@@ -68,4 +68,4 @@ TEST(Shares, RefuseNegativeSizes) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -20,7 +20,7 @@
 #include "tests/parallelism/comm/conformance.h"
 #include "tests/parallelism/comm/on_device.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 /// What a test wants to know of a device that staging owns.
@@ -259,4 +259,4 @@ TEST(Staging, WithoutCudaSaysWhatToTry) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::comm

@@ -10,7 +10,7 @@
 #include "parallelism/comm/threads/world.h"
 #include "tests/parallelism/comm/conformance.h"
 
-namespace parabench {
+namespace parabench::comm {
 namespace {
 
 class ThreadRanks : public testing::TestWithParam<std::tuple<int, ConformanceCase>> {};
@@ -132,4 +132,4 @@ TEST(Allocate, BeyondTheReserveIsAnEnvironmentError) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::comm

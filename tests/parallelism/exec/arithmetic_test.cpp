@@ -5,7 +5,7 @@
 
 #include "base/case_id.h"
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 Arithmetic on_processor(const std::string& keys, torch::ScalarType parameters = torch::kFloat32) {
@@ -46,4 +46,4 @@ TEST(Arithmetic, SeesWhatAProductDropsBehindItsTypes) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 using Entry = c10::CachingDeviceAllocator::TraceEntry;
@@ -49,4 +49,4 @@ TEST(BlockCounter, ReservedSegmentsCountForTheRankWhoseStreamAskedForThem) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::exec

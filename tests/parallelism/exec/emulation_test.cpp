@@ -17,41 +17,41 @@
 #include "parallelism/plan/routes.h"
 #include "parallelism/plan/strategies/strategies.h"
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
-ModelSpec chain(int layers) {
-  ModelSpec model{.name = "chain", .input = {3, 8, 8}, .classes = 10, .layers = {}};
-  model.layers = mlp_layers(layers, 8, model.input, model.classes);
+models::ModelSpec chain(int layers) {
+  models::ModelSpec model{.name = "chain", .input = {3, 8, 8}, .classes = 10, .layers = {}};
+  model.layers = models::mlp_layers(layers, 8, model.input, model.classes);
   return model;
 }
 
-Plan plan_of(const std::string& rest, int layers, int steps) {
+plan::Plan plan_of(const std::string& rest, int layers, int steps) {
   const std::vector<double> equal_seconds(layers, 1.0);
-  return make_plan(parse_case("mlp/cifar10-synthetic/" + rest + "/device:emulated"), chain(layers), equal_seconds,
-                   steps);
+  return plan::make_plan(parse_case("mlp/cifar10-synthetic/" + rest + "/device:emulated"), chain(layers), equal_seconds,
+                         steps);
 }
 
-Timeline run(const Plan& plan, const Durations& durations) {
-  Timeline timeline{.ranks = std::vector<RankSpans>(plan.spec.np)};
+plan::Timeline run(const plan::Plan& plan, const plan::Durations& durations) {
+  plan::Timeline timeline{.ranks = std::vector<RankSpans>(plan.spec.np)};
   std::mutex mutex;
-  run_thread_ranks({plan.spec.np, collective_groups(plan).declared}, [&](Communicator& comm) {
+  comm::run_thread_ranks({plan.spec.np, plan::collective_groups(plan).declared}, [&](comm::Communicator& comm) {
     RankSpans spans = emulate(plan, durations, comm);
     const std::lock_guard lock(mutex);
     timeline.ranks[comm.rank().value] = std::move(spans);
   });
-  timeline.origin = timeline.ranks[0][compute_lane][0].queued;
+  timeline.origin = timeline.ranks[0][plan::compute_lane][0].queued;
   for (const RankSpans& rank : timeline.ranks)
-    timeline.origin = std::min(timeline.origin, rank[compute_lane][0].queued);
+    timeline.origin = std::min(timeline.origin, rank[plan::compute_lane][0].queued);
   return timeline;
 }
 
 /// Unit costs with messages and reductions that take time.
-class SlowLinks final : public TimeModel {
+class SlowLinks final : public analytic::TimeModel {
  public:
-  TimeParts parts(const Plan& plan, Rank rank, const Op& op, int busy) const override {
-    if (op.kind == OpKind::all_reduce) return {.transfer = 2 * unit_s};
-    if (is_message(op.kind)) return {.transfer = unit_s / 2};
+  TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy) const override {
+    if (op.kind == plan::OpKind::all_reduce) return {.transfer = 2 * unit_s};
+    if (plan::is_message(op.kind)) return {.transfer = unit_s / 2};
     return compute_->parts(plan, rank, op, busy);
   }
   int cores() const override { return 0; }
@@ -59,18 +59,18 @@ class SlowLinks final : public TimeModel {
 
  private:
   static constexpr double unit_s = 1e-3;
-  std::unique_ptr<const TimeModel> compute_ = unit_times(unit_s);
+  std::unique_ptr<const analytic::TimeModel> compute_ = analytic::unit_times(unit_s);
 };
 
 class EveryStrategy : public testing::TestWithParam<const char*> {};
 
 TEST_P(EveryStrategy, RunsInOrderAndNoFasterThanTheModel) {
-  const Plan plan = unroll(plan_of(GetParam(), 16, 4), 4);
+  const plan::Plan plan = plan::unroll(plan_of(GetParam(), 16, 4), 4);
   const SlowLinks costs;
-  const Durations seconds = durations(plan, costs);
-  const Timeline timeline = run(plan, seconds);
+  const plan::Durations seconds = analytic::durations(plan, costs);
+  const plan::Timeline timeline = run(plan, seconds);
   for (int r = 0; r < plan.spec.np; ++r) {
-    const LocalDependencies needs = dependencies(plan, Rank(r));
+    const plan::LocalDependencies needs = plan::dependencies(plan, Rank(r));
     for (int lane = 0; lane < std::ssize(plan.ranks[r].lanes); ++lane) {
       const auto& spans = timeline.ranks[r][lane];
       ASSERT_EQ(spans.size(), plan.ranks[r].lanes[lane].ops.size());
@@ -79,13 +79,13 @@ TEST_P(EveryStrategy, RunsInOrderAndNoFasterThanTheModel) {
         EXPECT_LE(spans[i].start, spans[i].end);
         EXPECT_EQ(spans[i].data_wait, 0);
         EXPECT_GE(spans[i].queued, i == 0 ? 0 : spans[i - 1].end);
-        for (const OpRef& ref : needs.of(lane, i)) {
+        for (const plan::OpRef& ref : needs.of(lane, i)) {
           EXPECT_GE(spans[i].start, timeline.ranks[r][ref.lane][ref.index].end);
         }
       }
     }
   }
-  EXPECT_GE(makespan(timeline), makespan(simulate(plan, costs)) * (1 - 1e-9));
+  EXPECT_GE(plan::makespan(timeline), plan::makespan(analytic::simulate(plan, costs)) * (1 - 1e-9));
 }
 
 INSTANTIATE_TEST_SUITE_P(FourRanks, EveryStrategy,
@@ -105,46 +105,47 @@ INSTANTIATE_TEST_SUITE_P(FourRanks, EveryStrategy,
                          });
 
 TEST(Emulate, StartsNothingBeforeTheModelDoes) {
-  const Plan plan = plan_of("1f1b/np:4/batch:16/micro:8", 8, 1);
+  const plan::Plan plan = plan_of("1f1b/np:4/batch:16/micro:8", 8, 1);
   const SlowLinks costs;
-  const Timeline timeline = run(plan, durations(plan, costs)), model = simulate(plan, costs);
+  const plan::Timeline timeline = run(plan, analytic::durations(plan, costs)), model = analytic::simulate(plan, costs);
   for (int r = 0; r < plan.spec.np; ++r) {
-    for (std::size_t i = 0; i < model.ranks[r][compute_lane].size(); ++i) {
-      EXPECT_GE(timeline.ranks[r][compute_lane][i].end - timeline.origin, model.ranks[r][compute_lane][i].end - 1e-9);
+    for (std::size_t i = 0; i < model.ranks[r][plan::compute_lane].size(); ++i) {
+      EXPECT_GE(timeline.ranks[r][plan::compute_lane][i].end - timeline.origin,
+                model.ranks[r][plan::compute_lane][i].end - 1e-9);
     }
   }
 }
 
 TEST(Emulate, SixtyFourRanksComplete) {
-  const Plan plan = plan_of("1f1b/np:64/batch:64/micro:16", 64, 1);
-  const Durations seconds = durations(plan, *unit_costs(1e-3).time);
-  const Timeline timeline = run(plan, seconds);
-  for (double completion : step_completions(plan, timeline)) EXPECT_TRUE(std::isfinite(completion));
-  EXPECT_GE(makespan(timeline), 3e-3 * (16 + 63) * (1 - 1e-9));
+  const plan::Plan plan = plan_of("1f1b/np:64/batch:64/micro:16", 64, 1);
+  const plan::Durations seconds = analytic::durations(plan, *analytic::unit_costs(1e-3).time);
+  const plan::Timeline timeline = run(plan, seconds);
+  for (double completion : plan::step_completions(plan, timeline)) EXPECT_TRUE(std::isfinite(completion));
+  EXPECT_GE(plan::makespan(timeline), 3e-3 * (16 + 63) * (1 - 1e-9));
 }
 
 TEST(Emulate, ARankThatFailsStopsTheOthers) {
-  const Plan plan = plan_of("gpipe/np:4/batch:16", 8, 1);
-  const Durations seconds = durations(plan, *unit_costs(1e-3).time);
-  EXPECT_THROW(run_thread_ranks({4, collective_groups(plan).declared},
-                                [&](Communicator& comm) {
-                                  if (comm.rank() == Rank(2)) throw std::runtime_error("gone");
-                                  emulate(plan, seconds, comm);
-                                }),
+  const plan::Plan plan = plan_of("gpipe/np:4/batch:16", 8, 1);
+  const plan::Durations seconds = analytic::durations(plan, *analytic::unit_costs(1e-3).time);
+  EXPECT_THROW(comm::run_thread_ranks({4, plan::collective_groups(plan).declared},
+                                      [&](comm::Communicator& comm) {
+                                        if (comm.rank() == Rank(2)) throw std::runtime_error("gone");
+                                        emulate(plan, seconds, comm);
+                                      }),
                std::runtime_error);
 }
 
 TEST(ExclusiveTimes, AreThoseOfOneBusyRankAndShareNoCores) {
-  const ModelSpec model = chain(8);
-  const Plan plan = plan_of("gpipe/np:4/batch:16", 8, 1);
-  const MachineInfo machine{.cores = 2, .memory_bytes = 1 << 30, .frequency_hz = 1e9, .vector_bits = 256};
-  const auto shared = data_sheet_costs(machine, model).time,
-             alone = exclusive_times(data_sheet_costs(machine, model).time);
-  const Op op = plan.ranks[0].compute().front();
+  const models::ModelSpec model = chain(8);
+  const plan::Plan plan = plan_of("gpipe/np:4/batch:16", 8, 1);
+  const analytic::MachineInfo machine{.cores = 2, .memory_bytes = 1 << 30, .frequency_hz = 1e9, .vector_bits = 256};
+  const auto shared = analytic::data_sheet_costs(machine, model).time,
+             alone = analytic::exclusive_times(analytic::data_sheet_costs(machine, model).time);
+  const plan::Op op = plan.ranks[0].compute().front();
   EXPECT_EQ(alone->cores(), 0);
   EXPECT_EQ(alone->seconds(plan, Rank(0), op, 4), shared->seconds(plan, Rank(0), op, 1));
   EXPECT_EQ(alone->source(), "data-sheet");
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::exec

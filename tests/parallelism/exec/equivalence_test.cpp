@@ -15,30 +15,32 @@
 #include "tests/parallelism/comm/forwarding_communicator.h"
 #include "tests/parallelism/exec/small_network.h"
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 constexpr double tolerance = 1e-9;
 
 struct Faults {
-  std::function<Plan(Plan)> plan = [](Plan p) { return p; };
-  std::function<std::shared_ptr<const SampleSource>(Rank, std::shared_ptr<const SampleSource>)> source =
-      [](Rank, std::shared_ptr<const SampleSource> s) { return s; };
+  std::function<plan::Plan(plan::Plan)> plan = [](plan::Plan p) { return p; };
+  std::function<std::shared_ptr<const datasets::SampleSource>(Rank, std::shared_ptr<const datasets::SampleSource>)>
+      source = [](Rank, std::shared_ptr<const datasets::SampleSource> s) { return s; };
   /// Factor on what a rank contributes to its call-th reduction.
-  std::function<double(const Plan&, Rank, int call)> gradient_scale = [](const Plan&, Rank, int) { return 1.0; };
+  std::function<double(const plan::Plan&, Rank, int call)> gradient_scale = [](const plan::Plan&, Rank, int) {
+    return 1.0;
+  };
 };
 
 /// Multiplies what this rank contributes to every reduction.
-class ScalingCommunicator final : public ForwardingCommunicator {
+class ScalingCommunicator final : public comm::ForwardingCommunicator {
  public:
-  ScalingCommunicator(Communicator& inner, std::function<double(int call)> scale)
-      : ForwardingCommunicator(inner), scale_(std::move(scale)) {}
+  ScalingCommunicator(comm::Communicator& inner, std::function<double(int call)> scale)
+      : comm::ForwardingCommunicator(inner), scale_(std::move(scale)) {}
 
  private:
-  std::unique_ptr<WorkState> start_collective(const CollectiveCall& call) override {
+  std::unique_ptr<comm::WorkState> start_collective(const comm::CollectiveCall& call) override {
     const double scale = scale_(calls_++);
     for (std::int64_t i = 0; i < call.buffer.bytes / 8; ++i) static_cast<double*>(call.buffer.data)[i] *= scale;
-    return ForwardingCommunicator::start_collective(call);
+    return comm::ForwardingCommunicator::start_collective(call);
   }
 
   std::function<double(int call)> scale_;
@@ -46,12 +48,12 @@ class ScalingCommunicator final : public ForwardingCommunicator {
 };
 
 /// The gate as `verify` applies it to a plan: ranks as threads, with faults injected on their side only.
-Difference gate(const Plan& of, const Faults& faults, const ModelSpec& model, int steps) {
+Difference gate(const plan::Plan& of, const Faults& faults, const models::ModelSpec& model, int steps) {
   const auto source = small_source();
-  const Plan plan = small_pieces(of, model, steps);
-  const Plan executed = faults.plan(plan);
+  const plan::Plan plan = small_pieces(of, model, steps);
+  const plan::Plan executed = faults.plan(plan);
   Trained trained;
-  run_thread_ranks({plan.spec.np, collective_groups(plan).declared}, [&](Communicator& comm) {
+  comm::run_thread_ranks({plan.spec.np, plan::collective_groups(plan).declared}, [&](comm::Communicator& comm) {
     static MemoryAccount accounts[8];
     const std::unique_ptr<Device> device = cpu_device(accounts[comm.rank().value]);
     ScalingCommunicator scaled(comm, [&](int call) { return faults.gradient_scale(plan, comm.rank(), call); });
@@ -61,7 +63,7 @@ Difference gate(const Plan& of, const Faults& faults, const ModelSpec& model, in
   return compare(plan, model, trained, train_reference(plan, model, steps, source, {}));
 }
 
-Difference gate(const std::string& rest, const Faults& faults = {}, const ModelSpec& model = small_network(),
+Difference gate(const std::string& rest, const Faults& faults = {}, const models::ModelSpec& model = small_network(),
                 int steps = 6) {
   return gate(small_plan(rest, steps, model), faults, model, steps);
 }
@@ -72,8 +74,8 @@ void expect_no_difference(const Difference& difference) {
 }
 
 /// Over the steps that the gate takes of a window.
-void expect_no_difference(const std::string& rest, const ModelSpec& model, int window) {
-  expect_no_difference(gate(rest, {}, model, equivalence_steps(small_plan(rest, window, model))));
+void expect_no_difference(const std::string& rest, const models::ModelSpec& model, int window) {
+  expect_no_difference(gate(rest, {}, model, plan::equivalence_steps(small_plan(rest, window, model))));
 }
 
 class EveryStrategy : public testing::TestWithParam<const char*> {};
@@ -189,9 +191,10 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Gate, CatchesAForgottenWeightGradient) {
   Faults faults;
-  faults.plan = [](Plan plan) {
-    std::erase_if(plan.ranks[1].compute(),
-                  [](const Op& op) { return op.kind == OpKind::backward_weight && op.micro_batch == MicroBatchId(1); });
+  faults.plan = [](plan::Plan plan) {
+    std::erase_if(plan.ranks[1].compute(), [](const plan::Op& op) {
+      return op.kind == plan::OpKind::backward_weight && op.micro_batch == MicroBatchId(1);
+    });
     return plan;
   };
   EXPECT_GT(gate("zb-h1/np:2/batch:9", faults).update, 1e-3);
@@ -199,23 +202,24 @@ TEST(Gate, CatchesAForgottenWeightGradient) {
 
 TEST(Gate, CatchesAForgottenDivisionByRanks) {
   Faults faults;
-  faults.gradient_scale = [](const Plan& plan, Rank, int) { return plan.replicas; };
+  faults.gradient_scale = [](const plan::Plan& plan, Rank, int) { return plan.replicas; };
   EXPECT_GT(gate("data-parallel/np:2/batch:8", faults).update, 1e-3);
 }
 
 TEST(Gate, CatchesAnUnequalPieceWeightedAsEqual) {
   Faults faults;
-  faults.gradient_scale = [](const Plan& plan, Rank rank, int) {
-    return static_cast<double>(batch_samples(plan)) / plan.replicas / plan.pieces[rank.value][0];
+  faults.gradient_scale = [](const plan::Plan& plan, Rank rank, int) {
+    return static_cast<double>(plan::batch_samples(plan)) / plan.replicas / plan.pieces[rank.value][0];
   };
   EXPECT_GT(gate("data-parallel/np:2/batch:7", faults).update, 1e-3);
 }
 
 /// Labels of neighbouring micro-batches of `samples` exchanged, pixels in place.
-class SwappedLabels final : public SampleSource {
+class SwappedLabels final : public datasets::SampleSource {
  public:
-  SwappedLabels(std::shared_ptr<const SampleSource> inner, int samples, std::uint64_t seed) : inner_(std::move(inner)) {
-    SampleOrder order(inner_->size(), seed);
+  SwappedLabels(std::shared_ptr<const datasets::SampleSource> inner, int samples, std::uint64_t seed)
+      : inner_(std::move(inner)) {
+    datasets::SampleOrder order(inner_->size(), seed);
     for (std::int64_t p = 0; p < inner_->size() / (2 * samples) * 2 * samples; ++p)
       label_of_[order.at(p).index] = order.at(p / samples % 2 == 0 ? p + samples : p - samples).index;
   }
@@ -224,18 +228,20 @@ class SwappedLabels final : public SampleSource {
   void read_labels(std::int64_t index, std::span<std::int64_t> labels) const override {
     inner_->read_labels(label_of_.at(index), labels);
   }
-  void read(std::int64_t index, std::int64_t epoch, SampleValues values) const override {
+  void read(std::int64_t index, std::int64_t epoch, datasets::SampleValues values) const override {
     inner_->read(index, epoch, values);
   }
 
  private:
-  std::shared_ptr<const SampleSource> inner_;
+  std::shared_ptr<const datasets::SampleSource> inner_;
   std::map<std::int64_t, std::int64_t> label_of_;
 };
 
 TEST(Gate, CatchesASwappedMicroBatch) {
   Faults faults;
-  faults.source = [](Rank rank, std::shared_ptr<const SampleSource> source) -> std::shared_ptr<const SampleSource> {
+  faults.source =
+      [](Rank rank,
+         std::shared_ptr<const datasets::SampleSource> source) -> std::shared_ptr<const datasets::SampleSource> {
     if (rank == Rank(0)) return source;
     return std::make_shared<SwappedLabels>(source, 2, 1);
   };
@@ -245,7 +251,7 @@ TEST(Gate, CatchesASwappedMicroBatch) {
 TEST(Gate, CatchesOneLayersMissingUpdate) {
   Faults faults;
   // Buckets of one layer each: the first of every step is lost, and with neither momentum nor decay so is its update.
-  faults.gradient_scale = [](const Plan& plan, Rank, int call) {
+  faults.gradient_scale = [](const plan::Plan& plan, Rank, int call) {
     const auto& reductions = plan.ranks[0].lanes[1].ops;
     return reductions[call].segment == reductions[0].segment ? 0.0 : 1.0;
   };
@@ -256,21 +262,23 @@ TEST(Gate, CatchesOneLayersMissingUpdate) {
 
 TEST(Gate, CatchesAMissingWeightVersion) {
   Faults faults;
-  faults.plan = [](Plan plan) {
-    for (RankProgram& rank : plan.ranks) rank.weight_versions = 1;
+  faults.plan = [](plan::Plan plan) {
+    for (plan::RankProgram& rank : plan.ranks) rank.weight_versions = 1;
     return plan;
   };
   EXPECT_GT(gate("pipedream/np:3/batch:4", faults).update, 1e-6);
 }
 
 /// A plan that says, and does, as if every stage had these lags: each rank keeps the versions, each pass reads its own.
-Plan with_lags(Plan plan, const std::vector<int>& lags) {
+plan::Plan with_lags(plan::Plan plan, const std::vector<int>& lags) {
   for (int s = 0; s < plan.stages; ++s) plan.versions[s].lag = lags[s];
-  for (RankProgram& rank : plan.ranks) {
+  for (plan::RankProgram& rank : plan.ranks) {
     rank.weight_versions = 0;
-    for (const Holding& h : rank.holds) rank.weight_versions = std::max(rank.weight_versions, lags[h.stage.value] + 1);
-    for (Op& op : rank.compute())
-      if (op.kind != OpKind::update) op.version = version_read(plan, stage_of(plan, op.segment), op.step);
+    for (const plan::Holding& h : rank.holds)
+      rank.weight_versions = std::max(rank.weight_versions, lags[h.stage.value] + 1);
+    for (plan::Op& op : rank.compute())
+      if (op.kind != plan::OpKind::update)
+        op.version = plan::version_read(plan, plan::stage_of(plan, op.segment), op.step);
   }
   return plan;
 }
@@ -278,10 +286,10 @@ Plan with_lags(Plan plan, const std::vector<int>& lags) {
 // Such plans are legal and train; only, it is not what their strategy's definition says.
 TEST(Gate, CatchesAPlanOfAnotherDelayThanItsStrategys) {
   const auto difference = [](const std::string& rest, const std::vector<int>& lags) {
-    const ModelSpec model = small_network();
-    const Plan plan = with_lags(small_plan(rest, 9, model), lags);
-    EXPECT_TRUE(validate(plan).empty()) << rest;
-    return gate(plan, {}, model, equivalence_steps(plan)).update;
+    const models::ModelSpec model = small_network();
+    const plan::Plan plan = with_lags(small_plan(rest, 9, model), lags);
+    EXPECT_TRUE(plan::validate(plan).empty()) << rest;
+    return gate(plan, {}, model, plan::equivalence_steps(plan)).update;
   };
   const std::string pipedream = "pipedream/np:3/batch:4", replicated = "pipedream[replicas=2-1]/np:3/batch:4";
   EXPECT_LE(difference(pipedream, {2, 1, 0}), tolerance);
@@ -296,8 +304,8 @@ TEST(Gate, CatchesAPlanOfAnotherDelayThanItsStrategys) {
 
 TEST(Gate, CatchesAReceivePairedWrongly) {
   Faults faults;
-  faults.plan = [](Plan plan) {
-    auto& receives = plan.ranks[1].lane(receives_from(Rank(0), Payload::activation));
+  faults.plan = [](plan::Plan plan) {
+    auto& receives = plan.ranks[1].lane(plan::receives_from(Rank(0), plan::Payload::activation));
     std::swap(receives[0], receives[1]);
     return plan;
   };
@@ -305,8 +313,9 @@ TEST(Gate, CatchesAReceivePairedWrongly) {
 }
 
 /// Without a layer that mixes samples.
-ModelSpec perceptron(int layers = 6) {
-  return {.name = "perceptron", .input = {3, 8, 8}, .classes = 4, .layers = mlp_layers(layers, 12, {3, 8, 8}, 4)};
+models::ModelSpec perceptron(int layers = 6) {
+  return {
+      .name = "perceptron", .input = {3, 8, 8}, .classes = 4, .layers = models::mlp_layers(layers, 12, {3, 8, 8}, 4)};
 }
 
 /// Largest difference of two references' parameters, and whether all bits are the same.
@@ -327,8 +336,8 @@ ReferenceDifference difference_of(const ReferenceState& a, const ReferenceState&
 }
 
 /// Three steps of a case's reference; every case has a batch of 21, in equal or unequal pieces.
-ReferenceState reference_of(const std::string& rest, const ModelSpec& model) {
-  Plan plan = unroll(small_plan(rest + "/batch:21", 3, model), 3);
+ReferenceState reference_of(const std::string& rest, const models::ModelSpec& model) {
+  plan::Plan plan = plan::unroll(small_plan(rest + "/batch:21", 3, model), 3);
   plan.spec.precision = Precision::fp64;
   return train_reference(plan, model, 3, small_source(), {});
 }
@@ -354,9 +363,9 @@ TEST(Reference, TrainsThePiecesWhereBatchNormMixesSamples) {
 class WholeBatch : public testing::TestWithParam<const char*> {};
 
 TEST_P(WholeBatch, IsWhatThePiecesAddUpTo) {
-  const ModelSpec model = perceptron(12);
-  const Plan plan = small_plan(GetParam(), 12, model);
-  const Difference difference = gate(plan, {}, model, equivalence_steps(plan));
+  const models::ModelSpec model = perceptron(12);
+  const plan::Plan plan = small_plan(GetParam(), 12, model);
+  const Difference difference = gate(plan, {}, model, plan::equivalence_steps(plan));
   EXPECT_LE(difference.update, tolerance) << difference.worst_parameter;
 }
 
@@ -369,12 +378,12 @@ INSTANTIATE_TEST_SUITE_P(Cases, WholeBatch,
 
 TEST(Gate, CatchesAPieceLeftOutOfTheBatch) {
   Faults faults;
-  faults.gradient_scale = [](const Plan&, Rank rank, int) { return rank == Rank(1) ? 0.0 : 1.0; };
+  faults.gradient_scale = [](const plan::Plan&, Rank rank, int) { return rank == Rank(1) ? 0.0 : 1.0; };
   EXPECT_GT(gate("data-parallel/np:3/batch:11", faults, perceptron()).update, 1e-2);
 }
 
 TEST(SmallPieces, KeepTheirInequalityAndHoldTwoSamplesAtLeast) {
-  const Plan plan = small_pieces(small_plan("gpipe/np:2/batch:35/micro:4"), small_network(), 3);
+  const plan::Plan plan = small_pieces(small_plan("gpipe/np:2/batch:35/micro:4"), small_network(), 3);
   EXPECT_EQ(plan.pieces, (std::vector<std::vector<int>>{{3, 3, 3, 2}}));
   EXPECT_EQ(plan.spec.precision, Precision::fp64);
   EXPECT_EQ(plan.steps, 3);
@@ -382,16 +391,16 @@ TEST(SmallPieces, KeepTheirInequalityAndHoldTwoSamplesAtLeast) {
 
 TEST(SmallPieces, OfModelsWithoutBatchNormHaveTwoSamplesWhateverTheirMaps) {
   EXPECT_EQ(steady_piece(perceptron()), 2) << "one value per channel and sample, but nothing is normalised over them";
-  const Plan plan = small_pieces(small_plan("gpipe/np:2/batch:35/micro:4", 1, perceptron()), perceptron(), 3);
+  const plan::Plan plan = small_pieces(small_plan("gpipe/np:2/batch:35/micro:4", 1, perceptron()), perceptron(), 3);
   EXPECT_EQ(plan.pieces, (std::vector<std::vector<int>>{{3, 3, 3, 2}}));
 }
 
 TEST(ReferenceBytes, HoldTheLossOfTheLargestPiece) {
   // Two networks with as many parameters, one with all of them in its outputs.
-  ModelSpec wide{.name = "wide", .input = {4}, .classes = 4096, .layers = {}};
-  wide.layers.push_back(chain("fc", {{"fc", Linear{4, 4096}}}));
-  const Plan plan = small_plan("sequential/np:1/batch:64", 1, wide);
-  const std::int64_t states = parameter_count(wide) * 8 * (6 + plan.stages);  // momentum beside the five
+  models::ModelSpec wide{.name = "wide", .input = {4}, .classes = 4096, .layers = {}};
+  wide.layers.push_back(models::chain("fc", {{"fc", models::Linear{4, 4096}}}));
+  const plan::Plan plan = small_plan("sequential/np:1/batch:64", 1, wide);
+  const std::int64_t states = models::parameter_count(wide) * 8 * (6 + plan.stages);  // momentum beside the five
   const std::int64_t output = 64 * 4096 * 4;
   EXPECT_GE(reference_bytes(plan, wide), states + 4 * output);
   EXPECT_LT(reference_bytes(plan, wide), states + 5 * output);
@@ -405,8 +414,8 @@ TEST(Describe, TellsOfStatisticsOnlyWhereThereAreAny) {
 }
 
 TEST(Compare, CountsANonFiniteTensorAsNaN) {
-  const ModelSpec model = small_network();
-  const Plan plan = small_pieces(small_plan("sequential/np:1/batch:4"), model, 1);
+  const models::ModelSpec model = small_network();
+  const plan::Plan plan = small_pieces(small_plan("sequential/np:1/batch:4"), model, 1);
   const ReferenceState reference = train_reference(plan, model, 1, small_source(), {});
   Trained trained{{reference.parameters}, {reference.buffers[0]}};
   trained.parameters[0][2][0] = trained.parameters[0][2][0] * std::nan("");
@@ -415,8 +424,8 @@ TEST(Compare, CountsANonFiniteTensorAsNaN) {
 
 TEST(Compare, WhatRoundingDecidesIsLeftOutAndNothingElse) {
   // Adam makes steps of the rounding that is all the gradient of a bias before a batch norm.
-  const ModelSpec model = make_model({"vgg11-bn", {{"channels", "2"}}}, {3, 8, 8}, 4, true);
-  Plan plan = small_pieces(small_plan("sequential/np:1/batch:16/optimizer:adam", 3, model), model, 3);
+  const models::ModelSpec model = models::make_model({"vgg11-bn", {{"channels", "2"}}}, {3, 8, 8}, 4, true);
+  plan::Plan plan = small_pieces(small_plan("sequential/np:1/batch:16/optimizer:adam", 3, model), model, 3);
   const ReferenceState reference = train_reference(plan, model, 3, small_source(), {});
   const Rounding rounding =
       rounding_between(reference, train_reference(plan, model, 3, small_source(), {}, rounding_nudge));
@@ -440,8 +449,8 @@ TEST(Compare, WhatRoundingDecidesIsLeftOutAndNothingElse) {
 }
 
 TEST(Rounding, ANetworkThatAmplifiesItTooMuchLeavesNothingToCompare) {
-  const ModelSpec model = small_network();
-  const Plan plan = small_pieces(small_plan("sequential/np:1/batch:4"), model, 1);
+  const models::ModelSpec model = small_network();
+  const plan::Plan plan = small_pieces(small_plan("sequential/np:1/batch:4"), model, 1);
   const ReferenceState reference = train_reference(plan, model, 1, small_source(), {});
   ReferenceState other = reference;
   for (auto& layer : other.parameters)
@@ -451,8 +460,8 @@ TEST(Rounding, ANetworkThatAmplifiesItTooMuchLeavesNothingToCompare) {
 }
 
 TEST(Compare, ASmallTensorCannotHideBehindALargeOne) {
-  const ModelSpec model = small_network();
-  const Plan plan = small_pieces(small_plan("sequential/np:1/batch:4"), model, 1);
+  const models::ModelSpec model = small_network();
+  const plan::Plan plan = small_pieces(small_plan("sequential/np:1/batch:4"), model, 1);
   const ReferenceState reference = train_reference(plan, model, 1, small_source(), {});
   Trained trained{{reference.parameters}, {reference.buffers[0]}};
   auto& bias = trained.parameters[0].back().back();
@@ -463,4 +472,4 @@ TEST(Compare, ASmallTensorCannotHideBehindALargeOne) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::exec

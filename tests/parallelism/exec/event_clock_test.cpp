@@ -8,7 +8,7 @@
 
 #include "tests/parallelism/comm/fake_cuda.h"
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 double host_s = 0;
@@ -146,4 +146,4 @@ TEST_F(EventClockTest, AMarkWithoutASynchroniseHasNoTime) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -13,24 +13,24 @@
 #include "tests/parallelism/exec/forwarding_device.h"
 #include "tests/parallelism/exec/small_network.h"
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 struct Outcome {
-  Timeline timeline;
+  plan::Timeline timeline;
   std::vector<double> losses;
   std::vector<MemoryUsage> memory;
 };
 
-Outcome run(const Plan& plan, int measure_from = 0) {
+Outcome run(const plan::Plan& plan, int measure_from = 0) {
   static MemoryAccount accounts[8];
-  const ModelSpec model = small_network();
+  const models::ModelSpec model = small_network();
   Outcome result;
   result.timeline.ranks.resize(plan.spec.np);
   result.memory.resize(plan.spec.np);
   result.losses.assign(plan.steps, 0);
   std::mutex mutex;
-  run_thread_ranks({plan.spec.np, collective_groups(plan).declared}, [&](Communicator& comm) {
+  comm::run_thread_ranks({plan.spec.np, plan::collective_groups(plan).declared}, [&](comm::Communicator& comm) {
     const std::unique_ptr<Device> device = cpu_device(accounts[comm.rank().value]);
     StageState state(plan, model, comm, *device);
     RankInput input = open_input(plan, comm.rank(), small_source(), {}, *device);
@@ -46,24 +46,24 @@ Outcome run(const Plan& plan, int measure_from = 0) {
 class EveryPlan : public testing::TestWithParam<const char*> {};
 
 TEST_P(EveryPlan, LossesFollowTheReferenceInTheRunsPrecision) {
-  const Plan once = small_plan(GetParam(), 4);
-  const Outcome result = run(unroll(once, 4));
+  const plan::Plan once = small_plan(GetParam(), 4);
+  const Outcome result = run(plan::unroll(once, 4));
   const ReferenceState reference = train_reference(once, small_network(), 4, small_source(), {});
   for (int s = 0; s < 4; ++s) EXPECT_NEAR(result.losses[s], reference.losses[s], 1e-4 * reference.losses[s]) << s;
 }
 
 TEST_P(EveryPlan, SpansKeepLaneOrderAndDependencies) {
-  const Plan plan = unroll(small_plan(GetParam(), 3), 3);
+  const plan::Plan plan = plan::unroll(small_plan(GetParam(), 3), 3);
   const Outcome result = run(plan);
   for (int r = 0; r < plan.spec.np; ++r) {
-    const LocalDependencies needs = dependencies(plan, Rank(r));
+    const plan::LocalDependencies needs = plan::dependencies(plan, Rank(r));
     for (int lane = 0; lane < std::ssize(plan.ranks[r].lanes); ++lane) {
       const auto& spans = result.timeline.ranks[r][lane];
       for (int i = 0; i < std::ssize(spans); ++i) {
         EXPECT_LE(spans[i].queued, spans[i].start);
         EXPECT_LE(spans[i].start, spans[i].end);
         EXPECT_GE(spans[i].queued, i == 0 ? 0 : spans[i - 1].end);
-        for (const OpRef& ref : needs.of(lane, i))
+        for (const plan::OpRef& ref : needs.of(lane, i))
           EXPECT_GE(spans[i].start, result.timeline.ranks[r][ref.lane][ref.index].end);
       }
     }
@@ -82,46 +82,50 @@ INSTANTIATE_TEST_SUITE_P(
                     "1f1b/np:4/batch:9/dp:2/zero:1/optimizer:adam"));
 
 TEST(Execute, ReportsADivergedLossAndStopsTheOtherRanks) {
-  const Plan plan = unroll(small_plan("gpipe/np:2/batch:8/lr:1e30"), 5);
+  const plan::Plan plan = plan::unroll(small_plan("gpipe/np:2/batch:8/lr:1e30"), 5);
   EXPECT_THROW(run(plan), NotANumber);
 }
 
-class FailingSource final : public SampleSource {
+class FailingSource final : public datasets::SampleSource {
  public:
   std::int64_t size() const override { return 100; }
   TensorSpec shape() const override { return {3, 8, 8}; }
   void read_labels(std::int64_t, std::span<std::int64_t> labels) const override { labels[0] = 0; }
-  void read(std::int64_t, std::int64_t, SampleValues) const override { throw CorruptSample("file 7", "is broken"); }
+  void read(std::int64_t, std::int64_t, datasets::SampleValues) const override {
+    throw datasets::CorruptSample("file 7", "is broken");
+  }
 };
 
 TEST(Execute, AReaderThatFailsStopsAllRanksWithItsCause) {
-  const Plan plan = unroll(small_plan("model-parallel/np:2/batch:4"), 2);
-  const ModelSpec model = small_network();
+  const plan::Plan plan = plan::unroll(small_plan("model-parallel/np:2/batch:4"), 2);
+  const models::ModelSpec model = small_network();
   static MemoryAccount accounts[2];
   try {
-    run_thread_ranks(2, [&](Communicator& comm) {
+    comm::run_thread_ranks(2, [&](comm::Communicator& comm) {
       const std::unique_ptr<Device> device = cpu_device(accounts[comm.rank().value]);
       StageState state(plan, model, comm, *device);
       RankInput input = open_input(plan, comm.rank(), std::make_shared<FailingSource>(), {}, *device);
       execute(plan, model, state, comm, input, *device, 0);
     });
     FAIL() << "expected the reader's error";
-  } catch (const CorruptSample& error) {
+  } catch (const datasets::CorruptSample& error) {
     EXPECT_NE(std::string(error.what()).find("file 7"), std::string::npos);
   }
 }
 
 /// What the rank's layout says of a category.
-std::int64_t stored(const Plan& plan, int rank, MemoryCategory category) {
+std::int64_t stored(const plan::Plan& plan, int rank, MemoryCategory category) {
   std::int64_t bytes = 0;
-  for (const StateArena& arena : state_layout(plan, ParameterSizes(small_network()), Rank(rank)).arenas)
+  for (const plan::StateArena& arena :
+       plan::state_layout(plan, plan::ParameterSizes(small_network()), Rank(rank)).arenas)
     bytes += arena.category == category ? arena.bytes : 0;
   return bytes;
 }
 
 TEST(Execute, PeakMemoryIsCountedByCategoryAsTheLayoutSays) {
   for (const char* optimizer : {"sgd", "adam", "lars"}) {
-    const Plan plan = unroll(small_plan(std::string("pipedream/np:3/batch:4/optimizer:") + optimizer, 6), 6);
+    const plan::Plan plan =
+        plan::unroll(small_plan(std::string("pipedream/np:3/batch:4/optimizer:") + optimizer, 6), 6);
     const Outcome result = run(plan, 2);
     for (int r = 0; r < 3; ++r) {
       for (const auto category :
@@ -135,7 +139,7 @@ TEST(Execute, PeakMemoryIsCountedByCategoryAsTheLayoutSays) {
 TEST(Execute, MemoryOfSharedUpdatesIsCountedAsTheLayoutSays) {
   for (const char* rest : {"zero1/np:3/batch:9/bucket:1KiB/optimizer:adam", "zero1/np:2/batch:8/optimizer:lars",
                            "1f1b/np:4/batch:9/dp:2/zero:1"}) {
-    const Plan plan = unroll(small_plan(rest), 3);
+    const plan::Plan plan = plan::unroll(small_plan(rest), 3);
     const Outcome result = run(plan, 1);
     for (int r = 0; r < plan.spec.np; ++r) {
       for (const auto category : {MemoryCategory::parameters, MemoryCategory::gradients, MemoryCategory::optimizer})
@@ -145,10 +149,10 @@ TEST(Execute, MemoryOfSharedUpdatesIsCountedAsTheLayoutSays) {
 }
 
 /// What the ranks moved in two steps.
-std::vector<Traffic> traffic(const std::string& rest) {
-  const Plan plan = unroll(small_plan(rest), 2);
-  std::vector<Traffic> moved(plan.spec.np);
-  run_thread_ranks({plan.spec.np, collective_groups(plan).declared}, [&](Communicator& comm) {
+std::vector<comm::Traffic> traffic(const std::string& rest) {
+  const plan::Plan plan = plan::unroll(small_plan(rest), 2);
+  std::vector<comm::Traffic> moved(plan.spec.np);
+  comm::run_thread_ranks({plan.spec.np, plan::collective_groups(plan).declared}, [&](comm::Communicator& comm) {
     static MemoryAccount accounts[4];
     const std::unique_ptr<Device> device = cpu_device(accounts[comm.rank().value]);
     StageState state(plan, small_network(), comm, *device);
@@ -162,7 +166,7 @@ std::vector<Traffic> traffic(const std::string& rest) {
 
 TEST(Execute, SharedUpdatesMoveAsManyBytesAsAnAllReduce) {
   for (const char* rest : {"/np:2/batch:8", "/np:3/batch:9/bucket:1KiB", "/np:4/batch:8/bucket:4KiB/optimizer:adam"}) {
-    const std::vector<Traffic> shared = traffic(std::string("zero1") + rest);
+    const std::vector<comm::Traffic> shared = traffic(std::string("zero1") + rest);
     EXPECT_EQ(shared, traffic(std::string("data-parallel") + rest)) << rest;
     EXPECT_GT(shared[0].sent, 0);
     EXPECT_GT(shared[0].received, 0);
@@ -170,16 +174,16 @@ TEST(Execute, SharedUpdatesMoveAsManyBytesAsAnAllReduce) {
 }
 
 TEST(Execute, GradientsThatAreReducedLieInAnArena) {
-  const Plan plan = unroll(small_plan("data-parallel/np:2/batch:8"), 2);
+  const plan::Plan plan = plan::unroll(small_plan("data-parallel/np:2/batch:8"), 2);
   const Outcome result = run(plan, 1);
   EXPECT_EQ(result.memory[1][MemoryCategory::gradients], stored(plan, 1, MemoryCategory::gradients));
 }
 
 TEST(Execute, OtherGradientsAreMadeByTheFirstBackwardAndDroppedByTheUpdate) {
-  const Plan plan = unroll(small_plan("gpipe/np:1/batch:6/micro:3"), 2);
-  const ModelSpec model = small_network();
+  const plan::Plan plan = plan::unroll(small_plan("gpipe/np:1/batch:6/micro:3"), 2);
+  const models::ModelSpec model = small_network();
   static MemoryAccount account;
-  run_thread_ranks(1, [&](Communicator& comm) {
+  comm::run_thread_ranks(1, [&](comm::Communicator& comm) {
     const std::unique_ptr<Device> device = cpu_device(account);
     StageState state(plan, model, comm, *device);
     RankInput input = open_input(plan, Rank(0), small_source(), {}, *device);
@@ -188,14 +192,14 @@ TEST(Execute, OtherGradientsAreMadeByTheFirstBackwardAndDroppedByTheUpdate) {
     std::int64_t made = 0, dropped = 0, tensors = 0;
     for (std::size_t i = 0; i < ops.size(); ++i) {
       const std::int64_t change = execution.memory[i].after - execution.memory[i].before;
-      if (ops[i].kind == OpKind::forward) tensors += change;
-      if (ops[i].kind == OpKind::backward) made += change;
-      if (ops[i].kind == OpKind::update) dropped += change;
+      if (ops[i].kind == plan::OpKind::forward) tensors += change;
+      if (ops[i].kind == plan::OpKind::backward) made += change;
+      if (ops[i].kind == plan::OpKind::update) dropped += change;
     }
     EXPECT_EQ(tensors + made + dropped, 0) << "a step leaves nothing behind";
     std::int64_t parameters = 0;
-    for (const LayerSpec& layer : model.layers)
-      for (const ParameterSpec& p : parabench::parameters(layer)) parameters += p.elements() * 4;
+    for (const models::LayerSpec& layer : model.layers)
+      for (const models::ParameterSpec& p : models::parameters(layer)) parameters += p.elements() * 4;
     EXPECT_EQ(dropped, -2 * parameters);
   });
 }
@@ -213,10 +217,10 @@ class LateDevice final : public ForwardingDevice {
   int marks_ = 0;
 };
 
-Execution train_late(const Plan& plan, std::optional<int> measure_from, int& marks) {
+Execution train_late(const plan::Plan& plan, std::optional<int> measure_from, int& marks) {
   static MemoryAccount account;
   Execution execution;
-  run_thread_ranks(1, [&](Communicator& comm) {
+  comm::run_thread_ranks(1, [&](comm::Communicator& comm) {
     LateDevice device(account);
     StageState state(plan, small_network(), comm, device);
     RankInput input = open_input(plan, Rank(0), small_source(), {}, device);
@@ -227,23 +231,23 @@ Execution train_late(const Plan& plan, std::optional<int> measure_from, int& mar
 }
 
 TEST(Execute, WaitingForDataIsTheDevicesTimeAndPartOfTheOperation) {
-  const Plan plan = unroll(small_plan("sequential/np:1/batch:6"), 3);
+  const plan::Plan plan = plan::unroll(small_plan("sequential/np:1/batch:6"), 3);
   int marks = 0;
-  const std::vector<Span> spans = train_late(plan, 0, marks).spans[compute_lane];
+  const std::vector<plan::Span> spans = train_late(plan, 0, marks).spans[plan::compute_lane];
   const auto& ops = plan.ranks[0].compute();
   for (std::size_t i = 0; i < ops.size(); ++i) {
-    const bool reads = ops[i].kind == OpKind::forward && ops[i].segment == SegmentId(0);
+    const bool reads = ops[i].kind == plan::OpKind::forward && ops[i].segment == SegmentId(0);
     EXPECT_NEAR(spans[i].data_wait, reads ? 1e-6 : 0, 1e-7) << i;
     EXPECT_NEAR(spans[i].end - spans[i].start - spans[i].data_wait, 1e-6, 2e-7) << i;
   }
 }
 
 TEST(Execute, SetsOneMarkAnOperationWhereNothingIsMeasured) {
-  const Plan plan = unroll(small_plan("sequential/np:1/batch:6"), 3);
+  const plan::Plan plan = plan::unroll(small_plan("sequential/np:1/batch:6"), 3);
   int marks = 0;
-  const std::vector<Span> spans = train_late(plan, std::nullopt, marks).spans[compute_lane];
+  const std::vector<plan::Span> spans = train_late(plan, std::nullopt, marks).spans[plan::compute_lane];
   EXPECT_EQ(marks, std::ssize(plan.ranks[0].compute()));
-  for (const Span& span : spans) EXPECT_EQ(span.end, 0);
+  for (const plan::Span& span : spans) EXPECT_EQ(span.end, 0);
 }
 
 /// Sees in which state the computing thread is when it makes tensors and when it updates.
@@ -266,8 +270,8 @@ class WatchingDevice final : public ForwardingDevice {
 
 TEST(Execute, TensorsAreMadeInTheDevicesQueuesAndBackwardsRunOnTheComputingThread) {
   static MemoryAccount account;
-  const Plan plan = small_plan("sequential/np:1/batch:6");
-  run_thread_ranks(1, [&](Communicator& comm) {
+  const plan::Plan plan = small_plan("sequential/np:1/batch:6");
+  comm::run_thread_ranks(1, [&](comm::Communicator& comm) {
     WatchingDevice device(account);
     StageState state(plan, small_network(), comm, device);
     RankInput input = open_input(plan, Rank(0), small_source(), {}, device);
@@ -277,4 +281,4 @@ TEST(Execute, TensorsAreMadeInTheDevicesQueuesAndBackwardsRunOnTheComputingThrea
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -8,7 +8,7 @@
 
 #include "parallelism/exec/device.h"
 
-namespace parabench {
+namespace parabench::exec {
 
 class ForwardingDevice : public Device {
  public:
@@ -19,10 +19,10 @@ class ForwardingDevice : public Device {
   void expect_marks(int count) override { processor_->expect_marks(count); }
   Mark mark() override { return processor_->mark(); }
   bool reached(const Mark& mark) const override { return processor_->reached(mark); }
-  void wait(const DeviceEvent& event) override { processor_->wait(event); }
+  void wait(const comm::DeviceEvent& event) override { processor_->wait(event); }
   void synchronise() override { processor_->synchronise(); }
   double seconds(const Mark& mark) const override { return processor_->seconds(mark); }
-  double event_seconds(const DeviceEvent& event) const override { return processor_->event_seconds(event); }
+  double event_seconds(const comm::DeviceEvent& event) const override { return processor_->event_seconds(event); }
   std::unique_ptr<Upload> upload(const LargestPiece& largest) override { return processor_->upload(largest); }
   void adopt(const torch::Tensor& tensor) override { processor_->adopt(tensor); }
   std::unique_ptr<CapturedWork> capture(const std::function<void()>& work) override {
@@ -48,4 +48,4 @@ class ForwardingDevice : public Device {
   std::unique_ptr<Device> processor_;
 };
 
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -8,22 +8,22 @@
 #include "tests/parallelism/exec/recording_device.h"
 #include "tests/parallelism/exec/small_network.h"
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
-constexpr int steps = graph_capture_step + 4;
+constexpr int steps = plan::graph_capture_step + 4;
 
 struct Trained {
   StageState::Snapshot state;
   Execution execution;
 };
 
-Trained train(Plan plan, bool graph) {
+Trained train(plan::Plan plan, bool graph) {
   plan.spec.graph = graph;
-  const ModelSpec model = small_network();
+  const models::ModelSpec model = small_network();
   static MemoryAccount account;
   Trained trained;
-  run_thread_ranks(1, [&](Communicator& comm) {
+  comm::run_thread_ranks(1, [&](comm::Communicator& comm) {
     const std::unique_ptr<Device> device = recording_device(account);
     StageState state(plan, model, comm, *device);
     RankInput input = open_input(plan, Rank(0), small_source(), {}, *device);
@@ -43,7 +43,7 @@ void expect_same(const std::vector<std::vector<torch::Tensor>>& one,
 class Graphed : public testing::TestWithParam<const char*> {};
 
 TEST_P(Graphed, StepsTrainAsStepsOfSingleOperationsDo) {
-  const Plan plan = unroll(small_plan(GetParam(), steps), steps);
+  const plan::Plan plan = plan::unroll(small_plan(GetParam(), steps), steps);
   const Trained eager = train(plan, false), graphed = train(plan, true);
   expect_same(graphed.state.parameters, eager.state.parameters);
   expect_same(graphed.state.buffers, eager.state.buffers);
@@ -51,15 +51,15 @@ TEST_P(Graphed, StepsTrainAsStepsOfSingleOperationsDo) {
 }
 
 TEST_P(Graphed, StepsHaveOneSpanEach) {
-  const Plan plan = unroll(small_plan(GetParam(), steps), steps);
-  const std::vector<Op>& ops = plan.ranks[0].compute();
-  const std::vector<Span> spans = train(plan, true).execution.spans[compute_lane];
+  const plan::Plan plan = plan::unroll(small_plan(GetParam(), steps), steps);
+  const std::vector<plan::Op>& ops = plan.ranks[0].compute();
+  const std::vector<plan::Span> spans = train(plan, true).execution.spans[plan::compute_lane];
   for (std::size_t i = 1; i < ops.size(); ++i) {
-    if (ops[i].step.value < graph_capture_step || ops[i].step != ops[i - 1].step) {
+    if (ops[i].step.value < plan::graph_capture_step || ops[i].step != ops[i - 1].step) {
       EXPECT_LT(spans[i].start, spans[i].end);
       EXPECT_LE(spans[i - 1].end, spans[i].queued);
     } else {
-      EXPECT_EQ(spans[i], (Span{spans[i - 1].end, spans[i - 1].end, spans[i - 1].end}));
+      EXPECT_EQ(spans[i], (plan::Span{spans[i - 1].end, spans[i - 1].end, spans[i - 1].end}));
     }
   }
 }
@@ -74,8 +74,8 @@ INSTANTIATE_TEST_SUITE_P(Cases, Graphed,
                                          "sequential/np:1/batch:6/precision:bf16/layout:channels_last"));
 
 TEST(GraphedWork, ReportsADivergedLoss) {
-  EXPECT_THROW(train(unroll(small_plan("sequential/np:1/batch:6/lr:1e30"), steps), true), NotANumber);
+  EXPECT_THROW(train(plan::unroll(small_plan("sequential/np:1/batch:6/lr:1e30"), steps), true), NotANumber);
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::exec

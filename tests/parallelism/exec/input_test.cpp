@@ -16,28 +16,28 @@
 #include "tests/parallelism/exec/recording_device.h"
 #include "tests/parallelism/exec/small_network.h"
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 constexpr int steps = 5;
 
-Plan plan_of(const std::string& keys, InputKind input) {
-  Plan plan = unroll(small_plan(keys, steps), steps);
+plan::Plan plan_of(const std::string& keys, InputKind input) {
+  plan::Plan plan = plan::unroll(small_plan(keys, steps), steps);
   plan.spec.input = input;
   return plan;
 }
 
 /// The labels and images of a piece, straight from the source.
-PieceTensors expected(const Plan& plan, const InputPiece& piece) {
+PieceTensors expected(const plan::Plan& plan, const plan::InputPiece& piece) {
   const auto source = small_source();
-  SampleOrder order(source->size(), plan.spec.seed);
+  datasets::SampleOrder order(source->size(), plan.spec.seed);
   std::vector<torch::Tensor> images;
   std::vector<std::int64_t> labels;
-  for (int i = 0; i < samples_of(plan, piece); ++i) {
-    const auto [index, epoch] = order.at(first_position(plan, piece) + i);
+  for (int i = 0; i < plan::samples_of(plan, piece); ++i) {
+    const auto [index, epoch] = order.at(plan::first_position(plan, piece) + i);
     images.push_back(torch::empty({3, 8, 8}));
     source->read(index, epoch, std::span(images.back().data_ptr<float>(), 3 * 8 * 8));
-    labels.push_back(label_of(*source, index));
+    labels.push_back(datasets::label_of(*source, index));
   }
   return {torch::stack(images), torch::tensor(labels, torch::kInt64)};
 }
@@ -48,11 +48,11 @@ TEST(PieceFeed, GivesEveryForwardItsSamplesInTypeAndLayoutOfTheCase) {
   for (const InputKind kind : {InputKind::host, InputKind::resident}) {
     for (const char* keys : {"gpipe/np:1/batch:7/micro:3", "1f1b/np:1/batch:7/micro:3/precision:fp64",
                              "sequential/np:1/batch:6/precision:bf16/layout:channels_last"}) {
-      const Plan plan = plan_of(keys, kind);
+      const plan::Plan plan = plan_of(keys, kind);
       const RankInput input = open_input(plan, Rank(0), small_source(), {}, *device);
       EXPECT_EQ(input.labels, nullptr);
       EXPECT_EQ(input.images->is_resident(), kind == InputKind::resident);
-      for (const InputPiece& piece : input_pieces(plan, Rank(0)).images) {
+      for (const plan::InputPiece& piece : plan::input_pieces(plan, Rank(0)).images) {
         input.images->await();
         const auto [images, labels] = input.images->take();
         const auto [pixels, classes] = expected(plan, piece);
@@ -68,7 +68,7 @@ TEST(PieceFeed, GivesEveryForwardItsSamplesInTypeAndLayoutOfTheCase) {
 TEST(PieceFeed, WritesAPieceIntoTheTensorsOfOneBefore) {
   static MemoryAccount account;
   const std::unique_ptr<Device> device = cpu_device(account);
-  const Plan plan = plan_of("sequential/np:1/batch:6", InputKind::host);
+  const plan::Plan plan = plan_of("sequential/np:1/batch:6", InputKind::host);
   const RankInput input = open_input(plan, Rank(0), small_source(), {}, *device);
   input.images->await();
   const PieceTensors tensors = input.images->take();
@@ -81,14 +81,14 @@ TEST(PieceFeed, WritesAPieceIntoTheTensorsOfOneBefore) {
 }
 
 /// Counts the samples that are read.
-class CountingSource final : public SampleSource {
+class CountingSource final : public datasets::SampleSource {
  public:
   std::int64_t size() const override { return source_->size(); }
   TensorSpec shape() const override { return source_->shape(); }
   void read_labels(std::int64_t index, std::span<std::int64_t> labels) const override {
     source_->read_labels(index, labels);
   }
-  void read(std::int64_t index, std::int64_t epoch, SampleValues values) const override {
+  void read(std::int64_t index, std::int64_t epoch, datasets::SampleValues values) const override {
     const std::lock_guard lock(mutex_);
     indices.insert(index);
     source_->read(index, epoch, values);
@@ -96,7 +96,7 @@ class CountingSource final : public SampleSource {
   mutable std::set<std::int64_t> indices;
 
  private:
-  std::shared_ptr<const SampleSource> source_ = small_source();
+  std::shared_ptr<const datasets::SampleSource> source_ = small_source();
   mutable std::mutex mutex_;
 };
 
@@ -113,8 +113,8 @@ class UploadingDevice final : public ForwardingDevice {
   class Counted final : public Upload {
    public:
     Counted(std::unique_ptr<Upload> upload, int& arrived) : upload_(std::move(upload)), arrived_(arrived) {}
-    HostMemory host_memory() const override { return upload_->host_memory(); }
-    PieceTensors arrive(LoadedPiece piece) override {
+    datasets::HostMemory host_memory() const override { return upload_->host_memory(); }
+    PieceTensors arrive(datasets::LoadedPiece piece) override {
       ++arrived_;
       return upload_->arrive(std::move(piece));
     }
@@ -128,14 +128,14 @@ class UploadingDevice final : public ForwardingDevice {
 
 TEST(PieceFeed, ResidentPiecesAreLoadedOnceAndLieInOnePlace) {
   static MemoryAccount account;
-  const Plan plan = plan_of("gpipe/np:1/batch:7/micro:3", InputKind::resident);
+  const plan::Plan plan = plan_of("gpipe/np:1/batch:7/micro:3", InputKind::resident);
   UploadingDevice device(account);
   const auto source = std::make_shared<CountingSource>();
   const RankInput input = open_input(plan, Rank(0), source, {}, device);
   EXPECT_EQ(device.arrived, 3);
   EXPECT_EQ(source->indices.size(), 7u);
   std::map<int, const void*> places;
-  for (const InputPiece& piece : input_pieces(plan, Rank(0)).images) {
+  for (const plan::InputPiece& piece : plan::input_pieces(plan, Rank(0)).images) {
     input.images->await();
     const void* const place = input.images->take().images.data_ptr();
     EXPECT_EQ(places.try_emplace(piece.micro_batch.value, place).first->second, place);
@@ -160,21 +160,21 @@ TEST(PieceFeed, ResidentPiecesCountAsActivationsAllTheTime) {
 
 struct Outcome {
   std::vector<double> losses = std::vector<double>(steps);
-  std::vector<Span> spans;  ///< of rank 0
+  std::vector<plan::Span> spans;  ///< of rank 0
 };
 
-Outcome run(const Plan& plan) {
+Outcome run(const plan::Plan& plan) {
   static MemoryAccount accounts[4];
   Outcome result;
   std::mutex mutex;
-  run_thread_ranks({plan.spec.np, collective_groups(plan).declared}, [&](Communicator& comm) {
+  comm::run_thread_ranks({plan.spec.np, plan::collective_groups(plan).declared}, [&](comm::Communicator& comm) {
     const std::unique_ptr<Device> device = recording_device(accounts[comm.rank().value]);
     StageState state(plan, small_network(), comm, *device);
     RankInput input = open_input(plan, comm.rank(), small_source(), {}, *device);
     const Execution execution = execute(plan, small_network(), state, comm, input, *device, 0);
     const std::lock_guard lock(mutex);
     for (int s = 0; s < steps; ++s) result.losses[s] += execution.losses[s];
-    if (comm.rank() == Rank(0)) result.spans = execution.spans[compute_lane];
+    if (comm.rank() == Rank(0)) result.spans = execution.spans[plan::compute_lane];
   });
   return result;
 }
@@ -182,7 +182,7 @@ Outcome run(const Plan& plan) {
 class Resident : public testing::TestWithParam<const char*> {};
 
 TEST_P(Resident, StepsTrainAsTheReferenceDoesOnTheFirstStepsSamples) {
-  const Plan plan = plan_of(GetParam(), InputKind::resident);
+  const plan::Plan plan = plan_of(GetParam(), InputKind::resident);
   const Outcome resident = run(plan);
   const ReferenceState reference = train_reference(plan, small_network(), steps, small_source(), {});
   const ReferenceState others =
@@ -190,7 +190,7 @@ TEST_P(Resident, StepsTrainAsTheReferenceDoesOnTheFirstStepsSamples) {
   for (int s = 0; s < steps; ++s) EXPECT_NEAR(resident.losses[s], reference.losses[s], 1e-9 * reference.losses[s]) << s;
   EXPECT_DOUBLE_EQ(reference.losses[0], others.losses[0]);
   EXPECT_GT(std::abs(reference.losses[1] - others.losses[1]), 1e-3) << "other samples";
-  for (const Span& span : resident.spans) EXPECT_EQ(span.data_wait, 0);
+  for (const plan::Span& span : resident.spans) EXPECT_EQ(span.data_wait, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, Resident,
@@ -202,4 +202,4 @@ INSTANTIATE_TEST_SUITE_P(Cases, Resident,
                                          "pipedream[replicas=2-1]/np:3/batch:4/precision:fp64"));
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -15,45 +15,48 @@
 #include "parallelism/plan/routes.h"
 #include "tests/parallelism/exec/small_network.h"
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 /// A transfer on a device's queue: queued when its host part, a message or sum of one number, has ended; it ends when
 /// the device gets to it.
-class Transfer final : public WorkState {
+class Transfer final : public comm::WorkState {
  public:
-  Transfer(Work host, std::unique_ptr<double> number, std::function<bool()> ended, DeviceSpan span)
+  Transfer(comm::Work host, std::unique_ptr<double> number, std::function<bool()> ended, comm::DeviceSpan span)
       : number_(std::move(number)), host_(std::move(host)), ended_(std::move(ended)), span_(std::move(span)) {}
   bool queued() override { return host_.test(); }
   bool advance() override { return queued() && ended_(); }
-  DeviceSpan device_span() const override { return span_; }
+  comm::DeviceSpan device_span() const override { return span_; }
 
  private:
   std::unique_ptr<double> number_;
-  Work host_;
+  comm::Work host_;
   std::function<bool()> ended_;
-  DeviceSpan span_;
+  comm::DeviceSpan span_;
 };
 
 /// Gives out operations of a device that does nothing before it is told to.
 class QueuedWork final : public RankWork {
  public:
-  QueuedWork(const Plan& plan, const LocalDependencies& needs, Communicator& comm)
-      : groups_(collective_groups(plan).numbers), program_(plan.ranks[comm.rank().value]), needs_(needs), comm_(comm) {}
+  QueuedWork(const plan::Plan& plan, const plan::LocalDependencies& needs, comm::Communicator& comm)
+      : groups_(plan::collective_groups(plan).numbers),
+        program_(plan.ranks[comm.rank().value]),
+        needs_(needs),
+        comm_(comm) {}
 
   void enter(bool) override {}
   void queue(int index) override { most_ahead = std::max(most_ahead, index + 1 - done_); }
   void begin(int index) override {
     const std::lock_guard lock(mutex_);
-    for (const OpRef& ref : needs_.of(compute_lane, index)) {
-      if (ref.lane == compute_lane) continue;
+    for (const plan::OpRef& ref : needs_.of(plan::compute_lane, index)) {
+      if (ref.lane == plan::compute_lane) continue;
       EXPECT_TRUE(given_out_.contains({ref.lane, ref.index}));
       EXPECT_FALSE(ended_.contains({ref.lane, ref.index}));
     }
   }
   void compute(int) override {}
   void finish() override { finished_ = true; }
-  Span computed(int index) const override { return {1e6 + index, 1e6 + index, 1e6 + index + 1}; }
+  plan::Span computed(int index) const override { return {1e6 + index, 1e6 + index, 1e6 + index + 1}; }
   /// The device needs some looks for each operation.
   bool is_done(int index) const override {
     EXPECT_EQ(index, done_);
@@ -62,23 +65,23 @@ class QueuedWork final : public RankWork {
     return true;
   }
 
-  Work start(int lane, int index) override {
-    const Op& op = program_.lanes[lane].ops[index];
+  comm::Work start(int lane, int index) override {
+    const plan::Op& op = program_.lanes[lane].ops[index];
     auto number = std::make_unique<double>(1);
-    const BufferView view{number.get(), sizeof(double), ElementType::f64};
-    Work host;
-    if (op.kind == OpKind::all_reduce) {
+    const comm::BufferView view{number.get(), sizeof(double), comm::ElementType::f64};
+    comm::Work host;
+    if (op.kind == plan::OpKind::all_reduce) {
       host = comm_.all_reduce(view, groups_.at(program_.lanes[lane].key));
     } else {
-      host = op.kind == OpKind::send ? comm_.send(view, op.peer, message_of(op))
-                                     : comm_.recv(view, op.peer, message_of(op));
+      host = op.kind == plan::OpKind::send ? comm_.send(view, op.peer, message_of(op))
+                                           : comm_.recv(view, op.peer, message_of(op));
     }
     // Should somebody wait for an end before all is given out, he gets it at last, and begin() notices.
-    return Work(std::make_unique<Transfer>(
+    return comm::Work(std::make_unique<Transfer>(
         std::move(host), std::move(number), [this] { return finished_.load() || now_s() > patience_; },
-        DeviceSpan{std::make_shared<int>(index), nullptr}));
+        comm::DeviceSpan{std::make_shared<int>(index), nullptr}));
   }
-  void given_out(int lane, int index, const DeviceSpan& span) override {
+  void given_out(int lane, int index, const comm::DeviceSpan& span) override {
     EXPECT_EQ(*static_cast<int*>(span.start.get()), index);
     const std::lock_guard lock(mutex_);
     given_out_.insert({lane, index});
@@ -89,17 +92,17 @@ class QueuedWork final : public RankWork {
   }
   double patience_s() override { return 1e-3; }
   /// The device takes two seconds each, and starts a second before the one before has ended.
-  Span transferred(int, int index, const Span& seen) const override {
+  plan::Span transferred(int, int index, const plan::Span& seen) const override {
     return {seen.queued, 1e6 + index, 1e6 + index + 2};
   }
 
   int most_ahead = 0;  ///< given out and not done, the next one included
 
  private:
-  std::map<LaneKey, int> groups_;
-  const RankProgram& program_;
-  const LocalDependencies& needs_;
-  Communicator& comm_;
+  std::map<plan::LaneKey, int> groups_;
+  const plan::RankProgram& program_;
+  const plan::LocalDependencies& needs_;
+  comm::Communicator& comm_;
   std::mutex mutex_;
   std::set<std::pair<int, int>> given_out_, ended_;
   std::atomic<bool> finished_ = false;
@@ -108,10 +111,10 @@ class QueuedWork final : public RankWork {
 };
 
 /// Spans and most_ahead of every rank.
-std::vector<std::pair<RankSpans, int>> run(const Plan& plan) {
+std::vector<std::pair<RankSpans, int>> run(const plan::Plan& plan) {
   std::vector<std::pair<RankSpans, int>> ranks(plan.spec.np);
-  run_thread_ranks({plan.spec.np, collective_groups(plan).declared}, [&](Communicator& comm) {
-    const LocalDependencies needs = dependencies(plan, comm.rank());
+  comm::run_thread_ranks({plan.spec.np, plan::collective_groups(plan).declared}, [&](comm::Communicator& comm) {
+    const plan::LocalDependencies needs = plan::dependencies(plan, comm.rank());
     QueuedWork work(plan, needs, comm);
     RankSpans spans = run_lanes(plan, needs, comm, work);
     ranks[comm.rank().value] = {std::move(spans), work.most_ahead};
@@ -130,14 +133,14 @@ INSTANTIATE_TEST_SUITE_P(Plans, QueuedLanes,
                          });
 
 TEST_P(QueuedLanes, ComputeGoesOnWhenWhatItNeedsIsQueuedAndNoFurtherThanTheBound) {
-  const Plan plan = unroll(small_plan(GetParam(), 4), 4);
+  const plan::Plan plan = plan::unroll(small_plan(GetParam(), 4), 4);
   for (const auto& [spans, most_ahead] : run(plan)) EXPECT_EQ(most_ahead, most_given_out);
 }
 
 TEST_P(QueuedLanes, SpansOfALaneFollowEachOtherOnTheDevicesClock) {
-  const Plan plan = unroll(small_plan(GetParam(), 4), 4);
+  const plan::Plan plan = plan::unroll(small_plan(GetParam(), 4), 4);
   for (const auto& [spans, most_ahead] : run(plan)) {
-    for (std::size_t lane = compute_lane + 1; lane < spans.size(); ++lane) {
+    for (std::size_t lane = plan::compute_lane + 1; lane < spans.size(); ++lane) {
       for (std::size_t i = 0; i < spans[lane].size(); ++i) {
         const double free_since = i == 0 ? 0 : spans[lane][i - 1].end;
         EXPECT_EQ(spans[lane][i].end, 1e6 + static_cast<double>(i) + 2);
@@ -150,10 +153,10 @@ TEST_P(QueuedLanes, SpansOfALaneFollowEachOtherOnTheDevicesClock) {
 }
 
 TEST(Lanes, ARankAloneIsNotBounded) {
-  const Plan plan = unroll(small_plan("sequential/np:1/batch:6", 20), 20);
+  const plan::Plan plan = plan::unroll(small_plan("sequential/np:1/batch:6", 20), 20);
   const int operations = static_cast<int>(plan.ranks[0].compute().size());
   EXPECT_EQ(run(plan)[0].second, operations);
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -4,7 +4,7 @@
 
 // The allocator must count from the first tensor on, as in parabench-rank.
 int main(int argc, char** argv) {
-  parabench::install_counting_allocator();
+  parabench::exec::install_counting_allocator();
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

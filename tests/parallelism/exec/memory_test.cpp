@@ -6,7 +6,7 @@
 
 #include <thread>
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 TEST(MemoryAccount, CountsBytesWhereTheyAreHandedOut) {
@@ -66,4 +66,4 @@ TEST(CountingAllocator, AlignsEveryBlockToACacheLine) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -14,7 +14,7 @@
 #include "tests/parallelism/exec/forwarding_device.h"
 #include "tests/parallelism/exec/small_network.h"
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 /// What stands for an event of a device: the number of its mark, or of a transfer.
@@ -32,10 +32,10 @@ class QueuedDevice final : public ForwardingDevice {
     mark.event = &events_.emplace_back(static_cast<int>(events_.size()), mark.host_s);
     return mark;
   }
-  void wait(const DeviceEvent& event) override {
+  void wait(const comm::DeviceEvent& event) override {
     waited.emplace_back(static_cast<int>(events_.size()), *static_cast<PretendedEvent*>(event.get()));
   }
-  double event_seconds(const DeviceEvent& event) const override {
+  double event_seconds(const comm::DeviceEvent& event) const override {
     return static_cast<PretendedEvent*>(event.get())->passed_s;
   }
   void synchronise() override {
@@ -53,10 +53,10 @@ class QueuedDevice final : public ForwardingDevice {
 };
 
 /// Passes on what a communicator is given, with times of a device's own.
-class TimedTransfer final : public WorkState {
+class TimedTransfer final : public comm::WorkState {
  public:
   /// `held` counts its events.
-  TimedTransfer(Work work, int number, std::atomic<int>& held) : work_(std::move(work)) {
+  TimedTransfer(comm::Work work, int number, std::atomic<int>& held) : work_(std::move(work)) {
     const auto event = [&](double passed_s) {
       ++held;
       return std::shared_ptr<PretendedEvent>(new PretendedEvent{number, passed_s}, [&held](PretendedEvent* unused) {
@@ -67,35 +67,36 @@ class TimedTransfer final : public WorkState {
     span_ = {event(1e9 + 10 * number), event(1e9 + 10 * number + 5)};
   }
   bool advance() override { return work_.test(); }
-  DeviceSpan device_span() const override { return span_; }
+  comm::DeviceSpan device_span() const override { return span_; }
 
  private:
-  Work work_;
-  DeviceSpan span_;
+  comm::Work work_;
+  comm::DeviceSpan span_;
 };
 
-class SpyingCommunicator final : public ForwardingCommunicator {
+class SpyingCommunicator final : public comm::ForwardingCommunicator {
  public:
-  SpyingCommunicator(Communicator& inner, QueuedDevice& device) : ForwardingCommunicator(inner), device_(device) {}
+  SpyingCommunicator(comm::Communicator& inner, QueuedDevice& device)
+      : comm::ForwardingCommunicator(inner), device_(device) {}
   std::vector<const PretendedEvent*> sent_after, received_after, reduced_after;
   std::set<int> arriving;  ///< numbers of receives and sums
 
  private:
-  std::unique_ptr<WorkState> start_collective(const CollectiveCall& call) override {
+  std::unique_ptr<comm::WorkState> start_collective(const comm::CollectiveCall& call) override {
     reduced_after.push_back(static_cast<PretendedEvent*>(call.buffer.ready));
-    return timed(ForwardingCommunicator::start_collective(call), true);
+    return timed(comm::ForwardingCommunicator::start_collective(call), true);
   }
-  std::unique_ptr<WorkState> start_send(BufferView buffer, Rank to, Message message) override {
+  std::unique_ptr<comm::WorkState> start_send(comm::BufferView buffer, Rank to, comm::Message message) override {
     sent_after.push_back(static_cast<PretendedEvent*>(buffer.ready));
-    return timed(ForwardingCommunicator::start_send(buffer, to, message), false);
+    return timed(comm::ForwardingCommunicator::start_send(buffer, to, message), false);
   }
-  std::unique_ptr<WorkState> start_recv(BufferView buffer, Rank from, Message message) override {
+  std::unique_ptr<comm::WorkState> start_recv(comm::BufferView buffer, Rank from, comm::Message message) override {
     received_after.push_back(static_cast<PretendedEvent*>(buffer.ready));
-    return timed(ForwardingCommunicator::start_recv(buffer, from, message), true);
+    return timed(comm::ForwardingCommunicator::start_recv(buffer, from, message), true);
   }
-  std::unique_ptr<WorkState> timed(std::unique_ptr<WorkState> work, bool arrives) {
+  std::unique_ptr<comm::WorkState> timed(std::unique_ptr<comm::WorkState> work, bool arrives) {
     if (arrives) arriving.insert(number_);
-    return std::make_unique<TimedTransfer>(Work(std::move(work)), number_++, device_.transfer_events);
+    return std::make_unique<TimedTransfer>(comm::Work(std::move(work)), number_++, device_.transfer_events);
   }
 
   QueuedDevice& device_;
@@ -108,9 +109,9 @@ INSTANTIATE_TEST_SUITE_P(Cases, QueuedExecution,
 
 /// `check(plan, comm, device, spans)` on each rank after it has trained.
 template <class Check>
-void train_queued(const Plan& plan, Check check, std::optional<int> measure_from = 0) {
+void train_queued(const plan::Plan& plan, Check check, std::optional<int> measure_from = 0) {
   static MemoryAccount accounts[2];
-  run_thread_ranks({2, collective_groups(plan).declared}, [&](Communicator& host) {
+  comm::run_thread_ranks({2, plan::collective_groups(plan).declared}, [&](comm::Communicator& host) {
     QueuedDevice device(accounts[host.rank().value]);
     StageState state(plan, small_network(), host, device);
     RankInput input = open_input(plan, host.rank(), small_source(), {}, device);
@@ -121,23 +122,23 @@ void train_queued(const Plan& plan, Check check, std::optional<int> measure_from
 }
 
 /// The numbers of each operation's first and last mark: three each, one more where it reads a piece.
-std::vector<std::pair<int, int>> marks_of(const Plan& plan, Rank rank) {
+std::vector<std::pair<int, int>> marks_of(const plan::Plan& plan, Rank rank) {
   const auto& ops = plan.ranks[rank.value].compute();
-  const bool holds_first = std::ranges::any_of(ops, [](const Op& op) { return op.segment == SegmentId(0); });
-  const SegmentId reading = holds_first ? SegmentId(0) : last_segment(plan);
+  const bool holds_first = std::ranges::any_of(ops, [](const plan::Op& op) { return op.segment == SegmentId(0); });
+  const SegmentId reading = holds_first ? SegmentId(0) : plan::last_segment(plan);
   std::vector<std::pair<int, int>> marks;
   int next = 0;
-  for (const Op& op : ops) {
+  for (const plan::Op& op : ops) {
     const int first = next;
-    next += op.kind == OpKind::forward && op.segment == reading ? 4 : 3;
+    next += op.kind == plan::OpKind::forward && op.segment == reading ? 4 : 3;
     marks.emplace_back(first, next - 1);
   }
   return marks;
 }
 
 TEST_P(QueuedExecution, WhatLeavesARankIsReadyAfterTheOperationThatMadeIt) {
-  train_queued(unroll(small_plan(GetParam(), 2), 2),
-               [](const Plan& plan, SpyingCommunicator& comm, QueuedDevice& device, const RankSpans&) {
+  train_queued(plan::unroll(small_plan(GetParam(), 2), 2),
+               [](const plan::Plan& plan, SpyingCommunicator& comm, QueuedDevice& device, const RankSpans&) {
                  for (const PretendedEvent* event : comm.received_after) EXPECT_EQ(event, nullptr);
                  std::set<int> ends;
                  for (const auto& [first, last] : marks_of(plan, comm.rank())) ends.insert(last);
@@ -153,8 +154,8 @@ TEST_P(QueuedExecution, WhatLeavesARankIsReadyAfterTheOperationThatMadeIt) {
 }
 
 TEST_P(QueuedExecution, TheDeviceWaitsForWhatArrivesBetweenAnOperationsFirstTwoMarks) {
-  train_queued(unroll(small_plan(GetParam(), 2), 2),
-               [](const Plan& plan, SpyingCommunicator& comm, QueuedDevice& device, const RankSpans&) {
+  train_queued(plan::unroll(small_plan(GetParam(), 2), 2),
+               [](const plan::Plan& plan, SpyingCommunicator& comm, QueuedDevice& device, const RankSpans&) {
                  std::set<int> firsts, waited;
                  for (const auto& [first, last] : marks_of(plan, comm.rank())) firsts.insert(first + 1);
                  for (const auto& [place, event] : device.waited) {
@@ -167,10 +168,10 @@ TEST_P(QueuedExecution, TheDeviceWaitsForWhatArrivesBetweenAnOperationsFirstTwoM
 }
 
 TEST_P(QueuedExecution, SpansOfTransfersAreTheDevicesTimes) {
-  train_queued(unroll(small_plan(GetParam(), 2), 2),
-               [](const Plan&, SpyingCommunicator&, QueuedDevice&, const RankSpans& spans) {
-                 for (std::size_t lane = compute_lane + 1; lane < spans.size(); ++lane) {
-                   for (const Span& span : spans[lane]) {
+  train_queued(plan::unroll(small_plan(GetParam(), 2), 2),
+               [](const plan::Plan&, SpyingCommunicator&, QueuedDevice&, const RankSpans& spans) {
+                 for (std::size_t lane = plan::compute_lane + 1; lane < spans.size(); ++lane) {
+                   for (const plan::Span& span : spans[lane]) {
                      EXPECT_GE(span.start, 1e9);
                      EXPECT_EQ(span.end, span.start + 5);
                    }
@@ -181,8 +182,8 @@ TEST_P(QueuedExecution, SpansOfTransfersAreTheDevicesTimes) {
 TEST_P(QueuedExecution, EventsOfTransfersPileUpOnlyWhereTheyAreMeasured) {
   for (const std::optional<int> measure_from : {std::optional(0), std::optional<int>()}) {
     train_queued(
-        unroll(small_plan(GetParam(), 2), 2),
-        [&](const Plan& plan, SpyingCommunicator& comm, QueuedDevice& device, const RankSpans&) {
+        plan::unroll(small_plan(GetParam(), 2), 2),
+        [&](const plan::Plan& plan, SpyingCommunicator& comm, QueuedDevice& device, const RankSpans&) {
           const auto& lanes = plan.ranks[comm.rank().value].lanes;
           // A lane that transfers may not have let go of its last operation, with two events.
           const int last = 2 * (static_cast<int>(lanes.size()) - 1);
@@ -197,4 +198,4 @@ TEST_P(QueuedExecution, EventsOfTransfersPileUpOnlyWhereTheyAreMeasured) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -11,7 +11,7 @@
 #include "parallelism/exec/optimizer/fused_operators.h"
 #include "tests/parallelism/exec/forwarding_device.h"
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 // Below autograd, above every backend, and unused by torch itself.
@@ -124,4 +124,4 @@ class RecordingDevice final : public ForwardingDevice {
 
 std::unique_ptr<Device> recording_device(MemoryAccount& account) { return std::make_unique<RecordingDevice>(account); }
 
-}  // namespace parabench
+}  // namespace parabench::exec

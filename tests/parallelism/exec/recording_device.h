@@ -5,7 +5,7 @@
 
 #include "parallelism/exec/device.h"
 
-namespace parabench {
+namespace parabench::exec {
 
 /// Captures by torch's dispatcher: every operation below autograd is noted with its operands; what it wrote to memory
 /// that was there before is undone, since a capture runs nothing. A replay calls the same operations on the same
@@ -13,4 +13,4 @@ namespace parabench {
 /// GPU; reading a value on the host throws std::logic_error, as it breaks a capture there.
 std::unique_ptr<Device> recording_device(MemoryAccount& account);
 
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -17,34 +17,36 @@
 #include "tests/parallelism/comm/forwarding_communicator.h"
 #include "tests/parallelism/exec/small_network.h"
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 constexpr int positions = 6, vocabulary = 11;
 
-ModelSpec small_transformer(const std::string& tied) {
-  return make_model(
+models::ModelSpec small_transformer(const std::string& tied) {
+  return models::make_model(
       {"transformer", {{"layers", "6"}, {"hidden", "8"}, {"heads", "2"}, {"sequence", "6"}, {"tied", tied}}},
       TensorSpec({positions}, ElementKind::int64), vocabulary, true);
 }
 
-std::shared_ptr<const SampleSource> tokens() {
-  return open_source(
-      make_dataset(
+std::shared_ptr<const datasets::SampleSource> tokens() {
+  return datasets::open_source(
+      datasets::make_dataset(
           {"tokens-synthetic", {{"sequence", std::to_string(positions)}, {"vocabulary", std::to_string(vocabulary)}}}),
       {});
 }
 
 /// Ends a sum of gradients at once, with what this rank had.
-class ForgetfulCommunicator final : public ForwardingCommunicator {
+class ForgetfulCommunicator final : public comm::ForwardingCommunicator {
  public:
-  using ForwardingCommunicator::ForwardingCommunicator;
+  using comm::ForwardingCommunicator::ForwardingCommunicator;
 
  private:
-  struct Done final : WorkState {
+  struct Done final : comm::WorkState {
     bool advance() override { return true; }
   };
-  std::unique_ptr<WorkState> start_collective(const CollectiveCall&) override { return std::make_unique<Done>(); }
+  std::unique_ptr<comm::WorkState> start_collective(const comm::CollectiveCall&) override {
+    return std::make_unique<Done>();
+  }
 };
 
 struct Gated {
@@ -53,13 +55,13 @@ struct Gated {
 };
 
 Gated gate(const std::string& rest, bool forgets = false) {
-  const ModelSpec model = small_transformer("on");
-  Plan plan = small_plan(rest, 16, model);
-  const int steps = equivalence_steps(plan);
+  const models::ModelSpec model = small_transformer("on");
+  plan::Plan plan = small_plan(rest, 16, model);
+  const int steps = plan::equivalence_steps(plan);
   plan = small_pieces(plan, model, steps);
   const auto source = tokens();
   Trained trained;
-  run_thread_ranks({plan.spec.np, collective_groups(plan).declared}, [&](Communicator& comm) {
+  comm::run_thread_ranks({plan.spec.np, plan::collective_groups(plan).declared}, [&](comm::Communicator& comm) {
     static MemoryAccount accounts[8];
     const std::unique_ptr<Device> device = cpu_device(accounts[comm.rank().value]);
     ForgetfulCommunicator forgetful(comm);
@@ -69,9 +71,9 @@ Gated gate(const std::string& rest, bool forgets = false) {
   Gated result{compare(plan, model, trained, train_reference(plan, model, steps, source, {}))};
   torch::Tensor first;
   for (Rank r; r.value < plan.spec.np; ++r) {
-    const std::vector<int> layers = layers_held(plan, r);
+    const std::vector<int> layers = plan::layers_held(plan, r);
     for (std::size_t l = 0; l < layers.size(); ++l) {
-      for (const ParameterPlace& place : {model.tie->original, model.tie->copy}) {
+      for (const models::ParameterPlace& place : {model.tie->original, model.tie->copy}) {
         if (place.layer != layers[l]) continue;
         const torch::Tensor& tensor = trained.parameters[r.value][l][place.parameter];
         if (!first.defined()) first = tensor;
@@ -115,24 +117,24 @@ TEST(TiedTransformerGate, CatchesAForgottenSum) {
 }
 
 TEST(TiedTransformerMemory, IsWhatTheLayoutSays) {
-  const ModelSpec model = small_transformer("on");
+  const models::ModelSpec model = small_transformer("on");
   static MemoryAccount accounts[3];
   for (const char* rest : {"sequential/np:1/batch:4", "data-parallel/np:2/batch:4", "1f1b/np:3/batch:8/micro:4",
                            "zb-v/np:2/batch:8/micro:4/dp:1", "pipedream-2bw/np:2/batch:4/micro:2"}) {
-    Plan plan = small_plan(rest, 3, model);
-    plan = unroll(plan, 3);
+    plan::Plan plan = small_plan(rest, 3, model);
+    plan = plan::unroll(plan, 3);
     std::mutex mutex;
-    run_thread_ranks({plan.spec.np, collective_groups(plan).declared}, [&](Communicator& comm) {
+    comm::run_thread_ranks({plan.spec.np, plan::collective_groups(plan).declared}, [&](comm::Communicator& comm) {
       const std::unique_ptr<Device> device = cpu_device(accounts[comm.rank().value]);
       StageState state(plan, model, comm, *device);
       RankInput input = open_input(plan, comm.rank(), tokens(), {}, *device);
       const Execution execution = execute(plan, model, state, comm, input, *device, 0);
       const std::lock_guard lock(mutex);
-      const StateLayout layout = state_layout(plan, ParameterSizes(model), comm.rank());
+      const plan::StateLayout layout = plan::state_layout(plan, plan::ParameterSizes(model), comm.rank());
       const MemoryUsage peak = device->account().peak();
       EXPECT_EQ(peak[MemoryCategory::parameters], layout.copy_bytes()) << rest;
-      EXPECT_EQ(peak[MemoryCategory::optimizer], layout.bytes(StateRole::optimizer)) << rest;
-      const std::int64_t arena = layout.bytes(StateRole::gradients);
+      EXPECT_EQ(peak[MemoryCategory::optimizer], layout.bytes(plan::StateRole::optimizer)) << rest;
+      const std::int64_t arena = layout.bytes(plan::StateRole::gradients);
       if (arena > 0) {
         EXPECT_EQ(peak[MemoryCategory::gradients], arena) << rest << ": nothing beside the arena";
       }
@@ -140,11 +142,11 @@ TEST(TiedTransformerMemory, IsWhatTheLayoutSays) {
       std::int64_t dropped = 0, tensors = 0;
       const auto& ops = plan.ranks[comm.rank().value].compute();
       for (std::size_t i = 0; i < ops.size(); ++i) {
-        if (ops[i].kind == OpKind::update && ops[i].step == StepId(1))
+        if (ops[i].kind == plan::OpKind::update && ops[i].step == StepId(1))
           dropped += execution.memory[i].before - execution.memory[i].after;
       }
       for (const SegmentId s : layout.segments)
-        for (const ParameterSlice& slice : parameter_slices(layout, plan, model, s))
+        for (const plan::ParameterSlice& slice : plan::parameter_slices(layout, plan, model, s))
           tensors += slice.tensor.elements() * layout.element_bytes;
       EXPECT_EQ(dropped, arena > 0 ? 0 : tensors) << rest << " rank " << comm.rank().value;
     });
@@ -152,4 +154,4 @@ TEST(TiedTransformerMemory, IsWhatTheLayoutSays) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::exec

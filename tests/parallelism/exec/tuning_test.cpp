@@ -14,7 +14,7 @@
 #include "tests/parallelism/exec/forwarding_device.h"
 #include "tests/parallelism/exec/small_network.h"
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 std::atomic<int> convolutions = 0, convolution_backwards = 0;
@@ -41,11 +41,11 @@ class CountConvolutions {
   at::CallbackHandle handle_;
 };
 
-std::vector<double> losses(const Plan& plan, bool tuned) {
+std::vector<double> losses(const plan::Plan& plan, bool tuned) {
   static MemoryAccount accounts[4];
   std::vector<double> sums(plan.steps);
   std::mutex mutex;
-  run_thread_ranks({plan.spec.np, collective_groups(plan).declared}, [&](Communicator& comm) {
+  comm::run_thread_ranks({plan.spec.np, plan::collective_groups(plan).declared}, [&](comm::Communicator& comm) {
     const std::unique_ptr<Device> device = cpu_device(accounts[comm.rank().value]);
     StageState state(plan, small_network(), comm, *device);
     if (tuned) tune(plan, small_network(), state, *device, comm.rank());
@@ -60,7 +60,7 @@ std::vector<double> losses(const Plan& plan, bool tuned) {
 class Tuned : public testing::TestWithParam<const char*> {};
 
 TEST_P(Tuned, TrainingGoesOnAsIfNothingHadBeenTried) {
-  const Plan plan = unroll(small_plan(GetParam(), 3), 3);
+  const plan::Plan plan = plan::unroll(small_plan(GetParam(), 3), 3);
   EXPECT_EQ(losses(plan, true), losses(plan, false));
 }
 
@@ -71,13 +71,13 @@ INSTANTIATE_TEST_SUITE_P(Cases, Tuned,
                                          "sequential/np:1/batch:6/layout:channels_last"));
 
 TEST(Tune, RunsEverySegmentOnceAtEachSizeOfItsPieces) {
-  const Plan plan = small_plan("gpipe/np:1/batch:8/micro:3", 1);
+  const plan::Plan plan = small_plan("gpipe/np:1/batch:8/micro:3", 1);
   ASSERT_EQ(plan.pieces[0], (std::vector<int>{3, 3, 2}));
   int in_network = 0;
-  for (const LayerSpec& layer : small_network().layers)
-    for (const Node& node : layer.nodes) in_network += std::holds_alternative<Conv2d>(node.operation);
+  for (const models::LayerSpec& layer : small_network().layers)
+    for (const models::Node& node : layer.nodes) in_network += std::holds_alternative<models::Conv2d>(node.operation);
   static MemoryAccount account;
-  run_thread_ranks(1, [&](Communicator& comm) {
+  comm::run_thread_ranks(1, [&](comm::Communicator& comm) {
     const std::unique_ptr<Device> device = cpu_device(account);
     StageState state(plan, small_network(), comm, *device);
     const std::int64_t held = account.live();
@@ -100,9 +100,9 @@ class TidyDevice final : public ForwardingDevice {
 };
 
 TEST(Tune, WhatTrialsTookIsGivenBackBeforePeaksCount) {
-  const Plan plan = unroll(small_plan("sequential/np:1/batch:6", 4), 4);
+  const plan::Plan plan = plan::unroll(small_plan("sequential/np:1/batch:6", 4), 4);
   static MemoryAccount account;
-  run_thread_ranks(1, [&](Communicator& comm) {
+  comm::run_thread_ranks(1, [&](comm::Communicator& comm) {
     TidyDevice device(account);
     StageState state(plan, small_network(), comm, device);
     tune(plan, small_network(), state, device, Rank(0));
@@ -114,9 +114,9 @@ TEST(Tune, WhatTrialsTookIsGivenBackBeforePeaksCount) {
 }
 
 TEST(Tune, ARankAloneStaysOnTheThreadThatKeepsTheChoices) {
-  run_thread_ranks(1,
-                   [here = std::this_thread::get_id()](Communicator&) { EXPECT_EQ(std::this_thread::get_id(), here); });
+  comm::run_thread_ranks(
+      1, [here = std::this_thread::get_id()](comm::Communicator&) { EXPECT_EQ(std::this_thread::get_id(), here); });
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::exec

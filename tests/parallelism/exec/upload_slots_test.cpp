@@ -10,7 +10,7 @@
 
 #include "tests/parallelism/comm/fake_cuda.h"
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 constexpr int slot_count = 2;
@@ -81,4 +81,4 @@ TEST_F(UploadSlotsTest, TheHostIsAtMostTwoRoundsAheadOfTheReads) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::exec

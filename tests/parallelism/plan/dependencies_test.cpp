@@ -7,7 +7,7 @@
 #include "parallelism/plan/passes/lowering.h"
 #include "tests/parallelism/plan/plans.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 using testing::ElementsAre;
@@ -203,4 +203,4 @@ TEST(Lowering, LeavesComputeLanesAsTheyAre) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::plan

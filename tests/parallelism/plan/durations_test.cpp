@@ -10,7 +10,7 @@
 #include "parallelism/plan/matching.h"
 #include "tests/parallelism/plan/plans.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 /// A different time for each operation of a step, whichever step it is.
@@ -61,4 +61,4 @@ TEST(Durations, AMissingOrNegativeOneIsNamed) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::plan

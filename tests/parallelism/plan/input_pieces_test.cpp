@@ -6,7 +6,7 @@
 
 #include "tests/parallelism/plan/plans.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 using testing::ElementsAre;
@@ -72,4 +72,4 @@ TEST(InputPieces, ResidentOnesStandForAllStepsEachOnce) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -4,7 +4,7 @@
 
 #include "tests/parallelism/plan/symbolic_rank.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 class SymbolicRun {
@@ -128,4 +128,4 @@ std::optional<Meaning> meaning_of(const Plan& plan, const std::vector<LayerSkip>
   }
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -9,7 +9,7 @@
 
 #include "tests/parallelism/plan/plans.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 /// [layer, version] -> a number that stands for these weights: a hash of the weights before and of every gradient that
 /// the update applied, each with the weights and samples it came from. Sums do not depend on their order, and neither
@@ -21,4 +21,4 @@ using Meaning = std::map<std::pair<int, int>, std::uint64_t>;
 /// those of the model.
 std::optional<Meaning> meaning_of(const Plan& plan, const std::vector<LayerSkip>& skips = {});
 
-}  // namespace parabench
+}  // namespace parabench::plan

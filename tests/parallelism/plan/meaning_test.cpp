@@ -8,7 +8,7 @@
 #include "parallelism/plan/passes/passes.h"
 #include "tests/parallelism/plan/plans.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 /// What gpipe makes of the same pieces over `steps` steps: the plain sum over a batch of pieces.
@@ -124,4 +124,4 @@ TEST(Meaning, OfReplicatedPipedreamIsThatOfFewerUpdates) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 using testing::AllOf;
@@ -34,4 +34,4 @@ TEST(Mesh, MultipliesToTheRanksOrSaysWithWhichValuesItDoesNot) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -4,7 +4,7 @@
 
 #include "parallelism/plan/lane.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 TEST(Op, TextNamesSegmentKindAndMicroBatch) {
@@ -78,4 +78,4 @@ TEST(Op, ABackwardIsAnInputAndAWeightGradient) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::plan

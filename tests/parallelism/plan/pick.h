@@ -8,7 +8,7 @@
 #include "parallelism/plan/plan.h"
 #include "tests/parallelism/plan/plans.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 /// From 0 on.
 inline int below(std::mt19937& random, std::size_t end) { return uniform(random, 0, static_cast<int>(end) - 1); }
@@ -57,4 +57,4 @@ inline bool swap_wanted(std::vector<Op>& ops, std::mt19937& random, bool (*wante
   return true;
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -8,7 +8,7 @@
 #include "parallelism/plan/routes.h"
 #include "tests/parallelism/plan/plans.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 using testing::ElementsAre;
@@ -104,4 +104,4 @@ TEST(Plan, AnswersWhoHoldsAndReducesAStage) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -15,7 +15,7 @@
 #include "parallelism/plan/timeline.h"
 #include "tests/base/case_of.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 /// A tensor that skips layers of a chain; of one layer, skips of one tensor are the same.
 struct LayerSkip {
@@ -25,18 +25,18 @@ struct LayerSkip {
 
 /// A chain of `layers` linear layers, the i-th (from 0) with (i + 5)^2 parameters. What layer `from` makes for others
 /// is its output; of tensors that are not the same, the output and the input.
-inline ModelSpec chain_model(int layers, const std::vector<LayerSkip>& skips = {}) {
-  ModelSpec model{.name = "chain", .input = {4}, .classes = 4, .layers = {}};
+inline models::ModelSpec chain_model(int layers, const std::vector<LayerSkip>& skips = {}) {
+  models::ModelSpec model{.name = "chain", .input = {4}, .classes = 4, .layers = {}};
   for (int i = 0; i < layers; ++i) {
     const std::string name = "layer" + std::to_string(i);
     const int in = i == 0 ? 4 : i + 4;
-    model.layers.push_back(chain(name, {{name, Linear{in, i + 5}}}));
+    model.layers.push_back(models::chain(name, {{name, models::Linear{in, i + 5}}}));
   }
   for (std::size_t i = 0; i < skips.size(); ++i) {
     const auto [from, to, tensor] = skips[i];
     const std::string port = "skip" + std::to_string(i);
     const bool is_output = tensor % 2 == 0;
-    model.layers[from].makes.push_back({port, is_output ? 0 : layer_input});
+    model.layers[from].makes.push_back({port, is_output ? 0 : models::layer_input});
     model.layers[to].takes.push_back({port, {is_output || from > 0 ? from + (is_output ? 5 : 4) : 4}});
   }
   return model;
@@ -249,4 +249,4 @@ inline Plan random_plan(std::mt19937& random, std::vector<LayerSkip>* skips = nu
   }
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 constexpr Payload forward_to = Payload::activation, backward_to = Payload::activation_gradient;
@@ -52,4 +52,4 @@ TEST(Routes, AreNoneWhereNothingIsSent) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -13,7 +13,7 @@
 #include "parallelism/plan/validate.h"
 #include "tests/parallelism/plan/plans.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 using testing::ElementsAre;
@@ -179,4 +179,4 @@ TEST(SkipMessages, OfAnotherModelAreNotExecuted) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::plan

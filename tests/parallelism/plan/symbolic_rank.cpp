@@ -5,7 +5,7 @@
 
 #include "base/optimizer.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 using Value = SymbolicRank::Value;
@@ -358,4 +358,4 @@ bool SymbolicRank::try_update(const Op& op) {
   return true;
 }
 
-}  // namespace parabench
+}  // namespace parabench::plan

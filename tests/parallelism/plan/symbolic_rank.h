@@ -11,7 +11,7 @@
 
 #include "tests/parallelism/plan/meaning.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 /// Thrown by what cannot be carried out.
 struct Impossible {};
@@ -111,4 +111,4 @@ class SymbolicRank {
   int in_flight_ = 0;
 };
 
-}  // namespace parabench
+}  // namespace parabench::plan

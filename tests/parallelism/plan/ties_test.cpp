@@ -15,7 +15,7 @@
 #include "parallelism/plan/validate.h"
 #include "tests/parallelism/plan/plans.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 using testing::AllOf;
@@ -26,14 +26,14 @@ using testing::IsEmpty;
 using testing::ThrowsMessage;
 
 /// Layers of 4 x 4 weights and 4 biases, of which the first and the last have the weights in common.
-ModelSpec tied_chain(int layers) {
-  ModelSpec model{.name = "tied", .input = {4}, .classes = 4, .layers = {}};
+models::ModelSpec tied_chain(int layers) {
+  models::ModelSpec model{.name = "tied", .input = {4}, .classes = 4, .layers = {}};
   for (int i = 0; i < layers; ++i) {
     const std::string name = "layer" + std::to_string(i);
-    model.layers.push_back(chain(name, {{name, Linear{4, 4}}}));
+    model.layers.push_back(models::chain(name, {{name, models::Linear{4, 4}}}));
   }
-  model.tie = {find_parameter(model.layers, "layer0.weight"),
-               find_parameter(model.layers, "layer" + std::to_string(layers - 1) + ".weight")};
+  model.tie = {models::find_parameter(model.layers, "layer0.weight"),
+               models::find_parameter(model.layers, "layer" + std::to_string(layers - 1) + ".weight")};
   return model;
 }
 
@@ -141,7 +141,7 @@ TEST(Ties, WhoHasBothEndsReducesAndUpdatesAfterBothBackwards) {
 }
 
 TEST(Ties, TheSumComesBeforeShardedUpdatesToo) {
-  const ModelSpec model = tied_chain(2);
+  const models::ModelSpec model = tied_chain(2);
   const Plan pipelines = add_tied_sums(sharded(tied_plan(pipeline_case("gpipe", 2, 1, 1, 2), 2)), model);
   EXPECT_THAT(tied_groups(pipelines), ElementsAre(ElementsAre(0, 1), ElementsAre(2, 3)));
   EXPECT_THAT(rules(unroll(pipelines, 2)), IsEmpty());
@@ -216,8 +216,8 @@ TEST(Ties, WhatIsWrongWithThemIsFound) {
 }
 
 TEST(Ties, TheTensorCountsOnceOnARankThatHasBothEnds) {
-  const ModelSpec model = tied_chain(3);
-  EXPECT_EQ(parameter_count(model), 2 * 16 + 3 * 4);
+  const models::ModelSpec model = tied_chain(3);
+  EXPECT_EQ(models::parameter_count(model), 2 * 16 + 3 * 4);
   const auto layout = [&](const Plan& plan, int rank) { return state_layout(plan, ParameterSizes(model), Rank(rank)); };
   // A cache line for each tensor.
   const Plan one = tied_plan(case_of("sequential", 1, 4), 3);
@@ -238,11 +238,11 @@ TEST(Ties, TheTensorCountsOnceOnARankThatHasBothEnds) {
 }
 
 TEST(Ties, BucketsCountTheTensorOnceWhereItIsShared) {
-  const ModelSpec model = tied_chain(3);
+  const models::ModelSpec model = tied_chain(3);
   const auto bytes = [&](const Plan& plan) { return gradient_bytes(plan, model); };
   EXPECT_THAT(bytes(tied_plan(case_of("data-parallel", 2, 4), 3)), ElementsAre(Bytes(80), Bytes(80), Bytes(16)));
   EXPECT_THAT(bytes(tied_plan(pipeline_case("gpipe", 3, 1, 1, 2), 3)), ElementsAre(Bytes(80), Bytes(80), Bytes(80)));
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::plan

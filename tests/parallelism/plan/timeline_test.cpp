@@ -4,7 +4,7 @@
 
 #include "tests/parallelism/plan/plans.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 using testing::ElementsAre;
@@ -134,4 +134,4 @@ TEST(Timeline, FreeMessagesExposeNoCommunication) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -9,7 +9,7 @@
 #include "parallelism/plan/strategies/strategy_table.h"
 #include "suite/run/forecast.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 TEST(Catalogue, EveryCaseIsPossibleAndListedOnce) {
@@ -34,7 +34,7 @@ TEST(Catalogue, HoldsModelsDataSetsStrategiesAndRanks) {
                                            "resnet34", "resnet50", "transformer", "vgg16"));
   EXPECT_THAT(datasets, testing::IsSupersetOf({"cifar10", "imagenet", "mnist-synthetic", "highres-synthetic"}));
   std::vector<std::string> written;
-  for (const Strategy& strategy : parabench::strategies())
+  for (const plan::Strategy& strategy : plan::strategies())
     if (!strategy.from_file) written.emplace_back(strategy.name);
   EXPECT_THAT(strategies, testing::UnorderedElementsAreArray(written));
   EXPECT_THAT(ranks, testing::ElementsAre(1, 2, 4));
@@ -69,4 +69,4 @@ TEST(Catalogue, QuickHasEveryFamilyOnTwoCores) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::suite

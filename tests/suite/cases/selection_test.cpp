@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "suite/cases/catalogue.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 const std::string quick_gpipe = "resnet18/imagenet-synthetic[pixels=32,classes=10]/gpipe/np:2/batch:32";
@@ -49,4 +49,4 @@ TEST(Selection, NothingMatchedHasACodeOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -5,7 +5,7 @@
 #include "base/case_id.h"
 #include "base/error.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 using testing::HasSubstr;
@@ -67,4 +67,4 @@ TEST(Where, RefusesWhatItCannotCompare) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::suite

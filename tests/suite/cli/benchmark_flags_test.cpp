@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "suite/run/front.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 using testing::HasSubstr;
@@ -76,4 +76,4 @@ TEST(BenchmarkFlags, FilterSearchesNamesWithTheirSuffix) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::suite

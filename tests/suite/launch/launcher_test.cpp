@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 using testing::ElementsAre;
@@ -90,4 +90,4 @@ TEST(Launcher, ShellLineQuotesWhatAShellWouldRead) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::suite

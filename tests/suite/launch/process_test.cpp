@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "suite/launch/launch.h"
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 class ProcessTest : public testing::Test {
@@ -81,4 +81,4 @@ TEST_F(ProcessTest, UnknownProgramIsTheEnvironmentsFault) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::suite

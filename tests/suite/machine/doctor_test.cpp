@@ -4,13 +4,14 @@
 
 #include <algorithm>
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
 
-const GpuProbe sound = {"13.0", "13.0", "9.19.0", "2.28.9", "ok", {{"NVIDIA H200", "GPU-1", 90, 150LL << 30}}, ""};
+const protocol::GpuProbe sound = {"13.0", "13.0", "9.19.0", "2.28.9", "ok", {{"NVIDIA H200", "GPU-1", 90, 150LL << 30}},
+                                  ""};
 const GpuSurroundings around = {"NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build",
                                 "Cuda compilation tools, release 13.0, V13.0.88",
                                 "mca:mpi:base:param:mpi_built_with_cuda_support:value:true"};
@@ -19,7 +20,7 @@ Check find(const std::vector<Check>& checks, const std::string& name) {
   const auto found = std::ranges::find(checks, name, &Check::name);
   return found == checks.end() ? Check{"", CheckStatus::missing, "no such check", ""} : *found;
 }
-Check find(const GpuProbe& probe, const std::string& name) { return find(gpu_checks(&probe, around), name); }
+Check find(const protocol::GpuProbe& probe, const std::string& name) { return find(gpu_checks(&probe, around), name); }
 
 TEST(Doctor, ASoundMachineIsOkThroughout) {
   for (const Check& check : gpu_checks(&sound, around)) {
@@ -51,7 +52,7 @@ TEST(Doctor, AnEmptyMachineLacksEverythingButRuns) {
 }
 
 TEST(Doctor, ADriverMustServeTheBuildsVersion) {
-  GpuProbe probe = sound;
+  protocol::GpuProbe probe = sound;
   probe.driver = "12.8";
   EXPECT_EQ(find(probe, "CUDA driver").status, CheckStatus::missing);
   EXPECT_THAT(find(probe, "CUDA driver").found, HasSubstr("12.8, this build wants 13.0"));
@@ -63,7 +64,7 @@ TEST(Doctor, ADriverMustServeTheBuildsVersion) {
 }
 
 TEST(Doctor, WhereNoGpuCanBeUsedTheObstacleIsNamed) {
-  GpuProbe probe = sound;
+  protocol::GpuProbe probe = sound;
   probe.gpus.clear();
   probe.obstacle = "the driver shows no GPU; see CUDA_VISIBLE_DEVICES";
   probe.nccl_init = "";
@@ -73,7 +74,7 @@ TEST(Doctor, WhereNoGpuCanBeUsedTheObstacleIsNamed) {
 }
 
 TEST(Doctor, MissingLibrariesSayWhatToInstall) {
-  GpuProbe probe = sound;
+  protocol::GpuProbe probe = sound;
   probe.cudnn = probe.nccl = probe.nccl_init = "";
   for (const char* name : {"cuDNN", "NCCL"}) {
     EXPECT_EQ(find(probe, name).status, CheckStatus::missing) << name;
@@ -92,7 +93,7 @@ TEST(Doctor, AnotherToolkitIsAWarning) {
 }
 
 TEST(Doctor, WarnsOfLittleSharedMemoryAndOfAClockThatMoves) {
-  MachineInfo machine;
+  analytic::MachineInfo machine;
   machine.shared_memory_bytes = 64LL << 20;
   machine.governor = "powersave";
   for (const char* name : {"shared memory", "clock governor"}) {
@@ -105,4 +106,4 @@ TEST(Doctor, WarnsOfLittleSharedMemoryAndOfAClockThatMoves) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -8,7 +8,7 @@
 
 #include "base/enum_text.h"
 
-namespace parabench {
+namespace parabench::protocol {
 
 class Any {
  public:
@@ -41,4 +41,4 @@ class Any {
 
 constexpr int round_trips = 200;
 
-}  // namespace parabench
+}  // namespace parabench::protocol

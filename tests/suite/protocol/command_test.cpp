@@ -7,7 +7,7 @@
 
 #include "tests/suite/protocol/any.h"
 
-namespace parabench {
+namespace parabench::protocol {
 namespace {
 
 RankCommand read(std::vector<std::string> words) {
@@ -45,4 +45,4 @@ TEST(RankCommand, AWrongOneIsRefused) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::protocol

@@ -8,7 +8,7 @@
 #include "tests/results/samples.h"
 #include "tests/suite/protocol/any.h"
 
-namespace parabench {
+namespace parabench::protocol {
 namespace {
 
 using nlohmann::json;
@@ -35,7 +35,7 @@ TEST(RankError, AnUnknownKindIsNamed) {
 }
 
 TEST(RankError, WhatDoesNotFitIsABadInput) {
-  for (const json& document : mutations(to_json(RankError{1, FailureKind::usage, "text"}))) {
+  for (const json& document : results::mutations(to_json(RankError{1, FailureKind::usage, "text"}))) {
     try {
       rank_error_from_json(JsonReader(document, "error"));
     } catch (const Error& error) {
@@ -45,4 +45,4 @@ TEST(RankError, WhatDoesNotFitIsABadInput) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::protocol

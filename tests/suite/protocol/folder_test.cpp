@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 
-namespace parabench {
+namespace parabench::protocol {
 namespace {
 
 class ReplyFolderTest : public testing::Test {
@@ -76,4 +76,4 @@ TEST_F(ReplyFolderTest, ErrorsNameTheFile) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::protocol

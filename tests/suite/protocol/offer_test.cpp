@@ -9,7 +9,7 @@
 #include "tests/results/samples.h"
 #include "tests/suite/protocol/any.h"
 
-namespace parabench {
+namespace parabench::protocol {
 namespace {
 
 using nlohmann::json;
@@ -29,7 +29,7 @@ Offer any_offer(Any& any) {
                          .nccl_init = any.text(),
                          .gpus = any.list(0, 3,
                                           [&] {
-                                            return HostGpu{any.text(), any.text(), 90, any.bytes()};
+                                            return results::HostGpu{any.text(), any.text(), 90, any.bytes()};
                                           }),
                          .obstacle = any.text()};
   }
@@ -84,7 +84,7 @@ TEST(Offer, WhatDoesNotFitIsNamed) {
 TEST(Offer, WhatDoesNotFitIsABadInput) {
   Any any(5);
   for (int i = 0; i < 10; ++i) {
-    for (const json& document : mutations(to_json(any_offer(any)))) {
+    for (const json& document : results::mutations(to_json(any_offer(any)))) {
       const std::string error = refusal(document);
       if (error.empty()) continue;
       EXPECT_THAT(error, testing::StartsWith("offer")) << document;
@@ -104,4 +104,4 @@ TEST(Offer, AnEarlierProbeIsRead) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::protocol

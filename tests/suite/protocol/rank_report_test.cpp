@@ -9,7 +9,7 @@
 #include "tests/results/samples.h"
 #include "tests/suite/protocol/any.h"
 
-namespace parabench {
+namespace parabench::protocol {
 namespace {
 
 using nlohmann::json;
@@ -17,7 +17,7 @@ using testing::HasSubstr;
 
 RankReport any_report(Any& any) {
   RankReport report;
-  RankMeasured& m = report.measured;
+  results::RankMeasured& m = report.measured;
   m.rank = any.whole(0, 99);
   m.host = any.text();
   m.device = any.text();
@@ -31,7 +31,7 @@ RankReport any_report(Any& any) {
     m.arithmetic =
         Arithmetic{.autocast = any.one_of<Precision>(), .matmul = any.one_of<Precision>(), .note = any.text()};
   }
-  const auto span = [&] { return Span{any.real(), any.real(), any.real(), any.real()}; };
+  const auto span = [&] { return plan::Span{any.real(), any.real(), any.real(), any.real()}; };
   report.spans = any.list(1, 3, [&] { return any.list(0, 5, span); });
   report.isolated = any.list(0, 3, [&] { return RankReport::Interval{any.real(), any.real()}; });
   report.losses = any.list(0, 5, [&] { return any.real(); });
@@ -67,7 +67,7 @@ TEST(RankReport, ComesBackFromJson) {
 TEST(RankReport, WhatDoesNotFitIsNamed) {
   Any any(7);
   RankReport report = any_report(any);
-  report.spans = {{Span{1, 2, 3, 0}}};
+  report.spans = {{plan::Span{1, 2, 3, 0}}};
   const json good = to_json(report);
   for (const auto& item : good.items()) {
     json bad = good;
@@ -85,7 +85,7 @@ TEST(RankReport, WhatDoesNotFitIsNamed) {
 TEST(RankReport, WhatDoesNotFitIsABadInput) {
   Any any(8);
   for (int i = 0; i < 5; ++i) {
-    for (const json& document : mutations(to_json(any_report(any)))) {
+    for (const json& document : results::mutations(to_json(any_report(any)))) {
       const std::string error = refusal(document);
       if (error.empty()) continue;
       EXPECT_THAT(error, testing::StartsWith("report of rank 1")) << document;
@@ -94,4 +94,4 @@ TEST(RankReport, WhatDoesNotFitIsABadInput) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::protocol

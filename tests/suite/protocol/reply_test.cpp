@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "tests/results/samples.h"
 
-namespace parabench {
+namespace parabench::protocol {
 namespace {
 
 using nlohmann::json;
@@ -17,8 +17,8 @@ using testing::HasSubstr;
 
 constexpr Phase phases[] = {Phase::probe, Phase::verify, Phase::measure, Phase::calibrate};
 
-Calibration calibration() {
-  Calibration result;
+analytic::Calibration calibration() {
+  analytic::Calibration result;
   result.machine.id = "0123";
   result.machine.cores = 4;
   result.date = "2026-01-01T00:00:00Z";
@@ -29,7 +29,7 @@ Calibration calibration() {
 }
 
 Reply reply_to(Phase phase) {
-  const Record record = ok_record("resnet18/cifar10-synthetic/gpipe/np:2/batch:32", 400);
+  const results::Record record = results::ok_record("resnet18/cifar10-synthetic/gpipe/np:2/batch:32", 400);
   Reply reply{"0123456789abcdef", "a note", {}};
   switch (phase) {
     case Phase::probe: reply.answer = Offer{.devices = {DeviceKind::cpu}, .libtorch = "2"}; break;
@@ -84,18 +84,18 @@ TEST(Reply, AReplyToAnotherPhaseOrToNoneIsRefused) {
 
 TEST(Reply, ALossThatIsNoNumberIsNamedWithItsStep) {
   Reply reply = reply_to(Phase::measure);
-  std::get<Measured>(reply.answer).losses.at(1) = std::numeric_limits<double>::quiet_NaN();
+  std::get<results::Measured>(reply.answer).losses.at(1) = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THAT(refusal(json::parse(to_json(reply).dump()), Phase::measure),
               AllOf(HasSubstr("measured.losses[1]"), HasSubstr("finite number at step 1"), HasSubstr("smaller lr")));
   reply = reply_to(Phase::verify);
-  std::get<Equivalence>(reply.answer).reference_losses = {1, std::numeric_limits<double>::infinity()};
+  std::get<results::Equivalence>(reply.answer).reference_losses = {1, std::numeric_limits<double>::infinity()};
   EXPECT_THAT(refusal(json::parse(to_json(reply).dump()), Phase::verify),
               AllOf(HasSubstr("equivalence.reference_losses[1]"), HasSubstr("finite number at step 1")));
 }
 
 TEST(Reply, WhatDoesNotFitIsABadInput) {
   for (const Phase phase : phases) {
-    for (const json& document : mutations(to_json(reply_to(phase)))) {
+    for (const json& document : results::mutations(to_json(reply_to(phase)))) {
       const std::string error = refusal(document, phase);
       if (error.empty()) continue;
       EXPECT_THAT(error, HasSubstr("reply.")) << document;
@@ -104,4 +104,4 @@ TEST(Reply, WhatDoesNotFitIsABadInput) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::protocol

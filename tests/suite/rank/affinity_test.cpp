@@ -4,7 +4,7 @@
 
 #include <thread>
 
-namespace parabench {
+namespace parabench::rank {
 namespace {
 
 TEST(Affinity, PrintsCoresAsLinuxDoes) {
@@ -36,4 +36,4 @@ TEST(Affinity, RanksOnGpusShareAllCoresOfTheNode) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::rank

@@ -7,7 +7,7 @@
 
 #include "parallelism/comm/threads/world.h"
 
-namespace parabench {
+namespace parabench::rank {
 namespace {
 
 double host_seconds() {
@@ -17,7 +17,7 @@ double host_seconds() {
 TEST(ClockOffset, BringsEveryRanksClockToRankZeros) {
   const std::array<double, 3> ahead = {100, -5, 3000};
   std::array<double, 3> offsets{};
-  run_thread_ranks(3, [&](Communicator& comm) {
+  comm::run_thread_ranks(3, [&](comm::Communicator& comm) {
     const int rank = comm.rank().value;
     offsets[rank] = estimated_offset_s(comm, [&] { return host_seconds() + ahead[rank]; });
   });
@@ -26,8 +26,8 @@ TEST(ClockOffset, BringsEveryRanksClockToRankZeros) {
 }
 
 TEST(ClockOffset, IsExactlyZeroOnOneHost) {
-  run_thread_ranks(2, [](Communicator& comm) { EXPECT_EQ(clock_offset_s(comm), 0); });
+  comm::run_thread_ranks(2, [](comm::Communicator& comm) { EXPECT_EQ(clock_offset_s(comm), 0); });
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::rank

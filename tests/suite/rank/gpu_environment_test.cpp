@@ -7,7 +7,7 @@
 
 #include "base/case_id.h"
 
-namespace parabench {
+namespace parabench::rank {
 namespace {
 
 constexpr const char* names[] = {"CUDA_DEVICE_MAX_CONNECTIONS", "NCCL_RUNTIME_CONNECT", "CUDA_MODULE_LOADING"};
@@ -51,4 +51,4 @@ TEST_F(GpuEnvironment, WhatTheUserHasSetStays) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::rank

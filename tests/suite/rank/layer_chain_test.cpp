@@ -7,26 +7,26 @@
 #include "tests/parallelism/exec/recording_device.h"
 #include "tests/parallelism/exec/small_network.h"
 
-namespace parabench {
+namespace parabench::rank {
 namespace {
 
 LayerChain chain_of(const std::string& keys) {
-  static MemoryAccount account;
+  static exec::MemoryAccount account;
   Launch launch;
-  launch.model = small_network();
-  launch.source = small_source();
-  launch.plan = small_plan(keys, 1);
-  const std::unique_ptr<Device> device = recording_device(account);
+  launch.model = exec::small_network();
+  launch.source = exec::small_source();
+  launch.plan = exec::small_plan(keys, 1);
+  const std::unique_ptr<exec::Device> device = exec::recording_device(account);
   return time_layers(launch, *device, 4, 3, [] {});
 }
 
 /// Notes the order of what happens to it.
-class NotingDevice final : public ForwardingDevice {
+class NotingDevice final : public exec::ForwardingDevice {
  public:
-  using ForwardingDevice::ForwardingDevice;
-  Mark mark() override {
+  using exec::ForwardingDevice::ForwardingDevice;
+  exec::Mark mark() override {
     if (!notes.ends_with("marks ")) notes += "marks ";
-    return ForwardingDevice::mark();
+    return exec::ForwardingDevice::mark();
   }
   void release_unused() override { notes += "tuned "; }
   std::string notes;
@@ -34,14 +34,14 @@ class NotingDevice final : public ForwardingDevice {
 
 double sum_s(const LayerChain& chain) {
   double sum = chain.update_s;
-  for (const LayerTiming& t : chain.layers) sum += t.forward_s + t.backward_s;
+  for (const analytic::LayerTiming& t : chain.layers) sum += t.forward_s + t.backward_s;
   return sum;
 }
 
 TEST(LayerChain, TimesEveryLayerOfTheModel) {
   const LayerChain chain = chain_of("sequential/np:1/batch:4");
-  ASSERT_EQ(chain.layers.size(), small_network().layers.size());
-  for (const LayerTiming& t : chain.layers) {
+  ASSERT_EQ(chain.layers.size(), exec::small_network().layers.size());
+  for (const analytic::LayerTiming& t : chain.layers) {
     EXPECT_EQ(t.samples, 4);
     EXPECT_GT(t.forward_s, 0);
     EXPECT_GT(t.backward_s, 0);
@@ -52,15 +52,15 @@ TEST(LayerChain, TimesEveryLayerOfTheModel) {
 TEST(LayerChain, LayersAndUpdateAddUpToAReplayedStep) {
   const LayerChain chain = chain_of("zb-h1/np:1/batch:8/micro:2/device:cuda/graph:on");
   EXPECT_NEAR(sum_s(chain), std::max(chain.step_s, chain.update_s), 1e-9);
-  for (const LayerTiming& t : chain.layers) EXPECT_TRUE(t.split.has_value());
+  for (const analytic::LayerTiming& t : chain.layers) EXPECT_TRUE(t.split.has_value());
 }
 
 TEST(LayerChain, ChainsBeginWhenAllAreReadyAndTryNothingOut) {
-  static MemoryAccount account;
+  static exec::MemoryAccount account;
   Launch launch;
-  launch.model = small_network();
-  launch.source = small_source();
-  launch.plan = small_plan("zb-h1/np:1/batch:8/micro:2", 1);
+  launch.model = exec::small_network();
+  launch.source = exec::small_source();
+  launch.plan = exec::small_plan("zb-h1/np:1/batch:8/micro:2", 1);
   NotingDevice device(account);
   tune_layers(launch, device, 4);
   EXPECT_EQ(device.notes, "tuned ");
@@ -69,4 +69,4 @@ TEST(LayerChain, ChainsBeginWhenAllAreReadyAndTryNothingOut) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::rank

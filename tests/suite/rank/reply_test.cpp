@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <thread>
 
-namespace parabench {
+namespace parabench::rank {
 namespace {
 
 TEST(AwaitError, EndsWithTheErrorFileOrTheLimit) {
@@ -21,4 +21,4 @@ TEST(AwaitError, EndsWithTheErrorFileOrTheLimit) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::rank

@@ -4,14 +4,14 @@
 
 #include <cmath>
 
-namespace parabench {
+namespace parabench::suite {
 namespace {
 
-Measured launch(std::vector<double> samples, double forward, std::int64_t parameters, std::int64_t workspace) {
-  Measured m;
+results::Measured launch(std::vector<double> samples, double forward, std::int64_t parameters, std::int64_t workspace) {
+  results::Measured m;
   m.step_time_s.samples = {std::move(samples)};
   m.losses = {parameters * 1.0};
-  RankMeasured rank;
+  results::RankMeasured rank;
   rank.breakdown_s = Breakdown{.forward = forward};
   rank.bus_bandwidth_bytes_per_s = 10 * forward;
   rank.peak_memory[MemoryCategory::parameters] = parameters;
@@ -24,8 +24,8 @@ Measured launch(std::vector<double> samples, double forward, std::int64_t parame
 }
 
 TEST(Combine, JoinsTheLaunchesOfACase) {
-  const std::vector<Measured> launches = {launch({0.5, 0.5}, 0.1, 100, 5), launch({0.25, 0.5}, 0.3, 90, 20)};
-  const Measured all = combine(launches, 32, 1e9);
+  const std::vector<results::Measured> launches = {launch({0.5, 0.5}, 0.1, 100, 5), launch({0.25, 0.5}, 0.3, 90, 20)};
+  const results::Measured all = combine(launches, 32, 1e9);
   EXPECT_EQ(all.step_time_s.samples, (std::vector<std::vector<double>>{{0.5, 0.5}, {0.25, 0.5}}));
   EXPECT_DOUBLE_EQ(all.step_time_s.median, 0.5);
   EXPECT_DOUBLE_EQ(all.throughput_samples_per_s, 64);
@@ -40,15 +40,15 @@ TEST(Combine, JoinsTheLaunchesOfACase) {
   EXPECT_EQ(all.ranks[0].peak_memory.device_used, 3000);
 }
 
-Equivalence with_references(std::vector<double> losses) {
-  Equivalence e;
-  e.status = EquivalenceStatus::pass;
+results::Equivalence with_references(std::vector<double> losses) {
+  results::Equivalence e;
+  e.status = results::EquivalenceStatus::pass;
   e.reference_losses = std::move(losses);
   return e;
 }
 
 TEST(JudgeLosses, AgreesWithinTheTolerance) {
-  Equivalence e = with_references({2.0, 1.0, 0.5});
+  results::Equivalence e = with_references({2.0, 1.0, 0.5});
   judge_losses(e, std::vector{2.0019, 1.0, 0.5, 17.0}, 4, Precision::fp32);
   EXPECT_EQ(e.loss_agrees, true);
   judge_losses(e, std::vector{2.0021, 1.0, 0.5}, 4, Precision::fp32);
@@ -61,7 +61,7 @@ TEST(JudgeLosses, AgreesWithinTheTolerance) {
 }
 
 TEST(JudgeLosses, NotANumberOrAMissingLossDisagrees) {
-  Equivalence e = with_references({2.0, 1.0, 0.5});
+  results::Equivalence e = with_references({2.0, 1.0, 0.5});
   judge_losses(e, std::vector{2.0, std::nan(""), 0.5}, 4, Precision::fp32);
   EXPECT_EQ(e.loss_agrees, false);
   judge_losses(e, std::vector{2.0, 1.0}, 4, Precision::fp32);
@@ -69,16 +69,16 @@ TEST(JudgeLosses, NotANumberOrAMissingLossDisagrees) {
 }
 
 TEST(JudgeLosses, AShortLaunchIsJudgedByItsSteps) {
-  Equivalence e = with_references({2.0, 1.0, 0.5});
+  results::Equivalence e = with_references({2.0, 1.0, 0.5});
   judge_losses(e, std::vector{2.0}, 1, Precision::fp32);
   EXPECT_EQ(e.loss_agrees, true);
 }
 
 TEST(JudgeLosses, SaysNothingWithoutAReference) {
-  Equivalence e;
+  results::Equivalence e;
   judge_losses(e, std::vector{2.0}, 4, Precision::fp32);
   EXPECT_FALSE(e.loss_agrees.has_value());
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::suite

@@ -12,7 +12,7 @@
 #include "parallelism/exec/optimizer/fused_loops.h"
 #include "parallelism/exec/optimizer/fused_operators.h"
 
-namespace parabench {
+namespace parabench::exec {
 namespace {
 
 nlohmann::json golden() {
@@ -162,4 +162,4 @@ TEST(Optimizers, LoopsCoverEveryElementOfManyTasks) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::exec

@@ -9,7 +9,7 @@
 #include "tests/parallelism/plan/meaning.h"
 #include "tests/parallelism/plan/plans.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 using testing::AllOf;
@@ -131,7 +131,7 @@ Plan bare(Plan plan) {
 TEST(GivenSchedule, RoundTripsEveryScheduleOfOnePipeline) {
   std::vector<std::string> seen;
   const auto expect_same = [&](const Case& spec, int layers) {
-    const Plan plan = plan_of(spec, layers);
+    const Plan plan = plan::plan_of(spec, layers);
     const GivenSchedule given = read_csv(to_csv(plan));
     Case csv = spec;
     csv.strategy = {"csv", {{"sha", given.sha}}};
@@ -168,7 +168,7 @@ TEST(GivenSchedule, ThatIsAcceptedIsValid) {
     const std::string name = names[uniform(random, 0, static_cast<int>(names.size()) - 1)];
     Case spec = pipeline_case(name, uniform(random, 1, 3), uniform(random, 1, 4));
     if (!is_possible(spec, find_strategy(name).stages(spec))) continue;
-    const Plan good = plan_of(spec);
+    const Plan good = plan::plan_of(spec);
     std::vector<std::vector<std::string>> rows(1);
     for (const char c : to_csv(good)) {
       if (c == '\n') {
@@ -202,7 +202,7 @@ TEST(GivenSchedule, ThatIsAcceptedIsValid) {
     }
     try {
       const GivenSchedule given = read_csv(text);
-      const Plan plan = plan_of(given, plan_of(spec).stages);
+      const Plan plan = plan_of(given, plan::plan_of(spec).stages);
       ++accepted;
       ASSERT_THAT(validate(plan), IsEmpty()) << text;
       ASSERT_EQ(meaning_of(plan), meaning_of(good)) << text;
@@ -256,4 +256,4 @@ TEST(GivenSchedule, MustBeTheOneOfTheCase) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::plan

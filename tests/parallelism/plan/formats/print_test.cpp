@@ -11,7 +11,7 @@
 #include "parallelism/plan/formats/read_json.h"
 #include "tests/parallelism/plan/plans.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 using nlohmann::json;
@@ -196,4 +196,4 @@ TEST(Print, TraceHasOneThreadPerLaneAndMicroseconds) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::plan

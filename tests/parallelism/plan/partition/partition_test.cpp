@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 using testing::AllOf;
@@ -246,4 +246,4 @@ TEST(Partition, UniformGivesLargerStagesFirst) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::plan

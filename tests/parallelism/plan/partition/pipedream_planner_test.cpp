@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 using testing::AllOf;
@@ -282,4 +282,4 @@ TEST(PipedreamPlanner, AnswersDataParallelismOnAFastLink) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::plan

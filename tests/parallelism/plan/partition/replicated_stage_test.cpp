@@ -4,7 +4,7 @@
 
 #include <random>
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 constexpr SyncModel all_models[] = {SyncModel::ring, SyncModel::preprint, SyncModel::sosp, SyncModel::code};
@@ -53,4 +53,4 @@ TEST(ReplicatedStage, OfOneDeviceHasNoRangeOfReplicas) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -13,7 +13,7 @@
 #include "parallelism/plan/validate.h"
 #include "tests/parallelism/plan/plans.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 using ::testing::AllOf;
@@ -200,4 +200,4 @@ TEST(Planned, SaysWhatItLacks) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::plan

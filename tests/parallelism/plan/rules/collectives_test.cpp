@@ -10,7 +10,7 @@
 #include "parallelism/plan/validate.h"
 #include "tests/parallelism/plan/plans.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 using testing::AllOf;
@@ -208,4 +208,4 @@ TEST(Broadcasts, MayReplaceTheUpdatesOfAllButTheirRoot) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -7,7 +7,7 @@
 #include "tests/parallelism/plan/pick.h"
 #include "tests/parallelism/plan/rules/mutations.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 using testing::IsEmpty;
@@ -70,4 +70,4 @@ TEST(Mutations, HarmlessByConstruction) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::plan

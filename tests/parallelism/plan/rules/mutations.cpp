@@ -6,7 +6,7 @@
 #include "parallelism/plan/skip_ports.h"
 #include "tests/parallelism/plan/pick.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 using Random = std::mt19937;
@@ -343,4 +343,4 @@ constexpr Mutation doubtful[] = {
 std::span<const Mutation> harmful_mutations() { return harmful; }
 std::span<const Mutation> doubtful_mutations() { return doubtful; }
 
-}  // namespace parabench
+}  // namespace parabench::plan

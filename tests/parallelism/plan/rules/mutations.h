@@ -6,7 +6,7 @@
 
 #include "parallelism/plan/plan.h"
 
-namespace parabench {
+namespace parabench::plan {
 
 /// A random change of one kind.
 struct Mutation {
@@ -20,4 +20,4 @@ std::span<const Mutation> harmful_mutations();
 /// They may make another good schedule of the same work.
 std::span<const Mutation> doubtful_mutations();
 
-}  // namespace parabench
+}  // namespace parabench::plan

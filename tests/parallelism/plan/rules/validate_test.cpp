@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "tests/parallelism/plan/plans.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 using testing::Contains;
@@ -122,4 +122,4 @@ TEST(Validate, RequireValidListsViolationsAndTheOrder) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::plan

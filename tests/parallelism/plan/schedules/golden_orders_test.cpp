@@ -4,7 +4,7 @@
 #include "parallelism/plan/formats/print_text.h"
 #include "tests/parallelism/plan/plans.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 std::string line(const Plan& plan, int rank) {
@@ -126,4 +126,4 @@ TEST(GoldenGrid, OfEverySchedule) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -8,7 +8,7 @@
 #include "parallelism/plan/validate.h"
 #include "tests/parallelism/plan/plans.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 using testing::ElementsAre;
@@ -294,4 +294,4 @@ TEST(Pipedream2bw, ReadsTheVersionsOfThePaper) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -5,16 +5,16 @@
 #include "base/case_id.h"
 #include "parallelism/plan/strategies/strategies.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 /// Layers of 6, 40 and 16 parameters: two tensors each, of which none fills its last cache line.
-ModelSpec three_layers() {
-  ModelSpec model{.name = "three", .input = {2}, .classes = 3, .layers = {}};
+models::ModelSpec three_layers() {
+  models::ModelSpec model{.name = "three", .input = {2}, .classes = 3, .layers = {}};
   int in = 2;
   for (const int out : {2, 10, 3}) {
     const std::string name = "fc" + std::to_string(out);
-    model.layers.push_back(chain(name, {{name, Linear{in, out}}}));
+    model.layers.push_back(models::chain(name, {{name, models::Linear{in, out}}}));
     in = out;
   }
   return model;
@@ -132,4 +132,4 @@ TEST(StateLayout, ShardsAreWholeCacheLinesThatMakeUpTheRange) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::plan

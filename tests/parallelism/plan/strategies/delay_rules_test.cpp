@@ -4,7 +4,7 @@
 
 #include "tests/parallelism/plan/plans.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 using testing::ElementsAre;
@@ -73,4 +73,4 @@ TEST(DelayRules, OfAPlanAreThoseOfItsCaseWhateverItSaysOfItself) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::plan

@@ -7,7 +7,7 @@
 #include "parallelism/plan/validate.h"
 #include "tests/parallelism/plan/plans.h"
 
-namespace parabench {
+namespace parabench::plan {
 namespace {
 
 using testing::AllOf;
@@ -280,7 +280,7 @@ TEST(CheckCase, RefusesToReplayDropout) {
   const NamedChoice net{"unet", {{"depth", "2"}, {"convolutions", "1"}, {"channels", "8"}}};
   Case spec = case_of("sequential", 1, 8);
   spec.device = DeviceKind::cuda;
-  const ModelSpec model = make_model(net, {3, 32, 32}, 2, false);
+  const models::ModelSpec model = models::make_model(net, {3, 32, 32}, 2, false);
   EXPECT_NO_THROW(check_case(spec, model));
   spec.graph = true;
   EXPECT_THAT([&] { check_case(spec, model); },
@@ -288,9 +288,9 @@ TEST(CheckCase, RefusesToReplayDropout) {
 }
 
 TEST(CheckCase, RefusesPiecesThatLeaveABatchNormOneValue) {
-  const ModelSpec tiny = make_model({"resnet18", {}}, {3, 32, 32}, 10, false);   // ends in 1 x 1 maps
-  const ModelSpec large = make_model({"resnet18", {}}, {3, 64, 64}, 10, false);  // ends in 2 x 2 maps
-  Case spec = case_of("gpipe", 2, 7);                                            // pieces of 2 2 2 1
+  const models::ModelSpec tiny = models::make_model({"resnet18", {}}, {3, 32, 32}, 10, false);   // ends in 1 x 1 maps
+  const models::ModelSpec large = models::make_model({"resnet18", {}}, {3, 64, 64}, 10, false);  // ends in 2 x 2 maps
+  Case spec = case_of("gpipe", 2, 7);                                                            // pieces of 2 2 2 1
   EXPECT_NO_THROW(check_case(spec, large));
   try {
     check_case(spec, tiny);
@@ -304,4 +304,4 @@ TEST(CheckCase, RefusesPiecesThatLeaveABatchNormOneValue) {
 }
 
 }  // namespace
-}  // namespace parabench
+}  // namespace parabench::plan

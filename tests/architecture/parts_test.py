@@ -1,35 +1,43 @@
-"""Holds who may include whom: reads every include of every source, quoted and angled. Argument: the checkout."""
+"""Holds the parts of the suite apart: who may include whom, and in which namespace each is. Reads every include, quoted
+and angled, and every namespace of every source. Argument: the checkout."""
+import collections
 import pathlib
 import re
 import sys
 
 PURE = ["base", "models/spec", "datasets/spec", "parallelism/plan", "analytic", "results"]
 
-# part: (parts of ours it may include beside itself, outside libraries). A file belongs to the longest matching part.
+# Of a part: its namespace, the parts of ours that it may include beside itself, outside libraries.
+Part = collections.namedtuple("Part", "namespace parts libraries")
+
+# A file belongs to the longest matching part.
 RULES = {
-    "base": ([], []),
-    "models/spec": (["base"], []),
-    "datasets/spec": (["base"], []),
-    "parallelism/plan": (["base", "models/spec"], []),
-    "analytic": (["base", "models/spec", "datasets/spec", "parallelism/plan"], []),
-    "results": (["base"], []),
-    "suite": (PURE + ["suite/protocol"], ["benchmark", "CLI11", "version"]),
-    "suite/protocol": (PURE, ["CLI11"]),
-    "datasets": (["base", "datasets/spec"], ["libjpeg", "zlib"]),
-    "models/torch": (["base", "models/spec"], ["torch"]),
-    "parallelism/comm": (["base"], []),
-    "parallelism/comm/threads": (["base", "parallelism/comm"], []),
-    "parallelism/comm/mpi": (["base", "parallelism/comm"], ["MPI"]),
-    "parallelism/comm/cuda": (["base", "parallelism/comm"], ["CUDA", "NCCL"]),
-    "parallelism/exec": (
+    "base": Part("parabench", [], []),
+    "models/spec": Part("parabench::models", ["base"], []),
+    "datasets/spec": Part("parabench::datasets", ["base"], []),
+    "parallelism/plan": Part("parabench::plan", ["base", "models/spec"], []),
+    "analytic": Part("parabench::analytic", ["base", "models/spec", "datasets/spec", "parallelism/plan"], []),
+    "results": Part("parabench::results", ["base"], []),
+    "suite": Part("parabench::suite", PURE + ["suite/protocol"], ["benchmark", "CLI11", "version"]),
+    "suite/protocol": Part("parabench::protocol", PURE, ["CLI11"]),
+    "datasets": Part("parabench::datasets", ["base", "datasets/spec"], ["libjpeg", "zlib"]),
+    "models/torch": Part("parabench::modules", ["base", "models/spec"], ["torch"]),
+    "parallelism/comm": Part("parabench::comm", ["base"], []),
+    "parallelism/comm/threads": Part("parabench::comm", ["base", "parallelism/comm"], []),
+    "parallelism/comm/mpi": Part("parabench::comm", ["base", "parallelism/comm"], ["MPI"]),
+    "parallelism/comm/cuda": Part("parabench::comm", ["base", "parallelism/comm"], ["CUDA", "NCCL"]),
+    "parallelism/exec": Part(
+        "parabench::exec",
         ["base", "models/spec", "models/torch", "datasets", "datasets/spec", "parallelism/plan", "parallelism/comm"],
         ["torch"],
     ),
-    "parallelism/exec/cuda": (
+    "parallelism/exec/cuda": Part(
+        "parabench::exec",
         ["base", "parallelism/plan", "parallelism/exec", "parallelism/comm/cuda"],
         ["torch", "CUDA"],
     ),
-    "suite/rank": (
+    "suite/rank": Part(
+        "parabench::rank",
         PURE
         + ["datasets", "models/torch", "parallelism/comm", "parallelism/comm/threads", "parallelism/comm/mpi"]
         + ["parallelism/comm/cuda", "parallelism/exec", "suite/protocol"],
@@ -63,7 +71,7 @@ def part_of(path):
 def complaint(root, path, included):
     """What is wrong with one include, or None."""
     part = part_of(path)
-    parts, libraries = RULES[part]
+    _, parts, libraries = RULES[part]
     if (root / included).is_file():
         target = part_of(included)
         return None if target == part or target in parts else f"{part} may not include {target}"
@@ -87,7 +95,10 @@ def violations(root):
         if part_of(path) is None:
             yield f"{path}: belongs to no part of the table"
             continue
-        for number, line in enumerate(source.read_text().splitlines(), 1):
+        text, expected = source.read_text(), RULES[part_of(path)].namespace
+        for namespace in set(re.findall(r"^namespace (parabench[\w:]*) \{", text, re.MULTILINE)) - {expected}:
+            yield f"{path}: namespace {namespace}, not {expected}"
+        for number, line in enumerate(text.splitlines(), 1):
             match = re.match(r'\s*#\s*include\s*[<"]([^>"]+)[>"]', line)
             wrong = match and complaint(root, path, match[1])
             if wrong:
@@ -96,5 +107,5 @@ def violations(root):
 
 if __name__ == "__main__":
     found = list(violations(pathlib.Path(sys.argv[1])))
-    print("\n".join(found) or "no include breaks the rules")
+    print("\n".join(found) or "every part keeps to the rules")
     sys.exit(bool(found))

@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "results/context_json.h"
+#include "results/record_json.h"
+#include "results/record_read.h"
 #include "results/validate.h"
 
 namespace parabench::results {

@@ -1,3 +1,5 @@
+#include "results/json_schema.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -6,8 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <stdexcept>
-
-#include "results/validate.h"
 
 namespace parabench::results {
 namespace {

@@ -109,21 +109,6 @@ struct Record {
   std::string reproduce;
 };
 
-/// Exactly the shape of the schema's definitions. A number that is not finite becomes null; a record then says so in
-/// `reason`.
-nlohmann::json to_json(const Record& record);
-nlohmann::json to_json(const Equivalence& equivalence);
-nlohmann::json to_json(const RankMeasured& rank);
-nlohmann::json to_json(const Measured& measured);
-nlohmann::json to_json(const Predicted& predicted);
-/// The inverses; null reads as NaN where a number is meant. Throw usage_error naming the value and, with a JSON
-/// pointer, what of it does not fit the schema.
-Record record_from_json(const JsonReader& reader);
-Equivalence equivalence_from_json(const JsonReader& reader);
-RankMeasured rank_measured_from_json(const JsonReader& reader);
-Measured measured_from_json(const JsonReader& reader);
-Predicted predicted_from_json(const JsonReader& reader);
-
 /// Summary fields of `time` from its samples. Throws std::invalid_argument when there is none.
 void summarise(StepTime& time);
 

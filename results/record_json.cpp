@@ -1,10 +1,11 @@
 // Writes records; record_read.cpp is the inverse.
+#include "results/record_json.h"
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/case_json.h"
 #include "base/case_text.h"
-#include "results/record.h"
 
 namespace parabench::results {
 namespace {

@@ -1,11 +1,12 @@
 // Reads what record_json.cpp writes. The schema is checked first: it knows more than types.
+#include "results/record_read.h"
+
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/case_json.h"
 #include "base/case_text.h"
-#include "results/record.h"
 #include "results/validate.h"
 
 namespace parabench::results {

@@ -7,20 +7,9 @@
 #include <vector>
 
 #include "base/json_reader.h"
+#include "results/json_schema.h"
 
 namespace parabench::results {
-
-struct SchemaViolation {
-  std::string pointer;  ///< JSON pointer to the offending value: "/records/0/status"; "" is the whole document
-  std::string message;  ///< "expected one of "ok", "skipped", "failed", got "done""
-  bool operator==(const SchemaViolation&) const = default;
-};
-
-/// What is wrong with `document` under a draft-7 `schema`; empty: valid. Knows the keywords that our schema uses and
-/// throws std::logic_error for any other, so none is ever passed over in silence. `schema` may point into `root` by
-/// $ref.
-std::vector<SchemaViolation> check_schema(const nlohmann::json& root, const nlohmann::json& schema,
-                                          const nlohmann::json& document);
 
 /// The schema of results files.
 const nlohmann::json& results_schema();

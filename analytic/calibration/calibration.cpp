@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "analytic/calibration/calibration_json.h"
 #include "base/error.h"
 #include "base/file.h"
 

@@ -3,13 +3,12 @@
 
 #include <cstdint>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "analytic/calibration/machine.h"
 #include "base/case.h"
-#include "base/json_reader.h"
 #include "base/tensor_spec.h"
 #include "models/spec/layer.h"
 
@@ -62,25 +61,6 @@ struct RankCountKey {
   auto operator<=>(const RankCountKey&) const = default;
 };
 
-/// GPUs of one kind.
-struct GpuInfo {
-  std::string name;    ///< as the driver calls it: "NVIDIA H200"
-  int capability = 0;  ///< 10 * major + minor: 90 for H100 and H200
-  std::int64_t memory_bytes = 0;
-  int count = 1;
-};
-
-struct MachineInfo {
-  std::string id;  ///< hash of cpu model, cores, memory and host name
-  std::string host, cpu, governor;
-  int cores = 0;
-  std::int64_t memory_bytes = 0;
-  std::int64_t shared_memory_bytes = 0;
-  double frequency_hz = 0;  ///< at the time of the look; 0: unknown
-  int vector_bits = 0;      ///< widest float vector of the instruction set; 0: unknown
-  std::vector<GpuInfo> gpus;
-};
-
 using RatesByBusy = std::map<int, double>;  ///< by ranks that are busy at the same time
 
 struct UpdateKey {
@@ -113,15 +93,8 @@ UpdateKey update_key(const Case& spec);
 /// gradient.
 LayerKey layer_key(const models::LayerSpec& layer, const TensorSpec& in, bool first, const Case& spec, int busy_ranks);
 
-nlohmann::json to_json(const MachineInfo& machine);
-nlohmann::json to_json(const Calibration& calibration);
-/// Throw usage_error for what is foreign, incomplete or newer, naming the place.
-MachineInfo machine_from_json(const JsonReader& reader);
-Calibration calibration_from_json(const JsonReader& reader);
-/// Of a document of its own; `name` begins every place.
-Calibration calibration_from_json(const nlohmann::json& json, const std::string& name = "calibration");
-
-/// Reads a calibration file; also throws usage_error, naming the file, when it is missing, unreadable or truncated.
+/// Reads a calibration file. Throws usage_error, naming file and place, for one that is missing, unreadable, truncated,
+/// foreign, incomplete or newer.
 Calibration read_calibration(const std::string& path);
 /// Replaces the file at once, making its folder; throws Error naming the path.
 void write_calibration(const Calibration& calibration, const std::string& path);
@@ -129,10 +102,5 @@ void write_calibration(const Calibration& calibration, const std::string& path);
 /// `newer` wins where both measured the same key and samples (curves: bytes). GPUs that it does not name, and the split
 /// backwards that it did not measure, stay known.
 void merge(Calibration& into, const Calibration& newer);
-
-/// The calibration file of a machine: $XDG_CACHE_HOME/parabench/calibration-<id>.json (or ~/.cache).
-std::string default_calibration_path(const MachineInfo& machine);
-/// This host, from /proc, sysfs and statvfs; cores are those this process may run on.
-MachineInfo this_machine();
 
 }  // namespace parabench::analytic

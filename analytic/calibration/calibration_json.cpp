@@ -1,3 +1,5 @@
+#include "analytic/calibration/calibration_json.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "analytic/calibration/calibration.h"
 #include "base/case_text.h"
 #include "base/json_reader.h"
 

@@ -1,3 +1,5 @@
+#include "analytic/calibration/machine.h"
+
 #include <fmt/format.h>
 #include <pwd.h>
 #include <sched.h>
@@ -11,7 +13,6 @@
 #include <string>
 #include <string_view>
 
-#include "analytic/calibration/calibration.h"
 #include "base/hash.h"
 
 namespace parabench::analytic {

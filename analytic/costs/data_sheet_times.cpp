@@ -6,6 +6,7 @@
 #include "analytic/costs/data_sheet_rates.h"
 #include "analytic/costs/gpu_sheet.h"
 #include "analytic/memory/sizes.h"
+#include "models/spec/cost.h"
 
 namespace parabench::analytic {
 namespace {

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "base/optimizer.h"
+#include "models/spec/cost.h"
 #include "models/spec/loss.h"
 
 namespace parabench::analytic {

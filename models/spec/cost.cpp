@@ -1,10 +1,10 @@
 // Costs of layers, operation by operation, with what each value's memory is: a storage of its own, another value's that
 // is written over or seen in another shape, or the layer's before.
+#include "models/spec/cost.h"
+
 #include <map>
 #include <utility>
 #include <variant>
-
-#include "models/spec/layer.h"
 
 namespace parabench::models {
 namespace {

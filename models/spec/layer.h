@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/tensor_spec.h"
-#include "models/spec/layer_cost.h"
 #include "models/spec/operation.h"
 #include "models/spec/parameter.h"
 
@@ -85,15 +84,6 @@ std::vector<int> readers(const LayerSpec& layer);
 /// that the backward of its producer does not read.
 inline constexpr int none_overwritten = -1;
 std::vector<int> overwritten_inputs(const LayerSpec& layer);
-
-/// Cost of a layer for elements of `element_bytes` (4: fp32, 8: fp64, 2: bf16 activations under autocast).
-/// `first`: the layer's input needs no gradient. Saved bytes count each storage once and leave parameters out; the
-/// copies of weights that autocast makes do count. A test holds them to what autograd really saves.
-LayerCost cost(const LayerSpec& layer, const TensorSpec& in, int element_bytes, bool first = false);
-
-/// Cost of consecutive layers. Saved bytes are less than the sum where a layer keeps its output, which is the
-/// next one's input: one storage, also across a detached boundary of segments.
-LayerCost cost(std::span<const LayerSpec> layers, const TensorSpec& in, int element_bytes, bool first = false);
 
 /// Canonical text of a layer on an input: the key under which its calibrated times are kept. Names of tensors are left
 /// out, so equal blocks share their measurement.

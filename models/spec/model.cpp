@@ -6,6 +6,7 @@
 #include "base/case_text.h"
 #include "base/choice.h"
 #include "base/error.h"
+#include "models/spec/cost.h"
 #include "models/spec/nets/nets.h"
 
 namespace parabench::models {

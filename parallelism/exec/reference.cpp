@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "base/optimizer.h"
+#include "models/spec/cost.h"
 #include "models/torch/autocast.h"
 #include "models/torch/loss.h"
 #include "parallelism/exec/optimizer/formulas.h"

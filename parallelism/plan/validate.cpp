@@ -3,8 +3,11 @@
 #include "base/error.h"
 #include "parallelism/plan/formats/print_text.h"
 #include "parallelism/plan/matching.h"
+#include "parallelism/plan/rules/collectives.h"
+#include "parallelism/plan/rules/compute.h"
+#include "parallelism/plan/rules/fields.h"
+#include "parallelism/plan/rules/messages.h"
 #include "parallelism/plan/rules/progress.h"
-#include "parallelism/plan/rules/rules.h"
 
 namespace parabench::plan {
 

@@ -13,6 +13,7 @@ struct Violation {
   std::string rule;  ///< "exactly once", "pairing", "progress", "version", "samples", ...
   std::string text;  ///< one line naming the operation, its rank and what was expected
 };
+using Violations = std::vector<Violation>;
 
 /// Empty for a good plan. Checked: every F, and every B or pair of I and W, exactly once per segment, replica,
 /// micro-batch and step, on a rank that holds the segment; forward before its backward, recompute where a forward
@@ -24,7 +25,7 @@ struct Violation {
 /// before every update; skips sent once to every rank that takes them; activations summed over the shards of a stage for all micro-batches or none; versions read as the plan's
 /// rule says, written before and still live in the ring; pieces that sum to the batch. O(operations), apart from what
 /// is wrong.
-std::vector<Violation> validate(const Plan& plan);
+Violations validate(const Plan& plan);
 
 /// Throws Error (usage) listing the violations and the printed grid; nothing starts.
 void require_valid(const Plan& plan);

@@ -1,3 +1,5 @@
+#include "suite/cli/calibrate_command.h"
+
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
@@ -6,7 +8,6 @@
 
 #include "base/case_text.h"
 #include "suite/cases/catalogue.h"
-#include "suite/cli/commands.h"
 #include "suite/machine/calibrate.h"
 
 namespace parabench::suite {

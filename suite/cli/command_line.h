@@ -6,7 +6,11 @@
 #include <vector>
 
 #include "suite/cases/selection.h"
-#include "suite/cli/commands.h"
+#include "suite/cli/calibrate_command.h"
+#include "suite/cli/doctor_command.h"
+#include "suite/cli/list_command.h"
+#include "suite/cli/plan_command.h"
+#include "suite/cli/predict_command.h"
 #include "suite/run/run_options.h"
 
 namespace parabench::suite {

@@ -1,3 +1,5 @@
+#include "suite/cli/doctor_command.h"
+
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
@@ -10,7 +12,6 @@
 #include "base/file.h"
 #include "base/units_text.h"
 #include "results/context_json.h"
-#include "suite/cli/commands.h"
 #include "suite/launch/process.h"
 #include "suite/launch/workplace.h"
 #include "suite/machine/doctor.h"

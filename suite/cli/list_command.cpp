@@ -1,3 +1,5 @@
+#include "suite/cli/list_command.h"
+
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
@@ -8,7 +10,6 @@
 #include "base/case_json.h"
 #include "base/units_text.h"
 #include "suite/cases/catalogue.h"
-#include "suite/cli/commands.h"
 #include "suite/machine/knowledge.h"
 #include "suite/run/forecast.h"
 

@@ -8,6 +8,7 @@
 
 #include "suite/cases/catalogue.h"
 #include "suite/cli/command_line.h"
+#include "suite/cli/validate_command.h"
 #include "suite/launch/workplace.h"
 #include "suite/run/session.h"
 

@@ -1,3 +1,5 @@
+#include "suite/cli/plan_command.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +14,6 @@
 #include "parallelism/plan/formats/print_svg.h"
 #include "parallelism/plan/formats/print_text.h"
 #include "parallelism/plan/formats/print_trace.h"
-#include "suite/cli/commands.h"
 #include "suite/cli/emulate_option.h"
 #include "suite/machine/knowledge.h"
 #include "suite/run/forecast.h"

@@ -1,3 +1,5 @@
+#include "suite/cli/predict_command.h"
+
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
@@ -9,8 +11,9 @@
 #include "parallelism/plan/formats/print_json.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "results/record.h"
-#include "suite/cli/commands.h"
+#include "results/record_json.h"
 #include "suite/machine/knowledge.h"
+#include "suite/protocol/command.h"
 #include "suite/run/forecast.h"
 
 namespace parabench::suite {

@@ -1,3 +1,5 @@
+#include "suite/cli/validate_command.h"
+
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
@@ -6,7 +8,6 @@
 
 #include "base/file.h"
 #include "results/validate.h"
-#include "suite/cli/commands.h"
 
 namespace parabench::suite {
 

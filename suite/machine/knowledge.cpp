@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "analytic/calibration/calibration_json.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"

@@ -6,6 +6,7 @@
 
 #include "base/case_text.h"
 #include "results/context_json.h"
+#include "results/record_json.h"
 
 namespace parabench::protocol {
 namespace {

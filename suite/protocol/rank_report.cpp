@@ -3,6 +3,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "results/record_json.h"
+#include "results/record_read.h"
+
 namespace parabench::protocol {
 namespace {
 

@@ -4,7 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analytic/calibration/calibration_json.h"
 #include "base/error.h"
+#include "results/record_json.h"
+#include "results/record_read.h"
 
 namespace parabench::protocol {
 namespace {

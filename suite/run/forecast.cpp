@@ -10,6 +10,7 @@
 #include "base/case_text.h"
 #include "base/error.h"
 #include "models/spec/loss.h"
+#include "parallelism/plan/strategies/check_case.h"
 #include "parallelism/plan/strategies/delay_rules.h"
 #include "parallelism/plan/strategies/strategies.h"
 #include "parallelism/plan/validate.h"

@@ -7,6 +7,7 @@
 #include "base/case_text.h"
 #include "base/error.h"
 #include "base/units_text.h"
+#include "parallelism/plan/strategies/check_case.h"
 #include "parallelism/plan/strategies/strategies.h"
 
 namespace parabench::suite {

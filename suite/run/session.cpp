@@ -10,6 +10,7 @@
 
 #include "base/units_text.h"
 #include "results/baseline.h"
+#include "results/record_json.h"
 #include "results/summary.h"
 #include "results/table.h"
 #include "suite/cli/emulate_option.h"

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
+#include "models/spec/cost.h"
 #include "models/spec/model.h"
 
 namespace parabench::models {

@@ -1,6 +1,7 @@
 // FLOPs of a model's matrix products alone, as other libraries count them.
 #pragma once
 
+#include "models/spec/cost.h"
 #include "models/spec/model.h"
 
 namespace parabench::models {

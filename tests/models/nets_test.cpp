@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "base/error.h"
+#include "models/spec/cost.h"
 #include "models/spec/loss.h"
 #include "models/spec/model.h"
 #include "models/spec/skips.h"

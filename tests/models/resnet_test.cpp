@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "models/spec/cost.h"
 #include "models/spec/model.h"
 #include "tests/models/matrix_flops.h"
 

@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "models/spec/cost.h"
 #include "models/torch/autocast.h"
 #include "models/torch/loss.h"
 #include "tests/models/network.h"

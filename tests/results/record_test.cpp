@@ -10,6 +10,8 @@
 
 #include "base/error.h"
 #include "results/baseline.h"
+#include "results/record_json.h"
+#include "results/record_read.h"
 #include "results/summary.h"
 #include "tests/results/samples.h"
 

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "base/error.h"
+#include "results/json_schema.h"
 #include "tests/results/samples.h"
 
 namespace parabench::results {

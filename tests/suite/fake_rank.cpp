@@ -25,6 +25,7 @@
 #include "base/case_text.h"
 #include "base/file.h"
 #include "datasets/spec/dataset.h"
+#include "models/spec/cost.h"
 #include "models/spec/model.h"
 #include "parallelism/plan/formats/print_json.h"
 #include "parallelism/plan/formats/read_json.h"

@@ -1,7 +1,8 @@
+#include "parallelism/comm/cuda/gpu_of.h"
+
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "parallelism/comm/cuda/gpus.h"
 
 namespace parabench::comm {
 

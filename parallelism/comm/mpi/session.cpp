@@ -9,6 +9,7 @@
 #include "parallelism/comm/mpi/check.h"
 #include "parallelism/comm/mpi/own_segments.h"
 #include "parallelism/comm/mpi/world.h"
+#include "parallelism/comm/mpi/world_size.h"
 
 namespace parabench::comm {
 

@@ -39,11 +39,6 @@ class MpiSession {
   int exceptions_;           // in flight when it was made
 };
 
-/// Throws environment_error when `seen` is 1 although the launcher's environment promises more ranks. Asked in
-/// this order, the first one that is set decides: OMPI_COMM_WORLD_SIZE, SLURM_STEP_NUM_TASKS, SLURM_NTASKS,
-/// PMI_SIZE.
-void check_world_size(int seen);
-
 /// The communicator over all ranks of the session; collective. When all ranks share a node and its shared memory has
 /// room for their arenas and mailboxes together, both live there, unlinked from the name space as soon as all ranks
 /// have mapped them; otherwise private buffers and MPI calls, with the reason in capabilities().note.

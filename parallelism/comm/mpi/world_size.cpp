@@ -1,3 +1,5 @@
+#include "parallelism/comm/mpi/world_size.h"
+
 #include <fmt/format.h>
 
 #include <charconv>
@@ -5,7 +7,6 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "parallelism/comm/mpi/world.h"
 
 namespace parabench::comm {
 

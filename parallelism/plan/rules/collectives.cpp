@@ -1,9 +1,10 @@
+#include "parallelism/plan/rules/collectives.h"
+
 #include <map>
 #include <utility>
 
 #include "base/optimizer.h"
 #include "parallelism/plan/matching.h"
-#include "parallelism/plan/rules/rules.h"
 #include "parallelism/plan/ties.h"
 
 namespace parabench::plan {

@@ -1,10 +1,11 @@
+#include "parallelism/plan/rules/compute.h"
+
 #include <algorithm>
 #include <array>
 #include <set>
 #include <utility>
 
 #include "parallelism/plan/matching.h"
-#include "parallelism/plan/rules/rules.h"
 
 namespace parabench::plan {
 namespace {

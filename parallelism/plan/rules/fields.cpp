@@ -1,8 +1,9 @@
+#include "parallelism/plan/rules/fields.h"
+
 #include <algorithm>
 #include <functional>
 
 #include "parallelism/plan/matching.h"
-#include "parallelism/plan/rules/rules.h"
 
 namespace parabench::plan {
 namespace {

@@ -1,10 +1,11 @@
+#include "parallelism/plan/rules/messages.h"
+
 #include <algorithm>
 #include <set>
 #include <tuple>
 
 #include "parallelism/plan/matching.h"
 #include "parallelism/plan/owners.h"
-#include "parallelism/plan/rules/rules.h"
 #include "parallelism/plan/skip_ports.h"
 
 namespace parabench::plan {

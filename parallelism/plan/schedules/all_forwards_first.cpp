@@ -1,4 +1,4 @@
-#include "parallelism/plan/schedules/schedule.h"
+#include "parallelism/plan/schedules/all_forwards_first.h"
 
 namespace parabench::plan {
 

@@ -1,9 +1,9 @@
+#include "parallelism/plan/schedules/chimera.h"
+
 #include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "parallelism/plan/schedules/schedule.h"
 
 namespace parabench::plan {
 

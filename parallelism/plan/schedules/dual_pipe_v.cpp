@@ -1,3 +1,5 @@
+#include "parallelism/plan/schedules/dual_pipe_v.h"
+
 #include <string>
 
 #include "parallelism/plan/schedules/pass_writer.h"

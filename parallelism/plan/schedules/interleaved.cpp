@@ -1,7 +1,7 @@
+#include "parallelism/plan/schedules/interleaved.h"
+
 #include <algorithm>
 #include <string>
-
-#include "parallelism/plan/schedules/schedule.h"
 
 namespace parabench::plan {
 namespace {

@@ -1,7 +1,7 @@
+#include "parallelism/plan/schedules/one_forward_one_backward.h"
+
 #include <algorithm>
 #include <string>
-
-#include "parallelism/plan/schedules/schedule.h"
 
 namespace parabench::plan {
 

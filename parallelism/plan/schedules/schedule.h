@@ -40,30 +40,4 @@ struct Schedule {
   int (*in_flight)(const Pipe& pipe, int device) = nullptr;
 };
 
-/// The plan of one step: dp copies of the pipeline, messages, gradient reductions between them and updates. Device p of
-/// copy d is rank dP + p. With copies a segment is a layer, so that reductions start while backwards still run.
-Plan pipeline_plan(const StrategyInput& input, const Schedule& schedule, const Pipe& pipe);
-
-/// Adds what follows from the passes of one step: messages, reductions between copies, updates.
-Plan finish_step(Plan passes, const StrategyInput& input);
-
-// The orders, one file each.
-DeviceOrder all_forwards_first(const Pipe& pipe, int device);        ///< GPipe, looped BFS
-DeviceOrder one_forward_one_backward(const Pipe& pipe, int device);  ///< 1F1B, DAPPLE
-DeviceOrder interleaved(const Pipe& pipe, int device);
-DeviceOrder zero_bubble_h1(const Pipe& pipe, int device);
-DeviceOrder zero_bubble_h2(const Pipe& pipe, int device);
-DeviceOrder zero_bubble_v(const Pipe& pipe, int device);
-DeviceOrder dual_pipe_v(const Pipe& pipe, int device);
-DeviceOrder chimera(const Pipe& pipe, int device);
-
-// Why an order cannot serve a pipe, where it does not serve all.
-std::optional<Error> refuse_short_warmup(const Pipe& pipe);                  ///< DAPPLE
-std::optional<Error> refuse_uneven_rounds(const Pipe& pipe);                 ///< interleaved
-std::optional<Error> refuse_fewer_than_twice_the_devices(const Pipe& pipe);  ///< DualPipeV
-std::optional<Error> refuse_odd_halves(const Pipe& pipe);                    ///< Chimera
-
-/// What 1F1B comes to on one device that starts `ahead` forwards ahead, or as many as there are.
-DeviceOrder alternating(int ahead, int micro_batches);
-
 }  // namespace parabench::plan

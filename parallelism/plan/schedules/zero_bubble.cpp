@@ -1,6 +1,6 @@
-#include <algorithm>
+#include "parallelism/plan/schedules/zero_bubble.h"
 
-#include "parallelism/plan/schedules/schedule.h"
+#include <algorithm>
 
 namespace parabench::plan {
 

@@ -1,3 +1,5 @@
+#include "parallelism/plan/schedules/zero_bubble_v.h"
+
 #include <algorithm>
 
 #include "parallelism/plan/schedules/pass_writer.h"

@@ -1,3 +1,5 @@
+#include "parallelism/plan/strategies/check_case.h"
+
 #include <algorithm>
 #include <array>
 #include <variant>
@@ -8,7 +10,6 @@
 #include "base/optimizer.h"
 #include "parallelism/plan/formats/given_schedule.h"
 #include "parallelism/plan/strategies/stage_widths.h"
-#include "parallelism/plan/strategies/strategies.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 
 namespace parabench::plan {

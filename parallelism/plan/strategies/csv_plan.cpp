@@ -1,9 +1,10 @@
+#include "parallelism/plan/strategies/csv_plan.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "parallelism/plan/formats/given_schedule.h"
-#include "parallelism/plan/schedules/schedule.h"
-#include "parallelism/plan/strategies/generators.h"
+#include "parallelism/plan/strategies/pipeline.h"
 
 namespace parabench::plan {
 

@@ -1,7 +1,8 @@
+#include "parallelism/plan/strategies/data_parallel.h"
+
 #include <utility>
 
 #include "parallelism/plan/passes/passes.h"
-#include "parallelism/plan/strategies/generators.h"
 
 namespace parabench::plan {
 

@@ -1,3 +1,5 @@
+#include "parallelism/plan/strategies/pipedream.h"
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -5,8 +7,8 @@
 
 #include "parallelism/plan/partition/pipedream_planner.h"
 #include "parallelism/plan/passes/lowering.h"
+#include "parallelism/plan/schedules/one_forward_one_backward.h"
 #include "parallelism/plan/strategies/delay_rules.h"
-#include "parallelism/plan/strategies/generators.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 
 namespace parabench::plan {

@@ -1,9 +1,10 @@
+#include "parallelism/plan/strategies/pipeline.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "parallelism/plan/passes/lowering.h"
 #include "parallelism/plan/passes/passes.h"
-#include "parallelism/plan/schedules/schedule.h"
 
 namespace parabench::plan {
 namespace {

@@ -4,6 +4,8 @@
 
 #include "base/error.h"
 #include "parallelism/plan/passes/passes.h"
+#include "parallelism/plan/strategies/check_case.h"
+#include "parallelism/plan/strategies/pipeline.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 #include "parallelism/plan/ties.h"
 

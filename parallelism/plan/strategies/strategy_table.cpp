@@ -3,9 +3,18 @@
 #include <algorithm>
 #include <string>
 
+#include "parallelism/plan/schedules/all_forwards_first.h"
+#include "parallelism/plan/schedules/chimera.h"
+#include "parallelism/plan/schedules/dual_pipe_v.h"
 #include "parallelism/plan/schedules/in_flight.h"
+#include "parallelism/plan/schedules/interleaved.h"
+#include "parallelism/plan/schedules/one_forward_one_backward.h"
+#include "parallelism/plan/schedules/zero_bubble.h"
+#include "parallelism/plan/schedules/zero_bubble_v.h"
+#include "parallelism/plan/strategies/csv_plan.h"
+#include "parallelism/plan/strategies/data_parallel.h"
 #include "parallelism/plan/strategies/delay_rules.h"
-#include "parallelism/plan/strategies/generators.h"
+#include "parallelism/plan/strategies/pipedream.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 
 namespace parabench::plan {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "analytic/calibration/calibration_json.h"
 #include "base/error.h"
 #include "tests/analytic/fixtures.h"
 

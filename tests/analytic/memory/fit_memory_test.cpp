@@ -13,6 +13,7 @@
 #include "analytic/memory/peak_memory.h"
 #include "analytic/simulate/simulate.h"
 #include "base/error.h"
+#include "models/spec/cost.h"
 #include "parallelism/plan/passes/passes.h"
 #include "tests/analytic/fixtures.h"
 

@@ -7,6 +7,7 @@
 #include "analytic/memory/peak_memory.h"
 #include "analytic/memory/sizes.h"
 #include "analytic/simulate/simulate.h"
+#include "models/spec/cost.h"
 #include "parallelism/plan/dependencies.h"
 #include "tests/analytic/fixtures.h"
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "parallelism/comm/cuda/gpu_of.h"
 
 namespace parabench::comm {
 namespace {

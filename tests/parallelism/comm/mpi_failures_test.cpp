@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "parallelism/comm/mpi/world.h"
+#include "parallelism/comm/mpi/world_size.h"
 
 namespace parabench::comm {
 namespace {

@@ -10,6 +10,7 @@
 #include "parallelism/plan/matching.h"
 #include "parallelism/plan/passes/passes.h"
 #include "parallelism/plan/rules/progress.h"
+#include "parallelism/plan/strategies/check_case.h"
 #include "parallelism/plan/strategies/strategies.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 #include "parallelism/plan/timeline.h"

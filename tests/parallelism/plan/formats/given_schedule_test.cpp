@@ -5,6 +5,7 @@
 
 #include "parallelism/plan/formats/print_csv.h"
 #include "parallelism/plan/formats/print_text.h"
+#include "parallelism/plan/strategies/check_case.h"
 #include "parallelism/plan/validate.h"
 #include "tests/parallelism/plan/meaning.h"
 #include "tests/parallelism/plan/plans.h"

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "parallelism/plan/passes/passes.h"
+#include "parallelism/plan/strategies/check_case.h"
 #include "parallelism/plan/validate.h"
 #include "tests/parallelism/plan/plans.h"
 

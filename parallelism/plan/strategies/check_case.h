@@ -1,0 +1,16 @@
+// Whether a case is possible in itself.
+#pragma once
+
+#include "base/case.h"
+#include "models/spec/model.h"
+
+namespace parabench::plan {
+
+struct GivenSchedule;
+
+/// Throws usage_error if the case is impossible in itself: unknown strategy, more stages than layers, fewer samples
+/// than pieces, np that the strategy cannot use, keys that it does not know, values that this version does not offer;
+/// strategy csv without a schedule or with one of other ranks, micro-batches or hash.
+void check_case(const Case& spec, const models::ModelSpec& model, const GivenSchedule* given = nullptr);
+
+}  // namespace parabench::plan

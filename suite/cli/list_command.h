@@ -1,0 +1,24 @@
+// Command list: the catalogue, or one of the tables of words.
+#pragma once
+
+#include <iosfwd>
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "suite/cases/selection.h"
+#include "suite/cli/tables.h"
+
+namespace parabench::suite {
+
+struct ListOptions {
+  Selection selection;
+  std::optional<WordTable> table;  ///< instead of cases
+  bool json = false;
+  std::string calibration;  ///< "" for the file of this machine
+};
+/// A table, or the chosen cases of the catalogue with model size, ranks, predicted seconds and bytes. Impossible cases
+/// say why.
+ExitCode list_cases(const ListOptions& options, std::ostream& out);
+
+}  // namespace parabench::suite

@@ -1,0 +1,37 @@
+// Command plan: the schedule of a case, drawn or written.
+#pragma once
+
+#include <array>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/enum_text.h"
+#include "base/error.h"
+#include "suite/protocol/command.h"
+#include "suite/run/progress.h"
+
+namespace parabench::suite {
+
+enum class PlanFormat { grid, text, svg, csv, json, trace };
+enum class PlanCosts { unit, calibrated };
+constexpr std::array<std::string_view, 6> names_of(PlanFormat) {
+  return {"grid", "text", "svg", "csv", "json", "trace"};
+}
+constexpr std::array<std::string_view, 2> names_of(PlanCosts) { return {"unit", "calibrated"}; }
+
+struct PlanOptions {
+  std::string id;
+  std::string schedule;  ///< the file of strategy csv; "" for none
+  PlanFormat format = PlanFormat::grid;
+  PlanCosts costs = PlanCosts::unit;
+  int steps = protocol::default_steps,
+      warmup = protocol::default_warmup;  ///< the window of asynchronous strategies is their sum
+  std::string calibration;                ///< "" for the file of this machine
+  std::optional<double> emulated_unit_s;  ///< as in RunOptions
+};
+/// The schedule as it will be executed, with its bubble.
+ExitCode print_plan(const PlanOptions& options, Progress& progress, std::ostream& out);
+
+}  // namespace parabench::suite

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <vector>
 
 #include "base/case_key.h"
@@ -20,20 +21,45 @@ using Row = std::vector<std::string>;
 
 constexpr int most_refused = 16;
 
-/// Left-aligned columns; an empty cell is "-".
-std::string aligned(std::vector<Row> rows) {
+/// The words of a cell in lines of at most `most` characters; a longer word has a line of its own.
+std::vector<std::string> folded(const std::string& cell, std::size_t most) {
+  std::vector<std::string> lines{""};
+  std::istringstream words(cell);
+  // What a cell is indented by stays.
+  lines.back().assign(cell.find_first_not_of(' '), ' ');
+  bool begins = true;
+  for (std::string word; words >> word; begins = false) {
+    if (begins) {
+      lines.back() += word;
+    } else if (lines.back().size() + 1 + word.size() <= most) {
+      lines.back() += " " + word;
+    } else {
+      lines.push_back(word);
+    }
+  }
+  return lines;
+}
+
+/// Left-aligned columns, cells folded to `most` characters; an empty cell is "-".
+std::string aligned(const std::vector<Row>& rows, std::size_t most) {
+  std::vector<std::vector<std::vector<std::string>>> folds;
   std::vector<std::size_t> widths(rows.front().size());
-  for (Row& row : rows) {
+  for (const Row& row : rows) {
+    auto& cells = folds.emplace_back();
     for (std::size_t c = 0; c < row.size(); ++c) {
-      if (row[c].empty()) row[c].assign(1, '-');  // an assigned literal trips g++ 12 (GCC 105651)
-      widths[c] = std::max(widths[c], row[c].size());
+      cells.push_back(folded(row[c].empty() ? "-" : row[c], most));
+      for (const std::string& line : cells.back()) widths[c] = std::max(widths[c], line.size());
     }
   }
   std::string text;
-  for (const Row& row : rows) {
-    std::string line;
-    for (std::size_t c = 0; c < row.size(); ++c) line += fmt::format("{:<{}}  ", row[c], widths[c]);
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  for (const auto& cells : folds) {
+    const std::size_t lines = std::ranges::max(cells, {}, &std::vector<std::string>::size).size();
+    for (std::size_t l = 0; l < lines; ++l) {
+      std::string line;
+      for (std::size_t c = 0; c < cells.size(); ++c)
+        line += fmt::format("{:<{}}  ", l < cells[c].size() ? cells[c][l] : "", widths[c]);
+      text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    }
   }
   return text;
 }
@@ -91,7 +117,8 @@ std::string strategies_text() {
           {fmt::format("  {}=", one.name), fmt::format("{}: {}; default: {}", one.help, one.expected, one.usual)});
     }
   }
-  return aligned(rows) + "P: ranks of a copy, M: micro-batches, p: rank within its copy\n\n" + aligned(summaries);
+  return aligned(rows, 30) + "P: ranks of a copy, M: micro-batches, p: rank within its copy\n\n" +
+         aligned(summaries, 90);
 }
 
 json refused_pairs(const plan::Strategy& strategy) {
@@ -134,7 +161,7 @@ json to_json(const plan::Strategy& strategy) {
 std::string models_text() {
   std::vector<Row> rows = {{"model", "parameters in brackets", "what it is"}};
   for (const models::Net& row : models::nets()) rows.push_back({row.name, brackets(row.parameters), row.summary});
-  return aligned(rows);
+  return aligned(rows, 50);
 }
 
 std::string datasets_text() {
@@ -145,7 +172,7 @@ std::string datasets_text() {
     rows.push_back({spec.name, to_text(spec.sample), std::to_string(spec.classes), std::to_string(spec.train_size),
                     std::to_string(spec.validation_size), std::string(to_text(spec.source)), brackets(row.parameters)});
   }
-  return aligned(rows);
+  return aligned(rows, 30);
 }
 
 std::string keys_text() {
@@ -154,7 +181,7 @@ std::string keys_text() {
     rows.push_back({std::string(key.name), key.required ? "required" : default_text(key), accepted_text(key),
                     std::string(key.help), readers(key)});
   }
-  return aligned(rows);
+  return aligned(rows, 30);
 }
 
 json to_json(const CaseKey& key) {

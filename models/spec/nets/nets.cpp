@@ -45,7 +45,7 @@ std::vector<Net> make_nets() {
                    }});
   }
   all.push_back({"mobilenetv2",
-                 "inverted residuals with depthwise convolutions (Sandler et al. 2018)",
+                 "inverted residuals with depthwise convolutions (Sandler et al. 2018); all widths are multiples of 8",
                  {{"channels", 32, 8, 4096}},
                  [](const NetRequest& r) {
                    return mobilenet_v2_layers(r.values[0], image_channels("mobilenetv2", r), r.classes, r.small);

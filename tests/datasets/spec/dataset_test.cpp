@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace parabench::models {
+namespace parabench::datasets {
 namespace {
 
 using testing::AllOf;
@@ -14,31 +14,29 @@ using testing::ThrowsMessage;
 using Parameters = decltype(NamedChoice::parameters);
 
 TEST(Dataset, TableHasTheSizesOfDdlBench) {
-  using enum datasets::DataSource;
-  EXPECT_EQ(datasets::make_dataset({"mnist-synthetic", {}}),
-            (datasets::DatasetSpec{"mnist-synthetic", synthetic, {1, 28, 28}, 10, 60'000, 10'000, true}));
-  EXPECT_EQ(datasets::make_dataset({"cifar10", {}}),
-            (datasets::DatasetSpec{"cifar10", cifar_binary, {3, 32, 32}, 10, 50'000, 10'000, true}));
-  EXPECT_EQ(datasets::make_dataset({"imagenet", {}}),
-            (datasets::DatasetSpec{"imagenet", jpeg_folder, {3, 224, 224}, 1000, 1'281'167, 50'000, false}));
-  EXPECT_EQ(datasets::make_dataset({"imagenet-synthetic", {}}).train_size, 1000 * 1281);
-  EXPECT_EQ(datasets::make_dataset({"highres-synthetic", {}}).sample, (TensorSpec{3, 512, 512}));
+  using enum DataSource;
+  EXPECT_EQ(make_dataset({"mnist-synthetic", {}}),
+            (DatasetSpec{"mnist-synthetic", synthetic, {1, 28, 28}, 10, 60'000, 10'000, true}));
+  EXPECT_EQ(make_dataset({"cifar10", {}}),
+            (DatasetSpec{"cifar10", cifar_binary, {3, 32, 32}, 10, 50'000, 10'000, true}));
+  EXPECT_EQ(make_dataset({"imagenet", {}}),
+            (DatasetSpec{"imagenet", jpeg_folder, {3, 224, 224}, 1000, 1'281'167, 50'000, false}));
+  EXPECT_EQ(make_dataset({"imagenet-synthetic", {}}).train_size, 1000 * 1281);
+  EXPECT_EQ(make_dataset({"highres-synthetic", {}}).sample, (TensorSpec{3, 512, 512}));
 }
 
 TEST(Dataset, TwinsHaveTheShapesOfTheRealSets) {
   for (const std::string name : {"cifar10", "imagenet"}) {
-    const datasets::DatasetSpec real = datasets::make_dataset({name, {}}),
-                                twin = datasets::make_dataset({name + "-synthetic", {}});
+    const DatasetSpec real = make_dataset({name, {}}), twin = make_dataset({name + "-synthetic", {}});
     EXPECT_EQ(twin.sample, real.sample);
     EXPECT_EQ(twin.classes, real.classes);
     EXPECT_EQ(twin.small_stem, real.small_stem);
-    EXPECT_EQ(twin.source, datasets::DataSource::synthetic);
+    EXPECT_EQ(twin.source, DataSource::synthetic);
   }
 }
 
 TEST(Dataset, ParametersChangeShapeAndClassesButNotTheStem) {
-  const datasets::DatasetSpec spec =
-      datasets::make_dataset({"imagenet-synthetic", {{"classes", "10"}, {"pixels", "32"}}});
+  const DatasetSpec spec = make_dataset({"imagenet-synthetic", {{"classes", "10"}, {"pixels", "32"}}});
   EXPECT_EQ(spec.sample, (TensorSpec{3, 32, 32}));
   EXPECT_EQ(spec.classes, 10);
   EXPECT_FALSE(spec.small_stem);
@@ -47,12 +45,12 @@ TEST(Dataset, ParametersChangeShapeAndClassesButNotTheStem) {
 
 TEST(Dataset, CanonicalChoiceIsOrderedAndLeavesDefaultsOut) {
   const auto canonical = [](const std::string& name, Parameters parameters) {
-    return datasets::canonical_dataset({name, std::move(parameters)}).parameters;
+    return canonical_dataset({name, std::move(parameters)}).parameters;
   };
   EXPECT_EQ(canonical("imagenet-synthetic", {{"classes", "1000"}, {"pixels", "032"}}), (Parameters{{"pixels", "32"}}));
   EXPECT_EQ(canonical("mnist-synthetic", {{"pixels", "28"}}), Parameters{});
-  for (const datasets::DatasetRow& row : datasets::dataset_rows()) {
-    EXPECT_EQ(datasets::make_dataset({row.spec.name, {}}), row.spec);
+  for (const DatasetRow& row : dataset_rows()) {
+    EXPECT_EQ(make_dataset({row.spec.name, {}}), row.spec);
     EXPECT_EQ(canonical(row.spec.name, {}), Parameters{});
     for (const ChoiceParameter& one : row.parameters) {
       const std::string usual = std::to_string(one.value);
@@ -63,7 +61,7 @@ TEST(Dataset, CanonicalChoiceIsOrderedAndLeavesDefaultsOut) {
 
 TEST(Dataset, BadChoicesSayWhatIsKnown) {
   const auto message = [](const std::string& name, Parameters parameters, auto matcher) {
-    EXPECT_THAT([&] { datasets::make_dataset({name, std::move(parameters)}); }, ThrowsMessage<Error>(matcher));
+    EXPECT_THAT([&] { make_dataset({name, std::move(parameters)}); }, ThrowsMessage<Error>(matcher));
   };
   message("imagenet-syntetic", {}, AllOf(HasSubstr("imagenet-syntetic"), HasSubstr("imagenet-synthetic")));
   message("tokens", {}, HasSubstr("mnist-synthetic"));
@@ -85,21 +83,21 @@ TEST(Dataset, StaysOnTheDeviceWhereItIsSyntheticAndTheDeviceAGpu) {
     return spec;
   };
   for (const char* name : {"mnist-synthetic", "imagenet-synthetic"}) {
-    EXPECT_NO_THROW(datasets::check_input(resident(name, DeviceKind::cuda)));
+    EXPECT_NO_THROW(check_input(resident(name, DeviceKind::cuda)));
     for (const DeviceKind device : {DeviceKind::cpu, DeviceKind::emulated}) {
-      EXPECT_THAT([&] { datasets::check_input(resident(name, device)); },
+      EXPECT_THAT([&] { check_input(resident(name, device)); },
                   ThrowsMessage<Error>(AllOf(HasSubstr("input"), HasSubstr("'resident'"), HasSubstr("not cuda"))));
     }
   }
   for (const char* name : {"cifar10", "imagenet"}) {
-    EXPECT_THAT([&] { datasets::check_input(resident(name, DeviceKind::cuda)); },
+    EXPECT_THAT([&] { check_input(resident(name, DeviceKind::cuda)); },
                 ThrowsMessage<Error>(AllOf(HasSubstr("'resident'"), HasSubstr("files"),
                                            HasSubstr("try " + std::string(name) + "-synthetic"))));
     Case host = resident(name, DeviceKind::cpu);
     host.input = InputKind::host;
-    EXPECT_NO_THROW(datasets::check_input(host));
+    EXPECT_NO_THROW(check_input(host));
   }
 }
 
 }  // namespace
-}  // namespace parabench::models
+}  // namespace parabench::datasets

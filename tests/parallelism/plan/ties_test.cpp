@@ -114,7 +114,7 @@ TEST(Ties, PlansAreGoodOverAnyWindowAndKeptByTheirFile) {
 }
 
 TEST(Ties, TheSumComesAfterTheLastBackwardAndBeforeReductionsAndUpdates) {
-  const Plan alone = tied_plan(pipeline_case("zb-h1", 2, 3), 2);
+  const Plan alone = tied_plan(pipeline_case("zb-h2", 2, 3), 2);
   EXPECT_THAT(needs(alone, 0, sums_tied), ElementsAre("0W2"));
   EXPECT_THAT(needs(alone, 1, sums_tied), ElementsAre("1W2"));
   for (const int rank : {0, 1}) EXPECT_THAT(needs(alone, rank, is_update), ElementsAre("0ALL_REDUCE_TIED"));

@@ -1,4 +1,4 @@
-// The numbers that a rank really computed with, which a device may narrow behind the types of its tensors.
+// The precision that a rank really computed in: a device may use less than its tensors' types say (TF32).
 #pragma once
 
 #include <optional>

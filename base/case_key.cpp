@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <optional>
 #include <type_traits>
 #include <vector>
@@ -17,8 +18,8 @@ namespace parabench {
 namespace {
 
 constexpr bool at_least_one(double x) { return x >= 1; }
-constexpr bool not_negative(double x) { return x >= 0; }
-constexpr bool positive(double x) { return x > 0; }
+bool not_negative(double x) { return x >= 0 && std::isfinite(x); }
+bool positive(double x) { return x > 0 && std::isfinite(x); }
 constexpr bool below_one(double x) { return x >= 0 && x < 1; }
 constexpr bool zero_or_one(double x) { return x == 0 || x == 1; }
 

@@ -29,10 +29,10 @@ inline constexpr std::array<std::pair<std::string_view, double Breakdown::*>, 8>
 enum class MemoryCategory {
   parameters,  ///< the latest weights
   gradients,
-  optimizer,        ///< momentum
+  optimizer,        ///< what it keeps from one update to the next
   weight_versions,  ///< older weights that live micro-batches still need
   activations,      ///< allocated in a forward and kept
-  communication,    ///< buffers of messages
+  communication,    ///< buffers of messages, and sums of norms
   workspace,        ///< temporaries of the backward pass, convolution scratch
 };
 inline constexpr int memory_category_count = 7;

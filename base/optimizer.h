@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 4> names_of(OptimizerKind) { return {"sgd
 ///  - adam (torch.optim.Adam; Kingma and Ba, ICLR'15): h = g + d w;  m' = beta1 m + (1 - beta1) h;
 ///    s' = beta2 s + (1 - beta2) h^2;  w' = w - lr (m' / (1 - beta1^t)) / (sqrt(s' / (1 - beta2^t)) + eps)
 ///  - adamw (torch.optim.AdamW; Loshchilov and Hutter, ICLR'19): as adam with h = g and (1 - lr d) w in place of w
-///  - lars (You, Gitman and Ginsburg 2017, arXiv 1708.03888, in the form of NVIDIA apex's LARC with clip=False): sgd with
+///  - lars (You, Gitman and Ginsburg 2017, arXiv 1708.03888, as NVIDIA apex's LARC with clip=False): sgd with
 ///    h = r (g + d w), r = trust |w| / (|g| + d |w| + eps), norms over the tensor; where one of them is zero, h = g.
 ///    Every tensor has its ratio, biases and those of norms too.
 struct OptimizerRule {

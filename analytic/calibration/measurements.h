@@ -42,7 +42,7 @@ class MeasuredLayers {
     std::vector<Timings> all;    ///< ascending busy ranks under one key
     std::vector<Timings> split;  ///< those with a split backward
   };
-  /// What to interpolate between; nullptr above where nobody measured with so many ranks.
+  /// What to interpolate between; `above` is null where no measurement has so many busy ranks.
   struct Neighbours {
     const Timings *below = nullptr, *above = nullptr;
   };

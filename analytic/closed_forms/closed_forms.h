@@ -1,5 +1,5 @@
-// Closed forms as a second opinion beside the simulation (of schedules: makespan.h). All times in seconds, sizes in
-// bytes.
+// Closed forms as a second opinion beside the simulation; those of pipeline schedules are in
+// parallelism/plan/schedules/makespan.h. All times in seconds, sizes in bytes.
 #pragma once
 
 #include <span>

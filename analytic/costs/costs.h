@@ -23,8 +23,8 @@ Costs unit_costs(double unit_s = 1);
 /// operation costs the sum of its layers plus the executor's overhead per operation; the loss belongs to the last
 /// layer. Throws environment_error naming the layer, curve or rate that was never measured under these keys.
 Costs calibrated_costs(Calibration calibration, models::ModelSpec model);
-/// Roofline from peak rates: max(FLOPs / (eff peak), bytes / bandwidth) + launch floor (cost-models: PyTorch
-/// RuntimeEstimator's .75). On a GPU, whose kernels are launched ahead, the larger of roofline and launch floor.
+/// Roofline from peak rates: max(FLOPs / (eff peak), bytes / bandwidth) + launch floor, where eff is the 0.75
+/// of PyTorch's RuntimeEstimator. On a GPU, whose kernels are launched ahead, the larger of roofline and launch floor.
 /// Bytes by formula (Sizes).
 Costs data_sheet_costs(MachineInfo machine, models::ModelSpec model);
 

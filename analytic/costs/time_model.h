@@ -25,8 +25,8 @@ class TimeModel {
   virtual double seconds(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const;
   /// Median absolute deviation of seconds() over the calibration's repetitions; 0 where unknown.
   virtual double deviation_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const;
-  /// One hop between neighbours, for closed forms that think in links; between replicas the one over which a ring would
-  /// reduce as fast. Needs no measurement that the plan's own operations do not need.
+  /// The link between neighbours, for closed forms. Of replicas: a ring over it takes as long as their all-reduce.
+  /// Needs no measurement that the plan's own operations do not need.
   virtual Link link(const plan::Plan& plan) const;
   /// What the costs assume about a machine that nobody measured: "data sheet of H200"; "" where nothing is assumed.
   virtual std::string assumption(const plan::Plan& plan) const;

@@ -20,7 +20,7 @@ struct Allocation {
   MemorySource source = MemorySource::compute_stream;
 };
 
-/// The allocations of one rank over a simulated timeline, as peak_memory() (simulate.h) lists them. Where the device
+/// The allocations of one rank over a simulated timeline, as peak_memory() (peak_memory.h) lists them. Where the device
 /// is a GPU, whose allocator rounds and splits blocks, an operation's bytes come as the tensors that it makes; else in
 /// one.
 std::vector<Allocation> allocations(const plan::Plan& plan, const Sizes& sizes, const MemoryModel& memory,

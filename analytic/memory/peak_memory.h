@@ -13,13 +13,13 @@ namespace parabench::analytic {
 ///  - parameters, gradients: one copy each, tensors padded to 64 bytes; fp32 unless fp64
 ///  - optimizer: its states, of what the rank updates; with sgd and lars momentum, only if spec.momentum != 0
 ///  - weight_versions: ring slots beyond the first
-///  - activations: what a forward saves, images of the first segment, and the message it received, from its start to
-///    its backward's end, a skip until its last taker here has run its backward; its temporaries while it runs. With graph:on all images of a step throughout the step
+///  - activations: what a forward saves, the images of the first segment, and the message that it received, from the
+///    forward's start to its backward's end; its temporaries while it runs; a skip until the last backward here that
+///    takes it. With graph:on a step's images stay for the whole step
 ///  - communication: a received activation until its forward starts, a received gradient until its backward ends; what
 ///    norms of tensors are summed in
-///  - workspace: temporaries of a backward; gradients on their way to the next backward or send, those of
-///    skips until the maker's backward or their send; on a GPU, where the
-///    rank multiplies matrices, cuBLAS's
+///  - workspace: temporaries of a backward; gradients on their way to the next backward or send, those of skips until
+///    the maker's backward or their send; on a GPU, where the rank multiplies matrices, cuBLAS's
 /// On a GPU also what the caching allocator (caching_allocator.h) reserves for them at most, and device_used: this, the
 /// gradients, or weights too, in the communicator's memory, the context and the communicator's own buffers. Where the
 /// GPU's memory is known and does not suffice: what they would be on a larger one. O(n log n) in the rank's operations.

@@ -66,8 +66,8 @@ class Sizes {
   /// Whether a tensor that segment `s` makes for others lies in memory of its own, or is the segment's input or output.
   enum class SkipMemory { own, input, output };
   SkipMemory skip_memory(const plan::Plan& plan, SegmentId s, int tensor) const;
-  /// Bytes that wait in the midst of a pass at one of its layers, for or from later layers of the segment that they
-  /// skip to: of a backward the gradients.
+  /// Bytes of skips within the segment that are held while a pass is at `layer`: made before it and taken after it; of
+  /// a backward their gradients.
   std::int64_t waiting_skip_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op, int layer) const;
   /// Bytes per sample of the skips that a layer takes, and of those that it makes.
   std::int64_t taken_bytes(Precision precision, int layer) const;

@@ -33,7 +33,7 @@ void SharingActivities::reload() {
     const int measured_busy = computes(r.activity) ? busy : 1;
     if (r.measured_busy != measured_busy) {
       r.measured_busy = measured_busy;
-      r.measured_s = time_.seconds(plan_, Rank(r.activity.rank), *r.activity.op, measured_busy);
+      r.measured_s = time_.seconds(plan_, r.activity.rank, *r.activity.op, measured_busy);
     }
     const int measured_demand = computes(r.activity) ? compute_demand : demand(r.activity);
     r.whole_s = r.measured_s * std::max(cores, all_demand) / std::max(cores, measured_demand);

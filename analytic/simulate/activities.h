@@ -10,7 +10,7 @@ namespace parabench::analytic {
 /// A running operation: a compute operation, a message (at its sender) or a collective (at its first member).
 struct Activity {
   const plan::Op* op = nullptr;
-  int rank = 0;
+  Rank rank;
   int lane = 0;  ///< the simulation's number of it
   int ends = 1;  ///< ranks that take part
 };

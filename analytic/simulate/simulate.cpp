@@ -244,7 +244,7 @@ class Simulation {
     for (const int lane : ends) now = std::max(now, lanes_[lane].spans->back().start);
     const LaneState& lane = lanes_[own];
     if (shares_cores_) {
-      running_.start({&lane.head(), lane.rank, own, static_cast<int>(ends.size())}, now);
+      running_.start({&lane.head(), Rank(lane.rank), own, static_cast<int>(ends.size())}, now);
     } else {
       complete(own, now + time_.seconds(plan_, Rank(lane.rank), lane.head(), 1));
     }

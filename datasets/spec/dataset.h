@@ -18,7 +18,7 @@ enum class DataSource { synthetic, cifar_binary, jpeg_folder, mnist_idx, synthet
 constexpr std::array<std::string_view, 6> names_of(DataSource) {
   return {"synthetic", "cifar-binary", "jpeg-folder", "mnist-idx", "synthetic-masks", "synthetic-tokens"};
 }
-/// Else its samples are made in memory.
+/// Whether samples are read from files; if not, they are made in memory.
 bool is_from_files(DataSource source);
 
 struct DatasetSpec {

@@ -14,10 +14,11 @@ struct LayerCost {
   Bytes moved_forward_per_sample;    ///< activations read and written
   Bytes moved_backward_per_sample;
   Bytes moved_backward_weight_per_sample;  ///< what of these is in the weight part
-  Bytes moved_per_batch;         ///< thirds: weights read (forward), read (input part), gradients written (weight part)
-  Bytes saved_per_sample;        ///< what autograd keeps from forward to backward, input included once
-  Bytes saved_taken_per_sample;  ///< what of these are skips that other layers made
-  Bytes saved_per_batch;         ///< batch-norm statistics and bf16 weight copies, independent of the samples
+  /// Of weights, a third each: the forward reads them, the input part reads them, the weight part writes gradients.
+  Bytes moved_per_batch;
+  Bytes saved_per_sample;         ///< what autograd keeps from forward to backward, input included once
+  Bytes saved_taken_per_sample;   ///< what of these are skips that other layers made
+  Bytes saved_per_batch;          ///< batch-norm statistics and bf16 weight copies, independent of the samples
   Bytes saved_weight_per_sample;  ///< kept from input part to weight part: inputs and output gradients of products
   Bytes saved_weight_per_batch;   ///< likewise: gradients of norms
   bool keeps_input = false;       ///< backward needs the layer's input, and its output: both are in saved_per_sample

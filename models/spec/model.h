@@ -47,8 +47,8 @@ ParameterSpec tied_tensor(const ModelSpec& model);
 ParameterPlace origin(const ModelSpec& model, const ParameterPlace& place);
 /// The first parameter of a name; std::logic_error where there is none.
 ParameterPlace find_parameter(const std::vector<LayerSpec>& layers, std::string_view name);
-/// Whether some layer does (layer.h): if none, loss and gradients of a batch are those of its parts, weighted by their
-/// samples.
+/// Whether some layer mixes samples. If none does, loss and gradients of a batch are the sums of its parts', weighted
+/// by their samples.
 bool mixes_samples(const ModelSpec& model);
 
 /// FLOPs of one sample, counted as in LayerCost: forward + backward of a training step (the gradient of the images is

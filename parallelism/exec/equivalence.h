@@ -43,8 +43,8 @@ struct Difference {
 /// has any.
 std::string describe(const Difference& difference, const models::ModelSpec& model);
 /// dw: the tensor's change over the whole window. Per tensor, so that a small one cannot hide behind a large
-/// one. A tensor that is not finite counts as NaN. With `rounding`, what differs by more than `tolerance` and by no more
-/// than rounding explains is left out.
+/// one. A tensor that is not finite counts as NaN. With `rounding`, what differs by more than `tolerance` but by no
+/// more than rounding explains is left out.
 Difference compare(const plan::Plan& plan, const models::ModelSpec& model, const Trained& trained,
                    const ReferenceState& reference, const Rounding* rounding = nullptr, double tolerance = 0);
 

@@ -21,15 +21,15 @@ struct Rounding {
   std::vector<std::vector<double>> updates;               ///< of each parameter tensor's change: [layer][tensor]
   std::vector<std::vector<std::vector<double>>> buffers;  ///< of each running statistic: [rank][layer][tensor]
 
-  /// Share of all parameters that lie in tensors which rounding decides: the nudge moves them by more than 1e-3. Of some
-  /// networks, a few are: the gradient of a bias before a batch norm is zero but for rounding, and Adam makes steps of
-  /// what there is.
+  /// Share of all parameters that lie in tensors which rounding decides: the nudge moves them by more than 1e-3. Of
+  /// some networks, a few are: the gradient of a bias before a batch norm is zero but for rounding, and Adam makes
+  /// steps of what there is.
   double decided_elements = 0;
 };
 Rounding rounding_between(const ReferenceState& reference, const ReferenceState& nudged);
 
-/// Whether rounding may make two orders of summation differ by so much in a tensor of which a nudge made `nudged`: ten
-/// times that. Of a tensor that it moves by a tenth, this cannot tell whether it was updated at all.
+/// Whether a difference is small enough to be rounding: at most ten times `nudged`, the change that the nudge made.
+/// Where that is 0.1 or more, any update would pass.
 bool explains(double nudged, double difference);
 /// Where rounding decides a larger share of the parameters, the rest tells too little.
 inline constexpr double most_decided = 0.1;

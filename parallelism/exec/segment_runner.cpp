@@ -81,7 +81,7 @@ torch::Tensor SegmentRunner::run(const plan::Op& op, const torch::Tensor& input,
                                  modules::Ports& ports, const modules::ForwardMode& mode) const {
   const modules::AutocastGuard autocast(plan_.spec.precision == Precision::bf16, input.device().type());
   const plan::Segment& segment = plan_.segments[op.segment.value];
-  const auto& tensors = state_.tensors(op.segment, op.version.value);
+  const auto& tensors = state_.tensors(op.segment, op.version);
   torch::Tensor y = input;
   for (int l = 0; l < segment.layers; ++l) {
     y = modules::forward(model_.layers[segment.first_layer + l], tensors[l], y, ports, mode);

@@ -39,7 +39,7 @@ StageState::StageState(const plan::Plan& plan, const models::ModelSpec& model, c
       local_(plan.segments.size(), -1),
       type_(master_type(plan.spec.precision)),
       parameters_(layout_.segments.size()),
-      newest_(layout_.segments.size(), 0) {
+      newest_(layout_.segments.size()) {
   torch::NoGradGuard no_grad;
   // The device counts what is made in its own queues.
   device.enter(/*computes=*/true);
@@ -132,8 +132,8 @@ StageState::~StageState() {
     if (part.exchanged) device_.account().remove(part.category, part.bytes);
 }
 
-const std::vector<modules::LayerTensors>& StageState::tensors(SegmentId segment, int version) const {
-  return slots_[version % slots_.size()][local(segment)];
+const std::vector<modules::LayerTensors>& StageState::tensors(SegmentId segment, VersionId version) const {
+  return slots_[version.value % slots_.size()][local(segment)];
 }
 
 template <class Visit>
@@ -143,11 +143,11 @@ void StageState::for_each_parameter(SegmentId segment, Visit visit) {
     visit(parameters_[shared_original_][shared_parameter_]);
 }
 
-void StageState::take_gradients(SegmentId segment, int version) {
+void StageState::take_gradients(SegmentId segment, VersionId version) {
   torch::NoGradGuard no_grad;
   for_each_parameter(segment, [&](Parameter& parameter) {
     // Its elements lie as the leaf's do: autograd sees to that for dense leaves.
-    torch::Tensor& made = parameter.leaves[version % parameter.leaves.size()].mutable_grad();
+    torch::Tensor& made = parameter.leaves[version.value % parameter.leaves.size()].mutable_grad();
     if (parameter.gradient.is_same(made)) return;  // of a shared tensor: the other segment's backward came first
     if (parameter.reduced.defined()) {
       parameter.reduced.copy_(made);
@@ -190,7 +190,7 @@ comm::Shares StageState::shares(SegmentId first, int segments, int shards) const
   return comm::Shares(bytes);
 }
 
-void StageState::update(SegmentId first, int segments, int version) {
+void StageState::update(SegmentId first, int segments, VersionId version) {
   std::vector<UpdateOperands> operands;
   if (updates_.defined()) updates_.narrow(0, local(first), segments).add_(1);
   for (int s = local(first); s < local(first) + segments; ++s) {
@@ -198,15 +198,15 @@ void StageState::update(SegmentId first, int segments, int version) {
     const torch::Tensor update = updates_.defined() ? updates_.narrow(0, s, 1) : torch::Tensor();
     for (Parameter& p : parameters_[s]) {
       const std::size_t slots = p.leaves.size();
-      operands.push_back(
-          {p.leaves[(version - 1) % slots], p.leaves[version % slots], p.states, std::move(p.gradient), update});
+      operands.push_back({p.leaves[(version.value - 1) % slots], p.leaves[version.value % slots], p.states,
+                          std::move(p.gradient), update});
       for (torch::Tensor& leaf : p.leaves) leaf.mutable_grad().reset();
     }
   }
   device_.update(rule_, operands);
 }
 
-void StageState::update_shard(SegmentId first, int segments, int version, plan::Shard shard) {
+void StageState::update_shard(SegmentId first, int segments, VersionId version, plan::Shard shard) {
   if (updates_.defined()) updates_.narrow(0, local(first), segments).add_(1);
   for (int s = local(first); s < local(first) + segments; ++s) {
     newest_[s] = version;
@@ -279,7 +279,7 @@ StageState::Snapshot StageState::snapshot() const {
   torch::NoGradGuard no_grad;
   Snapshot result;
   for (std::size_t s = 0; s < newest_.size(); ++s) {
-    for (const modules::LayerTensors& layer : slots_[newest_[s] % slots_.size()][s]) {
+    for (const modules::LayerTensors& layer : slots_[newest_[s].value % slots_.size()][s]) {
       std::vector<torch::Tensor> parameters, buffers;
       for (const auto& p : layer.parameters)
         parameters.push_back(p.detach().to(torch::kCPU, torch::kFloat64, false, true).contiguous());

@@ -40,9 +40,9 @@ class StageState {
   StageState& operator=(const StageState&) = delete;
 
   /// Layers of a segment with the tensors of weight version `version`.
-  const std::vector<modules::LayerTensors>& tensors(SegmentId segment, int version) const;
+  const std::vector<modules::LayerTensors>& tensors(SegmentId segment, VersionId version) const;
   /// To be called after the B or W that starts the gradients of `segment`, computed with weight version `version`.
-  void take_gradients(SegmentId segment, int version);
+  void take_gradients(SegmentId segment, VersionId version);
   /// Forgets what a backward of `segment` left that no step is to use.
   void drop_gradients(SegmentId segment);
   /// The gradients of a run of segments, contiguous; for ranks that reduce.
@@ -54,13 +54,13 @@ class StageState {
   /// Who owns which part of either, where a run is sharded among so many.
   comm::Shares shares(SegmentId first, int segments, int shards) const;
   /// Writes weight version `version` from version - 1 and the gradients of the run, and drops these.
-  void update(SegmentId first, int segments, int version);
+  void update(SegmentId first, int segments, VersionId version);
   /// Adds up what a shard of the run has of the squares of its tensors' weights and of their gradients.
   void measure_norms(SegmentId first, int segments, plan::Shard shard);
   /// What measure_norms() came to, contiguous, for all tensors of the run; to be summed over the shards.
   comm::BufferView norms(SegmentId first, int segments) const;
   /// The same as update() of a shard of the run, by the sums in norms() where the rule reads norms.
-  void update_shard(SegmentId first, int segments, int version, plan::Shard shard);
+  void update_shard(SegmentId first, int segments, VersionId version, plan::Shard shard);
 
   /// Copies of the latest parameters and of the buffers as fp64, in the order of layers_held().
   struct Snapshot {
@@ -106,7 +106,7 @@ class StageState {
   int shared_copy_ = -1, shared_original_ = -1;                         ///< local; -1 where segments share nothing
   std::size_t shared_parameter_ = 0;                                    ///< of the original's
   std::vector<std::vector<std::vector<modules::LayerTensors>>> slots_;  ///< [slot][local][layer]
-  std::vector<int> newest_;                                             ///< [local] latest version written
+  std::vector<VersionId> newest_;                                       ///< [local] latest version written
   torch::Tensor norms_;                                                 ///< [tensor][2]; undefined if not needed
   std::vector<std::int64_t> first_tensor_;  ///< [local] place in norms_, which has slices' order
   torch::Tensor updates_;                   ///< [local] how often updated; undefined if not counted

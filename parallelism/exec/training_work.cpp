@@ -266,8 +266,8 @@ void TrainingWork::run(int index) {
     case plan::OpKind::norms:
       return state_.measure_norms(op.segment, op.segments, plan::shard_of(plan_, comm_.rank(), op));
     case plan::OpKind::update:
-      if (op.group.value < 0) return state_.update(op.segment, op.segments, op.version.value);
-      return state_.update_shard(op.segment, op.segments, op.version.value, plan::shard_of(plan_, comm_.rank(), op));
+      if (op.group.value < 0) return state_.update(op.segment, op.segments, op.version);
+      return state_.update_shard(op.segment, op.segments, op.version, plan::shard_of(plan_, comm_.rank(), op));
     case plan::OpKind::send:
     case plan::OpKind::receive:
     case plan::OpKind::all_reduce:
@@ -275,7 +275,7 @@ void TrainingWork::run(int index) {
     case plan::OpKind::all_gather:
     case plan::OpKind::broadcast: throw std::logic_error("a communication operation on the compute lane");
   }
-  if (plan::makes_weight_gradient(op.kind) && !op.accumulates) state_.take_gradients(op.segment, op.version.value);
+  if (plan::makes_weight_gradient(op.kind) && !op.accumulates) state_.take_gradients(op.segment, op.version);
 }
 
 void TrainingWork::read_losses() {

@@ -13,7 +13,7 @@ namespace parabench::plan {
 
 /// A rank has one compute lane, one lane of collectives for each group and purpose, and for each peer and purpose one
 /// lane of what it sends there and one of what it receives. So nothing waits behind a message between two other ranks
-/// or the other way (schedules: "queues decide speed", the column of pure latency).
+/// or the other way.
 enum class LaneKind : std::uint8_t { compute, collectives, send, receive };
 inline constexpr std::array<LaneKind, 4> all_lane_kinds = {LaneKind::compute, LaneKind::collectives, LaneKind::send,
                                                            LaneKind::receive};

@@ -20,7 +20,8 @@ struct Segment {
   bool operator==(const Segment&) const = default;
 };
 
-/// A stage whose weights, or one shard of them, a rank has. `replica`: which pieces of the batch pass through it there.
+/// A stage whose weights, or one shard of them, a rank has. `replica`: the copy of the model that it belongs to, and so
+/// the pieces of the batch that the rank computes.
 struct Holding {
   StageId stage;
   ReplicaId replica;
@@ -66,7 +67,7 @@ struct Plan {
   int stages = 1;
   int replicas = 1;
   int shards = 1;                        ///< parts that the tensor axis cuts each stage into
-  std::vector<Group> groups;             ///< among whom collectives run, by id; equal ones know nothing of each other
+  std::vector<Group> groups;             ///< among whom collectives run, by id; equal ones stay apart
   int steps = 1;                         ///< steps in the window
   bool asynchronous = false;             ///< the window is one stream whose pipe does not drain between steps
   bool in_order = true;                  ///< micro-batches pass each segment of a rank first in, first out

@@ -14,8 +14,8 @@ struct Route {
   auto operator<=>(const Route&) const = default;
 };
 
-/// Every way that some message takes, once and ascending: what a backend has to know that makes something for each.
-/// O(lanes).
+/// Every payload, sender and receiver that occur together, once and ascending, for backends that open a channel for
+/// each. O(lanes).
 std::vector<Route> routes(const Plan& plan);
 
 /// Communicators know a group by number: 0 is every rank, declared ones follow. Each lane of collectives has a number

@@ -30,8 +30,8 @@ struct Workload {
   int batch;
 };
 
-/// The grid of residual networks, and of every other family what it is known for. U-Net and AmoebaNet-D, whose skips no
-/// pipeline can cut, are left to ids.
+/// The grid of residual networks, and of other families what they are known for. U-Net and AmoebaNet-D, which take long
+/// on a processor, are left to ids.
 std::vector<Workload> workloads() {
   std::vector<Workload> all;
   for (const std::string& model : models)

@@ -49,16 +49,21 @@ std::string nvidia_driver() {
   return line;
 }
 
-CalibrationFile open_calibration(const std::string& given, const analytic::MachineInfo& machine, bool foreign_allowed) {
+CalibrationFile open_calibration(const std::string& given, const analytic::MachineInfo& machine, bool only_read) {
   CalibrationFile file{given.empty() ? analytic::default_calibration_path(machine) : given, std::nullopt};
-  if (!fs::exists(file.path)) return file;
+  if (!fs::exists(file.path)) {
+    if (!given.empty() && only_read)
+      throw usage_error("--calibration", given, "a calibration file", "parabench calibrate --out FILE makes one");
+    return file;
+  }
   try {
     file.content = analytic::read_calibration(file.path);
   } catch (const Error& error) {
     throw usage_error("calibration file", file.path.string(), "a calibration written by parabench calibrate",
-                      fmt::format("{}; or delete it to measure anew", error.what()));
+                      fmt::format("{}; or {}", error.what(),
+                                  given.empty() ? "delete it to measure anew" : "leave out --calibration"));
   }
-  if (!foreign_allowed && file.content->machine.id != machine.id) {
+  if (!only_read && file.content->machine.id != machine.id) {
     throw usage_error(
         "calibration file",
         fmt::format("{} of machine {} ({})", file.path.string(), file.content->machine.id, file.content->machine.host),

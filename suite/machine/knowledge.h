@@ -16,9 +16,9 @@ struct CalibrationFile {
   std::optional<analytic::Calibration> content;  ///< nullopt: no such file yet
 };
 
-/// `given`, else the file of this machine. Throws usage_error when the file is truncated or no calibration; a file
-/// of another machine is refused unless `foreign_allowed` (predictions for that machine).
-CalibrationFile open_calibration(const std::string& given, const analytic::MachineInfo& machine, bool foreign_allowed);
+/// `given`, else the file of this machine. Throws usage_error when the file is truncated or no calibration.
+/// `only_read`, for predictions: a given file may be that of another machine, but it has to be there.
+CalibrationFile open_calibration(const std::string& given, const analytic::MachineInfo& machine, bool only_read);
 
 /// Adds newer measurements and writes the file at once.
 void add_to(CalibrationFile& file, const analytic::Calibration& newer);

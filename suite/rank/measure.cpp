@@ -32,7 +32,7 @@ std::int64_t peak_resident_bytes() {
 /// Type of the rank's weights; nullopt where its stage has none.
 std::optional<torch::ScalarType> weight_type(const exec::StageState& state, const std::vector<SegmentId>& held) {
   for (SegmentId s : held)
-    for (const modules::LayerTensors& layer : state.tensors(s, 0))
+    for (const modules::LayerTensors& layer : state.tensors(s, VersionId(0)))
       if (!layer.parameters.empty()) return layer.parameters.front().scalar_type();
   return std::nullopt;
 }

@@ -9,7 +9,7 @@ namespace parabench::models {
 
 struct AmoebaNetSize {
   int layers = 18;    ///< normal cells, a multiple of 3
-  int filters = 256;  ///< a multiple of 4
+  int filters = 256;  ///< a multiple of 16
 };
 
 /// A layer per cell, stem and classifier. Each cell reads the outputs of the two before it: the one before last skips a

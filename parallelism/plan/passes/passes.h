@@ -35,9 +35,9 @@ Plan add_sharded_updates(Plan plan, std::span<const SegmentRun> runs);
 /// Pass: marks the weight gradients that add to earlier ones of the same update. For plans of any window.
 Plan mark_accumulation(Plan plan);
 
-/// Pass: forwards of these micro-batches keep their input alone and run again just before their backward, where they
-/// may wait for nothing else. except_last leaves out each stage's last micro-batch of a step, whose backward follows
-/// at once in most schedules (torchgpipe's default).
+/// Pass: forwards of these micro-batches keep their input alone and run again directly before their backward, so that
+/// nothing which the plan waits for comes between. except_last leaves out each stage's last micro-batch of a step,
+/// whose backward follows at once in most schedules (torchgpipe's default).
 Plan add_recompute(Plan plan, Recompute which);
 /// The same for all micro-batches of the segments whose entry is true; what `automatic` leaves to those who know bytes
 /// and seconds.

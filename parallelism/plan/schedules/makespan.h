@@ -27,8 +27,8 @@ std::optional<double> looped_makespan(const Pipe& pipe, const PassTimes& times);
 std::optional<double> h1_makespan(const Pipe& pipe, const PassTimes& times);
 std::optional<double> h2_makespan(const Pipe& pipe, const PassTimes& times);
 std::optional<double> zero_bubble_v_makespan(const Pipe& pipe, const PassTimes& times);
-/// The passes of a pair follow each other, and each sends at its own end. DeepSeek's (P - 1)(F&B + B - 3W), in chunk
-/// times, has pairs that send at their common end.
+/// A forward and the backward beside it run one after the other here, and each sends when it ends. DeepSeek's
+/// (P - 1)(F&B + B - 3W), in chunk times, lets both send when the later one ends, so it differs.
 std::optional<double> dual_pipe_v_makespan(const Pipe& pipe, const PassTimes& times);
 std::optional<double> chimera_makespan(const Pipe& pipe, const PassTimes& times);
 

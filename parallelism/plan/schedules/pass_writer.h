@@ -10,7 +10,7 @@ namespace parabench::plan {
 
 class PassWriter {
  public:
-  /// Micro-batches at or beyond the limit are counted and left out.
+  /// Passes of micro-batches from the limit on are not written, though the counters go on.
   explicit PassWriter(int limit) : limit_(limit) {}
 
   void forward(int chunk, bool overlaps_next = false);

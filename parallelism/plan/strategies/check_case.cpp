@@ -21,12 +21,6 @@ void check_positive(std::string_view key, int value) {
   if (value < 1) throw usage_error(key, std::to_string(value), "an integer >= 1", "try " + key_value(key, 1));
 }
 
-std::string names(const std::vector<StrategyParameter>& parameters) {
-  std::string text;
-  for (const StrategyParameter& one : parameters) text += (text.empty() ? "" : ", ") + std::string(one.name);
-  return text;
-}
-
 /// Keys that only some strategies read keep their default elsewhere, so that no id promises what does not happen.
 void check_keys(const Case& spec, const Strategy& strategy) {
   for (const CaseKey& key : case_keys()) {
@@ -35,15 +29,15 @@ void check_keys(const Case& spec, const Strategy& strategy) {
     if (value == standard) continue;
     throw usage_error(key.name, value,
                       (standard.empty() ? "no value" : "the default " + standard) + ": " + std::string(strategy.name) +
-                          " does not use this key in this version",
+                          " does not use this key",
                       "leave " + std::string(key.name) + " out");
   }
   for (const auto& [name, value] : spec.strategy.parameters) {
     if (strategy.find_parameter(name)) continue;
-    throw usage_error("strategy parameter", name,
-                      std::string(strategy.name) +
-                          (strategy.parameters.empty() ? " without parameters" : " with " + names(strategy.parameters)),
-                      "write " + std::string(strategy.name));
+    std::vector<std::string> known;
+    for (const StrategyParameter& one : strategy.parameters) known.emplace_back(one.name);
+    throw usage_error("parameter of " + std::string(strategy.name), name, known.empty() ? "none" : "one that it has",
+                      known.empty() ? "write " + std::string(strategy.name) : nearest_hint(name, known));
   }
 }
 

@@ -1,4 +1,4 @@
-// Where layers live: the empty plans that strategies fill, and the actions of a whole stage they fill them with.
+// Cuts a model into stages, makes the empty plan that a strategy fills, and appends passes of whole stages to it.
 #pragma once
 
 #include <span>

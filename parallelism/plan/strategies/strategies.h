@@ -1,4 +1,4 @@
-// Strategies: a name and a function that writes a plan.
+// The plan of a case, by its strategy's row.
 #pragma once
 
 #include "models/spec/model.h"

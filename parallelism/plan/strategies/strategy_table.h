@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 6> names_of(Family) {
 enum class RankUse { one, replicas, stages };
 constexpr std::array<std::string_view, 3> names_of(RankUse) { return {"one", "replicas", "stages"}; }
 
-/// Which workloads of the catalogue a strategy stands in.
+/// With which models and data sets the catalogue lists a strategy.
 enum class Listed {
   everywhere,   ///< with every model and data set
   comparisons,  ///< where schedules are compared on the same work: a few models on in-memory data

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kibibyte = 1 << 10, mebibyte = 1 << 20;
 
-// cost-models.md section 10: requests of 1 B, 1 MiB, 1 MiB + 1, 10 MiB, 11 MiB + 1.
+// Requests of 1 B, 1 MiB, 1 MiB + 1, 10 MiB, 11 MiB + 1.
 TEST(CachingAllocator, RoundsBlocksAndSegments) {
   struct Row {
     std::int64_t request, block, segment;

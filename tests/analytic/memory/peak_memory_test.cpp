@@ -127,7 +127,7 @@ std::int64_t kept_for_weights(const plan::Plan& plan, int rank) {
   return Sizes(chain(static_cast<int>(plan.segments.size()))).kept_for_weights(plan, Rank(rank), pass);
 }
 
-// schedules.md section 3: M_B from F to I, M_W from I to W.
+// Qi et al., arXiv 2401.10241: M_B from F to I, M_W from I to W.
 TEST(PeakMemory, SplitBackwardKeepsAPartUntilTheWeightGradients) {
   constexpr int devices = 4;
   const plan::Plan h1 = pipeline("zb-h1", devices, 16), h2 = pipeline("zb-h2", devices, 16);

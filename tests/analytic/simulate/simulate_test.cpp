@@ -102,7 +102,7 @@ TEST(Simulate, SpansStartWhenTheOperationWasPosted) {
   EXPECT_EQ(t.ranks[1][plan::compute_lane][0], (plan::Span{.queued = 0, .start = 1.5, .end = 2.5}));
 }
 
-// data-parallelism.md section 3.2: start_i = max(ready_i, end_{i-1}), end_i = start_i + T_AR(b_i).
+// start_i = max(ready_i, end_{i-1}), end_i = start_i + T_AR(b_i).
 TEST(Simulate, DataParallelOverlapsReductionsInBucketOrder) {
   std::mt19937 random(11);
   std::uniform_real_distribution<double> seconds(.1, 2);

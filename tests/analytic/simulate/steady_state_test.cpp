@@ -13,7 +13,7 @@ SteadyState unit_state(const std::string& strategy, int devices, int micro_batch
   return steady_state(pipeline(strategy, devices, micro_batches), *unit_costs().time);
 }
 
-// schedules.md section 1: P = 4, M = 8, tF = tI = tW = 1; alone 27 and 25.5.
+// P = 4, M = 8, tF = tI = tW = 1; alone 27 and 25.5.
 TEST(SteadyState, ZeroBubbleSchedulesHaveNoneBetweenSteps) {
   for (const char* strategy : {"zb-h2", "zb-v"}) {
     EXPECT_DOUBLE_EQ(unit_state(strategy, 4, 8).step_s, 24) << strategy;

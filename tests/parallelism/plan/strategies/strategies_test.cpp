@@ -232,7 +232,7 @@ std::vector<BadCase> bad_cases() {
   for (const char* strategy : {"sequential", "data-parallel", "zero1", "model-parallel", "pipedream", "pipedream-2bw"})
     add(strategy, strategy == std::string("sequential") ? 1 : 2, 8, zero(1),
         {"zero", "'1'", "the default 0: " + std::string(strategy) + " does not use this key"});
-  add("zero1", 2, 8, parameters("2"), {"strategy parameter", "'replicas'", "zero1 without parameters"});
+  add("zero1", 2, 8, parameters("2"), {"parameter of zero1", "'replicas'", "expected none"});
   add("gpipe", 2, 8, [](Case& c) { c.chunks = 4; }, {"chunks", "'4'"});
   add("gpipe", 2, 8, [](Case& c) { c.warmup = 3; }, {"warmup", "'3'"});
   add("sequential", 1, 8, [](Case& c) { c.graph = true; }, {"graph", "'on'", "device"});
@@ -244,7 +244,7 @@ std::vector<BadCase> bad_cases() {
   add("pipedream-2bw", 1, 8, graphed, {"graph", "'on'", "two weight versions"});
   add("gpipe", 2, 8, [](Case& c) { c.precision = Precision::tf32; }, {"precision", "'tf32'"});
   add("gpipe", 2, 8, [](Case& c) { c.comm = CommKind::nccl; }, {"comm", "'nccl'"});
-  add("gpipe", 2, 8, [](Case& c) { c.strategy.parameters = {{"depth", "2"}}; }, {"strategy parameter", "'depth'"});
+  add("gpipe", 2, 8, [](Case& c) { c.strategy.parameters = {{"depth", "2"}}; }, {"parameter of gpipe", "'depth'"});
   return all;
 }
 

@@ -23,6 +23,7 @@ TEST(CaseKeys, AreDeclaredOnceAndInFull) {
 
 TEST(CaseKeys, ReadEveryValueThatTheyPrint) {
   std::mt19937 random(3);
+  std::set<std::string_view> varied;
   for (int i = 0; i < 500; ++i) {
     const Case spec = random_case(random);
     for (const CaseKey& key : case_keys()) {
@@ -31,8 +32,10 @@ TEST(CaseKeys, ReadEveryValueThatTheyPrint) {
       if (!text.empty()) set_value(copy, key, text);
       EXPECT_TRUE(key.compare(spec, copy) == 0) << key.name << ':' << text;
       EXPECT_TRUE(key.optional || !text.empty()) << key.name;
+      if (key.compare(spec, Case{}) != 0) varied.insert(key.name);
     }
   }
+  for (const CaseKey& key : case_keys()) EXPECT_TRUE(varied.contains(key.name)) << key.name << ": random_case.h";
 }
 
 TEST(CaseKeys, RefuseTheirOwnRangeFromJustOutside) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/case_key.h"
+#include "results/file.h"
 #include "results/validate.h"
 
 namespace parabench::results {
@@ -50,6 +51,14 @@ TEST(KeySchema, HoldsEveryKeyAsItIsDeclared) {
   for (const auto& [name, entry] : parameters["properties"].items()) properties.insert(name);
   EXPECT_EQ(properties, known);
   EXPECT_EQ(parameters["required"].get<std::set<std::string>>(), required);
+}
+
+TEST(KeySchema, HasTheVersionThatIsWrittenAndAllThatKeysName) {
+  const auto versions =
+      results_schema().at("properties").at("schema_version").at("enum").get<std::vector<std::string>>();
+  EXPECT_EQ(versions.back(), results_schema_version);
+  EXPECT_EQ(results_schema().at("$id"), "results-" + versions.back() + ".schema.json");
+  for (const CaseKey& key : case_keys()) EXPECT_THAT(versions, testing::Contains(key.since)) << key.name;
 }
 
 }  // namespace

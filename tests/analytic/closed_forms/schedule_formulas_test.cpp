@@ -86,6 +86,17 @@ TEST_P(ScheduleFormula, ChimeraOfOneUnit) {
   if (devices() % 2 == 0) expect_formula("chimera", devices(), devices());
 }
 
+// Of whatever is in the table: its formula, wherever it says that it holds.
+TEST_P(ScheduleFormula, OfEveryRowHolds) {
+  for (int m = 1; m <= 2 * devices() + 1; ++m) {
+    for (const std::string& name : schedules_serving(devices(), m)) {
+      const plan::Strategy& row = plan::find_strategy(name);
+      const int chunks = row.chunks(Case{});
+      if (row.makespan.of && formula(name, devices(), m, chunks, {})) expect_formula(name, devices(), m, chunks);
+    }
+  }
+}
+
 /// Seconds that messages of `c` seconds add to one step under unit costs.
 double added_by_latency(const std::string& strategy, int devices, int micro_batches, double c, int chunks = 2) {
   const plan::Plan plan = pipeline(strategy, devices, micro_batches, chunks);

@@ -1,4 +1,5 @@
 """The cases of the check are cases of the program, which the variable PARABENCH names."""
+import json
 import os
 import unittest
 
@@ -12,6 +13,12 @@ class CasesTest(unittest.TestCase):
         for case in cases.every_case():
             ended = processes.run([os.environ["PARABENCH"], "plan", case], 30)
             self.assertEqual(ended.code, 0, ended.errors)
+
+    def test_the_gate_leaves_out_no_strategy_of_several_ranks(self):
+        ended = processes.run([os.environ["PARABENCH"], "list", "--strategies", "--json"], 30)
+        listed = {row["name"] for row in json.loads(ended.output)
+                  if row["ranks"] != "one" and not row["schedule_from_file"]}
+        self.assertEqual(set(cases.PARALLEL), listed)
 
     def test_every_strategy_and_number_of_ranks_is_in_the_gate(self):
         for strategy in cases.PARALLEL:

@@ -92,9 +92,12 @@ class EverySchedule : public testing::TestWithParam<std::string> {
 
   /// Stages of chunk c of device p.
   int stage(int devices, int chunk, int p) const {
-    if (GetParam() == "zb-v" || GetParam() == "dualpipev") return chunk == 0 ? p : 2 * devices - 1 - p;
-    if (GetParam() == "chimera") return chunk == 0 ? p : devices - 1 - p;
-    return chunk * devices + p;
+    switch (strategy().schedule.stages) {
+      case StageOrder::looped: return chunk * devices + p;
+      case StageOrder::folded: return chunk == 0 ? p : 2 * devices - 1 - p;
+      case StageOrder::crossed: return chunk == 0 ? p : devices - 1 - p;
+    }
+    return 0;
   }
 
   void expect_keeps_its_rules(const Case& spec) const;
@@ -107,7 +110,8 @@ void EverySchedule::expect_keeps_its_rules(const Case& spec) const {
   const Plan plan = plan_of(spec);
   ASSERT_THAT(validate(plan), IsEmpty());
   const int devices = spec.np / spec.dp, chunks = strategy().chunks(spec), m = spec.micro;
-  const bool crossed = GetParam() == "chimera", folded = GetParam() == "zb-v" || GetParam() == "dualpipev";
+  const bool crossed = strategy().schedule.stages == StageOrder::crossed;
+  const bool folded = strategy().schedule.stages == StageOrder::folded;
   EXPECT_EQ(plan.stages, crossed ? devices : chunks * devices);
   EXPECT_EQ(micro_batches(plan) * plan.replicas, m * spec.dp);
   int sends = 0;

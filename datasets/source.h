@@ -48,13 +48,8 @@ class SampleSource {
   virtual void read(std::int64_t index, std::int64_t epoch, SampleValues values) const = 0;
 };
 
-/// Throws usage_error for a missing folder, a wrong file size or an empty class list, naming the file.
-///   synthetic    datasets/synthetic.h
-///   cifar10      datasets/cifar.h
-///   imagenet     datasets/jpeg_folder.h
-///   mnist        datasets/mnist.h
-///   masks        datasets/synthetic_masks.h
-///   tokens       datasets/synthetic_tokens.h
+/// Throws usage_error for a missing folder, a wrong file size or an empty class list, naming the file. What each kind
+/// reads or makes stands in the header of its name.
 std::unique_ptr<SampleSource> open_source(const DatasetSpec& spec, const SourceOptions& options);
 
 }  // namespace parabench::datasets

@@ -39,11 +39,9 @@ struct DatasetRow {
 };
 std::vector<DatasetRow> dataset_rows();
 
-/// `imagenet`, `cifar10`, `mnist` from files; `imagenet-synthetic`, `cifar10-synthetic`, `mnist-synthetic`,
-/// `highres-synthetic`, `masks-synthetic` (a class per pixel) and `tokens-synthetic` (the next token per token) in
-/// memory. dataset_rows() says which parameters each takes; the vocabulary of tokens counts as classes. The stem
-/// follows the set's name, so imagenet-synthetic[pixels=32] keeps the ImageNet stem. Throws usage_error with the
-/// nearest name or the known parameters.
+/// A row of dataset_rows() with the parameters that it takes; the vocabulary of tokens counts as classes. A set from
+/// files has a twin in memory, `<name>-synthetic`. The stem follows the set's name, so imagenet-synthetic[pixels=32]
+/// keeps the ImageNet stem. Throws usage_error with the nearest name or the known parameters.
 DatasetSpec make_dataset(const NamedChoice& dataset);
 
 /// The labels of a sample: {}, one class; those of tokens {length}, of masks {height, width}.

@@ -4,6 +4,7 @@
 #include <torch/types.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,6 +12,7 @@
 #include "models/torch/loss.h"
 #include "tests/models/matrix_flops.h"
 #include "tests/models/network.h"
+#include "tests/models/operations.h"
 
 namespace parabench::models {
 namespace {
@@ -40,18 +42,38 @@ void expect_summaries(const nlohmann::json& rows, const std::vector<ParameterSpe
   }
 }
 
-class Golden : public testing::TestWithParam<const char*> {};
+std::vector<std::string> golden_files() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(PARABENCH_GOLDEN))
+    if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
+  std::ranges::sort(names);
+  return names;
+}
+
+ModelSpec model_of(const nlohmann::json& golden) {
+  const std::vector<std::int64_t> size = golden["shape"];
+  const bool tokens = size.size() == 2;
+  const TensorSpec input = tokens ? TensorSpec({size[1]}, ElementKind::int64) : TensorSpec{size[1], size[2], size[3]};
+  NamedChoice choice{golden["model"], {}};
+  if (golden.contains("choice"))
+    for (const auto& [key, value] : golden["choice"].items()) choice.parameters.emplace_back(key, value);
+  return make_model(choice, input, golden["classes"], golden["stem"] != "imagenet");
+}
+
+TEST(GoldenFiles, HaveEveryOperation) {
+  std::vector<ModelSpec> models;
+  for (const std::string& file : golden_files()) models.push_back(model_of(read_golden(file)));
+  EXPECT_THAT(operations_missing_in(layers_of(models)), testing::IsEmpty());
+}
+
+class Golden : public testing::TestWithParam<std::string> {};
 
 TEST_P(Golden, OneTrainingStepIsTorchvisions) {
   const nlohmann::json golden = read_golden(GetParam());
   const std::vector<std::int64_t> size = golden["shape"];
   const int classes = golden["classes"];
   const bool tokens = size.size() == 2;
-  const TensorSpec input = tokens ? TensorSpec({size[1]}, ElementKind::int64) : TensorSpec{size[1], size[2], size[3]};
-  NamedChoice choice{golden["model"], {}};
-  if (golden.contains("choice"))
-    for (const auto& [key, value] : golden["choice"].items()) choice.parameters.emplace_back(key, value);
-  Network network(make_model(choice, input, classes, golden["stem"] != "imagenet"), torch::kFloat64);
+  Network network(model_of(golden), torch::kFloat64);
   fill(network);
 
   torch::Tensor labels = torch::empty(tokens ? size : std::vector{size[0]}, torch::kInt64);
@@ -98,18 +120,11 @@ TEST_P(Golden, OneTrainingStepIsTorchvisions) {
   expect_summaries(golden["statistics"], buffer_specs, network.buffers());
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, Golden,
-                         testing::Values("resnet18-imagenet", "resnet34-imagenet", "resnet50-imagenet",
-                                         "resnet101-imagenet", "resnet152-imagenet", "resnet18-cifar", "resnet50-cifar",
-                                         "resnet18-mnist", "resnet50-mnist", "mlp-cifar", "vgg11-imagenet",
-                                         "vgg16-bn-cifar", "vgg13-mnist", "mobilenetv2-imagenet", "mobilenetv2-cifar",
-                                         "transformer-tokens", "transformer-tied-tokens", "resnet1001-cifar",
-                                         "unet-masks", "amoebanetd-imagenet"),
-                         [](const auto& test) {
-                           std::string name = test.param;
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Files, Golden, testing::ValuesIn(golden_files()), [](const auto& test) {
+  std::string name = test.param;
+  std::ranges::replace(name, '-', '_');
+  return name;
+});
 
 }  // namespace
 }  // namespace parabench::models

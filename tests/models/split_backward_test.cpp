@@ -10,6 +10,7 @@
 #include "models/torch/autocast.h"
 #include "models/torch/layer.h"
 #include "tests/models/network.h"
+#include "tests/models/operations.h"
 
 namespace parabench::models {
 namespace {
@@ -93,7 +94,17 @@ std::vector<Subject> subjects() {
        true},
       {"Block", make_transformer_block(), {6, 12}},
       {"Dropout", plain({{"fc", Linear{12, 64}}, {"drop", Dropout{0.3}}, {"fc2", Linear{64, 3}}}), {12}},
-      {"NoParameters", plain({{"relu", Relu{}}, {"max", MaxPool{}}}), {4, 8, 8}},
+      {"NoParameters",
+       plain({{"relu", Relu{}},
+              {"pad", Pad{1, 1, 1, 1}},
+              {"up", Upsample{}},
+              {"max", MaxPool{}},
+              {"norm", InstanceNorm{4}},
+              {"leaky", LeakyRelu{}},
+              {"mean", AveragePool{}},
+              {"cat", Concat{}},
+              {"means", AdaptiveAveragePool{2}}}),
+       {4, 8, 8}},
   };
 }
 
@@ -142,6 +153,12 @@ void expect_same(const torch::Tensor& actual, const torch::Tensor& expected, con
   EXPECT_EQ(actual.scalar_type(), expected.scalar_type()) << what;
   EXPECT_EQ(actual.strides(), expected.strides()) << what;
   EXPECT_TRUE(actual.equal(expected)) << what;
+}
+
+TEST(SplitBackwardSubjects, HaveEveryOperation) {
+  std::vector<LayerSpec> layers;
+  for (const Subject& subject : subjects()) layers.push_back(subject.layer);
+  EXPECT_THAT(operations_missing_in(layers), testing::IsEmpty());
 }
 
 class SplitBackward : public testing::TestWithParam<std::tuple<Type, Subject>> {

@@ -504,6 +504,8 @@ def dump(data):
 def main():
     torch.manual_seed(1)  # of no effect on the result: every tensor is filled
     folder = pathlib.Path(__file__).parent
+    if unknown := set(sys.argv[1:]) - {f"{name}-{stem}.json" for name, stem, _, _ in CASES}:
+        sys.exit(f"files of no case: {sorted(unknown)}")
     for name, stem, shape, every in CASES:
         path = folder / f"{name}-{stem}.json"
         if len(sys.argv) > 1 and path.name not in sys.argv[1:]:

@@ -22,10 +22,10 @@ class CudaUpload final : public Upload {
       : sample_(largest.sample),
         labels_(largest.labels),
         copy_(copy),
-        slots_(upload_slots, copy.stream(), compute.stream()) {
+        slots_(plan::upload_slots, copy.stream(), compute.stream()) {
     const c10::cuda::CUDAStreamGuard on_copy_stream(copy);
     const auto here = torch::TensorOptions(copy.device());
-    for (int slot = 0; slot < upload_slots; ++slot) {
+    for (int slot = 0; slot < plan::upload_slots; ++slot) {
       const std::int64_t values = largest.images ? largest.samples * sample_.elements() : 0;
       memory_.push_back({torch::empty({values}, here.dtype(loaded_type(sample_))),
                          torch::empty({largest.samples * labels_.elements()}, here.dtype(torch::kInt64))});
@@ -35,7 +35,7 @@ class CudaUpload final : public Upload {
     }
   }
 
-  HostMemory host_memory() const override {
+  datasets::HostMemory host_memory() const override {
     return [device = copy_.device_index()](std::size_t bytes) {
       // A loader's thread has no GPU of its own choice, and must not begin one on another.
       const c10::cuda::CUDAGuard guard(device);
@@ -44,7 +44,7 @@ class CudaUpload final : public Upload {
     };
   }
 
-  PieceTensors arrive(LoadedPiece piece) override {
+  PieceTensors arrive(datasets::LoadedPiece piece) override {
     const PieceTensors& slot = memory_[static_cast<std::size_t>(slots_.next())];
     std::vector<UploadSlots::Copy> copies{{slot.labels.data_ptr(), piece.labels.data(), piece.labels.size_bytes()}};
     if (piece.has_values()) {

@@ -33,7 +33,7 @@ class UploadSlots {
 
  private:
   struct Slot {
-    Event filled, taken;
+    comm::Event filled, taken;
   };
   std::vector<Slot> slots_;
   cudaStream_t copy_, compute_;

@@ -22,19 +22,19 @@ class EventClockTest : public testing::Test {
   EventClockTest() {
     host_s = 5;
     device_rate = 1;
-    set_fake_cuda_clock(device_clock);
+    comm::set_fake_cuda_clock(device_clock);
   }
-  ~EventClockTest() override { set_fake_cuda_clock(now_s); }
+  ~EventClockTest() override { comm::set_fake_cuda_clock(now_s); }
 
   /// A mark that the GPU comes to at once, `seconds` later.
   int mark_after(EventClock& clock, double seconds) {
     host_s += seconds;
     const EventClock::Point point = clock.mark();
-    EXPECT_TRUE(has_passed(point.event));
+    EXPECT_TRUE(comm::has_passed(point.event));
     return point.number;
   }
 
-  Stream stream_ = make_stream();
+  comm::Stream stream_ = comm::make_stream();
 };
 
 TEST_F(EventClockTest, TellsWhenTheGpuCameToAMarkOnTheHostsClock) {
@@ -50,10 +50,10 @@ TEST_F(EventClockTest, AMarkThatIsNotReachedIsNoErrorOfTheThread) {
   bool open = false;
   stream_->tasks.push_back([&] { return open; });
   const EventClock::Point point = clock.mark();
-  EXPECT_FALSE(has_passed(point.event));
+  EXPECT_FALSE(comm::has_passed(point.event));
   EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
   open = true;
-  EXPECT_TRUE(has_passed(point.event));
+  EXPECT_TRUE(comm::has_passed(point.event));
   EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
 }
 
@@ -71,21 +71,21 @@ TEST_F(EventClockTest, ClocksThatDriftApartAreInterpolatedBetweenLooks) {
 
 TEST_F(EventClockTest, TellsWhenAnotherStreamCameToAnEventAlsoAfterTheLastLook) {
   EventClock clock(stream_.get(), host_clock);
-  const Stream other = make_stream();
+  const comm::Stream other = comm::make_stream();
   const auto event_after = [&](double seconds) {
     host_s += seconds;
-    Event event = make_timing_event();
+    comm::Event event = comm::make_timing_event();
     EXPECT_EQ(cudaEventRecord(event.get(), other.get()), cudaSuccess);
-    EXPECT_TRUE(has_passed(event.get()));
+    EXPECT_TRUE(comm::has_passed(event.get()));
     return event;
   };
   device_rate = 1 + 50e-6;
   mark_after(clock, 0.1);  // after the jump of the device's clock
   clock.synchronise();
-  const Event before = event_after(2);
+  const comm::Event before = event_after(2);
   mark_after(clock, 2);
   clock.synchronise();
-  const Event after = event_after(1);
+  const comm::Event after = event_after(1);
   EXPECT_NEAR(clock.seconds(before.get()), 7.1, 2e-6);
   EXPECT_NEAR(clock.seconds(after.get()), 10.1, 2e-6);
 }
@@ -108,7 +108,7 @@ TEST_F(EventClockTest, MarksOfEarlierRoundsKeepTheirTimesWhileTheirEventsAreUsed
     host_s += 1;
     const EventClock::Point point = clock.mark();
     used_again = used_again || point.event == first.event;
-    EXPECT_TRUE(has_passed(point.event));
+    EXPECT_TRUE(comm::has_passed(point.event));
     later.push_back(point.number);
   }
   clock.synchronise();
@@ -120,11 +120,11 @@ TEST_F(EventClockTest, MarksOfEarlierRoundsKeepTheirTimesWhileTheirEventsAreUsed
 TEST_F(EventClockTest, ReservedMarksMakeNoEvent) {
   EventClock clock(stream_.get(), host_clock);
   clock.reserve(100);
-  const int before = fake_cuda_events();
+  const int before = comm::fake_cuda_events();
   for (int i = 0; i < 100; ++i) clock.mark();
-  EXPECT_EQ(fake_cuda_events(), before);
+  EXPECT_EQ(comm::fake_cuda_events(), before);
   clock.mark();
-  EXPECT_EQ(fake_cuda_events(), before + 1);
+  EXPECT_EQ(comm::fake_cuda_events(), before + 1);
   clock.synchronise();
 }
 

@@ -31,7 +31,7 @@ class UploadSlotsTest : public testing::Test {
     slots_.taken();
   }
 
-  Stream copy_ = make_stream(), compute_ = make_stream();
+  comm::Stream copy_ = comm::make_stream(), compute_ = comm::make_stream();
   UploadSlots slots_{slot_count, copy_.get(), compute_.get()};
   std::array<int, slot_count> memory_{-1, -1};
   std::deque<int> host_;  // stays where it is

@@ -129,7 +129,19 @@ void expect_kept_for_weights(const LayerRun& run, Type type) {
   EXPECT_EQ(live.value(), 0);
 }
 
-std::vector<ModelSpec> models() {
+/// Group norms before and after products, some without weights but in bf16: on CPU, unlike CUDA, their statistics are
+/// bf16 as well.
+ModelSpec group_norms(Type type) {
+  ModelSpec model{.name = "group norms", .input = {3, 6, 5}, .classes = 8};
+  model.layers.push_back(chain("stem", {{"conv", Conv2d{3, 8, 3, 1, 1}}}));
+  for (const bool affine : {true, type == Type::bf16, true}) {
+    model.layers.push_back(chain("norm", {{"norm", GroupNorm{8, 4, affine}}, {"relu", Relu{}}}));
+    model.layers.push_back(chain("conv", {{"conv", Conv2d{8, 8}}, {"norm", GroupNorm{8, 2, affine}}}));
+  }
+  return model;
+}
+
+std::vector<ModelSpec> models(Type type) {
   return {make_model({"resnet18", {}}, {3, 32, 32}, 10, false),
           make_model({"resnet50", {}}, {3, 40, 40}, 10, false),
           make_model({"resnet18", {}}, {1, 28, 28}, 10, true),
@@ -139,7 +151,8 @@ std::vector<ModelSpec> models() {
           make_model({"mobilenetv2", {}}, {3, 64, 64}, 10, false),
           make_model({"mobilenetv2", {}}, {1, 28, 28}, 10, true),
           make_model({"transformer", {{"layers", "5"}, {"hidden", "24"}, {"heads", "3"}, {"sequence", "16"}}},
-                     TensorSpec({12}, ElementKind::int64), 20, true)};
+                     TensorSpec({12}, ElementKind::int64), 20, true),
+          group_norms(type)};
 }
 
 class SavedBytes : public testing::TestWithParam<Type> {
@@ -147,7 +160,7 @@ class SavedBytes : public testing::TestWithParam<Type> {
   /// Calls `expect` for every layer by itself, whole networks and pieces of them.
   template <class Expect>
   void for_each_run(Expect expect) {
-    for (const ModelSpec& model : models()) {
+    for (const ModelSpec& model : models(GetParam())) {
       const Network network(model, GetParam() == Type::fp64 ? torch::kFloat64 : torch::kFloat32);
       const std::size_t layers = model.layers.size();
       std::vector<LayerRun> runs{

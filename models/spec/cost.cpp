@@ -4,7 +4,6 @@
 
 #include <map>
 #include <utility>
-#include <variant>
 
 namespace parabench::models {
 namespace {
@@ -65,7 +64,7 @@ class Counter {
         inputs_.push_back(at(value));
         requires_grad |= at(value).requires_grad;
       }
-      requires_grad |= has_parameters(node.operation);
+      requires_grad |= !parameters(node.operation, node.name).empty();
       const int shared = is_view(node.operation) ? 0 : overwritten[i];
       CountedValue out{tensors[i], requires_grad, 0, gradients[i]};
       out.storage = shared == none_overwritten ? fresh(tensors[i], true).storage : inputs_[shared].storage;
@@ -81,14 +80,6 @@ class Counter {
   const CountedValue& at(int value) const {
     if (value == layer_input) return input_;
     return value < 0 ? taken_[-2 - value] : values_[value];
-  }
-
-  static bool has_parameters(const Operation& operation) {
-    return std::visit(
-        [](const auto& op) {
-          return requires { op.parameters(std::string()); };
-        },
-        operation);
   }
 
   /// Where a gradient is handed on as it is, or in another shape, those of both values are one storage.

@@ -19,7 +19,7 @@
 #include "models/spec/operations/flatten.h"
 #include "models/spec/operations/gelu.h"
 #include "models/spec/operations/global_average_pool.h"
-#include "models/spec/operations/instance_norm.h"
+#include "models/spec/operations/group_norm.h"
 #include "models/spec/operations/layer_norm.h"
 #include "models/spec/operations/leaky_relu.h"
 #include "models/spec/operations/linear.h"
@@ -39,7 +39,7 @@ namespace parabench::models {
 /// order. Constants, where they are not the defaults below: arity, mixes_samples, is_view, overwrites_input,
 /// backward_needs_output, passes_gradient_on.
 using Operation = std::variant<Conv2d, BatchNorm, LayerNorm, Relu, MaxPool, GlobalAveragePool, Linear, Flatten, Add,
-                               Concat, Relu6, LeakyRelu, Gelu, AveragePool, AdaptiveAveragePool, InstanceNorm, Dropout,
+                               Concat, Relu6, LeakyRelu, Gelu, AveragePool, AdaptiveAveragePool, GroupNorm, Dropout,
                                Upsample, Pad, Embedding, Positions, Attention>;
 
 /// How many values it reads; any_arity: one or more.

@@ -74,6 +74,25 @@ TEST(Layer, LayerNormTakesItsFeaturesLast) {
   EXPECT_THAT(parameters(norm), ElementsAre(named("norm.weight", {8}), named("norm.bias", {8})));
 }
 
+TEST(Layer, GroupNormTakesGroupsThatDivideItsChannels) {
+  const LayerSpec norm = chain("l", {{"norm", GroupNorm{8, 4}}}),
+                  plain = chain("l", {{"norm", GroupNorm{8, 8, false}}});
+  EXPECT_EQ(output(norm, {8, 3, 5}), (TensorSpec{8, 3, 5}));
+  EXPECT_THAT(parameters(norm), ElementsAre(named("norm.weight", {8}), named("norm.bias", {8})));
+  EXPECT_THAT(parameters(plain), ElementsAre());
+  EXPECT_NE(signature(norm, {8, 3, 5}), signature(plain, {8, 3, 5}));
+  for (const int groups : {3, 16, 0, -2})
+    EXPECT_THAT(
+        [&] {
+          output(chain("l", {{"norm", GroupNorm{8, groups}}}), {8, 3, 5});
+        },
+        ThrowsMessage<Error>(AllOf(HasSubstr("norm"), HasSubstr(std::to_string(groups)),
+                                   HasSubstr("divides 8 channels"), HasSubstr("1 takes all"))));
+  EXPECT_THAT([&] { output(norm, {4, 3, 5}); }, ThrowsMessage<Error>(HasSubstr("8 channels")));
+  EXPECT_EQ(output(norm, {8, 1, 1}), (TensorSpec{8, 1, 1})) << "two channels are a group";
+  EXPECT_THAT([&] { output(plain, {8, 1, 1}); }, ThrowsMessage<Error>(HasSubstr("more than one element")));
+}
+
 TEST(Layer, TensorsComeInRegistrationOrder) {
   EXPECT_THAT(parameters(block()), ElementsAre(named("b.conv1.weight", {4, 8, 3, 3}), named("b.bn1.weight", {4}),
                                                named("b.bn1.bias", {4}), named("b.downsample.0.weight", {4, 8, 1, 1}),
@@ -163,6 +182,20 @@ TEST(Cost, SplitBackwardLeavesTheProductsOfWeightsForLater) {
   EXPECT_EQ(norm.moved_backward_weight_per_sample, Bytes());
   EXPECT_EQ(norm.saved_weight_per_sample, Bytes());
   EXPECT_EQ(norm.saved_weight_per_batch, Bytes(4 * 2 * 8));
+}
+
+TEST(Cost, GroupNormKeepsStatisticsOfEachGroupAndWithWeightsTheWideMap) {
+  const std::int64_t n = 8 * 3 * 5;
+  const LayerSpec norm = chain("l", {{"norm", GroupNorm{8, 4}}}),
+                  plain = chain("l", {{"norm", GroupNorm{8, 4, false}}});
+  EXPECT_EQ(cost(norm, {8, 3, 5}, 4).saved_per_sample, Bytes(4 * (n + 2 * 4)));
+  EXPECT_EQ(cost(norm, {8, 3, 5}, 2).saved_per_sample, Bytes(4 * (n + 2 * 4)));
+  EXPECT_EQ(cost(plain, {8, 3, 5}, 2).saved_per_sample, Bytes(2 * n + 4 * 2 * 4));
+  EXPECT_EQ(cost(norm, {8, 3, 5}, 4).saved_weight_per_batch, Bytes(4 * 2 * 8));
+  EXPECT_EQ(cost(plain, {8, 3, 5}, 4).saved_weight_per_batch, Bytes());
+  EXPECT_EQ(cost(norm, {8, 3, 5}, 4, true).backward_per_sample, Flops(n));
+  const LayerSpec twice = chain("l", {{"one", GroupNorm{8, 4, false}}, {"two", GroupNorm{8, 4, false}}});
+  EXPECT_EQ(cost(twice, {8, 3, 5}, 4, true).backward_per_sample, Flops()) << "nothing before it has weights";
 }
 
 TEST(MixesSamples, WhereSomeBatchNormDoes) {

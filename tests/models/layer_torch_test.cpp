@@ -102,6 +102,27 @@ TEST(Forward, Bfloat16IsCloseAndOnlyInsideTheGuard) {
   EXPECT_EQ(network.forward(images).scalar_type(), torch::kFloat32);
 }
 
+TEST(Forward, GroupNormIsTorchs) {
+  for (const GroupNorm norm : {GroupNorm{8, 4}, GroupNorm{8, 1}, GroupNorm{8, 2, false}, GroupNorm{8, 8, false}}) {
+    const LayerSpec layer = chain("l", {{"norm", norm}});
+    modules::LayerTensors tensors = modules::allocate_tensors(layer, torch::kFloat64);
+    for (torch::Tensor& parameter : tensors.parameters) parameter = torch::randn({8}, torch::kFloat64).requires_grad_();
+    std::vector<torch::Tensor> weights = tensors.parameters;
+    weights.resize(2);
+    for (const auto format : {at::MemoryFormat::Contiguous, at::MemoryFormat::ChannelsLast}) {
+      const torch::Tensor values = torch::randn({3, 8, 4, 5}, torch::kFloat64).contiguous(format);
+      const torch::Tensor x = values.clone().requires_grad_(), other = values.clone().requires_grad_();
+      const torch::Tensor y = modules::forward(layer, tensors, x);
+      const torch::Tensor expected = at::group_norm(other, norm.groups, weights[0], weights[1], 1e-5);
+      EXPECT_TRUE(at::allclose(y, expected, 1e-10, 1e-10)) << to_text(Operation(norm));
+      const torch::Tensor gradient = torch::randn({3, 8, 4, 5}, torch::kFloat64);
+      y.backward(gradient);
+      expected.backward(gradient);
+      EXPECT_TRUE(at::allclose(x.grad(), other.grad(), 1e-10, 1e-10)) << to_text(Operation(norm));
+    }
+  }
+}
+
 TEST(Autocast, WeightsChangedBetweenGuardsAreSeen) {
   const torch::Tensor weight = torch::ones({4, 4}, torch::requires_grad()), x = torch::ones({1, 4});
   for (double value : {1.0, 2.0}) {

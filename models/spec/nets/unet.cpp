@@ -55,7 +55,7 @@ class UnetMaker {
       append(layer,
              {{layer.name + ".conv", Conv2d{static_cast<int>(map_[0]), channels, 3, 1, 1}},
               {layer.name + ".dropout", Dropout{0.1, true}},
-              {layer.name + ".norm", InstanceNorm{channels}},
+              {layer.name + ".norm", GroupNorm{channels, channels, false}},
               {layer.name + ".relu", LeakyRelu{}}},
              from);
       layers_.push_back(std::exchange(layer, LayerSpec{}));

@@ -36,7 +36,7 @@ torch::Tensor compute(const models::Embedding& op, const Call& call);
 torch::Tensor compute(const models::Flatten& op, const Call& call);
 torch::Tensor compute(const models::Gelu& op, const Call& call);
 torch::Tensor compute(const models::GlobalAveragePool& op, const Call& call);
-torch::Tensor compute(const models::InstanceNorm& op, const Call& call);
+torch::Tensor compute(const models::GroupNorm& op, const Call& call);
 torch::Tensor compute(const models::LayerNorm& op, const Call& call);
 torch::Tensor compute(const models::LeakyRelu& op, const Call& call);
 torch::Tensor compute(const models::Linear& op, const Call& call);

@@ -56,6 +56,31 @@ torch::Tensor split_layer_norm(const torch::Tensor& x, const torch::Tensor& weig
                       });
 }
 
+/// The layout that ATen's kernels take: on CUDA no other.
+at::MemoryFormat group_norm_format(const torch::Tensor& x) {
+  return x.is_cpu() ? x.suggest_memory_format() : at::MemoryFormat::Contiguous;
+}
+
+/// `x` has the type of the parameters, in that layout.
+torch::Tensor split_group_norm(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias,
+                               int groups, WeightGradients& later) {
+  const std::int64_t samples = x.size(0), channels = x.size(1), pixels = x.size(2) * x.size(3);
+  torch::Tensor y, mean, deviation;
+  {
+    const torch::NoGradGuard no_grad;
+    std::tie(y, mean, deviation) = at::native_group_norm(x, weight, bias, samples, channels, pixels, groups, eps);
+  }
+  return record_split(std::move(y), x, {x, weight, mean, deviation},
+                      [=, &later](const torch::Tensor& gradient, const Tensors& saved, bool needed) {
+                        auto [dx, dweight, dbias] = at::native_group_norm_backward(
+                            gradient.contiguous(group_norm_format(saved[0])), saved[0], saved[2], saved[3], saved[1],
+                            samples, channels, pixels, groups, {needed, true, true});
+                        later.defer(computed_gradient(weight, std::move(dweight)));
+                        later.defer(computed_gradient(bias, std::move(dbias)));
+                        return dx;
+                      });
+}
+
 }  // namespace
 
 torch::Tensor compute(const models::BatchNorm&, const Call& call) {
@@ -76,9 +101,21 @@ torch::Tensor compute(const models::LayerNorm&, const Call& call) {
   return y.to(call.x().scalar_type());
 }
 
-torch::Tensor compute(const models::InstanceNorm&, const Call& call) {
-  return at::instance_norm(call.x(), {}, {}, {}, {}, /*use_input_stats=*/true, /*momentum=*/0, eps,
-                           /*cudnn_enabled=*/true);
+/// With weights in their type, as layer norm. Without, the instance norm of a map of a channel for each group: on CUDA
+/// it keeps statistics of a bf16 map in fp32, where group_norm keeps them in bf16.
+torch::Tensor compute(const models::GroupNorm& op, const Call& call) {
+  const torch::Tensor& x = call.x();
+  if (!op.affine) {
+    const torch::Tensor groups = x.contiguous().view({x.size(0), op.groups, -1, x.size(3)});
+    return at::instance_norm(groups, {}, {}, {}, {}, /*use_input_stats=*/true, /*momentum=*/0, eps,
+                             /*cudnn_enabled=*/true)
+        .view(x.sizes());
+  }
+  const torch::Tensor &weight = call.parameters[0], &bias = call.parameters[1];
+  const torch::Tensor wide = x.to(weight.scalar_type()).contiguous(group_norm_format(x));
+  const torch::Tensor y = call.mode.deferred ? split_group_norm(wide, weight, bias, op.groups, *call.mode.deferred)
+                                             : at::group_norm(wide, op.groups, weight, bias, eps);
+  return y.to(x.scalar_type());
 }
 
 }  // namespace parabench::modules

@@ -191,7 +191,7 @@ class SavedBytes : public testing::TestWithParam<Type> {
   /// Calls `expect` for every layer by itself, whole networks and pieces of them.
   template <class Expect>
   void for_each_run(Expect expect) {
-    for (const ModelSpec& model : models(GetParam())) {
+    for (const ModelSpec& model : models()) {
       const Network network(model, GetParam() == Type::fp64 ? torch::kFloat64 : torch::kFloat32);
       const std::size_t layers = model.layers.size();
       std::vector<LayerRun> runs{

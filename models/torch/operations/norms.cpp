@@ -101,8 +101,7 @@ torch::Tensor compute(const models::LayerNorm&, const Call& call) {
   return y.to(call.x().scalar_type());
 }
 
-/// With weights in their type, as layer norm. Without, the instance norm of a map of a channel for each group: on CUDA
-/// it keeps statistics of a bf16 map in fp32, where group_norm keeps them in bf16.
+/// With weights in their type, as layer norm. Without, the instance norm of a map that has a channel for each group.
 torch::Tensor compute(const models::GroupNorm& op, const Call& call) {
   const torch::Tensor& x = call.x();
   if (!op.affine) {

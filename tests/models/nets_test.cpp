@@ -191,7 +191,8 @@ TEST(Transformer, WhatDoesNotFitIsRefused) {
       [] {
         boundaries(transformer({{"heads", "7"}}));
       },
-      ThrowsMessage<Error>(AllOf(HasSubstr("'7'"), HasSubstr("divides 768 features"))));
+      ThrowsMessage<Error>(
+          AllOf(HasSubstr("heads: got '7'"), HasSubstr("a divisor of hidden, 768"), HasSubstr("try heads=6"))));
   EXPECT_THAT(
       [] {
         boundaries(transformer({{"sequence", "32"}}));

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
+
+#include "base/error.h"
 
 namespace parabench::models {
 namespace {
@@ -34,6 +37,12 @@ LayerSpec block(const std::string& name, const TransformerSize& size, double dee
 }  // namespace
 
 std::vector<LayerSpec> transformer_layers(const TransformerSize& size, int vocabulary) {
+  if (size.hidden % size.heads != 0) {
+    int nearest = std::min(size.heads, size.hidden);
+    while (size.hidden % nearest != 0) --nearest;
+    throw usage_error("heads", std::to_string(size.heads), fmt::format("a divisor of hidden, {}", size.hidden),
+                      fmt::format("try heads={}", nearest));
+  }
   std::vector<LayerSpec> layers{chain(
       "embedding", {{"wte", Embedding{vocabulary, size.hidden}}, {"wpe", Positions{size.sequence, size.hidden}}})};
   for (int index = 0; index < size.layers; ++index)

@@ -16,9 +16,9 @@ constexpr TensorSpec sample{3, 224, 224};
 constexpr int samples = 8;
 
 /// A piece whose pixels are all `value` and whose labels count up from it.
-LoadedPiece piece_of(const Upload& upload, int value, int count = samples) {
-  const HostMemory memory = upload.host_memory();
-  LoadedPiece piece;
+datasets::LoadedPiece piece_of(const Upload& upload, int value, int count = samples) {
+  const datasets::HostMemory memory = upload.host_memory();
+  datasets::LoadedPiece piece;
   const auto pixels = static_cast<std::size_t>(count * sample.elements()), labels = static_cast<std::size_t>(count);
   piece.value_memory = memory(pixels * sizeof(float));
   piece.label_memory = memory(labels * sizeof(std::int64_t));
@@ -65,8 +65,8 @@ TEST_F(GpuUpload, TakesTheMemoryOfItsSlots) {
   {
     const auto upload = device->upload({sample, {}, samples});
     const std::int64_t slots = account.peak()[MemoryCategory::communication];
-    EXPECT_GE(slots, upload_slots * samples * (sample.elements() * 4 + 8));
-    EXPECT_LT(slots, upload_slots * (samples * (sample.elements() * 4 + 8) + 2 * 512));
+    EXPECT_GE(slots, plan::upload_slots * samples * (sample.elements() * 4 + 8));
+    EXPECT_LT(slots, plan::upload_slots * (samples * (sample.elements() * 4 + 8) + 2 * 512));
     EXPECT_GT(device->peak_reserved(), slots);
     for (int k = 0; k < 4; ++k) {
       upload->arrive(piece_of(*upload, k));
@@ -92,7 +92,7 @@ TEST_F(GpuUpload, UsesItsHostMemoryAgainHoweverManyPiecesCome) {
   come(8);
   const std::int64_t made = at::getHostAllocator(at::kCUDA)->get_stats().num_host_alloc;
   come(100);
-  EXPECT_LE(at::getHostAllocator(at::kCUDA)->get_stats().num_host_alloc, made + 2 * (2 * upload_slots));
+  EXPECT_LE(at::getHostAllocator(at::kCUDA)->get_stats().num_host_alloc, made + 2 * (2 * plan::upload_slots));
   device->synchronise();
 }
 

@@ -64,7 +64,7 @@ class Counter {
         inputs_.push_back(at(value));
         requires_grad |= at(value).requires_grad;
       }
-      requires_grad |= !parameters(node.operation, node.name).empty();
+      requires_grad = requires_grad || !parameters(node.operation, node.name).empty();
       const int shared = is_view(node.operation) ? 0 : overwritten[i];
       CountedValue out{tensors[i], requires_grad, 0, gradients[i]};
       out.storage = shared == none_overwritten ? fresh(tensors[i], true).storage : inputs_[shared].storage;

@@ -23,15 +23,13 @@ constexpr int most_refused = 16;
 
 /// The words of a cell in lines of at most `most` characters; a longer word has a line of its own.
 std::vector<std::string> folded(const std::string& cell, std::size_t most) {
-  std::vector<std::string> lines{""};
   std::istringstream words(cell);
+  std::string word;
+  words >> word;
   // What a cell is indented by stays.
-  lines.back().assign(cell.find_first_not_of(' '), ' ');
-  bool begins = true;
-  for (std::string word; words >> word; begins = false) {
-    if (begins) {
-      lines.back() += word;
-    } else if (lines.back().size() + 1 + word.size() <= most) {
+  std::vector<std::string> lines{std::string(cell.find_first_not_of(' '), ' ') + word};
+  while (words >> word) {
+    if (lines.back().size() + 1 + word.size() <= most) {
       lines.back() += " " + word;
     } else {
       lines.push_back(word);

@@ -62,6 +62,7 @@ TEST(ResultsFile, RefusesAnotherVersionOfTheFormat) {
 
 TEST(ResultsFile, ReadsTheVersionsBefore) {
   nlohmann::json older = to_json(sample_files()[0]);
+  EXPECT_EQ(older["schema_version"], results_schema_version);
   for (nlohmann::json& record : older["records"]) {
     record["equivalence"].erase("reference_batch");
     record["parameters"].erase("input");

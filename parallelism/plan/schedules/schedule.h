@@ -1,11 +1,9 @@
 // A pipeline schedule: what each device computes in a step, in which order. Everything else follows.
 #pragma once
 
-#include <optional>
 #include <vector>
 
-#include "base/error.h"
-#include "parallelism/plan/strategies/placement.h"
+#include "parallelism/plan/op.h"
 
 namespace parabench::plan {
 

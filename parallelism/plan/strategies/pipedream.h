@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "parallelism/plan/schedules/schedule.h"
+#include "parallelism/plan/strategies/placement.h"
 
 namespace parabench::plan {
 

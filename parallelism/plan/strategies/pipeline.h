@@ -2,6 +2,7 @@
 #pragma once
 
 #include "parallelism/plan/schedules/schedule.h"
+#include "parallelism/plan/strategies/placement.h"
 
 namespace parabench::plan {
 

@@ -16,6 +16,7 @@
 
 #include "base/enum_text.h"
 #include "base/error.h"
+#include "base/strong.h"
 
 namespace parabench {
 
@@ -37,7 +38,7 @@ class JsonReader {
   /// The members of this object, by name.
   std::vector<std::pair<std::string, JsonReader>> members() const;
 
-  /// This value as bool, int, std::int64_t, std::uint64_t, double, std::string or an enumeration with names; as a
+  /// This value as bool, int, std::int64_t, std::uint64_t, double, std::string, an id or an enumeration with names; as a
   /// std::vector, a std::map by name or, null being none, a std::optional of these. A number that does not fit into T
   /// is none.
   template <class T>
@@ -93,6 +94,10 @@ class JsonReader {
   void read(std::uint64_t& out) const;
   void read(double& out) const;
   void read(std::string& out) const;
+  template <class Tag>
+  void read(StrongInt<Tag>& out) const {
+    read(out.value);
+  }
   template <class T>
   void read(std::vector<T>& out) const {
     for (const JsonReader& item : items()) out.push_back(item.as<T>());

@@ -20,14 +20,14 @@ struct Term {
 };
 
 struct RankPredicted {
-  int rank = 0;
+  Rank rank;
   MemoryUsage peak_memory;
   Breakdown breakdown_s;
 };
 
 /// Summed over one rank's operations of a step.
 struct StepParts {
-  int rank = 0;
+  Rank rank;
   TimeParts seconds;
 };
 

@@ -27,6 +27,7 @@ using ReplicaId = StrongInt<struct ReplicaTag>;        ///< copy of the model, 0
 using StepId = StrongInt<struct StepTag>;              ///< mini-batch of a window, 0-based
 using VersionId = StrongInt<struct VersionTag>;        ///< of weights: 0 as initialised, k as update k writes them
 using GroupId = StrongInt<struct GroupTag>;            ///< index into Plan::groups
+using CommGroupId = StrongInt<struct CommGroupTag>;    ///< of a communicator: 0 is the world, then those declared
 using Rank = StrongInt<struct RankTag>;                ///< 0-based rank of the launch
 
 /// A quantity with a unit: adds and scales, but does not convert to another unit.

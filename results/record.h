@@ -48,7 +48,7 @@ struct Equivalence {
 double loss_tolerance(Precision precision);
 
 struct RankMeasured {
-  int rank = 0;
+  Rank rank;
   std::string host, device, cpuset;
   MemoryUsage peak_memory;
   /// nullopt with graph:on, whose steps are replayed as a whole, and where ranks share a GPU, whose multiprocessors

@@ -50,13 +50,13 @@ json to_json(const std::optional<Baseline>& baseline) {
 }
 
 json to_json(const RankPredicted& rank) {
-  return {{"rank", rank.rank},
+  return {{"rank", rank.rank.value},
           {"peak_memory_bytes", to_json(rank.peak_memory)},
           {"breakdown_s", to_json(rank.breakdown_s)}};
 }
 
 json to_json(const StepParts& parts) {
-  json out{{"rank", parts.rank}};
+  json out{{"rank", parts.rank.value}};
   for (const auto& [name, part] : time_part_fields) out[std::string(name)] = parts.seconds.*part;
   return out;
 }
@@ -127,7 +127,7 @@ json to_json(const Equivalence& equivalence) {
 }
 
 json to_json(const RankMeasured& rank) {
-  json out{{"rank", rank.rank},
+  json out{{"rank", rank.rank.value},
            {"host", rank.host},
            {"device", rank.device},
            {"cpuset", rank.cpuset},

@@ -89,7 +89,7 @@ Arithmetic arithmetic(const JsonReader& value) {
 
 RankMeasured rank_measured(const JsonReader& value) {
   RankMeasured out;
-  out.rank = value.get<int>("rank");
+  out.rank = value.get<Rank>("rank");
   out.host = value.get<std::string>("host");
   out.device = value.get<std::string>("device");
   out.cpuset = value.get<std::string>("cpuset");
@@ -121,11 +121,11 @@ Measured measured(const JsonReader& value) {
 }
 
 RankPredicted rank_predicted(const JsonReader& value) {
-  return {value.get<int>("rank"), memory(value.at("peak_memory_bytes")), breakdown(value.at("breakdown_s"))};
+  return {value.get<Rank>("rank"), memory(value.at("peak_memory_bytes")), breakdown(value.at("breakdown_s"))};
 }
 
 StepParts step_parts(const JsonReader& value) {
-  StepParts out{value.get<int>("rank"), {}};
+  StepParts out{value.get<Rank>("rank"), {}};
   for (const auto& [name, part] : time_part_fields) out.seconds.*part = real(value, name);
   return out;
 }

@@ -53,9 +53,9 @@ Predicted predict(const plan::Plan& plan, const models::ModelSpec& model, const 
     const auto shifted = [&](double by) { return steady_step(window, simulate(window, Shifted(time, by)), warmup); };
     result.interval_s = {shifted(-deviations), shifted(deviations)};
   }
-  const std::vector<Breakdown> parts = plan::breakdowns(window, timeline, warmup);
+  const std::vector<Breakdown> parts = plan::breakdowns(window, timeline, StepId(warmup));
   for (int rank = 0; rank < static_cast<int>(plan.ranks.size()); ++rank) {
-    result.ranks.push_back({.rank = rank,
+    result.ranks.push_back({.rank = Rank(rank),
                             .peak_memory = peak_memory(window, model, memory, timeline, Rank(rank)),
                             .breakdown_s = parts[rank]});
   }

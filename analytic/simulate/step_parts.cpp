@@ -9,7 +9,7 @@ Rank busiest_rank(std::span<const RankPredicted> ranks) {
     const Breakdown& b = rank.breakdown_s;
     return b.forward + b.backward + b.recompute + b.update;
   };
-  return Rank(std::ranges::max_element(ranks, {}, busy)->rank);
+  return std::ranges::max_element(ranks, {}, busy)->rank;
 }
 
 StepParts step_parts(const plan::Plan& plan, const TimeModel& time, Rank rank) {
@@ -18,7 +18,7 @@ StepParts step_parts(const plan::Plan& plan, const TimeModel& time, Rank rank) {
     const int busy = lane.key.kind == plan::LaneKind::compute ? plan.spec.np : 1;
     for (const plan::Op& op : lane.ops) sum += time.parts(plan, rank, op, busy);
   }
-  return {rank.value, 1.0 / plan.steps * sum};
+  return {rank, 1.0 / plan.steps * sum};
 }
 
 }  // namespace parabench::analytic

@@ -68,7 +68,7 @@ class Writer {
         *std::ranges::max_element(ranks, {}, [](const RankPredicted& r) { return r.peak_memory.device_used; });
     const MemoryUsage& memory = most.peak_memory;
     if (memory.device_used == 0) return;
-    const std::string on = fmt::format("[rank {}]", most.rank);
+    const std::string on = fmt::format("[rank {}]", most.rank.value);
     add("memory_reserved" + on, static_cast<double>(memory.reserved), "bytes",
         fmt::format("{} bytes of tensors in the blocks and segments of torch's caching allocator",
                     memory.total_counted()),

@@ -25,13 +25,13 @@ std::int64_t element_bytes(ElementType type) {
 
 void check_member(const Communicator& comm, const CollectiveCall& call) {
   const RankGroups& groups = comm.groups();
-  if (call.group < 0 || call.group >= groups.count()) {
+  if (!groups.has(call.group)) {
     throw std::invalid_argument(fmt::format("{}: rank {} names group {}, but the groups are 0 to {}", name(call.kind),
-                                            comm.rank().value, call.group, groups.count() - 1));
+                                            comm.rank().value, call.group.value, groups.count() - 1));
   }
   if (groups.position(call.group, comm.rank()) < 0) {
     throw std::invalid_argument(fmt::format("{}: rank {} is no member of group {} {}", name(call.kind),
-                                            comm.rank().value, call.group, to_text(groups, call.group)));
+                                            comm.rank().value, call.group.value, to_text(groups, call.group)));
   }
 }
 
@@ -50,7 +50,7 @@ void check_shares(const Communicator& comm, const CollectiveCall& call) {
   const std::int64_t members = std::ssize(comm.groups().members(call.group));
   if (call.shares.members() != members) {
     throw std::invalid_argument(fmt::format("{}: {} shares for the {} members of group {}", name(call.kind),
-                                            call.shares.members(), members, call.group));
+                                            call.shares.members(), members, call.group.value));
   }
   if (call.shares.bytes() != call.buffer.bytes) {
     throw std::invalid_argument(fmt::format("{}: shares of {} bytes are {} together, but the buffer has {}",
@@ -76,7 +76,7 @@ void check(const Communicator& comm, const CollectiveCall& call) {
     case CollectiveKind::broadcast:
       if (comm.groups().position(call.group, call.root) >= 0) return;
       throw std::invalid_argument(fmt::format("broadcast: the root, rank {}, is no member of group {} {}",
-                                              call.root.value, call.group, to_text(comm.groups(), call.group)));
+                                              call.root.value, call.group.value, to_text(comm.groups(), call.group)));
   }
 }
 
@@ -122,21 +122,21 @@ std::string_view name(CollectiveKind kind) {
 PeerFailure::PeerFailure(Rank rank, std::string_view cause)
     : std::runtime_error(fmt::format("rank {} failed: {}", rank.value, cause)), rank_(rank) {}
 
-Work Communicator::all_reduce(BufferView buffer, int group) {
+Work Communicator::all_reduce(BufferView buffer, CommGroupId group) {
   return collective({.kind = CollectiveKind::all_reduce, .buffer = buffer, .group = group});
 }
 
-Work Communicator::reduce_scatter(BufferView buffer, Shares shares, int group) {
+Work Communicator::reduce_scatter(BufferView buffer, Shares shares, CommGroupId group) {
   return collective(
       {.kind = CollectiveKind::reduce_scatter, .buffer = buffer, .group = group, .shares = std::move(shares)});
 }
 
-Work Communicator::all_gather(BufferView buffer, Shares shares, int group) {
+Work Communicator::all_gather(BufferView buffer, Shares shares, CommGroupId group) {
   return collective(
       {.kind = CollectiveKind::all_gather, .buffer = buffer, .group = group, .shares = std::move(shares)});
 }
 
-Work Communicator::broadcast(BufferView buffer, Rank root, int group) {
+Work Communicator::broadcast(BufferView buffer, Rank root, CommGroupId group) {
   return collective({.kind = CollectiveKind::broadcast, .buffer = buffer, .group = group, .root = root});
 }
 

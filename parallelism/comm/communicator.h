@@ -65,7 +65,7 @@ std::string_view name(CollectiveKind kind);
 struct CollectiveCall {
   CollectiveKind kind = CollectiveKind::all_reduce;
   BufferView buffer;
-  int group = 0;
+  CommGroupId group = world_group;
   Shares shares;  ///< of reduce_scatter and all_gather
   Rank root;      ///< of broadcast
 };
@@ -188,16 +188,16 @@ class Communicator {
   // that are not one for each member or do not add up to the buffer, and a root that is no member.
 
   /// The sum of `buffer` (f32 or f64), bitwise the same on all members.
-  Work all_reduce(BufferView buffer, int group = 0);
+  Work all_reduce(BufferView buffer, CommGroupId group = world_group);
   /// The sum of `buffer` (f32 or f64), each member's share of it on that member; the rest of its buffer holds nothing
   /// of use afterwards. Through shared memory and the memory of GPUs the bits are those that all_reduce gives, in every
   /// run and whatever the shares, since both add in the members' order. MPI and NCCL add in an order of their own,
   /// which is not that of their all_reduce: the same in every run as far as the library keeps to it.
-  Work reduce_scatter(BufferView buffer, Shares shares, int group = 0);
+  Work reduce_scatter(BufferView buffer, Shares shares, CommGroupId group = world_group);
   /// Every member's share, as that member has it, on all of them. Any type.
-  Work all_gather(BufferView buffer, Shares shares, int group = 0);
+  Work all_gather(BufferView buffer, Shares shares, CommGroupId group = world_group);
   /// The buffer as `root`, a member, has it, on all members. Any type.
-  Work broadcast(BufferView buffer, Rank root, int group = 0);
+  Work broadcast(BufferView buffer, Rank root, CommGroupId group = world_group);
   /// Any of the four: for communicators that hand it on.
   Work collective(const CollectiveCall& call);
 

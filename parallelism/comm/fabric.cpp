@@ -42,7 +42,7 @@ FabricLayout layout(const FabricShape& shape) {
   places.scratch_bytes = scratch_per_seat;
   places.arena_bytes = round_up(shape.arena_bytes, page);
   std::int64_t seats = 0, shares = 0;
-  for (int group = 0; group < shape.groups.count(); ++group) {
+  for (CommGroupId group = world_group; shape.groups.has(group); ++group) {
     places.first_seat.push_back(static_cast<int>(seats));
     places.group_shares.push_back(shares);
     const std::int64_t members = std::ssize(shape.groups.members(group));
@@ -66,21 +66,22 @@ Fabric::Fabric(Region region, const FabricShape& shape)
 
 RankSlot& Fabric::slot(Rank rank) const { return at<RankSlot>(layout_.slots + rank.value * size_of<RankSlot>); }
 
-Board& Fabric::board(int group) const { return at<Board>(layout_.boards + group * size_of<Board>); }
+Board& Fabric::board(CommGroupId group) const { return at<Board>(layout_.boards + group.value * size_of<Board>); }
 
-Posts& Fabric::posts(int group, int position) const {
-  return at<Posts>(layout_.posts + (layout_.first_seat[group] + position) * size_of<Posts>);
+Posts& Fabric::posts(CommGroupId group, int position) const {
+  return at<Posts>(layout_.posts + (layout_.first_seat[group.value] + position) * size_of<Posts>);
 }
 
-std::span<std::int64_t> Fabric::shares(int group, int position, int parity) const {
+std::span<std::int64_t> Fabric::shares(CommGroupId group, int position, int parity) const {
   const std::size_t members = groups_.members(group).size();
   const std::int64_t list = 2 * position + parity;
-  const std::int64_t offset = layout_.group_shares[group] + list * share_list_bytes(static_cast<std::int64_t>(members));
+  const std::int64_t offset =
+      layout_.group_shares[group.value] + list * share_list_bytes(static_cast<std::int64_t>(members));
   return {&at<std::int64_t>(offset), members};
 }
 
-std::byte* Fabric::scratch(int group, int position) const {
-  return &at<std::byte>(layout_.scratch + (layout_.first_seat[group] + position) * layout_.scratch_bytes);
+std::byte* Fabric::scratch(CommGroupId group, int position) const {
+  return &at<std::byte>(layout_.scratch + (layout_.first_seat[group.value] + position) * layout_.scratch_bytes);
 }
 
 Mailbox Fabric::mailbox(Rank from, Rank to, Channel channel) const {
@@ -94,7 +95,7 @@ Mailbox Fabric::mailbox(Rank from, Rank to, Channel channel) const {
 
 std::byte* Fabric::arena(Rank rank) const { return &at<std::byte>(layout_.arenas + rank.value * layout_.arena_bytes); }
 
-void Fabric::ring_members(int group) const noexcept {
+void Fabric::ring_members(CommGroupId group) const noexcept {
   for (const Rank rank : groups_.members(group)) ring_rank(rank);
 }
 

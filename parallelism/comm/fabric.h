@@ -91,17 +91,17 @@ class Fabric {
   Region& region() { return region_; }
 
   RankSlot& slot(Rank rank) const;
-  Board& board(int group) const;
-  Posts& posts(int group, int position) const;
+  Board& board(CommGroupId group) const;
+  Posts& posts(CommGroupId group, int position) const;
   /// Where the slices of the member's collective of this parity end, by position of all members; old ones where it has
   /// no shares.
-  std::span<std::int64_t> shares(int group, int position, int parity) const;
-  std::byte* scratch(int group, int position) const;
+  std::span<std::int64_t> shares(CommGroupId group, int position, int parity) const;
+  std::byte* scratch(CommGroupId group, int position) const;
   Mailbox mailbox(Rank from, Rank to, Channel channel) const;
   std::byte* arena(Rank rank) const;
 
   void ring_rank(Rank rank) const noexcept { ring(slot(rank).bell); }
-  void ring_members(int group) const noexcept;
+  void ring_members(CommGroupId group) const noexcept;
 
   void enter(Rank rank, ProcessId process) const noexcept;
   void leave(Rank rank) const noexcept;

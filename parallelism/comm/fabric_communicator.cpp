@@ -30,7 +30,7 @@ FabricCommunicator::FabricCommunicator(std::shared_ptr<Fabric> fabric, Rank rank
       incoming_(size() * channel_count),
       next_look_(std::chrono::steady_clock::now() + look_interval),
       exceptions_(std::uncaught_exceptions()) {
-  for (int group = 0; group < groups().count(); ++group) {
+  for (CommGroupId group = world_group; groups().has(group); ++group) {
     const int position = groups().position(group, rank);
     collectives_.push_back({*fabric_, rank, group, position, traffic_});
   }
@@ -81,7 +81,7 @@ void FabricCommunicator::sleep(std::uint32_t seen, double limit_s) {
 }
 
 std::unique_ptr<WorkState> FabricCommunicator::start_collective(const CollectiveCall& call) {
-  return comm::start_collective(collectives_[call.group], call);
+  return comm::start_collective(collectives_[call.group.value], call);
 }
 
 std::unique_ptr<WorkState> FabricCommunicator::start_barrier() {

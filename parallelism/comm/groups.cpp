@@ -31,14 +31,14 @@ RankGroups::RankGroups(int ranks, std::vector<std::vector<Rank>> declared) {
   }
 }
 
-int RankGroups::position(int group, Rank rank) const {
-  const std::vector<Rank>& members = groups_[group];
-  const auto found = std::ranges::lower_bound(members, rank);
-  return found != members.end() && *found == rank ? static_cast<int>(found - members.begin()) : -1;
+int RankGroups::position(CommGroupId group, Rank rank) const {
+  const std::vector<Rank>& all = members(group);
+  const auto found = std::ranges::lower_bound(all, rank);
+  return found != all.end() && *found == rank ? static_cast<int>(found - all.begin()) : -1;
 }
 
-std::string to_text(const RankGroups& groups, int group) {
-  return group == 0 ? "every rank" : list(groups.members(group));
+std::string to_text(const RankGroups& groups, CommGroupId group) {
+  return group == world_group ? "every rank" : list(groups.members(group));
 }
 
 }  // namespace parabench::comm

@@ -32,13 +32,13 @@ std::string to_text(const PostOfRank& said) {
 
 }  // namespace
 
-void check_same(std::uint64_t number, int group, const PostOfRank& own, const PostOfRank& other) {
+void check_same(std::uint64_t number, CommGroupId group, const PostOfRank& own, const PostOfRank& other) {
   const Post &a = own.post, &b = other.post;
   const bool same = a.kind == b.kind && a.moves == b.moves && a.type == b.type && a.root == b.root &&
                     a.bytes == b.bytes && (!has_shares(a) || std::ranges::equal(own.shares, other.shares));
   if (same) return;
-  throw std::logic_error(fmt::format("collective {} of group {}: rank {} started {}, rank {} started {}", number, group,
-                                     own.rank.value, to_text(own), other.rank.value, to_text(other)));
+  throw std::logic_error(fmt::format("collective {} of group {}: rank {} started {}, rank {} started {}", number,
+                                     group.value, own.rank.value, to_text(own), other.rank.value, to_text(other)));
 }
 
 Collective::Collective(CollectiveEnd& end, Post post, Shares shares)

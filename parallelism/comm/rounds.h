@@ -14,7 +14,7 @@ namespace parabench::comm {
 struct CollectiveEnd {
   Fabric& fabric;
   Rank rank;
-  int group;
+  CommGroupId group;
   int position;                 ///< of the rank among the members
   Traffic& traffic;             ///< of the rank; what it moves is added
   std::uint64_t rounds = 0;     ///< entered so far
@@ -31,7 +31,7 @@ struct PostOfRank {
 
 /// Throws std::logic_error naming both ranks, the group and what they started, as its collective of this `number`,
 /// unless kind, type, bytes, shares and root are the same.
-void check_same(std::uint64_t number, int group, const PostOfRank& own, const PostOfRank& other);
+void check_same(std::uint64_t number, CommGroupId group, const PostOfRank& own, const PostOfRank& other);
 
 /// A collective in flight; each kind moves its data between rounds.
 class Collective : public WorkState {

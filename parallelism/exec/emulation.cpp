@@ -123,7 +123,7 @@ class EmulatedWork final : public RankWork {
     return std::make_unique<Transfer>(std::move(posted), durations_[lane][index], over_[lane][index], next_over_);
   }
 
-  std::map<plan::LaneKey, int> groups_;  ///< of the communicator, by lane
+  std::map<plan::LaneKey, CommGroupId> groups_;  ///< of the communicator, by lane
   const plan::RankProgram& program_;
   const std::vector<std::vector<double>>& durations_;
   const plan::LocalDependencies& needs_;
@@ -140,7 +140,7 @@ comm::Work EmulatedWork::start(int lane, int index) {
   const plan::Op& op = program_.lanes[lane].ops[index];
   const double posted = std::max(index == 0 ? 0 : over_[lane][index - 1], inputs_came(lane, index));
   if (plan::is_collective(op.kind)) {
-    const int group = groups_.at(program_.lanes[lane].key);
+    const CommGroupId group = groups_.at(program_.lanes[lane].key);
     auto reduction = transfer(
         lane, index,
         one_moment(comm_.groups().members(group).size(), comm_.groups().position(group, comm_.rank()), posted));

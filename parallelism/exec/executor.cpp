@@ -16,7 +16,7 @@ Execution run(const plan::Plan& plan, const plan::LocalDependencies& needs, comm
 }  // namespace
 
 Execution execute(const plan::Plan& plan, const models::ModelSpec& model, StageState& state, comm::Communicator& comm,
-                  RankInput& input, Device& device, std::optional<int> measure_from) {
+                  RankInput& input, Device& device, std::optional<StepId> measure_from) {
   const plan::LocalDependencies needs = plan::dependencies(plan, comm.rank());
   if (plan.spec.graph)
     return run(plan, needs, comm,

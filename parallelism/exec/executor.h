@@ -16,6 +16,6 @@ namespace parabench::exec {
 /// has the plan's collective_groups() and can send on its routes(). Throws NotANumber, PeerFailure, or what a reader
 /// threw; before that the other ranks are told to stop.
 Execution execute(const plan::Plan& plan, const models::ModelSpec& model, StageState& state, comm::Communicator& comm,
-                  RankInput& input, Device& device, std::optional<int> measure_from);
+                  RankInput& input, Device& device, std::optional<StepId> measure_from);
 
 }  // namespace parabench::exec

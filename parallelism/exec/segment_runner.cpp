@@ -62,7 +62,7 @@ SegmentRunner::SegmentRunner(const plan::Plan& plan, const models::ModelSpec& mo
 }
 
 SegmentRunner::SkipKey SegmentRunner::skip_key(int tensor, const plan::Op& op) const {
-  return {tensor, plan::replica_of(plan_, rank_, op.segment).value, op.micro_batch.value, op.step.value};
+  return {tensor, plan::replica_of(plan_, rank_, op.segment), op.micro_batch, op.step};
 }
 
 bool SegmentRunner::is_computed(SegmentId segment, const plan::Op& piece) const {

@@ -74,10 +74,9 @@ class SegmentRunner {
     std::vector<Port> taken, made;                       ///< skips of other segments: leaves, outputs
     std::unique_ptr<modules::WeightGradients> deferred;  ///< of pieces whose backward is split
   };
-  using Key = std::tuple<int, int, int>;  ///< segment, micro-batch, step
-  static Key key(const plan::Op& op) { return {op.segment.value, op.micro_batch.value, op.step.value}; }
-  /// Tensor, replica, micro-batch, step.
-  using SkipKey = std::tuple<int, int, int, int>;
+  using Key = std::tuple<SegmentId, MicroBatchId, StepId>;
+  static Key key(const plan::Op& op) { return {op.segment, op.micro_batch, op.step}; }
+  using SkipKey = std::tuple<int, ReplicaId, MicroBatchId, StepId>;  ///< of a tensor
   SkipKey skip_key(int tensor, const plan::Op& op) const;
   /// A skip that takers on this rank still need.
   struct Held {

@@ -30,7 +30,7 @@ comm::BufferView bytes_of(const torch::Tensor& tensor, void* ready) {
 
 TrainingWork::TrainingWork(const plan::Plan& plan, const models::ModelSpec& model, StageState& state,
                            const plan::LocalDependencies& needs, comm::Communicator& comm, RankInput& input,
-                           Device& device, std::optional<int> measure_from)
+                           Device& device, std::optional<StepId> measure_from)
     : device_(device),
       input_(input),
       program_(plan.ranks[comm.rank().value]),
@@ -205,7 +205,7 @@ PieceTensors TrainingWork::next_piece(PieceFeed& input, int index) {
 }
 
 torch::Tensor TrainingWork::read_input(const plan::Op& op, int index) {
-  const std::pair piece{op.step.value, op.micro_batch.value};
+  const std::pair piece{op.step, op.micro_batch};
   const bool first = op.segment == SegmentId(0);
   if (!first && (op.segment != last_segment_ || labels_.contains(piece))) return {};
   auto [images, labels] = next_piece(first ? *input_.images : *input_.labels, index);
@@ -224,7 +224,7 @@ torch::Tensor TrainingWork::run_forward(const plan::Op& op, int index) {
   bring_skips(index);
   if (torch::Tensor images = read_input(op, index); images.defined()) input = std::move(images);
   if (op.segment != last_segment_) return laid_out(runner_.forward(op, std::move(input), {}), plan_.spec.layout);
-  const auto labels = labels_.find({op.step.value, op.micro_batch.value});
+  const auto labels = labels_.find({op.step, op.micro_batch});
   losses_.push_back({index, runner_.forward(op, std::move(input), labels->second)});
   if (!op.discards) labels_.erase(labels);
   return {};
@@ -256,7 +256,7 @@ void TrainingWork::run(int index) {
     case plan::OpKind::recompute: {
       CountScope scope(device_, MemoryCategory::activations);
       const auto labels =
-          op.segment == last_segment_ ? labels_.extract({op.step.value, op.micro_batch.value}) : Labels::node_type();
+          op.segment == last_segment_ ? labels_.extract({op.step, op.micro_batch}) : Labels::node_type();
       runner_.recompute(op, labels.empty() ? torch::Tensor() : labels.mapped());
       return;
     }
@@ -301,7 +301,7 @@ void TrainingWork::enter(bool computes) {
 void TrainingWork::queue(int index) {
   if (!measure_from_) return;
   marks_[index].queued = device_.mark();
-  if (peaks_reset_ || program_.compute()[index].step.value < *measure_from_) return;
+  if (peaks_reset_ || program_.compute()[index].step < *measure_from_) return;
   device_.account().reset_peak();
   device_.reset_peaks();
   peaks_reset_ = true;

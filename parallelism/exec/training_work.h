@@ -23,7 +23,7 @@ class TrainingWork : public RankWork {
   /// The memory peak is reset when step `measure_from` begins. Without it nothing is measured: spans are zeros.
   TrainingWork(const plan::Plan& plan, const models::ModelSpec& model, StageState& state,
                const plan::LocalDependencies& needs, comm::Communicator& comm, RankInput& input, Device& device,
-               std::optional<int> measure_from);
+               std::optional<StepId> measure_from);
 
   void enter(bool computes) override;
   void queue(int index) override;
@@ -91,10 +91,10 @@ class TrainingWork : public RankWork {
   const plan::Plan& plan_;
   StageState& state_;
   comm::Communicator& comm_;
-  std::optional<int> measure_from_;
+  std::optional<StepId> measure_from_;
   const plan::LocalDependencies& needs_;
   SegmentId last_segment_;
-  std::map<plan::LaneKey, int> groups_;  ///< of the communicator, by lane
+  std::map<plan::LaneKey, CommGroupId> groups_;  ///< of the communicator, by lane
   std::vector<TensorSpec> boundaries_;
   std::vector<models::Skip> skips_;
   std::map<std::pair<int, int>, plan::OpRef> skip_sends_;  ///< by index on the compute lane and port
@@ -103,8 +103,8 @@ class TrainingWork : public RankWork {
   /// [lane][index] written before the operation is given out. Where nothing is measured, only the ends, each until the
   /// device was told to wait for it.
   std::vector<std::vector<comm::DeviceSpan>> transfers_;
-  using Labels = std::map<std::pair<int, int>, torch::Tensor>;
-  Labels labels_;  ///< (step, micro-batch), until the last segment's last need
+  using Labels = std::map<std::pair<StepId, MicroBatchId>, torch::Tensor>;
+  Labels labels_;  ///< until the last segment's last need
   struct Marks {
     Mark queued, start, end;
     std::optional<Mark> fed;  ///< between start and end, where a piece was read

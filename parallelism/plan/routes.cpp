@@ -22,7 +22,7 @@ CollectiveGroups collective_groups(const Plan& plan) {
   CollectiveGroups groups;
   for (const RankProgram& rank : plan.ranks) {
     for (const Lane& lane : rank.lanes) {
-      if (lane.key.kind == LaneKind::collectives) groups.numbers[lane.key] = 0;
+      if (lane.key.kind == LaneKind::collectives) groups.numbers[lane.key] = CommGroupId();
     }
   }
   bool world_serves = false;
@@ -30,7 +30,7 @@ CollectiveGroups collective_groups(const Plan& plan) {
     const std::vector<Rank>& ranks = plan.groups[key.group.value].ranks;
     if (ranks.size() == plan.ranks.size() && !std::exchange(world_serves, true)) continue;
     groups.declared.push_back(ranks);
-    number = static_cast<int>(groups.declared.size());
+    number = CommGroupId(static_cast<int>(groups.declared.size()));
   }
   return groups;
 }

@@ -22,7 +22,7 @@ std::vector<Route> routes(const Plan& plan);
 /// of its own, since each goes on in its own order.
 struct CollectiveGroups {
   std::vector<std::vector<Rank>> declared;  ///< ranks of the groups 1, 2, ...
-  std::map<LaneKey, int> numbers;
+  std::map<LaneKey, CommGroupId> numbers;
 };
 /// The first lane over every rank gets group 0. O(lanes).
 CollectiveGroups collective_groups(const Plan& plan);

@@ -18,19 +18,19 @@ class Accounting {
     for (int r = 0; r < static_cast<int>(plan.ranks.size()); ++r) local_.push_back(dependencies(plan, Rank(r)));
   }
 
-  Breakdown of(Rank rank, int first_step) const {
+  Breakdown of(Rank rank, StepId first_step) const {
     Breakdown sum;
     double free_since = timeline_.origin;
     const auto& ops = plan_.ranks[rank.value].compute();
     for (int i = 0; i < static_cast<int>(ops.size()); ++i) {
       const OpRef ref{rank, compute_lane, i};
-      if (ops[i].step.value >= first_step) {
+      if (ops[i].step >= first_step) {
         add_wait(sum, ref, free_since);
         add_work(sum, ops[i], span_of(timeline_, ref));
       }
       free_since = span_of(timeline_, ref).end;
     }
-    return per_step(sum, plan_.steps - first_step);
+    return per_step(sum, plan_.steps - first_step.value);
   }
 
  private:
@@ -149,11 +149,11 @@ double bubble_fraction(const Plan& plan, const Timeline& timeline) {
   return 1.0 - busy / (static_cast<double>(plan.ranks.size()) * makespan(timeline));
 }
 
-Breakdown breakdown(const Plan& plan, const Timeline& timeline, Rank rank, int first_step) {
+Breakdown breakdown(const Plan& plan, const Timeline& timeline, Rank rank, StepId first_step) {
   return Accounting(plan, timeline).of(rank, first_step);
 }
 
-std::vector<Breakdown> breakdowns(const Plan& plan, const Timeline& timeline, int first_step) {
+std::vector<Breakdown> breakdowns(const Plan& plan, const Timeline& timeline, StepId first_step) {
   const Accounting accounting(plan, timeline);
   std::vector<Breakdown> result;
   for (int r = 0; r < static_cast<int>(plan.ranks.size()); ++r) result.push_back(accounting.of(Rank(r), first_step));

@@ -39,9 +39,9 @@ double bubble_fraction(const Plan& plan, const Timeline& timeline);
 /// A rank's seconds per step, averaged over the steps [first_step, plan.steps). A wait of the compute lane for another
 /// lane is split at the moment when the last compute operation it stems from ended (on whichever rank): before it,
 /// bubble; after it, exposed communication. Time between two operations that no dependency explains is `other`. Each
-/// operation and the wait before it count for the operation's step. Precondition: first_step < plan.steps.
-Breakdown breakdown(const Plan& plan, const Timeline& timeline, Rank rank, int first_step);
+/// operation and the wait before it count for the operation's step. Precondition: the plan has such a step.
+Breakdown breakdown(const Plan& plan, const Timeline& timeline, Rank rank, StepId first_step);
 /// The same for every rank, in O(operations) altogether.
-std::vector<Breakdown> breakdowns(const Plan& plan, const Timeline& timeline, int first_step);
+std::vector<Breakdown> breakdowns(const Plan& plan, const Timeline& timeline, StepId first_step);
 
 }  // namespace parabench::plan

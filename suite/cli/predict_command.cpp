@@ -34,7 +34,7 @@ void print_parts(const StepParts& parts, std::ostream& out) {
     if (seconds > 0) text += fmt::format("{}{} {}", text.empty() ? "" : " + ", name, human_seconds(seconds));
   }
   if (text.empty()) return;
-  fmt::print(out, "  operations  {} of rank {}, the busiest, per step\n", text, parts.rank);
+  fmt::print(out, "  operations  {} of rank {}, the busiest, per step\n", text, parts.rank.value);
 }
 
 void print_ranks(const Predicted& predicted, std::ostream& out) {
@@ -49,9 +49,10 @@ void print_ranks(const Predicted& predicted, std::ostream& out) {
                              human_bytes(static_cast<double>(bytes)));
       }
     }
-    fmt::print(out, "  {:>4} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}  {}\n", rank.rank, human_seconds(b.forward),
-               human_seconds(b.backward), human_seconds(b.update), human_seconds(b.communication_exposed),
-               human_seconds(b.bubble), human_bytes(static_cast<double>(rank.peak_memory.total_counted())), parts);
+    fmt::print(out, "  {:>4} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}  {}\n", rank.rank.value,
+               human_seconds(b.forward), human_seconds(b.backward), human_seconds(b.update),
+               human_seconds(b.communication_exposed), human_seconds(b.bubble),
+               human_bytes(static_cast<double>(rank.peak_memory.total_counted())), parts);
   }
 }
 

@@ -5,7 +5,7 @@
 namespace parabench::protocol {
 
 nlohmann::json to_json(const RankError& error) {
-  return {{"rank", error.rank}, {"kind", to_text(error.kind)}, {"message", error.message}};
+  return {{"rank", error.rank.value}, {"kind", to_text(error.kind)}, {"message", error.message}};
 }
 
 RankError rank_error_from_json(const JsonReader& reader) {

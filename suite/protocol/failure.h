@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/json_reader.h"
+#include "base/strong.h"
 
 namespace parabench::protocol {
 
@@ -23,7 +24,7 @@ constexpr std::array<std::string_view, 5> names_of(FailureKind) {
 
 /// What a failed rank leaves.
 struct RankError {
-  int rank = 0;
+  Rank rank;
   FailureKind kind = FailureKind::failure;
   std::string message;
   bool operator==(const RankError&) const = default;

@@ -47,7 +47,7 @@ Reply read_reply(const fs::path& folder, Phase phase) {
 }
 
 void write_error(const fs::path& folder, const RankError& error) {
-  write_atomically(file_of(folder, error_prefix, error.rank), to_json(error).dump() + "\n");
+  write_atomically(file_of(folder, error_prefix, error.rank.value), to_json(error).dump() + "\n");
 }
 
 bool has_error(const fs::path& folder, Rank rank) { return fs::exists(file_of(folder, error_prefix, rank.value)); }

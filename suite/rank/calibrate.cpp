@@ -3,6 +3,7 @@
 #include <chrono>
 #include <ctime>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "analytic/calibration/scope.h"
@@ -51,14 +52,14 @@ void keep(analytic::Calibration& calibration, const Launch& launch, const LayerC
   overhead = overhead == 0 ? chain.overhead_s : std::min(overhead, chain.overhead_s);
 }
 
-/// The first of the rank's groups with so many members: all groups of a size reduce at once, as in a step. -1: none.
-int group_of_size(const plan::Plan& plan, Rank rank, int members) {
-  const std::map<plan::LaneKey, int> groups = plan::collective_groups(plan).numbers;
+/// The first of the rank's groups with so many members: all groups of a size reduce at once, as in a step.
+std::optional<CommGroupId> group_of_size(const plan::Plan& plan, Rank rank, int members) {
+  const std::map<plan::LaneKey, CommGroupId> groups = plan::collective_groups(plan).numbers;
   for (const plan::Lane& lane : plan.ranks[rank.value].lanes) {
     const auto found = groups.find(lane.key);
     if (found != groups.end() && std::ssize(plan.groups[lane.key.group.value].ranks) == members) return found->second;
   }
-  return -1;
+  return std::nullopt;
 }
 
 std::string utc_now() {

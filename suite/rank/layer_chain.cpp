@@ -63,7 +63,7 @@ struct Samples {
 };
 
 /// Trains by `plan` on this rank alone.
-exec::Execution run_alone(const plan::Plan& plan, const Launch& launch, exec::Device& device, int measure_from,
+exec::Execution run_alone(const plan::Plan& plan, const Launch& launch, exec::Device& device, StepId measure_from,
                           const Ready& ready) {
   exec::Execution execution;
   comm::run_thread_ranks(1, [&](comm::Communicator& comm) {
@@ -77,7 +77,7 @@ exec::Execution run_alone(const plan::Plan& plan, const Launch& launch, exec::De
 
 Samples run_chain(const plan::Plan& step, const Launch& launch, exec::Device& device, int steps, const Ready& ready) {
   const plan::Plan plan = plan::unroll(step, warmup_steps + steps);
-  const exec::Execution execution = run_alone(plan, launch, device, warmup_steps, ready);
+  const exec::Execution execution = run_alone(plan, launch, device, StepId(warmup_steps), ready);
   Samples samples;
   const auto& ops = plan.ranks[0].compute();
   const auto& spans = execution.spans[plan::compute_lane];
@@ -96,7 +96,7 @@ double replayed_step_s(plan::Plan step, const Launch& launch, exec::Device& devi
   step.spec.graph = true;
   const int first = plan::graph_capture_step + 1;
   const plan::Plan plan = plan::unroll(step, first + steps);
-  const exec::Execution execution = run_alone(plan, launch, device, first, ready);
+  const exec::Execution execution = run_alone(plan, launch, device, StepId(first), ready);
   const auto& spans = execution.spans[plan::compute_lane];
   const std::size_t length = spans.size() / static_cast<std::size_t>(plan.steps);
   std::vector<double> seconds;

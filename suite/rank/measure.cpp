@@ -40,7 +40,7 @@ std::optional<torch::ScalarType> weight_type(const exec::StageState& state, cons
 /// What a rank reports in any case, of spans on its own clock.
 protocol::RankReport report(Rank rank, exec::RankSpans spans, double clock_offset, const std::string& device) {
   protocol::RankReport result;
-  result.measured.rank = rank.value;
+  result.measured.rank = rank;
   result.measured.host = host_name();
   result.measured.device = device;
   for (auto& lane : spans) {
@@ -123,7 +123,7 @@ results::Measured conclude(const Launch& launch, const plan::Plan& plan, comm::C
   const bool shared =
       std::ranges::any_of(reports, [](const protocol::RankReport& rank) { return rank.ranks_on_device > 1; });
   if (!plan.spec.graph && !shared) {
-    const std::vector<Breakdown> parts = plan::breakdowns(plan, timeline, warmup);
+    const std::vector<Breakdown> parts = plan::breakdowns(plan, timeline, StepId(warmup));
     for (int r = 0; r < comm.size(); ++r) measured.ranks[r].breakdown_s = parts[r];
   }
   if (!is_emulated(plan.spec)) {
@@ -136,7 +136,7 @@ results::Measured conclude(const Launch& launch, const plan::Plan& plan, comm::C
     const analytic::Sizes sizes(launch.model);
     for (int r = 0; r < comm.size(); ++r) {
       measured.ranks[r].bus_bandwidth_bytes_per_s =
-          reduction_bandwidth(plan, matching, sizes, timeline, Rank(r), warmup);
+          reduction_bandwidth(plan, matching, sizes, timeline, Rank(r), StepId(warmup));
     }
   }
 
@@ -165,7 +165,7 @@ results::Measured measure(const Launch& launch, comm::Communicator& comm, exec::
   const double clock_offset = clock_offset_s(comm);
   comm.reset_traffic();
   if (!device.where().is_cpu()) exec::tune(plan, launch.model, state, device, comm.rank());
-  const exec::Execution execution = exec::execute(plan, launch.model, state, comm, input, device, warmup);
+  const exec::Execution execution = exec::execute(plan, launch.model, state, comm, input, device, StepId(warmup));
   const comm::Traffic traffic = comm.traffic();
   // While memory of a device is looked at, nobody takes any there. Allocators keep what they took at their peak.
   comm.wait(comm.barrier());

@@ -30,7 +30,7 @@ comm::BusOperation bus_operation(plan::OpKind collective) {
 
 std::optional<double> reduction_bandwidth(const plan::Plan& plan, const plan::Matching& matching,
                                           const analytic::Sizes& sizes, const plan::Timeline& timeline, Rank rank,
-                                          int first_step) {
+                                          StepId first_step) {
   double bytes = 0, seconds = 0;
   const auto& lanes = plan.ranks[rank.value].lanes;
   for (int lane = 0; lane < std::ssize(lanes); ++lane) {
@@ -38,7 +38,7 @@ std::optional<double> reduction_bandwidth(const plan::Plan& plan, const plan::Ma
     if (lanes[lane].key.kind != plan::LaneKind::collectives || peers.empty()) continue;
     for (int i = 0; i < std::ssize(lanes[lane].ops); ++i) {
       const plan::Op& op = lanes[lane].ops[i];
-      if (op.step.value < first_step) continue;
+      if (op.step < first_step) continue;
       const plan::Span& own = timeline.ranks[rank.value][lane][i];
       double joined = own.start;
       for (const plan::LaneRef& peer : peers)

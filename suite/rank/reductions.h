@@ -15,6 +15,6 @@ namespace parabench::rank {
 /// `matching`: match(plan). O(operations).
 std::optional<double> reduction_bandwidth(const plan::Plan& plan, const plan::Matching& matching,
                                           const analytic::Sizes& sizes, const plan::Timeline& timeline, Rank rank,
-                                          int first_step);
+                                          StepId first_step);
 
 }  // namespace parabench::rank

@@ -46,13 +46,13 @@ bool on_device(const exec::Device& device) { return !device.where().is_cpu(); }
 }  // namespace
 
 analytic::Curve all_reduce_curve(comm::Communicator& comm, const exec::Device& device, const comm::Arena& arena,
-                                 int group) {
+                                 std::optional<CommGroupId> group) {
   analytic::Curve curve;
   for (std::int64_t bytes : powers_up_to(4096, arena.bytes, 8))
     curve.push_back(
         {bytes, time_transfer(comm, [&] {
-           if (group < 0) return;
-           comm.wait(comm.all_reduce({arena.data, bytes, comm::ElementType::f32, on_device(device)}, group));
+           if (!group) return;
+           comm.wait(comm.all_reduce({arena.data, bytes, comm::ElementType::f32, on_device(device)}, *group));
          })});
   return curve;
 }

@@ -1,6 +1,8 @@
 // What a calibration measures besides the layers: messages, reductions, copies, launches.
 #pragma once
 
+#include <optional>
+
 #include "analytic/calibration/calibration.h"
 #include "parallelism/comm/communicator.h"
 #include "parallelism/exec/device.h"
@@ -8,9 +10,9 @@
 namespace parabench::rank {
 
 /// On rank 0 medians of the slowest rank, on the others their own; behind a barrier each, for sizes up to
-/// `arena.bytes`, which lie on the device. Collective; a rank reduces in `group`, or only waits where that is -1.
+/// `arena.bytes`, which lie on the device. Collective; a rank reduces in `group`, or only waits where it has none.
 analytic::Curve all_reduce_curve(comm::Communicator& comm, const exec::Device& device, const comm::Arena& arena,
-                                 int group);
+                                 std::optional<CommGroupId> group);
 /// The lanes of the ping-pong.
 inline constexpr comm::MessageLane ping_lane{Rank(0), Rank(1), comm::Channel::forward};
 inline constexpr comm::MessageLane pong_lane{Rank(1), Rank(0), comm::Channel::backward};

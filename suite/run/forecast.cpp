@@ -36,7 +36,7 @@ void require_memory(const Predicted& predicted, Bytes limit) {
     const std::int64_t bytes = analytic::limited_bytes(rank.peak_memory);
     if (bytes <= limit.value) continue;
     throw usage_error("memory", std::to_string(limit.value) + " bytes",
-                      "at least " + std::to_string(bytes) + " bytes, which rank " + std::to_string(rank.rank) +
+                      "at least " + std::to_string(bytes) + " bytes, which rank " + std::to_string(rank.rank.value) +
                           " is predicted to need",
                       "try more ranks, smaller micro-batches or recompute:auto");
   }

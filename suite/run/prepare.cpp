@@ -53,7 +53,7 @@ std::string exceeds(double needed, std::int64_t available, const std::string& pl
 std::string missing_gpu_memory(const Forecast& forecast, const std::vector<results::HostGpu>& gpus, bool one_host) {
   std::vector<double> needed(gpus.size());
   for (const RankPredicted& rank : forecast.predicted.ranks) {
-    double& bytes = needed[rank.rank % gpus.size()];
+    double& bytes = needed[rank.rank.value % gpus.size()];
     const auto own = static_cast<double>(rank.peak_memory.device_used);
     bytes = one_host ? bytes + own : std::max(bytes, own);
   }

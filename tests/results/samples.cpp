@@ -26,7 +26,7 @@ Measured measured(const Case& spec, double throughput) {
   for (int rank = 0; rank < spec.np; ++rank) {
     MemoryUsage peak = memory((10 + rank) << 20);
     peak.resident = 300 << 20;
-    out.ranks.push_back({rank, "node0", "cpu", "0-1", peak,
+    out.ranks.push_back({Rank(rank), "node0", "cpu", "0-1", peak,
                          Breakdown{step / 4, step / 2, 0, step / 8, step / 16, step / 32, 0, step / 32}, 1 << 20,
                          1 << 20, 2.5e9,
                          Arithmetic{Precision::fp32, Precision::bf16, Precision::bf16, Precision::bf16, ""}});
@@ -40,10 +40,10 @@ Predicted predicted(const Case& spec, double step) {
   out.throughput_samples_per_s = spec.batch / step;
   out.interval_s = {0.95 * step, 1.05 * step};
   for (int rank = 0; rank < spec.np; ++rank) {
-    out.ranks.push_back({rank, memory((10 + rank) << 20), {step / 4, step / 2, 0, step / 8, step / 8, 0, 0, 0}});
+    out.ranks.push_back({Rank(rank), memory((10 + rank) << 20), {step / 4, step / 2, 0, step / 8, step / 8, 0, 0, 0}});
   }
   out.terms = {{"forward", step / 4, "s", "sum of layers", "simulation", "calibrated"}};
-  out.step_parts = StepParts{spec.np - 1, {step / 2, step / 8, step / 4, step / 16, step / 32}};
+  out.step_parts = StepParts{Rank(spec.np - 1), {step / 2, step / 8, step / 4, step / 16, step / 32}};
   out.isolated_step_time_s = 1.2 * step;
   out.second_opinion_step_time_s = {{"thesis-5.1", 1.1 * step}};
   return out;

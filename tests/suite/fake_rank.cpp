@@ -87,7 +87,7 @@ void log(int argc, char** argv, const Launch& launch) {
 }
 
 void fail(const Launch& launch, protocol::FailureKind kind, const std::string& message) {
-  protocol::write_error(launch.command.reply, {launch.rank, kind, message});
+  protocol::write_error(launch.command.reply, {parabench::Rank(launch.rank), kind, message});
   std::cerr << "fake rank: " << message << '\n';
   std::exit(1);
 }
@@ -163,7 +163,7 @@ results::Measured measured(const Launch& launch) {
   if (launch.behaviour == "nan") m.losses[1] = std::numeric_limits<double>::quiet_NaN();
   for (int rank = 0; rank < launch.plan.spec.np; ++rank) {
     results::RankMeasured r;
-    r.rank = rank;
+    r.rank = parabench::Rank(rank);
     r.host = "fake";
     r.device = to_text(launch.plan.spec.device);
     r.cpuset = "0";

@@ -16,7 +16,7 @@ DirectResources::DirectResources(Communicator& host, int gpu)
       exchange_(meet_at_exchange(host)),
       reachable_(host.size(), 1),
       collectives_(host.groups().count()) {
-  for (int group = 0; group < host_.groups().count(); ++group) {
+  for (CommGroupId group = world_group; host_.groups().has(group); ++group) {
     const std::int64_t members = std::ssize(host_.groups().members(group));
     if (members > most_summed) {
       throw usage_error("group of ranks on GPUs", fmt::format("{} members", members),
@@ -54,8 +54,8 @@ DirectResources::Queue& DirectResources::messages(const MessageLane& lane) {
   return queue;
 }
 
-DirectResources::Queue& DirectResources::collectives(int group) {
-  Queue& queue = collectives_[static_cast<std::size_t>(group)];
+DirectResources::Queue& DirectResources::collectives(CommGroupId group) {
+  Queue& queue = collectives_[static_cast<std::size_t>(group.value)];
   if (!queue.stream) {
     use_gpu();
     queue.stream = make_stream();
@@ -63,7 +63,7 @@ DirectResources::Queue& DirectResources::collectives(int group) {
   return queue;
 }
 
-void* DirectResources::scratch(int group, int position, std::int64_t bytes) {
+void* DirectResources::scratch(CommGroupId group, int position, std::int64_t bytes) {
   Scratch& place = scratch_[{group, position}];
   if (place.bytes < bytes) place = {make_memory(static_cast<std::size_t>(bytes)), bytes};
   return place.memory.get();

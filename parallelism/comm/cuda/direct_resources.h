@@ -38,11 +38,11 @@ class DirectResources {
   void use_gpu() const { check_cuda(cudaSetDevice(gpu_), "cudaSetDevice"); }
   /// Made when they are first asked for.
   Queue& messages(const MessageLane& lane);
-  Queue& collectives(int group);
+  Queue& collectives(CommGroupId group);
   /// Whether a kernel of this rank's GPU can touch the memory of `rank`.
   bool reaches(Rank rank) const { return reachable_[static_cast<std::size_t>(rank.value)] != 0; }
   /// For a member of a group whose memory this rank's GPU cannot reach.
-  void* scratch(int group, int position, std::int64_t bytes);
+  void* scratch(CommGroupId group, int position, std::int64_t bytes);
 
  private:
   /// A member's share that its GPU cannot reach, copied here and back.
@@ -60,7 +60,7 @@ class DirectResources {
   EventPool events_;
   std::map<MessageLane, Queue> messages_;
   std::vector<Queue> collectives_;  // by group
-  std::map<std::pair<int, int>, Scratch> scratch_;
+  std::map<std::pair<CommGroupId, int>, Scratch> scratch_;
   GpuPolling polling_;
 };
 

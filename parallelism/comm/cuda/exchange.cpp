@@ -39,7 +39,7 @@ void Exchange::wake(Rank rank) {
   if (hosts_[rank.value]) hosts_[rank.value]->notify();
 }
 
-void Exchange::wake_members(int group) {
+void Exchange::wake_members(CommGroupId group) {
   for (const Rank member : groups_.members(group)) wake(member);
 }
 
@@ -60,7 +60,7 @@ std::shared_ptr<MessageOffer> Exchange::take(const MessageLane& lane) {
   return offer;
 }
 
-std::shared_ptr<CommonCollective> Exchange::collective(int group, std::uint64_t number) {
+std::shared_ptr<CommonCollective> Exchange::collective(CommGroupId group, std::uint64_t number) {
   const std::lock_guard lock(mutex_);
   const auto place = collectives_.try_emplace({group, number}).first;
   Open& open = place->second;

@@ -51,14 +51,14 @@ class Exchange {
   void join(Communicator& host);
   void leave(Rank rank);
   void wake(Rank rank);
-  void wake_members(int group);
+  void wake_members(CommGroupId group);
 
   /// Messages of a lane are taken in the order posted; nullptr when there is none.
   void post(const MessageLane& lane, std::shared_ptr<MessageOffer> offer);
   std::shared_ptr<MessageOffer> take(const MessageLane& lane);
 
   /// The collective of so high a number in the group, for each member once.
-  std::shared_ptr<CommonCollective> collective(int group, std::uint64_t number);
+  std::shared_ptr<CommonCollective> collective(CommGroupId group, std::uint64_t number);
 
  private:
   struct Open {
@@ -70,7 +70,7 @@ class Exchange {
   std::mutex mutex_;
   std::vector<Communicator*> hosts_;  // by rank; null where it has left
   std::map<MessageLane, std::deque<std::shared_ptr<MessageOffer>>> offers_;
-  std::map<std::pair<int, std::uint64_t>, Open> collectives_;
+  std::map<std::pair<CommGroupId, std::uint64_t>, Open> collectives_;
 };
 
 /// The exchange of a world of this process. Collective over `host`. Throws std::invalid_argument unless all ranks are

@@ -58,7 +58,7 @@ NcclCommunicator::NcclCommunicator(Communicator& host, int gpu, std::vector<Mess
 void NcclCommunicator::make_lanes(const std::vector<MessageLane>& declared) {
   try {
     std::vector<std::vector<Rank>> members;
-    for (int group = 0; group < groups().count(); ++group) members.push_back(groups().members(group));
+    for (CommGroupId group = world_group; groups().has(group); ++group) members.push_back(groups().members(group));
     for (const MessageLane& lane : declared) members.push_back({lane.from, lane.to});
     const std::vector<ncclUniqueId> ids = make_ids(host_, members);
     first_content_ = make_memory(sizeof(float));

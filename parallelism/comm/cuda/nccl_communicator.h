@@ -43,7 +43,7 @@ class NcclCommunicator final : public Communicator {
     void* handle;
   };
 
-  NcclLane& collectives(int group) { return *collectives_[static_cast<std::size_t>(group)]; }
+  NcclLane& collectives(CommGroupId group) { return *collectives_[static_cast<std::size_t>(group.value)]; }
   /// Throws std::invalid_argument for one that was not declared.
   NcclLane& messages(const MessageLane& lane) const;
   /// Any thread of the rank may call, and each has a current GPU of its own.

@@ -185,11 +185,12 @@ StagedCommunicator::Pinned StagedCommunicator::take_pinned(std::int64_t bytes) {
 }
 
 std::unique_ptr<WorkState> StagedCommunicator::start_collective(const CollectiveCall& call) {
-  auto work = std::make_unique<StagedWork>(*this, collectives_[call.group], call.buffer, [this, call](BufferView host) {
-    CollectiveCall on_host = call;
-    on_host.buffer = host;
-    return Work(collective_on_host(host_, on_host, traffic_));
-  });
+  auto work =
+      std::make_unique<StagedWork>(*this, collectives_[call.group.value], call.buffer, [this, call](BufferView host) {
+        CollectiveCall on_host = call;
+        on_host.buffer = host;
+        return Work(collective_on_host(host_, on_host, traffic_));
+      });
   if (call.buffer.on_device) {
     work->stage(behind(call.buffer), parts_of(call, groups().position(call.group, rank()), rank() == call.root));
   }

@@ -66,14 +66,14 @@ std::vector<MPI_Comm> communicators_of(const RankGroups& groups, Rank rank) {
   check_mpi(MPI_Comm_set_errhandler(comms[0], MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   MPI_Group everybody = MPI_GROUP_NULL;
   check_mpi(MPI_Comm_group(comms[0], &everybody), "MPI_Comm_group");
-  for (int group = 1; group < groups.count(); ++group) {
+  for (CommGroupId group(1); groups.has(group); ++group) {
     if (groups.position(group, rank) < 0) continue;
     std::vector<int> members;
     for (const Rank member : groups.members(group)) members.push_back(member.value);
     MPI_Group some = MPI_GROUP_NULL;
     check_mpi(MPI_Group_incl(everybody, static_cast<int>(members.size()), members.data(), &some), "MPI_Group_incl");
-    check_mpi(MPI_Comm_create_group(comms[0], some, group, &comms[group]), "MPI_Comm_create_group");
-    check_mpi(MPI_Comm_set_errhandler(comms[group], MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    check_mpi(MPI_Comm_create_group(comms[0], some, group.value, &comms[group.value]), "MPI_Comm_create_group");
+    check_mpi(MPI_Comm_set_errhandler(comms[group.value], MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     check_mpi(MPI_Group_free(&some), "MPI_Group_free");
   }
   check_mpi(MPI_Group_free(&everybody), "MPI_Group_free");
@@ -331,7 +331,7 @@ std::unique_ptr<WorkState> PrivateCommunicator::start_collective(const Collectiv
   traffic_ += moved_by_library(call, static_cast<int>(groups().members(call.group).size()), rank());
   auto work = std::make_unique<MpiWork>(*this);
   const std::lock_guard lock(mutex_);
-  work->start(call, groups().position(call.group, rank()), comms_[call.group],
+  work->start(call, groups().position(call.group, rank()), comms_[call.group.value],
               groups().position(call.group, call.root));
   return work;
 }

@@ -48,7 +48,7 @@ std::string from_rank_0(std::string text) {
 /// Ranks that disagree would wait for each other forever.
 void require_same_groups(const RankGroups& groups) {
   std::string mine;
-  for (int group = 1; group < groups.count(); ++group) mine += to_text(groups, group);
+  for (CommGroupId group(1); groups.has(group); ++group) mine += to_text(groups, group);
   const std::string first = from_rank_0(mine);
   if (everywhere(mine == first)) return;
   throw usage_error("groups of ranks", mine == first ? "others on another rank" : mine, first + ", as on rank 0",

@@ -41,7 +41,7 @@ std::optional<int> number(std::string_view text) {
 
 class RowParser {
  public:
-  explicit RowParser(int rank) : rank_(rank) {}
+  explicit RowParser(Rank rank) : rank_(rank) {}
 
   void add(std::string_view cell) {
     if (cell.empty()) return;
@@ -76,23 +76,23 @@ class RowParser {
       throw schedule_error(rank_, cell, "no action",
                            "stage, kind and micro-batch: 2F0, 1B3, 1I3, 1W3, 0SEND_F2, 1RECV_F2, 1SEND_B2, 0RECV_B2");
     }
-    row_.push_back({found->kind, found->payload, *stage, *micro_batch});
+    row_.push_back({found->kind, found->payload, StageId(*stage), MicroBatchId(*micro_batch)});
   }
 
-  int rank_;
+  Rank rank_;
   std::vector<CsvAction> row_;
 };
 
 }  // namespace
 
 std::string to_text(const CsvAction& action) {
-  return std::to_string(action.stage) + name(Op{.kind = action.kind, .payload = action.payload}) +
-         std::to_string(action.micro_batch);
+  return std::to_string(action.stage.value) + name(Op{.kind = action.kind, .payload = action.payload}) +
+         std::to_string(action.micro_batch.value);
 }
 
-Error schedule_error(int rank, std::string_view action, std::string_view what, std::string_view expected,
+Error schedule_error(Rank rank, std::string_view action, std::string_view what, std::string_view expected,
                      std::string_view hint) {
-  std::string where = "schedule, rank " + std::to_string(rank);
+  std::string where = "schedule, rank " + std::to_string(rank.value);
   if (!action.empty()) where.append(", ").append(action);
   return usage_error(where, what, expected, hint);
 }
@@ -101,14 +101,14 @@ std::vector<std::vector<CsvAction>> parse_cells(std::string_view text) {
   std::vector<std::vector<CsvAction>> rows;
   while (!text.empty()) {
     std::string_view line = take_until(text, '\n');
-    RowParser row(static_cast<int>(rows.size()));
+    RowParser row(Rank(static_cast<int>(rows.size())));
     while (!line.empty()) row.add(trimmed(take_until(line, ',')));
     rows.push_back(row.take());
   }
   while (!rows.empty() && rows.back().empty()) rows.pop_back();
   if (rows.empty()) throw usage_error("schedule", "", "a row of actions for each rank, the file is blank");
   for (std::size_t rank = 0; rank < rows.size(); ++rank) {
-    if (rows[rank].empty()) throw schedule_error(static_cast<int>(rank), "", "", "at least one action");
+    if (rows[rank].empty()) throw schedule_error(Rank(static_cast<int>(rank)), "", "", "at least one action");
   }
   return rows;
 }

@@ -13,8 +13,8 @@ namespace parabench::plan {
 struct CsvAction {
   OpKind kind = OpKind::forward;    ///< a pass or a message
   Payload payload = Payload::none;  ///< of a message
-  int stage = 0;
-  int micro_batch = 0;
+  StageId stage;
+  MicroBatchId micro_batch;
   bool overlaps_next = false;
 };
 /// `2F3`, `1RECV_B0`.
@@ -25,7 +25,7 @@ std::string to_text(const CsvAction& action);
 std::vector<std::vector<CsvAction>> parse_cells(std::string_view text);
 
 /// "schedule, rank 1, 2F3: got 'repeated', expected ..."
-Error schedule_error(int rank, std::string_view action, std::string_view what, std::string_view expected,
+Error schedule_error(Rank rank, std::string_view action, std::string_view what, std::string_view expected,
                      std::string_view hint = {});
 
 }  // namespace parabench::plan

@@ -14,7 +14,8 @@ namespace {
 
 /// Where an action is in the file.
 struct Place {
-  int rank = 0, index = 0;
+  Rank rank;
+  int index = 0;
 };
 
 class Reader {
@@ -30,22 +31,22 @@ class Reader {
   }
 
  private:
-  using Key = std::tuple<OpKind, Payload, int, int>;
+  using Key = std::tuple<OpKind, Payload, StageId, MicroBatchId>;
   static Key key(const CsvAction& action) { return {action.kind, action.payload, action.stage, action.micro_batch}; }
 
-  std::optional<Place> find(OpKind kind, int stage, int micro_batch) const {
+  std::optional<Place> find(OpKind kind, StageId stage, MicroBatchId micro_batch) const {
     const auto found = places_.find({kind, Payload::none, stage, micro_batch});
     return found == places_.end() ? std::nullopt : std::optional(found->second);
   }
   /// The B, else the I.
-  std::optional<Place> input_gradient(int stage, int micro_batch) const {
+  std::optional<Place> input_gradient(StageId stage, MicroBatchId micro_batch) const {
     const auto whole = find(OpKind::backward, stage, micro_batch);
     return whole ? whole : find(OpKind::backward_input, stage, micro_batch);
   }
   template <class Visit>
   void for_each_action(Visit visit) const {
     for (int r = 0; r < std::ssize(rows_); ++r) {
-      for (int i = 0; i < std::ssize(rows_[r]); ++i) visit(rows_[r][i], Place{r, i});
+      for (int i = 0; i < std::ssize(rows_[r]); ++i) visit(rows_[r][i], Place{Rank(r), i});
     }
   }
 
@@ -55,20 +56,21 @@ class Reader {
         throw schedule_error(place.rank, to_text(action), "repeated", "every action once");
       }
       if (!is_pass(action.kind)) return;
-      const int owner = owner_.try_emplace(action.stage, place.rank).first->second;
+      const Rank owner = owner_.try_emplace(action.stage, place.rank).first->second;
       if (owner != place.rank) {
-        throw schedule_error(place.rank, to_text(action), "on a second rank",
-                             "stage " + std::to_string(action.stage) + " on rank " + std::to_string(owner) + " alone");
+        throw schedule_error(
+            place.rank, to_text(action), "on a second rank",
+            "stage " + std::to_string(action.stage.value) + " on rank " + std::to_string(owner.value) + " alone");
       }
-      micro_batches_ = std::max(micro_batches_, action.micro_batch + 1);
+      micro_batches_ = std::max(micro_batches_, action.micro_batch.value + 1);
     });
     if (owner_.empty()) throw usage_error("schedule", "no passes", "forwards and backwards: 0F0, 0B0");
     int expected = 0;
     for (const auto& [stage, rank] : owner_) {
-      if (stage != expected++) {
-        throw usage_error(
-            "schedule, stage " + std::to_string(expected - 1), "missing",
-            "all stages from 0 on; rank " + std::to_string(rank) + " computes stage " + std::to_string(stage));
+      if (stage != StageId(expected++)) {
+        throw usage_error("schedule, stage " + std::to_string(expected - 1), "missing",
+                          "all stages from 0 on; rank " + std::to_string(rank.value) + " computes stage " +
+                              std::to_string(stage.value));
       }
     }
   }
@@ -76,8 +78,8 @@ class Reader {
   int stages() const { return static_cast<int>(owner_.size()); }
 
   void check_passes() const {
-    for (int stage = 0; stage < stages(); ++stage) {
-      for (int m = 0; m < micro_batches_; ++m) {
+    for (StageId stage; stage.value < stages(); ++stage) {
+      for (MicroBatchId m; m.value < micro_batches_; ++m) {
         const auto forward = require(OpKind::forward, stage, m);
         const bool split = find(OpKind::backward_input, stage, m) || find(OpKind::backward_weight, stage, m);
         if (!split) {
@@ -94,7 +96,7 @@ class Reader {
     }
   }
 
-  Place require(OpKind kind, int stage, int m) const {
+  Place require(OpKind kind, StageId stage, MicroBatchId m) const {
     if (const auto place = find(kind, stage, m)) return *place;
     throw schedule_error(owner_.at(stage), to_text(CsvAction{kind, Payload::none, stage, m}), "missing",
                          "a forward and a backward of every micro-batch, 0 to " + std::to_string(micro_batches_ - 1) +
@@ -107,10 +109,10 @@ class Reader {
 
   /// A message is due wherever neighbouring stages are on different ranks.
   void check_messages() const {
-    std::map<Key, std::pair<int, Place>> due;  ///< -> rank, and the pass it follows or comes before
+    std::map<Key, std::pair<Rank, Place>> due;  ///< -> rank, and the pass it follows or comes before
     for_each_action([&](const CsvAction& action, Place place) {
       const bool up = action.kind == OpKind::forward;
-      const int neighbour = action.stage + (up ? 1 : -1);
+      const StageId neighbour(action.stage.value + (up ? 1 : -1));
       const auto other = owner_.find(neighbour);
       if ((!up && !makes_input_gradient(action.kind)) || other == owner_.end() || other->second == place.rank) return;
       const auto consumer =
@@ -135,8 +137,8 @@ class Reader {
     }
   }
 
-  void check_message(const CsvAction& action, Place place, const std::map<Key, std::pair<int, Place>>& due) const {
-    if (action.stage >= stages()) {
+  void check_message(const CsvAction& action, Place place, const std::map<Key, std::pair<Rank, Place>>& due) const {
+    if (action.stage.value >= stages()) {
       throw schedule_error(place.rank, to_text(action), "unknown stage",
                            "stages 0 to " + std::to_string(stages() - 1) + ", those that the file computes");
     }
@@ -154,10 +156,11 @@ class Reader {
   /// Each rank computes as far as it gets; who is left waits in a circle.
   void check_progress() const {
     std::vector<int> done(rows_.size(), 0);
-    const auto has_run = [&](std::optional<Place> place) { return !place || place->index < done[place->rank]; };
+    const auto has_run = [&](std::optional<Place> place) { return !place || place->index < done[place->rank.value]; };
     const auto awaited = [&](const CsvAction& action) {
-      if (action.kind == OpKind::forward) return find(OpKind::forward, action.stage - 1, action.micro_batch);
-      if (makes_input_gradient(action.kind)) return input_gradient(action.stage + 1, action.micro_batch);
+      const auto neighbour = [&](int by) { return StageId(action.stage.value + by); };
+      if (action.kind == OpKind::forward) return find(OpKind::forward, neighbour(-1), action.micro_batch);
+      if (makes_input_gradient(action.kind)) return input_gradient(neighbour(1), action.micro_batch);
       return std::optional<Place>();
     };
     for (bool progress = true; progress;) {
@@ -170,27 +173,27 @@ class Reader {
       if (done[r] == std::ssize(rows_[r])) continue;
       const CsvAction& head = rows_[r][done[r]];
       const Place needs = *awaited(head);
-      throw schedule_error(r, to_text(head), "waits for ever",
+      throw schedule_error(Rank(r), to_text(head), "waits for ever",
                            "an order without a cycle: it needs " + text(needs) + ", which comes behind " +
-                               to_text(rows_[needs.rank][done[needs.rank]]) + " on rank " + std::to_string(needs.rank));
+                               to_text(rows_[needs.rank.value][done[needs.rank.value]]) + " on rank " +
+                               std::to_string(needs.rank.value));
     }
   }
 
-  std::string text(Place place) const { return to_text(rows_[place.rank][place.index]); }
+  std::string text(Place place) const { return to_text(rows_[place.rank.value][place.index]); }
 
   GivenSchedule result() const {
     GivenSchedule schedule{.stages = stages(), .micro_batches = micro_batches_, .ranks = {}, .sha = {}};
     schedule.ranks.resize(rows_.size());
     std::string canonical;
-    std::map<std::pair<OpKind, int>, int> last;
+    std::map<std::pair<OpKind, StageId>, MicroBatchId> last;
     for_each_action([&](const CsvAction& action, Place place) {
       if (!is_pass(action.kind)) return;
-      schedule.ranks[place.rank].push_back(
-          {action.kind, StageId(action.stage), MicroBatchId(action.micro_batch), action.overlaps_next});
-      int& before = last.try_emplace({action.kind, action.stage}, -1).first->second;
+      schedule.ranks[place.rank.value].push_back({action.kind, action.stage, action.micro_batch, action.overlaps_next});
+      MicroBatchId& before = last.try_emplace({action.kind, action.stage}, MicroBatchId(-1)).first->second;
       schedule.in_order = schedule.in_order && action.micro_batch > before;
       before = action.micro_batch;
-      canonical += std::to_string(place.rank) + ':' + to_text(action) + (action.overlaps_next ? "|" : ",");
+      canonical += std::to_string(place.rank.value) + ':' + to_text(action) + (action.overlaps_next ? "|" : ",");
     });
     schedule.sha = hex16(fnv1a64(canonical));
     return schedule;
@@ -198,7 +201,7 @@ class Reader {
 
   std::vector<std::vector<CsvAction>> rows_;
   std::map<Key, Place> places_;
-  std::map<int, int> owner_;  ///< stage -> rank
+  std::map<StageId, Rank> owner_;
   int micro_batches_ = 0;
 };
 

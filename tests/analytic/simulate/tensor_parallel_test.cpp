@@ -114,7 +114,7 @@ TEST(TensorParallel, ASumStandsBetweenASplitPartAndItsNeighbour) {
   const auto& compute = timeline.ranks[1][plan::compute_lane];
   EXPECT_DOUBLE_EQ(compute[attention].end, 2);
   EXPECT_DOUBLE_EQ(compute[attention + 1].start, 12);
-  const Breakdown breakdown = plan::breakdown(plan, timeline, Rank(1), 0);
+  const Breakdown breakdown = plan::breakdown(plan, timeline, Rank(1), StepId(0));
   EXPECT_DOUBLE_EQ(breakdown.communication_exposed, 40);
   EXPECT_DOUBLE_EQ(breakdown.bubble, 0);
 }

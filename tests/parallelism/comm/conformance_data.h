@@ -70,9 +70,9 @@ class Elements {
 };
 
 /// The groups that the rank is in.
-inline std::vector<int> own_groups(const Communicator& comm) {
-  std::vector<int> own;
-  for (int group = 0; group < comm.groups().count(); ++group) {
+inline std::vector<CommGroupId> own_groups(const Communicator& comm) {
+  std::vector<CommGroupId> own;
+  for (CommGroupId group = world_group; comm.groups().has(group); ++group) {
     if (comm.groups().position(group, comm.rank()) >= 0) own.push_back(group);
   }
   return own;
@@ -99,7 +99,7 @@ inline std::vector<Shares> divisions(std::int64_t elements, int members, std::in
 }
 
 /// Bytes that a reduction takes in, and gives out, on this rank.
-inline std::int64_t reduction_traffic(const Communicator& comm, std::int64_t bytes, int group = 0) {
+inline std::int64_t reduction_traffic(const Communicator& comm, std::int64_t bytes, CommGroupId group = world_group) {
   const auto p = static_cast<int>(comm.groups().members(group).size());
   if (!comm.capabilities().shared_arenas) return 2 * (p - 1) * bytes / p;
   return (p - 1) * share_of(bytes, p, comm.groups().position(group, comm.rank())).bytes();

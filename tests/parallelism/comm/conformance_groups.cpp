@@ -15,15 +15,17 @@
 namespace parabench::comm {
 namespace {
 
-/// In the order of conformance_groups().
-enum Group { world, evens, odds, first_two, middle_two, first_three, outer, inner, outer_again };
-constexpr Group all_groups[] = {world, evens, odds, first_two, middle_two, first_three, outer, inner, outer_again};
+// In the order of conformance_groups().
+constexpr CommGroupId evens{1}, odds{2}, first_two{3}, middle_two{4}, first_three{5}, outer{6}, inner{7},
+    outer_again{8};
+constexpr CommGroupId all_groups[] = {world_group, evens, odds,  first_two,  middle_two,
+                                      first_three, outer, inner, outer_again};
 
-bool belongs(const Communicator& comm, Group group) { return comm.groups().position(group, comm.rank()) >= 0; }
+bool belongs(const Communicator& comm, CommGroupId group) { return comm.groups().position(group, comm.rank()) >= 0; }
 
 /// What one rank reduces in one group; no other reduction has the same input.
 struct Reduction {
-  Group group;
+  CommGroupId group;
   int shift;
   float* data;
   std::int64_t elements;
@@ -39,7 +41,7 @@ void expect_sums(const Communicator& comm, const Reduction& reduction) {
 }
 
 /// Every group reduces twice; each rank starts and drives the groups in an order of its own.
-void reduce_at_once(Communicator& comm, std::span<const Group> groups, Place place) {
+void reduce_at_once(Communicator& comm, std::span<const CommGroupId> groups, Place place) {
   constexpr std::int64_t most = 300007;  // more than a piece of scratch
   const std::int64_t floats = 2 * std::ssize(groups) * most + comm.size();
   std::vector<float> own(place == Place::outside ? floats : 0);
@@ -49,9 +51,9 @@ void reduce_at_once(Communicator& comm, std::span<const Group> groups, Place pla
   for (const std::int64_t elements : {std::int64_t{1}, std::int64_t{4099}, most}) {
     std::vector<std::vector<Reduction>> by_group;
     float* data = next;
-    for (const Group group : groups) {
+    for (const CommGroupId group : groups) {
       std::vector<Reduction>& two = by_group.emplace_back();
-      for (int k = 0; k < 2; ++k, data += most) two.push_back({group, 100 * group + 50 * k, data, elements - k});
+      for (int k = 0; k < 2; ++k, data += most) two.push_back({group, 100 * group.value + 50 * k, data, elements - k});
     }
     std::erase_if(by_group, [&](const auto& two) { return !belongs(comm, two.front().group); });
     std::shuffle(by_group.begin(), by_group.end(), random);
@@ -67,9 +69,9 @@ void reduce_at_once(Communicator& comm, std::span<const Group> groups, Place pla
   }
 }
 
-template <Group... groups>
+template <CommGroupId... groups>
 void reduce_in_arenas(Communicator& comm) {
-  constexpr Group list[] = {groups...};
+  constexpr CommGroupId list[] = {groups...};
   reduce_at_once(comm, list, Place::same_offset);
 }
 
@@ -83,7 +85,7 @@ void sums_of_groups_are_bitwise_equal(Communicator& comm) {
   std::mt19937 random(comm.rank().value);
   std::normal_distribution<float> normal;
   std::vector<float> data(n);
-  for (const Group group : all_groups) {
+  for (const CommGroupId group : all_groups) {
     std::generate(data.begin(), data.end(), [&] { return normal(random); });
     if (belongs(comm, group)) comm.wait(comm.all_reduce(view(data.data(), n), group));
     const std::vector<std::string> results = all_gather(comm, bytes_of(data.data(), n * 4));
@@ -125,8 +127,9 @@ void groups_run_beside_the_world_and_messages(Communicator& comm) {
   std::vector<Reduction> reductions;
   std::vector<Work> works;
   works.push_back(comm.recv(view(received.data(), n), previous, {Channel::forward, 3}));
-  for (const Group group : all_groups) {
-    if (belongs(comm, group)) start(comm, reductions.emplace_back(group, 100 * group, arena + group * n, n), works);
+  for (const CommGroupId group : all_groups) {
+    if (belongs(comm, group))
+      start(comm, reductions.emplace_back(group, 100 * group.value, arena + group.value * n, n), works);
     if (group == middle_two) works.push_back(comm.barrier());
   }
   works.push_back(comm.send(view(sent.data(), n), next, {Channel::forward, 3}));
@@ -139,34 +142,34 @@ void traffic_of_groups_follows_the_formulas(Communicator& comm) {
   // Whether offsets are equal does not matter: all of it is reduced in place, in one piece.
   constexpr std::int64_t most = 3 << 20;
   std::byte* const data = comm.allocate(most + 64 * comm.size()).data + 64 * comm.rank().value;
-  for (const Group group : all_groups) {
+  for (const CommGroupId group : all_groups) {
     if (!belongs(comm, group)) continue;
     for (const std::int64_t bytes : {std::int64_t{4}, std::int64_t{68}, std::int64_t{100012}, most}) {
       comm.reset_traffic();
       comm.wait(comm.all_reduce({data, bytes, ElementType::f32}, group));
       const std::int64_t each_way = reduction_traffic(comm, bytes, group);
-      EXPECT_EQ(comm.traffic(), (Traffic{each_way, each_way})) << bytes << " bytes in group " << group;
+      EXPECT_EQ(comm.traffic(), (Traffic{each_way, each_way})) << bytes << " bytes in group " << group.value;
     }
   }
 }
 
 void groups_of_others_are_refused(Communicator& comm) {
   float value = 0;
-  const auto refused = [&](int group) {
+  const auto refused = [&](CommGroupId group) {
     try {
       comm.all_reduce(view(&value, 1), group);
-      ADD_FAILURE() << "rank " << comm.rank().value << " may reduce in group " << group;
+      ADD_FAILURE() << "rank " << comm.rank().value << " may reduce in group " << group.value;
     } catch (const std::invalid_argument& error) {
       const std::string rank = "rank " + std::to_string(comm.rank().value);
       EXPECT_THAT(error.what(),
-                  testing::AllOf(testing::HasSubstr(rank), testing::HasSubstr("group " + std::to_string(group))));
+                  testing::AllOf(testing::HasSubstr(rank), testing::HasSubstr("group " + std::to_string(group.value))));
     }
   };
-  for (const Group group : all_groups) {
+  for (const CommGroupId group : all_groups) {
     if (!belongs(comm, group)) refused(group);
   }
-  refused(-1);
-  refused(comm.groups().count());
+  refused(CommGroupId(-1));
+  refused(CommGroupId(comm.groups().count()));
 }
 
 void a_failure_in_a_group_reaches_everybody(Communicator& comm) {

@@ -52,22 +52,22 @@ void kinds_run_in_the_order_started(Communicator& comm) {
   constexpr CollectiveKind kinds[] = {CollectiveKind::reduce_scatter, CollectiveKind::all_gather,
                                       CollectiveKind::broadcast,      CollectiveKind::all_reduce,
                                       CollectiveKind::all_gather,     CollectiveKind::reduce_scatter};
-  const std::vector<int> groups = own_groups(comm);
+  const std::vector<CommGroupId> groups = own_groups(comm);
   const std::int64_t in_group = std::ssize(kinds) * n;
   const Elements<float> memory(comm, place, comm.groups().count() * in_group);
   std::vector<Started> all;
-  for (const int group : groups) {
+  for (const CommGroupId group : groups) {
     const std::vector<Rank>& members = comm.groups().members(group);
     for (int k = 0; k < std::ssize(kinds); ++k) {
       const std::int64_t elements = n - 997 * k;
       const std::vector<Shares> possible = divisions(elements, static_cast<int>(members.size()), 4);
-      float* const data = memory.data() + group * in_group + k * n;
+      float* const data = memory.data() + group.value * in_group + k * n;
       all.push_back({{.kind = kinds[k],
                       .buffer = view(data, elements),
                       .group = group,
-                      .shares = possible[(group + k) % possible.size()],
+                      .shares = possible[(group.value + k) % possible.size()],
                       .root = members[k % members.size()]},
-                     100 * group + 10 * k});
+                     100 * group.value + 10 * k});
       fill_whole(data, elements, comm.rank().value + all.back().number);
     }
   }
@@ -103,7 +103,7 @@ void a_scatter_and_a_gather_count_as_an_all_reduce(Communicator& comm) {
   constexpr std::int64_t largest = 1 << 20;
   // Whether offsets are equal does not matter.
   std::byte* const data = comm.allocate(largest + 64 * comm.size()).data + 64 * comm.rank().value;
-  for (const int group : own_groups(comm)) {
+  for (const CommGroupId group : own_groups(comm)) {
     const auto p = static_cast<int>(comm.groups().members(group).size());
     for (const std::int64_t bytes : {std::int64_t{4}, std::int64_t{68}, std::int64_t{100012}, largest}) {
       const BufferView buffer{data, bytes, ElementType::f32};
@@ -118,7 +118,7 @@ void a_scatter_and_a_gather_count_as_an_all_reduce(Communicator& comm) {
       const Traffic scatter = counted(comm.reduce_scatter(buffer, Shares::even(bytes, p), group));
       const Traffic gather = counted(comm.all_gather(buffer, Shares::even(bytes, p), group));
       EXPECT_EQ(all, (Traffic{scatter.sent + gather.sent, scatter.received + gather.received}))
-          << bytes << " bytes in group " << group;
+          << bytes << " bytes in group " << group.value;
     }
   }
 }
@@ -128,7 +128,7 @@ template <Place place>
 void traffic_of_shares_follows_the_formulas(Communicator& comm) {
   const Elements<float> memory(comm, place, 300007);
   const bool shared = comm.capabilities().shared_arenas;
-  for (const int group : own_groups(comm)) {
+  for (const CommGroupId group : own_groups(comm)) {
     const std::vector<Rank>& members = comm.groups().members(group);
     const std::int64_t p = std::ssize(members);
     for (const std::int64_t elements : {std::int64_t{17}, std::int64_t{300007}}) {
@@ -233,14 +233,14 @@ void impossible_collectives_are_refused(Communicator& comm) {
   };
   const BufferView doubles = view(data, 8);
   for (const CollectiveKind kind : {CollectiveKind::reduce_scatter, CollectiveKind::all_gather}) {
-    const auto call = [&](BufferView buffer, Shares shares, int group = 0) {
+    const auto call = [&](BufferView buffer, Shares shares, CommGroupId group = world_group) {
       return CollectiveCall{.kind = kind, .buffer = buffer, .group = group, .shares = std::move(shares)};
     };
     refused(call(doubles, to_first(p, 0, 72)), {"72", "64"});
     refused(call(doubles, to_first(p + 1, 0, 64)), {std::to_string(p + 1) + " shares", std::to_string(p) + " members"});
     if (p > 1) refused(call(doubles, to_first(p, 12, 52)), {"share 0 has 12 bytes", "multiple of the 8"});
     refused(call({data, 12, ElementType::f64}, to_first(p, 0, 12)), {"12 bytes"});
-    refused(call(doubles, to_first(p, 0, 64), comm.groups().count()), {"names group"});
+    refused(call(doubles, to_first(p, 0, 64), CommGroupId(comm.groups().count())), {"names group"});
   }
   refused({.kind = CollectiveKind::reduce_scatter, .buffer = {data, 64}, .shares = to_first(p, 0, 64)},
           {"64 bytes are not a whole number of f32 or f64"});

@@ -16,8 +16,8 @@ namespace {
 /// Elements of a group's collectives. The largest, of the world alone, is outside an arena more than a piece of
 /// scratch.
 constexpr std::int64_t most = 300007;
-std::vector<std::int64_t> sizes_in(int group) {
-  return group == 0 ? std::vector<std::int64_t>{0, 1, 65, 4099, most} : std::vector<std::int64_t>{4099};
+std::vector<std::int64_t> sizes_in(CommGroupId group) {
+  return group == world_group ? std::vector<std::int64_t>{0, 1, 65, 4099, most} : std::vector<std::int64_t>{4099};
 }
 
 template <class T>
@@ -29,7 +29,7 @@ Share elements_of(Share bytes) {
 /// `check(group, shares, elements)` for every division of all sizes in all groups of the rank.
 template <class T, class Check>
 void for_each_division(Communicator& comm, Check check) {
-  for (const int group : own_groups(comm)) {
+  for (const CommGroupId group : own_groups(comm)) {
     const auto members = static_cast<int>(comm.groups().members(group).size());
     for (const std::int64_t n : sizes_in(group)) {
       for (const Shares& shares : divisions(n, members, sizeof(T))) check(group, shares, n);
@@ -41,7 +41,7 @@ template <class T, Place place>
 void reduce_scatter_gives_each_its_share(Communicator& comm) {
   const Elements<T> memory(comm, place, most + 2);
   T* const data = memory.data() + 1;
-  for_each_division<T>(comm, [&](int group, const Shares& shares, std::int64_t n) {
+  for_each_division<T>(comm, [&](CommGroupId group, const Shares& shares, std::int64_t n) {
     data[-1] = data[n] = T(-77);
     fill_whole(data, n, comm.rank().value);
     comm.wait(comm.reduce_scatter(view(data, n), shares, group));
@@ -50,8 +50,8 @@ void reduce_scatter_gives_each_its_share(Communicator& comm) {
     for (std::int64_t i = own.begin; i < own.end; ++i) {
       std::int64_t sum = 0;
       for (const Rank member : members) sum += whole_input(member.value, i);
-      ASSERT_EQ(data[i], static_cast<T>(sum))
-          << "element " << i << " of " << n << ", share of " << own.begin << " to " << own.end << " in group " << group;
+      ASSERT_EQ(data[i], static_cast<T>(sum)) << "element " << i << " of " << n << ", share of " << own.begin << " to "
+                                              << own.end << " in group " << group.value;
     }
     ASSERT_EQ(data[-1], T(-77));
     ASSERT_EQ(data[n], T(-77));
@@ -68,7 +68,7 @@ void all_gather_brings_every_share_to_all(Communicator& comm) {
   const Elements<T> memory(comm, place, most + 2);
   T* const data = memory.data() + 1;
   const auto content = [](Rank rank, std::int64_t i) { return static_cast<T>(whole_input(rank.value, i)); };
-  for_each_division<T>(comm, [&](int group, const Shares& shares, std::int64_t n) {
+  for_each_division<T>(comm, [&](CommGroupId group, const Shares& shares, std::int64_t n) {
     std::fill(data - 1, data + n + 1, T(-77));
     const int position = comm.groups().position(group, comm.rank());
     const Share own = elements_of<T>(shares.of(position));
@@ -78,7 +78,7 @@ void all_gather_brings_every_share_to_all(Communicator& comm) {
       const Share part = elements_of<T>(shares.of(k));
       const Rank owner = comm.groups().members(group)[k];
       for (std::int64_t i = part.begin; i < part.end; ++i)
-        ASSERT_EQ(data[i], content(owner, i)) << "element " << i << " of " << n << " in group " << group;
+        ASSERT_EQ(data[i], content(owner, i)) << "element " << i << " of " << n << " in group " << group.value;
     }
     ASSERT_EQ(data[-1], T(-77));
     ASSERT_EQ(data[n], T(-77));
@@ -89,7 +89,7 @@ template <class T, Place place>
 void broadcast_brings_the_roots_buffer_to_all(Communicator& comm) {
   const Elements<T> memory(comm, place, most + 2);
   T* const data = memory.data() + 1;
-  for (const int group : own_groups(comm)) {
+  for (const CommGroupId group : own_groups(comm)) {
     for (const std::int64_t n : sizes_in(group)) {
       for (const Rank root : comm.groups().members(group)) {
         for (std::int64_t i = 0; i < n; ++i) data[i] = static_cast<T>(whole_input(comm.rank().value, i));
@@ -119,7 +119,7 @@ void scattered_sums_have_the_bits_of_the_order_promised(Communicator& comm) {
   const Elements<float> memory(comm, place, n);
   float* const data = memory.data();
   const std::vector<float> input = rough_input(comm, n);
-  for (const int group : own_groups(comm)) {
+  for (const CommGroupId group : own_groups(comm)) {
     const auto members = static_cast<int>(comm.groups().members(group).size());
     const int position = comm.groups().position(group, comm.rank());
     const auto scattered = [&](const Shares& shares) {
@@ -132,9 +132,10 @@ void scattered_sums_have_the_bits_of_the_order_promised(Communicator& comm) {
     const std::string whole = bytes_of(data, n * 4);
     for (const Shares& shares : divisions(n, members, 4)) {
       const std::string own = scattered(shares);
-      EXPECT_TRUE(scattered(shares) == own) << "another run, group " << group;
+      EXPECT_TRUE(scattered(shares) == own) << "another run, group " << group.value;
       if (!comm.capabilities().shared_arenas) continue;
-      EXPECT_TRUE(own == whole.substr(shares.of(position).begin, shares.of(position).bytes())) << "group " << group;
+      EXPECT_TRUE(own == whole.substr(shares.of(position).begin, shares.of(position).bytes()))
+          << "group " << group.value;
     }
   }
 }
@@ -150,7 +151,7 @@ void large_shares_in_arenas(Communicator& comm) {
     std::fill(data, data + own.begin, -77.0F);
     std::fill(data + own.end, data + n, -77.0F);
     comm.wait(comm.all_gather(view(data, n), shares));
-    expect_whole_sums(data, n, comm.groups().members(0));
+    expect_whole_sums(data, n, comm.groups().members(world_group));
     fill_whole(data, n, comm.rank().value);
     const Rank root(comm.size() - 1);
     comm.wait(comm.broadcast(view(data, n), root));

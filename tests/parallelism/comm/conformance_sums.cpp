@@ -25,7 +25,7 @@ void sums_in_arena(Communicator& comm) {
     begin[-1] = begin[n] = guard;
     fill_whole(begin, n, comm.rank().value);
     comm.wait(comm.all_reduce(view(begin, n)));
-    expect_whole_sums(begin, n, comm.groups().members(0));
+    expect_whole_sums(begin, n, comm.groups().members(world_group));
     EXPECT_EQ(begin[-1], guard);
     EXPECT_EQ(begin[n], guard);
   }
@@ -36,7 +36,7 @@ void sums_outside_arena(Communicator& comm) {
     std::vector<float> data(n);
     fill_whole(data.data(), n, comm.rank().value);
     comm.wait(comm.all_reduce(view(data.data(), n)));
-    expect_whole_sums(data.data(), n, comm.groups().members(0));
+    expect_whole_sums(data.data(), n, comm.groups().members(world_group));
   }
 }
 
@@ -45,7 +45,7 @@ void sums_at_unequal_offsets(Communicator& comm) {
   double* const data = reinterpret_cast<double*>(comm.allocate((n + 64) * 8).data) + comm.rank().value;
   fill_whole(data, n, comm.rank().value);
   comm.wait(comm.all_reduce(view(data, n)));
-  expect_whole_sums(data, n, comm.groups().members(0));
+  expect_whole_sums(data, n, comm.groups().members(world_group));
 }
 
 void sums_are_bitwise_equal(Communicator& comm) {
@@ -70,7 +70,7 @@ void collectives_queue_up(Communicator& comm) {
   }
   std::reverse(works.begin(), works.end());
   comm.wait_all(works);
-  for (int k = 0; k < 3; ++k) expect_whole_sums(data + k * n, n, comm.groups().members(0));
+  for (int k = 0; k < 3; ++k) expect_whole_sums(data + k * n, n, comm.groups().members(world_group));
 }
 
 void arenas_are_zeroed_and_aligned(Communicator& comm) {

@@ -104,7 +104,7 @@ void lanes_run_side_by_side(Communicator& comm) {
       comm.send(bytes(forward), next, {Channel::forward, 6}),
   };
   comm.wait_all(works);
-  expect_whole_sums(sums, n, comm.groups().members(0));
+  expect_whole_sums(sums, n, comm.groups().members(world_group));
   fill_whole(forward.data(), n, 100 + previous.value);
   fill_whole(backward.data(), n, 200 + next.value);
   EXPECT_TRUE(got_forward == forward);

@@ -31,7 +31,8 @@ void run(std::string_view how, const MpiSession& session) {
   }
   try {
     float value = 1;
-    if (in_group && session.rank() == Rank(0)) comm->wait(comm->all_reduce({&value, 4, ElementType::f32}, 1));
+    if (in_group && session.rank() == Rank(0))
+      comm->wait(comm->all_reduce({&value, 4, ElementType::f32}, CommGroupId(1)));
     if (in_group) comm->wait(comm->recv({&value, 4}, Rank(0), {Channel::forward, 1}));
     comm->wait(comm->barrier());
     std::printf("rank %d: nobody failed\n", session.rank().value);

@@ -16,12 +16,12 @@ TEST(RankGroups, HoldTheWorldFirst) {
   const RankGroups none = 3;
   EXPECT_EQ(none.ranks(), 3);
   EXPECT_EQ(none.count(), 1);
-  EXPECT_THAT(none.members(0), testing::ElementsAre(Rank(0), Rank(1), Rank(2)));
+  EXPECT_THAT(none.members(world_group), testing::ElementsAre(Rank(0), Rank(1), Rank(2)));
 
   const RankGroups some(4, {{Rank(1), Rank(3)}, {Rank(1), Rank(3)}, {Rank(0)}});
   EXPECT_EQ(some.ranks(), 4);
   EXPECT_EQ(some.count(), 4);
-  EXPECT_THAT(some.members(2), testing::ElementsAre(Rank(1), Rank(3)));
+  EXPECT_THAT(some.members(CommGroupId(2)), testing::ElementsAre(Rank(1), Rank(3)));
   EXPECT_EQ(to_text(some, 0), "every rank");
   EXPECT_EQ(to_text(some, 2), "{1, 3}");
 }
@@ -30,8 +30,8 @@ TEST(RankGroups, KnowThePlaceOfARank) {
   const RankGroups groups(6, {{Rank(1), Rank(3), Rank(4)}});
   const int places[] = {-1, 0, -1, 1, 2, -1};
   for (int r = 0; r < 6; ++r) {
-    EXPECT_EQ(groups.position(0, Rank(r)), r);
-    EXPECT_EQ(groups.position(1, Rank(r)), places[r]);
+    EXPECT_EQ(groups.position(world_group, Rank(r)), r);
+    EXPECT_EQ(groups.position(CommGroupId(1), Rank(r)), places[r]);
   }
 }
 

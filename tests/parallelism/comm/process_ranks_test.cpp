@@ -97,7 +97,7 @@ TEST(ProcessRanks, AKilledOneIsNamedToTheOthersWithinTenSeconds) {
 TEST(ProcessRanks, AKilledOneIsNamedToItsGroupAndToTheOthers) {
   const RankGroups pairs(4, {{Rank(0), Rank(1)}, {Rank(2), Rank(3)}});
   const auto children = fork_ranks(pairs, [](Communicator& comm) {
-    const int group = 1 + comm.rank().value / 2;
+    const CommGroupId group(1 + comm.rank().value / 2);
     float value = 1;
     comm.wait(comm.all_reduce({&value, 4, ElementType::f32}, group));
     if (comm.rank() == Rank(1)) kill(getpid(), SIGKILL);

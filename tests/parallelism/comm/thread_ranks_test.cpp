@@ -104,13 +104,13 @@ TEST(Collectives, MembersThatStartDifferentOnesAreToldTheGroup) {
   std::atomic<int> told = 0;
   run_thread_ranks({4, {{Rank(0), Rank(2)}, {Rank(1), Rank(3)}}}, [&](Communicator& comm) {
     float data[16] = {};
-    const int group = 1 + comm.rank().value % 2;
+    const CommGroupId group(1 + comm.rank().value % 2);
     const std::int64_t bytes = comm.rank() == Rank(3) ? 32 : 64;
     try {
       comm.wait(comm.all_reduce({data, bytes, ElementType::f32}, group));
-      EXPECT_EQ(group, 1);
+      EXPECT_EQ(group, CommGroupId(1));
     } catch (const std::logic_error& error) {
-      EXPECT_EQ(group, 2);
+      EXPECT_EQ(group, CommGroupId(2));
       for (const std::string word : {"group 2", "rank 1", "rank 3", "32 bytes", "64 bytes"}) {
         EXPECT_THAT(error.what(), testing::HasSubstr(word));
       }

@@ -22,7 +22,7 @@ struct Outcome {
   std::vector<MemoryUsage> memory;
 };
 
-Outcome run(const plan::Plan& plan, int measure_from = 0) {
+Outcome run(const plan::Plan& plan, StepId measure_from = StepId(0)) {
   static MemoryAccount accounts[8];
   const models::ModelSpec model = small_network();
   Outcome result;
@@ -217,7 +217,7 @@ class LateDevice final : public ForwardingDevice {
   int marks_ = 0;
 };
 
-Execution train_late(const plan::Plan& plan, std::optional<int> measure_from, int& marks) {
+Execution train_late(const plan::Plan& plan, std::optional<StepId> measure_from, int& marks) {
   static MemoryAccount account;
   Execution execution;
   comm::run_thread_ranks(1, [&](comm::Communicator& comm) {

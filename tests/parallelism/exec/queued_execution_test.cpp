@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, QueuedExecution,
 
 /// `check(plan, comm, device, spans)` on each rank after it has trained.
 template <class Check>
-void train_queued(const plan::Plan& plan, Check check, std::optional<int> measure_from = 0) {
+void train_queued(const plan::Plan& plan, Check check, std::optional<StepId> measure_from = StepId(0)) {
   static MemoryAccount accounts[2];
   comm::run_thread_ranks({2, plan::collective_groups(plan).declared}, [&](comm::Communicator& host) {
     QueuedDevice device(accounts[host.rank().value]);
@@ -180,7 +180,7 @@ TEST_P(QueuedExecution, SpansOfTransfersAreTheDevicesTimes) {
 }
 
 TEST_P(QueuedExecution, EventsOfTransfersPileUpOnlyWhereTheyAreMeasured) {
-  for (const std::optional<int> measure_from : {std::optional(0), std::optional<int>()}) {
+  for (const std::optional<StepId> measure_from : {std::optional(StepId(0)), std::optional<StepId>()}) {
     train_queued(
         plan::unroll(small_plan(GetParam(), 2), 2),
         [&](const plan::Plan& plan, SpyingCommunicator& comm, QueuedDevice& device, const RankSpans&) {

@@ -56,9 +56,9 @@ TEST(Timeline, MakespanAndBubbleFractionCountFromTheOrigin) {
 
 TEST(Timeline, WaitsSplitWhereTheAwaitedWorkEndedElsewhere) {
   const HandMade by_hand;
-  expect_near(breakdown(by_hand.plan, by_hand.timeline, Rank(0), 0),
+  expect_near(breakdown(by_hand.plan, by_hand.timeline, Rank(0), StepId(0)),
               {.forward = 1, .backward = 2, .update = 1, .communication_exposed = 1.5, .bubble = 3.5});
-  expect_near(breakdown(by_hand.plan, by_hand.timeline, Rank(1), 0),
+  expect_near(breakdown(by_hand.plan, by_hand.timeline, Rank(1), StepId(0)),
               {.forward = 1, .backward = 2, .update = .5, .communication_exposed = .5, .bubble = 1});
 }
 
@@ -66,7 +66,7 @@ TEST(Timeline, WaitingForDataIsNotComputing) {
   HandMade by_hand;
   by_hand.compute(0, 0).data_wait = .25;
   expect_near(
-      breakdown(by_hand.plan, by_hand.timeline, Rank(0), 0),
+      breakdown(by_hand.plan, by_hand.timeline, Rank(0), StepId(0)),
       {.forward = .75, .backward = 2, .update = 1, .communication_exposed = 1.5, .bubble = 3.5, .data_wait = .25});
 }
 
@@ -75,7 +75,7 @@ TEST(Timeline, TimeThatNoDependencyExplainsIsOther) {
   by_hand.compute(0, 1).queued = 101.125;                                // the loop took its time
   by_hand.compute(0, 2) = {.queued = 108, .start = 108.25, .end = 109};  // ready at once, yet started late
   expect_near(
-      breakdown(by_hand.plan, by_hand.timeline, Rank(0), 0),
+      breakdown(by_hand.plan, by_hand.timeline, Rank(0), StepId(0)),
       {.forward = 1, .backward = 2, .update = .75, .communication_exposed = 1.5, .bubble = 3.375, .other = .375});
 }
 
@@ -91,19 +91,19 @@ TEST(Timeline, AReductionIsExposedFromTheLastArrivalOn) {
   };
   set(0, 3);
   set(1, 4);
-  expect_near(breakdown(plan, timeline, Rank(0), 0),
+  expect_near(breakdown(plan, timeline, Rank(0), StepId(0)),
               {.forward = 1, .backward = 2, .update = .5, .communication_exposed = 1, .bubble = 1});
-  expect_near(breakdown(plan, timeline, Rank(1), 0),
+  expect_near(breakdown(plan, timeline, Rank(1), StepId(0)),
               {.forward = 1, .backward = 3, .update = .5, .communication_exposed = 1});
 }
 
 TEST(Timeline, SteadyStepsLeaveTheFirstOnesOut) {
   const Plan plan = unroll(gpipe_of(2, 2, 4), 4);
   const Timeline timeline = timeline_of(plan, {.update = .5});
-  const auto all = breakdowns(plan, timeline, 2);
+  const auto all = breakdowns(plan, timeline, StepId(2));
   ASSERT_EQ(all.size(), 2u);
   for (int r = 0; r < 2; ++r) {
-    EXPECT_EQ(all[r], breakdown(plan, timeline, Rank(r), 2));
+    EXPECT_EQ(all[r], breakdown(plan, timeline, Rank(r), StepId(2)));
     expect_near(all[r], {.forward = 2, .backward = 4, .update = .5, .bubble = 3});
   }
 }
@@ -115,7 +115,7 @@ TEST(Timeline, BreakdownsAddUpToTheTimeOfTheRank) {
     const Plan plan = random_plan(random);
     const Timeline timeline =
         timeline_of(plan, {cost(random) + .1, cost(random) + .1, cost(random), cost(random), cost(random)});
-    const auto all = breakdowns(plan, timeline, 0);
+    const auto all = breakdowns(plan, timeline, StepId(0));
     for (std::size_t r = 0; r < all.size(); ++r) {
       const auto& compute = timeline.ranks[r][compute_lane];
       const double end = compute.empty() ? 0 : compute.back().end;
@@ -129,7 +129,8 @@ TEST(Timeline, FreeMessagesExposeNoCommunication) {
   std::mt19937 random(4);
   for (int round = 0; round < 100; ++round) {
     const Plan plan = random_plan(random);
-    for (const Breakdown& b : breakdowns(plan, timeline_of(plan), 0)) EXPECT_NEAR(b.communication_exposed, 0.0, 1e-12);
+    for (const Breakdown& b : breakdowns(plan, timeline_of(plan), StepId(0)))
+      EXPECT_NEAR(b.communication_exposed, 0.0, 1e-12);
   }
 }
 

@@ -16,7 +16,7 @@ using nlohmann::json;
 TEST(RankError, ComesBackFromJson) {
   Any any(2);
   for (int i = 0; i < round_trips; ++i) {
-    const RankError error{any.whole(0, 100), any.one_of<FailureKind>(), any.text()};
+    const RankError error{Rank(any.whole(0, 100)), any.one_of<FailureKind>(), any.text()};
     const json document = json::parse(to_json(error).dump());
     EXPECT_EQ(rank_error_from_json(JsonReader(document, "error")), error);
   }
@@ -35,7 +35,7 @@ TEST(RankError, AnUnknownKindIsNamed) {
 }
 
 TEST(RankError, WhatDoesNotFitIsABadInput) {
-  for (const json& document : results::mutations(to_json(RankError{1, FailureKind::usage, "text"}))) {
+  for (const json& document : results::mutations(to_json(RankError{Rank(1), FailureKind::usage, "text"}))) {
     try {
       rank_error_from_json(JsonReader(document, "error"));
     } catch (const Error& error) {

@@ -34,7 +34,7 @@ TEST_F(ReplyFolderTest, CauseIsTheLowestRankThatDidNotStopBecauseOfAnother) {
   write_error(folder_, {3, FailureKind::failure, "x"});
   write("error-1.json", R"({"rank": 1, "kind": "fai)");
   write("error-4.json", R"({"rank": 0, "kind": "unheard", "message": ""})");
-  EXPECT_EQ(read_cause(folder_), (RankError{2, FailureKind::not_a_number, "loss"}));
+  EXPECT_EQ(read_cause(folder_), (RankError{Rank(2), FailureKind::not_a_number, "loss"}));
 }
 
 TEST_F(ReplyFolderTest, WhereAllStoppedBecauseOfOthersTheLowestSaysSo) {

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 RankReport any_report(Any& any) {
   RankReport report;
   results::RankMeasured& m = report.measured;
-  m.rank = any.whole(0, 99);
+  m.rank = Rank(any.whole(0, 99));
   m.host = any.text();
   m.device = any.text();
   m.cpuset = any.text();

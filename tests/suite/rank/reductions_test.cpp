@@ -34,7 +34,8 @@ TEST(ReductionBandwidth, IsNcclTestsFactorTimesBytesOverTheTimeFromTheLastRankOn
   ASSERT_EQ(plan.ranks[0].lanes[1].ops.size(), 6U);
   const double arena = static_cast<double>(sizes.parameter_bytes(plan, SegmentId(0), 3));
   for (int rank : {0, 3}) {
-    const auto bandwidth = reduction_bandwidth(plan, plan::match(plan), sizes, reduced_in(plan, 0.5), Rank(rank), 1);
+    const auto bandwidth =
+        reduction_bandwidth(plan, plan::match(plan), sizes, reduced_in(plan, 0.5), Rank(rank), StepId(1));
     ASSERT_TRUE(bandwidth);
     EXPECT_DOUBLE_EQ(*bandwidth, 2 * 3 / 4.0 * arena / (3 * 0.5)) << "one step of three all-reduces";
   }

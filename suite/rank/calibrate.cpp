@@ -1,3 +1,5 @@
+#include "suite/rank/calibrate.h"
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -9,7 +11,6 @@
 #include "base/case_text.h"
 #include "parallelism/exec/stage_state.h"
 #include "parallelism/plan/routes.h"
-#include "suite/rank/launch.h"
 #include "suite/rank/layer_chain.h"
 #include "suite/rank/transfers.h"
 

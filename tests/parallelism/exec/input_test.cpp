@@ -7,6 +7,7 @@
 
 #include "datasets/order.h"
 #include "parallelism/comm/threads/world.h"
+#include "parallelism/exec/device_cpu.h"
 #include "parallelism/exec/executor.h"
 #include "parallelism/exec/reference.h"
 #include "parallelism/exec/segment_runner.h"

@@ -10,7 +10,6 @@
 #include "base/units_text.h"
 #include "parallelism/plan/formats/print_json.h"
 #include "parallelism/plan/strategies/stage_widths.h"
-#include "results/record.h"
 #include "results/record_json.h"
 #include "suite/machine/knowledge.h"
 #include "suite/protocol/command.h"

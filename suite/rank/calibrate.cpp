@@ -9,8 +9,8 @@
 
 #include "analytic/calibration/scope.h"
 #include "base/case_text.h"
-#include "parallelism/exec/stage_state.h"
 #include "parallelism/plan/routes.h"
+#include "parallelism/plan/state/state_layout.h"
 #include "suite/rank/layer_chain.h"
 #include "suite/rank/transfers.h"
 

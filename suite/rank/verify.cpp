@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "parallelism/exec/equivalence.h"
-#include "parallelism/exec/executor.h"
 #include "parallelism/exec/reference.h"
 #include "parallelism/plan/strategies/delay_rules.h"
 #include "suite/rank/affinity.h"

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "analytic/costs/costs.h"
+#include "analytic/costs/memory_model.h"
+#include "analytic/costs/time_model.h"
 #include "parallelism/plan/strategies/strategies.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 #include "parallelism/plan/timeline.h"

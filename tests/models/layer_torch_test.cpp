@@ -9,6 +9,7 @@
 #include "models/torch/layer.h"
 #include "models/torch/loss.h"
 #include "models/torch/operations/dropout.h"
+#include "models/torch/tensor.h"
 #include "tests/models/network.h"
 
 namespace parabench::models {

@@ -14,6 +14,7 @@
 #include "models/spec/cost.h"
 #include "models/torch/autocast.h"
 #include "models/torch/loss.h"
+#include "models/torch/tensor.h"
 #include "tests/models/network.h"
 #include "tests/models/operations.h"
 

@@ -9,6 +9,7 @@
 
 #include "models/torch/autocast.h"
 #include "models/torch/layer.h"
+#include "models/torch/tensor.h"
 #include "tests/models/network.h"
 #include "tests/models/operations.h"
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analytic/calibration/calibration_json.h"
+#include "analytic/costs/costs.h"
 #include "analytic/costs/layer_seconds.h"
 #include "analytic/memory/sizes.h"
 #include "base/error.h"

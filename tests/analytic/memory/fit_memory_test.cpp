@@ -9,6 +9,7 @@
 #include <random>
 
 #include "analytic/calibration/profile.h"
+#include "analytic/costs/costs.h"
 #include "analytic/costs/layer_seconds.h"
 #include "analytic/memory/peak_memory.h"
 #include "analytic/simulate/simulate.h"

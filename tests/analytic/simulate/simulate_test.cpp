@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analytic/closed_forms/closed_forms.h"
+#include "analytic/costs/costs.h"
 #include "base/error.h"
 #include "parallelism/plan/dependencies.h"
 #include "tests/analytic/fixtures.h"

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "analytic/costs/costs.h"
+#include "analytic/simulate/simulate.h"
 #include "tests/analytic/fixtures.h"
 
 namespace parabench::analytic {

@@ -154,7 +154,7 @@ TEST(Print, JsonNamesTheMissingOrForeignField) {
   EXPECT_THAT(changed("/pieces/0"_json_pointer, 1), HasSubstr("plan.pieces"));
   EXPECT_THAT(changed("/asynchronous"_json_pointer, 0), HasSubstr("plan.asynchronous"));
   EXPECT_THAT(changed("/ranks/1/lanes/compute/2/op"_json_pointer, "G"),
-              HasSubstr("plan.ranks[1].lanes.compute[2].op: got '\"G\"', expected a kind of operation"));
+              HasSubstr("plan.ranks[1].lanes.compute[2].op: got 'G', expected one of F, B, I, W, RECOMPUTE"));
   for (const std::string lane : {"other", "send", "send:1", "send:activation", "send:activation:x",
                                  "send:activation:1x", "send:none:1", "compute:0"}) {
     EXPECT_THAT(changed(json::json_pointer("/ranks/1/lanes/" + lane), json::array()),

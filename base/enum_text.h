@@ -1,6 +1,7 @@
 // Enumerations as text: one list of names per enumeration serves printing, parsing, JSON and error messages.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -18,6 +19,14 @@ concept NamedEnum = std::is_enum_v<E> && requires {
 
 template <NamedEnum E>
 inline constexpr auto enum_names = names_of(E{});
+
+/// All values of an enumeration, in the order of declaration.
+template <NamedEnum E>
+inline constexpr auto enum_values = [] {
+  std::array<E, enum_names<E>.size()> values{};
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<E>(i);
+  return values;
+}();
 
 template <NamedEnum E>
 constexpr std::string_view to_text(E value) {

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/enum_text.h"
+
 namespace parabench {
 
 /// Where a rank's step goes, in seconds per step. Waiting before the awaited work has ended elsewhere is bubble;
@@ -35,13 +37,13 @@ enum class MemoryCategory {
   communication,    ///< buffers of messages, and sums of norms
   workspace,        ///< temporaries of the backward pass, convolution scratch
 };
-inline constexpr int memory_category_count = 7;
-inline constexpr std::array<std::string_view, memory_category_count> memory_category_names = {
-    "parameters", "gradients", "optimizer", "weight_versions", "activations", "communication", "workspace"};
+constexpr std::array<std::string_view, 7> names_of(MemoryCategory) {
+  return {"parameters", "gradients", "optimizer", "weight_versions", "activations", "communication", "workspace"};
+}
 
 /// Bytes of one rank by category at the instant at which their total was highest.
 struct MemoryUsage {
-  std::array<std::int64_t, memory_category_count> category{};
+  std::array<std::int64_t, enum_names<MemoryCategory>.size()> category{};
   std::int64_t resident = 0;  ///< peak resident set; 0 in predictions
   std::int64_t reserved = 0;  ///< most that the caching allocator held of the GPU's memory; 0 on the processor
   /// On a GPU reserved and what lies outside: context, libraries, communicator's buffers. Measured: of the whole GPU,

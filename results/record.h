@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,7 +12,6 @@
 #include "base/arithmetic.h"
 #include "base/case.h"
 #include "base/enum_text.h"
-#include "base/json_reader.h"
 #include "base/measures.h"
 #include "base/prediction.h"
 

@@ -29,8 +29,8 @@ json to_json(const Breakdown& breakdown) {
 
 json to_json(const MemoryUsage& memory) {
   json out;
-  for (int i = 0; i < memory_category_count; ++i) {
-    out[std::string(memory_category_names[i])] = memory[static_cast<MemoryCategory>(i)];
+  for (const MemoryCategory category : enum_values<MemoryCategory>) {
+    out[std::string(to_text(category))] = memory[category];
   }
   out["total_counted"] = memory.total_counted();
   out["resident"] = null_if_zero(memory.resident);

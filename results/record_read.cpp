@@ -48,8 +48,8 @@ Breakdown breakdown(const JsonReader& value) {
 
 MemoryUsage memory(const JsonReader& value) {
   MemoryUsage out;
-  for (int i = 0; i < memory_category_count; ++i) {
-    out[static_cast<MemoryCategory>(i)] = value.get<std::int64_t>(memory_category_names[i]);
+  for (const MemoryCategory category : enum_values<MemoryCategory>) {
+    out[category] = value.get<std::int64_t>(to_text(category));
   }
   // Files of schema 1.0 know no GPU.
   out.resident = value.find<std::int64_t>("resident").value_or(0);

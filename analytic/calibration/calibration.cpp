@@ -6,7 +6,6 @@
 #include <system_error>
 
 #include "analytic/calibration/calibration_json.h"
-#include "base/error.h"
 #include "base/file.h"
 
 namespace parabench::analytic {

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
+#include "analytic/calibration/calibration.h"
 #include "analytic/costs/gpu_sheet.h"
-#include "analytic/memory/sizes.h"
+#include "parallelism/plan/state/state_layout.h"
 
 namespace parabench::analytic {
 namespace {

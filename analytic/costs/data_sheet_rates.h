@@ -1,7 +1,7 @@
 // What a rank may expect of a machine that was never measured: guesses; every number made of them is "data-sheet".
 #pragma once
 
-#include "analytic/calibration/calibration.h"
+#include "analytic/calibration/machine.h"
 #include "analytic/closed_forms/closed_forms.h"
 #include "base/case.h"
 #include "base/time_parts.h"

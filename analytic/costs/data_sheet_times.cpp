@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analytic/calibration/calibration.h"
 #include "analytic/costs/data_sheet_rates.h"
 #include "analytic/costs/gpu_sheet.h"
 #include "analytic/memory/sizes.h"

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "analytic/calibration/calibration.h"
+#include "analytic/calibration/machine.h"
 #include "analytic/costs/time_model.h"
 #include "models/spec/model.h"
 

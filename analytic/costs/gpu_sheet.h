@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "analytic/calibration/calibration.h"
+#include "analytic/calibration/machine.h"
 #include "base/case.h"
 
 namespace parabench::analytic {

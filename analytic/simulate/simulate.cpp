@@ -74,8 +74,8 @@ class Simulation {
         time_(time),
         shares_cores_(time.cores() > 0),
         running_(plan, time),
-        arrived_(plan.groups.size() * plan::all_payloads.size(), 0),
-        groups_(plan.groups.size() * plan::all_payloads.size()),
+        arrived_(plan.groups.size() * enum_values<plan::Payload>.size(), 0),
+        groups_(plan.groups.size() * enum_values<plan::Payload>.size()),
         is_touched_(plan.ranks.size(), 0) {
     timeline_.ranks.resize(plan.ranks.size());
     for (const plan::RankProgram& rank : plan.ranks) first_lane_.push_back(first_lane_.back() + std::ssize(rank.lanes));
@@ -142,7 +142,8 @@ class Simulation {
       if (lane.kind == plan::LaneKind::compute) continue;
       if (lane.kind == plan::LaneKind::collectives) {
         const plan::LaneKey& key = plan_lane(lane).key;
-        lane.twin = key.group.value * static_cast<int>(plan::all_payloads.size()) + static_cast<int>(key.purpose);
+        lane.twin =
+            key.group.value * static_cast<int>(enum_values<plan::Payload>.size()) + static_cast<int>(key.purpose);
         groups_[lane.twin].push_back(own);
         continue;
       }

@@ -1,6 +1,8 @@
 #include "analytic/simulate/steady_state.h"
 
+#include "analytic/simulate/simulate.h"
 #include "parallelism/plan/dependencies.h"
+#include "parallelism/plan/timeline.h"
 
 namespace parabench::analytic {
 namespace {

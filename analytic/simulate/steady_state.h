@@ -1,7 +1,8 @@
 // Steps that follow each other without a barrier: what schedules without a bubble promise.
 #pragma once
 
-#include "analytic/simulate/simulate.h"
+#include "analytic/costs/time_model.h"
+#include "parallelism/plan/plan.h"
 
 namespace parabench::analytic {
 

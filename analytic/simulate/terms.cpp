@@ -155,14 +155,14 @@ class Writer {
     for (const plan::Op& op : lane.ops) {
       if (plan::stage_of(plan_, op.segment) != stage) continue;
       if (op.step != lane.ops.front().step || op.micro_batch != lane.ops.front().micro_batch) continue;
-      const std::string what = lower(plan::name(op.kind), '_');
+      const std::string what = lower(to_text(op.kind), '_');
       const bool by_name = plan::is_of_micro_batch(op.payload) || op.payload == plan::Payload::tied_gradients ||
                            op.payload == plan::Payload::norms;
-      const std::string_view part = by_name ? plan::name(op.payload) : "bucket";
+      const std::string_view part = by_name ? to_text(op.payload) : "bucket";
       add(fmt::format("{}[stage {}, {} {}]", what, stage.value, part, bucket++), time_.seconds(plan_, rank, op, 1), "s",
           fmt::format("T({} bytes, {} ranks), nothing else running", sizes_.payload_bytes(plan_, rank, op),
                       plan_.groups[op.group.value].ranks.size()),
-          with_assumption("in-place " + lower(plan::name(op.kind), '-')));
+          with_assumption("in-place " + lower(to_text(op.kind), '-')));
     }
   }
 

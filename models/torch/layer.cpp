@@ -6,7 +6,14 @@
 #include <utility>
 
 #include "base/random.h"
-#include "models/torch/operations/compute.h"
+#include "models/torch/operations/attention.h"
+#include "models/torch/operations/conv2d.h"
+#include "models/torch/operations/dropout.h"
+#include "models/torch/operations/elementwise.h"
+#include "models/torch/operations/linear.h"
+#include "models/torch/operations/norms.h"
+#include "models/torch/operations/pools.h"
+#include "models/torch/operations/tables.h"
 
 namespace parabench::modules {
 

@@ -11,7 +11,6 @@
 
 #include "models/spec/layer.h"
 #include "models/torch/forward_mode.h"
-#include "models/torch/tensor.h"
 
 namespace parabench::modules {
 

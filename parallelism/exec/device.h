@@ -8,8 +8,6 @@
 #include <optional>
 #include <string>
 
-#include "base/case.h"
-#include "base/clock.h"
 #include "base/optimizer.h"
 #include "parallelism/comm/communicator.h"
 #include "parallelism/exec/memory.h"
@@ -110,13 +108,5 @@ class CountScope {
  private:
   std::optional<AccountScope> host_;
 };
-
-std::unique_ptr<Device> cpu_device(MemoryAccount& account);
-/// torch has a pool of 32 streams of high priority for each GPU, of which a rank takes two; streams tell ranks apart.
-inline constexpr int most_ranks_on_gpu = 16;
-/// GPU `index` with its own streams. Sets the process's TF32 switches to what `precision` says, and whether cuDNN tries
-/// its algorithms out at every new shape (`tuned`; see tuning.h). Throws environment_error where there is no such GPU,
-/// or for a build without CUDA. At most most_ranks_on_gpu of them on one GPU.
-std::unique_ptr<Device> cuda_device(int index, Precision precision, bool tuned, MemoryAccount& account);
 
 }  // namespace parabench::exec

@@ -1,9 +1,9 @@
-#include <c10/core/AutogradState.h>
+#include "parallelism/exec/device_cpu.h"
 
 #include <stdexcept>
 #include <utility>
 
-#include "parallelism/exec/device.h"
+#include "base/clock.h"
 #include "parallelism/exec/optimizer/fused_loops.h"
 
 namespace parabench::exec {
@@ -65,16 +65,6 @@ class CpuDevice final : public Device {
 };
 
 }  // namespace
-
-void Device::enter(bool computes) {
-  if (computes) c10::AutogradState::get_tls_state().set_multithreading_enabled(false);
-  enter_queue(computes);
-}
-
-CountScope::CountScope(Device& device, MemoryCategory category) {
-  device.allocating(category);
-  if (device.where().is_cpu()) host_.emplace(device.account(), category);
-}
 
 std::unique_ptr<Device> cpu_device(MemoryAccount& account) { return std::make_unique<CpuDevice>(account); }
 

@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "parallelism/exec/device.h"
+#include "base/clock.h"
 #include "parallelism/plan/routes.h"
 
 namespace parabench::exec {

@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "parallelism/exec/device.h"
+#include "base/clock.h"
 #include "parallelism/exec/lanes.h"
 
 namespace parabench::exec {

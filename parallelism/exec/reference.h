@@ -1,13 +1,14 @@
 // Training on one rank: what every strategy must equal.
 #pragma once
 
+#include <torch/types.h>
+
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "datasets/source.h"
 #include "models/spec/model.h"
-#include "models/torch/layer.h"
 #include "parallelism/exec/input.h"
 #include "parallelism/plan/plan.h"
 

@@ -6,6 +6,7 @@
 
 #include "models/torch/autocast.h"
 #include "models/torch/loss.h"
+#include "models/torch/tensor.h"
 #include "parallelism/plan/input_pieces.h"
 
 namespace parabench::exec {

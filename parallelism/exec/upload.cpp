@@ -1,5 +1,6 @@
 #include "parallelism/exec/upload.h"
 
+#include "models/torch/tensor.h"
 #include "parallelism/exec/segment_runner.h"
 #include "parallelism/exec/stage_state.h"
 

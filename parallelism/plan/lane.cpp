@@ -5,16 +5,6 @@
 
 namespace parabench::plan {
 
-std::string_view name(LaneKind kind) {
-  switch (kind) {
-    case LaneKind::compute: return "compute";
-    case LaneKind::collectives: return "collectives";
-    case LaneKind::send: return "send";
-    case LaneKind::receive: return "receive";
-  }
-  return {};
-}
-
 LaneKind lane_kind(OpKind kind) {
   switch (kind) {
     case OpKind::forward:
@@ -65,10 +55,10 @@ LaneKey other_end(const LaneKey& messages, Rank own) {
 }
 
 std::string name(const LaneKey& lane) {
-  std::string text(name(lane.kind));
+  std::string text(parabench::to_text(lane.kind));
   if (lane.kind == LaneKind::compute) return text;
   const int number = is_message(lane.kind) ? lane.peer.value : lane.group.value;
-  return text + ':' + std::string(name(lane.purpose)) + ':' + std::to_string(number);
+  return text + ':' + std::string(parabench::to_text(lane.purpose)) + ':' + std::to_string(number);
 }
 
 }  // namespace parabench::plan

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/enum_text.h"
 #include "parallelism/plan/op.h"
 
 namespace parabench::plan {
@@ -15,10 +16,7 @@ namespace parabench::plan {
 /// lane of what it sends there and one of what it receives. So nothing waits behind a message between two other ranks
 /// or the other way.
 enum class LaneKind : std::uint8_t { compute, collectives, send, receive };
-inline constexpr std::array<LaneKind, 4> all_lane_kinds = {LaneKind::compute, LaneKind::collectives, LaneKind::send,
-                                                           LaneKind::receive};
-/// "compute", "collectives", "send", "receive".
-std::string_view name(LaneKind kind);
+constexpr std::array<std::string_view, 4> names_of(LaneKind) { return {"compute", "collectives", "send", "receive"}; }
 /// Of an operation.
 LaneKind lane_kind(OpKind kind);
 constexpr bool is_message(LaneKind kind) { return kind >= LaneKind::send; }

@@ -6,15 +6,6 @@
 
 namespace parabench::plan {
 
-std::string_view name(Axis axis) {
-  switch (axis) {
-    case Axis::data: return "data";
-    case Axis::pipeline: return "pipeline";
-    case Axis::tensor: return "tensor";
-  }
-  return {};
-}
-
 Rank rank_at(const Mesh& mesh, const Coordinates& at) {
   return Rank((at.data * mesh.pipeline + at.pipeline) * mesh.tensor + at.tensor);
 }

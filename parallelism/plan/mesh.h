@@ -5,14 +5,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/enum_text.h"
 #include "base/strong.h"
 
 namespace parabench::plan {
 
 enum class Axis { data, pipeline, tensor };
-inline constexpr std::array<Axis, 3> all_axes = {Axis::data, Axis::pipeline, Axis::tensor};
-/// "data", "pipeline", "tensor".
-std::string_view name(Axis axis);
+constexpr std::array<std::string_view, 3> names_of(Axis) { return {"data", "pipeline", "tensor"}; }
 
 /// The ranks that one collective joins, ascending, and along which axis of the mesh they lie.
 struct Group {

@@ -19,38 +19,6 @@ Op collective(OpKind kind, Payload payload, SegmentId first, int segments, StepI
 
 }  // namespace
 
-std::string_view name(OpKind kind) {
-  switch (kind) {
-    case OpKind::forward: return "F";
-    case OpKind::backward: return "B";
-    case OpKind::backward_input: return "I";
-    case OpKind::backward_weight: return "W";
-    case OpKind::recompute: return "RECOMPUTE";
-    case OpKind::norms: return "NORMS";
-    case OpKind::update: return "UPDATE";
-    case OpKind::send: return "SEND";
-    case OpKind::receive: return "RECV";
-    case OpKind::all_reduce: return "ALL_REDUCE";
-    case OpKind::reduce_scatter: return "REDUCE_SCATTER";
-    case OpKind::all_gather: return "ALL_GATHER";
-    case OpKind::broadcast: return "BROADCAST";
-  }
-  return {};
-}
-
-std::string_view name(Payload payload) {
-  switch (payload) {
-    case Payload::none: return "none";
-    case Payload::gradients: return "gradients";
-    case Payload::tied_gradients: return "tied_gradients";
-    case Payload::parameters: return "parameters";
-    case Payload::norms: return "norms";
-    case Payload::activation: return "activation";
-    case Payload::activation_gradient: return "activation_gradient";
-  }
-  return {};
-}
-
 Op pass(OpKind kind, SegmentId s, MicroBatchId m, StepId step, VersionId version) {
   Op op = over_micro_batch(kind, Payload::none, s, m, step);
   op.version = version;
@@ -138,7 +106,7 @@ Op receive_of(const Op& send, Rank from, std::span<const SkipPort> skips) {
 }
 
 std::string name(const Op& op) {
-  std::string text(name(op.kind));
+  std::string text(parabench::to_text(op.kind));
   switch (op.payload) {
     case Payload::none:
     case Payload::gradients:

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/enum_text.h"
 #include "base/strong.h"
 
 namespace parabench::plan {
@@ -30,13 +31,11 @@ enum class OpKind : std::uint8_t {
   broadcast,       ///< what the root has on all of them
 };
 
-/// "F", "B", "I", "W", "RECOMPUTE", "NORMS", "UPDATE", "SEND", "RECV", "ALL_REDUCE", "REDUCE_SCATTER", "ALL_GATHER",
-/// "BROADCAST".
-std::string_view name(OpKind kind);
-inline constexpr std::array<OpKind, 13> all_op_kinds = {
-    OpKind::forward,        OpKind::backward,   OpKind::backward_input, OpKind::backward_weight, OpKind::recompute,
-    OpKind::norms,          OpKind::update,     OpKind::send,           OpKind::receive,         OpKind::all_reduce,
-    OpKind::reduce_scatter, OpKind::all_gather, OpKind::broadcast};
+constexpr std::array<std::string_view, 13> names_of(OpKind) {
+  return {"F",        "B",    "I",    "W",          "RECOMPUTE",      "NORMS",
+          "UPDATE",   "SEND", "RECV", "ALL_REDUCE", "REDUCE_SCATTER", "ALL_GATHER",
+          "BROADCAST"};
+}
 
 constexpr bool is_pass(OpKind kind) { return kind <= OpKind::recompute; }
 constexpr bool makes_input_gradient(OpKind kind) { return kind == OpKind::backward || kind == OpKind::backward_input; }
@@ -56,11 +55,9 @@ enum class Payload : std::uint8_t {
   activation,           ///< what a segment made of a micro-batch
   activation_gradient,  ///< the gradient of a segment's input, of a micro-batch
 };
-/// "none", "gradients", "tied_gradients", "parameters", "norms", "activation", "activation_gradient".
-std::string_view name(Payload payload);
-inline constexpr std::array<Payload, 7> all_payloads = {
-    Payload::none,  Payload::gradients,  Payload::tied_gradients,     Payload::parameters,
-    Payload::norms, Payload::activation, Payload::activation_gradient};
+constexpr std::array<std::string_view, 7> names_of(Payload) {
+  return {"none", "gradients", "tied_gradients", "parameters", "norms", "activation", "activation_gradient"};
+}
 /// Whether it belongs to a micro-batch.
 constexpr bool is_of_micro_batch(Payload payload) { return payload >= Payload::activation; }
 

@@ -10,7 +10,6 @@
 #include "base/units_text.h"
 #include "parallelism/plan/formats/print_json.h"
 #include "parallelism/plan/strategies/stage_widths.h"
-#include "results/record.h"
 #include "results/record_json.h"
 #include "suite/machine/knowledge.h"
 #include "suite/protocol/command.h"
@@ -43,9 +42,9 @@ void print_ranks(const Predicted& predicted, std::ostream& out) {
   for (const RankPredicted& rank : predicted.ranks) {
     const Breakdown& b = rank.breakdown_s;
     std::string parts;
-    for (int i = 0; i < memory_category_count; ++i) {
-      if (const auto bytes = rank.peak_memory.category[i]; bytes > 0) {
-        parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", memory_category_names[i],
+    for (const MemoryCategory category : enum_values<MemoryCategory>) {
+      if (const auto bytes = rank.peak_memory[category]; bytes > 0) {
+        parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", to_text(category),
                              human_bytes(static_cast<double>(bytes)));
       }
     }

@@ -14,6 +14,7 @@
 #include "base/units_text.h"
 #include "parallelism/plan/formats/print_json.h"
 #include "suite/launch/process.h"
+#include "suite/protocol/command.h"
 
 namespace parabench::suite {
 namespace {

@@ -9,7 +9,6 @@
 #include "parallelism/plan/durations.h"
 #include "suite/launch/launcher.h"
 #include "suite/launch/signals.h"
-#include "suite/protocol/command.h"
 #include "suite/protocol/folder.h"
 
 namespace parabench::suite {

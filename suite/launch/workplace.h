@@ -1,7 +1,7 @@
 // What the launches of one command share: machine, launcher, scratch folder, interruption.
 #pragma once
 
-#include "analytic/calibration/calibration.h"
+#include "analytic/calibration/machine.h"
 #include "suite/cases/selection.h"
 #include "suite/launch/launch.h"
 #include "suite/run/forecast.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analytic/calibration/calibration.h"
+#include "analytic/calibration/machine.h"
 #include "base/enum_text.h"
 #include "suite/protocol/offer.h"
 

@@ -55,7 +55,7 @@ json to_json(const Reply& reply) {
   const Phase phase = phase_of(reply);
   return {{"phase", to_text(phase)},
           {"plan_hash", reply.plan_hash},
-          {"communicator", reply.communicator},
+          {"communicator", reply.private_arenas_because},
           {answer_key(phase), std::visit([](const auto& answer) { return to_json(answer); }, reply.answer)}};
 }
 

@@ -17,8 +17,8 @@ namespace parabench::protocol {
 using Answer = std::variant<Offer, results::Equivalence, results::Measured, analytic::Calibration>;
 
 struct Reply {
-  std::string plan_hash;     ///< of the plan that the ranks were given; "" for a probe
-  std::string communicator;  ///< why arenas are private; "" where they are shared
+  std::string plan_hash;               ///< of the plan that the ranks were given; "" for a probe
+  std::string private_arenas_because;  ///< "" where they are shared
   Answer answer;
 };
 Phase phase_of(const Reply& reply);

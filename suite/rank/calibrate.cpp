@@ -1,3 +1,5 @@
+#include "suite/rank/calibrate.h"
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -8,9 +10,8 @@
 
 #include "analytic/calibration/scope.h"
 #include "base/case_text.h"
-#include "parallelism/exec/stage_state.h"
 #include "parallelism/plan/routes.h"
-#include "suite/rank/launch.h"
+#include "parallelism/plan/state/state_layout.h"
 #include "suite/rank/layer_chain.h"
 #include "suite/rank/transfers.h"
 

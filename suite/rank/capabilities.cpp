@@ -10,7 +10,7 @@
 #include "parallelism/comm/cuda/gpu_of.h"
 #include "parallelism/comm/cuda/gpus.h"
 #include "parallelism/comm/cuda/nccl.h"
-#include "parallelism/comm/mpi/world.h"
+#include "parallelism/comm/mpi/session.h"
 #include "parallelism/comm/threads/world.h"
 #include "suite/rank/reply.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "parallelism/exec/device.h"
+#include "base/clock.h"
 #include "suite/rank/reply.h"
 
 namespace parabench::rank {

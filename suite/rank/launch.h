@@ -5,14 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "analytic/calibration/calibration.h"
+#include "analytic/calibration/machine.h"
+#include "base/strong.h"
 #include "datasets/source.h"
 #include "models/spec/model.h"
-#include "parallelism/comm/communicator.h"
-#include "parallelism/exec/device.h"
 #include "parallelism/exec/input.h"
+#include "parallelism/exec/memory.h"
 #include "parallelism/plan/durations.h"
-#include "results/record.h"
 #include "suite/protocol/command.h"
 
 namespace parabench::rank {
@@ -40,13 +39,5 @@ struct RankPlace {
 
 /// The counted memory of a rank; lives until the process ends, since blocks outlive the objects that made them.
 exec::MemoryAccount& account_of(Rank rank);
-
-/// Each phase runs on every rank and answers on rank 0; what it returns on the others is empty.
-results::Measured measure(const Launch& launch, comm::Communicator& comm, exec::Device& device, const RankPlace& place);
-/// The same on emulated devices, which are threads of this process: without memory, bytes and losses.
-results::Measured measure_emulated(const Launch& launch, comm::Communicator& comm);
-results::Equivalence verify(const Launch& launch, comm::Communicator& comm, exec::Device& device);
-analytic::Calibration calibrate(const Launch& launch, comm::Communicator& comm, exec::Device& device,
-                                const RankPlace& place);
 
 }  // namespace parabench::rank

@@ -4,6 +4,8 @@
 #include <functional>
 #include <vector>
 
+#include "analytic/calibration/calibration.h"
+#include "parallelism/exec/device.h"
 #include "suite/rank/launch.h"
 
 namespace parabench::rank {

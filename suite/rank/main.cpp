@@ -18,6 +18,8 @@
 #include "parallelism/comm/cuda/staged.h"
 #include "parallelism/comm/mpi/world.h"
 #include "parallelism/comm/threads/world.h"
+#include "parallelism/exec/cuda/device_cuda.h"
+#include "parallelism/exec/device_cpu.h"
 #include "parallelism/exec/equivalence.h"
 #include "parallelism/plan/formats/print_json.h"
 #include "parallelism/plan/formats/read_json.h"
@@ -26,11 +28,14 @@
 #include "suite/protocol/command.h"
 #include "suite/protocol/folder.h"
 #include "suite/rank/affinity.h"
+#include "suite/rank/calibrate.h"
 #include "suite/rank/capabilities.h"
 #include "suite/rank/gpu_environment.h"
 #include "suite/rank/launch.h"
+#include "suite/rank/measure.h"
 #include "suite/rank/reply.h"
 #include "suite/rank/transfers.h"
+#include "suite/rank/verify.h"
 
 namespace parabench::rank {
 namespace {

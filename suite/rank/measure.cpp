@@ -1,3 +1,5 @@
+#include "suite/rank/measure.h"
+
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -12,11 +14,9 @@
 #include "parallelism/exec/executor.h"
 #include "parallelism/exec/tuning.h"
 #include "parallelism/plan/formats/print_trace.h"
-#include "results/record.h"
 #include "suite/protocol/folder.h"
 #include "suite/protocol/rank_report.h"
 #include "suite/rank/clock.h"
-#include "suite/rank/launch.h"
 #include "suite/rank/reductions.h"
 #include "suite/rank/reply.h"
 

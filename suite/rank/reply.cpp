@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "parallelism/comm/communicator.h"
-#include "parallelism/exec/executor.h"
+#include "parallelism/exec/execution.h"
 #include "suite/protocol/folder.h"
 
 namespace parabench::rank {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/statistics.h"
 #include "parallelism/comm/gather.h"
 

@@ -1,3 +1,5 @@
+#include "suite/rank/verify.h"
+
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 #include <sys/sysinfo.h>
@@ -6,12 +8,9 @@
 #include <cmath>
 
 #include "parallelism/exec/equivalence.h"
-#include "parallelism/exec/executor.h"
 #include "parallelism/exec/reference.h"
 #include "parallelism/plan/strategies/delay_rules.h"
-#include "results/record.h"
 #include "suite/rank/affinity.h"
-#include "suite/rank/launch.h"
 
 namespace parabench::rank {
 namespace {

@@ -7,6 +7,7 @@
 #include "analytic/calibration/profile.h"
 #include "analytic/costs/layer_seconds.h"
 #include "analytic/memory/fit_memory.h"
+#include "analytic/simulate/predict.h"
 #include "base/case_text.h"
 #include "base/error.h"
 #include "models/spec/loss.h"

@@ -6,7 +6,7 @@
 
 #include "analytic/costs/costs.h"
 #include "analytic/costs/emulation.h"
-#include "analytic/simulate/predict.h"
+#include "base/prediction.h"
 #include "datasets/spec/dataset.h"
 #include "models/spec/model.h"
 #include "parallelism/plan/plan.h"

@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/units_text.h"
 #include "parallelism/plan/strategies/check_case.h"
-#include "parallelism/plan/strategies/strategies.h"
 
 namespace parabench::suite {
 namespace {

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "analytic/costs/costs.h"
+#include "analytic/costs/memory_model.h"
+#include "analytic/costs/time_model.h"
 #include "parallelism/plan/strategies/strategies.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 #include "parallelism/plan/timeline.h"
@@ -34,7 +35,7 @@ inline models::ModelSpec tied_chain(int layers) {
 }
 
 /// The plan of a case on a chain of `layers` layers of equal time.
-inline plan::Plan plan_of(const Case& spec, int layers, int steps = 1) {
+inline plan::Plan test_plan(const Case& spec, int layers, int steps = 1) {
   return plan::make_plan(spec, chain(layers), std::vector<double>(layers, 1.0), steps);
 }
 /// A synchronous pipeline over `devices` ranks: one layer per stage, one sample per micro-batch. `chunks`: stages per
@@ -44,17 +45,17 @@ inline plan::Plan pipeline(const std::string& strategy, int devices, int micro_b
   Case spec = case_of(strategy, devices, micro_batches, micro_batches);
   spec.chunks = plan::find_strategy(strategy).uses("chunks") ? chunks : spec.chunks;
   spec.recompute = recompute;
-  return plan_of(spec, plan::find_strategy(strategy).stages(spec));
+  return test_plan(spec, plan::find_strategy(strategy).stages(spec));
 }
 inline plan::Plan gpipe(int stages, int micro_batches) { return pipeline("gpipe", stages, micro_batches); }
 inline plan::Plan pipedream(int stages, int mini_batches) {
-  return plan_of(case_of("pipedream", stages, 1), stages, mini_batches);
+  return test_plan(case_of("pipedream", stages, 1), stages, mini_batches);
 }
 /// One layer and one bucket per segment.
 inline plan::Plan data_parallel(int ranks, int layers) {
   Case spec = case_of("data-parallel", ranks, ranks);
   spec.bucket = Bytes(1);
-  return plan_of(spec, layers);
+  return test_plan(spec, layers);
 }
 
 /// Names of the schedules of synchronous pipelines that serve so many devices and micro-batches.

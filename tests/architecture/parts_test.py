@@ -40,7 +40,7 @@ RULES = {
         "parabench::rank",
         PURE
         + ["datasets", "models/torch", "parallelism/comm", "parallelism/comm/threads", "parallelism/comm/mpi"]
-        + ["parallelism/comm/cuda", "parallelism/exec", "suite/protocol"],
+        + ["parallelism/comm/cuda", "parallelism/exec", "parallelism/exec/cuda", "suite/protocol"],
         ["torch", "CLI11"],
     ),
 }

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/case.h"
-#include "base/case_key.h"
 #include "base/case_text.h"
 
 namespace parabench {

@@ -5,11 +5,11 @@
   eager_step.py --model vgg16 | mobilenetv2 --batch 32 --threads 2
 
 fp32, SGD with momentum 0.9, one synthetic batch (CIFAR-10's size; tokens of a vocabulary of 1,000), 3 steps discarded. The
-transformer attends by ATen's scaled_dot_product_attention. Needs what tests/models/golden/make_golden.py needs.
+transformer attends by ATen's scaled_dot_product_attention. Needs what tests/models/torch/golden/make_golden.py needs.
 """
 import argparse, json, os, statistics, sys, time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "models", "golden"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "models", "torch", "golden"))
 import make_golden
 import torch
 

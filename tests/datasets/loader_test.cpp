@@ -8,7 +8,6 @@
 #include <set>
 
 #include "datasets/order.h"
-#include "datasets/synthetic.h"
 #include "tests/datasets/numbered_source.h"
 
 namespace parabench::datasets {

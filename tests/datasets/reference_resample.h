@@ -5,7 +5,9 @@
 #include <cmath>
 #include <vector>
 
-#include "datasets/resample.h"
+#include "datasets/cut.h"
+#include "datasets/jpeg.h"
+#include "datasets/normalise.h"
 
 namespace parabench::datasets {
 

@@ -1,7 +1,6 @@
 // Cases on GPUs where there are some, too few, or none.
 #include <gmock/gmock.h>
 
-#include "base/file.h"
 #include "tests/suite/front_fixture.h"
 
 namespace parabench::suite {

@@ -1,7 +1,6 @@
 // Runs in which every launch does what it should.
 #include <gmock/gmock.h>
 
-#include "base/file.h"
 #include "tests/suite/front_fixture.h"
 
 namespace parabench::suite {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "models/spec/operations/checks.h"
 
 namespace parabench::models {
 

@@ -1,6 +1,6 @@
-#include <ATen/ATen.h>
+#include "models/torch/operations/attention.h"
 
-#include "models/torch/operations/compute.h"
+#include <ATen/ATen.h>
 
 namespace parabench::modules {
 

@@ -8,7 +8,6 @@
 #include <numeric>
 
 #include "base/random.h"
-#include "models/torch/operations/compute.h"
 
 namespace parabench::modules {
 namespace {

@@ -1,4 +1,4 @@
-// Which elements a dropout leaves.
+// Dropouts, and which elements they leave.
 #pragma once
 
 #include <torch/types.h>
@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "models/spec/operations/dropout.h"
 #include "models/torch/forward_mode.h"
+#include "models/torch/operations/call.h"
 
 namespace parabench::modules {
 
@@ -21,5 +23,7 @@ torch::Tensor dropout_mask(const std::vector<std::int64_t>& sizes, double probab
 torch::Tensor dropout_mask_on_device(const std::vector<std::int64_t>& sizes, double probability,
                                      const std::string& name, const DropoutDraws& draws,
                                      const torch::TensorOptions& options);
+
+torch::Tensor compute(const models::Dropout& op, const Call& call);
 
 }  // namespace parabench::modules

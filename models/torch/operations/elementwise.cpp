@@ -1,9 +1,8 @@
-// Activations, sums and changes of shape.
+#include "models/torch/operations/elementwise.h"
+
 #include <ATen/ATen.h>
 
 #include <vector>
-
-#include "models/torch/operations/compute.h"
 
 namespace parabench::modules {
 

@@ -1,9 +1,10 @@
+#include "models/torch/operations/linear.h"
+
 #include <ATen/ATen.h>
 
 #include <utility>
 #include <vector>
 
-#include "models/torch/operations/compute.h"
 #include "models/torch/split_node.h"
 
 namespace parabench::modules {

@@ -1,3 +1,5 @@
+#include "models/torch/operations/norms.h"
+
 #include <ATen/ATen.h>
 
 #include <array>
@@ -5,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "models/torch/operations/compute.h"
 #include "models/torch/split_node.h"
 
 namespace parabench::modules {

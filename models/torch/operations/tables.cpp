@@ -1,10 +1,10 @@
-// Embeddings and learned positions.
+#include "models/torch/operations/tables.h"
+
 #include <ATen/ATen.h>
 
 #include <utility>
 #include <vector>
 
-#include "models/torch/operations/compute.h"
 #include "models/torch/split_node.h"
 
 namespace parabench::modules {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "parallelism/comm/mailbox.h"
+#include "parallelism/comm/mpi/check.h"
 #include "parallelism/comm/traffic.h"
 
 namespace parabench::comm {

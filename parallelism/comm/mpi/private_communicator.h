@@ -1,6 +1,8 @@
 // The communicator of ranks that share no memory: private buffers and nonblocking MPI, driven by MPI_Test.
 #pragma once
 
+#include <mpi.h>
+
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -9,7 +11,6 @@
 
 #include "parallelism/comm/communicator.h"
 #include "parallelism/comm/doorbell.h"
-#include "parallelism/comm/mpi/check.h"
 #include "parallelism/comm/process.h"
 #include "parallelism/comm/region.h"
 

@@ -1,3 +1,5 @@
+#include "parallelism/comm/mpi/session.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 #include "base/error.h"
 #include "parallelism/comm/mpi/check.h"
 #include "parallelism/comm/mpi/own_segments.h"
-#include "parallelism/comm/mpi/world.h"
 #include "parallelism/comm/mpi/world_size.h"
 
 namespace parabench::comm {

@@ -1,3 +1,5 @@
+#include "parallelism/exec/cuda/device_cuda.h"
+
 #include <ATen/Context.h>
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDACachingAllocator.h>
@@ -14,7 +16,6 @@
 #include "parallelism/exec/cuda/block_counter.h"
 #include "parallelism/exec/cuda/event_clock.h"
 #include "parallelism/exec/cuda/upload_cuda.h"
-#include "parallelism/exec/device.h"
 #include "parallelism/exec/optimizer/fused_operators.h"
 
 namespace parabench::exec {

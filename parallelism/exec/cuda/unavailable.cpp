@@ -1,5 +1,5 @@
 #include "base/error.h"
-#include "parallelism/exec/device.h"
+#include "parallelism/exec/cuda/device_cuda.h"
 
 namespace parabench::exec {
 

@@ -10,7 +10,7 @@ bool continues(const Plan& plan, const Op& before, const Op& op) {
          stage_of(plan, before.segment) == stage_of(plan, op.segment);
 }
 
-std::string letters(OpKind kind) { return kind == OpKind::recompute ? "R" : std::string(name(kind)); }
+std::string letters(OpKind kind) { return kind == OpKind::recompute ? "R" : std::string(parabench::to_text(kind)); }
 
 }  // namespace
 

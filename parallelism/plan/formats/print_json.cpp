@@ -14,8 +14,8 @@ using nlohmann::json;
 bool has_group(const Op& op) { return is_collective(op.kind) || op.group != GroupId(-1); }
 
 json op_json(const Op& op) {
-  json result = {{"op", name(op.kind)}, {"segment", op.segment.value}, {"step", op.step.value}};
-  if (op.payload != Payload::none) result["payload"] = name(op.payload);
+  json result = {{"op", parabench::to_text(op.kind)}, {"segment", op.segment.value}, {"step", op.step.value}};
+  if (op.payload != Payload::none) result["payload"] = parabench::to_text(op.payload);
   if (is_over_run(op)) {
     result["segments"] = op.segments;
   } else {
@@ -52,7 +52,7 @@ json to_json(const Plan& plan) {
   for (const Group& group : plan.groups) {
     json ranks = json::array();
     for (Rank r : group.ranks) ranks.push_back(r.value);
-    result["groups"].push_back({{"axis", name(group.axis)}, {"ranks", std::move(ranks)}});
+    result["groups"].push_back({{"axis", parabench::to_text(group.axis)}, {"ranks", std::move(ranks)}});
   }
   for (const Segment& s : plan.segments) {
     result["segments"].push_back({{"first_layer", s.first_layer}, {"layers", s.layers}, {"stage", s.stage.value}});

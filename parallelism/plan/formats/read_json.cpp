@@ -1,6 +1,5 @@
 #include "parallelism/plan/formats/read_json.h"
 
-#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -17,15 +16,6 @@ namespace {
 
 using nlohmann::json;
 
-/// The one of such a name among `known`.
-template <class Known>
-auto named(const JsonReader& value, const Known& known, std::string_view what) {
-  const auto text = value.as<std::string>();
-  const auto found = std::ranges::find(known, text, [](auto one) { return name(one); });
-  if (found == known.end()) throw value.error(what);
-  return *found;
-}
-
 /// False where it is left out.
 bool flag(const JsonReader& object, std::string_view key) { return object.find<bool>(key).value_or(false); }
 
@@ -36,7 +26,7 @@ std::uint16_t port_from(const JsonReader& value) {
 }
 
 Op op_from(const JsonReader& object) {
-  Op op{.kind = named(object.at("op"), all_op_kinds, "a kind of operation")};
+  Op op{.kind = object.get<OpKind>("op")};
   std::vector<std::string_view> allowed = {"op",    "segment", "step",   "accumulates", "discards", "overlaps_next",
                                            "start", "end",     "seconds"};
   const auto number = [&](std::string_view key) {
@@ -47,7 +37,7 @@ Op op_from(const JsonReader& object) {
   op.step = StepId(number("step"));
   if (is_message(op.kind) || is_collective(op.kind)) {
     allowed.push_back("payload");
-    op.payload = named(object.at("payload"), all_payloads, "what an operation moves");
+    op.payload = object.get<Payload>("payload");
   }
   if (is_over_run(op)) {
     op.segments = number("segments");
@@ -78,14 +68,15 @@ std::string take_word(std::string& text) {
 
 /// The lane of such a name ("send:activation:1"), made where there is none.
 std::vector<Op>& lane_from(RankProgram& rank, const std::string& text, const JsonReader& lanes) {
-  if (text == name(LaneKind::compute)) return rank.compute();
+  if (text == parabench::to_text(LaneKind::compute)) return rank.compute();
   std::string rest = text;
   const std::string kind = take_word(rest), purpose = take_word(rest);
   int number = 0;
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-  for (LaneKind known : all_lane_kinds) {
-    for (Payload payload : all_payloads) {
-      if (name(known) != kind || name(payload) != purpose || payload == Payload::none) continue;
+  for (LaneKind known : enum_values<LaneKind>) {
+    for (Payload payload : enum_values<Payload>) {
+      if (parabench::to_text(known) != kind || parabench::to_text(payload) != purpose) continue;
+      if (payload == Payload::none) continue;
       if (known == LaneKind::compute || error != std::errc() || end != rest.data() + rest.size()) continue;
       LaneKey key{.kind = known, .purpose = payload};
       (is_message(known) ? key.peer.value : key.group.value) = number;
@@ -117,7 +108,7 @@ RankProgram rank_from(const JsonReader& object) {
 
 Group group_from(const JsonReader& object) {
   object.allow_only({"axis", "ranks"});
-  Group group{named(object.at("axis"), all_axes, "an axis: data, pipeline or tensor"), {}};
+  Group group{object.get<Axis>("axis"), {}};
   for (const int rank : object.get<std::vector<int>>("ranks")) group.ranks.push_back(Rank(rank));
   return group;
 }

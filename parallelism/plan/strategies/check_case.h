@@ -3,10 +3,9 @@
 
 #include "base/case.h"
 #include "models/spec/model.h"
+#include "parallelism/plan/formats/given_schedule.h"
 
 namespace parabench::plan {
-
-struct GivenSchedule;
 
 /// Throws usage_error if the case is impossible in itself: unknown strategy, more stages than layers, fewer samples
 /// than pieces, np that the strategy cannot use, keys that it does not know, values that this version does not offer;

@@ -5,13 +5,12 @@
 #include <vector>
 
 #include "models/spec/model.h"
+#include "parallelism/plan/formats/given_schedule.h"
 #include "parallelism/plan/partition/partition.h"
 #include "parallelism/plan/partition/profile.h"
 #include "parallelism/plan/plan.h"
 
 namespace parabench::plan {
-
-struct GivenSchedule;
 
 /// What a strategy writes its plan from.
 struct StrategyInput {

@@ -2,12 +2,11 @@
 #pragma once
 
 #include "models/spec/model.h"
+#include "parallelism/plan/formats/given_schedule.h"
 #include "parallelism/plan/partition/profile.h"
 #include "parallelism/plan/plan.h"
 
 namespace parabench::plan {
-
-struct GivenSchedule;
 
 /// Samples of the largest piece of a batch that travels as one.
 int largest_piece(const Case& spec);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analytic/costs/costs.h"
 #include "analytic/simulate/simulate.h"
 #include "tests/analytic/fixtures.h"
 

@@ -50,7 +50,7 @@ std::string error_of(const TimeModel& time, const plan::Plan& plan, const plan::
 TEST(CalibratedCosts, SumLayersOfTheSegmentAndTheOverhead) {
   const models::ModelSpec model = chain(2);
   const Costs cost = calibrated_costs(measured(model), model);
-  const plan::Plan whole = plan_of(case_of("model-parallel", 1, 4), 2);  // both layers in one segment
+  const plan::Plan whole = test_plan(case_of("model-parallel", 1, 4), 2);  // both layers in one segment
   EXPECT_DOUBLE_EQ(cost.time->seconds(whole, Rank(0), plan::forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1),
                    15 + 30 + .5);
   EXPECT_DOUBLE_EQ(cost.time->seconds(whole, Rank(0), plan::backward(SegmentId(0), m0, StepId(0), VersionId(0)), 1),
@@ -62,7 +62,7 @@ TEST(CalibratedCosts, SumLayersOfTheSegmentAndTheOverhead) {
 TEST(CalibratedCosts, InterpolateInSamplesAndBusyRanks) {
   const models::ModelSpec model = chain(2);
   const Costs cost = calibrated_costs(measured(model), model);
-  const plan::Plan plan = plan_of(case_of("sequential", 1, 3), 2);
+  const plan::Plan plan = test_plan(case_of("sequential", 1, 3), 2);
   const plan::Op first = plan::forward(SegmentId(0), m0, StepId(0), VersionId(0));
   EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), first, 1), 12.5 + .5);
   EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), first, 2), 25 + .5);
@@ -71,7 +71,7 @@ TEST(CalibratedCosts, InterpolateInSamplesAndBusyRanks) {
 
 TEST(CalibratedCosts, UpdatesAreThoseOfTheOptimizer) {
   const models::ModelSpec model = chain(2);
-  plan::Plan plan = plan_of(case_of("sequential", 1, 4), 2);
+  plan::Plan plan = test_plan(case_of("sequential", 1, 4), 2);
   const plan::Op update_one = plan::update(SegmentId(0), 1, StepId(0), VersionId(1));
   Calibration calibration = measured(model);
   const double sgd = calibrated_costs(calibration, model).time->seconds(plan, Rank(0), update_one, 1) - .5;
@@ -87,7 +87,7 @@ TEST(CalibratedCosts, UpdatesAreThoseOfTheOptimizer) {
 TEST(CalibratedCosts, MessagesReductionsAndUpdates) {
   const models::ModelSpec model = chain(2);
   const Costs cost = calibrated_costs(measured(model), model);
-  const plan::Plan pipe = plan_of(case_of("gpipe", 2, 4, 2), 2);  // messages of 2 samples: 128 bytes
+  const plan::Plan pipe = test_plan(case_of("gpipe", 2, 4, 2), 2);  // messages of 2 samples: 128 bytes
   EXPECT_DOUBLE_EQ(cost.time->seconds(pipe, Rank(0), plan::send_forward(SegmentId(0), m0, StepId(0), Rank(1)), 2), 3);
   EXPECT_DOUBLE_EQ(cost.time->seconds(pipe, Rank(1), plan::recv_forward(SegmentId(1), m0, StepId(0), Rank(0)), 2), 3);
   EXPECT_DOUBLE_EQ(cost.time->link(pipe).latency_s, 1);
@@ -106,7 +106,7 @@ TEST(CalibratedCosts, MessagesReductionsAndUpdates) {
 TEST(CalibratedCosts, PartsAreLayersOverheadAndTraffic) {
   const models::ModelSpec model = chain(2);
   const Costs cost = calibrated_costs(measured(model), model);
-  const plan::Plan pipe = plan_of(case_of("gpipe", 2, 4, 2), 2);
+  const plan::Plan pipe = test_plan(case_of("gpipe", 2, 4, 2), 2);
   plan::Op back = plan::backward(SegmentId(0), m0, StepId(0), VersionId(0));
   EXPECT_EQ(cost.time->parts(pipe, Rank(0), back, 1), (TimeParts{.compute = 20, .launch = .5}));
   back.accumulates = true;  // 3 words of the 5 of an update of 16 parameters
@@ -193,7 +193,7 @@ TEST(CalibratedCosts, AreThoseOfTheCasesDevice) {
 TEST(CalibratedCosts, NameTheDeviceThatWasNeverMeasured) {
   const models::ModelSpec model = chain(2);
   const Costs cost = calibrated_costs(measured(model), model);
-  plan::Plan plan = plan_of(case_of("sequential", 1, 2), 2);
+  plan::Plan plan = test_plan(case_of("sequential", 1, 2), 2);
   plan.spec.device = DeviceKind::cuda;
   EXPECT_THAT(error_of(*cost.time, plan, plan::forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1),
               HasSubstr("device:cuda"));
@@ -211,7 +211,7 @@ TEST(CalibratedCosts, NoLayerTakesLessThanItsLaunches) {
     replayed.graph = true;
     calibration.layers[replayed] = timings;
   }
-  plan::Plan plan = plan_of(case_of("sequential", 1, 2), 2);
+  plan::Plan plan = test_plan(case_of("sequential", 1, 2), 2);
   plan.spec.device = DeviceKind::cuda;
   const Costs cost = calibrated_costs(calibration, model);
   EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), plan::forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1),
@@ -245,7 +245,7 @@ TEST(CalibratedCosts, ReplayedLayersAndThoseOnResidentInputHaveTimesOfTheirOwn) 
       }
     }
   }
-  plan::Plan plan = plan_of(case_of("sequential", 1, 2), 2);
+  plan::Plan plan = test_plan(case_of("sequential", 1, 2), 2);
   plan.spec.device = DeviceKind::cuda;
   const Costs cost = calibrated_costs(calibration, model);
   const auto seconds = [&](int layer) {
@@ -291,7 +291,7 @@ TEST(CalibratedCosts, OtherModelsLayersAreNotMixedUp) {
   model.layers.push_back(model.layers[0]);
   EXPECT_FALSE(has_layers(calibration, model, case_of("sequential", 1, 2)));
   const Costs cost = calibrated_costs(calibration, model);
-  EXPECT_THAT(error_of(*cost.time, plan_of(case_of("sequential", 1, 2), 2),
+  EXPECT_THAT(error_of(*cost.time, test_plan(case_of("sequential", 1, 2), 2),
                        plan::forward(SegmentId(1), m0, StepId(0), VersionId(0)), 1),
               HasSubstr("never measured"));
 }
@@ -299,7 +299,7 @@ TEST(CalibratedCosts, OtherModelsLayersAreNotMixedUp) {
 TEST(CalibratedCosts, MeasuredBytesReplaceTheFormula) {
   const models::ModelSpec model = chain(2);
   Calibration calibration = measured(model);
-  const plan::Plan whole = plan_of(case_of("model-parallel", 1, 2), 2);
+  const plan::Plan whole = test_plan(case_of("model-parallel", 1, 2), 2);
   const plan::Op f = plan::forward(SegmentId(0), m0, StepId(0), VersionId(0)),
                  b = plan::backward(SegmentId(0), m0, StepId(0), VersionId(0));
   {

@@ -60,7 +60,7 @@ TEST(DataSheetCosts, FollowTheGpu) {
 TEST(DataSheetCosts, UpdatesMoveTheWordsOfTheOptimizer) {
   const models::ModelSpec model = chain(2);
   const Costs cost = data_sheet_costs({.cores = 2}, model);
-  plan::Plan plan = plan_of(case_of("sequential", 1, 4), 2);
+  plan::Plan plan = test_plan(case_of("sequential", 1, 4), 2);
   const auto seconds = [&](const char* optimizer) {
     plan.spec.optimizer.name = optimizer;
     return cost.time->seconds(plan, Rank(0), plan::update(SegmentId(0), 1, StepId(0), VersionId(1)), 1);
@@ -100,7 +100,7 @@ TEST(DataSheetCosts, AnUpdateInSharesTakesTheTimeOfItsShare) {
   const models::ModelSpec model = chain(4);
   Case spec = case_of("zero1", 2, 4);
   spec.optimizer.name = "lars";
-  const plan::Plan plan = plan_of(spec, 4);
+  const plan::Plan plan = test_plan(spec, 4);
   const Costs cost = data_sheet_costs({.cores = 2}, model);
   const auto seconds = [&](const plan::Op& op) { return cost.time->seconds(plan, Rank(1), op, 1); };
   const double whole = seconds(plan::update(SegmentId(0), 4, StepId(0), VersionId(1)));
@@ -118,7 +118,7 @@ TEST(DataSheetCosts, ALayerCountsForTheLongerSideOfItsRooflineAndItsLaunches) {
   model.layers.push_back(models::chain("relu", {{"relu", models::Relu{}}}));
   const MachineInfo machine{.cores = 2, .frequency_hz = 2e9, .vector_bits = 256};
   const auto parts = [&](Case spec, const MachineInfo& on, SegmentId layer) {
-    plan::Plan plan = plan_of(case_of("model-parallel", 2, 256), 2);
+    plan::Plan plan = test_plan(case_of("model-parallel", 2, 256), 2);
     plan.spec.device = spec.device;
     return data_sheet_costs(on, model).time->parts(plan, Rank(layer.value),
                                                    plan::forward(layer, m0, StepId(0), VersionId(0)), 1);
@@ -140,7 +140,7 @@ TEST(DataSheetCosts, ALayerCountsForTheLongerSideOfItsRooflineAndItsLaunches) {
 TEST(DataSheetCosts, WhatNoBytesWouldTakeIsLatency) {
   const models::ModelSpec model = chain(4);
   const Costs cost = data_sheet_costs({.cores = 2}, model);
-  const plan::Plan pipe = plan_of(case_of("gpipe", 2, 4, 2), 4);
+  const plan::Plan pipe = test_plan(case_of("gpipe", 2, 4, 2), 4);
   const plan::Op message = plan::send_forward(SegmentId(0), m0, StepId(0), Rank(1));
   const TimeParts sent = cost.time->parts(pipe, Rank(0), message, 1);
   EXPECT_EQ(sent.latency, cost.time->link(pipe).latency_s);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analytic/calibration/calibration_json.h"
+#include "analytic/costs/costs.h"
 #include "analytic/costs/layer_seconds.h"
 #include "analytic/memory/sizes.h"
 #include "base/error.h"
@@ -38,7 +39,7 @@ plan::Op part(plan::OpKind kind) { return plan::pass(kind, SegmentId(0), MicroBa
 TEST(SplitCosts, AreWhatWasMeasured) {
   const models::ModelSpec model = chain(2);
   const Costs cost = calibrated_costs(measured(model), model);
-  const plan::Plan plan = plan_of(case_of("model-parallel", 1, 2), 2);  // both layers in one segment
+  const plan::Plan plan = test_plan(case_of("model-parallel", 1, 2), 2);  // both layers in one segment
   for (const int busy : {1, 2}) {
     EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), part(plan::OpKind::backward), busy), 30 * busy);
     EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), part(plan::OpKind::backward_input), busy), 9 * busy);
@@ -59,7 +60,7 @@ TEST(SplitCosts, AreSharesByFlopsWhereALayerWasNotMeasured) {
   EXPECT_FALSE(has_split_layers(calibration, model, spec));
   EXPECT_TRUE(has_layers(calibration, model, spec));
   const Costs cost = calibrated_costs(calibration, model);
-  const plan::Plan plan = plan_of(case_of("model-parallel", 1, 2), 2);
+  const plan::Plan plan = test_plan(case_of("model-parallel", 1, 2), 2);
   const double input = cost.time->seconds(plan, Rank(0), part(plan::OpKind::backward_input), 1);
   const double weight = cost.time->seconds(plan, Rank(0), part(plan::OpKind::backward_weight), 1);
   EXPECT_DOUBLE_EQ(input + weight, 30);

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "analytic/calibration/profile.h"
+#include "analytic/costs/costs.h"
 #include "analytic/costs/layer_seconds.h"
 #include "analytic/memory/peak_memory.h"
 #include "analytic/simulate/simulate.h"
@@ -48,7 +49,7 @@ plan::Plan pipeline(int layers) {
   Case spec = case_of("gpipe", 2, 4, 4);
   spec.recompute = Recompute::automatic;
   spec.memory = Bytes(1);
-  return plan_of(spec, layers);
+  return test_plan(spec, layers);
 }
 
 std::int64_t largest_peak(const plan::Plan& plan, const models::ModelSpec& model, const TimeModel& time,

@@ -21,7 +21,7 @@ TEST(GpuMemory, IsThatOfTheProcessorWithUploadSlotsAndWhatItsAllocatorReserves) 
   costs.saved = 3 * mebibyte;
   costs.backward_peak = 2 * mebibyte;
   costs.overhead = {.context_bytes = 500, .communicator_bytes = 30};
-  for (const plan::Plan& plan : {plan_of(case_of("sequential", 1, 4), 3), gpipe(3, 4), pipedream(3, 6)}) {
+  for (const plan::Plan& plan : {test_plan(case_of("sequential", 1, 4), 3), gpipe(3, 4), pipedream(3, 6)}) {
     MemoryUsage cpu = peak(plan, 3, costs, 0);
     const MemoryUsage gpu = peak(on_gpu(plan), 3, costs, 0);
     cpu[MemoryCategory::communication] += slot_bytes(plan.pieces[0][0]);
@@ -56,9 +56,9 @@ TEST(GpuMemory, TwoSlotsOfTheLargestPieceLieBetweenHostAndRank) {
 
 TEST(GpuMemory, SlotsHaveAPoolOfTheirOwn) {
   HandCosts costs(KindSeconds{});
-  EXPECT_EQ(peak(on_gpu(plan_of(case_of("sequential", 1, 4), 1)), 1, costs, 0).reserved, (2 + 2) * mebibyte);
+  EXPECT_EQ(peak(on_gpu(test_plan(case_of("sequential", 1, 4), 1)), 1, costs, 0).reserved, (2 + 2) * mebibyte);
   // Images of 12.8 MB in segments of their own, labels of 6.4 MB together in one.
-  EXPECT_EQ(peak(on_gpu(plan_of(case_of("sequential", 1, 200'000), 1)), 1, costs, 0).reserved,
+  EXPECT_EQ(peak(on_gpu(test_plan(case_of("sequential", 1, 200'000), 1)), 1, costs, 0).reserved,
             (2 * 14 + 20 + 2) * mebibyte);
 }
 
@@ -148,7 +148,7 @@ TEST(GpuMemory, NearTheLimitTheCacheIsGivenBack) {
   HandCosts costs(KindSeconds{.update = 1});
   costs.forward_peak = 40 * mebibyte;
   costs.backward_peak = 100 * mebibyte;  // two of 50, for which the 40 of the forward are of no use
-  const plan::Plan plan = on_gpu(plan_of(case_of("sequential", 1, 1), 1));
+  const plan::Plan plan = on_gpu(test_plan(case_of("sequential", 1, 1), 1));
   EXPECT_EQ(peak(plan, 1, costs, 0).reserved, 144 * mebibyte);
   costs.overhead.memory_bytes = 120 * mebibyte;
   EXPECT_EQ(peak(plan, 1, costs, 0).reserved, 104 * mebibyte);

@@ -10,7 +10,7 @@ namespace {
 TEST(PeakMemory, StatesFollowThePlan) {
   HandCosts costs(KindSeconds{});
   costs.forward_peak = 1;  // the peak is the first forward: nothing but the states and a byte
-  plan::Plan plan = plan_of(case_of("sequential", 1, 4), 3);
+  plan::Plan plan = test_plan(case_of("sequential", 1, 4), 3);
   MemoryUsage usage = peak(plan, 3, costs, 0);
   EXPECT_EQ(usage[MemoryCategory::parameters], 3 * chain_layer_bytes);
   EXPECT_EQ(usage[MemoryCategory::optimizer], 3 * chain_layer_bytes);
@@ -32,7 +32,7 @@ TEST(PeakMemory, UpdatesInSharesKeepStatesOfTheSharesAlone) {
   costs.forward_peak = 1;
   Case spec = case_of("zero1", 4, 4);
   spec.optimizer.name = "adam";
-  const plan::Plan plan = plan_of(spec, 4);  // one bucket of four cache lines
+  const plan::Plan plan = test_plan(spec, 4);  // one bucket of four cache lines
   for (int rank = 0; rank < 4; ++rank) {
     const MemoryUsage usage = peak(plan, 4, costs, rank);
     EXPECT_EQ(usage[MemoryCategory::parameters], 4 * chain_layer_bytes);
@@ -44,7 +44,7 @@ TEST(PeakMemory, UpdatesInSharesKeepStatesOfTheSharesAlone) {
 TEST(PeakMemory, GradientsLiveFromTheFirstBackwardToTheUpdateUnlessAnArenaHoldsThemForReduction) {
   HandCosts costs(KindSeconds{});
   costs.backward_peak = 1000;  // the peak is inside the last backward: those of the other two layers are there
-  EXPECT_EQ(peak(plan_of(case_of("sequential", 1, 4), 3), 3, costs, 0)[MemoryCategory::gradients],
+  EXPECT_EQ(peak(test_plan(case_of("sequential", 1, 4), 3), 3, costs, 0)[MemoryCategory::gradients],
             2 * chain_layer_bytes);
   EXPECT_EQ(peak(data_parallel(2, 3), 3, costs, 1)[MemoryCategory::gradients], 3 * chain_layer_bytes);
   EXPECT_EQ(peak(gpipe(3, 1), 3, costs, 1)[MemoryCategory::gradients], 0);
@@ -192,7 +192,7 @@ TEST(PeakMemory, ReportsTheCategoriesOfTheHighestTotal) {
   costs.saved = 200;
   costs.forward_peak = 500;
   costs.backward_peak = 100;
-  const plan::Plan plan = plan_of(case_of("sequential", 1, 1), 2);
+  const plan::Plan plan = test_plan(case_of("sequential", 1, 1), 2);
   MemoryUsage usage = peak(plan, 2, costs, 0);
   EXPECT_EQ(usage[MemoryCategory::activations], 2 * 200 + 500);
   EXPECT_EQ(usage[MemoryCategory::workspace], 0);

@@ -19,12 +19,12 @@ TEST(Sizes, MadeTensorsAreTheOutputsOfTheSteps) {
 
 TEST(Sizes, SavedBytesOfAChainAreTheSumOfItsSegments) {
   const Sizes sizes(chain(3));
-  const plan::Plan by_layer = plan_of(case_of("sequential", 1, 5), 3);
+  const plan::Plan by_layer = test_plan(case_of("sequential", 1, 5), 3);
   std::int64_t sum = 0;
   for (SegmentId s; s.value < 3; ++s)
     sum += sizes.saved_bytes(by_layer, Rank(0), plan::forward(s, MicroBatchId(0), StepId(0), VersionId(0)));
   Case spec = case_of("model-parallel", 1, 5);
-  const plan::Plan whole = plan_of(spec, 3);
+  const plan::Plan whole = test_plan(spec, 3);
   EXPECT_EQ(sum,
             sizes.saved_bytes(whole, Rank(0), plan::forward(SegmentId(0), MicroBatchId(0), StepId(0), VersionId(0))));
   // Images and three outputs (ReLU in place); all maps are of one size.

@@ -90,7 +90,7 @@ TEST(Predict, ReplicasOfAPipedreamStageShareItsMiniBatches) {
   const HandCosts costs([](Rank, const plan::Op& op, int) {
     return KindSeconds{}(Rank(0), op, 1) * (op.segment == SegmentId(0) ? 3 : 1);
   });
-  const Predicted p = predict(plan_of(spec, 2, 60), chain(2), costs, costs, 12, 48);
+  const Predicted p = predict(test_plan(spec, 2, 60), chain(2), costs, costs, 12, 48);
   EXPECT_NEAR(p.step_time_s, 3, 1e-9);
   EXPECT_NEAR(p.second_opinion_step_time_s.at("pipedream_planner"), 3, 1e-9);
 }
@@ -99,14 +99,14 @@ TEST(Predict, FillingAReplicatedPipelineCountsInNoStepEvenWhereTheWindowHoldsNoW
   for (const auto& [replicas, period] : std::map<std::string, double>{{"5-3", 1}, {"4-5", .75}, {"7-3", 1}}) {
     Case spec = case_of("pipedream", replicas[0] - '0' + replicas[2] - '0', 1);
     spec.strategy.parameters = {{"replicas", replicas}};
-    EXPECT_NEAR(predict(plan_of(spec, 2, 25), chain(2), unit_costs(), 5, 20).step_time_s, period, 1e-9) << replicas;
+    EXPECT_NEAR(predict(test_plan(spec, 2, 25), chain(2), unit_costs(), 5, 20).step_time_s, period, 1e-9) << replicas;
   }
 }
 
 TEST(Predict, SecondOpinionsOfAnAsynchronousWindowAreOfOneStep) {
   Case spec = case_of("pipedream", 4, 1);
   spec.strategy.parameters = {{"replicas", "4"}};
-  EXPECT_NEAR(second_opinions(plan_of(spec, 2, 60), chain(2), *unit_costs().time).at("pipedream_planner"), 3. / 4,
+  EXPECT_NEAR(second_opinions(test_plan(spec, 2, 60), chain(2), *unit_costs().time).at("pipedream_planner"), 3. / 4,
               1e-9);
   EXPECT_NEAR(second_opinions(pipedream(1, 60), chain(1), *unit_costs().time).at("sum_of_operations"), 3, 1e-9);
 }
@@ -115,7 +115,7 @@ TEST(Predict, SecondOpinionsAgreeWhereTheirAssumptionsHold) {
   const Predicted pipe = predict(gpipe(4, 8), chain(4), unit_costs(), 1, 3);
   EXPECT_DOUBLE_EQ(pipe.second_opinion_step_time_s.at("ddlbench_eq_6_1_6_2"), 33);
   EXPECT_DOUBLE_EQ(pipe.second_opinion_step_time_s.at("unequal_stages"), 33);
-  const Predicted one = predict(plan_of(case_of("sequential", 1, 4), 3), chain(3), unit_costs(), 1, 3);
+  const Predicted one = predict(test_plan(case_of("sequential", 1, 4), 3), chain(3), unit_costs(), 1, 3);
   EXPECT_NEAR(one.second_opinion_step_time_s.at("sum_of_operations"), one.step_time_s, 1e-12);
   const Predicted data = predict(data_parallel(2, 3), chain(3), unit_costs(), 1, 3);
   // Unit costs do not depend on samples, so half of the sequential time is not half of a replica's.
@@ -140,7 +140,7 @@ TEST(Predict, SchedulesHaveTheirOwnFormulaAsSecondOpinion) {
 TEST(Predict, RecomputedPassesCountInTheSumOfOperationsAndLeaveOtherFormulasOut) {
   Case spec = case_of("sequential", 1, 4);
   spec.recompute = Recompute::all;
-  EXPECT_NEAR(second_opinions(plan_of(spec, 3), chain(3), *unit_costs().time).at("sum_of_operations"), 4, 1e-12);
+  EXPECT_NEAR(second_opinions(test_plan(spec, 3), chain(3), *unit_costs().time).at("sum_of_operations"), 4, 1e-12);
   const plan::Plan pipe = pipeline("1f1b", 4, 8, 2, Recompute::all);
   EXPECT_TRUE(second_opinions(pipe, chain(4), *unit_costs().time).empty());
 }
@@ -171,7 +171,7 @@ TEST(Predict, TheIntervalMovesEveryOperationByItsDeviation) {
         {.samples = 4, .forward_s = 1, .backward_s = 2, .forward_mad_s = .01, .backward_mad_s = .02}};
   }
   c.update_s_per_parameter = {{{DeviceKind::cpu, "sgd"}, {{1, 0}}}};
-  const plan::Plan plan = plan_of(case_of("sequential", 1, 4), 2);
+  const plan::Plan plan = test_plan(case_of("sequential", 1, 4), 2);
   const Predicted p = predict(plan, model, calibrated_costs(c, model), 1, 3);
   EXPECT_NEAR(p.step_time_s, 6, 1e-12);
   EXPECT_NEAR(p.interval_s.second - p.step_time_s, 1.96 * 1.4826 * .06, 1e-9);
@@ -189,7 +189,7 @@ TEST(Predict, OnAGpuEveryGuessSaysWhatItAssumes) {
   Case spec = case_of("data-parallel", 2, 4);
   spec.device = DeviceKind::cuda;
   spec.comm = CommKind::nccl;
-  const plan::Plan plan = plan_of(spec, 2);
+  const plan::Plan plan = test_plan(spec, 2);
   const Predicted p = predict(plan, model, data_sheet_costs({.cores = 2}, model), 1, 2);
   for (const Term& t : p.terms) {
     const bool of_the_machine = t.name.starts_with("forward") || t.name.starts_with("all_reduce");

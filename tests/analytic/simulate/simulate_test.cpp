@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analytic/closed_forms/closed_forms.h"
+#include "analytic/costs/costs.h"
 #include "base/error.h"
 #include "parallelism/plan/dependencies.h"
 #include "tests/analytic/fixtures.h"
@@ -32,11 +33,11 @@ TEST(Simulate, PipelinesUnderUnitCostsMatchTheirClosedForm) {
 }
 
 TEST(Simulate, UnitCostsSpreadAStageOverItsSegments) {
-  EXPECT_NEAR(plan::makespan(simulate(plan_of(case_of("sequential", 1, 4), 7), *unit_costs().time)), 3, 1e-12);
+  EXPECT_NEAR(plan::makespan(simulate(test_plan(case_of("sequential", 1, 4), 7), *unit_costs().time)), 3, 1e-12);
 }
 
 TEST(Simulate, ModelParallelIsSequential) {
-  EXPECT_DOUBLE_EQ(plan::makespan(simulate(plan_of(case_of("model-parallel", 4, 8), 4), *unit_costs().time)), 12);
+  EXPECT_DOUBLE_EQ(plan::makespan(simulate(test_plan(case_of("model-parallel", 4, 8), 4), *unit_costs().time)), 12);
 }
 
 TEST(Simulate, GpipeWithUnequalStagesIsExact) {
@@ -70,7 +71,7 @@ TEST(Simulate, CopiesOfAPipelineTakeAsLongAsOne) {
   for (const std::string& strategy : schedules_serving(4, 8)) {
     Case spec = case_of(strategy, 2 * 4, 2 * 8, 8);
     spec.dp = 2;
-    const plan::Plan plan = plan_of(spec, 16), alone = pipeline(strategy, 4, 8);
+    const plan::Plan plan = test_plan(spec, 16), alone = pipeline(strategy, 4, 8);
     EXPECT_NEAR(plan::makespan(simulate(plan, *unit_costs().time)), plan::makespan(simulate(alone, *unit_costs().time)),
                 1e-9)
         << strategy;
@@ -83,7 +84,7 @@ TEST(Simulate, ReductionsBetweenCopiesOverlapTheBackwardsThatFollow) {
   spec.bucket = Bytes(1);
   const KindSeconds seconds{.forward = .5, .backward = 1, .all_reduce = .25};
   // Two layers per stage: of the last backward's gradients only the reduction of the first layer is left at the end.
-  EXPECT_NEAR(end_of(plan_of(spec, 4), HandCosts(seconds)), 3 * 3 + .25, 1e-9);
+  EXPECT_NEAR(end_of(test_plan(spec, 4), HandCosts(seconds)), 3 * 3 + .25, 1e-9);
 }
 
 TEST(Simulate, MessagesOfOneLaneFollowEachOther) {
@@ -135,7 +136,7 @@ TEST(Simulate, SharesAreGatheredBesideTheUpdatesThatFollow) {
   const HandCosts costs(KindSeconds{.forward = 0, .backward = 0, .all_reduce = 2, .update = 1});
   Case spec = case_of("zero1", 2, 2);
   spec.bucket = Bytes(1);
-  const plan::Plan plan = plan::unroll(plan_of(spec, 2), 2);
+  const plan::Plan plan = plan::unroll(test_plan(spec, 2), 2);
   const plan::Timeline t = simulate(plan, costs);
   // Buckets are scattered at 2 and 4 and updated at 3 and 5; the first is gathered meanwhile, at 5, the second at 7.
   const auto& gathers = spans(plan, t, 1, plan::LaneKind::collectives, plan::Payload::parameters);

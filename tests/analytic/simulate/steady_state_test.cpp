@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "analytic/costs/costs.h"
+#include "analytic/simulate/simulate.h"
 #include "tests/analytic/fixtures.h"
 
 namespace parabench::analytic {
@@ -50,10 +52,10 @@ TEST(SteadyState, IsThatOfAStepAloneWhereTheLastDeviceEndsAsTheFirstBegins) {
 }
 
 TEST(SteadyState, CountsRecomputedPassesAsBusy) {
-  const plan::Plan plan = plan_of(case_of("sequential", 1, 4), 3);
+  const plan::Plan plan = test_plan(case_of("sequential", 1, 4), 3);
   Case spec = plan.spec;
   spec.recompute = Recompute::all;
-  const SteadyState state = steady_state(plan_of(spec, 3), *unit_costs().time);
+  const SteadyState state = steady_state(test_plan(spec, 3), *unit_costs().time);
   EXPECT_NEAR(state.step_s, 4, 1e-12);
   EXPECT_NEAR(state.bubble_fraction, 0, 1e-12);
 }

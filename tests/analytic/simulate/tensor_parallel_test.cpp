@@ -2,6 +2,7 @@
 // (Shoeybi et al. 2019). It needs nothing of plan, validator, simulator and sizes that pipelines do not have.
 #include <gmock/gmock.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "analytic/memory/sizes.h"

@@ -1,4 +1,6 @@
 // Marks of a real GPU's queue.
+#include "base/clock.h"
+
 #include <cuda_runtime_api.h>
 
 #include <vector>

@@ -4,6 +4,8 @@
 #include <functional>
 #include <utility>
 
+#include "parallelism/comm/cuda/runtime.h"
+
 namespace parabench::exec {
 
 /// Copies in before the operation starts and back when it has ended.

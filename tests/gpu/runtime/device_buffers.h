@@ -4,7 +4,6 @@
 #include <memory>
 #include <vector>
 
-#include "parallelism/comm/cuda/runtime.h"
 #include "tests/parallelism/comm/forwarding_communicator.h"
 
 namespace parabench::exec {

@@ -14,7 +14,7 @@
 #include <map>
 
 #include "base/error.h"
-#include "parallelism/exec/device.h"
+#include "parallelism/exec/cuda/device_cuda.h"
 
 namespace parabench::exec {
 namespace {

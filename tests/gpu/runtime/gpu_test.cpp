@@ -1,6 +1,7 @@
 #include "tests/gpu/runtime/gpu_test.h"
 
 #include "parallelism/comm/cuda/gpus.h"
+#include "parallelism/exec/cuda/device_cuda.h"
 
 namespace parabench::exec {
 

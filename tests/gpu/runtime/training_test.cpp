@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "parallelism/comm/threads/world.h"
+#include "parallelism/exec/device_cpu.h"
 #include "parallelism/exec/executor.h"
 #include "tests/gpu/runtime/gpu_test.h"
 #include "tests/parallelism/exec/small_network.h"

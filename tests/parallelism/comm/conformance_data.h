@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "parallelism/comm/communicator.h"
-#include "parallelism/comm/reduce.h"
 
 namespace parabench::comm {
 

@@ -15,7 +15,6 @@
 #include <thread>
 
 #include "base/error.h"
-#include "parallelism/comm/mpi/world.h"
 #include "parallelism/comm/mpi/world_size.h"
 
 namespace parabench::comm {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "parallelism/comm/mpi/world.h"
+#include "parallelism/comm/mpi/session.h"
 
 namespace parabench::comm {
 namespace {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/case_id.h"
+#include "parallelism/exec/device_cpu.h"
 
 namespace parabench::exec {
 namespace {

@@ -26,7 +26,7 @@ models::ModelSpec chain(int layers) {
   return model;
 }
 
-plan::Plan plan_of(const std::string& rest, int layers, int steps) {
+plan::Plan test_plan(const std::string& rest, int layers, int steps) {
   const std::vector<double> equal_seconds(layers, 1.0);
   return plan::make_plan(parse_case("mlp/cifar10-synthetic/" + rest + "/device:emulated"), chain(layers), equal_seconds,
                          steps);
@@ -65,7 +65,7 @@ class SlowLinks final : public analytic::TimeModel {
 class EveryStrategy : public testing::TestWithParam<const char*> {};
 
 TEST_P(EveryStrategy, RunsInOrderAndNoFasterThanTheModel) {
-  const plan::Plan plan = plan::unroll(plan_of(GetParam(), 16, 4), 4);
+  const plan::Plan plan = plan::unroll(test_plan(GetParam(), 16, 4), 4);
   const SlowLinks costs;
   const plan::Durations seconds = analytic::durations(plan, costs);
   const plan::Timeline timeline = run(plan, seconds);
@@ -105,7 +105,7 @@ INSTANTIATE_TEST_SUITE_P(FourRanks, EveryStrategy,
                          });
 
 TEST(Emulate, StartsNothingBeforeTheModelDoes) {
-  const plan::Plan plan = plan_of("1f1b/np:4/batch:16/micro:8", 8, 1);
+  const plan::Plan plan = test_plan("1f1b/np:4/batch:16/micro:8", 8, 1);
   const SlowLinks costs;
   const plan::Timeline timeline = run(plan, analytic::durations(plan, costs)), model = analytic::simulate(plan, costs);
   for (int r = 0; r < plan.spec.np; ++r) {
@@ -117,7 +117,7 @@ TEST(Emulate, StartsNothingBeforeTheModelDoes) {
 }
 
 TEST(Emulate, SixtyFourRanksComplete) {
-  const plan::Plan plan = plan_of("1f1b/np:64/batch:64/micro:16", 64, 1);
+  const plan::Plan plan = test_plan("1f1b/np:64/batch:64/micro:16", 64, 1);
   const plan::Durations seconds = analytic::durations(plan, *analytic::unit_costs(1e-3).time);
   const plan::Timeline timeline = run(plan, seconds);
   for (double completion : plan::step_completions(plan, timeline)) EXPECT_TRUE(std::isfinite(completion));
@@ -125,7 +125,7 @@ TEST(Emulate, SixtyFourRanksComplete) {
 }
 
 TEST(Emulate, ARankThatFailsStopsTheOthers) {
-  const plan::Plan plan = plan_of("gpipe/np:4/batch:16", 8, 1);
+  const plan::Plan plan = test_plan("gpipe/np:4/batch:16", 8, 1);
   const plan::Durations seconds = analytic::durations(plan, *analytic::unit_costs(1e-3).time);
   EXPECT_THROW(comm::run_thread_ranks({4, plan::collective_groups(plan).declared},
                                       [&](comm::Communicator& comm) {
@@ -137,7 +137,7 @@ TEST(Emulate, ARankThatFailsStopsTheOthers) {
 
 TEST(ExclusiveTimes, AreThoseOfOneBusyRankAndShareNoCores) {
   const models::ModelSpec model = chain(8);
-  const plan::Plan plan = plan_of("gpipe/np:4/batch:16", 8, 1);
+  const plan::Plan plan = test_plan("gpipe/np:4/batch:16", 8, 1);
   const analytic::MachineInfo machine{.cores = 2, .memory_bytes = 1 << 30, .frequency_hz = 1e9, .vector_bits = 256};
   const auto shared = analytic::data_sheet_costs(machine, model).time,
              alone = analytic::exclusive_times(analytic::data_sheet_costs(machine, model).time);

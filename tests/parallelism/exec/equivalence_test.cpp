@@ -9,6 +9,7 @@
 #include "datasets/order.h"
 #include "models/spec/nets/mlp.h"
 #include "parallelism/comm/threads/world.h"
+#include "parallelism/exec/device_cpu.h"
 #include "parallelism/plan/routes.h"
 #include "parallelism/plan/strategies/delay_rules.h"
 #include "parallelism/plan/validate.h"

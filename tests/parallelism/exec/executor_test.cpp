@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "parallelism/comm/threads/world.h"
+#include "parallelism/exec/device_cpu.h"
 #include "parallelism/exec/reference.h"
 #include "parallelism/plan/routes.h"
 #include "parallelism/plan/state/state_layout.h"

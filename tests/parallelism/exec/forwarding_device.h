@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "parallelism/exec/device.h"
+#include "parallelism/exec/device_cpu.h"
 
 namespace parabench::exec {
 

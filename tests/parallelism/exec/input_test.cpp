@@ -7,6 +7,7 @@
 
 #include "datasets/order.h"
 #include "parallelism/comm/threads/world.h"
+#include "parallelism/exec/device_cpu.h"
 #include "parallelism/exec/executor.h"
 #include "parallelism/exec/reference.h"
 #include "parallelism/exec/segment_runner.h"
@@ -21,7 +22,7 @@ namespace {
 
 constexpr int steps = 5;
 
-plan::Plan plan_of(const std::string& keys, InputKind input) {
+plan::Plan test_plan(const std::string& keys, InputKind input) {
   plan::Plan plan = plan::unroll(small_plan(keys, steps), steps);
   plan.spec.input = input;
   return plan;
@@ -48,7 +49,7 @@ TEST(PieceFeed, GivesEveryForwardItsSamplesInTypeAndLayoutOfTheCase) {
   for (const InputKind kind : {InputKind::host, InputKind::resident}) {
     for (const char* keys : {"gpipe/np:1/batch:7/micro:3", "1f1b/np:1/batch:7/micro:3/precision:fp64",
                              "sequential/np:1/batch:6/precision:bf16/layout:channels_last"}) {
-      const plan::Plan plan = plan_of(keys, kind);
+      const plan::Plan plan = test_plan(keys, kind);
       const RankInput input = open_input(plan, Rank(0), small_source(), {}, *device);
       EXPECT_EQ(input.labels, nullptr);
       EXPECT_EQ(input.images->is_resident(), kind == InputKind::resident);
@@ -68,7 +69,7 @@ TEST(PieceFeed, GivesEveryForwardItsSamplesInTypeAndLayoutOfTheCase) {
 TEST(PieceFeed, WritesAPieceIntoTheTensorsOfOneBefore) {
   static MemoryAccount account;
   const std::unique_ptr<Device> device = cpu_device(account);
-  const plan::Plan plan = plan_of("sequential/np:1/batch:6", InputKind::host);
+  const plan::Plan plan = test_plan("sequential/np:1/batch:6", InputKind::host);
   const RankInput input = open_input(plan, Rank(0), small_source(), {}, *device);
   input.images->await();
   const PieceTensors tensors = input.images->take();
@@ -128,7 +129,7 @@ class UploadingDevice final : public ForwardingDevice {
 
 TEST(PieceFeed, ResidentPiecesAreLoadedOnceAndLieInOnePlace) {
   static MemoryAccount account;
-  const plan::Plan plan = plan_of("gpipe/np:1/batch:7/micro:3", InputKind::resident);
+  const plan::Plan plan = test_plan("gpipe/np:1/batch:7/micro:3", InputKind::resident);
   UploadingDevice device(account);
   const auto source = std::make_shared<CountingSource>();
   const RankInput input = open_input(plan, Rank(0), source, {}, device);
@@ -150,7 +151,7 @@ TEST(PieceFeed, ResidentPiecesCountAsActivationsAllTheTime) {
   const std::int64_t before = account.live();
   {
     const RankInput input =
-        open_input(plan_of("gpipe/np:1/batch:7/micro:3", InputKind::resident), Rank(0), small_source(), {}, *device);
+        open_input(test_plan("gpipe/np:1/batch:7/micro:3", InputKind::resident), Rank(0), small_source(), {}, *device);
     EXPECT_EQ(account.live() - before, 7 * (3 * 8 * 8 * 4 + 8));
     account.reset_peak();
     EXPECT_EQ(account.peak()[MemoryCategory::activations], account.live());
@@ -182,11 +183,11 @@ Outcome run(const plan::Plan& plan) {
 class Resident : public testing::TestWithParam<const char*> {};
 
 TEST_P(Resident, StepsTrainAsTheReferenceDoesOnTheFirstStepsSamples) {
-  const plan::Plan plan = plan_of(GetParam(), InputKind::resident);
+  const plan::Plan plan = test_plan(GetParam(), InputKind::resident);
   const Outcome resident = run(plan);
   const ReferenceState reference = train_reference(plan, small_network(), steps, small_source(), {});
   const ReferenceState others =
-      train_reference(plan_of(GetParam(), InputKind::host), small_network(), steps, small_source(), {});
+      train_reference(test_plan(GetParam(), InputKind::host), small_network(), steps, small_source(), {});
   for (int s = 0; s < steps; ++s) EXPECT_NEAR(resident.losses[s], reference.losses[s], 1e-9 * reference.losses[s]) << s;
   EXPECT_DOUBLE_EQ(reference.losses[0], others.losses[0]);
   EXPECT_GT(std::abs(reference.losses[1] - others.losses[1]), 1e-3) << "other samples";

@@ -9,6 +9,7 @@
 #include "datasets/spec/dataset.h"
 #include "models/spec/model.h"
 #include "parallelism/comm/threads/world.h"
+#include "parallelism/exec/device_cpu.h"
 #include "parallelism/exec/equivalence.h"
 #include "parallelism/exec/executor.h"
 #include "parallelism/plan/routes.h"

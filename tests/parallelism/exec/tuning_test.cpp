@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "parallelism/comm/threads/world.h"
+#include "parallelism/exec/device_cpu.h"
 #include "parallelism/exec/executor.h"
 #include "parallelism/plan/routes.h"
 #include "tests/parallelism/exec/forwarding_device.h"

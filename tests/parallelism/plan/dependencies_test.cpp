@@ -51,7 +51,7 @@ TEST(Dependencies, OfAPipelineCrossRanksThroughMessages) {
 TEST(Dependencies, OfAReductionAreTheBackwardsOfItsRun) {
   Case spec = case_of("data-parallel", 2, 4);
   spec.bucket = Bytes(300);  // layer 2 has 49 parameters, layer 1 36, layer 0 25
-  const Plan plan = plan_of(spec, 3);
+  const Plan plan = test_plan(spec, 3);
   EXPECT_THAT(waits_for(plan, find(plan, 1, "1-2ALL_REDUCE")), ElementsAre("1B0@0", "2B0@0"));
   EXPECT_THAT(waits_for(plan, find(plan, 1, "0ALL_REDUCE")), ElementsAre("0B0@0"));
   EXPECT_THAT(waits_for(plan, find(plan, 1, "1-2UPDATE")), ElementsAre("1-2ALL_REDUCE@0"));
@@ -82,7 +82,7 @@ TEST(Dependencies, NameOperationAndRankThatLackTheirInput) {
 }
 
 TEST(Dependencies, OfASplitBackwardGoThroughItsInputGradient) {
-  const Plan plan = plan_of(pipeline_case(split_schedule_names().front(), 3, 2));
+  const Plan plan = test_plan(pipeline_case(split_schedule_names().front(), 3, 2));
   EXPECT_THAT(waits_for(plan, find(plan, 1, "1I1")), ElementsAre("1F1@0", "1RECV_B1@0"));
   EXPECT_THAT(waits_for(plan, find(plan, 1, "1W1")), ElementsAre("1I1@0"));
   EXPECT_THAT(waits_for(plan, find(plan, 1, "1SEND_B1")), ElementsAre("1I1@0"));
@@ -92,14 +92,14 @@ TEST(Dependencies, OfASplitBackwardGoThroughItsInputGradient) {
 TEST(Dependencies, OfABackwardIncludeItsRecompute) {
   Case spec = pipeline_case("1f1b", 2, 2);
   spec.recompute = Recompute::all;
-  const Plan plan = plan_of(spec);
+  const Plan plan = test_plan(spec);
   EXPECT_THAT(waits_for(plan, find(plan, 0, "0RECOMPUTE1")), ElementsAre("0F1@0"));
   EXPECT_THAT(waits_for(plan, find(plan, 0, "0B1")), ElementsAre("0RECOMPUTE1@0", "0RECV_B1@0"));
 }
 
 // Device 1 of 2 has stages 1 and 2 of zb-v: the turn of the V needs no message.
 TEST(Dependencies, BetweenStagesOfOneRankNeedNoMessage) {
-  const Plan plan = plan_of(pipeline_case("zb-v", 2, 4));
+  const Plan plan = test_plan(pipeline_case("zb-v", 2, 4));
   EXPECT_THAT(waits_for(plan, find(plan, 1, "2F1")), ElementsAre("1F1@0"));
   EXPECT_THAT(waits_for(plan, find(plan, 1, "1I1")), ElementsAre("1F1@0", "2I1@0"));
   EXPECT_THAT(waits_for(plan, find(plan, 0, "3F1")), ElementsAre("3RECV_F1@0"));
@@ -107,7 +107,7 @@ TEST(Dependencies, BetweenStagesOfOneRankNeedNoMessage) {
 
 // Both pipelines of chimera pass through each rank, yet a piece stays in its own.
 TEST(Dependencies, BetweenPipelinesThatCrossDoNotExist) {
-  const Plan plan = plan_of(pipeline_case("chimera", 2, 2));
+  const Plan plan = test_plan(pipeline_case("chimera", 2, 2));
   const std::vector<std::string> of_rank_0 = {"0SEND_F0", "1SEND_B0", "1RECV_F0", "0RECV_B0"};
   for (const std::string& message : of_rank_0) find(plan, 0, message);
   EXPECT_THAT(waits_for(plan, find(plan, 0, "1F0")), ElementsAre("1RECV_F0@0"));
@@ -137,7 +137,7 @@ TEST(Matching, JoinsSendsWithReceivesAndReductionsWithTheirPeers) {
   EXPECT_THAT(partners(pipe, find(pipe, 0, "0SEND_F1")), ElementsAre("1RECV_F1 of step 0 on rank 1"));
   EXPECT_THAT(partners(pipe, find(pipe, 1, "1RECV_F1")), ElementsAre("0SEND_F1 of step 0 on rank 0"));
   EXPECT_THAT(partners(pipe, find(pipe, 1, "1F1")), ElementsAre());
-  const Plan replicas = plan_of(case_of("data-parallel", 3, 6), 2);
+  const Plan replicas = test_plan(case_of("data-parallel", 3, 6), 2);
   EXPECT_THAT(partners(replicas, find(replicas, 1, "0-1ALL_REDUCE")),
               ElementsAre("0-1ALL_REDUCE of step 0 on rank 0", "0-1ALL_REDUCE of step 0 on rank 2"));
 }
@@ -160,7 +160,7 @@ TEST(Owners, AreTheRanksThatRunTheForwards) {
     EXPECT_EQ(owners.of({StageId(0), ReplicaId(0)}, MicroBatchId(0), StepId(step)), Rank(step % 3));
     EXPECT_EQ(owners.of({StageId(1), ReplicaId(0)}, MicroBatchId(0), StepId(step)), Rank(3));
   }
-  const Plan crossed = plan_of(pipeline_case("chimera", 4, 4));
+  const Plan crossed = test_plan(pipeline_case("chimera", 4, 4));
   EXPECT_EQ(PieceOwners(crossed).of({StageId(0), ReplicaId(0)}, MicroBatchId(1), StepId(0)), Rank(0));
   EXPECT_EQ(PieceOwners(crossed).of({StageId(0), ReplicaId(1)}, MicroBatchId(1), StepId(0)), Rank(3));
 }
@@ -183,7 +183,7 @@ TEST(Lowering, PlacesEachMessageInTheOrderOfItsSenderAtBothEnds) {
   EXPECT_EQ(lane(plan, 1, sends_to(Rank(0), Payload::activation_gradient)), "1SEND_B0 1SEND_B1");
   EXPECT_EQ(lane(plan, 2, sends_to(Rank(1), Payload::activation_gradient)), "2SEND_B0 2SEND_B1");
   // Both chunks' messages share a lane: device 1 sends stage 1 and stage 3 to device 0.
-  const Plan looped = plan_of(pipeline_case("interleaved", 2, 2));
+  const Plan looped = test_plan(pipeline_case("interleaved", 2, 2));
   EXPECT_EQ(lane(looped, 0, sends_to(Rank(1), Payload::activation)), "0SEND_F0 0SEND_F1 2SEND_F0 2SEND_F1");
   EXPECT_EQ(lane(looped, 1, sends_to(Rank(0), Payload::activation_gradient)), "3SEND_B0 3SEND_B1 1SEND_B0 1SEND_B1");
   EXPECT_EQ(lane(looped, 0, receives_from(Rank(1), Payload::activation_gradient)),

@@ -30,7 +30,7 @@ TEST(InputPieces, ImagesGoToTheFirstSegmentAndLabelsAloneToTheLast) {
 }
 
 TEST(InputPieces, OfWhoComputesBothEndsComeWithTheirImages) {
-  const Plan plan = plan_of(case_of("sequential", 1, 4), 3);
+  const Plan plan = test_plan(case_of("sequential", 1, 4), 3);
   EXPECT_THAT(input_pieces(plan, Rank(0)).images, ElementsAre(InputPiece{StepId(0), ReplicaId(0), MicroBatchId(0)}));
   EXPECT_THAT(input_pieces(plan, Rank(0)).labels, IsEmpty());
 }
@@ -48,8 +48,8 @@ std::multiset<std::int64_t> positions(const Plan& plan, int step) {
 }
 
 TEST(InputPieces, EveryStepReadsTheNextBatchOrWithResidentInputAlwaysTheFirst) {
-  std::vector<Plan> plans{unroll(plan_of(pipeline_case("gpipe", 2, 3, 1, 2)), 3), pipedream_of("3-1", 4, 2, 6)};
-  plans.push_back(unroll(plan_of(pipeline_case("chimera", 2, 4)), 3));
+  std::vector<Plan> plans{unroll(test_plan(pipeline_case("gpipe", 2, 3, 1, 2)), 3), pipedream_of("3-1", 4, 2, 6)};
+  plans.push_back(unroll(test_plan(pipeline_case("chimera", 2, 4)), 3));
   for (Plan& plan : plans) {
     const int batch = batch_samples(plan);
     std::multiset<std::int64_t> expected;

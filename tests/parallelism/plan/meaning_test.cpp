@@ -15,12 +15,12 @@ namespace {
 Plan plain(int pieces, int batch, int layers, int steps, const std::vector<LayerSkip>& skips = {}) {
   Case spec = case_of("gpipe", 1, batch);
   spec.micro = pieces;
-  return unroll(plan_of(spec, layers, 1, skips), steps);
+  return unroll(test_plan(spec, layers, 1, skips), steps);
 }
 
 TEST(Meaning, OfShardedUpdatesIsThatOfWholeOnes) {
   for (const int copies : {1, 2, 3}) {
-    const Plan plan = plan_of(pipeline_case("interleaved", 2, 4, 2, copies), 6);
+    const Plan plan = test_plan(pipeline_case("interleaved", 2, 4, 2, copies), 6);
     const auto usual = meaning_of(unroll(plan, 3));
     ASSERT_TRUE(usual);
     EXPECT_EQ(meaning_of(unroll(sharded(plan), 3)), usual);
@@ -98,7 +98,7 @@ TEST(Meaning, OfPipedreamIsThatOfItsDelayedUpdates) {
 // Micro-batch k (from 1) of m per mini-batch reads version max(floor((k - 1) / m) - 1, 0) on all stages.
 TEST(Meaning, OfPipedream2bwIsThatOfOneStepOfDelay) {
   for (int stages = 1; stages <= 4; ++stages) {
-    const Plan plan = plan_of(pipeline_case("pipedream-2bw", stages, 4), stages, 7);
+    const Plan plan = test_plan(pipeline_case("pipedream-2bw", stages, 4), stages, 7);
     const auto rule = [](int, int, int step) { return std::max(step - 1, 0); };
     ASSERT_TRUE(meaning_of(plan));
     EXPECT_EQ(meaning_of(plan), meaning_of(delayed(plan, rule, std::vector<int>(stages, 1))));

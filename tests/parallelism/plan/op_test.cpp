@@ -25,11 +25,10 @@ TEST(Op, TextNamesThePartsOfASplitBackward) {
 }
 
 TEST(Op, EveryKindHasAnOwnNameAndALaneOfItsOwnKind) {
-  std::vector<std::string_view> names;
-  for (OpKind kind : all_op_kinds) names.push_back(name(kind));
-  EXPECT_THAT(names, testing::ElementsAre("F", "B", "I", "W", "RECOMPUTE", "NORMS", "UPDATE", "SEND", "RECV",
-                                          "ALL_REDUCE", "REDUCE_SCATTER", "ALL_GATHER", "BROADCAST"));
-  for (OpKind kind : all_op_kinds) {
+  EXPECT_THAT(enum_names<OpKind>,
+              testing::ElementsAre("F", "B", "I", "W", "RECOMPUTE", "NORMS", "UPDATE", "SEND", "RECV", "ALL_REDUCE",
+                                   "REDUCE_SCATTER", "ALL_GATHER", "BROADCAST"));
+  for (OpKind kind : enum_values<OpKind>) {
     EXPECT_EQ(is_pass(kind) || kind == OpKind::norms || kind == OpKind::update, lane_kind(kind) == LaneKind::compute);
     EXPECT_EQ(is_message(lane_kind(kind)), is_message(kind));
     EXPECT_EQ(is_collective(kind), lane_kind(kind) == LaneKind::collectives);

@@ -98,7 +98,7 @@ TEST(Plan, AnswersWhoHoldsAndReducesAStage) {
   EXPECT_EQ(collective_groups(plan).numbers.at(collectives_of(GroupId(0), Payload::gradients)), 1);
   EXPECT_TRUE(reduces(plan.ranks[2]));
   EXPECT_FALSE(reduces(plan.ranks[0]));
-  const Plan replicas = plan_of(case_of("data-parallel", 3, 3), 2);
+  const Plan replicas = test_plan(case_of("data-parallel", 3, 3), 2);
   EXPECT_THAT(collective_groups(replicas).declared, testing::IsEmpty());
   EXPECT_EQ(collective_groups(replicas).numbers.at(collectives_of(GroupId(0), Payload::gradients)), 0);
 }

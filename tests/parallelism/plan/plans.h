@@ -56,12 +56,12 @@ inline std::vector<LayerSkip> random_skips(std::mt19937& random, int layers) {
 }
 
 /// A plan on a chain of `layers` layers of equal time.
-inline Plan plan_of(const Case& spec, int layers, int steps = 1, const std::vector<LayerSkip>& skips = {}) {
+inline Plan test_plan(const Case& spec, int layers, int steps = 1, const std::vector<LayerSkip>& skips = {}) {
   const std::vector<double> seconds(layers, 1.0);
   return make_plan(spec, chain_model(layers, skips), seconds, steps);
 }
 /// On a chain of one layer per stage.
-inline Plan plan_of(const Case& spec) { return plan_of(spec, find_strategy(spec.strategy.name).stages(spec)); }
+inline Plan test_plan(const Case& spec) { return test_plan(spec, find_strategy(spec.strategy.name).stages(spec)); }
 
 /// A synchronous pipeline of one layer per stage and one sample per micro-batch.
 inline Case pipeline_case(const std::string& strategy, int devices, int micro_batches, int chunks = 2, int dp = 1) {
@@ -74,15 +74,15 @@ inline Case pipeline_case(const std::string& strategy, int devices, int micro_ba
 inline Plan gpipe_of(int stages, int micro_batches, int batch) {
   Case spec = pipeline_case("gpipe", stages, micro_batches);
   spec.batch = batch;
-  return plan_of(spec);
+  return test_plan(spec);
 }
 /// One layer per stage.
-inline Plan pipedream_of(int stages, int steps) { return plan_of(case_of("pipedream", stages, 2), stages, steps); }
+inline Plan pipedream_of(int stages, int steps) { return test_plan(case_of("pipedream", stages, 2), stages, steps); }
 /// With `replicas` such as 3-1; ranks are their sum.
 inline Plan pipedream_of(const std::string& replicas, int ranks, int stages, int steps) {
   Case spec = case_of("pipedream", ranks, 2);
   spec.strategy.parameters = {{"replicas", replicas}};
-  return plan_of(spec, stages, steps);
+  return test_plan(spec, stages, steps);
 }
 
 /// Names of the strategies that write a schedule of a synchronous pipeline of several micro-batches.
@@ -240,7 +240,7 @@ inline Plan random_plan(std::mt19937& random, std::vector<LayerSkip>* skips = nu
     const Case spec = random_case(random, layers);
     if (!is_possible(spec, layers)) continue;
     if (skips) *skips = uniform(random, 0, 1) == 1 ? random_skips(random, layers) : std::vector<LayerSkip>();
-    Plan plan = plan_of(spec, layers, uniform(random, 1, 8), skips ? *skips : std::vector<LayerSkip>());
+    Plan plan = test_plan(spec, layers, uniform(random, 1, 8), skips ? *skips : std::vector<LayerSkip>());
     if (plan.asynchronous) return plan;
     if (!plan.groups.empty() && uniform(random, 0, 2) == 0) {
       if (uniform(random, 0, 1) == 0) plan.spec.optimizer = {"lars", {}};

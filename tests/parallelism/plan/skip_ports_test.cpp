@@ -24,7 +24,7 @@ using testing::UnorderedElementsAre;
 /// One layer per stage.
 Plan skipping(const std::string& strategy, int devices, int micro_batches, const std::vector<LayerSkip>& skips,
               int chunks = 1) {
-  return plan_of(pipeline_case(strategy, devices, micro_batches, chunks), devices * chunks, 1, skips);
+  return test_plan(pipeline_case(strategy, devices, micro_batches, chunks), devices * chunks, 1, skips);
 }
 
 std::vector<std::string> skip_messages(const Plan& plan, int rank) {
@@ -124,7 +124,7 @@ TEST(SkipMessages, StayWithinTheReplicaAndReachWhoComputesThePiece) {
               ElementsAre("2RECV_F0^1<-3", "2RECV_F1^1<-3", "2SEND_B0^1->3", "2SEND_B1^1->3"));
   Case spec = case_of("pipedream", 4, 2);
   spec.strategy.parameters = {{"replicas", "1-1-2"}};
-  const Plan shared = plan_of(spec, 3, 4, {{0, 2, 0}});
+  const Plan shared = test_plan(spec, 3, 4, {{0, 2, 0}});
   EXPECT_THAT(validate(shared), IsEmpty());
   std::vector<int> peers;
   for (const Op& op : shared.ranks[0].lanes[shared.ranks[0].find_lane(sends_to(Rank(3), Payload::activation))].ops)

@@ -107,10 +107,11 @@ TEST(Ties, PlansAreGoodOverAnyWindowAndKeptByTheirFile) {
       EXPECT_THAT(rules(unroll(plan, 3)), IsEmpty()) << name;
       EXPECT_EQ(plan_from_json(to_json(plan)), plan) << name;
       EXPECT_NO_THROW(check_executable(plan, tied_chain(6))) << name;
-      EXPECT_THROW(check_executable(plan_of(spec, 6), tied_chain(6)), Error) << name;
+      EXPECT_THROW(check_executable(test_plan(spec, 6), tied_chain(6)), Error) << name;
     }
   }
-  EXPECT_FALSE(to_json(plan_of(pipeline_case("1f1b", 2, 4))).contains("tie")) << "files of other models are as before";
+  EXPECT_FALSE(to_json(test_plan(pipeline_case("1f1b", 2, 4))).contains("tie"))
+      << "files of other models are as before";
 }
 
 TEST(Ties, TheSumComesAfterTheLastBackwardAndBeforeReductionsAndUpdates) {

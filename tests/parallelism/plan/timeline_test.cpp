@@ -29,7 +29,7 @@ double total(const Breakdown& b) {
 ///   gradient                            4.5-6 (5.5 on arrival)
 ///   rank 1 compute            F 1.5-2.5  B 2.5-4.5  U 4.5-5
 struct HandMade {
-  Plan plan = plan_of(case_of("model-parallel", 2, 4), 2);
+  Plan plan = test_plan(case_of("model-parallel", 2, 4), 2);
   Timeline timeline;
   HandMade() {
     timeline.origin = 100;
@@ -82,7 +82,7 @@ TEST(Timeline, TimeThatNoDependencyExplainsIsOther) {
 /// Two replicas whose backwards end at 3 and 4; the reduction takes one second, so the early rank waits one second of
 /// bubble.
 TEST(Timeline, AReductionIsExposedFromTheLastArrivalOn) {
-  const Plan plan = plan_of(case_of("data-parallel", 2, 4), 1);
+  const Plan plan = test_plan(case_of("data-parallel", 2, 4), 1);
   Timeline timeline;
   for (const RankProgram& rank : plan.ranks) timeline.ranks.emplace_back(rank.lanes.size());
   const auto set = [&](int rank, double ready) {

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include "base/case_id.h"
 #include "base/error.h"
 #include "suite/cases/catalogue.h"
 

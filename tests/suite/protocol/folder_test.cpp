@@ -62,7 +62,7 @@ TEST_F(ReplyFolderTest, CountsStartedRanks) {
 TEST_F(ReplyFolderTest, AReplyComesBack) {
   write_reply(folder_, {"", "note", Offer{.devices = {DeviceKind::cpu}, .libtorch = "2.11"}});
   const Reply reply = read_reply(folder_, Phase::probe);
-  EXPECT_EQ(reply.communicator, "note");
+  EXPECT_EQ(reply.private_arenas_because, "note");
   EXPECT_EQ(std::get<Offer>(reply.answer).libtorch, "2.11");
 }
 

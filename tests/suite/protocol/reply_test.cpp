@@ -58,7 +58,7 @@ TEST(Reply, ComesBackFromJsonInEveryPhase) {
     const Reply again = reply_from_json(JsonReader(document, "reply"), phase);
     EXPECT_EQ(phase_of(again), phase);
     EXPECT_EQ(again.plan_hash, reply.plan_hash);
-    EXPECT_EQ(again.communicator, reply.communicator);
+    EXPECT_EQ(again.private_arenas_because, reply.private_arenas_because);
     EXPECT_EQ(to_json(again), to_json(reply));
   }
 }

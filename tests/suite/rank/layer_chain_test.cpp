@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "base/case_id.h"
 #include "tests/parallelism/exec/forwarding_device.h"
 #include "tests/parallelism/exec/recording_device.h"
 #include "tests/parallelism/exec/small_network.h"

@@ -1,11 +1,13 @@
 // What a rank reports of a measured launch.
+#include "suite/rank/measure.h"
+
 #include <gtest/gtest.h>
 
 #include <mutex>
 
 #include "parallelism/comm/threads/world.h"
+#include "parallelism/exec/device_cpu.h"
 #include "parallelism/plan/routes.h"
-#include "suite/rank/launch.h"
 #include "tests/parallelism/exec/small_network.h"
 
 namespace parabench::rank {

@@ -29,7 +29,7 @@ TEST(ReductionBandwidth, IsNcclTestsFactorTimesBytesOverTheTimeFromTheLastRankOn
   const models::ModelSpec model = plan::chain_model(3);
   Case spec = case_of("data-parallel", 4, 8);
   spec.bucket = Bytes(1);  // an all-reduce for every layer
-  const plan::Plan plan = plan::unroll(plan::plan_of(spec, 3), 2);
+  const plan::Plan plan = plan::unroll(plan::test_plan(spec, 3), 2);
   const analytic::Sizes sizes(model);
   ASSERT_EQ(plan.ranks[0].lanes[1].ops.size(), 6U);
   const double arena = static_cast<double>(sizes.parameter_bytes(plan, SegmentId(0), 3));
@@ -42,7 +42,7 @@ TEST(ReductionBandwidth, IsNcclTestsFactorTimesBytesOverTheTimeFromTheLastRankOn
 }
 
 TEST(ReductionBandwidth, IsNoneWhereNothingIsReducedBetweenRanks) {
-  for (const plan::Plan& plan : {plan::plan_of(case_of("sequential", 1, 4), 3), plan::gpipe_of(2, 2, 4)})
+  for (const plan::Plan& plan : {plan::test_plan(case_of("sequential", 1, 4), 3), plan::gpipe_of(2, 2, 4)})
     EXPECT_FALSE(reduction_bandwidth(plan, plan::match(plan), analytic::Sizes(plan::chain_model(3)),
                                      reduced_in(plan, 1), Rank(0), 0));
 }

@@ -28,14 +28,14 @@ Case csv_case(const GivenSchedule& given, int dp = 1) {
   return spec;
 }
 
-Plan plan_of(const GivenSchedule& given, int layers, int dp = 1, Recompute recompute = Recompute::none) {
+Plan test_plan(const GivenSchedule& given, int layers, int dp = 1, Recompute recompute = Recompute::none) {
   Case spec = csv_case(given, dp);
   spec.recompute = recompute;
   return make_plan(spec, chain_model(layers), std::vector<double>(layers, 1.0), 1, &given);
 }
-Plan plan_of(const std::string& text) {
+Plan test_plan(const std::string& text) {
   const GivenSchedule given = read_csv(text);
-  return plan_of(given, given.stages);
+  return test_plan(given, given.stages);
 }
 
 std::string refusal(const std::string& text) {
@@ -70,13 +70,13 @@ TEST(GivenSchedule, TakesBlankCellsParametersLineEndsAndPairs) {
 TEST(GivenSchedule, SaysWhetherMicroBatchesStayInOrder) {
   EXPECT_TRUE(read_csv("0F0,0F1,0B0,0B1\n").in_order);
   EXPECT_FALSE(read_csv("0F0,0F1,0B1,0B0\n").in_order);
-  const Plan reversed = plan_of("0F0,0F1,0B1,0B0\n");
+  const Plan reversed = test_plan("0F0,0F1,0B1,0B0\n");
   EXPECT_FALSE(reversed.in_order);
   EXPECT_THAT(validate(reversed), IsEmpty());
 }
 
 TEST(GivenSchedule, MayPlaceStagesAnywhere) {
-  const Plan plan = plan_of("1F0,2F0,2B0,1B0\n0F0,3F0,3I0,0I0,3W0,0W0\n");
+  const Plan plan = test_plan("1F0,2F0,2B0,1B0\n0F0,3F0,3I0,0I0,3W0,0W0\n");
   EXPECT_THAT(validate(plan), IsEmpty());
   EXPECT_EQ(to_text(plan), "p0 1F0 2F0 2B0 1B0\np1 0F0 3F0 3I0 0I0 3W0 0W0\n");
   EXPECT_TRUE(meaning_of(plan));
@@ -132,7 +132,7 @@ Plan bare(Plan plan) {
 TEST(GivenSchedule, RoundTripsEveryScheduleOfOnePipeline) {
   std::vector<std::string> seen;
   const auto expect_same = [&](const Case& spec, int layers) {
-    const Plan plan = plan::plan_of(spec, layers);
+    const Plan plan = plan::test_plan(spec, layers);
     const GivenSchedule given = read_csv(to_csv(plan));
     Case csv = spec;
     csv.strategy = {"csv", {{"sha", given.sha}}};
@@ -169,7 +169,7 @@ TEST(GivenSchedule, ThatIsAcceptedIsValid) {
     const std::string name = names[uniform(random, 0, static_cast<int>(names.size()) - 1)];
     Case spec = pipeline_case(name, uniform(random, 1, 3), uniform(random, 1, 4));
     if (!is_possible(spec, find_strategy(name).stages(spec))) continue;
-    const Plan good = plan::plan_of(spec);
+    const Plan good = plan::test_plan(spec);
     std::vector<std::vector<std::string>> rows(1);
     for (const char c : to_csv(good)) {
       if (c == '\n') {
@@ -203,7 +203,7 @@ TEST(GivenSchedule, ThatIsAcceptedIsValid) {
     }
     try {
       const GivenSchedule given = read_csv(text);
-      const Plan plan = plan_of(given, plan::plan_of(spec).stages);
+      const Plan plan = test_plan(given, plan::test_plan(spec).stages);
       ++accepted;
       ASSERT_THAT(validate(plan), IsEmpty()) << text;
       ASSERT_EQ(meaning_of(plan), meaning_of(good)) << text;
@@ -218,7 +218,7 @@ TEST(GivenSchedule, ThatIsAcceptedIsValid) {
 
 TEST(GivenSchedule, RunsInCopies) {
   const GivenSchedule given = read_csv(two_ranks);
-  const Plan plan = plan_of(given, 4, 2);
+  const Plan plan = test_plan(given, 4, 2);
   EXPECT_THAT(validate(plan), IsEmpty());
   EXPECT_EQ(plan.replicas, 2);
   EXPECT_THAT(holders(plan, StageId(1)), ElementsAre(Rank(1), Rank(3)));

@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "parallelism/plan/partition/partition.h"
-#include "parallelism/plan/strategies/stage_widths.h"
 #include "parallelism/plan/validate.h"
 #include "tests/parallelism/plan/plans.h"
 

@@ -27,7 +27,7 @@ const LaneKey gathers = collectives_of(GroupId(0), Payload::parameters);
 Plan whole() {
   Case spec = case_of("data-parallel", ranks, 6);
   spec.bucket = Bytes(1);
-  return plan_of(spec, 3);
+  return test_plan(spec, 3);
 }
 
 std::vector<std::string> rules(const Plan& plan) {
@@ -54,7 +54,7 @@ TEST(ShardedUpdates, AreGoodPlansOverAnyWindow) {
 
 // The next step's forward needs its input and the gathered weights: two other lanes, and in a pipeline a third.
 TEST(ShardedUpdates, AForwardWaitsForItsInputAndForTheWeightsThatAreGathered) {
-  const Plan plan = unroll(sharded(plan_of(pipeline_case("gpipe", 2, 1, 2, 2))), 2);
+  const Plan plan = unroll(sharded(test_plan(pipeline_case("gpipe", 2, 1, 2, 2))), 2);
   ASSERT_THAT(rules(plan), IsEmpty());
   const RankProgram& rank = plan.ranks[1];
   const LocalDependencies needs = dependencies(plan, Rank(1));

@@ -35,11 +35,11 @@ TEST(Validate, NamesTheRule) {
   plan.ranks[0].weight_versions = 2;
   EXPECT_THAT(rules(plan), Contains("version"));
 
-  plan = plan_of(case_of("data-parallel", 2, 4), 3);
+  plan = test_plan(case_of("data-parallel", 2, 4), 3);
   plan.ranks[1].lane(collectives_of(GroupId(0), Payload::gradients)).clear();
   EXPECT_THAT(rules(plan), Contains("exactly once"));
 
-  plan = plan_of(case_of("sequential", 1, 4), 3);
+  plan = test_plan(case_of("sequential", 1, 4), 3);
   plan.groups = {{Axis::data, {Rank(0)}}};
   plan.ranks[0].lane(collectives_of(GroupId(0), Payload::gradients)) = {
       all_reduce(SegmentId(0), 3, StepId(0), GroupId(0))};
@@ -88,7 +88,7 @@ TEST(Validate, AcceptsVerticalSyncWithAVersionForEveryStageAndNotWithFewer) {
 
 // Every message meets its like, but each rank's send waits for a backward that waits for the other's.
 TEST(Validate, FindsADeadlockOfWellPairedMessages) {
-  Plan plan = plan_of(pipeline_case("interleaved", 2, 2));
+  Plan plan = test_plan(pipeline_case("interleaved", 2, 2));
   auto& first = plan.ranks[0].compute();                                 // 0F0 0F1 2F0 2F1 2B0 2B1 0B0 0B1
   auto& second = plan.ranks[1].compute();                                // 1F0 1F1 3F0 3B0 3F1 3B1 1B0 1B1
   std::rotate(first.begin() + 1, first.begin() + 2, first.begin() + 3);  // 0F0 2F0 0F1: stage 1 is fed once

@@ -13,34 +13,34 @@ std::string line(const Plan& plan, int rank) {
   return text.substr(0, text.find('\n'));
 }
 std::string line(const std::string& strategy, int devices, int micro_batches, int rank) {
-  return line(plan_of(pipeline_case(strategy, devices, micro_batches)), rank);
+  return line(test_plan(pipeline_case(strategy, devices, micro_batches)), rank);
 }
 
 TEST(GoldenOrder, OfStrategiesWithoutMicroBatches) {
-  EXPECT_EQ(to_text(plan_of(case_of("sequential", 1, 2), 3)), "p0 F0 B0\n");
-  EXPECT_EQ(to_text(plan_of(case_of("data-parallel", 2, 2), 3)), "p0 F0 B0\np1 F0 B0\n");
-  EXPECT_EQ(to_text(plan_of(case_of("model-parallel", 2, 2), 3)), "p0 F0 B0\np1 F0 B0\n");
-  EXPECT_EQ(to_text(plan_of(case_of("model-parallel", 4, 2), 4)), "p0 F0 B0\np1 F0 B0\np2 F0 B0\np3 F0 B0\n");
+  EXPECT_EQ(to_text(test_plan(case_of("sequential", 1, 2), 3)), "p0 F0 B0\n");
+  EXPECT_EQ(to_text(test_plan(case_of("data-parallel", 2, 2), 3)), "p0 F0 B0\np1 F0 B0\n");
+  EXPECT_EQ(to_text(test_plan(case_of("model-parallel", 2, 2), 3)), "p0 F0 B0\np1 F0 B0\n");
+  EXPECT_EQ(to_text(test_plan(case_of("model-parallel", 4, 2), 4)), "p0 F0 B0\np1 F0 B0\np2 F0 B0\np3 F0 B0\n");
 }
 
 TEST(GoldenOrder, OfGpipeAndLoopedBfs) {
   EXPECT_EQ(to_text(gpipe_of(2, 4, 8)), "p0 F0 F1 F2 F3 B0 B1 B2 B3\np1 F0 F1 F2 F3 B0 B1 B2 B3\n");
-  EXPECT_EQ(to_text(plan_of(pipeline_case("looped-bfs", 2, 2))),
+  EXPECT_EQ(to_text(test_plan(pipeline_case("looped-bfs", 2, 2))),
             "p0 0F0 0F1 2F0 2F1 2B0 2B1 0B0 0B1\n"
             "p1 1F0 1F1 3F0 3F1 3B0 3B1 1B0 1B1\n");
 }
 
 TEST(GoldenOrder, OfAlternatingPipelines) {
-  EXPECT_EQ(to_text(plan_of(pipeline_case("1f1b", 4, 8))),
+  EXPECT_EQ(to_text(test_plan(pipeline_case("1f1b", 4, 8))),
             "p0 F0 F1 F2 F3 B0 F4 B1 F5 B2 F6 B3 F7 B4 B5 B6 B7\n"
             "p1 F0 F1 F2 B0 F3 B1 F4 B2 F5 B3 F6 B4 F7 B5 B6 B7\n"
             "p2 F0 F1 B0 F2 B1 F3 B2 F4 B3 F5 B4 F6 B5 F7 B6 B7\n"
             "p3 F0 B0 F1 B1 F2 B2 F3 B3 F4 B4 F5 B5 F6 B6 F7 B7\n");
-  EXPECT_EQ(to_text(plan_of(pipeline_case("dapple", 3, 6))),
+  EXPECT_EQ(to_text(test_plan(pipeline_case("dapple", 3, 6))),
             "p0 F0 F1 F2 F3 F4 B0 F5 B1 B2 B3 B4 B5\n"
             "p1 F0 F1 F2 B0 F3 B1 F4 B2 F5 B3 B4 B5\n"
             "p2 F0 B0 F1 B1 F2 B2 F3 B3 F4 B4 F5 B5\n");
-  EXPECT_EQ(to_text(plan_of(pipeline_case("1f1b", 3, 1))), "p0 F0 B0\np1 F0 B0\np2 F0 B0\n");
+  EXPECT_EQ(to_text(test_plan(pipeline_case("1f1b", 3, 1))), "p0 F0 B0\np1 F0 B0\np2 F0 B0\n");
 }
 
 TEST(GoldenOrder, OfInterleaved) {
@@ -64,7 +64,7 @@ TEST(GoldenOrder, OfDualPipeV) {
 }
 
 TEST(GoldenOrder, OfChimera) {
-  EXPECT_EQ(to_text(plan_of(pipeline_case("chimera", 4, 4))),
+  EXPECT_EQ(to_text(test_plan(pipeline_case("chimera", 4, 4))),
             "p0 F0d F1d F0u B0u F1u B1u B0d B1d\n"
             "p1 F0d F0u F1d F1u B0u B0d B1u B1d\n"
             "p2 F0u F0d F1u F1d B0d B0u B1d B1u\n"
@@ -75,12 +75,12 @@ TEST(GoldenOrder, OfPipedream) {
   EXPECT_EQ(to_text(pipedream_of(2, 4)), "p0 F0 F1 B0 F2 B1 F3 B2 B3\np1 F0 B0 F1 B1 F2 B2 F3 B3\n");
   EXPECT_EQ(to_text(pipedream_of("3-1", 4, 2, 6)),
             "p0 F0 F3 B0 B3\np1 F1 F4 B1 B4\np2 F2 F5 B2 B5\np3 F0 B0 F1 B1 F2 B2 F3 B3 F4 B4 F5 B5\n");
-  EXPECT_EQ(to_text(plan_of(pipeline_case("pipedream-2bw", 2, 2), 2, 2)),
+  EXPECT_EQ(to_text(test_plan(pipeline_case("pipedream-2bw", 2, 2), 2, 2)),
             "p0 F0 F1 B0 F2 B1 F3 B2 B3\np1 F0 B0 F1 B1 F2 B2 F3 B3\n");
 }
 
 std::string grid(const std::string& strategy, int devices, int micro_batches) {
-  const Plan plan = plan_of(pipeline_case(strategy, devices, micro_batches));
+  const Plan plan = test_plan(pipeline_case(strategy, devices, micro_batches));
   return to_grid(plan, timeline_of(plan));
 }
 

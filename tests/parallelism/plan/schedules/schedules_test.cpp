@@ -26,7 +26,7 @@ double peak_bytes(const Plan& plan, int rank, double until_input_gradient, doubl
 }
 
 std::vector<double> peaks(const std::string& strategy, int devices, int micro_batches) {
-  const Plan plan = plan_of(pipeline_case(strategy, devices, micro_batches));
+  const Plan plan = test_plan(pipeline_case(strategy, devices, micro_batches));
   const double chunks = static_cast<double>(plan.stages) / devices;
   std::vector<double> result;
   for (int rank = 0; rank < devices; ++rank) result.push_back(peak_in_flight(plan, rank) / chunks);
@@ -51,7 +51,7 @@ TEST(InFlight, IsThatOfThePapers) {
 TEST(InFlight, OfSplitBackwardsCountsTheirTwoParts) {
   for (int devices = 1; devices <= 8; ++devices) {
     for (int m : {2 * devices - 1, 2 * devices, 3 * devices + 1}) {
-      const Plan h1 = plan_of(pipeline_case("zb-h1", devices, m)), h2 = plan_of(pipeline_case("zb-h2", devices, m));
+      const Plan h1 = test_plan(pipeline_case("zb-h1", devices, m)), h2 = test_plan(pipeline_case("zb-h2", devices, m));
       for (double share : {0.0, 0.5, 1.0}) {
         for (int p = 0; p < devices; ++p) {
           EXPECT_DOUBLE_EQ(peak_bytes(h1, p, 1, share), devices - p + p * share) << devices << ' ' << m << ' ' << p;
@@ -107,7 +107,7 @@ void EverySchedule::expect_keeps_its_rules(const Case& spec) const {
   const std::string what = GetParam() + " np " + std::to_string(spec.np) + " micro " + std::to_string(spec.micro) +
                            " chunks " + std::to_string(spec.chunks) + " dp " + std::to_string(spec.dp);
   SCOPED_TRACE(what);
-  const Plan plan = plan_of(spec);
+  const Plan plan = test_plan(spec);
   ASSERT_THAT(validate(plan), IsEmpty());
   const int devices = spec.np / spec.dp, chunks = strategy().chunks(spec), m = spec.micro;
   const bool crossed = strategy().schedule.stages == StageOrder::crossed;
@@ -192,7 +192,7 @@ TEST(Alternating, IsAsFastAsGpipe) {
   for (int stages = 1; stages <= 8; ++stages) {
     for (int m = 1; m <= 16; ++m) {
       for (const std::string strategy : {"gpipe", "1f1b", "dapple"}) {
-        const Plan plan = plan_of(pipeline_case(strategy, stages, m));
+        const Plan plan = test_plan(pipeline_case(strategy, stages, m));
         const Timeline timeline = timeline_of(plan);
         EXPECT_DOUBLE_EQ(makespan(timeline), 3.0 * (m + stages - 1)) << strategy;
         EXPECT_NEAR(bubble_fraction(plan, timeline), (stages - 1.0) / (m + stages - 1.0), 1e-12);
@@ -282,7 +282,7 @@ TEST(Pipedream, ServesStagesOfAnyWidths) {
 // m = 4: micro-batches read version 0 eight times, then 1 four times, then 2; two versions are kept.
 TEST(Pipedream2bw, ReadsTheVersionsOfThePaper) {
   for (int stages = 1; stages <= 5; ++stages) {
-    const Plan plan = plan_of(pipeline_case("pipedream-2bw", stages, 4), stages, 5);
+    const Plan plan = test_plan(pipeline_case("pipedream-2bw", stages, 4), stages, 5);
     ASSERT_THAT(validate(plan), IsEmpty());
     for (const RankProgram& rank : plan.ranks) {
       EXPECT_EQ(rank.weight_versions, 2);

@@ -20,7 +20,7 @@ models::ModelSpec three_layers() {
   return model;
 }
 
-Plan plan_of(const std::string& rest, int steps = 1) {
+Plan test_plan(const std::string& rest, int steps = 1) {
   return make_plan(parse_case("resnet18/imagenet-synthetic/" + rest), three_layers(), std::vector<double>(3, 1.0),
                    steps);
 }
@@ -30,7 +30,7 @@ StateLayout layout_of(const Plan& plan, int rank = 0) {
 }
 
 TEST(StateLayout, SlicesLieInBackwardOrderAlignedToCacheLines) {
-  const Plan plan = plan_of("sequential/np:1/batch:2");
+  const Plan plan = test_plan("sequential/np:1/batch:2");
   const StateLayout layout = layout_of(plan);
   ASSERT_EQ(layout.segments.size(), 3U);
   // In cache lines of 16 floats: 4 -> 1, 2 -> 1; 20 -> 2, 10 -> 1; 30 -> 2, 3 -> 1.
@@ -50,7 +50,7 @@ TEST(StateLayout, SlicesLieInBackwardOrderAlignedToCacheLines) {
 TEST(StateLayout, ArenasAreWeightsByVersionReducedGradientsAndTheOptimizersStates) {
   const auto bytes = [](const std::string& rest, int rank = 0) {
     std::vector<std::pair<MemoryCategory, std::int64_t>> list;
-    for (const StateArena& arena : layout_of(plan_of(rest, 6), rank).arenas)
+    for (const StateArena& arena : layout_of(test_plan(rest, 6), rank).arenas)
       list.emplace_back(arena.category, arena.bytes);
     return list;
   };
@@ -72,7 +72,7 @@ TEST(StateLayout, ArenasAreWeightsByVersionReducedGradientsAndTheOptimizersState
 
 TEST(StateLayout, ARankKeepsTheOptimizersStatesOfItsShardsAlone) {
   // Buckets of one layer each: 48, 48 and 32 floats, of which each of two ranks updates half in whole cache lines.
-  const Plan plan = plan_of("zero1/np:2/batch:2/bucket:1/optimizer:adam");
+  const Plan plan = test_plan("zero1/np:2/batch:2/bucket:1/optimizer:adam");
   const StateLayout first = layout_of(plan, 0), second = layout_of(plan, 1);
   EXPECT_EQ(first.updated, (std::vector<ElementRange>{{0, 16}, {48, 16}, {96, 16}}));
   EXPECT_EQ(second.updated, (std::vector<ElementRange>{{16, 32}, {64, 32}, {112, 16}}));
@@ -88,24 +88,24 @@ TEST(StateLayout, ARankKeepsTheOptimizersStatesOfItsShardsAlone) {
   EXPECT_FALSE(second.updates({48, 32}));
   EXPECT_EQ(layout_of(unroll(plan, 3), 1).updated, second.updated);
   // More ranks than cache lines: some update nothing of a bucket.
-  EXPECT_EQ(layout_of(plan_of("zero1/np:4/batch:4/bucket:1"), 0).updated, (std::vector<ElementRange>{}));
+  EXPECT_EQ(layout_of(test_plan("zero1/np:4/batch:4/bucket:1"), 0).updated, (std::vector<ElementRange>{}));
 }
 
 TEST(StateLayout, WeightsThatAreGatheredAndGradientsLieWhereRanksExchangeThem) {
-  const Plan plan = plan_of("zero1/np:2/batch:2/optimizer:lars");
+  const Plan plan = test_plan("zero1/np:2/batch:2/optimizer:lars");
   for (const StateArena& arena : layout_of(plan).arenas)
     EXPECT_EQ(arena.exchanged, arena.role == StateRole::weights || arena.role == StateRole::gradients);
   EXPECT_EQ(exchanged_bytes(plan, three_layers(), StateRole::weights), 512);
   EXPECT_EQ(exchanged_bytes(plan, three_layers(), StateRole::gradients), 512);
-  EXPECT_EQ(exchanged_bytes(plan_of("data-parallel/np:2/batch:2"), three_layers(), StateRole::weights), 0);
+  EXPECT_EQ(exchanged_bytes(test_plan("data-parallel/np:2/batch:2"), three_layers(), StateRole::weights), 0);
   // Two sums in fp64 for each of six tensors.
   EXPECT_EQ(layout_of(plan).bytes(StateRole::norms), 6 * 16);
 }
 
 TEST(StateLayout, EveryRankAsksForTheLargestArenaOfGradients) {
-  EXPECT_EQ(exchanged_bytes(plan_of("data-parallel/np:2/batch:2"), three_layers(), StateRole::gradients), 512);
-  EXPECT_EQ(exchanged_bytes(plan_of("gpipe/np:2/batch:4/micro:2"), three_layers(), StateRole::gradients), 0);
-  const Plan copies = plan_of("gpipe/np:6/batch:4/micro:2/dp:2");
+  EXPECT_EQ(exchanged_bytes(test_plan("data-parallel/np:2/batch:2"), three_layers(), StateRole::gradients), 512);
+  EXPECT_EQ(exchanged_bytes(test_plan("gpipe/np:2/batch:4/micro:2"), three_layers(), StateRole::gradients), 0);
+  const Plan copies = test_plan("gpipe/np:6/batch:4/micro:2/dp:2");
   EXPECT_EQ(exchanged_bytes(copies, three_layers(), StateRole::gradients),
             192);  // of the second and third layer, 48 floats
   EXPECT_EQ(layout_of(copies, 0).bytes(StateRole::gradients), 128);

@@ -29,7 +29,7 @@ std::string reductions(RankProgram rank) {
 }
 
 TEST(Strategies, SequentialRunsLayerByLayerAndUpdatesOnce) {
-  const Plan plan = plan_of(case_of("sequential", 1, 5), 3);
+  const Plan plan = test_plan(case_of("sequential", 1, 5), 3);
   EXPECT_EQ(lane_text(plan.ranks[0].compute()), "0F0 1F0 2F0 2B0 1B0 0B0 0-2UPDATE");
   EXPECT_THAT(plan.pieces, ElementsAre(ElementsAre(5)));
 }
@@ -37,14 +37,14 @@ TEST(Strategies, SequentialRunsLayerByLayerAndUpdatesOnce) {
 TEST(Strategies, DataParallelReducesBucketsInBackwardOrder) {
   Case spec = case_of("data-parallel", 2, 5);
   spec.bucket = Bytes(300);
-  const Plan plan = plan_of(spec, 4);  // gradients of 100, 144, 196 and 256 bytes
+  const Plan plan = test_plan(spec, 4);  // gradients of 100, 144, 196 and 256 bytes
   EXPECT_EQ(lane_text(plan.ranks[1].compute()), "0F0 1F0 2F0 3F0 3B0 2B0 1B0 0B0 2-3UPDATE 0-1UPDATE");
   EXPECT_EQ(reductions(plan.ranks[1]), "2-3ALL_REDUCE 0-1ALL_REDUCE");
   EXPECT_THAT(plan.pieces, ElementsAre(ElementsAre(3), ElementsAre(2)));
   spec.precision = Precision::fp64;  // 200, 288, 392 and 512 bytes
-  EXPECT_EQ(reductions(plan_of(spec, 4).ranks[0]), "3ALL_REDUCE 2ALL_REDUCE 0-1ALL_REDUCE");
+  EXPECT_EQ(reductions(test_plan(spec, 4).ranks[0]), "3ALL_REDUCE 2ALL_REDUCE 0-1ALL_REDUCE");
   spec.np = 1;
-  EXPECT_THAT(reductions(plan_of(spec, 4).ranks[0]), IsEmpty());
+  EXPECT_THAT(reductions(test_plan(spec, 4).ranks[0]), IsEmpty());
 }
 
 TEST(Strategies, BucketsCoverEverySegmentOnceWithinItsStage) {
@@ -78,15 +78,15 @@ TEST(Strategies, DappleTakesTheWarmupOfItsFirstStage) {
   policy_a.strategy.name = "1f1b";
   policy_a.warmup.reset();
   for (int rank = 0; rank < 4; ++rank) {
-    EXPECT_EQ(plan_of(spec, 4).ranks[rank].compute(), plan_of(policy_a, 4).ranks[rank].compute());
+    EXPECT_EQ(test_plan(spec, 4).ranks[rank].compute(), test_plan(policy_a, 4).ranks[rank].compute());
   }
   spec.warmup = 5;
-  const Plan between = plan_of(spec, 4);
+  const Plan between = test_plan(spec, 4);
   EXPECT_EQ(peak_in_flight(between, 0), 6);
   EXPECT_EQ(peak_in_flight(between, 1), 4);
   EXPECT_EQ(peak_in_flight(between, 2), 2);
   spec.warmup = 2;
-  EXPECT_THROW(plan_of(spec, 4), Error);
+  EXPECT_THROW(test_plan(spec, 4), Error);
 }
 
 TEST(Strategies, WriteValidPlansForUnevenBatches) {
@@ -97,14 +97,14 @@ TEST(Strategies, WriteValidPlansForUnevenBatches) {
         EXPECT_THAT(validate(plan), IsEmpty()) << stages << " stages, " << m << " micro-batches";
         EXPECT_EQ(batch_samples(plan), batch);
       }
-      EXPECT_THAT(validate(unroll(plan_of(case_of("data-parallel", stages, m + stages), 5), 2)), IsEmpty());
+      EXPECT_THAT(validate(unroll(test_plan(case_of("data-parallel", stages, m + stages), 5), 2)), IsEmpty());
     }
   }
 }
 
 TEST(Strategies, ModelParallelKeepsOneDeviceBusy) {
   for (int stages = 1; stages <= 8; ++stages) {
-    const Plan naive = plan_of(case_of("model-parallel", stages, 2), stages);
+    const Plan naive = test_plan(case_of("model-parallel", stages, 2), stages);
     EXPECT_DOUBLE_EQ(makespan(timeline_of(naive)), 3.0 * stages);
     EXPECT_NEAR(bubble_fraction(naive, timeline_of(naive)), 1.0 - 1.0 / stages, 1e-12);
   }
@@ -113,13 +113,13 @@ TEST(Strategies, ModelParallelKeepsOneDeviceBusy) {
 TEST(Strategies, RecomputeRunsForwardsAgainJustBeforeTheirBackward) {
   Case spec = pipeline_case("1f1b", 2, 3);
   spec.recompute = Recompute::all;
-  EXPECT_EQ(lane_text(plan_of(spec).ranks[0].compute()),
+  EXPECT_EQ(lane_text(test_plan(spec).ranks[0].compute()),
             "0F0 0F1 0RECOMPUTE0 0B0 0F2 0RECOMPUTE1 0B1 0RECOMPUTE2 0B2 0UPDATE");
   spec.recompute = Recompute::except_last;
-  EXPECT_EQ(lane_text(plan_of(spec).ranks[1].compute()), "1F0 1RECOMPUTE0 1B0 1F1 1RECOMPUTE1 1B1 1F2 1B2 1UPDATE");
+  EXPECT_EQ(lane_text(test_plan(spec).ranks[1].compute()), "1F0 1RECOMPUTE0 1B0 1F1 1RECOMPUTE1 1B1 1F2 1B2 1UPDATE");
   spec = pipeline_case(split_schedule_names().front(), 2, 1);
   spec.recompute = Recompute::all;
-  const Plan split = plan_of(spec);
+  const Plan split = test_plan(spec);
   EXPECT_EQ(lane_text(split.ranks[0].compute()), "0F0 0RECOMPUTE0 0I0 0W0 0UPDATE");
   for (const Op& op : split.ranks[0].compute()) EXPECT_EQ(op.discards, op.kind == OpKind::forward);
 }
@@ -129,7 +129,7 @@ TEST(Strategies, CopiesOfAPipelineReduceTheirGradientsInBuckets) {
   spec.micro = 1;
   spec.dp = 2;
   spec.bucket = Bytes(150);  // gradients of 100, 144, 196 and 256 bytes
-  const Plan plan = plan_of(spec, 4);
+  const Plan plan = test_plan(spec, 4);
   EXPECT_THAT(plan.pieces, ElementsAre(ElementsAre(2), ElementsAre(2)));
   EXPECT_THAT(holders(plan, StageId(0)), ElementsAre(Rank(0), Rank(2)));
   const RankProgram& rank = plan.ranks[2];
@@ -141,19 +141,19 @@ TEST(Strategies, CopiesOfAPipelineReduceTheirGradientsInBuckets) {
 TEST(Strategies, Zero1ReducesAndGathersEachBucketInShares) {
   Case spec = case_of("zero1", 2, 5);
   spec.bucket = Bytes(300);
-  Plan plan = plan_of(spec, 4);
+  Plan plan = test_plan(spec, 4);
   RankProgram& rank = plan.ranks[1];
   EXPECT_EQ(lane_text(rank.compute()), "0F0 1F0 2F0 3F0 3B0 2B0 1B0 0B0 2-3UPDATE 0-1UPDATE");
   EXPECT_EQ(reductions(rank), "2-3REDUCE_SCATTER 0-1REDUCE_SCATTER");
   EXPECT_EQ(lane_text(rank.lane(collectives_of(GroupId(0), Payload::parameters))), "2-3ALL_GATHER 0-1ALL_GATHER");
   spec.optimizer.name = "lars";
-  plan = plan_of(spec, 4);
+  plan = test_plan(spec, 4);
   EXPECT_EQ(lane_text(plan.ranks[0].compute()),
             "0F0 1F0 2F0 3F0 3B0 2B0 1B0 0B0 2-3NORMS 2-3UPDATE 0-1NORMS 0-1UPDATE");
   EXPECT_EQ(lane_text(plan.ranks[0].lane(collectives_of(GroupId(0), Payload::norms))),
             "2-3ALL_REDUCE_NORMS 0-1ALL_REDUCE_NORMS");
   spec.np = 1;
-  EXPECT_EQ(lane_text(plan_of(spec, 4).ranks[0].compute()), "0F0 1F0 2F0 3F0 3B0 2B0 1B0 0B0 0-3UPDATE");
+  EXPECT_EQ(lane_text(test_plan(spec, 4).ranks[0].compute()), "0F0 1F0 2F0 3F0 3B0 2B0 1B0 0B0 0-3UPDATE");
 }
 
 TEST(Strategies, CopiesOfAPipelineShareTheirUpdatesWithZero) {
@@ -161,7 +161,7 @@ TEST(Strategies, CopiesOfAPipelineShareTheirUpdatesWithZero) {
   spec.micro = 1;
   spec.dp = 2;
   spec.zero = 1;
-  RankProgram rank = plan_of(spec, 4).ranks[2];
+  RankProgram rank = test_plan(spec, 4).ranks[2];
   EXPECT_EQ(lane_text(rank.compute()), "0F0 1F0 1B0 0B0 0-1UPDATE");
   EXPECT_EQ(reductions(rank), "0-1REDUCE_SCATTER");
   EXPECT_EQ(lane_text(rank.lane(collectives_of(GroupId(0), Payload::parameters))), "0-1ALL_GATHER");
@@ -169,7 +169,7 @@ TEST(Strategies, CopiesOfAPipelineShareTheirUpdatesWithZero) {
   spec = case_of("chimera", 2, 4);
   spec.micro = 2;
   spec.zero = 1;
-  EXPECT_EQ(reductions(plan_of(spec, 2).ranks[1]), "0REDUCE_SCATTER");
+  EXPECT_EQ(reductions(test_plan(spec, 2).ranks[1]), "0REDUCE_SCATTER");
 }
 
 struct BadCase {

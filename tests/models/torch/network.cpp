@@ -1,4 +1,4 @@
-#include "tests/models/network.h"
+#include "tests/models/torch/network.h"
 
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>

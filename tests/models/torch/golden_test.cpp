@@ -10,9 +10,9 @@
 #include <string>
 
 #include "models/torch/loss.h"
-#include "tests/models/matrix_flops.h"
-#include "tests/models/network.h"
-#include "tests/models/operations.h"
+#include "tests/models/spec/matrix_flops.h"
+#include "tests/models/spec/operations.h"
+#include "tests/models/torch/network.h"
 
 namespace parabench::models {
 namespace {

@@ -14,8 +14,9 @@
 #include "models/spec/cost.h"
 #include "models/torch/autocast.h"
 #include "models/torch/loss.h"
-#include "tests/models/network.h"
-#include "tests/models/operations.h"
+#include "models/torch/tensor.h"
+#include "tests/models/spec/operations.h"
+#include "tests/models/torch/network.h"
 
 namespace parabench::models {
 namespace {

@@ -1,3 +1,5 @@
+#include "models/torch/layer.h"
+
 #include <gmock/gmock.h>
 #include <torch/types.h>
 #include <torch/utils.h>
@@ -6,10 +8,10 @@
 #include <vector>
 
 #include "models/torch/autocast.h"
-#include "models/torch/layer.h"
 #include "models/torch/loss.h"
 #include "models/torch/operations/dropout.h"
-#include "tests/models/network.h"
+#include "models/torch/tensor.h"
+#include "tests/models/torch/network.h"
 
 namespace parabench::models {
 namespace {

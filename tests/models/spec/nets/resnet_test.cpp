@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "models/spec/cost.h"
 #include "models/spec/model.h"
-#include "tests/models/matrix_flops.h"
+#include "tests/models/spec/matrix_flops.h"
 
 namespace parabench::models {
 namespace {

@@ -126,7 +126,7 @@ void Fabric::abort(Rank rank, std::string_view cause) const noexcept {
   std::memcpy(failure.cause, cause.data(), length);
   failure.cause[length] = 0;
   failure.state.store(Failure::known, std::memory_order_release);
-  ring_members(0);
+  ring_members(world_group);
 }
 
 void Fabric::throw_if_aborted() const {

@@ -153,7 +153,7 @@ LaunchResult launch(const LaunchRequest& request, const Launcher& launcher, cons
     }
   } else if (cause && cause->kind != protocol::FailureKind::peer && end.how == ProcessEnd::How::exited) {
     result.kind = cause->kind;
-    result.reason = fmt::format("rank {}: {}", cause->rank, cause->message);
+    result.reason = fmt::format("rank {}: {}", cause->rank.value, cause->message);
   } else {
     result.reason = describe(end);
     const int started = protocol::started_ranks(folder), all = request.plan ? request.plan->spec.np : 1;

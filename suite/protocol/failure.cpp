@@ -9,7 +9,7 @@ nlohmann::json to_json(const RankError& error) {
 }
 
 RankError rank_error_from_json(const JsonReader& reader) {
-  return {reader.get_at_least("rank", 0), reader.get<FailureKind>("kind"), reader.get<std::string>("message")};
+  return {Rank(reader.get_at_least("rank", 0)), reader.get<FailureKind>("kind"), reader.get<std::string>("message")};
 }
 
 }  // namespace parabench::protocol

@@ -124,7 +124,7 @@ TEST(RecordJson, GpuMemorySurvivesTheRoundTripAndMayBeMissing) {
 
 TEST(RecordJson, OlderFilesDoNotKnowThePartsOfAStep) {
   json written = to_json(ok_record(gpipe, 400));
-  EXPECT_EQ(written["predicted"]["step_parts_s"]["rank"], read(written).predicted->step_parts->rank);
+  EXPECT_EQ(written["predicted"]["step_parts_s"]["rank"], read(written).predicted->step_parts->rank.value);
   written["predicted"].erase("step_parts_s");
   EXPECT_FALSE(read(written).predicted->step_parts);
 }

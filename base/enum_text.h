@@ -17,8 +17,23 @@ concept NamedEnum = std::is_enum_v<E> && requires {
   names_of(E{});
 };
 
+/// Whether an enumeration declares such a value. Compilers write one that it does as its name, any other as a cast
+/// number.
+template <auto value>
+constexpr bool is_declared() {
+  constexpr std::string_view text = __PRETTY_FUNCTION__;
+  constexpr char after_cast = text[text.rfind(')') + 1];
+  return after_cast < '0' || after_cast > '9';
+}
+
 template <NamedEnum E>
-inline constexpr auto enum_names = names_of(E{});
+inline constexpr auto enum_names = [] {
+  constexpr auto names = names_of(E{});
+  static_assert(is_declared<static_cast<E>(names.size() - 1)>() && !is_declared<static_cast<E>(names.size())>() &&
+                    !names.back().empty(),
+                "a name for each value, and no more");
+  return names;
+}();
 
 /// All values of an enumeration, in the order of declaration.
 template <NamedEnum E>

@@ -8,7 +8,7 @@ GraphedWork::GraphedWork(const plan::Plan& plan, const models::ModelSpec& model,
                          const plan::LocalDependencies& needs, comm::Communicator& comm, RankInput& input,
                          Device& device, bool measured)
     : TrainingWork(plan, model, state, needs, comm, input, device,
-                   measured ? std::optional(plan::graph_capture_step) : std::nullopt),
+                   measured ? std::optional(StepId(plan::graph_capture_step)) : std::nullopt),
       step_length_(static_cast<int>(program_.compute().size()) / plan.steps) {}
 
 void GraphedWork::queue(int index) {

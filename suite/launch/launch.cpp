@@ -158,7 +158,7 @@ LaunchResult launch(const LaunchRequest& request, const Launcher& launcher, cons
     result.reason = describe(end);
     const int started = protocol::started_ranks(folder), all = request.plan ? request.plan->spec.np : 1;
     if (started < all) result.reason += fmt::format("; {} of {} ranks had started", started, all);
-    result.reason += cause ? fmt::format("; rank {}: {}", cause->rank, cause->message) : last_words(folder);
+    result.reason += cause ? fmt::format("; rank {}: {}", cause->rank.value, cause->message) : last_words(folder);
   }
   return result;
 }

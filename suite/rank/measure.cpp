@@ -193,7 +193,7 @@ results::Measured measure(const Launch& launch, comm::Communicator& comm, exec::
     input = exec::open_input(plan::unroll(launch.plan, isolated), comm.rank(), launch.source, launch.input, device);
   }
   mine.isolated = isolated_steps(isolated, clock_offset, [&] {
-    return exec::execute(launch.plan, launch.model, state, comm, input, device, 0).spans;
+    return exec::execute(launch.plan, launch.model, state, comm, input, device, StepId(0)).spans;
   });
   return conclude(launch, plan, comm, mine);
 }

@@ -35,7 +35,7 @@ std::string host_name() {
 void report_failure(const std::filesystem::path& folder, Rank rank, const std::exception& error) noexcept {
   try {
     std::cerr << fmt::format("parabench-rank {}: {}\n", rank.value, error.what());
-    protocol::write_error(folder, {rank.value, kind_of(error), error.what()});
+    protocol::write_error(folder, {rank, kind_of(error), error.what()});
   } catch (const std::exception& second) {
     std::cerr << fmt::format("parabench-rank {}: could not write its error file: {}\n", rank.value, second.what());
   }

@@ -29,7 +29,7 @@ Trained train(const std::string& keys, bool on_gpu, bool graph, InputKind kind =
     const auto device = on_gpu ? first_gpu(account, Precision::fp64) : cpu_device(account);
     StageState state(plan, small_network(), comm, *device);
     RankInput input = open_input(plan, Rank(0), small_source(), {}, *device);
-    trained.losses = execute(plan, small_network(), state, comm, input, *device, 0).losses;
+    trained.losses = execute(plan, small_network(), state, comm, input, *device, StepId(0)).losses;
     trained.state = state.snapshot();
   });
   return trained;

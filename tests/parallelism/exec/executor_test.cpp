@@ -106,7 +106,7 @@ TEST(Execute, AReaderThatFailsStopsAllRanksWithItsCause) {
       const std::unique_ptr<Device> device = cpu_device(accounts[comm.rank().value]);
       StageState state(plan, model, comm, *device);
       RankInput input = open_input(plan, comm.rank(), std::make_shared<FailingSource>(), {}, *device);
-      execute(plan, model, state, comm, input, *device, 0);
+      execute(plan, model, state, comm, input, *device, StepId(0));
     });
     FAIL() << "expected the reader's error";
   } catch (const datasets::CorruptSample& error) {
@@ -127,7 +127,7 @@ TEST(Execute, PeakMemoryIsCountedByCategoryAsTheLayoutSays) {
   for (const char* optimizer : {"sgd", "adam", "lars"}) {
     const plan::Plan plan =
         plan::unroll(small_plan(std::string("pipedream/np:3/batch:4/optimizer:") + optimizer, 6), 6);
-    const Outcome result = run(plan, 2);
+    const Outcome result = run(plan, StepId(2));
     for (int r = 0; r < 3; ++r) {
       for (const auto category :
            {MemoryCategory::parameters, MemoryCategory::optimizer, MemoryCategory::weight_versions})
@@ -141,7 +141,7 @@ TEST(Execute, MemoryOfSharedUpdatesIsCountedAsTheLayoutSays) {
   for (const char* rest : {"zero1/np:3/batch:9/bucket:1KiB/optimizer:adam", "zero1/np:2/batch:8/optimizer:lars",
                            "1f1b/np:4/batch:9/dp:2/zero:1"}) {
     const plan::Plan plan = plan::unroll(small_plan(rest), 3);
-    const Outcome result = run(plan, 1);
+    const Outcome result = run(plan, StepId(1));
     for (int r = 0; r < plan.spec.np; ++r) {
       for (const auto category : {MemoryCategory::parameters, MemoryCategory::gradients, MemoryCategory::optimizer})
         EXPECT_EQ(result.memory[r][category], stored(plan, r, category)) << rest;
@@ -176,7 +176,7 @@ TEST(Execute, SharedUpdatesMoveAsManyBytesAsAnAllReduce) {
 
 TEST(Execute, GradientsThatAreReducedLieInAnArena) {
   const plan::Plan plan = plan::unroll(small_plan("data-parallel/np:2/batch:8"), 2);
-  const Outcome result = run(plan, 1);
+  const Outcome result = run(plan, StepId(1));
   EXPECT_EQ(result.memory[1][MemoryCategory::gradients], stored(plan, 1, MemoryCategory::gradients));
 }
 
@@ -188,7 +188,7 @@ TEST(Execute, OtherGradientsAreMadeByTheFirstBackwardAndDroppedByTheUpdate) {
     const std::unique_ptr<Device> device = cpu_device(account);
     StageState state(plan, model, comm, *device);
     RankInput input = open_input(plan, Rank(0), small_source(), {}, *device);
-    const Execution execution = execute(plan, model, state, comm, input, *device, 0);
+    const Execution execution = execute(plan, model, state, comm, input, *device, StepId(0));
     const auto& ops = plan.ranks[0].compute();
     std::int64_t made = 0, dropped = 0, tensors = 0;
     for (std::size_t i = 0; i < ops.size(); ++i) {
@@ -234,7 +234,7 @@ Execution train_late(const plan::Plan& plan, std::optional<StepId> measure_from,
 TEST(Execute, WaitingForDataIsTheDevicesTimeAndPartOfTheOperation) {
   const plan::Plan plan = plan::unroll(small_plan("sequential/np:1/batch:6"), 3);
   int marks = 0;
-  const std::vector<plan::Span> spans = train_late(plan, 0, marks).spans[plan::compute_lane];
+  const std::vector<plan::Span> spans = train_late(plan, StepId(0), marks).spans[plan::compute_lane];
   const auto& ops = plan.ranks[0].compute();
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const bool reads = ops[i].kind == plan::OpKind::forward && ops[i].segment == SegmentId(0);

@@ -27,7 +27,7 @@ Trained train(plan::Plan plan, bool graph) {
     const std::unique_ptr<Device> device = recording_device(account);
     StageState state(plan, model, comm, *device);
     RankInput input = open_input(plan, Rank(0), small_source(), {}, *device);
-    trained.execution = execute(plan, model, state, comm, input, *device, 0);
+    trained.execution = execute(plan, model, state, comm, input, *device, StepId(0));
     trained.state = state.snapshot();
   });
   return trained;

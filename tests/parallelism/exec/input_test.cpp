@@ -172,7 +172,7 @@ Outcome run(const plan::Plan& plan) {
     const std::unique_ptr<Device> device = recording_device(accounts[comm.rank().value]);
     StageState state(plan, small_network(), comm, *device);
     RankInput input = open_input(plan, comm.rank(), small_source(), {}, *device);
-    const Execution execution = execute(plan, small_network(), state, comm, input, *device, 0);
+    const Execution execution = execute(plan, small_network(), state, comm, input, *device, StepId(0));
     const std::lock_guard lock(mutex);
     for (int s = 0; s < steps; ++s) result.losses[s] += execution.losses[s];
     if (comm.rank() == Rank(0)) result.spans = execution.spans[plan::compute_lane];

@@ -129,7 +129,7 @@ TEST(TiedTransformerMemory, IsWhatTheLayoutSays) {
       const std::unique_ptr<Device> device = cpu_device(accounts[comm.rank().value]);
       StageState state(plan, model, comm, *device);
       RankInput input = open_input(plan, comm.rank(), tokens(), {}, *device);
-      const Execution execution = execute(plan, model, state, comm, input, *device, 0);
+      const Execution execution = execute(plan, model, state, comm, input, *device, StepId(0));
       const std::lock_guard lock(mutex);
       const plan::StateLayout layout = plan::state_layout(plan, plan::ParameterSizes(model), comm.rank());
       const MemoryUsage peak = device->account().peak();

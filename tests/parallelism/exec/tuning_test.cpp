@@ -109,7 +109,7 @@ TEST(Tune, WhatTrialsTookIsGivenBackBeforePeaksCount) {
     tune(plan, small_network(), state, device, Rank(0));
     EXPECT_EQ(device.order, "release ");
     RankInput input = open_input(plan, Rank(0), small_source(), {}, device);
-    execute(plan, small_network(), state, comm, input, device, 2);
+    execute(plan, small_network(), state, comm, input, device, StepId(2));
     EXPECT_EQ(device.order, "release reset ") << "the run itself takes no memory from other ranks";
   });
 }

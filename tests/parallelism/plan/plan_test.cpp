@@ -95,12 +95,12 @@ TEST(Plan, AnswersWhoHoldsAndReducesAStage) {
   EXPECT_EQ(replica_of(plan, Rank(2), SegmentId(1)), ReplicaId(0));
   EXPECT_EQ(replica_of(plan, Rank(2), SegmentId(0)), ReplicaId(-1));
   EXPECT_THAT(collective_groups(plan).declared, ElementsAre(ElementsAre(Rank(1), Rank(2), Rank(3))));
-  EXPECT_EQ(collective_groups(plan).numbers.at(collectives_of(GroupId(0), Payload::gradients)), 1);
+  EXPECT_EQ(collective_groups(plan).numbers.at(collectives_of(GroupId(0), Payload::gradients)), CommGroupId(1));
   EXPECT_TRUE(reduces(plan.ranks[2]));
   EXPECT_FALSE(reduces(plan.ranks[0]));
   const Plan replicas = test_plan(case_of("data-parallel", 3, 3), 2);
   EXPECT_THAT(collective_groups(replicas).declared, testing::IsEmpty());
-  EXPECT_EQ(collective_groups(replicas).numbers.at(collectives_of(GroupId(0), Payload::gradients)), 0);
+  EXPECT_EQ(collective_groups(replicas).numbers.at(collectives_of(GroupId(0), Payload::gradients)), CommGroupId(0));
 }
 
 }  // namespace

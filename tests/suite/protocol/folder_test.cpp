@@ -29,24 +29,24 @@ class ReplyFolderTest : public testing::Test {
 };
 
 TEST_F(ReplyFolderTest, CauseIsTheLowestRankThatDidNotStopBecauseOfAnother) {
-  write_error(folder_, {0, FailureKind::peer, "rank 2 left"});
-  write_error(folder_, {2, FailureKind::not_a_number, "loss"});
-  write_error(folder_, {3, FailureKind::failure, "x"});
+  write_error(folder_, {Rank(0), FailureKind::peer, "rank 2 left"});
+  write_error(folder_, {Rank(2), FailureKind::not_a_number, "loss"});
+  write_error(folder_, {Rank(3), FailureKind::failure, "x"});
   write("error-1.json", R"({"rank": 1, "kind": "fai)");
   write("error-4.json", R"({"rank": 0, "kind": "unheard", "message": ""})");
   EXPECT_EQ(read_cause(folder_), (RankError{Rank(2), FailureKind::not_a_number, "loss"}));
 }
 
 TEST_F(ReplyFolderTest, WhereAllStoppedBecauseOfOthersTheLowestSaysSo) {
-  write_error(folder_, {3, FailureKind::peer, "rank 1 left"});
-  write_error(folder_, {2, FailureKind::peer, "rank 1 left"});
+  write_error(folder_, {Rank(3), FailureKind::peer, "rank 1 left"});
+  write_error(folder_, {Rank(2), FailureKind::peer, "rank 1 left"});
   EXPECT_EQ(read_cause(folder_)->rank, 2);
 }
 
 TEST_F(ReplyFolderTest, NoErrorFilesNoCause) {
   EXPECT_FALSE(read_cause(folder_));
   EXPECT_FALSE(has_error(folder_, Rank(1)));
-  write_error(folder_, {1, FailureKind::failure, ""});
+  write_error(folder_, {Rank(1), FailureKind::failure, ""});
   EXPECT_TRUE(has_error(folder_, Rank(1)));
   EXPECT_FALSE(has_error(folder_, Rank(0)));
 }
@@ -55,7 +55,7 @@ TEST_F(ReplyFolderTest, CountsStartedRanks) {
   EXPECT_EQ(started_ranks(folder_), 0);
   write_start(folder_, Rank(0), "here");
   write_start(folder_, Rank(11), "there");
-  write_error(folder_, {1, FailureKind::failure, ""});
+  write_error(folder_, {Rank(1), FailureKind::failure, ""});
   EXPECT_EQ(started_ranks(folder_), 2);
 }
 

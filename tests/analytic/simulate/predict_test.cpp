@@ -50,7 +50,7 @@ TEST(Predict, PartsAreThoseOfTheBusiestRanksStep) {
   const plan::Plan plan = gpipe(2, 4);
   const Predicted p = predict(plan, chain(2), PartedTimes(), *unit_costs().memory, 1, 3);
   ASSERT_TRUE(p.step_parts);
-  EXPECT_EQ(p.step_parts->rank, 1);
+  EXPECT_EQ(p.step_parts->rank, Rank(1));
   // Four forwards and backwards of 2 s with both ranks busy and an update of 2 s, four messages each way.
   EXPECT_EQ(p.step_parts->seconds,
             (TimeParts{.compute = 8 * 4, .launch = 9 * .125, .memory = 2, .latency = 8 * .25, .transfer = 8 * .5}));

@@ -22,8 +22,8 @@ TEST(RankGroups, HoldTheWorldFirst) {
   EXPECT_EQ(some.ranks(), 4);
   EXPECT_EQ(some.count(), 4);
   EXPECT_THAT(some.members(CommGroupId(2)), testing::ElementsAre(Rank(1), Rank(3)));
-  EXPECT_EQ(to_text(some, 0), "every rank");
-  EXPECT_EQ(to_text(some, 2), "{1, 3}");
+  EXPECT_EQ(to_text(some, world_group), "every rank");
+  EXPECT_EQ(to_text(some, CommGroupId(2)), "{1, 3}");
 }
 
 TEST(RankGroups, KnowThePlaceOfARank) {

@@ -99,7 +99,7 @@ class QueuedWork final : public RankWork {
   int most_ahead = 0;  ///< given out and not done, the next one included
 
  private:
-  std::map<plan::LaneKey, int> groups_;
+  std::map<plan::LaneKey, CommGroupId> groups_;
   const plan::RankProgram& program_;
   const plan::LocalDependencies& needs_;
   comm::Communicator& comm_;

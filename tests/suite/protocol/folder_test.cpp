@@ -40,7 +40,7 @@ TEST_F(ReplyFolderTest, CauseIsTheLowestRankThatDidNotStopBecauseOfAnother) {
 TEST_F(ReplyFolderTest, WhereAllStoppedBecauseOfOthersTheLowestSaysSo) {
   write_error(folder_, {Rank(3), FailureKind::peer, "rank 1 left"});
   write_error(folder_, {Rank(2), FailureKind::peer, "rank 1 left"});
-  EXPECT_EQ(read_cause(folder_)->rank, 2);
+  EXPECT_EQ(read_cause(folder_)->rank, Rank(2));
 }
 
 TEST_F(ReplyFolderTest, NoErrorFilesNoCause) {

@@ -44,7 +44,7 @@ TEST(ReductionBandwidth, IsNcclTestsFactorTimesBytesOverTheTimeFromTheLastRankOn
 TEST(ReductionBandwidth, IsNoneWhereNothingIsReducedBetweenRanks) {
   for (const plan::Plan& plan : {plan::test_plan(case_of("sequential", 1, 4), 3), plan::gpipe_of(2, 2, 4)})
     EXPECT_FALSE(reduction_bandwidth(plan, plan::match(plan), analytic::Sizes(plan::chain_model(3)),
-                                     reduced_in(plan, 1), Rank(0), 0));
+                                     reduced_in(plan, 1), Rank(0), StepId(0)));
 }
 
 }  // namespace

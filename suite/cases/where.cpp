@@ -10,6 +10,7 @@
 #include "base/case_key.h"
 #include "base/case_text.h"
 #include "base/error.h"
+#include "base/optimizer.h"
 #include "datasets/spec/dataset.h"
 #include "models/spec/nets/nets.h"
 #include "parallelism/plan/strategies/strategy_table.h"
@@ -29,15 +30,17 @@ constexpr std::array<std::pair<std::string_view, Comparison>, 7> operators{{
 
 constexpr std::array<std::string_view, 4> choices{"model", "dataset", "strategy", "optimizer"};
 
-/// The names that a model, a data set or a strategy can have.
+/// The names that one of the choices can have.
 std::vector<std::string> names_of_choice(std::string_view key) {
   std::vector<std::string> names;
   if (key == "model") {
     for (const models::Net& net : models::nets()) names.push_back(net.name);
   } else if (key == "dataset") {
     for (const datasets::DatasetRow& row : datasets::dataset_rows()) names.push_back(row.spec.name);
-  } else {
+  } else if (key == "strategy") {
     for (const plan::Strategy& strategy : plan::strategies()) names.emplace_back(strategy.name);
+  } else {
+    names.assign(enum_names<OptimizerKind>.begin(), enum_names<OptimizerKind>.end());
   }
   return names;
 }
@@ -107,12 +110,12 @@ bool is_ordered(std::string_view key) { return !is_choice(key) && find_key(key).
 
 void check_value(const Condition& condition) {
   const std::string subject = fmt::format("--where {}", condition.key);
-  if (is_choice(condition.key) && condition.key != "optimizer") {
+  if (is_choice(condition.key)) {
     const std::vector<std::string> known = names_of_choice(condition.key);
     const std::string name = parse_choice(subject, condition.value).name;
     if (std::ranges::find(known, name) == known.end())
       throw usage_error(subject, name, fmt::format("a known {}", condition.key), nearest_hint(name, known));
-    return;
+    if (condition.key != "optimizer") return;
   }
   CaseKey key = find_key(condition.key);
   if (condition.value.empty() && key.optional) return;

@@ -33,7 +33,7 @@ void require_samples(const Case& spec, models::Samples given) {
   for (const datasets::DatasetRow& row : datasets::dataset_rows())
     if (samples_of(row.spec.source) == net->samples) fitting.push_back(row.spec.name);
   throw usage_error("data set", to_text(spec.dataset),
-                    fmt::format("{} for {}, not {}", to_text(net->samples), net->name, to_text(given)),
+                    fmt::format("{}, which {} is trained on, not {}", to_text(net->samples), net->name, to_text(given)),
                     fmt::format("these fit: {}", fmt::join(fitting, ", ")));
 }
 

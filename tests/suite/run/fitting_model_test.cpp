@@ -45,10 +45,11 @@ TEST(FittingModel, AnswersWithTheLabelsOfTheDataSet) {
 }
 
 TEST(FittingModel, OtherSamplesAreRefusedWithTheDataSetsThatFit) {
-  EXPECT_EQ(complaint("resnet18/tokens-synthetic"),
-            "data set: got 'tokens-synthetic', expected images with a class each for resnet18, not rows of token ids; "
-            "these fit: mnist, mnist-synthetic, cifar10, cifar10-synthetic, imagenet, imagenet-synthetic, "
-            "highres-synthetic");
+  EXPECT_EQ(
+      complaint("resnet18/tokens-synthetic"),
+      "data set: got 'tokens-synthetic', expected images with a class each, which resnet18 is trained on, not "
+      "rows of token ids; these fit: mnist, mnist-synthetic, cifar10, cifar10-synthetic, imagenet, imagenet-synthetic, "
+      "highres-synthetic");
   EXPECT_THAT(complaint("unet/cifar10-synthetic"), HasSubstr("these fit: masks-synthetic"));
   EXPECT_THAT(complaint("transformer/cifar10-synthetic"), HasSubstr("these fit: tokens-synthetic"));
   EXPECT_THAT(complaint("mlp/masks-synthetic"), HasSubstr("not images with a class for each pixel"));

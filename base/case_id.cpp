@@ -28,10 +28,23 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
+/// What to write instead of a part without a colon: `np=2` is a slip for np:2, `micro` a key without its value.
+std::string pair_hint(std::string_view part) {
+  const std::size_t end = std::min(part.find('='), part.size());
+  const auto key = std::ranges::find(case_keys(), part.substr(0, end), &CaseKey::name);
+  if (key == case_keys().end()) return std::string(example);
+  if (end + 1 < part.size()) return fmt::format("try {}:{}", key->name, part.substr(end + 1));
+  return fmt::format("write {}:<{}>", key->name, to_text(key->type));
+}
+
 }  // namespace
 
 Case parse_case(std::string_view id) {
-  const std::vector<std::string_view> parts = split(id, '/');
+  std::vector<std::string_view> parts = split(id, '/');
+  if (std::erase(parts, "") > 0 && !parts.empty()) {
+    throw usage_error("case id", id, "no '/' at either end, and one between parts",
+                      fmt::format("try {}", fmt::join(parts, "/")));
+  }
   if (parts.size() < 3) throw usage_error("case id", id, form, example);
   Case spec;
   spec.model = parse_choice("model", parts[0]);
@@ -40,7 +53,7 @@ Case parse_case(std::string_view id) {
   std::set<std::string_view> given;
   for (std::size_t i = 3; i < parts.size(); ++i) {
     const std::size_t colon = parts[i].find(':');
-    if (colon == std::string_view::npos) throw usage_error("case id", parts[i], "key:value", example);
+    if (colon == std::string_view::npos) throw usage_error("case id", parts[i], "key:value", pair_hint(parts[i]));
     const CaseKey& key = find_case_key(parts[i].substr(0, colon));
     if (!given.insert(key.name).second)
       throw usage_error("case id", parts[i], "each key once", "leave one of them out");

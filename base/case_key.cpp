@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <type_traits>
 #include <vector>
@@ -77,7 +78,10 @@ template <class T>
 bool is_accepted(const KeyDeclaration& key, const T& value) {
   if constexpr (NamedEnum<T> || std::is_same_v<T, NamedChoice>) return true;
   if constexpr (std::is_same_v<T, Bytes>) return !key.accepts || key.accepts(static_cast<double>(value.value));
-  if constexpr (std::is_arithmetic_v<T>) return !key.accepts || key.accepts(static_cast<double>(value));
+  if constexpr (std::is_arithmetic_v<T>) {
+    const auto number = static_cast<double>(value);
+    return (!key.least || number >= *key.least) && (!key.accepts || key.accepts(number));
+  }
 }
 
 template <class T>
@@ -115,6 +119,7 @@ constexpr CaseKey key(const KeyDeclaration& declaration) {
   using Value = typename Wrapped::type;
   CaseKey key{declaration};
   key.type = key_type<Value>();
+  if constexpr (std::is_integral_v<Value>) key.most = static_cast<std::uint64_t>(std::numeric_limits<Value>::max());
   key.optional = Wrapped::optional;
   key.choices = choices_of<Value>();
   key.print = [](const Case& spec) { return print(spec.*Member); };
@@ -131,32 +136,17 @@ constexpr CaseKey key(const KeyDeclaration& declaration) {
 void follow_device(Case& usual, const Case& spec) { usual.comm = default_comm(spec.device); }
 
 constexpr std::array keys{
-    key<&Case::np>({.name = "np",
-                    .accepts = at_least_one,
-                    .expected = "an integer >= 1",
-                    .help = "ranks",
-                    .readers = "every case",
-                    .required = true}),
+    key<&Case::np>({.name = "np", .least = 1, .help = "ranks", .readers = "every case", .required = true}),
     key<&Case::batch>({.name = "batch",
-                       .accepts = at_least_one,
-                       .expected = "an integer >= 1",
+                       .least = 1,
                        .help = "samples of a step over all ranks",
                        .readers = "every case",
                        .required = true}),
-    key<&Case::micro>({.name = "micro",
-                       .accepts = at_least_one,
-                       .expected = "an integer >= 1",
-                       .help = "micro-batches of each copy and step"}),
-    key<&Case::dp>({.name = "dp",
-                    .accepts = at_least_one,
-                    .expected = "an integer >= 1",
-                    .help = "copies of the pipeline, np / dp ranks each"}),
-    key<&Case::chunks>(
-        {.name = "chunks", .accepts = at_least_one, .expected = "an integer >= 1", .help = "stages on each rank"}),
-    key<&Case::warmup>({.name = "warmup",
-                        .accepts = not_negative,
-                        .expected = "an integer >= 0",
-                        .help = "forwards that rank 0 starts with; by default the schedule's own"}),
+    key<&Case::micro>({.name = "micro", .least = 1, .help = "micro-batches of each copy and step"}),
+    key<&Case::dp>({.name = "dp", .least = 1, .help = "copies of the pipeline, np / dp ranks each"}),
+    key<&Case::chunks>({.name = "chunks", .least = 1, .help = "stages on each rank"}),
+    key<&Case::warmup>(
+        {.name = "warmup", .least = 0, .help = "forwards that rank 0 starts with; by default the schedule's own"}),
     key<&Case::bucket>({.name = "bucket",
                         .accepts = at_least_one,
                         .expected = "a size of at least one byte",
@@ -180,17 +170,13 @@ constexpr std::array keys{
                       .help = "what ranks talk through; nccl is usual with cuda, threads with emulated",
                       .readers = "np above 1",
                       .follow = follow_device}),
-    key<&Case::threads>({.name = "threads",
-                         .accepts = at_least_one,
-                         .expected = "an integer >= 1",
-                         .help = "threads that compute in each rank",
-                         .readers = "device:cpu"}),
+    key<&Case::threads>(
+        {.name = "threads", .least = 1, .help = "threads that compute in each rank", .readers = "device:cpu"}),
     key<&Case::graph>({.name = "graph",
                        .help = "replay a step that was captured as a CUDA graph",
                        .readers = "device:cuda with np:1"}),
     key<&Case::loader>({.name = "loader",
-                        .accepts = at_least_one,
-                        .expected = "an integer >= 1",
+                        .least = 1,
                         .help = "threads that read samples in each rank",
                         .readers = "data sets from files"}),
     key<&Case::input>({.name = "input",
@@ -219,10 +205,8 @@ constexpr std::array keys{
                               .expected = "a number >= 0",
                               .help = "of all parameters",
                               .readers = "every case"}),
-    key<&Case::seed>({.name = "seed",
-                      .expected = "an integer from 0 to 18446744073709551615",
-                      .help = "of weights, order and synthetic samples",
-                      .readers = "every case"}),
+    key<&Case::seed>(
+        {.name = "seed", .least = 0, .help = "of weights, order and synthetic samples", .readers = "every case"}),
 };
 
 }  // namespace
@@ -242,7 +226,7 @@ std::string value_text(const Case& spec, const CaseKey& key) { return key.print(
 void set_value(Case& spec, const CaseKey& key, std::string_view text) {
   if (key.read(spec, key, text)) return;
   const std::string usual = key.print(Case{});
-  throw usage_error(key.name, text, key.expected, usual.empty() ? "" : fmt::format("try {}:{}", key.name, usual));
+  throw usage_error(key.name, text, accepted_text(key), usual.empty() ? "" : fmt::format("try {}:{}", key.name, usual));
 }
 
 std::string default_text(const CaseKey& key, const Case& spec) {
@@ -254,6 +238,7 @@ std::string default_text(const CaseKey& key, const Case& spec) {
 
 std::string accepted_text(const CaseKey& key) {
   if (key.type == KeyType::named_choice) return optimizers_text();
+  if (key.least) return fmt::format("an integer from {} to {}", *key.least, key.most);
   return key.choices.empty() ? std::string(key.expected) : fmt::format("{}", fmt::join(key.choices, ", "));
 }
 

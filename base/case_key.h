@@ -3,6 +3,8 @@
 
 #include <array>
 #include <compare>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,8 +22,9 @@ constexpr std::array<std::string_view, 6> names_of(KeyType) {
 /// What a key's declaration says.
 struct KeyDeclaration {
   std::string_view name;
-  bool (*accepts)(double) = nullptr;  ///< range of a number; null: any value of the type
-  std::string_view expected = {};     ///< that range for people: "an integer >= 1"
+  std::optional<int> least = {};      ///< of an integer whose range ends where its type does
+  bool (*accepts)(double) = nullptr;  ///< another range of a number; null: any value of the type
+  std::string_view expected = {};     ///< that range for people: "a number > 0"
   std::string_view help;              ///< one line
   std::string_view readers = {};      ///< whose cases it changes; empty: those of the strategies whose rows name it
   std::string_view since = "1.0";     ///< first version of the results' schema that has it; older files may lack it
@@ -32,6 +35,7 @@ struct KeyDeclaration {
 /// The declaration, and what follows from the type of the key's member in Case.
 struct CaseKey : KeyDeclaration {
   KeyType type = KeyType::integer;
+  std::uint64_t most = 0;                          ///< of an integer: the end of its type
   bool optional = false;                           ///< may have no value, its text then being ""
   std::span<const std::string_view> choices = {};  ///< texts of a choice or switch
   std::string (*print)(const Case& spec) = nullptr;

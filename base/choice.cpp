@@ -1,28 +1,27 @@
 #include "base/choice.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
+#include <string_view>
 #include <utility>
 
+#include "base/enum_text.h"
 #include "base/error.h"
 
 namespace parabench {
 namespace {
 
-int read_value(const std::string& text, const ChoiceParameter& parameter) {
-  if (const auto& words = parameter.words; !words.empty()) {
-    const auto found = std::ranges::find(words, text);
-    if (found == words.end())
-      throw usage_error(parameter.name, text, fmt::format("{}", fmt::join(words, " or ")), nearest_hint(text, words));
-    return static_cast<int>(found - words.begin());
-  }
+int read_value(const std::string& owner, const std::string& text, const ChoiceParameter& parameter) {
+  const std::string subject = fmt::format("{} of {}", parameter.name, owner);
+  if (const auto& words = parameter.words; !words.empty())
+    return static_cast<int>(index_of_name(subject, text, std::vector<std::string_view>(words.begin(), words.end())));
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number < parameter.low || number > parameter.high)
-    throw usage_error(parameter.name, text, fmt::format("an integer from {} to {}", parameter.low, parameter.high));
+    throw usage_error(subject, text, fmt::format("an integer from {} to {}", parameter.low, parameter.high),
+                      fmt::format("try {}={}", parameter.name, parameter.value));
   return number;
 }
 
@@ -35,18 +34,15 @@ std::string value_text(const ChoiceParameter& parameter) {
 }
 
 void read_parameters(const NamedChoice& choice, std::span<ChoiceParameter> known) {
-  std::vector<std::string> names, given;
+  std::vector<std::string_view> names, given;
   for (const ChoiceParameter& parameter : known) names.push_back(parameter.name);
+  const std::string subject = "parameter of " + choice.name;
   for (const auto& [name, text] : choice.parameters) {
-    const auto found = std::ranges::find(known, name, &ChoiceParameter::name);
-    if (found == known.end())
-      throw usage_error("parameter of " + choice.name, name,
-                        known.empty() ? "no parameters" : fmt::format("one of: {}", fmt::join(names, ", ")),
-                        known.empty() ? "write " + choice.name : nearest_hint(name, names));
-    if (std::ranges::find(given, name) != given.end())
-      throw usage_error("parameter of " + choice.name, name, "each parameter once");
+    if (known.empty()) throw usage_error(subject, name, "no parameters", "write " + choice.name);
+    ChoiceParameter& parameter = known[index_of_name(subject, name, names)];
+    if (std::ranges::find(given, name) != given.end()) throw usage_error(subject, name, "each parameter once");
     given.push_back(name);
-    found->value = read_value(text, *found);
+    parameter.value = read_value(choice.name, text, parameter);
   }
 }
 

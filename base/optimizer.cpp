@@ -1,7 +1,6 @@
 #include "base/optimizer.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -28,8 +27,6 @@ const OptimizerParameter trust{"trust", &OptimizerRule::trust, 0.001, positive, 
 
 OptimizerParameter eps(double usual) { return {"eps", &OptimizerRule::eps, usual, positive, above_zero}; }
 
-std::string subject(const OptimizerRow& row) { return fmt::format("parameter of {}", to_text(row.kind)); }
-
 bool is_switch(const OptimizerParameter& parameter) { return parameter.member.index() == 0; }
 
 std::string print(const OptimizerParameter& parameter, double value) {
@@ -42,14 +39,15 @@ std::optional<double> number(std::string_view text) {
   return code == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-double value_of(const OptimizerParameter& parameter, std::string_view text) {
+double value_of(const OptimizerRow& row, const OptimizerParameter& parameter, std::string_view text) {
+  const std::string subject = fmt::format("{} of {}", parameter.name, to_text(row.kind));
   if (is_switch(parameter)) {
     constexpr std::array<std::string_view, 2> names{"off", "on"};
-    return static_cast<double>(index_of_name(parameter.name, text, names));
+    return static_cast<double>(index_of_name(subject, text, names));
   }
   const std::optional<double> value = number(text);
   if (!value || !parameter.accepts(*value)) {
-    throw usage_error(parameter.name, text, parameter.expected,
+    throw usage_error(subject, text, parameter.expected,
                       fmt::format("try {}={}", parameter.name, print(parameter, parameter.usual)));
   }
   return *value;
@@ -57,19 +55,15 @@ double value_of(const OptimizerParameter& parameter, std::string_view text) {
 
 /// The value of each of the row's parameters, defaults included.
 std::vector<double> values(const OptimizerRow& row, const NamedChoice& choice) {
-  std::vector<std::string> names;
+  std::vector<std::string_view> names;
   std::vector<double> values;
   for (const OptimizerParameter& parameter : row.parameters) {
     names.emplace_back(parameter.name);
     values.push_back(parameter.usual);
   }
   for (const auto& [name, text] : choice.parameters) {
-    const auto found = std::ranges::find(row.parameters, name, &OptimizerParameter::name);
-    if (found == row.parameters.end()) {
-      throw usage_error(subject(row), name, fmt::format("one of: {}", fmt::join(names, ", ")),
-                        nearest_hint(name, names));
-    }
-    values[found - row.parameters.begin()] = value_of(*found, text);
+    const std::size_t place = index_of_name(fmt::format("parameter of {}", to_text(row.kind)), name, names);
+    values[place] = value_of(row, row.parameters[place], text);
   }
   return values;
 }

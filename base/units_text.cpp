@@ -20,7 +20,7 @@ struct ByteScale {
   std::string_view name;
   std::int64_t bytes;
 };
-// Largest first; print_bytes tries the binary ones before the decimal ones.
+// Largest first.
 constexpr std::array<ByteScale, 4> binary_scales{
     {{"TiB", 1LL << 40}, {"GiB", 1LL << 30}, {"MiB", 1LL << 20}, {"KiB", 1LL << 10}}};
 constexpr std::array<ByteScale, 4> decimal_scales{
@@ -100,14 +100,14 @@ Seconds parse_seconds(std::string_view subject, std::string_view text) {
 }
 
 std::string print_bytes(Bytes bytes) {
+  ByteScale best{"", 1};
   for (std::span<const ByteScale> scales : {std::span(binary_scales), std::span(decimal_scales)}) {
-    for (const ByteScale& scale : scales) {
-      if (bytes.value != 0 && bytes.value % scale.bytes == 0) {
-        return fmt::format("{}{}", bytes.value / scale.bytes, scale.name);
-      }
-    }
+    const auto divides = [&](const ByteScale& scale) { return bytes.value != 0 && bytes.value % scale.bytes == 0; };
+    const auto found = std::ranges::find_if(scales, divides);
+    const auto digits = [&](const ByteScale& scale) { return std::to_string(bytes.value / scale.bytes).size(); };
+    if (found != scales.end() && (best.bytes == 1 || digits(*found) < digits(best))) best = *found;
   }
-  return fmt::format("{}", bytes.value);
+  return fmt::format("{}{}", bytes.value / best.bytes, best.name);
 }
 
 std::string print_number(double value) { return fmt::format("{}", value); }

@@ -14,8 +14,8 @@ Bytes parse_bytes(std::string_view subject, std::string_view text);
 /// "500us", "1.5s": ns, us, ms, s, min, h; no unit means seconds. Throws usage_error for anything else.
 Seconds parse_seconds(std::string_view subject, std::string_view text);
 
-/// Exact and canonical: the largest binary unit that divides ("25MiB"), else the largest decimal one ("1500MB"), else
-/// plain bytes. parse_bytes is its inverse.
+/// Exact and canonical: in the largest binary or the largest decimal unit that divides, whichever takes fewer digits
+/// ("25MiB", "8GB"; the binary one of two as short), else plain bytes. parse_bytes is its inverse.
 std::string print_bytes(Bytes bytes);
 /// The shortest text that reads back as the same number: "0.01", "1e-05".
 std::string print_number(double value);

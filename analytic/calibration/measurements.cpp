@@ -83,7 +83,7 @@ double MeasuredLayers::at(const Case& spec, int layer, int samples, int busy_ran
                    at_samples(above->by_samples, samples, figure.of));
   }
   throw unmeasured(
-      fmt::format("layer '{}' ({}) never measured with device:{}, precision:{}, layout:{}, threads:{}, graph:{}, "
+      fmt::format("layer {} ({}) never measured with device:{}, precision:{}, layout:{}, threads:{}, graph:{}, "
                   "input:{}, {} busy ranks or more",
                   known.name, known.signature, to_text(measured_device(spec)), to_text(spec.precision),
                   to_text(spec.layout), spec.threads, spec.graph ? "on" : "off", to_text(spec.input), busy_ranks),

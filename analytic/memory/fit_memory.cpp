@@ -9,6 +9,7 @@
 #include "analytic/memory/sizes.h"
 #include "analytic/simulate/simulate.h"
 #include "base/error.h"
+#include "base/units_text.h"
 #include "parallelism/plan/passes/passes.h"
 
 namespace parabench::analytic {
@@ -105,7 +106,7 @@ class Fit {
   }
 
   [[noreturn]] void throw_too_large(Rank rank) const {
-    throw usage_error("memory", fmt::format("{} bytes", limit_),
+    throw usage_error("memory", print_bytes(Bytes(limit_)),
                       fmt::format("at least {} bytes, which rank {} is predicted to need with everything recomputed",
                                   over_bytes_, rank.value),
                       "try more ranks, smaller micro-batches or another partition");

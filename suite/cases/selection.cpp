@@ -58,7 +58,9 @@ std::vector<SelectedCase> select(const Selection& selection, const std::vector<C
     if (wanted) chosen.push_back(std::move(candidate));
   }
   if (chosen.empty()) {
-    throw Error(ExitCode::nothing_matched, "filter", selection.filter.value_or(selection.where.value_or("")),
+    const std::string both = selection.filter && selection.where ? " --where " + *selection.where : "";
+    throw Error(ExitCode::nothing_matched, selection.filter ? "--filter" : "--where",
+                selection.filter ? *selection.filter + both : selection.where.value_or(""),
                 "to match at least one case", "parabench list shows them");
   }
   return chosen;

@@ -10,6 +10,10 @@
 #include "base/case_key.h"
 #include "base/case_text.h"
 #include "base/error.h"
+#include "base/optimizer.h"
+#include "datasets/spec/dataset.h"
+#include "models/spec/nets/nets.h"
+#include "parallelism/plan/strategies/strategy_table.h"
 
 namespace parabench::suite {
 namespace {
@@ -25,6 +29,21 @@ constexpr std::array<std::pair<std::string_view, Comparison>, 7> operators{{
 }};
 
 constexpr std::array<std::string_view, 4> choices{"model", "dataset", "strategy", "optimizer"};
+
+/// The names that one of the choices can have.
+std::vector<std::string> names_of_choice(std::string_view key) {
+  std::vector<std::string> names;
+  if (key == "model") {
+    for (const models::Net& net : models::nets()) names.push_back(net.name);
+  } else if (key == "dataset") {
+    for (const datasets::DatasetRow& row : datasets::dataset_rows()) names.push_back(row.spec.name);
+  } else if (key == "strategy") {
+    for (const plan::Strategy& strategy : plan::strategies()) names.emplace_back(strategy.name);
+  } else {
+    names.assign(enum_names<OptimizerKind>.begin(), enum_names<OptimizerKind>.end());
+  }
+  return names;
+}
 
 const NamedChoice& choice(const Case& spec, std::string_view key) {
   return key == "model"      ? spec.model
@@ -86,22 +105,41 @@ Condition parse_condition(std::string_view text) {
   return {std::string(text.substr(0, at)), found->second, std::string(text.substr(at + found->first.size()))};
 }
 
+/// Whether the key's values, if it is one, have an order.
+bool is_ordered(std::string_view key) { return !is_choice(key) && find_key(key).is_ordered(); }
+
+void check_value(const Condition& condition) {
+  const std::string subject = fmt::format("--where {}", condition.key);
+  if (is_choice(condition.key)) {
+    const std::vector<std::string> known = names_of_choice(condition.key);
+    const std::string name = parse_choice(subject, condition.value).name;
+    if (std::ranges::find(known, name) == known.end())
+      throw usage_error(subject, name, fmt::format("a known {}", condition.key), nearest_hint(name, known));
+    if (condition.key != "optimizer") return;
+  }
+  CaseKey key = find_key(condition.key);
+  if (condition.value.empty() && key.optional) return;
+  const std::string usual = value_text({}, key);
+  key.name = subject;  // What it refuses by itself names the option, too.
+  Case probe;
+  if (!key.read(probe, key, condition.value))
+    throw usage_error(subject, condition.value, accepted_text(key),
+                      usual.empty() ? "" : fmt::format("try {}={}", condition.key, usual));
+}
+
 }  // namespace
 
 std::vector<Condition> parse_where(std::string_view expression) {
   std::vector<Condition> conditions;
   for (const std::string_view part : split(expression)) {
+    if (part.empty() && !expression.empty())
+      throw usage_error("--where", expression, "a comparison on both sides of each comma", "leave the comma out");
     Condition condition = parse_condition(part);
-    bool ordered = false;
-    if (!is_choice(condition.key) || condition.key == "optimizer") {
-      const CaseKey& key = find_key(condition.key);
-      Case probe;
-      if (!condition.value.empty() || !key.optional) set_value(probe, key, condition.value);
-      ordered = key.is_ordered();
+    if (!is_ordered(condition.key) && is_order(condition.comparison)) {
+      throw usage_error("--where", part, fmt::format("= or != for {}, whose values have no order", condition.key),
+                        fmt::format("try {}={}", condition.key, condition.value));
     }
-    if (!ordered && is_order(condition.comparison)) {
-      throw usage_error("--where", part, fmt::format("= or != for {}, whose values have no order", condition.key));
-    }
+    check_value(condition);
     conditions.push_back(std::move(condition));
   }
   return conditions;

@@ -19,7 +19,8 @@ struct Condition {
 };
 
 /// "np<=4,micro=8,strategy!=sequential": all must hold. `==` is `=`. Throws usage_error for a wrong form, an
-/// unknown key (with the nearest one), a value that is not the key's, or an order (<, >) of values that have none.
+/// unknown key or name (with the nearest one), a value that is not the key's, or an order (<, >) of values that have
+/// none.
 std::vector<Condition> parse_where(std::string_view expression);
 
 /// model, dataset and strategy compare by name, or by the whole text where the value has brackets. The empty value is

@@ -7,9 +7,11 @@
 #include <cctype>
 #include <charconv>
 #include <iterator>
+#include <limits>
 #include <regex>
 #include <sstream>
 
+#include "base/enum_text.h"
 #include "base/error.h"
 
 namespace parabench::suite {
@@ -72,7 +74,7 @@ int read_count(std::string_view subject, std::string_view text) {
   int count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   if (error != std::errc() || end != text.data() + text.size() || count < 1) {
-    throw usage_error(subject, text, "an integer >= 1");
+    throw usage_error(subject, text, fmt::format("an integer from 1 to {}", std::numeric_limits<int>::max()));
   }
   return count;
 }
@@ -81,8 +83,7 @@ int read_count(std::string_view subject, std::string_view text) {
 void require_known(const Flag& flag, std::string_view subject, std::string_view value) {
   std::istringstream words{std::string(flag.values)};
   const std::vector<std::string> known{std::istream_iterator<std::string>(words), {}};
-  if (known.empty() || std::ranges::find(known, value) != known.end()) return;
-  throw usage_error(subject, value, fmt::format("one of {}", fmt::join(known, ", ")));
+  if (!known.empty()) index_of_name(subject, value, std::vector<std::string_view>(known.begin(), known.end()));
 }
 
 void apply(BenchmarkFlags& flags, const Flag& flag, std::string_view subject, std::string_view value) {

@@ -16,6 +16,10 @@ ExitCode calibrate_machine(const CalibrateOptions& options, Progress& progress, 
   auto chosen = select(options.selection, options.selection.empty() ? quick_cases() : catalogue());
   if (!options.device.empty()) {
     const DeviceKind device = parse_enum<DeviceKind>("--device", options.device);
+    if (device == DeviceKind::emulated) {
+      throw usage_error("--device", options.device, "a device that computes: emulated ones take the processor's costs",
+                        "try --device cpu");
+    }
     std::erase_if(chosen, [&](const SelectedCase& one) { return one.spec.device != device; });
     if (chosen.empty()) {
       throw Error(ExitCode::nothing_matched, "--device", options.device, "to match at least one of the cases",

@@ -96,6 +96,11 @@ std::vector<std::string> take_benchmark_flags(const CLI::App& app, bool allowed)
       flags.push_back(word);
       continue;
     }
+    if (!word.starts_with('-')) {
+      throw usage_error("command line", word,
+                        fmt::format("no further word after those of parabench {}", app.get_name()),
+                        fmt::format("try parabench {} --help", app.get_name()));
+    }
     throw usage_error("option", word, fmt::format("an option of parabench {}", app.get_name()),
                       nearest_hint(word.substr(0, word.find('=')), known));
   }
@@ -213,16 +218,18 @@ void read_run(RunCommand& run, const CLI::App& app) {
   }
 }
 
+/// The first word is a command, or an option of the program itself.
 void require_command(const CLI::App& app, const std::string& word) {
-  std::vector<std::string> names, options;
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
-    names.push_back(sub->get_name());
-  for (const CLI::Option* option : app.get_options()) options.push_back(option->get_name());
   const bool is_option = word.starts_with('-');
-  const auto& known = is_option ? options : names;
-  if (word == "-h" || std::ranges::find(known, word) != known.end()) return;
-  throw usage_error(is_option ? "option" : "command", word, fmt::format("one of {}", fmt::join(known, ", ")),
-                    nearest_hint(word, known));
+  std::vector<std::string> known;
+  if (is_option) {
+    for (const CLI::Option* option : app.get_options()) known.push_back(option->get_name());
+  } else {
+    for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+      known.push_back(sub->get_name());
+  }
+  if (word == "-h") return;
+  index_of_name(is_option ? "option" : "command", word, std::vector<std::string_view>(known.begin(), known.end()));
 }
 
 }  // namespace
@@ -234,15 +241,12 @@ std::string quick_results_path() {
 
 Command parse_command_line(const std::vector<std::string>& words) {
   Parser parser;
-  if (words.empty())
-    throw usage_error("command", "", "one of list, run, quick, predict, plan, calibrate, doctor, validate",
-                      "try parabench --help");
-  require_command(parser.app, words.front());
+  require_command(parser.app, words.empty() ? "" : words.front());
   try {
     parser.app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::CallForHelp&) {
     const auto chosen = parser.app.get_subcommands();
-    return TextAnswer{(chosen.empty() ? parser.app : *chosen.front()).help()};
+    return TextAnswer{chosen.empty() ? parser.app.help() : chosen.front()->help(parser.app.get_name())};
   } catch (const CLI::CallForVersion& version) {
     return TextAnswer{std::string(version.what()) + "\n"};
   } catch (const CLI::ParseError& error) {

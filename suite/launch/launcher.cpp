@@ -87,7 +87,7 @@ Launcher parse_launcher(std::string_view name_or_template) {
   }
   Launcher launcher{std::string(name_or_template), split_words(name_or_template)};
   if (launcher.words.size() == 1 && !holds(launcher, "{")) {
-    throw usage_error("--launcher", name_or_template, "mpirun, srun, local or a template with {np} and {command}",
+    throw usage_error("--launcher", name_or_template, "a launcher's name, or a template with {np} and {command}",
                       nearest_hint(name_or_template, known));
   }
   if (std::find(launcher.words.begin(), launcher.words.end(), "{command}") == launcher.words.end()) {

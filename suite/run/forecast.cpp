@@ -10,11 +10,12 @@
 #include "analytic/simulate/predict.h"
 #include "base/case_text.h"
 #include "base/error.h"
-#include "models/spec/loss.h"
+#include "base/units_text.h"
 #include "parallelism/plan/strategies/check_case.h"
 #include "parallelism/plan/strategies/delay_rules.h"
 #include "parallelism/plan/strategies/strategies.h"
 #include "parallelism/plan/validate.h"
+#include "suite/run/fitting_model.h"
 
 namespace parabench::suite {
 namespace {
@@ -36,7 +37,7 @@ void require_memory(const Predicted& predicted, Bytes limit) {
   for (const RankPredicted& rank : predicted.ranks) {
     const std::int64_t bytes = analytic::limited_bytes(rank.peak_memory);
     if (bytes <= limit.value) continue;
-    throw usage_error("memory", std::to_string(limit.value) + " bytes",
+    throw usage_error("memory", print_bytes(limit),
                       "at least " + std::to_string(bytes) + " bytes, which rank " + std::to_string(rank.rank.value) +
                           " is predicted to need",
                       "try more ranks, smaller micro-batches or recompute:auto");
@@ -47,20 +48,8 @@ void require_memory(const Predicted& predicted, Bytes limit) {
 
 Subject look_up(const Case& spec) {
   datasets::check_input(spec);
-  Subject subject{spec, datasets::make_dataset(spec.dataset), {}, nullptr};
-  subject.model =
-      models::make_model(spec.model, subject.dataset.sample, subject.dataset.classes, subject.dataset.small_stem);
-  const TensorSpec wanted = models::labels_of(models::boundaries(subject.model).back()),
-                   given = datasets::label_shape(subject.dataset);
-  if (wanted != given) {
-    const auto text = [](const TensorSpec& labels) {
-      return labels.rank() == 0 ? std::string("one label per sample") : "labels " + to_text(labels);
-    };
-    throw usage_error("data set", to_text(spec.dataset),
-                      text(wanted) + ", as " + spec.model.name + " has outputs, not " + text(given),
-                      "parabench list --datasets shows the others");
-  }
-  return subject;
+  const datasets::DatasetSpec dataset = datasets::make_dataset(spec.dataset);
+  return {spec, dataset, make_model_for(spec, dataset), nullptr};
 }
 
 Subject look_up(const SelectedCase& chosen) {

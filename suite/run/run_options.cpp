@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <vector>
 
 #include "base/error.h"
@@ -141,7 +142,7 @@ int read_integer(std::string_view option, std::string_view text, int least) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < least) {
-    throw usage_error(option, text, fmt::format("an integer >= {}", least),
+    throw usage_error(option, text, fmt::format("an integer from {} to {}", least, std::numeric_limits<int>::max()),
                       fmt::format("try {} {}", option, std::max(least, 3)));
   }
   return value;

@@ -88,7 +88,10 @@ TEST(CaseId, AnyOrderWithDefaultsSpelledOutIsTheSameId) {
 }
 
 TEST(CaseId, RefusesWithValueExpectationAndHint) {
-  EXPECT_EQ(complaint("m/d/s/np:2/batch:8/micro:0"), "micro: got '0', expected an integer >= 1; try micro:4");
+  EXPECT_EQ(complaint("m/d/s/np:2/batch:8/micro:0"),
+            "micro: got '0', expected an integer from 1 to 2147483647; try micro:4");
+  EXPECT_EQ(complaint("m/d/s/np:99999999999/batch:8"),
+            "np: got '99999999999', expected an integer from 1 to 2147483647; try np:1");
   EXPECT_EQ(complaint("m/d/s/np:2/batch:8/mirco:2"),
             "case id: got 'mirco', expected a key of a case; did you mean 'micro'?");
   EXPECT_EQ(complaint("m/d/s/np:2/batch:8/precision:fp23"),
@@ -97,6 +100,20 @@ TEST(CaseId, RefusesWithValueExpectationAndHint) {
   EXPECT_THAT(complaint("m/d/s/batch:8"), AllOf(HasSubstr("m/d/s/batch:8"), HasSubstr("add np:")));
   EXPECT_THAT(complaint("m/d/s/np:8"), HasSubstr("add batch:"));
   EXPECT_THAT(complaint("resnet18/gpipe"), AllOf(HasSubstr("'resnet18/gpipe'"), HasSubstr("model/dataset/strategy")));
+}
+
+TEST(CaseId, StraySlashesAreNamedWithTheIdWithoutThem) {
+  for (const std::string id : {"m/d//s/np:2/batch:8", "/m/d/s/np:2/batch:8", "m/d/s/np:2/batch:8/"}) {
+    EXPECT_EQ(complaint(id), "case id: got '" + id +
+                                 "', expected no '/' at either end, and one between parts; try m/d/s/np:2/batch:8");
+  }
+  EXPECT_THAT(complaint("//"), HasSubstr("model/dataset/strategy"));
+}
+
+TEST(CaseId, AKeyWithoutColonGetsOne) {
+  EXPECT_EQ(complaint("m/d/s/np=2/batch:8"), "case id: got 'np=2', expected key:value; try np:2");
+  EXPECT_EQ(complaint("m/d/s/np/batch:8"), "case id: got 'np', expected key:value; write np:<integer>");
+  EXPECT_THAT(complaint("m/d/s/n=2/batch:8"), HasSubstr("expected key:value; try resnet18/"));
 }
 
 TEST(CaseId, RefusesEveryMalformedPart) {

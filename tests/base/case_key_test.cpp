@@ -17,7 +17,7 @@ TEST(CaseKeys, AreDeclaredOnceAndInFull) {
     EXPECT_TRUE(names.insert(key.name).second) << key.name;
     EXPECT_FALSE(key.help.empty()) << key.name;
     EXPECT_NE(accepted_text(key), "") << key.name;
-    EXPECT_NE(key.choices.empty(), key.expected.empty()) << key.name << ": a range or choices";
+    EXPECT_EQ(!key.choices.empty() + !key.expected.empty() + key.least.has_value(), 1) << key.name << ": one range";
   }
 }
 
@@ -47,6 +47,18 @@ TEST(CaseKeys, RefuseTheirOwnRangeFromJustOutside) {
     EXPECT_THROW(set_value(spec, find_case_key(name), text), Error) << name << ':' << text;
     EXPECT_EQ(spec, Case{}) << name;
   }
+}
+
+TEST(CaseKeys, IntegersReachToTheEndOfTheirType) {
+  EXPECT_EQ(accepted_text(find_case_key("np")), "an integer from 1 to 2147483647");
+  EXPECT_EQ(accepted_text(find_case_key("warmup")), "an integer from 0 to 2147483647");
+  EXPECT_EQ(accepted_text(find_case_key("seed")), "an integer from 0 to 18446744073709551615");
+  Case spec;
+  set_value(spec, find_case_key("np"), "2147483647");
+  set_value(spec, find_case_key("seed"), "18446744073709551615");
+  EXPECT_EQ(spec.np, 2147483647);
+  EXPECT_EQ(spec.seed, 18446744073709551615U);
+  EXPECT_THROW(set_value(spec, find_case_key("np"), "2147483648"), Error);
 }
 
 TEST(CaseKeys, DefaultsMayFollowOtherKeys) {

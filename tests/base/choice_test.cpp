@@ -12,6 +12,7 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::StrEq;
 using testing::ThrowsMessage;
 
 std::vector<int> read(decltype(NamedChoice::parameters) given) {
@@ -30,7 +31,10 @@ TEST(ReadParameters, RefusesWhatIsUnknownRepeatedOrOutOfRange) {
   const auto refused = [](decltype(NamedChoice::parameters) given, auto matcher) {
     EXPECT_THAT([&] { read(std::move(given)); }, ThrowsMessage<Error>(matcher));
   };
-  refused({{"layer", "4"}}, AllOf(HasSubstr("parameter of net"), HasSubstr("'layer'"), HasSubstr("layers, hidden")));
+  refused({{"layer", "4"}},
+          StrEq("parameter of net: got 'layer', expected one of layers, hidden; did you mean 'layers'?"));
+  refused({{"vocabulary", "4"}}, StrEq("parameter of net: got 'vocabulary', expected one of layers, hidden"));
+  refused({{"hidden", "0"}}, StrEq("hidden of net: got '0', expected an integer from 1 to 1024; try hidden=512"));
   refused({{"layers", "4"}, {"layers", "4"}}, HasSubstr("once"));
   for (const std::string value : {"1", "65", "-3", "1e1", "", "4x", "99999999999999"})
     refused({{"layers", value}}, AllOf(HasSubstr("layers"), HasSubstr("'" + value + "'"), HasSubstr("from 2 to 64")));
@@ -51,7 +55,7 @@ TEST(ReadParameters, TakesWordsWhereTheyAreDeclared) {
   EXPECT_EQ(read_switch("off"), "off0");
   for (const std::string value : {"onn", "1", "true", ""})
     EXPECT_THAT([&] { read_switch(value); },
-                ThrowsMessage<Error>(AllOf(HasSubstr("tied: got '" + value + "', expected off or on"))));
+                ThrowsMessage<Error>(AllOf(HasSubstr("tied of net: got '" + value + "', expected one of off, on"))));
   EXPECT_THAT([&] { read_switch("onn"); }, ThrowsMessage<Error>(HasSubstr("did you mean 'on'?")));
 }
 

@@ -62,10 +62,11 @@ TEST(Optimizer, ImpossibleParametersAreRefusedWithValueExpectationAndHint) {
   EXPECT_EQ(complaint("optimizer:adma"),
             "optimizer: got 'adma', expected one of sgd, adam, adamw, lars; did you mean 'adam'?");
   EXPECT_EQ(complaint("optimizer:adam[beta=0.9]"),
-            "parameter of adam: got 'beta', expected one of: beta1, beta2, eps; did you mean 'beta1'?");
-  EXPECT_EQ(complaint("optimizer:adam[beta1=1]"), "beta1: got '1', expected a number >= 0 and < 1; try beta1=0.9");
-  EXPECT_EQ(complaint("optimizer:adam[eps=0]"), "eps: got '0', expected a number > 0; try eps=1e-08");
-  EXPECT_EQ(complaint("optimizer:lars[trust=-1]"), "trust: got '-1', expected a number > 0; try trust=0.001");
+            "parameter of adam: got 'beta', expected one of beta1, beta2, eps; did you mean 'beta1'?");
+  EXPECT_EQ(complaint("optimizer:adam[beta1=1]"),
+            "beta1 of adam: got '1', expected a number >= 0 and < 1; try beta1=0.9");
+  EXPECT_EQ(complaint("optimizer:adam[eps=0]"), "eps of adam: got '0', expected a number > 0; try eps=1e-08");
+  EXPECT_EQ(complaint("optimizer:lars[trust=-1]"), "trust of lars: got '-1', expected a number > 0; try trust=0.001");
   EXPECT_THAT(complaint("optimizer:sgd[nesterov=yes]"), AllOf(HasSubstr("'yes'"), HasSubstr("off, on")));
   EXPECT_THAT(complaint("optimizer:sgd[nesterov=on]/momentum:0"),
               AllOf(HasSubstr("sgd[nesterov=on]"), HasSubstr("momentum above 0"), HasSubstr("try momentum:0.9")));

@@ -40,6 +40,8 @@ TEST(PrintBytes, IsExactAndCanonical) {
   EXPECT_EQ(print_bytes(Bytes(26214400)), "25MiB");
   EXPECT_EQ(print_bytes(Bytes(1LL << 40)), "1TiB");
   EXPECT_EQ(print_bytes(Bytes(1500000000)), "1500MB");
+  EXPECT_EQ(print_bytes(Bytes(8000000000)), "8GB") << "though 7812500KiB are as many";
+  EXPECT_EQ(print_bytes(Bytes(1000LL << 20)), "1000MiB");
   EXPECT_EQ(print_bytes(Bytes(1536)), "1536");
   EXPECT_EQ(print_bytes(Bytes(0)), "0");
   std::mt19937_64 random(1);

@@ -31,7 +31,11 @@ TEST_F(BadInputTest, UnknownCommandsAndOptionsGetTheNearestSpelling) {
   EXPECT_THAT(run({"run", sequential, "--stpes", "3"}).err, HasSubstr("did you mean '--steps'?"));
   EXPECT_THAT(run({"plan", sequential, "--format", "jsn"}).err, HasSubstr("did you mean 'json'?"));
   EXPECT_EQ(run({"list", "--benchmark_filter=x"}).code, 2);
+  EXPECT_EQ(run({}).err,
+            "parabench: command: got '', expected one of list, run, quick, predict, plan, calibrate, "
+            "doctor, validate\n");
   EXPECT_EQ(run({}).code, 2);
+  EXPECT_THAT(run({"plan", sequential, "more"}).err, AllOf(HasSubstr("'more'"), HasSubstr("no further word")));
   EXPECT_EQ(run({"validate"}).code, 2);
 }
 
@@ -49,6 +53,13 @@ TEST_F(BadInputTest, ValuesAreChecked) {
   expect_refused({"run", sequential, "--benchmark_min_time=3"}, "--steps");
   expect_refused({"run", sequential, "--json", "-", "--benchmark_format=json"}, "one owner of stdout");
   expect_refused({"run"}, "--filter");
+  expect_refused({"run", sequential, "--steps", "99999999999"}, "an integer from 1 to 2147483647");
+  expect_refused({"calibrate", sequential, "--device", "emulated"}, "try --device cpu");
+  expect_refused({"plan", gpipe + "/memory:8GB"}, "memory: got '8GB'");
+  expect_refused({"plan", gpipe + "/partition:memory/memory:8kB"}, "memory: got '8kB'");
+  expect_refused({"plan", small + "pipedream[replicas=auto]/np:2/batch:8/partition:memory/memory:8kB"},
+                 "memory: got '8kB'");
+  expect_refused({"list", "--where", "strategy=gpip"}, "--where strategy: got 'gpip'");
 }
 
 TEST_F(BadInputTest, ImpossibleInItselfIsAnErrorWhenNamed) {

@@ -21,7 +21,9 @@ TEST_F(CommandsTest, EveryCommandHasHelpWithAnExample) {
   for (const std::string name : {"list", "run", "quick", "predict", "plan", "calibrate", "doctor", "validate"}) {
     const Outcome outcome = run({name, "--help"});
     EXPECT_EQ(outcome.code, 0) << name;
-    EXPECT_THAT(outcome.out, AllOf(HasSubstr("Example:"), HasSubstr("parabench " + name))) << name;
+    EXPECT_THAT(outcome.out,
+                AllOf(HasSubstr("Example:\n  parabench " + name), HasSubstr("Usage: parabench " + name + " [OPTIONS]")))
+        << name;
   }
   EXPECT_THAT(run({"--help"}).out, HasSubstr("validate"));
   EXPECT_THAT(run({"--version"}).out, testing::StartsWith("parabench "));

@@ -129,10 +129,12 @@ class CellMaker {
 
 std::vector<LayerSpec> amoebanet_d_layers(const AmoebaNetSize& size, const TensorSpec& input, int classes) {
   if (size.layers % 3 != 0)
-    throw usage_error("layers", std::to_string(size.layers), "a multiple of 3", "try layers=18");
+    throw usage_error("layers of amoebanetd", std::to_string(size.layers), "a multiple of 3",
+                      fmt::format("try layers={}", size.layers / 3 * 3));
   if (size.filters % 16 != 0)
-    throw usage_error("filters", std::to_string(size.filters), "a multiple of 16, which narrow branches divide by",
-                      "try filters=256");
+    throw usage_error("filters of amoebanetd", std::to_string(size.filters),
+                      "a multiple of 16, which narrow branches divide by",
+                      fmt::format("try filters={}", size.filters / 16 * 16));
   int channels = size.filters / 4;
   std::vector<LayerSpec> layers{chain("stem1", {{"stem1.relu", Relu{}},
                                                 {"stem1.conv", Conv2d{static_cast<int>(input[0]), channels, 3, 2, 1}},

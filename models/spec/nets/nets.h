@@ -1,16 +1,25 @@
 // The networks that a case can name.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/choice.h"
+#include "base/enum_text.h"
 #include "base/tensor_spec.h"
 #include "models/spec/model.h"
 
 namespace parabench::models {
+
+/// What a network is trained on.
+enum class Samples { images, masks, tokens };
+constexpr std::array<std::string_view, 3> names_of(Samples) {
+  return {"images with a class each", "images with a class for each pixel", "rows of token ids"};
+}
 
 /// What a network is made for.
 struct NetRequest {
@@ -20,12 +29,13 @@ struct NetRequest {
   std::vector<int> values;  ///< of the net's parameters, in their order
 };
 
-/// A row of the table: name, what it is and where it comes from, parameters with defaults and ranges, what makes its
-/// layers (throws usage_error where the request does not fit), and which parameters of these are one tensor, where some
-/// are.
+/// A row of the table: name, what it is and where it comes from, its samples, parameters with defaults and ranges, what
+/// makes its layers (throws usage_error where the request does not fit), and which parameters of these are one tensor,
+/// where some are.
 struct Net {
   std::string name;
   std::string summary;
+  Samples samples;
   std::vector<ChoiceParameter> parameters;
   std::function<std::vector<LayerSpec>(const NetRequest&)> layers;
   std::function<std::optional<Tie>(const NetRequest&, const std::vector<LayerSpec>&)> tie = nullptr;

@@ -40,8 +40,8 @@ std::vector<LayerSpec> transformer_layers(const TransformerSize& size, int vocab
   if (size.hidden % size.heads != 0) {
     int nearest = std::min(size.heads, size.hidden);
     while (size.hidden % nearest != 0) --nearest;
-    throw usage_error("heads", std::to_string(size.heads), fmt::format("a divisor of hidden, {}", size.hidden),
-                      fmt::format("try heads={}", nearest));
+    throw usage_error("heads of transformer", std::to_string(size.heads),
+                      fmt::format("a divisor of hidden, {}", size.hidden), fmt::format("try heads={}", nearest));
   }
   std::vector<LayerSpec> layers{chain(
       "embedding", {{"wte", Embedding{vocabulary, size.hidden}}, {"wpe", Positions{size.sequence, size.hidden}}})};

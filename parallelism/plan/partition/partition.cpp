@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/units_text.h"
 #include "parallelism/plan/partition/bisect.h"
 #include "parallelism/plan/plan.h"
 
@@ -124,7 +125,7 @@ class LimitedCut {
   const std::vector<int> sizes = cut.first();
   int stage = 0, begin = 0;
   while (cut.stage_bytes(stage, begin, begin + sizes[stage]) < least) begin += sizes[stage++];
-  throw usage_error("memory limit", std::to_string(limit.bytes) + " bytes",
+  throw usage_error("memory", print_bytes(Bytes(limit.bytes)),
                     "at least " + std::to_string(least) + " bytes, which stage " + std::to_string(stage) +
                         " takes in the leanest cut (layers " + std::to_string(begin) + " to " +
                         std::to_string(begin + sizes[stage] - 1) + ", " + std::to_string(limit.in_flight[stage]) +

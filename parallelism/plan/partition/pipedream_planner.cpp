@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/units_text.h"
 #include "parallelism/plan/partition/bisect.h"
 #include "parallelism/plan/partition/planner_chain.h"
 
@@ -170,8 +171,9 @@ void check_memory(const PlannerChain& chain, std::int64_t limit) {
   auto has_plan = [&](std::int64_t bytes) { return StageSearch(chain, 0, all, bytes).exists(infinity); };
   if (has_plan(limit)) return;
   const LayerBytes whole = chain.bytes(0, chain.layers);  // enough for one replicated stage
-  throw usage_error("memory limit", std::to_string(limit) + " bytes",
-                    "at least " + std::to_string(smallest(limit, whole.fixed + whole.in_flight, has_plan)) +
+  const std::int64_t passing = chain.problem.passing_bytes;
+  throw usage_error("memory", print_bytes(Bytes(limit + passing)),
+                    "at least " + std::to_string(smallest(limit, whole.fixed + whole.in_flight, has_plan) + passing) +
                         " bytes per device for " + std::to_string(chain.layers) + " layers on " +
                         std::to_string(chain.problem.levels[0].components) + " devices",
                     "try more devices or smaller mini-batches");
@@ -189,9 +191,10 @@ double data_parallel_period(const PlannerChain& chain) {
 
 ReplicationPlan plan_replication(const ReplicationProblem& problem) {
   const PlannerChain chain(problem);
-  if (problem.device_bytes) check_memory(chain, *problem.device_bytes);
+  const std::int64_t limit = problem.device_bytes ? *problem.device_bytes - problem.passing_bytes : no_limit;
+  if (problem.device_bytes) check_memory(chain, limit);
   const int outermost = static_cast<int>(problem.levels.size()) - 1;
-  ReplicationPlan plan = plan_range(chain, outermost, {0, chain.layers}, problem.device_bytes.value_or(no_limit));
+  ReplicationPlan plan = plan_range(chain, outermost, {0, chain.layers}, limit);
   plan.data_parallel_period_s = data_parallel_period(chain);
   return plan;
 }

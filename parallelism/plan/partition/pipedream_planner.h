@@ -30,6 +30,7 @@ struct ReplicationProblem {
   std::vector<TopologyLevel> levels;         ///< from the inside out, at least one; a flat topology has one
   SyncModel sync = SyncModel::ring;          ///< changes the answers: record it
   std::optional<std::int64_t> device_bytes;  ///< memory limit, for flat topologies
+  std::int64_t passing_bytes = 0;            ///< of it, for what comes and goes on every device
 };
 
 struct ReplicatedStage {

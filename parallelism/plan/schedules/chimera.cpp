@@ -32,8 +32,8 @@ DeviceOrder chimera(const Pipe& pipe, int device) {
 
 std::optional<Error> refuse_odd_halves(const Pipe& pipe) {
   if (pipe.devices % 2 != 0) {
-    return usage_error("np", std::to_string(pipe.devices), "an even number of devices per pipeline for chimera",
-                       "try np:" + std::to_string(pipe.devices + 1));
+    return usage_error("np / dp", std::to_string(pipe.devices), "an even number of devices per pipeline for chimera",
+                       "try np:" + std::to_string(pipe.devices + 1) + " with dp:1");
   }
   if (pipe.micro_batches % 2 == 0) return std::nullopt;
   return usage_error("micro", std::to_string(pipe.micro_batches), "an even number for chimera, half for each direction",

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <set>
 #include <variant>
 
 #include "base/case_key.h"
@@ -18,7 +20,8 @@ namespace {
 std::string key_value(std::string_view key, int value) { return std::string(key) + ':' + std::to_string(value); }
 
 void check_positive(std::string_view key, int value) {
-  if (value < 1) throw usage_error(key, std::to_string(value), "an integer >= 1", "try " + key_value(key, 1));
+  if (value >= 1) return;
+  throw usage_error(key, std::to_string(value), accepted_text(find_case_key(key)), "try " + key_value(key, 1));
 }
 
 /// Keys that only some strategies read keep their default elsewhere, so that no id promises what does not happen.
@@ -32,12 +35,13 @@ void check_keys(const Case& spec, const Strategy& strategy) {
                           " does not use this key",
                       "leave " + std::string(key.name) + " out");
   }
-  for (const auto& [name, value] : spec.strategy.parameters) {
-    if (strategy.find_parameter(name)) continue;
-    std::vector<std::string> known;
-    for (const StrategyParameter& one : strategy.parameters) known.emplace_back(one.name);
-    throw usage_error("parameter of " + std::string(strategy.name), name, known.empty() ? "none" : "one that it has",
-                      known.empty() ? "write " + std::string(strategy.name) : nearest_hint(name, known));
+  for (const auto& [given, value] : spec.strategy.parameters) {
+    if (strategy.find_parameter(given)) continue;
+    const std::string name(strategy.name), subject = "parameter of " + name;
+    if (strategy.parameters.empty()) throw usage_error(subject, given, "no parameters", "write " + name);
+    std::vector<std::string_view> known;
+    for (const StrategyParameter& one : strategy.parameters) known.push_back(one.name);
+    index_of_name(subject, given, known);
   }
 }
 
@@ -111,7 +115,7 @@ void check_given(const Case& spec, const models::ModelSpec& model, const GivenSc
   }
   const auto& parameters = spec.strategy.parameters;
   if (!parameters.empty() && parameters.front().second != given->sha) {
-    throw usage_error("strategy parameter sha", parameters.front().second, given->sha + ", the hash of the schedule",
+    throw usage_error("sha of csv", parameters.front().second, given->sha + ", the hash of the schedule",
                       "give the file that the case was made with, or write csv[sha=" + given->sha + "]");
   }
   const int rows = static_cast<int>(given->ranks.size()), layers = static_cast<int>(model.layers.size());
@@ -133,25 +137,65 @@ void check_given(const Case& spec, const models::ModelSpec& model, const GivenSc
   }
 }
 
+/// The divisors of np next to an impossible number of copies.
+std::string copies_hint(const Case& spec) {
+  std::set<int> divisors;
+  for (int d = 1; d <= spec.np / d; ++d) {
+    if (spec.np % d == 0) divisors.insert({d, spec.np / d});
+  }
+  const auto above = divisors.upper_bound(spec.dp);
+  return "try " + key_value("dp", *std::prev(above)) +
+         (above == divisors.end() ? "" : " or " + key_value("dp", *above));
+}
+
+/// Whether there is a layer for each stage, and the schedule serves the ranks.
+bool serves(const Strategy& strategy, const Case& spec, int layers) {
+  return strategy.stages(spec) <= layers && !(strategy.refuse && strategy.refuse(strategy.pipe(spec)));
+}
+
+/// The largest value of the key below the case's that it could have; 0: none.
+int largest_np(Case spec, const Strategy& strategy, int layers) {
+  for (int devices = std::min(spec.np / spec.dp, layers); devices > 0; --devices) {
+    spec.np = devices * spec.dp;
+    if (serves(strategy, spec, layers)) return spec.np;
+  }
+  return 0;
+}
+int largest_chunks(Case spec, const Strategy& strategy, int layers) {
+  for (spec.chunks = std::min(spec.chunks, layers); spec.chunks > 0; --spec.chunks) {
+    if (serves(strategy, spec, layers)) return spec.chunks;
+  }
+  return 0;
+}
+
+[[noreturn]] void refuse_stages(const Case& spec, const models::ModelSpec& model, const Strategy& strategy) {
+  const int layers = static_cast<int>(model.layers.size());
+  const bool names_widths = !spec.strategy.parameters.empty(), names_chunks = strategy.uses("chunks");
+  const int np = names_widths ? 0 : largest_np(spec, strategy, layers);
+  const int chunks = names_chunks ? largest_chunks(spec, strategy, layers) : 0;
+  std::string keys = key_value("np", spec.np), tries = "a deeper model";
+  if (spec.dp > 1) keys += '/' + key_value("dp", spec.dp);
+  if (names_chunks) keys += '/' + key_value("chunks", spec.chunks);
+  if (np > (chunks > 0 ? 1 : 0)) tries = key_value("np", np) + " or " + tries;
+  if (chunks > 0) tries = key_value("chunks", chunks) + " or " + tries;
+  const int most = chunks > 0 ? chunks : np;
+  throw usage_error(chunks > 0 ? "chunks" : "np", std::to_string(chunks > 0 ? spec.chunks : spec.np),
+                    (most > 0 ? "at most " + std::to_string(most) : "fewer stages") + ": " + to_text(spec.strategy) +
+                        " with " + keys + " cuts a model into " + std::to_string(strategy.stages(spec)) +
+                        " stages, and " + model.name + " has only " + std::to_string(layers) + " layers",
+                    "try " + tries);
+}
+
 void check_stages(const Case& spec, const models::ModelSpec& model, const Strategy& strategy,
                   const GivenSchedule* given) {
   if (spec.np % spec.dp != 0) {
-    throw usage_error("dp", std::to_string(spec.dp), "a divisor of np, " + std::to_string(spec.np), "try dp:1");
+    throw usage_error("dp", std::to_string(spec.dp), "a divisor of np, " + std::to_string(spec.np), copies_hint(spec));
   }
-  const int copies = spec.dp * (strategy.schedule.stages == StageOrder::crossed ? 2 : 1);
-  if (spec.zero > 0 && copies == 1)
+  if (spec.zero > 0 && spec.dp == 1 && strategy.schedule.stages != StageOrder::crossed)
     throw usage_error("zero", std::to_string(spec.zero), "dp above 1 beside it: copies of a stage, to share its states",
                       "try dp:2, or leave zero out");
   if (strategy.from_file) return check_given(spec, model, given);
-  const int layers = static_cast<int>(model.layers.size()), stages = strategy.stages(spec);
-  if (stages > layers) {
-    const int per_rank = strategy.chunks(spec);
-    throw usage_error(per_rank > 1 && strategy.uses("chunks") ? "chunks" : "np",
-                      std::to_string(per_rank > 1 && strategy.uses("chunks") ? spec.chunks : spec.np),
-                      "at most " + std::to_string(layers) + " stages, not " + std::to_string(stages) + ": " +
-                          model.name + " can be cut into " + std::to_string(layers) + " layers",
-                      "try fewer ranks or a deeper model");
-  }
+  if (strategy.stages(spec) > static_cast<int>(model.layers.size())) refuse_stages(spec, model, strategy);
   // What a schedule refuses, it refuses before the batch is looked at.
   const auto refused = strategy.refuse ? strategy.refuse(strategy.pipe(spec)) : std::nullopt;
   if (refused) throw *refused;

@@ -30,7 +30,8 @@ Stages planned_stages(const StrategyInput& input) {
     problem.layers.push_back({profile.seconds.at(l), profile.sizes[l].output, profile.sizes[l].weights, memory[l]});
   }
   if (input.spec.partition == PartitionRule::memory) {
-    problem.device_bytes = input.spec.memory->value - std::ranges::max(memory, {}, &LayerBytes::passing).passing;
+    problem.device_bytes = input.spec.memory->value;
+    problem.passing_bytes = std::ranges::max(memory, {}, &LayerBytes::passing).passing;
   }
   Stages stages{.weight_versions = 0};
   const ReplicationPlan plan = plan_replication(problem);

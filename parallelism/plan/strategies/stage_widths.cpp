@@ -25,7 +25,7 @@ std::vector<int> parse(const std::string& text) {
     int width = 0;
     const auto [after, error] = std::from_chars(next, end, width);
     if (error != std::errc() || width < 1 || (after != end && *after != '-')) {
-      throw usage_error("strategy parameter replicas", text, replicas_expected, "try replicas=auto or replicas=3-1");
+      throw usage_error("replicas of pipedream", text, replicas_expected, "try replicas=auto or replicas=3-1");
     }
     widths.push_back(width);
     if (after == end) return widths;
@@ -46,7 +46,7 @@ std::vector<int> stage_widths(const Case& spec) {
   std::vector<int> widths = parse(*replicas);
   const int ranks = std::accumulate(widths.begin(), widths.end(), 0);
   if (ranks != spec.np) {
-    throw usage_error("strategy parameter replicas", *replicas,
+    throw usage_error("replicas of pipedream", *replicas,
                       "ranks that add up to np, " + std::to_string(spec.np) + ", not " + std::to_string(ranks),
                       "try np:" + std::to_string(ranks));
   }
@@ -63,10 +63,10 @@ SyncModel sync_model(const Case& spec) {
   const std::string* sync = parameter(spec, "sync");
   if (!sync) return SyncModel::ring;
   if (!plans_widths(spec)) {
-    throw usage_error("strategy parameter sync", *sync, "replicas=auto beside it: only its planner reads sync",
+    throw usage_error("sync of pipedream", *sync, "replicas=auto beside it: only its planner reads sync",
                       "leave sync out, or write replicas=auto");
   }
-  return parse_enum<SyncModel>("strategy parameter sync", *sync);
+  return parse_enum<SyncModel>("sync of pipedream", *sync);
 }
 
 }  // namespace parabench::plan

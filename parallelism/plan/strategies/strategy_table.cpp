@@ -1,6 +1,7 @@
 #include "parallelism/plan/strategies/strategy_table.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "parallelism/plan/schedules/all_forwards_first.h"
@@ -27,6 +28,12 @@ Keys pipeline_keys(const Keys& more = {}) {
   Keys keys = {"micro", "dp", "bucket", "partition", "zero"};
   keys.insert(keys.end(), more.begin(), more.end());
   return keys;
+}
+
+/// Beyond its type the largest number of it, which no model's layers and no batch reach.
+int saturated_product(int a, int b) {
+  int product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<int>::max() : product;
 }
 
 constexpr auto looped = StageOrder::looped, folded = StageOrder::folded, crossed = StageOrder::crossed;
@@ -185,14 +192,17 @@ const StrategyParameter* Strategy::find_parameter(std::string_view parameter) co
 
 int Strategy::stages(const Case& spec) const {
   if (ranks != RankUse::stages) return 1;
-  if (!schedule.order) return plans_widths(spec) ? 1 : static_cast<int>(stage_widths(spec).size());
+  if (!schedule.order) {
+    if (spec.strategy.parameters.empty()) return spec.np;
+    return plans_widths(spec) ? 1 : static_cast<int>(stage_widths(spec).size());
+  }
   // Crossed pipelines are two over the same devices.
-  return spec.np / spec.dp * (schedule.stages == StageOrder::crossed ? 1 : chunks(spec));
+  return saturated_product(spec.np / spec.dp, schedule.stages == StageOrder::crossed ? 1 : chunks(spec));
 }
 
 int Strategy::pieces(const Case& spec) const {
   if (ranks == RankUse::replicas) return spec.np;
-  return (uses("micro") ? spec.micro : 1) * spec.dp;
+  return saturated_product(uses("micro") ? spec.micro : 1, spec.dp);
 }
 
 Pipe Strategy::pipe(const Case& spec) const {

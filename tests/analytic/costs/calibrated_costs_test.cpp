@@ -141,10 +141,10 @@ TEST(CalibratedCosts, NameWhatWasNeverMeasured) {
   const Costs cost = calibrated_costs(measured(model), model);
   plan::Plan plan = data_parallel(2, 2);
   const plan::Op op = plan::forward(SegmentId(1), m0, StepId(0), VersionId(0));
-  EXPECT_THAT(error_of(*cost.time, plan, op, 4), AllOf(HasSubstr("'l1'"), HasSubstr("4 busy ranks")));
+  EXPECT_THAT(error_of(*cost.time, plan, op, 4), AllOf(HasSubstr("'layer l1 ("), HasSubstr("4 busy ranks")));
   plan.spec.threads = 2;
   EXPECT_THAT(error_of(*cost.time, plan, op, 1),
-              AllOf(HasSubstr("'l1'"), HasSubstr("threads:2"), HasSubstr("calibrate")));
+              AllOf(HasSubstr("'layer l1 ("), HasSubstr("threads:2"), HasSubstr("calibrate")));
   plan.spec.threads = 1;
   EXPECT_THAT(error_of(*cost.time, data_parallel(3, 2), plan::all_reduce(SegmentId(0), 1, StepId(0), GroupId(0)), 1),
               HasSubstr("all-reduce curve of 3 ranks"));

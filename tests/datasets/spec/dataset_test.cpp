@@ -70,7 +70,7 @@ TEST(Dataset, BadChoicesSayWhatIsKnown) {
   message("tokens", {}, HasSubstr("mnist-synthetic"));
   message("mnist-synthetic", {{"pixel", "14"}}, AllOf(HasSubstr("pixel"), HasSubstr("pixels")));
   message("cifar10", {{"pixels", "14"}}, HasSubstr("no parameters"));
-  message("imagenet", {{"classes", "10"}}, HasSubstr("one of: pixels"));
+  message("imagenet", {{"classes", "10"}}, HasSubstr("one of pixels"));
   message("imagenet", {{"pixels", "64"}, {"pixels", "64"}}, HasSubstr("once"));
   for (const std::string value : {"0", "-1", "1e3", "", "32px", "99999999999999"})
     message("mnist-synthetic", {{"pixels", value}}, AllOf(HasSubstr("'" + value + "'"), HasSubstr("integer")));

@@ -43,8 +43,21 @@ TEST(Selection, NothingMatchedHasACodeOfItsOwn) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::nothing_matched);
-    EXPECT_THAT(error.what(), testing::HasSubstr("no-such-case"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("--filter: got 'no-such-case'"));
   }
+}
+
+TEST(Selection, ConditionsWithoutACaseAreNamed) {
+  EXPECT_THAT(
+      [] {
+        ids({{}, {}, "np=1024"});
+      },
+      testing::ThrowsMessage<Error>(testing::HasSubstr("--where: got 'np=1024'")));
+  EXPECT_THAT(
+      [] {
+        ids({{}, "gpipe", "np=1024"});
+      },
+      testing::ThrowsMessage<Error>(testing::HasSubstr("--filter: got 'gpipe --where np=1024'")));
 }
 
 }  // namespace

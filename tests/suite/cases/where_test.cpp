@@ -59,7 +59,14 @@ TEST(Where, AScheduleWithItsOwnWarmupHasNone) {
 TEST(Where, RefusesWhatItCannotCompare) {
   EXPECT_THAT(message_of("nq<=4"), HasSubstr("did you mean 'np'?"));
   EXPECT_THAT(message_of("np"), HasSubstr("np<=4,micro=8"));
-  EXPECT_THAT(message_of("np<=four"), HasSubstr("'four'"));
+  EXPECT_EQ(message_of("np<=four"), "--where np: got 'four', expected an integer from 1 to 2147483647; try np=1");
+  EXPECT_EQ(message_of("strategy=gpip"),
+            "--where strategy: got 'gpip', expected a known strategy; did you mean 'gpipe'?");
+  EXPECT_THAT(message_of("model!=resnt18"), HasSubstr("did you mean 'resnet18'?"));
+  EXPECT_THAT(message_of("dataset=cifar[pixels=3]"), HasSubstr("--where dataset: got 'cifar'"));
+  EXPECT_THAT(message_of("model=resnet18[x"), HasSubstr("close the bracket"));
+  EXPECT_THAT(message_of("optimizer=sdg"), HasSubstr("--where optimizer: got 'sdg'"));
+  EXPECT_THAT(message_of("np=2,"), HasSubstr("'np=2,'"));
   EXPECT_THAT(message_of("precision<bf16"), HasSubstr("no order"));
   EXPECT_THAT(message_of("model>a"), HasSubstr("no order"));
   EXPECT_THAT(message_of("device=gpu"), HasSubstr("'gpu'"));

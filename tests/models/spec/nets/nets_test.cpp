@@ -144,7 +144,9 @@ TEST(AmoebaNetD, EachCellTakesTheOutputOfTheOneBeforeLast) {
     EXPECT_EQ(skip.to_layer, skip.from_layer + 1);
     EXPECT_EQ(skip.tensor, in[std::max(1, skip.from_layer)]);
   }
-  EXPECT_THAT([] { amoebanet(4, 32, 10); }, ThrowsMessage<Error>(AllOf(HasSubstr("'4'"), HasSubstr("multiple of 3"))));
+  EXPECT_THAT([] { amoebanet(4, 32, 10); },
+              ThrowsMessage<Error>(AllOf(HasSubstr("layers of amoebanetd: got '4'"), HasSubstr("multiple of 3"),
+                                         HasSubstr("try layers=3"))));
 }
 
 TEST(Skips, AreMadeOnceAndTakenOnceLater) {
@@ -191,13 +193,15 @@ TEST(Transformer, WhatDoesNotFitIsRefused) {
       [] {
         boundaries(transformer({{"heads", "7"}}));
       },
-      ThrowsMessage<Error>(
-          AllOf(HasSubstr("heads: got '7'"), HasSubstr("a divisor of hidden, 768"), HasSubstr("try heads=6"))));
+      ThrowsMessage<Error>(AllOf(HasSubstr("heads of transformer: got '7'"), HasSubstr("a divisor of hidden, 768"),
+                                 HasSubstr("try heads=6"))));
   EXPECT_THAT(
       [] {
         boundaries(transformer({{"sequence", "32"}}));
       },
-      ThrowsMessage<Error>(AllOf(HasSubstr("sequence of 64"), HasSubstr("32 positions"), HasSubstr("sequence=64"))));
+      ThrowsMessage<Error>(testing::StrEq("sequence of transformer: got '32', expected at least 64, the length of the "
+                                          "data set's samples; try transformer[sequence=64], or sequence=32 for the "
+                                          "data set")));
   EXPECT_THAT(
       [] {
         make_model({"transformer", {}}, {3, 32, 32}, 10, true);

@@ -225,7 +225,7 @@ TEST(MemoryLimitedPartition, NamesTheStageThatDoesNotFit) {
     FAIL() << "cut";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::usage);
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("'200 bytes'"), HasSubstr("at least 306 bytes, which stage 0"),
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("memory: got '200'"), HasSubstr("at least 306 bytes, which stage 0"),
                                     HasSubstr("layers 0 to 1, 3 micro-batches in flight")));
   }
 }

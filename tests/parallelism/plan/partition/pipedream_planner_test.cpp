@@ -183,7 +183,8 @@ TEST(PipedreamPlanner, NamesTheSmallestLimitThatHasAPlan) {
     plan_replication(problem);
     FAIL() << "planned";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("'21 bytes'"), HasSubstr("at least 22 bytes"), HasSubstr("2 devices")));
+    EXPECT_THAT(error.what(),
+                AllOf(HasSubstr("memory: got '21'"), HasSubstr("at least 22 bytes"), HasSubstr("2 devices")));
   }
   problem.device_bytes = 22;
   EXPECT_EQ(plan_replication(problem).stages, Stages({{1, 1}, {1, 1}}));

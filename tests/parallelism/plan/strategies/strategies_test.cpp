@@ -189,8 +189,12 @@ std::vector<BadCase> bad_cases() {
   add("gpip", 2, 8, as_is, {"strategy", "'gpip'", "gpipe"});
   add("sequential", 2, 8, as_is, {"np", "'2'", "1 for sequential"});
   add("data-parallel", 4, 3, as_is, {"batch", "'3'", "at least 4 samples"});
-  add("gpipe", 6, 8, as_is, {"np", "'6'", "at most 5 stages", "try fewer ranks"});
-  add("pipedream", 6, 8, as_is, {"np", "at most 5 stages"});
+  add("gpipe", 6, 8, as_is,
+      {"np: got '6', expected at most 5: gpipe with np:6 cuts a model into 6 stages, and chain has only 5 layers; "
+       "try np:5 or a deeper model"});
+  add("gpipe", 24, 8, [](Case& c) { c.dp = 2; }, {"np: got '24', expected at most 10", "np:24/dp:2", "try np:10 or"});
+  add("chimera", 6, 8, as_is, {"at most 4", "try np:4 or"});
+  add("pipedream", 6, 8, as_is, {"np", "at most 5", "6 stages", "try np:5 or"});
   add("gpipe", 2, 3, as_is, {"batch", "'3'", "at least 4 samples"});
   add("model-parallel", 0, 3, as_is, {"np", "'0'"});
   add("model-parallel", 2, 0, as_is, {"batch", "'0'"});
@@ -202,18 +206,23 @@ std::vector<BadCase> bad_cases() {
     return [replicas](Case& c) { c.strategy.parameters = {{"replicas", replicas}}; };
   };
   const auto micro = [](int m) { return [m](Case& c) { c.micro = m; }; };
-  add("gpipe", 4, 16, [](Case& c) { c.dp = 3; }, {"dp", "'3'", "a divisor of np, 4"});
+  add("gpipe", 4, 16, [](Case& c) { c.dp = 3; }, {"dp: got '3', expected a divisor of np, 4; try dp:2 or dp:4"});
+  add("gpipe", 4, 16, [](Case& c) { c.dp = 7; }, {"dp: got '7', expected a divisor of np, 4; try dp:4"});
   add("gpipe", 4, 16, [](Case& c) { c.dp = 0; }, {"dp", "'0'"});
   add("gpipe", 4, 7, [](Case& c) { c.dp = 2; }, {"batch", "'7'", "at least 8 samples"});
   add("pipedream", 4, 8, [](Case& c) { c.dp = 2; }, {"dp", "'2'", "pipedream does not use"});
   add("data-parallel", 4, 8, [](Case& c) { c.dp = 2; }, {"dp", "'2'", "data-parallel does not use"});
-  add("interleaved", 2, 8, [](Case& c) { c.chunks = 3; }, {"chunks", "'3'", "at most 5 stages, not 6"});
+  add("interleaved", 2, 8, [](Case& c) { c.chunks = 3; },
+      {"chunks: got '3', expected at most 2", "np:2/chunks:3", "6 stages", "try chunks:2 or a deeper"});
+  add("interleaved", 6, 8, as_is, {"np: got '6', expected at most 2", "12 stages", "try np:2 or"});
+  add("interleaved", 65536, 8, [](Case& c) { c.chunks = 65536; }, {"np: got '65536'", "try a deeper model"});
+  add("gpipe", 65536, 8, [](Case& c) { c.micro = c.dp = 65536; }, {"batch: got '8'"});
   add("looped-bfs", 2, 8, [](Case& c) { c.chunks = 0; }, {"chunks", "'0'"});
   add("interleaved", 2, 8, micro(5), {"micro", "'5'", "2 rounds over 2 devices", "try micro:4"});
-  add("zb-v", 3, 8, as_is, {"np", "'3'", "at most 5 stages, not 6"});
+  add("zb-v", 3, 8, as_is, {"np", "'3'", "at most 2", "6 stages", "try np:2 or"});
   add("zb-v", 2, 8, [](Case& c) { c.chunks = 3; }, {"chunks", "'3'", "zb-v does not use"});
   add("dualpipev", 2, 8, micro(3), {"micro", "'3'", "at least 4", "try micro:4"});
-  add("chimera", 3, 8, as_is, {"np", "'3'", "even number of devices"});
+  add("chimera", 3, 8, as_is, {"np / dp", "'3'", "even number of devices", "try np:4 with dp:1"});
   add("chimera", 2, 8, micro(3), {"micro", "'3'", "even number"});
   add("dapple", 3, 8, [](Case& c) { c.warmup = 1; }, {"warmup", "'1'", "at least 2"});
   add("pipedream-2bw", 4, 8, micro(2), {"micro", "'2'", "at least 3"});
@@ -221,7 +230,7 @@ std::vector<BadCase> bad_cases() {
   add("pipedream", 4, 8, parameters("3-0-1"), {"replicas", "'3-0-1'", "joined by -"});
   add("pipedream", 4, 8, parameters("4-"), {"replicas", "'4-'", "joined by -"});
   add("pipedream", 4, 8, parameters("x"), {"replicas", "'x'"});
-  add("pipedream", 6, 8, parameters("1-1-1-1-1-1"), {"np", "'6'", "at most 5 stages"});
+  add("pipedream", 6, 8, parameters("1-1-1-1-1-1"), {"np", "'6'", "fewer stages", "6 stages", "try a deeper model"});
   const auto zero = [](int copies) {
     return [copies](Case& c) {
       c.zero = 1;
@@ -232,7 +241,12 @@ std::vector<BadCase> bad_cases() {
   for (const char* strategy : {"sequential", "data-parallel", "zero1", "model-parallel", "pipedream", "pipedream-2bw"})
     add(strategy, strategy == std::string("sequential") ? 1 : 2, 8, zero(1),
         {"zero", "'1'", "the default 0: " + std::string(strategy) + " does not use this key"});
-  add("zero1", 2, 8, parameters("2"), {"parameter of zero1", "'replicas'", "expected none"});
+  add("zero1", 2, 8, parameters("2"), {"parameter of zero1", "'replicas'", "expected no parameters"});
+  add("pipedream", 4, 8,
+      [](Case& c) {
+        c.strategy.parameters = {{"replica", "2-2"}};
+      },
+      {"parameter of pipedream", "one of replicas, sync", "did you mean 'replicas'?"});
   add("gpipe", 2, 8, [](Case& c) { c.chunks = 4; }, {"chunks", "'4'"});
   add("gpipe", 2, 8, [](Case& c) { c.warmup = 3; }, {"warmup", "'3'"});
   add("sequential", 1, 8, [](Case& c) { c.graph = true; }, {"graph", "'on'", "device"});

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
+
 #include "base/error.h"
 
 namespace parabench::datasets {
@@ -35,6 +37,17 @@ TEST(Dataset, EverySetFromFilesHasATwinOfItsShape) {
     EXPECT_EQ(twin.classes, real.classes);
     EXPECT_EQ(twin.small_stem, real.small_stem);
     EXPECT_EQ(twin.source, DataSource::synthetic);
+  }
+}
+
+TEST(Dataset, EverySetFromFilesHasAReaderOfItsOwn) {
+  std::map<DataSource, std::string> read_by;
+  for (const DatasetRow& row : dataset_rows()) {
+    const DatasetSpec& spec = row.spec;
+    ASSERT_LT(static_cast<std::size_t>(spec.source), enum_names<DataSource>.size()) << spec.name << ": names_of";
+    if (!is_from_files(spec.source)) continue;
+    const auto [other, is_new] = read_by.emplace(spec.source, spec.name);
+    EXPECT_TRUE(is_new) << spec.name << " is normalised by mean and deviation of " << other->second;
   }
 }
 

@@ -18,7 +18,7 @@ TEST(Catalogue, EveryCaseIsPossibleAndListedOnce) {
     EXPECT_NO_THROW(make_subject(spec)) << to_id(spec);
     EXPECT_TRUE(seen.insert(to_id(spec)).second) << to_id(spec);
   }
-  EXPECT_LT(seen.size(), 1500u);
+  EXPECT_LT(seen.size(), 1500u) << "too many to read: list the synthetic twin alone, or leave cases to their ids";
 }
 
 TEST(Catalogue, HoldsModelsDataSetsStrategiesAndRanks) {

@@ -42,7 +42,7 @@ Arena DirectCommunicator::allocate(std::int64_t bytes) {
                             "that much memory", "a smaller model or batch, or fewer ranks per GPU");
   }
   arenas_.emplace_back(data);
-  const Stream& stream = resources_.collectives(0).stream;
+  const Stream& stream = resources_.collectives(world_group).stream;
   check_cuda(cudaMemsetAsync(data, 0, size, stream.get()), "cudaMemsetAsync");
   check_cuda(cudaStreamSynchronize(stream.get()), "cudaStreamSynchronize");
   return {static_cast<std::byte*>(data), bytes, true};

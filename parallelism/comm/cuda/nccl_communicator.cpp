@@ -185,8 +185,8 @@ Arena NcclCommunicator::allocate(std::int64_t bytes) {
                             "that much memory", "a smaller model or batch, or more ranks");
   }
   arenas_.push_back(data);
-  check_cuda(cudaMemsetAsync(data, 0, size, collectives(0).stream().get()), "cudaMemsetAsync");
-  check_cuda(cudaStreamSynchronize(collectives(0).stream().get()), "cudaStreamSynchronize");
+  check_cuda(cudaMemsetAsync(data, 0, size, collectives(world_group).stream().get()), "cudaMemsetAsync");
+  check_cuda(cudaStreamSynchronize(collectives(world_group).stream().get()), "cudaStreamSynchronize");
   for (const NcclLane* lane : collectives_) {
     if (!lane) continue;
     void* handle = nullptr;

@@ -171,7 +171,7 @@ TEST(RecomputeToFit, NamesTheRankThatNeedsTooMuch) {
     ADD_FAILURE() << "it cannot fit";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::usage);
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("memory"), HasSubstr("3000 bytes"), HasSubstr("rank 1"),
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("memory"), HasSubstr("'3kB'"), HasSubstr("rank 1"),
                                     HasSubstr("everything recomputed")));
   }
 }

@@ -139,7 +139,9 @@ TEST(TiedTransformerMemory, IsWhatTheLayoutSays) {
       if (arena > 0) {
         EXPECT_EQ(peak[MemoryCategory::gradients], arena) << rest << ": nothing beside the arena";
       }
-      // Without an arena an update drops each gradient once, the shared tensor's too.
+      // Without an arena an update drops each gradient once, the shared tensor's too. Only a rank alone can tell: to
+      // others a message may come while they update.
+      if (plan.spec.np > 1) return;
       std::int64_t dropped = 0, tensors = 0;
       const auto& ops = plan.ranks[comm.rank().value].compute();
       for (std::size_t i = 0; i < ops.size(); ++i) {
@@ -149,7 +151,7 @@ TEST(TiedTransformerMemory, IsWhatTheLayoutSays) {
       for (const SegmentId s : layout.segments)
         for (const plan::ParameterSlice& slice : plan::parameter_slices(layout, plan, model, s))
           tensors += slice.tensor.elements() * layout.element_bytes;
-      EXPECT_EQ(dropped, arena > 0 ? 0 : tensors) << rest << " rank " << comm.rank().value;
+      EXPECT_EQ(dropped, tensors) << rest;
     });
   }
 }

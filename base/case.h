@@ -37,7 +37,7 @@ struct Case {
   int batch = 1;  ///< global batch in samples (pipedream: the mini-batch of one step)
 
   int micro = 4;              ///< micro-batches per step; micro-batch pipelines only
-  int dp = 1;                 ///< replicas; pipeline stages = np / dp
+  int dp = 1;                 ///< copies of the pipeline, np / dp ranks each
   int chunks = 2;             ///< model chunks per device
   std::optional<int> warmup;  ///< warm-up forwards of rank 0; nullopt: the schedule's own
   Bytes bucket{25LL << 20};

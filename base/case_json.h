@@ -10,7 +10,7 @@ namespace parabench {
 
 /// Keys as in the id; numbers, booleans and strings by type; bucket and memory in bytes; warmup and memory null where
 /// not given.
-/// Model, dataset and strategy are {"name", "parameters": {typed}, "text": as in the id}.
+/// Model, dataset, strategy and optimizer are {"name", "parameters": {typed}, "text": as in the id}.
 nlohmann::json parameters_json(const Case& spec);
 
 /// The inverse; keys of later schemas than the first (case_key.h) may be missing. Throws usage_error naming the key

@@ -38,8 +38,8 @@ class JsonReader {
   /// The members of this object, by name.
   std::vector<std::pair<std::string, JsonReader>> members() const;
 
-  /// This value as bool, int, std::int64_t, std::uint64_t, double, std::string, an id or an enumeration with names; as a
-  /// std::vector, a std::map by name or, null being none, a std::optional of these. A number that does not fit into T
+  /// This value as bool, int, std::int64_t, std::uint64_t, double, std::string, an id or an enumeration with names; as
+  /// a std::vector, a std::map by name or, null being none, a std::optional of these. A number that does not fit into T
   /// is none.
   template <class T>
   T as() const {

@@ -16,7 +16,8 @@ bool is_baseline_of(const Record& candidate, const Case& spec) {
   return candidate.measured && counts(candidate) && is_sequential(candidate) && base.np == 1 &&
          cores(base) == cores(spec) && base.model == spec.model && base.dataset == spec.dataset &&
          base.batch == spec.batch && base.precision == spec.precision && base.layout == spec.layout &&
-         base.device == spec.device && base.optimizer == spec.optimizer && base.input == spec.input;
+         base.device == spec.device && base.optimizer == spec.optimizer && base.input == spec.input &&
+         base.graph == spec.graph;
 }
 
 }  // namespace

@@ -8,8 +8,9 @@
 namespace parabench::results {
 
 /// Fills `measured.baseline` of every record that counts (summary.h) but the sequential ones, from the first sequential
-/// record (np 1) that counts with the same model, data set, batch, precision, layout, device, optimizer and input on as
-/// many cores: np x threads of the case = threads of the sequential one. Cleared where the span holds no such record.
+/// record (np 1) that counts with the same model, data set, batch, precision, layout, device, optimizer, input and
+/// graph on as many cores: np x threads of the case = threads of the sequential one. Cleared where the span holds no
+/// such record.
 ///   speedup    = samples per second of the case / samples per second of the baseline
 ///   efficiency = speedup x cores of the baseline / cores of the case, cores = np x threads
 /// Both use the same cores, so today the two are equal: 1 means that ranks use the cores as well as threads do. It

@@ -26,6 +26,9 @@ constexpr std::array<std::string_view, 3> names_of(Status) { return {"ok", "skip
 constexpr std::array<std::string_view, 3> names_of(EquivalenceStatus) { return {"pass", "fail", "not_checked"}; }
 constexpr std::array<std::string_view, 2> names_of(ReferenceBatch) { return {"whole", "pieces"}; }
 
+/// How far a loss may be from the reference's, relative to it: the rounding of the precision, over three steps.
+double loss_tolerance(Precision precision);
+
 struct Equivalence {
   EquivalenceStatus status = EquivalenceStatus::not_checked;
   std::string reason;                             ///< why not checked, or what differed; "" otherwise
@@ -38,12 +41,9 @@ struct Equivalence {
   std::string worst_parameter;
   std::optional<double> max_relative_buffer_difference;  ///< batch-norm statistics against the reference's replica
   std::optional<bool> loss_agrees;  ///< the measured launch's first losses against the reference in the run's precision
-  double loss_tolerance = 1e-3;
+  double loss_tolerance = results::loss_tolerance(Precision::fp32);
   std::vector<double> reference_losses;
 };
-
-/// How far a loss may be from the reference's, relative to it: the rounding of the precision, over three steps.
-double loss_tolerance(Precision precision);
 
 struct RankMeasured {
   Rank rank;

@@ -10,10 +10,10 @@ namespace {
 
 double relative(double predicted, double measured) { return (predicted - measured) / measured; }
 
-template <class Rank>
-std::int64_t highest(const std::vector<Rank>& ranks) {
+template <class RankRow>
+std::int64_t highest(const std::vector<RankRow>& ranks) {
   std::int64_t bytes = 0;
-  for (const Rank& rank : ranks) bytes = std::max(bytes, rank.peak_memory.total_counted());
+  for (const RankRow& rank : ranks) bytes = std::max(bytes, rank.peak_memory.total_counted());
   return bytes;
 }
 

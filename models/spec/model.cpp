@@ -4,7 +4,6 @@
 #include <stdexcept>
 
 #include "base/case_text.h"
-#include "base/choice.h"
 #include "base/error.h"
 #include "models/spec/cost.h"
 #include "models/spec/nets/nets.h"
@@ -51,23 +50,10 @@ Flops training_flops(const ModelSpec& model) {
 }
 
 ModelSpec make_model(const NamedChoice& model, const TensorSpec& input, int classes, bool small_stem) {
-  const auto net = std::ranges::find(nets(), model.name, &Net::name);
-  if (net == nets().end()) {
-    std::vector<std::string> names;
-    for (const Net& known : nets()) names.push_back(known.name);
-    throw usage_error("model", model.name, "a known model", nearest_hint(model.name, names));
-  }
-  std::vector<ChoiceParameter> parameters = net->parameters;
-  read_parameters(model, parameters);
-  NamedChoice canonical{model.name, {}};
-  NetRequest request{input, classes, small_stem, {}};
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    request.values.push_back(parameters[i].value);
-    if (parameters[i].value != net->parameters[i].value)
-      canonical.parameters.emplace_back(parameters[i].name, value_text(parameters[i]));
-  }
-  ModelSpec made{to_text(canonical), input, classes, net->layers(request)};
-  if (net->tie) made.tie = net->tie(request, made.layers);
+  const ChosenNet chosen = choose_net(model);
+  const NetRequest request{input, classes, small_stem, chosen.values};
+  ModelSpec made{to_text(chosen.canonical), input, classes, chosen.net.layers(request)};
+  if (chosen.net.tie) made.tie = chosen.net.tie(request, made.layers);
   return made;
 }
 

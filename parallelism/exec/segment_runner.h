@@ -76,7 +76,7 @@ class SegmentRunner {
   };
   using Key = std::tuple<SegmentId, MicroBatchId, StepId>;
   static Key key(const plan::Op& op) { return {op.segment, op.micro_batch, op.step}; }
-  using SkipKey = std::tuple<int, ReplicaId, MicroBatchId, StepId>;  ///< of a tensor
+  using SkipKey = std::tuple<int, ReplicaId, MicroBatchId, StepId>;  ///< first the tensor, as SkipPort names it
   SkipKey skip_key(int tensor, const plan::Op& op) const;
   /// A skip that takers on this rank still need.
   struct Held {

@@ -108,23 +108,36 @@ Condition parse_condition(std::string_view text) {
 /// Whether the key's values, if it is one, have an order.
 bool is_ordered(std::string_view key) { return !is_choice(key) && find_key(key).is_ordered(); }
 
-void check_value(const Condition& condition) {
+/// With parameters in one order, defaults left out where a table knows them.
+NamedChoice canonical(std::string_view key, const NamedChoice& choice) {
+  if (key == "model") return models::choose_net(choice).canonical;
+  if (key == "dataset") return datasets::canonical_dataset(choice);
+  if (key == "optimizer") return canonical_optimizer(choice);
+  NamedChoice strategy = choice;
+  std::ranges::sort(strategy.parameters);
+  return strategy;
+}
+
+/// The value as holds() compares it.
+std::string checked_value(const Condition& condition) {
   const std::string subject = fmt::format("--where {}", condition.key);
   if (is_choice(condition.key)) {
     const std::vector<std::string> known = names_of_choice(condition.key);
-    const std::string name = parse_choice(subject, condition.value).name;
-    if (std::ranges::find(known, name) == known.end())
-      throw usage_error(subject, name, fmt::format("a known {}", condition.key), nearest_hint(name, known));
-    if (condition.key != "optimizer") return;
+    const NamedChoice choice = parse_choice(subject, condition.value);
+    if (std::ranges::find(known, choice.name) == known.end())
+      throw usage_error(subject, choice.name, fmt::format("a known {}", condition.key),
+                        nearest_hint(choice.name, known));
+    return to_text(canonical(condition.key, choice));
   }
   CaseKey key = find_key(condition.key);
-  if (condition.value.empty() && key.optional) return;
+  if (condition.value.empty() && key.optional) return "";
   const std::string usual = value_text({}, key);
   key.name = subject;  // What it refuses by itself names the option, too.
   Case probe;
   if (!key.read(probe, key, condition.value))
     throw usage_error(subject, condition.value, accepted_text(key),
                       usual.empty() ? "" : fmt::format("try {}={}", condition.key, usual));
+  return condition.value;
 }
 
 }  // namespace
@@ -139,7 +152,8 @@ std::vector<Condition> parse_where(std::string_view expression) {
       throw usage_error("--where", part, fmt::format("= or != for {}, whose values have no order", condition.key),
                         fmt::format("try {}={}", condition.key, condition.value));
     }
-    check_value(condition);
+    condition.whole = is_choice(condition.key) && condition.value.find('[') != std::string::npos;
+    condition.value = checked_value(condition);
     conditions.push_back(std::move(condition));
   }
   return conditions;
@@ -148,8 +162,7 @@ std::vector<Condition> parse_where(std::string_view expression) {
 bool holds(const Condition& condition, const Case& spec) {
   if (is_choice(condition.key)) {
     const NamedChoice& actual = choice(spec, condition.key);
-    const bool whole = condition.value.find('[') != std::string::npos;
-    const bool equal = condition.value == (whole ? to_text(actual) : actual.name);
+    const bool equal = condition.value == (condition.whole ? to_text(canonical(condition.key, actual)) : actual.name);
     return equal == (condition.comparison == Comparison::equal);
   }
   const CaseKey& key = find_key(condition.key);

@@ -13,9 +13,10 @@ enum class Comparison { equal, not_equal, less, less_equal, greater, greater_equ
 
 /// `micro>=4`: the key's value against another one of its type.
 struct Condition {
-  std::string key;  ///< a key of the case id, or model, dataset, strategy
+  std::string key;  ///< a key of the case id, or model, dataset, strategy, optimizer
   Comparison comparison = Comparison::equal;
   std::string value;
+  bool whole = false;  ///< of the choices with names: the value's parameters count, too
 };
 
 /// "np<=4,micro=8,strategy!=sequential": all must hold. `==` is `=`. Throws usage_error for a wrong form, an
@@ -23,8 +24,8 @@ struct Condition {
 /// none.
 std::vector<Condition> parse_where(std::string_view expression);
 
-/// model, dataset and strategy compare by name, or by the whole text where the value has brackets. The empty value is
-/// that of a key without one (a schedule's own warmup).
+/// model, dataset, strategy and optimizer compare by name, or with all parameters where the value has brackets. The
+/// empty value is that of a key without one (a schedule's own warmup).
 bool holds(const Condition& condition, const Case& spec);
 
 }  // namespace parabench::suite

@@ -86,10 +86,7 @@ std::optional<results::StepTime> isolated_step_time(const std::vector<protocol::
     seconds.push_back(end - begin);
   }
   if (seconds.empty()) return std::nullopt;
-  results::StepTime time;
-  time.samples = {std::move(seconds)};
-  results::summarise(time);
-  return time;
+  return results::StepTime{.samples = {std::move(seconds)}};
 }
 
 std::vector<protocol::RankReport> gather_reports(comm::Communicator& comm, const protocol::RankReport& mine) {
@@ -143,12 +140,8 @@ results::Measured conclude(const Launch& launch, const plan::Plan& plan, comm::C
   std::vector<double> samples = plan::step_durations(plan, timeline);
   samples.erase(samples.begin(), samples.begin() + warmup);
   measured.step_time_s.samples = {samples};
-  results::summarise(measured.step_time_s);
   measured.isolated_step_time_s = isolated_step_time(reports);
   measured.warmup_steps = warmup;
-  measured.throughput_samples_per_s = plan::batch_samples(plan) / measured.step_time_s.median;
-  measured.achieved_flops_per_s =
-      models::training_flops(launch.model).value * plan::batch_samples(plan) / measured.step_time_s.median;
   if (launch.command.trace)
     write_atomically(protocol::trace_file(launch.command.reply), plan::to_trace(plan, timeline).dump() + "\n");
   return measured;

@@ -90,7 +90,11 @@ std::optional<protocol::Reply> CaseRun::run_phase(protocol::Phase phase, LaunchR
   workplace_.progress.phase(index_, record_.id, what);
   LaunchResult result = run(workplace_, request);
   workplace_.progress.done(expected_seconds(phase, *prepared_.forecast, steps));
-  if (!result.reply) fail(fmt::format("{}: {}", what, result.reason), result.kind);
+  if (!result.reply) {
+    fail(fmt::format("{}: {}", what, result.reason), result.kind);
+  } else if (const std::string& why = result.reply->private_arenas_because; !why.empty()) {
+    workplace_.progress.note("ranks exchange by copies, not in memory that they share: " + why);
+  }
   return std::move(result.reply);
 }
 
@@ -131,8 +135,7 @@ std::optional<std::vector<double>> CaseRun::measure() {
   launches_.push_back(std::move(measured));
   record_.measured = combine(launches_, record_.parameters.batch, step_flops(*prepared_.subject));
   record_.error = results::compare(*record_.predicted, *record_.measured);
-  judge_losses(record_.equivalence, launches_.back().losses, options_.warmup + options_.steps,
-               record_.parameters.precision);
+  judge_losses(record_.equivalence, launches_.back().losses, options_.warmup + options_.steps);
   if (record_.equivalence.loss_agrees == false) {
     fail("the losses of the measured steps are not the reference's", protocol::FailureKind::failure);
     return std::nullopt;

@@ -54,9 +54,7 @@ results::Measured combine(std::span<const results::Measured> launches, int batch
   return all;
 }
 
-void judge_losses(results::Equivalence& equivalence, std::span<const double> losses, int launched_steps,
-                  Precision precision) {
-  equivalence.loss_tolerance = results::loss_tolerance(precision);
+void judge_losses(results::Equivalence& equivalence, std::span<const double> losses, int launched_steps) {
   const auto& references = equivalence.reference_losses;
   if (references.empty()) return;
   equivalence.loss_agrees = true;

@@ -32,6 +32,8 @@ std::vector<std::string> words_of(const char* command, const SelectedCase& chose
 std::string calibrate_line(const SelectedCase& chosen, const RunOptions& options) {
   std::vector<std::string> words = words_of("calibrate", chosen);
   if (!options.calibration.empty()) words.insert(words.end(), {"--out", options.calibration});
+  for (const RunOption& option : run_options())
+    if (option.of_launches) add_if_given(words, option, options);
   return shell_line(words);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,7 +45,8 @@ models::ModelSpec make_checked(const Case& spec, const datasets::DatasetSpec& da
   return model;
 }
 
-/// The side of images nearest to the data set's that the model takes; nullopt: the size is not what is wrong.
+/// A side of images near the data set's that the model takes: the nearest of those around, else the next power of two;
+/// nullopt: the size is not what is wrong.
 std::optional<int> nearest_side(const Case& spec, const datasets::DatasetSpec& dataset, const ChoiceParameter& pixels) {
   const auto takes = [&](int side) {
     if (side < pixels.low || side > pixels.high) return false;
@@ -55,12 +57,16 @@ std::optional<int> nearest_side(const Case& spec, const datasets::DatasetSpec& d
       return false;
     }
   };
-  // The largest is a power of two, so that whatever halves maps can do so often.
-  if (!takes(pixels.high)) return std::nullopt;
-  for (int step = 1, given = static_cast<int>(dataset.sample[2]); step < pixels.high; ++step) {
+  constexpr int around = 32;
+  const auto given = static_cast<int>(dataset.sample[2]);
+  for (int step = 1; step <= around; ++step) {
     if (takes(given - step)) return given - step;
     if (takes(given + step)) return given + step;
   }
+  // Whatever halves maps can do so often.
+  for (unsigned side = std::bit_ceil(static_cast<unsigned>(given)); side <= static_cast<unsigned>(pixels.high);
+       side *= 2)
+    if (takes(static_cast<int>(side))) return static_cast<int>(side);
   return std::nullopt;
 }
 

@@ -52,6 +52,7 @@ void Progress::result(int index, std::string_view id, std::string_view outcome) 
 }
 
 void Progress::note(std::string_view text) {
+  if (!noted_.emplace(text).second) return;
   clear();
   fmt::print(out_, "note: {}\n", text);
   out_.flush();

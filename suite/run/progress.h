@@ -2,7 +2,10 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <iosfwd>
+#include <set>
+#include <string>
 #include <string_view>
 
 namespace parabench::suite {
@@ -25,7 +28,7 @@ class Progress {
   void done(double expected_s);
   /// The case's last word, kept on the screen.
   void result(int index, std::string_view id, std::string_view outcome);
-  /// A note of its own line: "note: ...".
+  /// A note of its own line: "note: ...". What was noted before is not noted again.
   void note(std::string_view text);
 
  private:
@@ -37,6 +40,7 @@ class Progress {
   int cases_ = 0;
   double expected_s_ = 0, done_s_ = 0;
   std::chrono::steady_clock::time_point begin_;
+  std::set<std::string, std::less<>> noted_;
 };
 
 /// Whether stderr is a terminal that may be redrawn: never with NO_COLOR or CI.

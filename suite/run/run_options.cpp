@@ -125,16 +125,18 @@ void add(std::vector<std::string>& words, const RunOption& option, const RunOpti
 
 std::span<const RunOption> run_options() { return options_table; }
 
+void add_if_given(std::vector<std::string>& words, const RunOption& option, const RunOptions& options) {
+  static const RunOptions usual;
+  if (option.text(options) != option.text(usual)) add(words, option, options);
+}
+
 std::string repeating_command(const SelectedCase& chosen, const RunOptions& options) {
   std::vector<std::string> words = {"parabench", "run", chosen.id};
   for (const RunOption& option : options_table)
     if (option.repeated == Repeated::always) add(words, option, options);
   if (!chosen.schedule.empty()) words.insert(words.end(), {"--schedule", chosen.schedule});
-  const RunOptions usual;
-  for (const RunOption& option : options_table) {
-    if (option.repeated == Repeated::if_given && option.text(options) != option.text(usual))
-      add(words, option, options);
-  }
+  for (const RunOption& option : options_table)
+    if (option.repeated == Repeated::if_given) add_if_given(words, option, options);
   return shell_line(words);
 }
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/enum_text.h"
 #include "suite/cases/selection.h"
@@ -60,6 +61,9 @@ struct RunOption {
   bool of_launches = false;                                            ///< calibrate and doctor have it, too
 };
 std::span<const RunOption> run_options();
+
+/// Adds `--option value`, or the switch, unless the value is the default.
+void add_if_given(std::vector<std::string>& words, const RunOption& option, const RunOptions& options);
 
 /// `parabench run` with what runs the case again as these options did.
 std::string repeating_command(const SelectedCase& chosen, const RunOptions& options);

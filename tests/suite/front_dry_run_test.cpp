@@ -92,6 +92,15 @@ TEST_F(DryRunTest, PromisesWhatARunLaunches) {
   }
 }
 
+TEST_F(DryRunTest, CalibratesAsTheRunLaunches) {
+  const Outcome usual = run({"run", gpipe, "--dry-run"});
+  const Outcome other = run({"run", gpipe, "--launcher", "mpirun -np {np} {command}", "--timeout", "300", "--dry-run"});
+  const auto first_line = [](const Outcome& outcome) { return outcome.out.substr(0, outcome.out.find('\n')); };
+  EXPECT_THAT(first_line(usual), Not(HasSubstr("--")));
+  EXPECT_THAT(first_line(other), HasSubstr("--launcher 'mpirun -np {np} {command}'"));
+  EXPECT_EQ(word_after(first_line(other), "--timeout"), "300");
+}
+
 TEST_F(DryRunTest, CalibratesOnceWhatCasesShareAndNothingToVerifyOnly) {
   EXPECT_THAT(promised({gpipe, gpipe + "/lr:0.1", "--verify", "off"}),
               ElementsAre("calibrate " + gpipe, "measure " + gpipe, "measure " + gpipe + "/lr:0.1"));

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 
+#include "base/choice.h"
 #include "base/error.h"
 #include "models/spec/nets/amoebanet.h"
 #include "models/spec/nets/mlp.h"
@@ -113,6 +115,24 @@ std::vector<Net> make_nets() {
 const std::vector<Net>& nets() {
   static const std::vector<Net> all = make_nets();
   return all;
+}
+
+ChosenNet choose_net(const NamedChoice& model) {
+  const auto net = std::ranges::find(nets(), model.name, &Net::name);
+  if (net == nets().end()) {
+    std::vector<std::string> names;
+    for (const Net& known : nets()) names.push_back(known.name);
+    throw usage_error("model", model.name, "a known model", nearest_hint(model.name, names));
+  }
+  std::vector<ChoiceParameter> parameters = net->parameters;
+  read_parameters(model, parameters);
+  ChosenNet chosen{*net, {}, {model.name, {}}};
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    chosen.values.push_back(parameters[i].value);
+    if (parameters[i].value != net->parameters[i].value)
+      chosen.canonical.parameters.emplace_back(parameters[i].name, value_text(parameters[i]));
+  }
+  return chosen;
 }
 
 }  // namespace parabench::models

@@ -44,4 +44,13 @@ struct Net {
 /// In catalogue order.
 const std::vector<Net>& nets();
 
+/// What a model's name and brackets choose.
+struct ChosenNet {
+  const Net& net;
+  std::vector<int> values;  ///< of its parameters, in their order
+  NamedChoice canonical;    ///< parameters in the net's order, defaults left out
+};
+/// Throws usage_error naming the nearest model, or the unknown or impossible parameter.
+ChosenNet choose_net(const NamedChoice& model);
+
 }  // namespace parabench::models

@@ -176,6 +176,7 @@ int largest_chunks(Case spec, const Strategy& strategy, int layers) {
   std::string keys = key_value("np", spec.np), tries = "a deeper model";
   if (spec.dp > 1) keys += '/' + key_value("dp", spec.dp);
   if (names_chunks) keys += '/' + key_value("chunks", spec.chunks);
+  // One rank is no pipeline: advice only where fewer chunks do not help.
   if (np > (chunks > 0 ? 1 : 0)) tries = key_value("np", np) + " or " + tries;
   if (chunks > 0) tries = key_value("chunks", chunks) + " or " + tries;
   const int most = chunks > 0 ? chunks : np;

@@ -1,5 +1,5 @@
 // A plan that no strategy writes: one block of a transformer on two ranks of a tensor axis, as Megatron-LM splits it
-// (Shoeybi et al. 2019). It needs nothing of plan, validator, simulator and sizes that pipelines do not have.
+// (Shoeybi et al. 2019). Plan, validator, simulator and sizes take its shards and its sums of activations as they are.
 #include <gmock/gmock.h>
 
 #include <map>

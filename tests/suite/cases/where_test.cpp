@@ -48,6 +48,8 @@ TEST(Where, ComparesNamesAndWholeChoices) {
   EXPECT_TRUE(all_hold("model=resnet18,dataset=imagenet-synthetic,strategy!=sequential"));
   EXPECT_TRUE(all_hold("dataset=imagenet-synthetic[pixels=32,classes=10],np=4"));
   EXPECT_FALSE(all_hold("dataset=imagenet-synthetic[pixels=64,classes=10]"));
+  EXPECT_TRUE(all_hold("dataset=imagenet-synthetic[classes=10,pixels=32]")) << "parameters in another order";
+  EXPECT_TRUE(all_hold("model=resnet18[channels=64],optimizer=sgd[nesterov=off]")) << "defaults spelled out";
 }
 
 TEST(Where, AScheduleWithItsOwnWarmupHasNone) {
@@ -64,6 +66,7 @@ TEST(Where, RefusesWhatItCannotCompare) {
             "--where strategy: got 'gpip', expected a known strategy; did you mean 'gpipe'?");
   EXPECT_THAT(message_of("model!=resnt18"), HasSubstr("did you mean 'resnet18'?"));
   EXPECT_THAT(message_of("dataset=cifar[pixels=3]"), HasSubstr("--where dataset: got 'cifar'"));
+  EXPECT_THAT(message_of("model=mlp[hiden=4]"), HasSubstr("did you mean 'hidden'?"));
   EXPECT_THAT(message_of("model=resnet18[x"), HasSubstr("close the bracket"));
   EXPECT_THAT(message_of("optimizer=sdg"), HasSubstr("--where optimizer: got 'sdg'"));
   EXPECT_THAT(message_of("np=2,"), HasSubstr("'np=2,'"));

@@ -49,34 +49,36 @@ results::Equivalence with_references(std::vector<double> losses) {
 
 TEST(JudgeLosses, AgreesWithinTheTolerance) {
   results::Equivalence e = with_references({2.0, 1.0, 0.5});
-  judge_losses(e, std::vector{2.0019, 1.0, 0.5, 17.0}, 4, Precision::fp32);
+  judge_losses(e, std::vector{2.0019, 1.0, 0.5, 17.0}, 4);
   EXPECT_EQ(e.loss_agrees, true);
-  judge_losses(e, std::vector{2.0021, 1.0, 0.5}, 4, Precision::fp32);
+  judge_losses(e, std::vector{2.0021, 1.0, 0.5}, 4);
   EXPECT_EQ(e.loss_agrees, false);
   EXPECT_THAT(e.reason, testing::HasSubstr("step 0"));
-  judge_losses(e, std::vector{2.03, 1.0, 0.5}, 4, Precision::bf16);
+  e.loss_tolerance = results::loss_tolerance(Precision::bf16);
+  judge_losses(e, std::vector{2.03, 1.0, 0.5}, 4);
   EXPECT_EQ(e.loss_agrees, true);
-  judge_losses(e, std::vector{2.0, 1.0, 0.5 + 1e-8}, 4, Precision::fp64);
+  e.loss_tolerance = results::loss_tolerance(Precision::fp64);
+  judge_losses(e, std::vector{2.0, 1.0, 0.5 + 1e-8}, 4);
   EXPECT_EQ(e.loss_agrees, false);
 }
 
 TEST(JudgeLosses, NotANumberOrAMissingLossDisagrees) {
   results::Equivalence e = with_references({2.0, 1.0, 0.5});
-  judge_losses(e, std::vector{2.0, std::nan(""), 0.5}, 4, Precision::fp32);
+  judge_losses(e, std::vector{2.0, std::nan(""), 0.5}, 4);
   EXPECT_EQ(e.loss_agrees, false);
-  judge_losses(e, std::vector{2.0, 1.0}, 4, Precision::fp32);
+  judge_losses(e, std::vector{2.0, 1.0}, 4);
   EXPECT_EQ(e.loss_agrees, false);
 }
 
 TEST(JudgeLosses, AShortLaunchIsJudgedByItsSteps) {
   results::Equivalence e = with_references({2.0, 1.0, 0.5});
-  judge_losses(e, std::vector{2.0}, 1, Precision::fp32);
+  judge_losses(e, std::vector{2.0}, 1);
   EXPECT_EQ(e.loss_agrees, true);
 }
 
 TEST(JudgeLosses, SaysNothingWithoutAReference) {
   results::Equivalence e;
-  judge_losses(e, std::vector{2.0}, 4, Precision::fp32);
+  judge_losses(e, std::vector{2.0}, 4);
   EXPECT_FALSE(e.loss_agrees.has_value());
 }
 

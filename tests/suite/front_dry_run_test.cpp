@@ -98,7 +98,7 @@ TEST_F(DryRunTest, CalibratesAsTheRunLaunches) {
   const auto first_line = [](const Outcome& outcome) { return outcome.out.substr(0, outcome.out.find('\n')); };
   EXPECT_THAT(first_line(usual), Not(HasSubstr("--")));
   EXPECT_THAT(first_line(other), HasSubstr("--launcher 'mpirun -np {np} {command}'"));
-  EXPECT_EQ(word_after(first_line(other), "--timeout"), "300");
+  EXPECT_EQ(word_after(first_line(other), "--timeout"), "300s");
 }
 
 TEST_F(DryRunTest, CalibratesOnceWhatCasesShareAndNothingToVerifyOnly) {

@@ -7,8 +7,10 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 
+#include "models/spec/nets/nets.h"
 #include "models/torch/loss.h"
 #include "tests/models/spec/matrix_flops.h"
 #include "tests/models/spec/operations.h"
@@ -64,6 +66,15 @@ TEST(GoldenFiles, HaveEveryOperation) {
   std::vector<ModelSpec> models;
   for (const std::string& file : golden_files()) models.push_back(model_of(read_golden(file)));
   EXPECT_THAT(operations_missing_in(layers_of(models)), testing::IsEmpty());
+}
+
+/// The rows of a family, as all of VGG, share their summary.
+TEST(GoldenFiles, HaveEveryFamilyOfNetworks) {
+  std::set<std::string> models, families;
+  for (const std::string& file : golden_files()) models.insert(read_golden(file)["model"]);
+  for (const Net& net : nets())
+    if (models.contains(net.name)) families.insert(net.summary);
+  for (const Net& net : nets()) EXPECT_TRUE(families.contains(net.summary)) << net.name;
 }
 
 class Golden : public testing::TestWithParam<std::string> {};

@@ -259,6 +259,27 @@ TEST_P(SplitBackward, SecondForwardLeavesTheStatisticsAlone) {
   }
 }
 
+/// The first nodes, and behind them an activation that takes the memory of their output where it may.
+Subject written_over(Subject subject, std::size_t nodes) {
+  subject.layer.nodes.erase(subject.layer.nodes.begin() + static_cast<std::ptrdiff_t>(nodes),
+                            subject.layer.nodes.end());
+  append(subject.layer, {{"over", Relu{}}}, static_cast<int>(nodes) - 1);
+  return subject;
+}
+
+TEST_P(SplitBackward, ReadsNothingThatIsWrittenOver) {
+  for (std::size_t nodes = 1; nodes <= subject().layer.nodes.size(); ++nodes) {
+    const Subject over = written_over(subject(), nodes);
+    const modules::LayerTensors tensors = fresh_tensors(over, type());
+    modules::WeightGradients later;
+    for (modules::WeightGradients* deferred : {static_cast<modules::WeightGradients*>(nullptr), &later}) {
+      const Graph graph = trace(over, tensors, type(), 0, 3, {.deferred = deferred});
+      if (!graph.y.requires_grad()) continue;
+      EXPECT_NO_THROW(backward(graph, 0)) << to_text(over.layer.nodes[nodes - 1].operation);
+    }
+  }
+}
+
 /// Two micro-batches through a network cut into layers; the weight parts of each follow its last input part.
 Network trained(ModelSpec model, Type type, bool split) {
   Network network(std::move(model), type == Type::fp64 ? torch::kFloat64 : torch::kFloat32);

@@ -1,4 +1,6 @@
 // The conformance suite on buffers of a real GPU.
+#include <cuda_runtime_api.h>
+
 #include <latch>
 #include <tuple>
 

@@ -1,4 +1,4 @@
-#include "tests/parallelism/comm/on_device.h"
+#include "tests/parallelism/comm/cuda/on_device.h"
 
 namespace parabench::comm {
 namespace {

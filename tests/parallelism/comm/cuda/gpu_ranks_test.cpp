@@ -1,5 +1,5 @@
 // The code that talks to CUDA and NCCL, on the fake of both: what every communicator must do. A build with CUDA only.
-#include "tests/parallelism/comm/gpu_ranks.h"
+#include "tests/parallelism/comm/cuda/gpu_ranks.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 
 #include "parallelism/comm/threads/world.h"
 #include "tests/parallelism/comm/conformance.h"
-#include "tests/parallelism/comm/fake_nccl.h"
-#include "tests/parallelism/comm/on_device.h"
+#include "tests/parallelism/comm/cuda/fake_nccl.h"
+#include "tests/parallelism/comm/cuda/on_device.h"
 
 namespace parabench::comm {
 namespace {

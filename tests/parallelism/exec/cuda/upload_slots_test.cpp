@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/parallelism/comm/fake_cuda.h"
+#include "tests/parallelism/comm/cuda/fake_cuda.h"
 
 namespace parabench::exec {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "parallelism/comm/cuda/runtime.h"
 #include "parallelism/comm/threads/world.h"
-#include "tests/parallelism/comm/fake_cuda.h"
-#include "tests/parallelism/comm/gpu_ranks.h"
+#include "tests/parallelism/comm/cuda/fake_cuda.h"
+#include "tests/parallelism/comm/cuda/gpu_ranks.h"
 
 namespace parabench::comm {
 namespace {

@@ -1,9 +1,9 @@
-#include "tests/parallelism/comm/gpu_ranks.h"
+#include "tests/parallelism/comm/cuda/gpu_ranks.h"
 
 #include "parallelism/comm/cuda/direct.h"
 #include "parallelism/comm/cuda/nccl.h"
 #include "parallelism/comm/cuda/staged.h"
-#include "tests/parallelism/comm/fake_cuda.h"
+#include "tests/parallelism/comm/cuda/fake_cuda.h"
 
 namespace parabench::comm {
 

@@ -1,4 +1,4 @@
-#include "tests/parallelism/comm/fake_cuda.h"
+#include "tests/parallelism/comm/cuda/fake_cuda.h"
 
 #include <algorithm>
 #include <atomic>

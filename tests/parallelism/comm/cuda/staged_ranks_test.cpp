@@ -18,7 +18,7 @@
 #include "parallelism/comm/cuda/staged_communicator.h"
 #include "parallelism/comm/threads/world.h"
 #include "tests/parallelism/comm/conformance.h"
-#include "tests/parallelism/comm/on_device.h"
+#include "tests/parallelism/comm/cuda/on_device.h"
 
 namespace parabench::comm {
 namespace {

@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "parallelism/comm/threads/world.h"
-#include "tests/parallelism/comm/gpu_ranks.h"
+#include "tests/parallelism/comm/cuda/gpu_ranks.h"
 
 namespace parabench::comm {
 namespace {

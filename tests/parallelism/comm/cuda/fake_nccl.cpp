@@ -1,4 +1,4 @@
-#include "tests/parallelism/comm/fake_nccl.h"
+#include "tests/parallelism/comm/cuda/fake_nccl.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/parallelism/comm/fake_cuda.h"
+#include "tests/parallelism/comm/cuda/fake_cuda.h"
 
 namespace {
 

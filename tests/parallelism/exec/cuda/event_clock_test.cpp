@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "tests/parallelism/comm/fake_cuda.h"
+#include "tests/parallelism/comm/cuda/fake_cuda.h"
 
 namespace parabench::exec {
 namespace {

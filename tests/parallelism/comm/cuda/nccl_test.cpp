@@ -13,8 +13,8 @@
 
 #include "base/error.h"
 #include "parallelism/comm/threads/world.h"
-#include "tests/parallelism/comm/fake_nccl.h"
-#include "tests/parallelism/comm/gpu_ranks.h"
+#include "tests/parallelism/comm/cuda/fake_nccl.h"
+#include "tests/parallelism/comm/cuda/gpu_ranks.h"
 
 namespace parabench::comm {
 namespace {

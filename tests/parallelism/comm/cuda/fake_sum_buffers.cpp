@@ -3,7 +3,7 @@
 
 #include "parallelism/comm/cuda/sum_buffers.h"
 #include "parallelism/comm/reduce.h"
-#include "tests/parallelism/comm/fake_cuda.h"
+#include "tests/parallelism/comm/cuda/fake_cuda.h"
 
 namespace parabench::comm {
 

@@ -34,6 +34,7 @@ CASES = [  # model, stem, shape of the images, every tensor listed
     ("vgg11", "imagenet", (2, 3, 64, 64), True),
     ("vgg16-bn", "cifar", (4, 3, 32, 32), True),
     ("vgg13", "mnist", (3, 1, 28, 28), True),
+    *((f"vgg{layers}", "cifar", (2, 3, 32, 32), False) for layers in ("11-bn", "13-bn", "16", "19", "19-bn")),
     ("mobilenetv2", "imagenet", (3, 3, 64, 64), False),
     ("mobilenetv2", "cifar", (3, 3, 32, 32), False),
     ("transformer", "tokens", (2, 24), True),
@@ -471,7 +472,7 @@ def golden(name, stem, shape, every):
     # The counter takes the weight gradient of a grouped convolution for that of an ungrouped one.
     grouped = any(getattr(module, "groups", 1) > 1 for module in model.modules())
     statistics = [(n, b) for n, b in model.named_buffers() if b.is_floating_point()]
-    picked = lambda n: range(n) if every else sorted({0, 1, 2, n // 3, n // 2, n - 3, n - 2, n - 1})
+    picked = lambda n: range(n) if every or n < 8 else sorted({0, 1, 2, n // 3, n // 2, n - 3, n - 2, n - 1})
     return {
         "model": name.removesuffix("-tied"),
         "choice": {key: str(value) for key, value in CHOICES.get(name, {}).items()},

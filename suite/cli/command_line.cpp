@@ -249,6 +249,11 @@ Command parse_command_line(const std::vector<std::string>& words) {
     return TextAnswer{chosen.empty() ? parser.app.help() : chosen.front()->help(parser.app.get_name())};
   } catch (const CLI::CallForVersion& version) {
     return TextAnswer{std::string(version.what()) + "\n"};
+  } catch (const CLI::RequiredError& error) {
+    const std::string what = error.what();  // "CASE is required"
+    throw usage_error("command line", fmt::format("{}", fmt::join(words, " ")),
+                      what.substr(0, what.find(' ')) + " after it",
+                      fmt::format("try parabench {} --help", words.front()));
   } catch (const CLI::ParseError& error) {
     throw usage_error("command line", fmt::format("{}", fmt::join(words, " ")), error.what(),
                       fmt::format("try parabench {} --help", words.front()));

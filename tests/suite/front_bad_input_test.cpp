@@ -36,6 +36,7 @@ TEST_F(BadInputTest, UnknownCommandsAndOptionsGetTheNearestSpelling) {
             "doctor, validate\n");
   EXPECT_EQ(run({}).code, 2);
   EXPECT_THAT(run({"plan", sequential, "more"}).err, AllOf(HasSubstr("'more'"), HasSubstr("no further word")));
+  EXPECT_THAT(run({"plan"}).err, HasSubstr("got 'plan', expected CASE after it"));
   EXPECT_EQ(run({"validate"}).code, 2);
 }
 

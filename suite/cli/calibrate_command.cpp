@@ -35,10 +35,12 @@ ExitCode calibrate_machine(const CalibrateOptions& options, Progress& progress, 
   const protocol::Offer capabilities = find_capabilities(workplace);
   check_launches(chosen, workplace.options.launcher, capabilities);
   CalibrationFile file = open_calibration(options.out, workplace.machine, false);
-  // A case's data need not be there: layers and links do not depend on it.
-  const PrepareOptions prepare_options{
-      capabilities,           stays_on_this_host(workplace.options.launcher), true, true, protocol::default_warmup,
-      protocol::default_steps};
+  const PrepareOptions prepare_options{.capabilities = capabilities,
+                                       .one_host = stays_on_this_host(workplace.options.launcher),
+                                       .has_data = !options.launches.data.empty(),
+                                       .force = true,
+                                       .warmup = protocol::default_warmup,
+                                       .steps = protocol::default_steps};
   const auto cases = prepare(chosen, prepare_options, {workplace.machine, nullptr});
   ExitCode code = ExitCode::ok;
   for (const auto& one : cases) {

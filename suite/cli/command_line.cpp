@@ -183,6 +183,7 @@ struct Parser {
     calibrate_app.add_option("--device", calibrate.device, "Only cases on this device: cpu, cuda")->type_name("D");
     calibrate_app.add_option("--out", calibrate.out, "File to add to instead of this machine's own")->type_name("FILE");
     add_launches(calibrate_app, launching);
+    add_option_of_run(calibrate_app, "--data", launching);
 
     CLI::App& doctor_app = command("doctor", "What works on this machine, what does not, and what to type",
                                    "parabench doctor --launcher srun");

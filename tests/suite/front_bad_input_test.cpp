@@ -75,9 +75,11 @@ TEST_F(BadInputTest, ImpossibleInItselfIsAnErrorWhenNamed) {
 }
 
 TEST_F(BadInputTest, DataFromFilesNeedsTheirFolder) {
-  const Outcome outcome = run({"run", "resnet18/cifar10/sequential/np:1/batch:8"});
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr("--data"), HasSubstr("cifar10-synthetic")));
+  for (const char* command : {"run", "calibrate"}) {
+    const Outcome outcome = run({command, "resnet18/cifar10/sequential/np:1/batch:8"});
+    EXPECT_EQ(outcome.code, 2) << command;
+    EXPECT_THAT(outcome.err, AllOf(HasSubstr("--data"), HasSubstr("cifar10-synthetic"))) << command;
+  }
 }
 
 TEST_F(BadInputTest, NothingMatchedHasItsOwnCode) {

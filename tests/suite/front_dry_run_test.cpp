@@ -99,6 +99,9 @@ TEST_F(DryRunTest, CalibratesAsTheRunLaunches) {
   EXPECT_THAT(first_line(usual), Not(HasSubstr("--")));
   EXPECT_THAT(first_line(other), HasSubstr("--launcher 'mpirun -np {np} {command}'"));
   EXPECT_EQ(word_after(first_line(other), "--timeout"), "300s");
+  std::filesystem::create_directories(path("data"));
+  const Outcome read = run({"run", "resnet18/cifar10/gpipe/np:2/batch:8", "--data", path("data"), "--dry-run"});
+  EXPECT_EQ(word_after(first_line(read), "--data"), path("data"));
 }
 
 TEST_F(DryRunTest, CalibratesOnceWhatCasesShareAndNothingToVerifyOnly) {

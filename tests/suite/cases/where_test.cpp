@@ -37,6 +37,8 @@ TEST(Where, ComparesNumbersAsNumbers) {
   EXPECT_FALSE(all_hold("micro=10"));
 }
 
+TEST(Where, BlanksAroundWordsDoNotMatter) { EXPECT_TRUE(all_hold(" np <= 4 , micro > 4 ")); }
+
 TEST(Where, AllConditionsMustHold) { EXPECT_FALSE(all_hold("np=4,micro=4")); }
 
 TEST(Where, ComparesSizesWithUnits) {
@@ -61,6 +63,7 @@ TEST(Where, AScheduleWithItsOwnWarmupHasNone) {
 TEST(Where, RefusesWhatItCannotCompare) {
   EXPECT_THAT(message_of("nq<=4"), HasSubstr("did you mean 'np'?"));
   EXPECT_THAT(message_of("np"), HasSubstr("np<=4,micro=8"));
+  EXPECT_THAT(message_of("np<<2"), HasSubstr("--where: got 'np<<2'"));
   EXPECT_EQ(message_of("np<=four"), "--where np: got 'four', expected an integer from 1 to 2147483647; try np=1");
   EXPECT_EQ(message_of("strategy=gpip"),
             "--where strategy: got 'gpip', expected a known strategy; did you mean 'gpipe'?");

@@ -7,6 +7,7 @@
 #include <compare>
 #include <utility>
 
+#include "base/blanks.h"
 #include "base/case_key.h"
 #include "base/case_text.h"
 #include "base/error.h"
@@ -93,22 +94,18 @@ std::vector<std::string_view> split(std::string_view text) {
   return parts;
 }
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = std::min(text.find_first_not_of(' '), text.size());
-  return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
-}
-
 Condition parse_condition(std::string_view text) {
   const std::size_t at = text.find_first_of("<>=!");
   const auto found =
       at == std::string_view::npos
           ? operators.end()
           : std::ranges::find_if(operators, [&](const auto& o) { return text.substr(at).starts_with(o.first); });
-  const auto value = found == operators.end() ? std::string_view() : trimmed(text.substr(at + found->first.size()));
+  const auto value =
+      found == operators.end() ? std::string_view() : trimmed(text.substr(at + found->first.size()), " ");
   if (found == operators.end() || at == 0 || value.find_first_of("<>=!") == 0) {
     throw usage_error("--where", text, "comparisons such as np<=4,micro=8", "operators: = != < <= > >=");
   }
-  return {std::string(trimmed(text.substr(0, at))), found->second, std::string(value)};
+  return {std::string(trimmed(text.substr(0, at), " ")), found->second, std::string(value)};
 }
 
 /// Whether the key's values, if it is one, have an order.
@@ -153,7 +150,7 @@ std::vector<Condition> parse_where(std::string_view expression) {
   for (const std::string_view part : split(expression)) {
     if (part.empty() && !expression.empty())
       throw usage_error("--where", expression, "a comparison on both sides of each comma", "leave the comma out");
-    Condition condition = parse_condition(trimmed(part));
+    Condition condition = parse_condition(trimmed(part, " "));
     if (!is_ordered(condition.key) && is_order(condition.comparison)) {
       throw usage_error("--where", part, fmt::format("= or != for {}, whose values have no order", condition.key),
                         fmt::format("try {}={}", condition.key, condition.value));

@@ -74,10 +74,10 @@ void add_run(CLI::App& app, RunOptions& target) {
   for (const RunOption& option : run_options()) add_option(app, option, target);
 }
 
-/// What every command that launches ranks has.
-void add_launches(CLI::App& app, RunOptions& target) {
+/// What run shares with calibrate or doctor.
+void add_shared(CLI::App& app, bool RunOption::*shares, RunOptions& target) {
   for (const RunOption& option : run_options())
-    if (option.of_launches) add_option(app, option, target);
+    if (option.*shares) add_option(app, option, target);
 }
 
 /// An option of run for another command.
@@ -182,13 +182,12 @@ struct Parser {
     add_selection(calibrate_app, calibrate.selection, false);
     calibrate_app.add_option("--device", calibrate.device, "Only cases on this device: cpu, cuda")->type_name("D");
     calibrate_app.add_option("--out", calibrate.out, "File to add to instead of this machine's own")->type_name("FILE");
-    add_launches(calibrate_app, launching);
-    add_option_of_run(calibrate_app, "--data", launching);
+    add_shared(calibrate_app, &RunOption::of_calibrate, launching);
 
     CLI::App& doctor_app = command("doctor", "What works on this machine, what does not, and what to type",
                                    "parabench doctor --launcher srun");
     doctor_app.add_flag("--json", doctor.json, "As JSON");
-    add_launches(doctor_app, launching);
+    add_shared(doctor_app, &RunOption::of_doctor, launching);
 
     CLI::App& validate_app =
         command("validate", "Check a results file against its schema", "parabench validate results/out/quick.json");

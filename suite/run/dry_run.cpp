@@ -33,7 +33,7 @@ std::string calibrate_line(const SelectedCase& chosen, const RunOptions& options
   std::vector<std::string> words = words_of("calibrate", chosen);
   if (!options.calibration.empty()) words.insert(words.end(), {"--out", options.calibration});
   for (const RunOption& option : run_options())
-    if (option.of_launches || option.name == "--data") add_if_given(words, option, options);
+    if (option.of_calibrate) add_if_given(words, option, options);
   return shell_line(words);
 }
 

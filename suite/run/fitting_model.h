@@ -7,7 +7,7 @@
 namespace parabench::suite {
 
 /// The case's model for its data set. Throws usage_error for an unknown model or one of other samples (with the data
-/// sets that it takes), and for images of a size that some layer cannot take (with the nearest size that all can).
+/// sets that it takes), and for images of a size that some layer cannot take (with one near it that all can).
 models::ModelSpec make_model_for(const Case& spec, const datasets::DatasetSpec& dataset);
 
 }  // namespace parabench::suite

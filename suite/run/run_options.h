@@ -58,7 +58,7 @@ struct RunOption {
   Repeated repeated = Repeated::never;
   void (*read)(RunOptions& options, std::string_view text) = nullptr;  ///< throws usage_error; text of a switch: "on"
   std::string (*text)(const RunOptions& options) = nullptr;            ///< as `read` reads it; "" where it is not given
-  bool of_launches = false;                                            ///< calibrate and doctor have it, too
+  bool of_calibrate = false, of_doctor = false;                        ///< these commands have it, too
 };
 std::span<const RunOption> run_options();
 

@@ -5,9 +5,12 @@
 #include <charconv>
 #include <optional>
 
+#include "base/blanks.h"
+
 namespace parabench::plan {
 namespace {
 
+constexpr std::string_view blanks = " \t\r";
 constexpr std::string_view overlap = "OVERLAP_F_B";
 constexpr std::array<std::string_view, 3> ignored = {"UNSHARD", "RESHARD", "REDUCE_GRAD"};
 constexpr std::array kinds = {Op{.kind = OpKind::forward},
@@ -18,12 +21,6 @@ constexpr std::array kinds = {Op{.kind = OpKind::forward},
                               Op{.kind = OpKind::receive, .payload = Payload::activation},
                               Op{.kind = OpKind::send, .payload = Payload::activation_gradient},
                               Op{.kind = OpKind::receive, .payload = Payload::activation_gradient}};
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r";
-  const std::size_t first = std::min(text.find_first_not_of(blanks), text.size());
-  return text.substr(first, text.find_last_not_of(blanks) + 1 - first);
-}
 
 /// What comes before the next separator; `text` keeps the rest.
 std::string_view take_until(std::string_view& text, char separator) {
@@ -58,7 +55,7 @@ class RowParser {
     const std::size_t close = std::min(cell.find(')'), cell.size());
     std::string_view rest = cell.substr(1, close - 1);
     const std::size_t first = row_.size();
-    while (!rest.empty()) add_action(trimmed(take_until(rest, ';')));
+    while (!rest.empty()) add_action(trimmed(take_until(rest, ';'), blanks));
     const bool is_pair = cell.substr(std::min(close + 1, cell.size())) == overlap && row_.size() == first + 2 &&
                          row_[first].kind == OpKind::forward && makes_input_gradient(row_[first + 1].kind);
     if (!is_pair) throw schedule_error(rank_, cell, "no pair", "a forward and a backward: (2F3;1B0)OVERLAP_F_B");
@@ -102,7 +99,7 @@ std::vector<std::vector<CsvAction>> parse_cells(std::string_view text) {
   while (!text.empty()) {
     std::string_view line = take_until(text, '\n');
     RowParser row(Rank(static_cast<int>(rows.size())));
-    while (!line.empty()) row.add(trimmed(take_until(line, ',')));
+    while (!line.empty()) row.add(trimmed(take_until(line, ','), blanks));
     rows.push_back(row.take());
   }
   while (!rows.empty() && rows.back().empty()) rows.pop_back();

@@ -36,6 +36,7 @@ void add_schedule(CLI::App& app, std::string& target) {
 void add_selection(CLI::App& app, Selection& selection, bool where = true) {
   app.add_option("CASE", selection.cases, "Case ids: model/dataset/strategy/np:N/batch:B[/key:value]...")
       ->type_name("");
+  app.add_option("--set", selection.set, "All cases of a set; parabench list --sets shows them")->type_name("NAME");
   app.add_option("--filter", selection.filter, "A case id, or a regular expression searched in the ids")
       ->type_name("RE");
   if (where) {
@@ -213,8 +214,8 @@ void read_run(RunCommand& run, const CLI::App& app) {
   const bool chooses =
       run.quick || !run.selection.empty() || options.benchmark.filter != "." || options.benchmark.list_tests;
   if (!chooses) {
-    throw usage_error("run", "", "a CASE, --filter or --where",
-                      "parabench list shows the cases; --filter . runs them all");
+    throw usage_error("run", "", "a CASE, --set, --filter or --where",
+                      "parabench list shows the cases, list --sets the sets; --filter . runs the whole catalogue");
   }
 }
 

@@ -15,7 +15,10 @@
 namespace parabench::results {
 namespace {
 
-std::string percent(double part) { return fmt::format("{:.2g} %", 100 * part); }
+/// Two digits: "0.75 %", "5 %", "120 %".
+std::string percent(double part) {
+  return part < 0.1 ? fmt::format("{:.2g} %", 100 * part) : fmt::format("{:.0f} %", 100 * part);
+}
 
 /// The fewest launches per side that can give p < alpha.
 int fewest_for(double alpha) {
@@ -24,14 +27,12 @@ int fewest_for(double alpha) {
   return n;
 }
 
-/// "; about 9 launches per side would settle it". Widths fall with the square root of the launches; `excess` is how
-/// much too wide they are, `least` what is wanted anyhow.
-std::string to_settle(double launches, double excess, int least) {
+/// Launches per side that make widths `excess` times smaller, more than there are and no fewer than `least`.
+std::optional<int> to_settle(double launches, double excess, int least) {
   constexpr int most = 1000;
   const double needed = std::ceil(launches * excess * excess);
-  if (!(needed <= most)) return "; the ratio is too near to the threshold for any sensible number of launches";
-  const int settle = std::max({static_cast<int>(needed), static_cast<int>(launches) + 1, least});
-  return fmt::format("; about {} launches per side would settle it", settle);
+  if (!(needed <= most)) return std::nullopt;
+  return std::max({static_cast<int>(needed), static_cast<int>(launches) + 1, least});
 }
 
 /// How many on either side make medians as sure as these two numbers do.
@@ -57,7 +58,7 @@ void decide(CaseComparison& c, const CompareRules& rules) {
                    ? fmt::format("the interval goes beyond the threshold of {}", percent(rules.threshold))
                    : fmt::format("launch-to-launch noise hides differences up to {}, more than the threshold of {}",
                                  percent(std::expm1(*c.noise)), percent(rules.threshold));
-    c.reason += to_settle(launches, std::max(width, *c.noise / limit), static_cast<int>(fewest_launches));
+    c.launches_to_settle = to_settle(launches, std::max(width, *c.noise / limit), static_cast<int>(fewest_launches));
   } else {
     if (size <= *c.noise) {
       c.reason =
@@ -69,7 +70,7 @@ void decide(CaseComparison& c, const CompareRules& rules) {
       c.reason = fmt::format("p is not below {:g}", rules.alpha);
     }
     const double width = std::max((size - low) / (size - limit), *c.noise / size);
-    c.reason += to_settle(launches, width, fewest);
+    c.launches_to_settle = to_settle(launches, width, fewest);
   }
 }
 

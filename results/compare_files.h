@@ -38,7 +38,11 @@ struct CaseComparison {
   std::optional<double> p;                            ///< mann_whitney of the launches
   std::optional<double> noise;  ///< smallest_difference of the noisier file: ratios from exp(-noise) to exp(noise)
   Verdict verdict = Verdict::unclear;
-  std::string reason;  ///< why UNCLEAR, and about how many launches would settle it; "" otherwise
+  std::string reason;  ///< why UNCLEAR; "" otherwise
+  /// About how many launches on either side would settle an UNCLEAR one: ratio and noise taken as they are, and widths
+  /// to fall with the square root. nullopt where they are over 1000, as with a ratio at the threshold, and without an
+  /// interval.
+  std::optional<int> launches_to_settle;
 };
 
 /// The verdict on one case from its launches, every time > 0, none of them empty; `noise_a` and `noise_b` are those of
@@ -48,8 +52,7 @@ struct CaseComparison {
 ///   SAME    the interval lies within the threshold, and so does the noise: a difference would have been seen
 ///   UNCLEAR otherwise, and with fewer than fewest_launches on either side
 /// Swapping the sides inverts ratio and interval and swaps FASTER and SLOWER. Three launches on either side give no
-/// p < 0.05, so they can at best be SAME.
-/// The number of launches in `reason` takes ratio and noise as they are, and widths to fall with the square root.
+/// p < 0.05, so they can at best be SAME. Each case is judged by itself: alpha is not shared among many.
 CaseComparison judge(std::span<const double> launches_a, std::span<const double> launches_b,
                      const std::optional<LaunchNoise>& noise_a, const std::optional<LaunchNoise>& noise_b,
                      const CompareRules& rules);

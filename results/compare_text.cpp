@@ -39,8 +39,15 @@ void append(std::string& text, const Row& cells, const std::array<std::size_t, c
 
 std::string noise_text(const std::optional<LaunchNoise>& noise) {
   if (!noise) return "unknown";
-  return fmt::format("{:.2g} % over {} launches of {} case{}", 100 * std::expm1(noise->sigma), noise->launches,
+  return fmt::format("{:.1f} % over {} launches of {} case{}", 100 * std::expm1(noise->sigma), noise->launches,
                      noise->cases, noise->cases == 1 ? "" : "s");
+}
+
+/// What would settle an UNCLEAR case.
+std::string settled_by(const CaseComparison& c) {
+  if (!c.interval) return "";
+  if (!c.launches_to_settle) return "; more launches than are sensible would settle it, or another threshold";
+  return fmt::format("; about {} launches on either side would settle it", *c.launches_to_settle);
 }
 
 int number_of(const FilesComparison& comparison, Verdict verdict) {
@@ -78,7 +85,8 @@ json case_json(const CaseComparison& c) {
           {"p", null_if_absent(c.p)},
           {"ratio_within_noise", c.noise ? json(std::exp(*c.noise)) : json()},
           {"verdict", to_text(c.verdict)},
-          {"reason", c.reason.empty() ? json() : json(c.reason)}};
+          {"reason", c.reason.empty() ? json() : json(c.reason)},
+          {"launches_to_settle", null_if_absent(c.launches_to_settle)}};
 }
 
 }  // namespace
@@ -114,7 +122,7 @@ std::string comparison_table(const FilesComparison& comparison, const CompareRul
     }
     append(text, rows[i], widths);
     if (c.id_b != c.id_a) text += fmt::format("    B is {}\n", c.id_b);
-    if (!c.reason.empty()) text += fmt::format("    {}\n", c.reason);
+    if (!c.reason.empty()) text += fmt::format("    {}{}\n", c.reason, settled_by(c));
   }
   if (!comparison.left_out.empty()) text += "not compared\n";
   for (const LeftOut& row : comparison.left_out) text += fmt::format("  {}\n    {}\n", row.id, row.reason);

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "base/random.h"
@@ -113,6 +115,24 @@ TEST(BootstrapRatio, IsMirroredWhereSamplesAreSwapped) {
     EXPECT_LT(low, high);
     EXPECT_NEAR(swapped_low * high, 1, 1e-12);
     EXPECT_NEAR(swapped_high * low, 1, 1e-12);
+  }
+}
+
+TEST(BootstrapRatio, HoldsTheRatioAboutAsOftenAsItSays) {
+  for (const auto& [values, least] : {std::pair<std::uint64_t, int>{3, 88}, {5, 93}, {10, 93}}) {
+    constexpr std::uint64_t trials = 400;
+    int held = 0;
+    for (std::uint64_t trial = 0; trial < trials; ++trial) {
+      std::vector<double> a, b;
+      for (std::uint64_t i = 0; i < values; ++i) {
+        a.push_back(std::exp(0.1 * counter_normal(trial, 1, i)));
+        b.push_back(2 * std::exp(0.1 * counter_normal(trial, 2, i)));
+      }
+      const auto [low, high] = bootstrap_median_ratio(a, b, 0.95, 500);
+      held += low <= 2 && 2 <= high;
+    }
+    EXPECT_GE(100 * held, least * static_cast<int>(trials)) << values;
+    EXPECT_LT(100 * held, 99 * static_cast<int>(trials)) << values << " values: not wider than needed";
   }
 }
 

@@ -160,6 +160,7 @@ struct Parser {
   CalibrateOptions calibrate;
   DoctorOptions doctor;
   CompareOptions compare;
+  ExportOptions export_;
   ValidateCommand validate;
 
   CLI::App& command(const std::string& name, const std::string& what, const std::string& example) {
@@ -238,6 +239,12 @@ struct Parser {
                         "parabench compare out.json out.json --cases 'resnet18/cifar10-synthetic/gpipe/np:2/batch:64' "
                         "'resnet18/cifar10-synthetic/1f1b/np:2/batch:64'"),
                 compare);
+
+    CLI::App& export_app = command("export", "Results for other programs: a tidy table, a monitor, an MLPerf-style log",
+                                   "parabench export results/out/quick.json --format csv > quick.csv");
+    export_app.add_option("FILE", export_.file, "Results file")->required()->type_name("");
+    add_choice(export_app, "--format", export_.format,
+               "csv has one row per record; openmetrics and mllog hold the rows that count");
 
     CLI::App& validate_app =
         command("validate", "Check a results file against its schema", "parabench validate results/out/quick.json");
@@ -332,6 +339,7 @@ Command parse_command_line(const std::vector<std::string>& words) {
   if (name == "calibrate") return parser.calibrate;
   if (name == "doctor") return parser.doctor;
   if (name == "compare") return parser.compare;
+  if (name == "export") return parser.export_;
   return parser.validate;
 }
 

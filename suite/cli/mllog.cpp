@@ -71,7 +71,8 @@ void write_record(const results::Record& record, std::int64_t start_ms, Log& log
   };
   point("submission_benchmark", spec.model.name);
   point("global_batch_size", spec.batch);
-  for (const auto& [key, value] : layout(record).items()) point(key, value);
+  const ordered_json cut = layout(record);
+  for (const auto& [key, value] : cut.items()) point(key, value);
   point("seed", spec.seed);
   point("opt_name", spec.optimizer.name);
   point("opt_base_learning_rate", spec.lr);

@@ -9,7 +9,6 @@
 
 #include "analytic/memory/allocations.h"
 #include "analytic/memory/caching_allocator.h"
-#include "analytic/memory/sizes.h"
 
 namespace parabench::analytic {
 namespace {
@@ -86,9 +85,9 @@ void add_device(MemoryUsage& usage, const DeviceOverhead& overhead, std::span<co
 
 }  // namespace
 
-MemoryUsage peak_memory(const plan::Plan& plan, const models::ModelSpec& model, const MemoryModel& memory,
+MemoryUsage peak_memory(const plan::Plan& plan, const Sizes& sizes, const MemoryModel& memory,
                         const plan::Timeline& timeline, Rank rank) {
-  const std::vector<Allocation> all = allocations(plan, Sizes(model), memory, timeline, rank);
+  const std::vector<Allocation> all = allocations(plan, sizes, memory, timeline, rank);
   const std::vector<Change> changes = changes_of(all);
   MemoryUsage peak = highest(all, changes);
   if (plan.spec.device == DeviceKind::cuda) add_device(peak, memory.device_overhead(plan), all, changes);

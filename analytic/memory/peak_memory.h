@@ -3,7 +3,7 @@
 
 #include "analytic/costs/memory_model.h"
 #include "base/measures.h"
-#include "models/spec/model.h"
+#include "analytic/memory/sizes.h"
 #include "parallelism/plan/timeline.h"
 
 namespace parabench::analytic {
@@ -23,7 +23,7 @@ namespace parabench::analytic {
 /// On a GPU also what the caching allocator (caching_allocator.h) reserves for them at most, and device_used: this, the
 /// gradients, or weights too, in the communicator's memory, the context and the communicator's own buffers. Where the
 /// GPU's memory is known and does not suffice: what they would be on a larger one. O(n log n) in the rank's operations.
-MemoryUsage peak_memory(const plan::Plan& plan, const models::ModelSpec& model, const MemoryModel& memory,
+MemoryUsage peak_memory(const plan::Plan& plan, const Sizes& sizes, const MemoryModel& memory,
                         const plan::Timeline& timeline, Rank rank);
 
 }  // namespace parabench::analytic

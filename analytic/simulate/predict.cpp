@@ -39,7 +39,7 @@ double steady_step(const plan::Plan& plan, const plan::Timeline& timeline, int w
 
 }  // namespace
 
-Predicted predict(const plan::Plan& plan, const models::ModelSpec& model, const TimeModel& time,
+Predicted predict(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time,
                   const MemoryModel& memory, int warmup, int steps) {
   const plan::Plan window = plan::unroll(plan, warmup + steps);
   const plan::Timeline timeline = simulate(window, time);
@@ -56,12 +56,12 @@ Predicted predict(const plan::Plan& plan, const models::ModelSpec& model, const 
   const std::vector<Breakdown> parts = plan::breakdowns(window, timeline, StepId(warmup));
   for (int rank = 0; rank < static_cast<int>(plan.ranks.size()); ++rank) {
     result.ranks.push_back({.rank = Rank(rank),
-                            .peak_memory = peak_memory(window, model, memory, timeline, Rank(rank)),
+                            .peak_memory = peak_memory(window, sizes, memory, timeline, Rank(rank)),
                             .breakdown_s = parts[rank]});
   }
   result.step_parts = step_parts(plan, time, busiest_rank(result.ranks));
-  result.terms = terms_of(plan, model, time, memory, result.ranks, result.step_time_s);
-  result.second_opinion_step_time_s = second_opinions(plan, model, time);
+  result.terms = terms_of(plan, sizes, time, memory, result.ranks, result.step_time_s);
+  result.second_opinion_step_time_s = second_opinions(plan, sizes, time);
   return result;
 }
 

@@ -11,16 +11,13 @@
 #include "base/units_text.h"
 #include "suite/cases/catalogue.h"
 #include "suite/machine/knowledge.h"
+#include "suite/protocol/command.h"
 #include "suite/run/forecast.h"
 
 namespace parabench::suite {
 namespace {
 
 using nlohmann::json;
-
-/// Steps that a listing simulates: enough for the steady state of these plans, few enough to list the whole
-/// catalogue at once.
-constexpr int warmup = 3, steps = 2;
 
 struct Line {
   SelectedCase chosen;
@@ -39,7 +36,7 @@ Line make_line(const SelectedCase& chosen, const Knowledge& knowledge) {
   Line line{chosen, 0, std::nullopt, ""};
   try {
     line.model_parameters = models::parameter_count(look_up(chosen.spec).model);
-    line.forecast = make_forecast(make_subject(chosen), knowledge, warmup, steps);
+    line.forecast = make_forecast(make_subject(chosen), knowledge, protocol::default_warmup, protocol::default_steps);
   } catch (const Error& error) {
     if (chosen.named) throw;
     line.impossible = error.what();

@@ -112,8 +112,7 @@ void add_schedule_opinion(const plan::Plan& plan, const TimeModel& time, std::ma
 
 }  // namespace
 
-std::map<std::string, double> second_opinions(const plan::Plan& plan, const Sizes& sizes,
-                                              const TimeModel& time) {
+std::map<std::string, double> second_opinions(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time) {
   std::map<std::string, double> opinions;
   if (plan.ranks.size() == 1) {
     double& sum = opinions["sum_of_operations"];

@@ -16,7 +16,6 @@ namespace parabench::analytic {
 ///   other pipelines that drain       schedule_formula: the makespan in its row
 ///   pipelines that do not            pipedream_planner: the slowest stage or boundary
 /// None with several copies of a pipeline or with recomputed passes.
-std::map<std::string, double> second_opinions(const plan::Plan& plan, const Sizes& sizes,
-                                              const TimeModel& time);
+std::map<std::string, double> second_opinions(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time);
 
 }  // namespace parabench::analytic

@@ -11,8 +11,7 @@ namespace {
 
 class DataSheetMemory final : public MemoryModel {
  public:
-  DataSheetMemory(MachineInfo machine, Sizes sizes)
-      : machine_(std::move(machine)), sizes_(std::move(sizes)) {}
+  DataSheetMemory(MachineInfo machine, Sizes sizes) : machine_(std::move(machine)), sizes_(std::move(sizes)) {}
 
   std::int64_t saved_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
     return sizes_.saved_bytes(plan, rank, op);

@@ -12,8 +12,7 @@ namespace {
 
 class DataSheetTimes final : public TimeModel {
  public:
-  DataSheetTimes(MachineInfo machine, Sizes sizes)
-      : machine_(std::move(machine)), sizes_(std::move(sizes)) {}
+  DataSheetTimes(MachineInfo machine, Sizes sizes) : machine_(std::move(machine)), sizes_(std::move(sizes)) {}
 
   TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
     const DataSheetRates rates = data_sheet_rates(machine_, plan.spec, busy_ranks);

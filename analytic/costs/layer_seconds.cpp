@@ -39,9 +39,8 @@ std::vector<double> layer_seconds(const TimeModel& time, const plan::Plan& layer
   const int busy = competing_ranks(layers.spec);
   std::vector<double> seconds;
   for (SegmentId s; s.value < std::ssize(layers.segments); ++s) {
-    seconds.push_back(
-        time.seconds(layers, Rank(0), plan::forward(s, MicroBatchId(0), StepId(0), VersionId(0)), busy) +
-        time.seconds(layers, Rank(0), plan::backward(s, MicroBatchId(0), StepId(0), VersionId(0)), busy));
+    seconds.push_back(time.seconds(layers, Rank(0), plan::forward(s, MicroBatchId(0), StepId(0), VersionId(0)), busy) +
+                      time.seconds(layers, Rank(0), plan::backward(s, MicroBatchId(0), StepId(0), VersionId(0)), busy));
   }
   return seconds;
 }

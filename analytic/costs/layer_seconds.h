@@ -17,8 +17,8 @@ bool has_split_layers(const Calibration& calibration, const Sizes& sizes, const 
 
 /// Forward + backward seconds of each layer at `samples` with all ranks of the case busy (emulated: one), the costs of
 /// partition:time: calibrated where has_layers(), else data-sheet.
-std::vector<double> layer_seconds(const Calibration* calibration, const MachineInfo& machine,
-                                  const Sizes& sizes, const Case& spec, int samples);
+std::vector<double> layer_seconds(const Calibration* calibration, const MachineInfo& machine, const Sizes& sizes,
+                                  const Case& spec, int samples);
 /// The same by one model of time. `layers`: single_layers() (profile.h) of the case.
 std::vector<double> layer_seconds(const TimeModel& time, const plan::Plan& layers);
 

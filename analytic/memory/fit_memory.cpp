@@ -17,8 +17,7 @@ namespace {
 /// A choice of segments and what it leads to.
 class Fit {
  public:
-  Fit(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time, const MemoryModel& memory,
-      Bytes limit)
+  Fit(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time, const MemoryModel& memory, Bytes limit)
       : plan_(plan),
         sizes_(sizes),
         time_(time),

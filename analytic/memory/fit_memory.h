@@ -3,8 +3,8 @@
 
 #include "analytic/costs/memory_model.h"
 #include "analytic/costs/time_model.h"
-#include "base/measures.h"
 #include "analytic/memory/sizes.h"
+#include "base/measures.h"
 
 namespace parabench::analytic {
 

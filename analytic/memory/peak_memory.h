@@ -2,8 +2,8 @@
 #pragma once
 
 #include "analytic/costs/memory_model.h"
-#include "base/measures.h"
 #include "analytic/memory/sizes.h"
+#include "base/measures.h"
 #include "parallelism/plan/timeline.h"
 
 namespace parabench::analytic {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <map>
 #include <mutex>
 #include <utility>
 #include <variant>
@@ -119,6 +120,14 @@ struct Sizes::Facts {
     std::vector<models::LayerCost> of_layers;
   };
   mutable std::array<Costs, 3> costs;
+
+  /// Of several layers in a row, once somebody asks.
+  struct Run {
+    int first_layer, layers, element;
+    auto operator<=>(const Run&) const = default;
+  };
+  mutable std::mutex counting;
+  mutable std::map<Run, models::LayerCost> runs;
 };
 
 Sizes::Sizes(models::ModelSpec model) : facts_(std::make_shared<const Facts>(std::move(model))) {}
@@ -149,10 +158,13 @@ std::span<const models::LayerCost> Sizes::layer_costs(Precision precision) const
 
 models::LayerCost Sizes::cost_of(const plan::Plan& plan, SegmentId id) const {
   const plan::Segment& segment = plan.segments[id.value];
-  if (segment.layers == 1 && (id == SegmentId(0)) == (segment.first_layer == 0))
-    return layer_costs(plan.spec.precision)[segment.first_layer];
-  return models::cost(layers(segment), input(segment.first_layer), activation_bytes(plan.spec.precision),
-                      id == SegmentId(0));
+  if (segment.layers == 1) return layer_costs(plan.spec.precision)[segment.first_layer];
+  const int element = activation_bytes(plan.spec.precision);
+  const std::scoped_lock one_by_one(facts_->counting);
+  const auto [run, is_new] = facts_->runs.try_emplace({segment.first_layer, segment.layers, element});
+  if (is_new)
+    run->second = models::cost(layers(segment), input(segment.first_layer), element, segment.first_layer == 0);
+  return run->second;
 }
 
 std::int64_t Sizes::parameter_bytes(const plan::Plan& plan, SegmentId first, int segments) const {
@@ -260,8 +272,10 @@ std::int64_t Sizes::waiting_skip_bytes(const plan::Plan& plan, Rank rank, const 
   int counted = -1;
   for (std::size_t i = 0; i < facts_->skips.size(); ++i) {
     const bool waits = segment.first_layer <= facts_->skips[i].from_layer && facts_->skips[i].from_layer <= layer &&
-                       layer < facts_->skips[i].to_layer && facts_->skips[i].to_layer < segment.first_layer + segment.layers;
-    if (waits && std::exchange(counted, facts_->tensors[i]) != facts_->tensors[i]) bytes += skip_bytes(plan, rank, op, facts_->tensors[i]);
+                       layer < facts_->skips[i].to_layer &&
+                       facts_->skips[i].to_layer < segment.first_layer + segment.layers;
+    if (waits && std::exchange(counted, facts_->tensors[i]) != facts_->tensors[i])
+      bytes += skip_bytes(plan, rank, op, facts_->tensors[i]);
   }
   return bytes;
 }

@@ -39,8 +39,8 @@ double steady_step(const plan::Plan& plan, const plan::Timeline& timeline, int w
 
 }  // namespace
 
-Predicted predict(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time,
-                  const MemoryModel& memory, int warmup, int steps) {
+Predicted predict(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time, const MemoryModel& memory,
+                  int warmup, int steps) {
   const plan::Plan window = plan::unroll(plan, warmup + steps);
   const plan::Timeline timeline = simulate(window, time);
   Predicted result;

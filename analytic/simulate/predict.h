@@ -15,7 +15,7 @@ namespace parabench::analytic {
 ///    range of normal noise), all together: a machine's noise is shared. Without deviations: the step time twice.
 ///  - Terms: what each stage's operations cost, what moves, and the sum of the busiest rank's step.
 /// Throws what simulate() throws.
-Predicted predict(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time,
-                  const MemoryModel& memory, int warmup, int steps);
+Predicted predict(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time, const MemoryModel& memory,
+                  int warmup, int steps);
 
 }  // namespace parabench::analytic

@@ -189,8 +189,8 @@ class Writer {
 
 }  // namespace
 
-std::vector<Term> terms_of(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time,
-                           const MemoryModel& memory, std::span<const RankPredicted> ranks, double step_s) {
+std::vector<Term> terms_of(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time, const MemoryModel& memory,
+                           std::span<const RankPredicted> ranks, double step_s) {
   Writer writer(plan, sizes, time);
   for (StageId stage; stage.value < plan.stages; ++stage) writer.stage(stage);
 

@@ -1,0 +1,29 @@
+// A sequence of tensors through the caching allocator.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace parabench::analytic {
+
+/// Asks the allocator for a tensor, or gives one back.
+struct Request {
+  static constexpr int none = -1;
+  std::int64_t bytes = 0;
+  int stream = 0;
+  int gives_back = none;  ///< place in the sequence of the request whose tensor comes back; none: asks for one
+};
+
+struct Replay {
+  std::int64_t reserved_peak = 0;  ///< bytes of the segments that the allocator takes at most
+  std::size_t replayed = 0;        ///< requests that the allocator really saw
+};
+
+/// What the caching allocator reserves of `limit` bytes for the requests, in order; nullopt where they do not suffice.
+/// `period`: after how many requests a step of training repeats itself; 0: unknown. Once the requests repeat and the
+/// allocator comes back to where it was a period before, it will do so again for as long as they repeat: these periods
+/// are skipped, and the result is that of all requests. O(n log blocks), in steady steps O(n) comparisons.
+std::optional<Replay> replay(std::span<const Request> requests, std::int64_t limit, std::size_t period);
+
+}  // namespace parabench::analytic

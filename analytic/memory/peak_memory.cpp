@@ -1,9 +1,9 @@
 #include "analytic/memory/peak_memory.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "analytic/memory/allocations.h"
@@ -76,37 +76,45 @@ std::vector<Request> requests_of(std::span<const Allocation> allocations, std::s
   return requests;
 }
 
-/// Requests of a step, if every step has as many.
-std::size_t period_of(std::span<const Allocation> allocations, int steps) {
-  const std::ptrdiff_t passing = std::ranges::count_if(
-      allocations, [](const Allocation& a) { return is_pooled(a) && std::isfinite(a.from) && std::isfinite(a.until); });
-  return passing % steps == 0 ? 2 * passing / steps : 0;
-}
-
 void add_device(MemoryUsage& usage, const DeviceOverhead& overhead, std::span<const Allocation> allocations,
-                std::span<const Change> changes, int steps) {
+                std::span<const Change> changes) {
   constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
   std::int64_t outside = overhead.context_bytes + overhead.communicator_bytes;
   for (const Allocation& a : allocations) outside += is_pooled(a) ? 0 : a.bytes;
   const std::int64_t limit = overhead.memory_bytes > 0 ? overhead.memory_bytes - outside : unlimited;
   const std::vector<Request> requests = requests_of(allocations, changes);
-  const std::size_t period = period_of(allocations, steps);
-  auto replayed = replay(requests, limit, period);
+  auto replayed = replay(requests, limit);
   // What does not fit is told by what it would take.
-  if (!replayed) replayed = replay(requests, unlimited, period);
+  if (!replayed) replayed = replay(requests, unlimited);
   usage.reserved = replayed->reserved_peak;
   usage.device_used = usage.reserved + outside;
+}
+
+MemoryUsage peak_of(std::span<const Allocation> all, const plan::Plan& plan, const MemoryModel& memory) {
+  const std::vector<Change> changes = changes_of(all);
+  MemoryUsage peak = highest(all, changes);
+  if (plan.spec.device == DeviceKind::cuda) add_device(peak, memory.device_overhead(plan), all, changes);
+  return peak;
 }
 
 }  // namespace
 
 MemoryUsage peak_memory(const plan::Plan& plan, const Sizes& sizes, const MemoryModel& memory,
                         const plan::Timeline& timeline, Rank rank) {
-  const std::vector<Allocation> all = allocations(plan, sizes, memory, timeline, rank);
-  const std::vector<Change> changes = changes_of(all);
-  MemoryUsage peak = highest(all, changes);
-  if (plan.spec.device == DeviceKind::cuda) add_device(peak, memory.device_overhead(plan), all, changes, plan.steps);
-  return peak;
+  return peak_of(allocations(plan, sizes, memory, timeline, rank), plan, memory);
+}
+
+std::vector<MemoryUsage> peak_memories(const plan::Plan& plan, const Sizes& sizes, const MemoryModel& memory,
+                                       const plan::Timeline& timeline) {
+  std::vector<MemoryUsage> peaks;
+  std::vector<Allocation> before;
+  for (Rank rank; rank.value < std::ssize(plan.ranks); ++rank) {
+    std::vector<Allocation> all = allocations(plan, sizes, memory, timeline, rank);
+    const bool is_twin = !peaks.empty() && all == before;
+    peaks.push_back(is_twin ? peaks.back() : peak_of(all, plan, memory));
+    before = std::move(all);
+  }
+  return peaks;
 }
 
 }  // namespace parabench::analytic

@@ -1,6 +1,8 @@
 // What a rank holds at most while it trains.
 #pragma once
 
+#include <vector>
+
 #include "analytic/costs/memory_model.h"
 #include "analytic/memory/sizes.h"
 #include "base/measures.h"
@@ -25,5 +27,8 @@ namespace parabench::analytic {
 /// GPU's memory is known and does not suffice: what they would be on a larger one. O(n log n) in the rank's operations.
 MemoryUsage peak_memory(const plan::Plan& plan, const Sizes& sizes, const MemoryModel& memory,
                         const plan::Timeline& timeline, Rank rank);
+/// Of every rank; those that allocate the same at the same times, as replicas do, are worked out once.
+std::vector<MemoryUsage> peak_memories(const plan::Plan& plan, const Sizes& sizes, const MemoryModel& memory,
+                                       const plan::Timeline& timeline);
 
 }  // namespace parabench::analytic

@@ -8,17 +8,39 @@
 namespace parabench::analytic {
 namespace {
 
+/// Whether two requests of a sequence are alike: ask for as much, or give back what was asked for as long before.
+bool alike(std::span<const Request> requests, std::size_t i, std::size_t j) {
+  const Request &a = requests[i], &b = requests[j];
+  const bool asks = a.gives_back == Request::none;
+  if (asks != (b.gives_back == Request::none)) return false;
+  return asks ? a.bytes == b.bytes && a.stream == b.stream : i - a.gives_back == j - b.gives_back;
+}
+
+/// After how many requests those in the middle of the sequence, behind a pipeline's filling and before its draining,
+/// repeat themselves; 0: they do not. By the longest border of every prefix (Knuth, Morris, Pratt 1977).
+std::size_t period_of(std::span<const Request> requests) {
+  const std::size_t begin = requests.size() / 3, size = requests.size() / 3;
+  std::vector<std::size_t> border(size + 1, 0);
+  for (std::size_t i = 1, length = 0; i < size; ++i) {
+    while (length > 0 && !alike(requests, begin + i, begin + length)) length = border[length];
+    if (alike(requests, begin + i, begin + length)) ++length;
+    border[i + 1] = length;
+  }
+  const std::size_t period = size - border[size];
+  return 2 * period <= size ? period : 0;
+}
+
 class Replaying {
  public:
-  Replaying(std::span<const Request> requests, std::int64_t limit, std::size_t period)
-      : requests_(requests), period_(period), allocator_(limit), addresses_(requests.size()) {}
+  Replaying(std::span<const Request> requests, std::int64_t limit)
+      : requests_(requests), period_(period_of(requests)), allocator_(limit), addresses_(requests.size()) {}
 
   std::optional<Replay> run() {
-    std::size_t replayed = 0, alike = 0;
+    std::size_t replayed = 0, repeating = 0;
     for (std::size_t i = 0; i < requests_.size(); ++i, ++replayed) {
-      alike = repeats(i) ? alike + 1 : 0;
+      repeating = repeats(i) ? repeating + 1 : 0;
       if (!serve(i)) return std::nullopt;
-      if (alike >= 2 * period_ && period_ > 0 && alike % period_ == 0 && is_back(i + 1)) i = skip(i + 1) - 1;
+      if (repeating >= 2 * period_ && period_ > 0 && repeating % period_ == 0 && is_back(i + 1)) i = skip(i + 1) - 1;
     }
     return Replay{allocator_.usage().reserved_peak, replayed};
   }
@@ -37,12 +59,9 @@ class Replaying {
 
   /// Whether a request is that of a period before; what it gives back must not be older than a period.
   bool repeats(std::size_t i) const {
-    if (period_ == 0 || i < period_) return false;
-    const Request &now = requests_[i], &before = requests_[i - period_];
-    if (now.gives_back == Request::none)
-      return before.gives_back == Request::none && now.bytes == before.bytes && now.stream == before.stream;
-    const std::size_t age = i - now.gives_back;
-    return before.gives_back != Request::none && age <= period_ && i - period_ - before.gives_back == age;
+    if (period_ == 0 || i < period_ || !alike(requests_, i, i - period_)) return false;
+    const int asked = requests_[i].gives_back;
+    return asked == Request::none || i - asked <= period_;
   }
 
   /// Whether the allocator is as it was a period before, and handed out the same addresses since. Until the latter holds
@@ -79,8 +98,8 @@ class Replaying {
 
 }  // namespace
 
-std::optional<Replay> replay(std::span<const Request> requests, std::int64_t limit, std::size_t period) {
-  return Replaying(requests, limit, period).run();
+std::optional<Replay> replay(std::span<const Request> requests, std::int64_t limit) {
+  return Replaying(requests, limit).run();
 }
 
 }  // namespace parabench::analytic

@@ -21,9 +21,9 @@ struct Replay {
 };
 
 /// What the caching allocator reserves of `limit` bytes for the requests, in order; nullopt where they do not suffice.
-/// `period`: after how many requests a step of training repeats itself; 0: unknown. Once the requests repeat and the
-/// allocator comes back to where it was a period before, it will do so again for as long as they repeat: these periods
-/// are skipped, and the result is that of all requests. O(n log blocks), in steady steps O(n) comparisons.
-std::optional<Replay> replay(std::span<const Request> requests, std::int64_t limit, std::size_t period);
+/// Steps of training repeat their requests. Once they do, and the allocator comes back to where it was a period before,
+/// it will do so again for as long as they repeat: these periods are skipped, and the result is that of all requests.
+/// O(n), and O(log blocks) for each request that is not skipped.
+std::optional<Replay> replay(std::span<const Request> requests, std::int64_t limit);
 
 }  // namespace parabench::analytic

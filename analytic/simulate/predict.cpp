@@ -54,10 +54,9 @@ Predicted predict(const plan::Plan& plan, const Sizes& sizes, const TimeModel& t
     result.interval_s = {shifted(-deviations), shifted(deviations)};
   }
   const std::vector<Breakdown> parts = plan::breakdowns(window, timeline, StepId(warmup));
+  const std::vector<MemoryUsage> memories = peak_memories(window, sizes, memory, timeline);
   for (int rank = 0; rank < static_cast<int>(plan.ranks.size()); ++rank) {
-    result.ranks.push_back({.rank = Rank(rank),
-                            .peak_memory = peak_memory(window, sizes, memory, timeline, Rank(rank)),
-                            .breakdown_s = parts[rank]});
+    result.ranks.push_back({.rank = Rank(rank), .peak_memory = memories[rank], .breakdown_s = parts[rank]});
   }
   result.step_parts = step_parts(plan, time, busiest_rank(result.ranks));
   result.terms = terms_of(plan, sizes, time, memory, result.ranks, result.step_time_s);

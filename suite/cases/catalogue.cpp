@@ -101,10 +101,11 @@ std::vector<Case> quick_cases() {
 }
 
 std::vector<Case> catalogue() {
-  std::vector<Case> cases = quick_cases();
+  const std::vector<Case> quick = quick_cases();
+  std::vector<Case> cases = quick;
   for (const DeviceKind device : {DeviceKind::cpu, DeviceKind::cuda}) {
     for (const auto& spec : grid(device)) {
-      if (std::ranges::find(cases, spec) == cases.end()) cases.push_back(spec);
+      if (std::ranges::find(quick, spec) == quick.end()) cases.push_back(spec);
     }
   }
   return cases;

@@ -48,6 +48,19 @@ TEST_F(CommandsTest, ListAsJsonIsTyped) {
   EXPECT_GT(lines[0]["predicted"]["peak_memory_bytes"], lines[0]["predicted"]["peak_memory_bytes_per_rank"]);
 }
 
+TEST_F(CommandsTest, ListAndPredictSayTheSame) {
+  const std::string cases = "^resnet18/cifar10-synthetic/.*/np:4/batch:64(/micro:[0-9]+)?$";
+  const auto first = nlohmann::json::parse(run({"list", "--filter", cases, "--json"}).out);
+  EXPECT_EQ(nlohmann::json::parse(run({"list", "--filter", cases, "--json"}).out), first) << "kept lines";
+  std::vector<std::string> words = {"predict", "--json"};
+  for (const auto& line : first) words.push_back(line["id"]);
+  const auto predicted = nlohmann::json::parse(run(words).out);
+  ASSERT_EQ(predicted.size(), first.size());
+  EXPECT_GT(first.size(), 10u);
+  for (std::size_t i = 0; i < first.size(); ++i)
+    EXPECT_EQ(first[i]["predicted"]["step_time_s"], predicted[i]["predicted"]["step_time_s"]) << first[i]["id"];
+}
+
 TEST_F(CommandsTest, TheWholeCatalogueIsPossible) {
   const Outcome outcome = run({"list"});
   EXPECT_EQ(outcome.code, 0);

@@ -66,7 +66,8 @@ TEST(Replay, IsThatOfAllRequests) {
       const auto all = all_of(requests, limit);
       const auto some = replay(requests, limit);
       ASSERT_EQ(some.has_value(), all.has_value()) << seed << ", limit " << limit;
-      if (all) EXPECT_EQ(some->reserved_peak, *all) << seed << ", limit " << limit;
+      if (!all) continue;
+      EXPECT_EQ(some->reserved_peak, *all) << seed << ", limit " << limit;
     }
   }
 }

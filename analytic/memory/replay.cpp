@@ -30,17 +30,32 @@ std::size_t period_of(std::span<const Request> requests) {
   return 2 * period <= size ? period : 0;
 }
 
+/// The longest that a tensor lives, in requests, among those in the middle of the sequence.
+std::size_t longest_life(std::span<const Request> requests) {
+  std::size_t longest = 0;
+  for (std::size_t i = requests.size() / 3; i < 2 * (requests.size() / 3); ++i) {
+    if (const int asked = requests[i].gives_back; asked != Request::none) longest = std::max(longest, i - asked);
+  }
+  return longest;
+}
+
 class Replaying {
  public:
   Replaying(std::span<const Request> requests, std::int64_t limit)
-      : requests_(requests), period_(period_of(requests)), allocator_(limit), addresses_(requests.size()) {}
+      : requests_(requests),
+        period_(period_of(requests)),
+        life_(longest_life(requests)),
+        allocator_(limit),
+        addresses_(requests.size()) {}
 
   std::optional<Replay> run() {
     std::size_t replayed = 0, repeating = 0;
     for (std::size_t i = 0; i < requests_.size(); ++i, ++replayed) {
       repeating = repeats(i) ? repeating + 1 : 0;
+      if (repeating == 0) earlier_.reset();
       if (!serve(i)) return std::nullopt;
-      if (repeating >= 2 * period_ && period_ > 0 && repeating % period_ == 0 && is_back(i + 1)) i = skip(i + 1) - 1;
+      if (repeating == 0 || repeating % period_ != 0) continue;
+      if (const std::size_t cycle = find_cycle(i + 1); cycle > 0) i = skip(i + 1, cycle) - 1;
     }
     return Replay{allocator_.usage().reserved_peak, replayed};
   }
@@ -57,43 +72,45 @@ class Replaying {
     return block.has_value();
   }
 
-  /// Whether a request is that of a period before; what it gives back must not be older than a period.
+  /// Whether a request is that of a period before; what it gives back must not be too old to be compared.
   bool repeats(std::size_t i) const {
     if (period_ == 0 || i < period_ || !alike(requests_, i, i - period_)) return false;
     const int asked = requests_[i].gives_back;
-    return asked == Request::none || i - asked <= period_;
+    return asked == Request::none || i - asked <= life_;
   }
 
-  /// Whether the allocator is as it was a period before, and handed out the same addresses since. Until the latter holds
-  /// nothing is remembered of it.
-  bool is_back(std::size_t end) {
-    const auto period = std::span(addresses_).subspan(end - period_, period_);
-    const auto before = std::span(addresses_).subspan(end - 2 * period_, period_);
-    if (!std::ranges::equal(period, before)) {
-      earlier_.reset();
-      return false;
+  /// After how many requests the allocator has come back, before request `end`, to where it was, with the same tensors
+  /// at the same addresses; 0: not yet. It may take several periods: an earlier place is kept for one, two, four, ...
+  /// of them (Brent 1980).
+  std::size_t find_cycle(std::size_t end) {
+    if (end < life_) return 0;
+    const auto alive = [&](std::size_t at) { return std::span(addresses_).subspan(at - life_, life_); };
+    if (earlier_ && earlier_->holds_same(allocator_) && std::ranges::equal(alive(end), alive(earlier_end_)))
+      return end - earlier_end_;
+    if (!earlier_ || end - earlier_end_ == patience_ * period_) {
+      patience_ = earlier_ ? 2 * patience_ : 1;
+      earlier_ = allocator_;
+      earlier_end_ = end;
     }
-    if (earlier_ && earlier_end_ + period_ == end && earlier_->holds_same(allocator_)) return true;
-    earlier_ = allocator_;
-    earlier_end_ = end;
-    return false;
+    return 0;
   }
 
-  /// Past the whole periods that repeat from `begin` on.
-  std::size_t skip(std::size_t begin) {
+  /// Past the whole cycles that repeat from `begin` on.
+  std::size_t skip(std::size_t begin, std::size_t cycle) {
     std::size_t end = begin;
     while (end < requests_.size() && repeats(end)) ++end;
-    end -= (end - begin) % period_;
-    for (std::size_t i = begin; i < end; ++i) addresses_[i] = addresses_[i - period_];
+    end -= (end - begin) % cycle;
+    for (std::size_t i = begin; i < end; ++i) addresses_[i] = addresses_[i - cycle];
     return end;
   }
 
   std::span<const Request> requests_;
-  std::size_t period_;
+  std::size_t period_, life_;
   CachingAllocator allocator_;
   std::vector<std::int64_t> addresses_;      ///< of what was asked for
-  std::optional<CachingAllocator> earlier_;  ///< as it was before the request earlier_end_
+  std::optional<CachingAllocator> earlier_;  ///< as it was before request earlier_end_
   std::size_t earlier_end_ = 0;
+  std::size_t patience_ = 1;  ///< periods for which it is kept
 };
 
 }  // namespace

@@ -21,8 +21,8 @@ struct Replay {
 };
 
 /// What the caching allocator reserves of `limit` bytes for the requests, in order; nullopt where they do not suffice.
-/// Steps of training repeat their requests. Once they do, and the allocator comes back to where it was a period before,
-/// it will do so again for as long as they repeat: these periods are skipped, and the result is that of all requests.
+/// Steps of training repeat their requests. Once they do, and the allocator comes back to where it was some periods
+/// before, it will do so again for as long as they repeat: these are skipped, and the result is that of all requests.
 /// O(n), and O(log blocks) for each request that is not skipped.
 std::optional<Replay> replay(std::span<const Request> requests, std::int64_t limit);
 

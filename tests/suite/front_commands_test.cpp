@@ -1,6 +1,7 @@
 // Commands that need no ranks, and calibrate.
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "base/case_id.h"
@@ -59,6 +60,24 @@ TEST_F(CommandsTest, ListAndPredictSayTheSame) {
   EXPECT_GT(first.size(), 10u);
   for (std::size_t i = 0; i < first.size(); ++i)
     EXPECT_EQ(first[i]["predicted"]["step_time_s"], predicted[i]["predicted"]["step_time_s"]) << first[i]["id"];
+}
+
+TEST_F(CommandsTest, ListIsTheSameWithoutItsKeptLines) {
+  set("XDG_CACHE_HOME", path("cache"));
+  const std::vector<std::string> words = {"list", "--where", "model=mlp,np<=2"};
+  const std::string first = run(words).out;
+  int kept = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(path("cache") / "parabench")) {
+    kept += entry.path().filename().string().starts_with("list-") ? 1 : 0;
+    std::filesystem::resize_file(entry.path(), entry.file_size() / 2);
+  }
+  EXPECT_EQ(kept, 1);
+  EXPECT_EQ(run(words).out, first) << "damaged";
+  EXPECT_EQ(run(words).out, first) << "written anew";
+  set("XDG_CACHE_HOME", "/proc/none");
+  const Outcome without = run(words);
+  EXPECT_EQ(without.out, first) << "nowhere to keep them";
+  EXPECT_EQ(without.err, "");
 }
 
 TEST_F(CommandsTest, TheWholeCatalogueIsPossible) {

@@ -11,8 +11,8 @@
 
 namespace parabench::rank {
 
-/// While it lives, a thread writes into `folder` where the ranks first..first + count - 1 of this process are. Create it
-/// before ranks bind themselves to cores: a thread stays where the one that starts it is.
+/// While it lives, a thread writes into `folder` where the ranks first..first + count - 1 of this process are. Create
+/// it before ranks bind themselves to cores: a thread stays where the one that starts it is.
 class Heartbeat {
  public:
   Heartbeat(std::filesystem::path folder, Rank first, int count);

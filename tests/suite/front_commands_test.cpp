@@ -1,6 +1,7 @@
 // Commands that need no ranks, and calibrate.
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "base/case_id.h"
@@ -47,6 +48,37 @@ TEST_F(CommandsTest, ListAsJsonIsTyped) {
   EXPECT_EQ(lines[0]["predicted"]["cost_source"], "data-sheet");
   EXPECT_GT(lines[0]["predicted"]["step_time_s"], 0);
   EXPECT_GT(lines[0]["predicted"]["peak_memory_bytes"], lines[0]["predicted"]["peak_memory_bytes_per_rank"]);
+}
+
+TEST_F(CommandsTest, ListAndPredictSayTheSame) {
+  const std::string cases = "^resnet18/cifar10-synthetic/.*/np:4/batch:64(/micro:[0-9]+)?$";
+  const auto first = nlohmann::json::parse(run({"list", "--filter", cases, "--json"}).out);
+  EXPECT_EQ(nlohmann::json::parse(run({"list", "--filter", cases, "--json"}).out), first) << "kept lines";
+  std::vector<std::string> words = {"predict", "--json"};
+  for (const auto& line : first) words.push_back(line["id"]);
+  const auto predicted = nlohmann::json::parse(run(words).out);
+  ASSERT_EQ(predicted.size(), first.size());
+  EXPECT_GT(first.size(), 10u);
+  for (std::size_t i = 0; i < first.size(); ++i)
+    EXPECT_EQ(first[i]["predicted"]["step_time_s"], predicted[i]["predicted"]["step_time_s"]) << first[i]["id"];
+}
+
+TEST_F(CommandsTest, ListIsTheSameWithoutItsKeptLines) {
+  set("XDG_CACHE_HOME", path("cache"));
+  const std::vector<std::string> words = {"list", "--where", "model=mlp,np<=2"};
+  const std::string first = run(words).out;
+  int kept = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(path("cache") / "parabench")) {
+    kept += entry.path().filename().string().starts_with("list-") ? 1 : 0;
+    std::filesystem::resize_file(entry.path(), entry.file_size() / 2);
+  }
+  EXPECT_EQ(kept, 1);
+  EXPECT_EQ(run(words).out, first) << "damaged";
+  EXPECT_EQ(run(words).out, first) << "written anew";
+  set("XDG_CACHE_HOME", "/proc/none");
+  const Outcome without = run(words);
+  EXPECT_EQ(without.out, first) << "nowhere to keep them";
+  EXPECT_EQ(without.err, "");
 }
 
 TEST_F(CommandsTest, TheWholeCatalogueIsPossible) {

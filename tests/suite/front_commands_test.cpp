@@ -198,5 +198,27 @@ TEST_F(CommandsTest, DryRunPrintsCommandsThatRunByHand) {
   EXPECT_TRUE(std::filesystem::exists(path("reply-1-measure-2/reply.json")));
 }
 
+TEST_F(CommandsTest, AloneItPrintsItsHelp) {
+  const Outcome alone = run({});
+  EXPECT_EQ(alone.code, 0);
+  EXPECT_THAT(alone.out, AllOf(HasSubstr("Usage: parabench"), HasSubstr("compare")));
+  EXPECT_EQ(run({"help"}).out, alone.out);
+  EXPECT_EQ(run({"help", "plan"}).out, run({"plan", "--help"}).out);
+}
+
+TEST_F(CommandsTest, CompletionKnowsCommandsOptionsAndTheirWords) {
+  write_atomically(path("completion.sh"), run({"completion"}).out);
+  const auto completed = [&](const std::string& words, int place) {
+    const std::string script = "bash -c 'source " + path("completion.sh").string() + "; COMP_WORDS=(" + words +
+                               "); COMP_CWORD=" + std::to_string(place) + "; _parabench; echo ${COMPREPLY[@]}' > " +
+                               path("completed").string();
+    EXPECT_EQ(std::system(script.c_str()), 0);
+    return read_text(path("completed"));
+  };
+  EXPECT_EQ(completed("parabench p", 1), "predict plan\n");
+  EXPECT_EQ(completed("parabench run --veri", 2), "--verify\n");
+  EXPECT_EQ(completed("parabench run --verify o", 3), "on off only\n");
+}
+
 }  // namespace
 }  // namespace parabench::suite

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "base/units_text.h"
 #include "parabench_version.h"
 #include "suite/cli/completion.h"
 
@@ -233,6 +234,12 @@ struct Parser {
 
     CLI::App& doctor_app = command("doctor", "What works on this machine, what does not, and what to type",
                                    "parabench doctor --launcher srun");
+    doctor_app
+        .add_option_function<std::string>(
+            "--noise", [this](const std::string& text) { doctor.noise_s = parse_seconds("--noise", text).value; },
+            "Launch small steps for this long to see how noisy the machine is; 0 leaves it out")
+        ->type_name("TIME")
+        ->default_str("30s");
     doctor_app.add_flag("--json", doctor.json, "As JSON");
     add_shared(doctor_app, &RunOption::of_doctor, launching);
 

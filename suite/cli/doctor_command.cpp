@@ -16,6 +16,9 @@
 #include "suite/launch/workplace.h"
 #include "suite/machine/doctor.h"
 #include "suite/machine/knowledge.h"
+#include "suite/machine/noise.h"
+#include "suite/machine/run_time.h"
+#include "suite/machine/surroundings.h"
 
 namespace parabench::suite {
 namespace {
@@ -125,6 +128,16 @@ Check world_check(Workplace& workplace, bool processes, const std::string& mpi) 
   });
 }
 
+Check time_check(Workplace& workplace, const protocol::Offer& capabilities) {
+  return guarded("run time", [&] {
+    const CalibrationFile file = open_calibration("", workplace.machine, false);
+    RunOptions usual;
+    usual.launches = workplace.options;
+    return run_time_check(options_of_run(usual, capabilities, workplace.options.launcher),
+                          {workplace.machine, file.content ? &*file.content : nullptr, std::nullopt});
+  });
+}
+
 GpuSurroundings look_around(Workplace& workplace) {
   const std::string nvcc = find_program("nvcc").empty() ? "/usr/local/cuda/bin/nvcc" : "nvcc";
   return {nvidia_driver(), output_of(workplace, {nvcc, "--version"}),
@@ -137,22 +150,26 @@ struct Diagnosis {
   bool cpu = false, cuda = false;               ///< cases on that device can run
 };
 
-Diagnosis examine(Workplace& workplace) {
+Diagnosis examine(Workplace& workplace, double noise_s) {
   Diagnosis result;
   const auto add = [&](Check check) {
     result.checks.push_back(std::move(check));
     return result.checks.back().status != CheckStatus::missing;
   };
   for (Check& check : host_checks(workplace.machine)) add(std::move(check));
+  for (Check& check : surroundings_checks(look_around_host())) add(std::move(check));
   add(calibration_check(workplace.machine));
   const bool answers = add(rank_program_check(workplace, result.capabilities));
   const bool processes =
       workplace.options.launcher.name != "local" && (!answers || protocol::offers(*result.capabilities, CommKind::mpi));
   const bool launches = add(launcher_check(workplace, processes));
   if (answers && launches) result.cpu = add(world_check(workplace, processes, result.capabilities->mpi));
+  if (result.cpu && noise_s > 0)
+    for (Check& check : noise_checks(measure_noise(workplace, processes, noise_s))) add(std::move(check));
   const protocol::GpuProbe* probe =
       result.capabilities && result.capabilities->gpu ? &*result.capabilities->gpu : nullptr;
   for (Check& check : gpu_checks(probe, look_around(workplace))) add(std::move(check));
+  if (result.cpu) add(time_check(workplace, *result.capabilities));
   result.cuda = result.cpu && protocol::offers(*result.capabilities, DeviceKind::cuda);
   return result;
 }
@@ -195,7 +212,7 @@ void print(const Diagnosis& diagnosis, std::ostream& out) {
 
 ExitCode examine_machine(const DoctorOptions& options, Progress& progress, std::ostream& out) {
   Workplace workplace(options.launches, progress);
-  const Diagnosis diagnosis = examine(workplace);
+  const Diagnosis diagnosis = examine(workplace, options.noise_s);
   if (options.json) {
     out << to_json(diagnosis).dump(1) << '\n';
   } else {

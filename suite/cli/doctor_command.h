@@ -11,9 +11,11 @@ namespace parabench::suite {
 
 struct DoctorOptions {
   LaunchOptions launches;
+  double noise_s = 30;  ///< for how long noise is measured; 0: not at all
   bool json = false;
 };
-/// What works on this machine, what does not, what to type: host, calibration, launcher, two ranks, GPUs. ok where
+/// What works on this machine, what does not, what to type: host, cores, disks, calibration, launcher, two ranks, noise, GPUs; and how
+/// long sets of cases would take. ok where
 /// cases on cpu run, else environment.
 ExitCode examine_machine(const DoctorOptions& options, Progress& progress, std::ostream& out);
 

@@ -21,7 +21,7 @@ class DoctorCommandTest : public FrontTest {
     std::filesystem::permissions(path("bin/" + name), std::filesystem::perms::owner_all);
   }
   nlohmann::json diagnose(std::vector<std::string> words = {}) {
-    words.insert(words.begin(), {"doctor", "--json"});
+    words.insert(words.begin(), {"doctor", "--json", "--noise", "0"});
     outcome_ = run(words);
     return nlohmann::json::parse(outcome_.out);
   }
@@ -51,6 +51,17 @@ TEST_F(DoctorCommandTest, AMachineWithoutGpuIsFineForCasesOnCpu) {
   EXPECT_EQ(left_running(), 0);
 }
 
+TEST_F(DoctorCommandTest, MeasuresNoiseAndEstimatesRunTimes) {
+  const Outcome outcome = run({"doctor", "--json", "--noise", "300ms"});
+  const auto diagnosis = nlohmann::json::parse(outcome.out);
+  EXPECT_THAT(check(diagnosis, "noise")["found"].get<std::string>(), HasSubstr("launches of the same steps"));
+  EXPECT_GE(count_launches("measure"), 1 + 3);
+  EXPECT_THAT(check(diagnosis, "run time")["found"].get<std::string>(),
+              AllOf(HasSubstr("quick"), HasSubstr("(5 of 5 cases run here)"), HasSubstr("gpu 0 s")));
+  EXPECT_EQ(check(diagnosis, "cores")["name"], "cores");
+  EXPECT_EQ(check(diagnosis, "disk")["name"], "disk");
+}
+
 TEST_F(DoctorCommandTest, AMachineWithGpusListsThem) {
   set("FAKE_GPUS", "2");
   const auto diagnosis = diagnose();
@@ -74,7 +85,7 @@ TEST_F(DoctorCommandTest, ABuildForGpusWithoutADriverStillRunsCasesOnCpu) {
 
 TEST_F(DoctorCommandTest, TextNamesStatusFindingAndAdvice) {
   ASSERT_EQ(run({"calibrate", gpipe}).code, 0);
-  const Outcome outcome = run({"doctor"});
+  const Outcome outcome = run({"doctor", "--noise", "0"});
   EXPECT_EQ(outcome.code, 0);
   EXPECT_THAT(outcome.out,
               AllOf(HasSubstr("ok       calibration "), HasSubstr("missing  CUDA build "),

@@ -1,0 +1,82 @@
+#include "suite/machine/noise.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/case_id.h"
+#include "base/clock.h"
+#include "results/summary.h"
+#include "suite/machine/surroundings.h"
+
+namespace parabench::suite {
+namespace {
+
+constexpr double alpha = 0.05;
+constexpr double much_stolen = 0.01;
+/// Above this, a difference of 5 % takes more launches than most people make.
+constexpr double noisy = 0.03;
+
+std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+}  // namespace
+
+NoiseMeasurement measure_noise(Workplace& workplace, bool processes, double seconds) {
+  const Case spec =
+      parse_case(fmt::format("resnet18/imagenet-synthetic[pixels=32,classes=10]/data-parallel/np:2/batch:4{}",
+                             processes ? "" : "/comm:threads"));
+  constexpr int warmup = 5, steps = 20;
+  const Forecast forecast = make_forecast(make_subject(spec), {workplace.machine, nullptr}, warmup, steps);
+  LaunchRequest request;
+  request.phase = protocol::Phase::measure;
+  request.plan = &forecast.plan;
+  request.steps = steps;
+  request.warmup = warmup;
+  request.timeout_s = patience_seconds(protocol::Phase::measure, forecast, warmup + steps);
+  request.longest_operation_s = forecast.predicted.step_time_s;
+  workplace.progress.note(
+      fmt::format("launching the same small steps for {:.0f} s: how noisy is this machine?", seconds));
+  NoiseMeasurement measurement;
+  const ProcessorTime before = processor_time();
+  const double end = now_s() + seconds;
+  while (now_s() < end || measurement.step_times_s.size() < results::fewest_launches) {
+    LaunchResult result = run(workplace, request);
+    if (result.interrupted) throw Interrupted{};
+    if (!result.reply) return {};
+    measurement.step_times_s.push_back(std::get<results::Measured>(result.reply->answer).step_time_s.samples.at(0));
+  }
+  measurement.stolen_share = stolen_share(before, processor_time());
+  return measurement;
+}
+
+std::vector<Check> noise_checks(const NoiseMeasurement& measurement) {
+  results::Record record;
+  record.measured.emplace().step_time_s.samples = measurement.step_times_s;
+  const auto noise = results::launch_noise({&record, 1}, DeviceKind::cpu);
+  if (!noise) return {{"noise", CheckStatus::warning, "not measured: the small steps failed", ""}};
+  const auto shown = [&](std::size_t launches) {
+    return percent(std::expm1(results::smallest_difference(*noise, launches, launches, alpha)));
+  };
+  Check check{
+      "noise", CheckStatus::ok,
+      fmt::format("launches of the same steps differ by {} (standard deviation over {} launches); compare can "
+                  "show differences from {} on with 5 launches a side, {} with 10, {} with 20; no prediction "
+                  "can be known to be better than {}",
+                  percent(noise->sigma), noise->launches, shown(5), shown(10), shown(20), percent(noise->sigma)),
+      ""};
+  if (noise->sigma > noisy) {
+    check.status = CheckStatus::warning;
+    check.advice =
+        "a quiet machine, a fixed clock; else --until-interval 2%, --shuffle, and calibrate close to the run";
+  }
+  Check stolen{"stolen time", CheckStatus::ok, percent(measurement.stolen_share) + " of the processors' time meanwhile",
+               ""};
+  if (measurement.stolen_share > much_stolen) {
+    stolen.status = CheckStatus::warning;
+    stolen.found += ": other virtual machines take it";
+    stolen.advice = "dedicated cores, or another hour";
+  }
+  return {check, stolen};
+}
+
+}  // namespace parabench::suite

@@ -1,0 +1,22 @@
+// How much launches of the same work differ on this machine, and what can be told all the same.
+#pragma once
+
+#include <vector>
+
+#include "suite/launch/workplace.h"
+#include "suite/machine/doctor.h"
+
+namespace parabench::suite {
+
+/// Launches a small case again and again, for about `seconds` and at least fewest_launches times (results/summary.h).
+/// Empty launches where one failed. Throws Interrupted.
+struct NoiseMeasurement {
+  std::vector<std::vector<double>> step_times_s;  ///< [launch][step]
+  double stolen_share = 0;                        ///< of the processors' time meanwhile
+};
+NoiseMeasurement measure_noise(Workplace& workplace, bool processes, double seconds);
+
+/// Noise of these launches by results::launch_noise, differences that 3, 5 and 10 launches a side show, and stolen time.
+std::vector<Check> noise_checks(const NoiseMeasurement& measurement);
+
+}  // namespace parabench::suite

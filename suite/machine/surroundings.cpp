@@ -1,0 +1,140 @@
+#include "suite/machine/surroundings.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "base/units_text.h"
+#include "suite/launch/launcher.h"
+
+namespace parabench::suite {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t enough_disk = 256LL << 20;
+
+std::string allowed_list() {
+  std::ifstream file("/proc/self/status");
+  constexpr std::string_view name = "Cpus_allowed_list:";
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(name)) continue;
+    const auto begin = line.find_first_not_of(" \t", name.size());
+    return begin == std::string::npos ? "" : line.substr(begin);
+  }
+  return "";
+}
+
+/// Control group v2 says "QUOTA PERIOD" or "max PERIOD", v1 has a file for each and -1 for no limit.
+std::optional<double> quota_cores() {
+  std::ifstream file("/proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {
+    const auto first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const std::string path = line.substr(second + 1);
+    double quota = -1, period = 0;
+    if (controllers == ",,") {
+      std::ifstream("/sys/fs/cgroup" + path + "/cpu.max") >> quota >> period;
+    } else if (controllers.find(",cpu,") != std::string::npos) {
+      std::ifstream("/sys/fs/cgroup/cpu" + path + "/cpu.cfs_quota_us") >> quota;
+      std::ifstream("/sys/fs/cgroup/cpu" + path + "/cpu.cfs_period_us") >> period;
+    }
+    if (quota > 0 && period > 0) return quota / period;
+  }
+  return std::nullopt;
+}
+
+DiskRoom room_of(std::string what, const fs::path& folder) {
+  DiskRoom room{std::move(what), folder};
+  struct statvfs disk {};
+  if (statvfs(folder.c_str(), &disk) == 0)
+    room.free_bytes = static_cast<std::int64_t>(disk.f_bavail) * static_cast<std::int64_t>(disk.f_frsize);
+  room.writable = access(folder.c_str(), W_OK) == 0;
+  return room;
+}
+
+Check cores_check(const Surroundings& s) {
+  Check check{"cores", CheckStatus::ok,
+              fmt::format("{} of {} logical cores ({}), {} physical", s.allowed_cores, s.online_cores, s.cpuset,
+                          s.physical_cores),
+              ""};
+  if (s.quota_cores && *s.quota_cores < s.allowed_cores) {
+    check.status = CheckStatus::warning;
+    check.found += fmt::format("; the control group may use {:.1f} of them: more threads are halted in every period",
+                               *s.quota_cores);
+    check.advice = "np x threads of a case up to that number, or a larger quota (docker run --cpus=N)";
+  } else if (s.allowed_cores < s.online_cores) {
+    check.status = CheckStatus::warning;
+    check.found += ": bound to a part of this host";
+    check.advice = "taskset -p, or the job's --cpus-per-task, says why; ranks share what is allowed";
+  }
+  return check;
+}
+
+Check disk_check(const DiskRoom& room) {
+  Check check{
+      "disk", CheckStatus::ok,
+      fmt::format("{} in {}, {}", human_bytes(static_cast<double>(room.free_bytes)), room.folder.string(), room.what),
+      ""};
+  if (!room.writable) {
+    check.status = CheckStatus::warning;
+    check.found += ": cannot be written";
+    check.advice = "another folder: TMPDIR, XDG_CACHE_HOME, or --json in a folder of yours";
+  } else if (room.free_bytes < enough_disk) {
+    check.status = CheckStatus::warning;
+    check.found += ": little room for plans, traces and records";
+    check.advice = "free some, or set TMPDIR to another disk";
+  }
+  return check;
+}
+
+}  // namespace
+
+Surroundings look_around_host() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  sched_getaffinity(0, sizeof allowed, &allowed);
+  Surroundings s;
+  s.online_cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  s.allowed_cores = CPU_COUNT(&allowed);
+  s.physical_cores = this_host().slots;
+  s.cpuset = allowed_list();
+  s.quota_cores = quota_cores();
+  std::error_code ignored;
+  s.disks.push_back(room_of("results (this folder)", fs::current_path(ignored)));
+  s.disks.push_back(room_of("temporary files (TMPDIR)", fs::temp_directory_path(ignored)));
+  return s;
+}
+
+std::vector<Check> surroundings_checks(const Surroundings& surroundings) {
+  std::vector<Check> checks = {cores_check(surroundings)};
+  for (const DiskRoom& room : surroundings.disks) checks.push_back(disk_check(room));
+  return checks;
+}
+
+ProcessorTime processor_time() {
+  std::ifstream file("/proc/stat");
+  std::string name;
+  ProcessorTime time;
+  file >> name;
+  // user nice system idle iowait irq softirq steal; guest time is part of user.
+  std::int64_t ticks = 0;
+  for (int field = 0; field < 8 && file >> ticks; ++field) {
+    time.all += ticks;
+    if (field == 7) time.stolen = ticks;
+  }
+  return time;
+}
+
+double stolen_share(const ProcessorTime& before, const ProcessorTime& after) {
+  const std::int64_t all = after.all - before.all;
+  return all > 0 ? static_cast<double>(after.stolen - before.stolen) / static_cast<double>(all) : 0;
+}
+
+}  // namespace parabench::suite

@@ -38,6 +38,7 @@ struct Dispatch {
   ExitCode operator()(const CalibrateOptions& options) const { return calibrate_machine(options, progress, out); }
   ExitCode operator()(const DoctorOptions& options) const { return examine_machine(options, progress, out); }
   ExitCode operator()(const ValidateCommand& command) const { return validate_file(command.file, out); }
+  ExitCode operator()(const ReportOptions& options) const { return report_results(options, progress, out); }
 };
 
 ExitCode run_program(const std::vector<std::string>& argv) {

@@ -34,7 +34,7 @@ function digits(value) {
 const trimmed = (text) => (text.includes(".") && !text.includes("e") ? text.replace(/\.?0+$/, "") : text);
 const scaled = (units) => (value) => {
   if (!known(value)) return "-";
-  if (value === 0) return `0 ${units[0][1]}`;
+  if (value === 0) return `0 ${units.find(([least]) => least === 1)[1]}`;
   const [unit, name] = units.findLast(([least]) => Math.abs(value) >= least * 0.9995) || units[0];
   return `${digits(value / unit)} ${name}`;
 };
@@ -46,8 +46,8 @@ const onTick = (format) => (value) => format(value).replace(/^(-?[\d.]+)/, (text
 
 // ---- scales ----
 
-function logTicks(low, high, base = 10) {
-  const ticks = [], steps = base === 10 ? [1, 2, 5] : [1];
+function logTicks(low, high, base, steps) {
+  const ticks = [];
   for (let power = Math.floor(Math.log(low) / Math.log(base)) - 1; base ** power <= high; ++power)
     for (const step of steps) if (step * base ** power >= low && step * base ** power <= high) ticks.push(step * base ** power);
   return ticks;
@@ -64,13 +64,18 @@ function linearTicks(low, high, most) {
 function logScale(values, from, to) {
   const low = Math.min(...values) / 1.15, high = Math.max(...values) * 1.15;
   const at = (value) => from + (to - from) * (Math.log(value / low) / Math.log(high / low));
-  return {at, low, high, ticks: (most, base) => thinned(logTicks(low, high, base), most)};
+  const choices = {10: [[1, 2, 5], [1, 1.5, 2, 3, 4, 5, 6, 8]], 2: [[1], [1, 1.25, 1.5, 1.75]]};
+  const ticks = (most, base) => {
+    const [coarse, fine] = choices[base].map((steps) => logTicks(low, high, base, steps));
+    return thinned(coarse.length > 3 ? coarse : fine, most);
+  };
+  return {at, low, high, ticks};
 }
 function linearScale(low, high, from, to) {
   const at = (value) => from + ((to - from) * (value - low)) / (high - low || 1);
   return {at, low, high, ticks: (most) => linearTicks(low, high, most)};
 }
-/// Extremes of many values, with bytes' ticks at powers of two.
+/// Grid, ticks, axes and their names.
 function axes(picture, {x, y, xTicks, yTicks, xName, yName, xFormat, yFormat, left, right, top, bottom}) {
   for (const tick of xTicks) {
     picture.append(line(x.at(tick), top, x.at(tick), bottom, "grid"));
@@ -92,9 +97,8 @@ const shapes = [
   "M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0", "M-4.5,-4.5h9v9h-9z", "M0,-6L5.5,4H-5.5z", "M0,-6L5.5,0L0,6L-5.5,0z",
   "M0,6L5.5,-4H-5.5z", "M-2,-6h4v4h4v4h-4v4h-4v-4h-4v-4h4z", "M-5,-5L0,-2L5,-5L2,0L5,5L0,2L-5,5L-2,0z", "M-6,-2.5h12v5h-12z",
 ];
-const dashes = ["", "7 3", "2 3", "8 3 2 3"];
 const lookOf = (index) => ({
-  colour: palette[index % 8], shape: shapes[(index + Math.floor(index / 8)) % 8], dash: dashes[Math.floor(index / 8) % 4],
+  colour: palette[index % 8], shape: shapes[(index + Math.floor(index / 8)) % 8],
 });
 /// A look for each name, in the order of names.
 const looksOf = (names) => new Map([...new Set(names)].sort().map((name, i) => [name, lookOf(i)]));
@@ -186,7 +190,7 @@ function dataTable(caption, columns, rows) {
   details.addEventListener("toggle", () => {
     if (!details.open || details.querySelector("table")) return;
     const table = el("table", {}, el("caption", {}, caption),
-      el("thead", {}, el("tr", {}, ...columns.map(([name]) => el("th", {scope: "col"}, name)))),
+      el("thead", {}, el("tr", {}, ...columns.map(([name, , format]) => el("th", {scope: "col", class: format ? null : "word"}, name)))),
       el("tbody", {}, ...rows.map((row) => el("tr", {}, ...columns.map(([, read, format], i) =>
         i === 0 ? el("th", {scope: "row"}, String(read(row))) : cell(read(row), format))))));
     makeSortable(table);
@@ -223,26 +227,28 @@ function choice(label, options, chosen, onChange) {
 const sentence = (text) => el("p", {class: "note"}, text);
 
 const quantities = {
-  time: {name: "step time", format: seconds, base: 10, measured: "measured_s", predicted: "predicted_s", error: "time_error"},
+  time: {name: "step time", format: seconds, base: 10, measured: "measured_s", predicted: "predicted_s", error: "time_error",
+    intervals: ["measured_interval_s", "predicted_interval_s"]},
   memory: {name: "peak memory", format: bytes, base: 2, measured: "measured_bytes", predicted: "predicted_bytes", error: "memory_error"},
 };
 
-function parity(place, width, state, redraw) {
-  state.quantity ??= "time";
-  const q = quantities[state.quantity];
-  const rows = counting.filter((row) => row[q.measured] > 0 && row[q.predicted] > 0);
-  place.append(el("p", {class: "controls"}, choice("Quantity", [["time", "Step time"], ["memory", "Peak memory"]], state.quantity,
-    (value) => { state.quantity = value; redraw(); })));
-  if (!rows.length) return place.append(sentence(`No record that counts has a predicted and a measured ${q.name}.`));
-  const side = Math.min(width, 640), left = 64, right = side - 12, top = 26, bottom = side - 46;
+/// Two drawings beside each other where there is room.
+function beside(place, width, draw) {
+  const both = width >= 760, each = both ? Math.floor((width - 24) / 2) : width;
+  const pair = el("div", {class: both ? "pair" : null});
+  place.append(pair);
+  for (const picture of draw(each)) if (picture) pair.append(picture);
+}
+
+function parityOf(q, rows, width) {
+  const side = Math.min(width, 560), left = 64, right = side - 24, top = 26, bottom = side - 46;
   const within = rows.filter((row) => Math.abs(row[q.error]) <= 0.1).length;
   const picture = drawing(side, side, `Predicted against measured ${q.name} of ${rows.length} cases on logarithmic axes; ${within} predictions are within 10 percent.`);
-  const ends = rows.flatMap((row) => state.quantity === "time"
-    ? [row.measured_s, row.predicted_s, ...row.measured_interval_s, ...row.predicted_interval_s].filter((value) => value > 0)
-    : [row[q.measured], row[q.predicted]]);
+  const intervals = (row) => (q.intervals ? q.intervals.flatMap((name) => row[name]) : []);
+  const ends = rows.flatMap((row) => [row[q.measured], row[q.predicted], ...intervals(row)]).filter((value) => value > 0);
   const low = ends.reduce((a, b) => Math.min(a, b)), high = ends.reduce((a, b) => Math.max(a, b));
   const x = logScale([low, high], left, right), y = logScale([low, high], bottom, top);
-  const most = side < 420 ? 4 : 8, ticks = x.ticks(most, q.base);
+  const ticks = x.ticks(side < 420 ? 4 : 7, q.base);
   const band = [[x.low, 1.1], [x.high, 1.1], [x.high, 1 / 1.1], [x.low, 1 / 1.1]]
     .map(([value, factor]) => [x.at(value), Math.min(bottom, Math.max(top, y.at(value * factor)))]);
   picture.append(svg("polygon", {points: band.map((point) => point.join(",")).join(" "), class: "band"}));
@@ -252,19 +258,29 @@ function parity(place, width, state, redraw) {
   for (const row of rows) {
     const look = strategyLooks.get(row.strategy), px = x.at(row[q.measured]), py = y.at(row[q.predicted]);
     const group = svg("g", {}, title(`${row.title}: predicted ${q.format(row[q.predicted])}, measured ${q.format(row[q.measured])}, ${percent(row[q.error])}`));
-    if (state.quantity === "time") {
-      const [a, b] = row.measured_interval_s, [c, d] = row.predicted_interval_s;
+    if (q.intervals) {
+      const [[a, b], [c, d]] = q.intervals.map((name) => row[name]);
       if (a > 0 && b > 0) group.append(svg("path", {d: `M${x.at(a)},${py}H${x.at(b)}`, stroke: look.colour, "stroke-width": 1.3}));
       if (c > 0 && d > 0) group.append(svg("path", {d: `M${px},${y.at(c)}V${y.at(d)}`, stroke: look.colour, "stroke-width": 1.3}));
     }
     group.append(marker(px, py, look, row.checked));
     picture.append(group);
   }
+  return picture;
+}
+
+function parity(place, width) {
+  const rowsOf = (q) => counting.filter((row) => row[q.measured] > 0 && row[q.predicted] > 0);
+  const rows = rowsOf(quantities.time);
+  if (!rows.length) return place.append(sentence("No record that counts has a predicted and a measured step time."));
+  beside(place, width, (each) => Object.values(quantities).map((q) => rowsOf(q).length && parityOf(q, rowsOf(q), each)));
   const hollow = rows.some((row) => !row.checked) ? " Hollow marks were not checked for equivalence." : "";
-  place.append(picture, legend(legendOf(strategyLooks, rows.map((row) => row.strategy))),
-    el("p", {}, `On the dotted line predictions are right, in the band within 10 %.${state.quantity === "time" ? " Bars are the 95 % interval of the measured median and the interval of the prediction." : ""}${hollow}`),
-    dataTable(`Predicted and measured ${q.name}`, [["Case", (row) => row.title], ["Predicted", (row) => row[q.predicted], q.format],
-      ["Measured", (row) => row[q.measured], q.format], ["Error", (row) => row[q.error], percent]], rows));
+  place.append(legend(legendOf(strategyLooks, rows.map((row) => row.strategy))),
+    el("p", {}, `On the dotted line predictions are right, in the band within 10 %. Bars are the 95 % interval of the measured median and the interval of the prediction.${hollow}`),
+    dataTable("Predicted and measured", [["Case", (row) => row.title], ["Predicted step", (row) => row.predicted_s, seconds],
+      ["Measured step", (row) => row.measured_s, seconds], ["Error", (row) => row.time_error, percent],
+      ["Predicted peak", (row) => row.predicted_bytes, bytes], ["Measured peak", (row) => row.measured_bytes, bytes],
+      ["Error", (row) => row.memory_error, percent]], rows));
 }
 
 function errors(place, width) {
@@ -276,7 +292,7 @@ function errors(place, width) {
     if (!points.length) continue;
     const most = points.reduce((high, row) => Math.max(high, Math.abs(row[q.error])), 0.05);
     const edge = Math.min(most, 2) * 1.05;
-    const left = Math.min(120, width * 0.33), right = width - 16, top = 26, step = 24, bottom = top + step * names.length + 4;
+    const left = Math.min(120, width * 0.33), right = width - 30, top = 12, step = 24, bottom = top + step * names.length + 4;
     const median = [...points].map((row) => Math.abs(row[q.error])).sort((a, b) => a - b)[Math.floor((points.length - 1) / 2)];
     const picture = drawing(width, bottom + 46, `Errors of ${q.name} by strategy, ${points.length} cases: half of them are below ${(100 * median).toFixed(1)} percent, the largest is ${(100 * most).toFixed(1)} percent.`);
     const x = linearScale(-edge, edge, left, right);
@@ -284,7 +300,7 @@ function errors(place, width) {
       picture.append(line(x.at(tick), top, x.at(tick), bottom, Math.abs(tick) < 1e-9 ? "axis" : "grid"),
         words(x.at(tick), bottom + 16, "middle", `${tick > 1e-9 ? "+" : ""}${trimmed((100 * tick).toFixed(1))} %`));
     }
-    picture.append(words((left + right) / 2, bottom + 38, "middle", `error of ${q.name}: (predicted - measured) / measured`, "axis-name"));
+    picture.append(words((left + right) / 2, bottom + 38, "middle", `error of ${q.name}`, "axis-name"));
     names.forEach((name, i) => {
       const own = points.filter((row) => row.strategy === name), middle = top + step * (i + 0.5);
       picture.append(words(left - 8, middle + 4, "end", name));
@@ -303,12 +319,13 @@ function errors(place, width) {
     ["Peak memory", (row) => row.memory_error, percent]], rows));
 }
 
+const mostBy = (rows, size) => rows.reduce((best, row) => (size(row) > size(best) ? row : best));
 const caseOptions = (rows) => rows.map((row) => [String(data.rows.indexOf(row)), row.title]);
 
 function breakdown(place, width, state, redraw) {
   const rows = counting.filter((row) => row.breakdown);
   if (!rows.length) return place.append(sentence("No record that counts holds where its ranks' time went."));
-  state.row ??= rows.reduce((best, row) => (row.breakdown.ranks.length > best.breakdown.ranks.length ? row : best), rows[0]);
+  state.row ??= mostBy(rows, (row) => row.breakdown.ranks.length);
   const row = state.row, parts = row.breakdown, fields = data.breakdown_fields;
   place.append(el("p", {class: "controls"}, choice("Case", caseOptions(rows), data.rows.indexOf(row),
     (value) => { state.row = data.rows[Number(value)]; redraw(); })));
@@ -319,7 +336,7 @@ function breakdown(place, width, state, redraw) {
   });
   const total = (values) => values.reduce((sum, value) => sum + (value || 0), 0);
   const longest = bars.reduce((high, [, , values]) => Math.max(high, total(values)), 0) || 1;
-  const left = 128, right = width - 16, top = 10, step = 20;
+  const left = 128, right = width - 30, top = 10, step = 20;
   const yOf = (i) => top + step * i + 8 * (parts.predicted ? Math.floor(i / 2) : i);
   const bottom = yOf(bars.length - 1) + step + 4;
   const picture = drawing(width, bottom + 46, `Where the time of a step goes on ${parts.ranks.length} ranks of ${row.title}, ${parts.predicted ? "predicted and measured" : "measured"}; the longest bar is ${seconds(longest)}.`);
@@ -347,54 +364,81 @@ function breakdown(place, width, state, redraw) {
 /// Rows of a drawing that are points of a line, by its name.
 function seriesName(row) { return several ? `${row.series} (${data.files[row.file].label})` : row.series; }
 
-function scaling(place, width, state, redraw) {
-  const points = counting.flatMap((row) => (row.scaling || []).map((scale) => ({row, scale})));
-  if (!points.length) return place.append(sentence("No record that counts has sequential training to be compared with: the same training on one rank, of the same batch or of the same batch per rank, with as many threads; or of the same batch on as many cores."));
-  const panels = new Map();
-  for (const point of points) panels.set(point.scale.panel, [...(panels.get(point.scale.panel) || []), point]);
-  const names = [...panels.keys()].sort((a, b) => new Set(panels.get(b).map(({row}) => row.np)).size - new Set(panels.get(a).map(({row}) => row.np)).size || panels.get(b).length - panels.get(a).length);
-  state.panel ??= names[0];
-  state.quantity ??= "speedup";
-  place.append(el("p", {class: "controls"},
-    choice("Work", names.map((name) => [name, name]), state.panel, (value) => { state.panel = value; redraw(); }),
-    choice("Quantity", [["speedup", "Speed-up"], ["efficiency", "Efficiency"]], state.quantity, (value) => { state.quantity = value; redraw(); })));
-  const own = panels.get(state.panel), overOne = own[0].scale.kind !== "same-cores", isSpeedup = state.quantity === "speedup";
-  const value = ({scale}) => scale[state.quantity], predicted = ({scale}) => scale[`predicted_${state.quantity}`];
+const mostLines = 8;
+
+/// The lines of a drawing: [name, points by number of ranks], fastest on most ranks first.
+function linesOf(points) {
+  const lines = new Map();
+  for (const point of points) {
+    const name = seriesName(point.row);
+    if (!lines.has(name)) lines.set(name, []);
+    lines.get(name).push(point);
+  }
+  for (const line of lines.values()) line.sort((a, b) => a.row.np - b.row.np);
+  const best = (line) => line[line.length - 1].scale.speedup;
+  return [...lines].sort(([, a], [, b]) => b[b.length - 1].row.np - a[a.length - 1].row.np || best(b) - best(a));
+}
+
+function scalingOf(quantity, lines, looks, width) {
+  const name = quantity === "speedup" ? "speed-up" : "efficiency", own = lines.flatMap(([, points]) => points);
+  const overOne = own[0].scale.kind !== "same-cores";
+  const measured = ({scale}) => scale[quantity], predicted = ({scale}) => scale[`predicted_${quantity}`];
+  const ideal = (np) => (overOne && quantity === "speedup" ? np : 1);
   const ranks = [...new Set([...(overOne ? [1] : []), ...own.map(({row}) => row.np)])].sort((a, b) => a - b);
-  const ideal = (np) => (overOne && isSpeedup ? np : 1);
-  const high = Math.max(...own.flatMap((point) => [value(point), predicted(point) || 0]), ...ranks.map(ideal)) * 1.06;
-  const wide = Math.min(width, 760), left = 48, right = wide - 16, top = 26, bottom = 330;
-  const picture = drawing(wide, bottom + 46, `${isSpeedup ? "Speed-up" : "Efficiency"} over ranks, ${state.panel}: ${own.length} cases on ${ranks.join(", ")} ranks, measured and predicted.`);
-  const x = ranks.length > 1 ? logScale([ranks[0], ranks[ranks.length - 1]], left, right) : {at: () => (left + right) / 2};
+  const high = Math.max(...own.flatMap((point) => [measured(point), predicted(point) || 0]), ...ranks.map(ideal)) * 1.06;
+  const wide = Math.min(width, 760), left = 48, right = wide - 24, top = 26, bottom = 330;
+  const picture = drawing(wide, bottom + 46, `${name} of ${own.length} cases on ${ranks.join(", ")} ranks, measured and predicted: ${own[0].scale.panel}.`);
+  const single = ranks.length === 1;
+  const x = single ? {at: () => (left + right) / 2} : logScale([ranks[0], ranks[ranks.length - 1]], left, right);
   const y = linearScale(0, high, bottom, top);
-  axes(picture, {x, y, xTicks: ranks, yTicks: y.ticks(8), xName: "ranks", yName: isSpeedup ? "speed-up" : "efficiency",
-    xFormat: String, yFormat: (tick) => trimmed(tick.toFixed(2)), left, right, top, bottom});
-  picture.append(svg("polyline", {class: "ideal", points: ranks.length > 1 ? ranks.map((np) => `${x.at(np)},${y.at(ideal(np))}`).join(" ") : `${left},${y.at(ideal(ranks[0]))} ${right},${y.at(ideal(ranks[0]))}`}));
-  const bySeries = new Map();
-  for (const point of own) bySeries.set(seriesName(point.row), [...(bySeries.get(seriesName(point.row)) || []), point]);
-  const looks = looksOf([...bySeries.keys()]);
-  const order = [...looks.keys()];
-  for (const [name, group] of bySeries) {
-    const look = looks.get(name);
-    // Side by side where several series share a number of ranks.
-    const shift = ranks.length > 1 ? 0 : (order.indexOf(name) - (order.length - 1) / 2) * Math.min(34, (right - left - 30) / order.length);
-    group.sort((a, b) => a.row.np - b.row.np);
-    const path = (read) => group.filter((point) => known(read(point))).map((point) => `${x.at(point.row.np) + shift},${y.at(read(point))}`).join(" ");
-    const dash = look.dash || null;
-    picture.append(svg("polyline", {points: path(value), fill: "none", stroke: look.colour, "stroke-width": 2, "stroke-dasharray": dash}),
-      svg("polyline", {points: path(predicted), fill: "none", stroke: look.colour, "stroke-width": 1, "stroke-dasharray": "3 3"}));
-    for (const point of group) {
-      const text = `${point.row.title}: measured ${ratio(value(point))}, predicted ${ratio(predicted(point))}`;
+  axes(picture, {x, y, xTicks: ranks, yTicks: y.ticks(8), xName: "ranks", yName: name, xFormat: String,
+    yFormat: (tick) => trimmed(tick.toFixed(2)), left, right, top, bottom});
+  const best = single ? [[left, 1], [right, 1]] : ranks.map((np) => [x.at(np), ideal(np)]);
+  picture.append(svg("polyline", {class: "ideal", points: best.map(([px, value]) => `${px},${y.at(value)}`).join(" ")}));
+  lines.forEach(([series, points], i) => {
+    const look = looks.get(series);
+    // Side by side where all have the same number of ranks.
+    const shift = single ? (i - (lines.length - 1) / 2) * Math.min(34, (right - left - 30) / lines.length) : 0;
+    const path = (read) => points.filter((point) => known(read(point))).map((point) => `${x.at(point.row.np) + shift},${y.at(read(point))}`).join(" ");
+    picture.append(svg("polyline", {points: path(predicted), fill: "none", stroke: look.colour, "stroke-width": 1, "stroke-dasharray": "3 3"}),
+      svg("polyline", {points: path(measured), fill: "none", stroke: look.colour, "stroke-width": 2}));
+    for (const point of points) {
+      const text = `${point.row.title}: measured ${ratio(measured(point))}, predicted ${ratio(predicted(point))}`;
       const px = x.at(point.row.np) + shift;
       if (known(predicted(point))) picture.append(svg("g", {}, title(text), marker(px, y.at(predicted(point)), look, false)));
-      picture.append(svg("g", {}, title(text), marker(px, y.at(value(point)), look)));
+      picture.append(svg("g", {}, title(text), marker(px, y.at(measured(point)), look)));
     }
+  });
+  return picture;
+}
+
+function scaling(place, width, state, redraw) {
+  const points = counting.flatMap((row) => (row.scaling || []).map((scale) => ({row, scale})));
+  if (!points.length) return place.append(sentence("No record that counts has sequential training to be compared with: the same training on one rank with as many threads, of the same batch or of the same batch per rank; or of the same batch on as many cores."));
+  const panels = new Map();
+  for (const point of points) {
+    if (!panels.has(point.scale.panel)) panels.set(point.scale.panel, []);
+    panels.get(point.scale.panel).push(point);
   }
-  place.append(picture, legend(legendOf(looks, [...bySeries.keys()])),
-    el("p", {}, `Solid: measured; hollow and dashed: predicted; dotted: ${overOne && isSpeedup ? "as many times as fast as ranks" : "1"}. ${overOne ? "" : "One means that ranks use the cores as well as threads do."}`),
+  const numbersOfRanks = (name) => new Set(panels.get(name).map(({row}) => row.np)).size;
+  const names = [...panels.keys()].sort((a, b) => numbersOfRanks(b) - numbersOfRanks(a) || panels.get(b).length - panels.get(a).length);
+  state.panel ??= names[0];
+  const all = linesOf(panels.get(state.panel)), strategies = [...new Set(panels.get(state.panel).map(({row}) => row.strategy))].sort();
+  if (!state.lines || ![...strategies, "fastest", "all"].includes(state.lines)) state.lines = all.length > mostLines ? "fastest" : "all";
+  const fastest = all.length > mostLines ? [["fastest", `the fastest ${mostLines}`]] : [];
+  place.append(el("p", {class: "controls"},
+    choice("Work", names.map((name) => [name, name]), state.panel, (value) => { state.panel = value; state.lines = null; redraw(); }),
+    choice("Lines", [...fastest, ["all", `all ${all.length}`], ...strategies.map((name) => [name, name])], state.lines, (value) => { state.lines = value; redraw(); })));
+  const chosen = {fastest: all.slice(0, mostLines), all}[state.lines] || all.filter(([, [first]]) => first.row.strategy === state.lines);
+  const looks = looksOf(chosen.map(([name]) => name));
+  beside(place, width, (each) => ["speedup", "efficiency"].map((quantity) => scalingOf(quantity, chosen, looks, each)));
+  const overOne = chosen[0][1][0].scale.kind !== "same-cores";
+  place.append(legend(legendOf(looks, looks.keys())),
+    el("p", {}, `Solid: measured; hollow and dashed: predicted; dotted: ${overOne ? "what as many ranks could do at best." : "1, where ranks use the cores as well as threads do."}`),
     dataTable("Speed-up and efficiency", [["Case", ({row}) => row.title], ["Compared with", ({scale}) => scale.reference],
-      ["Speed-up", ({scale}) => scale.speedup, ratio], ["Predicted", ({scale}) => scale.predicted_speedup, ratio],
-      ["Efficiency", ({scale}) => scale.efficiency, ratio], ["Predicted", ({scale}) => scale.predicted_efficiency, ratio]], own));
+      ["Speed-up", ({scale}) => scale.speedup, ratio], ["Predicted speed-up", ({scale}) => scale.predicted_speedup, ratio],
+      ["Efficiency", ({scale}) => scale.efficiency, ratio], ["Predicted efficiency", ({scale}) => scale.predicted_efficiency, ratio]],
+    all.flatMap(([, own]) => own)));
 }
 
 function pareto(place, width, state, redraw) {
@@ -414,7 +458,7 @@ function pareto(place, width, state, redraw) {
     const high = Math.max(...values), low = Math.min(...values), room = (high - low || high) * 0.08;
     return linearScale(Math.max(0, low - room), high + room, from, to);
   };
-  const wide = Math.min(width, 760), left = 72, right = wide - 16, top = 26, bottom = 360;
+  const wide = Math.min(width, 760), left = 72, right = wide - 30, top = 26, bottom = 360;
   const picture = drawing(wide, bottom + 46, `Step time against peak memory of ${rows.length} cases of ${data.groups[state.group]}; ${front.length} of them are beaten by none in both: ${front.slice(0, 5).map((row) => row.label).join(", ")}.`);
   const x = padded(both("measured_s", "predicted_s"), left, right), y = padded(both("measured_bytes", "predicted_bytes"), bottom, top);
   const unit = 2 ** (10 * Math.max(0, Math.floor(Math.log2(y.high) / 10)));
@@ -448,14 +492,14 @@ function operation(text) {
 }
 function grids(place, width, state, redraw) {
   const rows = counting.filter((row) => row.timeline), leftOut = counting.filter((row) => row.timeline_left_out).length;
-  if (!rows.length) return place.append(sentence("No record that counts holds the operations of a step. `parabench plan CASE --format svg` draws a schedule as predicted."));
-  state.row ??= rows[0];
+  if (!rows.length) return place.append(sentence("No record that counts holds the operations of a step. As predicted, a schedule is drawn by parabench plan CASE --format svg."));
+  state.row ??= mostBy(rows, (row) => (row.timeline.measured || row.timeline.predicted).ranks_us.length);
   place.append(el("p", {class: "controls"}, choice("Case", caseOptions(rows), data.rows.indexOf(state.row),
     (value) => { state.row = data.rows[Number(value)]; redraw(); })));
   const halves = ["predicted", "measured"].filter((half) => state.row.timeline[half]).map((half) => [half, state.row.timeline[half].ranks_us]);
   const spansOf = (flat) => Array.from({length: flat.length / 3}, (_, i) => flat.slice(3 * i, 3 * i + 3));
   const end = Math.max(1, ...halves.map(([, ranks]) => ranks.reduce((high, flat) => spansOf(flat).reduce((most, span) => Math.max(most, span[2]), high), 0)));
-  const left = 40, right = width - 12, height = 24, gap = 4;
+  const left = 40, right = width - 26, height = 24, gap = 4;
   const top = (i) => 24 + halves.slice(0, i).reduce((sum, [, ranks]) => sum + ranks.length * (height + gap) + 30, 0);
   const bottom = top(halves.length) - 22;
   const picture = drawing(width, bottom + 46, `Operations of one step of ${state.row.title} on each rank, ${halves.map(([half]) => half).join(" above ")}, on one scale of time up to ${seconds(end / 1e6)}.`);

@@ -28,13 +28,20 @@ std::string decimal(double value) {
 /// No name of a quantity is the end of another one, so that no two cases make the same macro of it.
 class Writer {
  public:
-  void add(std::string_view prefix, std::string_view quantity, double value) {
-    if (std::isfinite(value)) text += fmt::format("\\newcommand{{\\pb{}{}}}{{{}}}\n", prefix, quantity, decimal(value));
+  void comment(std::string_view line) { text_ += fmt::format("% {}\n", latex_comment(line)); }
+  void add(std::string_view prefix, std::string_view quantity, std::string_view value) {
+    text_ += fmt::format("\\newcommand{{\\pb{}{}}}{{{}}}\n", prefix, quantity, value);
   }
-  void add(std::string_view prefix, std::string_view quantity, const std::optional<double>& value) {
-    if (value) add(prefix, quantity, *value);
+  void add(std::string_view prefix, std::string_view quantity, std::optional<double> value) {
+    if (value && std::isfinite(*value)) add(prefix, quantity, decimal(*value));
   }
-  std::string text;
+  void add_percent(std::string_view prefix, std::string_view quantity, std::optional<double> ratio) {
+    if (ratio && std::isfinite(*ratio)) add(prefix, quantity, fmt::format("{:.1f}", 100 * *ratio));
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
 };
 
 void add_case(Writer& out, const std::string& name, const Record& record, const ReportRow& row) {
@@ -56,8 +63,8 @@ void add_case(Writer& out, const std::string& name, const Record& record, const 
     out.add(name, "PredictedMiB", mib(peak_bytes(*record.predicted)));
   }
   if (row.error) {
-    out.add(name, "TimeErrorPercent", 100 * row.error->step_time);
-    out.add(name, "MemoryErrorPercent", 100 * row.error->peak_memory);
+    out.add_percent(name, "TimeErrorPercent", row.error->step_time);
+    out.add_percent(name, "MemoryErrorPercent", row.error->peak_memory);
   }
   for (const Scaling& scaling : row.scalings) {
     const std::string over = "Over" + macro_word(to_text(scaling.kind));
@@ -69,13 +76,13 @@ void add_case(Writer& out, const std::string& name, const Record& record, const 
 
 void add_summary(Writer& out, const Report& report) {
   const auto counting = std::ranges::count(report.rows, true, &ReportRow::counts);
-  out.text += fmt::format("\\newcommand{{\\pbSummaryRecords}}{{{}}}\n", report.rows.size());
-  out.text += fmt::format("\\newcommand{{\\pbSummaryCountingRecords}}{{{}}}\n", counting);
+  out.add("Summary", "Records", std::to_string(report.rows.size()));
+  out.add("Summary", "CountingRecords", std::to_string(counting));
   for (const MeanError& mean : report.means) {
     const std::string kind = mean.emulated ? "SummaryEmulated" : (mean.checked ? "Summary" : "SummaryUnchecked");
-    out.text += fmt::format("\\newcommand{{\\pb{}Cases}}{{{}}}\n", kind, mean.cases);
-    out.add(kind, "TimeMeanErrorPercent", 100 * mean.step_time);
-    if (mean.peak_memory) out.add(kind, "MemoryMeanErrorPercent", 100 * *mean.peak_memory);
+    out.add(kind, "Cases", std::to_string(mean.cases));
+    out.add_percent(kind, "TimeMeanErrorPercent", mean.step_time);
+    out.add_percent(kind, "MemoryMeanErrorPercent", mean.peak_memory);
   }
 }
 
@@ -100,7 +107,7 @@ std::string report_numbers(const Report& report) {
   std::map<std::string, std::set<std::size_t>> files_of_id;
   for (const ReportRow& row : report.rows) files_of_id[report.record(row).id].insert(row.file);
   Writer out;
-  out.text = "% By parabench report: one macro per number of the records that count. MiB are 2^20 bytes.\n";
+  out.comment("By parabench report: one macro per number of the records that count. MiB are 2^20 bytes.");
   add_summary(out, report);
   std::set<std::string> taken = {"Summary", "SummaryEmulated", "SummaryUnchecked"};
   for (const ReportRow& row : report.rows) {
@@ -109,15 +116,15 @@ std::string report_numbers(const Report& report) {
     const bool several = files_of_id[record.id].size() > 1;
     const std::string where = several ? fmt::format("{} of {}", record.id, label) : record.id;
     if (!row.counts) {
-      out.text += fmt::format("% {}: does not count\n", latex_comment(where));
+      out.comment(where + ": does not count");
       continue;
     }
     std::string name = (several ? macro_word(label) : "") + macro_word(record.id);
     while (!taken.insert(name).second) name += "Again";
-    out.text += fmt::format("% {}\n", latex_comment(where));
+    out.comment(where);
     add_case(out, name, record, row);
   }
-  return out.text;
+  return out.text();
 }
 
 }  // namespace parabench::results

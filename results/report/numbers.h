@@ -17,7 +17,8 @@ std::string macro_word(std::string_view text);
 ///                         hold the id; of names that are still the same, the later ones end in "Again" ...
 ///   \pbSummary<quantity>
 /// The quantity's name ends in its unit (Ms, MiB, Percent). A number that is not known has no macro, so that LaTeX
-/// stops where it is used. Values are plain decimals of at least three digits.
+/// stops where it is used. Values are plain decimals: of three digits or
+/// more, percentages to a tenth.
 std::string report_numbers(const Report& report);
 
 }  // namespace parabench::results

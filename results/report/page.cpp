@@ -34,6 +34,13 @@ std::string bytes_cell(std::int64_t bytes) {
 }
 std::string error_cell(std::optional<double> ratio) { return td(ratio ? percent(*ratio) : "", ratio); }
 
+/// An id, which may break behind its slashes.
+std::string id_cell(std::string_view id) {
+  std::string out;
+  for (const char c : html_text(id)) out += c == '/' ? std::string("/<wbr>") : std::string(1, c);
+  return fmt::format("<th scope=\"row\">{}</th>", out);
+}
+
 std::string verdict(const Record& record, const ReportRow& row) {
   if (record.status != Status::ok) return std::string(to_text(record.status));
   if (!row.counts) return "not equivalent";
@@ -44,8 +51,8 @@ std::string verdict(const Record& record, const ReportRow& row) {
 std::string case_row(const Report& report, const ReportRow& row) {
   const Record& record = report.record(row);
   std::string out = row.counts ? "<tr>" : "<tr class=\"left-out\">";
-  out += fmt::format("<th scope=\"row\">{}</th>", html_text(record.id));
-  if (report.files.size() > 1) out += td(report.files[row.file].label);
+  out += id_cell(record.id);
+  if (report.files.size() > 1) out += td(report.files[row.file].label, "word");
   out += td(verdict(record, row), "word");
   const auto predicted = record.predicted ? std::optional(record.predicted->step_time_s) : std::nullopt;
   const auto measured = record.measured ? std::optional(record.measured->step_time_s.median) : std::nullopt;
@@ -61,12 +68,17 @@ std::string case_row(const Report& report, const ReportRow& row) {
   return out + td(speedup ? fmt::format("{:.3g} x", *speedup) : "", speedup) + "</tr>\n";
 }
 
-/// A table that the script makes sortable; `body` holds its rows. Column heads may hold markup of ours.
-std::string table(std::string_view id, std::string_view caption, std::initializer_list<std::string_view> columns,
+struct Column {
+  std::string_view name;
+  bool is_text = false;
+};
+
+/// A table that the script makes sortable; `body` holds its rows. A column without a name is left out.
+std::string table(std::string_view id, std::string_view caption, std::initializer_list<Column> columns,
                   std::string_view body) {
   std::string head;
-  for (const std::string_view column : columns)
-    if (!column.empty()) head += fmt::format("<th scope=\"col\">{}</th>", column);
+  for (const auto& [name, is_text] : columns)
+    if (!name.empty()) head += fmt::format("<th scope=\"col\"{}>{}</th>", is_text ? " class=\"word\"" : "", name);
   return fmt::format(
       "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{1}\">\n<table id=\"{0}\" "
       "class=\"sortable\"><caption>{1}</caption>\n<thead><tr>{2}</tr></thead>\n<tbody>\n{3}</tbody>\n</table>\n</"
@@ -74,12 +86,23 @@ std::string table(std::string_view id, std::string_view caption, std::initialize
       id, caption, head, body);
 }
 
+Column file_column(const Report& report) { return {report.files.size() > 1 ? "File" : "", true}; }
+
 std::string cases_table(const Report& report) {
   std::string body;
   for (const ReportRow& row : report.rows) body += case_row(report, row);
   return table("cases", "All cases",
-               {"Case", report.files.size() > 1 ? "File" : "", "Verdict", "Predicted step", "Measured step",
-                "Step error", "Predicted peak", "Measured peak", "Memory error", "Samples/s", "Speed-up"},
+               {{"Case"},
+                file_column(report),
+                {"Verdict", true},
+                {"Predicted step"},
+                {"Measured step"},
+                {"Step error"},
+                {"Predicted peak"},
+                {"Measured peak"},
+                {"Memory error"},
+                {"Samples/s"},
+                {"Speed-up"}},
                body);
 }
 
@@ -87,11 +110,12 @@ std::string left_out_table(const Report& report) {
   std::string body;
   for (const ReportRow& row : report.rows) {
     if (row.counts) continue;
-    body += fmt::format("<tr><th scope=\"row\">{}</th>{}{}</tr>\n", html_text(report.record(row).id),
-                        report.files.size() > 1 ? td(report.files[row.file].label) : "", td(row.why_not, "word"));
+    body +=
+        fmt::format("<tr>{}{}{}</tr>\n", id_cell(report.record(row).id),
+                    report.files.size() > 1 ? td(report.files[row.file].label, "word") : "", td(row.why_not, "word"));
   }
   if (body.empty()) return "<p>Every record counts.</p>\n";
-  return table("left-out", "Records that do not count", {"Case", report.files.size() > 1 ? "File" : "", "Why"}, body);
+  return table("left-out", "Records that do not count", {{"Case"}, file_column(report), {"Why", true}}, body);
 }
 
 std::string kind_of(const MeanError& mean) {
@@ -110,7 +134,7 @@ std::string errors_table(const Report& report) {
   }
   if (body.empty()) return "";
   return table("by-strategy", "Mean absolute errors of the rows that count, by strategy",
-               {"Strategy", "Equivalence", "Cases", "Step time", "Peak memory"}, body);
+               {{"Strategy"}, {"Equivalence", true}, {"Cases"}, {"Step time"}, {"Peak memory"}}, body);
 }
 
 std::string fact(std::string_view name, std::string_view value) {

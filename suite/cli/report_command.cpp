@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include <array>
+#include <algorithm>
 #include <ostream>
 
 #include "base/file.h"
@@ -57,10 +57,13 @@ ExitCode report_results(const ReportOptions& options, Progress& progress, std::o
   const fs::path folder = options.out;
   results::write_report(folder, report);
   const auto counting = std::ranges::count(report.rows, true, &results::ReportRow::counts);
-  fmt::print(out, "{}: {} records, {} of them count\n", (folder / "report.html").string(), report.rows.size(),
-             counting);
+  fmt::print(out, "{}: {} records, {} of them count\nbeside it results.csv, table.tex, numbers.tex, figures.json\n",
+             (folder / "report.html").string(), report.rows.size(), counting);
   if (!options.figures) return ExitCode::ok;
-  if (draw_figures(folder)) return ExitCode::ok;
+  if (draw_figures(folder)) {
+    fmt::print(out, "and the figures as SVG and PDF\n");
+    return ExitCode::ok;
+  }
   progress.note(
       "no figures: no python3 with matplotlib was found; type apt-get install python3-matplotlib, or --figures off. "
       "Everything else is written");

@@ -357,7 +357,7 @@ function breakdown(place, width, state, redraw) {
   const used = fields.filter((_, k) => bars.some(([, , values]) => values[k] > 0));
   place.append(picture, kindLegend(used, (kind) => kind.replace("_", " ")));
   if (parts.of > parts.ranks.length) place.append(el("p", {}, `${parts.ranks.length} of ${parts.of} ranks are drawn; the results file holds all.`));
-  place.append(dataTable("Seconds of each rank", [["Rank", ([rank]) => rank], ["", ([, half]) => half],
+  place.append(dataTable("Seconds of each rank", [["Rank", ([rank]) => rank], ["Predicted or measured", ([, half]) => half],
     ...fields.map((name, k) => [name.replace("_", " "), ([, , values]) => values[k], seconds])], bars));
 }
 
@@ -525,7 +525,7 @@ function grids(place, width, state, redraw) {
   place.append(picture, kindLegend(Object.keys(operationNames).filter((kind) => kinds.has(kind)), (kind) => `${kind}: ${operationNames[kind]}`));
   if (leftOut) place.append(el("p", {}, `The steps of ${leftOut} more cases are left out, to keep this page small; a report of fewer cases draws them.`));
   const spans = halves.flatMap(([half, ranks]) => ranks.flatMap((flat, rank) => spansOf(flat).map((span) => [half, rank, ...span])));
-  place.append(dataTable("Operations of the step", [["Operation", (span) => span[2]], ["", (span) => span[0]], ["Rank", (span) => span[1], String],
+  place.append(dataTable("Operations of the step", [["Operation", (span) => span[2]], ["Predicted or measured", (span) => span[0]], ["Rank", (span) => span[1], String],
     ["Begin", (span) => span[3] / 1e6, seconds], ["End", (span) => span[4] / 1e6, seconds]], spans));
 }
 

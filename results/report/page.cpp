@@ -138,20 +138,25 @@ std::string errors_table(const Report& report) {
 }
 
 std::string fact(std::string_view name, std::string_view value) {
-  return value.empty() ? "" : fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", html_text(name), html_text(value));
+  if (value.empty()) return "";
+  return fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", html_text(name), html_text(value));
+}
+
+std::string tile(std::string_view value, std::string_view what) {
+  return fmt::format("<li><strong>{}</strong> {}</li>\n", html_text(value), html_text(what));
 }
 
 /// What ran where: one tile per number.
 std::string summary(const Report& report) {
   const auto counting = std::ranges::count(report.rows, true, &ReportRow::counts);
-  std::string out = "<dl class=\"tiles\">\n";
-  out += fact("records", std::to_string(report.rows.size()));
-  out += fact("of them count", std::to_string(counting));
+  std::string out = "<ul class=\"tiles\">\n";
+  out += tile(std::to_string(report.rows.size()), "records");
+  out += tile(std::to_string(counting), "of them count");
   for (const MeanError& mean : report.means) {
     const std::string of = fmt::format("{} {} case{}", mean.cases, kind_of(mean), mean.cases == 1 ? "" : "s");
-    out += fact("mean absolute error of step time, " + of, fmt::format("{:.1f} %", 100 * mean.step_time));
+    out += tile(fmt::format("{:.1f} %", 100 * mean.step_time), "mean absolute error of step time, " + of);
     if (mean.peak_memory) {
-      out += fact("mean absolute error of peak memory, " + of, fmt::format("{:.1f} %", 100 * *mean.peak_memory));
+      out += tile(fmt::format("{:.1f} %", 100 * *mean.peak_memory), "mean absolute error of peak memory, " + of);
     }
   }
   const auto inside = [&report](bool value) {
@@ -159,15 +164,15 @@ std::string summary(const Report& report) {
         report.rows, [value](const ReportRow& row) { return row.counts && row.inside && *row.inside == value; });
   };
   if (const auto in = inside(true), of = in + inside(false); of > 0) {
-    out += fact("measured medians inside the predicted interval", fmt::format("{} of {}", in, of));
+    out += tile(fmt::format("{} of {}", in, of), "measured medians inside the predicted interval");
   }
-  return out + "</dl>\n";
+  return out + "</ul>\n";
 }
 
 std::string environment(const ReportFile& file) {
   const Context& context = file.results.context;
   const Program& program = file.results.program;
-  std::string out = fmt::format("<h3>{}</h3>\n<dl class=\"facts\">\n", html_text(file.label));
+  std::string out = fmt::format("<h3>{}</h3>\n<table class=\"facts\">\n", html_text(file.label));
   out += fact("date", context.date);
   for (const Host& host : context.hosts) {
     out += fact("host", fmt::format("{}: {}, {} core{}, {}", host.name, host.cpu, host.cores,
@@ -189,7 +194,7 @@ std::string environment(const ReportFile& file) {
   for (const auto& [name, value] : context.environment) out += fact(name, value);
   std::string command;
   for (const std::string& word : context.argv) command += (command.empty() ? "" : " ") + word;
-  return out + fact("command", command) + "</dl>\n";
+  return out + fact("command", command) + "</table>\n";
 }
 
 std::string environments(const Report& report) {

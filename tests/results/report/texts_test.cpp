@@ -233,7 +233,8 @@ TEST(Csv, HasOneLinePerRecordAlsoOfThoseThatDoNotCount) {
   EXPECT_THAT(rows[0], testing::StartsWith("file,id,model,dataset,strategy,np,batch,micro,"));
   EXPECT_THAT(rows[1], AllOf(HasSubstr(",ok,true,,pass,"), HasSubstr(",0.32,")));
   EXPECT_THAT(rows[2], HasSubstr(",skipped,false,skipped: no GPU,not_checked,"));
-  for (const std::string& row : rows) EXPECT_EQ(count(row, ","), count(rows[0], ","));
+  const std::regex quoted("\"[^\"]*\"");
+  for (const std::string& row : rows) EXPECT_EQ(count(std::regex_replace(row, quoted, ""), ","), count(rows[0], ","));
 }
 
 TEST(Report, IsTheSameBytesForTheSameInput) {

@@ -142,6 +142,13 @@ def legend_rows(figure, names, extra=0.3):
     return columns, math.ceil(len(names) / columns)
 
 
+def legend_height(handles):
+    figure = plt.figure(figsize=(COLUMN, 1))
+    rows = legend_rows(figure, [handle.get_label() for handle in handles])[1]
+    plt.close(figure)
+    return 0.127 * rows + 0.06
+
+
 def figure_with_legend(handles, height, left=0.7, bottom=0.38, top=0.08, right=0.2):
     """A figure of a column's width whose drawing is `height` inches high above a legend; its room in inches."""
     figure = plt.figure(figsize=(COLUMN, 1))
@@ -363,11 +370,15 @@ def pareto(report, rows, folder):
     order = sorted(groups, key=lambda g: (-len(groups[g]), g))[:MOST_PANELS]
     if not order:
         return
-    look = looks(named(report, r, r["strategy"]) for g in order for r in groups[g])
-    handles = marks(look, look) + [Line2D([], [], linestyle="", marker="o", color="black", fillstyle="none",
-                                          label="predicted (hollow)")]
     each, gap = 1.6, 0.68
-    height = each * len(order) + gap * (len(order) - 1)
+    while True:
+        look = looks(named(report, r, r["strategy"]) for g in order for r in groups[g])
+        handles = marks(look, look) + [Line2D([], [], linestyle="", marker="o", color="black", fillstyle="none",
+                                              label="predicted (hollow)")]
+        height = each * len(order) + gap * (len(order) - 1)
+        if len(order) == 1 or height + legend_height(handles) < TALLEST - 0.7:
+            break
+        order.pop()
     figure, (left, bottom, width, share) = figure_with_legend(handles, height, left=0.68, top=0.24)
     for i, group in enumerate(order):
         at = bottom + share * (len(order) - 1 - i) * (each + gap) / height

@@ -301,7 +301,7 @@ def scaling(report, rows, folder):
     panels = {}
     for r in rows:
         for scale in r.get("scaling") or []:
-            panels.setdefault(scale["panel"], []).append((r, scale))
+            panels.setdefault(report["panels"][scale["panel"]], []).append((r, scale))
     # Those over most numbers of ranks first.
     order = sorted(panels, key=lambda name: (-len({r["np"] for r, _ in panels[name]}), -len(panels[name])))[:MOST_PANELS]
     if not order:

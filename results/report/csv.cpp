@@ -10,6 +10,7 @@
 
 #include "base/case_key.h"
 #include "base/case_text.h"
+#include "base/units_text.h"
 #include "results/report/escape.h"
 
 namespace parabench::results {
@@ -30,7 +31,11 @@ void add_case(Cells& cells, const Case& spec) {
   cells.emplace_back("model", csv_text(to_text(spec.model)));
   cells.emplace_back("dataset", csv_text(to_text(spec.dataset)));
   cells.emplace_back("strategy", csv_text(to_text(spec.strategy)));
-  for (const CaseKey& key : case_keys()) cells.emplace_back(key.name, csv_text(value_text(spec, key)));
+  for (const CaseKey& key : case_keys()) {
+    const std::string text = value_text(spec, key);
+    const bool is_size = key.type == KeyType::size && !text.empty();  // in bytes, as in results files
+    cells.emplace_back(key.name, csv_text(is_size ? std::to_string(parse_bytes(key.name, text).value) : text));
+  }
 }
 
 void add_times(Cells& cells, const Record& record) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/statistics.h"
@@ -23,10 +24,10 @@ json number(const std::optional<double>& value) { return value ? number(*value) 
 json bytes(std::int64_t value) { return value == 0 ? json() : json(value); }
 json interval(const std::pair<double, double>& ends) { return json::array({number(ends.first), number(ends.second)}); }
 
-/// Which of `ranks` ranks are shown: all, or most_ranks of them, the first and the last included.
-std::vector<std::size_t> shown_ranks(std::size_t ranks) {
+/// Which of `ranks` ranks are shown: all, or `most` of them, the first and the last included.
+std::vector<std::size_t> shown_ranks(std::size_t ranks, std::size_t most) {
   std::vector<std::size_t> out;
-  const std::size_t shown = std::min<std::size_t>(ranks, most_ranks);
+  const std::size_t shown = std::min(ranks, most);
   for (std::size_t i = 0; i < shown; ++i) out.push_back(shown == ranks ? i : i * (ranks - 1) / (shown - 1));
   return out;
 }
@@ -38,14 +39,14 @@ json parts(const Breakdown& breakdown) {
 }
 
 /// {"ranks": [numbers], "predicted": [[seconds of breakdown_fields] per rank] | null, "measured": likewise}.
-json breakdown(const Record& record) {
+json breakdown(const Record& record, std::size_t most) {
   const std::size_t ranks = record.measured ? record.measured->ranks.size() : 0;
   const bool measured = ranks > 0 && std::ranges::all_of(record.measured->ranks, [](const RankMeasured& rank) {
                           return rank.breakdown_s.has_value();
                         });
   if (!measured) return nullptr;
   json numbers = json::array(), in_run = json::array(), in_prediction = json::array();
-  for (const std::size_t i : shown_ranks(ranks)) {
+  for (const std::size_t i : shown_ranks(ranks, most)) {
     const RankMeasured& rank = record.measured->ranks[i];
     numbers.push_back(rank.rank.value);
     in_run.push_back(parts(*rank.breakdown_s));
@@ -84,10 +85,25 @@ void add_timelines(json& row, const Timelines* timelines, std::size_t& bytes_lef
   row["timeline"] = std::move(both);
 }
 
-json scaling_json(const Scaling& scaling, const std::string& panel) {
+/// Texts that many rows share, each written once and named by its place.
+class Texts {
+ public:
+  std::size_t place(const std::string& text) {
+    const auto [found, is_new] = places_.emplace(text, texts_.size());
+    if (is_new) texts_.push_back(text);
+    return found->second;
+  }
+  const std::vector<std::string>& all() const { return texts_; }
+
+ private:
+  std::vector<std::string> texts_;
+  std::map<std::string, std::size_t> places_;
+};
+
+json scaling_json(const Scaling& scaling, std::size_t panel, std::size_t reference) {
   return {{"kind", to_text(scaling.kind)},
           {"panel", panel},
-          {"reference", scaling.reference},
+          {"reference", reference},
           {"speedup", number(scaling.speedup)},
           {"efficiency", number(scaling.efficiency)},
           {"predicted_speedup", number(scaling.predicted_speedup)},
@@ -109,13 +125,18 @@ std::string panel(const Record& record, ScalingKind kind) {
   return "";
 }
 
-json row_json(const Report& report, const ReportRow& row, std::size_t& timeline_bytes_left) {
+/// What rows share: room, and texts.
+struct Shared {
+  std::size_t ranks_of_a_row, timeline_bytes = most_timeline_bytes;
+  Texts panels, references;
+};
+
+json row_json(const Report& report, const ReportRow& row, Shared& shared) {
   const Record& record = report.record(row);
   const Case& spec = record.parameters;
   json out{{"file", row.file},
            {"id", record.id},
            {"label", short_id(record)},
-           {"workload", workload(record)},
            {"series", series(record)},
            {"strategy", spec.strategy.name},
            {"np", spec.np},
@@ -134,19 +155,21 @@ json row_json(const Report& report, const ReportRow& row, std::size_t& timeline_
     out["measured_interval_s"] = interval(record.measured->step_time_s.ci95);
     out["measured_bytes"] = bytes(peak_bytes(*record.measured));
     out["samples_per_s"] = number(record.measured->throughput_samples_per_s);
-    out["breakdown"] = breakdown(record);
+    out["breakdown"] = breakdown(record, shared.ranks_of_a_row);
   }
   if (row.error) {
     out["time_error"] = number(row.error->step_time);
     out["memory_error"] = number(row.error->peak_memory);
   }
-  for (const Scaling& scaling : row.scalings)
-    out["scaling"].push_back(scaling_json(scaling, panel(record, scaling.kind)));
+  for (const Scaling& scaling : row.scalings) {
+    out["scaling"].push_back(scaling_json(scaling, shared.panels.place(panel(record, scaling.kind)),
+                                          shared.references.place(scaling.reference)));
+  }
   if (row.group) {
     out["group"] = *row.group;
     out["front"] = {{"measured", row.on_measured_front}, {"predicted", row.on_predicted_front}};
   }
-  add_timelines(out, report.timelines(row), timeline_bytes_left);
+  add_timelines(out, report.timelines(row), shared.timeline_bytes);
   return out;
 }
 
@@ -186,8 +209,10 @@ json figures_json(const Report& report) {
            {"breakdown_fields", json::array()}, {"rows", json::array()}};
   for (const ReportFile& file : report.files) out["files"].push_back(file_json(file));
   for (const auto& [name, field] : breakdown_fields) out["breakdown_fields"].push_back(name);
-  std::size_t timeline_bytes_left = most_timeline_bytes;
-  for (const ReportRow& row : report.rows) out["rows"].push_back(row_json(report, row, timeline_bytes_left));
+  Shared shared{std::clamp(most_ranks_in_all / std::max<std::size_t>(1, report.rows.size()), least_ranks, most_ranks)};
+  for (const ReportRow& row : report.rows) out["rows"].push_back(row_json(report, row, shared));
+  out["panels"] = shared.panels.all();
+  out["references"] = shared.references.all();
   return out;
 }
 

@@ -140,10 +140,15 @@ TEST(FiguresJson, ShowsSomeOfManyRanksTheFirstAndTheLastIncluded) {
   const Record record = ok_record("resnet18/cifar10-synthetic/data-parallel/np:40/batch:80", 100);
   const json breakdown = figures_json(report_of({record}))["rows"][0]["breakdown"];
   EXPECT_EQ(breakdown["of"], 40);
-  EXPECT_EQ(breakdown["ranks"].size(), static_cast<std::size_t>(most_ranks));
+  EXPECT_EQ(breakdown["ranks"].size(), most_ranks);
   EXPECT_EQ(breakdown["ranks"].front(), 0);
   EXPECT_EQ(breakdown["ranks"].back(), 39);
-  EXPECT_EQ(breakdown["measured"].size(), static_cast<std::size_t>(most_ranks));
+  EXPECT_EQ(breakdown["measured"].size(), most_ranks);
+}
+
+TEST(FiguresJson, ShowsFewerRanksInAReportOfManyRecords) {
+  const std::vector<Record> records(1000, ok_record("resnet18/cifar10-synthetic/data-parallel/np:40/batch:80", 100));
+  EXPECT_EQ(figures_json(report_of(records))["rows"][999]["breakdown"]["ranks"].size(), 8u);
 }
 
 TEST(FiguresJson, KeepsTimelinesAsLongAsTheyFit) {
@@ -243,13 +248,23 @@ TEST(Report, IsTheSameBytesForTheSameInput) {
 }
 
 TEST(Report, OfAThousandRecordsFitsIntoThreeMegabytes) {
-  std::vector<Record> records;
-  for (int i = 0; i < 1000; ++i) {
-    records.push_back(ok_record("resnet18/imagenet-synthetic[pixels=32,classes=10]/gpipe/np:8/batch:64/micro:" +
-                                    std::to_string(i % 60 + 1) + "/seed:" + std::to_string(i),
-                                100.0 / 3 + i));
+  // Many ranks, long ids, all kinds of references, and more timelines than fit.
+  const std::string work = "resnet18/imagenet-synthetic[pixels=32,classes=10]/";
+  std::vector<Record> records = {ok_record(work + "sequential/np:1/batch:64", 100.0 / 3),
+                                 ok_record(work + "sequential/np:1/batch:2", 100.0 / 7),
+                                 ok_record(work + "sequential/np:1/batch:64/threads:32", 1000.0 / 3)};
+  while (records.size() < 1000) {
+    const std::string number = std::to_string(records.size());
+    records.push_back(ok_record(work + "interleaved/np:32/batch:64/micro:8/chunks:4/seed:" + number,
+                                100.0 / 3 + static_cast<double>(records.size())));
   }
-  const Report report = report_of(std::move(records));
+  ReportFile file = file_of(std::move(records));
+  const Timeline timeline{0, 0, std::vector(32, std::vector(64, Span{"127F127", 0.123456, 0.234567}))};
+  file.timelines.assign(1000, {timeline, timeline});
+  std::vector<ReportFile> files;
+  files.push_back(std::move(file));
+  const Report report = make_report(std::move(files));
+  EXPECT_EQ(report.rows.back().scalings.size(), 3u);
   EXPECT_LT(report_page(report).size(), 3'000'000u);
 }
 

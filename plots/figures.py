@@ -228,7 +228,7 @@ def errors(report, rows, folder):
     names = sorted({r["strategy"] for r in rows}, reverse=True)
     look = looks(r["strategy"] for r in rows)
     figure, (left, bottom, width, height) = figure_with_legend(
-        [], min(0.16 * len(names) + 0.1, TALLEST - 1), left=1.05, top=0.22)
+        [], max(0.45, min(0.16 * len(names) + 0.1, TALLEST - 1)), left=1.05, top=0.22)
     for i, (field, title) in enumerate((("time_error", "step time"), ("memory_error", "peak memory"))):
         gap = 0.1
         axes = figure.add_axes((left + i * (width / 2 + gap / 2), bottom, width / 2 - gap / 2, height))
@@ -419,10 +419,14 @@ def grids(report, rows, folder):
                     for text in rank[::3]} & set(KINDS), key=list(KINDS).index)
     handles = [Patch(facecolor=KINDS[k][0], hatch=KINDS[k][1], edgecolor="black", linewidth=0.3, label=f"{k}: {KINDS[k][2]}")
                for k in kinds]
-    panels = [(r, half, ranks) for r in rows for half, ranks in halves_of(r)]
-    heights = [max(0.3, min(0.14 * len(ranks), 1.6)) for _, _, ranks in panels]
     gap = 0.46
-    height = sum(heights) + gap * (len(panels) - 1)
+    while True:
+        panels = [(r, half, ranks) for r in rows for half, ranks in halves_of(r)]
+        heights = [max(0.3, min(0.14 * len(ranks), 1.6)) for _, _, ranks in panels]
+        height = sum(heights) + gap * (len(panels) - 1)
+        if len(rows) == 1 or height + legend_height(handles) < TALLEST - 0.7:
+            break
+        rows.pop()
     figure, (left, bottom, width, share) = figure_with_legend(handles, height, left=0.42, top=0.3)
     top = height
     for (r, half, ranks), own in zip(panels, heights):
@@ -439,8 +443,9 @@ def grids(report, rows, folder):
                 if number and room > 0.055 * len(number) + 0.02 and own / len(ranks) >= 0.1:
                     axes.text((begin + finish) / 2e6, y, number, ha="center", va="center_baseline", fontsize=5)
         axes.set(xlim=(0, end), ylim=(len(ranks) - 0.45, -0.55))
-        axes.set_yticks(range(len(ranks)))
-        axes.set_yticklabels([f"p{y}" for y in range(len(ranks))], fontsize=min(7, 50 * own / len(ranks)))
+        named_ranks = range(0, len(ranks), math.ceil(0.1 * len(ranks) / own))
+        axes.set_yticks(named_ranks)
+        axes.set_yticklabels([f"p{y}" for y in named_ranks], fontsize=6)
         axes.tick_params(axis="y", length=0)
         axes.grid(False)
         axes.xaxis.set_major_locator(MaxNLocator(5))

@@ -14,7 +14,7 @@ namespace parabench::results {
 /// stay small: of a record of many ranks some are kept (most_ranks, fewer in a report of more than most_ranks_in_all),
 /// evenly spaced and with their numbers; timelines (in microseconds) are kept, in order, as long as they fit into
 /// most_timeline_bytes in all, and "timeline_left_out" tells of others.
-inline constexpr std::size_t most_ranks = 16, least_ranks = 4, most_ranks_in_all = 8000;
+inline constexpr std::size_t most_ranks = 16, least_ranks = 4, most_ranks_in_all = 8800;
 inline constexpr std::size_t most_timeline_bytes = 400'000;
 nlohmann::json figures_json(const Report& report);
 

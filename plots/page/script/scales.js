@@ -35,12 +35,13 @@ function linearTicks(low, high, most) {
   return ticks;
 }
 function logScale(values, from, to) {
-  const low = Math.min(...values) / 1.15, high = Math.max(...values) * 1.15;
+  const least = Math.min(...values), most = Math.max(...values), room = most / least < 1.5 ? 1.6 : 1.15;
+  const low = least / room, high = most * room;
   const at = (value) => from + (to - from) * (Math.log(value / low) / Math.log(high / low));
   const choices = {10: [[1, 2, 5], [1, 1.5, 2, 3, 4, 5, 6, 8]], 2: [[1], [1, 1.25, 1.5, 1.75]]};
-  const ticks = (most, base) => {
+  const ticks = (number, base) => {
     const [coarse, fine] = choices[base].map((steps) => logTicks(low, high, base, steps));
-    return thinned(coarse.length > 3 ? coarse : fine, most);
+    return thinned(coarse.length > 3 ? coarse : fine, number);
   };
   return {at, low, high, ticks};
 }

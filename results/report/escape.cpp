@@ -97,7 +97,7 @@ std::string latex_comment(std::string_view text) { return printable_ascii(text);
 
 std::string csv_text(std::string_view text) {
   const bool like_formula = !text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos;
-  const std::string cell = fmt::format("{}{}", like_formula ? "'" : "", valid_utf8(text));
+  std::string cell = fmt::format("{}{}", like_formula ? "'" : "", valid_utf8(text));
   if (cell.find_first_of(",\"\n\r") == std::string::npos) return cell;
   std::string quoted = "\"";
   for (const char c : cell) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);

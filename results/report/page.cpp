@@ -146,7 +146,22 @@ std::string tile(std::string_view value, std::string_view what) {
   return fmt::format("<li><strong>{}</strong> {}</li>\n", html_text(value), html_text(what));
 }
 
-/// What ran where: one tile per number.
+/// "quick (2026-11-22): 5 records, on vm (AMD EPYC, 2 cores)".
+std::string run_of(const ReportFile& file) {
+  const Context& context = file.results.context;
+  const std::size_t records = file.results.records.size();
+  std::string text =
+      fmt::format("{} ({}): {} record{}", file.label, context.date.substr(0, 10), records, records == 1 ? "" : "s");
+  std::string_view before = ", on ";
+  for (const Host& host : context.hosts) {
+    text += fmt::format("{}{} ({}, {} core{})", before, host.name, host.cpu, host.cores, host.cores == 1 ? "" : "s");
+    before = ", ";
+  }
+  for (const HostGpu& gpu : context.gpus) text += ", " + gpu.name;
+  return "<li>" + html_text(text) + "</li>\n";
+}
+
+/// What ran where, and one tile per number.
 std::string summary(const Report& report) {
   const auto counting = std::ranges::count(report.rows, true, &ReportRow::counts);
   std::string out = "<ul class=\"tiles\">\n";
@@ -166,6 +181,8 @@ std::string summary(const Report& report) {
   if (const auto in = inside(true), of = in + inside(false); of > 0) {
     out += tile(fmt::format("{} of {}", in, of), "measured medians inside the predicted interval");
   }
+  out += "</ul>\n<ul class=\"runs\">\n";
+  for (const ReportFile& file : report.files) out += run_of(file);
   return out + "</ul>\n";
 }
 

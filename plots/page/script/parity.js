@@ -9,8 +9,10 @@ function parityOf(q, rows, width) {
   const low = ends.reduce((a, b) => Math.min(a, b)), high = ends.reduce((a, b) => Math.max(a, b));
   const x = logScale([low, high], left, right), y = logScale([low, high], bottom, top);
   const ticks = x.ticks(side < 420 ? 4 : 7, q.base);
-  const band = [[x.low, 1.1], [x.high, 1.1], [x.high, 1 / 1.1], [x.low, 1 / 1.1]]
-    .map(([value, factor]) => [x.at(value), Math.min(bottom, Math.max(top, y.at(value * factor)))]);
+  // From corner to corner, within the frame.
+  const [first, last] = [x.low, x.high];
+  const band = [[first, first], [first, first * 1.1], [last / 1.1, last], [last, last], [last, last / 1.1], [first * 1.1, first]]
+    .map(([across, up]) => [x.at(across), y.at(up)]);
   picture.append(svg("polygon", {points: band.map((point) => point.join(",")).join(" "), class: "band"}));
   axes(picture, {x, y, xTicks: ticks, yTicks: ticks, xName: `measured ${q.name}`, yName: `predicted ${q.name}`,
     xFormat: onTick(q.format), yFormat: onTick(q.format), left, right, top, bottom});

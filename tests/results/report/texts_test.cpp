@@ -122,7 +122,8 @@ TEST(Page, TellsWithoutJavaScriptWhatCountsAndWhyNot) {
   const std::string page = report_page(
       report_of({ok_record(gpipe, 100), skipped_record("a/b/c/np:64/batch:64", "more stages than segments")}));
   EXPECT_THAT(page, AllOf(HasSubstr("<noscript>"), HasSubstr("resnet18/<wbr>cifar10-synthetic/<wbr>gpipe"),
-                          HasSubstr("skipped: more stages than segments"), HasSubstr("node0: A CPU, 2 cores")));
+                          HasSubstr("skipped: more stages than segments"), HasSubstr("node0: A CPU, 2 cores"),
+                          HasSubstr("<li>a (2025-01-02): 2 records, on node0 (A CPU, 2 cores), A GPU</li>")));
 }
 
 TEST(FiguresJson, HoldsNumbersOfRowsThatCountAlone) {

@@ -27,7 +27,19 @@ bool is_recorded(std::string_view name) {
   return std::ranges::any_of(recorded_families, starts) && !std::ranges::any_of(secret_words, contains);
 }
 
-ResultsFile parse(std::string_view subject, const json& document) {
+}  // namespace
+
+json to_json(const ResultsFile& file) {
+  json records = json::array();
+  for (const Record& record : file.records) records.push_back(to_json(record));
+  return {{"schema_version", results_schema_version},
+          {"program", to_json(file.program)},
+          {"context", to_json(file.context)},
+          {"calibration", to_json(file.calibration)},
+          {"records", std::move(records)}};
+}
+
+ResultsFile results_from_json(const json& document, std::string_view subject) {
   if (document.is_object() && document.contains("schema_version")) {
     const json& known = results_schema().at("properties").at("schema_version").at("enum");
     const json& version = document["schema_version"];
@@ -46,21 +58,9 @@ ResultsFile parse(std::string_view subject, const json& document) {
   return file;
 }
 
-}  // namespace
-
-json to_json(const ResultsFile& file) {
-  json records = json::array();
-  for (const Record& record : file.records) records.push_back(to_json(record));
-  return {{"schema_version", results_schema_version},
-          {"program", to_json(file.program)},
-          {"context", to_json(file.context)},
-          {"calibration", to_json(file.calibration)},
-          {"records", std::move(records)}};
+ResultsFile read_results(const std::filesystem::path& path) {
+  return results_from_json(read_json(path), path.string());
 }
-
-ResultsFile results_from_json(const json& document) { return parse("results", document); }
-
-ResultsFile read_results(const std::filesystem::path& path) { return parse(path.string(), read_json(path)); }
 
 std::string results_text(const ResultsFile& file) {
   // Host names, arguments and the environment are bytes, not always UTF-8.

@@ -65,8 +65,8 @@ struct ResultsFile {
 
 nlohmann::json to_json(const ResultsFile& file);
 /// Throws usage_error for another schema_version, or naming
-/// the place (a JSON pointer) that does not fit the schema.
-ResultsFile results_from_json(const nlohmann::json& json);
+/// the place (a JSON pointer) that does not fit the schema; `subject` names the document in errors.
+ResultsFile results_from_json(const nlohmann::json& json, std::string_view subject = "results");
 
 /// Reads a file; errors name it.
 ResultsFile read_results(const std::filesystem::path& path);

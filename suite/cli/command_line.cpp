@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <limits>
 
@@ -165,6 +166,7 @@ struct Parser {
   CompareOptions compare;
   ExportOptions export_;
   ValidateCommand validate;
+  ReportOptions report;
 
   CLI::App& command(const std::string& name, const std::string& what, const std::string& example) {
     CLI::App& sub = *app.add_subcommand(name, what);
@@ -258,6 +260,22 @@ struct Parser {
     CLI::App& validate_app =
         command("validate", "Check a results file against its schema", "parabench validate results/out/quick.json");
     validate_app.add_option("FILE", validate.file, "Results file")->required()->type_name("");
+
+    CLI::App& report_app = command("report", "One HTML page, figures, CSV, LaTeX table and macros from results files",
+                                   "parabench report results/out/quick.json --out report");
+    report_app.add_option("FILE", report.files, "Results files")->required()->type_name("");
+    report_app.add_option("--out", report.out, "Folder to write into; made where it is not there")
+        ->required()
+        ->type_name("DIR");
+    report_app
+        .add_option_function<std::string>(
+            "--figures",
+            [this](const std::string& text) {
+              report.figures = index_of_name("--figures", text, std::array<std::string_view, 2>{"off", "on"}) == 1;
+            },
+            "Draw SVG and PDF figures, too; wants python3 with matplotlib")
+        ->type_name("on|off")
+        ->default_str("on");
 
     command("completion", "A script that completes parabench's command line in bash and zsh",
             "source <(parabench completion)");
@@ -363,6 +381,7 @@ Command parse_command_line(const std::vector<std::string>& given) {
   if (name == "completion") return TextAnswer{completion_script(parser.app)};
   if (name == "compare") return parser.compare;
   if (name == "export") return parser.export_;
+  if (name == "report") return parser.report;
   return parser.validate;
 }
 

@@ -40,6 +40,7 @@ struct Dispatch {
   ExitCode operator()(const CompareOptions& options) const { return compare_results(options, out); }
   ExitCode operator()(const ExportOptions& options) const { return export_results(options, out); }
   ExitCode operator()(const ValidateCommand& command) const { return validate_file(command.file, out); }
+  ExitCode operator()(const ReportOptions& options) const { return report_results(options, progress, out); }
 };
 
 ExitCode run_program(const std::vector<std::string>& argv) {

@@ -12,7 +12,7 @@ checkout=$sandbox/checkout
 calls=$sandbox/calls
 tools=$sandbox/tools
 mkdir -p "$checkout/cmake" "$tools"
-for part in analytic base datasets models parallelism results suite tests; do mkdir "$checkout/$part"; done
+for part in analytic base datasets models parallelism plots results suite tests; do mkdir "$checkout/$part"; done
 cp "$source_root/parabench" "$source_root/CMakePresets.json" "$source_root/CMakeLists.txt" "$checkout"
 cp "$source_root/cmake/dependencies.env" "$checkout/cmake"
 . "$checkout/cmake/dependencies.env"

@@ -83,7 +83,7 @@ TEST_F(ScheduleTest, RefusesWhatDoesNotFitBeforeAnythingStarts) {
 TEST_F(ScheduleTest, PlanDrawsSvg) {
   const Outcome outcome = run({"plan", gpipe, "--format", "svg"});
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_THAT(outcome.out, AllOf(StartsWith("<svg"), HasSubstr(gpipe), HasSubstr(">forward<")));
+  EXPECT_THAT(outcome.out, AllOf(StartsWith("<svg"), HasSubstr(gpipe), HasSubstr(">F: forward<")));
   EXPECT_THAT(run({"plan", "--help"}).out, AllOf(HasSubstr("svg"), HasSubstr("--schedule")));
 }
 

@@ -21,21 +21,27 @@ constexpr double narrowest = 640, widest = 4000, shortest_pass = 26;
 
 struct Style {
   OpKind kind;
-  std::string_view label;
-  int hue;
+  std::string_view label, letter;
+  std::array<int, 3> color;  ///< red, green, blue
 };
-/// Kinds differ in hue, the stages of a rank in lightness.
-constexpr std::array<Style, 7> styles = {{{OpKind::forward, "forward", 212},
-                                          {OpKind::backward, "backward", 28},
-                                          {OpKind::backward_input, "input gradient", 8},
-                                          {OpKind::backward_weight, "weight gradient", 96},
-                                          {OpKind::recompute, "recompute", 272},
-                                          {OpKind::norms, "norms", 300},
-                                          {OpKind::update, "update", 330}}};
+/// Kinds differ in colour, in the palette of Okabe and Ito (2008) that colour-blind people tell apart, and by the letter
+/// on each bar; the stages of a rank differ in lightness.
+constexpr std::array<Style, 7> styles = {{{OpKind::forward, "forward", "F", {86, 180, 233}},
+                                          {OpKind::backward, "backward", "B", {230, 159, 0}},
+                                          {OpKind::backward_input, "input gradient", "I", {213, 94, 0}},
+                                          {OpKind::backward_weight, "weight gradient", "W", {0, 158, 115}},
+                                          {OpKind::recompute, "recompute", "R", {204, 121, 167}},
+                                          {OpKind::norms, "norms", "N", {160, 160, 160}},
+                                          {OpKind::update, "update", "U", {240, 228, 66}}}};
 
+const Style& style_of(OpKind kind) { return *std::ranges::find(styles, kind, &Style::kind); }
+
+/// The first stage of several is drawn in a colour mixed with white, so that black text is read on all of them.
 std::string color(OpKind kind, int chunk, int chunks) {
-  const double lightness = chunks == 1 ? 62 : 74 - 32.0 * chunk / (chunks - 1);
-  return fmt::format("hsl({},62%,{:.0f}%)", std::ranges::find(styles, kind, &Style::kind)->hue, lightness);
+  const double white = chunks == 1 ? 0 : 0.55 * (chunks - 1 - chunk) / (chunks - 1);
+  const auto mixed = [white](int part) { return static_cast<int>(part + (255 - part) * white); };
+  const auto& [red, green, blue] = style_of(kind).color;
+  return fmt::format("#{:02x}{:02x}{:02x}", mixed(red), mixed(green), mixed(blue));
 }
 
 std::string escaped(std::string_view text) {
@@ -67,8 +73,9 @@ std::string words(double x, double y, std::string_view anchor, std::string_view 
 struct Bar {
   double start = 0, end = 0;
   OpKind kind = OpKind::forward;
-  int chunk = 0;  ///< position of its stage among the rank's
-  std::string number, title;
+  int chunk = 0;       ///< position of its stage among the rank's
+  std::string number;  ///< of the micro-batch; "" of what is no pass
+  std::string title;
 };
 
 std::vector<Bar> bars_of(const Plan& plan, const Timeline& timeline, Rank rank) {
@@ -126,9 +133,10 @@ class Drawing {
   std::string drawn(const Bar& bar, double y) const {
     const double x = left + bar.start / makespan_ * width_, width = (bar.end - bar.start) / makespan_ * width_;
     std::string svg = rectangle(x, y, width, row_height, color(bar.kind, bar.chunk, chunks_), bar.title);
-    if (!bar.number.empty() && width >= letter * static_cast<double>(bar.number.size())) {
-      svg += words(x + width / 2, y + row_height / 2 + 4, "middle", bar.number);
-    }
+    const auto fits = [width](const std::string& label) { return width >= letter * static_cast<double>(label.size()); };
+    const std::string label = fmt::format("{}{}", style_of(bar.kind).letter, bar.number);
+    const std::string& shown = fits(label) ? label : bar.number;
+    if (!shown.empty() && fits(shown)) svg += words(x + width / 2, y + row_height / 2 + 4, "middle", shown);
     return svg;
   }
 
@@ -144,8 +152,9 @@ class Drawing {
       for (int chunk = 0; chunk < chunks_; ++chunk, x += 14) {
         svg += rectangle(x, y, 14, 14, color(style.kind, chunk, chunks_), style.label);
       }
-      svg += words(x + 5, y + 11, "start", style.label);
-      x += 20 + letter * static_cast<double>(style.label.size());
+      const std::string label = fmt::format("{}: {}", style.letter, style.label);
+      svg += words(x + 5, y + 11, "start", label);
+      x += 20 + letter * static_cast<double>(label.size());
     }
     if (chunks_ > 1) svg += words(x, y + 11, "start", "light to dark: first to last stage of a rank");
     return svg;

@@ -8,8 +8,8 @@
 
 namespace parabench::plan {
 
-/// A drawing of the timeline: one row per rank, a bar per action with its micro-batch, hue by kind, shade by chunk; the
-/// same text for the same plan and times.
+/// A drawing of the timeline: one row per rank, a bar per action with the letter of its kind and its micro-batch,
+/// colour-blind safe colour by kind, shade by chunk; the same text for the same plan and times.
 std::string to_svg(const Plan& plan, const Timeline& timeline);
 
 }  // namespace parabench::plan

@@ -79,11 +79,20 @@ TEST(Print, SvgDrawsEveryActionOnItsRow) {
     }
   }
   EXPECT_EQ(count(svg, "<title>U, stage "), 4);
-  for (const char* label : {">forward<", ">input gradient<", ">weight gradient<", ">update<", ">p0<", ">p1<"}) {
+  for (const char* label :
+       {">F: forward<", ">I: input gradient<", ">W: weight gradient<", ">U: update<", ">p0<", ">p1<"}) {
     EXPECT_THAT(svg, HasSubstr(label));
   }
-  EXPECT_THAT(svg, testing::Not(HasSubstr(">backward<")));
+  EXPECT_THAT(svg, testing::Not(HasSubstr(": backward<")));
   EXPECT_EQ(svg, to_svg(plan, timeline_of(plan, {.update = 1})));
+}
+
+TEST(Print, SvgTellsKindsByLetterAndColourBlindSafeColour) {
+  const Plan plan = gpipe_of(2, 2, 2);
+  const std::string svg = to_svg(plan, timeline_of(plan));
+  for (const char* label : {">F0<", ">F1<", ">B0<", ">B1<"}) EXPECT_EQ(count(svg, label), 2) << label;
+  EXPECT_EQ(count(svg, "fill=\"#56b4e9\""), 4 + 1) << "forwards and their place in the legend";
+  EXPECT_EQ(count(svg, "fill=\"#e69f00\""), 4 + 1);
 }
 
 TEST(Print, SvgPlacesBarsInTime) {

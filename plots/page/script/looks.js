@@ -1,0 +1,58 @@
+// Colours, shapes and hatches, and their legends.
+
+// The palette of Okabe and Ito (2008), which colour-blind people tell apart, and shapes beside it.
+const palette = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#8C8C8C", "#F0E442"];
+const shapes = [
+  "M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0", "M-4.5,-4.5h9v9h-9z", "M0,-6L5.5,4H-5.5z", "M0,-6L5.5,0L0,6L-5.5,0z",
+  "M0,6L5.5,-4H-5.5z", "M-2,-6h4v4h4v4h-4v4h-4v-4h-4v-4h4z", "M-5,-5L0,-2L5,-5L2,0L5,5L0,2L-5,5L-2,0z", "M-6,-2.5h12v5h-12z",
+];
+const lookOf = (index) => ({
+  colour: palette[index % 8], shape: shapes[(index + Math.floor(index / 8)) % 8],
+});
+/// A look for each name, in the order of names.
+const looksOf = (names) => new Map([...new Set(names)].sort().map((name, i) => [name, lookOf(i)]));
+const strategyLooks = looksOf(counting.map((row) => row.strategy));
+
+function marker(x, y, look, solid = true) {
+  return svg("path", {
+    d: look.shape, transform: `translate(${x.toFixed(1)},${y.toFixed(1)})`, fill: look.colour, "fill-opacity": solid ? 0.85 : 0,
+    stroke: solid ? "var(--text)" : look.colour, "stroke-width": solid ? 0.6 : 1.8,
+  });
+}
+const swatch = (drawn) => svg("svg", {width: 22, height: 16, viewBox: "-11 -8 22 16", "aria-hidden": "true"}, drawn);
+const legend = (items) => el("ul", {class: "legend"}, ...items.map(([mark, text]) => el("li", {}, mark, text)));
+const legendOf = (looks, names) => [...new Set(names)].sort().map((name) => [swatch(marker(0, 0, looks.get(name))), name]);
+
+// Kinds of time and of operations; every second one is hatched as well.
+const kindLooks = {
+  forward: ["#56B4E9", null], backward: ["#E69F00", null], recompute: ["#CC79A7", "up"], update: ["#F0E442", null],
+  communication_exposed: ["#D55E00", "down"], bubble: ["#D9D9D9", "dots"], data_wait: ["#0072B2", "up"], other: ["#8C8C8C", null],
+  F: ["#56B4E9", null], B: ["#E69F00", null], I: ["#D55E00", "down"], W: ["#009E73", null], R: ["#CC79A7", "up"],
+  U: ["#F0E442", null], N: ["#8C8C8C", "dots"],
+};
+const operationNames = {F: "forward", B: "backward", I: "input gradient", W: "weight gradient", R: "recompute", U: "update", N: "norms"};
+let patterns = 0;
+/// Hatchings of one picture; the prefix keeps those of different pictures apart.
+function hatchings(picture) {
+  const prefix = `hatch${++patterns}-`;
+  const pattern = (name, ...drawn) => svg("pattern", {id: prefix + name, width: 6, height: 6, patternUnits: "userSpaceOnUse"}, ...drawn);
+  picture.append(svg("defs", {},
+    pattern("up", svg("path", {d: "M-1,1l2,-2M0,6l6,-6M5,7l2,-2", class: "hatch"})),
+    pattern("down", svg("path", {d: "M-1,5l2,2M0,0l6,6M5,-1l2,2", class: "hatch"})),
+    pattern("dots", svg("circle", {cx: 2, cy: 2, r: 0.9}))));
+  return prefix;
+}
+function bar(prefix, kind, x, y, width, height, text) {
+  const [colour, hatch] = kindLooks[kind] || ["#8C8C8C", null];
+  const box = {x: x.toFixed(2), y, width: Math.max(width, 0).toFixed(2), height};
+  const group = svg("g", {}, title(text), svg("rect", {...box, fill: colour, stroke: "#000", "stroke-width": 0.4}));
+  if (hatch) group.append(svg("rect", {...box, fill: `url(#${prefix}${hatch})`}));
+  return group;
+}
+function kindLegend(kinds, nameOf) {
+  return legend(kinds.map((kind) => {
+    const mark = svg("svg", {width: 22, height: 16, viewBox: "0 0 22 16", "aria-hidden": "true"});
+    mark.append(bar(hatchings(mark), kind, 1, 1, 20, 14, nameOf(kind)));
+    return [mark, nameOf(kind)];
+  }));
+}

@@ -1,0 +1,252 @@
+#include "results/report/page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string_view>
+
+#include "base/units_text.h"
+#include "results/report/embedded.h"
+#include "results/report/escape.h"
+#include "results/report/figures_json.h"
+
+namespace parabench::results {
+namespace {
+
+std::string percent(double ratio) { return std::isfinite(ratio) ? fmt::format("{:+.1f} %", 100 * ratio) : "-"; }
+
+/// A cell of text.
+std::string td(std::string_view text, std::string_view kind = "") {
+  return fmt::format("<td{}>{}</td>", kind.empty() ? "" : fmt::format(" class=\"{}\"", kind), html_text(text));
+}
+/// A cell that sorts by `value`; "-" without one.
+std::string td(std::string_view text, std::optional<double> value) {
+  if (!value || !std::isfinite(*value)) return "<td>-</td>";
+  return fmt::format("<td data-v=\"{:.6g}\">{}</td>", *value, html_text(text));
+}
+std::string time_cell(std::optional<double> seconds) { return td(seconds ? human_seconds(*seconds) : "", seconds); }
+std::string bytes_cell(std::int64_t bytes) {
+  const auto value = static_cast<double>(bytes);
+  return td(human_bytes(value), bytes == 0 ? std::optional<double>() : value);
+}
+std::string error_cell(std::optional<double> ratio) { return td(ratio ? percent(*ratio) : "", ratio); }
+
+/// An id, which may break behind its slashes.
+std::string id_cell(std::string_view id) {
+  std::string out;
+  for (const char c : html_text(id)) out += c == '/' ? std::string("/<wbr>") : std::string(1, c);
+  return fmt::format("<th scope=\"row\">{}</th>", out);
+}
+
+std::string verdict(const Record& record, const ReportRow& row) {
+  if (record.status != Status::ok) return std::string(to_text(record.status));
+  if (!row.counts) return "not equivalent";
+  if (is_emulated(record.parameters)) return "emulated";
+  return is_checked(record) ? "ok" : "unchecked";
+}
+
+std::string case_row(const Report& report, const ReportRow& row) {
+  const Record& record = report.record(row);
+  std::string out = row.counts ? "<tr>" : "<tr class=\"left-out\">";
+  out += id_cell(record.id);
+  if (report.files.size() > 1) out += td(report.files[row.file].label, "word");
+  out += td(verdict(record, row), "word");
+  const auto predicted = record.predicted ? std::optional(record.predicted->step_time_s) : std::nullopt;
+  const auto measured = record.measured ? std::optional(record.measured->step_time_s.median) : std::nullopt;
+  out += time_cell(predicted) + time_cell(measured);
+  out += error_cell(row.error ? std::optional(row.error->step_time) : std::nullopt);
+  out += bytes_cell(record.predicted ? peak_bytes(*record.predicted) : 0);
+  out += bytes_cell(record.measured ? peak_bytes(*record.measured) : 0);
+  out += error_cell(row.error ? std::optional(row.error->peak_memory) : std::nullopt);
+  const auto rate = record.measured ? std::optional(record.measured->throughput_samples_per_s) : std::nullopt;
+  out += td(rate ? fmt::format("{:.{}f}", *rate, *rate < 100 ? 1 : 0) : "", rate);
+  const auto speedup =
+      record.measured && record.measured->baseline ? std::optional(record.measured->baseline->speedup) : std::nullopt;
+  return out + td(speedup ? fmt::format("{:.3g} x", *speedup) : "", speedup) + "</tr>\n";
+}
+
+struct Column {
+  std::string_view name;
+  bool is_text = false;
+};
+
+/// A table that the script makes sortable; `body` holds its rows. A column without a name is left out.
+std::string table(std::string_view id, std::string_view caption, std::initializer_list<Column> columns,
+                  std::string_view body) {
+  std::string head;
+  for (const auto& [name, is_text] : columns)
+    if (!name.empty()) head += fmt::format("<th scope=\"col\"{}>{}</th>", is_text ? " class=\"word\"" : "", name);
+  return fmt::format(
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{1}\">\n<table id=\"{0}\" "
+      "class=\"sortable\"><caption>{1}</caption>\n<thead><tr>{2}</tr></thead>\n<tbody>\n{3}</tbody>\n</table>\n</"
+      "div>\n",
+      id, caption, head, body);
+}
+
+Column file_column(const Report& report) { return {report.files.size() > 1 ? "File" : "", true}; }
+
+std::string cases_table(const Report& report) {
+  std::string body;
+  for (const ReportRow& row : report.rows) body += case_row(report, row);
+  return table("cases", "All cases",
+               {{"Case"},
+                file_column(report),
+                {"Verdict", true},
+                {"Predicted step"},
+                {"Measured step"},
+                {"Step error"},
+                {"Predicted peak"},
+                {"Measured peak"},
+                {"Memory error"},
+                {"Samples/s"},
+                {"Speed-up"}},
+               body);
+}
+
+std::string left_out_table(const Report& report) {
+  std::string body;
+  for (const ReportRow& row : report.rows) {
+    if (row.counts) continue;
+    body +=
+        fmt::format("<tr>{}{}{}</tr>\n", id_cell(report.record(row).id),
+                    report.files.size() > 1 ? td(report.files[row.file].label, "word") : "", td(row.why_not, "word"));
+  }
+  if (body.empty()) return "<p>Every record counts.</p>\n";
+  return table("left-out", "Records that do not count", {{"Case"}, file_column(report), {"Why", true}}, body);
+}
+
+std::string kind_of(const MeanError& mean) {
+  if (mean.emulated) return "emulated";
+  return mean.checked ? "checked" : "unchecked";
+}
+
+std::string errors_table(const Report& report) {
+  std::string body;
+  for (const StrategyErrors& errors : report.strategies) {
+    body += fmt::format("<tr><th scope=\"row\">{}</th>{}{}", html_text(errors.strategy),
+                        td(kind_of(errors.mean), "word"), td(std::to_string(errors.mean.cases), errors.mean.cases));
+    const auto memory = errors.mean.peak_memory;
+    body += td(fmt::format("{:.1f} %", 100 * errors.mean.step_time), errors.mean.step_time);
+    body += td(memory ? fmt::format("{:.1f} %", 100 * *memory) : "", memory) + "</tr>\n";
+  }
+  if (body.empty()) return "";
+  return table("by-strategy", "Mean absolute errors of the rows that count, by strategy",
+               {{"Strategy"}, {"Equivalence", true}, {"Cases"}, {"Step time"}, {"Peak memory"}}, body);
+}
+
+std::string fact(std::string_view name, std::string_view value) {
+  if (value.empty()) return "";
+  return fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", html_text(name), html_text(value));
+}
+
+std::string tile(std::string_view value, std::string_view what) {
+  return fmt::format("<li><strong>{}</strong> {}</li>\n", html_text(value), html_text(what));
+}
+
+/// "quick (2026-11-22): 5 records, on vm (AMD EPYC, 2 cores)".
+std::string run_of(const ReportFile& file) {
+  const Context& context = file.results.context;
+  const std::size_t records = file.results.records.size();
+  std::string text =
+      fmt::format("{} ({}): {} record{}", file.label, context.date.substr(0, 10), records, records == 1 ? "" : "s");
+  std::string_view before = ", on ";
+  for (const Host& host : context.hosts) {
+    text += fmt::format("{}{} ({}, {} core{})", before, host.name, host.cpu, host.cores, host.cores == 1 ? "" : "s");
+    before = ", ";
+  }
+  for (const HostGpu& gpu : context.gpus) text += ", " + gpu.name;
+  return "<li>" + html_text(text) + "</li>\n";
+}
+
+/// What ran where, and one tile per number.
+std::string summary(const Report& report) {
+  const auto counting = std::ranges::count(report.rows, true, &ReportRow::counts);
+  std::string out = "<ul class=\"tiles\">\n";
+  out += tile(std::to_string(report.rows.size()), "records");
+  out += tile(std::to_string(counting), "of them count");
+  for (const MeanError& mean : report.means) {
+    const std::string of = fmt::format("{} {} case{}", mean.cases, kind_of(mean), mean.cases == 1 ? "" : "s");
+    out += tile(fmt::format("{:.1f} %", 100 * mean.step_time), "mean absolute error of step time, " + of);
+    if (mean.peak_memory) {
+      out += tile(fmt::format("{:.1f} %", 100 * *mean.peak_memory), "mean absolute error of peak memory, " + of);
+    }
+  }
+  const auto inside = [&report](bool value) {
+    return std::ranges::count_if(
+        report.rows, [value](const ReportRow& row) { return row.counts && row.inside && *row.inside == value; });
+  };
+  if (const auto in = inside(true), of = in + inside(false); of > 0) {
+    out += tile(fmt::format("{} of {}", in, of), "measured medians inside the predicted interval");
+  }
+  out += "</ul>\n<ul class=\"runs\">\n";
+  for (const ReportFile& file : report.files) out += run_of(file);
+  return out + "</ul>\n";
+}
+
+std::string environment(const ReportFile& file) {
+  const Context& context = file.results.context;
+  const Program& program = file.results.program;
+  std::string out = fmt::format("<h3>{}</h3>\n<table class=\"facts\">\n", html_text(file.label));
+  out += fact("date", context.date);
+  for (const Host& host : context.hosts) {
+    out += fact("host", fmt::format("{}: {}, {} core{}, {}", host.name, host.cpu, host.cores,
+                                    host.cores == 1 ? "" : "s", human_bytes(static_cast<double>(host.memory_bytes))));
+  }
+  for (const HostGpu& gpu : context.gpus) {
+    out += fact("GPU", fmt::format("{}, {}", gpu.name, human_bytes(static_cast<double>(gpu.memory_bytes))));
+  }
+  out += fact("program", fmt::format("parabench {}, commit {}{}, {}", program.version, program.git.substr(0, 12),
+                                     program.dirty ? " (modified)" : "", program.build_type));
+  out += fact("compiler flags", program.flags);
+  out += fact("MPI", context.mpi) + fact("launcher", context.launcher) + fact("LibTorch", context.libtorch);
+  if (const auto& calibration = file.results.calibration) {
+    out += fact("calibration",
+                fmt::format("{}, of {}, machine {}", calibration->file, calibration->date, calibration->machine_id));
+  } else {
+    out += fact("calibration", "none: predicted from a data sheet");
+  }
+  for (const auto& [name, value] : context.environment) out += fact(name, value);
+  std::string command;
+  for (const std::string& word : context.argv) command += (command.empty() ? "" : " ") + word;
+  return out + fact("command", command) + "</table>\n";
+}
+
+std::string environments(const Report& report) {
+  std::string out;
+  for (const ReportFile& file : report.files) out += environment(file);
+  return out;
+}
+
+std::string value_of(std::string_view placeholder, const Report& report) {
+  if (placeholder == "style") return std::string(page_style);
+  if (placeholder == "script") return std::string(page_script);
+  if (placeholder == "style-hash") return std::string(page_style_hash);
+  if (placeholder == "script-hash") return std::string(page_script_hash);
+  if (placeholder == "summary") return summary(report);
+  if (placeholder == "cases") return cases_table(report);
+  if (placeholder == "errors") return errors_table(report);
+  if (placeholder == "left-out") return left_out_table(report);
+  if (placeholder == "environment") return environments(report);
+  if (placeholder == "data") return script_json(figures_json(report));
+  throw std::logic_error(fmt::format("page.html: unknown placeholder '{}'", placeholder));
+}
+
+}  // namespace
+
+std::string report_page(const Report& report) {
+  std::string out;
+  // The template alone is looked through, never what is put in.
+  for (std::string_view rest = page_html;;) {
+    const std::size_t begin = rest.find("{{");
+    out += rest.substr(0, begin);
+    if (begin == std::string_view::npos) return out;
+    const std::size_t end = rest.find("}}", begin);
+    out += value_of(rest.substr(begin + 2, end - begin - 2), report);
+    rest.remove_prefix(end + 2);
+  }
+}
+
+}  // namespace parabench::results

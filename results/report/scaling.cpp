@@ -1,0 +1,48 @@
+#include "results/report/scaling.h"
+
+#include <algorithm>
+
+#include "results/baseline.h"
+#include "results/summary.h"
+
+namespace parabench::results {
+namespace {
+
+bool fits(ScalingKind kind, const Case& reference, const Case& spec) {
+  switch (kind) {
+    case ScalingKind::one_rank: return reference.threads == spec.threads && reference.batch == spec.batch;
+    case ScalingKind::batch_per_rank:
+      return reference.threads == spec.threads && reference.batch * spec.np == spec.batch && spec.np > 1;
+    case ScalingKind::same_cores: return cores(reference) == cores(spec) && reference.batch == spec.batch;
+  }
+  return false;
+}
+
+Scaling against(const Record& reference, const Record& record, ScalingKind kind) {
+  const double more_cores = static_cast<double>(cores(record.parameters)) / cores(reference.parameters);
+  Scaling out{kind, reference.id};
+  out.speedup = record.measured->throughput_samples_per_s / reference.measured->throughput_samples_per_s;
+  out.efficiency = out.speedup / more_cores;
+  if (record.predicted && reference.predicted) {
+    out.predicted_speedup = record.predicted->throughput_samples_per_s / reference.predicted->throughput_samples_per_s;
+    out.predicted_efficiency = *out.predicted_speedup / more_cores;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Scaling> scalings(const Record& record, std::span<const Record* const> references) {
+  std::vector<Scaling> out;
+  if (!counts(record) || !record.measured || is_reference(record)) return out;
+  for (const ScalingKind kind : enum_values<ScalingKind>) {
+    const auto found = std::ranges::find_if(references, [&](const Record* reference) {
+      return is_reference(*reference) && fits(kind, reference->parameters, record.parameters) &&
+             same_training(reference->parameters, record.parameters);
+    });
+    if (found != references.end()) out.push_back(against(**found, record, kind));
+  }
+  return out;
+}
+
+}  // namespace parabench::results

@@ -1,0 +1,73 @@
+#include "suite/cli/report_command.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "base/file.h"
+#include "results/report/embedded.h"
+#include "results/report/write.h"
+#include "suite/launch/launch.h"
+#include "suite/launch/process.h"
+#include "suite/launch/workplace.h"
+
+namespace parabench::suite {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Of plots/figures.py: matplotlib is not there.
+constexpr int lacks_matplotlib = 4;
+constexpr double most_seconds = 600;
+
+/// Draws the figures of `folder` by the first Python that has matplotlib: that of the PATH may be another one than the
+/// distribution's, which its packages serve. Returns whether there was one; throws where drawing fails.
+bool draw_figures(const fs::path& folder) {
+  const ScratchFolder scratch;
+  const fs::path script = scratch.path() / "figures.py", printed = scratch.path() / "printed";
+  write_atomically(script, results::figures_script);
+  Signals signals;
+  for (const std::string python : {"python3", "/usr/bin/python3"}) {
+    if (find_program(python).empty()) continue;
+    const ProcessEnd end = run_process({.command = {python, script.string(), fs::absolute(folder).string()},
+                                        .output = scratch.path() / "output",
+                                        .errors = printed,
+                                        .mark = script.string(),
+                                        .timeout_s = most_seconds},
+                                       signals);
+    if (end.how == ProcessEnd::How::interrupted) throw Interrupted();
+    if (end.how == ProcessEnd::How::exited && end.code == lacks_matplotlib) continue;
+    if (end.how == ProcessEnd::How::exited && end.code == 0) return true;
+    throw environment_error("figures", read_text(printed), "drawings by plots/figures.py",
+                            "--figures off leaves them out");
+  }
+  return false;
+}
+
+}  // namespace
+
+ExitCode report_results(const ReportOptions& options, Progress& progress, std::ostream& out) {
+  const std::vector<fs::path> paths(options.files.begin(), options.files.end());
+  const results::Report report = results::make_report(results::read_report_files(paths));
+  if (report.rows.empty()) {
+    throw usage_error("report", fmt::format("{}", fmt::join(options.files, " ")), "results with at least one record");
+  }
+  const fs::path folder = options.out;
+  results::write_report(folder, report);
+  const auto counting = std::ranges::count(report.rows, true, &results::ReportRow::counts);
+  fmt::print(out, "{}: {} records, {} of them count\nbeside it results.csv, table.tex, numbers.tex, figures.json\n",
+             (folder / "report.html").string(), report.rows.size(), counting);
+  if (!options.figures) return ExitCode::ok;
+  if (draw_figures(folder)) {
+    fmt::print(out, "and the figures as SVG and PDF\n");
+    return ExitCode::ok;
+  }
+  progress.note(
+      "no figures: no python3 with matplotlib was found; type apt-get install python3-matplotlib, or --figures off. "
+      "Everything else is written");
+  return ExitCode::environment;
+}
+
+}  // namespace parabench::suite

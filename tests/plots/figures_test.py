@@ -1,0 +1,173 @@
+"""Holds the figures for papers to what papers want: a column's width, embedded fonts, text that is legible and does not
+overlap, the same bytes for the same report. Exit code 77: matplotlib is missing.
+
+usage: figures_test.py PARABENCH WRITE_REPORT_SAMPLES FIGURES_PY SCRATCH_FOLDER
+"""
+
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+import xml.etree.ElementTree
+
+if importlib.util.find_spec("matplotlib") is None:
+    print("skipped: no matplotlib (apt: python3-matplotlib)")
+    sys.exit(77)
+
+SAMPLES = ["one", "timelines", "thousand", "failed", "hostile", "two"]
+COLUMN_POINTS = 3.35 * 72
+DRAWN = ["breakdown", "errors", "pareto", "parity", "scaling"]
+
+
+def load():
+    spec = importlib.util.spec_from_file_location("figures", FIGURES)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def run(folder, **environment):
+    command = [sys.executable, FIGURES, folder]
+    return subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True)
+
+
+def copy_of(sample, name):
+    folder = SCRATCH / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    shutil.copy(SCRATCH / sample / "figures.json", folder)
+    return folder
+
+
+def drawn(folder):
+    return sorted(path.name for path in folder.iterdir() if path.suffix in (".svg", ".pdf"))
+
+
+class FiguresTest(unittest.TestCase):
+    def test_draws_what_the_records_hold(self):
+        for sample, names in (("thousand", DRAWN), ("timelines", sorted(DRAWN + ["grids"])), ("failed", []),
+                              ("one", ["breakdown", "errors", "pareto", "parity"])):
+            with self.subTest(sample):
+                self.assertEqual(drawn(SCRATCH / sample), sorted(n + s for n in names for s in (".pdf", ".svg")))
+
+    def test_are_one_column_wide_and_no_page_high(self):
+        for sample in SAMPLES:
+            for path in (SCRATCH / sample).glob("*.svg"):
+                with self.subTest(path=path):
+                    root = xml.etree.ElementTree.parse(path).getroot()
+                    self.assertAlmostEqual(float(root.get("width").removesuffix("pt")), COLUMN_POINTS, 1)
+                    self.assertLess(float(root.get("height").removesuffix("pt")), 11 * 72)
+                    box = re.search(rb"/MediaBox \[ ([\d. ]+) \]", path.with_suffix(".pdf").read_bytes())[1].split()
+                    self.assertAlmostEqual(float(box[2]), COLUMN_POINTS, 1)
+
+    def test_pdfs_embed_true_type_fonts(self):
+        for sample in ("thousand", "timelines"):
+            for path in (SCRATCH / sample).glob("*.pdf"):
+                with self.subTest(path=path):
+                    data = path.read_bytes()
+                    self.assertIn(b"/FontFile2", data)
+                    self.assertNotIn(b"/Type3", data)
+
+    def test_drawings_hold_no_element_of_input(self):
+        for path in (SCRATCH / "hostile").glob("*.svg"):
+            with self.subTest(path=path):
+                tags = {element.tag.rsplit("}", 1)[-1] for element in xml.etree.ElementTree.parse(path).iter()}
+                self.assertFalse(tags & {"script", "img", "image", "foreignObject", "a"})
+
+    def test_text_is_legible_and_does_not_overlap(self):
+        figures = load()
+        from matplotlib.text import Text
+
+        found = []
+
+        def examine(figure, folder, name):
+            figure.canvas.draw()
+            renderer = figure.canvas.get_renderer()
+            width, height = figure.canvas.get_width_height()
+            # Axes keep more ticks than they draw.
+            axis = [one for axes in figure.axes for one in (axes.xaxis, axes.yaxis)]
+            drawn_ticks = {id(tick.label1) for one in axis for tick in one._update_ticks()}
+            kept_ticks = {id(tick.label1) for one in axis for tick in one.majorTicks + one.minorTicks}
+            boxes = []
+            self.assertLess(figure.get_figheight(), 11)
+            for text in figure.findobj(Text):
+                hidden = id(text) in kept_ticks - drawn_ticks
+                if hidden or not text.get_visible() or not text.get_text().strip():
+                    continue
+                box = text.get_window_extent(renderer)
+                boxes.append((text.get_text(), box))
+                if text.get_fontsize() < 5:
+                    found.append((name, "small", text.get_text()))
+                if box.x0 < -1 or box.y0 < -1 or box.x1 > width + 1 or box.y1 > height + 1:
+                    found.append((name, "cut off", text.get_text(), box.extents.round(1).tolist(), (width, height)))
+            for i, (one, a) in enumerate(boxes):
+                for other, b in boxes[i + 1:]:
+                    wide, high = min(a.x1, b.x1) - max(a.x0, b.x0), min(a.y1, b.y1) - max(a.y0, b.y0)
+                    if wide > 1 and high > 1.5:
+                        found.append((name, "overlap", one, other))
+            figures.plt.close(figure)
+
+        figures.style()
+        figures.save = examine
+        reports = {sample: json.loads((SCRATCH / sample / "figures.json").read_text(encoding="utf-8")) for sample in SAMPLES}
+        reports["64 ranks"] = json.loads(json.dumps(reports["timelines"]))
+        for row in reports["64 ranks"]["rows"]:
+            for half in row["timeline"].values():
+                half["ranks_us"] = (half["ranks_us"] * 64)[:64]
+        for sample, report in reports.items():
+            rows = [row for row in report["rows"] if row["counts"]]
+            for draw in (figures.parity, figures.errors, figures.breakdown, figures.scaling, figures.pareto, figures.grids):
+                draw(report, rows, sample)
+                self.assertEqual(found, [], sample)
+
+    def test_same_report_same_bytes_whatever_the_users_settings(self):
+        settings = SCRATCH / "matplotlibrc"
+        settings.write_text("font.size: 30\nsvg.fonttype: none\npdf.fonttype: 3\n")
+        folder = copy_of("timelines", "again")
+        self.assertEqual(run(folder, MATPLOTLIBRC=str(settings)).returncode, 0)
+        for name in drawn(folder):
+            self.assertEqual((folder / name).read_bytes(), (SCRATCH / "timelines" / name).read_bytes(), name)
+
+    def test_figures_of_an_earlier_report_do_not_stay(self):
+        folder = copy_of("failed", "stale")
+        (folder / "parity.svg").write_text("old")
+        (folder / "mine.svg").write_text("mine")
+        self.assertEqual(run(folder).returncode, 0)
+        self.assertEqual(drawn(folder), ["mine.svg"])
+        self.assertEqual(sorted(path.name for path in folder.iterdir()), ["figures.json", "mine.svg"])
+
+    def test_says_what_is_missing(self):
+        self.assertEqual(run(SCRATCH / "nowhere").returncode, 2)
+        fake = SCRATCH / "fake" / "matplotlib"
+        fake.mkdir(parents=True, exist_ok=True)
+        (fake / "__init__.py").write_text("raise ImportError('No module named matplotlib')\n")
+        self.assertEqual(run(SCRATCH / "one", PYTHONPATH=str(fake.parent)).returncode, 4)
+        out = SCRATCH / "without"
+        shutil.rmtree(out, ignore_errors=True)
+        outcome = subprocess.run([PROGRAM, "report", SCRATCH / "samples/one.json", "--out", out], capture_output=True, text=True,
+                                 env={**os.environ, "PYTHONPATH": str(fake.parent)})
+        self.assertEqual(outcome.returncode, 4)
+        self.assertIn("apt-get install python3-matplotlib", outcome.stderr)
+        self.assertEqual(sorted(path.name for path in out.iterdir()),
+                         ["figures.json", "numbers.tex", "report.html", "results.csv", "table.tex"])
+
+
+def make_reports(writer):
+    samples = SCRATCH / "samples"
+    subprocess.run([writer, samples], check=True)
+    for sample in SAMPLES:
+        shutil.rmtree(SCRATCH / sample, ignore_errors=True)
+        files = ["thousand", "again"] if sample == "two" else [sample]
+        subprocess.run([PROGRAM, "report", *[samples / f"{name}.json" for name in files], "--out", SCRATCH / sample],
+                       check=True, stdout=subprocess.DEVNULL)
+
+
+if __name__ == "__main__":
+    PROGRAM, FIGURES, SCRATCH = sys.argv[1], sys.argv[3], pathlib.Path(sys.argv[4]).resolve()
+    make_reports(sys.argv[2])
+    unittest.main(argv=[sys.argv[0], *sys.argv[5:]])

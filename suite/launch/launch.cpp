@@ -92,8 +92,10 @@ int processes(const Case& spec, const Launcher& launcher) {
   return launcher.name == "local" && spec.comm != CommKind::mpi ? 1 : spec.np;
 }
 
+fs::path plan_file(const fs::path& folder) { return folder / "plan.json"; }
+
 std::vector<std::string> command_line(const LaunchRequest& request, const Launcher& launcher, const LaunchHost& host,
-                                      const fs::path& plan_file, const fs::path& folder) {
+                                      const fs::path& plan, const fs::path& folder) {
   protocol::RankCommand command{.phase = request.phase,
                                 .reply = folder,
                                 .steps = request.steps,
@@ -108,7 +110,7 @@ std::vector<std::string> command_line(const LaunchRequest& request, const Launch
     return all;
   };
   if (!request.plan) return words();
-  command.plan = plan_file;
+  command.plan = plan;
   const Case& spec = request.plan->spec;
   const Launcher own = launcher_for(spec, launcher);
   const int count = processes(spec, own);
@@ -119,15 +121,15 @@ std::vector<std::string> command_line(const LaunchRequest& request, const Launch
 LaunchResult launch(const LaunchRequest& request, const Launcher& launcher, const LaunchHost& host,
                     const fs::path& folder, Signals& signals) {
   fs::create_directories(folder);
-  const fs::path plan_file = folder / "plan.json";
+  const fs::path plan_path = plan_file(folder);
   if (request.plan) {
     nlohmann::json plan = plan::to_json(*request.plan);
     if (request.durations) plan::add_durations(plan, *request.plan, *request.durations);
-    write_atomically(plan_file, plan.dump());
+    write_atomically(plan_path, plan.dump());
   }
 
   ProcessRequest process;
-  process.command = command_line(request, launcher, host, plan_file, folder);
+  process.command = command_line(request, launcher, host, plan_path, folder);
   process.output = folder / "stdout.txt";
   process.errors = folder / "stderr.txt";
   process.mark = folder;
@@ -136,6 +138,8 @@ LaunchResult launch(const LaunchRequest& request, const Launcher& launcher, cons
 
   LaunchResult result;
   result.seconds = end.seconds;
+  result.command = shell_line(process.command);
+  result.hosts = protocol::read_hosts(folder);
   result.interrupted = end.how == ProcessEnd::How::interrupted;
   const auto cause = protocol::read_cause(folder);
   if (result.interrupted) {

@@ -111,6 +111,7 @@ class Session {
 
 void Session::keep(results::Record record) {
   workplace_.progress.result(static_cast<int>(++next_), record.id, outcome(record));
+  if (!workplace_.hosts.empty()) results_.context.hosts = workplace_.hosts;
   results_.records.push_back(std::move(record));
   results::fill_baselines(results_.records);
   if (!options_.json.empty() && options_.json != "-") results::write_results(options_.json, results_);

@@ -249,7 +249,8 @@ void answer(const Launch& launch) {
 int main(int argc, char** argv) {
   const auto launch = parabench::suite::read_launch(argc, argv);
   parabench::suite::log(argc, argv, launch);
-  parabench::protocol::write_start(launch.command.reply, parabench::Rank(launch.rank), "fake");
+  parabench::protocol::write_start(launch.command.reply, parabench::Rank(launch.rank),
+                                   {.host = "fake", .cpu = "fake processor", .governor = "unknown", .cores = 2}, "0-1");
   parabench::suite::misbehave(launch);
   if (launch.rank == 0) parabench::suite::answer(launch);
 }

@@ -62,33 +62,26 @@ bool holds(const Launcher& launcher, std::string_view part) {
 constexpr std::array keep_alive = {"--mca", "oob_tcp_keepalive_time",   "10", "--mca", "oob_tcp_keepalive_intvl", "5",
                                    "--mca", "oob_tcp_keepalive_probes", "2"};
 
-/// What a preset lacks for these ranks here, with the reason.
-struct Extra {
-  std::vector<std::string> words, reasons;
+/// What a preset lacks for these ranks here, and why.
+struct Addition {
+  std::vector<std::string> words;
+  std::string why;
 };
 
-Extra extra_of(const Launcher& launcher, int np, const LaunchHost& host) {
-  Extra extra;
-  const bool in_job = !host.allocation.job.empty();
+std::vector<Addition> additions_of(const Launcher& launcher, int np, const LaunchHost& host) {
+  const Allocation& job = host.allocation;
+  std::vector<Addition> all;
   if (launcher.name == "mpirun") {
-    if (host.root) {
-      extra.words.emplace_back("--allow-run-as-root");
-      extra.reasons.emplace_back("run by root");
-    }
+    if (host.root) all.push_back({{"--allow-run-as-root"}, "run by root"});
     if (np > host.slots) {
-      extra.words.emplace_back("--oversubscribe");
-      extra.reasons.push_back(fmt::format("{} ranks on {} {}", np, host.slots, in_job ? "slots of the job" : "cores"));
+      const char* what = job.job.empty() ? "cores" : "slots of the job";
+      all.push_back({{"--oversubscribe"}, fmt::format("{} ranks on {} {}", np, host.slots, what)});
     }
-    if (!is_this_host_alone(host.allocation)) {
-      extra.words.insert(extra.words.end(), keep_alive.begin(), keep_alive.end());
-      extra.reasons.emplace_back("so that a lost host is noticed");
-    }
+    if (!is_this_host_alone(job)) all.push_back({{keep_alive.begin(), keep_alive.end()}, "to notice a lost host"});
   }
-  if (launcher.name == "srun" && host.allocation.cpus > 0 && np > host.allocation.cpus) {
-    extra.words.emplace_back("--overcommit");
-    extra.reasons.push_back(fmt::format("{} ranks on {} processors of the job", np, host.allocation.cpus));
-  }
-  return extra;
+  if (launcher.name == "srun" && job.cpus > 0 && np > job.cpus)
+    all.push_back({{"--overcommit"}, fmt::format("{} ranks on {} processors of the job", np, job.cpus)});
+  return all;
 }
 
 void replace_all(std::string& text, std::string_view what, const std::string& with) {
@@ -156,8 +149,8 @@ std::vector<std::string> launch_command(const Launcher& launcher, int np, const 
   std::vector<std::string> words;
   for (const auto& word : launcher.words) {
     if (word == program_word) {
-      const auto extra = extra_of(launcher, np, host).words;
-      words.insert(words.end(), extra.begin(), extra.end());
+      for (const Addition& more : additions_of(launcher, np, host))
+        words.insert(words.end(), more.words.begin(), more.words.end());
       words.insert(words.end(), program.begin(), program.end());
       continue;
     }
@@ -190,9 +183,10 @@ bool stays_on_this_host(const Launcher& launcher) {
 }
 
 std::string additions(const Launcher& launcher, int np, const LaunchHost& host) {
-  const Extra extra = extra_of(launcher, np, host);
-  if (extra.words.empty()) return "";
-  return fmt::format("{} gets {} ({})", launcher.name, fmt::join(extra.words, " "), fmt::join(extra.reasons, ", "));
+  std::vector<std::string> parts;
+  for (const Addition& more : additions_of(launcher, np, host))
+    parts.push_back(fmt::format("{} ({})", fmt::join(more.words, " "), more.why));
+  return parts.empty() ? "" : fmt::format("{} gets {}", launcher.name, fmt::join(parts, ", "));
 }
 
 void require_launcher(const Launcher& launcher) {

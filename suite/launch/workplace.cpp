@@ -72,8 +72,8 @@ void settle_launcher(LaunchOptions& options, const Allocation& allocation, Progr
 }
 
 Launcher usable_launcher(const Launcher& launcher, const protocol::Offer& capabilities) {
-  return launcher.name == "mpirun" && !protocol::offers(capabilities, CommKind::mpi) ? parse_launcher("local")
-                                                                                     : launcher;
+  const bool of_processes = launcher.name == "mpirun" || launcher.name == "srun";
+  return of_processes && !protocol::offers(capabilities, CommKind::mpi) ? parse_launcher("local") : launcher;
 }
 
 void check_launches(const std::vector<SelectedCase>& chosen, const Launcher& launcher,

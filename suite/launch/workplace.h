@@ -37,7 +37,7 @@ struct Workplace {
 /// Sets the usual launcher of the place where none was given, and says so.
 void settle_launcher(LaunchOptions& options, const Allocation& allocation, Progress& progress);
 
-/// `launcher`, or `local` in mpirun's place for a build without MPI: whatever ranks it has are threads.
+/// `launcher`, or `local` in the place of mpirun and srun for a build without MPI: whatever ranks it has are threads.
 Launcher usable_launcher(const Launcher& launcher, const protocol::Offer& capabilities);
 
 /// Refuses, before any rank starts, what no launch could do: a launcher that is not there or cannot start so many

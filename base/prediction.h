@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/measures.h"
+#include "base/step_timeline.h"
 #include "base/time_parts.h"
 
 namespace parabench {
@@ -40,6 +41,7 @@ struct Predicted {
   std::optional<StepParts> step_parts;  ///< of the busiest rank; nullopt: a file of schema 1.5 or before
   std::vector<Term> terms;
   std::map<std::string, double> second_opinion_step_time_s;  ///< closed forms by name
+  std::optional<StepTimeline> timeline;  ///< of a typical step; nullopt: too long, or a file of schema 1.6 or before
 };
 
 }  // namespace parabench

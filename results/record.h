@@ -22,8 +22,14 @@ enum class EquivalenceStatus { pass, fail, not_checked };
 /// What the reference of the equivalence check trains on: each batch as one piece, or the pieces that the case cuts it
 /// into, since batch norm normalises over one piece.
 enum class ReferenceBatch { whole, pieces };
+/// Why no more launches of a case were measured: as many as asked for, an interval as narrow as asked for, the limit of
+/// launches on the way to it, a failure, or whoever interrupted the run.
+enum class StopReason { repetitions, interval, limit, failure, interruption };
 constexpr std::array<std::string_view, 3> names_of(Status) { return {"ok", "skipped", "failed"}; }
 constexpr std::array<std::string_view, 3> names_of(EquivalenceStatus) { return {"pass", "fail", "not_checked"}; }
+constexpr std::array<std::string_view, 5> names_of(StopReason) {
+  return {"repetitions", "interval", "limit", "failure", "interruption"};
+}
 constexpr std::array<std::string_view, 2> names_of(ReferenceBatch) { return {"whole", "pieces"}; }
 
 /// How far a loss may be from the reference's, relative to it: the rounding of the precision, over three steps.
@@ -80,6 +86,8 @@ struct Measured {
   int warmup_steps = 0;
   std::optional<Baseline> baseline;
   std::vector<RankMeasured> ranks;
+  std::optional<StopReason> stopped_by;  ///< nullopt: a file of schema 1.6 or before
+  std::optional<StepTimeline> timeline;  ///< of a typical step of the first launch; nullopt: too long, or an older file
 };
 
 struct PredictionError {
@@ -94,6 +102,14 @@ struct PlanSummary {
   std::vector<int> replicas = {};  ///< ranks that hold each stage; empty: not known (older files)
 };
 
+/// Where a rank was last heard of when its launch was given up.
+struct LastOperation {
+  Rank rank;
+  std::string host;
+  std::string operation;  ///< "step 3 1RECV_F2"; "" outside a plan
+  bool operator==(const LastOperation&) const = default;
+};
+
 struct Record {
   std::string id;
   Case parameters;
@@ -104,6 +120,9 @@ struct Record {
   std::optional<Measured> measured;
   std::optional<Predicted> predicted;
   std::optional<PredictionError> error;
+  std::vector<std::string> earlier_failures;   ///< reasons of the attempts before this one (--retries)
+  std::vector<LastOperation> last_operations;  ///< of a launch that failed, as far as ranks told
+  std::string launch;                          ///< the command of the last launch, for a shell; "" where there was none
   std::string reproduce;
 };
 

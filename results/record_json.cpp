@@ -44,6 +44,25 @@ json to_json(const StepTime& time) {
       {"samples", time.samples}, {"median", time.median}, {"p10", time.p10}, {"p90", time.p90}, {"ci95", time.ci95}};
 }
 
+json to_json(const std::optional<StepTimeline>& timeline) {
+  if (!timeline) return nullptr;
+  json ranks = json::array();
+  for (const auto& rank : timeline->ranks) {
+    json one{{"actions", json::array()}, {"begin_s", json::array()}, {"end_s", json::array()}};
+    for (const TimedAction& action : rank) {
+      one["actions"].push_back(action.action);
+      one["begin_s"].push_back(action.begin_s);
+      one["end_s"].push_back(action.end_s);
+    }
+    ranks.push_back(std::move(one));
+  }
+  return {{"first_step", timeline->first_step}, {"last_step", timeline->last_step}, {"ranks", std::move(ranks)}};
+}
+
+json to_json(const LastOperation& last) {
+  return {{"rank", last.rank.value}, {"host", last.host}, {"operation", null_if_empty(last.operation)}};
+}
+
 json to_json(const std::optional<Baseline>& baseline) {
   if (!baseline) return nullptr;
   return {{"id", baseline->id}, {"speedup", baseline->speedup}, {"efficiency", baseline->efficiency}};
@@ -149,8 +168,10 @@ json to_json(const Measured& measured) {
           {"losses", measured.losses},
           {"sync", false},  // no barrier stands between the steps of step_time_s
           {"warmup_steps", measured.warmup_steps},
+          {"stopped_by", measured.stopped_by ? json(to_text(*measured.stopped_by)) : json()},
           {"baseline", to_json(measured.baseline)},
-          {"ranks", list(measured.ranks)}};
+          {"ranks", list(measured.ranks)},
+          {"timeline", to_json(measured.timeline)}};
 }
 
 json to_json(const Predicted& predicted) {
@@ -162,7 +183,8 @@ json to_json(const Predicted& predicted) {
           {"step_parts_s", predicted.step_parts ? to_json(*predicted.step_parts) : json()},
           {"terms", list(predicted.terms)},
           {"method", "simulated"},  // closed forms are second opinions
-          {"second_opinion_step_time_s", predicted.second_opinion_step_time_s}};
+          {"second_opinion_step_time_s", predicted.second_opinion_step_time_s},
+          {"timeline", to_json(predicted.timeline)}};
 }
 
 json to_json(const Record& record) {
@@ -175,6 +197,9 @@ json to_json(const Record& record) {
            {"measured", record.measured ? to_json(*record.measured) : json()},
            {"predicted", record.predicted ? to_json(*record.predicted) : json()},
            {"error", record.error ? to_json(*record.error) : json()},
+           {"earlier_failures", record.earlier_failures},
+           {"last_operations", list(record.last_operations)},
+           {"launch", null_if_empty(record.launch)},
            {"reproduce", record.reproduce}};
   if (record.plan) {
     out["plan"] = {{"hash", record.plan->hash}, {"partition", record.plan->partition}};

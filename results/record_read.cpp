@@ -87,6 +87,26 @@ Arithmetic arithmetic(const JsonReader& value) {
           value.get<Precision>("convolution"), text(value, "note")};
 }
 
+/// Files of schema 1.6 and before have none.
+std::optional<StepTimeline> timeline(const JsonReader& holder) {
+  if (!holder.has("timeline")) return std::nullopt;
+  const JsonReader value = holder.at("timeline");
+  StepTimeline out{value.get<int>("first_step"), value.get<int>("last_step"), {}};
+  for (const JsonReader& rank : value.at("ranks").items()) {
+    const auto texts = rank.get<std::vector<std::string>>("actions");
+    const auto begins = reals(rank.at("begin_s")), ends = reals(rank.at("end_s"));
+    if (begins.size() != texts.size() || ends.size() != texts.size())
+      throw rank.error("as many actions as begins and ends");
+    auto& actions = out.ranks.emplace_back();
+    for (std::size_t i = 0; i < texts.size(); ++i) actions.push_back({texts[i], begins[i], ends[i]});
+  }
+  return out;
+}
+
+LastOperation last_operation(const JsonReader& value) {
+  return {value.get<Rank>("rank"), value.get<std::string>("host"), text(value, "operation")};
+}
+
 RankMeasured rank_measured(const JsonReader& value) {
   RankMeasured out;
   out.rank = value.get<Rank>("rank");
@@ -117,6 +137,9 @@ Measured measured(const JsonReader& value) {
     out.baseline = Baseline{base.get<std::string>("id"), real(base, "speedup"), real(base, "efficiency")};
   }
   out.ranks = list<RankMeasured>(value.at("ranks"), rank_measured);
+  // Files of schema 1.6 and before do not know it.
+  out.stopped_by = value.find<StopReason>("stopped_by");
+  out.timeline = timeline(value);
   return out;
 }
 
@@ -149,6 +172,7 @@ Predicted predicted(const JsonReader& value) {
   for (const auto& [name, seconds] : value.at("second_opinion_step_time_s").members()) {
     out.second_opinion_step_time_s[name] = real(seconds);
   }
+  out.timeline = timeline(value);
   return out;
 }
 
@@ -199,6 +223,11 @@ Record record_from_json(const JsonReader& value) {
   if (value.has("measured")) out.measured = measured(value.at("measured"));
   if (value.has("predicted")) out.predicted = predicted(value.at("predicted"));
   if (value.has("error")) out.error = prediction_error(value.at("error"));
+  // Files of schema 1.6 and before know none of the three.
+  out.earlier_failures = value.find<std::vector<std::string>>("earlier_failures").value_or(std::vector<std::string>());
+  if (value.has("last_operations"))
+    out.last_operations = list<LastOperation>(value.at("last_operations"), last_operation);
+  out.launch = text(value, "launch");
   out.reproduce = value.get<std::string>("reproduce");
   return out;
 }

@@ -9,6 +9,7 @@
 #include "analytic/simulate/step_parts.h"
 #include "analytic/simulate/terms.h"
 #include "base/statistics.h"
+#include "parallelism/plan/excerpt.h"
 
 namespace parabench::analytic {
 namespace {
@@ -62,6 +63,7 @@ Predicted predict(const plan::Plan& plan, const models::ModelSpec& model, const 
   result.step_parts = step_parts(plan, time, busiest_rank(result.ranks));
   result.terms = terms_of(plan, model, time, memory, result.ranks, result.step_time_s);
   result.second_opinion_step_time_s = second_opinions(plan, model, time);
+  result.timeline = plan::excerpt(window, timeline, StepId(warmup));
   return result;
 }
 

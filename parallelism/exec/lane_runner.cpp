@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "parallelism/exec/lanes.h"
+#include "parallelism/exec/pulse.h"
 
 namespace parabench::exec {
 namespace {
@@ -20,12 +21,21 @@ class LaneRunner {
  public:
   LaneRunner(const plan::RankProgram& program, const plan::LocalDependencies& needs, comm::Communicator& comm,
              RankWork& work)
-      : program_(program), needs_(needs), comm_(comm), work_(work), progress_(program.lanes.size()) {
+      : program_(program),
+        needs_(needs),
+        comm_(comm),
+        work_(work),
+        pulse_(pulse_of(comm.rank())),
+        progress_(program.lanes.size()) {
     for (const plan::Lane& lane : program_.lanes) {
       spans_.emplace_back(lane.ops.size());
       talks_ = talks_ || (lane.key.kind != plan::LaneKind::compute && !lane.ops.empty());
     }
   }
+
+  ~LaneRunner() { pulse_.rests(); }
+  LaneRunner(const LaneRunner&) = delete;
+  LaneRunner& operator=(const LaneRunner&) = delete;
 
   RankSpans run();
 
@@ -53,6 +63,7 @@ class LaneRunner {
   const plan::LocalDependencies& needs_;
   comm::Communicator& comm_;
   RankWork& work_;
+  Pulse& pulse_;
   LaneProgress progress_;
   RankSpans spans_;
   std::vector<Cursor> cursors_;  // the communicating thread's
@@ -93,6 +104,7 @@ bool LaneRunner::advance(Cursor& c) {
     work_.end(c.lane, c.ended);
     c.given_out.pop_front();
     ++c.ended;
+    pulse_.moves();
     moved = true;
   }
   return moved;
@@ -132,10 +144,13 @@ void LaneRunner::compute() {
   for (int i = 0; i < count; ++i) {
     if (talks_ && i >= most_given_out) wait_for_device(i - most_given_out);
     work_.queue(i);
+    pulse_.comes_to(program_.compute()[i]);
     const auto needs = needs_.of(plan::compute_lane, i);
     if (!progress_.all_given_out(needs)) {
       comm_.notify();
+      pulse_.waits();
       progress_.wait_for(needs);
+      pulse_.computes();
     }
     work_.begin(i);
     // Told about the previous operation only now: where the communication thread takes this thread's core, it
@@ -143,9 +158,11 @@ void LaneRunner::compute() {
     comm_.notify();
     work_.compute(i);
     progress_.give_out(plan::compute_lane);
+    pulse_.moves();
   }
   comm_.notify();
   work_.finish();
+  pulse_.waits();
 }
 
 void LaneRunner::collect_spans() {

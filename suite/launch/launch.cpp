@@ -13,7 +13,9 @@
 #include "base/file.h"
 #include "base/units_text.h"
 #include "parallelism/plan/formats/print_json.h"
+#include "suite/launch/memory_kills.h"
 #include "suite/launch/process.h"
+#include "suite/launch/watchdog.h"
 #include "suite/protocol/command.h"
 
 namespace parabench::suite {
@@ -43,6 +45,7 @@ std::string describe(const ProcessEnd& end) {
       return fmt::format("the launch was ended by signal {} ({})", end.code, strsignal(end.code));
     case ProcessEnd::How::timed_out:
       return fmt::format("timed out after {} (--timeout allows more)", human_seconds(end.seconds));
+    case ProcessEnd::How::unresponsive: return end.trouble;
     case ProcessEnd::How::interrupted: return "interrupted";
   }
   return "";
@@ -54,6 +57,32 @@ void require_plan(const protocol::Reply& reply, const LaunchRequest& request) {
     throw usage_error("plan_hash of the reply", reply.plan_hash, plan::hash(*request.plan),
                       "is parabench-rank of the same build?");
   }
+}
+
+/// Reads what a launch that ended well answered; what is wrong with it becomes the reason.
+void take_reply(LaunchResult& result, const LaunchRequest& request, const fs::path& folder) {
+  try {
+    result.reply = protocol::read_reply(folder, request.phase);
+    require_plan(*result.reply, request);
+    if (!request.trace_file.empty()) {
+      fs::copy_file(protocol::trace_file(folder), request.trace_file, fs::copy_options::overwrite_existing);
+    }
+  } catch (const std::exception& error) {
+    result.reply.reset();
+    result.reason = error.what() + last_words(folder);
+  }
+}
+
+/// Whether lack of memory ended the launch: as this kernel counts, or as Slurm says of ranks on other hosts.
+std::string lack_of_memory(const MemoryKills& before, const fs::path& folder) {
+  const std::string killed = killed_for_memory(before, memory_kills());
+  if (!killed.empty()) return killed;
+  std::ifstream file(folder / "stderr.txt");
+  for (std::string line; std::getline(file, line);) {
+    if (line.find("oom_kill") != std::string::npos || line.find("oom-kill") != std::string::npos)
+      return "Slurm reports that a rank was killed for exceeding its memory";
+  }
+  return "";
 }
 
 }  // namespace
@@ -134,36 +163,35 @@ LaunchResult launch(const LaunchRequest& request, const Launcher& launcher, cons
   process.errors = folder / "stderr.txt";
   process.mark = folder;
   process.timeout_s = request.timeout_s;
+  process.finishing = request.finishing;
+  const int all = request.plan ? request.plan->spec.np : 1;
+  Watchdog watchdog({folder, process.mark, analytic::this_machine().host, all, request.longest_operation_s});
+  process.watch = [&](pid_t child) { return watchdog.look(child, Watchdog::Clock::now()); };
+  const MemoryKills kills = memory_kills();
   const ProcessEnd end = run_process(process, signals);
 
   LaunchResult result;
-  result.seconds = end.seconds;
   result.command = shell_line(process.command);
+  result.seconds = end.seconds;
   result.hosts = protocol::read_hosts(folder);
   result.interrupted = end.how == ProcessEnd::How::interrupted;
   const auto cause = protocol::read_cause(folder);
   if (result.interrupted) {
     result.reason = "interrupted";
   } else if (end.how == ProcessEnd::How::exited && end.code == 0 && !cause) {
-    try {
-      result.reply = protocol::read_reply(folder, request.phase);
-      require_plan(*result.reply, request);
-      if (!request.trace_file.empty()) {
-        fs::copy_file(protocol::trace_file(folder), request.trace_file, fs::copy_options::overwrite_existing);
-      }
-    } catch (const Error& error) {
-      result.reply.reset();
-      result.reason = error.what() + last_words(folder);
-    }
+    take_reply(result, request, folder);
   } else if (cause && cause->kind != protocol::FailureKind::peer && end.how == ProcessEnd::How::exited) {
     result.kind = cause->kind;
     result.reason = fmt::format("rank {}: {}", cause->rank.value, cause->message);
   } else {
     result.reason = describe(end);
-    const int started = protocol::started_ranks(folder), all = request.plan ? request.plan->spec.np : 1;
+    const std::string killed = lack_of_memory(kills, folder);
+    if (!killed.empty()) result.reason = fmt::format("{} ({})", killed, result.reason);
+    const int started = protocol::started_ranks(folder);
     if (started < all) result.reason += fmt::format("; {} of {} ranks had started", started, all);
     result.reason += cause ? fmt::format("; rank {}: {}", cause->rank.value, cause->message) : last_words(folder);
   }
+  if (!result.reply) result.last_operations = last_operations(folder);
   return result;
 }
 

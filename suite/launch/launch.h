@@ -2,12 +2,14 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "parallelism/plan/durations.h"
 #include "results/file.h"
+#include "results/record.h"
 #include "suite/launch/launcher.h"
 #include "suite/launch/signals.h"
 #include "suite/protocol/folder.h"
@@ -39,6 +41,8 @@ struct LaunchRequest {
   bool skip_corrupt = false;
   std::filesystem::path trace_file;  ///< where the launch's timeline goes; empty: no trace
   double timeout_s = 0;
+  double longest_operation_s = 0;  ///< that is expected of the plan: how long ranks may be without a sign of progress
+  std::function<void()> finishing = {};  ///< called at a first Ctrl-C, which lets the launch end; empty: it stops it
 };
 
 /// What starts the ranks of a case: `launcher`, or the preset `local` where it is not needed: for ranks that are
@@ -62,8 +66,9 @@ struct LaunchResult {
   protocol::FailureKind kind = protocol::FailureKind::failure;
   bool interrupted = false;
   double seconds = 0;
-  std::string command;               ///< as a shell reads it
-  std::vector<results::Host> hosts;  ///< of the ranks that started, as they saw them, each once
+  std::string command;                                  ///< that was started, for a shell
+  std::vector<results::LastOperation> last_operations;  ///< where there is no reply
+  std::vector<results::Host> hosts;                     ///< of the ranks that started, as they saw them, each once
 };
 
 /// Runs one launch with everything it leaves in `folder`, which must be empty. Only a launcher that cannot be

@@ -13,6 +13,7 @@
 #include <iterator>
 #include <optional>
 #include <sstream>
+#include <utility>
 
 #include "base/error.h"
 
@@ -102,6 +103,35 @@ std::optional<int> await(pid_t child, Clock::time_point deadline, Signals& signa
   }
 }
 
+/// Watches over the child until its end; nullopt where it is to be stopped, with the reason in `end`.
+std::optional<int> attend(pid_t child, const ProcessRequest& request, Signals& signals, ProcessEnd& end) {
+  constexpr double between_looks_s = 1;
+  const auto deadline = after(request.timeout_s);
+  auto next_look = after(between_looks_s);
+  bool told = false;
+  for (;;) {
+    if (const auto status = ended(child)) return status;
+    if (signals.must_stop() || (signals.interrupted() && !request.finishing)) {
+      end.how = ProcessEnd::How::interrupted;
+      return ended(child);
+    }
+    if (signals.interrupted() && !std::exchange(told, true)) request.finishing();
+    if (Clock::now() >= deadline) {
+      end.how = ProcessEnd::How::timed_out;
+      return ended(child);
+    }
+    if (request.watch && Clock::now() >= next_look) {
+      next_look = after(between_looks_s);
+      end.trouble = request.watch(child);
+      if (!end.trouble.empty()) {
+        end.how = ProcessEnd::How::unresponsive;
+        return ended(child);
+      }
+    }
+    signals.wait(request.watch ? std::min(deadline, next_look) : deadline);
+  }
+}
+
 int stop(pid_t child, const ProcessRequest& request, Signals& signals) {
   kill(-child, SIGTERM);
   if (const auto status = await(child, after(request.grace_s), signals)) return *status;
@@ -132,18 +162,14 @@ ProcessEnd run_process(const ProcessRequest& request, Signals& signals) {
   const auto begin = Clock::now();
   const pid_t child = start(request, signals);
   ProcessEnd end;
-  const auto status = await(child, after(request.timeout_s), signals);
+  const auto status = attend(child, request, signals, end);
   const int last = status ? *status : stop(child, request, signals);
   // What has left the group, or outlived a crashed launcher.
   kill(-child, SIGKILL);
   kill_carriers(request.mark, child);
   end.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   end.code = WIFSIGNALED(last) ? WTERMSIG(last) : WEXITSTATUS(last);
-  if (!status) {
-    end.how = signals.interrupted() ? ProcessEnd::How::interrupted : ProcessEnd::How::timed_out;
-  } else if (WIFSIGNALED(last)) {
-    end.how = ProcessEnd::How::signalled;
-  }
+  if (status) end.how = WIFSIGNALED(last) ? ProcessEnd::How::signalled : ProcessEnd::How::exited;
   return end;
 }
 

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,17 +22,23 @@ struct ProcessRequest {
   std::string mark;
   double timeout_s = 0;
   double grace_s = 3;  ///< between TERM and KILL
+  /// Asked about every second, with the child's process id, for what is wrong with the launch; "" for nothing, else
+  /// the command is stopped. Empty: nobody watches.
+  std::function<std::string(pid_t)> watch = {};
+  /// Called at a first Ctrl-C, which then lets the command go on to its end. Empty: a first one stops it.
+  std::function<void()> finishing = {};
 };
 
 struct ProcessEnd {
-  enum class How { exited, signalled, timed_out, interrupted };
+  enum class How { exited, signalled, timed_out, unresponsive, interrupted };
   How how = How::exited;
-  int code = 0;  ///< exit status, or the number of the signal
+  int code = 0;         ///< exit status, or the number of the signal
+  std::string trouble;  ///< of unresponsive: what `watch` said
   double seconds = 0;
 };
 
-/// Runs the command to its end. On time-out or interruption: TERM to the group, grace, KILL to the processes that
-/// carry the mark (so that a launcher can still tidy up after its ranks), grace, KILL to the group. A second
+/// Runs the command to its end. On time-out, trouble or interruption: TERM to the group, grace, KILL to the processes
+/// that carry the mark (so that a launcher can still tidy up after its ranks), grace, KILL to the group. Another
 /// interruption leaves out the grace. The child dies with this program. Throws environment_error when the command
 /// cannot be started.
 ProcessEnd run_process(const ProcessRequest& request, Signals& signals);

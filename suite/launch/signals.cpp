@@ -52,6 +52,7 @@ Signals::Event Signals::wait(Clock::time_point deadline) {
     signalfd_siginfo info;
     if (read(descriptor_, &info, sizeof info) == sizeof info) {
       if (info.ssi_signo == SIGCHLD) return Event::child;
+      must_stop_ = interrupted_ || info.ssi_signo != SIGINT;
       interrupted_ = true;
       return Event::interrupt;
     }
@@ -68,6 +69,12 @@ bool Signals::interrupted() {
   while (!interrupted_ && wait(Clock::time_point::min()) != Event::timeout) {
   }
   return interrupted_;
+}
+
+bool Signals::must_stop() {
+  while (!must_stop_ && wait(Clock::time_point::min()) != Event::timeout) {
+  }
+  return must_stop_;
 }
 
 }  // namespace parabench::suite

@@ -7,9 +7,10 @@
 
 namespace parabench::suite {
 
-/// While one lives, SIGINT, SIGTERM, SIGHUP and SIGCHLD no longer act on the calling thread: `wait` reports them.
-/// Signals that the program was started to ignore stay ignored. Create it on the main thread, before any other
-/// thread; the destructor restores the mask.
+/// While one lives, SIGINT, SIGTERM, SIGHUP and SIGCHLD no longer act on the calling thread: `wait` reports them. A
+/// first Ctrl-C (SIGINT) asks to finish what has begun; a second one, SIGTERM and SIGHUP ask to stop at once. Signals
+/// that the program was started to ignore stay ignored. Create it on the main thread, before any other thread; the
+/// destructor restores the mask.
 class Signals {
  public:
   using Clock = std::chrono::steady_clock;
@@ -22,15 +23,17 @@ class Signals {
 
   /// Sleeps until a child ended, an interruption arrived or `deadline` has passed.
   Event wait(Clock::time_point deadline);
-  /// True once an interruption has arrived; never waits.
+  /// True once an interruption has arrived, of either kind; never waits.
   bool interrupted();
+  /// True once one has arrived that asks to stop at once; never waits.
+  bool must_stop();
   /// The mask that a child must run with.
   const sigset_t& original_mask() const { return original_; }
 
  private:
   sigset_t original_;
   int descriptor_;
-  bool interrupted_ = false;
+  bool interrupted_ = false, must_stop_ = false;
 };
 
 }  // namespace parabench::suite

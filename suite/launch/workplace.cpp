@@ -87,7 +87,7 @@ void check_launches(const std::vector<SelectedCase>& chosen, const Launcher& lau
 }
 
 LaunchResult run(Workplace& workplace, LaunchRequest request) {
-  if (workplace.signals.interrupted()) return interrupted_launch();
+  if (request.finishing ? workplace.signals.must_stop() : workplace.signals.interrupted()) return interrupted_launch();
   request.data = workplace.options.data;
   request.skip_corrupt = workplace.options.skip_corrupt;
   request.timeout_s = workplace.options.timeout_s.value_or(request.timeout_s);

@@ -31,6 +31,7 @@
 #include "suite/rank/calibrate.h"
 #include "suite/rank/capabilities.h"
 #include "suite/rank/gpu_environment.h"
+#include "suite/rank/heartbeat.h"
 #include "suite/rank/launch.h"
 #include "suite/rank/measure.h"
 #include "suite/rank/reply.h"
@@ -164,6 +165,7 @@ int exit_code_of(const std::exception& error) {
 }
 
 int run_threads(const Launch& launch) {
+  const Heartbeat heartbeat(launch.command.reply, Rank(0), launch.plan.spec.np);
   try {
     comm::run_thread_ranks({launch.plan.spec.np, plan::collective_groups(launch.plan).declared},
                            [&](comm::Communicator& comm) { run_rank(launch, comm); });
@@ -175,6 +177,7 @@ int run_threads(const Launch& launch) {
 
 int run_mpi(const protocol::RankCommand& command, int argc, char** argv) {
   comm::MpiSession session(&argc, &argv);
+  const Heartbeat heartbeat(command.reply, session.rank(), 1);
   try {
     const Launch launch = load_launch(command);
     if (session.size() != launch.plan.spec.np)

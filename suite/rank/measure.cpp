@@ -13,6 +13,7 @@
 #include "parallelism/exec/emulation.h"
 #include "parallelism/exec/executor.h"
 #include "parallelism/exec/tuning.h"
+#include "parallelism/plan/excerpt.h"
 #include "parallelism/plan/formats/print_trace.h"
 #include "suite/protocol/folder.h"
 #include "suite/protocol/rank_report.h"
@@ -142,6 +143,7 @@ results::Measured conclude(const Launch& launch, const plan::Plan& plan, comm::C
   measured.step_time_s.samples = {samples};
   measured.isolated_step_time_s = isolated_step_time(reports);
   measured.warmup_steps = warmup;
+  if (!plan.spec.graph) measured.timeline = plan::excerpt(plan, timeline, StepId(warmup));
   if (launch.command.trace)
     write_atomically(protocol::trace_file(launch.command.reply), plan::to_trace(plan, timeline).dump() + "\n");
   return measured;

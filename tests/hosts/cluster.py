@@ -42,7 +42,8 @@ def require():
         raise Unavailable("needs root: it makes namespaces and network links")
     path = os.environ.get("PATH", "") + ":" + SBIN
     packages = {"slurmctld": "slurm-wlm", "slurmd": "slurm-wlm", "srun": "slurm-wlm", "munged": "munge",
-                "ip": "iproute2", "tc": "iproute2", "nsenter": "util-linux", "unshare": "util-linux"}
+                "ip": "iproute2", "tc": "iproute2", "nsenter": "util-linux", "unshare": "util-linux",
+                "setpriv": "util-linux"}
     missing = sorted({package for tool, package in packages.items() if not shutil.which(tool, path=path)})
     if missing:
         raise Unavailable("missing packages: " + " ".join(missing))
@@ -58,7 +59,7 @@ def processes():
         if not entry.isdigit():
             continue
         try:
-            words = pathlib.Path("/proc", entry, "cmdline").read_bytes().split(b"\0")
+            words = pathlib.Path("/proc", entry, "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
         except OSError:
             continue
         yield int(entry), [word.decode(errors="replace") for word in words]
@@ -71,8 +72,11 @@ def numbers_of(pid):
 
 
 class Cluster:
-    def __init__(self, folder, hosts=2):
+    def __init__(self, folder, hosts=2, bound=False):
+        """`bound`: it ends with this process, however that ends."""
         self.folder = pathlib.Path(folder).absolute()
+        self.bound = bound
+        self.started = []  # by this object
         self.hosts = [f"n{i + 1}" for i in range(hosts)]
 
     # Processes are found by what they carry in their command line, never by a number kept in a file, which another
@@ -150,14 +154,16 @@ class Cluster:
     def start_init(self, host, below, script):
         """A new set of namespaces, whose first process sets itself up, then only reaps orphans. In a session of its own:
         a Ctrl-C at the terminal is for the test, which takes the cluster down."""
-        log = open(self.folder / f"log/init-{host}", "w")
-        words = ["unshare", *NAMESPACES, "--fork", "--mount-proc", "--propagation", "private", "sh", "-euc",
+        words = ["unshare", *NAMESPACES, "--fork", "--kill-child=KILL", "--mount-proc", "--propagation", "private", "sh", "-euc",
                  script + "\ntouch \"$1/ready-$2\"\nset +e\nwhile :; do sleep 86400 & wait; done", "sh",
                  str(self.folder), host, self.mark(host)]
         if below:
             words = self.words(below, words)
-        subprocess.Popen(words, env=self.environment(), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                         start_new_session=True)
+        elif self.bound:
+            words = ["setpriv", "--pdeathsig", "KILL", *words]
+        with open(self.folder / f"log/init-{host}", "w") as log:
+            self.started.append(subprocess.Popen(words, env=self.environment(), stdin=subprocess.DEVNULL, stdout=log,
+                                                 stderr=log, start_new_session=True))
         self.wait_until(f"the first process of {host}", (self.folder / f"ready-{host}").exists)
 
     def start_head(self):
@@ -257,23 +263,6 @@ class Cluster:
             """).format(address=self.address("head"), folder=self.folder, nodes=nodes, hosts=",".join(self.hosts)))
         (self.folder / "mpi.conf").write_text("PMIxCliTmpDirBase=/run/pmix\n")
 
-    def inside(self):
-        """Numbers of all processes of the cluster."""
-        head = self.init_of("head")
-        if head is None:
-            return []
-        space = os.readlink(f"/proc/{head}/ns/pid")
-        depth = len(numbers_of(head))
-        found = []
-        for pid, _ in processes():
-            try:
-                deeper = len(numbers_of(pid)) > depth
-                if deeper or os.readlink(f"/proc/{pid}/ns/pid") == space:
-                    found.append(pid)
-            except (OSError, StopIteration):
-                continue
-        return found
-
     def down(self):
         """The kernel kills what lives in a process table whose first process ends."""
         init = self.init_of("head")
@@ -281,6 +270,8 @@ class Cluster:
             os.kill(init, signal.SIGKILL)
             self.wait_until("the end of head", lambda: self.init_of("head") is None)
             self.wait_until("the end of the hosts", lambda: not any(self.init_of(host) for host in self.hosts))
+        while self.started:
+            self.started.pop().wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

@@ -135,10 +135,11 @@ class HostsTest(unittest.TestCase):
 
     def expect_cut_off_host_ends_the_case(self, before, launcher, cause, **variables):
         """n2's network goes down while the steps run."""
-        command = before + self.words(CASES[0], "--verify", "off", "--steps", "1000000", "--launcher", launcher)
+        command = before + self.words(CASES[0], "--verify", "off", "--steps", "20000", "--launcher", launcher)
         with open(self.path("output"), "w+") as output:
             front = self.cluster.start("head", command, env={**self.environment, **variables}, stdout=output,
                                        stderr=output)
+            self.addCleanup(front.wait)
             self.addCleanup(front.kill)
             end = time.monotonic() + LAUNCH_S
             text = ""

@@ -147,7 +147,7 @@ struct Parser {
 
     quick.quick = true;
     quick.options.steps = 10;
-    quick.options.repetitions = 3;
+    quick.options.stopping.repetitions = 3;
     quick.options.json = quick_results_path();
     CLI::App& quick_app = command("quick",
                                   "One model, every family of strategies, two cores, calibration included; "
@@ -209,7 +209,7 @@ void read_run(RunCommand& run, const CLI::App& app) {
   options.benchmark =
       read_benchmark_flags(take_benchmark_flags(app, true), [](const char* name) { return std::getenv(name); });
   if (app.get_option("--repetitions")->empty() && options.benchmark.repetitions)
-    options.repetitions = *options.benchmark.repetitions;
+    options.stopping.repetitions = *options.benchmark.repetitions;
   const bool chooses =
       run.quick || !run.selection.empty() || options.benchmark.filter != "." || options.benchmark.list_tests;
   if (!chooses) {

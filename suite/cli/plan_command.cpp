@@ -14,7 +14,7 @@
 #include "parallelism/plan/formats/print_svg.h"
 #include "parallelism/plan/formats/print_text.h"
 #include "parallelism/plan/formats/print_trace.h"
-#include "suite/cli/emulate_option.h"
+#include "suite/run/emulate_option.h"
 #include "suite/machine/knowledge.h"
 #include "suite/run/forecast.h"
 

@@ -149,12 +149,16 @@ Allocation this_allocation() {
   return {.hosts = {host_name()}};
 }
 
-bool is_this_host_alone(const Allocation& allocation) {
-  if (allocation.job.empty()) return true;
-  if (allocation.hosts.size() != 1) return false;
+bool runs_here(const Allocation& allocation) {
   // Slurm's name of a host need not be the host's own; salloc's command runs where salloc was typed.
-  const std::string node = variable("SLURMD_NODENAME");
-  return without_domain(allocation.hosts.front()) == without_domain(node.empty() ? host_name() : node);
+  const std::string node = allocation.job.starts_with("Slurm") ? variable("SLURMD_NODENAME") : "";
+  const std::string here = node.empty() ? host_name() : node;
+  return std::ranges::any_of(allocation.hosts,
+                             [&](const std::string& host) { return without_domain(host) == without_domain(here); });
+}
+
+bool is_this_host_alone(const Allocation& allocation) {
+  return allocation.hosts.size() <= 1 && (allocation.job.empty() || runs_here(allocation));
 }
 
 }  // namespace parabench::suite

@@ -18,6 +18,9 @@ struct Allocation {
 /// LSB_HOSTS. Throws usage_error, naming the variable, where one cannot be read.
 Allocation this_allocation();
 
+/// Whether this program runs on one of the allocation's hosts, or outside of a job.
+bool runs_here(const Allocation& allocation);
+
 /// Whether this program runs on the allocation's only host, or outside of a job.
 bool is_this_host_alone(const Allocation& allocation);
 

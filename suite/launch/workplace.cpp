@@ -46,17 +46,6 @@ void show_command(Workplace& workplace, const LaunchRequest& request, const std:
       shell_line(command_line(request, workplace.options.launcher, workplace.host, plan_file(folder), folder)));
 }
 
-void add_hosts(std::vector<results::Host>& known, const std::vector<results::Host>& seen) {
-  for (const results::Host& host : seen) {
-    const auto same = std::ranges::find(known, host.name, &results::Host::name);
-    if (same == known.end()) {
-      known.push_back(host);
-    } else if (same->cpusets.size() < host.cpusets.size()) {
-      same->cpusets = host.cpusets;
-    }
-  }
-}
-
 }  // namespace
 
 Workplace::Workplace(LaunchOptions launch_options, Progress& progress_line)
@@ -69,6 +58,17 @@ void settle_launcher(LaunchOptions& options, const Allocation& allocation, Progr
   UsualLauncher usual = usual_launcher(allocation);
   options.launcher = std::move(usual.launcher);
   if (!usual.why.empty()) progress.note(usual.why);
+}
+
+void add_hosts(std::vector<results::Host>& known, const std::vector<results::Host>& seen) {
+  for (const results::Host& host : seen) {
+    const auto same = std::ranges::find(known, host.name, &results::Host::name);
+    if (same == known.end()) {
+      known.push_back(host);
+    } else if (same->cpusets.size() < host.cpusets.size()) {
+      same->cpusets = host.cpusets;
+    }
+  }
 }
 
 Launcher usable_launcher(const Launcher& launcher, const protocol::Offer& capabilities) {

@@ -37,6 +37,9 @@ struct Workplace {
 /// Sets the usual launcher of the place where none was given, and says so.
 void settle_launcher(LaunchOptions& options, const Allocation& allocation, Progress& progress);
 
+/// Adds what `known` does not name; of a host that both name the longer list of cpusets stays.
+void add_hosts(std::vector<results::Host>& known, const std::vector<results::Host>& seen);
+
 /// `launcher`, or `local` in the place of mpirun and srun for a build without MPI: whatever ranks it has are threads.
 Launcher usable_launcher(const Launcher& launcher, const protocol::Offer& capabilities);
 

@@ -10,6 +10,7 @@
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "results/summary.h"
 #include "suite/run/combine.h"
+#include "suite/run/stopping.h"
 
 namespace parabench::suite {
 namespace {
@@ -25,7 +26,163 @@ bool same_ranks(const results::Measured& measured, const Predicted& predicted) {
   return std::ranges::equal(measured.ranks, predicted.ranks, {}, &results::RankMeasured::rank, &RankPredicted::rank);
 }
 
+/// One try at all launches of a case.
+class Attempt {
+ public:
+  Attempt(const Prepared& prepared, const RunOptions& options, int index, Workplace& workplace);
+  CaseResult run();
+
+ private:
+  std::optional<protocol::Reply> run_phase(protocol::Phase phase, LaunchRequest request, const std::string& what);
+  void verify();
+  void measure(int repetition, bool traced);
+  void take(results::Measured measured);
+  void fail(std::string reason, protocol::FailureKind kind);
+  bool is_sound() const { return result_.record.status == results::Status::ok; }
+
+  const Prepared& prepared_;
+  const RunOptions& options_;
+  int index_;
+  Workplace& workplace_;
+  CaseResult result_;
+  std::vector<results::Measured> launches_;
+};
+
+Attempt::Attempt(const Prepared& prepared, const RunOptions& options, int index, Workplace& workplace)
+    : prepared_(prepared),
+      options_(options),
+      index_(index),
+      workplace_(workplace),
+      result_{.record = start_record(prepared, options)} {
+  result_.record.equivalence.reason = is_emulated(prepared.chosen.spec)
+                                          ? "emulated devices wait for modelled times; nothing is trained"
+                                      : options.verify == VerifyMode::off ? "switched off by --verify off"
+                                                                          : "the case stopped before";
+}
+
+void Attempt::fail(std::string reason, protocol::FailureKind kind) {
+  result_.record.status = results::Status::failed;
+  result_.record.reason = std::move(reason);
+  result_.failure = kind;
+}
+
+std::optional<protocol::Reply> Attempt::run_phase(protocol::Phase phase, LaunchRequest request,
+                                                  const std::string& what) {
+  const int steps = options_.warmup + options_.steps;
+  const Forecast& forecast = *prepared_.forecast;
+  request.phase = phase;
+  request.plan = &forecast.plan;
+  if (is_emulated(prepared_.chosen.spec)) request.durations = &forecast.durations;
+  request.steps = options_.steps;
+  request.warmup = options_.warmup;
+  request.timeout_s = patience_seconds(phase, forecast, steps);
+  request.longest_operation_s = forecast.predicted.step_time_s;
+  request.finishing = [&] { workplace_.progress.note("finishing this case; Ctrl-C again stops at once"); };
+  workplace_.progress.phase(index_, result_.record.id, what);
+  LaunchResult launched;
+  try {
+    launched = suite::run(workplace_, request);
+  } catch (const std::exception& error) {
+    // The launch's own folder, say, on a full disk: this case fails, others may not.
+    launched.reason = error.what();
+    launched.kind = protocol::FailureKind::environment;
+  }
+  workplace_.progress.done(expected_seconds(phase, forecast, steps));
+  result_.record.launch = launched.command;
+  result_.record.last_operations = launched.last_operations;
+  result_.interrupted = launched.interrupted;
+  if (!launched.reply) {
+    fail(launched.interrupted ? fmt::format("interrupted during {}; {} of {} launches were measured", what,
+                                            launches_.size(), options_.stopping.repetitions)
+                              : fmt::format("{}: {}", what, launched.reason),
+         launched.kind);
+  } else if (const std::string& why = launched.reply->private_arenas_because; !why.empty()) {
+    workplace_.progress.note("ranks exchange by copies, not in memory that they share: " + why);
+  }
+  return std::move(launched.reply);
+}
+
+void Attempt::verify() {
+  const auto reply = run_phase(protocol::Phase::verify, {}, "verify");
+  if (!reply) return;
+  results::Equivalence& equivalence = result_.record.equivalence;
+  equivalence = std::get<results::Equivalence>(reply->answer);
+  if (equivalence.status == results::EquivalenceStatus::fail)
+    fail(fmt::format("not equivalent to {} training", equivalence.reference), protocol::FailureKind::failure);
+}
+
+void Attempt::measure(int repetition, bool traced) {
+  LaunchRequest request;
+  if (traced) request.trace_file = std::filesystem::path(options_.trace) / (file_name(result_.record.id) + ".json");
+  const std::string what = options_.stopping.interval
+                               ? fmt::format("measure {}", repetition)
+                               : fmt::format("measure {}/{}", repetition, options_.stopping.repetitions);
+  auto reply = run_phase(protocol::Phase::measure, request, what);
+  if (reply) take(std::move(std::get<results::Measured>(reply->answer)));
+}
+
+void Attempt::take(results::Measured measured) {
+  results::Record& record = result_.record;
+  const auto& samples = measured.step_time_s.samples;
+  if (samples.size() != 1 || static_cast<int>(samples.front().size()) != options_.steps) {
+    return fail(fmt::format("measure: the reply holds {} steps, {} were asked for",
+                            samples.empty() ? 0 : samples.front().size(), options_.steps),
+                protocol::FailureKind::failure);
+  }
+  if (!same_ranks(measured, prepared_.forecast->predicted)) {
+    return fail(
+        fmt::format("measure: the reply holds {} ranks, the plan {}", measured.ranks.size(), record.parameters.np),
+        protocol::FailureKind::failure);
+  }
+  launches_.push_back(std::move(measured));
+  record.measured = combine(launches_, record.parameters.batch, step_flops(*prepared_.subject));
+  record.error = results::compare(*record.predicted, *record.measured);
+  judge_losses(record.equivalence, launches_.back().losses, options_.warmup + options_.steps);
+  if (record.equivalence.loss_agrees == false)
+    fail("the losses of the measured steps are not the reference's", protocol::FailureKind::failure);
+}
+
+CaseResult Attempt::run() {
+  std::optional<results::StopReason> stopped_by;
+  for (const PlannedLaunch& launch : launches_of(prepared_.chosen.spec, options_)) {
+    if (launch.phase == protocol::Phase::verify) verify();
+    if (launch.phase == protocol::Phase::measure) measure(launch.repetition, launch.traced);
+    if (!is_sound()) break;
+  }
+  while (is_sound() && result_.record.measured) {
+    stopped_by = enough(result_.record.measured->step_time_s, options_.stopping);
+    if (stopped_by) break;
+    measure(static_cast<int>(launches_.size()) + 1, false);
+  }
+  if (!is_sound()) stopped_by = result_.interrupted ? results::StopReason::interruption : results::StopReason::failure;
+  if (result_.record.measured) result_.record.measured->stopped_by = stopped_by;
+  return std::move(result_);
+}
+
+/// Whether the next attempt may end otherwise: not where the case trained something else, or what it was given is wrong.
+bool may_pass_later(const CaseResult& result) {
+  if (result.interrupted || result.record.status != results::Status::failed) return false;
+  if (results::differs(result.record.equivalence)) return false;
+  return result.failure == protocol::FailureKind::failure || result.failure == protocol::FailureKind::peer;
+}
+
 }  // namespace
+
+CaseResult run_case(const Prepared& prepared, const RunOptions& options, int index, Workplace& workplace) {
+  std::vector<std::string> earlier;
+  for (;;) {
+    CaseResult result = Attempt(prepared, options, index, workplace).run();
+    result.record.earlier_failures = earlier;
+    if (static_cast<int>(earlier.size()) == options.retries || !may_pass_later(result) ||
+        workplace.signals.interrupted()) {
+      return result;
+    }
+    earlier.push_back(result.record.reason);
+    workplace.progress.phase(index, result.record.id,
+                             fmt::format("is tried again ({} of {}): {};", earlier.size(), options.retries,
+                                         result.record.reason.substr(0, result.record.reason.find('\n'))));
+  }
+}
 
 results::Record start_record(const Prepared& prepared, const RunOptions& options) {
   results::Record record;
@@ -51,96 +208,6 @@ double expected_seconds(const Prepared& prepared, const RunOptions& options) {
   for (const PlannedLaunch& launch : launches_of(prepared.chosen.spec, options))
     seconds += expected_seconds(launch.phase, *prepared.forecast, options.warmup + options.steps);
   return seconds;
-}
-
-CaseRun::CaseRun(const Prepared& prepared, const RunOptions& options, int index, Workplace& workplace)
-    : prepared_(prepared),
-      options_(options),
-      index_(index),
-      workplace_(workplace),
-      record_(start_record(prepared, options)),
-      planned_(launches_of(prepared.chosen.spec, options)) {
-  record_.equivalence.reason = is_emulated(record_.parameters)
-                                   ? "emulated devices wait for modelled times; nothing is trained"
-                               : options.verify == VerifyMode::off ? "switched off by --verify off"
-                                                                   : "the case stopped before";
-}
-
-void CaseRun::fail(std::string reason, protocol::FailureKind kind) {
-  record_.status = results::Status::failed;
-  record_.reason = std::move(reason);
-  failure_kind_ = kind;
-}
-
-std::optional<PlannedLaunch> CaseRun::next(protocol::Phase phase) {
-  if (planned_.empty() || planned_.front().phase != phase) return std::nullopt;
-  const PlannedLaunch launch = planned_.front();
-  planned_.erase(planned_.begin());
-  return launch;
-}
-
-std::optional<protocol::Reply> CaseRun::run_phase(protocol::Phase phase, LaunchRequest request, std::string what) {
-  const int steps = options_.warmup + options_.steps;
-  request.phase = phase;
-  request.plan = &prepared_.forecast->plan;
-  if (is_emulated(record_.parameters)) request.durations = &prepared_.forecast->durations;
-  request.steps = options_.steps;
-  request.warmup = options_.warmup;
-  request.timeout_s = patience_seconds(phase, *prepared_.forecast, steps);
-  workplace_.progress.phase(index_, record_.id, what);
-  LaunchResult result = run(workplace_, request);
-  workplace_.progress.done(expected_seconds(phase, *prepared_.forecast, steps));
-  if (!result.reply) {
-    fail(fmt::format("{}: {}", what, result.reason), result.kind);
-  } else if (const std::string& why = result.reply->private_arenas_because; !why.empty()) {
-    workplace_.progress.note("ranks exchange by copies, not in memory that they share: " + why);
-  }
-  return std::move(result.reply);
-}
-
-bool CaseRun::verify() {
-  if (!next(protocol::Phase::verify)) return true;
-  const auto reply = run_phase(protocol::Phase::verify, {}, "verify");
-  if (!reply) return false;
-  record_.equivalence = std::get<results::Equivalence>(reply->answer);
-  if (record_.equivalence.status == results::EquivalenceStatus::fail) {
-    fail(fmt::format("not equivalent to {} training", record_.equivalence.reference), protocol::FailureKind::failure);
-  }
-  return record_.status == results::Status::ok;
-}
-
-std::optional<std::vector<double>> CaseRun::measure() {
-  const PlannedLaunch planned = next(protocol::Phase::measure).value();
-  LaunchRequest request;
-  if (planned.traced) {
-    request.trace_file = std::filesystem::path(options_.trace) / (file_name(record_.id) + ".json");
-  }
-  auto reply = run_phase(protocol::Phase::measure, request,
-                         fmt::format("measure {}/{}", planned.repetition, options_.repetitions));
-  if (!reply) return std::nullopt;
-  auto& measured = std::get<results::Measured>(reply->answer);
-  const auto& samples = measured.step_time_s.samples;
-  if (samples.size() != 1 || static_cast<int>(samples.front().size()) != options_.steps) {
-    fail(fmt::format("measure: the reply holds {} steps, {} were asked for",
-                     samples.empty() ? 0 : samples.front().size(), options_.steps),
-         protocol::FailureKind::failure);
-    return std::nullopt;
-  }
-  if (!same_ranks(measured, prepared_.forecast->predicted)) {
-    fail(fmt::format("measure: the reply holds {} ranks, the plan {}", measured.ranks.size(), record_.parameters.np),
-         protocol::FailureKind::failure);
-    return std::nullopt;
-  }
-  auto times = samples.front();
-  launches_.push_back(std::move(measured));
-  record_.measured = combine(launches_, record_.parameters.batch, step_flops(*prepared_.subject));
-  record_.error = results::compare(*record_.predicted, *record_.measured);
-  judge_losses(record_.equivalence, launches_.back().losses, options_.warmup + options_.steps);
-  if (record_.equivalence.loss_agrees == false) {
-    fail("the losses of the measured steps are not the reference's", protocol::FailureKind::failure);
-    return std::nullopt;
-  }
-  return times;
 }
 
 }  // namespace parabench::suite

@@ -5,10 +5,10 @@
 
 #include <ostream>
 
-#include "suite/cli/emulate_option.h"
 #include "suite/launch/launch.h"
 #include "suite/launch/workplace.h"
 #include "suite/machine/knowledge.h"
+#include "suite/run/emulate_option.h"
 #include "suite/run/run_plan.h"
 
 namespace parabench::suite {

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/units_text.h"
 #include "parallelism/plan/strategies/check_case.h"
+#include "suite/launch/workplace.h"
 
 namespace parabench::suite {
 namespace {
@@ -100,9 +101,10 @@ PrepareOptions options_of_run(const RunOptions& options, const protocol::Offer& 
 }
 
 std::vector<Prepared> prepare(const std::vector<SelectedCase>& chosen, const PrepareOptions& options,
-                              const Knowledge& knowledge) {
+                              const Knowledge& knowledge, const std::function<bool()>& interrupted) {
   std::vector<Prepared> cases;
   for (const auto& one : chosen) {
+    if (interrupted && interrupted()) throw Interrupted{};
     Prepared prepared{one, std::nullopt, std::nullopt, ""};
     try {
       prepare_case(prepared, options, knowledge);

@@ -1,6 +1,7 @@
 // Which of the chosen cases can run here, and what each is expected to cost.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,9 +33,9 @@ struct PrepareOptions {
 PrepareOptions options_of_run(const RunOptions& options, const protocol::Offer& capabilities, const Launcher& launcher);
 
 /// Every case, in order, with its plan or with the reason why it is skipped. Throws usage_error for a named case
-/// that is impossible in itself.
+/// that is impossible in itself, and Interrupted where `interrupted`, asked before each case, says so.
 std::vector<Prepared> prepare(const std::vector<SelectedCase>& chosen, const PrepareOptions& options,
-                              const Knowledge& knowledge);
+                              const Knowledge& knowledge, const std::function<bool()>& interrupted = {});
 
 /// Forecasts the runnable cases anew, after a calibration.
 void forecast_again(std::vector<Prepared>& cases, const PrepareOptions& options, const Knowledge& knowledge);

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/units_text.h"
-#include "suite/cli/emulate_option.h"
+#include "suite/run/emulate_option.h"
 
 namespace parabench::suite {
 namespace {
@@ -22,6 +22,18 @@ double read_timeout(Text text) {
   const double seconds = parse_seconds("--timeout", text).value;
   if (seconds <= 0) throw usage_error("--timeout", text, "a time above 0", "try --timeout 10min");
   return seconds;
+}
+
+/// "2%" or "0.02": above 0, below 1.
+double read_share(Text option, Text text) {
+  double value = 0;
+  const bool percent = text.ends_with('%');
+  const Text number = percent ? text.substr(0, text.size() - 1) : text;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+  if (percent) value /= 100;
+  if (error != std::errc() || end != number.data() + number.size() || !(value > 0 && value < 1))
+    throw usage_error(option, text, "a share above 0 and below 1", fmt::format("try {} 2%", option));
+  return value;
 }
 
 constexpr std::array options_table{
@@ -41,8 +53,24 @@ constexpr std::array options_table{
               .value = "N",
               .help = "Launches of each case",
               .repeated = Repeated::always,
-              .read = [](RunOptions& o, Text text) { o.repetitions = read_integer("--repetitions", text, 1); },
-              .text = [](const RunOptions& o) { return std::to_string(o.repetitions); }},
+              .read = [](RunOptions& o, Text text) { o.stopping.repetitions = read_integer("--repetitions", text, 1); },
+              .text = [](const RunOptions& o) { return std::to_string(o.stopping.repetitions); }},
+    RunOption{
+        .name = "--until-interval",
+        .value = "SHARE",
+        .help = "Measure further launches until half of the median's 95 % interval is at most this share of it (2%)",
+        .repeated = Repeated::if_given,
+        .read = [](RunOptions& o, Text text) { o.stopping.interval = read_share("--until-interval", text); },
+        .text =
+            [](const RunOptions& o) {
+              return o.stopping.interval ? print_number(*o.stopping.interval) : std::string();
+            }},
+    RunOption{.name = "--max-repetitions",
+              .value = "N",
+              .help = "Launches of each case at most, with --until-interval",
+              .repeated = Repeated::if_given,
+              .read = [](RunOptions& o, Text text) { o.stopping.most = read_integer("--max-repetitions", text, 1); },
+              .text = [](const RunOptions& o) { return std::to_string(o.stopping.most); }},
     RunOption{
         .name = "--launcher",
         .value = "NAME|TEMPLATE",
@@ -110,6 +138,21 @@ constexpr std::array options_table{
               .help = "Results file; - for stdout",
               .read = [](RunOptions& o, Text text) { o.json = text; },
               .text = [](const RunOptions& o) { return o.json; }},
+    RunOption{.name = "--resume",
+              .help = "Go on with the run that stopped before it had written all of --json: what it finished is kept, "
+                      "what failed runs again",
+              .read = [](RunOptions& o, Text) { o.resume = true; },
+              .text = [](const RunOptions& o) { return on(o.resume); }},
+    RunOption{.name = "--retries",
+              .value = "N",
+              .help = "Further attempts at a case whose launch failed",
+              .read = [](RunOptions& o, Text text) { o.retries = read_integer("--retries", text, 0); },
+              .text = [](const RunOptions& o) { return std::to_string(o.retries); }},
+    RunOption{
+        .name = "--shuffle",
+        .help = "Run the cases in an order that depends on their ids alone, so that drift does not favour neighbours",
+        .read = [](RunOptions& o, Text) { o.shuffle = true; },
+        .text = [](const RunOptions& o) { return on(o.shuffle); }},
     RunOption{.name = "--trace",
               .value = "DIR",
               .help = "Folder for a Chrome trace of each case's first launch",

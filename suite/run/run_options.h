@@ -11,9 +11,10 @@
 
 #include "base/enum_text.h"
 #include "suite/cases/selection.h"
-#include "suite/cli/benchmark_flags.h"
 #include "suite/launch/launcher.h"
 #include "suite/protocol/command.h"
+#include "suite/run/benchmark_flags.h"
+#include "suite/run/stopping.h"
 
 namespace parabench::suite {
 
@@ -32,12 +33,14 @@ struct RunOptions {
   LaunchOptions launches;
   int steps = protocol::default_steps;
   int warmup = protocol::default_warmup;
-  int repetitions = 1;
+  StoppingRule stopping;
+  int retries = 0;                        ///< further attempts at a case that failed
   std::string json;                       ///< results file; "-" for stdout, "" for none
   std::string calibration;                ///< "" for the file of this machine
   std::optional<double> emulated_unit_s;  ///< unit costs of this length for emulated devices; nullopt: the processor's
   VerifyMode verify = VerifyMode::on;
   std::string trace;  ///< folder of timelines; "" for none
+  bool shuffle = false, resume = false;
   bool fail_fast = false;
   bool force = false;  ///< also cases that are predicted to exceed the memory
   bool dry_run = false;

@@ -8,7 +8,7 @@ std::vector<PlannedLaunch> launches_of(const Case& spec, const RunOptions& optio
   std::vector<PlannedLaunch> launches;
   if (options.verify != VerifyMode::off && !is_emulated(spec)) launches.push_back({.phase = protocol::Phase::verify});
   if (options.verify == VerifyMode::only) return launches;
-  for (int repetition = 1; repetition <= options.repetitions; ++repetition) {
+  for (int repetition = 1; repetition <= least_launches(options.stopping); ++repetition) {
     launches.push_back({protocol::Phase::measure, repetition, repetition == 1 && !options.trace.empty()});
   }
   return launches;

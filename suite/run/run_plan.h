@@ -15,7 +15,8 @@ struct PlannedLaunch {
 };
 
 /// The launches of a case that runs, in order: one that verifies, unless that is switched off or nothing is trained;
-/// then one that measures for each repetition, unless the case is only to be verified.
+/// then one that measures for each repetition, unless the case is only to be verified. Where an interval is asked for,
+/// further ones that measure may follow.
 std::vector<PlannedLaunch> launches_of(const Case& spec, const RunOptions& options);
 
 /// The cases for which a calibration is launched before any other launch, in order: those that measured_first() finds,

@@ -1,57 +1,28 @@
 #include "suite/run/session.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
 #include <ostream>
 
+#include "base/random.h"
 #include "base/units_text.h"
 #include "results/baseline.h"
-#include "results/record_json.h"
 #include "results/summary.h"
 #include "results/table.h"
-#include "suite/cli/emulate_option.h"
 #include "suite/machine/calibrate.h"
 #include "suite/machine/provenance.h"
+#include "suite/run/benchmark_report.h"
 #include "suite/run/case_run.h"
 #include "suite/run/dry_run.h"
-#include "suite/run/front.h"
+#include "suite/run/journal.h"
+#include "suite/run/preflight.h"
 
 namespace parabench::suite {
 namespace {
-
-namespace fs = std::filesystem;
-
-/// Fails before anything runs where a file could not be written afterwards.
-void require_writable(std::string_view option, const std::string& path) {
-  if (path.empty() || path == "-") return;
-  const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : ".";
-  const bool there = fs::exists(path);
-  if (fs::is_directory(path) || access(there ? path.c_str() : folder.c_str(), W_OK) != 0) {
-    throw usage_error(option, path, "a file that can be written",
-                      fs::is_directory(folder) ? "" : "make its folder first");
-  }
-}
-
-/// Everything about the run that must be in order before the first launch.
-void check_options(const RunOptions& options) {
-  if (options.json == "-" && options.benchmark.console) {
-    throw usage_error("--json", "-", "one owner of stdout", "write to a file, or leave out --benchmark_format");
-  }
-  require_writable("--json", options.json);
-  require_writable("--benchmark_out", options.benchmark.out);
-  const auto& data = options.launches.data;
-  if (!data.empty() && !fs::is_directory(data)) throw usage_error("--data", data, "a folder that exists");
-  if (options.trace.empty()) return;
-  std::error_code error;
-  fs::create_directories(options.trace, error);
-  if (error || access(options.trace.c_str(), W_OK) != 0) {
-    throw usage_error("--trace", options.trace, "a folder that can be written");
-  }
-}
 
 std::string outcome(const results::Record& record) {
   switch (record.status) {
@@ -68,72 +39,51 @@ std::string outcome(const results::Record& record) {
   return "";
 }
 
-/// Numbers beside Google Benchmark's own; all finite.
-std::vector<std::pair<std::string, double>> counters(const results::Record& record) {
-  std::vector<std::pair<std::string, double>> all = {
-      {"pred_step_s", record.predicted->step_time_s},
-      {"pred_rel_error", record.error->step_time_relative},
-      {"flops_per_s", record.measured->achieved_flops_per_s},
-      {"peak_bytes", static_cast<double>(results::peak_bytes(*record.measured))}};
-  std::erase_if(all, [](const auto& counter) { return !std::isfinite(counter.second); });
-  return all;
+/// The order in which cases run. Shuffled, it depends on their ids alone: anyone who runs the same cases has the same.
+std::vector<std::size_t> order_of(const std::vector<Prepared>& cases, bool shuffled) {
+  std::vector<std::size_t> order(cases.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (shuffled) {
+    std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(mix64(fnv1a64(cases[i].chosen.id)), i); });
+  }
+  return order;
 }
 
-/// The records of a run, kept on disk as they come.
+/// The records of a run, by case; kept on disk as they come.
 class Session {
  public:
-  Session(const RunOptions& options, const std::vector<Prepared>& cases, results::ResultsFile results,
-          Workplace& workplace)
-      : options_(options), cases_(cases), results_(std::move(results)), workplace_(workplace) {}
+  Session(const RunOptions& options, const std::vector<Prepared>& cases, Workplace& workplace, Journal* journal)
+      : options_(options), cases_(cases), workplace_(workplace), journal_(journal), records_(cases.size()) {}
 
+  /// Takes over records that an earlier run finished.
+  void take_over(const Unfinished& before);
   void run();
   ExitCode code();
-  const results::ResultsFile& results() const { return results_; }
+  /// Those that there are, in the order of the cases.
+  std::vector<results::Record> records() const;
 
  private:
-  Repetition repeat(std::size_t index);
-  void begin(std::size_t index);
-  void keep(results::Record record);
-  void keep_failure(const CaseRun& run);
-  void skip_until(std::size_t index);
-  bool stopped() { return failed_fast_ || workplace_.signals.interrupted(); }
+  void run_one(std::size_t index, int place);
+  void keep(std::size_t index, int place, results::Record record);
+  void count_failure(protocol::FailureKind kind);
 
   const RunOptions& options_;
   const std::vector<Prepared>& cases_;
-  results::ResultsFile results_;
   Workplace& workplace_;
-  std::size_t next_ = 0;            ///< the first case without a record
-  std::optional<CaseRun> running_;  ///< the case whose repetitions run; its record is still to come
-  int repetitions_ = 0;             ///< done of the running case
+  Journal* journal_;  ///< nullptr where no file was asked for
+  std::vector<std::optional<results::Record>> records_;
   bool failed_fast_ = false;
   bool failed_ = false, bad_input_ = false, lacking_ = false;
 };
 
-void Session::keep(results::Record record) {
-  workplace_.progress.result(static_cast<int>(++next_), record.id, outcome(record));
-  if (!workplace_.hosts.empty()) results_.context.hosts = workplace_.hosts;
-  results_.records.push_back(std::move(record));
-  results::fill_baselines(results_.records);
-  if (!options_.json.empty() && options_.json != "-") results::write_results(options_.json, results_);
+void Session::keep(std::size_t index, int place, results::Record record) {
+  workplace_.progress.result(place, record.id, outcome(record));
+  if (journal_) journal_->keep(record);
+  records_[index] = std::move(record);
 }
 
-/// Records of the cases before `index` that do not run.
-void Session::skip_until(std::size_t index) {
-  while (next_ < index) {
-    const Prepared& prepared = cases_[next_];
-    results::Record record = start_record(prepared, options_);
-    if (prepared.runs()) {
-      record.status = results::Status::skipped;
-      record.reason = "not run: an earlier case failed (--fail-fast)";
-    } else if (prepared.chosen.named) {
-      lacking_ = true;
-    }
-    keep(std::move(record));
-  }
-}
-
-void Session::keep_failure(const CaseRun& run) {
-  switch (run.failure_kind()) {
+void Session::count_failure(protocol::FailureKind kind) {
+  switch (kind) {
     case protocol::FailureKind::usage: bad_input_ = true; break;
     case protocol::FailureKind::environment: lacking_ = true; break;
     case protocol::FailureKind::failure:
@@ -143,55 +93,57 @@ void Session::keep_failure(const CaseRun& run) {
   failed_fast_ = options_.fail_fast;
 }
 
-void Session::begin(std::size_t index) {
-  skip_until(index);
-  repetitions_ = 0;
-  running_.emplace(cases_[index], options_, static_cast<int>(index) + 1, workplace_);
-  running_->verify();
+void Session::take_over(const Unfinished& before) {
+  int taken = 0;
+  for (const results::Record& record : before.run.records) {
+    const auto found = std::ranges::find(cases_, record.id, [](const Prepared& one) { return one.chosen.id; });
+    if (found == cases_.end()) {
+      throw usage_error("--resume", fmt::format("{}, a record in {}", record.id, before.path.string()),
+                        "the cases of the run that stopped, or more", "choose the cases as that run did");
+    }
+    // Failed ones and those that were cut short run again; what was skipped is looked at anew.
+    if (record.status != results::Status::ok) continue;
+    const std::string now = repeating_command(found->chosen, options_);
+    if (record.reproduce != now) {
+      throw usage_error("--resume", fmt::format("in {}: {}", before.path.string(), record.reproduce), now,
+                        "give the options of the run that stopped, or name another --json");
+    }
+    records_[static_cast<std::size_t>(found - cases_.begin())] = record;
+    if (journal_) journal_->keep(record);
+    ++taken;
+  }
+  workplace_.progress.note(
+      fmt::format("{} of {} cases were finished before ({})", taken, cases_.size(), before.path.string()));
 }
 
-/// One repetition for Google Benchmark, which asks again after a failure: the case has its record by then.
-Repetition Session::repeat(std::size_t index) {
-  if (index < next_) return {{}, "the case has failed before", {}};
-  if (stopped()) return {{}, "not run: the suite was stopped before", {}};
-  if (!running_) begin(index);
-  Repetition result;
-  if (running_->record().status == results::Status::ok)
-    result.step_times_s = running_->measure().value_or(std::vector<double>{});
-  const results::Record& record = running_->record();
-  result.failure = record.reason;
-  if (record.status == results::Status::ok) result.counters = counters(record);
-  if (record.status == results::Status::failed) keep_failure(*running_);
-  if (record.status == results::Status::failed || ++repetitions_ == options_.repetitions) {
-    keep(record);
-    running_.reset();
+void Session::run_one(std::size_t index, int place) {
+  const Prepared& prepared = cases_[index];
+  if (!prepared.runs()) {
+    lacking_ = lacking_ || prepared.chosen.named;
+    return keep(index, place, start_record(prepared, options_));
   }
-  return result;
+  if (failed_fast_) {
+    results::Record record = start_record(prepared, options_);
+    record.status = results::Status::skipped;
+    record.reason = "not run: an earlier case failed (--fail-fast)";
+    return keep(index, place, std::move(record));
+  }
+  CaseResult result = run_case(prepared, options_, place, workplace_);
+  if (result.record.status == results::Status::failed && !result.interrupted) count_failure(result.failure);
+  keep(index, place, std::move(result.record));
 }
 
 void Session::run() {
   double expected = 0;
-  std::vector<DrivenCase> driven;
-  for (std::size_t i = 0; i < cases_.size(); ++i) {
-    expected += expected_seconds(cases_[i], options_);
-    if (cases_[i].runs()) {
-      driven.push_back(
-          {cases_[i].chosen.id, options_.steps, cases_[i].chosen.spec.batch, [this, i] { return repeat(i); }});
-    }
-  }
+  for (std::size_t i = 0; i < cases_.size(); ++i)
+    if (!records_[i]) expected += expected_seconds(cases_[i], options_);
   workplace_.progress.begin(static_cast<int>(cases_.size()), expected);
-  if (options_.verify != VerifyMode::only) {
-    if (!driven.empty()) drive(options_.benchmark, options_.repetitions, driven);
-  } else {
-    for (std::size_t i = 0; i < cases_.size() && !stopped(); ++i) {
-      if (!cases_[i].runs()) continue;
-      begin(i);
-      if (running_->record().status == results::Status::failed) keep_failure(*running_);
-      keep(running_->record());
-      running_.reset();
-    }
+  int place = 0;
+  for (const std::size_t i : order_of(cases_, options_.shuffle)) {
+    ++place;
+    if (workplace_.signals.interrupted()) return;
+    if (!records_[i]) run_one(i, place);
   }
-  if (!workplace_.signals.interrupted()) skip_until(cases_.size());
 }
 
 ExitCode Session::code() {
@@ -199,6 +151,14 @@ ExitCode Session::code() {
   if (failed_) return ExitCode::case_failed;
   if (bad_input_) return ExitCode::usage;
   return lacking_ ? ExitCode::environment : ExitCode::ok;
+}
+
+std::vector<results::Record> Session::records() const {
+  std::vector<results::Record> all;
+  for (const auto& record : records_)
+    if (record) all.push_back(*record);
+  results::fill_baselines(all);
+  return all;
 }
 
 /// The launcher's and the machine's peculiarities that a reader of the numbers should know.
@@ -237,50 +197,71 @@ void calibrate_first(std::vector<Prepared>& cases, const PrepareOptions& prepare
       workplace.progress.note(fmt::format("{}: {}", one.chosen.id, one.forecast->gap));
 }
 
+void list_names(const std::vector<SelectedCase>& chosen, const RunOptions& options) {
+  std::vector<std::string> ids;
+  for (const auto& one : chosen) ids.push_back(one.id);
+  list_benchmarks(options.benchmark, ids, options.steps);
+}
+
+/// The result on stdout, and Google Benchmark's own.
+void report(const results::ResultsFile& results, const RunOptions& options, std::ostream& out) {
+  if (options.verify != VerifyMode::only)
+    report_benchmarks(options.benchmark, results.records, options.steps, options.stopping.repetitions);
+  if (options.json == "-") {
+    out << results::results_text(results);
+  } else if (!options.benchmark.console) {
+    out << results::results_table(results.records);
+  }
+}
+
 }  // namespace
 
 ExitCode run_cases(std::vector<SelectedCase> chosen, const RunOptions& options, const std::vector<std::string>& argv,
                    Progress& progress, std::ostream& out) {
-  std::erase_if(chosen, [&](const SelectedCase& one) {
-    return !options.benchmark.selects(benchmark_name(one.id, options.steps));
-  });
+  std::erase_if(chosen, [&](const SelectedCase& one) { return !selects(options.benchmark, one.id, options.steps); });
   if (chosen.empty()) {
     throw Error(ExitCode::nothing_matched, "--benchmark_filter", options.benchmark.filter, "to match at least one case",
                 "parabench run --benchmark_list_tests shows the names");
   }
   if (options.benchmark.list_tests) {
-    std::vector<DrivenCase> names;
-    for (const auto& one : chosen) names.push_back({one.id, options.steps, one.spec.batch, {}});
-    drive(options.benchmark, options.repetitions, names);
+    list_names(chosen, options);
     return ExitCode::ok;
   }
-  check_options(options);
-  for (const auto& one : chosen) {
-    check_emulate_option(one.spec, options.emulated_unit_s);
-    if (options.verify != VerifyMode::only || !is_emulated(one.spec)) continue;
-    throw usage_error("--verify", "only", fmt::format("cases that train, not {}", one.id),
-                      "emulated devices wait for modelled times; there is nothing to verify");
-  }
+  check_run(chosen, options);
   if (options.dry_run) return print_commands(chosen, options, progress, out);
 
   Workplace workplace(options.launches, progress);
+  std::optional<Journal> journal;
+  std::optional<Unfinished> before;
+  if (!options.json.empty() && options.json != "-") {
+    journal.emplace(options.json, static_cast<int>(chosen.size()), progress);
+    if (options.resume) before = journal->unfinished();
+    if (!options.resume) journal->require_empty();
+  }
   const protocol::Offer capabilities = find_capabilities(workplace);
   check_launches(chosen, workplace.options.launcher, capabilities);
   CalibrationFile file = open_calibration(options.calibration, workplace.machine, false);
+  if (before) require_same_run(*before, describe_run(workplace, capabilities, file, argv));
   const PrepareOptions prepare_options = options_of_run(options, capabilities, workplace.options.launcher);
   auto cases = prepare(chosen, prepare_options,
-                       {workplace.machine, file.content ? &*file.content : nullptr, options.emulated_unit_s});
+                       {workplace.machine, file.content ? &*file.content : nullptr, options.emulated_unit_s},
+                       [&] { return workplace.signals.interrupted(); });
   note_machine(cases, workplace);
   calibrate_first(cases, prepare_options, file, options, workplace);
 
-  Session session(options, cases, describe_run(workplace, capabilities, file, argv), workplace);
+  results::ResultsFile results = describe_run(workplace, capabilities, file, argv);
+  Session session(options, cases, workplace, journal ? &*journal : nullptr);
+  // The head last: without one the folder says nothing, and what it is copied from stays the truth.
+  if (before) session.take_over(*before);
+  if (journal) journal->begin(results, before.has_value());
   session.run();
-  if (options.json == "-") {
-    out << results::to_json(session.results()).dump(1) << '\n';
-  } else if (!options.benchmark.console) {
-    out << results::results_table(session.results().records);
-  }
-  return session.code();
+  if (!workplace.hosts.empty())
+    results.context.hosts = before ? before->run.context.hosts : std::vector<results::Host>();
+  add_hosts(results.context.hosts, workplace.hosts);
+  results.records = session.records();
+  const bool written = !journal || results.records.empty() || journal->finish(results);
+  report(results, options, out);
+  return written ? session.code() : ExitCode::environment;
 }
 
 }  // namespace parabench::suite

@@ -74,7 +74,8 @@ TEST(Compare, LeavesOutRanksWithoutABreakdown) {
 TEST(RecordJson, HasExactlyTheFieldsOfTheContract) {
   const json record = to_json(sample_files()[0].records[0]);
   EXPECT_EQ(keys(record), (std::set<std::string>{"id", "parameters", "plan", "status", "reason", "equivalence",
-                                                 "measured", "predicted", "error", "reproduce"}));
+                                                 "measured", "predicted", "error", "earlier_failures",
+                                                 "last_operations", "launch", "reproduce"}));
   EXPECT_EQ(
       keys(record["measured"]["ranks"][0]["peak_memory_bytes"]),
       (std::set<std::string>{"parameters", "gradients", "optimizer", "weight_versions", "activations", "communication",
@@ -105,6 +106,23 @@ TEST(RecordJson, SurvivesTheRoundTrip) {
       EXPECT_EQ(to_json(read(written)), written);
     }
   }
+}
+
+TEST(RecordJson, WhatStoppedACaseAndItsTimelineSurviveTheRoundTrip) {
+  const Record record = ok_record(gpipe, 400);
+  const Record again = read(to_json(record));
+  EXPECT_EQ(again.measured->stopped_by, StopReason::repetitions);
+  EXPECT_EQ(again.measured->timeline, record.measured->timeline);
+  EXPECT_EQ(again.predicted->timeline, record.predicted->timeline);
+  EXPECT_EQ(again.earlier_failures, record.earlier_failures);
+  EXPECT_EQ(again.last_operations, record.last_operations);
+  EXPECT_EQ(again.launch, record.launch);
+}
+
+TEST(RecordJson, ATimelineHasABeginAndAnEndForEveryAction) {
+  json written = to_json(ok_record(gpipe, 400));
+  written["measured"]["timeline"]["ranks"][0]["end_s"].push_back(1.0);
+  EXPECT_THROW(read(written), Error);
 }
 
 TEST(RecordJson, GpuMemorySurvivesTheRoundTripAndMayBeMissing) {

@@ -13,6 +13,13 @@ using nlohmann::json;
 
 MemoryUsage memory(std::int64_t scale) { return {{scale, scale, scale, 0, 3 * scale, scale / 2, scale / 4}, 0}; }
 
+/// Each rank forwards, then goes backward.
+StepTimeline timeline(int ranks, double step) {
+  StepTimeline out{7, 7, {}};
+  for (int rank = 0; rank < ranks; ++rank) out.ranks.push_back({{"F0", 0, step / 2}, {"B0", step / 2, step}});
+  return out;
+}
+
 Measured measured(const Case& spec, double throughput) {
   const double step = spec.batch / throughput;
   Measured out;
@@ -23,6 +30,8 @@ Measured measured(const Case& spec, double throughput) {
   out.achieved_flops_per_s = 1.25e9 * throughput;
   out.losses = {2.302585092994046, 2.25, 2.125};
   out.warmup_steps = 2;
+  out.stopped_by = StopReason::repetitions;
+  out.timeline = timeline(spec.np, step);
   for (int rank = 0; rank < spec.np; ++rank) {
     MemoryUsage peak = memory((10 + rank) << 20);
     peak.resident = 300 << 20;
@@ -45,6 +54,7 @@ Predicted predicted(const Case& spec, double step) {
   out.terms = {{"forward", step / 4, "s", "sum of layers", "simulation", "calibrated"}};
   out.step_parts = StepParts{Rank(spec.np - 1), {step / 2, step / 8, step / 4, step / 16, step / 32}};
   out.isolated_step_time_s = 1.2 * step;
+  out.timeline = timeline(spec.np, 1.1 * step);
   out.second_opinion_step_time_s = {{"thesis-5.1", 1.1 * step}};
   return out;
 }
@@ -119,6 +129,9 @@ Record ok_record(const std::string& id, double throughput) {
   record.measured = measured(record.parameters, throughput);
   record.predicted = predicted(record.parameters, 1.05 * record.parameters.batch / throughput);
   record.error = compare(*record.predicted, *record.measured);
+  record.earlier_failures = {"measure 1/2: timed out after 3.00 min"};
+  record.last_operations = {{Rank(0), "node0", "step 3 1RECV_F2"}, {Rank(1), "node1", ""}};
+  record.launch = "mpirun -np 2 parabench-rank --phase measure";
   record.reproduce = "parabench run '" + id + "'";
   return record;
 }

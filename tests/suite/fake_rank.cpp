@@ -78,6 +78,21 @@ Launch read_launch(int argc, char** argv) {
   return launch;
 }
 
+/// Adds a line to the log.
+void note(const Launch& launch, const std::string& text) {
+  std::ofstream(std::getenv("FAKE_LOG"), std::ios::app)
+      << to_text(launch.command.phase) << ' ' << launch.id << ' ' << text << std::endl;
+}
+
+/// Whether the log holds no earlier launch of this phase of the case, beside this one.
+bool is_first(const Launch& launch) {
+  std::ifstream file(std::getenv("FAKE_LOG"));
+  const std::string beginning = std::string(to_text(launch.command.phase)) + ' ' + launch.id + ' ';
+  int count = 0;
+  for (std::string line; std::getline(file, line);) count += line.starts_with(beginning);
+  return count == 1;
+}
+
 void log(int argc, char** argv, const Launch& launch) {
   if (launch.rank != 0 || !std::getenv("FAKE_LOG")) return;
   std::ofstream file(std::getenv("FAKE_LOG"), std::ios::app);
@@ -108,6 +123,12 @@ void misbehave(const Launch& launch) {
   if (what == "exit") {
     std::cerr << "last words of the launch\n";
     std::exit(7);
+  }
+  if (what == "slow") usleep(1'000'000);
+  if (what == "first_fails" && is_first(launch)) fail(launch, protocol::FailureKind::failure, "told to fail once");
+  if (what == "second_hangs" && !is_first(launch)) {
+    note(launch, "again");
+    pause();
   }
   if (what == "stubborn") signal(SIGTERM, SIG_IGN);
   while (what == "hang" || what == "stubborn") pause();
@@ -249,8 +270,9 @@ void answer(const Launch& launch) {
 int main(int argc, char** argv) {
   const auto launch = parabench::suite::read_launch(argc, argv);
   parabench::suite::log(argc, argv, launch);
-  parabench::protocol::write_start(launch.command.reply, parabench::Rank(launch.rank),
-                                   {.host = "fake", .cpu = "fake processor", .governor = "unknown", .cores = 2}, "0-1");
+  auto machine = parabench::analytic::this_machine();
+  machine.host = "fake";
+  parabench::protocol::write_start(launch.command.reply, parabench::Rank(launch.rank), machine, "0-1");
   parabench::suite::misbehave(launch);
   if (launch.rank == 0) parabench::suite::answer(launch);
 }

@@ -60,11 +60,16 @@ Outcome FrontTest::finish(pid_t pid) {
 
 Outcome FrontTest::run(const std::vector<std::string>& words) { return finish(start(words)); }
 
-Outcome FrontTest::run_and_signal(const std::vector<std::string>& words, const std::string& log_line, int signal) {
+Outcome FrontTest::run_and_signal(const std::vector<std::string>& words, const std::string& log_line, int signal,
+                                  int times) {
   const pid_t pid = start(words);
   for (int i = 0; i < 1000 && count_launches(log_line) == 0; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  kill(pid, signal);
+  for (int sent = 0; sent < times; ++sent) {
+    kill(pid, signal);
+    // Signals of one kind that nobody has taken yet are one.
+    if (sent + 1 < times) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  }
   return finish(pid);
 }
 

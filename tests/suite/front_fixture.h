@@ -29,9 +29,9 @@ class FrontTest : public testing::Test {
 
   /// Runs `parabench words...` in the scratch folder.
   Outcome run(const std::vector<std::string>& words);
-  /// Starts it, waits until a launch whose log line begins with `log_line` has begun, sends `signal`, and waits for
-  /// its end.
-  Outcome run_and_signal(const std::vector<std::string>& words, const std::string& log_line, int signal);
+  /// Starts it, waits until a launch whose log line begins with `log_line` has begun, sends `signal` as many `times`,
+  /// and waits for its end.
+  Outcome run_and_signal(const std::vector<std::string>& words, const std::string& log_line, int signal, int times = 1);
   /// Sets a variable until the test's end.
   void set(const std::string& variable, const std::string& value);
 

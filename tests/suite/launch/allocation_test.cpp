@@ -70,8 +70,10 @@ TEST_F(AllocationTest, OfSlurm) {
   EXPECT_EQ(allocation.cpus, 32);
   EXPECT_FALSE(is_this_host_alone(allocation));
   set("SLURM_JOB_NODELIST", "n1");
-  EXPECT_FALSE(is_this_host_alone(this_allocation()));  // this test does not run on n1
+  EXPECT_FALSE(runs_here(this_allocation()));  // this test does not run on n1
+  EXPECT_FALSE(is_this_host_alone(this_allocation()));
   set("SLURMD_NODENAME", "n1");
+  EXPECT_TRUE(runs_here(this_allocation()));
   EXPECT_TRUE(is_this_host_alone(this_allocation()));
 }
 

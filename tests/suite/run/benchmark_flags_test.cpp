@@ -1,11 +1,11 @@
-#include "suite/cli/benchmark_flags.h"
+#include "suite/run/benchmark_flags.h"
 
 #include <gmock/gmock.h>
 
 #include <map>
 
 #include "base/error.h"
-#include "suite/run/front.h"
+#include "suite/run/benchmark_report.h"
 
 namespace parabench::suite {
 namespace {

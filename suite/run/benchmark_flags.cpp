@@ -1,4 +1,4 @@
-#include "suite/cli/benchmark_flags.h"
+#include "suite/run/benchmark_flags.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "suite/cli/emulate_option.h"
+#include "suite/run/emulate_option.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,182 @@
+#include "suite/run/journal.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/units_text.h"
+#include "results/record_json.h"
+#include "results/record_read.h"
+
+namespace parabench::suite {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What a record takes on disk with 20 steps, some launches and a few ranks, twice: in the journal and in the file.
+constexpr std::int64_t bytes_per_record = 2 * 64 * 1024, bytes_besides = 1 << 20;
+
+fs::path head_of(const fs::path& folder) { return folder / "head.json"; }
+
+void require_room(const fs::path& folder, int cases) {
+  struct statvfs disk {};
+  if (statvfs(folder.c_str(), &disk) != 0) return;
+  const double room = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
+  const double wanted = static_cast<double>(bytes_besides + cases * bytes_per_record);
+  if (room >= wanted) return;
+  throw environment_error("free disk space", human_bytes(room),
+                          fmt::format("{} for the records of {} cases in {}", human_bytes(wanted), cases,
+                                      folder.parent_path().empty() ? "." : folder.parent_path().string()),
+                          "free some, or let --json name a file on another disk");
+}
+
+bool is_record(const fs::path& path) {
+  const std::string name = path.filename();
+  return name.starts_with("record-") && name.ends_with(".json");
+}
+
+std::vector<fs::path> records_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored))
+    if (is_record(entry.path())) files.push_back(entry.path());
+  std::ranges::sort(files);
+  return files;
+}
+
+}  // namespace
+
+Journal::Journal(fs::path results, int cases, Progress& progress)
+    : results_(std::move(results)), folder_(results_.string() + ".journal"), progress_(progress) {
+  std::error_code error;
+  fs::create_directory(folder_, error);
+  const fs::path path = folder_ / "lock";
+  lock_ = error ? -1 : open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (lock_ < 0) {
+    throw environment_error("--json", results_.string(), "a folder where files can be made",
+                            error ? error.message() : std::strerror(errno));
+  }
+  if (flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+    close(lock_);
+    throw usage_error("--json", results_.string(), "a file that no other parabench is writing",
+                      "wait for its end, or name another file");
+  }
+  try {
+    require_room(folder_, cases);
+  } catch (...) {
+    close(lock_);
+    throw;
+  }
+}
+
+Journal::~Journal() {
+  // Nothing has begun: nothing to keep.
+  std::error_code ignored;
+  if (!fs::exists(head_of(folder_), ignored)) fs::remove_all(folder_, ignored);
+  close(lock_);
+}
+
+fs::path Journal::file_of(const std::string& id) const { return folder_ / ("record-" + hex16(fnv1a64(id)) + ".json"); }
+
+std::optional<Unfinished> Journal::unfinished() const {
+  if (!fs::exists(head_of(folder_))) {
+    if (!fs::exists(results_)) return std::nullopt;
+    return Unfinished{results::read_results(results_), results_};
+  }
+  Unfinished found{results::read_results(head_of(folder_)), folder_};
+  for (const fs::path& path : records_in(folder_)) {
+    try {
+      found.run.records.push_back(results::record_from_json(JsonReader(read_json(path), path.string())));
+    } catch (const Error& error) {
+      progress_.note(fmt::format("a record that cannot be read is made anew: {}", error.what()));
+    }
+  }
+  return found;
+}
+
+void Journal::require_empty() const {
+  const std::size_t records = fs::exists(head_of(folder_)) ? records_in(folder_).size() : 0;
+  if (records == 0) return;
+  throw usage_error("--json", results_.string(),
+                    fmt::format("no unfinished run: {} holds {} finished record{}", folder_.string(), records,
+                                records == 1 ? "" : "s"),
+                    "--resume goes on with it; remove the folder to start over");
+}
+
+void Journal::begin(const results::ResultsFile& head, bool goes_on) {
+  if (!goes_on)
+    for (const fs::path& path : records_in(folder_)) fs::remove(path);
+  results::ResultsFile alone = head;
+  alone.records.clear();
+  results::write_results(head_of(folder_), alone);
+}
+
+void Journal::keep(const results::Record& record) {
+  unwritten_.push_back(record);
+  try {
+    while (!unwritten_.empty()) {
+      // Reasons hold what programs printed, which is not always UTF-8.
+      write_atomically(
+          file_of(unwritten_.front().id),
+          results::to_json(unwritten_.front()).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+      unwritten_.erase(unwritten_.begin());
+    }
+  } catch (const std::exception& error) {
+    progress_.note(fmt::format("finished records are kept in memory and written later: {}", error.what()));
+  }
+}
+
+bool Journal::finish(const results::ResultsFile& all) {
+  std::error_code ignored;
+  try {
+    results::write_results(results_, all);
+    fs::remove_all(folder_, ignored);
+    return true;
+  } catch (const std::exception& error) {
+    const fs::path elsewhere = fs::temp_directory_path() / fmt::format("{}.{}", results_.filename().string(), getpid());
+    progress_.note(fmt::format("the results could not be written: {}", error.what()));
+    try {
+      results::write_results(elsewhere, all);
+      progress_.note(fmt::format("they are in {} instead", elsewhere.string()));
+    } catch (const std::exception& second) {
+      progress_.note(fmt::format("nor there: {}; what could be kept is in {}", second.what(), folder_.string()));
+    }
+    return false;
+  }
+}
+
+void require_same_run(const Unfinished& before, const results::ResultsFile& now) {
+  const auto require = [&](std::string_view what, const std::string& then, const std::string& today) {
+    if (then == today) return;
+    throw usage_error("--resume", fmt::format("{} of another {}: {}", before.path.string(), what, then), today,
+                      "records of both would not compare; remove it, or name another --json, to start over");
+  };
+  const auto commit = [](const results::Program& program) {
+    return fmt::format("{} {}{}", program.version, program.git, program.dirty ? " (modified)" : "");
+  };
+  require("version", commit(before.run.program), commit(now.program));
+  require("build", before.run.program.build_type + " " + before.run.program.flags,
+          now.program.build_type + " " + now.program.flags);
+  const auto machine = [](const results::Context& context) {
+    std::string text = fmt::format("{}, {} cores", context.hosts.front().cpu, context.hosts.front().cores);
+    for (const results::HostGpu& gpu : context.gpus) text += ", " + gpu.name;
+    return text;
+  };
+  // Of a job on other hosts only its ranks will tell.
+  if (!before.run.context.hosts.empty() && !now.context.hosts.empty())
+    require("machine", machine(before.run.context), machine(now.context));
+  require("MPI", before.run.context.mpi, now.context.mpi);
+  require("LibTorch", before.run.context.libtorch, now.context.libtorch);
+}
+
+}  // namespace parabench::suite

@@ -1,0 +1,58 @@
+// Finished records on disk from the moment they are finished until the results file is written.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "results/file.h"
+#include "suite/run/progress.h"
+
+namespace parabench::suite {
+
+/// What a run found beside its results file when it was to go on with an earlier one.
+struct Unfinished {
+  results::ResultsFile run;  ///< head and records
+  std::filesystem::path path;
+};
+
+/// The folder FILE.journal: head.json, a results file without records, and record-<hash of the id>.json for each
+/// record, every one written beside and renamed. One program at a time: it holds a lock while it lives.
+class Journal {
+ public:
+  /// Takes the lock. Throws usage_error where another program has it, environment_error where the folder cannot be
+  /// made or its disk has less room than `cases` records may take.
+  Journal(std::filesystem::path results, int cases, Progress& progress);
+  ~Journal();
+  Journal(const Journal&) = delete;
+  Journal& operator=(const Journal&) = delete;
+
+  /// The run that stopped before its results file was written, else the one in the results file; nullopt where there is
+  /// neither. Records that cannot be read are noted and left out. Throws usage_error for a head or a results file that
+  /// is none.
+  std::optional<Unfinished> unfinished() const;
+  /// Throws usage_error where records of another run lie here, which a new one would lose.
+  void require_empty() const;
+
+  /// From here on the folder stands for a run with this head. `goes_on`: records that are there belong to it, else they
+  /// are dropped.
+  void begin(const results::ResultsFile& head, bool goes_on);
+  /// Never throws: a record that cannot be written (a full disk) is noted, kept in memory and tried again with the next.
+  void keep(const results::Record& record);
+  /// Writes the results file and removes the folder. Where the file cannot be written it goes into the folder of
+  /// temporary files, and the note says so. False in that case.
+  bool finish(const results::ResultsFile& all);
+
+ private:
+  std::filesystem::path file_of(const std::string& id) const;
+
+  std::filesystem::path results_, folder_;
+  Progress& progress_;
+  int lock_ = -1;
+  std::vector<results::Record> unwritten_;
+};
+
+/// Throws usage_error where records of `before` cannot stand beside those that a run with the head `now` makes: another
+/// program, machine or set of libraries; the error names the difference.
+void require_same_run(const Unfinished& before, const results::ResultsFile& now);
+
+}  // namespace parabench::suite

@@ -1,0 +1,15 @@
+// What must be in order before a run's first launch.
+#pragma once
+
+#include <vector>
+
+#include "suite/cases/selection.h"
+#include "suite/run/run_options.h"
+
+namespace parabench::suite {
+
+/// Throws usage_error for options that contradict each other or the cases, and for files and folders that could not be
+/// read or written later.
+void check_run(const std::vector<SelectedCase>& chosen, const RunOptions& options);
+
+}  // namespace parabench::suite

@@ -1,0 +1,147 @@
+// Runs that stopped half-way, and what --resume makes of them.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "base/file.h"
+#include "tests/suite/front_fixture.h"
+
+namespace parabench::suite {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class ResumeTest : public FrontTest {
+ protected:
+  const std::vector<std::string> words_ = {"run", sequential, gpipe, pipedream, "--json", "results.json"};
+  std::vector<std::string> with(std::vector<std::string> words, const std::vector<std::string>& more) const {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  std::vector<std::string> resume() const { return with(words_, {"--resume"}); }
+  /// sequential is finished, gpipe runs, pipedream has not begun.
+  void kill_during_gpipe() {
+    set("FAKE_RANK", "gpipe|measure|hang|-1");
+    run_and_signal(words_, "measure " + gpipe, SIGKILL);
+    EXPECT_EQ(left_running(), 0);
+    set("FAKE_RANK", "");
+  }
+  bool exists(const std::string& name) const { return std::filesystem::exists(path(name)); }
+};
+
+TEST_F(ResumeTest, AfterAKillOfTheFrontFinishesTheRestAndMergesAll) {
+  kill_during_gpipe();
+  EXPECT_FALSE(exists("results.json"));
+  ASSERT_TRUE(exists("results.json.journal/head.json"));
+  EXPECT_EQ(run({"validate", "results.json.journal/head.json"}).code, 0);
+
+  const Outcome resumed = run(resume());
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_THAT(resumed.err, HasSubstr("1 of 3 cases were finished before"));
+  EXPECT_EQ(count_launches("measure " + sequential), 1);
+  EXPECT_EQ(count_launches("measure " + gpipe), 2);
+  const auto records = results()["records"];
+  ASSERT_EQ(records.size(), 3u);
+  EXPECT_EQ(records[0]["id"], sequential);
+  EXPECT_EQ(records[2]["id"], pipedream);
+  EXPECT_EQ(run({"validate", "results.json"}).code, 0);
+  EXPECT_FALSE(exists("results.json.journal"));
+}
+
+TEST_F(ResumeTest, ANewRunRefusesToLoseAnUnfinishedOne) {
+  kill_during_gpipe();
+  const Outcome refused = run(words_);
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("holds 1 finished record"), HasSubstr("--resume")));
+  EXPECT_TRUE(exists("results.json.journal/head.json"));
+}
+
+TEST_F(ResumeTest, FailedRecordsRunAgainAndOthersDoNot) {
+  set("FAKE_RANK", "gpipe|measure|failure|1");
+  EXPECT_EQ(run(words_).code, 1);
+  EXPECT_EQ(results()["records"][1]["status"], "failed");
+  set("FAKE_RANK", "");
+  EXPECT_EQ(run(resume()).code, 0);
+  EXPECT_EQ(results()["records"][1]["status"], "ok");
+  EXPECT_EQ(count_launches("verify " + sequential), 1);
+  EXPECT_EQ(count_launches("verify " + gpipe), 2);
+}
+
+TEST_F(ResumeTest, WithNothingToGoOnWithIsARun) {
+  EXPECT_EQ(run(resume()).code, 0);
+  EXPECT_EQ(results()["records"].size(), 3u);
+  const std::string before = read_text(path("log"));
+  EXPECT_EQ(run(resume()).code, 0);
+  EXPECT_EQ(read_text(path("log")), before);
+}
+
+TEST_F(ResumeTest, MoreCasesMayFollowButNoneMayBeLost) {
+  ASSERT_EQ(run({"run", sequential, "--json", "results.json"}).code, 0);
+  EXPECT_EQ(run(resume()).code, 0);
+  const Outcome refused = run({"run", gpipe, "--json", "results.json", "--resume"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr(sequential));
+  EXPECT_EQ(results()["records"].size(), 3u);
+}
+
+TEST_F(ResumeTest, OtherOptionsAreRefusedWithTheDifference) {
+  kill_during_gpipe();
+  const Outcome refused = run(with(resume(), {"--steps", "7"}));
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("--steps 20"), HasSubstr("--steps 7")));
+  EXPECT_EQ(run(resume()).code, 0);
+}
+
+TEST_F(ResumeTest, AnotherMachineOrBuildIsRefusedWithTheDifference) {
+  kill_during_gpipe();
+  auto head = read_json(path("results.json.journal/head.json"));
+  const auto refuse = [&](const nlohmann::json& changed, const std::string& text) {
+    write_atomically(path("results.json.journal/head.json"), changed.dump());
+    const Outcome refused = run(resume());
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_THAT(refused.err, HasSubstr(text));
+  };
+  auto changed = head;
+  changed["context"]["hosts"][0]["cpu"] = "Z80";
+  refuse(changed, "Z80");
+  changed = head;
+  changed["program"]["git"] = "0123abc";
+  refuse(changed, "0123abc");
+  write_atomically(path("results.json.journal/head.json"), head.dump());
+  EXPECT_EQ(run(resume()).code, 0);
+}
+
+TEST_F(ResumeTest, ADamagedRecordIsMadeAnew) {
+  kill_during_gpipe();
+  for (const auto& entry : std::filesystem::directory_iterator(path("results.json.journal")))
+    if (entry.path().filename().string().starts_with("record-")) std::filesystem::resize_file(entry.path(), 100);
+  const Outcome resumed = run(resume());
+  EXPECT_EQ(resumed.code, 0);
+  EXPECT_THAT(resumed.err, HasSubstr("a record that cannot be read is made anew"));
+  EXPECT_EQ(count_launches("measure " + sequential), 2);
+}
+
+TEST_F(ResumeTest, TwoRunsDoNotWriteOneFile) {
+  std::filesystem::create_directory(path("results.json.journal"));
+  const int lock = open(path("results.json.journal/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  ASSERT_EQ(flock(lock, LOCK_EX | LOCK_NB), 0);
+  const Outcome refused = run(words_);
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("no other parabench is writing"));
+  EXPECT_TRUE(launches().empty());
+  close(lock);
+  EXPECT_EQ(run(words_).code, 0);
+}
+
+TEST_F(ResumeTest, ResumeNeedsAFile) {
+  const Outcome refused = run({"run", gpipe, "--resume"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("--json FILE"));
+}
+
+}  // namespace
+}  // namespace parabench::suite

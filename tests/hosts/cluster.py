@@ -15,6 +15,7 @@ use to start its daemons (OMPI_MCA_plm_rsh_agent).
 Needs root and namespaces, and Debian's slurm-wlm, munge, libpmix2 and iproute2. Exit code 77 where these are missing.
 """
 import argparse
+import glob
 import os
 import pathlib
 import shutil
@@ -45,6 +46,9 @@ def require():
                 "ip": "iproute2", "tc": "iproute2", "nsenter": "util-linux", "unshare": "util-linux",
                 "setpriv": "util-linux"}
     missing = sorted({package for tool, package in packages.items() if not shutil.which(tool, path=path)})
+    places = ("/usr/lib*", "/usr/lib*/*", "/usr/lib*/*/pmix*/lib")
+    if not any(glob.glob(f"{place}/libpmix.so.2") for place in places):
+        missing.append("libpmix2")
     if missing:
         raise Unavailable("missing packages: " + " ".join(missing))
     attempt = subprocess.run(["unshare", *NAMESPACES, "--fork", "--mount-proc", "ip", "link", "add", "br0", "type",

@@ -117,7 +117,10 @@ LaunchHost this_host() {
     cores.emplace(package, core);
   }
   const Allocation allocation = this_allocation();
-  const int slots = allocation.slots > 0 ? allocation.slots : std::max(1, static_cast<int>(cores.size()));
+  int slots = std::max(1, static_cast<int>(cores.size()));
+  // Not every mpirun knows PBS and LSF: it may count the cores of this host.
+  if (allocation.slots > 0)
+    slots = allocation.job.starts_with("Slurm") ? allocation.slots : std::min(slots, allocation.slots);
   return {slots, geteuid() == 0, allocation};
 }
 

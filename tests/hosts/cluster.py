@@ -202,7 +202,8 @@ class Cluster:
                             "latency", "10ms"])
 
     def link(self, host, state):
-        self.run("head", ["ip", "link", "set", f"port-{host}", state])
+        """Down as behind a dead switch: what the host sends is lost, its own wire looks well."""
+        self.run("head", ["ip", "link", "set", f"port-{host}", *(["master", "br0"] if state == "up" else ["nomaster"])])
 
     def start_daemons(self):
         folder = str(self.folder)

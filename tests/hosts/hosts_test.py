@@ -112,9 +112,7 @@ class HostsTest(unittest.TestCase):
         return {"OMPI_MCA_plm_rsh_agent": str(self.cluster.folder / "agent"), "PBS_NODEFILE": self.path("nodes"),
                 "PRTE_MCA_plm_ssh_agent": str(self.cluster.folder / "agent"), "PBS_JOBID": "1"}
 
-    AGENT_LAUNCHER = ("mpirun --allow-run-as-root --bind-to none --mca oob_tcp_keepalive_time 5 "
-                      "--mca oob_tcp_keepalive_intvl 2 --mca oob_tcp_keepalive_probes 2 "
-                      "-np {np} --host {hosts} {program}")
+    AGENT_LAUNCHER = "mpirun --allow-run-as-root --bind-to none -np {np} --host {hosts} {program}"
 
     def test_mpirun_reaches_hosts_through_an_agent(self):
         code, output = self.run_on_head(self.words(*CASES, "--verify", "only", "--launcher", self.AGENT_LAUNCHER),
@@ -133,12 +131,13 @@ class HostsTest(unittest.TestCase):
             self.assertIn(words, reason)
         self.expect_nothing_left()
 
-    def expect_cut_off_host_ends_the_case(self, before, launcher, cause, **variables):
-        """n2's network goes down while the steps run."""
-        command = before + self.words(CASES[0], "--verify", "off", "--steps", "20000", "--launcher", launcher)
+    def expect_cut_off_host_ends_the_case(self, launcher):
+        """n2's network goes down while the steps run. The front runs on n1: it sees no process of n2, as that of head
+        would."""
+        command = ["salloc", "--nodes=2", "--ntasks-per-node=1", *self.words(
+            CASES[0], "--verify", "off", "--steps", "20000", "--launcher", launcher)]
         with open(self.path("output"), "w+") as output:
-            front = self.cluster.start("head", command, env={**self.environment, **variables}, stdout=output,
-                                       stderr=output)
+            front = self.cluster.start("n1", command, env=self.environment, stdout=output, stderr=output)
             self.addCleanup(front.wait)
             self.addCleanup(front.kill)
             end = time.monotonic() + LAUNCH_S
@@ -154,10 +153,10 @@ class HostsTest(unittest.TestCase):
             took = time.monotonic() - begin
             text = pathlib.Path(self.path("output")).read_text()
         record = self.results()["records"][0]
-        print(f"{launcher.split()[0]}: ended after {took:.1f} s: {record['reason']}", file=sys.stderr)
+        print(f"{launcher}: ended after {took:.1f} s: {record['reason']}")
         self.assertLess(took, NOTICED_S, text)
         self.assertEqual(record["status"], "failed", text)
-        self.assertRegex(record["reason"], cause)
+        self.assertRegex(record["reason"], "n2")
         # n2 is still cut off: what runs there has to end by itself.
         self.expect_nothing_left(NOTICED_S)
         self.cluster.link("n2", "up")
@@ -175,11 +174,10 @@ class HostsTest(unittest.TestCase):
         return found
 
     def test_a_host_that_is_cut_off_ends_the_case_under_srun(self):
-        self.expect_cut_off_host_ends_the_case(["salloc", "--nodes=2", "--ntasks-per-node=1"], "srun",
-                                               "network|n2")
+        self.expect_cut_off_host_ends_the_case("srun")
 
     def test_a_host_that_is_cut_off_ends_the_case_under_mpirun(self):
-        self.expect_cut_off_host_ends_the_case([], self.AGENT_LAUNCHER, "network|n2", **self.agent())
+        self.expect_cut_off_host_ends_the_case("mpirun")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
+#include <numeric>
 #include <stdexcept>
 
 #include "base/random.h"
@@ -23,6 +25,47 @@ double take_quantile(std::vector<double>& values, double p) {
   if (fraction == 0) return *nth;
   const double above = *std::min_element(nth + 1, values.end());
   return *nth + fraction * (above - *nth);
+}
+
+/// P(|T| < t) of Student's t.
+double student_t_within(double t, int degrees_of_freedom) {
+  const double angle = std::atan(t / std::sqrt(degrees_of_freedom)), cosine = std::cos(angle);
+  const bool odd = degrees_of_freedom % 2 != 0;
+  double term = odd ? cosine : 1, sum = degrees_of_freedom == 1 ? 0 : term;
+  for (int k = odd ? 3 : 2; k < degrees_of_freedom; k += 2) {
+    term *= cosine * cosine * (k - 1) / k;
+    sum += term;
+  }
+  return odd ? 2 / std::numbers::pi * (angle + std::sin(angle) * sum) : std::sin(angle) * sum;
+}
+
+/// Sum of t^3 - t over the groups of t equal values. Sorts.
+double tie_term(std::vector<double>& values) {
+  std::ranges::sort(values);
+  double sum = 0;
+  for (auto first = values.begin(); first != values.end();) {
+    const auto last = std::find_if(first, values.end(), [first](double x) { return x != *first; });
+    const auto equal = static_cast<double>(last - first);
+    sum += equal * equal * equal - equal;
+    first = last;
+  }
+  return sum;
+}
+
+/// P(U <= u) over all orders of n and m values without ties: how many choices of n places among n + m have which sum.
+double exact_tail(double u, std::size_t n, std::size_t m) {
+  // ways[k][s]: of k values, pairs with a smaller one of the other sample sum to s.
+  std::vector<std::vector<double>> ways(n + 1, std::vector<double>(n * m + 1));
+  ways[0][0] = 1;
+  for (std::size_t place = 0; place < n + m; ++place) {
+    for (std::size_t k = std::min(n, place + 1); k > 0; --k) {
+      // The k-th chosen value at `place` has place - (k - 1) values of the other sample below it.
+      const std::size_t below = place - (k - 1);
+      for (std::size_t s = below; s <= n * m; ++s) ways[k][s] += ways[k - 1][s - below];
+    }
+  }
+  const auto last = ways[n].begin() + static_cast<std::ptrdiff_t>(u) + 1;
+  return std::accumulate(ways[n].begin(), last, 0.0) / std::accumulate(ways[n].begin(), ways[n].end(), 0.0);
 }
 
 }  // namespace
@@ -47,6 +90,68 @@ double mean(std::span<const double> values) {
   double sum = 0;
   for (const double x : values) sum += x;
   return sum / static_cast<double>(values.size());
+}
+
+double student_t_quantile(double p, int degrees_of_freedom) {
+  const double within = std::abs(2 * p - 1);
+  double low = 0, high = 1;
+  while (student_t_within(high, degrees_of_freedom) < within) high *= 2;
+  for (int i = 0; i < 200 && low < high; ++i) {
+    const double middle = low + (high - low) / 2;
+    if (middle <= low || middle >= high) break;
+    (student_t_within(middle, degrees_of_freedom) < within ? low : high) = middle;
+  }
+  return p < 0.5 ? -high : high;
+}
+
+MannWhitney mann_whitney(std::span<const double> a, std::span<const double> b) {
+  require_values(!a.empty() && !b.empty());
+  MannWhitney out;
+  for (const double x : a)
+    for (const double y : b) out.u += x > y ? 1 : x == y ? 0.5 : 0;
+  std::vector<double> pooled(a.begin(), a.end());
+  pooled.insert(pooled.end(), b.begin(), b.end());
+  const double ties = tie_term(pooled);
+  const auto n = static_cast<double>(a.size()), m = static_cast<double>(b.size());
+  out.exact = ties == 0 && a.size() < 50 && b.size() < 50;
+  const double smaller = std::min(out.u, n * m - out.u);
+  if (out.exact) {
+    out.p = std::min(1.0, 2 * exact_tail(smaller, a.size(), b.size()));
+    return out;
+  }
+  const double all = n + m, variance = n * m / 12 * (all + 1 - ties / (all * (all - 1)));
+  const double distance = n * m / 2 - smaller - 0.5;
+  out.p = variance > 0 && distance > 0 ? std::erfc(distance / std::sqrt(2 * variance)) : 1;
+  return out;
+}
+
+double smallest_mann_whitney_p(int n) {
+  double p = 2;
+  for (int k = 1; k <= n; ++k) p *= static_cast<double>(k) / (n + k);
+  return std::min(1.0, p);
+}
+
+std::pair<double, double> bootstrap_median_ratio(std::span<const double> a, std::span<const double> b,
+                                                 double confidence, int resamples, std::uint64_t seed) {
+  require_values(!a.empty() && !b.empty());
+  std::vector<double> sample;
+  const auto resampled = [&](std::span<const double> values, std::uint64_t stream, std::size_t round) {
+    sample.clear();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double place = counter_uniform(seed, stream, round * values.size() + i);
+      sample.push_back(values[static_cast<std::size_t>(place * static_cast<double>(values.size()))]);
+    }
+    return take_quantile(sample, 0.5);
+  };
+  const std::uint64_t one = hash_name("ratio of medians, one"), other = hash_name("ratio of medians, other");
+  std::vector<double> logs;
+  // Each sample takes either stream in turn, so that swapped samples give the same ratios inverted.
+  for (std::size_t round = 0; 2 * round < static_cast<std::size_t>(resamples); ++round) {
+    logs.push_back(std::log(resampled(b, other, round)) - std::log(resampled(a, one, round)));
+    logs.push_back(std::log(resampled(b, one, round)) - std::log(resampled(a, other, round)));
+  }
+  const double tail = (1 - confidence) / 2;
+  return {std::exp(quantile(logs, tail)), std::exp(quantile(logs, 1 - tail))};
 }
 
 std::pair<double, double> bootstrap_median(std::span<const std::vector<double>> groups, double confidence,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "base/statistics.h"
 
@@ -74,6 +75,40 @@ std::vector<MeanError> mean_errors(std::span<const Record> records) {
   }
   std::erase_if(means, [](const MeanError& kind) { return kind.cases == 0; });
   return means;
+}
+
+std::vector<double> launch_medians(const Measured& measured) {
+  std::vector<double> medians;
+  for (std::vector<double> launch : measured.step_time_s.samples) {
+    std::erase_if(launch, [](double step) { return !std::isfinite(step) || step <= 0; });
+    if (!launch.empty()) medians.push_back(median(launch));
+  }
+  return medians;
+}
+
+std::optional<LaunchNoise> launch_noise(std::span<const Record> records, DeviceKind device) {
+  LaunchNoise noise;
+  std::vector<double> differences;
+  for (const Record& record : records) {
+    if (!record.measured || !counts(record) || record.parameters.device != device) continue;
+    const std::vector<double> medians = launch_medians(*record.measured);
+    if (medians.size() < fewest_launches) continue;
+    ++noise.cases;
+    noise.launches += static_cast<int>(medians.size());
+    for (std::size_t i = 0; i < medians.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j) differences.push_back(std::abs(std::log(medians[i] / medians[j])));
+  }
+  if (differences.empty()) return std::nullopt;
+  noise.degrees_of_freedom = noise.launches - noise.cases;
+  // 1 / (sqrt(2) x the normal distribution's upper quartile): the median of |x - y| is sqrt(2) x 0.6745 sigma.
+  noise.sigma = 1.0483580 * median(differences);
+  return noise;
+}
+
+double smallest_difference(const LaunchNoise& noise, std::size_t launches_a, std::size_t launches_b, double alpha) {
+  const double launches = 1 / (1 / static_cast<double>(launches_a) + 1 / static_cast<double>(launches_b));
+  return student_t_quantile(1 - alpha / 2, noise.degrees_of_freedom) * noise.sigma *
+         std::sqrt(std::numbers::pi / 2 / launches);
 }
 
 }  // namespace parabench::results

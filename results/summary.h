@@ -44,4 +44,33 @@ struct MeanError {
 /// One for each kind that has rows, checked before unchecked before emulated ones.
 std::vector<MeanError> mean_errors(std::span<const Record> records);
 
+/// The median step of each launch, in seconds: launches are what varies independently, while steps of one launch share
+/// its placement, memory and clocks. Steps that are no positive number are left out, and launches without any other.
+std::vector<double> launch_medians(const Measured& measured);
+
+/// Launches of a case below which neither its noise nor a difference can be told.
+inline constexpr std::size_t fewest_launches = 3;
+
+/// How much launches of one and the same case differ on a machine: the one statistic for it.
+///   sigma = 1.0484 x median of |ln(x_i / x_j)| over all pairs i < j of launch medians of one case, pooled over cases
+/// which is the scale of Shamos (1976): for normal data the standard deviation, with 86 % of its efficiency, unmoved by
+/// up to 29 % of strayed values (Rousseeuw and Croux 1993, section 2), and, since it needs no centre, free of the bias
+/// of a median absolute deviation of three values. Logarithms make it relative and independent of the case's time.
+struct LaunchNoise {
+  double sigma = 0;            ///< standard deviation of ln(launch median): 0.01 is 1 %
+  int cases = 0;               ///< with fewest_launches or more
+  int launches = 0;            ///< of these cases
+  int degrees_of_freedom = 0;  ///< launches - cases
+};
+/// Over the rows that count, on one kind of device, since processors and GPUs differ. nullopt where none has
+/// fewest_launches.
+std::optional<LaunchNoise> launch_noise(std::span<const Record> records, DeviceKind device);
+
+/// The smallest |ln(ratio)| of the medians of `launches_a` and `launches_b` launches that noise alone exceeds with no
+/// more than the probability `alpha` (Student's t, two-sided):
+///   t(1 - alpha / 2, degrees of freedom) x sigma x sqrt(pi / 2 x (1 / launches_a + 1 / launches_b))
+/// pi / 2 is what a median's variance has over a mean's for normal data and many values (Cramer 1946, 28.5); for
+/// few it is less, 1.35 for three.
+double smallest_difference(const LaunchNoise& noise, std::size_t launches_a, std::size_t launches_b, double alpha);
+
 }  // namespace parabench::results

@@ -39,19 +39,16 @@ std::string verdict(const Record& record) {
   return record.measured && !is_emulated(record.parameters) ? "unchecked" : "-";
 }
 
-/// "model/dataset/", the part of an id that a group of rows shares.
-std::string_view group(std::string_view id) { return id.substr(0, id.find('/', id.find('/') + 1) + 1); }
-
 /// The line above a group's rows. Emulated ones stand apart, under one that says what their times are.
 std::string heading(const Record& record) {
-  return fmt::format("{}{}", group(record.id),
+  return fmt::format("{}{}", id_group(record.id),
                      is_emulated(record.parameters) ? "  on emulated devices, which wait for modelled times" : "");
 }
 
 Row row(const Record& record) {
   Row cells;
   cells.fill("-");
-  cells[0] = "  " + record.id.substr(group(record.id).size());
+  cells[0] = "  " + record.id.substr(id_group(record.id).size());
   cells[1] = to_text(record.status);
   if (record.predicted) {
     cells[2] = human_seconds(record.predicted->step_time_s);
@@ -104,6 +101,8 @@ std::string left_out(std::span<const Record> records) {
 }
 
 }  // namespace
+
+std::string_view id_group(std::string_view id) { return id.substr(0, id.find('/', id.find('/') + 1) + 1); }
 
 std::string results_table(std::span<const Record> records) {
   std::vector<Row> rows;

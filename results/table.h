@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "results/record.h"
 
@@ -15,5 +16,8 @@ namespace parabench::results {
 /// that were checked apart from the others, and how many do not. Plain text, columns aligned, each line ended by a
 /// newline; "-" where there is no value.
 std::string results_table(std::span<const Record> records);
+
+/// "model/dataset/", the part of an id that a group of rows shares.
+std::string_view id_group(std::string_view id);
 
 }  // namespace parabench::results

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "parallelism/plan/strategies/strategy_table.h"
+#include "suite/cases/sets.h"
 #include "suite/cases/where.h"
 
 namespace parabench::suite {
@@ -35,7 +36,7 @@ std::shared_ptr<const plan::GivenSchedule> read_schedule(const std::string& path
 
 }  // namespace
 
-std::vector<SelectedCase> select(const Selection& selection, const std::vector<Case>& set) {
+std::vector<SelectedCase> select(const Selection& selection, const std::vector<Case>& usual) {
   std::vector<SelectedCase> candidates;
   const auto given = read_schedule(selection.schedule);
   for (const auto& text : selection.cases) {
@@ -46,8 +47,11 @@ std::vector<SelectedCase> select(const Selection& selection, const std::vector<C
     throw usage_error("--schedule", selection.schedule, "a case of strategy csv, which stands for a schedule file",
                       "write model/dataset/csv/np:N/batch:B");
   }
+  if (selection.set && !selection.cases.empty())
+    throw usage_error("--set", *selection.set, "no CASE beside it", "--filter and --where choose among its cases");
   if (selection.cases.empty()) {
-    for (const Case& spec : set) candidates.push_back({spec, to_id(spec), false});
+    for (const Case& spec : selection.set ? find_set(*selection.set).cases() : usual)
+      candidates.push_back({spec, to_id(spec), false});
   }
   const auto conditions = selection.where ? parse_where(*selection.where) : std::vector<Condition>{};
   std::vector<SelectedCase> chosen;

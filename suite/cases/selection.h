@@ -20,16 +20,17 @@ struct SelectedCase {
 };
 
 struct Selection {
-  std::vector<std::string> cases;     ///< ids; empty: all of the set below
+  std::vector<std::string> cases;     ///< ids; empty: all of a set
   std::optional<std::string> filter;  ///< an id, or a regular expression searched in ids
   std::optional<std::string> where;
-  std::string schedule;  ///< file with the schedule of the cases of strategy csv; "" for none
-  bool empty() const { return cases.empty() && !filter && !where; }
+  std::string schedule;                 ///< file with the schedule of the cases of strategy csv; "" for none
+  std::optional<std::string> set = {};  ///< name of a set of cases; nullopt: the command's own
+  bool empty() const { return cases.empty() && !set && !filter && !where; }
 };
 
-/// The named cases, else those of `set`, that filter and where let through, each once. A named case `csv` gets the
+/// The named cases, else those of the named set, else of `usual`, that filter and where let through, each once. A named case `csv` gets the
 /// hash of the schedule into its id. Throws usage_error for a malformed id, filter, condition or schedule, for a
-/// schedule that no case asks for, and Error with code nothing_matched when none is left.
-std::vector<SelectedCase> select(const Selection& selection, const std::vector<Case>& set);
+/// schedule that no case asks for, cases beside a set, and Error with code nothing_matched when none is left.
+std::vector<SelectedCase> select(const Selection& selection, const std::vector<Case>& usual);
 
 }  // namespace parabench::suite

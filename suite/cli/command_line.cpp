@@ -36,6 +36,7 @@ void add_schedule(CLI::App& app, std::string& target) {
 void add_selection(CLI::App& app, Selection& selection, bool where = true) {
   app.add_option("CASE", selection.cases, "Case ids: model/dataset/strategy/np:N/batch:B[/key:value]...")
       ->type_name("");
+  app.add_option("--set", selection.set, "All cases of a set; parabench list --sets shows them")->type_name("NAME");
   app.add_option("--filter", selection.filter, "A case id, or a regular expression searched in the ids")
       ->type_name("RE");
   if (where) {
@@ -85,6 +86,49 @@ void add_option_of_run(CLI::App& app, std::string_view name, RunOptions& target)
   add_option(app, *std::ranges::find(run_options(), name, &RunOption::name), target);
 }
 
+void add_compare(CLI::App& app, CompareOptions& target) {
+  results::CompareRules& rules = target.rules;
+  app.add_option("A", target.a, "Results file")->required()->type_name("");
+  app.add_option("B", target.b, "Results file: is it FASTER or SLOWER than A?")->required()->type_name("");
+  app.add_option_function<std::vector<std::string>>(
+         "--cases",
+         [&rules](const std::vector<std::string>& ids) {
+           rules.ids = {ids.at(0), ids.at(1)};
+         },
+         "One case of A with another one of B, which may be the same file")
+      ->expected(2)
+      ->type_name("ID_A ID_B");
+  app.add_option_function<std::string>(
+         "--threshold", [&rules](const std::string& text) { rules.threshold = read_share("--threshold", text); },
+         "Smaller differences do not matter: SAME")
+      ->type_name("SHARE")
+      ->default_str(fmt::format("{:g}%", 100 * rules.threshold));
+  app.add_option_function<std::string>(
+         "--alpha",
+         [&rules](const std::string& text) {
+           rules.alpha = read_share("--alpha", text);
+           if (rules.alpha < 1e-6 || rules.alpha > 0.5)
+             throw usage_error("--alpha", text, "a share from 0.000001 to 0.5", "try 0.05");
+         },
+         "How often noise alone may look like a difference; intervals hold the rest")
+      ->type_name("SHARE")
+      ->default_str(fmt::format("{:g}", rules.alpha));
+  app.add_option_function<std::vector<std::string>>(
+         "--allow-different",
+         [&rules](const std::vector<std::string>& names) {
+           for (const std::string& name : names)
+             rules.allowed.push_back(parse_enum<results::WorkAspect>("--allow-different", name));
+         },
+         fmt::format("Compare although the work differs in these, separated by commas: {}",
+                     fmt::join(enum_names<results::WorkAspect>, ", ")))
+      ->delimiter(',')
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("NAME,...");
+  app.add_flag("--json", target.json, "As JSON");
+}
+
 /// Options that CLI11 did not know: Google Benchmark's pass, the rest is misspelt.
 std::vector<std::string> take_benchmark_flags(const CLI::App& app, bool allowed) {
   std::vector<std::string> known, flags;
@@ -116,6 +160,8 @@ struct Parser {
   PlanOptions plan;
   CalibrateOptions calibrate;
   DoctorOptions doctor;
+  CompareOptions compare;
+  ExportOptions export_;
   ValidateCommand validate;
 
   CLI::App& command(const std::string& name, const std::string& what, const std::string& example) {
@@ -189,6 +235,18 @@ struct Parser {
     doctor_app.add_flag("--json", doctor.json, "As JSON");
     add_shared(doctor_app, &RunOption::of_doctor, launching);
 
+    add_compare(command("compare", "What became faster or slower from one results file to another, case by case",
+                        "parabench compare before.json after.json --threshold 5%\n  "
+                        "parabench compare out.json out.json --cases 'resnet18/cifar10-synthetic/gpipe/np:2/batch:64' "
+                        "'resnet18/cifar10-synthetic/1f1b/np:2/batch:64'"),
+                compare);
+
+    CLI::App& export_app = command("export", "Results for other programs: a tidy table, a monitor, an MLPerf-style log",
+                                   "parabench export results/out/quick.json --format csv > quick.csv");
+    export_app.add_option("FILE", export_.file, "Results file")->required()->type_name("");
+    add_choice(export_app, "--format", export_.format,
+               "csv has one row per record; openmetrics and mllog hold the rows that count");
+
     CLI::App& validate_app =
         command("validate", "Check a results file against its schema", "parabench validate results/out/quick.json");
     validate_app.add_option("FILE", validate.file, "Results file")->required()->type_name("");
@@ -213,8 +271,8 @@ void read_run(RunCommand& run, const CLI::App& app) {
   const bool chooses =
       run.quick || !run.selection.empty() || options.benchmark.filter != "." || options.benchmark.list_tests;
   if (!chooses) {
-    throw usage_error("run", "", "a CASE, --filter or --where",
-                      "parabench list shows the cases; --filter . runs them all");
+    throw usage_error("run", "", "a CASE, --set, --filter or --where",
+                      "parabench list shows the cases, list --sets the sets; --filter . runs the whole catalogue");
   }
 }
 
@@ -281,6 +339,8 @@ Command parse_command_line(const std::vector<std::string>& words) {
   if (name == "plan") return parser.plan;
   if (name == "calibrate") return parser.calibrate;
   if (name == "doctor") return parser.doctor;
+  if (name == "compare") return parser.compare;
+  if (name == "export") return parser.export_;
   return parser.validate;
 }
 

@@ -7,7 +7,9 @@
 
 #include "suite/cases/selection.h"
 #include "suite/cli/calibrate_command.h"
+#include "suite/cli/compare_command.h"
 #include "suite/cli/doctor_command.h"
+#include "suite/cli/export_command.h"
 #include "suite/cli/list_command.h"
 #include "suite/cli/plan_command.h"
 #include "suite/cli/predict_command.h"
@@ -35,7 +37,7 @@ struct TextAnswer {
 };
 
 using Command = std::variant<TextAnswer, ListOptions, RunCommand, PredictOptions, PlanOptions, CalibrateOptions,
-                             DoctorOptions, ValidateCommand>;
+                             DoctorOptions, CompareOptions, ExportOptions, ValidateCommand>;
 
 /// Reads the words after the program's name. Throws usage_error for an unknown command or option (with the nearest
 /// spelling), a missing or malformed value, or a `run` that chooses nothing.

@@ -37,6 +37,8 @@ struct Dispatch {
   ExitCode operator()(const PlanOptions& options) const { return print_plan(options, progress, out); }
   ExitCode operator()(const CalibrateOptions& options) const { return calibrate_machine(options, progress, out); }
   ExitCode operator()(const DoctorOptions& options) const { return examine_machine(options, progress, out); }
+  ExitCode operator()(const CompareOptions& options) const { return compare_results(options, out); }
+  ExitCode operator()(const ExportOptions& options) const { return export_results(options, out); }
   ExitCode operator()(const ValidateCommand& command) const { return validate_file(command.file, out); }
 };
 

@@ -7,11 +7,13 @@
 #include <sstream>
 #include <vector>
 
+#include "base/case_id.h"
 #include "base/case_key.h"
 #include "base/choice.h"
 #include "datasets/spec/dataset.h"
 #include "models/spec/nets/nets.h"
 #include "parallelism/plan/strategies/strategy_table.h"
+#include "suite/cases/sets.h"
 
 namespace parabench::suite {
 namespace {
@@ -217,6 +219,19 @@ json to_json(const datasets::DatasetRow& row) {
           {"parameters", to_json(row.parameters)}};
 }
 
+std::string sets_text() {
+  std::vector<Row> rows = {{"set", "cases", "what for"}};
+  for (const CaseSet& set : case_sets())
+    rows.push_back({std::string(set.name), std::to_string(set.cases().size()), std::string(set.help)});
+  return aligned(rows, 90) + "parabench list --set NAME shows the cases, run --set NAME runs them.\n";
+}
+
+json to_json(const CaseSet& set) {
+  json ids = json::array();
+  for (const Case& spec : set.cases()) ids.push_back(to_id(spec));
+  return {{"name", set.name}, {"summary", set.help}, {"cases", std::move(ids)}};
+}
+
 template <class Rows>
 json list_of(const Rows& rows) {
   json list = json::array();
@@ -232,6 +247,7 @@ std::string_view table_help(WordTable table) {
     case WordTable::models: return "Models and their parameters";
     case WordTable::datasets: return "Data sets: shapes, sizes and their parameters";
     case WordTable::keys: return "Keys of a case id: defaults, ranges and who reads them";
+    case WordTable::sets: return "Sets of cases that --set names";
   }
   return "";
 }
@@ -242,6 +258,7 @@ std::string table_text(WordTable table) {
     case WordTable::models: return models_text();
     case WordTable::datasets: return datasets_text();
     case WordTable::keys: return keys_text();
+    case WordTable::sets: return sets_text();
   }
   return "";
 }
@@ -252,6 +269,7 @@ json table_json(WordTable table) {
     case WordTable::models: return list_of(models::nets());
     case WordTable::datasets: return list_of(datasets::dataset_rows());
     case WordTable::keys: return list_of(case_keys());
+    case WordTable::sets: return list_of(case_sets());
   }
   return {};
 }

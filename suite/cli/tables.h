@@ -10,8 +10,10 @@
 
 namespace parabench::suite {
 
-enum class WordTable { strategies, models, datasets, keys };
-constexpr std::array<std::string_view, 4> names_of(WordTable) { return {"strategies", "models", "datasets", "keys"}; }
+enum class WordTable { strategies, models, datasets, keys, sets };
+constexpr std::array<std::string_view, 5> names_of(WordTable) {
+  return {"strategies", "models", "datasets", "keys", "sets"};
+}
 
 /// What it lists, for --help.
 std::string_view table_help(WordTable table);

@@ -1,6 +1,7 @@
 #include "suite/launch/launch.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -40,7 +41,12 @@ std::string last_words(const fs::path& folder) {
 
 std::string describe(const ProcessEnd& end) {
   switch (end.how) {
-    case ProcessEnd::How::exited: return fmt::format("the launch exited with code {}", end.code);
+    case ProcessEnd::How::exited:
+      // Launchers and shells tell so that a signal ended a process of theirs.
+      if (end.code > 128 && end.code < 128 + NSIG)
+        return fmt::format("the launch exited with code {}, as where signal {} ({}) ends a rank", end.code,
+                           end.code - 128, strsignal(end.code - 128));
+      return fmt::format("the launch exited with code {}", end.code);
     case ProcessEnd::How::signalled:
       return fmt::format("the launch was ended by signal {} ({})", end.code, strsignal(end.code));
     case ProcessEnd::How::timed_out:

@@ -144,8 +144,10 @@ results::Measured conclude(const Launch& launch, const plan::Plan& plan, comm::C
   measured.isolated_step_time_s = isolated_step_time(reports);
   measured.warmup_steps = warmup;
   if (!plan.spec.graph) measured.timeline = plan::excerpt(plan, timeline, StepId(warmup));
-  if (launch.command.trace)
-    write_atomically(protocol::trace_file(launch.command.reply), plan::to_trace(plan, timeline).dump() + "\n");
+  if (launch.command.trace) {
+    write_atomically(protocol::trace_file(launch.command.reply),
+                     plan::to_trace(plan, timeline, "measured rank").dump() + "\n");
+  }
   return measured;
 }
 

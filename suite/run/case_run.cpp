@@ -11,6 +11,7 @@
 #include "results/summary.h"
 #include "suite/run/combine.h"
 #include "suite/run/stopping.h"
+#include "suite/run/trace.h"
 
 namespace parabench::suite {
 namespace {
@@ -29,28 +30,33 @@ bool same_ranks(const results::Measured& measured, const Predicted& predicted) {
 /// One try at all launches of a case.
 class Attempt {
  public:
-  Attempt(const Prepared& prepared, const RunOptions& options, int index, Workplace& workplace);
+  Attempt(const Prepared& prepared, const RunOptions& options, const Knowledge& knowledge, int index,
+          Workplace& workplace);
   CaseResult run();
 
  private:
   std::optional<protocol::Reply> run_phase(protocol::Phase phase, LaunchRequest request, const std::string& what);
   void verify();
   void measure(int repetition, bool traced);
+  void trace_prediction(const std::filesystem::path& trace);
   void take(results::Measured measured);
   void fail(std::string reason, protocol::FailureKind kind);
   bool is_sound() const { return result_.record.status == results::Status::ok; }
 
   const Prepared& prepared_;
   const RunOptions& options_;
+  const Knowledge& knowledge_;
   int index_;
   Workplace& workplace_;
   CaseResult result_;
   std::vector<results::Measured> launches_;
 };
 
-Attempt::Attempt(const Prepared& prepared, const RunOptions& options, int index, Workplace& workplace)
+Attempt::Attempt(const Prepared& prepared, const RunOptions& options, const Knowledge& knowledge, int index,
+                 Workplace& workplace)
     : prepared_(prepared),
       options_(options),
+      knowledge_(knowledge),
       index_(index),
       workplace_(workplace),
       result_{.record = start_record(prepared, options)} {
@@ -118,7 +124,19 @@ void Attempt::measure(int repetition, bool traced) {
                                ? fmt::format("measure {}", repetition)
                                : fmt::format("measure {}/{}", repetition, options_.stopping.repetitions);
   auto reply = run_phase(protocol::Phase::measure, request, what);
-  if (reply) take(std::move(std::get<results::Measured>(reply->answer)));
+  if (!reply) return;
+  take(std::move(std::get<results::Measured>(reply->answer)));
+  if (traced) trace_prediction(request.trace_file);
+}
+
+/// The trace is beside the point: where it cannot be written, the case goes on.
+void Attempt::trace_prediction(const std::filesystem::path& trace) {
+  try {
+    const int warmup = plan::discarded_steps(prepared_.chosen.spec, options_.warmup);
+    add_prediction(trace, *prepared_.subject, *prepared_.forecast, knowledge_, warmup + options_.steps);
+  } catch (const std::exception& error) {
+    workplace_.progress.note(fmt::format("the trace has no prediction: {}", error.what()));
+  }
 }
 
 void Attempt::take(results::Measured measured) {
@@ -168,10 +186,11 @@ bool may_pass_later(const CaseResult& result) {
 
 }  // namespace
 
-CaseResult run_case(const Prepared& prepared, const RunOptions& options, int index, Workplace& workplace) {
+CaseResult run_case(const Prepared& prepared, const RunOptions& options, const Knowledge& knowledge, int index,
+                    Workplace& workplace) {
   std::vector<std::string> earlier;
   for (;;) {
-    CaseResult result = Attempt(prepared, options, index, workplace).run();
+    CaseResult result = Attempt(prepared, options, knowledge, index, workplace).run();
     result.record.earlier_failures = earlier;
     if (static_cast<int>(earlier.size()) == options.retries || !may_pass_later(result) ||
         workplace.signals.interrupted()) {

@@ -16,8 +16,10 @@ struct CaseResult {
 
 /// Does the launches that are planned for a case (run_plan.h) and further ones until the stopping rule is content; a
 /// failed launch ends the case, or its attempt where --retries allows another. A first Ctrl-C lets the case go on to its
-/// end. `index`: 1-based place among the cases, for the progress line. Precondition: `prepared` runs.
-CaseResult run_case(const Prepared& prepared, const RunOptions& options, int index, Workplace& workplace);
+/// end. `knowledge`: what the forecast was made from. `index`: 1-based place among the cases, for the progress line.
+/// Precondition: `prepared` runs.
+CaseResult run_case(const Prepared& prepared, const RunOptions& options, const Knowledge& knowledge, int index,
+                    Workplace& workplace);
 
 /// The record of a case of which nothing has run yet; of one that does not run, the whole record.
 results::Record start_record(const Prepared& prepared, const RunOptions& options);

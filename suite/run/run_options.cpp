@@ -155,7 +155,7 @@ constexpr std::array options_table{
         .text = [](const RunOptions& o) { return on(o.shuffle); }},
     RunOption{.name = "--trace",
               .value = "DIR",
-              .help = "Folder for a Chrome trace of each case's first launch",
+              .help = "Folder for a trace of each case's first launch beside its prediction, for Perfetto",
               .read = [](RunOptions& o, Text text) { o.trace = text; },
               .text = [](const RunOptions& o) { return o.trace; }},
     RunOption{.name = "--dry-run",

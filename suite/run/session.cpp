@@ -52,8 +52,14 @@ std::vector<std::size_t> order_of(const std::vector<Prepared>& cases, bool shuff
 /// The records of a run, by case; kept on disk as they come.
 class Session {
  public:
-  Session(const RunOptions& options, const std::vector<Prepared>& cases, Workplace& workplace, Journal* journal)
-      : options_(options), cases_(cases), workplace_(workplace), journal_(journal), records_(cases.size()) {}
+  Session(const RunOptions& options, const std::vector<Prepared>& cases, const Knowledge& knowledge,
+          Workplace& workplace, Journal* journal)
+      : options_(options),
+        cases_(cases),
+        knowledge_(knowledge),
+        workplace_(workplace),
+        journal_(journal),
+        records_(cases.size()) {}
 
   /// Takes over records that an earlier run finished.
   void take_over(const Unfinished& before);
@@ -69,6 +75,7 @@ class Session {
 
   const RunOptions& options_;
   const std::vector<Prepared>& cases_;
+  const Knowledge& knowledge_;
   Workplace& workplace_;
   Journal* journal_;  ///< nullptr where no file was asked for
   std::vector<std::optional<results::Record>> records_;
@@ -128,7 +135,7 @@ void Session::run_one(std::size_t index, int place) {
     record.reason = "not run: an earlier case failed (--fail-fast)";
     return keep(index, place, std::move(record));
   }
-  CaseResult result = run_case(prepared, options_, place, workplace_);
+  CaseResult result = run_case(prepared, options_, knowledge_, place, workplace_);
   if (result.record.status == results::Status::failed && !result.interrupted) count_failure(result.failure);
   keep(index, place, std::move(result.record));
 }
@@ -250,7 +257,8 @@ ExitCode run_cases(std::vector<SelectedCase> chosen, const RunOptions& options, 
   calibrate_first(cases, prepare_options, file, options, workplace);
 
   results::ResultsFile results = describe_run(workplace, capabilities, file, argv);
-  Session session(options, cases, workplace, journal ? &*journal : nullptr);
+  const Knowledge knowledge{workplace.machine, file.content ? &*file.content : nullptr, options.emulated_unit_s};
+  Session session(options, cases, knowledge, workplace, journal ? &*journal : nullptr);
   // The head last: without one the folder says nothing, and what it is copied from stays the truth.
   if (before) session.take_over(*before);
   if (journal) journal->begin(results, before.has_value());

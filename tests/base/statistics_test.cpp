@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <stdexcept>
+#include <utility>
 #include <vector>
+
+#include "base/random.h"
 
 namespace parabench {
 namespace {
@@ -37,8 +41,108 @@ TEST(Statistics, RefusesNoValues) {
   EXPECT_THROW(median(none), std::invalid_argument);
   EXPECT_THROW(mad(none), std::invalid_argument);
   EXPECT_THROW(mean(none), std::invalid_argument);
+  EXPECT_THROW(mann_whitney(none, odd), std::invalid_argument);
+  EXPECT_THROW(bootstrap_median_ratio(odd, none), std::invalid_argument);
   EXPECT_THROW(bootstrap_median(std::vector<std::vector<double>>{}), std::invalid_argument);
   EXPECT_THROW(bootstrap_median(std::vector<std::vector<double>>{{}, {}}), std::invalid_argument);
+}
+
+// Literal results of scipy 1.17.1's t.ppf(p, degrees).
+TEST(StudentT, AgreesWithScipy) {
+  EXPECT_NEAR(student_t_quantile(0.975, 1), 12.706204736174694, 1e-9);
+  EXPECT_NEAR(student_t_quantile(0.975, 2), 4.302652729749462, 1e-9);
+  EXPECT_NEAR(student_t_quantile(0.975, 3), 3.1824463052837078, 1e-9);
+  EXPECT_NEAR(student_t_quantile(0.9, 4), 1.533206274058944, 1e-9);
+  EXPECT_NEAR(student_t_quantile(0.975, 7), 2.364624251592784, 1e-9);
+  EXPECT_NEAR(student_t_quantile(0.1, 8), -1.3968153097438654, 1e-9);
+  EXPECT_NEAR(student_t_quantile(0.975, 31), 2.039513446396408, 1e-9);
+  EXPECT_NEAR(student_t_quantile(0.975, 200), 1.9718962236339088, 1e-9);
+}
+
+void expect_mann_whitney(const std::vector<double>& a, const std::vector<double>& b, double u, double p, bool exact) {
+  const MannWhitney test = mann_whitney(a, b), swapped = mann_whitney(b, a);
+  EXPECT_DOUBLE_EQ(test.u, u);
+  EXPECT_NEAR(test.p, p, 1e-12);
+  EXPECT_EQ(test.exact, exact);
+  EXPECT_DOUBLE_EQ(swapped.u, static_cast<double>(a.size() * b.size()) - u);
+  EXPECT_DOUBLE_EQ(swapped.p, test.p);
+}
+
+// Literal results of scipy 1.17.1's mannwhitneyu, method exact without ties, asymptotic with them.
+TEST(MannWhitneyTest, AgreesWithScipy) {
+  expect_mann_whitney({1, 2, 3}, {4, 5, 6}, 0, 0.1, true);
+  expect_mann_whitney({1, 2, 3, 4}, {5, 6, 7, 8}, 0, 0.02857142857142857, true);
+  expect_mann_whitney({1, 3, 5}, {2, 4, 6, 7, 8}, 3, 0.25, true);
+  expect_mann_whitney({1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30},
+                      {0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06001, 3.14, 1.29001}, 58, 0.13591114767585355, true);
+  expect_mann_whitney({1, 2, 2, 3, 5}, {2, 4, 4, 6}, 5, 0.26017490098354834, false);
+  expect_mann_whitney({1, 1, 2, 2}, {3, 3, 4, 4}, 0, 0.026518721959430728, false);
+  expect_mann_whitney({1, 1, 1}, {1, 1, 1}, 4.5, 1, false);
+  std::vector<double> a, b;
+  for (int i = 1; i <= 60; ++i) a.push_back((i * 7919 % 1009) / 100.0);
+  for (int i = 1; i <= 55; ++i) b.push_back((i * 104729 % 1013) / 90.0);
+  expect_mann_whitney(a, b, 1603.5, 0.7967534016904209, false);
+  a.resize(20);
+  b.resize(30);
+  expect_mann_whitney(a, b, 294, 0.9140941321791165, true);
+}
+
+TEST(MannWhitneyTest, SmallSamplesHaveASmallestP) {
+  EXPECT_DOUBLE_EQ(smallest_mann_whitney_p(3), 0.1);
+  EXPECT_DOUBLE_EQ(smallest_mann_whitney_p(4), 2.0 / 70);
+  EXPECT_DOUBLE_EQ(smallest_mann_whitney_p(1), 1);
+}
+
+// The median of three draws is the least with probability 7/27 and the middle one with 13/27. Hence the smallest ratio,
+// 4 / 3, has (7/27)^2 = 6.7 %, more than 2.5 %, and with the next, 5 / 3, 6.7 % + 12.5 %, more than 10 %; likewise above.
+TEST(BootstrapRatio, MeetsTheExactDistributionOfASmallSample) {
+  const std::vector<double> a = {2, 3, 1}, b = {5, 4, 6};
+  const auto [low, high] = bootstrap_median_ratio(a, b, 0.95, 20000);
+  EXPECT_NEAR(low, 4.0 / 3, 1e-12);
+  EXPECT_NEAR(high, 6, 1e-12);
+  const auto [inner_low, inner_high] = bootstrap_median_ratio(a, b, 0.8, 20000);
+  EXPECT_NEAR(inner_low, 5.0 / 3, 1e-12);
+  EXPECT_NEAR(inner_high, 5, 1e-12);
+}
+
+TEST(BootstrapRatio, IsMirroredWhereSamplesAreSwapped) {
+  for (std::uint64_t trial = 0; trial < 20; ++trial) {
+    std::vector<double> a, b;
+    for (std::uint64_t i = 0; i < 3 + trial; ++i) a.push_back(1 + counter_uniform(trial, 1, i));
+    for (std::uint64_t i = 0; i < 7; ++i) b.push_back(1 + counter_uniform(trial, 2, i));
+    const auto [low, high] = bootstrap_median_ratio(a, b);
+    const auto [swapped_low, swapped_high] = bootstrap_median_ratio(b, a);
+    EXPECT_LT(low, high);
+    EXPECT_NEAR(swapped_low * high, 1, 1e-12);
+    EXPECT_NEAR(swapped_high * low, 1, 1e-12);
+  }
+}
+
+TEST(BootstrapRatio, HoldsTheRatioAboutAsOftenAsItSays) {
+  for (const auto& [values, least] : {std::pair<std::uint64_t, int>{3, 88}, {5, 93}, {10, 93}}) {
+    constexpr std::uint64_t trials = 400;
+    int held = 0;
+    for (std::uint64_t trial = 0; trial < trials; ++trial) {
+      std::vector<double> a, b;
+      for (std::uint64_t i = 0; i < values; ++i) {
+        a.push_back(std::exp(0.1 * counter_normal(trial, 1, i)));
+        b.push_back(2 * std::exp(0.1 * counter_normal(trial, 2, i)));
+      }
+      const auto [low, high] = bootstrap_median_ratio(a, b, 0.95, 500);
+      held += low <= 2 && 2 <= high;
+    }
+    EXPECT_GE(100 * held, least * static_cast<int>(trials)) << values;
+    EXPECT_LT(100 * held, 99 * static_cast<int>(trials)) << values << " values: not wider than needed";
+  }
+}
+
+// Drawn from one stream for both, a sample against itself would always give 1.
+TEST(BootstrapRatio, OfASampleAgainstItselfIsAsWideAsItsNoise) {
+  std::vector<double> values;
+  for (std::uint64_t i = 0; i < 15; ++i) values.push_back(1 + 0.1 * counter_normal(1, 1, i));
+  const auto [low, high] = bootstrap_median_ratio(values, values);
+  EXPECT_LT(low, 0.98);
+  EXPECT_GT(high, 1.02);
 }
 
 // The median of nine draws from 1..9 is at most k with the probability that at least five of them are:

@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cmath>
+#include <limits>
 #include <vector>
 
+#include "base/random.h"
+#include "base/statistics.h"
 #include "results/baseline.h"
 #include "tests/results/samples.h"
 
@@ -85,6 +90,86 @@ TEST(PeakBytes, AreThoseOfTheRankThatNeedsMost) {
   Record record = ok_record(gpipe, 400);
   record.measured->ranks[1].peak_memory = {{40, 0, 0, 0, 1 << 30}, 1000};
   EXPECT_EQ(peak_bytes(*record.measured), (1 << 30) + 40);
+}
+
+Record with_launches(const std::string& id, const std::vector<double>& medians) {
+  Record record = ok_record(id, 100);
+  record.measured->step_time_s.samples.clear();
+  for (const double s : medians) record.measured->step_time_s.samples.push_back({s, s, s});
+  return record;
+}
+
+/// `cases` cases of three launches, each case with a time of its own.
+std::vector<Record> noisy_cases(std::uint64_t cases, double sigma) {
+  std::vector<Record> out;
+  for (std::uint64_t i = 0; i < cases; ++i) {
+    std::vector<double> medians;
+    for (std::uint64_t k = 0; k < 3; ++k)
+      medians.push_back(static_cast<double>(1 + i) * std::exp(sigma * counter_normal(i, 3, k)));
+    out.push_back(with_launches(gpipe, medians));
+  }
+  return out;
+}
+
+TEST(LaunchMedians, LeaveOutWhatIsNoTime) {
+  Measured measured;
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  measured.step_time_s.samples = {{3, 1, 2}, {nan, 5}, {nan, 0}, {}};
+  EXPECT_EQ(launch_medians(measured), (std::vector<double>{2, 5}));
+}
+
+TEST(LaunchNoise, IsTheStandardDeviationOfNormalLaunches) {
+  const auto noise = launch_noise(noisy_cases(400, 0.02), DeviceKind::cpu);
+  ASSERT_TRUE(noise);
+  EXPECT_NEAR(noise->sigma, 0.02, 0.001) << "three launches a case bring no bias";
+  EXPECT_EQ(noise->cases, 400);
+  EXPECT_EQ(noise->launches, 1200);
+  EXPECT_EQ(noise->degrees_of_freedom, 800);
+}
+
+// ln of the launches: 0, 0.01, 0.04; differences 0.01, 0.03, 0.04.
+TEST(LaunchNoise, FollowsItsFormula) {
+  const auto noise =
+      launch_noise(std::vector{with_launches(gpipe, {1, std::exp(0.04), std::exp(0.01)})}, DeviceKind::cpu);
+  EXPECT_NEAR(noise->sigma, 1.048358 * 0.03, 1e-12);
+  // t(0.975, 2) = 4.302653 (scipy 1.17.1).
+  EXPECT_NEAR(smallest_difference(*noise, 3, 6, 0.05), 4.302653 * noise->sigma * std::sqrt(3.14159265 / 2 * 0.5), 1e-6);
+}
+
+TEST(LaunchNoise, IsUnmovedByAFewStrayedLaunches) {
+  std::vector<Record> records = noisy_cases(50, 0.02);
+  for (std::size_t i = 0; i < 5; ++i)
+    records[i].measured->step_time_s.samples[0] = {100.0 * static_cast<double>(i + 1)};
+  EXPECT_NEAR(launch_noise(records, DeviceKind::cpu)->sigma, 0.02, 0.006);
+}
+
+TEST(LaunchNoise, IsUnknownWithoutThreeLaunchesOfARowThatCounts) {
+  EXPECT_FALSE(launch_noise(std::vector{with_launches(gpipe, {1, 2})}, DeviceKind::cpu));
+  EXPECT_FALSE(launch_noise(rows_that_do_not_count(), DeviceKind::cpu));
+  Record failed = with_launches(gpipe, {1, 2, 3});
+  failed.status = Status::failed;
+  EXPECT_FALSE(launch_noise(std::vector{failed}, DeviceKind::cpu));
+  EXPECT_FALSE(launch_noise(std::vector{with_launches(gpipe, {1, 2, 3})}, DeviceKind::cuda));
+}
+
+// Two sets of launches from one distribution, the noise known from many cases: medians are hardly ever further apart.
+TEST(LaunchNoise, SmallestDifferencesAreRarelyExceededByNoise) {
+  const auto noise = launch_noise(noisy_cases(200, 0.02), DeviceKind::cpu);
+  for (const std::size_t number : {3, 5, 9}) {
+    constexpr std::uint64_t trials = 1000;
+    int exceeded = 0;
+    for (std::uint64_t trial = 0; trial < trials; ++trial) {
+      std::array<double, 2> medians{};
+      for (std::uint64_t side = 0; side < 2; ++side) {
+        std::vector<double> logs;
+        for (std::uint64_t k = 0; k < number; ++k) logs.push_back(0.02 * counter_normal(10000 + trial, side, k));
+        medians[side] = median(logs);
+      }
+      exceeded += std::abs(medians[0] - medians[1]) > smallest_difference(*noise, number, number, 0.05);
+    }
+    EXPECT_LE(exceeded, 0.055 * trials) << number;
+    EXPECT_GE(exceeded, 0.015 * trials) << number << ": not wider than needed";
+  }
 }
 
 }  // namespace

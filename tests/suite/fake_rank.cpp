@@ -259,7 +259,7 @@ void answer(const Launch& launch) {
   const std::filesystem::path& folder = launch.command.reply;
   const protocol::Reply reply{launch.behaviour == "foreign" ? "0123456789abcdef" : plan::hash(launch.plan), "",
                               answer_of(launch)};
-  if (launch.command.trace) write_atomically(protocol::trace_file(folder), "[]");
+  if (launch.command.trace) write_atomically(protocol::trace_file(folder), R"({"traceEvents": []})");
   protocol::write_reply(folder, reply);
   if (launch.behaviour == "truncated") std::filesystem::resize_file(folder / "reply.json", 100);
 }

@@ -18,7 +18,8 @@ using testing::Not;
 using CommandsTest = FrontTest;
 
 TEST_F(CommandsTest, EveryCommandHasHelpWithAnExample) {
-  for (const std::string name : {"list", "run", "quick", "predict", "plan", "calibrate", "doctor", "validate"}) {
+  for (const std::string name :
+       {"list", "run", "quick", "predict", "plan", "calibrate", "doctor", "compare", "export", "validate"}) {
     const Outcome outcome = run({name, "--help"});
     EXPECT_EQ(outcome.code, 0) << name;
     EXPECT_THAT(outcome.out,

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "tests/suite/front_fixture.h"
 
@@ -109,6 +110,22 @@ TEST_F(RunTest, OptionsReachTheRanks) {
   }
   EXPECT_EQ(traced, 1);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path("traces")), {}), 1);
+}
+
+TEST_F(RunTest, ATraceHoldsThePredictionBesideTheMeasurement) {
+  ASSERT_EQ(run({"run", gpipe, "--trace", "traces", "--steps", "2", "--warmup", "1"}).code, 0);
+  const auto file = std::filesystem::directory_iterator(path("traces"))->path();
+  const auto trace = nlohmann::json::parse(std::ifstream(file));
+  EXPECT_EQ(trace["otherData"]["case"], gpipe);
+  std::set<std::string> processes;
+  std::set<int> steps;
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["name"] == "process_name") processes.insert(event["args"]["name"].get<std::string>());
+    if (event["ph"] == "X") steps.insert(event["args"]["step"].get<int>());
+  }
+  // The stand-in's own trace is empty.
+  EXPECT_EQ(processes, (std::set<std::string>{"predicted rank 0", "predicted rank 1"}));
+  EXPECT_EQ(steps, (std::set<int>{0, 1, 2}));
 }
 
 TEST_F(RunTest, MoreRanksThanCoresWarnsAndRuns) {

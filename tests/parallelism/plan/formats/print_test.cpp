@@ -195,5 +195,32 @@ TEST(Print, TraceHasOneThreadPerLaneAndMicroseconds) {
   EXPECT_EQ(operations, 2 * (4 + 1 + 2 + 2));
 }
 
+TEST(Print, TraceHasAnArrowFromEverySendIntoItsReceive) {
+  const Plan plan = gpipe_of(2, 2, 4);
+  std::map<std::string, std::vector<json>> flows;
+  std::map<std::pair<int, int>, std::vector<json>> slices;
+  const json trace = to_trace(plan, timeline_of(plan), "measured rank", 10);
+  for (const json& event : trace["traceEvents"]) {
+    if (event["ph"] == "s" || event["ph"] == "f") flows[event["id"].get<std::string>()].push_back(event);
+    if (event["ph"] == "X") slices[{event["pid"].get<int>(), event["tid"].get<int>()}].push_back(event);
+  }
+  EXPECT_EQ(flows.size(), 4u);  // two micro-batches, forward and back
+  const auto slice_at = [&](const json& flow) {
+    for (const json& slice : slices.at({flow["pid"].get<int>(), flow["tid"].get<int>()}))
+      if (slice["ts"] <= flow["ts"] && flow["ts"] <= slice["ts"].get<double>() + slice["dur"].get<double>())
+        return slice["name"].get<std::string>();
+    return std::string();
+  };
+  for (const auto& [id, ends] : flows) {
+    ASSERT_EQ(ends.size(), 2u) << id;
+    EXPECT_EQ(ends[0]["ph"], "s");
+    EXPECT_GE(ends[0]["pid"], 10);
+    EXPECT_NE(ends[0]["pid"], ends[1]["pid"]);
+    EXPECT_LE(ends[0]["ts"], ends[1]["ts"]);
+    EXPECT_THAT(slice_at(ends[0]), HasSubstr("SEND")) << id;
+    EXPECT_THAT(slice_at(ends[1]), HasSubstr("RECV")) << id;
+  }
+}
+
 }  // namespace
 }  // namespace parabench::plan

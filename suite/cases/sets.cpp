@@ -1,0 +1,113 @@
+#include "suite/cases/sets.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+
+#include "base/case_id.h"
+#include "base/error.h"
+#include "parallelism/plan/strategies/strategy_table.h"
+#include "suite/cases/catalogue.h"
+
+namespace parabench::suite {
+namespace {
+
+/// Batches of DDLBench's repository (sara-nl/DDLBench, 2020), on four GPUs of one node: PyTorch's, Horovod's of all
+/// four together, GPipe's with its number of micro-batches, and PipeDream's.
+struct DdlbenchData {
+  std::string_view dataset;
+  int pytorch, horovod, gpipe, micro_batches, pipedream;
+};
+constexpr std::array<DdlbenchData, 4> ddlbench_data = {{{"mnist-synthetic", 128, 512, 3072, 24, 512},
+                                                        {"cifar10-synthetic", 64, 256, 2048, 32, 256},
+                                                        {"imagenet-synthetic", 32, 128, 288, 12, 128},
+                                                        {"highres-synthetic", 32, 128, 48, 12, 64}}};
+constexpr std::array ddlbench_nets = {"resnet18", "resnet50", "resnet152", "vgg11", "vgg16", "mobilenetv2"};
+
+/// Its engines as strategies of ours. Horovod is plain data parallelism; torchgpipe recomputes all micro-batches but
+/// the last and cuts by measured time.
+std::vector<Case> ddlbench_cases() {
+  std::vector<Case> cases;
+  for (const char* device : {"cpu", "cuda"}) {
+    for (const DdlbenchData& data : ddlbench_data) {
+      for (const char* net : ddlbench_nets) {
+        const auto add = [&](const std::string& rest) {
+          cases.push_back(parse_case(fmt::format("{}/{}/{}/device:{}", net, data.dataset, rest, device)));
+        };
+        add(fmt::format("sequential/np:1/batch:{}", data.pytorch));
+        add(fmt::format("data-parallel/np:4/batch:{}", data.horovod));
+        add(fmt::format("gpipe/np:4/batch:{}/micro:{}/recompute:except-last", data.gpipe, data.micro_batches));
+        add(fmt::format("pipedream/np:4/batch:{}", data.pipedream));
+      }
+    }
+  }
+  return cases;
+}
+
+/// The least number of micro-batches from `micro` on that the strategy serves.
+int served(const plan::Strategy& strategy, Case spec, int micro) {
+  for (spec.micro = micro; spec.micro < 2 * micro; ++spec.micro)
+    if (!strategy.refuse || !strategy.refuse(strategy.pipe(spec))) return spec.micro;
+  return micro;
+}
+
+/// Every pipeline on the same work, with as many micro-batches as it serves from 8 on.
+std::vector<Case> schedule_cases() {
+  const std::string work = "resnet18/cifar10-synthetic";
+  std::vector<Case> cases = {parse_case(work + "/sequential/np:1/batch:64/threads:2")};
+  for (const plan::Strategy& strategy : plan::strategies()) {
+    if (strategy.ranks != plan::RankUse::stages || strategy.from_file) continue;
+    for (const int np : {2, 4}) {
+      Case spec = parse_case(fmt::format("{}/{}/np:{}/batch:64", work, strategy.name, np));
+      if (strategy.uses("micro")) spec.micro = served(strategy, spec, 8);
+      cases.push_back(spec);
+    }
+  }
+  return cases;
+}
+
+/// What one node of GPUs is asked first.
+std::vector<Case> gpu_cases() {
+  std::vector<Case> cases;
+  for (const std::string work : {"resnet50/imagenet-synthetic", "transformer/tokens-synthetic"}) {
+    const int batch = work.starts_with("resnet") ? 128 : 32;
+    const auto add = [&](const std::string& rest) {
+      cases.push_back(parse_case(fmt::format("{}/{}/device:cuda", work, rest)));
+    };
+    add(fmt::format("sequential/np:1/batch:{}", batch));
+    add(fmt::format("sequential/np:1/batch:{}/graph:on/input:resident", batch));
+    add(fmt::format("sequential/np:1/batch:{}/precision:bf16", batch));
+    for (const int np : {2, 4, 8}) {
+      for (const char* strategy : {"data-parallel", "zero1"})
+        add(fmt::format("{}/np:{}/batch:{}", strategy, np, np * batch));
+      for (const char* strategy : {"gpipe", "1f1b", "zb-h1"})
+        add(fmt::format("{}/np:{}/batch:{}/micro:{}", strategy, np, np * batch, 2 * np));
+      add(fmt::format("pipedream-2bw/np:{}/batch:{}/micro:{}", np, np * batch, 2 * np));
+    }
+  }
+  return cases;
+}
+
+constexpr std::array sets{
+    CaseSet{"quick", "one model, every family of strategies, two cores", quick_cases},
+    CaseSet{"ddlbench",
+            "DDLBench (2020) again: six nets, four data sets, PyTorch, Horovod (as data-parallel), GPipe and PipeDream "
+            "with its batches on four devices",
+            ddlbench_cases},
+    CaseSet{"schedules", "every pipeline on the same work, two and four ranks", schedule_cases},
+    CaseSet{"gpu", "one node of GPUs: alone, as graph, in bf16; data-parallel, sharded and pipelines up to eight",
+            gpu_cases},
+};
+
+}  // namespace
+
+std::span<const CaseSet> case_sets() { return sets; }
+
+const CaseSet& find_set(std::string_view name) {
+  std::vector<std::string_view> known;
+  for (const CaseSet& set : sets) known.push_back(set.name);
+  return sets[index_of_name("--set", name, known)];
+}
+
+}  // namespace parabench::suite

@@ -1,0 +1,60 @@
+#include "suite/cases/sets.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "base/case_id.h"
+#include "base/error.h"
+#include "parallelism/plan/strategies/strategy_table.h"
+#include "suite/cases/catalogue.h"
+#include "suite/cases/selection.h"
+#include "suite/run/forecast.h"
+
+namespace parabench::suite {
+namespace {
+
+using testing::HasSubstr;
+
+std::set<std::string> ids_of(std::string_view name) {
+  std::set<std::string> ids;
+  for (const Case& spec : find_set(name).cases()) ids.insert(to_id(spec));
+  return ids;
+}
+
+TEST(Sets, HoldPossibleCasesEachOnce) {
+  for (const CaseSet& set : case_sets()) {
+    const std::vector<Case> cases = set.cases();
+    EXPECT_EQ(ids_of(set.name).size(), cases.size()) << set.name;
+    for (const Case& spec : cases) EXPECT_NO_THROW(make_subject(spec)) << to_id(spec);
+  }
+}
+
+TEST(Sets, DdlbenchIsItsMatrixWithItsBatches) {
+  const auto ids = ids_of("ddlbench");
+  EXPECT_EQ(ids.size(), 2u * 6 * 4 * 4);
+  EXPECT_TRUE(ids.contains("vgg16/mnist-synthetic/gpipe/np:4/batch:3072/micro:24/recompute:except-last"));
+  EXPECT_TRUE(ids.contains("resnet152/highres-synthetic/pipedream/np:4/batch:64/device:cuda"));
+  EXPECT_TRUE(ids.contains("mobilenetv2/imagenet-synthetic/data-parallel/np:4/batch:128"));
+}
+
+TEST(Sets, SchedulesHoldEveryPipelineThatNeedsNoFile) {
+  const auto ids = ids_of("schedules");
+  for (const plan::Strategy& strategy : plan::strategies()) {
+    if (strategy.ranks != plan::RankUse::stages || strategy.from_file) continue;
+    const std::string part = std::string(strategy.name) + "/np:4/";
+    EXPECT_TRUE(std::ranges::any_of(ids, [&](const std::string& id) { return id.find(part) != id.npos; })) << part;
+  }
+}
+
+TEST(Sets, AreChosenByNameAndFiltered) {
+  const auto chosen = select({.where = "np=1", .set = "quick"}, catalogue());
+  ASSERT_EQ(chosen.size(), 1u);
+  EXPECT_THAT(chosen[0].id, HasSubstr("/sequential/np:1/"));
+  EXPECT_FALSE(chosen[0].named);
+  EXPECT_THROW(select({.cases = {chosen[0].id}, .set = "quick"}, {}), Error);
+  EXPECT_THROW(find_set("quik"), Error);
+}
+
+}  // namespace
+}  // namespace parabench::suite

@@ -57,6 +57,13 @@ std::string describe(const ProcessEnd& end) {
   return "";
 }
 
+/// "; its ranks were on n1, n2"; "" for those of one host.
+std::string several_hosts(const std::vector<results::Host>& hosts) {
+  std::vector<std::string> names;
+  for (const results::Host& host : hosts) names.push_back(host.name);
+  return names.size() > 1 ? fmt::format("; its ranks were on {}", fmt::join(names, ", ")) : "";
+}
+
 /// The plan that the ranks report must be the one they were given.
 void require_plan(const protocol::Reply& reply, const LaunchRequest& request) {
   if (request.plan && reply.plan_hash != plan::hash(*request.plan)) {
@@ -184,7 +191,7 @@ LaunchResult launch(const LaunchRequest& request, const Launcher& launcher, cons
   const auto cause = protocol::read_cause(folder);
   if (result.interrupted) {
     result.reason = "interrupted";
-  } else if (end.how == ProcessEnd::How::exited && end.code == 0 && !cause) {
+  } else if (end.how == ProcessEnd::How::exited && end.code == 0 && !cause && protocol::has_reply(folder)) {
     take_reply(result, request, folder);
   } else if (cause && cause->kind != protocol::FailureKind::peer && end.how == ProcessEnd::How::exited) {
     result.kind = cause->kind;
@@ -195,6 +202,7 @@ LaunchResult launch(const LaunchRequest& request, const Launcher& launcher, cons
     if (!killed.empty()) result.reason = fmt::format("{} ({})", killed, result.reason);
     const int started = protocol::started_ranks(folder);
     if (started < all) result.reason += fmt::format("; {} of {} ranks had started", started, all);
+    result.reason += several_hosts(result.hosts);
     result.reason += cause ? fmt::format("; rank {}: {}", cause->rank.value, cause->message) : last_words(folder);
   }
   if (!result.reply) result.last_operations = last_operations(folder);

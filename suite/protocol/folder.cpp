@@ -41,6 +41,8 @@ void write_reply(const fs::path& folder, const Reply& reply) {
   write_atomically(reply_file(folder), to_json(reply).dump(1) + "\n");
 }
 
+bool has_reply(const fs::path& folder) { return fs::exists(reply_file(folder)); }
+
 Reply read_reply(const fs::path& folder, Phase phase) {
   const fs::path file = reply_file(folder);
   const nlohmann::json document = read_json(file);

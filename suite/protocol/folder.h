@@ -17,6 +17,7 @@ namespace parabench::protocol {
 
 /// FOLDER/reply.json, by rename, so that a reader never sees half of it.
 void write_reply(const std::filesystem::path& folder, const Reply& reply);
+bool has_reply(const std::filesystem::path& folder);
 /// Throws usage_error naming file, place and value where that is no such reply.
 Reply read_reply(const std::filesystem::path& folder, Phase phase);
 

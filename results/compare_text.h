@@ -15,8 +15,9 @@ struct ComparedFile {
 };
 
 /// The files; what else differs; the rules; one line per case, grouped under the model/dataset/ that ids share (of two
-/// different cases the second on a line of its own): launches of A and of B, medians, ratio B / A, interval, p, verdict,
-/// and below an UNCLEAR one why; rows that were left out; last the noise and how many cases have which verdict.
+/// different cases the second on a line of its own): launches of A and of B, medians, ratio B / A, interval, p,
+/// verdict, and below an UNCLEAR one why; rows that were left out; last the noise and how many cases have which
+/// verdict.
 std::string comparison_table(const FilesComparison& comparison, const CompareRules& rules, const ComparedFile& a,
                              const ComparedFile& b);
 

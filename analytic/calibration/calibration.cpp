@@ -39,7 +39,11 @@ void merge_rates(std::map<Key, RatesByBusy>& into, const std::map<Key, RatesByBu
 }  // namespace
 
 LayerKey layer_key(const models::LayerSpec& layer, const TensorSpec& in, bool first, const Case& spec, int busy_ranks) {
-  return {.layer = models::signature(layer, in) + (first ? "+first" : ""),
+  return layer_key(models::signature(layer, in), first, spec, busy_ranks);
+}
+
+LayerKey layer_key(const std::string& signature, bool first, const Case& spec, int busy_ranks) {
+  return {.layer = signature + (first ? "+first" : ""),
           .precision = spec.precision,
           .layout = spec.layout,
           .threads = spec.threads,

@@ -92,6 +92,8 @@ UpdateKey update_key(const Case& spec);
 /// The key of a layer on an input of shape `in` under a case. `first`: layer 0 of the model, whose input needs no
 /// gradient.
 LayerKey layer_key(const models::LayerSpec& layer, const TensorSpec& in, bool first, const Case& spec, int busy_ranks);
+/// The same where models::signature() of both is known.
+LayerKey layer_key(const std::string& signature, bool first, const Case& spec, int busy_ranks);
 
 /// Reads a calibration file. Throws usage_error, naming file and place, for one that is missing, unreadable, truncated,
 /// foreign, incomplete or newer.

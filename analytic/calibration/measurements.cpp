@@ -43,11 +43,10 @@ const Curve& curve(const Curves& curves, std::string_view what, const Case& spec
 
 }  // namespace
 
-MeasuredLayers::MeasuredLayers(const Calibration& calibration, const models::ModelSpec& model) {
-  const std::vector<TensorSpec> in = models::boundaries(model);
-  for (std::size_t l = 0; l < model.layers.size(); ++l) {
-    const std::string signature = layer_key(model.layers[l], in[l], l == 0, {}, 1).layer;
-    Layer& layer = layers_.emplace_back(Layer{.name = model.layers[l].name, .signature = signature});
+MeasuredLayers::MeasuredLayers(const Calibration& calibration, const Sizes& sizes) {
+  for (int l = 0; l < std::ssize(sizes.model().layers); ++l) {
+    const std::string signature = layer_key(sizes.signature(l), l == 0, {}, 1).layer;
+    Layer& layer = layers_.emplace_back(Layer{.name = sizes.model().layers[l].name, .signature = signature});
     for (auto at = calibration.layers.lower_bound({.layer = signature, .busy_ranks = 0});
          at != calibration.layers.end() && at->first.layer == signature; ++at) {
       const LayerKey& key = at->first;

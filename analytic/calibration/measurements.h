@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analytic/calibration/calibration.h"
-#include "models/spec/model.h"
+#include "analytic/memory/sizes.h"
 
 namespace parabench::analytic {
 
@@ -19,7 +19,7 @@ struct LayerFigure {
 /// The measurements of one model's layers, resolved once: looking them up by text for every operation is slow.
 class MeasuredLayers {
  public:
-  MeasuredLayers(const Calibration& calibration, const models::ModelSpec& model);
+  MeasuredLayers(const Calibration& calibration, const Sizes& sizes);
 
   /// Interpolated between numbers of samples and of busy ranks (interpolate.h).
   double at(const Case& spec, int layer, int samples, int busy_ranks, const LayerFigure& figure) const;

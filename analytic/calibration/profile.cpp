@@ -4,7 +4,6 @@
 
 #include "analytic/costs/costs.h"
 #include "analytic/costs/layer_seconds.h"
-#include "analytic/memory/sizes.h"
 #include "base/error.h"
 #include "base/optimizer.h"
 #include "parallelism/plan/input_pieces.h"
@@ -93,17 +92,16 @@ plan::Plan single_layers(const Case& spec, const models::ModelSpec& model, int s
   return plan;
 }
 
-plan::Profile make_profile(const Calibration* calibration, const MachineInfo& machine, const models::ModelSpec& model,
+plan::Profile make_profile(const Calibration* calibration, const MachineInfo& machine, const Sizes& sizes,
                            const Case& spec) {
-  const plan::Plan plan = single_layers(spec, model, plan::largest_piece(spec));
-  const Costs data_sheet = data_sheet_costs(machine, model);
-  const bool calibrated = calibration && has_layers(*calibration, model, spec);
-  const Costs measured = calibrated ? calibrated_costs(*calibration, model) : Costs();
+  const plan::Plan plan = single_layers(spec, sizes.model(), plan::largest_piece(spec));
+  const Costs data_sheet = data_sheet_costs(machine, sizes);
+  const bool calibrated = calibration && has_layers(*calibration, sizes, spec);
+  const Costs measured = calibrated ? calibrated_costs(*calibration, sizes) : Costs();
   const Costs& costs = calibrated ? measured : data_sheet;
-  const Sizes sizes(model);
-  const bool split = spec.partition == PartitionRule::memory && splits_backwards(spec, model);
+  const bool split = spec.partition == PartitionRule::memory && splits_backwards(spec, sizes.model());
 
-  plan::Profile profile(layer_seconds(calibration, machine, model, spec, plan::largest_piece(spec)));
+  plan::Profile profile(layer_seconds(*costs.time, plan));
   for (SegmentId layer; layer.value < std::ssize(plan.segments); ++layer) {
     profile.sizes.push_back(sizes_of(plan, sizes, *costs.memory, layer, split));
   }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analytic/calibration/calibration.h"
-#include "models/spec/model.h"
+#include "analytic/memory/sizes.h"
 #include "parallelism/plan/partition/profile.h"
 #include "parallelism/plan/plan.h"
 
@@ -16,7 +16,7 @@ namespace parabench::analytic {
 ///    output; its states then hold what one micro-batch brings back, with except-last that of two. The first layer's
 ///    states hold what pieces of the batch take on a GPU beside the passes. A pass needs its peak_bytes() and holds the
 ///    messages that come and go; gradients that wait for a busy rank are left to the prediction.
-plan::Profile make_profile(const Calibration* calibration, const MachineInfo& machine, const models::ModelSpec& model,
+plan::Profile make_profile(const Calibration* calibration, const MachineInfo& machine, const Sizes& sizes,
                            const Case& spec);
 
 /// One rank that holds each layer as a segment, without operations, for pieces of so many samples.

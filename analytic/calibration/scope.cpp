@@ -42,15 +42,15 @@ Calibration promised_calibration(const plan::Plan& plan, const models::ModelSpec
   const Curve curve = {{1'000, 1e-5}, {1'000'000, 1e-3}};
   Calibration promised;
   promised.machine = machine;
-  const std::vector<TensorSpec> inputs = models::boundaries(model);
+  const Sizes sizes(model);
   for (const int busy : std::set<int>{1, spec.np}) {
     for (const int samples : scope.samples) {
-      const std::vector<double> seconds = layer_seconds(nullptr, machine, model, spec, samples);
+      const std::vector<double> seconds = layer_seconds(nullptr, machine, sizes, spec, samples);
       for (std::size_t l = 0; l < model.layers.size(); ++l) {
         const double third = seconds[l] / 3;
         LayerTiming timing{.samples = samples, .forward_s = third, .backward_s = 2 * third};
         if (scope.split_backwards) timing.split = SplitTiming{.input_s = third, .weight_s = third};
-        auto& timings = promised.layers[layer_key(model.layers[l], inputs[l], l == 0, spec, busy)];
+        auto& timings = promised.layers[layer_key(sizes.signature(static_cast<int>(l)), l == 0, spec, busy)];
         // Equal layers share their key.
         if (timings.empty() || timings.back().samples != samples) timings.push_back(timing);
       }

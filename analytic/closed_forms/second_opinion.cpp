@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "analytic/closed_forms/closed_forms.h"
-#include "analytic/memory/sizes.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 
 namespace parabench::analytic {
@@ -113,10 +112,8 @@ void add_schedule_opinion(const plan::Plan& plan, const TimeModel& time, std::ma
 
 }  // namespace
 
-std::map<std::string, double> second_opinions(const plan::Plan& plan, const models::ModelSpec& model,
-                                              const TimeModel& time) {
+std::map<std::string, double> second_opinions(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time) {
   std::map<std::string, double> opinions;
-  const Sizes sizes(model);
   if (plan.ranks.size() == 1) {
     double& sum = opinions["sum_of_operations"];
     for (const plan::Op& op : plan.ranks[0].compute()) sum += time.seconds(plan, Rank(0), op, 1) / plan.steps;

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "analytic/costs/time_model.h"
-#include "models/spec/model.h"
+#include "analytic/memory/sizes.h"
 
 namespace parabench::analytic {
 
@@ -16,7 +16,6 @@ namespace parabench::analytic {
 ///   other pipelines that drain       schedule_formula: the makespan in its row
 ///   pipelines that do not            pipedream_planner: the slowest stage or boundary
 /// None with several copies of a pipeline or with recomputed passes.
-std::map<std::string, double> second_opinions(const plan::Plan& plan, const models::ModelSpec& model,
-                                              const TimeModel& time);
+std::map<std::string, double> second_opinions(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time);
 
 }  // namespace parabench::analytic

@@ -109,7 +109,7 @@ class CalibratedTimes final : public TimeModel {
     double sum = 0;
     TimeParts parts;
     for (int l = first_layer(plan, op); l < end_layer(plan, op); ++l) {
-      const double least = measured_->calibration.launch_floor_s * operations(sizes().model().layers[l]) * launches;
+      const double least = measured_->calibration.launch_floor_s * sizes().operations(l) * launches;
       const double layer = measured_->layers.at(plan.spec, l, samples, busy, figure);
       sum += std::max(least, layer);
       parts.compute += layer;

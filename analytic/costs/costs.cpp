@@ -22,14 +22,14 @@ class NoMemory final : public MemoryModel {
 
 Costs unit_costs(double unit_s) { return {unit_times(unit_s), std::make_unique<NoMemory>()}; }
 
-Costs calibrated_costs(Calibration calibration, models::ModelSpec model) {
-  const auto measured = std::make_shared<const MeasuredModel>(std::move(calibration), std::move(model));
+Costs calibrated_costs(const Calibration& calibration, Sizes sizes) {
+  const auto measured = std::make_shared<const MeasuredModel>(calibration, std::move(sizes));
   return {calibrated_times(measured), calibrated_memory(measured)};
 }
 
-Costs data_sheet_costs(MachineInfo machine, models::ModelSpec model) {
-  auto times = data_sheet_times(machine, model);
-  return {std::move(times), data_sheet_memory(std::move(machine), std::move(model))};
+Costs data_sheet_costs(MachineInfo machine, Sizes sizes) {
+  auto times = data_sheet_times(machine, sizes);
+  return {std::move(times), data_sheet_memory(std::move(machine), std::move(sizes))};
 }
 
 }  // namespace parabench::analytic

@@ -6,7 +6,7 @@
 #include "analytic/calibration/calibration.h"
 #include "analytic/costs/memory_model.h"
 #include "analytic/costs/time_model.h"
-#include "models/spec/model.h"
+#include "analytic/memory/sizes.h"
 
 namespace parabench::analytic {
 
@@ -21,11 +21,13 @@ struct Costs {
 Costs unit_costs(double unit_s = 1);
 /// From the measurements; interpolates between numbers of samples and of busy ranks (interpolate.h). A compute
 /// operation costs the sum of its layers plus the executor's overhead per operation; the loss belongs to the last
-/// layer. Throws environment_error naming the layer, curve or rate that was never measured under these keys.
-Costs calibrated_costs(Calibration calibration, models::ModelSpec model);
+/// layer. Throws environment_error naming the layer, curve or rate that was never measured under these keys. The
+/// calibration outlives them.
+Costs calibrated_costs(const Calibration& calibration, Sizes sizes);
+Costs calibrated_costs(Calibration&& calibration, Sizes sizes) = delete;
 /// Roofline from peak rates: max(FLOPs / (eff peak), bytes / bandwidth) + launch floor, where eff is the 0.75
 /// of PyTorch's RuntimeEstimator. On a GPU, whose kernels are launched ahead, the larger of roofline and launch floor.
 /// Bytes by formula (Sizes).
-Costs data_sheet_costs(MachineInfo machine, models::ModelSpec model);
+Costs data_sheet_costs(MachineInfo machine, Sizes sizes);
 
 }  // namespace parabench::analytic

@@ -5,15 +5,13 @@
 #include "analytic/calibration/calibration.h"
 #include "analytic/costs/data_sheet_rates.h"
 #include "analytic/costs/gpu_sheet.h"
-#include "analytic/memory/sizes.h"
 
 namespace parabench::analytic {
 namespace {
 
 class DataSheetMemory final : public MemoryModel {
  public:
-  DataSheetMemory(MachineInfo machine, models::ModelSpec model)
-      : machine_(std::move(machine)), sizes_(std::move(model)) {}
+  DataSheetMemory(MachineInfo machine, Sizes sizes) : machine_(std::move(machine)), sizes_(std::move(sizes)) {}
 
   std::int64_t saved_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
     return sizes_.saved_bytes(plan, rank, op);
@@ -37,8 +35,8 @@ class DataSheetMemory final : public MemoryModel {
 
 }  // namespace
 
-std::unique_ptr<const MemoryModel> data_sheet_memory(MachineInfo machine, models::ModelSpec model) {
-  return std::make_unique<DataSheetMemory>(std::move(machine), std::move(model));
+std::unique_ptr<const MemoryModel> data_sheet_memory(MachineInfo machine, Sizes sizes) {
+  return std::make_unique<DataSheetMemory>(std::move(machine), std::move(sizes));
 }
 
 }  // namespace parabench::analytic

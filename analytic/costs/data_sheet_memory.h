@@ -5,11 +5,11 @@
 
 #include "analytic/calibration/machine.h"
 #include "analytic/costs/memory_model.h"
-#include "models/spec/model.h"
+#include "analytic/memory/sizes.h"
 
 namespace parabench::analytic {
 
 /// Of data_sheet_costs().
-std::unique_ptr<const MemoryModel> data_sheet_memory(MachineInfo machine, models::ModelSpec model);
+std::unique_ptr<const MemoryModel> data_sheet_memory(MachineInfo machine, Sizes sizes);
 
 }  // namespace parabench::analytic

@@ -6,16 +6,13 @@
 #include "analytic/calibration/calibration.h"
 #include "analytic/costs/data_sheet_rates.h"
 #include "analytic/costs/gpu_sheet.h"
-#include "analytic/memory/sizes.h"
-#include "models/spec/cost.h"
 
 namespace parabench::analytic {
 namespace {
 
 class DataSheetTimes final : public TimeModel {
  public:
-  DataSheetTimes(MachineInfo machine, models::ModelSpec model)
-      : machine_(std::move(machine)), sizes_(std::move(model)) {}
+  DataSheetTimes(MachineInfo machine, Sizes sizes) : machine_(std::move(machine)), sizes_(std::move(sizes)) {}
 
   TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
     const DataSheetRates rates = data_sheet_rates(machine_, plan.spec, busy_ranks);
@@ -61,11 +58,11 @@ class DataSheetTimes final : public TimeModel {
     const plan::Segment& segment = plan.segments[op.segment.value];
     const int samples = samples_of(plan, rank, op);
     const bool back = plan::makes_input_gradient(op.kind) || plan::makes_weight_gradient(op.kind);
+    const auto costs = sizes_.layer_costs(plan.spec.precision);
     double sum = 0;
     TimeParts parts;
     for (int l = segment.first_layer; l < segment.first_layer + segment.layers; ++l) {
-      const models::LayerSpec& layer = sizes_.model().layers[l];
-      const models::LayerCost c = models::cost(layer, sizes_.input(l), activation_bytes(plan.spec.precision), l == 0);
+      const models::LayerCost& c = costs[l];
       const Flops flops = (back ? c.backward_per_sample : c.forward_per_sample) * static_cast<double>(samples);
       // A third of the weights' traffic is the forward's read, the rest the backward's read and write.
       const double moved =
@@ -73,7 +70,7 @@ class DataSheetTimes final : public TimeModel {
           static_cast<double>(c.moved_per_batch.value) * (back ? 2 : 1) / 3;
       const double arithmetic = flops.value / rates.flops_per_s, traffic = moved / rates.bytes_per_s;
       const double work = std::max(arithmetic, traffic);
-      const double launches = rates.launch_s * operations(layer) * (back ? 2 : 1);
+      const double launches = rates.launch_s * sizes_.operations(l) * (back ? 2 : 1);
       sum += rates.launches_ahead ? std::max(work, launches) : work + launches;
       (arithmetic >= traffic ? parts.compute : parts.memory) += work;
       parts.launch += rates.launches_ahead ? std::max(0.0, launches - work) : launches;
@@ -98,8 +95,8 @@ class DataSheetTimes final : public TimeModel {
 
 }  // namespace
 
-std::unique_ptr<const TimeModel> data_sheet_times(MachineInfo machine, models::ModelSpec model) {
-  return std::make_unique<DataSheetTimes>(std::move(machine), std::move(model));
+std::unique_ptr<const TimeModel> data_sheet_times(MachineInfo machine, Sizes sizes) {
+  return std::make_unique<DataSheetTimes>(std::move(machine), std::move(sizes));
 }
 
 }  // namespace parabench::analytic

@@ -12,12 +12,11 @@ namespace {
 int competing_ranks(const Case& spec) { return spec.device == DeviceKind::emulated ? 1 : spec.np; }
 
 /// Whether the timings of every layer, with one rank busy and with all, are there and accepted.
-bool all_layers(const Calibration& calibration, const models::ModelSpec& model, const Case& spec,
+bool all_layers(const Calibration& calibration, const Sizes& sizes, const Case& spec,
                 bool (*accepts)(const std::vector<LayerTiming>&)) {
-  const std::vector<TensorSpec> in = models::boundaries(model);
-  for (std::size_t l = 0; l < model.layers.size(); ++l) {
+  for (int l = 0; l < std::ssize(sizes.model().layers); ++l) {
     for (const int busy : {1, competing_ranks(spec)}) {
-      const auto found = calibration.layers.find(layer_key(model.layers[l], in[l], l == 0, spec, busy));
+      const auto found = calibration.layers.find(layer_key(sizes.signature(l), l == 0, spec, busy));
       if (found == calibration.layers.end() || !accepts(found->second)) return false;
     }
   }
@@ -26,29 +25,31 @@ bool all_layers(const Calibration& calibration, const models::ModelSpec& model, 
 
 }  // namespace
 
-bool has_layers(const Calibration& calibration, const models::ModelSpec& model, const Case& spec) {
-  return all_layers(calibration, model, spec, [](const std::vector<LayerTiming>&) { return true; });
+bool has_layers(const Calibration& calibration, const Sizes& sizes, const Case& spec) {
+  return all_layers(calibration, sizes, spec, [](const std::vector<LayerTiming>&) { return true; });
 }
 
-bool has_split_layers(const Calibration& calibration, const models::ModelSpec& model, const Case& spec) {
-  return all_layers(calibration, model, spec, [](const std::vector<LayerTiming>& timings) {
+bool has_split_layers(const Calibration& calibration, const Sizes& sizes, const Case& spec) {
+  return all_layers(calibration, sizes, spec, [](const std::vector<LayerTiming>& timings) {
     return std::ranges::any_of(timings, [](const LayerTiming& t) { return t.split.has_value(); });
   });
 }
 
-std::vector<double> layer_seconds(const Calibration* calibration, const MachineInfo& machine,
-                                  const models::ModelSpec& model, const Case& spec, int samples) {
-  const plan::Plan plan = single_layers(spec, model, samples);
-  const bool calibrated = calibration && has_layers(*calibration, model, spec);
-  const Costs costs = calibrated ? calibrated_costs(*calibration, model) : data_sheet_costs(machine, model);
+std::vector<double> layer_seconds(const TimeModel& time, const plan::Plan& layers) {
+  const int busy = competing_ranks(layers.spec);
   std::vector<double> seconds;
-  for (SegmentId s; s.value < static_cast<int>(plan.segments.size()); ++s) {
-    seconds.push_back(costs.time->seconds(plan, Rank(0), plan::forward(s, MicroBatchId(0), StepId(0), VersionId(0)),
-                                          competing_ranks(spec)) +
-                      costs.time->seconds(plan, Rank(0), plan::backward(s, MicroBatchId(0), StepId(0), VersionId(0)),
-                                          competing_ranks(spec)));
+  for (SegmentId s; s.value < std::ssize(layers.segments); ++s) {
+    seconds.push_back(time.seconds(layers, Rank(0), plan::forward(s, MicroBatchId(0), StepId(0), VersionId(0)), busy) +
+                      time.seconds(layers, Rank(0), plan::backward(s, MicroBatchId(0), StepId(0), VersionId(0)), busy));
   }
   return seconds;
+}
+
+std::vector<double> layer_seconds(const Calibration* calibration, const MachineInfo& machine, const Sizes& sizes,
+                                  const Case& spec, int samples) {
+  const bool calibrated = calibration && has_layers(*calibration, sizes, spec);
+  const Costs costs = calibrated ? calibrated_costs(*calibration, sizes) : data_sheet_costs(machine, sizes);
+  return layer_seconds(*costs.time, single_layers(spec, sizes.model(), samples));
 }
 
 }  // namespace parabench::analytic

@@ -4,19 +4,22 @@
 #include <vector>
 
 #include "analytic/calibration/calibration.h"
-#include "models/spec/model.h"
+#include "analytic/costs/time_model.h"
+#include "analytic/memory/sizes.h"
 
 namespace parabench::analytic {
 
 /// Whether every layer was measured under the case's keys with one rank busy and, unless each has a device to itself,
 /// with all.
-bool has_layers(const Calibration& calibration, const models::ModelSpec& model, const Case& spec);
+bool has_layers(const Calibration& calibration, const Sizes& sizes, const Case& spec);
 /// Whether their split backwards were too; without, a calibrated I or W is its share of the backward by FLOPs.
-bool has_split_layers(const Calibration& calibration, const models::ModelSpec& model, const Case& spec);
+bool has_split_layers(const Calibration& calibration, const Sizes& sizes, const Case& spec);
 
 /// Forward + backward seconds of each layer at `samples` with all ranks of the case busy (emulated: one), the costs of
 /// partition:time: calibrated where has_layers(), else data-sheet.
-std::vector<double> layer_seconds(const Calibration* calibration, const MachineInfo& machine,
-                                  const models::ModelSpec& model, const Case& spec, int samples);
+std::vector<double> layer_seconds(const Calibration* calibration, const MachineInfo& machine, const Sizes& sizes,
+                                  const Case& spec, int samples);
+/// The same by one model of time. `layers`: single_layers() (profile.h) of the case.
+std::vector<double> layer_seconds(const TimeModel& time, const plan::Plan& layers);
 
 }  // namespace parabench::analytic

@@ -10,10 +10,10 @@
 namespace parabench::analytic {
 
 struct MeasuredModel {
-  MeasuredModel(Calibration measured, models::ModelSpec model)
-      : calibration(std::move(measured)), sizes(std::move(model)), layers(calibration, sizes.model()) {}
+  MeasuredModel(const Calibration& measured, Sizes of)
+      : calibration(measured), sizes(std::move(of)), layers(calibration, sizes) {}
 
-  Calibration calibration;
+  const Calibration& calibration;  ///< which outlives it
   Sizes sizes;
   MeasuredLayers layers;
 };

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <variant>
 
@@ -18,9 +19,8 @@ namespace {
 
 constexpr double forever = std::numeric_limits<double>::infinity();
 
-/// The operation of `kind` that handles the same segment, micro-batch and step, as a key.
+/// A message that leaves the rank, as a key.
 struct Place {
-  plan::OpKind kind;
   plan::Payload payload;
   int segment, micro_batch, step;
   int port = 0;
@@ -28,7 +28,7 @@ struct Place {
 };
 struct PlaceHash {
   std::size_t operator()(const Place& p) const {
-    std::uint64_t h = static_cast<std::uint64_t>(p.kind) << 8 | static_cast<std::uint64_t>(p.payload);
+    auto h = static_cast<std::uint64_t>(p.payload);
     for (const int field : {p.segment, p.micro_batch, p.step, p.port}) {
       h = (h ^ static_cast<std::uint32_t>(field)) * 0x9e3779b97f4a7c15ULL;
       h ^= h >> 32;
@@ -44,14 +44,55 @@ bool multiplies_matrices(std::span<const models::LayerSpec> layers) {
   });
 }
 
+/// When each pass of a rank ran.
+class PassIndex {
+ public:
+  PassIndex(const plan::Plan& plan, Rank rank, std::span<const plan::Span> spans)
+      : steps_(plan.steps), micro_batches_(plan::micro_batches(plan)), row_(plan.segments.size(), -1) {
+    const std::vector<SegmentId> held = plan::segments_held(plan, rank);
+    for (int row = 0; row < std::ssize(held); ++row) row_[held[row].value] = row;
+    for (auto& of_kind : spans_) of_kind.resize(held.size() * steps_ * micro_batches_);
+    const auto& ops = plan.ranks[rank.value].compute();
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      if (!plan::is_pass(ops[i].kind)) continue;
+      const plan::Span*& known = spans_[static_cast<int>(ops[i].kind)][place(ops[i], ops[i].segment.value)];
+      if (!known) known = &spans[i];
+    }
+  }
+
+  /// Of the pass of `kind` that handles the piece of `op` on another segment; nullptr where the rank has none.
+  const plan::Span* find(plan::OpKind kind, const plan::Op& op, int segments_away) const {
+    const int segment = op.segment.value + segments_away;
+    if (segment < 0 || segment >= std::ssize(row_) || row_[segment] < 0) return nullptr;
+    return spans_[static_cast<int>(kind)][place(op, segment)];
+  }
+
+ private:
+  std::size_t place(const plan::Op& op, int segment) const {
+    return (static_cast<std::size_t>(row_[segment]) * steps_ + op.step.value) * micro_batches_ + op.micro_batch.value;
+  }
+
+  int steps_, micro_batches_;
+  std::vector<int> row_;  ///< by segment; -1: the rank does not hold it
+  static constexpr int pass_kinds = static_cast<int>(plan::OpKind::recompute) + 1;
+  std::array<std::vector<const plan::Span*>, pass_kinds> spans_;  ///< [kind][row][step][micro-batch]
+};
+
 class Ledger {
  public:
   Ledger(const plan::Plan& plan, const Sizes& sizes, const MemoryModel& memory, const plan::Timeline& timeline,
          Rank rank)
-      : plan_(plan), sizes_(sizes), memory_(memory), rank_(rank), ports_(plan), spans_(timeline.ranks[rank.value]) {
+      : plan_(plan),
+        sizes_(sizes),
+        memory_(memory),
+        rank_(rank),
+        ports_(plan),
+        spans_(timeline.ranks[rank.value]),
+        passes_(plan, rank, spans_[plan::compute_lane]) {
     for_each_op([&](const plan::Op& op, const plan::Span& span) {
-      for (int s = 0; s < op.segments; ++s) places_.try_emplace(place(op.kind, op.payload, op, s), &span);
+      if (op.kind == plan::OpKind::send) sends_.try_emplace(place(op.payload, op), &span);
     });
+    find_updates();
   }
 
   std::vector<Allocation> allocations() {
@@ -72,20 +113,16 @@ class Ledger {
   }
   bool has_resident_input() const { return plan_.spec.input == InputKind::resident; }
   bool on_gpu() const { return plan_.spec.device == DeviceKind::cuda; }
-  static Place place(plan::OpKind kind, plan::Payload payload, const plan::Op& op, int segments_away) {
-    return {kind, payload, op.segment.value + segments_away, op.micro_batch.value, op.step.value, op.port};
+  static Place place(plan::Payload payload, const plan::Op& op) {
+    return {payload, op.segment.value, op.micro_batch.value, op.step.value, op.port};
   }
   const plan::Span* find(plan::OpKind kind, const plan::Op& op, int segments_away = 0) const {
-    Place there = place(kind, plan::Payload::none, op, segments_away);
-    there.port = 0;
-    return find(there);
+    return passes_.find(kind, op, segments_away);
   }
-  const plan::Span* find_send(plan::Payload payload, const plan::Op& op) const {
-    return find(place(plan::OpKind::send, payload, op, 0));
-  }
+  const plan::Span* find_send(plan::Payload payload, const plan::Op& op) const { return find(place(payload, op)); }
   const plan::Span* find(const Place& place) const {
-    const auto found = places_.find(place);
-    return found == places_.end() ? nullptr : found->second;
+    const auto found = sends_.find(place);
+    return found == sends_.end() ? nullptr : found->second;
   }
 
   void hold(MemoryCategory category, std::int64_t bytes, double from, double until,
@@ -205,7 +242,7 @@ class Ledger {
 
   /// The end of a message of a skip that follows a pass; minus infinity where there is none.
   double sent_until(plan::Payload payload, const plan::Op& pass, int port) const {
-    Place there = place(plan::OpKind::send, payload, pass, 0);
+    Place there = place(payload, pass);
     there.port = port;
     const plan::Span* send = find(there);
     return send ? send->end : -forever;
@@ -320,31 +357,32 @@ class Ledger {
       hold_gradients(op, span.end);
   }
 
-  /// The end of the first update of a segment that comes after `from`.
-  double updated_after(SegmentId segment, double from) const {
-    double until = spans_[plan::compute_lane].back().end;
-    for (std::size_t i = spans_[plan::compute_lane].size(); i-- > 0 && spans_[plan::compute_lane][i].start >= from;) {
-      const plan::Op& op = program().compute()[i];
-      const bool covers =
-          op.kind == plan::OpKind::update && op.segment <= segment && segment.value < op.segment.value + op.segments;
-      if (covers) until = spans_[plan::compute_lane][i].end;
+  /// The updates of each segment in their order, and which passes start the gradients of a tensor that two segments of
+  /// the rank share: those before which no other one made any since the last update.
+  void find_updates() {
+    updates_.resize(plan_.segments.size());
+    const std::optional<plan::TiedSegments>& tie = plan_.tie;
+    bool started = false;
+    const auto& ops = program().compute();
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      const plan::Op& op = ops[i];
+      if (op.kind == plan::OpKind::update) {
+        for (int s = 0; s < op.segments; ++s) updates_[op.segment.value + s].push_back(&spans_[plan::compute_lane][i]);
+      }
+      if (!tie) continue;
+      if (op.kind == plan::OpKind::update && op.segment <= tie->original &&
+          tie->original.value < op.segment.value + op.segments)
+        started = false;
+      if (!plan::makes_weight_gradient(op.kind) || (op.segment != tie->original && op.segment != tie->copy)) continue;
+      if (!std::exchange(started, true)) starts_tied_.insert(&op);
     }
-    return until;
   }
 
-  /// Whether no pass before this one made gradients of the tensor that two segments of the rank share.
-  bool starts_tied(const plan::Op& pass) const {
-    const plan::Op* first = nullptr;
-    for (const plan::Op& op : program().compute()) {
-      const bool makes =
-          plan::makes_weight_gradient(op.kind) && (op.segment == plan_.tie->original || op.segment == plan_.tie->copy);
-      if (makes && !first) first = &op;
-      if (&op == &pass) break;
-      if (op.kind == plan::OpKind::update && op.segment <= plan_.tie->original &&
-          plan_.tie->original.value < op.segment.value + op.segments)
-        first = nullptr;
-    }
-    return first == &pass;
+  /// The end of the first update of a segment that comes after `from`.
+  double updated_after(SegmentId segment, double from) const {
+    const auto& updates = updates_[segment.value];
+    const auto first = std::ranges::lower_bound(updates, from, {}, &plan::Span::start);
+    return first == updates.end() ? spans_[plan::compute_lane].back().end : (*first)->end;
   }
 
   /// Until the first update of the segment after it.
@@ -361,7 +399,8 @@ class Ledger {
         bytes -= tied;
         if (on_gpu()) tensors.erase(std::ranges::find(tensors, sizes_.tied_tensor_bytes(plan_.spec.precision)));
       }
-      if (starts_tied(starting)) hold(MemoryCategory::gradients, tied, from, updated_after(tie->original, from));
+      if (starts_tied_.contains(&starting))
+        hold(MemoryCategory::gradients, tied, from, updated_after(tie->original, from));
     }
     const double until = updated_after(starting.segment, from);
     if (on_gpu()) {
@@ -377,7 +416,10 @@ class Ledger {
   Rank rank_;
   plan::PortsOfSegments ports_;
   const std::vector<std::vector<plan::Span>>& spans_;  ///< [lane][index]
-  std::unordered_map<Place, const plan::Span*, PlaceHash> places_;
+  PassIndex passes_;
+  std::unordered_map<Place, const plan::Span*, PlaceHash> sends_;
+  std::vector<std::vector<const plan::Span*>> updates_;  ///< by segment
+  std::unordered_set<const plan::Op*> starts_tied_;
   std::vector<Allocation> allocations_;
 };
 

@@ -18,6 +18,7 @@ struct Allocation {
   std::int64_t bytes = 0;
   double from = 0, until = 0;  ///< on the timeline's clock, from < until; infinite: before or after it
   MemorySource source = MemorySource::compute_stream;
+  bool operator==(const Allocation&) const = default;
 };
 
 /// The allocations of one rank over a simulated timeline, as peak_memory() (peak_memory.h) lists them. Where the device

@@ -45,12 +45,17 @@ class CachingAllocator {
   void release_cached();
 
   const AllocatorUsage& usage() const { return usage_; }
+  /// Whether the other one has the same blocks at the same addresses, so that both go on alike from here.
+  bool holds_same(const CachingAllocator& other) const {
+    return limit_ == other.limit_ && next_segment_ == other.next_segment_ && blocks_ == other.blocks_;
+  }
 
  private:
   struct Block {
     std::int64_t bytes = 0, segment = 0;  ///< segment: address of its first byte
     int stream = 0;
     bool small = false, free = false;
+    bool operator==(const Block&) const = default;
   };
   using Blocks = std::map<std::int64_t, Block>;
   struct FreeKey {

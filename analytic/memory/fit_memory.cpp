@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "analytic/memory/peak_memory.h"
-#include "analytic/memory/sizes.h"
 #include "analytic/simulate/simulate.h"
 #include "base/error.h"
 #include "base/units_text.h"
@@ -18,13 +17,11 @@ namespace {
 /// A choice of segments and what it leads to.
 class Fit {
  public:
-  Fit(const plan::Plan& plan, const models::ModelSpec& model, const TimeModel& time, const MemoryModel& memory,
-      Bytes limit)
+  Fit(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time, const MemoryModel& memory, Bytes limit)
       : plan_(plan),
-        model_(model),
+        sizes_(sizes),
         time_(time),
         memory_(memory),
-        sizes_(model),
         limit_(limit.value),
         steps_(plan.steps),
         chosen_(plan.segments.size()) {}
@@ -99,7 +96,7 @@ class Fit {
     const plan::Plan window = plan::unroll(plan::add_recompute(plan_, chosen_), steps_);
     const plan::Timeline timeline = simulate(window, time_);
     for (Rank rank(0); rank.value < std::ssize(window.ranks); ++rank) {
-      over_bytes_ = limited_bytes(peak_memory(window, model_, memory_, timeline, rank));
+      over_bytes_ = limited_bytes(peak_memory(window, sizes_, memory_, timeline, rank));
       if (over_bytes_ > limit_) return rank;
     }
     return Rank(-1);
@@ -113,10 +110,9 @@ class Fit {
   }
 
   const plan::Plan& plan_;
-  const models::ModelSpec& model_;
+  const Sizes& sizes_;
   const TimeModel& time_;
   const MemoryModel& memory_;
-  Sizes sizes_;
   std::int64_t limit_, over_bytes_ = 0;
   int steps_;
   std::vector<bool> chosen_;
@@ -124,9 +120,9 @@ class Fit {
 
 }  // namespace
 
-plan::Plan recompute_to_fit(const plan::Plan& plan, const models::ModelSpec& model, const TimeModel& time,
+plan::Plan recompute_to_fit(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time,
                             const MemoryModel& memory, Bytes limit, int steps) {
-  return Fit(plan, model, time, memory, limit).run(steps);
+  return Fit(plan, sizes, time, memory, limit).run(steps);
 }
 
 std::int64_t limited_bytes(const MemoryUsage& usage) {

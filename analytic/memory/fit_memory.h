@@ -3,8 +3,8 @@
 
 #include "analytic/costs/memory_model.h"
 #include "analytic/costs/time_model.h"
+#include "analytic/memory/sizes.h"
 #include "base/measures.h"
-#include "models/spec/model.h"
 
 namespace parabench::analytic {
 
@@ -13,7 +13,7 @@ namespace parabench::analytic {
 /// frees most bytes per second of its forward; those that prove unnecessary in a step alone are kept again, the slowest
 /// first. Simulates the plan at most twice per segment, the window once and again for every segment that it adds.
 /// Throws usage_error naming the rank that exceeds the limit with all its segments recomputed, its bytes and the limit.
-plan::Plan recompute_to_fit(const plan::Plan& plan, const models::ModelSpec& model, const TimeModel& time,
+plan::Plan recompute_to_fit(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time,
                             const MemoryModel& memory, Bytes limit, int steps);
 
 /// Bytes of a rank that count against the case's key `memory`: what it uses of a GPU, else what is counted.

@@ -2,35 +2,43 @@
 
 #include <algorithm>
 #include <limits>
-#include <optional>
 #include <span>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "analytic/memory/allocations.h"
-#include "analytic/memory/caching_allocator.h"
-#include "analytic/memory/sizes.h"
+#include "analytic/memory/replay.h"
 
 namespace parabench::analytic {
 namespace {
 
-/// The begin or the end of an allocation.
+/// Allocations [first, end) begin, or end, at one instant.
 struct Change {
-  double time;
-  bool begins;
-  int allocation;
+  double time = 0;
+  bool begins = false;
+  int first = 0, end = 0;
 };
 
 /// At one instant what ends is released before what begins is allocated.
 std::vector<Change> changes_of(std::span<const Allocation> allocations) {
-  std::vector<Change> changes;
-  changes.reserve(2 * allocations.size());
+  std::vector<Change> begins, ends;
+  const auto add = [](std::vector<Change>& to, double time, bool begin, int allocation) {
+    if (!to.empty() && to.back().time == time) {
+      ++to.back().end;
+    } else {
+      to.push_back({time, begin, allocation, allocation + 1});
+    }
+  };
   for (int i = 0; i < static_cast<int>(allocations.size()); ++i) {
-    changes.push_back({allocations[i].from, true, i});
-    changes.push_back({allocations[i].until, false, i});
+    add(begins, allocations[i].from, true, i);
+    add(ends, allocations[i].until, false, i);
   }
-  std::ranges::sort(changes, {}, [](const Change& c) { return std::tuple(c.time, c.begins, c.allocation); });
-  return changes;
+  begins.insert(begins.end(), ends.begin(), ends.end());
+  std::ranges::sort(begins, [](const Change& a, const Change& b) {
+    if (a.time != b.time) return a.time < b.time;
+    return a.begins != b.begins ? b.begins : a.first < b.first;
+  });
+  return begins;
 }
 
 /// Categories at the highest sum.
@@ -38,11 +46,11 @@ MemoryUsage highest(std::span<const Allocation> allocations, std::span<const Cha
   MemoryUsage now, peak;
   std::int64_t total = 0, most = 0;
   for (const Change& c : changes) {
-    const Allocation& a = allocations[c.allocation];
-    const std::int64_t bytes = c.begins ? a.bytes : -a.bytes;
-    now[a.category] += bytes;
-    total += bytes;
-    if (total > most) {
+    for (const Allocation& a : allocations.subspan(c.first, c.end - c.first)) {
+      const std::int64_t bytes = c.begins ? a.bytes : -a.bytes;
+      now[a.category] += bytes;
+      total += bytes;
+      if (total <= most) continue;
       most = total;
       peak = now;
     }
@@ -52,23 +60,20 @@ MemoryUsage highest(std::span<const Allocation> allocations, std::span<const Cha
 
 bool is_pooled(const Allocation& a) { return a.source != MemorySource::communicator; }
 
-/// Most that the caching allocator reserves of `limit` bytes; nullopt where they do not suffice.
-std::optional<std::int64_t> reserved_within(std::int64_t limit, std::span<const Allocation> allocations,
-                                            std::span<const Change> changes) {
-  CachingAllocator allocator(limit);
-  std::vector<std::int64_t> addresses(allocations.size());
+/// What the caching allocator is asked for.
+std::vector<Request> requests_of(std::span<const Allocation> allocations, std::span<const Change> changes) {
+  std::vector<Request> requests;
+  requests.reserve(2 * allocations.size());
+  std::vector<int> asked(allocations.size());
   for (const Change& c : changes) {
-    const Allocation& a = allocations[c.allocation];
-    if (!is_pooled(a)) continue;
-    if (!c.begins) {
-      allocator.free(addresses[c.allocation]);
-      continue;
+    for (int i = c.first; i < c.end; ++i) {
+      const Allocation& a = allocations[i];
+      if (!is_pooled(a)) continue;
+      if (c.begins) asked[i] = static_cast<int>(requests.size());
+      requests.push_back({a.bytes, static_cast<int>(a.source), c.begins ? Request::none : asked[i]});
     }
-    const auto block = allocator.allocate(a.bytes, static_cast<int>(a.source));
-    if (!block) return std::nullopt;
-    addresses[c.allocation] = block->address;
   }
-  return allocator.usage().reserved_peak;
+  return requests;
 }
 
 void add_device(MemoryUsage& usage, const DeviceOverhead& overhead, std::span<const Allocation> allocations,
@@ -77,22 +82,39 @@ void add_device(MemoryUsage& usage, const DeviceOverhead& overhead, std::span<co
   std::int64_t outside = overhead.context_bytes + overhead.communicator_bytes;
   for (const Allocation& a : allocations) outside += is_pooled(a) ? 0 : a.bytes;
   const std::int64_t limit = overhead.memory_bytes > 0 ? overhead.memory_bytes - outside : unlimited;
-  auto reserved = reserved_within(limit, allocations, changes);
+  const std::vector<Request> requests = requests_of(allocations, changes);
+  auto replayed = replay(requests, limit);
   // What does not fit is told by what it would take.
-  if (!reserved) reserved = reserved_within(unlimited, allocations, changes);
-  usage.reserved = *reserved;
+  if (!replayed) replayed = replay(requests, unlimited);
+  usage.reserved = replayed->reserved_peak;
   usage.device_used = usage.reserved + outside;
 }
 
-}  // namespace
-
-MemoryUsage peak_memory(const plan::Plan& plan, const models::ModelSpec& model, const MemoryModel& memory,
-                        const plan::Timeline& timeline, Rank rank) {
-  const std::vector<Allocation> all = allocations(plan, Sizes(model), memory, timeline, rank);
+MemoryUsage peak_of(std::span<const Allocation> all, const plan::Plan& plan, const MemoryModel& memory) {
   const std::vector<Change> changes = changes_of(all);
   MemoryUsage peak = highest(all, changes);
   if (plan.spec.device == DeviceKind::cuda) add_device(peak, memory.device_overhead(plan), all, changes);
   return peak;
+}
+
+}  // namespace
+
+MemoryUsage peak_memory(const plan::Plan& plan, const Sizes& sizes, const MemoryModel& memory,
+                        const plan::Timeline& timeline, Rank rank) {
+  return peak_of(allocations(plan, sizes, memory, timeline, rank), plan, memory);
+}
+
+std::vector<MemoryUsage> peak_memories(const plan::Plan& plan, const Sizes& sizes, const MemoryModel& memory,
+                                       const plan::Timeline& timeline) {
+  std::vector<MemoryUsage> peaks;
+  std::vector<Allocation> before;
+  for (Rank rank; rank.value < std::ssize(plan.ranks); ++rank) {
+    std::vector<Allocation> all = allocations(plan, sizes, memory, timeline, rank);
+    const bool is_twin = !peaks.empty() && all == before;
+    peaks.push_back(is_twin ? peaks.back() : peak_of(all, plan, memory));
+    before = std::move(all);
+  }
+  return peaks;
 }
 
 }  // namespace parabench::analytic

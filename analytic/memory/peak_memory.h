@@ -1,9 +1,11 @@
 // What a rank holds at most while it trains.
 #pragma once
 
+#include <vector>
+
 #include "analytic/costs/memory_model.h"
+#include "analytic/memory/sizes.h"
 #include "base/measures.h"
-#include "models/spec/model.h"
 #include "parallelism/plan/timeline.h"
 
 namespace parabench::analytic {
@@ -23,7 +25,10 @@ namespace parabench::analytic {
 /// On a GPU also what the caching allocator (caching_allocator.h) reserves for them at most, and device_used: this, the
 /// gradients, or weights too, in the communicator's memory, the context and the communicator's own buffers. Where the
 /// GPU's memory is known and does not suffice: what they would be on a larger one. O(n log n) in the rank's operations.
-MemoryUsage peak_memory(const plan::Plan& plan, const models::ModelSpec& model, const MemoryModel& memory,
+MemoryUsage peak_memory(const plan::Plan& plan, const Sizes& sizes, const MemoryModel& memory,
                         const plan::Timeline& timeline, Rank rank);
+/// Of every rank; those that allocate the same at the same times, as replicas do, are worked out once.
+std::vector<MemoryUsage> peak_memories(const plan::Plan& plan, const Sizes& sizes, const MemoryModel& memory,
+                                       const plan::Timeline& timeline);
 
 }  // namespace parabench::analytic

@@ -1,6 +1,10 @@
 #include "analytic/memory/sizes.h"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
+#include <map>
+#include <mutex>
 #include <utility>
 #include <variant>
 
@@ -13,23 +17,38 @@ namespace {
 
 constexpr std::int64_t index_bytes = sizeof(std::int64_t);  // tokens and labels
 
-std::int64_t largest_map(const models::LayerSpec& layer, const TensorSpec& in) {
-  std::int64_t largest = in.elements();
-  for (const TensorSpec& value : models::values(layer, in)) largest = std::max(largest, value.elements());
-  return largest;
-}
+/// An output that has memory of its own, or the 8-byte indices that a pooling keeps beside it. Of one sample.
+struct MadeTensor {
+  std::int64_t elements = 0;
+  bool indices = false;
+};
 
-/// Bytes per sample of each output that has memory of its own, and of the 8-byte indices that a pooling keeps beside
-/// it.
-void add_made(std::vector<std::int64_t>& made, const models::LayerSpec& layer, const TensorSpec& in, int element) {
-  const std::vector<TensorSpec> outputs = models::values(layer, in);
+/// What follows from a layer and its input alone.
+struct LayerFacts {
+  std::string signature;
+  int operations = 0;
+  std::int64_t largest_map = 0;          ///< elements of one sample
+  std::int64_t largest_parameter = 0;    ///< elements
+  std::vector<std::int64_t> parameters;  ///< elements of each
+  std::vector<MadeTensor> made;
+};
+
+LayerFacts facts_of(const models::LayerSpec& layer, const TensorSpec& in, std::span<const TensorSpec> outputs) {
+  LayerFacts facts{
+      .signature = models::signature(layer, in), .operations = operations(layer), .largest_map = in.elements()};
+  for (const TensorSpec& value : outputs) facts.largest_map = std::max(facts.largest_map, value.elements());
+  for (const models::ParameterSpec& tensor : models::parameters(layer)) {
+    facts.parameters.push_back(tensor.elements());
+    facts.largest_parameter = std::max(facts.largest_parameter, tensor.elements());
+  }
   const std::vector<int> overwritten = models::overwritten_inputs(layer);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const models::Operation& operation = layer.nodes[i].operation;
     if (models::is_view(operation) || overwritten[i] != models::none_overwritten) continue;
-    made.push_back(outputs[i].elements() * element);
-    if (std::holds_alternative<models::MaxPool>(operation)) made.push_back(outputs[i].elements() * 8);
+    facts.made.push_back({outputs[i].elements(), false});
+    if (std::holds_alternative<models::MaxPool>(operation)) facts.made.push_back({outputs[i].elements(), true});
   }
+  return facts;
 }
 
 }  // namespace
@@ -74,39 +93,102 @@ double update_words(const plan::Plan& plan, const plan::Op& op) {
 
 double update_words(const plan::Plan& plan) { return find_optimizer(plan.spec.optimizer.name).words; }
 
-Sizes::Sizes(models::ModelSpec model)
-    : model_(std::move(model)),
-      boundaries_(models::boundaries(model_)),
-      skips_(models::skips(model_)),
-      tensors_(models::tensors_of(model_, skips_)),
-      parameters_(model_) {}
+struct Sizes::Facts {
+  explicit Facts(models::ModelSpec spec)
+      : model(std::move(spec)),
+        skips(models::skips(model)),
+        tensors(models::tensors_of(model, skips)),
+        parameters(model) {
+    boundaries.push_back(model.input);
+    for (const models::LayerSpec& layer : model.layers) {
+      const std::vector<TensorSpec> outputs = models::values(layer, boundaries.back());
+      layers.push_back(facts_of(layer, boundaries.back(), outputs));
+      boundaries.push_back(outputs.back());
+    }
+  }
+
+  models::ModelSpec model;
+  std::vector<TensorSpec> boundaries;
+  std::vector<LayerFacts> layers;
+  std::vector<models::Skip> skips;
+  std::vector<int> tensors;  ///< of skips
+  plan::ParameterSizes parameters;
+
+  /// Of one size of an activation's element, once somebody asks.
+  struct Costs {
+    std::once_flag counted;
+    std::vector<models::LayerCost> of_layers;
+  };
+  mutable std::array<Costs, 3> costs;
+
+  /// Of several layers in a row, once somebody asks.
+  struct Run {
+    int first_layer, layers, element;
+    auto operator<=>(const Run&) const = default;
+  };
+  mutable std::mutex counting;
+  mutable std::map<Run, models::LayerCost> runs;
+};
+
+Sizes::Sizes(models::ModelSpec model) : facts_(std::make_shared<const Facts>(std::move(model))) {}
+
+const models::ModelSpec& Sizes::model() const { return facts_->model; }
+
+const plan::ParameterSizes& Sizes::parameters() const { return facts_->parameters; }
+
+const TensorSpec& Sizes::input(int layer) const { return facts_->boundaries[layer]; }
 
 std::span<const models::LayerSpec> Sizes::layers(const plan::Segment& segment) const {
-  return std::span(model_.layers).subspan(segment.first_layer, segment.layers);
+  return std::span(facts_->model.layers).subspan(segment.first_layer, segment.layers);
+}
+
+const std::string& Sizes::signature(int layer) const { return facts_->layers[layer].signature; }
+
+int Sizes::operations(int layer) const { return facts_->layers[layer].operations; }
+
+std::span<const models::LayerCost> Sizes::layer_costs(Precision precision) const {
+  const int element = activation_bytes(precision);
+  Facts::Costs& costs = facts_->costs[element == 8 ? 2 : element == 4 ? 1 : 0];
+  std::call_once(costs.counted, [&] {
+    for (int l = 0; l < std::ssize(facts_->layers); ++l)
+      costs.of_layers.push_back(models::cost(facts_->model.layers[l], input(l), element, l == 0));
+  });
+  return costs.of_layers;
+}
+
+models::LayerCost Sizes::cost_of(const plan::Plan& plan, SegmentId id) const {
+  const plan::Segment& segment = plan.segments[id.value];
+  if (segment.layers == 1) return layer_costs(plan.spec.precision)[segment.first_layer];
+  const int element = activation_bytes(plan.spec.precision);
+  const std::scoped_lock one_by_one(facts_->counting);
+  const auto [run, is_new] = facts_->runs.try_emplace({segment.first_layer, segment.layers, element});
+  if (is_new)
+    run->second = models::cost(layers(segment), input(segment.first_layer), element, segment.first_layer == 0);
+  return run->second;
 }
 
 std::int64_t Sizes::parameter_bytes(const plan::Plan& plan, SegmentId first, int segments) const {
   const int element = plan::parameter_bytes(plan.spec.precision);
-  return plan::elements_of(plan, parameters_, first, segments, element) * element;
+  return plan::elements_of(plan, facts_->parameters, first, segments, element) * element;
 }
 
 std::int64_t Sizes::gradient_bytes(const plan::Plan& plan, SegmentId segment) const {
   const int element = plan::parameter_bytes(plan.spec.precision);
-  return parameters_.elements(plan.segments[segment.value], element) * element;
+  return facts_->parameters.elements(plan.segments[segment.value], element) * element;
 }
 
 std::int64_t Sizes::tied_bytes(Precision precision) const {
   const int element = plan::parameter_bytes(precision);
-  return parameters_.tied_elements(element) * element;
+  return facts_->parameters.tied_elements(element) * element;
 }
 
 std::int64_t Sizes::tied_tensor_bytes(Precision precision) const {
-  return models::tied_tensor(model_).elements() * plan::parameter_bytes(precision);
+  return models::tied_tensor(model()).elements() * plan::parameter_bytes(precision);
 }
 
 std::int64_t Sizes::parameter_bytes(Precision precision, int layer) const {
   const int element = plan::parameter_bytes(precision);
-  return parameters_.elements(layer, 1, element) * element;
+  return facts_->parameters.elements(layer, 1, element) * element;
 }
 
 std::int64_t Sizes::updated_bytes(const plan::Plan& plan, Rank rank, const plan::Op& update) const {
@@ -117,11 +199,7 @@ std::int64_t Sizes::updated_bytes(const plan::Plan& plan, Rank rank, const plan:
 }
 
 std::int64_t Sizes::largest_parameter_bytes(Precision precision, int layer) const {
-  std::int64_t largest = 0;
-  for (const models::ParameterSpec& tensor : models::parameters(model_.layers[layer])) {
-    largest = std::max(largest, tensor.elements() * plan::parameter_bytes(precision));
-  }
-  return largest;
+  return facts_->layers[layer].largest_parameter * plan::parameter_bytes(precision);
 }
 
 std::vector<std::int64_t> Sizes::parameter_tensors(const plan::Plan& plan, SegmentId segment) const {
@@ -129,10 +207,10 @@ std::vector<std::int64_t> Sizes::parameter_tensors(const plan::Plan& plan, Segme
   const plan::Segment& run = plan.segments[segment.value];
   for (int layer = run.first_layer; layer < run.first_layer + run.layers; ++layer) {
     int index = 0;
-    for (const models::ParameterSpec& tensor : models::parameters(model_.layers[layer])) {
+    for (const std::int64_t elements : facts_->layers[layer].parameters) {
       const models::ParameterPlace place{layer, index++};
-      if (plan.tie && plan.tie->shared && models::origin(model_, place) != place) continue;
-      bytes.push_back(tensor.elements() * plan::parameter_bytes(plan.spec.precision));
+      if (plan.tie && plan.tie->shared && models::origin(model(), place) != place) continue;
+      bytes.push_back(elements * plan::parameter_bytes(plan.spec.precision));
     }
   }
   return bytes;
@@ -141,19 +219,18 @@ std::vector<std::int64_t> Sizes::parameter_tensors(const plan::Plan& plan, Segme
 std::vector<std::int64_t> Sizes::made_tensors(const plan::Plan& plan, Rank rank, const plan::Op& op) const {
   std::vector<std::int64_t> bytes;
   const plan::Segment& segment = plan.segments[op.segment.value];
+  const int element = activation_bytes(plan.spec.precision);
+  const std::int64_t samples = samples_of(plan, rank, op);
   for (int l = segment.first_layer; l < segment.first_layer + segment.layers; ++l) {
-    const int element = activation_bytes(plan.spec.precision);
-    add_made(bytes, model_.layers[l], boundaries_[l], element);
+    for (const MadeTensor& tensor : facts_->layers[l].made)
+      bytes.push_back(tensor.elements * (tensor.indices ? index_bytes : element) * samples);
   }
-  for (std::int64_t& tensor : bytes) tensor *= samples_of(plan, rank, op);
   return bytes;
 }
 
 double Sizes::backward_share(const plan::Plan& plan, const plan::Op& op) const {
   if (op.kind == plan::OpKind::backward) return 1;
-  const plan::Segment& segment = plan.segments[op.segment.value];
-  const models::LayerCost c = models::cost(layers(segment), boundaries_[segment.first_layer],
-                                           activation_bytes(plan.spec.precision), op.segment == SegmentId(0));
+  const models::LayerCost c = cost_of(plan, op.segment);
   const double weight =
       c.backward_per_sample.value > 0 ? c.backward_weight_per_sample.value / c.backward_per_sample.value : 0.5;
   return op.kind == plan::OpKind::backward_weight ? weight : 1 - weight;
@@ -164,25 +241,25 @@ std::int64_t Sizes::payload_bytes(const plan::Plan& plan, Rank rank, const plan:
   const plan::Segment& segment = plan.segments[op.segment.value];
   if (op.payload == plan::Payload::norms) {
     return std::int64_t{sizeof(double)} * plan::sums_of_squares *
-           plan::tensors_of(plan, parameters_, op.segment, op.segments);
+           plan::tensors_of(plan, facts_->parameters, op.segment, op.segments);
   }
   if (!plan::is_of_micro_batch(op.payload)) return parameter_bytes(plan, op.segment, op.segments);
   if (op.port != 0) return skip_bytes(plan, rank, op, plan.skips[op.port - 1].tensor);
   // A segment sums or sends its own output, and the gradient of its own input; a receive is of what is on the way to
   // it.
   const bool at_output = (op.payload == plan::Payload::activation) != (op.kind == plan::OpKind::receive);
-  const TensorSpec shape = boundaries_[segment.first_layer + (at_output ? segment.layers : 0)];
+  const TensorSpec shape = facts_->boundaries[segment.first_layer + (at_output ? segment.layers : 0)];
   return shape.elements() * samples_of(plan, rank, op) * activation_bytes(plan.spec.precision);
 }
 
 std::int64_t Sizes::skip_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op, int tensor) const {
-  return skips_[tensor].tensor.elements() * samples_of(plan, rank, op) * activation_bytes(plan.spec.precision);
+  return facts_->skips[tensor].tensor.elements() * samples_of(plan, rank, op) * activation_bytes(plan.spec.precision);
 }
 
 Sizes::SkipMemory Sizes::skip_memory(const plan::Plan& plan, SegmentId s, int tensor) const {
   const plan::Segment& segment = plan.segments[s.value];
-  const models::Skip& skip = skips_[tensor];
-  const models::LayerSpec& layer = model_.layers[skip.from_layer];
+  const models::Skip& skip = facts_->skips[tensor];
+  const models::LayerSpec& layer = model().layers[skip.from_layer];
   const int value = std::ranges::find(layer.makes, skip.port, &models::MadePort::port)->value;
   if (value == models::layer_input && skip.from_layer == segment.first_layer) return SkipMemory::input;
   const bool is_last = value == static_cast<int>(layer.nodes.size()) - 1;
@@ -193,53 +270,52 @@ std::int64_t Sizes::waiting_skip_bytes(const plan::Plan& plan, Rank rank, const 
   const plan::Segment& segment = plan.segments[op.segment.value];
   std::int64_t bytes = 0;
   int counted = -1;
-  for (std::size_t i = 0; i < skips_.size(); ++i) {
-    const bool waits = segment.first_layer <= skips_[i].from_layer && skips_[i].from_layer <= layer &&
-                       layer < skips_[i].to_layer && skips_[i].to_layer < segment.first_layer + segment.layers;
-    if (waits && std::exchange(counted, tensors_[i]) != tensors_[i]) bytes += skip_bytes(plan, rank, op, tensors_[i]);
+  for (std::size_t i = 0; i < facts_->skips.size(); ++i) {
+    const bool waits = segment.first_layer <= facts_->skips[i].from_layer && facts_->skips[i].from_layer <= layer &&
+                       layer < facts_->skips[i].to_layer &&
+                       facts_->skips[i].to_layer < segment.first_layer + segment.layers;
+    if (waits && std::exchange(counted, facts_->tensors[i]) != facts_->tensors[i])
+      bytes += skip_bytes(plan, rank, op, facts_->tensors[i]);
   }
   return bytes;
 }
 
 std::int64_t Sizes::taken_bytes(Precision precision, int layer) const {
   std::int64_t elements = 0;
-  for (const models::TakenPort& taken : model_.layers[layer].takes) elements += taken.tensor.elements();
+  for (const models::TakenPort& taken : model().layers[layer].takes) elements += taken.tensor.elements();
   return elements * activation_bytes(precision);
 }
 
 std::int64_t Sizes::made_bytes(Precision precision, int layer) const {
   std::int64_t elements = 0;
-  for (const models::Skip& skip : skips_) elements += skip.from_layer == layer ? skip.tensor.elements() : 0;
+  for (const models::Skip& skip : facts_->skips) elements += skip.from_layer == layer ? skip.tensor.elements() : 0;
   return elements * activation_bytes(precision);
 }
 
 std::int64_t Sizes::saved_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const {
   const plan::Segment& segment = plan.segments[op.segment.value];
-  const auto run = layers(segment);
   const int element = activation_bytes(plan.spec.precision);
   const bool first = op.segment == SegmentId(0);
   const std::int64_t samples = samples_of(plan, rank, op);
-  const models::LayerCost kept = models::cost(run, boundaries_[segment.first_layer], element, first);
-  const std::int64_t input = boundaries_[segment.first_layer].elements();
+  const models::LayerCost kept = cost_of(plan, op.segment);
+  const std::int64_t input = facts_->boundaries[segment.first_layer].elements();
   // Skips that others made lie where these made them, or in the buffer that received them.
   std::int64_t per_sample = (kept.saved_per_sample - kept.saved_taken_per_sample).value;
   // Images have the master type: under autocast the graph holds them beside their narrow copy.
   const int master = plan::parameter_bytes(plan.spec.precision);
-  const bool tokens = boundaries_[segment.first_layer].kind() == ElementKind::int64;
+  const bool tokens = facts_->boundaries[segment.first_layer].kind() == ElementKind::int64;
   const bool has_copy = first && element != master && !tokens;
   if (kept.keeps_input && !has_copy) per_sample -= input * (tokens ? index_bytes : element);
   if (first && plan.spec.input == InputKind::host) per_sample += input * (tokens ? index_bytes : master);
   // The loss drops the model's outputs and keeps their log-softmax, which autocast computes in the master type.
   const int end = segment.first_layer + segment.layers;
-  const bool is_last = end == static_cast<int>(model_.layers.size());
-  if (!kept.keeps_output) per_sample += boundaries_[end].elements() * (is_last ? master : element);
+  const bool is_last = end == static_cast<int>(model().layers.size());
+  if (!kept.keeps_output) per_sample += facts_->boundaries[end].elements() * (is_last ? master : element);
   return per_sample * samples + kept.saved_per_batch.value;
 }
 
 std::int64_t Sizes::kept_for_weights(const plan::Plan& plan, Rank rank, const plan::Op& op) const {
-  const plan::Segment& segment = plan.segments[op.segment.value];
-  const models::LayerCost kept = models::cost(layers(segment), boundaries_[segment.first_layer],
-                                              activation_bytes(plan.spec.precision), op.segment == SegmentId(0));
+  const models::LayerCost kept = cost_of(plan, op.segment);
   return kept.saved_weight_per_sample.value * samples_of(plan, rank, op) + kept.saved_weight_per_batch.value;
 }
 
@@ -248,27 +324,27 @@ std::int64_t Sizes::image_bytes(const plan::Plan& plan, Rank rank, const plan::O
 }
 
 std::int64_t Sizes::image_bytes(Precision precision, int samples) const {
-  const bool tokens = boundaries_[0].kind() == ElementKind::int64;
-  return boundaries_[0].elements() * samples * (tokens ? index_bytes : plan::parameter_bytes(precision));
+  const bool tokens = facts_->boundaries[0].kind() == ElementKind::int64;
+  return facts_->boundaries[0].elements() * samples * (tokens ? index_bytes : plan::parameter_bytes(precision));
 }
 
 std::int64_t Sizes::loaded_bytes(int samples) const {
-  const bool tokens = boundaries_[0].kind() == ElementKind::int64;
-  return boundaries_[0].elements() * samples * (tokens ? index_bytes : static_cast<std::int64_t>(sizeof(float)));
+  const bool tokens = facts_->boundaries[0].kind() == ElementKind::int64;
+  return facts_->boundaries[0].elements() * samples * (tokens ? index_bytes : static_cast<std::int64_t>(sizeof(float)));
 }
 
 std::int64_t Sizes::label_bytes(int samples) const {
-  return models::labels_of(boundaries_.back()).elements() * samples * index_bytes;
+  return models::labels_of(facts_->boundaries.back()).elements() * samples * index_bytes;
 }
 
 std::int64_t Sizes::input_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const {
-  return boundaries_[plan.segments[op.segment.value].first_layer].elements() * samples_of(plan, rank, op) *
+  return facts_->boundaries[plan.segments[op.segment.value].first_layer].elements() * samples_of(plan, rank, op) *
          activation_bytes(plan.spec.precision);
 }
 
 std::int64_t Sizes::output_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const {
   const plan::Segment& segment = plan.segments[op.segment.value];
-  return boundaries_[segment.first_layer + segment.layers].elements() * samples_of(plan, rank, op) *
+  return facts_->boundaries[segment.first_layer + segment.layers].elements() * samples_of(plan, rank, op) *
          activation_bytes(plan.spec.precision);
 }
 
@@ -278,7 +354,7 @@ std::int64_t Sizes::temporary_bytes(const plan::Plan& plan, Rank rank, const pla
   const std::int64_t element = samples_of(plan, rank, op) * activation_bytes(plan.spec.precision);
   std::int64_t largest = 0, gradients = 0;
   for (int layer = segment.first_layer; layer < segment.first_layer + segment.layers; ++layer) {
-    const std::int64_t map = largest_map(model_.layers[layer], boundaries_[layer]) * element;
+    const std::int64_t map = facts_->layers[layer].largest_map * element;
     // A forward that keeps its graph has them in that.
     const bool waits = !is_forward || op.discards;
     largest = std::max(largest, (is_forward ? map : 2 * map) + (waits ? waiting_skip_bytes(plan, rank, op, layer) : 0));

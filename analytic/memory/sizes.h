@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "models/spec/layer_cost.h"
 #include "models/spec/model.h"
 #include "models/spec/skips.h"
 #include "parallelism/plan/plan.h"
@@ -30,14 +33,20 @@ double update_words(const plan::Plan& plan, const plan::Op& op);
 /// are then copied into the arena that is reduced), 3 where it adds to them; 0 for passes that make none.
 double gradient_words(const plan::Plan& plan, Rank rank, const plan::Op& pass);
 
-/// Answers about the segments of plans of one model. Pure.
+/// Answers about the segments of plans of one model. Pure. What follows from the model alone is worked out once, by the
+/// constructor; copies share it.
 class Sizes {
  public:
-  explicit Sizes(models::ModelSpec model);
-  const models::ModelSpec& model() const { return model_; }
-  const plan::ParameterSizes& parameters() const { return parameters_; }
-  const TensorSpec& input(int layer) const { return boundaries_[layer]; }  ///< layer == layers: the model's output
+  Sizes(models::ModelSpec model);
+  const models::ModelSpec& model() const;
+  const plan::ParameterSizes& parameters() const;
+  const TensorSpec& input(int layer) const;  ///< layer == layers: the model's output
   std::span<const models::LayerSpec> layers(const plan::Segment& segment) const;
+  /// operations() of a layer.
+  int operations(int layer) const;
+  const std::string& signature(int layer) const;  ///< models::signature() of a layer on its input
+  /// models::cost() of each layer by itself, for activations of this precision.
+  std::span<const models::LayerCost> layer_costs(Precision precision) const;
 
   /// Bytes of one copy of the parameters of a run of segments, as they lie in arenas: without the copy of a tied tensor
   /// whose original lies on the same ranks. O(1).
@@ -92,11 +101,10 @@ class Sizes {
   std::int64_t temporary_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const;
 
  private:
-  models::ModelSpec model_;
-  std::vector<TensorSpec> boundaries_;
-  std::vector<models::Skip> skips_;
-  std::vector<int> tensors_;  ///< of skips_
-  plan::ParameterSizes parameters_;
+  struct Facts;
+  models::LayerCost cost_of(const plan::Plan& plan, SegmentId segment) const;
+
+  std::shared_ptr<const Facts> facts_;
 };
 
 }  // namespace parabench::analytic

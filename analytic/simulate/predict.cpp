@@ -40,8 +40,8 @@ double steady_step(const plan::Plan& plan, const plan::Timeline& timeline, int w
 
 }  // namespace
 
-Predicted predict(const plan::Plan& plan, const models::ModelSpec& model, const TimeModel& time,
-                  const MemoryModel& memory, int warmup, int steps) {
+Predicted predict(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time, const MemoryModel& memory,
+                  int warmup, int steps) {
   const plan::Plan window = plan::unroll(plan, warmup + steps);
   const plan::Timeline timeline = simulate(window, time);
   Predicted result;
@@ -55,14 +55,13 @@ Predicted predict(const plan::Plan& plan, const models::ModelSpec& model, const 
     result.interval_s = {shifted(-deviations), shifted(deviations)};
   }
   const std::vector<Breakdown> parts = plan::breakdowns(window, timeline, StepId(warmup));
+  const std::vector<MemoryUsage> memories = peak_memories(window, sizes, memory, timeline);
   for (int rank = 0; rank < static_cast<int>(plan.ranks.size()); ++rank) {
-    result.ranks.push_back({.rank = Rank(rank),
-                            .peak_memory = peak_memory(window, model, memory, timeline, Rank(rank)),
-                            .breakdown_s = parts[rank]});
+    result.ranks.push_back({.rank = Rank(rank), .peak_memory = memories[rank], .breakdown_s = parts[rank]});
   }
   result.step_parts = step_parts(plan, time, busiest_rank(result.ranks));
-  result.terms = terms_of(plan, model, time, memory, result.ranks, result.step_time_s);
-  result.second_opinion_step_time_s = second_opinions(plan, model, time);
+  result.terms = terms_of(plan, sizes, time, memory, result.ranks, result.step_time_s);
+  result.second_opinion_step_time_s = second_opinions(plan, sizes, time);
   result.timeline = plan::excerpt(window, timeline, StepId(warmup));
   return result;
 }

@@ -3,19 +3,22 @@
 
 #include "analytic/costs/memory_model.h"
 #include "analytic/costs/time_model.h"
+#include "analytic/memory/sizes.h"
 #include "base/prediction.h"
-#include "models/spec/model.h"
 
 namespace parabench::analytic {
 
 /// Predicts the steady step time of `plan` (as made, not yet unrolled): simulates `steps` steps after `warmup`
 /// discarded ones, as the executor runs them, and takes the median step; beside it the makespan of one step alone.
-/// Uses the two models alone.
+/// Uses the two models alone. An asynchronous plan fills its pipeline in the window's first steps and drains it in the
+/// last ones, as many as are in flight: the median is the steady state's as long as these are fewer than half of
+/// `steps`, else that of what a run of this window measures. The breakdown is the mean over all of `steps`, draining
+/// included.
 ///  - Interval: the same with every operation slower, and faster, by 1.96 x 1.4826 median absolute deviations (the 95 %
 ///    range of normal noise), all together: a machine's noise is shared. Without deviations: the step time twice.
 ///  - Terms: what each stage's operations cost, what moves, and the sum of the busiest rank's step.
 /// Throws what simulate() throws.
-Predicted predict(const plan::Plan& plan, const models::ModelSpec& model, const TimeModel& time,
-                  const MemoryModel& memory, int warmup, int steps);
+Predicted predict(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time, const MemoryModel& memory,
+                  int warmup, int steps);
 
 }  // namespace parabench::analytic

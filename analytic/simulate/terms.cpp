@@ -7,7 +7,6 @@
 #include <set>
 #include <string>
 
-#include "analytic/memory/sizes.h"
 #include "analytic/simulate/step_parts.h"
 #include "base/optimizer.h"
 #include "parallelism/plan/strategies/stage_widths.h"
@@ -24,8 +23,8 @@ std::string lower(std::string_view words, char between) {
 
 class Writer {
  public:
-  Writer(const plan::Plan& plan, const models::ModelSpec& model, const TimeModel& time)
-      : plan_(plan), sizes_(model), time_(time), source_(time.source()) {}
+  Writer(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time)
+      : plan_(plan), sizes_(sizes), time_(time), source_(time.source()) {}
 
   void stage(StageId stage) {
     const Rank rank = plan::holders(plan_, stage).front();
@@ -182,7 +181,7 @@ class Writer {
   }
 
   const plan::Plan& plan_;
-  Sizes sizes_;
+  const Sizes& sizes_;
   const TimeModel& time_;
   std::string source_;
   std::vector<Term> terms_;
@@ -190,9 +189,9 @@ class Writer {
 
 }  // namespace
 
-std::vector<Term> terms_of(const plan::Plan& plan, const models::ModelSpec& model, const TimeModel& time,
-                           const MemoryModel& memory, std::span<const RankPredicted> ranks, double step_s) {
-  Writer writer(plan, model, time);
+std::vector<Term> terms_of(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time, const MemoryModel& memory,
+                           std::span<const RankPredicted> ranks, double step_s) {
+  Writer writer(plan, sizes, time);
   for (StageId stage; stage.value < plan.stages; ++stage) writer.stage(stage);
 
   const Rank busiest = busiest_rank(ranks);
@@ -218,7 +217,7 @@ std::vector<Term> terms_of(const plan::Plan& plan, const models::ModelSpec& mode
              "simulated timeline");
   writer.replication();
   writer.device_memory(memory, ranks);
-  const double flops = models::training_flops(model).value * plan::batch_samples(plan);
+  const double flops = models::training_flops(sizes.model()).value * plan::batch_samples(plan);
   writer.add("flops_per_step", flops, "FLOP", "samples x (forward + backward FLOPs), a multiply-add counts 2",
              "model specification");
   if (step_s > 0) writer.add("flops_per_s", flops / step_s, "FLOP/s", "flops_per_step / step_time", "derived");

@@ -6,14 +6,14 @@
 
 #include "analytic/costs/memory_model.h"
 #include "analytic/costs/time_model.h"
+#include "analytic/memory/sizes.h"
 #include "base/prediction.h"
-#include "models/spec/model.h"
 
 namespace parabench::analytic {
 
 /// Costs of the operations of each stage (replica 0, its first micro-batch, all ranks busy), bytes moved, FLOPs, and
 /// the busiest rank's breakdown, whose sum is the step. `ranks` and `step_s`: the simulation's results.
-std::vector<Term> terms_of(const plan::Plan& plan, const models::ModelSpec& model, const TimeModel& time,
-                           const MemoryModel& memory, std::span<const RankPredicted> ranks, double step_s);
+std::vector<Term> terms_of(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time, const MemoryModel& memory,
+                           std::span<const RankPredicted> ranks, double step_s);
 
 }  // namespace parabench::analytic

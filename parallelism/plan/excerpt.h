@@ -13,8 +13,8 @@ inline constexpr int most_excerpt_actions = 4096;
 
 /// The actions of the step whose duration is the median of the steps from `first_step` on (the lower one of two);
 /// where the window is asynchronous, of as many consecutive steps as it has ranks, since mini-batches overlap there.
-/// Times are relative to the earliest begin. nullopt where there are more than most_excerpt_actions. `plan` is unrolled.
-/// Precondition: it has a step first_step.
+/// Times are relative to the earliest begin. nullopt where there are more than most_excerpt_actions. `plan` is
+/// unrolled. Precondition: it has a step first_step.
 std::optional<StepTimeline> excerpt(const Plan& plan, const Timeline& timeline, StepId first_step);
 
 }  // namespace parabench::plan

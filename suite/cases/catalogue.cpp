@@ -13,11 +13,11 @@ namespace {
 const std::vector<std::string> models = {"resnet18", "resnet34", "resnet50", "resnet101", "resnet152"};
 
 using DatasetAndBatch = std::pair<NamedChoice, int>;
+/// MNIST and CIFAR-10 from files are left to ids: once read they are the work of their twins. ImageNet's JPEG files are
+/// decoded in every epoch, which its twin spares.
 const std::vector<DatasetAndBatch> datasets_and_batches = {
     {{"mnist-synthetic", {}}, 128},
-    {{"mnist", {}}, 128},
     {{"cifar10-synthetic", {}}, 64},
-    {{"cifar10", {}}, 64},
     {{"imagenet-synthetic", {{"pixels", "32"}, {"classes", "10"}}}, 32},
     {{"imagenet-synthetic", {}}, 32},
     {{"imagenet", {}}, 32},
@@ -101,10 +101,11 @@ std::vector<Case> quick_cases() {
 }
 
 std::vector<Case> catalogue() {
-  std::vector<Case> cases = quick_cases();
+  const std::vector<Case> quick = quick_cases();
+  std::vector<Case> cases = quick;
   for (const DeviceKind device : {DeviceKind::cpu, DeviceKind::cuda}) {
     for (const auto& spec : grid(device)) {
-      if (std::ranges::find(cases, spec) == cases.end()) cases.push_back(spec);
+      if (std::ranges::find(quick, spec) == quick.end()) cases.push_back(spec);
     }
   }
   return cases;

@@ -28,9 +28,10 @@ struct Selection {
   bool empty() const { return cases.empty() && !set && !filter && !where; }
 };
 
-/// The named cases, else those of the named set, else of `usual`, that filter and where let through, each once. A named case `csv` gets the
-/// hash of the schedule into its id. Throws usage_error for a malformed id, filter, condition or schedule, for a
-/// schedule that no case asks for, cases beside a set, and Error with code nothing_matched when none is left.
+/// The named cases, else those of the named set, else of `usual`, that filter and where let through, each once. A named
+/// case `csv` gets the hash of the schedule into its id. Throws usage_error for a malformed id, filter, condition or
+/// schedule, for a schedule that no case asks for, cases beside a set, and Error with code nothing_matched when none is
+/// left.
 std::vector<SelectedCase> select(const Selection& selection, const std::vector<Case>& usual);
 
 }  // namespace parabench::suite

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "parabench_version.h"
+#include "suite/cli/completion.h"
 
 namespace parabench::suite {
 namespace {
@@ -250,6 +251,9 @@ struct Parser {
     CLI::App& validate_app =
         command("validate", "Check a results file against its schema", "parabench validate results/out/quick.json");
     validate_app.add_option("FILE", validate.file, "Results file")->required()->type_name("");
+
+    command("completion", "A script that completes parabench's command line in bash and zsh",
+            "source <(parabench completion)");
   }
 };
 
@@ -290,6 +294,15 @@ void require_command(const CLI::App& app, const std::string& word) {
   index_of_name(is_option ? "option" : "command", word, std::vector<std::string_view>(known.begin(), known.end()));
 }
 
+/// `parabench`, `parabench help` and `parabench help COMMAND` as options say it.
+std::vector<std::string> without_help_command(std::vector<std::string> words) {
+  if (words.empty()) return {"--help"};
+  if (words.front() != "help") return words;
+  words.erase(words.begin());
+  words.push_back("--help");
+  return words;
+}
+
 }  // namespace
 
 std::string quick_results_path() {
@@ -297,9 +310,10 @@ std::string quick_results_path() {
   return fmt::format("{}/quick.json", folder && *folder ? folder : "results/out");
 }
 
-Command parse_command_line(const std::vector<std::string>& words) {
+Command parse_command_line(const std::vector<std::string>& given) {
   Parser parser;
-  require_command(parser.app, words.empty() ? "" : words.front());
+  const std::vector<std::string> words = without_help_command(given);
+  require_command(parser.app, words.front());
   try {
     parser.app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::CallForHelp&) {
@@ -339,6 +353,7 @@ Command parse_command_line(const std::vector<std::string>& words) {
   if (name == "plan") return parser.plan;
   if (name == "calibrate") return parser.calibrate;
   if (name == "doctor") return parser.doctor;
+  if (name == "completion") return TextAnswer{completion_script(parser.app)};
   if (name == "compare") return parser.compare;
   if (name == "export") return parser.export_;
   return parser.validate;

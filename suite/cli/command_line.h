@@ -31,7 +31,7 @@ struct ValidateCommand {
 /// folder.
 std::string quick_results_path();
 
-/// Text that was asked for: --help or --version.
+/// Text that was asked for: --help, --version or completion.
 struct TextAnswer {
   std::string text;
 };

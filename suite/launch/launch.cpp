@@ -46,7 +46,7 @@ std::string describe(const ProcessEnd& end) {
       if (end.code > 128 && end.code < 128 + NSIG)
         return fmt::format("the launch exited with code {}, as where signal {} ({}) ends a rank", end.code,
                            end.code - 128, strsignal(end.code - 128));
-      return fmt::format("the launch exited with code {}", end.code);
+      return fmt::format("the launch exited with code {}{}", end.code, end.code == 0 ? " and left no reply" : "");
     case ProcessEnd::How::signalled:
       return fmt::format("the launch was ended by signal {} ({})", end.code, strsignal(end.code));
     case ProcessEnd::How::timed_out:

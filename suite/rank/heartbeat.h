@@ -11,9 +11,9 @@
 
 namespace parabench::rank {
 
-/// While it lives, a thread writes into `folder` where the ranks first..first + count - 1 of this process are. Create it
-/// before ranks bind themselves to cores: a thread stays where the one that starts it is. Where the folder is gone, so is
-/// the launch, and the process ends: on a host that is cut off nobody else would end it.
+/// While it lives, a thread writes into `folder` where the ranks first..first + count - 1 of this process are. Create
+/// it before ranks bind themselves to cores: a thread stays where the one that starts it is. Where the folder is gone,
+/// so is the launch, and the process ends: on a host that is cut off nobody else would end it.
 class Heartbeat {
  public:
   Heartbeat(std::filesystem::path folder, Rank first, int count);

@@ -177,7 +177,8 @@ CaseResult Attempt::run() {
   return std::move(result_);
 }
 
-/// Whether the next attempt may end otherwise: not where the case trained something else, or what it was given is wrong.
+/// Whether the next attempt may end otherwise: not where the case trained something else, or what it was given is
+/// wrong.
 bool may_pass_later(const CaseResult& result) {
   if (result.interrupted || result.record.status != results::Status::failed) return false;
   if (results::differs(result.record.equivalence)) return false;

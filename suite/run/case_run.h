@@ -15,9 +15,9 @@ struct CaseResult {
 };
 
 /// Does the launches that are planned for a case (run_plan.h) and further ones until the stopping rule is content; a
-/// failed launch ends the case, or its attempt where --retries allows another. A first Ctrl-C lets the case go on to its
-/// end. `knowledge`: what the forecast was made from. `index`: 1-based place among the cases, for the progress line.
-/// Precondition: `prepared` runs.
+/// failed launch ends the case, or its attempt where --retries allows another. A first Ctrl-C lets the case go on to
+/// its end. `knowledge`: what the forecast was made from. `index`: 1-based place among the cases, for the progress
+/// line. Precondition: `prepared` runs.
 CaseResult run_case(const Prepared& prepared, const RunOptions& options, const Knowledge& knowledge, int index,
                     Workplace& workplace);
 

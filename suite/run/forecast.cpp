@@ -11,26 +11,46 @@
 #include "base/case_text.h"
 #include "base/error.h"
 #include "base/units_text.h"
+#include "parallelism/plan/passes/passes.h"
 #include "parallelism/plan/strategies/check_case.h"
 #include "parallelism/plan/strategies/delay_rules.h"
 #include "parallelism/plan/strategies/strategies.h"
 #include "parallelism/plan/validate.h"
+#include "suite/protocol/command.h"
 #include "suite/run/fitting_model.h"
 
 namespace parabench::suite {
 namespace {
 
 /// The plan with its stages cut by what is known best; recompute:auto is not decided yet.
-plan::Plan make_plan_of(const Subject& subject, const Knowledge& knowledge, int window) {
+plan::Plan make_plan_of(const Subject& subject, const analytic::Sizes& sizes, const Knowledge& knowledge, int window) {
   plan::check_case(subject.spec, subject.model, subject.given.get());
-  const plan::Profile profile =
-      analytic::make_profile(knowledge.calibration, knowledge.machine, subject.model, subject.spec);
+  const plan::Profile profile = analytic::make_profile(knowledge.calibration, knowledge.machine, sizes, subject.spec);
   plan::Plan plan = plan::make_plan(subject.spec, subject.model, profile, window, subject.given.get());
   // An asynchronous plan's window also holds the steps that verify wants.
   if (plan.asynchronous && plan::equivalence_steps(plan) > window) {
     plan = plan::make_plan(subject.spec, subject.model, profile, plan::equivalence_steps(plan), subject.given.get());
   }
   return plan;
+}
+
+analytic::Costs make_costs_of(const Subject& subject, const analytic::Sizes& sizes, const Knowledge& knowledge,
+                              const std::string& cost_source) {
+  if (cost_source == "unit") return analytic::unit_costs(*knowledge.emulated_unit_s);
+  analytic::Costs costs = cost_source == "calibrated" ? analytic::calibrated_costs(*knowledge.calibration, sizes)
+                                                      : analytic::data_sheet_costs(knowledge.machine, sizes);
+  if (is_emulated(subject.spec)) costs.time = analytic::exclusive_times(std::move(costs.time));
+  return costs;
+}
+
+/// The segments whose forwards run again.
+std::vector<bool> recomputed_segments(const plan::Plan& plan) {
+  std::vector<bool> chosen(plan.segments.size());
+  for (const plan::RankProgram& rank : plan.ranks) {
+    for (const plan::Op& op : rank.compute())
+      if (op.kind == plan::OpKind::recompute) chosen[op.segment.value] = true;
+  }
+  return chosen;
 }
 
 void require_memory(const Predicted& predicted, Bytes limit) {
@@ -69,26 +89,30 @@ Subject make_subject(const SelectedCase& chosen) {
 double step_flops(const Subject& subject) { return models::training_flops(subject.model).value * subject.spec.batch; }
 
 analytic::Costs make_costs(const Subject& subject, const Knowledge& knowledge, const std::string& cost_source) {
-  if (cost_source == "unit") return analytic::unit_costs(*knowledge.emulated_unit_s);
-  analytic::Costs costs = cost_source == "calibrated"
-                              ? analytic::calibrated_costs(*knowledge.calibration, subject.model)
-                              : analytic::data_sheet_costs(knowledge.machine, subject.model);
-  if (is_emulated(subject.spec)) costs.time = analytic::exclusive_times(std::move(costs.time));
-  return costs;
+  return make_costs_of(subject, subject.model, knowledge, cost_source);
 }
 
 Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int warmup, int steps) {
-  warmup = plan::discarded_steps(subject.spec, warmup);
+  const analytic::Sizes sizes(subject.model);
+  const int predicted_warmup = plan::discarded_steps(subject.spec, protocol::default_warmup);
+  const int predicted_window = predicted_warmup + protocol::default_steps;
+  const int window = plan::discarded_steps(subject.spec, warmup) + steps;
+  const bool fits = subject.spec.recompute == Recompute::automatic;
   Forecast forecast;
-  const plan::Plan made = make_plan_of(subject, knowledge, warmup + steps);
+  const plan::Plan made = make_plan_of(subject, sizes, knowledge, predicted_window);
   const auto predict_from = [&](const char* source) {
-    const auto [time, memory] = make_costs(subject, knowledge, source);
+    const auto [time, memory] = make_costs_of(subject, sizes, knowledge, source);
     forecast.plan =
-        subject.spec.recompute == Recompute::automatic
-            ? analytic::recompute_to_fit(made, subject.model, *time, *memory, *subject.spec.memory, warmup + steps)
-            : made;
+        fits ? analytic::recompute_to_fit(made, sizes, *time, *memory, *subject.spec.memory, predicted_window) : made;
     plan::require_valid(forecast.plan);
-    forecast.predicted = analytic::predict(forecast.plan, subject.model, *time, *memory, warmup, steps);
+    forecast.predicted =
+        analytic::predict(forecast.plan, sizes, *time, *memory, predicted_warmup, protocol::default_steps);
+    if (made.asynchronous && window != predicted_window) {
+      plan::Plan executed = make_plan_of(subject, sizes, knowledge, window);
+      forecast.plan =
+          fits ? plan::add_recompute(std::move(executed), recomputed_segments(forecast.plan)) : std::move(executed);
+      plan::require_valid(forecast.plan);
+    }
     if (is_emulated(subject.spec)) forecast.durations = analytic::durations(forecast.plan, *time);
     forecast.cost_source = source;
   };
@@ -106,7 +130,7 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
   }
   if (subject.spec.memory) require_memory(forecast.predicted, *subject.spec.memory);
   if (forecast.cost_source == "calibrated" && plan::uses(forecast.plan, plan::OpKind::backward_input) &&
-      !analytic::has_split_layers(*knowledge.calibration, subject.model, subject.spec)) {
+      !analytic::has_split_layers(*knowledge.calibration, sizes, subject.spec)) {
     forecast.gap = "split backwards were not measured: their FLOPs divide the measured backward";
   }
   return forecast;

@@ -47,9 +47,11 @@ struct Forecast {
 };
 
 /// The plan (cut, replicated and recomputed by the best known times and bytes; an asynchronous window of warmup +
-/// steps) and its prediction. Where the calibration lacks something the case needs, the whole prediction is the data
-/// sheet's. Emulated devices take the costs of the processor, each rank's to itself, or unit costs. Throws usage_error
-/// where a rank is predicted to exceed the case's key `memory`.
+/// steps) and its prediction, which does not depend on that window: a case has one, of the steps that a run measures
+/// where nothing else is asked for (protocol::default_steps after protocol::default_warmup). Where the calibration
+/// lacks something the case needs, the whole prediction is the data sheet's. Emulated devices take the costs of the
+/// processor, each rank's to itself, or unit costs. Throws usage_error where a rank is predicted to exceed the case's
+/// key `memory`.
 Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int warmup, int steps);
 
 /// The costs behind a forecast of `subject`. `cost_source`: its field of that name.

@@ -36,7 +36,8 @@ class Journal {
   /// From here on the folder stands for a run with this head. `goes_on`: records that are there belong to it, else they
   /// are dropped.
   void begin(const results::ResultsFile& head, bool goes_on);
-  /// Never throws: a record that cannot be written (a full disk) is noted, kept in memory and tried again with the next.
+  /// Never throws: a record that cannot be written (a full disk) is noted, kept in memory and tried again with the
+  /// next.
   void keep(const results::Record& record);
   /// Writes the results file and removes the folder. Where the file cannot be written it goes into the folder of
   /// temporary files, and the note says so. False in that case.

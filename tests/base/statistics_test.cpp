@@ -94,7 +94,8 @@ TEST(MannWhitneyTest, SmallSamplesHaveASmallestP) {
 }
 
 // The median of three draws is the least with probability 7/27 and the middle one with 13/27. Hence the smallest ratio,
-// 4 / 3, has (7/27)^2 = 6.7 %, more than 2.5 %, and with the next, 5 / 3, 6.7 % + 12.5 %, more than 10 %; likewise above.
+// 4 / 3, has (7/27)^2 = 6.7 %, more than 2.5 %, and with the next, 5 / 3, 6.7 % + 12.5 %, more than 10 %; likewise
+// above.
 TEST(BootstrapRatio, MeetsTheExactDistributionOfASmallSample) {
   const std::vector<double> a = {2, 3, 1}, b = {5, 4, 6};
   const auto [low, high] = bootstrap_median_ratio(a, b, 0.95, 20000);

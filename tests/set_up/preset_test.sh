@@ -33,3 +33,22 @@ for preset in pure tsan; do
 done
 expect "pure presets download nothing" not_called "pip install"
 expect "pure presets need no MPI" not_called "dpkg-query .*openmpi"
+
+# Left to itself, a command that starts no ranks builds no more than it needs, but takes what is there.
+rm -r "$checkout/build" "$checkout/.deps"
+: > "$calls"
+tool ldconfig
+unset PARABENCH_PRESET
+for command in list plan predict compare report export validate "" --help; do
+  run "$checkout/parabench" $command
+  expect "'$command' runs" [ "$status" = 0 ]
+done
+if [ ! -e /proc/driver/nvidia/version ]; then
+  expect "commands without ranks: pure alone" [ "$(ls "$checkout/build" | xargs)" = pure ]
+  expect "commands without ranks: no LibTorch" [ ! -e "$checkout/.deps" ]
+  run "$checkout/parabench" run CASE
+  expect "run: default" [ -d "$checkout/build/default" ]
+  : > "$calls"
+  run "$checkout/parabench" list
+  expect "list takes the build that is there" not_called "cmake"
+fi

@@ -31,10 +31,8 @@ TEST_F(BadInputTest, UnknownCommandsAndOptionsGetTheNearestSpelling) {
   EXPECT_THAT(run({"run", sequential, "--stpes", "3"}).err, HasSubstr("did you mean '--steps'?"));
   EXPECT_THAT(run({"plan", sequential, "--format", "jsn"}).err, HasSubstr("did you mean 'json'?"));
   EXPECT_EQ(run({"list", "--benchmark_filter=x"}).code, 2);
-  EXPECT_EQ(run({}).err,
-            "parabench: command: got '', expected one of list, run, quick, predict, plan, calibrate, "
-            "doctor, compare, export, validate\n");
-  EXPECT_EQ(run({}).code, 2);
+  EXPECT_THAT(run({"zzzzzzzz"}).err, HasSubstr("command: got 'zzzzzzzz', expected one of list, run, quick, predict"));
+  EXPECT_EQ(run({"zzzzzzzz"}).code, 2);
   EXPECT_THAT(run({"plan", sequential, "more"}).err, AllOf(HasSubstr("'more'"), HasSubstr("no further word")));
   EXPECT_THAT(run({"plan"}).err, HasSubstr("got 'plan', expected CASE after it"));
   EXPECT_EQ(run({"validate"}).code, 2);

@@ -1,6 +1,7 @@
 // Commands that need no ranks, and calibrate.
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "base/case_id.h"
@@ -47,6 +48,37 @@ TEST_F(CommandsTest, ListAsJsonIsTyped) {
   EXPECT_EQ(lines[0]["predicted"]["cost_source"], "data-sheet");
   EXPECT_GT(lines[0]["predicted"]["step_time_s"], 0);
   EXPECT_GT(lines[0]["predicted"]["peak_memory_bytes"], lines[0]["predicted"]["peak_memory_bytes_per_rank"]);
+}
+
+TEST_F(CommandsTest, ListAndPredictSayTheSame) {
+  const std::string cases = "^resnet18/cifar10-synthetic/.*/np:4/batch:64(/micro:[0-9]+)?$";
+  const auto first = nlohmann::json::parse(run({"list", "--filter", cases, "--json"}).out);
+  EXPECT_EQ(nlohmann::json::parse(run({"list", "--filter", cases, "--json"}).out), first) << "kept lines";
+  std::vector<std::string> words = {"predict", "--json"};
+  for (const auto& line : first) words.push_back(line["id"]);
+  const auto predicted = nlohmann::json::parse(run(words).out);
+  ASSERT_EQ(predicted.size(), first.size());
+  EXPECT_GT(first.size(), 10u);
+  for (std::size_t i = 0; i < first.size(); ++i)
+    EXPECT_EQ(first[i]["predicted"]["step_time_s"], predicted[i]["predicted"]["step_time_s"]) << first[i]["id"];
+}
+
+TEST_F(CommandsTest, ListIsTheSameWithoutItsKeptLines) {
+  set("XDG_CACHE_HOME", path("cache"));
+  const std::vector<std::string> words = {"list", "--where", "model=mlp,np<=2"};
+  const std::string first = run(words).out;
+  int kept = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(path("cache") / "parabench")) {
+    kept += entry.path().filename().string().starts_with("list-") ? 1 : 0;
+    std::filesystem::resize_file(entry.path(), entry.file_size() / 2);
+  }
+  EXPECT_EQ(kept, 1);
+  EXPECT_EQ(run(words).out, first) << "damaged";
+  EXPECT_EQ(run(words).out, first) << "written anew";
+  set("XDG_CACHE_HOME", "/proc/none");
+  const Outcome without = run(words);
+  EXPECT_EQ(without.out, first) << "nowhere to keep them";
+  EXPECT_EQ(without.err, "");
 }
 
 TEST_F(CommandsTest, TheWholeCatalogueIsPossible) {
@@ -164,6 +196,28 @@ TEST_F(CommandsTest, DryRunPrintsCommandsThatRunByHand) {
   EXPECT_EQ(count_launches("verify"), 1);
   EXPECT_EQ(count_launches("measure"), 2);
   EXPECT_TRUE(std::filesystem::exists(path("reply-1-measure-2/reply.json")));
+}
+
+TEST_F(CommandsTest, AloneItPrintsItsHelp) {
+  const Outcome alone = run({});
+  EXPECT_EQ(alone.code, 0);
+  EXPECT_THAT(alone.out, AllOf(HasSubstr("Usage: parabench"), HasSubstr("compare")));
+  EXPECT_EQ(run({"help"}).out, alone.out);
+  EXPECT_EQ(run({"help", "plan"}).out, run({"plan", "--help"}).out);
+}
+
+TEST_F(CommandsTest, CompletionKnowsCommandsOptionsAndTheirWords) {
+  write_atomically(path("completion.sh"), run({"completion"}).out);
+  const auto completed = [&](const std::string& words, int place) {
+    const std::string script = "bash -c 'source " + path("completion.sh").string() + "; COMP_WORDS=(" + words +
+                               "); COMP_CWORD=" + std::to_string(place) + "; _parabench; echo ${COMPREPLY[@]}' > " +
+                               path("completed").string();
+    EXPECT_EQ(std::system(script.c_str()), 0);
+    return read_text(path("completed"));
+  };
+  EXPECT_EQ(completed("parabench p", 1), "predict plan\n");
+  EXPECT_EQ(completed("parabench run --veri", 2), "--verify\n");
+  EXPECT_EQ(completed("parabench run --verify o", 3), "on off only\n");
 }
 
 }  // namespace

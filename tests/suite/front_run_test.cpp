@@ -240,7 +240,7 @@ TEST_F(RunTest, WhatWouldExceedTheMemoryIsSkippedUnlessForced) {
 }
 
 TEST_F(RunTest, FilteredImpossibleCasesAreSkippedWithoutHarm) {
-  const Outcome outcome = run({"run", "--filter", "resnet18/cifar10/gpipe/np:2", "--json", "results.json"});
+  const Outcome outcome = run({"run", "--filter", "resnet18/imagenet/gpipe/np:2", "--json", "results.json"});
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(results()["records"][0]["status"], "skipped");
   EXPECT_THAT(results()["records"][0]["reason"].get<std::string>(), HasSubstr("--data"));

@@ -49,7 +49,8 @@ std::string error_of(const TimeModel& time, const plan::Plan& plan, const plan::
 
 TEST(CalibratedCosts, SumLayersOfTheSegmentAndTheOverhead) {
   const models::ModelSpec model = chain(2);
-  const Costs cost = calibrated_costs(measured(model), model);
+  const Calibration known = measured(model);
+  const Costs cost = calibrated_costs(known, model);
   const plan::Plan whole = test_plan(case_of("model-parallel", 1, 4), 2);  // both layers in one segment
   EXPECT_DOUBLE_EQ(cost.time->seconds(whole, Rank(0), plan::forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1),
                    15 + 30 + .5);
@@ -61,7 +62,8 @@ TEST(CalibratedCosts, SumLayersOfTheSegmentAndTheOverhead) {
 
 TEST(CalibratedCosts, InterpolateInSamplesAndBusyRanks) {
   const models::ModelSpec model = chain(2);
-  const Costs cost = calibrated_costs(measured(model), model);
+  const Calibration known = measured(model);
+  const Costs cost = calibrated_costs(known, model);
   const plan::Plan plan = test_plan(case_of("sequential", 1, 3), 2);
   const plan::Op first = plan::forward(SegmentId(0), m0, StepId(0), VersionId(0));
   EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), first, 1), 12.5 + .5);
@@ -86,7 +88,8 @@ TEST(CalibratedCosts, UpdatesAreThoseOfTheOptimizer) {
 
 TEST(CalibratedCosts, MessagesReductionsAndUpdates) {
   const models::ModelSpec model = chain(2);
-  const Costs cost = calibrated_costs(measured(model), model);
+  const Calibration known = measured(model);
+  const Costs cost = calibrated_costs(known, model);
   const plan::Plan pipe = test_plan(case_of("gpipe", 2, 4, 2), 2);  // messages of 2 samples: 128 bytes
   EXPECT_DOUBLE_EQ(cost.time->seconds(pipe, Rank(0), plan::send_forward(SegmentId(0), m0, StepId(0), Rank(1)), 2), 3);
   EXPECT_DOUBLE_EQ(cost.time->seconds(pipe, Rank(1), plan::recv_forward(SegmentId(1), m0, StepId(0), Rank(0)), 2), 3);
@@ -105,7 +108,8 @@ TEST(CalibratedCosts, MessagesReductionsAndUpdates) {
 
 TEST(CalibratedCosts, PartsAreLayersOverheadAndTraffic) {
   const models::ModelSpec model = chain(2);
-  const Costs cost = calibrated_costs(measured(model), model);
+  const Calibration known = measured(model);
+  const Costs cost = calibrated_costs(known, model);
   const plan::Plan pipe = test_plan(case_of("gpipe", 2, 4, 2), 2);
   plan::Op back = plan::backward(SegmentId(0), m0, StepId(0), VersionId(0));
   EXPECT_EQ(cost.time->parts(pipe, Rank(0), back, 1), (TimeParts{.compute = 20, .launch = .5}));
@@ -138,7 +142,8 @@ TEST(CalibratedCosts, ReplicasNeedNoMessagesMeasured) {
 
 TEST(CalibratedCosts, NameWhatWasNeverMeasured) {
   const models::ModelSpec model = chain(2);
-  const Costs cost = calibrated_costs(measured(model), model);
+  const Calibration known = measured(model);
+  const Costs cost = calibrated_costs(known, model);
   plan::Plan plan = data_parallel(2, 2);
   const plan::Op op = plan::forward(SegmentId(1), m0, StepId(0), VersionId(0));
   EXPECT_THAT(error_of(*cost.time, plan, op, 4), AllOf(HasSubstr("'layer l1 ("), HasSubstr("4 busy ranks")));
@@ -174,7 +179,8 @@ Calibration with_gpu(Calibration c) {
 
 TEST(CalibratedCosts, AreThoseOfTheCasesDevice) {
   const models::ModelSpec model = chain(2);
-  const Costs cost = calibrated_costs(with_gpu(measured(model)), model);
+  const Calibration known = with_gpu(measured(model));
+  const Costs cost = calibrated_costs(known, model);
   plan::Plan plan = data_parallel(2, 2);
   plan.pieces = {{2}, {2}};
   const plan::Op f = plan::forward(SegmentId(0), m0, StepId(0), VersionId(0));
@@ -192,7 +198,8 @@ TEST(CalibratedCosts, AreThoseOfTheCasesDevice) {
 
 TEST(CalibratedCosts, NameTheDeviceThatWasNeverMeasured) {
   const models::ModelSpec model = chain(2);
-  const Costs cost = calibrated_costs(measured(model), model);
+  const Calibration known = measured(model);
+  const Costs cost = calibrated_costs(known, model);
   plan::Plan plan = test_plan(case_of("sequential", 1, 2), 2);
   plan.spec.device = DeviceKind::cuda;
   EXPECT_THAT(error_of(*cost.time, plan, plan::forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1),

@@ -38,7 +38,8 @@ plan::Op part(plan::OpKind kind) { return plan::pass(kind, SegmentId(0), MicroBa
 
 TEST(SplitCosts, AreWhatWasMeasured) {
   const models::ModelSpec model = chain(2);
-  const Costs cost = calibrated_costs(measured(model), model);
+  const Calibration known = measured(model);
+  const Costs cost = calibrated_costs(known, model);
   const plan::Plan plan = test_plan(case_of("model-parallel", 1, 2), 2);  // both layers in one segment
   for (const int busy : {1, 2}) {
     EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), part(plan::OpKind::backward), busy), 30 * busy);

@@ -1,7 +1,10 @@
+#include "analytic/memory/peak_memory.h"
+
 #include <gtest/gtest.h>
 
 #include "analytic/memory/allocations.h"
 #include "analytic/memory/sizes.h"
+#include "analytic/simulate/simulate.h"
 #include "tests/analytic/chain_memory.h"
 
 namespace parabench::analytic {
@@ -74,6 +77,21 @@ TEST(PeakMemory, ATiedTensorCountsOnceOnARankThatHasBothItsLayers) {
   for (const int rank : {0, 1, 2}) {
     EXPECT_EQ(sum(case_of("1f1b", 3, 4, 4), parameters, rank), chain_layer_bytes);
     EXPECT_EQ(sum(case_of("1f1b", 3, 4, 4), gradients, rank), chain_layer_bytes);
+  }
+}
+
+TEST(PeakMemory, OfAllRanksIsThatOfEachRank) {
+  HandCosts costs(KindSeconds{});
+  costs.forward_peak = 1;
+  costs.backward_peak = 1000;
+  const Sizes sizes(chain(4));
+  for (const plan::Plan& plan : {data_parallel(4, 4), gpipe(4, 4), test_plan(case_of("pipedream", 4, 4), 4, 8)}) {
+    const plan::Plan window = plan.asynchronous ? plan : plan::unroll(plan, 3);
+    const plan::Timeline timeline = simulate(window, costs);
+    const std::vector<MemoryUsage> all = peak_memories(window, sizes, costs, timeline);
+    ASSERT_EQ(all.size(), 4u);
+    for (int rank = 0; rank < 4; ++rank)
+      EXPECT_EQ(all[rank], peak_memory(window, sizes, costs, timeline, Rank(rank))) << rank;
   }
 }
 

@@ -1,0 +1,69 @@
+// One prediction per case.
+#include "suite/run/forecast.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "analytic/simulate/predict.h"
+#include "base/case_id.h"
+#include "parallelism/plan/strategies/delay_rules.h"
+#include "suite/cases/catalogue.h"
+#include "suite/protocol/command.h"
+
+namespace parabench::suite {
+namespace {
+
+const Knowledge nothing_measured{{.cores = 2, .memory_bytes = 8LL << 30, .frequency_hz = 2.5e9, .vector_bits = 256},
+                                 nullptr};
+
+/// The catalogue's first case of each strategy and device with so many ranks.
+std::vector<Case> one_of_each(int ranks) {
+  std::vector<Case> cases;
+  std::set<std::pair<std::string, DeviceKind>> seen;
+  for (const Case& spec : catalogue()) {
+    if ((spec.np == ranks || spec.np == 1) && seen.emplace(spec.strategy.name, spec.device).second)
+      cases.push_back(spec);
+  }
+  return cases;
+}
+
+TEST(Forecast, IsTheSameWhateverWindowIsAskedFor) {
+  for (const Case& spec : one_of_each(4)) {
+    const Subject subject = make_subject(spec);
+    const Predicted usual =
+        make_forecast(subject, nothing_measured, protocol::default_warmup, protocol::default_steps).predicted;
+    for (const auto& [warmup, steps] : {std::pair{3, 2}, {0, 1}, {0, 60}}) {
+      const Predicted other = make_forecast(subject, nothing_measured, warmup, steps).predicted;
+      EXPECT_EQ(other.step_time_s, usual.step_time_s) << to_id(spec) << " of " << steps << " steps";
+      EXPECT_EQ(total_bytes(other), total_bytes(usual)) << to_id(spec) << " of " << steps << " steps";
+    }
+  }
+}
+
+TEST(Forecast, AnAsynchronousPlanHasTheWindowThatWasAskedFor) {
+  const Subject subject = make_subject(parse_case("resnet18/cifar10-synthetic/pipedream/np:4/batch:64"));
+  EXPECT_EQ(make_forecast(subject, nothing_measured, 10, 50).plan.steps, 60);
+  const plan::Plan shortest = make_forecast(subject, nothing_measured, 0, 1).plan;
+  EXPECT_EQ(shortest.steps, plan::equivalence_steps(shortest));
+}
+
+// The first steps fill an asynchronous pipeline and the last ones drain it; the median is not theirs.
+TEST(Forecast, OfAsynchronousPipelinesIsTheSteadyState) {
+  for (const char* id :
+       {"resnet18/cifar10-synthetic/pipedream/np:2/batch:64", "resnet18/cifar10-synthetic/pipedream/np:4/batch:64",
+        "resnet18/cifar10-synthetic/pipedream[replicas=2-1-1]/np:4/batch:64",
+        "resnet50/cifar10-synthetic/pipedream/np:8/batch:64", "resnet18/cifar10-synthetic/pipedream-2bw/np:4/batch:64",
+        "resnet18/cifar10-synthetic/pipedream/np:4/batch:64/device:cuda"}) {
+    const Subject subject = make_subject(parse_case(id));
+    const Forecast forecast = make_forecast(subject, nothing_measured, 0, 200);
+    const analytic::Costs costs = make_costs(subject, nothing_measured, forecast.cost_source);
+    const double endless =
+        analytic::predict(forecast.plan, subject.model, *costs.time, *costs.memory, 50, 150).step_time_s;
+    EXPECT_NEAR(forecast.predicted.step_time_s, endless, 1e-3 * endless) << id;
+  }
+}
+
+}  // namespace
+}  // namespace parabench::suite

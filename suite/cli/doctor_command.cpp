@@ -123,7 +123,7 @@ Check world_check(Workplace& workplace, bool processes, const std::string& mpi) 
     const bool srun = workplace.options.launcher.name == "srun";
     return {"two ranks", CheckStatus::missing, result.reason,
             srun ? "srun --mpi=list shows what Slurm offers; --launcher mpirun inside the allocation needs none of it"
-                 : "a template, such as --launcher 'mpirun -np {np} --bind-to none {command}'; "
+                 : "a template, such as --launcher 'mpirun -np {np} --bind-to none {program}'; "
                    "--launcher local runs cases with comm:threads"};
   });
 }

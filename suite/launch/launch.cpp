@@ -46,7 +46,7 @@ std::string describe(const ProcessEnd& end) {
       if (end.code > 128 && end.code < 128 + NSIG)
         return fmt::format("the launch exited with code {}, as where signal {} ({}) ends a rank", end.code,
                            end.code - 128, strsignal(end.code - 128));
-      return fmt::format("the launch exited with code {}", end.code);
+      return fmt::format("the launch exited with code {}{}", end.code, end.code == 0 ? " and left no reply" : "");
     case ProcessEnd::How::signalled:
       return fmt::format("the launch was ended by signal {} ({})", end.code, strsignal(end.code));
     case ProcessEnd::How::timed_out:
@@ -55,6 +55,13 @@ std::string describe(const ProcessEnd& end) {
     case ProcessEnd::How::interrupted: return "interrupted";
   }
   return "";
+}
+
+/// "; its ranks were on n1, n2"; "" for those of one host.
+std::string several_hosts(const std::vector<results::Host>& hosts) {
+  std::vector<std::string> names;
+  for (const results::Host& host : hosts) names.push_back(host.name);
+  return names.size() > 1 ? fmt::format("; its ranks were on {}", fmt::join(names, ", ")) : "";
 }
 
 /// The plan that the ranks report must be the one they were given.
@@ -127,8 +134,10 @@ int processes(const Case& spec, const Launcher& launcher) {
   return launcher.name == "local" && spec.comm != CommKind::mpi ? 1 : spec.np;
 }
 
+fs::path plan_file(const fs::path& folder) { return folder / "plan.json"; }
+
 std::vector<std::string> command_line(const LaunchRequest& request, const Launcher& launcher, const LaunchHost& host,
-                                      const fs::path& plan_file, const fs::path& folder) {
+                                      const fs::path& plan, const fs::path& folder) {
   protocol::RankCommand command{.phase = request.phase,
                                 .reply = folder,
                                 .steps = request.steps,
@@ -143,7 +152,7 @@ std::vector<std::string> command_line(const LaunchRequest& request, const Launch
     return all;
   };
   if (!request.plan) return words();
-  command.plan = plan_file;
+  command.plan = plan;
   const Case& spec = request.plan->spec;
   const Launcher own = launcher_for(spec, launcher);
   const int count = processes(spec, own);
@@ -154,15 +163,15 @@ std::vector<std::string> command_line(const LaunchRequest& request, const Launch
 LaunchResult launch(const LaunchRequest& request, const Launcher& launcher, const LaunchHost& host,
                     const fs::path& folder, Signals& signals) {
   fs::create_directories(folder);
-  const fs::path plan_file = folder / "plan.json";
+  const fs::path plan_path = plan_file(folder);
   if (request.plan) {
     nlohmann::json plan = plan::to_json(*request.plan);
     if (request.durations) plan::add_durations(plan, *request.plan, *request.durations);
-    write_atomically(plan_file, plan.dump());
+    write_atomically(plan_path, plan.dump());
   }
 
   ProcessRequest process;
-  process.command = command_line(request, launcher, host, plan_file, folder);
+  process.command = command_line(request, launcher, host, plan_path, folder);
   process.output = folder / "stdout.txt";
   process.errors = folder / "stderr.txt";
   process.mark = folder;
@@ -177,11 +186,12 @@ LaunchResult launch(const LaunchRequest& request, const Launcher& launcher, cons
   LaunchResult result;
   result.command = shell_line(process.command);
   result.seconds = end.seconds;
+  result.hosts = protocol::read_hosts(folder);
   result.interrupted = end.how == ProcessEnd::How::interrupted;
   const auto cause = protocol::read_cause(folder);
   if (result.interrupted) {
     result.reason = "interrupted";
-  } else if (end.how == ProcessEnd::How::exited && end.code == 0 && !cause) {
+  } else if (end.how == ProcessEnd::How::exited && end.code == 0 && !cause && protocol::has_reply(folder)) {
     take_reply(result, request, folder);
   } else if (cause && cause->kind != protocol::FailureKind::peer && end.how == ProcessEnd::How::exited) {
     result.kind = cause->kind;
@@ -192,6 +202,7 @@ LaunchResult launch(const LaunchRequest& request, const Launcher& launcher, cons
     if (!killed.empty()) result.reason = fmt::format("{} ({})", killed, result.reason);
     const int started = protocol::started_ranks(folder);
     if (started < all) result.reason += fmt::format("; {} of {} ranks had started", started, all);
+    result.reason += several_hosts(result.hosts);
     result.reason += cause ? fmt::format("; rank {}: {}", cause->rank.value, cause->message) : last_words(folder);
   }
   if (!result.reply) result.last_operations = last_operations(folder);

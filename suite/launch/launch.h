@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "parallelism/plan/durations.h"
+#include "results/file.h"
 #include "results/record.h"
 #include "suite/launch/launcher.h"
 #include "suite/launch/signals.h"
@@ -52,9 +53,12 @@ Launcher launcher_for(const Case& spec, const Launcher& launcher);
 /// comm:mpi), else np.
 int processes(const Case& spec, const Launcher& launcher);
 
-/// The words of a launch with its plan in `plan_file` and its reply in `folder`; what --dry-run prints.
+/// Where a launch that leaves its files in `folder` keeps its plan.
+std::filesystem::path plan_file(const std::filesystem::path& folder);
+
+/// The words of a launch with its plan in `plan` and its reply in `folder`; what --dry-run prints.
 std::vector<std::string> command_line(const LaunchRequest& request, const Launcher& launcher, const LaunchHost& host,
-                                      const std::filesystem::path& plan_file, const std::filesystem::path& folder);
+                                      const std::filesystem::path& plan, const std::filesystem::path& folder);
 
 struct LaunchResult {
   std::optional<protocol::Reply> reply;
@@ -64,6 +68,7 @@ struct LaunchResult {
   double seconds = 0;
   std::string command;                                  ///< that was started, for a shell
   std::vector<results::LastOperation> last_operations;  ///< where there is no reply
+  std::vector<results::Host> hosts;                     ///< of the ranks that started, as they saw them, each once
 };
 
 /// Runs one launch with everything it leaves in `folder`, which must be empty. Only a launcher that cannot be

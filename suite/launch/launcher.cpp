@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <set>
@@ -16,11 +18,13 @@
 namespace parabench::suite {
 namespace {
 
+const std::string program_word = "{program}";
+
 const std::vector<Launcher>& presets() {
   static const std::vector<Launcher> list = {
-      {"mpirun", {"mpirun", "-np", "{np}", "--bind-to", "none", "{command}"}},
-      {"srun", {"srun", "--mpi=pmix", "--kill-on-bad-exit=1", "-n", "{np}", "{command}"}},
-      {"local", {"{command}"}},
+      {"mpirun", {"mpirun", "-np", "{np}", "--bind-to", "none", program_word}},
+      {"srun", {"srun", "--mpi=pmix", "--kill-on-bad-exit=1", "--cpu-bind=none", "-n", "{np}", program_word}},
+      {"local", {program_word}},
   };
   return list;
 }
@@ -53,12 +57,48 @@ bool holds(const Launcher& launcher, std::string_view part) {
                      [&](const std::string& word) { return word.find(part) != std::string::npos; });
 }
 
-std::vector<std::string> extra_words(const Launcher& launcher, int np, const LaunchHost& host) {
-  std::vector<std::string> extra;
-  if (launcher.name != "mpirun") return extra;
-  if (host.root) extra.push_back("--allow-run-as-root");
-  if (np > host.slots) extra.push_back("--oversubscribe");
-  return extra;
+/// A host that is gone is noticed after some 20 s, not after the 8 minutes of Open MPI's own defaults. Open MPI 4 and 5
+/// know these names.
+constexpr std::array keep_alive = {"--mca", "oob_tcp_keepalive_time",   "10", "--mca", "oob_tcp_keepalive_intvl", "5",
+                                   "--mca", "oob_tcp_keepalive_probes", "2"};
+
+/// What a preset lacks for these ranks here, and why.
+struct Addition {
+  std::vector<std::string> words;
+  std::string why;
+};
+
+std::vector<Addition> additions_of(const Launcher& launcher, int np, const LaunchHost& host) {
+  const Allocation& job = host.allocation;
+  std::vector<Addition> all;
+  if (launcher.name == "mpirun") {
+    if (host.root) all.push_back({{"--allow-run-as-root"}, "run by root"});
+    if (np > host.slots) {
+      const char* what = job.job.empty() ? "cores" : "slots of the job";
+      all.push_back({{"--oversubscribe"}, fmt::format("{} ranks on {} {}", np, host.slots, what)});
+    }
+    if (!is_this_host_alone(job)) all.push_back({{keep_alive.begin(), keep_alive.end()}, "to notice a lost host"});
+  }
+  if (launcher.name == "srun" && job.cpus > 0 && np > job.cpus)
+    all.push_back({{"--overcommit"}, fmt::format("{} ranks on {} processors of the job", np, job.cpus)});
+  return all;
+}
+
+void replace_all(std::string& text, std::string_view what, const std::string& with) {
+  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
+    text.replace(at, what.size(), with);
+}
+
+/// Whether `srun --mpi=list` names pmix; some versions print it on stderr.
+bool srun_speaks_pmix() {
+  if (find_program("srun").empty()) return false;
+  FILE* list = popen("srun --mpi=list 2>&1", "r");
+  if (!list) return false;
+  std::string text;
+  char part[4096];
+  for (std::size_t n; (n = std::fread(part, 1, sizeof part, list)) > 0;) text.append(part, n);
+  pclose(list);
+  return text.find("pmix") != std::string::npos;
 }
 
 }  // namespace
@@ -76,7 +116,12 @@ LaunchHost this_host() {
     std::ifstream(folder + "core_id") >> core;
     cores.emplace(package, core);
   }
-  return {std::max(1, static_cast<int>(cores.size())), geteuid() == 0};
+  const Allocation allocation = this_allocation();
+  int slots = std::max(1, static_cast<int>(cores.size()));
+  // Not every mpirun knows PBS and LSF: it may count the cores of this host.
+  if (allocation.slots > 0)
+    slots = allocation.job.starts_with("Slurm") ? allocation.slots : std::min(slots, allocation.slots);
+  return {slots, geteuid() == 0, allocation};
 }
 
 Launcher parse_launcher(std::string_view name_or_template) {
@@ -87,12 +132,13 @@ Launcher parse_launcher(std::string_view name_or_template) {
   }
   Launcher launcher{std::string(name_or_template), split_words(name_or_template)};
   if (launcher.words.size() == 1 && !holds(launcher, "{")) {
-    throw usage_error("--launcher", name_or_template, "a launcher's name, or a template with {np} and {command}",
+    throw usage_error("--launcher", name_or_template, "a launcher's name, or a template with {np} and {program}",
                       nearest_hint(name_or_template, known));
   }
-  if (std::find(launcher.words.begin(), launcher.words.end(), "{command}") == launcher.words.end()) {
-    throw usage_error("--launcher", name_or_template, "a template with the word {command}",
-                      "try 'mpirun -np {np} --bind-to none {command}'");
+  std::ranges::replace(launcher.words, "{command}", program_word);
+  if (std::ranges::find(launcher.words, program_word) == launcher.words.end()) {
+    throw usage_error("--launcher", name_or_template, "a template with the word {program}",
+                      "try 'mpirun -np {np} --bind-to none {program}'");
   }
   return launcher;
 }
@@ -105,36 +151,45 @@ std::vector<std::string> launch_command(const Launcher& launcher, int np, const 
   }
   std::vector<std::string> words;
   for (const auto& word : launcher.words) {
-    if (word == "{command}") {
-      const auto extra = extra_words(launcher, np, host);
-      words.insert(words.end(), extra.begin(), extra.end());
+    if (word == program_word) {
+      for (const Addition& more : additions_of(launcher, np, host))
+        words.insert(words.end(), more.words.begin(), more.words.end());
       words.insert(words.end(), program.begin(), program.end());
       continue;
     }
     std::string filled = word;
-    for (auto at = filled.find("{np}"); at != std::string::npos; at = filled.find("{np}")) {
-      filled.replace(at, 4, std::to_string(np));
-    }
+    replace_all(filled, "{np}", std::to_string(np));
+    replace_all(filled, "{hosts}", fmt::format("{}", fmt::join(host.allocation.hosts, ",")));
     words.push_back(std::move(filled));
   }
   return words;
 }
 
+UsualLauncher usual_launcher(const Allocation& allocation) {
+  UsualLauncher usual{parse_launcher("mpirun"), ""};
+  if (!allocation.job.starts_with("Slurm")) return usual;
+  const bool pmix = srun_speaks_pmix();
+  if (pmix) usual.launcher = parse_launcher("srun");
+  usual.why =
+      fmt::format("{} ({}): the launcher is {}, since `srun --mpi=list` names {}; --launcher takes another",
+                  allocation.job, fmt::join(allocation.hosts, ", "), usual.launcher.name, pmix ? "pmix" : "no pmix");
+  return usual;
+}
+
 bool stays_on_this_host(const Launcher& launcher) {
-  const char* slurm_nodes = std::getenv("SLURM_JOB_NUM_NODES");
-  const bool one_slurm_node = slurm_nodes && std::string_view(slurm_nodes) == "1";
-  if (launcher.name == "srun") return one_slurm_node;
   if (launcher.name == "local") return true;
-  return launcher.name == "mpirun" && (!slurm_nodes || one_slurm_node) && !std::getenv("PBS_NODEFILE") &&
-         !std::getenv("LSB_HOSTS");
+  const Allocation allocation = this_allocation();
+  if (launcher.name == "srun") return !allocation.job.empty() && is_this_host_alone(allocation);
+  for (const char* host_file : {"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"})
+    if (std::getenv(host_file)) return false;
+  return launcher.name == "mpirun" && is_this_host_alone(allocation);
 }
 
 std::string additions(const Launcher& launcher, int np, const LaunchHost& host) {
-  const auto extra = extra_words(launcher, np, host);
-  if (extra.empty()) return "";
-  std::string why = host.root ? "run by root" : "";
-  if (np > host.slots) why += fmt::format("{}{} ranks on {} cores", why.empty() ? "" : ", ", np, host.slots);
-  return fmt::format("mpirun gets {} ({})", fmt::join(extra, " "), why);
+  std::vector<std::string> parts;
+  for (const Addition& more : additions_of(launcher, np, host))
+    parts.push_back(fmt::format("{} ({})", fmt::join(more.words, " "), more.why));
+  return parts.empty() ? "" : fmt::format("{} gets {}", launcher.name, fmt::join(parts, ", "));
 }
 
 void require_launcher(const Launcher& launcher) {
@@ -145,7 +200,7 @@ void require_launcher(const Launcher& launcher) {
     }
   }
   const auto& program = launcher.words.front();
-  if (program == "{command}" || !find_program(program).empty()) return;
+  if (program == program_word || !find_program(program).empty()) return;
   const std::string install = program == "mpirun"
                                   ? "apt-get install openmpi-bin, or take comm:threads (comm:nccl: --launcher local)"
                               : program == "srun" ? "run inside a Slurm installation, or try --launcher mpirun"

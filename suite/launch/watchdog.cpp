@@ -34,8 +34,6 @@ std::string ranks_of(const Beat& beat) {
   return fmt::format("ranks {} to {}", beat.ranks.front().rank.value, beat.ranks.back().rank.value);
 }
 
-std::string place_of(const RankBeat& rank) { return fmt::format("rank {} before {}", rank.rank.value, rank.operation); }
-
 int ranks_heard(const std::vector<Beat>& beats) {
   int count = 0;
   for (const Beat& beat : beats) count += static_cast<int>(beat.ranks.size());
@@ -89,11 +87,17 @@ std::string Watchdog::stuck(const std::vector<Beat>& beats, Clock::time_point no
   }
   if (!all_wait || moves != std::exchange(moves_, moves) || moved_ == Clock::time_point::min()) moved_ = now;
   if (seconds_between(moved_, now) <= most_silence_s + 3 * watched_.longest_operation_s) return "";
-  std::string places;
-  for (const Beat& beat : beats)
-    for (const RankBeat& rank : beat.ranks) places += (places.empty() ? "" : ", ") + place_of(rank);
-  return fmt::format("no operation ended for {} while every rank waited for others: {}",
-                     human_seconds(seconds_between(moved_, now)), places);
+  std::set<std::string> hosts;
+  for (const Beat& beat : beats) hosts.insert(beat.host);
+  std::vector<std::string> places;
+  for (const Beat& beat : beats) {
+    const std::string where = hosts.size() > 1 ? " on " + beat.host : "";
+    for (const RankBeat& rank : beat.ranks)
+      places.push_back(fmt::format("rank {}{} before {}", rank.rank.value, where, rank.operation));
+  }
+  return fmt::format(
+      "no operation ended for {} while every rank waited for others{}: {}", human_seconds(seconds_between(moved_, now)),
+      hosts.size() > 1 ? " (the network between their hosts may carry nothing)" : "", fmt::join(places, ", "));
 }
 
 std::string Watchdog::look(pid_t launcher, Clock::time_point now) {

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "base/error.h"
 #include "suite/machine/knowledge.h"
 
@@ -32,11 +35,45 @@ LaunchResult interrupted_launch() {
   return result;
 }
 
+/// Later commands of the same launcher and number of processes differ in phase and folder alone.
+void show_command(Workplace& workplace, const LaunchRequest& request, const std::filesystem::path& folder) {
+  if (!request.plan) return;
+  const Launcher own = launcher_for(request.plan->spec, workplace.options.launcher);
+  const auto beginning = launch_command(own, processes(request.plan->spec, own), {}, workplace.host);
+  if (beginning.empty() || !workplace.shown_commands.insert(shell_line(beginning)).second) return;
+  workplace.progress.note(
+      "ranks are started by " +
+      shell_line(command_line(request, workplace.options.launcher, workplace.host, plan_file(folder), folder)));
+}
+
 }  // namespace
 
+Workplace::Workplace(LaunchOptions launch_options, Progress& progress_line)
+    : options(std::move(launch_options)), progress(progress_line) {
+  settle_launcher(options, host.allocation, progress);
+}
+
+void settle_launcher(LaunchOptions& options, const Allocation& allocation, Progress& progress) {
+  if (options.launcher_given) return;
+  UsualLauncher usual = usual_launcher(allocation);
+  options.launcher = std::move(usual.launcher);
+  if (!usual.why.empty()) progress.note(usual.why);
+}
+
+void add_hosts(std::vector<results::Host>& known, const std::vector<results::Host>& seen) {
+  for (const results::Host& host : seen) {
+    const auto same = std::ranges::find(known, host.name, &results::Host::name);
+    if (same == known.end()) {
+      known.push_back(host);
+    } else if (same->cpusets.size() < host.cpusets.size()) {
+      same->cpusets = host.cpusets;
+    }
+  }
+}
+
 Launcher usable_launcher(const Launcher& launcher, const protocol::Offer& capabilities) {
-  return launcher.name == "mpirun" && !protocol::offers(capabilities, CommKind::mpi) ? parse_launcher("local")
-                                                                                     : launcher;
+  const bool of_processes = launcher.name == "mpirun" || launcher.name == "srun";
+  return of_processes && !protocol::offers(capabilities, CommKind::mpi) ? parse_launcher("local") : launcher;
 }
 
 void check_launches(const std::vector<SelectedCase>& chosen, const Launcher& launcher,
@@ -55,7 +92,9 @@ LaunchResult run(Workplace& workplace, LaunchRequest request) {
   request.skip_corrupt = workplace.options.skip_corrupt;
   request.timeout_s = workplace.options.timeout_s.value_or(request.timeout_s);
   const auto folder = workplace.scratch.path() / std::to_string(++workplace.launches);
+  show_command(workplace, request, folder);
   LaunchResult result = launch(request, workplace.options.launcher, workplace.host, folder, workplace.signals);
+  add_hosts(workplace.hosts, result.hosts);
   std::error_code ignored;
   std::filesystem::remove_all(folder, ignored);
   return result;

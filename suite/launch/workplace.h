@@ -1,7 +1,12 @@
 // What the launches of one command share: machine, launcher, scratch folder, interruption.
 #pragma once
 
+#include <set>
+#include <string>
+#include <vector>
+
 #include "analytic/calibration/machine.h"
+#include "results/file.h"
 #include "suite/cases/selection.h"
 #include "suite/launch/launch.h"
 #include "suite/run/forecast.h"
@@ -14,8 +19,9 @@ namespace parabench::suite {
 struct Interrupted {};
 
 struct Workplace {
-  Workplace(LaunchOptions launch_options, Progress& progress_line)
-      : options(std::move(launch_options)), progress(progress_line) {}
+  /// Without --launcher takes the usual one of the place, and says so. Throws usage_error where the batch system's
+  /// variables cannot be read.
+  Workplace(LaunchOptions launch_options, Progress& progress_line);
 
   LaunchOptions options;
   Progress& progress;
@@ -24,9 +30,17 @@ struct Workplace {
   Signals signals;
   ScratchFolder scratch;
   int launches = 0;
+  std::vector<results::Host> hosts;      ///< of all ranks so far
+  std::set<std::string> shown_commands;  ///< beginnings of commands that stderr has seen in full
 };
 
-/// `launcher`, or `local` in mpirun's place for a build without MPI: whatever ranks it has are threads.
+/// Sets the usual launcher of the place where none was given, and says so.
+void settle_launcher(LaunchOptions& options, const Allocation& allocation, Progress& progress);
+
+/// Adds what `known` does not name; of a host that both name the longer list of cpusets stays.
+void add_hosts(std::vector<results::Host>& known, const std::vector<results::Host>& seen);
+
+/// `launcher`, or `local` in the place of mpirun and srun for a build without MPI: whatever ranks it has are threads.
 Launcher usable_launcher(const Launcher& launcher, const protocol::Offer& capabilities);
 
 /// Refuses, before any rank starts, what no launch could do: a launcher that is not there or cannot start so many
@@ -35,7 +49,7 @@ void check_launches(const std::vector<SelectedCase>& chosen, const Launcher& lau
                     const protocol::Offer& capabilities);
 
 /// One launch with the command's options in a folder of its own, removed afterwards. The request's time-out is a
-/// default.
+/// default. Shows on stderr the command of the first launch by a launcher in that many processes.
 LaunchResult run(Workplace& workplace, LaunchRequest request);
 
 /// Asks parabench-rank what it offers here, and remembers it. Throws environment_error when it cannot even start.

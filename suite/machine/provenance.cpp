@@ -17,7 +17,8 @@ results::ResultsFile describe_run(const Workplace& workplace, const protocol::Of
   file.context.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
   file.context.argv = argv;
   const analytic::MachineInfo& machine = workplace.machine;
-  file.context.hosts = {{machine.host, machine.cpu, machine.cores, machine.memory_bytes, machine.governor, {}}};
+  if (runs_here(workplace.host.allocation))
+    file.context.hosts = {{machine.host, machine.cpu, machine.cores, machine.memory_bytes, machine.governor, {}}};
   if (capabilities.gpu) file.context.gpus = capabilities.gpu->gpus;
   file.context.mpi = capabilities.mpi;
   file.context.launcher = workplace.options.launcher.name;

@@ -10,7 +10,7 @@
 
 namespace parabench::suite {
 
-/// A results file without records yet.
+/// A results file without records yet. Its hosts: this one, or none where a job is on others, which only ranks see.
 results::ResultsFile describe_run(const Workplace& workplace, const protocol::Offer& capabilities,
                                   const CalibrationFile& calibration, const std::vector<std::string>& argv);
 

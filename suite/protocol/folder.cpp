@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
@@ -39,6 +41,8 @@ void write_reply(const fs::path& folder, const Reply& reply) {
   write_atomically(reply_file(folder), to_json(reply).dump(1) + "\n");
 }
 
+bool has_reply(const fs::path& folder) { return fs::exists(reply_file(folder)); }
+
 Reply read_reply(const fs::path& folder, Phase phase) {
   const fs::path file = reply_file(folder);
   const nlohmann::json document = read_json(file);
@@ -67,9 +71,39 @@ std::optional<RankError> read_cause(const fs::path& folder) {
   return cause;
 }
 
-void write_start(const fs::path& folder, Rank rank, const std::string& host) {
-  const nlohmann::json start = {{"rank", rank.value}, {"pid", getpid()}, {"host", host}};
+void write_start(const fs::path& folder, Rank rank, const analytic::MachineInfo& machine, const std::string& cpuset) {
+  const nlohmann::json start = {{"rank", rank.value},           {"pid", getpid()},
+                                {"host", machine.host},         {"cpu", machine.cpu},
+                                {"cores", machine.cores},       {"memory_bytes", machine.memory_bytes},
+                                {"governor", machine.governor}, {"cpuset", cpuset}};
   write_atomically(file_of(folder, start_prefix, rank.value), start.dump() + "\n");
+}
+
+std::vector<results::Host> read_hosts(const fs::path& folder) {
+  std::map<int, results::Host> of_rank;
+  for_each_file(folder, start_prefix, [&](const fs::path& path) {
+    try {
+      const nlohmann::json document = read_json(path);
+      const JsonReader start(document, path.string());
+      of_rank[start.get<int>("rank")] = {start.get<std::string>("host"),
+                                         start.get<std::string>("cpu"),
+                                         start.get<int>("cores"),
+                                         start.get<std::int64_t>("memory_bytes"),
+                                         start.get<std::string>("governor"),
+                                         {start.get<std::string>("cpuset")}};
+    } catch (const Error&) {
+    }
+  });
+  std::vector<results::Host> hosts;
+  for (auto& [rank, host] : of_rank) {
+    const auto same = std::ranges::find(hosts, host.name, &results::Host::name);
+    if (same == hosts.end()) {
+      hosts.push_back(std::move(host));
+    } else {
+      same->cpusets.push_back(host.cpusets.front());
+    }
+  }
+  return hosts;
 }
 
 int started_ranks(const fs::path& folder) {

@@ -5,8 +5,11 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "analytic/calibration/machine.h"
 #include "base/strong.h"
+#include "results/file.h"
 #include "suite/protocol/failure.h"
 #include "suite/protocol/reply.h"
 
@@ -14,6 +17,7 @@ namespace parabench::protocol {
 
 /// FOLDER/reply.json, by rename, so that a reader never sees half of it.
 void write_reply(const std::filesystem::path& folder, const Reply& reply);
+bool has_reply(const std::filesystem::path& folder);
 /// Throws usage_error naming file, place and value where that is no such reply.
 Reply read_reply(const std::filesystem::path& folder, Phase phase);
 
@@ -24,8 +28,13 @@ bool has_error(const std::filesystem::path& folder, Rank rank);
 /// where no rank wrote any. Unreadable files count as absent: a killed rank may have left half of one.
 std::optional<RankError> read_cause(const std::filesystem::path& folder);
 
-/// FOLDER/pid-<rank>.json: {"rank", "pid", "host"}; whoever ends a launch by hand finds its processes by it.
-void write_start(const std::filesystem::path& folder, Rank rank, const std::string& host);
+/// FOLDER/pid-<rank>.json: {"rank", "pid", "host"}; whoever ends a launch by hand finds its processes by it. With what
+/// the rank sees of its host: {"cpu", "cores", "memory_bytes", "governor", "cpuset"}.
+void write_start(const std::filesystem::path& folder, Rank rank, const analytic::MachineInfo& machine,
+                 const std::string& cpuset);
+/// The hosts of the ranks that have started, each once, in the order of their lowest ranks, with a cpuset for each of
+/// its ranks. Unreadable files count as absent.
+std::vector<results::Host> read_hosts(const std::filesystem::path& folder);
 /// Ranks that have said that they started.
 int started_ranks(const std::filesystem::path& folder);
 

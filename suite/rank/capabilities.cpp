@@ -66,6 +66,17 @@ protocol::Offer offer_of_this_machine() {
   return offer;
 }
 
+Neighbours neighbours(comm::Communicator& host) {
+  const auto hosts = comm::all_gather(host, host_name());
+  Neighbours here;
+  for (int r = 0; r < host.size(); ++r) {
+    if (hosts[r] != host_name()) continue;
+    if (Rank(r) < host.rank()) ++here.local_rank;
+    ++here.local_ranks;
+  }
+  return here;
+}
+
 GpuSeat choose_gpu(comm::Communicator& host, bool sharing) {
   const comm::GpuReport report = comm::look_for_gpus();
   const std::string first = report.gpus.empty() ? "" : report.gpus.front().uuid;

@@ -1,4 +1,4 @@
-// What this build offers on this machine, and which GPU a rank takes.
+// What this build offers on this machine, who else is there, and which GPU a rank takes.
 #pragma once
 
 #include "parallelism/comm/communicator.h"
@@ -8,6 +8,13 @@ namespace parabench::rank {
 
 /// What a probe answers. Makes an NCCL communicator of one rank where there is a GPU.
 protocol::Offer offer_of_this_machine();
+
+/// The ranks of the calling rank's host.
+struct Neighbours {
+  int local_rank = 0, local_ranks = 0;
+};
+/// Collective.
+Neighbours neighbours(comm::Communicator& host);
 
 /// The calling rank's seat on its host.
 struct GpuSeat {

@@ -114,7 +114,8 @@ protocol::Answer run_phase(const Launch& launch, comm::Communicator& host) {
   if (is_emulated(spec)) return measure_emulated(launch, host);
   exec::MemoryAccount& account = account_of(host.rank());
   if (spec.device == DeviceKind::cpu) {
-    const auto cores = take_cores(host.rank().value, host.size(), spec.threads);
+    const Neighbours here = neighbours(host);
+    const auto cores = take_cores(here.local_rank, here.local_ranks, spec.threads);
     return run_phase(launch, host, *exec::cpu_device(account), {.cpuset = to_text(cores)});
   }
   const GpuSeat seat = choose_gpu(host, spec.comm != CommKind::nccl);
@@ -143,7 +144,7 @@ void require_phase(const Launch& launch) {
 void run_rank(const Launch& launch, comm::Communicator& comm) {
   const std::filesystem::path& folder = launch.command.reply;
   try {
-    protocol::write_start(folder, comm.rank(), host_name());
+    protocol::write_start(folder, comm.rank(), launch.machine, to_text(launch.all_cores));
     const std::string plan_hash = plan::hash(launch.plan);
     require_same_plan(comm, plan_hash);
     require_phase(launch);

@@ -72,6 +72,8 @@ ExitCode print_commands(const std::vector<SelectedCase>& chosen, RunOptions opti
   const analytic::MachineInfo machine = known_machine();
   const CalibrationFile file = open_calibration(options.calibration, machine, false);
   const protocol::Offer capabilities = assumed_capabilities(machine);
+  const LaunchHost host = this_host();
+  settle_launcher(options.launches, host.allocation, progress);
   options.launches.launcher = usable_launcher(options.launches.launcher, capabilities);
   check_launches(chosen, options.launches.launcher, capabilities);
   const Knowledge knowledge{machine, file.content ? &*file.content : nullptr, options.emulated_unit_s};

@@ -168,12 +168,13 @@ void require_same_run(const Unfinished& before, const results::ResultsFile& now)
   require("build", before.run.program.build_type + " " + before.run.program.flags,
           now.program.build_type + " " + now.program.flags);
   const auto machine = [](const results::Context& context) {
-    if (context.hosts.empty()) return std::string("unknown");
     std::string text = fmt::format("{}, {} cores", context.hosts.front().cpu, context.hosts.front().cores);
     for (const results::HostGpu& gpu : context.gpus) text += ", " + gpu.name;
     return text;
   };
-  require("machine", machine(before.run.context), machine(now.context));
+  // Of a job on other hosts only its ranks will tell.
+  if (!before.run.context.hosts.empty() && !now.context.hosts.empty())
+    require("machine", machine(before.run.context), machine(now.context));
   require("MPI", before.run.context.mpi, now.context.mpi);
   require("LibTorch", before.run.context.libtorch, now.context.libtorch);
 }

@@ -71,14 +71,20 @@ constexpr std::array options_table{
               .repeated = Repeated::if_given,
               .read = [](RunOptions& o, Text text) { o.stopping.most = read_integer("--max-repetitions", text, 1); },
               .text = [](const RunOptions& o) { return std::to_string(o.stopping.most); }},
-    RunOption{.name = "--launcher",
-              .value = "NAME|TEMPLATE",
-              .help = "mpirun, srun, local (threads only), or a template with {np} and {command}",
-              .repeated = Repeated::if_given,
-              .read = [](RunOptions& o, Text text) { o.launches.launcher = parse_launcher(text); },
-              .text = [](const RunOptions& o) { return o.launches.launcher.name; },
-              .of_calibrate = true,
-              .of_doctor = true},
+    RunOption{
+        .name = "--launcher",
+        .value = "NAME|TEMPLATE",
+        .help = "mpirun, srun, local (threads only), or a template with {np}, {hosts} and {program}; default: mpirun, "
+                "inside a Slurm job srun if it speaks PMIx",
+        .repeated = Repeated::if_given,
+        .read =
+            [](RunOptions& o, Text text) {
+              o.launches.launcher = parse_launcher(text);
+              o.launches.launcher_given = true;
+            },
+        .text = [](const RunOptions& o) { return o.launches.launcher_given ? o.launches.launcher.name : ""; },
+        .of_calibrate = true,
+        .of_doctor = true},
     RunOption{.name = "--data",
               .value = "DIR",
               .help = "Folder of the data sets that are read from files",

@@ -23,7 +23,8 @@ constexpr std::array<std::string_view, 3> names_of(VerifyMode) { return {"on", "
 
 struct LaunchOptions {
   Launcher launcher = parse_launcher("mpirun");
-  std::string data;  ///< folder of data sets from files; "" for none
+  bool launcher_given = false;  ///< by --launcher; else the place may choose another one
+  std::string data;             ///< folder of data sets from files; "" for none
   bool skip_corrupt = false;
   std::optional<double> timeout_s;  ///< of every launch; nullopt: from the prediction
 };

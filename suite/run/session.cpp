@@ -263,6 +263,9 @@ ExitCode run_cases(std::vector<SelectedCase> chosen, const RunOptions& options, 
   if (before) session.take_over(*before);
   if (journal) journal->begin(results, before.has_value());
   session.run();
+  if (!workplace.hosts.empty())
+    results.context.hosts = before ? before->run.context.hosts : std::vector<results::Host>();
+  add_hosts(results.context.hosts, workplace.hosts);
   results.records = session.records();
   const bool written = !journal || results.records.empty() || journal->finish(results);
   report(results, options, out);

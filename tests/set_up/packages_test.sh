@@ -25,3 +25,28 @@ run "$checkout/parabench" list
 expect "failed installation: exit code 4" [ "$status" = 4 ]
 expect "failed installation: apt's message" contains "$errors" "no network"
 expect "failed installation: the command to type" contains "$errors" "apt-get install -y g++ ninja-build"
+
+# What only tests need: before the tests of continuous integration.
+tool apt-get
+tool dpkg-query 'exit 1'
+for words in "list" "test"; do
+  for ci in true ""; do
+    rm -rf "$checkout/build"
+    : > "$calls"
+    run env CI="$ci" "$checkout/parabench" $words
+    case $words.$ci in
+      test.true) expect "CI: the tests' packages are installed" called "apt-get .*install .* slurm-wlm" ;;
+      *) expect "$words, CI='$ci': no package of the tests alone" not_called slurm-wlm ;;
+    esac
+    expect "$words, CI='$ci': the others are installed" called "apt-get .*install .* ninja-build"
+  done
+done
+
+# What figures need: with the command that draws them, and no reason to fail.
+if [ ! -d /usr/lib/python3/dist-packages/matplotlib ]; then
+  tool dpkg-query 'shift 3; printf "%s:installed " "$@"'
+  tool apt-get 'exit 100'
+  run "$checkout/parabench" report out.json
+  expect "report: tries to install what draws" called "apt-get .*install .*python3-matplotlib"
+  expect "report: runs without" [ "$status" = 0 ]
+fi

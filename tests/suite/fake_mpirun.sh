@@ -6,6 +6,7 @@ while :; do
   case $1 in
     -np) np=$2 && shift 2 ;;
     --bind-to) shift 2 ;;
+    --mca) shift 3 ;;
     -*) shift ;;
     *) break ;;
   esac

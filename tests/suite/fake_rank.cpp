@@ -270,7 +270,9 @@ void answer(const Launch& launch) {
 int main(int argc, char** argv) {
   const auto launch = parabench::suite::read_launch(argc, argv);
   parabench::suite::log(argc, argv, launch);
-  parabench::protocol::write_start(launch.command.reply, parabench::Rank(launch.rank), "fake");
+  auto machine = parabench::analytic::this_machine();
+  machine.host = "fake";
+  parabench::protocol::write_start(launch.command.reply, parabench::Rank(launch.rank), machine, "0-1");
   parabench::suite::misbehave(launch);
   if (launch.rank == 0) parabench::suite::answer(launch);
 }

@@ -92,7 +92,7 @@ TEST_F(BadInputTest, MissingLauncherSaysWhatToInstall) {
   const Outcome outcome = run({"run", gpipe});
   EXPECT_EQ(outcome.code, 4);
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("'mpirun'"), HasSubstr("openmpi-bin")));
-  const Outcome custom = run({"run", gpipe, "--launcher", "my-launcher {np} {command}"});
+  const Outcome custom = run({"run", gpipe, "--launcher", "my-launcher {np} {program}"});
   EXPECT_EQ(custom.code, 4);
   EXPECT_THAT(custom.err, HasSubstr("my-launcher"));
 }

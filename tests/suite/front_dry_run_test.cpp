@@ -94,10 +94,10 @@ TEST_F(DryRunTest, PromisesWhatARunLaunches) {
 
 TEST_F(DryRunTest, CalibratesAsTheRunLaunches) {
   const Outcome usual = run({"run", gpipe, "--dry-run"});
-  const Outcome other = run({"run", gpipe, "--launcher", "mpirun -np {np} {command}", "--timeout", "300", "--dry-run"});
+  const Outcome other = run({"run", gpipe, "--launcher", "mpirun -np {np} {program}", "--timeout", "300", "--dry-run"});
   const auto first_line = [](const Outcome& outcome) { return outcome.out.substr(0, outcome.out.find('\n')); };
   EXPECT_THAT(first_line(usual), Not(HasSubstr("--")));
-  EXPECT_THAT(first_line(other), HasSubstr("--launcher 'mpirun -np {np} {command}'"));
+  EXPECT_THAT(first_line(other), HasSubstr("--launcher 'mpirun -np {np} {program}'"));
   EXPECT_EQ(word_after(first_line(other), "--timeout"), "300s");
   std::filesystem::create_directories(path("data"));
   const Outcome read = run({"run", "resnet18/cifar10/gpipe/np:2/batch:8", "--data", path("data"), "--dry-run"});

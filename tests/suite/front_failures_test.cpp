@@ -116,7 +116,7 @@ TEST_F(FailureTest, AnUnequalUpdateIsNotMeasured) {
 
 TEST_F(FailureTest, RepliesThatAreNone) {
   EXPECT_THAT(reason(fail("gpipe|measure|truncated|0")), HasSubstr("reply.json"));
-  EXPECT_THAT(reason(fail("gpipe|measure|silent|0")), HasSubstr("reply.json"));
+  EXPECT_THAT(reason(fail("gpipe|measure|silent|0")), HasSubstr("exited with code 0 and left no reply"));
   EXPECT_THAT(reason(fail("gpipe|measure|foreign|0")), HasSubstr("plan_hash"));
   EXPECT_THAT(reason(fail("gpipe|measure|steps|0")), HasSubstr("21 steps, 20 were asked for"));
 }

@@ -102,7 +102,8 @@ TEST_F(GpuTest, MoreRanksThanGpusAreOfferedCommunicatorsThatShareThem) {
 
 TEST_F(GpuTest, RanksOfOtherHostsHaveGpusOfTheirOwn) {
   set("FAKE_GPUS", "1");
-  set("SLURM_JOB_NUM_NODES", "2");
+  set("SLURM_JOB_ID", "1");
+  set("SLURM_JOB_NODELIST", "n[1-2]");
   EXPECT_EQ(record(gpipe + cuda)["status"], "ok") << outcome_.err;
 }
 

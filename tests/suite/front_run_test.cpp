@@ -1,6 +1,7 @@
 // Runs in which every launch does what it should.
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <fstream>
 #include <set>
 
@@ -146,6 +147,77 @@ TEST_F(RunTest, ALauncherOfTheUsersOwn) {
   ASSERT_EQ(run({"run", gpipe, "--launcher", "mpirun --my-option -np {np} {command}", "--json", "results.json"}).code,
             0);
   EXPECT_EQ(results()["context"]["launcher"], "mpirun --my-option -np {np} {command}");
+}
+
+TEST_F(RunTest, HostsAreThoseOfTheRanks) {
+  ASSERT_EQ(run({"run", gpipe, "--json", "results.json"}).code, 0);
+  const auto hosts = results()["context"]["hosts"];
+  ASSERT_EQ(hosts.size(), 1u);
+  EXPECT_EQ(hosts[0]["name"], "fake");
+  EXPECT_EQ(hosts[0]["cpusets"], nlohmann::json({"0-1", "0-1"}));
+}
+
+TEST_F(RunTest, TheFirstCommandOfALauncherIsShownInFull) {
+  const Outcome outcome = run({"run", gpipe, pipedream, sequential, "--repetitions", "2"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const std::string shown = "note: ranks are started by mpirun -np ";
+  std::vector<std::string> commands;
+  for (auto at = outcome.err.find(shown); at != std::string::npos; at = outcome.err.find(shown, at + 1))
+    commands.push_back(outcome.err.substr(at, outcome.err.find('\n', at) - at));
+  ASSERT_EQ(commands.size(), 2u) << outcome.err;
+  EXPECT_THAT(commands[0], AllOf(HasSubstr("mpirun -np 2 "), HasSubstr(FAKE_RANK_PROGRAM), HasSubstr("--plan /")));
+  EXPECT_THAT(commands[1], HasSubstr("mpirun -np 1 "));
+}
+
+/// A Slurm job on one host whose srun knows these kinds of MPI.
+class SlurmTest : public RunTest {
+ protected:
+  void inside(const std::string& kinds) {
+    set("SLURM_JOB_ID", "12");
+    set("SLURM_JOB_NODELIST", "n1");
+    set("SLURMD_NODENAME", "n1");
+    std::ofstream srun(path("bin/srun"));
+    srun << "#!/bin/sh\n"
+            "[ \"$1\" != --mpi=list ] || { echo MPI plugin types are... "
+         << kinds
+         << " >&2 && exit; }\n"
+            "while [ \"$1\" != -n ]; do shift; done\n"
+            "shift && exec mpirun -np \"$@\"\n";
+    srun.close();
+    std::filesystem::permissions(path("bin/srun"), std::filesystem::perms::owner_all);
+  }
+};
+
+TEST_F(SlurmTest, RanksAreStartedBySrunThatSpeaksPmix) {
+  inside("none pmix pmix_v4");
+  const Outcome outcome = run({"run", gpipe, "--json", "results.json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("note: Slurm job 12 (n1): the launcher is srun, since"),
+                                 HasSubstr("ranks are started by srun --mpi=pmix")));
+  EXPECT_EQ(results()["context"]["launcher"], "srun");
+  EXPECT_THAT(results()["records"][0]["reproduce"].get<std::string>(), Not(HasSubstr("--launcher")));
+}
+
+TEST_F(SlurmTest, ElseByMpirun) {
+  inside("none pmi2");
+  const Outcome outcome = run({"run", gpipe, "--json", "results.json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("the launcher is mpirun, since `srun --mpi=list` names no pmix"));
+  EXPECT_EQ(results()["context"]["launcher"], "mpirun");
+}
+
+TEST_F(SlurmTest, TheLauncherThatIsGivenWins) {
+  inside("none pmix");
+  const Outcome outcome = run({"run", gpipe, "--launcher", "mpirun", "--json", "results.json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, Not(HasSubstr("the launcher is")));
+  EXPECT_EQ(results()["context"]["launcher"], "mpirun");
+  EXPECT_THAT(results()["records"][0]["reproduce"].get<std::string>(), HasSubstr("--launcher mpirun"));
+}
+
+TEST_F(SlurmTest, ADryRunPrintsTheSame) {
+  inside("none pmix");
+  EXPECT_THAT(run({"run", gpipe, "--dry-run"}).out, HasSubstr("srun --mpi=pmix"));
 }
 
 TEST_F(RunTest, WhatThisBuildLacksIsASkippedRecord) {

@@ -18,13 +18,14 @@ class WatchdogTest : public testing::Test {
   /// Both ranks beat, rank 1 with these moves; `waits`: both wait for each other.
   void beat(std::uint64_t number, std::uint64_t moves, bool waits, const std::string& operation = "step 3 1RECV_F2") {
     for (int rank : {0, 1})
-      protocol::write_beat(scratch_.path(), {number, "far", 1 + rank, {{Rank(rank), moves, waits, operation}}});
+      protocol::write_beat(scratch_.path(), {number, hosts_[rank], 1 + rank, {{Rank(rank), moves, waits, operation}}});
   }
   std::string look(double seconds) {
     return watchdog_.look(getpid(), Watchdog::Clock::time_point(std::chrono::duration_cast<Watchdog::Clock::duration>(
                                         std::chrono::duration<double>(1000 + seconds))));
   }
 
+  std::string hosts_[2] = {"far", "far"};
   ScratchFolder scratch_;
   Watchdog watchdog_{{scratch_.path(), scratch_.path().string(), "here", 2, 1.0}};
 };
@@ -57,6 +58,17 @@ TEST_F(WatchdogTest, RanksThatAllWaitWithoutAMoveAreStuck) {
   }
   EXPECT_EQ(seconds - 1, 14);  // ten, and three operations of a second
   EXPECT_THAT(trouble, AllOf(HasSubstr("every rank waited"), HasSubstr("rank 1 before step 3 1RECV_F2")));
+}
+
+TEST_F(WatchdogTest, OfRanksThatAreStuckOnSeveralHostsThoseAreNamed) {
+  hosts_[1] = "farther";
+  std::string trouble;
+  for (int seconds = 0; trouble.empty() && seconds < 60; ++seconds) {
+    beat(seconds, 7, true);
+    trouble = look(seconds);
+  }
+  EXPECT_THAT(trouble, AllOf(HasSubstr("network between their hosts"), HasSubstr("rank 0 on far before"),
+                             HasSubstr("rank 1 on farther before")));
 }
 
 TEST_F(WatchdogTest, ARankThatComputesMayTakeItsTime) {

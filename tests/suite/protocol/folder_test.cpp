@@ -53,10 +53,25 @@ TEST_F(ReplyFolderTest, NoErrorFilesNoCause) {
 
 TEST_F(ReplyFolderTest, CountsStartedRanks) {
   EXPECT_EQ(started_ranks(folder_), 0);
-  write_start(folder_, Rank(0), "here");
-  write_start(folder_, Rank(11), "there");
+  write_start(folder_, Rank(0), {.host = "here"}, "0");
+  write_start(folder_, Rank(11), {.host = "there"}, "0");
   write_error(folder_, {Rank(1), FailureKind::failure, ""});
   EXPECT_EQ(started_ranks(folder_), 2);
+}
+
+TEST_F(ReplyFolderTest, HostsOfStartedRanksOnceEachWithTheCoresOfTheirRanks) {
+  const analytic::MachineInfo here{
+      .host = "here", .cpu = "fast", .governor = "performance", .cores = 4, .memory_bytes = 1000};
+  analytic::MachineInfo there = here;
+  there.host = "there";
+  there.cores = 2;
+  write_start(folder_, Rank(10), here, "2-3");
+  write_start(folder_, Rank(9), there, "0");
+  write_start(folder_, Rank(2), here, "0-1");
+  write("pid-3.json", R"({"rank": 3, "pid": 1, "host": "of an older program"})");
+  write("pid-4.json", R"({"rank": 4, "pi)");
+  EXPECT_EQ(read_hosts(folder_), (std::vector<results::Host>{{"here", "fast", 4, 1000, "performance", {"0-1", "2-3"}},
+                                                             {"there", "fast", 2, 1000, "performance", {"0"}}}));
 }
 
 TEST_F(ReplyFolderTest, AReplyComesBack) {

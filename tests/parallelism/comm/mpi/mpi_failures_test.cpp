@@ -114,10 +114,34 @@ TEST(Singleton, IsRefusedWhenTheLauncherPromisedMore) {
   EXPECT_THAT(result.output, HasSubstr("mpirun"));
 }
 
+TEST(Singleton, OfSeveralTasksThatNobodyIntroducedIsRefusedBeforeMpiStarts) {
+  const Launch result =
+      launch("env -u OMPI_COMM_WORLD_SIZE SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2 " + program + " alone");
+  EXPECT_EQ(result.code, static_cast<int>(ExitCode::environment));
+  EXPECT_THAT(result.output, HasSubstr("SLURM_STEP_NUM_TASKS"));
+  EXPECT_THAT(result.output, HasSubstr("srun --mpi=pmix"));
+}
+
 TEST(Singleton, IsFineWhenNobodyPromisedMore) {
   const Launch result = launch("env -u OMPI_COMM_WORLD_SIZE -u SLURM_NTASKS " + program + " alone");
   EXPECT_EQ(result.code, 0) << result.output;
   EXPECT_THAT(result.output, HasSubstr("rank 0: nobody failed"));
+}
+
+TEST(CheckIntroduced, BelievesAnyoneWhoIntroducesTasks) {
+  setenv("SLURM_STEP_NUM_TASKS", "2", 1);
+  EXPECT_NO_THROW(check_introduced());  // a batch script is no task
+  setenv("SLURM_PROCID", "1", 1);
+  EXPECT_THROW(check_introduced(), Error);
+  for (const char* variable : {"PMIX_RANK", "PMI_FD", "OMPI_COMM_WORLD_SIZE"}) {
+    setenv(variable, "1", 1);
+    EXPECT_NO_THROW(check_introduced()) << variable;
+    unsetenv(variable);
+  }
+  setenv("SLURM_STEP_NUM_TASKS", "1", 1);
+  EXPECT_NO_THROW(check_introduced());
+  unsetenv("SLURM_STEP_NUM_TASKS");
+  unsetenv("SLURM_PROCID");
 }
 
 TEST(CheckWorldSize, BelievesTheInnermostLauncher) {

@@ -1,0 +1,190 @@
+"""parabench on several hosts: under a real Slurm and through a launch agent, on the cluster of cluster.py.
+Usage: hosts_test.py BIN_FOLDER [unittest arguments]. Ends with 77 where this machine cannot have such a cluster."""
+import glob
+import json
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+
+import cluster
+
+NETWORK = "mlp[layers=2,hidden=32]/mnist-synthetic"
+CASES = [f"{NETWORK}/data-parallel/np:2/batch:8", f"{NETWORK}/1f1b/np:2/batch:8", f"{NETWORK}/zero1/np:2/batch:8"]
+LAUNCH_S = 120  # a launch takes some 2 s; other tests may hold the cores
+NOTICED_S = 60  # a lost host, its launch's end included: watchdog, then the launcher's own tidying
+
+
+class HostsTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="parabench-hosts-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.cluster = cluster.Cluster(self.path("cluster"), bound=True)
+        self.addCleanup(self.cluster.down)
+        self.cluster.up()
+        os.mkdir(self.path("tmp"))
+        # Threads that wait leave the cores alone: spinning, they take several times as long where other programs run.
+        self.environment = {**self.cluster.environment(), "XDG_CACHE_HOME": self.path("cache"),
+                            "TMPDIR": self.path("tmp"), "OMP_WAIT_POLICY": "passive", "OMP_NUM_THREADS": "1"}
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def words(self, *words):
+        return [f"{BIN}/parabench", "run", *words, "--json", self.path("results.json")]
+
+    def run_on_head(self, command, **variables):
+        """(exit code, stdout and stderr)"""
+        with open(self.path("output"), "w+") as output:
+            ended = self.cluster.run("head", command, check=False, capture_output=False, stdout=output, stderr=output,
+                                     env={**self.environment, **variables}, timeout=LAUNCH_S * 3)
+            output.seek(0)
+            return ended.returncode, output.read()
+
+    def results(self):
+        with open(self.path("results.json")) as file:
+            return json.load(file)
+
+    def expect_gate_passed(self, output, cases):
+        records = self.results()["records"]
+        self.assertEqual([record["id"] for record in records], cases, output)
+        for record in records:
+            self.assertEqual((record["status"], record["equivalence"]["status"]), ("ok", "pass"), output)
+        self.assertEqual([host["name"] for host in self.results()["context"]["hosts"]], ["n1", "n2"])
+
+    def expect_nothing_left(self, within_s=10):
+        """No process of a launch on any host, and no shared memory: all of this machine's processes are looked at."""
+        end = time.monotonic() + within_s
+        left = None
+        while left != []:
+            left = [words for _, words in cluster.processes() if any(self.path("tmp") in word for word in words)]
+            if left and time.monotonic() > end:
+                self.fail(f"still running: {left}")
+            time.sleep(0.1)
+        for host in self.cluster.hosts:
+            self.assertEqual(self.cluster.run(host, ["ls", "/dev/shm"]).stdout, "", host)
+
+    def test_a_batch_job_takes_srun_and_names_both_hosts(self):
+        script = pathlib.Path(self.path("job.sh"))
+        cases = " ".join(f"'{case}'" for case in CASES)
+        script.write_text("#!/bin/sh\n"
+                          "#SBATCH --nodes=2 --ntasks-per-node=1\n"
+                          f"#SBATCH --output={self.path('job.out')}\n"
+                          f"'{BIN}/parabench' run {cases} --verify only --json '{self.path('verified.json')}' || exit\n"
+                          f"'{BIN}/parabench' run '{CASES[0]}' --steps 3 --warmup 1 --json '{self.path('results.json')}'\n")
+        code, output = self.run_on_head(["sbatch", "--wait", str(script)])
+        output += pathlib.Path(self.path("job.out")).read_text()
+        self.assertEqual(code, 0, output)
+        self.assertIn("(n1, n2): the launcher is srun", output)
+        self.assertIn("ranks are started by srun --mpi=pmix", output)
+        self.expect_gate_passed(output, CASES[:1])
+        document = self.results()
+        self.assertEqual(document["context"]["launcher"], "srun")
+        ranks = document["records"][0]["measured"]["ranks"]
+        self.assertEqual([rank["host"] for rank in ranks], ["n1", "n2"])
+        # Each rank takes cores by its place among those of its host: both are the first there.
+        self.assertEqual(ranks[0]["cpuset"], ranks[1]["cpuset"])
+        os.rename(self.path("verified.json"), self.path("results.json"))
+        self.expect_gate_passed(output, CASES)
+        self.expect_nothing_left()
+
+    def test_more_ranks_than_a_job_has_slots(self):
+        cases = [f"{NETWORK}/zero1/np:4/batch:8"]
+        for launcher, word in (("srun", "--overcommit"), ("mpirun", "--oversubscribe")):
+            with self.subTest(launcher):
+                code, output = self.run_on_head(["salloc", "--nodes=2", "--ntasks-per-node=1",
+                                                 *self.words(*cases, "--verify", "only", "--launcher", launcher)])
+                self.assertEqual(code, 0, output)
+                self.assertIn(f"{launcher} gets ", output)
+                self.assertIn(word, output)
+                self.expect_gate_passed(output, cases)
+                self.expect_nothing_left()
+
+    def agent(self):
+        """Variables under which mpirun on head reaches n1 and n2 without a scheduler of its own; PBS's file is where
+        {hosts} comes from."""
+        pathlib.Path(self.path("nodes")).write_text("n1\nn2\n")
+        return {"OMPI_MCA_plm_rsh_agent": str(self.cluster.folder / "agent"), "PBS_NODEFILE": self.path("nodes"),
+                "PRTE_MCA_plm_ssh_agent": str(self.cluster.folder / "agent"), "PBS_JOBID": "1"}
+
+    AGENT_LAUNCHER = "mpirun --allow-run-as-root --bind-to none -np {np} --host {hosts} {program}"
+
+    def test_mpirun_reaches_hosts_through_an_agent(self):
+        code, output = self.run_on_head(self.words(*CASES, "--verify", "only", "--launcher", self.AGENT_LAUNCHER),
+                                        **self.agent())
+        self.assertEqual(code, 0, output)
+        self.assertIn("--host n1,n2 ", output)
+        self.expect_gate_passed(output, CASES)
+        self.expect_nothing_left()
+
+    def test_tasks_that_nobody_introduced_are_refused(self):
+        code, output = self.run_on_head(["salloc", "--nodes=2", "--ntasks-per-node=1", *self.words(
+            CASES[0], "--verify", "only", "--launcher", "srun --mpi=none -n {np} {program}")])
+        self.assertEqual(code, 4, output)
+        reason = self.results()["records"][0]["reason"]
+        for words in ("MPI world size: got '1'", "srun --mpi=pmix", "srun --mpi=list", "mpirun"):
+            self.assertIn(words, reason)
+        self.expect_nothing_left()
+
+    def expect_cut_off_host_ends_the_case(self, launcher):
+        """n2's network goes down while the steps run. The front runs on n1: it sees no process of n2, as that of head
+        would."""
+        command = ["salloc", "--nodes=2", "--ntasks-per-node=1", *self.words(
+            CASES[0], "--verify", "off", "--steps", "20000", "--launcher", launcher)]
+        with open(self.path("output"), "w+") as output:
+            front = self.cluster.start("n1", command, env=self.environment, stdout=output, stderr=output)
+            self.addCleanup(front.wait)
+            self.addCleanup(front.kill)
+            end = time.monotonic() + LAUNCH_S
+            text = ""
+            while "measure 1/1" not in text or len(self.running_steps()) < 2:
+                self.assertLess(time.monotonic(), end, text)
+                self.assertIsNone(front.poll(), text)
+                time.sleep(0.1)
+                text = pathlib.Path(self.path("output")).read_text()
+            self.cluster.link("n2", "down")
+            begin = time.monotonic()
+            front.wait(timeout=LAUNCH_S)
+            took = time.monotonic() - begin
+            text = pathlib.Path(self.path("output")).read_text()
+        record = self.results()["records"][0]
+        print(f"{launcher}: ended after {took:.1f} s: {record['reason']}")
+        self.assertLess(took, NOTICED_S, text)
+        self.assertEqual(record["status"], "failed", text)
+        self.assertRegex(record["reason"], "n2")
+        # n2 is still cut off: what runs there has to end by itself.
+        self.expect_nothing_left(NOTICED_S)
+        self.cluster.link("n2", "up")
+
+    def running_steps(self):
+        """The ranks that have begun a step."""
+        found = []
+        for file in glob.glob(self.path("tmp/parabench-*/*/beat-*.json")):
+            try:
+                text = pathlib.Path(file).read_text()
+            except OSError:
+                continue
+            if '"step ' in text:
+                found.append(file)
+        return found
+
+    def test_a_host_that_is_cut_off_ends_the_case_under_srun(self):
+        self.expect_cut_off_host_ends_the_case("srun")
+
+    def test_a_host_that_is_cut_off_ends_the_case_under_mpirun(self):
+        self.expect_cut_off_host_ends_the_case("mpirun")
+
+
+if __name__ == "__main__":
+    try:
+        cluster.require()
+    except cluster.Unavailable as reason:
+        print(f"skipped: {reason}")
+        sys.exit(cluster.SKIP)
+    BIN = os.path.abspath(sys.argv.pop(1))
+    unittest.main()

@@ -11,6 +11,7 @@
 #include "base/case_key.h"
 #include "base/case_text.h"
 #include "base/units_text.h"
+#include "results/main_numbers.h"
 #include "results/report/escape.h"
 
 namespace parabench::results {
@@ -19,7 +20,7 @@ namespace {
 /// Columns in order, with the cells of one row.
 using Cells = std::vector<std::pair<std::string, std::string>>;
 
-std::string number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; }
+std::string number(double value) { return std::isfinite(value) ? print_number(value) : ""; }
 std::string flag(bool value) { return value ? "true" : "false"; }
 
 template <class Value, class Read>
@@ -36,31 +37,6 @@ void add_case(Cells& cells, const Case& spec) {
     const bool is_size = key.type == KeyType::size && !text.empty();  // in bytes, as in results files
     cells.emplace_back(key.name, csv_text(is_size ? std::to_string(parse_bytes(key.name, text).value) : text));
   }
-}
-
-void add_times(Cells& cells, const Record& record) {
-  const auto measured = [&](auto read) {
-    return of(record.measured, [&](const Measured& m) { return number(read(m)); });
-  };
-  const auto predicted = [&](auto read) {
-    return of(record.predicted, [&](const Predicted& p) { return number(read(p)); });
-  };
-  cells.emplace_back("measured_step_time_s", measured([](const Measured& m) { return m.step_time_s.median; }));
-  cells.emplace_back("measured_p10_s", measured([](const Measured& m) { return m.step_time_s.p10; }));
-  cells.emplace_back("measured_p90_s", measured([](const Measured& m) { return m.step_time_s.p90; }));
-  cells.emplace_back("measured_ci95_low_s", measured([](const Measured& m) { return m.step_time_s.ci95.first; }));
-  cells.emplace_back("measured_ci95_high_s", measured([](const Measured& m) { return m.step_time_s.ci95.second; }));
-  cells.emplace_back("predicted_step_time_s", predicted([](const Predicted& p) { return p.step_time_s; }));
-  cells.emplace_back("predicted_low_s", predicted([](const Predicted& p) { return p.interval_s.first; }));
-  cells.emplace_back("predicted_high_s", predicted([](const Predicted& p) { return p.interval_s.second; }));
-  cells.emplace_back("measured_samples_per_s", measured([](const Measured& m) { return m.throughput_samples_per_s; }));
-  cells.emplace_back("achieved_flops_per_s", measured([](const Measured& m) { return m.achieved_flops_per_s; }));
-}
-
-void add_memory(Cells& cells, const Record& record) {
-  const auto bytes = [](const auto& half) { return peak_bytes(half) == 0 ? "" : std::to_string(peak_bytes(half)); };
-  cells.emplace_back("measured_peak_bytes", of(record.measured, bytes));
-  cells.emplace_back("predicted_peak_bytes", of(record.predicted, bytes));
 }
 
 void add_scalings(Cells& cells, const ReportRow& row) {
@@ -82,18 +58,22 @@ Cells cells_of(const Report& report, const ReportRow& row) {
   cells.emplace_back("id", csv_text(record.id));
   add_case(cells, record.parameters);
   cells.emplace_back("status", to_text(record.status));
+  cells.emplace_back("reason", csv_text(record.reason));
+  cells.emplace_back("equivalence", to_text(record.equivalence.status));
   cells.emplace_back("counts", flag(row.counts));
   cells.emplace_back("why_not", csv_text(row.why_not));
-  cells.emplace_back("equivalence", to_text(record.equivalence.status));
-  add_times(cells, record);
-  cells.emplace_back("time_error", of(row.error, [](const CaseError& e) { return number(e.step_time); }));
+  cells.emplace_back("plan_hash", record.plan ? csv_text(record.plan->hash) : "");
+  for (const MainNumber& one : main_numbers()) cells.emplace_back(full_name(one), of(one.of(record), print_number));
   cells.emplace_back("measured_inside_predicted", of(row.inside, flag));
-  add_memory(cells, record);
-  cells.emplace_back("memory_error", of(row.error, [](const CaseError& e) { return number(e.peak_memory); }));
   add_scalings(cells, row);
   cells.emplace_back("group", row.group ? csv_text(report.groups[*row.group]) : "");
   cells.emplace_back("on_measured_front", row.group ? flag(row.on_measured_front) : "");
   cells.emplace_back("on_predicted_front", row.group ? flag(row.on_predicted_front) : "");
+  const ResultsFile& file = report.files[row.file].results;
+  cells.emplace_back("date", csv_text(file.context.date));
+  cells.emplace_back("version", csv_text(file.program.version));
+  cells.emplace_back("git", csv_text(file.program.git));
+  cells.emplace_back("launcher", csv_text(file.context.launcher));
   cells.emplace_back("reproduce", csv_text(record.reproduce));
   return cells;
 }

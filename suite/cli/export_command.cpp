@@ -1,19 +1,22 @@
 #include "suite/cli/export_command.h"
 
+#include <filesystem>
 #include <ostream>
 
-#include "results/export_csv.h"
 #include "results/export_openmetrics.h"
+#include "results/report/csv.h"
+#include "results/report/report.h"
 #include "suite/cli/mllog.h"
 
 namespace parabench::suite {
 namespace {
 
-std::string text_of(const results::ResultsFile& file, const ExportOptions& options) {
+std::string text_of(const ExportOptions& options) {
+  const std::filesystem::path path = options.file;
   switch (options.format) {
-    case ExportFormat::csv: return results::results_csv(file);
-    case ExportFormat::openmetrics: return results::results_openmetrics(file);
-    case ExportFormat::mllog: return results_mllog(file, options.file);
+    case ExportFormat::csv: return results::report_csv(results::make_report(results::read_report_files({&path, 1})));
+    case ExportFormat::openmetrics: return results::results_openmetrics(results::read_results(path));
+    case ExportFormat::mllog: return results_mllog(results::read_results(path), options.file);
   }
   return "";
 }
@@ -21,7 +24,7 @@ std::string text_of(const results::ResultsFile& file, const ExportOptions& optio
 }  // namespace
 
 ExitCode export_results(const ExportOptions& options, std::ostream& out) {
-  out << text_of(results::read_results(options.file), options);
+  out << text_of(options);
   return ExitCode::ok;
 }
 

@@ -7,9 +7,10 @@
 #include <sstream>
 
 #include "base/case_key.h"
-#include "results/export_csv.h"
 #include "results/export_openmetrics.h"
 #include "results/main_numbers.h"
+#include "results/report/csv.h"
+#include "results/report/report.h"
 #include "tests/results/samples.h"
 
 namespace parabench::results {
@@ -52,6 +53,8 @@ std::vector<std::vector<std::string>> read_csv(const std::string& text) {
   return rows;
 }
 
+std::string results_csv(const ResultsFile& file) { return report_csv(make_report({{"results", file}})); }
+
 TEST(Csv, HasOneTidyRowPerRecord) {
   const ResultsFile file = results();
   const auto rows = read_csv(results_csv(file));
@@ -66,7 +69,7 @@ TEST(Csv, HasOneTidyRowPerRecord) {
   EXPECT_EQ(cell(1, "id"), file.records[0].id);
   EXPECT_EQ(cell(1, "strategy"), "gpipe");
   EXPECT_EQ(cell(1, "np"), "2");
-  EXPECT_EQ(cell(1, "bucket"), "25MiB");
+  EXPECT_EQ(cell(1, "bucket"), "26214400") << "in bytes";
   EXPECT_EQ(cell(1, "counts"), "true");
   EXPECT_EQ(std::stod(cell(1, "step_time_median_s")), file.records[0].measured->step_time_s.median);
   EXPECT_EQ(std::stod(cell(1, "throughput_samples_per_s")), 400);

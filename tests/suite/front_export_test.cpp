@@ -16,7 +16,7 @@ TEST_F(ExportTest, EveryFormatGoesToStandardOutput) {
   const std::size_t launched = launches().size();
   const Outcome csv = run({"export", "results.json"});
   EXPECT_EQ(csv.code, 0);
-  EXPECT_THAT(csv.out, StartsWith("id,model,dataset,strategy,np,batch,"));
+  EXPECT_THAT(csv.out, StartsWith("file,id,model,dataset,strategy,np,batch,"));
   EXPECT_EQ(std::ranges::count(csv.out, '\n'), 3);
   EXPECT_EQ(run({"export", "results.json", "--format", "csv"}).out, csv.out);
   const Outcome metrics = run({"export", "results.json", "--format", "openmetrics"});

@@ -13,6 +13,7 @@
 #include "suite/cli/list_command.h"
 #include "suite/cli/plan_command.h"
 #include "suite/cli/predict_command.h"
+#include "suite/cli/sweep_command.h"
 #include "suite/run/run_options.h"
 
 namespace parabench::suite {
@@ -37,7 +38,8 @@ struct TextAnswer {
 };
 
 using Command = std::variant<TextAnswer, ListOptions, RunCommand, PredictOptions, PlanOptions, CalibrateOptions,
-                             DoctorOptions, CompareOptions, ExportOptions, ValidateCommand>;
+                             DoctorOptions, CompareOptions, ExportOptions, ValidateCommand, SweepOptions, SweepStatusOptions,
+                             SweepCollectOptions>;
 
 /// Reads the words after the program's name. Throws usage_error for an unknown command or option (with the nearest
 /// spelling), a missing or malformed value, or a `run` that chooses nothing.

@@ -69,7 +69,7 @@ std::string run_words(const Sweep& sweep) {
   std::vector<std::string> words;
   for (const RunOption& option : run_options())
     if (option.of_sweep()) add_if_given(words, option, sweep.options);
-  return words.empty() ? "" : " " + shell_line(words);
+  return words.empty() ? "" : fmt::format(" {}", shell_line(words));
 }
 
 /// Which parabench, where, and what is done with each case.
@@ -87,7 +87,11 @@ run_case() {{
   grep '^FOM ' "$1/{}" || true
   case $result in
     PASS | SKIP) code=0 ;;
-    *) result=FAIL && tail -n 5 "$1/{}" >&2 && [ "$code" != 0 ] || code=1 ;;
+    *)
+      result=FAIL
+      [ "$code" != 0 ] || code=1
+      tail -n 5 "$1/{}" >&2
+      ;;
   esac
 }}
 )",

@@ -29,6 +29,7 @@ namespace fs = std::filesystem;
 std::string folder_name(const JsonReader& value) {
   const std::string text = text_of(value);
   const auto safe = [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_' || c == '.'; };
+  if (text == "latest") throw value.error("another name: latest is the link to the last one");
   if (text.empty() || text.size() > 64 || text[0] == '.' || text[0] == '-' || !std::ranges::all_of(text, safe))
     throw value.error("a folder's name: up to 64 letters, digits, '-', '_' and '.'");
   return text;

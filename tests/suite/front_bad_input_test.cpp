@@ -33,7 +33,7 @@ TEST_F(BadInputTest, UnknownCommandsAndOptionsGetTheNearestSpelling) {
   EXPECT_EQ(run({"list", "--benchmark_filter=x"}).code, 2);
   EXPECT_EQ(run({}).err,
             "parabench: command: got '', expected one of list, run, quick, predict, plan, calibrate, "
-            "doctor, compare, export, validate\n");
+            "doctor, compare, export, sweep, validate\n");
   EXPECT_EQ(run({}).code, 2);
   EXPECT_THAT(run({"plan", sequential, "more"}).err, AllOf(HasSubstr("'more'"), HasSubstr("no further word")));
   EXPECT_THAT(run({"plan"}).err, HasSubstr("got 'plan', expected CASE after it"));

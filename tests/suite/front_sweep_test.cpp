@@ -225,6 +225,31 @@ TEST_F(SweepTest, ErrorsNamePlaceValueAndTheNearestWord) {
   refuse(with("np = 2", "np = "), AllOf(HasSubstr("sweep.toml: got 'line 9, column 6'"), HasSubstr("a TOML document")));
 }
 
+TEST_F(SweepTest, CommandLinesSayWhatIsMissing) {
+  write(grid);
+  const auto refuse_words = [this](const std::vector<std::string>& words, const std::string& message) {
+    const Outcome outcome = run(words);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr(message));
+  };
+  refuse_words({"sweep"}, "FILE, status or collect");
+  refuse_words({"sweep", "sweep.toml"}, "--out DIR");
+  refuse_words({"sweep", "sweep.toml", "--out", "o", "--scheduler", "slrum"}, "did you mean 'slurm'?");
+  refuse_words({"sweep", "status"}, "expected DIR after it");
+  refuse_words({"sweep", "status", ".", "--jsn"}, "did you mean '--json'?");
+  refuse_words({"sweep", "status", "."}, "holds index.tsv");
+  EXPECT_THAT(run({"sweep", "status", "--help"}).out, HasSubstr("Usage: parabench sweep status"));
+}
+
+TEST_F(SweepTest, AShorterGridKeepsSightOfResults) {
+  ASSERT_EQ(make(grid).code, 0);
+  ASSERT_EQ(run_local().code, 0);
+  std::string shorter = grid;
+  ASSERT_EQ(make(shorter.replace(shorter.find("\"gpipe\", "), 9, "")).code, 0);
+  EXPECT_THAT(states(), ElementsAre("done", "done", "done"));
+  EXPECT_THAT(read_text(folder() / "run.cases"), Not(HasSubstr("gpipe")));
+}
+
 TEST_F(SweepTest, TheSameInJson) {
   write(R"({"name": "pipes", "system": "here", "cases": [")" + sequential + R"("], "run": {"steps": 7}})",
         "sweep.json");

@@ -125,12 +125,7 @@ NamedChoice canonical(std::string_view key, const NamedChoice& choice) {
 std::string checked_value(const Condition& condition) {
   const std::string subject = fmt::format("--where {}", condition.key);
   if (is_choice(condition.key)) {
-    const std::vector<std::string> known = names_of_choice(condition.key);
-    const NamedChoice choice = parse_choice(subject, condition.value);
-    if (std::ranges::find(known, choice.name) == known.end())
-      throw usage_error(subject, choice.name, fmt::format("a known {}", condition.key),
-                        nearest_hint(choice.name, known));
-    return to_text(canonical(condition.key, choice));
+    return to_text(known_choice(condition.key, subject, condition.value));
   }
   CaseKey key = find_key(condition.key);
   if (condition.value.empty() && key.optional) return "";
@@ -144,6 +139,14 @@ std::string checked_value(const Condition& condition) {
 }
 
 }  // namespace
+
+NamedChoice known_choice(std::string_view key, std::string_view subject, std::string_view text) {
+  const std::vector<std::string> known = names_of_choice(key);
+  const NamedChoice choice = parse_choice(subject, text);
+  if (std::ranges::find(known, choice.name) == known.end())
+    throw usage_error(subject, choice.name, fmt::format("a known {}", key), nearest_hint(choice.name, known));
+  return canonical(key, choice);
+}
 
 std::vector<Condition> parse_where(std::string_view expression) {
   std::vector<Condition> conditions;

@@ -24,6 +24,11 @@ struct Condition {
 /// none.
 std::vector<Condition> parse_where(std::string_view expression);
 
+/// The value of model, dataset, strategy or optimizer with its parameters as ids print them. Throws usage_error naming
+/// `subject` for a form that is none or an unknown name (with the nearest one), and as the name's owner does for
+/// parameters that it does not take.
+NamedChoice known_choice(std::string_view key, std::string_view subject, std::string_view text);
+
 /// model, dataset, strategy and optimizer compare by name, or with all parameters where the value has brackets. The
 /// empty value is that of a key without one (a schedule's own warmup).
 bool holds(const Condition& condition, const Case& spec);

@@ -132,6 +132,21 @@ void add_compare(CLI::App& app, CompareOptions& target) {
   app.add_flag("--json", target.json, "As JSON");
 }
 
+void add_sweep(CLI::App& app, SweepOptions& sweep, SweepStatusOptions& status, SweepCollectOptions& collect) {
+  app.add_option("FILE", sweep.file, "Grid of cases in TOML, or in JSON where it is named *.json")->type_name("");
+  add_choice(app, "--scheduler", sweep.scheduler, "One shell script, or one job array for each number of nodes");
+  app.add_option("--out", sweep.out, "Folder of scripts and results: DIR/<campaign>/<system>/<case>")->type_name("DIR");
+  CLI::App& status_app = *app.add_subcommand("status", "How far the sweeps in a folder are, and why cases failed");
+  status_app.allow_extras()->footer(
+      "Exit code 1 where a case failed, else 0.\nExample:\n  parabench sweep status runs");
+  status_app.add_option("DIR", status.dir, "Folder of --out, or one below it")->required()->type_name("");
+  status_app.add_flag("--json", status.json, "As JSON");
+  CLI::App& collect_app = *app.add_subcommand("collect", "All results of a sweep in one file");
+  collect_app.allow_extras()->footer("Example:\n  parabench sweep collect runs --json pipelines.json");
+  collect_app.add_option("DIR", collect.dir, "Folder of --out, or one below it")->required()->type_name("");
+  collect_app.add_option("--json", collect.json, "Results file; - for stdout")->required()->type_name("FILE");
+}
+
 /// Options that CLI11 did not know: Google Benchmark's pass, the rest is misspelt.
 std::vector<std::string> take_benchmark_flags(const CLI::App& app, bool allowed) {
   std::vector<std::string> known, flags;
@@ -167,6 +182,9 @@ struct Parser {
   ExportOptions export_;
   ValidateCommand validate;
   ReportOptions report;
+  SweepOptions sweep;
+  SweepStatusOptions sweep_status;
+  SweepCollectOptions sweep_collect;
 
   CLI::App& command(const std::string& name, const std::string& what, const std::string& example) {
     CLI::App& sub = *app.add_subcommand(name, what);
@@ -257,6 +275,10 @@ struct Parser {
     add_choice(export_app, "--format", export_.format,
                "csv has one row per record; openmetrics and mllog hold the rows that count");
 
+    add_sweep(command("sweep", "Job scripts for a grid of cases; status and collect follow them",
+                      "parabench sweep pipelines.toml --scheduler slurm --out runs\n  parabench sweep status runs"),
+              sweep, sweep_status, sweep_collect);
+
     CLI::App& validate_app =
         command("validate", "Check a results file against its schema", "parabench validate results/out/quick.json");
     validate_app.add_option("FILE", validate.file, "Results file")->required()->type_name("");
@@ -278,7 +300,7 @@ struct Parser {
         ->default_str("on");
 
     command("completion", "A script that completes parabench's command line in bash and zsh",
-            "source <(parabench completion)");
+            "parabench completion > ~/.local/share/bash-completion/completions/parabench");
   }
 };
 
@@ -288,6 +310,27 @@ void check_list(const ListOptions& options) {
   throw usage_error("list", fmt::format("--{}", to_text(*options.table)),
                     "no CASE, --filter, --where or --schedule beside it",
                     "tables are printed whole; --json makes them easy to search");
+}
+
+void check_sweep(const SweepOptions& sweep) {
+  if (sweep.file.empty())
+    throw usage_error("sweep", "", "FILE, status or collect after it", "try parabench sweep --help");
+  if (sweep.out.empty())
+    throw usage_error("sweep", sweep.file, "--out DIR, the folder of scripts and results", "try --out runs");
+}
+
+/// The command that was chosen, or what of it.
+const CLI::App& innermost(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? app : innermost(*chosen.front());
+}
+
+/// "parabench sweep" before status.
+std::string words_before(const CLI::App& app) {
+  const CLI::App* parent = app.get_parent();
+  if (!parent) return "";
+  const std::string before = words_before(*parent);
+  return before.empty() ? parent->get_name() : before + " " + parent->get_name();
 }
 
 /// What of Google Benchmark's concerns a run: flags, and one number of repetitions.
@@ -342,8 +385,8 @@ Command parse_command_line(const std::vector<std::string>& given) {
   try {
     parser.app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::CallForHelp&) {
-    const auto chosen = parser.app.get_subcommands();
-    return TextAnswer{chosen.empty() ? parser.app.help() : chosen.front()->help(parser.app.get_name())};
+    const CLI::App& chosen = innermost(parser.app);
+    return TextAnswer{&chosen == &parser.app ? parser.app.help() : chosen.help(words_before(chosen))};
   } catch (const CLI::CallForVersion& version) {
     return TextAnswer{std::string(version.what()) + "\n"};
   } catch (const CLI::RequiredError& error) {
@@ -355,7 +398,7 @@ Command parse_command_line(const std::vector<std::string>& given) {
     throw usage_error("command line", fmt::format("{}", fmt::join(words, " ")), error.what(),
                       fmt::format("try parabench {} --help", words.front()));
   }
-  const CLI::App& chosen = *parser.app.get_subcommands().front();
+  const CLI::App& chosen = innermost(parser.app);
   const std::string name = chosen.get_name();
   if (name == "run") {
     read_run(parser.run, chosen);
@@ -382,6 +425,12 @@ Command parse_command_line(const std::vector<std::string>& given) {
   if (name == "compare") return parser.compare;
   if (name == "export") return parser.export_;
   if (name == "report") return parser.report;
+  if (name == "status") return parser.sweep_status;
+  if (name == "collect") return parser.sweep_collect;
+  if (name == "sweep") {
+    check_sweep(parser.sweep);
+    return parser.sweep;
+  }
   return parser.validate;
 }
 

@@ -14,6 +14,7 @@
 #include "suite/cli/plan_command.h"
 #include "suite/cli/predict_command.h"
 #include "suite/cli/report_command.h"
+#include "suite/cli/sweep_command.h"
 #include "suite/run/run_options.h"
 
 namespace parabench::suite {
@@ -38,7 +39,8 @@ struct TextAnswer {
 };
 
 using Command = std::variant<TextAnswer, ListOptions, RunCommand, PredictOptions, PlanOptions, CalibrateOptions,
-                             DoctorOptions, CompareOptions, ExportOptions, ReportOptions, ValidateCommand>;
+                             DoctorOptions, CompareOptions, ExportOptions, ReportOptions, SweepOptions,
+                             SweepStatusOptions, SweepCollectOptions, ValidateCommand>;
 
 /// Reads the words after the program's name. Throws usage_error for an unknown command or option (with the nearest
 /// spelling), a missing or malformed value, or a `run` that chooses nothing.

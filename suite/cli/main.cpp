@@ -39,6 +39,9 @@ struct Dispatch {
   ExitCode operator()(const DoctorOptions& options) const { return examine_machine(options, progress, out); }
   ExitCode operator()(const CompareOptions& options) const { return compare_results(options, out); }
   ExitCode operator()(const ExportOptions& options) const { return export_results(options, out); }
+  ExitCode operator()(const SweepOptions& options) const { return make_sweep(options, out); }
+  ExitCode operator()(const SweepStatusOptions& options) const { return sweep_status(options, out); }
+  ExitCode operator()(const SweepCollectOptions& options) const { return collect_sweep(options, argv, out); }
   ExitCode operator()(const ValidateCommand& command) const { return validate_file(command.file, out); }
   ExitCode operator()(const ReportOptions& options) const { return report_results(options, progress, out); }
 };

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/units_text.h"
+#include "results/origin.h"
 #include "results/record_json.h"
 #include "results/record_read.h"
 
@@ -26,7 +27,18 @@ namespace fs = std::filesystem;
 /// What a record takes on disk with 20 steps, some launches and a few ranks, twice: in the journal and in the file.
 constexpr std::int64_t bytes_per_record = 2 * 64 * 1024, bytes_besides = 1 << 20;
 
+fs::path folder_of(const fs::path& results) { return results.string() + ".journal"; }
 fs::path head_of(const fs::path& folder) { return folder / "head.json"; }
+fs::path lock_of(const fs::path& folder) { return folder / "lock"; }
+
+/// Whether the lock could be had. Those who only look whether it is taken hold it for a moment.
+bool take_lock(int descriptor) {
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) return true;
+    usleep(20'000);
+  }
+  return false;
+}
 
 void require_room(const fs::path& folder, int cases) {
   struct statvfs disk {};
@@ -57,16 +69,16 @@ std::vector<fs::path> records_in(const fs::path& folder) {
 }  // namespace
 
 Journal::Journal(fs::path results, int cases, Progress& progress)
-    : results_(std::move(results)), folder_(results_.string() + ".journal"), progress_(progress) {
+    : results_(std::move(results)), folder_(folder_of(results_)), progress_(progress) {
   std::error_code error;
   fs::create_directory(folder_, error);
-  const fs::path path = folder_ / "lock";
+  const fs::path path = lock_of(folder_);
   lock_ = error ? -1 : open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (lock_ < 0) {
     throw environment_error("--json", results_.string(), "a folder where files can be made",
                             error ? error.message() : std::strerror(errno));
   }
-  if (flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+  if (!take_lock(lock_)) {
     close(lock_);
     throw usage_error("--json", results_.string(), "a file that no other parabench is writing",
                       "wait for its end, or name another file");
@@ -155,28 +167,26 @@ bool Journal::finish(const results::ResultsFile& all) {
   }
 }
 
+bool is_being_written(const fs::path& results) {
+  const int lock = open(lock_of(folder_of(results)).c_str(), O_RDWR | O_CLOEXEC);
+  if (lock < 0) return false;
+  const bool taken = flock(lock, LOCK_SH | LOCK_NB) != 0;
+  close(lock);
+  return taken;
+}
+
+bool was_cut_short(const fs::path& results) {
+  std::error_code ignored;
+  return fs::exists(head_of(folder_of(results)), ignored);
+}
+
 void require_same_run(const Unfinished& before, const results::ResultsFile& now) {
-  const auto require = [&](std::string_view what, const std::string& then, const std::string& today) {
-    if (then == today) return;
-    throw usage_error("--resume", fmt::format("{} of another {}: {}", before.path.string(), what, then), today,
-                      "records of both would not compare; remove it, or name another --json, to start over");
-  };
-  const auto commit = [](const results::Program& program) {
-    return fmt::format("{} {}{}", program.version, program.git, program.dirty ? " (modified)" : "");
-  };
-  require("version", commit(before.run.program), commit(now.program));
-  require("build", before.run.program.build_type + " " + before.run.program.flags,
-          now.program.build_type + " " + now.program.flags);
-  const auto machine = [](const results::Context& context) {
-    std::string text = fmt::format("{}, {} cores", context.hosts.front().cpu, context.hosts.front().cores);
-    for (const results::HostGpu& gpu : context.gpus) text += ", " + gpu.name;
-    return text;
-  };
-  // Of a job on other hosts only its ranks will tell.
-  if (!before.run.context.hosts.empty() && !now.context.hosts.empty())
-    require("machine", machine(before.run.context), machine(now.context));
-  require("MPI", before.run.context.mpi, now.context.mpi);
-  require("LibTorch", before.run.context.libtorch, now.context.libtorch);
+  const auto difference = results::origin_difference(before.run, now);
+  if (!difference) return;
+  throw usage_error("--resume",
+                    fmt::format("{} of another {}: {}", before.path.string(), difference->what, difference->first),
+                    difference->second,
+                    "records of both would not compare; remove it, or name another --json, to start over");
 }
 
 }  // namespace parabench::suite

@@ -52,6 +52,12 @@ class Journal {
   std::vector<results::Record> unwritten_;
 };
 
+/// Whether another program is making this results file now. Where the file system does not share locks between hosts,
+/// one of another host is not seen.
+bool is_being_written(const std::filesystem::path& results);
+/// Whether a run of this results file began and has not written it.
+bool was_cut_short(const std::filesystem::path& results);
+
 /// Throws usage_error where records of `before` cannot stand beside those that a run with the head `now` makes: another
 /// program, machine or set of libraries; the error names the difference.
 void require_same_run(const Unfinished& before, const results::ResultsFile& now);

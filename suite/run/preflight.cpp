@@ -28,6 +28,10 @@ void check_files(const RunOptions& options) {
   if (options.json == "-" && options.benchmark.console) {
     throw usage_error("--json", "-", "one owner of stdout", "write to a file, or leave out --benchmark_format");
   }
+  if (options.fom && (options.json == "-" || options.benchmark.console)) {
+    throw usage_error("--fom", options.json == "-" ? "--json -" : "--benchmark_format", "stdout for the table",
+                      "give --json FILE, and --benchmark_out FILE");
+  }
   require_writable("--json", options.json);
   require_writable("--benchmark_out", options.benchmark.out);
   if (options.resume && (options.json.empty() || options.json == "-")) {
@@ -46,8 +50,7 @@ void check_files(const RunOptions& options) {
 
 }  // namespace
 
-void check_run(const std::vector<SelectedCase>& chosen, const RunOptions& options) {
-  check_files(options);
+void check_options(const std::vector<SelectedCase>& chosen, const RunOptions& options) {
   const StoppingRule& stopping = options.stopping;
   if (stopping.interval && stopping.most < stopping.repetitions) {
     throw usage_error("--max-repetitions", std::to_string(stopping.most),
@@ -59,6 +62,11 @@ void check_run(const std::vector<SelectedCase>& chosen, const RunOptions& option
     throw usage_error("--verify", "only", fmt::format("cases that train, not {}", one.id),
                       "emulated devices wait for modelled times; there is nothing to verify");
   }
+}
+
+void check_run(const std::vector<SelectedCase>& chosen, const RunOptions& options) {
+  check_files(options);
+  check_options(chosen, options);
 }
 
 }  // namespace parabench::suite

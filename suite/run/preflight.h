@@ -11,5 +11,7 @@ namespace parabench::suite {
 /// Throws usage_error for options that contradict each other or the cases, and for files and folders that could not be
 /// read or written later.
 void check_run(const std::vector<SelectedCase>& chosen, const RunOptions& options);
+/// The part of it that looks at no file.
+void check_options(const std::vector<SelectedCase>& chosen, const RunOptions& options);
 
 }  // namespace parabench::suite

@@ -85,14 +85,17 @@ void prepare_case(Prepared& prepared, const PrepareOptions& options, const Knowl
   prepared.skip = missing_capability(spec, options);
   if (!prepared.runs()) return;
   plan::check_case(spec, prepared.subject->model, prepared.chosen.given.get());
-  if (datasets::is_from_files(prepared.subject->dataset.source) && !options.has_data && !is_emulated(spec)) {
-    throw usage_error("--data", "", fmt::format("the folder of {}", spec.dataset.name),
-                      fmt::format("{}-synthetic needs none", spec.dataset.name));
-  }
+  require_data(*prepared.subject, options.has_data);
   forecast_case(prepared, options, knowledge);
 }
 
 }  // namespace
+
+void require_data(const Subject& subject, bool has_data) {
+  if (has_data || !datasets::is_from_files(subject.dataset.source) || is_emulated(subject.spec)) return;
+  throw usage_error("--data", "", fmt::format("the folder of {}", subject.spec.dataset.name),
+                    fmt::format("{}-synthetic needs none", subject.spec.dataset.name));
+}
 
 PrepareOptions options_of_run(const RunOptions& options, const protocol::Offer& capabilities,
                               const Launcher& launcher) {

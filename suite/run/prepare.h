@@ -37,6 +37,9 @@ PrepareOptions options_of_run(const RunOptions& options, const protocol::Offer& 
 std::vector<Prepared> prepare(const std::vector<SelectedCase>& chosen, const PrepareOptions& options,
                               const Knowledge& knowledge, const std::function<bool()>& interrupted = {});
 
+/// Throws usage_error where the case trains on files and no folder of data was given.
+void require_data(const Subject& subject, bool has_data);
+
 /// Forecasts the runnable cases anew, after a calibration.
 void forecast_again(std::vector<Prepared>& cases, const PrepareOptions& options, const Knowledge& knowledge);
 

@@ -162,6 +162,11 @@ constexpr std::array options_table{
               .help = "Print the exact commands, start nothing",
               .read = [](RunOptions& o, Text) { o.dry_run = true; },
               .text = [](const RunOptions& o) { return on(o.dry_run); }},
+    RunOption{.name = "--fom",
+              .help = "Below the table, of each case, lines 'FOM NAME: NUMBER', and 'PARABENCH_RESULT: PASS', FAIL or "
+                      "SKIP at the end, for ReFrame and Ramble",
+              .read = [](RunOptions& o, Text) { o.fom = true; },
+              .text = [](const RunOptions& o) { return on(o.fom); }},
     RunOption{.name = "--fail-fast",
               .help = "Stop at the first case that fails",
               .read = [](RunOptions& o, Text) { o.fail_fast = true; },

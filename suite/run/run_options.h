@@ -44,6 +44,7 @@ struct RunOptions {
   bool fail_fast = false;
   bool force = false;  ///< also cases that are predicted to exceed the memory
   bool dry_run = false;
+  bool fom = false;  ///< lines for ReFrame and Ramble below the table (results/fom.h)
   BenchmarkFlags benchmark;
 };
 
@@ -63,6 +64,9 @@ struct RunOption {
   void (*read)(RunOptions& options, std::string_view text) = nullptr;  ///< throws usage_error; text of a switch: "on"
   std::string (*text)(const RunOptions& options) = nullptr;            ///< as `read` reads it; "" where it is not given
   bool of_calibrate = false, of_doctor = false;                        ///< these commands have it, too
+
+  /// Whether a file for `parabench sweep` may give it: one that says how cases run, not where results go.
+  bool of_sweep() const { return repeated != Repeated::never || name == "--retries"; }
 };
 std::span<const RunOption> run_options();
 

@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "base/units_text.h"
 #include "results/baseline.h"
+#include "results/fom.h"
 #include "results/summary.h"
 #include "results/table.h"
 #include "suite/machine/calibrate.h"
@@ -61,8 +62,8 @@ class Session {
         journal_(journal),
         records_(cases.size()) {}
 
-  /// Takes over records that an earlier run finished.
-  void take_over(const Unfinished& before);
+  /// Takes over records that an earlier run finished, and says how many.
+  int take_over(const Unfinished& before);
   void run();
   ExitCode code();
   /// Those that there are, in the order of the cases.
@@ -100,7 +101,7 @@ void Session::count_failure(protocol::FailureKind kind) {
   failed_fast_ = options_.fail_fast;
 }
 
-void Session::take_over(const Unfinished& before) {
+int Session::take_over(const Unfinished& before) {
   int taken = 0;
   for (const results::Record& record : before.run.records) {
     const auto found = std::ranges::find(cases_, record.id, [](const Prepared& one) { return one.chosen.id; });
@@ -121,6 +122,7 @@ void Session::take_over(const Unfinished& before) {
   }
   workplace_.progress.note(
       fmt::format("{} of {} cases were finished before ({})", taken, cases_.size(), before.path.string()));
+  return taken;
 }
 
 void Session::run_one(std::size_t index, int place) {
@@ -219,12 +221,17 @@ void report(const results::ResultsFile& results, const RunOptions& options, std:
   } else if (!options.benchmark.console) {
     out << results::results_table(results.records);
   }
+  if (options.fom) out << results::fom_lines(results.records);
 }
 
-}  // namespace
+/// Whether what an earlier run left holds a record that need not run again.
+bool holds_finished(const Unfinished& before) {
+  return std::ranges::any_of(before.run.records,
+                             [](const results::Record& record) { return record.status == results::Status::ok; });
+}
 
-ExitCode run_cases(std::vector<SelectedCase> chosen, const RunOptions& options, const std::vector<std::string>& argv,
-                   Progress& progress, std::ostream& out) {
+ExitCode run_chosen(std::vector<SelectedCase> chosen, const RunOptions& options, const std::vector<std::string>& argv,
+                    Progress& progress, std::ostream& out) {
   std::erase_if(chosen, [&](const SelectedCase& one) { return !selects(options.benchmark, one.id, options.steps); });
   if (chosen.empty()) {
     throw Error(ExitCode::nothing_matched, "--benchmark_filter", options.benchmark.filter, "to match at least one case",
@@ -248,7 +255,7 @@ ExitCode run_cases(std::vector<SelectedCase> chosen, const RunOptions& options, 
   const protocol::Offer capabilities = find_capabilities(workplace);
   check_launches(chosen, workplace.options.launcher, capabilities);
   CalibrationFile file = open_calibration(options.calibration, workplace.machine, false);
-  if (before) require_same_run(*before, describe_run(workplace, capabilities, file, argv));
+  if (before && holds_finished(*before)) require_same_run(*before, describe_run(workplace, capabilities, file, argv));
   const PrepareOptions prepare_options = options_of_run(options, capabilities, workplace.options.launcher);
   auto cases = prepare(chosen, prepare_options,
                        {workplace.machine, file.content ? &*file.content : nullptr, options.emulated_unit_s},
@@ -260,16 +267,35 @@ ExitCode run_cases(std::vector<SelectedCase> chosen, const RunOptions& options, 
   const Knowledge knowledge{workplace.machine, file.content ? &*file.content : nullptr, options.emulated_unit_s};
   Session session(options, cases, knowledge, workplace, journal ? &*journal : nullptr);
   // The head last: without one the folder says nothing, and what it is copied from stays the truth.
-  if (before) session.take_over(*before);
-  if (journal) journal->begin(results, before.has_value());
+  const int taken = before ? session.take_over(*before) : 0;
+  // A results file in which nothing is missing stays as it is, with the date and the host of its run.
+  const bool complete = taken == static_cast<int>(cases.size()) && before->path == options.json;
+  if (journal && !complete) journal->begin(results, before.has_value());
   session.run();
   if (!workplace.hosts.empty())
     results.context.hosts = before ? before->run.context.hosts : std::vector<results::Host>();
   add_hosts(results.context.hosts, workplace.hosts);
   results.records = session.records();
-  const bool written = !journal || results.records.empty() || journal->finish(results);
+  const bool written = !journal || complete || results.records.empty() || journal->finish(results);
   report(results, options, out);
-  return written ? session.code() : ExitCode::environment;
+  const ExitCode code = written ? session.code() : ExitCode::environment;
+  if (options.fom) {
+    const bool all = written && code != ExitCode::interrupted;
+    out << results::outcome_line(all ? results::outcome_of(results.records) : results::Outcome::fail);
+  }
+  return code;
+}
+
+}  // namespace
+
+ExitCode run_cases(std::vector<SelectedCase> chosen, const RunOptions& options, const std::vector<std::string>& argv,
+                   Progress& progress, std::ostream& out) {
+  try {
+    return run_chosen(std::move(chosen), options, argv, progress, out);
+  } catch (...) {
+    if (options.fom) out << results::outcome_line(results::Outcome::fail);
+    throw;
+  }
 }
 
 }  // namespace parabench::suite

@@ -18,7 +18,7 @@ RULES = {
     "parallelism/plan": Part("parabench::plan", ["base", "models/spec"], []),
     "analytic": Part("parabench::analytic", ["base", "models/spec", "datasets/spec", "parallelism/plan"], []),
     "results": Part("parabench::results", ["base"], []),
-    "suite": Part("parabench::suite", PURE + ["suite/protocol"], ["benchmark", "CLI11", "version"]),
+    "suite": Part("parabench::suite", PURE + ["suite/protocol"], ["benchmark", "CLI11", "toml++", "version"]),
     "suite/protocol": Part("parabench::protocol", PURE, ["CLI11"]),
     "datasets": Part("parabench::datasets", ["base", "datasets/spec"], ["libjpeg", "zlib"]),
     "models/torch": Part("parabench::modules", ["base", "models/spec"], ["torch"]),
@@ -60,6 +60,7 @@ LIBRARIES = {
     "zlib": r"zlib\.h",
     "benchmark": r"benchmark/.*",
     "CLI11": r"CLI/.*",
+    "toml++": r"toml\+\+/.*",
     "version": r"parabench_version\.h",
 }
 

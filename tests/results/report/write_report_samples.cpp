@@ -51,6 +51,9 @@ void vary(Record& record, Chance& chance) {
     parts.communication_exposed *= chance(0.2, 2);
   }
   record.error = compare(predicted, *record.measured);
+  // timelines.json is for them.
+  predicted.timeline.reset();
+  record.measured->timeline.reset();
 }
 
 std::vector<Record> grid(std::size_t most) {

@@ -1,0 +1,162 @@
+#include "suite/cli/sweep_command.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "base/file.h"
+#include "results/summary.h"
+#include "suite/launch/launcher.h"
+#include "suite/machine/knowledge.h"
+#include "suite/sweep/sweep_scripts.h"
+#include "suite/sweep/sweep_status.h"
+
+namespace parabench::suite {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw environment_error("--out", folder.string(), "a folder that can be made", error.message());
+}
+
+void write_program(const fs::path& path, const std::string& text) {
+  write_atomically(path, text);
+  fs::permissions(path, fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec, fs::perm_options::add);
+}
+
+/// The cases of this sweep, and those of earlier ones in the same folder that have results.
+std::vector<IndexEntry> index_of(const std::vector<ScriptCases>& scripts, const fs::path& folder) {
+  std::vector<IndexEntry> entries;
+  for (const ScriptCases& script : scripts) entries.insert(entries.end(), script.cases.begin(), script.cases.end());
+  if (!fs::exists(folder / index_name)) return entries;
+  for (const IndexEntry& old : read_index(folder / index_name)) {
+    const bool known = std::ranges::find(entries, old.id, &IndexEntry::id) != entries.end();
+    if (!known && fs::exists(folder / old.folder / result_name)) entries.push_back(old);
+  }
+  return entries;
+}
+
+/// DIR/latest leads to the folder that was written last.
+void link_latest(const fs::path& dir, const fs::path& target) {
+  const fs::path link = dir / "latest", next = dir / ".latest.next";
+  std::error_code error;
+  fs::remove(next, error);
+  fs::create_symlink(target, next, error);
+  if (!error) fs::rename(next, link, error);
+  if (error) throw environment_error("--out", link.string(), "a symbolic link that can be made", error.message());
+}
+
+std::string safe_host(std::string host) {
+  for (char& c : host)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '.') c = '_';
+  return host.empty() || host[0] == '.' ? "machine" : host;
+}
+
+ScriptCases all_of(const Sweep& sweep) {
+  ScriptCases all{"run", {}, {}};
+  for (const SelectedCase& one : sweep.cases) all.cases.push_back({case_folder(one.spec, one.id), one.id});
+  return all;
+}
+
+json to_json(const CampaignFolder& campaign, const std::vector<CaseProgress>& cases) {
+  json counts = json::object(), list = json::array();
+  for (const std::string_view name : enum_names<CaseState>) counts[std::string(name)] = 0;
+  for (const CaseProgress& one : cases) {
+    counts[std::string(to_text(one.state))] = counts[std::string(to_text(one.state))].get<int>() + 1;
+    list.push_back({{"id", one.entry.id},
+                    {"folder", one.entry.folder},
+                    {"state", to_text(one.state)},
+                    {"reason", one.reason.empty() ? json() : json(one.reason)}});
+  }
+  return {{"campaign", campaign.campaign},
+          {"system", campaign.system},
+          {"folder", campaign.path.string()},
+          {"counts", counts},
+          {"cases", list}};
+}
+
+void print(const CampaignFolder& campaign, const std::vector<CaseProgress>& cases, std::ostream& out) {
+  fmt::print(out, "{} on {} ({}): {} cases\n", campaign.campaign, campaign.system, campaign.path.string(),
+             cases.size());
+  std::map<CaseState, int> counts;
+  for (const CaseProgress& one : cases) ++counts[one.state];
+  for (const CaseState state : enum_values<CaseState>) fmt::print(out, "{:>7} {}\n", to_text(state), counts[state]);
+  for (const CaseProgress& one : cases) {
+    if (one.state == CaseState::done) continue;
+    fmt::print(out, "{:<7} {}\n", to_text(one.state), one.entry.id);
+    if (!one.reason.empty()) fmt::print(out, "        {}\n", one.reason);
+  }
+}
+
+}  // namespace
+
+ExitCode make_sweep(const SweepOptions& options, std::ostream& out) {
+  const Sweep sweep = read_sweep(options.file);
+  for (const LeftOut& one : sweep.left_out) fmt::print(out, "left out  {}  {}\n", one.id, one.reason);
+  if (sweep.cases.empty()) {
+    throw Error(ExitCode::nothing_matched, options.file, fmt::format("no case, {} left out", sweep.left_out.size()),
+                "at least one case that can run", "give cases, sets or a grid, of which where and exclude leave some");
+  }
+  const analytic::MachineInfo machine = known_machine();
+  const std::string system = sweep.system.empty() ? safe_host(machine.host) : sweep.system;
+  const bool slurm = options.scheduler == Scheduler::slurm;
+  const auto scripts = slurm ? by_nodes(sweep, machine.cores) : std::vector{all_of(sweep)};
+
+  const fs::path dir = fs::absolute(options.out).lexically_normal(), folder = dir / sweep.name / system;
+  make_folder(folder);
+  const ScriptContext context{sweep, fs::read_symlink("/proc/self/exe"), folder};
+  fmt::print(out, "{}: {} cases in {}, {} left out\n", sweep.name, sweep.cases.size(), folder.string(),
+             sweep.left_out.size());
+  for (const ScriptCases& script : scripts) {
+    write_atomically(folder / (script.stem + ".cases"), index_text(script.cases));
+    const fs::path file = folder / (script.stem + (slurm ? ".sbatch" : ".sh"));
+    write_program(file, slurm ? slurm_script(context, script) : local_script(context, script));
+    fmt::print(out, "{}    # {} cases\n", shell_line({slurm ? "sbatch" : "sh", file.string()}), script.cases.size());
+  }
+  write_atomically(folder / index_name, index_text(index_of(scripts, folder)));
+  link_latest(dir, fs::path(sweep.name) / system);
+  fmt::print(out, "{}\n", shell_line({"parabench", "sweep", "status", dir.string()}));
+  return ExitCode::ok;
+}
+
+ExitCode sweep_status(const SweepStatusOptions& options, std::ostream& out) {
+  json document = json::array();
+  bool failed = false;
+  for (const CampaignFolder& campaign : find_campaigns(options.dir)) {
+    const auto cases = progress_of(campaign);
+    failed = failed || std::ranges::find(cases, CaseState::failed, &CaseProgress::state) != cases.end();
+    if (options.json) {
+      document.push_back(to_json(campaign, cases));
+    } else {
+      print(campaign, cases, out);
+    }
+  }
+  if (options.json) out << document.dump(1, ' ', false, json::error_handler_t::replace) << '\n';
+  return failed ? ExitCode::case_failed : ExitCode::ok;
+}
+
+ExitCode collect_sweep(const SweepCollectOptions& options, const std::vector<std::string>& argv, std::ostream& out) {
+  const auto campaigns = find_campaigns(options.dir);
+  if (campaigns.size() > 1) {
+    throw usage_error("DIR", options.dir, "the folder of one sweep",
+                      fmt::format("try {}", campaigns.back().path.string()));
+  }
+  const results::ResultsFile all = collect(progress_of(campaigns.front()), argv);
+  if (options.json == "-") {
+    out << results::results_text(all);
+  } else {
+    results::write_results(options.json, all);
+  }
+  return ExitCode::ok;
+}
+
+}  // namespace parabench::suite

@@ -1,0 +1,43 @@
+// Command sweep: job scripts for a grid of cases, and how far they are.
+#pragma once
+
+#include <array>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/enum_text.h"
+#include "base/error.h"
+
+namespace parabench::suite {
+
+enum class Scheduler { local, slurm };
+constexpr std::array<std::string_view, 2> names_of(Scheduler) { return {"local", "slurm"}; }
+
+struct SweepOptions {
+  std::string file, out;
+  Scheduler scheduler = Scheduler::local;
+};
+
+/// Writes scripts, lists of cases and the index below `out`/<campaign>/<system>, and says on stdout what was left out,
+/// why, and what to type. Starts nothing. Throws usage_error for a file that is none (sweep_file.h), environment_error
+/// where `out` cannot be written, and Error with code nothing_matched where no case is left.
+ExitCode make_sweep(const SweepOptions& options, std::ostream& out);
+
+struct SweepStatusOptions {
+  std::string dir;
+  bool json = false;
+};
+
+/// Prints how far the sweeps below `dir` are. case_failed where a case failed.
+ExitCode sweep_status(const SweepStatusOptions& options, std::ostream& out);
+
+struct SweepCollectOptions {
+  std::string dir, json;
+};
+
+/// Writes the records of the one sweep below `dir` into one results file; "-" for stdout.
+ExitCode collect_sweep(const SweepCollectOptions& options, const std::vector<std::string>& argv, std::ostream& out);
+
+}  // namespace parabench::suite

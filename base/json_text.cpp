@@ -49,8 +49,7 @@ nlohmann::json parse_json(std::string_view text, const std::string& name) {
     const std::size_t open = what.find('\''), close = what.rfind('\'');
     const std::string_view number =
         open < close && close != what.npos ? what.substr(open + 1, close - open - 1) : "a number";
-    throw usage_error(name, fmt::format("{} at byte {}", number, text.find(number) + 1),
-                      "numbers of at most 1.8e308");
+    throw usage_error(name, fmt::format("{} at byte {}", number, text.find(number) + 1), "numbers of at most 1.8e308");
   }
 }
 

@@ -1,5 +1,6 @@
 // CIFAR-10's files: the input is each of them.
 #include "datasets/cifar.h"
+
 #include "tests/fuzz/samples.h"
 #include "tests/fuzz/scratch_folder.h"
 #include "tests/fuzz/target.h"

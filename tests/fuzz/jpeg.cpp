@@ -11,10 +11,8 @@ struct Folder {
   Folder() {
     scratch.write("train/class/image.jpg", {});
     scratch.link("train/class/image.jpg", "val/class/image.jpg");
-    const datasets::DatasetSpec spec{.name = "imagenet",
-                                     .source = datasets::DataSource::jpeg_folder,
-                                     .sample = {3, 32, 32},
-                                     .classes = 1000};
+    const datasets::DatasetSpec spec{
+        .name = "imagenet", .source = datasets::DataSource::jpeg_folder, .sample = {3, 32, 32}, .classes = 1000};
     for (const datasets::Split split : {datasets::Split::train, datasets::Split::validation})
       sources.push_back(datasets::open_jpeg_folder(spec, {.directory = scratch.path().string(), .split = split}));
   }

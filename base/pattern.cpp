@@ -1,0 +1,29 @@
+#include "base/pattern.h"
+
+#include <fmt/format.h>
+
+#include <regex>
+#include <string>
+
+#include "base/error.h"
+
+namespace parabench {
+
+bool finds_pattern(std::string_view subject, std::string_view pattern, PatternSyntax syntax, std::string_view text) {
+  const bool is_extended = syntax == PatternSyntax::extended;
+  const std::string expected = is_extended ? "an extended regular expression" : "a regular expression or a case id";
+  if (pattern.size() > longest_pattern)
+    throw usage_error(subject, fmt::format("{}... of {} characters", pattern.substr(0, 40), pattern.size()),
+                      fmt::format("{} of at most {} characters", expected, longest_pattern));
+  try {
+    // By default libstdc++ goes back and forth by recursion: one step deeper for each character, and some expressions
+    // of 20 characters never end.
+    const auto flags =
+        (is_extended ? std::regex::extended : std::regex::ECMAScript) | std::regex_constants::__polynomial;
+    return std::regex_search(text.begin(), text.end(), std::regex(pattern.begin(), pattern.end(), flags));
+  } catch (const std::regex_error& error) {
+    throw usage_error(subject, pattern, expected, error.what());
+  }
+}
+
+}  // namespace parabench

@@ -217,6 +217,9 @@ std::vector<BadCase> bad_cases() {
   add("interleaved", 6, 8, as_is, {"np: got '6', expected at most 2", "12 stages", "try np:2 or"});
   add("interleaved", 65536, 8, [](Case& c) { c.chunks = 65536; }, {"np: got '65536'", "try a deeper model"});
   add("gpipe", 65536, 8, [](Case& c) { c.micro = c.dp = 65536; }, {"batch: got '8'"});
+  add("data-parallel", 2147483647, 2147483647, as_is, {"np: got '2147483647', expected at most 8192", "try np:8192"});
+  add("gpipe", 2, 2147483647, [](Case& c) { c.micro = 2147483647; },
+      {"micro: got '2147483647'", "2147483647 micro-batches in all through 2 stages", "100000 that a plan may list"});
   add("looped-bfs", 2, 8, [](Case& c) { c.chunks = 0; }, {"chunks", "'0'"});
   add("interleaved", 2, 8, micro(5), {"micro", "'5'", "2 rounds over 2 devices", "try micro:4"});
   add("zb-v", 3, 8, as_is, {"np", "'3'", "at most 2", "6 stages", "try np:2 or"});

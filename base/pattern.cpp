@@ -15,12 +15,15 @@ bool finds_pattern(std::string_view subject, std::string_view pattern, PatternSy
   if (pattern.size() > longest_pattern)
     throw usage_error(subject, fmt::format("{}... of {} characters", pattern.substr(0, 40), pattern.size()),
                       fmt::format("{} of at most {} characters", expected, longest_pattern));
+  // libstdc++ looks one character beyond an expression that ends in '(', and takes NUL for an operator.
+  const std::string expression(pattern);
+  if (pattern.find('\0') != pattern.npos) throw usage_error(subject, expression.c_str(), expected, "it holds a NUL");
   try {
     // By default libstdc++ goes back and forth by recursion: one step deeper for each character, and some expressions
     // of 20 characters never end.
     const auto flags =
         (is_extended ? std::regex::extended : std::regex::ECMAScript) | std::regex_constants::__polynomial;
-    return std::regex_search(text.begin(), text.end(), std::regex(pattern.begin(), pattern.end(), flags));
+    return std::regex_search(text.begin(), text.end(), std::regex(expression, flags));
   } catch (const std::regex_error& error) {
     throw usage_error(subject, pattern, expected, error.what());
   }

@@ -45,7 +45,7 @@ struct GzipFile {
     std::vector<std::uint8_t> bytes;
     std::size_t done = 0;
     while (done == bytes.size() && done < most) {
-      bytes.resize(std::min(most, std::max<std::size_t>(2 * done, 1U << 20)));
+      bytes.resize(std::min(most, std::max<std::size_t>(2 * done, 1U << 16)));
       done += read(std::span(bytes).subspan(done));
     }
     bytes.resize(done);

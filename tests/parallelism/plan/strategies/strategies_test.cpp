@@ -58,6 +58,12 @@ TEST(Strategies, BucketsCoverEverySegmentOnceWithinItsStage) {
               ElementsAre(SegmentRun{SegmentId(3), 2}, SegmentRun{SegmentId(2), 1}, SegmentRun{SegmentId(0), 2}));
 }
 
+TEST(Strategies, LargestPieceOfTheLargestBatch) {
+  Case spec = case_of("gpipe", 2, 2147483647);
+  spec.micro = 1000;
+  EXPECT_EQ(largest_piece(spec), 2147484);
+}
+
 TEST(Strategies, PartitionRuleCutsTheStages) {
   Case spec = case_of("gpipe", 2, 4);
   const std::vector<double> seconds = {9, 1, 1, 1, 1};

@@ -2,12 +2,27 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <regex>
 #include <string>
 
 #include "base/error.h"
 
 namespace parabench {
+namespace {
+
+/// Whether a count or a reference to a group, which libstdc++ reads without looking for overflow, has too many digits.
+bool has_long_number(std::string_view pattern) {
+  constexpr std::size_t most_digits = 6;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] != '{' && pattern[i] != ',' && pattern[i] != '\\') continue;
+    const std::size_t end = std::min(pattern.find_first_not_of("0123456789", i + 1), pattern.size());
+    if (end - i - 1 > most_digits) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 bool finds_pattern(std::string_view subject, std::string_view pattern, PatternSyntax syntax, std::string_view text) {
   const bool is_extended = syntax == PatternSyntax::extended;
@@ -18,6 +33,7 @@ bool finds_pattern(std::string_view subject, std::string_view pattern, PatternSy
   // libstdc++ looks one character beyond an expression that ends in '(', and takes NUL for an operator.
   const std::string expression(pattern);
   if (pattern.find('\0') != pattern.npos) throw usage_error(subject, expression.c_str(), expected, "it holds a NUL");
+  if (has_long_number(pattern)) throw usage_error(subject, pattern, expected, "counts have at most six digits");
   try {
     // By default libstdc++ goes back and forth by recursion: one step deeper for each character, and some expressions
     // of 20 characters never end.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <regex>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "base/case_key.h"
 #include "base/case_text.h"
 #include "base/error.h"
+#include "base/pattern.h"
 
 namespace parabench {
 namespace {
@@ -82,11 +82,7 @@ bool filter_matches(std::string_view filter, std::string_view id) {
   } catch (const Error&) {
     // Not an id, so it is an expression.
   }
-  try {
-    return std::regex_search(id.begin(), id.end(), std::regex(filter.begin(), filter.end()));
-  } catch (const std::regex_error& error) {
-    throw usage_error("--filter", filter, "a regular expression or a case id", error.what());
-  }
+  return finds_pattern("--filter", filter, PatternSyntax::ecmascript, id);
 }
 
 }  // namespace parabench

@@ -17,7 +17,7 @@ Case parse_case(std::string_view id);
 std::string to_id(const Case& spec);
 
 /// Whether a filter selects a canonical id: a filter that is itself an id means that case alone, any other is an
-/// ECMAScript regular expression searched in the id. Throws usage_error for a malformed expression.
+/// ECMAScript regular expression searched in the id. Throws usage_error as finds_pattern does.
 bool filter_matches(std::string_view filter, std::string_view id);
 
 }  // namespace parabench

@@ -1,8 +1,10 @@
 #include "base/case_json.h"
 
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/case_key.h"
 #include "base/case_text.h"
@@ -28,13 +30,20 @@ json typed(const NamedChoice& choice) {
   return {{"name", choice.name}, {"parameters", std::move(parameters)}, {"text", to_text(choice)}};
 }
 
+/// Of a text that print_number wrote. std::stod throws for numbers below 2.3e-308.
+double read_number(std::string_view text) {
+  double number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
 /// The value of a key by its type.
 json typed(const Case& spec, const CaseKey& key) {
   const std::string text = value_text(spec, key);
   if (text.empty()) return {};
   switch (key.type) {
     case KeyType::integer: return json::parse(text);
-    case KeyType::number: return std::stod(text);
+    case KeyType::number: return read_number(text);
     case KeyType::size: return parse_bytes(key.name, text).value;
     case KeyType::on_off: return text == key.choices.back();
     case KeyType::choice: return text;

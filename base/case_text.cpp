@@ -37,6 +37,10 @@ std::string to_text(const NamedChoice& choice) {
 }
 
 NamedChoice parse_choice(std::string_view subject, std::string_view text) {
+  constexpr std::size_t longest = 1000;
+  if (text.size() > longest)
+    throw usage_error(subject, fmt::format("{}... of {} characters", text.substr(0, 40), text.size()),
+                      fmt::format("at most {} characters", longest));
   const auto refuse = [&](std::string_view hint) {
     return usage_error(subject, text, "a name, with parameters in brackets where it takes some", hint);
   };

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/json_text.h"
 
 namespace parabench {
 namespace {
@@ -68,24 +69,7 @@ std::string read_text(const fs::path& path) {
   }
 }
 
-nlohmann::json read_json(const fs::path& path) {
-  const std::string text = read_text(path);
-  try {
-    return nlohmann::json::parse(text);
-  } catch (const nlohmann::json::parse_error& error) {
-    const bool truncated = error.byte > text.size();
-    throw usage_error(path.string(), fmt::format("byte {} of {}", error.byte, text.size()), "a JSON document",
-                      truncated ? "the file ends too early" : error.what());
-  } catch (const nlohmann::json::out_of_range& error) {
-    // The only one while parsing: a number, which the message quotes, that no double holds.
-    const std::string_view what = error.what();
-    const std::size_t open = what.find('\''), close = what.rfind('\'');
-    const std::string_view number =
-        open < close && close != what.npos ? what.substr(open + 1, close - open - 1) : "a number";
-    throw usage_error(path.string(), fmt::format("{} at byte {}", number, text.find(number) + 1),
-                      "numbers of at most 1.8e308");
-  }
-}
+nlohmann::json read_json(const fs::path& path) { return parse_json(read_text(path), path.string()); }
 
 void write_atomically(const fs::path& path, std::string_view text) {
   std::error_code ignored;

@@ -11,8 +11,7 @@ namespace parabench {
 /// The bytes of a file. Throws usage_error naming the path when it is absent, a folder or unreadable.
 std::string read_text(const std::filesystem::path& path);
 
-/// The document in a file. Throws usage_error naming the path and the byte at which it stops being JSON, or where a
-/// number stands that no double holds.
+/// The document in a file. Throws usage_error naming the path, as read_text and parse_json (json_text.h) do.
 nlohmann::json read_json(const std::filesystem::path& path);
 
 /// Replaces the file at once: temporary in the same folder, fsync, rename; a reader sees the old file or the new one,

@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <stdexcept>
+
+#include "base/pattern.h"
 
 namespace parabench::results {
 namespace {
@@ -89,8 +90,9 @@ class Checker {
       const bool holds = !value.is_string() || value.get_ref<const std::string&>().size() >= rule;
       expect(holds, value, at, fmt::format("{} characters or more", rule.dump()));
     } else if (keyword == "pattern") {
-      const bool holds = !value.is_string() || std::regex_search(value.get_ref<const std::string&>(),
-                                                                 std::regex(rule.get_ref<const std::string&>()));
+      const bool holds =
+          !value.is_string() || finds_pattern("schema", rule.get_ref<const std::string&>(), PatternSyntax::ecmascript,
+                                              value.get_ref<const std::string&>());
       expect(holds, value, at, "text like " + rule.get<std::string>());
     } else if (keyword == "items") {
       for (std::size_t i = 0; value.is_array() && i < value.size(); ++i) check(rule, value[i], at / i);

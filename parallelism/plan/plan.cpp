@@ -28,7 +28,8 @@ int piece_offset(const Plan& plan, ReplicaId replica, MicroBatchId m) {
 int samples_of(const Plan& plan, ReplicaId replica, MicroBatchId m) { return plan.pieces[replica.value][m.value]; }
 
 SegmentRange segments_of(const Plan& plan, StageId stage) {
-  auto [first, end] = std::ranges::equal_range(plan.segments, stage, {}, &Segment::stage);
+  const auto first = std::ranges::lower_bound(plan.segments, stage, {}, &Segment::stage);
+  const auto end = std::ranges::upper_bound(plan.segments, stage, {}, &Segment::stage);
   return {SegmentId(static_cast<int>(first - plan.segments.begin())),
           SegmentId(static_cast<int>(end - plan.segments.begin()) - 1)};
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <span>
 
 #include "parallelism/plan/matching.h"
@@ -15,10 +16,14 @@ const Span& span_of(const Timeline& timeline, OpRef ref) { return timeline.ranks
 class Accounting {
  public:
   Accounting(const Plan& plan, const Timeline& timeline) : plan_(plan), timeline_(timeline), matching_(twins(plan)) {
-    for (int r = 0; r < static_cast<int>(plan.ranks.size()); ++r) local_.push_back(dependencies(plan, Rank(r)));
+    for (int r = 0; r < static_cast<int>(plan.ranks.size()); ++r) {
+      local_.push_back(dependencies(plan, Rank(r)));
+      auto& lanes = ends_.emplace_back();
+      for (const Lane& lane : plan.ranks[r].lanes) lanes.emplace_back(lane.ops.size());
+    }
   }
 
-  Breakdown of(Rank rank, StepId first_step) const {
+  Breakdown of(Rank rank, StepId first_step) {
     Breakdown sum;
     double free_since = timeline_.origin;
     const auto& ops = plan_.ranks[rank.value].compute();
@@ -38,18 +43,23 @@ class Accounting {
 
   /// Latest end of the compute operations that `ref` stems from. A message stems from its sender's, a collective
   /// from all members'.
-  double compute_end(OpRef ref) const {
+  double compute_end(OpRef ref) {
     if (ref.lane == compute_lane) return span_of(timeline_, ref).end;
+    if (const auto& known = ends_[ref.rank.value][ref.lane][ref.index]) return *known;
     double latest = timeline_.origin;
     for (OpRef before : waits_for(ref)) latest = std::max(latest, compute_end(before));
     for (const LaneRef& partner : matching_[ref.rank.value][ref.lane]) {
       for (OpRef before : waits_for({partner.rank, partner.lane, ref.index}))
         latest = std::max(latest, compute_end(before));
     }
+    // All that meet stem from the same: to look again for each member of a collective would take their number squared.
+    ends_[ref.rank.value][ref.lane][ref.index] = latest;
+    for (const LaneRef& partner : matching_[ref.rank.value][ref.lane])
+      ends_[partner.rank.value][partner.lane][ref.index] = latest;
     return latest;
   }
 
-  void add_wait(Breakdown& sum, OpRef ref, double free_since) const {
+  void add_wait(Breakdown& sum, OpRef ref, double free_since) {
     const Span& span = span_of(timeline_, ref);
     sum.other += span.queued - free_since;
     bool awaited = false;
@@ -89,6 +99,7 @@ class Accounting {
   const Timeline& timeline_;
   Matching matching_;
   std::vector<LocalDependencies> local_;
+  std::vector<std::vector<std::vector<std::optional<double>>>> ends_;  ///< what compute_end() found
 };
 
 }  // namespace
@@ -154,7 +165,7 @@ Breakdown breakdown(const Plan& plan, const Timeline& timeline, Rank rank, StepI
 }
 
 std::vector<Breakdown> breakdowns(const Plan& plan, const Timeline& timeline, StepId first_step) {
-  const Accounting accounting(plan, timeline);
+  Accounting accounting(plan, timeline);
   std::vector<Breakdown> result;
   for (int r = 0; r < static_cast<int>(plan.ranks.size()); ++r) result.push_back(accounting.of(Rank(r), first_step));
   return result;

@@ -62,8 +62,12 @@ void require_valid(const Plan& plan) {
   std::string text;
   for (std::size_t i = 0; i < found.size() && i < shown; ++i) text += "\n  " + found[i].rule + ": " + found[i].text;
   if (found.size() > shown) text += "\n  and " + std::to_string(found.size() - shown) + " more";
+  Violations wrong_fields;
+  check_fields(plan, wrong_fields);
+  // A plan that names what it does not have cannot be drawn.
+  if (wrong_fields.empty()) text += '\n' + to_text(plan);
   throw usage_error("plan", std::to_string(found.size()) + " violations", "a plan that keeps all rules",
-                    "they are:" + text + '\n' + to_text(plan));
+                    "they are:" + text);
 }
 
 }  // namespace parabench::plan

@@ -30,7 +30,8 @@ using Violations = std::vector<Violation>;
 ///  - progress under rendezvous and under buffered sends
 Violations validate(const Plan& plan);
 
-/// Throws Error (usage) listing the violations and the printed grid; nothing starts.
+/// Throws Error (usage) listing the violations, with the printed grid of a plan that can be
+/// drawn; nothing starts.
 void require_valid(const Plan& plan);
 
 }  // namespace parabench::plan

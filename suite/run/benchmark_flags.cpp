@@ -8,11 +8,11 @@
 #include <charconv>
 #include <iterator>
 #include <limits>
-#include <regex>
 #include <sstream>
 
 #include "base/enum_text.h"
 #include "base/error.h"
+#include "base/pattern.h"
 
 namespace parabench::suite {
 namespace {
@@ -91,11 +91,7 @@ void apply(BenchmarkFlags& flags, const Flag& flag, std::string_view subject, st
   require_known(flag, subject, value);
   if (flag.name == "filter") {
     flags.filter = value.empty() || value == "all" ? "." : value;
-    try {
-      flags.selects("");
-    } catch (const std::regex_error& error) {
-      throw usage_error(subject, value, "an extended regular expression", error.what());
-    }
+    flags.selects("");
   } else if (flag.name == "repetitions") {
     flags.repetitions = read_count(subject, value);
   } else if (flag.name == "list_tests") {
@@ -111,8 +107,8 @@ void apply(BenchmarkFlags& flags, const Flag& flag, std::string_view subject, st
 
 bool BenchmarkFlags::selects(const std::string& benchmark_name) const {
   const bool negative = filter.starts_with('-');
-  const std::regex expression(filter.substr(negative), std::regex::extended);
-  return std::regex_search(benchmark_name, expression) != negative;
+  return finds_pattern("--benchmark_filter", std::string_view(filter).substr(negative), PatternSyntax::extended,
+                       benchmark_name) != negative;
 }
 
 bool is_benchmark_flag(std::string_view word) { return word.starts_with(prefix) || word.starts_with("--v="); }

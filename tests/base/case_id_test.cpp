@@ -178,9 +178,21 @@ TEST(Filter, ThatIsAnIdMeansThatIdAlone) {
   EXPECT_FALSE(filter_matches(id, "resnet18/imagenet-synthetic[pixels=32,classes=10]/gpipe/np:2/batch:320"));
 }
 
+TEST(Filter, EndsForEveryExpression) {
+  const std::string id = "transformer[layers=4,hidden=64]/tokens-synthetic[sequence=32]/gpipe/np:2/batch:8/micro:4";
+  // Twenty characters that a search by trial never comes to the end of.
+  EXPECT_FALSE(filter_matches("([a-z0-9/:-]+)+!", id + std::string(100, 'a')));
+  EXPECT_TRUE(filter_matches("a*$", std::string(200'000, 'a')));
+  EXPECT_THROW(filter_matches(std::string(100'000, '('), id), Error);
+}
 TEST(Filter, RefusesAMalformedExpression) { EXPECT_THROW(filter_matches("gpipe(", "m/d/s/np:1/batch:1"), Error); }
 
 Case read(const nlohmann::json& json) { return case_from_json(JsonReader(json, "case")); }
+
+TEST(CaseJson, HoldsNumbersNearZero) {
+  const Case spec = parse_case("mlp/cifar10-synthetic/sequential/np:1/batch:8/lr:1e-310");
+  EXPECT_EQ(read(parameters_json(spec)), spec);
+}
 
 TEST(CaseJson, AnyCaseSurvivesTheRoundTrip) {
   std::mt19937 random(3);

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/json_text.h"
 
 namespace parabench {
 namespace {
@@ -99,6 +100,19 @@ TEST_F(File, SaysWhereAFileStopsBeingJson) {
               AllOf(HasSubstr("bad.json"), HasSubstr("byte 8 of 10")));
   write_atomically(folder_ / "latin.json", "{\"a\": \"\xe9\"}");
   EXPECT_THAT(complaint(ExitCode::usage, [&] { read_json(folder_ / "latin.json"); }), HasSubstr("latin.json"));
+}
+
+TEST_F(File, RefusesJsonThatIsNestedTooDeep) {
+  const auto nested = [](int levels) {
+    return R"({"a": "[[\"[[", "b": )" + std::string(levels, '[') + std::string(levels, ']') + "}";
+  };
+  write_atomically(folder_ / "deep.json", nested(most_json_levels - 1));
+  EXPECT_EQ(read_json(folder_ / "deep.json").at("a"), "[[\"[[");
+  write_atomically(folder_ / "deeper.json", nested(most_json_levels));
+  EXPECT_THAT(complaint(ExitCode::usage, [&] { read_json(folder_ / "deeper.json"); }),
+              AllOf(HasSubstr("deeper.json"), HasSubstr("byte 222 of"), HasSubstr("at most 200")));
+  write_atomically(folder_ / "endless.json", std::string(1'000'000, '['));
+  EXPECT_THAT(complaint(ExitCode::usage, [&] { read_json(folder_ / "endless.json"); }), HasSubstr("byte 201 of"));
 }
 
 }  // namespace

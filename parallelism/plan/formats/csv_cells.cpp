@@ -29,7 +29,9 @@ std::string_view take_until(std::string_view& text, char separator) {
   return part;
 }
 
+/// Of at most six digits: stages and micro-batches are counted in int.
 std::optional<int> number(std::string_view text) {
+  if (text.size() > 6) return {};
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || text.front() == '-' || error != std::errc() || end != text.data() + text.size()) return {};
@@ -71,7 +73,8 @@ class RowParser {
     if (stage && std::ranges::find(ignored, kind) != ignored.end()) return;
     if (!stage || !micro_batch || found == kinds.end()) {
       throw schedule_error(rank_, cell, "no action",
-                           "stage, kind and micro-batch: 2F0, 1B3, 1I3, 1W3, 0SEND_F2, 1RECV_F2, 1SEND_B2, 0RECV_B2");
+                           "stage, kind and micro-batch: 2F0, 1B3, 1I3, 1W3, 0SEND_F2, 1RECV_F2, 1SEND_B2, 0RECV_B2",
+                           "numbers are below 1000000");
     }
     row_.push_back({found->kind, found->payload, StageId(*stage), MicroBatchId(*micro_batch)});
   }

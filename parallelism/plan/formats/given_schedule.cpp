@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -163,10 +164,20 @@ class Reader {
       if (makes_input_gradient(action.kind)) return input_gradient(neighbour(1), action.micro_batch);
       return std::optional<Place>();
     };
-    for (bool progress = true; progress;) {
-      progress = false;
-      for (std::size_t r = 0; r < rows_.size(); ++r) {
-        for (; done[r] < std::ssize(rows_[r]) && has_run(awaited(rows_[r][done[r]])); ++done[r]) progress = true;
+    // Each action is looked at when its rank comes to it, and once more when what it waits for has run.
+    std::map<std::pair<int, int>, std::vector<int>> waiting;  ///< for rank and index: ranks
+    std::vector<int> ready(rows_.size());
+    std::iota(ready.begin(), ready.end(), 0);
+    while (!ready.empty()) {
+      const int r = ready.back();
+      ready.pop_back();
+      for (; done[r] < std::ssize(rows_[r]); ++done[r]) {
+        if (const auto needs = awaited(rows_[r][done[r]]); !has_run(needs)) {
+          waiting[{needs->rank.value, needs->index}].push_back(r);
+          break;
+        }
+        if (const auto woken = waiting.extract({r, done[r]}))
+          ready.insert(ready.end(), woken.mapped().begin(), woken.mapped().end());
       }
     }
     for (int r = 0; r < std::ssize(rows_); ++r) {

@@ -80,7 +80,7 @@ std::vector<Op>& lane_from(RankProgram& rank, const std::string& text, const Jso
       if (known == LaneKind::compute || error != std::errc() || end != rest.data() + rest.size()) continue;
       LaneKey key{.kind = known, .purpose = payload};
       (is_message(known) ? key.peer.value : key.group.value) = number;
-      return rank.lane(key);
+      if (name(key) == text) return rank.lane(key);  // not of "01"
     }
   }
   throw usage_error(lanes.place(), text,

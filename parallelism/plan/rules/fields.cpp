@@ -1,7 +1,9 @@
 #include "parallelism/plan/rules/fields.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
+#include <initializer_list>
 
 #include "parallelism/plan/matching.h"
 
@@ -17,6 +19,8 @@ class FieldCheck {
     check_skips();
     check_pieces();
     check_groups();
+    check_counts();
+    if (!found_.empty()) return;
     check_ranks();
     check_tie();
     for (int r = 0; r < static_cast<int>(plan_.ranks.size()); ++r) check_rank(Rank(r));
@@ -28,14 +32,14 @@ class FieldCheck {
   }
 
   void check_segments() {
-    int layer = 0, stage = 0;
+    std::int64_t layer = 0, stage = 0;  // wide: what a file says may lie at the end of int
     for (std::size_t i = 0; i < plan_.segments.size(); ++i) {
       const Segment& s = plan_.segments[i];
       const bool starts_stage = i > 0 && s.stage.value == stage + 1;
       if (s.first_layer != layer || s.layers < 1 || (s.stage.value != stage && !starts_stage)) {
         complain({}, "segments", "segment " + std::to_string(i) + " does not follow its neighbour");
       }
-      layer = s.first_layer + s.layers;
+      layer = std::int64_t{s.first_layer} + s.layers;
       stage = s.stage.value;
     }
     if (plan_.segments.empty() || stage + 1 != plan_.stages) {
@@ -62,13 +66,13 @@ class FieldCheck {
   }
 
   void check_pieces() {
-    int smallest = plan_.spec.batch, largest = 0, sum = 0;
+    std::int64_t smallest = plan_.spec.batch, largest = 0, sum = 0;
     bool ragged = static_cast<int>(plan_.pieces.size()) != plan_.replicas;
     for (const auto& replica : plan_.pieces) {
       ragged |= replica.empty() || replica.size() != plan_.pieces.front().size();
       for (int samples : replica) {
-        smallest = std::min(smallest, samples);
-        largest = std::max(largest, samples);
+        smallest = std::min<std::int64_t>(smallest, samples);
+        largest = std::max<std::int64_t>(largest, samples);
         sum += samples;
       }
     }
@@ -87,6 +91,30 @@ class FieldCheck {
     if (plan_.steps < 1) complain({}, "steps", "a window of " + std::to_string(plan_.steps) + " steps");
   }
 
+  /// The rules count what a plan must hold: counts of a size that no list in it bears out are not to be made room for.
+  void check_counts() {
+    std::size_t operations = 0, holdings = 0;
+    for (const RankProgram& rank : plan_.ranks) {
+      operations += rank.compute().size();
+      holdings += rank.holds.size();
+    }
+    const auto are_over = [](std::initializer_list<int> factors, std::size_t limit) {
+      double product = 1;
+      for (const int factor : factors) product *= std::max(0, factor);
+      return product > static_cast<double>(limit);
+    };
+    if (are_over({plan_.stages, plan_.replicas, plan_.shards}, holdings)) complain_of_holders();
+    const int segments = static_cast<int>(plan_.segments.size());
+    const int pieces = plan_.pieces.empty() ? 0 : static_cast<int>(plan_.pieces.front().size());
+    if (are_over({segments, plan_.replicas, plan_.shards, plan_.steps, pieces}, operations))
+      complain({}, "exactly once",
+               std::to_string(operations) + " computations are fewer than the passes of " +
+                   std::to_string(plan_.steps) + " steps");
+  }
+  void complain_of_holders() {
+    complain({}, "placement", "expected a rank for each shard of each stage of each replica");
+  }
+
   void check_groups() {
     for (int g = 0; g < std::ssize(plan_.groups); ++g) {
       const auto& ranks = plan_.groups[g].ranks;
@@ -99,7 +127,6 @@ class FieldCheck {
   }
 
   void check_ranks() {
-    if (plan_.shards > std::ssize(plan_.ranks)) return;
     std::vector<int> holders(
         static_cast<std::size_t>(std::max(0, plan_.stages)) * std::max(0, plan_.replicas) * std::max(0, plan_.shards),
         0);
@@ -120,9 +147,7 @@ class FieldCheck {
         ++holders[(h.replica.value * plan_.stages + h.stage.value) * plan_.shards + h.shard];
       }
     }
-    if (std::ranges::any_of(holders, [](int n) { return n < 1; })) {
-      complain({}, "placement", "expected a rank for each shard of each stage of each replica");
-    }
+    if (std::ranges::any_of(holders, [](int n) { return n < 1; })) complain_of_holders();
     const auto wrong = [](const VersionRule& rule) { return rule.lag < 0 || rule.steps_per_update < 1; };
     if (std::ssize(plan_.versions) != plan_.stages || std::ranges::any_of(plan_.versions, wrong)) {
       complain({}, "version", "expected a rule of weight versions for each stage");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <iterator>
 #include <set>
 #include <variant>
@@ -248,6 +249,24 @@ void check_pieces(const Case& spec, const models::ModelSpec& model, const Strate
   }
 }
 
+/// Plans list every rank, whom each one meets, and every pass of a micro-batch through a stage: a million passes would
+/// take 15 GB.
+void check_size(const Case& spec, const Strategy& strategy) {
+  constexpr int most_ranks = 8192;
+  constexpr std::int64_t most_passes = 100'000;
+  if (spec.np > most_ranks)
+    throw usage_error("np", std::to_string(spec.np), "at most " + std::to_string(most_ranks) + " ranks",
+                      "try " + key_value("np", most_ranks));
+  const std::int64_t stages = strategy.from_file ? spec.np / spec.dp : strategy.stages(spec);
+  const std::int64_t pieces = strategy.pieces(spec);
+  if (stages * pieces > most_passes)
+    throw usage_error(strategy.uses("micro") ? "micro" : "dp",
+                      std::to_string(strategy.uses("micro") ? spec.micro : spec.dp),
+                      "fewer: " + std::to_string(pieces) + " micro-batches in all through " + std::to_string(stages) +
+                          " stages are more than the " + std::to_string(most_passes) + " that a plan may list",
+                      "try fewer micro-batches, copies or ranks");
+}
+
 }  // namespace
 
 void check_case(const Case& spec, const models::ModelSpec& model, const GivenSchedule* given) {
@@ -264,6 +283,7 @@ void check_case(const Case& spec, const models::ModelSpec& model, const GivenSch
   check_planned(spec, strategy);
   check_ranks(spec, model, strategy, given);
   check_pieces(spec, model, strategy);
+  check_size(spec, strategy);
 }
 
 }  // namespace parabench::plan

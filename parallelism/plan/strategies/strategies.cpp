@@ -13,7 +13,7 @@ namespace parabench::plan {
 
 int largest_piece(const Case& spec) {
   const int pieces = find_strategy(spec.strategy.name).pieces(spec);
-  return (spec.batch + pieces - 1) / pieces;
+  return (spec.batch - 1) / pieces + 1;  // the sum of both may not fit
 }
 
 Plan make_plan(const Case& spec, const models::ModelSpec& model, const Profile& profile, int steps,

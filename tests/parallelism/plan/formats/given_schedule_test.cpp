@@ -92,6 +92,7 @@ TEST(GivenSchedule, RefusesWhatCannotRunNamingActionRankAndRule) {
       {"F0,0B0", {"rank 0, F0", "'no action'"}},
       {"0F-1", {"rank 0, 0F-1", "'no action'"}},
       {"0F99999999999", {"rank 0, 0F99999999999", "'no action'"}},
+      {"0F0,0F2147483647", {"rank 0, 0F2147483647", "'no action'", "below 1000000"}},
       {"0FORWARD0", {"rank 0, 0FORWARD0", "'no action'"}},
       {"(0F0;0B0)OVERLAP", {"rank 0, (0F0;0B0)OVERLAP", "'no pair'"}},
       {"(0F0;0F1)OVERLAP_F_B", {"(0F0;0F1)OVERLAP_F_B", "'no pair'"}},
@@ -214,6 +215,19 @@ TEST(GivenSchedule, ThatIsAcceptedIsValid) {
   }
   EXPECT_GT(accepted, 50);
   EXPECT_GT(refused, 500);
+}
+
+TEST(GivenSchedule, IsReadInTimeThatGrowsWithItsActions) {
+  // Row by row in the order in which nobody can start: to ask every rank again after each action never ends.
+  constexpr int stages = 50'000;
+  std::string text;
+  for (int stage = stages - 1; stage >= 0; --stage) {
+    const std::string number = std::to_string(stage);
+    text += number + "F0," + number + "B0\n";
+  }
+  const GivenSchedule schedule = read_csv(text);
+  EXPECT_EQ(schedule.stages, stages);
+  EXPECT_EQ(schedule.ranks.front().front().stage, StageId(stages - 1));
 }
 
 TEST(GivenSchedule, RunsInCopies) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/error.h"
 #include "tests/parallelism/plan/plans.h"
@@ -105,6 +106,25 @@ TEST(Validate, FindsGradientsOfTwoMiniBatchesInOneSlice) {
   auto& ops = plan.ranks[0].compute();  // F0 F1 B0 U F2 B1 U B2 U
   std::rotate(ops.begin() + 3, ops.begin() + 4, ops.begin() + 6);
   EXPECT_THAT(rules(plan), Contains("gradient"));
+}
+
+TEST(Validate, RefusesWhatOnlyADamagedFileSays) {
+  constexpr int most = std::numeric_limits<int>::max();
+  // Counts that would take terabytes, sums beyond int, and names of what is not there: by words, at once.
+  const auto damaged = [](auto damage) {
+    Plan plan = gpipe_of(2, 2, 4);
+    damage(plan);
+    EXPECT_THAT(validate(plan), Not(IsEmpty()));
+    EXPECT_THROW(require_valid(plan), Error);
+  };
+  damaged([](Plan& plan) { plan.steps = most; });
+  damaged([](Plan& plan) { plan.replicas = plan.stages = plan.shards = most; });
+  damaged([](Plan& plan) { plan.pieces.clear(); });
+  damaged([](Plan& plan) { plan.pieces.front() = {most, most, 1, -most}; });
+  damaged([](Plan& plan) { plan.segments.front().layers = plan.segments.front().first_layer = most; });
+  damaged([](Plan& plan) { plan.segments.back().stage = StageId(most); });
+  damaged([](Plan& plan) { plan.ranks[0].compute()[0].segment = SegmentId(most); });
+  damaged([](Plan& plan) { plan.ranks[0].holds.clear(); });
 }
 
 TEST(Validate, RequireValidListsViolationsAndTheOrder) {

@@ -58,6 +58,12 @@ TEST(Strategies, BucketsCoverEverySegmentOnceWithinItsStage) {
               ElementsAre(SegmentRun{SegmentId(3), 2}, SegmentRun{SegmentId(2), 1}, SegmentRun{SegmentId(0), 2}));
 }
 
+TEST(Strategies, LargestPieceOfTheLargestBatch) {
+  Case spec = case_of("gpipe", 2, 2147483647);
+  spec.micro = 1000;
+  EXPECT_EQ(largest_piece(spec), 2147484);
+}
+
 TEST(Strategies, PartitionRuleCutsTheStages) {
   Case spec = case_of("gpipe", 2, 4);
   const std::vector<double> seconds = {9, 1, 1, 1, 1};
@@ -217,6 +223,9 @@ std::vector<BadCase> bad_cases() {
   add("interleaved", 6, 8, as_is, {"np: got '6', expected at most 2", "12 stages", "try np:2 or"});
   add("interleaved", 65536, 8, [](Case& c) { c.chunks = 65536; }, {"np: got '65536'", "try a deeper model"});
   add("gpipe", 65536, 8, [](Case& c) { c.micro = c.dp = 65536; }, {"batch: got '8'"});
+  add("data-parallel", 2147483647, 2147483647, as_is, {"np: got '2147483647', expected at most 8192", "try np:8192"});
+  add("gpipe", 2, 2147483647, [](Case& c) { c.micro = 2147483647; },
+      {"micro: got '2147483647'", "2147483647 micro-batches in all through 2 stages", "100000 that a plan may list"});
   add("looped-bfs", 2, 8, [](Case& c) { c.chunks = 0; }, {"chunks", "'0'"});
   add("interleaved", 2, 8, micro(5), {"micro", "'5'", "2 rounds over 2 devices", "try micro:4"});
   add("zb-v", 3, 8, as_is, {"np", "'3'", "at most 2", "6 stages", "try np:2 or"});

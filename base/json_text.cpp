@@ -1,0 +1,56 @@
+#include "base/json_text.h"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/error.h"
+
+namespace parabench {
+namespace {
+
+/// The offset of the bracket that opens a level too many, if one does. What is no JSON may be told as too deep.
+std::optional<std::size_t> first_too_deep(std::string_view text) {
+  int levels = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string && c == '\\') {
+      ++i;
+    } else if (c == '"') {
+      in_string = !in_string;
+    } else if (!in_string && (c == '[' || c == '{')) {
+      if (++levels > most_json_levels) return i;
+    } else if (!in_string && (c == ']' || c == '}')) {
+      --levels;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+nlohmann::json parse_json(std::string_view text, const std::string& name) {
+  const auto place = [&](std::size_t byte) { return fmt::format("byte {} of {}", byte, text.size()); };
+  if (const auto offset = first_too_deep(text)) {
+    throw usage_error(name, place(*offset + 1),
+                      fmt::format("at most {} lists and objects inside one another", most_json_levels));
+  }
+  try {
+    return nlohmann::json::parse(text);
+  } catch (const nlohmann::json::parse_error& error) {
+    throw usage_error(name, place(error.byte), "a JSON document",
+                      error.byte > text.size() ? "the file ends too early" : error.what());
+  } catch (const nlohmann::json::out_of_range& error) {
+    // The only one while parsing: a number, which the message quotes, that no double holds.
+    const std::string_view what = error.what();
+    const std::size_t open = what.find('\''), close = what.rfind('\'');
+    const std::string_view number =
+        open < close && close != what.npos ? what.substr(open + 1, close - open - 1) : "a number";
+    throw usage_error(name, fmt::format("{} at byte {}", number, text.find(number) + 1), "numbers of at most 1.8e308");
+  }
+}
+
+}  // namespace parabench

@@ -5,9 +5,10 @@
 #include "results/baseline.h"
 #include "results/compare_files.h"
 #include "results/compare_text.h"
-#include "results/export_csv.h"
 #include "results/export_openmetrics.h"
 #include "results/file.h"
+#include "results/report/csv.h"
+#include "results/report/report.h"
 #include "results/summary.h"
 #include "results/table.h"
 #include "tests/fuzz/target.h"
@@ -20,7 +21,7 @@ results::ResultsFile read(std::string_view text) { return results::results_from_
 bool show(results::ResultsFile file) {
   results::results_table(file.records);
   results::mean_errors(file.records);
-  results::results_csv(file);
+  results::report_csv(results::make_report({{"fuzz", file}}));
   results::results_openmetrics(file);
   const results::CompareRules rules;
   const results::FilesComparison comparison = results::compare_files(file, file, rules);

@@ -196,7 +196,8 @@ class FieldCheck {
     if (!may_move(op.kind, op.payload)) return "payload";
     const LaneKey own = lane_of(op);
     if (own.kind != lane.key.kind || own.purpose != lane.key.purpose) return "lane";
-    if (op.segment.value < 0 || op.segments < 1 || op.segment.value + op.segments > segments) return "segment";
+    if (op.segment.value < 0 || op.segments < 1 || std::int64_t{op.segment.value} + op.segments > segments)
+      return "segment";
     if (op.segments > 1 && !is_over_run(op)) return "segment";
     if (op.port > 0 && !is_end_of_port(op)) return "port";
     if (op.step.value < 0 || op.step.value >= plan_.steps) return "step";

@@ -45,6 +45,7 @@ working_python='
 case "$*" in *"pip install"*) ;; *) exit 0 ;; esac
 while [ "$1" != --target ]; do shift; done
 folder=$2
+mkdir -p "$folder"
 for wheel; do
   case $wheel in
     torch==*) mkdir -p "$folder/torch/lib" "$folder/torch-${wheel#*==}.dist-info" ;;
@@ -59,7 +60,7 @@ tool ldconfig
 tool nvcc 'echo "Cuda compilation tools, release 13.0, V13.0.88"'
 
 PATH=$tools:$PATH
-unset PARABENCH_BUILD PARABENCH_DEPS
+unset PARABENCH_BUILD PARABENCH_DEPS CI
 # Left to itself, the script looks for a GPU driver: only gpu_test.sh lets it.
 export PARABENCH_PRESET=default
 

@@ -143,19 +143,23 @@ class RankProgram(unittest.TestCase):
         self.assertEqual(self.started_ranks(), [])
         self.assertEqual(glob.glob("/dev/shm/parabench*"), [])
 
-    def test_a_stopped_rank_fails_by_the_time_limit_and_the_next_case_runs(self):
-        front, out = self.front_while_measuring("--steps", "60", "--timeout", "20", "--verify", "off")
+    def test_a_stopped_rank_is_noticed_before_the_time_limit_and_the_next_case_runs(self):
+        front, out = self.front_while_measuring("--steps", "60", "--timeout", "1h", "--verify", "off")
         for pid, _ in self.started_ranks():
             os.kill(pid, signal.SIGSTOP)
         self.assertEqual(front.wait(timeout=120), 1)
         stopped, after = self.records(out)
         self.assertEqual(stopped["status"], "failed")
-        self.assertIn("timed out", stopped["reason"])
+        self.assertIn("was stopped", stopped["reason"])
+        self.assertEqual([last["rank"] for last in stopped["last_operations"]], [0, 1])
         self.assertEqual(after["status"], "ok", after["reason"])
         self.assert_nothing_left()
 
-    def test_ctrl_c_ends_ranks_and_keeps_a_record(self):
+    def test_two_ctrl_c_end_ranks_and_keep_a_record(self):
         front, out = self.front_while_measuring("--steps", "2000", "--verify", "off")
+        front.send_signal(signal.SIGINT)
+        time.sleep(1)
+        self.assertIsNone(front.poll())
         front.send_signal(signal.SIGINT)
         self.assertEqual(front.wait(timeout=20), 130)
         self.assertEqual([r["status"] for r in self.records(out)], ["failed"])

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "base/json_text.h"
 #include "base/pattern.h"
 
 namespace parabench::results {
@@ -32,7 +33,7 @@ bool has_type(const json& value, std::string_view type) {
 
 /// What a message shows of a value: all of a small one, the kind of a large one.
 std::string shown(const json& value) {
-  const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+  const std::string text = json_line(value);
   return text.size() <= 60 ? text : fmt::format("{} of {} characters", value.type_name(), text.size());
 }
 

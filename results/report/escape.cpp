@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
+
 namespace parabench::results {
 namespace {
 
@@ -13,7 +15,7 @@ bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x
 
 /// UTF-8 with U+FFFD for what is none.
 std::string valid_utf8(std::string_view text) {
-  const std::string quoted = json(std::string(text)).dump(-1, ' ', false, json::error_handler_t::replace);
+  const std::string quoted = json_line(std::string(text));
   return json::parse(quoted).get<std::string>();
 }
 

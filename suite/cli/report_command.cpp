@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <ostream>
 
 #include "base/file.h"
@@ -48,7 +50,22 @@ bool draw_figures(const fs::path& folder) {
 
 }  // namespace
 
-ExitCode report_results(const ReportOptions& options, Progress& progress, std::ostream& out) {
+void add_options(CLI::App& app, ReportOptions& options) {
+  app.add_option("FILE", options.files, "Results files")->required()->type_name("");
+  app.add_option("--out", options.out, "Folder to write into; made where it is not there")
+      ->required()
+      ->type_name("DIR");
+  app.add_option_function<std::string>(
+         "--figures",
+         [&](const std::string& text) {
+           options.figures = index_of_name("--figures", text, std::array<std::string_view, 2>{"off", "on"}) == 1;
+         },
+         "Draw SVG and PDF figures, too; wants python3 with matplotlib")
+      ->type_name("on|off")
+      ->default_str("on");
+}
+
+ExitCode report_results(const ReportOptions& options, const Start& start) {
   const std::vector<fs::path> paths(options.files.begin(), options.files.end());
   const results::Report report = results::make_report(results::read_report_files(paths));
   if (report.rows.empty()) {
@@ -57,14 +74,15 @@ ExitCode report_results(const ReportOptions& options, Progress& progress, std::o
   const fs::path folder = options.out;
   results::write_report(folder, report);
   const auto counting = std::ranges::count(report.rows, true, &results::ReportRow::counts);
-  fmt::print(out, "{}: {} records, {} of them count\nbeside it results.csv, table.tex, numbers.tex, figures.json\n",
+  fmt::print(start.out,
+             "{}: {} records, {} of them count\nbeside it results.csv, table.tex, numbers.tex, figures.json\n",
              (folder / "report.html").string(), report.rows.size(), counting);
   if (!options.figures) return ExitCode::ok;
   if (draw_figures(folder)) {
-    fmt::print(out, "and the figures as SVG and PDF\n");
+    fmt::print(start.out, "and the figures as SVG and PDF\n");
     return ExitCode::ok;
   }
-  progress.note(
+  start.progress.note(
       "no figures: no python3 with matplotlib was found; type apt-get install python3-matplotlib, or --figures off. "
       "Everything else is written");
   return ExitCode::environment;

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "base/units_text.h"
+#include "suite/launch/control_group.h"
 #include "suite/launch/launcher.h"
 
 namespace parabench::suite {
@@ -30,24 +31,18 @@ std::string allowed_list() {
   return "";
 }
 
-/// Control group v2 says "QUOTA PERIOD" or "max PERIOD", v1 has a file for each and -1 for no limit.
+/// Version 2 says "QUOTA PERIOD" or "max PERIOD", version 1 has a file for each and -1 for no limit.
 std::optional<double> quota_cores() {
-  std::ifstream file("/proc/self/cgroup");
-  for (std::string line; std::getline(file, line);) {
-    const auto first = line.find(':'), second = line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    const std::string path = line.substr(second + 1);
-    double quota = -1, period = 0;
-    if (controllers == ",,") {
-      std::ifstream("/sys/fs/cgroup" + path + "/cpu.max") >> quota >> period;
-    } else if (controllers.find(",cpu,") != std::string::npos) {
-      std::ifstream("/sys/fs/cgroup/cpu" + path + "/cpu.cfs_quota_us") >> quota;
-      std::ifstream("/sys/fs/cgroup/cpu" + path + "/cpu.cfs_period_us") >> period;
-    }
-    if (quota > 0 && period > 0) return quota / period;
+  const auto group = control_group("cpu");
+  if (!group) return std::nullopt;
+  double quota = -1, period = 0;
+  if (group->version == 2) {
+    std::ifstream(group->folder / "cpu.max") >> quota >> period;
+  } else {
+    std::ifstream(group->folder / "cpu.cfs_quota_us") >> quota;
+    std::ifstream(group->folder / "cpu.cfs_period_us") >> period;
   }
-  return std::nullopt;
+  return quota > 0 && period > 0 ? std::optional(quota / period) : std::nullopt;
 }
 
 DiskRoom room_of(std::string what, const fs::path& folder) {

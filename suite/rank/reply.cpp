@@ -1,9 +1,7 @@
 #include "suite/rank/reply.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <array>
 #include <chrono>
 #include <iostream>
 #include <thread>
@@ -25,12 +23,6 @@ protocol::FailureKind kind_of(const std::exception& error) {
 }
 
 }  // namespace
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
 
 void report_failure(const std::filesystem::path& folder, Rank rank, const std::exception& error) noexcept {
   try {

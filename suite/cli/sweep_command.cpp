@@ -4,6 +4,7 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -111,6 +112,8 @@ ExitCode make_sweep(const SweepOptions& options, std::ostream& out) {
   const bool slurm = options.scheduler == Scheduler::slurm;
   const auto scripts = slurm ? by_nodes(sweep, machine.cores) : std::vector{all_of(sweep)};
 
+  if (std::ranges::any_of(options.out, [](unsigned char c) { return std::iscntrl(c); }))
+    throw usage_error("--out", options.out, "a folder whose name scripts can hold: without control characters");
   const fs::path dir = fs::absolute(options.out).lexically_normal(), folder = dir / sweep.name / system;
   make_folder(folder);
   const ScriptContext context{sweep, fs::read_symlink("/proc/self/exe"), folder};
@@ -150,12 +153,14 @@ ExitCode collect_sweep(const SweepCollectOptions& options, const std::vector<std
     throw usage_error("DIR", options.dir, "the folder of one sweep",
                       fmt::format("try {}", campaigns.back().path.string()));
   }
-  const results::ResultsFile all = collect(progress_of(campaigns.front()), argv);
+  const std::vector<CaseProgress> cases = progress_of(campaigns.front());
+  const results::ResultsFile all = collect(cases, argv);
   if (options.json == "-") {
     out << results::results_text(all);
-  } else {
-    results::write_results(options.json, all);
+    return ExitCode::ok;
   }
+  results::write_results(options.json, all);
+  fmt::print(out, "{}: records of {} of {} cases\n", options.json, all.records.size(), cases.size());
   return ExitCode::ok;
 }
 

@@ -55,7 +55,7 @@ ResultsFile results_from_json(const json& document, std::string_view subject) {
   file.program = program_from_json(reader.at("program"));
   file.context = context_from_json(reader.at("context"));
   file.calibration = calibration_origin_from_json(reader.at("calibration"));
-  for (const JsonReader& record : reader.at("records").items()) file.records.push_back(record_from_json(record));
+  for (const JsonReader& record : reader.at("records").items()) file.records.push_back(record_from_valid_json(record));
   return file;
 }
 

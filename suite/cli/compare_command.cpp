@@ -67,9 +67,11 @@ ExitCode compare_results(const CompareOptions& options, const Start& start) {
   } else {
     start.out << results::comparison_table(comparison, options.rules, head_a, head_b);
   }
-  if (comparison.cases.empty()) return ExitCode::nothing_matched;
   const auto slower = [](const results::CaseComparison& c) { return c.verdict == results::Verdict::slower; };
-  return std::ranges::any_of(comparison.cases, slower) ? ExitCode::case_failed : ExitCode::ok;
+  if (std::ranges::any_of(comparison.cases, slower) ||
+      std::ranges::any_of(comparison.left_out, &results::LeftOut::broken))
+    return ExitCode::case_failed;
+  return comparison.cases.empty() ? ExitCode::nothing_matched : ExitCode::ok;
 }
 
 }  // namespace parabench::suite

@@ -17,7 +17,8 @@ struct CompareOptions {
 };
 void add_options(CLI::App& app, CompareOptions& options);
 
-/// Prints the comparison. case_failed where a case became SLOWER, nothing_matched where no case could be compared.
+/// Prints the comparison. case_failed where a case became SLOWER, or is good in A and failed or became wrong in B;
+/// nothing_matched where no case could be compared.
 /// Throws usage_error for a file that is no results file, and for different work that the rules do not allow.
 ExitCode compare_results(const CompareOptions& options, const Start& start);
 

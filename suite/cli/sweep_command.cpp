@@ -4,6 +4,7 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -141,6 +142,8 @@ ExitCode make_sweep(const SweepOptions& options, const Start& start) {
   const bool slurm = options.scheduler == Scheduler::slurm;
   const auto scripts = slurm ? by_nodes(sweep, machine.cores) : std::vector{all_of(sweep)};
 
+  if (std::ranges::any_of(options.out, [](unsigned char c) { return std::iscntrl(c); }))
+    throw usage_error("--out", options.out, "a folder whose name scripts can hold: without control characters");
   const fs::path dir = fs::absolute(options.out).lexically_normal(), folder = dir / sweep.name / system;
   make_folder(folder);
   const ScriptContext context{sweep, fs::read_symlink("/proc/self/exe"), folder};
@@ -181,12 +184,14 @@ ExitCode collect_sweep(const SweepCollectOptions& options, const Start& start) {
     throw usage_error("DIR", options.dir, "the folder of one sweep",
                       fmt::format("try {}", campaigns.back().path.string()));
   }
-  const results::ResultsFile all = collect(progress_of(campaigns.front()), start.argv);
+  const std::vector<CaseProgress> cases = progress_of(campaigns.front());
+  const results::ResultsFile all = collect(cases, start.argv);
   if (options.json == "-") {
     start.out << results::results_text(all);
-  } else {
-    results::write_results(options.json, all);
+    return ExitCode::ok;
   }
+  results::write_results(options.json, all);
+  fmt::print(start.out, "{}: records of {} of {} cases\n", options.json, all.records.size(), cases.size());
   return ExitCode::ok;
 }
 

@@ -25,8 +25,9 @@ void add_options(CLI::App& app, SweepOptions& options);
 void check(const SweepOptions& options);
 
 /// Writes scripts, lists of cases and the index below `out`/<campaign>/<system>, and says on stdout what was left out,
-/// why, and what to type. Starts nothing. Throws usage_error for a file that is none (sweep_file.h), environment_error
-/// where `out` cannot be written, and Error with code nothing_matched where no case is left.
+/// why, and what to type. Starts nothing. Throws usage_error for a file that is none (sweep_file.h) and for control
+/// characters in `out`, environment_error where it cannot be written, and Error with code nothing_matched where no case
+/// is left.
 ExitCode make_sweep(const SweepOptions& options, const Start& start);
 
 struct SweepStatusOptions {
@@ -43,7 +44,8 @@ struct SweepCollectOptions {
 };
 void add_options(CLI::App& app, SweepCollectOptions& options);
 
-/// Writes the records of the one sweep below `dir` into one results file; "-" for stdout.
+/// Writes the records of the one sweep below `dir` into one results file, and says of how many of its cases; "-" for
+/// stdout, and nothing besides.
 ExitCode collect_sweep(const SweepCollectOptions& options, const Start& start);
 
 }  // namespace parabench::suite

@@ -35,7 +35,8 @@ class Schema:
         if "enum" in schema:
             return " ".join("null" if value is None else f"`{value}`" for value in schema["enum"])
         if "anyOf" in schema:
-            return " or ".join(self.type(one) for one in schema["anyOf"])
+            kinds = " or ".join(self.type(one) for one in schema["anyOf"])
+            return kinds.replace("or null or null", "or null")
         types = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
         return " or ".join(self.simple(one, schema) for one in types)
 
@@ -52,8 +53,6 @@ class Schema:
                       (("minimum", ">="), ("exclusiveMinimum", ">"), ("maximum", "<="), ("exclusiveMaximum", "<"))
                       if key in schema]
             return " ".join([word, " and ".join(bounds)]).strip()
-        if "pattern" in schema:
-            return f"{word} `{schema['pattern']}`".replace("|", "\\|")
         return word
 
     def rows(self, schema, prefix=""):
@@ -66,7 +65,7 @@ class Schema:
             since = ""
             if found := SINCE.match(text):
                 since, text = found[1], text[found.end():]
-            yield field, self.type(one), since, text[:1].upper() + text[1:]
+            yield field, self.type(one), since, text
             inner = one["items"] if "items" in one else one
             if "properties" in inner:
                 yield from self.rows(inner, field + ("[]." if "items" in one else "."))

@@ -9,6 +9,7 @@ A comment on the line before the fence, or several, one a line, qualify it:
     <!-- test: not run, REASON -->
     <!-- test: exit N -->       the exit code of the last command; without it every command has to exit with 0
     <!-- test: ranks -->        starts ranks: run only with LibTorch and MPI
+    <!-- test: needs NAME -->   run only where this program is, or matplotlib
     <!-- test: file NAME -->    of a block in any language: its text becomes that file in the page's folder
 """
 
@@ -24,6 +25,7 @@ class Block:
     not_run: str = ""
     exit_code: int = 0
     ranks: bool = False
+    needs: str = ""
     file: str = ""
 
     @property
@@ -50,10 +52,13 @@ def _qualify(block, words, line):
         block.exit_code = int(found[1])
     elif words == "ranks":
         block.ranks = True
+    elif found := re.fullmatch(r"needs ([\w.-]+)", words):
+        block.needs = found[1]
     elif found := re.fullmatch(r"file ([A-Za-z0-9_.-]+)", words):
         block.file = found[1]
     else:
-        raise PageError(f"line {line}: got 'test: {words}', expected 'not run, REASON', 'exit N', 'ranks' or 'file NAME'")
+        raise PageError(f"line {line}: got 'test: {words}', expected 'not run, REASON', "
+                        "'exit N', 'ranks', 'needs NAME' or 'file NAME'")
 
 
 def read_blocks(lines):

@@ -25,7 +25,7 @@ class Block:
     not_run: str = ""
     exit_code: int = 0
     ranks: bool = False
-    needs: str = ""
+    needs: list[str] = dataclasses.field(default_factory=list)
     file: str = ""
 
     @property
@@ -53,7 +53,7 @@ def _qualify(block, words, line):
     elif words == "ranks":
         block.ranks = True
     elif found := re.fullmatch(r"needs ([\w.-]+)", words):
-        block.needs = found[1]
+        block.needs.append(found[1])
     elif found := re.fullmatch(r"file ([A-Za-z0-9_.-]+)", words):
         block.file = found[1]
     else:

@@ -6,7 +6,7 @@ import unittest
 import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?[^)]*\)")
+LINK = re.compile(r"""!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?[^)]*\)|<img src="([^"]+)\"""")
 
 
 def markdown_files():
@@ -50,7 +50,8 @@ class Links(unittest.TestCase):
     def test_every_link_leads_somewhere(self):
         for path in markdown_files():
             for number, line in prose(path):
-                for target in LINK.findall(re.sub(r"`[^`]*`", "", line)):
+                for found in LINK.finditer(re.sub(r"`[^`]*`", "", line)):
+                    target = found[1] or found[2]
                     with self.subTest(f"{path.relative_to(ROOT)}:{number}", target=target):
                         self.follow(path, target)
 

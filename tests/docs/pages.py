@@ -106,8 +106,21 @@ def console_commands(block):
 
 def matches(expected, printed):
     """Whether lines are as expected, where '...' stands for any number of lines."""
-    if not expected:
-        return not printed
-    if expected[0] == "...":
-        return any(matches(expected[1:], printed[skipped:]) for skipped in range(len(printed) + 1))
-    return bool(printed) and expected[0] == printed[0] and matches(expected[1:], printed[1:])
+    parts = [[]]
+    for line in expected:
+        if line == "...":
+            parts.append([])
+        else:
+            parts[-1].append(line)
+    first, *others = parts
+    if printed[:len(first)] != first:
+        return False
+    if not others:
+        return len(printed) == len(first)
+    at, last = len(first), others.pop()
+    for part in others:
+        at = next((begin + len(part) for begin in range(at, len(printed) - len(part) + 1)
+                   if printed[begin:begin + len(part)] == part), None)
+        if at is None:
+            return False
+    return len(printed) - len(last) >= at and printed[len(printed) - len(last):] == last

@@ -97,6 +97,16 @@ far
                 self.assertIn(expected, said)
 
 
+class Matching(unittest.TestCase):
+    def test_dots_stand_for_any_lines(self):
+        for expected, printed, same in (("a ... c", "a b b c", True), ("a ... c", "a c", True), ("a ... c", "a c d", False),
+                                        ("...", "", True), ("...", "a b", True), ("a ...", "b a", False), ("", "a", False),
+                                        ("... b ... b", "a b c", False), ("... b ... b", "b b", True), ("a ... a", "a", False),
+                                        ("... b c ... d", "b b c a d", True), ("a b", "a b", True), ("a", "a b", False)):
+            with self.subTest(expected=expected, printed=printed):
+                self.assertEqual(pages.matches(expected.split(), printed.split()), same)
+
+
 class Schema(unittest.TestCase):
     def test_every_property_of_the_schema_is_in_the_tables(self):
         schema = generated.newest_schema(HERE.parents[1])

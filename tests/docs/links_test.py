@@ -16,14 +16,22 @@ def markdown_files():
 
 
 def prose(path):
-    """Lines outside of fences, without code spans."""
-    fence = None
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    """Its lines, those in fences and their content empty."""
+    fence, lines = None, []
+    for line in path.read_text(encoding="utf-8").splitlines():
         mark = re.match(r"\s*(`{3,})", line)
         if mark and fence in (None, mark[1]):
             fence = None if fence else mark[1]
-        elif not fence:
-            yield number, line
+            line = ""
+        lines.append("" if fence else line)
+    return lines
+
+
+def links(path):
+    """(line, target) of every link; the text of one may go over several lines."""
+    text = re.sub(r"`[^`\n]*`", lambda span: "x" * len(span[0]), "\n".join(prose(path)))
+    for found in LINK.finditer(text):
+        yield text.count("\n", 0, found.start()) + 1, found[1] or found[2]
 
 
 def anchor(heading):
@@ -34,7 +42,7 @@ def anchor(heading):
 
 def anchors(path):
     found, count = set(), {}
-    for _, line in prose(path):
+    for line in prose(path):
         if heading := re.match(r"#{1,6} +(.*?)\s*#*$", line):
             name = anchor(heading[1])
             found.add(f"{name}-{count[name]}" if name in count else name)
@@ -49,11 +57,9 @@ class Links(unittest.TestCase):
 
     def test_every_link_leads_somewhere(self):
         for path in markdown_files():
-            for number, line in prose(path):
-                for found in LINK.finditer(re.sub(r"`[^`]*`", "", line)):
-                    target = found[1] or found[2]
-                    with self.subTest(f"{path.relative_to(ROOT)}:{number}", target=target):
-                        self.follow(path, target)
+            for number, target in links(path):
+                with self.subTest(f"{path.relative_to(ROOT)}:{number}", target=target):
+                    self.follow(path, target)
 
     def follow(self, path, target):
         if re.match(r"[a-z+]+:", target):

@@ -48,6 +48,17 @@ class Words(unittest.TestCase):
             with self.subTest(name):
                 self.assertIn(f"`{name}`", text)
 
+    def test_every_variable_of_ours_has_its_row(self):
+        found = set(re.findall(r"\$\{(PARABENCH_[A-Z]+)", (DOCS.parent / "parabench").read_text(encoding="utf-8")))
+        for part in ("analytic", "base", "datasets", "models", "parallelism", "results", "suite"):
+            for source in (DOCS.parent / part).rglob("*.cpp"):
+                found.update(re.findall(r'getenv\("(PARABENCH_[A-Z_]+)"', source.read_text(encoding="utf-8")))
+        self.assertTrue({"PARABENCH_OUT", "PARABENCH_PRESET"} <= found, found)
+        text = page("reference/commands.md")
+        for name in sorted(found):
+            with self.subTest(name):
+                self.assertIn(f"| `{name}` |", text)
+
     def test_every_page_is_on_the_index(self):
         text = page("README.md")
         for path in sorted(DOCS.glob("*.md")) + sorted((DOCS / "reference").glob("*.md")):

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/lack.h"
 #include "parallelism/comm/cuda/direct.h"
 #include "parallelism/comm/cuda/nccl.h"
 #include "parallelism/comm/cuda/staged.h"
@@ -160,6 +161,7 @@ void run_rank(const Launch& launch, comm::Communicator& comm) {
 }
 
 int exit_code_of(const std::exception& error) {
+  if (const auto lack = lack_behind(error)) return static_cast<int>(lack->code());
   const auto* ours = dynamic_cast<const Error*>(&error);
   return static_cast<int>(ours ? ours->code() : ExitCode::case_failed);
 }

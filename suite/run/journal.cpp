@@ -151,9 +151,10 @@ bool Journal::finish(const results::ResultsFile& all) {
     fs::remove_all(folder_, ignored);
     return true;
   } catch (const std::exception& error) {
-    const fs::path elsewhere = fs::temp_directory_path() / fmt::format("{}.{}", results_.filename().string(), getpid());
     progress_.note(fmt::format("the results could not be written: {}", error.what()));
     try {
+      const fs::path elsewhere =
+          fs::temp_directory_path() / fmt::format("{}.{}", results_.filename().string(), getpid());
       results::write_results(elsewhere, all);
       progress_.note(fmt::format("they are in {} instead", elsewhere.string()));
     } catch (const std::exception& second) {

@@ -200,9 +200,12 @@ void calibrate_first(std::vector<Prepared>& cases, const PrepareOptions& prepare
       "{}: measuring first what these cases need, kept in {}",
       file.content ? "the calibration lacks something" : "no calibration of this machine yet", file.path.string()));
   auto known = file.content;
+  file.must_be_kept = false;
   for (const auto& failure : measure(workplace, cases, chosen, known, file)) {
     workplace.progress.note(fmt::format("no calibration, the data sheet predicts instead: {}", failure));
   }
+  if (!file.unkept.empty())
+    workplace.progress.note(fmt::format("the calibration serves this run alone: {}", file.unkept));
   if (known) forecast_again(cases, prepare_options, {workplace.machine, &*known, options.emulated_unit_s});
   for (const auto& one : cases)
     if (one.forecast && !one.forecast->gap.empty())

@@ -61,6 +61,24 @@ TEST_F(BadInputTest, ValuesAreChecked) {
   expect_refused({"list", "--where", "strategy=gpip"}, "--where strategy: got 'gpip'");
 }
 
+TEST_F(BadInputTest, ANumberThatNoDoubleHoldsIsToldWithItsFileAndPlace) {
+  std::ofstream(path("huge.json")) << R"({"x": 1e400})";
+  std::ofstream(path("huge.toml")) << "name = \"x\"\n[slurm]\ntime = 1e400\n";
+  const std::string byte = "huge.json: got '1e400 at byte 7'";
+  const auto expect_refused = [&](const std::vector<std::string>& words, const std::string& part) {
+    const Outcome outcome = run(words);
+    EXPECT_EQ(outcome.code, 2) << words[0];
+    EXPECT_THAT(outcome.err, HasSubstr(part));
+  };
+  expect_refused({"validate", "huge.json"}, byte);
+  expect_refused({"report", "huge.json", "--out", "report"}, byte);
+  expect_refused({"compare", "huge.json", "huge.json"}, byte);
+  expect_refused({"export", "huge.json"}, byte);
+  expect_refused({"predict", sequential, "--calibration", "huge.json"}, byte);
+  expect_refused({"sweep", "huge.json", "--out", "runs"}, byte);
+  expect_refused({"sweep", "huge.toml", "--out", "runs"}, "huge.toml: got 'line 3, column 13'");
+}
+
 TEST_F(BadInputTest, ImpossibleInItselfIsAnErrorWhenNamed) {
   const Outcome stages = run({"run", small + "gpipe/np:64/batch:256"});
   EXPECT_EQ(stages.code, 2);

@@ -7,6 +7,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
+
 namespace parabench {
 namespace {
 
@@ -27,7 +29,7 @@ bool find_path(const json& from, const json* wanted, std::string& path) {
 
 std::string shown(const json& value) {
   constexpr std::size_t most = 80;
-  std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+  std::string text = json_line(value);
   if (text.size() > most) text = text.substr(0, most) + "...";
   return text;
 }

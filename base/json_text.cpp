@@ -53,4 +53,12 @@ nlohmann::json parse_json(std::string_view text, const std::string& name) {
   }
 }
 
+std::string json_text(const nlohmann::json& document) {
+  return document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string json_line(const nlohmann::json& document) {
+  return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 }  // namespace parabench

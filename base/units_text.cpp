@@ -99,6 +99,13 @@ Seconds parse_seconds(std::string_view subject, std::string_view text) {
   throw usage_error(subject, text, "a time", "try 500us, 20ms, 2s or 10min");
 }
 
+double parse_share(std::string_view subject, std::string_view text) {
+  const auto parts = split_unit(text);
+  if (!parts || (!parts->unit.empty() && parts->unit != "%"))
+    throw usage_error(subject, text, "a share that is not below 0", "try 5% or 0.05");
+  return parts->unit.empty() ? parts->number : parts->number / 100;
+}
+
 std::string print_bytes(Bytes bytes) {
   ByteScale best{"", 1};
   for (std::span<const ByteScale> scales : {std::span(binary_scales), std::span(decimal_scales)}) {

@@ -14,6 +14,9 @@ Bytes parse_bytes(std::string_view subject, std::string_view text);
 /// "500us", "1.5s": ns, us, ms, s, min, h; no unit means seconds. Throws usage_error for anything else.
 Seconds parse_seconds(std::string_view subject, std::string_view text);
 
+/// "5%", "5 %" or "0.05": a share of the whole, not below 0; it may be above 1. Throws usage_error for anything else.
+double parse_share(std::string_view subject, std::string_view text);
+
 /// Exact and canonical: in the largest binary or the largest decimal unit that divides, whichever takes fewer digits
 /// ("25MiB", "8GB"; the binary one of two as short), else plain bytes. parse_bytes is its inverse.
 std::string print_bytes(Bytes bytes);

@@ -18,10 +18,12 @@ constexpr const char* hint = "give the folder of MNIST's four IDX files, with or
 /// The file as it lies in the folder, compressed or not.
 std::string find_file(const std::string& folder, const std::string& name) {
   const std::filesystem::path plain = std::filesystem::path(folder) / name;
-  if (std::filesystem::exists(plain)) return plain.string();
+  std::error_code hidden;
+  if (std::filesystem::exists(plain, hidden)) return plain.string();
+  if (hidden) throw usage_error("mnist file", plain.string(), "a readable file", hidden.message());
   std::filesystem::path packed = plain;
   packed += ".gz";
-  if (std::filesystem::exists(packed)) return packed.string();
+  if (std::filesystem::exists(packed, hidden)) return packed.string();
   throw usage_error("mnist file", plain.string(), "this file, or the same with .gz", hint);
 }
 

@@ -76,9 +76,7 @@ void decide(CaseComparison& c, const CompareRules& rules) {
 
 /// "" where the row can be compared.
 std::string why_not(const Record& record) {
-  if (record.status != Status::ok) return fmt::format("{}: {}", to_text(record.status), record.reason);
-  if (record.equivalence.status == EquivalenceStatus::fail) return "not equivalent: " + record.equivalence.reason;
-  if (!counts(record)) return "not equivalent: its losses are not those of the reference";
+  if (!counts(record)) return why_not_counted(record);
   if (!record.measured || launch_medians(*record.measured).empty()) return "no step time was measured";
   return "";
 }
@@ -96,7 +94,8 @@ struct Pair {
 void take(const Record& a, const Record& b, std::vector<Pair>& pairs, std::vector<LeftOut>& left_out) {
   const std::string not_a = why_not(a), not_b = why_not(b);
   if (!not_a.empty()) left_out.push_back({a.id, "in A " + not_a});
-  if (!not_b.empty()) left_out.push_back({b.id, "in B " + not_b});
+  if (!not_b.empty())
+    left_out.push_back({b.id, "in B " + not_b, not_a.empty() && !counts(b) && b.status != Status::skipped});
   if (not_a.empty() && not_b.empty()) pairs.push_back({&a, &b});
 }
 
@@ -165,7 +164,7 @@ CaseComparison judge(std::span<const double> launches_a, std::span<const double>
   c.median_b_s = median(launches_b);
   c.ratio = c.median_b_s / c.median_a_s;
   if (std::min(c.launches_a, c.launches_b) < fewest_launches) {
-    c.reason = fmt::format("{} launches in A and {} in B; a verdict wants {} on either side, FASTER or SLOWER {}",
+    c.reason = fmt::format("launches: {} in A and {} in B; a verdict wants {} on either side, FASTER or SLOWER {}",
                            c.launches_a, c.launches_b, fewest_launches, fewest_for(rules.alpha));
     return c;
   }

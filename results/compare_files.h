@@ -52,7 +52,8 @@ struct CaseComparison {
 ///   SAME    the interval lies within the threshold, and so does the noise: a difference would have been seen
 ///   UNCLEAR otherwise, and with fewer than fewest_launches on either side
 /// Swapping the sides inverts ratio and interval and swaps FASTER and SLOWER. Three launches on either side give no
-/// p < 0.05, so they can at best be SAME. Each case is judged by itself: alpha is not shared among many.
+/// p < 0.05, so they can at best be SAME. Each case is judged by itself: alpha is not shared among many. Launches of a
+/// case follow each other, so that neither interval nor noise knows how the machine drifts from one run to the next.
 CaseComparison judge(std::span<const double> launches_a, std::span<const double> launches_b,
                      const std::optional<LaunchNoise>& noise_a, const std::optional<LaunchNoise>& noise_b,
                      const CompareRules& rules);
@@ -60,6 +61,7 @@ CaseComparison judge(std::span<const double> launches_a, std::span<const double>
 /// A row that has no counterpart, or does not count.
 struct LeftOut {
   std::string id, reason;
+  bool broken = false;  ///< it counts in A, and failed or became wrong in B
 };
 
 struct DeviceNoise {

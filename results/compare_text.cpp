@@ -100,6 +100,7 @@ std::string comparison_table(const FilesComparison& comparison, const CompareRul
   }
   for (const ContextDifference& difference : comparison.context)
     text += fmt::format("{}: {} in A, {} in B\n", difference.name, difference.a, difference.b);
+  text += "times are medians over launches of the launches' median steps\n";
   text += fmt::format("threshold {:g} %: ratios from {:.3f} to {:.3f} are the same; alpha {:g}\n\n",
                       100 * rules.threshold, 1 / (1 + rules.threshold), 1 + rules.threshold, rules.alpha);
 
@@ -134,7 +135,8 @@ std::string comparison_table(const FilesComparison& comparison, const CompareRul
   for (const Verdict verdict : enum_values<Verdict>)
     text +=
         fmt::format("{}{} {}", verdict == Verdict::same ? "" : ", ", number_of(comparison, verdict), to_text(verdict));
-  return text + "\n";
+  const auto broken = std::ranges::count(comparison.left_out, true, &LeftOut::broken);
+  return text + (broken > 0 ? fmt::format("; {} good in A and not in B\n", broken) : "\n");
 }
 
 json comparison_json(const FilesComparison& comparison, const CompareRules& rules, const ComparedFile& a,
@@ -160,7 +162,8 @@ json comparison_json(const FilesComparison& comparison, const CompareRules& rule
   for (const DeviceNoise& noise : comparison.noise)
     out["noise"].push_back({{"device", to_text(noise.device)}, {"a", noise_json(noise.a)}, {"b", noise_json(noise.b)}});
   for (const CaseComparison& c : comparison.cases) out["cases"].push_back(case_json(c));
-  for (const LeftOut& row : comparison.left_out) out["left_out"].push_back({{"id", row.id}, {"reason", row.reason}});
+  for (const LeftOut& row : comparison.left_out)
+    out["left_out"].push_back({{"id", row.id}, {"reason", row.reason}, {"broken", row.broken}});
   for (const Verdict verdict : enum_values<Verdict>)
     out["verdicts"][std::string(to_text(verdict))] = number_of(comparison, verdict);
   return out;

@@ -16,8 +16,8 @@ struct ComparedFile {
 
 /// The files; what else differs; the rules; one line per case, grouped under the model/dataset/ that ids share (of two
 /// different cases the second on a line of its own): launches of A and of B, medians, ratio B / A, interval, p,
-/// verdict, and below an UNCLEAR one why; rows that were left out; last the noise and how many cases have which
-/// verdict.
+/// verdict, and below an UNCLEAR one why; rows that were left out; last the noise, how many cases have which
+/// verdict, and how many are good in A alone.
 std::string comparison_table(const FilesComparison& comparison, const CompareRules& rules, const ComparedFile& a,
                              const ComparedFile& b);
 

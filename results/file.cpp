@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json_text.h"
 #include "results/context_json.h"
 #include "results/record_json.h"
 #include "results/record_read.h"
@@ -54,7 +55,7 @@ ResultsFile results_from_json(const json& document, std::string_view subject) {
   file.program = program_from_json(reader.at("program"));
   file.context = context_from_json(reader.at("context"));
   file.calibration = calibration_origin_from_json(reader.at("calibration"));
-  for (const JsonReader& record : reader.at("records").items()) file.records.push_back(record_from_json(record));
+  for (const JsonReader& record : reader.at("records").items()) file.records.push_back(record_from_valid_json(record));
   return file;
 }
 
@@ -62,10 +63,7 @@ ResultsFile read_results(const std::filesystem::path& path) {
   return results_from_json(read_json(path), path.string());
 }
 
-std::string results_text(const ResultsFile& file) {
-  // Host names, arguments and the environment are bytes, not always UTF-8.
-  return to_json(file).dump(1, ' ', false, json::error_handler_t::replace) + "\n";
-}
+std::string results_text(const ResultsFile& file) { return json_text(to_json(file)) + "\n"; }
 
 void write_results(const std::filesystem::path& path, const ResultsFile& file) {
   write_atomically(path, results_text(file));

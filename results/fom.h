@@ -14,7 +14,7 @@ namespace parabench::results {
 enum class Outcome { pass, fail, skip };
 constexpr std::array<std::string_view, 3> names_of(Outcome) { return {"PASS", "FAIL", "SKIP"}; }
 
-/// fail where a record failed, skip where all were skipped, else pass.
+/// fail where a record neither counts (summary.h) nor was skipped, skip where all were skipped, else pass.
 Outcome outcome_of(std::span<const Record> records);
 
 /// Of each record "FOM case: ID" and, where it counts (summary.h), "FOM NAME: NUMBER" for every main number that it has

@@ -7,7 +7,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <string>
+#include <utility>
 
+#include "base/json_text.h"
 #include "base/pattern.h"
 
 namespace parabench::results {
@@ -32,7 +35,7 @@ bool has_type(const json& value, std::string_view type) {
 
 /// What a message shows of a value: all of a small one, the kind of a large one.
 std::string shown(const json& value) {
-  const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+  const std::string text = json_line(value);
   return text.size() <= 60 ? text : fmt::format("{} of {} characters", value.type_name(), text.size());
 }
 
@@ -42,11 +45,23 @@ std::string listed(const json& values) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
+/// Where a value stands; written as a pointer only where something is wrong.
+struct Place {
+  const Place* parent = nullptr;  ///< nullptr: the whole document
+  const std::string* name = nullptr;
+  std::size_t index = 0;
+
+  json::json_pointer pointer() const {
+    if (!parent) return json::json_pointer();
+    return name ? parent->pointer() / *name : parent->pointer() / index;
+  }
+};
+
 class Checker {
  public:
   explicit Checker(const json& root) : root_(root) {}
 
-  void check(const json& schema, const json& value, const json::json_pointer& at) {
+  void check(const json& schema, const json& value, const Place& at) {
     if (schema.is_boolean()) {
       if (!schema.get<bool>()) report(at, "not expected here");
       return;
@@ -61,53 +76,65 @@ class Checker {
   std::vector<SchemaViolation> violations;
 
  private:
-  void report(const json::json_pointer& at, std::string message) { violations.push_back({at.to_string(), message}); }
-
-  void expect(bool holds, const json& value, const json::json_pointer& at, const std::string& expectation) {
-    if (!holds) report(at, fmt::format("expected {}, got {}", expectation, shown(value)));
+  void report(const Place& at, std::string message) {
+    violations.push_back({at.pointer().to_string(), std::move(message)});
   }
 
-  void check_keyword(std::string_view keyword, const json& rule, const json& schema, const json& value,
-                     const json::json_pointer& at) {
+  /// `expectation` makes its text only where it is told.
+  template <class Expectation>
+  void expect(bool holds, const json& value, const Place& at, Expectation expectation) {
+    if (!holds) report(at, fmt::format("expected {}, got {}", expectation(), shown(value)));
+  }
+
+  void check_keyword(const std::string& keyword, const json& rule, const json& schema, const json& value,
+                     const Place& at) {
+    const auto one_of = [&rule] {
+      const json choices = rule.is_array() ? rule : json::array({rule});
+      return choices.size() == 1 ? listed(choices) : "one of " + listed(choices);
+    };
+    const auto than = [&rule](std::string_view text) {
+      return [&rule, text] { return fmt::format("{} {}", text, rule.dump()); };
+    };
+    const auto number_of = [&rule](std::string_view text) {
+      return [&rule, text] { return fmt::format("{} {}", rule.dump(), text); };
+    };
     if (keyword == "type") {
-      const json types = rule.is_array() ? rule : json::array({rule});
-      const auto fits = [&value](const json& type) { return has_type(value, type.get<std::string>()); };
-      expect(std::ranges::any_of(types, fits), value, at,
-             types.size() == 1 ? listed(types) : "one of " + listed(types));
+      const auto fits = [&value](const json& type) { return has_type(value, type.get_ref<const std::string&>()); };
+      expect(rule.is_array() ? std::ranges::any_of(rule, fits) : fits(rule), value, at, one_of);
     } else if (keyword == "enum") {
-      const bool listed_value = std::ranges::find(rule, value) != rule.end();
-      expect(listed_value, value, at, rule.size() == 1 ? listed(rule) : "one of " + listed(rule));
+      expect(std::ranges::find(rule, value) != rule.end(), value, at, one_of);
     } else if (keyword == "anyOf") {
       const auto fits = [&](const json& alternative) { return check_schema(root_, alternative, value).empty(); };
       if (!std::ranges::any_of(rule, fits)) report(at, schema.value("description", "fits none of its alternatives"));
     } else if (keyword == "minimum") {
-      expect(!value.is_number() || value >= rule, value, at, ">= " + rule.dump());
+      expect(!value.is_number() || value >= rule, value, at, than(">="));
     } else if (keyword == "exclusiveMinimum") {
-      expect(!value.is_number() || value > rule, value, at, "> " + rule.dump());
+      expect(!value.is_number() || value > rule, value, at, than(">"));
     } else if (keyword == "exclusiveMaximum") {
-      expect(!value.is_number() || value < rule, value, at, "< " + rule.dump());
+      expect(!value.is_number() || value < rule, value, at, than("<"));
     } else if (keyword == "minLength") {
       const bool holds = !value.is_string() || value.get_ref<const std::string&>().size() >= rule;
-      expect(holds, value, at, fmt::format("{} characters or more", rule.dump()));
+      expect(holds, value, at, number_of("characters or more"));
     } else if (keyword == "pattern") {
       const bool holds =
           !value.is_string() || finds_pattern("schema", rule.get_ref<const std::string&>(), PatternSyntax::ecmascript,
                                               value.get_ref<const std::string&>());
-      expect(holds, value, at, "text like " + rule.get<std::string>());
+      expect(holds, value, at, [&rule] { return "text like " + rule.get<std::string>(); });
     } else if (keyword == "items") {
-      for (std::size_t i = 0; value.is_array() && i < value.size(); ++i) check(rule, value[i], at / i);
+      for (std::size_t i = 0; value.is_array() && i < value.size(); ++i) check(rule, value[i], {&at, nullptr, i});
     } else if (keyword == "minItems") {
-      expect(!value.is_array() || value.size() >= rule, value, at, fmt::format("{} items or more", rule.dump()));
+      expect(!value.is_array() || value.size() >= rule, value, at, number_of("items or more"));
     } else if (keyword == "maxItems") {
-      expect(!value.is_array() || value.size() <= rule, value, at, fmt::format("{} items or fewer", rule.dump()));
+      expect(!value.is_array() || value.size() <= rule, value, at, number_of("items or fewer"));
     } else if (keyword == "required") {
       for (const json& name : rule) {
-        if (value.is_object() && !value.contains(name.get<std::string>()))
+        if (value.is_object() && !value.contains(name.get_ref<const std::string&>()))
           report(at, fmt::format("lacks {}", name.dump()));
       }
     } else if (keyword == "properties") {
+      if (!value.is_object()) return;
       for (const auto& [name, property] : rule.items()) {
-        if (value.is_object() && value.contains(name)) check(property, value[name], at / name);
+        if (const auto member = value.find(name); member != value.end()) check(property, *member, {&at, &name});
       }
     } else if (keyword == "additionalProperties") {
       check_additional(rule, schema, value, at);
@@ -117,15 +144,15 @@ class Checker {
     }
   }
 
-  void check_additional(const json& rule, const json& schema, const json& value, const json::json_pointer& at) {
+  void check_additional(const json& rule, const json& schema, const json& value, const Place& at) {
     if (!value.is_object()) return;
-    const json named = schema.value("properties", json::object());
+    const auto named = schema.find("properties");
     for (const auto& [name, property] : value.items()) {
-      if (named.contains(name)) continue;
+      if (named != schema.end() && named->contains(name)) continue;
       if (rule.is_boolean()) {
         if (!rule.get<bool>()) report(at, fmt::format("has the unknown field \"{}\"", name));
       } else {
-        check(rule, property, at / name);
+        check(rule, property, {&at, &name});
       }
     }
   }
@@ -137,7 +164,7 @@ class Checker {
 
 std::vector<SchemaViolation> check_schema(const json& root, const json& schema, const json& document) {
   Checker checker(root);
-  checker.check(schema, document, json::json_pointer());
+  checker.check(schema, document, Place());
   return checker.violations;
 }
 

@@ -213,6 +213,10 @@ Predicted predicted_from_json(const JsonReader& value) {
 
 Record record_from_json(const JsonReader& value) {
   require_valid(value, "record");
+  return record_from_valid_json(value);
+}
+
+Record record_from_valid_json(const JsonReader& value) {
   Record out;
   out.id = value.get<std::string>("id");
   out.parameters = case_from_json(value.at("parameters"));

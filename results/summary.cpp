@@ -1,5 +1,7 @@
 #include "results/summary.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -22,6 +24,16 @@ std::int64_t highest(const std::vector<RankRow>& ranks) {
 
 bool counts(const Record& record) { return record.status == Status::ok && !differs(record.equivalence); }
 
+std::string why_not_counted(const Record& record) {
+  if (counts(record)) return "";
+  const bool unequal = record.status == Status::ok;
+  const std::string what = unequal ? "not equivalent" : std::string(to_text(record.status));
+  std::string why = unequal ? record.equivalence.reason : record.reason;
+  if (unequal && record.equivalence.status != EquivalenceStatus::fail)
+    why = "its losses are not those of the reference" + (why.empty() ? "" : ", " + why);
+  return why.empty() ? what : fmt::format("{}: {}", what, why);
+}
+
 bool is_checked(const Record& record) { return record.equivalence.status != EquivalenceStatus::not_checked; }
 
 bool differs(const Equivalence& equivalence) {
@@ -30,6 +42,11 @@ bool differs(const Equivalence& equivalence) {
 
 std::int64_t peak_bytes(const Measured& measured) { return highest(measured.ranks); }
 std::int64_t peak_bytes(const Predicted& predicted) { return highest(predicted.ranks); }
+
+std::optional<std::pair<double, double>> known_interval(const Predicted& predicted) {
+  const auto& [low, high] = predicted.interval_s;
+  return low < high ? std::optional(predicted.interval_s) : std::nullopt;
+}
 
 PredictionError compare(const Predicted& predicted, const Measured& measured) {
   PredictionError error;
@@ -57,14 +74,25 @@ std::optional<CaseError> case_error(const Record& record) {
       relative(static_cast<double>(peak_bytes(*record.predicted)), static_cast<double>(peak_bytes(*record.measured)))};
 }
 
+std::string_view kind_of(const MeanError& mean) {
+  if (mean.emulated) return "emulated";
+  return mean.checked ? "checked" : "unchecked";
+}
+
 std::vector<MeanError> mean_errors(std::span<const Record> records) {
+  std::vector<const Record*> all;
+  for (const Record& record : records) all.push_back(&record);
+  return mean_errors(all);
+}
+
+std::vector<MeanError> mean_errors(std::span<const Record* const> records) {
   std::vector<MeanError> means = {{.checked = true}, {}, {.emulated = true}};
   for (MeanError& kind : means) {
     std::vector<double> time, bytes;
-    for (const Record& record : records) {
-      if (!counts(record) || is_emulated(record.parameters) != kind.emulated || is_checked(record) != kind.checked)
+    for (const Record* record : records) {
+      if (!counts(*record) || is_emulated(record->parameters) != kind.emulated || is_checked(*record) != kind.checked)
         continue;
-      const auto error = case_error(record);
+      const auto error = case_error(*record);
       if (!error || !std::isfinite(error->step_time)) continue;
       time.push_back(std::abs(error->step_time));
       if (std::isfinite(error->peak_memory)) bytes.push_back(std::abs(error->peak_memory));

@@ -5,6 +5,9 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "results/record.h"
@@ -15,6 +18,8 @@ namespace parabench::results {
 /// (status ok), and trains what its reference trains. A row whose equivalence was not checked (--verify off, emulated
 /// devices, a reference that no rank can hold) counts too, but is shown as such and averaged apart: see is_checked().
 bool counts(const Record& record);
+/// Why a row does not count, for people: "failed: rank 1 was killed"; "" where it counts.
+std::string why_not_counted(const Record& record);
 /// Whether the equivalence check decided: passed or failed.
 bool is_checked(const Record& record);
 /// Whether the case trains something else than its reference: other updates, or other losses.
@@ -23,6 +28,9 @@ bool differs(const Equivalence& equivalence);
 /// Counted bytes of the rank that needs most; 0 where none counts (emulated devices).
 std::int64_t peak_bytes(const Measured& measured);
 std::int64_t peak_bytes(const Predicted& predicted);
+
+/// The interval that the spread of the calibrated costs gives; nullopt where costs have none, as those of a data sheet.
+std::optional<std::pair<double, double>> known_interval(const Predicted& predicted);
 
 /// The error of a prediction against the measured median. Precondition: both name the same ranks in the same order.
 PredictionError compare(const Predicted& predicted, const Measured& measured);
@@ -41,8 +49,11 @@ struct MeanError {
   double step_time = 0;
   std::optional<double> peak_memory;  ///< over those whose memory was counted
 };
+/// "checked", "unchecked" or "emulated".
+std::string_view kind_of(const MeanError& mean);
 /// One for each kind that has rows, checked before unchecked before emulated ones.
 std::vector<MeanError> mean_errors(std::span<const Record> records);
+std::vector<MeanError> mean_errors(std::span<const Record* const> records);
 
 /// The median step of each launch, in seconds: launches are what varies independently, while steps of one launch share
 /// its placement, memory and clocks. Steps that are no positive number are left out, and launches without any other.

@@ -25,12 +25,6 @@ const Row headings = {"case",     "status", "predicted",  "measured",  "error", 
 
 std::string percent(double ratio) { return std::isfinite(ratio) ? fmt::format("{:+.1f} %", 100 * ratio) : "-"; }
 
-/// Three significant digits without a unit.
-std::string plain(double value) {
-  if (!std::isfinite(value)) return "-";
-  return value >= 100 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
-}
-
 std::string memory(std::int64_t bytes) { return bytes == 0 ? "-" : human_bytes(static_cast<double>(bytes)); }
 
 std::string verdict(const Record& record) {
@@ -57,8 +51,8 @@ Row row(const Record& record) {
   if (record.measured) {
     cells[3] = human_seconds(record.measured->step_time_s.median);
     cells[6] = memory(peak_bytes(*record.measured));
-    cells[9] = plain(record.measured->throughput_samples_per_s);
-    if (record.measured->baseline) cells[10] = plain(record.measured->baseline->speedup) + " x";
+    cells[9] = plain_number(record.measured->throughput_samples_per_s);
+    if (record.measured->baseline) cells[10] = plain_number(record.measured->baseline->speedup) + " x";
   }
   if (const auto both = case_error(record)) {
     cells[4] = percent(both->step_time);
@@ -79,15 +73,12 @@ void append(std::string& text, const Row& cells, const std::array<std::size_t, c
   text += line + "\n";
 }
 
-std::string kind_of(const MeanError& mean) {
-  if (mean.emulated) return "emulated ";
-  return mean.checked ? "" : "unchecked ";
-}
-
 /// "mean absolute error over 5 cases: step time 7.3 %, peak memory 4.1 %".
 std::string summary(const MeanError& mean) {
-  std::string line = fmt::format("mean absolute error over {} {}case{}: step time {:.1f} %", mean.cases, kind_of(mean),
-                                 mean.cases == 1 ? "" : "s", 100 * mean.step_time);
+  const bool usual = mean.checked && !mean.emulated;
+  std::string line =
+      fmt::format("mean absolute error over {} {}{}case{}: step time {:.1f} %", mean.cases, usual ? "" : kind_of(mean),
+                  usual ? "" : " ", mean.cases == 1 ? "" : "s", 100 * mean.step_time);
   if (mean.peak_memory) line += fmt::format(", peak memory {:.1f} %", 100 * *mean.peak_memory);
   return line + "\n";
 }
@@ -101,6 +92,11 @@ std::string left_out(std::span<const Record> records) {
 }
 
 }  // namespace
+
+std::string plain_number(double value) {
+  if (!std::isfinite(value)) return "-";
+  return std::abs(value) >= 99.95 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
+}
 
 std::string_view id_group(std::string_view id) { return id.substr(0, id.find('/', id.find('/') + 1) + 1); }
 

@@ -17,6 +17,9 @@ namespace parabench::results {
 /// newline; "-" where there is no value.
 std::string results_table(std::span<const Record> records);
 
+/// Three significant digits or the whole number, without a unit: "0.631", "1892"; "-" for what is none.
+std::string plain_number(double value);
+
 /// "model/dataset/", the part of an id that a group of rows shares.
 std::string_view id_group(std::string_view id);
 

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "analytic/calibration/calibration_json.h"
+#include "base/error.h"
 #include "base/file.h"
 
 namespace parabench::analytic {
@@ -69,9 +70,10 @@ Calibration read_calibration(const std::string& path) {
 }
 
 void write_calibration(const Calibration& calibration, const std::string& path) {
-  std::error_code ignored;  // write_atomically names what is wrong with the path
+  std::error_code error;
   if (const auto folder = std::filesystem::path(path).parent_path(); !folder.empty()) {
-    std::filesystem::create_directories(folder, ignored);
+    std::filesystem::create_directories(folder, error);
+    if (error) throw environment_error("calibration file", path, "a folder that can be made", error.message());
   }
   write_atomically(path, to_json(calibration).dump(1) + '\n');
 }

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/hash.h"
+#include "base/host_name.h"
 
 namespace parabench::analytic {
 namespace {
@@ -80,9 +81,7 @@ std::int64_t shared_memory_bytes() {
 
 MachineInfo this_machine() {
   MachineInfo machine;
-  char host[256] = "unknown";
-  gethostname(host, sizeof host - 1);
-  machine.host = host;
+  machine.host = host_name();
   machine.cpu = cpu_name();
   machine.governor = first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
   if (machine.governor.empty()) machine.governor = "unknown";

@@ -316,9 +316,10 @@ class Ledger {
   /// backward as well.
   void add_fixed_images(const plan::Op& op, const plan::Span& forward) {
     const auto& ops = program().compute();
-    const auto step = std::ranges::equal_range(ops, op.step, {}, &plan::Op::step);
-    const plan::Span& first = spans_[plan::compute_lane][step.begin() - ops.begin()];
-    const plan::Span& last = spans_[plan::compute_lane][step.end() - ops.begin() - 1];
+    const auto begin = std::ranges::lower_bound(ops, op.step, {}, &plan::Op::step);
+    const auto end = std::ranges::upper_bound(ops, op.step, {}, &plan::Op::step);
+    const plan::Span& first = spans_[plan::compute_lane][begin - ops.begin()];
+    const plan::Span& last = spans_[plan::compute_lane][end - ops.begin() - 1];
     const std::int64_t bytes = sizes_.image_bytes(plan_, rank_, op);
     hold(MemoryCategory::activations, bytes, first.start, forward.start);
     const plan::Span* backward = find_input_gradient(op);

@@ -201,7 +201,8 @@ class Simulation {
   double end_of(const Need& need) const { return need.ended > 0 ? (*lanes_[need.lane].spans)[need.ended - 1].end : 0; }
 
   bool post_after_all(LaneState& lane) {
-    const auto others = std::ranges::equal_range(*lane.further, lane.next, {}, &FurtherNeed::index);
+    const std::span others(std::ranges::lower_bound(*lane.further, lane.next, {}, &FurtherNeed::index),
+                           std::ranges::upper_bound(*lane.further, lane.next, {}, &FurtherNeed::index));
     if (!std::ranges::all_of(others, [&](const FurtherNeed& other) { return has_ended(other.need); })) return false;
     lane.posted = true;
     plan::Span& span = lane.spans->back();

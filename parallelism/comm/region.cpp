@@ -36,31 +36,45 @@ Region Region::in_process(std::int64_t bytes) {
   return Region(-1, static_cast<std::byte*>(data), bytes);
 }
 
-Region Region::create_shared(const std::string& name, std::int64_t bytes) {
-  const int file = shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
-  if (file < 0) too_little("shared memory " + name, bytes, errno);
+Region Region::create_shared(std::int64_t bytes) {
+  const std::string folder(shared_folder);
+  const int file = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (file < 0) too_little("shared memory " + folder, bytes, errno);
   flock(file, LOCK_EX | LOCK_NB);
   if (ftruncate(file, bytes) != 0) {
     const int error = errno;
     close(file);
-    unlink_region(name);
-    too_little("shared memory " + name, bytes, error);
+    too_little("shared memory " + folder, bytes, error);
   }
-  return map_shared(file, name, bytes);
+  return map_shared(file, folder, bytes);
 }
 
-Region Region::open_shared(const std::string& name, std::int64_t bytes) {
-  const int file = shm_open(name.c_str(), O_RDWR, 0);
-  if (file < 0) too_little("shared memory " + name, bytes, errno);
-  return map_shared(file, name, bytes);
+Region Region::open_shared(const std::string& path, std::int64_t bytes) {
+  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0) too_little("shared memory " + path, bytes, errno);
+  // The creator's process may be another one here: containers number theirs anew.
+  struct stat found, home;
+  if (fstat(file, &found) != 0 || stat(shared_folder.data(), &home) != 0 || found.st_dev != home.st_dev ||
+      found.st_size != bytes) {
+    close(file);
+    throw environment_error("shared memory", path, fmt::format("a region of {} bytes", bytes));
+  }
+  return map_shared(file, path, bytes);
 }
 
-Region Region::map_shared(int file, const std::string& name, std::int64_t bytes) {
+std::string Region::open_path() const { return fmt::format("/proc/{}/fd/{}", getpid(), file_); }
+
+void Region::give_name(const std::string& path) const {
+  if (linkat(AT_FDCWD, open_path().c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) != 0)
+    too_little("shared memory " + path, bytes_, errno);
+}
+
+Region Region::map_shared(int file, const std::string& path, std::int64_t bytes) {
   void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
   if (data == MAP_FAILED) {
     const int error = errno;
     close(file);
-    too_little("shared memory " + name, bytes, error);
+    too_little("shared memory " + path, bytes, error);
   }
   return Region(file, static_cast<std::byte*>(data), bytes);
 }
@@ -88,12 +102,12 @@ void Region::commit(std::int64_t offset, std::int64_t bytes) {
   if (error != 0) too_little("memory of the ranks", bytes, error);
 }
 
-std::string unique_region_name() {
+std::string unique_region_path() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
-  return fmt::format("/{}{}-{:x}", name_stem, getpid(), now);
+  return fmt::format("{}/{}{}-{:x}", shared_folder, name_stem, getpid(), now);
 }
 
-void unlink_region(const std::string& name) noexcept { shm_unlink(name.c_str()); }
+void unlink_region(const std::string& path) noexcept { unlink(path.c_str()); }
 
 void sweep_stale_regions(int at_least_s_old) noexcept {
   std::error_code error;

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
+
 namespace parabench::results {
 namespace {
 
@@ -13,8 +15,16 @@ bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x
 
 /// UTF-8 with U+FFFD for what is none.
 std::string valid_utf8(std::string_view text) {
-  const std::string quoted = json(std::string(text)).dump(-1, ' ', false, json::error_handler_t::replace);
+  const std::string quoted = json_line(std::string(text));
   return json::parse(quoted).get<std::string>();
+}
+
+/// What `write` makes of every byte.
+template <class Write>
+std::string each(std::string_view text, Write write) {
+  std::string out;
+  for (const char c : text) out += write(c);
+  return out;
 }
 
 /// One '?' for each character that is not printable ASCII.
@@ -32,76 +42,69 @@ std::string printable_ascii(std::string_view text) {
 }  // namespace
 
 std::string html_text(std::string_view text) {
-  std::string out;
-  for (const char c : valid_utf8(text)) {
+  return each(valid_utf8(text), [](char c) -> std::string {
     switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
+      case '&': return "&amp;";
+      case '<': return "&lt;";
+      case '>': return "&gt;";
+      case '"': return "&quot;";
+      case '\'': return "&#39;";
       case '\n':
-      case '\t': out += ' '; break;
-      default: out += is_control(c) ? std::string("\xef\xbf\xbd") : std::string(1, c);
+      case '\t': return " ";
+      default: return is_control(c) ? "\xef\xbf\xbd" : std::string(1, c);
     }
-  }
-  return out;
+  });
 }
 
 std::string script_json(const json& value) {
-  std::string out;
-  for (const char c : value.dump(-1, ' ', true, json::error_handler_t::replace)) {
+  return each(value.dump(-1, ' ', true, json::error_handler_t::replace), [](char c) -> std::string {
     switch (c) {
-      case '<': out += "\\u003c"; break;
-      case '>': out += "\\u003e"; break;
-      case '&': out += "\\u0026"; break;
-      default: out += c;
+      case '<': return "\\u003c";
+      case '>': return "\\u003e";
+      case '&': return "\\u0026";
+      default: return std::string(1, c);
     }
-  }
-  return out;
+  });
 }
 
 std::string latex_text(std::string_view text) {
-  std::string out;
-  for (const char c : printable_ascii(text)) {
+  return each(printable_ascii(text), [](char c) -> std::string {
     switch (c) {
-      case '\\': out += "\\textbackslash{}"; break;
-      case '~': out += "\\textasciitilde{}"; break;
-      case '^': out += "\\textasciicircum{}"; break;
-      case '<': out += "\\textless{}"; break;
-      case '>': out += "\\textgreater{}"; break;
-      case '|': out += "\\textbar{}"; break;
-      case '"': out += "{\\char34}"; break;
-      case '\'': out += "{\\char39}"; break;
-      case '`': out += "{\\char96}"; break;
-      case '-': out += "-{}"; break;  // no ligature to a dash
+      case '\\': return "\\textbackslash{}";
+      case '~': return "\\textasciitilde{}";
+      case '^': return "\\textasciicircum{}";
+      case '<': return "\\textless{}";
+      case '>': return "\\textgreater{}";
+      case '|': return "\\textbar{}";
+      case '"': return "{\\char34}";
+      case '\'': return "{\\char39}";
+      case '`': return "{\\char96}";
+      case '-': return "-{}";  // no ligature to a dash
       case '#':
       case '$':
       case '%':
       case '&':
       case '_':
       case '{':
-      case '}': out += fmt::format("\\{}", c); break;
-      case '[': out += "{[}"; break;  // no optional argument of what stands in front
-      case ']': out += "{]}\\allowbreak{}"; break;
+      case '}': return fmt::format("\\{}", c);
+      case '[': return "{[}";  // no optional argument of what stands in front
+      case ']': return "{]}\\allowbreak{}";
       case '/':
-      case ',': out += fmt::format("{}\\allowbreak{{}}", c); break;
-      case '*': out += "{*}"; break;
-      default: out += c;
+      case ',': return fmt::format("{}\\allowbreak{{}}", c);
+      case '*': return "{*}";
+      default: return std::string(1, c);
     }
-  }
-  return out;
+  });
 }
 
 std::string latex_comment(std::string_view text) { return printable_ascii(text); }
 
 std::string csv_text(std::string_view text) {
-  const bool like_formula = !text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos;
+  const bool like_formula =
+      !text.empty() && std::string_view("=+-@\t\r\n").find(text.front()) != std::string_view::npos;
   std::string cell = fmt::format("{}{}", like_formula ? "'" : "", valid_utf8(text));
   if (cell.find_first_of(",\"\n\r") == std::string::npos) return cell;
-  std::string quoted = "\"";
-  for (const char c : cell) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
+  return '"' + each(cell, [](char c) { return c == '"' ? std::string("\"\"") : std::string(1, c); }) + '"';
 }
 
 }  // namespace parabench::results

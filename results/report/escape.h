@@ -20,7 +20,7 @@ std::string latex_text(std::string_view text);
 std::string latex_comment(std::string_view text);
 
 /// A cell of CSV (RFC 4180): quoted where it must be. A text that a spreadsheet would take for a formula (it begins with
-/// '=', '+', '-', '@', a tab or a carriage return) gets an apostrophe in front.
+/// '=', '+', '-', '@', a tab, a carriage return or a line feed) gets an apostrophe in front.
 std::string csv_text(std::string_view text);
 
 }  // namespace parabench::results

@@ -151,7 +151,8 @@ json row_json(const Report& report, const ReportRow& row, Shared& shared) {
   if (!row.counts) return out;
   if (record.predicted) {
     out["predicted_s"] = number(record.predicted->step_time_s);
-    out["predicted_interval_s"] = interval(record.predicted->interval_s);
+    const auto ends = known_interval(*record.predicted);
+    out["predicted_interval_s"] = ends ? interval(*ends) : json();
     out["predicted_bytes"] = bytes(peak_bytes(*record.predicted));
   }
   if (record.measured) {
@@ -178,7 +179,7 @@ json row_json(const Report& report, const ReportRow& row, Shared& shared) {
 }
 
 json mean_json(const MeanError& mean) {
-  return {{"kind", mean.emulated ? "emulated" : (mean.checked ? "checked" : "unchecked")},
+  return {{"kind", kind_of(mean)},
           {"cases", mean.cases},
           {"time_error", number(mean.step_time)},
           {"memory_error", number(mean.peak_memory)}};

@@ -1,4 +1,4 @@
-// The rows that figures draw, as JSON: for the page, for plots/figures.py and for scripts of others.
+// The rows that figures draw, as JSON: for the page, for plots/figures and for scripts of others.
 #pragma once
 
 #include <cstddef>

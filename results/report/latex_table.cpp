@@ -10,6 +10,7 @@
 
 #include "base/units_text.h"
 #include "results/report/escape.h"
+#include "results/table.h"
 
 namespace parabench::results {
 namespace {
@@ -37,7 +38,7 @@ std::string line_of(const Record& record, const ReportRow& row, const std::strin
   if (record.measured) {
     cells[2] = seconds(record.measured->step_time_s.median);
     cells[5] = bytes(peak_bytes(*record.measured));
-    if (record.measured->baseline) cells[7] = fmt::format("{:.3g}", record.measured->baseline->speedup);
+    if (record.measured->baseline) cells[7] = plain_number(record.measured->baseline->speedup);
   }
   if (row.error) {
     cells[3] = percent(row.error->step_time);
@@ -75,9 +76,10 @@ std::string report_latex_table(const Report& report) {
   const bool is_long = counting > most_rows_of_a_page;
   const std::string_view kind = is_long ? "longtable" : "tabular";
   std::string out = fmt::format(
-      "% By parabench report. Needs \\usepackage{{booktabs}}{}.\n% {} of {} records; the others do not count "
-      "(results.csv says why).\n",
-      is_long ? " and \\usepackage{longtable}" : "", counting, report.rows.size());
+      "% By parabench report. Needs \\usepackage{{booktabs}}{}.\n% {} of {} records count; results.csv says why others "
+      "do not.\n",
+      is_long ? " and \\usepackage{longtable}" : "; wider than one column: for table*, or inside \\resizebox",
+      counting, report.rows.size());
   out += fmt::format(
       "\\begin{{{}}}{{lrrrrrrr}}\n\\toprule\n"
       " & \\multicolumn{{3}}{{c}}{{Step time}} & \\multicolumn{{3}}{{c}}{{Peak memory}} & \\\\\n"

@@ -58,8 +58,10 @@ void add_case(Writer& out, const std::string& name, const Record& record, const 
   }
   if (record.predicted) {
     out.add(name, "PredictedMs", 1e3 * record.predicted->step_time_s);
-    out.add(name, "PredictedLowMs", 1e3 * record.predicted->interval_s.first);
-    out.add(name, "PredictedHighMs", 1e3 * record.predicted->interval_s.second);
+    if (const auto ends = known_interval(*record.predicted)) {
+      out.add(name, "PredictedLowMs", 1e3 * ends->first);
+      out.add(name, "PredictedHighMs", 1e3 * ends->second);
+    }
     out.add(name, "PredictedMiB", mib(peak_bytes(*record.predicted)));
   }
   if (row.error) {

@@ -12,6 +12,7 @@
 #include "results/report/embedded.h"
 #include "results/report/escape.h"
 #include "results/report/figures_json.h"
+#include "results/table.h"
 
 namespace parabench::results {
 namespace {
@@ -58,14 +59,17 @@ std::string case_row(const Report& report, const ReportRow& row) {
   const auto measured = record.measured ? std::optional(record.measured->step_time_s.median) : std::nullopt;
   out += time_cell(predicted) + time_cell(measured);
   out += error_cell(row.error ? std::optional(row.error->step_time) : std::nullopt);
+  const auto launches =
+      record.measured ? std::optional<double>(record.measured->step_time_s.samples.size()) : std::nullopt;
+  out += td(launches ? plain_number(*launches) : "", launches);
   out += bytes_cell(record.predicted ? peak_bytes(*record.predicted) : 0);
   out += bytes_cell(record.measured ? peak_bytes(*record.measured) : 0);
   out += error_cell(row.error ? std::optional(row.error->peak_memory) : std::nullopt);
   const auto rate = record.measured ? std::optional(record.measured->throughput_samples_per_s) : std::nullopt;
-  out += td(rate ? fmt::format("{:.{}f}", *rate, *rate < 100 ? 1 : 0) : "", rate);
+  out += td(rate ? plain_number(*rate) : "", rate);
   const auto speedup =
       record.measured && record.measured->baseline ? std::optional(record.measured->baseline->speedup) : std::nullopt;
-  return out + td(speedup ? fmt::format("{:.3g} x", *speedup) : "", speedup) + "</tr>\n";
+  return out + td(speedup ? plain_number(*speedup) + " x" : "", speedup) + "</tr>\n";
 }
 
 struct Column {
@@ -98,6 +102,7 @@ std::string cases_table(const Report& report) {
                 {"Predicted step"},
                 {"Measured step"},
                 {"Step error"},
+                {"Launches"},
                 {"Predicted peak"},
                 {"Measured peak"},
                 {"Memory error"},
@@ -116,11 +121,6 @@ std::string left_out_table(const Report& report) {
   }
   if (body.empty()) return "<p>Every record counts.</p>\n";
   return table("left-out", "Records that do not count", {{"Case"}, file_column(report), {"Why", true}}, body);
-}
-
-std::string kind_of(const MeanError& mean) {
-  if (mean.emulated) return "emulated";
-  return mean.checked ? "checked" : "unchecked";
 }
 
 std::string errors_table(const Report& report) {
@@ -186,6 +186,21 @@ std::string summary(const Report& report) {
   return out + "</ul>\n";
 }
 
+/// What predictions came from; "" where nothing was predicted.
+std::string calibration_text(const ResultsFile& file) {
+  if (const auto& one = file.calibration)
+    return fmt::format("{}, of {}, machine {}", one->file, one->date, one->machine_id);
+  const auto from = [&file](std::string_view source) {
+    return std::ranges::any_of(file.records, [source](const Record& record) {
+      return record.predicted &&
+             std::ranges::find(record.predicted->terms, source, &Term::cost_source) != record.predicted->terms.end();
+    });
+  };
+  if (from("calibrated")) return "several, not the same one for all records";
+  if (from("data-sheet")) return "none: predicted from a data sheet";
+  return from("unit") ? "none: predicted from given costs" : "";
+}
+
 std::string environment(const ReportFile& file) {
   const Context& context = file.results.context;
   const Program& program = file.results.program;
@@ -202,12 +217,7 @@ std::string environment(const ReportFile& file) {
                                      program.dirty ? " (modified)" : "", program.build_type));
   out += fact("compiler flags", program.flags);
   out += fact("MPI", context.mpi) + fact("launcher", context.launcher) + fact("LibTorch", context.libtorch);
-  if (const auto& calibration = file.results.calibration) {
-    out += fact("calibration",
-                fmt::format("{}, of {}, machine {}", calibration->file, calibration->date, calibration->machine_id));
-  } else {
-    out += fact("calibration", "none: predicted from a data sheet");
-  }
+  out += fact("calibration", calibration_text(file.results));
   for (const auto& [name, value] : context.environment) out += fact(name, value);
   std::string command;
   for (const std::string& word : context.argv) command += (command.empty() ? "" : " ") + word;
@@ -220,7 +230,7 @@ std::string environments(const Report& report) {
   return out;
 }
 
-std::string value_of(std::string_view placeholder, const Report& report) {
+std::string value_of(std::string_view placeholder, const Report& report, const nlohmann::json& figures) {
   if (placeholder == "style") return std::string(page_style);
   if (placeholder == "script") return std::string(page_script);
   if (placeholder == "style-hash") return std::string(page_style_hash);
@@ -230,13 +240,15 @@ std::string value_of(std::string_view placeholder, const Report& report) {
   if (placeholder == "errors") return errors_table(report);
   if (placeholder == "left-out") return left_out_table(report);
   if (placeholder == "environment") return environments(report);
-  if (placeholder == "data") return script_json(figures_json(report));
+  if (placeholder == "data") return script_json(figures);
   throw std::logic_error(fmt::format("page.html: unknown placeholder '{}'", placeholder));
 }
 
 }  // namespace
 
-std::string report_page(const Report& report) {
+std::string report_page(const Report& report) { return report_page(report, figures_json(report)); }
+
+std::string report_page(const Report& report, const nlohmann::json& figures) {
   std::string out;
   // The template alone is looked through, never what is put in.
   for (std::string_view rest = page_html;;) {
@@ -244,7 +256,7 @@ std::string report_page(const Report& report) {
     out += rest.substr(0, begin);
     if (begin == std::string_view::npos) return out;
     const std::size_t end = rest.find("}}", begin);
-    out += value_of(rest.substr(begin + 2, end - begin - 2), report);
+    out += value_of(rest.substr(begin + 2, end - begin - 2), report, figures);
     rest.remove_prefix(end + 2);
   }
 }

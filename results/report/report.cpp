@@ -37,27 +37,15 @@ std::vector<std::string> labels(std::span<const std::filesystem::path> paths) {
   return out;
 }
 
-std::string why_not(const Record& record) {
-  if (counts(record)) return "";
-  if (record.status != Status::ok) {
-    return record.reason.empty() ? std::string(to_text(record.status))
-                                 : fmt::format("{}: {}", to_text(record.status), record.reason);
-  }
-  const Equivalence& equivalence = record.equivalence;
-  const std::string what = equivalence.status == EquivalenceStatus::fail ? "does not train what its reference trains"
-                                                                         : "its losses differ from the reference's";
-  return equivalence.reason.empty() ? what : fmt::format("{}: {}", what, equivalence.reason);
-}
-
 ReportRow row_of(const Record& record) {
   ReportRow row;
   row.counts = counts(record);
-  row.why_not = why_not(record);
+  row.why_not = why_not_counted(record);
   row.error = case_error(record);
-  if (record.predicted && record.measured) {
-    const auto& [low, high] = record.predicted->interval_s;
+  const auto interval = record.predicted ? known_interval(*record.predicted) : std::nullopt;
+  if (interval && record.measured) {
     const double median = record.measured->step_time_s.median;
-    row.inside = low <= median && median <= high;
+    row.inside = interval->first <= median && median <= interval->second;
   }
   return row;
 }
@@ -161,13 +149,11 @@ void fill_groups(Report& report) {
 }
 
 void fill_means(Report& report) {
-  std::vector<Record> all;
-  std::map<std::string, std::vector<Record>> by_strategy;
+  std::vector<const Record*> all;
+  std::map<std::string, std::vector<const Record*>> by_strategy;
   for (const ReportRow& row : report.rows) {
-    if (!row.counts) continue;
-    const Record& record = report.record(row);
-    all.push_back(record);
-    by_strategy[record.parameters.strategy.name].push_back(record);
+    all.push_back(&report.record(row));
+    by_strategy[all.back()->parameters.strategy.name].push_back(all.back());
   }
   report.means = mean_errors(all);
   for (const auto& [name, records] : by_strategy)

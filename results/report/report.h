@@ -30,7 +30,7 @@ struct ReportRow {
   bool counts = false;               ///< the rule of summary.h
   std::string why_not;               ///< why a row does not count; "" where it does
   std::optional<CaseError> error;
-  std::optional<bool> inside;  ///< whether the measured median lies in the predicted interval
+  std::optional<bool> inside;  ///< whether the measured median lies in the predicted interval; nullopt: there is none
   std::vector<Scaling> scalings;
   /// Index of the group whose rows do the same training of the same batch on as many cores of the same hardware: only
   /// within a group times and bytes are choices against each other. Rows that count and were measured have one.

@@ -18,11 +18,12 @@
 namespace parabench::results {
 
 std::vector<std::pair<std::string_view, std::string>> report_texts(const Report& report) {
-  return {{"report.html", report_page(report)},
+  const nlohmann::json figures = figures_json(report);
+  return {{"report.html", report_page(report, figures)},
           {"results.csv", report_csv(report)},
           {"table.tex", report_latex_table(report)},
           {"numbers.tex", report_numbers(report)},
-          {"figures.json", figures_json(report).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n"}};
+          {"figures.json", figures.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n"}};
 }
 
 void write_report(const std::filesystem::path& folder, const Report& report) {

@@ -78,8 +78,7 @@ std::vector<Case> grid(DeviceKind device) {
         spec.strategy.name = strategy->name;
         spec.np = np;
         spec.batch = batch;
-        // The default, or the least number of micro-batches above it that the strategy serves.
-        while (strategy->refuse && strategy->refuse(strategy->pipe(spec)) && spec.micro < 4 * np) ++spec.micro;
+        spec.micro = plan::served_micro_batches(*strategy, spec, spec.micro);
         spec.device = device;
         spec.comm = default_comm(device);
         cases.push_back(std::move(spec));

@@ -45,13 +45,6 @@ std::vector<Case> ddlbench_cases() {
   return cases;
 }
 
-/// The least number of micro-batches from `micro` on that the strategy serves.
-int served(const plan::Strategy& strategy, Case spec, int micro) {
-  for (spec.micro = micro; spec.micro < 2 * micro; ++spec.micro)
-    if (!strategy.refuse || !strategy.refuse(strategy.pipe(spec))) return spec.micro;
-  return micro;
-}
-
 /// Every pipeline on the same work, with as many micro-batches as it serves from 8 on.
 std::vector<Case> schedule_cases() {
   const std::string work = "resnet18/cifar10-synthetic";
@@ -60,7 +53,7 @@ std::vector<Case> schedule_cases() {
     if (strategy.ranks != plan::RankUse::stages || strategy.from_file) continue;
     for (const int np : {2, 4}) {
       Case spec = parse_case(fmt::format("{}/{}/np:{}/batch:64", work, strategy.name, np));
-      if (strategy.uses("micro")) spec.micro = served(strategy, spec, 8);
+      if (strategy.uses("micro")) spec.micro = plan::served_micro_batches(strategy, spec, 8);
       cases.push_back(spec);
     }
   }

@@ -12,6 +12,7 @@
 #include "base/case_text.h"
 #include "base/error.h"
 #include "base/optimizer.h"
+#include "base/split.h"
 #include "datasets/spec/dataset.h"
 #include "models/spec/nets/nets.h"
 #include "parallelism/plan/strategies/strategy_table.h"
@@ -78,22 +79,6 @@ const CaseKey& find_key(std::string_view name) {
   throw usage_error("--where", name, "a key of a case", nearest_hint(name, known));
 }
 
-/// `a,b[c,d],e` at the commas outside brackets.
-std::vector<std::string_view> split(std::string_view text) {
-  std::vector<std::string_view> parts;
-  std::size_t begin = 0;
-  int depth = 0;
-  for (std::size_t i = 0; i <= text.size(); ++i) {
-    if (i == text.size() || (text[i] == ',' && depth == 0)) {
-      parts.push_back(text.substr(begin, i - begin));
-      begin = i + 1;
-    } else if (text[i] == '[' || text[i] == ']') {
-      depth += text[i] == '[' ? 1 : -1;
-    }
-  }
-  return parts;
-}
-
 Condition parse_condition(std::string_view text) {
   const std::size_t at = text.find_first_of("<>=!");
   const auto found =
@@ -150,7 +135,7 @@ NamedChoice known_choice(std::string_view key, std::string_view subject, std::st
 
 std::vector<Condition> parse_where(std::string_view expression) {
   std::vector<Condition> conditions;
-  for (const std::string_view part : split(expression)) {
+  for (const std::string_view part : split_at_commas(expression)) {
     if (part.empty() && !expression.empty())
       throw usage_error("--where", expression, "a comparison on both sides of each comma", "leave the comma out");
     Condition condition = parse_condition(trimmed(part, " "));

@@ -8,11 +8,19 @@
 
 #include "base/case_text.h"
 #include "suite/cases/catalogue.h"
+#include "suite/cli/options.h"
 #include "suite/machine/calibrate.h"
 
 namespace parabench::suite {
 
-ExitCode calibrate_machine(const CalibrateOptions& options, Progress& progress, std::ostream& out) {
+void add_options(CLI::App& app, CalibrateOptions& options) {
+  add_selection(app, options.selection, false);
+  app.add_option("--device", options.device, "Only cases on this device: cpu, cuda")->type_name("D");
+  app.add_option("--out", options.out, "File to add to instead of this machine's own")->type_name("FILE");
+  add_launches(app, options.launches, &RunOption::of_calibrate);
+}
+
+ExitCode calibrate_machine(const CalibrateOptions& options, const Start& start) {
   auto chosen = select(options.selection, options.selection.empty() ? quick_cases() : catalogue());
   if (!options.device.empty()) {
     const DeviceKind device = parse_enum<DeviceKind>("--device", options.device);
@@ -31,7 +39,7 @@ ExitCode calibrate_machine(const CalibrateOptions& options, Progress& progress, 
     throw usage_error("case", one.id, "a device that computes: emulated ones take the processor's costs",
                       "calibrate the case with device:cpu");
   }
-  Workplace workplace(options.launches, progress);
+  Workplace workplace(options.launches, start.progress);
   const protocol::Offer capabilities = find_capabilities(workplace);
   check_launches(chosen, workplace.options.launcher, capabilities);
   CalibrationFile file = open_calibration(options.out, workplace.machine, false);
@@ -45,18 +53,18 @@ ExitCode calibrate_machine(const CalibrateOptions& options, Progress& progress, 
   ExitCode code = ExitCode::ok;
   for (const auto& one : cases) {
     if (one.runs()) continue;
-    progress.note(fmt::format("{} skipped: {}", one.chosen.id, one.skip));
+    start.progress.note(fmt::format("{} skipped: {}", one.chosen.id, one.skip));
     if (one.chosen.named) code = ExitCode::environment;
   }
   // Measured anew, whatever the file holds: an empty knowledge needs everything.
   std::optional<analytic::Calibration> fresh;
   for (const auto& failure :
        measure(workplace, cases, measured_first(cases, {workplace.machine, nullptr}), fresh, file)) {
-    progress.note("failed: " + failure);
+    start.progress.note("failed: " + failure);
     code = ExitCode::case_failed;
   }
   if (fresh) {
-    fmt::print(out, "{}: {} layers on {} ({}), measured {}\n", file.path.string(), file.content->layers.size(),
+    fmt::print(start.out, "{}: {} layers on {} ({}), measured {}\n", file.path.string(), file.content->layers.size(),
                file.content->machine.host, file.content->machine.cpu, file.content->date);
   }
   return code;

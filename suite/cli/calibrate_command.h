@@ -1,12 +1,12 @@
 // Command calibrate: measures this machine.
 #pragma once
 
-#include <iosfwd>
+#include <CLI/App.hpp>
 #include <string>
 
 #include "base/error.h"
 #include "suite/cases/selection.h"
-#include "suite/run/progress.h"
+#include "suite/cli/start.h"
 #include "suite/run/run_options.h"
 
 namespace parabench::suite {
@@ -17,7 +17,8 @@ struct CalibrateOptions {
   std::string out;      ///< "" for the file of this machine
   LaunchOptions launches;
 };
+void add_options(CLI::App& app, CalibrateOptions& options);
 /// Measures this machine for the cases anew and adds to the file.
-ExitCode calibrate_machine(const CalibrateOptions& options, Progress& progress, std::ostream& out);
+ExitCode calibrate_machine(const CalibrateOptions& options, const Start& start);
 
 }  // namespace parabench::suite

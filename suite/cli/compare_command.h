@@ -1,12 +1,12 @@
 // Command compare: two results files case by case.
 #pragma once
 
-#include <iosfwd>
+#include <CLI/App.hpp>
 #include <string>
-#include <string_view>
 
 #include "base/error.h"
 #include "results/compare_files.h"
+#include "suite/cli/start.h"
 
 namespace parabench::suite {
 
@@ -15,12 +15,11 @@ struct CompareOptions {
   results::CompareRules rules;
   bool json = false;
 };
+void add_options(CLI::App& app, CompareOptions& options);
 
-/// "5%", "5 %" or "0.05", not below 0. Throws usage_error.
-double read_share(std::string_view option, std::string_view text);
-
-/// Prints the comparison. case_failed where a case became SLOWER, nothing_matched where no case could be compared.
+/// Prints the comparison. case_failed where a case became SLOWER, or is good in A and failed or became wrong in B;
+/// nothing_matched where no case could be compared.
 /// Throws usage_error for a file that is no results file, and for different work that the rules do not allow.
-ExitCode compare_results(const CompareOptions& options, std::ostream& out);
+ExitCode compare_results(const CompareOptions& options, const Start& start);
 
 }  // namespace parabench::suite

@@ -7,17 +7,18 @@
 #include <optional>
 #include <ostream>
 
-#include "base/case_id.h"
 #include "base/case_text.h"
 #include "base/file.h"
 #include "base/units_text.h"
 #include "results/context_json.h"
+#include "suite/cli/options.h"
 #include "suite/launch/process.h"
 #include "suite/launch/workplace.h"
 #include "suite/machine/doctor.h"
 #include "suite/machine/knowledge.h"
 #include "suite/machine/noise.h"
 #include "suite/machine/run_time.h"
+#include "suite/machine/small_step.h"
 #include "suite/machine/surroundings.h"
 
 namespace parabench::suite {
@@ -101,10 +102,7 @@ Check launcher_check(Workplace& workplace, bool processes) {
 /// Two ranks train one step together: they must start, be one world, and reduce.
 Check world_check(Workplace& workplace, bool processes, const std::string& mpi) {
   return guarded("two ranks", [&]() -> Check {
-    const Case spec =
-        parse_case(fmt::format("resnet18/imagenet-synthetic[pixels=32,classes=10]/data-parallel/np:2/batch:4{}",
-                               processes ? "" : "/comm:threads"));
-    const Forecast forecast = make_forecast(make_subject(spec), {workplace.machine, nullptr}, 0, 1);
+    const Forecast forecast = small_step(workplace.machine, processes, 0, 1);
     LaunchRequest request;
     request.phase = protocol::Phase::measure;
     request.plan = &forecast.plan;
@@ -210,13 +208,23 @@ void print(const Diagnosis& diagnosis, std::ostream& out) {
 
 }  // namespace
 
-ExitCode examine_machine(const DoctorOptions& options, Progress& progress, std::ostream& out) {
-  Workplace workplace(options.launches, progress);
+void add_options(CLI::App& app, DoctorOptions& options) {
+  app.add_option_function<std::string>(
+         "--noise", [&](const std::string& text) { options.noise_s = parse_seconds("--noise", text).value; },
+         "Launch small steps for this long to see how noisy the machine is; 0 leaves it out")
+      ->type_name("TIME")
+      ->default_str("30s");
+  app.add_flag("--json", options.json, "As JSON");
+  add_launches(app, options.launches, &RunOption::of_doctor);
+}
+
+ExitCode examine_machine(const DoctorOptions& options, const Start& start) {
+  Workplace workplace(options.launches, start.progress);
   const Diagnosis diagnosis = examine(workplace, options.noise_s);
   if (options.json) {
-    out << to_json(diagnosis).dump(1) << '\n';
+    start.out << to_json(diagnosis).dump(1) << '\n';
   } else {
-    print(diagnosis, out);
+    print(diagnosis, start.out);
   }
   return diagnosis.cpu ? ExitCode::ok : ExitCode::environment;
 }

@@ -1,10 +1,10 @@
 // Command doctor: what works here.
 #pragma once
 
-#include <iosfwd>
+#include <CLI/App.hpp>
 
 #include "base/error.h"
-#include "suite/run/progress.h"
+#include "suite/cli/start.h"
 #include "suite/run/run_options.h"
 
 namespace parabench::suite {
@@ -14,9 +14,9 @@ struct DoctorOptions {
   double noise_s = 30;  ///< for how long noise is measured; 0: not at all
   bool json = false;
 };
-/// What works on this machine, what does not, what to type: host, cores, disks, calibration, launcher, two ranks, noise, GPUs; and how
-/// long sets of cases would take. ok where
-/// cases on cpu run, else environment.
-ExitCode examine_machine(const DoctorOptions& options, Progress& progress, std::ostream& out);
+void add_options(CLI::App& app, DoctorOptions& options);
+/// What works on this machine, what does not, what to type: host, cores, disks, calibration, launcher, two ranks, noise,
+/// GPUs; and how long sets of cases would take. ok where cases on cpu run, else environment.
+ExitCode examine_machine(const DoctorOptions& options, const Start& start);
 
 }  // namespace parabench::suite

@@ -7,6 +7,7 @@
 #include "results/report/csv.h"
 #include "results/report/report.h"
 #include "suite/cli/mllog.h"
+#include "suite/cli/options.h"
 
 namespace parabench::suite {
 namespace {
@@ -23,8 +24,14 @@ std::string text_of(const ExportOptions& options) {
 
 }  // namespace
 
-ExitCode export_results(const ExportOptions& options, std::ostream& out) {
-  out << text_of(options);
+void add_options(CLI::App& app, ExportOptions& options) {
+  app.add_option("FILE", options.file, "Results file")->required()->type_name("");
+  add_choice(app, "--format", options.format,
+             "csv has one row per record; openmetrics and mllog hold the rows that count");
+}
+
+ExitCode export_results(const ExportOptions& options, const Start& start) {
+  start.out << text_of(options);
   return ExitCode::ok;
 }
 

@@ -1,13 +1,14 @@
 // Command export: a results file in the formats of other programs.
 #pragma once
 
+#include <CLI/App.hpp>
 #include <array>
-#include <iosfwd>
 #include <string>
 #include <string_view>
 
 #include "base/enum_text.h"
 #include "base/error.h"
+#include "suite/cli/start.h"
 
 namespace parabench::suite {
 
@@ -18,8 +19,9 @@ struct ExportOptions {
   std::string file;
   ExportFormat format = ExportFormat::csv;
 };
+void add_options(CLI::App& app, ExportOptions& options);
 
 /// Throws usage_error for a file that is no results file.
-ExitCode export_results(const ExportOptions& options, std::ostream& out);
+ExitCode export_results(const ExportOptions& options, const Start& start);
 
 }  // namespace parabench::suite

@@ -9,6 +9,7 @@
 #include "base/case_json.h"
 #include "base/units_text.h"
 #include "suite/cases/catalogue.h"
+#include "suite/cli/options.h"
 #include "suite/machine/knowledge.h"
 #include "suite/machine/listing_cache.h"
 #include "suite/run/listing.h"
@@ -69,11 +70,39 @@ std::vector<Listed> lines_of(const std::vector<SelectedCase>& cases, const Calib
   return lines;
 }
 
+void add_tables(CLI::App& app, std::optional<WordTable>& target) {
+  for (const WordTable table : enum_values<WordTable>) {
+    const auto take = [&target, table] {
+      if (target && *target != table) {
+        throw usage_error("list", fmt::format("--{} --{}", to_text(*target), to_text(table)), "one table at a time");
+      }
+      target = table;
+    };
+    app.add_flag_callback(fmt::format("--{}", to_text(table)), take, std::string(table_help(table)))
+        ->group("Instead of cases, the words that their ids are made of");
+  }
+}
+
 }  // namespace
 
-ExitCode list_cases(const ListOptions& options, std::ostream& out) {
+void add_options(CLI::App& app, ListOptions& options) {
+  add_selection(app, options.selection);
+  add_calibration(app, options.calibration);
+  add_tables(app, options.table);
+  app.add_flag("--json", options.json, "As JSON");
+}
+
+void check(const ListOptions& options) {
+  const Selection& selection = options.selection;
+  if (!options.table || (selection.empty() && selection.schedule.empty())) return;
+  throw usage_error("list", fmt::format("--{}", to_text(*options.table)),
+                    "no CASE, --filter, --where or --schedule beside it",
+                    "tables are printed whole; --json makes them easy to search");
+}
+
+ExitCode list_cases(const ListOptions& options, const Start& start) {
   if (options.table) {
-    out << (options.json ? table_json(*options.table).dump(1) + "\n" : table_text(*options.table));
+    start.out << (options.json ? table_json(*options.table).dump(1) + "\n" : table_text(*options.table));
     return ExitCode::ok;
   }
   const analytic::MachineInfo machine = known_machine();
@@ -84,9 +113,9 @@ ExitCode list_cases(const ListOptions& options, std::ostream& out) {
   if (options.json) {
     json document = json::array();
     for (std::size_t i = 0; i < cases.size(); ++i) document.push_back(to_json(cases[i], lines[i]));
-    out << document.dump(1) << '\n';
+    start.out << document.dump(1) << '\n';
   } else {
-    print(cases, lines, out);
+    print(cases, lines, start.out);
   }
   return ExitCode::ok;
 }

@@ -14,8 +14,9 @@
 #include "parallelism/plan/formats/print_svg.h"
 #include "parallelism/plan/formats/print_text.h"
 #include "parallelism/plan/formats/print_trace.h"
-#include "suite/run/emulate_option.h"
+#include "suite/cli/options.h"
 #include "suite/machine/knowledge.h"
+#include "suite/run/emulate_option.h"
 #include "suite/run/forecast.h"
 
 namespace parabench::suite {
@@ -42,7 +43,20 @@ nlohmann::json plan_file(const plan::Plan& plan, const plan::Timeline& timeline,
 
 }  // namespace
 
-ExitCode print_plan(const PlanOptions& options, Progress& progress, std::ostream& out) {
+void add_options(CLI::App& app, PlanOptions& options) {
+  app.add_option("CASE", options.id, "Case id")->required()->type_name("");
+  add_schedule(app, options.schedule);
+  add_choice(app, "--format", options.format,
+             "How to print it; svg is a drawing, csv torch.distributed.pipelining's format, json the plan file of "
+             "parabench-rank");
+  add_choice(app, "--cost", options.costs, "Durations of the operations");
+  add_integer(app, "--steps", options.steps, 1, "Timed steps of an asynchronous window");
+  add_integer(app, "--warmup", options.warmup, 0, "Steps before the timed ones of an asynchronous window");
+  add_calibration(app, options.calibration);
+  add_emulation(app, options.emulated_unit_s);
+}
+
+ExitCode print_plan(const PlanOptions& options, const Start& start) {
   const analytic::MachineInfo machine = known_machine();
   const CalibrationFile file = open_calibration(options.calibration, machine, true);
   const Knowledge knowledge{machine, file.content ? &*file.content : nullptr, options.emulated_unit_s};
@@ -52,9 +66,9 @@ ExitCode print_plan(const PlanOptions& options, Progress& progress, std::ostream
   const Forecast forecast = make_forecast(subject, knowledge, options.warmup, options.steps);
   if (options.costs == PlanCosts::calibrated) {
     if (!forecast.gap.empty()) {
-      progress.note(forecast.gap);
+      start.progress.note(forecast.gap);
     } else if (forecast.cost_source == "data-sheet") {
-      progress.note("no calibration of this machine for this case: times are from the data sheet");
+      start.progress.note("no calibration of this machine for this case: times are from the data sheet");
     }
   }
   const analytic::Costs costs =
@@ -62,19 +76,19 @@ ExitCode print_plan(const PlanOptions& options, Progress& progress, std::ostream
   const plan::Timeline timeline = analytic::simulate(forecast.plan, *costs.time);
   switch (options.format) {
     case PlanFormat::grid:
-      out << plan::to_grid(forecast.plan, timeline);
-      out << bubble_line(forecast.plan, timeline, *costs.time);
+      start.out << plan::to_grid(forecast.plan, timeline);
+      start.out << bubble_line(forecast.plan, timeline, *costs.time);
       break;
-    case PlanFormat::text: out << plan::to_text(forecast.plan); break;
-    case PlanFormat::csv: out << plan::to_csv(forecast.plan); break;
-    case PlanFormat::svg: out << plan::to_svg(forecast.plan, timeline); break;
+    case PlanFormat::text: start.out << plan::to_text(forecast.plan); break;
+    case PlanFormat::csv: start.out << plan::to_csv(forecast.plan); break;
+    case PlanFormat::svg: start.out << plan::to_svg(forecast.plan, timeline); break;
     case PlanFormat::json: {
       nlohmann::json document = plan_file(forecast.plan, timeline, *costs.time);
       if (is_emulated(subject.spec)) plan::add_durations(document, forecast.plan, forecast.durations);
-      out << document.dump(1) << '\n';
+      start.out << document.dump(1) << '\n';
       break;
     }
-    case PlanFormat::trace: out << plan::to_trace(forecast.plan, timeline).dump() << '\n'; break;
+    case PlanFormat::trace: start.out << plan::to_trace(forecast.plan, timeline).dump() << '\n'; break;
   }
   return ExitCode::ok;
 }

@@ -1,16 +1,16 @@
 // Command plan: the schedule of a case, drawn or written.
 #pragma once
 
+#include <CLI/App.hpp>
 #include <array>
-#include <iosfwd>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/enum_text.h"
 #include "base/error.h"
+#include "suite/cli/start.h"
 #include "suite/protocol/command.h"
-#include "suite/run/progress.h"
 
 namespace parabench::suite {
 
@@ -31,7 +31,8 @@ struct PlanOptions {
   std::string calibration;                ///< "" for the file of this machine
   std::optional<double> emulated_unit_s;  ///< as in RunOptions
 };
+void add_options(CLI::App& app, PlanOptions& options);
 /// The schedule as it will be executed, with its bubble.
-ExitCode print_plan(const PlanOptions& options, Progress& progress, std::ostream& out);
+ExitCode print_plan(const PlanOptions& options, const Start& start);
 
 }  // namespace parabench::suite

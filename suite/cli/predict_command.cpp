@@ -11,6 +11,7 @@
 #include "parallelism/plan/formats/print_json.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "results/record_json.h"
+#include "suite/cli/options.h"
 #include "suite/machine/knowledge.h"
 #include "suite/protocol/command.h"
 #include "suite/run/forecast.h"
@@ -74,7 +75,14 @@ void print(const std::string& id, const Forecast& forecast, std::ostream& out) {
 
 }  // namespace
 
-ExitCode predict_cases(const PredictOptions& options, Progress& progress, std::ostream& out) {
+void add_options(CLI::App& app, PredictOptions& options) {
+  app.add_option("CASE", options.cases, "Case ids")->required()->type_name("");
+  add_schedule(app, options.schedule);
+  app.add_flag("--json", options.json, "As JSON");
+  add_calibration(app, options.calibration);
+}
+
+ExitCode predict_cases(const PredictOptions& options, const Start& start) {
   const analytic::MachineInfo machine = known_machine();
   const CalibrationFile file = open_calibration(options.calibration, machine, true);
   const Knowledge knowledge{machine, file.content ? &*file.content : nullptr};
@@ -84,7 +92,7 @@ ExitCode predict_cases(const PredictOptions& options, Progress& progress, std::o
     const Forecast forecast =
         make_forecast(make_subject(chosen), knowledge, protocol::default_warmup, protocol::default_steps);
     guessed = guessed || forecast.cost_source != "calibrated";
-    if (!forecast.gap.empty()) progress.note(fmt::format("{}: {}", chosen.id, forecast.gap));
+    if (!forecast.gap.empty()) start.progress.note(fmt::format("{}: {}", chosen.id, forecast.gap));
     if (options.json) {
       document.push_back({{"id", chosen.id},
                           {"parameters", parameters_json(chosen.spec)},
@@ -95,12 +103,12 @@ ExitCode predict_cases(const PredictOptions& options, Progress& progress, std::o
                           {"cost_source", forecast.cost_source},
                           {"predicted", results::to_json(forecast.predicted)}});
     } else {
-      print(chosen.id, forecast, out);
+      print(chosen.id, forecast, start.out);
     }
   }
-  if (options.json) out << document.dump(1) << '\n';
+  if (options.json) start.out << document.dump(1) << '\n';
   if (guessed)
-    progress.note("costs are from the data sheet where marked; parabench calibrate CASE measures this machine");
+    start.progress.note("costs are from the data sheet where marked; parabench calibrate CASE measures this machine");
   return ExitCode::ok;
 }
 

@@ -1,12 +1,12 @@
 // Command predict: what the models say of cases.
 #pragma once
 
-#include <iosfwd>
+#include <CLI/App.hpp>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
-#include "suite/run/progress.h"
+#include "suite/cli/start.h"
 
 namespace parabench::suite {
 
@@ -16,7 +16,8 @@ struct PredictOptions {
   bool json = false;
   std::string calibration;  ///< "" for the file of this machine
 };
+void add_options(CLI::App& app, PredictOptions& options);
 /// Time and memory with every term's formula and origin.
-ExitCode predict_cases(const PredictOptions& options, Progress& progress, std::ostream& out);
+ExitCode predict_cases(const PredictOptions& options, const Start& start);
 
 }  // namespace parabench::suite

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <ostream>
 
 #include "base/file.h"
@@ -18,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of plots/figures.py: matplotlib is not there.
+/// Of plots/figures: matplotlib is not there.
 constexpr int lacks_matplotlib = 4;
 constexpr double most_seconds = 600;
 
@@ -26,29 +28,47 @@ constexpr double most_seconds = 600;
 /// distribution's, which its packages serve. Returns whether there was one; throws where drawing fails.
 bool draw_figures(const fs::path& folder) {
   const ScratchFolder scratch;
-  const fs::path script = scratch.path() / "figures.py", printed = scratch.path() / "printed";
-  write_atomically(script, results::figures_script);
+  const fs::path program = scratch.path() / "figures", printed = scratch.path() / "printed";
+  fs::create_directory(program);
+  for (const results::EmbeddedFile& file : results::figures_program) write_atomically(program / file.name, file.text);
   Signals signals;
   for (const std::string python : {"python3", "/usr/bin/python3"}) {
     if (find_program(python).empty()) continue;
-    const ProcessEnd end = run_process({.command = {python, script.string(), fs::absolute(folder).string()},
+    const ProcessEnd end = run_process({.command = {python, program.string(), fs::absolute(folder).string()},
                                         .output = scratch.path() / "output",
                                         .errors = printed,
-                                        .mark = script.string(),
+                                        .mark = program.string(),
                                         .timeout_s = most_seconds},
                                        signals);
     if (end.how == ProcessEnd::How::interrupted) throw Interrupted();
     if (end.how == ProcessEnd::How::exited && end.code == lacks_matplotlib) continue;
     if (end.how == ProcessEnd::How::exited && end.code == 0) return true;
-    throw environment_error("figures", read_text(printed), "drawings by plots/figures.py",
-                            "--figures off leaves them out");
+    const std::string why = end.how == ProcessEnd::How::timed_out
+                                ? fmt::format("python3 was still drawing after {:.0f} s", most_seconds)
+                                : read_text(printed);
+    throw environment_error("figures", why, "drawings by python3 with matplotlib", "--figures off leaves them out");
   }
   return false;
 }
 
 }  // namespace
 
-ExitCode report_results(const ReportOptions& options, Progress& progress, std::ostream& out) {
+void add_options(CLI::App& app, ReportOptions& options) {
+  app.add_option("FILE", options.files, "Results files")->required()->type_name("");
+  app.add_option("--out", options.out, "Folder to write into; made where it is not there")
+      ->required()
+      ->type_name("DIR");
+  app.add_option_function<std::string>(
+         "--figures",
+         [&](const std::string& text) {
+           options.figures = index_of_name("--figures", text, std::array<std::string_view, 2>{"off", "on"}) == 1;
+         },
+         "Draw SVG and PDF figures, too; wants python3 with matplotlib")
+      ->type_name("on|off")
+      ->default_str("on");
+}
+
+ExitCode report_results(const ReportOptions& options, const Start& start) {
   const std::vector<fs::path> paths(options.files.begin(), options.files.end());
   const results::Report report = results::make_report(results::read_report_files(paths));
   if (report.rows.empty()) {
@@ -57,14 +77,16 @@ ExitCode report_results(const ReportOptions& options, Progress& progress, std::o
   const fs::path folder = options.out;
   results::write_report(folder, report);
   const auto counting = std::ranges::count(report.rows, true, &results::ReportRow::counts);
-  fmt::print(out, "{}: {} records, {} of them count\nbeside it results.csv, table.tex, numbers.tex, figures.json\n",
-             (folder / "report.html").string(), report.rows.size(), counting);
+  fmt::print(start.out,
+             "{}: {} record{}, {} of them count{}\nbeside it results.csv, table.tex, numbers.tex, figures.json\n",
+             (folder / "report.html").string(), report.rows.size(), report.rows.size() == 1 ? "" : "s", counting,
+             counting == 1 ? "s" : "");
   if (!options.figures) return ExitCode::ok;
   if (draw_figures(folder)) {
-    fmt::print(out, "and the figures as SVG and PDF\n");
+    fmt::print(start.out, "and the figures as SVG and PDF\n");
     return ExitCode::ok;
   }
-  progress.note(
+  start.progress.note(
       "no figures: no python3 with matplotlib was found; type apt-get install python3-matplotlib, or --figures off. "
       "Everything else is written");
   return ExitCode::environment;

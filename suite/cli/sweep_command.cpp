@@ -4,13 +4,16 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "base/file.h"
+#include "base/json_text.h"
 #include "results/summary.h"
+#include "suite/cli/options.h"
 #include "suite/launch/launcher.h"
 #include "suite/machine/knowledge.h"
 #include "suite/sweep/sweep_scripts.h"
@@ -97,11 +100,39 @@ void print(const CampaignFolder& campaign, const std::vector<CaseProgress>& case
   }
 }
 
+void add_sweep_folder(CLI::App& app, std::string& target) {
+  app.add_option("DIR", target, "Folder of --out, or one below it")->required()->type_name("");
+}
+
 }  // namespace
 
-ExitCode make_sweep(const SweepOptions& options, std::ostream& out) {
+void add_options(CLI::App& app, SweepOptions& options) {
+  app.add_option("FILE", options.file, "Grid of cases in TOML, or in JSON where it is named *.json")->type_name("");
+  add_choice(app, "--scheduler", options.scheduler, "One shell script, or one job array for each number of nodes");
+  app.add_option("--out", options.out, "Folder of scripts and results: DIR/<campaign>/<system>/<case>")
+      ->type_name("DIR");
+}
+
+void check(const SweepOptions& options) {
+  if (options.file.empty())
+    throw usage_error("sweep", "", "FILE, status or collect after it", "try parabench sweep --help");
+  if (options.out.empty())
+    throw usage_error("sweep", options.file, "--out DIR, the folder of scripts and results", "try --out runs");
+}
+
+void add_options(CLI::App& app, SweepStatusOptions& options) {
+  add_sweep_folder(app, options.dir);
+  app.add_flag("--json", options.json, "As JSON");
+}
+
+void add_options(CLI::App& app, SweepCollectOptions& options) {
+  add_sweep_folder(app, options.dir);
+  app.add_option("--json", options.json, "Results file; - for stdout")->required()->type_name("FILE");
+}
+
+ExitCode make_sweep(const SweepOptions& options, const Start& start) {
   const Sweep sweep = read_sweep(options.file);
-  for (const LeftOut& one : sweep.left_out) fmt::print(out, "left out  {}  {}\n", one.id, one.reason);
+  for (const LeftOut& one : sweep.left_out) fmt::print(start.out, "left out  {}  {}\n", one.id, one.reason);
   if (sweep.cases.empty()) {
     throw Error(ExitCode::nothing_matched, options.file, fmt::format("no case, {} left out", sweep.left_out.size()),
                 "at least one case that can run", "give cases, sets or a grid, of which where and exclude leave some");
@@ -111,24 +142,27 @@ ExitCode make_sweep(const SweepOptions& options, std::ostream& out) {
   const bool slurm = options.scheduler == Scheduler::slurm;
   const auto scripts = slurm ? by_nodes(sweep, machine.cores) : std::vector{all_of(sweep)};
 
+  if (std::ranges::any_of(options.out, [](unsigned char c) { return std::iscntrl(c); }))
+    throw usage_error("--out", options.out, "a folder whose name scripts can hold: without control characters");
   const fs::path dir = fs::absolute(options.out).lexically_normal(), folder = dir / sweep.name / system;
   make_folder(folder);
   const ScriptContext context{sweep, fs::read_symlink("/proc/self/exe"), folder};
-  fmt::print(out, "{}: {} cases in {}, {} left out\n", sweep.name, sweep.cases.size(), folder.string(),
+  fmt::print(start.out, "{}: {} cases in {}, {} left out\n", sweep.name, sweep.cases.size(), folder.string(),
              sweep.left_out.size());
   for (const ScriptCases& script : scripts) {
     write_atomically(folder / (script.stem + ".cases"), index_text(script.cases));
     const fs::path file = folder / (script.stem + (slurm ? ".sbatch" : ".sh"));
     write_program(file, slurm ? slurm_script(context, script) : local_script(context, script));
-    fmt::print(out, "{}    # {} cases\n", shell_line({slurm ? "sbatch" : "sh", file.string()}), script.cases.size());
+    fmt::print(start.out, "{}    # {} cases\n", shell_line({slurm ? "sbatch" : "sh", file.string()}),
+               script.cases.size());
   }
   write_atomically(folder / index_name, index_text(index_of(scripts, folder)));
   link_latest(dir, fs::path(sweep.name) / system);
-  fmt::print(out, "{}\n", shell_line({"parabench", "sweep", "status", dir.string()}));
+  fmt::print(start.out, "{}\n", shell_line({"parabench", "sweep", "status", dir.string()}));
   return ExitCode::ok;
 }
 
-ExitCode sweep_status(const SweepStatusOptions& options, std::ostream& out) {
+ExitCode sweep_status(const SweepStatusOptions& options, const Start& start) {
   json document = json::array();
   bool failed = false;
   for (const CampaignFolder& campaign : find_campaigns(options.dir)) {
@@ -137,25 +171,27 @@ ExitCode sweep_status(const SweepStatusOptions& options, std::ostream& out) {
     if (options.json) {
       document.push_back(to_json(campaign, cases));
     } else {
-      print(campaign, cases, out);
+      print(campaign, cases, start.out);
     }
   }
-  if (options.json) out << document.dump(1, ' ', false, json::error_handler_t::replace) << '\n';
+  if (options.json) start.out << json_text(document) << '\n';
   return failed ? ExitCode::case_failed : ExitCode::ok;
 }
 
-ExitCode collect_sweep(const SweepCollectOptions& options, const std::vector<std::string>& argv, std::ostream& out) {
+ExitCode collect_sweep(const SweepCollectOptions& options, const Start& start) {
   const auto campaigns = find_campaigns(options.dir);
   if (campaigns.size() > 1) {
     throw usage_error("DIR", options.dir, "the folder of one sweep",
                       fmt::format("try {}", campaigns.back().path.string()));
   }
-  const results::ResultsFile all = collect(progress_of(campaigns.front()), argv);
+  const std::vector<CaseProgress> cases = progress_of(campaigns.front());
+  const results::ResultsFile all = collect(cases, start.argv);
   if (options.json == "-") {
-    out << results::results_text(all);
-  } else {
-    results::write_results(options.json, all);
+    start.out << results::results_text(all);
+    return ExitCode::ok;
   }
+  results::write_results(options.json, all);
+  fmt::print(start.out, "{}: records of {} of {} cases\n", options.json, all.records.size(), cases.size());
   return ExitCode::ok;
 }
 

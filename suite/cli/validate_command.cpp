@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -11,11 +12,15 @@
 
 namespace parabench::suite {
 
-ExitCode validate_file(const std::string& path, std::ostream& out) {
-  const nlohmann::json document = read_json(path);
-  results::require_valid(JsonReader(document, path), "");
-  fmt::print(out, "{}: valid, schema {}, {} records\n", path, document.at("schema_version").get<std::string>(),
-             document.at("records").size());
+void add_options(CLI::App& app, ValidateOptions& options) {
+  app.add_option("FILE", options.file, "Results file")->required()->type_name("");
+}
+
+ExitCode validate_file(const ValidateOptions& options, const Start& start) {
+  const nlohmann::json document = read_json(options.file);
+  results::require_valid(JsonReader(document, options.file), "");
+  fmt::print(start.out, "{}: valid, schema {}, {} records\n", options.file,
+             document.at("schema_version").get<std::string>(), document.at("records").size());
   return ExitCode::ok;
 }
 

@@ -1,10 +1,8 @@
 #include "suite/launch/allocation.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
@@ -12,6 +10,8 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "base/host_name.h"
+#include "base/split.h"
 
 namespace parabench::suite {
 namespace {
@@ -26,20 +26,6 @@ std::string variable(const char* name) {
 Error unreadable_list(std::string_view list) {
   return usage_error(node_list, list, "a list of hosts such as n[01-04,7],login",
                      "`scontrol show hostnames` reads what Slurm wrote");
-}
-
-/// Splits at commas outside brackets.
-std::vector<std::string_view> parts_of(std::string_view list) {
-  std::vector<std::string_view> parts;
-  std::size_t begin = 0;
-  bool inside = false;
-  for (std::size_t i = 0; i <= list.size(); ++i) {
-    if (i < list.size() && (list[i] == '[' || list[i] == ']')) inside = list[i] == '[';
-    if (i < list.size() && (list[i] != ',' || inside)) continue;
-    parts.push_back(list.substr(begin, i - begin));
-    begin = i + 1;
-  }
-  return parts;
 }
 
 bool read(std::string_view text, int& value) {
@@ -71,15 +57,9 @@ void add_names(const std::string& before, std::string_view rest, std::string_vie
   }
   if (close == std::string_view::npos || close < open) throw unreadable_list(list);
   const std::string_view inside = rest.substr(open + 1, close - open - 1);
-  for (std::string_view range : parts_of(inside))
+  for (std::string_view range : split_at_commas(inside))
     for (const std::string& number : numbers_in(range, list))
       add_names(before + std::string(rest.substr(0, open)) + number, rest.substr(close + 1), list, names);
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
 }
 
 std::string_view without_domain(std::string_view name) { return name.substr(0, name.find('.')); }
@@ -119,13 +99,13 @@ Allocation of_pbs(const std::string& path) {
 
 std::vector<std::string> expand_host_list(std::string_view list) {
   std::vector<std::string> names;
-  for (std::string_view part : parts_of(list)) add_names("", part, list, names);
+  for (std::string_view part : split_at_commas(list)) add_names("", part, list, names);
   return names;
 }
 
 int sum_of_nodes(std::string_view variable_name, std::string_view numbers) {
   int sum = 0;
-  for (std::string_view part : parts_of(numbers)) {
+  for (std::string_view part : split_at_commas(numbers)) {
     const auto open = part.find("(x");
     int each = 0, nodes = 1;
     const bool repeated = open != std::string_view::npos;

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/host_name.h"
 #include "base/units_text.h"
 #include "parallelism/plan/formats/print_json.h"
 #include "suite/launch/memory_kills.h"
@@ -178,7 +179,7 @@ LaunchResult launch(const LaunchRequest& request, const Launcher& launcher, cons
   process.timeout_s = request.timeout_s;
   process.finishing = request.finishing;
   const int all = request.plan ? request.plan->spec.np : 1;
-  Watchdog watchdog({folder, process.mark, analytic::this_machine().host, all, request.longest_operation_s});
+  Watchdog watchdog({folder, process.mark, host_name(), all, request.longest_operation_s});
   process.watch = [&](pid_t child) { return watchdog.look(child, Watchdog::Clock::now()); };
   const MemoryKills kills = memory_kills();
   const ProcessEnd end = run_process(process, signals);

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "base/units_text.h"
+#include "suite/launch/control_group.h"
 
 namespace parabench::suite {
 namespace {
@@ -27,23 +28,10 @@ struct Group {
 };
 
 Group memory_group() {
-  std::ifstream file("/proc/self/cgroup");
-  Group found;
-  for (std::string line; std::getline(file, line);) {
-    const auto first = line.find(':'), second = line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    const std::string path = line.substr(second + 1);
-    if (controllers == "memory") {
-      const fs::path folder = "/sys/fs/cgroup/memory" + path;
-      return {folder / "memory.oom_control", folder / "memory.limit_in_bytes"};
-    }
-    if (controllers.empty()) {
-      const fs::path folder = "/sys/fs/cgroup" + path;
-      found = {folder / "memory.events", folder / "memory.max"};
-    }
-  }
-  return found;
+  const auto group = control_group("memory");
+  if (!group) return {};
+  if (group->version == 1) return {group->folder / "memory.oom_control", group->folder / "memory.limit_in_bytes"};
+  return {group->folder / "memory.events", group->folder / "memory.max"};
 }
 
 }  // namespace

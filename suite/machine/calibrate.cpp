@@ -31,7 +31,7 @@ bool covers(const analytic::Calibration& known, const Subject& subject, const pl
 }
 
 /// Emulated devices take what was measured on others.
-bool can_be_measured(const Prepared& one) { return one.runs() && !is_emulated(one.chosen.spec); }
+bool can_be_measured(const Prepared& one) { return one.runs() && !one.finished && !is_emulated(one.chosen.spec); }
 
 /// The plan that a calibration launch of the case gets.
 Forecast forecast_of(const Prepared& one, const analytic::MachineInfo& machine,

@@ -51,7 +51,10 @@ std::string nvidia_driver() {
 
 CalibrationFile open_calibration(const std::string& given, const analytic::MachineInfo& machine, bool only_read) {
   CalibrationFile file{given.empty() ? analytic::default_calibration_path(machine) : given, std::nullopt};
-  if (!fs::exists(file.path)) {
+  std::error_code hidden;
+  if (!fs::exists(file.path, hidden)) {
+    if (!given.empty() && hidden && hidden != std::errc::not_a_directory)
+      throw usage_error("--calibration", given, "a file that can be read", hidden.message());
     if (!given.empty() && only_read)
       throw usage_error("--calibration", given, "a calibration file", "parabench calibrate --out FILE makes one");
     return file;
@@ -78,7 +81,12 @@ void add_to(CalibrationFile& file, const analytic::Calibration& newer) {
   } else {
     file.content = newer;
   }
-  analytic::write_calibration(*file.content, file.path);
+  try {
+    analytic::write_calibration(*file.content, file.path);
+  } catch (const Error& error) {
+    if (file.must_be_kept) throw;
+    file.unkept = error.what();
+  }
 }
 
 std::vector<analytic::GpuInfo> gpu_kinds(const protocol::Offer& capabilities) {

@@ -14,13 +14,15 @@ namespace parabench::suite {
 struct CalibrationFile {
   std::filesystem::path path;
   std::optional<analytic::Calibration> content;  ///< nullopt: no such file yet
+  bool must_be_kept = true;                      ///< else what cannot be written serves this program alone
+  std::string unkept;                            ///< why it could not be written; "": it could
 };
 
 /// `given`, else the file of this machine. Throws usage_error when the file is truncated or no calibration.
 /// `only_read`, for predictions: a given file may be that of another machine, but it has to be there.
 CalibrationFile open_calibration(const std::string& given, const analytic::MachineInfo& machine, bool only_read);
 
-/// Adds newer measurements and writes the file at once.
+/// Adds newer measurements and writes the file at once. Throws Error where that fails and it must be kept.
 void add_to(CalibrationFile& file, const analytic::Calibration& newer);
 
 /// The NVIDIA driver that the kernel has loaded, as it names itself; "" without one.

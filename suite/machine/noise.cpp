@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "base/case_id.h"
 #include "base/clock.h"
 #include "results/summary.h"
+#include "suite/machine/small_step.h"
 #include "suite/machine/surroundings.h"
 
 namespace parabench::suite {
@@ -22,11 +22,8 @@ std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share);
 }  // namespace
 
 NoiseMeasurement measure_noise(Workplace& workplace, bool processes, double seconds) {
-  const Case spec =
-      parse_case(fmt::format("resnet18/imagenet-synthetic[pixels=32,classes=10]/data-parallel/np:2/batch:4{}",
-                             processes ? "" : "/comm:threads"));
   constexpr int warmup = 5, steps = 20;
-  const Forecast forecast = make_forecast(make_subject(spec), {workplace.machine, nullptr}, warmup, steps);
+  const Forecast forecast = small_step(workplace.machine, processes, warmup, steps);
   LaunchRequest request;
   request.phase = protocol::Phase::measure;
   request.plan = &forecast.plan;

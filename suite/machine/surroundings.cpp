@@ -1,7 +1,9 @@
 #include "suite/machine/surroundings.h"
 
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <sched.h>
+#include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -10,6 +12,7 @@
 #include <sstream>
 
 #include "base/units_text.h"
+#include "suite/launch/control_group.h"
 #include "suite/launch/launcher.h"
 
 namespace parabench::suite {
@@ -30,24 +33,32 @@ std::string allowed_list() {
   return "";
 }
 
-/// Control group v2 says "QUOTA PERIOD" or "max PERIOD", v1 has a file for each and -1 for no limit.
+/// Version 2 says "QUOTA PERIOD" or "max PERIOD", version 1 has a file for each and -1 for no limit.
 std::optional<double> quota_cores() {
-  std::ifstream file("/proc/self/cgroup");
-  for (std::string line; std::getline(file, line);) {
-    const auto first = line.find(':'), second = line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    const std::string path = line.substr(second + 1);
-    double quota = -1, period = 0;
-    if (controllers == ",,") {
-      std::ifstream("/sys/fs/cgroup" + path + "/cpu.max") >> quota >> period;
-    } else if (controllers.find(",cpu,") != std::string::npos) {
-      std::ifstream("/sys/fs/cgroup/cpu" + path + "/cpu.cfs_quota_us") >> quota;
-      std::ifstream("/sys/fs/cgroup/cpu" + path + "/cpu.cfs_period_us") >> period;
-    }
-    if (quota > 0 && period > 0) return quota / period;
+  const auto group = control_group("cpu");
+  if (!group) return std::nullopt;
+  double quota = -1, period = 0;
+  if (group->version == 2) {
+    std::ifstream(group->folder / "cpu.max") >> quota >> period;
+  } else {
+    std::ifstream(group->folder / "cpu.cfs_quota_us") >> quota;
+    std::ifstream(group->folder / "cpu.cfs_period_us") >> period;
   }
-  return std::nullopt;
+  return quota > 0 && period > 0 ? std::optional(quota / period) : std::nullopt;
+}
+
+/// Those that clusters put under local folders; others (NFS, Lustre, GPFS, ...) may be shared.
+std::string local_file_system(const fs::path& folder) {
+  struct statfs found {};
+  if (statfs(folder.c_str(), &found) != 0) return "";
+  switch (found.f_type) {
+    case TMPFS_MAGIC: return "tmpfs";
+    case EXT4_SUPER_MAGIC: return "ext4";
+    case XFS_SUPER_MAGIC: return "xfs";
+    case BTRFS_SUPER_MAGIC: return "btrfs";
+    case OVERLAYFS_SUPER_MAGIC: return "overlay";
+    default: return "";
+  }
 }
 
 DiskRoom room_of(std::string what, const fs::path& folder) {
@@ -57,6 +68,19 @@ DiskRoom room_of(std::string what, const fs::path& folder) {
     room.free_bytes = static_cast<std::int64_t>(disk.f_bavail) * static_cast<std::int64_t>(disk.f_frsize);
   room.writable = access(folder.c_str(), W_OK) == 0;
   return room;
+}
+
+Check job_check(const Surroundings& s) {
+  Check check{"job", CheckStatus::ok,
+              fmt::format("{}: {} host{} ({}), {} slots, {} processors", s.job.job, s.job.hosts.size(),
+                          s.job.hosts.size() == 1 ? "" : "s", fmt::join(s.job.hosts, ", "), s.job.slots, s.job.cpus),
+              ""};
+  if (!s.in_job) {
+    check.status = CheckStatus::warning;
+    check.found += "; this host is none of them, and what is told of it does not hold for them";
+    check.advice = "a batch script, or srun --pty bash, runs on the job's first host";
+  }
+  return check;
 }
 
 Check cores_check(const Surroundings& s) {
@@ -77,7 +101,7 @@ Check cores_check(const Surroundings& s) {
   return check;
 }
 
-Check disk_check(const DiskRoom& room) {
+Check disk_check(const DiskRoom& room, bool several_hosts) {
   Check check{
       "disk", CheckStatus::ok,
       fmt::format("{} in {}, {}", human_bytes(static_cast<double>(room.free_bytes)), room.folder.string(), room.what),
@@ -90,6 +114,10 @@ Check disk_check(const DiskRoom& room) {
     check.status = CheckStatus::warning;
     check.found += ": little room for plans, traces and records";
     check.advice = "free some, or set TMPDIR to another disk";
+  } else if (several_hosts && !room.local.empty()) {
+    check.status = CheckStatus::warning;
+    check.found += fmt::format(": {} of this host alone, while all hosts of the job have to see it", room.local);
+    check.advice = "a folder that they share, as the home folder mostly is: TMPDIR=$HOME/tmp";
   }
   return check;
 }
@@ -106,15 +134,20 @@ Surroundings look_around_host() {
   s.physical_cores = this_host().slots;
   s.cpuset = allowed_list();
   s.quota_cores = quota_cores();
+  s.job = this_allocation();
+  s.in_job = runs_here(s.job);
   std::error_code ignored;
   s.disks.push_back(room_of("results (this folder)", fs::current_path(ignored)));
   s.disks.push_back(room_of("temporary files (TMPDIR)", fs::temp_directory_path(ignored)));
+  s.disks.back().local = local_file_system(s.disks.back().folder);
   return s;
 }
 
 std::vector<Check> surroundings_checks(const Surroundings& surroundings) {
-  std::vector<Check> checks = {cores_check(surroundings)};
-  for (const DiskRoom& room : surroundings.disks) checks.push_back(disk_check(room));
+  std::vector<Check> checks;
+  if (!surroundings.job.job.empty()) checks.push_back(job_check(surroundings));
+  checks.push_back(cores_check(surroundings));
+  for (const DiskRoom& room : surroundings.disks) checks.push_back(disk_check(room, surroundings.job.hosts.size() > 1));
   return checks;
 }
 

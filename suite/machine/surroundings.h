@@ -1,4 +1,4 @@
-// What surrounds a run on this host: the cores it may use, its disks, what others take.
+// What surrounds a run on this host: the job, the cores it may use, its disks, what others take.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "suite/launch/allocation.h"
 #include "suite/machine/doctor.h"
 
 namespace parabench::suite {
@@ -16,9 +17,13 @@ struct DiskRoom {
   std::filesystem::path folder;
   bool writable = false;
   std::int64_t free_bytes = 0;
+  /// "tmpfs", "ext4", ...: a file system that other hosts do not see, of a folder that they have to see; else "".
+  std::string local = {};
 };
 
 struct Surroundings {
+  Allocation job;                     ///< of a batch system
+  bool in_job = true;                 ///< this program runs on one of the job's hosts, or there is no job
   int online_cores = 0;               ///< logical ones that the kernel runs
   int allowed_cores = 0;              ///< of these, in this process' affinity mask
   int physical_cores = 0;             ///< behind the allowed ones: what mpirun counts as slots
@@ -28,7 +33,7 @@ struct Surroundings {
 };
 Surroundings look_around_host();
 
-/// Cores and binding, and room on disks.
+/// The job where there is one, cores and binding, room on disks and whether the job's hosts share what they must.
 std::vector<Check> surroundings_checks(const Surroundings& surroundings);
 
 /// Processor time of all cores since the host booted, in ticks.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/host_name.h"
 #include "parallelism/comm/cuda/gpu_of.h"
 #include "parallelism/comm/cuda/gpus.h"
 #include "parallelism/comm/cuda/nccl.h"

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/clock.h"
+#include "base/host_name.h"
 #include "suite/rank/reply.h"
 
 namespace parabench::rank {

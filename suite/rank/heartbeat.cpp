@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/host_name.h"
 #include "parallelism/exec/pulse.h"
 #include "suite/protocol/beat.h"
 #include "suite/rank/reply.h"

@@ -10,9 +10,11 @@
 #include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/lack.h"
 #include "parallelism/comm/cuda/direct.h"
 #include "parallelism/comm/cuda/nccl.h"
 #include "parallelism/comm/cuda/staged.h"
@@ -160,6 +162,7 @@ void run_rank(const Launch& launch, comm::Communicator& comm) {
 }
 
 int exit_code_of(const std::exception& error) {
+  if (const auto lack = lack_behind(error)) return static_cast<int>(lack->code());
   const auto* ours = dynamic_cast<const Error*>(&error);
   return static_cast<int>(ours ? ours->code() : ExitCode::case_failed);
 }
@@ -175,9 +178,20 @@ int run_threads(const Launch& launch) {
   }
 }
 
+/// The rank that a launcher says this process is; nullopt where it is silent.
+std::optional<Rank> announced_rank() {
+  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
+    if (const char* text = std::getenv(variable)) return Rank(std::atoi(text));
+  return std::nullopt;
+}
+
 int run_mpi(const protocol::RankCommand& command, int argc, char** argv) {
+  // From before MPI starts until after it has ended: there, too, all wait for one that was stopped.
+  const std::optional<Rank> announced = announced_rank();
+  std::optional<Heartbeat> heartbeat;
+  if (announced) heartbeat.emplace(command.reply, *announced, 1);
   comm::MpiSession session(&argc, &argv);
-  const Heartbeat heartbeat(command.reply, session.rank(), 1);
+  if (session.rank() != announced) heartbeat.emplace(command.reply, session.rank(), 1);
   try {
     const Launch launch = load_launch(command);
     if (session.size() != launch.plan.spec.np)

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/host_name.h"
 #include "parallelism/comm/gather.h"
 #include "parallelism/exec/arithmetic.h"
 #include "parallelism/exec/emulation.h"

@@ -1,14 +1,13 @@
 #include "suite/rank/reply.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <array>
 #include <chrono>
 #include <iostream>
 #include <thread>
 
 #include "base/error.h"
+#include "base/lack.h"
 #include "parallelism/comm/communicator.h"
 #include "parallelism/exec/execution.h"
 #include "suite/protocol/folder.h"
@@ -19,6 +18,7 @@ namespace {
 protocol::FailureKind kind_of(const std::exception& error) {
   if (const auto* ours = dynamic_cast<const Error*>(&error))
     return ours->code() == ExitCode::environment ? protocol::FailureKind::environment : protocol::FailureKind::usage;
+  if (lack_behind(error)) return protocol::FailureKind::environment;
   if (dynamic_cast<const comm::PeerFailure*>(&error)) return protocol::FailureKind::peer;
   if (dynamic_cast<const exec::NotANumber*>(&error)) return protocol::FailureKind::not_a_number;
   return protocol::FailureKind::failure;
@@ -26,16 +26,12 @@ protocol::FailureKind kind_of(const std::exception& error) {
 
 }  // namespace
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
-
 void report_failure(const std::filesystem::path& folder, Rank rank, const std::exception& error) noexcept {
   try {
-    std::cerr << fmt::format("parabench-rank {}: {}\n", rank.value, error.what());
-    protocol::write_error(folder, {rank, kind_of(error), error.what()});
+    const auto lack = lack_behind(error);
+    const std::string text = lack ? lack->what() : error.what();
+    std::cerr << fmt::format("parabench-rank {}: {}\n", rank.value, text);
+    protocol::write_error(folder, {rank, kind_of(error), text});
   } catch (const std::exception& second) {
     std::cerr << fmt::format("parabench-rank {}: could not write its error file: {}\n", rank.value, second.what());
   }

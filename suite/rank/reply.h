@@ -3,7 +3,6 @@
 
 #include <exception>
 #include <filesystem>
-#include <string>
 
 #include "base/strong.h"
 
@@ -14,7 +13,5 @@ void report_failure(const std::filesystem::path& folder, Rank rank, const std::e
 /// Waits until the error file of `rank` is there; false when it is not after `limit_s`. For ranks that another one
 /// stopped: ending the launch before that one has written the cause would hide it.
 bool await_error(const std::filesystem::path& folder, Rank rank, double limit_s);
-
-std::string host_name();
 
 }  // namespace parabench::rank

@@ -98,8 +98,7 @@ std::optional<protocol::Reply> Attempt::run_phase(protocol::Phase phase, LaunchR
   result_.record.last_operations = launched.last_operations;
   result_.interrupted = launched.interrupted;
   if (!launched.reply) {
-    fail(launched.interrupted ? fmt::format("interrupted during {}; {} of {} launches were measured", what,
-                                            launches_.size(), options_.stopping.repetitions)
+    fail(launched.interrupted ? fmt::format("interrupted during {}; measured launches: {}", what, launches_.size())
                               : fmt::format("{}: {}", what, launched.reason),
          launched.kind);
   } else if (const std::string& why = launched.reply->private_arenas_because; !why.empty()) {

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/json_text.h"
 #include "base/units_text.h"
 #include "results/origin.h"
 #include "results/record_json.h"
@@ -128,19 +129,14 @@ void Journal::require_empty() const {
 void Journal::begin(const results::ResultsFile& head, bool goes_on) {
   if (!goes_on)
     for (const fs::path& path : records_in(folder_)) fs::remove(path);
-  results::ResultsFile alone = head;
-  alone.records.clear();
-  results::write_results(head_of(folder_), alone);
+  results::write_results(head_of(folder_), head);
 }
 
 void Journal::keep(const results::Record& record) {
   unwritten_.push_back(record);
   try {
     while (!unwritten_.empty()) {
-      // Reasons hold what programs printed, which is not always UTF-8.
-      write_atomically(
-          file_of(unwritten_.front().id),
-          results::to_json(unwritten_.front()).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+      write_atomically(file_of(unwritten_.front().id), json_text(results::to_json(unwritten_.front())) + "\n");
       unwritten_.erase(unwritten_.begin());
     }
   } catch (const std::exception& error) {
@@ -155,9 +151,10 @@ bool Journal::finish(const results::ResultsFile& all) {
     fs::remove_all(folder_, ignored);
     return true;
   } catch (const std::exception& error) {
-    const fs::path elsewhere = fs::temp_directory_path() / fmt::format("{}.{}", results_.filename().string(), getpid());
     progress_.note(fmt::format("the results could not be written: {}", error.what()));
     try {
+      const fs::path elsewhere =
+          fs::temp_directory_path() / fmt::format("{}.{}", results_.filename().string(), getpid());
       results::write_results(elsewhere, all);
       progress_.note(fmt::format("they are in {} instead", elsewhere.string()));
     } catch (const std::exception& second) {
@@ -183,10 +180,9 @@ bool was_cut_short(const fs::path& results) {
 void require_same_run(const Unfinished& before, const results::ResultsFile& now) {
   const auto difference = results::origin_difference(before.run, now);
   if (!difference) return;
-  throw usage_error("--resume",
-                    fmt::format("{} of another {}: {}", before.path.string(), difference->what, difference->first),
-                    difference->second,
-                    "records of both would not compare; remove it, or name another --json, to start over");
+  throw usage_error(
+      "--resume", fmt::format("{} of another {}: {}", before.path.string(), difference->what, difference->first),
+      difference->second, "records of both would not compare; remove it, or name another --json, to start over");
 }
 
 }  // namespace parabench::suite

@@ -33,7 +33,7 @@ class Journal {
   /// Throws usage_error where records of another run lie here, which a new one would lose.
   void require_empty() const;
 
-  /// From here on the folder stands for a run with this head. `goes_on`: records that are there belong to it, else they
+  /// From here on the folder stands for a run with this head, which has no records. `goes_on`: records that are there belong to it, else they
   /// are dropped.
   void begin(const results::ResultsFile& head, bool goes_on);
   /// Never throws: a record that cannot be written (a full disk) is noted, kept in memory and tried again with the

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <system_error>
 #include <thread>
 
 #include "base/error.h"
@@ -52,7 +53,11 @@ void side_by_side(std::size_t count, Work work) {
   {
     std::vector<std::jthread> helpers;
     const std::size_t threads = std::clamp(std::thread::hardware_concurrency(), 1U, most_threads);
-    for (std::size_t t = 1; t < std::min(threads, count); ++t) helpers.emplace_back(run);
+    try {
+      for (std::size_t t = 1; t < std::min(threads, count); ++t) helpers.emplace_back(run);
+    } catch (const std::system_error&) {
+      // No room for another thread: those that there are do all of it.
+    }
     run();
   }
   for (const std::exception_ptr& error : errors)

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "base/error.h"
@@ -17,11 +19,13 @@ namespace fs = std::filesystem;
 void require_writable(std::string_view option, const std::string& path) {
   if (path.empty() || path == "-") return;
   const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : ".";
-  const bool there = fs::exists(path);
-  if (fs::is_directory(path) || access(there ? path.c_str() : folder.c_str(), W_OK) != 0) {
-    throw usage_error(option, path, "a file that can be written",
-                      fs::is_directory(folder) ? "" : "make its folder first");
-  }
+  std::error_code hidden;  // in a folder that cannot be searched: access says so
+  if (fs::is_directory(path, hidden)) throw usage_error(option, path, "a file that can be written", "it is a folder");
+  const bool there = fs::exists(path, hidden);
+  if (access(there ? path.c_str() : folder.c_str(), W_OK) == 0) return;
+  const std::string cause = std::strerror(errno);
+  throw usage_error(option, path, "a file that can be written",
+                    fs::is_directory(folder, hidden) ? cause : "make its folder first");
 }
 
 void check_files(const RunOptions& options) {
@@ -38,10 +42,13 @@ void check_files(const RunOptions& options) {
     throw usage_error("--resume", options.json.empty() ? "no --json" : "--json -", "a file to go on with",
                       "give --json FILE as the run that stopped did");
   }
-  const auto& data = options.launches.data;
-  if (!data.empty() && !fs::is_directory(data)) throw usage_error("--data", data, "a folder that exists");
-  if (options.trace.empty()) return;
   std::error_code error;
+  const auto& data = options.launches.data;
+  if (!data.empty() && !fs::is_directory(data, error))
+    throw usage_error("--data", data, "a folder that exists", error ? error.message() : "");
+  if (!data.empty() && access(data.c_str(), R_OK | X_OK) != 0)
+    throw usage_error("--data", data, "a folder that can be read", std::strerror(errno));
+  if (options.trace.empty()) return;
   fs::create_directories(options.trace, error);
   if (error || access(options.trace.c_str(), W_OK) != 0) {
     throw usage_error("--trace", options.trace, "a folder that can be written");

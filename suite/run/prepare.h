@@ -18,6 +18,7 @@ struct Prepared {
   std::optional<Subject> subject;    ///< nullopt where the case is impossible in itself
   std::optional<Forecast> forecast;  ///< nullopt where it cannot be planned here
   std::string skip;                  ///< why it does not run; "" when it does
+  bool finished = false;             ///< an earlier run has left its record: it needs neither calibration nor launch
   bool runs() const { return skip.empty(); }
 };
 

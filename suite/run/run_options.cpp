@@ -24,16 +24,12 @@ double read_timeout(Text text) {
   return seconds;
 }
 
-/// "2%" or "0.02": above 0, below 1.
-double read_share(Text option, Text text) {
-  double value = 0;
-  const bool percent = text.ends_with('%');
-  const Text number = percent ? text.substr(0, text.size() - 1) : text;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-  if (percent) value /= 100;
-  if (error != std::errc() || end != number.data() + number.size() || !(value > 0 && value < 1))
-    throw usage_error(option, text, "a share above 0 and below 1", fmt::format("try {} 2%", option));
-  return value;
+/// Half of an interval, of which nothing is left at 0 and which tells nothing from 1 on.
+double read_interval(Text text) {
+  const double share = parse_share("--until-interval", text);
+  if (share <= 0 || share >= 1)
+    throw usage_error("--until-interval", text, "a share above 0 and below 1", "try --until-interval 2%");
+  return share;
 }
 
 constexpr std::array options_table{
@@ -60,7 +56,7 @@ constexpr std::array options_table{
         .value = "SHARE",
         .help = "Measure further launches until half of the median's 95 % interval is at most this share of it (2%)",
         .repeated = Repeated::if_given,
-        .read = [](RunOptions& o, Text text) { o.stopping.interval = read_share("--until-interval", text); },
+        .read = [](RunOptions& o, Text text) { o.stopping.interval = read_interval(text); },
         .text =
             [](const RunOptions& o) {
               return o.stopping.interval ? print_number(*o.stopping.interval) : std::string();

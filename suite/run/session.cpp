@@ -50,6 +50,10 @@ std::vector<std::size_t> order_of(const std::vector<Prepared>& cases, bool shuff
   return order;
 }
 
+/// Whether a record of an earlier run stands: failed cases and those that were cut short run again, and what was skipped
+/// is looked at anew.
+bool is_finished(const results::Record& record) { return record.status == results::Status::ok; }
+
 /// The records of a run, by case; kept on disk as they come.
 class Session {
  public:
@@ -109,8 +113,7 @@ int Session::take_over(const Unfinished& before) {
       throw usage_error("--resume", fmt::format("{}, a record in {}", record.id, before.path.string()),
                         "the cases of the run that stopped, or more", "choose the cases as that run did");
     }
-    // Failed ones and those that were cut short run again; what was skipped is looked at anew.
-    if (record.status != results::Status::ok) continue;
+    if (!is_finished(record)) continue;
     const std::string now = repeating_command(found->chosen, options_);
     if (record.reproduce != now) {
       throw usage_error("--resume", fmt::format("in {}: {}", before.path.string(), record.reproduce), now,
@@ -197,9 +200,12 @@ void calibrate_first(std::vector<Prepared>& cases, const PrepareOptions& prepare
       "{}: measuring first what these cases need, kept in {}",
       file.content ? "the calibration lacks something" : "no calibration of this machine yet", file.path.string()));
   auto known = file.content;
+  file.must_be_kept = false;
   for (const auto& failure : measure(workplace, cases, chosen, known, file)) {
     workplace.progress.note(fmt::format("no calibration, the data sheet predicts instead: {}", failure));
   }
+  if (!file.unkept.empty())
+    workplace.progress.note(fmt::format("the calibration serves this run alone: {}", file.unkept));
   if (known) forecast_again(cases, prepare_options, {workplace.machine, &*known, options.emulated_unit_s});
   for (const auto& one : cases)
     if (one.forecast && !one.forecast->gap.empty())
@@ -224,10 +230,11 @@ void report(const results::ResultsFile& results, const RunOptions& options, std:
   if (options.fom) out << results::fom_lines(results.records);
 }
 
-/// Whether what an earlier run left holds a record that need not run again.
-bool holds_finished(const Unfinished& before) {
-  return std::ranges::any_of(before.run.records,
-                             [](const results::Record& record) { return record.status == results::Status::ok; });
+void mark_finished(const Unfinished& before, std::vector<Prepared>& cases) {
+  for (Prepared& one : cases) {
+    one.finished = std::ranges::any_of(
+        before.run.records, [&](const auto& record) { return record.id == one.chosen.id && is_finished(record); });
+  }
 }
 
 ExitCode run_chosen(std::vector<SelectedCase> chosen, const RunOptions& options, const std::vector<std::string>& argv,
@@ -255,11 +262,13 @@ ExitCode run_chosen(std::vector<SelectedCase> chosen, const RunOptions& options,
   const protocol::Offer capabilities = find_capabilities(workplace);
   check_launches(chosen, workplace.options.launcher, capabilities);
   CalibrationFile file = open_calibration(options.calibration, workplace.machine, false);
-  if (before && holds_finished(*before)) require_same_run(*before, describe_run(workplace, capabilities, file, argv));
+  if (before && std::ranges::any_of(before->run.records, is_finished))
+    require_same_run(*before, describe_run(workplace, capabilities, file, argv));
   const PrepareOptions prepare_options = options_of_run(options, capabilities, workplace.options.launcher);
   auto cases = prepare(chosen, prepare_options,
                        {workplace.machine, file.content ? &*file.content : nullptr, options.emulated_unit_s},
                        [&] { return workplace.signals.interrupted(); });
+  if (before) mark_finished(*before, cases);
   note_machine(cases, workplace);
   calibrate_first(cases, prepare_options, file, options, workplace);
 

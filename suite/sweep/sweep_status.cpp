@@ -74,6 +74,14 @@ CaseProgress look_at(const CampaignFolder& campaign, const IndexEntry& entry) {
   return progress;
 }
 
+using Calibration = std::optional<results::CalibrationOrigin>;
+
+/// The later state of one file, to which each case adds what it lacks; nullopt of different ones.
+Calibration common(const Calibration& a, const Calibration& b) {
+  if (!a || !b || a->file != b->file || a->machine_id != b->machine_id) return std::nullopt;
+  return a->date < b->date ? b : a;
+}
+
 }  // namespace
 
 std::vector<CaseProgress> progress_of(const CampaignFolder& campaign) {
@@ -105,7 +113,7 @@ results::ResultsFile collect(const std::vector<CaseProgress>& cases, const std::
       return other == file.context.environment.end() || other->second != variable.second;
     });
     all->context.date = std::max(all->context.date, file.context.date);
-    if (all->calibration != file.calibration) all->calibration = std::nullopt;
+    all->calibration = common(all->calibration, file.calibration);
     all->records.push_back(file.records.front());
   }
   if (!all)

@@ -63,6 +63,15 @@ TEST(ParseSeconds, KnowsItsUnits) {
     EXPECT_THROW(seconds(text), Error) << text;
 }
 
+TEST(ParseShare, ReadsPercentAndFractions) {
+  EXPECT_EQ(parse_share("--threshold", "5%"), 0.05);
+  EXPECT_EQ(parse_share("--threshold", "5 %"), 0.05);
+  EXPECT_EQ(parse_share("--threshold", "0.05"), 0.05);
+  EXPECT_EQ(parse_share("--threshold", "250%"), 2.5);
+  for (const char* text : {"", "%", "-1%", "5%%", "five", "nan", "inf", "1e400", "5ms"})
+    EXPECT_THROW(parse_share("--threshold", text), Error) << text;
+}
+
 TEST(PrintNumber, IsTheShortestThatReadsBack) {
   EXPECT_EQ(print_number(0.01), "0.01");
   EXPECT_EQ(print_number(0.1 + 0.2), "0.30000000000000004");

@@ -113,6 +113,11 @@ TEST(Mnist, FilesThatAreNotThereOrDisagreeAreNamed) {
   EXPECT_THAT(failure(open), AllOf(HasSubstr("label 10 of image 1"), HasSubstr("0 to 9")));
   write_file(path / "train-images-idx3-ubyte", idx({3, 14, 56}, images(3)));
   EXPECT_THAT(failure(open), AllOf(HasSubstr("14x56"), HasSubstr("28x28")));
+  const std::string nowhere(300, 'x');  // no system looks for it
+  EXPECT_THAT(failure([&] {
+                open_source(spec, {nowhere, Split::train, 1});
+              }),
+              AllOf(HasSubstr(nowhere), HasSubstr("File name too long")));
 }
 
 TEST(Idx, HasItsSizesAndItsBytes) {

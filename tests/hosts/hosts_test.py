@@ -93,6 +93,36 @@ class HostsTest(unittest.TestCase):
         self.expect_gate_passed(output, CASES)
         self.expect_nothing_left()
 
+    def test_a_generated_batch_script_runs_every_case_on_both_hosts(self):
+        sweep = pathlib.Path(self.path("sweep.toml"))
+        sweep.write_text('name = "hosts"\nsystem = "cluster"\ncases = [' + ", ".join(f'"{case}"' for case in CASES) + "]\n"
+                         '[run]\nsteps = 3\nwarmup = 1\n[slurm]\nranks-per-node = 1\ntime = "10min"\n')
+        runs = self.path("runs")
+        folder = pathlib.Path(runs, "hosts", "cluster")
+        code, output = self.run_on_head([f"{BIN}/parabench", "sweep", str(sweep), "--scheduler", "slurm", "--out", runs])
+        self.assertEqual(code, 0, output)
+        self.assertIn(f"sbatch {folder}/nodes-2.sbatch    # 3 cases", output)
+
+        code, output = self.run_on_head(["sbatch", "--wait", str(folder / "nodes-2.sbatch")])
+        jobs = sorted(folder.glob("slurm-*_*.out"))
+        output += "".join(job.read_text() for job in jobs)
+        self.assertEqual(code, 0, output)
+        self.assertEqual(len(jobs), len(CASES), output)
+        for job in jobs:
+            self.assertRegex(job.read_text(), r"(?s)FOM step_time_median_s: [0-9.e-]+\n.*PARABENCH_RESULT: PASS\n$")
+
+        code, output = self.run_on_head([f"{BIN}/parabench", "sweep", "status", runs, "--json"])
+        self.assertEqual(code, 0, output)
+        cases = json.loads(output)[0]["cases"]
+        self.assertEqual([(one["id"], one["state"]) for one in cases], [(case, "done") for case in CASES])
+        for one in cases:
+            with open(folder / one["folder"] / "result.json") as file:
+                document = json.load(file)
+            self.assertEqual(document["context"]["launcher"], "srun")
+            self.assertEqual([host["name"] for host in document["context"]["hosts"]], ["n1", "n2"])
+            self.assertEqual(document["records"][0]["equivalence"]["status"], "pass")
+        self.expect_nothing_left()
+
     def test_more_ranks_than_a_job_has_slots(self):
         cases = [f"{NETWORK}/zero1/np:4/batch:8"]
         for launcher, word in (("srun", "--overcommit"), ("mpirun", "--oversubscribe")):

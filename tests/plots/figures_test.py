@@ -1,9 +1,10 @@
 """Holds the figures for papers to what papers want: a column's width, embedded fonts, text that is legible and does not
 overlap, the same bytes for the same report. Exit code 77: matplotlib is missing.
 
-usage: figures_test.py PARABENCH WRITE_REPORT_SAMPLES FIGURES_PY SCRATCH_FOLDER
+usage: figures_test.py PARABENCH WRITE_REPORT_SAMPLES FIGURES_FOLDER SCRATCH_FOLDER
 """
 
+import importlib
 import importlib.util
 import json
 import os
@@ -13,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import unittest
+import unittest.mock
 import xml.etree.ElementTree
 
 if importlib.util.find_spec("matplotlib") is None:
@@ -22,13 +24,7 @@ if importlib.util.find_spec("matplotlib") is None:
 SAMPLES = ["one", "timelines", "thousand", "failed", "hostile", "two"]
 COLUMN_POINTS = 3.35 * 72
 DRAWN = ["breakdown", "errors", "pareto", "parity", "scaling"]
-
-
-def load():
-    spec = importlib.util.spec_from_file_location("figures", FIGURES)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+NAMES = [*DRAWN, "grids"]
 
 
 def run(folder, **environment):
@@ -44,11 +40,37 @@ def copy_of(sample, name):
     return folder
 
 
+def report_of(sample):
+    return json.loads((SCRATCH / sample / "figures.json").read_text(encoding="utf-8"))
+
+
+def figures_of(report):
+    """What is drawn of a report, by name."""
+    figures = {}
+    paper.style()
+    rows = [row for row in report["rows"] if row["counts"]]
+    with unittest.mock.patch.object(paper, "save", lambda figure, _, name: figures.update({name: figure})):
+        for name in NAMES:
+            importlib.import_module(name).draw(report, rows, None)
+    return figures
+
+
+def texts_of(figure):
+    return [text.get_text() for text in figure.findobj(matplotlib.text.Text) if text.get_text().strip()]
+
+
+def colours_of_legend(figure):
+    return {handle.get_label(): handle.get_color() for handle in figure.legends[0].get_lines() if handle.get_color() != "black"}
+
+
 def drawn(folder):
     return sorted(path.name for path in folder.iterdir() if path.suffix in (".svg", ".pdf"))
 
 
 class FiguresTest(unittest.TestCase):
+    def tearDown(self):
+        paper.plt.close("all")
+
     def test_draws_what_the_records_hold(self):
         for sample, names in (("thousand", DRAWN), ("timelines", sorted(DRAWN + ["grids"])), ("failed", []),
                               ("one", ["breakdown", "errors", "pareto", "parity"])):
@@ -80,12 +102,9 @@ class FiguresTest(unittest.TestCase):
                 self.assertFalse(tags & {"script", "img", "image", "foreignObject", "a"})
 
     def test_text_is_legible_and_does_not_overlap(self):
-        figures = load()
-        from matplotlib.text import Text
-
         found = []
 
-        def examine(figure, folder, name):
+        def examine(figure, name):
             figure.canvas.draw()
             renderer = figure.canvas.get_renderer()
             width, height = figure.canvas.get_width_height()
@@ -95,7 +114,7 @@ class FiguresTest(unittest.TestCase):
             kept_ticks = {id(tick.label1) for one in axis for tick in one.majorTicks + one.minorTicks}
             boxes = []
             self.assertLess(figure.get_figheight(), 11)
-            for text in figure.findobj(Text):
+            for text in figure.findobj(matplotlib.text.Text):
                 hidden = id(text) in kept_ticks - drawn_ticks
                 if hidden or not text.get_visible() or not text.get_text().strip():
                     continue
@@ -110,20 +129,65 @@ class FiguresTest(unittest.TestCase):
                     wide, high = min(a.x1, b.x1) - max(a.x0, b.x0), min(a.y1, b.y1) - max(a.y0, b.y0)
                     if wide > 1 and high > 1.5:
                         found.append((name, "overlap", one, other))
-            figures.plt.close(figure)
+            paper.plt.close(figure)
 
-        figures.style()
-        figures.save = examine
-        reports = {sample: json.loads((SCRATCH / sample / "figures.json").read_text(encoding="utf-8")) for sample in SAMPLES}
+        reports = {sample: report_of(sample) for sample in SAMPLES}
         reports["64 ranks"] = json.loads(json.dumps(reports["timelines"]))
         for row in reports["64 ranks"]["rows"]:
             for half in row["timeline"].values():
                 half["ranks_us"] = (half["ranks_us"] * 64)[:64]
         for sample, report in reports.items():
-            rows = [row for row in report["rows"] if row["counts"]]
-            for draw in (figures.parity, figures.errors, figures.breakdown, figures.scaling, figures.pareto, figures.grids):
-                draw(report, rows, sample)
+            for name, figure in figures_of(report).items():
+                examine(figure, name)
                 self.assertEqual(found, [], sample)
+
+    def test_the_band_holds_errors_of_ten_percent(self):
+        axes = figures_of(report_of("one"))["parity"].axes[0]
+        for measured, predicted in axes.collections[0].get_paths()[0].vertices:
+            self.assertAlmostEqual(abs((predicted - measured) / measured), 0.1)
+
+    def test_errors_that_are_drawn_elsewhere_are_told(self):
+        report = report_of("timelines")
+        self.assertNotIn("error, at most 200 %", texts_of(figures_of(report)["errors"]))
+        report["rows"][0]["time_error"] = 3.5
+        self.assertIn("error, at most 200 %", texts_of(figures_of(report)["errors"]))
+
+    def test_cases_of_several_workloads_are_told_apart(self):
+        report = report_of("timelines")
+        self.assertNotIn("resnet18/cifar10-synthetic", texts_of(figures_of(report)["breakdown"]))
+        for row in report["rows"][::2]:
+            row["id"] = row["id"].replace("resnet18", "vgg16")
+        figures = figures_of(report)
+        for name in ("resnet18/cifar10-synthetic", "vgg16/cifar10-synthetic"):
+            self.assertIn(name, texts_of(figures["breakdown"]))
+            self.assertTrue([text for text in texts_of(figures["grids"]) if name in text])
+
+    def test_a_strategy_looks_the_same_in_every_figure(self):
+        figures = figures_of(report_of("timelines"))
+        parity, others = colours_of_legend(figures["parity"]), [colours_of_legend(figures[name]) for name in ("scaling", "pareto")]
+        self.assertIn("sequential", parity)
+        for colours in others:
+            self.assertGreaterEqual(len(colours), 2)
+            self.assertEqual(colours, {name: parity[name] for name in colours})
+
+    def test_unchecked_rows_are_explained(self):
+        self.assertNotIn("equivalence not checked", texts_of(figures_of(report_of("one"))["parity"]))
+        figures = figures_of(report_of("thousand"))
+        for name in ("parity", "errors"):
+            self.assertIn("equivalence not checked", texts_of(figures[name]))
+
+    def test_a_small_difference_of_memory_looks_small(self):
+        report = report_of("one")
+        row = report["rows"][0]
+        row["predicted_bytes"] = row["measured_bytes"] * 1.0001
+        low, high = figures_of(report)["pareto"].axes[0].get_ylim()
+        self.assertGreater(high - low, 0.09 * high)
+
+    def test_draws_operations_that_take_no_time(self):
+        report = report_of("timelines")
+        report["rows"][0]["timeline"] = {"predicted": {"ranks_us": []}, "measured": {"ranks_us": [["F0", 0, 0]]}}
+        report["rows"] = report["rows"][:1]
+        self.assertIn("grids", figures_of(report))
 
     def test_same_report_same_bytes_whatever_the_users_settings(self):
         settings = SCRATCH / "matplotlibrc"
@@ -169,5 +233,9 @@ def make_reports(writer):
 
 if __name__ == "__main__":
     PROGRAM, FIGURES, SCRATCH = sys.argv[1], sys.argv[3], pathlib.Path(sys.argv[4]).resolve()
+    sys.path.insert(0, FIGURES)
+    import matplotlib.text
+    import paper
+
     make_reports(sys.argv[2])
     unittest.main(argv=[sys.argv[0], *sys.argv[5:]])

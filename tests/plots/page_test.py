@@ -8,6 +8,7 @@ Screenshots of every sample stay in the scratch folder, to be looked at.
 
 import base64
 import json
+import math
 import pathlib
 import re
 import shutil
@@ -125,6 +126,25 @@ class PageTest(unittest.TestCase):
                     self.assertGreater(self.js("return arguments[0].querySelectorAll('path, rect').length", image), 2)
                 self.assertTrue(self.find(f"[data-chart={chart}] details"))
         self.open_tables()
+
+    def test_the_band_holds_errors_of_ten_percent(self):
+        self.open("timelines")
+        points = [tuple(map(float, point.split(","))) for point in self.find("[data-chart=parity] .band").get_attribute("points").split()]
+        above, below = points[0][1] - points[1][1], points[4][1] - points[3][1]  # at the left end and at the right one
+        self.assertAlmostEqual(below / above, math.log(1 / 0.9) / math.log(1.1), 3)
+
+    def test_the_text_of_errors_tells_the_largest(self):
+        self.open("timelines")
+        rows = json.loads((SCRATCH / "timelines/figures.json").read_text(encoding="utf-8"))["rows"]
+        texts = [image.get_attribute("aria-label") for image in self.driver.find_elements(By.CSS_SELECTOR, "[data-chart=errors] svg[role=img]")]
+        for text, field in zip(texts, ("time_error", "memory_error"), strict=True):
+            self.assertIn(f"the largest is {100 * max(abs(row[field]) for row in rows):.1f} percent", text)
+
+    def test_a_small_difference_of_memory_looks_small(self):
+        self.open("one")
+        ticks = self.js("return [...document.querySelectorAll('[data-chart=pareto] text[text-anchor=end]')].map(t => t.textContent)")
+        self.assertGreater(len(ticks), 2)
+        self.assertEqual(len(set(ticks)), len(ticks), ticks)
 
     def test_draws_a_span_for_every_operation_of_both_halves(self):
         self.open("timelines")

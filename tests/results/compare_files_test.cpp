@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -200,6 +201,22 @@ TEST(CompareFiles, ListsWhatItDoesNotCompare) {
           wrong.id + ": in A not equivalent: fc.bias differs", wrong.id + ": in B not equivalent: fc.bias differs",
           alone.id + ": only in A", adrift.id + ": in A not equivalent: its losses are not those of the reference",
           adrift.id + ": in B not equivalent: its losses are not those of the reference", other.id + ": only in B"));
+  EXPECT_TRUE(std::ranges::none_of(out.left_out, &LeftOut::broken)) << "none counts in A";
+}
+
+TEST(CompareFiles, MarksWhatIsGoodInAAndNotInB) {
+  const Record good = record_of(gpipe, {1, 1, 1});
+  Record failed = good, wrong = good;
+  failed.status = Status::failed;
+  wrong.equivalence.status = EquivalenceStatus::fail;
+  const auto broken = [](const Record& a, const Record& b) {
+    return compare_files(file_of({a}), file_of({b}), {}).left_out.at(0).broken;
+  };
+  EXPECT_TRUE(broken(good, failed));
+  EXPECT_TRUE(broken(good, wrong));
+  EXPECT_FALSE(broken(failed, good)) << "mended";
+  EXPECT_FALSE(broken(wrong, failed)) << "as bad as before";
+  EXPECT_FALSE(broken(good, skipped_record(gpipe, "no GPU"))) << "it says nothing of the case";
 }
 
 TEST(CompareFiles, RefusesDifferentWorkUnlessItIsAllowed) {

@@ -41,6 +41,18 @@ TEST(Counts, AreOkAndEquivalentRowsOrSuchAsWereNotChecked) {
   EXPECT_FALSE(counts(skipped_record(gpipe, "no GPU")));
 }
 
+TEST(Counts, RowsThatDoNotSayWhy) {
+  std::vector<Record> rows = rows_that_do_not_count();
+  rows[1].equivalence.reason = "fc.bias differs";
+  EXPECT_EQ(why_not_counted(ok_record(gpipe, 400)), "");
+  EXPECT_EQ(why_not_counted(rows[0]), "failed: rank 1 was killed by signal 9");
+  EXPECT_EQ(why_not_counted(rows[1]), "not equivalent: fc.bias differs");
+  EXPECT_EQ(why_not_counted(rows[2]), "not equivalent: its losses are not those of the reference");
+  EXPECT_EQ(why_not_counted(rows[3]), "skipped");
+  rows[2].equivalence.reason = "switched off";
+  EXPECT_EQ(why_not_counted(rows[2]), "not equivalent: its losses are not those of the reference, switched off");
+}
+
 TEST(MeanErrors, LeaveOutRowsThatDoNotCount) {
   std::vector<Record> records = rows_that_do_not_count();
   for (Record& row : records) row.predicted->step_time_s *= 100;

@@ -19,6 +19,13 @@ expect "others: exit code 4" [ "$status" = 4 ]
 expect "others: the command to type" contains "$errors" "sudo apt-get update && sudo apt-get install -y g++ ninja-build"
 expect "others: nothing is installed or built" not_called "^apt-get\|^cmake"
 
+run env CMAKE_PREFIX_PATH=/opt/private "$checkout/parabench" list
+expect "others with packages of their own: goes on" [ "$status" = 0 ]
+expect "others with packages of their own: what must be there" contains "$errors" "CMAKE_PREFIX_PATH: g++ ninja-build"
+expect "others with packages of their own: CMake looks for them" called "^cmake .*--preset default"
+expect "others with packages of their own: nothing is installed" not_called "^apt-get"
+rm -r "$checkout/build"
+
 tool id 'echo 0'
 tool apt-get 'echo "no network"; exit 100'
 run "$checkout/parabench" list

@@ -107,6 +107,14 @@ void fail(const Launch& launch, protocol::FailureKind kind, const std::string& m
   std::exit(1);
 }
 
+/// Uses so many MiB of memory.
+void eat(int mebibytes) {
+  for (int i = 0; i < mebibytes; ++i) {
+    volatile char* block = static_cast<char*>(std::malloc(1 << 20));
+    for (int at = 0; block && at < 1 << 20; at += 4096) block[at] = 1;
+  }
+}
+
 /// What happens instead of an answer.
 void misbehave(const Launch& launch) {
   const std::string& what = launch.behaviour;
@@ -125,6 +133,7 @@ void misbehave(const Launch& launch) {
     std::exit(7);
   }
   if (what == "slow") usleep(1'000'000);
+  if (what == "eat") eat(256);
   if (what == "first_fails" && is_first(launch)) fail(launch, protocol::FailureKind::failure, "told to fail once");
   if (what == "second_hangs" && !is_first(launch)) {
     note(launch, "again");

@@ -1,8 +1,13 @@
-// Places that work against a run: disks that fill up, clocks that jump, very many cases.
+// Places that work against a run: disks that fill up, files that nobody may touch, clocks that jump, too little memory,
+// very many cases.
 #include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <thread>
 
 #include "base/file.h"
@@ -40,7 +45,109 @@ class SmallDisk {
   bool mounted_ = false;
 };
 
-class AdversityTest : public FrontTest {};
+/// While it lives, this program and those it starts are nobody's, whom permissions bind; they bind whoever is not root
+/// anyway.
+class Nobody {
+ public:
+  Nobody() : root_(geteuid() == 0) {
+    if (root_) changed_ = setresgid(65534, 65534, 0) == 0 && setresuid(65534, 65534, 0) == 0;
+  }
+  ~Nobody() {
+    if (root_ && (seteuid(0) != 0 || setresuid(0, 0, 0) != 0 || setresgid(0, 0, 0) != 0)) std::abort();
+  }
+  Nobody(const Nobody&) = delete;
+  Nobody& operator=(const Nobody&) = delete;
+  bool can_run() const {
+    return (!root_ || changed_) && access(PARABENCH_PROGRAM, X_OK) == 0 && access(FAKE_RANK_PROGRAM, X_OK) == 0 &&
+           access(FAKE_MPIRUN_SCRIPT, X_OK) == 0;
+  }
+
+ private:
+  bool root_;
+  bool changed_ = false;
+};
+
+class AdversityTest : public FrontTest {
+ protected:
+  /// A folder that all may enter, read and write, as far as `may` says.
+  void make_folder(const std::string& name, std::filesystem::perms may) {
+    std::filesystem::create_directory(path(name));
+    std::filesystem::permissions(path(name), may);
+  }
+  static constexpr auto all = std::filesystem::perms::all;
+  static constexpr auto read_only = std::filesystem::perms(0555);
+  static constexpr auto none = std::filesystem::perms::none;
+};
+
+/// What is forbidden here is forbidden to nobody, in a scratch folder where all else is allowed.
+class PermissionTest : public AdversityTest {
+ protected:
+  void SetUp() override {
+    std::filesystem::permissions(path(""), all);
+    make_folder("closed", none);
+    make_folder("fixed", read_only);
+    nobody_.emplace();
+    if (!nobody_->can_run()) GTEST_SKIP() << "the programs of this build are not everybody's";
+  }
+  void TearDown() override {
+    nobody_.reset();
+    for (const char* name : {"closed", "fixed"}) std::filesystem::permissions(path(name), all);
+  }
+  void expect_refused(const std::vector<std::string>& words, int code, const std::vector<std::string>& parts) {
+    const Outcome outcome = run(words);
+    EXPECT_EQ(outcome.code, code) << outcome.err;
+    for (const std::string& part : parts) EXPECT_THAT(outcome.err, HasSubstr(part));
+    EXPECT_EQ(count_launches("verify") + count_launches("measure") + count_launches("calibrate"), 0);
+  }
+
+  std::optional<Nobody> nobody_;
+};
+
+TEST_F(PermissionTest, AFileThatMayNotBeWrittenIsNamedBeforeTheFirstLaunch) {
+  for (const char* file : {"closed/results.json", "fixed/results.json"}) {
+    for (const char* option : {"--json=", "--benchmark_out="})
+      expect_refused({"run", gpipe, option + std::string(file)}, 2, {file, "can be written", "Permission denied"});
+  }
+  expect_refused({"run", gpipe, "--trace", "closed/traces"}, 2, {"--trace", "closed/traces"});
+}
+
+TEST_F(PermissionTest, DataThatMayNotBeReadIsNamedBeforeTheFirstLaunch) {
+  for (const char* folder : {"closed", "closed/data"})
+    expect_refused({"run", gpipe, "--data", folder}, 2, {"--data", folder, "Permission denied"});
+}
+
+TEST_F(PermissionTest, AJournalThatMayNotBeWrittenIsNamedBeforeTheFirstLaunch) {
+  make_folder("results.json.journal", read_only);
+  expect_refused({"run", gpipe, "--json", "results.json"}, 4, {"results.json", "Permission denied"});
+}
+
+TEST_F(PermissionTest, ATemporaryFolderThatMayNotBeWrittenIsNamed) {
+  set("TMPDIR", path("fixed"));
+  expect_refused({"run", gpipe}, 4, {path("fixed"), "set TMPDIR"});
+}
+
+TEST_F(PermissionTest, ACalibrationThatMayNotBeReadIsNamed) {
+  for (const char* command : {"predict", "run"})
+    expect_refused({command, gpipe, "--calibration", "closed/mine.json"}, 2, {"closed/mine.json", "Permission denied"});
+}
+
+TEST_F(PermissionTest, WithoutACacheEverythingWorksAndNothingIsRemembered) {
+  for (const char* cache : {"closed", "fixed"}) {
+    set("XDG_CACHE_HOME", path(cache));
+    for (const char* command : {"predict", "list"}) {
+      const Outcome told = run({command, gpipe});
+      EXPECT_EQ(told.code, 0) << told.err;
+    }
+    const Outcome outcome = run({"run", gpipe, "--json", "results.json"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.err, AllOf(HasSubstr("serves this run alone"), HasSubstr("Permission denied")));
+    EXPECT_EQ(results()["records"][0]["predicted"]["terms"][0]["cost_source"], "calibrated");
+    // To write the file is all that calibrate is for.
+    const Outcome calibrated = run({"calibrate", gpipe});
+    EXPECT_EQ(calibrated.code, 4) << calibrated.err;
+    EXPECT_THAT(calibrated.err, AllOf(HasSubstr("calibration file"), HasSubstr("Permission denied")));
+  }
+}
 
 TEST_F(AdversityTest, ADiskWithoutRoomIsNoticedBeforeTheFirstLaunch) {
   const SmallDisk disk(path("disk"), 512);
@@ -86,6 +193,93 @@ TEST_F(AdversityTest, AClockThatJumpsBackAndForthChangesNoTime) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   for (const auto& record : results()["records"]) EXPECT_EQ(record["status"], "ok");
   EXPECT_EQ(run({"validate", "results.json"}).code, 0);
+}
+
+/// A control group with little memory, in which this program and those that it starts are until its end.
+class SmallMemory {
+ public:
+  explicit SmallMemory(int mebibytes) {
+    std::ifstream groups("/proc/self/cgroup");
+    for (std::string line; std::getline(groups, line);) {
+      const auto first = line.find(':'), second = line.find(':', first + 1);
+      const std::string controllers = line.substr(first + 1, second - first - 1), name = line.substr(second + 1);
+      if (controllers == "memory") {
+        enter("/sys/fs/cgroup/memory" + name, {"memory.limit_in_bytes", "memory.memsw.limit_in_bytes"}, mebibytes);
+      } else if (controllers.empty() && before_.empty()) {
+        enter("/sys/fs/cgroup" + name, {"memory.max", "memory.swap.max"}, mebibytes);
+      }
+      if (entered_) return;
+    }
+  }
+  ~SmallMemory() {
+    if (entered_) write(before_ / "cgroup.procs", getpid());
+    if (!group_.empty()) rmdir(group_.c_str());
+  }
+  SmallMemory(const SmallMemory&) = delete;
+  SmallMemory& operator=(const SmallMemory&) = delete;
+  bool is_entered() const { return entered_; }
+
+ private:
+  void enter(const std::filesystem::path& before, const std::vector<std::string>& limits, int mebibytes) {
+    const std::filesystem::path group = before / ("parabench-test-" + std::to_string(getpid()));
+    if (mkdir(group.c_str(), 0755) != 0) return;
+    before_ = before;
+    group_ = group;
+    const bool limited = write(group / limits[0], std::int64_t{mebibytes} << 20);
+    write(group / limits[1], limits[1] == "memory.swap.max" ? 0 : std::int64_t{mebibytes} << 20);
+    entered_ = limited && write(group / "cgroup.procs", getpid());
+  }
+  static bool write(const std::filesystem::path& file, std::int64_t value) {
+    std::ofstream stream(file);
+    return static_cast<bool>(stream << value << std::flush);
+  }
+
+  std::filesystem::path before_, group_;
+  bool entered_ = false;
+};
+
+TEST_F(AdversityTest, AKillForExceedingAMemoryLimitIsNamed) {
+  set("FAKE_RANK", "gpipe|measure|eat|1");
+  std::optional<SmallMemory> memory(96);
+  if (!memory->is_entered()) GTEST_SKIP() << "control groups with a memory limit are not permitted here";
+  const Outcome outcome = run({"run", gpipe, sequential, "--json", "results.json"});
+  memory.reset();
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  const auto records = results()["records"];
+  EXPECT_EQ(records[0]["status"], "failed");
+  EXPECT_THAT(records[0]["reason"].get<std::string>(), HasSubstr("exceeding the memory limit of 96"));
+  EXPECT_EQ(records[1]["status"], "ok");
+}
+
+/// A limit of this program and those that it starts, until its end.
+class Limit {
+ public:
+  Limit(__rlimit_resource what, rlim_t most) : what_(what) {
+    getrlimit(what_, &before_);
+    const rlimit limit{most, before_.rlim_max};
+    set_ = setrlimit(what_, &limit) == 0;
+  }
+  ~Limit() { setrlimit(what_, &before_); }
+  Limit(const Limit&) = delete;
+  Limit& operator=(const Limit&) = delete;
+  bool is_set() const { return set_; }
+
+ private:
+  __rlimit_resource what_;
+  rlimit before_{};
+  bool set_ = false;
+};
+
+TEST_F(AdversityTest, AListWhoseThreadsHaveNoRoomIsComplete) {
+  const std::vector<std::string> words = {"list", "--where", "model=resnet18"};
+  const Outcome usual = run(words);
+  std::filesystem::remove_all(path("cache"));
+  // A thread takes a stack as large as its limit allows.
+  const Limit stack(RLIMIT_STACK, rlim_t{8} << 30), space(RLIMIT_AS, rlim_t{4} << 30);
+  if (!stack.is_set() || !space.is_set()) GTEST_SKIP() << "limits may not be changed here";
+  const Outcome outcome = run(words);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, usual.out);
 }
 
 TEST_F(AdversityTest, TenThousandCasesAreAListLikeAnyOther) {

@@ -88,7 +88,23 @@ TEST_F(CompareTest, FewLaunchesAreUnclear) {
   });
   const Outcome outcome = run({"compare", "before.json", "two.json"});
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("6 launches in A and 2 in B"), HasSubstr("2 UNCLEAR")));
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("launches: 6 in A and 2 in B"), HasSubstr("2 UNCLEAR")));
+}
+
+TEST_F(CompareTest, ACaseThatNoLongerWorksIsNoSuccess) {
+  measure();
+  change("before.json", "after.json", [](json& file) {
+    file["records"][0]["status"] = "failed";
+    file["records"][0]["reason"] = "rank 1 was killed";
+  });
+  const Outcome broken = run({"compare", "before.json", "after.json"});
+  EXPECT_EQ(broken.code, 1);
+  EXPECT_THAT(broken.out,
+              AllOf(HasSubstr("in B failed: rank 1 was killed"), HasSubstr("; 1 good in A and not in B\n")));
+  EXPECT_EQ(json::parse(run({"compare", "before.json", "after.json", "--json"}).out)["left_out"][0]["broken"], true);
+  const Outcome mended = run({"compare", "after.json", "before.json"});
+  EXPECT_EQ(mended.code, 0);
+  EXPECT_THAT(mended.out, Not(HasSubstr("good in A")));
 }
 
 TEST_F(CompareTest, DifferentWorkIsRefusedAndTheWayToAllowItTold) {

@@ -71,6 +71,14 @@ TEST_F(ResumeTest, FailedRecordsRunAgainAndOthersDoNot) {
   EXPECT_EQ(count_launches("verify " + gpipe), 2);
 }
 
+TEST_F(ResumeTest, NothingIsCalibratedForWhatIsFinished) {
+  run({"run", sequential, "--json", "results.json"});
+  std::filesystem::remove_all(path("cache"));
+  const Outcome resumed = run({"run", sequential, "--json", "results.json", "--resume"});
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_EQ(count_launches("calibrate " + sequential), 1);
+}
+
 TEST_F(ResumeTest, WithNothingToGoOnWithIsARun) {
   EXPECT_EQ(run(resume()).code, 0);
   EXPECT_EQ(results()["records"].size(), 3u);

@@ -1,17 +1,13 @@
 // Sweeps: what their scripts run, what is told of them, and that nothing runs twice.
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/file.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <fstream>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/file.h"
 #include "suite/launch/launcher.h"
-#include "tests/suite/front_fixture.h"
+#include "tests/suite/sweep_fixture.h"
 
 namespace parabench::suite {
 namespace {
@@ -23,62 +19,6 @@ using testing::HasSubstr;
 using testing::Not;
 
 namespace fs = std::filesystem;
-
-const std::string grid = R"(
-name = "pipes"
-system = "here"
-cases = ["resnet18/imagenet-synthetic[pixels=32,classes=10]/sequential/np:1/batch:8"]
-[grid]
-model = "resnet18"
-dataset = "imagenet-synthetic[pixels=32,classes=10]"
-strategy = ["gpipe", "pipedream"]
-np = 2
-batch = 8
-[run]
-steps = 6
-warmup = 1
-verify = "off"
-)";
-
-class SweepTest : public FrontTest {
- protected:
-  void write(const std::string& text, const std::string& name = "sweep.toml") { std::ofstream(path(name)) << text; }
-  Outcome make(const std::string& text, const std::string& scheduler = "local") {
-    write(text);
-    return run({"sweep", "sweep.toml", "--scheduler", scheduler, "--out", "my runs"});
-  }
-  fs::path folder() const { return path("my runs/pipes/here"); }
-  pid_t start_shell(const std::string& command) {
-    const pid_t pid = fork();
-    if (pid != 0) return pid;
-    setpgid(0, 0);
-    dup2(open(path("out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666), 1);
-    dup2(open(path("err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666), 2);
-    execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
-    _exit(127);
-  }
-  Outcome finish_shell(pid_t pid) {
-    int status = 0;
-    waitpid(pid, &status, 0);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status), read_text(path("out")),
-            read_text(path("err"))};
-  }
-  Outcome shell(const std::string& command) { return finish_shell(start_shell(command)); }
-  Outcome run_local() { return shell(shell_line({"exec", "sh", folder() / "run.sh"})); }
-  json status() { return json::parse(run({"sweep", "status", "my runs", "--json"}).out)[0]; }
-  std::vector<std::string> states() {
-    std::vector<std::string> states;
-    const json now = status();
-    for (const json& one : now["cases"]) states.push_back(one["state"]);
-    return states;
-  }
-  void refuse(const std::string& text, const testing::Matcher<std::string>& message) {
-    const Outcome outcome = make(text);
-    EXPECT_EQ(outcome.code, 2) << text;
-    EXPECT_THAT(outcome.err, message);
-    EXPECT_FALSE(fs::exists(path("my runs")));
-  }
-};
 
 TEST_F(SweepTest, TheLocalScriptRunsEveryCaseOnceHoweverOftenItIsStarted) {
   const Outcome made = make(grid);
@@ -95,13 +35,10 @@ TEST_F(SweepTest, TheLocalScriptRunsEveryCaseOnceHoweverOftenItIsStarted) {
   EXPECT_TRUE(launches().back().find("--steps 6 --warmup 1") != std::string::npos) << launches().back();
   EXPECT_EQ(count_launches("verify"), 0);
 
-  const std::string before = read_text(path("log"));
-  const std::string index = read_text(folder() / "index.tsv");
-  const std::string result = index.substr(0, index.find('\t')) + "/result.json";
-  const std::string kept = read_text(folder() / result);
+  const std::string before = read_text(path("log")), kept = read_text(first_result());
   EXPECT_EQ(run_local().code, 0);
   EXPECT_EQ(read_text(path("log")), before);
-  EXPECT_EQ(read_text(folder() / result), kept);
+  EXPECT_EQ(read_text(first_result()), kept);
   EXPECT_EQ(fs::canonical(path("my runs/latest")), fs::canonical(folder()));
 }
 
@@ -173,14 +110,39 @@ TEST_F(SweepTest, CollectMergesAllResultsOfOneOrigin) {
   ASSERT_EQ(all["records"].size(), 3u);
   EXPECT_EQ(all["records"][1]["id"], gpipe);
 
-  const std::string index = read_text(folder() / "index.tsv");
-  const fs::path result = folder() / index.substr(0, index.find('\t')) / "result.json";
-  json other = read_json(result);
+  EXPECT_EQ(collected.out, "all.json: records of 3 of 3 cases\n");
+
+  json other = read_json(first_result());
   other["context"]["hosts"][0]["cpu"] = "Z80";
-  write_atomically(result, other.dump());
+  write_atomically(first_result(), other.dump());
   const Outcome refused = run({"sweep", "collect", "my runs", "--json", "all.json"});
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.err, AllOf(HasSubstr("machine"), HasSubstr("Z80"), HasSubstr(sequential)));
+}
+
+TEST_F(SweepTest, CollectKeepsACalibrationThatGrew) {
+  ASSERT_EQ(make(grid).code, 0);
+  ASSERT_EQ(run_local().code, 0);
+  const auto calibration_after = [this](const json& first) {
+    json file = read_json(first_result());
+    file["calibration"] = first;
+    write_atomically(first_result(), file.dump());
+    EXPECT_EQ(run({"sweep", "collect", "my runs", "--json", "all.json"}).code, 0);
+    return results("all.json")["calibration"];
+  };
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder())) {
+    if (!entry.is_directory()) continue;
+    json file = read_json(entry.path() / "result.json");
+    file["calibration"] = {{"file", "c.json"}, {"date", "2026-01-02T00:00:00Z"}, {"machine_id", "00ff"}};
+    write_atomically(entry.path() / "result.json", file.dump());
+  }
+  const json earlier = {{"file", "c.json"}, {"date", "2026-01-01T00:00:00Z"}, {"machine_id", "00ff"}};
+  json later = earlier, another = earlier;
+  later["date"] = "2026-01-03T00:00:00Z";
+  another["file"] = "d.json";
+  EXPECT_EQ(calibration_after(earlier)["date"], "2026-01-02T00:00:00Z");
+  EXPECT_EQ(calibration_after(later), later);
+  EXPECT_EQ(calibration_after(another), nullptr);
 }
 
 TEST_F(SweepTest, ImpossibleCombinationsAreLeftOutWithTheirReason) {
@@ -202,7 +164,17 @@ micro = 16
                               Not(HasSubstr("gpipe/np:4"))));
 }
 
-TEST_F(SweepTest, ErrorsNamePlaceValueAndTheNearestWord) {
+class SweepFileTest : public SweepTest {
+ protected:
+  void refuse(const std::string& text, const testing::Matcher<std::string>& message) {
+    const Outcome outcome = make(text);
+    EXPECT_EQ(outcome.code, 2) << text;
+    EXPECT_THAT(outcome.err, message);
+    EXPECT_FALSE(fs::exists(path("my runs")));
+  }
+};
+
+TEST_F(SweepFileTest, ErrorsNamePlaceValueAndTheNearestWord) {
   const auto with = [](const std::string& from, const std::string& to) {
     std::string text = grid;
     return text.replace(text.find(from), from.size(), to);
@@ -235,6 +207,7 @@ TEST_F(SweepTest, CommandLinesSayWhatIsMissing) {
   refuse_words({"sweep"}, "FILE, status or collect");
   refuse_words({"sweep", "sweep.toml"}, "--out DIR");
   refuse_words({"sweep", "sweep.toml", "--out", "o", "--scheduler", "slrum"}, "did you mean 'slurm'?");
+  refuse_words({"sweep", "sweep.toml", "--out", "two\n#SBATCH lines"}, "without control characters");
   refuse_words({"sweep", "status"}, "expected DIR after it");
   refuse_words({"sweep", "status", ".", "--jsn"}, "did you mean '--json'?");
   refuse_words({"sweep", "status", "."}, "holds index.tsv");
@@ -256,94 +229,6 @@ TEST_F(SweepTest, TheSameInJson) {
   const Outcome made = run({"sweep", "sweep.json", "--out", "my runs"});
   EXPECT_EQ(made.code, 0) << made.err;
   EXPECT_THAT(read_text(folder() / "run.sh"), HasSubstr("--steps 7"));
-}
-
-class SlurmSweepTest : public SweepTest {
- protected:
-  const std::string slurm_ = R"(
-[slurm]
-partition = "big"
-account = "a b"
-time = "90min"
-at-once = 2
-cores-per-node = 2
-options = ["--constraint=ib"]
-prologue = ["export PROLOGUE=\"$HOME\""]
-)";
-  std::string four_ranks() const {
-    std::string text = grid;
-    return text.replace(text.find("np = 2"), 6, "np = [2, 4]") + slurm_;
-  }
-  /// Stands in for sbatch: runs every task of the array, one after the other.
-  void make_sbatch() {
-    std::ofstream(path("bin/sbatch")) << R"(#!/bin/bash
-last=$(sed -n 's/^#SBATCH --array=0-\([0-9]*\)%2$/\1/p' "$1")
-cp "$1" "$TMPDIR/slurm_script"  # As slurmd does: the script does not know its folder.
-code=0
-for task in $(seq 0 "$last"); do
-  (cd / && SLURM_ARRAY_TASK_ID=$task bash "$TMPDIR/slurm_script") || code=$?
-done
-exit "$code"
-)";
-    fs::permissions(path("bin/sbatch"), fs::perms::owner_all);
-  }
-};
-
-TEST_F(SlurmSweepTest, OneArrayForEachNumberOfNodes) {
-  const Outcome made = make(four_ranks(), "slurm");
-  ASSERT_EQ(made.code, 0) << made.err;
-  EXPECT_THAT(made.out, AllOf(HasSubstr("nodes-1.sbatch'    # 3 cases"), HasSubstr("nodes-2.sbatch'    # 2 cases")));
-  const std::string one = read_text(folder() / "nodes-1.sbatch"), two = read_text(folder() / "nodes-2.sbatch");
-  EXPECT_THAT(one, AllOf(HasSubstr("#SBATCH --nodes=1\n#SBATCH --ntasks-per-node=2\n#SBATCH --exclusive\n"),
-                         HasSubstr("#SBATCH --array=0-2%2\n#SBATCH --time=01:30:00\n#SBATCH --partition=big\n"),
-                         HasSubstr("#SBATCH --account=\"a b\"\n"), HasSubstr("#SBATCH --constraint=ib\n"),
-                         HasSubstr("\nset -e\nexport PROLOGUE=\"$HOME\"\nset -u\n")));
-  EXPECT_THAT(two, AllOf(HasSubstr("#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=2\n"), HasSubstr("--array=0-1%2\n")));
-  EXPECT_THAT(read_text(folder() / "nodes-2.cases"), AllOf(HasSubstr("gpipe/np:4"), HasSubstr("pipedream/np:4")));
-}
-
-TEST_F(SlurmSweepTest, EveryTaskOfTheArrayRunsItsCase) {
-  make_sbatch();
-  ASSERT_EQ(make(four_ranks(), "slurm").code, 0);
-  for (const char* script : {"nodes-1.sbatch", "nodes-2.sbatch"}) {
-    const Outcome submitted = shell(shell_line({"sbatch", folder() / script}));
-    EXPECT_EQ(submitted.code, 0) << submitted.err;
-    EXPECT_THAT(submitted.out,
-                AllOf(HasSubstr("FOM step_time_median_s: 0.051"), HasSubstr("PARABENCH_RESULT: PASS\n")));
-  }
-  EXPECT_THAT(states(), ElementsAre("done", "done", "done", "done", "done"));
-  const std::string before = read_text(path("log"));
-  EXPECT_EQ(shell(shell_line({"sbatch", folder() / "nodes-1.sbatch"})).code, 0);
-  EXPECT_EQ(read_text(path("log")), before);
-}
-
-TEST_F(SlurmSweepTest, ATaskWithoutACaseSaysSo) {
-  ASSERT_EQ(make(four_ranks(), "slurm").code, 0);
-  const Outcome outcome = shell(shell_line({"env", "SLURM_ARRAY_TASK_ID=3", "bash", folder() / "nodes-1.sbatch"}));
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, HasSubstr("no case 3"));
-}
-
-TEST_F(SlurmSweepTest, GpusHaveScriptsOfTheirOwn) {
-  const std::string cases =
-      "name = \"pipes\"\nsystem = \"here\"\ncases = [\"" + sequential + "\", \"" + gpipe + "/device:cuda\"]\n[slurm]\n";
-  const Outcome refused = make(cases, "slurm");
-  EXPECT_EQ(refused.code, 2);
-  EXPECT_THAT(refused.err, HasSubstr("gpus-per-node"));
-  ASSERT_EQ(make(cases + "gpus-per-node = 1\n", "slurm").code, 0);
-  EXPECT_THAT(read_text(folder() / "nodes-2-gpu.sbatch"), HasSubstr("--gpus-per-node=1\n#SBATCH --gpu-bind=none\n"));
-  EXPECT_THAT(read_text(folder() / "nodes-1.sbatch"), Not(HasSubstr("gpu")));
-}
-
-TEST_F(SlurmSweepTest, ShellsReadTheScripts) {
-  ASSERT_EQ(make(four_ranks(), "slurm").code, 0);
-  ASSERT_EQ(make(four_ranks()).code, 0);
-  const std::string sbatch = folder() / "nodes-1.sbatch", local = folder() / "run.sh";
-  EXPECT_EQ(shell(shell_line({"bash", "-n", sbatch})).code, 0);
-  EXPECT_EQ(shell(shell_line({"sh", "-n", local})).code, 0);
-  if (shell("command -v shellcheck").code != 0) GTEST_SKIP() << "no shellcheck";
-  const Outcome checked = shell(shell_line({"shellcheck", sbatch, local}));
-  EXPECT_EQ(checked.code, 0) << checked.out;
 }
 
 TEST_F(SweepTest, FomTellsWhatHappened) {

@@ -1,7 +1,6 @@
 #include "parallelism/comm/cuda/nccl_agreement.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -9,6 +8,7 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "base/host_name.h"
 #include "parallelism/comm/cuda/nccl_lane.h"
 #include "parallelism/comm/cuda/runtime.h"
 
@@ -18,9 +18,7 @@ namespace {
 std::string own_gpu(int gpu) {
   cudaDeviceProp properties{};
   check_cuda(cudaGetDeviceProperties(&properties, gpu), "cudaGetDeviceProperties");
-  char name[256] = {};
-  gethostname(name, sizeof name - 1);
-  return fmt::format("{} {}", to_text(properties.uuid), name);
+  return fmt::format("{} {}", to_text(properties.uuid), host_name());
 }
 
 void require_two_ranks(const MessageLane& lane, int ranks) {

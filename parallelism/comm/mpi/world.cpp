@@ -62,18 +62,41 @@ struct Sharing {
   std::string obstacle;
 };
 
+/// Has every rank but the first, which made it, open the region; whether all could.
+bool open_everywhere(std::optional<Region>& region, const std::string& path, std::int64_t bytes) {
+  try {
+    if (!region) region.emplace(Region::open_shared(path, bytes));
+  } catch (const Error&) {
+    return everywhere(false);
+  }
+  return everywhere(true);
+}
+
+/// As open_everywhere; the region has a name only where ranks do not see each other's open files.
+bool spread(std::optional<Region>& region, bool first, std::int64_t bytes) {
+  if (open_everywhere(region, from_rank_0(first ? region->open_path() : ""), bytes)) return true;
+  std::string path;
+  try {
+    if (first) region->give_name(path = unique_region_path());
+  } catch (const Error&) {
+    // Then nobody can open it.
+  }
+  const bool all_open = open_everywhere(region, from_rank_0(path), bytes);
+  if (first) unlink_region(path);
+  return all_open;
+}
+
 Sharing share(const MpiSession& session, const FabricShape& shape) {
   const bool first = session.rank() == Rank(0);
   const FabricLayout places = layout(shape);
   std::optional<Region> region;
-  std::string name, obstacle;
+  std::string obstacle;
   if (first) {
     sweep_stale_regions();
     obstacle = shared_memory_obstacle(places.total, shared_memory_available());
     if (obstacle.empty()) {
-      name = unique_region_name();
       try {
-        region.emplace(Region::create_shared(name, places.total));
+        region.emplace(Region::create_shared(places.total));
       } catch (const Error& error) {
         obstacle = error.what();
       }
@@ -81,10 +104,9 @@ Sharing share(const MpiSession& session, const FabricShape& shape) {
   }
   obstacle = from_rank_0(obstacle);
   if (!obstacle.empty()) return {nullptr, obstacle};
-  name = from_rank_0(name);
+  if (!spread(region, first, places.total)) return {nullptr, "another rank could not open the shared memory"};
   bool backed = true;
   try {
-    if (!first) region.emplace(Region::open_shared(name, places.total));
     if (first) region->commit(0, places.arenas);
     // Each rank its own arena, so that the pages lie near the core that computes on them.
     region->commit(places.arenas + session.rank().value * places.arena_bytes, places.arena_bytes);
@@ -92,11 +114,9 @@ Sharing share(const MpiSession& session, const FabricShape& shape) {
     backed = false;
     obstacle = error.what();
   }
-  const bool all_backed = everywhere(backed);
-  if (first) unlink_region(name);
-  if (all_backed) return {std::make_shared<Fabric>(std::move(*region), shape), {}};
+  if (everywhere(backed)) return {std::make_shared<Fabric>(std::move(*region), shape), {}};
   obstacle = from_rank_0(obstacle);
-  return {nullptr, obstacle.empty() ? "another rank could not map the shared memory" : obstacle};
+  return {nullptr, obstacle.empty() ? "another rank found too little shared memory" : obstacle};
 }
 
 }  // namespace

@@ -219,6 +219,12 @@ bool Strategy::splits_backwards() const {
   return std::ranges::find(order, OpKind::backward_input, &StagePass::kind) != order.end();
 }
 
+int served_micro_batches(const Strategy& strategy, Case spec, int least) {
+  for (spec.micro = least; spec.micro < least + 4 * spec.np; ++spec.micro)
+    if (!strategy.refuse || !strategy.refuse(strategy.pipe(spec))) return spec.micro;
+  return least;
+}
+
 const Strategy& find_strategy(std::string_view name) {
   const auto found = std::ranges::find(strategies(), name, &Strategy::name);
   if (found != strategies().end()) return *found;

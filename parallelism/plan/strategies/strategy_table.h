@@ -71,6 +71,10 @@ struct Strategy {
   bool splits_backwards() const;       ///< into input and weight gradients; of one from a file: not known, false
 };
 
+/// The least number of micro-batches from `least` on that the strategy serves for this case; `least` where it serves none
+/// below 4 np + `least`.
+int served_micro_batches(const Strategy& strategy, Case spec, int least);
+
 std::span<const Strategy> strategies();
 /// Throws usage_error with the nearest name.
 const Strategy& find_strategy(std::string_view name);

@@ -14,7 +14,8 @@ function pareto(place, width, state, redraw) {
   const rows = groups.get(state.group), front = rows.filter((row) => row.front.measured).sort((a, b) => a.measured_s - b.measured_s);
   const both = (measured, predicted) => rows.flatMap((row) => [row[measured], row[predicted]]).filter((value) => value > 0);
   const padded = (values, from, to) => {
-    const high = Math.max(...values), low = Math.min(...values), room = (high - low || high) * 0.08;
+    // A difference of a per mille is not to look like one of half.
+    const high = Math.max(...values), low = Math.min(...values), room = Math.max((high - low) * 0.08, high * 0.05);
     return linearScale(Math.max(0, low - room), high + room, from, to);
   };
   const wide = Math.min(width, 760), left = 72, right = wide - 30, top = 26, bottom = 360;

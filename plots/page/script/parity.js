@@ -9,9 +9,9 @@ function parityOf(q, rows, width) {
   const low = ends.reduce((a, b) => Math.min(a, b)), high = ends.reduce((a, b) => Math.max(a, b));
   const x = logScale([low, high], left, right), y = logScale([low, high], bottom, top);
   const ticks = x.ticks(side < 420 ? 4 : 7, q.base);
-  // From corner to corner, within the frame.
+  // From corner to corner, within the frame; errors are relative to what was measured.
   const [first, last] = [x.low, x.high];
-  const band = [[first, first], [first, first * 1.1], [last / 1.1, last], [last, last], [last, last / 1.1], [first * 1.1, first]]
+  const band = [[first, first], [first, first * 1.1], [last / 1.1, last], [last, last], [last, last * 0.9], [first / 0.9, first]]
     .map(([across, up]) => [x.at(across), y.at(up)]);
   picture.append(svg("polygon", {points: band.map((point) => point.join(",")).join(" "), class: "band"}));
   axes(picture, {x, y, xTicks: ticks, yTicks: ticks, xName: `measured ${q.name}`, yName: `predicted ${q.name}`,
@@ -38,7 +38,7 @@ function parity(place, width) {
   beside(place, width, (each) => Object.values(quantities).map((q) => rowsOf(q).length && parityOf(q, rowsOf(q), each)));
   const hollow = rows.some((row) => !row.checked) ? " Hollow marks were not checked for equivalence." : "";
   place.append(legend(legendOf(strategyLooks, rows.map((row) => row.strategy))),
-    el("p", {}, `On the dotted line predictions are right, in the band within 10 %. Bars are the 95 % interval of the measured median and the interval of the prediction.${hollow}`),
+    el("p", {}, `On the dotted line predictions are right, in the band within 10 %. Bars are the 95 % interval of the measured median, over launches where there are several and over the steps of a single one, and the interval of the prediction.${hollow}`),
     dataTable("Predicted and measured", [["Case", (row) => row.title], ["Predicted step", (row) => row.predicted_s, seconds],
       ["Measured step", (row) => row.measured_s, seconds], ["Error", (row) => row.time_error, percent],
       ["Predicted peak", (row) => row.predicted_bytes, bytes], ["Measured peak", (row) => row.measured_bytes, bytes],

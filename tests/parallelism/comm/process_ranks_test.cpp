@@ -22,9 +22,7 @@ using Clock = std::chrono::steady_clock;
 
 std::shared_ptr<Fabric> shared_fabric(const RankGroups& groups, std::int64_t arena_bytes) {
   const FabricShape shape{groups, arena_bytes};
-  const std::string name = unique_region_name();
-  Region region = Region::create_shared(name, layout(shape).total);
-  unlink_region(name);
+  Region region = Region::create_shared(layout(shape).total);
   region.commit(0, layout(shape).total);
   return std::make_shared<Fabric>(std::move(region), shape);
 }

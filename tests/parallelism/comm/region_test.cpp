@@ -17,18 +17,48 @@
 namespace parabench::comm {
 namespace {
 
-bool listed(const std::string& name) { return std::filesystem::exists("/dev/shm" + name); }
+using std::filesystem::exists;
 
-TEST(Region, IsZeroedAndSharedByName) {
-  const std::string name = unique_region_name();
-  Region first = Region::create_shared(name, 1 << 20);
-  first.commit(0, 1 << 20);
-  Region second = Region::open_shared(name, 1 << 20);
-  unlink_region(name);
-  EXPECT_FALSE(listed(name));
+void expect_shared(Region& first, const std::string& path) {
+  Region second = Region::open_shared(path, first.bytes());
   EXPECT_EQ(second.data()[12345], std::byte{0});
   first.data()[12345] = std::byte{42};
   EXPECT_EQ(second.data()[12345], std::byte{42});
+}
+
+TEST(Region, IsZeroedAndSharedWithoutAName) {
+  Region region = Region::create_shared(1 << 20);
+  region.commit(0, 1 << 20);
+  expect_shared(region, region.open_path());
+}
+
+TEST(Region, IsSharedUnderANameUntilThatIsTakenAway) {
+  Region region = Region::create_shared(1 << 20);
+  region.commit(0, 1 << 20);
+  const std::string path = unique_region_path();
+  region.give_name(path);
+  EXPECT_TRUE(exists(path));
+  expect_shared(region, path);
+  unlink_region(path);
+  EXPECT_FALSE(exists(path));
+}
+
+TEST(Region, AnotherFileIsNotTakenForOne) {
+  const Region region = Region::create_shared(1 << 20);
+  EXPECT_THROW(Region::open_shared(region.open_path(), 4096), Error);
+  EXPECT_THROW(Region::open_shared("/dev/zero", 1 << 20), Error);
+  EXPECT_THROW(Region::open_shared(unique_region_path(), 1 << 20), Error);
+}
+
+TEST(Region, OfAKilledCreatorLeavesNothing) {
+  const pid_t child = fork();
+  if (child == 0) {
+    Region region = Region::create_shared(4096);
+    kill(getpid(), SIGKILL);
+  }
+  waitpid(child, nullptr, 0);
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm"))
+    EXPECT_FALSE(entry.path().filename().string().starts_with("parabench-" + std::to_string(child))) << entry.path();
 }
 
 TEST(Region, InTheProcessCostsOnlyWhatIsCommitted) {
@@ -39,11 +69,10 @@ TEST(Region, InTheProcessCostsOnlyWhatIsCommitted) {
   part[99] = std::byte{1};
 }
 
-TEST(Region, MoreThanThereIsIsAnEnvironmentErrorAndLeavesNothing) {
+TEST(Region, MoreThanThereIsIsAnEnvironmentError) {
   const std::int64_t too_much = shared_memory_available() + (std::int64_t{1} << 40);
-  const std::string name = unique_region_name();
   try {
-    Region region = Region::create_shared(name, too_much);
+    Region region = Region::create_shared(too_much);
     region.commit(too_much - 4096, 4096);  // one page is there
     region.commit(0, too_much);
     ADD_FAILURE() << too_much << " bytes";
@@ -51,33 +80,32 @@ TEST(Region, MoreThanThereIsIsAnEnvironmentErrorAndLeavesNothing) {
     EXPECT_EQ(error.code(), ExitCode::environment);
     EXPECT_THAT(error.what(), testing::HasSubstr(std::to_string(too_much)));
   }
-  unlink_region(name);
-  EXPECT_FALSE(listed(name));
 }
 
-TEST(Region, LeftByAKilledCreatorIsSweptWhenOld) {
-  const std::string name = unique_region_name();
+TEST(Region, ANameLeftByAKilledCreatorIsSweptWhenOld) {
+  const std::string path = unique_region_path();
   const pid_t child = fork();
   if (child == 0) {
-    Region region = Region::create_shared(name, 4096);
+    Region::create_shared(4096).give_name(path);
     kill(getpid(), SIGKILL);
   }
   waitpid(child, nullptr, 0);
-  ASSERT_TRUE(listed(name));
+  ASSERT_TRUE(exists(path));
   sweep_stale_regions();
-  EXPECT_TRUE(listed(name)) << "a young one may belong to a launch that is just starting";
+  EXPECT_TRUE(exists(path)) << "a young one may belong to a launch that is just starting";
   sweep_stale_regions(0);
-  EXPECT_FALSE(listed(name));
+  EXPECT_FALSE(exists(path));
 }
 
 TEST(Region, OfALivingCreatorIsNotSwept) {
-  const std::string name = unique_region_name();
+  const std::string path = unique_region_path();
   {
-    Region region = Region::create_shared(name, 4096);
+    Region region = Region::create_shared(4096);
+    region.give_name(path);
     sweep_stale_regions(0);
-    EXPECT_TRUE(listed(name));
+    EXPECT_TRUE(exists(path));
   }
-  unlink_region(name);
+  unlink_region(path);
 }
 
 TEST(SharedMemoryObstacle, NamesBothFigures) {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "tests/results/samples.h"
+#include "tests/results/report/reports.h"
 
 namespace parabench::results {
 namespace {
@@ -21,18 +21,6 @@ using testing::SizeIs;
 const std::string work = "resnet18/cifar10-synthetic/";
 const std::string sequential = work + "sequential/np:1/batch:32";
 const std::string gpipe = work + "gpipe/np:2/batch:32";
-
-ReportFile file_of(std::vector<Record> records, const std::string& label = "a") {
-  ReportFile file{label, sample_files()[0]};
-  file.results.records = std::move(records);
-  return file;
-}
-
-Report report_of(std::vector<Record> records) {
-  std::vector<ReportFile> files;
-  files.push_back(file_of(std::move(records)));
-  return make_report(std::move(files));
-}
 
 const Scaling* scaling(const ReportRow& row, ScalingKind kind) {
   const auto found = std::ranges::find(row.scalings, kind, &Scaling::kind);
@@ -53,8 +41,8 @@ TEST(Report, SaysOfEveryRowThatDoesNotCountWhy) {
   EXPECT_EQ(report.rows[0].why_not, "");
   for (std::size_t i = 1; i < 5; ++i) EXPECT_FALSE(report.rows[i].counts);
   EXPECT_EQ(report.rows[1].why_not, "failed: rank 1 was killed");
-  EXPECT_EQ(report.rows[2].why_not, "does not train what its reference trains: fc.bias differs");
-  EXPECT_EQ(report.rows[3].why_not, "its losses differ from the reference's");
+  EXPECT_EQ(report.rows[2].why_not, "not equivalent: fc.bias differs");
+  EXPECT_EQ(report.rows[3].why_not, "not equivalent: its losses are not those of the reference");
   EXPECT_EQ(report.rows[4].why_not, "skipped: no GPU");
 }
 
@@ -147,13 +135,15 @@ TEST(Report, FindsTheFrontOfTimeAgainstMemoryWithinAGroup) {
 }
 
 TEST(Report, SaysWhetherTheMeasuredMedianIsInsideThePrediction) {
-  Record inside = ok_record(gpipe, 400), outside = inside;
+  Record inside = ok_record(gpipe, 400), outside = inside, none = inside;
   inside.predicted->interval_s = {0, 1};
   outside.predicted->interval_s = {1, 2};
-  const Report report = report_of({inside, outside, skipped_record(gpipe, "no GPU")});
+  none.predicted->interval_s = {0.1, 0.1};
+  const Report report = report_of({inside, outside, skipped_record(gpipe, "no GPU"), none});
   EXPECT_EQ(report.rows[0].inside, true);
   EXPECT_EQ(report.rows[1].inside, false);
   EXPECT_EQ(report.rows[2].inside, std::nullopt);
+  EXPECT_EQ(report.rows[3].inside, std::nullopt) << "costs of a data sheet have no spread";
 }
 
 TEST(Report, NamesWhatALineOverRanksHasInCommon) {

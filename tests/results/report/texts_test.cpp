@@ -18,7 +18,7 @@
 #include "results/report/numbers.h"
 #include "results/report/page.h"
 #include "results/report/write.h"
-#include "tests/results/samples.h"
+#include "tests/results/report/reports.h"
 
 namespace parabench::results {
 namespace {
@@ -32,17 +32,6 @@ using testing::Not;
 const std::string gpipe = "resnet18/cifar10-synthetic/gpipe/np:2/batch:32";
 const std::string hostile =
     "</script><img src=x onerror=\"alert('1')\"><!-- \u2028 {{data}} \\input{x} $%&#_^~\nsecond, line";
-
-ReportFile file_of(std::vector<Record> records, const std::string& label = "a") {
-  ReportFile file{label, sample_files()[0]};
-  file.results.records = std::move(records);
-  return file;
-}
-Report report_of(std::vector<Record> records) {
-  std::vector<ReportFile> files;
-  files.push_back(file_of(std::move(records)));
-  return make_report(std::move(files));
-}
 
 /// Hostile text in every place that reaches a report.
 Report hostile_report() {
@@ -97,7 +86,8 @@ TEST(Escape, LatexTextNamesSpecialCharacters) {
 TEST(Escape, CsvQuotesAndKeepsFormulasFromSpreadsheets) {
   EXPECT_EQ(csv_text("plain"), "plain");
   EXPECT_EQ(csv_text("a,\"b\"\n"), "\"a,\"\"b\"\"\n\"");
-  for (const std::string begin : {"=", "+", "-", "@"}) EXPECT_EQ(csv_text(begin + "1"), "'" + begin + "1");
+  for (const std::string begin : {"=", "+", "-", "@", "\t"}) EXPECT_EQ(csv_text(begin + "1"), "'" + begin + "1");
+  for (const std::string begin : {"\r", "\n"}) EXPECT_EQ(csv_text(begin + "=1"), "\"'" + begin + "=1\"");
 }
 
 TEST(Page, HoldsNoMarkupOfItsInput) {
@@ -124,6 +114,37 @@ TEST(Page, TellsWithoutJavaScriptWhatCountsAndWhyNot) {
   EXPECT_THAT(page, AllOf(HasSubstr("<noscript>"), HasSubstr("resnet18/<wbr>cifar10-synthetic/<wbr>gpipe"),
                           HasSubstr("skipped: more stages than segments"), HasSubstr("node0: A CPU, 2 cores"),
                           HasSubstr("<li>a (2025-01-02): 2 records, on node0 (A CPU, 2 cores), A GPU</li>")));
+}
+
+TEST(Page, SaysWherePredictionsComeFrom) {
+  const auto page_of = [](std::optional<CalibrationOrigin> calibration, const std::string& source) {
+    ReportFile file = file_of({ok_record(gpipe, 100)});
+    file.results.calibration = std::move(calibration);
+    for (Term& term : file.results.records[0].predicted->terms) term.cost_source = source;
+    std::vector<ReportFile> files;
+    files.push_back(std::move(file));
+    return report_page(make_report(std::move(files)));
+  };
+  const CalibrationOrigin one{"machine.json", "2026-01-01T00:00:00Z", "00ff"};
+  EXPECT_THAT(page_of(one, "calibrated"), HasSubstr("machine.json, of 2026-01-01T00:00:00Z, machine 00ff"));
+  EXPECT_THAT(page_of({}, "data-sheet"), HasSubstr("none: predicted from a data sheet"));
+  EXPECT_THAT(page_of({}, "unit"), HasSubstr("none: predicted from given costs"));
+  EXPECT_THAT(page_of({}, "calibrated"), AllOf(HasSubstr("several, not the same one"), Not(HasSubstr("data sheet"))))
+      << "a sweep whose cases were predicted from different files";
+}
+
+TEST(Page, KeepsThreeDigitsOfSlowCases) {
+  const std::string page = report_page(report_of({ok_record(gpipe, 0.0123)}));
+  EXPECT_THAT(page, AllOf(HasSubstr("<td data-v=\"0.0123\">0.0123</td>"), HasSubstr("<td data-v=\"2\">2</td>")))
+      << "samples per second, and how many launches they come from";
+}
+
+TEST(FiguresJson, AnIntervalWithoutWidthIsNone) {
+  Record record = ok_record(gpipe, 100);
+  EXPECT_EQ(figures_json(report_of({record}))["rows"][0]["predicted_interval_s"].size(), 2u);
+  record.predicted->interval_s = {0.1, 0.1};
+  EXPECT_EQ(figures_json(report_of({record}))["rows"][0]["predicted_interval_s"], nullptr);
+  EXPECT_THAT(report_numbers(report_of({record})), Not(HasSubstr("PredictedLowMs")));
 }
 
 TEST(FiguresJson, HoldsNumbersOfRowsThatCountAlone) {

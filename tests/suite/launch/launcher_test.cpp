@@ -1,11 +1,11 @@
 #include "suite/launch/launcher.h"
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/host_name.h"
 
 namespace parabench::suite {
 namespace {
@@ -63,8 +63,6 @@ TEST(Launcher, PresetsSrunAndLocal) {
 }
 
 TEST(Launcher, KnowsWhereAllRanksAreOfThisHost) {
-  char name[256] = {};
-  gethostname(name, sizeof name - 1);
   const auto under = [](const char* nodes, const std::string& launcher) {
     if (nodes) {
       setenv("SLURM_JOB_ID", "1", 1);
@@ -76,10 +74,10 @@ TEST(Launcher, KnowsWhereAllRanksAreOfThisHost) {
     return stays;
   };
   EXPECT_TRUE(under(nullptr, "mpirun"));
-  EXPECT_TRUE(under(name, "mpirun"));
+  EXPECT_TRUE(under(host_name().c_str(), "mpirun"));
   EXPECT_FALSE(under("n[1-2]", "mpirun"));
   EXPECT_FALSE(under("another", "mpirun"));  // salloc on a login host
-  EXPECT_TRUE(under(name, "srun"));
+  EXPECT_TRUE(under(host_name().c_str(), "srun"));
   EXPECT_FALSE(under(nullptr, "srun"));  // it asks for an allocation of its own
   EXPECT_TRUE(under("n[1-2]", "local"));
   EXPECT_FALSE(under(nullptr, "mpirun -np {np} --hostfile hosts {program}"));

@@ -48,6 +48,28 @@ TEST(Surroundings, FullAndReadOnlyDisksAreTold) {
   EXPECT_THAT(surroundings_checks(s).at(2).found, HasSubstr("cannot be written"));
 }
 
+TEST(Surroundings, AJobIsToldWithItsHosts) {
+  Surroundings s = roomy();
+  s.job = {.job = "Slurm job 12", .hosts = {"n1", "n2"}, .slots = 4, .cpus = 8};
+  const Check inside = surroundings_checks(s).at(0);
+  EXPECT_EQ(inside.status, CheckStatus::ok);
+  EXPECT_EQ(inside.found, "Slurm job 12: 2 hosts (n1, n2), 4 slots, 8 processors");
+  s.in_job = false;
+  const Check outside = surroundings_checks(s).at(0);
+  EXPECT_EQ(outside.status, CheckStatus::warning);
+  EXPECT_THAT(outside.found, HasSubstr("none of them"));
+}
+
+TEST(Surroundings, HostsOfAJobHaveToShareTheirFolders) {
+  Surroundings s = roomy();
+  s.disks = {{"temporary files", "/tmp", true, 10LL << 30, "tmpfs"}, {"results", "/home/me", true, 10LL << 30}};
+  EXPECT_EQ(surroundings_checks(s).at(1).status, CheckStatus::ok);
+  s.job = {.job = "PBS job 7", .hosts = {"n1", "n2"}};
+  EXPECT_EQ(surroundings_checks(s).at(2).status, CheckStatus::warning);
+  EXPECT_THAT(surroundings_checks(s).at(2).found, HasSubstr("tmpfs of this host alone"));
+  EXPECT_EQ(surroundings_checks(s).at(3).status, CheckStatus::ok);
+}
+
 TEST(Surroundings, ThisHostCanBeLookedAt) {
   const Surroundings here = look_around_host();
   EXPECT_GE(here.online_cores, here.allowed_cores);

@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <new>
 #include <stdexcept>
 #include <thread>
+
+#include "suite/protocol/folder.h"
 
 namespace parabench::rank {
 namespace {
@@ -18,6 +21,17 @@ TEST(AwaitError, EndsWithTheErrorFileOrTheLimit) {
   rank.join();
   EXPECT_FALSE(await_error(folder, Rank(2), 0));
   std::filesystem::remove_all(folder);
+}
+
+TEST(ReportFailure, LackOfMemoryIsOneOfTheEnvironment) {
+  std::string folder = std::filesystem::temp_directory_path() / "parabench-reply-XXXXXX";
+  ASSERT_TRUE(mkdtemp(folder.data()));
+  report_failure(folder, Rank(0), std::bad_alloc());
+  const auto cause = protocol::read_cause(folder);
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(cause);
+  EXPECT_EQ(cause->kind, protocol::FailureKind::environment);
+  EXPECT_EQ(cause->message.find("bad_alloc"), std::string::npos);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 
-WIDTH = 1200
+WIDTH = 1340
 
 
 def main(page, picture, words):

@@ -1,5 +1,6 @@
 """parabench on several hosts: under a real Slurm and through a launch agent, on the cluster of cluster.py.
-Usage: hosts_test.py BIN_FOLDER [unittest arguments]. Ends with 77 where this machine cannot have such a cluster."""
+Usage: hosts_test.py BIN_FOLDER STOP_AT_START_LIBRARY [unittest arguments]. Ends with 77 where this machine cannot have
+such a cluster."""
 import glob
 import json
 import os
@@ -191,6 +192,19 @@ class HostsTest(unittest.TestCase):
         self.expect_nothing_left(NOTICED_S)
         self.cluster.link("n2", "up")
 
+    def test_a_rank_that_stops_on_another_host_before_mpi_starts_is_noticed(self):
+        """The front runs on n1, which sees no process of n2, and no rank is past the start of MPI."""
+        launcher = f"srun --mpi=pmix --kill-on-bad-exit=1 -n {{np}} env LD_PRELOAD={STOP_AT_START} STOP_ON=n2 {{program}}"
+        with open(self.path("output"), "w+") as output:
+            front = self.cluster.start("n1", ["salloc", "--nodes=2", "--ntasks-per-node=1", *self.words(
+                CASES[0], "--verify", "only", "--timeout", str(LAUNCH_S), "--launcher", launcher)],
+                env=self.environment, stdout=output, stderr=output)
+            self.addCleanup(front.wait)
+            self.addCleanup(front.kill)
+            front.wait(timeout=LAUNCH_S * 3)
+        self.assertRegex(self.results()["records"][0]["reason"], "rank 1 on n2 gave no sign of life")
+        self.expect_nothing_left(NOTICED_S)
+
     def running_steps(self):
         """The ranks that have begun a step."""
         found = []
@@ -217,4 +231,5 @@ if __name__ == "__main__":
         print(f"skipped: {reason}")
         sys.exit(cluster.SKIP)
     BIN = os.path.abspath(sys.argv.pop(1))
+    STOP_AT_START = os.path.abspath(sys.argv.pop(1))
     unittest.main()

@@ -2,6 +2,7 @@
 
 import pathlib
 import re
+import sys
 import unittest
 import urllib.parse
 
@@ -77,4 +78,4 @@ class Links(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(argv=sys.argv[:1])

@@ -30,6 +30,13 @@ std::optional<std::size_t> first_too_deep(std::string_view text) {
   return std::nullopt;
 }
 
+/// The library's message without its "[json.exception.parse_error.101] parse error ".
+std::string without_mark(std::string message) {
+  constexpr std::string_view mark = " parse error ";
+  const std::size_t at = message.find(mark);
+  return at == std::string::npos ? message : message.substr(at + mark.size());
+}
+
 }  // namespace
 
 nlohmann::json parse_json(std::string_view text, const std::string& name) {
@@ -42,7 +49,7 @@ nlohmann::json parse_json(std::string_view text, const std::string& name) {
     return nlohmann::json::parse(text);
   } catch (const nlohmann::json::parse_error& error) {
     throw usage_error(name, place(error.byte), "a JSON document",
-                      error.byte > text.size() ? "the file ends too early" : error.what());
+                      error.byte > text.size() ? "the file ends too early" : without_mark(error.what()));
   } catch (const nlohmann::json::out_of_range& error) {
     // The only one while parsing: a number, which the message quotes, that no double holds.
     const std::string_view what = error.what();

@@ -34,6 +34,15 @@ std::shared_ptr<const plan::GivenSchedule> read_schedule(const std::string& path
   return std::make_shared<const plan::GivenSchedule>(plan::read_csv(read_text(path)));
 }
 
+bool is_id(const std::string& text) {
+  try {
+    parse_case(text);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 std::vector<SelectedCase> select(const Selection& selection, const std::vector<Case>& usual) {
@@ -63,9 +72,11 @@ std::vector<SelectedCase> select(const Selection& selection, const std::vector<C
   }
   if (chosen.empty()) {
     const std::string both = selection.filter && selection.where ? " --where " + *selection.where : "";
-    throw Error(ExitCode::nothing_matched, selection.filter ? "--filter" : "--where",
-                selection.filter ? *selection.filter + both : selection.where.value_or(""),
-                "to match at least one case", "parabench list shows them");
+    throw Error(
+        ExitCode::nothing_matched, selection.filter ? "--filter" : "--where",
+        selection.filter ? *selection.filter + both : selection.where.value_or(""), "to match at least one case",
+        selection.filter && is_id(*selection.filter) ? "the catalogue does not hold this case: name it without --filter"
+                                                     : "parabench list shows them");
   }
   return chosen;
 }

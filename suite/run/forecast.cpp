@@ -126,7 +126,7 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
     // The calibration never measured something that this case needs.
     if (!knowledge.calibration || error.code() != ExitCode::environment) throw;
     predict_from("data-sheet");
-    forecast.gap = std::string("the data sheet predicts: ") + error.what();
+    forecast.gap = std::string("the data sheet predicts, since the calibration lacks something: ") + error.what();
   }
   if (subject.spec.memory) require_memory(forecast.predicted, *subject.spec.memory);
   if (forecast.cost_source == "calibrated" && plan::uses(forecast.plan, plan::OpKind::backward_input) &&

@@ -47,6 +47,14 @@ TEST(Selection, NothingMatchedHasACodeOfItsOwn) {
   }
 }
 
+TEST(Selection, AnIdThatTheCatalogueDoesNotHoldIsToBeNamed) {
+  EXPECT_THAT(
+      [] {
+        ids({{}, "mlp[layers=3]/cifar10-synthetic/gpipe/np:2/batch:64", {}});
+      },
+      testing::ThrowsMessage<Error>(testing::HasSubstr("name it without --filter")));
+}
+
 TEST(Selection, ConditionsWithoutACaseAreNamed) {
   EXPECT_THAT(
       [] {

@@ -110,7 +110,7 @@ TEST(Judge, FewerThanThreeLaunchesAreUnclearHoweverFarApart) {
   for (const std::size_t few : {1, 2}) {
     const CaseComparison c = judged(launches(few, 1, 0.001, 1), launches(20, 3, 0.001, 2));
     EXPECT_EQ(c.verdict, Verdict::unclear);
-    EXPECT_THAT(c.reason, HasSubstr(std::to_string(few) + " launches in A and 20 in B"));
+    EXPECT_THAT(c.reason, HasSubstr("launches: " + std::to_string(few) + " in A and 20 in B"));
     EXPECT_FALSE(c.interval || c.p || c.noise || c.launches_to_settle);
   }
 }

@@ -134,7 +134,7 @@ std::string errors_table(const Report& report) {
   }
   if (body.empty()) return "";
   return table("by-strategy", "Mean absolute errors of the rows that count, by strategy",
-               {{"Strategy"}, {"Equivalence", true}, {"Cases"}, {"Step time"}, {"Peak memory"}}, body);
+               {{"Strategy"}, {"Equivalence", true}, {"Records"}, {"Step time"}, {"Peak memory"}}, body);
 }
 
 std::string fact(std::string_view name, std::string_view value) {
@@ -168,7 +168,7 @@ std::string summary(const Report& report) {
   out += tile(std::to_string(report.rows.size()), "records");
   out += tile(std::to_string(counting), "of them count");
   for (const MeanError& mean : report.means) {
-    const std::string of = fmt::format("{} {} case{}", mean.cases, kind_of(mean), mean.cases == 1 ? "" : "s");
+    const std::string of = fmt::format("{} {} record{}", mean.cases, kind_of(mean), mean.cases == 1 ? "" : "s");
     out += tile(fmt::format("{:.1f} %", 100 * mean.step_time), "mean absolute error of step time, " + of);
     if (mean.peak_memory) {
       out += tile(fmt::format("{:.1f} %", 100 * *mean.peak_memory), "mean absolute error of peak memory, " + of);

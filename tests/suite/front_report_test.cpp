@@ -19,6 +19,12 @@ class ReportTest : public FrontTest {
     EXPECT_EQ(run({"run", gpipe, sequential, "--json", "results.json"}).code, 0);
     return path("results.json").string();
   }
+  /// From now on importing it raises `error`.
+  void break_matplotlib(const std::string& error) {
+    std::filesystem::create_directories(path("fake/matplotlib"));
+    std::ofstream(path("fake/matplotlib/__init__.py")) << "raise " << error << "\n";
+    set("PYTHONPATH", path("fake").string());
+  }
 };
 
 TEST_F(ReportTest, WritesPageTablesAndNumbersOfWhatWasRun) {
@@ -60,9 +66,7 @@ TEST_F(ReportTest, RefusesWhatItCannotUse) {
 
 TEST_F(ReportTest, WithoutMatplotlibWritesAllElseAndSaysWhatToType) {
   const std::string file = results_file();
-  std::filesystem::create_directories(path("fake/matplotlib"));
-  std::ofstream(path("fake/matplotlib/__init__.py")) << "raise ImportError('No module named matplotlib')\n";
-  set("PYTHONPATH", path("fake").string());
+  break_matplotlib("ImportError('No module named matplotlib')");
   const Outcome outcome = run({"report", file, "--out", "folder"});
   EXPECT_EQ(outcome.code, 4);
   EXPECT_THAT(outcome.err, HasSubstr("apt-get install python3-matplotlib"));
@@ -72,9 +76,7 @@ TEST_F(ReportTest, WithoutMatplotlibWritesAllElseAndSaysWhatToType) {
 
 TEST_F(ReportTest, TellsWhatFiguresFailedBy) {
   const std::string file = results_file();
-  std::filesystem::create_directories(path("fake/matplotlib"));
-  std::ofstream(path("fake/matplotlib/__init__.py")) << "raise RuntimeError('out of ink')\n";
-  set("PYTHONPATH", path("fake").string());
+  break_matplotlib("RuntimeError('out of ink')");
   const Outcome outcome = run({"report", file, "--out", "folder"});
   EXPECT_EQ(outcome.code, 4);
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("out of ink"), HasSubstr("--figures off")));

@@ -87,9 +87,17 @@ void take_reply(LaunchResult& result, const LaunchRequest& request, const fs::pa
   }
 }
 
+/// srun tells of the others' TERM where one rank's KILL made it end them.
+bool ended_by_a_signal(const ProcessEnd& end) {
+  return end.how == ProcessEnd::How::signalled || (end.how == ProcessEnd::How::exited && end.code > 128);
+}
+
 /// Whether lack of memory ended the launch: as this kernel counts, or as Slurm says of ranks on other hosts.
-std::string lack_of_memory(const MemoryKills& before, const fs::path& folder) {
-  const std::string killed = killed_for_memory(before, memory_kills());
+std::string lack_of_memory(const MemoryKills& before, const ProcessEnd& end, const fs::path& folder) {
+  MemoryKills after = memory_kills();
+  // The host counts kills of whatever else runs on it, too.
+  if (!ended_by_a_signal(end)) after.host = before.host;
+  const std::string killed = killed_for_memory(before, after);
   if (!killed.empty()) return killed;
   std::ifstream file(folder / "stderr.txt");
   for (std::string line; std::getline(file, line);) {
@@ -199,7 +207,7 @@ LaunchResult launch(const LaunchRequest& request, const Launcher& launcher, cons
     result.reason = fmt::format("rank {}: {}", cause->rank.value, cause->message);
   } else {
     result.reason = describe(end);
-    const std::string killed = lack_of_memory(kills, folder);
+    const std::string killed = lack_of_memory(kills, end, folder);
     if (!killed.empty()) result.reason = fmt::format("{} ({})", killed, result.reason);
     const int started = protocol::started_ranks(folder);
     if (started < all) result.reason += fmt::format("; {} of {} ranks had started", started, all);

@@ -3,6 +3,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -18,6 +19,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 /// A disk of its own below the test's folder.
 class SmallDisk {
@@ -249,6 +251,37 @@ TEST_F(AdversityTest, AKillForExceedingAMemoryLimitIsNamed) {
   EXPECT_EQ(records[0]["status"], "failed");
   EXPECT_THAT(records[0]["reason"].get<std::string>(), HasSubstr("exceeding the memory limit of 96"));
   EXPECT_EQ(records[1]["status"], "ok");
+}
+
+/// Has the kernel kill a process for its memory, in a control group that is none of the caller's. False where such groups
+/// are not permitted.
+bool kill_somebody_for_memory() {
+  const SmallMemory memory(32);
+  if (!memory.is_entered()) return false;
+  const pid_t hungry = fork();
+  if (hungry == 0) {
+    const std::string much(256 << 20, 'x');
+    _exit(much.back() == 'x' ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(hungry, &status, 0);
+  return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+}
+
+TEST_F(AdversityTest, AKillOfSomebodyElseIsNotTakenForTheCause) {
+  set("FAKE_RANK", "gpipe|measure|hang|-1");
+  const pid_t elsewhere = fork();
+  if (elsewhere == 0) {
+    while (count_launches("measure") == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    _exit(kill_somebody_for_memory() ? 0 : 1);
+  }
+  const Outcome outcome = run({"run", gpipe, "--json", "results.json", "--timeout", "5"});
+  int status = 0;
+  waitpid(elsewhere, &status, 0);
+  if (status != 0) GTEST_SKIP() << "control groups with a memory limit are not permitted here";
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  EXPECT_THAT(results()["records"][0]["reason"].get<std::string>(),
+              AllOf(HasSubstr("timed out"), Not(HasSubstr("memory"))));
 }
 
 /// A limit of this program and those that it starts, until its end.

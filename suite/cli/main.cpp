@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <iostream>
 
+#include "base/lack.h"
 #include "suite/cli/command_line.h"
 #include "suite/launch/workplace.h"
 
@@ -20,8 +21,9 @@ ExitCode run_program(const std::vector<std::string>& argv) {
     std::cerr << "parabench: " << error.what() << '\n';
     return error.code();
   } catch (const std::exception& error) {
-    std::cerr << "parabench: " << error.what() << '\n';
-    return ExitCode::case_failed;
+    const auto lack = lack_behind(error);
+    std::cerr << "parabench: " << (lack ? lack->what() : error.what()) << '\n';
+    return lack ? lack->code() : ExitCode::case_failed;
   }
 }
 

@@ -315,6 +315,15 @@ TEST_F(AdversityTest, AListWhoseThreadsHaveNoRoomIsComplete) {
   EXPECT_EQ(outcome.out, usual.out);
 }
 
+TEST_F(AdversityTest, TooLittleMemoryIsNamed) {
+  const Limit space(RLIMIT_AS, rlim_t{100} << 20);
+  if (!space.is_set()) GTEST_SKIP() << "limits may not be changed here";
+  const Outcome outcome =
+      run({"plan", "vgg16/imagenet-synthetic/gpipe/np:8/batch:4096/micro:2048", "--format", "json"});
+  EXPECT_EQ(outcome.code, 4);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("memory"), HasSubstr("ulimit -v allows 100 MiB")));
+}
+
 TEST_F(AdversityTest, TenThousandCasesAreAListLikeAnyOther) {
   std::vector<std::string> words = {"list", "--json"};
   for (int i = 1; i <= 10'000; ++i)

@@ -50,7 +50,9 @@ std::pair<double, double> bootstrap_median_ratio(std::span<const double> a, std:
 /// Percentile bootstrap interval of the median of the pooled values (Efron 1979): [lo, hi] that holds `confidence` of
 /// the medians of `resamples` samples drawn with replacement. Values of one group depend on each other (steps of one
 /// launch), so several groups are drawn as wholes; the values of a single group are drawn one by one.
-/// Deterministic for a seed. O(resamples x values).
+/// Of few groups it is too narrow: in simulations with normal values, 95 % hold the true median in 74 % of trials with
+/// three groups, 87 % with four, 93 to 95 % with five to twenty; stopping by it (--until-interval) takes some more off,
+/// since a narrow interval by chance ends the series. Deterministic for a seed. O(resamples x values).
 std::pair<double, double> bootstrap_median(std::span<const std::vector<double>> groups, double confidence = 0.95,
                                            int resamples = 2000, std::uint64_t seed = 1);
 

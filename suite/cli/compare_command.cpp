@@ -26,7 +26,11 @@ void add_options(CLI::App& app, CompareOptions& options) {
       ->expected(2)
       ->type_name("ID_A ID_B");
   app.add_option_function<std::string>(
-         "--threshold", [&rules](const std::string& text) { rules.threshold = parse_share("--threshold", text); },
+         "--threshold",
+         [&rules](const std::string& text) {
+           rules.threshold = parse_share("--threshold", text);
+           if (rules.threshold >= 1) throw usage_error("--threshold", text, "a share below 1", "try 5% or 0.05");
+         },
          "Smaller differences do not matter: SAME")
       ->type_name("SHARE")
       ->default_str(fmt::format("{:g}%", 100 * rules.threshold));

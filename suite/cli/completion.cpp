@@ -33,44 +33,73 @@ std::vector<std::string> options_of(const CLI::App& app) {
   return names;
 }
 
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+/// The lines of two case statements: by "COMMAND --option" the option's values, by "COMMAND" its words.
+struct Cases {
+  std::string values, words;
+};
+
+/// Of a command, named with those above it, and of its own commands.
+void add_command(const CLI::App& command, const std::string& name, Cases& cases) {
+  std::vector<std::string> words = options_of(command);
+  for (const CLI::App* below : commands_of(command)) {
+    words.insert(words.begin(), below->get_name());
+    add_command(*below, name + " " + below->get_name(), cases);
+  }
+  cases.words += fmt::format("    '{}') words='{}' ;;\n", name, fmt::join(words, " "));
+  for (const CLI::Option* option : command.get_options()) {
+    const auto values = values_of(*option);
+    if (values.empty()) continue;
+    cases.values += fmt::format("    '{} {}') words='{}' ;;\n", name, option->get_name(), fmt::join(values, " "));
+  }
+}
+
 }  // namespace
 
 std::string completion_script(const CLI::App& app) {
-  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
-  std::vector<std::string> names, options, values;
-  for (const CLI::App* command : commands) {
+  Cases cases;
+  std::vector<std::string> names = {"help"}, nested;
+  for (const CLI::App* command : commands_of(app)) {
     names.push_back(command->get_name());
-    options.push_back(
-        fmt::format("    {}) words='{}' ;;\n", command->get_name(), fmt::join(options_of(*command), " ")));
-    for (const CLI::Option* option : command->get_options()) {
-      const auto words = values_of(*option);
-      if (!words.empty())
-        values.push_back(fmt::format("    '{} {}') words='{}' ;;\n", command->get_name(), option->get_name(),
-                                     fmt::join(words, " ")));
-    }
+    add_command(*command, command->get_name(), cases);
+    for (const CLI::App* below : commands_of(*command))
+      nested.push_back(fmt::format("'{} {}'", command->get_name(), below->get_name()));
   }
-  return fmt::format(R"(# Completion of parabench for bash: source this file, or put it into
+  return fmt::format(R"(# Completion of parabench for bash and zsh: source this file, or for bash put it into
 # ~/.local/share/bash-completion/completions/parabench
+if [ -n "${{ZSH_VERSION-}}" ]; then autoload -U +X compinit bashcompinit && compinit && bashcompinit; fi
 _parabench() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}} command=${{COMP_WORDS[1]}} words=
   if [ "$COMP_CWORD" = 1 ]; then
     COMPREPLY=($(compgen -W '{} {}' -- "$current"))
     return
   fi
+  if [ "$COMP_CWORD" != 2 ]; then
+    case "$command ${{COMP_WORDS[2]}}" in
+    {}) command="$command ${{COMP_WORDS[2]}}" ;;
+    esac
+  fi
   case "$command $before" in
 {}  esac
-  if [ -z "$words" ] && [ "${{current#-}}" = "$current" ]; then
-    COMPREPLY=($(compgen -f -- "$current"))
+  if [ -n "$words" ]; then
+    COMPREPLY=($(compgen -W "$words" -- "$current"))
     return
   fi
-  [ -n "$words" ] || case $command in
+  case $command in
 {}  esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
+  if [ "${{current#-}}" = "$current" ]; then
+    COMPREPLY=($(for word in "${{COMPREPLY[@]}}"; do case $word in -*) ;; *) echo "$word" ;; esac; done)
+      $(compgen -f -- "$current"))
+  fi
 }}
 complete -o filenames -F _parabench parabench ./parabench
 )",
-                     fmt::join(names, " "), fmt::join(options_of(app), " "), fmt::join(values, ""),
-                     fmt::join(options, ""));
+                     fmt::join(names, " "), fmt::join(options_of(app), " "), fmt::join(nested, " | "), cases.values,
+                     cases.words);
 }
 
 }  // namespace parabench::suite

@@ -9,8 +9,8 @@ class App;
 
 namespace parabench::suite {
 
-/// A script for bash, which zsh runs as well after `autoload -U +X bashcompinit && bashcompinit`: commands, the options
-/// of each, the values of options that name a few, else files. Derived from what `app` accepts.
+/// A script for bash and zsh: commands, the options of each, the values of options that name a few, else files. Derived
+/// from what `app` accepts.
 std::string completion_script(const CLI::App& app);
 
 }  // namespace parabench::suite

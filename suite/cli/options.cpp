@@ -1,7 +1,12 @@
 #include "suite/cli/options.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
+#include <ranges>
+
+#include "suite/cases/sets.h"
 
 namespace parabench::suite {
 namespace {
@@ -59,7 +64,8 @@ void add_filter(CLI::App& app, Selection& selection) {
 void add_selection(CLI::App& app, Selection& selection, bool where) {
   app.add_option("CASE", selection.cases, "Case ids: model/dataset/strategy/np:N/batch:B[/key:value]...")
       ->type_name("");
-  app.add_option("--set", selection.set, "All cases of a set; parabench list --sets shows them")->type_name("NAME");
+  app.add_option("--set", selection.set, "All cases of a set; parabench list --sets shows them")
+      ->type_name(fmt::format("{}", fmt::join(case_sets() | std::views::transform(&CaseSet::name), "|")));
   add_filter(app, selection);
   if (where) {
     app.add_option("--where", selection.where, "Comparisons over typed parameters: np<=4,micro=8")->type_name("EXPR");

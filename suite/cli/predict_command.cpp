@@ -11,6 +11,7 @@
 #include "parallelism/plan/formats/print_json.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "results/record_json.h"
+#include "results/summary.h"
 #include "suite/cli/options.h"
 #include "suite/machine/knowledge.h"
 #include "suite/protocol/command.h"
@@ -58,9 +59,11 @@ void print_ranks(const Predicted& predicted, std::ostream& out) {
 
 void print(const std::string& id, const Forecast& forecast, std::ostream& out) {
   const Predicted& predicted = forecast.predicted;
-  fmt::print(out, "{}\n  step time   {}, {} to {} (simulated, {})\n  throughput  {:.1f} samples/s\n", id,
-             human_seconds(predicted.step_time_s), human_seconds(predicted.interval_s.first),
-             human_seconds(predicted.interval_s.second), forecast.cost_source, predicted.throughput_samples_per_s);
+  const auto interval = results::known_interval(predicted);
+  fmt::print(out, "{}\n  step time   {}{} (simulated, {})\n  throughput  {:.1f} samples/s\n", id,
+             human_seconds(predicted.step_time_s),
+             interval ? fmt::format(", {} to {}", human_seconds(interval->first), human_seconds(interval->second)) : "",
+             forecast.cost_source, predicted.throughput_samples_per_s);
   for (const auto& [name, seconds] : predicted.second_opinion_step_time_s) {
     fmt::print(out, "  second opinion  {} {}\n", human_seconds(seconds), name);
   }

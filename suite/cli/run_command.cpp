@@ -51,7 +51,7 @@ void take_benchmark_flags(RunCommand& command, const std::vector<std::string>& f
 
 ExitCode run_or_quick(const RunCommand& command, const Start& start) {
   // The folder of quick's own file; one that the user names must be there.
-  if (command.quick && command.options.json == quick_results_path()) {
+  if (command.quick && !command.options.dry_run && command.options.json == quick_results_path()) {
     std::error_code ignored;
     std::filesystem::create_directories(std::filesystem::path(command.options.json).parent_path(), ignored);
   }

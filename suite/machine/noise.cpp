@@ -54,13 +54,13 @@ std::vector<Check> noise_checks(const NoiseMeasurement& measurement) {
   const auto shown = [&](std::size_t launches) {
     return percent(std::expm1(results::smallest_difference(*noise, launches, launches, alpha)));
   };
-  Check check{
-      "noise", CheckStatus::ok,
-      fmt::format("launches of the same steps differ by {} (standard deviation over {} launches); compare can "
-                  "show differences from {} on with 5 launches a side, {} with 10, {} with 20; no prediction "
-                  "can be known to be better than {}",
-                  percent(noise->sigma), noise->launches, shown(5), shown(10), shown(20), percent(noise->sigma)),
-      ""};
+  Check check{"noise", CheckStatus::ok,
+              fmt::format("launches of the same steps differ by {} (standard deviation over {} launches); compare can "
+                          "show differences from {} on with 5 launches a side, {} with 10, {} with 20; no prediction "
+                          "can be known to be better than {}",
+                          percent(std::expm1(noise->sigma)), noise->launches, shown(5), shown(10), shown(20),
+                          percent(std::expm1(noise->sigma))),
+              ""};
   if (noise->sigma > noisy) {
     check.status = CheckStatus::warning;
     check.advice =

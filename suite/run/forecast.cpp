@@ -136,6 +136,16 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
   return forecast;
 }
 
+double longest_operation_s(const Subject& subject, const Knowledge& knowledge, const Forecast& forecast) {
+  const analytic::Costs costs = make_costs(subject, knowledge, forecast.cost_source);
+  const plan::Plan& plan = forecast.plan;
+  double longest = 0;
+  for (Rank r(0); r.value < std::ssize(plan.ranks); ++r)
+    for (const plan::Lane& lane : plan.ranks[r.value].lanes)
+      for (const plan::Op& op : lane.ops) longest = std::max(longest, costs.time->seconds(plan, r, op, plan.spec.np));
+  return longest;
+}
+
 double total_bytes(const Predicted& predicted) {
   return std::accumulate(predicted.ranks.begin(), predicted.ranks.end(), 0.0,
                          [](double sum, const RankPredicted& rank) {

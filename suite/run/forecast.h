@@ -57,6 +57,9 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
 /// The costs behind a forecast of `subject`. `cost_source`: its field of that name.
 analytic::Costs make_costs(const Subject& subject, const Knowledge& knowledge, const std::string& cost_source);
 
+/// Predicted seconds of the longest operation of any rank.
+double longest_operation_s(const Subject& subject, const Knowledge& knowledge, const Forecast& forecast);
+
 /// Counted bytes of all ranks together.
 double total_bytes(const Predicted& predicted);
 

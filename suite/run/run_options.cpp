@@ -54,7 +54,8 @@ constexpr std::array options_table{
     RunOption{
         .name = "--until-interval",
         .value = "SHARE",
-        .help = "Measure further launches until half of the median's 95 % interval is at most this share of it (2%)",
+        .help =
+            "Measure further launches until half of the median's 95 % interval is at most this share of it, such as 2%",
         .repeated = Repeated::if_given,
         .read = [](RunOptions& o, Text text) { o.stopping.interval = read_interval(text); },
         .text =

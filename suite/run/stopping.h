@@ -7,8 +7,9 @@
 
 namespace parabench::suite {
 
-/// Launches under which an interval over launches says too little to stop by it.
-inline constexpr int least_for_interval = 3;
+/// Launches under which an interval over launches says too little to stop by it: of three it is about their range, which
+/// holds the median in 75 % of trials (bootstrap_median).
+inline constexpr int least_for_interval = 6;
 
 struct StoppingRule {
   int repetitions = 1;             ///< launches at least; without an interval, exactly as many

@@ -151,7 +151,8 @@ TEST_F(CommandsTest, CalibrateAddsToTheFileAndPredictionsUseIt) {
   const auto plan = run({"plan", gpipe, "--cost", "calibrated", "--calibration", "calibration.json"});
   EXPECT_THAT(plan.out, HasSubstr("calibrated costs"));
   const auto other = run({"predict", gpipe + "/threads:2", "--calibration", "calibration.json"});
-  EXPECT_THAT(other.err, AllOf(HasSubstr("the data sheet predicts, since the calibration lacks something"), HasSubstr("threads:2")));
+  EXPECT_THAT(other.err, AllOf(HasSubstr("the data sheet predicts, since the calibration lacks something"),
+                               HasSubstr("threads:2")));
   // Measured anew, once for what several cases share.
   EXPECT_EQ(count_launches("calibrate"), 2);
   EXPECT_EQ(run({"calibrate", gpipe, "--out", "calibration.json"}).code, 0);
@@ -216,6 +217,10 @@ TEST_F(CommandsTest, CompletionKnowsCommandsOptionsAndTheirWords) {
     return read_text(path("completed"));
   };
   EXPECT_EQ(completed("parabench p", 1), "predict plan\n");
+  EXPECT_EQ(completed("parabench he", 1), "help\n");
+  EXPECT_EQ(completed("parabench sweep st", 2), "status\n");
+  EXPECT_EQ(completed("parabench sweep collect --j", 3), "--json\n");
+  EXPECT_EQ(completed("parabench run --set qu", 3), "quick\n");
   EXPECT_EQ(completed("parabench run --veri", 2), "--verify\n");
   EXPECT_EQ(completed("parabench run --verify o", 3), "on off only\n");
 }

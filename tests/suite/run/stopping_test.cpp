@@ -21,20 +21,20 @@ TEST(Stopping, WithoutAnIntervalAfterExactlyTheRepetitions) {
   EXPECT_EQ(enough(launches(3, 0.5), rule), StopReason::repetitions);
 }
 
-TEST(Stopping, NotBeforeThreeLaunchesHoweverNarrowTheInterval) {
+TEST(Stopping, NotBeforeSixLaunchesHoweverNarrowTheInterval) {
   const StoppingRule rule{.repetitions = 1, .interval = 0.02};
-  EXPECT_EQ(enough(launches(2, 0), rule), std::nullopt);
-  EXPECT_EQ(enough(launches(3, 0.019), rule), StopReason::interval);
-  EXPECT_EQ(least_launches(rule), 3);
+  EXPECT_EQ(enough(launches(5, 0), rule), std::nullopt);
+  EXPECT_EQ(enough(launches(6, 0.019), rule), StopReason::interval);
+  EXPECT_EQ(least_launches(rule), 6);
 }
 
 TEST(Stopping, AWideIntervalAsksForMoreUpToTheLimit) {
-  const StoppingRule rule{.repetitions = 3, .interval = 0.02, .most = 5};
-  EXPECT_EQ(enough(launches(4, 0.03), rule), std::nullopt);
-  EXPECT_EQ(enough(launches(5, 0.03), rule), StopReason::limit);
+  const StoppingRule rule{.repetitions = 3, .interval = 0.02, .most = 8};
+  EXPECT_EQ(enough(launches(7, 0.03), rule), std::nullopt);
+  EXPECT_EQ(enough(launches(8, 0.03), rule), StopReason::limit);
 }
 
-TEST(Stopping, ALimitUnderThreeLaunchesIsKept) {
+TEST(Stopping, ALimitUnderSixLaunchesIsKept) {
   const StoppingRule rule{.repetitions = 1, .interval = 0.02, .most = 2};
   EXPECT_EQ(least_launches(rule), 2);
   EXPECT_EQ(enough(launches(2, 0), rule), StopReason::limit);

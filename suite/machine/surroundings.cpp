@@ -21,6 +21,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t enough_disk = 256LL << 20;
+/// What a run that has just ended leaves behind in the mean of a minute is below that.
+constexpr double most_load_per_core = 1.25;
 
 std::string allowed_list() {
   std::ifstream file("/proc/self/status");
@@ -101,6 +103,12 @@ Check cores_check(const Surroundings& s) {
   return check;
 }
 
+Check load_check(const Surroundings& s) {
+  const std::string busy = busy_host(s.load, s.allowed_cores);
+  if (busy.empty()) return {"load", CheckStatus::ok, fmt::format("{:.1f}, mean of the last minute", s.load), ""};
+  return {"load", CheckStatus::warning, busy, "calibrate and measure when they are done"};
+}
+
 Check disk_check(const DiskRoom& room, bool several_hosts) {
   Check check{
       "disk", CheckStatus::ok,
@@ -134,6 +142,7 @@ Surroundings look_around_host() {
   s.physical_cores = this_host().slots;
   s.cpuset = allowed_list();
   s.quota_cores = quota_cores();
+  s.load = load_average();
   s.job = this_allocation();
   s.in_job = runs_here(s.job);
   std::error_code ignored;
@@ -143,10 +152,22 @@ Surroundings look_around_host() {
   return s;
 }
 
+double load_average() {
+  double load = 0;
+  return getloadavg(&load, 1) == 1 ? load : 0;
+}
+
+std::string busy_host(double load, int allowed_cores) {
+  if (load <= most_load_per_core * allowed_cores) return "";
+  return fmt::format("this host is busy (load average {:.1f}, {} core{}): times tell of what else runs, too", load,
+                     allowed_cores, allowed_cores == 1 ? "" : "s");
+}
+
 std::vector<Check> surroundings_checks(const Surroundings& surroundings) {
   std::vector<Check> checks;
   if (!surroundings.job.job.empty()) checks.push_back(job_check(surroundings));
   checks.push_back(cores_check(surroundings));
+  checks.push_back(load_check(surroundings));
   for (const DiskRoom& room : surroundings.disks) checks.push_back(disk_check(room, surroundings.job.hosts.size() > 1));
   return checks;
 }

@@ -29,11 +29,17 @@ struct Surroundings {
   int physical_cores = 0;             ///< behind the allowed ones: what mpirun counts as slots
   std::string cpuset;                 ///< the mask, "0-3,8"
   std::optional<double> quota_cores;  ///< processor time that the control group may use, in cores; nullopt: no limit
+  double load = 0;                    ///< threads that ran or wanted to, mean of the last minute
   std::vector<DiskRoom> disks;
 };
 Surroundings look_around_host();
 
-/// The job where there is one, cores and binding, room on disks and whether the job's hosts share what they must.
+/// Why this host is too busy to measure on, as a sentence: more threads want to run than there are allowed cores; else "".
+std::string busy_host(double load, int allowed_cores);
+/// Threads of this host that ran or wanted to, mean of the last minute.
+double load_average();
+
+/// The job where there is one, cores and binding, load, room on disks and whether the job's hosts share what they must.
 std::vector<Check> surroundings_checks(const Surroundings& surroundings);
 
 /// Processor time of all cores since the host booted, in ticks.

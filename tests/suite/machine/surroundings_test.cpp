@@ -41,11 +41,20 @@ TEST(Surroundings, APartOfTheHostIsTold) {
   EXPECT_THAT(check.found, AllOf(HasSubstr("2 of 8"), HasSubstr("(3,5)")));
 }
 
+TEST(Surroundings, ABusyHostIsTold) {
+  Surroundings s = roomy();
+  s.load = 10;
+  EXPECT_EQ(surroundings_checks(s).at(1).status, CheckStatus::ok);
+  s.load = 10.1;
+  EXPECT_EQ(surroundings_checks(s).at(1).status, CheckStatus::warning);
+  EXPECT_THAT(surroundings_checks(s).at(1).found, HasSubstr("load average 10.1, 8 cores"));
+}
+
 TEST(Surroundings, FullAndReadOnlyDisksAreTold) {
   Surroundings s = roomy();
   s.disks = {{"results", "/full", true, 1 << 20}, {"temporary files", "/read-only", false, 10LL << 30}};
-  EXPECT_THAT(surroundings_checks(s).at(1).found, AllOf(HasSubstr("/full"), HasSubstr("little room")));
-  EXPECT_THAT(surroundings_checks(s).at(2).found, HasSubstr("cannot be written"));
+  EXPECT_THAT(surroundings_checks(s).at(2).found, AllOf(HasSubstr("/full"), HasSubstr("little room")));
+  EXPECT_THAT(surroundings_checks(s).at(3).found, HasSubstr("cannot be written"));
 }
 
 TEST(Surroundings, AJobIsToldWithItsHosts) {
@@ -63,11 +72,11 @@ TEST(Surroundings, AJobIsToldWithItsHosts) {
 TEST(Surroundings, HostsOfAJobHaveToShareTheirFolders) {
   Surroundings s = roomy();
   s.disks = {{"temporary files", "/tmp", true, 10LL << 30, "tmpfs"}, {"results", "/home/me", true, 10LL << 30}};
-  EXPECT_EQ(surroundings_checks(s).at(1).status, CheckStatus::ok);
+  EXPECT_EQ(surroundings_checks(s).at(2).status, CheckStatus::ok);
   s.job = {.job = "PBS job 7", .hosts = {"n1", "n2"}};
-  EXPECT_EQ(surroundings_checks(s).at(2).status, CheckStatus::warning);
-  EXPECT_THAT(surroundings_checks(s).at(2).found, HasSubstr("tmpfs of this host alone"));
-  EXPECT_EQ(surroundings_checks(s).at(3).status, CheckStatus::ok);
+  EXPECT_EQ(surroundings_checks(s).at(3).status, CheckStatus::warning);
+  EXPECT_THAT(surroundings_checks(s).at(3).found, HasSubstr("tmpfs of this host alone"));
+  EXPECT_EQ(surroundings_checks(s).at(4).status, CheckStatus::ok);
 }
 
 TEST(Surroundings, ThisHostCanBeLookedAt) {

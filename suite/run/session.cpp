@@ -230,6 +230,13 @@ void report(const results::ResultsFile& results, const RunOptions& options, std:
   if (options.fom) out << results::fom_lines(results.records);
 }
 
+/// A table of fewer rows than cases looks like any other.
+void note_missing(std::size_t missing, std::size_t all, bool kept, Progress& progress) {
+  if (missing == 0) return;
+  progress.note(fmt::format("{} of {} cases did not run{}", missing, all,
+                            kept ? "; the same command with --resume goes on" : ""));
+}
+
 void mark_finished(const Unfinished& before, std::vector<Prepared>& cases) {
   for (Prepared& one : cases) {
     one.finished = std::ranges::any_of(
@@ -258,6 +265,7 @@ ExitCode run_chosen(std::vector<SelectedCase> chosen, const RunOptions& options,
     journal.emplace(options.json, static_cast<int>(chosen.size()), progress);
     if (options.resume) before = journal->unfinished();
     if (!options.resume) journal->require_empty();
+    journal->take_scratch(workplace.scratch.path());
   }
   const protocol::Offer capabilities = find_capabilities(workplace);
   check_launches(chosen, workplace.options.launcher, capabilities);
@@ -285,6 +293,7 @@ ExitCode run_chosen(std::vector<SelectedCase> chosen, const RunOptions& options,
     results.context.hosts = before ? before->run.context.hosts : std::vector<results::Host>();
   add_hosts(results.context.hosts, workplace.hosts);
   results.records = session.records();
+  note_missing(cases.size() - results.records.size(), cases.size(), journal.has_value(), progress);
   const bool written = !journal || complete || results.records.empty() || journal->finish(results);
   report(results, options, out);
   const ExitCode code = written ? session.code() : ExitCode::environment;

@@ -78,12 +78,18 @@ void take_reply(LaunchResult& result, const LaunchRequest& request, const fs::pa
   try {
     result.reply = protocol::read_reply(folder, request.phase);
     require_plan(*result.reply, request);
-    if (!request.trace_file.empty()) {
-      fs::copy_file(protocol::trace_file(folder), request.trace_file, fs::copy_options::overwrite_existing);
-    }
   } catch (const std::exception& error) {
     result.reply.reset();
     result.reason = error.what() + last_words(folder);
+  }
+}
+
+/// The trace is beside the point: where it cannot be kept, the reply stands.
+void keep_trace(LaunchResult& result, const LaunchRequest& request, const fs::path& folder) {
+  try {
+    write_atomically(request.trace_file, read_text(protocol::trace_file(folder)));
+  } catch (const std::exception& error) {
+    result.reason = error.what();
   }
 }
 
@@ -202,6 +208,7 @@ LaunchResult launch(const LaunchRequest& request, const Launcher& launcher, cons
     result.reason = "interrupted";
   } else if (end.how == ProcessEnd::How::exited && end.code == 0 && !cause && protocol::has_reply(folder)) {
     take_reply(result, request, folder);
+    if (result.reply && !request.trace_file.empty()) keep_trace(result, request, folder);
   } else if (cause && cause->kind != protocol::FailureKind::peer && end.how == ProcessEnd::How::exited) {
     result.kind = cause->kind;
     result.reason = fmt::format("rank {}: {}", cause->rank.value, cause->message);

@@ -62,7 +62,7 @@ std::vector<std::string> command_line(const LaunchRequest& request, const Launch
 
 struct LaunchResult {
   std::optional<protocol::Reply> reply;
-  std::string reason;  ///< why there is no reply: cause, then the last lines that the launch printed
+  std::string reason;  ///< no reply: cause, then the last lines printed; a reply: why its trace is not kept, or ""
   protocol::FailureKind kind = protocol::FailureKind::failure;
   bool interrupted = false;
   double seconds = 0;

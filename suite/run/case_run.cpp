@@ -6,6 +6,7 @@
 #include <cctype>
 #include <utility>
 
+#include "base/hash.h"
 #include "parallelism/plan/formats/print_json.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "results/summary.h"
@@ -16,11 +17,13 @@
 namespace parabench::suite {
 namespace {
 
-/// The case id as a file name.
-std::string file_name(std::string id) {
+/// The case id as a file name; of a long one, which file systems refuse, its beginning and the id's hash.
+std::string file_name(const std::string& id) {
+  constexpr std::size_t most = 200;
+  std::string name = id;
   std::ranges::replace_if(
-      id, [](unsigned char c) { return !std::isalnum(c) && c != '-' && c != '.' && c != '='; }, '_');
-  return id;
+      name, [](unsigned char c) { return !std::isalnum(c) && c != '-' && c != '.' && c != '='; }, '_');
+  return name.size() <= most ? name : name.substr(0, most) + "-" + hex16(fnv1a64(id));
 }
 
 bool same_ranks(const results::Measured& measured, const Predicted& predicted) {
@@ -38,7 +41,7 @@ class Attempt {
   std::optional<protocol::Reply> run_phase(protocol::Phase phase, LaunchRequest request, const std::string& what);
   void verify();
   void measure(int repetition, bool traced);
-  void trace_prediction(const std::filesystem::path& trace);
+  void trace_prediction(const std::filesystem::path& trace, const std::string& trouble);
   void take(results::Measured measured);
   void fail(std::string reason, protocol::FailureKind kind);
   bool is_sound() const { return result_.record.status == results::Status::ok; }
@@ -104,6 +107,7 @@ std::optional<protocol::Reply> Attempt::run_phase(protocol::Phase phase, LaunchR
   } else if (const std::string& why = launched.reply->private_arenas_because; !why.empty()) {
     workplace_.progress.note("ranks exchange by copies, not in memory that they share: " + why);
   }
+  if (launched.reply && !request.trace_file.empty()) trace_prediction(request.trace_file, launched.reason);
   return std::move(launched.reply);
 }
 
@@ -123,13 +127,12 @@ void Attempt::measure(int repetition, bool traced) {
                                ? fmt::format("measure {}", repetition)
                                : fmt::format("measure {}/{}", repetition, options_.stopping.repetitions);
   auto reply = run_phase(protocol::Phase::measure, request, what);
-  if (!reply) return;
-  take(std::move(std::get<results::Measured>(reply->answer)));
-  if (traced) trace_prediction(request.trace_file);
+  if (reply) take(std::move(std::get<results::Measured>(reply->answer)));
 }
 
-/// The trace is beside the point: where it cannot be written, the case goes on.
-void Attempt::trace_prediction(const std::filesystem::path& trace) {
+/// Where a trace cannot be written the case goes on. `trouble`: why there is none, "" for nothing.
+void Attempt::trace_prediction(const std::filesystem::path& trace, const std::string& trouble) {
+  if (!trouble.empty()) return workplace_.progress.note(fmt::format("the trace is not kept: {}", trouble));
   try {
     const int warmup = plan::discarded_steps(prepared_.chosen.spec, options_.warmup);
     add_prediction(trace, *prepared_.subject, *prepared_.forecast, knowledge_, warmup + options_.steps);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #include "results/origin.h"
 #include "results/record_json.h"
 #include "results/record_read.h"
+#include "suite/run/scratch_note.h"
 
 namespace parabench::suite {
 namespace {
@@ -31,6 +33,14 @@ constexpr std::int64_t bytes_per_record = 2 * 64 * 1024, bytes_besides = 1 << 20
 fs::path folder_of(const fs::path& results) { return results.string() + ".journal"; }
 fs::path head_of(const fs::path& folder) { return folder / "head.json"; }
 fs::path lock_of(const fs::path& folder) { return folder / "lock"; }
+
+/// Whether this is the file at that path still, and not one that was removed there after it was opened.
+bool is_at(int descriptor, const fs::path& path) {
+  struct stat opened {};
+  struct stat there {};
+  return fstat(descriptor, &opened) == 0 && stat(path.c_str(), &there) == 0 && opened.st_dev == there.st_dev &&
+         opened.st_ino == there.st_ino;
+}
 
 /// Whether the lock could be had. Those who only look whether it is taken hold it for a moment.
 bool take_lock(int descriptor) {
@@ -71,19 +81,7 @@ std::vector<fs::path> records_in(const fs::path& folder) {
 
 Journal::Journal(fs::path results, int cases, Progress& progress)
     : results_(std::move(results)), folder_(folder_of(results_)), progress_(progress) {
-  std::error_code error;
-  fs::create_directory(folder_, error);
-  const fs::path path = lock_of(folder_);
-  lock_ = error ? -1 : open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (lock_ < 0) {
-    throw environment_error("--json", results_.string(), "a folder where files can be made",
-                            error ? error.message() : std::strerror(errno));
-  }
-  if (!take_lock(lock_)) {
-    close(lock_);
-    throw usage_error("--json", results_.string(), "a file that no other parabench is writing",
-                      "wait for its end, or name another file");
-  }
+  lock();
   try {
     require_room(folder_, cases);
   } catch (...) {
@@ -93,10 +91,43 @@ Journal::Journal(fs::path results, int cases, Progress& progress)
 }
 
 Journal::~Journal() {
-  // Nothing has begun: nothing to keep.
+  // Nothing has begun: nothing to keep. Once finish has removed the folder, one that is there is another program's.
   std::error_code ignored;
-  if (!fs::exists(head_of(folder_), ignored)) fs::remove_all(folder_, ignored);
+  if (is_at(lock_, lock_of(folder_)) && !fs::exists(head_of(folder_), ignored)) remove_folder();
   close(lock_);
+}
+
+void Journal::lock() {
+  const fs::path path = lock_of(folder_);
+  // Once more where the owner before removed the folder between two of these steps.
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    std::error_code error;
+    fs::create_directory(folder_, error);
+    lock_ = error ? -1 : open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (lock_ < 0) {
+      if (!error && errno == ENOENT) continue;
+      throw environment_error("--json", results_.string(), "a folder where files can be made",
+                              error ? error.message() : std::strerror(errno));
+    }
+    const bool taken = take_lock(lock_);
+    if (taken && is_at(lock_, path)) return;
+    close(lock_);
+    if (!taken) break;
+  }
+  throw usage_error("--json", results_.string(), "a file that no other parabench is writing",
+                    "wait for its end, or name another file");
+}
+
+void Journal::remove_folder() const {
+  std::error_code ignored;
+  const fs::path lock = lock_of(folder_);
+  std::vector<fs::path> others;
+  for (const auto& entry : fs::directory_iterator(folder_, ignored))
+    if (entry.path() != lock) others.push_back(entry.path());
+  for (const fs::path& path : others) fs::remove_all(path, ignored);
+  // The lock last, and the folder only while it is empty: whoever comes from here on makes a lock of its own in it.
+  fs::remove(lock, ignored);
+  fs::remove(folder_, ignored);
 }
 
 fs::path Journal::file_of(const std::string& id) const { return folder_ / ("record-" + hex16(fnv1a64(id)) + ".json"); }
@@ -126,6 +157,12 @@ void Journal::require_empty() const {
                     "--resume goes on with it; remove the folder to start over");
 }
 
+void Journal::take_scratch(const fs::path& scratch) {
+  const fs::path note = folder_ / "scratch";
+  remove_told_scratch(note, progress_);
+  tell_scratch(note, scratch);
+}
+
 void Journal::begin(const results::ResultsFile& head, bool goes_on) {
   if (!goes_on)
     for (const fs::path& path : records_in(folder_)) fs::remove(path);
@@ -145,10 +182,9 @@ void Journal::keep(const results::Record& record) {
 }
 
 bool Journal::finish(const results::ResultsFile& all) {
-  std::error_code ignored;
   try {
     results::write_results(results_, all);
-    fs::remove_all(folder_, ignored);
+    remove_folder();
     return true;
   } catch (const std::exception& error) {
     progress_.note(fmt::format("the results could not be written: {}", error.what()));

@@ -33,6 +33,8 @@ class Journal {
   /// Throws usage_error where records of another run lie here, which a new one would lose.
   void require_empty() const;
 
+  /// Removes the scratch folder of a run that was killed before it could, and tells of this one's.
+  void take_scratch(const std::filesystem::path& scratch);
   /// From here on the folder stands for a run with this head, which has no records. `goes_on`: records that are there belong to it, else they
   /// are dropped.
   void begin(const results::ResultsFile& head, bool goes_on);
@@ -44,6 +46,8 @@ class Journal {
   bool finish(const results::ResultsFile& all);
 
  private:
+  void lock();
+  void remove_folder() const;
   std::filesystem::path file_of(const std::string& id) const;
 
   std::filesystem::path results_, folder_;

@@ -106,11 +106,12 @@ class PermissionTest : public AdversityTest {
 };
 
 TEST_F(PermissionTest, AFileThatMayNotBeWrittenIsNamedBeforeTheFirstLaunch) {
-  for (const char* file : {"closed/results.json", "fixed/results.json"}) {
+  for (const char* file : {"closed/results.json", "closed/folder/results.json", "fixed/results.json"}) {
     for (const char* option : {"--json=", "--benchmark_out="})
-      expect_refused({"run", gpipe, option + std::string(file)}, 2, {file, "can be written", "Permission denied"});
+      expect_refused({"run", gpipe, option + std::string(file)}, 4, {file, "can be written", "Permission denied"});
   }
-  expect_refused({"run", gpipe, "--trace", "closed/traces"}, 2, {"--trace", "closed/traces"});
+  for (const char* folder : {"closed/traces", "fixed"})
+    expect_refused({"run", gpipe, "--trace", folder}, 4, {"--trace", folder, "can be written", "Permission denied"});
 }
 
 TEST_F(PermissionTest, DataThatMayNotBeReadIsNamedBeforeTheFirstLaunch) {
@@ -160,6 +161,18 @@ TEST_F(AdversityTest, ADiskWithoutRoomIsNoticedBeforeTheFirstLaunch) {
   EXPECT_TRUE(launches().empty());
 }
 
+TEST_F(AdversityTest, AFullDiskIsNoticedBeforeTheFirstLaunch) {
+  const SmallDisk disk(path("disk"), 64);
+  if (!disk.is_mounted()) GTEST_SKIP() << "mounting a file system is not permitted here";
+  disk.fill();
+  for (const std::string option : {"--json=disk/results.json", "--benchmark_out=disk/results.json", "--trace=disk"}) {
+    const Outcome outcome = run({"run", gpipe, option});
+    EXPECT_EQ(outcome.code, 4) << option;
+    EXPECT_THAT(outcome.err, AllOf(HasSubstr("can be written"), HasSubstr("No space left")));
+  }
+  EXPECT_TRUE(launches().empty());
+}
+
 TEST_F(AdversityTest, ADiskThatFillsUpMeanwhileLosesNothing) {
   const SmallDisk disk(path("disk"), 4096);
   if (!disk.is_mounted()) GTEST_SKIP() << "mounting a file system is not permitted here";
@@ -181,10 +194,34 @@ TEST_F(AdversityTest, ADiskThatFillsUpMeanwhileLosesNothing) {
   EXPECT_EQ(results(elsewhere.filename())["records"].size(), 2u);
 }
 
+TEST_F(AdversityTest, ATraceThatCannotBeKeptCostsNoSample) {
+  const SmallDisk disk(path("disk"), 64);
+  if (!disk.is_mounted()) GTEST_SKIP() << "mounting a file system is not permitted here";
+  set("FAKE_RANK", "gpipe|measure|slow|0");
+  std::thread filling([&] {
+    while (count_launches("measure") == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    disk.fill();
+  });
+  const Outcome outcome = run({"run", gpipe, "--trace", "disk", "--repetitions", "2", "--json", "results.json"});
+  filling.join();
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("the trace is not kept"), HasSubstr("No space left")));
+  const auto record = results()["records"].at(0);
+  EXPECT_EQ(record["status"], "ok");
+  EXPECT_EQ(record["measured"]["step_time_s"]["samples"].size(), 2u);
+}
+
 TEST_F(AdversityTest, AFolderThatCannotBeWrittenIsNoticedBeforeTheFirstLaunch) {
-  const Outcome outcome = run({"run", gpipe, "--json", "/proc/results.json"});
-  EXPECT_NE(outcome.code, 0);
-  EXPECT_THAT(outcome.err, HasSubstr("/proc/results.json"));
+  for (const std::string option :
+       {"--json=/proc/results.json", "--benchmark_out=/proc/results.json", "--trace=/proc"}) {
+    for (const bool dry : {false, true}) {
+      std::vector<std::string> words = {"run", gpipe, option};
+      if (dry) words.push_back("--dry-run");
+      const Outcome outcome = run(words);
+      EXPECT_EQ(outcome.code, 4) << option;
+      EXPECT_THAT(outcome.err, AllOf(HasSubstr("/proc"), HasSubstr("no file can be made in that folder")));
+    }
+  }
   EXPECT_TRUE(launches().empty());
 }
 

@@ -8,6 +8,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 class FailureTest : public FrontTest {
  protected:
@@ -143,7 +144,8 @@ TEST_F(FailureTest, OneCtrlCFinishesTheRecord) {
   const Outcome outcome = run_and_signal({"run", gpipe, sequential, "--json", "results.json", "--repetitions", "2"},
                                          "measure " + gpipe, SIGINT);
   EXPECT_EQ(outcome.code, 130);
-  EXPECT_THAT(outcome.err, HasSubstr("finishing this case; Ctrl-C again stops at once"));
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("finishing this case; Ctrl-C again stops at once"),
+                                 HasSubstr("1 of 2 cases did not run; the same command with --resume goes on")));
   const auto records = results()["records"];
   ASSERT_EQ(records.size(), 1u);
   EXPECT_EQ(records[0]["status"], "ok");
@@ -178,6 +180,13 @@ TEST_F(FailureTest, TwoCtrlCKeepFinishedResultsAndLeaveNoProcess) {
   EXPECT_THAT(outcome.out, HasSubstr("sequential/np:1/batch:8"));
   EXPECT_EQ(count_launches("verify " + pipedream), 0);
   EXPECT_EQ(run({"validate", "results.json"}).code, 0);
+}
+
+TEST_F(FailureTest, WithoutAFileAnInterruptedRunSaysWhatIsMissingAndPromisesNothing) {
+  set("FAKE_RANK", "gpipe|measure|slow|0");
+  const Outcome outcome = run_and_signal({"run", gpipe, sequential}, "measure " + gpipe, SIGINT);
+  EXPECT_EQ(outcome.code, 130);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("1 of 2 cases did not run"), Not(HasSubstr("--resume"))));
 }
 
 TEST_F(FailureTest, CtrlCDuringTheCalibration) {

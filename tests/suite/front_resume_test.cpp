@@ -2,11 +2,13 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
 
 #include "base/file.h"
+#include "suite/launch/process.h"
 #include "tests/suite/front_fixture.h"
 
 namespace parabench::suite {
@@ -31,6 +33,7 @@ class ResumeTest : public FrontTest {
     set("FAKE_RANK", "");
   }
   bool exists(const std::string& name) const { return std::filesystem::exists(path(name)); }
+  int scratch_folders() const;
 };
 
 TEST_F(ResumeTest, AfterAKillOfTheFrontFinishesTheRestAndMergesAll) {
@@ -50,6 +53,50 @@ TEST_F(ResumeTest, AfterAKillOfTheFrontFinishesTheRestAndMergesAll) {
   EXPECT_EQ(records[2]["id"], pipedream);
   EXPECT_EQ(run({"validate", "results.json"}).code, 0);
   EXPECT_FALSE(exists("results.json.journal"));
+}
+
+/// Folders of runs that were not removed, in the folder of temporary files.
+int ResumeTest::scratch_folders() const {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(path("")))
+    count += entry.path().filename().string().starts_with("parabench-");
+  return count;
+}
+
+TEST_F(ResumeTest, TheScratchFolderOfAKilledRunIsRemoved) {
+  kill_during_gpipe();
+  ASSERT_EQ(scratch_folders(), 1);
+  EXPECT_EQ(run(resume()).code, 0);
+  EXPECT_EQ(scratch_folders(), 0);
+}
+
+TEST_F(ResumeTest, AScratchFolderInUseOrOfAnotherNameStays) {
+  kill_during_gpipe();
+  const std::string note = read_text(path("results.json.journal/scratch"));
+  const std::string host = note.substr(0, note.find('\n') + 1);
+  std::string folder = note.substr(host.size());
+  folder.pop_back();
+  const pid_t user = fork();
+  if (user == 0) {
+    execlp("sleep", folder.c_str(), "60", nullptr);
+    _exit(127);
+  }
+  while (processes_carrying(folder).empty()) usleep(10'000);
+  const Outcome resumed = run({"run", sequential, gpipe, pipedream, "--json", "results.json", "--resume"});
+  kill(user, SIGKILL);
+  waitpid(user, nullptr, 0);
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_THAT(resumed.err, HasSubstr(folder + " of the run that stopped stays"));
+  EXPECT_TRUE(std::filesystem::exists(folder));
+
+  std::filesystem::create_directories(path("mine"));
+  std::filesystem::create_directory_symlink(path("mine"), path("parabench-abcdef"));
+  for (const char* other : {"mine", "parabench-abcdef", "parabench-abcdef/../mine"}) {
+    std::filesystem::create_directories(path("results.json.journal"));
+    write_atomically(path("results.json.journal/scratch"), host + path(other).string() + "\n");
+    EXPECT_EQ(run(resume()).code, 0);
+    EXPECT_TRUE(std::filesystem::exists(path(other))) << other;
+  }
 }
 
 TEST_F(ResumeTest, ANewRunRefusesToLoseAnUnfinishedOne) {

@@ -128,6 +128,21 @@ TEST_F(RunTest, ATraceHoldsThePredictionBesideTheMeasurement) {
   EXPECT_EQ(steps, (std::set<int>{0, 1, 2}));
 }
 
+TEST_F(RunTest, ATraceOfACaseWithALongIdHasANameThatFileSystemsTake) {
+  const std::string keys =
+      "/recompute:all/partition:uniform/precision:bf16/layout:channels_last/threads:2/loader:3"
+      "/lr:0.1234567890123456/momentum:0.5123456789012345/weight_decay:0.0312512345678901/seed:";
+  const std::string id = small + "gpipe/np:2/batch:32/micro:8" + keys + "1234567890123456789";
+  const std::string other = small + "gpipe/np:2/batch:32/micro:8" + keys + "1234567890123456788";
+  ASSERT_GT(id.size(), 255u);
+  const Outcome outcome = run({"run", id, other, "--trace", "traces"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  std::set<std::string> cases;
+  for (const auto& entry : std::filesystem::directory_iterator(path("traces")))
+    cases.insert(results(entry.path())["otherData"]["case"]);
+  EXPECT_EQ(cases, (std::set<std::string>{id, other}));
+}
+
 TEST_F(RunTest, MoreRanksThanCoresWarnsAndRuns) {
   const Outcome outcome = run({"run", small + "data-parallel/np:16/batch:32", "--verify", "off"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;

@@ -1,0 +1,30 @@
+#include "suite/run/calibrate_first.h"
+
+#include <fmt/format.h>
+
+#include "suite/run/run_plan.h"
+
+namespace parabench::suite {
+
+void calibrate_first(std::vector<Prepared>& cases, const PrepareOptions& prepare_options, CalibrationFile& file,
+                     const RunOptions& options, Workplace& workplace) {
+  const Knowledge knowledge{workplace.machine, file.content ? &*file.content : nullptr, options.emulated_unit_s};
+  const std::vector<std::size_t> chosen = calibrations_of(cases, options, knowledge);
+  if (chosen.empty()) return;
+  workplace.progress.note(fmt::format(
+      "{}: measuring first what these cases need, kept in {}",
+      file.content ? "the calibration lacks something" : "no calibration of this machine yet", file.path.string()));
+  auto known = file.content;
+  file.must_be_kept = false;
+  for (const auto& failure : measure(workplace, cases, chosen, known, file)) {
+    workplace.progress.note(fmt::format("no calibration, the data sheet predicts instead: {}", failure));
+  }
+  if (!file.unkept.empty())
+    workplace.progress.note(fmt::format("the calibration serves this run alone: {}", file.unkept));
+  if (known) forecast_again(cases, prepare_options, {workplace.machine, &*known, options.emulated_unit_s});
+  for (const auto& one : cases)
+    if (one.forecast && !one.forecast->gap.empty())
+      workplace.progress.note(fmt::format("{}: {}", one.chosen.id, one.forecast->gap));
+}
+
+}  // namespace parabench::suite

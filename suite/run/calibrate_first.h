@@ -1,0 +1,15 @@
+// Calibration of what a run's cases need and nobody has measured yet.
+#pragma once
+
+#include <vector>
+
+#include "suite/machine/calibrate.h"
+#include "suite/run/prepare.h"
+
+namespace parabench::suite {
+
+/// Measures it, keeps it in `file` and forecasts the cases again. What fails, or cannot be kept, is a note.
+void calibrate_first(std::vector<Prepared>& cases, const PrepareOptions& prepare_options, CalibrationFile& file,
+                     const RunOptions& options, Workplace& workplace);
+
+}  // namespace parabench::suite

@@ -50,7 +50,7 @@ function scalingOf(quantity, lines, looks, width) {
 
 function scaling(place, width, state, redraw) {
   const points = counting.flatMap((row) => (row.scaling || []).map((scale) => ({row, scale})));
-  if (!points.length) return place.append(sentence("No record that counts has sequential training to be compared with: the same training on one rank with as many threads, of the same batch or of the same batch per rank; or of the same batch on as many cores."));
+  if (!points.length) return place.append(sentence("No record that counts has sequential training in its own file to be compared with: the same training on one rank with as many threads, of the same batch or of the same batch per rank; or of the same batch on as many cores."));
   const panels = new Map();
   for (const point of points) {
     if (!panels.has(point.scale.panel)) panels.set(point.scale.panel, []);

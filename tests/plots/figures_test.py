@@ -77,6 +77,14 @@ class FiguresTest(unittest.TestCase):
             with self.subTest(sample):
                 self.assertEqual(drawn(SCRATCH / sample), sorted(n + s for n in names for s in (".pdf", ".svg")))
 
+    def test_report_claims_the_figures_that_it_wrote(self):
+        for sample, claim in (("failed", "no figures: no row counts"),
+                              ("one", "and the figures as SVG and PDF: parity, errors, breakdown, pareto")):
+            with self.subTest(sample):
+                out = subprocess.run([PROGRAM, "report", SCRATCH / f"samples/{sample}.json", "--out", SCRATCH / "claims"],
+                                     capture_output=True, text=True, check=True).stdout
+                self.assertEqual(out.splitlines()[-1], claim)
+
     def test_are_one_column_wide_and_no_page_high(self):
         for sample in SAMPLES:
             for path in (SCRATCH / sample).glob("*.svg"):

@@ -2,7 +2,9 @@
 
 import paper
 from looks import KINDS
-from words import brief, named, shortened, workload
+from words import brief, named, shortened, two_lines, workload
+
+LEFT, RIGHT = 1.5, 0.2  # inches beside the bars
 
 
 def worst(rows, most):
@@ -23,18 +25,18 @@ def notes_of(rows, shown):
 
 def bars_of(report, rows):
     """(label, shares of prediction or None, shares of the run) of each case, in parts of the measured step; in front of
-    the cases of one workload (its name, None, None) where there are several."""
+    the cases of one workload of one file (its name, None, None) where there are several."""
     count = len(report["breakdown_fields"])
-    works = list(dict.fromkeys(workload(r) for r in rows))
+    works = list(dict.fromkeys(named(report, r, workload(r)) for r in rows))
     bars = []
     for work in works:
         if len(works) > 1:
             bars.append((work, None, None))
-        for r in (r for r in rows if workload(r) == work):
+        for r in (r for r in rows if named(report, r, workload(r)) == work):
             halves = [r["breakdown"]["predicted"], r["breakdown"]["measured"]]
             whole = sum(v or 0 for rank in halves[1] for v in rank) or 1
             shares = [ranks and [sum(rank[k] or 0 for rank in ranks) / whole for k in range(count)] for ranks in halves]
-            bars.append((named(report, r, brief(r["label"])), *shares))
+            bars.append((brief(r["label"]), *shares))
     return bars
 
 
@@ -49,13 +51,14 @@ def draw_bars(axes, bars, fields, used):
             begins = [begin + width for begin, width in zip(begins, widths)]
     cases = [y for y, bar in enumerate(bars) if bar[2]]
     axes.set_yticks(cases)
-    axes.set_yticklabels([shortened(bars[y][0], 29) for y in cases], fontsize=6)
+    axes.set_yticklabels([two_lines(bars[y][0], 28) for y in cases], fontsize=5.8, linespacing=1.0)
     for y, (label, _, measured) in enumerate(bars):
         if not measured:
-            axes.text(0.01, y + 0.1, shortened(label, 36), fontsize=6, style="italic", va="center",
+            axes.text(0.05 - LEFT / (paper.COLUMN - LEFT - RIGHT), y + 0.1, shortened(label, 62), fontsize=6, style="italic", va="center",
                       transform=axes.get_yaxis_transform())
     axes.tick_params(axis="y", length=0)
-    axes.set(ylim=(len(bars) - 0.4, -0.6))
+    longest = max(sum(half) for _, *halves in bars for half in halves if half) or 1
+    axes.set(xlim=(0, 1.02 * longest), ylim=(len(bars) - 0.4, -0.6))
     axes.xaxis.set_major_formatter(paper.FuncFormatter(lambda v, _: f"{100 * v:.0f} %"))
     axes.xaxis.set_major_locator(paper.MaxNLocator(5))
 
@@ -69,7 +72,7 @@ def draw(report, rows, folder):
     used = [k for k in range(len(fields)) if any(half and half[k] > 0 for _, *halves in bars for half in halves)]
     handles = paper.patches([fields[k] for k in used], lambda _, name: name)
     height = min(0.21 * len(bars), paper.TALLEST - 1.2)
-    figure, box = paper.figure_with_legend(handles, height, left=1.5, bottom=0.27 + 0.11 * len(notes))
+    figure, box = paper.figure_with_legend(handles, height, left=LEFT, right=RIGHT, bottom=0.27 + 0.11 * len(notes))
     draw_bars(figure.add_axes(box), bars, fields, used)
     figure.text(0.5, box[1] - 0.2 / figure.get_figheight(), "\n".join(notes), fontsize=6.5, ha="center", va="top")
     paper.save(figure, folder, "breakdown")

@@ -8,12 +8,12 @@ MOST = 2  # Errors beyond are drawn there.
 
 
 def draw(report, rows, folder):
-    all_names = [r["strategy"] for r in rows]
+    counting = rows
     rows = [r for r in rows if r.get("time_error") is not None]
     if not rows:
         return
     names = sorted({r["strategy"] for r in rows}, reverse=True)
-    look = looks(all_names, names)
+    look = looks(counting, lambda r: r["strategy"], rows)
     handles = [] if all(r["checked"] for r in rows) else [paper.hollow("equivalence not checked")]
     figure, (left, bottom, width, height) = paper.figure_with_legend(
         handles, max(0.45, min(0.16 * len(names) + 0.1, paper.TALLEST - 1)), left=1.05, top=0.22)
@@ -26,7 +26,7 @@ def draw(report, rows, folder):
                 # Spread over the line's height, always alike.
                 points = [(max(-MOST, min(MOST, r[field])), y + ((k * 0.618034) % 1 - 0.5) * min(0.6, 0.06 * (len(own) - 1)))
                           for k, r in enumerate(own) if r["checked"] == checked]
-                paper.scatter(axes, points, *look[name], checked, size=3, edge=0.2)
+                paper.scatter(axes, points, look[name], checked, size=3, edge=0.2)
         axes.axvline(0, color="black", linewidth=0.6)
         largest = max([abs(r[field]) for r in rows if r.get(field) is not None] + [0.02])
         edge = min(largest, MOST)

@@ -3,6 +3,8 @@
 # The palette of Okabe and Ito (2008); shapes and hatches tell the same without colour.
 PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#8C8C8C", "#F0E442"]
 SHAPES = ["o", "s", "^", "D", "v", "P", "X", "<"]
+# Fillings of a shape tell apart what a strategy's colour and shape do not: which half is empty, and of what colour.
+FILLINGS = [("full", "white")] + [(half, empty) for empty in ("white", "black") for half in ("left", "bottom", "right", "top")]
 KINDS = {  # of time and of operations: colour, hatch, name
     "forward": ("#56B4E9", "", "forward"),
     "backward": ("#E69F00", "", "backward"),
@@ -22,9 +24,22 @@ KINDS = {  # of time and of operations: colour, hatch, name
 }
 
 
-def looks(names, shown):
-    """A colour and a shape for each name that is shown. Of all `names`, so that one looks the same in every figure, unless
-    they are more than there are colours."""
+def places(names, shown, most):
+    """Name -> place among all names, so that it is the same in every figure, or among the shown ones where all are more
+    than `most`."""
     names, shown = sorted(set(names)), sorted(set(shown))
-    order = names if len(names) <= len(PALETTE) else shown
-    return {name: (PALETTE[i % 8], SHAPES[(i + i // 8) % 8]) for i, name in enumerate(order) if name in shown}
+    return {name: place for place, name in enumerate(names if len(names) <= most else shown)}
+
+
+def looks(rows, name_of, shown):
+    """(colour, shape, filling) of each name that shown rows have: colour and shape are those of the strategy in every
+    figure, the filling tells apart the names of one strategy. Rows are all rows that count."""
+    strategies = places((r["strategy"] for r in rows), [], len(rows))
+    look = {}
+    for strategy in {r["strategy"] for r in shown}:
+        own = {name_of(r) for r in shown if r["strategy"] == strategy}
+        fillings = places((name_of(r) for r in rows if r["strategy"] == strategy), own, len(FILLINGS))
+        i = strategies[strategy]
+        for name in own:
+            look[name] = (PALETTE[i % 8], SHAPES[(i + i // 8) % 8], FILLINGS[fillings[name] % len(FILLINGS)])
+    return look

@@ -87,8 +87,15 @@ def stacked(figure, box, heights, gap):
 
 
 def marks(names, look):
-    return [Line2D([], [], linestyle="", marker=look[n][1], color=look[n][0], markeredgecolor="black",
-                   markeredgewidth=0.3, label=shortened(n, 34)) for n in sorted(set(names))]
+    return [Line2D([], [], linestyle="", color=look[n][0], label=shortened(n, 34), **mark(look[n])) for n in sorted(set(names))]
+
+
+def mark(look, solid=True, edge=0.3):
+    """How a mark of a line that has the look's colour is drawn."""
+    colour, shape, (half, empty) = look
+    if not solid:
+        return {"marker": shape, "fillstyle": "none", "markeredgecolor": colour, "markeredgewidth": 0.6}
+    return {"marker": shape, "fillstyle": half, "markerfacecoloralt": empty, "markeredgecolor": "black", "markeredgewidth": edge}
 
 
 def hollow(label):
@@ -108,12 +115,10 @@ def log_axis(axis, low, high, text):
     axis.set_minor_formatter(NullFormatter())
 
 
-def scatter(axes, points, colour, shape, solid=True, size=4, edge=0.3):
+def scatter(axes, points, look, solid=True, size=4, edge=0.3):
     """Marks at points [(x, y)], in one go: many single ones would take seconds."""
     if points:
-        axes.plot(*zip(*points), marker=shape, color=colour, linestyle="", markersize=size,
-                  markeredgewidth=edge if solid else 0.6, markeredgecolor="black" if solid else colour,
-                  fillstyle="full" if solid else "none")
+        axes.plot(*zip(*points), color=look[0], linestyle="", markersize=size, **mark(look, solid, edge))
 
 
 def segments(axes, lines, colour, width):

@@ -7,6 +7,7 @@ from looks import looks
 from words import memory, named, seconds, shortened
 
 EACH, GAP = 1.6, 0.68  # inches: a panel, and what is between two
+FRONT_EDGE = 1.0  # points
 LEAST_SPAN = 0.1  # of an axis, in parts of its upper end
 
 
@@ -16,19 +17,24 @@ def not_narrow(low, high):
     return max(0, low - room), high + room
 
 
+def front_mark():
+    return paper.Line2D([], [], color="black", linestyle=":", linewidth=0.6, marker="o", markerfacecolor="white",
+                        markeredgewidth=FRONT_EDGE, label="front (thick border): no case beats it in both")
+
+
 def draw_panel(axes, report, rows, look):
     front = sorted((r for r in rows if r["front"]["measured"]), key=lambda r: r["measured_s"])
     axes.step([r["measured_s"] for r in front], [r["measured_bytes"] for r in front], where="post", color="black",
               linewidth=0.6, linestyle=":")
-    for name, (colour, shape) in look.items():
+    for name in look:
         own = [r for r in rows if named(report, r, r["strategy"]) == name]
         measured = [(r["measured_s"], r["measured_bytes"]) for r in own]
         predicted = [(r.get("predicted_s"), r.get("predicted_bytes")) for r in own]
-        paper.segments(axes, [pair for pair in zip(measured, predicted) if all(pair[1])], colour, 0.5)
-        paper.scatter(axes, [point for point in predicted if all(point)], colour, shape, False)
+        paper.segments(axes, [pair for pair in zip(measured, predicted) if all(pair[1])], look[name][0], 0.5)
+        paper.scatter(axes, [point for point in predicted if all(point)], look[name], False)
         for on_front in (False, True):
             points = [point for point, r in zip(measured, own) if r["front"]["measured"] == on_front]
-            paper.scatter(axes, points, colour, shape, edge=0.9 if on_front else 0.3)
+            paper.scatter(axes, points, look[name], edge=FRONT_EDGE if on_front else 0.3)
     axes.margins(0.08)
     axes.set(xlabel="step time", ylabel="peak memory of a rank", xlim=not_narrow(*axes.get_xlim()), ylim=not_narrow(*axes.get_ylim()))
     axes.xaxis.set_major_locator(paper.MaxNLocator(4))
@@ -41,7 +47,6 @@ def draw_panel(axes, report, rows, look):
 
 
 def draw(report, rows, folder):
-    names = [named(report, r, r["strategy"]) for r in rows]
     groups = {}
     for r in rows:
         if r.get("group") is not None and (r.get("measured_s") or 0) > 0 and (r.get("measured_bytes") or 0) > 0:
@@ -51,8 +56,8 @@ def draw(report, rows, folder):
         return
     order = [g for g in order if len(groups[g]) > 1] or order[:1]  # A single case is no choice.
     while True:
-        look = looks(names, (named(report, r, r["strategy"]) for g in order for r in groups[g]))
-        handles = paper.marks(look, look) + [paper.hollow("predicted (hollow)")]
+        look = looks(rows, lambda r: named(report, r, r["strategy"]), [r for g in order for r in groups[g]])
+        handles = paper.marks(look, look) + [paper.hollow("predicted (hollow)"), front_mark()]
         heights = [EACH] * len(order)
         height = sum(heights) + GAP * (len(order) - 1)
         if len(order) == 1 or height + paper.legend_height(handles) < paper.TALLEST - 0.7:

@@ -12,11 +12,11 @@ def is_known(ends):
 
 
 def draw(report, rows, folder):
-    names = [r["strategy"] for r in rows]
+    counting = rows
     rows = [r for r in rows if (r.get("measured_s") or 0) > 0 and (r.get("predicted_s") or 0) > 0]
     if not rows:
         return
-    look = looks(names, (r["strategy"] for r in rows))
+    look = looks(counting, lambda r: r["strategy"], rows)
     handles = paper.marks(look, look)
     if not all(r["checked"] for r in rows):
         handles.append(paper.hollow("equivalence not checked"))
@@ -29,7 +29,8 @@ def draw(report, rows, folder):
     axes.fill_between([low, high], [low * (1 - WITHIN), high * (1 - WITHIN)], [low * (1 + WITHIN), high * (1 + WITHIN)],
                       color="#E8E8E8", linewidth=0)
     axes.plot([low, high], [low, high], color="black", linewidth=0.6, linestyle=":")
-    for name, (colour, shape) in look.items():
+    for name in look:
+        colour = look[name][0]
         own = [r for r in rows if r["strategy"] == name]
         across = [(r.get("measured_interval_s"), r) for r in own]
         upright = [(r.get("predicted_interval_s"), r) for r in own]
@@ -37,7 +38,7 @@ def draw(report, rows, folder):
         paper.segments(axes, [[(r["measured_s"], v) for v in ends] for ends, r in upright if is_known(ends)], colour, 0.7)
         for checked in (False, True):
             points = [(r["measured_s"], r["predicted_s"]) for r in own if r["checked"] == checked]
-            paper.scatter(axes, points, colour, shape, checked)
+            paper.scatter(axes, points, look[name], checked)
     axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high), xlabel="measured step time",
              ylabel="predicted step time")
     for axis in (axes.xaxis, axes.yaxis):

@@ -36,16 +36,6 @@ def most_telling(lines_of):
     return sorted({name for lines in lines_of.values() for name in lines}, key=rank)
 
 
-def looks_of(report, rows, names):
-    """Lines of one strategy each look as it does in other figures."""
-    strategy_of = {named(report, r, r["series"]): r["strategy"] for r in rows}
-    strategies = [strategy_of[name] for name in names]
-    if len(set(strategies)) < len(names):
-        return looks(names, names)
-    look = looks((r["strategy"] for r in rows), strategies)
-    return {name: look[strategy_of[name]] for name in names}
-
-
 def draw_panel(axes, panel, lines, look):
     over_one = next(iter(lines.values()))[0][1]["kind"] != "same-cores"
     ranks = sorted({np for points in lines.values() for np, _ in points} | ({1} if over_one else set()))
@@ -55,14 +45,12 @@ def draw_panel(axes, panel, lines, look):
     else:
         axes.axhline(ranks[0] if over_one else 1, color="black", linestyle=":", linewidth=0.7)
     for k, (name, points) in enumerate(sorted(lines.items())):
-        colour, shape = look[name]
+        colour = look[name][0]
         shift = 0 if len(ranks) > 1 else 0.05 * (k - (len(lines) - 1) / 2)
         for field, solid in (("predicted_speedup", False), ("speedup", True)):
             own = [(places[np] + shift, scale[field]) for np, scale in points if scale.get(field) is not None]
-            axes.plot([x for x, _ in own], [y for _, y in own], color=colour, marker=shape, markersize=3.5,
-                      linestyle="-" if solid else "--", linewidth=1.0 if solid else 0.6,
-                      fillstyle="full" if solid else "none", markeredgewidth=0.4,
-                      markeredgecolor="black" if solid else colour)
+            axes.plot([x for x, _ in own], [y for _, y in own], color=colour, markersize=3.5,
+                      linestyle="-" if solid else "--", linewidth=1.0 if solid else 0.6, **paper.mark(look[name], solid, 0.4))
     axes.set_xticks([places[n] for n in ranks])
     axes.set_xticklabels([str(n) for n in ranks])
     room = 0.2 if len(ranks) > 1 else 0.5
@@ -77,7 +65,7 @@ def draw(report, rows, folder):
         return
     telling = most_telling(lines_of)
     names = telling[:paper.MOST_LINES]
-    look = looks_of(report, rows, names)
+    look = looks(rows, lambda r: named(report, r, r["series"]), [r for r in rows if named(report, r, r["series"]) in names])
     drawn = [(panel, {name: lines[name] for name in names if name in lines}) for panel, lines in lines_of.items()]
     drawn = [(panel, lines) for panel, lines in drawn if lines]
     line = paper.Line2D

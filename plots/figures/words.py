@@ -1,6 +1,7 @@
 """Numbers and names as figures write them."""
 
 import math
+import textwrap
 
 
 def three_digits(value):
@@ -33,6 +34,12 @@ def shortened(text, most):
     if len(text) <= most:
         return text
     return text[: most // 2 - 1] + "\u2026" + text[len(text) - (most - most // 2):]
+
+
+def two_lines(text, most):
+    """A text broken at its blanks where it is too long for one line, and shortened where it is for two."""
+    first, *rest = textwrap.wrap(shortened(text, len(text)), most) or [""]
+    return first if not rest else first + "\n" + shortened(" ".join(rest), most)
 
 
 def brief(label):

@@ -53,15 +53,10 @@ std::string case_row(const Report& report, const ReportRow& row) {
   const Record& record = report.record(row);
   std::string out = row.counts ? "<tr>" : "<tr class=\"left-out\">";
   out += id_cell(record.id);
-  if (report.files.size() > 1) out += td(report.files[row.file].label, "word");
-  out += td(verdict(record, row), "word");
   const auto predicted = record.predicted ? std::optional(record.predicted->step_time_s) : std::nullopt;
   const auto measured = record.measured ? std::optional(record.measured->step_time_s.median) : std::nullopt;
   out += time_cell(predicted) + time_cell(measured);
   out += error_cell(row.error ? std::optional(row.error->step_time) : std::nullopt);
-  const auto launches =
-      record.measured ? std::optional<double>(record.measured->step_time_s.samples.size()) : std::nullopt;
-  out += td(launches ? plain_number(*launches) : "", launches);
   out += bytes_cell(record.predicted ? peak_bytes(*record.predicted) : 0);
   out += bytes_cell(record.measured ? peak_bytes(*record.measured) : 0);
   out += error_cell(row.error ? std::optional(row.error->peak_memory) : std::nullopt);
@@ -69,7 +64,12 @@ std::string case_row(const Report& report, const ReportRow& row) {
   out += td(rate ? plain_number(*rate) : "", rate);
   const auto speedup =
       record.measured && record.measured->baseline ? std::optional(record.measured->baseline->speedup) : std::nullopt;
-  return out + td(speedup ? plain_number(*speedup) + " x" : "", speedup) + "</tr>\n";
+  out += td(speedup ? plain_number(*speedup) + " x" : "", speedup);
+  const auto launches =
+      record.measured ? std::optional<double>(record.measured->step_time_s.samples.size()) : std::nullopt;
+  out += td(launches ? plain_number(*launches) : "", launches);
+  if (report.files.size() > 1) out += td(report.files[row.file].label, "word");
+  return out + td(verdict(record, row), "word") + "</tr>\n";
 }
 
 struct Column {
@@ -97,17 +97,17 @@ std::string cases_table(const Report& report) {
   for (const ReportRow& row : report.rows) body += case_row(report, row);
   return table("cases", "All cases",
                {{"Case"},
-                file_column(report),
-                {"Verdict", true},
                 {"Predicted step"},
                 {"Measured step"},
                 {"Step error"},
-                {"Launches"},
                 {"Predicted peak"},
                 {"Measured peak"},
                 {"Memory error"},
                 {"Samples/s"},
-                {"Speed-up"}},
+                {"Speed-up"},
+                {"Launches"},
+                file_column(report),
+                {"Verdict", true}},
                body);
 }
 

@@ -50,35 +50,12 @@ ReportRow row_of(const Record& record) {
   return row;
 }
 
-/// Baselines of each file's records, from its own and then from others on the same hardware.
-void fill_baselines(std::vector<ReportFile>& files) {
-  std::vector<std::vector<Record>> references(files.size());
-  for (std::size_t f = 0; f < files.size(); ++f)
-    std::ranges::copy_if(files[f].results.records, std::back_inserter(references[f]), is_reference);
-  for (std::size_t f = 0; f < files.size(); ++f) {
-    std::vector<Record>& own = files[f].results.records;
-    const std::size_t count = own.size();
-    for (std::size_t other = 0; other < files.size(); ++other) {
-      if (other == f || hardware(files[other].results.context) != hardware(files[f].results.context)) continue;
-      std::ranges::copy(references[other], std::back_inserter(own));
-    }
-    fill_baselines(std::span(own));
-    own.erase(own.begin() + static_cast<std::ptrdiff_t>(count), own.end());
-  }
-}
-
+/// Speed-ups over references of the same file alone: another run has other launches, and its machine another load.
 void fill_scalings(Report& report) {
   for (std::size_t f = 0; f < report.files.size(); ++f) {
     std::vector<const Record*> references;
-    const auto add = [&references](const ReportFile& file) {
-      for (const Record& record : file.results.records)
-        if (is_reference(record)) references.push_back(&record);
-    };
-    add(report.files[f]);
-    for (std::size_t other = 0; other < report.files.size(); ++other) {
-      const bool same = hardware(report.files[other].results.context) == hardware(report.files[f].results.context);
-      if (other != f && same) add(report.files[other]);
-    }
+    for (const Record& record : report.files[f].results.records)
+      if (is_reference(record)) references.push_back(&record);
     for (ReportRow& row : report.rows)
       if (row.file == f) row.scalings = scalings(report.record(row), references);
   }
@@ -185,7 +162,7 @@ std::vector<ReportFile> read_report_files(std::span<const std::filesystem::path>
 
 Report make_report(std::vector<ReportFile> files) {
   Report report{.files = std::move(files)};
-  fill_baselines(report.files);
+  for (ReportFile& file : report.files) fill_baselines(std::span(file.results.records));
   for (std::size_t f = 0; f < report.files.size(); ++f) {
     const std::vector<Record>& records = report.files[f].results.records;
     for (std::size_t r = 0; r < records.size(); ++r) {

@@ -1,5 +1,5 @@
 // What a report says of the records of one or more results files: which of them count and why others do not, errors,
-// speed-ups across files, who is on the front of time against memory. Everything that draws or prints a report takes
+// speed-ups within a file, who is on the front of time against memory. Everything that draws or prints a report takes
 // these rows; nothing else decides.
 #pragma once
 
@@ -45,7 +45,7 @@ struct StrategyErrors {
 };
 
 struct Report {
-  std::vector<ReportFile> files;  ///< baselines filled, each file's own records before those of others
+  std::vector<ReportFile> files;  ///< baselines filled, each from its own file
   std::vector<ReportRow> rows;    ///< every record of every file, in order
   std::vector<std::string> groups;
   std::vector<MeanError> means;
@@ -53,8 +53,8 @@ struct Report {
   const Record& record(const ReportRow& row) const { return files[row.file].results.records[row.record]; }
 };
 
-/// O(records x references). Records of other files serve as references only where the files name the same hardware
-/// (processors and GPUs of their hosts).
+/// O(records x references). Speed-ups are over records of the same file; groups are of all files that name the same
+/// hardware (processors and GPUs of their hosts).
 Report make_report(std::vector<ReportFile> files);
 
 /// The part of a record's id behind "model/dataset/"; the whole id where it is not so formed.

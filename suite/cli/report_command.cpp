@@ -6,7 +6,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <ostream>
+#include <sstream>
 
 #include "base/file.h"
 #include "results/report/embedded.h"
@@ -24,31 +26,40 @@ namespace fs = std::filesystem;
 constexpr int lacks_matplotlib = 4;
 constexpr double most_seconds = 600;
 
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
 /// Draws the figures of `folder` by the first Python that has matplotlib: that of the PATH may be another one than the
-/// distribution's, which its packages serve. Returns whether there was one; throws where drawing fails.
-bool draw_figures(const fs::path& folder) {
+/// distribution's, which its packages serve. Returns their names, nullopt where there was no such Python; throws where
+/// drawing fails.
+std::optional<std::vector<std::string>> draw_figures(const fs::path& folder) {
   const ScratchFolder scratch;
-  const fs::path program = scratch.path() / "figures", printed = scratch.path() / "printed";
+  const fs::path program = scratch.path() / "figures", output = scratch.path() / "output",
+                 errors = scratch.path() / "errors";
   fs::create_directory(program);
   for (const results::EmbeddedFile& file : results::figures_program) write_atomically(program / file.name, file.text);
   Signals signals;
   for (const std::string python : {"python3", "/usr/bin/python3"}) {
     if (find_program(python).empty()) continue;
     const ProcessEnd end = run_process({.command = {python, program.string(), fs::absolute(folder).string()},
-                                        .output = scratch.path() / "output",
-                                        .errors = printed,
+                                        .output = output,
+                                        .errors = errors,
                                         .mark = program.string(),
                                         .timeout_s = most_seconds},
                                        signals);
     if (end.how == ProcessEnd::How::interrupted) throw Interrupted();
     if (end.how == ProcessEnd::How::exited && end.code == lacks_matplotlib) continue;
-    if (end.how == ProcessEnd::How::exited && end.code == 0) return true;
+    if (end.how == ProcessEnd::How::exited && end.code == 0) return lines_of(read_text(output));
     const std::string why = end.how == ProcessEnd::How::timed_out
                                 ? fmt::format("python3 was still drawing after {:.0f} s", most_seconds)
-                                : read_text(printed);
+                                : read_text(errors);
     throw environment_error("figures", why, "drawings by python3 with matplotlib", "--figures off leaves them out");
   }
-  return false;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -82,8 +93,13 @@ ExitCode report_results(const ReportOptions& options, const Start& start) {
              (folder / "report.html").string(), report.rows.size(), report.rows.size() == 1 ? "" : "s", counting,
              counting == 1 ? "s" : "");
   if (!options.figures) return ExitCode::ok;
-  if (draw_figures(folder)) {
-    fmt::print(start.out, "and the figures as SVG and PDF\n");
+  if (const auto names = draw_figures(folder)) {
+    if (names->empty()) {
+      const std::string_view why = counting == 0 ? "no row counts" : "no row that counts was measured";
+      fmt::print(start.out, "no figures: {}\n", why);
+    } else {
+      fmt::print(start.out, "and the figures as SVG and PDF: {}\n", fmt::join(*names, ", "));
+    }
     return ExitCode::ok;
   }
   start.progress.note(

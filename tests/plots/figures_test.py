@@ -77,6 +77,14 @@ class FiguresTest(unittest.TestCase):
             with self.subTest(sample):
                 self.assertEqual(drawn(SCRATCH / sample), sorted(n + s for n in names for s in (".pdf", ".svg")))
 
+    def test_report_claims_the_figures_that_it_wrote(self):
+        for sample, claim in (("failed", "no figures: no row counts"),
+                              ("one", "and the figures as SVG and PDF: parity, errors, breakdown, pareto")):
+            with self.subTest(sample):
+                out = subprocess.run([PROGRAM, "report", SCRATCH / f"samples/{sample}.json", "--out", SCRATCH / "claims"],
+                                     capture_output=True, text=True, check=True).stdout
+                self.assertEqual(out.splitlines()[-1], claim)
+
     def test_are_one_column_wide_and_no_page_high(self):
         for sample in SAMPLES:
             for path in (SCRATCH / sample).glob("*.svg"):
@@ -163,12 +171,42 @@ class FiguresTest(unittest.TestCase):
             self.assertTrue([text for text in texts_of(figures["grids"]) if name in text])
 
     def test_a_strategy_looks_the_same_in_every_figure(self):
-        figures = figures_of(report_of("timelines"))
-        parity, others = colours_of_legend(figures["parity"]), [colours_of_legend(figures[name]) for name in ("scaling", "pareto")]
-        self.assertIn("sequential", parity)
-        for colours in others:
-            self.assertGreaterEqual(len(colours), 2)
-            self.assertEqual(colours, {name: parity[name] for name in colours})
+        for sample in ("timelines", "thousand", "two"):
+            figures = figures_of(report_of(sample))
+            parity = colours_of_legend(figures["parity"])
+            self.assertIn("sequential", parity)
+            for name in ("scaling", "pareto"):
+                colours = colours_of_legend(figures[name])
+                self.assertGreaterEqual(len(colours), 2)
+                self.assertEqual(colours, {one: parity[re.split(r"[/ ]", one)[0]] for one in colours})
+
+    def test_names_of_one_strategy_are_told_apart(self):
+        for name in ("scaling", "pareto"):
+            lines = [one for one in figures_of(report_of("two"))[name].legends[0].get_lines() if one.get_color() != "black"]
+            marks = [(one.get_color(), one.get_marker(), one.get_fillstyle(), one.get_markerfacecoloralt()) for one in lines]
+            self.assertEqual(len(set(marks)), len(lines), name)
+            looks = {}
+            for one in lines:
+                strategy = re.split(r"[/ ]", one.get_label())[0]
+                self.assertEqual(looks.setdefault(strategy, (one.get_color(), one.get_marker())), (one.get_color(), one.get_marker()))
+
+    def test_the_longest_bar_ends_inside_the_frame(self):
+        for sample in ("one", "timelines", "two"):
+            axes = figures_of(report_of(sample))["breakdown"].axes[0]
+            self.assertGreater(axes.get_xlim()[1], 1.01 * max(bar.get_x() + bar.get_width() for bar in axes.patches))
+
+    def test_labels_of_bars_are_whole(self):
+        report = report_of("timelines")
+        report["files"] *= 2
+        for row in report["rows"]:
+            row["label"] += "/checkpoint:full"
+            row["file"] = 1
+        labels = {text for text in texts_of(figures_of(report)["breakdown"]) if "checkpoint" in text}
+        self.assertEqual(len(labels), len(report["rows"]))
+        self.assertFalse([text for text in labels if "\u2026" in text])
+
+    def test_the_front_is_explained(self):
+        self.assertIn("front (thick border): no case beats it in both", texts_of(figures_of(report_of("timelines"))["pareto"]))
 
     def test_unchecked_rows_are_explained(self):
         self.assertNotIn("equivalence not checked", texts_of(figures_of(report_of("one"))["parity"]))

@@ -24,6 +24,10 @@ DOCUMENT = r"""\documentclass{article}
 
 def compile_document(folder, preamble, body):
     (folder / "paper.tex").write_text(DOCUMENT % (preamble, body))
+    return pdflatex(folder)
+
+
+def pdflatex(folder):
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "paper.tex"]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace")
 
@@ -43,6 +47,18 @@ class LatexTest(unittest.TestCase):
                     outcome = compile_document(folder, preamble, "\n\n".join(f"{name}" for name in names))
                     self.assertEqual(outcome.returncode, 0, outcome.stdout[-3000:])
                     self.assertNotIn("Missing character", outcome.stdout)
+
+    def test_the_tables_of_the_tutorial_fit_the_page(self):
+        tutorial = (pathlib.Path(__file__).parents[2] / "docs/tutorial.md").read_text(encoding="utf-8")
+        table = re.search(r"\\begin\{table\}.*?\\end\{table\}", tutorial, re.DOTALL)[0].replace("report/table", "table")
+        for sample in ("one", "timelines", "failed"):
+            with self.subTest(sample):
+                folder = SCRATCH / sample
+                (folder / "paper.tex").write_text(
+                    "\\documentclass{article}\n\\usepackage{booktabs,graphicx}\n\\begin{document}\n%s\n\\end{document}\n" % table)
+                outcome = pdflatex(folder)
+                self.assertEqual(outcome.returncode, 0, outcome.stdout[-3000:])
+                self.assertNotIn("Overfull", outcome.stdout)
 
     def test_a_number_that_is_not_known_stops_latex(self):
         outcome = compile_document(SCRATCH / "one", "", "\\pbNoSuchCaseMeasuredMs")

@@ -32,6 +32,7 @@ except ImportError as missing:
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
 SAMPLES = ["one", "timelines", "thousand", "failed", "hostile", "two"]
+SCROLL_BARS = 2 * 16  # pixels of the page's and of a table's own, which the browser here does not draw
 
 
 def browser():
@@ -113,7 +114,7 @@ class PageTest(unittest.TestCase):
         self.assertIsNone(self.js("return window.owned ?? null"))
         refused = [entry for entry in self.driver.get_log("browser") if "Content Security Policy" in entry["message"]]
         self.assertGreaterEqual(len(refused), 2)
-        self.assertNotEqual(self.js("return getComputedStyle(document.body).maxWidth"), "none", "our own style is let in")
+        self.assertNotEqual(self.js("return getComputedStyle(document.body).overflowWrap"), "normal", "our own style is let in")
 
     def test_every_chart_is_an_image_with_a_text_and_a_table(self):
         self.open("timelines")
@@ -145,6 +146,22 @@ class PageTest(unittest.TestCase):
         ticks = self.js("return [...document.querySelectorAll('[data-chart=pareto] text[text-anchor=end]')].map(t => t.textContent)")
         self.assertGreater(len(ticks), 2)
         self.assertEqual(len(set(ticks)), len(ticks), ticks)
+
+    def test_a_strategy_looks_the_same_in_every_chart(self):
+        legends = """return ['parity', 'scaling', 'pareto'].map(chart => [...document.querySelectorAll(`[data-chart=${chart}] .legend li`)].map(item => {
+            const [shape, sign] = item.querySelectorAll('path');
+            return [item.textContent, shape.getAttribute('fill') + shape.getAttribute('d'), sign?.getAttribute('d') ?? ''];
+          }))"""
+        for sample in ("timelines", "thousand", "two"):
+            with self.subTest(sample):
+                self.open(sample)
+                parity, *others = self.js(legends)
+                of_strategy = {name: look for name, look, _ in parity}
+                for legend in others:
+                    self.assertGreaterEqual(len(legend), 2)
+                    for name, look, _ in legend:
+                        self.assertEqual(look, of_strategy[re.split(r"[/ ]", name)[0]], name)
+                    self.assertEqual(len({(look, sign) for _, look, sign in legend}), len(legend), "lines are told apart")
 
     def test_draws_a_span_for_every_operation_of_both_halves(self):
         self.open("timelines")
@@ -229,6 +246,31 @@ class PageTest(unittest.TestCase):
                     wide = self.js("return [...document.querySelectorAll('svg')].filter(s => s.getBoundingClientRect().right > 360).length")
                     self.assertEqual(wide, 0)
                     self.assertGreater(self.shoot(f"{sample}-360-{'dark' if dark else 'light'}"), 20_000)
+
+    def test_the_table_of_cases_is_seen_whole_on_a_desk(self):
+        wide = ("return ['scrollWidth', 'clientWidth'].map(name => document.querySelector('#cases').closest('.scroll')[name])")
+        for sample in ("one", "timelines", "thousand", "two"):
+            for width in (1280, 1440, 1920):
+                with self.subTest(sample=sample, width=width):
+                    self.open(sample, width=width - SCROLL_BARS)
+                    content, box = self.js(wide)
+                    self.assertLessEqual(content, box)
+                    self.assertGreater(box, width - SCROLL_BARS - 40, "the window's width is used")
+        self.shoot("two-1920")
+
+    def test_a_phone_shows_numbers_and_that_there_are_more(self):
+        for sample in ("timelines", "two"):
+            with self.subTest(sample):
+                self.open(sample, width=390)
+                heads = self.js("return [...document.querySelectorAll('#cases thead th')].map(h => [h.textContent, h.getBoundingClientRect().right])")
+                seen = [text for text, right in heads if right <= 390]
+                self.assertIn("Predicted step", seen)
+                self.assertIn("Measured step", seen)
+                hint = "return getComputedStyle(document.querySelector('#cases caption'), '::after').content"
+                self.assertIn("scroll sideways", self.js(hint))
+                self.shoot(f"{sample}-390")
+                self.open(sample, width=1280)
+                self.assertEqual(self.js(hint), "none")
 
     def test_text_of_charts_stays_inside(self):
         for sample, width in (("thousand", 1200), ("thousand", 360), ("timelines", 360), ("one", 360), ("two", 800)):

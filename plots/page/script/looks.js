@@ -9,15 +9,30 @@ const shapes = [
 const lookOf = (index) => ({
   colour: palette[index % 8], shape: shapes[(index + Math.floor(index / 8)) % 8],
 });
-/// A look for each name, in the order of names.
-const looksOf = (names) => new Map([...new Set(names)].sort().map((name, i) => [name, lookOf(i)]));
-const strategyLooks = looksOf(counting.map((row) => row.strategy));
+const unlike = (names) => [...new Set(names)].sort();
+const strategyLooks = new Map(unlike(counting.map((row) => row.strategy)).map((name, i) => [name, lookOf(i)]));
+// Signs on a marker tell apart the lines of one strategy, which share its colour and shape.
+const signs = [null, "M-3,0h6", "M0,-3v6", "M-3,0h6M0,-3v6", "M-2.5,-2.5l5,5", "M-2.5,2.5l5,-5", "M-2.5,-2.5l5,5M-2.5,2.5l5,-5", "M-3,-1.5h6M-3,1.5h6"];
+/// A look for the line of each row: of all rows that count, so that it is the same in every chart, unless a strategy has
+/// more lines than there are signs.
+function seriesLooks(rows) {
+  const looks = new Map();
+  for (const [strategy, look] of strategyLooks) {
+    const linesOfAll = (all) => unlike(all.filter((row) => row.strategy === strategy).map(seriesName));
+    const all = linesOfAll(counting), lines = all.length <= signs.length ? all : linesOfAll(rows);
+    lines.forEach((name, i) => looks.set(name, {...look, sign: signs[i % signs.length]}));
+  }
+  return looks;
+}
 
 function marker(x, y, look, solid = true) {
-  return svg("path", {
-    d: look.shape, transform: `translate(${x.toFixed(1)},${y.toFixed(1)})`, fill: look.colour, "fill-opacity": solid ? 0.85 : 0,
+  const transform = `translate(${x.toFixed(1)},${y.toFixed(1)})`;
+  const shape = svg("path", {
+    d: look.shape, transform, fill: look.colour, "fill-opacity": solid ? 0.85 : 0,
     stroke: solid ? "var(--text)" : look.colour, "stroke-width": solid ? 0.6 : 1.8,
   });
+  if (!look.sign) return shape;
+  return svg("g", {}, shape, svg("path", {d: look.sign, transform, stroke: solid ? "#000" : look.colour, "stroke-width": 1.6, fill: "none"}));
 }
 const swatch = (drawn) => svg("svg", {width: 22, height: 16, viewBox: "-11 -8 22 16", "aria-hidden": "true"}, drawn);
 const legend = (items) => el("ul", {class: "legend"}, ...items.map(([mark, text]) => el("li", {}, mark, text)));

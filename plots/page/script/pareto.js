@@ -26,7 +26,7 @@ function pareto(place, width, state, redraw) {
     xName: "step time", yName: "peak memory of a rank", xFormat: onTick(seconds), yFormat: onTick(bytes), left, right, top, bottom});
   const steps = front.map((row, i) => `${i ? `H${x.at(row.measured_s)}V` : `M${x.at(row.measured_s)},${top}V`}${y.at(row.measured_bytes)}`).join("");
   picture.append(svg("path", {d: `${steps}H${right}`, class: "ideal"}));
-  const looks = looksOf(rows.map(seriesName));
+  const looks = seriesLooks(rows);
   for (const row of rows) {
     const look = looks.get(seriesName(row)), px = x.at(row.measured_s), py = y.at(row.measured_bytes);
     const group = svg("g", {}, title(`${row.title}: measured ${seconds(row.measured_s)}, ${bytes(row.measured_bytes)}; predicted ${seconds(row.predicted_s)}, ${bytes(row.predicted_bytes)}`));

@@ -50,7 +50,7 @@ function scalingOf(quantity, lines, looks, width) {
 
 function scaling(place, width, state, redraw) {
   const points = counting.flatMap((row) => (row.scaling || []).map((scale) => ({row, scale})));
-  if (!points.length) return place.append(sentence("No record that counts has sequential training to be compared with: the same training on one rank with as many threads, of the same batch or of the same batch per rank; or of the same batch on as many cores."));
+  if (!points.length) return place.append(sentence("No record that counts has sequential training in its own file to be compared with: the same training on one rank with as many threads, of the same batch or of the same batch per rank; or of the same batch on as many cores."));
   const panels = new Map();
   for (const point of points) {
     if (!panels.has(point.scale.panel)) panels.set(point.scale.panel, []);
@@ -66,12 +66,12 @@ function scaling(place, width, state, redraw) {
     choice("Work", names.map((name) => [name, name]), state.panel, (value) => { state.panel = value; state.lines = null; redraw(); }),
     choice("Lines", [...fastest, ["all", `all ${all.length}`], ...strategies.map((name) => [name, name])], state.lines, (value) => { state.lines = value; redraw(); })));
   const chosen = {fastest: all.slice(0, mostLines), all}[state.lines] || all.filter(([, [first]]) => first.row.strategy === state.lines);
-  const looks = looksOf(chosen.map(([name]) => name));
+  const looks = seriesLooks(chosen.flatMap(([, line]) => line.map(({row}) => row)));
   const overOne = chosen[0][1][0].scale.kind !== "same-cores";
   // On as many cores the two are the same.
   const shown = overOne ? ["speedup", "efficiency"] : ["speedup"];
   beside(place, width, (each) => shown.map((quantity) => scalingOf(quantity, chosen, looks, each)));
-  place.append(legend(legendOf(looks, looks.keys())),
+  place.append(legend(legendOf(looks, chosen.map(([name]) => name))),
     el("p", {}, `Solid: measured; hollow and dashed: predicted; dotted: ${overOne ? "what as many ranks could do at best." : "1, where ranks use the cores as well as threads do."}`),
     dataTable("Speed-up and efficiency", [["Case", ({row}) => row.title], ["Compared with", ({scale}) => scale.reference],
       ["Speed-up", ({scale}) => scale.speedup, ratio], ["Predicted speed-up", ({scale}) => scale.predicted_speedup, ratio],

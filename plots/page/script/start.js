@@ -27,6 +27,7 @@ function startTheme() {
 
 startTheme();
 for (const table of document.querySelectorAll("table.sortable")) makeSortable(table);
+for (const box of document.querySelectorAll(".scroll")) watchWidth(box);
 startFilter();
 const charts = {parity, errors, breakdown, scaling, pareto, grids};
 for (const place of document.querySelectorAll("[data-chart]")) start(place, charts[place.dataset.chart]);

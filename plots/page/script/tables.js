@@ -34,6 +34,10 @@ function cell(value, format) {
   if (!format) return el("td", {class: "word"}, value === null || value === undefined ? "-" : String(value));
   return el("td", known(value) ? {"data-v": value} : {}, format(value));
 }
+/// Says of a table's box whether columns are out of sight.
+function watchWidth(box) {
+  new ResizeObserver(() => box.classList.toggle("wide", box.scrollWidth > box.clientWidth + 1)).observe(box);
+}
 /// The data of a chart, made when they are asked for. Columns: [name, of a row, format of a number].
 function dataTable(caption, columns, rows) {
   const details = el("details", {}, el("summary", {}, `Table: ${caption.toLowerCase()}`));
@@ -44,7 +48,9 @@ function dataTable(caption, columns, rows) {
       el("tbody", {}, ...rows.map((row) => el("tr", {}, ...columns.map(([, read, format], i) =>
         i === 0 ? el("th", {scope: "row"}, String(read(row))) : cell(read(row), format))))));
     makeSortable(table);
-    details.append(el("div", {class: "scroll", tabindex: 0, role: "region", "aria-label": caption}, table));
+    const box = el("div", {class: "scroll", tabindex: 0, role: "region", "aria-label": caption}, table);
+    watchWidth(box);
+    details.append(box);
   });
   return details;
 }

@@ -85,7 +85,7 @@ std::optional<protocol::Reply> Attempt::run_phase(protocol::Phase phase, LaunchR
   request.steps = options_.steps;
   request.warmup = options_.warmup;
   request.timeout_s = patience_seconds(phase, forecast, steps);
-  request.longest_operation_s = forecast.predicted.step_time_s;
+  request.longest_operation_s = longest_operation_s(*prepared_.subject, knowledge_, forecast);
   request.finishing = [&] { workplace_.progress.note("finishing this case; Ctrl-C again stops at once"); };
   workplace_.progress.phase(index_, result_.record.id, what);
   LaunchResult launched;

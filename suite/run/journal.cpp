@@ -181,10 +181,10 @@ void Journal::keep(const results::Record& record) {
   }
 }
 
-bool Journal::finish(const results::ResultsFile& all) {
+bool Journal::finish(const results::ResultsFile& all, bool complete) {
   try {
     results::write_results(results_, all);
-    remove_folder();
+    if (complete) remove_folder();
     return true;
   } catch (const std::exception& error) {
     progress_.note(fmt::format("the results could not be written: {}", error.what()));

@@ -41,9 +41,10 @@ class Journal {
   /// Never throws: a record that cannot be written (a full disk) is noted, kept in memory and tried again with the
   /// next.
   void keep(const results::Record& record);
-  /// Writes the results file and removes the folder. Where the file cannot be written it goes into the folder of
+  /// Writes the results file and, where the run is complete, removes the folder: else it stays, so that the next run
+  /// into this file is asked to go on and loses nothing. Where the file cannot be written it goes into the folder of
   /// temporary files, and the note says so. False in that case.
-  bool finish(const results::ResultsFile& all);
+  bool finish(const results::ResultsFile& all, bool complete);
 
  private:
   void lock();

@@ -6,8 +6,10 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "suite/run/emulate_option.h"
 #include "suite/run/writable.h"
 
@@ -15,6 +17,18 @@ namespace parabench::suite {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// Whether nothing is lost but earlier results.
+bool may_be_replaced(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored) || fs::file_size(path, ignored) == 0) return true;
+  try {
+    const nlohmann::json document = read_json(path);
+    return document.is_object() && document.contains("schema_version") && document.contains("records");
+  } catch (const Error&) {
+    return false;
+  }
+}
 
 void check_files(const RunOptions& options) {
   if (options.json == "-" && options.benchmark.console) {
@@ -25,6 +39,10 @@ void check_files(const RunOptions& options) {
                       "give --json FILE, and --benchmark_out FILE");
   }
   require_writable_file("--json", options.json);
+  if (!options.json.empty() && options.json != "-" && !may_be_replaced(options.json)) {
+    throw usage_error("--json", options.json, "a new file, or one with results, which a run replaces",
+                      "name another file");
+  }
   require_writable_file("--benchmark_out", options.benchmark.out);
   require_writable_folder("--trace", options.trace);
   if (options.resume && (options.json.empty() || options.json == "-")) {

@@ -10,6 +10,7 @@
 #include "results/fom.h"
 #include "results/table.h"
 #include "suite/machine/provenance.h"
+#include "suite/machine/surroundings.h"
 #include "suite/run/benchmark_report.h"
 #include "suite/run/calibrate_first.h"
 #include "suite/run/case_series.h"
@@ -33,6 +34,8 @@ void note_machine(const std::vector<Prepared>& cases, Workplace& workplace) {
     workplace.progress.note(fmt::format("up to {} threads compute on {} cores: times include waiting for a core", most,
                                         workplace.machine.cores));
   }
+  const std::string busy = most > 0 ? busy_host(load_average(), workplace.machine.cores) : "";
+  if (!busy.empty()) workplace.progress.note(busy);
   if (processes_at_most == 0) return;
   const std::string added = additions(workplace.options.launcher, processes_at_most, workplace.host);
   if (!added.empty()) workplace.progress.note(added);
@@ -123,8 +126,13 @@ bool run_series(CaseSeries& series, std::size_t cases, std::optional<Journal>& j
     results.context.hosts = before ? before->run.context.hosts : std::vector<results::Host>();
   add_hosts(results.context.hosts, workplace.hosts);
   results.records = series.records();
-  note_missing(cases - results.records.size(), cases, journal.has_value(), workplace.progress);
-  return !journal || complete || results.records.empty() || journal->finish(results);
+  const std::size_t missing = cases - results.records.size();
+  note_missing(missing, cases, journal.has_value(), workplace.progress);
+  if (!journal || complete || results.records.empty()) return true;
+  const bool cut_short = workplace.signals.interrupted() && !std::ranges::all_of(results.records, is_finished);
+  const bool written = journal->finish(results, missing == 0 && !cut_short);
+  if (written) workplace.progress.note("results: " + options.json);
+  return written;
 }
 
 ExitCode run_chosen(std::vector<SelectedCase> chosen, const RunOptions& options, const std::vector<std::string>& argv,
@@ -154,7 +162,7 @@ ExitCode run_chosen(std::vector<SelectedCase> chosen, const RunOptions& options,
   report(results, options, out);
   const ExitCode code = written ? series.code() : ExitCode::environment;
   if (options.fom) {
-    const bool all = written && code != ExitCode::interrupted;
+    const bool all = written && results.records.size() == cases.size();
     out << results::outcome_line(all ? results::outcome_of(results.records) : results::Outcome::fail);
   }
   return code;

@@ -178,5 +178,13 @@ TEST_F(BadInputTest, ACalibrationOfAnotherMachinePredictsButDoesNotRun) {
   EXPECT_EQ(run({"predict", gpipe, "--calibration", "theirs.json"}).code, 0);
 }
 
+TEST_F(BadInputTest, AFileThatHoldsNoResultsIsNotReplaced) {
+  write_atomically(path("precious.toml"), "name = 'mine'\n");
+  const Outcome refused = run({"run", gpipe, "--json", "precious.toml"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("'precious.toml', expected a new file, or one with results"));
+  EXPECT_EQ(read_text(path("precious.toml")), "name = 'mine'\n");
+}
+
 }  // namespace
 }  // namespace parabench::suite

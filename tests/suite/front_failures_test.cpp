@@ -151,6 +151,20 @@ TEST_F(FailureTest, OneCtrlCFinishesTheRecord) {
   EXPECT_EQ(records[0]["status"], "ok");
   EXPECT_EQ(records[0]["measured"]["step_time_s"]["samples"].size(), 2u);
   EXPECT_EQ(records[0]["measured"]["stopped_by"], "repetitions");
+  // The same line without --resume must not replace what is finished.
+  const Outcome again = run({"run", gpipe, sequential, "--json", "results.json", "--repetitions", "2"});
+  EXPECT_EQ(again.code, 2);
+  EXPECT_THAT(again.err, AllOf(HasSubstr("holds 1 finished record"), HasSubstr("--resume goes on with it")));
+  EXPECT_EQ(results()["records"].size(), 1u);
+}
+
+TEST_F(FailureTest, AnInterruptedRunWhoseCasesAllFinishedIsComplete) {
+  set("FAKE_RANK", "gpipe|measure|slow|0");
+  const Outcome outcome =
+      run_and_signal({"run", gpipe, "--json", "results.json", "--fom"}, "measure " + gpipe, SIGINT);
+  EXPECT_EQ(outcome.code, 130);
+  EXPECT_THAT(outcome.out, HasSubstr("PARABENCH_RESULT: PASS"));
+  EXPECT_FALSE(std::filesystem::exists(path("results.json.journal")));
 }
 
 TEST_F(FailureTest, ARecordThatWasCutShortKeepsItsSamplesAndDoesNotCount) {

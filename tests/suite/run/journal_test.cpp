@@ -66,7 +66,7 @@ TEST_F(JournalTest, ALockThatWasRemovedMeanwhileIsTakenAnew) {
 
 TEST_F(JournalTest, TheEndOfAFinishedOneLeavesTheNextItsLock) {
   std::optional<Journal> first(std::in_place, results_, 1, progress_);
-  ASSERT_TRUE(first->finish({}));
+  ASSERT_TRUE(first->finish({}, true));
   const Journal second(results_, 1, progress_);
   first.reset();
   EXPECT_TRUE(is_being_written(results_));

@@ -16,7 +16,8 @@ struct Unfinished {
 };
 
 /// The folder FILE.journal: head.json, a results file without records, and record-<hash of the id>.json for each
-/// record, every one written beside and renamed. One program at a time: it holds a lock while it lives.
+/// record, every one written beside and renamed; scratch tells of the scratch folder (scratch_note.h). One program at a
+/// time: it holds a lock on the file lock while it lives, which is the one at that path.
 class Journal {
  public:
   /// Takes the lock. Throws usage_error where another program has it, environment_error where the folder cannot be

@@ -123,6 +123,8 @@ class HostsTest(unittest.TestCase):
             self.assertEqual(document["context"]["launcher"], "srun")
             self.assertEqual([host["name"] for host in document["context"]["hosts"]], ["n1", "n2"])
             self.assertEqual(document["records"][0]["equivalence"]["status"], "pass")
+        # Hosts of this cluster share /tmp as well, so that success alone does not tell which folder was taken.
+        self.assertTrue((folder / "tmp").is_dir())
         self.expect_nothing_left(temporary="runs/hosts/cluster/tmp")
 
     def test_more_ranks_than_a_job_has_slots(self):

@@ -36,14 +36,23 @@ void write_program(const fs::path& path, const std::string& text) {
   fs::permissions(path, fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec, fs::perm_options::add);
 }
 
-/// The cases of this sweep, and those of earlier ones in the same folder that have results.
-std::vector<IndexEntry> index_of(const std::vector<ScriptCases>& scripts, const fs::path& folder) {
+/// The cases of this sweep, and those of earlier ones in the same folder that have results; each with what would run it
+/// with the options of this sweep.
+std::vector<IndexEntry> index_of(const std::vector<ScriptCases>& scripts, const fs::path& folder,
+                                 const RunOptions& run_options) {
   std::vector<IndexEntry> entries;
   for (const ScriptCases& script : scripts) entries.insert(entries.end(), script.cases.begin(), script.cases.end());
-  if (!fs::exists(folder / index_name)) return entries;
-  for (const IndexEntry& old : read_index(folder / index_name)) {
+  const bool again = fs::exists(folder / index_name);
+  for (const IndexEntry& old : again ? read_index(folder / index_name) : std::vector<IndexEntry>()) {
     const bool known = std::ranges::find(entries, old.id, &IndexEntry::id) != entries.end();
     if (!known && fs::exists(folder / old.folder / result_name)) entries.push_back(old);
+  }
+  for (IndexEntry& entry : entries) {
+    SelectedCase chosen;
+    chosen.id = entry.id;
+    entry.command = repeating_command(chosen, run_options);
+    if (std::ranges::any_of(entry.command, [](unsigned char c) { return std::iscntrl(c); }))
+      throw usage_error("FILE", entry.command, "a file in a folder whose name has no control characters");
   }
   return entries;
 }
@@ -156,7 +165,7 @@ ExitCode make_sweep(const SweepOptions& options, const Start& start) {
     fmt::print(start.out, "{}    # {} cases\n", shell_line({slurm ? "sbatch" : "sh", file.string()}),
                script.cases.size());
   }
-  write_atomically(folder / index_name, index_text(index_of(scripts, folder)));
+  write_atomically(folder / index_name, index_text(index_of(scripts, folder, sweep.options)));
   link_latest(dir, fs::path(sweep.name) / system);
   fmt::print(start.out, "{}\n", shell_line({"parabench", "sweep", "status", dir.string()}));
   return ExitCode::ok;
@@ -167,7 +176,9 @@ ExitCode sweep_status(const SweepStatusOptions& options, const Start& start) {
   bool failed = false;
   for (const CampaignFolder& campaign : find_campaigns(options.dir)) {
     const auto cases = progress_of(campaign);
-    failed = failed || std::ranges::find(cases, CaseState::failed, &CaseProgress::state) != cases.end();
+    failed = failed || std::ranges::any_of(cases, [](const CaseProgress& one) {
+               return one.state == CaseState::failed || one.state == CaseState::other;
+             });
     if (options.json) {
       document.push_back(to_json(campaign, cases));
     } else {
@@ -186,6 +197,8 @@ ExitCode collect_sweep(const SweepCollectOptions& options, const Start& start) {
   }
   const std::vector<CaseProgress> cases = progress_of(campaigns.front());
   const results::ResultsFile all = collect(cases, start.argv);
+  for (const CaseProgress& one : cases)
+    if (one.state == CaseState::other) start.progress.note(fmt::format("left out  {}  {}", one.entry.id, one.reason));
   if (options.json == "-") {
     start.out << results::results_text(all);
     return ExitCode::ok;

@@ -36,7 +36,7 @@ struct SweepStatusOptions {
 };
 void add_options(CLI::App& app, SweepStatusOptions& options);
 
-/// Prints how far the sweeps below `dir` are. case_failed where a case failed.
+/// Prints how far the sweeps below `dir` are. case_failed where a case failed or has a result of other options.
 ExitCode sweep_status(const SweepStatusOptions& options, const Start& start);
 
 struct SweepCollectOptions {
@@ -45,7 +45,7 @@ struct SweepCollectOptions {
 void add_options(CLI::App& app, SweepCollectOptions& options);
 
 /// Writes the records of the one sweep below `dir` into one results file, and says of how many of its cases; "-" for
-/// stdout, and nothing besides.
+/// stdout, and nothing besides. What was made with other options is left out, and named on stderr.
 ExitCode collect_sweep(const SweepCollectOptions& options, const Start& start);
 
 }  // namespace parabench::suite

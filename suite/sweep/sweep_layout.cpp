@@ -45,7 +45,11 @@ std::string case_folder(const Case& spec, std::string_view id) {
 
 std::string index_text(const std::vector<IndexEntry>& entries) {
   std::string text;
-  for (const IndexEntry& entry : entries) text += fmt::format("{}\t{}\n", entry.folder, entry.id);
+  for (const IndexEntry& entry : entries) {
+    text += fmt::format("{}\t{}", entry.folder, entry.id);
+    if (!entry.command.empty()) text += "\t" + entry.command;
+    text += '\n';
+  }
   return text;
 }
 
@@ -55,12 +59,14 @@ std::vector<IndexEntry> read_index(const fs::path& path) {
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
     const std::string line = text.substr(begin, end - begin);
-    const std::size_t tab = line.find('\t');
-    if (tab == std::string::npos || tab == 0 || tab + 1 == line.size() || line.find('/') < tab || line[0] == '.') {
+    const std::size_t tab = line.find('\t'), second = std::min(line.find('\t', tab + 1), line.size());
+    if (tab == std::string::npos || tab == 0 || tab + 1 == second || line.find('/') < tab || line[0] == '.') {
       throw usage_error(fmt::format("{}: line {}", path.string(), entries.size() + 1), line,
-                        "a case's folder, a tabulator and its id", "parabench sweep writes it anew");
+                        "a case's folder, its id and its command, with tabulators between them",
+                        "remove the file, and parabench sweep writes it anew");
     }
-    entries.push_back({line.substr(0, tab), line.substr(tab + 1)});
+    entries.push_back({line.substr(0, tab), line.substr(tab + 1, second - tab - 1),
+                       second == line.size() ? "" : line.substr(second + 1)});
     begin = end + 1;
   }
   return entries;

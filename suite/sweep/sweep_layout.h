@@ -16,9 +16,10 @@ std::string case_folder(const Case& spec, std::string_view id);
 
 struct IndexEntry {
   std::string folder, id;
+  std::string command;  ///< repeating_command of the sweep that was written last; "" where nobody knows
 };
 
-/// A folder, a tabulator and an id per line. Ids hold no blanks.
+/// A folder, an id and, where there is one, a command per line, with tabulators between them. Ids hold no blanks.
 std::string index_text(const std::vector<IndexEntry>& entries);
 /// Throws usage_error naming file and line for anything else.
 std::vector<IndexEntry> read_index(const std::filesystem::path& path);

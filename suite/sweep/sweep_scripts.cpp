@@ -72,32 +72,43 @@ std::string run_words(const Sweep& sweep) {
   return words.empty() ? "" : fmt::format(" {}", shell_line(words));
 }
 
+/// Plans and replies of ranks pass through TMPDIR, so that several nodes have to share it: the sweep's folder they share
+/// anyway. One node keeps its own, which is the faster one. The prologue has the last word.
+std::string shared_tmpdir(const ScriptContext& context) {
+  return fmt::format("export TMPDIR={}\nmkdir -p \"$TMPDIR\"\n", shell_line({context.folder / "tmp"}));
+}
+
 /// Which parabench, where, and what is done with each case.
 std::string common(const ScriptContext& context) {
-  return fmt::format(R"(parabench={}
-cd {}
+  return fmt::format(R"(parabench={0}
+cd {1}
 
-# run_case FOLDER ID: goes on where an earlier attempt stopped, and leaves what is finished as it is.
+# run_case FOLDER ID: goes on where an earlier attempt stopped, and leaves what is finished as it is. What earlier
+# attempts said is kept with their numbers.
 run_case() {{
   mkdir -p "$1"
+  attempt=1
+  while [ -e "$1/{4}.$attempt" ] || [ -e "$1/{5}.$attempt" ]; do attempt=$((attempt + 1)); done
+  for log in {4} {5}; do
+    if [ -e "$1/$log" ]; then mv "$1/$log" "$1/$log.$attempt"; fi
+  done
   code=0
-  "$parabench" run "$2"{} \
-    --json "$1/{}" --resume --fom < /dev/null > "$1/{}" 2> "$1/{}" || code=$?
-  result=$(sed -n 's/^PARABENCH_RESULT: //p' "$1/{}")
-  grep '^FOM ' "$1/{}" || true
+  "$parabench" run "$2"{2} \
+    --json "$1/{3}" --resume --fom < /dev/null > "$1/{4}" 2> "$1/{5}" || code=$?
+  result=$(sed -n 's/^PARABENCH_RESULT: //p' "$1/{4}")
+  grep '^FOM ' "$1/{4}" || true
   case $result in
     PASS | SKIP) code=0 ;;
     *)
       result=FAIL
       [ "$code" != 0 ] || code=1
-      tail -n 5 "$1/{}" >&2
+      tail -n 5 "$1/{5}" >&2
       ;;
   esac
 }}
 )",
                      shell_line({context.program.string()}), shell_line({context.folder.string()}),
-                     run_words(context.sweep), result_name, stdout_name, stderr_name, stdout_name, stdout_name,
-                     stderr_name);
+                     run_words(context.sweep), result_name, stdout_name, stderr_name);
 }
 
 }  // namespace
@@ -130,6 +141,7 @@ std::string slurm_script(const ScriptContext& context, const ScriptCases& script
       "# Written by parabench sweep: {} cases on {} node{} each. Submitted again it goes on where it "
       "stopped.\nset -e\n",
       script.cases.size(), script.request.nodes, script.request.nodes == 1 ? "" : "s");
+  if (script.request.nodes > 1) text += shared_tmpdir(context);
   for (const std::string& line : context.sweep.slurm.prologue) text += line + "\n";
   // Not before: what modules run reads variables that nobody set.
   text += "set -u\n\n" + common(context);

@@ -36,6 +36,18 @@ void judge_record(CaseProgress& progress, const results::Record& record) {
   if (progress.state == CaseState::failed && progress.reason.empty()) progress.reason = record.equivalence.reason;
 }
 
+/// --resume takes over no finished record of other options.
+void judge_options(CaseProgress& progress, const results::Record& record, const fs::path& folder) {
+  if (progress.entry.command.empty() || record.reproduce == progress.entry.command) return;
+  progress.state = CaseState::other;
+  progress.reason = fmt::format("made with other options: {}; {}", record.reproduce,
+                                record.status == results::Status::ok
+                                    ? fmt::format("remove {} to run the case again, or give the sweep "
+                                                  "another name",
+                                                  folder.string())
+                                    : "the script runs it again");
+}
+
 /// Without a results file: what the run last said.
 void judge_logs(CaseProgress& progress, const fs::path& folder) {
   const std::string said = last_line(text_if_any(folder / stderr_name));
@@ -65,6 +77,7 @@ CaseProgress look_at(const CampaignFolder& campaign, const IndexEntry& entry) {
         throw usage_error(file.string(), "no record of it", entry.id, "remove the file to run the case again");
       results.records = {*found};
       judge_record(progress, results.records.front());
+      judge_options(progress, results.records.front(), folder);
       progress.results = std::move(results);
     } catch (const Error& error) {
       progress.state = CaseState::failed;
@@ -94,7 +107,7 @@ results::ResultsFile collect(const std::vector<CaseProgress>& cases, const std::
   std::optional<results::ResultsFile> all;
   const CaseProgress* first = nullptr;
   for (const CaseProgress& one : cases) {
-    if (!one.results) continue;
+    if (!one.results || one.state == CaseState::other) continue;
     const results::ResultsFile& file = *one.results;
     if (!all) {
       all = file;
@@ -117,8 +130,8 @@ results::ResultsFile collect(const std::vector<CaseProgress>& cases, const std::
     all->records.push_back(file.records.front());
   }
   if (!all)
-    throw Error(ExitCode::nothing_matched, "sweep collect", "no result yet", "a sweep of which cases have run",
-                "parabench sweep status tells how far it is");
+    throw Error(ExitCode::nothing_matched, "sweep collect", "no result yet",
+                "a sweep of which cases have run with its options", "parabench sweep status tells how far it is");
   all->context.argv = argv;
   results::fill_baselines(all->records);
   return *all;

@@ -13,10 +13,11 @@
 
 namespace parabench::suite {
 
-/// done: the record counts. failed: it does not, or the run refused to start. missing: not started, or cut short.
-enum class CaseState { done, failed, skipped, running, missing };
-constexpr std::array<std::string_view, 5> names_of(CaseState) {
-  return {"done", "failed", "skipped", "running", "missing"};
+/// done: the record counts. failed: it does not, or the run refused to start. other: the record was made with other
+/// options than the index names. missing: not started, or cut short.
+enum class CaseState { done, failed, other, skipped, running, missing };
+constexpr std::array<std::string_view, 6> names_of(CaseState) {
+  return {"done", "failed", "other", "skipped", "running", "missing"};
 }
 
 struct CaseProgress {
@@ -29,9 +30,9 @@ struct CaseProgress {
 /// Every case of the index, in its order.
 std::vector<CaseProgress> progress_of(const CampaignFolder& campaign);
 
-/// All records of a campaign as one file, in the order of the index. Throws usage_error naming the two cases and what
-/// differs where they come from different programs, kinds of machines or libraries, and Error with code nothing_matched
-/// where there is no record.
+/// All records of a campaign but those in the state `other` as one file, in the order of the index. Throws usage_error
+/// naming the two cases and what differs where they come from different programs, kinds of machines or libraries, and
+/// Error with code nothing_matched where there is no record.
 results::ResultsFile collect(const std::vector<CaseProgress>& cases, const std::vector<std::string>& argv);
 
 }  // namespace parabench::suite

@@ -58,12 +58,12 @@ class HostsTest(unittest.TestCase):
             self.assertEqual((record["status"], record["equivalence"]["status"]), ("ok", "pass"), output)
         self.assertEqual([host["name"] for host in self.results()["context"]["hosts"]], ["n1", "n2"])
 
-    def expect_nothing_left(self, within_s=10):
+    def expect_nothing_left(self, within_s=10, temporary="tmp"):
         """No process of a launch on any host, and no shared memory: all of this machine's processes are looked at."""
         end = time.monotonic() + within_s
         left = None
         while left != []:
-            left = [words for _, words in cluster.processes() if any(self.path("tmp") in word for word in words)]
+            left = [words for _, words in cluster.processes() if any(self.path(temporary) in word for word in words)]
             if left and time.monotonic() > end:
                 self.fail(f"still running: {left}")
             time.sleep(0.1)
@@ -104,6 +104,7 @@ class HostsTest(unittest.TestCase):
         self.assertEqual(code, 0, output)
         self.assertIn(f"sbatch {folder}/nodes-2.sbatch    # 3 cases", output)
 
+        del self.environment["TMPDIR"]  # The script has to find a folder that both hosts share.
         code, output = self.run_on_head(["sbatch", "--wait", str(folder / "nodes-2.sbatch")])
         jobs = sorted(folder.glob("slurm-*_*.out"))
         output += "".join(job.read_text() for job in jobs)
@@ -122,7 +123,9 @@ class HostsTest(unittest.TestCase):
             self.assertEqual(document["context"]["launcher"], "srun")
             self.assertEqual([host["name"] for host in document["context"]["hosts"]], ["n1", "n2"])
             self.assertEqual(document["records"][0]["equivalence"]["status"], "pass")
-        self.expect_nothing_left()
+        # Hosts of this cluster share /tmp as well, so that success alone does not tell which folder was taken.
+        self.assertTrue((folder / "tmp").is_dir())
+        self.expect_nothing_left(temporary="runs/hosts/cluster/tmp")
 
     def test_more_ranks_than_a_job_has_slots(self):
         cases = [f"{NETWORK}/zero1/np:4/batch:8"]

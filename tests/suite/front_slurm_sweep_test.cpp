@@ -74,6 +74,17 @@ TEST_F(SlurmSweepTest, EveryTaskOfTheArrayRunsItsCase) {
   EXPECT_EQ(read_text(path("log")), before);
 }
 
+TEST_F(SlurmSweepTest, SeveralNodesShareTheFolderThroughWhichRanksSpeak) {
+  ASSERT_EQ(make(four_ranks(), "slurm").code, 0);
+  EXPECT_THAT(read_text(folder() / "nodes-1.sbatch"), Not(HasSubstr("TMPDIR")));
+  EXPECT_THAT(read_text(folder() / "nodes-2.sbatch"),
+              HasSubstr("\nset -e\nexport TMPDIR=" + shell_line({folder() / "tmp"}) +
+                        "\nmkdir -p \"$TMPDIR\"\nexport PROLOGUE=\"$HOME\"\n"));
+  const Outcome outcome = shell(shell_line({"env", "SLURM_ARRAY_TASK_ID=0", "bash", folder() / "nodes-2.sbatch"}));
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(fs::is_directory(folder() / "tmp"));
+}
+
 TEST_F(SlurmSweepTest, ATaskWithoutACaseSaysSo) {
   ASSERT_EQ(make(four_ranks(), "slurm").code, 0);
   const Outcome outcome = shell(shell_line({"env", "SLURM_ARRAY_TASK_ID=3", "bash", folder() / "nodes-1.sbatch"}));

@@ -53,7 +53,8 @@ TEST_F(SweepTest, AfterAKillTheScriptGoesOnWhereItStopped) {
   EXPECT_EQ(finish_shell(pid).code, 1000 + SIGKILL);
   EXPECT_EQ(left_running(), 0);
   const json stopped = status();
-  EXPECT_THAT(stopped["counts"], (json{{"done", 1}, {"failed", 0}, {"missing", 2}, {"running", 0}, {"skipped", 0}}));
+  EXPECT_THAT(stopped["counts"],
+              (json{{"done", 1}, {"failed", 0}, {"missing", 2}, {"other", 0}, {"running", 0}, {"skipped", 0}}));
   EXPECT_THAT(stopped["cases"][1]["reason"].get<std::string>(), HasSubstr("cut short"));
   EXPECT_EQ(stopped["cases"][2]["reason"], "not started");
 
@@ -118,6 +119,90 @@ TEST_F(SweepTest, CollectMergesAllResultsOfOneOrigin) {
   const Outcome refused = run({"sweep", "collect", "my runs", "--json", "all.json"});
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.err, AllOf(HasSubstr("machine"), HasSubstr("Z80"), HasSubstr(sequential)));
+}
+
+TEST_F(SweepTest, ResultsOfOtherOptionsAreToldAndNotCollected) {
+  const auto with_steps = [](const std::string& text, const std::string& steps) {
+    return std::string(text).replace(text.find("steps = 6"), 9, "steps = " + steps);
+  };
+  ASSERT_EQ(make(with_steps(grid, "5")).code, 0);
+  ASSERT_EQ(run_local().code, 0);
+  ASSERT_EQ(make(grid).code, 0);
+  const Outcome told = run({"sweep", "status", "my runs"});
+  EXPECT_EQ(told.code, 1);
+  const fs::path first = first_result().parent_path();
+  EXPECT_THAT(told.out, AllOf(HasSubstr("   done 0\n"), HasSubstr("  other 3\n"), HasSubstr("other   " + gpipe),
+                              HasSubstr("made with other options: parabench run"), HasSubstr("--steps 5"),
+                              HasSubstr("remove my runs/pipes/here/" + first.filename().string() +
+                                        " to run the case again, or give the sweep another name")));
+  EXPECT_EQ(run({"sweep", "collect", "my runs", "--json", "all.json"}).code, 3);
+
+  EXPECT_EQ(run_local().code, 1);
+  EXPECT_EQ(count_launches("measure"), 3);
+  EXPECT_THAT(states(), ElementsAre("other", "other", "other"));
+  fs::remove_all(first);
+  EXPECT_EQ(run_local().code, 1);
+  EXPECT_THAT(states(), ElementsAre("done", "other", "other"));
+  const Outcome collected = run({"sweep", "collect", "my runs", "--json", "all.json"});
+  EXPECT_EQ(collected.out, "all.json: records of 1 of 3 cases\n");
+  EXPECT_THAT(collected.err, AllOf(HasSubstr("left out  " + gpipe), HasSubstr("other options")));
+
+  // Cases that this sweep has no more are judged by its options, too.
+  std::string shorter = with_steps(grid, "5");
+  ASSERT_EQ(make(shorter.replace(shorter.find("\"gpipe\", "), 9, "")).code, 0);
+  EXPECT_THAT(states(), ElementsAre("other", "done", "done"));
+}
+
+TEST_F(SweepTest, ResultsOfAFailureWithOtherOptionsAreRunAgain) {
+  ASSERT_EQ(make(grid).code, 0);
+  set("FAKE_RANK", "gpipe|measure|failure|1");
+  ASSERT_EQ(run_local().code, 1);
+  set("FAKE_RANK", "");
+  ASSERT_EQ(make(grid + "timeout = \"5min\"\n").code, 0);
+  const json now = status();
+  EXPECT_EQ(now["cases"][1]["state"], "other");
+  EXPECT_THAT(now["cases"][1]["reason"].get<std::string>(), HasSubstr("the script runs it again"));
+  run_local();
+  EXPECT_EQ(status()["cases"][1]["state"], "done");
+}
+
+TEST_F(SweepTest, EveryOptionOfAFileComesBackInTheRecord) {
+  const std::string all = grid +
+                          "repetitions = 2\nuntil-interval = \"40%\"\nmax-repetitions = 3\nlauncher = \"mpirun -np "
+                          "{np} {program}\"\nforce = true\ntimeout = \"1.5min\"\nskip-corrupt = true\nretries = 1\n"
+                          "calibration = \"some where/c.json\"\n";
+  fs::create_directories(path("some where"));
+  ASSERT_EQ(make(all).code, 0);
+  const Outcome ran = run_local();
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(states(), ElementsAre("done", "done", "done"));
+}
+
+TEST_F(SweepTest, AnIndexWithoutCommandsIsReadAndCompletedByTheNextSweep) {
+  ASSERT_EQ(make(grid).code, 0);
+  ASSERT_EQ(run_local().code, 0);
+  const std::string whole = read_text(folder() / "index.tsv");
+  fs::copy_file(folder() / "run.cases", folder() / "index.tsv", fs::copy_options::overwrite_existing);
+  ASSERT_NE(read_text(folder() / "index.tsv"), whole);
+  EXPECT_THAT(states(), ElementsAre("done", "done", "done"));
+  ASSERT_EQ(make(grid).code, 0);
+  EXPECT_EQ(read_text(folder() / "index.tsv"), whole);
+}
+
+TEST_F(SweepTest, EveryAttemptKeepsWhatItSaid) {
+  ASSERT_EQ(make(grid).code, 0);
+  set("FAKE_RANK", "sequential|measure|failure|0");
+  ASSERT_EQ(run_local().code, 1);
+  set("FAKE_RANK", "");
+  ASSERT_EQ(run_local().code, 0);
+  ASSERT_EQ(run_local().code, 0);
+  const fs::path of_case = first_result().parent_path();
+  EXPECT_THAT(read_text(of_case / "stdout.1"), HasSubstr("PARABENCH_RESULT: FAIL"));
+  EXPECT_THAT(read_text(of_case / "stderr.1"), HasSubstr("told to fail"));
+  EXPECT_THAT(read_text(of_case / "stdout.2"), HasSubstr("PARABENCH_RESULT: PASS"));
+  EXPECT_TRUE(fs::exists(of_case / "stderr.2"));
+  EXPECT_THAT(read_text(of_case / "stdout"), HasSubstr("PARABENCH_RESULT: PASS"));
+  EXPECT_FALSE(fs::exists(of_case / "stdout.3"));
 }
 
 TEST_F(SweepTest, CollectKeepsACalibrationThatGrew) {

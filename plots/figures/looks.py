@@ -11,7 +11,7 @@ KINDS = {  # of time and of operations: colour, hatch, name
     "recompute": ("#CC79A7", "//////", "recompute"),
     "update": ("#F0E442", "", "update"),
     "communication_exposed": ("#D55E00", "\\\\\\\\\\\\", "exposed communication"),
-    "bubble": ("#E4E4E4", "......", "bubble"),
+    "bubble": ("#E4E4E4", "...", "bubble"),
     "data_wait": ("#0072B2", "//////", "data wait"),
     "other": ("#8C8C8C", "", "other"),
     "F": ("#56B4E9", "", "forward"),

@@ -11,7 +11,7 @@ KINDS = {  # of time and of operations: colour, hatch, name
     "recompute": ("#CC79A7", "//////", "recompute"),
     "update": ("#F0E442", "", "update"),
     "communication_exposed": ("#D55E00", "\\\\\\\\\\\\", "exposed communication"),
-    "bubble": ("#E4E4E4", "......", "bubble"),
+    "bubble": ("#E4E4E4", "...", "bubble"),
     "data_wait": ("#0072B2", "//////", "data wait"),
     "other": ("#8C8C8C", "", "other"),
     "F": ("#56B4E9", "", "forward"),
@@ -36,10 +36,10 @@ def looks(rows, name_of, shown):
     figure, the filling tells apart the names of one strategy. Rows are all rows that count."""
     strategies = places((r["strategy"] for r in rows), [], len(rows))
     look = {}
-    for strategy in {r["strategy"] for r in shown}:
+    for strategy in sorted({r["strategy"] for r in shown}):
         own = {name_of(r) for r in shown if r["strategy"] == strategy}
         fillings = places((name_of(r) for r in rows if r["strategy"] == strategy), own, len(FILLINGS))
         i = strategies[strategy]
-        for name in own:
+        for name in sorted(own):
             look[name] = (PALETTE[i % 8], SHAPES[(i + i // 8) % 8], FILLINGS[fillings[name] % len(FILLINGS)])
     return look

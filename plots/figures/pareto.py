@@ -19,7 +19,7 @@ def not_narrow(low, high):
 
 def front_mark():
     return paper.Line2D([], [], color="black", linestyle=":", linewidth=0.6, marker="o", markerfacecolor="white",
-                        markeredgewidth=FRONT_EDGE, label="front (thick border): no case beats it in both")
+                        markeredgewidth=FRONT_EDGE, label="front (thick border)")
 
 
 def draw_panel(axes, report, rows, look):

@@ -160,8 +160,7 @@ TEST_F(FailureTest, OneCtrlCFinishesTheRecord) {
 
 TEST_F(FailureTest, AnInterruptedRunWhoseCasesAllFinishedIsComplete) {
   set("FAKE_RANK", "gpipe|measure|slow|0");
-  const Outcome outcome =
-      run_and_signal({"run", gpipe, "--json", "results.json", "--fom"}, "measure " + gpipe, SIGINT);
+  const Outcome outcome = run_and_signal({"run", gpipe, "--json", "results.json", "--fom"}, "measure " + gpipe, SIGINT);
   EXPECT_EQ(outcome.code, 130);
   EXPECT_THAT(outcome.out, HasSubstr("PARABENCH_RESULT: PASS"));
   EXPECT_FALSE(std::filesystem::exists(path("results.json.journal")));

@@ -78,8 +78,8 @@ std::string report_latex_table(const Report& report) {
   std::string out = fmt::format(
       "% By parabench report. Needs \\usepackage{{booktabs}}{}.\n% {} of {} records count; results.csv says why others "
       "do not.\n",
-      is_long ? " and \\usepackage{longtable}" : "; wider than one column: for table*, or inside \\resizebox",
-      counting, report.rows.size());
+      is_long ? " and \\usepackage{longtable}" : "; wider than one column: for table*, or inside \\resizebox", counting,
+      report.rows.size());
   out += fmt::format(
       "\\begin{{{}}}{{lrrrrrrr}}\n\\toprule\n"
       " & \\multicolumn{{3}}{{c}}{{Step time}} & \\multicolumn{{3}}{{c}}{{Peak memory}} & \\\\\n"

@@ -13,7 +13,6 @@
 namespace parabench::results {
 namespace {
 
-
 const std::vector<std::string> workloads = {"resnet18/cifar10-synthetic", "resnet50/imagenet-synthetic",
                                             "vgg16-bn/cifar10-synthetic", "mobilenetv2/cifar10-synthetic",
                                             "resnet34/imagenet-synthetic[pixels=32,classes=10]"};

@@ -1,6 +1,7 @@
 // The texts of a report: what input holds stays text, and the same input gives the same bytes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -291,7 +292,8 @@ TEST(Report, OfAThousandRecordsFitsIntoThreeMegabytes) {
 class WriteReport : public testing::Test {
  protected:
   ~WriteReport() override { std::filesystem::remove_all(folder_); }
-  const std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / "write_report";
+  const std::filesystem::path folder_ =
+      std::filesystem::path(testing::TempDir()) / ("write_report-" + std::to_string(getpid()));
 };
 
 TEST_F(WriteReport, ReplacesItsFilesAndLeavesOthersAlone) {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <ranges>
+#include <vector>
 
 #include "suite/cases/sets.h"
 
@@ -64,8 +64,10 @@ void add_filter(CLI::App& app, Selection& selection) {
 void add_selection(CLI::App& app, Selection& selection, bool where) {
   app.add_option("CASE", selection.cases, "Case ids: model/dataset/strategy/np:N/batch:B[/key:value]...")
       ->type_name("");
+  std::vector<std::string_view> sets;
+  for (const CaseSet& set : case_sets()) sets.push_back(set.name);
   app.add_option("--set", selection.set, "All cases of a set; parabench list --sets shows them")
-      ->type_name(fmt::format("{}", fmt::join(case_sets() | std::views::transform(&CaseSet::name), "|")));
+      ->type_name(fmt::format("{}", fmt::join(sets, "|")));
   add_filter(app, selection);
   if (where) {
     app.add_option("--where", selection.where, "Comparisons over typed parameters: np<=4,micro=8")->type_name("EXPR");

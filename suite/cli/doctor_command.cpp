@@ -132,7 +132,7 @@ Check time_check(Workplace& workplace, const protocol::Offer& capabilities) {
     RunOptions usual;
     usual.launches = workplace.options;
     return run_time_check(options_of_run(usual, capabilities, workplace.options.launcher),
-                          {workplace.machine, file.content ? &*file.content : nullptr, std::nullopt});
+                          knowledge_of(workplace.machine, file));
   });
 }
 

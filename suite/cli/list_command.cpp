@@ -107,7 +107,7 @@ ExitCode list_cases(const ListOptions& options, const Start& start) {
   }
   const analytic::MachineInfo machine = known_machine();
   const CalibrationFile file = open_calibration(options.calibration, machine, true);
-  const Knowledge knowledge{machine, file.content ? &*file.content : nullptr};
+  const Knowledge knowledge = knowledge_of(machine, file);
   const std::vector<SelectedCase> cases = select(options.selection, catalogue());
   const std::vector<Listed> lines = lines_of(cases, file, knowledge);
   if (options.json) {

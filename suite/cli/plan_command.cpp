@@ -59,7 +59,7 @@ void add_options(CLI::App& app, PlanOptions& options) {
 ExitCode print_plan(const PlanOptions& options, const Start& start) {
   const analytic::MachineInfo machine = known_machine();
   const CalibrationFile file = open_calibration(options.calibration, machine, true);
-  const Knowledge knowledge{machine, file.content ? &*file.content : nullptr, options.emulated_unit_s};
+  const Knowledge knowledge = knowledge_of(machine, file, options.emulated_unit_s);
   const Subject subject =
       make_subject(select({{options.id}, std::nullopt, std::nullopt, options.schedule}, {}).front());
   check_emulate_option(subject.spec, options.emulated_unit_s);

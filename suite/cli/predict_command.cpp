@@ -88,7 +88,7 @@ void add_options(CLI::App& app, PredictOptions& options) {
 ExitCode predict_cases(const PredictOptions& options, const Start& start) {
   const analytic::MachineInfo machine = known_machine();
   const CalibrationFile file = open_calibration(options.calibration, machine, true);
-  const Knowledge knowledge{machine, file.content ? &*file.content : nullptr};
+  const Knowledge knowledge = knowledge_of(machine, file);
   json document = json::array();
   bool guessed = false;
   for (const auto& chosen : select({options.cases, std::nullopt, std::nullopt, options.schedule}, {})) {

@@ -89,7 +89,7 @@ void keep_trace(LaunchResult& result, const LaunchRequest& request, const fs::pa
   try {
     write_atomically(request.trace_file, read_text(protocol::trace_file(folder)));
   } catch (const std::exception& error) {
-    result.reason = error.what();
+    result.lost_trace = error.what();
   }
 }
 
@@ -117,7 +117,7 @@ std::string lack_of_memory(const MemoryKills& before, const ProcessEnd& end, con
 
 ScratchFolder::ScratchFolder() {
   const char* base = std::getenv("TMPDIR");
-  std::string pattern = fs::path(base && *base ? base : "/tmp") / "parabench-XXXXXX";
+  std::string pattern = fs::path(base && *base ? base : "/tmp") / scratch_pattern;
   if (!mkdtemp(pattern.data())) {
     throw environment_error("temporary folder", pattern, "a folder that can be made", "set TMPDIR");
   }

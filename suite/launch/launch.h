@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "parallelism/plan/durations.h"
@@ -15,6 +16,9 @@
 #include "suite/protocol/folder.h"
 
 namespace parabench::suite {
+
+/// How scratch folders are named; each of the last six characters is a letter or a digit.
+inline constexpr std::string_view scratch_pattern = "parabench-XXXXXX";
 
 /// A folder that vanishes with its owner; made under TMPDIR (default /tmp), which all hosts of a launch must share.
 class ScratchFolder {
@@ -62,7 +66,8 @@ std::vector<std::string> command_line(const LaunchRequest& request, const Launch
 
 struct LaunchResult {
   std::optional<protocol::Reply> reply;
-  std::string reason;  ///< no reply: cause, then the last lines printed; a reply: why its trace is not kept, or ""
+  std::string reason;      ///< no reply: cause, then the last lines printed
+  std::string lost_trace;  ///< a reply: why the trace that was asked for is not kept; "" where it is
   protocol::FailureKind kind = protocol::FailureKind::failure;
   bool interrupted = false;
   double seconds = 0;

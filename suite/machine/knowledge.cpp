@@ -75,6 +75,11 @@ CalibrationFile open_calibration(const std::string& given, const analytic::Machi
   return file;
 }
 
+Knowledge knowledge_of(const analytic::MachineInfo& machine, const CalibrationFile& file,
+                       std::optional<double> emulated_unit_s) {
+  return {machine, file.content ? &*file.content : nullptr, emulated_unit_s};
+}
+
 void add_to(CalibrationFile& file, const analytic::Calibration& newer) {
   if (file.content) {
     analytic::merge(*file.content, newer);

@@ -7,6 +7,7 @@
 
 #include "analytic/calibration/calibration.h"
 #include "suite/protocol/offer.h"
+#include "suite/run/forecast.h"
 
 namespace parabench::suite {
 
@@ -21,6 +22,10 @@ struct CalibrationFile {
 /// `given`, else the file of this machine. Throws usage_error when the file is truncated or no calibration.
 /// `only_read`, for predictions: a given file may be that of another machine, but it has to be there.
 CalibrationFile open_calibration(const std::string& given, const analytic::MachineInfo& machine, bool only_read);
+
+/// What predictions are made from. It points into `file`, which has to outlive it. `emulated_unit_s`: see Knowledge.
+Knowledge knowledge_of(const analytic::MachineInfo& machine, const CalibrationFile& file,
+                       std::optional<double> emulated_unit_s = std::nullopt);
 
 /// Adds newer measurements and writes the file at once. Throws Error where that fails and it must be kept.
 void add_to(CalibrationFile& file, const analytic::Calibration& newer);

@@ -8,7 +8,7 @@ namespace parabench::suite {
 
 void calibrate_first(std::vector<Prepared>& cases, const PrepareOptions& prepare_options, CalibrationFile& file,
                      const RunOptions& options, Workplace& workplace) {
-  const Knowledge knowledge{workplace.machine, file.content ? &*file.content : nullptr, options.emulated_unit_s};
+  const Knowledge knowledge = knowledge_of(workplace.machine, file, options.emulated_unit_s);
   const std::vector<std::size_t> chosen = calibrations_of(cases, options, knowledge);
   if (chosen.empty()) return;
   workplace.progress.note(fmt::format(

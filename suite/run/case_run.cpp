@@ -107,7 +107,7 @@ std::optional<protocol::Reply> Attempt::run_phase(protocol::Phase phase, LaunchR
   } else if (const std::string& why = launched.reply->private_arenas_because; !why.empty()) {
     workplace_.progress.note("ranks exchange by copies, not in memory that they share: " + why);
   }
-  if (launched.reply && !request.trace_file.empty()) trace_prediction(request.trace_file, launched.reason);
+  if (launched.reply && !request.trace_file.empty()) trace_prediction(request.trace_file, launched.lost_trace);
   return std::move(launched.reply);
 }
 

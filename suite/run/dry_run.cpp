@@ -76,7 +76,7 @@ ExitCode print_commands(const std::vector<SelectedCase>& chosen, RunOptions opti
   settle_launcher(options.launches, host.allocation, progress);
   options.launches.launcher = usable_launcher(options.launches.launcher, capabilities);
   check_launches(chosen, options.launches.launcher, capabilities);
-  const Knowledge knowledge{machine, file.content ? &*file.content : nullptr, options.emulated_unit_s};
+  const Knowledge knowledge = knowledge_of(machine, file, options.emulated_unit_s);
   const auto cases = prepare(chosen, options_of_run(options, capabilities, options.launches.launcher), knowledge);
   for (const std::size_t i : calibrations_of(cases, options, knowledge))
     fmt::print(out, "{}\n", calibrate_line(cases[i].chosen, options));

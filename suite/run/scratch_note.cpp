@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/host_name.h"
+#include "suite/launch/launch.h"
 #include "suite/launch/process.h"
 
 namespace parabench::suite {
@@ -18,10 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// As ScratchFolder names them: parabench-XXXXXX.
 bool is_scratch_name(const std::string& name) {
-  constexpr std::string_view beginning = "parabench-";
-  return name.size() == beginning.size() + 6 && name.starts_with(beginning) &&
+  constexpr std::string_view beginning = scratch_pattern.substr(0, scratch_pattern.find('X'));
+  return name.size() == scratch_pattern.size() && name.starts_with(beginning) &&
          std::all_of(name.begin() + beginning.size(), name.end(), [](unsigned char c) { return std::isalnum(c); });
 }
 

@@ -94,16 +94,12 @@ std::optional<Unfinished> open_journal(std::optional<Journal>& journal, const Ru
   return before;
 }
 
-Knowledge knowledge_of(const Workplace& workplace, const CalibrationFile& file, const RunOptions& options) {
-  return {workplace.machine, file.content ? &*file.content : nullptr, options.emulated_unit_s};
-}
-
 /// The cases with the forecasts of a calibration that covers them.
 std::vector<Prepared> prepare_calibrated(const std::vector<SelectedCase>& chosen, const RunOptions& options,
                                          const protocol::Offer& capabilities, CalibrationFile& file,
                                          const std::optional<Unfinished>& before, Workplace& workplace) {
   const PrepareOptions prepare_options = options_of_run(options, capabilities, workplace.options.launcher);
-  auto cases = prepare(chosen, prepare_options, knowledge_of(workplace, file, options),
+  auto cases = prepare(chosen, prepare_options, knowledge_of(workplace.machine, file, options.emulated_unit_s),
                        [&] { return workplace.signals.interrupted(); });
   if (before) mark_finished(*before, cases);
   note_machine(cases, workplace);
@@ -156,7 +152,7 @@ ExitCode run_chosen(std::vector<SelectedCase> chosen, const RunOptions& options,
   const auto cases = prepare_calibrated(chosen, options, capabilities, file, before, workplace);
 
   results::ResultsFile results = describe_run(workplace, capabilities, file, argv);
-  const Knowledge knowledge = knowledge_of(workplace, file, options);
+  const Knowledge knowledge = knowledge_of(workplace.machine, file, options.emulated_unit_s);
   CaseSeries series(options, cases, knowledge, workplace, journal ? &*journal : nullptr);
   const bool written = run_series(series, cases.size(), journal, before, options, workplace, results);
   report(results, options, out);

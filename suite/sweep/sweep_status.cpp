@@ -10,6 +10,7 @@
 #include "results/baseline.h"
 #include "results/origin.h"
 #include "results/summary.h"
+#include "suite/run/case_series.h"
 #include "suite/run/journal.h"
 
 namespace parabench::suite {
@@ -41,11 +42,10 @@ void judge_options(CaseProgress& progress, const results::Record& record, const 
   if (progress.entry.command.empty() || record.reproduce == progress.entry.command) return;
   progress.state = CaseState::other;
   progress.reason = fmt::format("made with other options: {}; {}", record.reproduce,
-                                record.status == results::Status::ok
-                                    ? fmt::format("remove {} to run the case again, or give the sweep "
-                                                  "another name",
-                                                  folder.string())
-                                    : "the script runs it again");
+                                is_finished(record) ? fmt::format("remove {} to run the case again, or give the sweep "
+                                                                  "another name",
+                                                                  folder.string())
+                                                    : "the script runs it again");
 }
 
 /// Without a results file: what the run last said.

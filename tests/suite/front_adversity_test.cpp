@@ -76,6 +76,13 @@ class AdversityTest : public FrontTest {
     std::filesystem::create_directory(path(name));
     std::filesystem::permissions(path(name), may);
   }
+  /// Fills the disk from the first launch that measures on.
+  std::thread fill_while_measuring(const SmallDisk& disk) const {
+    return std::thread([&] {
+      while (count_launches("measure") == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      disk.fill();
+    });
+  }
   static constexpr auto all = std::filesystem::perms::all;
   static constexpr auto read_only = std::filesystem::perms(0555);
   static constexpr auto none = std::filesystem::perms::none;
@@ -177,10 +184,7 @@ TEST_F(AdversityTest, ADiskThatFillsUpMeanwhileLosesNothing) {
   const SmallDisk disk(path("disk"), 4096);
   if (!disk.is_mounted()) GTEST_SKIP() << "mounting a file system is not permitted here";
   set("FAKE_RANK", "sequential|measure|slow|0");
-  std::thread filling([&] {
-    while (count_launches("measure") == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    disk.fill();
-  });
+  std::thread filling = fill_while_measuring(disk);
   const Outcome outcome = run({"run", sequential, gpipe, "--json", "disk/results.json"});
   filling.join();
   EXPECT_EQ(outcome.code, 4);
@@ -198,10 +202,7 @@ TEST_F(AdversityTest, ATraceThatCannotBeKeptCostsNoSample) {
   const SmallDisk disk(path("disk"), 64);
   if (!disk.is_mounted()) GTEST_SKIP() << "mounting a file system is not permitted here";
   set("FAKE_RANK", "gpipe|measure|slow|0");
-  std::thread filling([&] {
-    while (count_launches("measure") == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    disk.fill();
-  });
+  std::thread filling = fill_while_measuring(disk);
   const Outcome outcome = run({"run", gpipe, "--trace", "disk", "--repetitions", "2", "--json", "results.json"});
   filling.join();
   EXPECT_EQ(outcome.code, 0);

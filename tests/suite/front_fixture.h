@@ -42,10 +42,11 @@ class FrontTest : public testing::Test {
   nlohmann::json results(const std::string& name = "results.json") const;
   /// Processes that still carry this test's scratch folder in their command line.
   int left_running() const;
+  /// Waits for a process that writes into the files "out" and "err".
+  Outcome finish(pid_t pid);
 
  private:
   pid_t start(const std::vector<std::string>& words);
-  Outcome finish(pid_t pid);
 
   ScratchFolder scratch_;
   std::vector<std::pair<std::string, std::string>> saved_;

@@ -50,7 +50,7 @@ TEST_F(SweepTest, AfterAKillTheScriptGoesOnWhereItStopped) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_THAT(states(), ElementsAre("done", "running", "missing"));
   kill(-pid, SIGKILL);
-  EXPECT_EQ(finish_shell(pid).code, 1000 + SIGKILL);
+  EXPECT_EQ(finish(pid).code, 1000 + SIGKILL);
   EXPECT_EQ(left_running(), 0);
   const json stopped = status();
   EXPECT_THAT(stopped["counts"],
@@ -72,7 +72,7 @@ TEST_F(SweepTest, CtrlCFinishesTheRecordAndStops) {
   for (int i = 0; i < 1000 && count_launches("measure " + gpipe) == 0; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   kill(-pid, SIGINT);
-  EXPECT_EQ(finish_shell(pid).code, 130);
+  EXPECT_EQ(finish(pid).code, 130);
   EXPECT_THAT(states(), ElementsAre("done", "done", "missing"));
 }
 

@@ -1,7 +1,6 @@
 #include "tests/suite/sweep_fixture.h"
 
 #include <fcntl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -32,13 +31,6 @@ pid_t SweepTest::start_shell(const std::string& command) {
   dup2(open(path("err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666), 2);
   execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
   _exit(127);
-}
-
-Outcome SweepTest::finish_shell(pid_t pid) {
-  int status = 0;
-  waitpid(pid, &status, 0);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status), read_text(path("out")),
-          read_text(path("err"))};
 }
 
 Outcome SweepTest::run_local() { return shell(shell_line({"exec", "sh", folder() / "run.sh"})); }

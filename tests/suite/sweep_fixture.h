@@ -36,10 +36,9 @@ class SweepTest : public FrontTest {
   std::filesystem::path folder() const { return path("my runs/pipes/here"); }
   /// The results file of the first case of the index.
   std::filesystem::path first_result() const;
-  /// Starts a command in a process group of its own.
+  /// Starts a command in a process group of its own, for finish().
   pid_t start_shell(const std::string& command);
-  Outcome finish_shell(pid_t pid);
-  Outcome shell(const std::string& command) { return finish_shell(start_shell(command)); }
+  Outcome shell(const std::string& command) { return finish(start_shell(command)); }
   Outcome run_local();
   /// What `sweep status --json` says of the sweep.
   nlohmann::json status();

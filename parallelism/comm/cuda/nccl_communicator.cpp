@@ -143,7 +143,10 @@ void NcclCommunicator::give_up() noexcept {
 
 bool NcclCommunicator::finish_in_good_order() noexcept {
   try {
-    if (failed_) host_.abort("an operation over NCCL was given up");
+    if (failed_) {
+      host_.abort("an operation over NCCL was given up");
+      return false;  // whether the host knows of it by now or, where another rank fails too, only in a moment
+    }
     host_.sleep(host_.events(), 0);  // throws when a rank has failed
     for (const auto& [comm, handle] : registrations_) ncclCommDeregister(comm, handle);
     for (const auto& lane : lanes_) lane->finish();

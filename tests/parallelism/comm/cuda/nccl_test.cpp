@@ -15,6 +15,7 @@
 #include "parallelism/comm/threads/world.h"
 #include "tests/parallelism/comm/cuda/fake_nccl.h"
 #include "tests/parallelism/comm/cuda/gpu_ranks.h"
+#include "tests/parallelism/comm/forwarding_communicator.h"
 
 namespace parabench::comm {
 namespace {
@@ -234,6 +235,26 @@ TEST(Nccl, HoweverManyOperationsAreDroppedTheLanesOfARankAreEndedOnce) {
   });
   EXPECT_GT(fake_nccl().aborted, before.aborted);
   EXPECT_EQ(fake_nccl().groups, before.groups + 2);
+}
+
+/// A host that does not know yet that a rank has failed: another one is about to say so, with its own cause.
+class UnawareHost final : public ForwardingCommunicator {
+ public:
+  using ForwardingCommunicator::ForwardingCommunicator;
+  void abort(std::string_view) noexcept override {}
+};
+
+TEST(Nccl, LanesThatWereGivenUpAreNotFinishedWhileTheHostDoesNotKnow) {
+  const FakeNccl before = fake_nccl();
+  run_thread_ranks(2, [](Communicator& host) {
+    UnawareHost unaware(host);
+    const auto comm = make_nccl_communicator(unaware, host.rank().value, every_lane(2));
+    comm->wait(comm->barrier());
+    float value = 0;
+    const Work dropped = comm->recv(on_gpu(value), Rank(1 - host.rank().value), {Channel::forward, 1});
+  });
+  EXPECT_GT(fake_nccl().aborted, before.aborted);
+  EXPECT_EQ(fake_nccl().communicators, 0);
 }
 
 TEST(Nccl, AnyThreadOfTheRankMayDriveIt) {

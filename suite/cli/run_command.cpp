@@ -50,13 +50,17 @@ void take_benchmark_flags(RunCommand& command, const std::vector<std::string>& f
 }
 
 ExitCode run_or_quick(const RunCommand& command, const Start& start) {
+  RunOptions options = command.options;
   // The folder of quick's own file; one that the user names must be there.
-  if (command.quick && !command.options.dry_run && command.options.json == quick_results_path()) {
+  if (command.quick && options.json == quick_results_path()) {
     std::error_code ignored;
-    std::filesystem::create_directories(std::filesystem::path(command.options.json).parent_path(), ignored);
+    if (options.dry_run)
+      options.json.clear();
+    else
+      std::filesystem::create_directories(std::filesystem::path(options.json).parent_path(), ignored);
   }
   const std::vector<Case> usual = command.quick ? quick_cases() : catalogue();
-  return run_cases(select(command.selection, usual), command.options, start.argv, start.progress, start.out);
+  return run_cases(select(command.selection, usual), options, start.argv, start.progress, start.out);
 }
 
 }  // namespace parabench::suite

@@ -271,6 +271,13 @@ TEST_F(RunTest, QuickWritesItsFile) {
   EXPECT_EQ(run({"validate", "results/out/quick.json"}).code, 0);
 }
 
+TEST_F(RunTest, QuickShowsItsCommandsAndMakesNothing) {
+  const Outcome outcome = run({"quick", "--dry-run"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("--phase measure"));
+  EXPECT_FALSE(std::filesystem::exists(path("results")));
+}
+
 TEST_F(RunTest, GoogleBenchmarksFlagsWork) {
   const Outcome listed = run({"run", gpipe, sequential, "--benchmark_list_tests"});
   EXPECT_EQ(listed.out, gpipe + "/iterations:20/manual_time\n" + sequential + "/iterations:20/manual_time\n");

@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t enough_disk = 256LL << 20;
-/// What a run that has just ended leaves behind in the mean of a minute is below that.
+/// What a run of as many threads as there are cores leaves behind in the mean of a minute is below that.
 constexpr double most_load_per_core = 1.25;
 
 std::string allowed_list() {
@@ -104,7 +104,7 @@ Check cores_check(const Surroundings& s) {
 }
 
 Check load_check(const Surroundings& s) {
-  const std::string busy = busy_host(s.load, s.allowed_cores);
+  const std::string busy = busy_host(s.load, s.online_cores);
   if (busy.empty()) return {"load", CheckStatus::ok, fmt::format("{:.1f}, mean of the last minute", s.load), ""};
   return {"load", CheckStatus::warning, busy, "calibrate and measure when they are done"};
 }
@@ -137,7 +137,7 @@ Surroundings look_around_host() {
   CPU_ZERO(&allowed);
   sched_getaffinity(0, sizeof allowed, &allowed);
   Surroundings s;
-  s.online_cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  s.online_cores = online_cores();
   s.allowed_cores = CPU_COUNT(&allowed);
   s.physical_cores = this_host().slots;
   s.cpuset = allowed_list();
@@ -157,10 +157,14 @@ double load_average() {
   return getloadavg(&load, 1) == 1 ? load : 0;
 }
 
-std::string busy_host(double load, int allowed_cores) {
-  if (load <= most_load_per_core * allowed_cores) return "";
-  return fmt::format("this host is busy (load average {:.1f}, {} core{}): times tell of what else runs, too", load,
-                     allowed_cores, allowed_cores == 1 ? "" : "s");
+int online_cores() { return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)); }
+
+std::string busy_host(double load, int online_cores) {
+  if (load <= most_load_per_core * online_cores) return "";
+  return fmt::format(
+      "this host was busy in the last minute (load average {:.1f}, {} core{}): what still runs shows in "
+      "the times",
+      load, online_cores, online_cores == 1 ? "" : "s");
 }
 
 std::vector<Check> surroundings_checks(const Surroundings& surroundings) {

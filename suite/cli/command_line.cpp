@@ -148,7 +148,9 @@ Program::Program() {
                          "parabench sweep pipelines.toml --scheduler slurm --out runs\n  parabench sweep status runs"},
                         SweepOptions{}, make_sweep);
   add(sweep,
-      {"status", "How far the sweeps in a folder are, and why cases failed; exit code 1 where one failed",
+      {"status",
+       "How far the sweeps in a folder are, and why cases failed; exit code 1 where one failed or has "
+       "results of other options",
        "parabench sweep status runs"},
       SweepStatusOptions{}, sweep_status);
   add(sweep, {"collect", "All results of a sweep in one file", "parabench sweep collect runs --json pipelines.json"},

@@ -51,10 +51,23 @@ std::vector<IndexEntry> index_of(const std::vector<ScriptCases>& scripts, const 
     SelectedCase chosen;
     chosen.id = entry.id;
     entry.command = repeating_command(chosen, run_options);
-    if (std::ranges::any_of(entry.command, [](unsigned char c) { return std::iscntrl(c); }))
-      throw usage_error("FILE", entry.command, "a file in a folder whose name has no control characters");
   }
   return entries;
+}
+
+bool has_control(const std::string& text) {
+  return std::ranges::any_of(text, [](unsigned char c) { return std::iscntrl(c); });
+}
+
+/// Scripts and the index hold a word as it is.
+void check_words(const SweepOptions& options, const Sweep& sweep) {
+  if (has_control(options.out))
+    throw usage_error("--out", options.out, "a folder whose name scripts can hold: without control characters");
+  for (const RunOption& option : run_options()) {
+    if (!has_control(option.text(sweep.options))) continue;
+    throw usage_error(fmt::format("{} of {}", option.name, options.file), option.text(sweep.options),
+                      "no control characters in it, nor in the folder of the file");
+  }
 }
 
 /// DIR/latest leads to the folder that was written last.
@@ -151,10 +164,10 @@ ExitCode make_sweep(const SweepOptions& options, const Start& start) {
   const bool slurm = options.scheduler == Scheduler::slurm;
   const auto scripts = slurm ? by_nodes(sweep, machine.cores) : std::vector{all_of(sweep)};
 
-  if (std::ranges::any_of(options.out, [](unsigned char c) { return std::iscntrl(c); }))
-    throw usage_error("--out", options.out, "a folder whose name scripts can hold: without control characters");
+  check_words(options, sweep);
   const fs::path dir = fs::absolute(options.out).lexically_normal(), folder = dir / sweep.name / system;
   make_folder(folder);
+  const std::string index = index_text(index_of(scripts, folder, sweep.options));
   const ScriptContext context{sweep, fs::read_symlink("/proc/self/exe"), folder};
   fmt::print(start.out, "{}: {} cases in {}, {} left out\n", sweep.name, sweep.cases.size(), folder.string(),
              sweep.left_out.size());
@@ -165,7 +178,7 @@ ExitCode make_sweep(const SweepOptions& options, const Start& start) {
     fmt::print(start.out, "{}    # {} cases\n", shell_line({slurm ? "sbatch" : "sh", file.string()}),
                script.cases.size());
   }
-  write_atomically(folder / index_name, index_text(index_of(scripts, folder, sweep.options)));
+  write_atomically(folder / index_name, index);
   link_latest(dir, fs::path(sweep.name) / system);
   fmt::print(start.out, "{}\n", shell_line({"parabench", "sweep", "status", dir.string()}));
   return ExitCode::ok;

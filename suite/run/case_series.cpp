@@ -42,8 +42,6 @@ std::vector<std::size_t> order_of(const std::vector<Prepared>& cases, bool shuff
 
 }  // namespace
 
-bool is_finished(const results::Record& record) { return record.status == results::Status::ok; }
-
 CaseSeries::CaseSeries(const RunOptions& options, const std::vector<Prepared>& cases, const Knowledge& knowledge,
                        Workplace& workplace, Journal* journal)
     : options_(options),
@@ -80,7 +78,7 @@ int CaseSeries::take_over(const Unfinished& before) {
     }
     if (!is_finished(record)) continue;
     const std::string now = repeating_command(found->chosen, options_);
-    if (record.reproduce != now) {
+    if (!measures_the_same(record.reproduce, now)) {
       throw usage_error("--resume", fmt::format("in {}: {}", before.path.string(), record.reproduce), now,
                         "give the options of the run that stopped, or name another --json");
     }
@@ -106,6 +104,7 @@ void CaseSeries::run_one(std::size_t index, int place) {
     return keep(index, place, std::move(record));
   }
   CaseResult result = run_case(prepared, options_, knowledge_, place, workplace_);
+  if (result.interrupted) ++cut_short_;
   if (result.record.status == results::Status::failed && !result.interrupted) count_failure(result.failure);
   keep(index, place, std::move(result.record));
 }

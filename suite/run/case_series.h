@@ -13,10 +13,6 @@
 
 namespace parabench::suite {
 
-/// Whether a record of an earlier run stands: failed cases and those that were cut short run again, and what was skipped
-/// is looked at anew.
-bool is_finished(const results::Record& record);
-
 /// The cases of a run, in the order in which they run, and their records; kept on disk as they come. What the
 /// constructor is given outlives it.
 class CaseSeries {
@@ -29,6 +25,8 @@ class CaseSeries {
   int take_over(const Unfinished& before);
   /// Runs those without a record, up to an interruption.
   void run();
+  /// Cases that an interruption ended.
+  std::size_t cut_short() const { return cut_short_; }
   /// The exit code for what has happened so far.
   ExitCode code();
   /// Those that there are, in the order of the cases.
@@ -45,6 +43,7 @@ class CaseSeries {
   Workplace& workplace_;
   Journal* journal_;  ///< nullptr where no file was asked for
   std::vector<std::optional<results::Record>> records_;
+  std::size_t cut_short_ = 0;
   bool failed_fast_ = false;
   bool failed_ = false, bad_input_ = false, lacking_ = false;
 };

@@ -68,16 +68,25 @@ bool is_record(const fs::path& path) {
   return name.starts_with("record-") && name.ends_with(".json");
 }
 
-std::vector<fs::path> records_in(const fs::path& folder) {
+/// As far as the folder can be read.
+std::vector<fs::path> files_in(const fs::path& folder) {
   std::vector<fs::path> files;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored))
-    if (is_record(entry.path())) files.push_back(entry.path());
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator(); entry.increment(error))
+    files.push_back(entry->path());
   std::ranges::sort(files);
   return files;
 }
 
+std::vector<fs::path> records_in(const fs::path& folder) {
+  std::vector<fs::path> files = files_in(folder);
+  std::erase_if(files, [](const fs::path& path) { return !is_record(path); });
+  return files;
+}
+
 }  // namespace
+
+bool is_finished(const results::Record& record) { return record.status == results::Status::ok; }
 
 Journal::Journal(fs::path results, int cases, Progress& progress)
     : results_(std::move(results)), folder_(folder_of(results_)), progress_(progress) {
@@ -121,10 +130,8 @@ void Journal::lock() {
 void Journal::remove_folder() const {
   std::error_code ignored;
   const fs::path lock = lock_of(folder_);
-  std::vector<fs::path> others;
-  for (const auto& entry : fs::directory_iterator(folder_, ignored))
-    if (entry.path() != lock) others.push_back(entry.path());
-  for (const fs::path& path : others) fs::remove_all(path, ignored);
+  for (const fs::path& path : files_in(folder_))
+    if (path != lock) fs::remove_all(path, ignored);
   // The lock last, and the folder only while it is empty: whoever comes from here on makes a lock of its own in it.
   fs::remove(lock, ignored);
   fs::remove(folder_, ignored);
@@ -138,18 +145,25 @@ std::optional<Unfinished> Journal::unfinished() const {
     return Unfinished{results::read_results(results_), results_};
   }
   Unfinished found{results::read_results(head_of(folder_)), folder_};
+  found.run.records = read_records();
+  return found;
+}
+
+std::vector<results::Record> Journal::read_records() const {
+  std::vector<results::Record> records;
   for (const fs::path& path : records_in(folder_)) {
     try {
-      found.run.records.push_back(results::record_from_json(JsonReader(read_json(path), path.string())));
+      records.push_back(results::record_from_json(JsonReader(read_json(path), path.string())));
     } catch (const Error& error) {
       progress_.note(fmt::format("a record that cannot be read is made anew: {}", error.what()));
     }
   }
-  return found;
+  return records;
 }
 
 void Journal::require_empty() const {
-  const std::size_t records = fs::exists(head_of(folder_)) ? records_in(folder_).size() : 0;
+  if (!fs::exists(head_of(folder_))) return;
+  const auto records = std::ranges::count_if(read_records(), is_finished);
   if (records == 0) return;
   throw usage_error("--json", results_.string(),
                     fmt::format("no unfinished run: {} holds {} finished record{}", folder_.string(), records,
@@ -184,8 +198,6 @@ void Journal::keep(const results::Record& record) {
 bool Journal::finish(const results::ResultsFile& all, bool complete) {
   try {
     results::write_results(results_, all);
-    if (complete) remove_folder();
-    return true;
   } catch (const std::exception& error) {
     progress_.note(fmt::format("the results could not be written: {}", error.what()));
     try {
@@ -198,6 +210,8 @@ bool Journal::finish(const results::ResultsFile& all, bool complete) {
     }
     return false;
   }
+  if (complete) remove_folder();
+  return true;
 }
 
 bool is_being_written(const fs::path& results) {

@@ -15,8 +15,12 @@ struct Unfinished {
   std::filesystem::path path;
 };
 
+/// Whether a record of an earlier run stands: failed cases and those that were cut short run again, and what was skipped
+/// is looked at anew.
+bool is_finished(const results::Record& record);
+
 /// The folder FILE.journal: head.json, a results file without records, and record-<hash of the id>.json for each
-/// record, every one written beside and renamed; scratch tells of the scratch folder (scratch_note.h). One program at a
+/// record, every one written beside and renamed; scratch tells of scratch folders (scratch_note.h). One program at a
 /// time: it holds a lock on the file lock while it lives, which is the one at that path.
 class Journal {
  public:
@@ -31,10 +35,10 @@ class Journal {
   /// neither. Records that cannot be read are noted and left out. Throws usage_error for a head or a results file that
   /// is none.
   std::optional<Unfinished> unfinished() const;
-  /// Throws usage_error where records of another run lie here, which a new one would lose.
+  /// Throws usage_error where finished records of another run lie here, which a new one would lose.
   void require_empty() const;
 
-  /// Removes the scratch folder of a run that was killed before it could, and tells of this one's.
+  /// Removes the scratch folders of runs that were killed before they could, and tells of this one's.
   void take_scratch(const std::filesystem::path& scratch);
   /// From here on the folder stands for a run with this head, which has no records. `goes_on`: records that are there belong to it, else they
   /// are dropped.
@@ -50,6 +54,7 @@ class Journal {
  private:
   void lock();
   void remove_folder() const;
+  std::vector<results::Record> read_records() const;
   std::filesystem::path file_of(const std::string& id) const;
 
   std::filesystem::path results_, folder_;

@@ -116,13 +116,13 @@ constexpr std::array options_table{
               .text = [](const RunOptions& o) { return o.emulated_unit_s ? unit_text(*o.emulated_unit_s) : ""; }},
     RunOption{.name = "--force",
               .help = "Run what is predicted to exceed the memory",
-              .repeated = Repeated::if_given,
+              .repeated = Repeated::limits,
               .read = [](RunOptions& o, Text) { o.force = true; },
               .text = [](const RunOptions& o) { return on(o.force); }},
     RunOption{.name = "--timeout",
               .value = "S",
               .help = "End a launch after this time (500ms, 90, 5min); default: from the prediction",
-              .repeated = Repeated::if_given,
+              .repeated = Repeated::limits,
               .read = [](RunOptions& o, Text text) { o.launches.timeout_s = read_timeout(text); },
               .text =
                   [](const RunOptions& o) {
@@ -191,7 +191,19 @@ std::string repeating_command(const SelectedCase& chosen, const RunOptions& opti
   if (!chosen.schedule.empty()) words.insert(words.end(), {"--schedule", chosen.schedule});
   for (const RunOption& option : options_table)
     if (option.repeated == Repeated::if_given) add_if_given(words, option, options);
+  for (const RunOption& option : options_table)
+    if (option.repeated == Repeated::limits) add_if_given(words, option, options);
   return shell_line(words);
+}
+
+bool measures_the_same(const std::string& command, const std::string& other) {
+  // Limits come last.
+  const auto measuring = [](std::string_view text) {
+    for (const RunOption& option : options_table)
+      if (option.repeated == Repeated::limits) text = text.substr(0, text.rfind(fmt::format(" {}", option.name)));
+    return text;
+  };
+  return measuring(command) == measuring(other);
 }
 
 int read_integer(std::string_view option, std::string_view text, int least) {

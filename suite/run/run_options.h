@@ -52,6 +52,7 @@ struct RunOptions {
 enum class Repeated {
   always,    ///< its default differs between commands
   if_given,  ///< it changes what is run
+  limits,    ///< it does not, but without it the case might not run to its end; where given
   never,     ///< it says where results go, or how far a suite goes
 };
 
@@ -75,6 +76,9 @@ void add_if_given(std::vector<std::string>& words, const RunOption& option, cons
 
 /// `parabench run` with what runs the case again as these options did.
 std::string repeating_command(const SelectedCase& chosen, const RunOptions& options);
+
+/// Whether two such commands measure the same: all but how far a run may go.
+bool measures_the_same(const std::string& command, const std::string& other);
 
 /// An integer of at least `least`. Throws usage_error naming `option`.
 int read_integer(std::string_view option, std::string_view text, int least);

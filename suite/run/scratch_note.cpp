@@ -1,6 +1,7 @@
 #include "suite/run/scratch_note.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <cctype>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "base/file.h"
 #include "base/host_name.h"
@@ -31,27 +33,58 @@ bool is_own_folder(const fs::path& path) {
   return lstat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode) && found.st_uid == geteuid();
 }
 
-}  // namespace
+std::vector<std::string> lines_of(const fs::path& note) {
+  std::vector<std::string> lines;
+  std::ifstream file(note);
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
 
-void tell_scratch(const fs::path& note, const fs::path& scratch) noexcept {
+void write_lines(const fs::path& note, const std::vector<std::string>& lines) noexcept {
   try {
-    write_atomically(note, fmt::format("{}\n{}\n", host_name(), fs::absolute(scratch).string()));
+    write_atomically(note, fmt::format("{}\n", fmt::join(lines, "\n")));
   } catch (const std::exception&) {
   }
 }
 
-void remove_told_scratch(const fs::path& note, Progress& progress) {
-  std::ifstream file(note);
-  std::string host, folder;
-  if (!std::getline(file, host) || !std::getline(file, folder) || host != host_name()) return;
+/// Whether the folder of a line is gone, or none that a run made.
+bool is_settled(const std::string& line, Progress& progress) {
+  const std::size_t tab = line.find('\t');
+  if (tab == line.npos) return true;
+  const std::string host = line.substr(0, tab), folder = line.substr(tab + 1);
   const fs::path path = folder;
-  if (!path.is_absolute() || !is_scratch_name(path.filename()) || !is_own_folder(path)) return;
+  if (!path.is_absolute() || !is_scratch_name(path.filename())) return true;
+  if (host != host_name()) {
+    if (is_own_folder(path)) progress.note(fmt::format("{} of a run on {} stays: remove it there", folder, host));
+    return false;
+  }
+  if (!is_own_folder(path)) return true;
   if (const auto users = processes_carrying(folder); !users.empty()) {
     progress.note(fmt::format("{} of the run that stopped stays: process {} uses it", folder, users.front()));
-    return;
+    return false;
   }
-  std::error_code ignored;
-  fs::remove_all(path, ignored);
+  std::error_code error;
+  fs::remove_all(path, error);
+  return !error;
+}
+
+}  // namespace
+
+void tell_scratch(const fs::path& note, const fs::path& scratch) noexcept {
+  std::vector<std::string> lines = lines_of(note);
+  lines.push_back(fmt::format("{}\t{}", host_name(), fs::absolute(scratch).string()));
+  write_lines(note, lines);
+}
+
+void remove_told_scratch(const fs::path& note, Progress& progress) {
+  std::vector<std::string> lines = lines_of(note);
+  std::erase_if(lines, [&](const std::string& line) { return is_settled(line, progress); });
+  if (lines.empty()) {
+    std::error_code ignored;
+    fs::remove(note, ignored);
+  } else {
+    write_lines(note, lines);
+  }
 }
 
 }  // namespace parabench::suite

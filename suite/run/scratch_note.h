@@ -1,4 +1,4 @@
-// Which scratch folder a run uses, told beside its journal: a run that is killed cannot remove its own.
+// Which scratch folders runs used, told beside their journal: a run that is killed cannot remove its own.
 #pragma once
 
 #include <filesystem>
@@ -7,12 +7,14 @@
 
 namespace parabench::suite {
 
-/// Writes into `note` that a run on this host uses `scratch`. Never throws: without it, a folder stays.
+/// Adds to `note`, a line for each folder, that a run on this host uses `scratch`. Never throws: without it, a folder
+/// stays.
 void tell_scratch(const std::filesystem::path& note, const std::filesystem::path& scratch) noexcept;
 
-/// Removes the folder that `note` tells of, if it is one that a run of this user made on this host (launch.h) and no
-/// process has it in its command line; one that is in use stays, and `progress` says so. For the owner of the journal's
-/// lock: the run itself is over.
+/// Removes the folders that `note` tells of, and their lines. One that a process of this host has in its command line
+/// stays, and so does one of another host, whose processes are not seen; `progress` says so, and the line remains.
+/// Nothing else is touched than folders that a run of this user made (launch.h). For the owner of the journal's lock:
+/// the run itself is over.
 void remove_told_scratch(const std::filesystem::path& note, Progress& progress);
 
 }  // namespace parabench::suite

@@ -34,7 +34,7 @@ void note_machine(const std::vector<Prepared>& cases, Workplace& workplace) {
     workplace.progress.note(fmt::format("up to {} threads compute on {} cores: times include waiting for a core", most,
                                         workplace.machine.cores));
   }
-  const std::string busy = most > 0 ? busy_host(load_average(), workplace.machine.cores) : "";
+  const std::string busy = most > 0 ? busy_host(load_average(), online_cores()) : "";
   if (!busy.empty()) workplace.progress.note(busy);
   if (processes_at_most == 0) return;
   const std::string added = additions(workplace.options.launcher, processes_at_most, workplace.host);
@@ -60,9 +60,10 @@ void report(const results::ResultsFile& results, const RunOptions& options, std:
 }
 
 /// A table of fewer rows than cases looks like any other.
-void note_missing(std::size_t missing, std::size_t all, bool kept, Progress& progress) {
-  if (missing == 0) return;
-  progress.note(fmt::format("{} of {} cases did not run{}", missing, all,
+void note_missing(std::size_t missing, std::size_t cut_short, std::size_t all, bool kept, Progress& progress) {
+  if (missing + cut_short == 0) return;
+  progress.note(fmt::format("{} of {} cases did not run{}{}", missing + cut_short, all,
+                            cut_short > 0 ? " to their end" : "",
                             kept ? "; the same command with --resume goes on" : ""));
 }
 
@@ -123,10 +124,9 @@ bool run_series(CaseSeries& series, std::size_t cases, std::optional<Journal>& j
   add_hosts(results.context.hosts, workplace.hosts);
   results.records = series.records();
   const std::size_t missing = cases - results.records.size();
-  note_missing(missing, cases, journal.has_value(), workplace.progress);
+  note_missing(missing, series.cut_short(), cases, journal.has_value(), workplace.progress);
   if (!journal || complete || results.records.empty()) return true;
-  const bool cut_short = workplace.signals.interrupted() && !std::ranges::all_of(results.records, is_finished);
-  const bool written = journal->finish(results, missing == 0 && !cut_short);
+  const bool written = journal->finish(results, missing + series.cut_short() == 0);
   if (written) workplace.progress.note("results: " + options.json);
   return written;
 }

@@ -83,26 +83,27 @@ std::string common(const ScriptContext& context) {
   return fmt::format(R"(parabench={0}
 cd {1}
 
-# run_case FOLDER ID: goes on where an earlier attempt stopped, and leaves what is finished as it is. What earlier
-# attempts said is kept with their numbers.
+# run_case FOLDER ID: goes on where an earlier attempt stopped, and leaves what is finished as it is. What each attempt
+# said is kept with its number; {4} and {5} lead to that of the last one.
 run_case() {{
   mkdir -p "$1"
   attempt=1
   while [ -e "$1/{4}.$attempt" ] || [ -e "$1/{5}.$attempt" ]; do attempt=$((attempt + 1)); done
-  for log in {4} {5}; do
-    if [ -e "$1/$log" ]; then mv "$1/$log" "$1/$log.$attempt"; fi
-  done
+  out=$1/{4}.$attempt err=$1/{5}.$attempt
+  : > "$out" 2> "$err"
+  ln -sf "{4}.$attempt" "$1/{4}"
+  ln -sf "{5}.$attempt" "$1/{5}"
   code=0
   "$parabench" run "$2"{2} \
-    --json "$1/{3}" --resume --fom < /dev/null > "$1/{4}" 2> "$1/{5}" || code=$?
-  result=$(sed -n 's/^PARABENCH_RESULT: //p' "$1/{4}")
-  grep '^FOM ' "$1/{4}" || true
+    --json "$1/{3}" --resume --fom < /dev/null > "$out" 2> "$err" || code=$?
+  result=$(sed -n 's/^PARABENCH_RESULT: //p' "$out")
+  grep '^FOM ' "$out" || true
   case $result in
     PASS | SKIP) code=0 ;;
     *)
       result=FAIL
       [ "$code" != 0 ] || code=1
-      tail -n 5 "$1/{5}" >&2
+      tail -n 5 "$err" >&2
       ;;
   esac
 }}

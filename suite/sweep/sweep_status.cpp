@@ -10,8 +10,8 @@
 #include "results/baseline.h"
 #include "results/origin.h"
 #include "results/summary.h"
-#include "suite/run/case_series.h"
 #include "suite/run/journal.h"
+#include "suite/run/run_options.h"
 
 namespace parabench::suite {
 namespace {
@@ -39,13 +39,14 @@ void judge_record(CaseProgress& progress, const results::Record& record) {
 
 /// --resume takes over no finished record of other options.
 void judge_options(CaseProgress& progress, const results::Record& record, const fs::path& folder) {
-  if (progress.entry.command.empty() || record.reproduce == progress.entry.command) return;
+  if (progress.entry.command.empty() || measures_the_same(record.reproduce, progress.entry.command)) return;
   progress.state = CaseState::other;
   progress.reason = fmt::format("made with other options: {}; {}", record.reproduce,
-                                is_finished(record) ? fmt::format("remove {} to run the case again, or give the sweep "
-                                                                  "another name",
-                                                                  folder.string())
-                                                    : "the script runs it again");
+                                is_finished(record)
+                                    ? fmt::format("remove {} to run it again, if the sweep still has the case, or give "
+                                                  "the sweep another name",
+                                                  folder.string())
+                                    : "the script runs it again, if the sweep still has the case");
 }
 
 /// Without a results file: what the run last said.

@@ -177,6 +177,7 @@ TEST_F(CompareTest, BadInputIsNamed) {
   expect_refused({"a", "b", "--threshold", "5%%"}, "'5%%'");
   expect_refused({"a", "b", "--threshold", "nan"}, "'nan'");
   expect_refused({"a", "b", "--threshold=-1%"}, "'-1%'");
+  expect_refused({"a", "b", "--threshold", "5"}, "'5'");
   expect_refused({"a", "b", "--alpha", "0"}, "'0'");
   expect_refused({"a", "b", "--alpha", "60%"}, "'60%'");
   expect_refused({"a", "b", "--allow-different", "machne"}, "did you mean 'machine'?");

@@ -177,6 +177,24 @@ TEST_F(FailureTest, ARecordThatWasCutShortKeepsItsSamplesAndDoesNotCount) {
   EXPECT_EQ(record["measured"]["step_time_s"]["samples"].size(), 1u);
   EXPECT_EQ(record["measured"]["stopped_by"], "interruption");
   EXPECT_EQ(run({"validate", "results.json"}).code, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("1 of 1 cases did not run to their end; the same command with --resume goes on"));
+  // Nothing is finished that the same command without --resume could lose.
+  set("FAKE_RANK", "");
+  EXPECT_EQ(run({"run", gpipe, "--json", "results.json", "--repetitions", "3"}).code, 0);
+}
+
+TEST_F(FailureTest, ASkippedCaseDoesNotMakeAnInterruptedRunUnfinished) {
+  set("FAKE_RANK", "gpipe|measure|slow|0");
+  const std::string skipped = "^resnet18/imagenet/gpipe/np:2/batch:32$";
+  const std::string last = "^resnet34/cifar10-synthetic/gpipe/np:2/batch:64$";
+  const Outcome outcome =
+      run_and_signal({"run", "--filter", skipped + "|" + last, "--json", "results.json"}, "measure resnet34", SIGINT);
+  EXPECT_EQ(outcome.code, 130);
+  const auto records = results()["records"];
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[0]["status"], "skipped");
+  EXPECT_THAT(outcome.err, Not(HasSubstr("did not run")));
+  EXPECT_FALSE(std::filesystem::exists(path("results.json.journal")));
 }
 
 TEST_F(FailureTest, TwoCtrlCKeepFinishedResultsAndLeaveNoProcess) {

@@ -62,8 +62,9 @@ Outcome FrontTest::run(const std::vector<std::string>& words) { return finish(st
 
 Outcome FrontTest::run_and_signal(const std::vector<std::string>& words, const std::string& log_line, int signal,
                                   int times) {
+  const int before = count_launches(log_line);
   const pid_t pid = start(words);
-  for (int i = 0; i < 1000 && count_launches(log_line) == 0; ++i)
+  for (int i = 0; i < 1000 && count_launches(log_line) == before; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   for (int sent = 0; sent < times; ++sent) {
     kill(pid, signal);

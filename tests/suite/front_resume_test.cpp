@@ -73,7 +73,7 @@ TEST_F(ResumeTest, TheScratchFolderOfAKilledRunIsRemoved) {
 TEST_F(ResumeTest, AScratchFolderInUseOrOfAnotherNameStays) {
   kill_during_gpipe();
   const std::string note = read_text(path("results.json.journal/scratch"));
-  const std::string host = note.substr(0, note.find('\n') + 1);
+  const std::string host = note.substr(0, note.find('\t') + 1);
   std::string folder = note.substr(host.size());
   folder.pop_back();
   const pid_t user = fork();
@@ -82,12 +82,21 @@ TEST_F(ResumeTest, AScratchFolderInUseOrOfAnotherNameStays) {
     _exit(127);
   }
   while (processes_carrying(folder).empty()) usleep(10'000);
-  const Outcome resumed = run({"run", sequential, gpipe, pipedream, "--json", "results.json", "--resume"});
+  // Again killed: what stayed is told of still, beside the folder of that run.
+  set("FAKE_RANK", "gpipe|measure|hang|-1");
+  const Outcome killed = run_and_signal(resume(), "measure " + gpipe, SIGKILL);
+  set("FAKE_RANK", "");
+  EXPECT_THAT(killed.err, HasSubstr(folder + " of the run that stopped stays"));
+  const std::string both = read_text(path("results.json.journal/scratch"));
+  EXPECT_TRUE(both.starts_with(note)) << both;
+  EXPECT_EQ(std::ranges::count(both, '\n'), 2);
+  EXPECT_TRUE(std::filesystem::exists(folder));
   kill(user, SIGKILL);
   waitpid(user, nullptr, 0);
+  EXPECT_EQ(left_running(), 0);
+  const Outcome resumed = run(resume());
   EXPECT_EQ(resumed.code, 0) << resumed.err;
-  EXPECT_THAT(resumed.err, HasSubstr(folder + " of the run that stopped stays"));
-  EXPECT_TRUE(std::filesystem::exists(folder));
+  EXPECT_EQ(scratch_folders(), 0);
 
   std::filesystem::create_directories(path("mine"));
   std::filesystem::create_directory_symlink(path("mine"), path("parabench-abcdef"));
@@ -97,6 +106,12 @@ TEST_F(ResumeTest, AScratchFolderInUseOrOfAnotherNameStays) {
     EXPECT_EQ(run(resume()).code, 0);
     EXPECT_TRUE(std::filesystem::exists(path(other))) << other;
   }
+
+  std::filesystem::create_directories(path("results.json.journal"));
+  std::filesystem::create_directories(path("parabench-ghijkl"));
+  write_atomically(path("results.json.journal/scratch"), "elsewhere\t" + path("parabench-ghijkl").string() + "\n");
+  EXPECT_THAT(run(resume()).err, HasSubstr("of a run on elsewhere stays"));
+  EXPECT_TRUE(std::filesystem::exists(path("parabench-ghijkl")));
 }
 
 TEST_F(ResumeTest, ANewRunRefusesToLoseAnUnfinishedOne) {

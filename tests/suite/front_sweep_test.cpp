@@ -2,11 +2,13 @@
 #include <signal.h>
 
 #include <chrono>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/file.h"
 #include "suite/launch/launcher.h"
+#include "suite/run/run_options.h"
 #include "tests/suite/sweep_fixture.h"
 
 namespace parabench::suite {
@@ -134,7 +136,7 @@ TEST_F(SweepTest, ResultsOfOtherOptionsAreToldAndNotCollected) {
   EXPECT_THAT(told.out, AllOf(HasSubstr("   done 0\n"), HasSubstr("  other 3\n"), HasSubstr("other   " + gpipe),
                               HasSubstr("made with other options: parabench run"), HasSubstr("--steps 5"),
                               HasSubstr("remove my runs/pipes/here/" + first.filename().string() +
-                                        " to run the case again, or give the sweep another name")));
+                                        " to run it again, if the sweep still has the case")));
   EXPECT_EQ(run({"sweep", "collect", "my runs", "--json", "all.json"}).code, 3);
 
   EXPECT_EQ(run_local().code, 1);
@@ -158,7 +160,7 @@ TEST_F(SweepTest, ResultsOfAFailureWithOtherOptionsAreRunAgain) {
   set("FAKE_RANK", "gpipe|measure|failure|1");
   ASSERT_EQ(run_local().code, 1);
   set("FAKE_RANK", "");
-  ASSERT_EQ(make(grid + "timeout = \"5min\"\n").code, 0);
+  ASSERT_EQ(make(grid + "repetitions = 2\n").code, 0);
   const json now = status();
   EXPECT_EQ(now["cases"][1]["state"], "other");
   EXPECT_THAT(now["cases"][1]["reason"].get<std::string>(), HasSubstr("the script runs it again"));
@@ -166,13 +168,44 @@ TEST_F(SweepTest, ResultsOfAFailureWithOtherOptionsAreRunAgain) {
   EXPECT_EQ(status()["cases"][1]["state"], "done");
 }
 
+TEST_F(SweepTest, ALongerTimeOutRunsOnlyAgainWhatFailed) {
+  ASSERT_EQ(make(grid).code, 0);
+  set("FAKE_RANK", "gpipe|measure|failure|1");
+  ASSERT_EQ(run_local().code, 1);
+  set("FAKE_RANK", "");
+  ASSERT_EQ(make(grid + "timeout = \"5min\"\nforce = true\n").code, 0);
+  EXPECT_THAT(states(), ElementsAre("done", "failed", "done"));
+  const int before = count_launches("measure");
+  EXPECT_EQ(run_local().code, 0);
+  EXPECT_EQ(count_launches("measure"), before + 1);
+  EXPECT_THAT(states(), ElementsAre("done", "done", "done"));
+}
+
 TEST_F(SweepTest, EveryOptionOfAFileComesBackInTheRecord) {
-  const std::string all = grid +
-                          "repetitions = 2\nuntil-interval = \"40%\"\nmax-repetitions = 3\nlauncher = \"mpirun -np "
-                          "{np} {program}\"\nforce = true\ntimeout = \"1.5min\"\nskip-corrupt = true\nretries = 1\n"
-                          "calibration = \"some where/c.json\"\n";
+  const std::map<std::string_view, std::string> samples{{"--steps", ""},
+                                                        {"--warmup", ""},  // in the grid
+                                                        {"--repetitions", "2"},
+                                                        {"--until-interval", "\"40%\""},
+                                                        {"--max-repetitions", "3"},
+                                                        {"--launcher", "\"mpirun -np {np} {program}\""},
+                                                        {"--data", "\"some where\""},
+                                                        {"--skip-corrupt", "true"},
+                                                        {"--calibration", "\"some where/c.json\""},
+                                                        {"--verify", ""},
+                                                        {"--force", "true"},
+                                                        {"--timeout", "\"1.5min\""},
+                                                        {"--retries", "1"},
+                                                        {"--emulate", ""}};  // of emulated devices alone
+  std::string all = grid;
+  for (const RunOption& option : run_options()) {
+    if (!option.of_sweep()) continue;
+    const auto sample = samples.find(option.name);
+    ASSERT_NE(sample, samples.end()) << option.name << " has no sample here";
+    if (!sample->second.empty()) all += std::string(option.name.substr(2)) + " = " + sample->second + "\n";
+  }
   fs::create_directories(path("some where"));
-  ASSERT_EQ(make(all).code, 0);
+  const Outcome made = make(all);
+  ASSERT_EQ(made.code, 0) << made.err;
   const Outcome ran = run_local();
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(states(), ElementsAre("done", "done", "done"));
@@ -201,8 +234,9 @@ TEST_F(SweepTest, EveryAttemptKeepsWhatItSaid) {
   EXPECT_THAT(read_text(of_case / "stderr.1"), HasSubstr("told to fail"));
   EXPECT_THAT(read_text(of_case / "stdout.2"), HasSubstr("PARABENCH_RESULT: PASS"));
   EXPECT_TRUE(fs::exists(of_case / "stderr.2"));
-  EXPECT_THAT(read_text(of_case / "stdout"), HasSubstr("PARABENCH_RESULT: PASS"));
-  EXPECT_FALSE(fs::exists(of_case / "stdout.3"));
+  EXPECT_EQ(fs::read_symlink(of_case / "stdout"), "stdout.3");
+  EXPECT_EQ(fs::read_symlink(of_case / "stderr"), "stderr.3");
+  EXPECT_FALSE(fs::exists(of_case / "stdout.4"));
 }
 
 TEST_F(SweepTest, CollectKeepsACalibrationThatGrew) {

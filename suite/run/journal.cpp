@@ -171,11 +171,7 @@ void Journal::require_empty() const {
                     "--resume goes on with it; remove the folder to start over");
 }
 
-void Journal::take_scratch(const fs::path& scratch) {
-  const fs::path note = folder_ / "scratch";
-  remove_told_scratch(note, progress_);
-  tell_scratch(note, scratch);
-}
+void Journal::take_scratch(const fs::path& scratch) { take_over_scratch(folder_ / "scratch", scratch, progress_); }
 
 void Journal::begin(const results::ResultsFile& head, bool goes_on) {
   if (!goes_on)

@@ -40,13 +40,6 @@ std::vector<std::string> lines_of(const fs::path& note) {
   return lines;
 }
 
-void write_lines(const fs::path& note, const std::vector<std::string>& lines) noexcept {
-  try {
-    write_atomically(note, fmt::format("{}\n", fmt::join(lines, "\n")));
-  } catch (const std::exception&) {
-  }
-}
-
 /// Whether the folder of a line is gone, or none that a run made.
 bool is_settled(const std::string& line, Progress& progress) {
   const std::size_t tab = line.find('\t');
@@ -70,20 +63,13 @@ bool is_settled(const std::string& line, Progress& progress) {
 
 }  // namespace
 
-void tell_scratch(const fs::path& note, const fs::path& scratch) noexcept {
-  std::vector<std::string> lines = lines_of(note);
-  lines.push_back(fmt::format("{}\t{}", host_name(), fs::absolute(scratch).string()));
-  write_lines(note, lines);
-}
-
-void remove_told_scratch(const fs::path& note, Progress& progress) {
-  std::vector<std::string> lines = lines_of(note);
-  std::erase_if(lines, [&](const std::string& line) { return is_settled(line, progress); });
-  if (lines.empty()) {
-    std::error_code ignored;
-    fs::remove(note, ignored);
-  } else {
-    write_lines(note, lines);
+void take_over_scratch(const fs::path& note, const fs::path& scratch, Progress& progress) noexcept {
+  try {
+    std::vector<std::string> lines = lines_of(note);
+    std::erase_if(lines, [&](const std::string& line) { return is_settled(line, progress); });
+    lines.push_back(fmt::format("{}\t{}", host_name(), fs::absolute(scratch).string()));
+    write_atomically(note, fmt::format("{}\n", fmt::join(lines, "\n")));
+  } catch (const std::exception&) {
   }
 }
 

@@ -53,11 +53,11 @@ class Replay {
 };
 
 void initialize(const BenchmarkFlags& flags, int repetitions) {
-  std::vector<std::string> words = {"parabench"};
-  words.insert(words.end(), flags.passed.begin(), flags.passed.end());
+  static char program[] = "parabench";  // read again when the results are written
+  std::vector<std::string> words = flags.passed;
   // The cases are already filtered; these also silence environment twins.
   words.insert(words.end(), {"--benchmark_filter=all", fmt::format("--benchmark_repetitions={}", repetitions)});
-  std::vector<char*> argv;
+  std::vector<char*> argv = {program};
   for (auto& word : words) argv.push_back(word.data());
   int argc = static_cast<int>(argv.size());
   benchmark::SetDefaultTimeUnit(benchmark::kMillisecond);

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "tests/base/sanitized.h"
 #include "tests/suite/front_fixture.h"
 
 namespace parabench::suite {
@@ -227,6 +228,7 @@ TEST_F(AdversityTest, AFolderThatCannotBeWrittenIsNoticedBeforeTheFirstLaunch) {
 }
 
 TEST_F(AdversityTest, AClockThatJumpsBackAndForthChangesNoTime) {
+  if (under_sanitizer) GTEST_SKIP() << "a sanitizer's library has to be the first one";
   set("LD_PRELOAD", STEPPING_CLOCK);
   const Outcome outcome = run({"run", gpipe, sequential, "--json", "results.json", "--repetitions", "2"});
   set("LD_PRELOAD", "");
@@ -279,6 +281,7 @@ class SmallMemory {
 };
 
 TEST_F(AdversityTest, AKillForExceedingAMemoryLimitIsNamed) {
+  if (under_sanitizer) GTEST_SKIP() << "a sanitizer takes more memory";
   set("FAKE_RANK", "gpipe|measure|eat|1");
   std::optional<SmallMemory> memory(96);
   if (!memory->is_entered()) GTEST_SKIP() << "control groups with a memory limit are not permitted here";
@@ -342,6 +345,7 @@ class Limit {
 };
 
 TEST_F(AdversityTest, AListWhoseThreadsHaveNoRoomIsComplete) {
+  if (under_sanitizer) GTEST_SKIP() << "a sanitizer takes more address space";
   const std::vector<std::string> words = {"list", "--where", "model=resnet18"};
   const Outcome usual = run(words);
   std::filesystem::remove_all(path("cache"));
@@ -354,6 +358,7 @@ TEST_F(AdversityTest, AListWhoseThreadsHaveNoRoomIsComplete) {
 }
 
 TEST_F(AdversityTest, TooLittleMemoryIsNamed) {
+  if (under_sanitizer) GTEST_SKIP() << "a sanitizer takes more address space";
   const Limit space(RLIMIT_AS, rlim_t{100} << 20);
   if (!space.is_set()) GTEST_SKIP() << "limits may not be changed here";
   const Outcome outcome =

@@ -1,6 +1,7 @@
 // Launches that crash, hang, lie or are interrupted: a failed record, nothing left behind, the rest goes on.
 #include <signal.h>
 
+#include "tests/base/sanitized.h"
 #include "tests/suite/front_fixture.h"
 
 namespace parabench::suite {
@@ -9,6 +10,9 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
+
+/// Longer than a sound launch takes.
+constexpr const char* soon = under_sanitizer ? "20s" : "500ms";
 
 class FailureTest : public FrontTest {
  protected:
@@ -62,7 +66,7 @@ TEST_F(FailureTest, ACrashedRank) {
 }
 
 TEST_F(FailureTest, AHungRankTimesOut) {
-  EXPECT_THAT(reason(fail("gpipe|measure|hang|1", {"--timeout", "500ms"})), HasSubstr("timed out"));
+  EXPECT_THAT(reason(fail("gpipe|measure|hang|1", {"--timeout", soon})), HasSubstr("timed out"));
   EXPECT_EQ(outcome_.code, 1);
 }
 
@@ -90,7 +94,7 @@ TEST_F(FailureTest, WhatTrainsSomethingElseIsNotTriedAgain) {
 }
 
 TEST_F(FailureTest, ARankThatIgnoresTermIsKilled) {
-  EXPECT_THAT(reason(fail("gpipe|measure|stubborn|-1", {"--timeout", "500ms"})), HasSubstr("timed out"));
+  EXPECT_THAT(reason(fail("gpipe|measure|stubborn|-1", {"--timeout", soon})), HasSubstr("timed out"));
 }
 
 TEST_F(FailureTest, ALossThatIsNoNumber) {

@@ -287,6 +287,7 @@ TEST_F(RunTest, GoogleBenchmarksFlagsWork) {
                             "--benchmark_filter=gpipe", "--benchmark_out=gb.json"});
   EXPECT_EQ(json.code, 0) << json.err;
   for (const auto& document : {nlohmann::json::parse(json.out), results("gb.json")}) {
+    EXPECT_EQ(document["context"]["executable"], "parabench");
     const auto& benchmarks = document["benchmarks"];
     ASSERT_EQ(benchmarks.size(), 6u);  // two repetitions, mean, median, stddev, cv
     EXPECT_EQ(benchmarks[0]["name"], gpipe + "/iterations:20/manual_time");

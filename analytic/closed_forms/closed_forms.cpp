@@ -14,6 +14,11 @@ double data_parallel_step(double sequential_s, int workers, double gradient_byte
   return sequential_s / workers + 2 * (workers - 1) * slowest;
 }
 
+double decoupled_step(double forward_s, double backward_s, double update_s, double reduce_scatter_s,
+                      double all_gather_s) {
+  return std::max(backward_s, reduce_scatter_s) + update_s + std::max(forward_s, all_gather_s);
+}
+
 double gpipe_compute(double sequential_s, int workers, int micro_batches) {
   return sequential_s * (workers + micro_batches - 1) / (static_cast<double>(workers) * micro_batches);
 }

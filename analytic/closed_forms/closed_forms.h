@@ -18,6 +18,12 @@ struct Link {
 double data_parallel_step(double sequential_s, int workers, double gradient_bytes, double fusion_bytes,
                           std::span<const Link> links);
 
+/// A step whose all-reduces run in halves (Zhang et al. 2023, arXiv 2302.12445): reduce-scatters beside the backward,
+/// all-gathers beside the next forward, each as long as all of them one after the other:
+/// max(tB, reduce-scatters) + update + max(tF, all-gathers).
+double decoupled_step(double forward_s, double backward_s, double update_s, double reduce_scatter_s,
+                      double all_gather_s);
+
 /// GPipe compute, Eq. 6.1: T_seq (W + m - 1) / (W m); m = 1 is plain model parallelism.
 double gpipe_compute(double sequential_s, int workers, int micro_batches);
 

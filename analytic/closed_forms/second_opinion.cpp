@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analytic/closed_forms/closed_forms.h"
+#include "parallelism/plan/strategies/horovod.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 
 namespace parabench::analytic {
@@ -49,8 +50,28 @@ double data_parallel_opinion(const plan::Plan& plan, const Sizes& sizes, const T
   // One rank with the whole batch in one piece.
   plan::Plan alone{.spec = plan.spec, .segments = plan.segments, .pieces = {{plan::batch_samples(plan)}}};
   alone.ranks.push_back({.holds = {{StageId(0), ReplicaId(0)}}});
-  return data_parallel_step(sequential_seconds(alone, time), plan.replicas, gradients,
-                            static_cast<double>(plan.spec.bucket.value), ring);
+  const bool fuses = plan::find_strategy(plan.spec.strategy.name).find_parameter("fusion") != nullptr;
+  const Bytes most = fuses ? plan::fusion(plan.spec).buffer : plan.spec.bucket;
+  return data_parallel_step(sequential_seconds(alone, time), plan.replicas, gradients, static_cast<double>(most.value),
+                            ring);
+}
+
+/// Whether the first gather brings what the next forward reads first, and not all there is.
+bool gathers_forward(const plan::Plan& plan) {
+  for (const plan::Lane& lane : plan.ranks[0].lanes) {
+    if (lane.key.kind != plan::LaneKind::collectives || lane.key.purpose != plan::Payload::parameters) continue;
+    return lane.ops.size() > 1 && lane.ops[0].segment == SegmentId(0);
+  }
+  return false;
+}
+
+/// Of rank 0, whose share of the batch is the largest.
+double decoupled_opinion(const plan::Plan& plan, const TimeModel& time) {
+  std::map<plan::OpKind, double> seconds;
+  for (const plan::Lane& lane : plan.ranks[0].lanes)
+    for (const plan::Op& op : lane.ops) seconds[op.kind] += time.seconds(plan, Rank(0), op, plan.spec.np);
+  return decoupled_step(seconds[plan::OpKind::forward], seconds[plan::OpKind::backward], seconds[plan::OpKind::update],
+                        seconds[plan::OpKind::reduce_scatter], seconds[plan::OpKind::all_gather]);
 }
 
 /// Seconds of each stage's passes on the first rank that holds it.
@@ -127,6 +148,7 @@ std::map<std::string, double> second_opinions(const plan::Plan& plan, const Size
   }
   if (plan.stages == 1) {
     opinions["ddlbench_eq_5_1"] = data_parallel_opinion(plan, sizes, time);
+    if (gathers_forward(plan)) opinions["decoupled_all_reduce"] = decoupled_opinion(plan, time);
     return opinions;
   }
   if (plan.stages != std::ssize(plan.ranks) || !is_alternating(plan)) {

@@ -25,7 +25,7 @@ constexpr std::array<DdlbenchData, 4> ddlbench_data = {{{"mnist-synthetic", 128,
                                                         {"highres-synthetic", 32, 128, 48, 12, 64}}};
 constexpr std::array ddlbench_nets = {"resnet18", "resnet50", "resnet152", "vgg11", "vgg16", "mobilenetv2"};
 
-/// Its engines as strategies of ours. Horovod is plain data parallelism; torchgpipe recomputes all micro-batches but
+/// Its engines as strategies of ours. torchgpipe recomputes all micro-batches but
 /// the last and cuts by measured time.
 std::vector<Case> ddlbench_cases() {
   std::vector<Case> cases;
@@ -36,7 +36,7 @@ std::vector<Case> ddlbench_cases() {
           cases.push_back(parse_case(fmt::format("{}/{}/{}/device:{}", net, data.dataset, rest, device)));
         };
         add(fmt::format("sequential/np:1/batch:{}", data.pytorch));
-        add(fmt::format("data-parallel/np:4/batch:{}", data.horovod));
+        add(fmt::format("horovod/np:4/batch:{}", data.horovod));
         add(fmt::format("gpipe/np:4/batch:{}/micro:{}/recompute:except-last", data.gpipe, data.micro_batches));
         add(fmt::format("pipedream/np:4/batch:{}", data.pipedream));
       }
@@ -85,7 +85,7 @@ std::vector<Case> gpu_cases() {
 constexpr std::array sets{
     CaseSet{"quick", "one model, every family of strategies, two cores", quick_cases},
     CaseSet{"ddlbench",
-            "DDLBench (2020) again: six nets, four data sets, PyTorch, Horovod (as data-parallel), GPipe and PipeDream "
+            "DDLBench (2020) again: six nets, four data sets, PyTorch, Horovod, GPipe and PipeDream "
             "with its batches on four devices",
             ddlbench_cases},
     CaseSet{"schedules", "every pipeline on the same work, two and four ranks", schedule_cases},

@@ -1,11 +1,21 @@
-// Plans of copies of the whole model: data-parallel and zero1.
+// Plans of copies of the whole model.
 #pragma once
+
+#include <functional>
 
 #include "parallelism/plan/strategies/placement.h"
 
 namespace parabench::plan {
 
-Plan data_parallel_plan(const StrategyInput& input);  ///< with one rank: sequential
-Plan zero1_plan(const StrategyInput& input);          ///< with one rank: sequential
+// With one rank each is sequential training.
+Plan data_parallel_plan(const StrategyInput& input);
+Plan zero1_plan(const StrategyInput& input);
+/// Sums in halves: the first beside the backward, the second, a gather of updated weights in the order in which forwards
+/// read them, beside the next step's forward (Zhang et al. 2023, arXiv 2302.12445).
+Plan dear_plan(const StrategyInput& input);
+
+/// Copies of the model, a segment per layer, each with the passes of its share of the batch; `share` adds what several
+/// of them do to gradients and weights. One copy is updated whole.
+Plan replicated_plan(const StrategyInput& input, const std::function<Plan(Plan)>& share);
 
 }  // namespace parabench::plan

@@ -57,7 +57,7 @@ Plan finish_step(Plan plan, const StrategyInput& input) {
   const Case& spec = input.spec;
   const auto runs = spec.dp > 1 ? buckets(plan, gradient_bytes(plan, input.model), spec.bucket) : whole_stages(plan);
   plan = add_messages(std::move(plan));
-  return spec.zero == 1 ? add_sharded_updates(std::move(plan), runs) : add_reduced_updates(std::move(plan), runs);
+  return spec.zero == 1 ? add_sharded_updates(std::move(plan), runs, runs) : add_reduced_updates(std::move(plan), runs);
 }
 
 }  // namespace parabench::plan

@@ -15,6 +15,7 @@
 #include "parallelism/plan/strategies/csv_plan.h"
 #include "parallelism/plan/strategies/data_parallel.h"
 #include "parallelism/plan/strategies/delay_rules.h"
+#include "parallelism/plan/strategies/horovod.h"
 #include "parallelism/plan/strategies/pipedream.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 
@@ -59,6 +60,21 @@ std::span<const Strategy> strategies() {
        .ranks = RankUse::replicas,
        .keys = {"bucket"},
        .write = data_parallel_plan},
+      {.name = "horovod",
+       .family = Family::data_parallel,
+       .summary = "data-parallel whose gradients are fused by what is ready at each look of a coordinator",
+       .paper = "Sergeev and Del Balso 2018, arXiv 1802.05799",
+       .ranks = RankUse::replicas,
+       .parameters = {{"fusion", usual_fusion, fusion_expected, "largest buffer of fused gradients"},
+                      {"cycle", usual_cycle, cycle_expected, "from one look to the next"}},
+       .write = horovod_plan},
+      {.name = "dear",
+       .family = Family::data_parallel,
+       .summary = "sums in halves: a reduce-scatter beside the backward, an all-gather beside the next forward",
+       .paper = "Zhang et al., ICDCS'23, arXiv 2302.12445",
+       .ranks = RankUse::replicas,
+       .keys = {"bucket"},
+       .write = dear_plan},
       {.name = "zero1",
        .family = Family::data_parallel,
        .summary = "data-parallel whose ranks each keep and update a share of the optimizer's states and weights",

@@ -26,6 +26,11 @@ TEST(DataParallelStep, TheSlowestLinkCounts) {
   EXPECT_NEAR(data_parallel_step(0, 2, 1e6, 1e9, links), 2 * (2e-5 + 1e6 / 2e8), 1e-15);
 }
 
+TEST(DecoupledStep, TheLongerOfEachHalfCounts) {
+  EXPECT_DOUBLE_EQ(decoupled_step(3, 6, .5, 4, 2), 9.5);
+  EXPECT_DOUBLE_EQ(decoupled_step(3, 6, .5, 8, 5), 13.5);
+}
+
 TEST(GpipeCompute, MatchesTheThesisTable) {
   const std::vector<std::pair<int, double>> factors = {{12, .3125},   {20, .2875}, {24, .28125},
                                                        {28, .276786}, {30, .275},  {32, .273438}};

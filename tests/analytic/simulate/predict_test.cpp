@@ -122,6 +122,47 @@ TEST(Predict, SecondOpinionsAgreeWhereTheirAssumptionsHold) {
   EXPECT_DOUBLE_EQ(data.second_opinion_step_time_s.at("ddlbench_eq_5_1"), data.step_time_s / 2);
 }
 
+TEST(Predict, GathersInTheForwardsOrderLetItBeginBeforeTheyHaveEnded) {
+  const HandCosts costs([](Rank, const plan::Op& op, int) {
+    switch (op.kind) {
+      case plan::OpKind::forward:
+      case plan::OpKind::reduce_scatter: return 1;
+      case plan::OpKind::backward: return 2;
+      case plan::OpKind::all_gather: return 3;
+      default: return 0;
+    }
+  });
+  const auto predicted = [&](const char* strategy) {
+    Case spec = case_of(strategy, 2, 2);
+    spec.bucket = Bytes(1);
+    return predict(test_plan(spec, 3), chain(3), costs, costs, 2, 5);
+  };
+  // Passes take 9 s, the last sum one more, then the gathers: all three, or one and what two have left of the forwards.
+  EXPECT_DOUBLE_EQ(predicted("zero1").step_time_s, 18);
+  EXPECT_THAT(predicted("zero1").second_opinion_step_time_s, ElementsAre(Key("ddlbench_eq_5_1")));
+  EXPECT_DOUBLE_EQ(predicted("dear").step_time_s, 17);
+  EXPECT_DOUBLE_EQ(predicted("dear").second_opinion_step_time_s.at("decoupled_all_reduce"), 6 + 9);
+}
+
+/// Passes take nothing, the link a second for each byte.
+class SlowLink final : public TimeModel {
+ public:
+  TimeParts parts(const plan::Plan&, Rank, const plan::Op&, int) const override { return {}; }
+  Link link(const plan::Plan&) const override { return {.bytes_per_s = 1}; }
+  int cores() const override { return 0; }
+  std::string source() const override { return "unit"; }
+};
+
+TEST(Predict, AFusionBufferIsWhatTheClosedFormExposes) {
+  const auto opinion = [](const char* fusion) {
+    Case spec = case_of("horovod", 2, 2);
+    spec.strategy.parameters = {{"fusion", fusion}};
+    return second_opinions(test_plan(spec, 3), chain(3), SlowLink()).at("ddlbench_eq_5_1");
+  };
+  EXPECT_DOUBLE_EQ(opinion("50"), 50);
+  EXPECT_DOUBLE_EQ(opinion("64MiB"), 3 * 64);
+}
+
 TEST(Predict, SchedulesHaveTheirOwnFormulaAsSecondOpinion) {
   int with_formula = 0;
   for (const plan::Strategy& strategy : plan::strategies()) {

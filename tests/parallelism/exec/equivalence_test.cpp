@@ -89,8 +89,10 @@ INSTANTIATE_TEST_SUITE_P(
                     "sequential/np:1/batch:6/weight_decay:0.1/layout:channels_last", "data-parallel/np:1/batch:4",
                     "data-parallel/np:2/batch:8", "data-parallel/np:2/batch:7/bucket:1KiB",
                     "data-parallel/np:3/batch:8/bucket:4KiB", "data-parallel/np:4/batch:11/layout:channels_last",
-                    "model-parallel/np:2/batch:6", "model-parallel/np:4/batch:5", "gpipe/np:1/batch:9/micro:3",
-                    "gpipe/np:2/batch:8/micro:1", "gpipe/np:2/batch:11/micro:4", "gpipe/np:3/batch:8/micro:2",
+                    "horovod/np:1/batch:4", "horovod[cycle=1s]/np:2/batch:7",
+                    "horovod[fusion=4KiB,cycle=0]/np:3/batch:8/optimizer:adam", "model-parallel/np:2/batch:6",
+                    "model-parallel/np:4/batch:5", "gpipe/np:1/batch:9/micro:3", "gpipe/np:2/batch:8/micro:1",
+                    "gpipe/np:2/batch:11/micro:4", "gpipe/np:3/batch:8/micro:2",
                     "gpipe/np:4/batch:17/micro:8/layout:channels_last", "1f1b/np:4/batch:19/micro:8",
                     "1f1b/np:3/batch:8/micro:2", "dapple/np:3/batch:11/micro:5", "pipedream/np:1/batch:4",
                     "pipedream/np:2/batch:4", "pipedream/np:3/batch:5", "pipedream/np:4/batch:4/weight_decay:0.01",
@@ -117,7 +119,9 @@ INSTANTIATE_TEST_SUITE_P(
                     "zero1/np:2/batch:7/bucket:1KiB/optimizer:lars/weight_decay:0.01",
                     "zero1/np:3/batch:8/optimizer:lars/layout:channels_last",
                     "zero1/np:4/batch:9/bucket:1/optimizer:lars", "zero1/np:2/batch:8/optimizer:sgd[nesterov=on]",
-                    "zero1/np:2/batch:9/recompute:all", "gpipe/np:4/batch:17/dp:2/zero:1/optimizer:adamw",
+                    "dear/np:2/batch:8/bucket:1KiB", "dear/np:3/batch:8/bucket:4KiB/optimizer:adam",
+                    "dear/np:4/batch:11/bucket:1KiB/optimizer:lars", "zero1/np:2/batch:9/recompute:all",
+                    "gpipe/np:4/batch:17/dp:2/zero:1/optimizer:adamw",
                     "1f1b/np:4/batch:17/dp:2/zero:1/optimizer:lars"));
 
 // Twelve layers in fp64: every schedule with P 2 to 8, M 1 to 16, fewer micro-batches than devices, uneven last pieces,

@@ -210,6 +210,10 @@ inline Case random_case(std::mt19937& random, int& layers) {
     }
     spec.strategy.parameters = {{"replicas", replicas}};
   }
+  if (strategy.find_parameter("fusion")) {
+    spec.strategy.parameters = {{"fusion", std::to_string(uniform(random, 1, 1000))},
+                                {"cycle", std::to_string(uniform(random, 0, 9)) + "s"}};
+  }
   spec.batch = strategy.pieces(spec) + uniform(random, 0, 9);
   layers = strategy.stages(spec) + uniform(random, 0, 4);
   return spec;
@@ -229,7 +233,7 @@ inline Plan sharded(Plan plan) {
     });
   }
   plan.groups.clear();
-  return add_sharded_updates(std::move(plan), runs);
+  return add_sharded_updates(std::move(plan), runs, runs);
 }
 
 /// A random plan; synchronous ones unrolled to a few steps, a third of those that reduce sharded before. With `skips`,

@@ -35,7 +35,7 @@ TEST(Sets, DdlbenchIsItsMatrixWithItsBatches) {
   EXPECT_EQ(ids.size(), 2u * 6 * 4 * 4);
   EXPECT_TRUE(ids.contains("vgg16/mnist-synthetic/gpipe/np:4/batch:3072/micro:24/recompute:except-last"));
   EXPECT_TRUE(ids.contains("resnet152/highres-synthetic/pipedream/np:4/batch:64/device:cuda"));
-  EXPECT_TRUE(ids.contains("mobilenetv2/imagenet-synthetic/data-parallel/np:4/batch:128"));
+  EXPECT_TRUE(ids.contains("mobilenetv2/imagenet-synthetic/horovod/np:4/batch:128"));
 }
 
 TEST(Sets, SchedulesHoldEveryPipelineThatNeedsNoFile) {

@@ -1,0 +1,87 @@
+#include "parallelism/plan/strategies/horovod.h"
+
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "base/units_text.h"
+#include "parallelism/plan/strategies/data_parallel.h"
+
+namespace parabench::plan {
+namespace {
+
+/// The look that finds gradients which are ready by then. A time that is a whole number of cycles but for its rounding
+/// belongs to that number.
+double look(double ready, Seconds cycle) {
+  return cycle.value > 0 ? std::ceil(ready / cycle.value * (1 - 1e-12)) : ready;
+}
+
+}  // namespace
+
+Fusion fusion(const Case& spec) {
+  std::string buffer(usual_fusion), cycle(usual_cycle);
+  for (const auto& [name, value] : spec.strategy.parameters) {
+    if (name == "fusion") buffer = value;
+    if (name == "cycle") cycle = value;
+  }
+  const std::string subject = "fusion of horovod";
+  const Fusion read{parse_bytes(subject, buffer), parse_seconds("cycle of horovod", cycle)};
+  if (read.buffer < Bytes(1))
+    throw usage_error(subject, buffer, std::string(fusion_expected), "try fusion=" + std::string(usual_fusion));
+  return read;
+}
+
+std::vector<SegmentRun> fuse(const Plan& plan, std::span<const Bytes> segment_bytes, std::span<const double> ready,
+                             const Fusion& fusion) {
+  std::vector<SegmentRun> runs;
+  for (const SegmentRun& stage : whole_stages(plan)) {
+    SegmentRun open{SegmentId(stage.first.value + stage.segments), 0};
+    Bytes size;
+    double found = 0;  // the look that found the run's gradients
+    const std::size_t first_of_stage = runs.size();
+    while (open.first > stage.first) {
+      const SegmentId next(open.first.value - 1);
+      const Bytes more = segment_bytes[next.value];
+      const double at = look(ready[next.value], fusion.cycle);
+      const bool joins = size == Bytes(0) || more == Bytes(0) || (at == found && size + more <= fusion.buffer);
+      if (!joins) {
+        runs.push_back(open);
+        open.segments = 0;
+        size = Bytes(0);
+      }
+      open = {next, open.segments + 1};
+      size += more;
+      if (more > Bytes(0)) found = at;
+    }
+    if (size > Bytes(0) || runs.size() == first_of_stage) {
+      runs.push_back(open);
+    } else {
+      runs.back() = {open.first, runs.back().segments + open.segments};
+    }
+  }
+  return runs;
+}
+
+std::vector<double> gradients_ready(const Plan& plan, std::span<const double> layer_seconds) {
+  std::vector<double> ready(plan.segments.size(), 0.0);
+  if (layer_seconds.empty()) return ready;
+  double now = std::accumulate(layer_seconds.begin(), layer_seconds.end(), 0.0) / 3;
+  for (std::size_t s = ready.size(); s-- > 0;) {
+    const auto first = layer_seconds.begin() + plan.segments[s].first_layer;
+    now += std::accumulate(first, first + plan.segments[s].layers, 0.0) * 2 / 3;
+    ready[s] = now;
+  }
+  return ready;
+}
+
+Plan horovod_plan(const StrategyInput& input) {
+  const Fusion by = fusion(input.spec);
+  return replicated_plan(input, [&](Plan plan) {
+    const auto runs = fuse(plan, gradient_bytes(plan, input.model), gradients_ready(plan, input.profile.seconds), by);
+    return add_reduced_updates(std::move(plan), runs);
+  });
+}
+
+}  // namespace parabench::plan

@@ -53,6 +53,8 @@ struct Case {
   int loader = 1;  ///< loader threads per rank
   InputKind input = InputKind::host;
   NamedChoice optimizer{"sgd", {}};  ///< with its extras (optimizer.h), canonical
+  int prefetch = 1;                  ///< buckets whose weights are gathered ahead of the one that is computed
+  bool reshard = true;               ///< whether whole weights are dropped between forward and backward
   int zero = 0;                      ///< stage of ZeRO among the copies of each pipeline stage
   double lr = 0.01;
   double momentum = 0.9;

@@ -190,6 +190,13 @@ constexpr std::array keys{
                       .expected = "0 or 1",
                       .help = "stage of ZeRO: 1 shards optimizer states and updates among copies of a stage",
                       .since = "1.6"}),
+    key<&Case::prefetch>(
+        {.name = "prefetch",
+         .least = 0,
+         .help = "buckets whose weights are gathered ahead of the one that is computed, with reshard:on",
+         .since = "1.8"}),
+    key<&Case::reshard>(
+        {.name = "reshard", .help = "drop whole weights after the forward, and gather them again", .since = "1.8"}),
     key<&Case::lr>({.name = "lr",
                     .accepts = positive,
                     .expected = "a number > 0",

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "parallelism/exec/executor.h"
+#include "parallelism/plan/routes.h"
 
 namespace parabench::exec {
 namespace {
@@ -49,6 +50,24 @@ comm::BufferView bytes_of(const torch::Tensor& flat) {
   return {flat.data_ptr(), static_cast<std::int64_t>(flat.nbytes()), comm::ElementType::byte};
 }
 
+/// Collective: brings the latest weights of a segment to the ranks that share them, where these do not stay.
+void gather_weights(const plan::Plan& plan, StageState& state, comm::Communicator& comm, SegmentId segment) {
+  if (!state.keeps_shares()) return;
+  const auto groups = plan::collective_groups(plan).numbers;
+  for (const plan::Lane& lane : plan.ranks[comm.rank().value].lanes) {
+    if (lane.key.kind != plan::LaneKind::collectives || lane.key.purpose != plan::Payload::parameters) continue;
+    const auto brings = [&](const plan::Op& op) {
+      return op.segment <= segment && segment.value < op.segment.value + op.segments;
+    };
+    const auto op = std::ranges::find_if(lane.ops, brings);
+    if (op == lane.ops.end()) continue;
+    const plan::Shard shard = plan::shard_of(plan, comm.rank(), *op);
+    state.bring_share(op->segment, op->segments, shard);
+    comm.wait(comm.all_gather(state.weights(op->segment, op->segments),
+                              state.shares(op->segment, op->segments, shard.count), groups.at(lane.key)));
+  }
+}
+
 /// Keeps the larger; NaN is the largest of all.
 bool exceeds(double value, double worst) { return !std::isnan(worst) && !(value <= worst); }
 
@@ -89,7 +108,7 @@ Trained train_and_gather(const plan::Plan& plan, const models::ModelSpec& model,
   RankInput input = open_input(plan, comm.rank(), source, options, device);
   execute(plan, model, state, comm, input, device, std::nullopt);
 
-  const auto mine = state.snapshot();
+  const auto mine = state.snapshot([&](SegmentId s) { gather_weights(plan, state, comm, s); });
   const auto parameters_message = [](int rank) {
     return comm::Message{comm::Channel::control, static_cast<std::uint64_t>(2 * rank)};
   };

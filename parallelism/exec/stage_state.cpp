@@ -61,6 +61,7 @@ StageState::StageState(const plan::Plan& plan, const models::ModelSpec& model, c
     CountScope scope(device, part.category);
     switch (part.role) {
       case plan::StateRole::weights: weights_.push_back(make(part, shared_weights)); break;
+      case plan::StateRole::shares: shares_ = make(part, {}); break;
       case plan::StateRole::gradients: gradients_ = make(part, shared_gradients); break;
       case plan::StateRole::optimizer: states_.push_back(make(part, {})); break;
       case plan::StateRole::norms:
@@ -83,21 +84,23 @@ StageState::StageState(const plan::Plan& plan, const models::ModelSpec& model, c
       for (auto& slot : slots_) slot[i].push_back({{}, shared_buffers});
     }
     for (const plan::ParameterSlice& slice : plan::parameter_slices(layout_, plan, model, s)) {
-      const auto view = [&](const torch::Tensor& flat) {
-        return view_as_parameter(flat, slice.range, slice.tensor, plan.spec.layout);
+      const auto view = [&](const torch::Tensor& flat, const plan::ElementRange& range) {
+        return view_as_parameter(flat, range, slice.tensor, plan.spec.layout);
       };
+      const plan::ElementRange in_weights = layout_.in_weights(s, slice.range),
+                               in_gradients = layout_.in_gradients(s, slice.range);
       const models::ParameterPlace place{slice.layer, slice.parameter}, from = models::origin(model, place);
       Parameter parameter;
       parameter.range = slice.range;
       for (std::size_t state = 0; state < states_.size() && layout_.updates(slice.range); ++state)
-        parameter.states[state] = view_as_parameter(
-            states_[state], {layout_.state_of(slice.range.first), slice.range.count}, slice.tensor, plan.spec.layout);
-      if (gradients_.defined()) parameter.reduced = view(gradients_);
+        parameter.states[state] = view(states_[state], {layout_.state_of(slice.range.first), slice.range.count});
+      if (gradients_.defined()) parameter.reduced = view(gradients_, in_gradients);
       for (std::size_t slot = 0; slot < weights_.size(); ++slot) {
         // detach() makes a leaf that shares the slot's storage.
-        auto leaf = view(weights_[slot]).detach();
+        auto leaf = view(weights_[slot], in_weights).detach();
         if (slot == 0) fill_initial(leaf, model.layers[from.layer], from.parameter, plan.spec.seed);
         leaf.requires_grad_();
+        if (shares_.defined()) keep_share(slice.range, in_weights.first);
         parameter.leaves.push_back(leaf);
         slots_[slot][i][slice.layer - segment.first_layer].parameters.push_back(leaf);
       }
@@ -106,7 +109,7 @@ StageState::StageState(const plan::Plan& plan, const models::ModelSpec& model, c
           shared_original_ = static_cast<int>(i);
           shared_parameter_ = parameters_[i].size();
         } else {
-          tied_gradients_ = gradients_.narrow(0, slice.range.first, slice.range.count);
+          tied_gradients_ = gradients_.narrow(0, in_gradients.first, in_gradients.count);
         }
       }
       parameters_[i].push_back(std::move(parameter));
@@ -165,9 +168,25 @@ void StageState::drop_gradients(SegmentId segment) {
   });
 }
 
-comm::BufferView StageState::view(const torch::Tensor& arena, SegmentId first, int segments) const {
-  const plan::ElementRange run = layout_.run(first, segments);
-  return view_of(arena.narrow(0, run.first, run.count));
+void StageState::keep_share(const plan::ElementRange& range, std::int64_t first) {
+  for (const plan::ElementRange& own : layout_.updated) {
+    const std::int64_t begin = std::max(own.first, range.first), end = std::min(own.end(), range.end());
+    if (begin >= end) continue;
+    shares_.narrow(0, layout_.state_of(begin), end - begin)
+        .copy_(weights_.front().narrow(0, first + begin - range.first, end - begin));
+  }
+}
+
+void StageState::bring_share(SegmentId first, int segments, plan::Shard shard) {
+  torch::NoGradGuard no_grad;
+  const plan::ElementRange range =
+      plan::shard_of(layout_.run(first, segments), shard.index, shard.count, layout_.element_bytes);
+  if (range.count == 0) return;
+  const plan::ElementRange there = layout_.in_weights(first, range);
+  // Another tensor of the same memory: autograd would take the values, which are the same again, for others.
+  torch::Tensor whole = weights_.front().narrow(0, there.first, there.count);
+  torch::from_blob(whole.data_ptr(), {there.count}, whole.options())
+      .copy_(shares_.narrow(0, layout_.state_of(range.first), range.count));
 }
 
 comm::BufferView StageState::view_of(const torch::Tensor& part) const {
@@ -176,10 +195,22 @@ comm::BufferView StageState::view_of(const torch::Tensor& part) const {
 }
 
 comm::BufferView StageState::gradients(SegmentId first, int segments) const {
-  return view(gradients_, first, segments);
+  const plan::ElementRange run = layout_.in_gradients(first, layout_.run(first, segments));
+  return view_of(gradients_.narrow(0, run.first, run.count));
 }
 comm::BufferView StageState::weights(SegmentId first, int segments) const {
-  return view(weights_.front(), first, segments);
+  const plan::ElementRange run = layout_.in_weights(first, layout_.run(first, segments));
+  return view_of(weights_.front().narrow(0, run.first, run.count));
+}
+
+torch::Tensor StageState::own_weights(SegmentId first, const plan::ElementRange& part) const {
+  if (shares_.defined()) return shares_.narrow(0, layout_.state_of(part.first), part.count);
+  const plan::ElementRange there = layout_.in_weights(first, part);
+  return weights_.front().narrow(0, there.first, there.count);
+}
+torch::Tensor StageState::summed_gradients(SegmentId first, const plan::ElementRange& part) const {
+  const plan::ElementRange there = layout_.in_gradients(first, part);
+  return gradients_.narrow(0, there.first, there.count);
 }
 
 comm::Shares StageState::shares(SegmentId first, int segments, int shards) const {
@@ -224,10 +255,10 @@ void StageState::update_shard(SegmentId first, int segments, VersionId version, 
   for (const Part& part : all) {
     const auto [begin, count] = part.range;
     UpdateOperands& own = operands.emplace_back();
-    own.next = own.weights = weights_.front().narrow(0, begin, count);
+    own.next = own.weights = own_weights(first, part.range);
     for (std::size_t state = 0; state < states_.size(); ++state)
       own.states[state] = states_[state].narrow(0, layout_.state_of(begin), count);
-    own.gradient = gradients_.narrow(0, begin, count);
+    own.gradient = summed_gradients(first, part.range);
     if (updates_.defined()) own.update = updates_.narrow(0, local(first), 1);
     if (norms_.defined()) own.squares = norms_[part.tensor];
   }
@@ -261,9 +292,10 @@ void StageState::measure_norms(SegmentId first, int segments, plan::Shard shard)
   const std::vector<Part> own = parts(first, segments, range);
   if (own.empty()) return;
   std::vector<torch::Tensor> values;
-  for (const Part& part : own)
-    for (const torch::Tensor* arena : {&weights_.front(), &gradients_})
-      values.push_back(arena->narrow(0, part.range.first, part.range.count));
+  for (const Part& part : own) {
+    values.push_back(own_weights(first, part.range));
+    values.push_back(summed_gradients(first, part.range));
+  }
   const torch::Tensor squares = at::stack(at::_foreach_norm(values)).to(torch::kFloat64).square_();
   const auto count = static_cast<std::int64_t>(own.size());
   norms_.narrow(0, own.front().tensor, count).copy_(squares.view({count, plan::sums_of_squares}));
@@ -275,10 +307,11 @@ comm::BufferView StageState::norms(SegmentId first, int segments) const {
   return {view.data_ptr(), static_cast<std::int64_t>(view.nbytes()), comm::ElementType::f64, !view.is_cpu()};
 }
 
-StageState::Snapshot StageState::snapshot() const {
+StageState::Snapshot StageState::snapshot(const std::function<void(SegmentId)>& bring) const {
   torch::NoGradGuard no_grad;
   Snapshot result;
   for (std::size_t s = 0; s < newest_.size(); ++s) {
+    bring(layout_.segments[s]);
     for (const modules::LayerTensors& layer : slots_[newest_[s].value % slots_.size()][s]) {
       std::vector<torch::Tensor> parameters, buffers;
       for (const auto& p : layer.parameters)

@@ -4,6 +4,7 @@
 #include <torch/types.h>
 
 #include <array>
+#include <functional>
 #include <vector>
 
 #include "base/optimizer.h"
@@ -23,7 +24,8 @@ torch::ScalarType master_type(Precision precision);
 /// own: a graph in flight keeps the version it was made with. All slots share the batch-norm buffers.
 ///
 /// Where a run is updated in shards, this rank keeps the optimizer's states of its shard alone; the weights of the
-/// others come by a collective on weights().
+/// others come by a collective on weights(). Where there is no room for all weights it keeps its shard of them, too, and
+/// puts it into weights() before that collective; runs that take a buffer by turns lie at the same place.
 ///
 /// Gradients: a step starts without any. The first micro-batch's are taken over from autograd: kept as they
 /// are, or, where they will be reduced, copied into the gradient arena. Later micro-batches add to them in
@@ -51,6 +53,10 @@ class StageState {
   comm::BufferView tied_gradients() const { return view_of(tied_gradients_); }
   /// The weights of a run of segments, contiguous; for ranks that have one version of them.
   comm::BufferView weights(SegmentId first, int segments) const;
+  /// Whether whole weights come and go, and so have to be brought before they are read.
+  bool keeps_shares() const { return shares_.defined(); }
+  /// Puts the rank's shard of the run where the whole weights are to come.
+  void bring_share(SegmentId first, int segments, plan::Shard shard);
   /// Who owns which part of either, where a run is sharded among so many.
   comm::Shares shares(SegmentId first, int segments, int shards) const;
   /// Writes weight version `version` from version - 1 and the gradients of the run, and drops these.
@@ -62,11 +68,12 @@ class StageState {
   /// The same as update() of a shard of the run, by the sums in norms() where the rule reads norms.
   void update_shard(SegmentId first, int segments, VersionId version, plan::Shard shard);
 
-  /// Copies of the latest parameters and of the buffers as fp64, in the order of layers_held().
+  /// Copies of the latest parameters and of the buffers as fp64, in the order of layers_held(). `bring` is called
+  /// with every segment in turn, ascending, before its weights are read.
   struct Snapshot {
     std::vector<std::vector<torch::Tensor>> parameters, buffers;  ///< [held layer][tensor]
   };
-  Snapshot snapshot() const;
+  Snapshot snapshot(const std::function<void(SegmentId)>& bring = [](SegmentId) {}) const;
 
  private:
   struct Parameter {
@@ -89,7 +96,11 @@ class StageState {
   plan::ElementRange tensors_of(SegmentId first, int segments) const;
   /// The parts of the tensors of a run that lie in a range, ascending.
   std::vector<Part> parts(SegmentId first, int segments, const plan::ElementRange& range) const;
-  comm::BufferView view(const torch::Tensor& arena, SegmentId first, int segments) const;
+  /// A part of a copy that the rank updates, of a run: its weights, and its gradients once they are summed.
+  torch::Tensor own_weights(SegmentId first, const plan::ElementRange& part) const;
+  torch::Tensor summed_gradients(SegmentId first, const plan::ElementRange& part) const;
+  /// Keeps what the rank updates of a range of a copy, which lies in the weights from `first` on.
+  void keep_share(const plan::ElementRange& range, std::int64_t first);
   /// Of a part of an arena.
   comm::BufferView view_of(const torch::Tensor& part) const;
 
@@ -100,6 +111,7 @@ class StageState {
   torch::ScalarType type_;
   std::vector<torch::Tensor> weights_;                                  ///< flat, [slot]
   std::vector<torch::Tensor> states_;                                   ///< flat, of the optimizer
+  torch::Tensor shares_;                                                ///< flat; undefined where all weights stay
   torch::Tensor gradients_;                                             ///< flat; undefined without reductions
   torch::Tensor tied_gradients_;                                        ///< part of them; undefined without such a sum
   std::vector<std::vector<Parameter>> parameters_;                      ///< [local]

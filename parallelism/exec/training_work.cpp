@@ -160,7 +160,9 @@ comm::Work TrainingWork::start(int lane, int index) {
     }
     case plan::OpKind::reduce_scatter:
       return comm_.collective(sharing(lane, op, comm::CollectiveKind::reduce_scatter, event));
-    case plan::OpKind::all_gather: return comm_.collective(sharing(lane, op, comm::CollectiveKind::all_gather, event));
+    case plan::OpKind::all_gather:
+      if (state_.keeps_shares()) state_.bring_share(op.segment, op.segments, plan::shard_of(plan_, comm_.rank(), op));
+      return comm_.collective(sharing(lane, op, comm::CollectiveKind::all_gather, event));
     case plan::OpKind::broadcast:
     case plan::OpKind::forward:
     case plan::OpKind::backward:

@@ -63,6 +63,11 @@ class LocalDependencies {
 ///   parameters           <- the updates that wrote the run, on the members that did; on the others of a broadcast
 ///                           the gradients of every segment, whose passes read what is overwritten
 ///   a version is written <- by its all_gather or broadcast, else by its update
+/// With room for the whole weights of some runs alone (Plan::room):
+///   F(s,m)               <- the first all_gather of its run in its step, and that of a tied tensor's
+///   RECOMPUTE, B, I, W   <- the last one
+///   all_gather           <- the update that wrote the version; the last pass that read the run which it replaces
+/// With room for some gradients: the plan's order has an update before what makes gradients in its place.
 /// An operation may wait for any number of lanes.
 /// Throws usage_error naming operation and rank when a predecessor is missing from the plan. O(operations).
 LocalDependencies dependencies(const Plan& plan, Rank rank);

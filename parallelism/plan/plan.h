@@ -20,6 +20,13 @@ struct Segment {
   bool operator==(const Segment&) const = default;
 };
 
+/// Neighbouring segments of one stage: what is reduced, updated or gathered together.
+struct SegmentRun {
+  SegmentId first;
+  int segments = 1;
+  bool operator==(const SegmentRun&) const = default;
+};
+
 /// A stage whose weights, or one shard of them, a rank has. `replica`: the copy of the model that it belongs to, and so
 /// the pieces of the batch that the rank computes.
 struct Holding {
@@ -60,6 +67,13 @@ struct TiedSegments {
   bool operator==(const TiedSegments&) const = default;
 };
 
+/// For how many runs a rank has room at a time, where it keeps but its share of each (buffers.h); 0: for all of them.
+struct Room {
+  int weights = 0;    ///< whole weights: gathered before they are read, from shares that stay
+  int gradients = 0;  ///< whole gradients: updated before others take their place
+  bool operator==(const Room&) const = default;
+};
+
 struct Plan {
   Case spec;                      ///< the resolved case
   std::vector<Segment> segments;  ///< in layer order; neighbours of one stage adjacent
@@ -70,6 +84,7 @@ struct Plan {
   std::vector<Group> groups;             ///< among whom collectives run, by id; equal ones stay apart
   int steps = 1;                         ///< steps in the window
   bool asynchronous = false;             ///< the window is one stream whose pipe does not drain between steps
+  Room room;                             ///< of every rank
   bool in_order = true;                  ///< micro-batches pass each segment of a rank first in, first out
   std::vector<VersionRule> versions;     ///< of each stage (delay_rules.h); synchronous plans: no lag
   std::optional<TiedSegments> tie;       ///< none where no layers share a tensor

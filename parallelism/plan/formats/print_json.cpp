@@ -42,6 +42,7 @@ json to_json(const Plan& plan) {
                  {"pieces", plan.pieces},      {"in_order", plan.in_order},
                  {"versions", json::array()},  {"segments", json::array()},
                  {"ranks", json::array()}};
+  if (plan.room != Room{}) result["room"] = {{"weights", plan.room.weights}, {"gradients", plan.room.gradients}};
   if (plan.tie) {
     result["tie"] = {
         {"original", plan.tie->original.value}, {"copy", plan.tie->copy.value}, {"shared", plan.tie->shared}};

@@ -1,9 +1,11 @@
 #include "parallelism/plan/passes/passes.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
 #include "base/optimizer.h"
+#include "parallelism/plan/state/buffers.h"
 
 namespace parabench::plan {
 
@@ -87,29 +89,78 @@ Plan add_reduced_updates(Plan plan, std::span<const SegmentRun> runs) {
   return add_updates(add_reductions(std::move(plan), runs), runs);
 }
 
-Plan add_sharded_updates(Plan plan, std::span<const SegmentRun> runs, std::span<const SegmentRun> updated) {
+Plan add_sharded_updates(Plan plan, std::span<const SegmentRun> runs, std::span<const SegmentRun> gathered) {
   const std::vector<GroupId> groups = add_data_groups(plan);
   const bool norms = find_optimizer(plan.spec.optimizer.name).reads_norms;
   const auto for_each_shard = [&](std::span<const SegmentRun> some, auto visit) {
     for (const SegmentRun& run : some) {
-      const StageId stage = stage_of(plan, run.first);
-      for (int shard = 0; shard < plan.shards; ++shard)
-        visit(run, groups[stage.value * plan.shards + shard], holders(plan, stage, shard));
+      const int stage = stage_of(plan, run.first).value;
+      for (int shard = 0; shard < plan.shards; ++shard) visit(run, shard, groups[stage * plan.shards + shard]);
     }
   };
-  for_each_shard(runs, [&](const SegmentRun& run, GroupId group, const std::vector<Rank>&) {
-    if (group.value >= 0) add_collective(plan, reduce_scatter(run.first, run.segments, StepId(0), group));
-  });
-  for_each_shard(updated, [&](const SegmentRun& run, GroupId group, const std::vector<Rank>& sharers) {
-    for (Rank r : sharers) {
+  for_each_shard(runs, [&](const SegmentRun& run, int shard, GroupId group) {
+    for (Rank r : holders(plan, stage_of(plan, run.first), shard)) {
       std::vector<Op>& ops = plan.ranks[r.value].compute();
       if (norms && group.value >= 0) ops.push_back(plan::norms(run.first, run.segments, StepId(0), group));
       ops.push_back(sharded_update(run.first, run.segments, StepId(0), VersionId(1), group));
     }
     if (group.value < 0) return;
+    add_collective(plan, reduce_scatter(run.first, run.segments, StepId(0), group));
     if (norms) add_collective(plan, all_reduce_norms(run.first, run.segments, StepId(0), group));
-    add_collective(plan, all_gather(run.first, run.segments, StepId(0), VersionId(1), group));
   });
+  for_each_shard(gathered, [&](const SegmentRun& run, int, GroupId group) {
+    if (group.value >= 0) add_collective(plan, all_gather(run.first, run.segments, StepId(0), VersionId(1), group));
+  });
+  return plan;
+}
+
+Plan limit_gradients(Plan plan, int room) {
+  plan.room.gradients = room;
+  for (Rank r; r.value < std::ssize(plan.ranks); ++r) {
+    const Buffers buffers = buffers_of(plan, r, room);
+    std::vector<Op> passes, waiting;  // updates with their norms, in backward order
+    for (const Op& op : plan.ranks[r.value].compute()) (is_pass(op.kind) ? passes : waiting).push_back(op);
+    std::vector<Op> result;
+    const auto update_until = [&](auto last) {
+      result.insert(result.end(), waiting.begin(), last);
+      waiting.erase(waiting.begin(), last);
+    };
+    std::vector<int> open(buffers.count, -1);  // by buffer: the first segment of the run whose gradients it has
+    for (const Op& pass : passes) {
+      if (makes_weight_gradient(pass.kind)) {
+        const int buffer = buffers.of(pass.segment), run = buffers.first(pass.segment).value;
+        const auto before = std::find_if(waiting.rbegin(), waiting.rend(),
+                                         [&](const Op& op) { return op.segment.value == open[buffer]; });
+        if (open[buffer] != run) update_until(before.base());
+        open[buffer] = run;
+      }
+      result.push_back(pass);
+    }
+    update_until(waiting.end());
+    plan.ranks[r.value].compute() = std::move(result);
+  }
+  return plan;
+}
+
+Plan limit_weights(Plan plan, int room) {
+  plan.room.weights = room;
+  for (Rank r; r.value < std::ssize(plan.ranks); ++r) {
+    const Buffers buffers = buffers_of(plan, r, room);
+    for (Lane& lane : plan.ranks[r.value].lanes) {
+      if (lane.key.kind != LaneKind::collectives || lane.key.purpose != Payload::parameters) continue;
+      std::vector<SegmentId> last(buffers.count, SegmentId(-1));  // by buffer: the run that forwards leave there
+      lane.ops.clear();
+      const auto gather = [&](const SegmentRun& run) {
+        lane.ops.push_back(all_gather(run.first, run.segments, StepId(0), VersionId(0), lane.key.group));
+      };
+      for (std::size_t i = buffers.runs.size(); i-- > 0;) {
+        gather(buffers.runs[i]);
+        last[buffers.of(buffers.runs[i].first)] = buffers.runs[i].first;
+      }
+      for (const SegmentRun& run : buffers.runs)
+        if (last[buffers.of(run.first)] != run.first) gather(run);
+    }
+  }
   return plan;
 }
 

@@ -8,12 +8,6 @@
 
 namespace parabench::plan {
 
-struct SegmentRun {
-  SegmentId first;
-  int segments = 1;
-  bool operator==(const SegmentRun&) const = default;
-};
-
 /// One run per stage, in backward order.
 std::vector<SegmentRun> whole_stages(const Plan& plan);
 
@@ -29,9 +23,17 @@ Plan add_updates(Plan plan, std::span<const SegmentRun> runs);
 Plan add_reduced_updates(Plan plan, std::span<const SegmentRun> runs);
 /// In place of both, ZeRO's stage 1 (Rajbhandari et al. 2020): the holders of a run get each its share of the summed
 /// gradients, update this share of the parameters and gather those of the others. Runs of one holder are updated whole.
-/// Where the optimizer reads norms of whole tensors, what each share adds to them is summed before. `updated`: the same
-/// runs in the order in which they are updated and gathered.
-Plan add_sharded_updates(Plan plan, std::span<const SegmentRun> runs, std::span<const SegmentRun> updated);
+/// Where the optimizer reads norms of whole tensors, what each share adds to them is summed before. `gathered`: the same
+/// runs in the order in which they are gathered.
+Plan add_sharded_updates(Plan plan, std::span<const SegmentRun> runs, std::span<const SegmentRun> gathered);
+
+// Passes over plans with sharded updates, of one stage and one micro-batch.
+/// ZeRO's stage 2: room for the gradients of so many runs at a time. Every run is updated as late as this allows, before
+/// the backward makes the gradients that take its place.
+Plan limit_gradients(Plan plan, int room);
+/// ZeRO's stage 3: room for the whole weights of so many runs at a time. In place of gathers after the updates, every
+/// run is gathered before its forwards, and once more before its backwards where another one has taken its place.
+Plan limit_weights(Plan plan, int room);
 
 /// Pass: marks the weight gradients that add to earlier ones of the same update. For plans of any window.
 Plan mark_accumulation(Plan plan);

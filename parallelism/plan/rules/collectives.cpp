@@ -64,6 +64,7 @@ class UpdateCheck {
     return op.payload == Payload::parameters ? &Step::exchange : nullptr;
   }
   void add(const Op& op, Counted Step::*member) {
+    if (plan_.room.weights > 0 && member == &Step::exchange) check_gather(op);
     for (int i = 0; i < op.segments; ++i) {
       Counted& counted = steps_[op.segment.value + i][op.step.value].*member;
       ++counted.count;
@@ -77,6 +78,13 @@ class UpdateCheck {
                       std::move(rule),
                       to_text(op) + " of step " + std::to_string(op.step.value) + ' ' + what + " on rank " +
                           std::to_string(rank_.value)});
+  }
+
+  /// Of weights that are about to be read.
+  void check_gather(const Op& op) {
+    const VersionId read = version_read(plan_, stage_of(plan_, op.segment), op.step);
+    if (op.kind != OpKind::all_gather || op.version != read)
+      complain("version", op, "brings no version " + std::to_string(read.value) + ", which its step reads");
   }
 
   void check_sum(SegmentId s, StepId step, const std::vector<Rank>& sharers) {
@@ -97,7 +105,8 @@ class UpdateCheck {
     const int due = is_update_due(plan_, stage_of(plan_, s), step) && !received;
     if (update.count < due) complain("exactly once", plan::update(s, 1, step, VersionId(0)), "is missing");
     if (received && update.op) complain("exactly once", *update.op, "is overwritten by the broadcast");
-    if (exchange.count > 1) complain("exactly once", *exchange.op, "is one too many");
+    const bool before_use = plan_.room.weights > 0;
+    if (exchange.count > (before_use ? 2 : 1)) complain("exactly once", *exchange.op, "is one too many");
     if (!update.op) {
       if (exchange.op && !received) complain("shard", *exchange.op, "comes without an update");
       return;
@@ -112,7 +121,7 @@ class UpdateCheck {
     if (gathers != sharded || (gathers && !same_run(*exchange.op, *update.op))) {
       complain("shard", *exchange.op, "moves other shares than " + to_text(*update.op) + " wrote");
     }
-    if (exchange.op->version != update.op->version) {
+    if (!before_use && exchange.op->version != update.op->version) {
       complain("version", *exchange.op, "moves another version than " + to_text(*update.op) + " wrote");
     }
   }

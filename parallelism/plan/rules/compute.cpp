@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "parallelism/plan/matching.h"
+#include "parallelism/plan/state/buffers.h"
 
 namespace parabench::plan {
 namespace {
@@ -53,7 +54,13 @@ struct SegmentState {
 class ComputeWalk {
  public:
   ComputeWalk(const Plan& plan, Rank rank, Tally& tally, Violations& found)
-      : plan_(plan), rank_(plan.ranks[rank.value]), tally_(tally), at_{rank}, found_(found) {
+      : plan_(plan),
+        rank_(plan.ranks[rank.value]),
+        tally_(tally),
+        at_{rank},
+        found_(found),
+        buffers_(buffers_of(plan, rank, plan.room.gradients)),
+        room_(buffers_.count, SegmentId(-1)) {
     states_.resize(plan.segments.size());
     const std::size_t pieces = static_cast<std::size_t>(plan.steps) * micro_batches(plan);
     for (SegmentId s : segments_held(plan, rank)) {
@@ -131,6 +138,7 @@ class ComputeWalk {
     if (makes_weight_gradient(op.kind)) {
       require_once(state.weight_gradient[now]);
       visit_gradient(op, state);
+      take_room(op.segment);
       track(-1);
     }
     if (op.kind != OpKind::recompute) {
@@ -174,6 +182,22 @@ class ComputeWalk {
     state.gradient_of = of;
   }
 
+  /// Until the run is updated, nobody else's gradients fit in its buffer.
+  void take_room(SegmentId s) {
+    if (plan_.room.gradients == 0 || buffers_.run_of[s.value] < 0) return;
+    SegmentId& there = room_[buffers_.of(s)];
+    const SegmentId run = buffers_.first(s);
+    if (there != run && there.value >= 0)
+      complain("room", "makes gradients in place of those of the run from segment " + std::to_string(there.value) +
+                           " on, which wait for their update");
+    there = run;
+  }
+  void leave_room(SegmentId s) {
+    if (plan_.room.gradients == 0 || buffers_.run_of[s.value] < 0) return;
+    SegmentId& there = room_[buffers_.of(s)];
+    if (there == buffers_.first(s)) there = SegmentId(-1);
+  }
+
   void check_version(const Op& op, SegmentState& state) {
     const VersionId expected = version_read(plan_, stage_of(plan_, op.segment), op.step);
     const std::string reads = "reads version " + std::to_string(op.version.value);
@@ -202,6 +226,7 @@ class ComputeWalk {
     }
     state.version = op.version;
     state.gradient_of = -1;
+    leave_room(s);
   }
 
   const Plan& plan_;
@@ -210,6 +235,8 @@ class ComputeWalk {
   OpRef at_;
   Violations& found_;
   std::vector<SegmentState> states_;  ///< by segment
+  Buffers buffers_;                   ///< for gradients
+  std::vector<SegmentId> room_;       ///< by buffer: the first segment of the run whose gradients it has; -1: none
   int in_flight_ = 0;
 };
 

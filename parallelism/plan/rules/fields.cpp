@@ -88,6 +88,8 @@ class FieldCheck {
       complain({}, "samples",
                "pieces hold " + std::to_string(sum) + " samples, the batch " + std::to_string(plan_.spec.batch));
     }
+    if (plan_.room.weights < 0 || plan_.room.gradients < 0)
+      complain({}, "room", "room for " + std::to_string(std::min(plan_.room.weights, plan_.room.gradients)) + " runs");
     if (plan_.steps < 1) complain({}, "steps", "a window of " + std::to_string(plan_.steps) + " steps");
   }
 

@@ -1,9 +1,11 @@
 #include "parallelism/plan/state/state_layout.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "base/optimizer.h"
+#include "parallelism/plan/state/buffers.h"
 
 namespace parabench::plan {
 namespace {
@@ -17,6 +19,7 @@ std::int64_t aligned(std::int64_t elements, int element_bytes) {
 int element_bytes(StateRole role, int master) {
   switch (role) {
     case StateRole::weights:
+    case StateRole::shares:
     case StateRole::gradients:
     case StateRole::optimizer: return master;
     case StateRole::updates: return sizeof(float);
@@ -40,6 +43,29 @@ std::vector<ElementRange> updated_ranges(const Plan& plan, const StateLayout& la
   if (!shares) return {{0, layout.elements}};
   std::ranges::sort(ranges, {}, &ElementRange::first);
   return ranges;
+}
+
+/// How an arena lies whose runs take `room` buffers by turns; 0: as a copy.
+struct BufferedArena {
+  std::vector<std::int64_t> shifts;  ///< by segment held
+  std::int64_t elements = 0;
+};
+BufferedArena buffered(const Plan& plan, const StateLayout& layout, Rank rank, int room) {
+  BufferedArena arena{std::vector<std::int64_t>(layout.segments.size(), 0), layout.elements};
+  const Buffers buffers = buffers_of(plan, rank, room);
+  if (room == 0 || buffers.runs.empty()) return arena;
+  std::vector<std::int64_t> size(buffers.count, 0), begin(buffers.count, 0);
+  for (std::size_t i = 0; i < buffers.runs.size(); ++i) {
+    std::int64_t& most = size[buffers.buffer_of[i]];
+    most = std::max(most, layout.run(buffers.runs[i].first, buffers.runs[i].segments).count);
+  }
+  std::exclusive_scan(size.begin(), size.end(), begin.begin(), std::int64_t{0});
+  for (std::size_t i = 0; i < layout.segments.size(); ++i) {
+    const SegmentRun& run = buffers.runs[buffers.run_of[layout.segments[i].value]];
+    arena.shifts[i] = begin[buffers.of(run.first)] - layout.run(run.first, run.segments).first;
+  }
+  arena.elements = begin.back() + size.back();
+  return arena;
 }
 
 /// The layers of a run of segments; lacks_copy: one of them is the copy of a tensor that the rank has for both ends.
@@ -92,6 +118,16 @@ const ElementRange& StateLayout::slice(SegmentId segment) const {
   return slices[std::ranges::lower_bound(segments, segment) - segments.begin()];
 }
 
+ElementRange StateLayout::in_weights(SegmentId segment, ElementRange part) const {
+  const auto place = std::ranges::lower_bound(segments, segment) - segments.begin();
+  return {part.first + weight_shifts[place], part.count};
+}
+
+ElementRange StateLayout::in_gradients(SegmentId segment, ElementRange part) const {
+  const auto place = std::ranges::lower_bound(segments, segment) - segments.begin();
+  return {part.first + gradient_shifts[place], part.count};
+}
+
 ElementRange StateLayout::run(SegmentId first, int count) const {
   // Backward order: the run's last segment lies first.
   const ElementRange &head = slice(SegmentId(first.value + count - 1)), &tail = slice(first);
@@ -140,6 +176,12 @@ StateLayout state_layout(const Plan& plan, const ParameterSizes& sizes, Rank ran
     layout.elements += n;
   }
   layout.updated = updated_ranges(plan, layout, rank);
+  std::int64_t updated = 0;
+  for (const ElementRange& range : layout.updated) updated += range.count;
+  BufferedArena weights = buffered(plan, layout, rank, plan.room.weights),
+                gradients = buffered(plan, layout, rank, plan.room.gradients);
+  layout.weight_shifts = std::move(weights.shifts);
+  layout.gradient_shifts = std::move(gradients.shifts);
 
   // A tied sum alone goes through the communicator's own buffers: arenas of its memory are as large on every rank.
   const bool sums = has_collectives(program, Payload::gradients);
@@ -150,11 +192,10 @@ StateLayout state_layout(const Plan& plan, const ParameterSizes& sizes, Rank ran
     layout.arenas.push_back({role, category, exchanged, elements, elements * bytes});
   };
   for (int slot = 0; slot < program.weight_versions; ++slot) {
-    add(StateRole::weights, slot == 0 ? MemoryCategory::parameters : MemoryCategory::weight_versions, layout.elements);
+    add(StateRole::weights, slot == 0 ? MemoryCategory::parameters : MemoryCategory::weight_versions, weights.elements);
   }
-  if (reduces(program)) add(StateRole::gradients, MemoryCategory::gradients, layout.elements);
-  std::int64_t updated = 0;
-  for (const ElementRange& range : layout.updated) updated += range.count;
+  if (gathers && plan.room.weights > 0) add(StateRole::shares, MemoryCategory::parameters, updated);
+  if (reduces(program)) add(StateRole::gradients, MemoryCategory::gradients, gradients.elements);
   for (int state = state_count(optimizer_rule(plan.spec)); state > 0; --state) {
     add(StateRole::optimizer, MemoryCategory::optimizer, updated);
   }

@@ -51,7 +51,8 @@ class ParameterSizes {
 inline constexpr int sums_of_squares = 2;
 
 enum class StateRole {
-  weights,    ///< one per ring slot of weight versions
+  weights,    ///< one per ring slot of weight versions; of the runs in its buffers where there is no room for all
+  shares,     ///< the rank's shares of the weights, where whole ones come and go
   gradients,  ///< where they are reduced; elsewhere they are autograd's own tensors
   optimizer,  ///< one per state that the optimizer keeps for each parameter
   updates,    ///< how often each segment was updated, in fp32, where the optimizer counts
@@ -68,28 +69,35 @@ struct StateArena {
 };
 
 /// What one rank stores. The slices lie in backward order, the last segment first, so that a bucket of neighbours is
-/// contiguous; one copy of the parameters and each arena of weights or gradients has the same slices. A tied tensor
-/// that the rank shares between two segments lies in the original's alone.
+/// contiguous; one copy of the parameters and each arena of weights or gradients has the same slices, but for those
+/// with buffers that runs take by turns (buffers.h). A tied tensor that the rank shares between two segments lies in the
+/// original's alone.
 struct StateLayout {
   int element_bytes = 4;
   std::vector<SegmentId> segments;   ///< that the rank holds, ascending
   std::vector<ElementRange> slices;  ///< of each of them in one copy
   std::int64_t elements = 0;         ///< of one copy
+  /// From a segment's place in a copy to its place in the arenas of weights, and of gradients.
+  std::vector<std::int64_t> weight_shifts, gradient_shifts;
   /// The ranges of a copy that this rank updates, ascending: one whole copy, or its shards of the runs that are
-  /// sharded. An arena of the optimizer holds these alone, one after the other.
+  /// sharded. Shares and an arena of the optimizer hold these alone, one after the other.
   std::vector<ElementRange> updated;
-  std::vector<StateArena> arenas;  ///< weights by slot, then gradients, then the optimizer's, then updates, then norms
+  /// Weights by slot, shares, then gradients, then the optimizer's, then updates, then norms.
+  std::vector<StateArena> arenas;
 
   std::int64_t copy_bytes() const { return elements * element_bytes; }
   /// Of a segment that the rank holds.
   const ElementRange& slice(SegmentId segment) const;
   /// Of `count` neighbouring segments, which the rank holds.
   ElementRange run(SegmentId first, int count) const;
+  /// Where a part of a segment's slice lies in the arena of weights, and of gradients.
+  ElementRange in_weights(SegmentId segment, ElementRange part) const;
+  ElementRange in_gradients(SegmentId segment, ElementRange part) const;
   /// Bytes of all arenas of a role.
   std::int64_t bytes(StateRole role) const;
   /// Whether this rank updates all of a range of a copy.
   bool updates(const ElementRange& range) const;
-  /// Where an arena of the optimizer has what belongs to an element of a copy that this rank updates.
+  /// Where shares and an arena of the optimizer have what belongs to an element of a copy that this rank updates.
   std::int64_t state_of(std::int64_t element) const;
 };
 

@@ -97,6 +97,17 @@ void check_graph(const Case& spec, const models::ModelSpec& model, const Strateg
     refuse("off for " + model.name + ", whose dropout a graph would repeat in every step", "leave graph out");
 }
 
+/// What zero3 reads.
+void check_resharding(const Case& spec, const Strategy& strategy) {
+  if (!strategy.uses("reshard")) return;
+  if (!spec.reshard && spec.prefetch != Case{}.prefetch)
+    throw usage_error("prefetch", std::to_string(spec.prefetch),
+                      "reshard:on beside it: without, all weights are gathered once", "leave prefetch out");
+  if (spec.reshard && spec.device == DeviceKind::cuda)
+    throw usage_error("reshard", "on", "off where the device is cuda: shares are put in place by the host so far",
+                      "try reshard:off");
+}
+
 void check_offered(const Case& spec) {
   if (spec.precision == Precision::tf32 && spec.device != DeviceKind::cuda) {
     throw usage_error("precision", "tf32", "fp32, bf16 or fp64 where the device is not cuda", "leave precision out");
@@ -282,6 +293,7 @@ void check_case(const Case& spec, const models::ModelSpec& model, const GivenSch
   optimizer_rule(spec);
   check_offered(spec);
   check_graph(spec, model, strategy);
+  check_resharding(spec, strategy);
   check_planned(spec, strategy);
   check_ranks(spec, model, strategy, given);
   check_pieces(spec, model, strategy);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "parallelism/plan/passes/passes.h"
+#include "parallelism/plan/ties.h"
 
 namespace parabench::plan {
 
@@ -17,12 +18,21 @@ Plan replicated_plan(const StrategyInput& input, const std::function<Plan(Plan)>
       pass_stage(plan, rank, kind, StageId(0), MicroBatchId(0), StepId(0), VersionId(0));
     }
   }
+  plan.tie = tied_segments(plan, input.model);
   if (replicas > 1) return share(std::move(plan));
   const std::vector<SegmentRun> whole = whole_stages(plan);
   return add_updates(std::move(plan), whole);
 }
 
 namespace {
+
+/// The gradients that are reduced, and those that the backward makes meanwhile.
+constexpr int gradient_buffers = 2;
+
+std::vector<SegmentRun> in_forward_order(std::vector<SegmentRun> runs) {
+  std::ranges::reverse(runs);
+  return runs;
+}
 
 std::vector<SegmentRun> buckets_of(const Plan& plan, const StrategyInput& input) {
   return buckets(plan, gradient_bytes(plan, input.model), input.spec.bucket);
@@ -47,9 +57,23 @@ Plan zero1_plan(const StrategyInput& input) {
 Plan dear_plan(const StrategyInput& input) {
   return replicated_plan(input, [&](Plan plan) {
     const auto runs = buckets_of(plan, input);
-    auto read = runs;
-    std::ranges::reverse(read);
-    return add_sharded_updates(std::move(plan), runs, read);
+    return add_sharded_updates(std::move(plan), runs, in_forward_order(runs));
+  });
+}
+
+Plan zero2_plan(const StrategyInput& input) {
+  return replicated_plan(input, [&](Plan plan) {
+    const auto runs = buckets_of(plan, input);
+    return limit_gradients(add_sharded_updates(std::move(plan), runs, runs), gradient_buffers);
+  });
+}
+
+Plan zero3_plan(const StrategyInput& input) {
+  return replicated_plan(input, [&](Plan plan) {
+    const auto runs = buckets_of(plan, input);
+    plan = limit_gradients(add_sharded_updates(std::move(plan), runs, in_forward_order(runs)), gradient_buffers);
+    // The run that is computed, and those that are gathered meanwhile.
+    return input.spec.reshard ? limit_weights(std::move(plan), 1 + input.spec.prefetch) : plan;
   });
 }
 

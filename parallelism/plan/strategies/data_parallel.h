@@ -9,7 +9,10 @@ namespace parabench::plan {
 
 // With one rank each is sequential training.
 Plan data_parallel_plan(const StrategyInput& input);
-Plan zero1_plan(const StrategyInput& input);
+// The stages of ZeRO (Rajbhandari et al. 2020): what ranks keep but a share of.
+Plan zero1_plan(const StrategyInput& input);  ///< the optimizer's states
+Plan zero2_plan(const StrategyInput& input);  ///< the gradients too
+Plan zero3_plan(const StrategyInput& input);  ///< the weights too
 /// Sums in halves: the first beside the backward, the second, a gather of updated weights in the order in which forwards
 /// read them, beside the next step's forward (Zhang et al. 2023, arXiv 2302.12445).
 Plan dear_plan(const StrategyInput& input);

@@ -44,6 +44,22 @@ TEST(PeakMemory, UpdatesInSharesKeepStatesOfTheSharesAlone) {
   }
 }
 
+TEST(PeakMemory, SharedGradientsAndWeightsKeepASharePlusTheBuffersThatThereIsRoomFor) {
+  HandCosts costs(KindSeconds{});
+  costs.forward_peak = 1;
+  const auto usage = [&](const char* strategy, int prefetch) {
+    Case spec = case_of(strategy, 2, 4);
+    spec.bucket = Bytes(1);
+    spec.prefetch = prefetch;
+    return peak(test_plan(spec, 6), 6, costs, 1);  // layers of one cache line: the second rank has all of it
+  };
+  EXPECT_EQ(usage("zero2", 1)[MemoryCategory::parameters], 6 * chain_layer_bytes);
+  EXPECT_EQ(usage("zero2", 1)[MemoryCategory::gradients], 2 * chain_layer_bytes);
+  EXPECT_EQ(usage("zero3", 0)[MemoryCategory::parameters], (6 + 1) * chain_layer_bytes);
+  EXPECT_EQ(usage("zero3", 3)[MemoryCategory::parameters], (6 + 4) * chain_layer_bytes);
+  EXPECT_EQ(usage("zero3", 3)[MemoryCategory::gradients], 2 * chain_layer_bytes);
+}
+
 TEST(PeakMemory, GradientsLiveFromTheFirstBackwardToTheUpdateUnlessAnArenaHoldsThemForReduction) {
   HandCosts costs(KindSeconds{});
   costs.backward_peak = 1000;  // the peak is inside the last backward: those of the other two layers are there

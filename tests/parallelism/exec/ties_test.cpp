@@ -106,6 +106,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "pipedream-2bw/np:1/batch:4/micro:2", "pipedream-2bw/np:2/batch:4/micro:2",
                     "pipedream-2bw/np:3/batch:8/micro:3/optimizer:adam",
                     "pipedream-2bw/np:1/batch:4/micro:2/recompute:all", "zero1/np:2/batch:5/bucket:1KiB/optimizer:lars",
+                    "zero2/np:2/batch:5/bucket:1KiB/optimizer:lars", "zero3/np:2/batch:5/bucket:1KiB",
+                    "zero3/np:3/batch:5/bucket:1/prefetch:0/optimizer:adam",
                     "1f1b/np:4/batch:8/dp:2/micro:2/zero:1/optimizer:adam", "chimera/np:2/batch:8/micro:4/zero:1"));
 
 TEST(TiedTransformerGate, CatchesAForgottenSum) {

@@ -199,6 +199,8 @@ inline Case random_case(std::mt19937& random, int& layers) {
   if (strategy.uses("chunks")) spec.chunks = uniform(random, 1, 3);
   if (strategy.uses("warmup") && uniform(random, 0, 1) == 1) spec.warmup = uniform(random, 0, 8);
   if (strategy.uses("bucket")) spec.bucket = Bytes(uniform(random, 1, 1000));
+  if (strategy.uses("prefetch")) spec.prefetch = uniform(random, 0, 3);
+  if (strategy.uses("reshard")) spec.reshard = uniform(random, 0, 3) > 0;
   spec.recompute = static_cast<Recompute>(uniform(random, 0, 2));
   if (strategy.find_parameter("replicas") && uniform(random, 0, 1) == 1) {
     std::string replicas;
@@ -233,6 +235,7 @@ inline Plan sharded(Plan plan) {
     });
   }
   plan.groups.clear();
+  plan.room = {};
   return add_sharded_updates(std::move(plan), runs, runs);
 }
 

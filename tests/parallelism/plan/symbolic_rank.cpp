@@ -35,7 +35,47 @@ SymbolicRank::SymbolicRank(const Plan& plan, const std::vector<LayerSkip>& skips
     : plan_(plan), skips_(skips), rank_(rank), trained_(trained), latest_(plan.segments.size(), 0) {
   for (const Op& op : plan.ranks[rank.value].compute()) {
     if (makes_weight_gradient(op.kind)) ++open_passes_[{op.segment.value, update_of(op)}];
+    if (op.kind == OpKind::update && op.group.value >= 0) runs_.insert(op.segment.value);
   }
+  for (const Lane& lane : plan.ranks[rank.value].lanes) {
+    for (const Op& op : lane.ops)
+      if (op.kind == OpKind::all_gather) ++gathers_[{op.segment.value, op.step.value}];
+  }
+}
+
+int SymbolicRank::buffer_of(SegmentId segment, int room) const {
+  // Descending: the first that does not begin behind the segment.
+  const auto run = runs_.lower_bound(segment.value);
+  require(run != runs_.end());
+  return static_cast<int>(std::distance(runs_.begin(), run)) % room;
+}
+
+bool SymbolicRank::weights_are_here(const Op& pass) const {
+  const auto found = whole_.find(buffer_of(pass.segment, plan_.room.weights));
+  if (found == whole_.end()) return false;
+  const Op& gather = found->second.gather;
+  const bool has = gather.segment <= pass.segment && pass.segment.value < gather.segment.value + gather.segments;
+  const bool is_meant = pass.kind == OpKind::forward ? found->second.for_forwards : found->second.for_backwards;
+  return has && is_meant && gather.step == pass.step;
+}
+
+bool SymbolicRank::has_room_for(const Op& all_gather) const {
+  for (int s = all_gather.segment.value; s < all_gather.segment.value + all_gather.segments; ++s)
+    if (latest_[s] != all_gather.version.value) return false;
+  const auto there = whole_.find(buffer_of(all_gather.segment, plan_.room.weights));
+  return there == whole_.end() || there->second.readers == 0;
+}
+
+void SymbolicRank::take_weights(const Op& all_gather) {
+  const std::pair run{all_gather.segment.value, all_gather.step.value};
+  Whole whole{
+      .gather = all_gather, .for_forwards = gathered_.insert(run).second, .for_backwards = --gathers_[run] == 0};
+  for (const Op& pass : plan_.ranks[rank_.value].compute()) {
+    const bool reads = is_pass(pass.kind) && pass.step == all_gather.step && all_gather.segment <= pass.segment &&
+                       pass.segment.value < all_gather.segment.value + all_gather.segments;
+    whole.readers += reads && (pass.kind == OpKind::forward ? whole.for_forwards : whole.for_backwards);
+  }
+  whole_[buffer_of(all_gather.segment, plan_.room.weights)] = whole;
 }
 
 int SymbolicRank::update_of(const Op& op) const {
@@ -81,6 +121,8 @@ bool SymbolicRank::try_compute(const Op& op) {
 bool SymbolicRank::try_pass(const Op& op) {
   require(replica_of(plan_, rank_, op.segment) >= ReplicaId(0));
   if (shares_.contains(op.segment.value)) return false;
+  const bool gathers = plan_.room.weights > 0 && !runs_.empty();
+  if (gathers && !weights_are_here(op)) return false;
   const Piece piece = piece_of(op);
   switch (op.kind) {
     case OpKind::forward:
@@ -106,6 +148,7 @@ bool SymbolicRank::try_pass(const Op& op) {
   }
   require(done_.insert({op.kind, piece}).second);
   if (makes_weight_gradient(op.kind)) add_weight_gradient(op);
+  if (gathers) --whole_.at(buffer_of(op.segment, plan_.room.weights)).readers;
   return true;
 }
 
@@ -171,6 +214,10 @@ void SymbolicRank::add_weight_gradient(const Op& op) {
   // One gradient per segment: not of two updates, added to where there is one, and only there.
   require(op.accumulates == open && (!open || gradient_of_.at(segment) == update_of(op)));
   gradient_of_[segment] = update_of(op);
+  if (plan_.room.gradients > 0 && !runs_.empty()) {
+    const int run = *runs_.lower_bound(segment);
+    require(gradient_room_.insert({buffer_of(op.segment, plan_.room.gradients), run}).first->second == run);
+  }
   const std::vector<Value>& parts = open_weight_gradients_.at(piece_of(op));
   sums.resize(parts.size(), 0);
   for (std::size_t i = 0; i < parts.size(); ++i) sums[i] += parts[i];
@@ -348,13 +395,15 @@ bool SymbolicRank::try_update(const Op& op) {
       // All holders of the stage must come to the same weights.
       require(trained_.insert({{layer, version}, after}).first->second == after);
     }
-    if (op.group == GroupId(-1)) {
+    if (op.group == GroupId(-1) || plan_.room.weights > 0) {
       latest_[s] = version;
     } else {
       shares_.insert({s, op});
     }
     gradient_of_.erase(s);
   }
+  if (plan_.room.gradients > 0 && op.group != GroupId(-1))
+    gradient_room_.erase(buffer_of(op.segment, plan_.room.gradients));
   return true;
 }
 

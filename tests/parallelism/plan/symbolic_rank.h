@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -48,8 +49,13 @@ class SymbolicRank {
   /// Whether the rank has updated its share of a run of which the operation gathers the others.
   bool share_is_written(const Op& all_gather) const;
   void complete_shares(const Op& all_gather);
+  /// With room for some weights: whether what lies where those of a run are to come has been read, and that they came.
+  bool has_room_for(const Op& all_gather) const;
+  void take_weights(const Op& all_gather);
 
-  bool is_left_with_nothing() const { return in_flight_ == 0 && open_weight_gradients_.empty() && shares_.empty(); }
+  bool is_left_with_nothing() const {
+    return in_flight_ == 0 && open_weight_gradients_.empty() && (shares_.empty() || plan_.room.weights > 0);
+  }
 
  private:
   /// Segment, step, micro-batch.
@@ -87,6 +93,10 @@ class SymbolicRank {
   bool try_norms(const Op& op);
   bool try_update(const Op& op);
   void track(const Op& op, int change);
+  /// Whether the weights that a pass reads are whole here.
+  bool weights_are_here(const Op& pass) const;
+  /// Which of those buffers, by turns in backward order, has the run of a segment.
+  int buffer_of(SegmentId segment, int room) const;
 
   const Plan& plan_;
   const std::vector<LayerSkip>& skips_;
@@ -109,6 +119,17 @@ class SymbolicRank {
   std::map<int, Op> shares_;                          ///< segment -> the update of a share that is still to be gathered
   std::vector<int> latest_;                           ///< version of each segment
   int in_flight_ = 0;
+  /// What a gather brought into a buffer for weights.
+  struct Whole {
+    Op gather;
+    bool for_forwards = false, for_backwards = false;
+    int readers = 0;  ///< passes that are still to read it
+  };
+  std::map<int, Whole> whole_;                  ///< by buffer
+  std::map<std::pair<int, int>, int> gathers_;  ///< first segment of a run, step -> how many are still to come
+  std::set<std::pair<int, int>> gathered_;      ///< of which there was one
+  std::set<int, std::greater<>> runs_;          ///< first segments of the runs that the rank shares
+  std::map<int, int> gradient_room_;            ///< by buffer: first segment of the run whose gradients it has
 };
 
 }  // namespace parabench::plan

@@ -325,6 +325,13 @@ bool reverse_backwards(Plan& plan, Random& random) {
   return same.size() > 1;
 }
 
+/// Less may not be enough, and more is as good.
+bool change_the_room(Plan& plan, Random& random) {
+  if (plan.room == Room{}) return false;
+  plan.room = {plan.room.weights == 0 ? 0 : uniform(random, 1, 5), uniform(random, 0, 5)};
+  return true;
+}
+
 /// A window that ends early may need fewer than the steady state.
 bool keep_fewer_versions(Plan& plan, Random& random) {
   return --plan.ranks[below(random, plan.ranks.size())].weight_versions > 0;
@@ -335,6 +342,7 @@ constexpr Mutation doubtful[] = {
     {"move along its lane", move_along_its_lane},
     {"reorder both ends of a lane", reorder_both_ends},
     {"reverse passes", reverse_backwards},
+    {"change the room", change_the_room},
     {"keep fewer versions", keep_fewer_versions},
 };
 

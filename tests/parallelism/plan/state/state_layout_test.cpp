@@ -91,6 +91,24 @@ TEST(StateLayout, ARankKeepsTheOptimizersStatesOfItsShardsAlone) {
   EXPECT_EQ(layout_of(test_plan("zero1/np:4/batch:4/bucket:1"), 0).updated, (std::vector<ElementRange>{}));
 }
 
+TEST(StateLayout, RunsTakeBuffersByTurnsWhereThereIsNoRoomForAll) {
+  // Buckets of one layer each, the last first: 48, 48 and 32 floats.
+  const StateLayout second = layout_of(test_plan("zero2/np:2/batch:2/bucket:1"), 1);
+  EXPECT_EQ(second.bytes(StateRole::weights), 512);
+  EXPECT_EQ(second.bytes(StateRole::gradients), (48 + 48) * 4);
+  EXPECT_EQ(second.bytes(StateRole::shares), 0);
+  EXPECT_EQ(second.in_weights(SegmentId(0), second.slice(SegmentId(0))), (ElementRange{96, 32}));
+  EXPECT_EQ(second.in_gradients(SegmentId(0), second.slice(SegmentId(0))), (ElementRange{0, 32}));
+  EXPECT_EQ(second.in_gradients(SegmentId(1), second.slice(SegmentId(1))), (ElementRange{48, 48}));
+
+  const StateLayout alone = layout_of(test_plan("zero3/np:2/batch:2/bucket:1/prefetch:0"), 1);
+  EXPECT_EQ(alone.bytes(StateRole::weights), 48 * 4);
+  EXPECT_EQ(alone.bytes(StateRole::shares), 80 * 4);
+  EXPECT_EQ(alone.in_weights(SegmentId(1), {64, 32}), (ElementRange{16, 32}));
+  EXPECT_EQ(layout_of(test_plan("zero3/np:2/batch:2/bucket:1/prefetch:5"), 1).bytes(StateRole::weights), 512);
+  EXPECT_EQ(layout_of(test_plan("zero3/np:2/batch:2/bucket:1/reshard:off"), 1).bytes(StateRole::shares), 0);
+}
+
 TEST(StateLayout, WeightsThatAreGatheredAndGradientsLieWhereRanksExchangeThem) {
   const Plan plan = test_plan("zero1/np:2/batch:2/optimizer:lars");
   for (const StateArena& arena : layout_of(plan).arenas)

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
+#include "parallelism/plan/dependencies.h"
 #include "parallelism/plan/passes/passes.h"
 #include "parallelism/plan/strategies/check_case.h"
 #include "parallelism/plan/validate.h"
@@ -166,7 +167,7 @@ TEST(Strategies, DearGathersFirstWhatTheNextForwardReadsFirst) {
   Case spec = case_of("dear", 2, 5);
   spec.bucket = Bytes(300);
   RankProgram rank = test_plan(spec, 4).ranks[1];
-  EXPECT_EQ(lane_text(rank.compute()), "0F0 1F0 2F0 3F0 3B0 2B0 1B0 0B0 0-1UPDATE 2-3UPDATE");
+  EXPECT_EQ(lane_text(rank.compute()), "0F0 1F0 2F0 3F0 3B0 2B0 1B0 0B0 2-3UPDATE 0-1UPDATE");
   EXPECT_EQ(reductions(rank), "2-3REDUCE_SCATTER 0-1REDUCE_SCATTER");
   EXPECT_EQ(lane_text(rank.lane(collectives_of(GroupId(0), Payload::parameters))), "0-1ALL_GATHER 2-3ALL_GATHER");
 }
@@ -185,6 +186,64 @@ TEST(Strategies, CopiesOfAPipelineShareTheirUpdatesWithZero) {
   spec.micro = 2;
   spec.zero = 1;
   EXPECT_EQ(reductions(test_plan(spec, 2).ranks[1]), "0REDUCE_SCATTER");
+}
+
+std::string gathers(RankProgram rank) { return lane_text(rank.lane(collectives_of(GroupId(0), Payload::parameters))); }
+
+TEST(Strategies, Zero2UpdatesABucketBeforeAnotherTakesItsPlace) {
+  Case spec = case_of("zero2", 2, 4);
+  spec.bucket = Bytes(1);
+  const Plan plan = test_plan(spec, 4);
+  EXPECT_EQ(lane_text(plan.ranks[1].compute()), "0F0 1F0 2F0 3F0 3B0 2B0 3UPDATE 1B0 2UPDATE 0B0 1UPDATE 0UPDATE");
+  EXPECT_EQ(gathers(plan.ranks[1]), "3ALL_GATHER 2ALL_GATHER 1ALL_GATHER 0ALL_GATHER");
+  EXPECT_EQ(plan.room, (Room{.gradients = 2}));
+  spec.optimizer.name = "lars";
+  EXPECT_EQ(lane_text(test_plan(spec, 3).ranks[0].compute()),
+            "0F0 1F0 2F0 2B0 1B0 2NORMS 2UPDATE 0B0 1NORMS 1UPDATE 0NORMS 0UPDATE");
+  spec.np = 1;
+  EXPECT_EQ(lane_text(test_plan(spec, 2).ranks[0].compute()), "0F0 1F0 1B0 0B0 0-1UPDATE");
+}
+
+TEST(Strategies, Zero3GathersBeforeForwardsAndAgainWhatHadToLeave) {
+  Case spec = case_of("zero3", 2, 4);
+  spec.bucket = Bytes(1);
+  EXPECT_EQ(gathers(test_plan(spec, 4).ranks[1]),
+            "0ALL_GATHER 1ALL_GATHER 2ALL_GATHER 3ALL_GATHER 1ALL_GATHER 0ALL_GATHER");
+  EXPECT_EQ(test_plan(spec, 4).room, (Room{.weights = 2, .gradients = 2}));
+  spec.prefetch = 0;
+  EXPECT_EQ(gathers(test_plan(spec, 3).ranks[0]), "0ALL_GATHER 1ALL_GATHER 2ALL_GATHER 1ALL_GATHER 0ALL_GATHER");
+  spec.prefetch = 2;
+  EXPECT_EQ(gathers(test_plan(spec, 3).ranks[0]), "0ALL_GATHER 1ALL_GATHER 2ALL_GATHER");
+  // Whole weights stay until the update, and come in the forward's order.
+  spec.reshard = false;
+  spec.prefetch = Case{}.prefetch;
+  Plan stays = test_plan(spec, 3);
+  EXPECT_EQ(gathers(stays.ranks[0]), "0ALL_GATHER 1ALL_GATHER 2ALL_GATHER");
+  EXPECT_EQ(stays.ranks[0].lane(collectives_of(GroupId(0), Payload::parameters)).front().version, VersionId(1));
+  EXPECT_EQ(stays.room, (Room{.gradients = 2}));
+}
+
+TEST(Strategies, Zero3PassesWaitForTheirWeightsAndGathersForTheirRoom) {
+  Case spec = case_of("zero3", 2, 4);
+  spec.bucket = Bytes(1);
+  const Plan plan = unroll(test_plan(spec, 3), 2);
+  ASSERT_THAT(validate(plan), IsEmpty());
+  const LocalDependencies waits = dependencies(plan, Rank(0));
+  const int lane = plan.ranks[0].find_lane(collectives_of(GroupId(0), Payload::parameters));
+  const auto at_gather = [&](int i) { return OpRef{Rank(0), lane, i}; };
+  const auto at_pass = [](int i) { return OpRef{Rank(0), compute_lane, i}; };
+  // 0F 1F 2F 2B 1B UPDATE 0B ...; gathers 0 1 2 0 of each step.
+  EXPECT_THAT(waits.of(compute_lane, 0), ElementsAre(at_gather(0)));
+  EXPECT_THAT(waits.of(compute_lane, 4), testing::Contains(at_gather(1)));
+  EXPECT_THAT(waits.of(compute_lane, 6), testing::Contains(at_gather(3)));
+  EXPECT_THAT(waits.of(lane, 1), IsEmpty());
+  EXPECT_THAT(waits.of(lane, 2), ElementsAre(at_pass(0)));
+  EXPECT_THAT(waits.of(lane, 3), ElementsAre(at_pass(3)));
+  // Of the next step: what was written, and the last to read what lies there.
+  const auto next = waits.of(lane, 4);
+  EXPECT_EQ(next.size(), 2u);
+  EXPECT_EQ(at(plan, next[0]).kind, OpKind::update);
+  EXPECT_EQ(to_text(at(plan, next[1])), "0B0");
 }
 
 struct BadCase {
@@ -259,6 +318,17 @@ std::vector<BadCase> bad_cases() {
   for (const char* strategy : {"sequential", "data-parallel", "zero1", "model-parallel", "pipedream", "pipedream-2bw"})
     add(strategy, strategy == std::string("sequential") ? 1 : 2, 8, zero(1),
         {"zero", "'1'", "the default 0: " + std::string(strategy) + " does not use this key"});
+  const auto whole = [](int prefetch, DeviceKind device) {
+    return [=](Case& c) {
+      c.reshard = device == DeviceKind::cuda;
+      c.prefetch = prefetch;
+      c.device = device;
+    };
+  };
+  add("zero3", 2, 8, whole(2, DeviceKind::cpu), {"prefetch", "'2'", "reshard:on beside it"});
+  add("zero3", 2, 8, whole(1, DeviceKind::cuda),
+      {"reshard", "'on'", "off where the device is cuda", "try reshard:off"});
+  add("zero2", 2, 8, whole(1, DeviceKind::cpu), {"reshard", "'off'", "zero2 does not use this key"});
   add("zero1", 2, 8, parameters("2"), {"parameter of zero1", "'replicas'", "expected no parameters"});
   add("pipedream", 4, 8,
       [](Case& c) {

@@ -87,28 +87,27 @@ Plan add_reduced_updates(Plan plan, std::span<const SegmentRun> runs) {
   return add_updates(add_reductions(std::move(plan), runs), runs);
 }
 
-Plan add_sharded_updates(Plan plan, std::span<const SegmentRun> runs, std::span<const SegmentRun> updated) {
+Plan add_sharded_updates(Plan plan, std::span<const SegmentRun> runs, std::span<const SegmentRun> gathered) {
   const std::vector<GroupId> groups = add_data_groups(plan);
   const bool norms = find_optimizer(plan.spec.optimizer.name).reads_norms;
   const auto for_each_shard = [&](std::span<const SegmentRun> some, auto visit) {
     for (const SegmentRun& run : some) {
-      const StageId stage = stage_of(plan, run.first);
-      for (int shard = 0; shard < plan.shards; ++shard)
-        visit(run, groups[stage.value * plan.shards + shard], holders(plan, stage, shard));
+      const int stage = stage_of(plan, run.first).value;
+      for (int shard = 0; shard < plan.shards; ++shard) visit(run, shard, groups[stage * plan.shards + shard]);
     }
   };
-  for_each_shard(runs, [&](const SegmentRun& run, GroupId group, const std::vector<Rank>&) {
-    if (group.value >= 0) add_collective(plan, reduce_scatter(run.first, run.segments, StepId(0), group));
-  });
-  for_each_shard(updated, [&](const SegmentRun& run, GroupId group, const std::vector<Rank>& sharers) {
-    for (Rank r : sharers) {
+  for_each_shard(runs, [&](const SegmentRun& run, int shard, GroupId group) {
+    for (Rank r : holders(plan, stage_of(plan, run.first), shard)) {
       std::vector<Op>& ops = plan.ranks[r.value].compute();
       if (norms && group.value >= 0) ops.push_back(plan::norms(run.first, run.segments, StepId(0), group));
       ops.push_back(sharded_update(run.first, run.segments, StepId(0), VersionId(1), group));
     }
     if (group.value < 0) return;
+    add_collective(plan, reduce_scatter(run.first, run.segments, StepId(0), group));
     if (norms) add_collective(plan, all_reduce_norms(run.first, run.segments, StepId(0), group));
-    add_collective(plan, all_gather(run.first, run.segments, StepId(0), VersionId(1), group));
+  });
+  for_each_shard(gathered, [&](const SegmentRun& run, int, GroupId group) {
+    if (group.value >= 0) add_collective(plan, all_gather(run.first, run.segments, StepId(0), VersionId(1), group));
   });
   return plan;
 }

@@ -29,9 +29,9 @@ Plan add_updates(Plan plan, std::span<const SegmentRun> runs);
 Plan add_reduced_updates(Plan plan, std::span<const SegmentRun> runs);
 /// In place of both, ZeRO's stage 1 (Rajbhandari et al. 2020): the holders of a run get each its share of the summed
 /// gradients, update this share of the parameters and gather those of the others. Runs of one holder are updated whole.
-/// Where the optimizer reads norms of whole tensors, what each share adds to them is summed before. `updated`: the same
-/// runs in the order in which they are updated and gathered.
-Plan add_sharded_updates(Plan plan, std::span<const SegmentRun> runs, std::span<const SegmentRun> updated);
+/// Where the optimizer reads norms of whole tensors, what each share adds to them is summed before. `gathered`: the same
+/// runs in the order in which they are gathered.
+Plan add_sharded_updates(Plan plan, std::span<const SegmentRun> runs, std::span<const SegmentRun> gathered);
 
 /// Pass: marks the weight gradients that add to earlier ones of the same update. For plans of any window.
 Plan mark_accumulation(Plan plan);

@@ -123,14 +123,9 @@ TEST(Predict, SecondOpinionsAgreeWhereTheirAssumptionsHold) {
 }
 
 TEST(Predict, GathersInTheForwardsOrderLetItBeginBeforeTheyHaveEnded) {
-  const HandCosts costs([](Rank, const plan::Op& op, int) {
-    switch (op.kind) {
-      case plan::OpKind::forward:
-      case plan::OpKind::reduce_scatter: return 1;
-      case plan::OpKind::backward: return 2;
-      case plan::OpKind::all_gather: return 3;
-      default: return 0;
-    }
+  const HandCosts costs([](Rank rank, const plan::Op& op, int busy) {
+    if (op.kind == plan::OpKind::all_gather) return 3.0;
+    return KindSeconds{.all_reduce = 1}(rank, op, busy);
   });
   const auto predicted = [&](const char* strategy) {
     Case spec = case_of(strategy, 2, 2);

@@ -166,7 +166,7 @@ TEST(Strategies, DearGathersFirstWhatTheNextForwardReadsFirst) {
   Case spec = case_of("dear", 2, 5);
   spec.bucket = Bytes(300);
   RankProgram rank = test_plan(spec, 4).ranks[1];
-  EXPECT_EQ(lane_text(rank.compute()), "0F0 1F0 2F0 3F0 3B0 2B0 1B0 0B0 0-1UPDATE 2-3UPDATE");
+  EXPECT_EQ(lane_text(rank.compute()), "0F0 1F0 2F0 3F0 3B0 2B0 1B0 0B0 2-3UPDATE 0-1UPDATE");
   EXPECT_EQ(reductions(rank), "2-3REDUCE_SCATTER 0-1REDUCE_SCATTER");
   EXPECT_EQ(lane_text(rank.lane(collectives_of(GroupId(0), Payload::parameters))), "0-1ALL_GATHER 2-3ALL_GATHER");
 }

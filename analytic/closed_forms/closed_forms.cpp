@@ -19,6 +19,12 @@ double decoupled_step(double forward_s, double backward_s, double update_s, doub
   return std::max(backward_s, reduce_scatter_s) + update_s + std::max(forward_s, all_gather_s);
 }
 
+double fully_sharded_step(double forward_s, double backward_s, double update_s, double forward_gathers_s,
+                          double backward_gathers_s, double reduce_scatter_s) {
+  return std::max(forward_s, forward_gathers_s) + std::max(backward_s, backward_gathers_s + reduce_scatter_s) +
+         update_s;
+}
+
 double gpipe_compute(double sequential_s, int workers, int micro_batches) {
   return sequential_s * (workers + micro_batches - 1) / (static_cast<double>(workers) * micro_batches);
 }

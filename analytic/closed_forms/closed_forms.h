@@ -24,6 +24,12 @@ double data_parallel_step(double sequential_s, int workers, double gradient_byte
 double decoupled_step(double forward_s, double backward_s, double update_s, double reduce_scatter_s,
                       double all_gather_s);
 
+/// A step whose ranks gather weights before they read them (Zhao et al. 2023, arXiv 2304.11277), each kind of collective
+/// as long as all of its operations one after the other: max(tF, gathers) + max(tB, further gathers + reduce-scatters) +
+/// update.
+double fully_sharded_step(double forward_s, double backward_s, double update_s, double forward_gathers_s,
+                          double backward_gathers_s, double reduce_scatter_s);
+
 /// GPipe compute, Eq. 6.1: T_seq (W + m - 1) / (W m); m = 1 is plain model parallelism.
 double gpipe_compute(double sequential_s, int workers, int micro_batches);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <vector>
 
 #include "analytic/closed_forms/closed_forms.h"
@@ -131,6 +132,25 @@ void add_schedule_opinion(const plan::Plan& plan, const TimeModel& time, std::ma
   if (seconds) opinions["schedule_formula"] = *seconds;
 }
 
+/// Of rank 0; a run's first gather of the step is for its forwards.
+double fully_sharded_opinion(const plan::Plan& plan, const TimeModel& time) {
+  std::map<plan::OpKind, double> seconds;
+  std::set<SegmentId> gathered;
+  double again = 0;
+  for (const plan::Lane& lane : plan.ranks[0].lanes) {
+    for (const plan::Op& op : lane.ops) {
+      const double taken = time.seconds(plan, Rank(0), op, plan.spec.np);
+      if (op.kind == plan::OpKind::all_gather && !gathered.insert(op.segment).second)
+        again += taken;
+      else
+        seconds[op.kind] += taken;
+    }
+  }
+  return fully_sharded_step(seconds[plan::OpKind::forward], seconds[plan::OpKind::backward],
+                            seconds[plan::OpKind::update], seconds[plan::OpKind::all_gather], again,
+                            seconds[plan::OpKind::reduce_scatter]);
+}
+
 }  // namespace
 
 std::map<std::string, double> second_opinions(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time) {
@@ -148,7 +168,11 @@ std::map<std::string, double> second_opinions(const plan::Plan& plan, const Size
   }
   if (plan.stages == 1) {
     opinions["ddlbench_eq_5_1"] = data_parallel_opinion(plan, sizes, time);
-    if (gathers_forward(plan)) opinions["decoupled_all_reduce"] = decoupled_opinion(plan, time);
+    if (plan.room.weights > 0) {
+      opinions["fully_sharded"] = fully_sharded_opinion(plan, time);
+    } else if (gathers_forward(plan)) {
+      opinions["decoupled_all_reduce"] = decoupled_opinion(plan, time);
+    }
     return opinions;
   }
   if (plan.stages != std::ssize(plan.ranks) || !is_alternating(plan)) {

@@ -72,8 +72,10 @@ Plan zero3_plan(const StrategyInput& input) {
   return replicated_plan(input, [&](Plan plan) {
     const auto runs = buckets_of(plan, input);
     plan = limit_gradients(add_sharded_updates(std::move(plan), runs, in_forward_order(runs)), gradient_buffers);
+    if (!input.spec.reshard) return plan;
     // The run that is computed, and those that are gathered meanwhile.
-    return input.spec.reshard ? limit_weights(std::move(plan), 1 + input.spec.prefetch) : plan;
+    const int ahead = std::min(input.spec.prefetch, static_cast<int>(runs.size()));
+    return limit_weights(std::move(plan), 1 + ahead);
   });
 }
 

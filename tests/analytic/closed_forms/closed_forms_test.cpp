@@ -31,6 +31,11 @@ TEST(DecoupledStep, TheLongerOfEachHalfCounts) {
   EXPECT_DOUBLE_EQ(decoupled_step(3, 6, .5, 8, 5), 13.5);
 }
 
+TEST(FullyShardedStep, GathersHideBehindThePassesThatReadThem) {
+  EXPECT_DOUBLE_EQ(fully_sharded_step(3, 6, .5, 2, 2, 3), 9.5);
+  EXPECT_DOUBLE_EQ(fully_sharded_step(3, 6, .5, 5, 5, 5), 15.5);
+}
+
 TEST(GpipeCompute, MatchesTheThesisTable) {
   const std::vector<std::pair<int, double>> factors = {{12, .3125},   {20, .2875}, {24, .28125},
                                                        {28, .276786}, {30, .275},  {32, .273438}};

@@ -139,6 +139,24 @@ TEST(Predict, GathersInTheForwardsOrderLetItBeginBeforeTheyHaveEnded) {
   EXPECT_DOUBLE_EQ(predicted("dear").second_opinion_step_time_s.at("decoupled_all_reduce"), 6 + 9);
 }
 
+TEST(Predict, GathersOfShardedWeightsHideBehindThePassesAheadOfWhichTheyStart) {
+  const auto predicted = [](int prefetch, double collective) {
+    const KindSeconds kinds{.all_reduce = collective};
+    const HandCosts costs(kinds);
+    Case spec = case_of("zero3", 2, 2);
+    spec.bucket = Bytes(1);
+    spec.prefetch = prefetch;
+    return predict(test_plan(spec, 8), chain(8), costs, costs, 2, 5);
+  };
+  // Eight layers of 1 + 2 s; collectives that take a quarter of a forward hide but for the first gather and the last sum.
+  EXPECT_NEAR(predicted(2, .25).step_time_s, 24 + .5, 1e-9);
+  EXPECT_DOUBLE_EQ(predicted(2, .25).second_opinion_step_time_s.at("fully_sharded"), 24);
+  // Without a buffer for the next run every gather of a forward and of all but one backward is exposed.
+  EXPECT_NEAR(predicted(0, .25).step_time_s, 24 + 8 * .25 + 7 * .25 + .25, 1e-9);
+  // Slower than the passes: eight gathers, five more and eight sums, which pass beside each other on two lanes.
+  EXPECT_DOUBLE_EQ(predicted(2, 4).second_opinion_step_time_s.at("fully_sharded"), 8 * 4 + 5 * 4 + 8 * 4);
+}
+
 /// Passes take nothing, the link a second for each byte.
 class SlowLink final : public TimeModel {
  public:

@@ -169,8 +169,26 @@ TEST(Execute, SharedUpdatesMoveAsManyBytesAsAnAllReduce) {
   for (const char* rest : {"/np:2/batch:8", "/np:3/batch:9/bucket:1KiB", "/np:4/batch:8/bucket:4KiB/optimizer:adam"}) {
     const std::vector<comm::Traffic> shared = traffic(std::string("zero1") + rest);
     EXPECT_EQ(shared, traffic(std::string("data-parallel") + rest)) << rest;
+    for (const char* strategy : {"dear", "zero2"}) EXPECT_EQ(shared, traffic(strategy + std::string(rest))) << strategy;
+    EXPECT_EQ(shared, traffic("zero3" + std::string(rest) + "/reshard:off")) << rest;
     EXPECT_GT(shared[0].sent, 0);
     EXPECT_GT(shared[0].received, 0);
+  }
+}
+
+TEST(Execute, EveryGatherOfWeightsSendsAllSharesToTheOthers) {
+  for (const char* prefetch : {"0", "1", "20"}) {
+    const std::string rest = std::string("zero3/np:3/batch:9/bucket:1/prefetch:") + prefetch;
+    const plan::Plan plan = plan::unroll(small_plan(rest), 2);
+    const plan::StateLayout layout = plan::state_layout(plan, plan::ParameterSizes(small_network()), Rank(0));
+    std::int64_t gathered = 0, sent = 0;
+    for (const plan::Lane& lane : plan.ranks[0].lanes) {
+      for (const plan::Op& op : lane.ops)
+        if (op.kind == plan::OpKind::all_gather)
+          gathered += layout.run(op.segment, op.segments).count * layout.element_bytes;
+    }
+    for (const comm::Traffic& moved : traffic(rest)) sent += moved.sent;
+    EXPECT_EQ(sent, 2 * gathered) << prefetch;
   }
 }
 

@@ -36,6 +36,10 @@ class CpuDevice final : public Device {
   Mark mark() override { return {now_s()}; }
   bool reached(const Mark&) const override { return true; }
   void wait(const comm::DeviceEvent&) override { throw std::logic_error("the processor has no events to wait for"); }
+  comm::DeviceEvent copy(torch::Tensor& to, const torch::Tensor& from, void*) override {
+    to.copy_(from);
+    return {};
+  }
   void synchronise() override {}
   double seconds(const Mark& mark) const override { return mark.host_s; }
   double event_seconds(const comm::DeviceEvent&) const override {

@@ -62,9 +62,10 @@ void gather_weights(const plan::Plan& plan, StageState& state, comm::Communicato
     const auto op = std::ranges::find_if(lane.ops, brings);
     if (op == lane.ops.end()) continue;
     const plan::Shard shard = plan::shard_of(plan, comm.rank(), *op);
-    state.bring_share(op->segment, op->segments, shard);
-    comm.wait(comm.all_gather(state.weights(op->segment, op->segments),
-                              state.shares(op->segment, op->segments, shard.count), groups.at(lane.key)));
+    const comm::DeviceEvent brought = state.bring_share(op->segment, op->segments, shard, nullptr);
+    comm::BufferView whole = state.weights(op->segment, op->segments);
+    whole.ready = brought.get();
+    comm.wait(comm.all_gather(whole, state.shares(op->segment, op->segments, shard.count), groups.at(lane.key)));
   }
 }
 

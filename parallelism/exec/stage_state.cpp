@@ -177,16 +177,15 @@ void StageState::keep_share(const plan::ElementRange& range, std::int64_t first)
   }
 }
 
-void StageState::bring_share(SegmentId first, int segments, plan::Shard shard) {
+comm::DeviceEvent StageState::bring_share(SegmentId first, int segments, plan::Shard shard, void* ready) {
   torch::NoGradGuard no_grad;
   const plan::ElementRange range =
       plan::shard_of(layout_.run(first, segments), shard.index, shard.count, layout_.element_bytes);
-  if (range.count == 0) return;
   const plan::ElementRange there = layout_.in_weights(first, range);
   // Another tensor of the same memory: autograd would take the values, which are the same again, for others.
-  torch::Tensor whole = weights_.front().narrow(0, there.first, there.count);
-  torch::from_blob(whole.data_ptr(), {there.count}, whole.options())
-      .copy_(shares_.narrow(0, layout_.state_of(range.first), range.count));
+  const torch::Tensor whole = weights_.front().narrow(0, there.first, there.count);
+  torch::Tensor same = torch::from_blob(whole.data_ptr(), {there.count}, whole.options());
+  return device_.copy(same, shares_.narrow(0, layout_.state_of(range.first), range.count), ready);
 }
 
 comm::BufferView StageState::view_of(const torch::Tensor& part) const {

@@ -55,8 +55,9 @@ class StageState {
   comm::BufferView weights(SegmentId first, int segments) const;
   /// Whether whole weights come and go, and so have to be brought before they are read.
   bool keeps_shares() const { return shares_.defined(); }
-  /// Puts the rank's shard of the run where the whole weights are to come.
-  void bring_share(SegmentId first, int segments, plan::Shard shard);
+  /// Puts the rank's shard of the run where the whole weights are to come, once the device has come to `ready`; as
+  /// Device::copy().
+  comm::DeviceEvent bring_share(SegmentId first, int segments, plan::Shard shard, void* ready);
   /// Who owns which part of either, where a run is sharded among so many.
   comm::Shares shares(SegmentId first, int segments, int shards) const;
   /// Writes weight version `version` from version - 1 and the gradients of the run, and drops these.

@@ -160,9 +160,12 @@ comm::Work TrainingWork::start(int lane, int index) {
     }
     case plan::OpKind::reduce_scatter:
       return comm_.collective(sharing(lane, op, comm::CollectiveKind::reduce_scatter, event));
-    case plan::OpKind::all_gather:
-      if (state_.keeps_shares()) state_.bring_share(op.segment, op.segments, plan::shard_of(plan_, comm_.rank(), op));
-      return comm_.collective(sharing(lane, op, comm::CollectiveKind::all_gather, event));
+    case plan::OpKind::all_gather: {
+      if (!state_.keeps_shares()) return comm_.collective(sharing(lane, op, comm::CollectiveKind::all_gather, event));
+      comm::DeviceEvent& brought = brought_[{lane, index}];
+      brought = state_.bring_share(op.segment, op.segments, plan::shard_of(plan_, comm_.rank(), op), event);
+      return comm_.collective(sharing(lane, op, comm::CollectiveKind::all_gather, brought.get()));
+    }
     case plan::OpKind::broadcast:
     case plan::OpKind::forward:
     case plan::OpKind::backward:
@@ -184,6 +187,7 @@ void TrainingWork::given_out(int lane, int index, const comm::DeviceSpan& span) 
 
 void TrainingWork::end(int lane, int index) {
   if (program_.lanes[lane].ops[index].kind == plan::OpKind::send) payload_[lane][index].reset();
+  brought_.erase({lane, index});
 }
 
 plan::Span TrainingWork::transferred(int lane, int index, const plan::Span& seen) const {

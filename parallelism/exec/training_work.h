@@ -103,6 +103,8 @@ class TrainingWork : public RankWork {
   /// [lane][index] written before the operation is given out. Where nothing is measured, only the ends, each until the
   /// device was told to wait for it.
   std::vector<std::vector<comm::DeviceSpan>> transfers_;
+  std::map<std::pair<int, int>, comm::DeviceEvent>
+      brought_;  ///< by lane and index: the rank's share of what it gathers
   using Labels = std::map<std::pair<StepId, MicroBatchId>, torch::Tensor>;
   Labels labels_;  ///< until the last segment's last need
   struct Marks {

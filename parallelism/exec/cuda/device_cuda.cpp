@@ -5,6 +5,7 @@
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
@@ -84,6 +85,14 @@ class CudaDevice final : public Device {
   void wait(const comm::DeviceEvent& event) override {
     C10_CUDA_CHECK(cudaStreamWaitEvent(compute_.stream(), static_cast<cudaEvent_t>(event.get()), 0));
   }
+  comm::DeviceEvent copy(torch::Tensor& to, const torch::Tensor& from, void* ready) override {
+    const comm::DeviceEvent given_out = ready ? nullptr : event_after(compute_);
+    C10_CUDA_CHECK(
+        cudaStreamWaitEvent(communication_.stream(), static_cast<cudaEvent_t>(ready ? ready : given_out.get()), 0));
+    const c10::cuda::CUDAStreamGuard queue(communication_);
+    to.copy_(from, /*non_blocking=*/true);
+    return event_after(communication_);
+  }
   void synchronise() override { clock_.synchronise(); }
   double seconds(const Mark& mark) const override { return clock_.seconds(mark.number); }
   double event_seconds(const comm::DeviceEvent& event) const override {
@@ -129,6 +138,14 @@ class CudaDevice final : public Device {
   std::int64_t context_bytes() const override { return context_bytes_; }
 
  private:
+  static comm::DeviceEvent event_after(const CUDAStream& stream) {
+    cudaEvent_t event = nullptr;
+    C10_CUDA_CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    comm::DeviceEvent owned(event, [](void* made) { cudaEventDestroy(static_cast<cudaEvent_t>(made)); });
+    C10_CUDA_CHECK(cudaEventRecord(event, stream.stream()));
+    return owned;
+  }
+
   void enter_queue(bool computes) override {
     c10::cuda::set_device(index_);
     c10::cuda::setCurrentCUDAStream(computes ? compute_ : communication_);

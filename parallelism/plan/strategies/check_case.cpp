@@ -103,9 +103,6 @@ void check_resharding(const Case& spec, const Strategy& strategy) {
   if (!spec.reshard && spec.prefetch != Case{}.prefetch)
     throw usage_error("prefetch", std::to_string(spec.prefetch),
                       "reshard:on beside it: without, all weights are gathered once", "leave prefetch out");
-  if (spec.reshard && spec.device == DeviceKind::cuda)
-    throw usage_error("reshard", "on", "off where the device is cuda: shares are put in place by the host so far",
-                      "try reshard:off");
 }
 
 void check_offered(const Case& spec) {

@@ -20,6 +20,9 @@ class ForwardingDevice : public Device {
   Mark mark() override { return processor_->mark(); }
   bool reached(const Mark& mark) const override { return processor_->reached(mark); }
   void wait(const comm::DeviceEvent& event) override { processor_->wait(event); }
+  comm::DeviceEvent copy(torch::Tensor& to, const torch::Tensor& from, void* ready) override {
+    return processor_->copy(to, from, ready);
+  }
   void synchronise() override { processor_->synchronise(); }
   double seconds(const Mark& mark) const override { return processor_->seconds(mark); }
   double event_seconds(const comm::DeviceEvent& event) const override { return processor_->event_seconds(event); }

@@ -318,17 +318,14 @@ std::vector<BadCase> bad_cases() {
   for (const char* strategy : {"sequential", "data-parallel", "zero1", "model-parallel", "pipedream", "pipedream-2bw"})
     add(strategy, strategy == std::string("sequential") ? 1 : 2, 8, zero(1),
         {"zero", "'1'", "the default 0: " + std::string(strategy) + " does not use this key"});
-  const auto whole = [](int prefetch, DeviceKind device) {
+  const auto whole = [](int prefetch) {
     return [=](Case& c) {
-      c.reshard = device == DeviceKind::cuda;
+      c.reshard = false;
       c.prefetch = prefetch;
-      c.device = device;
     };
   };
-  add("zero3", 2, 8, whole(2, DeviceKind::cpu), {"prefetch", "'2'", "reshard:on beside it"});
-  add("zero3", 2, 8, whole(1, DeviceKind::cuda),
-      {"reshard", "'on'", "off where the device is cuda", "try reshard:off"});
-  add("zero2", 2, 8, whole(1, DeviceKind::cpu), {"reshard", "'off'", "zero2 does not use this key"});
+  add("zero3", 2, 8, whole(2), {"prefetch", "'2'", "reshard:on beside it"});
+  add("zero2", 2, 8, whole(1), {"reshard", "'off'", "zero2 does not use this key"});
   add("zero1", 2, 8, parameters("2"), {"parameter of zero1", "'replicas'", "expected no parameters"});
   add("pipedream", 4, 8,
       [](Case& c) {

@@ -51,6 +51,9 @@ def draw_panel(axes, panel, lines, look):
             own = [(places[np] + shift, scale[field]) for np, scale in points if scale.get(field) is not None]
             axes.plot([x for x, _ in own], [y for _, y in own], color=colour, markersize=3.5,
                       linestyle="-" if solid else "--", linewidth=1.0 if solid else 0.6, **paper.mark(look[name], solid, 0.4))
+        for np, scale in points:
+            if scale.get("speedup_interval"):
+                axes.plot([places[np] + shift] * 2, scale["speedup_interval"], color=colour, linewidth=0.6)
     axes.set_xticks([places[n] for n in ranks])
     axes.set_xticklabels([str(n) for n in ranks])
     room = 0.2 if len(ranks) > 1 else 0.5

@@ -39,15 +39,24 @@ void add_case(Cells& cells, const Case& spec) {
   }
 }
 
+void add_interval(Cells& cells, const std::string& low, const std::string& high,
+                  const std::optional<std::pair<double, double>>& interval) {
+  cells.emplace_back(low, interval ? number(interval->first) : "");
+  cells.emplace_back(high, interval ? number(interval->second) : "");
+}
+
 void add_scalings(Cells& cells, const ReportRow& row) {
   for (const ScalingKind kind : enum_values<ScalingKind>) {
     const auto found = std::ranges::find(row.scalings, kind, &Scaling::kind);
     const bool is = found != row.scalings.end();
+    const Scaling scaling = is ? *found : Scaling{};
     std::string name(to_text(kind));
     std::ranges::replace(name, '-', '_');
-    cells.emplace_back("speedup_over_" + name, is ? number(found->speedup) : "");
-    cells.emplace_back("predicted_speedup_over_" + name, is ? of(found->predicted_speedup, number) : "");
-    cells.emplace_back("efficiency_over_" + name, is ? number(found->efficiency) : "");
+    cells.emplace_back("speedup_over_" + name, is ? number(scaling.speedup) : "");
+    add_interval(cells, "speedup_low_over_" + name, "speedup_high_over_" + name, scaling.speedup_interval);
+    cells.emplace_back("predicted_speedup_over_" + name, of(scaling.predicted_speedup, number));
+    cells.emplace_back("efficiency_over_" + name, is ? number(scaling.efficiency) : "");
+    add_interval(cells, "efficiency_low_over_" + name, "efficiency_high_over_" + name, scaling.efficiency_interval);
   }
 }
 

@@ -104,14 +104,17 @@ class Texts {
   std::map<std::string, std::size_t> places_;
 };
 
+/// The interval of the efficiency is to that of the speed-up as the values are.
 json scaling_json(const Scaling& scaling, std::size_t panel, std::size_t reference) {
-  return {{"kind", to_text(scaling.kind)},
-          {"panel", panel},
-          {"reference", reference},
-          {"speedup", number(scaling.speedup)},
-          {"efficiency", number(scaling.efficiency)},
-          {"predicted_speedup", number(scaling.predicted_speedup)},
-          {"predicted_efficiency", number(scaling.predicted_efficiency)}};
+  json out = {{"kind", to_text(scaling.kind)},
+              {"panel", panel},
+              {"reference", reference},
+              {"speedup", number(scaling.speedup)},
+              {"efficiency", number(scaling.efficiency)},
+              {"predicted_speedup", number(scaling.predicted_speedup)},
+              {"predicted_efficiency", number(scaling.predicted_efficiency)}};
+  if (scaling.speedup_interval) out["speedup_interval"] = interval(*scaling.speedup_interval);
+  return out;
 }
 
 /// What the points of one drawing have in common.

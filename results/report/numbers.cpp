@@ -73,6 +73,12 @@ void add_case(Writer& out, const std::string& name, const Record& record, const 
     out.add(name, "Speedup" + over, scaling.speedup);
     out.add(name, "SpeedupPredicted" + over, scaling.predicted_speedup);
     out.add(name, "Efficiency" + over, scaling.efficiency);
+    if (scaling.speedup_interval) {
+      out.add(name, "SpeedupLow" + over, scaling.speedup_interval->first);
+      out.add(name, "SpeedupHigh" + over, scaling.speedup_interval->second);
+      out.add(name, "EfficiencyLow" + over, scaling.efficiency_interval->first);
+      out.add(name, "EfficiencyHigh" + over, scaling.efficiency_interval->second);
+    }
   }
 }
 

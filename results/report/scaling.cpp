@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/statistics.h"
 #include "results/baseline.h"
 #include "results/summary.h"
 
@@ -23,6 +24,14 @@ Scaling against(const Record& reference, const Record& record, ScalingKind kind)
   Scaling out{kind, reference.id};
   out.speedup = record.measured->throughput_samples_per_s / reference.measured->throughput_samples_per_s;
   out.efficiency = out.speedup / more_cores;
+  const std::vector<double> own = launch_medians(*record.measured), theirs = launch_medians(*reference.measured);
+  if (std::min(own.size(), theirs.size()) >= fewest_launches) {
+    // The same work takes as much less time as there are more samples per second; steps of weak scaling have more.
+    const double work = static_cast<double>(record.parameters.batch) / reference.parameters.batch;
+    const auto [low, high] = bootstrap_median_ratio(own, theirs);
+    out.speedup_interval = {low * work, high * work};
+    out.efficiency_interval = {low * work / more_cores, high * work / more_cores};
+  }
   if (record.predicted && reference.predicted) {
     out.predicted_speedup = record.predicted->throughput_samples_per_s / reference.predicted->throughput_samples_per_s;
     out.predicted_efficiency = *out.predicted_speedup / more_cores;

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/enum_text.h"
@@ -24,6 +25,9 @@ struct Scaling {
   std::string reference;  ///< its id
   double speedup = 0;     ///< samples per second / samples per second of the reference
   double efficiency = 0;  ///< speedup / (cores / cores of the reference)
+  /// That holds 95 % of both, over launches (bootstrap_median_ratio of launch_medians); none where either record has
+  /// fewer than fewest_launches.
+  std::optional<std::pair<double, double>> speedup_interval, efficiency_interval;
   std::optional<double> predicted_speedup, predicted_efficiency;  ///< the same of both predictions
 };
 

@@ -82,6 +82,26 @@ std::vector<Case> gpu_cases() {
   return cases;
 }
 
+/// What is swept over 1, 2, 4 and 8 ranks; all else of a line is the same, but for the batch where `weak`. Beside each
+/// number of ranks stands sequential training on as many cores.
+std::vector<Case> scaling_cases(bool weak) {
+  constexpr int strong_batch = 64, batch_per_rank = 16;
+  std::vector<Case> cases;
+  for (const int np : {1, 2, 4, 8}) {
+    const auto add = [&](const std::string& strategy, int ranks, const std::string& rest) {
+      cases.push_back(parse_case(fmt::format("resnet18/cifar10-synthetic/{}/np:{}/batch:{}{}", strategy, ranks,
+                                             weak ? np * batch_per_rank : strong_batch, rest)));
+    };
+    add("sequential", 1, fmt::format("/threads:{}", np));
+    if (np == 1) continue;
+    for (const char* strategy : {"data-parallel", "zero1", "zero3"}) add(strategy, np, "");
+    for (const char* strategy : {"1f1b", "zb-h1"}) add(strategy, np, "/micro:8");
+  }
+  return cases;
+}
+std::vector<Case> strong_cases() { return scaling_cases(false); }
+std::vector<Case> weak_cases() { return scaling_cases(true); }
+
 constexpr std::array sets{
     CaseSet{"quick", "one model, every family of strategies, two cores", quick_cases},
     CaseSet{"ddlbench",
@@ -89,6 +109,8 @@ constexpr std::array sets{
             "with its batches on four devices",
             ddlbench_cases},
     CaseSet{"schedules", "every pipeline on the same work, two and four ranks", schedule_cases},
+    CaseSet{"strong", "one batch on one to eight ranks, with sequential training on as many cores", strong_cases},
+    CaseSet{"weak", "a batch for each of one to eight ranks, with sequential training on as many cores", weak_cases},
     CaseSet{"gpu", "one node of GPUs: alone, as graph, in bf16; data-parallel, sharded and pipelines up to eight",
             gpu_cases},
 };

@@ -15,13 +15,18 @@ function linesOf(points) {
   return [...lines].sort(([, a], [, b]) => b[b.length - 1].row.np - a[a.length - 1].row.np || best(b) - best(a));
 }
 
+/// Both ends, where launches give one; the record has that of the speed-up.
+function intervalOf(scale, quantity) {
+  return scale.speedup_interval && scale.speedup_interval.map((end) => (end * scale[quantity]) / scale.speedup);
+}
+
 function scalingOf(quantity, lines, looks, width) {
   const name = quantity === "speedup" ? "speed-up" : "efficiency", own = lines.flatMap(([, points]) => points);
   const overOne = own[0].scale.kind !== "same-cores";
-  const measured = ({scale}) => scale[quantity], predicted = ({scale}) => scale[`predicted_${quantity}`];
+  const measured = ({scale}) => scale[quantity], interval = ({scale}) => intervalOf(scale, quantity), predicted = ({scale}) => scale[`predicted_${quantity}`];
   const ideal = (np) => (overOne && quantity === "speedup" ? np : 1);
   const ranks = [...new Set([...(overOne ? [1] : []), ...own.map(({row}) => row.np)])].sort((a, b) => a - b);
-  const high = Math.max(...own.flatMap((point) => [measured(point), predicted(point) || 0]), ...ranks.map(ideal)) * 1.06;
+  const high = Math.max(...own.flatMap((point) => [measured(point), predicted(point) || 0, ...(interval(point) || [])]), ...ranks.map(ideal)) * 1.06;
   const wide = Math.min(width, 760), left = 48, right = wide - 24, top = 26, bottom = 330;
   const picture = drawing(wide, bottom + 46, `${name} of ${own.length} cases on ${ranks.join(", ")} ranks, measured and predicted: ${own[0].scale.panel}.`);
   const single = ranks.length === 1;
@@ -39,14 +44,18 @@ function scalingOf(quantity, lines, looks, width) {
     picture.append(svg("polyline", {points: path(predicted), fill: "none", stroke: look.colour, "stroke-width": 1, "stroke-dasharray": "3 3"}),
       svg("polyline", {points: path(measured), fill: "none", stroke: look.colour, "stroke-width": 2}));
     for (const point of points) {
-      const text = `${point.row.title}: measured ${ratio(measured(point))}, predicted ${ratio(predicted(point))}`;
+      const ends = interval(point), within = ends ? ` (95 %: ${ratio(ends[0])} to ${ratio(ends[1])})` : "";
+      const text = `${point.row.title}: measured ${ratio(measured(point))}${within}, predicted ${ratio(predicted(point))}`;
       const px = x.at(point.row.np) + shift;
+      if (ends) picture.append(svg("line", {x1: px, x2: px, y1: y.at(ends[0]), y2: y.at(ends[1]), stroke: look.colour, "stroke-width": 1}));
       if (known(predicted(point))) picture.append(svg("g", {}, title(text), marker(px, y.at(predicted(point)), look, false)));
       if (known(measured(point))) picture.append(svg("g", {}, title(text), marker(px, y.at(measured(point)), look)));
     }
   });
   return picture;
 }
+
+const endsOf = (quantity) => ["from", "to"].map((name, i) => [name, ({scale}) => (intervalOf(scale, quantity) || [])[i], ratio]);
 
 function scaling(place, width, state, redraw) {
   const points = counting.flatMap((row) => (row.scaling || []).map((scale) => ({row, scale})));
@@ -72,9 +81,9 @@ function scaling(place, width, state, redraw) {
   const shown = overOne ? ["speedup", "efficiency"] : ["speedup"];
   beside(place, width, (each) => shown.map((quantity) => scalingOf(quantity, chosen, looks, each)));
   place.append(legend(legendOf(looks, chosen.map(([name]) => name))),
-    el("p", {}, `Solid: measured; hollow and dashed: predicted; dotted: ${overOne ? "what as many ranks could do at best." : "1, where ranks use the cores as well as threads do."}`),
+    el("p", {}, `Solid: measured, with the interval of its launches where there are three or more; hollow and dashed: predicted; dotted: ${overOne ? "what as many ranks could do at best." : "1, where ranks use the cores as well as threads do."}`),
     dataTable("Speed-up and efficiency", [["Case", ({row}) => row.title], ["Compared with", ({scale}) => scale.reference],
-      ["Speed-up", ({scale}) => scale.speedup, ratio], ["Predicted speed-up", ({scale}) => scale.predicted_speedup, ratio],
-      ["Efficiency", ({scale}) => scale.efficiency, ratio], ["Predicted efficiency", ({scale}) => scale.predicted_efficiency, ratio]],
+      ["Speed-up", ({scale}) => scale.speedup, ratio], ...endsOf("speedup"), ["Predicted speed-up", ({scale}) => scale.predicted_speedup, ratio],
+      ["Efficiency", ({scale}) => scale.efficiency, ratio], ...endsOf("efficiency"), ["Predicted efficiency", ({scale}) => scale.predicted_efficiency, ratio]],
     all.flatMap(([, own]) => own)));
 }

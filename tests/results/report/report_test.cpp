@@ -75,6 +75,26 @@ TEST(Report, ScalesOverOneRankOverTheBatchPerRankAndOverAsManyCores) {
   EXPECT_THAT(report.rows[0].scalings, IsEmpty()) << "a reference";
 }
 
+TEST(Report, ScalingHasAnIntervalOverLaunchesWhereBothHaveEnough) {
+  const auto with_launches = [](const std::string& id, std::vector<double> seconds) {
+    Record record = ok_record(id, 100);
+    record.measured->step_time_s.samples.clear();
+    for (const double one : seconds) record.measured->step_time_s.samples.push_back({one, one, one});
+    return record;
+  };
+  const Record alone = with_launches(work + "sequential/np:1/batch:16", {.4, .5, .4});
+  const Report report = report_of({alone, with_launches(gpipe, {.25, .25, .2})});
+  const Scaling* weak = scaling(report.rows[1], ScalingKind::batch_per_rank);
+  ASSERT_TRUE(weak && weak->speedup_interval && weak->efficiency_interval);
+  // Twice the samples in no less than .4 / .25 and no more than .5 / .2 times as many steps.
+  EXPECT_DOUBLE_EQ(weak->speedup_interval->first, 2 * 1.6);
+  EXPECT_DOUBLE_EQ(weak->speedup_interval->second, 2 * 2.5);
+  EXPECT_DOUBLE_EQ(weak->efficiency_interval->first, 1.6);
+  EXPECT_DOUBLE_EQ(weak->efficiency_interval->second, 2.5);
+  const Report few = report_of({alone, with_launches(gpipe, {.25, .2})});
+  EXPECT_FALSE(scaling(few.rows[1], ScalingKind::batch_per_rank)->speedup_interval);
+}
+
 TEST(Report, TakesNoReferenceFromAnotherFile) {
   std::vector<ReportFile> files;
   files.push_back(file_of({ok_record(gpipe, 240)}, "a"));

@@ -38,6 +38,26 @@ TEST(Sets, DdlbenchIsItsMatrixWithItsBatches) {
   EXPECT_TRUE(ids.contains("mobilenetv2/imagenet-synthetic/horovod/np:4/batch:128"));
 }
 
+TEST(Sets, ScalingSweepsOneFactorAndHasABaselineForEveryCase) {
+  for (const bool weak : {false, true}) {
+    const std::vector<Case> cases = find_set(weak ? "weak" : "strong").cases();
+    for (const Case& spec : cases) {
+      if (spec.strategy.name == "sequential") continue;
+      const auto has = [&](int batch, int threads) {
+        return std::ranges::any_of(cases, [&](const Case& base) {
+          return base.strategy.name == "sequential" && base.batch == batch && base.threads == threads;
+        });
+      };
+      EXPECT_TRUE(has(spec.batch, spec.np)) << to_id(spec) << ": on as many cores";
+      EXPECT_TRUE(has(weak ? spec.batch / spec.np : spec.batch, 1)) << to_id(spec) << ": on one";
+      Case one = spec;  // of its line: what is left when the swept factors are taken out
+      one.np = 2;
+      one.batch = weak ? 2 * spec.batch / spec.np : spec.batch;
+      EXPECT_NE(std::ranges::find(cases, one), cases.end()) << to_id(one);
+    }
+  }
+}
+
 TEST(Sets, SchedulesHoldEveryPipelineThatNeedsNoFile) {
   const auto ids = ids_of("schedules");
   for (const plan::Strategy& strategy : plan::strategies()) {

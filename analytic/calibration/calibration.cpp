@@ -54,6 +54,12 @@ LayerKey layer_key(const std::string& signature, bool first, const Case& spec, i
           .input = first ? spec.input : InputKind::host};
 }
 
+RankCountKey reduction_key(const Case& spec, int members) {
+  std::string comm(to_text(spec.comm));
+  if (spec.reduce != ReduceKind::automatic) (comm += " reduce:") += to_text(spec.reduce);
+  return {std::move(comm), members, measured_device(spec)};
+}
+
 UpdateKey update_key(const Case& spec) { return {measured_device(spec), spec.optimizer.name}; }
 
 DeviceKind measured_device(const Case& spec) {

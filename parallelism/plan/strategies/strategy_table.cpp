@@ -25,7 +25,7 @@ using Keys = std::vector<std::string_view>;
 
 /// Of every pipeline whose copies reduce their gradients in buckets.
 Keys pipeline_keys(const Keys& more = {}) {
-  Keys keys = {"micro", "dp", "bucket", "partition", "zero"};
+  Keys keys = {"micro", "dp", "bucket", "reduce", "partition", "zero"};
   keys.insert(keys.end(), more.begin(), more.end());
   return keys;
 }
@@ -57,14 +57,14 @@ std::span<const Strategy> strategies() {
        .paper = "Li et al., VLDB'20",
        .listed = Listed::everywhere,
        .ranks = RankUse::replicas,
-       .keys = {"bucket"},
+       .keys = {"bucket", "reduce"},
        .write = data_parallel_plan},
       {.name = "zero1",
        .family = Family::data_parallel,
        .summary = "data-parallel whose ranks each keep and update a share of the optimizer's states and weights",
        .paper = "Rajbhandari et al., SC'20, arXiv 1910.02054",
        .ranks = RankUse::replicas,
-       .keys = {"bucket"},
+       .keys = {"bucket", "reduce"},
        .write = zero1_plan},
       {.name = "model-parallel",
        .family = Family::model_parallel,

@@ -47,5 +47,14 @@ TEST(TreePlace, HasChildrenInOneTreeOnlyButForTheFirstMemberOfAnOddNumber) {
   }
 }
 
+TEST(DoubleTree, HasABusiestMemberThatSendsTwiceTheBufferFromFourMembersOn) {
+  constexpr std::int64_t bytes = 1 << 20;
+  for (int members = 2; members <= 17; ++members) {
+    std::int64_t most = 0;
+    for (int i = 0; i < members; ++i) most = std::max(most, traffic_of(double_tree(bytes, members, i)).sent);
+    EXPECT_EQ(most, members == 2 ? bytes : members == 3 ? bytes * 3 / 2 : bytes * 2) << members;
+  }
+}
+
 }  // namespace
 }  // namespace parabench::comm

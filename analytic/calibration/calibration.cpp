@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "analytic/calibration/calibration_json.h"
+#include "base/case_text.h"
 #include "base/error.h"
 #include "base/file.h"
 

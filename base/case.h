@@ -25,6 +25,8 @@ enum class Precision { fp32, tf32, bf16, fp64 };
 enum class Layout { contiguous, channels_last };
 enum class DeviceKind { cpu, cuda, emulated };
 enum class CommKind { mpi, nccl, threads };
+/// How ranks sum among themselves (parallelism/comm/algorithms); automatic leaves it to the communicator.
+enum class ReduceKind { automatic, ring, halving_doubling, double_tree, hierarchical, window, library };
 /// Where a step finds its samples: the host loads them and uploads each piece, or those of step 0 stay on the device.
 enum class InputKind { host, resident };
 
@@ -41,6 +43,7 @@ struct Case {
   int chunks = 2;             ///< model chunks per device
   std::optional<int> warmup;  ///< warm-up forwards of rank 0; nullopt: the schedule's own
   Bytes bucket{25LL << 20};
+  ReduceKind reduce = ReduceKind::automatic;
   Recompute recompute = Recompute::none;
   PartitionRule partition = PartitionRule::time;
   std::optional<Bytes> memory;  ///< that a rank may use, for partition:memory and recompute:auto

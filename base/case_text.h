@@ -18,6 +18,9 @@ constexpr std::array<std::string_view, 4> names_of(Precision) { return {"fp32", 
 constexpr std::array<std::string_view, 2> names_of(Layout) { return {"contiguous", "channels_last"}; }
 constexpr std::array<std::string_view, 3> names_of(DeviceKind) { return {"cpu", "cuda", "emulated"}; }
 constexpr std::array<std::string_view, 3> names_of(CommKind) { return {"mpi", "nccl", "threads"}; }
+constexpr std::array<std::string_view, 7> names_of(ReduceKind) {
+  return {"auto", "ring", "halving-doubling", "double-tree", "hierarchical", "window", "library"};
+}
 constexpr std::array<std::string_view, 2> names_of(InputKind) { return {"host", "resident"}; }
 
 /// The communicator of a case that names none: mpi; nccl with cuda; threads with emulated devices.

@@ -87,6 +87,8 @@ struct Measured {
   std::optional<Baseline> baseline;
   std::vector<RankMeasured> ranks;
   std::optional<StopReason> stopped_by;  ///< nullopt: a file of schema 1.6 or before
+  std::string reduction;     ///< Capabilities::reduction of the communicator; "": one rank, or an older file
+  std::string mpi_settings;  ///< comm::mpi_settings(); "": without MPI, or an older file
   std::optional<StepTimeline> timeline;  ///< of a typical step of the first launch; nullopt: too long, or an older file
 };
 

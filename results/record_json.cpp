@@ -168,6 +168,8 @@ json to_json(const Measured& measured) {
           {"losses", measured.losses},
           {"sync", false},  // no barrier stands between the steps of step_time_s
           {"warmup_steps", measured.warmup_steps},
+          {"reduction", null_if_empty(measured.reduction)},
+          {"mpi_settings", null_if_empty(measured.mpi_settings)},
           {"stopped_by", measured.stopped_by ? json(to_text(*measured.stopped_by)) : json()},
           {"baseline", to_json(measured.baseline)},
           {"ranks", list(measured.ranks)},

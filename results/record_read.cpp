@@ -139,6 +139,8 @@ Measured measured(const JsonReader& value) {
   out.ranks = list<RankMeasured>(value.at("ranks"), rank_measured);
   // Files of schema 1.6 and before do not know it.
   out.stopped_by = value.find<StopReason>("stopped_by");
+  out.reduction = text(value, "reduction");
+  out.mpi_settings = text(value, "mpi_settings");
   out.timeline = timeline(value);
   return out;
 }

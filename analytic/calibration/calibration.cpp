@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "analytic/calibration/calibration_json.h"
+#include "base/case_text.h"
 #include "base/error.h"
 #include "base/file.h"
 
@@ -52,6 +53,12 @@ LayerKey layer_key(const std::string& signature, bool first, const Case& spec, i
           .device = measured_device(spec),
           .graph = spec.graph,
           .input = first ? spec.input : InputKind::host};
+}
+
+RankCountKey reduction_key(const Case& spec, int members) {
+  std::string comm(to_text(spec.comm));
+  if (spec.reduce != ReduceKind::automatic) (comm += " reduce:") += to_text(spec.reduce);
+  return {std::move(comm), members, measured_device(spec)};
 }
 
 UpdateKey update_key(const Case& spec) { return {measured_device(spec), spec.optimizer.name}; }

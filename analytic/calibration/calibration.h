@@ -55,7 +55,7 @@ struct CurvePoint {
 using Curve = std::vector<CurvePoint>;  ///< ascending bytes, unique
 
 struct RankCountKey {
-  std::string comm;  ///< "mpi" | "nccl" | "threads"
+  std::string comm;  ///< "mpi" | "nccl" | "threads", of reductions with their algorithm: reduction_key()
   int ranks = 1;
   DeviceKind device = DeviceKind::cpu;  ///< where the buffers lie
   auto operator<=>(const RankCountKey&) const = default;
@@ -87,6 +87,9 @@ struct Calibration {
 /// The device whose measurements hold for a case: emulated devices sleep for the times of the processor.
 DeviceKind measured_device(const Case& spec);
 
+/// The key of reductions among so many ranks under a case: by another algorithm than the usual one, `comm` is
+/// "mpi reduce:ring".
+RankCountKey reduction_key(const Case& spec, int members);
 /// The key of the updates of a case.
 UpdateKey update_key(const Case& spec);
 /// The key of a layer on an input of shape `in` under a case. `first`: layer 0 of the model, whose input needs no

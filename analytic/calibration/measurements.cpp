@@ -33,12 +33,12 @@ RankCountKey curve_key(const Case& spec, int ranks) {
   return {std::string(to_text(spec.comm)), ranks, measured_device(spec)};
 }
 
-const Curve& curve(const Curves& curves, std::string_view what, const Case& spec, int ranks) {
-  const auto found = curves.find(curve_key(spec, ranks));
+const Curve& curve(const Curves& curves, std::string_view what, const RankCountKey& key) {
+  const auto found = curves.find(key);
   if (found != curves.end()) return found->second;
-  throw unmeasured(fmt::format("no {} curve of {} ranks over {} with device:{}", what, ranks, to_text(spec.comm),
-                               to_text(measured_device(spec))),
-                   "a curve measured with as many ranks");
+  throw unmeasured(
+      fmt::format("no {} curve of {} ranks over {} with device:{}", what, key.ranks, key.comm, to_text(key.device)),
+      "a curve measured with as many ranks");
 }
 
 }  // namespace
@@ -94,7 +94,7 @@ bool MeasuredLayers::has_split(const Case& spec, int layer, int busy_ranks) cons
 }
 
 const Curve& reduction_curve(const Calibration& calibration, const Case& spec, int ranks) {
-  return curve(calibration.all_reduce, "all-reduce", spec, ranks);
+  return curve(calibration.all_reduce, "all-reduce", reduction_key(spec, ranks));
 }
 
 const Curve& message_curve(const Calibration& calibration, const Case& spec) {
@@ -105,7 +105,7 @@ const Curve& message_curve(const Calibration& calibration, const Case& spec) {
   const auto any = std::ranges::find_if(curves, [&](const auto& entry) {
     return entry.first.device == key.device && (entry.first.comm == key.comm || emulated);
   });
-  return any != curves.end() ? any->second : curve(curves, "point-to-point", spec, spec.np);
+  return any != curves.end() ? any->second : curve(curves, "point-to-point", key);
 }
 
 double update_rate(const Calibration& calibration, const Case& spec, int busy_ranks) {

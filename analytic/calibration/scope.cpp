@@ -59,7 +59,7 @@ Calibration promised_calibration(const plan::Plan& plan, const models::ModelSpec
     promised.copy_bytes_per_s[device][busy] = 1e9;
   }
   const std::string comm(to_text(spec.comm));
-  for (const int members : scope.group_sizes) promised.all_reduce[{comm, members, device}] = curve;
+  for (const int members : scope.group_sizes) promised.all_reduce[reduction_key(spec, members)] = curve;
   if (scope.messages) promised.point_to_point[{comm, spec.np, device}] = curve;
   return promised;
 }

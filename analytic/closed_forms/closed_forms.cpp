@@ -1,6 +1,7 @@
 #include "analytic/closed_forms/closed_forms.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 namespace parabench::analytic {
@@ -56,6 +57,32 @@ double gpipe_unequal(std::span<const double> forward_s, std::span<const double> 
 double ring_all_reduce(int ranks, double bytes, double alpha_s, double beta_s_per_byte, double gamma_s_per_byte) {
   const double share = (ranks - 1.0) / ranks;
   return 2 * (ranks - 1) * alpha_s + 2 * share * bytes * beta_s_per_byte + share * bytes * gamma_s_per_byte;
+}
+
+double halving_doubling_all_reduce(int ranks, double bytes, double alpha_s, double beta_s_per_byte,
+                                   double gamma_s_per_byte) {
+  const auto actors = std::bit_floor(static_cast<unsigned>(ranks));
+  const double share = (actors - 1.0) / actors;
+  const int rounds = 2 * (std::bit_width(actors) - 1);
+  const double among_actors = rounds * alpha_s + 2 * share * bytes * beta_s_per_byte + share * bytes * gamma_s_per_byte;
+  if (actors == static_cast<unsigned>(ranks)) return among_actors;
+  return among_actors + 2 * alpha_s + 2 * bytes * beta_s_per_byte + bytes * gamma_s_per_byte;
+}
+
+double double_tree_all_reduce(int ranks, double bytes, double alpha_s, double beta_s_per_byte,
+                              double gamma_s_per_byte) {
+  if (ranks == 1) return 0;
+  const int rounds = 2 * std::bit_width(static_cast<unsigned>(ranks - 1));
+  const double sent = ranks == 2 ? 1 : ranks == 3 ? 1.5 : 2;
+  const double added = ranks == 2 ? 0.5 : 1;
+  return rounds * alpha_s + sent * bytes * beta_s_per_byte + added * bytes * gamma_s_per_byte;
+}
+
+double hierarchical_all_reduce(int hosts, int ranks_per_host, double bytes, Link within, Link between,
+                               double gamma_s_per_byte) {
+  const double lane = bytes / ranks_per_host;
+  return ring_all_reduce(ranks_per_host, bytes, within.latency_s, 1 / within.bytes_per_s, gamma_s_per_byte) +
+         ring_all_reduce(hosts, lane, between.latency_s, ranks_per_host / between.bytes_per_s, gamma_s_per_byte);
 }
 
 }  // namespace parabench::analytic

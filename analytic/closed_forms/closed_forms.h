@@ -48,4 +48,20 @@ double gpipe_unequal(std::span<const double> forward_s, std::span<const double> 
 /// Ring all-reduce of n bytes over p ranks: 2 (p-1) alpha + 2 (p-1)/p n beta (+ (p-1)/p n gamma).
 double ring_all_reduce(int ranks, double bytes, double alpha_s, double beta_s_per_byte, double gamma_s_per_byte);
 
+/// All-reduce by recursive halving and doubling (Thakur, Rabenseifner and Gropp 2005), q = 2^k <= p < 2q:
+///   2k alpha + 2 (q-1)/q n beta + (q-1)/q n gamma, and 2 alpha + 2 n beta + n gamma more where p is not q.
+double halving_doubling_all_reduce(int ranks, double bytes, double alpha_s, double beta_s_per_byte,
+                                   double gamma_s_per_byte);
+
+/// All-reduce by two binary trees (Sanders, Speck and Traeff 2009), each in many pieces, of which none counts by itself:
+/// 2 ceil(log2 p) alpha + c n beta + n gamma for the busiest rank, which sends half of the buffer to the parent and to
+/// each child in one tree and to the parent in the other: c = 2; 3/2 for p = 3, where no rank has two children in a
+/// tree, and 1 for p = 2, where none has children in both, which halves gamma's part. 0 for p = 1.
+double double_tree_all_reduce(int ranks, double bytes, double alpha_s, double beta_s_per_byte, double gamma_s_per_byte);
+
+/// All-reduce within hosts of g ranks, then between m hosts, whose ranks share the host's wire, then within again:
+///   2 (g-1) alpha1 + 2 (g-1)/g n beta1 + 2 (m-1) alpha2 + 2 (m-1)/m n beta2, and gamma (g-1)/g n + (m-1)/m n/g.
+double hierarchical_all_reduce(int hosts, int ranks_per_host, double bytes, Link within, Link between,
+                               double gamma_s_per_byte);
+
 }  // namespace parabench::analytic

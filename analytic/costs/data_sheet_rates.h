@@ -20,7 +20,7 @@ struct DataSheetRates {
 
 /// While `busy_ranks` ranks compute.
 DataSheetRates data_sheet_rates(const MachineInfo& machine, const Case& spec, int busy_ranks);
-/// A ring all-reduce of `bytes` over `ranks`.
+/// An all-reduce of `bytes` over `ranks` of one host by the case's algorithm (window, library: as a ring).
 TimeParts data_sheet_all_reduce(const MachineInfo& machine, const Case& spec, int ranks, double bytes);
 /// The GPU that the case runs on; nullptr where none is known.
 const GpuInfo* first_gpu(const MachineInfo& machine);

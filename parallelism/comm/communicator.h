@@ -145,6 +145,7 @@ struct Arena {
 ///    so that a reduce_scatter and an all_gather of even shares together are an all_reduce, on every rank, and each
 ///    "(p-1) s" is (p-1) S over all ranks. An all_reduce of a buffer outside the arenas has a share of each piece of
 ///    1 MiB;
+///  - as messages between the members (parallelism/comm/algorithms), what these hold: traffic_of() of its transfers;
 ///  - by the MPI library or NCCL, whose algorithms are their own, the least that any algorithm moves each way, on the
 ///    average over the ranks (Patarasuk and Yuan 2009), whatever the shares:
 ///      all_reduce      2(p-1)/p S, rounded down
@@ -160,6 +161,9 @@ struct Traffic {
 struct Capabilities {
   bool shared_arenas = false;
   std::string note;  ///< why arenas are private, empty when they are shared
+  /// What carries out the sums of all ranks: "window" (the memory that they share), "library" (MPI's or NCCL's own
+  /// algorithms) or algorithms of parallelism/comm/algorithms (choice.h).
+  std::string reduction;
 };
 
 /// One rank's end of a world of ranks. One thread at a time drives it; notify() and abort() are for any thread. Every
@@ -191,8 +195,9 @@ class Communicator {
   Work all_reduce(BufferView buffer, CommGroupId group = world_group);
   /// The sum of `buffer` (f32 or f64), each member's share of it on that member; the rest of its buffer holds nothing
   /// of use afterwards. Through shared memory and the memory of GPUs the bits are those that all_reduce gives, in every
-  /// run and whatever the shares, since both add in the members' order. MPI and NCCL add in an order of their own,
-  /// which is not that of their all_reduce: the same in every run as far as the library keeps to it.
+  /// run and whatever the shares, since both add in the members' order. Messages between members, MPI and NCCL add in
+  /// an order of their own, which is not that of their all_reduce: the former the same in every run, the latter as far
+  /// as the library keeps to it.
   Work reduce_scatter(BufferView buffer, Shares shares, CommGroupId group = world_group);
   /// Every member's share, as that member has it, on all of them. Any type.
   Work all_gather(BufferView buffer, Shares shares, CommGroupId group = world_group);

@@ -20,7 +20,7 @@ class FabricCommunicator final : public Communicator {
   FabricCommunicator(std::shared_ptr<Fabric> fabric, Rank rank);
   ~FabricCommunicator() override;
 
-  Capabilities capabilities() const override { return {true, {}}; }
+  Capabilities capabilities() const override { return {true, {}, "window"}; }
   Arena allocate(std::int64_t bytes) override;
   std::uint32_t events() const override { return bell_.events.load(); }
   void sleep(std::uint32_t seen, double limit_s) override;

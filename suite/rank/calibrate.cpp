@@ -124,7 +124,7 @@ analytic::Calibration calibrate(const Launch& launch, comm::Communicator& comm, 
       arena = plan::exchanged_bytes(launch.plan, launch.model, plan::StateRole::gradients);
       const comm::Arena buffer = comm.allocate(arena);
       for (int members : scope.group_sizes) {
-        calibration.all_reduce[{key.comm, members, kind}] =
+        calibration.all_reduce[analytic::reduction_key(spec, members)] =
             all_reduce_curve(comm, device, buffer, group_of_size(launch.plan, comm.rank(), members));
       }
     }

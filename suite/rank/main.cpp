@@ -142,6 +142,11 @@ void require_phase(const Launch& launch) {
     throw usage_error("--phase", parabench::to_text(phase), "measure for a plan on device:emulated");
 }
 
+/// What the communicator of MPI is asked for: NCCL has algorithms of its own, beside which it carries little.
+ReduceKind reduction_between_hosts(const Case& spec) {
+  return spec.comm == CommKind::nccl ? ReduceKind::automatic : spec.reduce;
+}
+
 /// The body of one rank, whatever carries it.
 void run_rank(const Launch& launch, comm::Communicator& comm) {
   const std::filesystem::path& folder = launch.command.reply;
@@ -199,7 +204,8 @@ int run_mpi(const protocol::RankCommand& command, int argc, char** argv) {
                         std::to_string(launch.plan.spec.np) + " ranks, as the plan says",
                         "mpirun -np " + std::to_string(launch.plan.spec.np) + " parabench-rank ...");
     auto comm =
-        comm::make_mpi_communicator(session, window_bytes(launch), plan::collective_groups(launch.plan).declared);
+        comm::make_mpi_communicator(session, window_bytes(launch), plan::collective_groups(launch.plan).declared,
+                                    /*allow_shared=*/true, reduction_between_hosts(launch.plan.spec));
     run_rank(launch, *comm);
     return 0;
   } catch (const std::exception& error) {

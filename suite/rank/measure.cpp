@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/host_name.h"
 #include "parallelism/comm/gather.h"
+#include "parallelism/comm/mpi/session.h"
 #include "parallelism/exec/arithmetic.h"
 #include "parallelism/exec/emulation.h"
 #include "parallelism/exec/executor.h"
@@ -110,6 +111,10 @@ results::Measured conclude(const Launch& launch, const plan::Plan& plan, comm::C
   const int warmup = plan::discarded_steps(launch.plan.spec, launch.command.warmup);
   plan::Timeline timeline{.origin = std::numeric_limits<double>::infinity()};
   results::Measured measured;
+  if (comm.size() > 1) {
+    measured.reduction = comm.capabilities().reduction;
+    if (plan.spec.comm == CommKind::mpi) measured.mpi_settings = comm::mpi_settings();
+  }
   for (const protocol::RankReport& report : reports) {
     timeline.ranks.push_back(report.spans);
     measured.ranks.push_back(report.measured);

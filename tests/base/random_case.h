@@ -40,6 +40,7 @@ inline Case random_case(std::mt19937& random) {
   change(spec.warmup, below(100));
   change(spec.bucket, Bytes((1LL + below(100000)) << below(24)));
   change(spec.bucket, Bytes(1 + below(1000) * 1000LL));
+  change(spec.reduce, static_cast<ReduceKind>(below(7)));
   change(spec.recompute, static_cast<Recompute>(below(4)));
   change(spec.partition, static_cast<PartitionRule>(below(4)));
   change(spec.memory, Bytes(1LL + random()));

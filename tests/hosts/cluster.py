@@ -37,17 +37,18 @@ class Unavailable(Exception):
     """This machine cannot do it; the text says why."""
 
 
-def require():
-    """Raises Unavailable where the cluster cannot be had."""
+def require(slurm=True):
+    """Raises Unavailable where the cluster cannot be had, with Slurm or without."""
     if os.geteuid() != 0:
         raise Unavailable("needs root: it makes namespaces and network links")
     path = os.environ.get("PATH", "") + ":" + SBIN
-    packages = {"slurmctld": "slurm-wlm", "slurmd": "slurm-wlm", "srun": "slurm-wlm", "munged": "munge",
-                "ip": "iproute2", "tc": "iproute2", "nsenter": "util-linux", "unshare": "util-linux",
+    packages = {"ip": "iproute2", "tc": "iproute2", "nsenter": "util-linux", "unshare": "util-linux",
                 "setpriv": "util-linux"}
+    if slurm:
+        packages |= {"slurmctld": "slurm-wlm", "slurmd": "slurm-wlm", "srun": "slurm-wlm", "munged": "munge"}
     missing = sorted({package for tool, package in packages.items() if not shutil.which(tool, path=path)})
     places = ("/usr/lib*", "/usr/lib*/*", "/usr/lib*/*/pmix*/lib")
-    if not any(glob.glob(f"{place}/libpmix.so.2") for place in places):
+    if slurm and not any(glob.glob(f"{place}/libpmix.so.2") for place in places):
         missing.append("libpmix2")
     if missing:
         raise Unavailable("missing packages: " + " ".join(missing))
@@ -76,10 +77,11 @@ def numbers_of(pid):
 
 
 class Cluster:
-    def __init__(self, folder, hosts=2, bound=False):
-        """`bound`: it ends with this process, however that ends."""
+    def __init__(self, folder, hosts=2, bound=False, slurm=True):
+        """`bound`: it ends with this process, however that ends. `slurm`: with its daemons, or hosts and `agent` alone."""
         self.folder = pathlib.Path(folder).absolute()
         self.bound = bound
+        self.slurm = slurm
         self.started = []  # by this object
         self.hosts = [f"n{i + 1}" for i in range(hosts)]
 
@@ -142,14 +144,15 @@ class Cluster:
             time.sleep(0.1)
 
     def up(self):
-        require()
+        require(self.slurm)
         self.folder.mkdir(parents=True)
         try:
             self.write_files()
             self.start_head()
             for host in self.hosts:
                 self.start_host(host)
-            self.start_daemons()
+            if self.slurm:
+                self.start_daemons()
         except BaseException:
             self.down()
             raise

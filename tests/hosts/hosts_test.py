@@ -156,6 +156,30 @@ class HostsTest(unittest.TestCase):
         self.expect_gate_passed(output, CASES)
         self.expect_nothing_left()
 
+    def test_every_way_to_sum_passes_the_gate_between_hosts(self):
+        cases = [f"{NETWORK}/{strategy}/np:2/batch:8/reduce:{reduce}" for strategy in ("data-parallel", "zero1")
+                 for reduce in ("ring", "halving-doubling", "double-tree", "hierarchical", "library")]
+        code, output = self.run_on_head(self.words(*cases, "--verify", "only", "--launcher", self.AGENT_LAUNCHER),
+                                        **self.agent())
+        self.assertEqual(code, 0, output)
+        self.expect_gate_passed(output, cases)
+
+    def test_a_record_between_hosts_says_how_ranks_summed(self):
+        code, output = self.run_on_head(self.words(CASES[0], "--steps", "3", "--warmup", "1", "--launcher",
+                                                   self.AGENT_LAUNCHER), **self.agent())
+        self.assertEqual(code, 0, output)
+        measured = self.results()["records"][0]["measured"]
+        self.assertEqual((measured["reduction"], measured["mpi_settings"]),
+                         ("halving-doubling", "OMPI_MCA_btl_tcp_flags=1"))
+
+    def test_a_window_between_hosts_is_refused(self):
+        code, output = self.run_on_head(self.words(f"{CASES[0]}/reduce:window", "--launcher", self.AGENT_LAUNCHER),
+                                        **self.agent())
+        self.assertNotEqual(code, 0, output)
+        reason = self.results()["records"][0]["reason"]
+        for words in ("reduce: got 'window'", "the ranks are on several nodes", "reduce:auto"):
+            self.assertIn(words, reason)
+
     def test_tasks_that_nobody_introduced_are_refused(self):
         code, output = self.run_on_head(["salloc", "--nodes=2", "--ntasks-per-node=1", *self.words(
             CASES[0], "--verify", "only", "--launcher", "srun --mpi=none -n {np} {program}")])

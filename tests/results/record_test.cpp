@@ -112,6 +112,8 @@ TEST(RecordJson, WhatStoppedACaseAndItsTimelineSurviveTheRoundTrip) {
   const Record record = ok_record(gpipe, 400);
   const Record again = read(to_json(record));
   EXPECT_EQ(again.measured->stopped_by, StopReason::repetitions);
+  EXPECT_EQ(again.measured->reduction, "ring");
+  EXPECT_EQ(again.measured->mpi_settings, "OMPI_MCA_btl_tcp_flags=1");
   EXPECT_EQ(again.measured->timeline, record.measured->timeline);
   EXPECT_EQ(again.predicted->timeline, record.predicted->timeline);
   EXPECT_EQ(again.earlier_failures, record.earlier_failures);

@@ -19,7 +19,7 @@ class DirectCommunicator final : public Communicator {
   DirectCommunicator(Communicator& host, int gpu);
   ~DirectCommunicator() override;
 
-  Capabilities capabilities() const override { return {true, {}}; }
+  Capabilities capabilities() const override { return {true, {}, "window"}; }
   Arena allocate(std::int64_t bytes) override;
   std::uint32_t events() const override { return resources_.host().events(); }
   void sleep(std::uint32_t seen, double limit_s) override;

@@ -174,8 +174,10 @@ void NcclCommunicator::use_gpu() const { check_cuda(cudaSetDevice(gpu_), "cudaSe
 Capabilities NcclCommunicator::capabilities() const {
   int version = 0;
   ncclGetVersion(&version);
-  return {false, fmt::format("NCCL {}.{}.{} between the memories of the GPUs", version / 10000, version % 10000 / 100,
-                             version % 100)};
+  return {false,
+          fmt::format("NCCL {}.{}.{} between the memories of the GPUs", version / 10000, version % 10000 / 100,
+                      version % 100),
+          "library"};
 }
 
 Arena NcclCommunicator::allocate(std::int64_t bytes) {

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/case.h"
+#include "parallelism/comm/algorithms/message_collective.h"
 #include "parallelism/comm/communicator.h"
 #include "parallelism/comm/doorbell.h"
 #include "parallelism/comm/process.h"
@@ -16,18 +18,20 @@
 
 namespace parabench::comm {
 
-/// One rank's end, on its own duplicate of MPI_COMM_WORLD and a communicator for each group that it is in. MPI tells
+/// One rank's end, on its own duplicate of MPI_COMM_WORLD and a communicator for each group that it is in. Sums and
+/// gathers go by the algorithms of parallelism/comm/algorithms, or by the library's own, broadcasts by the latter. MPI
+/// tells
 /// nobody when a request completes, so sleep() returns after 20 us, then after 1/16 of the wait so far up to 10 ms,
 /// until something completes again. A mutex keeps MPI serialized, so that any thread may abort(), which sends the
 /// cause to every rank. Processes on the same node are looked at once a second; a lost node is the launcher's to
 /// notice.
 class PrivateCommunicator final : public Communicator {
  public:
-  /// Collective over MPI_COMM_WORLD. `note`: why memory is not shared.
-  PrivateCommunicator(Rank rank, RankGroups groups, std::string note);
+  /// Collective over MPI_COMM_WORLD. `note`: why memory is not shared. `reduce` is not window.
+  PrivateCommunicator(Rank rank, RankGroups groups, std::string note, ReduceKind reduce = ReduceKind::automatic);
   ~PrivateCommunicator() override;
 
-  Capabilities capabilities() const override { return {false, note_}; }
+  Capabilities capabilities() const override { return {false, note_, reduction_}; }
   Arena allocate(std::int64_t bytes) override;
   std::uint32_t events() const override { return bell_.events.load(); }
   void sleep(std::uint32_t seen, double limit_s) override;
@@ -36,6 +40,11 @@ class PrivateCommunicator final : public Communicator {
 
  private:
   friend class MpiWork;
+  static constexpr double shortest_pause_s = 20e-6;
+
+  /// What the collectives of one group go through.
+  class GroupMessages;
+  struct GroupEnd;
 
   std::unique_ptr<WorkState> start_collective(const CollectiveCall& call) override;
   std::unique_ptr<WorkState> start_send(BufferView buffer, Rank to, Message message) override;
@@ -56,8 +65,11 @@ class PrivateCommunicator final : public Communicator {
   MPI_Comm world() const { return comms_.front(); }
 
   std::string note_;
-  std::vector<MPI_Comm> comms_;        // by group; MPI_COMM_NULL where this rank is no member
-  std::vector<ProcessId> neighbours_;  // by rank; unknown for ranks of other nodes and for this one
+  ReduceKind reduce_;
+  std::string reduction_;                        // what became of it
+  std::vector<MPI_Comm> comms_;                  // by group; MPI_COMM_NULL where this rank is no member
+  std::vector<std::unique_ptr<GroupEnd>> ends_;  // by group; null likewise
+  std::vector<ProcessId> neighbours_;            // by rank; unknown for ranks of other nodes and for this one
   std::vector<Region> arenas_;
   std::mutex mutex_;  // one thread at a time inside MPI
   Doorbell bell_{};

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <utility>
 
 #include "base/error.h"
 #include "parallelism/comm/mpi/check.h"
@@ -14,10 +15,28 @@
 
 namespace parabench::comm {
 
+namespace {
+
+/// Sends in place of emulated writes to the peer's memory: with these, Open MPI 4.1 moves the two directions of an
+/// exchange over TCP one after the other (MPI_Sendrecv of 44.7 MB at 1 Gbit/s: 734 ms in place of 368).
+constexpr std::pair<const char*, const char*> tcp_settings[] = {{"OMPI_MCA_btl_tcp_flags", "1"}};
+
+}  // namespace
+
 bool mpi_available() { return true; }
+
+std::string mpi_settings() {
+  std::string text;
+  for (const auto& [name, value] : tcp_settings) {
+    const char* const current = std::getenv(name);
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, current ? current : value);
+  }
+  return text;
+}
 
 MpiSession::MpiSession(int* argc, char*** argv) : exceptions_(std::uncaught_exceptions()) {
   check_introduced();
+  for (const auto& [name, value] : tcp_settings) setenv(name, value, /*replace=*/0);
   int provided = MPI_THREAD_SINGLE;
   check_mpi(MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
   check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");

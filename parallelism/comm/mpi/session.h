@@ -10,6 +10,9 @@ namespace parabench::comm {
 /// Whether this build has MPI; without it a session throws environment_error.
 bool mpi_available();
 
+/// The environment that sessions give the MPI library, where the user has set nothing else: "NAME=VALUE ..." as it is.
+std::string mpi_settings();
+
 /// Owns MPI_Init_thread (serialized) and MPI_Finalize. Throws environment_error when the launcher promised more
 /// ranks than MPI sees (the silent singleton), naming `srun --mpi=pmix` and `mpirun`.
 ///

@@ -22,10 +22,12 @@ MpiSession::~MpiSession() = default;
 
 void MpiSession::abort(int code) const noexcept { std::_Exit(code); }
 
+std::string mpi_settings() { return ""; }
+
 std::string MpiSession::library_version() { return "none"; }
 
 std::unique_ptr<Communicator> make_mpi_communicator(const MpiSession&, std::int64_t, std::vector<std::vector<Rank>>,
-                                                    bool) {
+                                                    bool, ReduceKind) {
   throw no_mpi();
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/case_text.h"
 #include "base/error.h"
 #include "parallelism/comm/fabric_communicator.h"
 #include "parallelism/comm/mpi/check.h"
@@ -54,6 +55,20 @@ void require_same_groups(const RankGroups& groups) {
   if (everywhere(mine == first)) return;
   throw usage_error("groups of ranks", mine == first ? "others on another rank" : mine, first + ", as on rank 0",
                     "start all ranks with the same plan");
+}
+
+/// Whether the window is of no use to it even where memory could be shared.
+bool sends_messages(ReduceKind reduce) {
+  switch (reduce) {
+    case ReduceKind::automatic:
+    case ReduceKind::window:
+    case ReduceKind::hierarchical: return false;
+    case ReduceKind::ring:
+    case ReduceKind::halving_doubling:
+    case ReduceKind::double_tree:
+    case ReduceKind::library: return true;
+  }
+  return false;
 }
 
 /// A region that all ranks have mapped and backed with memory, or why there is none (the same text on every rank).
@@ -122,13 +137,18 @@ Sharing share(const MpiSession& session, const FabricShape& shape) {
 }  // namespace
 
 std::unique_ptr<Communicator> make_mpi_communicator(const MpiSession& session, std::int64_t arena_bytes_per_rank,
-                                                    std::vector<std::vector<Rank>> groups, bool allow_shared) {
+                                                    std::vector<std::vector<Rank>> groups, bool allow_shared,
+                                                    ReduceKind reduce) {
   const FabricShape shape{{session.size(), std::move(groups)}, arena_bytes_per_rank};
   require_same_groups(shape.groups);
   const auto alone = [&](std::string note) {
-    return std::make_unique<PrivateCommunicator>(session.rank(), shape.groups, std::move(note));
+    if (reduce == ReduceKind::window) {
+      throw environment_error("reduce", "window", "memory that all ranks share, but " + note, "try reduce:auto");
+    }
+    return std::make_unique<PrivateCommunicator>(session.rank(), shape.groups, std::move(note), reduce);
   };
   if (!everywhere(allow_shared && shared_memory_wanted())) return alone("shared memory is switched off");
+  if (sends_messages(reduce)) return alone(std::string("reduce:") += to_text(reduce));
   if (!everywhere(on_one_node(session.size()))) return alone("the ranks are on several nodes");
   Sharing sharing = share(session, shape);
   if (!sharing.fabric) return alone(sharing.obstacle);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/case.h"
 #include "parallelism/comm/communicator.h"
 #include "parallelism/comm/mpi/session.h"
 
@@ -15,10 +16,12 @@ namespace parabench::comm {
 /// have mapped them; otherwise private buffers and MPI calls, with the reason in capabilities().note.
 /// `arena_bytes_per_rank` is the sum of the later allocate() calls, each rounded up to 64 bytes. `groups`: what
 /// RankGroups takes; a usage_error unless they are the same on all ranks. `allow_shared` false or the environment
-/// variable PARABENCH_SHARED_MEMORY=off force the private path (any other value but `on` is a usage_error). Destroy
-/// it before the session.
+/// variable PARABENCH_SHARED_MEMORY=off force the private path (any other value but `on` is a usage_error), and so does
+/// a `reduce` that is done by messages or by the library. Of one host, hierarchical is the window: there is nothing
+/// between hosts. environment_error where window is wanted and memory cannot be shared. Destroy it before the session.
 std::unique_ptr<Communicator> make_mpi_communicator(const MpiSession& session, std::int64_t arena_bytes_per_rank,
                                                     std::vector<std::vector<Rank>> groups = {},
-                                                    bool allow_shared = true);
+                                                    bool allow_shared = true,
+                                                    ReduceKind reduce = ReduceKind::automatic);
 
 }  // namespace parabench::comm

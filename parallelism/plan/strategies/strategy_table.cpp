@@ -26,7 +26,7 @@ using Keys = std::vector<std::string_view>;
 
 /// Of every pipeline whose copies reduce their gradients in buckets.
 Keys pipeline_keys(const Keys& more = {}) {
-  Keys keys = {"micro", "dp", "bucket", "partition", "zero"};
+  Keys keys = {"micro", "dp", "bucket", "reduce", "partition", "zero"};
   keys.insert(keys.end(), more.begin(), more.end());
   return keys;
 }
@@ -58,13 +58,14 @@ std::span<const Strategy> strategies() {
        .paper = "Li et al., VLDB'20",
        .listed = Listed::everywhere,
        .ranks = RankUse::replicas,
-       .keys = {"bucket"},
+       .keys = {"bucket", "reduce"},
        .write = data_parallel_plan},
       {.name = "horovod",
        .family = Family::data_parallel,
        .summary = "data-parallel whose gradients are fused by what is ready at each look of a coordinator",
        .paper = "Sergeev and Del Balso 2018, arXiv 1802.05799",
        .ranks = RankUse::replicas,
+       .keys = {"reduce"},
        .parameters = {{"fusion", usual_fusion, fusion_expected, "largest buffer of fused gradients"},
                       {"cycle", usual_cycle, cycle_expected, "from one look to the next"}},
        .write = horovod_plan},
@@ -73,21 +74,21 @@ std::span<const Strategy> strategies() {
        .summary = "sums in halves: a reduce-scatter beside the backward, an all-gather beside the next forward",
        .paper = "Zhang et al., ICDCS'23, arXiv 2302.12445",
        .ranks = RankUse::replicas,
-       .keys = {"bucket"},
+       .keys = {"bucket", "reduce"},
        .write = dear_plan},
       {.name = "zero1",
        .family = Family::data_parallel,
        .summary = "data-parallel whose ranks each keep and update a share of the optimizer's states and weights",
        .paper = "Rajbhandari et al., SC'20, arXiv 1910.02054",
        .ranks = RankUse::replicas,
-       .keys = {"bucket"},
+       .keys = {"bucket", "reduce"},
        .write = zero1_plan},
       {.name = "zero2",
        .family = Family::data_parallel,
        .summary = "zero1 with room for the gradients of two buckets: each is updated while the backward goes on",
        .paper = "Rajbhandari et al., SC'20, arXiv 1910.02054",
        .ranks = RankUse::replicas,
-       .keys = {"bucket"},
+       .keys = {"bucket", "reduce"},
        .write = zero2_plan},
       {.name = "zero3",
        .family = Family::data_parallel,
@@ -95,7 +96,7 @@ std::span<const Strategy> strategies() {
            "zero2 whose ranks each keep a share of the weights and gather those of a bucket before they are read",
        .paper = "Rajbhandari et al., SC'20, arXiv 1910.02054; Zhao et al., VLDB'23, arXiv 2304.11277",
        .ranks = RankUse::replicas,
-       .keys = {"bucket", "prefetch", "reshard"},
+       .keys = {"bucket", "reduce", "prefetch", "reshard"},
        .write = zero3_plan},
       {.name = "model-parallel",
        .family = Family::model_parallel,

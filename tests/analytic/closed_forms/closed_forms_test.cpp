@@ -79,5 +79,32 @@ TEST(RingAllReduce, AddsLatencyTransferAndReduction) {
   EXPECT_DOUBLE_EQ(ring_all_reduce(1, 100, 1, .1, .01), 0);
 }
 
+TEST(HalvingDoubling, HasTheRoundsOfTheLogarithmAndTheBytesOfTheRing) {
+  EXPECT_DOUBLE_EQ(halving_doubling_all_reduce(1, 100, 1, .1, .01), 0);
+  EXPECT_DOUBLE_EQ(halving_doubling_all_reduce(2, 100, 1, .1, .01), ring_all_reduce(2, 100, 1, .1, .01));
+  EXPECT_DOUBLE_EQ(halving_doubling_all_reduce(8, 100, 1, .1, .01), 6 + 2 * .875 * 10 + .875);
+  EXPECT_DOUBLE_EQ(halving_doubling_all_reduce(8, 100, 0, .1, .01), ring_all_reduce(8, 100, 0, .1, .01));
+}
+
+TEST(HalvingDoubling, HandsAllOverAndBackWhereRanksAreNoPowerOfTwo) {
+  EXPECT_DOUBLE_EQ(halving_doubling_all_reduce(7, 100, 1, .1, .01),
+                   halving_doubling_all_reduce(4, 100, 1, .1, .01) + 2 + 2 * 10 + 1);
+}
+
+TEST(DoubleTree, CountsTheBusiestRank) {
+  EXPECT_DOUBLE_EQ(double_tree_all_reduce(1, 100, 1, .1, .01), 0);
+  EXPECT_DOUBLE_EQ(double_tree_all_reduce(2, 100, 1, .1, .01), 2 + 10 + .5);
+  EXPECT_DOUBLE_EQ(double_tree_all_reduce(3, 100, 1, .1, .01), 4 + 15 + 1);
+  EXPECT_DOUBLE_EQ(double_tree_all_reduce(16, 100, 1, .1, .01), 8 + 20 + 1);
+  EXPECT_DOUBLE_EQ(double_tree_all_reduce(17, 100, 1, .1, .01), 10 + 20 + 1);
+}
+
+TEST(Hierarchical, IsARingWhereThereIsOneLevel) {
+  const Link within{1, 10}, between{5, 2};
+  EXPECT_DOUBLE_EQ(hierarchical_all_reduce(1, 4, 100, within, between, .01), ring_all_reduce(4, 100, 1, .1, .01));
+  EXPECT_DOUBLE_EQ(hierarchical_all_reduce(4, 1, 100, within, between, .01), ring_all_reduce(4, 100, 5, .5, .01));
+  EXPECT_DOUBLE_EQ(hierarchical_all_reduce(2, 2, 100, within, between, .01), (2 + 10 + .5) + (2 * 5 + 100 / 2. + .25));
+}
+
 }  // namespace
 }  // namespace parabench::analytic

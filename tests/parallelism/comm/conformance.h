@@ -22,5 +22,7 @@ inline constexpr std::int64_t conformance_arena_bytes = 48 << 20;
 std::vector<std::vector<Rank>> conformance_groups(int ranks);
 
 std::span<const ConformanceCase> conformance_cases();
+/// Those that go over all kinds of collectives, in all groups, and over sums in all places.
+std::span<const ConformanceCase> collective_cases();
 
 }  // namespace parabench::comm

@@ -97,7 +97,13 @@ inline std::vector<Shares> divisions(std::int64_t elements, int members, std::in
           by([&](int i) { return i == members / 2 ? 1 : 0; }), by([](int i) { return i % 3 == 0 ? 0 : 1; })};
 }
 
-/// Bytes that a reduction takes in, and gives out, on this rank.
+/// Whether Traffic counts collectives by formulas alone: messages count what they hold (transfers_test.cpp).
+inline bool counts_by_formula(const Communicator& comm) {
+  const Capabilities capabilities = comm.capabilities();
+  return capabilities.shared_arenas || capabilities.reduction == "library";
+}
+
+/// Bytes that a reduction takes in, and gives out, on this rank, where it is counted by formula.
 inline std::int64_t reduction_traffic(const Communicator& comm, std::int64_t bytes, CommGroupId group = world_group) {
   const auto p = static_cast<int>(comm.groups().members(group).size());
   if (!comm.capabilities().shared_arenas) return 2 * (p - 1) * bytes / p;

@@ -139,6 +139,7 @@ void groups_run_beside_the_world_and_messages(Communicator& comm) {
 }
 
 void traffic_of_groups_follows_the_formulas(Communicator& comm) {
+  if (!counts_by_formula(comm)) return;
   // Whether offsets are equal does not matter: all of it is reduced in place, in one piece.
   constexpr std::int64_t most = 3 << 20;
   std::byte* const data = comm.allocate(most + 64 * comm.size()).data + 64 * comm.rank().value;

@@ -100,6 +100,7 @@ void later_ones_wait_for_earlier_ones_of_any_kind(Communicator& comm) {
 }
 
 void a_scatter_and_a_gather_count_as_an_all_reduce(Communicator& comm) {
+  if (!counts_by_formula(comm)) return;
   constexpr std::int64_t largest = 1 << 20;
   // Whether offsets are equal does not matter.
   std::byte* const data = comm.allocate(largest + 64 * comm.size()).data + 64 * comm.rank().value;
@@ -127,6 +128,7 @@ void a_scatter_and_a_gather_count_as_an_all_reduce(Communicator& comm) {
 template <Place place>
 void traffic_of_shares_follows_the_formulas(Communicator& comm) {
   const Elements<float> memory(comm, place, 300007);
+  if (!counts_by_formula(comm)) return;
   const bool shared = comm.capabilities().shared_arenas;
   for (const CommGroupId group : own_groups(comm)) {
     const std::vector<Rank>& members = comm.groups().members(group);

@@ -216,6 +216,7 @@ inline Case random_case(std::mt19937& random, int& layers) {
     spec.strategy.parameters = {{"fusion", std::to_string(uniform(random, 1, 1000))},
                                 {"cycle", std::to_string(uniform(random, 0, 9)) + "s"}};
   }
+  if (strategy.uses("reduce")) spec.reduce = static_cast<ReduceKind>(uniform(random, 0, 6));
   spec.batch = strategy.pieces(spec) + uniform(random, 0, 9);
   layers = strategy.stages(spec) + uniform(random, 0, 4);
   return spec;

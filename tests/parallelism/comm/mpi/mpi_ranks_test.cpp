@@ -2,14 +2,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <tuple>
+#include <vector>
 
+#include "base/case_text.h"
 #include "base/error.h"
+#include "parallelism/comm/algorithms/choice.h"
 #include "parallelism/comm/mpi/world.h"
 #include "tests/parallelism/comm/conformance.h"
 
@@ -18,14 +22,20 @@ namespace {
 
 const MpiSession* session = nullptr;
 
-class MpiRanks : public testing::TestWithParam<std::tuple<bool, ConformanceCase>> {};
+/// How ranks are to talk: through shared memory, or not, and then by which algorithm.
+struct Way {
+  bool shared;
+  ReduceKind reduce;
+};
+
+class MpiRanks : public testing::TestWithParam<std::tuple<Way, ConformanceCase>> {};
 
 TEST_P(MpiRanks, conform) {
-  const auto& [shared, expectation] = GetParam();
-  const auto comm =
-      make_mpi_communicator(*session, conformance_arena_bytes, conformance_groups(session->size()), shared);
-  ASSERT_EQ(comm->capabilities().shared_arenas, shared) << comm->capabilities().note;
-  ASSERT_EQ(comm->capabilities().note.empty(), shared);
+  const auto& [way, expectation] = GetParam();
+  const auto comm = make_mpi_communicator(*session, conformance_arena_bytes, conformance_groups(session->size()),
+                                          way.shared, way.reduce);
+  ASSERT_EQ(comm->capabilities().shared_arenas, way.shared) << comm->capabilities().note;
+  ASSERT_EQ(comm->capabilities().note.empty(), way.shared);
   try {
     expectation.run(*comm);
   } catch (const std::exception& error) {
@@ -34,13 +44,57 @@ TEST_P(MpiRanks, conform) {
   }
 }
 
+std::string test_name(const testing::TestParamInfo<std::tuple<Way, ConformanceCase>>& instance) {
+  const auto& [way, expectation] = instance.param;
+  std::string name(expectation.name);
+  name += way.shared ? "_shared" : "_private";
+  if (way.reduce != ReduceKind::automatic) (name += "_") += to_text(way.reduce);
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+constexpr Way usual_ways[] = {{true, ReduceKind::automatic}, {false, ReduceKind::automatic}};
 INSTANTIATE_TEST_SUITE_P(all, MpiRanks,
-                         testing::Combine(testing::Bool(),
+                         testing::Combine(testing::ValuesIn(usual_ways),
                                           testing::ValuesIn(conformance_cases().begin(), conformance_cases().end())),
-                         [](const auto& instance) {
-                           return std::string(std::get<1>(instance.param).name) +
-                                  (std::get<0>(instance.param) ? "_shared" : "_private");
-                         });
+                         test_name);
+
+// They differ in collectives alone.
+constexpr Way chosen_ways[] = {{false, ReduceKind::library},
+                               {false, ReduceKind::ring},
+                               {false, ReduceKind::halving_doubling},
+                               {false, ReduceKind::double_tree},
+                               {false, ReduceKind::hierarchical}};
+INSTANTIATE_TEST_SUITE_P(algorithms, MpiRanks,
+                         testing::Combine(testing::ValuesIn(chosen_ways),
+                                          testing::ValuesIn(collective_cases().begin(), collective_cases().end())),
+                         test_name);
+
+TEST(MakeMpiCommunicator, SaysWhatCarriesOutSums) {
+  const auto reduction = [](bool shared, ReduceKind reduce) {
+    return make_mpi_communicator(*session, 4096, {}, shared, reduce)->capabilities().reduction;
+  };
+  for (const ReduceKind reduce : {ReduceKind::automatic, ReduceKind::window, ReduceKind::hierarchical})
+    EXPECT_EQ(reduction(true, reduce), "window");
+  for (const ReduceKind reduce :
+       {ReduceKind::ring, ReduceKind::halving_doubling, ReduceKind::double_tree, ReduceKind::library}) {
+    EXPECT_EQ(reduction(true, reduce), to_text(reduce));
+    EXPECT_EQ(reduction(false, reduce), to_text(reduce));
+  }
+  EXPECT_EQ(reduction(false, ReduceKind::automatic),
+            reduction_text(ReduceKind::automatic, std::vector<int>(session->size())));
+}
+
+TEST(MakeMpiCommunicator, RefusesAWindowWhereMemoryIsNotShared) {
+  try {
+    make_mpi_communicator(*session, 4096, {}, false, ReduceKind::window);
+    ADD_FAILURE() << "no window";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::environment);
+    EXPECT_THAT(error.what(), testing::HasSubstr("shared memory is switched off"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("reduce:auto"));
+  }
+}
 
 TEST(MakeMpiCommunicator, FallsBackWithANoteWhenSharedMemoryIsTooSmall) {
   const auto comm = make_mpi_communicator(*session, std::int64_t{1} << 44);

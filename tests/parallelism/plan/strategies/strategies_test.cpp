@@ -275,6 +275,18 @@ std::vector<BadCase> bad_cases() {
   add("gpipe", 2, 8, [](Case& c) { c.micro = 0; }, {"micro", "'0'"});
   add("pipedream", 2, 8, [](Case& c) { c.micro = 8; }, {"micro", "'8'", "pipedream does not use"});
   add("sequential", 1, 8, [](Case& c) { c.bucket = Bytes(1024); }, {"bucket", "sequential does not use"});
+  const auto talks = [](CommKind comm, ReduceKind reduce) {
+    return [=](Case& c) {
+      if (comm == CommKind::nccl) c.device = DeviceKind::cuda;
+      c.comm = comm;
+      c.reduce = reduce;
+    };
+  };
+  add("sequential", 1, 8, [](Case& c) { c.reduce = ReduceKind::ring; }, {"reduce", "sequential does not use"});
+  add("data-parallel", 2, 8, talks(CommKind::threads, ReduceKind::ring), {"reduce: got 'ring'", "window", "comm:mpi"});
+  add("zero1", 2, 8, talks(CommKind::threads, ReduceKind::library), {"reduce: got 'library'", "window", "comm:mpi"});
+  add("data-parallel", 2, 8, talks(CommKind::nccl, ReduceKind::double_tree), {"reduce: got 'double-tree'", "library"});
+  add("data-parallel", 2, 8, talks(CommKind::nccl, ReduceKind::window), {"reduce: got 'window'", "auto or library"});
   add("data-parallel", 2, 8, [](Case& c) { c.partition = PartitionRule::uniform; }, {"partition", "'uniform'"});
   const auto parameters = [](const char* replicas) {
     return [replicas](Case& c) { c.strategy.parameters = {{"replicas", replicas}}; };

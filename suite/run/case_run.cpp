@@ -33,6 +33,18 @@ bool same_ranks(const results::Measured& measured, const Predicted& predicted, b
   return std::ranges::equal(measured.ranks, predicted.ranks, {}, &results::RankMeasured::rank, &RankPredicted::rank);
 }
 
+/// What the first losses of another product say: of one alone, nothing about its updates.
+void judge_peer(results::Equivalence& equivalence) {
+  if (*equivalence.loss_agrees == false) {
+    equivalence.status = results::EquivalenceStatus::fail;
+  } else if (equivalence.steps < 2) {
+    equivalence.reason = "its first loss is ours, and rounding decides those after it; try precision:fp64";
+  } else {
+    equivalence.status = results::EquivalenceStatus::pass;
+    equivalence.reason = "";
+  }
+}
+
 /// One try at all launches of a case.
 class Attempt {
  public:
@@ -193,10 +205,7 @@ void Attempt::take(results::Measured measured) {
 void Attempt::judge(std::span<const double> losses) {
   results::Equivalence& equivalence = result_.record.equivalence;
   judge_losses(equivalence, losses, is_peer_ ? static_cast<int>(losses.size()) : options_.warmup + options_.steps);
-  if (is_peer_ && equivalence.loss_agrees) {
-    equivalence.status = *equivalence.loss_agrees ? results::EquivalenceStatus::pass : results::EquivalenceStatus::fail;
-    if (*equivalence.loss_agrees) equivalence.reason = "";
-  }
+  if (is_peer_ && equivalence.loss_agrees) judge_peer(equivalence);
   if (equivalence.loss_agrees == false) {
     fail(is_peer_ ? "its first losses are not those of our training"
                   : "the losses of the measured steps are not the reference's",

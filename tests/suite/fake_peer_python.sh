@@ -2,7 +2,7 @@
 # Stands in for the Python of other products. FAKE_PEER says how it behaves: sound, loss (other losses), hang, crash,
 # error (a rank reports one), garbage (the probe
 # prints no JSON), dumb (the probe fails), versions (the probe finds another torch).
-reply= work=
+reply='' work=''
 for word; do
   case $before in --reply) reply=$word ;; --work) work=$word ;; esac
   before=$word

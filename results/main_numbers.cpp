@@ -40,11 +40,7 @@ double step_count(const Measured& m) {
 /// 0 bytes: no rank counted any.
 double bytes_or_nan(std::int64_t bytes) { return bytes == 0 ? NAN : static_cast<double>(bytes); }
 
-double resident(const Measured& m) {
-  std::int64_t most = 0;
-  for (const RankMeasured& rank : m.ranks) most = std::max(most, rank.peak_memory.resident);
-  return bytes_or_nan(most);
-}
+double resident(const Measured& m) { return bytes_or_nan(resident_bytes(m)); }
 
 template <auto field>
 double over_ranks(const Measured& m) {

@@ -43,6 +43,12 @@ bool differs(const Equivalence& equivalence) {
 std::int64_t peak_bytes(const Measured& measured) { return highest(measured.ranks); }
 std::int64_t peak_bytes(const Predicted& predicted) { return highest(predicted.ranks); }
 
+std::int64_t resident_bytes(const Measured& measured) {
+  std::int64_t most = 0;
+  for (const RankMeasured& rank : measured.ranks) most = std::max(most, rank.peak_memory.resident);
+  return most;
+}
+
 std::optional<std::pair<double, double>> known_interval(const Predicted& predicted) {
   const auto& [low, high] = predicted.interval_s;
   return low < high ? std::optional(predicted.interval_s) : std::nullopt;

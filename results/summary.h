@@ -29,6 +29,9 @@ bool differs(const Equivalence& equivalence);
 std::int64_t peak_bytes(const Measured& measured);
 std::int64_t peak_bytes(const Predicted& predicted);
 
+/// Largest resident set of a rank; 0 where it is not known.
+std::int64_t resident_bytes(const Measured& measured);
+
 /// The interval that the spread of the calibrated costs gives; nullopt where costs have none, as those of a data sheet.
 std::optional<std::pair<double, double>> known_interval(const Predicted& predicted);
 

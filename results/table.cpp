@@ -27,6 +27,14 @@ std::string percent(double ratio) { return std::isfinite(ratio) ? fmt::format("{
 
 std::string memory(std::int64_t bytes) { return bytes == 0 ? "-" : human_bytes(static_cast<double>(bytes)); }
 
+/// Counted bytes; of another product, which counts none, the process's own with a word for it.
+std::string measured_memory(const Record& record) {
+  const std::int64_t counted = peak_bytes(*record.measured), resident = resident_bytes(*record.measured);
+  return counted > 0 || resident == 0 || is_emulated(record.parameters)
+             ? memory(counted)
+             : human_bytes(static_cast<double>(resident)) + " resident";
+}
+
 std::string verdict(const Record& record) {
   if (differs(record.equivalence)) return "FAIL";
   if (is_checked(record)) return "pass";
@@ -50,7 +58,7 @@ Row row(const Record& record) {
   }
   if (record.measured) {
     cells[3] = human_seconds(record.measured->step_time_s.median);
-    cells[6] = memory(peak_bytes(*record.measured));
+    cells[6] = measured_memory(record);
     cells[9] = plain_number(record.measured->throughput_samples_per_s);
     if (record.measured->baseline) cells[10] = plain_number(record.measured->baseline->speedup) + " x";
   }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/case_text.h"
+#include "parallelism/plan/strategies/peer.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 #include "results/main_numbers.h"
 #include "results/summary.h"
@@ -46,7 +47,7 @@ struct Log {
 
 /// How a case is cut, by MLPerf's names and their neighbours.
 ordered_json layout(const results::Record& record) {
-  const Case& spec = record.parameters;
+  const Case spec = plan::is_peer(record.parameters) ? plan::counterpart(record.parameters) : record.parameters;
   const plan::Strategy& strategy = plan::find_strategy(spec.strategy.name);
   const int pieces = strategy.uses("micro") ? spec.micro : 1;
   ordered_json out = {{"gradient_accumulation_steps", pieces}, {"tensor_parallelism", 1}};

@@ -15,6 +15,7 @@
 #include "base/host_name.h"
 #include "base/units_text.h"
 #include "parallelism/plan/formats/print_json.h"
+#include "parallelism/plan/strategies/peer.h"
 #include "suite/launch/memory_kills.h"
 #include "suite/launch/process.h"
 #include "suite/launch/watchdog.h"
@@ -113,6 +114,10 @@ std::string lack_of_memory(const MemoryKills& before, const ProcessEnd& end, con
   return "";
 }
 
+bool in_one_process(const std::optional<PeerLaunch>& peer) {
+  return peer && plan::find_peer_product(peer->product).one_process;
+}
+
 }  // namespace
 
 ScratchFolder::ScratchFolder() {
@@ -153,6 +158,7 @@ fs::path plan_file(const fs::path& folder) { return folder / "plan.json"; }
 
 std::vector<std::string> command_line(const LaunchRequest& request, const Launcher& launcher, const LaunchHost& host,
                                       const fs::path& plan, const fs::path& folder) {
+  if (request.peer) return peer_command(*request.peer, request.steps, request.warmup, folder);
   protocol::RankCommand command{.phase = request.phase,
                                 .reply = folder,
                                 .steps = request.steps,
@@ -168,6 +174,7 @@ std::vector<std::string> command_line(const LaunchRequest& request, const Launch
   };
   if (!request.plan) return words();
   command.plan = plan;
+  if (request.phase == protocol::Phase::hand_over) return words();
   const Case& spec = request.plan->spec;
   const Launcher own = launcher_for(spec, launcher);
   const int count = processes(spec, own);
@@ -192,7 +199,8 @@ LaunchResult launch(const LaunchRequest& request, const Launcher& launcher, cons
   process.mark = folder;
   process.timeout_s = request.timeout_s;
   process.finishing = request.finishing;
-  const int all = request.plan ? request.plan->spec.np : 1;
+  const bool alone = !request.plan || request.phase == protocol::Phase::hand_over || in_one_process(request.peer);
+  const int all = alone ? 1 : request.plan->spec.np;
   Watchdog watchdog({folder, process.mark, host_name(), all, request.longest_operation_s});
   process.watch = [&](pid_t child) { return watchdog.look(child, Watchdog::Clock::now()); };
   const MemoryKills kills = memory_kills();

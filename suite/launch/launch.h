@@ -12,6 +12,7 @@
 #include "results/file.h"
 #include "results/record.h"
 #include "suite/launch/launcher.h"
+#include "suite/launch/peer.h"
 #include "suite/launch/signals.h"
 #include "suite/protocol/folder.h"
 
@@ -46,6 +47,8 @@ struct LaunchRequest {
   std::filesystem::path trace_file;  ///< where the launch's timeline goes; empty: no trace
   double timeout_s = 0;
   double longest_operation_s = 0;  ///< that is expected of the plan: how long ranks may be without a sign of progress
+  std::optional<PeerLaunch> peer = {};   ///< measure: another product in the place of parabench-rank
+  std::filesystem::path keep = {};       ///< where the launch's folder goes when it has answered; empty: it is removed
   std::function<void()> finishing = {};  ///< called at a first Ctrl-C, which lets the launch end; empty: it stops it
 };
 

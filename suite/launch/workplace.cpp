@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "parallelism/plan/strategies/peer.h"
 #include "suite/machine/knowledge.h"
 
 namespace parabench::suite {
@@ -17,13 +18,14 @@ constexpr double prediction_patience = 20;
 
 /// Steps' worth of work in a launch. Verify: its own steps in fp64 on small pieces, the reference of every
 /// replica's pieces, and three steps in the run's precision; calibrate: chains at three batch sizes, alone and with
-/// all ranks busy.
+/// all ranks busy; hand_over: three steps of all ranks' work.
 double work_in_steps(protocol::Phase phase, const plan::Plan& plan, int launch_steps) {
   switch (phase) {
     case protocol::Phase::probe: return 0;
     case protocol::Phase::verify: return 6.0 + 4.0 * plan.spec.np;
     case protocol::Phase::measure: return launch_steps + protocol::most_isolated_steps;
     case protocol::Phase::calibrate: return 60.0 * plan.spec.np;
+    case protocol::Phase::hand_over: return 3.0 * plan.spec.np;
   }
   return 0;
 }
@@ -37,7 +39,7 @@ LaunchResult interrupted_launch() {
 
 /// Later commands of the same launcher and number of processes differ in phase and folder alone.
 void show_command(Workplace& workplace, const LaunchRequest& request, const std::filesystem::path& folder) {
-  if (!request.plan) return;
+  if (!request.plan || request.phase == protocol::Phase::hand_over || request.peer) return;
   const Launcher own = launcher_for(request.plan->spec, workplace.options.launcher);
   const auto beginning = launch_command(own, processes(request.plan->spec, own), {}, workplace.host);
   if (beginning.empty() || !workplace.shown_commands.insert(shell_line(beginning)).second) return;
@@ -79,6 +81,7 @@ Launcher usable_launcher(const Launcher& launcher, const protocol::Offer& capabi
 void check_launches(const std::vector<SelectedCase>& chosen, const Launcher& launcher,
                     const protocol::Offer& capabilities) {
   for (const auto& one : chosen) {
+    if (plan::is_peer(one.spec)) continue;
     if (one.spec.np > 1 && !protocol::offers(capabilities, one.spec.comm)) continue;
     const Launcher own = launcher_for(one.spec, launcher);
     require_launcher(own);
@@ -96,7 +99,11 @@ LaunchResult run(Workplace& workplace, LaunchRequest request) {
   LaunchResult result = launch(request, workplace.options.launcher, workplace.host, folder, workplace.signals);
   add_hosts(workplace.hosts, result.hosts);
   std::error_code ignored;
-  std::filesystem::remove_all(folder, ignored);
+  if (result.reply && !request.keep.empty()) {
+    std::filesystem::rename(folder, request.keep);
+  } else {
+    std::filesystem::remove_all(folder, ignored);
+  }
   return result;
 }
 
@@ -122,6 +129,19 @@ protocol::Offer find_capabilities(Workplace& workplace) {
   workplace.options.launcher = usable_launcher(workplace.options.launcher, capabilities);
   return capabilities;
 }
+
+std::map<std::string, std::string> find_peers(const std::vector<SelectedCase>& chosen, Workplace& workplace) {
+  std::set<std::string> products;
+  for (const SelectedCase& one : chosen)
+    if (plan::is_peer(one.spec)) products.emplace(plan::peer_product(one.spec).name);
+  if (products.empty()) return {};
+  write_peer_program(peer_program(workplace));
+  auto obstacles = probe_peers(products, peer_program(workplace), workplace.scratch.path(), workplace.signals);
+  if (workplace.signals.interrupted()) throw Interrupted{};
+  return obstacles;
+}
+
+std::filesystem::path peer_program(const Workplace& workplace) { return workplace.scratch.path() / "peer"; }
 
 double expected_seconds(protocol::Phase phase, const Forecast& forecast, int launch_steps) {
   return start_up_s + work_in_steps(phase, forecast.plan, launch_steps) * forecast.predicted.step_time_s;

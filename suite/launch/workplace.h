@@ -1,6 +1,7 @@
 // What the launches of one command share: machine, launcher, scratch folder, interruption.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -57,6 +58,12 @@ protocol::Offer probe_capabilities(Workplace& workplace);
 
 /// The same, as remembered, else probed; `workplace` gets the usable launcher, and its machine the GPUs.
 protocol::Offer find_capabilities(Workplace& workplace);
+
+/// Why each product that a case asks for cannot be launched here (peer.h). Throws Interrupted, and usage_error for a
+/// product that is unknown.
+std::map<std::string, std::string> find_peers(const std::vector<SelectedCase>& chosen, Workplace& workplace);
+/// Where the program that launches them is then.
+std::filesystem::path peer_program(const Workplace& workplace);
 
 /// Seconds that a launch should take when all is well, start-up included.
 double expected_seconds(protocol::Phase phase, const Forecast& forecast, int launch_steps);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "analytic/calibration/scope.h"
+#include "parallelism/plan/strategies/peer.h"
 
 namespace parabench::suite {
 namespace {
@@ -30,8 +31,10 @@ bool covers(const analytic::Calibration& known, const Subject& subject, const pl
   return true;
 }
 
-/// Emulated devices take what was measured on others.
-bool can_be_measured(const Prepared& one) { return one.runs() && !one.finished && !is_emulated(one.chosen.spec); }
+/// Emulated devices take what was measured on others, and of other products nothing is predicted.
+bool can_be_measured(const Prepared& one) {
+  return one.runs() && !one.finished && !is_emulated(one.chosen.spec) && !plan::is_peer(one.chosen.spec);
+}
 
 /// The plan that a calibration launch of the case gets.
 Forecast forecast_of(const Prepared& one, const analytic::MachineInfo& machine,

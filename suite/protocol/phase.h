@@ -13,7 +13,10 @@ enum class Phase {
   verify,     ///< whether the plan trains what its reference does
   measure,    ///< how long its steps take
   calibrate,  ///< how long its layers, messages and reductions take
+  hand_over,  ///< what another product needs to train the same, as files in the reply folder; by one process
 };
-constexpr std::array<std::string_view, 4> names_of(Phase) { return {"probe", "verify", "measure", "calibrate"}; }
+constexpr std::array<std::string_view, 5> names_of(Phase) {
+  return {"probe", "verify", "measure", "calibrate", "hand-over"};
+}
 
 }  // namespace parabench::protocol

@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "analytic/calibration/calibration.h"
 #include "base/json_reader.h"
@@ -13,8 +14,13 @@
 
 namespace parabench::protocol {
 
+/// What another product that trains the same has to reach.
+struct HandOver {
+  std::vector<double> losses;  ///< of the first steps
+};
+
 /// One alternative per phase, in the order of Phase.
-using Answer = std::variant<Offer, results::Equivalence, results::Measured, analytic::Calibration>;
+using Answer = std::variant<Offer, results::Equivalence, results::Measured, analytic::Calibration, HandOver>;
 
 struct Reply {
   std::string plan_hash;               ///< of the plan that the ranks were given; "" for a probe

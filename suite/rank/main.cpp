@@ -33,6 +33,7 @@
 #include "suite/rank/calibrate.h"
 #include "suite/rank/capabilities.h"
 #include "suite/rank/gpu_environment.h"
+#include "suite/rank/hand_over.h"
 #include "suite/rank/heartbeat.h"
 #include "suite/rank/launch.h"
 #include "suite/rank/measure.h"
@@ -82,12 +83,13 @@ void require_same_plan(comm::Communicator& comm, const std::string& mine) {
 protocol::Answer run_phase(const Launch& launch, comm::Communicator& comm, exec::Device& device,
                            const RankPlace& place) {
   switch (launch.command.phase) {
-    case protocol::Phase::probe: break;
+    case protocol::Phase::probe:
+    case protocol::Phase::hand_over: break;
     case protocol::Phase::verify: return verify(launch, comm, device);
     case protocol::Phase::measure: return measure(launch, comm, device, place);
     case protocol::Phase::calibrate: return calibrate(launch, comm, device, place);
   }
-  throw std::logic_error("a probe has no plan");
+  throw std::logic_error("a phase without ranks");
 }
 
 /// The lanes on which the phase sends from GPU to GPU.
@@ -183,6 +185,14 @@ int run_threads(const Launch& launch) {
   }
 }
 
+/// By this process alone, whatever the plan's ranks.
+void run_hand_over(const Launch& launch) {
+  const Heartbeat heartbeat(launch.command.reply, Rank(0), 1);
+  protocol::write_start(launch.command.reply, Rank(0), launch.machine, to_text(launch.all_cores));
+  const protocol::HandOver answer = hand_over(launch);
+  protocol::write_reply(launch.command.reply, {plan::hash(launch.plan), "", answer});
+}
+
 /// The rank that a launcher says this process is; nullopt where it is silent.
 std::optional<Rank> announced_rank() {
   for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
@@ -231,6 +241,10 @@ int run(int argc, char** argv) {
     }
     exec::install_counting_allocator();
     at::set_num_interop_threads(1);
+    if (command.phase == protocol::Phase::hand_over) {
+      run_hand_over(load_launch(command));
+      return 0;
+    }
     const plan::Plan plan = plan::plan_from_json(read_json(command.plan));
     // NCCL needs no MPI to carry its ranks, and a single rank needs nobody to talk to.
     const bool as_threads = plan.spec.np == 1 || plan.spec.comm == CommKind::threads ||

@@ -11,16 +11,10 @@
 #include "parallelism/exec/reference.h"
 #include "parallelism/plan/strategies/delay_rules.h"
 #include "suite/rank/affinity.h"
+#include "suite/rank/hand_over.h"
 
 namespace parabench::rank {
 namespace {
-
-/// Losses that the measured launch is compared by: with few values per channel, only those that rounding cannot decide.
-int loss_steps(const Launch& launch) {
-  int smallest = launch.plan.spec.batch;
-  for (const auto& replica : launch.plan.pieces) smallest = std::min(smallest, std::ranges::min(replica));
-  return smallest < exec::steady_piece(launch.model) ? 2 : 3;
-}
 
 std::int64_t memory_bytes() {
   struct sysinfo info {};

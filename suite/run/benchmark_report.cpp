@@ -22,10 +22,10 @@ class SilentReporter : public benchmark::BenchmarkReporter {
 /// Numbers beside Google Benchmark's own; all finite.
 std::vector<std::pair<std::string, double>> counters(const results::Record& record) {
   std::vector<std::pair<std::string, double>> all = {
-      {"pred_step_s", record.predicted->step_time_s},
-      {"pred_rel_error", record.error->step_time_relative},
       {"flops_per_s", record.measured->achieved_flops_per_s},
       {"peak_bytes", static_cast<double>(results::peak_bytes(*record.measured))}};
+  if (record.predicted) all.emplace_back("pred_step_s", record.predicted->step_time_s);
+  if (record.error) all.emplace_back("pred_rel_error", record.error->step_time_relative);
   std::erase_if(all, [](const auto& counter) { return !std::isfinite(counter.second); });
   return all;
 }

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "parallelism/plan/formats/print_json.h"
+#include "parallelism/plan/strategies/peer.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "results/summary.h"
 #include "suite/run/combine.h"
@@ -26,8 +27,22 @@ std::string file_name(const std::string& id) {
   return name.size() <= most ? name : name.substr(0, most) + "-" + hex16(fnv1a64(id));
 }
 
-bool same_ranks(const results::Measured& measured, const Predicted& predicted) {
+/// Another product may have all of them in one process.
+bool same_ranks(const results::Measured& measured, const Predicted& predicted, bool one_process) {
+  if (one_process) return measured.ranks.size() == 1;
   return std::ranges::equal(measured.ranks, predicted.ranks, {}, &results::RankMeasured::rank, &RankPredicted::rank);
+}
+
+/// What the first losses of another product say: of one alone, nothing about its updates.
+void judge_peer(results::Equivalence& equivalence) {
+  if (*equivalence.loss_agrees == false) {
+    equivalence.status = results::EquivalenceStatus::fail;
+  } else if (equivalence.steps < 2) {
+    equivalence.reason = "its first loss is ours, and rounding decides those after it; try precision:fp64";
+  } else {
+    equivalence.status = results::EquivalenceStatus::pass;
+    equivalence.reason = "";
+  }
 }
 
 /// One try at all launches of a case.
@@ -40,17 +55,21 @@ class Attempt {
  private:
   std::optional<protocol::Reply> run_phase(protocol::Phase phase, LaunchRequest request, const std::string& what);
   void verify();
-  void measure(int repetition, bool traced);
+  void hand_over();
+  void measure(const PlannedLaunch& launch);
   void trace_prediction(const std::filesystem::path& trace, const std::string& trouble);
   void take(results::Measured measured);
+  void judge(std::span<const double> losses);
   void fail(std::string reason, protocol::FailureKind kind);
   bool is_sound() const { return result_.record.status == results::Status::ok; }
 
   const Prepared& prepared_;
   const RunOptions& options_;
   const Knowledge& knowledge_;
+  const bool is_peer_;
   int index_;
   Workplace& workplace_;
+  std::filesystem::path work_;  ///< what a product is handed over
   CaseResult result_;
   std::vector<results::Measured> launches_;
 };
@@ -60,8 +79,10 @@ Attempt::Attempt(const Prepared& prepared, const RunOptions& options, const Know
     : prepared_(prepared),
       options_(options),
       knowledge_(knowledge),
+      is_peer_(plan::is_peer(prepared.chosen.spec)),
       index_(index),
       workplace_(workplace),
+      work_(workplace.scratch.path() / "work"),
       result_{.record = start_record(prepared, options)} {
   result_.record.equivalence.reason = is_emulated(prepared.chosen.spec)
                                           ? "emulated devices wait for modelled times; nothing is trained"
@@ -85,7 +106,8 @@ std::optional<protocol::Reply> Attempt::run_phase(protocol::Phase phase, LaunchR
   request.steps = options_.steps;
   request.warmup = options_.warmup;
   request.timeout_s = patience_seconds(phase, forecast, steps);
-  request.longest_operation_s = longest_operation_s(*prepared_.subject, knowledge_, forecast);
+  request.longest_operation_s =
+      is_peer_ ? forecast.predicted.step_time_s : longest_operation_s(*prepared_.subject, knowledge_, forecast);
   request.finishing = [&] { workplace_.progress.note("finishing this case; Ctrl-C again stops at once"); };
   workplace_.progress.phase(index_, result_.record.id, what);
   LaunchResult launched;
@@ -120,14 +142,33 @@ void Attempt::verify() {
     fail(fmt::format("not equivalent to {} training", equivalence.reference), protocol::FailureKind::failure);
 }
 
-void Attempt::measure(int repetition, bool traced) {
+/// What the product gets, and the losses that it has to reach.
+void Attempt::hand_over() {
+  const auto reply = run_phase(protocol::Phase::hand_over, {.keep = work_}, "hand over");
+  if (!reply || options_.verify == VerifyMode::off) return;
+  results::Equivalence& equivalence = result_.record.equivalence;
+  equivalence.reference_losses = std::get<protocol::HandOver>(reply->answer).losses;
+  equivalence.steps = static_cast<int>(equivalence.reference_losses.size());
+  equivalence.loss_tolerance = results::loss_tolerance(prepared_.chosen.spec.precision);
+  equivalence.reference_batch = models::mixes_samples(prepared_.subject->model) ? results::ReferenceBatch::pieces
+                                                                                : results::ReferenceBatch::whole;
+}
+
+void Attempt::measure(const PlannedLaunch& launch) {
+  const int repetition = launch.repetition;
   LaunchRequest request;
-  if (traced) request.trace_file = std::filesystem::path(options_.trace) / (file_name(result_.record.id) + ".json");
+  if (is_peer_) {
+    request.peer = {std::string(plan::peer_product(prepared_.chosen.spec).name), peer_program(workplace_), work_};
+  }
+  if (launch.traced)
+    request.trace_file = std::filesystem::path(options_.trace) / (file_name(result_.record.id) + ".json");
   const std::string what = options_.stopping.interval
                                ? fmt::format("measure {}", repetition)
                                : fmt::format("measure {}/{}", repetition, options_.stopping.repetitions);
-  auto reply = run_phase(protocol::Phase::measure, request, what);
-  if (reply) take(std::move(std::get<results::Measured>(reply->answer)));
+  auto reply = run_phase(protocol::Phase::measure, request, launch.timed ? what : "compare losses");
+  if (!reply) return;
+  auto& measured = std::get<results::Measured>(reply->answer);
+  launch.timed ? take(std::move(measured)) : judge(measured.losses);
 }
 
 /// Where a trace cannot be written the case goes on. `trouble`: why there is none, "" for nothing.
@@ -149,33 +190,46 @@ void Attempt::take(results::Measured measured) {
                             samples.empty() ? 0 : samples.front().size(), options_.steps),
                 protocol::FailureKind::failure);
   }
-  if (!same_ranks(measured, prepared_.forecast->predicted)) {
+  const bool one_process = is_peer_ && plan::peer_product(prepared_.chosen.spec).one_process;
+  if (!same_ranks(measured, prepared_.forecast->predicted, one_process)) {
     return fail(
         fmt::format("measure: the reply holds {} ranks, the plan {}", measured.ranks.size(), record.parameters.np),
         protocol::FailureKind::failure);
   }
   launches_.push_back(std::move(measured));
   record.measured = combine(launches_, record.parameters.batch, step_flops(*prepared_.subject));
-  record.error = results::compare(*record.predicted, *record.measured);
-  judge_losses(record.equivalence, launches_.back().losses, options_.warmup + options_.steps);
-  if (record.equivalence.loss_agrees == false)
-    fail("the losses of the measured steps are not the reference's", protocol::FailureKind::failure);
+  if (record.predicted) record.error = results::compare(*record.predicted, *record.measured);
+  judge(launches_.back().losses);
+}
+
+void Attempt::judge(std::span<const double> losses) {
+  results::Equivalence& equivalence = result_.record.equivalence;
+  judge_losses(equivalence, losses, is_peer_ ? static_cast<int>(losses.size()) : options_.warmup + options_.steps);
+  if (is_peer_ && equivalence.loss_agrees) judge_peer(equivalence);
+  if (equivalence.loss_agrees == false) {
+    fail(is_peer_ ? "its first losses are not those of our training"
+                  : "the losses of the measured steps are not the reference's",
+         protocol::FailureKind::failure);
+  }
 }
 
 CaseResult Attempt::run() {
   std::optional<results::StopReason> stopped_by;
   for (const PlannedLaunch& launch : launches_of(prepared_.chosen.spec, options_)) {
     if (launch.phase == protocol::Phase::verify) verify();
-    if (launch.phase == protocol::Phase::measure) measure(launch.repetition, launch.traced);
+    if (launch.phase == protocol::Phase::hand_over) hand_over();
+    if (launch.phase == protocol::Phase::measure) measure(launch);
     if (!is_sound()) break;
   }
   while (is_sound() && result_.record.measured) {
     stopped_by = enough(result_.record.measured->step_time_s, options_.stopping);
     if (stopped_by) break;
-    measure(static_cast<int>(launches_.size()) + 1, false);
+    measure({.repetition = static_cast<int>(launches_.size()) + 1});
   }
   if (!is_sound()) stopped_by = result_.interrupted ? results::StopReason::interruption : results::StopReason::failure;
   if (result_.record.measured) result_.record.measured->stopped_by = stopped_by;
+  std::error_code ignored;
+  std::filesystem::remove_all(work_, ignored);
   return std::move(result_);
 }
 
@@ -211,10 +265,11 @@ results::Record start_record(const Prepared& prepared, const RunOptions& options
   record.id = prepared.chosen.id;
   record.parameters = prepared.chosen.spec;
   record.reproduce = repeating_command(prepared.chosen, options);
+  if (plan::is_peer(record.parameters)) record.equivalence.reference = "peer";
   if (prepared.forecast) {
     const plan::Plan& plan = prepared.forecast->plan;
     record.plan = results::PlanSummary{plan::hash(plan), plan::partition(plan), plan::stage_widths(plan)};
-    record.predicted = prepared.forecast->predicted;
+    if (!plan::is_peer(record.parameters)) record.predicted = prepared.forecast->predicted;
   }
   if (!prepared.runs()) {
     record.status = results::Status::skipped;

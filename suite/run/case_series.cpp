@@ -19,9 +19,10 @@ std::string outcome(const results::Record& record) {
   switch (record.status) {
     case results::Status::ok:
       if (!record.measured) return "ok (verified)";
-      return fmt::format("ok {}{} (predicted {})", human_seconds(record.measured->step_time_s.median),
-                         is_emulated(record.parameters) ? " emulated" : "",
-                         human_seconds(record.predicted->step_time_s));
+      return fmt::format(
+          "ok {}{}{}", human_seconds(record.measured->step_time_s.median),
+          is_emulated(record.parameters) ? " emulated" : "",
+          record.predicted ? fmt::format(" (predicted {})", human_seconds(record.predicted->step_time_s)) : "");
     case results::Status::skipped: return "skipped: " + record.reason;
     case results::Status::failed:
       if (!results::differs(record.equivalence)) return "FAILED " + record.reason;

@@ -5,6 +5,7 @@
 
 #include <ostream>
 
+#include "parallelism/plan/strategies/peer.h"
 #include "suite/launch/launch.h"
 #include "suite/launch/workplace.h"
 #include "suite/machine/knowledge.h"
@@ -84,7 +85,11 @@ ExitCode print_commands(const std::vector<SelectedCase>& chosen, RunOptions opti
   int number = 0;
   for (const auto& one : cases) {
     fmt::print(out, "# {}{}\n", one.chosen.id, one.runs() ? "" : " skipped: " + one.skip);
-    if (one.runs()) print_case(one, ++number, options, out);
+    if (plan::is_peer(one.chosen.spec)) {
+      fmt::print(out, "# another product: parabench run launches it, with files that it makes itself\n");
+    } else if (one.runs()) {
+      print_case(one, ++number, options, out);
+    }
     if (!one.runs() && one.chosen.named) code = ExitCode::environment;
   }
   progress.note("nothing was started (--dry-run)");

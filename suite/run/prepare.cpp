@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/units_text.h"
 #include "parallelism/plan/strategies/check_case.h"
+#include "parallelism/plan/strategies/peer.h"
 #include "suite/launch/workplace.h"
 
 namespace parabench::suite {
@@ -26,6 +27,10 @@ std::string not_offered(std::string_view key, std::string_view name, const std::
 /// What the case asks for and this machine, or this build of parabench-rank, does not have; "" when nothing.
 std::string missing_capability(const Case& spec, const PrepareOptions& options) {
   const protocol::Offer& capabilities = options.capabilities;
+  if (plan::is_peer(spec)) {
+    const auto obstacle = options.peer_obstacles.find(std::string(plan::peer_product(spec).name));
+    return obstacle == options.peer_obstacles.end() ? "" : obstacle->second;
+  }
   if (!protocol::offers(capabilities, spec.device)) {
     return not_offered("device", to_text(spec.device), to_texts(capabilities.devices), capabilities);
   }
@@ -82,9 +87,13 @@ void forecast_case(Prepared& prepared, const PrepareOptions& options, const Know
 void prepare_case(Prepared& prepared, const PrepareOptions& options, const Knowledge& knowledge) {
   const Case& spec = prepared.chosen.spec;
   prepared.subject = look_up(prepared.chosen);
+  if (plan::is_peer(spec)) {
+    plan::check_case(spec, prepared.subject->model);
+    prepared.subject->spec = plan::counterpart(spec);
+  }
   prepared.skip = missing_capability(spec, options);
   if (!prepared.runs()) return;
-  plan::check_case(spec, prepared.subject->model, prepared.chosen.given.get());
+  plan::check_case(prepared.subject->spec, prepared.subject->model, prepared.chosen.given.get());
   require_data(*prepared.subject, options.has_data);
   forecast_case(prepared, options, knowledge);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,7 +16,9 @@ namespace parabench::suite {
 
 struct Prepared {
   SelectedCase chosen;
-  std::optional<Subject> subject;    ///< nullopt where the case is impossible in itself
+  /// nullopt where the case is impossible in itself. Of a case that another product trains, its counterpart's: so are
+  /// plan and forecast.
+  std::optional<Subject> subject;
   std::optional<Forecast> forecast;  ///< nullopt where it cannot be planned here
   std::string skip;                  ///< why it does not run; "" when it does
   bool finished = false;             ///< an earlier run has left its record: it needs neither calibration nor launch
@@ -28,6 +31,7 @@ struct PrepareOptions {
   bool has_data = false;  ///< a folder for data sets from files was given
   bool force = false;     ///< also where the memory is predicted not to suffice
   int warmup = 0, steps = 0;
+  std::map<std::string, std::string> peer_obstacles = {};  ///< of products (launch/peer.h)
 };
 
 /// For a run by this launcher, the one that was found usable.

@@ -1,15 +1,22 @@
 #include "suite/run/run_plan.h"
 
+#include "parallelism/plan/strategies/peer.h"
 #include "suite/machine/calibrate.h"
 
 namespace parabench::suite {
 
 std::vector<PlannedLaunch> launches_of(const Case& spec, const RunOptions& options) {
   std::vector<PlannedLaunch> launches;
-  if (options.verify != VerifyMode::off && !is_emulated(spec)) launches.push_back({.phase = protocol::Phase::verify});
+  if (plan::is_peer(spec)) {
+    launches.push_back({.phase = protocol::Phase::hand_over});
+    if (options.verify == VerifyMode::only) launches.push_back({.repetition = 1, .timed = false});
+  } else if (options.verify != VerifyMode::off && !is_emulated(spec)) {
+    launches.push_back({.phase = protocol::Phase::verify});
+  }
   if (options.verify == VerifyMode::only) return launches;
   for (int repetition = 1; repetition <= least_launches(options.stopping); ++repetition) {
-    launches.push_back({protocol::Phase::measure, repetition, repetition == 1 && !options.trace.empty()});
+    launches.push_back(
+        {protocol::Phase::measure, repetition, repetition == 1 && !options.trace.empty() && !plan::is_peer(spec)});
   }
   return launches;
 }

@@ -12,11 +12,13 @@ struct PlannedLaunch {
   protocol::Phase phase = protocol::Phase::measure;
   int repetition = 0;   ///< of measure, from 1
   bool traced = false;  ///< it leaves a timeline
+  bool timed = true;    ///< of measure: false where only its losses are looked at
 };
 
 /// The launches of a case that runs, in order: one that verifies, unless that is switched off or nothing is trained;
 /// then one that measures for each repetition, unless the case is only to be verified. Where an interval is asked for,
-/// further ones that measure may follow.
+/// further ones that measure may follow. Before another product is measured, it is handed over what to train; to verify
+/// it is to look at its first losses.
 std::vector<PlannedLaunch> launches_of(const Case& spec, const RunOptions& options);
 
 /// The cases for which a calibration is launched before any other launch, in order: those that measured_first() finds,

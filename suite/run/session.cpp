@@ -7,6 +7,7 @@
 #include <optional>
 #include <ostream>
 
+#include "parallelism/plan/strategies/peer.h"
 #include "results/fom.h"
 #include "results/table.h"
 #include "suite/machine/provenance.h"
@@ -27,6 +28,7 @@ void note_machine(const std::vector<Prepared>& cases, Workplace& workplace) {
   for (const auto& one : cases) {
     if (!one.runs() || is_emulated(one.chosen.spec)) continue;
     most = std::max(most, one.chosen.spec.np * one.chosen.spec.threads);
+    if (plan::is_peer(one.chosen.spec)) continue;
     const Launcher own = launcher_for(one.chosen.spec, workplace.options.launcher);
     if (own.name != "local") processes_at_most = std::max(processes_at_most, one.chosen.spec.np);
   }
@@ -99,7 +101,8 @@ std::optional<Unfinished> open_journal(std::optional<Journal>& journal, const Ru
 std::vector<Prepared> prepare_calibrated(const std::vector<SelectedCase>& chosen, const RunOptions& options,
                                          const protocol::Offer& capabilities, CalibrationFile& file,
                                          const std::optional<Unfinished>& before, Workplace& workplace) {
-  const PrepareOptions prepare_options = options_of_run(options, capabilities, workplace.options.launcher);
+  PrepareOptions prepare_options = options_of_run(options, capabilities, workplace.options.launcher);
+  prepare_options.peer_obstacles = find_peers(chosen, workplace);
   auto cases = prepare(chosen, prepare_options, knowledge_of(workplace.machine, file, options.emulated_unit_s),
                        [&] { return workplace.signals.interrupted(); });
   if (before) mark_finished(*before, cases);

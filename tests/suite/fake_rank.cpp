@@ -260,6 +260,7 @@ protocol::Answer answer_of(const Launch& launch) {
     case protocol::Phase::verify: return equivalence(launch);
     case protocol::Phase::measure: return measured(launch);
     case protocol::Phase::calibrate: return calibration(launch.plan);
+    case protocol::Phase::hand_over: return protocol::HandOver{{2.5, 2.25, 2}};
   }
   return {};
 }

@@ -13,6 +13,7 @@
 #include "base/optimizer.h"
 #include "parallelism/plan/formats/given_schedule.h"
 #include "parallelism/plan/strategies/horovod.h"
+#include "parallelism/plan/strategies/peer.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 
@@ -37,6 +38,9 @@ void check_keys(const Case& spec, const Strategy& strategy) {
                           " does not use this key",
                       "leave " + std::string(key.name) + " out");
   }
+}
+
+void check_parameters(const Case& spec, const Strategy& strategy) {
   for (const auto& [given, value] : spec.strategy.parameters) {
     if (strategy.find_parameter(given)) continue;
     const std::string name(strategy.name), subject = "parameter of " + name;
@@ -247,6 +251,7 @@ void check_ranks(const Case& spec, const models::ModelSpec& model, const Strateg
       return;
     case RankUse::replicas: return;
     case RankUse::stages: return check_stages(spec, model, strategy, given);
+    case RankUse::as_counterpart: return;
   }
 }
 
@@ -305,11 +310,16 @@ void check_size(const Case& spec, const Strategy& strategy) {
 
 void check_case(const Case& spec, const models::ModelSpec& model, const GivenSchedule* given) {
   const Strategy& strategy = find_strategy(spec.strategy.name);
+  check_parameters(spec, strategy);
   check_positive("np", spec.np);
   check_positive("batch", spec.batch);
   check_positive("micro", spec.micro);
   check_positive("dp", spec.dp);
   check_positive("chunks", spec.chunks);
+  if (is_peer(spec)) {
+    check_peer(spec, model);
+    return check_case(counterpart(spec), model);
+  }
   check_keys(spec, strategy);
   optimizer_rule(spec);
   check_offered(spec);

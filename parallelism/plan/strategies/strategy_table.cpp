@@ -16,6 +16,7 @@
 #include "parallelism/plan/strategies/data_parallel.h"
 #include "parallelism/plan/strategies/delay_rules.h"
 #include "parallelism/plan/strategies/horovod.h"
+#include "parallelism/plan/strategies/peer.h"
 #include "parallelism/plan/strategies/pipedream.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 
@@ -211,6 +212,18 @@ std::span<const Strategy> strategies() {
        .accepts = "P and M of the file",
        .write = csv_plan,
        .from_file = true},
+      {.name = "peer",
+       .family = Family::peer,
+       .summary =
+           "another product trains the same beside ours; its counterpart is the strategy that cuts the work alike",
+       .listed = Listed::nowhere,
+       .ranks = RankUse::as_counterpart,
+       .keys = {"micro", "chunks", "bucket", "partition"},
+       .parameters = {{"product", "none, it has to be named", peer_products_expected,
+                       "what is launched, from the Python environment of ./parabench peers"}},
+       .accepts = "P and M of its counterpart",
+       .write = refuse_peer_plan,
+       .uncapturable = "whose steps are another product's"},
   };
   return table;
 }

@@ -16,14 +16,16 @@
 
 namespace parabench::plan {
 
-enum class Family { sequential, data_parallel, model_parallel, pipeline, asynchronous_pipeline, given };
-constexpr std::array<std::string_view, 6> names_of(Family) {
-  return {"sequential", "data parallel", "model parallel", "pipeline", "asynchronous pipeline", "given"};
+enum class Family { sequential, data_parallel, model_parallel, pipeline, asynchronous_pipeline, given, peer };
+constexpr std::array<std::string_view, 7> names_of(Family) {
+  return {"sequential", "data parallel", "model parallel", "pipeline", "asynchronous pipeline", "given", "peer"};
 }
 
 /// What np means to a strategy.
-enum class RankUse { one, replicas, stages };
-constexpr std::array<std::string_view, 3> names_of(RankUse) { return {"one", "replicas", "stages"}; }
+enum class RankUse { one, replicas, stages, as_counterpart };
+constexpr std::array<std::string_view, 4> names_of(RankUse) {
+  return {"one", "replicas", "stages", "as its counterpart"};
+}
 
 /// With which models and data sets the catalogue lists a strategy.
 enum class Listed {

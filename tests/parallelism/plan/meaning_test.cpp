@@ -43,7 +43,7 @@ TEST(Meaning, OfAllSynchronousStrategiesIsThatOfThePlainSumOverTheirPieces) {
     seen.push_back(plan.spec.strategy.name);
   }
   for (const Strategy& strategy : strategies()) {
-    const bool is_other = strategy.delay || strategy.from_file;
+    const bool is_other = strategy.delay || strategy.listed == Listed::nowhere;
     EXPECT_EQ(std::ranges::find(seen, strategy.name) == seen.end(), is_other) << strategy.name;
   }
 }

@@ -1,0 +1,120 @@
+"""Trains a case with another product, for parabench, which embeds these files and starts them.
+
+  python FOLDER --probe NAME ... --pins WHEEL==VERSION ... --environment FOLDER
+                                               which products this Python has, as JSON on standard output
+  python FOLDER --product NAME --work FOLDER --reply FOLDER --steps N --warmup N   one launch: starts the ranks, waits
+  ... --rank N                                 one of its ranks, which the line above starts
+
+What is trained lies in --work (work.py); the answer goes to --reply, as parabench-rank's does (suite/protocol).
+"""
+import argparse
+import importlib
+import importlib.metadata
+import json
+import os
+import signal
+import subprocess
+import sys
+
+
+
+def obstacle(packages, pins, folder):
+    """Why a product is not there; "" where it is."""
+    for package in packages:
+        try:
+            found = importlib.metadata.version(package).split("+")[0]
+        except importlib.metadata.PackageNotFoundError:
+            reason = os.path.join(folder, "reasons", package)
+            why = open(reason, encoding="utf-8").read().strip() if os.path.exists(reason) else "not installed"
+            return f"{package}: {why}"
+        if package in pins and found != pins[package]:
+            return f"{package} {found} is installed, expected {pins[package]}"
+        try:
+            importlib.import_module(package)
+        except Exception as error:
+            return f"{package} {found} cannot be imported: {type(error).__name__}: {error}"
+    return ""
+
+
+def lack(packages, pins, folder):
+    why = obstacle(packages, pins, folder)
+    return f"{why}; ./parabench peers makes the environment anew" if why else ""
+
+
+# Of which no release is for this torch.
+UNAVAILABLE = {"horovod": "its last release, 0.28.1, compiles for C++14, and headers of torch 2.11 for C++17 and later"}
+
+
+def probe(wanted, pins, folder):
+    out = os.dup(1)
+    os.dup2(2, 1)  # products talk while they are imported
+    pins = dict(pin.split("==") for pin in pins)
+    try:
+        from products import PRODUCTS
+
+        answer = {"products": {name: UNAVAILABLE[name] if name in UNAVAILABLE
+                               else lack(PRODUCTS[name].packages, pins, folder) for name in wanted}}
+    except Exception as error:
+        answer = {"broken": f"torch cannot be imported: {type(error).__name__}: {error}"}
+    os.write(out, json.dumps(answer).encode())
+
+
+def end_with_parent():
+    import ctypes
+
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
+def start_ranks(arguments, count):
+    """The ranks, in this process group, each with the reply folder in its command line, by which what is left of a
+    launch is found."""
+    usual = dict(os.environ, OMP_NUM_THREADS=str(arguments.threads), GLOO_SOCKET_IFNAME="lo", WORLD_SIZE=str(count),
+                 TORCH_EXTENSIONS_DIR=os.path.join(sys.prefix, "extensions"))
+    return [subprocess.Popen([sys.executable, "-sEB", *sys.argv, "--rank", str(rank)],
+                             env=usual | {"RANK": str(rank), "LOCAL_RANK": str(rank)}, preexec_fn=end_with_parent,
+                             stdin=subprocess.DEVNULL) for rank in range(count)]
+
+
+def launch(arguments):
+    import replies
+    from products import PRODUCTS
+
+    with open(os.path.join(arguments.work, "work.json"), encoding="utf-8") as file:
+        work = json.load(file)
+    arguments.threads = work["parameters"]["threads"]
+    ranks = 1 if PRODUCTS[arguments.product].one_process else work["parameters"]["np"]
+    running = start_ranks(arguments, ranks)
+    while running:
+        ended, status = os.wait()
+        running = [process for process in running if process.pid != ended]
+        if status != 0:
+            for process in running:
+                process.kill()
+            return 1
+    replies.write_reply(arguments.reply, work["plan_hash"], ranks)
+    return 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--probe", nargs="+", metavar="NAME")
+    parser.add_argument("--pins", nargs="*", default=[], metavar="WHEEL==VERSION")
+    parser.add_argument("--environment", default="", metavar="FOLDER")
+    parser.add_argument("--product")
+    parser.add_argument("--work")
+    parser.add_argument("--reply")
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--warmup", type=int, default=5)
+    parser.add_argument("--rank", type=int)
+    arguments = parser.parse_args()
+    if arguments.probe is not None:
+        return probe(arguments.probe, arguments.pins, arguments.environment)
+    if arguments.rank is None:
+        return launch(arguments)
+    import rank
+
+    return rank.run(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,35 @@
+# The environment of other products is there completely or as it was, without those products that cannot be had.
+. "$(dirname "$0")/fixture.sh"
+
+python='
+case "$*" in
+  *"pip install"*) while [ "$1" != --target ]; do shift; done; mkdir -p "$2/torch-'"$LIBTORCH_VERSION"'.dist-info" ;;
+  *"venv --without-pip"*) mkdir -p "$4/bin" "$4/lib/python3.11/site-packages"; : > "$4/made" ;;
+  *--python*UNAVAILABLE*) exit 1 ;;
+esac'
+tool python3 "$(echo "$python" | sed 's/UNAVAILABLE/torchgpipe/')"
+run "$checkout/parabench" peers
+expect "goes on without a product" [ "$status" = 0 ]
+expect "an environment" [ -e "$checkout/.deps/peers/made" ]
+expect "torch is the one of LibTorch" grep -qx "$checkout/.deps/site" \
+  "$checkout/.deps/peers/lib/python3.11/site-packages/torch-of-libtorch.pth"
+expect "which product is missing" contains "$errors" "torchgpipe could not be installed"
+expect "the reason stays" [ -s "$checkout/.deps/peers/reasons/torchgpipe" ]
+expect "others have none" [ ! -e "$checkout/.deps/peers/reasons/deepspeed" ]
+expect "pinned versions" called "pip --python .*numpy==[0-9]"
+expect "nothing is built" not_called "cmake"
+
+tool python3 "$(echo "$python" | sed 's/UNAVAILABLE/numpy/')"
+run "$checkout/parabench" peers
+expect "without what torch needs: exit code 4" [ "$status" = 4 ]
+expect "the old environment stays" [ -e "$checkout/.deps/peers/reasons/torchgpipe" ]
+
+tool python3 "$(echo "$python" | sed 's/UNAVAILABLE/nothing/')"
+run env "PARABENCH_PEERS=$sandbox/elsewhere" "$checkout/parabench" peers
+expect "another folder" [ -e "$sandbox/elsewhere/made" ]
+
+for name in python3 python3.11; do tool $name 'exit 1'; done
+sed -i 's|/usr/bin/python3;|/nowhere/python3;|' "$checkout/parabench"
+run "$checkout/parabench" peers
+expect "no Python that fits: exit code 4" [ "$status" = 4 ]
+expect "what to type" contains "$errors" "apt-get install python3-venv python3-pip"

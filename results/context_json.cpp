@@ -48,7 +48,8 @@ json to_json(const Context& context) {
           {"mpi", null_if_empty(context.mpi)},
           {"launcher", null_if_empty(context.launcher)},
           {"libtorch", null_if_empty(context.libtorch)},
-          {"environment", context.environment}};
+          {"environment", context.environment},
+          {"notes", context.notes}};
 }
 
 json to_json(const HostGpu& gpu) {
@@ -75,6 +76,7 @@ Context context_from_json(const JsonReader& value) {
   out.launcher = text(value, "launcher");
   out.libtorch = text(value, "libtorch");
   out.environment = value.get<std::map<std::string, std::string>>("environment");
+  if (value.has("notes")) out.notes = value.get<std::vector<std::string>>("notes");
   return out;
 }
 

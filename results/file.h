@@ -48,6 +48,7 @@ struct Context {
   std::vector<HostGpu> gpus;            ///< as the CUDA driver of the first host numbers them
   std::string mpi, launcher, libtorch;  ///< "" (null) where there is none
   std::map<std::string, std::string> environment;
+  std::vector<std::string> notes;  ///< for whoever reads the numbers: that the host was busy, that ranks shared cores
   bool operator==(const Context&) const = default;
 };
 

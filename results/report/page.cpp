@@ -183,7 +183,12 @@ std::string summary(const Report& report) {
   }
   out += "</ul>\n<ul class=\"runs\">\n";
   for (const ReportFile& file : report.files) out += run_of(file);
-  return out + "</ul>\n";
+  out += "</ul>\n";
+  for (const ReportFile& file : report.files) {
+    for (const std::string& note : file.results.context.notes)
+      out += fmt::format("<p class=\"note\">{}</p>\n", html_text(fmt::format("{}: {}", file.label, note)));
+  }
+  return out;
 }
 
 /// What predictions came from; "" where nothing was predicted.

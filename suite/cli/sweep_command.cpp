@@ -92,6 +92,22 @@ ScriptCases all_of(const Sweep& sweep) {
   return all;
 }
 
+/// Scripts of an earlier sweep in the folder that this one does not have: started with the others, they would run cases
+/// that are no longer meant. Their lists of cases stay for job arrays that run.
+void remove_earlier_scripts(const fs::path& folder, const std::vector<ScriptCases>& scripts, bool slurm,
+                            std::ostream& out) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const fs::path& path = entry.path();
+    const bool is_array = path.extension() == ".sbatch", is_script = path.extension() == ".sh";
+    if (!entry.is_regular_file() || !(is_array || is_script)) continue;
+    const auto here = std::ranges::find(scripts, path.stem().string(), &ScriptCases::stem);
+    if (here != scripts.end() && is_array == slurm) continue;
+    std::error_code error;
+    fs::remove(path, error);
+    fmt::print(out, "{} {}, of an earlier sweep\n", error ? "could not remove" : "removed", path.string());
+  }
+}
+
 json to_json(const CampaignFolder& campaign, const std::vector<CaseProgress>& cases) {
   json counts = json::object(), list = json::array();
   for (const std::string_view name : enum_names<CaseState>) counts[std::string(name)] = 0;
@@ -169,8 +185,8 @@ ExitCode make_sweep(const SweepOptions& options, const Start& start) {
   make_folder(folder);
   const std::string index = index_text(index_of(scripts, folder, sweep.options));
   const ScriptContext context{sweep, fs::read_symlink("/proc/self/exe"), folder};
-  fmt::print(start.out, "{}: {} cases in {}, {} left out\n", sweep.name, sweep.cases.size(), folder.string(),
-             sweep.left_out.size());
+  fmt::print(start.out, "{}: {} case{} in {}, {} left out\n", sweep.name, sweep.cases.size(),
+             sweep.cases.size() == 1 ? "" : "s", folder.string(), sweep.left_out.size());
   for (const ScriptCases& script : scripts) {
     write_atomically(folder / (script.stem + ".cases"), index_text(script.cases));
     const fs::path file = folder / (script.stem + (slurm ? ".sbatch" : ".sh"));
@@ -178,6 +194,7 @@ ExitCode make_sweep(const SweepOptions& options, const Start& start) {
     fmt::print(start.out, "{}    # {} cases\n", shell_line({slurm ? "sbatch" : "sh", file.string()}),
                script.cases.size());
   }
+  remove_earlier_scripts(folder, scripts, slurm, start.out);
   write_atomically(folder / index_name, index);
   link_latest(dir, fs::path(sweep.name) / system);
   fmt::print(start.out, "{}\n", shell_line({"parabench", "sweep", "status", dir.string()}));

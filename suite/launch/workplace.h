@@ -32,6 +32,7 @@ struct Workplace {
   ScratchFolder scratch;
   int launches = 0;
   std::vector<results::Host> hosts;      ///< of all ranks so far
+  std::vector<std::string> notes;        ///< for whoever reads the numbers
   std::set<std::string> shown_commands;  ///< beginnings of commands that stderr has seen in full
 };
 

@@ -24,6 +24,7 @@ results::ResultsFile describe_run(const Workplace& workplace, const protocol::Of
   file.context.launcher = workplace.options.launcher.name;
   file.context.libtorch = capabilities.libtorch;
   file.context.environment = results::recorded_environment(environ);
+  file.context.notes = workplace.notes;
   if (calibration.content) {
     file.calibration = {calibration.path.string(), calibration.content->date, calibration.content->machine.id};
   }

@@ -80,7 +80,8 @@ int CaseSeries::take_over(const Unfinished& before) {
     if (!is_finished(record)) continue;
     const std::string now = repeating_command(found->chosen, options_);
     if (!measures_the_same(record.reproduce, now)) {
-      throw usage_error("--resume", fmt::format("in {}: {}", before.path.string(), record.reproduce), now,
+      throw usage_error("--resume", options_beyond(now, record.reproduce),
+                        fmt::format("{}, as in {}", options_beyond(record.reproduce, now), before.path.string()),
                         "give the options of the run that stopped, or name another --json");
     }
     records_[static_cast<std::size_t>(found - cases_.begin())] = record;

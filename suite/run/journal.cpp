@@ -174,6 +174,7 @@ void Journal::require_empty() const {
 void Journal::take_scratch(const fs::path& scratch) { take_over_scratch(folder_ / "scratch", scratch, progress_); }
 
 void Journal::begin(const results::ResultsFile& head, bool goes_on) {
+  goes_on_ = goes_on;
   if (!goes_on)
     for (const fs::path& path : records_in(folder_)) fs::remove(path);
   results::write_results(head_of(folder_), head);
@@ -191,8 +192,18 @@ void Journal::keep(const results::Record& record) {
   }
 }
 
+void Journal::keep_earlier() const {
+  std::error_code error;
+  if (goes_on_ || !fs::is_regular_file(results_, error) || fs::file_size(results_, error) == 0) return;
+  fs::path earlier = results_;
+  earlier += ".previous";
+  fs::rename(results_, earlier, error);
+  if (!error) progress_.note(fmt::format("the results that were in {} are in {}", results_.string(), earlier.string()));
+}
+
 bool Journal::finish(const results::ResultsFile& all, bool complete) {
   try {
+    keep_earlier();
     results::write_results(results_, all);
   } catch (const std::exception& error) {
     progress_.note(fmt::format("the results could not be written: {}", error.what()));

@@ -46,14 +46,16 @@ class Journal {
   /// Never throws: a record that cannot be written (a full disk) is noted, kept in memory and tried again with the
   /// next.
   void keep(const results::Record& record);
-  /// Writes the results file and, where the run is complete, removes the folder: else it stays, so that the next run
-  /// into this file is asked to go on and loses nothing. Where the file cannot be written it goes into the folder of
-  /// temporary files, and the note says so. False in that case.
+  /// Writes the results file, of which an earlier run's stays beside it as FILE.previous, and, where the run is
+  /// complete, removes the folder: else it stays, so that the next run into this file is asked to go on and loses
+  /// nothing. Where the file cannot be written it goes into the folder of temporary files, and the note says so.
+  /// False in that case.
   bool finish(const results::ResultsFile& all, bool complete);
 
  private:
   void lock();
   void remove_folder() const;
+  void keep_earlier() const;
   std::vector<results::Record> read_records() const;
   std::filesystem::path file_of(const std::string& id) const;
 
@@ -61,6 +63,7 @@ class Journal {
   Progress& progress_;
   int lock_ = -1;
   std::vector<results::Record> unwritten_;
+  bool goes_on_ = false;
 };
 
 /// Whether another program is making this results file now. Where the file system does not share locks between hosts,

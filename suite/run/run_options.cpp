@@ -206,6 +206,27 @@ bool measures_the_same(const std::string& command, const std::string& other) {
   return measuring(command) == measuring(other);
 }
 
+std::string options_beyond(const std::string& command, const std::string& other) {
+  const auto options_of = [](Text text) {
+    std::vector<Text> options;
+    // What stands before the first one is the same case.
+    for (std::size_t at = text.find(" --"); at != Text::npos;) {
+      const std::size_t next = text.find(" --", at + 1);
+      options.push_back(text.substr(at + 1, next == Text::npos ? next : next - at - 1));
+      at = next;
+    }
+    return options;
+  };
+  const std::vector<Text> there = options_of(other);
+  std::string beyond;
+  for (const Text option : options_of(command)) {
+    if (std::ranges::find(there, option) != there.end()) continue;
+    if (!beyond.empty()) beyond += ' ';
+    beyond += option;
+  }
+  return beyond.empty() ? "none of its own" : beyond;
+}
+
 int read_integer(std::string_view option, std::string_view text, int least) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -22,8 +22,12 @@
 namespace parabench::suite {
 namespace {
 
-/// The launcher's and the machine's peculiarities that a reader of the numbers should know.
+/// The launcher's and the machine's peculiarities that a reader of the numbers should know, now and in the results.
 void note_machine(const std::vector<Prepared>& cases, Workplace& workplace) {
+  const auto note = [&workplace](const std::string& text) {
+    workplace.progress.note(text);
+    workplace.notes.push_back(text);
+  };
   int most = 0, processes_at_most = 0;
   for (const auto& one : cases) {
     if (!one.runs() || is_emulated(one.chosen.spec)) continue;
@@ -33,14 +37,14 @@ void note_machine(const std::vector<Prepared>& cases, Workplace& workplace) {
     if (own.name != "local") processes_at_most = std::max(processes_at_most, one.chosen.spec.np);
   }
   if (most > workplace.machine.cores) {
-    workplace.progress.note(fmt::format("up to {} threads compute on {} cores: times include waiting for a core", most,
-                                        workplace.machine.cores));
+    note(fmt::format("up to {} threads compute on {} cores: times include waiting for a core", most,
+                     workplace.machine.cores));
   }
   const std::string busy = most > 0 ? busy_host(load_average(), online_cores()) : "";
-  if (!busy.empty()) workplace.progress.note(busy);
+  if (!busy.empty()) note(busy);
   if (processes_at_most == 0) return;
   const std::string added = additions(workplace.options.launcher, processes_at_most, workplace.host);
-  if (!added.empty()) workplace.progress.note(added);
+  if (!added.empty()) note(added);
 }
 
 void list_names(const std::vector<SelectedCase>& chosen, const RunOptions& options) {
@@ -111,6 +115,14 @@ std::vector<Prepared> prepare_calibrated(const std::vector<SelectedCase>& chosen
   return cases;
 }
 
+/// Those that are not there yet, in front.
+void add_notes(std::vector<std::string>& notes, const std::vector<std::string>& earlier) {
+  std::vector<std::string> all = earlier;
+  for (std::string& note : notes)
+    if (std::ranges::find(all, note) == all.end()) all.push_back(std::move(note));
+  notes = std::move(all);
+}
+
 /// Runs what `before` has not finished. `results`: a head, which gets the hosts and the records. Whether they could be
 /// written where they belong.
 bool run_series(CaseSeries& series, std::size_t cases, std::optional<Journal>& journal,
@@ -125,6 +137,7 @@ bool run_series(CaseSeries& series, std::size_t cases, std::optional<Journal>& j
   if (!workplace.hosts.empty())
     results.context.hosts = before ? before->run.context.hosts : std::vector<results::Host>();
   add_hosts(results.context.hosts, workplace.hosts);
+  if (before) add_notes(results.context.notes, before->run.context.notes);
   results.records = series.records();
   const std::size_t missing = cases - results.records.size();
   note_missing(missing, series.cut_short(), cases, journal.has_value(), workplace.progress);

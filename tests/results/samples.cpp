@@ -72,6 +72,7 @@ ResultsFile head() {
   file.context.launcher = "mpirun";
   file.context.libtorch = "2.11.0";
   file.context.environment = {{"OMP_NUM_THREADS", "1"}};
+  file.context.notes = {"this host was busy"};
   file.calibration = {{"calibration.json", "2025-01-01T00:00:00Z", "0011223344556677"}};
   return file;
 }

@@ -39,7 +39,7 @@ rm -r "$checkout/build" "$checkout/.deps"
 : > "$calls"
 tool ldconfig
 unset PARABENCH_PRESET
-for command in list plan predict compare report export validate "" --help; do
+for command in list plan predict compare report export validate "" --help "run --help" "sweep status X" "sweep collect X"; do
   run "$checkout/parabench" $command
   expect "'$command' runs" [ "$status" = 0 ]
 done
@@ -48,6 +48,9 @@ if [ ! -e /proc/driver/nvidia/version ]; then
   expect "commands without ranks: no LibTorch" [ ! -e "$checkout/.deps" ]
   run "$checkout/parabench" run CASE
   expect "run: default" [ -d "$checkout/build/default" ]
+  rm -r "$checkout/build/default"
+  run "$checkout/parabench" sweep grid.toml --out night
+  expect "sweep, whose scripts run ranks: default" [ -d "$checkout/build/default" ]
   : > "$calls"
   run "$checkout/parabench" list
   expect "list takes the build that is there" not_called "cmake"

@@ -162,7 +162,9 @@ TEST_F(ResumeTest, OtherOptionsAreRefusedWithTheDifference) {
   kill_during_gpipe();
   const Outcome refused = run(with(resume(), {"--steps", "7"}));
   EXPECT_EQ(refused.code, 2);
-  EXPECT_THAT(refused.err, AllOf(HasSubstr("--steps 20"), HasSubstr("--steps 7")));
+  EXPECT_THAT(refused.err, HasSubstr("--resume: got '--steps 7', expected --steps 20, as in results.json.journal"));
+  EXPECT_THAT(run(with(resume(), {"--launcher", "local"})).err,
+              HasSubstr("got '--launcher local', expected none of its own, as in"));
   EXPECT_EQ(run(resume()).code, 0);
 }
 

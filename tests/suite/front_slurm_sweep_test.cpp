@@ -59,6 +59,18 @@ TEST_F(SlurmSweepTest, OneArrayForEachNumberOfNodes) {
   EXPECT_THAT(read_text(folder() / "nodes-2.cases"), AllOf(HasSubstr("gpipe/np:4"), HasSubstr("pipedream/np:4")));
 }
 
+TEST_F(SlurmSweepTest, ScriptsThatTheGridNoLongerHasAreRemoved) {
+  ASSERT_EQ(make(four_ranks(), "slurm").code, 0);
+  std::ofstream(folder() / "notes.txt") << "mine";
+  const Outcome again = make(grid + slurm_, "slurm");
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_TRUE(fs::exists(folder() / "nodes-1.sbatch"));
+  EXPECT_FALSE(fs::exists(folder() / "nodes-2.sbatch"));
+  EXPECT_THAT(again.out, HasSubstr("nodes-2.sbatch, of an earlier sweep"));
+  EXPECT_TRUE(fs::exists(folder() / "nodes-2.cases")) << "a job array may still read it";
+  EXPECT_TRUE(fs::exists(folder() / "notes.txt"));
+}
+
 TEST_F(SlurmSweepTest, EveryTaskOfTheArrayRunsItsCase) {
   make_sbatch();
   ASSERT_EQ(make(four_ranks(), "slurm").code, 0);

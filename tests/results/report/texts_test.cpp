@@ -46,6 +46,7 @@ Report hostile_report() {
   context.hosts[0].name = context.hosts[0].cpu = context.mpi = context.gpus[0].name = hostile;
   context.argv = {hostile};
   context.environment = {{hostile, hostile}};
+  context.notes = {hostile};
   std::vector<ReportFile> files;
   files.push_back(file);
   files.push_back(file_of({ok_record(gpipe, 100)}, "b"));
@@ -115,6 +116,14 @@ TEST(Page, TellsWithoutJavaScriptWhatCountsAndWhyNot) {
   EXPECT_THAT(page, AllOf(HasSubstr("<noscript>"), HasSubstr("resnet18/<wbr>cifar10-synthetic/<wbr>gpipe"),
                           HasSubstr("skipped: more stages than segments"), HasSubstr("node0: A CPU, 2 cores"),
                           HasSubstr("<li>a (2025-01-02): 2 records, on node0 (A CPU, 2 cores), A GPU</li>")));
+}
+
+TEST(Page, TellsFirstWhatThereIsToKnowOfTheNumbers) {
+  ReportFile file = file_of({ok_record(gpipe, 100)});
+  file.results.context.notes = {"this host was busy"};
+  std::vector<ReportFile> files;
+  files.push_back(file);
+  EXPECT_THAT(report_page(make_report(std::move(files))), HasSubstr("<p class=\"note\">a: this host was busy</p>"));
 }
 
 TEST(Page, SaysWherePredictionsComeFrom) {

@@ -8,11 +8,13 @@
 #include <chrono>
 #include <filesystem>
 #include <future>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
 #include <thread>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "suite/launch/launch.h"
 
 namespace parabench::suite {
@@ -70,6 +72,32 @@ TEST_F(JournalTest, TheEndOfAFinishedOneLeavesTheNextItsLock) {
   const Journal second(results_, 1, progress_);
   first.reset();
   EXPECT_TRUE(is_being_written(results_));
+}
+
+results::ResultsFile of_day(const std::string& date) {
+  results::ResultsFile results;
+  results.context.date = date;
+  return results;
+}
+
+TEST_F(JournalTest, ResultsThatARunReplacesStayBesideIt) {
+  const std::string monday = "2026-11-23T00:00:00Z", tuesday = "2026-11-24T00:00:00Z";
+  const auto run = [&](const std::string& date, bool goes_on, bool complete) {
+    Journal journal(results_, 1, progress_);
+    journal.begin(of_day(date), goes_on);
+    EXPECT_TRUE(journal.finish(of_day(date), complete));
+  };
+  const auto date_in = [](const fs::path& path) { return read_json(path).at("context").at("date").get<std::string>(); };
+  const fs::path previous = results_.string() + ".previous";
+  run(monday, false, true);
+  EXPECT_FALSE(fs::exists(previous));
+  run(tuesday, false, false);
+  EXPECT_EQ(date_in(previous), monday);
+  EXPECT_THAT(notes_.str(), testing::HasSubstr(previous.string()));
+  // What goes on holds what was there.
+  run(tuesday, true, true);
+  EXPECT_EQ(date_in(previous), monday);
+  EXPECT_EQ(date_in(results_), tuesday);
 }
 
 TEST_F(JournalTest, OneThatNeverBeganLeavesNothing) {

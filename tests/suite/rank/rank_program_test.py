@@ -15,9 +15,9 @@ class RankProgram(unittest.TestCase):
                                 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1",
                                 OMP_WAIT_POLICY="passive")
 
-    def plan(self, rest, name="plan.json"):
+    def plan(self, rest, name="plan.json", network=CASE):
         path = os.path.join(self.folder, name)
-        out = subprocess.run([f"{BIN}/parabench", "plan", CASE + rest, "--format", "json"], env=self.environment,
+        out = subprocess.run([f"{BIN}/parabench", "plan", network + rest, "--format", "json"], env=self.environment,
                              capture_output=True, text=True, check=True).stdout
         with open(path, "w") as file:
             file.write(out)
@@ -57,6 +57,23 @@ class RankProgram(unittest.TestCase):
             reply = self.read("reply.json")
             self.assertEqual(reply["equivalence"]["status"], "pass", reply["equivalence"])
             self.assertEqual(reply["communicator"] == "", shared == "on")
+
+    def test_every_way_to_sum_trains_the_same_and_is_told(self):
+        for strategy in ("data-parallel", "zero1"):
+            for reduce, told in {"auto": "window", "window": "window", "hierarchical": "window", "ring": "ring",
+                                 "halving-doubling": "halving-doubling", "double-tree": "double-tree",
+                                 "library": "library"}.items():
+                plan = self.plan(f"{strategy}/np:3/batch:8/reduce:{reduce}", network="mlp[layers=3]/mnist-synthetic/")
+                with self.subTest(strategy=strategy, reduce=reduce):
+                    for phase in ("verify",) if strategy == "zero1" else ("verify", "measure"):
+                        run = self.run_ranks(["mpirun", "-np", "3", "--bind-to", "none",
+                                              *self.rank(plan, "--phase", phase)])
+                        self.assertEqual(run.returncode, 0, run.stderr)
+                        reply = self.read("reply.json")
+                        if phase == "verify":
+                            self.assertEqual(reply["equivalence"]["status"], "pass", reply["equivalence"])
+                        else:
+                            self.assertEqual(reply["measured"]["reduction"], told)
 
     def test_a_world_of_another_size_than_the_plans_is_refused(self):
         plan = self.plan("gpipe/np:2/batch:8")

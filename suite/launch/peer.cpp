@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json_reader.h"
+#include "parallelism/plan/strategies/peer.h"
 #include "suite/launch/peer_files.h"
 #include "suite/launch/process.h"
 
@@ -65,10 +66,13 @@ void write_peer_program(const fs::path& folder) {
 }
 
 std::vector<std::string> peer_command(const PeerLaunch& launch, int steps, int warmup, const fs::path& reply) {
-  return {python(),
-          // Neither the user's packages nor its settings, nor files beside the program.
-          "-sEB", launch.program, "--product", launch.product, "--work", launch.work, "--reply", reply, "--steps",
-          std::to_string(steps), "--warmup", std::to_string(warmup)};
+  std::vector<std::string> words = {python(),
+                                    // Neither the user's packages nor its settings, nor files beside the program.
+                                    "-sEB", launch.program, "--product", launch.product, "--work", launch.work,
+                                    "--reply", reply, "--steps", std::to_string(steps), "--warmup",
+                                    std::to_string(warmup)};
+  if (plan::find_peer_product(launch.product).one_process) words.emplace_back("--one-process");
+  return words;
 }
 
 std::map<std::string, std::string> probe_peers(const std::set<std::string>& products, const fs::path& program,

@@ -2,8 +2,9 @@
 
   python FOLDER --probe NAME ... --pins WHEEL==VERSION ... --environment FOLDER
                                                which products this Python has, as JSON on standard output
-  python FOLDER --product NAME --work FOLDER --reply FOLDER --steps N --warmup N   one launch: starts the ranks, waits
-  ... --rank N                                 one of its ranks, which the line above starts
+  python FOLDER --product NAME --work FOLDER --reply FOLDER --steps N --warmup N [--one-process]
+                                               one launch: starts the ranks, or the process that has all, waits
+  ... --rank N                                 one of its ranks, which the line before starts
 
 What is trained lies in --work (work.py); the answer goes to --reply, as parabench-rank's does (suite/protocol).
 """
@@ -77,13 +78,13 @@ def start_ranks(arguments, count):
 
 def launch(arguments):
     import replies
-    from products import PRODUCTS
 
     with open(os.path.join(arguments.work, "work.json"), encoding="utf-8") as file:
         work = json.load(file)
     arguments.threads = work["parameters"]["threads"]
-    ranks = 1 if PRODUCTS[arguments.product].one_process else work["parameters"]["np"]
+    ranks = 1 if arguments.one_process else work["parameters"]["np"]
     running = start_ranks(arguments, ranks)
+    replies.Heartbeat(arguments.reply, [process.pid for process in running]).start()
     while running:
         ended, status = os.wait()
         running = [process for process in running if process.pid != ended]
@@ -105,6 +106,7 @@ def main():
     parser.add_argument("--reply")
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--warmup", type=int, default=5)
+    parser.add_argument("--one-process", action="store_true")
     parser.add_argument("--rank", type=int)
     arguments = parser.parse_args()
     if arguments.probe is not None:

@@ -8,7 +8,7 @@ import replies
 import torch
 
 
-def train(arguments, beat):
+def train(arguments):
     from products import PRODUCTS
     from work import Work
 
@@ -22,26 +22,23 @@ def train(arguments, beat):
     step = product.make(work, arguments.rank, ranks)
     # The losses that are compared are never among the timed steps.
     warmup = max(arguments.warmup, work.batches)
-    ends, losses = [], []
+    progress, ends, losses = replies.Progress(arguments.reply, arguments.rank), [], []
     for i in range(warmup + arguments.steps):
-        beat.step = i
+        progress.begin(i)
         losses.append(step(i))
         ends.append(time.monotonic())
     resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     replies.write_rank(arguments.reply, arguments.rank, {"warmup": warmup, "ends": ends, "losses": losses,
                                                          "resident": resident, "cpuset": replies.cpuset()})
-    beat.step = None
     if not product.one_process:
         torch.distributed.barrier()  # nobody leaves while another still reads from it
         torch.distributed.destroy_process_group()
 
 
 def run(arguments):
-    beat = replies.Heartbeat(arguments.reply, arguments.rank)
     replies.write_start(arguments.reply, arguments.rank)
-    beat.start()
     try:
-        train(arguments, beat)
+        train(arguments)
     except Exception as error:
         traceback.print_exc()
         replies.write_error(arguments.reply, arguments.rank, f"{arguments.product}: {type(error).__name__}: {error}")

@@ -47,33 +47,57 @@ def write_rank(folder, rank, document):
     write(folder, f"rank-{rank}.json", document)
 
 
-class Heartbeat(threading.Thread):
-    """Tells every other second where the rank is. A rank that uses no processor during a step waits for others."""
+class Progress:
+    """The step that a rank is in, for whoever watches over it."""
 
     def __init__(self, folder, rank):
+        self.file = os.open(os.path.join(folder, f"step-{rank}"), os.O_WRONLY | os.O_CREAT, 0o666)
+
+    def begin(self, step):
+        os.pwrite(self.file, b"%9d" % step, 0)
+
+
+def busy_ticks(pid):
+    """Processor time of a process and its threads; None where it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return int(fields[11]) + int(fields[12])
+    except OSError:
+        return None
+
+
+class Heartbeat(threading.Thread):
+    """Tells every other second where the ranks are, from the process that started them: theirs may hold Python's lock for
+    long. A rank that uses no processor during a step waits for others."""
+
+    def __init__(self, folder, pids):
         super().__init__(daemon=True)
-        self.folder, self.rank, self.step = folder, rank, None
+        self.folder, self.pids = folder, pids
+
+    def beat(self, number, rank, ticks, before):
+        step = first_line(os.path.join(self.folder, f"step-{rank}"))
+        place = {"rank": rank, "moves": int(step or 0),
+                 "waits": ticks - before < 0.02 * BEAT_PERIOD_S * os.sysconf("SC_CLK_TCK"),
+                 "operation": f"step {step}" if step else ""}
+        write(self.folder, f"beat-{rank}.json", {"number": number, "host": socket.gethostname(),
+                                                 "pid": self.pids[rank], "ranks": [place]})
 
     def run(self):
-        number, busy = 0, time.process_time()
-        path = os.path.join(self.folder, f"beat-{self.rank}.json")
+        number, before = 0, [0] * len(self.pids)
         while os.path.isdir(self.folder):
             number += 1
-            now = time.process_time()
-            step = self.step
-            place = {"rank": self.rank, "moves": 0 if step is None else step,
-                     "waits": step is not None and now - busy < 0.02 * BEAT_PERIOD_S,
-                     "operation": "" if step is None else f"step {step}"}
-            busy = now
-            text = json.dumps({"number": number, "host": socket.gethostname(), "pid": os.getpid(), "ranks": [place]})
-            try:
-                with open(path, "r+" if os.path.exists(path) else "w", encoding="utf-8") as file:
-                    file.write(text + "\n")
-                    file.truncate()
-            except OSError:
-                pass  # a launch does not end for its beat
+            for rank, pid in enumerate(self.pids):
+                ticks = busy_ticks(pid)
+                if ticks is None:
+                    continue
+                try:
+                    self.beat(number, rank, ticks, before[rank])
+                except OSError:
+                    pass  # a launch does not end for its beat
+                before[rank] = ticks
             time.sleep(BEAT_PERIOD_S)
-        os._exit(1)  # the launch is over, its folder is gone
+        os._exit(1)  # the launch is over, its folder is gone; ranks end with their parent
 
 
 def number(value):

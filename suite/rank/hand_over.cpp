@@ -116,8 +116,8 @@ double rounding_of(Precision precision) {
 }  // namespace
 
 std::vector<double> decided_losses(std::vector<double> losses, const std::vector<double>& nudged, double tolerance) {
-  // What rounds otherwise differs by some times what one rounding of every weight makes.
-  constexpr double roundings = 10;
+  // What rounds otherwise differs by about what one rounding of every weight makes.
+  constexpr double roundings = 3;
   std::size_t decided = 1;
   while (decided < losses.size() &&
          roundings * std::abs(nudged.at(decided) - losses[decided]) <= tolerance * std::abs(losses[decided]))

@@ -12,7 +12,7 @@ namespace parabench::rank {
 /// rounding cannot decide.
 int loss_steps(const Launch& launch);
 
-/// The first of `losses`, and those after it up to one that rounding decides: ten times its difference from `nudged`,
+/// The first of `losses`, and those after it up to one that rounding decides: three times its difference from `nudged`,
 /// the losses of weights that were each rounded once more, is beyond `tolerance` of it.
 std::vector<double> decided_losses(std::vector<double> losses, const std::vector<double>& nudged, double tolerance);
 

@@ -50,7 +50,7 @@ TEST_F(PeerTest, IsMeasuredBesideOursWithoutAPrediction) {
   EXPECT_EQ(record["measured"]["step_time_s"]["median"], 0.5);
   EXPECT_TRUE(record["predicted"].is_null());
   EXPECT_TRUE(record["error"].is_null());
-  EXPECT_THAT(outcome_.out, HasSubstr("1.05 MB resident"));
+  EXPECT_THAT(outcome_.out, HasSubstr("1.00 MiB resident"));
   // It is handed over once; nothing of it is calibrated.
   EXPECT_EQ(count_launches("hand-over"), 1);
   EXPECT_EQ(count_launches("calibrate"), 1);

@@ -251,7 +251,7 @@ void check_ranks(const Case& spec, const models::ModelSpec& model, const Strateg
       return;
     case RankUse::replicas: return;
     case RankUse::stages: return check_stages(spec, model, strategy, given);
-    case RankUse::as_counterpart: return;
+    case RankUse::either: return;
   }
 }
 

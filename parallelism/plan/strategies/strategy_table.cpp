@@ -217,7 +217,7 @@ std::span<const Strategy> strategies() {
        .summary =
            "another product trains the same beside ours; its counterpart is the strategy that cuts the work alike",
        .listed = Listed::nowhere,
-       .ranks = RankUse::as_counterpart,
+       .ranks = RankUse::either,
        .keys = {"micro", "chunks", "bucket", "partition"},
        .parameters = {{"product", "none, it has to be named", peer_products_expected,
                        "what is launched, from the Python environment of ./parabench peers"}},

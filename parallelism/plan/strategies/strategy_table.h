@@ -21,11 +21,9 @@ constexpr std::array<std::string_view, 7> names_of(Family) {
   return {"sequential", "data parallel", "model parallel", "pipeline", "asynchronous pipeline", "given", "peer"};
 }
 
-/// What np means to a strategy.
-enum class RankUse { one, replicas, stages, as_counterpart };
-constexpr std::array<std::string_view, 4> names_of(RankUse) {
-  return {"one", "replicas", "stages", "as its counterpart"};
-}
+/// What np means to a strategy; either: of one that stands for several.
+enum class RankUse { one, replicas, stages, either };
+constexpr std::array<std::string_view, 4> names_of(RankUse) { return {"one", "replicas", "stages", "either"}; }
 
 /// With which models and data sets the catalogue lists a strategy.
 enum class Listed {

@@ -39,8 +39,13 @@ def write_start(folder, rank):
         "governor": first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"), "cpuset": cpuset()})
 
 
+# Of Gloo, where another rank has gone.
+LOST = ("Connection reset by peer", "Connection closed by peer", "Broken pipe", "Pair is not connected")
+
+
 def write_error(folder, rank, message):
-    write(folder, f"error-{rank}.json", {"rank": rank, "kind": "failure", "message": message})
+    kind = "peer" if any(text in message for text in LOST) else "failure"
+    write(folder, f"error-{rank}.json", {"rank": rank, "kind": kind, "message": message})
 
 
 def write_rank(folder, rank, document):

@@ -73,8 +73,8 @@ def busy_ticks(pid):
 
 
 class Heartbeat(threading.Thread):
-    """Tells every other second where the ranks are, from the process that started them: theirs may hold Python's lock for
-    long. A rank that uses no processor during a step waits for others."""
+    """Tells every other second where the ranks are, from the process that started them: theirs may hold Python's lock
+    for long. A rank that uses no processor during a step waits for others."""
 
     def __init__(self, folder, pids):
         super().__init__(daemon=True)

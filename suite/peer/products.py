@@ -1,5 +1,5 @@
-"""How each product trains: make(work, rank, ranks) returns step(i), which trains one step and returns this rank's share of
-its mean loss."""
+"""How each product trains: make(work, rank, ranks) returns step(i), which trains one step and returns this rank's share
+of its mean loss."""
 import network
 import torch
 

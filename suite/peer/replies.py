@@ -39,8 +39,13 @@ def write_start(folder, rank):
         "governor": first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"), "cpuset": cpuset()})
 
 
+# Of Gloo, where another rank has gone.
+LOST = ("Connection reset by peer", "Connection closed by peer", "Broken pipe", "Pair is not connected")
+
+
 def write_error(folder, rank, message):
-    write(folder, f"error-{rank}.json", {"rank": rank, "kind": "failure", "message": message})
+    kind = "peer" if any(text in message for text in LOST) else "failure"
+    write(folder, f"error-{rank}.json", {"rank": rank, "kind": kind, "message": message})
 
 
 def write_rank(folder, rank, document):
@@ -68,8 +73,8 @@ def busy_ticks(pid):
 
 
 class Heartbeat(threading.Thread):
-    """Tells every other second where the ranks are, from the process that started them: theirs may hold Python's lock for
-    long. A rank that uses no processor during a step waits for others."""
+    """Tells every other second where the ranks are, from the process that started them: theirs may hold Python's lock
+    for long. A rank that uses no processor during a step waits for others."""
 
     def __init__(self, folder, pids):
         super().__init__(daemon=True)

@@ -27,8 +27,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "out.json"
         ended = subprocess.run([program, "run", *cases, "--verify", "only", "--json", out],
-                               env=os.environ | {"PARABENCH_PEERS": peers, "XDG_CACHE_HOME": folder}, capture_output=True,
-                               text=True, check=False)
+                               env=os.environ | {"PARABENCH_PEERS": peers, "XDG_CACHE_HOME": folder},
+                               capture_output=True, text=True, check=False)
         records = json.loads(out.read_text())["records"] if out.exists() else []
     passed = {record["id"] for record in records if record["equivalence"]["status"] == "pass"}
     skipped = {record["id"] for record in records if record["status"] == "skipped"}

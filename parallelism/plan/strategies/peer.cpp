@@ -16,11 +16,11 @@ namespace {
 
 constexpr std::array<PeerProduct, 11> products = {{
     {"torch-ddp", "torch.nn.parallel.DistributedDataParallel on Gloo", "data-parallel"},
-    {"horovod", "horovod.torch.DistributedOptimizer on Gloo", "data-parallel"},
+    {"horovod", "horovod.torch.DistributedOptimizer on Gloo", "horovod"},
     {"deepspeed-zero1", "deepspeed.initialize with zero_optimization stage 1", "zero1"},
-    {"deepspeed-zero2", "deepspeed.initialize with zero_optimization stage 2", "data-parallel"},
-    {"deepspeed-zero3", "deepspeed.initialize with zero_optimization stage 3", "data-parallel"},
-    {"fsdp2", "torch.distributed.fsdp.fully_shard of each layer and of the whole", "data-parallel"},
+    {"deepspeed-zero2", "deepspeed.initialize with zero_optimization stage 2", "zero2"},
+    {"deepspeed-zero3", "deepspeed.initialize with zero_optimization stage 3", "zero3"},
+    {"fsdp2", "torch.distributed.fsdp.fully_shard of each layer and of the whole", "zero3"},
     {"torch-gpipe", "torch.distributed.pipelining.ScheduleGPipe", "gpipe", true},
     {"torch-1f1b", "torch.distributed.pipelining.Schedule1F1B", "1f1b", true},
     {"torch-interleaved", "torch.distributed.pipelining.ScheduleInterleaved1F1B", "interleaved", true},

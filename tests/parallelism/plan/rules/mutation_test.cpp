@@ -36,7 +36,7 @@ TEST(Mutations, ThatPassHaveChangedNothingThatIsComputed) {
   std::mt19937 random(11);
   for (const auto& [name, mutate] : doubtful_mutations()) {
     int passed = 0, caught = 0;
-    for (int round = 0; round < 2400; ++round) {
+    for (int round = 0; round < 4000; ++round) {
       std::vector<LayerSkip> skips;
       const Plan good = random_plan(random, &skips);
       Plan changed = good;

@@ -92,16 +92,13 @@ ScriptCases all_of(const Sweep& sweep) {
   return all;
 }
 
-/// Scripts of an earlier sweep in the folder that this one does not have: started with the others, they would run cases
-/// that are no longer meant. Their lists of cases stay for job arrays that run.
-void remove_earlier_scripts(const fs::path& folder, const std::vector<ScriptCases>& scripts, bool slurm,
-                            std::ostream& out) {
+/// Job arrays of an earlier sweep in the folder that this one does not have: submitted with the others, they would run
+/// cases that are no longer meant. Their lists of cases stay for arrays that run.
+void remove_earlier_arrays(const fs::path& folder, const std::vector<ScriptCases>& scripts, std::ostream& out) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const fs::path& path = entry.path();
-    const bool is_array = path.extension() == ".sbatch", is_script = path.extension() == ".sh";
-    if (!entry.is_regular_file() || !(is_array || is_script)) continue;
-    const auto here = std::ranges::find(scripts, path.stem().string(), &ScriptCases::stem);
-    if (here != scripts.end() && is_array == slurm) continue;
+    if (!entry.is_regular_file() || path.extension() != ".sbatch") continue;
+    if (std::ranges::find(scripts, path.stem().string(), &ScriptCases::stem) != scripts.end()) continue;
     std::error_code error;
     fs::remove(path, error);
     fmt::print(out, "{} {}, of an earlier sweep\n", error ? "could not remove" : "removed", path.string());
@@ -194,7 +191,7 @@ ExitCode make_sweep(const SweepOptions& options, const Start& start) {
     fmt::print(start.out, "{}    # {} cases\n", shell_line({slurm ? "sbatch" : "sh", file.string()}),
                script.cases.size());
   }
-  remove_earlier_scripts(folder, scripts, slurm, start.out);
+  if (slurm) remove_earlier_arrays(folder, scripts, start.out);
   write_atomically(folder / index_name, index);
   link_latest(dir, fs::path(sweep.name) / system);
   fmt::print(start.out, "{}\n", shell_line({"parabench", "sweep", "status", dir.string()}));

@@ -66,13 +66,34 @@ bool gathers_forward(const plan::Plan& plan) {
   return false;
 }
 
-/// Of rank 0, whose share of the batch is the largest.
+/// Seconds of all operations of rank 0, whose share of the batch is the largest.
+struct KindSeconds {
+  std::map<plan::OpKind, double> of;
+  double gathered_again = 0;  ///< of all_gathers of runs that the step has gathered before
+};
+KindSeconds kind_seconds(const plan::Plan& plan, const TimeModel& time) {
+  KindSeconds seconds;
+  std::set<SegmentId> gathered;
+  for (const plan::Lane& lane : plan.ranks[0].lanes) {
+    for (const plan::Op& op : lane.ops) {
+      const bool again = op.kind == plan::OpKind::all_gather && !gathered.insert(op.segment).second;
+      (again ? seconds.gathered_again : seconds.of[op.kind]) += time.seconds(plan, Rank(0), op, plan.spec.np);
+    }
+  }
+  return seconds;
+}
+
 double decoupled_opinion(const plan::Plan& plan, const TimeModel& time) {
-  std::map<plan::OpKind, double> seconds;
-  for (const plan::Lane& lane : plan.ranks[0].lanes)
-    for (const plan::Op& op : lane.ops) seconds[op.kind] += time.seconds(plan, Rank(0), op, plan.spec.np);
-  return decoupled_step(seconds[plan::OpKind::forward], seconds[plan::OpKind::backward], seconds[plan::OpKind::update],
-                        seconds[plan::OpKind::reduce_scatter], seconds[plan::OpKind::all_gather]);
+  auto of = kind_seconds(plan, time).of;
+  return decoupled_step(of[plan::OpKind::forward], of[plan::OpKind::backward], of[plan::OpKind::update],
+                        of[plan::OpKind::reduce_scatter], of[plan::OpKind::all_gather]);
+}
+
+/// A run's first gather of the step is for its forwards.
+double fully_sharded_opinion(const plan::Plan& plan, const TimeModel& time) {
+  auto [of, gathered_again] = kind_seconds(plan, time);
+  return fully_sharded_step(of[plan::OpKind::forward], of[plan::OpKind::backward], of[plan::OpKind::update],
+                            of[plan::OpKind::all_gather], gathered_again, of[plan::OpKind::reduce_scatter]);
 }
 
 /// Seconds of each stage's passes on the first rank that holds it.
@@ -130,25 +151,6 @@ void add_schedule_opinion(const plan::Plan& plan, const TimeModel& time, std::ma
                              sum(passes.weight) / share};
   const auto seconds = strategy.makespan.of(strategy.pipe(plan.spec), mean);
   if (seconds) opinions["schedule_formula"] = *seconds;
-}
-
-/// Of rank 0; a run's first gather of the step is for its forwards.
-double fully_sharded_opinion(const plan::Plan& plan, const TimeModel& time) {
-  std::map<plan::OpKind, double> seconds;
-  std::set<SegmentId> gathered;
-  double again = 0;
-  for (const plan::Lane& lane : plan.ranks[0].lanes) {
-    for (const plan::Op& op : lane.ops) {
-      const double taken = time.seconds(plan, Rank(0), op, plan.spec.np);
-      if (op.kind == plan::OpKind::all_gather && !gathered.insert(op.segment).second)
-        again += taken;
-      else
-        seconds[op.kind] += taken;
-    }
-  }
-  return fully_sharded_step(seconds[plan::OpKind::forward], seconds[plan::OpKind::backward],
-                            seconds[plan::OpKind::update], seconds[plan::OpKind::all_gather], again,
-                            seconds[plan::OpKind::reduce_scatter]);
 }
 
 }  // namespace

@@ -50,15 +50,16 @@ comm::BufferView bytes_of(const torch::Tensor& flat) {
   return {flat.data_ptr(), static_cast<std::int64_t>(flat.nbytes()), comm::ElementType::byte};
 }
 
-/// Collective: brings the latest weights of a segment to the ranks that share them, where these do not stay.
-void gather_weights(const plan::Plan& plan, StageState& state, comm::Communicator& comm, SegmentId segment) {
+/// Collective: brings the latest weights of a segment to the ranks that share them, where these do not stay. `groups`: of
+/// collective_groups(), by lane.
+void gather_weights(const plan::Plan& plan, const std::map<plan::LaneKey, CommGroupId>& groups, StageState& state,
+                    comm::Communicator& comm, SegmentId segment) {
   if (!state.keeps_shares()) return;
-  const auto groups = plan::collective_groups(plan).numbers;
+  const auto brings = [segment](const plan::Op& op) {
+    return op.segment <= segment && segment.value < op.segment.value + op.segments;
+  };
   for (const plan::Lane& lane : plan.ranks[comm.rank().value].lanes) {
     if (lane.key.kind != plan::LaneKind::collectives || lane.key.purpose != plan::Payload::parameters) continue;
-    const auto brings = [&](const plan::Op& op) {
-      return op.segment <= segment && segment.value < op.segment.value + op.segments;
-    };
     const auto op = std::ranges::find_if(lane.ops, brings);
     if (op == lane.ops.end()) continue;
     const plan::Shard shard = plan::shard_of(plan, comm.rank(), *op);
@@ -109,7 +110,8 @@ Trained train_and_gather(const plan::Plan& plan, const models::ModelSpec& model,
   RankInput input = open_input(plan, comm.rank(), source, options, device);
   execute(plan, model, state, comm, input, device, std::nullopt);
 
-  const auto mine = state.snapshot([&](SegmentId s) { gather_weights(plan, state, comm, s); });
+  const auto groups = plan::collective_groups(plan).numbers;
+  const auto mine = state.snapshot([&](SegmentId s) { gather_weights(plan, groups, state, comm, s); });
   const auto parameters_message = [](int rank) {
     return comm::Message{comm::Channel::control, static_cast<std::uint64_t>(2 * rank)};
   };

@@ -2,93 +2,16 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <map>
 #include <optional>
-#include <utility>
 
 #include "base/error.h"
+#include "parallelism/plan/gathers.h"
 #include "parallelism/plan/skip_ports.h"
-#include "parallelism/plan/state/buffers.h"
 
 namespace parabench::plan {
 namespace {
 
 constexpr int nowhere = -1;
-
-/// Gathers of weights for which a rank has room for some runs alone, and who reads what they bring.
-class GatherIndex {
- public:
-  GatherIndex(const Plan& plan, Rank rank)
-      : plan_(plan), rank_(rank), buffers_(buffers_of(plan, rank, plan.room.weights)) {
-    const std::size_t runs = buffers_.runs.size() * plan.steps;
-    for (auto* gathers : {&first_, &last_}) gathers->assign(runs, {Rank(nowhere)});
-    for (auto* passes : {&last_forward_, &last_backward_}) passes->assign(runs, nowhere);
-    const auto& lanes = plan.ranks[rank.value].lanes;
-    const auto& compute = lanes[compute_lane].ops;
-    for (int i = 0; i < std::ssize(compute); ++i) {
-      if (!is_pass(compute[i].kind)) continue;
-      for (const SegmentId s : read(compute[i]))
-        if (knows(s))
-          (compute[i].kind == OpKind::forward ? last_forward_ : last_backward_)[place(s, compute[i].step)] = i;
-    }
-    for (int lane = 0; lane < std::ssize(lanes); ++lane) {
-      if (lanes[lane].key.kind == LaneKind::collectives && lanes[lane].key.purpose == Payload::parameters) add(lane);
-    }
-  }
-
-  /// What brings the weights that a pass reads.
-  void bring(const Op& pass, std::vector<OpRef>& found) const {
-    const auto before = std::ssize(found);
-    for (const SegmentId s : read(pass)) {
-      if (!knows(s)) continue;
-      const OpRef ref = (pass.kind == OpKind::forward ? first_ : last_)[place(s, pass.step)];
-      if (std::find(found.begin() + before, found.end(), ref) == found.end()) found.push_back(ref);
-    }
-  }
-
-  /// The last pass that reads what a gather replaces; -1: nobody does.
-  int last_reader(const OpRef& gather) const {
-    const OpRef replaced = replaced_.at(gather.lane)[gather.index];
-    if (replaced.rank.value == nowhere) return nowhere;
-    const Op& op = plan_.ranks[rank_.value].lanes[replaced.lane].ops[replaced.index];
-    const std::size_t at = place(op.segment, op.step);
-    return last_[at] == replaced ? last_backward_[at] : last_forward_[at];
-  }
-
- private:
-  bool knows(SegmentId s) const { return buffers_.run_of[s.value] >= 0; }
-  std::size_t place(SegmentId s, StepId step) const {
-    return static_cast<std::size_t>(buffers_.run_of[s.value]) * plan_.steps + step.value;
-  }
-
-  /// Segments whose weights a pass reads.
-  std::vector<SegmentId> read(const Op& pass) const {
-    if (plan_.tie && plan_.tie->shared && pass.segment == plan_.tie->copy && plan_.tie->original != plan_.tie->copy)
-      return {pass.segment, plan_.tie->original};
-    return {pass.segment};
-  }
-
-  void add(int lane) {
-    const auto& ops = plan_.ranks[rank_.value].lanes[lane].ops;
-    replaced_[lane].assign(ops.size(), {Rank(nowhere)});
-    std::vector<OpRef> there(buffers_.count, {Rank(nowhere)});
-    for (int i = 0; i < std::ssize(ops); ++i) {
-      if (!knows(ops[i].segment)) continue;
-      const OpRef ref{rank_, lane, i};
-      const std::size_t at = place(ops[i].segment, ops[i].step);
-      if (first_[at].rank.value == nowhere) first_[at] = ref;
-      last_[at] = ref;
-      replaced_[lane][i] = std::exchange(there[buffers_.of(ops[i].segment)], ref);
-    }
-  }
-
-  const Plan& plan_;
-  Rank rank_;
-  Buffers buffers_;
-  std::vector<OpRef> first_, last_;                ///< [run][step]
-  std::vector<int> last_forward_, last_backward_;  ///< [run][step] -> compute lane
-  std::map<int, std::vector<OpRef>> replaced_;     ///< [lane][index] the gather whose buffer it takes
-};
 
 /// Where one rank's operations are.
 class OpIndex {
@@ -337,16 +260,8 @@ class Finder {
   }
 
   void predecessors(const Op& op, OpRef ref, std::vector<OpRef>& found) const {
-    const auto before = std::ssize(found);
-    if (gathers_ && is_pass(op.kind)) gathers_->bring(op, found);
-    if (std::any_of(found.begin() + before, found.end(), [](const OpRef& r) { return r.rank.value == nowhere; }))
-      index_.missing(op);
-    if (gathers_ && op.kind == OpKind::all_gather) {
-      if (op.version.value > 0) of_collective(op, found);
-      if (const int reader = gathers_->last_reader(ref); reader != nowhere)
-        found.push_back({rank_, compute_lane, reader});
-      return;
-    }
+    if (gathers_ && op.kind == OpKind::all_gather) return before_use(op, ref, found);
+    if (gathers_ && is_pass(op.kind) && !gathers_->bring(op, found)) index_.missing(op);
     switch (op.kind) {
       case OpKind::forward:
         if (op.segment.value > 0) found.push_back(index_.incoming_activation(op));
@@ -383,6 +298,12 @@ class Finder {
   }
 
  private:
+  /// Of a gather whose room other weights had.
+  void before_use(const Op& op, OpRef ref, std::vector<OpRef>& found) const {
+    if (op.version.value > 0) of_collective(op, found);
+    if (const auto reader = gathers_->last_reader(ref)) found.push_back(*reader);
+  }
+
   /// One operation may bring several of them.
   void skips(const Op& op, const std::vector<int>& ports, OpRef (OpIndex::*brings)(const Op&, int) const,
              std::vector<OpRef>& found) const {

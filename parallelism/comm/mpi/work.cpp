@@ -33,6 +33,14 @@ void for_each_piece(std::int64_t bytes, Post post) {
   }
 }
 
+/// Calls `post(data, bytes)` for a message's header, then for its payload.
+template <class Post>
+void post_message(MessageHeader& header, BufferView buffer, Post post) {
+  post(static_cast<void*>(&header), static_cast<std::int64_t>(sizeof header));
+  for_each_piece(buffer.bytes,
+                 [&](Share piece) { post(static_cast<std::byte*>(buffer.data) + piece.begin, piece.bytes()); });
+}
+
 /// What of a share lies in a piece of the buffer.
 Share common(Share share, Share piece) {
   const std::int64_t begin = std::clamp(share.begin, piece.begin, piece.end);
@@ -110,14 +118,11 @@ void MpiWork::meet() { check_mpi(MPI_Ibarrier(comm_.world(), add()), "MPI_Ibarri
 
 void MpiWork::send(BufferView buffer, Rank to, Message message) {
   header_ = {message.tag, buffer.bytes};
-  const auto post = [&](void* data, std::int64_t bytes) {
+  post_message(header_, buffer, [&](void* data, std::int64_t bytes) {
     check_mpi(MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, to.value, static_cast<int>(message.channel),
                         comm_.world(), add()),
               "MPI_Isend");
-  };
-  post(&header_, sizeof header_);
-  for_each_piece(buffer.bytes,
-                 [&](Share piece) { post(static_cast<std::byte*>(buffer.data) + piece.begin, piece.bytes()); });
+  });
 }
 
 void MpiWork::receive(BufferView buffer, Rank from, Message message) {
@@ -125,14 +130,11 @@ void MpiWork::receive(BufferView buffer, Rank from, Message message) {
   receives_ = true;
   from_ = from;
   channel_ = message.channel;
-  const auto post = [&](void* data, std::int64_t bytes) {
+  post_message(header_, buffer, [&](void* data, std::int64_t bytes) {
     check_mpi(MPI_Irecv(data, static_cast<int>(bytes), MPI_BYTE, from.value, static_cast<int>(message.channel),
                         comm_.world(), add()),
               "MPI_Irecv");
-  };
-  post(&header_, sizeof header_);
-  for_each_piece(buffer.bytes,
-                 [&](Share piece) { post(static_cast<std::byte*>(buffer.data) + piece.begin, piece.bytes()); });
+  });
 }
 
 void MpiWork::send_piece(BufferView piece, int to, int tag, MPI_Comm members) {

@@ -18,22 +18,23 @@ std::vector<SegmentRun> whole_stages(const Plan& plan) {
   return runs;
 }
 
-std::vector<SegmentRun> buckets(const Plan& plan, std::span<const Bytes> segment_bytes, Bytes limit) {
+std::vector<SegmentRun> gradient_runs(const Plan& plan, std::span<const Bytes> segment_bytes,
+                                      const std::function<bool(Bytes, SegmentId)>& ends_before) {
   std::vector<SegmentRun> runs;
   for (const SegmentRun& stage : whole_stages(plan)) {
     Bytes size;
     SegmentRun open{SegmentId(stage.first.value + stage.segments), 0};
     const std::size_t first_of_stage = runs.size();
     while (open.first > stage.first) {
-      open = {SegmentId(open.first.value - 1), open.segments + 1};
-      size += segment_bytes[open.first.value];
-      if (size >= limit) {
+      const SegmentId next(open.first.value - 1);
+      if (ends_before(size, next)) {
         runs.push_back(open);
         open.segments = 0;
         size = Bytes(0);
       }
+      open = {next, open.segments + 1};
+      size += segment_bytes[next.value];
     }
-    if (open.segments == 0) continue;
     if (size > Bytes(0) || runs.size() == first_of_stage) {
       runs.push_back(open);
     } else {
@@ -41,6 +42,10 @@ std::vector<SegmentRun> buckets(const Plan& plan, std::span<const Bytes> segment
     }
   }
   return runs;
+}
+
+std::vector<SegmentRun> buckets(const Plan& plan, std::span<const Bytes> segment_bytes, Bytes limit) {
+  return gradient_runs(plan, segment_bytes, [limit](Bytes size, SegmentId) { return size >= limit; });
 }
 
 namespace {

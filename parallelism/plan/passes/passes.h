@@ -1,6 +1,7 @@
 // Passes from plan to plan: what happens to gradients, and what is computed twice.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -10,6 +11,12 @@ namespace parabench::plan {
 
 /// One run per stage, in backward order.
 std::vector<SegmentRun> whole_stages(const Plan& plan);
+
+/// Runs of gradients in backward order, never across stages. A run of so many bytes ends where `ends_before` the next
+/// segment says so, which is asked for every segment in turn; segments without parameters at the end of a stage join the
+/// run before them.
+std::vector<SegmentRun> gradient_runs(const Plan& plan, std::span<const Bytes> segment_bytes,
+                                      const std::function<bool(Bytes, SegmentId)>& ends_before);
 
 /// Buckets of gradients in backward order, never across stages. A bucket closes when its size reaches `limit` (PyTorch
 /// DDP's rule, so it may overshoot); leading segments of a stage without parameters join the bucket before them.

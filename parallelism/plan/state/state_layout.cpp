@@ -15,6 +15,10 @@ std::int64_t aligned(std::int64_t elements, int element_bytes) {
   return (elements + unit - 1) / unit * unit;
 }
 
+std::ptrdiff_t place_of(const std::vector<SegmentId>& held, SegmentId segment) {
+  return std::ranges::lower_bound(held, segment) - held.begin();
+}
+
 /// `master`: of a parameter.
 int element_bytes(StateRole role, int master) {
   switch (role) {
@@ -114,18 +118,14 @@ std::int64_t ParameterSizes::elements(int first_layer, int layers, int element_b
   return before[first_layer + layers] - before[first_layer];
 }
 
-const ElementRange& StateLayout::slice(SegmentId segment) const {
-  return slices[std::ranges::lower_bound(segments, segment) - segments.begin()];
-}
+const ElementRange& StateLayout::slice(SegmentId segment) const { return slices[place_of(segments, segment)]; }
 
 ElementRange StateLayout::in_weights(SegmentId segment, ElementRange part) const {
-  const auto place = std::ranges::lower_bound(segments, segment) - segments.begin();
-  return {part.first + weight_shifts[place], part.count};
+  return {part.first + weight_shifts[place_of(segments, segment)], part.count};
 }
 
 ElementRange StateLayout::in_gradients(SegmentId segment, ElementRange part) const {
-  const auto place = std::ranges::lower_bound(segments, segment) - segments.begin();
-  return {part.first + gradient_shifts[place], part.count};
+  return {part.first + gradient_shifts[place_of(segments, segment)], part.count};
 }
 
 ElementRange StateLayout::run(SegmentId first, int count) const {

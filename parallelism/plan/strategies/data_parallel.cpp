@@ -34,43 +34,40 @@ std::vector<SegmentRun> in_forward_order(std::vector<SegmentRun> runs) {
   return runs;
 }
 
-std::vector<SegmentRun> buckets_of(const Plan& plan, const StrategyInput& input) {
-  return buckets(plan, gradient_bytes(plan, input.model), input.spec.bucket);
+/// `share` gets the case's buckets beside the plan.
+template <class Share>
+Plan bucketed_plan(const StrategyInput& input, Share share) {
+  return replicated_plan(input, [&](Plan plan) {
+    const auto runs = buckets(plan, gradient_bytes(plan, input.model), input.spec.bucket);
+    return share(std::move(plan), runs);
+  });
 }
+
+using Runs = std::vector<SegmentRun>;
 
 }  // namespace
 
-Plan data_parallel_plan(const StrategyInput& input) {
-  return replicated_plan(input, [&](Plan plan) {
-    const auto runs = buckets_of(plan, input);
-    return add_reduced_updates(std::move(plan), runs);
-  });
-}
+Plan data_parallel_plan(const StrategyInput& input) { return bucketed_plan(input, add_reduced_updates); }
 
 Plan zero1_plan(const StrategyInput& input) {
-  return replicated_plan(input, [&](Plan plan) {
-    const auto runs = buckets_of(plan, input);
-    return add_sharded_updates(std::move(plan), runs, runs);
-  });
+  return bucketed_plan(input,
+                       [](Plan plan, const Runs& runs) { return add_sharded_updates(std::move(plan), runs, runs); });
 }
 
 Plan dear_plan(const StrategyInput& input) {
-  return replicated_plan(input, [&](Plan plan) {
-    const auto runs = buckets_of(plan, input);
+  return bucketed_plan(input, [](Plan plan, const Runs& runs) {
     return add_sharded_updates(std::move(plan), runs, in_forward_order(runs));
   });
 }
 
 Plan zero2_plan(const StrategyInput& input) {
-  return replicated_plan(input, [&](Plan plan) {
-    const auto runs = buckets_of(plan, input);
+  return bucketed_plan(input, [](Plan plan, const Runs& runs) {
     return limit_gradients(add_sharded_updates(std::move(plan), runs, runs), gradient_buffers);
   });
 }
 
 Plan zero3_plan(const StrategyInput& input) {
-  return replicated_plan(input, [&](Plan plan) {
-    const auto runs = buckets_of(plan, input);
+  return bucketed_plan(input, [&](Plan plan, const Runs& runs) {
     plan = limit_gradients(add_sharded_updates(std::move(plan), runs, in_forward_order(runs)), gradient_buffers);
     if (!input.spec.reshard) return plan;
     // The run that is computed, and those that are gathered meanwhile.

@@ -35,33 +35,13 @@ Fusion fusion(const Case& spec) {
 
 std::vector<SegmentRun> fuse(const Plan& plan, std::span<const Bytes> segment_bytes, std::span<const double> ready,
                              const Fusion& fusion) {
-  std::vector<SegmentRun> runs;
-  for (const SegmentRun& stage : whole_stages(plan)) {
-    SegmentRun open{SegmentId(stage.first.value + stage.segments), 0};
-    Bytes size;
-    double found = 0;  // the look that found the run's gradients
-    const std::size_t first_of_stage = runs.size();
-    while (open.first > stage.first) {
-      const SegmentId next(open.first.value - 1);
-      const Bytes more = segment_bytes[next.value];
-      const double at = look(ready[next.value], fusion.cycle);
-      const bool joins = size == Bytes(0) || more == Bytes(0) || (at == found && size + more <= fusion.buffer);
-      if (!joins) {
-        runs.push_back(open);
-        open.segments = 0;
-        size = Bytes(0);
-      }
-      open = {next, open.segments + 1};
-      size += more;
-      if (more > Bytes(0)) found = at;
-    }
-    if (size > Bytes(0) || runs.size() == first_of_stage) {
-      runs.push_back(open);
-    } else {
-      runs.back() = {open.first, runs.back().segments + open.segments};
-    }
-  }
-  return runs;
+  double found = 0;  // the look that found the run's gradients
+  return gradient_runs(plan, segment_bytes, [&](Bytes size, SegmentId next) {
+    const Bytes more = segment_bytes[next.value];
+    if (more == Bytes(0)) return false;
+    const double before = std::exchange(found, look(ready[next.value], fusion.cycle));
+    return size > Bytes(0) && (found != before || size + more > fusion.buffer);
+  });
 }
 
 std::vector<double> gradients_ready(const Plan& plan, std::span<const double> layer_seconds) {

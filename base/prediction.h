@@ -34,7 +34,8 @@ struct StepParts {
 
 struct Predicted {
   double step_time_s = 0;                      ///< steady state
-  std::optional<double> isolated_step_time_s;  ///< of one step alone; asynchronous plans have none
+  std::optional<double> isolated_step_time_s;  ///< of one step alone, of a round of steps per step where
+                                               ///< they average weights now and then; asynchronous plans have none
   double throughput_samples_per_s = 0;
   std::pair<double, double> interval_s{0, 0};
   std::vector<RankPredicted> ranks;

@@ -15,6 +15,8 @@ double data_parallel_step(double sequential_s, int workers, double gradient_byte
   return sequential_s / workers + 2 * (workers - 1) * slowest;
 }
 
+double local_step(double own_s, double meeting_s, int every) { return own_s + meeting_s / every; }
+
 double decoupled_step(double forward_s, double backward_s, double update_s, double reduce_scatter_s,
                       double all_gather_s) {
   return std::max(backward_s, reduce_scatter_s) + update_s + std::max(forward_s, all_gather_s);

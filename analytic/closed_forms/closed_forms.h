@@ -24,6 +24,10 @@ double data_parallel_step(double sequential_s, int workers, double gradient_byte
 double decoupled_step(double forward_s, double backward_s, double update_s, double reduce_scatter_s,
                       double all_gather_s);
 
+/// A step of copies that train each for itself and meet at every `every`-th of them (Zhou and Cong, IJCAI'18): a step's own
+/// work and its part of what a meeting takes, every sum of weights after the other.
+double local_step(double own_s, double meeting_s, int every);
+
 /// A step whose ranks gather weights before they read them (Zhao et al. 2023, arXiv 2304.11277), each kind of collective
 /// as long as all of its operations one after the other: max(tF, gathers) + max(tB, further gathers + reduce-scatters) +
 /// update.

@@ -89,6 +89,12 @@ double decoupled_opinion(const plan::Plan& plan, const TimeModel& time) {
                         of[plan::OpKind::reduce_scatter], of[plan::OpKind::all_gather]);
 }
 
+double local_opinion(const plan::Plan& plan, const TimeModel& time) {
+  auto of = kind_seconds(plan, time).of;
+  const double own = of[plan::OpKind::forward] + of[plan::OpKind::backward] + of[plan::OpKind::update];
+  return local_step(own / plan.steps, of[plan::OpKind::all_reduce] + of[plan::OpKind::average], plan.steps);
+}
+
 /// A run's first gather of the step is for its forwards.
 double fully_sharded_opinion(const plan::Plan& plan, const TimeModel& time) {
   auto [of, gathered_again] = kind_seconds(plan, time);
@@ -166,6 +172,10 @@ std::map<std::string, double> second_opinions(const plan::Plan& plan, const Size
   if (plan.spec.dp > 1 || plan.spec.recompute != Recompute::none) return opinions;
   if (plan.asynchronous) {
     opinions["pipedream_planner"] = planner_period(plan, sizes, time);
+    return opinions;
+  }
+  if (plan.averaging.every > 0) {
+    opinions["local_steps"] = local_opinion(plan, time);
     return opinions;
   }
   if (plan.stages == 1) {

@@ -31,6 +31,7 @@ class CalibratedTimes final : public TimeModel {
         return whole(plan, backward_parts(plan, rank, op, busy_ranks), gradient_seconds(plan, rank, op, busy_ranks));
       case plan::OpKind::norms:
       case plan::OpKind::update:
+      case plan::OpKind::average:
         return whole(plan, {},
                      update_words(plan, op) / update_words(plan) *
                          update_seconds(plan, sizes().updated_bytes(plan, rank, op), busy_ranks));

@@ -24,6 +24,7 @@ class DataSheetTimes final : public TimeModel {
       case plan::OpKind::backward_weight: return backward(rates, plan, rank, op);
       case plan::OpKind::norms:
       case plan::OpKind::update:
+      case plan::OpKind::average:
         return {.memory = update_words(plan, op) * static_cast<double>(sizes_.updated_bytes(plan, rank, op)) /
                           rates.state_bytes_per_s};
       case plan::OpKind::all_reduce:

@@ -194,6 +194,7 @@ class Ledger {
       case plan::OpKind::send:  // the graph holds an output anyway, a gradient is held since the backward that made it
       case plan::OpKind::norms:
       case plan::OpKind::update:
+      case plan::OpKind::average:
       case plan::OpKind::all_reduce:  // all in place
       case plan::OpKind::reduce_scatter:
       case plan::OpKind::all_gather:

@@ -42,19 +42,22 @@ double steady_step(const plan::Plan& plan, const plan::Timeline& timeline, int w
 
 Predicted predict(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time, const MemoryModel& memory,
                   int warmup, int steps) {
-  const plan::Plan window = plan::unroll(plan, warmup + steps);
+  const plan::Window asked = plan::window(plan, warmup, steps);
+  const plan::Plan window = plan::unroll(plan, asked.steps());
   const plan::Timeline timeline = simulate(window, time);
   Predicted result;
-  result.step_time_s = steady_step(window, timeline, warmup);
-  if (!plan.asynchronous) result.isolated_step_time_s = plan::makespan(simulate(plan, time));
+  result.step_time_s = steady_step(window, timeline, asked.discarded);
+  if (!plan.asynchronous) result.isolated_step_time_s = plan::makespan(simulate(plan, time)) / plan.steps;
   if (result.step_time_s > 0) result.throughput_samples_per_s = plan::batch_samples(plan) / result.step_time_s;
   result.interval_s = {result.step_time_s, result.step_time_s};
   if (time.source() == "calibrated") {
     constexpr double deviations = 1.96 * 1.4826;
-    const auto shifted = [&](double by) { return steady_step(window, simulate(window, Shifted(time, by)), warmup); };
+    const auto shifted = [&](double by) {
+      return steady_step(window, simulate(window, Shifted(time, by)), asked.discarded);
+    };
     result.interval_s = {shifted(-deviations), shifted(deviations)};
   }
-  const std::vector<Breakdown> parts = plan::breakdowns(window, timeline, StepId(warmup));
+  const std::vector<Breakdown> parts = plan::breakdowns(window, timeline, StepId(asked.discarded));
   const std::vector<MemoryUsage> memories = peak_memories(window, sizes, memory, timeline);
   for (int rank = 0; rank < static_cast<int>(plan.ranks.size()); ++rank) {
     result.ranks.push_back({.rank = Rank(rank), .peak_memory = memories[rank], .breakdown_s = parts[rank]});
@@ -62,7 +65,7 @@ Predicted predict(const plan::Plan& plan, const Sizes& sizes, const TimeModel& t
   result.step_parts = step_parts(plan, time, busiest_rank(result.ranks));
   result.terms = terms_of(plan, sizes, time, memory, result.ranks, result.step_time_s);
   result.second_opinion_step_time_s = second_opinions(plan, sizes, time);
-  result.timeline = plan::excerpt(window, timeline, StepId(warmup));
+  result.timeline = plan::excerpt(window, timeline, StepId(asked.discarded));
   return result;
 }
 

@@ -31,7 +31,7 @@ class Writer {
     const plan::RankProgram& program = plan_.ranks[rank.value];
     for (const plan::OpKind kind :
          {plan::OpKind::forward, plan::OpKind::recompute, plan::OpKind::backward, plan::OpKind::backward_input,
-          plan::OpKind::backward_weight, plan::OpKind::norms, plan::OpKind::update}) {
+          plan::OpKind::backward_weight, plan::OpKind::norms, plan::OpKind::update, plan::OpKind::average}) {
       pass(rank, stage, kind);
     }
     for (const plan::Lane& lane : program.lanes) {
@@ -115,6 +115,7 @@ class Writer {
       case plan::OpKind::recompute: return "recompute";
       case plan::OpKind::norms: return "norms";
       case plan::OpKind::update: return "update";
+      case plan::OpKind::average: return "average";
       case plan::OpKind::send:
       case plan::OpKind::receive:
       case plan::OpKind::all_reduce:
@@ -137,6 +138,11 @@ class Writer {
     }
     if (!first) return;
     const std::string name = fmt::format("{}[stage {}]", name_of(kind), stage.value);
+    if (kind == plan::OpKind::average) {
+      add(name, sum, "s", "words moved for each parameter x seconds per word",
+          with_assumption("weights from their sum"));
+      return;
+    }
     if (kind == plan::OpKind::update || kind == plan::OpKind::norms) {
       add(name, sum, "s", "parameters x seconds per parameter",
           with_assumption(fmt::format("{}, one fused loop", find_optimizer(plan_.spec.optimizer.name).help)));

@@ -15,6 +15,7 @@
 #include "parallelism/plan/owners.h"
 #include "parallelism/plan/state/state_layout.h"
 #include "parallelism/plan/strategies/delay_rules.h"
+#include "parallelism/plan/strategies/local_sgd.h"
 
 namespace parabench::exec {
 namespace {
@@ -93,41 +94,104 @@ void apply_update(LayerHistory& layer, const modules::LayerTensors& read, const 
   while (static_cast<int>(layer.versions.size()) > layer.rule.lag + 1) layer.versions.pop_front();
 }
 
+/// A copy of the model.
+using Layers = std::vector<LayerHistory>;
+
+/// One tensor in both layers: autograd sums what each makes of it.
+void tie_layers(Layers& layers, const models::Tie& tie) {
+  layers[tie.copy.layer].versions.back().parameters[tie.copy.parameter] =
+      layers[tie.original.layer].versions.back().parameters[tie.original.parameter];
+}
+
+Layers initial_layers(const plan::Plan& plan, const models::ModelSpec& model, std::span<const StageId> stage_of_layer,
+                      double nudge) {
+  const std::vector<plan::VersionRule> rules = plan::delay_rules(plan);
+  Layers layers(model.layers.size());
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    modules::LayerTensors tensors = initial_tensors(model.layers[l], plan.spec, nudge);
+    layers[l].optimizer.resize(tensors.parameters.size());
+    layers[l].rule = rules[stage_of_layer[l].value];
+    layers[l].versions.push_back(std::move(tensors));
+  }
+  if (model.tie) tie_layers(layers, *model.tie);
+  return layers;
+}
+
+void update(Layers& layers, const models::ModelSpec& model, const OptimizerRule& rule, StepId step) {
+  const models::Tie tie = model.tie.value_or(models::Tie{});
+  for (LayerHistory& layer : layers) {
+    if (!plan::is_update_due(layer.rule, step)) continue;
+    const bool has_copy = model.tie && &layer == &layers[tie.copy.layer];
+    // The read version may leave the history with the update: keep its tensors alive.
+    const modules::LayerTensors of_this_update = layer.read_by(step.value);
+    apply_update(layer, of_this_update, rule, has_copy ? &layers[tie.original.layer] : nullptr, tie);
+  }
+}
+
+/// Copies that train each for itself and meet now and then, by Plan::averaging.
+class Meeting {
+ public:
+  Meeting(const plan::Averaging& averaging, const Layers& initial) : averaging_(averaging) {
+    for (const LayerHistory& layer : initial) {
+      last_.push_back(layer.versions.back().parameters);
+      velocity_.emplace_back(last_.back().size());
+    }
+  }
+
+  void average(std::span<Layers> copies, const models::ModelSpec& model) {
+    torch::NoGradGuard no_grad;
+    for (std::size_t l = 0; l < last_.size(); ++l) {
+      for (std::size_t p = 0; p < last_[l].size(); ++p) {
+        torch::Tensor mean = torch::zeros_like(last_[l][p]);
+        for (const Layers& copy : copies)
+          mean += copy[l].versions.back().parameters[p] / static_cast<double>(copies.size());
+        if (!averaging_.is_mean()) mean = next_weights(outer_, last_[l][p], last_[l][p] - mean, velocity_[l][p]);
+        for (Layers& copy : copies) copy[l].versions.back().parameters[p] = mean.clone().requires_grad_();
+        last_[l][p] = std::move(mean);
+      }
+    }
+    if (!model.tie) return;
+    for (Layers& copy : copies) tie_layers(copy, *model.tie);
+  }
+
+ private:
+  plan::Averaging averaging_;
+  OptimizerRule outer_{.lr = averaging_.lr, .momentum = averaging_.momentum, .nesterov = true};
+  std::vector<std::vector<torch::Tensor>> last_;         ///< [layer][tensor] what the latest meeting left
+  std::vector<std::vector<OptimizerHistory>> velocity_;  ///< of the outer optimizer
+};
+
 }  // namespace
 
 ReferenceState train_reference(const plan::Plan& plan, const models::ModelSpec& model, int steps,
                                std::shared_ptr<const datasets::SampleSource> source, const InputOptions& options,
                                double nudge) {
   const Case& spec = plan.spec;
-  const std::vector<plan::VersionRule> rules = plan::delay_rules(plan);
   const plan::PieceOwners owners(plan);
   std::vector<StageId> stage_of_layer(model.layers.size());
   for (const plan::Segment& segment : plan.segments)
     for (int l = 0; l < segment.layers; ++l) stage_of_layer[segment.first_layer + l] = segment.stage;
 
+  const plan::Averaging averaging = plan::averaging(spec);
+  const bool trains_apart = averaging.every > 0;
+  std::vector<Layers> copies;
+  for (int copy = 0; copy < (trains_apart ? plan.replicas : 1); ++copy)
+    copies.push_back(initial_layers(plan, model, stage_of_layer, nudge));
+  const auto copy_of = [&](ReplicaId replica) -> Layers& { return copies[trains_apart ? replica.value : 0]; };
+  Meeting meeting(averaging, copies.front());
+
   ReferenceState state;
-  state.whole_batch = !models::mixes_samples(model);
-  std::vector<LayerHistory> layers(model.layers.size());
-  state.buffers.resize(plan.ranks.size());
+  state.whole_batch = !models::mixes_samples(model) && !trains_apart;
   std::vector<std::vector<std::vector<torch::Tensor>>> buffers(plan.ranks.size());  // working copies, run precision
-  for (std::size_t l = 0; l < layers.size(); ++l) {
-    modules::LayerTensors tensors = initial_tensors(model.layers[l], spec, nudge);
-    state.initial.push_back(as_fp64(tensors.parameters));
+  for (std::size_t l = 0; l < model.layers.size(); ++l) {
+    state.initial.push_back(as_fp64(copies.front()[l].versions.back().parameters));
     for (auto& rank : buffers)
       rank.push_back(modules::allocate_tensors(model.layers[l], master_type(spec.precision)).buffers);
-    layers[l].optimizer.resize(tensors.parameters.size());
-    layers[l].rule = rules[stage_of_layer[l].value];
-    layers[l].versions.push_back(std::move(tensors));
   }
-  // One tensor in both layers: autograd sums what each makes of it.
-  const models::Tie tie = model.tie.value_or(models::Tie{});
-  if (model.tie) {
-    torch::Tensor& copy = layers[tie.copy.layer].versions.back().parameters[tie.copy.parameter];
-    copy = layers[tie.original.layer].versions.back().parameters[tie.original.parameter];
-    state.initial[tie.copy.layer][tie.copy.parameter] = state.initial[tie.original.layer][tie.original.parameter];
-  }
+  state.buffers.resize(plan.ranks.size());
 
-  const plan::Plan cut = state.whole_batch ? as_one_piece(plan) : plan;
+  plan::Plan cut = state.whole_batch ? as_one_piece(plan) : plan;
+  cut.averaging = averaging;
   std::vector<plan::InputPiece> pieces;
   for (int step = 0; step < steps; ++step) std::ranges::copy(pieces_of(cut, step), std::back_inserter(pieces));
   const TensorSpec sample = source->shape(), label_shape = source->label_shape();
@@ -144,6 +208,7 @@ ReferenceState train_reference(const plan::Plan& plan, const models::ModelSpec& 
     for (const plan::InputPiece& piece : pieces_of(cut, step)) {
       const datasets::LoadedPiece loaded = input.next();
       auto [x, labels] = network_input(tensors_of(loaded, sample, label_shape), spec);
+      const Layers& layers = copy_of(piece.replica);
       torch::Tensor loss;
       modules::Ports ports;
       const modules::DropoutDraws draws{spec.seed, plan::first_position(cut, piece)};
@@ -154,31 +219,29 @@ ReferenceState train_reference(const plan::Plan& plan, const models::ModelSpec& 
                                {.dropout = draws});
         loss = modules::cross_entropy(x, labels, static_cast<double>(labels.size(0)));
       }
-      const double weight = static_cast<double>(labels.size(0)) / batch;
-      step_loss += weight * loss.item<double>();
-      torch::autograd::backward({loss * weight});
+      const auto samples = static_cast<double>(labels.size(0));
+      step_loss += samples / batch * loss.item<double>();
+      torch::autograd::backward({loss * (samples / plan::update_samples(cut, piece.replica))});
     }
     state.losses.push_back(step_loss);
-    for (LayerHistory& layer : layers) {
-      if (!plan::is_update_due(layer.rule, StepId(step))) continue;
-      const bool has_copy = model.tie && &layer == &layers[tie.copy.layer];
-      // The read version may leave the history with the update: keep its tensors alive.
-      const modules::LayerTensors of_this_update = layer.read_by(step);
-      apply_update(layer, of_this_update, optimizer_rule(spec), has_copy ? &layers[tie.original.layer] : nullptr, tie);
-    }
+    for (Layers& layers : copies) update(layers, model, optimizer_rule(spec), StepId(step));
+    if (averaging.is_due(StepId(step))) meeting.average(copies, model);
   }
 
-  for (const LayerHistory& layer : layers) state.parameters.push_back(as_fp64(layer.versions.back().parameters));
+  for (const LayerHistory& layer : copies.front())
+    state.parameters.push_back(as_fp64(layer.versions.back().parameters));
   for (std::size_t r = 0; r < plan.ranks.size(); ++r)
     for (const auto& layer : buffers[r]) state.buffers[r].push_back(as_fp64(layer));
   return state;
 }
 
 std::int64_t reference_bytes(const plan::Plan& plan, const models::ModelSpec& model) {
-  const std::int64_t copies = 4 + state_count(optimizer_rule(plan.spec)) + plan.stages;
+  const bool trains_apart = plan::averaging(plan.spec).every > 0;
+  const std::int64_t trained = trains_apart ? plan.replicas : 1, outer = trains_apart ? 3 : 0;
+  const std::int64_t copies = 3 + trained * (1 + state_count(optimizer_rule(plan.spec)) + plan.stages) + outer;
   int samples = 0;
   for (const auto& replica : plan.pieces) samples = std::max(samples, std::ranges::max(replica));
-  if (!models::mixes_samples(model)) samples = plan.spec.batch;
+  if (!models::mixes_samples(model) && !trains_apart) samples = plan.spec.batch;
   const int element = plan::parameter_bytes(plan.spec.precision);
   const models::LayerCost kept = models::cost(model.layers, model.input, element, /*first=*/true);
   const std::int64_t outputs = 4 * models::boundaries(model).back().elements() * element;

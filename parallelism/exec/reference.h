@@ -30,6 +30,8 @@ struct ReferenceState {
 ///     what a norm makes of a sample depends on those beside it, and the whole batch would train something else. Each
 ///     rank has running statistics of its own, of the pieces that it computes; the mean gradient of a piece counts
 ///     n_piece / N.
+///   Copies that train by themselves (local_sgd.h): each by the pieces of its own share, as if it were alone; now and
+///     then all take the average of their weights, or the step to it.
 /// Each step sees each stage at the version that its strategy's definition names (delay_rules.h), not at the one that
 /// the plan claims, and the gradients of an update's steps are summed: PipeDream with weight stashing (SOSP'19) and 2BW
 /// (ICML'21) update with a delay. A tied tensor is one tensor, which both layers read. `plan` has at least `steps`

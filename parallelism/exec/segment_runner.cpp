@@ -40,7 +40,6 @@ SegmentRunner::SegmentRunner(const plan::Plan& plan, const models::ModelSpec& mo
       model_(model),
       state_(state),
       rank_(rank),
-      batch_(plan::batch_samples(plan)),
       skips_(models::skips(model)),
       ports_(plan),
       entering_(plan.segments.size()),
@@ -87,7 +86,8 @@ torch::Tensor SegmentRunner::run(const plan::Op& op, const torch::Tensor& input,
   for (int l = 0; l < segment.layers; ++l) {
     y = modules::forward(model_.layers[segment.first_layer + l], tensors[l], y, ports, mode);
   }
-  return labels.defined() ? modules::cross_entropy(y, labels, batch_) : y;
+  if (!labels.defined()) return y;
+  return modules::cross_entropy(y, labels, plan::update_samples(plan_, plan::replica_of(plan_, rank_, op.segment)));
 }
 
 void SegmentRunner::bring_skip(const plan::Op& op, int port, torch::Tensor value) {

@@ -105,7 +105,6 @@ class SegmentRunner {
   const models::ModelSpec& model_;
   const StageState& state_;
   Rank rank_;
-  double batch_;
   std::set<Key> split_;                                                ///< pieces whose backward is I and W
   std::map<Key, Graph> graphs_;                                        ///< from forward to B or I
   std::map<Key, std::unique_ptr<modules::WeightGradients>> deferred_;  ///< from I to W

@@ -38,6 +38,7 @@ StageState::StageState(const plan::Plan& plan, const models::ModelSpec& model, c
       layout_(plan::state_layout(plan, plan::ParameterSizes(model), comm.rank())),
       local_(plan.segments.size(), -1),
       type_(master_type(plan.spec.precision)),
+      averaging_(plan.averaging),
       parameters_(layout_.segments.size()),
       newest_(layout_.segments.size()) {
   torch::NoGradGuard no_grad;
@@ -64,6 +65,7 @@ StageState::StageState(const plan::Plan& plan, const models::ModelSpec& model, c
       case plan::StateRole::shares: shares_ = make(part, {}); break;
       case plan::StateRole::gradients: gradients_ = make(part, shared_gradients); break;
       case plan::StateRole::optimizer: states_.push_back(make(part, {})); break;
+      case plan::StateRole::outer: outer_.push_back(make(part, {})); break;
       case plan::StateRole::norms:
         norms_ = torch::zeros({part.elements / plan::sums_of_squares, plan::sums_of_squares},
                               options.dtype(torch::kFloat64));
@@ -115,6 +117,7 @@ StageState::StageState(const plan::Plan& plan, const models::ModelSpec& model, c
       parameters_[i].push_back(std::move(parameter));
     }
   }
+  if (!outer_.empty()) outer_.front().copy_(weights_.front());
   std::int64_t tensors = 0;
   first_tensor_.resize(parameters_.size());
   for (std::size_t i = parameters_.size(); i-- > 0; tensors += std::ssize(parameters_[i])) first_tensor_[i] = tensors;
@@ -280,6 +283,22 @@ std::vector<StageState::Part> StageState::parts(SegmentId first, int segments, c
     }
   }
   return parts;
+}
+
+void StageState::average(SegmentId first, int segments, int members) {
+  torch::NoGradGuard no_grad;
+  const plan::ElementRange run = layout_.run(first, segments);
+  const auto part = [&run](const torch::Tensor& flat) { return flat.narrow(0, run.first, run.count); };
+  torch::Tensor weights = part(weights_.front());
+  if (outer_.empty()) {
+    weights.div_(members);
+    return;
+  }
+  const torch::Tensor last = part(outer_[0]);
+  at::sub_out(weights, last, weights, 1.0 / members);
+  const OptimizerRule rule{.lr = averaging_.lr, .momentum = averaging_.momentum, .nesterov = true};
+  device_.update(rule, {{.weights = last, .next = last, .states = {part(outer_[1])}, .gradient = weights}});
+  weights.copy_(last);
 }
 
 void StageState::measure_norms(SegmentId first, int segments, plan::Shard shard) {

@@ -62,6 +62,8 @@ class StageState {
   comm::Shares shares(SegmentId first, int segments, int shards) const;
   /// Writes weight version `version` from version - 1 and the gradients of the run, and drops these.
   void update(SegmentId first, int segments, VersionId version);
+  /// Makes the next weights of a run, by Plan::averaging, of the sum that weights() hold over so many members.
+  void average(SegmentId first, int segments, int members);
   /// Adds up what a shard of the run has of the squares of its tensors' weights and of their gradients.
   void measure_norms(SegmentId first, int segments, plan::Shard shard);
   /// What measure_norms() came to, contiguous, for all tensors of the run; to be summed over the shards.
@@ -110,8 +112,10 @@ class StageState {
   plan::StateLayout layout_;
   std::vector<int> local_;  ///< by segment of the plan: its place below, ascending; -1 where not held
   torch::ScalarType type_;
-  std::vector<torch::Tensor> weights_;                                  ///< flat, [slot]
-  std::vector<torch::Tensor> states_;                                   ///< flat, of the optimizer
+  std::vector<torch::Tensor> weights_;  ///< flat, [slot]
+  std::vector<torch::Tensor> states_;   ///< flat, of the optimizer
+  plan::Averaging averaging_;
+  std::vector<torch::Tensor> outer_;                                    ///< flat: a and v of it; empty without
   torch::Tensor shares_;                                                ///< flat; undefined where all weights stay
   torch::Tensor gradients_;                                             ///< flat; undefined without reductions
   torch::Tensor tied_gradients_;                                        ///< part of them; undefined without such a sum

@@ -21,6 +21,11 @@ bool makes_gradient(const plan::Op& op) {
   return plan::makes_input_gradient(op.kind) || op.payload == plan::Payload::activation_gradient;
 }
 
+/// What a replica's loss counts in the mean over the step's batch.
+double loss_share(const plan::Plan& plan, ReplicaId replica) {
+  return static_cast<double>(plan::update_samples(plan, replica)) / plan::batch_samples(plan);
+}
+
 comm::BufferView bytes_of(const torch::Tensor& tensor, void* ready) {
   return {tensor.data_ptr(), static_cast<std::int64_t>(tensor.nbytes()), comm::ElementType::byte, !tensor.is_cpu(),
           ready};
@@ -123,6 +128,7 @@ void* TrainingWork::ready(int lane, int index) const {
 comm::BufferView TrainingWork::summed(const plan::Op& op) const {
   if (op.payload == plan::Payload::tied_gradients) return state_.tied_gradients();
   if (op.payload == plan::Payload::norms) return state_.norms(op.segment, op.segments);
+  if (op.payload == plan::Payload::parameters) return state_.weights(op.segment, op.segments);
   return state_.gradients(op.segment, op.segments);
 }
 
@@ -173,7 +179,8 @@ comm::Work TrainingWork::start(int lane, int index) {
     case plan::OpKind::backward_weight:
     case plan::OpKind::recompute:
     case plan::OpKind::norms:
-    case plan::OpKind::update: break;
+    case plan::OpKind::update:
+    case plan::OpKind::average: break;
   }
   throw std::logic_error(plan::to_text(op) + " on a communication lane, which the executor does not run there");
 }
@@ -274,6 +281,8 @@ void TrainingWork::run(int index) {
     case plan::OpKind::update:
       if (op.group.value < 0) return state_.update(op.segment, op.segments, op.version);
       return state_.update_shard(op.segment, op.segments, op.version, plan::shard_of(plan_, comm_.rank(), op));
+    case plan::OpKind::average:
+      return state_.average(op.segment, op.segments, static_cast<int>(plan_.groups[op.group.value].ranks.size()));
     case plan::OpKind::send:
     case plan::OpKind::receive:
     case plan::OpKind::all_reduce:
@@ -288,7 +297,7 @@ void TrainingWork::read_losses() {
   for (const Loss& loss : losses_) {
     const plan::Op& op = program_.compute()[loss.index];
     const double value = loss.value.item<double>();
-    result_.losses[op.step.value] += value;
+    result_.losses[op.step.value] += loss_share(plan_, plan::replica_of(plan_, comm_.rank(), op.segment)) * value;
     if (!std::isfinite(value))
       throw NotANumber(
           fmt::format("loss of step {}, micro-batch {}: got {}, expected a finite number; try a smaller lr "

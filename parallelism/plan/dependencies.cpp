@@ -112,6 +112,12 @@ class OpIndex {
   OpRef norm_sum(const Op& op, SegmentId s) const {
     return norm_sum_.empty() ? OpRef{Rank(nowhere)} : norm_sum_[due(op, s)];
   }
+  OpRef weight_sum(const Op& op, SegmentId s) const {
+    if (weight_sum_.empty() || op.version.value > plan_.steps) missing(op);
+    const OpRef ref = weight_sum_[update(op, s, op.version.value)];
+    if (ref.rank.value == nowhere) missing(op);
+    return ref;
+  }
   /// An invalid rank where the segment is not reduced.
   OpRef reduction(const Op& op, SegmentId s) const { return reduction_[due(op, s)]; }
 
@@ -150,7 +156,10 @@ class OpIndex {
       case Payload::gradients:
       case Payload::tied_gradients: return;
       case Payload::norms: norm_sum_.assign(update_to_.size(), {Rank(nowhere)}); return;
-      case Payload::parameters: gathered_.assign(update_to_.size(), {Rank(nowhere)}); return;
+      case Payload::parameters:
+        gathered_.assign(update_to_.size(), {Rank(nowhere)});
+        if (plan_.averaging.every > 0) weight_sum_.assign(update_to_.size(), {Rank(nowhere)});
+        return;
       case Payload::activation: summed_forward_.assign(forward_.size(), {Rank(nowhere)}); return;
       case Payload::activation_gradient: summed_backward_.assign(forward_.size(), {Rank(nowhere)}); return;
     }
@@ -174,6 +183,7 @@ class OpIndex {
           update_to_[update(op, SegmentId(op.segment.value + i), op.version.value)] = ref.index;
         }
         return;
+      case OpKind::average: return bring(op, ref, gathered_);
       case OpKind::receive:
         if (op.port > 0) {
           (op.payload == Payload::activation ? skip_forward_ : skip_backward_)[skip(op, op.port)] = ref;
@@ -199,14 +209,17 @@ class OpIndex {
       case Payload::norms:
         for (int i = 0; i < op.segments; ++i) norm_sum_[due(op, SegmentId(op.segment.value + i))] = ref;
         return;
-      case Payload::parameters:
-        for (int i = 0; i < op.segments && op.version.value <= plan_.steps; ++i) {
-          gathered_[update(op, SegmentId(op.segment.value + i), op.version.value)] = ref;
-        }
-        return;
+      case Payload::parameters: return bring(op, ref, op.kind == OpKind::all_reduce ? weight_sum_ : gathered_);
       case Payload::activation: summed_forward_[piece(op, op.segment)] = ref; return;
       case Payload::activation_gradient: summed_backward_[piece(op, op.segment)] = ref; return;
     }
+  }
+
+  /// Notes what brings a version of the weights of a run.
+  void bring(const Op& op, OpRef ref, std::vector<OpRef>& places) const {
+    if (places.empty()) return;
+    for (int i = 0; i < op.segments && op.version.value <= plan_.steps; ++i)
+      places[update(op, SegmentId(op.segment.value + i), op.version.value)] = ref;
   }
 
   OpRef complete(const Op& op, SegmentId s, const std::vector<int>& computed, const std::vector<OpRef>& summed) const {
@@ -243,7 +256,9 @@ class OpIndex {
   std::vector<OpRef> skip_forward_, skip_backward_;          ///< [port][step][micro-batch] for messages of skips
   std::vector<OpRef> summed_forward_, summed_backward_;      ///< and for all_reduces; empty where there are none
   std::vector<int> last_gradient_, norms_, update_to_;       ///< [row][update] -> compute lane
-  std::vector<OpRef> reduction_, norm_sum_, gathered_;       ///< [row][update]; the latter two may be empty
+  std::vector<OpRef> reduction_;                             ///< [row][update]
+  std::vector<OpRef> norm_sum_, weight_sum_;                 ///< the same; empty where there are none
+  std::vector<OpRef> gathered_;                              ///< by gathers and averages; the same
   std::vector<OpRef> tied_;                                  ///< [update] the sum of the tied tensor's gradients
 };
 
@@ -286,6 +301,9 @@ class Finder {
         if (index_.norm_sum(op, op.segment).rank.value == nowhere) return;
         return over_run(op, found,
                         [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.norm_sum(op, s)); });
+      case OpKind::average:
+        return over_run(op, found,
+                        [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.weight_sum(op, s)); });
       case OpKind::send:
         found.push_back(op.payload == Payload::activation ? index_.activation(op) : index_.activation_gradient(op));
         return;

@@ -15,8 +15,9 @@ Durations unroll(const Plan& plan, const Durations& durations, int steps) {
           if (ops[i].step.value < steps) all.push_back(once[i]);
         }
       } else {
-        all.reserve(once.size() * steps);
-        for (int t = 1; t < steps; ++t) all.insert(all.end(), once.begin(), once.end());
+        const int times = (steps + plan.steps - 1) / plan.steps;
+        all.reserve(once.size() * times);
+        for (int t = 1; t < times; ++t) all.insert(all.end(), once.begin(), once.end());
       }
     }
   }

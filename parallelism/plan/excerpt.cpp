@@ -25,6 +25,8 @@ std::optional<StepTimeline> excerpt(const Plan& plan, const Timeline& timeline, 
   const int ranks = static_cast<int>(plan.ranks.size());
   StepTimeline result;
   result.first_step = typical_step(plan, timeline, first_step.value);
+  if (const int every = plan.averaging.every; every > 0)  // the step that shows what the others leave out
+    result.first_step = (result.first_step / every + 1) * every - 1;
   if (plan.asynchronous) result.first_step = std::max(0, std::min(result.first_step, plan.steps - ranks));
   result.last_step = plan.asynchronous ? std::min(result.first_step + ranks, plan.steps) - 1 : result.first_step;
   int count = 0;

@@ -13,7 +13,8 @@ LaneKind lane_kind(OpKind kind) {
     case OpKind::backward_weight:
     case OpKind::recompute:
     case OpKind::norms:
-    case OpKind::update: return LaneKind::compute;
+    case OpKind::update:
+    case OpKind::average: return LaneKind::compute;
     case OpKind::send: return LaneKind::send;
     case OpKind::receive: return LaneKind::receive;
     case OpKind::all_reduce:

@@ -68,6 +68,17 @@ Op all_reduce_tied(SegmentId original, StepId step, GroupId group) {
 Op all_reduce_norms(SegmentId first, int segments, StepId step, GroupId group) {
   return collective(OpKind::all_reduce, Payload::norms, first, segments, step, group);
 }
+Op all_reduce_parameters(SegmentId first, int segments, StepId step, VersionId version, GroupId group) {
+  Op op = collective(OpKind::all_reduce, Payload::parameters, first, segments, step, group);
+  op.version = version;
+  return op;
+}
+Op average(SegmentId first, int segments, StepId step, VersionId version, GroupId group) {
+  Op op = update(first, segments, step, version);
+  op.kind = OpKind::average;
+  op.group = group;
+  return op;
+}
 Op all_gather(SegmentId first, int segments, StepId step, VersionId version, GroupId group) {
   Op op = collective(OpKind::all_gather, Payload::parameters, first, segments, step, group);
   op.version = version;
@@ -109,8 +120,8 @@ std::string name(const Op& op) {
   std::string text(parabench::to_text(op.kind));
   switch (op.payload) {
     case Payload::none:
-    case Payload::gradients:
-    case Payload::parameters: break;
+    case Payload::gradients: break;
+    case Payload::parameters: text += op.kind == OpKind::all_reduce ? "_PARAMETERS" : ""; break;
     case Payload::tied_gradients: text += "_TIED"; break;
     case Payload::norms: text += "_NORMS"; break;
     case Payload::activation: text += "_F"; break;

@@ -21,6 +21,7 @@ enum class OpKind : std::uint8_t {
   recompute,        ///< a forward once more, for the backward that follows: brings back what the first one discarded
   norms,            ///< what the rank's share of a run adds to the norms of its tensors, for an update in shares
   update,           ///< optimizer step of a run of segments, or of the rank's share of it
+  average,          ///< weights of a run from their sum over a group: the mean, or an outer optimizer's step to it
   // Messages: from one rank to another.
   send,
   receive,
@@ -31,10 +32,9 @@ enum class OpKind : std::uint8_t {
   broadcast,       ///< what the root has on all of them
 };
 
-constexpr std::array<std::string_view, 13> names_of(OpKind) {
-  return {"F",        "B",    "I",    "W",          "RECOMPUTE",      "NORMS",
-          "UPDATE",   "SEND", "RECV", "ALL_REDUCE", "REDUCE_SCATTER", "ALL_GATHER",
-          "BROADCAST"};
+constexpr std::array<std::string_view, 14> names_of(OpKind) {
+  return {"F",       "B",    "I",    "W",          "RECOMPUTE",      "NORMS",      "UPDATE",
+          "AVERAGE", "SEND", "RECV", "ALL_REDUCE", "REDUCE_SCATTER", "ALL_GATHER", "BROADCAST"};
 }
 
 constexpr bool is_pass(OpKind kind) { return kind <= OpKind::recompute; }
@@ -79,12 +79,13 @@ struct Op {
   bool overlaps_next : 1 = false;  ///< F: may run at the same time as the action after it
   std::uint16_t port : 13 = 0;     ///< messages: 0: what neighbouring segments hand on; else Plan::skips[port - 1]
   SegmentId segment;               ///< first of a run
-  int segments = 1;                ///< length of the run: norms, updates, and what moves gradients, parameters or norms
+  int segments = 1;                ///< length of the run: norms, updates, averages, what moves gradients and the like
   MicroBatchId micro_batch{0};     ///< passes, and what moves activations or their gradients
   StepId step;                     ///< of the window
-  VersionId version;               ///< passes: weights read; updates, and what moves parameters: weights written
+  VersionId version;               ///< passes: weights read; updates, averages, what moves parameters: weights written
   Rank peer{-1};                   ///< messages: the other rank; broadcasts: the root
-  /// Collectives: who takes part; norms and updates: among whom the run is shared, -1: the rank updates all of it.
+  /// Collectives and averages: who takes part; norms and updates: among whom the run is shared, -1: the rank updates all
+  /// of it.
   GroupId group{-1};
   bool operator==(const Op&) const = default;
 };
@@ -94,7 +95,8 @@ static_assert(sizeof(Op) == 32, "plans and simulations copy millions of operatio
 constexpr bool is_over_run(const Op& op) { return !is_pass(op.kind) && !is_of_micro_batch(op.payload); }
 /// Whether it reads or writes a version of the weights.
 constexpr bool has_version(const Op& op) {
-  return is_pass(op.kind) || op.kind == OpKind::update || op.payload == Payload::parameters;
+  return is_pass(op.kind) || op.kind == OpKind::update || op.kind == OpKind::average ||
+         op.payload == Payload::parameters;
 }
 
 /// A pass of the given kind (is_pass).
@@ -121,6 +123,9 @@ Op all_reduce(SegmentId first, int segments, StepId step, GroupId group);
 Op reduce_scatter(SegmentId first, int segments, StepId step, GroupId group);
 /// Of the tensor that `original`, whose segment it first lies in, shares with another.
 Op all_reduce_tied(SegmentId original, StepId step, GroupId group);
+/// Of the weights of a run, as each member's own update wrote them; and the weights that every member makes of that sum.
+Op all_reduce_parameters(SegmentId first, int segments, StepId step, VersionId version, GroupId group);
+Op average(SegmentId first, int segments, StepId step, VersionId version, GroupId group);
 /// Of what the members' norms of a run came to.
 Op all_reduce_norms(SegmentId first, int segments, StepId step, GroupId group);
 /// Of the parameters of a run, as the step's update wrote them.
@@ -138,8 +143,8 @@ SegmentId other_segment(const Op& message, std::span<const SkipPort> skips);
 Op receive_of(const Op& send, Rank from, std::span<const SkipPort> skips);
 
 /// Kind and payload: "F", "SEND_F" of an activation, "RECV_B" of a gradient of one, "ALL_REDUCE" of gradients,
-/// "ALL_REDUCE_TIED" of those of a tied tensor, "ALL_REDUCE_NORMS" of norms, "ALL_REDUCE_F" of activations,
-/// "ALL_GATHER" of parameters.
+/// "ALL_REDUCE_TIED" of those of a tied tensor, "ALL_REDUCE_PARAMETERS", "ALL_REDUCE_NORMS" of norms, "ALL_REDUCE_F" of
+/// activations, "ALL_GATHER" of parameters.
 std::string name(const Op& op);
 /// Text with segment and micro-batch: `2F0`, `1SEND_F3`, `0-4ALL_REDUCE`, `7UPDATE`; of a skip with its port:
 /// `1SEND_F3^2`. The step is not part of it.

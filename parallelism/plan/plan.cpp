@@ -16,6 +16,12 @@ int batch_samples(const Plan& plan) {
   return samples;
 }
 
+int update_samples(const Plan& plan, ReplicaId replica) {
+  if (plan.averaging.every == 0) return batch_samples(plan);
+  const std::vector<int>& own = plan.pieces[replica.value];
+  return std::accumulate(own.begin(), own.end(), 0);
+}
+
 int piece_offset(const Plan& plan, ReplicaId replica, MicroBatchId m) {
   int offset = 0;
   for (int r = 0; r < replica.value; ++r) {
@@ -112,6 +118,19 @@ int discarded_steps(const Case& spec, int warmup) {
   return spec.graph ? std::max(warmup, graph_capture_step + 1) : warmup;
 }
 
+namespace {
+
+/// Repeats of the plan's own steps that make `steps` at least.
+int repeats(const Plan& plan, int steps) { return (steps + plan.steps - 1) / plan.steps; }
+
+}  // namespace
+
+Window window(const Plan& plan, int warmup, int steps) {
+  const int discarded = discarded_steps(plan.spec, warmup);
+  if (plan.asynchronous) return {discarded, steps};
+  return {repeats(plan, discarded) * plan.steps, repeats(plan, steps) * plan.steps};
+}
+
 std::vector<Op>& RankProgram::lane(const LaneKey& key) {
   auto found = std::ranges::lower_bound(lanes, key, {}, &Lane::key);
   if (found == lanes.end() || found->key != key) found = lanes.insert(found, {key, {}});
@@ -159,13 +178,14 @@ Plan unroll(const Plan& plan, int steps) {
       for (Lane& lane : rank.lanes) std::erase_if(lane.ops, [&](const Op& op) { return op.step.value >= steps; });
     return result;
   }
-  result.steps = plan.steps * steps;
+  const int times = repeats(plan, steps);
+  result.steps = plan.steps * times;
   for (RankProgram& rank : result.ranks) {
     for (Lane& lane : rank.lanes) {
       auto& ops = lane.ops;
       const std::size_t once = ops.size();
-      ops.reserve(once * steps);
-      for (int t = 1; t < steps; ++t) {
+      ops.reserve(once * times);
+      for (int t = 1; t < times; ++t) {
         for (std::size_t i = 0; i < once; ++i) {
           Op op = ops[i];
           op.step.value += t * plan.steps;

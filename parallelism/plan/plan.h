@@ -74,17 +74,32 @@ struct Room {
   bool operator==(const Room&) const = default;
 };
 
+/// Weights that holders of a stage update each for itself, by the mean gradient of its own samples, and average now and
+/// then. With a the weights that the last average left, m the mean of the members' and v, which starts as zeros:
+/// d = a - m; v' = momentum v + d; the next weights are a - lr (d + momentum v'), which is DiLoCo's outer optimizer
+/// (Douillard et al. 2023, arXiv 2311.08105). With lr 1 and momentum 0 they are m, and nothing is kept.
+struct Averaging {
+  int every = 0;  ///< steps from one average to the next; 0: gradients are summed, and weights never differ
+  double lr = 1, momentum = 0;
+
+  bool is_mean() const { return lr == 1 && momentum == 0; }
+  /// Whether a step's weights are averaged.
+  bool is_due(StepId step) const { return every > 0 && (step.value + 1) % every == 0; }
+  bool operator==(const Averaging&) const = default;
+};
+
 struct Plan {
   Case spec;                      ///< the resolved case
   std::vector<Segment> segments;  ///< in layer order; neighbours of one stage adjacent
   std::vector<SkipPort> skips;    ///< ports 1, 2, ... (skip_ports.h), by tensor and the segment that takes it
   int stages = 1;
   int replicas = 1;
-  int shards = 1;                        ///< parts that the tensor axis cuts each stage into
-  std::vector<Group> groups;             ///< among whom collectives run, by id; equal ones stay apart
-  int steps = 1;                         ///< steps in the window
-  bool asynchronous = false;             ///< the window is one stream whose pipe does not drain between steps
-  Room room;                             ///< of every rank
+  int shards = 1;             ///< parts that the tensor axis cuts each stage into
+  std::vector<Group> groups;  ///< among whom collectives run, by id; equal ones stay apart
+  int steps = 1;              ///< steps in the window
+  bool asynchronous = false;  ///< the window is one stream whose pipe does not drain between steps
+  Room room;                  ///< of every rank
+  Averaging averaging;
   bool in_order = true;                  ///< micro-batches pass each segment of a rank first in, first out
   std::vector<VersionRule> versions;     ///< of each stage (delay_rules.h); synchronous plans: no lag
   std::optional<TiedSegments> tie;       ///< none where no layers share a tensor
@@ -95,6 +110,9 @@ struct Plan {
 
 int micro_batches(const Plan& plan);  ///< per step and replica
 int batch_samples(const Plan& plan);  ///< samples of one step over all replicas
+/// Samples of one step over which the gradients of an update are the mean: of all replicas, or of this one alone where
+/// each updates its weights for itself.
+int update_samples(const Plan& plan, ReplicaId replica);
 /// Position of the first sample of piece (replica, m) within its step's batch; pieces lie one after the other,
 /// replica by replica.
 int piece_offset(const Plan& plan, ReplicaId replica, MicroBatchId m);
@@ -138,6 +156,15 @@ inline constexpr int graph_capture_step = 3;
 /// Steps of a case that a measurement discards where `warmup` are asked for: with graph:on the captured one among them.
 int discarded_steps(const Case& spec, int warmup);
 
+/// What a run of `plan` discards and measures.
+struct Window {
+  int discarded = 0, measured = 0;
+  int steps() const { return discarded + measured; }
+};
+/// Where `warmup` and `steps` are asked for: discarded_steps(), and both in whole repeats of the plan's own steps, since
+/// some of these average weights and others do not. `plan`: as a strategy wrote it.
+Window window(const Plan& plan, int warmup, int steps);
+
 /// Whether some rank has an operation of this kind.
 bool uses(const Plan& plan, OpKind kind);
 /// Whether the rank sums gradients of its parameters, or of a tied one alone, with other ranks.
@@ -149,8 +176,9 @@ bool has_collectives(const RankProgram& rank, Payload purpose);
 /// Sizes of `pieces` parts of `samples` that differ by one at most, larger ones first.
 std::vector<int> split_evenly(int samples, int pieces);
 
-/// The plan over `steps` steps. Synchronous: its single step repeated, versions and steps renumbered. Asynchronous: the
-/// window's first `steps` mini-batches, which drain at the end; throws usage_error beyond the window.
+/// The plan over `steps` steps. Synchronous: its steps, of which most plans have one, repeated as often as that takes at
+/// least, versions and steps renumbered. Asynchronous: the window's first `steps` mini-batches, which drain at the end;
+/// throws usage_error beyond the window.
 Plan unroll(const Plan& plan, int steps);
 
 }  // namespace parabench::plan

@@ -84,7 +84,7 @@ class Accounting {
     if (op.kind == OpKind::forward) sum.forward += work;
     if (makes_input_gradient(op.kind) || makes_weight_gradient(op.kind)) sum.backward += work;
     if (op.kind == OpKind::recompute) sum.recompute += work;
-    if (op.kind == OpKind::update || op.kind == OpKind::norms) sum.update += work;
+    if (op.kind == OpKind::update || op.kind == OpKind::norms || op.kind == OpKind::average) sum.update += work;
   }
 
   static Breakdown per_step(Breakdown sum, int steps) {
@@ -134,6 +134,7 @@ std::vector<double> step_durations(const Plan& plan, const Timeline& timeline) {
     pattern = std::lcm(pattern, rule.steps_per_update);
     round = std::max(round, rule.steps_per_update);
   }
+  if (plan.averaging.every > 0) pattern = std::lcm(pattern, plan.averaging.every);
   const std::vector<double> completions = step_completions(plan, timeline);
   const auto before = [&](int step) {
     if (step >= pattern) return step - pattern;

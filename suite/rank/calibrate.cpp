@@ -121,7 +121,8 @@ analytic::Calibration calibrate(const Launch& launch, comm::Communicator& comm, 
     if (comm.rank() == Rank(0)) calibration.copy_bytes_per_s[kind][1] = alone;
     const analytic::RankCountKey key{std::string(to_text(spec.comm)), busy, kind};
     if (!scope.group_sizes.empty()) {
-      arena = plan::exchanged_bytes(launch.plan, launch.model, plan::StateRole::gradients);
+      arena = std::max(plan::exchanged_bytes(launch.plan, launch.model, plan::StateRole::gradients),
+                       plan::exchanged_bytes(launch.plan, launch.model, plan::StateRole::weights));
       const comm::Arena buffer = comm.allocate(arena);
       for (int members : scope.group_sizes) {
         calibration.all_reduce[analytic::reduction_key(spec, members)] =

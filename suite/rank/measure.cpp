@@ -57,13 +57,14 @@ protocol::RankReport report(Rank rank, exec::RankSpans spans, double clock_offse
   return result;
 }
 
-/// Steps to run alone; none where steps of the plan have no end of their own, or no other rank.
+/// Repeats of the plan's own steps to run alone; none where steps of the plan have no end of their own, or no other rank.
 int isolated_count(const Launch& launch) {
   if (launch.plan.asynchronous || launch.plan.spec.np == 1) return 0;
-  return std::min(launch.command.steps, protocol::most_isolated_steps);
+  const int steps = std::min(launch.command.steps, protocol::most_isolated_steps);
+  return (steps + launch.plan.steps - 1) / launch.plan.steps;
 }
 
-/// Begin and end of steps on this rank, each alone between barriers, on the clock of rank 0. `run_step` runs one.
+/// Begin and end of such repeats on this rank, each alone between barriers, on the clock of rank 0. `run_step` runs one.
 std::vector<protocol::RankReport::Interval> isolated_steps(int count, double clock_offset,
                                                            const std::function<exec::RankSpans()>& run_step) {
   std::vector<protocol::RankReport::Interval> steps;
@@ -77,8 +78,8 @@ std::vector<protocol::RankReport::Interval> isolated_steps(int count, double clo
   return steps;
 }
 
-/// From the first rank's begin to the last one's end.
-std::optional<results::StepTime> isolated_step_time(const std::vector<protocol::RankReport>& ranks) {
+/// From the first rank's begin to the last one's end, for each of a repeat's `steps`.
+std::optional<results::StepTime> isolated_step_time(const std::vector<protocol::RankReport>& ranks, int steps) {
   std::vector<double> seconds;
   for (std::size_t i = 0; i < ranks.front().isolated.size(); ++i) {
     auto [begin, end] = ranks.front().isolated[i];
@@ -86,7 +87,7 @@ std::optional<results::StepTime> isolated_step_time(const std::vector<protocol::
       begin = std::min(begin, rank.isolated.at(i).begin);
       end = std::max(end, rank.isolated.at(i).end);
     }
-    seconds.push_back(end - begin);
+    seconds.push_back((end - begin) / steps);
   }
   if (seconds.empty()) return std::nullopt;
   return results::StepTime{.samples = {std::move(seconds)}};
@@ -108,7 +109,7 @@ results::Measured conclude(const Launch& launch, const plan::Plan& plan, comm::C
   const std::vector<protocol::RankReport> reports = gather_reports(comm, mine);
   if (comm.rank() != Rank(0)) return {};
 
-  const int warmup = plan::discarded_steps(launch.plan.spec, launch.command.warmup);
+  const int warmup = plan::window(launch.plan, launch.command.warmup, launch.command.steps).discarded;
   plan::Timeline timeline{.origin = std::numeric_limits<double>::infinity()};
   results::Measured measured;
   if (comm.size() > 1) {
@@ -147,7 +148,7 @@ results::Measured conclude(const Launch& launch, const plan::Plan& plan, comm::C
   std::vector<double> samples = plan::step_durations(plan, timeline);
   samples.erase(samples.begin(), samples.begin() + warmup);
   measured.step_time_s.samples = {samples};
-  measured.isolated_step_time_s = isolated_step_time(reports);
+  measured.isolated_step_time_s = isolated_step_time(reports, launch.plan.steps);
   measured.warmup_steps = warmup;
   if (!plan.spec.graph) measured.timeline = plan::excerpt(plan, timeline, StepId(warmup));
   if (launch.command.trace) {
@@ -161,14 +162,15 @@ results::Measured conclude(const Launch& launch, const plan::Plan& plan, comm::C
 
 results::Measured measure(const Launch& launch, comm::Communicator& comm, exec::Device& device,
                           const RankPlace& place) {
-  const int warmup = plan::discarded_steps(launch.plan.spec, launch.command.warmup);
-  const plan::Plan plan = plan::unroll(launch.plan, warmup + launch.command.steps);
+  const plan::Window window = plan::window(launch.plan, launch.command.warmup, launch.command.steps);
+  const plan::Plan plan = plan::unroll(launch.plan, window.steps());
   exec::StageState state(plan, launch.model, comm, device);
   exec::RankInput input = exec::open_input(plan, comm.rank(), launch.source, launch.input, device);
   const double clock_offset = clock_offset_s(comm);
   comm.reset_traffic();
   if (!device.where().is_cpu()) exec::tune(plan, launch.model, state, device, comm.rank());
-  const exec::Execution execution = exec::execute(plan, launch.model, state, comm, input, device, StepId(warmup));
+  const exec::Execution execution =
+      exec::execute(plan, launch.model, state, comm, input, device, StepId(window.discarded));
   const comm::Traffic traffic = comm.traffic();
   // While memory of a device is looked at, nobody takes any there. Allocators keep what they took at their peak.
   comm.wait(comm.barrier());
@@ -193,7 +195,8 @@ results::Measured measure(const Launch& launch, comm::Communicator& comm, exec::
   // both take memory of the device.
   input = {};
   if (isolated > 0) {
-    input = exec::open_input(plan::unroll(launch.plan, isolated), comm.rank(), launch.source, launch.input, device);
+    input = exec::open_input(plan::unroll(launch.plan, isolated * launch.plan.steps), comm.rank(), launch.source,
+                             launch.input, device);
   }
   mine.isolated = isolated_steps(isolated, clock_offset, [&] {
     return exec::execute(launch.plan, launch.model, state, comm, input, device, StepId(0)).spans;
@@ -202,7 +205,7 @@ results::Measured measure(const Launch& launch, comm::Communicator& comm, exec::
 }
 
 results::Measured measure_emulated(const Launch& launch, comm::Communicator& comm) {
-  const int steps = launch.command.warmup + launch.command.steps;
+  const int steps = plan::window(launch.plan, launch.command.warmup, launch.command.steps).steps();
   const plan::Plan plan = plan::unroll(launch.plan, steps);
   const exec::RankSpans spans = exec::emulate(plan, plan::unroll(launch.plan, launch.durations, steps), comm);
   protocol::RankReport mine = report(comm.rank(), spans, 0, "emulated");

@@ -10,6 +10,7 @@
 #include "parallelism/exec/equivalence.h"
 #include "parallelism/exec/reference.h"
 #include "parallelism/plan/strategies/delay_rules.h"
+#include "parallelism/plan/strategies/local_sgd.h"
 #include "suite/rank/affinity.h"
 #include "suite/rank/hand_over.h"
 
@@ -26,7 +27,9 @@ std::int64_t memory_bytes() {
 
 results::Equivalence verify(const Launch& launch, comm::Communicator& comm, exec::Device& device) {
   results::Equivalence equivalence;
-  equivalence.reference = plan::delays_updates(launch.plan.spec) ? "delayed-update" : "sequential";
+  equivalence.reference = plan::delays_updates(launch.plan.spec)        ? "delayed-update"
+                          : plan::averaging(launch.plan.spec).every > 0 ? "local-update"
+                                                                        : "sequential";
   const std::int64_t needed = exec::reference_bytes(launch.plan, launch.model);
   if (needed > memory_bytes()) {
     equivalence.reason = fmt::format("a single rank cannot hold the reference: {} bytes needed, {} bytes of memory",

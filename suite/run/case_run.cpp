@@ -61,6 +61,7 @@ class Attempt {
   void take(results::Measured measured);
   void judge(std::span<const double> losses);
   void fail(std::string reason, protocol::FailureKind kind);
+  plan::Window window() const { return plan::window(prepared_.forecast->plan, options_.warmup, options_.steps); }
   bool is_sound() const { return result_.record.status == results::Status::ok; }
 
   const Prepared& prepared_;
@@ -98,8 +99,8 @@ void Attempt::fail(std::string reason, protocol::FailureKind kind) {
 
 std::optional<protocol::Reply> Attempt::run_phase(protocol::Phase phase, LaunchRequest request,
                                                   const std::string& what) {
-  const int steps = options_.warmup + options_.steps;
   const Forecast& forecast = *prepared_.forecast;
+  const int steps = window().steps();
   request.phase = phase;
   request.plan = &forecast.plan;
   if (is_emulated(prepared_.chosen.spec)) request.durations = &forecast.durations;
@@ -175,8 +176,7 @@ void Attempt::measure(const PlannedLaunch& launch) {
 void Attempt::trace_prediction(const std::filesystem::path& trace, const std::string& trouble) {
   if (!trouble.empty()) return workplace_.progress.note(fmt::format("the trace is not kept: {}", trouble));
   try {
-    const int warmup = plan::discarded_steps(prepared_.chosen.spec, options_.warmup);
-    add_prediction(trace, *prepared_.subject, *prepared_.forecast, knowledge_, warmup + options_.steps);
+    add_prediction(trace, *prepared_.subject, *prepared_.forecast, knowledge_, window().steps());
   } catch (const std::exception& error) {
     workplace_.progress.note(fmt::format("the trace has no prediction: {}", error.what()));
   }
@@ -185,9 +185,10 @@ void Attempt::trace_prediction(const std::filesystem::path& trace, const std::st
 void Attempt::take(results::Measured measured) {
   results::Record& record = result_.record;
   const auto& samples = measured.step_time_s.samples;
-  if (samples.size() != 1 || static_cast<int>(samples.front().size()) != options_.steps) {
+  const int steps = window().measured;
+  if (samples.size() != 1 || static_cast<int>(samples.front().size()) != steps) {
     return fail(fmt::format("measure: the reply holds {} steps, {} were asked for",
-                            samples.empty() ? 0 : samples.front().size(), options_.steps),
+                            samples.empty() ? 0 : samples.front().size(), steps),
                 protocol::FailureKind::failure);
   }
   const bool one_process = is_peer_ && plan::peer_product(prepared_.chosen.spec).one_process;
@@ -204,7 +205,7 @@ void Attempt::take(results::Measured measured) {
 
 void Attempt::judge(std::span<const double> losses) {
   results::Equivalence& equivalence = result_.record.equivalence;
-  judge_losses(equivalence, losses, is_peer_ ? static_cast<int>(losses.size()) : options_.warmup + options_.steps);
+  judge_losses(equivalence, losses, is_peer_ ? static_cast<int>(losses.size()) : window().steps());
   if (is_peer_ && equivalence.loss_agrees) judge_peer(equivalence);
   if (equivalence.loss_agrees == false) {
     fail(is_peer_ ? "its first losses are not those of our training"
@@ -281,9 +282,10 @@ results::Record start_record(const Prepared& prepared, const RunOptions& options
 
 double expected_seconds(const Prepared& prepared, const RunOptions& options) {
   if (!prepared.runs()) return 0;
+  const plan::Window window = plan::window(prepared.forecast->plan, options.warmup, options.steps);
   double seconds = 0;
   for (const PlannedLaunch& launch : launches_of(prepared.chosen.spec, options))
-    seconds += expected_seconds(launch.phase, *prepared.forecast, options.warmup + options.steps);
+    seconds += expected_seconds(launch.phase, *prepared.forecast, window.steps());
   return seconds;
 }
 

@@ -94,8 +94,7 @@ analytic::Costs make_costs(const Subject& subject, const Knowledge& knowledge, c
 
 Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int warmup, int steps) {
   const analytic::Sizes sizes(subject.model);
-  const int predicted_warmup = plan::discarded_steps(subject.spec, protocol::default_warmup);
-  const int predicted_window = predicted_warmup + protocol::default_steps;
+  const int predicted_window = plan::discarded_steps(subject.spec, protocol::default_warmup) + protocol::default_steps;
   const int window = plan::discarded_steps(subject.spec, warmup) + steps;
   const bool fits = subject.spec.recompute == Recompute::automatic;
   Forecast forecast;
@@ -106,7 +105,7 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
         fits ? analytic::recompute_to_fit(made, sizes, *time, *memory, *subject.spec.memory, predicted_window) : made;
     plan::require_valid(forecast.plan);
     forecast.predicted =
-        analytic::predict(forecast.plan, sizes, *time, *memory, predicted_warmup, protocol::default_steps);
+        analytic::predict(forecast.plan, sizes, *time, *memory, protocol::default_warmup, protocol::default_steps);
     if (made.asynchronous && window != predicted_window) {
       plan::Plan executed = make_plan_of(subject, sizes, knowledge, window);
       forecast.plan =

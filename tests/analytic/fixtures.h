@@ -116,7 +116,8 @@ struct KindSeconds {
       case plan::OpKind::all_gather:
       case plan::OpKind::broadcast: return all_reduce;
       case plan::OpKind::norms:
-      case plan::OpKind::update: return update;
+      case plan::OpKind::update:
+      case plan::OpKind::average: return update;
       case plan::OpKind::send:
       case plan::OpKind::receive: return message;
     }

@@ -7,7 +7,7 @@ THREADS = f"{GPU}/comm:threads"  # the ranks share the GPU
 
 PIPELINES = ("gpipe", "1f1b", "dapple", "interleaved", "looped-bfs", "zb-h1", "zb-h2", "zb-v", "dualpipev", "chimera",
              "pipedream", "pipedream-2bw")
-PARALLEL = ("data-parallel", "horovod", "dear", "zero1", "zero2", "zero3", "model-parallel", *PIPELINES)
+PARALLEL = ("data-parallel", "horovod", "dear", "local-sgd", "zero1", "zero2", "zero3", "model-parallel", *PIPELINES)
 
 
 def allows(strategy, ranks):

@@ -32,6 +32,7 @@ int number(const Plan& plan, const Op& op) {
 std::string to_text(const Plan& plan, Rank rank, const Action& action) {
   if (action.op.kind == OpKind::update) return "U";
   if (action.op.kind == OpKind::norms) return "N";
+  if (action.op.kind == OpKind::average) return "A";
   std::string text = letters(action.op.kind) + std::to_string(number(plan, action.op));
   const auto& holds = plan.ranks[rank.value].holds;
   if (holds.size() == 1) return text;

@@ -43,6 +43,8 @@ json to_json(const Plan& plan) {
                  {"versions", json::array()},  {"segments", json::array()},
                  {"ranks", json::array()}};
   if (plan.room != Room{}) result["room"] = {{"weights", plan.room.weights}, {"gradients", plan.room.gradients}};
+  if (const Averaging& by = plan.averaging; by.every > 0)
+    result["averaging"] = {{"every", by.every}, {"lr", by.lr}, {"momentum", by.momentum}};
   if (plan.tie) {
     result["tie"] = {
         {"original", plan.tie->original.value}, {"copy", plan.tie->copy.value}, {"shared", plan.tie->shared}};

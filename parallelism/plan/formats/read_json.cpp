@@ -133,6 +133,11 @@ Room room_from(const JsonReader& object) {
   return {object.get<int>("weights"), object.get<int>("gradients")};
 }
 
+Averaging averaging_from(const JsonReader& object) {
+  object.allow_only({"every", "lr", "momentum"});
+  return {object.get<int>("every"), object.get<double>("lr"), object.get<double>("momentum")};
+}
+
 SkipPort skip_from(const JsonReader& object) {
   object.allow_only({"from", "to", "tensor"});
   return {SegmentId(object.get<int>("from")), SegmentId(object.get<int>("to")), object.get<int>("tensor")};
@@ -143,10 +148,11 @@ SkipPort skip_from(const JsonReader& object) {
 Plan plan_from_json(const json& plan_file) {
   const JsonReader file(plan_file, "plan", plan_file_hint);
   if (file.get<std::string>("format") != plan_file_format) throw file.at("format").error(plan_file_format);
-  file.allow_only({"format", "case",     "stages",          "replicas",    "shards",
-                   "groups", "steps",    "asynchronous",    "in_order",    "versions",
-                   "room",   "tie",      "pieces",          "segments",    "skips",
-                   "ranks",  "makespan", "bubble_fraction", "steady_step", "steady_bubble_fraction"});
+  file.allow_only({"format",   "case",     "stages",          "replicas",    "shards",
+                   "groups",   "steps",    "asynchronous",    "in_order",    "versions",
+                   "room",     "tie",      "pieces",          "segments",    "skips",
+                   "ranks",    "makespan", "bubble_fraction", "steady_step", "steady_bubble_fraction",
+                   "averaging"});
   Plan plan;
   plan.spec = case_from_json(file.at("case"));
   plan.stages = file.get<int>("stages");
@@ -158,6 +164,7 @@ Plan plan_from_json(const json& plan_file) {
   plan.in_order = file.get<bool>("in_order");
   for (const JsonReader& rule : file.at("versions").items()) plan.versions.push_back(version_rule_from(rule));
   if (file.has("room")) plan.room = room_from(file.at("room"));
+  if (file.has("averaging")) plan.averaging = averaging_from(file.at("averaging"));
   if (file.has("tie")) plan.tie = tie_from(file.at("tie"));
   plan.pieces = file.get<std::vector<std::vector<int>>>("pieces");
   for (const JsonReader& segment : file.at("segments").items()) plan.segments.push_back(segment_from(segment));

@@ -94,6 +94,23 @@ Plan add_reduced_updates(Plan plan, std::span<const SegmentRun> runs) {
   return add_updates(add_reductions(std::move(plan), runs), runs);
 }
 
+Plan add_averages(Plan plan, std::span<const SegmentRun> runs) {
+  const std::vector<GroupId> groups = add_data_groups(plan);
+  const StepId last(plan.steps - 1);
+  for (const SegmentRun& run : runs) {
+    const StageId stage = stage_of(plan, run.first);
+    const VersionId version = updates_by(plan, stage, last);
+    for (int shard = 0; shard < plan.shards; ++shard) {
+      const GroupId group = groups[stage.value * plan.shards + shard];
+      if (group.value < 0) continue;
+      add_collective(plan, all_reduce_parameters(run.first, run.segments, last, version, group));
+      for (Rank r : plan.groups[group.value].ranks)
+        plan.ranks[r.value].compute().push_back(average(run.first, run.segments, last, version, group));
+    }
+  }
+  return plan;
+}
+
 Plan add_sharded_updates(Plan plan, std::span<const SegmentRun> runs, std::span<const SegmentRun> gathered) {
   const std::vector<GroupId> groups = add_data_groups(plan);
   const bool norms = find_optimizer(plan.spec.optimizer.name).reads_norms;

@@ -28,6 +28,9 @@ Plan add_reductions(Plan plan, std::span<const SegmentRun> runs);
 Plan add_updates(Plan plan, std::span<const SegmentRun> runs);
 /// Both.
 Plan add_reduced_updates(Plan plan, std::span<const SegmentRun> runs);
+/// Appends to the last step of a plan whose holders update their weights each for itself, for every run of several
+/// holders: the sum of its weights, and the average that is made of it.
+Plan add_averages(Plan plan, std::span<const SegmentRun> runs);
 /// In place of both, ZeRO's stage 1 (Rajbhandari et al. 2020): the holders of a run get each its share of the summed
 /// gradients, update this share of the parameters and gather those of the others. Runs of one holder are updated whole.
 /// Where the optimizer reads norms of whole tensors, what each share adds to them is summed before. `gathered`: the same

@@ -44,6 +44,7 @@ class UpdateCheck {
         for (StepId step; step.value < plan_.steps; ++step) {
           check_sum(s, step, sharers);
           check_update(s, step);
+          check_average(s, step, sharers);
           check_norms(s, step);
         }
       }
@@ -54,11 +55,13 @@ class UpdateCheck {
   struct Step {
     Counted sum, update, exchange;  ///< of gradients, of parameters, of what updates wrote
     Counted norms, norm_sum;
+    Counted average;
   };
 
   static Counted Step::*member_of(const Op& op) {
     if (op.kind == OpKind::update) return &Step::update;
     if (op.kind == OpKind::norms) return &Step::norms;
+    if (op.kind == OpKind::average) return &Step::average;
     if (op.payload == Payload::norms) return &Step::norm_sum;
     if (op.payload == Payload::gradients) return &Step::sum;
     return op.payload == Payload::parameters ? &Step::exchange : nullptr;
@@ -89,7 +92,7 @@ class UpdateCheck {
 
   void check_sum(SegmentId s, StepId step, const std::vector<Rank>& sharers) {
     const Counted& sum = at(s, step).sum;
-    const int due = sharers.size() > 1 && is_update_due(plan_, stage_of(plan_, s), step);
+    const int due = sharers.size() > 1 && is_update_due(plan_, stage_of(plan_, s), step) && plan_.averaging.every == 0;
     const Op missing = sum.op ? *sum.op : all_reduce(s, 1, step, GroupId(-1));
     if (sum.count < due) complain("exactly once", missing, "is missing");
     if (sum.count > due) complain("exactly once", missing, "is one too many");
@@ -107,6 +110,7 @@ class UpdateCheck {
     if (received && update.op) complain("exactly once", *update.op, "is overwritten by the broadcast");
     const bool before_use = plan_.room.weights > 0;
     if (exchange.count > (before_use ? 2 : 1)) complain("exactly once", *exchange.op, "is one too many");
+    if (exchange.op && exchange.op->kind == OpKind::all_reduce) return;  // of check_average()
     if (!update.op) {
       if (exchange.op && !received) complain("shard", *exchange.op, "comes without an update");
       return;
@@ -124,6 +128,28 @@ class UpdateCheck {
     if (!before_use && exchange.op->version != update.op->version) {
       complain("version", *exchange.op, "moves another version than " + to_text(*update.op) + " wrote");
     }
+  }
+
+  /// Where the weights of a step are averaged, and nowhere else.
+  void check_average(SegmentId s, StepId step, const std::vector<Rank>& sharers) {
+    const Step& there = at(s, step);
+    const bool sums = there.exchange.op && there.exchange.op->kind == OpKind::all_reduce;
+    const Counted sum = sums ? there.exchange : Counted{};
+    const int due = sharers.size() > 1 && plan_.averaging.is_due(step);
+    const VersionId version = updates_by(plan_, stage_of(plan_, s), step);
+    for (const auto& [counted, missing] : {std::pair(sum, all_reduce_parameters(s, 1, step, version, GroupId(-1))),
+                                           std::pair(there.average, average(s, 1, step, version, GroupId(-1)))}) {
+      if (counted.count < due) complain("exactly once", missing, "is missing");
+      if (counted.count > due) complain("exactly once", *counted.op, "is one too many");
+      if (!counted.op) continue;
+      if (counted.op->version != version)
+        complain("version", *counted.op,
+                 "is of no version " + std::to_string(version.value) + ", which its step wrote");
+      if (const GroupId group = counted.op->group; group.value < 0 || plan_.groups[group.value].ranks != sharers)
+        complain("group", *counted.op, "does not join the holders of its stage");
+    }
+    if (sum.op && there.average.op && !same_run(*sum.op, *there.average.op))
+      complain("shard", *there.average.op, "is of another run than " + to_text(*sum.op));
   }
 
   /// Where an update in shares reads norms of whole tensors, and nowhere else.

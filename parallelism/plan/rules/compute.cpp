@@ -128,6 +128,7 @@ class ComputeWalk {
         break;
       case OpKind::norms:
       case OpKind::update:
+      case OpKind::average:
       case OpKind::send:
       case OpKind::receive:
       case OpKind::all_reduce:

@@ -90,6 +90,9 @@ class FieldCheck {
     }
     if (plan_.room.weights < 0 || plan_.room.gradients < 0)
       complain({}, "room", "room for " + std::to_string(std::min(plan_.room.weights, plan_.room.gradients)) + " runs");
+    if (const int every = plan_.averaging.every; every < 0 || (every > 0 && plan_.steps % every != 0))
+      complain({}, "averaging",
+               "weights averaged every " + std::to_string(every) + " of " + std::to_string(plan_.steps) + " steps");
     if (plan_.steps < 1) complain({}, "steps", "a window of " + std::to_string(plan_.steps) + " steps");
   }
 
@@ -211,7 +214,8 @@ class FieldCheck {
         (op.peer.value < 0 || op.peer.value >= ranks || op.peer == rank || op.peer != lane.key.peer)) {
       return "peer";
     }
-    const bool may_have_group = is_collective(op.kind) || op.kind == OpKind::update || op.kind == OpKind::norms;
+    const bool may_have_group =
+        is_collective(op.kind) || op.kind == OpKind::update || op.kind == OpKind::norms || op.kind == OpKind::average;
     if (op.group != GroupId(-1) && (!may_have_group || !is_member(op.group, rank))) return "group";
     if (is_collective(op.kind) && (op.group.value < 0 || op.group != lane.key.group)) return "group";
     if (op.kind == OpKind::broadcast && !is_member(op.group, op.peer)) return "root";
@@ -241,12 +245,11 @@ class FieldCheck {
       case OpKind::backward_weight:
       case OpKind::recompute:
       case OpKind::norms:
-      case OpKind::update: return payload == Payload::none;
+      case OpKind::update:
+      case OpKind::average: return payload == Payload::none;
       case OpKind::send:
       case OpKind::receive: return is_of_micro_batch(payload);
-      case OpKind::all_reduce:
-        return payload == Payload::gradients || payload == Payload::tied_gradients || payload == Payload::norms ||
-               is_of_micro_batch(payload);
+      case OpKind::all_reduce: return payload != Payload::none;
       case OpKind::reduce_scatter: return payload == Payload::gradients;
       case OpKind::all_gather:
       case OpKind::broadcast: return payload == Payload::parameters;

@@ -25,7 +25,8 @@ int element_bytes(StateRole role, int master) {
     case StateRole::weights:
     case StateRole::shares:
     case StateRole::gradients:
-    case StateRole::optimizer: return master;
+    case StateRole::optimizer:
+    case StateRole::outer: return master;
     case StateRole::updates: return sizeof(float);
     case StateRole::norms: return sizeof(double);
   }
@@ -199,6 +200,8 @@ StateLayout state_layout(const Plan& plan, const ParameterSizes& sizes, Rank ran
   for (int state = state_count(optimizer_rule(plan.spec)); state > 0; --state) {
     add(StateRole::optimizer, MemoryCategory::optimizer, updated);
   }
+  for (int state = 0; state < 2 && plan.averaging.every > 0 && !plan.averaging.is_mean(); ++state)
+    add(StateRole::outer, MemoryCategory::optimizer, updated);
   if (find_optimizer(plan.spec.optimizer.name).counts_updates) {
     add(StateRole::updates, MemoryCategory::optimizer, std::ssize(layout.segments));
   }
@@ -246,7 +249,6 @@ std::int64_t exchanged_bytes(const Plan& plan, const models::ModelSpec& model, S
   const ParameterSizes sizes(model);
   std::int64_t largest = 0;
   for (Rank rank; rank.value < std::ssize(plan.ranks); ++rank) {
-    if (!reduces(plan.ranks[rank.value])) continue;
     for (const StateArena& arena : state_layout(plan, sizes, rank).arenas)
       if (arena.role == role && arena.exchanged) largest = std::max(largest, arena.bytes);
   }

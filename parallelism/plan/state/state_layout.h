@@ -55,6 +55,7 @@ enum class StateRole {
   shares,     ///< the rank's shares of the weights, where whole ones come and go
   gradients,  ///< where they are reduced; elsewhere they are autograd's own tensors
   optimizer,  ///< one per state that the optimizer keeps for each parameter
+  outer,      ///< of an outer optimizer (Averaging): the weights of its last step, and what it remembers
   updates,    ///< how often each segment was updated, in fp32, where the optimizer counts
   norms,      ///< two sums of squares of each tensor, in fp64, where shares are updated by norms of whole tensors
 };
@@ -82,7 +83,7 @@ struct StateLayout {
   /// The ranges of a copy that this rank updates, ascending: one whole copy, or its shards of the runs that are
   /// sharded. Shares and an arena of the optimizer hold these alone, one after the other.
   std::vector<ElementRange> updated;
-  /// Weights by slot, shares, then gradients, then the optimizer's, then updates, then norms.
+  /// Weights by slot, shares, then gradients, then the optimizer's, then the outer one's, then updates, then norms.
   std::vector<StateArena> arenas;
 
   std::int64_t copy_bytes() const { return elements * element_bytes; }

@@ -13,6 +13,7 @@
 #include "base/optimizer.h"
 #include "parallelism/plan/formats/given_schedule.h"
 #include "parallelism/plan/strategies/horovod.h"
+#include "parallelism/plan/strategies/local_sgd.h"
 #include "parallelism/plan/strategies/peer.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "parallelism/plan/strategies/strategy_table.h"
@@ -75,6 +76,7 @@ void check_planned(const Case& spec, const Strategy& strategy) {
   }
   sync_model(spec);
   if (strategy.find_parameter("fusion")) fusion(spec);
+  averaging(spec);
   if (plans_widths(spec) && spec.partition != PartitionRule::time && !cut) {
     throw usage_error("partition", to_text(spec.partition), "time or memory, by which replicas=auto cuts",
                       "leave partition out");

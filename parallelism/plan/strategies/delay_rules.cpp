@@ -40,7 +40,8 @@ std::vector<VersionRule> double_buffering(std::span<const int> widths) {
 int equivalence_steps(const Plan& plan) {
   int steps = plan.spec.graph ? graph_capture_step + 3 : 3;
   for (const VersionRule& rule : delay_rules(plan)) steps = std::max(steps, (rule.lag + 3) * rule.steps_per_update);
-  return steps;
+  const int every = std::max(1, plan.averaging.every);
+  return every * std::max(2, (steps + every - 1) / every);
 }
 
 }  // namespace parabench::plan

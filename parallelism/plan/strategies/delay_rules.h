@@ -31,8 +31,8 @@ std::vector<VersionRule> weight_stashing(std::span<const int> widths);
 /// w(t + 1) = w(t) - lr grad f(w(t - 1)).
 std::vector<VersionRule> double_buffering(std::span<const int> widths);
 
-/// Steps to train for a comparison with the reference: every stage has read versions that updates wrote, and a captured
-/// step was replayed on pieces other than its own; 3 or more.
+/// Steps to train for a comparison with the reference: every stage has read versions that updates wrote, a captured step
+/// was replayed on pieces other than its own, and weights were averaged twice, the last time at the end; 3 or more.
 int equivalence_steps(const Plan& plan);
 
 }  // namespace parabench::plan

@@ -16,6 +16,7 @@
 #include "parallelism/plan/strategies/data_parallel.h"
 #include "parallelism/plan/strategies/delay_rules.h"
 #include "parallelism/plan/strategies/horovod.h"
+#include "parallelism/plan/strategies/local_sgd.h"
 #include "parallelism/plan/strategies/peer.h"
 #include "parallelism/plan/strategies/pipedream.h"
 #include "parallelism/plan/strategies/stage_widths.h"
@@ -77,6 +78,16 @@ std::span<const Strategy> strategies() {
        .ranks = RankUse::replicas,
        .keys = {"bucket", "reduce"},
        .write = dear_plan},
+      {.name = "local-sgd",
+       .family = Family::data_parallel,
+       .summary = "every rank trains its copy on its share; every few steps the weights are averaged (K-AVG, DiLoCo)",
+       .paper = "Stich, ICLR'19, arXiv 1805.09767; Zhou and Cong, IJCAI'18; Douillard et al. 2023, arXiv 2311.08105",
+       .ranks = RankUse::replicas,
+       .keys = {"bucket", "reduce"},
+       .parameters = {{"every", usual_every, every_expected, "steps from one average to the next"},
+                      {"outer", usual_outer, outer_expected, "optimizer that takes a step to the average (DiLoCo)"}},
+       .write = local_sgd_plan,
+       .uncapturable = "whose steps average weights now and then"},
       {.name = "zero1",
        .family = Family::data_parallel,
        .summary = "data-parallel whose ranks each keep and update a share of the optimizer's states and weights",

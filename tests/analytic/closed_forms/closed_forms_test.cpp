@@ -27,6 +27,7 @@ TEST(DataParallelStep, TheSlowestLinkCounts) {
 }
 
 TEST(DecoupledStep, TheLongerOfEachHalfCounts) {
+  EXPECT_DOUBLE_EQ(local_step(9, 8, 4), 11);
   EXPECT_DOUBLE_EQ(decoupled_step(3, 6, .5, 4, 2), 9.5);
   EXPECT_DOUBLE_EQ(decoupled_step(3, 6, .5, 8, 5), 13.5);
 }

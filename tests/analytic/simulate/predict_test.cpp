@@ -139,6 +139,23 @@ TEST(Predict, GathersInTheForwardsOrderLetItBeginBeforeTheyHaveEnded) {
   EXPECT_DOUBLE_EQ(predicted("dear").second_opinion_step_time_s.at("decoupled_all_reduce"), 6 + 9);
 }
 
+TEST(Predict, WeightsThatAreAveragedNowAndThenCostTheirPartOfEveryStep) {
+  const HandCosts costs([](Rank rank, const plan::Op& op, int busy) {
+    return KindSeconds{.all_reduce = 6, .update = 1}(rank, op, busy);
+  });
+  const auto predicted = [&](const char* every) {
+    Case spec = case_of("local-sgd", 2, 2);
+    spec.strategy.parameters = {{"every", every}};
+    return predict(test_plan(spec, 3), chain(3), costs, costs, 5, 20);
+  };
+  // Passes of 9 s and an update of 1; the sum, and the average, whose operation takes as long as an update.
+  EXPECT_DOUBLE_EQ(predicted("1").step_time_s, 17);
+  EXPECT_DOUBLE_EQ(predicted("4").step_time_s, 10 + 7 / 4.0);
+  EXPECT_DOUBLE_EQ(predicted("4").second_opinion_step_time_s.at("local_steps"), 10 + 7 / 4.0);
+  EXPECT_DOUBLE_EQ(*predicted("4").isolated_step_time_s, 10 + 7 / 4.0);
+  EXPECT_EQ(predicted("4").timeline->first_step % 4, 3) << "the step that averages is shown";
+}
+
 TEST(Predict, GathersOfShardedWeightsHideBehindThePassesAheadOfWhichTheyStart) {
   const auto predicted = [](int prefetch, double collective) {
     const KindSeconds kinds{.all_reduce = collective};

@@ -111,6 +111,14 @@ INSTANTIATE_TEST_SUITE_P(
                     "pipedream/np:2/batch:4/optimizer:sgd[nesterov=on]",
                     "pipedream-2bw/np:2/batch:5/micro:2/optimizer:adam"));
 INSTANTIATE_TEST_SUITE_P(
+    Local, EveryStrategy,
+    testing::Values("local-sgd[every=1]/np:2/batch:8", "local-sgd[every=2]/np:2/batch:8",
+                    "local-sgd[every=3]/np:3/batch:9/bucket:1KiB/weight_decay:0.1", "local-sgd[every=2]/np:4/batch:11",
+                    "local-sgd[every=3,outer=nesterov]/np:2/batch:8/bucket:4KiB",
+                    "local-sgd[every=2,outer=nesterov]/np:3/batch:8/optimizer:adamw/layout:channels_last",
+                    "local-sgd[every=2]/np:2/batch:7/optimizer:lars/momentum:0.5/recompute:all",
+                    "local-sgd/np:1/batch:4"));
+INSTANTIATE_TEST_SUITE_P(
     Shared, EveryStrategy,
     testing::Values("zero1/np:1/batch:4", "zero1/np:2/batch:8", "zero1/np:3/batch:8/bucket:1KiB/weight_decay:0.1",
                     "zero1/np:4/batch:11/layout:channels_last/bucket:4KiB",
@@ -370,6 +378,27 @@ TEST(Reference, TrainsThePiecesWhereBatchNormMixesSamples) {
   const ReferenceState cut = reference_of("1f1b/np:4/dp:2/micro:3", small_network());
   EXPECT_FALSE(sequential.whole_batch);
   EXPECT_GT(difference_of(sequential, cut).largest, 1e-4) << "other means, other network";
+}
+
+TEST(Reference, OfCopiesThatMeetInEveryStepIsThatOfTheWholeBatchWhereSharesAreEven) {
+  const ReferenceState sequential = reference_of("sequential/np:1", perceptron());
+  EXPECT_LE(difference_of(sequential, reference_of("local-sgd[every=1]/np:3", perceptron())).largest, 1e-14);
+  EXPECT_GT(difference_of(sequential, reference_of("local-sgd[every=3]/np:3", perceptron())).largest, 1e-7);
+  EXPECT_GT(difference_of(sequential, reference_of("local-sgd[every=1]/np:2", perceptron())).largest, 1e-7)
+      << "a mean counts shares of 11 and of 10 samples alike";
+}
+
+TEST(Gate, CatchesCopiesThatMeetAtOtherStepsThanTheirStrategySays) {
+  const auto difference = [](int every) {
+    const std::string rest = "/np:2/batch:8";
+    plan::Plan plan = small_plan("local-sgd[every=" + std::to_string(every) + "]" + rest, 6, small_network());
+    plan.spec = small_plan("local-sgd[every=2]" + rest, 6, small_network()).spec;
+    EXPECT_TRUE(plan::validate(plan).empty());
+    return gate(plan, {}, small_network(), 6).update;
+  };
+  EXPECT_LE(difference(2), tolerance);
+  EXPECT_GT(difference(1), 1e-3);
+  EXPECT_GT(difference(3), 1e-3);
 }
 
 // What the ranks sum up piece by piece is the mean over the batch: the same but for the order of sums.

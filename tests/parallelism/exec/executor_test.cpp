@@ -172,6 +172,8 @@ TEST(Execute, SharedUpdatesMoveAsManyBytesAsAnAllReduce) {
     for (const char* strategy : {"dear", "zero2"}) EXPECT_EQ(shared, traffic(strategy + std::string(rest))) << strategy;
     EXPECT_EQ(shared, traffic("zero3" + std::string(rest) + "/reshard:off")) << rest;
     EXPECT_GT(shared[0].sent, 0);
+    for (const auto& [local, averages] : {std::pair("local-sgd[every=1]", 2), {"local-sgd[every=2]", 1}})
+      EXPECT_EQ(traffic(local + std::string(rest))[0].sent * 2, shared[0].sent * averages) << local << rest;
     EXPECT_GT(shared[0].received, 0);
   }
 }

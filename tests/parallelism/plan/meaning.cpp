@@ -88,6 +88,8 @@ class SymbolicRun {
   }
 
   bool try_gather(const LaneKey& key, const Op& op) {
+    if (op.kind == OpKind::all_reduce)
+      return try_members(key, op, &SymbolicRank::weights_are_written, &SymbolicRank::take_weight_sum);
     require(op.kind == OpKind::all_gather);
     if (plan_.room.weights > 0) return try_members(key, op, &SymbolicRank::has_room_for, &SymbolicRank::take_weights);
     return try_members(key, op, &SymbolicRank::share_is_written, &SymbolicRank::complete_shares);

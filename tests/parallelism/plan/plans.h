@@ -123,7 +123,8 @@ struct UnitCosts {
       case OpKind::backward_input:
       case OpKind::backward_weight: return backward / 2 * pass;
       case OpKind::norms:
-      case OpKind::update: return update;
+      case OpKind::update:
+      case OpKind::average: return update;
       case OpKind::all_reduce:
       case OpKind::reduce_scatter:
       case OpKind::all_gather:
@@ -216,6 +217,10 @@ inline Case random_case(std::mt19937& random, int& layers) {
     spec.strategy.parameters = {{"fusion", std::to_string(uniform(random, 1, 1000))},
                                 {"cycle", std::to_string(uniform(random, 0, 9)) + "s"}};
   }
+  if (strategy.find_parameter("every")) {
+    spec.strategy.parameters = {{"every", std::to_string(uniform(random, 1, 3))},
+                                {"outer", uniform(random, 0, 1) == 0 ? "none" : "nesterov"}};
+  }
   if (strategy.uses("reduce")) spec.reduce = static_cast<ReduceKind>(uniform(random, 0, 6));
   spec.batch = strategy.pieces(spec) + uniform(random, 0, 9);
   layers = strategy.stages(spec) + uniform(random, 0, 4);
@@ -250,7 +255,7 @@ inline Plan random_plan(std::mt19937& random, std::vector<LayerSkip>* skips = nu
     if (skips) *skips = uniform(random, 0, 1) == 1 ? random_skips(random, layers) : std::vector<LayerSkip>();
     Plan plan = test_plan(spec, layers, uniform(random, 1, 8), skips ? *skips : std::vector<LayerSkip>());
     if (plan.asynchronous) return plan;
-    if (!plan.groups.empty() && uniform(random, 0, 2) == 0) {
+    if (!plan.groups.empty() && plan.averaging.every == 0 && uniform(random, 0, 2) == 0) {
       if (uniform(random, 0, 1) == 0) plan.spec.optimizer = {"lars", {}};
       plan = sharded(std::move(plan));
     }

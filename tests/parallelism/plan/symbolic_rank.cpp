@@ -105,7 +105,9 @@ Value SymbolicRank::weights(const Op& op, int layer) const {
   const int latest = latest_[op.segment.value];
   const int version = op.version.value;
   require(version >= 0 && version <= latest && version > latest - plan_.ranks[rank_.value].weight_versions);
-  return version == 0 ? initial(layer) : trained_.at({layer, version});
+  if (version == 0) return initial(layer);
+  const auto own = own_.find({layer, version});
+  return own == own_.end() ? trained_.at({layer, version}) : own->second;
 }
 
 bool SymbolicRank::has_version_of_graph(const Op& op) const {
@@ -115,12 +117,13 @@ bool SymbolicRank::has_version_of_graph(const Op& op) const {
 
 bool SymbolicRank::try_compute(const Op& op) {
   if (op.kind == OpKind::norms) return try_norms(op);
+  if (op.kind == OpKind::average) return try_average(op);
   return op.kind == OpKind::update ? try_update(op) : try_pass(op);
 }
 
 bool SymbolicRank::try_pass(const Op& op) {
   require(replica_of(plan_, rank_, op.segment) >= ReplicaId(0));
-  if (shares_.contains(op.segment.value)) return false;
+  if (shares_.contains(op.segment.value) || is_being_averaged(op.segment.value)) return false;
   const bool gathers = plan_.room.weights > 0 && !runs_.empty();
   if (gathers && !weights_are_here(op)) return false;
   const Piece piece = piece_of(op);
@@ -144,7 +147,8 @@ bool SymbolicRank::try_pass(const Op& op) {
     case OpKind::all_gather:
     case OpKind::broadcast:
     case OpKind::norms:
-    case OpKind::update: throw Impossible{};
+    case OpKind::update:
+    case OpKind::average: throw Impossible{};
   }
   require(done_.insert({op.kind, piece}).second);
   if (makes_weight_gradient(op.kind)) add_weight_gradient(op);
@@ -377,8 +381,10 @@ bool SymbolicRank::try_update(const Op& op) {
   for (int s = op.segment.value; s < op.segment.value + op.segments; ++s) {
     const Segment& segment = plan_.segments[s];
     const SegmentUpdate place(s, update_of(op));
-    const bool shared = holders(plan_, segment.stage).size() > 1;
+    const bool shared = holders(plan_, segment.stage).size() > 1 && !is_apart(s);
     if (shared && !reduced_.contains(place)) return false;
+    require(shared || !reduced_.contains(place));
+    if (is_being_averaged(s)) return false;
     const bool by_norms = op.group != GroupId(-1) && find_optimizer(plan_.spec.optimizer.name).reads_norms;
     if (by_norms && !summed_norms_.contains(place)) return false;
     require(is_update_due(plan_, segment.stage, op.step));
@@ -390,8 +396,15 @@ bool SymbolicRank::try_update(const Op& op) {
     require(!scattered || (op.group == like.group && op.segment == like.segment && op.segments == like.segments));
     for (int l = 0; l < segment.layers; ++l) {
       const int layer = segment.first_layer + l;
-      const Value before = version == 1 ? initial(layer) : trained_.at({layer, version - 1});
+      const auto own = own_.find({layer, version - 1});
+      const Value before = version == 1        ? initial(layer)
+                           : own != own_.end() ? own->second
+                                               : trained_.at({layer, version - 1});
       const Value after = mix({before, sums_.at(place)[l]});
+      if (is_apart(s)) {
+        own_[{layer, version}] = after;
+        continue;
+      }
       // All holders of the stage must come to the same weights.
       require(trained_.insert({{layer, version}, after}).first->second == after);
     }
@@ -404,6 +417,48 @@ bool SymbolicRank::try_update(const Op& op) {
   }
   if (plan_.room.gradients > 0 && op.group != GroupId(-1))
     gradient_room_.erase(buffer_of(op.segment, plan_.room.gradients));
+  return true;
+}
+
+bool SymbolicRank::is_apart(int segment) const {
+  return plan_.averaging.every > 0 && holders(plan_, plan_.segments[segment].stage).size() > 1;
+}
+
+bool SymbolicRank::is_being_averaged(int segment) const {
+  const int latest = latest_[segment];
+  const auto averaged = averaged_.find(segment);
+  return is_apart(segment) && latest > 0 && latest % plan_.averaging.every == 0 &&
+         (averaged == averaged_.end() || averaged->second != latest);
+}
+
+bool SymbolicRank::weights_are_written(const Op& all_reduce) const {
+  for (int s = all_reduce.segment.value; s < all_reduce.segment.value + all_reduce.segments; ++s)
+    if (latest_[s] != all_reduce.version.value || !is_being_averaged(s)) return false;
+  return true;
+}
+
+void SymbolicRank::take_weight_sum(const Op& all_reduce) {
+  const int version = all_reduce.version.value;
+  for (int s = all_reduce.segment.value; s < all_reduce.segment.value + all_reduce.segments; ++s) {
+    require(weight_sums_.insert({{s, version}, all_reduce}).second);
+    const Segment& segment = plan_.segments[s];
+    // Every member adds its own at the same moment.
+    for (int layer = segment.first_layer; layer < segment.first_layer + segment.layers; ++layer)
+      trained_[{layer, version}] += own_.at({layer, version});
+  }
+}
+
+bool SymbolicRank::try_average(const Op& op) {
+  const int version = op.version.value;
+  for (int s = op.segment.value; s < op.segment.value + op.segments; ++s) {
+    const auto sum = weight_sums_.find({s, version});
+    if (sum == weight_sums_.end()) return false;
+    require(sum->second.segment == op.segment && sum->second.segments == op.segments && sum->second.group == op.group);
+    weight_sums_.erase(sum);
+    averaged_[s] = version;
+    const Segment& segment = plan_.segments[s];
+    for (int l = 0; l < segment.layers; ++l) own_.erase({segment.first_layer + l, version});
+  }
   return true;
 }
 

@@ -49,12 +49,17 @@ class SymbolicRank {
   /// Whether the rank has updated its share of a run of which the operation gathers the others.
   bool share_is_written(const Op& all_gather) const;
   void complete_shares(const Op& all_gather);
+  /// Where weights are averaged: whether the rank's own update has written those of a run, and that their sum over the
+  /// members has come.
+  bool weights_are_written(const Op& all_reduce) const;
+  void take_weight_sum(const Op& all_reduce);
   /// With room for some weights: whether what lies where those of a run are to come has been read, and that they came.
   bool has_room_for(const Op& all_gather) const;
   void take_weights(const Op& all_gather);
 
   bool is_left_with_nothing() const {
-    return in_flight_ == 0 && open_weight_gradients_.empty() && (shares_.empty() || plan_.room.weights > 0);
+    return in_flight_ == 0 && open_weight_gradients_.empty() && weight_sums_.empty() &&
+           (shares_.empty() || plan_.room.weights > 0);
   }
 
  private:
@@ -92,6 +97,11 @@ class SymbolicRank {
   void add_weight_gradient(const Op& op);
   bool try_norms(const Op& op);
   bool try_update(const Op& op);
+  bool try_average(const Op& op);
+  /// Whether holders of the segment's stage update each for itself, and whether what this rank wrote last is still to be
+  /// averaged.
+  bool is_apart(int segment) const;
+  bool is_being_averaged(int segment) const;
   void track(const Op& op, int change);
   /// Whether the weights that a pass reads are whole here.
   bool weights_are_here(const Op& pass) const;
@@ -115,6 +125,9 @@ class SymbolicRank {
   std::map<SegmentUpdate, Op> reduced_;               ///< by which collective
   std::map<SegmentUpdate, Op> norms_;                 ///< of the rank's share
   std::set<SegmentUpdate> summed_norms_;              ///< of whole tensors
+  std::map<std::pair<int, int>, Value> own_;          ///< [layer, version] written by this rank for itself
+  std::map<SegmentUpdate, Op> weight_sums_;           ///< by version: those still to be averaged
+  std::map<int, int> averaged_;                       ///< segment -> latest version that is an average
   std::map<int, int> gradient_of_;                    ///< segment -> update whose gradient is open
   std::map<int, Op> shares_;                          ///< segment -> the update of a share that is still to be gathered
   std::vector<int> latest_;                           ///< version of each segment

@@ -256,6 +256,7 @@ constexpr Mutation harmful[] = {
     {"drop a scattered reduction", drop<is_of<OpKind::reduce_scatter>>},
     {"drop a gathering", drop<is_of<OpKind::all_gather>>},
     {"drop norms", drop<is_of<OpKind::norms>>},
+    {"drop an average", drop<is_of<OpKind::average>>},
     {"update more than the share", update_more_than_the_share},
     {"gather another version", gather_another_version},
     {"gather nothing", gather_nothing},

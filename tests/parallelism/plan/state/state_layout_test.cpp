@@ -122,6 +122,8 @@ TEST(StateLayout, WeightsThatAreGatheredAndGradientsLieWhereRanksExchangeThem) {
 
 TEST(StateLayout, EveryRankAsksForTheLargestArenaOfGradients) {
   EXPECT_EQ(exchanged_bytes(test_plan("data-parallel/np:2/batch:2"), three_layers(), StateRole::gradients), 512);
+  EXPECT_EQ(exchanged_bytes(test_plan("local-sgd/np:2/batch:2"), three_layers(), StateRole::gradients), 0);
+  EXPECT_EQ(exchanged_bytes(test_plan("local-sgd/np:2/batch:2"), three_layers(), StateRole::weights), 512);
   EXPECT_EQ(exchanged_bytes(test_plan("gpipe/np:2/batch:4/micro:2"), three_layers(), StateRole::gradients), 0);
   const Plan copies = test_plan("gpipe/np:6/batch:4/micro:2/dp:2");
   EXPECT_EQ(exchanged_bytes(copies, three_layers(), StateRole::gradients),

@@ -17,6 +17,10 @@ double data_parallel_step(double sequential_s, int workers, double gradient_byte
 
 double local_step(double own_s, double meeting_s, int every) { return own_s + meeting_s / every; }
 
+double parameter_server_step(double own_s, int workers, int servers, double bytes, double bytes_per_s) {
+  return own_s + 2 * bytes * std::max(1.0, static_cast<double>(workers) / servers) / bytes_per_s;
+}
+
 double decoupled_step(double forward_s, double backward_s, double update_s, double reduce_scatter_s,
                       double all_gather_s) {
   return std::max(backward_s, reduce_scatter_s) + update_s + std::max(forward_s, all_gather_s);

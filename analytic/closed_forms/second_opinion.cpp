@@ -89,6 +89,22 @@ double decoupled_opinion(const plan::Plan& plan, const TimeModel& time) {
                         of[plan::OpKind::reduce_scatter], of[plan::OpKind::all_gather]);
 }
 
+double server_opinion(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time) {
+  auto of = kind_seconds(plan, time).of;
+  double serving = 0;
+  for (const Rank server : plan.servers) {
+    double busy = 0;
+    for (const plan::Op& op : plan.ranks[server.value].compute())
+      busy += time.seconds(plan, server, op, plan.spec.np) / plan.steps;
+    serving = std::max(serving, busy);
+  }
+  const auto servers = static_cast<int>(plan.servers.size()), workers = static_cast<int>(plan.ranks.size()) - servers;
+  const auto bytes =
+      static_cast<double>(sizes.parameter_bytes(plan, SegmentId(0), static_cast<int>(plan.segments.size())));
+  return parameter_server_step(of[plan::OpKind::forward] + of[plan::OpKind::backward] + serving, workers, servers,
+                               bytes, time.link(plan).bytes_per_s);
+}
+
 double local_opinion(const plan::Plan& plan, const TimeModel& time) {
   auto of = kind_seconds(plan, time).of;
   const double own = of[plan::OpKind::forward] + of[plan::OpKind::backward] + of[plan::OpKind::update];
@@ -172,6 +188,10 @@ std::map<std::string, double> second_opinions(const plan::Plan& plan, const Size
   if (plan.spec.dp > 1 || plan.spec.recompute != Recompute::none) return opinions;
   if (plan.asynchronous) {
     opinions["pipedream_planner"] = planner_period(plan, sizes, time);
+    return opinions;
+  }
+  if (!plan.servers.empty()) {
+    opinions["parameter_server"] = server_opinion(plan, sizes, time);
     return opinions;
   }
   if (plan.averaging.every > 0) {

@@ -31,6 +31,7 @@ class CalibratedTimes final : public TimeModel {
         return whole(plan, backward_parts(plan, rank, op, busy_ranks), gradient_seconds(plan, rank, op, busy_ranks));
       case plan::OpKind::norms:
       case plan::OpKind::update:
+      case plan::OpKind::add:
       case plan::OpKind::average:
         return whole(plan, {},
                      update_words(plan, op) / update_words(plan) *
@@ -45,7 +46,8 @@ class CalibratedTimes final : public TimeModel {
       }
       case plan::OpKind::send:
       case plan::OpKind::receive:
-        return along(message_curve(measured_->calibration, plan.spec), sizes().payload_bytes(plan, rank, op));
+        return along(message_curve(measured_->calibration, plan.spec),
+                     link_sharers(plan, op) * sizes().payload_bytes(plan, rank, op));
     }
     return {};
   }
@@ -64,7 +66,7 @@ class CalibratedTimes final : public TimeModel {
 
   Link link(const plan::Plan& plan) const override {
     const auto p = static_cast<int>(plan::holders(plan, StageId(0)).size());
-    if (p == 1) return line(message_curve(measured_->calibration, plan.spec), 1, 1);
+    if (p == 1 || !plan.servers.empty()) return line(message_curve(measured_->calibration, plan.spec), 1, 1);
     // The link over which a ring would reduce as fast: 2 (p-1) steps of 1/p of the bytes.
     return line(reduction_curve(measured_->calibration, plan.spec, p), 2 * (p - 1), 2 * (p - 1.0) / p);
   }

@@ -24,6 +24,7 @@ class DataSheetTimes final : public TimeModel {
       case plan::OpKind::backward_weight: return backward(rates, plan, rank, op);
       case plan::OpKind::norms:
       case plan::OpKind::update:
+      case plan::OpKind::add:
       case plan::OpKind::average:
         return {.memory = update_words(plan, op) * static_cast<double>(sizes_.updated_bytes(plan, rank, op)) /
                           rates.state_bytes_per_s};
@@ -35,7 +36,8 @@ class DataSheetTimes final : public TimeModel {
                data_sheet_all_reduce(machine_, plan.spec, members(plan, op), bytes(plan, rank, op));
       case plan::OpKind::send:
       case plan::OpKind::receive:
-        return {.latency = rates.message.latency_s, .transfer = bytes(plan, rank, op) / rates.message.bytes_per_s};
+        return {.latency = rates.message.latency_s,
+                .transfer = link_sharers(plan, op) * bytes(plan, rank, op) / rates.message.bytes_per_s};
     }
     return {};
   }

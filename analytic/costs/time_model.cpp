@@ -1,10 +1,17 @@
 #include "analytic/costs/time_model.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace parabench::analytic {
 
 double share_of_all_reduce(plan::OpKind collective) { return collective == plan::OpKind::all_reduce ? 1 : 0.5; }
+
+int link_sharers(const plan::Plan& plan, const plan::Op& message) {
+  if (!plan::is_over_run(message) || plan.servers.empty()) return 1;
+  const auto workers = static_cast<int>(plan.ranks.size() - plan.servers.size());
+  return std::max(workers, static_cast<int>(plan.servers.size()));
+}
 
 double TimeModel::seconds(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const {
   return parts(plan, rank, op, busy_ranks).total();

@@ -34,6 +34,7 @@ class UnitTimes final : public TimeModel {
       case plan::OpKind::backward_weight: return unit_s_ * share(plan, rank, op.segment);
       case plan::OpKind::norms:
       case plan::OpKind::update:
+      case plan::OpKind::add:
       case plan::OpKind::average:
       case plan::OpKind::send:
       case plan::OpKind::receive:

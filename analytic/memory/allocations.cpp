@@ -189,17 +189,31 @@ class Ledger {
       case plan::OpKind::backward_input:
       case plan::OpKind::backward_weight: return add_backward(op, span);
       case plan::OpKind::receive:
+        if (op.payload == plan::Payload::gradients) return add_pushed(op, span);
+        if (op.payload == plan::Payload::parameters) return;  // where the weights lie
         if (op.payload == plan::Payload::activation_gradient) return add_gradient(op, span);
         return op.port == 0 ? add_input(op, span) : add_skip(op, span);
       case plan::OpKind::send:  // the graph holds an output anyway, a gradient is held since the backward that made it
       case plan::OpKind::norms:
       case plan::OpKind::update:
+      case plan::OpKind::add:
       case plan::OpKind::average:
       case plan::OpKind::all_reduce:  // all in place
       case plan::OpKind::reduce_scatter:
       case plan::OpKind::all_gather:
       case plan::OpKind::broadcast: return;
     }
+  }
+
+  /// Gradients that a server received, until it has added them.
+  void add_pushed(const plan::Op& receive, const plan::Span& span) {
+    const auto& ops = program().compute();
+    const auto add = std::ranges::find_if(ops, [&receive](const plan::Op& op) {
+      return op.kind == plan::OpKind::add && op.segment == receive.segment && op.step == receive.step &&
+             op.peer == receive.peer;
+    });
+    hold(MemoryCategory::communication, sizes_.payload_bytes(plan_, rank_, receive), span.start,
+         spans_[plan::compute_lane][add - ops.begin()].end, MemorySource::communication_stream);
   }
 
   /// A received activation.

@@ -87,6 +87,7 @@ double gradient_words(const plan::Plan& plan, Rank rank, const plan::Op& pass) {
 double update_words(const plan::Plan& plan, const plan::Op& op) {
   constexpr double words_of_norms = 2;  // a weight and a gradient
   if (op.kind == plan::OpKind::norms) return words_of_norms;
+  if (op.kind == plan::OpKind::add) return op.accumulates ? 3 : 2;
   // Read and written; an outer optimizer makes its gradient of them and what it keeps, updates that, and copies it.
   if (op.kind == plan::OpKind::average) return plan.averaging.is_mean() ? 2 : 3 + optimizers().front().words + 2;
   const bool beside_norms = op.group.value >= 0 && find_optimizer(plan.spec.optimizer.name).reads_norms;
@@ -196,7 +197,7 @@ std::int64_t Sizes::parameter_bytes(Precision precision, int layer) const {
 std::int64_t Sizes::updated_bytes(const plan::Plan& plan, Rank rank, const plan::Op& update) const {
   const int element = plan::parameter_bytes(plan.spec.precision);
   const plan::ElementRange run{0, parameter_bytes(plan, update.segment, update.segments) / element};
-  if (update.kind == plan::OpKind::average) return run.count * element;
+  if (update.kind != plan::OpKind::update && update.kind != plan::OpKind::norms) return run.count * element;
   const plan::Shard shard = plan::shard_of(plan, rank, update);
   return plan::shard_of(run, shard.index, shard.count, element).count * element;
 }

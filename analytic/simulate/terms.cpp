@@ -29,9 +29,9 @@ class Writer {
   void stage(StageId stage) {
     const Rank rank = plan::holders(plan_, stage).front();
     const plan::RankProgram& program = plan_.ranks[rank.value];
-    for (const plan::OpKind kind :
-         {plan::OpKind::forward, plan::OpKind::recompute, plan::OpKind::backward, plan::OpKind::backward_input,
-          plan::OpKind::backward_weight, plan::OpKind::norms, plan::OpKind::update, plan::OpKind::average}) {
+    for (const plan::OpKind kind : {plan::OpKind::forward, plan::OpKind::recompute, plan::OpKind::backward,
+                                    plan::OpKind::backward_input, plan::OpKind::backward_weight, plan::OpKind::norms,
+                                    plan::OpKind::update, plan::OpKind::add, plan::OpKind::average}) {
       pass(rank, stage, kind);
     }
     for (const plan::Lane& lane : program.lanes) {
@@ -115,6 +115,7 @@ class Writer {
       case plan::OpKind::recompute: return "recompute";
       case plan::OpKind::norms: return "norms";
       case plan::OpKind::update: return "update";
+      case plan::OpKind::add: return "add";
       case plan::OpKind::average: return "average";
       case plan::OpKind::send:
       case plan::OpKind::receive:
@@ -138,7 +139,7 @@ class Writer {
     }
     if (!first) return;
     const std::string name = fmt::format("{}[stage {}]", name_of(kind), stage.value);
-    if (kind == plan::OpKind::average) {
+    if (kind == plan::OpKind::average || kind == plan::OpKind::add) {
       add(name, sum, "s", "words moved for each parameter x seconds per word",
           with_assumption("weights from their sum"));
       return;
@@ -176,6 +177,7 @@ class Writer {
   void messages(Rank rank, StageId stage, const plan::Lane& lane) {
     std::set<int> told;
     for (const plan::Op& op : lane.ops) {
+      if (plan::is_over_run(op)) return served(rank, stage, lane);
       if (plan::stage_of(plan_, op.segment) != stage || !told.insert(op.port).second) continue;
       const StageId to = plan::stage_of(plan_, plan::other_segment(op, plan_.skips));
       const std::string of = op.port == 0 ? "" : fmt::format(", skip {}", static_cast<int>(op.port));
@@ -183,6 +185,19 @@ class Writer {
           fmt::format("T({} bytes), nothing else running", sizes_.payload_bytes(plan_, rank, op)),
           with_assumption("point to point, one micro-batch"));
       if (plan_.skips.empty()) return;
+    }
+  }
+
+  /// Gradients on their way to a server, and weights back.
+  void served(Rank rank, StageId stage, const plan::Lane& lane) {
+    int bucket = 0;
+    for (const plan::Op& op : lane.ops) {
+      if (plan::stage_of(plan_, op.segment) != stage || op.step != lane.ops.front().step) continue;
+      add(fmt::format("send_{}[stage {}, bucket {}]", to_text(op.payload), stage.value, bucket++),
+          time_.seconds(plan_, rank, op, 1), "s",
+          fmt::format("T({} bytes), the link shared by {}", sizes_.payload_bytes(plan_, rank, op),
+                      link_sharers(plan_, op)),
+          with_assumption("point to point"));
     }
   }
 

@@ -203,15 +203,18 @@ RankSpans LaneRunner::run() {
 
 }  // namespace
 
+comm::Channel channel_of(plan::Payload payload) {
+  const bool forward = payload == plan::Payload::activation || payload == plan::Payload::parameters;
+  return forward ? comm::Channel::forward : comm::Channel::backward;
+}
+
 comm::Message message_of(const plan::Op& op) {
-  const bool towards_end = op.payload == plan::Payload::activation;
   constexpr std::uint64_t first_port = 1 << 15;  // above every boundary
   const std::uint64_t boundary =
       op.port != 0 ? first_port + op.port
                    : static_cast<std::uint64_t>(std::min(op.segment, plan::other_segment(op, {})).value);
-  return {towards_end ? comm::Channel::forward : comm::Channel::backward,
-          static_cast<std::uint64_t>(op.step.value) << 32 | static_cast<std::uint64_t>(op.micro_batch.value) << 16 |
-              boundary};
+  return {channel_of(op.payload), static_cast<std::uint64_t>(op.step.value) << 32 |
+                                      static_cast<std::uint64_t>(op.micro_batch.value) << 16 | boundary};
 }
 
 RankSpans run_lanes(const plan::Plan& plan, const plan::LocalDependencies& needs, comm::Communicator& comm,

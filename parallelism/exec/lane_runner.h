@@ -15,6 +15,9 @@ using RankSpans = std::vector<std::vector<plan::Span>>;
 /// How both ends of a send or receive name the message: by the boundary that it crosses, the segment before it, or by
 /// the port of a skip.
 comm::Message message_of(const plan::Op& op);
+/// On which what a message moves travels: activations towards the end of the model and weights towards workers on one,
+/// gradients on the other.
+comm::Channel channel_of(plan::Payload payload);
 
 /// What the operations of one rank do. Its device may have queues of its own: then the lanes give operations out, and
 /// the work sees to it that the device keeps to their order.

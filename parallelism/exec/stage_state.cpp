@@ -285,6 +285,19 @@ std::vector<StageState::Part> StageState::parts(SegmentId first, int segments, c
   return parts;
 }
 
+torch::Tensor StageState::room_for_gradients(SegmentId first, int segments) const {
+  return torch::empty({layout_.run(first, segments).count}, gradients_.options());
+}
+
+void StageState::add_gradients(SegmentId first, int segments, const torch::Tensor& sent, bool accumulates) {
+  torch::NoGradGuard no_grad;
+  const plan::ElementRange run = layout_.in_gradients(first, layout_.run(first, segments));
+  torch::Tensor sum = gradients_.narrow(0, run.first, run.count);
+  accumulates ? sum.add_(sent) : sum.copy_(sent);
+  for (int s = local(first); s < local(first) + segments; ++s)
+    for (Parameter& parameter : parameters_[s]) parameter.gradient = parameter.reduced;
+}
+
 void StageState::average(SegmentId first, int segments, int members) {
   torch::NoGradGuard no_grad;
   const plan::ElementRange run = layout_.run(first, segments);

@@ -62,6 +62,10 @@ class StageState {
   comm::Shares shares(SegmentId first, int segments, int shards) const;
   /// Writes weight version `version` from version - 1 and the gradients of the run, and drops these.
   void update(SegmentId first, int segments, VersionId version);
+  /// Adds what a worker sent of a run, as gradients() lie, or starts the sum with it.
+  void add_gradients(SegmentId first, int segments, const torch::Tensor& sent, bool accumulates);
+  /// For gradients of a run that a worker sends; undefined values.
+  torch::Tensor room_for_gradients(SegmentId first, int segments) const;
   /// Makes the next weights of a run, by Plan::averaging, of the sum that weights() hold over so many members.
   void average(SegmentId first, int segments, int members);
   /// Adds up what a shard of the run has of the squares of its tensors' weights and of their gradients.

@@ -21,6 +21,8 @@ bool makes_gradient(const plan::Op& op) {
   return plan::makes_input_gradient(op.kind) || op.payload == plan::Payload::activation_gradient;
 }
 
+bool brings_gradients(const plan::Op& op) { return op.payload == plan::Payload::gradients; }
+
 /// What a replica's loss counts in the mean over the step's batch.
 double loss_share(const plan::Plan& plan, ReplicaId replica) {
   return static_cast<double>(plan::update_samples(plan, replica)) / plan::batch_samples(plan);
@@ -143,20 +145,32 @@ comm::CollectiveCall TrainingWork::sharing(int lane, const plan::Op& op, comm::C
   return call;
 }
 
+comm::BufferView TrainingWork::of_run(const plan::Op& message, void* ready) const {
+  comm::BufferView view = message.payload == plan::Payload::gradients
+                              ? state_.gradients(message.segment, message.segments)
+                              : state_.weights(message.segment, message.segments);
+  view.type = comm::ElementType::byte;
+  view.ready = ready;
+  return view;
+}
+
 comm::Work TrainingWork::start(int lane, int index) {
   const plan::Op& op = program_.lanes[lane].ops[index];
   void* const event = ready(lane, index);
   torch::Tensor& payload = payload_[lane][index];
   switch (op.kind) {
     case plan::OpKind::send: {
+      if (plan::is_over_run(op)) return comm_.send(of_run(op, event), op.peer, message_of(op));
       // Those of skips lie here since the pass that made them.
       if (op.port == 0)
         payload = take(lane, index, op.payload == plan::Payload::activation ? makes_activation : makes_gradient).tensor;
       return comm_.send(bytes_of(payload, event), op.peer, message_of(op));
     }
     case plan::OpKind::receive: {
+      if (op.payload == plan::Payload::parameters) return comm_.recv(of_run(op, event), op.peer, message_of(op));
       CountScope scope(device_, MemoryCategory::communication);
-      payload = receive_buffer(op);
+      payload = op.payload == plan::Payload::gradients ? state_.room_for_gradients(op.segment, op.segments)
+                                                       : receive_buffer(op);
       return comm_.recv(bytes_of(payload, event), op.peer, message_of(op));
     }
     case plan::OpKind::all_reduce: {
@@ -180,6 +194,7 @@ comm::Work TrainingWork::start(int lane, int index) {
     case plan::OpKind::recompute:
     case plan::OpKind::norms:
     case plan::OpKind::update:
+    case plan::OpKind::add:
     case plan::OpKind::average: break;
   }
   throw std::logic_error(plan::to_text(op) + " on a communication lane, which the executor does not run there");
@@ -262,6 +277,8 @@ void TrainingWork::run(int index) {
   switch (op.kind) {
     case plan::OpKind::forward: {
       CountScope scope(device_, MemoryCategory::activations);
+      // A worker's gradients are its server's once they were sent.
+      if (!plan_.servers.empty()) state_.drop_gradients(op.segment);
       payload_[plan::compute_lane][index] = run_forward(op, index);
       send_skips(index);
       return;
@@ -281,6 +298,11 @@ void TrainingWork::run(int index) {
     case plan::OpKind::update:
       if (op.group.value < 0) return state_.update(op.segment, op.segments, op.version);
       return state_.update_shard(op.segment, op.segments, op.version, plan::shard_of(plan_, comm_.rank(), op));
+    case plan::OpKind::add: {
+      const torch::Tensor sent = take(plan::compute_lane, index, brings_gradients).tensor;
+      device_.adopt(sent);
+      return state_.add_gradients(op.segment, op.segments, sent, op.accumulates);
+    }
     case plan::OpKind::average:
       return state_.average(op.segment, op.segments, static_cast<int>(plan_.groups[op.group.value].ranks.size()));
     case plan::OpKind::send:

@@ -75,6 +75,8 @@ class TrainingWork : public RankWork {
   /// The next piece on the device. Until it is there, the operation waits for data.
   PieceTensors next_piece(PieceFeed& input, int index);
   torch::Tensor receive_buffer(const plan::Op& op) const;
+  /// What a worker and its server send each other.
+  comm::BufferView of_run(const plan::Op& message, void* ready) const;
   /// What an all-reduce over a run sums.
   comm::BufferView summed(const plan::Op& op) const;
   /// A collective on a run that its members share.

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <optional>
+#include <tuple>
 
 #include "base/error.h"
 #include "parallelism/plan/gathers.h"
@@ -33,7 +35,8 @@ class OpIndex {
     tied_.assign(plan.steps + 1, {Rank(nowhere)});
     const auto& lanes = plan.ranks[rank.value].lanes;
     for (const Lane& lane : lanes) {
-      if (lane.key.kind == LaneKind::collectives) make_room(lane.key.purpose);
+      const bool brings = lane.key.kind == LaneKind::receive && lane.key.purpose == Payload::parameters;
+      if (lane.key.kind == LaneKind::collectives || brings) make_room(lane.key.purpose);
     }
     for (int lane = 0; lane < std::ssize(lanes); ++lane) {
       for (int i = 0; i < std::ssize(lanes[lane].ops); ++i) add(lanes[lane].ops[i], {rank, lane, i});
@@ -112,6 +115,12 @@ class OpIndex {
   OpRef norm_sum(const Op& op, SegmentId s) const {
     return norm_sum_.empty() ? OpRef{Rank(nowhere)} : norm_sum_[due(op, s)];
   }
+  /// What brought the gradients that a server adds.
+  OpRef pushed(const Op& add) const {
+    const auto found = pushed_.find({add.segment, add.step, add.peer});
+    if (found == pushed_.end()) missing(add);
+    return found->second;
+  }
   OpRef weight_sum(const Op& op, SegmentId s) const {
     if (weight_sum_.empty() || op.version.value > plan_.steps) missing(op);
     const OpRef ref = weight_sum_[update(op, s, op.version.value)];
@@ -184,8 +193,14 @@ class OpIndex {
         }
         return;
       case OpKind::average: return bring(op, ref, gathered_);
+      case OpKind::add:
+        for (int i = 0; i < op.segments; ++i) last_gradient_[due(op, SegmentId(op.segment.value + i))] = ref.index;
+        return;
       case OpKind::receive:
-        if (op.port > 0) {
+        if (op.payload == Payload::parameters) return bring(op, ref, gathered_);
+        if (op.payload == Payload::gradients) {
+          pushed_[{op.segment, op.step, op.peer}] = ref;
+        } else if (op.port > 0) {
           (op.payload == Payload::activation ? skip_forward_ : skip_backward_)[skip(op, op.port)] = ref;
         } else {
           (op.payload == Payload::activation ? received_forward_ : received_backward_)[piece(op, op.segment)] = ref;
@@ -250,16 +265,17 @@ class OpIndex {
 
   const Plan& plan_;
   Rank rank_;
-  std::vector<int> slot_;                                    ///< by segment: its row below
-  std::vector<int> forward_, recompute_, input_gradient_;    ///< [row][step][micro-batch] -> compute lane
-  std::vector<OpRef> received_forward_, received_backward_;  ///< the same for messages
-  std::vector<OpRef> skip_forward_, skip_backward_;          ///< [port][step][micro-batch] for messages of skips
-  std::vector<OpRef> summed_forward_, summed_backward_;      ///< and for all_reduces; empty where there are none
-  std::vector<int> last_gradient_, norms_, update_to_;       ///< [row][update] -> compute lane
-  std::vector<OpRef> reduction_;                             ///< [row][update]
-  std::vector<OpRef> norm_sum_, weight_sum_;                 ///< the same; empty where there are none
-  std::vector<OpRef> gathered_;                              ///< by gathers and averages; the same
-  std::vector<OpRef> tied_;                                  ///< [update] the sum of the tied tensor's gradients
+  std::vector<int> slot_;                                        ///< by segment: its row below
+  std::vector<int> forward_, recompute_, input_gradient_;        ///< [row][step][micro-batch] -> compute lane
+  std::vector<OpRef> received_forward_, received_backward_;      ///< the same for messages
+  std::vector<OpRef> skip_forward_, skip_backward_;              ///< [port][step][micro-batch] for messages of skips
+  std::vector<OpRef> summed_forward_, summed_backward_;          ///< and for all_reduces; empty where there are none
+  std::vector<int> last_gradient_, norms_, update_to_;           ///< [row][update] -> compute lane
+  std::vector<OpRef> reduction_;                                 ///< [row][update]
+  std::vector<OpRef> norm_sum_, weight_sum_;                     ///< the same; empty where there are none
+  std::map<std::tuple<SegmentId, StepId, Rank>, OpRef> pushed_;  ///< receives of gradients, by run and sender
+  std::vector<OpRef> gathered_;                                  ///< by gathers and averages; the same
+  std::vector<OpRef> tied_;                                      ///< [update] the sum of the tied tensor's gradients
 };
 
 class Finder {
@@ -301,13 +317,18 @@ class Finder {
         if (index_.norm_sum(op, op.segment).rank.value == nowhere) return;
         return over_run(op, found,
                         [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.norm_sum(op, s)); });
+      case OpKind::add: found.push_back(index_.pushed(op)); return;
       case OpKind::average:
         return over_run(op, found,
                         [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.weight_sum(op, s)); });
       case OpKind::send:
+        if (is_over_run(op)) return of_run(op, found);
         found.push_back(op.payload == Payload::activation ? index_.activation(op) : index_.activation_gradient(op));
         return;
-      case OpKind::receive: return;
+      case OpKind::receive:
+        // In the place of the weights that the step's passes read.
+        if (op.payload == Payload::parameters) whole_gradients(op, found);
+        return;
       case OpKind::all_reduce:
       case OpKind::reduce_scatter:
       case OpKind::all_gather:
@@ -342,11 +363,20 @@ class Finder {
     });
   }
 
+  void whole_gradients(const Op& op, std::vector<OpRef>& found) const {
+    over_run(op, found, [&](SegmentId s, std::vector<OpRef>& refs) { index_.gradients(op, s, refs); });
+  }
+
+  /// Of a message that a worker and its server exchange.
+  void of_run(const Op& send, std::vector<OpRef>& found) const {
+    if (send.payload == Payload::gradients) return whole_gradients(send, found);
+    over_run(send, found, [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.update_to(send, s)); });
+  }
+
   void of_collective(const Op& op, std::vector<OpRef>& found) const {
     switch (op.payload) {
       case Payload::none: index_.missing(op);
-      case Payload::gradients:
-        return over_run(op, found, [&](SegmentId s, std::vector<OpRef>& refs) { index_.gradients(op, s, refs); });
+      case Payload::gradients: return whole_gradients(op, found);
       case Payload::tied_gradients: found.push_back(index_.last_gradient(op, index_.tied_here())); return;
       case Payload::norms:
         return over_run(op, found, [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.norms(op, s)); });

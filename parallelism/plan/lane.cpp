@@ -14,6 +14,7 @@ LaneKind lane_kind(OpKind kind) {
     case OpKind::recompute:
     case OpKind::norms:
     case OpKind::update:
+    case OpKind::add:
     case OpKind::average: return LaneKind::compute;
     case OpKind::send: return LaneKind::send;
     case OpKind::receive: return LaneKind::receive;

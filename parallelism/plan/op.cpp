@@ -13,6 +13,10 @@ Op message(OpKind kind, Payload payload, SegmentId s, MicroBatchId m, StepId ste
   return op;
 }
 
+Op over_run(OpKind kind, Payload payload, SegmentId first, int segments, StepId step, Rank peer) {
+  return {.kind = kind, .payload = payload, .segment = first, .segments = segments, .step = step, .peer = peer};
+}
+
 Op collective(OpKind kind, Payload payload, SegmentId first, int segments, StepId step, GroupId group) {
   return {.kind = kind, .payload = payload, .segment = first, .segments = segments, .step = step, .group = group};
 }
@@ -54,6 +58,26 @@ Op send_backward(SegmentId s, MicroBatchId m, StepId step, Rank to) {
 }
 Op recv_backward(SegmentId s, MicroBatchId m, StepId step, Rank from) {
   return message(OpKind::receive, Payload::activation_gradient, s, m, step, from);
+}
+
+Op send_gradients(SegmentId first, int segments, StepId step, Rank to) {
+  return over_run(OpKind::send, Payload::gradients, first, segments, step, to);
+}
+Op recv_gradients(SegmentId first, int segments, StepId step, Rank from) {
+  return over_run(OpKind::receive, Payload::gradients, first, segments, step, from);
+}
+Op add_gradients(SegmentId first, int segments, StepId step, Rank from) {
+  return over_run(OpKind::add, Payload::none, first, segments, step, from);
+}
+Op send_parameters(SegmentId first, int segments, StepId step, VersionId version, Rank to) {
+  Op op = over_run(OpKind::send, Payload::parameters, first, segments, step, to);
+  op.version = version;
+  return op;
+}
+Op recv_parameters(SegmentId first, int segments, StepId step, VersionId version, Rank from) {
+  Op op = over_run(OpKind::receive, Payload::parameters, first, segments, step, from);
+  op.version = version;
+  return op;
 }
 
 Op all_reduce(SegmentId first, int segments, StepId step, GroupId group) {
@@ -102,6 +126,7 @@ Op all_reduce_backward(SegmentId s, MicroBatchId m, StepId step, GroupId group) 
 }
 
 SegmentId other_segment(const Op& message, std::span<const SkipPort> skips) {
+  if (!is_of_micro_batch(message.payload)) return message.segment;
   const bool next = (message.kind == OpKind::send) == (message.payload == Payload::activation);
   if (message.port == 0) return SegmentId(message.segment.value + (next ? 1 : -1));
   const SkipPort& skip = skips[message.port - 1];
@@ -120,8 +145,8 @@ std::string name(const Op& op) {
   std::string text(parabench::to_text(op.kind));
   switch (op.payload) {
     case Payload::none:
-    case Payload::gradients: break;
-    case Payload::parameters: text += op.kind == OpKind::all_reduce ? "_PARAMETERS" : ""; break;
+    case Payload::gradients: text += is_message(op.kind) ? "_GRADIENTS" : ""; break;
+    case Payload::parameters: text += is_message(op.kind) || op.kind == OpKind::all_reduce ? "_PARAMETERS" : ""; break;
     case Payload::tied_gradients: text += "_TIED"; break;
     case Payload::norms: text += "_NORMS"; break;
     case Payload::activation: text += "_F"; break;

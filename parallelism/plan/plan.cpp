@@ -157,7 +157,14 @@ bool has_collectives(const RankProgram& rank, Payload purpose) {
 }
 
 bool reduces(const RankProgram& rank) {
-  return has_collectives(rank, Payload::gradients) || has_collectives(rank, Payload::tied_gradients);
+  return std::ranges::any_of(rank.lanes, [](const Lane& lane) {
+    return lane.key.kind != LaneKind::compute &&
+           (lane.key.purpose == Payload::gradients || lane.key.purpose == Payload::tied_gradients);
+  });
+}
+
+bool updates(const Plan& plan, Rank rank, StageId stage) {
+  return plan.servers.empty() || plan.servers[stage.value] == rank;
 }
 
 std::vector<int> split_evenly(int samples, int pieces) {

@@ -100,7 +100,9 @@ struct Plan {
   bool asynchronous = false;  ///< the window is one stream whose pipe does not drain between steps
   Room room;                  ///< of every rank
   Averaging averaging;
-  bool in_order = true;                  ///< micro-batches pass each segment of a rank first in, first out
+  std::vector<Rank>
+      servers;           ///< by stage: who alone updates it, by what its workers, all other holders, send; empty: none
+  bool in_order = true;  ///< micro-batches pass each segment of a rank first in, first out
   std::vector<VersionRule> versions;     ///< of each stage (delay_rules.h); synchronous plans: no lag
   std::optional<TiedSegments> tie;       ///< none where no layers share a tensor
   std::vector<std::vector<int>> pieces;  ///< samples of micro-batch [replica][m]; sizes differ by one at most
@@ -165,9 +167,13 @@ struct Window {
 /// some of these average weights and others do not. `plan`: as a strategy wrote it.
 Window window(const Plan& plan, int warmup, int steps);
 
+/// Whether a rank updates what it holds of a stage.
+bool updates(const Plan& plan, Rank rank, StageId stage);
+
 /// Whether some rank has an operation of this kind.
 bool uses(const Plan& plan, OpKind kind);
-/// Whether the rank sums gradients of its parameters, or of a tied one alone, with other ranks.
+/// Whether the gradients of the rank's parameters, or of a tied one alone, are summed with those of other ranks: by
+/// collectives, or by a server.
 bool reduces(const RankProgram& rank);
 
 /// Whether it takes part in collectives that move this.

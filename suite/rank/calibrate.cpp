@@ -18,6 +18,15 @@
 namespace parabench::rank {
 namespace {
 
+/// Of what workers and servers send each other, in bytes.
+std::int64_t largest_bucket(const plan::Plan& plan, const plan::ParameterSizes& sizes) {
+  const int element = plan::parameter_bytes(plan.spec.precision);
+  std::int64_t largest = 0;
+  for (const plan::Op& op : plan.ranks[plan.servers.front().value].compute())
+    largest = std::max(largest, plan::elements_of(plan, sizes, op.segment, op.segments, element) * element);
+  return largest;
+}
+
 // Layers: enough steps for a stable median, bounded in time for large models.
 constexpr int chain_steps_min = 5, chain_steps_max = 20;
 constexpr double chain_budget_s = 1.5;
@@ -72,6 +81,10 @@ std::string utc_now() {
 
 /// The largest message of the plan: the biggest activation between two layers at the largest piece.
 std::int64_t largest_message(const Launch& launch) {
+  if (!launch.plan.servers.empty()) {
+    const plan::ParameterSizes sizes(launch.model);
+    return largest_bucket(launch.plan, sizes);
+  }
   std::int64_t elements = 0;
   const std::vector<TensorSpec> all = models::boundaries(launch.model);
   for (std::size_t l = 1; l + 1 < all.size(); ++l) elements = std::max(elements, all[l].elements());

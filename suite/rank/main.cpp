@@ -23,6 +23,7 @@
 #include "parallelism/exec/cuda/device_cuda.h"
 #include "parallelism/exec/device_cpu.h"
 #include "parallelism/exec/equivalence.h"
+#include "parallelism/exec/lane_runner.h"
 #include "parallelism/plan/formats/print_json.h"
 #include "parallelism/plan/formats/read_json.h"
 #include "parallelism/plan/routes.h"
@@ -95,10 +96,8 @@ protocol::Answer run_phase(const Launch& launch, comm::Communicator& comm, exec:
 /// The lanes on which the phase sends from GPU to GPU.
 std::vector<comm::MessageLane> message_lanes(const Launch& launch) {
   std::vector<comm::MessageLane> lanes;
-  for (const plan::Route& route : plan::routes(launch.plan)) {
-    const bool towards_end = route.payload == plan::Payload::activation;
-    lanes.push_back({route.from, route.to, towards_end ? comm::Channel::forward : comm::Channel::backward});
-  }
+  for (const plan::Route& route : plan::routes(launch.plan))
+    lanes.push_back({route.from, route.to, exec::channel_of(route.payload)});
   if (launch.command.phase == protocol::Phase::calibrate && !lanes.empty())
     lanes.insert(lanes.end(), {ping_lane, pong_lane});
   return lanes;

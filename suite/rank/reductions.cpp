@@ -20,6 +20,7 @@ comm::BusOperation bus_operation(plan::OpKind collective) {
     case plan::OpKind::recompute:
     case plan::OpKind::norms:
     case plan::OpKind::update:
+    case plan::OpKind::add:
     case plan::OpKind::average:
     case plan::OpKind::send:
     case plan::OpKind::receive: break;

@@ -117,6 +117,7 @@ struct KindSeconds {
       case plan::OpKind::broadcast: return all_reduce;
       case plan::OpKind::norms:
       case plan::OpKind::update:
+      case plan::OpKind::add:
       case plan::OpKind::average: return update;
       case plan::OpKind::send:
       case plan::OpKind::receive: return message;

@@ -7,12 +7,12 @@ THREADS = f"{GPU}/comm:threads"  # the ranks share the GPU
 
 PIPELINES = ("gpipe", "1f1b", "dapple", "interleaved", "looped-bfs", "zb-h1", "zb-h2", "zb-v", "dualpipev", "chimera",
              "pipedream", "pipedream-2bw")
-PARALLEL = ("data-parallel", "horovod", "dear", "local-sgd", "zero1", "zero2", "zero3", "model-parallel", *PIPELINES)
+PARALLEL = ("data-parallel", "horovod", "dear", "local-sgd", "parameter-server", "zero1", "zero2", "zero3", "model-parallel", *PIPELINES)
 
 
 def allows(strategy, ranks):
-    """Chimera has two pipelines over an even number of ranks."""
-    return strategy != "chimera" or ranks % 2 == 0
+    """Chimera has two pipelines over an even number of ranks, a server needs a worker."""
+    return (strategy != "chimera" or ranks % 2 == 0) and (strategy != "parameter-server" or ranks > 1)
 
 
 def case(strategy, ranks, rest, batch=32):

@@ -25,7 +25,7 @@ json op_json(const Op& op) {
   if (op.accumulates) result["accumulates"] = true;
   if (op.discards) result["discards"] = true;
   if (op.overlaps_next) result["overlaps_next"] = true;
-  if (is_message(op.kind)) result["peer"] = op.peer.value;
+  if (is_message(op.kind) || op.kind == OpKind::add) result["peer"] = op.peer.value;
   if (op.port != 0) result["port"] = static_cast<int>(op.port);
   if (op.kind == OpKind::broadcast) result["root"] = op.peer.value;
   if (has_group(op)) result["group"] = op.group.value;
@@ -45,6 +45,7 @@ json to_json(const Plan& plan) {
   if (plan.room != Room{}) result["room"] = {{"weights", plan.room.weights}, {"gradients", plan.room.gradients}};
   if (const Averaging& by = plan.averaging; by.every > 0)
     result["averaging"] = {{"every", by.every}, {"lr", by.lr}, {"momentum", by.momentum}};
+  for (const Rank server : plan.servers) result["servers"].push_back(server.value);
   if (plan.tie) {
     result["tie"] = {
         {"original", plan.tie->original.value}, {"copy", plan.tie->copy.value}, {"shared", plan.tie->shared}};

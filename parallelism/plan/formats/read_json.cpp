@@ -53,6 +53,7 @@ Op op_from(const JsonReader& object) {
     allowed.push_back("port");
     if (object.has("port")) op.port = port_from(object.at("port"));
   }
+  if (op.kind == OpKind::add) op.peer = Rank(number("peer"));
   if (op.kind == OpKind::broadcast) op.peer = Rank(number("root"));
   if (is_collective(op.kind) || object.has("group")) op.group = GroupId(number("group"));
   object.allow_only(allowed);
@@ -148,11 +149,11 @@ SkipPort skip_from(const JsonReader& object) {
 Plan plan_from_json(const json& plan_file) {
   const JsonReader file(plan_file, "plan", plan_file_hint);
   if (file.get<std::string>("format") != plan_file_format) throw file.at("format").error(plan_file_format);
-  file.allow_only({"format",   "case",     "stages",          "replicas",    "shards",
-                   "groups",   "steps",    "asynchronous",    "in_order",    "versions",
-                   "room",     "tie",      "pieces",          "segments",    "skips",
-                   "ranks",    "makespan", "bubble_fraction", "steady_step", "steady_bubble_fraction",
-                   "averaging"});
+  file.allow_only({"format",    "case",     "stages",          "replicas",    "shards",
+                   "groups",    "steps",    "asynchronous",    "in_order",    "versions",
+                   "room",      "tie",      "pieces",          "segments",    "skips",
+                   "ranks",     "makespan", "bubble_fraction", "steady_step", "steady_bubble_fraction",
+                   "averaging", "servers"});
   Plan plan;
   plan.spec = case_from_json(file.at("case"));
   plan.stages = file.get<int>("stages");
@@ -165,6 +166,8 @@ Plan plan_from_json(const json& plan_file) {
   for (const JsonReader& rule : file.at("versions").items()) plan.versions.push_back(version_rule_from(rule));
   if (file.has("room")) plan.room = room_from(file.at("room"));
   if (file.has("averaging")) plan.averaging = averaging_from(file.at("averaging"));
+  if (file.has("servers"))
+    for (const int rank : file.get<std::vector<int>>("servers")) plan.servers.push_back(Rank(rank));
   if (file.has("tie")) plan.tie = tie_from(file.at("tie"));
   plan.pieces = file.get<std::vector<std::vector<int>>>("pieces");
   for (const JsonReader& segment : file.at("segments").items()) plan.segments.push_back(segment_from(segment));

@@ -191,6 +191,8 @@ Plan mark_accumulation(Plan plan) {
     std::vector<char> open(plan.segments.size(), 0);
     for (Op& op : rank.compute()) {
       if (makes_weight_gradient(op.kind)) op.accumulates = std::exchange(open[op.segment.value], 1);
+      for (int i = 0; i < op.segments && op.kind == OpKind::add; ++i)
+        op.accumulates = std::exchange(open[op.segment.value + i], 1);
       if (op.kind != OpKind::update) continue;
       for (int i = 0; i < op.segments; ++i) open[op.segment.value + i] = 0;
     }

@@ -45,7 +45,7 @@ Plan limit_gradients(Plan plan, int room);
 /// run is gathered before its forwards, and once more before its backwards where another one has taken its place.
 Plan limit_weights(Plan plan, int room);
 
-/// Pass: marks the weight gradients that add to earlier ones of the same update. For plans of any window.
+/// Pass: marks the weight gradients, and what servers add, that come on top of earlier ones of the same update. For plans of any window.
 Plan mark_accumulation(Plan plan);
 
 /// Pass: forwards of these micro-batches keep their input alone and run again directly before their backward, so that

@@ -1,6 +1,8 @@
 #include "parallelism/plan/rules/collectives.h"
 
 #include <map>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "base/optimizer.h"
@@ -34,6 +36,7 @@ class UpdateCheck {
         if (Counted Step::*member = member_of(op)) add(op, member);
       }
     }
+    check_adds();
   }
 
   void check() {
@@ -45,6 +48,7 @@ class UpdateCheck {
           check_sum(s, step, sharers);
           check_update(s, step);
           check_average(s, step, sharers);
+          check_server(s, step, sharers);
           check_norms(s, step);
         }
       }
@@ -56,12 +60,16 @@ class UpdateCheck {
     Counted sum, update, exchange;  ///< of gradients, of parameters, of what updates wrote
     Counted norms, norm_sum;
     Counted average;
+    Counted push, pull, add;  ///< gradients to a server and weights from it, on its workers; what it adds
   };
 
   static Counted Step::*member_of(const Op& op) {
     if (op.kind == OpKind::update) return &Step::update;
     if (op.kind == OpKind::norms) return &Step::norms;
     if (op.kind == OpKind::average) return &Step::average;
+    if (op.kind == OpKind::add) return &Step::add;
+    if (op.kind == OpKind::send) return op.payload == Payload::gradients ? &Step::push : nullptr;
+    if (op.kind == OpKind::receive) return op.payload == Payload::parameters ? &Step::pull : nullptr;
     if (op.payload == Payload::norms) return &Step::norm_sum;
     if (op.payload == Payload::gradients) return &Step::sum;
     return op.payload == Payload::parameters ? &Step::exchange : nullptr;
@@ -83,6 +91,25 @@ class UpdateCheck {
                           std::to_string(rank_.value)});
   }
 
+  /// A server adds what it receives, once.
+  void check_adds() {
+    std::multiset<std::tuple<SegmentId, int, StepId, Rank>> received;
+    const auto key = [](const Op& op) { return std::tuple(op.segment, op.segments, op.step, op.peer); };
+    for (const Lane& lane : plan_.ranks[rank_.value].lanes) {
+      if (lane.key.kind != LaneKind::receive || lane.key.purpose != Payload::gradients) continue;
+      for (const Op& op : lane.ops) received.insert(key(op));
+    }
+    for (const Op& op : plan_.ranks[rank_.value].compute()) {
+      if (op.kind != OpKind::add) continue;
+      const auto found = received.find(key(op));
+      if (found == received.end()) {
+        complain("exactly once", op, "is of gradients that rank " + std::to_string(op.peer.value) + " did not send");
+      } else {
+        received.erase(found);
+      }
+    }
+  }
+
   /// Of weights that are about to be read.
   void check_gather(const Op& op) {
     const VersionId read = version_read(plan_, stage_of(plan_, op.segment), op.step);
@@ -92,7 +119,8 @@ class UpdateCheck {
 
   void check_sum(SegmentId s, StepId step, const std::vector<Rank>& sharers) {
     const Counted& sum = at(s, step).sum;
-    const int due = sharers.size() > 1 && is_update_due(plan_, stage_of(plan_, s), step) && plan_.averaging.every == 0;
+    const int due = sharers.size() > 1 && is_update_due(plan_, stage_of(plan_, s), step) &&
+                    plan_.averaging.every == 0 && plan_.servers.empty();
     const Op missing = sum.op ? *sum.op : all_reduce(s, 1, step, GroupId(-1));
     if (sum.count < due) complain("exactly once", missing, "is missing");
     if (sum.count > due) complain("exactly once", missing, "is one too many");
@@ -105,7 +133,9 @@ class UpdateCheck {
     const Step& there = at(s, step);
     const Counted &sum = there.sum, &update = there.update, &exchange = there.exchange;
     const bool received = exchange.op && exchange.op->kind == OpKind::broadcast && exchange.op->peer != rank_;
-    const int due = is_update_due(plan_, stage_of(plan_, s), step) && !received;
+    const int due =
+        is_update_due(plan_, stage_of(plan_, s), step) && !received && updates(plan_, rank_, stage_of(plan_, s));
+    if (update.count > due && !received) complain("exactly once", *update.op, "is one too many");
     if (update.count < due) complain("exactly once", plan::update(s, 1, step, VersionId(0)), "is missing");
     if (received && update.op) complain("exactly once", *update.op, "is overwritten by the broadcast");
     const bool before_use = plan_.room.weights > 0;
@@ -128,6 +158,31 @@ class UpdateCheck {
     if (!before_use && exchange.op->version != update.op->version) {
       complain("version", *exchange.op, "moves another version than " + to_text(*update.op) + " wrote");
     }
+  }
+
+  /// Each worker of a server sends it gradients and receives weights once, and it adds up what each has sent.
+  void check_server(SegmentId s, StepId step, const std::vector<Rank>& sharers) {
+    const Step& there = at(s, step);
+    const StageId stage = stage_of(plan_, s);
+    const bool served = !plan_.servers.empty(), serves = served && updates(plan_, rank_, stage);
+    const int workers = static_cast<int>(sharers.size()) - 1, exchanges = served && !serves;
+    const Rank server = served ? plan_.servers[stage.value] : Rank(-1);
+    const VersionId version = updates_by(plan_, stage, step);
+    const Op no_push = send_gradients(s, 1, step, server), no_add = add_gradients(s, 1, step, server),
+             no_pull = recv_parameters(s, 1, step, version, server);
+    for (const auto& [counted, due, missing] :
+         {std::tuple(there.push, exchanges, no_push), std::tuple(there.pull, exchanges, no_pull),
+          std::tuple(there.add, serves ? workers : 0, no_add)}) {
+      if (counted.count < due) complain("exactly once", missing, "is missing");
+      if (counted.count > due) complain("exactly once", *counted.op, "is one too many");
+      const bool leaves_stage =
+          counted.op && stage_of(plan_, SegmentId(counted.op->segment.value + counted.op->segments - 1)) !=
+                            stage_of(plan_, counted.op->segment);
+      if (leaves_stage) complain("placement", *counted.op, "is of several stages");
+    }
+    if (there.pull.op && there.pull.op->version != version)
+      complain("version", *there.pull.op,
+               "is of no version " + std::to_string(version.value) + ", which its step wrote");
   }
 
   /// Where the weights of a step are averaged, and nowhere else.

@@ -47,7 +47,7 @@ struct SegmentState {
   std::vector<char> discards;                                              ///< its forward kept its input alone
   std::array<int, 4> last = {-1, -1, -1, -1};                              ///< latest piece of each kind of pass
   VersionId version;                                                       ///< latest written
-  std::set<VersionId> broadcast;                                           ///< that another rank writes
+  std::set<VersionId> broadcast;                                           ///< that another rank writes and sends
   int gradient_of = -1;                                                    ///< update that the open gradient adds to
 };
 
@@ -71,9 +71,9 @@ class ComputeWalk {
       }
     }
     for (const Lane& lane : rank_.lanes) {
-      if (lane.key.kind != LaneKind::collectives || lane.key.purpose != Payload::parameters) continue;
+      if (lane.key.purpose != Payload::parameters) continue;
       for (const Op& op : lane.ops) {
-        if (op.kind != OpKind::broadcast || op.peer == rank) continue;
+        if (op.kind != OpKind::receive && (op.kind != OpKind::broadcast || op.peer == rank)) continue;
         for (int i = 0; i < op.segments; ++i) states_[op.segment.value + i].broadcast.insert(op.version);
       }
     }
@@ -97,7 +97,10 @@ class ComputeWalk {
         return;
       }
       if (op.kind == OpKind::update) visit_update(op, s);
+      if (op.kind == OpKind::add) visit_gradient(op, states_[s.value]);
       if (is_pass(op.kind)) visit_pass(op, states_[s.value]);
+      if (is_pass(op.kind) && !plan_.servers.empty() && updates(plan_, at_.rank, stage_of(plan_, s)))
+        complain("placement", "runs on a server");
     }
   }
 
@@ -128,6 +131,7 @@ class ComputeWalk {
         break;
       case OpKind::norms:
       case OpKind::update:
+      case OpKind::add:
       case OpKind::average:
       case OpKind::send:
       case OpKind::receive:

@@ -93,6 +93,11 @@ class FieldCheck {
     if (const int every = plan_.averaging.every; every < 0 || (every > 0 && plan_.steps % every != 0))
       complain({}, "averaging",
                "weights averaged every " + std::to_string(every) + " of " + std::to_string(plan_.steps) + " steps");
+    const bool served =
+        std::ranges::all_of(plan_.servers, [&](Rank r) { return r >= Rank(0) && r.value < std::ssize(plan_.ranks); });
+    if (!plan_.servers.empty() && (std::ssize(plan_.servers) != plan_.stages || !served))
+      complain({}, "servers",
+               "expected a rank of the plan for each of the " + std::to_string(plan_.stages) + " stages");
     if (plan_.steps < 1) complain({}, "steps", "a window of " + std::to_string(plan_.steps) + " steps");
   }
 
@@ -220,7 +225,9 @@ class FieldCheck {
     if (is_collective(op.kind) && (op.group.value < 0 || op.group != lane.key.group)) return "group";
     if (op.kind == OpKind::broadcast && !is_member(op.group, op.peer)) return "root";
     if (op.payload == Payload::tied_gradients) return wrong_tie(op, rank) ? "segment" : "";
-    for (int i = 0; i < op.segments && is_collective(op.kind); ++i) {
+    const bool meets_others =
+        is_collective(op.kind) || op.kind == OpKind::add || (is_message(op.kind) && is_over_run(op));
+    for (int i = 0; i < op.segments && meets_others; ++i) {
       if (!find_holding(plan_, rank, stage_of(plan_, SegmentId(op.segment.value + i)))) return "segment";
     }
     return "";
@@ -246,9 +253,11 @@ class FieldCheck {
       case OpKind::recompute:
       case OpKind::norms:
       case OpKind::update:
+      case OpKind::add:
       case OpKind::average: return payload == Payload::none;
       case OpKind::send:
-      case OpKind::receive: return is_of_micro_batch(payload);
+      case OpKind::receive:
+        return is_of_micro_batch(payload) || payload == Payload::gradients || payload == Payload::parameters;
       case OpKind::all_reduce: return payload != Payload::none;
       case OpKind::reduce_scatter: return payload == Payload::gradients;
       case OpKind::all_gather:

@@ -19,6 +19,7 @@ class MessageCheck {
   void check() {
     for (int r = 0; r < static_cast<int>(plan_.ranks.size()); ++r) {
       seen_.clear();
+      seen_served_.clear();
       const auto& lanes = plan_.ranks[r].lanes;
       for (int l = 0; l < static_cast<int>(lanes.size()); ++l) {
         if (!is_message(lanes[l].key.kind)) continue;
@@ -32,6 +33,7 @@ class MessageCheck {
  private:
   void check(OpRef ref) {
     const Op& op = at(plan_, ref);
+    if (is_over_run(op)) return check_served(ref, op);
     if (!joins_segments(ref.rank, op)) {
       found_.push_back({ref, "placement",
                         describe(plan_, ref) + " with rank " + std::to_string(op.peer.value) +
@@ -45,6 +47,20 @@ class MessageCheck {
           {ref, "exactly once",
            describe(plan_, ref) + " brings what rank " + std::to_string(op.peer.value) + " has by another port"});
     }
+  }
+
+  /// Gradients go from a worker to the server of their stage, weights back.
+  void check_served(OpRef ref, const Op& op) {
+    const StageId stage = stage_of(plan_, op.segment);
+    const bool to_server = (op.kind == OpKind::send) == (op.payload == Payload::gradients);
+    const Rank server = to_server ? op.peer : ref.rank, worker = to_server ? ref.rank : op.peer;
+    if (plan_.servers.empty() || plan_.servers[stage.value] != server || !find_holding(plan_, worker, stage)) {
+      found_.push_back({ref, "placement",
+                        describe(plan_, ref) + " with rank " + std::to_string(op.peer.value) +
+                            " does not join a worker and its server"});
+    }
+    if (!seen_served_.insert({op.kind, op.payload, op.segment, op.step, op.peer}).second)
+      found_.push_back({ref, "exactly once", describe(plan_, ref) + " again"});
   }
 
   /// Whether the rank computes this piece on the operation's own segment, and the peer on the one at the other end.
@@ -86,7 +102,8 @@ class MessageCheck {
   PieceOwners owners_;
   SkipMessages skips_;
   Violations& found_;
-  std::set<Key> seen_;  ///< on the rank at hand
+  std::set<Key> seen_;                                                          ///< on the rank at hand
+  std::set<std::tuple<OpKind, Payload, SegmentId, StepId, Rank>> seen_served_;  ///< the same, of runs
 };
 
 }  // namespace

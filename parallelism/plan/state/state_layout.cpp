@@ -35,6 +35,8 @@ int element_bytes(StateRole role, int master) {
 
 /// What the rank's updates write, ascending.
 std::vector<ElementRange> updated_ranges(const Plan& plan, const StateLayout& layout, Rank rank) {
+  const auto is_served = [&](const Holding& holding) { return !updates(plan, rank, holding.stage); };
+  if (std::ranges::any_of(plan.ranks[rank.value].holds, is_served)) return {};
   std::vector<ElementRange> ranges;
   bool shares = false;
   for (const Op& op : plan.ranks[rank.value].compute()) {

@@ -14,6 +14,7 @@
 #include "parallelism/plan/formats/given_schedule.h"
 #include "parallelism/plan/strategies/horovod.h"
 #include "parallelism/plan/strategies/local_sgd.h"
+#include "parallelism/plan/strategies/parameter_server.h"
 #include "parallelism/plan/strategies/peer.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "parallelism/plan/strategies/strategy_table.h"
@@ -109,6 +110,19 @@ void check_resharding(const Case& spec, const Strategy& strategy) {
   if (!spec.reshard && spec.prefetch != Case{}.prefetch)
     throw usage_error("prefetch", std::to_string(spec.prefetch),
                       "reshard:on beside it: without, all weights are gathered once", "leave prefetch out");
+}
+
+void check_servers(const Case& spec, const models::ModelSpec& model) {
+  const int serving = servers(spec), layers = static_cast<int>(model.layers.size());
+  const auto refuse = [&](const std::string& expected) {
+    throw usage_error("servers of parameter-server", std::to_string(serving), expected, "try servers=1");
+  };
+  if (serving >= spec.np)
+    throw usage_error("np", std::to_string(spec.np),
+                      "more ranks than the " + std::to_string(serving) + " that serve: the others are the workers",
+                      "try " + key_value("np", serving + 1));
+  if (serving > layers) refuse("at most the " + std::to_string(layers) + " layers of " + model.name);
+  if (serving > 1 && model.tie) refuse("1 for " + model.name + ", two layers of which share a tensor");
 }
 
 void check_offered(const Case& spec) {
@@ -251,7 +265,7 @@ void check_ranks(const Case& spec, const models::ModelSpec& model, const Strateg
         throw usage_error("np", std::to_string(spec.np), "1 for " + std::string(strategy.name), "try np:1");
       }
       return;
-    case RankUse::replicas: return;
+    case RankUse::replicas: return check_servers(spec, model);
     case RankUse::stages: return check_stages(spec, model, strategy, given);
     case RankUse::either: return;
   }

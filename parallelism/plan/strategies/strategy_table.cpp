@@ -17,6 +17,7 @@
 #include "parallelism/plan/strategies/delay_rules.h"
 #include "parallelism/plan/strategies/horovod.h"
 #include "parallelism/plan/strategies/local_sgd.h"
+#include "parallelism/plan/strategies/parameter_server.h"
 #include "parallelism/plan/strategies/peer.h"
 #include "parallelism/plan/strategies/pipedream.h"
 #include "parallelism/plan/strategies/stage_widths.h"
@@ -88,6 +89,15 @@ std::span<const Strategy> strategies() {
                       {"outer", usual_outer, outer_expected, "optimizer that takes a step to the average (DiLoCo)"}},
        .write = local_sgd_plan,
        .uncapturable = "whose steps average weights now and then"},
+      {.name = "parameter-server",
+       .family = Family::data_parallel,
+       .summary = "workers send gradients to servers, which update ranges of the weights and send them back",
+       .paper = "Li et al., OSDI'14",
+       .ranks = RankUse::replicas,
+       .keys = {"bucket"},
+       .parameters = {{"servers", usual_servers, servers_expected, "ranks, of np, that hold and update the weights"}},
+       .accepts = "np above servers",
+       .write = parameter_server_plan},
       {.name = "zero1",
        .family = Family::data_parallel,
        .summary = "data-parallel whose ranks each keep and update a share of the optimizer's states and weights",
@@ -257,7 +267,7 @@ int Strategy::stages(const Case& spec) const {
 }
 
 int Strategy::pieces(const Case& spec) const {
-  if (ranks == RankUse::replicas) return spec.np;
+  if (ranks == RankUse::replicas) return std::max(1, spec.np - servers(spec));
   return saturated_product(uses("micro") ? spec.micro : 1, spec.dp);
 }
 

@@ -118,6 +118,13 @@ INSTANTIATE_TEST_SUITE_P(
                     "local-sgd[every=2,outer=nesterov]/np:3/batch:8/optimizer:adamw/layout:channels_last",
                     "local-sgd[every=2]/np:2/batch:7/optimizer:lars/momentum:0.5/recompute:all",
                     "local-sgd/np:1/batch:4"));
+INSTANTIATE_TEST_SUITE_P(Served, EveryStrategy,
+                         testing::Values("parameter-server/np:2/batch:8",
+                                         "parameter-server/np:3/batch:8/bucket:1KiB/weight_decay:0.1",
+                                         "parameter-server[servers=2]/np:4/batch:9/bucket:4KiB/optimizer:adam",
+                                         "parameter-server[servers=2]/np:3/batch:6/optimizer:lars/recompute:all",
+                                         "parameter-server[servers=3]/np:5/batch:7/bucket:1/layout:channels_last",
+                                         "parameter-server/np:3/batch:8/optimizer:sgd[nesterov=on]"));
 INSTANTIATE_TEST_SUITE_P(
     Shared, EveryStrategy,
     testing::Values("zero1/np:1/batch:4", "zero1/np:2/batch:8", "zero1/np:3/batch:8/bucket:1KiB/weight_decay:0.1",

@@ -165,6 +165,20 @@ std::vector<comm::Traffic> traffic(const std::string& rest) {
   return moved;
 }
 
+TEST(Execute, WorkersSendTheirGradientsAndServersTheWeightsOnce) {
+  for (const char* bucket : {"", "/bucket:1KiB"}) {
+    const std::vector<comm::Traffic> one = traffic("parameter-server/np:3/batch:8" + std::string(bucket));
+    EXPECT_GT(one[0].sent, 0);
+    EXPECT_EQ(one[0].sent, one[0].received) << "gradients up, weights down";
+    EXPECT_EQ(one[0], one[1]);
+    EXPECT_EQ(one[2].sent, 2 * one[0].sent);
+    EXPECT_EQ(one[2].received, 2 * one[0].sent);
+    const std::vector<comm::Traffic> two = traffic("parameter-server[servers=2]/np:4/batch:8" + std::string(bucket));
+    EXPECT_EQ(two[0], one[0]);
+    EXPECT_EQ(two[2].sent + two[3].sent, one[2].sent);
+  }
+}
+
 TEST(Execute, SharedUpdatesMoveAsManyBytesAsAnAllReduce) {
   for (const char* rest : {"/np:2/batch:8", "/np:3/batch:9/bucket:1KiB", "/np:4/batch:8/bucket:4KiB/optimizer:adam"}) {
     const std::vector<comm::Traffic> shared = traffic(std::string("zero1") + rest);

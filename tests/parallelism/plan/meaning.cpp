@@ -51,7 +51,27 @@ class SymbolicRun {
     return true;
   }
 
+  /// Gradients of a run to its server, or weights back.
+  bool try_serve(int r, int l, const Op& send) {
+    const bool pushes = send.payload == Payload::gradients;
+    if (pushes ? !ranks_[r].gradients_are_complete(send) : !ranks_[r].has_written(send)) return false;
+    const int peer = send.peer.value, theirs = plan_.ranks[peer].find_lane(other_end(lane_of(send), Rank(r)));
+    if (theirs < 0 || is_done(peer, theirs)) return false;
+    const Op& receive = head(peer, theirs);
+    require(receive == receive_of(send, Rank(r), plan_.skips));
+    if (pushes) {
+      for (int s = send.segment.value; s < send.segment.value + send.segments; ++s)
+        ranks_[peer].take_push(receive, s, ranks_[r].sums(send, s));
+    } else if (!ranks_[peer].try_pull(receive)) {
+      return false;
+    }
+    ++next_[r][l];
+    ++next_[peer][theirs];
+    return true;
+  }
+
   bool try_send(int r, int l, const Op& op) {
+    if (is_over_run(op)) return try_serve(r, l, op);
     const auto payload = ranks_[r].payload(op);
     if (!payload) return false;
     const int peer = op.peer.value;

@@ -26,7 +26,7 @@ TEST(Op, TextNamesThePartsOfASplitBackward) {
 
 TEST(Op, EveryKindHasAnOwnNameAndALaneOfItsOwnKind) {
   EXPECT_THAT(enum_names<OpKind>,
-              testing::ElementsAre("F", "B", "I", "W", "RECOMPUTE", "NORMS", "UPDATE", "AVERAGE", "SEND", "RECV",
+              testing::ElementsAre("F", "B", "I", "W", "RECOMPUTE", "NORMS", "UPDATE", "ADD", "AVERAGE", "SEND", "RECV",
                                    "ALL_REDUCE", "REDUCE_SCATTER", "ALL_GATHER", "BROADCAST"));
   for (OpKind kind : enum_values<OpKind>) {
     EXPECT_EQ(kind <= OpKind::average, lane_kind(kind) == LaneKind::compute);

@@ -124,6 +124,7 @@ struct UnitCosts {
       case OpKind::backward_weight: return backward / 2 * pass;
       case OpKind::norms:
       case OpKind::update:
+      case OpKind::add:
       case OpKind::average: return update;
       case OpKind::all_reduce:
       case OpKind::reduce_scatter:
@@ -221,6 +222,8 @@ inline Case random_case(std::mt19937& random, int& layers) {
     spec.strategy.parameters = {{"every", std::to_string(uniform(random, 1, 3))},
                                 {"outer", uniform(random, 0, 1) == 0 ? "none" : "nesterov"}};
   }
+  if (strategy.find_parameter("servers"))
+    spec.strategy.parameters = {{"servers", std::to_string(uniform(random, 1, 2))}};
   if (strategy.uses("reduce")) spec.reduce = static_cast<ReduceKind>(uniform(random, 0, 6));
   spec.batch = strategy.pieces(spec) + uniform(random, 0, 9);
   layers = strategy.stages(spec) + uniform(random, 0, 4);

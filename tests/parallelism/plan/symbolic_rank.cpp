@@ -118,11 +118,13 @@ bool SymbolicRank::has_version_of_graph(const Op& op) const {
 bool SymbolicRank::try_compute(const Op& op) {
   if (op.kind == OpKind::norms) return try_norms(op);
   if (op.kind == OpKind::average) return try_average(op);
+  if (op.kind == OpKind::add) return try_add(op);
   return op.kind == OpKind::update ? try_update(op) : try_pass(op);
 }
 
 bool SymbolicRank::try_pass(const Op& op) {
   require(replica_of(plan_, rank_, op.segment) >= ReplicaId(0));
+  if (!plan_.servers.empty() && op.version.value > latest_[op.segment.value]) return false;
   if (shares_.contains(op.segment.value) || is_being_averaged(op.segment.value)) return false;
   const bool gathers = plan_.room.weights > 0 && !runs_.empty();
   if (gathers && !weights_are_here(op)) return false;
@@ -148,6 +150,7 @@ bool SymbolicRank::try_pass(const Op& op) {
     case OpKind::broadcast:
     case OpKind::norms:
     case OpKind::update:
+    case OpKind::add:
     case OpKind::average: throw Impossible{};
   }
   require(done_.insert({op.kind, piece}).second);
@@ -318,6 +321,11 @@ void SymbolicRank::take(const Op& receive, const Carried& payload) {
 
 bool SymbolicRank::gradients_are_complete(const Op& op) const {
   for (int s = op.segment.value; s < op.segment.value + op.segments; ++s) {
+    if (serves(s)) {
+      const auto added = added_.find({s, update_of(op)});
+      const std::size_t workers = holders(plan_, plan_.segments[s].stage).size() - 1;
+      if (added == added_.end() || added->second.size() < workers) return false;
+    }
     const auto open = open_passes_.find({s, update_of(op)});
     if (open != open_passes_.end() && open->second > 0) return false;
     require(sums_.contains({s, update_of(op)}));
@@ -381,7 +389,8 @@ bool SymbolicRank::try_update(const Op& op) {
   for (int s = op.segment.value; s < op.segment.value + op.segments; ++s) {
     const Segment& segment = plan_.segments[s];
     const SegmentUpdate place(s, update_of(op));
-    const bool shared = holders(plan_, segment.stage).size() > 1 && !is_apart(s);
+    require(plan_.servers.empty() || serves(s));
+    const bool shared = holders(plan_, segment.stage).size() > 1 && !is_apart(s) && plan_.servers.empty();
     if (shared && !reduced_.contains(place)) return false;
     require(shared || !reduced_.contains(place));
     if (is_being_averaged(s)) return false;
@@ -417,6 +426,46 @@ bool SymbolicRank::try_update(const Op& op) {
   }
   if (plan_.room.gradients > 0 && op.group != GroupId(-1))
     gradient_room_.erase(buffer_of(op.segment, plan_.room.gradients));
+  return true;
+}
+
+bool SymbolicRank::serves(int segment) const {
+  return !plan_.servers.empty() && plan_.servers[plan_.segments[segment].stage.value] == rank_;
+}
+
+void SymbolicRank::take_push(const Op& receive, int segment, std::vector<Value> sums) {
+  require(serves(segment));
+  require(pushed_.insert({{segment, receive.step.value, receive.peer.value}, std::move(sums)}).second);
+}
+
+bool SymbolicRank::try_add(const Op& op) {
+  for (int s = op.segment.value; s < op.segment.value + op.segments; ++s)
+    if (!pushed_.contains({s, op.step.value, op.peer.value})) return false;
+  for (int s = op.segment.value; s < op.segment.value + op.segments; ++s) {
+    const auto sent = pushed_.extract({s, op.step.value, op.peer.value});
+    std::set<int>& workers = added_[{s, update_of(op)}];
+    require(op.accumulates == !workers.empty() && workers.insert(op.peer.value).second);
+    std::vector<Value>& sums = sums_[{s, update_of(op)}];
+    sums.resize(sent.mapped().size(), 0);
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += sent.mapped()[i];
+  }
+  return true;
+}
+
+bool SymbolicRank::has_written(const Op& send) const {
+  for (int s = send.segment.value; s < send.segment.value + send.segments; ++s)
+    if (!serves(s) || latest_[s] != send.version.value) return false;
+  return true;
+}
+
+bool SymbolicRank::try_pull(const Op& receive) {
+  for (int s = receive.segment.value; s < receive.segment.value + receive.segments; ++s) {
+    const auto open = open_passes_.find({s, update_of(receive)});
+    if (open != open_passes_.end() && open->second > 0) return false;
+    require(!serves(s) && latest_[s] + 1 == receive.version.value);
+    latest_[s] = receive.version.value;
+    gradient_of_.erase(s);
+  }
   return true;
 }
 

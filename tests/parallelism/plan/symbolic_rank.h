@@ -53,12 +53,17 @@ class SymbolicRank {
   /// members has come.
   bool weights_are_written(const Op& all_reduce) const;
   void take_weight_sum(const Op& all_reduce);
+  /// Of a server: takes what a worker has sent of a segment; whether a run's weights of that version are written. Of a
+  /// worker: takes such weights, once no pass of the step is still to read those before.
+  void take_push(const Op& receive, int segment, std::vector<Value> sums);
+  bool has_written(const Op& send) const;
+  bool try_pull(const Op& receive);
   /// With room for some weights: whether what lies where those of a run are to come has been read, and that they came.
   bool has_room_for(const Op& all_gather) const;
   void take_weights(const Op& all_gather);
 
   bool is_left_with_nothing() const {
-    return in_flight_ == 0 && open_weight_gradients_.empty() && weight_sums_.empty() &&
+    return in_flight_ == 0 && open_weight_gradients_.empty() && weight_sums_.empty() && pushed_.empty() &&
            (shares_.empty() || plan_.room.weights > 0);
   }
 
@@ -98,9 +103,12 @@ class SymbolicRank {
   bool try_norms(const Op& op);
   bool try_update(const Op& op);
   bool try_average(const Op& op);
+  bool try_add(const Op& op);
   /// Whether holders of the segment's stage update each for itself, and whether what this rank wrote last is still to be
   /// averaged.
   bool is_apart(int segment) const;
+  /// Whether the rank is the server of the segment's stage.
+  bool serves(int segment) const;
   bool is_being_averaged(int segment) const;
   void track(const Op& op, int change);
   /// Whether the weights that a pass reads are whole here.
@@ -127,10 +135,12 @@ class SymbolicRank {
   std::set<SegmentUpdate> summed_norms_;              ///< of whole tensors
   std::map<std::pair<int, int>, Value> own_;          ///< [layer, version] written by this rank for itself
   std::map<SegmentUpdate, Op> weight_sums_;           ///< by version: those still to be averaged
-  std::map<int, int> averaged_;                       ///< segment -> latest version that is an average
-  std::map<int, int> gradient_of_;                    ///< segment -> update whose gradient is open
-  std::map<int, Op> shares_;                          ///< segment -> the update of a share that is still to be gathered
-  std::vector<int> latest_;                           ///< version of each segment
+  std::map<std::tuple<int, int, int>, std::vector<Value>> pushed_;  ///< segment, step, worker: sums still to be added
+  std::map<SegmentUpdate, std::set<int>> added_;                    ///< workers whose gradients are in a server's sum
+  std::map<int, int> averaged_;                                     ///< segment -> latest version that is an average
+  std::map<int, int> gradient_of_;                                  ///< segment -> update whose gradient is open
+  std::map<int, Op> shares_;  ///< segment -> the update of a share that is still to be gathered
+  std::vector<int> latest_;   ///< version of each segment
   int in_flight_ = 0;
   /// What a gather brought into a buffer for weights.
   struct Whole {

@@ -86,13 +86,14 @@ bool change_version_rule(Plan& plan, Random& random) {
   return plan.steps >= std::max(2, steps++);
 }
 
-/// Before the last weight gradient, hence before the reduction that waits for it.
+/// Before the last weight gradient, hence before the reduction that waits for it, or what a server adds last.
 bool update_early(Plan& plan, Random& random) {
   const Place place = pick(plan, random, is_of<OpKind::update>);
   if (!place) return false;
   const Op early = place.op();
   int before = place.index - 1;
-  while (!makes_weight_gradient((*place.ops)[before].kind) || (*place.ops)[before].segment != early.segment) --before;
+  const auto makes = [](const Op& op) { return makes_weight_gradient(op.kind) || op.kind == OpKind::add; };
+  while (!makes((*place.ops)[before]) || (*place.ops)[before].segment != early.segment) --before;
   place.ops->erase(place.ops->begin() + place.index);
   place.ops->insert(place.ops->begin() + before, early);
   return true;
@@ -257,6 +258,7 @@ constexpr Mutation harmful[] = {
     {"drop a gathering", drop<is_of<OpKind::all_gather>>},
     {"drop norms", drop<is_of<OpKind::norms>>},
     {"drop an average", drop<is_of<OpKind::average>>},
+    {"drop an addition", drop<is_of<OpKind::add>>},
     {"update more than the share", update_more_than_the_share},
     {"gather another version", gather_another_version},
     {"gather nothing", gather_nothing},

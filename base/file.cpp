@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/json_text.h"
+#include "base/writable.h"
 
 namespace parabench {
 namespace {
@@ -38,10 +39,7 @@ Error read_failure(const fs::path& path, int error) {
 }
 
 Error write_failure(const fs::path& path, int error) {
-  const bool impossible_name =
-      error == ENOENT || error == ENOTDIR || error == EISDIR || error == ENAMETOOLONG || error == ELOOP;
-  return (impossible_name ? usage_error : environment_error)("output file", path.string(), "a path that can be written",
-                                                             std::strerror(error));
+  return unwritable("output file", path.string(), "a path that can be written", error);
 }
 
 bool write_all(int fd, std::string_view text) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/case_text.h"
+#include "base/counted.h"
 #include "base/units_text.h"
 #include "results/table.h"
 
@@ -39,15 +40,15 @@ void append(std::string& text, const Row& cells, const std::array<std::size_t, c
 
 std::string noise_text(const std::optional<LaunchNoise>& noise) {
   if (!noise) return "unknown";
-  return fmt::format("{:.1f} % over {} launches of {} case{}", 100 * std::expm1(noise->sigma), noise->launches,
-                     noise->cases, noise->cases == 1 ? "" : "s");
+  return fmt::format("{:.1f} % over {} of {}", 100 * std::expm1(noise->sigma),
+                     counted(noise->launches, "launch", "launches"), counted(noise->cases, "case"));
 }
 
 /// What would settle an UNCLEAR case.
 std::string settled_by(const CaseComparison& c) {
   if (!c.interval) return "";
   if (!c.launches_to_settle) return "; more launches than are sensible would settle it, or another threshold";
-  return fmt::format("; about {} launches on either side would settle it", *c.launches_to_settle);
+  return fmt::format("; about {} on either side would settle it", counted(*c.launches_to_settle, "launch", "launches"));
 }
 
 int number_of(const FilesComparison& comparison, Verdict verdict) {

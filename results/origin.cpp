@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "base/counted.h"
+
 namespace parabench::results {
 namespace {
 
@@ -13,7 +15,7 @@ std::string commit(const Program& program) {
 
 /// Precondition: a host.
 std::string machine(const Context& context) {
-  std::string text = fmt::format("{}, {} cores", context.hosts.front().cpu, context.hosts.front().cores);
+  std::string text = fmt::format("{}, {}", context.hosts.front().cpu, counted(context.hosts.front().cores, "core"));
   for (const HostGpu& gpu : context.gpus) text += ", " + gpu.name;
   return text;
 }

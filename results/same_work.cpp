@@ -9,6 +9,7 @@
 
 #include "base/case_key.h"
 #include "base/case_text.h"
+#include "base/counted.h"
 #include "base/units_text.h"
 #include "results/summary.h"
 
@@ -16,7 +17,7 @@ namespace parabench::results {
 namespace {
 
 /// "2 x A CPU with 8 cores, B CPU with 4 cores".
-std::string counted(const std::vector<std::string>& things) {
+std::string each_once(const std::vector<std::string>& things) {
   std::map<std::string, int> numbers;
   for (const std::string& thing : things) ++numbers[thing];
   std::vector<std::string> words;
@@ -27,13 +28,14 @@ std::string counted(const std::vector<std::string>& things) {
 
 std::string machine_text(const Context& context, bool on_gpus) {
   std::vector<std::string> things;
-  for (const Host& host : context.hosts) things.push_back(fmt::format("{} with {} cores", host.cpu, host.cores));
-  std::string text = counted(things);
+  for (const Host& host : context.hosts)
+    things.push_back(fmt::format("{} with {}", host.cpu, counted(host.cores, "core")));
+  std::string text = each_once(things);
   if (!on_gpus) return text;
   things.clear();
   for (const HostGpu& gpu : context.gpus)
     things.push_back(fmt::format("{} with {}", gpu.name, human_bytes(static_cast<double>(gpu.memory_bytes))));
-  return fmt::format("{}; {}", text, things.empty() ? "no GPU" : counted(things));
+  return fmt::format("{}; {}", text, things.empty() ? "no GPU" : each_once(things));
 }
 
 std::string build_text(const Program& program) { return fmt::format("{} {}", program.build_type, program.flags); }
@@ -93,7 +95,7 @@ std::string commit_text(const Program& program) {
 std::string hosts_text(const Context& context, std::string Host::*field) {
   std::vector<std::string> things;
   for (const Host& host : context.hosts) things.push_back((host.*field).empty() ? "none" : host.*field);
-  return counted(things);
+  return each_once(things);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/units_text.h"
 #include "results/summary.h"
 
@@ -85,8 +86,8 @@ void append(std::string& text, const Row& cells, const std::array<std::size_t, c
 std::string summary(const MeanError& mean) {
   const bool usual = mean.checked && !mean.emulated;
   std::string line =
-      fmt::format("mean absolute error over {} {}{}case{}: step time {:.1f} %", mean.cases, usual ? "" : kind_of(mean),
-                  usual ? "" : " ", mean.cases == 1 ? "" : "s", 100 * mean.step_time);
+      fmt::format("mean absolute error over {}: step time {:.1f} %",
+                  counted(mean.cases, usual ? "case" : fmt::format("{} case", kind_of(mean))), 100 * mean.step_time);
   if (mean.peak_memory) line += fmt::format(", peak memory {:.1f} %", 100 * *mean.peak_memory);
   return line + "\n";
 }
@@ -95,8 +96,8 @@ std::string summary(const MeanError& mean) {
 std::string left_out(std::span<const Record> records) {
   const auto rows = std::ranges::count_if(records, [](const Record& r) { return r.measured && !counts(r); });
   if (rows == 0) return "";
-  return fmt::format("{} row{} with a measured time {} not count: failed, cut short, or not equivalent\n", rows,
-                     rows == 1 ? "" : "s", rows == 1 ? "does" : "do");
+  return fmt::format("{} with a measured time {} not count: failed, cut short, or not equivalent\n",
+                     counted(rows, "row"), rows == 1 ? "does" : "do");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/called.h"
 #include "base/case_text.h"
 #include "base/json_reader.h"
 
@@ -269,7 +270,7 @@ Calibration calibration_from_json(const JsonReader& file) {
 }
 
 Calibration calibration_from_json(const json& document, const std::string& name) {
-  return calibration_from_json(JsonReader(document, name, "measure again with: parabench calibrate"));
+  return calibration_from_json(JsonReader(document, name, "measure again with: " + to_type("calibrate")));
 }
 
 }  // namespace parabench::analytic

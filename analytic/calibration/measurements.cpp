@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analytic/costs/interpolate.h"
+#include "base/called.h"
 #include "base/case_text.h"
 #include "base/error.h"
 
@@ -14,7 +15,7 @@ namespace parabench::analytic {
 namespace {
 
 Error unmeasured(std::string_view what, std::string_view expected) {
-  return environment_error("calibration", what, expected, "measure it with: parabench calibrate CASE");
+  return environment_error("calibration", what, expected, "measure it with: " + to_type("calibrate CASE"));
 }
 
 /// Value at `busy` from (busy ranks, value) neighbours; fewer than the fewest measured cost as those.

@@ -20,7 +20,7 @@ KINDS = {  # of time and of operations: colour, hatch, name
     "W": ("#009E73", "", "weight gradient"),
     "R": ("#CC79A7", "//////", "recompute"),
     "U": ("#F0E442", "", "update"),
-    "N": ("#8C8C8C", "", "norms"),
+    "N": ("#8C8C8C", "...", "norms"),
 }
 
 
@@ -33,13 +33,12 @@ def places(names, shown, most):
 
 def looks(rows, name_of, shown):
     """(colour, shape, filling) of each name that shown rows have: colour and shape are those of the strategy in every
-    figure, the filling tells apart the names of one strategy. Rows are all rows that count."""
-    strategies = places((r["strategy"] for r in rows), [], len(rows))
+    report and on its page, by its place in the table of strategies; the filling tells apart the names of one strategy.
+    Rows are all rows that count."""
     look = {}
-    for strategy in sorted({r["strategy"] for r in shown}):
+    for strategy, i in sorted({(r["strategy"], r["strategy_place"]) for r in shown}):
         own = {name_of(r) for r in shown if r["strategy"] == strategy}
         fillings = places((name_of(r) for r in rows if r["strategy"] == strategy), own, len(FILLINGS))
-        i = strategies[strategy]
         for name in sorted(own):
             look[name] = (PALETTE[i % 8], SHAPES[(i + i // 8) % 8], FILLINGS[fillings[name] % len(FILLINGS)])
     return look

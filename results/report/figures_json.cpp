@@ -146,6 +146,7 @@ json row_json(const Report& report, const ReportRow& row, Shared& shared) {
            {"label", short_id(record)},
            {"series", series(record)},
            {"strategy", spec.strategy.name},
+           {"strategy_place", row.strategy_place},
            {"np", spec.np},
            {"batch", spec.batch},
            {"counts", row.counts},

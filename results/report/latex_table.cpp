@@ -8,6 +8,7 @@
 #include <map>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/units_text.h"
 #include "results/report/escape.h"
 #include "results/table.h"
@@ -76,10 +77,10 @@ std::string report_latex_table(const Report& report) {
   const bool is_long = counting > most_rows_of_a_page;
   const std::string_view kind = is_long ? "longtable" : "tabular";
   std::string out = fmt::format(
-      "% By parabench report. Needs \\usepackage{{booktabs}}{}.\n% {} of {} records count; results.csv says why others "
+      "% By parabench report. Needs \\usepackage{{booktabs}}{}.\n% {} of {} {}; results.csv says why others "
       "do not.\n",
       is_long ? " and \\usepackage{longtable}" : "; wider than one column: for table*, or inside \\resizebox", counting,
-      report.rows.size());
+      counted(report.rows.size(), "record"), counting == 1 ? "counts" : "count");
   out += fmt::format(
       "\\begin{{{}}}{{lrrrrrrr}}\n\\toprule\n"
       " & \\multicolumn{{3}}{{c}}{{Step time}} & \\multicolumn{{3}}{{c}}{{Peak memory}} & \\\\\n"

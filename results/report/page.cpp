@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "base/counted.h"
 #include "base/units_text.h"
 #include "results/report/embedded.h"
 #include "results/report/escape.h"
@@ -150,11 +151,10 @@ std::string tile(std::string_view value, std::string_view what) {
 std::string run_of(const ReportFile& file) {
   const Context& context = file.results.context;
   const std::size_t records = file.results.records.size();
-  std::string text =
-      fmt::format("{} ({}): {} record{}", file.label, context.date.substr(0, 10), records, records == 1 ? "" : "s");
+  std::string text = fmt::format("{} ({}): {}", file.label, context.date.substr(0, 10), counted(records, "record"));
   std::string_view before = ", on ";
   for (const Host& host : context.hosts) {
-    text += fmt::format("{}{} ({}, {} core{})", before, host.name, host.cpu, host.cores, host.cores == 1 ? "" : "s");
+    text += fmt::format("{}{} ({}, {})", before, host.name, host.cpu, counted(host.cores, "core"));
     before = ", ";
   }
   for (const HostGpu& gpu : context.gpus) text += ", " + gpu.name;
@@ -165,10 +165,10 @@ std::string run_of(const ReportFile& file) {
 std::string summary(const Report& report) {
   const auto counting = std::ranges::count(report.rows, true, &ReportRow::counts);
   std::string out = "<ul class=\"tiles\">\n";
-  out += tile(std::to_string(report.rows.size()), "records");
-  out += tile(std::to_string(counting), "of them count");
+  out += tile(std::to_string(report.rows.size()), report.rows.size() == 1 ? "record" : "records");
+  out += tile(std::to_string(counting), counting == 1 ? "of them counts" : "of them count");
   for (const MeanError& mean : report.means) {
-    const std::string of = fmt::format("{} {} record{}", mean.cases, kind_of(mean), mean.cases == 1 ? "" : "s");
+    const std::string of = counted(mean.cases, fmt::format("{} record", kind_of(mean)));
     out += tile(fmt::format("{:.1f} %", 100 * mean.step_time), "mean absolute error of step time, " + of);
     if (mean.peak_memory) {
       out += tile(fmt::format("{:.1f} %", 100 * *mean.peak_memory), "mean absolute error of peak memory, " + of);
@@ -212,8 +212,8 @@ std::string environment(const ReportFile& file) {
   std::string out = fmt::format("<h3>{}</h3>\n<table class=\"facts\">\n", html_text(file.label));
   out += fact("date", context.date);
   for (const Host& host : context.hosts) {
-    out += fact("host", fmt::format("{}: {}, {} core{}, {}", host.name, host.cpu, host.cores,
-                                    host.cores == 1 ? "" : "s", human_bytes(static_cast<double>(host.memory_bytes))));
+    out += fact("host", fmt::format("{}: {}, {}, {}", host.name, host.cpu, counted(host.cores, "core"),
+                                    human_bytes(static_cast<double>(host.memory_bytes))));
   }
   for (const HostGpu& gpu : context.gpus) {
     out += fact("GPU", fmt::format("{}, {}", gpu.name, human_bytes(static_cast<double>(gpu.memory_bytes))));

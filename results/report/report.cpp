@@ -10,6 +10,7 @@
 
 #include "base/case_id.h"
 #include "base/case_text.h"
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "results/baseline.h"
@@ -62,9 +63,8 @@ void fill_scalings(Report& report) {
 }
 
 std::string cores_text(const Case& spec) {
-  if (spec.device == DeviceKind::cuda) return fmt::format("{} GPU{}", spec.np, spec.np == 1 ? "" : "s");
-  const std::string_view kind = is_emulated(spec) ? "emulated device" : "core";
-  return fmt::format("{} {}{}", cores(spec), kind, cores(spec) == 1 ? "" : "s");
+  if (spec.device == DeviceKind::cuda) return counted(spec.np, "GPU");
+  return counted(cores(spec), is_emulated(spec) ? "emulated device" : "core");
 }
 
 /// What the rows of a group have in common, keys that are defaults left out.
@@ -137,6 +137,17 @@ void fill_means(Report& report) {
     for (const MeanError& mean : mean_errors(records)) report.strategies.push_back({name, mean});
 }
 
+void fill_strategy_places(Report& report, std::span<const std::string_view> order) {
+  std::map<std::string, std::size_t, std::less<>> places;
+  for (const ReportRow& row : report.rows) places.emplace(report.record(row).parameters.strategy.name, 0);
+  std::size_t next = order.size();
+  for (auto& [name, place] : places) {
+    const auto found = std::ranges::find(order, std::string_view(name));
+    place = found == order.end() ? next++ : static_cast<std::size_t>(found - order.begin());
+  }
+  for (ReportRow& row : report.rows) row.strategy_place = places.at(report.record(row).parameters.strategy.name);
+}
+
 /// Behind the second '/'; npos: there are fewer.
 std::size_t behind_data_set(std::string_view id) {
   const std::size_t first = id.find('/');
@@ -160,7 +171,7 @@ std::vector<ReportFile> read_report_files(std::span<const std::filesystem::path>
   return files;
 }
 
-Report make_report(std::vector<ReportFile> files) {
+Report make_report(std::vector<ReportFile> files, std::span<const std::string_view> strategy_order) {
   Report report{.files = std::move(files)};
   for (ReportFile& file : report.files) fill_baselines(std::span(file.results.records));
   for (std::size_t f = 0; f < report.files.size(); ++f) {
@@ -172,6 +183,7 @@ Report make_report(std::vector<ReportFile> files) {
       report.rows.push_back(std::move(row));
     }
   }
+  fill_strategy_places(report, strategy_order);
   fill_scalings(report);
   fill_groups(report);
   fill_means(report);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "results/file.h"
@@ -27,6 +28,7 @@ std::vector<ReportFile> read_report_files(std::span<const std::filesystem::path>
 /// What is derived from one record. Rows of the same id in several files stay rows of their own.
 struct ReportRow {
   std::size_t file = 0, record = 0;  ///< place in the report's files
+  std::size_t strategy_place = 0;    ///< by which drawings choose how the strategy looks
   bool counts = false;               ///< the rule of summary.h
   std::string why_not;               ///< why a row does not count; "" where it does
   std::optional<CaseError> error;
@@ -54,8 +56,9 @@ struct Report {
 };
 
 /// O(records x references). Speed-ups are over records of the same file; groups are of all files that name the same
-/// hardware (processors and GPUs of their hosts).
-Report make_report(std::vector<ReportFile> files);
+/// hardware (processors and GPUs of their hosts). A strategy's place is that in `strategy_order`, whatever the report
+/// holds; strategies that this does not name come behind, by name.
+Report make_report(std::vector<ReportFile> files, std::span<const std::string_view> strategy_order = {});
 
 /// The part of a record's id behind "model/dataset/"; the whole id where it is not so formed.
 std::string short_id(const Record& record);

@@ -1,14 +1,9 @@
 #include "results/report/write.h"
 
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 #include <nlohmann/json.hpp>
-#include <system_error>
 
-#include "base/error.h"
 #include "base/file.h"
+#include "base/writable.h"
 #include "results/report/csv.h"
 #include "results/report/figures_json.h"
 #include "results/report/latex_table.h"
@@ -27,15 +22,7 @@ std::vector<std::pair<std::string_view, std::string>> report_texts(const Report&
 }
 
 void write_report(const std::filesystem::path& folder, const Report& report) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error || !std::filesystem::is_directory(folder, error)) {
-    throw usage_error("--out", folder.string(), "a folder that is there or can be made",
-                      error ? error.message() : "it is no folder");
-  }
-  if (::access(folder.c_str(), W_OK) != 0) {
-    throw usage_error("--out", folder.string(), "a folder that can be written", std::strerror(errno));
-  }
+  require_writable_folder("--out", folder.string());
   for (const auto& [name, text] : report_texts(report)) write_atomically(folder / name, text);
 }
 

@@ -15,7 +15,7 @@ namespace parabench::results {
 std::vector<std::pair<std::string_view, std::string>> report_texts(const Report& report);
 
 /// Writes them into a folder, which is made where it is not there, each file at once; what else lies in it is left
-/// alone. Throws usage_error where the folder is none, or cannot be made or written, environment_error where the disk refuses.
+/// alone. Throws as require_writable_folder() does (base/writable.h).
 void write_report(const std::filesystem::path& folder, const Report& report);
 
 }  // namespace parabench::results

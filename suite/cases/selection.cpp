@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/called.h"
 #include "base/case_id.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -72,11 +73,12 @@ std::vector<SelectedCase> select(const Selection& selection, const std::vector<C
   }
   if (chosen.empty()) {
     const std::string both = selection.filter && selection.where ? " --where " + *selection.where : "";
-    throw Error(
-        ExitCode::nothing_matched, selection.filter ? "--filter" : "--where",
-        selection.filter ? *selection.filter + both : selection.where.value_or(""), "to match at least one case",
-        selection.filter && is_id(*selection.filter) ? "the catalogue does not hold this case: name it without --filter"
-                                                     : "parabench list shows them");
+    throw Error(ExitCode::nothing_matched, selection.filter ? "--filter" : "--where",
+                selection.filter ? *selection.filter + both : selection.where.value_or(""),
+                "to match at least one case",
+                selection.filter && is_id(*selection.filter)
+                    ? std::string("the catalogue does not hold this case: name it without --filter")
+                    : to_type("list shows them"));
   }
   return chosen;
 }

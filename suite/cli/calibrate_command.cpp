@@ -7,6 +7,8 @@
 #include <ostream>
 
 #include "base/case_text.h"
+#include "base/counted.h"
+#include "base/writable.h"
 #include "suite/cases/catalogue.h"
 #include "suite/cli/options.h"
 #include "suite/machine/calibrate.h"
@@ -39,6 +41,7 @@ ExitCode calibrate_machine(const CalibrateOptions& options, const Start& start) 
     throw usage_error("case", one.id, "a device that computes: emulated ones take the processor's costs",
                       "calibrate the case with device:cpu");
   }
+  require_writable_file("--out", options.out);
   Workplace workplace(options.launches, start.progress);
   const protocol::Offer capabilities = find_capabilities(workplace);
   check_launches(chosen, workplace.options.launcher, capabilities);
@@ -64,8 +67,9 @@ ExitCode calibrate_machine(const CalibrateOptions& options, const Start& start) 
     code = ExitCode::case_failed;
   }
   if (fresh) {
-    fmt::print(start.out, "{}: {} layers on {} ({}), measured {}\n", file.path.string(), file.content->layers.size(),
-               file.content->machine.host, file.content->machine.cpu, file.content->date);
+    fmt::print(start.out, "{}: {} on {} ({}), measured {}\n", file.path.string(),
+               counted(file.content->layers.size(), "layer"), file.content->machine.host, file.content->machine.cpu,
+               file.content->date);
   }
   return code;
 }

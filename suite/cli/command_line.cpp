@@ -8,6 +8,7 @@
 #include <ostream>
 #include <type_traits>
 
+#include "base/called.h"
 #include "parabench_version.h"
 #include "suite/cli/calibrate_command.h"
 #include "suite/cli/compare_command.h"
@@ -37,11 +38,10 @@ std::vector<std::string> passed_flags(const CLI::App& app, bool allowed) {
       continue;
     }
     if (!word.starts_with('-')) {
-      throw usage_error("command line", word,
-                        fmt::format("no further word after those of parabench {}", app.get_name()),
-                        fmt::format("try parabench {} --help", app.get_name()));
+      throw usage_error("command line", word, fmt::format("no further word after those of {}", to_type(app.get_name())),
+                        "try " + to_type(app.get_name() + " --help"));
     }
-    throw usage_error("option", word, fmt::format("an option of parabench {}", app.get_name()),
+    throw usage_error("option", word, fmt::format("an option of {}", to_type(app.get_name())),
                       nearest_hint(word.substr(0, word.find('=')), known));
   }
   return flags;
@@ -49,7 +49,8 @@ std::vector<std::string> passed_flags(const CLI::App& app, bool allowed) {
 
 /// What --help of the program and of the command say.
 struct Words {
-  std::string name, what, example;
+  std::string name, what;
+  std::vector<std::string> examples;  ///< words behind the program's name
 };
 
 /// The program's commands, each with its options and what starts it.
@@ -57,7 +58,7 @@ class Program {
  public:
   Program();
 
-  CLI::App app{"Training strategies of deep networks: measured on real ranks, beside their prediction", "parabench"};
+  CLI::App app{"Training strategies of deep networks: measured on real ranks, beside their prediction", called()};
 
   /// The command whose words were parsed. Throws usage_error for words that it does not know or that do not fit.
   Command chosen(const CLI::App& command) const { return take_.at(&command)(); }
@@ -68,7 +69,9 @@ class Program {
   CLI::App& add(CLI::App& parent, const Words& words, Options defaults,
                 ExitCode (*run)(const Options& options, const Start& start)) {
     CLI::App& command = *parent.add_subcommand(words.name, words.what);
-    command.allow_extras()->footer("Example:\n  " + words.example);
+    std::string footer = "Example:";
+    for (const std::string& example : words.examples) footer += "\n  " + to_type(example);
+    command.allow_extras()->footer(footer);
     const auto options = std::make_shared<Options>(std::move(defaults));
     add_options(command, *options);
     take_[&command] = [&command, options, run]() -> Command {
@@ -101,69 +104,77 @@ Program::Program() {
   app.set_version_flag("--version", fmt::format("parabench {} ({}{})", program_version, program_git_hash.substr(0, 12),
                                                 program_git_dirty ? ", modified" : ""));
   app.footer(
-      "parabench COMMAND --help explains a command.\n--benchmark_* flags of run and quick pass on to Google "
-      "Benchmark.");
+      to_type("COMMAND --help explains a command.\n--benchmark_* flags of run and quick pass on to Google Benchmark."));
 
   add(app,
-      {"list", "The catalogue: model size, ranks, predicted seconds and bytes; or its strategies, keys, ...",
-       "parabench list --where 'strategy=gpipe,np<=2'\n  parabench list --strategies"},
+      {"list",
+       "The catalogue: model size, ranks, predicted seconds and bytes; or its strategies, keys, ...",
+       {"list --where 'strategy=gpipe,np<=2'", "list --strategies"}},
       ListOptions{}, list_cases);
   add(app,
-      {"run", "Run cases and compare them with their prediction",
-       "parabench run 'resnet18/cifar10-synthetic/gpipe/np:2/batch:64' --json out.json"},
+      {"run",
+       "Run cases and compare them with their prediction",
+       {"run 'resnet18/cifar10-synthetic/gpipe/np:2/batch:64' --json out.json"}},
       RunCommand{}, run_or_quick);
   add(app,
       {"quick",
        "One model, every family of strategies, two cores, calibration included; writes results/out/quick.json "
        "(folder: PARABENCH_OUT)",
-       "parabench quick --repetitions 5"},
+       {"quick --repetitions 5"}},
       quick_command(), run_or_quick);
   add(app,
-      {"predict", "Time and memory of cases, every term with formula and origin",
-       "parabench predict 'resnet50/imagenet-synthetic/data-parallel/np:4/batch:32'"},
+      {"predict",
+       "Time and memory of cases, every term with formula and origin",
+       {"predict 'resnet50/imagenet-synthetic/data-parallel/np:4/batch:32'"}},
       PredictOptions{}, predict_cases);
   add(app,
-      {"plan", "The schedule of a case as it will be executed, with its bubble",
-       "parabench plan 'resnet18/cifar10-synthetic/gpipe/np:2/batch:64' --format grid"},
+      {"plan",
+       "The schedule of a case as it will be executed, with its bubble",
+       {"plan 'resnet18/cifar10-synthetic/gpipe/np:2/batch:64' --format grid"}},
       PlanOptions{}, print_plan);
   add(app,
-      {"calibrate", "Measure this machine for cases (default: those of quick)",
-       "parabench calibrate --filter 'resnet18/cifar10-synthetic/gpipe/np:2'"},
+      {"calibrate",
+       "Measure this machine for cases (default: those of quick)",
+       {"calibrate --filter 'resnet18/cifar10-synthetic/gpipe/np:2'"}},
       CalibrateOptions{}, calibrate_machine);
-  add(app,
-      {"doctor", "What works on this machine, what does not, and what to type", "parabench doctor --launcher srun"},
+  add(app, {"doctor", "What works on this machine, what does not, and what to type", {"doctor --launcher srun"}},
       DoctorOptions{}, examine_machine);
   add(app,
-      {"compare", "What became faster or slower from one results file to another, case by case",
-       "parabench compare before.json after.json --threshold 5%\n  "
-       "parabench compare out.json out.json --cases 'resnet18/cifar10-synthetic/gpipe/np:2/batch:64' "
-       "'resnet18/cifar10-synthetic/1f1b/np:2/batch:64'"},
+      {"compare",
+       "What became faster or slower from one results file to another, case by case",
+       {"compare before.json after.json --threshold 5%",
+        "compare out.json out.json --cases 'resnet18/cifar10-synthetic/gpipe/np:2/batch:64' "
+        "'resnet18/cifar10-synthetic/1f1b/np:2/batch:64'"}},
       CompareOptions{}, compare_results);
   add(app,
-      {"export", "Results for other programs: a tidy table, a monitor, an MLPerf-style log",
-       "parabench export results/out/quick.json --format csv > quick.csv"},
+      {"export",
+       "Results for other programs: a tidy table, a monitor, an MLPerf-style log",
+       {"export results/out/quick.json --format csv > quick.csv"}},
       ExportOptions{}, export_results);
   CLI::App& sweep = add(app,
-                        {"sweep", "Job scripts for a grid of cases; status and collect follow them",
-                         "parabench sweep pipelines.toml --scheduler slurm --out runs\n  parabench sweep status runs"},
+                        {"sweep",
+                         "Job scripts for a grid of cases; status and collect follow them",
+                         {"sweep pipelines.toml --scheduler slurm --out runs", "sweep status runs"}},
                         SweepOptions{}, make_sweep);
   add(sweep,
       {"status",
        "How far the sweeps in a folder are, and why cases failed; exit code 1 where one failed or has "
        "results of other options",
-       "parabench sweep status runs"},
+       {"sweep status runs"}},
       SweepStatusOptions{}, sweep_status);
-  add(sweep, {"collect", "All results of a sweep in one file", "parabench sweep collect runs --json pipelines.json"},
+  add(sweep, {"collect", "All results of a sweep in one file", {"sweep collect runs --json pipelines.json"}},
       SweepCollectOptions{}, collect_sweep);
-  add(app, {"validate", "Check a results file against its schema", "parabench validate results/out/quick.json"},
+  add(app, {"validate", "Check a results file against its schema", {"validate results/out/quick.json"}},
       ValidateOptions{}, validate_file);
   add(app,
-      {"report", "One HTML page, figures, CSV, LaTeX table and macros from results files",
-       "parabench report results/out/quick.json --out report"},
+      {"report",
+       "One HTML page, figures, CSV, LaTeX table and macros from results files",
+       {"report results/out/quick.json --out report"}},
       ReportOptions{}, report_results);
   add(app,
-      {"completion", "A script that completes parabench's command line in bash and zsh",
-       "parabench completion > ~/.local/share/bash-completion/completions/parabench"},
+      {"completion",
+       "A script that completes parabench's command line in bash and zsh",
+       {"completion > ~/.local/share/bash-completion/completions/parabench"}},
       CompletionOptions{&app}, print_completion);
 }
 
@@ -173,7 +184,7 @@ const CLI::App& innermost(const CLI::App& app) {
   return chosen.empty() ? app : innermost(*chosen.front());
 }
 
-/// "parabench sweep" before status.
+/// "./parabench sweep" before status.
 std::string words_before(const CLI::App& app) {
   const CLI::App* parent = app.get_parent();
   if (!parent) return "";
@@ -229,11 +240,10 @@ Command parse_command_line(const std::vector<std::string>& given) {
   } catch (const CLI::RequiredError& error) {
     const std::string what = error.what();  // "CASE is required"
     throw usage_error("command line", fmt::format("{}", fmt::join(words, " ")),
-                      what.substr(0, what.find(' ')) + " after it",
-                      fmt::format("try parabench {} --help", words.front()));
+                      what.substr(0, what.find(' ')) + " after it", "try " + to_type(words.front() + " --help"));
   } catch (const CLI::ParseError& error) {
     throw usage_error("command line", fmt::format("{}", fmt::join(words, " ")), error.what(),
-                      fmt::format("try parabench {} --help", words.front()));
+                      "try " + to_type(words.front() + " --help"));
   }
   // The options lie in the program, which the command keeps.
   return [program, command = program->chosen(innermost(app))](const Start& start) { return command(start); };

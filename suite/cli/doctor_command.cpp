@@ -7,7 +7,9 @@
 #include <optional>
 #include <ostream>
 
+#include "base/called.h"
 #include "base/case_text.h"
+#include "base/counted.h"
 #include "base/file.h"
 #include "base/units_text.h"
 #include "results/context_json.h"
@@ -61,21 +63,27 @@ Check calibration_check(const analytic::MachineInfo& machine) {
     const CalibrationFile file = open_calibration("", machine, false);
     if (!file.content) {
       return {"calibration", CheckStatus::warning, "none of this machine yet; run and quick measure what they need",
-              "parabench calibrate"};
+              to_type("calibrate")};
     }
-    return {
-        "calibration", CheckStatus::ok,
-        fmt::format("{}: {} layers, measured {}", file.path.string(), file.content->layers.size(), file.content->date),
-        ""};
+    return {"calibration", CheckStatus::ok,
+            fmt::format("{}: {}, measured {}", file.path.string(), counted(file.content->layers.size(), "layer"),
+                        file.content->date),
+            ""};
   });
 }
 
 Check rank_program_check(Workplace& workplace, std::optional<protocol::Offer>& capabilities) {
   return guarded("rank program", [&]() -> Check {
-    const auto program = rank_program();
+    const auto program = find_rank_program();
+    if (!program) {
+      return {
+          "rank program", CheckStatus::missing,
+          "parabench-rank is not built here: what starts no ranks works (list, predict, plan, compare, report, ...)",
+          std::string(build_rank_program)};
+    }
     capabilities = probe_capabilities(workplace);
     return {"rank program", CheckStatus::ok,
-            fmt::format("{}: LibTorch {}; devices {}; communicators {}", program.string(), capabilities->libtorch,
+            fmt::format("{}: LibTorch {}; devices {}; communicators {}", program->string(), capabilities->libtorch,
                         fmt::join(to_texts(capabilities->devices), ", "),
                         fmt::join(to_texts(capabilities->communicators), ", ")),
             ""};

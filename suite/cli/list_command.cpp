@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/called.h"
 #include "base/case_json.h"
 #include "base/units_text.h"
 #include "suite/cases/catalogue.h"
@@ -55,7 +56,7 @@ void print(const std::vector<SelectedCase>& cases, const std::vector<Listed>& li
                mark(line, human_bytes(static_cast<double>(line.forecast->rank_bytes))), cases[i].id);
     guessed = guessed || line.forecast->cost_source != "calibrated";
   }
-  if (guessed) fmt::print(out, "~ from the data sheet, not measured here: parabench calibrate CASE\n");
+  if (guessed) fmt::print(out, "~ from the data sheet, not measured here: {}\n", to_type("calibrate CASE"));
 }
 
 /// What the last listing worked out is not worked out again.
@@ -95,9 +96,11 @@ void add_options(CLI::App& app, ListOptions& options) {
 void check(const ListOptions& options) {
   const Selection& selection = options.selection;
   if (!options.table || (selection.empty() && selection.schedule.empty())) return;
-  throw usage_error("list", fmt::format("--{}", to_text(*options.table)),
-                    "no CASE, --filter, --where or --schedule beside it",
-                    "tables are printed whole; --json makes them easy to search");
+  throw usage_error(
+      "list", fmt::format("--{}", to_text(*options.table)),
+      "nothing that chooses cases (CASE, --set, --filter, --where, --schedule) beside it",
+      fmt::format("{} prints the whole table, with --json to search in; {} lists cases",
+                  to_type(fmt::format("list --{}", to_text(*options.table))), to_type("list --set NAME")));
 }
 
 ExitCode list_cases(const ListOptions& options, const Start& start) {

@@ -1,8 +1,10 @@
 // parabench: the front program.
 
-#include <cstdio>
+#include <cstdlib>
 #include <iostream>
+#include <string_view>
 
+#include "base/called.h"
 #include "base/lack.h"
 #include "suite/cli/command_line.h"
 #include "suite/launch/workplace.h"
@@ -31,7 +33,13 @@ ExitCode run_program(const std::vector<std::string>& argv) {
 }  // namespace parabench::suite
 
 int main(int argc, char** argv) {
-  const auto code = parabench::suite::run_program({argv, argv + argc});
-  std::cout.flush();
+  // Started by its path, without the script: that path is what to type.
+  constexpr int keep = 0;
+  if (std::string_view(argv[0]).find('/') != std::string_view::npos) setenv(parabench::called_variable, argv[0], keep);
+  auto code = parabench::suite::run_program({argv, argv + argc});
+  if (!std::cout.flush()) {
+    std::cerr << "parabench: standard output: could not be written whole; is its disk full?\n";
+    if (code == parabench::ExitCode::ok) code = parabench::ExitCode::environment;
+  }
   return static_cast<int>(code);
 }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "base/called.h"
 #include "suite/cases/sets.h"
 
 namespace parabench::suite {
@@ -66,7 +67,7 @@ void add_selection(CLI::App& app, Selection& selection, bool where) {
       ->type_name("");
   std::vector<std::string_view> sets;
   for (const CaseSet& set : case_sets()) sets.push_back(set.name);
-  app.add_option("--set", selection.set, "All cases of a set; parabench list --sets shows them")
+  app.add_option("--set", selection.set, "All cases of a set; " + to_type("list --sets shows them"))
       ->type_name(fmt::format("{}", fmt::join(sets, "|")));
   add_filter(app, selection);
   if (where) {

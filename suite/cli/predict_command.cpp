@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/called.h"
 #include "base/case_json.h"
 #include "base/units_text.h"
 #include "parallelism/plan/formats/print_json.h"
@@ -111,7 +112,8 @@ ExitCode predict_cases(const PredictOptions& options, const Start& start) {
   }
   if (options.json) start.out << document.dump(1) << '\n';
   if (guessed)
-    start.progress.note("costs are from the data sheet where marked; parabench calibrate CASE measures this machine");
+    start.progress.note("costs are from the data sheet where marked; " +
+                        to_type("calibrate CASE measures this machine"));
   return ExitCode::ok;
 }
 

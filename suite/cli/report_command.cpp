@@ -10,7 +10,9 @@
 #include <ostream>
 #include <sstream>
 
+#include "base/counted.h"
 #include "base/file.h"
+#include "parallelism/plan/strategies/strategy_table.h"
 #include "results/report/embedded.h"
 #include "results/report/write.h"
 #include "suite/launch/launch.h"
@@ -81,16 +83,17 @@ void add_options(CLI::App& app, ReportOptions& options) {
 
 ExitCode report_results(const ReportOptions& options, const Start& start) {
   const std::vector<fs::path> paths(options.files.begin(), options.files.end());
-  const results::Report report = results::make_report(results::read_report_files(paths));
+  std::vector<std::string_view> order;
+  for (const plan::Strategy& strategy : plan::strategies()) order.push_back(strategy.name);
+  const results::Report report = results::make_report(results::read_report_files(paths), order);
   if (report.rows.empty()) {
     throw usage_error("report", fmt::format("{}", fmt::join(options.files, " ")), "results with at least one record");
   }
   const fs::path folder = options.out;
   results::write_report(folder, report);
   const auto counting = std::ranges::count(report.rows, true, &results::ReportRow::counts);
-  fmt::print(start.out,
-             "{}: {} record{}, {} of them count{}\nbeside it results.csv, table.tex, numbers.tex, figures.json\n",
-             (folder / "report.html").string(), report.rows.size(), report.rows.size() == 1 ? "" : "s", counting,
+  fmt::print(start.out, "{}: {}, {} of them count{}\nbeside it results.csv, table.tex, numbers.tex, figures.json\n",
+             (folder / "report.html").string(), counted(report.rows.size(), "record"), counting,
              counting == 1 ? "s" : "");
   if (!options.figures) return ExitCode::ok;
   if (const auto names = draw_figures(folder)) {

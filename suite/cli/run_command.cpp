@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/called.h"
 #include "suite/cases/catalogue.h"
 #include "suite/cli/options.h"
 #include "suite/run/session.h"
@@ -45,7 +46,7 @@ void take_benchmark_flags(RunCommand& command, const std::vector<std::string>& f
       command.quick || !command.selection.empty() || options.benchmark.filter != "." || options.benchmark.list_tests;
   if (!chooses) {
     throw usage_error("run", "", "a CASE, --set, --filter or --where",
-                      "parabench list shows the cases, list --sets the sets; --filter . runs the whole catalogue");
+                      to_type("list shows the cases, list --sets the sets; --filter . runs the whole catalogue"));
   }
 }
 

@@ -10,8 +10,11 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/called.h"
+#include "base/counted.h"
 #include "base/file.h"
 #include "base/json_text.h"
+#include "base/writable.h"
 #include "results/summary.h"
 #include "suite/cli/options.h"
 #include "suite/launch/launcher.h"
@@ -24,12 +27,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-void make_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw environment_error("--out", folder.string(), "a folder that can be made", error.message());
-}
 
 void write_program(const fs::path& path, const std::string& text) {
   write_atomically(path, text);
@@ -123,8 +120,8 @@ json to_json(const CampaignFolder& campaign, const std::vector<CaseProgress>& ca
 }
 
 void print(const CampaignFolder& campaign, const std::vector<CaseProgress>& cases, std::ostream& out) {
-  fmt::print(out, "{} on {} ({}): {} cases\n", campaign.campaign, campaign.system, campaign.path.string(),
-             cases.size());
+  fmt::print(out, "{} on {} ({}): {}\n", campaign.campaign, campaign.system, campaign.path.string(),
+             counted(cases.size(), "case"));
   std::map<CaseState, int> counts;
   for (const CaseProgress& one : cases) ++counts[one.state];
   for (const CaseState state : enum_values<CaseState>) fmt::print(out, "{:>7} {}\n", to_text(state), counts[state]);
@@ -150,7 +147,7 @@ void add_options(CLI::App& app, SweepOptions& options) {
 
 void check(const SweepOptions& options) {
   if (options.file.empty())
-    throw usage_error("sweep", "", "FILE, status or collect after it", "try parabench sweep --help");
+    throw usage_error("sweep", "", "FILE, status or collect after it", "try " + to_type("sweep --help"));
   if (options.out.empty())
     throw usage_error("sweep", options.file, "--out DIR, the folder of scripts and results", "try --out runs");
 }
@@ -179,22 +176,22 @@ ExitCode make_sweep(const SweepOptions& options, const Start& start) {
 
   check_words(options, sweep);
   const fs::path dir = fs::absolute(options.out).lexically_normal(), folder = dir / sweep.name / system;
-  make_folder(folder);
+  require_writable_folder("--out", folder.string());
   const std::string index = index_text(index_of(scripts, folder, sweep.options));
   const ScriptContext context{sweep, fs::read_symlink("/proc/self/exe"), folder};
-  fmt::print(start.out, "{}: {} case{} in {}, {} left out\n", sweep.name, sweep.cases.size(),
-             sweep.cases.size() == 1 ? "" : "s", folder.string(), sweep.left_out.size());
+  fmt::print(start.out, "{}: {} in {}, {} left out\n", sweep.name, counted(sweep.cases.size(), "case"), folder.string(),
+             sweep.left_out.size());
   for (const ScriptCases& script : scripts) {
     write_atomically(folder / (script.stem + ".cases"), index_text(script.cases));
     const fs::path file = folder / (script.stem + (slurm ? ".sbatch" : ".sh"));
     write_program(file, slurm ? slurm_script(context, script) : local_script(context, script));
-    fmt::print(start.out, "{}    # {} cases\n", shell_line({slurm ? "sbatch" : "sh", file.string()}),
-               script.cases.size());
+    fmt::print(start.out, "{}    # {}\n", shell_line({slurm ? "sbatch" : "sh", file.string()}),
+               counted(script.cases.size(), "case"));
   }
   if (slurm) remove_earlier_arrays(folder, scripts, start.out);
   write_atomically(folder / index_name, index);
   link_latest(dir, fs::path(sweep.name) / system);
-  fmt::print(start.out, "{}\n", shell_line({"parabench", "sweep", "status", dir.string()}));
+  fmt::print(start.out, "{}\n", shell_line({called(), "sweep", "status", dir.string()}));
   return ExitCode::ok;
 }
 
@@ -217,6 +214,7 @@ ExitCode sweep_status(const SweepStatusOptions& options, const Start& start) {
 }
 
 ExitCode collect_sweep(const SweepCollectOptions& options, const Start& start) {
+  require_writable_file("--json", options.json);
   const auto campaigns = find_campaigns(options.dir);
   if (campaigns.size() > 1) {
     throw usage_error("DIR", options.dir, "the folder of one sweep",
@@ -231,7 +229,7 @@ ExitCode collect_sweep(const SweepCollectOptions& options, const Start& start) {
     return ExitCode::ok;
   }
   results::write_results(options.json, all);
-  fmt::print(start.out, "{}: records of {} of {} cases\n", options.json, all.records.size(), cases.size());
+  fmt::print(start.out, "{}: records of {} of {}\n", options.json, all.records.size(), counted(cases.size(), "case"));
   return ExitCode::ok;
 }
 

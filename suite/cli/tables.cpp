@@ -7,6 +7,7 @@
 #include <sstream>
 #include <vector>
 
+#include "base/called.h"
 #include "base/case_id.h"
 #include "base/case_key.h"
 #include "base/choice.h"
@@ -223,7 +224,7 @@ std::string sets_text() {
   std::vector<Row> rows = {{"set", "cases", "what for"}};
   for (const CaseSet& set : case_sets())
     rows.push_back({std::string(set.name), std::to_string(set.cases().size()), std::string(set.help)});
-  return aligned(rows, 90) + "parabench list --set NAME shows the cases, run --set NAME runs them.\n";
+  return aligned(rows, 90) + to_type("list --set NAME shows the cases, run --set NAME runs them.\n");
 }
 
 json to_json(const CaseSet& set) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/counted.h"
 #include "base/file.h"
 #include "results/validate.h"
 
@@ -19,8 +20,8 @@ void add_options(CLI::App& app, ValidateOptions& options) {
 ExitCode validate_file(const ValidateOptions& options, const Start& start) {
   const nlohmann::json document = read_json(options.file);
   results::require_valid(JsonReader(document, options.file), "");
-  fmt::print(start.out, "{}: valid, schema {}, {} records\n", options.file,
-             document.at("schema_version").get<std::string>(), document.at("records").size());
+  fmt::print(start.out, "{}: valid, schema {}, {}\n", options.file, document.at("schema_version").get<std::string>(),
+             counted(document.at("records").size(), "record"));
   return ExitCode::ok;
 }
 

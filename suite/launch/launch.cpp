@@ -10,6 +10,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/host_name.h"
@@ -114,6 +115,8 @@ std::string lack_of_memory(const MemoryKills& before, const ProcessEnd& end, con
   return "";
 }
 
+fs::path beside() { return fs::read_symlink("/proc/self/exe").parent_path() / rank_program_name; }
+
 bool in_one_process(const std::optional<PeerLaunch>& peer) {
   return peer && plan::find_peer_product(peer->product).one_process;
 }
@@ -134,15 +137,21 @@ ScratchFolder::~ScratchFolder() {
   fs::remove_all(path_, ignored);
 }
 
-fs::path rank_program() {
-  const char* chosen = std::getenv("PARABENCH_RANK");
-  const fs::path path =
-      chosen && *chosen ? fs::path(chosen) : fs::read_symlink("/proc/self/exe").parent_path() / "parabench-rank";
-  if (access(path.c_str(), X_OK) != 0) {
-    throw environment_error("parabench-rank", path.string(), "an executable beside parabench",
-                            "build it with ./parabench or cmake --preset default (the preset pure has none)");
+std::optional<fs::path> find_rank_program() {
+  if (const char* chosen = std::getenv("PARABENCH_RANK"); chosen && *chosen) {
+    if (access(chosen, X_OK) != 0)
+      throw environment_error("PARABENCH_RANK", chosen, "parabench-rank, an executable", "unset it, or name one");
+    return fs::absolute(chosen);
   }
-  return fs::absolute(path);
+  const fs::path path = beside();
+  return access(path.c_str(), X_OK) == 0 ? std::optional(path) : std::nullopt;
+}
+
+fs::path rank_program() {
+  const auto found = find_rank_program();
+  if (found) return *found;
+  throw environment_error("parabench-rank", beside().string(), "an executable beside parabench",
+                          fmt::format("it is not built here; type: {}", build_rank_program));
 }
 
 Launcher launcher_for(const Case& spec, const Launcher& launcher) {
@@ -167,7 +176,7 @@ std::vector<std::string> command_line(const LaunchRequest& request, const Launch
                                 .trace = !request.trace_file.empty()};
   if (!request.data.empty()) command.data = fs::absolute(request.data);
   const auto words = [&] {
-    std::vector<std::string> all = {rank_program()};
+    std::vector<std::string> all = {request.program.empty() ? rank_program() : request.program};
     const auto given = protocol::arguments(command);
     all.insert(all.end(), given.begin(), given.end());
     return all;
@@ -225,7 +234,7 @@ LaunchResult launch(const LaunchRequest& request, const Launcher& launcher, cons
     const std::string killed = lack_of_memory(kills, end, folder);
     if (!killed.empty()) result.reason = fmt::format("{} ({})", killed, result.reason);
     const int started = protocol::started_ranks(folder);
-    if (started < all) result.reason += fmt::format("; {} of {} ranks had started", started, all);
+    if (started < all) result.reason += fmt::format("; {} of {} had started", started, counted(all, "rank"));
     result.reason += several_hosts(result.hosts);
     result.reason += cause ? fmt::format("; rank {}: {}", cause->rank.value, cause->message) : last_words(folder);
   }

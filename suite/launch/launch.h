@@ -34,7 +34,16 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
-/// parabench-rank: PARABENCH_RANK, else beside this program. Throws environment_error when it is not there.
+inline constexpr std::string_view rank_program_name = "parabench-rank";
+
+/// What to type where it is not there: sets up what ranks need, builds it, and looks at the machine with it.
+inline constexpr std::string_view build_rank_program = "PARABENCH_PRESET=default ./parabench doctor";
+
+/// parabench-rank: PARABENCH_RANK, else beside this program, where there is one. Throws environment_error when
+/// PARABENCH_RANK names none.
+std::optional<std::filesystem::path> find_rank_program();
+
+/// The same. Throws environment_error when it is not there.
 std::filesystem::path rank_program();
 
 struct LaunchRequest {
@@ -49,6 +58,7 @@ struct LaunchRequest {
   double longest_operation_s = 0;  ///< that is expected of the plan: how long ranks may be without a sign of progress
   std::optional<PeerLaunch> peer = {};   ///< measure: another product in the place of parabench-rank
   std::filesystem::path keep = {};       ///< where the launch's folder goes when it has answered; empty: it is removed
+  std::filesystem::path program = {};    ///< of the ranks; empty: rank_program()
   std::function<void()> finishing = {};  ///< called at a first Ctrl-C, which lets the launch end; empty: it stops it
 };
 

@@ -12,6 +12,7 @@
 #include <set>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "suite/launch/process.h"
 
@@ -74,13 +75,14 @@ std::vector<Addition> additions_of(const Launcher& launcher, int np, const Launc
   if (launcher.name == "mpirun") {
     if (host.root) all.push_back({{"--allow-run-as-root"}, "run by root"});
     if (np > host.slots) {
-      const char* what = job.job.empty() ? "cores" : "slots of the job";
-      all.push_back({{"--oversubscribe"}, fmt::format("{} ranks on {} {}", np, host.slots, what)});
+      const std::string where =
+          job.job.empty() ? counted(host.slots, "core") : counted(host.slots, "slot") + " of the job";
+      all.push_back({{"--oversubscribe"}, fmt::format("{} ranks on {}", np, where)});
     }
     if (!is_this_host_alone(job)) all.push_back({{keep_alive.begin(), keep_alive.end()}, "to notice a lost host"});
   }
   if (launcher.name == "srun" && job.cpus > 0 && np > job.cpus)
-    all.push_back({{"--overcommit"}, fmt::format("{} ranks on {} processors of the job", np, job.cpus)});
+    all.push_back({{"--overcommit"}, fmt::format("{} ranks on {} of the job", np, counted(job.cpus, "processor"))});
   return all;
 }
 

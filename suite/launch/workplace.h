@@ -33,6 +33,7 @@ struct Workplace {
   int launches = 0;
   std::vector<results::Host> hosts;      ///< of all ranks so far
   std::vector<std::string> notes;        ///< for whoever reads the numbers
+  std::set<std::string> traces;          ///< files that were written
   std::set<std::string> shown_commands;  ///< beginnings of commands that stderr has seen in full
 };
 

@@ -78,6 +78,7 @@ std::vector<std::string> measure(Workplace& workplace, const std::vector<Prepare
     if (!is_chosen && (failures.empty() || !can_be_measured(one))) continue;
     const Forecast forecast = forecast_of(one, workplace.machine, known);
     if (!is_chosen && is_measured(*one.subject, forecast, known ? &*known : nullptr)) continue;
+    workplace.progress.begin_case(expected_seconds(protocol::Phase::calibrate, *one.forecast, 0));
     workplace.progress.phase(static_cast<int>(i) + 1, one.chosen.id, "calibrate");
     LaunchRequest request;
     request.phase = protocol::Phase::calibrate;
@@ -93,7 +94,7 @@ std::vector<std::string> measure(Workplace& workplace, const std::vector<Prepare
     } else {
       failures.push_back(fmt::format("{}: {}", one.chosen.id, result.reason));
     }
-    workplace.progress.done(expected_seconds(protocol::Phase::calibrate, *one.forecast, 0));
+    workplace.progress.end_case(result.reply.has_value());
   }
   return failures;
 }

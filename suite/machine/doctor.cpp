@@ -5,6 +5,7 @@
 #include <charconv>
 #include <sstream>
 
+#include "base/counted.h"
 #include "base/units_text.h"
 
 namespace parabench::suite {
@@ -126,7 +127,7 @@ Check awareness_check(const std::string& mpi) {
 std::vector<Check> host_checks(const analytic::MachineInfo& machine) {
   std::vector<Check> checks;
   checks.push_back({"host", CheckStatus::ok,
-                    fmt::format("{}: {}, {} cores, {} of memory", machine.host, machine.cpu, machine.cores,
+                    fmt::format("{}: {}, {}, {} of memory", machine.host, machine.cpu, counted(machine.cores, "core"),
                                 human(machine.memory_bytes)),
                     ""});
   checks.push_back({"shared memory", CheckStatus::ok, human(machine.shared_memory_bytes) + " in /dev/shm", ""});

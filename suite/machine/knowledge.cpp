@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analytic/calibration/calibration_json.h"
+#include "base/called.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -56,7 +57,7 @@ CalibrationFile open_calibration(const std::string& given, const analytic::Machi
     if (!given.empty() && hidden && hidden != std::errc::not_a_directory)
       throw usage_error("--calibration", given, "a file that can be read", hidden.message());
     if (!given.empty() && only_read)
-      throw usage_error("--calibration", given, "a calibration file", "parabench calibrate --out FILE makes one");
+      throw usage_error("--calibration", given, "a calibration file", to_type("calibrate --out FILE makes one"));
     return file;
   }
   try {
@@ -131,9 +132,11 @@ void remember(const protocol::Offer& capabilities, const analytic::MachineInfo& 
 analytic::MachineInfo known_machine() {
   analytic::MachineInfo machine = analytic::this_machine();
   try {
-    if (const auto known = remembered_capabilities(machine, rank_program())) machine.gpus = gpu_kinds(*known);
+    const auto program = find_rank_program();
+    const auto known = program ? remembered_capabilities(machine, *program) : std::nullopt;
+    if (known) machine.gpus = gpu_kinds(*known);
   } catch (const Error&) {
-    // No parabench-rank beside this program: a build of the pure half.
+    // PARABENCH_RANK names no program: a command without ranks does without.
   }
   return machine;
 }

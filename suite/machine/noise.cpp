@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/clock.h"
+#include "base/counted.h"
 #include "results/summary.h"
 #include "suite/machine/small_step.h"
 #include "suite/machine/surroundings.h"
@@ -55,11 +56,11 @@ std::vector<Check> noise_checks(const NoiseMeasurement& measurement) {
     return percent(std::expm1(results::smallest_difference(*noise, launches, launches, alpha)));
   };
   Check check{"noise", CheckStatus::ok,
-              fmt::format("launches of the same steps differ by {} (standard deviation over {} launches); compare can "
+              fmt::format("launches of the same steps differ by {} (standard deviation over {}); compare can "
                           "show differences from {} on with 5 launches a side, {} with 10, {} with 20; no prediction "
                           "can be known to be better than {}",
-                          percent(std::expm1(noise->sigma)), noise->launches, shown(5), shown(10), shown(20),
-                          percent(std::expm1(noise->sigma))),
+                          percent(std::expm1(noise->sigma)), counted(noise->launches, "launch", "launches"), shown(5),
+                          shown(10), shown(20), percent(std::expm1(noise->sigma))),
               ""};
   if (noise->sigma > noisy) {
     check.status = CheckStatus::warning;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "suite/cases/sets.h"
 #include "suite/machine/calibrate.h"
 #include "suite/run/case_run.h"
@@ -30,8 +31,8 @@ Check run_time_check(const PrepareOptions& options, const Knowledge& knowledge) 
     for (const std::size_t i : measured_first(cases, knowledge))
       seconds += expected_seconds(protocol::Phase::calibrate, *cases[i].forecast, 0);
     const auto running = std::ranges::count_if(cases, &Prepared::runs);
-    sets.push_back(
-        fmt::format("{} {} ({} of {} cases run here)", set.name, duration_text(seconds), running, cases.size()));
+    sets.push_back(fmt::format("{} {} ({} of {} run here)", set.name, duration_text(seconds), running,
+                               counted(cases.size(), "case")));
   }
   return {"run time", CheckStatus::ok, fmt::format("of run --set, with one launch per case: {}", fmt::join(sets, ", ")),
           ""};

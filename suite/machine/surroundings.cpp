@@ -11,6 +11,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/counted.h"
 #include "base/units_text.h"
 #include "suite/launch/control_group.h"
 #include "suite/launch/launcher.h"
@@ -74,8 +75,8 @@ DiskRoom room_of(std::string what, const fs::path& folder) {
 
 Check job_check(const Surroundings& s) {
   Check check{"job", CheckStatus::ok,
-              fmt::format("{}: {} host{} ({}), {} slots, {} processors", s.job.job, s.job.hosts.size(),
-                          s.job.hosts.size() == 1 ? "" : "s", fmt::join(s.job.hosts, ", "), s.job.slots, s.job.cpus),
+              fmt::format("{}: {} ({}), {}, {}", s.job.job, counted(s.job.hosts.size(), "host"),
+                          fmt::join(s.job.hosts, ", "), counted(s.job.slots, "slot"), counted(s.job.cpus, "processor")),
               ""};
   if (!s.in_job) {
     check.status = CheckStatus::warning;
@@ -162,9 +163,9 @@ int online_cores() { return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)); }
 std::string busy_host(double load, int online_cores) {
   if (load <= most_load_per_core * online_cores) return "";
   return fmt::format(
-      "this host was busy in the last minute (load average {:.1f}, {} core{}): what still runs shows in "
+      "this host was busy in the last minute (load average {:.1f}, {}): what still runs shows in "
       "the times",
-      load, online_cores, online_cores == 1 ? "" : "s");
+      load, counted(online_cores, "core"));
 }
 
 std::vector<Check> surroundings_checks(const Surroundings& surroundings) {

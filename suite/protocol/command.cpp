@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/called.h"
+
 namespace parabench::protocol {
 namespace {
 
@@ -33,7 +35,7 @@ std::vector<std::string> arguments(const RankCommand& command) {
 
 void add_options(CLI::App& app, RankCommand& command) {
   const auto& phases = enum_names<Phase>;
-  app.add_option(plan_option, command.plan, "plan file (parabench plan CASE --format json)");
+  app.add_option(plan_option, command.plan, "plan file (" + to_type("plan CASE --format json") + ")");
   app.add_option_function<std::string>(
          phase_option, [&](const std::string& text) { command.phase = parse_enum<Phase>(phase_option, text); },
          "what to do")

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/called.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/lack.h"
@@ -49,10 +50,8 @@ constexpr double cause_patience_s = 2;  ///< a killed rank writes no cause
 
 protocol::RankCommand parse(int argc, char** argv) {
   protocol::RankCommand command;
-  CLI::App app{
-      "One launch of one phase of one case. Example:\n"
-      "  parabench plan CASE --format json > p.json\n"
-      "  mpirun -np 2 parabench-rank --plan p.json --phase measure --reply /tmp/reply"};
+  CLI::App app{"One launch of one phase of one case. Example:\n  " + to_type("plan CASE --format json > p.json\n") +
+               "  mpirun -np 2 parabench-rank --plan p.json --phase measure --reply /tmp/reply"};
   protocol::add_options(app, command);
   try {
     app.parse(argc, argv);

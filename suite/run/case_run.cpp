@@ -6,6 +6,7 @@
 #include <cctype>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/hash.h"
 #include "parallelism/plan/formats/print_json.h"
 #include "parallelism/plan/strategies/peer.h"
@@ -119,7 +120,6 @@ std::optional<protocol::Reply> Attempt::run_phase(protocol::Phase phase, LaunchR
     launched.reason = error.what();
     launched.kind = protocol::FailureKind::environment;
   }
-  workplace_.progress.done(expected_seconds(phase, forecast, steps));
   result_.record.launch = launched.command;
   result_.record.last_operations = launched.last_operations;
   result_.interrupted = launched.interrupted;
@@ -175,6 +175,7 @@ void Attempt::measure(const PlannedLaunch& launch) {
 /// Where a trace cannot be written the case goes on. `trouble`: why there is none, "" for nothing.
 void Attempt::trace_prediction(const std::filesystem::path& trace, const std::string& trouble) {
   if (!trouble.empty()) return workplace_.progress.note(fmt::format("the trace is not kept: {}", trouble));
+  workplace_.traces.insert(trace.string());
   try {
     add_prediction(trace, *prepared_.subject, *prepared_.forecast, knowledge_, window().steps());
   } catch (const std::exception& error) {
@@ -187,15 +188,15 @@ void Attempt::take(results::Measured measured) {
   const auto& samples = measured.step_time_s.samples;
   const int steps = window().measured;
   if (samples.size() != 1 || static_cast<int>(samples.front().size()) != steps) {
-    return fail(fmt::format("measure: the reply holds {} steps, {} were asked for",
-                            samples.empty() ? 0 : samples.front().size(), steps),
+    return fail(fmt::format("measure: the reply holds {}, not the {} that were asked for",
+                            counted(samples.empty() ? 0 : samples.front().size(), "step"), steps),
                 protocol::FailureKind::failure);
   }
   const bool one_process = is_peer_ && plan::peer_product(prepared_.chosen.spec).one_process;
   if (!same_ranks(measured, prepared_.forecast->predicted, one_process)) {
-    return fail(
-        fmt::format("measure: the reply holds {} ranks, the plan {}", measured.ranks.size(), record.parameters.np),
-        protocol::FailureKind::failure);
+    return fail(fmt::format("measure: the reply holds {}, the plan {}", counted(measured.ranks.size(), "rank"),
+                            record.parameters.np),
+                protocol::FailureKind::failure);
   }
   launches_.push_back(std::move(measured));
   record.measured = combine(launches_, record.parameters.batch, step_flops(*prepared_.subject));

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/random.h"
 #include "base/units_text.h"
 #include "results/baseline.h"
@@ -88,8 +89,8 @@ int CaseSeries::take_over(const Unfinished& before) {
     if (journal_) journal_->keep(record);
     ++taken;
   }
-  workplace_.progress.note(
-      fmt::format("{} of {} cases were finished before ({})", taken, cases_.size(), before.path.string()));
+  workplace_.progress.note(fmt::format("{} of {} {} finished before ({})", taken, counted(cases_.size(), "case"),
+                                       taken == 1 ? "was" : "were", before.path.string()));
   return taken;
 }
 
@@ -105,7 +106,9 @@ void CaseSeries::run_one(std::size_t index, int place) {
     record.reason = "not run: an earlier case failed (--fail-fast)";
     return keep(index, place, std::move(record));
   }
+  workplace_.progress.begin_case(expected_seconds(prepared, options_));
   CaseResult result = run_case(prepared, options_, knowledge_, place, workplace_);
+  workplace_.progress.end_case(result.record.status == results::Status::ok && !result.interrupted);
   if (result.interrupted) ++cut_short_;
   if (result.record.status == results::Status::failed && !result.interrupted) count_failure(result.failure);
   keep(index, place, std::move(result.record));

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <filesystem>
+#include <optional>
 #include <ostream>
 
+#include "base/called.h"
 #include "parallelism/plan/strategies/peer.h"
 #include "suite/launch/launch.h"
 #include "suite/launch/workplace.h"
@@ -15,13 +18,15 @@
 namespace parabench::suite {
 namespace {
 
+namespace fs = std::filesystem;
+
 /// The preparation of a run takes what a probe finds; without one, everything that this version knows is on offer.
-protocol::Offer assumed_capabilities(const analytic::MachineInfo& machine) {
-  return remembered_capabilities(machine, rank_program())
+protocol::Offer assumed_capabilities(const analytic::MachineInfo& machine, const std::optional<fs::path>& program) {
+  return (program ? remembered_capabilities(machine, *program) : std::nullopt)
       .value_or(protocol::Offer{{DeviceKind::cpu, DeviceKind::emulated}, {CommKind::mpi, CommKind::threads}});
 }
 
-std::string self() { return std::filesystem::read_symlink("/proc/self/exe"); }
+std::string self() { return fs::read_symlink("/proc/self/exe"); }
 
 /// `parabench COMMAND ID`, with what both commands of a script need to know of the case.
 std::vector<std::string> words_of(const char* command, const SelectedCase& chosen) {
@@ -47,7 +52,9 @@ std::string plan_line(const SelectedCase& chosen, const RunOptions& options) {
   return shell_line(words);
 }
 
-void print_case(const Prepared& prepared, int number, const RunOptions& options, std::ostream& out) {
+/// `program`: of the ranks.
+void print_case(const Prepared& prepared, int number, const RunOptions& options, const fs::path& program,
+                std::ostream& out) {
   const std::string plan_file = fmt::format("plan-{}.json", number);
   fmt::print(out, "{} > {}\n", plan_line(prepared.chosen, options), plan_file);
   for (const PlannedLaunch& launch : launches_of(prepared.chosen.spec, options)) {
@@ -58,6 +65,7 @@ void print_case(const Prepared& prepared, int number, const RunOptions& options,
     request.warmup = options.warmup;
     request.data = options.launches.data;
     request.skip_corrupt = options.launches.skip_corrupt;
+    request.program = program;
     if (launch.traced) request.trace_file = options.trace;
     std::string reply = fmt::format("reply-{}-{}", number, to_text(launch.phase));
     if (launch.repetition > 0) reply += fmt::format("-{}", launch.repetition);
@@ -72,11 +80,13 @@ ExitCode print_commands(const std::vector<SelectedCase>& chosen, RunOptions opti
                         std::ostream& out) {
   const analytic::MachineInfo machine = known_machine();
   const CalibrationFile file = open_calibration(options.calibration, machine, false);
-  const protocol::Offer capabilities = assumed_capabilities(machine);
+  const auto program = find_rank_program();
+  const protocol::Offer capabilities = assumed_capabilities(machine, program);
   const LaunchHost host = this_host();
   settle_launcher(options.launches, host.allocation, progress);
   options.launches.launcher = usable_launcher(options.launches.launcher, capabilities);
-  check_launches(chosen, options.launches.launcher, capabilities);
+  // Where no rank can be started, the commands are for another place.
+  if (program) check_launches(chosen, options.launches.launcher, capabilities);
   const Knowledge knowledge = knowledge_of(machine, file, options.emulated_unit_s);
   const auto cases = prepare(chosen, options_of_run(options, capabilities, options.launches.launcher), knowledge);
   for (const std::size_t i : calibrations_of(cases, options, knowledge))
@@ -86,13 +96,19 @@ ExitCode print_commands(const std::vector<SelectedCase>& chosen, RunOptions opti
   for (const auto& one : cases) {
     fmt::print(out, "# {}{}\n", one.chosen.id, one.runs() ? "" : " skipped: " + one.skip);
     if (plan::is_peer(one.chosen.spec)) {
-      fmt::print(out, "# another product: parabench run launches it, with files that it makes itself\n");
+      fmt::print(out, "# another product: {} launches it, with files that it makes itself\n", to_type("run"));
     } else if (one.runs()) {
-      print_case(one, ++number, options, out);
+      print_case(one, ++number, options, program.value_or(rank_program_name), out);
     }
     if (!one.runs() && one.chosen.named) code = ExitCode::environment;
   }
   progress.note("nothing was started (--dry-run)");
+  if (!program) {
+    progress.note(
+        fmt::format("{} is not built here: the commands look for it in PATH, and calibrate takes the one that "
+                    "PARABENCH_RANK names; {} builds it",
+                    rank_program_name, build_rank_program));
+  }
   return code;
 }
 

@@ -12,8 +12,9 @@
 namespace parabench::suite {
 
 /// Prints what run_cases() would launch (run_plan.h) as exact commands, one per line: a shell script that calibrates,
-/// makes the plans and starts every launch by hand, in the current folder. Starts nothing; a first run on a machine
-/// also asks parabench-rank what it offers. Cases that a run would skip are comments with the reason.
+/// makes the plans and starts every launch by hand, in the current folder. Starts nothing and needs
+/// no parabench-rank: without one the commands name it as PATH finds it. A first run on a machine also asks it what it
+/// offers. Cases that a run would skip are comments with the reason.
 ExitCode print_commands(const std::vector<SelectedCase>& chosen, RunOptions options, Progress& progress,
                         std::ostream& out);
 

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -58,7 +59,7 @@ void require_room(const fs::path& folder, int cases) {
   const double wanted = static_cast<double>(bytes_besides + cases * bytes_per_record);
   if (room >= wanted) return;
   throw environment_error("free disk space", human_bytes(room),
-                          fmt::format("{} for the records of {} cases in {}", human_bytes(wanted), cases,
+                          fmt::format("{} for the records of {} in {}", human_bytes(wanted), counted(cases, "case"),
                                       folder.parent_path().empty() ? "." : folder.parent_path().string()),
                           "free some, or let --json name a file on another disk");
 }
@@ -165,10 +166,10 @@ void Journal::require_empty() const {
   if (!fs::exists(head_of(folder_))) return;
   const auto records = std::ranges::count_if(read_records(), is_finished);
   if (records == 0) return;
-  throw usage_error("--json", results_.string(),
-                    fmt::format("no unfinished run: {} holds {} finished record{}", folder_.string(), records,
-                                records == 1 ? "" : "s"),
-                    "--resume goes on with it; remove the folder to start over");
+  throw usage_error(
+      "--json", results_.string(),
+      fmt::format("no unfinished run: {} holds {}", folder_.string(), counted(records, "finished record")),
+      "--resume goes on with it; remove the folder to start over");
 }
 
 void Journal::take_scratch(const fs::path& scratch) { take_over_scratch(folder_ / "scratch", scratch, progress_); }

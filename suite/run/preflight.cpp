@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/writable.h"
 #include "suite/run/emulate_option.h"
-#include "suite/run/writable.h"
 
 namespace parabench::suite {
 namespace {

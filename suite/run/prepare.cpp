@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/case_text.h"
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/units_text.h"
 #include "parallelism/plan/strategies/check_case.h"
@@ -43,7 +44,7 @@ std::string missing_capability(const Case& spec, const PrepareOptions& options) 
     return fmt::format(
         "comm:nccl wants a GPU for every rank: {} ranks, {} here; the ranks of comm:mpi and of "
         "comm:threads may share one",
-        spec.np, gpus == 1 ? "1 GPU" : fmt::format("{} GPUs", gpus));
+        spec.np, counted(gpus, "GPU"));
   }
   return "";
 }

@@ -21,29 +21,33 @@ std::string clock_text(double seconds) {
 
 }  // namespace
 
+double Progress::now_s() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+}
+
 void Progress::begin(int cases, double expected_s) {
   cases_ = cases;
-  expected_s_ = expected_s;
-  done_s_ = 0;
+  left_ = TimeLeft(expected_s);
   begin_ = std::chrono::steady_clock::now();
 }
 
+void Progress::begin_case(double expected_s) { left_.begin_case(expected_s, now_s()); }
+
+void Progress::end_case(bool is_typical) { left_.end_case(now_s(), is_typical); }
+
 void Progress::phase(int index, std::string_view id, std::string_view what) {
-  const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-  const double scale = done_s_ > 0 ? elapsed / done_s_ : 1;
-  const std::string eta = clock_text((expected_s_ - done_s_) * scale);
+  const double elapsed = now_s(), left = left_.seconds(elapsed);
+  const std::string eta = clock_text(left);
   if (!redraw_) {
     fmt::print(out_, "[{}/{}] {} {} eta {}\n", index, cases_, id, what, eta);
   } else {
     clear();
-    const int filled = expected_s_ > 0 ? static_cast<int>(20 * std::min(1.0, done_s_ / expected_s_)) : 0;
+    const int filled = left > 0 ? static_cast<int>(20 * elapsed / (elapsed + left)) : 20;
     fmt::print(out_, "{:#>{}}{:.>{}} [{}/{}] {} {} eta {}", "", filled, "", 20 - filled, index, cases_, id, what, eta);
     drawn_ = true;
   }
   out_.flush();
 }
-
-void Progress::done(double expected_s) { done_s_ += expected_s; }
 
 void Progress::result(int index, std::string_view id, std::string_view outcome) {
   clear();

@@ -8,10 +8,12 @@
 #include <string>
 #include <string_view>
 
+#include "suite/run/time_left.h"
+
 namespace parabench::suite {
 
-/// Plain lines `[3/5] id measure 2/3 eta 12 s`; on a terminal the current line is redrawn with a bar. The estimate
-/// scales what is left of the expected seconds by how the expectation has fared so far.
+/// Plain lines `[3/5] id measure 2/3 eta 12 s`; on a terminal the current line is redrawn with a bar. The estimate is
+/// that of TimeLeft.
 class Progress {
  public:
   /// `redraw`: the stream is a terminal on which lines may be rewritten.
@@ -22,10 +24,12 @@ class Progress {
 
   /// Begins a run of `cases` that should take `expected_s` in all.
   void begin(int cases, double expected_s);
+  /// The next case begins, of which the run expects `expected_s`.
+  void begin_case(double expected_s);
+  /// It is over; `is_typical`: it did all that was expected of it.
+  void end_case(bool is_typical);
   /// A phase of case `index` (1-based) starts.
   void phase(int index, std::string_view id, std::string_view what);
-  /// A phase that was expected to take `expected_s` is over.
-  void done(double expected_s);
   /// The case's last word, kept on the screen.
   void result(int index, std::string_view id, std::string_view outcome);
   /// A note of its own line: "note: ...". What was noted before is not noted again.
@@ -33,12 +37,13 @@ class Progress {
 
  private:
   void clear();
+  double now_s() const;
 
   std::ostream& out_;
   bool redraw_;
   bool drawn_ = false;
   int cases_ = 0;
-  double expected_s_ = 0, done_s_ = 0;
+  TimeLeft left_;
   std::chrono::steady_clock::time_point begin_;
   std::set<std::string, std::less<>> noted_;
 };

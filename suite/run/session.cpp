@@ -7,6 +7,8 @@
 #include <optional>
 #include <ostream>
 
+#include "base/called.h"
+#include "base/counted.h"
 #include "parallelism/plan/strategies/peer.h"
 #include "results/fom.h"
 #include "results/table.h"
@@ -37,8 +39,8 @@ void note_machine(const std::vector<Prepared>& cases, Workplace& workplace) {
     if (own.name != "local") processes_at_most = std::max(processes_at_most, one.chosen.spec.np);
   }
   if (most > workplace.machine.cores) {
-    note(fmt::format("up to {} threads compute on {} cores: times include waiting for a core", most,
-                     workplace.machine.cores));
+    note(fmt::format("up to {} threads compute on {}: times include waiting for a core", most,
+                     counted(workplace.machine.cores, "core")));
   }
   const std::string busy = most > 0 ? busy_host(load_average(), online_cores()) : "";
   if (!busy.empty()) note(busy);
@@ -65,11 +67,19 @@ void report(const results::ResultsFile& results, const RunOptions& options, std:
   if (options.fom) out << results::fom_lines(results.records);
 }
 
+/// What was written besides the results file.
+void note_files(const RunOptions& options, const std::set<std::string>& traces, Progress& progress) {
+  if (traces.size() == 1) progress.note("trace: " + *traces.begin());
+  if (traces.size() > 1) progress.note(fmt::format("traces: {} in {}", counted(traces.size(), "file"), options.trace));
+  if (!options.benchmark.out.empty() && options.verify != VerifyMode::only)
+    progress.note("Google Benchmark's results: " + options.benchmark.out);
+}
+
 /// A table of fewer rows than cases looks like any other.
 void note_missing(std::size_t missing, std::size_t cut_short, std::size_t all, bool kept, Progress& progress) {
   if (missing + cut_short == 0) return;
-  progress.note(fmt::format("{} of {} cases did not run{}{}", missing + cut_short, all,
-                            cut_short > 0 ? " to their end" : "",
+  progress.note(fmt::format("{} of {} did not run{}{}", missing + cut_short, counted(all, "case"),
+                            cut_short > 0 ? all == 1 ? " to its end" : " to their end" : "",
                             kept ? "; the same command with --resume goes on" : ""));
 }
 
@@ -85,7 +95,7 @@ void filter(std::vector<SelectedCase>& chosen, const RunOptions& options) {
   std::erase_if(chosen, [&](const SelectedCase& one) { return !selects(options.benchmark, one.id, options.steps); });
   if (chosen.empty()) {
     throw Error(ExitCode::nothing_matched, "--benchmark_filter", options.benchmark.filter, "to match at least one case",
-                "parabench run --benchmark_list_tests shows the names");
+                to_type("run --benchmark_list_tests shows the names"));
   }
 }
 
@@ -172,6 +182,7 @@ ExitCode run_chosen(std::vector<SelectedCase> chosen, const RunOptions& options,
   CaseSeries series(options, cases, knowledge, workplace, journal ? &*journal : nullptr);
   const bool written = run_series(series, cases.size(), journal, before, options, workplace, results);
   report(results, options, out);
+  note_files(options, workplace.traces, progress);
   const ExitCode code = written ? series.code() : ExitCode::environment;
   if (options.fom) {
     const bool all = written && results.records.size() == cases.size();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/called.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -63,7 +64,7 @@ std::vector<IndexEntry> read_index(const fs::path& path) {
     if (tab == std::string::npos || tab == 0 || tab + 1 == second || line.find('/') < tab || line[0] == '.') {
       throw usage_error(fmt::format("{}: line {}", path.string(), entries.size() + 1), line,
                         "a case's folder, its id and its command, with tabulators between them",
-                        "remove the file, and parabench sweep writes it anew");
+                        "remove the file, and " + to_type("sweep writes it anew"));
     }
     entries.push_back({line.substr(0, tab), line.substr(tab + 1, second - tab - 1),
                        second == line.size() ? "" : line.substr(second + 1)});
@@ -82,7 +83,7 @@ std::vector<CampaignFolder> find_campaigns(const fs::path& dir) {
   }
   if (found.empty()) {
     throw usage_error("DIR", dir.string(), fmt::format("the folder of a sweep, which holds {}", index_name),
-                      "parabench sweep FILE --out DIR makes one");
+                      to_type("sweep FILE --out DIR makes one"));
   }
   return found;
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/counted.h"
 #include "suite/launch/launcher.h"
 
 namespace parabench::suite {
@@ -139,9 +140,9 @@ std::vector<ScriptCases> by_nodes(const Sweep& sweep, int cores) {
 std::string slurm_script(const ScriptContext& context, const ScriptCases& script) {
   std::string text = "#!/bin/bash\n" + directives(context, script);
   text += fmt::format(
-      "# Written by parabench sweep: {} cases on {} node{} each. Submitted again it goes on where it "
+      "# Written by parabench sweep: {} on {} each. Submitted again it goes on where it "
       "stopped.\nset -e\n",
-      script.cases.size(), script.request.nodes, script.request.nodes == 1 ? "" : "s");
+      counted(script.cases.size(), "case"), counted(script.request.nodes, "node"));
   if (script.request.nodes > 1) text += shared_tmpdir(context);
   for (const std::string& line : context.sweep.slurm.prologue) text += line + "\n";
   // Not before: what modules run reads variables that nobody set.
@@ -164,9 +165,9 @@ exit "$code"
 std::string local_script(const ScriptContext& context, const ScriptCases& script) {
   std::string text = "#!/bin/sh\n";
   text += fmt::format(
-      "# Written by parabench sweep: {} cases, one after the other. Started again it goes on where it "
+      "# Written by parabench sweep: {}, one after the other. Started again it goes on where it "
       "stopped.\nset -eu\n\n",
-      script.cases.size());
+      counted(script.cases.size(), "case"));
   text += common(context);
   text += fmt::format(R"(
 # A first Ctrl-C finishes the record that has begun.

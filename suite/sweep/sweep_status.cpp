@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/blanks.h"
+#include "base/called.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "results/baseline.h"
@@ -116,9 +117,10 @@ results::ResultsFile collect(const std::vector<CaseProgress>& cases, const std::
       continue;
     }
     if (const auto difference = results::origin_difference(*first->results, file)) {
-      throw usage_error(fmt::format("{} of {}", difference->what, one.entry.id), difference->second,
-                        fmt::format("{}, that of {}", difference->first, first->entry.id),
-                        "parabench report takes several files, and sweep runs a case again whose result is removed");
+      throw usage_error(
+          fmt::format("{} of {}", difference->what, one.entry.id), difference->second,
+          fmt::format("{}, that of {}", difference->first, first->entry.id),
+          to_type("report takes several files") + ", and sweep runs a case again whose result is removed");
     }
     for (const results::Host& host : file.context.hosts)
       if (std::ranges::find(all->context.hosts, host) == all->context.hosts.end()) all->context.hosts.push_back(host);
@@ -132,7 +134,7 @@ results::ResultsFile collect(const std::vector<CaseProgress>& cases, const std::
   }
   if (!all)
     throw Error(ExitCode::nothing_matched, "sweep collect", "no result yet",
-                "a sweep of which cases have run with its options", "parabench sweep status tells how far it is");
+                "a sweep of which cases have run with its options", to_type("sweep status DIR tells how far it is"));
   all->context.argv = argv;
   results::fill_baselines(all->records);
   return *all;

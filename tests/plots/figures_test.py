@@ -180,6 +180,19 @@ class FiguresTest(unittest.TestCase):
                 self.assertGreaterEqual(len(colours), 2)
                 self.assertEqual(colours, {one: parity[re.split(r"[/ ]", one)[0]] for one in colours})
 
+    def test_every_strategy_of_the_table_has_a_look_of_its_own_in_every_report(self):
+        listed = json.loads(subprocess.run([PROGRAM, "list", "--strategies", "--json"], check=True, capture_output=True).stdout)
+        order = [row["name"] for row in listed]
+        table = [{"strategy": name, "strategy_place": place} for place, name in enumerate(order)]
+        looks = importlib.import_module("looks").looks(table, lambda row: row["strategy"], table)
+        self.assertGreater(len(looks), 8)
+        self.assertEqual(len({(colour, shape) for colour, shape, _ in looks.values()}), len(looks))
+        for sample in ("timelines", "thousand", "two"):
+            for row in report_of(sample)["rows"]:
+                self.assertEqual(row["strategy_place"], order.index(row["strategy"]))
+            colours = colours_of_legend(figures_of(report_of(sample))["parity"])
+            self.assertEqual(colours, {name: looks[name][0] for name in colours})
+
     def test_names_of_one_strategy_are_told_apart(self):
         for name in ("scaling", "pareto"):
             lines = [one for one in figures_of(report_of("two"))[name].legends[0].get_lines() if one.get_color() != "black"]

@@ -29,6 +29,9 @@ except ImportError as missing:
     print(f"skipped: {missing} (pip: TEST_WHEELS of cmake/dependencies.env)")
     sys.exit(77)
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "plots/figures"))
+from looks import PALETTE  # noqa: E402
+
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
 SAMPLES = ["one", "timelines", "thousand", "failed", "hostile", "two"]
@@ -162,6 +165,20 @@ class PageTest(unittest.TestCase):
                     for name, look, _ in legend:
                         self.assertEqual(look, of_strategy[re.split(r"[/ ]", name)[0]], name)
                     self.assertEqual(len({(look, sign) for _, look, sign in legend}), len(legend), "lines are told apart")
+
+    def test_a_strategy_looks_the_same_in_every_report_and_on_paper(self):
+        order = strategies()
+        looks = {}
+        for sample in ("timelines", "two", "thousand"):
+            self.open(sample)
+            for name, colour, shape in self.js("""return [...document.querySelectorAll('[data-chart=parity] .legend li')].map(
+                item => [item.textContent, item.querySelector('path')?.getAttribute('fill'), item.querySelector('path')?.getAttribute('d')])"""):
+                if name not in order:  # what a hollow mark means
+                    continue
+                self.assertEqual(looks.setdefault(name, (colour, shape)), (colour, shape), f"{name} in {sample}")
+                self.assertEqual(colour, PALETTE[order.index(name) % len(PALETTE)], f"{name} on paper")
+        self.assertGreater(len(looks), len(PALETTE))
+        self.assertEqual(len(set(looks.values())), len(looks), "more strategies than colours are told apart")
 
     def test_draws_a_span_for_every_operation_of_both_halves(self):
         self.open("timelines")
@@ -303,6 +320,12 @@ class PageTest(unittest.TestCase):
         for sample in SAMPLES:
             self.open(sample)
             self.assertGreater(self.shoot(f"{sample}-1200"), 20_000)
+
+
+def strategies():
+    """The names in the order of the table of strategies."""
+    listed = subprocess.run([sys.argv[1], "list", "--strategies", "--json"], check=True, capture_output=True, text=True)
+    return [row["name"] for row in json.loads(listed.stdout)]
 
 
 def make_reports(program, writer):

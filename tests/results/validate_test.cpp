@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "base/error.h"
+#include "results/file.h"
 #include "results/json_schema.h"
 #include "tests/results/samples.h"
 
@@ -20,6 +21,15 @@ using testing::IsEmpty;
 
 std::vector<SchemaViolation> check(const char* schema, const char* document) {
   return check_schema(json::parse(schema), json::parse(schema), json::parse(document));
+}
+
+TEST(Schema, AWrongFieldIsTheCauseNotTheAlternativesThatItDoesNotFit) {
+  json document = json::parse(results_text(sample_files()[0]));
+  document["records"][0]["status"] = "OK";
+  const auto violations = validate_results(document);
+  ASSERT_THAT(violations, testing::SizeIs(1));
+  EXPECT_EQ(violations[0].pointer, "/records/0/status");
+  EXPECT_EQ(violations[0].message, R"(expected one of "ok", "skipped", "failed", got "OK")");
 }
 
 TEST(Schema, EveryKeywordAcceptsAndRefuses) {

@@ -39,7 +39,8 @@ rm -r "$checkout/build" "$checkout/.deps"
 : > "$calls"
 tool ldconfig
 unset PARABENCH_PRESET
-for command in list plan predict compare report export validate "" --help "run --help" "sweep status X" "sweep collect X"; do
+for command in list plan predict compare report export validate doctor "" --help "run --help" "run CASE --dry-run" \
+               "quick --dry-run --steps 3" "sweep status X" "sweep collect X"; do
   run "$checkout/parabench" $command
   expect "'$command' runs" [ "$status" = 0 ]
 done
@@ -53,5 +54,7 @@ if [ ! -e /proc/driver/nvidia/version ]; then
   expect "sweep, whose scripts run ranks: default" [ -d "$checkout/build/default" ]
   : > "$calls"
   run "$checkout/parabench" list
-  expect "list takes the build that is there" not_called "cmake"
+  run "$checkout/parabench" doctor
+  run "$checkout/parabench" run CASE --dry-run
+  expect "they take the build that is there" not_called "cmake"
 fi

@@ -22,3 +22,10 @@ expect "CMake gets absolute folders" called "-DPARABENCH_DEPS=$sandbox/other/whe
 
 run sh ../checkout/parabench list
 expect "works when started by sh" [ "$output" = list ]
+
+cd "$sandbox"
+printf '#!/bin/sh\necho "$PARABENCH_CALLED"\n' > checkout/build/default/bin/parabench
+for start in checkout/parabench ./second "$sandbox/second"; do
+  run "$start" list
+  expect "$start tells the program how it was called" [ "$output" = "$start" ]
+done

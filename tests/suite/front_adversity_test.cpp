@@ -227,6 +227,36 @@ TEST_F(AdversityTest, AFolderThatCannotBeWrittenIsNoticedBeforeTheFirstLaunch) {
   EXPECT_TRUE(launches().empty());
 }
 
+TEST_F(AdversityTest, EveryCommandEndsAlikeWhereItsOutputCannotBeWritten) {
+  ASSERT_EQ(run({"run", gpipe, "--json", "results.json"}).code, 0);
+  std::ofstream(path("sweep.toml")) << "name = \"a\"\ncases = [\"" << gpipe << "\"]\n";
+  const int before = static_cast<int>(launches().size());
+  const std::vector<std::vector<std::string>> commands = {
+      {"run", gpipe, "--trace"},
+      {"calibrate", gpipe, "--out"},
+      {"report", "results.json", "--figures", "off", "--out"},
+      {"sweep", "sweep.toml", "--scheduler", "local", "--out"},
+  };
+  for (std::vector<std::string> words : commands) {
+    const std::string shown = words.front();
+    words.push_back("results.json/below");
+    const Outcome impossible = run(words);
+    EXPECT_EQ(impossible.code, 2) << shown << ": no such path can be\n" << impossible.err;
+    words.back() = shown == "calibrate" ? "/proc/file" : "/proc/folder";
+    const Outcome refused = run(words);
+    EXPECT_EQ(refused.code, 4) << shown << ": the machine lets nobody write there\n" << refused.err;
+    for (const Outcome& outcome : {impossible, refused})
+      EXPECT_THAT(outcome.err, AllOf(HasSubstr(words[words.size() - 2] + ": got '"), HasSubstr("can be written")));
+  }
+  EXPECT_EQ(static_cast<int>(launches().size()), before) << "nothing ran in vain";
+}
+
+TEST_F(AdversityTest, AFullDiskBelowStandardOutputIsNoSuccess) {
+  const std::string line = std::string(PARABENCH_PROGRAM) + " list --sets > /dev/full 2> " + path("err").string();
+  EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 4);
+  EXPECT_THAT(read_text(path("err")), HasSubstr("standard output"));
+}
+
 TEST_F(AdversityTest, AClockThatJumpsBackAndForthChangesNoTime) {
   if (under_sanitizer) GTEST_SKIP() << "a sanitizer's library has to be the first one";
   set("LD_PRELOAD", STEPPING_CLOCK);

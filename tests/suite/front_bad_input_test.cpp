@@ -132,7 +132,11 @@ TEST_F(BadInputTest, MissingRankProgramSaysHowToBuildIt) {
   set("PARABENCH_RANK", path("nowhere"));
   const Outcome outcome = run({"run", gpipe});
   EXPECT_EQ(outcome.code, 4);
-  EXPECT_THAT(outcome.err, HasSubstr("cmake --preset default"));
+  EXPECT_THAT(outcome.err, HasSubstr("PARABENCH_RANK: got '" + path("nowhere").string()));
+  without_rank_program();
+  const Outcome unbuilt = run({"run", gpipe});
+  EXPECT_EQ(unbuilt.code, 4);
+  EXPECT_THAT(unbuilt.err, HasSubstr("type: PARABENCH_PRESET=default ./parabench doctor"));
 }
 
 TEST_F(BadInputTest, ARankProgramThatCannotStartIsTheEnvironmentsFault) {
@@ -144,7 +148,8 @@ TEST_F(BadInputTest, ARankProgramThatCannotStartIsTheEnvironmentsFault) {
 
 TEST_F(BadInputTest, UnwritableOutputIsFoundBeforeAnythingRuns) {
   for (const char* option : {"--json", "--benchmark_out", "--trace"}) {
-    const std::string value = "/proc/nowhere/out.json";
+    std::ofstream(path("file")) << "text";
+    const std::string value = path("file/out.json");
     const bool flag = std::string(option) == "--benchmark_out";
     const auto words = flag ? std::vector<std::string>{"run", gpipe, "--benchmark_out=" + value}
                             : std::vector<std::string>{"run", gpipe, option, value};

@@ -31,6 +31,15 @@ TEST_F(CommandsTest, EveryCommandHasHelpWithAnExample) {
   EXPECT_THAT(run({"--version"}).out, testing::StartsWith("parabench "));
 }
 
+TEST_F(CommandsTest, WhatToTypeIsWhatWasTyped) {
+  set("PARABENCH_CALLED", "./parabench");
+  EXPECT_THAT(run({"list", "--help"}).out,
+              AllOf(HasSubstr("Usage: ./parabench list [OPTIONS]"), HasSubstr("  ./parabench list --strategies\n")));
+  EXPECT_THAT(run({"list", gpipe}).out, HasSubstr("not measured here: ./parabench calibrate CASE\n"));
+  EXPECT_THAT(run({"plan"}).err, HasSubstr("try ./parabench plan --help"));
+  EXPECT_THAT(run({"calibrate", gpipe, "--no-such"}).err, HasSubstr("an option of ./parabench calibrate"));
+}
+
 TEST_F(CommandsTest, ListShowsSizeRanksAndMarkedPrediction) {
   const Outcome outcome = run({"list", "--filter", "gpipe", "--where", "model=resnet50,np=4"});
   EXPECT_EQ(outcome.code, 0);

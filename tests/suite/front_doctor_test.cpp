@@ -123,12 +123,20 @@ TEST_F(DoctorCommandTest, ABuildWithoutMpiNeedsNoLauncher) {
 }
 
 TEST_F(DoctorCommandTest, WithoutARankProgramTheRestIsStillChecked) {
-  set("PARABENCH_RANK", path("nowhere"));
+  without_rank_program();
   const auto diagnosis = diagnose();
   EXPECT_EQ(outcome_.code, 4);
-  EXPECT_THAT(check(diagnosis, "rank program")["found"].get<std::string>(), HasSubstr("cmake --preset default"));
+  EXPECT_THAT(check(diagnosis, "rank program")["found"].get<std::string>(), HasSubstr("not built here"));
+  EXPECT_EQ(check(diagnosis, "rank program")["advice"], "PARABENCH_PRESET=default ./parabench doctor");
   EXPECT_EQ(check(diagnosis, "launcher")["status"], "ok");
   EXPECT_EQ(check(diagnosis, "CUDA toolkit")["status"], "ok");
+}
+
+TEST_F(DoctorCommandTest, ARankProgramThatIsNotThereIsNamed) {
+  set("PARABENCH_RANK", path("nowhere"));
+  EXPECT_THAT(check(diagnose(), "rank program")["found"].get<std::string>(),
+              HasSubstr("got '" + path("nowhere").string()));
+  EXPECT_EQ(outcome_.code, 4);
 }
 
 TEST_F(DoctorCommandTest, ABrokenCalibrationIsNamed) {

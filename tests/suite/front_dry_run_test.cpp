@@ -104,6 +104,18 @@ TEST_F(DryRunTest, CalibratesAsTheRunLaunches) {
   EXPECT_EQ(word_after(first_line(read), "--data"), path("data"));
 }
 
+TEST_F(DryRunTest, NeedsNeitherRankProgramNorLauncher) {
+  const Words before = promised({gpipe, sequential});
+  without_rank_program();
+  std::filesystem::remove(path("bin/mpirun"));
+  set("PATH", path("bin"));
+  EXPECT_EQ(promised({gpipe, sequential}), before);
+  const Outcome outcome = run({"run", gpipe, "--dry-run"});
+  EXPECT_THAT(outcome.out, HasSubstr(" parabench-rank --phase measure"));
+  EXPECT_THAT(outcome.err, HasSubstr("PARABENCH_PRESET=default ./parabench doctor builds it"));
+  EXPECT_THAT(run({"run", gpipe}).err, HasSubstr("type: PARABENCH_PRESET=default ./parabench doctor"));
+}
+
 TEST_F(DryRunTest, CalibratesOnceWhatCasesShareAndNothingToVerifyOnly) {
   EXPECT_THAT(promised({gpipe, gpipe + "/lr:0.1", "--verify", "off"}),
               ElementsAre("calibrate " + gpipe, "measure " + gpipe, "measure " + gpipe + "/lr:0.1"));

@@ -17,7 +17,7 @@ namespace parabench::suite {
 
 namespace fs = std::filesystem;
 
-FrontTest::FrontTest() {
+FrontTest::FrontTest() : program_(PARABENCH_PROGRAM) {
   fs::create_directory(path("bin"));
   fs::create_symlink(FAKE_MPIRUN_SCRIPT, path("bin/mpirun"));
   set("PATH", path("bin").string() + ":" + std::getenv("PATH"));
@@ -39,6 +39,12 @@ void FrontTest::set(const std::string& variable, const std::string& value) {
   setenv(variable.c_str(), value.c_str(), 1);
 }
 
+void FrontTest::without_rank_program() {
+  program_ = path("bin/parabench");
+  fs::copy_file(PARABENCH_PROGRAM, program_);
+  set("PARABENCH_RANK", "");
+}
+
 pid_t FrontTest::start(const std::vector<std::string>& words) {
   std::vector<char*> argv = {const_cast<char*>("parabench")};
   for (const auto& word : words) argv.push_back(const_cast<char*>(word.c_str()));
@@ -47,7 +53,7 @@ pid_t FrontTest::start(const std::vector<std::string>& words) {
   if (pid != 0) return pid;
   dup2(open(path("out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666), 1);
   dup2(open(path("err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666), 2);
-  if (chdir(scratch_.path().c_str()) == 0) execv(PARABENCH_PROGRAM, argv.data());
+  if (chdir(scratch_.path().c_str()) == 0) execv(program_.c_str(), argv.data());
   _exit(127);
 }
 

@@ -27,6 +27,8 @@ class FrontTest : public testing::Test {
   FrontTest();
   ~FrontTest() override;
 
+  /// A test of a program beside which no parabench-rank lies, as in a build of the preset pure.
+  void without_rank_program();
   /// Runs `parabench words...` in the scratch folder.
   Outcome run(const std::vector<std::string>& words);
   /// Starts it, waits until a launch whose log line begins with `log_line` has begun, sends `signal` as many `times`,
@@ -49,6 +51,7 @@ class FrontTest : public testing::Test {
   pid_t start(const std::vector<std::string>& words);
 
   ScratchFolder scratch_;
+  std::filesystem::path program_;
   std::vector<std::pair<std::string, std::string>> saved_;
 };
 

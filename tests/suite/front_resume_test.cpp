@@ -44,7 +44,7 @@ TEST_F(ResumeTest, AfterAKillOfTheFrontFinishesTheRestAndMergesAll) {
 
   const Outcome resumed = run(resume());
   EXPECT_EQ(resumed.code, 0) << resumed.err;
-  EXPECT_THAT(resumed.err, HasSubstr("1 of 3 cases were finished before"));
+  EXPECT_THAT(resumed.err, HasSubstr("1 of 3 cases was finished before"));
   EXPECT_EQ(count_launches("measure " + sequential), 1);
   EXPECT_EQ(count_launches("measure " + gpipe), 2);
   const auto records = results()["records"];

@@ -113,8 +113,10 @@ TEST_F(RunTest, OptionsReachTheRanks) {
 }
 
 TEST_F(RunTest, ATraceHoldsThePredictionBesideTheMeasurement) {
-  ASSERT_EQ(run({"run", gpipe, "--trace", "traces", "--steps", "2", "--warmup", "1"}).code, 0);
+  const Outcome outcome = run({"run", gpipe, "--trace", "traces", "--steps", "2", "--warmup", "1"});
+  ASSERT_EQ(outcome.code, 0);
   const auto file = std::filesystem::directory_iterator(path("traces"))->path();
+  EXPECT_THAT(outcome.err, HasSubstr("note: trace: " + ("traces" / file.filename()).string() + "\n"));
   const auto trace = nlohmann::json::parse(std::ifstream(file));
   EXPECT_EQ(trace["otherData"]["case"], gpipe);
   std::set<std::string> processes;
@@ -141,6 +143,7 @@ TEST_F(RunTest, ATraceOfACaseWithALongIdHasANameThatFileSystemsTake) {
   for (const auto& entry : std::filesystem::directory_iterator(path("traces")))
     cases.insert(results(entry.path())["otherData"]["case"]);
   EXPECT_EQ(cases, (std::set<std::string>{id, other}));
+  EXPECT_THAT(outcome.err, HasSubstr("note: traces: 2 files in traces\n"));
 }
 
 TEST_F(RunTest, MoreRanksThanCoresWarnsAndRuns) {
@@ -286,6 +289,7 @@ TEST_F(RunTest, GoogleBenchmarksFlagsWork) {
   const Outcome json = run({"run", gpipe, sequential, "--benchmark_format=json", "--benchmark_repetitions=2",
                             "--benchmark_filter=gpipe", "--benchmark_out=gb.json"});
   EXPECT_EQ(json.code, 0) << json.err;
+  EXPECT_THAT(json.err, HasSubstr("note: Google Benchmark's results: gb.json\n"));
   for (const auto& document : {nlohmann::json::parse(json.out), results("gb.json")}) {
     EXPECT_EQ(document["context"]["executable"], "parabench");
     const auto& benchmarks = document["benchmarks"];

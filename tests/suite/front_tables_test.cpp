@@ -120,6 +120,10 @@ TEST_F(TablesTest, FoldLongCellsUnderTheirColumn) {
 
 TEST_F(TablesTest, StandAloneAndInHelp) {
   EXPECT_EQ(run({"list", "--strategies", "--models"}).code, 2);
+  const Outcome chosen = run({"list", "--set", "quick", "--strategies"});
+  EXPECT_EQ(chosen.code, 2);
+  EXPECT_THAT(chosen.err, AllOf(HasSubstr("--set"), HasSubstr("parabench list --strategies prints the whole table"),
+                                HasSubstr("parabench list --set NAME lists cases")));
   EXPECT_EQ(run({"list", gpipe, "--keys"}).code, 2);
   EXPECT_EQ(run({"list", "--where", "np=2", "--keys"}).code, 2);
   EXPECT_THAT(run({"list", "--help"}).out,

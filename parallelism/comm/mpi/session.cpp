@@ -6,7 +6,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <iterator>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "parallelism/comm/mpi/check.h"
@@ -17,9 +20,27 @@ namespace parabench::comm {
 
 namespace {
 
+using Setting = std::pair<const char*, const char*>;
+
 /// Sends in place of emulated writes to the peer's memory: with these, Open MPI 4.1 moves the two directions of an
 /// exchange over TCP one after the other (MPI_Sendrecv of 44.7 MB at 1 Gbit/s: 734 ms in place of 368).
-constexpr std::pair<const char*, const char*> tcp_settings[] = {{"OMPI_MCA_btl_tcp_flags", "1"}};
+constexpr Setting tcp_settings[] = {{"OMPI_MCA_btl_tcp_flags", "1"}};
+
+/// Ranks that are all on one host talk through its memory. Transports that open a port of every network for others to
+/// connect to are left out: nothing listens that nobody needs.
+constexpr Setting one_host_settings[] = {{"OMPI_MCA_btl", "^tcp,ofi,uct"}, {"OMPI_MCA_mtl", "^ofi"}};
+
+/// As Open MPI's mpirun tells its ranks.
+bool is_on_one_host() {
+  const char *here = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE"), *all = std::getenv("OMPI_COMM_WORLD_SIZE");
+  return here && all && std::string_view(here) == all;
+}
+
+std::vector<Setting> settings() {
+  std::vector<Setting> all(std::begin(tcp_settings), std::end(tcp_settings));
+  if (is_on_one_host()) all.insert(all.end(), std::begin(one_host_settings), std::end(one_host_settings));
+  return all;
+}
 
 }  // namespace
 
@@ -27,7 +48,7 @@ bool mpi_available() { return true; }
 
 std::string mpi_settings() {
   std::string text;
-  for (const auto& [name, value] : tcp_settings) {
+  for (const auto& [name, value] : settings()) {
     const char* const current = std::getenv(name);
     text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, current ? current : value);
   }
@@ -36,7 +57,7 @@ std::string mpi_settings() {
 
 MpiSession::MpiSession(int* argc, char*** argv) : exceptions_(std::uncaught_exceptions()) {
   check_introduced();
-  for (const auto& [name, value] : tcp_settings) setenv(name, value, /*replace=*/0);
+  for (const auto& [name, value] : settings()) setenv(name, value, /*replace=*/0);
   int provided = MPI_THREAD_SINGLE;
   check_mpi(MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
   check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/called.h"
 #include "base/error.h"
 #include "parallelism/exec/cuda/block_counter.h"
 #include "parallelism/exec/cuda/event_clock.h"
@@ -178,7 +179,7 @@ std::unique_ptr<Device> cuda_device(int index, Precision precision, bool tuned, 
     throw environment_error("GPU", std::to_string(index),
                             error == cudaSuccess ? fmt::format("one of the {} that this process sees", count)
                                                  : fmt::format("a GPU ({})", cudaGetErrorString(error)),
-                            "parabench doctor tells what is missing");
+                            to_type("doctor tells what is missing"));
   }
   return std::make_unique<CudaDevice>(index, precision, tuned, account);
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/called.h"
 #include "base/case_json.h"
 #include "base/error.h"
 #include "base/json_reader.h"
@@ -191,7 +192,7 @@ Durations durations_from_json(const json& plan_file, const Plan& plan) {
                           static_cast<int>(seconds.size())};
           throw usage_error("seconds of " + describe(plan, ref), given ? std::to_string(*given) : "missing",
                             "a duration >= 0 for every operation of a plan on device:emulated",
-                            "write the file with parabench plan CASE --format json");
+                            "write the file with " + to_type("plan CASE --format json"));
         }
         seconds.push_back(*given);
       }

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/called.h"
 #include "base/error.h"
 #include "parallelism/plan/skip_ports.h"
 #include "parallelism/plan/ties.h"
@@ -15,7 +16,7 @@ void check_executable(const Plan& plan, const models::ModelSpec& model) {
                       std::to_string(model.layers.size()) + " as " + model.name + " has");
   if (plan.tie != tied_segments(plan, model))
     throw usage_error("plan", plan.tie ? "a tied tensor" : "no tied tensor", "what " + model.name + " ties",
-                      "write the plan file with parabench plan CASE --format json");
+                      "write the plan file with " + to_type("plan CASE --format json"));
   const std::string hint = "emulated devices run it: device:emulated";
   if (plan.shards != 1) throw usage_error("plan", std::to_string(plan.shards) + " shards", "stages in one piece", hint);
   for (const RankProgram& rank : plan.ranks) {
@@ -36,7 +37,7 @@ void check_executable(const Plan& plan, const models::ModelSpec& model) {
   if (const auto skips = skip_ports(plan.segments, model); plan.skips != skips)
     throw usage_error("plan", std::to_string(plan.skips.size()) + " tensors that skip segments",
                       "the " + std::to_string(skips.size()) + " of " + model.name + " cut into the plan's segments",
-                      "write the plan file with parabench plan CASE --format json");
+                      "write the plan file with " + to_type("plan CASE --format json"));
 }
 
 }  // namespace parabench::plan

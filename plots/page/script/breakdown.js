@@ -17,7 +17,7 @@ function breakdown(place, width, state, redraw) {
   const left = 128, right = width - 30, top = 10, step = 20;
   const yOf = (i) => top + step * i + 8 * (parts.predicted ? Math.floor(i / 2) : i);
   const bottom = yOf(bars.length - 1) + step + 4;
-  const picture = drawing(width, bottom + 46, `Where the time of a step goes on ${parts.ranks.length} ranks of ${row.title}, ${parts.predicted ? "predicted and measured" : "measured"}; the longest bar is ${seconds(longest)}.`);
+  const picture = drawing(width, bottom + 46, `Where the time of a step goes on ${counted(parts.ranks.length, "rank")} of ${row.title}, ${parts.predicted ? "predicted and measured" : "measured"}; the longest bar is ${seconds(longest)}.`);
   const prefix = hatchings(picture), x = linearScale(0, longest, left, right);
   for (const tick of x.ticks(width < 480 ? 3 : 8)) {
     picture.append(line(x.at(tick), top, x.at(tick), bottom, "grid"), words(x.at(tick), bottom + 16, "middle", onTick(seconds)(tick)));

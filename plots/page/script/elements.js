@@ -20,6 +20,7 @@ function fill(node, attributes, children) {
 const el = (name, attributes = {}, ...children) => fill(document.createElement(name), attributes, children);
 const svg = (name, attributes = {}, ...children) =>
   fill(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
+const counted = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
 const title = (text) => svg("title", {}, text);
 const words = (x, y, anchor, text, kind = null) => svg("text", {x, y, "text-anchor": anchor, class: kind}, text);
 const line = (x1, y1, x2, y2, kind) => svg("line", {x1, y1, x2, y2, class: kind});

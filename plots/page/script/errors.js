@@ -11,7 +11,7 @@ function errors(place, width) {
     const edge = Math.max(0.05, Math.min(most, 2)) * 1.05;
     const left = Math.min(120, width * 0.33), right = width - 30, top = 12, step = 24, bottom = top + step * names.length + 4;
     const median = [...points].map((row) => Math.abs(row[q.error])).sort((a, b) => a - b)[Math.floor((points.length - 1) / 2)];
-    const picture = drawing(width, bottom + 46, `Errors of ${q.name} by strategy, ${points.length} cases: half of them are at most ${(100 * median).toFixed(1)} percent, the largest is ${(100 * most).toFixed(1)} percent.`);
+    const picture = drawing(width, bottom + 46, `Errors of ${q.name} by strategy, ${counted(points.length, "case")}: half of them are at most ${(100 * median).toFixed(1)} percent, the largest is ${(100 * most).toFixed(1)} percent.`);
     const x = linearScale(-edge, edge, left, right);
     for (const tick of x.ticks(width < 480 ? 4 : 10)) {
       picture.append(line(x.at(tick), top, x.at(tick), bottom, Math.abs(tick) < 1e-9 ? "axis" : "grid"),

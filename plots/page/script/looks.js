@@ -4,13 +4,14 @@
 const palette = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#8C8C8C", "#F0E442"];
 const shapes = [
   "M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0", "M-4.5,-4.5h9v9h-9z", "M0,-6L5.5,4H-5.5z", "M0,-6L5.5,0L0,6L-5.5,0z",
-  "M0,6L5.5,-4H-5.5z", "M-2,-6h4v4h4v4h-4v4h-4v-4h-4v-4h4z", "M-5,-5L0,-2L5,-5L2,0L5,5L0,2L-5,5L-2,0z", "M-6,-2.5h12v5h-12z",
+  "M0,6L5.5,-4H-5.5z", "M-2,-6h4v4h4v4h-4v4h-4v-4h-4v-4h4z", "M-5,-5L0,-2L5,-5L2,0L5,5L0,2L-5,5L-2,0z", "M-6,0L4,-5.5V5.5z",
 ];
-const lookOf = (index) => ({
-  colour: palette[index % 8], shape: shapes[(index + Math.floor(index / 8)) % 8],
+// By the place in the table of strategies, so that a strategy looks the same in every report and in figures on paper.
+const lookOf = (place) => ({
+  colour: palette[place % 8], shape: shapes[(place + Math.floor(place / 8)) % 8],
 });
 const unlike = (names) => [...new Set(names)].sort();
-const strategyLooks = new Map(unlike(counting.map((row) => row.strategy)).map((name, i) => [name, lookOf(i)]));
+const strategyLooks = new Map(counting.map((row) => [row.strategy, lookOf(row.strategy_place)]));
 // Signs on a marker tell apart the lines of one strategy, which share its colour and shape.
 const signs = [null, "M-3,0h6", "M0,-3v6", "M-3,0h6M0,-3v6", "M-2.5,-2.5l5,5", "M-2.5,2.5l5,-5", "M-2.5,-2.5l5,5M-2.5,2.5l5,-5", "M-3,-1.5h6M-3,1.5h6"];
 /// A look for the line of each row: of all rows that count, so that it is the same in every chart, unless a strategy has
@@ -41,7 +42,7 @@ const legendOf = (looks, names) => [...new Set(names)].sort().map((name) => [swa
 // Kinds of time and of operations; every second one is hatched as well.
 const kindLooks = {
   forward: ["#56B4E9", null], backward: ["#E69F00", null], recompute: ["#CC79A7", "up"], update: ["#F0E442", null],
-  communication_exposed: ["#D55E00", "down"], bubble: ["#D9D9D9", "dots"], data_wait: ["#0072B2", "up"], other: ["#8C8C8C", null],
+  communication_exposed: ["#D55E00", "down"], bubble: ["#E4E4E4", "dots"], data_wait: ["#0072B2", "up"], other: ["#8C8C8C", null],
   F: ["#56B4E9", null], B: ["#E69F00", null], I: ["#D55E00", "down"], W: ["#009E73", null], R: ["#CC79A7", "up"],
   U: ["#F0E442", null], N: ["#8C8C8C", "dots"],
 };

@@ -19,7 +19,7 @@ function pareto(place, width, state, redraw) {
     return linearScale(Math.max(0, low - room), high + room, from, to);
   };
   const wide = Math.min(width, 760), left = 72, right = wide - 30, top = 26, bottom = 360;
-  const picture = drawing(wide, bottom + 46, `Step time against peak memory of ${rows.length} cases of ${data.groups[state.group]}; ${front.length} of them are beaten by none in both: ${front.slice(0, 5).map((row) => row.label).join(", ")}.`);
+  const picture = drawing(wide, bottom + 46, `Step time against peak memory of ${counted(rows.length, "case")} of ${data.groups[state.group]}; ${front.length} of them ${front.length === 1 ? "is" : "are"} beaten by none in both: ${front.slice(0, 5).map((row) => row.label).join(", ")}.`);
   const x = padded(both("measured_s", "predicted_s"), left, right), y = padded(both("measured_bytes", "predicted_bytes"), bottom, top);
   const unit = 2 ** (10 * Math.max(0, Math.floor(Math.log2(y.high) / 10)));
   axes(picture, {x, y, xTicks: x.ticks(width < 480 ? 3 : 7), yTicks: linearTicks(y.low / unit, y.high / unit, 7).map((tick) => tick * unit),

@@ -3,7 +3,7 @@
 function parityOf(q, rows, width) {
   const side = Math.min(width, 560), left = 64, right = side - 24, top = 26, bottom = side - 46;
   const within = rows.filter((row) => Math.abs(row[q.error]) <= 0.1).length;
-  const picture = drawing(side, side, `Predicted against measured ${q.name} of ${rows.length} cases on logarithmic axes; ${within} predictions are within 10 percent.`);
+  const picture = drawing(side, side, `Predicted against measured ${q.name} of ${counted(rows.length, "case")} on logarithmic axes; ${counted(within, "prediction")} ${within === 1 ? "is" : "are"} within 10 percent.`);
   const intervals = (row) => (q.intervals ? q.intervals.flatMap((name) => row[name]) : []);
   const ends = rows.flatMap((row) => [row[q.measured], row[q.predicted], ...intervals(row)]).filter((value) => value > 0);
   const low = ends.reduce((a, b) => Math.min(a, b)), high = ends.reduce((a, b) => Math.max(a, b));

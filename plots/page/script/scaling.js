@@ -28,7 +28,7 @@ function scalingOf(quantity, lines, looks, width) {
   const ranks = [...new Set([...(overOne ? [1] : []), ...own.map(({row}) => row.np)])].sort((a, b) => a - b);
   const high = Math.max(...own.flatMap((point) => [measured(point), predicted(point) || 0, ...(interval(point) || [])]), ...ranks.map(ideal)) * 1.06;
   const wide = Math.min(width, 760), left = 48, right = wide - 24, top = 26, bottom = 330;
-  const picture = drawing(wide, bottom + 46, `${name} of ${own.length} cases on ${ranks.join(", ")} ranks, measured and predicted: ${own[0].scale.panel}.`);
+  const picture = drawing(wide, bottom + 46, `${name} of ${counted(own.length, "case")} on ${ranks.join(", ")} ranks, measured and predicted: ${own[0].scale.panel}.`);
   const single = ranks.length === 1;
   const x = single ? {at: () => (left + right) / 2} : logScale([ranks[0], ranks[ranks.length - 1]], left, right);
   const y = linearScale(0, high, bottom, top);

@@ -119,6 +119,23 @@ TEST(Report, KeepsTheSameCaseOfSeveralFilesApart) {
   EXPECT_EQ(report.record(report.rows[1]).measured->throughput_samples_per_s, 300);
 }
 
+TEST(Report, AStrategyHasTheSamePlaceWhateverElseAReportHolds) {
+  const std::vector<std::string_view> order = {"sequential", "zb-v", "gpipe"};
+  const auto places = [&](const std::vector<std::string>& ids) {
+    std::vector<Record> records;
+    for (const std::string& id : ids) records.push_back(ok_record(work + id, 100));
+    std::vector<std::size_t> found;
+    std::vector<ReportFile> files;
+    files.push_back(file_of(std::move(records)));
+    for (const ReportRow& row : make_report(std::move(files), order).rows) found.push_back(row.strategy_place);
+    return found;
+  };
+  EXPECT_THAT(places({"gpipe/np:2/batch:32", "gpipe/np:2/batch:64"}), ElementsAre(2, 2));
+  EXPECT_THAT(places({"zb-v/np:2/batch:32", "gpipe/np:2/batch:32", "sequential/np:1/batch:32"}), ElementsAre(1, 2, 0));
+  EXPECT_THAT(places({"zero1/np:2/batch:32", "1f1b/np:2/batch:32", "gpipe/np:2/batch:32"}), ElementsAre(4, 3, 2))
+      << "those that the order does not name come behind it, by name";
+}
+
 TEST(Report, GroupsTheSameWorkOnAsManyCoresOfTheSameHardware) {
   std::vector<ReportFile> files;
   files.push_back(file_of({ok_record(gpipe, 200), ok_record(sequential + "/threads:2", 150), ok_record(sequential, 90),

@@ -6,6 +6,40 @@ CASE = "resnet18/imagenet-synthetic[pixels=32,classes=10]/"
 GRADIENT_BYTES = 4 * 11_181_642  # of the 10-class ResNet-18; every tensor is padded to 64 bytes
 
 
+def family(pid):
+    """A process and all below it."""
+    all_of_them = [pid]
+    for parent in all_of_them:
+        for path in glob.glob(f"/proc/{parent}/task/*/children"):
+            try:
+                with open(path) as file:
+                    all_of_them.extend(map(int, file.read().split()))
+            except OSError:
+                pass
+    return all_of_them
+
+
+def sockets_of(pid):
+    """Protocol and address of its sockets at which others may knock: TCP's that listen, and all of UDP, but those on the
+    loopback addresses 127.0.0.0/8 and ::1, also as ::ffff:127.0.0.0/104."""
+    links = [os.readlink(path) for path in glob.glob(f"/proc/{pid}/fd/*") if os.path.islink(path)]
+    own = {link.removeprefix("socket:[").removesuffix("]") for link in links if link.startswith("socket:[")}
+    found = []
+    for protocol in ("tcp", "tcp6", "udp", "udp6"):
+        if not os.path.exists(f"/proc/{pid}/net/{protocol}"):
+            continue
+        with open(f"/proc/{pid}/net/{protocol}") as file:
+            rows = [line.split() for line in file.readlines()[1:]]
+        for row in rows:
+            address, state, inode = row[1].split(":")[0], row[3], row[9]
+            # Words of four bytes, the lowest first.
+            loopback = address[-8:].endswith("7F") and (len(address) == 8 or address.startswith("0" * 16 + "FFFF0000")) \
+                or address == "0" * 24 + "01000000"
+            if inode in own and not loopback and (state == "0A" or protocol.startswith("udp")):
+                found.append((protocol, address))
+    return found
+
+
 class RankProgram(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp()
@@ -182,6 +216,29 @@ class RankProgram(unittest.TestCase):
         self.assertEqual(front.wait(timeout=20), 130)
         self.assertEqual([r["status"] for r in self.records(out)], ["failed"])
         self.assert_nothing_left()
+
+    def test_nothing_of_a_run_listens_beyond_this_host(self):
+        """But mpirun: Open MPI has no setting for its port, at which daemons of other hosts would report."""
+        run = subprocess.Popen([f"{BIN}/parabench", "run", "mlp[layers=4]/cifar10-synthetic/data-parallel/np:2/batch:32",
+                                "--steps", "300", "--verify", "off"], env=self.environment,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(run.kill)
+        looked_at, open_to_others = {}, set()
+        while run.poll() is None:
+            for pid in family(run.pid):
+                try:
+                    with open(f"/proc/{pid}/comm") as file:
+                        name = file.read().strip()
+                    sockets = sockets_of(pid)
+                except OSError:  # it has ended
+                    continue
+                looked_at.setdefault(name, set()).add(pid)
+                open_to_others |= {(name, *one) for one in sockets if name != "mpirun"}
+            time.sleep(0.01)
+        self.assertEqual(run.returncode, 0)
+        self.assertGreaterEqual(len(looked_at["parabench-rank"]), 4, "ranks of the calibration and of the run")
+        self.assertIn("mpirun", looked_at)
+        self.assertEqual(open_to_others, set())
 
     def test_every_strategy_is_verified_measured_and_predicted(self):
         rests = ["sequential/np:1/batch:8/threads:2", "data-parallel/np:2/batch:8", "model-parallel/np:2/batch:8",

@@ -1,4 +1,4 @@
-#include "suite/run/writable.h"
+#include "base/writable.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -8,9 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "base/error.h"
-
-namespace parabench::suite {
+namespace parabench {
 namespace {
 
 namespace fs = std::filesystem;
@@ -19,12 +17,8 @@ struct What {
   std::string_view option, path, expected;
 };
 
-/// Throws what an error number means.
 [[noreturn]] void refuse(const What& what, int error) {
-  const bool impossible =
-      error == ENOENT || error == ENOTDIR || error == EEXIST || error == ENAMETOOLONG || error == ELOOP;
-  throw(impossible ? usage_error : environment_error)(what.option, what.path, what.expected,
-                                                      error == ENOENT ? "make its folder first" : std::strerror(error));
+  throw unwritable(what.option, what.path, what.expected, error);
 }
 
 /// Makes a file with something in it, in a folder that is there, and removes it.
@@ -44,12 +38,21 @@ void try_file(const What& what, const fs::path& folder, const std::string& name)
 
 }  // namespace
 
+Error unwritable(std::string_view subject, std::string_view path, std::string_view expected, int error) {
+  const bool impossible = error == ENOENT || error == ENOTDIR || error == EISDIR || error == EEXIST ||
+                          error == ENAMETOOLONG || error == ELOOP;
+  const std::string why = error == ENOENT   ? "make its folder first"
+                          : error == EISDIR ? "it is a folder"
+                                            : std::strerror(error);
+  return (impossible ? usage_error : environment_error)(subject, path, expected, why);
+}
+
 void require_writable_file(std::string_view option, const std::string& path) {
   if (path.empty() || path == "-") return;
   const What what{option, path, "a file that can be written"};
   std::error_code error;
   const fs::file_status there = fs::status(path, error);
-  if (fs::is_directory(there)) throw usage_error(option, path, what.expected, "it is a folder");
+  if (fs::is_directory(there)) refuse(what, EISDIR);
   if (fs::exists(there) && access(path.c_str(), W_OK) != 0) refuse(what, errno);
   if (fs::exists(there) && !fs::is_regular_file(there)) return;
   // As write_atomically does: what a link leads to is replaced in its own folder.
@@ -64,9 +67,11 @@ void require_writable_folder(std::string_view option, const std::string& path) {
   const What what{option, path, "a folder that can be written"};
   std::error_code error;
   fs::create_directories(path, error);
+  // /proc again: where they can be, all folders on the way are made.
+  if (error.value() == ENOENT) throw environment_error(option, path, what.expected, "no folder can be made there");
   if (error) refuse(what, error.value());
   if (!fs::is_directory(path, error)) refuse(what, ENOTDIR);
   try_file(what, path, "parabench");
 }
 
-}  // namespace parabench::suite
+}  // namespace parabench

@@ -1,0 +1,28 @@
+#include "suite/run/time_left.h"
+
+#include <algorithm>
+
+#include "base/statistics.h"
+
+namespace parabench::suite {
+
+void TimeLeft::begin_case(double expected_s, double now_s) {
+  ahead_s_ = std::max(0.0, ahead_s_ - expected_s);
+  case_s_ = expected_s;
+  case_began_s_ = now_s;
+}
+
+void TimeLeft::end_case(double now_s, bool is_typical) {
+  if (is_typical && case_s_ > 0) ratios_.push_back((now_s - case_began_s_) / case_s_);
+  case_s_ = 0;
+}
+
+double TimeLeft::scale() const { return median(ratios_); }
+
+double TimeLeft::seconds(double now_s) const {
+  const double scaled = scale();
+  const double of_case = case_s_ > 0 ? std::max(0.0, case_s_ * scaled - (now_s - case_began_s_)) : 0;
+  return of_case + ahead_s_ * scaled;
+}
+
+}  // namespace parabench::suite

@@ -70,11 +70,10 @@ class Checker {
       // Draft 7 ignores the siblings of a reference.
       return check(root_.at(json::json_pointer(reference->get<std::string>().substr(1))), value, at);
     }
-    const std::size_t before = violations.size();
     for (const auto& [keyword, rule] : schema.items())
       if (keyword != "anyOf") check_keyword(keyword, rule, schema, value, at);
-    // A wrong field fits no alternative either; it is the cause.
-    if (const auto any_of = schema.find("anyOf"); any_of != schema.end() && violations.size() == before)
+    // Last: a wrong field, which fits no alternative either, is the cause and comes before.
+    if (const auto any_of = schema.find("anyOf"); any_of != schema.end())
       check_keyword(any_of.key(), *any_of, schema, value, at);
   }
 

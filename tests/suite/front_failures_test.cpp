@@ -123,7 +123,7 @@ TEST_F(FailureTest, RepliesThatAreNone) {
   EXPECT_THAT(reason(fail("gpipe|measure|truncated|0")), HasSubstr("reply.json"));
   EXPECT_THAT(reason(fail("gpipe|measure|silent|0")), HasSubstr("exited with code 0 and left no reply"));
   EXPECT_THAT(reason(fail("gpipe|measure|foreign|0")), HasSubstr("plan_hash"));
-  EXPECT_THAT(reason(fail("gpipe|measure|steps|0")), HasSubstr("21 steps, 20 were asked for"));
+  EXPECT_THAT(reason(fail("gpipe|measure|steps|0")), HasSubstr("21 steps, not the 20 that were asked for"));
 }
 
 TEST_F(FailureTest, AFailedCalibrationLeavesTheDataSheet) {

@@ -1,4 +1,4 @@
-// A results file: the program, the machine, the calibration and one record per case.
+// A results file: the program, the machine, the calibration and one record per case, or per timed exchange.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,14 @@
 #include <string_view>
 #include <vector>
 
+#include "results/exchange_record.h"
 #include "results/record.h"
 
 namespace parabench::results {
 
 /// Version of the format: the minor number grows with added fields, the major one with anything else. Files of all
 /// minor versions up to this one are read.
-inline constexpr std::string_view results_schema_version = "1.8";
+inline constexpr std::string_view results_schema_version = "1.9";
 
 struct Program {
   std::string version, git;  ///< git: hash of the commit, "unknown" outside a checkout
@@ -62,6 +63,7 @@ struct ResultsFile {
   Context context;
   std::optional<CalibrationOrigin> calibration;
   std::vector<Record> records;
+  std::vector<ExchangeRecord> exchanges;  ///< of `parabench communicate`, which has no records
 };
 
 nlohmann::json to_json(const ResultsFile& file);

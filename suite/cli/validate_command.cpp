@@ -19,8 +19,10 @@ void add_options(CLI::App& app, ValidateOptions& options) {
 ExitCode validate_file(const ValidateOptions& options, const Start& start) {
   const nlohmann::json document = read_json(options.file);
   results::require_valid(JsonReader(document, options.file), "");
-  fmt::print(start.out, "{}: valid, schema {}, {} records\n", options.file,
-             document.at("schema_version").get<std::string>(), document.at("records").size());
+  // Exchanges are there in place of records.
+  const char* rows = document.contains("exchanges") ? "exchanges" : "records";
+  fmt::print(start.out, "{}: valid, schema {}, {} {}\n", options.file,
+             document.at("schema_version").get<std::string>(), document.at(rows).size(), rows);
   return ExitCode::ok;
 }
 

@@ -15,12 +15,6 @@
 namespace parabench::suite {
 namespace {
 
-/// The preparation of a run takes what a probe finds; without one, everything that this version knows is on offer.
-protocol::Offer assumed_capabilities(const analytic::MachineInfo& machine) {
-  return remembered_capabilities(machine, rank_program())
-      .value_or(protocol::Offer{{DeviceKind::cpu, DeviceKind::emulated}, {CommKind::mpi, CommKind::threads}});
-}
-
 std::string self() { return std::filesystem::read_symlink("/proc/self/exe"); }
 
 /// `parabench COMMAND ID`, with what both commands of a script need to know of the case.
@@ -67,6 +61,11 @@ void print_case(const Prepared& prepared, int number, const RunOptions& options,
 }
 
 }  // namespace
+
+protocol::Offer assumed_capabilities(const analytic::MachineInfo& machine) {
+  return remembered_capabilities(machine, rank_program())
+      .value_or(protocol::Offer{{DeviceKind::cpu, DeviceKind::emulated}, {CommKind::mpi, CommKind::threads}});
+}
 
 ExitCode print_commands(const std::vector<SelectedCase>& chosen, RunOptions options, Progress& progress,
                         std::ostream& out) {

@@ -4,8 +4,10 @@
 #include <iosfwd>
 #include <vector>
 
+#include "analytic/calibration/machine.h"
 #include "base/error.h"
 #include "suite/cases/selection.h"
+#include "suite/protocol/offer.h"
 #include "suite/run/progress.h"
 #include "suite/run/run_options.h"
 
@@ -16,5 +18,8 @@ namespace parabench::suite {
 /// also asks parabench-rank what it offers. Cases that a run would skip are comments with the reason.
 ExitCode print_commands(const std::vector<SelectedCase>& chosen, RunOptions options, Progress& progress,
                         std::ostream& out);
+
+/// The preparation of a run takes what a probe finds; without one, everything that this version knows is on offer.
+protocol::Offer assumed_capabilities(const analytic::MachineInfo& machine);
 
 }  // namespace parabench::suite

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "base/case_text.h"
 #include "base/error.h"
 
 namespace parabench::suite {

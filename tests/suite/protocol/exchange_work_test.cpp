@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/case_text.h"
 #include "base/error.h"
 #include "tests/results/samples.h"
 #include "tests/suite/protocol/any.h"

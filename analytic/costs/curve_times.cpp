@@ -41,4 +41,10 @@ double exchange_seconds(const Calibration& calibration, const ExchangeSetting& s
   return 0;
 }
 
+const Curve& exchange_curve(const Calibration& calibration, const ExchangeSetting& setting, const Exchange& exchange) {
+  const Case spec = case_of(setting);
+  return is_message(exchange.kind) ? message_curve(calibration, spec)
+                                   : reduction_curve(calibration, spec, exchange.members);
+}
+
 }  // namespace parabench::analytic

@@ -20,5 +20,7 @@ TimeParts message_times(const Calibration& calibration, const Case& spec, std::i
 
 /// What a plan with such an operation would be predicted to take for it. Throws likewise.
 double exchange_seconds(const Calibration& calibration, const ExchangeSetting& setting, const Exchange& exchange);
+/// The curve that it comes from, of messages or of all-reduces. Throws likewise.
+const Curve& exchange_curve(const Calibration& calibration, const ExchangeSetting& setting, const Exchange& exchange);
 
 }  // namespace parabench::analytic

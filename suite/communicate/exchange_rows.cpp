@@ -94,6 +94,7 @@ std::vector<results::ExchangeRecord> exchange_rows(const CommunicateOptions& opt
 
 void predict(std::span<results::ExchangeRecord> rows, const analytic::Calibration* calibration) {
   for (results::ExchangeRecord& row : rows) {
+    if (row.status == results::Status::skipped) continue;  // nothing could measure its curve
     const std::string missing = fmt::format("{} measures {}", calibrating_command(row), what(row));
     if (!calibration) {
       row.prediction = fmt::format("this machine was never calibrated; {}", missing);
@@ -102,7 +103,10 @@ void predict(std::span<results::ExchangeRecord> rows, const analytic::Calibratio
     try {
       row.predicted_time_s = analytic::exchange_seconds(*calibration, row.setting, row.exchange);
       const bool whole = row.exchange.kind == ExchangeKind::all_reduce || is_message(row.exchange.kind);
-      row.prediction = fmt::format("{}as calibrated from {}", whole ? "" : "half of the time, ", what(row));
+      const analytic::Curve& curve = analytic::exchange_curve(*calibration, row.setting, row.exchange);
+      row.prediction =
+          fmt::format("{}from {}, calibrated up to {}, beyond by their last rate", whole ? "" : "half of the time, ",
+                      what(row), print_bytes(Bytes(curve.back().bytes)));
     } catch (const Error&) {
       row.prediction = fmt::format("the calibration lacks {}; {} measures them", what(row), calibrating_command(row));
     }

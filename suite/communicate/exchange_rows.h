@@ -15,7 +15,8 @@ namespace parabench::suite {
 /// An algorithm that the communicator does not have is skipped with the reason.
 std::vector<results::ExchangeRecord> exchange_rows(const CommunicateOptions& options);
 
-/// Fills in what a plan with these exchanges would be predicted to take, or why nobody knows. nullptr: never calibrated.
+/// Fills in what a plan with these exchanges would be predicted to take, or why nobody knows, but for skipped rows.
+/// nullptr: never calibrated.
 void predict(std::span<results::ExchangeRecord> rows, const analytic::Calibration* calibration);
 
 /// Adds one launch's answer to the rows, of which `indices` were its work, in their order; a row with a wrong value fails

@@ -164,7 +164,7 @@ std::vector<ExchangeRecord> sample_exchanges() {
                                      one(usual, {ExchangeKind::all_reduce, 64 << 20, 2}, "window")};
   for (const std::size_t predicted : {0, 2}) {
     all[predicted].predicted_time_s = 1.1 * all[predicted].time_s->median;
-    all[predicted].prediction = "as calibrated from all-reduces of comm:mpi reduce:auto among 2 ranks";
+    all[predicted].prediction = "from all-reduces of comm:mpi reduce:auto among 2 ranks, calibrated up to 25MiB";
   }
   const ExchangeSetting four{.np = 4, .precision = Precision::fp64, .comm = CommKind::threads};
   all.push_back(one(four, {ExchangeKind::all_gather, 4096, 2}, "window"));

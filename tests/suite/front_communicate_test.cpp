@@ -68,7 +68,7 @@ TEST_F(CommunicateTest, PutsThePredictionOfACalibratedMachineBesideTheTime) {
   EXPECT_NEAR(rows[0]["time_error_relative"].get<double>(),
               rows[0]["predicted_time_s"].get<double>() / rows[0]["time_s"]["median"].get<double>() - 1, 1e-9);
   EXPECT_THAT(outcome.out,
-              HasSubstr("predicted: as calibrated from all-reduces of comm:mpi reduce:auto among 2 ranks"));
+              HasSubstr("predicted: from all-reduces of comm:mpi reduce:auto among 2 ranks, calibrated up to 100MB"));
 }
 
 TEST_F(CommunicateTest, AWrongValueFailsItsRowAlone) {

@@ -49,8 +49,10 @@ TEST(ExchangeRows, OfWhatTheCommunicatorLacksAreSkippedWithTheReason) {
   CommunicateOptions threads = options();
   threads.comm = CommKind::threads;
   threads.sizes = "4096";
-  const auto rows = exchange_rows(threads);
+  auto rows = exchange_rows(threads);
+  predict(rows, nullptr);
   ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[1].prediction, "");
   EXPECT_EQ(rows[0].status, Status::ok);
   EXPECT_EQ(rows[1].status, Status::skipped);
   EXPECT_THAT(rows[1].reason, AllOf(HasSubstr("'ring'"), HasSubstr("comm:threads")));
@@ -131,7 +133,11 @@ TEST(Predictions, ComeFromTheCurvesThatPlansUse) {
   EXPECT_DOUBLE_EQ(rows[0].predicted_time_s.value(), 1.5e-5);
   EXPECT_DOUBLE_EQ(rows[1].predicted_time_s.value(), 0.75e-5);
   EXPECT_DOUBLE_EQ(rows[2].predicted_time_s.value(), 4e-6);
-  EXPECT_THAT(rows[1].prediction, HasSubstr("half"));
+  EXPECT_EQ(
+      rows[1].prediction,
+      "half of the time, from all-reduces of comm:mpi reduce:auto among 4 ranks, calibrated up to 101kB, beyond by "
+      "their last rate");
+  EXPECT_EQ(rows[2].prediction, "from messages of comm:mpi, calibrated up to 101kB, beyond by their last rate");
   rows[0].time_s = results::exchange_time({{1e-5}});
   EXPECT_NEAR(*results::time_error(rows[0]), 0.5, 1e-12);
 }

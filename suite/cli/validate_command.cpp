@@ -21,8 +21,8 @@ ExitCode validate_file(const ValidateOptions& options, const Start& start) {
   results::require_valid(JsonReader(document, options.file), "");
   // Exchanges are there in place of records.
   const char* rows = document.contains("exchanges") ? "exchanges" : "records";
-  fmt::print(start.out, "{}: valid, schema {}, {} {}\n", options.file,
-             document.at("schema_version").get<std::string>(), document.at(rows).size(), rows);
+  fmt::print(start.out, "{}: valid, schema {}, {} {}\n", options.file, document.at("schema_version").get<std::string>(),
+             document.at(rows).size(), rows);
   return ExitCode::ok;
 }
 

@@ -33,11 +33,13 @@ bool is_recorded(std::string_view name) {
 json to_json(const ResultsFile& file) {
   json records = json::array();
   for (const Record& record : file.records) records.push_back(to_json(record));
-  return {{"schema_version", results_schema_version},
-          {"program", to_json(file.program)},
-          {"context", to_json(file.context)},
-          {"calibration", to_json(file.calibration)},
-          {"records", std::move(records)}};
+  json document = {{"schema_version", results_schema_version},
+                   {"program", to_json(file.program)},
+                   {"context", to_json(file.context)},
+                   {"calibration", to_json(file.calibration)},
+                   {"records", std::move(records)}};
+  for (const ExchangeRecord& exchange : file.exchanges) document["exchanges"].push_back(to_json(exchange));
+  return document;
 }
 
 ResultsFile results_from_json(const json& document, std::string_view subject) {
@@ -56,6 +58,10 @@ ResultsFile results_from_json(const json& document, std::string_view subject) {
   file.context = context_from_json(reader.at("context"));
   file.calibration = calibration_origin_from_json(reader.at("calibration"));
   for (const JsonReader& record : reader.at("records").items()) file.records.push_back(record_from_valid_json(record));
+  if (reader.has("exchanges")) {
+    for (const JsonReader& exchange : reader.at("exchanges").items())
+      file.exchanges.push_back(exchange_record_from_json(exchange));
+  }
   return file;
 }
 

@@ -1,4 +1,4 @@
-// A results file: the program, the machine, the calibration and one record per case.
+// A results file: the program, the machine, the calibration and one record per case, or per timed exchange.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "results/exchange_record.h"
 #include "results/record.h"
 
 namespace parabench::results {
@@ -62,6 +63,7 @@ struct ResultsFile {
   Context context;
   std::optional<CalibrationOrigin> calibration;
   std::vector<Record> records;
+  std::vector<ExchangeRecord> exchanges;  ///< of `parabench communicate`, which has no records
 };
 
 nlohmann::json to_json(const ResultsFile& file);

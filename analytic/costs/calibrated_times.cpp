@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "analytic/costs/interpolate.h"
+#include "analytic/costs/curve_times.h"
 
 namespace parabench::analytic {
 namespace {
@@ -41,13 +41,13 @@ class CalibratedTimes final : public TimeModel {
       case plan::OpKind::all_gather:
       case plan::OpKind::broadcast: {
         const int members = static_cast<int>(plan.groups[op.group.value].ranks.size());
-        return share_of_all_reduce(op.kind) * along(reduction_curve(measured_->calibration, plan.spec, members),
-                                                    sizes().payload_bytes(plan, rank, op));
+        return collective_times(measured_->calibration, plan.spec, op.kind, members,
+                                sizes().payload_bytes(plan, rank, op));
       }
       case plan::OpKind::send:
       case plan::OpKind::receive:
-        return along(message_curve(measured_->calibration, plan.spec),
-                     link_sharers(plan, op) * sizes().payload_bytes(plan, rank, op));
+        return message_times(measured_->calibration, plan.spec,
+                             link_sharers(plan, op) * sizes().payload_bytes(plan, rank, op));
     }
     return {};
   }
@@ -137,12 +137,6 @@ class CalibratedTimes final : public TimeModel {
     layers.launch += overhead(plan);
     layers.memory += traffic;
     return with_total(layers, total);
-  }
-
-  /// Of a message or reduction.
-  static TimeParts along(const Curve& curve, std::int64_t bytes) {
-    const double total = at_bytes(curve, bytes), latency = std::min(total, curve.front().seconds);
-    return with_total({.latency = latency, .transfer = total - latency}, total);
   }
 
   /// Between two operations; a replayed step has no such place.

@@ -6,11 +6,11 @@
 #include <map>
 #include <memory>
 #include <ostream>
-#include <type_traits>
 
 #include "base/called.h"
 #include "parabench_version.h"
 #include "suite/cli/calibrate_command.h"
+#include "suite/cli/communicate_command.h"
 #include "suite/cli/compare_command.h"
 #include "suite/cli/completion.h"
 #include "suite/cli/doctor_command.h"
@@ -75,7 +75,7 @@ class Program {
     const auto options = std::make_shared<Options>(std::move(defaults));
     add_options(command, *options);
     take_[&command] = [&command, options, run]() -> Command {
-      if constexpr (std::is_same_v<Options, RunCommand>) {
+      if constexpr (requires { take_benchmark_flags(*options, std::vector<std::string>(), command); }) {
         take_benchmark_flags(*options, passed_flags(command, true), command);
       } else {
         passed_flags(command, false);
@@ -104,7 +104,8 @@ Program::Program() {
   app.set_version_flag("--version", fmt::format("parabench {} ({}{})", program_version, program_git_hash.substr(0, 12),
                                                 program_git_dirty ? ", modified" : ""));
   app.footer(
-      to_type("COMMAND --help explains a command.\n--benchmark_* flags of run and quick pass on to Google Benchmark."));
+      to_type("COMMAND --help explains a command.\n--benchmark_* flags of run, quick and communicate pass on to "
+              "Google Benchmark."));
 
   add(app,
       {"list",
@@ -137,6 +138,11 @@ Program::Program() {
        "Measure this machine for cases (default: those of quick)",
        {"calibrate --filter 'resnet18/cifar10-synthetic/gpipe/np:2'"}},
       CalibrateOptions{}, calibrate_machine);
+  add(app,
+      {"communicate",
+       "Time collectives and messages by themselves, as nccl-tests do, beside their prediction",
+       {"communicate --np 2 --reduce auto,ring,library --sizes 4KiB:16MiB:4"}},
+      CommunicateOptions{}, time_exchanges);
   add(app, {"doctor", "What works on this machine, what does not, and what to type", {"doctor --launcher srun"}},
       DoctorOptions{}, examine_machine);
   add(app,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <vector>
 
@@ -76,11 +77,18 @@ void add_selection(CLI::App& app, Selection& selection, bool where) {
   add_schedule(app, selection.schedule);
 }
 
-void add_run_options(CLI::App& app, RunOptions& target) {
+void add_run_options(CLI::App& app, RunOptions& target, bool RunOption::*shared) {
   for (const RunOption& option : run_options()) {
+    if (shared && !(option.*shared)) continue;
     const auto read = [&option, &target](const std::string& text) { option.read(target, text); };
     add_option(app, option, read, option.value.empty() ? "" : option.text(target));
   }
+}
+
+void take_benchmark_flags(RunOptions& options, const std::vector<std::string>& flags, const CLI::App& app) {
+  options.benchmark = read_benchmark_flags(flags, [](const char* name) { return std::getenv(name); });
+  if (app.get_option("--repetitions")->empty() && options.benchmark.repetitions)
+    options.stopping.repetitions = *options.benchmark.repetitions;
 }
 
 void add_calibration(CLI::App& app, std::string& path) {

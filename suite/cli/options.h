@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/enum_text.h"
 #include "suite/cases/selection.h"
@@ -34,8 +35,12 @@ void add_filter(CLI::App& app, Selection& selection);
 /// Cases by id, --set, --filter, --where unless told otherwise, and --schedule.
 void add_selection(CLI::App& app, Selection& selection, bool where = true);
 
-/// All of run.
-void add_run_options(CLI::App& app, RunOptions& target);
+/// All of run, or those that `shared` marks.
+void add_run_options(CLI::App& app, RunOptions& target, bool RunOption::*shared = nullptr);
+
+/// Takes Google Benchmark's flags and their twins in the environment; --benchmark_repetitions counts where --repetitions
+/// is not given. Throws usage_error for a bad flag.
+void take_benchmark_flags(RunOptions& options, const std::vector<std::string>& flags, const CLI::App& app);
 
 /// --calibration, as run has it.
 void add_calibration(CLI::App& app, std::string& path);

@@ -39,9 +39,7 @@ void add_options(CLI::App& app, RunCommand& command) {
 
 void take_benchmark_flags(RunCommand& command, const std::vector<std::string>& flags, const CLI::App& app) {
   RunOptions& options = command.options;
-  options.benchmark = read_benchmark_flags(flags, [](const char* name) { return std::getenv(name); });
-  if (app.get_option("--repetitions")->empty() && options.benchmark.repetitions)
-    options.stopping.repetitions = *options.benchmark.repetitions;
+  take_benchmark_flags(options, flags, app);
   const bool chooses =
       command.quick || !command.selection.empty() || options.benchmark.filter != "." || options.benchmark.list_tests;
   if (!chooses) {

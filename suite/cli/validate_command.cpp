@@ -20,8 +20,10 @@ void add_options(CLI::App& app, ValidateOptions& options) {
 ExitCode validate_file(const ValidateOptions& options, const Start& start) {
   const nlohmann::json document = read_json(options.file);
   results::require_valid(JsonReader(document, options.file), "");
+  // Exchanges are there in place of records.
+  const bool exchanges = document.contains("exchanges");
   fmt::print(start.out, "{}: valid, schema {}, {}\n", options.file, document.at("schema_version").get<std::string>(),
-             counted(document.at("records").size(), "record"));
+             counted(document.at(exchanges ? "exchanges" : "records").size(), exchanges ? "exchange" : "record"));
   return ExitCode::ok;
 }
 

@@ -69,10 +69,11 @@ std::string several_hosts(const std::vector<results::Host>& hosts) {
 
 /// The plan that the ranks report must be the one they were given.
 void require_plan(const protocol::Reply& reply, const LaunchRequest& request) {
-  if (request.plan && reply.plan_hash != plan::hash(*request.plan)) {
-    throw usage_error("plan_hash of the reply", reply.plan_hash, plan::hash(*request.plan),
-                      "is parabench-rank of the same build?");
-  }
+  const std::string given = request.exchanges ? protocol::hash(*request.exchanges)
+                            : request.plan    ? plan::hash(*request.plan)
+                                              : reply.plan_hash;
+  if (reply.plan_hash != given)
+    throw usage_error("plan_hash of the reply", reply.plan_hash, given, "is parabench-rank of the same build?");
 }
 
 /// Reads what a launch that ended well answered; what is wrong with it becomes the reason.
@@ -154,6 +155,11 @@ fs::path rank_program() {
                           fmt::format("it is not built here; type: {}", build_rank_program));
 }
 
+std::optional<Case> case_of(const LaunchRequest& request) {
+  if (request.exchanges) return parabench::case_of(request.exchanges->setting);
+  return request.plan ? std::optional(request.plan->spec) : std::nullopt;
+}
+
 Launcher launcher_for(const Case& spec, const Launcher& launcher) {
   const bool alone = spec.np == 1 && launcher.name == "mpirun" && find_program("mpirun").empty();
   return alone || spec.comm == CommKind::threads ? parse_launcher("local") : launcher;
@@ -181,13 +187,13 @@ std::vector<std::string> command_line(const LaunchRequest& request, const Launch
     all.insert(all.end(), given.begin(), given.end());
     return all;
   };
-  if (!request.plan) return words();
+  const std::optional<Case> spec = case_of(request);
+  if (!spec) return words();
   command.plan = plan;
   if (request.phase == protocol::Phase::hand_over) return words();
-  const Case& spec = request.plan->spec;
-  const Launcher own = launcher_for(spec, launcher);
-  const int count = processes(spec, own);
-  command.one_process = spec.comm == CommKind::nccl && count < spec.np;
+  const Launcher own = launcher_for(*spec, launcher);
+  const int count = processes(*spec, own);
+  command.one_process = spec->comm == CommKind::nccl && count < spec->np;
   return launch_command(own, count, words(), host);
 }
 
@@ -200,6 +206,7 @@ LaunchResult launch(const LaunchRequest& request, const Launcher& launcher, cons
     if (request.durations) plan::add_durations(plan, *request.plan, *request.durations);
     write_atomically(plan_path, plan.dump());
   }
+  if (request.exchanges) write_atomically(plan_path, protocol::to_json(*request.exchanges).dump());
 
   ProcessRequest process;
   process.command = command_line(request, launcher, host, plan_path, folder);
@@ -208,8 +215,9 @@ LaunchResult launch(const LaunchRequest& request, const Launcher& launcher, cons
   process.mark = folder;
   process.timeout_s = request.timeout_s;
   process.finishing = request.finishing;
-  const bool alone = !request.plan || request.phase == protocol::Phase::hand_over || in_one_process(request.peer);
-  const int all = alone ? 1 : request.plan->spec.np;
+  const std::optional<Case> spec = case_of(request);
+  const bool alone = !spec || request.phase == protocol::Phase::hand_over || in_one_process(request.peer);
+  const int all = alone ? 1 : spec->np;
   Watchdog watchdog({folder, process.mark, host_name(), all, request.longest_operation_s});
   process.watch = [&](pid_t child) { return watchdog.look(child, Watchdog::Clock::now()); };
   const MemoryKills kills = memory_kills();

@@ -48,10 +48,11 @@ std::filesystem::path rank_program();
 
 struct LaunchRequest {
   protocol::Phase phase = protocol::Phase::probe;
-  const plan::Plan* plan = nullptr;            ///< nullptr: probe
-  const plan::Durations* durations = nullptr;  ///< of the plan's operations, on emulated devices
-  int steps = 0, warmup = 0;                   ///< measure
-  std::filesystem::path data;                  ///< empty: none
+  const plan::Plan* plan = nullptr;                   ///< nullptr: probe, communicate
+  const protocol::ExchangeWork* exchanges = nullptr;  ///< communicate
+  const plan::Durations* durations = nullptr;         ///< of the plan's operations, on emulated devices
+  int steps = 0, warmup = 0;                          ///< measure
+  std::filesystem::path data;                         ///< empty: none
   bool skip_corrupt = false;
   std::filesystem::path trace_file;  ///< where the launch's timeline goes; empty: no trace
   double timeout_s = 0;
@@ -62,6 +63,9 @@ struct LaunchRequest {
   std::function<void()> finishing = {};  ///< called at a first Ctrl-C, which lets the launch end; empty: it stops it
 };
 
+/// The case whose ranks it starts, also of exchanges; nullopt: a probe.
+std::optional<Case> case_of(const LaunchRequest& request);
+
 /// What starts the ranks of a case: `launcher`, or the preset `local` where it is not needed: for ranks that are
 /// threads, and for a single rank where there is no mpirun.
 Launcher launcher_for(const Case& spec, const Launcher& launcher);
@@ -70,7 +74,7 @@ Launcher launcher_for(const Case& spec, const Launcher& launcher);
 /// comm:mpi), else np.
 int processes(const Case& spec, const Launcher& launcher);
 
-/// Where a launch that leaves its files in `folder` keeps its plan.
+/// Where a launch that leaves its files in `folder` keeps its plan, or its exchanges.
 std::filesystem::path plan_file(const std::filesystem::path& folder);
 
 /// The words of a launch with its plan in `plan` and its reply in `folder`; what --dry-run prints.

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "parallelism/plan/strategies/peer.h"
 #include "suite/machine/knowledge.h"
+#include "suite/machine/surroundings.h"
 
 namespace parabench::suite {
 namespace {
@@ -21,7 +23,8 @@ constexpr double prediction_patience = 20;
 /// all ranks busy; hand_over: three steps of all ranks' work.
 double work_in_steps(protocol::Phase phase, const plan::Plan& plan, int launch_steps) {
   switch (phase) {
-    case protocol::Phase::probe: return 0;
+    case protocol::Phase::probe:
+    case protocol::Phase::communicate: return 0;
     case protocol::Phase::verify: return 6.0 + 4.0 * plan.spec.np;
     case protocol::Phase::measure: return launch_steps + protocol::most_isolated_steps;
     case protocol::Phase::calibrate: return 60.0 * plan.spec.np;
@@ -39,9 +42,10 @@ LaunchResult interrupted_launch() {
 
 /// Later commands of the same launcher and number of processes differ in phase and folder alone.
 void show_command(Workplace& workplace, const LaunchRequest& request, const std::filesystem::path& folder) {
-  if (!request.plan || request.phase == protocol::Phase::hand_over || request.peer) return;
-  const Launcher own = launcher_for(request.plan->spec, workplace.options.launcher);
-  const auto beginning = launch_command(own, processes(request.plan->spec, own), {}, workplace.host);
+  const std::optional<Case> spec = case_of(request);
+  if (!spec || request.phase == protocol::Phase::hand_over || request.peer) return;
+  const Launcher own = launcher_for(*spec, workplace.options.launcher);
+  const auto beginning = launch_command(own, processes(*spec, own), {}, workplace.host);
   if (beginning.empty() || !workplace.shown_commands.insert(shell_line(beginning)).second) return;
   workplace.progress.note(
       "ranks are started by " +
@@ -80,13 +84,31 @@ Launcher usable_launcher(const Launcher& launcher, const protocol::Offer& capabi
 
 void check_launches(const std::vector<SelectedCase>& chosen, const Launcher& launcher,
                     const protocol::Offer& capabilities) {
-  for (const auto& one : chosen) {
-    if (plan::is_peer(one.spec)) continue;
-    if (one.spec.np > 1 && !protocol::offers(capabilities, one.spec.comm)) continue;
-    const Launcher own = launcher_for(one.spec, launcher);
-    require_launcher(own);
-    launch_command(own, processes(one.spec, own), {}, {});
+  for (const auto& one : chosen)
+    if (!plan::is_peer(one.spec)) check_launch(one.spec, launcher, capabilities);
+}
+
+void check_launch(const Case& spec, const Launcher& launcher, const protocol::Offer& capabilities) {
+  if (spec.np > 1 && !protocol::offers(capabilities, spec.comm)) return;
+  const Launcher own = launcher_for(spec, launcher);
+  require_launcher(own);
+  launch_command(own, processes(spec, own), {}, {});
+}
+
+void note_machine(Workplace& workplace, int threads, int processes) {
+  const auto note = [&workplace](const std::string& text) {
+    workplace.progress.note(text);
+    workplace.notes.push_back(text);
+  };
+  if (threads > workplace.machine.cores) {
+    note(fmt::format("up to {} threads compute on {}: times include waiting for a core", threads,
+                     counted(workplace.machine.cores, "core")));
   }
+  const std::string busy = threads > 0 ? busy_host(load_average(), online_cores()) : "";
+  if (!busy.empty()) note(busy);
+  if (processes == 0) return;
+  const std::string added = additions(workplace.options.launcher, processes, workplace.host);
+  if (!added.empty()) note(added);
 }
 
 LaunchResult run(Workplace& workplace, LaunchRequest request) {

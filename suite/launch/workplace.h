@@ -51,6 +51,14 @@ Launcher usable_launcher(const Launcher& launcher, const protocol::Offer& capabi
 void check_launches(const std::vector<SelectedCase>& chosen, const Launcher& launcher,
                     const protocol::Offer& capabilities);
 
+/// The same for one case.
+void check_launch(const Case& spec, const Launcher& launcher, const protocol::Offer& capabilities);
+
+/// Notes what a reader of the numbers should know, now and in the results, before launches of `processes` processes at
+/// most (0: none), with `threads` computing threads at most: that cores are shared, that the host is busy, what the
+/// launcher adds.
+void note_machine(Workplace& workplace, int threads, int processes);
+
 /// One launch with the command's options in a folder of its own, removed afterwards. The request's time-out is a
 /// default. Shows on stderr the command of the first launch by a launcher in that many processes.
 LaunchResult run(Workplace& workplace, LaunchRequest request);

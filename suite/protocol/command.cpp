@@ -35,7 +35,9 @@ std::vector<std::string> arguments(const RankCommand& command) {
 
 void add_options(CLI::App& app, RankCommand& command) {
   const auto& phases = enum_names<Phase>;
-  app.add_option(plan_option, command.plan, "plan file (" + to_type("plan CASE --format json") + ")");
+  app.add_option(plan_option, command.plan,
+                 "plan file (" + to_type("plan CASE --format json") + "); work of phase communicate (" +
+                     to_type("communicate --dry-run") + ")");
   app.add_option_function<std::string>(
          phase_option, [&](const std::string& text) { command.phase = parse_enum<Phase>(phase_option, text); },
          "what to do")

@@ -23,7 +23,7 @@ inline constexpr int most_isolated_steps = 10;
 
 struct RankCommand {
   Phase phase = Phase::probe;
-  std::filesystem::path plan;   ///< plan file; only a probe has none
+  std::filesystem::path plan;   ///< plan file, or ExchangeWork of phase communicate; only a probe has none
   std::filesystem::path reply;  ///< folder of the reply, which all hosts share
   int steps = default_steps, warmup = default_warmup;
   std::filesystem::path data;  ///< folder of a data set from files; empty: none

@@ -9,14 +9,15 @@
 namespace parabench::protocol {
 
 enum class Phase {
-  probe,      ///< what build and machine offer; without a plan
-  verify,     ///< whether the plan trains what its reference does
-  measure,    ///< how long its steps take
-  calibrate,  ///< how long its layers, messages and reductions take
-  hand_over,  ///< what another product needs to train the same, as files in the reply folder; by one process
+  probe,        ///< what build and machine offer; without a plan
+  verify,       ///< whether the plan trains what its reference does
+  measure,      ///< how long its steps take
+  calibrate,    ///< how long its layers, messages and reductions take
+  hand_over,    ///< what another product needs to train the same, as files in the reply folder; by one process
+  communicate,  ///< how long collectives and messages take by themselves; its plan file is an ExchangeWork
 };
-constexpr std::array<std::string_view, 5> names_of(Phase) {
-  return {"probe", "verify", "measure", "calibrate", "hand-over"};
+constexpr std::array<std::string_view, 6> names_of(Phase) {
+  return {"probe", "verify", "measure", "calibrate", "hand-over", "communicate"};
 }
 
 }  // namespace parabench::protocol

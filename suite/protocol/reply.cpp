@@ -22,6 +22,7 @@ std::string_view answer_key(Phase phase) {
     case Phase::measure: return "measured";
     case Phase::calibrate: return "calibration";
     case Phase::hand_over: return "hand_over";
+    case Phase::communicate: return "timings";
   }
   return "";
 }
@@ -47,6 +48,7 @@ Answer answer_from_json(const JsonReader& reader, Phase phase) {
     case Phase::hand_over:
       require_numbers(reader.at("losses"));
       return HandOver{reader.get<std::vector<double>>("losses")};
+    case Phase::communicate: return exchange_timings_from_json(reader);
   }
   return {};
 }

@@ -9,6 +9,7 @@
 #include "analytic/calibration/calibration.h"
 #include "base/json_reader.h"
 #include "results/record.h"
+#include "suite/protocol/exchange_work.h"
 #include "suite/protocol/offer.h"
 #include "suite/protocol/phase.h"
 
@@ -20,10 +21,11 @@ struct HandOver {
 };
 
 /// One alternative per phase, in the order of Phase.
-using Answer = std::variant<Offer, results::Equivalence, results::Measured, analytic::Calibration, HandOver>;
+using Answer =
+    std::variant<Offer, results::Equivalence, results::Measured, analytic::Calibration, HandOver, ExchangeTimings>;
 
 struct Reply {
-  std::string plan_hash;               ///< of the plan that the ranks were given; "" for a probe
+  std::string plan_hash;               ///< of the plan or the work that the ranks were given; "" for a probe
   std::string private_arenas_because;  ///< "" where they are shared
   Answer answer;
 };

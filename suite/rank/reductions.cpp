@@ -2,17 +2,17 @@
 
 #include <algorithm>
 
-#include "parallelism/comm/bus_bandwidth.h"
+#include "base/exchange.h"
 
 namespace parabench::rank {
 namespace {
 
-comm::BusOperation bus_operation(plan::OpKind collective) {
+ExchangeKind exchange_kind(plan::OpKind collective) {
   switch (collective) {
-    case plan::OpKind::all_reduce: return comm::BusOperation::all_reduce;
-    case plan::OpKind::reduce_scatter: return comm::BusOperation::reduce_scatter;
-    case plan::OpKind::all_gather: return comm::BusOperation::all_gather;
-    case plan::OpKind::broadcast: return comm::BusOperation::broadcast;
+    case plan::OpKind::all_reduce: return ExchangeKind::all_reduce;
+    case plan::OpKind::reduce_scatter: return ExchangeKind::reduce_scatter;
+    case plan::OpKind::all_gather: return ExchangeKind::all_gather;
+    case plan::OpKind::broadcast: return ExchangeKind::broadcast;
     case plan::OpKind::forward:
     case plan::OpKind::backward:
     case plan::OpKind::backward_input:
@@ -25,7 +25,7 @@ comm::BusOperation bus_operation(plan::OpKind collective) {
     case plan::OpKind::send:
     case plan::OpKind::receive: break;
   }
-  return comm::BusOperation::send_recv;
+  return ExchangeKind::send_receive;
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ std::optional<double> reduction_bandwidth(const plan::Plan& plan, const plan::Ma
       for (const plan::LaneRef& peer : peers)
         joined = std::max(joined, timeline.ranks[peer.rank.value][peer.lane][i].start);
       const std::int64_t buffer = sizes.payload_bytes(plan, rank, op);
-      bytes += comm::bus_bandwidth(bus_operation(op.kind), buffer, static_cast<int>(peers.size()) + 1, /*seconds=*/1);
+      bytes += bus_bandwidth(exchange_kind(op.kind), buffer, static_cast<int>(peers.size()) + 1, /*seconds=*/1);
       seconds += own.end - joined;
     }
   }

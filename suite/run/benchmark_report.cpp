@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <functional>
 #include <utility>
 
 #include "base/case_id.h"
@@ -19,43 +18,64 @@ class SilentReporter : public benchmark::BenchmarkReporter {
   void ReportRuns(const std::vector<Run>&) override {}
 };
 
-/// Numbers beside Google Benchmark's own; all finite.
-std::vector<std::pair<std::string, double>> counters(const results::Record& record) {
-  std::vector<std::pair<std::string, double>> all = {
-      {"flops_per_s", record.measured->achieved_flops_per_s},
-      {"peak_bytes", static_cast<double>(results::peak_bytes(*record.measured))}};
-  if (record.predicted) all.emplace_back("pred_step_s", record.predicted->step_time_s);
-  if (record.error) all.emplace_back("pred_rel_error", record.error->step_time_relative);
-  std::erase_if(all, [](const auto& counter) { return !std::isfinite(counter.second); });
-  return all;
+BenchmarkRow row_of(const results::Record& record) {
+  BenchmarkRow row{.id = record.id};
+  if (record.status == results::Status::failed) {
+    row.error = record.reason;
+    return row;
+  }
+  row.samples = record.measured->step_time_s.samples;
+  row.items = record.parameters.batch;
+  row.counters = {{"flops_per_s", record.measured->achieved_flops_per_s},
+                  {"peak_bytes", static_cast<double>(results::peak_bytes(*record.measured))}};
+  if (record.predicted) row.counters.emplace_back("pred_step_s", record.predicted->step_time_s);
+  if (record.error) row.counters.emplace_back("pred_rel_error", record.error->step_time_relative);
+  return row;
 }
 
-/// The next launch of a record, each time it is called.
+BenchmarkRow row_of(const results::ExchangeRecord& exchange) {
+  BenchmarkRow row{.id = exchange.id};
+  if (exchange.status == results::Status::failed) {
+    row.error = exchange.reason;
+    return row;
+  }
+  row.samples = exchange.time_s->samples;
+  row.bytes = exchange.exchange.bytes;
+  row.counters = {{"algbw_bytes_per_s", *results::algorithm_bandwidth(exchange)},
+                  {"busbw_bytes_per_s", *results::bus_bandwidth(exchange)}};
+  if (exchange.predicted_time_s) row.counters.emplace_back("pred_s", *exchange.predicted_time_s);
+  if (const auto error = results::time_error(exchange)) row.counters.emplace_back("pred_rel_error", *error);
+  return row;
+}
+
+/// The next launch of a row, each time it is called.
 class Replay {
  public:
-  explicit Replay(const results::Record& record) : record_(record) {}
+  explicit Replay(const BenchmarkRow& row) : row_(row) {}
 
   void operator()(benchmark::State& state) {
-    if (record_.status == results::Status::failed) {
-      state.SkipWithError(record_.reason.c_str());
+    if (!row_.error.empty()) {
+      state.SkipWithError(row_.error.c_str());
       return;
     }
-    const std::vector<double>& seconds = record_.measured->step_time_s.samples.at(launch_++);
+    const std::vector<double>& seconds = row_.samples.at(launch_++);
     auto time = seconds.begin();
     for ([[maybe_unused]] auto _ : state) state.SetIterationTime(*time++);
-    state.SetItemsProcessed(state.iterations() * record_.parameters.batch);
-    for (const auto& [name, value] : counters(record_)) state.counters[name] = value;
+    if (row_.items > 0) state.SetItemsProcessed(state.iterations() * row_.items);
+    if (row_.bytes > 0) state.SetBytesProcessed(state.iterations() * row_.bytes);
+    for (const auto& [name, value] : row_.counters)
+      if (std::isfinite(value)) state.counters[name] = value;
   }
 
  private:
-  const results::Record& record_;
+  const BenchmarkRow& row_;
   std::size_t launch_ = 0;
 };
 
 void initialize(const BenchmarkFlags& flags, int repetitions) {
   static char program[] = "parabench";  // read again when the results are written
   std::vector<std::string> words = flags.passed;
-  // The cases are already filtered; these also silence environment twins.
+  // They are already filtered; these also silence environment twins.
   words.insert(words.end(), {"--benchmark_filter=all", fmt::format("--benchmark_repetitions={}", repetitions)});
   std::vector<char*> argv = {program};
   for (auto& word : words) argv.push_back(word.data());
@@ -66,44 +86,54 @@ void initialize(const BenchmarkFlags& flags, int repetitions) {
 
 }  // namespace
 
-std::string benchmark_name(const std::string& id, int steps) {
-  return fmt::format("{}/iterations:{}/manual_time", id, steps);
+std::string benchmark_name(const std::string& id, int iterations) {
+  return fmt::format("{}/iterations:{}/manual_time", id, iterations);
 }
 
-bool selects(const BenchmarkFlags& flags, const std::string& id, int steps) {
+bool selects(const BenchmarkFlags& flags, const std::string& id, int iterations) {
   std::string_view literal = flags.filter;
   if (literal.starts_with('^')) literal.remove_prefix(1);
   if (literal.ends_with('$')) literal.remove_suffix(1);
   if (literal == id) return true;
   const bool negative = flags.filter.starts_with('-');
-  const bool by_name = flags.selects(benchmark_name(id, steps)), by_id = flags.selects(id);
+  const bool by_name = flags.selects(benchmark_name(id, iterations)), by_id = flags.selects(id);
   return negative ? by_name && by_id : by_name || by_id;
 }
 
-void list_benchmarks(const BenchmarkFlags& flags, const std::vector<std::string>& ids, int steps) {
+void list_benchmarks(const BenchmarkFlags& flags, const std::vector<std::string>& ids, int iterations) {
   initialize(flags, 1);
   for (const std::string& id : ids)
-    benchmark::RegisterBenchmark(id.c_str(), [](benchmark::State&) {})->Iterations(steps)->UseManualTime();
+    benchmark::RegisterBenchmark(id.c_str(), [](benchmark::State&) {})->Iterations(iterations)->UseManualTime();
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
 }
 
-void report_benchmarks(const BenchmarkFlags& flags, std::span<const results::Record> records, int steps,
+std::vector<BenchmarkRow> benchmark_rows(std::span<const results::Record> records) {
+  std::vector<BenchmarkRow> rows;
+  for (const results::Record& record : records)
+    if (record.status == results::Status::failed || record.measured) rows.push_back(row_of(record));
+  return rows;
+}
+
+std::vector<BenchmarkRow> benchmark_rows(std::span<const results::ExchangeRecord> exchanges) {
+  std::vector<BenchmarkRow> rows;
+  for (const results::ExchangeRecord& exchange : exchanges)
+    if (exchange.status == results::Status::failed || exchange.time_s) rows.push_back(row_of(exchange));
+  return rows;
+}
+
+void report_benchmarks(const BenchmarkFlags& flags, const std::vector<BenchmarkRow>& rows, int iterations,
                        int repetitions) {
   initialize(flags, repetitions);
-  bool any = false;
-  for (const results::Record& record : records) {
-    const bool failed = record.status == results::Status::failed;
-    if (!failed && !record.measured) continue;
-    any = true;
-    auto* registered = benchmark::RegisterBenchmark(record.id.c_str(), Replay(record));
-    registered->Iterations(steps)->UseManualTime();
+  for (const BenchmarkRow& row : rows) {
+    auto* registered = benchmark::RegisterBenchmark(row.id.c_str(), Replay(row));
+    registered->Iterations(iterations)->UseManualTime();
     // Named "/repeats:N" by that, which only those are that differ from the others.
-    const int launches = failed ? repetitions : static_cast<int>(record.measured->step_time_s.samples.size());
+    const int launches = row.error.empty() ? static_cast<int>(row.samples.size()) : repetitions;
     if (launches != repetitions) registered->Repetitions(launches);
   }
   SilentReporter silent;
-  if (any) benchmark::RunSpecifiedBenchmarks(flags.console ? nullptr : &silent);
+  if (!rows.empty()) benchmark::RunSpecifiedBenchmarks(flags.console ? nullptr : &silent);
   benchmark::Shutdown();
 }
 

@@ -20,12 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The preparation of a run takes what a probe finds; without one, everything that this version knows is on offer.
-protocol::Offer assumed_capabilities(const analytic::MachineInfo& machine, const std::optional<fs::path>& program) {
-  return (program ? remembered_capabilities(machine, *program) : std::nullopt)
-      .value_or(protocol::Offer{{DeviceKind::cpu, DeviceKind::emulated}, {CommKind::mpi, CommKind::threads}});
-}
-
 std::string self() { return fs::read_symlink("/proc/self/exe"); }
 
 /// `parabench COMMAND ID`, with what both commands of a script need to know of the case.
@@ -76,6 +70,20 @@ void print_case(const Prepared& prepared, int number, const RunOptions& options,
 
 }  // namespace
 
+protocol::Offer assumed_capabilities(const analytic::MachineInfo& machine, const std::optional<fs::path>& program) {
+  return (program ? remembered_capabilities(machine, *program) : std::nullopt)
+      .value_or(protocol::Offer{{DeviceKind::cpu, DeviceKind::emulated}, {CommKind::mpi, CommKind::threads}});
+}
+
+void note_dry_run(Progress& progress, bool has_program) {
+  progress.note("nothing was started (--dry-run)");
+  if (has_program) return;
+  progress.note(
+      fmt::format("{} is not built here: the commands look for it in PATH, and calibrate takes the one that "
+                  "PARABENCH_RANK names; {} builds it",
+                  rank_program_name, build_rank_program));
+}
+
 ExitCode print_commands(const std::vector<SelectedCase>& chosen, RunOptions options, Progress& progress,
                         std::ostream& out) {
   const analytic::MachineInfo machine = known_machine();
@@ -102,13 +110,7 @@ ExitCode print_commands(const std::vector<SelectedCase>& chosen, RunOptions opti
     }
     if (!one.runs() && one.chosen.named) code = ExitCode::environment;
   }
-  progress.note("nothing was started (--dry-run)");
-  if (!program) {
-    progress.note(
-        fmt::format("{} is not built here: the commands look for it in PATH, and calibrate takes the one that "
-                    "PARABENCH_RANK names; {} builds it",
-                    rank_program_name, build_rank_program));
-  }
+  note_dry_run(progress, program.has_value());
   return code;
 }
 

@@ -30,6 +30,8 @@ bool may_be_replaced(const fs::path& path) {
   }
 }
 
+}  // namespace
+
 void check_files(const RunOptions& options) {
   if (options.json == "-" && options.benchmark.console) {
     throw usage_error("--json", "-", "one owner of stdout", "write to a file, or leave out --benchmark_format");
@@ -56,8 +58,6 @@ void check_files(const RunOptions& options) {
   if (!data.empty() && access(data.c_str(), R_OK | X_OK) != 0)
     throw usage_error("--data", data, "a folder that can be read", std::strerror(errno));
 }
-
-}  // namespace
 
 void check_options(const std::vector<SelectedCase>& chosen, const RunOptions& options) {
   const StoppingRule& stopping = options.stopping;

@@ -25,30 +25,6 @@ std::string not_offered(std::string_view key, std::string_view name, const std::
                      fmt::join(offered, ", "), hint);
 }
 
-/// What the case asks for and this machine, or this build of parabench-rank, does not have; "" when nothing.
-std::string missing_capability(const Case& spec, const PrepareOptions& options) {
-  const protocol::Offer& capabilities = options.capabilities;
-  if (plan::is_peer(spec)) {
-    const auto obstacle = options.peer_obstacles.find(std::string(plan::peer_product(spec).name));
-    return obstacle == options.peer_obstacles.end() ? "" : obstacle->second;
-  }
-  if (!protocol::offers(capabilities, spec.device)) {
-    return not_offered("device", to_text(spec.device), to_texts(capabilities.devices), capabilities);
-  }
-  if (spec.np == 1) return "";
-  if (!protocol::offers(capabilities, spec.comm)) {
-    return not_offered("comm", to_text(spec.comm), to_texts(capabilities.communicators), capabilities);
-  }
-  const int gpus = capabilities.gpu ? static_cast<int>(capabilities.gpu->gpus.size()) : 0;
-  if (spec.comm == CommKind::nccl && options.one_host && spec.np > gpus) {
-    return fmt::format(
-        "comm:nccl wants a GPU for every rank: {} ranks, {} here; the ranks of comm:mpi and of "
-        "comm:threads may share one",
-        spec.np, counted(gpus, "GPU"));
-  }
-  return "";
-}
-
 std::string exceeds(double needed, std::int64_t available, const std::string& place) {
   if (available == 0 || needed <= static_cast<double>(available)) return "";
   return fmt::format("predicted to need {} of memory, {} has {}; --force runs it all the same", human_bytes(needed),
@@ -100,6 +76,29 @@ void prepare_case(Prepared& prepared, const PrepareOptions& options, const Knowl
 }
 
 }  // namespace
+
+std::string missing_capability(const Case& spec, const PrepareOptions& options) {
+  const protocol::Offer& capabilities = options.capabilities;
+  if (plan::is_peer(spec)) {
+    const auto obstacle = options.peer_obstacles.find(std::string(plan::peer_product(spec).name));
+    return obstacle == options.peer_obstacles.end() ? "" : obstacle->second;
+  }
+  if (!protocol::offers(capabilities, spec.device)) {
+    return not_offered("device", to_text(spec.device), to_texts(capabilities.devices), capabilities);
+  }
+  if (spec.np == 1) return "";
+  if (!protocol::offers(capabilities, spec.comm)) {
+    return not_offered("comm", to_text(spec.comm), to_texts(capabilities.communicators), capabilities);
+  }
+  const int gpus = capabilities.gpu ? static_cast<int>(capabilities.gpu->gpus.size()) : 0;
+  if (spec.comm == CommKind::nccl && options.one_host && spec.np > gpus) {
+    return fmt::format(
+        "comm:nccl wants a GPU for every rank: {} ranks, {} here; the ranks of comm:mpi and of "
+        "comm:threads may share one",
+        spec.np, counted(gpus, "GPU"));
+  }
+  return "";
+}
 
 void require_data(const Subject& subject, bool has_data) {
   if (has_data || !datasets::is_from_files(subject.dataset.source) || is_emulated(subject.spec)) return;

@@ -42,6 +42,9 @@ PrepareOptions options_of_run(const RunOptions& options, const protocol::Offer& 
 std::vector<Prepared> prepare(const std::vector<SelectedCase>& chosen, const PrepareOptions& options,
                               const Knowledge& knowledge, const std::function<bool()>& interrupted = {});
 
+/// What the case asks for and this machine, or this build of parabench-rank, does not have; "" when nothing.
+std::string missing_capability(const Case& spec, const PrepareOptions& options);
+
 /// Throws usage_error where the case trains on files and no folder of data was given.
 void require_data(const Subject& subject, bool has_data);
 

@@ -64,7 +64,7 @@ struct RunOption {
   Repeated repeated = Repeated::never;
   void (*read)(RunOptions& options, std::string_view text) = nullptr;  ///< throws usage_error; text of a switch: "on"
   std::string (*text)(const RunOptions& options) = nullptr;            ///< as `read` reads it; "" where it is not given
-  bool of_calibrate = false, of_doctor = false;                        ///< these commands have it, too
+  bool of_calibrate = false, of_doctor = false, of_communicate = false;  ///< these commands have it, too
 
   /// Whether a file for `parabench sweep` may give it: one that says how cases run, not where results go.
   bool of_sweep() const { return repeated != Repeated::never || name == "--retries"; }

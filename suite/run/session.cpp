@@ -13,7 +13,6 @@
 #include "results/fom.h"
 #include "results/table.h"
 #include "suite/machine/provenance.h"
-#include "suite/machine/surroundings.h"
 #include "suite/run/benchmark_report.h"
 #include "suite/run/calibrate_first.h"
 #include "suite/run/case_series.h"
@@ -24,29 +23,17 @@
 namespace parabench::suite {
 namespace {
 
-/// The launcher's and the machine's peculiarities that a reader of the numbers should know, now and in the results.
+/// Of the cases that run: what they do to this machine.
 void note_machine(const std::vector<Prepared>& cases, Workplace& workplace) {
-  const auto note = [&workplace](const std::string& text) {
-    workplace.progress.note(text);
-    workplace.notes.push_back(text);
-  };
-  int most = 0, processes_at_most = 0;
+  int threads = 0, most = 0;
   for (const auto& one : cases) {
     if (!one.runs() || is_emulated(one.chosen.spec)) continue;
-    most = std::max(most, one.chosen.spec.np * one.chosen.spec.threads);
+    threads = std::max(threads, one.chosen.spec.np * one.chosen.spec.threads);
     if (plan::is_peer(one.chosen.spec)) continue;
     const Launcher own = launcher_for(one.chosen.spec, workplace.options.launcher);
-    if (own.name != "local") processes_at_most = std::max(processes_at_most, one.chosen.spec.np);
+    if (own.name != "local") most = std::max(most, one.chosen.spec.np);
   }
-  if (most > workplace.machine.cores) {
-    note(fmt::format("up to {} threads compute on {}: times include waiting for a core", most,
-                     counted(workplace.machine.cores, "core")));
-  }
-  const std::string busy = most > 0 ? busy_host(load_average(), online_cores()) : "";
-  if (!busy.empty()) note(busy);
-  if (processes_at_most == 0) return;
-  const std::string added = additions(workplace.options.launcher, processes_at_most, workplace.host);
-  if (!added.empty()) note(added);
+  note_machine(workplace, threads, most);
 }
 
 void list_names(const std::vector<SelectedCase>& chosen, const RunOptions& options) {
@@ -58,7 +45,7 @@ void list_names(const std::vector<SelectedCase>& chosen, const RunOptions& optio
 /// The result on stdout, and Google Benchmark's own.
 void report(const results::ResultsFile& results, const RunOptions& options, std::ostream& out) {
   if (options.verify != VerifyMode::only)
-    report_benchmarks(options.benchmark, results.records, options.steps, options.stopping.repetitions);
+    report_benchmarks(options.benchmark, benchmark_rows(results.records), options.steps, options.stopping.repetitions);
   if (options.json == "-") {
     out << results::results_text(results);
   } else if (!options.benchmark.console) {

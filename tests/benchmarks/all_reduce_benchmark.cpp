@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
+#include "base/exchange.h"
 #include "base/statistics.h"
-#include "parallelism/comm/bus_bandwidth.h"
 #include "parallelism/comm/mpi/world.h"
 
 namespace parabench {
@@ -86,7 +86,7 @@ void run(const comm::MpiSession& session, int samples) {
     }
     if (session.rank() != Rank(0)) continue;
     const auto on_the_bus = [&](std::span<const double> seconds) {
-      return comm::bus_bandwidth(comm::BusOperation::all_reduce, bytes, session.size(), median(seconds));
+      return bus_bandwidth(ExchangeKind::all_reduce, bytes, session.size(), median(seconds));
     };
     std::printf(R"({"benchmark": "all_reduce", "ranks": %d, "bytes": %lld, "calls_per_sample": %d, "samples": %d, )"
                 R"("window_s": %s, "mpi_s": %s, "ratio": %.3g, "ratio_of_pairs": %s, )"

@@ -2,11 +2,12 @@
 """Sums between hosts that are joined by links of 1 Gbit/s, all of them namespaces of this machine (tests/hosts/cluster.py;
 needs root, mpirun and iproute2, but no Slurm).
 
-  two_hosts.py BUILD_FOLDER [--hosts N] [--ranks-per-host N] [samples [bytes...]]
+  two_hosts.py BUILD_FOLDER [--hosts N] [--ranks-per-host N] [option of parabench communicate]...
 
-Runs reduction_benchmark with that many ranks and prints, for each line of it, the time that the wire of a host takes for
-the least that has to cross it, its headers (Ethernet 38 and TCP/IP 52 bytes to a packet of 1500) not counted, and the
-ratio of the two. Ends with 77 where this machine cannot have such hosts.
+Runs parabench communicate with that many ranks, by every algorithm unless told otherwise, and prints of each row, as a
+line of JSON, its median, the time that the wire of a host takes for the least that has to cross it, its headers (Ethernet
+38 and TCP/IP 52 bytes to a packet of 1500) not counted, and the ratio of the two. Ends with 77 where this machine cannot
+have such hosts.
 """
 import argparse
 import json
@@ -20,12 +21,15 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "hosts")
 import cluster
 
 WIRE_BYTES_PER_S = 125e6
+USUAL = {"--collective": "all-reduce,reduce-scatter,all-gather",
+         "--reduce": "auto,ring,halving-doubling,double-tree,hierarchical,library", "--sizes": "1000,1MB,10MB,44.7MB",
+         "--iterations": "7", "--warmup": "1"}
 
 
-def wire_s(line, hosts):
+def wire_s(row, hosts):
     """Every host has to send what the others lack, once for each of the two halves of an all-reduce."""
-    times = 2 if line["collective"] == "all_reduce" else 1
-    return times * (hosts - 1) / hosts * line["bytes"] / WIRE_BYTES_PER_S
+    times = 2 if row["kind"] == "all-reduce" else 1
+    return times * (hosts - 1) / hosts * row["bytes"] / WIRE_BYTES_PER_S
 
 
 def main():
@@ -33,30 +37,40 @@ def main():
     parser.add_argument("build")
     parser.add_argument("--hosts", type=int, default=2)
     parser.add_argument("--ranks-per-host", type=int, default=1)
-    parser.add_argument("numbers", nargs="*")
-    arguments = parser.parse_intermixed_args()
-    program = str(pathlib.Path(arguments.build).resolve() / "benchmarks" / "reduction_benchmark")
+    arguments, options = parser.parse_known_args()
+    for option, value in USUAL.items():
+        if option not in options:
+            options += [option, value]
+    program = str(pathlib.Path(arguments.build).resolve() / "bin" / "parabench")
     with tempfile.TemporaryDirectory(prefix="parabench-hosts-") as folder:
         hosts = cluster.Cluster(os.path.join(folder, "cluster"), arguments.hosts, bound=True, slurm=False)
+        results = pathlib.Path(folder, "results.json")
         try:
             hosts.up()
             per_host = arguments.ranks_per_host
             places = ",".join(f"{host}:{per_host}" for host in hosts.hosts)
-            command = ["mpirun", "--allow-run-as-root", "--mca", "plm_rsh_agent", str(hosts.folder / "agent"), "-np",
-                       str(arguments.hosts * per_host), "--host", places, "--bind-to", "none", program,
-                       *arguments.numbers]
-            output = hosts.run("head", command).stdout
+            launcher = (f"mpirun --allow-run-as-root --mca plm_rsh_agent {hosts.folder}/agent -np {{np}} --host {places} "
+                        "--bind-to none {program}")
+            command = [program, "communicate", "--np", str(arguments.hosts * per_host), "--launcher", launcher, "--json",
+                       str(results), *options]
+            ended = hosts.run("head", command, check=False)
         except cluster.Unavailable as reason:
             print(f"skipped: {reason}", file=sys.stderr)
             return cluster.SKIP
         finally:
             hosts.down()
-    for text in output.splitlines():
-        line = json.loads(text)
-        wire = wire_s(line, arguments.hosts)
-        print(json.dumps({**line, "hosts": arguments.hosts, "wire_s": round(wire, 7),
-                          "of_wire": round(line["wall_s"]["median"] / wire, 3)}))
-    return 0
+        if not results.exists():
+            print(ended.stderr, file=sys.stderr)
+            return 1
+        rows = json.loads(results.read_text())["exchanges"]
+    for row in rows:
+        if row["time_s"] is None:
+            print(json.dumps({name: row[name] for name in ("id", "status", "reason")}))
+            continue
+        wire, median = wire_s(row, arguments.hosts), row["time_s"]["median"]
+        print(json.dumps({"id": row["id"], "algorithm": row["algorithm"], "hosts": arguments.hosts, "median_s": median,
+                          "wire_s": round(wire, 7), "of_wire": round(median / wire, 3)}))
+    return ended.returncode
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 #include "results/baseline.h"
 #include "results/compare_files.h"
 #include "results/compare_text.h"
+#include "results/exchange_table.h"
 #include "results/export_openmetrics.h"
 #include "results/file.h"
 #include "results/report/csv.h"
@@ -20,6 +21,7 @@ results::ResultsFile read(std::string_view text) { return results::results_from_
 
 bool show(results::ResultsFile file) {
   results::results_table(file.records);
+  results::exchange_table(file.exchanges);
   results::mean_errors(file.records);
   results::report_csv(results::make_report({{"fuzz", file}}));
   results::results_openmetrics(file);

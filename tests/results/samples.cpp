@@ -148,8 +148,42 @@ Record skipped_record(const std::string& id, const std::string& reason) {
   return record;
 }
 
+std::vector<ExchangeRecord> sample_exchanges() {
+  const auto one = [](const ExchangeSetting& setting, const Exchange& exchange, std::string algorithm) {
+    ExchangeRecord record{.id = exchange_id(setting, exchange), .setting = setting, .exchange = exchange};
+    record.algorithm = std::move(algorithm);
+    record.prediction = "this machine was never calibrated";
+    record.reproduce = "parabench communicate --sizes 1KiB";
+    const double seconds = 2e-6 + 1e-10 * static_cast<double>(exchange.bytes);
+    record.time_s = exchange_time({{seconds, 1.25 * seconds}, {seconds, 1.5 * seconds}});
+    return record;
+  };
+  const ExchangeSetting usual, ring{.reduce = ReduceKind::ring}, window{.reduce = ReduceKind::window};
+  std::vector<ExchangeRecord> all = {one(usual, {ExchangeKind::all_reduce, 1024, 2}, "window"),
+                                     one(ring, {ExchangeKind::all_reduce, 1024, 2}, "ring"),
+                                     one(usual, {ExchangeKind::all_reduce, 64 << 20, 2}, "window")};
+  for (const std::size_t predicted : {0, 2}) {
+    all[predicted].predicted_time_s = 1.1 * all[predicted].time_s->median;
+    all[predicted].prediction = "from all-reduces of comm:mpi reduce:auto among 2 ranks, calibrated up to 25MiB";
+  }
+  const ExchangeSetting four{.np = 4, .precision = Precision::fp64, .comm = CommKind::threads};
+  all.push_back(one(four, {ExchangeKind::all_gather, 4096, 2}, "window"));
+  all.push_back(one({.np = 4}, {ExchangeKind::ping_pong, 4096, 4}, "shared memory"));
+  ExchangeRecord skipped = one(window, {ExchangeKind::broadcast, 4096, 2}, "");
+  skipped.status = Status::skipped;
+  skipped.reason = "reduce: got 'window', expected memory that all ranks share";
+  skipped.time_s.reset();
+  ExchangeRecord failed = one(ring, {ExchangeKind::broadcast, 4096, 2}, "library");
+  failed.status = Status::failed;
+  failed.reason = "a wrong value: iteration 3, rank 1: element 17 is 3, expected 4";
+  failed.time_s.reset();
+  all.insert(all.end(), {skipped, failed});
+  return all;
+}
+
 std::vector<ResultsFile> sample_files() {
   ResultsFile full = head();
+  full.exchanges = {sample_exchanges().front()};
   full.records = {ok_record("resnet18/imagenet-synthetic[pixels=32,classes=10]/gpipe/np:2/batch:32", 400)};
   MemoryUsage& on_gpu = full.records[0].measured->ranks[0].peak_memory;
   on_gpu.reserved = 400 << 20;
@@ -182,7 +216,9 @@ std::vector<ResultsFile> sample_files() {
   infinite.records = {ok_record("resnet18/cifar10-synthetic/sequential/np:1/batch:32", 100)};
   infinite.records[0].measured->losses[2] = std::numeric_limits<double>::quiet_NaN();
   infinite.records[0].predicted->terms[0].value = std::numeric_limits<double>::infinity();
-  return {full, bare, troubled, infinite};
+  ResultsFile exchanges = head();
+  exchanges.exchanges = sample_exchanges();
+  return {full, bare, troubled, infinite, exchanges};
 }
 
 std::vector<json> mutations(const json& good) {

@@ -14,8 +14,11 @@ Record ok_record(const std::string& id, double throughput_samples_per_s);
 /// A record that never ran.
 Record skipped_record(const std::string& id, const std::string& reason);
 
+/// Measured with and without a prediction, in groups, messages, skipped, failed.
+std::vector<ExchangeRecord> sample_exchanges();
+
 /// Every shape that a file may take: full, without calibration and records, with skipped and failed records, with
-/// numbers that were not finite.
+/// numbers that were not finite, with exchanges.
 std::vector<ResultsFile> sample_files();
 
 /// `good` with one thing changed, once per change: each value (of a list: the first) in turn removed, nulled, replaced

@@ -40,6 +40,7 @@ struct Launch {
   protocol::RankCommand command;
   int rank = 0;
   plan::Plan plan;
+  protocol::ExchangeWork work;
   std::string id;
   std::string behaviour;
 };
@@ -70,7 +71,11 @@ Launch read_launch(int argc, char** argv) {
   protocol::add_options(app, launch.command);
   app.parse(argc, argv);
   launch.rank = number("OMPI_COMM_WORLD_RANK", 0);
-  if (!launch.command.plan.empty()) {
+  if (launch.command.phase == protocol::Phase::communicate) {
+    const nlohmann::json work = read_json(launch.command.plan);
+    launch.work = protocol::exchange_work_from_json(JsonReader(work, "work"));
+    launch.id = std::string("reduce:") += to_text(launch.work.setting.reduce);
+  } else if (!launch.command.plan.empty()) {
     launch.plan = plan::plan_from_json(read_json(launch.command.plan));
     launch.id = to_id(launch.plan.spec);
   }
@@ -254,6 +259,22 @@ protocol::Offer offer() {
   return result;
 }
 
+/// A microsecond and a nanosecond per byte, in every third iteration a tenth more.
+protocol::ExchangeTimings timings(const Launch& launch) {
+  protocol::ExchangeTimings all;
+  const ReduceKind reduce = launch.work.setting.reduce;
+  for (const Exchange& one : launch.work.exchanges) {
+    protocol::ExchangeTiming timing{std::string(reduce == ReduceKind::automatic ? "window" : to_text(reduce)), {}, ""};
+    for (int i = 0; i < launch.work.iterations; ++i)
+      timing.seconds.push_back((1e-6 + 1e-9 * static_cast<double>(one.bytes)) * (i % 3 == 2 ? 1.1 : 1));
+    if (launch.behaviour == "wrong" && one.bytes > 4096)
+      timing.wrong = "iteration 0, rank 1: element 3 is 2, expected 5";
+    all.exchanges.push_back(std::move(timing));
+  }
+  if (launch.behaviour == "short") all.exchanges.pop_back();
+  return all;
+}
+
 protocol::Answer answer_of(const Launch& launch) {
   switch (launch.command.phase) {
     case protocol::Phase::probe: return offer();
@@ -261,14 +282,16 @@ protocol::Answer answer_of(const Launch& launch) {
     case protocol::Phase::measure: return measured(launch);
     case protocol::Phase::calibrate: return calibration(launch.plan);
     case protocol::Phase::hand_over: return protocol::HandOver{{2.5, 2.25, 2}};
+    case protocol::Phase::communicate: return timings(launch);
   }
   return {};
 }
 
 void answer(const Launch& launch) {
   const std::filesystem::path& folder = launch.command.reply;
-  const protocol::Reply reply{launch.behaviour == "foreign" ? "0123456789abcdef" : plan::hash(launch.plan), "",
-                              answer_of(launch)};
+  const bool exchanges = launch.command.phase == protocol::Phase::communicate;
+  const std::string hash = exchanges ? protocol::hash(launch.work) : plan::hash(launch.plan);
+  const protocol::Reply reply{launch.behaviour == "foreign" ? "0123456789abcdef" : hash, "", answer_of(launch)};
   if (launch.command.trace) write_atomically(protocol::trace_file(folder), R"({"traceEvents": []})");
   protocol::write_reply(folder, reply);
   if (launch.behaviour == "truncated") std::filesystem::resize_file(folder / "reply.json", 100);

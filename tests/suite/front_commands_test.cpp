@@ -19,8 +19,8 @@ using testing::Not;
 using CommandsTest = FrontTest;
 
 TEST_F(CommandsTest, EveryCommandHasHelpWithAnExample) {
-  for (const std::string name : {"list", "run", "quick", "predict", "plan", "calibrate", "doctor", "compare", "export",
-                                 "report", "validate", "completion"}) {
+  for (const std::string name : {"list", "run", "quick", "predict", "plan", "calibrate", "communicate", "doctor",
+                                 "compare", "export", "report", "validate", "completion"}) {
     const Outcome outcome = run({name, "--help"});
     EXPECT_EQ(outcome.code, 0) << name;
     EXPECT_THAT(outcome.out,

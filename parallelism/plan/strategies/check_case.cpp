@@ -138,30 +138,6 @@ void check_offered(const Case& spec) {
   }
 }
 
-/// Who talks by messages has a choice of algorithms; threads share their memory, and NCCL chooses by itself.
-void check_reduce(const Case& spec) {
-  const auto refuse = [&](const std::string& expected, const std::string& hint) {
-    throw usage_error("reduce", to_text(spec.reduce), expected, hint);
-  };
-  switch (spec.reduce) {
-    case ReduceKind::automatic: return;
-    case ReduceKind::window:
-    case ReduceKind::hierarchical:
-      if (spec.comm != CommKind::nccl) return;
-      return refuse("auto or library with comm:nccl", "leave reduce out");
-    case ReduceKind::library:
-      if (spec.comm != CommKind::threads) return;
-      return refuse("auto, window or hierarchical with comm:threads, which has no library", "try comm:mpi");
-    case ReduceKind::ring:
-    case ReduceKind::halving_doubling:
-    case ReduceKind::double_tree:
-      if (spec.comm == CommKind::mpi) return;
-      return refuse(spec.comm == CommKind::nccl ? "auto or library with comm:nccl"
-                                                : "auto, window or hierarchical with comm:threads, which share memory",
-                    "try comm:mpi");
-  }
-}
-
 /// The case's own schedule, and what the id says about it.
 void check_given(const Case& spec, const models::ModelSpec& model, const GivenSchedule* given) {
   if (!given) {
@@ -323,6 +299,29 @@ void check_size(const Case& spec, const Strategy& strategy) {
 }
 
 }  // namespace
+
+void check_reduce(const Case& spec) {
+  const auto refuse = [&](const std::string& expected, const std::string& hint) {
+    throw usage_error("reduce", to_text(spec.reduce), expected, hint);
+  };
+  switch (spec.reduce) {
+    case ReduceKind::automatic: return;
+    case ReduceKind::window:
+    case ReduceKind::hierarchical:
+      if (spec.comm != CommKind::nccl) return;
+      return refuse("auto or library with comm:nccl", "leave reduce out");
+    case ReduceKind::library:
+      if (spec.comm != CommKind::threads) return;
+      return refuse("auto, window or hierarchical with comm:threads, which has no library", "try comm:mpi");
+    case ReduceKind::ring:
+    case ReduceKind::halving_doubling:
+    case ReduceKind::double_tree:
+      if (spec.comm == CommKind::mpi) return;
+      return refuse(spec.comm == CommKind::nccl ? "auto or library with comm:nccl"
+                                                : "auto, window or hierarchical with comm:threads, which share memory",
+                    "try comm:mpi");
+  }
+}
 
 void check_case(const Case& spec, const models::ModelSpec& model, const GivenSchedule* given) {
   const Strategy& strategy = find_strategy(spec.strategy.name);

@@ -82,6 +82,37 @@ class RankProgram(unittest.TestCase):
         self.assertEqual(len(measured["losses"]), 3)
         self.assertTrue(self.read("trace.json")["traceEvents"])
 
+    def test_every_exchange_by_every_algorithm_brings_the_right_values(self):
+        file = os.path.join(self.folder, "exchanges.json")
+        kinds = "all-reduce,reduce-scatter,all-gather,broadcast,send-receive,ping-pong"
+        run = self.run_ranks([f"{BIN}/parabench", "communicate", "--np", "2", "--collective", kinds, "--reduce",
+                              "auto,ring,halving-doubling,double-tree,hierarchical,window,library", "--sizes",
+                              "8,1000,512KiB", "--iterations", "3", "--warmup", "1", "--json", file])
+        self.assertEqual(run.returncode, 0, run.stderr)
+        rows = self.read("exchanges.json")["exchanges"]
+        self.assertEqual(len(rows), 3 * (4 * 7 + 2))
+        by = {}
+        for row in rows:
+            self.assertEqual(row["status"], "ok", row)
+            self.assertEqual([len(launch) for launch in row["time_s"]["samples"]], [3])
+            by.setdefault((row["kind"], row["reduce"]), row["algorithm"])
+        self.assertEqual(by["all-reduce", "auto"], "window")
+        self.assertEqual(by["all-reduce", "hierarchical"], "window")
+        self.assertEqual(by["all-reduce", "double-tree"], "double-tree")
+        self.assertEqual(by["all-gather", "double-tree"], "ring")
+        self.assertEqual(by["broadcast", "ring"], "library")
+        self.assertEqual(by["ping-pong", "auto"], "shared memory")
+
+    def test_groups_exchange_at_the_same_time_and_a_window_that_is_switched_off_is_skipped(self):
+        file = os.path.join(self.folder, "exchanges.json")
+        run = self.run_ranks([f"{BIN}/parabench", "communicate", "--np", "4", "--groups", "2,4", "--reduce",
+                              "auto,window", "--precision", "fp64", "--sizes", "4KiB", "--iterations", "2", "--json",
+                              file], PARABENCH_SHARED_MEMORY="off")
+        self.assertEqual(run.returncode, 4, run.stderr)
+        for row in self.read("exchanges.json")["exchanges"]:
+            self.assertEqual(row["status"], "skipped" if row["reduce"] == "window" else "ok", row)
+        self.assertIn("memory that all ranks share", run.stdout)
+
     def test_too_little_shared_memory_falls_back_and_trains_the_same(self):
         plan = self.plan("gpipe/np:2/batch:9/micro:2")
         launch = ["mpirun", "-np", "2", "--bind-to", "none", *self.rank(plan, "--phase", "verify")]

@@ -22,7 +22,7 @@ enum class WorkAspect {
   plan,        ///< of one id: what each rank does, as partitions by time follow the calibration
   steps,       ///< timed steps of a launch
   warmup,      ///< steps before them
-  reference,   ///< what the case trains: the same as sequential training, or delayed updates
+  reference,   ///< what the case trains: the same as sequential training, delayed or local updates
   arithmetic,  ///< what the kernels really computed in
 };
 constexpr std::array<std::string_view, 10> names_of(WorkAspect) {

@@ -15,10 +15,10 @@ double data_parallel_step(double sequential_s, int workers, double gradient_byte
   return sequential_s / workers + 2 * (workers - 1) * slowest;
 }
 
-double local_step(double own_s, double meeting_s, int every) { return own_s + meeting_s / every; }
+double local_step(double own_s, double average_s, int every) { return own_s + average_s / every; }
 
-double parameter_server_step(double own_s, int workers, int servers, double bytes, double bytes_per_s) {
-  return own_s + 2 * bytes * std::max(1.0, static_cast<double>(workers) / servers) / bytes_per_s;
+double parameter_server_step(double own_s, int workers, double bytes, double largest_range, double bytes_per_s) {
+  return own_s + 2 * std::max(bytes, workers * largest_range) / bytes_per_s;
 }
 
 double decoupled_step(double forward_s, double backward_s, double update_s, double reduce_scatter_s,

@@ -24,13 +24,14 @@ double data_parallel_step(double sequential_s, int workers, double gradient_byte
 double decoupled_step(double forward_s, double backward_s, double update_s, double reduce_scatter_s,
                       double all_gather_s);
 
-/// A step of copies that train each for itself and meet at every `every`-th of them (Zhou and Cong, IJCAI'18): a step's own
-/// work and its part of what a meeting takes, every sum of weights after the other.
-double local_step(double own_s, double meeting_s, int every);
+/// A step of copies that train each for itself and are averaged in every `every`-th of them (Zhou and Cong, IJCAI'18): a
+/// step's own work and its part of what an average takes, every sum of weights after the other.
+double local_step(double own_s, double average_s, int every);
 
-/// A step over parameter servers: own work, and what it takes to send `bytes` up to k servers from each of p workers and
-/// back down, over links of one rate, nothing of which hides: 2 max(M, p M / k) / rate.
-double parameter_server_step(double own_s, int workers, int servers, double bytes, double bytes_per_s);
+/// A step over parameter servers: own work, and what it takes to send `bytes`, M, from each of p workers to the servers
+/// and back, the busiest of which has a range of R of them, over links of one rate, nothing of which hides:
+/// 2 max(M, p R) / rate.
+double parameter_server_step(double own_s, int workers, double bytes, double largest_range, double bytes_per_s);
 
 /// A step whose ranks gather weights before they read them (Zhao et al. 2023, arXiv 2304.11277), each kind of collective
 /// as long as all of its operations one after the other: max(tF, gathers) + max(tB, further gathers + reduce-scatters) +

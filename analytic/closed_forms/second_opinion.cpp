@@ -77,7 +77,8 @@ KindSeconds kind_seconds(const plan::Plan& plan, const TimeModel& time) {
   for (const plan::Lane& lane : plan.ranks[0].lanes) {
     for (const plan::Op& op : lane.ops) {
       const bool again = op.kind == plan::OpKind::all_gather && !gathered.insert(op.segment).second;
-      (again ? seconds.gathered_again : seconds.of[op.kind]) += time.seconds(plan, Rank(0), op, plan.spec.np);
+      (again ? seconds.gathered_again : seconds.of[op.kind]) +=
+          time.seconds(plan, Rank(0), op, plan::computing_ranks(plan));
     }
   }
   return seconds;
@@ -95,14 +96,18 @@ double server_opinion(const plan::Plan& plan, const Sizes& sizes, const TimeMode
   for (const Rank server : plan.servers) {
     double busy = 0;
     for (const plan::Op& op : plan.ranks[server.value].compute())
-      busy += time.seconds(plan, server, op, plan.spec.np) / plan.steps;
+      busy += time.seconds(plan, server, op, plan::computing_ranks(plan)) / plan.steps;
     serving = std::max(serving, busy);
   }
-  const auto servers = static_cast<int>(plan.servers.size()), workers = static_cast<int>(plan.ranks.size()) - servers;
-  const auto bytes =
-      static_cast<double>(sizes.parameter_bytes(plan, SegmentId(0), static_cast<int>(plan.segments.size())));
-  return parameter_server_step(of[plan::OpKind::forward] + of[plan::OpKind::backward] + serving, workers, servers,
-                               bytes, time.link(plan).bytes_per_s);
+  double largest = 0, all = 0;
+  for (StageId stage; stage.value < plan.stages; ++stage) {
+    const auto [first, last] = plan::segments_of(plan, stage);
+    const auto range = static_cast<double>(sizes.parameter_bytes(plan, first, last.value - first.value + 1));
+    largest = std::max(largest, range);
+    all += range;
+  }
+  return parameter_server_step(of[plan::OpKind::forward] + of[plan::OpKind::backward] + serving,
+                               plan::computing_ranks(plan), all, largest, time.link(plan).bytes_per_s);
 }
 
 double local_opinion(const plan::Plan& plan, const TimeModel& time) {

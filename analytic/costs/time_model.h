@@ -14,7 +14,7 @@ namespace parabench::analytic {
 /// them.
 double share_of_all_reduce(plan::OpKind collective);
 /// Among how many messages that travel at the same time the link of this one is shared: those of all workers at their
-/// server, or of all servers at a worker, whichever are more; else 1.
+/// server; else 1.
 int link_sharers(const plan::Plan& plan, const plan::Op& message);
 
 /// Seconds of the operations of one plan. Pure: same question, same answer.

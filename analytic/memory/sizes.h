@@ -58,8 +58,8 @@ class Sizes {
   /// The same without the padding behind it. Precondition: the model ties one.
   std::int64_t tied_tensor_bytes(Precision precision) const;
   std::int64_t parameter_bytes(Precision precision, int layer) const;
-  /// Bytes of the parameters that an update of the rank writes: of its run, or of its shard of it; of those that an average
-  /// or the sum of a server goes over. O(log ranks).
+  /// Bytes of the parameters that an update of the rank writes: of its run, or of its shard of it; of those that an
+  /// average or the sum of a server goes over. O(log ranks).
   std::int64_t updated_bytes(const plan::Plan& plan, Rank rank, const plan::Op& update) const;
   /// Bytes of the layer's largest parameter: what a backward that adds to gradients holds of its own at a time.
   std::int64_t largest_parameter_bytes(Precision precision, int layer) const;

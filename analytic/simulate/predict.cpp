@@ -33,9 +33,7 @@ class Shifted final : public TimeModel {
 
 /// Median duration of the steps from `warmup` on. `plan` is unrolled.
 double steady_step(const plan::Plan& plan, const plan::Timeline& timeline, int warmup) {
-  std::vector<double> durations = plan::step_durations(plan, timeline);
-  durations.erase(durations.begin(), durations.begin() + warmup);
-  return median(durations);
+  return median(plan::step_samples(plan, timeline, StepId(warmup)));
 }
 
 }  // namespace

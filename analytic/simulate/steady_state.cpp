@@ -28,8 +28,7 @@ SteadyState steady_state(const plan::Plan& plan, const TimeModel& time) {
   const std::vector<double> completions = plan::step_completions(window, timeline);
   const double seconds = completions.back() - completions[settled - 1];
   const double busy = busy_seconds(window, timeline, StepId(settled));
-  return {.step_s = seconds / (steps - settled),
-          .bubble_fraction = 1 - busy / (static_cast<double>(plan.ranks.size()) * seconds)};
+  return {.step_s = seconds / (steps - settled), .bubble_fraction = 1 - busy / (plan::computing_ranks(plan) * seconds)};
 }
 
 }  // namespace parabench::analytic

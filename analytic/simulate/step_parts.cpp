@@ -15,7 +15,7 @@ Rank busiest_rank(std::span<const RankPredicted> ranks) {
 StepParts step_parts(const plan::Plan& plan, const TimeModel& time, Rank rank) {
   TimeParts sum;
   for (const plan::Lane& lane : plan.ranks[rank.value].lanes) {
-    const int busy = lane.key.kind == plan::LaneKind::compute ? plan.spec.np : 1;
+    const int busy = lane.key.kind == plan::LaneKind::compute ? plan::computing_ranks(plan) : 1;
     for (const plan::Op& op : lane.ops) sum += time.parts(plan, rank, op, busy);
   }
   return {rank, 1.0 / plan.steps * sum};

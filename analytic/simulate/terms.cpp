@@ -29,15 +29,25 @@ class Writer {
   void stage(StageId stage) {
     const Rank rank = plan::holders(plan_, stage).front();
     const plan::RankProgram& program = plan_.ranks[rank.value];
-    for (const plan::OpKind kind : {plan::OpKind::forward, plan::OpKind::recompute, plan::OpKind::backward,
-                                    plan::OpKind::backward_input, plan::OpKind::backward_weight, plan::OpKind::norms,
-                                    plan::OpKind::update, plan::OpKind::add, plan::OpKind::average}) {
+    for (const plan::OpKind kind :
+         {plan::OpKind::forward, plan::OpKind::recompute, plan::OpKind::backward, plan::OpKind::backward_input,
+          plan::OpKind::backward_weight, plan::OpKind::norms, plan::OpKind::update, plan::OpKind::average}) {
       pass(rank, stage, kind);
     }
     for (const plan::Lane& lane : program.lanes) {
       if (lane.key.kind == plan::LaneKind::collectives) collectives(rank, stage, lane);
       if (lane.key.kind == plan::LaneKind::send) messages(rank, stage, lane);
     }
+  }
+
+  /// What the server of a stage does, where it has one.
+  void server(StageId stage) {
+    if (plan_.servers.empty()) return;
+    const Rank rank = plan_.servers[stage.value];
+    pass(rank, stage, plan::OpKind::add);
+    pass(rank, stage, plan::OpKind::update);
+    for (const plan::Lane& lane : plan_.ranks[rank.value].lanes)
+      if (lane.key == plan::sends_to(Rank(0), plan::Payload::parameters)) served(rank, stage, lane);
   }
 
   /// PipeDream's price of the plan's stages, and of the alternative to all of them.
@@ -135,13 +145,17 @@ class Writer {
       if (op.kind != kind || plan::stage_of(plan_, op.segment) != stage) continue;
       if (!first) first = &op;
       if (op.step == first->step && op.micro_batch == first->micro_batch)
-        sum += time_.seconds(plan_, rank, op, plan_.spec.np);
+        sum += time_.seconds(plan_, rank, op, plan::computing_ranks(plan_));
     }
     if (!first) return;
     const std::string name = fmt::format("{}[stage {}]", name_of(kind), stage.value);
     if (kind == plan::OpKind::average || kind == plan::OpKind::add) {
-      add(name, sum, "s", "words moved for each parameter x seconds per word",
-          with_assumption("weights from their sum"));
+      const bool averages = kind == plan::OpKind::average;
+      add(name, sum, "s",
+          averages ? fmt::format("words moved for each parameter x seconds per word, once in {} steps",
+                                 plan_.averaging.every)
+                   : "words moved for each parameter x seconds per word, over all workers",
+          with_assumption(averages ? "weights from their sum" : "gradients that workers sent"));
       return;
     }
     if (kind == plan::OpKind::update || kind == plan::OpKind::norms) {
@@ -151,7 +165,7 @@ class Writer {
     }
     add(name, sum, "s",
         fmt::format("sum over the stage's layers of t_floor + b t_sample, b = {} samples, {} busy ranks",
-                    samples_of(plan_, rank, *first), plan_.spec.np),
+                    samples_of(plan_, rank, *first), plan::computing_ranks(plan_)),
         with_assumption("per-layer costs, one micro-batch"));
   }
 
@@ -213,7 +227,10 @@ class Writer {
 std::vector<Term> terms_of(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time, const MemoryModel& memory,
                            std::span<const RankPredicted> ranks, double step_s) {
   Writer writer(plan, sizes, time);
-  for (StageId stage; stage.value < plan.stages; ++stage) writer.stage(stage);
+  for (StageId stage; stage.value < plan.stages; ++stage) {
+    writer.stage(stage);
+    writer.server(stage);
+  }
 
   const Rank busiest = busiest_rank(ranks);
   const Breakdown& b = ranks[busiest.value].breakdown_s;
@@ -223,6 +240,7 @@ std::vector<Term> terms_of(const plan::Plan& plan, const Sizes& sizes, const Tim
   writer.add("step_backward" + on, b.backward, "s", "sum of its backwards in a step", from);
   writer.add("step_update" + on, b.update, "s",
              plan::uses(plan, plan::OpKind::norms) ? "sum of its updates, and of the norms that they read, in a step"
+             : plan.averaging.every > 0            ? "sum of its updates and averages in a step"
                                                    : "sum of its updates in a step",
              from);
   writer.add("step_communication_exposed" + on, b.communication_exposed, "s",

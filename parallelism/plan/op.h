@@ -21,7 +21,7 @@ enum class OpKind : std::uint8_t {
   recompute,        ///< a forward once more, for the backward that follows: brings back what the first one discarded
   norms,            ///< what the rank's share of a run adds to the norms of its tensors, for an update in shares
   update,           ///< optimizer step of a run of segments, or of the rank's share of it
-  add,              ///< what a worker sent to the sum of a run's gradients, which its server updates by
+  add,              ///< adds the gradients of a run that a worker sent to those that its server sums
   average,          ///< weights of a run from their sum over a group: the mean, or an outer optimizer's step to it
   // Messages: from one rank to another.
   send,
@@ -119,6 +119,14 @@ Op recv_forward(SegmentId s, MicroBatchId m, StepId step, Rank from);
 Op send_backward(SegmentId s, MicroBatchId m, StepId step, Rank to);
 Op recv_backward(SegmentId s, MicroBatchId m, StepId step, Rank from);
 
+/// Of the gradients of a run, to the rank that updates it, and there; the addition of what came from one of its workers.
+Op send_gradients(SegmentId first, int segments, StepId step, Rank to);
+Op recv_gradients(SegmentId first, int segments, StepId step, Rank from);
+Op add_gradients(SegmentId first, int segments, StepId step, Rank from);
+/// Of the parameters of a run, as the step's update wrote them, to a rank that does not update it, and there.
+Op send_parameters(SegmentId first, int segments, StepId step, VersionId version, Rank to);
+Op recv_parameters(SegmentId first, int segments, StepId step, VersionId version, Rank from);
+
 /// Of the gradients of a run.
 Op all_reduce(SegmentId first, int segments, StepId step, GroupId group);
 Op reduce_scatter(SegmentId first, int segments, StepId step, GroupId group);
@@ -136,25 +144,16 @@ Op broadcast(SegmentId first, int segments, StepId step, VersionId version, Grou
 Op all_reduce_forward(SegmentId s, MicroBatchId m, StepId step, GroupId group);
 Op all_reduce_backward(SegmentId s, MicroBatchId m, StepId step, GroupId group);
 
-/// The segment at the other end of a message: of one that moves gradients or parameters the same; else the next one where an activation leaves or its gradient arrives, else the
+/// The segment at the other end of a message: the next one where an activation leaves or its gradient arrives, else the
 /// previous one, which may be none of the plan; of a skip the one that its port, one of `skips`, leads to or comes
-/// from.
+/// from; of gradients and parameters the same.
 SegmentId other_segment(const Op& message, std::span<const SkipPort> skips);
-/// Of the gradients of a run, to the rank that updates it, and there; the addition of what came from one of its workers.
-Op send_gradients(SegmentId first, int segments, StepId step, Rank to);
-Op recv_gradients(SegmentId first, int segments, StepId step, Rank from);
-Op add_gradients(SegmentId first, int segments, StepId step, Rank from);
-/// Of the parameters of a run, as the step's update wrote them, to a rank that does not update it, and there.
-Op send_parameters(SegmentId first, int segments, StepId step, VersionId version, Rank to);
-Op recv_parameters(SegmentId first, int segments, StepId step, VersionId version, Rank from);
-
 /// The receive that belongs to a send of rank `from`.
 Op receive_of(const Op& send, Rank from, std::span<const SkipPort> skips);
 
-/// Kind and payload: "F", "SEND_F" of an activation, "RECV_B" of a gradient of one, "ALL_REDUCE" of gradients,
-/// "ALL_REDUCE_TIED" of those of a tied tensor, "ALL_REDUCE_PARAMETERS", "ALL_REDUCE_NORMS" of norms, "ALL_REDUCE_F" of
-/// activations, "ALL_GATHER" of parameters, "SEND_GRADIENTS" and
-/// "SEND_PARAMETERS".
+/// Kind and payload: "F", "SEND_F" of an activation, "RECV_B" of a gradient of one, "SEND_GRADIENTS" and
+/// "SEND_PARAMETERS" of a run, "ALL_REDUCE" of gradients, "ALL_REDUCE_TIED" of those of a tied tensor,
+/// "ALL_REDUCE_PARAMETERS", "ALL_REDUCE_NORMS" of norms, "ALL_REDUCE_F" of activations, "ALL_GATHER" of parameters.
 std::string name(const Op& op);
 /// Text with segment and micro-batch: `2F0`, `1SEND_F3`, `0-4ALL_REDUCE`, `7UPDATE`; of a skip with its port:
 /// `1SEND_F3^2`. The step is not part of it.

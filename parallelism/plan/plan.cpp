@@ -127,8 +127,9 @@ int repeats(const Plan& plan, int steps) { return (steps + plan.steps - 1) / pla
 
 Window window(const Plan& plan, int warmup, int steps) {
   const int discarded = discarded_steps(plan.spec, warmup);
-  if (plan.asynchronous) return {discarded, steps};
-  return {repeats(plan, discarded) * plan.steps, repeats(plan, steps) * plan.steps};
+  if (plan.asynchronous) return {discarded, steps, steps};
+  const int measured = repeats(plan, steps) * plan.steps;
+  return {repeats(plan, discarded) * plan.steps, measured, measured / std::max(1, plan.averaging.every)};
 }
 
 std::vector<Op>& RankProgram::lane(const LaneKey& key) {
@@ -162,6 +163,8 @@ bool reduces(const RankProgram& rank) {
            (lane.key.purpose == Payload::gradients || lane.key.purpose == Payload::tied_gradients);
   });
 }
+
+int computing_ranks(const Plan& plan) { return static_cast<int>(plan.ranks.size() - plan.servers.size()); }
 
 bool updates(const Plan& plan, Rank rank, StageId stage) {
   return plan.servers.empty() || plan.servers[stage.value] == rank;

@@ -99,10 +99,9 @@ struct Plan {
   int steps = 1;              ///< steps in the window
   bool asynchronous = false;  ///< the window is one stream whose pipe does not drain between steps
   Room room;                  ///< of every rank
-  Averaging averaging;
-  std::vector<Rank>
-      servers;           ///< by stage: who alone updates it, by what its workers, all other holders, send; empty: none
-  bool in_order = true;  ///< micro-batches pass each segment of a rank first in, first out
+  Averaging averaging;        ///< of every stage
+  std::vector<Rank> servers;  ///< by stage: who alone updates it; all other holders are its workers; empty: none
+  bool in_order = true;       ///< micro-batches pass each segment of a rank first in, first out
   std::vector<VersionRule> versions;     ///< of each stage (delay_rules.h); synchronous plans: no lag
   std::optional<TiedSegments> tie;       ///< none where no layers share a tensor
   std::vector<std::vector<int>> pieces;  ///< samples of micro-batch [replica][m]; sizes differ by one at most
@@ -158,15 +157,18 @@ inline constexpr int graph_capture_step = 3;
 /// Steps of a case that a measurement discards where `warmup` are asked for: with graph:on the captured one among them.
 int discarded_steps(const Case& spec, int warmup);
 
-/// What a run of `plan` discards and measures.
+/// What a run of `plan` discards and measures, in steps.
 struct Window {
   int discarded = 0, measured = 0;
+  int samples = 0;  ///< of the step time: the measured steps, or their rounds
   int steps() const { return discarded + measured; }
 };
 /// Where `warmup` and `steps` are asked for: discarded_steps(), and both in whole repeats of the plan's own steps, since
 /// some of these average weights and others do not. `plan`: as a strategy wrote it.
 Window window(const Plan& plan, int warmup, int steps);
 
+/// Ranks that compute passes: all but servers.
+int computing_ranks(const Plan& plan);
 /// Whether a rank updates what it holds of a stage.
 bool updates(const Plan& plan, Rank rank, StageId stage);
 

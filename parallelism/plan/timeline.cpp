@@ -135,7 +135,6 @@ std::vector<double> step_durations(const Plan& plan, const Timeline& timeline) {
     pattern = std::lcm(pattern, rule.steps_per_update);
     round = std::max(round, rule.steps_per_update);
   }
-  if (plan.averaging.every > 0) pattern = std::lcm(pattern, plan.averaging.every);
   const std::vector<double> completions = step_completions(plan, timeline);
   const auto before = [&](int step) {
     if (step >= pattern) return step - pattern;
@@ -150,6 +149,17 @@ std::vector<double> step_durations(const Plan& plan, const Timeline& timeline) {
   return durations;
 }
 
+std::vector<double> step_samples(const Plan& plan, const Timeline& timeline, StepId first) {
+  std::vector<double> durations = step_durations(plan, timeline);
+  durations.erase(durations.begin(), durations.begin() + first.value);
+  const int every = plan.averaging.every;
+  if (every == 0) return durations;
+  std::vector<double> means;
+  for (auto round = durations.begin(); round != durations.end(); round += every)
+    means.push_back(std::accumulate(round, round + every, 0.0) / every);
+  return means;
+}
+
 double bubble_fraction(const Plan& plan, const Timeline& timeline) {
   double busy = 0;
   for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
@@ -159,7 +169,7 @@ double bubble_fraction(const Plan& plan, const Timeline& timeline) {
       if (is_pass(ops[i].kind)) busy += spans[i].end - spans[i].start;
     }
   }
-  return 1.0 - busy / (static_cast<double>(plan.ranks.size()) * makespan(timeline));
+  return std::max(0.0, 1.0 - busy / (computing_ranks(plan) * makespan(timeline)));
 }
 
 Breakdown breakdown(const Plan& plan, const Timeline& timeline, Rank rank, StepId first_step) {

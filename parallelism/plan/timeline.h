@@ -32,8 +32,11 @@ std::vector<double> step_completions(const Plan& plan, const Timeline& timeline)
 /// the widths: the mean over as many steps up to this one. Steps before have the mean since the end of the widest
 /// stage's first round, which fills the pipeline; those of its first two rounds the mean since the origin.
 std::vector<double> step_durations(const Plan& plan, const Timeline& timeline);
+/// What tells how long a step takes, from step `first` on: the durations, or, where only some steps average weights, their
+/// mean over each round. Precondition: the steps from `first` on are whole rounds.
+std::vector<double> step_samples(const Plan& plan, const Timeline& timeline, StepId first);
 
-/// 1 - busy / (ranks * makespan), busy being the compute lanes' passes.
+/// 1 - busy / (ranks that compute * makespan), busy being the compute lanes' passes.
 double bubble_fraction(const Plan& plan, const Timeline& timeline);
 
 /// A rank's seconds per step, averaged over the steps [first_step, plan.steps). A wait of the compute lane for another

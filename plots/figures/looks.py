@@ -21,6 +21,8 @@ KINDS = {  # of time and of operations: colour, hatch, name
     "R": ("#CC79A7", "//////", "recompute"),
     "U": ("#F0E442", "", "update"),
     "N": ("#8C8C8C", "...", "norms"),
+    "S": ("#785EF0", "", "sum on a server"),
+    "A": ("#0072B2", "//////", "average"),
 }
 
 

@@ -58,8 +58,9 @@ ordered_json layout(const results::Record& record) {
     out["pipeline_parallelism"] = record.plan->partition.size();
     return out;
   }
-  const int copies = strategy.ranks == plan::RankUse::replicas ? spec.np : spec.dp;
-  out["pipeline_parallelism"] = spec.np / copies;
+  const bool copied = strategy.ranks == plan::RankUse::replicas || strategy.ranks == plan::RankUse::workers;
+  const int copies = copied ? strategy.pieces(spec) : spec.dp;
+  out["pipeline_parallelism"] = copied ? 1 : spec.np / copies;
   out["data_parallelism"] = copies;
   if (spec.batch % (pieces * copies) == 0) out["micro_batch_size"] = spec.batch / (pieces * copies);
   return out;

@@ -7,6 +7,7 @@
 
 #include "base/counted.h"
 #include "base/error.h"
+#include "parallelism/plan/strategies/delay_rules.h"
 #include "parallelism/plan/strategies/peer.h"
 #include "suite/machine/knowledge.h"
 #include "suite/machine/surroundings.h"
@@ -18,15 +19,15 @@ constexpr double start_up_s = 1.5;           ///< launcher, LibTorch, building t
 constexpr double start_up_patience_s = 120;  ///< a cold disk, many ranks
 constexpr double prediction_patience = 20;
 
-/// Steps' worth of work in a launch. Verify: its own steps in fp64 on small pieces, the reference of every
-/// replica's pieces, and three steps in the run's precision; calibrate: chains at three batch sizes, alone and with
+/// Steps' worth of work in a launch. Verify: its steps in fp64 on small pieces and in the reference of every replica's
+/// pieces, and as many in the run's precision; calibrate: chains at three batch sizes, alone and with
 /// all ranks busy; hand_over: three steps of all ranks' work.
 double work_in_steps(protocol::Phase phase, const plan::Plan& plan, int launch_steps) {
   switch (phase) {
     case protocol::Phase::probe:
     case protocol::Phase::communicate: return 0;
-    case protocol::Phase::verify: return 6.0 + 4.0 * plan.spec.np;
-    case protocol::Phase::measure: return launch_steps + protocol::most_isolated_steps;
+    case protocol::Phase::verify: return (2.0 + 4.0 / 3 * plan.spec.np) * plan::equivalence_steps(plan);
+    case protocol::Phase::measure: return launch_steps + std::max(protocol::most_isolated_steps, plan.averaging.every);
     case protocol::Phase::calibrate: return 60.0 * plan.spec.np;
     case protocol::Phase::hand_over: return 3.0 * plan.spec.np;
   }

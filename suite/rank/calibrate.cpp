@@ -22,8 +22,9 @@ namespace {
 std::int64_t largest_bucket(const plan::Plan& plan, const plan::ParameterSizes& sizes) {
   const int element = plan::parameter_bytes(plan.spec.precision);
   std::int64_t largest = 0;
-  for (const plan::Op& op : plan.ranks[plan.servers.front().value].compute())
-    largest = std::max(largest, plan::elements_of(plan, sizes, op.segment, op.segments, element) * element);
+  for (const Rank server : plan.servers)
+    for (const plan::Op& op : plan.ranks[server.value].compute())
+      largest = std::max(largest, plan::elements_of(plan, sizes, op.segment, op.segments, element) * element);
   return largest;
 }
 

@@ -145,9 +145,7 @@ results::Measured conclude(const Launch& launch, const plan::Plan& plan, comm::C
     }
   }
 
-  std::vector<double> samples = plan::step_durations(plan, timeline);
-  samples.erase(samples.begin(), samples.begin() + warmup);
-  measured.step_time_s.samples = {samples};
+  measured.step_time_s.samples = {plan::step_samples(plan, timeline, StepId(warmup))};
   measured.isolated_step_time_s = isolated_step_time(reports, launch.plan.steps);
   measured.warmup_steps = warmup;
   if (!plan.spec.graph) measured.timeline = plan::excerpt(plan, timeline, StepId(warmup));

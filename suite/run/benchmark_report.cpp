@@ -127,7 +127,9 @@ void report_benchmarks(const BenchmarkFlags& flags, const std::vector<BenchmarkR
   initialize(flags, repetitions);
   for (const BenchmarkRow& row : rows) {
     auto* registered = benchmark::RegisterBenchmark(row.id.c_str(), Replay(row));
-    registered->Iterations(iterations)->UseManualTime();
+    // A case whose steps come in rounds has as many samples as it has rounds.
+    const bool sampled = row.error.empty() && !row.samples.empty();
+    registered->Iterations(sampled ? static_cast<int>(row.samples.front().size()) : iterations)->UseManualTime();
     // Named "/repeats:N" by that, which only those are that differ from the others.
     const int launches = row.error.empty() ? static_cast<int>(row.samples.size()) : repetitions;
     if (launches != repetitions) registered->Repetitions(launches);

@@ -186,10 +186,10 @@ void Attempt::trace_prediction(const std::filesystem::path& trace, const std::st
 void Attempt::take(results::Measured measured) {
   results::Record& record = result_.record;
   const auto& samples = measured.step_time_s.samples;
-  const int steps = window().measured;
-  if (samples.size() != 1 || static_cast<int>(samples.front().size()) != steps) {
+  const int expected = window().samples;
+  if (samples.size() != 1 || static_cast<int>(samples.front().size()) != expected) {
     return fail(fmt::format("measure: the reply holds {}, not the {} that were asked for",
-                            counted(samples.empty() ? 0 : samples.front().size(), "step"), steps),
+                            counted(samples.empty() ? 0 : samples.front().size(), "step"), expected),
                 protocol::FailureKind::failure);
   }
   const bool one_process = is_peer_ && plan::peer_product(prepared_.chosen.spec).one_process;
@@ -216,6 +216,11 @@ void Attempt::judge(std::span<const double> losses) {
 }
 
 CaseResult Attempt::run() {
+  if (const plan::Window whole = window();
+      whole.steps() > options_.warmup + options_.steps && !prepared_.chosen.spec.graph)
+    workplace_.progress.note(fmt::format("{}: {} of warm-up and {} measured, whole rounds of {}", result_.record.id,
+                                         counted(whole.discarded, "step"), whole.measured,
+                                         prepared_.forecast->plan.steps));
   std::optional<results::StopReason> stopped_by;
   for (const PlannedLaunch& launch : launches_of(prepared_.chosen.spec, options_)) {
     if (launch.phase == protocol::Phase::verify) verify();

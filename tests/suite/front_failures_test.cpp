@@ -181,7 +181,7 @@ TEST_F(FailureTest, ARecordThatWasCutShortKeepsItsSamplesAndDoesNotCount) {
   EXPECT_EQ(record["measured"]["step_time_s"]["samples"].size(), 1u);
   EXPECT_EQ(record["measured"]["stopped_by"], "interruption");
   EXPECT_EQ(run({"validate", "results.json"}).code, 0);
-  EXPECT_THAT(outcome.err, HasSubstr("1 of 1 cases did not run to their end; the same command with --resume goes on"));
+  EXPECT_THAT(outcome.err, HasSubstr("1 of 1 case did not run to its end; the same command with --resume goes on"));
   // Nothing is finished that the same command without --resume could lose.
   set("FAKE_RANK", "");
   EXPECT_EQ(run({"run", gpipe, "--json", "results.json", "--repetitions", "3"}).code, 0);

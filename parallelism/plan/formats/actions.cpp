@@ -33,7 +33,7 @@ std::string to_text(const Plan& plan, Rank rank, const Action& action) {
   if (action.op.kind == OpKind::update) return "U";
   if (action.op.kind == OpKind::norms) return "N";
   if (action.op.kind == OpKind::average) return "A";
-  if (action.op.kind == OpKind::add) return "+";
+  if (action.op.kind == OpKind::add) return "S";
   std::string text = letters(action.op.kind) + std::to_string(number(plan, action.op));
   const auto& holds = plan.ranks[rank.value].holds;
   if (holds.size() == 1) return text;

@@ -1,6 +1,7 @@
 #include "parallelism/plan/rules/fields.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -93,11 +94,21 @@ class FieldCheck {
     if (const int every = plan_.averaging.every; every < 0 || (every > 0 && plan_.steps % every != 0))
       complain({}, "averaging",
                "weights averaged every " + std::to_string(every) + " of " + std::to_string(plan_.steps) + " steps");
+    if (const Averaging& by = plan_.averaging;
+        !(by.lr > 0 && std::isfinite(by.lr) && by.momentum >= 0 && by.momentum < 1))
+      complain({}, "averaging",
+               "an outer optimizer of lr " + std::to_string(by.lr) + " and momentum " + std::to_string(by.momentum) +
+                   ": expected a positive lr and a momentum from 0 to below 1");
+    if (plan_.averaging.every > 0 && (plan_.asynchronous || !plan_.servers.empty()))
+      complain({}, "averaging", "weights are averaged beside servers or an asynchronous window");
     const bool served =
         std::ranges::all_of(plan_.servers, [&](Rank r) { return r >= Rank(0) && r.value < std::ssize(plan_.ranks); });
-    if (!plan_.servers.empty() && (std::ssize(plan_.servers) != plan_.stages || !served))
+    const bool alone = served && std::ranges::all_of(plan_.servers, [&](Rank r) {
+                         return plan_.ranks[r.value].holds.size() == 1 && std::ranges::count(plan_.servers, r) == 1;
+                       });
+    if (!plan_.servers.empty() && (std::ssize(plan_.servers) != plan_.stages || !alone))
       complain({}, "servers",
-               "expected a rank of the plan for each of the " + std::to_string(plan_.stages) + " stages");
+               "expected for each of the " + std::to_string(plan_.stages) + " stages a rank that holds nothing else");
     if (plan_.steps < 1) complain({}, "steps", "a window of " + std::to_string(plan_.steps) + " steps");
   }
 

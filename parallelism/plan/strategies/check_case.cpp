@@ -91,7 +91,7 @@ void check_graph(const Case& spec, const models::ModelSpec& model, const Strateg
     throw usage_error("graph", "on", expected, hint);
   };
   if (spec.device != DeviceKind::cuda) refuse("off where the device is not cuda", "leave graph out");
-  if (spec.np != 1) {
+  if (spec.np != 1 && strategy.uncapturable.empty()) {
     refuse("off for np:" + std::to_string(spec.np) + ": ranks exchange messages in the midst of a step",
            "try np:1, or leave graph out");
   }
@@ -241,7 +241,8 @@ void check_ranks(const Case& spec, const models::ModelSpec& model, const Strateg
         throw usage_error("np", std::to_string(spec.np), "1 for " + std::string(strategy.name), "try np:1");
       }
       return;
-    case RankUse::replicas: return check_servers(spec, model);
+    case RankUse::replicas: return;
+    case RankUse::workers: return check_servers(spec, model);
     case RankUse::stages: return check_stages(spec, model, strategy, given);
     case RankUse::either: return;
   }

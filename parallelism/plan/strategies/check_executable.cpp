@@ -3,8 +3,11 @@
 #include <string>
 
 #include "base/called.h"
+#include "base/case_text.h"
 #include "base/error.h"
 #include "parallelism/plan/skip_ports.h"
+#include "parallelism/plan/strategies/local_sgd.h"
+#include "parallelism/plan/strategies/parameter_server.h"
 #include "parallelism/plan/ties.h"
 
 namespace parabench::plan {
@@ -19,13 +22,21 @@ void check_executable(const Plan& plan, const models::ModelSpec& model) {
                       "write the plan file with " + to_type("plan CASE --format json"));
   const std::string hint = "emulated devices run it: device:emulated";
   if (plan.shards != 1) throw usage_error("plan", std::to_string(plan.shards) + " shards", "stages in one piece", hint);
+  if (plan.averaging != averaging(plan.spec) || std::ssize(plan.servers) != servers(plan.spec))
+    throw usage_error("plan", "averages or servers", "what " + to_text(plan.spec.strategy) + " says",
+                      "write the plan file with parabench plan CASE --format json");
   for (const RankProgram& rank : plan.ranks) {
+    const bool in_place = plan.averaging.every > 0 || !plan.servers.empty();
+    if (in_place && rank.weight_versions > 1)
+      throw usage_error("plan", std::to_string(rank.weight_versions) + " versions of the weights",
+                        "one where weights are averaged or come from a server", hint);
     for (const Lane& lane : rank.lanes) {
       for (const Op& op : lane.ops) {
         const bool runs = !is_of_micro_batch(op.payload) && op.kind != OpKind::broadcast;
         if (is_collective(op.kind) && !runs)
-          throw usage_error("plan", to_text(op),
-                            "no other collective than sums of gradients and norms and gathers of parameters", hint);
+          throw usage_error(
+              "plan", to_text(op),
+              "no other collective than sums of gradients, norms and parameters and gathers of parameters", hint);
         if (op.kind == OpKind::update && op.group.value >= 0 && rank.weight_versions > 1)
           throw usage_error(
               "plan",

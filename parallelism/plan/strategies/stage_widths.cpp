@@ -55,7 +55,9 @@ std::vector<int> stage_widths(const Case& spec) {
 
 std::vector<int> stage_widths(const Plan& plan) {
   std::vector<int> widths;
-  for (const std::vector<Rank>& group : holders(plan)) widths.push_back(static_cast<int>(group.size()));
+  // A stage's server computes none of its pieces.
+  const int serving = plan.servers.empty() ? 0 : 1;
+  for (const std::vector<Rank>& group : holders(plan)) widths.push_back(static_cast<int>(group.size()) - serving);
   return widths;
 }
 

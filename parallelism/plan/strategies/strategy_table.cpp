@@ -93,7 +93,7 @@ std::span<const Strategy> strategies() {
        .family = Family::data_parallel,
        .summary = "workers send gradients to servers, which update ranges of the weights and send them back",
        .paper = "Li et al., OSDI'14",
-       .ranks = RankUse::replicas,
+       .ranks = RankUse::workers,
        .keys = {"bucket"},
        .parameters = {{"servers", usual_servers, servers_expected, "ranks, of np, that hold and update the weights"}},
        .accepts = "np above servers",
@@ -267,7 +267,8 @@ int Strategy::stages(const Case& spec) const {
 }
 
 int Strategy::pieces(const Case& spec) const {
-  if (ranks == RankUse::replicas) return std::max(1, spec.np - servers(spec));
+  if (ranks == RankUse::replicas) return spec.np;
+  if (ranks == RankUse::workers) return std::max(1, spec.np - servers(spec));
   return saturated_product(uses("micro") ? spec.micro : 1, spec.dp);
 }
 

@@ -22,8 +22,10 @@ constexpr std::array<std::string_view, 7> names_of(Family) {
 }
 
 /// What np means to a strategy; either: of one that stands for several.
-enum class RankUse { one, replicas, stages, either };
-constexpr std::array<std::string_view, 4> names_of(RankUse) { return {"one", "replicas", "stages", "either"}; }
+enum class RankUse { one, replicas, workers, stages, either };
+constexpr std::array<std::string_view, 5> names_of(RankUse) {
+  return {"one", "replicas", "workers and servers", "stages", "either"};
+}
 
 /// With which models and data sets the catalogue lists a strategy.
 enum class Listed {

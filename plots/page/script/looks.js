@@ -44,9 +44,10 @@ const kindLooks = {
   forward: ["#56B4E9", null], backward: ["#E69F00", null], recompute: ["#CC79A7", "up"], update: ["#F0E442", null],
   communication_exposed: ["#D55E00", "down"], bubble: ["#E4E4E4", "dots"], data_wait: ["#0072B2", "up"], other: ["#8C8C8C", null],
   F: ["#56B4E9", null], B: ["#E69F00", null], I: ["#D55E00", "down"], W: ["#009E73", null], R: ["#CC79A7", "up"],
-  U: ["#F0E442", null], N: ["#8C8C8C", "dots"],
+  U: ["#F0E442", null], N: ["#8C8C8C", "dots"], S: ["#785EF0", null], A: ["#0072B2", "up"],
 };
-const operationNames = {F: "forward", B: "backward", I: "input gradient", W: "weight gradient", R: "recompute", U: "update", N: "norms"};
+const operationNames = {F: "forward", B: "backward", I: "input gradient", W: "weight gradient", R: "recompute", U: "update", N: "norms",
+  S: "sum on a server", A: "average"};
 let patterns = 0;
 /// Hatchings of one picture; the prefix keeps those of different pictures apart.
 function hatchings(picture) {

@@ -139,6 +139,25 @@ TEST(Predict, GathersInTheForwardsOrderLetItBeginBeforeTheyHaveEnded) {
   EXPECT_DOUBLE_EQ(predicted("dear").second_opinion_step_time_s.at("decoupled_all_reduce"), 6 + 9);
 }
 
+TEST(Predict, AServerTakesAsLongAsItsWorkersGradientsTogetherAndTermsNameWhatItDoes) {
+  const HandCosts costs([](Rank rank, const plan::Op& op, int busy) {
+    if (op.kind == plan::OpKind::add) return 2.0;
+    return KindSeconds{.message = 1, .update = 3}(rank, op, busy);
+  });
+  const auto predicted = [&](int np) {
+    Case spec = case_of("parameter-server", np, 12);
+    return predict(test_plan(spec, 3), chain(3), costs, costs, 2, 5);
+  };
+  // Passes of 9 s, a push, an addition for each worker, an update, a pull.
+  EXPECT_DOUBLE_EQ(predicted(2).step_time_s, 9 + 1 + 2 + 3 + 1);
+  EXPECT_DOUBLE_EQ(predicted(5).step_time_s, 9 + 1 + 4 * 2 + 3 + 1);
+  std::vector<std::string> names;
+  for (const Term& term : predicted(3).terms) names.push_back(term.name);
+  EXPECT_THAT(names, testing::IsSupersetOf({"add[stage 0]", "update[stage 0]", "send_gradients[stage 0, bucket 0]",
+                                            "send_parameters[stage 0, bucket 0]"}));
+  EXPECT_THAT(predicted(3).second_opinion_step_time_s, ElementsAre(Key("parameter_server")));
+}
+
 TEST(Predict, WeightsThatAreAveragedNowAndThenCostTheirPartOfEveryStep) {
   const HandCosts costs([](Rank rank, const plan::Op& op, int busy) {
     return KindSeconds{.all_reduce = 6, .update = 1}(rank, op, busy);

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -63,6 +64,7 @@ TEST(LocalSgd, WindowsAreWholeRounds) {
   const Window asked = window(plan, 5, 20);
   EXPECT_EQ(asked.discarded, 8);
   EXPECT_EQ(asked.measured, 20);
+  EXPECT_EQ(asked.samples, 5) << "rounds";
   EXPECT_EQ(window(plan, 0, 1).steps(), 4);
   EXPECT_EQ(unroll(plan, 5).steps, 8);
   EXPECT_EQ(unroll(plan, 8).ranks[0].compute().size(), 2 * plan.ranks[0].compute().size());
@@ -71,6 +73,7 @@ TEST(LocalSgd, WindowsAreWholeRounds) {
   const Window plain = window(test_plan(case_of("data-parallel", 2, 4), 2), 5, 20);
   EXPECT_EQ(plain.discarded, 5);
   EXPECT_EQ(plain.measured, 20);
+  EXPECT_EQ(plain.samples, 20);
 }
 
 TEST(LocalSgd, KeepsAllRulesAndSurvivesItsFile) {
@@ -139,6 +142,12 @@ TEST(LocalSgd, ASumWithoutItsAverageOrOfAnotherStepIsTold) {
   Plan never = good;
   never.averaging.every = 0;
   EXPECT_THAT(validate(never), testing::Not(IsEmpty()));
+  for (const auto& [lr, momentum] : {std::pair(0.0, 0.0), {-1.0, 0.0}, {std::nan(""), 0.0}, {0.7, 1.0}, {0.7, -0.1}}) {
+    Plan outer = good;
+    outer.averaging.lr = lr;
+    outer.averaging.momentum = momentum;
+    EXPECT_THAT(validate(outer), testing::Not(IsEmpty())) << lr << ' ' << momentum;
+  }
   Plan ragged = good;
   ragged.averaging.every = 3;
   EXPECT_THAT(validate(ragged).front().text, HasSubstr("every 3 of 2 steps"));

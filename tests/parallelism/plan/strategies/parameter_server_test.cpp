@@ -108,6 +108,9 @@ TEST(ParameterServer, WhatAServerIsNotSentOrSendsTwiceIsTold) {
   Plan computes = good;
   computes.servers = {Rank(0)};
   EXPECT_THAT(validate(computes), Not(IsEmpty()));
+  Plan alike = test_plan(served_case(4, "2"), 2);
+  alike.servers[1] = alike.servers[0];
+  EXPECT_THAT(validate(alike), Not(IsEmpty())) << "two stages of one server";
   Plan lacks = good;
   lacks.servers = {};
   EXPECT_THAT(validate(lacks), Not(IsEmpty()));

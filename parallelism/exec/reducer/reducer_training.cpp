@@ -59,8 +59,9 @@ class ReducerTraining {
   const plan::Lane& sums_lane_;
   ReplicaId replica_;
   int segments_;
-  std::vector<SegmentId> owners_;  ///< by the reducer's parameters: the segment that has the tensor
-  std::vector<int> last_bucket_;   ///< by segment: the bucket that completes its gradients; -1 without parameters
+  std::vector<SegmentId> owners_;       ///< by the reducer's parameters: the segment that has the tensor
+  std::vector<int> last_bucket_;        ///< by segment: the bucket that completes its gradients; -1 without parameters
+  std::vector<ReducedBucket> buckets_;  ///< as the reducer has them now, without times
   CollectiveThread* sums_ = nullptr;
 
   modules::Ports ports_;
@@ -201,6 +202,15 @@ void ReducerTraining::backward(int first) {
 
 void ReducerTraining::note_sums(StepId step) {
   const std::vector<CollectiveTimes> times = sums_->take_times();
+  for (std::size_t b = 0; b < times.size(); ++b) {
+    ReducedBucket bucket = buckets_.at(b);
+    bucket.step = step;
+    bucket.bytes = times[b].bytes;
+    bucket.ready = times[b].asked;
+    bucket.start = times[b].start;
+    bucket.end = times[b].end;
+    result_.buckets.push_back(bucket);
+  }
   auto& spans = result_.spans[&sums_lane_ - program_.lanes.data()];
   int next = 0;  // bucket
   double free_since = result_.spans[plan::compute_lane][backward_ - segments_ + 1].queued;
@@ -224,9 +234,18 @@ void ReducerTraining::train_step(int first) {
     CountScope scope(device_, MemoryCategory::communication);
     if (state_.reducer->prepare_forward() || last_bucket_.empty()) {
       last_bucket_.assign(segments_, -1);
-      const auto buckets = state_.reducer->buckets();
-      for (int b = 0; b < std::ssize(buckets); ++b)
-        for (const std::size_t place : buckets[b]) last_bucket_[owners_[place].value] = b;
+      buckets_.clear();
+      for (const std::vector<std::size_t>& places : state_.reducer->buckets()) {
+        ReducedBucket& bucket = buckets_.emplace_back();
+        bucket.parameters = static_cast<int>(places.size());
+        bucket.first = bucket.last = owners_[places.front()];
+        for (const std::size_t place : places) {
+          const SegmentId owner = owners_[place];
+          bucket.first = std::min(bucket.first, owner);
+          bucket.last = std::max(bucket.last, owner);
+          last_bucket_[owner.value] = static_cast<int>(buckets_.size()) - 1;
+        }
+      }
     }
   }
   sums_->take_times();  // of what the ranks agreed on

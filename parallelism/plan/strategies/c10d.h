@@ -10,7 +10,7 @@ namespace parabench::plan {
 struct BucketLimits {
   Bytes first, others;
 };
-/// As torch.nn.parallel.DistributedDataParallel has it since 2.11: of buckets whose size nobody asked for, the first one
+/// As torch.nn.parallel.DistributedDataParallel of PyTorch 2.11 has it: of buckets whose size nobody asked for, the first one
 /// is of 1 MiB, so that its sum starts early.
 BucketLimits bucket_limits(const Case& spec);
 

@@ -13,6 +13,7 @@
 #include "parallelism/plan/dependencies.h"
 #include "parallelism/plan/input_pieces.h"
 #include "parallelism/plan/skip_ports.h"
+#include "parallelism/plan/strategies/c10d.h"
 
 namespace parabench::analytic {
 namespace {
@@ -113,6 +114,7 @@ class Ledger {
   }
   bool has_resident_input() const { return plan_.spec.input == InputKind::resident; }
   bool on_gpu() const { return plan_.spec.device == DeviceKind::cuda; }
+  bool has_gradient_arena() const { return plan::reduces(program()) && !plan::sums_by_reducer(plan_.spec); }
   static Place place(plan::Payload payload, const plan::Op& op) {
     return {payload, op.segment.value, op.micro_batch.value, op.step.value, op.port};
   }
@@ -369,7 +371,7 @@ class Ledger {
       if (taker) hold(MemoryCategory::workspace, sizes_.input_bytes(plan_, rank_, op), span.end, taker->end);
       add_skip_gradients(op, span);
     }
-    if (plan::makes_weight_gradient(op.kind) && !op.accumulates && !plan::reduces(program()))
+    if (plan::makes_weight_gradient(op.kind) && !op.accumulates && !has_gradient_arena())
       hold_gradients(op, span.end);
   }
 

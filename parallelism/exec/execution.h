@@ -20,10 +20,21 @@ struct OpMemory {
   std::int64_t before = 0, peak = 0, after = 0;
 };
 
+/// Gradients that PyTorch's reducer summed together.
+struct ReducedBucket {
+  StepId step;
+  int parameters = 0;
+  std::int64_t bytes = 0;
+  SegmentId first, last;  ///< that have them
+  /// On the clock of now_s(): all of them were there, the sum was started and it ended.
+  double ready = 0, start = 0, end = 0;
+};
+
 struct Execution {
   RankSpans spans;
-  std::vector<OpMemory> memory;  ///< of the compute lane's operations; zeros where a graph was replayed
-  std::vector<double> losses;    ///< this rank's share of each step's mean loss (last stage), else 0
+  std::vector<OpMemory> memory;        ///< of the compute lane's operations; zeros where a graph was replayed
+  std::vector<double> losses;          ///< this rank's share of each step's mean loss (last stage), else 0
+  std::vector<ReducedBucket> buckets;  ///< of all steps, in the order of their sums; empty without the reducer
 };
 
 }  // namespace parabench::exec

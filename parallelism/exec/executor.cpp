@@ -1,6 +1,8 @@
 #include "parallelism/exec/executor.h"
 
 #include "parallelism/exec/graphed_work.h"
+#include "parallelism/exec/reducer/reducer_training.h"
+#include "parallelism/plan/strategies/c10d.h"
 
 namespace parabench::exec {
 namespace {
@@ -17,6 +19,7 @@ Execution run(const plan::Plan& plan, const plan::LocalDependencies& needs, comm
 
 Execution execute(const plan::Plan& plan, const models::ModelSpec& model, StageState& state, comm::Communicator& comm,
                   RankInput& input, Device& device, std::optional<StepId> measure_from) {
+  if (plan::sums_by_reducer(plan.spec)) return train_by_reducer(plan, model, state, comm, input, device, measure_from);
   const plan::LocalDependencies needs = plan::dependencies(plan, comm.rank());
   if (plan.spec.graph)
     return run(plan, needs, comm,

@@ -64,6 +64,7 @@ StageState::StageState(const plan::Plan& plan, const models::ModelSpec& model, c
       case plan::StateRole::weights: weights_.push_back(make(part, shared_weights)); break;
       case plan::StateRole::shares: shares_ = make(part, {}); break;
       case plan::StateRole::gradients: gradients_ = make(part, shared_gradients); break;
+      case plan::StateRole::buckets: break;  // the reducer's own
       case plan::StateRole::optimizer: states_.push_back(make(part, {})); break;
       case plan::StateRole::outer: outer_.push_back(make(part, {})); break;
       case plan::StateRole::norms:

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "base/optimizer.h"
@@ -16,6 +17,8 @@
 #include "parallelism/plan/state/state_layout.h"
 
 namespace parabench::exec {
+
+class BucketReducer;
 
 /// Type of parameters, gradients and states of the optimizer, of parameter_bytes().
 torch::ScalarType master_type(Precision precision);
@@ -81,6 +84,9 @@ class StageState {
     std::vector<std::vector<torch::Tensor>> parameters, buffers;  ///< [held layer][tensor]
   };
   Snapshot snapshot(const std::function<void(SegmentId)>& bring = [](SegmentId) {}) const;
+
+  /// Of the parameters, where their gradients are summed in its buckets; made by whoever trains by it first.
+  std::shared_ptr<BucketReducer> reducer;
 
  private:
   struct Parameter {

@@ -5,6 +5,7 @@
 
 #include "base/case_id.h"
 #include "base/case_text.h"
+#include "parallelism/plan/strategies/c10d.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 
 namespace parabench::suite {
@@ -81,6 +82,7 @@ std::vector<Case> grid(DeviceKind device) {
         spec.micro = plan::served_micro_batches(*strategy, spec, spec.micro);
         spec.device = device;
         spec.comm = default_comm(device);
+        if (device == DeviceKind::cuda && plan::sums_by_reducer(spec)) continue;  // of the processor's memory alone
         cases.push_back(std::move(spec));
       }
     }

@@ -6,6 +6,7 @@
 
 #include "base/optimizer.h"
 #include "parallelism/plan/state/buffers.h"
+#include "parallelism/plan/strategies/c10d.h"
 
 namespace parabench::plan {
 namespace {
@@ -25,6 +26,7 @@ int element_bytes(StateRole role, int master) {
     case StateRole::weights:
     case StateRole::shares:
     case StateRole::gradients:
+    case StateRole::buckets:
     case StateRole::optimizer:
     case StateRole::outer: return master;
     case StateRole::updates: return sizeof(float);
@@ -187,7 +189,8 @@ StateLayout state_layout(const Plan& plan, const ParameterSizes& sizes, Rank ran
   layout.gradient_shifts = std::move(gradients.shifts);
 
   // A tied sum alone goes through the communicator's own buffers: arenas of its memory are as large on every rank.
-  const bool sums = has_collectives(program, Payload::gradients);
+  const bool sums_in_buckets = sums_by_reducer(plan.spec);
+  const bool sums = has_collectives(program, Payload::gradients) && !sums_in_buckets;
   const bool gathers = has_collectives(program, Payload::parameters);
   const auto add = [&](StateRole role, MemoryCategory category, std::int64_t elements) {
     const int bytes = element_bytes(role, layout.element_bytes);
@@ -198,7 +201,10 @@ StateLayout state_layout(const Plan& plan, const ParameterSizes& sizes, Rank ran
     add(StateRole::weights, slot == 0 ? MemoryCategory::parameters : MemoryCategory::weight_versions, weights.elements);
   }
   if (gathers && plan.room.weights > 0) add(StateRole::shares, MemoryCategory::parameters, updated);
-  if (reduces(program)) add(StateRole::gradients, MemoryCategory::gradients, gradients.elements);
+  if (sums_in_buckets)
+    add(StateRole::buckets, MemoryCategory::communication, layout.elements);
+  else if (reduces(program))
+    add(StateRole::gradients, MemoryCategory::gradients, gradients.elements);
   for (int state = state_count(optimizer_rule(plan.spec)); state > 0; --state) {
     add(StateRole::optimizer, MemoryCategory::optimizer, updated);
   }

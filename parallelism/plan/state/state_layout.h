@@ -54,6 +54,7 @@ enum class StateRole {
   weights,    ///< one per ring slot of weight versions; of the runs in its buffers where there is no room for all
   shares,     ///< the rank's shares of the weights, where whole ones come and go
   gradients,  ///< where they are reduced; elsewhere they are autograd's own tensors
+  buckets,    ///< PyTorch's reducer has beside them, where it sums them
   optimizer,  ///< one per state that the optimizer keeps for each parameter
   outer,      ///< of an outer optimizer (Averaging): the weights of its last step, and what it remembers
   updates,    ///< how often each segment was updated, in fp32, where the optimizer counts

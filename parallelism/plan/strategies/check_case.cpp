@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/optimizer.h"
 #include "parallelism/plan/formats/given_schedule.h"
+#include "parallelism/plan/strategies/c10d.h"
 #include "parallelism/plan/strategies/horovod.h"
 #include "parallelism/plan/strategies/local_sgd.h"
 #include "parallelism/plan/strategies/parameter_server.h"
@@ -342,6 +343,7 @@ void check_case(const Case& spec, const models::ModelSpec& model, const GivenSch
   check_reduce(spec);
   check_graph(spec, model, strategy);
   check_resharding(spec, strategy);
+  check_reducer(spec);
   check_planned(spec, strategy);
   check_ranks(spec, model, strategy, given);
   check_pieces(spec, model, strategy);

@@ -15,7 +15,7 @@ int largest_piece(const Case& spec);
 /// for. `steps`: the window of asynchronous strategies; synchronous ones write one step. `given`: what strategy csv
 /// stands for (given_schedule.h). data-parallel closes its buckets as PyTorch's DDP: when their size reaches the limit,
 /// the first one no smaller than the others; pipedream[replicas=auto] shares stages as plan_replication() finds best.
-/// All synchronous pipelines take `dp` copies whose gradients are reduced in buckets, and all strategies recompute;
+/// All synchronous pipelines take `dp` copies whose gradients are reduced in buckets, and all but c10d recompute;
 /// recompute:auto leaves to the caller which segments (add_recompute), single layers where the strategy can.
 Plan make_plan(const Case& spec, const models::ModelSpec& model, const Profile& profile, int steps,
                const GivenSchedule* given = nullptr);

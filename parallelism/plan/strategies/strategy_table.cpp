@@ -12,6 +12,7 @@
 #include "parallelism/plan/schedules/one_forward_one_backward.h"
 #include "parallelism/plan/schedules/zero_bubble.h"
 #include "parallelism/plan/schedules/zero_bubble_v.h"
+#include "parallelism/plan/strategies/c10d.h"
 #include "parallelism/plan/strategies/csv_plan.h"
 #include "parallelism/plan/strategies/data_parallel.h"
 #include "parallelism/plan/strategies/delay_rules.h"
@@ -63,6 +64,13 @@ std::span<const Strategy> strategies() {
        .ranks = RankUse::replicas,
        .keys = {"bucket", "reduce"},
        .write = data_parallel_plan},
+      {.name = "c10d",
+       .family = Family::data_parallel,
+       .summary = "data-parallel by PyTorch's own reducer: hooks of one backward copy gradients into DDP's buckets",
+       .paper = "Li et al., VLDB'20",
+       .ranks = RankUse::replicas,
+       .keys = {"bucket", "reduce"},
+       .write = c10d_plan},
       {.name = "horovod",
        .family = Family::data_parallel,
        .summary = "data-parallel whose gradients are fused by what is ready at each look of a coordinator",

@@ -1,0 +1,78 @@
+#include "parallelism/plan/strategies/c10d.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "parallelism/plan/strategies/strategies.h"
+#include "parallelism/plan/validate.h"
+#include "tests/parallelism/plan/plans.h"
+
+namespace parabench::plan {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// Bytes of the sums of a rank, in order.
+std::vector<std::int64_t> sums(const Case& spec, const models::ModelSpec& model) {
+  const std::vector<double> equal(model.layers.size(), 1.0);
+  const Plan plan = make_plan(spec, model, equal, 1);
+  const std::vector<Bytes> bytes = gradient_bytes(plan, model);
+  std::vector<std::int64_t> sums;
+  for (const Lane& lane : plan.ranks[0].lanes) {
+    for (const Op& op : lane.ops) {
+      if (op.kind != OpKind::all_reduce) continue;
+      sums.push_back(0);
+      for (int s = 0; s < op.segments; ++s) sums.back() += bytes[op.segment.value + s].value;
+    }
+  }
+  return sums;
+}
+
+TEST(Reducer, BucketsThatNobodyAskedForBeginWithOneMebibyte) {
+  Case spec = case_of("c10d", 2, 4);
+  EXPECT_EQ(bucket_limits(spec).first, Bytes(1 << 20));
+  EXPECT_EQ(bucket_limits(spec).others, Bytes(25 << 20));
+  spec.bucket = Bytes(1000);
+  EXPECT_EQ(bucket_limits(spec).first, Bytes(1000));
+  EXPECT_EQ(bucket_limits(spec).others, Bytes(1000));
+}
+
+TEST(Reducer, ABucketClosesWithTheTensorThatFillsIt) {
+  // VGG-16's three last layers are each larger than any limit; then five convolutions of 9 MiB and smaller ones.
+  const models::ModelSpec vgg = models::make_model({"vgg16", {}}, {3, 224, 224}, 1000, false);
+  const auto conv = [](std::int64_t in, std::int64_t out) { return 4 * (9 * in * out + out); };
+  EXPECT_THAT(sums(case_of("c10d", 2, 4), vgg),
+              ElementsAre(4 * 4097 * 1000, 4 * 4097 * 4096, 4 * (25088 + 1) * 4096, 3 * conv(512, 512),
+                          2 * conv(512, 512) + conv(256, 512) + 2 * conv(256, 256),
+                          conv(128, 256) + conv(128, 128) + conv(64, 128) + conv(64, 64) + conv(3, 64)));
+}
+
+TEST(Reducer, OneUpdateWaitsForAllSums) {
+  const Plan plan = test_plan(case_of("c10d", 2, 4));
+  EXPECT_TRUE(validate(plan).empty());
+  const std::vector<Op>& ops = plan.ranks[0].compute();
+  EXPECT_EQ(std::ranges::count(ops, OpKind::update, &Op::kind), 1);
+  EXPECT_EQ(ops.back().segments, std::ssize(plan.segments));
+}
+
+TEST(Reducer, IsForTheProcessorAndKeepsActivations) {
+  for (const char* what : {"device", "recompute"}) {
+    Case spec = case_of("c10d", 2, 4);
+    if (what == std::string_view("device"))
+      spec.device = DeviceKind::cuda;
+    else
+      spec.recompute = Recompute::all;
+    try {
+      check_reducer(spec);
+      ADD_FAILURE() << what;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(std::string(what) + ": got "));
+    }
+    spec.np = 1;
+    EXPECT_NO_THROW(check_reducer(spec));
+  }
+}
+
+}  // namespace
+}  // namespace parabench::plan

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <span>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -92,6 +94,7 @@ class Ledger {
         passes_(plan, rank, spans_[plan::compute_lane]) {
     for_each_op([&](const plan::Op& op, const plan::Span& span) {
       if (op.kind == plan::OpKind::send) sends_.try_emplace(place(op.payload, op), &span);
+      if (op.kind == plan::OpKind::add) adds_[{op.segment, op.step, op.peer}] = &span;
     });
     find_updates();
   }
@@ -209,13 +212,8 @@ class Ledger {
 
   /// Gradients that a server received, until it has added them.
   void add_pushed(const plan::Op& receive, const plan::Span& span) {
-    const auto& ops = program().compute();
-    const auto add = std::ranges::find_if(ops, [&receive](const plan::Op& op) {
-      return op.kind == plan::OpKind::add && op.segment == receive.segment && op.step == receive.step &&
-             op.peer == receive.peer;
-    });
     hold(MemoryCategory::communication, sizes_.payload_bytes(plan_, rank_, receive), span.start,
-         spans_[plan::compute_lane][add - ops.begin()].end, MemorySource::communication_stream);
+         adds_.at({receive.segment, receive.step, receive.peer})->end, MemorySource::communication_stream);
   }
 
   /// A received activation.
@@ -371,8 +369,7 @@ class Ledger {
       if (taker) hold(MemoryCategory::workspace, sizes_.input_bytes(plan_, rank_, op), span.end, taker->end);
       add_skip_gradients(op, span);
     }
-    if (plan::makes_weight_gradient(op.kind) && !op.accumulates && !has_gradient_arena())
-      hold_gradients(op, span.end);
+    if (plan::makes_weight_gradient(op.kind) && !op.accumulates && !has_gradient_arena()) hold_gradients(op, span.end);
   }
 
   /// The updates of each segment in their order, and which passes start the gradients of a tensor that two segments of
@@ -435,6 +432,7 @@ class Ledger {
   plan::PortsOfSegments ports_;
   const std::vector<std::vector<plan::Span>>& spans_;  ///< [lane][index]
   PassIndex passes_;
+  std::map<std::tuple<SegmentId, StepId, Rank>, const plan::Span*> adds_;  ///< of a server, by run and worker
   std::unordered_map<Place, const plan::Span*, PlaceHash> sends_;
   std::vector<std::vector<const plan::Span*>> updates_;  ///< by segment
   std::unordered_set<const plan::Op*> starts_tied_;

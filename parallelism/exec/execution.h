@@ -15,6 +15,9 @@ class NotANumber : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Throws NotANumber where the loss that `op` came to is not finite. `lr`: of the case.
+void require_finite(double loss, const plan::Op& op, double lr);
+
 /// Counted bytes around one compute operation.
 struct OpMemory {
   std::int64_t before = 0, peak = 0, after = 0;

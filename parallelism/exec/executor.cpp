@@ -1,5 +1,9 @@
 #include "parallelism/exec/executor.h"
 
+#include <fmt/format.h>
+
+#include <cmath>
+
 #include "parallelism/exec/graphed_work.h"
 #include "parallelism/exec/reducer/reducer_training.h"
 #include "parallelism/plan/strategies/c10d.h"
@@ -16,6 +20,14 @@ Execution run(const plan::Plan& plan, const plan::LocalDependencies& needs, comm
 }
 
 }  // namespace
+
+void require_finite(double loss, const plan::Op& op, double lr) {
+  if (std::isfinite(loss)) return;
+  throw NotANumber(
+      fmt::format("loss of step {}, micro-batch {}: got {}, expected a finite number; try a smaller lr "
+                  "(lr:{} now)",
+                  op.step.value, op.micro_batch.value, loss, lr));
+}
 
 Execution execute(const plan::Plan& plan, const models::ModelSpec& model, StageState& state, comm::Communicator& comm,
                   RankInput& input, Device& device, std::optional<StepId> measure_from) {

@@ -1,10 +1,8 @@
 #include "parallelism/exec/training_work.h"
 
 #include <ATen/Parallel.h>
-#include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "parallelism/plan/routes.h"
 
@@ -320,11 +318,7 @@ void TrainingWork::read_losses() {
     const plan::Op& op = program_.compute()[loss.index];
     const double value = loss.value.item<double>();
     result_.losses[op.step.value] += loss_share(plan_, plan::replica_of(plan_, comm_.rank(), op.segment)) * value;
-    if (!std::isfinite(value))
-      throw NotANumber(
-          fmt::format("loss of step {}, micro-batch {}: got {}, expected a finite number; try a smaller lr "
-                      "(lr:{} now)",
-                      op.step.value, op.micro_batch.value, value, plan_.spec.lr));
+    require_finite(value, op, plan_.spec.lr);
   }
   losses_.clear();
 }

@@ -15,7 +15,7 @@ Durations unroll(const Plan& plan, const Durations& durations, int steps) {
           if (ops[i].step.value < steps) all.push_back(once[i]);
         }
       } else {
-        const int times = (steps + plan.steps - 1) / plan.steps;
+        const int times = window(plan, 0, steps).measured / plan.steps;
         all.reserve(once.size() * times);
         for (int t = 1; t < times; ++t) all.insert(all.end(), once.begin(), once.end());
       }

@@ -21,6 +21,11 @@ Op collective(OpKind kind, Payload payload, SegmentId first, int segments, StepI
   return {.kind = kind, .payload = payload, .segment = first, .segments = segments, .step = step, .group = group};
 }
 
+Op with_version(Op op, VersionId version) {
+  op.version = version;
+  return op;
+}
+
 }  // namespace
 
 Op pass(OpKind kind, SegmentId s, MicroBatchId m, StepId step, VersionId version) {
@@ -70,14 +75,10 @@ Op add_gradients(SegmentId first, int segments, StepId step, Rank from) {
   return over_run(OpKind::add, Payload::none, first, segments, step, from);
 }
 Op send_parameters(SegmentId first, int segments, StepId step, VersionId version, Rank to) {
-  Op op = over_run(OpKind::send, Payload::parameters, first, segments, step, to);
-  op.version = version;
-  return op;
+  return with_version(over_run(OpKind::send, Payload::parameters, first, segments, step, to), version);
 }
 Op recv_parameters(SegmentId first, int segments, StepId step, VersionId version, Rank from) {
-  Op op = over_run(OpKind::receive, Payload::parameters, first, segments, step, from);
-  op.version = version;
-  return op;
+  return with_version(over_run(OpKind::receive, Payload::parameters, first, segments, step, from), version);
 }
 
 Op all_reduce(SegmentId first, int segments, StepId step, GroupId group) {
@@ -93,9 +94,7 @@ Op all_reduce_norms(SegmentId first, int segments, StepId step, GroupId group) {
   return collective(OpKind::all_reduce, Payload::norms, first, segments, step, group);
 }
 Op all_reduce_parameters(SegmentId first, int segments, StepId step, VersionId version, GroupId group) {
-  Op op = collective(OpKind::all_reduce, Payload::parameters, first, segments, step, group);
-  op.version = version;
-  return op;
+  return with_version(collective(OpKind::all_reduce, Payload::parameters, first, segments, step, group), version);
 }
 Op average(SegmentId first, int segments, StepId step, VersionId version, GroupId group) {
   Op op = update(first, segments, step, version);
@@ -104,9 +103,7 @@ Op average(SegmentId first, int segments, StepId step, VersionId version, GroupI
   return op;
 }
 Op all_gather(SegmentId first, int segments, StepId step, VersionId version, GroupId group) {
-  Op op = collective(OpKind::all_gather, Payload::parameters, first, segments, step, group);
-  op.version = version;
-  return op;
+  return with_version(collective(OpKind::all_gather, Payload::parameters, first, segments, step, group), version);
 }
 Op broadcast(SegmentId first, int segments, StepId step, VersionId version, GroupId group, Rank root) {
   Op op = collective(OpKind::broadcast, Payload::parameters, first, segments, step, group);

@@ -11,9 +11,6 @@
 namespace parabench::suite {
 namespace {
 
-constexpr double start_up_s = 1.5;           ///< launcher, LibTorch
-constexpr double start_up_patience_s = 120;  ///< a cold disk, many ranks
-constexpr double patience = 20;
 constexpr double barrier_s = 1e-3, bytes_per_s = 100e6;  // of a slow network
 constexpr double memory_bytes_per_s = 500e6;             // written, swept and compared around each iteration
 
@@ -44,7 +41,7 @@ bool measure(std::span<results::ExchangeRecord> rows, const ExchangeLaunch& laun
   LaunchRequest request;
   request.phase = protocol::Phase::communicate;
   request.exchanges = &launch.work;
-  request.timeout_s = start_up_patience_s + patience * expected_seconds(launch, rows);
+  request.timeout_s = launch_patience(expected_seconds(launch, rows));
   LaunchResult result = start(workplace, request);
   if (result.interrupted) return false;
   if (result.reply) {
@@ -85,13 +82,13 @@ std::vector<ExchangeLaunch> exchange_launches(std::span<const results::ExchangeR
 }
 
 double expected_seconds(const ExchangeLaunch& launch, std::span<const results::ExchangeRecord> rows) {
-  double seconds = start_up_s;
+  double seconds = 0;
   for (const std::size_t i : launch.rows) {
     const auto bytes = static_cast<double>(rows[i].exchange.bytes);
     const double once = rows[i].predicted_time_s.value_or(2 * bytes / bytes_per_s) + bytes / memory_bytes_per_s;
     seconds += (launch.work.iterations + launch.work.warmup) * (barrier_s + once);
   }
-  return seconds;
+  return launch_seconds(seconds);
 }
 
 bool launch_exchanges(std::span<results::ExchangeRecord> rows, const CommunicateOptions& options,

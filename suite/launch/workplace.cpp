@@ -134,7 +134,7 @@ protocol::Offer probe_capabilities(Workplace& workplace) {
   const auto program = rank_program();
   LaunchRequest request;
   request.phase = protocol::Phase::probe;
-  request.timeout_s = start_up_patience_s;
+  request.timeout_s = launch_patience(0);
   const LaunchResult result = run(workplace, request);
   if (result.interrupted) throw Interrupted{};
   if (!result.reply) {
@@ -166,13 +166,16 @@ std::map<std::string, std::string> find_peers(const std::vector<SelectedCase>& c
 
 std::filesystem::path peer_program(const Workplace& workplace) { return workplace.scratch.path() / "peer"; }
 
+double launch_seconds(double work_s) { return start_up_s + work_s; }
+
+double launch_patience(double work_s) { return start_up_patience_s + prediction_patience * work_s; }
+
 double expected_seconds(protocol::Phase phase, const Forecast& forecast, int launch_steps) {
-  return start_up_s + work_in_steps(phase, forecast.plan, launch_steps) * forecast.predicted.step_time_s;
+  return launch_seconds(work_in_steps(phase, forecast.plan, launch_steps) * forecast.predicted.step_time_s);
 }
 
 double patience_seconds(protocol::Phase phase, const Forecast& forecast, int launch_steps) {
-  return start_up_patience_s +
-         prediction_patience * work_in_steps(phase, forecast.plan, launch_steps) * forecast.predicted.step_time_s;
+  return launch_patience(work_in_steps(phase, forecast.plan, launch_steps) * forecast.predicted.step_time_s);
 }
 
 }  // namespace parabench::suite

@@ -75,6 +75,10 @@ std::map<std::string, std::string> find_peers(const std::vector<SelectedCase>& c
 /// Where the program that launches them is then.
 std::filesystem::path peer_program(const Workplace& workplace);
 
+/// Seconds that a launch should take whose ranks work so long, and after which it counts as hung.
+double launch_seconds(double work_s);
+double launch_patience(double work_s);
+
 /// Seconds that a launch should take when all is well, start-up included.
 double expected_seconds(protocol::Phase phase, const Forecast& forecast, int launch_steps);
 

@@ -61,7 +61,7 @@ protocol::RankReport report(Rank rank, exec::RankSpans spans, double clock_offse
 int isolated_count(const Launch& launch) {
   if (launch.plan.asynchronous || launch.plan.spec.np == 1) return 0;
   const int steps = std::min(launch.command.steps, protocol::most_isolated_steps);
-  return (steps + launch.plan.steps - 1) / launch.plan.steps;
+  return plan::window(launch.plan, 0, steps).measured / launch.plan.steps;
 }
 
 /// Begin and end of such repeats on this rank, each alone between barriers, on the clock of rank 0. `run_step` runs one.

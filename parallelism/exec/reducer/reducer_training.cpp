@@ -1,12 +1,10 @@
 #include "parallelism/exec/reducer/reducer_training.h"
 
 #include <ATen/Parallel.h>
-#include <fmt/format.h>
 #include <torch/autograd.h>
 #include <torch/csrc/autograd/engine.h>
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 #include <utility>
 
@@ -147,11 +145,7 @@ void ReducerTraining::read_piece(int index) {
 void ReducerTraining::read_loss(const plan::Op& op) {
   const auto value = value_.item<double>();
   result_.losses[op.step.value] += value;
-  if (std::isfinite(value)) return;
-  throw NotANumber(
-      fmt::format("loss of step {}, micro-batch {}: got {}, expected a finite number; try a smaller lr "
-                  "(lr:{} now)",
-                  op.step.value, op.micro_batch.value, value, plan_.spec.lr));
+  require_finite(value, op, plan_.spec.lr);
 }
 
 void ReducerTraining::forward(int index) {

@@ -110,6 +110,12 @@ class UpdateCheck {
     }
   }
 
+  /// `missing`: what is to be there, for people.
+  void check_count(const Counted& counted, int due, const Op& missing) {
+    if (counted.count < due) complain("exactly once", missing, "is missing");
+    if (counted.count > due) complain("exactly once", *counted.op, "is one too many");
+  }
+
   /// Of weights that are about to be read.
   void check_gather(const Op& op) {
     const VersionId read = version_read(plan_, stage_of(plan_, op.segment), op.step);
@@ -122,8 +128,7 @@ class UpdateCheck {
     const int due = sharers.size() > 1 && is_update_due(plan_, stage_of(plan_, s), step) &&
                     plan_.averaging.every == 0 && plan_.servers.empty();
     const Op missing = sum.op ? *sum.op : all_reduce(s, 1, step, GroupId(-1));
-    if (sum.count < due) complain("exactly once", missing, "is missing");
-    if (sum.count > due) complain("exactly once", missing, "is one too many");
+    check_count(sum, due, missing);
     if (sum.op && plan_.groups[sum.op->group.value].ranks != sharers) {
       complain("group", *sum.op, "does not join the holders of its stage");
     }
@@ -173,8 +178,7 @@ class UpdateCheck {
     for (const auto& [counted, due, missing] :
          {std::tuple(there.push, exchanges, no_push), std::tuple(there.pull, exchanges, no_pull),
           std::tuple(there.add, serves ? workers : 0, no_add)}) {
-      if (counted.count < due) complain("exactly once", missing, "is missing");
-      if (counted.count > due) complain("exactly once", *counted.op, "is one too many");
+      check_count(counted, due, missing);
       const bool leaves_stage =
           counted.op && stage_of(plan_, SegmentId(counted.op->segment.value + counted.op->segments - 1)) !=
                             stage_of(plan_, counted.op->segment);
@@ -194,8 +198,7 @@ class UpdateCheck {
     const VersionId version = updates_by(plan_, stage_of(plan_, s), step);
     for (const auto& [counted, missing] : {std::pair(sum, all_reduce_parameters(s, 1, step, version, GroupId(-1))),
                                            std::pair(there.average, average(s, 1, step, version, GroupId(-1)))}) {
-      if (counted.count < due) complain("exactly once", missing, "is missing");
-      if (counted.count > due) complain("exactly once", *counted.op, "is one too many");
+      check_count(counted, due, missing);
       if (!counted.op) continue;
       if (counted.op->version != version)
         complain("version", *counted.op,
@@ -216,8 +219,7 @@ class UpdateCheck {
     for (const auto& [counted, missing] :
          {std::pair(there.norms, norms(whole.segment, whole.segments, step, whole.group)),
           std::pair(there.norm_sum, all_reduce_norms(whole.segment, whole.segments, step, whole.group))}) {
-      if (counted.count < due) complain("exactly once", missing, "is missing");
-      if (counted.count > due) complain("exactly once", *counted.op, "is one too many");
+      check_count(counted, due, missing);
       if (counted.op && due && !same_run(*counted.op, *update))
         complain("shard", *counted.op, "is of another share than " + to_text(*update) + " writes");
     }

@@ -13,18 +13,17 @@
 namespace parabench::plan {
 
 void check_executable(const Plan& plan, const models::ModelSpec& model) {
+  const std::string another = "write the plan file with " + to_type("plan CASE --format json");
   const Segment& last = plan.segments.back();
   if (const int layers = last.first_layer + last.layers; layers != std::ssize(model.layers))
     throw usage_error("plan", std::to_string(layers) + " layers",
                       std::to_string(model.layers.size()) + " as " + model.name + " has");
   if (plan.tie != tied_segments(plan, model))
-    throw usage_error("plan", plan.tie ? "a tied tensor" : "no tied tensor", "what " + model.name + " ties",
-                      "write the plan file with " + to_type("plan CASE --format json"));
+    throw usage_error("plan", plan.tie ? "a tied tensor" : "no tied tensor", "what " + model.name + " ties", another);
   const std::string hint = "emulated devices run it: device:emulated";
   if (plan.shards != 1) throw usage_error("plan", std::to_string(plan.shards) + " shards", "stages in one piece", hint);
   if (plan.averaging != averaging(plan.spec) || std::ssize(plan.servers) != servers(plan.spec))
-    throw usage_error("plan", "averages or servers", "what " + to_text(plan.spec.strategy) + " says",
-                      "write the plan file with parabench plan CASE --format json");
+    throw usage_error("plan", "averages or servers", "what " + to_text(plan.spec.strategy) + " says", another);
   for (const RankProgram& rank : plan.ranks) {
     const bool in_place = plan.averaging.every > 0 || !plan.servers.empty();
     if (in_place && rank.weight_versions > 1)
@@ -48,7 +47,7 @@ void check_executable(const Plan& plan, const models::ModelSpec& model) {
   if (const auto skips = skip_ports(plan.segments, model); plan.skips != skips)
     throw usage_error("plan", std::to_string(plan.skips.size()) + " tensors that skip segments",
                       "the " + std::to_string(skips.size()) + " of " + model.name + " cut into the plan's segments",
-                      "write the plan file with " + to_type("plan CASE --format json"));
+                      another);
 }
 
 }  // namespace parabench::plan

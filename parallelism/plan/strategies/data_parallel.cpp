@@ -34,18 +34,16 @@ std::vector<SegmentRun> in_forward_order(std::vector<SegmentRun> runs) {
   return runs;
 }
 
-/// `share` gets the case's buckets beside the plan.
-template <class Share>
-Plan bucketed_plan(const StrategyInput& input, Share share) {
-  return replicated_plan(input, [&](Plan plan) {
-    const auto runs = buckets(plan, gradient_bytes(plan, input.model), input.spec.bucket);
-    return share(std::move(plan), runs);
-  });
-}
-
 using Runs = std::vector<SegmentRun>;
 
 }  // namespace
+
+Plan bucketed_plan(const StrategyInput& input, const std::function<Plan(Plan, const Runs&)>& share) {
+  return replicated_plan(input, [&](Plan plan) {
+    const Runs runs = buckets(plan, gradient_bytes(plan, input.model), input.spec.bucket);
+    return share(std::move(plan), runs);
+  });
+}
 
 Plan data_parallel_plan(const StrategyInput& input) { return bucketed_plan(input, add_reduced_updates); }
 

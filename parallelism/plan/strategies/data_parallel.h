@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "parallelism/plan/strategies/placement.h"
 
@@ -20,5 +21,7 @@ Plan dear_plan(const StrategyInput& input);
 /// Copies of the model, a segment per layer, each with the passes of its share of the batch; `share` adds what several
 /// of them do to gradients and weights. One copy is updated whole.
 Plan replicated_plan(const StrategyInput& input, const std::function<Plan(Plan)>& share);
+/// The same; `share` gets the case's buckets beside the plan.
+Plan bucketed_plan(const StrategyInput& input, const std::function<Plan(Plan, const std::vector<SegmentRun>&)>& share);
 
 }  // namespace parabench::plan

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/units_text.h"
 #include "parallelism/plan/strategies/data_parallel.h"
+#include "parallelism/plan/strategies/parameters.h"
 
 namespace parabench::plan {
 namespace {
@@ -21,11 +22,7 @@ double look(double ready, Seconds cycle) {
 }  // namespace
 
 Fusion fusion(const Case& spec) {
-  std::string buffer(usual_fusion), cycle(usual_cycle);
-  for (const auto& [name, value] : spec.strategy.parameters) {
-    if (name == "fusion") buffer = value;
-    if (name == "cycle") cycle = value;
-  }
+  const std::string buffer = parameter_text(spec, "fusion"), cycle = parameter_text(spec, "cycle");
   const std::string subject = "fusion of horovod";
   const Fusion read{parse_bytes(subject, buffer), parse_seconds("cycle of horovod", cycle)};
   if (read.buffer < Bytes(1))

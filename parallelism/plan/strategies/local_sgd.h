@@ -13,8 +13,9 @@ namespace parabench::plan {
 inline constexpr std::string_view usual_every = "4", every_expected = "a number of steps from 1 to 1000";
 inline constexpr std::string_view usual_outer = "none", outer_expected = "none or nesterov";
 
-/// What the definition of a case's strategy says, whoever asks; of strategies that average nothing: none. Outer nesterov has the learning rate 0.7 and the momentum 0.9 of DiLoCo's paper. Throws
-/// usage_error for what a parameter does not accept.
+/// What the definition of a case's strategy says, whoever asks; of strategies that average nothing: none. Outer
+/// nesterov has the learning rate 0.7 and the momentum 0.9 of DiLoCo's paper. Throws usage_error for what a parameter
+/// does not accept.
 Averaging averaging(const Case& spec);
 
 /// Copies that update their weights by the mean gradient of their own samples, over the `every` steps from one average

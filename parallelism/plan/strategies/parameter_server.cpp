@@ -1,13 +1,11 @@
 #include "parallelism/plan/strategies/parameter_server.h"
 
-#include <charconv>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
 #include "parallelism/plan/partition/partition.h"
 #include "parallelism/plan/passes/passes.h"
+#include "parallelism/plan/strategies/parameters.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 #include "parallelism/plan/ties.h"
 
@@ -45,14 +43,7 @@ void serve(Plan& plan, const SegmentRun& run, int workers) {
 
 int servers(const Case& spec) {
   if (!find_strategy(spec.strategy.name).find_parameter("servers")) return 0;
-  std::string text(usual_servers);
-  for (const auto& [name, value] : spec.strategy.parameters)
-    if (name == "servers") text = value;
-  int count = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (code != std::errc() || end != text.data() + text.size() || count < 1)
-    throw usage_error("servers of parameter-server", text, std::string(servers_expected), "try servers=1");
-  return count;
+  return parameter_number(spec, "servers");
 }
 
 Plan parameter_server_plan(const StrategyInput& input) {

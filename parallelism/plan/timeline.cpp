@@ -84,8 +84,9 @@ class Accounting {
     if (op.kind == OpKind::forward) sum.forward += work;
     if (makes_input_gradient(op.kind) || makes_weight_gradient(op.kind)) sum.backward += work;
     if (op.kind == OpKind::recompute) sum.recompute += work;
-    if (op.kind == OpKind::update || op.kind == OpKind::norms || op.kind == OpKind::average || op.kind == OpKind::add)
-      sum.update += work;
+    const bool updates = op.kind == OpKind::update || op.kind == OpKind::norms || op.kind == OpKind::average ||
+                         op.kind == OpKind::add || is_of_compression(op.kind);
+    if (updates) sum.update += work;
   }
 
   static Breakdown per_step(Breakdown sum, int steps) {

@@ -211,6 +211,10 @@ constexpr std::array keys{
          .since = "1.8"}),
     key<&Case::reshard>(
         {.name = "reshard", .help = "drop whole weights after the forward, and gather them again", .since = "1.8"}),
+    key<&Case::executor>({.name = "executor",
+                          .help = "start operations in the plan's order, or as soon as what they need has ended",
+                          .readers = "device:cpu",
+                          .since = "1.10"}),
     key<&Case::lr>({.name = "lr",
                     .accepts = positive,
                     .expected = "a number > 0",

@@ -46,6 +46,7 @@ TrainingWork::TrainingWork(const plan::Plan& plan, const models::ModelSpec& mode
       measure_from_(measure_from),
       needs_(needs),
       last_segment_(plan::last_segment(plan)),
+      counts_operations_(operations_at_once(plan.spec) == 1),
       groups_(plan::collective_groups(plan).numbers),
       boundaries_(models::boundaries(model)),
       skips_(models::skips(model)),
@@ -111,7 +112,7 @@ void TrainingWork::bring_skips(int index) {
 }
 
 void TrainingWork::send_skips(int index) {
-  for (auto& [port, tensor] : runner_.take_leaving()) {
+  for (auto& [port, tensor] : runner_.take_leaving(program_.compute()[index])) {
     const auto send = skip_sends_.find({index, port});
     if (send == skip_sends_.end()) continue;  // another port brings the tensor there
     payload_[send->second.lane][send->second.index] = laid_out(tensor, plan_.spec.layout);
@@ -247,12 +248,26 @@ PieceTensors TrainingWork::next_piece(PieceFeed& input, int index) {
 torch::Tensor TrainingWork::read_input(const plan::Op& op, int index) {
   const std::pair piece{op.step, op.micro_batch};
   const bool first = op.segment == SegmentId(0);
-  if (!first && (op.segment != last_segment_ || labels_.contains(piece))) return {};
+  if (!first && (op.segment != last_segment_ || has_labels(piece))) return {};
   auto [images, labels] = next_piece(first ? *input_.images : *input_.labels, index);
   // Where the rank does not compute the piece's loss, nobody would take them.
   const bool needed = op.segment == last_segment_ || computes_loss(op);
+  const std::lock_guard lock(mutex_);
   if (needed) labels_[piece] = std::move(labels);
   return images;
+}
+
+bool TrainingWork::has_labels(const Labels::key_type& piece) const {
+  const std::lock_guard lock(mutex_);
+  return labels_.contains(piece);
+}
+
+torch::Tensor TrainingWork::labels_of(const plan::Op& op, bool again) {
+  const std::lock_guard lock(mutex_);
+  const auto found = labels_.find({op.step, op.micro_batch});
+  torch::Tensor labels = found->second;
+  if (!again) labels_.erase(found);
+  return labels;
 }
 
 torch::Tensor TrainingWork::run_forward(const plan::Op& op, int index) {
@@ -264,9 +279,9 @@ torch::Tensor TrainingWork::run_forward(const plan::Op& op, int index) {
   bring_skips(index);
   if (torch::Tensor images = read_input(op, index); images.defined()) input = std::move(images);
   if (op.segment != last_segment_) return laid_out(runner_.forward(op, std::move(input), {}), plan_.spec.layout);
-  const auto labels = labels_.find({op.step, op.micro_batch});
-  losses_.push_back({index, runner_.forward(op, std::move(input), labels->second)});
-  if (!op.discards) labels_.erase(labels);
+  torch::Tensor loss = runner_.forward(op, std::move(input), labels_of(op, /*again=*/op.discards));
+  const std::lock_guard lock(mutex_);
+  losses_.push_back({index, std::move(loss)});
   return {};
 }
 
@@ -297,9 +312,7 @@ void TrainingWork::run(int index) {
     }
     case plan::OpKind::recompute: {
       CountScope scope(device_, MemoryCategory::activations);
-      const auto labels =
-          op.segment == last_segment_ ? labels_.extract({op.step, op.micro_batch}) : Labels::node_type();
-      runner_.recompute(op, labels.empty() ? torch::Tensor() : labels.mapped());
+      runner_.recompute(op, op.segment == last_segment_ ? labels_of(op, /*again=*/false) : torch::Tensor());
       return;
     }
     case plan::OpKind::backward:
@@ -335,6 +348,7 @@ void TrainingWork::run(int index) {
 }
 
 void TrainingWork::read_losses() {
+  const std::lock_guard lock(mutex_);
   for (const Loss& loss : losses_) {
     const plan::Op& op = program_.compute()[loss.index];
     const double value = loss.value.item<double>();
@@ -345,7 +359,7 @@ void TrainingWork::read_losses() {
 }
 
 void TrainingWork::enter(bool computes) {
-  if (computes) at::set_num_threads(plan_.spec.threads);
+  if (computes) at::set_num_threads(threads_of_operation(plan_.spec));
   if (!computes) at::GradMode::set_enabled(false);  // the thread's own switch; it ends with the lanes
   device_.enter(computes);
 }
@@ -353,6 +367,7 @@ void TrainingWork::enter(bool computes) {
 void TrainingWork::queue(int index) {
   if (!measure_from_) return;
   marks_[index].queued = device_.mark();
+  const std::lock_guard lock(mutex_);
   if (peaks_reset_ || program_.compute()[index].step < *measure_from_) return;
   device_.account().reset_peak();
   device_.reset_peaks();
@@ -360,8 +375,10 @@ void TrainingWork::queue(int index) {
 }
 
 void TrainingWork::begin(int index) {
-  device_.account().begin_window();
-  result_.memory[index].before = device_.account().live();
+  if (counts_operations_) {
+    device_.account().begin_window();
+    result_.memory[index].before = device_.account().live();
+  }
   for (const plan::OpRef& ref : needs_.of(plan::compute_lane, index)) {
     if (ref.lane == plan::compute_lane) continue;
     comm::DeviceEvent& end = transfers_[ref.lane][ref.index].end;
@@ -380,6 +397,7 @@ void TrainingWork::compute(int index) {
 
 void TrainingWork::end_of(int index) {
   marks_[index].end = device_.mark();
+  if (!counts_operations_) return;
   result_.memory[index].peak = device_.account().window_peak();
   result_.memory[index].after = device_.account().live();
 }

@@ -64,6 +64,7 @@ inline Case random_case(std::mt19937& random) {
   change(spec.zero, 1);
   change(spec.prefetch, static_cast<int>(below(5)));
   change(spec.reshard, false);
+  change(spec.executor, ExecutorKind::futurized);
   change(spec.lr, std::ldexp(1.0 + below(1 << 30), -below(60)));
   change(spec.momentum, below(1 << 30) * 0x1p-30);
   change(spec.weight_decay, below(1000) * 1e-7);

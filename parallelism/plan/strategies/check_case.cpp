@@ -106,6 +106,20 @@ void check_graph(const Case& spec, const models::ModelSpec& model, const Strateg
     refuse("off for " + model.name + ", whose dropout a graph would repeat in every step", "leave graph out");
 }
 
+/// What starts by readiness has no order that a queue of a device, or whoever drives the operations, could keep to.
+void check_executor(const Case& spec, const Strategy& strategy) {
+  if (!is_futurized(spec)) return;
+  const auto refuse = [](const std::string& expected) {
+    throw usage_error("executor", "futurized", expected, "leave executor out");
+  };
+  if (spec.device != DeviceKind::cpu)
+    refuse("ordered with device:" + std::string(to_text(spec.device)) +
+           ": operations are fired on the processor alone");
+  const std::string name(strategy.name);
+  if (strategy.delay) refuse("ordered for " + name + ", in which the order decides what weights a pass reads");
+  if (sums_by_reducer(spec)) refuse("ordered for " + name + ", whose backward is one call of PyTorch's autograd");
+}
+
 /// What zero3 reads.
 void check_resharding(const Case& spec, const Strategy& strategy) {
   if (!strategy.uses("reshard")) return;
@@ -378,6 +392,7 @@ void check_case(const Case& spec, const models::ModelSpec& model, const GivenSch
   check_offered(spec);
   check_reduce(spec);
   check_graph(spec, model, strategy);
+  check_executor(spec, strategy);
   check_resharding(spec, strategy);
   check_reducer(spec);
   check_compression(spec, model);

@@ -374,6 +374,17 @@ std::vector<BadCase> bad_cases() {
   };
   add("gpipe", 2, 8, graphed, {"graph", "'on'", "np:2"});
   add("pipedream-2bw", 1, 8, graphed, {"graph", "'on'", "two weight versions"});
+  const auto futurized = [](DeviceKind device) {
+    return [device](Case& c) {
+      c.executor = ExecutorKind::futurized;
+      c.device = device;
+      c.comm = default_comm(device);
+    };
+  };
+  add("gpipe", 2, 8, futurized(DeviceKind::cuda), {"executor", "'futurized'", "ordered with device:cuda"});
+  add("gpipe", 2, 8, futurized(DeviceKind::emulated), {"executor", "ordered with device:emulated"});
+  add("pipedream", 2, 8, futurized(DeviceKind::cpu), {"executor", "ordered for pipedream", "the order decides"});
+  add("c10d", 2, 8, futurized(DeviceKind::cpu), {"executor", "ordered for c10d"});
   add("gpipe", 2, 8, [](Case& c) { c.precision = Precision::tf32; }, {"precision", "'tf32'"});
   add("gpipe", 2, 8, [](Case& c) { c.comm = CommKind::nccl; }, {"comm", "'nccl'"});
   add("gpipe", 2, 8, [](Case& c) { c.strategy.parameters = {{"depth", "2"}}; }, {"parameter of gpipe", "'depth'"});

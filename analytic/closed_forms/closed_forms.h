@@ -10,6 +10,7 @@ namespace parabench::analytic {
 struct Link {
   double latency_s = 0;
   double bytes_per_s = 0;
+  bool operator==(const Link&) const = default;
 };
 
 /// Data parallel, DDLBench thesis (Jansen 2020) Eq. 5.1: T_seq / W + 2 (W-1) max_i(L_i + min(G, th) / (W BW_i)); only

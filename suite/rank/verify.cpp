@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "parallelism/exec/equivalence.h"
 #include "parallelism/exec/reference.h"
@@ -55,27 +57,28 @@ results::Equivalence verify(const Launch& launch, comm::Communicator& comm, exec
   const auto within_tolerance = [&] {  // a NaN compares false and so fails
     return difference.update <= equivalence.tolerance && difference.buffer <= equivalence.tolerance;
   };
-  double decided = 0;
-  if (!within_tolerance()) {
-    const exec::Rounding rounding =
-        exec::rounding_between(reference, exec::train_reference(plan, launch.model, equivalence.steps, launch.source,
-                                                                launch.input, exec::rounding_nudge));
-    difference = exec::compare(plan, launch.model, trained, reference, &rounding, equivalence.tolerance);
+  std::optional<exec::Rounding> rounding;
+  const auto is_decided = [&] { return rounding && rounding->decided_elements > exec::most_decided; };
+  for (double nudge : exec::rounding_nudges) {
+    if (within_tolerance() || is_decided()) break;
+    const exec::Rounding further = exec::rounding_between(
+        reference, exec::train_reference(plan, launch.model, equivalence.steps, launch.source, launch.input, nudge));
+    rounding = rounding ? exec::larger_of(std::move(*rounding), further) : further;
+    difference = exec::compare(plan, launch.model, trained, reference, &*rounding, equivalence.tolerance);
     equivalence.tensors_left_out = difference.left_out;
-    decided = rounding.decided_elements;
   }
   equivalence.max_relative_update_difference = difference.update;
   equivalence.worst_parameter = difference.worst_parameter;
   equivalence.max_relative_buffer_difference = difference.buffer;
-  if (!within_tolerance()) {
-    equivalence.status = results::EquivalenceStatus::fail;
-    equivalence.reason =
-        fmt::format("{}; tolerance {:.0e}", exec::describe(difference, launch.model), equivalence.tolerance);
-  } else if (decided > exec::most_decided) {
+  if (is_decided()) {
     equivalence.reason = fmt::format(
         "rounding alone decides {:.0f} % of the parameters, too many to tell what the rest is worth; try a "
         "larger batch",
-        100 * decided);
+        100 * rounding->decided_elements);
+  } else if (!within_tolerance()) {
+    equivalence.status = results::EquivalenceStatus::fail;
+    equivalence.reason =
+        fmt::format("{}; tolerance {:.0e}", exec::describe(difference, launch.model), equivalence.tolerance);
   } else {
     equivalence.status = results::EquivalenceStatus::pass;
   }

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 
 #include "datasets/order.h"
@@ -533,6 +534,18 @@ TEST(Rounding, ANetworkThatAmplifiesItTooMuchLeavesNothingToCompare) {
     for (torch::Tensor& tensor : layer) tensor = tensor * 1.001;
   EXPECT_GT(rounding_between(reference, other).decided_elements, most_decided);
   EXPECT_EQ(rounding_between(reference, reference).decided_elements, 0);
+}
+
+TEST(Rounding, OfTwoNudgesTheLargerOfEachCounts) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  const Rounding a{.updates = {{1e-9, 3e-9}, {nan}}, .buffers = {{{1e-5}}}, .decided_elements = 0.2};
+  const Rounding b{.updates = {{2e-9, 1e-9}, {1e-9}}, .buffers = {{{inf}}}, .decided_elements = 0.1};
+  for (const Rounding& larger : {larger_of(a, b), larger_of(b, a)}) {
+    EXPECT_EQ(larger.updates[0], (std::vector{2e-9, 3e-9}));
+    EXPECT_TRUE(std::isnan(larger.updates[1][0]));
+    EXPECT_EQ(larger.buffers[0][0][0], inf);
+    EXPECT_EQ(larger.decided_elements, 0.2);
+  }
 }
 
 TEST(Compare, ASmallTensorCannotHideBehindALargeOne) {

@@ -11,6 +11,7 @@
 
 #include "base/counted.h"
 #include "base/units_text.h"
+#include "results/baseline.h"
 #include "results/summary.h"
 
 namespace parabench::results {
@@ -82,6 +83,29 @@ void append(std::string& text, const Row& cells, const std::array<std::size_t, c
   text += line + "\n";
 }
 
+/// Of a row that by definition trains something else than SGD: its loss, and where the records have it that of sequential
+/// training at as many samples.
+std::string other_training(const Record& record, std::span<const Record> records) {
+  const std::string& reference = record.equivalence.reference;
+  if ((reference != "delayed-update" && reference != "local-update") || !record.measured) return "";
+  const Case& spec = record.parameters;
+  const auto is_same = [&](const Record& other) {
+    const Case& its = other.parameters;
+    return is_reference(other) && same_training(its, spec) && its.batch == spec.batch && its.lr == spec.lr &&
+           its.momentum == spec.momentum && its.weight_decay == spec.weight_decay && its.seed == spec.seed;
+  };
+  const std::vector<double>& losses = record.measured->losses;
+  const auto sequential = std::ranges::find_if(records, is_same);
+  std::size_t steps = losses.size();
+  if (sequential != records.end()) steps = std::min(steps, sequential->measured->losses.size());
+  if (steps == 0) return "";
+  std::string text = fmt::format("    {}: loss {:.4g} after {} of {}", reference, losses[steps - 1],
+                                 counted(steps, "step"), counted(spec.batch, "sample"));
+  if (sequential != records.end())
+    text += fmt::format(", {:.4g} of sequential", sequential->measured->losses[steps - 1]);
+  return text + "\n";
+}
+
 /// "mean absolute error over 5 cases: step time 7.3 %, peak memory 4.1 %".
 std::string summary(const MeanError& mean) {
   const bool usual = mean.checked && !mean.emulated;
@@ -131,6 +155,7 @@ std::string results_table(std::span<const Record> records) {
     if (differs(records[i].equivalence) && !records[i].equivalence.reason.empty()) {
       text += fmt::format("    equivalence: {}\n", records[i].equivalence.reason);
     }
+    text += other_training(records[i], records);
   }
   for (const MeanError& mean : mean_errors(records)) text += summary(mean);
   return text + left_out(records);

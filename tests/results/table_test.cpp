@@ -42,6 +42,20 @@ TEST(Table, LooksAsTheGoldenFile) {
   EXPECT_EQ(table, read_text(path)) << "PARABENCH_UPDATE_GOLDEN=1 rewrites it";
 }
 
+TEST(Table, OtherTrainingHasItsLossBesideThatOfSequentialTrainingAtAsManySamples) {
+  std::vector<Record> records = quick_records();
+  EXPECT_EQ(results_table(records).find("loss"), std::string::npos) << "all train what SGD does";
+  records[3].equivalence.reference = "delayed-update";
+  records[3].measured->losses = {2.25, 2.5};
+  EXPECT_NE(
+      results_table(records).find("    delayed-update: loss 2.5 after 2 steps of 32 samples, 2.25 of sequential\n"),
+      std::string::npos)
+      << results_table(records);
+  records[0].parameters.lr *= 2;
+  EXPECT_NE(results_table(records).find("    delayed-update: loss 2.5 after 2 steps of 32 samples\n"),
+            std::string::npos);
+}
+
 TEST(Table, OfNoRecordsIsItsHeading) {
   const std::string table = results_table({});
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 2);

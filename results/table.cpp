@@ -99,20 +99,24 @@ bool trains_otherwise(const Record& record) {
   return reference != "sequential" && reference != "peer";
 }
 
-/// Of such a row its last loss, and that of sequential training after as many samples where a record has it: its time
-/// alone says nothing of what it learned. Else empty.
+/// Of such a row its loss, and that of sequential training after as many samples where a record has it: its time alone
+/// says nothing of what it learned. Else empty.
 std::string loss_line(const Record& record, std::span<const Record> records) {
-  if (!trains_otherwise(record) || !record.measured || record.measured->losses.empty()) return "";
+  if (!trains_otherwise(record) || !record.measured) return "";
   const Case& spec = record.parameters;
-  const std::size_t steps = record.measured->losses.size();
-  std::string line = fmt::format("    not sequential training ({}): loss {:.4g} after {}", record.equivalence.reference,
-                                 record.measured->losses.back(), counted(static_cast<int>(steps), "step"));
-  const auto beside = std::ranges::find_if(records, [&](const Record& other) {
+  const auto is_beside = [&](const Record& other) {
     const Case& theirs = other.parameters;
     return is_reference(other) && same_training(theirs, spec) && theirs.batch == spec.batch && theirs.lr == spec.lr &&
-           theirs.momentum == spec.momentum && theirs.weight_decay == spec.weight_decay && theirs.seed == spec.seed &&
-           other.measured->losses.size() >= steps;
-  });
+           theirs.momentum == spec.momentum && theirs.weight_decay == spec.weight_decay && theirs.seed == spec.seed;
+  };
+  const std::vector<double>& losses = record.measured->losses;
+  const auto beside = std::ranges::find_if(records, is_beside);
+  std::size_t steps = losses.size();
+  if (beside != records.end()) steps = std::min(steps, beside->measured->losses.size());
+  if (steps == 0) return "";
+  std::string line =
+      fmt::format("    not sequential training ({}): loss {:.4g} after {} of {}", record.equivalence.reference,
+                  losses[steps - 1], counted(steps, "step"), counted(spec.batch, "sample"));
   if (beside != records.end())
     line += fmt::format(", of sequential training {:.4g}", beside->measured->losses[steps - 1]);
   return line + "\n";

@@ -25,6 +25,17 @@ double parameter_server_step(double own_s, int workers, double bytes, double lar
   return own_s + 2 * std::max(bytes, workers * largest_range) / bytes_per_s;
 }
 
+double asynchronous_server_step(double own_s, double serving_s, int workers, double bytes, double largest_range,
+                                double bytes_per_s) {
+  const double alone = own_s + serving_s + 2 * bytes / bytes_per_s;
+  return std::max({alone / workers, serving_s, largest_range / bytes_per_s});
+}
+
+double stale_server_step(double own_s, double serving_s, int workers, double bytes, double largest_range,
+                         double bytes_per_s) {
+  return std::max({own_s, serving_s, std::max(bytes, workers * largest_range) / bytes_per_s});
+}
+
 double decoupled_step(double forward_s, double backward_s, double update_s, double reduce_scatter_s,
                       double all_gather_s) {
   return std::max(backward_s, reduce_scatter_s) + update_s + std::max(forward_s, all_gather_s);

@@ -53,9 +53,18 @@ class Writer {
       if (lane.key == plan::sends_to(Rank(0), plan::Payload::parameters)) served(rank, stage, lane);
   }
 
+  /// How old the weights are by which an update's gradients are computed: the same for every update but the first ones.
+  void staleness(StageId stage) {
+    const plan::VersionRule& rule = plan_.versions[stage.value];
+    if (rule.lag == 0) return;
+    add(fmt::format("staleness[stage {}]", stage.value), rule.lag, "updates",
+        "updates between the weights that a step reads and those that its own update changes",
+        "the strategy's definition");
+  }
+
   /// PipeDream's price of the plan's stages, and of the alternative to all of them.
   void replication() {
-    if (!plan_.asynchronous || plan::micro_batches(plan_) > 1) return;
+    if (!plan_.asynchronous || !plan_.servers.empty() || plan::micro_batches(plan_) > 1) return;
     const plan::SyncModel sync = plan::sync_model(plan_.spec);
     const plan::ReplicaLink link{time_.link(plan_).bytes_per_s, sync};
     plan::StageLoad whole;
@@ -165,7 +174,7 @@ class Writer {
       add(name, sum, "s",
           averages ? fmt::format("words moved for each parameter x seconds per word, once in {} steps",
                                  plan_.averaging.every)
-                   : "words moved for each parameter x seconds per word, over all workers",
+                   : "words moved for each parameter x seconds per word, over the workers of an update",
           with_assumption(averages ? "weights from their sum" : "gradients that workers sent"));
       return;
     }
@@ -261,6 +270,7 @@ std::vector<Term> terms_of(const plan::Plan& plan, const Sizes& sizes, const Tim
   for (StageId stage; stage.value < plan.stages; ++stage) {
     writer.stage(stage);
     writer.server(stage);
+    writer.staleness(stage);
   }
 
   const Rank busiest = busiest_rank(ranks);

@@ -42,9 +42,9 @@ struct Difference {
 /// "updates differ by up to 0.003 (fc.bias (rank 0)), batch-norm statistics by 2e-07": of these only where the model
 /// has any.
 std::string describe(const Difference& difference, const models::ModelSpec& model);
-/// dw: the tensor's change over the whole window. Per tensor, so that a small one cannot hide behind a large
-/// one. A tensor that is not finite counts as NaN. With `rounding`, what differs by more than `tolerance` but by no
-/// more than rounding explains is left out.
+/// dw: the tensor's change over the whole window, but for what a rank lacks by definition (updates_missed()). Per tensor,
+/// so that a small one cannot hide behind a large one. A tensor that is not finite counts as NaN. With `rounding`, what
+/// differs by more than `tolerance` but by no more than rounding explains is left out.
 Difference compare(const plan::Plan& plan, const models::ModelSpec& model, const Trained& trained,
                    const ReferenceState& reference, const Rounding* rounding = nullptr, double tolerance = 0);
 

@@ -18,6 +18,7 @@
 #include "parallelism/plan/state/state_layout.h"
 #include "parallelism/plan/strategies/delay_rules.h"
 #include "parallelism/plan/strategies/local_sgd.h"
+#include "parallelism/plan/strategies/parameter_server.h"
 
 namespace parabench::exec {
 namespace {
@@ -287,6 +288,13 @@ ReferenceState train_reference(const plan::Plan& plan, const models::ModelSpec& 
 
   for (const LayerHistory& layer : copies.front())
     state.parameters.push_back(as_fp64(layer.versions.back().parameters));
+  int missed = 0;
+  for (Rank r; r.value < std::ssize(plan.ranks); ++r) missed = std::max(missed, plan::updates_missed(spec, r, steps));
+  for (int updates = 1; updates <= missed; ++updates) {
+    auto& before = state.earlier.emplace_back();
+    for (const LayerHistory& layer : copies.front())
+      before.push_back(as_fp64(layer.versions[layer.versions.size() - 1 - updates].parameters));
+  }
   for (std::size_t r = 0; r < plan.ranks.size(); ++r)
     for (const auto& layer : buffers[r]) state.buffers[r].push_back(as_fp64(layer));
   return state;
@@ -297,7 +305,11 @@ std::int64_t reference_bytes(const plan::Plan& plan, const models::ModelSpec& mo
   const std::int64_t trained = trains_apart ? plan.replicas : 1, outer = trains_apart ? 3 : 0;
   const std::int64_t apart =
       compression(plan.spec).is_on() ? 3 * plan.replicas : 0;  // gradients, errors and their sums
-  const std::int64_t copies = 3 + trained * (1 + state_count(optimizer_rule(plan.spec)) + plan.stages) + outer + apart;
+  int versions = plan.stages;
+  for (const plan::VersionRule& rule : plan::delay_rules(plan)) versions = std::max(versions, rule.lag + 1);
+  const int missed = plan::updates_missed(plan.spec, Rank(0), versions);
+  const std::int64_t copies =
+      3 + trained * (1 + state_count(optimizer_rule(plan.spec)) + versions) + outer + missed + apart;
   int samples = 0;
   for (const auto& replica : plan.pieces) samples = std::max(samples, std::ranges::max(replica));
   if (!models::mixes_samples(model) && !trains_apart && apart == 0) samples = plan.spec.batch;

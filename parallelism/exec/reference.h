@@ -18,6 +18,8 @@ namespace parabench::exec {
 struct ReferenceState {
   bool whole_batch = false;  ///< trained on each batch as one piece; else piece after piece
   std::vector<std::vector<torch::Tensor>> initial, parameters;
+  /// [i][layer][tensor]: the parameters i + 1 updates before, as many as some rank lacks (updates_missed()).
+  std::vector<std::vector<std::vector<torch::Tensor>>> earlier;
   std::vector<std::vector<std::vector<torch::Tensor>>> buffers;  ///< [rank][layer][tensor]
   std::vector<double> losses;                                    ///< mean loss of each step
 };

@@ -217,9 +217,13 @@ comm::BufferView StageState::gradients(SegmentId first, int segments) const {
   const plan::ElementRange run = layout_.in_gradients(first, layout_.run(first, segments));
   return view_of(gradients_.narrow(0, run.first, run.count));
 }
-comm::BufferView StageState::weights(SegmentId first, int segments) const {
+comm::BufferView StageState::weights(SegmentId first, int segments, VersionId version) const {
   const plan::ElementRange run = layout_.in_weights(first, layout_.run(first, segments));
-  return view_of(weights_.front().narrow(0, run.first, run.count));
+  return view_of(weights_[version.value % weights_.size()].narrow(0, run.first, run.count));
+}
+
+void StageState::expect_weights(SegmentId first, int segments, VersionId version) {
+  std::fill_n(newest_.begin() + local(first), segments, version);
 }
 
 torch::Tensor StageState::own_weights(SegmentId first, const plan::ElementRange& part) const {

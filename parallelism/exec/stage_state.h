@@ -55,8 +55,10 @@ class StageState {
   comm::BufferView gradients(SegmentId first, int segments) const;
   /// The gradient of a tied tensor that another rank has, too; for ranks that have one of its two ends.
   comm::BufferView tied_gradients() const { return view_of(tied_gradients_); }
-  /// The weights of a run of segments, contiguous; for ranks that have one version of them.
-  comm::BufferView weights(SegmentId first, int segments) const;
+  /// The weights of a run of segments at a version that the rank has, contiguous.
+  comm::BufferView weights(SegmentId first, int segments, VersionId version) const;
+  /// That weights() of this version were, or are to be, written by another rank.
+  void expect_weights(SegmentId first, int segments, VersionId version);
   /// Whether whole weights come and go, and so have to be brought before they are read.
   bool keeps_shares() const { return shares_.defined(); }
   /// Puts the rank's shard of the run where the whole weights are to come, once the device has come to `ready`; as

@@ -132,15 +132,16 @@ comm::BufferView TrainingWork::summed(const plan::Op& op) const {
   if (op.payload == plan::Payload::norms) return state_.norms(op.segment, op.segments);
   if (op.payload == plan::Payload::encoded) return state_.compressor()->encoded(op.segment, op.segments, 1);
   if (op.payload == plan::Payload::projected) return state_.compressor()->projected(op.segment, op.segments);
-  if (op.payload == plan::Payload::parameters) return state_.weights(op.segment, op.segments);
+  if (op.payload == plan::Payload::parameters) return state_.weights(op.segment, op.segments, op.version);
   return state_.gradients(op.segment, op.segments);
 }
 
 comm::CollectiveCall TrainingWork::sharing(int lane, const plan::Op& op, comm::CollectiveKind kind, void* ready) const {
   const auto members = static_cast<int>(plan_.groups[op.group.value].ranks.size());
   comm::CollectiveCall call{.kind = kind,
-                            .buffer = op.payload == plan::Payload::gradients ? state_.gradients(op.segment, op.segments)
-                                                                             : state_.weights(op.segment, op.segments),
+                            .buffer = op.payload == plan::Payload::gradients
+                                          ? state_.gradients(op.segment, op.segments)
+                                          : state_.weights(op.segment, op.segments, op.version),
                             .group = groups_.at(program_.lanes[lane].key),
                             .shares = state_.shares(op.segment, op.segments, members)};
   call.buffer.ready = ready;
@@ -157,7 +158,7 @@ comm::Work TrainingWork::gather_encoded(int lane, const plan::Op& op, void* read
 comm::BufferView TrainingWork::of_run(const plan::Op& message, void* ready) const {
   comm::BufferView view = message.payload == plan::Payload::gradients
                               ? state_.gradients(message.segment, message.segments)
-                              : state_.weights(message.segment, message.segments);
+                              : state_.weights(message.segment, message.segments, message.version);
   view.type = comm::ElementType::byte;
   view.ready = ready;
   return view;
@@ -176,7 +177,10 @@ comm::Work TrainingWork::start(int lane, int index) {
       return comm_.send(bytes_of(payload, event), op.peer, message_of(op));
     }
     case plan::OpKind::receive: {
-      if (op.payload == plan::Payload::parameters) return comm_.recv(of_run(op, event), op.peer, message_of(op));
+      if (op.payload == plan::Payload::parameters) {
+        state_.expect_weights(op.segment, op.segments, op.version);
+        return comm_.recv(of_run(op, event), op.peer, message_of(op));
+      }
       CountScope scope(device_, MemoryCategory::communication);
       payload = op.payload == plan::Payload::gradients ? state_.room_for_gradients(op.segment, op.segments)
                                                        : receive_buffer(op);
@@ -214,9 +218,10 @@ comm::Work TrainingWork::start(int lane, int index) {
 }
 
 void TrainingWork::given_out(int lane, int index, const comm::DeviceSpan& span) {
+  const plan::Op& op = program_.lanes[lane].ops[index];
   if (measure_from_)
     transfers_[lane][index] = span;
-  else if (program_.lanes[lane].ops[index].kind != plan::OpKind::send)  // for a send nobody waits
+  else if (op.kind != plan::OpKind::send || plan::is_over_run(op))  // for other sends nobody waits
     transfers_[lane][index].end = span.end;
 }
 

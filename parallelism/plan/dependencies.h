@@ -67,6 +67,11 @@ class LocalDependencies {
 ///   parameters           <- the updates that wrote the run, on the members that did; on the others of a broadcast
 ///                           the gradients of every segment, whose passes read what is overwritten
 ///   a version is written <- by its all_gather or broadcast, else by its update
+/// Where servers update (Plan::servers), besides:
+///   B(s,m), W(s,m)       <- the send of the gradients of an earlier step that lie in the place of theirs
+///   update               <- the sends of the version in whose place it writes
+///   receive of gradients <- the addition of those that the same worker sent before: room for one run of each
+///   receive of weights   <- the last pass that reads a version in whose place they come
 /// With room for the whole weights of some runs alone (Plan::room):
 ///   F(s,m)               <- the first all_gather of its run in its step, and that of a tied tensor's
 ///   RECOMPUTE, B, I, W   <- the last one

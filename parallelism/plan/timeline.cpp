@@ -148,7 +148,9 @@ std::vector<double> step_completions(const Plan& plan, const Timeline& timeline)
 }
 
 std::vector<double> step_durations(const Plan& plan, const Timeline& timeline) {
-  int pattern = 1, round = 1;
+  // Servers' workers that take turns.
+  const int turns = plan.servers.empty() ? 1 : std::max(1, computing_ranks(plan) / plan.replicas);
+  int pattern = turns, round = turns;
   for (const VersionRule& rule : plan.versions) {
     pattern = std::lcm(pattern, rule.steps_per_update);
     round = std::max(round, rule.steps_per_update);

@@ -52,7 +52,7 @@ class UpdateCheck {
           check_compression(s, step);
           check_update(s, step);
           check_average(s, step, sharers);
-          check_server(s, step, sharers);
+          check_server(s, step);
           check_norms(s, step);
         }
       }
@@ -66,6 +66,7 @@ class UpdateCheck {
     Counted average;
     Counted encode, project, projected, decode;  ///< beside the sum of what was encoded
     Counted push, pull, add;  ///< gradients to a server and weights from it, on its workers; what it adds
+    Counted made;             ///< passes that make gradients
   };
 
   static Counted Step::*member_of(const Op& op) {
@@ -76,6 +77,7 @@ class UpdateCheck {
     if (op.kind == OpKind::project) return &Step::project;
     if (op.kind == OpKind::decode) return &Step::decode;
     if (op.kind == OpKind::add) return &Step::add;
+    if (makes_weight_gradient(op.kind)) return &Step::made;
     if (op.kind == OpKind::send) return op.payload == Payload::gradients ? &Step::push : nullptr;
     if (op.kind == OpKind::receive) return op.payload == Payload::parameters ? &Step::pull : nullptr;
     if (op.payload == Payload::norms) return &Step::norm_sum;
@@ -201,19 +203,20 @@ class UpdateCheck {
     }
   }
 
-  /// Each worker of a server sends it gradients and receives weights once, and it adds up what each has sent.
-  void check_server(SegmentId s, StepId step, const std::vector<Rank>& sharers) {
+  /// Each worker that has a part in a step sends the server gradients and receives weights once, and the server adds up
+  /// what one of each replica has sent.
+  void check_server(SegmentId s, StepId step) {
     const Step& there = at(s, step);
     const StageId stage = stage_of(plan_, s);
     const bool served = !plan_.servers.empty(), serves = served && updates(plan_, rank_, stage);
-    const int workers = static_cast<int>(sharers.size()) - 1, exchanges = served && !serves;
+    const int exchanges = served && !serves && there.made.count > 0;
     const Rank server = served ? plan_.servers[stage.value] : Rank(-1);
     const VersionId version = updates_by(plan_, stage, step);
     const Op no_push = send_gradients(s, 1, step, server), no_add = add_gradients(s, 1, step, server),
              no_pull = recv_parameters(s, 1, step, version, server);
     for (const auto& [counted, due, missing] :
          {std::tuple(there.push, exchanges, no_push), std::tuple(there.pull, exchanges, no_pull),
-          std::tuple(there.add, serves ? workers : 0, no_add)}) {
+          std::tuple(there.add, serves ? plan_.replicas : 0, no_add)}) {
       check_count(counted, due, missing);
       const bool leaves_stage =
           counted.op && stage_of(plan_, SegmentId(counted.op->segment.value + counted.op->segments - 1)) !=

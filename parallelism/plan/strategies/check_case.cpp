@@ -129,16 +129,16 @@ void check_resharding(const Case& spec, const Strategy& strategy) {
 }
 
 void check_servers(const Case& spec, const models::ModelSpec& model) {
-  const int serving = servers(spec), layers = static_cast<int>(model.layers.size());
+  const int servers = serving(spec).servers, layers = static_cast<int>(model.layers.size());
   const auto refuse = [&](const std::string& expected) {
-    throw usage_error("servers of parameter-server", std::to_string(serving), expected, "try servers=1");
+    throw usage_error("servers of parameter-server", std::to_string(servers), expected, "try servers=1");
   };
-  if (serving >= spec.np)
+  if (servers >= spec.np)
     throw usage_error("np", std::to_string(spec.np),
-                      "more ranks than the " + std::to_string(serving) + " that serve: the others are the workers",
-                      "try " + key_value("np", serving + 1));
-  if (serving > layers) refuse("at most the " + std::to_string(layers) + " layers of " + model.name);
-  if (serving > 1 && model.tie) refuse("1 for " + model.name + ", two layers of which share a tensor");
+                      "more ranks than the " + std::to_string(servers) + " that serve: the others are the workers",
+                      "try " + key_value("np", servers + 1));
+  if (servers > layers) refuse("at most the " + std::to_string(layers) + " layers of " + model.name);
+  if (servers > 1 && model.tie) refuse("1 for " + model.name + ", two layers of which share a tensor");
 }
 
 /// The most columns with which PowerSGD still factors some matrix of the model; 0: no number does.

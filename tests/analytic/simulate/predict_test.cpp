@@ -158,6 +158,28 @@ TEST(Predict, AServerTakesAsLongAsItsWorkersGradientsTogetherAndTermsNameWhatItD
   EXPECT_THAT(predicted(3).second_opinion_step_time_s, ElementsAre(Key("parameter_server")));
 }
 
+TEST(Predict, WorkersThatDoNotWaitForEachOtherAreAsFastAsTheyOrTheServer) {
+  const HandCosts costs(
+      [](Rank rank, const plan::Op& op, int busy) { return KindSeconds{.message = 1, .update = 3}(rank, op, busy); });
+  const auto predicted = [&](int np, const char* mode) {
+    Case spec = case_of("parameter-server", np, 12);
+    spec.strategy.parameters = {{"mode", mode}};
+    return predict(test_plan(spec, 3, 60), chain(3), costs, costs, 24, 24);
+  };
+  // By turns: passes of 9 s, a push, an addition, an update, a pull; the server adds and updates for 5 s.
+  EXPECT_DOUBLE_EQ(predicted(2, "async").step_time_s, 16);
+  EXPECT_DOUBLE_EQ(predicted(3, "async").step_time_s, 8);
+  EXPECT_DOUBLE_EQ(predicted(5, "async").step_time_s, 5);
+  // The step before hides all but the passes; or the server's additions and its update do.
+  EXPECT_DOUBLE_EQ(predicted(3, "stale").step_time_s, 9);
+  EXPECT_DOUBLE_EQ(predicted(5, "stale").step_time_s, 4 * 2 + 3);
+  for (const auto& [np, mode] : {std::pair(5, "async"), {3, "stale"}, {5, "stale"}}) {
+    const Predicted p = predicted(np, mode);
+    EXPECT_DOUBLE_EQ(p.second_opinion_step_time_s.at("parameter_server"), p.step_time_s) << np << ' ' << mode;
+    EXPECT_TRUE(std::ranges::any_of(p.terms, [](const Term& t) { return t.name == "staleness[stage 0]"; }));
+  }
+}
+
 TEST(Predict, WeightsThatAreAveragedNowAndThenCostTheirPartOfEveryStep) {
   const HandCosts costs([](Rank rank, const plan::Op& op, int busy) {
     return KindSeconds{.all_reduce = 6, .update = 1}(rank, op, busy);

@@ -142,6 +142,18 @@ INSTANTIATE_TEST_SUITE_P(Served, EveryStrategy,
                                          "parameter-server[servers=3]/np:5/batch:7/bucket:1/layout:channels_last",
                                          "parameter-server/np:3/batch:8/optimizer:sgd[nesterov=on]"));
 INSTANTIATE_TEST_SUITE_P(
+    ServedLate, EveryStrategy,
+    testing::Values("parameter-server[mode=async]/np:2/batch:4",
+                    "parameter-server[mode=async]/np:3/batch:5/weight_decay:0.1",
+                    "parameter-server[mode=async]/np:5/batch:4/bucket:1KiB/optimizer:adam",
+                    "parameter-server[servers=2,mode=async]/np:4/batch:6/bucket:1/optimizer:lars/layout:channels_last",
+                    "parameter-server[servers=2,mode=async]/np:5/batch:5/bucket:4KiB/recompute:all/optimizer:adamw",
+                    "parameter-server[mode=stale]/np:2/batch:4",
+                    "parameter-server[mode=stale]/np:3/batch:7/bucket:1KiB",
+                    "parameter-server[mode=stale,k=2]/np:3/batch:8/optimizer:adam/weight_decay:0.1",
+                    "parameter-server[servers=2,mode=stale,k=3]/np:4/batch:9/bucket:1/recompute:all",
+                    "parameter-server[servers=3,mode=stale,k=4]/np:5/batch:7/optimizer:lars/layout:channels_last"));
+INSTANTIATE_TEST_SUITE_P(
     Shared, EveryStrategy,
     testing::Values("zero1/np:1/batch:4", "zero1/np:2/batch:8", "zero1/np:3/batch:8/bucket:1KiB/weight_decay:0.1",
                     "zero1/np:4/batch:11/layout:channels_last/bucket:4KiB",
@@ -325,6 +337,19 @@ plan::Plan with_lags(plan::Plan plan, const std::vector<int>& lags) {
         op.version = plan::version_read(plan, plan::stage_of(plan, op.segment), op.step);
   }
   return plan;
+}
+
+// Of the same plan, whose case says something else.
+TEST(Gate, CatchesWeightsOfAServerThatAreOlderThanTheirBound) {
+  const auto difference = [](const char* k) {
+    const models::ModelSpec model = small_network();
+    plan::Plan plan = small_plan("parameter-server[mode=stale,k=2]/np:3/batch:8", 6, model);
+    plan.spec.strategy.parameters = {{"mode", "stale"}, {"k", k}};
+    return gate(plan, {}, model, 6).update;
+  };
+  EXPECT_LE(difference("2"), tolerance);
+  EXPECT_GT(difference("1"), 1e-3);
+  EXPECT_GT(difference("3"), 1e-3);
 }
 
 // Such plans are legal and train; only, it is not what their strategy's definition says.

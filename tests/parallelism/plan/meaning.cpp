@@ -64,8 +64,10 @@ class SymbolicRun {
     if (pushes) {
       for (int s = send.segment.value; s < send.segment.value + send.segments; ++s)
         ranks_[peer].take_push(receive, s, ranks_[r].sums(send, s));
-    } else if (!ranks_[peer].try_pull(receive)) {
-      return false;
+      ranks_[r].end_push(send);
+    } else {
+      if (!ranks_[peer].try_pull(receive)) return false;
+      ranks_[r].end_pull(send);
     }
     ++next_[r][l];
     ++next_[peer][theirs];

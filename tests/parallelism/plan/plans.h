@@ -225,8 +225,12 @@ inline Case random_case(std::mt19937& random, int& layers) {
     spec.strategy.parameters = {{"every", std::to_string(uniform(random, 1, 3))},
                                 {"outer", uniform(random, 0, 1) == 0 ? "none" : "nesterov"}};
   }
-  if (strategy.find_parameter("servers"))
+  if (strategy.find_parameter("servers")) {
     spec.strategy.parameters = {{"servers", std::to_string(uniform(random, 1, 2))}};
+    const int mode = uniform(random, 0, 3);
+    if (mode > 1) spec.strategy.parameters.push_back({"mode", mode == 2 ? "async" : "stale"});
+    if (mode == 3) spec.strategy.parameters.push_back({"k", std::to_string(uniform(random, 1, 3))});
+  }
   if (strategy.uses("compress") && spec.np > 1) {
     const NamedChoice choices[] = {{"none", {}},
                                    {"bf16", {}},

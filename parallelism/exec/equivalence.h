@@ -17,10 +17,10 @@ namespace parabench::exec {
 /// x 1 maps).
 int steady_piece(const models::ModelSpec& model);
 
-/// The plan in fp64 on small pieces (as unequal as the run's own) over a window of `steps` steps: same
-/// placement, order and messages, rounds of local steps shortened (shorten_rounds). The smallest piece has 2 samples or more, and as many as give every batch
-/// norm 8 values per channel: over 2 values it maps everything to +-1, the gradient of its input vanishes, and
-/// rounding would be all that is left to compare.
+/// The plan in fp64 on small pieces (as unequal as the run's own) over a window of `steps` steps: same placement, order
+/// and messages, rounds of local steps shortened (shorten_rounds). The smallest piece has 2 samples or more, and as many
+/// as give every batch norm 8 values per channel: over 2 values it maps everything to +-1, the gradient of its input
+/// vanishes, and rounding would be all that is left to compare.
 plan::Plan small_pieces(const plan::Plan& plan, const models::ModelSpec& model, int steps);
 
 /// What every rank ended with, on rank 0: [rank][layer that it holds][tensor], fp64. Empty on other ranks.

@@ -83,29 +83,6 @@ void append(std::string& text, const Row& cells, const std::array<std::size_t, c
   text += line + "\n";
 }
 
-/// Of a row that by definition trains something else than SGD: its loss, and where the records have it that of sequential
-/// training at as many samples.
-std::string other_training(const Record& record, std::span<const Record> records) {
-  const std::string& reference = record.equivalence.reference;
-  if ((reference != "delayed-update" && reference != "local-update") || !record.measured) return "";
-  const Case& spec = record.parameters;
-  const auto is_same = [&](const Record& other) {
-    const Case& its = other.parameters;
-    return is_reference(other) && same_training(its, spec) && its.batch == spec.batch && its.lr == spec.lr &&
-           its.momentum == spec.momentum && its.weight_decay == spec.weight_decay && its.seed == spec.seed;
-  };
-  const std::vector<double>& losses = record.measured->losses;
-  const auto sequential = std::ranges::find_if(records, is_same);
-  std::size_t steps = losses.size();
-  if (sequential != records.end()) steps = std::min(steps, sequential->measured->losses.size());
-  if (steps == 0) return "";
-  std::string text = fmt::format("    {}: loss {:.4g} after {} of {}", reference, losses[steps - 1],
-                                 counted(steps, "step"), counted(spec.batch, "sample"));
-  if (sequential != records.end())
-    text += fmt::format(", {:.4g} of sequential", sequential->measured->losses[steps - 1]);
-  return text + "\n";
-}
-
 /// "mean absolute error over 5 cases: step time 7.3 %, peak memory 4.1 %".
 std::string summary(const MeanError& mean) {
   const bool usual = mean.checked && !mean.emulated;
@@ -113,6 +90,35 @@ std::string summary(const MeanError& mean) {
       fmt::format("mean absolute error over {}: step time {:.1f} %",
                   counted(mean.cases, usual ? "case" : fmt::format("{} case", kind_of(mean))), 100 * mean.step_time);
   if (mean.peak_memory) line += fmt::format(", peak memory {:.1f} %", 100 * *mean.peak_memory);
+  return line + "\n";
+}
+
+/// Whether a row trains by design something else than sequential training of its batches.
+bool trains_otherwise(const Record& record) {
+  const std::string& reference = record.equivalence.reference;
+  return reference != "sequential" && reference != "peer";
+}
+
+/// Of such a row its loss, and that of sequential training after as many samples where a record has it: its time alone
+/// says nothing of what it learned. Else empty.
+std::string loss_line(const Record& record, std::span<const Record> records) {
+  if (!trains_otherwise(record) || !record.measured) return "";
+  const Case& spec = record.parameters;
+  const auto is_beside = [&](const Record& other) {
+    const Case& theirs = other.parameters;
+    return is_reference(other) && same_training(theirs, spec) && theirs.batch == spec.batch && theirs.lr == spec.lr &&
+           theirs.momentum == spec.momentum && theirs.weight_decay == spec.weight_decay && theirs.seed == spec.seed;
+  };
+  const std::vector<double>& losses = record.measured->losses;
+  const auto beside = std::ranges::find_if(records, is_beside);
+  std::size_t steps = losses.size();
+  if (beside != records.end()) steps = std::min(steps, beside->measured->losses.size());
+  if (steps == 0) return "";
+  std::string line =
+      fmt::format("    not sequential training ({}): loss {:.4g} after {} of {}", record.equivalence.reference,
+                  losses[steps - 1], counted(steps, "step"), counted(spec.batch, "sample"));
+  if (beside != records.end())
+    line += fmt::format(", of sequential training {:.4g}", beside->measured->losses[steps - 1]);
   return line + "\n";
 }
 
@@ -151,11 +157,11 @@ std::string results_table(std::span<const Record> records) {
       text += current + "\n";
     }
     append(text, rows[i], widths);
+    text += loss_line(records[i], records);
     if (!records[i].reason.empty()) text += fmt::format("    {}: {}\n", to_text(records[i].status), records[i].reason);
     if (differs(records[i].equivalence) && !records[i].equivalence.reason.empty()) {
       text += fmt::format("    equivalence: {}\n", records[i].equivalence.reason);
     }
-    text += other_training(records[i], records);
   }
   for (const MeanError& mean : mean_errors(records)) text += summary(mean);
   return text + left_out(records);

@@ -19,6 +19,7 @@
 namespace parabench::exec {
 
 class BucketReducer;
+class Compressor;
 
 /// Type of parameters, gradients and states of the optimizer, of parameter_bytes().
 torch::ScalarType master_type(Precision precision);
@@ -69,6 +70,8 @@ class StageState {
   void update(SegmentId first, int segments, VersionId version);
   /// Adds what a worker sent of a run, as gradients() lie, or starts the sum with it.
   void add_gradients(SegmentId first, int segments, const torch::Tensor& sent, bool accumulates);
+  /// What compresses the sums of gradients; nullptr where they are summed whole.
+  Compressor* compressor() const { return compressor_.get(); }
   /// For gradients of a run that a worker sends; undefined values.
   torch::Tensor room_for_gradients(SegmentId first, int segments) const;
   /// Makes the next weights of a run, by Plan::averaging, of the sum that weights() hold over so many members.
@@ -127,9 +130,10 @@ class StageState {
   std::vector<torch::Tensor> weights_;  ///< flat, [slot]
   std::vector<torch::Tensor> states_;   ///< flat, of the optimizer
   plan::Averaging averaging_;
-  std::vector<torch::Tensor> outer_;                                    ///< flat: a and v of it; empty without
-  torch::Tensor shares_;                                                ///< flat; undefined where all weights stay
-  torch::Tensor gradients_;                                             ///< flat; undefined without reductions
+  std::vector<torch::Tensor> outer_;  ///< flat: a and v of it; empty without
+  torch::Tensor shares_;              ///< flat; undefined where all weights stay
+  torch::Tensor gradients_;           ///< flat; undefined without reductions
+  std::unique_ptr<Compressor> compressor_;
   torch::Tensor tied_gradients_;                                        ///< part of them; undefined without such a sum
   std::vector<std::vector<Parameter>> parameters_;                      ///< [local]
   int shared_copy_ = -1, shared_original_ = -1;                         ///< local; -1 where segments share nothing

@@ -56,8 +56,12 @@ class LocalDependencies {
 ///                           this rank as well the last B or W of that one, too
 ///   their collective     <- the gradients of every segment of the run; a tied tensor's: the last B or W of the segment
 ///                           that has it here
-///   update               <- the collectives that sum the run's gradients, else the gradients of every segment; where
-///                           there are norms, the all_reduce of those of the run
+///   update               <- the collectives that sum the run's gradients, or the decode of their compressed sum, else
+///                           the gradients of every segment; where there are norms, the all_reduce of those of the run
+///   encode               <- the gradients of every segment of the run
+///   collective of what was encoded <- the encode; of what was projected <- the project
+///   project              <- the collective of what was encoded
+///   decode               <- the last of both collectives
 ///   norms                <- what their run's update would wait for without them
 ///   all_reduce of norms  <- the norms of every segment of the run
 ///   parameters           <- the updates that wrote the run, on the members that did; on the others of a broadcast

@@ -121,6 +121,19 @@ INSTANTIATE_TEST_SUITE_P(
                     "local-sgd[every=2,outer=nesterov]/np:3/batch:8/optimizer:adamw/layout:channels_last",
                     "local-sgd[every=2]/np:2/batch:7/optimizer:lars/momentum:0.5/recompute:all",
                     "local-sgd/np:1/batch:4"));
+INSTANTIATE_TEST_SUITE_P(
+    Compressed, EveryStrategy,
+    testing::Values("data-parallel/np:2/batch:8/compress:bf16", "data-parallel/np:3/batch:8/bucket:4KiB/compress:bf16",
+                    "data-parallel/np:4/batch:11/layout:channels_last/compress:bf16/optimizer:adam",
+                    "horovod[fusion=4KiB,cycle=0]/np:3/batch:8/compress:bf16",
+                    "data-parallel/np:2/batch:8/compress:powersgd",
+                    "data-parallel/np:3/batch:8/bucket:4KiB/compress:powersgd[rank=1]/weight_decay:0.1",
+                    "data-parallel/np:4/batch:11/bucket:1/layout:channels_last/compress:powersgd[rank=2]",
+                    "horovod/np:2/batch:7/compress:powersgd[rank=2]/optimizer:lars",
+                    "data-parallel/np:2/batch:8/compress:topk",
+                    "data-parallel/np:3/batch:8/bucket:4KiB/compress:topk[ratio=0.1]/recompute:all",
+                    "data-parallel/np:4/batch:11/layout:channels_last/compress:topk[ratio=0.3]/optimizer:adam",
+                    "horovod[fusion=4KiB,cycle=0]/np:3/batch:8/compress:topk[ratio=1]"));
 INSTANTIATE_TEST_SUITE_P(Served, EveryStrategy,
                          testing::Values("parameter-server/np:2/batch:8",
                                          "parameter-server/np:3/batch:8/bucket:1KiB/weight_decay:0.1",

@@ -75,9 +75,8 @@ results::Equivalence verify(const Launch& launch, comm::Communicator& comm, exec
     return difference.update <= equivalence.tolerance && difference.buffer <= equivalence.tolerance;
   };
   std::optional<exec::Rounding> rounding;
-  const auto is_decided = [&] { return rounding && rounding->decided_elements > exec::most_decided; };
   for (double nudge : exec::rounding_nudges) {
-    if (within_tolerance() || is_decided()) break;
+    if (within_tolerance()) break;
     const exec::Rounding further = exec::rounding_between(
         reference, exec::train_reference(plan, launch.model, equivalence.steps, launch.source, launch.input, nudge));
     rounding = rounding ? exec::larger_of(std::move(*rounding), further) : further;
@@ -87,15 +86,15 @@ results::Equivalence verify(const Launch& launch, comm::Communicator& comm, exec
   equivalence.max_relative_update_difference = difference.update;
   equivalence.worst_parameter = difference.worst_parameter;
   equivalence.max_relative_buffer_difference = difference.buffer;
-  if (is_decided()) {
+  if (!within_tolerance()) {
+    equivalence.status = results::EquivalenceStatus::fail;
+    equivalence.reason =
+        fmt::format("{}; tolerance {:.0e}", exec::describe(difference, launch.model), equivalence.tolerance);
+  } else if (rounding && rounding->decided_elements > exec::most_decided) {
     equivalence.reason = fmt::format(
         "rounding alone decides {:.0f} % of the parameters, too many to tell what the rest is worth; try a "
         "larger batch",
         100 * rounding->decided_elements);
-  } else if (!within_tolerance()) {
-    equivalence.status = results::EquivalenceStatus::fail;
-    equivalence.reason =
-        fmt::format("{}; tolerance {:.0e}", exec::describe(difference, launch.model), equivalence.tolerance);
   } else {
     equivalence.status = results::EquivalenceStatus::pass;
   }

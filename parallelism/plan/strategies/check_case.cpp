@@ -383,11 +383,11 @@ void check_case(const Case& spec, const models::ModelSpec& model, const GivenSch
   check_positive("micro", spec.micro);
   check_positive("dp", spec.dp);
   check_positive("chunks", spec.chunks);
+  check_keys(spec, strategy);
   if (is_peer(spec)) {
     check_peer(spec, model);
     return check_case(counterpart(spec), model);
   }
-  check_keys(spec, strategy);
   optimizer_rule(spec);
   check_offered(spec);
   check_reduce(spec);

@@ -46,6 +46,7 @@ struct Case {
   std::optional<int> warmup;  ///< warm-up forwards of rank 0; nullopt: the schedule's own
   Bytes bucket{25LL << 20};
   ReduceKind reduce = ReduceKind::automatic;
+  NamedChoice compress{"none", {}};  ///< what ranks make of gradients before they sum them (compression.h), canonical
   Recompute recompute = Recompute::none;
   PartitionRule partition = PartitionRule::time;
   std::optional<Bytes> memory;  ///< that a rank may use, for partition:memory and recompute:auto

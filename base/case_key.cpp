@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/case_text.h"
+#include "base/compression.h"
 #include "base/error.h"
 #include "base/optimizer.h"
 #include "base/units_text.h"
@@ -56,15 +57,15 @@ struct Unwrapped<std::optional<T>> {
 /// The value that `text` spells, or nullopt. Enumerations, sizes and choices throw by themselves, knowing better what
 /// is wrong.
 template <class T>
-std::optional<T> read(std::string_view name, std::string_view text) {
+std::optional<T> read(const KeyDeclaration& key, std::string_view text) {
   if constexpr (std::is_same_v<T, bool>) {
-    return index_of_name(name, text, switch_names) == 1;
+    return index_of_name(key.name, text, switch_names) == 1;
   } else if constexpr (NamedEnum<T>) {
-    return parse_enum<T>(name, text);
+    return parse_enum<T>(key.name, text);
   } else if constexpr (std::is_same_v<T, Bytes>) {
-    return parse_bytes(name, text);
+    return parse_bytes(key.name, text);
   } else if constexpr (std::is_same_v<T, NamedChoice>) {
-    return canonical_optimizer(parse_choice(name, text));
+    return key.canonical(parse_choice(key.name, text));
   } else {
     T number{};
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -105,11 +106,10 @@ constexpr KeyType key_type() {
 }
 
 template <class T>
-constexpr std::span<const std::string_view> choices_of() {
+constexpr std::span<const std::string_view> choices_of(const KeyDeclaration& key) {
   if constexpr (std::is_same_v<T, bool>) return switch_names;
   if constexpr (NamedEnum<T>) return enum_names<T>;
-  if constexpr (std::is_same_v<T, NamedChoice>) return enum_names<OptimizerKind>;
-  return {};
+  return key.names;
 }
 
 /// The key that lives in Case::*Member.
@@ -121,10 +121,10 @@ constexpr CaseKey key(const KeyDeclaration& declaration) {
   key.type = key_type<Value>();
   if constexpr (std::is_integral_v<Value>) key.most = static_cast<std::uint64_t>(std::numeric_limits<Value>::max());
   key.optional = Wrapped::optional;
-  key.choices = choices_of<Value>();
+  key.choices = choices_of<Value>(declaration);
   key.print = [](const Case& spec) { return print(spec.*Member); };
   key.read = [](Case& spec, const CaseKey& self, std::string_view text) {
-    const std::optional<Value> value = read<Value>(self.name, text);
+    const std::optional<Value> value = read<Value>(self, text);
     if (!value || !is_accepted(self, *value)) return false;
     spec.*Member = *value;
     return true;
@@ -154,6 +154,12 @@ constexpr std::array keys{
     key<&Case::reduce>({.name = "reduce",
                         .help = "the algorithm by which ranks sum; auto takes the fastest that there is",
                         .since = "1.8"}),
+    key<&Case::compress>({.name = "compress",
+                          .help = "what ranks make of gradients before they sum them",
+                          .since = "1.10",
+                          .names = enum_names<CompressionKind>,
+                          .all = compressions_text,
+                          .canonical = canonical_compression}),
     key<&Case::recompute>({.name = "recompute",
                            .help = "what runs its forward again before its backward, to save memory; auto needs memory",
                            .readers = "every case"}),
@@ -186,8 +192,13 @@ constexpr std::array keys{
                        .help = "load each step's samples, or keep those of the first on the device",
                        .readers = "synthetic data sets with device:cuda",
                        .since = "1.5"}),
-    key<&Case::optimizer>(
-        {.name = "optimizer", .help = "how weights follow from gradients", .readers = "every case", .since = "1.6"}),
+    key<&Case::optimizer>({.name = "optimizer",
+                           .help = "how weights follow from gradients",
+                           .readers = "every case",
+                           .since = "1.6",
+                           .names = enum_names<OptimizerKind>,
+                           .all = optimizers_text,
+                           .canonical = canonical_optimizer}),
     key<&Case::zero>({.name = "zero",
                       .accepts = zero_or_one,
                       .expected = "0 or 1",
@@ -251,7 +262,7 @@ std::string default_text(const CaseKey& key, const Case& spec) {
 }
 
 std::string accepted_text(const CaseKey& key) {
-  if (key.type == KeyType::named_choice) return optimizers_text();
+  if (key.type == KeyType::named_choice) return key.all();
   if (key.least) return fmt::format("an integer from {} to {}", *key.least, key.most);
   return key.choices.empty() ? std::string(key.expected) : fmt::format("{}", fmt::join(key.choices, ", "));
 }

@@ -30,6 +30,10 @@ struct KeyDeclaration {
   std::string_view since = "1.0";     ///< first version of the results' schema that has it; older files may lack it
   bool required = false;              ///< has no default: every id names it
   void (*follow)(Case& usual, const Case& spec) = nullptr;  ///< sets a default that follows from other keys of `spec`
+  // Of a choice with parameters: its names, all of it for people, and the canonical form, which throws usage_error.
+  std::span<const std::string_view> names = {};
+  std::string (*all)() = nullptr;
+  NamedChoice (*canonical)(const NamedChoice& choice) = nullptr;
 };
 
 /// The declaration, and what follows from the type of the key's member in Case.

@@ -10,6 +10,7 @@ namespace parabench::analytic {
 struct Link {
   double latency_s = 0;
   double bytes_per_s = 0;
+  bool operator==(const Link&) const = default;
 };
 
 /// Data parallel, DDLBench thesis (Jansen 2020) Eq. 5.1: T_seq / W + 2 (W-1) max_i(L_i + min(G, th) / (W BW_i)); only
@@ -28,10 +29,26 @@ double decoupled_step(double forward_s, double backward_s, double update_s, doub
 /// step's own work and its part of what an average takes, every sum of weights after the other.
 double local_step(double own_s, double average_s, int every);
 
+/// A step that sums compressed gradients: own work, encodes and decodes in it, and of the sums, one after the other, all
+/// that the backward does not hide, which is at least the last of them: own + max(last, sums - backward). It pays where
+/// that is less than without compression.
+double compressed_step(double own_s, double backward_s, double sums_s, double last_sum_s);
+
 /// A step over parameter servers: own work, and what it takes to send `bytes`, M, from each of p workers to the servers
 /// and back, the busiest of which has a range of R of them, over links of one rate, nothing of which hides:
 /// 2 max(M, p R) / rate.
 double parameter_server_step(double own_s, int workers, double bytes, double largest_range, double bytes_per_s);
+
+/// The same of p workers by turns. Each has a step of its own, whose bytes go up and down alone; p of them run side by side
+/// as long as the busiest server does its part of one, `serving_s`, and the link moves it, in a p-th of that time:
+/// max((own + serving + 2 M / rate) / p, serving, R / rate).
+double asynchronous_server_step(double own_s, double serving_s, int workers, double bytes, double largest_range,
+                                double bytes_per_s);
+
+/// The same where a step's weights need not come before the next begins: what moves up, what moves down and what servers
+/// do hide behind the passes, or these behind them: max(own, serving, max(M, p R) / rate).
+double stale_server_step(double own_s, double serving_s, int workers, double bytes, double largest_range,
+                         double bytes_per_s);
 
 /// A step whose ranks gather weights before they read them (Zhao et al. 2023, arXiv 2304.11277), each kind of collective
 /// as long as all of its operations one after the other: max(tF, gathers) + max(tB, further gathers + reduce-scatters) +

@@ -7,6 +7,7 @@
 
 #include "analytic/closed_forms/closed_forms.h"
 #include "parallelism/plan/strategies/horovod.h"
+#include "parallelism/plan/strategies/parameter_server.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 
 namespace parabench::analytic {
@@ -90,8 +91,17 @@ double decoupled_opinion(const plan::Plan& plan, const TimeModel& time) {
                         of[plan::OpKind::reduce_scatter], of[plan::OpKind::all_gather]);
 }
 
+/// Passes of rank 0 in its first step, that of the plan.
+double own_seconds(const plan::Plan& plan, const TimeModel& time) {
+  double sum = 0;
+  for (const plan::Op& op : plan.ranks[0].compute())
+    if (op.step == StepId(0)) sum += time.seconds(plan, Rank(0), op, plan::computing_ranks(plan));
+  return sum;
+}
+
 double server_opinion(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time) {
-  auto of = kind_seconds(plan, time).of;
+  const double own = own_seconds(plan, time), rate = time.link(plan).bytes_per_s;
+  const int workers = plan::computing_ranks(plan);
   double serving = 0;
   for (const Rank server : plan.servers) {
     double busy = 0;
@@ -106,14 +116,32 @@ double server_opinion(const plan::Plan& plan, const Sizes& sizes, const TimeMode
     largest = std::max(largest, range);
     all += range;
   }
-  return parameter_server_step(of[plan::OpKind::forward] + of[plan::OpKind::backward] + serving,
-                               plan::computing_ranks(plan), all, largest, time.link(plan).bytes_per_s);
+  switch (plan::serving(plan.spec).mode) {
+    case plan::ServerMode::sync: return parameter_server_step(own + serving, workers, all, largest, rate);
+    case plan::ServerMode::async: return asynchronous_server_step(own, serving, workers, all, largest, rate);
+    case plan::ServerMode::stale: return stale_server_step(own, serving, workers, all, largest, rate);
+  }
+  return 0;
 }
 
 double local_opinion(const plan::Plan& plan, const TimeModel& time) {
   auto of = kind_seconds(plan, time).of;
   const double own = of[plan::OpKind::forward] + of[plan::OpKind::backward] + of[plan::OpKind::update];
   return local_step(own / plan.steps, of[plan::OpKind::all_reduce] + of[plan::OpKind::average], plan.steps);
+}
+
+/// What a rank computes, and what its lanes of collectives move, of which the last run's has nothing to hide behind.
+double compressed_opinion(const plan::Plan& plan, const TimeModel& time) {
+  double own = 0, backward = 0, sums = 0, last = 0;
+  for (const plan::Lane& lane : plan.ranks[0].lanes) {
+    for (const plan::Op& op : lane.ops) {
+      const double seconds = time.seconds(plan, Rank(0), op, plan::computing_ranks(plan)) / plan.steps;
+      (lane.key.kind == plan::LaneKind::collectives ? sums : own) += seconds;
+      if (plan::makes_weight_gradient(op.kind)) backward += seconds;
+      if (plan::is_compressed(op.payload) && op.segment == SegmentId(0)) last += seconds;
+    }
+  }
+  return compressed_step(own, backward, sums, last);
 }
 
 /// A run's first gather of the step is for its forwards.
@@ -191,16 +219,20 @@ std::map<std::string, double> second_opinions(const plan::Plan& plan, const Size
   }
   // What follows knows neither copies of a pipeline nor passes that run twice.
   if (plan.spec.dp > 1 || plan.spec.recompute != Recompute::none) return opinions;
-  if (plan.asynchronous) {
-    opinions["pipedream_planner"] = planner_period(plan, sizes, time);
-    return opinions;
-  }
   if (!plan.servers.empty()) {
     opinions["parameter_server"] = server_opinion(plan, sizes, time);
     return opinions;
   }
+  if (plan.asynchronous) {
+    opinions["pipedream_planner"] = planner_period(plan, sizes, time);
+    return opinions;
+  }
   if (plan.averaging.every > 0) {
     opinions["local_steps"] = local_opinion(plan, time);
+    return opinions;
+  }
+  if (plan::uses(plan, plan::OpKind::encode)) {
+    opinions["compressed_sums"] = compressed_opinion(plan, time);
     return opinions;
   }
   if (plan.stages == 1) {

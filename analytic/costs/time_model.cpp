@@ -10,8 +10,8 @@ double share_of_all_reduce(plan::OpKind collective) { return collective == plan:
 int link_sharers(const plan::Plan& plan, const plan::Op& message) {
   if (!plan::is_over_run(message) || plan.servers.empty()) return 1;
   // On the processor messages share its cores, which the simulation sees to.
-  if (plan.spec.device != DeviceKind::cuda) return 1;
-  return plan::computing_ranks(plan);
+  if (plan.spec.device == DeviceKind::cpu) return 1;
+  return plan.replicas;  // workers of one update
 }
 
 double TimeModel::seconds(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const {

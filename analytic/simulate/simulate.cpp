@@ -117,7 +117,8 @@ class Simulation {
       const int own = static_cast<int>(lanes_.size());
       std::vector<Need>& needs = needs_.emplace_back();
       std::vector<FurtherNeed>& further = further_.emplace_back();
-      if (lanes[l].key.kind != plan::LaneKind::receive) {
+      // What brings activations waits for nothing on its rank.
+      if (lanes[l].key.kind != plan::LaneKind::receive || !plan::is_of_micro_batch(lanes[l].key.purpose)) {
         needs.reserve(ops.size());
         for (int i = 0; i < std::ssize(ops); ++i) {
           needs.push_back(need_of(local.of(l, i), first_lane_[rank], own, i, further));

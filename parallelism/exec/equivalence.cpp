@@ -8,6 +8,8 @@
 
 #include "parallelism/exec/executor.h"
 #include "parallelism/plan/routes.h"
+#include "parallelism/plan/strategies/local_sgd.h"
+#include "parallelism/plan/strategies/parameter_server.h"
 
 namespace parabench::exec {
 namespace {
@@ -64,7 +66,7 @@ void gather_weights(const plan::Plan& plan, const std::map<plan::LaneKey, CommGr
     if (op == lane.ops.end()) continue;
     const plan::Shard shard = plan::shard_of(plan, comm.rank(), *op);
     const comm::DeviceEvent brought = state.bring_share(op->segment, op->segments, shard, nullptr);
-    comm::BufferView whole = state.weights(op->segment, op->segments);
+    comm::BufferView whole = state.weights(op->segment, op->segments, op->version);
     whole.ready = brought.get();
     comm.wait(comm.all_gather(whole, state.shares(op->segment, op->segments, shard.count), groups.at(lane.key)));
   }
@@ -97,7 +99,9 @@ plan::Plan small_pieces(const plan::Plan& plan, const models::ModelSpec& model, 
       spec.batch += n;
     }
   spec.precision = Precision::fp64;
-  plan::Plan small = plan::unroll(plan, steps);
+  plan::Plan small = plan::shorten_rounds(plan, plan::most_verified_round);
+  spec.strategy = small.spec.strategy;
+  small = plan::unroll(small, steps);
   small.spec = spec;
   small.pieces = std::move(pieces);
   return small;
@@ -155,13 +159,16 @@ Difference compare(const plan::Plan& plan, const models::ModelSpec& model, const
     return left_out;
   };
   for (std::size_t r = 0; r < trained.parameters.size(); ++r) {
-    const std::vector<int> layers = plan::layers_held(plan, Rank(static_cast<int>(r)));
+    const Rank rank(static_cast<int>(r));
+    const std::vector<int> layers = plan::layers_held(plan, rank);
+    const int missed = plan::updates_missed(plan.spec, rank, plan.steps);
+    const auto& after = missed == 0 ? reference.parameters : reference.earlier[missed - 1];
     for (std::size_t l = 0; l < layers.size(); ++l) {
       const models::LayerSpec& layer = model.layers[layers[l]];
       const auto specs = models::parameters(layer);
       for (std::size_t p = 0; p < specs.size(); ++p) {
         const auto& before = reference.initial[layers[l]][p];
-        const auto expected = reference.parameters[layers[l]][p] - before;
+        const auto expected = after[layers[l]][p] - before;
         const double d = relative_difference(trained.parameters[r][l][p] - before, expected);
         if ((rounding && is_left_out(d, rounding->updates[layers[l]][p])) || !exceeds(d, worst.update)) continue;
         worst.update = d;

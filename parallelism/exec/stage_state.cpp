@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "parallelism/exec/compression/compressor.h"
+
 namespace parabench::exec {
 namespace {
 
@@ -52,11 +54,18 @@ StageState::StageState(const plan::Plan& plan, const models::ModelSpec& model, c
     return bytes > 0 ? comm.allocate(bytes) : comm::Arena{};
   };
   const comm::Arena shared_weights = exchanged(plan::StateRole::weights),
-                    shared_gradients = exchanged(plan::StateRole::gradients);
+                    shared_gradients = exchanged(plan::StateRole::gradients),
+                    shared_encoded = exchanged(plan::StateRole::encoded),
+                    shared_projected = exchanged(plan::StateRole::projected);
   const auto make = [&](const plan::StateArena& part, const comm::Arena& shared) {
     if (!part.exchanged) return torch::zeros({part.elements}, options);
     device.account().add(part.category, part.bytes);
     return torch::from_blob(shared.data, {part.elements}, options);
+  };
+  CompressionArenas compressed;
+  const auto make_bytes = [&](const plan::StateArena& part, const comm::Arena& shared) {
+    device.account().add(part.category, part.bytes);
+    return torch::from_blob(shared.data, {part.bytes}, options.dtype(torch::kByte));
   };
   for (const plan::StateArena& part : layout_.arenas) {
     CountScope scope(device, part.category);
@@ -65,6 +74,9 @@ StageState::StageState(const plan::Plan& plan, const models::ModelSpec& model, c
       case plan::StateRole::shares: shares_ = make(part, {}); break;
       case plan::StateRole::gradients: gradients_ = make(part, shared_gradients); break;
       case plan::StateRole::buckets: break;  // the reducer's own
+      case plan::StateRole::errors: compressed.errors = make(part, {}); break;
+      case plan::StateRole::encoded: compressed.encoded = make_bytes(part, shared_encoded); break;
+      case plan::StateRole::projected: compressed.projected = make_bytes(part, shared_projected); break;
       case plan::StateRole::optimizer: states_.push_back(make(part, {})); break;
       case plan::StateRole::outer: outer_.push_back(make(part, {})); break;
       case plan::StateRole::norms:
@@ -73,6 +85,10 @@ StageState::StageState(const plan::Plan& plan, const models::ModelSpec& model, c
         break;
       case plan::StateRole::updates: updates_ = torch::zeros({part.elements}, options.dtype(torch::kFloat32)); break;
     }
+  }
+  if (compressed.encoded.defined()) {
+    compressed.gradients = gradients_;
+    compressor_ = std::make_unique<Compressor>(plan, model, layout_, std::move(compressed));
   }
   slots_.assign(weights_.size(), std::vector<std::vector<modules::LayerTensors>>(layout_.segments.size()));
 
@@ -201,9 +217,13 @@ comm::BufferView StageState::gradients(SegmentId first, int segments) const {
   const plan::ElementRange run = layout_.in_gradients(first, layout_.run(first, segments));
   return view_of(gradients_.narrow(0, run.first, run.count));
 }
-comm::BufferView StageState::weights(SegmentId first, int segments) const {
+comm::BufferView StageState::weights(SegmentId first, int segments, VersionId version) const {
   const plan::ElementRange run = layout_.in_weights(first, layout_.run(first, segments));
-  return view_of(weights_.front().narrow(0, run.first, run.count));
+  return view_of(weights_[version.value % weights_.size()].narrow(0, run.first, run.count));
+}
+
+void StageState::expect_weights(SegmentId first, int segments, VersionId version) {
+  std::fill_n(newest_.begin() + local(first), segments, version);
 }
 
 torch::Tensor StageState::own_weights(SegmentId first, const plan::ElementRange& part) const {

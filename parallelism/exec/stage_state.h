@@ -19,6 +19,7 @@
 namespace parabench::exec {
 
 class BucketReducer;
+class Compressor;
 
 /// Type of parameters, gradients and states of the optimizer, of parameter_bytes().
 torch::ScalarType master_type(Precision precision);
@@ -54,8 +55,10 @@ class StageState {
   comm::BufferView gradients(SegmentId first, int segments) const;
   /// The gradient of a tied tensor that another rank has, too; for ranks that have one of its two ends.
   comm::BufferView tied_gradients() const { return view_of(tied_gradients_); }
-  /// The weights of a run of segments, contiguous; for ranks that have one version of them.
-  comm::BufferView weights(SegmentId first, int segments) const;
+  /// The weights of a run of segments at a version that the rank has, contiguous.
+  comm::BufferView weights(SegmentId first, int segments, VersionId version) const;
+  /// That weights() of this version were, or are to be, written by another rank.
+  void expect_weights(SegmentId first, int segments, VersionId version);
   /// Whether whole weights come and go, and so have to be brought before they are read.
   bool keeps_shares() const { return shares_.defined(); }
   /// Puts the rank's shard of the run where the whole weights are to come, once the device has come to `ready`; as
@@ -67,6 +70,8 @@ class StageState {
   void update(SegmentId first, int segments, VersionId version);
   /// Adds what a worker sent of a run, as gradients() lie, or starts the sum with it.
   void add_gradients(SegmentId first, int segments, const torch::Tensor& sent, bool accumulates);
+  /// What compresses the sums of gradients; nullptr where they are summed whole.
+  Compressor* compressor() const { return compressor_.get(); }
   /// For gradients of a run that a worker sends; undefined values.
   torch::Tensor room_for_gradients(SegmentId first, int segments) const;
   /// Makes the next weights of a run, by Plan::averaging, of the sum that weights() hold over so many members.
@@ -125,9 +130,10 @@ class StageState {
   std::vector<torch::Tensor> weights_;  ///< flat, [slot]
   std::vector<torch::Tensor> states_;   ///< flat, of the optimizer
   plan::Averaging averaging_;
-  std::vector<torch::Tensor> outer_;                                    ///< flat: a and v of it; empty without
-  torch::Tensor shares_;                                                ///< flat; undefined where all weights stay
-  torch::Tensor gradients_;                                             ///< flat; undefined without reductions
+  std::vector<torch::Tensor> outer_;  ///< flat: a and v of it; empty without
+  torch::Tensor shares_;              ///< flat; undefined where all weights stay
+  torch::Tensor gradients_;           ///< flat; undefined without reductions
+  std::unique_ptr<Compressor> compressor_;
   torch::Tensor tied_gradients_;                                        ///< part of them; undefined without such a sum
   std::vector<std::vector<Parameter>> parameters_;                      ///< [local]
   int shared_copy_ = -1, shared_original_ = -1;                         ///< local; -1 where segments share nothing

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "parallelism/exec/compression/compressor.h"
 #include "parallelism/plan/routes.h"
 
 namespace parabench::exec {
@@ -129,25 +130,35 @@ void* TrainingWork::ready(int lane, int index) const {
 comm::BufferView TrainingWork::summed(const plan::Op& op) const {
   if (op.payload == plan::Payload::tied_gradients) return state_.tied_gradients();
   if (op.payload == plan::Payload::norms) return state_.norms(op.segment, op.segments);
-  if (op.payload == plan::Payload::parameters) return state_.weights(op.segment, op.segments);
+  if (op.payload == plan::Payload::encoded) return state_.compressor()->encoded(op.segment, op.segments, 1);
+  if (op.payload == plan::Payload::projected) return state_.compressor()->projected(op.segment, op.segments);
+  if (op.payload == plan::Payload::parameters) return state_.weights(op.segment, op.segments, op.version);
   return state_.gradients(op.segment, op.segments);
 }
 
 comm::CollectiveCall TrainingWork::sharing(int lane, const plan::Op& op, comm::CollectiveKind kind, void* ready) const {
   const auto members = static_cast<int>(plan_.groups[op.group.value].ranks.size());
   comm::CollectiveCall call{.kind = kind,
-                            .buffer = op.payload == plan::Payload::gradients ? state_.gradients(op.segment, op.segments)
-                                                                             : state_.weights(op.segment, op.segments),
+                            .buffer = op.payload == plan::Payload::gradients
+                                          ? state_.gradients(op.segment, op.segments)
+                                          : state_.weights(op.segment, op.segments, op.version),
                             .group = groups_.at(program_.lanes[lane].key),
                             .shares = state_.shares(op.segment, op.segments, members)};
   call.buffer.ready = ready;
   return call;
 }
 
+comm::Work TrainingWork::gather_encoded(int lane, const plan::Op& op, void* ready) const {
+  const auto members = static_cast<int>(plan_.groups[op.group.value].ranks.size());
+  comm::BufferView all = state_.compressor()->encoded(op.segment, op.segments, members);
+  all.ready = ready;
+  return comm_.all_gather(all, comm::Shares::even(all.bytes, members), groups_.at(program_.lanes[lane].key));
+}
+
 comm::BufferView TrainingWork::of_run(const plan::Op& message, void* ready) const {
   comm::BufferView view = message.payload == plan::Payload::gradients
                               ? state_.gradients(message.segment, message.segments)
-                              : state_.weights(message.segment, message.segments);
+                              : state_.weights(message.segment, message.segments, message.version);
   view.type = comm::ElementType::byte;
   view.ready = ready;
   return view;
@@ -166,7 +177,10 @@ comm::Work TrainingWork::start(int lane, int index) {
       return comm_.send(bytes_of(payload, event), op.peer, message_of(op));
     }
     case plan::OpKind::receive: {
-      if (op.payload == plan::Payload::parameters) return comm_.recv(of_run(op, event), op.peer, message_of(op));
+      if (op.payload == plan::Payload::parameters) {
+        state_.expect_weights(op.segment, op.segments, op.version);
+        return comm_.recv(of_run(op, event), op.peer, message_of(op));
+      }
       CountScope scope(device_, MemoryCategory::communication);
       payload = op.payload == plan::Payload::gradients ? state_.room_for_gradients(op.segment, op.segments)
                                                        : receive_buffer(op);
@@ -180,6 +194,7 @@ comm::Work TrainingWork::start(int lane, int index) {
     case plan::OpKind::reduce_scatter:
       return comm_.collective(sharing(lane, op, comm::CollectiveKind::reduce_scatter, event));
     case plan::OpKind::all_gather: {
+      if (op.payload == plan::Payload::encoded) return gather_encoded(lane, op, event);
       if (!state_.keeps_shares()) return comm_.collective(sharing(lane, op, comm::CollectiveKind::all_gather, event));
       comm::DeviceEvent& brought = brought_[{lane, index}];
       brought = state_.bring_share(op.segment, op.segments, plan::shard_of(plan_, comm_.rank(), op), event);
@@ -194,15 +209,19 @@ comm::Work TrainingWork::start(int lane, int index) {
     case plan::OpKind::norms:
     case plan::OpKind::update:
     case plan::OpKind::add:
-    case plan::OpKind::average: break;
+    case plan::OpKind::average:
+    case plan::OpKind::encode:
+    case plan::OpKind::project:
+    case plan::OpKind::decode: break;
   }
   throw std::logic_error(plan::to_text(op) + " on a communication lane, which the executor does not run there");
 }
 
 void TrainingWork::given_out(int lane, int index, const comm::DeviceSpan& span) {
+  const plan::Op& op = program_.lanes[lane].ops[index];
   if (measure_from_)
     transfers_[lane][index] = span;
-  else if (program_.lanes[lane].ops[index].kind != plan::OpKind::send)  // for a send nobody waits
+  else if (op.kind != plan::OpKind::send || plan::is_over_run(op))  // for other sends nobody waits
     transfers_[lane][index].end = span.end;
 }
 
@@ -316,6 +335,13 @@ void TrainingWork::run(int index) {
     }
     case plan::OpKind::average:
       return state_.average(op.segment, op.segments, static_cast<int>(plan_.groups[op.group.value].ranks.size()));
+    case plan::OpKind::encode: {
+      CountScope scope(device_, MemoryCategory::workspace);
+      return state_.compressor()->encode(op.segment, op.segments, plan::shard_of(plan_, comm_.rank(), op));
+    }
+    case plan::OpKind::project: return state_.compressor()->project(op.segment, op.segments);
+    case plan::OpKind::decode:
+      return state_.compressor()->decode(op.segment, op.segments, plan::shard_of(plan_, comm_.rank(), op));
     case plan::OpKind::send:
     case plan::OpKind::receive:
     case plan::OpKind::all_reduce:

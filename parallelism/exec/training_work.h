@@ -87,6 +87,8 @@ class TrainingWork : public RankWork {
   comm::BufferView summed(const plan::Op& op) const;
   /// A collective on a run that its members share.
   comm::CollectiveCall sharing(int lane, const plan::Op& op, comm::CollectiveKind kind, void* ready) const;
+  /// Of what all members encoded of a run.
+  comm::Work gather_encoded(int lane, const plan::Op& op, void* ready) const;
   /// What came by messages of skips for an operation of the compute lane, on its way into the runner; what the runner
   /// has for other ranks after it, to the sends.
   void bring_skips(int index);

@@ -38,8 +38,18 @@ class OpIndex {
       const bool brings = lane.key.kind == LaneKind::receive && lane.key.purpose == Payload::parameters;
       if (lane.key.kind == LaneKind::collectives || brings) make_room(lane.key.purpose);
     }
+    if (!plan.servers.empty()) {
+      last_reader_.assign(updates, nowhere);
+      last_push_.assign(updates, {Rank(nowhere)});
+      pulls_.resize(updates);
+    }
     for (int lane = 0; lane < std::ssize(lanes); ++lane) {
       for (int i = 0; i < std::ssize(lanes[lane].ops); ++i) add(lanes[lane].ops[i], {rank, lane, i});
+    }
+    for (std::size_t i = 1; i < last_reader_.size(); ++i) {
+      if (i % (plan.steps + 1) == 0) continue;  // another segment's
+      last_reader_[i] = std::max(last_reader_[i], last_reader_[i - 1]);
+      if (last_push_[i].rank.value == nowhere) last_push_[i] = last_push_[i - 1];
     }
   }
 
@@ -121,11 +131,47 @@ class OpIndex {
     if (found == pushed_.end()) missing(add);
     return found->second;
   }
+  /// What adds the gradients that a server receives; an invalid rank where nothing does.
+  OpRef addition(const Op& receive) const {
+    const auto found = adds_.find({receive.segment, receive.step, receive.peer});
+    return found == adds_.end() ? OpRef{Rank(nowhere)} : OpRef{rank_, compute_lane, found->second};
+  }
+  /// Of a segment that a server updates: what sends the version whose place the update's takes.
+  void sends_of_overwritten(const Op& update, SegmentId s, std::vector<OpRef>& found) const {
+    const int overwritten = update.version.value - plan_.ranks[rank_.value].weight_versions;
+    if (pulls_.empty() || overwritten < 0 || overwritten > plan_.steps) return;
+    const std::vector<OpRef>& sends = pulls_[this->update(update, s, overwritten)];
+    found.insert(found.end(), sends.begin(), sends.end());
+  }
+  /// The last pass that reads a segment's weights in the place of which others come; an invalid rank where none does.
+  OpRef last_reader_before(const Op& pull, SegmentId s) const {
+    const int overwritten = pull.version.value - plan_.ranks[rank_.value].weight_versions;
+    if (last_reader_.empty() || overwritten < 0 || overwritten > plan_.steps) return {Rank(nowhere)};
+    const int index = last_reader_[update(pull, s, overwritten)];
+    return index == nowhere ? OpRef{Rank(nowhere)} : OpRef{rank_, compute_lane, index};
+  }
+  /// What sends the gradients of a segment which lie where a pass makes new ones; an invalid rank where nothing does.
+  OpRef push_before(const Op& pass, SegmentId s) const {
+    if (last_push_.empty() || pass.step.value == 0) return {Rank(nowhere)};
+    return last_push_[update(pass, s, pass.step.value - 1)];
+  }
   OpRef weight_sum(const Op& op, SegmentId s) const {
     if (weight_sum_.empty() || op.version.value > plan_.steps) missing(op);
     const OpRef ref = weight_sum_[update(op, s, op.version.value)];
     if (ref.rank.value == nowhere) missing(op);
     return ref;
+  }
+  OpRef encoding(const Op& op, SegmentId s) const {
+    return compute(op, encode_.empty() ? nowhere : encode_[due(op, s)]);
+  }
+  OpRef projecting(const Op& op, SegmentId s) const {
+    return compute(op, project_.empty() ? nowhere : project_[due(op, s)]);
+  }
+  OpRef encoded_sum(const Op& op, SegmentId s) const { return found(op, s, encoded_sum_); }
+  /// The last collective of a compressed sum.
+  OpRef compressed_sum(const Op& op, SegmentId s) const {
+    const bool projects = !projected_sum_.empty() && projected_sum_[due(op, s)].rank.value != nowhere;
+    return found(op, s, projects ? projected_sum_ : encoded_sum_);
   }
   /// An invalid rank where the segment is not reduced.
   OpRef reduction(const Op& op, SegmentId s) const { return reduction_[due(op, s)]; }
@@ -158,12 +204,23 @@ class OpIndex {
   }
   std::size_t due(const Op& op, SegmentId s) const { return update(op, s, number(op, s)); }
 
+  OpRef found(const Op& op, SegmentId s, const std::vector<OpRef>& places) const {
+    const OpRef ref = places.empty() ? OpRef{Rank(nowhere)} : places[due(op, s)];
+    if (ref.rank.value == nowhere) missing(op);
+    return ref;
+  }
+
   /// For what only some plans have.
   void make_room(Payload payload) {
     switch (payload) {
       case Payload::none:
       case Payload::gradients:
       case Payload::tied_gradients: return;
+      case Payload::encoded:
+      case Payload::projected:
+        for (auto* places : {&encode_, &project_}) places->assign(update_to_.size(), nowhere);
+        for (auto* places : {&encoded_sum_, &projected_sum_}) places->resize(update_to_.size(), {Rank(nowhere)});
+        return;
       case Payload::norms: norm_sum_.assign(update_to_.size(), {Rank(nowhere)}); return;
       case Payload::parameters:
         gathered_.assign(update_to_.size(), {Rank(nowhere)});
@@ -174,7 +231,16 @@ class OpIndex {
     }
   }
 
+  /// Of a pass on a worker: whose weights it reads.
+  void note_reader(const Op& pass, int index) {
+    if (last_reader_.empty() || pass.version.value > plan_.steps) return;
+    last_reader_[update(pass, pass.segment, pass.version.value)] = index;
+    if (const auto& tie = plan_.tie; tie && tie->shared && pass.segment == tie->copy)
+      last_reader_[update(pass, tie->original, pass.version.value)] = index;
+  }
+
   void add(const Op& op, OpRef ref) {
+    if (is_pass(op.kind)) note_reader(op, ref.index);
     switch (op.kind) {
       case OpKind::forward: forward_[piece(op, op.segment)] = ref.index; return;
       case OpKind::recompute: recompute_[piece(op, op.segment)] = ref.index; return;
@@ -193,8 +259,12 @@ class OpIndex {
         }
         return;
       case OpKind::average: return bring(op, ref, gathered_);
+      case OpKind::encode: return put(op, ref.index, encode_);
+      case OpKind::project: return put(op, ref.index, project_);
+      case OpKind::decode: return put(op, ref, reduction_);
       case OpKind::add:
         for (int i = 0; i < op.segments; ++i) last_gradient_[due(op, SegmentId(op.segment.value + i))] = ref.index;
+        adds_[{op.segment, op.step, op.peer}] = ref.index;
         return;
       case OpKind::receive:
         if (op.payload == Payload::parameters) return bring(op, ref, gathered_);
@@ -206,11 +276,33 @@ class OpIndex {
           (op.payload == Payload::activation ? received_forward_ : received_backward_)[piece(op, op.segment)] = ref;
         }
         return;
-      case OpKind::send: return;
+      case OpKind::send:
+        if (is_over_run(op) && !last_push_.empty()) add_served(op, ref);
+        return;
       case OpKind::all_reduce:
       case OpKind::reduce_scatter:
       case OpKind::all_gather:
       case OpKind::broadcast: return add_collective(op, ref);
+    }
+  }
+
+  /// Where the update that each segment of the run adds to is due. Nowhere where the plan has no lane for it: who looks
+  /// for it finds it missing.
+  template <class Place>
+  void put(const Op& op, const Place& place, std::vector<Place>& places) {
+    for (int i = 0; i < op.segments && !places.empty(); ++i) places[due(op, SegmentId(op.segment.value + i))] = place;
+  }
+
+  /// What a worker sends its server, or a server its worker.
+  void add_served(const Op& send, OpRef ref) {
+    const bool pushes = send.payload == Payload::gradients;
+    const int place = pushes ? send.step.value : send.version.value;
+    for (int i = 0; i < send.segments && place <= plan_.steps; ++i) {
+      const std::size_t there = update(send, SegmentId(send.segment.value + i), place);
+      if (pushes)
+        last_push_[there] = ref;
+      else
+        pulls_[there].push_back(ref);
     }
   }
 
@@ -221,9 +313,9 @@ class OpIndex {
         for (int i = 0; i < op.segments; ++i) reduction_[due(op, SegmentId(op.segment.value + i))] = ref;
         return;
       case Payload::tied_gradients: tied_[number(op, op.segment)] = ref; return;
-      case Payload::norms:
-        for (int i = 0; i < op.segments; ++i) norm_sum_[due(op, SegmentId(op.segment.value + i))] = ref;
-        return;
+      case Payload::norms: return put(op, ref, norm_sum_);
+      case Payload::encoded: return put(op, ref, encoded_sum_);
+      case Payload::projected: return put(op, ref, projected_sum_);
       case Payload::parameters: return bring(op, ref, op.kind == OpKind::all_reduce ? weight_sum_ : gathered_);
       case Payload::activation: summed_forward_[piece(op, op.segment)] = ref; return;
       case Payload::activation_gradient: summed_backward_[piece(op, op.segment)] = ref; return;
@@ -273,9 +365,16 @@ class OpIndex {
   std::vector<int> last_gradient_, norms_, update_to_;           ///< [row][update] -> compute lane
   std::vector<OpRef> reduction_;                                 ///< [row][update]
   std::vector<OpRef> norm_sum_, weight_sum_;                     ///< the same; empty where there are none
+  std::vector<int> encode_, project_;                            ///< the same
+  std::vector<OpRef> encoded_sum_, projected_sum_;               ///< the same
   std::map<std::tuple<SegmentId, StepId, Rank>, OpRef> pushed_;  ///< receives of gradients, by run and sender
-  std::vector<OpRef> gathered_;                                  ///< by gathers and averages; the same
-  std::vector<OpRef> tied_;                                      ///< [update] the sum of the tied tensor's gradients
+  std::map<std::tuple<SegmentId, StepId, Rank>, int> adds_;      ///< of these, on the compute lane
+  // Empty where there are no servers.
+  std::vector<int> last_reader_;           ///< [row][version] of it or of those before -> compute lane
+  std::vector<OpRef> last_push_;           ///< [row][step] of it or of those before
+  std::vector<std::vector<OpRef>> pulls_;  ///< [row][version] sends of a server
+  std::vector<OpRef> gathered_;            ///< by gathers and averages; the same
+  std::vector<OpRef> tied_;                ///< [update] the sum of the tied tensor's gradients
 };
 
 class Finder {
@@ -309,11 +408,13 @@ class Finder {
         found.push_back(index_.graph(op));
         if (op.segment < last_) found.push_back(index_.incoming_gradient(op));
         if (has_skips_) skips(op, ports_.leaving[op.segment.value], &OpIndex::incoming_skip_gradient, found);
+        if (op.kind == OpKind::backward) room_for_gradients(op, found);
         return;
-      case OpKind::backward_weight: found.push_back(index_.input_gradient(op)); return;
+      case OpKind::backward_weight: found.push_back(index_.input_gradient(op)); return room_for_gradients(op, found);
       case OpKind::norms: return summed_gradients(op, found);
       case OpKind::update:
         summed_gradients(op, found);
+        room_for_weights(op, found);
         if (index_.norm_sum(op, op.segment).rank.value == nowhere) return;
         return over_run(op, found,
                         [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.norm_sum(op, s)); });
@@ -321,13 +422,20 @@ class Finder {
       case OpKind::average:
         return over_run(op, found,
                         [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.weight_sum(op, s)); });
+      case OpKind::encode: return whole_gradients(op, found);
+      case OpKind::project:
+        return over_run(op, found,
+                        [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.encoded_sum(op, s)); });
+      case OpKind::decode:
+        return over_run(op, found,
+                        [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.compressed_sum(op, s)); });
       case OpKind::send:
         if (is_over_run(op)) return of_run(op, found);
         found.push_back(op.payload == Payload::activation ? index_.activation(op) : index_.activation_gradient(op));
         return;
       case OpKind::receive:
-        // In the place of the weights that the step's passes read.
-        if (op.payload == Payload::parameters) whole_gradients(op, found);
+        if (op.payload == Payload::parameters) room_for_pull(op, found);
+        if (op.payload == Payload::gradients) room_for_push(ref, found);
         return;
       case OpKind::all_reduce:
       case OpKind::reduce_scatter:
@@ -367,6 +475,39 @@ class Finder {
     over_run(op, found, [&](SegmentId s, std::vector<OpRef>& refs) { index_.gradients(op, s, refs); });
   }
 
+  static void push_back(OpRef ref, std::vector<OpRef>& found) {
+    if (ref.rank.value != nowhere) found.push_back(ref);
+  }
+
+  /// The gradients of a worker's step lie where those of its step before did.
+  void room_for_gradients(const Op& pass, std::vector<OpRef>& found) const {
+    if (pass.accumulates) return;
+    push_back(index_.push_before(pass, pass.segment), found);
+    if (const auto& tie = plan_.tie; tie && tie->shared && pass.segment == tie->copy && tie->original != tie->copy)
+      push_back(index_.push_before(pass, tie->original), found);
+  }
+
+  /// An update takes the place of weights that are still to be sent.
+  void room_for_weights(const Op& update, std::vector<OpRef>& found) const {
+    const auto before = static_cast<std::ptrdiff_t>(found.size());
+    for (int i = 0; i < update.segments; ++i)
+      index_.sends_of_overwritten(update, SegmentId(update.segment.value + i), found);
+    std::sort(found.begin() + before, found.end());
+    found.erase(std::unique(found.begin() + before, found.end()), found.end());
+  }
+
+  /// Weights from a server come in the place of older ones.
+  void room_for_pull(const Op& pull, std::vector<OpRef>& found) const {
+    over_run(pull, found,
+             [&](SegmentId s, std::vector<OpRef>& refs) { push_back(index_.last_reader_before(pull, s), refs); });
+  }
+
+  /// A server has room for one run of each worker at a time.
+  void room_for_push(const OpRef& receive, std::vector<OpRef>& found) const {
+    if (receive.index == 0) return;
+    push_back(index_.addition(at(plan_, {receive.rank, receive.lane, receive.index - 1})), found);
+  }
+
   /// Of a message that a worker and its server exchange.
   void of_run(const Op& send, std::vector<OpRef>& found) const {
     if (send.payload == Payload::gradients) return whole_gradients(send, found);
@@ -378,6 +519,12 @@ class Finder {
       case Payload::none: index_.missing(op);
       case Payload::gradients: return whole_gradients(op, found);
       case Payload::tied_gradients: found.push_back(index_.last_gradient(op, index_.tied_here())); return;
+      case Payload::encoded:
+        return over_run(op, found,
+                        [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.encoding(op, s)); });
+      case Payload::projected:
+        return over_run(op, found,
+                        [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.projecting(op, s)); });
       case Payload::norms:
         return over_run(op, found, [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.norms(op, s)); });
       case Payload::parameters: {

@@ -56,13 +56,22 @@ class LocalDependencies {
 ///                           this rank as well the last B or W of that one, too
 ///   their collective     <- the gradients of every segment of the run; a tied tensor's: the last B or W of the segment
 ///                           that has it here
-///   update               <- the collectives that sum the run's gradients, else the gradients of every segment; where
-///                           there are norms, the all_reduce of those of the run
+///   update               <- the collectives that sum the run's gradients, or the decode of their compressed sum, else
+///                           the gradients of every segment; where there are norms, the all_reduce of those of the run
+///   encode               <- the gradients of every segment of the run
+///   collective of what was encoded <- the encode; of what was projected <- the project
+///   project              <- the collective of what was encoded
+///   decode               <- the last of both collectives
 ///   norms                <- what their run's update would wait for without them
 ///   all_reduce of norms  <- the norms of every segment of the run
 ///   parameters           <- the updates that wrote the run, on the members that did; on the others of a broadcast
 ///                           the gradients of every segment, whose passes read what is overwritten
 ///   a version is written <- by its all_gather or broadcast, else by its update
+/// Where servers update (Plan::servers), besides:
+///   B(s,m), W(s,m)       <- the send of the gradients of an earlier step that lie in the place of theirs
+///   update               <- the sends of the version in whose place it writes
+///   receive of gradients <- the addition of those that the same worker sent before: room for one run of each
+///   receive of weights   <- the last pass that reads a version in whose place they come
 /// With room for the whole weights of some runs alone (Plan::room):
 ///   F(s,m)               <- the first all_gather of its run in its step, and that of a tied tensor's
 ///   RECOMPUTE, B, I, W   <- the last one

@@ -175,7 +175,7 @@ bool updates(const Plan& plan, Rank rank, StageId stage);
 /// Whether some rank has an operation of this kind.
 bool uses(const Plan& plan, OpKind kind);
 /// Whether the gradients of the rank's parameters, or of a tied one alone, are summed with those of other ranks: by
-/// collectives, or by a server.
+/// collectives, compressed or not, or by a server.
 bool reduces(const RankProgram& rank);
 
 /// Whether it takes part in collectives that move this.

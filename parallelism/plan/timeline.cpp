@@ -86,8 +86,9 @@ class Accounting {
     if (op.kind == OpKind::forward) sum.forward += work;
     if (makes_input_gradient(op.kind) || makes_weight_gradient(op.kind)) sum.backward += work;
     if (op.kind == OpKind::recompute) sum.recompute += work;
-    if (op.kind == OpKind::update || op.kind == OpKind::norms || op.kind == OpKind::average || op.kind == OpKind::add)
-      sum.update += work;
+    const bool updates = op.kind == OpKind::update || op.kind == OpKind::norms || op.kind == OpKind::average ||
+                         op.kind == OpKind::add || is_of_compression(op.kind);
+    if (updates) sum.update += work;
   }
 
   /// Of workers that got nothing to do any more, or nothing at all.
@@ -158,7 +159,9 @@ std::vector<double> step_completions(const Plan& plan, const Timeline& timeline)
 }
 
 std::vector<double> step_durations(const Plan& plan, const Timeline& timeline) {
-  int pattern = 1, round = 1;
+  // Servers' workers that take turns.
+  const int turns = plan.servers.empty() ? 1 : std::max(1, computing_ranks(plan) / plan.replicas);
+  int pattern = turns, round = turns;
   for (const VersionRule& rule : plan.versions) {
     pattern = std::lcm(pattern, rule.steps_per_update);
     round = std::max(round, rule.steps_per_update);

@@ -65,7 +65,14 @@ std::vector<const plan::Strategy*> strategies_of(const std::string& model, const
 }
 
 std::vector<int> ranks_of(const plan::Strategy& strategy) {
-  return strategy.ranks == plan::RankUse::one ? std::vector{1} : std::vector{2, 4};
+  switch (strategy.ranks) {
+    case plan::RankUse::one: return {1};
+    case plan::RankUse::workers: return {4};  // of two ranks one would be the only worker
+    case plan::RankUse::replicas:
+    case plan::RankUse::stages:
+    case plan::RankUse::either: break;
+  }
+  return {2, 4};
 }
 
 std::vector<Case> grid(DeviceKind device) {

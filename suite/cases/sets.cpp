@@ -94,7 +94,8 @@ std::vector<Case> scaling_cases(bool weak) {
     };
     add("sequential", 1, fmt::format("/threads:{}", np));
     if (np == 1) continue;
-    for (const char* strategy : {"data-parallel", "zero1", "zero3"}) add(strategy, np, "");
+    for (const char* strategy : {"data-parallel", "local-sgd", "zero1", "zero3"}) add(strategy, np, "");
+    if (np > 2) add("parameter-server", np, "");  // of two ranks one would be the only worker
     for (const char* strategy : {"1f1b", "zb-h1"}) add(strategy, np, "/micro:8");
   }
   return cases;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/case_text.h"
+#include "parallelism/plan/strategies/parameter_server.h"
 #include "parallelism/plan/strategies/peer.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 #include "results/main_numbers.h"
@@ -61,7 +62,8 @@ ordered_json layout(const results::Record& record) {
   const bool copied = strategy.ranks == plan::RankUse::replicas || strategy.ranks == plan::RankUse::workers;
   const int copies = copied ? strategy.pieces(spec) : spec.dp;
   out["pipeline_parallelism"] = copied ? 1 : spec.np / copies;
-  out["data_parallelism"] = copies;
+  const bool served = strategy.ranks == plan::RankUse::workers;
+  out["data_parallelism"] = served ? spec.np - plan::serving(spec).servers : copies;
   if (spec.batch % (pieces * copies) == 0) out["micro_batch_size"] = spec.batch / (pieces * copies);
   return out;
 }

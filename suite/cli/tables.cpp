@@ -13,6 +13,7 @@
 #include "base/choice.h"
 #include "datasets/spec/dataset.h"
 #include "models/spec/nets/nets.h"
+#include "parallelism/plan/strategies/delay_rules.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 #include "suite/cases/sets.h"
 
@@ -134,6 +135,13 @@ json refused_pairs(const plan::Strategy& strategy) {
   return pairs;
 }
 
+/// With its usual parameters.
+bool is_synchronous(const plan::Strategy& strategy) {
+  Case spec;
+  spec.strategy.name = strategy.name;
+  return !plan::delays_updates(spec);
+}
+
 json to_json(const plan::Strategy& strategy) {
   json parameters = json::array();
   for (const plan::StrategyParameter& one : strategy.parameters) {
@@ -150,7 +158,7 @@ json to_json(const plan::Strategy& strategy) {
           {"stages_per_rank", fixed ? json(strategy.stages({})) : json()},
           {"accepts", text_or_null(strategy.accepts)},
           {"refused", refused_pairs(strategy)},
-          {"synchronous", strategy.delay == nullptr},
+          {"synchronous", is_synchronous(strategy)},
           {"crossed", strategy.schedule.stages == plan::StageOrder::crossed},
           {"splits_backwards", strategy.splits_backwards()},
           {"copies", strategy.uses("dp")},

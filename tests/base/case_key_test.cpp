@@ -41,7 +41,7 @@ TEST(CaseKeys, ReadEveryValueThatTheyPrint) {
 TEST(CaseKeys, RefuseTheirOwnRangeFromJustOutside) {
   const std::vector<std::pair<std::string, std::string>> outside = {
       {"np", "0"},       {"warmup", "-1"},       {"bucket", "0"}, {"lr", "0"},
-      {"momentum", "1"}, {"weight_decay", "-1"}, {"seed", "-1"}};
+      {"momentum", "1"}, {"weight_decay", "-1"}, {"seed", "-1"},  {"compress", "topk[ratio=0]"}};
   for (const auto& [name, text] : outside) {
     Case spec;
     EXPECT_THROW(set_value(spec, find_case_key(name), text), Error) << name << ':' << text;

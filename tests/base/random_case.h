@@ -58,6 +58,9 @@ inline Case random_case(std::mt19937& random) {
                                             {"adamw", {{"beta1", "0.5"}, {"eps", "0.001"}}},
                                             {"lars", {{"trust", "0.02"}}}};
   change(spec.optimizer, optimizers[below(4)]);
+  const std::vector<NamedChoice> compressions{
+      {"bf16", {}}, {"powersgd", {}}, {"powersgd", {{"rank", "2"}}}, {"topk", {{"ratio", "0.5"}}}};
+  change(spec.compress, compressions[below(4)]);
   change(spec.zero, 1);
   change(spec.prefetch, static_cast<int>(below(5)));
   change(spec.reshard, false);

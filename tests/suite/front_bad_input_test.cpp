@@ -61,6 +61,25 @@ TEST_F(BadInputTest, ValuesAreChecked) {
   expect_refused({"list", "--where", "strategy=gpip"}, "--where strategy: got 'gpip'");
 }
 
+TEST_F(BadInputTest, ParametersOfServersAndOfCopiesThatTrainApartAreChecked) {
+  const auto expect_refused = [&](const std::string& rest, const std::string& got, const std::string& expected) {
+    const Outcome outcome = run({"run", small + rest + "/batch:8"});
+    EXPECT_EQ(outcome.code, 2) << rest;
+    EXPECT_THAT(outcome.err, AllOf(HasSubstr("got '" + got + "'"), HasSubstr(expected))) << rest;
+  };
+  expect_refused("parameter-server/np:1", "1", "try np:2");
+  expect_refused("parameter-server[servers=3]/np:3", "3", "try np:4");
+  expect_refused("parameter-server[servers=none]/np:3", "none", "fewer than np");
+  expect_refused("parameter-server[mode=asinc]/np:3", "asinc", "did you mean 'async'?");
+  expect_refused("parameter-server[mode=stale,k=0]/np:3", "0", "from 1 to 16");
+  expect_refused("parameter-server[mode=stale,k=17]/np:3", "17", "from 1 to 16");
+  expect_refused("parameter-server[mode=async,k=2]/np:3", "2", "mode=stale beside it");
+  expect_refused("parameter-server[k=2]/np:3", "2", "leave k out");
+  expect_refused("local-sgd[every=0]/np:2", "0", "from 1 to 1000");
+  expect_refused("local-sgd[outer=adam]/np:2", "adam", "none or nesterov");
+  EXPECT_EQ(count_launches("measure"), 0);
+}
+
 TEST_F(BadInputTest, ANumberThatNoDoubleHoldsIsToldWithItsFileAndPlace) {
   std::ofstream(path("huge.json")) << R"({"x": 1e400})";
   std::ofstream(path("huge.toml")) << "name = \"x\"\n[slurm]\ntime = 1e400\n";

@@ -188,13 +188,15 @@ Plan limit_weights(Plan plan, int room) {
 
 Plan mark_accumulation(Plan plan) {
   for (RankProgram& rank : plan.ranks) {
-    std::vector<char> open(plan.segments.size(), 0);
+    // By segment the update that its gradients are for, counted from 0; a worker of a server has no end of it on its lane.
+    std::vector<int> open(plan.segments.size(), -1);
     for (Op& op : rank.compute()) {
-      if (makes_weight_gradient(op.kind)) op.accumulates = std::exchange(open[op.segment.value], 1);
-      for (int i = 0; i < op.segments && op.kind == OpKind::add; ++i)
-        op.accumulates = std::exchange(open[op.segment.value + i], 1);
+      const int update = op.step.value / plan.versions[stage_of(plan, op.segment).value].steps_per_update;
+      const auto adds = [&](int segment) { return std::exchange(open[segment], update) == update; };
+      if (makes_weight_gradient(op.kind)) op.accumulates = adds(op.segment.value);
+      for (int i = 0; i < op.segments && op.kind == OpKind::add; ++i) op.accumulates = adds(op.segment.value + i);
       if (op.kind != OpKind::update) continue;
-      for (int i = 0; i < op.segments; ++i) open[op.segment.value + i] = 0;
+      for (int i = 0; i < op.segments; ++i) open[op.segment.value + i] = -1;
     }
   }
   return plan;

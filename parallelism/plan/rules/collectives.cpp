@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/case_text.h"
+#include "base/compression.h"
 #include "base/optimizer.h"
 #include "parallelism/plan/matching.h"
 #include "parallelism/plan/ties.h"
@@ -30,6 +32,7 @@ class UpdateCheck {
         rank_(rank),
         found_(found),
         reads_norms_(find_optimizer(plan.spec.optimizer.name).reads_norms),
+        compression_(compression(plan.spec)),
         steps_(plan.segments.size(), std::vector<Step>(plan.steps)) {
     for (const Lane& lane : plan.ranks[rank.value].lanes) {
       for (const Op& op : lane.ops) {
@@ -46,9 +49,10 @@ class UpdateCheck {
       for (SegmentId s = first; s <= last; ++s) {
         for (StepId step; step.value < plan_.steps; ++step) {
           check_sum(s, step, sharers);
+          check_compression(s, step);
           check_update(s, step);
           check_average(s, step, sharers);
-          check_server(s, step, sharers);
+          check_server(s, step);
           check_norms(s, step);
         }
       }
@@ -60,18 +64,25 @@ class UpdateCheck {
     Counted sum, update, exchange;  ///< of gradients, of parameters, of what updates wrote
     Counted norms, norm_sum;
     Counted average;
+    Counted encode, project, projected, decode;  ///< beside the sum of what was encoded
     Counted push, pull, add;  ///< gradients to a server and weights from it, on its workers; what it adds
+    Counted made;             ///< passes that make gradients
   };
 
   static Counted Step::*member_of(const Op& op) {
     if (op.kind == OpKind::update) return &Step::update;
     if (op.kind == OpKind::norms) return &Step::norms;
     if (op.kind == OpKind::average) return &Step::average;
+    if (op.kind == OpKind::encode) return &Step::encode;
+    if (op.kind == OpKind::project) return &Step::project;
+    if (op.kind == OpKind::decode) return &Step::decode;
     if (op.kind == OpKind::add) return &Step::add;
+    if (makes_weight_gradient(op.kind)) return &Step::made;
     if (op.kind == OpKind::send) return op.payload == Payload::gradients ? &Step::push : nullptr;
     if (op.kind == OpKind::receive) return op.payload == Payload::parameters ? &Step::pull : nullptr;
     if (op.payload == Payload::norms) return &Step::norm_sum;
-    if (op.payload == Payload::gradients) return &Step::sum;
+    if (op.payload == Payload::gradients || op.payload == Payload::encoded) return &Step::sum;
+    if (op.payload == Payload::projected) return &Step::projected;
     return op.payload == Payload::parameters ? &Step::exchange : nullptr;
   }
   void add(const Op& op, Counted Step::*member) {
@@ -134,6 +145,33 @@ class UpdateCheck {
     }
   }
 
+  /// What is sent in the place of gradients where the case compresses them, and nowhere else.
+  void check_compression(SegmentId s, StepId step) {
+    const Step& there = at(s, step);
+    const bool on = compression_.is_on(), projects = compression_.kind == CompressionKind::powersgd;
+    const int sums = on && there.sum.op, projections = projects && there.sum.op;
+    if (there.sum.op) {
+      const OpKind kind = compression_.kind == CompressionKind::topk ? OpKind::all_gather : OpKind::all_reduce;
+      const bool fits = there.sum.op->payload == (on ? Payload::encoded : Payload::gradients);
+      if (!fits || (on && there.sum.op->kind != kind))
+        complain("compression", *there.sum.op, "is not how compress:" + to_text(plan_.spec.compress) + " sums");
+    }
+    const Op whole = there.sum.op ? *there.sum.op : all_reduce(s, 1, step, GroupId(-1));
+    const auto missing = [&](OpKind kind) {
+      return compression_step(kind, whole.segment, whole.segments, step, whole.group);
+    };
+    const Op no_projection =
+        compressed_sum(OpKind::all_reduce, Payload::projected, whole.segment, whole.segments, step, whole.group);
+    for (const auto& [counted, due, op] : {std::tuple(there.encode, sums, missing(OpKind::encode)),
+                                           std::tuple(there.project, projections, missing(OpKind::project)),
+                                           std::tuple(there.projected, projections, no_projection),
+                                           std::tuple(there.decode, sums, missing(OpKind::decode))}) {
+      check_count(counted, due, op);
+      if (counted.op && due > 0 && !same_run(*counted.op, whole))
+        complain("shard", *counted.op, "is of another run than " + to_text(whole));
+    }
+  }
+
   void check_update(SegmentId s, StepId step) {
     const Step& there = at(s, step);
     const Counted &sum = there.sum, &update = there.update, &exchange = there.exchange;
@@ -165,19 +203,20 @@ class UpdateCheck {
     }
   }
 
-  /// Each worker of a server sends it gradients and receives weights once, and it adds up what each has sent.
-  void check_server(SegmentId s, StepId step, const std::vector<Rank>& sharers) {
+  /// Each worker that has a part in a step sends the server gradients and receives weights once, and the server adds up
+  /// what one of each replica has sent.
+  void check_server(SegmentId s, StepId step) {
     const Step& there = at(s, step);
     const StageId stage = stage_of(plan_, s);
     const bool served = !plan_.servers.empty(), serves = served && updates(plan_, rank_, stage);
-    const int workers = static_cast<int>(sharers.size()) - 1, exchanges = served && !serves;
+    const int exchanges = served && !serves && there.made.count > 0;
     const Rank server = served ? plan_.servers[stage.value] : Rank(-1);
     const VersionId version = updates_by(plan_, stage, step);
     const Op no_push = send_gradients(s, 1, step, server), no_add = add_gradients(s, 1, step, server),
              no_pull = recv_parameters(s, 1, step, version, server);
     for (const auto& [counted, due, missing] :
          {std::tuple(there.push, exchanges, no_push), std::tuple(there.pull, exchanges, no_pull),
-          std::tuple(there.add, serves ? workers : 0, no_add)}) {
+          std::tuple(there.add, serves ? plan_.replicas : 0, no_add)}) {
       check_count(counted, due, missing);
       const bool leaves_stage =
           counted.op && stage_of(plan_, SegmentId(counted.op->segment.value + counted.op->segments - 1)) !=
@@ -229,6 +268,7 @@ class UpdateCheck {
   Rank rank_;
   Violations& found_;
   bool reads_norms_;
+  Compression compression_;
   std::vector<std::vector<Step>> steps_;  ///< [segment][step]
 };
 

@@ -133,6 +133,9 @@ class ComputeWalk {
       case OpKind::update:
       case OpKind::add:
       case OpKind::average:
+      case OpKind::encode:
+      case OpKind::project:
+      case OpKind::decode:
       case OpKind::send:
       case OpKind::receive:
       case OpKind::all_reduce:
@@ -177,7 +180,10 @@ class ComputeWalk {
   }
 
   void visit_gradient(const Op& op, SegmentState& state) {
-    const int of = op.step.value / plan_.versions[stage_of(plan_, op.segment).value].steps_per_update;
+    const StageId stage = stage_of(plan_, op.segment);
+    const int of = op.step.value / plan_.versions[stage.value].steps_per_update;
+    // A worker has sent those of an earlier step to its server.
+    if (state.gradient_of != of && !updates(plan_, at_.rank, stage)) state.gradient_of = -1;
     if (state.gradient_of >= 0 && state.gradient_of != of) {
       complain("gradient", "adds to the gradient of update " + std::to_string(state.gradient_of + 1) + " before it");
     }

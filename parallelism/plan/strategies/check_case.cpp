@@ -9,6 +9,7 @@
 
 #include "base/case_key.h"
 #include "base/case_text.h"
+#include "base/compression.h"
 #include "base/error.h"
 #include "base/optimizer.h"
 #include "parallelism/plan/formats/given_schedule.h"
@@ -128,16 +129,51 @@ void check_resharding(const Case& spec, const Strategy& strategy) {
 }
 
 void check_servers(const Case& spec, const models::ModelSpec& model) {
-  const int serving = servers(spec), layers = static_cast<int>(model.layers.size());
+  const int servers = serving(spec).servers, layers = static_cast<int>(model.layers.size());
   const auto refuse = [&](const std::string& expected) {
-    throw usage_error("servers of parameter-server", std::to_string(serving), expected, "try servers=1");
+    throw usage_error("servers of parameter-server", std::to_string(servers), expected, "try servers=1");
   };
-  if (serving >= spec.np)
+  if (servers >= spec.np)
     throw usage_error("np", std::to_string(spec.np),
-                      "more ranks than the " + std::to_string(serving) + " that serve: the others are the workers",
-                      "try " + key_value("np", serving + 1));
-  if (serving > layers) refuse("at most the " + std::to_string(layers) + " layers of " + model.name);
-  if (serving > 1 && model.tie) refuse("1 for " + model.name + ", two layers of which share a tensor");
+                      "more ranks than the " + std::to_string(servers) + " that serve: the others are the workers",
+                      "try " + key_value("np", servers + 1));
+  if (servers > layers) refuse("at most the " + std::to_string(layers) + " layers of " + model.name);
+  if (servers > 1 && model.tie) refuse("1 for " + model.name + ", two layers of which share a tensor");
+}
+
+/// The most columns with which PowerSGD still factors some matrix of the model; 0: no number does.
+std::int64_t largest_rank(const models::ModelSpec& model) {
+  std::int64_t largest = 0;
+  for (const models::LayerSpec& layer : model.layers) {
+    for (const models::ParameterSpec& tensor : models::parameters(layer)) {
+      const std::int64_t rows = tensor.shape.empty() ? 1 : tensor.shape.front(), columns = tensor.elements() / rows;
+      largest = std::max(largest, (rows * columns - 1) / (2 * (rows + columns)));
+    }
+  }
+  return largest;
+}
+
+void check_compression(const Case& spec, const models::ModelSpec& model) {
+  const Compression by = compression(spec);
+  if (!by.is_on()) return;
+  const auto refuse = [&](const std::string& expected, const std::string& hint) {
+    throw usage_error("compress", to_text(spec.compress), expected, hint);
+  };
+  if (spec.np == 1) refuse("none with np:1, where nothing is summed", "try np:2, or leave compress out");
+  if (spec.device == DeviceKind::cuda)
+    refuse("none with device:cuda: gradients are compressed on the processor alone so far", "try device:cpu");
+  if (by.kind == CompressionKind::powersgd) {
+    if (const std::int64_t most = largest_rank(model); by.rank > most)
+      throw usage_error(
+          "rank of compress:powersgd", std::to_string(by.rank),
+          most == 0 ? "another compression: no matrix of " + model.name + " is smaller as two of a column"
+                    : "at most " + std::to_string(most) + ", with which a matrix of " + model.name +
+                          ", of n x m, is still factored: (n + m) 2 rank < n m",
+          most == 0 ? "try compress:bf16" : "try rank=" + std::to_string(std::min<std::int64_t>(4, most)));
+  }
+  constexpr std::int64_t most_places = std::int64_t{1} << 31;
+  if (by.kind == CompressionKind::topk && models::parameter_count(model) >= most_places)
+    refuse("bf16 or powersgd for " + model.name + ", whose places take more than 32 bits", "try compress:powersgd");
 }
 
 void check_offered(const Case& spec) {
@@ -347,11 +383,11 @@ void check_case(const Case& spec, const models::ModelSpec& model, const GivenSch
   check_positive("micro", spec.micro);
   check_positive("dp", spec.dp);
   check_positive("chunks", spec.chunks);
+  check_keys(spec, strategy);
   if (is_peer(spec)) {
     check_peer(spec, model);
     return check_case(counterpart(spec), model);
   }
-  check_keys(spec, strategy);
   optimizer_rule(spec);
   check_offered(spec);
   check_reduce(spec);
@@ -359,6 +395,7 @@ void check_case(const Case& spec, const models::ModelSpec& model, const GivenSch
   check_executor(spec, strategy);
   check_resharding(spec, strategy);
   check_reducer(spec);
+  check_compression(spec, model);
   check_planned(spec, strategy);
   check_ranks(spec, model, strategy, given);
   check_pieces(spec, model, strategy);

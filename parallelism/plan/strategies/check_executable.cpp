@@ -22,13 +22,12 @@ void check_executable(const Plan& plan, const models::ModelSpec& model) {
     throw usage_error("plan", plan.tie ? "a tied tensor" : "no tied tensor", "what " + model.name + " ties", another);
   const std::string hint = "emulated devices run it: device:emulated";
   if (plan.shards != 1) throw usage_error("plan", std::to_string(plan.shards) + " shards", "stages in one piece", hint);
-  if (plan.averaging != averaging(plan.spec) || std::ssize(plan.servers) != servers(plan.spec))
+  if (plan.averaging != averaging(plan.spec) || std::ssize(plan.servers) != serving(plan.spec).servers)
     throw usage_error("plan", "averages or servers", "what " + to_text(plan.spec.strategy) + " says", another);
   for (const RankProgram& rank : plan.ranks) {
-    const bool in_place = plan.averaging.every > 0 || !plan.servers.empty();
-    if (in_place && rank.weight_versions > 1)
+    if (plan.averaging.every > 0 && rank.weight_versions > 1)
       throw usage_error("plan", std::to_string(rank.weight_versions) + " versions of the weights",
-                        "one where weights are averaged or come from a server", hint);
+                        "one where weights are averaged", hint);
     for (const Lane& lane : rank.lanes) {
       for (const Op& op : lane.ops) {
         const bool runs = !is_of_micro_batch(op.payload) && op.kind != OpKind::broadcast;

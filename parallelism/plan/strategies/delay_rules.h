@@ -15,7 +15,7 @@ std::vector<VersionRule> delay_rules(const Case& spec, std::span<const int> widt
 /// The same for the stages and ranks of a plan. O(ranks + stages).
 std::vector<VersionRule> delay_rules(const Plan& plan);
 
-/// Whether some step reads older weights, or leaves its gradients to a later step's update.
+/// Whether its definition has steps read older weights, or leave their gradients to a later step's update.
 bool delays_updates(const Case& spec);
 
 /// Mini-batches that a rank of each stage starts before it first goes backward: as many as keep all ranks behind it
@@ -25,14 +25,15 @@ std::vector<int> mini_batches_ahead(std::span<const int> widths);
 /// PipeDream with weight stashing (Narayanan et al., SOSP'19, 3.3): a mini-batch reads, in both passes, the latest
 /// weights that its rank has when it starts. Stage s of P, one rank each: w_s(t - (P - 1 - s)); with r ranks per stage,
 /// whose gradients of r mini-batches are one update, as many updates less as mini-batches are started ahead.
-std::vector<VersionRule> weight_stashing(std::span<const int> widths);
+std::vector<VersionRule> weight_stashing(const Case& spec, std::span<const int> widths);
 
 /// PipeDream-2BW (Narayanan et al., ICML'21, 3.1): one update of delay on every stage,
 /// w(t + 1) = w(t) - lr grad f(w(t - 1)).
-std::vector<VersionRule> double_buffering(std::span<const int> widths);
+std::vector<VersionRule> double_buffering(const Case& spec, std::span<const int> widths);
 
 /// Steps to train for a comparison with the reference: every stage has read versions that updates wrote, a captured step
-/// was replayed on pieces other than its own, and weights were averaged twice, the last time at the end; 3 or more.
+/// was replayed on pieces other than its own, and weights were averaged twice, the last time at the end, in rounds of
+/// most_verified_round (local_sgd.h); 3 or more.
 int equivalence_steps(const Plan& plan);
 
 }  // namespace parabench::plan

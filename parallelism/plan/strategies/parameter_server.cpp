@@ -1,16 +1,22 @@
 #include "parallelism/plan/strategies/parameter_server.h"
 
+#include <algorithm>
+#include <numeric>
+#include <string>
 #include <utility>
-#include <vector>
 
+#include "base/error.h"
 #include "parallelism/plan/partition/partition.h"
 #include "parallelism/plan/passes/passes.h"
+#include "parallelism/plan/strategies/horovod.h"
 #include "parallelism/plan/strategies/parameters.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 #include "parallelism/plan/ties.h"
 
 namespace parabench::plan {
 namespace {
+
+constexpr int most_ahead = 16;  // a worker keeps the weights of as many steps
 
 std::vector<int> key_ranges(const models::ModelSpec& model, int servers) {
   std::vector<double> parameters;
@@ -19,53 +25,134 @@ std::vector<int> key_ranges(const models::ModelSpec& model, int servers) {
   return min_max_partition(parameters, servers);
 }
 
-/// What a step exchanges of one bucket.
-void serve(Plan& plan, const SegmentRun& run, int workers) {
-  const Rank server = plan.servers[stage_of(plan, run.first).value];
+/// One update of a bucket, by the gradients that `workers` made in a step.
+struct ServedUpdate {
+  SegmentRun run;
+  StepId step;
+  std::vector<Rank> workers;
+};
+
+void serve(Plan& plan, const ServedUpdate& served) {
+  const auto [first, segments] = served.run;
+  const StepId step = served.step;
+  const VersionId version(step.value + 1);
+  const Rank server = plan.servers[stage_of(plan, first).value];
   RankProgram& serving = plan.ranks[server.value];
-  const auto [first, segments] = run;
-  for (Rank worker; worker.value < workers; ++worker) {
+  for (const Rank worker : served.workers) {
     RankProgram& rank = plan.ranks[worker.value];
-    const Op push = send_gradients(first, segments, StepId(0), server);
-    const Op pull = recv_parameters(first, segments, StepId(0), VersionId(1), server);
+    const Op push = send_gradients(first, segments, step, server);
+    const Op pull = recv_parameters(first, segments, step, version, server);
     rank.lane(lane_of(push)).push_back(push);
     rank.lane(lane_of(pull)).push_back(pull);
-    const Op pushed = recv_gradients(first, segments, StepId(0), worker);
-    const Op pulled = send_parameters(first, segments, StepId(0), VersionId(1), worker);
+    const Op pushed = recv_gradients(first, segments, step, worker);
+    const Op pulled = send_parameters(first, segments, step, version, worker);
     serving.lane(lane_of(pushed)).push_back(pushed);
-    serving.compute().push_back(add_gradients(first, segments, StepId(0), worker));
+    serving.compute().push_back(add_gradients(first, segments, step, worker));
     serving.lane(lane_of(pulled)).push_back(pulled);
   }
-  serving.compute().push_back(update(first, segments, StepId(0), VersionId(1)));
+  serving.compute().push_back(update(first, segments, step, version));
+}
+
+/// Which part of a worker's step has passed when it has made the gradients of a segment.
+std::vector<double> made_at(const Plan& plan, const StrategyInput& input) {
+  std::vector<double> seconds = input.profile.seconds;
+  const auto sum = [&seconds] { return std::accumulate(seconds.begin(), seconds.end(), 0.0); };
+  if (!(sum() > 0)) seconds.assign(input.model.layers.size(), 1.0);
+  std::vector<double> made = gradients_ready(plan, seconds);
+  for (double& at : made) at /= sum();
+  return made;
+}
+
+/// In the order in which servers make them.
+std::vector<ServedUpdate> updates_of(const Plan& plan, const StrategyInput& input, std::span<const SegmentRun> runs,
+                                     const std::vector<Rank>& workers, bool by_turns) {
+  std::vector<ServedUpdate> updates;
+  const int p = static_cast<int>(workers.size());
+  for (StepId step; step.value < plan.steps; ++step) {
+    for (const SegmentRun& run : runs)
+      updates.push_back({run, step, by_turns ? std::vector{workers[step.value % p]} : workers});
+  }
+  if (!by_turns) return updates;
+  const std::vector<double> made = made_at(plan, input);
+  const auto due = [&](const ServedUpdate& update) {
+    return static_cast<double>(update.step.value) / p + made[update.run.first.value];
+  };
+  std::ranges::stable_sort(updates, {}, due);
+  return updates;
 }
 
 }  // namespace
 
-int servers(const Case& spec) {
-  if (!find_strategy(spec.strategy.name).find_parameter("servers")) return 0;
-  return parameter_number(spec, "servers");
+Serving serving(const Case& spec) {
+  if (!find_strategy(spec.strategy.name).find_parameter("servers")) return {};
+  const std::string subject = "mode of parameter-server", mode = parameter_text(spec, "mode");
+  Serving result{.servers = parameter_number(spec, "servers"), .mode = parse_enum<ServerMode>(subject, mode)};
+  if (result.mode == ServerMode::stale) {
+    result.ahead = parameter_number(spec, "k", most_ahead);
+    return result;
+  }
+  for (const auto& [name, value] : spec.strategy.parameters)
+    if (name == "k")
+      throw usage_error("k of parameter-server", value, "mode=stale beside it: with mode=" + mode + " nothing reads k",
+                        "leave k out, or write mode=stale");
+  return result;
+}
+
+std::vector<VersionRule> served_delays(const Case& spec, std::span<const int> workers) {
+  const Serving by = serving(spec);
+  std::vector<VersionRule> rules;
+  for (const int p : workers) {
+    switch (by.mode) {
+      case ServerMode::sync: break;
+      case ServerMode::async: rules.push_back({.lag = p - 1}); break;
+      case ServerMode::stale: rules.push_back({.lag = by.ahead}); break;
+    }
+  }
+  return rules;
+}
+
+int updates_missed(const Case& spec, Rank rank, int steps) {
+  const Serving by = serving(spec);
+  const int workers = spec.np - by.servers;
+  if (by.mode != ServerMode::async || rank.value >= workers) return 0;
+  return rank.value < steps ? (steps - 1 - rank.value) % workers : steps;
 }
 
 Plan parameter_server_plan(const StrategyInput& input) {
-  const int serving = servers(input.spec), workers = input.spec.np - serving;
-  Plan plan =
-      cut_model(input, {.count = serving, .layers = key_ranges(input.model, serving)}, Grain::layer, workers, 1);
-  for (StageId stage; stage.value < serving; ++stage) {
+  const Serving by = serving(input.spec);
+  const int workers = input.spec.np - by.servers, replicas = by.pieces(workers);
+  const bool by_turns = by.mode == ServerMode::async;
+  Plan plan = cut_model(input,
+                        {.count = by.servers,
+                         .layers = key_ranges(input.model, by.servers),
+                         .widths = std::vector<int>(by.servers, workers)},
+                        Grain::layer, replicas, 1);
+  plan.asynchronous = by.mode != ServerMode::sync;
+  if (plan.asynchronous) plan.steps = input.steps;
+  for (StageId stage; stage.value < by.servers; ++stage) {
     plan.servers.emplace_back(workers + stage.value);
     // A server computes none of a replica's pieces.
     plan.ranks[workers + stage.value].holds = {{stage, ReplicaId(0)}};
   }
+  std::vector<Rank> working;
   for (int worker = 0; worker < workers; ++worker) {
+    working.emplace_back(worker);
     RankProgram& rank = plan.ranks[worker];
-    for (StageId stage; stage.value < serving; ++stage) rank.holds.push_back({stage, ReplicaId(worker)});
-    for (StageId stage; stage.value < serving; ++stage)
-      pass_stage(plan, rank, OpKind::forward, stage, MicroBatchId(0), StepId(0), VersionId(0));
-    for (int stage = serving - 1; stage >= 0; --stage)
-      pass_stage(plan, rank, OpKind::backward, StageId(stage), MicroBatchId(0), StepId(0), VersionId(0));
+    rank.weight_versions = by.ahead + 1;
+    for (StageId stage; stage.value < by.servers; ++stage)
+      rank.holds.push_back({stage, ReplicaId(by_turns ? 0 : worker)});
+    for (StepId step; step.value < plan.steps; ++step) {
+      if (by_turns && step.value % workers != worker) continue;
+      const auto pass = [&](OpKind kind, StageId stage) {
+        pass_stage(plan, rank, kind, stage, MicroBatchId(0), step, version_read(plan, stage, step));
+      };
+      for (StageId stage; stage.value < by.servers; ++stage) pass(OpKind::forward, stage);
+      for (int stage = by.servers - 1; stage >= 0; --stage) pass(OpKind::backward, StageId(stage));
+    }
   }
   plan.tie = tied_segments(plan, input.model);
-  for (const SegmentRun& run : buckets(plan, gradient_bytes(plan, input.model), input.spec.bucket))
-    serve(plan, run, workers);
+  const std::vector<SegmentRun> runs = buckets(plan, gradient_bytes(plan, input.model), input.spec.bucket);
+  for (const ServedUpdate& update : updates_of(plan, input, runs, working, by_turns)) serve(plan, update);
   return plan;
 }
 

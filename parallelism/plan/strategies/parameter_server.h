@@ -1,24 +1,62 @@
 // Data parallelism over parameter servers (Li et al., OSDI'14): workers train copies, servers hold and update the weights.
 #pragma once
 
+#include <array>
+#include <span>
 #include <string_view>
+#include <vector>
 
+#include "base/enum_text.h"
 #include "parallelism/plan/strategies/placement.h"
 
 namespace parabench::plan {
 
-/// Of the parameter: its default, and what it accepts.
+/// Which gradients an update is made of, and which weights they were computed with.
+enum class ServerMode {
+  sync,   ///< those of all workers, with the weights that the step before wrote
+  async,  ///< those of one worker, by turns, with the weights that its own update before wrote
+  stale,  ///< those of all workers, with weights that are a bounded number of steps old
+};
+constexpr std::array<std::string_view, 3> names_of(ServerMode) { return {"sync", "async", "stale"}; }
+
+/// Of the parameters: their defaults, and what they accept.
 inline constexpr std::string_view usual_servers = "1", servers_expected = "a number of ranks from 1 on, fewer than np";
+inline constexpr std::string_view usual_mode = "sync", mode_expected = "sync, async or stale";
+inline constexpr std::string_view usual_ahead = "1", ahead_expected = "a number of steps from 1 to 16";
 
-/// How many of a case's np ranks are servers, by the definition of its strategy; 0 of all others. Throws usage_error for
-/// what the parameter does not accept.
-int servers(const Case& spec);
+/// What the definition of a case's strategy says, whoever asks.
+struct Serving {
+  int servers = 0;  ///< ranks of np; 0 of strategies without servers
+  ServerMode mode = ServerMode::sync;
+  int ahead = 0;  ///< of stale: steps that a worker may be ahead of the slowest
 
-/// Synchronous. The ranks before the last `servers` are workers, each with the whole model and its share of the batch. The
-/// model is cut into as many stages of about as many parameters as there are servers: ranges of keys, one for each. A
-/// bucket's gradients go from every worker to its server as soon as the backward has made them; the server adds them up
-/// worker by worker, updates, and sends the weights back to each. Workers keep no states of the optimizer. Trains as
-/// sequential.
+  /// Parts into which `workers` cut a batch: with async a step is a worker's own.
+  int pieces(int workers) const { return mode == ServerMode::async ? 1 : workers; }
+};
+/// Throws usage_error for what a parameter does not accept, and for `k` where no mode reads it.
+Serving serving(const Case& spec);
+
+/// The rules of weight versions of stages that so many workers train; empty with sync, whose steps read what the step
+/// before wrote.
+///   async: updates of the workers by turns, of which each reads what its own update before wrote: the weights of p - 1
+///     updates ago, the delayed gradients of Langford, Smola and Zinkevich ("Slow Learners are Fast", NIPS 2009).
+///   stale: the weights of `ahead` steps ago, the oldest that stale synchronous parallel allows with this bound (Ho et
+///     al., NIPS 2013: iteration c sees all updates of the iterations up to c - s - 1).
+std::vector<VersionRule> served_delays(const Case& spec, std::span<const int> workers);
+
+/// Updates that a rank lacks of those of so many steps, by the definition of the case's strategy: with async what others'
+/// gradients made since a worker's own last update; else 0.
+int updates_missed(const Case& spec, Rank rank, int steps);
+
+/// The ranks before the last `servers` are workers, each with the whole model. The model is cut into as many stages of
+/// about as many parameters as there are servers: ranges of keys, one for each. A bucket's gradients go from a worker to
+/// its server as soon as the backward has made them; the server adds up those of an update worker by worker, updates, and
+/// sends the weights back to each that took part. Workers keep no states of the optimizer.
+///   sync: one step, in which the workers share the batch. Trains as sequential.
+///   async: a window of steps. Step t is the batch of worker t mod p, and one update. Servers update a bucket in the order
+///     of steps, and buckets in the order in which workers that begin a p-th of their step apart make them.
+///   stale: a window of steps, as sync, of which each reads the weights that served_delays() says. A worker keeps
+///     `ahead` + 1 versions of the weights.
 Plan parameter_server_plan(const StrategyInput& input);
 
 }  // namespace parabench::plan

@@ -28,10 +28,9 @@ constexpr std::array<PeerProduct, 11> products = {{
     {"torchgpipe", "torchgpipe.GPipe, whose stages are threads of one process", "gpipe", true, true},
 }};
 
-/// Keys whose default alone the products are trained with: what others mean by them is not what we do.
-constexpr std::array<std::string_view, 12> keys_of_ours = {"dp",     "warmup", "recompute", "memory",
-                                                           "device", "comm",   "graph",     "loader",
-                                                           "input",  "zero",   "optimizer", "executor"};
+/// Keys of every case whose default alone the products are trained with: what others mean by them is not what we do.
+constexpr std::array<std::string_view, 9> keys_of_ours = {"recompute", "memory", "device",    "comm",    "graph",
+                                                          "loader",    "input",  "optimizer", "executor"};
 
 void require_defaults(const Case& spec) {
   for (const CaseKey& key : case_keys()) {

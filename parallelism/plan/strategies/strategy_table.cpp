@@ -62,7 +62,7 @@ std::span<const Strategy> strategies() {
        .paper = "Li et al., VLDB'20",
        .listed = Listed::everywhere,
        .ranks = RankUse::replicas,
-       .keys = {"bucket", "reduce"},
+       .keys = {"bucket", "reduce", "compress"},
        .write = data_parallel_plan},
       {.name = "c10d",
        .family = Family::data_parallel,
@@ -76,7 +76,7 @@ std::span<const Strategy> strategies() {
        .summary = "data-parallel whose gradients are fused by what is ready at each look of a coordinator",
        .paper = "Sergeev and Del Balso 2018, arXiv 1802.05799",
        .ranks = RankUse::replicas,
-       .keys = {"reduce"},
+       .keys = {"reduce", "compress"},
        .parameters = {{"fusion", usual_fusion, fusion_expected, "largest buffer of fused gradients"},
                       {"cycle", usual_cycle, cycle_expected, "from one look to the next"}},
        .write = horovod_plan},
@@ -100,12 +100,15 @@ std::span<const Strategy> strategies() {
       {.name = "parameter-server",
        .family = Family::data_parallel,
        .summary = "workers send gradients to servers, which update ranges of the weights and send them back",
-       .paper = "Li et al., OSDI'14",
+       .paper = "Li et al., OSDI'14; Ho et al., NIPS'13; Langford et al., NIPS'09",
        .ranks = RankUse::workers,
        .keys = {"bucket"},
-       .parameters = {{"servers", usual_servers, servers_expected, "ranks, of np, that hold and update the weights"}},
+       .parameters = {{"servers", usual_servers, servers_expected, "ranks, of np, that hold and update the weights"},
+                      {"mode", usual_mode, mode_expected, "which gradients an update is made of, with which weights"},
+                      {"k", usual_ahead, ahead_expected, "with mode=stale: how old the weights are that a step reads"}},
        .accepts = "np above servers",
-       .write = parameter_server_plan},
+       .write = parameter_server_plan,
+       .delay = served_delays},
       {.name = "zero1",
        .family = Family::data_parallel,
        .summary = "data-parallel whose ranks each keep and update a share of the optimizer's states and weights",
@@ -276,7 +279,10 @@ int Strategy::stages(const Case& spec) const {
 
 int Strategy::pieces(const Case& spec) const {
   if (ranks == RankUse::replicas) return spec.np;
-  if (ranks == RankUse::workers) return std::max(1, spec.np - servers(spec));
+  if (ranks == RankUse::workers) {
+    const Serving by = serving(spec);
+    return by.pieces(std::max(1, spec.np - by.servers));
+  }
   return saturated_product(uses("micro") ? spec.micro : 1, spec.dp);
 }
 

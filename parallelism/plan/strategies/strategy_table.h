@@ -58,8 +58,9 @@ struct Strategy {
 
   Schedule schedule = {};                               ///< of a synchronous pipeline, else empty
   Plan (*write)(const StrategyInput& input) = nullptr;  ///< of all others
-  /// Its rules of weight versions for the ranks of each stage (delay_rules.h); none where it is synchronous.
-  std::vector<VersionRule> (*delay)(std::span<const int> widths) = nullptr;
+  /// Its rules of weight versions for a case and the ranks of each stage (delay_rules.h); none, of no stage, where steps
+  /// read what the step before wrote.
+  std::vector<VersionRule> (*delay)(const Case& spec, std::span<const int> widths) = nullptr;
   bool from_file = false;              ///< stands for a schedule that the user brings
   std::string_view uncapturable = {};  ///< why a CUDA graph cannot hold its step: "whose steps ..."; "" where one can
   Makespan makespan = {};              ///< of the literature, where there is one

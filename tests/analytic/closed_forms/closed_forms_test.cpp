@@ -28,8 +28,16 @@ TEST(DataParallelStep, TheSlowestLinkCounts) {
 
 TEST(DecoupledStep, TheLongerOfEachHalfCounts) {
   EXPECT_DOUBLE_EQ(local_step(9, 8, 4), 11);
+  EXPECT_DOUBLE_EQ(compressed_step(9, 4, 10, 2), 15) << "what the backward does not hide";
+  EXPECT_DOUBLE_EQ(compressed_step(9, 4, 5, 2), 11) << "the last one at least";
   EXPECT_DOUBLE_EQ(parameter_server_step(9, 4, 10, 10, 5), 9 + 2 * 4 * 2);
   EXPECT_DOUBLE_EQ(parameter_server_step(9, 2, 10, 3, 5), 9 + 2 * 2);
+  EXPECT_DOUBLE_EQ(asynchronous_server_step(9, 1, 4, 10, 10, 5), (9 + 1 + 4) / 4.0);
+  EXPECT_DOUBLE_EQ(asynchronous_server_step(1, 5, 4, 10, 10, 5), 5);
+  EXPECT_DOUBLE_EQ(asynchronous_server_step(1, 1, 8, 10, 10, 5), 2);
+  EXPECT_DOUBLE_EQ(stale_server_step(9, 1, 4, 10, 5, 5), 9);
+  EXPECT_DOUBLE_EQ(stale_server_step(3, 7, 4, 10, 5, 5), 7);
+  EXPECT_DOUBLE_EQ(stale_server_step(3, 1, 4, 10, 10, 5), 8);
   EXPECT_DOUBLE_EQ(decoupled_step(3, 6, .5, 4, 2), 9.5);
   EXPECT_DOUBLE_EQ(decoupled_step(3, 6, .5, 8, 5), 13.5);
 }

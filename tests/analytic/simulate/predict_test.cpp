@@ -158,6 +158,38 @@ TEST(Predict, AServerTakesAsLongAsItsWorkersGradientsTogetherAndTermsNameWhatItD
   EXPECT_THAT(predicted(3).second_opinion_step_time_s, ElementsAre(Key("parameter_server")));
 }
 
+TEST(Predict, WorkersThatDoNotWaitForEachOtherAreAsFastAsTheyOrTheServer) {
+  double addition = 2;
+  const HandCosts costs([&](Rank rank, const plan::Op& op, int busy) {
+    if (op.kind == plan::OpKind::add) return addition;
+    return KindSeconds{.message = 1, .update = 3}(rank, op, busy);
+  });
+  const auto predicted = [&](int np, const char* mode, const char* k = nullptr) {
+    Case spec = case_of("parameter-server", np, 12);
+    spec.strategy.parameters = {{"mode", mode}};
+    if (k) spec.strategy.parameters.push_back({"k", k});
+    return predict(test_plan(spec, 3, 60), chain(3), costs, costs, 24, 24);
+  };
+  // By turns: passes of 9 s, a push, an addition, an update, a pull; the server adds and updates for 5 s.
+  EXPECT_DOUBLE_EQ(predicted(2, "async").step_time_s, 16);
+  EXPECT_DOUBLE_EQ(predicted(3, "async").step_time_s, 8);
+  EXPECT_DOUBLE_EQ(predicted(5, "async").step_time_s, 5);
+  // The step before hides all but the passes; or the server's additions and its update do.
+  EXPECT_DOUBLE_EQ(predicted(3, "stale").step_time_s, 9);
+  EXPECT_DOUBLE_EQ(predicted(5, "stale").step_time_s, 4 * 2 + 3);
+  for (const auto& [np, mode] : {std::pair(5, "async"), {3, "stale"}, {5, "stale"}}) {
+    const Predicted p = predicted(np, mode);
+    EXPECT_NEAR(p.second_opinion_step_time_s.at("parameter_server"), p.step_time_s, 1e-9) << np << ' ' << mode;
+  }
+  EXPECT_EQ(term(predicted(5, "async"), "staleness[stage 0]"), 3);
+  EXPECT_EQ(term(predicted(5, "stale", "2"), "staleness[stage 0]"), 2);
+  // From the end of a step to its weights 11 s pass: two steps, of which the second waits, take passes and that wait. A
+  // bound of two steps hides it.
+  addition = 3;
+  EXPECT_DOUBLE_EQ(predicted(3, "stale", "1").step_time_s, (9 + 11) / 2.0);
+  EXPECT_DOUBLE_EQ(predicted(3, "stale", "2").step_time_s, 9);
+}
+
 TEST(Predict, WeightsThatAreAveragedNowAndThenCostTheirPartOfEveryStep) {
   const HandCosts costs([](Rank rank, const plan::Op& op, int busy) {
     return KindSeconds{.all_reduce = 6, .update = 1}(rank, op, busy);
@@ -173,6 +205,40 @@ TEST(Predict, WeightsThatAreAveragedNowAndThenCostTheirPartOfEveryStep) {
   EXPECT_DOUBLE_EQ(predicted("4").second_opinion_step_time_s.at("local_steps"), 10 + 7 / 4.0);
   EXPECT_DOUBLE_EQ(*predicted("4").isolated_step_time_s, 10 + 7 / 4.0);
   EXPECT_EQ(predicted("4").timeline->first_step % 4, 3) << "the step that averages is shown";
+}
+
+/// Layers of 64 x 64 weights and 64 biases.
+models::ModelSpec wide_chain(int layers) {
+  models::ModelSpec model{.name = "wide", .input = {64}, .classes = 64, .layers = {}};
+  for (int i = 0; i < layers; ++i) {
+    const std::string name(static_cast<std::size_t>(i) + 1, 'l');
+    model.layers.push_back(models::chain(name, {{name, models::Linear{64, 64}}}));
+  }
+  return model;
+}
+
+TEST(Predict, CompressedSumsCostWhatMakesThemAndTellTheirRatio) {
+  const HandCosts costs([](Rank rank, const plan::Op& op, int busy) {
+    return KindSeconds{.all_reduce = 3, .update = 1}(rank, op, busy);
+  });
+  const auto predicted = [&](const NamedChoice& compress) {
+    Case spec = case_of("data-parallel", 2, 2);
+    spec.compress = compress;
+    const models::ModelSpec model = wide_chain(3);
+    return predict(plan::make_plan(spec, model, std::vector<double>(3, 1.0), 1), model, costs, costs, 5, 20);
+  };
+  // Passes of 9 s and an update of 1; in one bucket, which nothing hides: encode, sum and decode, and with two factors a
+  // second product and sum.
+  const Predicted rounded = predicted({"bf16", {}}), factored = predicted({"powersgd", {}});
+  EXPECT_DOUBLE_EQ(rounded.step_time_s, 9 + 1 + 1 + 3 + 1);
+  EXPECT_DOUBLE_EQ(factored.step_time_s, 9 + 1 + 1 + 3 + 1 + 3 + 1);
+  for (const Predicted& one : {rounded, factored})
+    EXPECT_THAT(one.second_opinion_step_time_s, ElementsAre(testing::Pair("compressed_sums", one.step_time_s)));
+  EXPECT_DOUBLE_EQ(term(rounded, "compression_ratio[stage 0]"), 2);
+  // Two factors of 64 x 4, and the biases as they are.
+  EXPECT_DOUBLE_EQ(term(factored, "compression_ratio[stage 0]"), (4096 + 64) / (2 * 256.0 + 64));
+  EXPECT_DOUBLE_EQ(term(factored, "project[stage 0]"), 1);
+  EXPECT_DOUBLE_EQ(term(factored, "all_reduce[stage 0, projected 0]"), 3);
 }
 
 TEST(Predict, GathersOfShardedWeightsHideBehindThePassesAheadOfWhichTheyStart) {

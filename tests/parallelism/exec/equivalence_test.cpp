@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 
 #include "datasets/order.h"
@@ -120,6 +121,19 @@ INSTANTIATE_TEST_SUITE_P(
                     "local-sgd[every=2,outer=nesterov]/np:3/batch:8/optimizer:adamw/layout:channels_last",
                     "local-sgd[every=2]/np:2/batch:7/optimizer:lars/momentum:0.5/recompute:all",
                     "local-sgd/np:1/batch:4"));
+INSTANTIATE_TEST_SUITE_P(
+    Compressed, EveryStrategy,
+    testing::Values("data-parallel/np:2/batch:8/compress:bf16", "data-parallel/np:3/batch:8/bucket:4KiB/compress:bf16",
+                    "data-parallel/np:4/batch:11/layout:channels_last/compress:bf16/optimizer:adam",
+                    "horovod[fusion=4KiB,cycle=0]/np:3/batch:8/compress:bf16",
+                    "data-parallel/np:2/batch:8/compress:powersgd",
+                    "data-parallel/np:3/batch:8/bucket:4KiB/compress:powersgd[rank=1]/weight_decay:0.1",
+                    "data-parallel/np:4/batch:11/bucket:1/layout:channels_last/compress:powersgd[rank=2]",
+                    "horovod/np:2/batch:7/compress:powersgd[rank=2]/optimizer:lars",
+                    "data-parallel/np:2/batch:8/compress:topk",
+                    "data-parallel/np:3/batch:8/bucket:4KiB/compress:topk[ratio=0.1]/recompute:all",
+                    "data-parallel/np:4/batch:11/layout:channels_last/compress:topk[ratio=0.3]/optimizer:adam",
+                    "horovod[fusion=4KiB,cycle=0]/np:3/batch:8/compress:topk[ratio=1]"));
 INSTANTIATE_TEST_SUITE_P(Served, EveryStrategy,
                          testing::Values("parameter-server/np:2/batch:8",
                                          "parameter-server/np:3/batch:8/bucket:1KiB/weight_decay:0.1",
@@ -127,6 +141,18 @@ INSTANTIATE_TEST_SUITE_P(Served, EveryStrategy,
                                          "parameter-server[servers=2]/np:3/batch:6/optimizer:lars/recompute:all",
                                          "parameter-server[servers=3]/np:5/batch:7/bucket:1/layout:channels_last",
                                          "parameter-server/np:3/batch:8/optimizer:sgd[nesterov=on]"));
+INSTANTIATE_TEST_SUITE_P(
+    ServedLate, EveryStrategy,
+    testing::Values("parameter-server[mode=async]/np:2/batch:4",
+                    "parameter-server[mode=async]/np:3/batch:5/weight_decay:0.1",
+                    "parameter-server[mode=async]/np:5/batch:4/bucket:1KiB/optimizer:adam",
+                    "parameter-server[servers=2,mode=async]/np:4/batch:6/bucket:1/optimizer:lars/layout:channels_last",
+                    "parameter-server[servers=2,mode=async]/np:5/batch:5/bucket:4KiB/recompute:all/optimizer:adamw",
+                    "parameter-server[mode=stale]/np:2/batch:4",
+                    "parameter-server[mode=stale]/np:3/batch:7/bucket:1KiB",
+                    "parameter-server[mode=stale,k=2]/np:3/batch:8/optimizer:adam/weight_decay:0.1",
+                    "parameter-server[servers=2,mode=stale,k=3]/np:4/batch:9/bucket:1/recompute:all",
+                    "parameter-server[servers=3,mode=stale,k=4]/np:5/batch:7/optimizer:lars/layout:channels_last"));
 INSTANTIATE_TEST_SUITE_P(
     Shared, EveryStrategy,
     testing::Values("zero1/np:1/batch:4", "zero1/np:2/batch:8", "zero1/np:3/batch:8/bucket:1KiB/weight_decay:0.1",
@@ -311,6 +337,19 @@ plan::Plan with_lags(plan::Plan plan, const std::vector<int>& lags) {
         op.version = plan::version_read(plan, plan::stage_of(plan, op.segment), op.step);
   }
   return plan;
+}
+
+// Of the same plan, whose case says something else.
+TEST(Gate, CatchesWeightsOfAServerThatAreOlderThanTheirBound) {
+  const auto difference = [](const char* k) {
+    const models::ModelSpec model = small_network();
+    plan::Plan plan = small_plan("parameter-server[mode=stale,k=2]/np:3/batch:8", 6, model);
+    plan.spec.strategy.parameters = {{"mode", "stale"}, {"k", k}};
+    return gate(plan, {}, model, 6).update;
+  };
+  EXPECT_LE(difference("2"), tolerance);
+  EXPECT_GT(difference("1"), 1e-3);
+  EXPECT_GT(difference("3"), 1e-3);
 }
 
 // Such plans are legal and train; only, it is not what their strategy's definition says.
@@ -508,6 +547,18 @@ TEST(Rounding, ANetworkThatAmplifiesItTooMuchLeavesNothingToCompare) {
     for (torch::Tensor& tensor : layer) tensor = tensor * 1.001;
   EXPECT_GT(rounding_between(reference, other).decided_elements, most_decided);
   EXPECT_EQ(rounding_between(reference, reference).decided_elements, 0);
+}
+
+TEST(Rounding, OfTwoNudgesTheLargerOfEachCounts) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  const Rounding a{.updates = {{1e-9, 3e-9}, {nan}}, .buffers = {{{1e-5}}}, .decided_elements = 0.2};
+  const Rounding b{.updates = {{2e-9, 1e-9}, {1e-9}}, .buffers = {{{inf}}}, .decided_elements = 0.1};
+  for (const Rounding& larger : {larger_of(a, b), larger_of(b, a)}) {
+    EXPECT_EQ(larger.updates[0], (std::vector{2e-9, 3e-9}));
+    EXPECT_TRUE(std::isnan(larger.updates[1][0]));
+    EXPECT_EQ(larger.buffers[0][0][0], inf);
+    EXPECT_EQ(larger.decided_elements, 0.2);
+  }
 }
 
 TEST(Compare, ASmallTensorCannotHideBehindALargeOne) {

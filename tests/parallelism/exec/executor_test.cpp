@@ -10,6 +10,7 @@
 #include "parallelism/exec/device_cpu.h"
 #include "parallelism/exec/reference.h"
 #include "parallelism/plan/routes.h"
+#include "parallelism/plan/state/messages.h"
 #include "parallelism/plan/state/state_layout.h"
 #include "tests/parallelism/exec/forwarding_device.h"
 #include "tests/parallelism/exec/small_network.h"
@@ -251,6 +252,39 @@ TEST(Execute, SharedUpdatesMoveAsManyBytesAsAnAllReduce) {
     for (const auto& [local, averages] : {std::pair("local-sgd[every=1]", 2), {"local-sgd[every=2]", 1}})
       EXPECT_EQ(traffic(local + std::string(rest))[0].sent * 2, shared[0].sent * averages) << local << rest;
     EXPECT_GT(shared[0].received, 0);
+  }
+}
+
+TEST(Execute, CompressedSumsMoveTheBytesOfTheirFormulas) {
+  for (const char* compress : {"bf16", "powersgd", "powersgd[rank=1]", "topk", "topk[ratio=0.3]"}) {
+    for (const char* rest : {"/np:2/batch:8", "/np:3/batch:9/bucket:1KiB", "/np:4/batch:8/bucket:4KiB"}) {
+      const std::string id = std::string("data-parallel") + rest + "/compress:" + compress;
+      const plan::Plan plan = plan::unroll(small_plan(id), 2);
+      const plan::ParameterSizes sizes(small_network());
+      std::int64_t formula = 0, sent = 0;
+      for (const plan::Lane& lane : plan.ranks[0].lanes) {
+        for (const plan::Op& op : lane.ops) {
+          if (plan::is_collective(op.kind)) formula += plan::collective_bytes(plan, sizes, op);
+        }
+      }
+      const std::vector<comm::Traffic> moved = traffic(id);
+      for (const comm::Traffic& one : moved) sent += one.sent;
+      EXPECT_EQ(sent, (plan.spec.np - 1) * formula) << id;
+      EXPECT_GT(sent, 0) << id;
+    }
+  }
+}
+
+TEST(Execute, MemoryOfCompressedSumsIsCountedAsTheLayoutSays) {
+  for (const char* compress : {"bf16", "powersgd[rank=2]", "topk[ratio=0.1]"}) {
+    const plan::Plan plan =
+        plan::unroll(small_plan(std::string("data-parallel/np:3/batch:9/bucket:4KiB/compress:") + compress), 3);
+    const Outcome result = run(plan, StepId(1));
+    for (int r = 0; r < plan.spec.np; ++r) {
+      for (const auto category : {MemoryCategory::gradients, MemoryCategory::communication})
+        EXPECT_EQ(result.memory[r][category], stored(plan, r, category)) << compress;
+      EXPECT_GT(stored(plan, r, MemoryCategory::communication), 0) << compress;
+    }
   }
 }
 

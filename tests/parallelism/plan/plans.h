@@ -125,7 +125,10 @@ struct UnitCosts {
       case OpKind::norms:
       case OpKind::update:
       case OpKind::add:
-      case OpKind::average: return update;
+      case OpKind::average:
+      case OpKind::encode:
+      case OpKind::project:
+      case OpKind::decode: return update;
       case OpKind::all_reduce:
       case OpKind::reduce_scatter:
       case OpKind::all_gather:
@@ -222,8 +225,20 @@ inline Case random_case(std::mt19937& random, int& layers) {
     spec.strategy.parameters = {{"every", std::to_string(uniform(random, 1, 3))},
                                 {"outer", uniform(random, 0, 1) == 0 ? "none" : "nesterov"}};
   }
-  if (strategy.find_parameter("servers"))
+  if (strategy.find_parameter("servers")) {
     spec.strategy.parameters = {{"servers", std::to_string(uniform(random, 1, 2))}};
+    const int mode = uniform(random, 0, 3);
+    if (mode > 1) spec.strategy.parameters.push_back({"mode", mode == 2 ? "async" : "stale"});
+    if (mode == 3) spec.strategy.parameters.push_back({"k", std::to_string(uniform(random, 1, 3))});
+  }
+  if (strategy.uses("compress") && spec.np > 1) {
+    const NamedChoice choices[] = {{"none", {}},
+                                   {"bf16", {}},
+                                   {"powersgd", {{"rank", "1"}}},
+                                   {"powersgd", {{"rank", "1"}}},
+                                   {"topk", {{"ratio", "0.1"}}}};
+    spec.compress = choices[uniform(random, 0, 4)];
+  }
   if (strategy.uses("reduce")) spec.reduce = static_cast<ReduceKind>(uniform(random, 0, 6));
   spec.batch = strategy.pieces(spec) + uniform(random, 0, 9);
   layers = strategy.stages(spec) + uniform(random, 0, 4);
@@ -258,7 +273,8 @@ inline Plan random_plan(std::mt19937& random, std::vector<LayerSkip>* skips = nu
     if (skips) *skips = uniform(random, 0, 1) == 1 ? random_skips(random, layers) : std::vector<LayerSkip>();
     Plan plan = test_plan(spec, layers, uniform(random, 1, 8), skips ? *skips : std::vector<LayerSkip>());
     if (plan.asynchronous) return plan;
-    if (!plan.groups.empty() && plan.averaging.every == 0 && uniform(random, 0, 2) == 0) {
+    const bool sums_whole = plan.averaging.every == 0 && !uses(plan, OpKind::encode);
+    if (!plan.groups.empty() && sums_whole && uniform(random, 0, 2) == 0) {
       if (uniform(random, 0, 1) == 0) plan.spec.optimizer = {"lars", {}};
       plan = sharded(std::move(plan));
     }

@@ -35,11 +35,23 @@ SymbolicRank::SymbolicRank(const Plan& plan, const std::vector<LayerSkip>& skips
     : plan_(plan), skips_(skips), rank_(rank), trained_(trained), latest_(plan.segments.size(), 0) {
   for (const Op& op : plan.ranks[rank.value].compute()) {
     if (makes_weight_gradient(op.kind)) ++open_passes_[{op.segment.value, update_of(op)}];
+    if (is_pass(op.kind)) ++readers_[op.segment.value][op.version.value];
     if (op.kind == OpKind::update && op.group.value >= 0) runs_.insert(op.segment.value);
   }
   for (const Lane& lane : plan.ranks[rank.value].lanes) {
-    for (const Op& op : lane.ops)
-      if (op.kind == OpKind::all_gather) ++gathers_[{op.segment.value, op.step.value}];
+    for (const Op& op : lane.ops) {
+      if (op.kind == OpKind::all_gather && op.payload == Payload::parameters)
+        ++gathers_[{op.segment.value, op.step.value}];
+      if (op.kind != OpKind::send || op.payload != Payload::parameters) continue;
+      for (int s = op.segment.value; s < op.segment.value + op.segments; ++s) ++unsent_[{s, op.version.value}];
+    }
+  }
+  if (std::ranges::find(plan.servers, rank) == plan.servers.end()) return;
+  for (const RankProgram& other : plan.ranks) {
+    std::set<SegmentUpdate> makes;
+    for (const Op& op : other.compute())
+      if (makes_weight_gradient(op.kind)) makes.insert({op.segment.value, update_of(op)});
+    for (const SegmentUpdate& update : makes) ++workers_of_[update];
   }
 }
 
@@ -119,12 +131,18 @@ bool SymbolicRank::try_compute(const Op& op) {
   if (op.kind == OpKind::norms) return try_norms(op);
   if (op.kind == OpKind::average) return try_average(op);
   if (op.kind == OpKind::add) return try_add(op);
+  if (is_of_compression(op.kind)) return try_compression(op);
   return op.kind == OpKind::update ? try_update(op) : try_pass(op);
 }
 
 bool SymbolicRank::try_pass(const Op& op) {
   require(replica_of(plan_, rank_, op.segment) >= ReplicaId(0));
   if (!plan_.servers.empty() && op.version.value > latest_[op.segment.value]) return false;
+  // The gradients of its step before are still to be sent.
+  const auto open = gradient_of_.find(op.segment.value);
+  if (!plan_.servers.empty() && makes_weight_gradient(op.kind) && open != gradient_of_.end() &&
+      open->second != update_of(op))
+    return false;
   if (shares_.contains(op.segment.value) || is_being_averaged(op.segment.value)) return false;
   const bool gathers = plan_.room.weights > 0 && !runs_.empty();
   if (gathers && !weights_are_here(op)) return false;
@@ -151,10 +169,14 @@ bool SymbolicRank::try_pass(const Op& op) {
     case OpKind::norms:
     case OpKind::update:
     case OpKind::add:
-    case OpKind::average: throw Impossible{};
+    case OpKind::average:
+    case OpKind::encode:
+    case OpKind::project:
+    case OpKind::decode: throw Impossible{};
   }
   require(done_.insert({op.kind, piece}).second);
   if (makes_weight_gradient(op.kind)) add_weight_gradient(op);
+  --readers_[op.segment.value][op.version.value];
   if (gathers) --whole_.at(buffer_of(op.segment, plan_.room.weights)).readers;
   return true;
 }
@@ -323,8 +345,9 @@ bool SymbolicRank::gradients_are_complete(const Op& op) const {
   for (int s = op.segment.value; s < op.segment.value + op.segments; ++s) {
     if (serves(s)) {
       const auto added = added_.find({s, update_of(op)});
-      const std::size_t workers = holders(plan_, plan_.segments[s].stage).size() - 1;
-      if (added == added_.end() || added->second.size() < workers) return false;
+      const auto workers = workers_of_.find({s, update_of(op)});
+      if (added == added_.end() || workers == workers_of_.end() || std::ssize(added->second) < workers->second)
+        return false;
     }
     const auto open = open_passes_.find({s, update_of(op)});
     if (open != open_passes_.end() && open->second > 0) return false;
@@ -336,6 +359,55 @@ bool SymbolicRank::gradients_are_complete(const Op& op) const {
 void SymbolicRank::replace_sums(const Op& reduction, int segment, std::vector<Value> total) {
   sums_[{segment, update_of(reduction)}] = std::move(total);
   require(reduced_.insert({{segment, update_of(reduction)}, reduction}).second);
+}
+
+bool SymbolicRank::is_encoded(const Op& sum) const {
+  for (int s = sum.segment.value; s < sum.segment.value + sum.segments; ++s) {
+    const auto made = steps_.find({OpKind::encode, {s, update_of(sum)}});
+    if (made == steps_.end()) return false;
+    require(made->second.segment == sum.segment && made->second.segments == sum.segments &&
+            made->second.group == sum.group);
+  }
+  return true;
+}
+
+void SymbolicRank::take_encoded(const Op& sum, int segment, std::vector<Value> total) {
+  sums_[{segment, update_of(sum)}] = std::move(total);
+  require(brought_.insert({{Payload::encoded, {segment, update_of(sum)}}, sum}).second);
+}
+
+bool SymbolicRank::is_projected(const Op& sum) const {
+  for (int s = sum.segment.value; s < sum.segment.value + sum.segments; ++s)
+    if (!steps_.contains({OpKind::project, {s, update_of(sum)}})) return false;
+  return true;
+}
+
+void SymbolicRank::take_projected(const Op& sum) {
+  for (int s = sum.segment.value; s < sum.segment.value + sum.segments; ++s) {
+    const Op& made = steps_.at({OpKind::project, {s, update_of(sum)}});
+    require(made.segment == sum.segment && made.segments == sum.segments && made.group == sum.group);
+    require(brought_.insert({{Payload::projected, {s, update_of(sum)}}, sum}).second);
+  }
+}
+
+/// Each step of every segment once, after the collective before it, in one run and group all the way.
+bool SymbolicRank::try_compression(const Op& op) {
+  const bool projects = plan_.spec.compress.name == "powersgd";
+  require(plan_.spec.compress.name != "none" && (projects || op.kind != OpKind::project));
+  const bool starts = op.kind == OpKind::encode;
+  const Payload before = op.kind == OpKind::decode && projects ? Payload::projected : Payload::encoded;
+  if (starts && !gradients_are_complete(op)) return false;
+  for (int s = op.segment.value; s < op.segment.value + op.segments && !starts; ++s) {
+    const auto brought = brought_.find({before, {s, update_of(op)}});
+    if (brought == brought_.end()) return false;
+    const Op& sum = brought->second;
+    require(sum.segment == op.segment && sum.segments == op.segments && sum.group == op.group);
+  }
+  for (int s = op.segment.value; s < op.segment.value + op.segments; ++s) {
+    require(steps_.insert({{op.kind, {s, update_of(op)}}, op}).second);
+    if (op.kind == OpKind::decode) require(reduced_.insert({{s, update_of(op)}, op}).second);
+  }
+  return true;
 }
 
 bool SymbolicRank::norms_are_measured(const Op& sum) const {
@@ -390,6 +462,7 @@ bool SymbolicRank::try_update(const Op& op) {
     const Segment& segment = plan_.segments[s];
     const SegmentUpdate place(s, update_of(op));
     require(plan_.servers.empty() || serves(s));
+    if (!is_sent(s, op.version.value - plan_.ranks[rank_.value].weight_versions)) return false;
     const bool shared = holders(plan_, segment.stage).size() > 1 && !is_apart(s) && plan_.servers.empty();
     if (shared && !reduced_.contains(place)) return false;
     require(shared || !reduced_.contains(place));
@@ -454,17 +527,33 @@ bool SymbolicRank::try_add(const Op& op) {
 
 bool SymbolicRank::has_written(const Op& send) const {
   for (int s = send.segment.value; s < send.segment.value + send.segments; ++s)
-    if (!serves(s) || latest_[s] != send.version.value) return false;
+    if (!serves(s) || latest_[s] < send.version.value) return false;
   return true;
+}
+
+void SymbolicRank::end_push(const Op& send) {
+  for (int s = send.segment.value; s < send.segment.value + send.segments; ++s) gradient_of_.erase(s);
+}
+
+void SymbolicRank::end_pull(const Op& send) {
+  for (int s = send.segment.value; s < send.segment.value + send.segments; ++s) --unsent_[{s, send.version.value}];
+}
+
+bool SymbolicRank::is_sent(int segment, int version) const {
+  return std::ranges::none_of(unsent_, [&](const auto& entry) {
+    return entry.first.first == segment && entry.first.second <= version && entry.second > 0;
+  });
 }
 
 bool SymbolicRank::try_pull(const Op& receive) {
   for (int s = receive.segment.value; s < receive.segment.value + receive.segments; ++s) {
-    const auto open = open_passes_.find({s, update_of(receive)});
-    if (open != open_passes_.end() && open->second > 0) return false;
-    require(!serves(s) && latest_[s] + 1 == receive.version.value);
+    const int overwritten = receive.version.value - plan_.ranks[rank_.value].weight_versions;
+    for (const auto& [version, readers] : readers_[s])
+      if (version <= overwritten && readers > 0) return false;
+  }
+  for (int s = receive.segment.value; s < receive.segment.value + receive.segments; ++s) {
+    require(!serves(s) && latest_[s] < receive.version.value);
     latest_[s] = receive.version.value;
-    gradient_of_.erase(s);
   }
   return true;
 }

@@ -42,6 +42,12 @@ class SymbolicRank {
   const std::vector<Value>& sums(const Op& op, int segment) const { return sums_.at({segment, update_of(op)}); }
   void replace_sums(const Op& reduction, int segment, std::vector<Value> total);
 
+  /// Whether what stands for the gradients of a run is made, first or second; that a collective has brought everybody's,
+  /// and, where there is none after it, the sums.
+  bool is_encoded(const Op& sum) const;
+  void take_encoded(const Op& sum, int segment, std::vector<Value> total);
+  bool is_projected(const Op& sum) const;
+  void take_projected(const Op& sum);
   /// Whether the rank has measured the norms of a run, and that all of its members have.
   bool norms_are_measured(const Op& sum) const;
   void take_norms(const Op& sum);
@@ -54,10 +60,12 @@ class SymbolicRank {
   bool weights_are_written(const Op& all_reduce) const;
   void take_weight_sum(const Op& all_reduce);
   /// Of a server: takes what a worker has sent of a segment; whether a run's weights of that version are written. Of a
-  /// worker: takes such weights, once no pass of the step is still to read those before.
+  /// worker: takes such weights, once no pass is still to read those in whose place they come. Ends of what each sends.
   void take_push(const Op& receive, int segment, std::vector<Value> sums);
   bool has_written(const Op& send) const;
   bool try_pull(const Op& receive);
+  void end_push(const Op& send);
+  void end_pull(const Op& send);
   /// With room for some weights: whether what lies where those of a run are to come has been read, and that they came.
   bool has_room_for(const Op& all_gather) const;
   void take_weights(const Op& all_gather);
@@ -103,10 +111,13 @@ class SymbolicRank {
   bool try_norms(const Op& op);
   bool try_update(const Op& op);
   bool try_average(const Op& op);
+  bool try_compression(const Op& op);
   bool try_add(const Op& op);
   /// Whether holders of the segment's stage update each for itself, and whether what this rank wrote last is still to be
   /// averaged.
   bool is_apart(int segment) const;
+  /// Whether a server has sent a version, and those before, to all that it sends them to.
+  bool is_sent(int segment, int version) const;
   /// Whether the rank is the server of the segment's stage.
   bool serves(int segment) const;
   bool is_being_averaged(int segment) const;
@@ -132,11 +143,17 @@ class SymbolicRank {
   std::map<SegmentUpdate, int> open_passes_;          ///< weight gradients to come
   std::map<SegmentUpdate, Op> reduced_;               ///< by which collective
   std::map<SegmentUpdate, Op> norms_;                 ///< of the rank's share
-  std::set<SegmentUpdate> summed_norms_;              ///< of whole tensors
-  std::map<std::pair<int, int>, Value> own_;          ///< [layer, version] written by this rank for itself
-  std::map<SegmentUpdate, Op> weight_sums_;           ///< by version: those still to be averaged
+  /// Steps of compressed sums, by kind, and their collectives, by payload.
+  std::map<std::pair<OpKind, SegmentUpdate>, Op> steps_;
+  std::map<std::pair<Payload, SegmentUpdate>, Op> brought_;
+  std::set<SegmentUpdate> summed_norms_;      ///< of whole tensors
+  std::map<std::pair<int, int>, Value> own_;  ///< [layer, version] written by this rank for itself
+  std::map<SegmentUpdate, Op> weight_sums_;   ///< by version: those still to be averaged
   std::map<std::tuple<int, int, int>, std::vector<Value>> pushed_;  ///< segment, step, worker: sums still to be added
   std::map<SegmentUpdate, std::set<int>> added_;                    ///< workers whose gradients are in a server's sum
+  std::map<SegmentUpdate, int> workers_of_;                         ///< how many these are to be
+  std::map<std::pair<int, int>, int> unsent_;                       ///< segment, version: what a server is to send
+  std::map<int, std::map<int, int>> readers_;                       ///< [segment][version] passes to come
   std::map<int, int> averaged_;                                     ///< segment -> latest version that is an average
   std::map<int, int> gradient_of_;                                  ///< segment -> update whose gradient is open
   std::map<int, Op> shares_;  ///< segment -> the update of a share that is still to be gathered

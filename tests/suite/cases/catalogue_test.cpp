@@ -61,6 +61,14 @@ TEST(Catalogue, HoldsTheSameGridOnGpusAfterTheOneOnProcessors) {
   for (const Case& spec : quick_cases()) EXPECT_EQ(spec.device, DeviceKind::cpu);
 }
 
+TEST(Catalogue, HoldsNoServerWithASingleWorkerAndCopiesOnTwoRanks) {
+  std::set<std::pair<std::string, int>> rows;
+  for (const Case& spec : catalogue()) rows.insert({spec.strategy.name, spec.np});
+  EXPECT_FALSE(rows.contains({"parameter-server", 2}));
+  EXPECT_TRUE(rows.contains({"parameter-server", 4}));
+  for (const int np : {2, 4}) EXPECT_TRUE(rows.contains({"local-sgd", np})) << np;
+}
+
 TEST(Catalogue, QuickHasEveryFamilyOnTwoCores) {
   std::set<std::string> strategies;
   for (const Case& spec : quick_cases()) {

@@ -51,9 +51,21 @@ TEST(Sets, ScalingSweepsOneFactorAndHasABaselineForEveryCase) {
       EXPECT_TRUE(has(spec.batch, spec.np)) << to_id(spec) << ": on as many cores";
       EXPECT_TRUE(has(weak ? spec.batch / spec.np : spec.batch, 1)) << to_id(spec) << ": on one";
       Case one = spec;  // of its line: what is left when the swept factors are taken out
-      one.np = 2;
-      one.batch = weak ? 2 * spec.batch / spec.np : spec.batch;
+      one.np = spec.strategy.name == "parameter-server" ? 4 : 2;
+      one.batch = weak ? one.np * spec.batch / spec.np : spec.batch;
       EXPECT_NE(std::ranges::find(cases, one), cases.end()) << to_id(one);
+    }
+  }
+}
+
+TEST(Sets, ScalingHoldsEveryKindOfDataParallelismWithAtLeastTwoWorkers) {
+  for (const char* set : {"strong", "weak"}) {
+    std::set<std::pair<std::string, int>> rows;
+    for (const Case& spec : find_set(set).cases()) rows.insert({spec.strategy.name, spec.np});
+    for (const int np : {2, 4, 8}) {
+      for (const char* strategy : {"data-parallel", "local-sgd", "zero1", "zero3"})
+        EXPECT_TRUE(rows.contains({strategy, np})) << set << ' ' << strategy << ' ' << np;
+      EXPECT_EQ(rows.contains({"parameter-server", np}), np > 2) << set << ' ' << np;
     }
   }
 }

@@ -47,6 +47,20 @@ TEST(DelayRules, OfPipedream2bwAreOneUpdateOfDelayOnEveryStage) {
               ElementsAre(ElementsAre(0, 0, 1, 2, 3), ElementsAre(0, 0, 1, 2, 3)));
 }
 
+TEST(DelayRules, OfServersAreThoseOfTheirMode) {
+  Case spec = case_of("parameter-server", 4, 12);
+  EXPECT_FALSE(delays_updates(spec));
+  const auto read = [&](const char* mode, const std::string& k) {
+    spec.strategy.parameters = {{"mode", mode}};
+    if (!k.empty()) spec.strategy.parameters.push_back({"k", k});
+    EXPECT_TRUE(delays_updates(spec)) << mode;
+    return versions_read(delay_rules(spec, std::vector{3, 3}), 5);
+  };
+  EXPECT_THAT(read("async", ""), ElementsAre(ElementsAre(0, 0, 0, 1, 2), ElementsAre(0, 0, 0, 1, 2)));
+  EXPECT_THAT(read("stale", ""), ElementsAre(ElementsAre(0, 0, 1, 2, 3), ElementsAre(0, 0, 1, 2, 3)));
+  EXPECT_THAT(read("stale", "3"), ElementsAre(ElementsAre(0, 0, 0, 0, 1), ElementsAre(0, 0, 0, 0, 1)));
+}
+
 TEST(DelayRules, OfAllOthersReadWhatTheStepBeforeWrote) {
   for (const Strategy& strategy : strategies()) {
     const bool delayed = strategy.name.starts_with("pipedream");

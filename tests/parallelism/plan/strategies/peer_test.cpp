@@ -63,6 +63,9 @@ TEST(Peer, WhatTheCounterpartRefusesIsRefused) {
 TEST(Peer, KeysThatOnlyOurOwnTrainingReadsAreRefused) {
   for (const char* key : {"recompute:all", "optimizer:adam", "device:cuda", "comm:threads", "loader:2"})
     EXPECT_THAT(refusal(peer("torch-ddp", std::string("np:2/batch:32/") + key)), HasSubstr("another product")) << key;
+  for (const char* key : {"reduce:ring", "compress:powersgd", "zero:1", "prefetch:2", "dp:2"})
+    EXPECT_THAT(refusal(peer("fsdp2", std::string("np:2/batch:32/") + key)), HasSubstr("peer does not use this key"))
+        << key;
   EXPECT_EQ(refusal(peer("torch-ddp", "np:2/batch:32/bucket:1MiB")), "");
   EXPECT_THAT(refusal(peer("fsdp2", "np:2/batch:32/bucket:1MiB")), HasSubstr("no such buckets"));
 }

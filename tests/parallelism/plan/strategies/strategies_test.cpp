@@ -338,6 +338,27 @@ std::vector<BadCase> bad_cases() {
     };
   };
   add("zero3", 2, 8, whole(2), {"prefetch", "'2'", "reshard:on beside it"});
+  const auto compress = [](const char* name, const char* parameter = "", const char* value = "") {
+    return [=](Case& c) {
+      c.compress = {name, {}};
+      if (*parameter) c.compress.parameters = {{parameter, value}};
+    };
+  };
+  for (const char* strategy : {"sequential", "c10d", "dear", "zero1", "local-sgd", "parameter-server", "gpipe"})
+    add(strategy, strategy == std::string("sequential") ? 1 : 2, 8, compress("bf16"),
+        {"compress: got 'bf16', expected the default none: " + std::string(strategy) + " does not use this key"});
+  add("data-parallel", 1, 8, compress("topk"), {"compress: got 'topk', expected none with np:1", "try np:2"});
+  add("data-parallel", 2, 8, compress("powersgd"),
+      {"rank of compress:powersgd: got '4', expected at most 2, with which a matrix of chain", "try rank=2"});
+  add("horovod", 2, 8, compress("powersgd", "rank", "3"), {"rank of compress:powersgd: got '3'"});
+  add("data-parallel", 2, 8, compress("topk", "ratio", "2"), {"ratio of compress:topk: got '2'", "> 0 and <= 1"});
+  add("data-parallel", 2, 8,
+      [](Case& c) {
+        c.compress = {"bf16", {}};
+        c.device = DeviceKind::cuda;
+        c.comm = CommKind::nccl;
+      },
+      {"compress: got 'bf16', expected none with device:cuda", "try device:cpu"});
   add("zero2", 2, 8, whole(1), {"reshard", "'off'", "zero2 does not use this key"});
   add("zero1", 2, 8, parameters("2"), {"parameter of zero1", "'replicas'", "expected no parameters"});
   add("pipedream", 4, 8,

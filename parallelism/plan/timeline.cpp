@@ -36,6 +36,7 @@ class Accounting {
       }
       free_since = span_of(timeline_, ref).end;
     }
+    if (operations_at_once(plan_.spec) > 1) sum.bubble += unused_s(sum, first_step);
     return per_step(sum, (plan_.steps - first_step.value) * operations_at_once(plan_.spec));
   }
 
@@ -90,6 +91,15 @@ class Accounting {
     if (updates) sum.update += work;
   }
 
+  /// Of workers that got nothing to do any more, or nothing at all.
+  double unused_s(const Breakdown& sum, StepId first_step) {
+    if (completions_.empty()) completions_ = step_completions(plan_, timeline_);
+    const double begin = first_step == StepId(0) ? timeline_.origin : completions_[first_step.value - 1];
+    double used = 0;
+    for (const auto& [name, part] : breakdown_fields) used += sum.*part;
+    return std::max(0.0, operations_at_once(plan_.spec) * (completions_.back() - begin) - used);
+  }
+
   static Breakdown per_step(Breakdown sum, int steps) {
     for (double* part : {&sum.forward, &sum.backward, &sum.recompute, &sum.update, &sum.communication_exposed,
                          &sum.bubble, &sum.data_wait, &sum.other}) {
@@ -103,6 +113,7 @@ class Accounting {
   bool in_order_;  ///< else each operation was queued when its worker got free (queue_on_workers)
   Matching matching_;
   std::vector<LocalDependencies> local_;
+  std::vector<double> completions_;                                    ///< of steps, once asked for
   std::vector<std::vector<std::vector<std::optional<double>>>> ends_;  ///< what compute_end() found
 };
 

@@ -48,7 +48,7 @@ double bubble_fraction(const Plan& plan, const Timeline& timeline);
 /// lane is split at the moment when the last compute operation it stems from ended (on whichever rank): before it,
 /// bubble; after it, exposed communication. Time between two operations that no dependency explains is `other`. Each
 /// operation and the wait before it count for the operation's step. Where a rank computes several operations at a time,
-/// the mean over its workers. Precondition: the plan has such a step.
+/// the mean over its workers, whose time without work is bubble. Precondition: the plan has such a step.
 Breakdown breakdown(const Plan& plan, const Timeline& timeline, Rank rank, StepId first_step);
 /// The same for every rank, in O(operations) altogether.
 std::vector<Breakdown> breakdowns(const Plan& plan, const Timeline& timeline, StepId first_step);

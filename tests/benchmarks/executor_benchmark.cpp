@@ -1,12 +1,13 @@
 // Steps in the plan's order against steps fired by readiness (executor:futurized): the same plan by turns, ranks as
-// threads of this process, with a delay before each compute operation if asked for.
-// executor_benchmark [case [steps [rounds [delay in ms]]]]
+// threads of this process, with a delay before each pass if asked for.
+// executor_benchmark [case [steps [rounds [delay in ms [slow [even|exponential]]]]]]
 //
-// Delays are drawn once for each operation, exponential with the given mean, the same in both arms; the thread sleeps
-// them, as one does whose core another process has taken. Layers count as equally long, so that partition:uniform and
-// partition:time cut alike. Prints for each arm the median step over all rounds with the least and the largest of the
-// rounds' medians, then the ratio of the rounds' medians (ordered / futurized) with its range, and how many of the
-// operations started before one that stands before them in the plan.
+// A forward is delayed so long, a backward twice as long, its halves once each; those of rank 0 `slow` times as long.
+// Exponential: times a factor of mean 1, drawn once for each operation, the same in both arms. The thread sleeps its
+// delays, so that with small layers more ranks than cores are tried. Layers count as equally long, so that
+// partition:time cuts evenly. Prints for each arm the median of the rounds' median steps and their range, then the same
+// of the rounds' ratios (ordered / futurized), and of the share of operations that started before one that stands before
+// them in the plan.
 #include <fmt/format.h>
 #include <torch/utils.h>
 
@@ -37,13 +38,21 @@ namespace {
 
 constexpr int discarded = 3;
 
+struct Delay {
+  double forward_s = 0, slow = 1;
+  bool is_exponential = false;
+};
+
 /// Seconds to sleep before each operation of a rank's compute lane.
-std::vector<double> delays(const plan::Plan& plan, Rank rank, double mean_s) {
-  std::vector<double> result(plan.ranks[rank.value].compute().size(), 0.0);
-  if (mean_s == 0) return result;
+std::vector<double> delays(const plan::Plan& plan, Rank rank, const Delay& delay) {
   std::mt19937 random(rank.value);
-  std::exponential_distribution<double> delay(1 / mean_s);
-  for (double& s : result) s = delay(random);
+  std::exponential_distribution<double> factor;
+  std::vector<double> result;
+  for (const plan::Op& op : plan.ranks[rank.value].compute()) {
+    const double units = !plan::is_pass(op.kind) ? 0 : op.kind == plan::OpKind::backward ? 2 : 1;
+    const double drawn = delay.is_exponential ? factor(random) : 1;
+    result.push_back(units * delay.forward_s * (rank == Rank(0) ? delay.slow : 1) * drawn);
+  }
   return result;
 }
 
@@ -74,7 +83,7 @@ class Delayed final : public exec::RankWork {
 };
 
 plan::Timeline train(const plan::Plan& plan, const models::ModelSpec& model, const datasets::DatasetSpec& data,
-                     double delay_s) {
+                     const Delay& delay) {
   static exec::MemoryAccount accounts[16];
   plan::Timeline timeline{.origin = std::numeric_limits<double>::infinity()};
   timeline.ranks.resize(plan.spec.np);
@@ -85,7 +94,7 @@ plan::Timeline train(const plan::Plan& plan, const models::ModelSpec& model, con
     exec::RankInput input = exec::open_input(plan, comm.rank(), datasets::open_source(data, {}), {}, *device);
     const plan::LocalDependencies needs = plan::dependencies(plan, comm.rank());
     exec::TrainingWork work(plan, model, state, needs, comm, input, *device, StepId(0));
-    Delayed delayed(work, delays(plan, comm.rank(), delay_s));
+    Delayed delayed(work, delays(plan, comm.rank(), delay));
     exec::RankSpans spans = exec::run_lanes(plan, needs, comm, delayed);
     const std::lock_guard lock(mutex);
     timeline.origin = std::min(timeline.origin, spans[plan::compute_lane].front().queued);
@@ -112,7 +121,7 @@ std::string range(const std::vector<double>& values, double factor) {
   return fmt::format("{:8.3f} ({:.3f} to {:.3f})", factor * median(values), factor * least, factor * most);
 }
 
-void compare(const std::string& id, int steps, int rounds, double delay_s) {
+void compare(const std::string& id, int steps, int rounds, const Delay& delay) {
   Case spec = parse_case(id);
   const datasets::DatasetSpec data = datasets::make_dataset(spec.dataset);
   const models::ModelSpec model = models::make_model(spec.model, data.sample, data.classes, data.small_stem);
@@ -123,7 +132,7 @@ void compare(const std::string& id, int steps, int rounds, double delay_s) {
     for (const ExecutorKind executor : {ExecutorKind::ordered, ExecutorKind::futurized}) {
       spec.executor = executor;
       const plan::Plan plan = plan::unroll(plan::make_plan(spec, model, equal, 1), discarded + steps);
-      const plan::Timeline timeline = train(plan, model, data, delay_s);
+      const plan::Timeline timeline = train(plan, model, data, delay);
       const double step_s = median(plan::step_samples(plan, timeline, StepId(discarded)));
       (is_futurized(spec) ? futurized : ordered).push_back(step_s);
       if (!is_futurized(spec)) continue;
@@ -143,6 +152,8 @@ void compare(const std::string& id, int steps, int rounds, double delay_s) {
 int main(int argc, char** argv) {
   const auto number = [&](int place, double standard) { return argc > place ? std::atof(argv[place]) : standard; };
   parabench::exec::install_counting_allocator();
+  const std::string kind = argc > 6 ? argv[6] : "even";
   parabench::compare(argc > 1 ? argv[1] : "resnet18[channels=16]/cifar10-synthetic/gpipe/np:2/batch:16/comm:threads",
-                     static_cast<int>(number(2, 20)), static_cast<int>(number(3, 5)), 1e-3 * number(4, 0));
+                     static_cast<int>(number(2, 20)), static_cast<int>(number(3, 5)),
+                     {1e-3 * number(4, 0), number(5, 1), kind == "exponential"});
 }

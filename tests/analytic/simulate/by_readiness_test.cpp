@@ -109,8 +109,9 @@ TEST(ByReadiness, NoWorkerHasTwoOperationsAndEveryWaitIsExplained) {
         const std::vector<Breakdown> parts = plan::breakdowns(plan, timeline, StepId(0));
         for (const Breakdown& b : parts) {
           EXPECT_GE(b.bubble, 0);
-          if (workers > 1) continue;
-          EXPECT_NEAR(b.other, 0, 1e-9) << strategy;
+          const double all = b.forward + b.backward + b.update + b.bubble + b.communication_exposed + b.other;
+          EXPECT_LE(all, plan::makespan(timeline) / plan.steps + 1e-9) << strategy;
+          EXPECT_NEAR(workers > 1 ? all - plan::makespan(timeline) / plan.steps : b.other, 0, 1e-9) << strategy;
         }
       }
     }

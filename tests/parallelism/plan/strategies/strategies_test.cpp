@@ -386,6 +386,12 @@ std::vector<BadCase> bad_cases() {
   add("gpipe", 2, 8, futurized(DeviceKind::emulated), {"executor", "ordered with device:emulated"});
   add("pipedream", 2, 8, futurized(DeviceKind::cpu), {"executor", "ordered for pipedream", "the order decides"});
   add("c10d", 2, 8, futurized(DeviceKind::cpu), {"executor", "ordered for c10d"});
+  add("parameter-server", 3, 8,
+      [](Case& c) {
+        c.executor = ExecutorKind::futurized;
+        c.strategy.parameters = {{"mode", "async"}};
+      },
+      {"executor", "ordered for parameter-server", "the order decides"});
   add("gpipe", 2, 8, [](Case& c) { c.precision = Precision::tf32; }, {"precision", "'tf32'"});
   add("gpipe", 2, 8, [](Case& c) { c.comm = CommKind::nccl; }, {"comm", "'nccl'"});
   add("gpipe", 2, 8, [](Case& c) { c.strategy.parameters = {{"depth", "2"}}; }, {"parameter of gpipe", "'depth'"});

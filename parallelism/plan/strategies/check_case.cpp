@@ -14,6 +14,7 @@
 #include "base/optimizer.h"
 #include "parallelism/plan/formats/given_schedule.h"
 #include "parallelism/plan/strategies/c10d.h"
+#include "parallelism/plan/strategies/delay_rules.h"
 #include "parallelism/plan/strategies/horovod.h"
 #include "parallelism/plan/strategies/local_sgd.h"
 #include "parallelism/plan/strategies/parameter_server.h"
@@ -116,7 +117,7 @@ void check_executor(const Case& spec, const Strategy& strategy) {
     refuse("ordered with device:" + std::string(to_text(spec.device)) +
            ": operations are fired on the processor alone");
   const std::string name(strategy.name);
-  if (strategy.delay) refuse("ordered for " + name + ", in which the order decides what weights a pass reads");
+  if (delays_updates(spec)) refuse("ordered for " + name + ", in which the order decides what weights a pass reads");
   if (sums_by_reducer(spec)) refuse("ordered for " + name + ", whose backward is one call of PyTorch's autograd");
 }
 

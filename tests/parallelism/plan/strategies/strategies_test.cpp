@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "base/case_text.h"
 #include "base/error.h"
 #include "parallelism/plan/dependencies.h"
 #include "parallelism/plan/passes/passes.h"

@@ -142,6 +142,16 @@ TEST(ParameterServer, RefusesOtherModesAndBoundsThatNothingReads) {
   EXPECT_EQ(refusal(moded_case(3, "1", "stale", "16")), "");
 }
 
+TEST(ParameterServer, IsFiredByReadinessWhereTheOrderDecidesNoWeights) {
+  Case spec = moded_case(3, "1", "sync");
+  spec.executor = ExecutorKind::futurized;
+  EXPECT_EQ(refusal(spec), "");
+  for (const char* mode : {"async", "stale"}) {
+    spec.strategy.parameters[1].second = mode;
+    EXPECT_THAT(refusal(spec), HasSubstr("ordered for parameter-server")) << mode;
+  }
+}
+
 TEST(ParameterServer, AsynchronousWorkersTakeTurns) {
   const Plan plan = test_plan(moded_case(4, "1", "async"), 2, 7);
   EXPECT_TRUE(plan.asynchronous);

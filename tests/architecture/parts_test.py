@@ -55,7 +55,7 @@ LIBRARIES = {
     "torch": r"(torch|ATen|c10)/.*",
     "TBB": r"oneapi/tbb/.*",
     "MPI": r"mpi\.h",
-    "CUDA": r"cuda_runtime(_api)?\.h",
+    "CUDA": r"cuda_(bf16|runtime(_api)?)\.h",
     "NCCL": r"nccl\.h",
     "libjpeg": r"(jpeglib|jerror)\.h",
     "zlib": r"zlib\.h",

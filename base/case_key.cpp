@@ -13,6 +13,7 @@
 #include "base/case_text.h"
 #include "base/error.h"
 #include "base/optimizer.h"
+#include "base/sum_order.h"
 #include "base/units_text.h"
 
 namespace parabench {
@@ -22,7 +23,10 @@ constexpr bool at_least_one(double x) { return x >= 1; }
 bool not_negative(double x) { return x >= 0 && std::isfinite(x); }
 bool positive(double x) { return x > 0 && std::isfinite(x); }
 constexpr bool below_one(double x) { return x >= 0 && x < 1; }
-constexpr bool zero_or_one(double x) { return x == 0 || x == 1; }
+constexpr ChoiceKey optimizer_choice{enum_names<OptimizerKind>, canonical_optimizer, optimizers_text};
+constexpr ChoiceKey order_choice{enum_names<SumOrderKind>, canonical_sum_order, sum_orders_text};
+
+constexpr bool up_to_two(double x) { return x == 0 || x == 1 || x == 2; }
 
 constexpr std::array<std::string_view, 2> switch_names{"off", "on"};
 
@@ -56,15 +60,15 @@ struct Unwrapped<std::optional<T>> {
 /// The value that `text` spells, or nullopt. Enumerations, sizes and choices throw by themselves, knowing better what
 /// is wrong.
 template <class T>
-std::optional<T> read(std::string_view name, std::string_view text) {
+std::optional<T> read(const KeyDeclaration& key, std::string_view text) {
   if constexpr (std::is_same_v<T, bool>) {
-    return index_of_name(name, text, switch_names) == 1;
+    return index_of_name(key.name, text, switch_names) == 1;
   } else if constexpr (NamedEnum<T>) {
-    return parse_enum<T>(name, text);
+    return parse_enum<T>(key.name, text);
   } else if constexpr (std::is_same_v<T, Bytes>) {
-    return parse_bytes(name, text);
+    return parse_bytes(key.name, text);
   } else if constexpr (std::is_same_v<T, NamedChoice>) {
-    return canonical_optimizer(parse_choice(name, text));
+    return key.choice->canonical(parse_choice(key.name, text));
   } else {
     T number{};
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -105,10 +109,10 @@ constexpr KeyType key_type() {
 }
 
 template <class T>
-constexpr std::span<const std::string_view> choices_of() {
+constexpr std::span<const std::string_view> choices_of(const KeyDeclaration& key) {
   if constexpr (std::is_same_v<T, bool>) return switch_names;
   if constexpr (NamedEnum<T>) return enum_names<T>;
-  if constexpr (std::is_same_v<T, NamedChoice>) return enum_names<OptimizerKind>;
+  if constexpr (std::is_same_v<T, NamedChoice>) return key.choice->names;
   return {};
 }
 
@@ -121,10 +125,16 @@ constexpr CaseKey key(const KeyDeclaration& declaration) {
   key.type = key_type<Value>();
   if constexpr (std::is_integral_v<Value>) key.most = static_cast<std::uint64_t>(std::numeric_limits<Value>::max());
   key.optional = Wrapped::optional;
-  key.choices = choices_of<Value>();
+  key.choices = choices_of<Value>(declaration);
   key.print = [](const Case& spec) { return print(spec.*Member); };
   key.read = [](Case& spec, const CaseKey& self, std::string_view text) {
-    const std::optional<Value> value = read<Value>(self.name, text);
+    if constexpr (Wrapped::optional) {
+      if (!self.none.empty() && text == self.none) {
+        (spec.*Member).reset();
+        return true;
+      }
+    }
+    const std::optional<Value> value = read<Value>(self, text);
     if (!value || !is_accepted(self, *value)) return false;
     spec.*Member = *value;
     return true;
@@ -186,13 +196,22 @@ constexpr std::array keys{
                        .help = "load each step's samples, or keep those of the first on the device",
                        .readers = "synthetic data sets with device:cuda",
                        .since = "1.5"}),
-    key<&Case::optimizer>(
-        {.name = "optimizer", .help = "how weights follow from gradients", .readers = "every case", .since = "1.6"}),
-    key<&Case::zero>({.name = "zero",
-                      .accepts = zero_or_one,
-                      .expected = "0 or 1",
-                      .help = "stage of ZeRO: 1 shards optimizer states and updates among copies of a stage",
-                      .since = "1.6"}),
+    key<&Case::optimizer>({.name = "optimizer",
+                           .choice = &optimizer_choice,
+                           .help = "how weights follow from gradients",
+                           .readers = "every case",
+                           .since = "1.6"}),
+    key<&Case::zero>(
+        {.name = "zero",
+         .accepts = up_to_two,
+         .expected = "0, 1 or 2",
+         .help = "stage of ZeRO among copies of a stage: 1 shards optimizer states and updates, 2 gradients",
+         .since = "1.6"}),
+    key<&Case::shard>({.name = "shard",
+                       .least = 1,
+                       .none = "all",
+                       .help = "ranks that divide states, gradients and weights among themselves; by default all",
+                       .since = "1.10"}),
     key<&Case::prefetch>(
         {.name = "prefetch",
          .least = 0,
@@ -200,6 +219,10 @@ constexpr std::array keys{
          .since = "1.8"}),
     key<&Case::reshard>(
         {.name = "reshard", .help = "drop whole weights after the forward, and gather them again", .since = "1.8"}),
+    key<&Case::order>({.name = "order",
+                       .choice = &order_choice,
+                       .help = "of sums of gradients: as backwards make them, or as the next forwards need them",
+                       .since = "1.10"}),
     key<&Case::lr>({.name = "lr",
                     .accepts = positive,
                     .expected = "a number > 0",
@@ -247,8 +270,9 @@ std::string default_text(const CaseKey& key, const Case& spec) {
 }
 
 std::string accepted_text(const CaseKey& key) {
-  if (key.type == KeyType::named_choice) return optimizers_text();
-  if (key.least) return fmt::format("an integer from {} to {}", *key.least, key.most);
+  if (key.choice) return key.choice->accepted();
+  if (key.least)
+    return fmt::format("an integer from {} to {}{}{}", *key.least, key.most, key.none.empty() ? "" : ", or ", key.none);
   return key.choices.empty() ? std::string(key.expected) : fmt::format("{}", fmt::join(key.choices, ", "));
 }
 

@@ -29,6 +29,8 @@ enum class CommKind { mpi, nccl, threads };
 enum class ReduceKind { automatic, ring, halving_doubling, double_tree, hierarchical, window, library };
 /// Where a step finds its samples: the host loads them and uploads each piece, or those of step 0 stay on the device.
 enum class InputKind { host, resident };
+/// When a rank starts an operation that computes: in the plan's order, or as soon as what it needs has ended.
+enum class ExecutorKind { ordered, futurized };
 
 /// Every key with its default; defaults are constants, never taken from the machine.
 struct Case {
@@ -44,6 +46,7 @@ struct Case {
   std::optional<int> warmup;  ///< warm-up forwards of rank 0; nullopt: the schedule's own
   Bytes bucket{25LL << 20};
   ReduceKind reduce = ReduceKind::automatic;
+  NamedChoice compress{"none", {}};  ///< what ranks make of gradients before they sum them (compression.h), canonical
   Recompute recompute = Recompute::none;
   PartitionRule partition = PartitionRule::time;
   std::optional<Bytes> memory;  ///< that a rank may use, for partition:memory and recompute:auto
@@ -51,7 +54,7 @@ struct Case {
   Layout layout = Layout::contiguous;
   DeviceKind device = DeviceKind::cpu;
   CommKind comm = CommKind::mpi;  ///< resolved at parsing: nccl with cuda, threads with emulated
-  int threads = 1;                ///< intra-op threads per rank
+  int threads = 1;                ///< threads that compute in each rank
   bool graph = false;
   int loader = 1;  ///< loader threads per rank
   InputKind input = InputKind::host;
@@ -61,6 +64,7 @@ struct Case {
   int prefetch = 1;                   ///< buckets whose weights are gathered ahead of the one that is computed
   bool reshard = true;                ///< whether whole weights are dropped between forward and backward
   NamedChoice order{"backward", {}};  ///< of sums of gradients (sum_order.h), canonical
+  ExecutorKind executor = ExecutorKind::ordered;
   double lr = 0.01;
   double momentum = 0.9;
   double weight_decay = 0.0;
@@ -71,5 +75,9 @@ struct Case {
 
 /// Whether devices wait instead of computing: nothing is trained, and times are only as good as the model behind them.
 inline bool is_emulated(const Case& spec) { return spec.device == DeviceKind::emulated; }
+inline bool is_futurized(const Case& spec) { return spec.executor == ExecutorKind::futurized; }
+/// How a rank's threads compute: all of them one operation, or each one of its own.
+inline int threads_of_operation(const Case& spec) { return is_futurized(spec) ? 1 : spec.threads; }
+inline int operations_at_once(const Case& spec) { return is_futurized(spec) ? spec.threads : 1; }
 
 }  // namespace parabench

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/case_text.h"
+#include "base/compression.h"
 #include "base/error.h"
 #include "base/optimizer.h"
 #include "base/sum_order.h"
@@ -23,9 +24,6 @@ constexpr bool at_least_one(double x) { return x >= 1; }
 bool not_negative(double x) { return x >= 0 && std::isfinite(x); }
 bool positive(double x) { return x > 0 && std::isfinite(x); }
 constexpr bool below_one(double x) { return x >= 0 && x < 1; }
-constexpr ChoiceKey optimizer_choice{enum_names<OptimizerKind>, canonical_optimizer, optimizers_text};
-constexpr ChoiceKey order_choice{enum_names<SumOrderKind>, canonical_sum_order, sum_orders_text};
-
 constexpr bool up_to_two(double x) { return x == 0 || x == 1 || x == 2; }
 
 constexpr std::array<std::string_view, 2> switch_names{"off", "on"};
@@ -68,7 +66,7 @@ std::optional<T> read(const KeyDeclaration& key, std::string_view text) {
   } else if constexpr (std::is_same_v<T, Bytes>) {
     return parse_bytes(key.name, text);
   } else if constexpr (std::is_same_v<T, NamedChoice>) {
-    return key.choice->canonical(parse_choice(key.name, text));
+    return key.canonical(parse_choice(key.name, text));
   } else {
     T number{};
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -112,8 +110,7 @@ template <class T>
 constexpr std::span<const std::string_view> choices_of(const KeyDeclaration& key) {
   if constexpr (std::is_same_v<T, bool>) return switch_names;
   if constexpr (NamedEnum<T>) return enum_names<T>;
-  if constexpr (std::is_same_v<T, NamedChoice>) return key.choice->names;
-  return {};
+  return key.names;
 }
 
 /// The key that lives in Case::*Member.
@@ -164,6 +161,12 @@ constexpr std::array keys{
     key<&Case::reduce>({.name = "reduce",
                         .help = "the algorithm by which ranks sum; auto takes the fastest that there is",
                         .since = "1.8"}),
+    key<&Case::compress>({.name = "compress",
+                          .help = "what ranks make of gradients before they sum them",
+                          .since = "1.10",
+                          .names = enum_names<CompressionKind>,
+                          .all = compressions_text,
+                          .canonical = canonical_compression}),
     key<&Case::recompute>({.name = "recompute",
                            .help = "what runs its forward again before its backward, to save memory; auto needs memory",
                            .readers = "every case"}),
@@ -197,10 +200,12 @@ constexpr std::array keys{
                        .readers = "synthetic data sets with device:cuda",
                        .since = "1.5"}),
     key<&Case::optimizer>({.name = "optimizer",
-                           .choice = &optimizer_choice,
                            .help = "how weights follow from gradients",
                            .readers = "every case",
-                           .since = "1.6"}),
+                           .since = "1.6",
+                           .names = enum_names<OptimizerKind>,
+                           .all = optimizers_text,
+                           .canonical = canonical_optimizer}),
     key<&Case::zero>(
         {.name = "zero",
          .accepts = up_to_two,
@@ -220,9 +225,15 @@ constexpr std::array keys{
     key<&Case::reshard>(
         {.name = "reshard", .help = "drop whole weights after the forward, and gather them again", .since = "1.8"}),
     key<&Case::order>({.name = "order",
-                       .choice = &order_choice,
                        .help = "of sums of gradients: as backwards make them, or as the next forwards need them",
-                       .since = "1.10"}),
+                       .since = "1.10",
+                       .names = enum_names<SumOrderKind>,
+                       .all = sum_orders_text,
+                       .canonical = canonical_sum_order}),
+    key<&Case::executor>({.name = "executor",
+                          .help = "start operations in the plan's order, or as soon as what they need has ended",
+                          .readers = "device:cpu",
+                          .since = "1.10"}),
     key<&Case::lr>({.name = "lr",
                     .accepts = positive,
                     .expected = "a number > 0",
@@ -270,7 +281,7 @@ std::string default_text(const CaseKey& key, const Case& spec) {
 }
 
 std::string accepted_text(const CaseKey& key) {
-  if (key.choice) return key.choice->accepted();
+  if (key.type == KeyType::named_choice) return key.all();
   if (key.least)
     return fmt::format("an integer from {} to {}{}{}", *key.least, key.most, key.none.empty() ? "" : ", or ", key.none);
   return key.choices.empty() ? std::string(key.expected) : fmt::format("{}", fmt::join(key.choices, ", "));

@@ -19,26 +19,22 @@ constexpr std::array<std::string_view, 6> names_of(KeyType) {
   return {"integer", "number", "size", "switch", "choice", "choice with parameters"};
 }
 
-/// What a choice with parameters may be.
-struct ChoiceKey {
-  std::span<const std::string_view> names;
-  NamedChoice (*canonical)(const NamedChoice& choice);  ///< throws usage_error for what it does not accept
-  std::string (*accepted)();                            ///< for people
-};
-
 /// What a key's declaration says.
 struct KeyDeclaration {
   std::string_view name;
   std::optional<int> least = {};      ///< of an integer whose range ends where its type does
   bool (*accepts)(double) = nullptr;  ///< another range of a number; null: any value of the type
   std::string_view expected = {};     ///< that range for people: "a number > 0"
-  const ChoiceKey* choice = nullptr;  ///< of a choice with parameters
   std::string_view none = {};         ///< of a key that may have no value: how this may be written
   std::string_view help;              ///< one line
   std::string_view readers = {};      ///< whose cases it changes; empty: those of the strategies whose rows name it
   std::string_view since = "1.0";     ///< first version of the results' schema that has it; older files may lack it
   bool required = false;              ///< has no default: every id names it
   void (*follow)(Case& usual, const Case& spec) = nullptr;  ///< sets a default that follows from other keys of `spec`
+  // Of a choice with parameters: its names, all of it for people, and the canonical form, which throws usage_error.
+  std::span<const std::string_view> names = {};
+  std::string (*all)() = nullptr;
+  NamedChoice (*canonical)(const NamedChoice& choice) = nullptr;
 };
 
 /// The declaration, and what follows from the type of the key's member in Case.

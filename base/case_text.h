@@ -22,6 +22,7 @@ constexpr std::array<std::string_view, 7> names_of(ReduceKind) {
   return {"auto", "ring", "halving-doubling", "double-tree", "hierarchical", "window", "library"};
 }
 constexpr std::array<std::string_view, 2> names_of(InputKind) { return {"host", "resident"}; }
+constexpr std::array<std::string_view, 2> names_of(ExecutorKind) { return {"ordered", "futurized"}; }
 
 /// The communicator of a case that names none: mpi; nccl with cuda; threads with emulated devices.
 CommKind default_comm(DeviceKind device);

@@ -48,6 +48,13 @@ struct TimeScale {
 constexpr std::array<TimeScale, 7> time_scales{
     {{"", 1, 1}, {"s", 1, 1}, {"ms", 1, 1e3}, {"us", 1, 1e6}, {"ns", 1, 1e9}, {"min", 60, 1}, {"h", 3600, 1}}};
 
+struct RateScale {
+  std::string_view name;
+  double bits_per_s;
+};
+// Largest first.
+constexpr std::array<RateScale, 4> rate_scales{{{"Gbit", 1e9}, {"Mbit", 1e6}, {"kbit", 1e3}, {"bit", 1}}};
+
 /// Splits "1.5GB" into 1.5 and "GB"; nullopt unless it starts with a finite number >= 0.
 struct Measured {
   double number;
@@ -97,6 +104,22 @@ Seconds parse_seconds(std::string_view subject, std::string_view text) {
     }
   }
   throw usage_error(subject, text, "a time", "try 500us, 20ms, 2s or 10min");
+}
+
+double parse_rate(std::string_view subject, std::string_view text) {
+  if (auto parts = split_unit(text)) {
+    if (parts->unit.ends_with("/s")) parts->unit.remove_suffix(2);
+    for (const RateScale& scale : rate_scales)
+      if (equal_ignoring_case(parts->unit, scale.name)) return parts->number * scale.bits_per_s / 8;
+  }
+  throw usage_error(subject, text, "a rate in bits per second", "try 1Gbit, 100Mbit or 2.5Gbit/s");
+}
+
+std::string print_rate(double bytes_per_s) {
+  const double bits_per_s = 8 * bytes_per_s;
+  const auto fits = [&](const RateScale& scale) { return bits_per_s >= scale.bits_per_s || scale.bits_per_s == 1; };
+  const RateScale& scale = *std::ranges::find_if(rate_scales, fits);
+  return print_number(bits_per_s / scale.bits_per_s) + std::string(scale.name);
 }
 
 double parse_share(std::string_view subject, std::string_view text) {

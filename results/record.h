@@ -38,7 +38,7 @@ double loss_tolerance(Precision precision);
 struct Equivalence {
   EquivalenceStatus status = EquivalenceStatus::not_checked;
   std::string reason;                             ///< why not checked, or what differed; "" otherwise
-  std::string reference = "sequential";           ///< "sequential" | "delayed-update" | "local-update" | "peer"
+  std::string reference = "sequential";           ///< or "delayed-update", "local-update", "compressed", "peer"
   std::optional<ReferenceBatch> reference_batch;  ///< nullopt: nothing was checked, or a file of schema 1.5 or before
   int steps = 0;
   std::optional<double> max_relative_update_difference;
@@ -49,6 +49,14 @@ struct Equivalence {
   std::optional<bool> loss_agrees;  ///< the measured launch's first losses against the reference in the run's precision
   double loss_tolerance = results::loss_tolerance(Precision::fp32);
   std::vector<double> reference_losses;
+};
+
+/// The compute operations of a rank that fires them by readiness (executor:futurized).
+struct FiredTasks {
+  double per_step = 0;
+  double median_s = 0;     ///< how long one takes
+  double empty_s = 0;      ///< of one that does nothing: what firing costs
+  double early_share = 0;  ///< of those that started before one that stands before them in the plan
 };
 
 struct RankMeasured {
@@ -62,6 +70,7 @@ struct RankMeasured {
   /// Of its all-reduces, as nccl-tests define it; nullopt without such, and where ranks share a GPU.
   std::optional<double> bus_bandwidth_bytes_per_s;
   std::optional<Arithmetic> arithmetic;  ///< nullopt in files of schema 1.1 and before
+  std::optional<FiredTasks> tasks;       ///< nullopt where operations start in the plan's order, and in older files
 };
 
 /// Order statistics over all samples of all repetitions; ci95: bootstrap over launches where there are several, else

@@ -145,6 +145,13 @@ json to_json(const Equivalence& equivalence) {
           {"reference_losses", equivalence.reference_losses}};
 }
 
+json to_json(const FiredTasks& tasks) {
+  return {{"per_step", tasks.per_step},
+          {"median_s", tasks.median_s},
+          {"empty_s", tasks.empty_s},
+          {"early_share", tasks.early_share}};
+}
+
 json to_json(const RankMeasured& rank) {
   json out{{"rank", rank.rank.value},
            {"host", rank.host},
@@ -154,7 +161,8 @@ json to_json(const RankMeasured& rank) {
            {"breakdown_s", rank.breakdown_s ? to_json(*rank.breakdown_s) : json()},
            {"bytes_sent", rank.bytes_sent},
            {"bytes_received", rank.bytes_received},
-           {"bus_bandwidth_bytes_per_s", null_if_absent(rank.bus_bandwidth_bytes_per_s)}};
+           {"bus_bandwidth_bytes_per_s", null_if_absent(rank.bus_bandwidth_bytes_per_s)},
+           {"tasks", rank.tasks ? to_json(*rank.tasks) : json()}};
   if (rank.arithmetic) out["arithmetic"] = to_json(*rank.arithmetic);
   return out;
 }

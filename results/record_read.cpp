@@ -120,6 +120,12 @@ RankMeasured rank_measured(const JsonReader& value) {
   // Files of schema 1.1 and before know neither.
   out.bus_bandwidth_bytes_per_s = value.find<double>("bus_bandwidth_bytes_per_s");
   if (value.has("arithmetic")) out.arithmetic = arithmetic(value.at("arithmetic"));
+  // Files of schema 1.9 and before do not know it.
+  if (value.has("tasks")) {
+    const JsonReader tasks = value.at("tasks");
+    out.tasks = FiredTasks{real(tasks, "per_step"), real(tasks, "median_s"), real(tasks, "empty_s"),
+                           real(tasks, "early_share")};
+  }
   return out;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/counted.h"
 #include "base/units_text.h"
+#include "results/baseline.h"
 #include "results/summary.h"
 
 namespace parabench::results {
@@ -92,6 +93,31 @@ std::string summary(const MeanError& mean) {
   return line + "\n";
 }
 
+/// Whether a row trains by design something else than sequential training of its batches.
+bool trains_otherwise(const Record& record) {
+  const std::string& reference = record.equivalence.reference;
+  return reference != "sequential" && reference != "peer";
+}
+
+/// Of such a row its last loss, and that of sequential training after as many samples where a record has it: its time
+/// alone says nothing of what it learned. Else empty.
+std::string loss_line(const Record& record, std::span<const Record> records) {
+  if (!trains_otherwise(record) || !record.measured || record.measured->losses.empty()) return "";
+  const Case& spec = record.parameters;
+  const std::size_t steps = record.measured->losses.size();
+  std::string line = fmt::format("    not sequential training ({}): loss {:.4g} after {}", record.equivalence.reference,
+                                 record.measured->losses.back(), counted(static_cast<int>(steps), "step"));
+  const auto beside = std::ranges::find_if(records, [&](const Record& other) {
+    const Case& theirs = other.parameters;
+    return is_reference(other) && same_training(theirs, spec) && theirs.batch == spec.batch && theirs.lr == spec.lr &&
+           theirs.momentum == spec.momentum && theirs.weight_decay == spec.weight_decay && theirs.seed == spec.seed &&
+           other.measured->losses.size() >= steps;
+  });
+  if (beside != records.end())
+    line += fmt::format(", of sequential training {:.4g}", beside->measured->losses[steps - 1]);
+  return line + "\n";
+}
+
 /// How many rows have a time that does not count.
 std::string left_out(std::span<const Record> records) {
   const auto rows = std::ranges::count_if(records, [](const Record& r) { return r.measured && !counts(r); });
@@ -127,6 +153,7 @@ std::string results_table(std::span<const Record> records) {
       text += current + "\n";
     }
     append(text, rows[i], widths);
+    text += loss_line(records[i], records);
     if (!records[i].reason.empty()) text += fmt::format("    {}: {}\n", to_text(records[i].status), records[i].reason);
     if (differs(records[i].equivalence) && !records[i].equivalence.reason.empty()) {
       text += fmt::format("    equivalence: {}\n", records[i].equivalence.reason);

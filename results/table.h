@@ -12,7 +12,8 @@ namespace parabench::results {
 /// One line per record, grouped under the model/dataset/ that their ids share: the rest of the id, status, step time
 /// predicted and measured (median) with the error, peak counted memory of the rank that needs most likewise, verdict of
 /// the equivalence check, samples per second, speed-up over sequential training on as many cores. A reason stands on a
-/// line of its own below its record. Last lines give the mean absolute errors of the rows that count (summary.h), those
+/// line of its own below its record, and so does the loss of one that trains something else than sequential training.
+/// Last lines give the mean absolute errors of the rows that count (summary.h), those
 /// that were checked apart from the others, and how many do not. Plain text, columns aligned, each line ended by a
 /// newline; "-" where there is no value.
 std::string results_table(std::span<const Record> records);

@@ -48,7 +48,7 @@ LayerKey layer_key(const std::string& signature, bool first, const Case& spec, i
   return {.layer = signature + (first ? "+first" : ""),
           .precision = spec.precision,
           .layout = spec.layout,
-          .threads = spec.threads,
+          .threads = threads_of_operation(spec),
           .busy_ranks = busy_ranks,
           .device = measured_device(spec),
           .graph = spec.graph,

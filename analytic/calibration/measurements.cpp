@@ -66,7 +66,7 @@ MeasuredLayers::Neighbours MeasuredLayers::neighbours(const Case& spec, int laye
   Neighbours found;
   for (const Timings& timings : of_split ? layers_[layer].split : layers_[layer].all) {
     if (timings.device != measured_device(spec) || timings.precision != spec.precision ||
-        timings.layout != spec.layout || timings.threads != spec.threads || timings.graph != spec.graph ||
+        timings.layout != spec.layout || timings.threads != threads_of_operation(spec) || timings.graph != spec.graph ||
         timings.input != input)
       continue;
     if (timings.busy_ranks <= busy_ranks || !found.below) found.below = &timings;
@@ -86,7 +86,8 @@ double MeasuredLayers::at(const Case& spec, int layer, int samples, int busy_ran
       fmt::format("layer {} ({}) never measured with device:{}, precision:{}, layout:{}, threads:{}, graph:{}, "
                   "input:{}, {} busy ranks or more",
                   known.name, known.signature, to_text(measured_device(spec)), to_text(spec.precision),
-                  to_text(spec.layout), spec.threads, spec.graph ? "on" : "off", to_text(spec.input), busy_ranks),
+                  to_text(spec.layout), threads_of_operation(spec), spec.graph ? "on" : "off", to_text(spec.input),
+                  busy_ranks),
       "a measurement under the case's keys");
 }
 

@@ -17,6 +17,10 @@ double data_parallel_step(double sequential_s, int workers, double gradient_byte
 
 double local_step(double own_s, double average_s, int every) { return own_s + average_s / every; }
 
+double compressed_step(double own_s, double backward_s, double sums_s, double last_sum_s) {
+  return own_s + std::max(last_sum_s, sums_s - backward_s);
+}
+
 double parameter_server_step(double own_s, int workers, double bytes, double largest_range, double bytes_per_s) {
   return own_s + 2 * std::max(bytes, workers * largest_range) / bytes_per_s;
 }

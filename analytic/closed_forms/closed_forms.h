@@ -10,6 +10,7 @@ namespace parabench::analytic {
 struct Link {
   double latency_s = 0;
   double bytes_per_s = 0;
+  bool operator==(const Link&) const = default;
 };
 
 /// Data parallel, DDLBench thesis (Jansen 2020) Eq. 5.1: T_seq / W + 2 (W-1) max_i(L_i + min(G, th) / (W BW_i)); only
@@ -38,6 +39,11 @@ double hybrid_sharded_step(double forward_s, double backward_s, double update_s,
 /// A step of copies that train each for itself and are averaged in every `every`-th of them (Zhou and Cong, IJCAI'18): a
 /// step's own work and its part of what an average takes, every sum of weights after the other.
 double local_step(double own_s, double average_s, int every);
+
+/// A step that sums compressed gradients: own work, encodes and decodes in it, and of the sums, one after the other, all
+/// that the backward does not hide, which is at least the last of them: own + max(last, sums - backward). It pays where
+/// that is less than without compression.
+double compressed_step(double own_s, double backward_s, double sums_s, double last_sum_s);
 
 /// A step over parameter servers: own work, and what it takes to send `bytes`, M, from each of p workers to the servers
 /// and back, the busiest of which has a range of R of them, over links of one rate, nothing of which hides:

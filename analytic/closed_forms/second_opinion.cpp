@@ -122,6 +122,20 @@ double local_opinion(const plan::Plan& plan, const TimeModel& time) {
   return local_step(own / plan.steps, of[plan::OpKind::all_reduce] + of[plan::OpKind::average], plan.steps);
 }
 
+/// What a rank computes, and what its lanes of collectives move, of which the last run's has nothing to hide behind.
+double compressed_opinion(const plan::Plan& plan, const TimeModel& time) {
+  double own = 0, backward = 0, sums = 0, last = 0;
+  for (const plan::Lane& lane : plan.ranks[0].lanes) {
+    for (const plan::Op& op : lane.ops) {
+      const double seconds = time.seconds(plan, Rank(0), op, plan::computing_ranks(plan)) / plan.steps;
+      (lane.key.kind == plan::LaneKind::collectives ? sums : own) += seconds;
+      if (plan::makes_weight_gradient(op.kind)) backward += seconds;
+      if (plan::is_compressed(op.payload) && op.segment == SegmentId(0)) last += seconds;
+    }
+  }
+  return compressed_step(own, backward, sums, last);
+}
+
 /// A run's first gather of the step is for its forwards.
 double fully_sharded_opinion(const plan::Plan& plan, const TimeModel& time) {
   auto [of, gathered_again, share_sums] = kind_seconds(plan, time);
@@ -220,6 +234,10 @@ std::map<std::string, double> second_opinions(const plan::Plan& plan, const Size
   }
   if (plan.averaging.every > 0) {
     opinions["local_steps"] = local_opinion(plan, time);
+    return opinions;
+  }
+  if (plan::uses(plan, plan::OpKind::encode)) {
+    opinions["compressed_sums"] = compressed_opinion(plan, time);
     return opinions;
   }
   if (plan.stages == 1) {

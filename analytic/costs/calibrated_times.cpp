@@ -32,10 +32,12 @@ class CalibratedTimes final : public TimeModel {
       case plan::OpKind::norms:
       case plan::OpKind::update:
       case plan::OpKind::add:
-      case plan::OpKind::average:
-        return whole(plan, {},
-                     update_words(plan, op) / update_words(plan) *
-                         update_seconds(plan, sizes().updated_bytes(plan, rank, op), busy_ranks));
+      case plan::OpKind::average: return whole(plan, {}, words_seconds(plan, rank, op, busy_ranks));
+      case plan::OpKind::encode:
+      case plan::OpKind::project:
+      case plan::OpKind::decode:
+        return whole(plan, {.compute = product_seconds(plan, op, busy_ranks)},
+                     words_seconds(plan, rank, op, busy_ranks));
       case plan::OpKind::all_reduce:
       case plan::OpKind::reduce_scatter:
       case plan::OpKind::all_gather:
@@ -151,6 +153,25 @@ class CalibratedTimes final : public TimeModel {
     const double words = gradient_words(plan, rank, pass);
     if (words == 0) return 0;
     return words / update_words(plan) * update_seconds(plan, sizes().gradient_bytes(plan, pass.segment), busy);
+  }
+
+  double words_seconds(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy) const {
+    return update_words(plan, op) / update_words(plan) *
+           update_seconds(plan, sizes().updated_bytes(plan, rank, op), busy);
+  }
+
+  /// Products of a compressed sum, at the rate of the model's own forwards.
+  double product_seconds(const plan::Plan& plan, const plan::Op& step, int busy) const {
+    const double flops = sizes().compression_flops(plan, step);
+    if (flops == 0) return 0;
+    const int samples = plan.pieces.front().front(), layers = static_cast<int>(sizes().model().layers.size());
+    const auto costs = sizes().layer_costs(plan.spec.precision);
+    double seconds = 0, all = 0;
+    for (int l = 0; l < layers; ++l) {
+      seconds += measured_->layers.at(plan.spec, l, samples, busy, forward_s);
+      all += costs[l].forward_per_sample.value * samples;
+    }
+    return all > 0 ? flops * seconds / all : 0;
   }
 
   double update_seconds(const plan::Plan& plan, std::int64_t bytes, int busy) const {

@@ -23,18 +23,19 @@ double peak_flops(const MachineInfo& machine, const Case& spec) {
   const double frequency = machine.frequency_hz > 0 ? machine.frequency_hz : default_frequency_hz;
   const int bits = machine.vector_bits > 0 ? machine.vector_bits : default_vector_bits;
   const double lanes = bits / (8.0 * plan::parameter_bytes(spec.precision));
-  return std::min(spec.threads, std::max(1, machine.cores)) * frequency * lanes * 2 * 2;
+  return std::min(threads_of_operation(spec), std::max(1, machine.cores)) * frequency * lanes * 2 * 2;
 }
 
 DataSheetRates cpu_rates(const MachineInfo& machine, const Case& spec, int busy_ranks) {
   const int cores = std::max(1, machine.cores);
   const double share = node_bytes_per_s / busy_ranks;
-  return {.flops_per_s = efficiency * peak_flops(machine, spec),
-          .bytes_per_s = std::min(spec.threads * core_bytes_per_s, share),
-          .state_bytes_per_s = std::min(core_bytes_per_s, share),
-          .launch_s = host_launch_s,
-          .sharing = std::max(1.0, static_cast<double>(busy_ranks) * std::min(spec.threads, cores) / cores),
-          .message = mailbox};
+  return {
+      .flops_per_s = efficiency * peak_flops(machine, spec),
+      .bytes_per_s = std::min(threads_of_operation(spec) * core_bytes_per_s, share),
+      .state_bytes_per_s = std::min(core_bytes_per_s, share),
+      .launch_s = host_launch_s,
+      .sharing = std::max(1.0, static_cast<double>(busy_ranks) * std::min(threads_of_operation(spec), cores) / cores),
+      .message = mailbox};
 }
 
 constexpr double gpu_launch_s = 10e-6;       // of an operation of torch, which is more than a kernel

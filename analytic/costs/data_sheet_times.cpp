@@ -26,7 +26,11 @@ class DataSheetTimes final : public TimeModel {
       case plan::OpKind::update:
       case plan::OpKind::add:
       case plan::OpKind::average:
-        return {.memory = update_words(plan, op) * static_cast<double>(sizes_.updated_bytes(plan, rank, op)) /
+      case plan::OpKind::encode:
+      case plan::OpKind::project:
+      case plan::OpKind::decode:
+        return {.compute = sizes_.compression_flops(plan, op) / rates.flops_per_s,
+                .memory = update_words(plan, op) * static_cast<double>(sizes_.updated_bytes(plan, rank, op)) /
                           rates.state_bytes_per_s};
       case plan::OpKind::all_reduce:
       case plan::OpKind::reduce_scatter:

@@ -2,11 +2,28 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
+#include "analytic/closed_forms/closed_forms.h"
 #include "analytic/costs/time_model.h"
+#include "analytic/memory/sizes.h"
 #include "parallelism/plan/durations.h"
 
 namespace parabench::analytic {
+
+/// What is given of the times of emulated devices; the rest is the processor's.
+struct EmulatedCosts {
+  std::optional<double> unit_s;  ///< passes as unit_costs() has them, messages and collectives free without `link`
+  std::optional<Link> link;      ///< of every rank to all others, as over_link() has it
+  bool operator==(const EmulatedCosts&) const = default;
+};
+
+/// Another model's times where every rank is joined to all others by a link of its own, which carries so much each way
+/// at the same time. A message takes latency_s + bytes / bytes_per_s; those of the workers of a parameter server share
+/// its link. An all-reduce of S bytes is that of a ring of p ranks, 2 (p-1) (latency_s + S / p / bytes_per_s), and the
+/// other collectives take their share of it (share_of_all_reduce). Messages and collectives of several lanes do not
+/// delay each other.
+std::unique_ptr<const TimeModel> over_link(std::unique_ptr<const TimeModel> passes, const Link& link, Sizes sizes);
 
 /// Another model's times where every rank has a device to itself and links are free of computing: cores() is 0, and
 /// an operation costs what it costs while no other rank is busy.

@@ -10,7 +10,7 @@ double share_of_all_reduce(plan::OpKind collective) { return collective == plan:
 int link_sharers(const plan::Plan& plan, const plan::Op& message) {
   if (!plan::is_over_run(message) || plan.servers.empty()) return 1;
   // On the processor messages share its cores, which the simulation sees to.
-  if (plan.spec.device != DeviceKind::cuda) return 1;
+  if (plan.spec.device == DeviceKind::cpu) return 1;
   return plan::computing_ranks(plan);
 }
 

@@ -36,6 +36,9 @@ class UnitTimes final : public TimeModel {
       case plan::OpKind::update:
       case plan::OpKind::add:
       case plan::OpKind::average:
+      case plan::OpKind::encode:
+      case plan::OpKind::project:
+      case plan::OpKind::decode:
       case plan::OpKind::send:
       case plan::OpKind::receive:
       case plan::OpKind::all_reduce:

@@ -12,6 +12,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/compression.h"
 #include "parallelism/plan/dependencies.h"
 #include "parallelism/plan/input_pieces.h"
 #include "parallelism/plan/skip_ports.h"
@@ -198,16 +199,31 @@ class Ledger {
         if (op.payload == plan::Payload::parameters) return;  // where the weights lie
         if (op.payload == plan::Payload::activation_gradient) return add_gradient(op, span);
         return op.port == 0 ? add_input(op, span) : add_skip(op, span);
+      case plan::OpKind::encode: return add_selection(op, span);
       case plan::OpKind::send:  // the graph holds an output anyway, a gradient is held since the backward that made it
       case plan::OpKind::norms:
       case plan::OpKind::update:
       case plan::OpKind::add:
       case plan::OpKind::average:
+      case plan::OpKind::project:
+      case plan::OpKind::decode:
       case plan::OpKind::all_reduce:  // all in place
       case plan::OpKind::reduce_scatter:
       case plan::OpKind::all_gather:
       case plan::OpKind::broadcast: return;
     }
+  }
+
+  /// The magnitudes among which top-k selects, of a tensor at a time; other encodes need no room.
+  void add_selection(const plan::Op& encode, const plan::Span& span) {
+    if (compression(plan_.spec).kind != CompressionKind::topk) return;
+    std::int64_t largest = 0;
+    for (int s = encode.segment.value; s < encode.segment.value + encode.segments; ++s) {
+      const plan::Segment& segment = plan_.segments[s];
+      for (int layer = segment.first_layer; layer < segment.first_layer + segment.layers; ++layer)
+        largest = std::max(largest, sizes_.largest_parameter_bytes(plan_.spec.precision, layer));
+    }
+    hold(MemoryCategory::workspace, largest, span.start, span.end);
   }
 
   /// Gradients that a server received, until it has added them.

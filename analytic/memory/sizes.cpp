@@ -8,9 +8,11 @@
 #include <utility>
 #include <variant>
 
+#include "base/compression.h"
 #include "base/optimizer.h"
 #include "models/spec/cost.h"
 #include "models/spec/loss.h"
+#include "parallelism/plan/state/messages.h"
 
 namespace parabench::analytic {
 namespace {
@@ -84,7 +86,30 @@ double gradient_words(const plan::Plan& plan, Rank rank, const plan::Op& pass) {
   return plan::reduces(plan.ranks[rank.value]) ? 2 : 0;
 }
 
+namespace {
+
+/// Words of a gradient that a step reads and writes. Of top-k the passes of a selection: the magnitudes are written, then
+/// gone over about three times until the k-th is found, then looked through once more.
+double compression_words(const plan::Plan& plan, plan::OpKind step) {
+  constexpr double rounded = 0.5;              // of a word: bf16
+  constexpr double feedback = 3, product = 1;  // error and gradient read, error written; the matrix read
+  constexpr double selection = 6;
+  constexpr double result = 1, remainder = 3;  // written; error and result read, error written
+  switch (compression(plan.spec).kind) {
+    case CompressionKind::none: return 0;
+    case CompressionKind::bf16: return 1 + rounded;
+    case CompressionKind::powersgd:
+      if (step == plan::OpKind::encode) return feedback + product;
+      return step == plan::OpKind::project ? product : result + remainder;
+    case CompressionKind::topk: return step == plan::OpKind::encode ? feedback + selection : result;
+  }
+  return 0;
+}
+
+}  // namespace
+
 double update_words(const plan::Plan& plan, const plan::Op& op) {
+  if (plan::is_of_compression(op.kind)) return compression_words(plan, op.kind);
   constexpr double words_of_norms = 2;  // a weight and a gradient
   if (op.kind == plan::OpKind::norms) return words_of_norms;
   if (op.kind == plan::OpKind::add) return op.accumulates ? 3 : 2;
@@ -194,6 +219,12 @@ std::int64_t Sizes::parameter_bytes(Precision precision, int layer) const {
   return facts_->parameters.elements(layer, 1, element) * element;
 }
 
+double Sizes::compression_flops(const plan::Plan& plan, const plan::Op& step) const {
+  if (!plan::is_of_compression(step.kind)) return 0;
+  const std::int64_t elements = plan::factored_elements(plan, facts_->parameters, step.segment, step.segments);
+  return 2.0 * static_cast<double>(elements) * compression(plan.spec).rank;
+}
+
 std::int64_t Sizes::updated_bytes(const plan::Plan& plan, Rank rank, const plan::Op& update) const {
   const int element = plan::parameter_bytes(plan.spec.precision);
   const plan::ElementRange run{0, parameter_bytes(plan, update.segment, update.segments) / element};
@@ -249,6 +280,7 @@ std::int64_t Sizes::payload_bytes(const plan::Plan& plan, Rank rank, const plan:
     return std::int64_t{sizeof(double)} * plan::sums_of_squares *
            plan::tensors_of(plan, facts_->parameters, op.segment, op.segments);
   }
+  if (plan::is_compressed(op.payload)) return plan::collective_bytes(plan, facts_->parameters, op);
   if (!plan::is_of_micro_batch(op.payload)) {
     const int element = plan::parameter_bytes(plan.spec.precision);
     const plan::ElementRange run{0, parameter_bytes(plan, op.segment, op.segments) / element};

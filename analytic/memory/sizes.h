@@ -27,7 +27,8 @@ int operations(const models::LayerSpec& layer);
 
 /// Words per parameter that an update by the plan's optimizer moves.
 double update_words(const plan::Plan& plan);
-/// The part of them that this operation moves, norms or an update: norms of shares are an operation of their own.
+/// The part of them that this operation moves, norms or an update: norms of shares are an operation of their own; of a
+/// step of a compressed sum its words per parameter, without products.
 double update_words(const plan::Plan& plan, const plan::Op& op);
 /// Words per parameter that a pass moves once weight gradients are computed: nothing where it starts them (2 where they
 /// are then copied into the arena that is reduced), 3 where it adds to them; 0 for passes that make none.
@@ -58,8 +59,11 @@ class Sizes {
   /// The same without the padding behind it. Precondition: the model ties one.
   std::int64_t tied_tensor_bytes(Precision precision) const;
   std::int64_t parameter_bytes(Precision precision, int layer) const;
+  /// Multiplications and additions of a step of a compressed sum: two for each element of a matrix that PowerSGD factors
+  /// and each column; 0 for other operations.
+  double compression_flops(const plan::Plan& plan, const plan::Op& step) const;
   /// Bytes of the parameters that an update of the rank writes: of its run, or of its shard of it; of those that an
-  /// average or the sum of a server goes over. O(log ranks).
+  /// average, the sum of a server or a step of a compressed sum goes over. O(log ranks).
   std::int64_t updated_bytes(const plan::Plan& plan, Rank rank, const plan::Op& update) const;
   /// Bytes of the layer's largest parameter: what a backward that adds to gradients holds of its own at a time.
   std::int64_t largest_parameter_bytes(Precision precision, int layer) const;

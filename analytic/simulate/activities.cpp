@@ -12,7 +12,7 @@ bool computes(const Activity& activity) { return plan::lane_kind(activity.op->ki
 
 int SharingActivities::demand(const Activity& activity) const {
   if (plan_.spec.device == DeviceKind::cuda) return 0;
-  return computes(activity) ? plan_.spec.threads : activity.ends;
+  return computes(activity) ? threads_of_operation(plan_.spec) : activity.ends;
 }
 
 void SharingActivities::start(const Activity& activity, double now) {
@@ -28,6 +28,8 @@ void SharingActivities::reload() {
     ++busy;
     compute_demand += demand(r.activity);
   }
+  // Two operations of one rank are as two ranks that compute, and so many were measured at most.
+  busy = std::min(busy, plan_.spec.np);
   const int cores = time_.cores();
   for (Running& r : running_) {
     const int measured_busy = computes(r.activity) ? busy : 1;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analytic/simulate/activities.h"
+#include "analytic/simulate/by_readiness.h"
 #include "base/error.h"
 #include "parallelism/plan/matching.h"
 
@@ -305,6 +306,8 @@ class Simulation {
 
 }  // namespace
 
-plan::Timeline simulate(const plan::Plan& plan, const TimeModel& time) { return Simulation(plan, time).run(); }
+plan::Timeline simulate(const plan::Plan& plan, const TimeModel& time) {
+  return is_futurized(plan.spec) ? simulate_by_readiness(plan, time) : Simulation(plan, time).run();
+}
 
 }  // namespace parabench::analytic

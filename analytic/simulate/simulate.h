@@ -6,12 +6,13 @@
 
 namespace parabench::analytic {
 
-/// The timeline of `plan` (unrolled) by `time`: lanes in order, operations when their dependencies have ended.
+/// The timeline of `plan` (unrolled) by `time`: lanes in order, operations when their dependencies have ended; with
+/// executor:futurized the compute lanes by readiness (by_readiness.h).
 ///  - Messages are a rendezvous: from the moment when both lanes have come to it, for seconds(send); both ends stay
 ///    occupied until it has arrived. Spans start when the operation was posted, as the executor's do.
 ///  - Collectives start when all members of the group have come to it.
 ///  - Where time.cores() > 0, all running operations share the cores in equal parts (processor sharing). A compute
-///    operation uses spec.threads cores, a message one at each end, a collective one per member. What an operation
+///    operation uses threads_of_operation(spec) cores, a message one at each end, a collective one per member. What an operation
 ///    suffered when it was measured (busy ranks; more demand than cores) is not charged again: it is stretched by
 ///    max(C, demand now) / max(C, demand when measured). The work of GPUs takes no cores. Seconds of computing follow
 ///    the number of ranks that compute, moment by moment. Where time.cores() is 0, busy_ranks is 1.

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "analytic/simulate/step_parts.h"
+#include "base/case_text.h"
 #include "base/optimizer.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 
@@ -29,15 +30,17 @@ class Writer {
   void stage(StageId stage) {
     const Rank rank = plan::holders(plan_, stage).front();
     const plan::RankProgram& program = plan_.ranks[rank.value];
-    for (const plan::OpKind kind : {plan::OpKind::forward, plan::OpKind::recompute, plan::OpKind::backward,
-                                    plan::OpKind::backward_input, plan::OpKind::backward_weight, plan::OpKind::add,
-                                    plan::OpKind::norms, plan::OpKind::update, plan::OpKind::average}) {
+    for (const plan::OpKind kind :
+         {plan::OpKind::forward, plan::OpKind::recompute, plan::OpKind::backward, plan::OpKind::backward_input,
+          plan::OpKind::backward_weight, plan::OpKind::encode, plan::OpKind::project, plan::OpKind::decode,
+          plan::OpKind::add, plan::OpKind::norms, plan::OpKind::update, plan::OpKind::average}) {
       pass(rank, stage, kind);
     }
     for (const plan::Lane& lane : program.lanes) {
       if (lane.key.kind == plan::LaneKind::collectives) collectives(rank, stage, lane);
       if (lane.key.kind == plan::LaneKind::send) messages(rank, stage, lane);
     }
+    compressed(rank, stage);
   }
 
   /// What the server of a stage does, where it has one.
@@ -143,6 +146,9 @@ class Writer {
       case plan::OpKind::update: return "update";
       case plan::OpKind::add: return "add";
       case plan::OpKind::average: return "average";
+      case plan::OpKind::encode: return "encode";
+      case plan::OpKind::project: return "project";
+      case plan::OpKind::decode: return "decode";
       case plan::OpKind::send:
       case plan::OpKind::receive:
       case plan::OpKind::all_reduce:
@@ -165,6 +171,11 @@ class Writer {
     }
     if (!first) return;
     const std::string name = fmt::format("{}[stage {}]", name_of(kind), stage.value);
+    if (plan::is_of_compression(kind)) {
+      add(name, sum, "s", "words moved for each parameter x seconds per word + products / rate of the model's forwards",
+          with_assumption(fmt::format("compress:{}, all buckets", to_text(plan_.spec.compress))));
+      return;
+    }
     if (kind == plan::OpKind::average || kind == plan::OpKind::add) {
       const bool averages = kind == plan::OpKind::average;
       add(name, sum, "s",
@@ -196,13 +207,34 @@ class Writer {
       if (op.step != lane.ops.front().step || op.micro_batch != lane.ops.front().micro_batch) continue;
       const std::string what = lower(to_text(op.kind), '_');
       const bool by_name = plan::is_of_micro_batch(op.payload) || op.payload == plan::Payload::tied_gradients ||
-                           op.payload == plan::Payload::norms || op.payload == plan::Payload::gradient_shares;
+                           op.payload == plan::Payload::norms || op.payload == plan::Payload::projected ||
+                           op.payload == plan::Payload::gradient_shares;
       const std::string_view part = by_name ? to_text(op.payload) : plan_.parts.empty() ? "bucket" : "partition";
       add(fmt::format("{}[stage {}, {} {}]", what, stage.value, part, bucket++), time_.seconds(plan_, rank, op, 1), "s",
           fmt::format("T({} bytes, {} ranks), nothing else running", sizes_.payload_bytes(plan_, rank, op),
                       plan_.groups[op.group.value].ranks.size()),
           with_assumption("in-place " + lower(to_text(op.kind), '-')));
     }
+  }
+
+  /// Bytes of gradients, and of what a rank sends in their place.
+  void compressed(Rank rank, StageId stage) {
+    std::int64_t gradients = 0, sent = 0;
+    for (const plan::Lane& lane : plan_.ranks[rank.value].lanes) {
+      if (!plan::is_compressed(lane.key.purpose)) continue;
+      for (const plan::Op& op : lane.ops) {
+        if (plan::stage_of(plan_, op.segment) != stage || op.step != lane.ops.front().step) continue;
+        const std::int64_t own =
+            lane.ops.front().kind == plan::OpKind::all_gather ? std::ssize(plan_.groups[op.group.value].ranks) : 1;
+        sent += sizes_.payload_bytes(plan_, rank, op) / own;
+        if (op.payload == plan::Payload::encoded) gradients += sizes_.parameter_bytes(plan_, op.segment, op.segments);
+      }
+    }
+    if (sent == 0) return;
+    add(fmt::format("compression_ratio[stage {}]", stage.value),
+        static_cast<double>(gradients) / static_cast<double>(sent), "1",
+        fmt::format("{} bytes of gradients / {} bytes of a rank's messages", gradients, sent),
+        fmt::format("compress:{}", to_text(plan_.spec.compress)));
   }
 
   /// One micro-batch over the stage's boundary, and of each skip that leaves it; stages that the lane also serves have
@@ -260,7 +292,9 @@ std::vector<Term> terms_of(const plan::Plan& plan, const Sizes& sizes, const Tim
   writer.add("step_update" + on, b.update, "s",
              plan::uses(plan, plan::OpKind::norms) ? "sum of its updates, and of the norms that they read, in a step"
              : plan.averaging.every > 0            ? "sum of its updates and averages in a step"
-                                                   : "sum of its updates in a step",
+             : plan::uses(plan, plan::OpKind::encode)
+                 ? "sum of its updates, and of what makes gradients smaller and whole again, in a step"
+                 : "sum of its updates in a step",
              from);
   writer.add("step_communication_exposed" + on, b.communication_exposed, "s",
              "waiting after the awaited operation has ended elsewhere", from);

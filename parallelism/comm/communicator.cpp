@@ -14,15 +14,6 @@ void check_peer(const Communicator& comm, std::string_view call, Rank peer) {
   }
 }
 
-std::int64_t element_bytes(ElementType type) {
-  switch (type) {
-    case ElementType::f32: return 4;
-    case ElementType::f64: return 8;
-    case ElementType::byte: return 1;
-  }
-  return 1;
-}
-
 void check_member(const Communicator& comm, const CollectiveCall& call) {
   const RankGroups& groups = comm.groups();
   if (!groups.has(call.group)) {
@@ -41,7 +32,7 @@ void check_elements(const CollectiveCall& call) {
   const std::int64_t element = element_bytes(buffer.type);
   if (buffer.bytes >= 0 && buffer.bytes % element == 0 && !(sums && buffer.type == ElementType::byte)) return;
   throw std::invalid_argument(fmt::format("{}: {} bytes are not a whole number of {}", name(call.kind), buffer.bytes,
-                                          sums                               ? "f32 or f64 elements"
+                                          sums                               ? "f32, f64 or bf16 elements"
                                           : buffer.type == ElementType::byte ? "bytes"
                                                                              : "elements"));
 }
@@ -99,6 +90,16 @@ void exchange(Communicator& comm, BufferView mine, Rank to, BufferView theirs, R
 }
 
 }  // namespace
+
+std::int64_t element_bytes(ElementType type) {
+  switch (type) {
+    case ElementType::f32: return 4;
+    case ElementType::f64: return 8;
+    case ElementType::bf16: return 2;
+    case ElementType::byte: return 1;
+  }
+  return 1;
+}
 
 std::string_view name(Channel channel) {
   switch (channel) {

@@ -17,7 +17,8 @@
 
 namespace parabench::comm {
 
-enum class ElementType { f32, f64, byte };
+enum class ElementType { f32, f64, bf16, byte };
+std::int64_t element_bytes(ElementType type);
 
 /// Memory of the caller: pointer, bytes, type. Must stay valid until the work has ended. On a GPU it may be read (send,
 /// collectives) or written (recv, collectives) from the moment that the GPU comes to `ready`, and what follows waits
@@ -191,9 +192,11 @@ class Communicator {
   // for a rank that is no member, a buffer or share that does not hold whole elements, a sum of plain bytes, shares
   // that are not one for each member or do not add up to the buffer, and a root that is no member.
 
-  /// The sum of `buffer` (f32 or f64), bitwise the same on all members.
+  /// The sum of `buffer` (f32, f64 or bf16), bitwise the same on all members. Of bf16 what is added at once is added in
+  /// f32 and rounded once, ties to even: through shared memory all members' values, in their order; between members that
+  /// send messages, and by a library, as often as its algorithm adds.
   Work all_reduce(BufferView buffer, CommGroupId group = world_group);
-  /// The sum of `buffer` (f32 or f64), each member's share of it on that member; the rest of its buffer holds nothing
+  /// The sum of `buffer` (as of all_reduce), each member's share of it on that member; the rest of its buffer holds nothing
   /// of use afterwards. Through shared memory and the memory of GPUs the bits are those that all_reduce gives, in every
   /// run and whatever the shares, since both add in the members' order. Messages between members, MPI and NCCL add in
   /// an order of their own, which is not that of their all_reduce: the former the same in every run, the latter as far

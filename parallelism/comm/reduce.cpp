@@ -3,12 +3,19 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <type_traits>
+
+#include "parallelism/comm/bf16.h"
 
 namespace parabench::comm {
 namespace {
 
 /// Where the sums go: to all buffers, or to one place.
 enum class Target { all, one };
+
+/// What values are added up in.
+template <class T>
+using Sum = std::conditional_t<std::is_same_v<T, Bf16>, float, T>;
 
 /// One pass that keeps nothing: as fast as the memory for up to four buffers; with more, the compiler runs out
 /// of registers.
@@ -20,7 +27,7 @@ void sum_few(std::byte* to, std::span<std::byte* const> buffers, Share part) {
   const std::int64_t n = part.bytes() / static_cast<std::int64_t>(sizeof(T));
 #pragma GCC ivdep  // the buffers of different ranks do not overlap
   for (std::int64_t i = 0; i < n; ++i) {
-    T sum = data[0][i];
+    Sum<T> sum = data[0][i];
     for (std::size_t k = 1; k < count; ++k) sum += data[k][i];
     if constexpr (target == Target::one) {
       one[i] = sum;
@@ -33,21 +40,21 @@ void sum_few(std::byte* to, std::span<std::byte* const> buffers, Share part) {
 /// Block by block; the sums of a block stay in the first-level cache until they are written back.
 template <Target target, class T>
 void sum_many(std::byte* to, std::span<std::byte* const> buffers, Share part) {
-  constexpr std::int64_t block = 8192 / sizeof(T);
-  alignas(64) T sums[block];
+  constexpr std::int64_t block = 8192 / sizeof(Sum<T>);
+  alignas(64) Sum<T> sums[block];
   const std::int64_t n = part.bytes() / static_cast<std::int64_t>(sizeof(T));
   for (std::int64_t begin = 0; begin < n; begin += block) {
     const std::int64_t m = std::min(block, n - begin);
     const auto at = [&](std::byte* buffer) { return reinterpret_cast<T*>(buffer + part.begin) + begin; };
-    std::memcpy(sums, at(buffers[0]), m * sizeof(T));
+    std::copy_n(at(buffers[0]), m, sums);
     for (std::size_t k = 1; k < buffers.size(); ++k) {
       const T* const other = at(buffers[k]);
       for (std::int64_t i = 0; i < m; ++i) sums[i] += other[i];
     }
     if constexpr (target == Target::one) {
-      std::memcpy(at(to), sums, m * sizeof(T));
+      std::copy_n(sums, m, at(to));
     } else {
-      for (std::byte* const buffer : buffers) std::memcpy(at(buffer), sums, m * sizeof(T));
+      for (std::byte* const buffer : buffers) std::copy_n(sums, m, at(buffer));
     }
   }
 }
@@ -64,10 +71,11 @@ void sum(std::byte* to, std::span<std::byte* const> buffers, Share part) {
 
 template <Target target>
 void sum(std::byte* to, std::span<std::byte* const> buffers, Share part, ElementType type) {
-  if (type == ElementType::f64) {
-    sum<target, double>(to, buffers, part);
-  } else {
-    sum<target, float>(to, buffers, part);
+  switch (type) {
+    case ElementType::f64: return sum<target, double>(to, buffers, part);
+    case ElementType::bf16: return sum<target, Bf16>(to, buffers, part);
+    case ElementType::f32:
+    case ElementType::byte: return sum<target, float>(to, buffers, part);
   }
 }
 

@@ -11,7 +11,7 @@
 namespace parabench::comm {
 
 /// Replaces the bytes `part` of every buffer by their sum over the buffers, added in the order of `buffers`, so
-/// that the result does not depend on who computes it. `type` is f32 or f64; `part` holds whole elements. One
+/// that the result does not depend on who computes it. `type` is not byte; `part` holds whole elements. One
 /// pass over memory: each buffer is read once and written once.
 void sum_in_place(std::span<std::byte* const> buffers, Share part, ElementType type);
 

@@ -8,6 +8,7 @@
 
 #include "parallelism/exec/executor.h"
 #include "parallelism/plan/routes.h"
+#include "parallelism/plan/strategies/local_sgd.h"
 
 namespace parabench::exec {
 namespace {
@@ -97,7 +98,9 @@ plan::Plan small_pieces(const plan::Plan& plan, const models::ModelSpec& model, 
       spec.batch += n;
     }
   spec.precision = Precision::fp64;
-  plan::Plan small = plan::unroll(plan, steps);
+  plan::Plan small = plan::shorten_rounds(plan, plan::most_verified_round);
+  spec.strategy = small.spec.strategy;
+  small = plan::unroll(small, steps);
   small.spec = spec;
   small.pieces = std::move(pieces);
   return small;

@@ -18,7 +18,7 @@ namespace parabench::exec {
 int steady_piece(const models::ModelSpec& model);
 
 /// The plan in fp64 on small pieces (as unequal as the run's own) over a window of `steps` steps: same
-/// placement, order and messages. The smallest piece has 2 samples or more, and as many as give every batch
+/// placement, order and messages, rounds of local steps shortened (shorten_rounds). The smallest piece has 2 samples or more, and as many as give every batch
 /// norm 8 values per channel: over 2 values it maps everything to +-1, the gradient of its input vanishes, and
 /// rounding would be all that is left to compare.
 plan::Plan small_pieces(const plan::Plan& plan, const models::ModelSpec& model, int steps);

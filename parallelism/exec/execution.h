@@ -35,7 +35,8 @@ struct ReducedBucket {
 
 struct Execution {
   RankSpans spans;
-  std::vector<OpMemory> memory;        ///< of the compute lane's operations; zeros where a graph was replayed
+  /// Of the compute lane's operations; zeros where a graph was replayed, and where several run at a time.
+  std::vector<OpMemory> memory;
   std::vector<double> losses;          ///< this rank's share of each step's mean loss (last stage), else 0
   std::vector<ReducedBucket> buckets;  ///< of all steps, in the order of their sums; empty without the reducer
 };

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "base/clock.h"
+#include "parallelism/exec/firing.h"
 #include "parallelism/exec/lanes.h"
 #include "parallelism/exec/pulse.h"
 
@@ -16,17 +18,17 @@ namespace {
 /// Of a thread that waits for its device, which rings no bell.
 constexpr double device_look_s = 20e-6;
 
-/// Everything that both threads of a rank look at while a plan runs.
+/// Everything that the threads of a rank look at while a plan runs.
 class LaneRunner {
  public:
-  LaneRunner(const plan::RankProgram& program, const plan::LocalDependencies& needs, comm::Communicator& comm,
-             RankWork& work)
-      : program_(program),
+  LaneRunner(const plan::Plan& plan, const plan::LocalDependencies& needs, comm::Communicator& comm, RankWork& work)
+      : plan_(plan),
+        program_(plan.ranks[comm.rank().value]),
         needs_(needs),
         comm_(comm),
         work_(work),
         pulse_(pulse_of(comm.rank())),
-        progress_(program.lanes.size()) {
+        progress_(program_) {
     for (const plan::Lane& lane : program_.lanes) {
       spans_.emplace_back(lane.ops.size());
       talks_ = talks_ || (lane.key.kind != plan::LaneKind::compute && !lane.ops.empty());
@@ -52,6 +54,9 @@ class LaneRunner {
   };
 
   void compute();
+  /// The same by readiness.
+  void fire();
+  void compute_fired(int index);
   void wait_for_device(int index);
   void communicate();
   /// Whether something has changed.
@@ -59,15 +64,18 @@ class LaneRunner {
   bool may_start(int lane, int index) const;
   void collect_spans();
 
+  const plan::Plan& plan_;
   const plan::RankProgram& program_;
   const plan::LocalDependencies& needs_;
   comm::Communicator& comm_;
   RankWork& work_;
   Pulse& pulse_;
   LaneProgress progress_;
+  std::optional<Firing> firing_;  // with executor:futurized
   RankSpans spans_;
   std::vector<Cursor> cursors_;  // the communicating thread's
   bool talks_ = false;
+  double began_s_ = 0;
 };
 
 bool LaneRunner::may_start(int lane, int index) const {
@@ -95,7 +103,8 @@ bool LaneRunner::advance(Cursor& c) {
       work_.given_out(c.lane, index, c.starting.device_span());
       c.given_out.push_back(std::move(c.starting));
       c.is_starting = false;
-      progress_.give_out(c.lane);
+      progress_.give_out(c.lane, index);
+      if (firing_) firing_->given_out({comm_.rank(), c.lane, index});
       moved = true;
     }
   }
@@ -128,6 +137,7 @@ void LaneRunner::communicate() {
     }
   } catch (...) {
     progress_.fail(std::current_exception());
+    if (firing_) firing_->stop();
   }
   cursors_.clear();  // operations in flight are given up by the thread that started them
 }
@@ -157,7 +167,7 @@ void LaneRunner::compute() {
     // shows as a longer operation, as in the simulation, and not as time between two operations.
     comm_.notify();
     work_.compute(i);
-    progress_.give_out(plan::compute_lane);
+    progress_.give_out(plan::compute_lane, i);
     pulse_.moves();
   }
   comm_.notify();
@@ -165,8 +175,27 @@ void LaneRunner::compute() {
   pulse_.waits();
 }
 
+void LaneRunner::compute_fired(int index) {
+  work_.queue(index);
+  pulse_.comes_to(program_.compute()[index]);
+  work_.begin(index);
+  work_.compute(index);
+  progress_.give_out(plan::compute_lane, index);
+  comm_.notify();
+  pulse_.moves();
+}
+
+void LaneRunner::fire() {
+  firing_->run();
+  if (progress_.failed()) progress_.rethrow();
+  work_.finish();
+  pulse_.waits();
+}
+
 void LaneRunner::collect_spans() {
-  for (int i = 0; i < std::ssize(spans_[plan::compute_lane]); ++i) spans_[plan::compute_lane][i] = work_.computed(i);
+  std::vector<plan::Span>& computed = spans_[plan::compute_lane];
+  for (int i = 0; i < std::ssize(computed); ++i) computed[i] = work_.computed(i);
+  if (firing_) plan::queue_on_workers(computed, operations_at_once(plan_.spec), began_s_);
   for (int lane = plan::compute_lane + 1; lane < std::ssize(spans_); ++lane) {
     double free_since = 0;
     for (int i = 0; i < std::ssize(spans_[lane]); ++i) {
@@ -183,11 +212,19 @@ void LaneRunner::collect_spans() {
 
 RankSpans LaneRunner::run() {
   work_.enter(/*computes=*/true);
+  if (is_futurized(plan_.spec)) {
+    firing_.emplace(plan_, comm_.rank(), needs_, comm_.size(),
+                    Firing::Calls{.enter = [this] { work_.enter(/*computes=*/true); },
+                                  .compute = [this](int index) { compute_fired(index); },
+                                  .waits = [this](bool now) { now ? pulse_.waits() : pulse_.computes(); },
+                                  .fail = [this] { progress_.fail(std::current_exception()); }});
+  }
   comm_.wait(comm_.barrier());
+  began_s_ = now_s();
   std::thread communication;
   if (talks_) communication = std::thread([this] { communicate(); });
   try {
-    compute();
+    firing_ ? fire() : compute();
   } catch (const std::exception& error) {
     // A failure that another lane reported is already known to the peers, or came from them.
     progress_.fail(std::current_exception());
@@ -219,7 +256,7 @@ comm::Message message_of(const plan::Op& op) {
 
 RankSpans run_lanes(const plan::Plan& plan, const plan::LocalDependencies& needs, comm::Communicator& comm,
                     RankWork& work) {
-  return LaneRunner(plan.ranks[comm.rank().value], needs, comm, work).run();
+  return LaneRunner(plan, needs, comm, work).run();
 }
 
 }  // namespace parabench::exec

@@ -1,4 +1,4 @@
-// Runs the lanes of one rank on two threads: decides when an operation starts; what it does is its work's.
+// Runs the lanes of one rank: decides when an operation starts, and on which thread; what it does is its work's.
 #pragma once
 
 #include <vector>
@@ -24,14 +24,15 @@ comm::Channel channel_of(plan::Payload payload);
 class RankWork {
  public:
   virtual ~RankWork() = default;
-  /// Each of the two threads calls this first.
+  /// Each thread calls this first; of several that compute, some now and then again.
   virtual void enter(bool computes) = 0;
 
-  // The computing thread, for each operation of the compute lane in order.
+  // The computing thread, for each operation of the compute lane in order; with executor:futurized any of those that
+  // compute, in any order that plan::Readiness allows, several operations at a time.
   virtual void queue(int index) = 0;                 ///< the lane has come to it
   virtual void begin(int index) = 0;                 ///< all that it needs is given out: has the device wait for that
   virtual void compute(int index) = 0;               ///< runs it, or gives it out
-  virtual void finish() = 0;                         ///< all are given out: waits for the device
+  virtual void finish() = 0;                         ///< once, all are given out: waits for the device
   virtual plan::Span computed(int index) const = 0;  ///< after finish()
 
   virtual bool is_done(int index) const = 0;  ///< whether the device is done with one that was given out
@@ -53,7 +54,8 @@ inline constexpr int most_given_out = 8;
 
 /// Runs the operations of rank `comm.rank()` of `plan` (unrolled): one thread computes (the caller), one drives all
 /// other lanes. A thread goes on when what it needs is given out, an operation of another lane that needs one of those
-/// lanes when that has ended. Waiting threads sleep. Starts with a barrier; none stands between steps. `needs`: the
+/// lanes when that has ended. With executor:futurized the compute lane is fired (firing.h) by as many threads as
+/// operations_at_once(plan.spec) says, of which the caller is one. Waiting threads sleep. Starts with a barrier; none stands between steps. `needs`: the
 /// rank's dependencies. Throws PeerFailure, or what the work threw; before that the other ranks are told to stop.
 RankSpans run_lanes(const plan::Plan& plan, const plan::LocalDependencies& needs, comm::Communicator& comm,
                     RankWork& work);

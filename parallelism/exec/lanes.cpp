@@ -8,8 +8,8 @@ bool LaneProgress::all_given_out(std::span<const plan::OpRef> refs) const {
   return std::all_of(refs.begin(), refs.end(), [&](const plan::OpRef& ref) { return given_out(ref); });
 }
 
-void LaneProgress::give_out(int lane) {
-  given_out_[lane].fetch_add(1, std::memory_order_release);
+void LaneProgress::give_out(int lane, int index) {
+  given_out_[lane][index].store(true, std::memory_order_release);
   changes_.fetch_add(1, std::memory_order_release);
   changes_.notify_all();
 }

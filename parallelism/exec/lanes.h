@@ -1,4 +1,4 @@
-// How the lanes of one rank wait for each other: counters that only grow, and sleep between changes.
+// How the lanes of one rank wait for each other: marks that only come, and sleep between changes.
 #pragma once
 
 #include <atomic>
@@ -12,17 +12,18 @@
 namespace parabench::exec {
 
 /// An operation is given out once the host has done its part: it has ended, or the rest happens on a device, which
-/// brings what follows into order by itself. Within a lane that happens in order, so "is it given out" is one
-/// comparison with the lane's counter.
+/// brings what follows into order by itself.
 class LaneProgress {
  public:
-  explicit LaneProgress(std::size_t lanes) : given_out_(lanes) {}
+  explicit LaneProgress(const plan::RankProgram& program) {
+    for (const plan::Lane& lane : program.lanes) given_out_.emplace_back(lane.ops.size());
+  }
 
   bool given_out(const plan::OpRef& ref) const {
-    return given_out_[ref.lane].load(std::memory_order_acquire) > ref.index;
+    return given_out_[ref.lane][ref.index].load(std::memory_order_acquire);
   }
   bool all_given_out(std::span<const plan::OpRef> refs) const;
-  void give_out(int lane);  ///< the lane's next operation is given out
+  void give_out(int lane, int index);
 
   /// Blocks until all of `refs` are given out; rethrows the failure that another lane reported.
   void wait_for(std::span<const plan::OpRef> refs);
@@ -32,7 +33,7 @@ class LaneProgress {
   void rethrow();
 
  private:
-  std::vector<std::atomic<int>> given_out_;
+  std::vector<std::vector<std::atomic<bool>>> given_out_;  ///< [lane][index]
   std::atomic<std::uint32_t> changes_{0};
   std::atomic<bool> failed_{false};
   std::mutex mutex_;

@@ -6,10 +6,12 @@
 #include <deque>
 #include <iterator>
 
+#include "base/compression.h"
 #include "base/optimizer.h"
 #include "models/spec/cost.h"
 #include "models/torch/autocast.h"
 #include "models/torch/loss.h"
+#include "parallelism/exec/compression/formulas.h"
 #include "parallelism/exec/optimizer/formulas.h"
 #include "parallelism/exec/stage_state.h"
 #include "parallelism/plan/owners.h"
@@ -128,6 +130,56 @@ void update(Layers& layers, const models::ModelSpec& model, const OptimizerRule&
   }
 }
 
+/// The gradients of each replica by itself, and what their compressed sums come to.
+class ReplicaGradients {
+ public:
+  ReplicaGradients(const plan::Plan& plan, const models::ModelSpec& model) : model_(model) {
+    const Compression by = compression(plan.spec);
+    for (const models::LayerSpec& layer : model.layers) {
+      auto& sums = sums_.emplace_back();
+      for (const models::ParameterSpec& tensor : models::parameters(layer))
+        sums.emplace_back(by, tensor.name, plan.replicas, plan.spec.seed);
+    }
+  }
+
+  /// Takes what the replica's backwards have left, once it is through with its pieces.
+  void take(Layers& layers) {
+    auto& taken = gradients_.emplace_back();
+    for_each_parameter(layers, [&](torch::Tensor& parameter, CompressedSum&) {
+      taken.push_back(std::exchange(parameter.mutable_grad(), torch::Tensor()));
+    });
+  }
+
+  /// After the last replica.
+  void sum(Layers& layers) {
+    std::size_t place = 0;
+    for_each_parameter(layers, [&](torch::Tensor& parameter, CompressedSum& sum) {
+      std::vector<torch::Tensor> of_all;
+      for (const auto& replica : gradients_) of_all.push_back(replica[place]);
+      ++place;
+      parameter.mutable_grad() = sum.next(of_all);
+    });
+    gradients_.clear();
+  }
+
+ private:
+  /// Once, where two layers have the same.
+  template <class Visit>
+  void for_each_parameter(Layers& layers, Visit visit) {
+    for (std::size_t l = 0; l < layers.size(); ++l) {
+      std::vector<torch::Tensor>& parameters = layers[l].versions.back().parameters;
+      for (std::size_t p = 0; p < parameters.size(); ++p) {
+        const models::ParameterPlace place{static_cast<int>(l), static_cast<int>(p)};
+        if (models::origin(model_, place) == place) visit(parameters[p], sums_[l][p]);
+      }
+    }
+  }
+
+  const models::ModelSpec& model_;
+  std::vector<std::vector<CompressedSum>> sums_;       ///< [layer][tensor]
+  std::vector<std::vector<torch::Tensor>> gradients_;  ///< [replica][tensor]
+};
+
 /// Copies that train each for itself and meet now and then, by Plan::averaging.
 class Meeting {
  public:
@@ -181,7 +233,9 @@ ReferenceState train_reference(const plan::Plan& plan, const models::ModelSpec& 
   Meeting meeting(averaging, copies.front());
 
   ReferenceState state;
-  state.whole_batch = !models::mixes_samples(model) && !trains_apart;
+  const bool compresses = compression(spec).is_on();
+  ReplicaGradients of_replicas(plan, model);
+  state.whole_batch = !models::mixes_samples(model) && !trains_apart && !compresses;
   std::vector<std::vector<std::vector<torch::Tensor>>> buffers(plan.ranks.size());  // working copies, run precision
   for (std::size_t l = 0; l < model.layers.size(); ++l) {
     state.initial.push_back(as_fp64(copies.front()[l].versions.back().parameters));
@@ -222,7 +276,10 @@ ReferenceState train_reference(const plan::Plan& plan, const models::ModelSpec& 
       const auto samples = static_cast<double>(labels.size(0));
       step_loss += samples / batch * loss.item<double>();
       torch::autograd::backward({loss * (samples / plan::update_samples(cut, piece.replica))});
+      const bool is_last = piece.micro_batch.value == plan::micro_batches(cut) - 1;
+      if (compresses && is_last) of_replicas.take(copies.front());
     }
+    if (compresses) of_replicas.sum(copies.front());
     state.losses.push_back(step_loss);
     for (Layers& layers : copies) update(layers, model, optimizer_rule(spec), StepId(step));
     if (averaging.is_due(StepId(step))) meeting.average(copies, model);
@@ -238,10 +295,12 @@ ReferenceState train_reference(const plan::Plan& plan, const models::ModelSpec& 
 std::int64_t reference_bytes(const plan::Plan& plan, const models::ModelSpec& model) {
   const bool trains_apart = plan::averaging(plan.spec).every > 0;
   const std::int64_t trained = trains_apart ? plan.replicas : 1, outer = trains_apart ? 3 : 0;
-  const std::int64_t copies = 3 + trained * (1 + state_count(optimizer_rule(plan.spec)) + plan.stages) + outer;
+  const std::int64_t apart =
+      compression(plan.spec).is_on() ? 3 * plan.replicas : 0;  // gradients, errors and their sums
+  const std::int64_t copies = 3 + trained * (1 + state_count(optimizer_rule(plan.spec)) + plan.stages) + outer + apart;
   int samples = 0;
   for (const auto& replica : plan.pieces) samples = std::max(samples, std::ranges::max(replica));
-  if (!models::mixes_samples(model) && !trains_apart) samples = plan.spec.batch;
+  if (!models::mixes_samples(model) && !trains_apart && apart == 0) samples = plan.spec.batch;
   const int element = plan::parameter_bytes(plan.spec.precision);
   const models::LayerCost kept = models::cost(model.layers, model.input, element, /*first=*/true);
   const std::int64_t outputs = 4 * models::boundaries(model).back().elements() * element;

@@ -32,6 +32,8 @@ struct ReferenceState {
 ///     n_piece / N.
 ///   Copies that train by themselves (local_sgd.h): each by the pieces of its own share, as if it were alone; now and
 ///     then all take the average of their weights, or the step to it.
+///   Gradients that are compressed (compression.h): each replica's by itself, by the pieces of its own share; all of them
+///     go through the formulas of compression/formulas.h.
 /// Each step sees each stage at the version that its strategy's definition names (delay_rules.h), not at the one that
 /// the plan claims, and the gradients of an update's steps are summed: PipeDream with weight stashing (SOSP'19) and 2BW
 /// (ICML'21) update with a delay. A tied tensor is one tensor, which both layers read. `plan` has at least `steps`

@@ -8,10 +8,17 @@ namespace parabench::exec {
 namespace {
 
 constexpr double most_from_rounding = 1e-3;
-// One nudge is one draw: another order of summation may be worse by as much.
+// A few nudges are a few draws: another order of summation may be worse by as much.
 constexpr double margin = 10;
 
 bool decides(double difference) { return !(difference <= most_from_rounding); }
+
+/// NaN is the largest of all.
+std::vector<double> larger(std::vector<double> a, const std::vector<double>& b) {
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (std::isnan(b[i]) || b[i] > a[i]) a[i] = b[i];
+  return a;
+}
 
 double largest(const torch::Tensor& tensor) { return tensor.numel() == 0 ? 0 : tensor.abs().max().item<double>(); }
 
@@ -48,6 +55,14 @@ Rounding rounding_between(const ReferenceState& reference, const ReferenceState&
   }
   result.decided_elements = elements == 0 ? 0 : static_cast<double>(decided_elements) / static_cast<double>(elements);
   return result;
+}
+
+Rounding larger_of(Rounding a, const Rounding& b) {
+  for (std::size_t l = 0; l < a.updates.size(); ++l) a.updates[l] = larger(a.updates[l], b.updates[l]);
+  for (std::size_t r = 0; r < a.buffers.size(); ++r)
+    for (std::size_t l = 0; l < a.buffers[r].size(); ++l) a.buffers[r][l] = larger(a.buffers[r][l], b.buffers[r][l]);
+  a.decided_elements = std::max(a.decided_elements, b.decided_elements);
+  return a;
 }
 
 }  // namespace parabench::exec

@@ -3,6 +3,7 @@
 
 #include <torch/types.h>
 
+#include <array>
 #include <vector>
 
 #include "parallelism/exec/reference.h"
@@ -15,6 +16,9 @@ double relative_difference(const torch::Tensor& a, const torch::Tensor& b);
 /// Share of itself by which each initial weight of the second reference is off: a rounding of fp64, as two orders of
 /// summation make them in every layer.
 inline constexpr double rounding_nudge = 0x1p-52;
+/// Further references, by the share: what a rectifier makes of rounding jumps where it switches, so that one of them may
+/// show a thousand times what another one does.
+inline constexpr std::array rounding_nudges{rounding_nudge, -rounding_nudge, 2 * rounding_nudge, -2 * rounding_nudge};
 
 /// Relative differences between two references, of which one started with weights off by rounding_nudge.
 struct Rounding {
@@ -27,9 +31,11 @@ struct Rounding {
   double decided_elements = 0;
 };
 Rounding rounding_between(const ReferenceState& reference, const ReferenceState& nudged);
+/// Of the same reference by two nudges: the larger of each.
+Rounding larger_of(Rounding a, const Rounding& b);
 
-/// Whether a difference is small enough to be rounding: at most ten times `nudged`, the change that the nudge made.
-/// Where that is 0.1 or more, any update would pass.
+/// Whether a difference is small enough to be rounding: at most ten times `nudged`, the change that nudges made. Where
+/// that is 0.1 or more, any update would pass.
 bool explains(double nudged, double difference);
 /// Where rounding decides a larger share of the parameters, the rest tells too little.
 inline constexpr double most_decided = 0.1;

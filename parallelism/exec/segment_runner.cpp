@@ -90,9 +90,27 @@ torch::Tensor SegmentRunner::run(const plan::Op& op, const torch::Tensor& input,
   return modules::cross_entropy(y, labels, plan::update_samples(plan_, plan::replica_of(plan_, rank_, op.segment)));
 }
 
+template <class Map>
+typename Map::mapped_type SegmentRunner::taken(Map& map, const typename Map::key_type& key) {
+  const std::lock_guard lock(mutex_);
+  return std::move(map.extract(key).mapped());
+}
+
+template <class Map>
+void SegmentRunner::keep(Map& map, const typename Map::key_type& key, typename Map::mapped_type value) {
+  const std::lock_guard lock(mutex_);
+  map.insert_or_assign(key, std::move(value));
+}
+
+std::vector<LeavingSkip> SegmentRunner::take_leaving(const plan::Op& op) {
+  const std::lock_guard lock(mutex_);
+  const auto leaving = leaving_now_.extract(key(op));
+  return leaving.empty() ? std::vector<LeavingSkip>() : std::move(leaving.mapped());
+}
+
 void SegmentRunner::bring_skip(const plan::Op& op, int port, torch::Tensor value) {
   const int tensor = plan_.skips[port - 1].tensor;
-  skipping_[skip_key(tensor, op)] = {std::move(value), takers_here(tensor, op)};
+  keep(skipping_, skip_key(tensor, op), {std::move(value), takers_here(tensor, op)});
 }
 
 void SegmentRunner::bring_skip_gradient(const plan::Op& op, int port, torch::Tensor gradient) {
@@ -100,6 +118,7 @@ void SegmentRunner::bring_skip_gradient(const plan::Op& op, int port, torch::Ten
 }
 
 void SegmentRunner::add_gradient(const SkipKey& place, torch::Tensor gradient) {
+  const std::lock_guard lock(mutex_);
   torch::Tensor& sum = skip_gradients_[place];
   if (sum.defined())
     sum.add_(gradient);
@@ -108,13 +127,17 @@ void SegmentRunner::add_gradient(const SkipKey& place, torch::Tensor gradient) {
 }
 
 torch::Tensor SegmentRunner::skip_value(int tensor, const plan::Op& op, const torch::Tensor& input) const {
-  if (!is_rehearsal(op)) return skipping_.at(skip_key(tensor, op)).value;
+  if (!is_rehearsal(op)) {
+    const std::lock_guard lock(mutex_);
+    return skipping_.at(skip_key(tensor, op)).value;
+  }
   const auto options = input.options().dtype(activation_type(plan_.spec.precision)).requires_grad(false);
   return laid_out(torch::rand(modules::sizes_of(skips_[tensor].tensor, input.size(0)), options), plan_.spec.layout);
 }
 
 void SegmentRunner::let_go(int tensor, const plan::Op& op) {
   if (is_rehearsal(op)) return;
+  const std::lock_guard lock(mutex_);
   const auto held = skipping_.find(skip_key(tensor, op));
   if (--held->second.takers == 0) skipping_.erase(held);
 }
@@ -122,10 +145,11 @@ void SegmentRunner::let_go(int tensor, const plan::Op& op) {
 void SegmentRunner::hand_out(const plan::Op& op, const modules::Ports& ports) {
   for (const auto& [tensor, name] : leaving_[op.segment.value]) {
     const torch::Tensor value = ports.at(name).detach();
+    const std::lock_guard lock(mutex_);
     if (const int takers = takers_here(tensor, op)) skipping_[skip_key(tensor, op)] = {value, takers};
     for (const int port : ports_.leaving[op.segment.value]) {
       if (plan_.skips[port - 1].tensor == tensor && !is_computed(plan_.skips[port - 1].to, op))
-        leaving_now_.push_back({port, value});
+        leaving_now_[key(op)].push_back({port, value});
     }
   }
 }
@@ -145,8 +169,10 @@ void SegmentRunner::hand_back(const plan::Op& op, const Graph& graph) {
     bool is_last = true;
     for (int before = port; (before = plan::earlier_port(plan_.skips, before)) > 0;)
       is_last = is_last && !is_computed(plan_.skips[before - 1].to, op);
-    const SkipKey place = skip_key(plan_.skips[port - 1].tensor, op);
-    if (is_last) leaving_now_.push_back({port, std::move(skip_gradients_.extract(place).mapped())});
+    if (!is_last) continue;
+    torch::Tensor sum = taken(skip_gradients_, skip_key(plan_.skips[port - 1].tensor, op));
+    const std::lock_guard lock(mutex_);
+    leaving_now_[key(op)].push_back({port, std::move(sum)});
   }
 }
 
@@ -173,7 +199,7 @@ torch::Tensor SegmentRunner::keep_graph(const plan::Op& op, torch::Tensor input,
   for (const auto& [tensor, name] : leaving_[op.segment.value]) graph.made.push_back({tensor, ports.at(name)});
   if (purpose == Purpose::forward) hand_out(op, ports);
   torch::Tensor output = graph.output.detach();
-  graphs_.insert_or_assign(key(op), std::move(graph));
+  keep(graphs_, key(op), std::move(graph));
   return output;
 }
 
@@ -184,7 +210,7 @@ torch::Tensor SegmentRunner::forward(const plan::Op& op, torch::Tensor input, co
   for (const auto& [tensor, name] : entering_[op.segment.value]) ports[name] = skip_value(tensor, op, input);
   torch::Tensor output = run(op, input, labels, ports, {.dropout = draws(op)});
   hand_out(op, ports);
-  inputs_.insert_or_assign(key(op), std::move(input));
+  keep(inputs_, key(op), std::move(input));
   return output;
 }
 
@@ -193,25 +219,23 @@ torch::Tensor SegmentRunner::rehearse(const plan::Op& op, torch::Tensor input, c
 }
 
 void SegmentRunner::recompute(const plan::Op& op, const torch::Tensor& labels) {
-  keep_graph(op, std::move(inputs_.extract(key(op)).mapped()), labels, Purpose::recompute);
+  keep_graph(op, taken(inputs_, key(op)), labels, Purpose::recompute);
 }
 
 torch::Tensor SegmentRunner::backward(const plan::Op& op, torch::Tensor gradient) {
-  auto node = graphs_.extract(key(op));
-  Graph& graph = node.mapped();
+  Graph graph = taken(graphs_, key(op));
   torch::autograd::variable_list outputs{graph.output}, gradients{std::move(gradient)};
   for (const Port& made : graph.made) {
     if (is_rehearsal(op)) continue;
-    auto arrived = skip_gradients_.extract(skip_key(made.tensor, op));
     outputs.push_back(made.value);
-    gradients.push_back(std::move(arrived.mapped()));
+    gradients.push_back(taken(skip_gradients_, skip_key(made.tensor, op)));
   }
   torch::autograd::backward(outputs, gradients);
   hand_back(op, graph);
-  if (graph.deferred) deferred_.insert_or_assign(key(op), std::move(graph.deferred));
+  if (graph.deferred) keep(deferred_, key(op), std::move(graph.deferred));
   return op.segment == SegmentId(0) ? torch::Tensor() : graph.input.grad();
 }
 
-void SegmentRunner::weight_gradients(const plan::Op& op) { deferred_.extract(key(op)).mapped()->run(); }
+void SegmentRunner::weight_gradients(const plan::Op& op) { taken(deferred_, key(op))->run(); }
 
 }  // namespace parabench::exec

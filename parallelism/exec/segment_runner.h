@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <tuple>
@@ -36,7 +37,7 @@ struct LeavingSkip {
 
 /// The graphs in flight of one rank. A skip from one of its segments to another stays here, forward and backward; what
 /// goes to other ranks and comes from them is handed over.
-/// Not thread-safe: the compute thread's own.
+/// Thread-safe for operations of which none needs what another makes.
 class SegmentRunner {
  public:
   SegmentRunner(const plan::Plan& plan, const models::ModelSpec& model, const StageState& state, Rank rank);
@@ -61,7 +62,7 @@ class SegmentRunner {
   void bring_skip(const plan::Op& op, int port, torch::Tensor value);
   void bring_skip_gradient(const plan::Op& op, int port, torch::Tensor gradient);
   /// After a forward the tensors, after a backward the gradients that skip to segments of other ranks.
-  std::vector<LeavingSkip> take_leaving() { return std::exchange(leaving_now_, {}); }
+  std::vector<LeavingSkip> take_leaving(const plan::Op& op);
 
  private:
   enum class Purpose { forward, rehearsal, recompute };
@@ -96,6 +97,11 @@ class SegmentRunner {
   /// Takes a skip that a graph of its taker holds from now on out of those kept for this taker.
   void let_go(int tensor, const plan::Op& op);
   void add_gradient(const SkipKey& place, torch::Tensor gradient);
+  /// Of one of the maps below, whose other entries may be put in and taken out at the same time.
+  template <class Map>
+  typename Map::mapped_type taken(Map& map, const typename Map::key_type& key);
+  template <class Map>
+  void keep(Map& map, const typename Map::key_type& key, typename Map::mapped_type value);
   void hand_out(const plan::Op& op, const modules::Ports& ports);
   void hand_back(const plan::Op& op, const Graph& graph);
   modules::DropoutDraws draws(const plan::Op& op) const;
@@ -115,7 +121,8 @@ class SegmentRunner {
   std::set<Key> computed_;                             ///< pieces whose forward runs here, where there are skips
   std::map<SkipKey, Held> skipping_;                   ///< from the maker's forward to the takers' graphs
   std::map<SkipKey, torch::Tensor> skip_gradients_;    ///< sums, from the takers' backwards to the maker's
-  std::vector<LeavingSkip> leaving_now_;
+  std::map<Key, std::vector<LeavingSkip>> leaving_now_;
+  mutable std::mutex mutex_;  ///< of the maps that passes put into and take out of
 };
 
 }  // namespace parabench::exec

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "parallelism/exec/compression/compressor.h"
+
 namespace parabench::exec {
 namespace {
 
@@ -52,11 +54,18 @@ StageState::StageState(const plan::Plan& plan, const models::ModelSpec& model, c
     return bytes > 0 ? comm.allocate(bytes) : comm::Arena{};
   };
   const comm::Arena shared_weights = exchanged(plan::StateRole::weights),
-                    shared_gradients = exchanged(plan::StateRole::gradients);
+                    shared_gradients = exchanged(plan::StateRole::gradients),
+                    shared_encoded = exchanged(plan::StateRole::encoded),
+                    shared_projected = exchanged(plan::StateRole::projected);
   const auto make = [&](const plan::StateArena& part, const comm::Arena& shared) {
     if (!part.exchanged) return torch::zeros({part.elements}, options);
     device.account().add(part.category, part.bytes);
     return torch::from_blob(shared.data, {part.elements}, options);
+  };
+  CompressionArenas compressed;
+  const auto make_bytes = [&](const plan::StateArena& part, const comm::Arena& shared) {
+    device.account().add(part.category, part.bytes);
+    return torch::from_blob(shared.data, {part.bytes}, options.dtype(torch::kByte));
   };
   for (const plan::StateArena& part : layout_.arenas) {
     CountScope scope(device, part.category);
@@ -66,6 +75,9 @@ StageState::StageState(const plan::Plan& plan, const models::ModelSpec& model, c
       case plan::StateRole::gradients: gradients_ = make(part, shared_gradients); break;
       case plan::StateRole::gradient_shares: gradient_shares_ = make(part, {}); break;
       case plan::StateRole::buckets: break;  // the reducer's own
+      case plan::StateRole::errors: compressed.errors = make(part, {}); break;
+      case plan::StateRole::encoded: compressed.encoded = make_bytes(part, shared_encoded); break;
+      case plan::StateRole::projected: compressed.projected = make_bytes(part, shared_projected); break;
       case plan::StateRole::optimizer: states_.push_back(make(part, {})); break;
       case plan::StateRole::outer: outer_.push_back(make(part, {})); break;
       case plan::StateRole::norms:
@@ -74,6 +86,10 @@ StageState::StageState(const plan::Plan& plan, const models::ModelSpec& model, c
         break;
       case plan::StateRole::updates: updates_ = torch::zeros({part.elements}, options.dtype(torch::kFloat32)); break;
     }
+  }
+  if (compressed.encoded.defined()) {
+    compressed.gradients = gradients_;
+    compressor_ = std::make_unique<Compressor>(plan, model, layout_, std::move(compressed));
   }
   slots_.assign(weights_.size(), std::vector<std::vector<modules::LayerTensors>>(layout_.segments.size()));
 

@@ -19,6 +19,7 @@
 namespace parabench::exec {
 
 class BucketReducer;
+class Compressor;
 
 /// Type of parameters, gradients and states of the optimizer, of parameter_bytes().
 torch::ScalarType master_type(Precision precision);
@@ -70,6 +71,8 @@ class StageState {
   /// Adds the rank's share of what a micro-batch's gradients of the run were summed to, or starts with it, and drops
   /// these.
   void add_share(SegmentId first, int segments, plan::Shard shard, bool accumulates);
+  /// What compresses the sums of gradients; nullptr where they are summed whole.
+  Compressor* compressor() const { return compressor_.get(); }
   /// For gradients of a run that a worker sends; undefined values.
   torch::Tensor room_for_gradients(SegmentId first, int segments) const;
   /// Makes the next weights of a run, by Plan::averaging, of the sum that weights() hold over so many members.
@@ -131,10 +134,11 @@ class StageState {
   std::vector<torch::Tensor> weights_;  ///< flat, [slot]
   std::vector<torch::Tensor> states_;   ///< flat, of the optimizer
   plan::Averaging averaging_;
-  std::vector<torch::Tensor> outer_;                                    ///< flat: a and v of it; empty without
-  torch::Tensor shares_;                                                ///< flat; undefined where all weights stay
-  torch::Tensor gradients_;                                             ///< flat; undefined without reductions
-  torch::Tensor gradient_shares_;                                       ///< flat; undefined where steps sum once
+  std::vector<torch::Tensor> outer_;  ///< flat: a and v of it; empty without
+  torch::Tensor shares_;              ///< flat; undefined where all weights stay
+  torch::Tensor gradients_;           ///< flat; undefined without reductions
+  torch::Tensor gradient_shares_;     ///< flat; undefined where steps sum once
+  std::unique_ptr<Compressor> compressor_;
   torch::Tensor tied_gradients_;                                        ///< part of them; undefined without such a sum
   std::vector<std::vector<Parameter>> parameters_;                      ///< [local]
   int shared_copy_ = -1, shared_original_ = -1;                         ///< local; -1 where segments share nothing

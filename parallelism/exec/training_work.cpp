@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "parallelism/exec/compression/compressor.h"
 #include "parallelism/plan/routes.h"
 
 namespace parabench::exec {
@@ -45,6 +46,7 @@ TrainingWork::TrainingWork(const plan::Plan& plan, const models::ModelSpec& mode
       measure_from_(measure_from),
       needs_(needs),
       last_segment_(plan::last_segment(plan)),
+      counts_operations_(operations_at_once(plan.spec) == 1),
       groups_(plan::collective_groups(plan).numbers),
       boundaries_(models::boundaries(model)),
       skips_(models::skips(model)),
@@ -110,7 +112,7 @@ void TrainingWork::bring_skips(int index) {
 }
 
 void TrainingWork::send_skips(int index) {
-  for (auto& [port, tensor] : runner_.take_leaving()) {
+  for (auto& [port, tensor] : runner_.take_leaving(program_.compute()[index])) {
     const auto send = skip_sends_.find({index, port});
     if (send == skip_sends_.end()) continue;  // another port brings the tensor there
     payload_[send->second.lane][send->second.index] = laid_out(tensor, plan_.spec.layout);
@@ -128,6 +130,8 @@ void* TrainingWork::ready(int lane, int index) const {
 comm::BufferView TrainingWork::summed(const plan::Op& op) const {
   if (op.payload == plan::Payload::tied_gradients) return state_.tied_gradients();
   if (op.payload == plan::Payload::norms) return state_.norms(op.segment, op.segments);
+  if (op.payload == plan::Payload::encoded) return state_.compressor()->encoded(op.segment, op.segments, 1);
+  if (op.payload == plan::Payload::projected) return state_.compressor()->projected(op.segment, op.segments);
   if (op.payload == plan::Payload::parameters) return state_.weights(op.segment, op.segments);
   return state_.gradients(op.segment, op.segments, plan::summed_part(plan_, comm_.rank(), op));
 }
@@ -141,6 +145,13 @@ comm::CollectiveCall TrainingWork::sharing(int lane, const plan::Op& op, comm::C
                             .shares = state_.shares(op.segment, op.segments, members)};
   call.buffer.ready = ready;
   return call;
+}
+
+comm::Work TrainingWork::gather_encoded(int lane, const plan::Op& op, void* ready) const {
+  const auto members = static_cast<int>(plan_.groups[op.group.value].ranks.size());
+  comm::BufferView all = state_.compressor()->encoded(op.segment, op.segments, members);
+  all.ready = ready;
+  return comm_.all_gather(all, comm::Shares::even(all.bytes, members), groups_.at(program_.lanes[lane].key));
 }
 
 comm::BufferView TrainingWork::of_run(const plan::Op& message, void* ready) const {
@@ -179,6 +190,7 @@ comm::Work TrainingWork::start(int lane, int index) {
     case plan::OpKind::reduce_scatter:
       return comm_.collective(sharing(lane, op, comm::CollectiveKind::reduce_scatter, event));
     case plan::OpKind::all_gather: {
+      if (op.payload == plan::Payload::encoded) return gather_encoded(lane, op, event);
       if (!state_.keeps_shares()) return comm_.collective(sharing(lane, op, comm::CollectiveKind::all_gather, event));
       comm::DeviceEvent& brought = brought_[{lane, index}];
       brought = state_.bring_share(op.segment, op.segments, plan::shard_of(plan_, comm_.rank(), op), event);
@@ -193,7 +205,10 @@ comm::Work TrainingWork::start(int lane, int index) {
     case plan::OpKind::norms:
     case plan::OpKind::update:
     case plan::OpKind::add:
-    case plan::OpKind::average: break;
+    case plan::OpKind::average:
+    case plan::OpKind::encode:
+    case plan::OpKind::project:
+    case plan::OpKind::decode: break;
   }
   throw std::logic_error(plan::to_text(op) + " on a communication lane, which the executor does not run there");
 }
@@ -233,12 +248,26 @@ PieceTensors TrainingWork::next_piece(PieceFeed& input, int index) {
 torch::Tensor TrainingWork::read_input(const plan::Op& op, int index) {
   const std::pair piece{op.step, op.micro_batch};
   const bool first = op.segment == SegmentId(0);
-  if (!first && (op.segment != last_segment_ || labels_.contains(piece))) return {};
+  if (!first && (op.segment != last_segment_ || has_labels(piece))) return {};
   auto [images, labels] = next_piece(first ? *input_.images : *input_.labels, index);
   // Where the rank does not compute the piece's loss, nobody would take them.
   const bool needed = op.segment == last_segment_ || computes_loss(op);
+  const std::lock_guard lock(mutex_);
   if (needed) labels_[piece] = std::move(labels);
   return images;
+}
+
+bool TrainingWork::has_labels(const Labels::key_type& piece) const {
+  const std::lock_guard lock(mutex_);
+  return labels_.contains(piece);
+}
+
+torch::Tensor TrainingWork::labels_of(const plan::Op& op, bool again) {
+  const std::lock_guard lock(mutex_);
+  const auto found = labels_.find({op.step, op.micro_batch});
+  torch::Tensor labels = found->second;
+  if (!again) labels_.erase(found);
+  return labels;
 }
 
 torch::Tensor TrainingWork::run_forward(const plan::Op& op, int index) {
@@ -250,9 +279,9 @@ torch::Tensor TrainingWork::run_forward(const plan::Op& op, int index) {
   bring_skips(index);
   if (torch::Tensor images = read_input(op, index); images.defined()) input = std::move(images);
   if (op.segment != last_segment_) return laid_out(runner_.forward(op, std::move(input), {}), plan_.spec.layout);
-  const auto labels = labels_.find({op.step, op.micro_batch});
-  losses_.push_back({index, runner_.forward(op, std::move(input), labels->second)});
-  if (!op.discards) labels_.erase(labels);
+  torch::Tensor loss = runner_.forward(op, std::move(input), labels_of(op, /*again=*/op.discards));
+  const std::lock_guard lock(mutex_);
+  losses_.push_back({index, std::move(loss)});
   return {};
 }
 
@@ -283,9 +312,7 @@ void TrainingWork::run(int index) {
     }
     case plan::OpKind::recompute: {
       CountScope scope(device_, MemoryCategory::activations);
-      const auto labels =
-          op.segment == last_segment_ ? labels_.extract({op.step, op.micro_batch}) : Labels::node_type();
-      runner_.recompute(op, labels.empty() ? torch::Tensor() : labels.mapped());
+      runner_.recompute(op, op.segment == last_segment_ ? labels_of(op, /*again=*/false) : torch::Tensor());
       return;
     }
     case plan::OpKind::backward:
@@ -305,6 +332,13 @@ void TrainingWork::run(int index) {
     }
     case plan::OpKind::average:
       return state_.average(op.segment, op.segments, static_cast<int>(plan_.groups[op.group.value].ranks.size()));
+    case plan::OpKind::encode: {
+      CountScope scope(device_, MemoryCategory::workspace);
+      return state_.compressor()->encode(op.segment, op.segments, plan::shard_of(plan_, comm_.rank(), op));
+    }
+    case plan::OpKind::project: return state_.compressor()->project(op.segment, op.segments);
+    case plan::OpKind::decode:
+      return state_.compressor()->decode(op.segment, op.segments, plan::shard_of(plan_, comm_.rank(), op));
     case plan::OpKind::send:
     case plan::OpKind::receive:
     case plan::OpKind::all_reduce:
@@ -316,6 +350,7 @@ void TrainingWork::run(int index) {
 }
 
 void TrainingWork::read_losses() {
+  const std::lock_guard lock(mutex_);
   for (const Loss& loss : losses_) {
     const plan::Op& op = program_.compute()[loss.index];
     const double value = loss.value.item<double>();
@@ -326,7 +361,7 @@ void TrainingWork::read_losses() {
 }
 
 void TrainingWork::enter(bool computes) {
-  if (computes) at::set_num_threads(plan_.spec.threads);
+  if (computes) at::set_num_threads(threads_of_operation(plan_.spec));
   if (!computes) at::GradMode::set_enabled(false);  // the thread's own switch; it ends with the lanes
   device_.enter(computes);
 }
@@ -334,6 +369,7 @@ void TrainingWork::enter(bool computes) {
 void TrainingWork::queue(int index) {
   if (!measure_from_) return;
   marks_[index].queued = device_.mark();
+  const std::lock_guard lock(mutex_);
   if (peaks_reset_ || program_.compute()[index].step < *measure_from_) return;
   device_.account().reset_peak();
   device_.reset_peaks();
@@ -341,8 +377,10 @@ void TrainingWork::queue(int index) {
 }
 
 void TrainingWork::begin(int index) {
-  device_.account().begin_window();
-  result_.memory[index].before = device_.account().live();
+  if (counts_operations_) {
+    device_.account().begin_window();
+    result_.memory[index].before = device_.account().live();
+  }
   for (const plan::OpRef& ref : needs_.of(plan::compute_lane, index)) {
     if (ref.lane == plan::compute_lane) continue;
     comm::DeviceEvent& end = transfers_[ref.lane][ref.index].end;
@@ -361,6 +399,7 @@ void TrainingWork::compute(int index) {
 
 void TrainingWork::end_of(int index) {
   marks_[index].end = device_.mark();
+  if (!counts_operations_) return;
   result_.memory[index].peak = device_.account().window_peak();
   result_.memory[index].after = device_.account().live();
 }

@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -17,7 +18,7 @@
 
 namespace parabench::exec {
 
-/// Trains, one operation at a time.
+/// Trains. Operations may run at the same time on several threads, each of them once what it needs has ended.
 class TrainingWork : public RankWork {
  public:
   /// The memory peak is reset when step `measure_from` begins. Without it nothing is measured: spans are zeros.
@@ -61,6 +62,8 @@ class TrainingWork : public RankWork {
   std::vector<Loss> losses_;      ///< not yet read
 
  private:
+  using Labels = std::map<std::pair<StepId, MicroBatchId>, torch::Tensor>;
+
   torch::Tensor run_forward(const plan::Op& op, int index);
   void run_backward(const plan::Op& op, int index);
 
@@ -72,6 +75,9 @@ class TrainingWork : public RankWork {
   Taken take(int lane, int index, bool (*makes)(const plan::Op&));
   /// The piece's images, where the operation takes them, and labels, where they are needed later or now.
   torch::Tensor read_input(const plan::Op& op, int index);
+  bool has_labels(const Labels::key_type& piece) const;
+  /// Those of the operation's piece; gone from here unless they are needed again.
+  torch::Tensor labels_of(const plan::Op& op, bool again);
   /// The next piece on the device. Until it is there, the operation waits for data.
   PieceTensors next_piece(PieceFeed& input, int index);
   torch::Tensor receive_buffer(const plan::Op& op) const;
@@ -81,6 +87,8 @@ class TrainingWork : public RankWork {
   comm::BufferView summed(const plan::Op& op) const;
   /// A collective on a run that its members share.
   comm::CollectiveCall sharing(int lane, const plan::Op& op, comm::CollectiveKind kind, void* ready) const;
+  /// Of what all members encoded of a run.
+  comm::Work gather_encoded(int lane, const plan::Op& op, void* ready) const;
   /// What came by messages of skips for an operation of the compute lane, on its way into the runner; what the runner
   /// has for other ranks after it, to the sends.
   void bring_skips(int index);
@@ -96,6 +104,7 @@ class TrainingWork : public RankWork {
   std::optional<StepId> measure_from_;
   const plan::LocalDependencies& needs_;
   SegmentId last_segment_;
+  bool counts_operations_;                       ///< the memory around each one
   std::map<plan::LaneKey, CommGroupId> groups_;  ///< of the communicator, by lane
   std::vector<TensorSpec> boundaries_;
   std::vector<models::Skip> skips_;
@@ -106,8 +115,7 @@ class TrainingWork : public RankWork {
   /// device was told to wait for it.
   std::vector<std::vector<comm::DeviceSpan>> transfers_;
   std::map<std::pair<int, int>, comm::DeviceEvent>
-      brought_;  ///< by lane and index: the rank's share of what it gathers
-  using Labels = std::map<std::pair<StepId, MicroBatchId>, torch::Tensor>;
+      brought_;    ///< by lane and index: the rank's share of what it gathers
   Labels labels_;  ///< until the last segment's last need
   struct Marks {
     Mark queued, start, end;
@@ -115,6 +123,7 @@ class TrainingWork : public RankWork {
   };
   std::vector<Marks> marks_;  ///< of the compute lane; written before the operation's end is told
   bool peaks_reset_ = false;
+  mutable std::mutex mutex_;  ///< of labels, losses and the reset of peaks, which several operations touch
   Execution result_;
 };
 

@@ -135,6 +135,18 @@ class OpIndex {
     if (ref.rank.value == nowhere) missing(op);
     return ref;
   }
+  OpRef encoding(const Op& op, SegmentId s) const {
+    return compute(op, encode_.empty() ? nowhere : encode_[due(op, s)]);
+  }
+  OpRef projecting(const Op& op, SegmentId s) const {
+    return compute(op, project_.empty() ? nowhere : project_[due(op, s)]);
+  }
+  OpRef encoded_sum(const Op& op, SegmentId s) const { return found(op, s, encoded_sum_); }
+  /// The last collective of a compressed sum.
+  OpRef compressed_sum(const Op& op, SegmentId s) const {
+    const bool projects = !projected_sum_.empty() && projected_sum_[due(op, s)].rank.value != nowhere;
+    return found(op, s, projects ? projected_sum_ : encoded_sum_);
+  }
   /// The last part of it, after which its lane has done the others; an invalid rank where the segment is not reduced.
   OpRef reduction(const Op& op, SegmentId s) const { return reduction_[due(op, s)]; }
   /// The same after shares were summed, where they are.
@@ -171,6 +183,12 @@ class OpIndex {
   }
   std::size_t due(const Op& op, SegmentId s) const { return update(op, s, number(op, s)); }
 
+  OpRef found(const Op& op, SegmentId s, const std::vector<OpRef>& places) const {
+    const OpRef ref = places.empty() ? OpRef{Rank(nowhere)} : places[due(op, s)];
+    if (ref.rank.value == nowhere) missing(op);
+    return ref;
+  }
+
   /// For what only some plans have.
   void make_room(Payload payload) {
     switch (payload) {
@@ -178,6 +196,11 @@ class OpIndex {
       case Payload::gradients:
       case Payload::tied_gradients: return;
       case Payload::gradient_shares: share_sum_.assign(update_to_.size(), {Rank(nowhere)}); return;
+      case Payload::encoded:
+      case Payload::projected:
+        for (auto* places : {&encode_, &project_}) places->assign(update_to_.size(), nowhere);
+        for (auto* places : {&encoded_sum_, &projected_sum_}) places->resize(update_to_.size(), {Rank(nowhere)});
+        return;
       case Payload::norms: norm_sum_.assign(update_to_.size(), {Rank(nowhere)}); return;
       case Payload::parameters:
         gathered_.assign(update_to_.size(), {Rank(nowhere)});
@@ -204,6 +227,9 @@ class OpIndex {
         }
         return;
       case OpKind::average: return bring(op, ref, gathered_);
+      case OpKind::encode: return put(op, ref.index, encode_);
+      case OpKind::project: return put(op, ref.index, project_);
+      case OpKind::decode: return put(op, ref, reduction_);
       case OpKind::add:
         for (int i = 0; i < op.segments; ++i) last_gradient_[due(op, SegmentId(op.segment.value + i))] = ref.index;
         return;
@@ -230,6 +256,13 @@ class OpIndex {
     if (plan_.scatters_pieces) weight_gradient_[piece(pass, pass.segment)] = ref.index;
   }
 
+  /// Where the update that each segment of the run adds to is due. Nowhere where the plan has no lane for it: who looks
+  /// for it finds it missing.
+  template <class Place>
+  void put(const Op& op, const Place& place, std::vector<Place>& places) {
+    for (int i = 0; i < op.segments && !places.empty(); ++i) places[due(op, SegmentId(op.segment.value + i))] = place;
+  }
+
   void add_collective(const Op& op, OpRef ref) {
     switch (op.payload) {
       case Payload::none: return;
@@ -241,9 +274,9 @@ class OpIndex {
         for (int i = 0; i < op.segments; ++i) share_sum_[due(op, SegmentId(op.segment.value + i))] = ref;
         return;
       case Payload::tied_gradients: tied_[number(op, op.segment)] = ref; return;
-      case Payload::norms:
-        for (int i = 0; i < op.segments; ++i) norm_sum_[due(op, SegmentId(op.segment.value + i))] = ref;
-        return;
+      case Payload::norms: return put(op, ref, norm_sum_);
+      case Payload::encoded: return put(op, ref, encoded_sum_);
+      case Payload::projected: return put(op, ref, projected_sum_);
       case Payload::parameters: return bring(op, ref, op.kind == OpKind::all_reduce ? weight_sum_ : gathered_);
       case Payload::activation: summed_forward_[piece(op, op.segment)] = ref; return;
       case Payload::activation_gradient: summed_backward_[piece(op, op.segment)] = ref; return;
@@ -295,6 +328,8 @@ class OpIndex {
   std::map<std::tuple<SegmentId, StepId, MicroBatchId>, OpRef> scattered_;  ///< by run, where pieces are
   std::vector<OpRef> reduction_;                                            ///< [row][update]
   std::vector<OpRef> share_sum_, norm_sum_, weight_sum_;                    ///< the same; empty where there are none
+  std::vector<int> encode_, project_;                                       ///< the same
+  std::vector<OpRef> encoded_sum_, projected_sum_;                          ///< the same
   std::map<std::tuple<SegmentId, StepId, Rank>, OpRef> pushed_;  ///< receives of gradients, by run and sender
   std::vector<OpRef> gathered_;                                  ///< by gathers and averages; the same
   std::vector<OpRef> tied_;                                      ///< [update] the sum of the tied tensor's gradients
@@ -343,6 +378,13 @@ class Finder {
       case OpKind::average:
         return over_run(op, found,
                         [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.weight_sum(op, s)); });
+      case OpKind::encode: return whole_gradients(op, found);
+      case OpKind::project:
+        return over_run(op, found,
+                        [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.encoded_sum(op, s)); });
+      case OpKind::decode:
+        return over_run(op, found,
+                        [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.compressed_sum(op, s)); });
       case OpKind::send:
         if (is_over_run(op)) return of_run(op, found);
         found.push_back(op.payload == Payload::activation ? index_.activation(op) : index_.activation_gradient(op));
@@ -380,7 +422,8 @@ class Finder {
   void summed_gradients(const Op& op, std::vector<OpRef>& found) const {
     over_run(op, found, [&](SegmentId s, std::vector<OpRef>& refs) {
       const OpRef ref = index_.whole_sum(op, s);
-      if (ref.rank.value == nowhere) return index_.gradients(op, s, refs);
+      // Whoever adds shares has waited for their sums.
+      if (ref.rank.value == nowhere || plan_.scatters_pieces) return index_.gradients(op, s, refs);
       refs.push_back(ref);
     });
   }
@@ -409,6 +452,12 @@ class Finder {
           refs.push_back(scattered);
         });
       case Payload::tied_gradients: found.push_back(index_.last_gradient(op, index_.tied_here())); return;
+      case Payload::encoded:
+        return over_run(op, found,
+                        [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.encoding(op, s)); });
+      case Payload::projected:
+        return over_run(op, found,
+                        [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.projecting(op, s)); });
       case Payload::norms:
         return over_run(op, found, [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.norms(op, s)); });
       case Payload::parameters: {

@@ -60,8 +60,13 @@ class LocalDependencies {
 ///   add                  <- the receive of what is added; of a share its reduce_scatter
 ///   sum of shares        <- the reduce_scatter of every segment of the run
 ///   update               <- the collectives that sum the run's gradients, all parts of them, and after them those that
-///                           sum its shares, else the gradients of every segment; where there are norms, the
+///                           sum its shares, or the decode of their compressed sum; where micro-batches are
+///                           summed one by one the last add; else the gradients of every segment; where there are norms, the
 ///                           all_reduce of those of the run
+///   encode               <- the gradients of every segment of the run
+///   collective of what was encoded <- the encode; of what was projected <- the project
+///   project              <- the collective of what was encoded
+///   decode               <- the last of both collectives
 ///   norms                <- what their run's update would wait for without them
 ///   all_reduce of norms  <- the norms of every segment of the run
 ///   parameters           <- the updates that wrote the run, on the members that did; on the others of a broadcast

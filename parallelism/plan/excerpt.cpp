@@ -41,6 +41,7 @@ std::optional<StepTimeline> excerpt(const Plan& plan, const Timeline& timeline, 
       timed.push_back({to_text(plan, Rank(r), action), spans[action.first].start, spans[action.last].end});
       begin = std::min(begin, timed.back().begin_s);
     }
+    std::ranges::stable_sort(timed, {}, &TimedAction::begin_s);
   }
   for (auto& rank : result.ranks) {
     for (TimedAction& action : rank) {

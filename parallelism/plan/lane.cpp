@@ -15,7 +15,10 @@ LaneKind lane_kind(OpKind kind) {
     case OpKind::norms:
     case OpKind::update:
     case OpKind::add:
-    case OpKind::average: return LaneKind::compute;
+    case OpKind::average:
+    case OpKind::encode:
+    case OpKind::project:
+    case OpKind::decode: return LaneKind::compute;
     case OpKind::send: return LaneKind::send;
     case OpKind::receive: return LaneKind::receive;
     case OpKind::all_reduce:

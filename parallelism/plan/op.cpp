@@ -114,6 +114,12 @@ Op average(SegmentId first, int segments, StepId step, VersionId version, GroupI
   op.group = group;
   return op;
 }
+Op compression_step(OpKind kind, SegmentId first, int segments, StepId step, GroupId group) {
+  return {.kind = kind, .segment = first, .segments = segments, .step = step, .group = group};
+}
+Op compressed_sum(OpKind kind, Payload payload, SegmentId first, int segments, StepId step, GroupId group) {
+  return collective(kind, payload, first, segments, step, group);
+}
 Op all_gather(SegmentId first, int segments, StepId step, VersionId version, GroupId group) {
   return with_version(collective(OpKind::all_gather, Payload::parameters, first, segments, step, group), version);
 }
@@ -159,6 +165,8 @@ std::string name(const Op& op) {
     case Payload::gradient_shares: text += "_SHARES"; break;
     case Payload::tied_gradients: text += "_TIED"; break;
     case Payload::norms: text += "_NORMS"; break;
+    case Payload::encoded: text += "_ENCODED"; break;
+    case Payload::projected: text += "_PROJECTED"; break;
     case Payload::activation: text += "_F"; break;
     case Payload::activation_gradient: text += "_B"; break;
   }

@@ -24,6 +24,9 @@ enum class OpKind : std::uint8_t {
   add,              ///< adds gradients of a run to those that a rank sums: what a worker sent its server, or the rank's
                     ///< share of a micro-batch's (Plan::scatters_pieces)
   average,          ///< weights of a run from their sum over a group: the mean, or an outer optimizer's step to it
+  encode,           ///< makes of the gradients of a run what is sent in their place (base/compression.h)
+  project,          ///< makes of its sum what is sent next
+  decode,           ///< makes the gradients of a run of what came of all members
   // Messages: from one rank to another.
   send,
   receive,
@@ -34,9 +37,10 @@ enum class OpKind : std::uint8_t {
   broadcast,       ///< what the root has on all of them
 };
 
-constexpr std::array<std::string_view, 15> names_of(OpKind) {
-  return {"F",       "B",    "I",    "W",          "RECOMPUTE",      "NORMS",      "UPDATE",   "ADD",
-          "AVERAGE", "SEND", "RECV", "ALL_REDUCE", "REDUCE_SCATTER", "ALL_GATHER", "BROADCAST"};
+constexpr std::array<std::string_view, 18> names_of(OpKind) {
+  return {"F",          "B",        "I",       "W",      "RECOMPUTE", "NORMS", "UPDATE",     "ADD",
+          "AVERAGE",    "ENCODE",   "PROJECT", "DECODE", "SEND",      "RECV",  "ALL_REDUCE", "REDUCE_SCATTER",
+          "ALL_GATHER", "BROADCAST"};
 }
 
 constexpr bool is_pass(OpKind kind) { return kind <= OpKind::recompute; }
@@ -46,6 +50,10 @@ constexpr bool makes_weight_gradient(OpKind kind) {
 }
 constexpr bool is_message(OpKind kind) { return kind == OpKind::send || kind == OpKind::receive; }
 constexpr bool is_collective(OpKind kind) { return kind >= OpKind::all_reduce; }
+/// Whether it is a step of compressed sums.
+constexpr bool is_of_compression(OpKind kind) {
+  return kind == OpKind::encode || kind == OpKind::project || kind == OpKind::decode;
+}
 
 /// What a message or collective moves.
 enum class Payload : std::uint8_t {
@@ -55,15 +63,19 @@ enum class Payload : std::uint8_t {
   tied_gradients,   ///< of the one tensor that two segments share (Plan::tie)
   parameters,       ///< of a run of segments
   norms,            ///< sums of squares of weights and of gradients, of each tensor of a run
+  encoded,          ///< what an encode made of a run's gradients
+  projected,        ///< what a project made
   activation,       ///< what a segment made of a micro-batch
   activation_gradient,  ///< the gradient of a segment's input, of a micro-batch
 };
-constexpr std::array<std::string_view, 8> names_of(Payload) {
-  return {"none",       "gradients", "gradient_shares", "tied_gradients",
-          "parameters", "norms",     "activation",      "activation_gradient"};
+constexpr std::array<std::string_view, 10> names_of(Payload) {
+  return {"none",  "gradients", "gradient_shares", "tied_gradients", "parameters",
+          "norms", "encoded",   "projected",       "activation",     "activation_gradient"};
 }
 /// Whether it belongs to a micro-batch.
 constexpr bool is_of_micro_batch(Payload payload) { return payload >= Payload::activation; }
+/// Whether it is sent in the place of gradients.
+constexpr bool is_compressed(Payload payload) { return payload == Payload::encoded || payload == Payload::projected; }
 
 /// A tensor that skips segments on its way: made by one, taken by a later one.
 struct SkipPort {
@@ -85,14 +97,14 @@ struct Op {
   /// else which part of it (Plan::parts), from 1 on.
   std::uint16_t port : 13 = 0;
   SegmentId segment;  ///< first of a run
-  int segments = 1;   ///< length of the run: norms, updates, averages, what moves gradients and the like
+  int segments = 1;   ///< length of the run: norms, updates, encodes, what moves gradients and the like
   /// Passes, and what moves activations or their gradients; with Plan::scatters_pieces reduce-scatters and adds.
   MicroBatchId micro_batch{0};
   StepId step;        ///< of the window
   VersionId version;  ///< passes: weights read; updates, averages, what moves parameters: weights written
   Rank peer{-1};      ///< messages: the other rank; adds: who sent it; broadcasts: the root
-  /// Collectives and averages: who takes part; norms, updates and adds: among whom the run is shared, -1: the rank
-  /// updates all of it.
+  /// Collectives, averages and steps of compressed sums: who takes part; norms, updates and adds: among whom the run is
+  /// shared, -1: the rank updates all of it.
   GroupId group{-1};
   bool operator==(const Op&) const = default;
 };
@@ -148,6 +160,10 @@ Op all_reduce_tied(SegmentId original, StepId step, GroupId group);
 /// Of the weights of a run, as each member's own update wrote them; and the weights that every member makes of that sum.
 Op all_reduce_parameters(SegmentId first, int segments, StepId step, VersionId version, GroupId group);
 Op average(SegmentId first, int segments, StepId step, VersionId version, GroupId group);
+/// A step of the compressed sum of the gradients of a run: encode, project or decode.
+Op compression_step(OpKind kind, SegmentId first, int segments, StepId step, GroupId group);
+/// Of what an encode or a project made of a run: its sum, or what each member made (all_gather).
+Op compressed_sum(OpKind collective, Payload payload, SegmentId first, int segments, StepId step, GroupId group);
 /// Of what the members' norms of a run came to.
 Op all_reduce_norms(SegmentId first, int segments, StepId step, GroupId group);
 /// Of the parameters of a run, as the step's update wrote them.
@@ -165,8 +181,9 @@ SegmentId other_segment(const Op& message, std::span<const SkipPort> skips);
 Op receive_of(const Op& send, Rank from, std::span<const SkipPort> skips);
 
 /// Kind and payload: "F", "SEND_F" of an activation, "RECV_B" of a gradient of one, "SEND_GRADIENTS" and
-/// "SEND_PARAMETERS" of a run, "ALL_REDUCE" of gradients, "ALL_REDUCE_SHARES" of shares of them,
-/// "ALL_REDUCE_TIED" of those of a tied tensor, "ALL_REDUCE_PARAMETERS", "ALL_REDUCE_NORMS" of norms, "ALL_REDUCE_F" of activations, "ALL_GATHER" of parameters.
+/// "SEND_PARAMETERS" of a run, "ALL_REDUCE" of gradients, "ALL_REDUCE_SHARES" of shares of them, "ALL_REDUCE_TIED" of
+/// those of a tied tensor, "ALL_REDUCE_PARAMETERS", "ALL_REDUCE_NORMS" of norms, "ALL_REDUCE_ENCODED" and
+/// "ALL_REDUCE_PROJECTED" of what stands for gradients, "ALL_REDUCE_F" of activations, "ALL_GATHER" of parameters.
 std::string name(const Op& op);
 /// Text with segment and micro-batch: `2F0`, `1SEND_F3`, `0-4ALL_REDUCE`, `7UPDATE`; of a skip with its port:
 /// `1SEND_F3^2`, of a part of a run with the part: `0ALL_REDUCE^2`. The step is not part of it.

@@ -163,7 +163,8 @@ bool has_collectives(const RankProgram& rank, Payload purpose) {
 bool reduces(const RankProgram& rank) {
   return std::ranges::any_of(rank.lanes, [](const Lane& lane) {
     return lane.key.kind != LaneKind::compute &&
-           (lane.key.purpose == Payload::gradients || lane.key.purpose == Payload::tied_gradients);
+           (lane.key.purpose == Payload::gradients || lane.key.purpose == Payload::tied_gradients ||
+            lane.key.purpose == Payload::encoded);
   });
 }
 

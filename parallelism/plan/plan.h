@@ -181,7 +181,7 @@ bool uses(const Plan& plan, OpKind kind);
 int parts_of(const Plan& plan, SegmentId first);
 
 /// Whether the gradients of the rank's parameters, or of a tied one alone, are summed with those of other ranks: by
-/// collectives, or by a server.
+/// collectives, compressed or not, or by a server.
 bool reduces(const RankProgram& rank);
 
 /// Whether it takes part in collectives that move this.

@@ -15,7 +15,8 @@ const Span& span_of(const Timeline& timeline, OpRef ref) { return timeline.ranks
 /// Where the seconds of compute lanes went.
 class Accounting {
  public:
-  Accounting(const Plan& plan, const Timeline& timeline) : plan_(plan), timeline_(timeline), matching_(twins(plan)) {
+  Accounting(const Plan& plan, const Timeline& timeline)
+      : plan_(plan), timeline_(timeline), in_order_(!is_futurized(plan.spec)), matching_(twins(plan)) {
     for (int r = 0; r < static_cast<int>(plan.ranks.size()); ++r) {
       local_.push_back(dependencies(plan, Rank(r)));
       auto& lanes = ends_.emplace_back();
@@ -30,12 +31,12 @@ class Accounting {
     for (int i = 0; i < static_cast<int>(ops.size()); ++i) {
       const OpRef ref{rank, compute_lane, i};
       if (ops[i].step >= first_step) {
-        add_wait(sum, ref, free_since);
+        add_wait(sum, ref, in_order_ ? free_since : span_of(timeline_, ref).queued);
         add_work(sum, ops[i], span_of(timeline_, ref));
       }
       free_since = span_of(timeline_, ref).end;
     }
-    return per_step(sum, plan_.steps - first_step.value);
+    return per_step(sum, (plan_.steps - first_step.value) * operations_at_once(plan_.spec));
   }
 
  private:
@@ -65,7 +66,7 @@ class Accounting {
     bool awaited = false;
     double split = span.queued;
     for (OpRef before : waits_for(ref)) {
-      if (before.lane == compute_lane || span_of(timeline_, before).end <= span.queued) continue;
+      if ((in_order_ && before.lane == compute_lane) || span_of(timeline_, before).end <= span.queued) continue;
       awaited = true;
       split = std::max(split, compute_end(before));
     }
@@ -84,8 +85,9 @@ class Accounting {
     if (op.kind == OpKind::forward) sum.forward += work;
     if (makes_input_gradient(op.kind) || makes_weight_gradient(op.kind)) sum.backward += work;
     if (op.kind == OpKind::recompute) sum.recompute += work;
-    if (op.kind == OpKind::update || op.kind == OpKind::norms || op.kind == OpKind::average || op.kind == OpKind::add)
-      sum.update += work;
+    const bool updates = op.kind == OpKind::update || op.kind == OpKind::norms || op.kind == OpKind::average ||
+                         op.kind == OpKind::add || is_of_compression(op.kind);
+    if (updates) sum.update += work;
   }
 
   static Breakdown per_step(Breakdown sum, int steps) {
@@ -98,12 +100,28 @@ class Accounting {
 
   const Plan& plan_;
   const Timeline& timeline_;
+  bool in_order_;  ///< else each operation was queued when its worker got free (queue_on_workers)
   Matching matching_;
   std::vector<LocalDependencies> local_;
   std::vector<std::vector<std::vector<std::optional<double>>>> ends_;  ///< what compute_end() found
 };
 
 }  // namespace
+
+void queue_on_workers(std::vector<Span>& lane, int workers, double since) {
+  std::vector<int> by_start(lane.size());
+  std::iota(by_start.begin(), by_start.end(), 0);
+  std::ranges::stable_sort(by_start, {}, [&](int i) { return lane[i].start; });
+  std::vector<double> free(workers, since);
+  for (const int i : by_start) {
+    // The one that got free last: the others have gone without work for longer.
+    double* own = &free.front();
+    for (double& other : free)
+      if (other <= lane[i].start && (*own > lane[i].start || other > *own)) own = &other;
+    lane[i].queued = std::min(*own, lane[i].start);
+    *own = lane[i].end;
+  }
+}
 
 double makespan(const Timeline& timeline) {
   double end = timeline.origin;
@@ -169,7 +187,7 @@ double bubble_fraction(const Plan& plan, const Timeline& timeline) {
       if (is_pass(ops[i].kind)) busy += spans[i].end - spans[i].start;
     }
   }
-  return std::max(0.0, 1.0 - busy / (computing_ranks(plan) * makespan(timeline)));
+  return std::max(0.0, 1.0 - busy / (computing_ranks(plan) * operations_at_once(plan.spec) * makespan(timeline)));
 }
 
 Breakdown breakdown(const Plan& plan, const Timeline& timeline, Rank rank, StepId first_step) {

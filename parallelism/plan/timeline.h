@@ -22,6 +22,10 @@ struct Timeline {
   double origin = 0;  ///< the clock when the first rank entered the window
 };
 
+/// Notes when each operation of a compute lane was queued whose workers take them in any order: when the worker that
+/// took it had ended the one before. All are free from `since` on. O(n log n).
+void queue_on_workers(std::vector<Span>& lane, int workers, double since);
+
 double makespan(const Timeline& timeline);
 
 /// Completion of each step: the latest end of its operations over all ranks.
@@ -36,13 +40,15 @@ std::vector<double> step_durations(const Plan& plan, const Timeline& timeline);
 /// mean over each round. Precondition: the steps from `first` on are whole rounds.
 std::vector<double> step_samples(const Plan& plan, const Timeline& timeline, StepId first);
 
-/// 1 - busy / (ranks that compute * makespan), busy being the compute lanes' passes.
+/// 1 - busy / (ranks that compute * makespan), busy being the compute lanes' passes; where a rank computes several
+/// operations at a time, each of its workers counts as a rank.
 double bubble_fraction(const Plan& plan, const Timeline& timeline);
 
 /// A rank's seconds per step, averaged over the steps [first_step, plan.steps). A wait of the compute lane for another
 /// lane is split at the moment when the last compute operation it stems from ended (on whichever rank): before it,
 /// bubble; after it, exposed communication. Time between two operations that no dependency explains is `other`. Each
-/// operation and the wait before it count for the operation's step. Precondition: the plan has such a step.
+/// operation and the wait before it count for the operation's step. Where a rank computes several operations at a time,
+/// the mean over its workers. Precondition: the plan has such a step.
 Breakdown breakdown(const Plan& plan, const Timeline& timeline, Rank rank, StepId first_step);
 /// The same for every rank, in O(operations) altogether.
 std::vector<Breakdown> breakdowns(const Plan& plan, const Timeline& timeline, StepId first_step);

@@ -101,7 +101,7 @@ bool is_ordered(std::string_view key) { return !is_choice(key) && find_key(key).
 NamedChoice canonical(std::string_view key, const NamedChoice& choice) {
   if (key == "model") return models::choose_net(choice).canonical;
   if (key == "dataset") return datasets::canonical_dataset(choice);
-  if (key != "strategy") return find_case_key(key).choice->canonical(choice);
+  if (key != "strategy") return find_case_key(key).canonical(choice);
   NamedChoice strategy = choice;
   std::ranges::sort(strategy.parameters);
   return strategy;

@@ -103,9 +103,10 @@ ExitCode print_completion(const CompletionOptions& options, const Start& start) 
 Program::Program() {
   app.set_version_flag("--version", fmt::format("parabench {} ({}{})", program_version, program_git_hash.substr(0, 12),
                                                 program_git_dirty ? ", modified" : ""));
-  app.footer(
-      to_type("COMMAND --help explains a command.\n--benchmark_* flags of run, quick and communicate pass on to "
-              "Google Benchmark."));
+  app.footer(to_type(
+      "COMMAND --help explains a command.\n--benchmark_* flags of run, quick and communicate pass on to "
+      "Google Benchmark.\nThe script in the root of a clone has two commands of its own: test, the test suite, and "
+      "peers, the environment of other products."));
 
   add(app,
       {"list",

@@ -95,8 +95,8 @@ void add_calibration(CLI::App& app, std::string& path) {
   add_part(app, option_of_run("--calibration"), path, &RunOptions::calibration);
 }
 
-void add_emulation(CLI::App& app, std::optional<double>& unit_s) {
-  add_part(app, option_of_run("--emulate"), unit_s, &RunOptions::emulated_unit_s);
+void add_emulation(CLI::App& app, analytic::EmulatedCosts& emulated) {
+  add_part(app, option_of_run("--emulate"), emulated, &RunOptions::emulated);
 }
 
 void add_launches(CLI::App& app, LaunchOptions& target, bool RunOption::*shared) {

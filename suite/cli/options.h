@@ -45,7 +45,7 @@ void take_benchmark_flags(RunOptions& options, const std::vector<std::string>& f
 /// --calibration, as run has it.
 void add_calibration(CLI::App& app, std::string& path);
 /// --emulate, as run has it.
-void add_emulation(CLI::App& app, std::optional<double>& unit_s);
+void add_emulation(CLI::App& app, analytic::EmulatedCosts& emulated);
 /// What of run's options tells how ranks are launched, of those that `shared` marks.
 void add_launches(CLI::App& app, LaunchOptions& target, bool RunOption::*shared);
 

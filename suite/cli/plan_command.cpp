@@ -53,16 +53,16 @@ void add_options(CLI::App& app, PlanOptions& options) {
   add_integer(app, "--steps", options.steps, 1, "Timed steps of an asynchronous window");
   add_integer(app, "--warmup", options.warmup, 0, "Steps before the timed ones of an asynchronous window");
   add_calibration(app, options.calibration);
-  add_emulation(app, options.emulated_unit_s);
+  add_emulation(app, options.emulated);
 }
 
 ExitCode print_plan(const PlanOptions& options, const Start& start) {
   const analytic::MachineInfo machine = known_machine();
   const CalibrationFile file = open_calibration(options.calibration, machine, true);
-  const Knowledge knowledge = knowledge_of(machine, file, options.emulated_unit_s);
+  const Knowledge knowledge = knowledge_of(machine, file, options.emulated);
   const Subject subject =
       make_subject(select({{options.id}, std::nullopt, std::nullopt, options.schedule}, {}).front());
-  check_emulate_option(subject.spec, options.emulated_unit_s);
+  check_emulate_option(subject.spec, options.emulated);
   const Forecast forecast = make_forecast(subject, knowledge, options.warmup, options.steps);
   if (options.costs == PlanCosts::calibrated) {
     if (!forecast.gap.empty()) {

@@ -3,10 +3,10 @@
 
 #include <CLI/App.hpp>
 #include <array>
-#include <optional>
 #include <string>
 #include <string_view>
 
+#include "analytic/costs/emulation.h"
 #include "base/enum_text.h"
 #include "base/error.h"
 #include "suite/cli/start.h"
@@ -29,7 +29,7 @@ struct PlanOptions {
   int steps = protocol::default_steps,
       warmup = protocol::default_warmup;  ///< the window of asynchronous strategies is their sum
   std::string calibration;                ///< "" for the file of this machine
-  std::optional<double> emulated_unit_s;  ///< as in RunOptions
+  analytic::EmulatedCosts emulated;       ///< as in RunOptions
 };
 void add_options(CLI::App& app, PlanOptions& options);
 /// The schedule as it will be executed, with its bubble.

@@ -16,6 +16,7 @@
 #include "suite/cli/options.h"
 #include "suite/machine/knowledge.h"
 #include "suite/protocol/command.h"
+#include "suite/run/emulate_option.h"
 #include "suite/run/forecast.h"
 
 namespace parabench::suite {
@@ -84,15 +85,17 @@ void add_options(CLI::App& app, PredictOptions& options) {
   add_schedule(app, options.schedule);
   app.add_flag("--json", options.json, "As JSON");
   add_calibration(app, options.calibration);
+  add_emulation(app, options.emulated);
 }
 
 ExitCode predict_cases(const PredictOptions& options, const Start& start) {
   const analytic::MachineInfo machine = known_machine();
   const CalibrationFile file = open_calibration(options.calibration, machine, true);
-  const Knowledge knowledge = knowledge_of(machine, file);
+  const Knowledge knowledge = knowledge_of(machine, file, options.emulated);
   json document = json::array();
   bool guessed = false;
   for (const auto& chosen : select({options.cases, std::nullopt, std::nullopt, options.schedule}, {})) {
+    check_emulate_option(chosen.spec, options.emulated);
     const Forecast forecast =
         make_forecast(make_subject(chosen), knowledge, protocol::default_warmup, protocol::default_steps);
     guessed = guessed || forecast.cost_source != "calibrated";

@@ -77,8 +77,8 @@ CalibrationFile open_calibration(const std::string& given, const analytic::Machi
 }
 
 Knowledge knowledge_of(const analytic::MachineInfo& machine, const CalibrationFile& file,
-                       std::optional<double> emulated_unit_s) {
-  return {machine, file.content ? &*file.content : nullptr, emulated_unit_s};
+                       const analytic::EmulatedCosts& emulated) {
+  return {machine, file.content ? &*file.content : nullptr, emulated};
 }
 
 void add_to(CalibrationFile& file, const analytic::Calibration& newer) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "analytic/calibration/calibration.h"
+#include "analytic/costs/emulation.h"
 #include "suite/protocol/offer.h"
 #include "suite/run/forecast.h"
 
@@ -23,9 +24,9 @@ struct CalibrationFile {
 /// `only_read`, for predictions: a given file may be that of another machine, but it has to be there.
 CalibrationFile open_calibration(const std::string& given, const analytic::MachineInfo& machine, bool only_read);
 
-/// What predictions are made from. It points into `file`, which has to outlive it. `emulated_unit_s`: see Knowledge.
+/// What predictions are made from. It points into `file`, which has to outlive it. `emulated`: see Knowledge.
 Knowledge knowledge_of(const analytic::MachineInfo& machine, const CalibrationFile& file,
-                       std::optional<double> emulated_unit_s = std::nullopt);
+                       const analytic::EmulatedCosts& emulated = {});
 
 /// Adds newer measurements and writes the file at once. Throws Error where that fails and it must be kept.
 void add_to(CalibrationFile& file, const analytic::Calibration& newer);

@@ -135,8 +135,9 @@ analytic::Calibration calibrate(const Launch& launch, comm::Communicator& comm, 
     if (comm.rank() == Rank(0)) calibration.copy_bytes_per_s[kind][1] = alone;
     const analytic::RankCountKey key{std::string(to_text(spec.comm)), busy, kind};
     if (!scope.group_sizes.empty()) {
-      arena = std::max(plan::exchanged_bytes(launch.plan, launch.model, plan::StateRole::gradients),
-                       plan::exchanged_bytes(launch.plan, launch.model, plan::StateRole::weights));
+      for (const plan::StateRole role :
+           {plan::StateRole::gradients, plan::StateRole::weights, plan::StateRole::encoded, plan::StateRole::projected})
+        arena = std::max(arena, plan::exchanged_bytes(launch.plan, launch.model, role));
       const comm::Arena buffer = comm.allocate(arena);
       for (int members : scope.group_sizes) {
         calibration.all_reduce[analytic::reduction_key(spec, members)] =

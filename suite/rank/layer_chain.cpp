@@ -25,7 +25,7 @@ Case alone(const Case& of, int samples) {
           .layout = of.layout,
           .device = of.device,
           .comm = CommKind::threads,
-          .threads = of.threads,
+          .threads = threads_of_operation(of),
           .loader = of.loader,
           .input = of.input,
           .optimizer = of.optimizer,

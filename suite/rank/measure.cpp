@@ -9,11 +9,13 @@
 
 #include "base/file.h"
 #include "base/host_name.h"
+#include "base/statistics.h"
 #include "parallelism/comm/gather.h"
 #include "parallelism/comm/mpi/session.h"
 #include "parallelism/exec/arithmetic.h"
 #include "parallelism/exec/emulation.h"
 #include "parallelism/exec/executor.h"
+#include "parallelism/exec/firing.h"
 #include "parallelism/exec/tuning.h"
 #include "parallelism/plan/excerpt.h"
 #include "parallelism/plan/formats/print_trace.h"
@@ -38,6 +40,28 @@ std::optional<torch::ScalarType> weight_type(const exec::StageState& state, cons
     for (const modules::LayerTensors& layer : state.tensors(s, VersionId(0)))
       if (!layer.parameters.empty()) return layer.parameters.front().scalar_type();
   return std::nullopt;
+}
+
+/// Of the compute operations of a rank from a step on; nullopt where they keep the plan's order.
+std::optional<results::FiredTasks> fired_tasks(const plan::Plan& plan, Rank rank, const std::vector<plan::Span>& spans,
+                                               StepId first) {
+  if (!is_futurized(plan.spec)) return std::nullopt;
+  const auto& ops = plan.ranks[rank.value].compute();
+  std::vector<double> seconds;
+  double latest_start = 0;
+  int early = 0;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (ops[i].step < first) continue;
+    seconds.push_back(spans[i].end - spans[i].start);
+    early += spans[i].start < latest_start;
+    latest_start = std::max(latest_start, spans[i].start);
+  }
+  if (seconds.empty()) return std::nullopt;
+  const auto count = static_cast<double>(seconds.size());
+  return results::FiredTasks{.per_step = count / (plan.steps - first.value),
+                             .median_s = median(seconds),
+                             .empty_s = exec::empty_operation_s(plan, rank),
+                             .early_share = early / count};
 }
 
 /// What a rank reports in any case, of spans on its own clock.
@@ -175,6 +199,7 @@ results::Measured measure(const Launch& launch, comm::Communicator& comm, exec::
 
   protocol::RankReport mine = report(comm.rank(), execution.spans, clock_offset, device.name());
   mine.losses = execution.losses;
+  mine.measured.tasks = fired_tasks(plan, comm.rank(), execution.spans[plan::compute_lane], StepId(window.discarded));
   mine.ranks_on_device = place.ranks_on_device;
   results::RankMeasured& measured = mine.measured;
   measured.cpuset = place.cpuset;

@@ -22,6 +22,9 @@ ExchangeKind exchange_kind(plan::OpKind collective) {
     case plan::OpKind::update:
     case plan::OpKind::add:
     case plan::OpKind::average:
+    case plan::OpKind::encode:
+    case plan::OpKind::project:
+    case plan::OpKind::decode:
     case plan::OpKind::send:
     case plan::OpKind::receive: break;
   }

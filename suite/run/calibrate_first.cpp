@@ -8,7 +8,7 @@ namespace parabench::suite {
 
 void calibrate_first(std::vector<Prepared>& cases, const PrepareOptions& prepare_options, CalibrationFile& file,
                      const RunOptions& options, Workplace& workplace) {
-  const Knowledge knowledge = knowledge_of(workplace.machine, file, options.emulated_unit_s);
+  const Knowledge knowledge = knowledge_of(workplace.machine, file, options.emulated);
   const std::vector<std::size_t> chosen = calibrations_of(cases, options, knowledge);
   if (chosen.empty()) return;
   workplace.progress.note(fmt::format(
@@ -21,7 +21,7 @@ void calibrate_first(std::vector<Prepared>& cases, const PrepareOptions& prepare
   }
   if (!file.unkept.empty())
     workplace.progress.note(fmt::format("the calibration serves this run alone: {}", file.unkept));
-  if (known) forecast_again(cases, prepare_options, {workplace.machine, &*known, options.emulated_unit_s});
+  if (known) forecast_again(cases, prepare_options, {workplace.machine, &*known, options.emulated});
   for (const auto& one : cases)
     if (one.forecast && !one.forecast->gap.empty())
       workplace.progress.note(fmt::format("{}: {}", one.chosen.id, one.forecast->gap));

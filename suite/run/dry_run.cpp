@@ -42,7 +42,8 @@ std::string plan_line(const SelectedCase& chosen, const RunOptions& options) {
   words.insert(words.end(), {"--format", "json", "--steps", std::to_string(options.steps), "--warmup",
                              std::to_string(options.warmup)});
   if (!options.calibration.empty()) words.insert(words.end(), {"--calibration", options.calibration});
-  if (options.emulated_unit_s) words.insert(words.end(), {"--emulate", unit_text(*options.emulated_unit_s)});
+  if (options.emulated != analytic::EmulatedCosts{})
+    words.insert(words.end(), {"--emulate", emulate_text(options.emulated)});
   return shell_line(words);
 }
 
@@ -95,7 +96,7 @@ ExitCode print_commands(const std::vector<SelectedCase>& chosen, RunOptions opti
   options.launches.launcher = usable_launcher(options.launches.launcher, capabilities);
   // Where no rank can be started, the commands are for another place.
   if (program) check_launches(chosen, options.launches.launcher, capabilities);
-  const Knowledge knowledge = knowledge_of(machine, file, options.emulated_unit_s);
+  const Knowledge knowledge = knowledge_of(machine, file, options.emulated);
   const auto cases = prepare(chosen, options_of_run(options, capabilities, options.launches.launcher), knowledge);
   for (const std::size_t i : calibrations_of(cases, options, knowledge))
     fmt::print(out, "{}\n", calibrate_line(cases[i].chosen, options));

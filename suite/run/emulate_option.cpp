@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <vector>
+
 #include "base/case_id.h"
 #include "base/error.h"
 #include "base/units_text.h"
@@ -9,22 +13,60 @@
 namespace parabench::suite {
 namespace {
 
-constexpr std::string_view option = "--emulate", prefix = "unit:";
+constexpr std::string_view option = "--emulate";
+constexpr std::array<std::string_view, 3> names{"unit", "rate", "latency"};
+
+[[noreturn]] void refuse(std::string_view text) {
+  throw usage_error(option, text, "unit:TIME, rate:RATE[,latency:TIME] or both, each once and none but the latency 0",
+                    "try --emulate unit:2ms or --emulate rate:1Gbit,latency:50us");
+}
+
+std::vector<std::string_view> split(std::string_view text) {
+  std::vector<std::string_view> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
 
 }  // namespace
 
-double parse_unit(std::string_view text) {
-  const bool known = text.starts_with(prefix);
-  const double seconds = known ? parse_seconds(option, text.substr(prefix.size())).value : 0;
-  if (seconds > 0) return seconds;
-  throw usage_error(option, text, "unit: and the length of a unit", "try --emulate unit:2ms");
+analytic::EmulatedCosts parse_emulate(std::string_view text) {
+  std::array<std::optional<double>, names.size()> given;
+  for (std::string_view part : split(text)) {
+    const std::size_t colon = std::min(part.find(':'), part.size());
+    const auto found = std::ranges::find(names, part.substr(0, colon));
+    if (found == names.end() || colon == part.size()) refuse(text);
+    auto& value = given[found - names.begin()];
+    if (value) refuse(text);
+    const std::string_view number = part.substr(colon + 1);
+    value = *found == "rate" ? parse_rate(option, number) : parse_seconds(option, number).value;
+    if (*value == 0 && *found != "latency") refuse(text);
+  }
+  const auto& [unit_s, bytes_per_s, latency_s] = given;
+  if (latency_s && !bytes_per_s) refuse(text);
+  analytic::EmulatedCosts emulated{.unit_s = unit_s};
+  if (bytes_per_s) emulated.link = {.latency_s = latency_s.value_or(0), .bytes_per_s = *bytes_per_s};
+  return emulated;
 }
 
-std::string unit_text(double unit_s) { return fmt::format("{}{}s", prefix, print_number(unit_s)); }
+std::string emulate_text(const analytic::EmulatedCosts& emulated) {
+  std::vector<std::string> parts;
+  const auto add_seconds = [&](std::string_view name, double seconds) {
+    parts.push_back(fmt::format("{}:{}s", name, print_number(seconds)));
+  };
+  if (emulated.unit_s) add_seconds("unit", *emulated.unit_s);
+  if (emulated.link) parts.push_back("rate:" + print_rate(emulated.link->bytes_per_s));
+  if (emulated.link && emulated.link->latency_s > 0) add_seconds("latency", emulated.link->latency_s);
+  return fmt::format("{}", fmt::join(parts, ","));
+}
 
-void check_emulate_option(const Case& spec, std::optional<double> unit_s) {
-  if (!unit_s || is_emulated(spec)) return;
-  throw usage_error(option, unit_text(*unit_s), fmt::format("cases with device:emulated alone, not {}", to_id(spec)),
+void check_emulate_option(const Case& spec, const analytic::EmulatedCosts& emulated) {
+  if (emulated == analytic::EmulatedCosts{} || is_emulated(spec)) return;
+  throw usage_error(option, emulate_text(emulated),
+                    fmt::format("cases with device:emulated alone, not {}", to_id(spec)),
                     "leave out the case or the option");
 }
 

@@ -36,10 +36,12 @@ plan::Plan make_plan_of(const Subject& subject, const analytic::Sizes& sizes, co
 
 analytic::Costs make_costs_of(const Subject& subject, const analytic::Sizes& sizes, const Knowledge& knowledge,
                               const std::string& cost_source) {
-  if (cost_source == "unit") return analytic::unit_costs(*knowledge.emulated_unit_s);
-  analytic::Costs costs = cost_source == "calibrated" ? analytic::calibrated_costs(*knowledge.calibration, sizes)
-                                                      : analytic::data_sheet_costs(knowledge.machine, sizes);
-  if (is_emulated(subject.spec)) costs.time = analytic::exclusive_times(std::move(costs.time));
+  analytic::Costs costs = cost_source == "unit"         ? analytic::unit_costs(*knowledge.emulated.unit_s)
+                          : cost_source == "calibrated" ? analytic::calibrated_costs(*knowledge.calibration, sizes)
+                                                        : analytic::data_sheet_costs(knowledge.machine, sizes);
+  if (!is_emulated(subject.spec)) return costs;
+  costs.time = analytic::exclusive_times(std::move(costs.time));
+  if (knowledge.emulated.link) costs.time = analytic::over_link(std::move(costs.time), *knowledge.emulated.link, sizes);
   return costs;
 }
 
@@ -115,7 +117,7 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
     if (is_emulated(subject.spec)) forecast.durations = analytic::durations(forecast.plan, *time);
     forecast.cost_source = source;
   };
-  if (is_emulated(subject.spec) && knowledge.emulated_unit_s) {
+  if (is_emulated(subject.spec) && knowledge.emulated.unit_s) {
     predict_from("unit");
     return forecast;
   }

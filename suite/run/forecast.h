@@ -35,7 +35,7 @@ double step_flops(const Subject& subject);
 struct Knowledge {
   analytic::MachineInfo machine;
   const analytic::Calibration* calibration = nullptr;  ///< nullptr: none
-  std::optional<double> emulated_unit_s;               ///< emulated devices take unit costs of this length
+  analytic::EmulatedCosts emulated;                    ///< what emulated devices take instead
 };
 
 struct Forecast {

@@ -66,7 +66,7 @@ void check_options(const std::vector<SelectedCase>& chosen, const RunOptions& op
                       fmt::format("at least the {} of --repetitions", stopping.repetitions));
   }
   for (const auto& one : chosen) {
-    check_emulate_option(one.spec, options.emulated_unit_s);
+    check_emulate_option(one.spec, options.emulated);
     if (options.verify != VerifyMode::only || !is_emulated(one.spec)) continue;
     throw usage_error("--verify", "only", fmt::format("cases that train, not {}", one.id),
                       "emulated devices wait for modelled times; there is nothing to verify");

@@ -110,13 +110,13 @@ constexpr std::array options_table{
               .read = [](RunOptions& o, Text text) { o.verify = parse_enum<VerifyMode>("--verify", text); },
               .text = [](const RunOptions& o) { return std::string(to_text(o.verify)); }},
     RunOption{.name = "--emulate",
-              .value = "unit:TIME",
+              .value = "COSTS",
               .help =
-                  "Cases with device:emulated: F, I and W take a unit of this time (unit:2ms), B two, messages none; "
-                  "default: the processor's times",
+                  "Cases with device:emulated: unit:2ms, F, I and W take a unit of this time, B two, messages none; "
+                  "rate:1Gbit,latency:50us, every rank has a link of its own; or both; default: the processor's times",
               .repeated = Repeated::if_given,
-              .read = [](RunOptions& o, Text text) { o.emulated_unit_s = parse_unit(text); },
-              .text = [](const RunOptions& o) { return o.emulated_unit_s ? unit_text(*o.emulated_unit_s) : ""; }},
+              .read = [](RunOptions& o, Text text) { o.emulated = parse_emulate(text); },
+              .text = [](const RunOptions& o) { return emulate_text(o.emulated); }},
     RunOption{.name = "--force",
               .help = "Run what is predicted to exceed the memory",
               .repeated = Repeated::limits,

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analytic/costs/emulation.h"
 #include "base/enum_text.h"
 #include "suite/cases/selection.h"
 #include "suite/launch/launcher.h"
@@ -34,10 +35,10 @@ struct RunOptions {
   int steps = protocol::default_steps;
   int warmup = protocol::default_warmup;
   StoppingRule stopping;
-  int retries = 0;                        ///< further attempts at a case that failed
-  std::string json;                       ///< results file; "-" for stdout, "" for none
-  std::string calibration;                ///< "" for the file of this machine
-  std::optional<double> emulated_unit_s;  ///< unit costs of this length for emulated devices; nullopt: the processor's
+  int retries = 0;                   ///< further attempts at a case that failed
+  std::string json;                  ///< results file; "-" for stdout, "" for none
+  std::string calibration;           ///< "" for the file of this machine
+  analytic::EmulatedCosts emulated;  ///< what is given of the times of emulated devices
   VerifyMode verify = VerifyMode::on;
   std::string trace;  ///< folder of timelines; "" for none
   bool shuffle = false, resume = false;

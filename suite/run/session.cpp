@@ -104,7 +104,7 @@ std::vector<Prepared> prepare_calibrated(const std::vector<SelectedCase>& chosen
                                          const std::optional<Unfinished>& before, Workplace& workplace) {
   PrepareOptions prepare_options = options_of_run(options, capabilities, workplace.options.launcher);
   prepare_options.peer_obstacles = find_peers(chosen, workplace);
-  auto cases = prepare(chosen, prepare_options, knowledge_of(workplace.machine, file, options.emulated_unit_s),
+  auto cases = prepare(chosen, prepare_options, knowledge_of(workplace.machine, file, options.emulated),
                        [&] { return workplace.signals.interrupted(); });
   if (before) mark_finished(*before, cases);
   note_machine(cases, workplace);
@@ -165,7 +165,7 @@ ExitCode run_chosen(std::vector<SelectedCase> chosen, const RunOptions& options,
   const auto cases = prepare_calibrated(chosen, options, capabilities, file, before, workplace);
 
   results::ResultsFile results = describe_run(workplace, capabilities, file, argv);
-  const Knowledge knowledge = knowledge_of(workplace.machine, file, options.emulated_unit_s);
+  const Knowledge knowledge = knowledge_of(workplace.machine, file, options.emulated);
   CaseSeries series(options, cases, knowledge, workplace, journal ? &*journal : nullptr);
   const bool written = run_series(series, cases.size(), journal, before, options, workplace, results);
   report(results, options, out);

@@ -118,7 +118,10 @@ struct KindSeconds {
       case plan::OpKind::norms:
       case plan::OpKind::update:
       case plan::OpKind::add:
-      case plan::OpKind::average: return update;
+      case plan::OpKind::average:
+      case plan::OpKind::encode:
+      case plan::OpKind::project:
+      case plan::OpKind::decode: return update;
       case plan::OpKind::send:
       case plan::OpKind::receive: return message;
     }

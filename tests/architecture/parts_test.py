@@ -29,7 +29,7 @@ RULES = {
     "parallelism/exec": Part(
         "parabench::exec",
         ["base", "models/spec", "models/torch", "datasets", "datasets/spec", "parallelism/plan", "parallelism/comm"],
-        ["torch"],
+        ["torch", "TBB"],
     ),
     "parallelism/exec/cuda": Part(
         "parabench::exec",
@@ -53,6 +53,7 @@ LIBRARIES = {
     "json": r"nlohmann/.*",
     "fmt": r"fmt/.*",
     "torch": r"(torch|ATen|c10)/.*",
+    "TBB": r"oneapi/tbb/.*",
     "MPI": r"mpi\.h",
     "CUDA": r"cuda_runtime(_api)?\.h",
     "NCCL": r"nccl\.h",

@@ -48,10 +48,11 @@ TEST(CaseId, LeavesSpelledOutDefaultsOutOfTheCanonicalForm) {
 
 TEST(CaseId, PrintsKeysInTheOrderOfTheContract) {
   const std::string id =
-      "m/d/s/np:8/batch:64/micro:8/dp:2/chunks:4/warmup:0/bucket:1500MB/reduce:double-tree/recompute:except-last/"
-      "partition:uniform/memory:1500MiB/precision:bf16/layout:channels_last/device:cuda/comm:mpi/threads:2/graph:on/"
+      "m/d/s/np:8/batch:64/micro:8/dp:2/chunks:4/warmup:0/bucket:1500MB/reduce:double-tree/"
+      "compress:powersgd[rank=2]/recompute:except-last/partition:uniform/memory:1500MiB/"
+      "precision:bf16/layout:channels_last/device:cuda/comm:mpi/threads:2/graph:on/"
       "loader:3/input:resident/optimizer:adam[beta2=0.95]/zero:1/shard:2/prefetch:3/reshard:off/"
-      "order:priority[partition=1MiB]/lr:0.1/momentum:0/"
+      "order:priority[partition=1MiB]/executor:futurized/lr:0.1/momentum:0/"
       "weight_decay:0.0001/"
       "seed:18446744073709551615";
   EXPECT_EQ(to_id(parse_case(id)), id);
@@ -145,9 +146,19 @@ TEST(CaseId, RefusesEveryMalformedPart) {
                            "input:device",
                            "optimizer:rmsprop",
                            "optimizer:adam[",
+                           "compress:zip",
+                           "compress:bf16[rank=1]",
+                           "compress:powersgd[rank=0]",
+                           "compress:powersgd[rank=1.5]",
+                           "compress:powersgd[ratio=0.5]",
+                           "compress:topk[ratio=0]",
+                           "compress:topk[ratio=1.01]",
+                           "compress:topk[ratio=nan]",
+                           "compress:topk[ratio=]",
                            "zero:3",
                            "prefetch:-1",
                            "reshard:maybe",
+                           "executor:dataflow",
                            "zero:-1",
                            "shard:0",
                            "shard:some",
@@ -225,10 +236,10 @@ TEST(CaseJson, IsTypedAndComplete) {
                 "text": "imagenet-synthetic[pixels=32,classes=10]"},
     "strategy": {"name": "1f1b", "parameters": {}, "text": "1f1b"},
     "np": 4, "batch": 32, "micro": 4, "dp": 1, "chunks": 2, "warmup": null, "bucket": 26214400, "reduce": "auto",
-    "recompute": "none", "partition": "time", "memory": null, "precision": "fp32", "layout": "contiguous", "device": "cpu", "comm": "mpi",
+    "compress": {"name": "none", "parameters": {}, "text": "none"}, "recompute": "none", "partition": "time", "memory": null, "precision": "fp32", "layout": "contiguous", "device": "cpu", "comm": "mpi",
     "threads": 1, "graph": false, "loader": 1, "input": "host",
     "optimizer": {"name": "sgd", "parameters": {}, "text": "sgd"}, "zero": 0, "shard": null, "prefetch": 1, "reshard": true,
-    "order": {"name": "backward", "parameters": {}, "text": "backward"}, "lr": 1.0, "momentum": 0.9, "weight_decay": 0.0,
+    "order": {"name": "backward", "parameters": {}, "text": "backward"}, "executor": "ordered", "lr": 1.0, "momentum": 0.9, "weight_decay": 0.0,
     "seed": 1})"));
 }
 

@@ -72,6 +72,17 @@ TEST(ParseShare, ReadsPercentAndFractions) {
     EXPECT_THROW(parse_share("--threshold", text), Error) << text;
 }
 
+TEST(ParseRate, ReadsBitsPerSecondAndPrintsThemInTheLargestUnit) {
+  EXPECT_EQ(parse_rate("--emulate", "1Gbit"), 125e6);
+  EXPECT_EQ(parse_rate("--emulate", "2.5 gbit/s"), 312.5e6);
+  EXPECT_EQ(parse_rate("--emulate", "100Mbit"), 12.5e6);
+  EXPECT_EQ(parse_rate("--emulate", "0kbit"), 0);
+  for (const char* text : {"", "1", "1GB", "1Gb", "-1Gbit", "infGbit", "1Gbit/h", "Gbit"})
+    EXPECT_THROW(parse_rate("--emulate", text), Error) << text;
+  for (const char* text : {"1Gbit", "2.5Gbit", "400Gbit", "100Mbit", "64kbit", "1bit", "0.5bit"})
+    EXPECT_EQ(print_rate(parse_rate("--emulate", text)), text);
+}
+
 TEST(PrintNumber, IsTheShortestThatReadsBack) {
   EXPECT_EQ(print_number(0.01), "0.01");
   EXPECT_EQ(print_number(0.1 + 0.2), "0.30000000000000004");

@@ -40,7 +40,8 @@ Measured measured(const Case& spec, double throughput) {
     out.ranks.push_back({Rank(rank), "node0", "cpu", "0-1", peak,
                          Breakdown{step / 4, step / 2, 0, step / 8, step / 16, step / 32, 0, step / 32}, 1 << 20,
                          1 << 20, 2.5e9,
-                         Arithmetic{Precision::fp32, Precision::bf16, Precision::bf16, Precision::bf16, ""}});
+                         Arithmetic{Precision::fp32, Precision::bf16, Precision::bf16, Precision::bf16, ""},
+                         FiredTasks{24, step / 24, 1e-6, 0.25}});
   }
   return out;
 }

@@ -47,6 +47,23 @@ TEST(Table, OfNoRecordsIsItsHeading) {
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 2);
 }
 
+TEST(Table, TellsTheLossOfWhatIsNotSequentialTrainingAfterAsManySamples) {
+  const auto with_loss = [](const std::string& rest, const std::string& reference, std::vector<double> losses) {
+    Record record = ok_record("m/d/" + rest, 100);
+    record.equivalence.reference = reference;
+    record.measured->losses = std::move(losses);
+    return record;
+  };
+  const Record sequential = with_loss("sequential/np:1/batch:32", "sequential", {2.5, 2.25, 2.125}),
+               other = with_loss("sequential/np:1/batch:32/lr:0.5", "sequential", {9, 9, 9}),
+               compressed = with_loss("data-parallel/np:2/batch:32/compress:topk", "compressed", {2.5, 2.375});
+  const std::vector<Record> both = {other, sequential, compressed}, alone = {other, compressed};
+  const std::string line = "\n    not sequential training (compressed): loss 2.375 after 2 steps";
+  EXPECT_NE(results_table(both).find(line + ", of sequential training 2.25\n"), std::string::npos);
+  EXPECT_NE(results_table(alone).find(line + "\n"), std::string::npos) << "of another learning rate is none";
+  EXPECT_EQ(results_table(std::vector{sequential}).find("loss"), std::string::npos);
+}
+
 TEST(Table, ShowsNoNumberThatIsNotFinite) {
   std::vector<Record> records = {ok_record("m/d/sequential/np:1/batch:32", 100)};
   records[0].measured->step_time_s.median = 0;

@@ -8,6 +8,12 @@ case "$*" in
   *--python*UNAVAILABLE*) exit 1 ;;
 esac'
 tool python3 "$(echo "$python" | sed 's/UNAVAILABLE/torchgpipe/')"
+run "$checkout/parabench" peers --help
+expect "help explains it" contains "$output" "usage: ./parabench peers"
+run "$checkout/parabench" peers --anything
+expect "takes no arguments" [ "$status" = 2 ]
+expect "says what it got" contains "$errors" "got '--anything'"
+expect "neither installs" not_called "pip"
 run "$checkout/parabench" peers
 expect "goes on without a product" [ "$status" = 0 ]
 expect "an environment" [ -e "$checkout/.deps/peers/made" ]

@@ -20,6 +20,12 @@ TEST_F(EmulatedTest, WhatItCannotDoIsRefused) {
   expect_refused({"run", emulated, "--emulate", "unit:0s"}, "'unit:0s'");
   expect_refused({"run", emulated, gpipe, "--emulate", "unit:2ms"}, gpipe);
   expect_refused({"plan", gpipe, "--emulate", "unit:2ms"}, gpipe);
+  expect_refused({"predict", gpipe, "--emulate", "rate:1Gbit"}, gpipe);
+  expect_refused({"run", emulated, "--emulate", "latency:1us"}, "try --emulate unit:2ms or --emulate rate:1Gbit");
+  expect_refused({"run", emulated, "--emulate", "rate:0bit"}, "'rate:0bit'");
+  expect_refused({"run", emulated, "--emulate", "rate:1Gbit,rate:2Gbit"}, "each once");
+  expect_refused({"run", emulated, "--emulate", "rate:1GB"}, "bits per second");
+  expect_refused({"run", emulated, "--emulate", "unit:2ms,"}, "'unit:2ms,'");
   expect_refused({"run", emulated, "--verify", "only"}, "nothing to verify");
   expect_refused({"calibrate", emulated}, "device:cpu");
   expect_refused({"predict", emulated + "/comm:mpi"}, "threads with device:emulated");
@@ -48,6 +54,18 @@ TEST_F(EmulatedTest, ThePlanFileTellsHowLongEachOperationTakes) {
   EXPECT_GT(sheet.at("F"), 0);
   EXPECT_GT(sheet.at("SEND"), 0);
   EXPECT_THAT(run({"plan", gpipe, "--format", "json"}).out, testing::Not(HasSubstr("\"seconds\"")));
+  const auto linked =
+      seconds(run({"plan", emulated, "--format", "json", "--emulate", "latency:1s,rate:1Gbit,unit:2ms"}));
+  EXPECT_EQ(linked.at("F"), 2e-3);
+  EXPECT_GT(linked.at("SEND"), 1);
+  const auto slow = seconds(run({"plan", emulated, "--format", "json", "--emulate", "rate:1Mbit"}));
+  EXPECT_EQ(slow.at("F"), sheet.at("F"));
+  EXPECT_NEAR(slow.at("SEND"), 1000 * (linked.at("SEND") - 1), 1e-6);
+}
+
+TEST_F(EmulatedTest, ARunSaysWhatWasGivenInTheCommandThatRepeatsIt) {
+  EXPECT_THAT(run({"run", emulated, "--dry-run", "--emulate", "latency:50us,rate:1000Mbit/s,unit:2ms"}).out,
+              HasSubstr("--emulate unit:0.002s,rate:1Gbit,latency:5e-05s"));
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ void DirectCollective::sum(Share share, bool for_all) {
   }
   const std::span<void* const> all = here;
   sum_buffers(all, for_all ? all : all.subspan(static_cast<std::size_t>(position()), 1),
-              share.bytes() / (buffer_.type == ElementType::f64 ? 8 : 4), buffer_.type, stream().get());
+              share.bytes() / element_bytes(buffer_.type), buffer_.type, stream().get());
   for (std::size_t i = 0; for_all && i < here.size(); ++i) {
     if (here[i] != theirs[i]) copy_bytes(theirs[i], here[i]);
   }

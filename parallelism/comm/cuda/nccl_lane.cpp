@@ -31,6 +31,7 @@ NcclElement nccl_element(ElementType type) {
   switch (type) {
     case ElementType::f32: return {ncclFloat32, 4};
     case ElementType::f64: return {ncclFloat64, 8};
+    case ElementType::bf16: return {ncclBfloat16, 2};
     case ElementType::byte: return {ncclUint8, 1};
   }
   return {ncclUint8, 1};

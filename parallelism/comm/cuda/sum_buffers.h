@@ -13,7 +13,7 @@ namespace parabench::comm {
 /// Buffers of one sum: their addresses travel as arguments of a kernel.
 inline constexpr int most_summed = 256;
 
-/// Replaces each of `elements` f32 or f64 elements of the buffers `to` by the sum over all `buffers` (as many as
+/// Replaces each of `elements` f32, f64 or bf16 elements of the buffers `to` by the sum over all `buffers` (as many as
 /// most_summed), added in their order. `to` is a part of `buffers`, or all of it. The GPU of `stream`, which is the
 /// thread's current one, reads every buffer once and writes each of `to` once, all of which it must be able to reach.
 /// Throws std::runtime_error when the kernel cannot start.

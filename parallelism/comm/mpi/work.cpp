@@ -1,10 +1,13 @@
 #include "parallelism/comm/mpi/work.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
+#include "parallelism/comm/bf16.h"
 #include "parallelism/comm/mpi/check.h"
 #include "parallelism/comm/mpi/private_communicator.h"
+#include "parallelism/comm/reduce.h"
 
 namespace parabench::comm {
 namespace {
@@ -14,12 +17,28 @@ constexpr std::int64_t largest_piece = 1 << 30;  // MPI counts in int
 struct MpiElement {
   MPI_Datatype type;
   int bytes;
+  MPI_Op sum = MPI_SUM;
 };
+
+/// MPI knows no bf16.
+void add_bf16(void* from, void* to, int* count, MPI_Datatype*) {
+  const std::array addends = {static_cast<std::byte*>(from), static_cast<std::byte*>(to)};
+  sum_into(addends[1], addends, {0, *count * std::int64_t{sizeof(Bf16)}}, ElementType::bf16);
+}
+MPI_Op bf16_sum() {
+  static const MPI_Op sum = [] {
+    MPI_Op made = MPI_OP_NULL;
+    check_mpi(MPI_Op_create(add_bf16, /*commute=*/1, &made), "MPI_Op_create");
+    return made;
+  }();
+  return sum;
+}
 
 MpiElement mpi_element(ElementType type) {
   switch (type) {
     case ElementType::f32: return {MPI_FLOAT, 4};
     case ElementType::f64: return {MPI_DOUBLE, 8};
+    case ElementType::bf16: return {MPI_UINT16_T, sizeof(Bf16), bf16_sum()};
     case ElementType::byte: return {MPI_BYTE, 1};
   }
   return {MPI_BYTE, 1};
@@ -90,12 +109,14 @@ void MpiWork::start(const CollectiveCall& call, int position, MPI_Comm members, 
     const auto count = static_cast<int>(piece.bytes() / element.bytes);
     switch (call.kind) {
       case CollectiveKind::all_reduce:
-        check_mpi(MPI_Iallreduce(MPI_IN_PLACE, data, count, element.type, MPI_SUM, members, add()), "MPI_Iallreduce");
+        check_mpi(MPI_Iallreduce(MPI_IN_PLACE, data, count, element.type, element.sum, members, add()),
+                  "MPI_Iallreduce");
         break;
       case CollectiveKind::reduce_scatter: {
         const Slices& slices = slices_.emplace_back(call.shares, piece, element.bytes);
-        check_mpi(MPI_Ireduce_scatter(MPI_IN_PLACE, data, slices.counts.data(), element.type, MPI_SUM, members, add()),
-                  "MPI_Ireduce_scatter");
+        check_mpi(
+            MPI_Ireduce_scatter(MPI_IN_PLACE, data, slices.counts.data(), element.type, element.sum, members, add()),
+            "MPI_Ireduce_scatter");
         const Share own = common(call.shares.of(position), piece);
         results_.push_back({static_cast<std::byte*>(call.buffer.data) + own.begin, data, own.bytes()});
         break;

@@ -34,6 +34,9 @@ std::string to_text(const Plan& plan, Rank rank, const Action& action) {
   if (action.op.kind == OpKind::norms) return "N";
   if (action.op.kind == OpKind::average) return "A";
   if (action.op.kind == OpKind::add) return "S";
+  if (action.op.kind == OpKind::encode) return "E";
+  if (action.op.kind == OpKind::project) return "P";
+  if (action.op.kind == OpKind::decode) return "D";
   std::string text = letters(action.op.kind) + std::to_string(number(plan, action.op));
   const auto& holds = plan.ranks[rank.value].holds;
   if (holds.size() == 1) return text;

@@ -26,15 +26,18 @@ struct Style {
 };
 /// Kinds differ in colour, in the palette of Okabe and Ito (2008) that colour-blind people tell apart, and by the letter
 /// on each bar; the stages of a rank differ in lightness.
-constexpr std::array<Style, 9> styles = {{{OpKind::forward, "forward", "F", {86, 180, 233}},
-                                          {OpKind::backward, "backward", "B", {230, 159, 0}},
-                                          {OpKind::backward_input, "input gradient", "I", {213, 94, 0}},
-                                          {OpKind::backward_weight, "weight gradient", "W", {0, 158, 115}},
-                                          {OpKind::recompute, "recompute", "R", {204, 121, 167}},
-                                          {OpKind::norms, "norms", "N", {160, 160, 160}},
-                                          {OpKind::update, "update", "U", {240, 228, 66}},
-                                          {OpKind::add, "sum of gradients", "S", {120, 94, 240}},
-                                          {OpKind::average, "average", "A", {0, 114, 178}}}};
+constexpr std::array<Style, 12> styles = {{{OpKind::forward, "forward", "F", {86, 180, 233}},
+                                           {OpKind::backward, "backward", "B", {230, 159, 0}},
+                                           {OpKind::backward_input, "input gradient", "I", {213, 94, 0}},
+                                           {OpKind::backward_weight, "weight gradient", "W", {0, 158, 115}},
+                                           {OpKind::recompute, "recompute", "R", {204, 121, 167}},
+                                           {OpKind::norms, "norms", "N", {160, 160, 160}},
+                                           {OpKind::update, "update", "U", {240, 228, 66}},
+                                           {OpKind::add, "sum of gradients", "S", {120, 94, 240}},
+                                           {OpKind::average, "average", "A", {0, 114, 178}},
+                                           {OpKind::encode, "encode", "E", {187, 204, 51}},
+                                           {OpKind::project, "project", "P", {170, 170, 0}},
+                                           {OpKind::decode, "decode", "D", {68, 187, 153}}}};
 
 const Style& style_of(OpKind kind) { return *std::ranges::find(styles, kind, &Style::kind); }
 

@@ -22,6 +22,7 @@ std::vector<Cell> cells(const Plan& plan, const Timeline& timeline, int rank) {
     result.push_back({spans[action.first].start - timeline.origin, spans[action.last].end - timeline.origin,
                       to_text(plan, Rank(rank), action)});
   }
+  std::ranges::stable_sort(result, {}, &Cell::start);
   return result;
 }
 

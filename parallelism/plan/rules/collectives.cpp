@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/case_text.h"
+#include "base/compression.h"
 #include "base/optimizer.h"
 #include "parallelism/plan/matching.h"
 #include "parallelism/plan/ties.h"
@@ -44,6 +46,7 @@ class UpdateCheck {
         rank_(rank),
         found_(found),
         reads_norms_(find_optimizer(plan.spec.optimizer.name).reads_norms),
+        compression_(compression(plan.spec)),
         steps_(plan.segments.size(), std::vector<Step>(plan.steps)) {
     for (const Lane& lane : plan.ranks[rank.value].lanes) {
       for (const Op& op : lane.ops) {
@@ -61,6 +64,7 @@ class UpdateCheck {
         for (StepId step; step.value < plan_.steps; ++step) {
           check_sum(s, step, sharers);
           check_share_sum(s, step, sharers);
+          check_compression(s, step);
           check_update(s, step);
           check_average(s, step, sharers);
           check_server(s, step, sharers);
@@ -76,6 +80,7 @@ class UpdateCheck {
     Counted share_sum;              ///< of gradients after a reduce-scatter
     Counted norms, norm_sum;
     Counted average;
+    Counted encode, project, projected, decode;  ///< beside the sum of what was encoded
     Counted push, pull, add;  ///< gradients to a server and weights from it, on its workers; what it adds
   };
 
@@ -83,12 +88,16 @@ class UpdateCheck {
     if (op.kind == OpKind::update) return &Step::update;
     if (op.kind == OpKind::norms) return &Step::norms;
     if (op.kind == OpKind::average) return &Step::average;
+    if (op.kind == OpKind::encode) return &Step::encode;
+    if (op.kind == OpKind::project) return &Step::project;
+    if (op.kind == OpKind::decode) return &Step::decode;
     if (op.kind == OpKind::add) return &Step::add;
     if (op.kind == OpKind::send) return op.payload == Payload::gradients ? &Step::push : nullptr;
     if (op.kind == OpKind::receive) return op.payload == Payload::parameters ? &Step::pull : nullptr;
     if (op.payload == Payload::norms) return &Step::norm_sum;
-    if (op.payload == Payload::gradients) return &Step::sum;
+    if (op.payload == Payload::gradients || op.payload == Payload::encoded) return &Step::sum;
     if (op.payload == Payload::gradient_shares) return &Step::share_sum;
+    if (op.payload == Payload::projected) return &Step::projected;
     return op.payload == Payload::parameters ? &Step::exchange : nullptr;
   }
   void add(const Op& op, Counted Step::*member) {
@@ -169,7 +178,7 @@ class UpdateCheck {
     check_count(sum, is_due ? parts : 0, missing);
     if (sum.op && scatters(sharers) && sum.op->kind != OpKind::reduce_scatter)
       complain("shard", *sum.op, "is of no micro-batch");
-    if (sum.op && sum.op->kind == OpKind::all_reduce && members(*sum.op) != sharers)
+    if (sum.op && sum.op->kind != OpKind::reduce_scatter && members(*sum.op) != sharers)
       complain("group", *sum.op, "does not join the holders of its stage");
   }
 
@@ -186,6 +195,33 @@ class UpdateCheck {
       complain("shard", *sum, "is of other shares than " + to_text(*scatter) + " left there");
     if (!divide(sharers, rank_, members(*scatter), members(*sum)))
       complain("group", *sum, "does not join those that have the same share of its stage");
+  }
+
+  /// What is sent in the place of gradients where the case compresses them, and nowhere else.
+  void check_compression(SegmentId s, StepId step) {
+    const Step& there = at(s, step);
+    const bool on = compression_.is_on(), projects = compression_.kind == CompressionKind::powersgd;
+    const int sums = on && there.sum.op, projections = projects && there.sum.op;
+    if (there.sum.op) {
+      const OpKind kind = compression_.kind == CompressionKind::topk ? OpKind::all_gather : OpKind::all_reduce;
+      const bool fits = there.sum.op->payload == (on ? Payload::encoded : Payload::gradients);
+      if (!fits || (on && there.sum.op->kind != kind))
+        complain("compression", *there.sum.op, "is not how compress:" + to_text(plan_.spec.compress) + " sums");
+    }
+    const Op whole = there.sum.op ? *there.sum.op : all_reduce(s, 1, step, GroupId(-1));
+    const auto missing = [&](OpKind kind) {
+      return compression_step(kind, whole.segment, whole.segments, step, whole.group);
+    };
+    const Op no_projection =
+        compressed_sum(OpKind::all_reduce, Payload::projected, whole.segment, whole.segments, step, whole.group);
+    for (const auto& [counted, due, op] : {std::tuple(there.encode, sums, missing(OpKind::encode)),
+                                           std::tuple(there.project, projections, missing(OpKind::project)),
+                                           std::tuple(there.projected, projections, no_projection),
+                                           std::tuple(there.decode, sums, missing(OpKind::decode))}) {
+      check_count(counted, due, op);
+      if (counted.op && due > 0 && !same_run(*counted.op, whole))
+        complain("shard", *counted.op, "is of another run than " + to_text(whole));
+    }
   }
 
   void check_update(SegmentId s, StepId step) {
@@ -287,6 +323,7 @@ class UpdateCheck {
   Rank rank_;
   Violations& found_;
   bool reads_norms_;
+  Compression compression_;
   std::vector<std::vector<Step>> steps_;                                  ///< [segment][step]
   std::set<std::tuple<SegmentId, StepId, int>> parts_;                    ///< of sums, by the run's first segment
   std::set<std::tuple<OpKind, SegmentId, StepId, MicroBatchId>> pieces_;  ///< the same of micro-batches

@@ -136,6 +136,9 @@ class ComputeWalk {
       case OpKind::update:
       case OpKind::add:
       case OpKind::average:
+      case OpKind::encode:
+      case OpKind::project:
+      case OpKind::decode:
       case OpKind::send:
       case OpKind::receive:
       case OpKind::all_reduce:

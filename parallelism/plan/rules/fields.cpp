@@ -243,14 +243,15 @@ class FieldCheck {
     }
     const bool is_piece = plan_.scatters_pieces && (op.kind == OpKind::reduce_scatter || op.kind == OpKind::add);
     if (is_over_run(op) && !is_piece && op.micro_batch != MicroBatchId(0)) return "micro-batch";
-    const bool may_have_group = is_collective(op.kind) || op.kind == OpKind::update || op.kind == OpKind::norms ||
-                                op.kind == OpKind::average || is_piece;
+    const bool has_group = is_collective(op.kind) || is_of_compression(op.kind);
+    const bool may_have_group =
+        has_group || op.kind == OpKind::update || op.kind == OpKind::norms || op.kind == OpKind::average || is_piece;
     if (op.group != GroupId(-1) && (!may_have_group || !is_member(op.group, rank))) return "group";
-    if (is_collective(op.kind) && (op.group.value < 0 || op.group != lane.key.group)) return "group";
+    if (has_group && op.group.value < 0) return "group";
+    if (is_collective(op.kind) && op.group != lane.key.group) return "group";
     if (op.kind == OpKind::broadcast && !is_member(op.group, op.peer)) return "root";
     if (op.payload == Payload::tied_gradients) return wrong_tie(op, rank) ? "segment" : "";
-    const bool meets_others =
-        is_collective(op.kind) || op.kind == OpKind::add || (is_message(op.kind) && is_over_run(op));
+    const bool meets_others = has_group || op.kind == OpKind::add || (is_message(op.kind) && is_over_run(op));
     for (int i = 0; i < op.segments && meets_others; ++i) {
       if (!find_holding(plan_, rank, stage_of(plan_, SegmentId(op.segment.value + i)))) return "segment";
     }
@@ -283,13 +284,16 @@ class FieldCheck {
       case OpKind::norms:
       case OpKind::update:
       case OpKind::add:
-      case OpKind::average: return payload == Payload::none;
+      case OpKind::average:
+      case OpKind::encode:
+      case OpKind::project:
+      case OpKind::decode: return payload == Payload::none;
       case OpKind::send:
       case OpKind::receive:
         return is_of_micro_batch(payload) || payload == Payload::gradients || payload == Payload::parameters;
       case OpKind::all_reduce: return payload != Payload::none;
       case OpKind::reduce_scatter: return payload == Payload::gradients;
-      case OpKind::all_gather:
+      case OpKind::all_gather: return payload == Payload::parameters || payload == Payload::encoded;
       case OpKind::broadcast: return payload == Payload::parameters;
     }
     return false;

@@ -6,6 +6,7 @@
 
 #include "base/optimizer.h"
 #include "parallelism/plan/state/buffers.h"
+#include "parallelism/plan/state/messages.h"
 #include "parallelism/plan/strategies/c10d.h"
 
 namespace parabench::plan {
@@ -28,8 +29,11 @@ int element_bytes(StateRole role, int master) {
     case StateRole::gradients:
     case StateRole::gradient_shares:
     case StateRole::buckets:
+    case StateRole::errors:
     case StateRole::optimizer:
     case StateRole::outer: return master;
+    case StateRole::encoded:
+    case StateRole::projected: return 1;  // of several types
     case StateRole::updates: return sizeof(float);
     case StateRole::norms: return sizeof(double);
   }
@@ -108,6 +112,12 @@ ParameterSizes::ParameterSizes(const models::ModelSpec& model) {
   for (const models::LayerSpec& layer : model.layers) {
     const std::vector<models::ParameterSpec> tensors = models::parameters(layer);
     tensors_.push_back(tensors_.back() + static_cast<int>(tensors.size()));
+    for (const models::ParameterSpec& tensor : tensors) {
+      const models::ParameterPlace place{static_cast<int>(before_[0].size()) - 1,
+                                         static_cast<int>(&tensor - tensors.data())};
+      const std::int64_t rows = tensor.shape.empty() ? 1 : tensor.shape.front();
+      shapes_.push_back({rows, tensor.elements() / rows, models::origin(model, place) != place});
+    }
     for (std::size_t wide = 0; wide < before_.size(); ++wide) {
       std::int64_t sum = before_[wide].back();
       for (const models::ParameterSpec& tensor : tensors) sum += aligned(tensor.elements(), wide ? 8 : 4);
@@ -195,7 +205,8 @@ StateLayout state_layout(const Plan& plan, const ParameterSizes& sizes, Rank ran
   const bool gathers = has_collectives(program, Payload::parameters);
   const auto add = [&](StateRole role, MemoryCategory category, std::int64_t elements) {
     const int bytes = element_bytes(role, layout.element_bytes);
-    const bool exchanged = (role == StateRole::gradients && sums) || (role == StateRole::weights && gathers);
+    const bool exchanged = (role == StateRole::gradients && sums) || (role == StateRole::weights && gathers) ||
+                           role == StateRole::encoded || role == StateRole::projected;
     layout.arenas.push_back({role, category, exchanged, elements, elements * bytes});
   };
   for (int slot = 0; slot < program.weight_versions; ++slot) {
@@ -207,6 +218,15 @@ StateLayout state_layout(const Plan& plan, const ParameterSizes& sizes, Rank ran
   else if (reduces(program))
     add(StateRole::gradients, MemoryCategory::gradients, gradients.elements);
   if (plan.scatters_pieces && reduces(program)) add(StateRole::gradient_shares, MemoryCategory::gradients, updated);
+  if (has_collectives(program, Payload::encoded)) {
+    const int segments = static_cast<int>(plan.segments.size());
+    const Compression by = compression(plan.spec);
+    const MessageBytes bytes = message_bytes(plan, sizes, SegmentId(0), segments);
+    if (by.feeds_back()) add(StateRole::errors, MemoryCategory::gradients, layout.elements);
+    const std::int64_t buffers = by.kind == CompressionKind::topk ? plan.replicas : 1;
+    add(StateRole::encoded, MemoryCategory::communication, bytes.encoded * buffers);
+    if (bytes.projected > 0) add(StateRole::projected, MemoryCategory::communication, bytes.projected);
+  }
   for (int state = state_count(optimizer_rule(plan.spec)); state > 0; --state) {
     add(StateRole::optimizer, MemoryCategory::optimizer, updated);
   }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/measures.h"
@@ -26,6 +27,13 @@ struct ElementRange {
   bool operator==(const ElementRange&) const = default;
 };
 
+/// A tensor as a matrix: by its first dimension and all others together.
+struct TensorShape {
+  std::int64_t rows = 0, columns = 0;
+  bool is_copy = false;  ///< of a tensor that the model ties
+  std::int64_t elements() const { return rows * columns; }
+};
+
 /// Elements that the parameters of layers take in an arena, each tensor rounded up to slice_alignment_bytes; both
 /// layers of a tie have the tensor.
 class ParameterSizes {
@@ -40,8 +48,13 @@ class ParameterSizes {
   std::int64_t tied_elements(int element_bytes) const { return tied_[element_bytes == 8]; }
   /// Of a run of layers. O(1).
   int tensors(int first_layer, int layers) const { return tensors_[first_layer + layers] - tensors_[first_layer]; }
+  /// Of a layer, in the order of its parameters.
+  std::span<const TensorShape> tensors_of(int layer) const {
+    return std::span(shapes_).subspan(tensors_[layer], tensors(layer, 1));
+  }
 
  private:
+  std::vector<TensorShape> shapes_;                  ///< of all tensors, layer by layer
   std::vector<int> tensors_;                         ///< prefix sums over layers
   std::array<std::vector<std::int64_t>, 2> before_;  ///< prefix sums over layers; elements of 4, of 8 bytes
   std::array<std::int64_t, 2> tied_{};
@@ -56,10 +69,13 @@ enum class StateRole {
   gradients,        ///< where they are reduced; elsewhere they are autograd's own tensors
   gradient_shares,  ///< the rank's shares of the sums so far, where micro-batches are summed one by one
   buckets,          ///< PyTorch's reducer has beside them, where it sums them
-  optimizer,        ///< one per state that the optimizer keeps for each parameter
-  outer,            ///< of an outer optimizer (Averaging): the weights of its last step, and what it remembers
-  updates,          ///< how often each segment was updated, in fp32, where the optimizer counts
-  norms,            ///< two sums of squares of each tensor, in fp64, where shares are updated by norms of whole tensors
+  errors,     ///< what compressed sums have left out of the rank's gradients, where that is added to the next ones
+  encoded,    ///< what is sent in the place of gradients; of top-k by all members
+  projected,  ///< what PowerSGD sends second, and starts from the next time
+  optimizer,  ///< one per state that the optimizer keeps for each parameter
+  outer,      ///< of an outer optimizer (Averaging): the weights of its last step, and what it remembers
+  updates,    ///< how often each segment was updated, in fp32, where the optimizer counts
+  norms,      ///< two sums of squares of each tensor, in fp64, where shares are updated by norms of whole tensors
 };
 
 /// One arena of a rank.
@@ -85,7 +101,8 @@ struct StateLayout {
   /// The ranges of a copy that this rank updates, ascending: one whole copy, or its shards of the runs that are
   /// sharded. Shares and an arena of the optimizer hold these alone, one after the other.
   std::vector<ElementRange> updated;
-  /// Weights by slot, shares, then gradients, shares of them, then the optimizer's, then the outer one's, then updates, then norms.
+  /// Weights by slot, shares, then gradients, shares of them, then what compresses them, then the optimizer's, then the
+  /// outer one's, then updates, then norms.
   std::vector<StateArena> arenas;
 
   std::int64_t copy_bytes() const { return elements * element_bytes; }

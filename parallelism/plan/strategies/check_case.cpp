@@ -9,6 +9,7 @@
 
 #include "base/case_key.h"
 #include "base/case_text.h"
+#include "base/compression.h"
 #include "base/error.h"
 #include "base/optimizer.h"
 #include "parallelism/plan/formats/given_schedule.h"
@@ -106,6 +107,20 @@ void check_graph(const Case& spec, const models::ModelSpec& model, const Strateg
     refuse("off for " + model.name + ", whose dropout a graph would repeat in every step", "leave graph out");
 }
 
+/// What starts by readiness has no order that a queue of a device, or whoever drives the operations, could keep to.
+void check_executor(const Case& spec, const Strategy& strategy) {
+  if (!is_futurized(spec)) return;
+  const auto refuse = [](const std::string& expected) {
+    throw usage_error("executor", "futurized", expected, "leave executor out");
+  };
+  if (spec.device != DeviceKind::cpu)
+    refuse("ordered with device:" + std::string(to_text(spec.device)) +
+           ": operations are fired on the processor alone");
+  const std::string name(strategy.name);
+  if (strategy.delay) refuse("ordered for " + name + ", in which the order decides what weights a pass reads");
+  if (sums_by_reducer(spec)) refuse("ordered for " + name + ", whose backward is one call of PyTorch's autograd");
+}
+
 /// What zero3 reads.
 void check_resharding(const Case& spec, const Strategy& strategy) {
   if (!strategy.uses("reshard")) return;
@@ -152,6 +167,41 @@ void check_servers(const Case& spec, const models::ModelSpec& model) {
                       "try " + key_value("np", serving + 1));
   if (serving > layers) refuse("at most the " + std::to_string(layers) + " layers of " + model.name);
   if (serving > 1 && model.tie) refuse("1 for " + model.name + ", two layers of which share a tensor");
+}
+
+/// The most columns with which PowerSGD still factors some matrix of the model; 0: no number does.
+std::int64_t largest_rank(const models::ModelSpec& model) {
+  std::int64_t largest = 0;
+  for (const models::LayerSpec& layer : model.layers) {
+    for (const models::ParameterSpec& tensor : models::parameters(layer)) {
+      const std::int64_t rows = tensor.shape.empty() ? 1 : tensor.shape.front(), columns = tensor.elements() / rows;
+      largest = std::max(largest, (rows * columns - 1) / (2 * (rows + columns)));
+    }
+  }
+  return largest;
+}
+
+void check_compression(const Case& spec, const models::ModelSpec& model) {
+  const Compression by = compression(spec);
+  if (!by.is_on()) return;
+  const auto refuse = [&](const std::string& expected, const std::string& hint) {
+    throw usage_error("compress", to_text(spec.compress), expected, hint);
+  };
+  if (spec.np == 1) refuse("none with np:1, where nothing is summed", "try np:2, or leave compress out");
+  if (spec.device == DeviceKind::cuda)
+    refuse("none with device:cuda: gradients are compressed on the processor alone so far", "try device:cpu");
+  if (by.kind == CompressionKind::powersgd) {
+    if (const std::int64_t most = largest_rank(model); by.rank > most)
+      throw usage_error(
+          "rank of compress:powersgd", std::to_string(by.rank),
+          most == 0 ? "another compression: no matrix of " + model.name + " is smaller as two of a column"
+                    : "at most " + std::to_string(most) + ", with which a matrix of " + model.name +
+                          ", of n x m, is still factored: (n + m) 2 rank < n m",
+          most == 0 ? "try compress:bf16" : "try rank=" + std::to_string(std::min<std::int64_t>(4, most)));
+  }
+  constexpr std::int64_t most_places = std::int64_t{1} << 31;
+  if (by.kind == CompressionKind::topk && models::parameter_count(model) >= most_places)
+    refuse("bf16 or powersgd for " + model.name + ", whose places take more than 32 bits", "try compress:powersgd");
 }
 
 void check_offered(const Case& spec) {
@@ -374,10 +424,12 @@ void check_case(const Case& spec, const models::ModelSpec& model, const GivenSch
   check_offered(spec);
   check_reduce(spec);
   check_graph(spec, model, strategy);
+  check_executor(spec, strategy);
   check_resharding(spec, strategy);
   check_groups(spec);
   check_order(spec, model);
   check_reducer(spec);
+  check_compression(spec, model);
   check_planned(spec, strategy);
   check_ranks(spec, model, strategy, given);
   check_pieces(spec, model, strategy);

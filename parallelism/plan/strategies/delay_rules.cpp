@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "parallelism/plan/strategies/local_sgd.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 
@@ -40,7 +41,7 @@ std::vector<VersionRule> double_buffering(std::span<const int> widths) {
 int equivalence_steps(const Plan& plan) {
   int steps = plan.spec.graph ? graph_capture_step + 3 : 3;
   for (const VersionRule& rule : delay_rules(plan)) steps = std::max(steps, (rule.lag + 3) * rule.steps_per_update);
-  const int every = std::max(1, plan.averaging.every);
+  const int every = std::clamp(plan.averaging.every, 1, most_verified_round);
   return every * std::max(2, (steps + every - 1) / every);
 }
 

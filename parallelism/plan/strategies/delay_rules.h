@@ -32,7 +32,8 @@ std::vector<VersionRule> weight_stashing(std::span<const int> widths);
 std::vector<VersionRule> double_buffering(std::span<const int> widths);
 
 /// Steps to train for a comparison with the reference: every stage has read versions that updates wrote, a captured step
-/// was replayed on pieces other than its own, and weights were averaged twice, the last time at the end; 3 or more.
+/// was replayed on pieces other than its own, and weights were averaged twice, the last time at the end, in rounds of
+/// most_verified_round (local_sgd.h); 3 or more.
 int equivalence_steps(const Plan& plan);
 
 }  // namespace parabench::plan

@@ -44,4 +44,23 @@ Plan local_sgd_plan(const StrategyInput& input) {
   });
 }
 
+Plan shorten_rounds(Plan plan, int most) {
+  const int dropped = plan.averaging.every - most;
+  if (dropped <= 0) return plan;
+  plan.steps = plan.averaging.every = most;
+  auto& parameters = plan.spec.strategy.parameters;
+  std::erase_if(parameters, [](const auto& parameter) { return parameter.first == "every"; });
+  if (std::to_string(most) != usual_every) parameters.insert(parameters.begin(), {"every", std::to_string(most)});
+  for (RankProgram& rank : plan.ranks) {
+    for (Lane& lane : rank.lanes) {
+      std::erase_if(lane.ops, [&](const Op& op) { return op.step.value < dropped; });
+      for (Op& op : lane.ops) {
+        op.step.value -= dropped;
+        if (has_version(op)) op.version.value -= dropped;
+      }
+    }
+  }
+  return plan;
+}
+
 }  // namespace parabench::plan

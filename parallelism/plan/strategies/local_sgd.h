@@ -24,4 +24,12 @@ Averaging averaging(const Case& spec);
 /// rank: sequential, which has no outer optimizer.
 Plan local_sgd_plan(const StrategyInput& input);
 
+/// The most local steps of a round that are compared with the reference: one whose successor is local too, and one before
+/// an average. More of them add nothing but rounding, which grows with every step that no sum over ranks evens out.
+inline constexpr int most_verified_round = 2;
+
+/// The plan with rounds of at most `most` local steps, the last ones of each, and its case to match; other plans as they
+/// are. `plan`: as its strategy wrote it.
+Plan shorten_rounds(Plan plan, int most);
+
 }  // namespace parabench::plan

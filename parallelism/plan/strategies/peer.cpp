@@ -29,8 +29,9 @@ constexpr std::array<PeerProduct, 11> products = {{
 }};
 
 /// Keys whose default alone the products are trained with: what others mean by them is not what we do.
-constexpr std::array<std::string_view, 11> keys_of_ours = {"dp",    "warmup", "recompute", "memory", "device",   "comm",
-                                                           "graph", "loader", "input",     "zero",   "optimizer"};
+constexpr std::array<std::string_view, 12> keys_of_ours = {"dp",     "warmup", "recompute", "memory",
+                                                           "device", "comm",   "graph",     "loader",
+                                                           "input",  "zero",   "optimizer", "executor"};
 
 void require_defaults(const Case& spec) {
   for (const CaseKey& key : case_keys()) {

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/case_text.h"
 #include "base/error.h"
 #include "base/sum_order.h"
 #include "base/units_text.h"
@@ -91,6 +92,9 @@ void check_order(const Case& spec, const models::ModelSpec& model) {
     throw usage_error("bucket", print_bytes(spec.bucket),
                       "no bucket with order:priority, which sums partitions of single layers",
                       "leave bucket out, or write order:priority[partition=" + print_bytes(spec.bucket) + "]");
+  if (spec.compress != Case{}.compress)
+    throw usage_error("order", parabench::to_text(spec.order),
+                      "backward with compress:" + spec.compress.name + ", which sums whole buckets", "leave order out");
   const ParameterSizes sizes(model);
   const int element = parameter_bytes(spec.precision), layers = static_cast<int>(model.layers.size());
   const auto parts = [&](Bytes partition) {

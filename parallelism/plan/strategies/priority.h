@@ -25,7 +25,7 @@ std::vector<RunPart> by_priority(std::vector<TimedPart> parts);
 /// each layer's update waits for the next step's forward of it (Plan::updates_late). One copy is updated whole.
 Plan prioritised_plan(const StrategyInput& input);
 
-/// Throws usage_error where order:priority comes with a bucket of its own, or with a partition that cuts the model's
+/// Throws usage_error where order:priority comes with a bucket of its own, with compressed sums, or with a partition that cuts the model's
 /// gradients into more parts than a plan may list.
 void check_order(const Case& spec, const models::ModelSpec& model);
 

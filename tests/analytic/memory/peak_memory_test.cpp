@@ -44,6 +44,24 @@ TEST(PeakMemory, UpdatesInSharesKeepStatesOfTheSharesAlone) {
   }
 }
 
+TEST(PeakMemory, CompressedSumsKeepTheirMessagesAndWhatTheyLeftOut) {
+  HandCosts costs(KindSeconds{});
+  costs.forward_peak = 1;
+  const auto usage = [&](const NamedChoice& compress) {
+    Case spec = case_of("data-parallel", 2, 4);
+    spec.bucket = Bytes(1);
+    spec.compress = compress;
+    return peak(test_plan(spec, 3), 3, costs, 1);
+  };
+  const MemoryUsage whole = usage({"none", {}}), rounded = usage({"bf16", {}}), all = usage({"topk", {{"ratio", "1"}}});
+  EXPECT_EQ(whole[MemoryCategory::gradients], 3 * chain_layer_bytes);
+  EXPECT_EQ(whole[MemoryCategory::communication], 0);
+  EXPECT_EQ(rounded[MemoryCategory::gradients], 3 * chain_layer_bytes);
+  EXPECT_EQ(rounded[MemoryCategory::communication], 3 * 64) << "16 values of 2 bytes, in whole cache lines";
+  EXPECT_EQ(all[MemoryCategory::gradients], 2 * 3 * chain_layer_bytes);
+  EXPECT_EQ(all[MemoryCategory::communication], 2 * 3 * 16 * 8) << "values and places of both ranks";
+}
+
 TEST(PeakMemory, SharedGradientsAndWeightsKeepASharePlusTheBuffersThatThereIsRoomFor) {
   HandCosts costs(KindSeconds{});
   costs.forward_peak = 1;

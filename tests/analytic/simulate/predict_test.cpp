@@ -175,6 +175,40 @@ TEST(Predict, WeightsThatAreAveragedNowAndThenCostTheirPartOfEveryStep) {
   EXPECT_EQ(predicted("4").timeline->first_step % 4, 3) << "the step that averages is shown";
 }
 
+/// Layers of 64 x 64 weights and 64 biases.
+models::ModelSpec wide_chain(int layers) {
+  models::ModelSpec model{.name = "wide", .input = {64}, .classes = 64, .layers = {}};
+  for (int i = 0; i < layers; ++i) {
+    const std::string name(static_cast<std::size_t>(i) + 1, 'l');
+    model.layers.push_back(models::chain(name, {{name, models::Linear{64, 64}}}));
+  }
+  return model;
+}
+
+TEST(Predict, CompressedSumsCostWhatMakesThemAndTellTheirRatio) {
+  const HandCosts costs([](Rank rank, const plan::Op& op, int busy) {
+    return KindSeconds{.all_reduce = 3, .update = 1}(rank, op, busy);
+  });
+  const auto predicted = [&](const NamedChoice& compress) {
+    Case spec = case_of("data-parallel", 2, 2);
+    spec.compress = compress;
+    const models::ModelSpec model = wide_chain(3);
+    return predict(plan::make_plan(spec, model, std::vector<double>(3, 1.0), 1), model, costs, costs, 5, 20);
+  };
+  // Passes of 9 s and an update of 1; in one bucket, which nothing hides: encode, sum and decode, and with two factors a
+  // second product and sum.
+  const Predicted rounded = predicted({"bf16", {}}), factored = predicted({"powersgd", {}});
+  EXPECT_DOUBLE_EQ(rounded.step_time_s, 9 + 1 + 1 + 3 + 1);
+  EXPECT_DOUBLE_EQ(factored.step_time_s, 9 + 1 + 1 + 3 + 1 + 3 + 1);
+  for (const Predicted& one : {rounded, factored})
+    EXPECT_THAT(one.second_opinion_step_time_s, ElementsAre(testing::Pair("compressed_sums", one.step_time_s)));
+  EXPECT_DOUBLE_EQ(term(rounded, "compression_ratio[stage 0]"), 2);
+  // Two factors of 64 x 4, and the biases as they are.
+  EXPECT_DOUBLE_EQ(term(factored, "compression_ratio[stage 0]"), (4096 + 64) / (2 * 256.0 + 64));
+  EXPECT_DOUBLE_EQ(term(factored, "project[stage 0]"), 1);
+  EXPECT_DOUBLE_EQ(term(factored, "all_reduce[stage 0, projected 0]"), 3);
+}
+
 TEST(Predict, GathersOfShardedWeightsHideBehindThePassesAheadOfWhichTheyStart) {
   const auto predicted = [](int prefetch, double collective) {
     const KindSeconds kinds{.all_reduce = collective};

@@ -14,7 +14,9 @@ namespace parabench::comm {
 
 template <class T>
 BufferView view(T* data, std::int64_t elements) {
-  constexpr ElementType type = sizeof(T) == 8 ? ElementType::f64 : ElementType::f32;
+  constexpr ElementType type = sizeof(T) == 8   ? ElementType::f64
+                               : sizeof(T) == 4 ? ElementType::f32
+                                                : ElementType::bf16;
   return {data, elements * static_cast<std::int64_t>(sizeof(T)), type};
 }
 

@@ -245,7 +245,7 @@ void impossible_collectives_are_refused(Communicator& comm) {
     refused(call(doubles, to_first(p, 0, 64), CommGroupId(comm.groups().count())), {"names group"});
   }
   refused({.kind = CollectiveKind::reduce_scatter, .buffer = {data, 64}, .shares = to_first(p, 0, 64)},
-          {"64 bytes are not a whole number of f32 or f64"});
+          {"64 bytes are not a whole number of f32, f64 or bf16"});
   refused({.kind = CollectiveKind::broadcast, .buffer = doubles, .root = Rank(p)},
           {"rank " + std::to_string(p), "group 0"});
   refused({.kind = CollectiveKind::broadcast, .buffer = {data, 7, ElementType::f32}}, {"7 bytes"});

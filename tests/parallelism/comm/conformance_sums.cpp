@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "parallelism/comm/bf16.h"
 #include "tests/parallelism/comm/conformance_data.h"
 #include "tests/parallelism/comm/conformance_parts.h"
 
@@ -59,6 +60,23 @@ void sums_are_bitwise_equal(Communicator& comm) {
   for (const std::string& other : all_gather(comm, own)) EXPECT_TRUE(other == own);
 }
 
+/// Whole numbers whose sums, and parts of these, need no more than 8 bits: the same in whatever order they are added.
+void sums_of_bf16(Communicator& comm) {
+  const auto input = [](Rank rank, std::int64_t i) { return static_cast<float>(whole_input(rank.value, i) % 9); };
+  for (const Place place : {Place::same_offset, Place::own_offset, Place::outside}) {
+    for (const std::int64_t n : {1, 33, 70001, 300007}) {
+      const Elements<Bf16> memory(comm, place, n);
+      for (std::int64_t i = 0; i < n; ++i) memory.data()[i] = input(comm.rank(), i);
+      comm.wait(comm.all_reduce(view(memory.data(), n)));
+      for (std::int64_t i = 0; i < n; ++i) {
+        float sum = 0;
+        for (const Rank rank : comm.groups().members(world_group)) sum += input(rank, i);
+        ASSERT_EQ(float{memory.data()[i]}, sum) << "element " << i << " of " << n;
+      }
+    }
+  }
+}
+
 void collectives_queue_up(Communicator& comm) {
   constexpr std::int64_t n = 3001;
   double* const data = reinterpret_cast<double*>(comm.allocate(3 * n * 8).data);
@@ -90,6 +108,7 @@ constexpr ConformanceCase cases[] = {
     {"sums_outside_arena", sums_outside_arena},
     {"sums_at_unequal_offsets", sums_at_unequal_offsets},
     {"sums_are_bitwise_equal", sums_are_bitwise_equal},
+    {"sums_of_bf16", sums_of_bf16},
     {"collectives_queue_up", collectives_queue_up},
     {"arenas_are_zeroed_and_aligned", arenas_are_zeroed_and_aligned},
 };

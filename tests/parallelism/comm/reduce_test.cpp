@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
 #include <vector>
+
+#include "parallelism/comm/bf16.h"
 
 namespace parabench::comm {
 namespace {
@@ -55,6 +59,42 @@ TEST(Sums, AreAddedInTheOrderOfTheBuffersAndTouchNothingElse) {
       expect_sums_in_order<double>(ranks, n);
     }
   }
+}
+
+float rounded(float value) {
+  Bf16 stored;
+  stored = value;
+  return stored;
+}
+
+TEST(Sums, OfBf16AreAddedInF32AndRoundedOnce) {
+  for (int ranks : {2, 3, 4, 5, 9}) {
+    constexpr std::int64_t n = 5003;
+    std::vector<std::vector<Bf16>> data(ranks, std::vector<Bf16>(n));
+    std::vector<std::byte*> buffers;
+    std::vector<float> sums(n, 0);
+    for (int r = 0; r < ranks; ++r) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        data[r][i] = std::sin(static_cast<float>(r * n + i)) * (i % 3 == 0 ? 1e4F : 1);
+        sums[i] += data[r][i];
+      }
+      buffers.push_back(reinterpret_cast<std::byte*>(data[r].data()));
+    }
+    sum_in_place(buffers, {0, n * std::int64_t{sizeof(Bf16)}}, ElementType::bf16);
+    for (int r = 0; r < ranks; ++r)
+      for (std::int64_t i = 0; i < n; ++i) ASSERT_EQ(float{data[r][i]}, rounded(sums[i])) << ranks << " ranks, " << i;
+  }
+}
+
+TEST(Bf16, IsTheNearestNumberOfEightBits) {
+  for (const float exact : {0.F, -1.5F, 1.0078125F, 3.3895314e38F, 1e-40F})
+    EXPECT_NEAR(rounded(exact), exact, std::abs(exact) * 0x1p-8F + 1e-38F);
+  EXPECT_EQ(rounded(1 + 0x1p-8F), 1) << "ties go to even";
+  EXPECT_EQ(rounded(1 + 3 * 0x1p-8F), 1 + 0x1p-6F) << "ties go to even";
+  EXPECT_EQ(rounded(1 + 0x1p-8F + 0x1p-20F), 1 + 0x1p-7F);
+  EXPECT_EQ(rounded(HUGE_VALF), HUGE_VALF);
+  EXPECT_EQ(rounded(3.4e38F), HUGE_VALF) << "beyond the largest";
+  EXPECT_TRUE(std::isnan(rounded(std::bit_cast<float>(0x7fffffffU))));
 }
 
 }  // namespace

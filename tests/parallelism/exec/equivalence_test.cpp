@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 
 #include "datasets/order.h"
@@ -120,6 +121,19 @@ INSTANTIATE_TEST_SUITE_P(
                     "local-sgd[every=2,outer=nesterov]/np:3/batch:8/optimizer:adamw/layout:channels_last",
                     "local-sgd[every=2]/np:2/batch:7/optimizer:lars/momentum:0.5/recompute:all",
                     "local-sgd/np:1/batch:4"));
+INSTANTIATE_TEST_SUITE_P(
+    Compressed, EveryStrategy,
+    testing::Values("data-parallel/np:2/batch:8/compress:bf16", "data-parallel/np:3/batch:8/bucket:4KiB/compress:bf16",
+                    "data-parallel/np:4/batch:11/layout:channels_last/compress:bf16/optimizer:adam",
+                    "horovod[fusion=4KiB,cycle=0]/np:3/batch:8/compress:bf16",
+                    "data-parallel/np:2/batch:8/compress:powersgd",
+                    "data-parallel/np:3/batch:8/bucket:4KiB/compress:powersgd[rank=1]/weight_decay:0.1",
+                    "data-parallel/np:4/batch:11/bucket:1/layout:channels_last/compress:powersgd[rank=2]",
+                    "horovod/np:2/batch:7/compress:powersgd[rank=2]/optimizer:lars",
+                    "data-parallel/np:2/batch:8/compress:topk",
+                    "data-parallel/np:3/batch:8/bucket:4KiB/compress:topk[ratio=0.1]/recompute:all",
+                    "data-parallel/np:4/batch:11/layout:channels_last/compress:topk[ratio=0.3]/optimizer:adam",
+                    "horovod[fusion=4KiB,cycle=0]/np:3/batch:8/compress:topk[ratio=1]"));
 INSTANTIATE_TEST_SUITE_P(Served, EveryStrategy,
                          testing::Values("parameter-server/np:2/batch:8",
                                          "parameter-server/np:3/batch:8/bucket:1KiB/weight_decay:0.1",
@@ -538,6 +552,18 @@ TEST(Rounding, ANetworkThatAmplifiesItTooMuchLeavesNothingToCompare) {
     for (torch::Tensor& tensor : layer) tensor = tensor * 1.001;
   EXPECT_GT(rounding_between(reference, other).decided_elements, most_decided);
   EXPECT_EQ(rounding_between(reference, reference).decided_elements, 0);
+}
+
+TEST(Rounding, OfTwoNudgesTheLargerOfEachCounts) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  const Rounding a{.updates = {{1e-9, 3e-9}, {nan}}, .buffers = {{{1e-5}}}, .decided_elements = 0.2};
+  const Rounding b{.updates = {{2e-9, 1e-9}, {1e-9}}, .buffers = {{{inf}}}, .decided_elements = 0.1};
+  for (const Rounding& larger : {larger_of(a, b), larger_of(b, a)}) {
+    EXPECT_EQ(larger.updates[0], (std::vector{2e-9, 3e-9}));
+    EXPECT_TRUE(std::isnan(larger.updates[1][0]));
+    EXPECT_EQ(larger.buffers[0][0][0], inf);
+    EXPECT_EQ(larger.decided_elements, 0.2);
+  }
 }
 
 TEST(Compare, ASmallTensorCannotHideBehindALargeOne) {

@@ -47,6 +47,8 @@ class SymbolicRun {
     if (key.kind == LaneKind::collectives) {
       if (key.purpose == Payload::norms) return try_sum_of_norms(key, op);
       if (key.purpose == Payload::gradient_shares) return try_sum_of_shares(key, op);
+      if (key.purpose == Payload::projected)
+        return try_members(key, op, &SymbolicRank::is_projected, &SymbolicRank::take_projected);
       return key.purpose == Payload::parameters ? try_gather(key, op) : try_reduce(key, op);
     }
     if (is_message(key.kind)) return op.kind == OpKind::send && try_send(r, l, op);
@@ -90,13 +92,18 @@ class SymbolicRun {
   }
 
   bool try_reduce(const LaneKey& key, const Op& op) {
+    const bool compressed = key.purpose == Payload::encoded;
+    const bool sums = op.kind == OpKind::all_reduce || op.kind == OpKind::reduce_scatter;
+    const OpKind as_encoded = plan_.spec.compress.name == "topk" ? OpKind::all_gather : OpKind::all_reduce;
     const std::vector<Rank>& members = plan_.groups[key.group.value].ranks;
-    require(op.kind == OpKind::reduce_scatter ||
-            (op.kind == OpKind::all_reduce && members == holders(plan_, stage_of(plan_, op.segment))));
+    require((compressed ? op.kind == as_encoded : sums && plan_.spec.compress.name == "none") &&
+            (op.kind == OpKind::reduce_scatter || members == holders(plan_, stage_of(plan_, op.segment))));
     std::vector<std::pair<int, int>> lanes;
     for (Rank holder : members) {
       const int lane = plan_.ranks[holder.value].find_lane(key);
-      if (lane < 0 || is_done(holder.value, lane) || !ranks_[holder.value].gradients_are_complete(op)) return false;
+      if (lane < 0 || is_done(holder.value, lane)) return false;
+      const SymbolicRank& rank = ranks_[holder.value];
+      if (!(compressed ? rank.is_encoded(op) : rank.gradients_are_complete(op))) return false;
       require(head(holder.value, lane) == op);
       lanes.push_back({holder.value, lane});
     }
@@ -112,7 +119,8 @@ class SymbolicRun {
       for (const auto& [holder, lane] : lanes) {
         for (std::size_t i = 0; i < total.size(); ++i) total[i] += ranks_[holder].sums(op, s)[i];
       }
-      for (const auto& [holder, lane] : lanes) ranks_[holder].replace_sums(op, s, total);
+      for (const auto& [holder, lane] : lanes)
+        compressed ? ranks_[holder].take_encoded(op, s, total) : ranks_[holder].replace_sums(op, s, total);
     }
     return true;
   }

@@ -26,10 +26,11 @@ TEST(Op, TextNamesThePartsOfASplitBackward) {
 
 TEST(Op, EveryKindHasAnOwnNameAndALaneOfItsOwnKind) {
   EXPECT_THAT(enum_names<OpKind>,
-              testing::ElementsAre("F", "B", "I", "W", "RECOMPUTE", "NORMS", "UPDATE", "ADD", "AVERAGE", "SEND", "RECV",
-                                   "ALL_REDUCE", "REDUCE_SCATTER", "ALL_GATHER", "BROADCAST"));
+              testing::ElementsAre("F", "B", "I", "W", "RECOMPUTE", "NORMS", "UPDATE", "ADD", "AVERAGE", "ENCODE",
+                                   "PROJECT", "DECODE", "SEND", "RECV", "ALL_REDUCE", "REDUCE_SCATTER", "ALL_GATHER",
+                                   "BROADCAST"));
   for (OpKind kind : enum_values<OpKind>) {
-    EXPECT_EQ(kind <= OpKind::average, lane_kind(kind) == LaneKind::compute);
+    EXPECT_EQ(kind <= OpKind::decode, lane_kind(kind) == LaneKind::compute);
     EXPECT_EQ(is_message(lane_kind(kind)), is_message(kind));
     EXPECT_EQ(is_collective(kind), lane_kind(kind) == LaneKind::collectives);
   }

@@ -125,7 +125,10 @@ struct UnitCosts {
       case OpKind::norms:
       case OpKind::update:
       case OpKind::add:
-      case OpKind::average: return update;
+      case OpKind::average:
+      case OpKind::encode:
+      case OpKind::project:
+      case OpKind::decode: return update;
       case OpKind::all_reduce:
       case OpKind::reduce_scatter:
       case OpKind::all_gather:
@@ -205,10 +208,6 @@ inline Case random_case(std::mt19937& random, int& layers) {
     spec.shard = uniform(random, 1, 3);
     spec.np = *spec.shard * uniform(random, 1, 3);
   }
-  if (strategy.uses("order") && uniform(random, 0, 3) > 0) {
-    spec.order = {"priority", {{"partition", std::to_string(uniform(random, 1, 300))}}};
-    spec.bucket = Case{}.bucket;
-  }
   if (strategy.uses("prefetch")) spec.prefetch = uniform(random, 0, 3);
   if (strategy.uses("reshard")) spec.reshard = uniform(random, 0, 3) > 0;
   spec.recompute = static_cast<Recompute>(uniform(random, 0, 2));
@@ -232,7 +231,20 @@ inline Case random_case(std::mt19937& random, int& layers) {
   }
   if (strategy.find_parameter("servers"))
     spec.strategy.parameters = {{"servers", std::to_string(uniform(random, 1, 2))}};
+  if (strategy.uses("compress") && spec.np > 1) {
+    const NamedChoice choices[] = {{"none", {}},
+                                   {"bf16", {}},
+                                   {"powersgd", {{"rank", "1"}}},
+                                   {"powersgd", {{"rank", "1"}}},
+                                   {"topk", {{"ratio", "0.1"}}}};
+    spec.compress = choices[uniform(random, 0, 4)];
+  }
   if (strategy.uses("reduce")) spec.reduce = static_cast<ReduceKind>(uniform(random, 0, 6));
+  if (strategy.uses("order") && uniform(random, 0, 3) > 0) {
+    spec.order = {"priority", {{"partition", std::to_string(uniform(random, 1, 300))}}};
+    spec.bucket = Case{}.bucket;
+    spec.compress = Case{}.compress;
+  }
   spec.batch = strategy.pieces(spec) + uniform(random, 0, 9);
   layers = strategy.stages(spec) + uniform(random, 0, 4);
   return spec;
@@ -268,7 +280,8 @@ inline Plan random_plan(std::mt19937& random, std::vector<LayerSkip>* skips = nu
     if (skips) *skips = uniform(random, 0, 1) == 1 ? random_skips(random, layers) : std::vector<LayerSkip>();
     Plan plan = test_plan(spec, layers, uniform(random, 1, 8), skips ? *skips : std::vector<LayerSkip>());
     if (plan.asynchronous) return plan;
-    if (!plan.groups.empty() && plan.averaging.every == 0 && uniform(random, 0, 2) == 0) {
+    const bool sums_whole = plan.averaging.every == 0 && !uses(plan, OpKind::encode);
+    if (!plan.groups.empty() && sums_whole && uniform(random, 0, 2) == 0) {
       if (uniform(random, 0, 1) == 0) plan.spec.optimizer = {"lars", {}};
       plan = sharded(std::move(plan));
     }

@@ -39,7 +39,8 @@ SymbolicRank::SymbolicRank(const Plan& plan, const std::vector<LayerSkip>& skips
   }
   for (const Lane& lane : plan.ranks[rank.value].lanes) {
     for (const Op& op : lane.ops)
-      if (op.kind == OpKind::all_gather) ++gathers_[{op.segment.value, op.step.value}];
+      if (op.kind == OpKind::all_gather && op.payload == Payload::parameters)
+        ++gathers_[{op.segment.value, op.step.value}];
   }
 }
 
@@ -119,6 +120,7 @@ bool SymbolicRank::try_compute(const Op& op) {
   if (op.kind == OpKind::norms) return try_norms(op);
   if (op.kind == OpKind::average) return try_average(op);
   if (op.kind == OpKind::add) return try_add(op);
+  if (is_of_compression(op.kind)) return try_compression(op);
   return op.kind == OpKind::update ? try_update(op) : try_pass(op);
 }
 
@@ -151,7 +153,10 @@ bool SymbolicRank::try_pass(const Op& op) {
     case OpKind::norms:
     case OpKind::update:
     case OpKind::add:
-    case OpKind::average: throw Impossible{};
+    case OpKind::average:
+    case OpKind::encode:
+    case OpKind::project:
+    case OpKind::decode: throw Impossible{};
   }
   require(done_.insert({op.kind, piece}).second);
   if (makes_weight_gradient(op.kind)) add_weight_gradient(op);
@@ -378,6 +383,55 @@ bool SymbolicRank::is_summed(int segment, int update) const {
   if (reduced == reduced_.end()) return false;
   const bool by_all = plan_.groups[reduced->second.group.value].ranks == holders(plan_, plan_.segments[segment].stage);
   return by_all || summed_shares_.contains({segment, update});
+}
+
+bool SymbolicRank::is_encoded(const Op& sum) const {
+  for (int s = sum.segment.value; s < sum.segment.value + sum.segments; ++s) {
+    const auto made = steps_.find({OpKind::encode, {s, update_of(sum)}});
+    if (made == steps_.end()) return false;
+    require(made->second.segment == sum.segment && made->second.segments == sum.segments &&
+            made->second.group == sum.group);
+  }
+  return true;
+}
+
+void SymbolicRank::take_encoded(const Op& sum, int segment, std::vector<Value> total) {
+  sums_[{segment, update_of(sum)}] = std::move(total);
+  require(brought_.insert({{Payload::encoded, {segment, update_of(sum)}}, sum}).second);
+}
+
+bool SymbolicRank::is_projected(const Op& sum) const {
+  for (int s = sum.segment.value; s < sum.segment.value + sum.segments; ++s)
+    if (!steps_.contains({OpKind::project, {s, update_of(sum)}})) return false;
+  return true;
+}
+
+void SymbolicRank::take_projected(const Op& sum) {
+  for (int s = sum.segment.value; s < sum.segment.value + sum.segments; ++s) {
+    const Op& made = steps_.at({OpKind::project, {s, update_of(sum)}});
+    require(made.segment == sum.segment && made.segments == sum.segments && made.group == sum.group);
+    require(brought_.insert({{Payload::projected, {s, update_of(sum)}}, sum}).second);
+  }
+}
+
+/// Each step of every segment once, after the collective before it, in one run and group all the way.
+bool SymbolicRank::try_compression(const Op& op) {
+  const bool projects = plan_.spec.compress.name == "powersgd";
+  require(plan_.spec.compress.name != "none" && (projects || op.kind != OpKind::project));
+  const bool starts = op.kind == OpKind::encode;
+  const Payload before = op.kind == OpKind::decode && projects ? Payload::projected : Payload::encoded;
+  if (starts && !gradients_are_complete(op)) return false;
+  for (int s = op.segment.value; s < op.segment.value + op.segments && !starts; ++s) {
+    const auto brought = brought_.find({before, {s, update_of(op)}});
+    if (brought == brought_.end()) return false;
+    const Op& sum = brought->second;
+    require(sum.segment == op.segment && sum.segments == op.segments && sum.group == op.group);
+  }
+  for (int s = op.segment.value; s < op.segment.value + op.segments; ++s) {
+    require(steps_.insert({{op.kind, {s, update_of(op)}}, op}).second);
+    if (op.kind == OpKind::decode) require(reduced_.insert({{s, update_of(op)}, op}).second);
+  }
+  return true;
 }
 
 bool SymbolicRank::norms_are_measured(const Op& sum) const {

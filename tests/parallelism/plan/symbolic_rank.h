@@ -50,6 +50,12 @@ class SymbolicRank {
   std::optional<Op> scattered(const Op& sum) const;
   void replace_share_sums(const Op& sum, int segment, std::vector<Value> total);
 
+  /// Whether what stands for the gradients of a run is made, first or second; that a collective has brought everybody's,
+  /// and, where there is none after it, the sums.
+  bool is_encoded(const Op& sum) const;
+  void take_encoded(const Op& sum, int segment, std::vector<Value> total);
+  bool is_projected(const Op& sum) const;
+  void take_projected(const Op& sum);
   /// Whether the rank has measured the norms of a run, and that all of its members have.
   bool norms_are_measured(const Op& sum) const;
   void take_norms(const Op& sum);
@@ -111,6 +117,7 @@ class SymbolicRank {
   bool try_norms(const Op& op);
   bool try_update(const Op& op);
   bool try_average(const Op& op);
+  bool try_compression(const Op& op);
   bool try_add(const Op& op);
   /// Whether a segment's sum is whole: where some of its holders share it, summed between such groups as well.
   bool is_summed(int segment, int update) const;
@@ -147,6 +154,7 @@ class SymbolicRank {
   std::map<SegmentUpdate, std::vector<Value>> sums_;  ///< by layer
   std::map<SegmentUpdate, int> open_passes_;          ///< weight gradients to come
   std::map<SegmentUpdate, Op> reduced_;               ///< by which collective
+  std::map<SegmentUpdate, Op> norms_;                 ///< of the rank's share
   /// Of a micro-batch's gradients of a segment.
   struct PieceSum {
     std::vector<Value> sums;  ///< by layer
@@ -156,10 +164,12 @@ class SymbolicRank {
   std::map<SegmentUpdate, int> added_pieces_;
   std::map<SegmentUpdate, std::set<int>> parts_;  ///< of the run from the segment on: those that came
   std::set<SegmentUpdate> summed_shares_;         ///< between groups that share their runs
-  std::map<SegmentUpdate, Op> norms_;             ///< of the rank's share
-  std::set<SegmentUpdate> summed_norms_;          ///< of whole tensors
-  std::map<std::pair<int, int>, Value> own_;      ///< [layer, version] written by this rank for itself
-  std::map<SegmentUpdate, Op> weight_sums_;       ///< by version: those still to be averaged
+  /// Steps of compressed sums, by kind, and their collectives, by payload.
+  std::map<std::pair<OpKind, SegmentUpdate>, Op> steps_;
+  std::map<std::pair<Payload, SegmentUpdate>, Op> brought_;
+  std::set<SegmentUpdate> summed_norms_;      ///< of whole tensors
+  std::map<std::pair<int, int>, Value> own_;  ///< [layer, version] written by this rank for itself
+  std::map<SegmentUpdate, Op> weight_sums_;   ///< by version: those still to be averaged
   std::map<std::tuple<int, int, int>, std::vector<Value>> pushed_;  ///< segment, step, worker: sums still to be added
   std::map<SegmentUpdate, std::set<int>> added_;                    ///< workers whose gradients are in a server's sum
   std::map<int, int> averaged_;                                     ///< segment -> latest version that is an average

@@ -134,5 +134,14 @@ TEST(Timeline, FreeMessagesExposeNoCommunication) {
   }
 }
 
+TEST(Timeline, OperationsInAnyOrderWereQueuedWhenTheirWorkerGotFree) {
+  std::vector<Span> lane{{0, 5, 6}, {0, 1, 3}, {0, 4, 5}};
+  queue_on_workers(lane, 1, .5);
+  EXPECT_THAT(lane, ElementsAre(Span{5, 5, 6}, Span{.5, 1, 3}, Span{3, 4, 5}));
+  lane = {{0, 1, 4}, {0, 2, 3}, {0, 4, 5}, {0, 3.5, 6}};
+  queue_on_workers(lane, 2, 0);
+  EXPECT_THAT(lane, ElementsAre(Span{0, 1, 4}, Span{0, 2, 3}, Span{4, 4, 5}, Span{3, 3.5, 6}));
+}
+
 }  // namespace
 }  // namespace parabench::plan

@@ -12,7 +12,7 @@ void sum_buffers(std::span<void* const> buffers, std::span<void* const> to, std:
   std::vector<std::byte*> bytes, stored;
   for (void* const buffer : buffers) bytes.push_back(static_cast<std::byte*>(buffer));
   for (void* const buffer : to) stored.push_back(static_cast<std::byte*>(buffer));
-  const Share all{0, elements * (type == ElementType::f64 ? 8 : 4)};
+  const Share all{0, elements * element_bytes(type)};
   fake_cuda_enqueue(stream, [=, looks = fake_cuda_looks()]() mutable {
     if (looks-- > 0) return false;
     for (const std::byte* data : bytes) fake_cuda_require_access(stream, data);

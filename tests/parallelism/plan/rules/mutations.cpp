@@ -196,10 +196,11 @@ bool leave_a_stage(Plan& plan, Random& random) {
   return true;
 }
 bool join_another_replica(Plan& plan, Random& random) {
-  const int rank = below(random, plan.ranks.size());
-  // A server computes none of a replica's pieces.
-  if (plan.replicas < 2 || std::ranges::find(plan.servers, Rank(rank)) != plan.servers.end()) return false;
-  auto& holds = plan.ranks[rank].holds;
+  if (plan.replicas < 2) return false;
+  const int r = below(random, plan.ranks.size());
+  // A server computes no pieces, whosever they are.
+  if (std::ranges::find(plan.servers, Rank(r)) != plan.servers.end()) return false;
+  auto& holds = plan.ranks[r].holds;
   Holding& holding = holds[below(random, holds.size())];
   holding.replica = ReplicaId((holding.replica.value + 1) % plan.replicas);
   return true;
@@ -319,6 +320,31 @@ bool scatter_another_piece(Plan& plan, Random& random) {
   return true;
 }
 
+bool encode_early(Plan& plan, Random& random) {
+  const Place place = pick(plan, random, is_of<OpKind::encode>);
+  if (!place) return false;
+  const Op early = place.op();
+  place.ops->erase(place.ops->begin() + place.index);
+  const auto last = std::find_if(place.ops->rbegin(), place.ops->rend(), [&](const Op& op) {
+    return makes_weight_gradient(op.kind) && op.step == early.step && op.segment == early.segment;
+  });
+  place.ops->insert(last.base() - 1, early);
+  return true;
+}
+bool decode_another_run(Plan& plan, Random& random) {
+  const Place place = pick(plan, random, is_of<OpKind::decode>);
+  if (!place || place.op().segments == 1) return false;
+  --place.op().segments;
+  return true;
+}
+bool compress_otherwise(Plan& plan, Random& random) {
+  if (!uses(plan, OpKind::encode)) return false;
+  const bool gathers = plan.spec.compress.name == "topk", projects = plan.spec.compress.name == "powersgd";
+  const NamedChoice others[] = {{"none", {}}, {gathers || projects ? "bf16" : "topk", {}}};
+  plan.spec.compress = others[uniform(random, 0, 1)];
+  return true;
+}
+
 constexpr Mutation harmful[] = {
     {"drop an operation", drop<is_any>},
     {"drop a recompute", drop<is_of<OpKind::recompute>>},
@@ -331,6 +357,12 @@ constexpr Mutation harmful[] = {
     {"drop norms", drop<is_of<OpKind::norms>>},
     {"drop an average", drop<is_of<OpKind::average>>},
     {"drop an addition", drop<is_of<OpKind::add>>},
+    {"drop an encode", drop<is_of<OpKind::encode>>},
+    {"drop a project", drop<is_of<OpKind::project>>},
+    {"drop a decode", drop<is_of<OpKind::decode>>},
+    {"encode before the last gradient", encode_early},
+    {"decode another run", decode_another_run},
+    {"compress otherwise", compress_otherwise},
     {"update more than the share", update_more_than_the_share},
     {"gather another version", gather_another_version},
     {"gather nothing", gather_nothing},

@@ -68,12 +68,26 @@ TEST(LocalSgd, WindowsAreWholeRounds) {
   EXPECT_EQ(window(plan, 0, 1).steps(), 4);
   EXPECT_EQ(unroll(plan, 5).steps, 8);
   EXPECT_EQ(unroll(plan, 8).ranks[0].compute().size(), 2 * plan.ranks[0].compute().size());
-  EXPECT_EQ(equivalence_steps(plan), 8) << "two averages";
+  EXPECT_EQ(equivalence_steps(plan), 4) << "two averages, in rounds of two";
   EXPECT_EQ(equivalence_steps(test_plan(local_case("1"), 2)), 3);
   const Window plain = window(test_plan(case_of("data-parallel", 2, 4), 2), 5, 20);
   EXPECT_EQ(plain.discarded, 5);
   EXPECT_EQ(plain.measured, 20);
   EXPECT_EQ(plain.samples, 20);
+}
+
+TEST(LocalSgd, AShortenedRoundIsTheStrategysOwnPlanOfThatRound) {
+  for (const char* steps : {"2", "3", "7"}) {
+    const Plan two = shorten_rounds(test_plan(local_case(steps, "nesterov"), 2), 2);
+    EXPECT_EQ(two, test_plan(local_case("2", "nesterov"), 2)) << steps;
+  }
+  Case usual = local_case("4");
+  std::erase_if(usual.strategy.parameters, [](const auto& parameter) { return parameter.first == "every"; });
+  EXPECT_EQ(shorten_rounds(test_plan(usual, 2), 2).spec, local_case("2"));
+  const Plan one = test_plan(local_case("1"), 2);
+  EXPECT_EQ(shorten_rounds(one, 2), one);
+  const Plan other = test_plan(case_of("data-parallel", 2, 4), 2);
+  EXPECT_EQ(shorten_rounds(other, 2), other);
 }
 
 TEST(LocalSgd, KeepsAllRulesAndSurvivesItsFile) {

@@ -166,6 +166,9 @@ TEST(Priority, RefusesABucketOfItsOwnAndMorePartsThanAPlanLists) {
   EXPECT_THAT(message(spec, chain_model(5)),
               AllOf(HasSubstr("bucket: got '1MiB'"), HasSubstr("order:priority[partition=1MiB]")));
   spec.bucket = Case{}.bucket;
+  spec.compress.name = "bf16";
+  EXPECT_THAT(message(spec, chain_model(5)), HasSubstr("expected backward with compress:bf16"));
+  spec.compress = Case{}.compress;
   models::ModelSpec large = chain_model(1);
   large.layers = {models::chain("fc", {{"fc", models::Linear{4, 200'000}}})};
   EXPECT_THAT(message(spec, large), AllOf(HasSubstr("partition of priority: got '64'"), HasSubstr("at most 8191"),

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "base/case_text.h"
 #include "base/error.h"
 #include "parallelism/plan/dependencies.h"
 #include "parallelism/plan/passes/passes.h"
@@ -343,6 +344,27 @@ std::vector<BadCase> bad_cases() {
   add("zero3", 4, 8, shard(8), {"shard: got '8', expected all, or a divisor of np, 4: 1, 2, 4; try shard:4"});
   add("zero2", 4, 8, shard(0), {"shard: got '0', expected an integer from 1"});
   add("dear", 4, 8, shard(2), {"shard", "'2'", "dear does not use this key"});
+  const auto compress = [](const char* name, const char* parameter = "", const char* value = "") {
+    return [=](Case& c) {
+      c.compress = {name, {}};
+      if (*parameter) c.compress.parameters = {{parameter, value}};
+    };
+  };
+  for (const char* strategy : {"sequential", "c10d", "dear", "zero1", "local-sgd", "parameter-server", "gpipe"})
+    add(strategy, strategy == std::string("sequential") ? 1 : 2, 8, compress("bf16"),
+        {"compress: got 'bf16', expected the default none: " + std::string(strategy) + " does not use this key"});
+  add("data-parallel", 1, 8, compress("topk"), {"compress: got 'topk', expected none with np:1", "try np:2"});
+  add("data-parallel", 2, 8, compress("powersgd"),
+      {"rank of compress:powersgd: got '4', expected at most 2, with which a matrix of chain", "try rank=2"});
+  add("horovod", 2, 8, compress("powersgd", "rank", "3"), {"rank of compress:powersgd: got '3'"});
+  add("data-parallel", 2, 8, compress("topk", "ratio", "2"), {"ratio of compress:topk: got '2'", "> 0 and <= 1"});
+  add("data-parallel", 2, 8,
+      [](Case& c) {
+        c.compress = {"bf16", {}};
+        c.device = DeviceKind::cuda;
+        c.comm = CommKind::nccl;
+      },
+      {"compress: got 'bf16', expected none with device:cuda", "try device:cpu"});
   add("zero2", 2, 8, whole(1), {"reshard", "'off'", "zero2 does not use this key"});
   add("zero1", 2, 8, parameters("2"), {"parameter of zero1", "'replicas'", "expected no parameters"});
   add("pipedream", 4, 8,
@@ -359,6 +381,17 @@ std::vector<BadCase> bad_cases() {
   };
   add("gpipe", 2, 8, graphed, {"graph", "'on'", "np:2"});
   add("pipedream-2bw", 1, 8, graphed, {"graph", "'on'", "two weight versions"});
+  const auto futurized = [](DeviceKind device) {
+    return [device](Case& c) {
+      c.executor = ExecutorKind::futurized;
+      c.device = device;
+      c.comm = default_comm(device);
+    };
+  };
+  add("gpipe", 2, 8, futurized(DeviceKind::cuda), {"executor", "'futurized'", "ordered with device:cuda"});
+  add("gpipe", 2, 8, futurized(DeviceKind::emulated), {"executor", "ordered with device:emulated"});
+  add("pipedream", 2, 8, futurized(DeviceKind::cpu), {"executor", "ordered for pipedream", "the order decides"});
+  add("c10d", 2, 8, futurized(DeviceKind::cpu), {"executor", "ordered for c10d"});
   add("gpipe", 2, 8, [](Case& c) { c.precision = Precision::tf32; }, {"precision", "'tf32'"});
   add("gpipe", 2, 8, [](Case& c) { c.comm = CommKind::nccl; }, {"comm", "'nccl'"});
   add("gpipe", 2, 8, [](Case& c) { c.strategy.parameters = {{"depth", "2"}}; }, {"parameter of gpipe", "'depth'"});

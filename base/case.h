@@ -58,10 +58,12 @@ struct Case {
   bool graph = false;
   int loader = 1;  ///< loader threads per rank
   InputKind input = InputKind::host;
-  NamedChoice optimizer{"sgd", {}};  ///< with its extras (optimizer.h), canonical
-  int prefetch = 1;                  ///< buckets whose weights are gathered ahead of the one that is computed
-  bool reshard = true;               ///< whether whole weights are dropped between forward and backward
-  int zero = 0;                      ///< stage of ZeRO among the copies of each pipeline stage
+  NamedChoice optimizer{"sgd", {}};   ///< with its extras (optimizer.h), canonical
+  int zero = 0;                       ///< stage of ZeRO among the copies of each pipeline stage
+  std::optional<int> shard;           ///< ranks that divide what ZeRO shares among themselves; nullopt: all
+  int prefetch = 1;                   ///< buckets whose weights are gathered ahead of the one that is computed
+  bool reshard = true;                ///< whether whole weights are dropped between forward and backward
+  NamedChoice order{"backward", {}};  ///< of sums of gradients (sum_order.h), canonical
   ExecutorKind executor = ExecutorKind::ordered;
   double lr = 0.01;
   double momentum = 0.9;

@@ -14,6 +14,7 @@
 #include "base/compression.h"
 #include "base/error.h"
 #include "base/optimizer.h"
+#include "base/sum_order.h"
 #include "base/units_text.h"
 
 namespace parabench {
@@ -23,7 +24,7 @@ constexpr bool at_least_one(double x) { return x >= 1; }
 bool not_negative(double x) { return x >= 0 && std::isfinite(x); }
 bool positive(double x) { return x > 0 && std::isfinite(x); }
 constexpr bool below_one(double x) { return x >= 0 && x < 1; }
-constexpr bool zero_or_one(double x) { return x == 0 || x == 1; }
+constexpr bool up_to_two(double x) { return x == 0 || x == 1 || x == 2; }
 
 constexpr std::array<std::string_view, 2> switch_names{"off", "on"};
 
@@ -124,6 +125,12 @@ constexpr CaseKey key(const KeyDeclaration& declaration) {
   key.choices = choices_of<Value>(declaration);
   key.print = [](const Case& spec) { return print(spec.*Member); };
   key.read = [](Case& spec, const CaseKey& self, std::string_view text) {
+    if constexpr (Wrapped::optional) {
+      if (!self.none.empty() && text == self.none) {
+        (spec.*Member).reset();
+        return true;
+      }
+    }
     const std::optional<Value> value = read<Value>(self, text);
     if (!value || !is_accepted(self, *value)) return false;
     spec.*Member = *value;
@@ -199,11 +206,17 @@ constexpr std::array keys{
                            .names = enum_names<OptimizerKind>,
                            .all = optimizers_text,
                            .canonical = canonical_optimizer}),
-    key<&Case::zero>({.name = "zero",
-                      .accepts = zero_or_one,
-                      .expected = "0 or 1",
-                      .help = "stage of ZeRO: 1 shards optimizer states and updates among copies of a stage",
-                      .since = "1.6"}),
+    key<&Case::zero>(
+        {.name = "zero",
+         .accepts = up_to_two,
+         .expected = "0, 1 or 2",
+         .help = "stage of ZeRO among copies of a stage: 1 shards optimizer states and updates, 2 gradients",
+         .since = "1.6"}),
+    key<&Case::shard>({.name = "shard",
+                       .least = 1,
+                       .none = "all",
+                       .help = "ranks that divide states, gradients and weights among themselves; by default all",
+                       .since = "1.10"}),
     key<&Case::prefetch>(
         {.name = "prefetch",
          .least = 0,
@@ -211,6 +224,12 @@ constexpr std::array keys{
          .since = "1.8"}),
     key<&Case::reshard>(
         {.name = "reshard", .help = "drop whole weights after the forward, and gather them again", .since = "1.8"}),
+    key<&Case::order>({.name = "order",
+                       .help = "of sums of gradients: as backwards make them, or as the next forwards need them",
+                       .since = "1.10",
+                       .names = enum_names<SumOrderKind>,
+                       .all = sum_orders_text,
+                       .canonical = canonical_sum_order}),
     key<&Case::executor>({.name = "executor",
                           .help = "start operations in the plan's order, or as soon as what they need has ended",
                           .readers = "device:cpu",
@@ -263,7 +282,8 @@ std::string default_text(const CaseKey& key, const Case& spec) {
 
 std::string accepted_text(const CaseKey& key) {
   if (key.type == KeyType::named_choice) return key.all();
-  if (key.least) return fmt::format("an integer from {} to {}", *key.least, key.most);
+  if (key.least)
+    return fmt::format("an integer from {} to {}{}{}", *key.least, key.most, key.none.empty() ? "" : ", or ", key.none);
   return key.choices.empty() ? std::string(key.expected) : fmt::format("{}", fmt::join(key.choices, ", "));
 }
 

@@ -25,6 +25,7 @@ struct KeyDeclaration {
   std::optional<int> least = {};      ///< of an integer whose range ends where its type does
   bool (*accepts)(double) = nullptr;  ///< another range of a number; null: any value of the type
   std::string_view expected = {};     ///< that range for people: "a number > 0"
+  std::string_view none = {};         ///< of a key that may have no value: how this may be written
   std::string_view help;              ///< one line
   std::string_view readers = {};      ///< whose cases it changes; empty: those of the strategies whose rows name it
   std::string_view since = "1.0";     ///< first version of the results' schema that has it; older files may lack it

@@ -6,6 +6,7 @@
 #include "analytic/costs/layer_seconds.h"
 #include "base/error.h"
 #include "base/optimizer.h"
+#include "base/sum_order.h"
 #include "parallelism/plan/input_pieces.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "parallelism/plan/strategies/strategies.h"
@@ -51,7 +52,7 @@ plan::LayerSizes sizes_of(const plan::Plan& plan, const Sizes& sizes, const Memo
                          .saved = memory.saved_bytes(plan, Rank(0), there),
                          .input = layer == SegmentId(0) ? 0 : sizes.input_bytes(plan, Rank(0), there),
                          .output = sizes.output_bytes(plan, Rank(0), there)};
-  const int sharers = plan.spec.zero == 1 ? plan.spec.dp : 1;
+  const int sharers = plan.spec.zero > 0 ? plan.spec.dp : 1;
   const std::int64_t states = state_count(optimizer_rule(plan.spec));
   const std::int64_t slack = sharers > 1 ? plan::slice_alignment_bytes : 0;  // shards are whole units of it
   bytes.states = bytes.weights + states * ((bytes.weights + sharers - 1) / sharers + slack);
@@ -81,6 +82,26 @@ double link_bytes_per_s(const TimeModel& time, const TimeModel& data_sheet, cons
   }
 }
 
+/// Of a sum among all ranks, each of which holds the whole model.
+plan::SumTimes sum_times(const TimeModel& time, const TimeModel& data_sheet, const Sizes& sizes, plan::Plan plan) {
+  if (plan.spec.np == 1) return {};
+  plan.ranks.assign(plan.spec.np, plan.ranks.front());
+  plan.groups = {{plan::Axis::data, {}}};
+  for (Rank r; r.value < plan.spec.np; ++r) plan.groups.front().ranks.push_back(r);
+  const auto segments = static_cast<int>(plan.segments.size());
+  const plan::Op sum = plan::all_reduce(SegmentId(0), segments, StepId(0), GroupId(0));
+  const auto parts = [&](const TimeModel& model) { return model.parts(plan, Rank(0), sum, 1); };
+  TimeParts whole;
+  try {
+    whole = parts(time);
+  } catch (const Error&) {
+    whole = parts(data_sheet);  // never measured with these ranks
+  }
+  const double transfer = whole.total() - whole.latency;
+  const auto bytes = static_cast<double>(sizes.payload_bytes(plan, Rank(0), sum));
+  return {whole.latency, transfer > 0 ? bytes / transfer : 0};
+}
+
 }  // namespace
 
 plan::Plan single_layers(const Case& spec, const models::ModelSpec& model, int samples) {
@@ -106,6 +127,8 @@ plan::Profile make_profile(const Calibration* calibration, const MachineInfo& ma
     profile.sizes.push_back(sizes_of(plan, sizes, *costs.memory, layer, split));
   }
   profile.link_bytes_per_s = link_bytes_per_s(*costs.time, *data_sheet.time, plan);
+  if (sum_order(spec).kind == SumOrderKind::priority)
+    profile.sum = sum_times(*costs.time, *data_sheet.time, sizes, plan);
   return profile;
 }
 

@@ -16,6 +16,7 @@ namespace parabench::analytic {
 ///    output; its states then hold what one micro-batch brings back, with except-last that of two. The first layer's
 ///    states hold what pieces of the batch take on a GPU beside the passes. A pass needs its peak_bytes() and holds the
 ///    messages that come and go; gradients that wait for a busy rank are left to the prediction.
+///  - sum: for order:priority alone, a line through nothing and all gradients
 plan::Profile make_profile(const Calibration* calibration, const MachineInfo& machine, const Sizes& sizes,
                            const Case& spec);
 

@@ -41,6 +41,15 @@ double decoupled_step(double forward_s, double backward_s, double update_s, doub
   return std::max(backward_s, reduce_scatter_s) + update_s + std::max(forward_s, all_gather_s);
 }
 
+double prioritised_step(double forward_s, double backward_s, double update_s, double sums_s) {
+  return std::max(forward_s + backward_s + update_s, sums_s);
+}
+
+double hybrid_sharded_step(double forward_s, double backward_s, double update_s, double reduce_scatter_s,
+                           double share_sums_s, double gathers_s) {
+  return forward_s + std::max(backward_s, reduce_scatter_s + share_sums_s) + update_s + gathers_s;
+}
+
 double fully_sharded_step(double forward_s, double backward_s, double update_s, double forward_gathers_s,
                           double backward_gathers_s, double reduce_scatter_s) {
   return std::max(forward_s, forward_gathers_s) + std::max(backward_s, backward_gathers_s + reduce_scatter_s) +

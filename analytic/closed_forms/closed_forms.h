@@ -25,6 +25,17 @@ double data_parallel_step(double sequential_s, int workers, double gradient_byte
 double decoupled_step(double forward_s, double backward_s, double update_s, double reduce_scatter_s,
                       double all_gather_s);
 
+/// A step whose sums come in the order in which the next forward reads the weights, in parts as small as one likes
+/// (Jayarajan et al., MLSys'19, arXiv 1905.03960): neither the ranks nor their link ever wait for each other but for the
+/// longer one's sake: max(tF + tB + update, sums).
+double prioritised_step(double forward_s, double backward_s, double update_s, double sums_s);
+
+/// A step whose ranks divide runs in groups and sum the shares between these (FSDP's HYBRID_SHARD, Zhao et al. 2023,
+/// arXiv 2304.11277), each kind of collective as long as all of its operations one after the other:
+/// tF + max(tB, reduce-scatters + sums of shares) + update + gathers.
+double hybrid_sharded_step(double forward_s, double backward_s, double update_s, double reduce_scatter_s,
+                           double share_sums_s, double gathers_s);
+
 /// A step of copies that train each for itself and are averaged in every `every`-th of them (Zhou and Cong, IJCAI'18): a
 /// step's own work and its part of what an average takes, every sum of weights after the other.
 double local_step(double own_s, double average_s, int every);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analytic/closed_forms/closed_forms.h"
+#include "base/sum_order.h"
 #include "parallelism/plan/strategies/horovod.h"
 #include "parallelism/plan/strategies/parameter_server.h"
 #include "parallelism/plan/strategies/strategy_table.h"
@@ -53,7 +54,9 @@ double data_parallel_opinion(const plan::Plan& plan, const Sizes& sizes, const T
   plan::Plan alone{.spec = plan.spec, .segments = plan.segments, .pieces = {{plan::batch_samples(plan)}}};
   alone.ranks.push_back({.holds = {{StageId(0), ReplicaId(0)}}});
   const bool fuses = plan::find_strategy(plan.spec.strategy.name).find_parameter("fusion") != nullptr;
-  const Bytes most = fuses ? plan::fusion(plan.spec).buffer : plan.spec.bucket;
+  const Bytes most = fuses               ? plan::fusion(plan.spec).buffer
+                     : plan.updates_late ? sum_order(plan.spec).partition
+                                         : plan.spec.bucket;
   return data_parallel_step(sequential_seconds(alone, time), plan.replicas, gradients, static_cast<double>(most.value),
                             ring);
 }
@@ -71,6 +74,7 @@ bool gathers_forward(const plan::Plan& plan) {
 struct KindSeconds {
   std::map<plan::OpKind, double> of;
   double gathered_again = 0;  ///< of all_gathers of runs that the step has gathered before
+  double share_sums = 0;      ///< of all_reduces of shares of gradients
 };
 KindSeconds kind_seconds(const plan::Plan& plan, const TimeModel& time) {
   KindSeconds seconds;
@@ -78,8 +82,10 @@ KindSeconds kind_seconds(const plan::Plan& plan, const TimeModel& time) {
   for (const plan::Lane& lane : plan.ranks[0].lanes) {
     for (const plan::Op& op : lane.ops) {
       const bool again = op.kind == plan::OpKind::all_gather && !gathered.insert(op.segment).second;
-      (again ? seconds.gathered_again : seconds.of[op.kind]) +=
-          time.seconds(plan, Rank(0), op, plan::computing_ranks(plan));
+      double& sum = again                                          ? seconds.gathered_again
+                    : op.payload == plan::Payload::gradient_shares ? seconds.share_sums
+                                                                   : seconds.of[op.kind];
+      sum += time.seconds(plan, Rank(0), op, plan::computing_ranks(plan));
     }
   }
   return seconds;
@@ -146,9 +152,22 @@ double compressed_opinion(const plan::Plan& plan, const TimeModel& time) {
 
 /// A run's first gather of the step is for its forwards.
 double fully_sharded_opinion(const plan::Plan& plan, const TimeModel& time) {
-  auto [of, gathered_again] = kind_seconds(plan, time);
+  auto [of, gathered_again, share_sums] = kind_seconds(plan, time);
   return fully_sharded_step(of[plan::OpKind::forward], of[plan::OpKind::backward], of[plan::OpKind::update],
-                            of[plan::OpKind::all_gather], gathered_again, of[plan::OpKind::reduce_scatter]);
+                            of[plan::OpKind::all_gather], gathered_again,
+                            of[plan::OpKind::reduce_scatter] + share_sums);
+}
+
+double hybrid_opinion(const plan::Plan& plan, const TimeModel& time) {
+  auto [of, gathered_again, share_sums] = kind_seconds(plan, time);
+  return hybrid_sharded_step(of[plan::OpKind::forward], of[plan::OpKind::backward], of[plan::OpKind::update],
+                             of[plan::OpKind::reduce_scatter], share_sums, of[plan::OpKind::all_gather]);
+}
+
+double prioritised_opinion(const plan::Plan& plan, const TimeModel& time) {
+  auto of = kind_seconds(plan, time).of;
+  return prioritised_step(of[plan::OpKind::forward], of[plan::OpKind::backward], of[plan::OpKind::update],
+                          of[plan::OpKind::all_reduce]);
 }
 
 /// Seconds of each stage's passes on the first rank that holds it.
@@ -239,8 +258,12 @@ std::map<std::string, double> second_opinions(const plan::Plan& plan, const Size
     opinions["ddlbench_eq_5_1"] = data_parallel_opinion(plan, sizes, time);
     if (plan.room.weights > 0) {
       opinions["fully_sharded"] = fully_sharded_opinion(plan, time);
+    } else if (plan::has_collectives(plan.ranks[0], plan::Payload::gradient_shares)) {
+      opinions["hybrid_sharded"] = hybrid_opinion(plan, time);
     } else if (gathers_forward(plan)) {
       opinions["decoupled_all_reduce"] = decoupled_opinion(plan, time);
+    } else if (plan.updates_late) {
+      opinions["priority_order"] = prioritised_opinion(plan, time);
     }
     return opinions;
   }

@@ -33,7 +33,7 @@ class Writer {
     for (const plan::OpKind kind :
          {plan::OpKind::forward, plan::OpKind::recompute, plan::OpKind::backward, plan::OpKind::backward_input,
           plan::OpKind::backward_weight, plan::OpKind::encode, plan::OpKind::project, plan::OpKind::decode,
-          plan::OpKind::norms, plan::OpKind::update, plan::OpKind::average}) {
+          plan::OpKind::add, plan::OpKind::norms, plan::OpKind::update, plan::OpKind::average}) {
       pass(rank, stage, kind);
     }
     for (const plan::Lane& lane : program.lanes) {
@@ -81,6 +81,22 @@ class Writer {
     add("planner_period", period, "s", "the slowest stage's " + formula, with_assumption(origin));
     add("data_parallel_period", plan::stage_period(whole, plan_.spec.np, link), "s",
         "one stage on all ranks: " + formula, with_assumption(origin));
+  }
+
+  /// What copies of the whole model exchange, beside the backward that may hide it.
+  void exchanges_over_backward() {
+    if (plan_.stages > 1 || !plan::has_collectives(plan_.ranks[0], plan::Payload::gradients)) return;
+    double exchanges = 0, backwards = 0;
+    for (const plan::Lane& lane : plan_.ranks[0].lanes) {
+      for (const plan::Op& op : lane.ops) {
+        if (plan::is_collective(op.kind)) exchanges += time_.seconds(plan_, Rank(0), op, 1);
+        if (op.kind == plan::OpKind::backward) backwards += time_.seconds(plan_, Rank(0), op, plan_.spec.np);
+      }
+    }
+    if (backwards > 0)
+      add("exchanges_over_backward", exchanges / backwards, "1",
+          "collectives one after the other / backwards, T_AR / tB: below 1 an order of them gains nothing",
+          with_assumption("Jayarajan et al., MLSys'19; Peng et al., SOSP'19"));
   }
 
   /// The GPU of the rank that needs most of its memory.
@@ -172,10 +188,13 @@ class Writer {
     if (kind == plan::OpKind::average || kind == plan::OpKind::add) {
       const bool averages = kind == plan::OpKind::average;
       add(name, sum, "s",
-          averages ? fmt::format("words moved for each parameter x seconds per word, once in {} steps",
-                                 plan_.averaging.every)
-                   : "words moved for each parameter x seconds per word, over the workers of an update",
-          with_assumption(averages ? "weights from their sum" : "gradients that workers sent"));
+          averages                ? fmt::format("words moved for each parameter x seconds per word, once in {} steps",
+                                                plan_.averaging.every)
+          : plan_.scatters_pieces ? "words moved for each parameter of a share x seconds per word, one micro-batch"
+                                  : "words moved for each parameter x seconds per word, over the workers of an update",
+          with_assumption(averages                ? "weights from their sum"
+                          : plan_.scatters_pieces ? "shares of a micro-batch's gradients"
+                                                  : "gradients that workers sent"));
       return;
     }
     if (kind == plan::OpKind::update || kind == plan::OpKind::norms) {
@@ -197,8 +216,9 @@ class Writer {
       if (op.step != lane.ops.front().step || op.micro_batch != lane.ops.front().micro_batch) continue;
       const std::string what = lower(to_text(op.kind), '_');
       const bool by_name = plan::is_of_micro_batch(op.payload) || op.payload == plan::Payload::tied_gradients ||
-                           op.payload == plan::Payload::norms || op.payload == plan::Payload::projected;
-      const std::string_view part = by_name ? to_text(op.payload) : "bucket";
+                           op.payload == plan::Payload::norms || op.payload == plan::Payload::projected ||
+                           op.payload == plan::Payload::gradient_shares;
+      const std::string_view part = by_name ? to_text(op.payload) : plan_.parts.empty() ? "bucket" : "partition";
       add(fmt::format("{}[stage {}, {} {}]", what, stage.value, part, bucket++), time_.seconds(plan_, rank, op, 1), "s",
           fmt::format("T({} bytes, {} ranks), nothing else running", sizes_.payload_bytes(plan_, rank, op),
                       plan_.groups[op.group.value].ranks.size()),
@@ -298,6 +318,7 @@ std::vector<Term> terms_of(const plan::Plan& plan, const Sizes& sizes, const Tim
              "median of the steady steps; forward + backward + update + communication_exposed + bubble are its mean",
              "simulated timeline");
   writer.replication();
+  writer.exchanges_over_backward();
   writer.device_memory(memory, ranks);
   const double flops = models::training_flops(sizes.model()).value * plan::batch_samples(plan);
   writer.add("flops_per_step", flops, "FLOP", "samples x (forward + backward FLOPs), a multiply-add counts 2",

@@ -73,6 +73,7 @@ StageState::StageState(const plan::Plan& plan, const models::ModelSpec& model, c
       case plan::StateRole::weights: weights_.push_back(make(part, shared_weights)); break;
       case plan::StateRole::shares: shares_ = make(part, {}); break;
       case plan::StateRole::gradients: gradients_ = make(part, shared_gradients); break;
+      case plan::StateRole::gradient_shares: gradient_shares_ = make(part, {}); break;
       case plan::StateRole::buckets: break;  // the reducer's own
       case plan::StateRole::errors: compressed.errors = make(part, {}); break;
       case plan::StateRole::encoded: compressed.encoded = make_bytes(part, shared_encoded); break;
@@ -213,9 +214,10 @@ comm::BufferView StageState::view_of(const torch::Tensor& part) const {
           type_ == torch::kFloat64 ? comm::ElementType::f64 : comm::ElementType::f32, !part.is_cpu()};
 }
 
-comm::BufferView StageState::gradients(SegmentId first, int segments) const {
-  const plan::ElementRange run = layout_.in_gradients(first, layout_.run(first, segments));
-  return view_of(gradients_.narrow(0, run.first, run.count));
+comm::BufferView StageState::gradients(SegmentId first, int segments, plan::Shard part) const {
+  const plan::ElementRange range =
+      plan::shard_of(layout_.run(first, segments), part.index, part.count, layout_.element_bytes);
+  return view_of(exchanged_gradients(first, range));
 }
 comm::BufferView StageState::weights(SegmentId first, int segments, VersionId version) const {
   const plan::ElementRange run = layout_.in_weights(first, layout_.run(first, segments));
@@ -232,6 +234,10 @@ torch::Tensor StageState::own_weights(SegmentId first, const plan::ElementRange&
   return weights_.front().narrow(0, there.first, there.count);
 }
 torch::Tensor StageState::summed_gradients(SegmentId first, const plan::ElementRange& part) const {
+  if (!gradient_shares_.defined()) return exchanged_gradients(first, part);
+  return gradient_shares_.narrow(0, layout_.state_of(part.first), part.count);
+}
+torch::Tensor StageState::exchanged_gradients(SegmentId first, const plan::ElementRange& part) const {
   const plan::ElementRange there = layout_.in_gradients(first, part);
   return gradients_.narrow(0, there.first, there.count);
 }
@@ -262,13 +268,8 @@ void StageState::update(SegmentId first, int segments, VersionId version) {
 
 void StageState::update_shard(SegmentId first, int segments, VersionId version, plan::Shard shard) {
   if (updates_.defined()) updates_.narrow(0, local(first), segments).add_(1);
-  for (int s = local(first); s < local(first) + segments; ++s) {
-    newest_[s] = version;
-    for (Parameter& p : parameters_[s]) {
-      p.gradient.reset();
-      p.leaves.front().mutable_grad().reset();
-    }
-  }
+  std::fill_n(newest_.begin() + local(first), segments, version);
+  drop_gradients_of_run(first, segments);
   const plan::ElementRange range =
       plan::shard_of(layout_.run(first, segments), shard.index, shard.count, layout_.element_bytes);
   if (range.count == 0) return;
@@ -286,6 +287,26 @@ void StageState::update_shard(SegmentId first, int segments, VersionId version, 
     if (norms_.defined()) own.squares = norms_[part.tensor];
   }
   device_.update(rule_, operands);
+}
+
+void StageState::drop_gradients_of_run(SegmentId first, int segments) {
+  for (int s = local(first); s < local(first) + segments; ++s) {
+    for (Parameter& p : parameters_[s]) {
+      p.gradient.reset();
+      p.leaves.front().mutable_grad().reset();
+    }
+  }
+}
+
+void StageState::add_share(SegmentId first, int segments, plan::Shard shard, bool accumulates) {
+  torch::NoGradGuard no_grad;
+  drop_gradients_of_run(first, segments);
+  const plan::ElementRange range =
+      plan::shard_of(layout_.run(first, segments), shard.index, shard.count, layout_.element_bytes);
+  if (range.count == 0) return;
+  torch::Tensor sum = summed_gradients(first, range);
+  const torch::Tensor share = exchanged_gradients(first, range);
+  accumulates ? sum.add_(share) : sum.copy_(share);
 }
 
 plan::ElementRange StageState::tensors_of(SegmentId first, int segments) const {

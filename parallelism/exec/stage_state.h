@@ -51,8 +51,8 @@ class StageState {
   void take_gradients(SegmentId segment, VersionId version);
   /// Forgets what a backward of `segment` left that no step is to use.
   void drop_gradients(SegmentId segment);
-  /// The gradients of a run of segments, contiguous; for ranks that reduce.
-  comm::BufferView gradients(SegmentId first, int segments) const;
+  /// A part of the gradients of a run of segments, contiguous; for ranks that reduce.
+  comm::BufferView gradients(SegmentId first, int segments, plan::Shard part = {}) const;
   /// The gradient of a tied tensor that another rank has, too; for ranks that have one of its two ends.
   comm::BufferView tied_gradients() const { return view_of(tied_gradients_); }
   /// The weights of a run of segments at a version that the rank has, contiguous.
@@ -70,6 +70,9 @@ class StageState {
   void update(SegmentId first, int segments, VersionId version);
   /// Adds what a worker sent of a run, as gradients() lie, or starts the sum with it.
   void add_gradients(SegmentId first, int segments, const torch::Tensor& sent, bool accumulates);
+  /// Adds the rank's share of what a micro-batch's gradients of the run were summed to, or starts with it, and drops
+  /// these.
+  void add_share(SegmentId first, int segments, plan::Shard shard, bool accumulates);
   /// What compresses the sums of gradients; nullptr where they are summed whole.
   Compressor* compressor() const { return compressor_.get(); }
   /// For gradients of a run that a worker sends; undefined values.
@@ -117,6 +120,9 @@ class StageState {
   /// A part of a copy that the rank updates, of a run: its weights, and its gradients once they are summed.
   torch::Tensor own_weights(SegmentId first, const plan::ElementRange& part) const;
   torch::Tensor summed_gradients(SegmentId first, const plan::ElementRange& part) const;
+  /// The same in the arena that collectives sum in.
+  torch::Tensor exchanged_gradients(SegmentId first, const plan::ElementRange& part) const;
+  void drop_gradients_of_run(SegmentId first, int segments);
   /// Keeps what the rank updates of a range of a copy, which lies in the weights from `first` on.
   void keep_share(const plan::ElementRange& range, std::int64_t first);
   /// Of a part of an arena.
@@ -133,6 +139,7 @@ class StageState {
   std::vector<torch::Tensor> outer_;  ///< flat: a and v of it; empty without
   torch::Tensor shares_;              ///< flat; undefined where all weights stay
   torch::Tensor gradients_;           ///< flat; undefined without reductions
+  torch::Tensor gradient_shares_;     ///< flat; undefined where steps sum once
   std::unique_ptr<Compressor> compressor_;
   torch::Tensor tied_gradients_;                                        ///< part of them; undefined without such a sum
   std::vector<std::vector<Parameter>> parameters_;                      ///< [local]

@@ -133,7 +133,7 @@ comm::BufferView TrainingWork::summed(const plan::Op& op) const {
   if (op.payload == plan::Payload::encoded) return state_.compressor()->encoded(op.segment, op.segments, 1);
   if (op.payload == plan::Payload::projected) return state_.compressor()->projected(op.segment, op.segments);
   if (op.payload == plan::Payload::parameters) return state_.weights(op.segment, op.segments, op.version);
-  return state_.gradients(op.segment, op.segments);
+  return state_.gradients(op.segment, op.segments, plan::summed_part(plan_, comm_.rank(), op));
 }
 
 comm::CollectiveCall TrainingWork::sharing(int lane, const plan::Op& op, comm::CollectiveKind kind, void* ready) const {
@@ -329,6 +329,8 @@ void TrainingWork::run(int index) {
       if (op.group.value < 0) return state_.update(op.segment, op.segments, op.version);
       return state_.update_shard(op.segment, op.segments, op.version, plan::shard_of(plan_, comm_.rank(), op));
     case plan::OpKind::add: {
+      if (op.group.value >= 0)
+        return state_.add_share(op.segment, op.segments, plan::shard_of(plan_, comm_.rank(), op), op.accumulates);
       const torch::Tensor sent = take(plan::compute_lane, index, brings_gradients).tensor;
       device_.adopt(sent);
       return state_.add_gradients(op.segment, op.segments, sent, op.accumulates);

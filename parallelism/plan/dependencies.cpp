@@ -23,6 +23,7 @@ class OpIndex {
     for (SegmentId s : segments_held(plan, rank)) slot_[s.value] = held++;
     const std::size_t pieces = static_cast<std::size_t>(held) * plan.steps * micro_batches(plan);
     for (auto* places : {&forward_, &recompute_, &input_gradient_}) places->assign(pieces, nowhere);
+    if (plan.scatters_pieces) weight_gradient_.assign(pieces, nowhere);
     received_forward_.assign(pieces, {Rank(nowhere)});
     received_backward_.assign(pieces, {Rank(nowhere)});
     const std::size_t skipping = plan.skips.size() * plan.steps * micro_batches(plan);
@@ -155,6 +156,13 @@ class OpIndex {
     if (last_push_.empty() || pass.step.value == 0) return {Rank(nowhere)};
     return last_push_[update(pass, s, pass.step.value - 1)];
   }
+  /// What a micro-batch made of the gradients of a segment, and the sum of which a share is added.
+  OpRef piece_gradient(const Op& op, SegmentId s) const { return compute(op, weight_gradient_[piece(op, s)]); }
+  OpRef scattered(const Op& add) const {
+    const auto found = scattered_.find({add.segment, add.step, add.micro_batch});
+    if (found == scattered_.end()) missing(add);
+    return found->second;
+  }
   OpRef weight_sum(const Op& op, SegmentId s) const {
     if (weight_sum_.empty() || op.version.value > plan_.steps) missing(op);
     const OpRef ref = weight_sum_[update(op, s, op.version.value)];
@@ -173,8 +181,13 @@ class OpIndex {
     const bool projects = !projected_sum_.empty() && projected_sum_[due(op, s)].rank.value != nowhere;
     return found(op, s, projects ? projected_sum_ : encoded_sum_);
   }
-  /// An invalid rank where the segment is not reduced.
+  /// The last part of it, after which its lane has done the others; an invalid rank where the segment is not reduced.
   OpRef reduction(const Op& op, SegmentId s) const { return reduction_[due(op, s)]; }
+  /// The same after shares were summed, where they are.
+  OpRef whole_sum(const Op& op, SegmentId s) const {
+    const OpRef of_shares = share_sum_.empty() ? OpRef{Rank(nowhere)} : share_sum_[due(op, s)];
+    return of_shares.rank.value == nowhere ? reduction(op, s) : of_shares;
+  }
 
   [[noreturn]] void missing(const Op& op) const {
     throw usage_error(
@@ -216,6 +229,7 @@ class OpIndex {
       case Payload::none:
       case Payload::gradients:
       case Payload::tied_gradients: return;
+      case Payload::gradient_shares: share_sum_.assign(update_to_.size(), {Rank(nowhere)}); return;
       case Payload::encoded:
       case Payload::projected:
         for (auto* places : {&encode_, &project_}) places->assign(update_to_.size(), nowhere);
@@ -244,12 +258,9 @@ class OpIndex {
     switch (op.kind) {
       case OpKind::forward: forward_[piece(op, op.segment)] = ref.index; return;
       case OpKind::recompute: recompute_[piece(op, op.segment)] = ref.index; return;
-      case OpKind::backward:
-        input_gradient_[piece(op, op.segment)] = ref.index;
-        last_gradient_[due(op, op.segment)] = ref.index;
-        return;
+      case OpKind::backward: input_gradient_[piece(op, op.segment)] = ref.index; return add_gradient(op, ref);
       case OpKind::backward_input: input_gradient_[piece(op, op.segment)] = ref.index; return;
-      case OpKind::backward_weight: last_gradient_[due(op, op.segment)] = ref.index; return;
+      case OpKind::backward_weight: return add_gradient(op, ref);
       case OpKind::norms:
         for (int i = 0; i < op.segments; ++i) norms_[due(op, SegmentId(op.segment.value + i))] = ref.index;
         return;
@@ -286,6 +297,11 @@ class OpIndex {
     }
   }
 
+  void add_gradient(const Op& pass, OpRef ref) {
+    last_gradient_[due(pass, pass.segment)] = ref.index;
+    if (plan_.scatters_pieces) weight_gradient_[piece(pass, pass.segment)] = ref.index;
+  }
+
   /// Where the update that each segment of the run adds to is due. Nowhere where the plan has no lane for it: who looks
   /// for it finds it missing.
   template <class Place>
@@ -311,6 +327,10 @@ class OpIndex {
       case Payload::none: return;
       case Payload::gradients:
         for (int i = 0; i < op.segments; ++i) reduction_[due(op, SegmentId(op.segment.value + i))] = ref;
+        if (plan_.scatters_pieces) scattered_[{op.segment, op.step, op.micro_batch}] = ref;
+        return;
+      case Payload::gradient_shares:
+        for (int i = 0; i < op.segments; ++i) share_sum_[due(op, SegmentId(op.segment.value + i))] = ref;
         return;
       case Payload::tied_gradients: tied_[number(op, op.segment)] = ref; return;
       case Payload::norms: return put(op, ref, norm_sum_);
@@ -357,16 +377,18 @@ class OpIndex {
 
   const Plan& plan_;
   Rank rank_;
-  std::vector<int> slot_;                                        ///< by segment: its row below
-  std::vector<int> forward_, recompute_, input_gradient_;        ///< [row][step][micro-batch] -> compute lane
-  std::vector<OpRef> received_forward_, received_backward_;      ///< the same for messages
-  std::vector<OpRef> skip_forward_, skip_backward_;              ///< [port][step][micro-batch] for messages of skips
-  std::vector<OpRef> summed_forward_, summed_backward_;          ///< and for all_reduces; empty where there are none
-  std::vector<int> last_gradient_, norms_, update_to_;           ///< [row][update] -> compute lane
-  std::vector<OpRef> reduction_;                                 ///< [row][update]
-  std::vector<OpRef> norm_sum_, weight_sum_;                     ///< the same; empty where there are none
-  std::vector<int> encode_, project_;                            ///< the same
-  std::vector<OpRef> encoded_sum_, projected_sum_;               ///< the same
+  std::vector<int> slot_;                                    ///< by segment: its row below
+  std::vector<int> forward_, recompute_, input_gradient_;    ///< [row][step][micro-batch] -> compute lane
+  std::vector<OpRef> received_forward_, received_backward_;  ///< the same for messages
+  std::vector<OpRef> skip_forward_, skip_backward_;          ///< [port][step][micro-batch] for messages of skips
+  std::vector<OpRef> summed_forward_, summed_backward_;      ///< and for all_reduces; empty where there are none
+  std::vector<int> last_gradient_, norms_, update_to_;       ///< [row][update] -> compute lane
+  std::vector<int> weight_gradient_;                         ///< [row][step][micro-batch]; empty if not needed
+  std::map<std::tuple<SegmentId, StepId, MicroBatchId>, OpRef> scattered_;  ///< by run, where pieces are
+  std::vector<OpRef> reduction_;                                            ///< [row][update]
+  std::vector<OpRef> share_sum_, norm_sum_, weight_sum_;                    ///< the same; empty where there are none
+  std::vector<int> encode_, project_;                                       ///< the same
+  std::vector<OpRef> encoded_sum_, projected_sum_;                          ///< the same
   std::map<std::tuple<SegmentId, StepId, Rank>, OpRef> pushed_;  ///< receives of gradients, by run and sender
   std::map<std::tuple<SegmentId, StepId, Rank>, int> adds_;      ///< of these, on the compute lane
   // Empty where there are no servers.
@@ -418,7 +440,7 @@ class Finder {
         if (index_.norm_sum(op, op.segment).rank.value == nowhere) return;
         return over_run(op, found,
                         [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.norm_sum(op, s)); });
-      case OpKind::add: found.push_back(index_.pushed(op)); return;
+      case OpKind::add: found.push_back(op.group.value < 0 ? index_.pushed(op) : index_.scattered(op)); return;
       case OpKind::average:
         return over_run(op, found,
                         [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.weight_sum(op, s)); });
@@ -465,8 +487,9 @@ class Finder {
   /// The collectives that sum the gradients of the run, or what makes them complete on this rank where there is none.
   void summed_gradients(const Op& op, std::vector<OpRef>& found) const {
     over_run(op, found, [&](SegmentId s, std::vector<OpRef>& refs) {
-      const OpRef ref = index_.reduction(op, s);
-      if (ref.rank.value == nowhere) return index_.gradients(op, s, refs);
+      const OpRef ref = index_.whole_sum(op, s);
+      // Whoever adds shares has waited for their sums.
+      if (ref.rank.value == nowhere || plan_.scatters_pieces) return index_.gradients(op, s, refs);
       refs.push_back(ref);
     });
   }
@@ -517,7 +540,16 @@ class Finder {
   void of_collective(const Op& op, std::vector<OpRef>& found) const {
     switch (op.payload) {
       case Payload::none: index_.missing(op);
-      case Payload::gradients: return whole_gradients(op, found);
+      case Payload::gradients:
+        if (!plan_.scatters_pieces || op.kind != OpKind::reduce_scatter) return whole_gradients(op, found);
+        return over_run(op, found,
+                        [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.piece_gradient(op, s)); });
+      case Payload::gradient_shares:
+        return over_run(op, found, [&](SegmentId s, std::vector<OpRef>& refs) {
+          const OpRef scattered = index_.reduction(op, s);
+          if (scattered.rank.value == nowhere) index_.missing(op);
+          refs.push_back(scattered);
+        });
       case Payload::tied_gradients: found.push_back(index_.last_gradient(op, index_.tied_here())); return;
       case Payload::encoded:
         return over_run(op, found,

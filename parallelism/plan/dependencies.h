@@ -56,8 +56,13 @@ class LocalDependencies {
 ///                           this rank as well the last B or W of that one, too
 ///   their collective     <- the gradients of every segment of the run; a tied tensor's: the last B or W of the segment
 ///                           that has it here
-///   update               <- the collectives that sum the run's gradients, or the decode of their compressed sum, else
-///                           the gradients of every segment; where there are norms, the all_reduce of those of the run
+///   that of a micro-batch <- what that micro-batch made of every segment of the run
+///   add                  <- the receive of what is added; of a share its reduce_scatter
+///   sum of shares        <- the reduce_scatter of every segment of the run
+///   update               <- the collectives that sum the run's gradients, all parts of them, and after them those that
+///                           sum its shares, or the decode of their compressed sum; where micro-batches are
+///                           summed one by one the last add; else the gradients of every segment; where there are norms, the
+///                           all_reduce of those of the run
 ///   encode               <- the gradients of every segment of the run
 ///   collective of what was encoded <- the encode; of what was projected <- the project
 ///   project              <- the collective of what was encoded

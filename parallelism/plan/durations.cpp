@@ -1,5 +1,7 @@
 #include "parallelism/plan/durations.h"
 
+#include "parallelism/plan/unrolled.h"
+
 namespace parabench::plan {
 
 Durations unroll(const Plan& plan, const Durations& durations, int steps) {
@@ -16,8 +18,8 @@ Durations unroll(const Plan& plan, const Durations& durations, int steps) {
         }
       } else {
         const int times = window(plan, 0, steps).measured / plan.steps;
-        all.reserve(once.size() * times);
-        for (int t = 1; t < times; ++t) all.insert(all.end(), once.begin(), once.end());
+        all.clear();
+        for (const Repeated& next : unrolled_lane(plan, ops, times)) all.push_back(once[next.index]);
       }
     }
   }

@@ -48,6 +48,10 @@ Op sharded_update(SegmentId first, int segments, StepId step, VersionId version,
   return op;
 }
 
+Op add_share(SegmentId first, int segments, MicroBatchId m, StepId step, GroupId group) {
+  return {.kind = OpKind::add, .segment = first, .segments = segments, .micro_batch = m, .step = step, .group = group};
+}
+
 Op norms(SegmentId first, int segments, StepId step, GroupId group) {
   return {.kind = OpKind::norms, .segment = first, .segments = segments, .step = step, .group = group};
 }
@@ -86,6 +90,14 @@ Op all_reduce(SegmentId first, int segments, StepId step, GroupId group) {
 }
 Op reduce_scatter(SegmentId first, int segments, StepId step, GroupId group) {
   return collective(OpKind::reduce_scatter, Payload::gradients, first, segments, step, group);
+}
+Op reduce_scatter_piece(SegmentId first, int segments, MicroBatchId m, StepId step, GroupId group) {
+  Op op = reduce_scatter(first, segments, step, group);
+  op.micro_batch = m;
+  return op;
+}
+Op all_reduce_shares(SegmentId first, int segments, StepId step, GroupId group) {
+  return collective(OpKind::all_reduce, Payload::gradient_shares, first, segments, step, group);
 }
 Op all_reduce_tied(SegmentId original, StepId step, GroupId group) {
   return collective(OpKind::all_reduce, Payload::tied_gradients, original, 1, step, group);
@@ -150,6 +162,7 @@ std::string name(const Op& op) {
     case Payload::none:
     case Payload::gradients: text += is_message(op.kind) ? "_GRADIENTS" : ""; break;
     case Payload::parameters: text += is_message(op.kind) || op.kind == OpKind::all_reduce ? "_PARAMETERS" : ""; break;
+    case Payload::gradient_shares: text += "_SHARES"; break;
     case Payload::tied_gradients: text += "_TIED"; break;
     case Payload::norms: text += "_NORMS"; break;
     case Payload::encoded: text += "_ENCODED"; break;
@@ -164,7 +177,7 @@ std::string to_text(const Op& op) {
   std::string text = std::to_string(op.segment.value);
   if (op.segments > 1) text += '-' + std::to_string(op.segment.value + op.segments - 1);
   text += name(op);
-  if (!is_over_run(op)) text += std::to_string(op.micro_batch.value);
+  if (!is_over_run(op) || op.micro_batch != MicroBatchId(0)) text += std::to_string(op.micro_batch.value);
   if (op.port != 0) text += '^' + std::to_string(op.port);
   return text;
 }

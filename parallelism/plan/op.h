@@ -21,7 +21,8 @@ enum class OpKind : std::uint8_t {
   recompute,        ///< a forward once more, for the backward that follows: brings back what the first one discarded
   norms,            ///< what the rank's share of a run adds to the norms of its tensors, for an update in shares
   update,           ///< optimizer step of a run of segments, or of the rank's share of it
-  add,              ///< adds the gradients of a run that a worker sent to those that its server sums
+  add,              ///< adds gradients of a run to those that a rank sums: what a worker sent its server, or the rank's
+                    ///< share of a micro-batch's (Plan::scatters_pieces)
   average,          ///< weights of a run from their sum over a group: the mean, or an outer optimizer's step to it
   encode,           ///< makes of the gradients of a run what is sent in their place (base/compression.h)
   project,          ///< makes of its sum what is sent next
@@ -56,19 +57,20 @@ constexpr bool is_of_compression(OpKind kind) {
 
 /// What a message or collective moves.
 enum class Payload : std::uint8_t {
-  none,                 ///< of passes and updates
-  gradients,            ///< of the parameters of a run of segments
-  tied_gradients,       ///< of the one tensor that two segments share (Plan::tie)
-  parameters,           ///< of a run of segments
-  norms,                ///< sums of squares of weights and of gradients, of each tensor of a run
-  encoded,              ///< what an encode made of a run's gradients
-  projected,            ///< what a project made
-  activation,           ///< what a segment made of a micro-batch
+  none,             ///< of passes and updates
+  gradients,        ///< of the parameters of a run of segments
+  gradient_shares,  ///< the same, of the share that a rank has after a reduce-scatter among some of the run's holders
+  tied_gradients,   ///< of the one tensor that two segments share (Plan::tie)
+  parameters,       ///< of a run of segments
+  norms,            ///< sums of squares of weights and of gradients, of each tensor of a run
+  encoded,          ///< what an encode made of a run's gradients
+  projected,        ///< what a project made
+  activation,       ///< what a segment made of a micro-batch
   activation_gradient,  ///< the gradient of a segment's input, of a micro-batch
 };
-constexpr std::array<std::string_view, 9> names_of(Payload) {
-  return {"none",    "gradients", "tied_gradients", "parameters",         "norms",
-          "encoded", "projected", "activation",     "activation_gradient"};
+constexpr std::array<std::string_view, 10> names_of(Payload) {
+  return {"none",  "gradients", "gradient_shares", "tied_gradients", "parameters",
+          "norms", "encoded",   "projected",       "activation",     "activation_gradient"};
 }
 /// Whether it belongs to a micro-batch.
 constexpr bool is_of_micro_batch(Payload payload) { return payload >= Payload::activation; }
@@ -91,15 +93,18 @@ struct Op {
   bool accumulates : 1 = false;    ///< B, W: adds to gradients that an earlier one made since the last update
   bool discards : 1 = false;       ///< F: keeps its input alone, for a RECOMPUTE
   bool overlaps_next : 1 = false;  ///< F: may run at the same time as the action after it
-  std::uint16_t port : 13 = 0;     ///< messages: 0: what neighbouring segments hand on; else Plan::skips[port - 1]
-  SegmentId segment;               ///< first of a run
-  int segments = 1;                ///< length of the run: norms, updates, encodes, what moves gradients and the like
-  MicroBatchId micro_batch{0};     ///< passes, and what moves activations or their gradients
-  StepId step;                     ///< of the window
-  VersionId version;               ///< passes: weights read; updates, averages, what moves parameters: weights written
-  Rank peer{-1};                   ///< messages: the other rank; adds: who sent it; broadcasts: the root
-  /// Collectives, averages and steps of compressed sums: who takes part; norms and updates: among whom the run is shared,
-  /// -1: the rank updates all of it.
+  /// Messages: 0: what neighbouring segments hand on; else Plan::skips[port - 1]. Sums of gradients: 0: of the whole run;
+  /// else which part of it (Plan::parts), from 1 on.
+  std::uint16_t port : 13 = 0;
+  SegmentId segment;  ///< first of a run
+  int segments = 1;   ///< length of the run: norms, updates, encodes, what moves gradients and the like
+  /// Passes, and what moves activations or their gradients; with Plan::scatters_pieces reduce-scatters and adds.
+  MicroBatchId micro_batch{0};
+  StepId step;        ///< of the window
+  VersionId version;  ///< passes: weights read; updates, averages, what moves parameters: weights written
+  Rank peer{-1};      ///< messages: the other rank; adds: who sent it; broadcasts: the root
+  /// Collectives, averages and steps of compressed sums: who takes part; norms, updates and adds: among whom the run is
+  /// shared, -1: the rank updates all of it.
   GroupId group{-1};
   bool operator==(const Op&) const = default;
 };
@@ -132,6 +137,9 @@ Op recv_forward(SegmentId s, MicroBatchId m, StepId step, Rank from);
 Op send_backward(SegmentId s, MicroBatchId m, StepId step, Rank to);
 Op recv_backward(SegmentId s, MicroBatchId m, StepId step, Rank from);
 
+/// Adds the rank's share of the summed gradients that a micro-batch made of a run to those of the ones before.
+Op add_share(SegmentId first, int segments, MicroBatchId m, StepId step, GroupId group);
+
 /// Of the gradients of a run, to the rank that updates it, and there; the addition of what came from one of its workers.
 Op send_gradients(SegmentId first, int segments, StepId step, Rank to);
 Op recv_gradients(SegmentId first, int segments, StepId step, Rank from);
@@ -143,6 +151,10 @@ Op recv_parameters(SegmentId first, int segments, StepId step, VersionId version
 /// Of the gradients of a run.
 Op all_reduce(SegmentId first, int segments, StepId step, GroupId group);
 Op reduce_scatter(SegmentId first, int segments, StepId step, GroupId group);
+/// Of what one micro-batch made of them.
+Op reduce_scatter_piece(SegmentId first, int segments, MicroBatchId m, StepId step, GroupId group);
+/// Of the share of them that a reduce-scatter left on each member.
+Op all_reduce_shares(SegmentId first, int segments, StepId step, GroupId group);
 /// Of the tensor that `original`, whose segment it first lies in, shares with another.
 Op all_reduce_tied(SegmentId original, StepId step, GroupId group);
 /// Of the weights of a run, as each member's own update wrote them; and the weights that every member makes of that sum.
@@ -169,12 +181,12 @@ SegmentId other_segment(const Op& message, std::span<const SkipPort> skips);
 Op receive_of(const Op& send, Rank from, std::span<const SkipPort> skips);
 
 /// Kind and payload: "F", "SEND_F" of an activation, "RECV_B" of a gradient of one, "SEND_GRADIENTS" and
-/// "SEND_PARAMETERS" of a run, "ALL_REDUCE" of gradients, "ALL_REDUCE_TIED" of those of a tied tensor,
-/// "ALL_REDUCE_PARAMETERS", "ALL_REDUCE_NORMS" of norms, "ALL_REDUCE_ENCODED" and "ALL_REDUCE_PROJECTED" of what stands
-/// for gradients, "ALL_REDUCE_F" of activations, "ALL_GATHER" of parameters.
+/// "SEND_PARAMETERS" of a run, "ALL_REDUCE" of gradients, "ALL_REDUCE_SHARES" of shares of them, "ALL_REDUCE_TIED" of
+/// those of a tied tensor, "ALL_REDUCE_PARAMETERS", "ALL_REDUCE_NORMS" of norms, "ALL_REDUCE_ENCODED" and
+/// "ALL_REDUCE_PROJECTED" of what stands for gradients, "ALL_REDUCE_F" of activations, "ALL_GATHER" of parameters.
 std::string name(const Op& op);
 /// Text with segment and micro-batch: `2F0`, `1SEND_F3`, `0-4ALL_REDUCE`, `7UPDATE`; of a skip with its port:
-/// `1SEND_F3^2`. The step is not part of it.
+/// `1SEND_F3^2`, of a part of a run with the part: `0ALL_REDUCE^2`. The step is not part of it.
 std::string to_text(const Op& op);
 
 }  // namespace parabench::plan

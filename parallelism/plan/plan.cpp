@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "parallelism/plan/unrolled.h"
 
 namespace parabench::plan {
 
@@ -151,6 +152,8 @@ bool uses(const Plan& plan, OpKind kind) {
   });
 }
 
+int parts_of(const Plan& plan, SegmentId first) { return plan.parts.empty() ? 1 : plan.parts[first.value]; }
+
 bool has_collectives(const RankProgram& rank, Payload purpose) {
   return std::ranges::any_of(rank.lanes, [purpose](const Lane& lane) {
     return lane.key.kind == LaneKind::collectives && lane.key.purpose == purpose;
@@ -191,18 +194,16 @@ Plan unroll(const Plan& plan, int steps) {
   }
   const int times = repeats(plan, steps);
   result.steps = plan.steps * times;
-  for (RankProgram& rank : result.ranks) {
-    for (Lane& lane : rank.lanes) {
-      auto& ops = lane.ops;
-      const std::size_t once = ops.size();
-      ops.reserve(once * times);
-      for (int t = 1; t < times; ++t) {
-        for (std::size_t i = 0; i < once; ++i) {
-          Op op = ops[i];
-          op.step.value += t * plan.steps;
-          if (has_version(op)) op.version.value += t * plan.steps;
-          ops.push_back(op);
-        }
+  for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
+    for (std::size_t l = 0; l < plan.ranks[r].lanes.size(); ++l) {
+      const std::vector<Op>& once = plan.ranks[r].lanes[l].ops;
+      std::vector<Op>& ops = result.ranks[r].lanes[l].ops;
+      ops.clear();
+      ops.reserve(once.size() * times);
+      for (const Repeated& next : unrolled_lane(plan, once, times)) {
+        Op& op = ops.emplace_back(once[next.index]);
+        op.step.value += next.time * plan.steps;
+        if (has_version(op)) op.version.value += next.time * plan.steps;
       }
     }
   }

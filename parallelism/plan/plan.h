@@ -94,12 +94,15 @@ struct Plan {
   std::vector<SkipPort> skips;    ///< ports 1, 2, ... (skip_ports.h), by tensor and the segment that takes it
   int stages = 1;
   int replicas = 1;
-  int shards = 1;             ///< parts that the tensor axis cuts each stage into
-  std::vector<Group> groups;  ///< among whom collectives run, by id; equal ones stay apart
-  int steps = 1;              ///< steps in the window
-  bool asynchronous = false;  ///< the window is one stream whose pipe does not drain between steps
-  Room room;                  ///< of every rank
-  Averaging averaging;        ///< of every stage
+  int shards = 1;                ///< parts that the tensor axis cuts each stage into
+  std::vector<Group> groups;     ///< among whom collectives run, by id; equal ones stay apart
+  int steps = 1;                 ///< steps in the window
+  bool asynchronous = false;     ///< the window is one stream whose pipe does not drain between steps
+  Room room;                     ///< of every rank
+  Averaging averaging;           ///< of every stage
+  bool scatters_pieces = false;  ///< each micro-batch's gradients are reduce-scattered, and shares of them added up
+  std::vector<int> parts;     ///< by segment: into how many the sum of a run that begins there is cut; empty: none is
+  bool updates_late = false;  ///< from step to step each update waits for the first pass that reads what it writes
   std::vector<Rank> servers;  ///< by stage: who alone updates it; all other holders are its workers; empty: none
   bool in_order = true;       ///< micro-batches pass each segment of a rank first in, first out
   std::vector<VersionRule> versions;     ///< of each stage (delay_rules.h); synchronous plans: no lag
@@ -174,6 +177,9 @@ bool updates(const Plan& plan, Rank rank, StageId stage);
 
 /// Whether some rank has an operation of this kind.
 bool uses(const Plan& plan, OpKind kind);
+/// Into how many parts the sum of a run from `first` on is cut; 1: into none.
+int parts_of(const Plan& plan, SegmentId first);
+
 /// Whether the gradients of the rank's parameters, or of a tied one alone, are summed with those of other ranks: by
 /// collectives, compressed or not, or by a server.
 bool reduces(const RankProgram& rank);
@@ -185,7 +191,7 @@ bool has_collectives(const RankProgram& rank, Payload purpose);
 std::vector<int> split_evenly(int samples, int pieces);
 
 /// The plan over `steps` steps. Synchronous: its steps, of which most plans have one, repeated as often as that takes at
-/// least, versions and steps renumbered. Asynchronous: the window's first `steps` mini-batches, which drain at the end;
+/// least, versions and steps renumbered, in the order of unrolled_lane() (unrolled.h). Asynchronous: the window's first `steps` mini-batches, which drain at the end;
 /// throws usage_error beyond the window.
 Plan unroll(const Plan& plan, int steps);
 

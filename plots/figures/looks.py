@@ -21,7 +21,7 @@ KINDS = {  # of time and of operations: colour, hatch, name
     "R": ("#CC79A7", "//////", "recompute"),
     "U": ("#F0E442", "", "update"),
     "N": ("#8C8C8C", "...", "norms"),
-    "S": ("#785EF0", "", "sum on a server"),
+    "S": ("#785EF0", "", "sum of gradients"),
     "A": ("#0072B2", "//////", "average"),
 }
 

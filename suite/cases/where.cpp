@@ -11,7 +11,6 @@
 #include "base/case_key.h"
 #include "base/case_text.h"
 #include "base/error.h"
-#include "base/optimizer.h"
 #include "base/split.h"
 #include "datasets/spec/dataset.h"
 #include "models/spec/nets/nets.h"
@@ -30,7 +29,7 @@ constexpr std::array<std::pair<std::string_view, Comparison>, 7> operators{{
     {"=", Comparison::equal},
 }};
 
-constexpr std::array<std::string_view, 4> choices{"model", "dataset", "strategy", "optimizer"};
+constexpr std::array<std::string_view, 5> choices{"model", "dataset", "strategy", "optimizer", "order"};
 
 /// The names that one of the choices can have.
 std::vector<std::string> names_of_choice(std::string_view key) {
@@ -42,16 +41,18 @@ std::vector<std::string> names_of_choice(std::string_view key) {
   } else if (key == "strategy") {
     for (const plan::Strategy& strategy : plan::strategies()) names.emplace_back(strategy.name);
   } else {
-    names.assign(enum_names<OptimizerKind>.begin(), enum_names<OptimizerKind>.end());
+    const std::span<const std::string_view> known = find_case_key(key).choices;
+    names.assign(known.begin(), known.end());
   }
   return names;
 }
 
 const NamedChoice& choice(const Case& spec, std::string_view key) {
-  return key == "model"      ? spec.model
-         : key == "dataset"  ? spec.dataset
-         : key == "strategy" ? spec.strategy
-                             : spec.optimizer;
+  return key == "model"       ? spec.model
+         : key == "dataset"   ? spec.dataset
+         : key == "strategy"  ? spec.strategy
+         : key == "optimizer" ? spec.optimizer
+                              : spec.order;
 }
 
 bool is_choice(std::string_view key) { return std::ranges::find(choices, key) != choices.end(); }
@@ -100,7 +101,7 @@ bool is_ordered(std::string_view key) { return !is_choice(key) && find_key(key).
 NamedChoice canonical(std::string_view key, const NamedChoice& choice) {
   if (key == "model") return models::choose_net(choice).canonical;
   if (key == "dataset") return datasets::canonical_dataset(choice);
-  if (key == "optimizer") return canonical_optimizer(choice);
+  if (key != "strategy") return find_case_key(key).canonical(choice);
   NamedChoice strategy = choice;
   std::ranges::sort(strategy.parameters);
   return strategy;

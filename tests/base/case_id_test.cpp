@@ -51,7 +51,8 @@ TEST(CaseId, PrintsKeysInTheOrderOfTheContract) {
       "m/d/s/np:8/batch:64/micro:8/dp:2/chunks:4/warmup:0/bucket:1500MB/reduce:double-tree/"
       "compress:powersgd[rank=2]/recompute:except-last/partition:uniform/memory:1500MiB/"
       "precision:bf16/layout:channels_last/device:cuda/comm:mpi/threads:2/graph:on/"
-      "loader:3/input:resident/optimizer:adam[beta2=0.95]/zero:1/prefetch:3/reshard:off/executor:futurized/lr:0.1/momentum:0/"
+      "loader:3/input:resident/optimizer:adam[beta2=0.95]/zero:1/shard:2/prefetch:3/reshard:off/"
+      "order:priority[partition=1MiB]/executor:futurized/lr:0.1/momentum:0/"
       "weight_decay:0.0001/"
       "seed:18446744073709551615";
   EXPECT_EQ(to_id(parse_case(id)), id);
@@ -154,11 +155,19 @@ TEST(CaseId, RefusesEveryMalformedPart) {
                            "compress:topk[ratio=1.01]",
                            "compress:topk[ratio=nan]",
                            "compress:topk[ratio=]",
-                           "zero:2",
+                           "zero:3",
                            "prefetch:-1",
                            "reshard:maybe",
                            "executor:dataflow",
                            "zero:-1",
+                           "shard:0",
+                           "shard:some",
+                           "order:forward",
+                           "order:priority[",
+                           "order:priority[partition=0]",
+                           "order:priority[partition=big]",
+                           "order:priority[credit=1]",
+                           "order:backward[partition=1MiB]",
                            "zero:on",
                            "comm:gloo",
                            "warmup:-1",
@@ -229,7 +238,8 @@ TEST(CaseJson, IsTypedAndComplete) {
     "np": 4, "batch": 32, "micro": 4, "dp": 1, "chunks": 2, "warmup": null, "bucket": 26214400, "reduce": "auto",
     "compress": {"name": "none", "parameters": {}, "text": "none"}, "recompute": "none", "partition": "time", "memory": null, "precision": "fp32", "layout": "contiguous", "device": "cpu", "comm": "mpi",
     "threads": 1, "graph": false, "loader": 1, "input": "host",
-    "optimizer": {"name": "sgd", "parameters": {}, "text": "sgd"}, "zero": 0, "prefetch": 1, "reshard": true, "executor": "ordered", "lr": 1.0, "momentum": 0.9, "weight_decay": 0.0,
+    "optimizer": {"name": "sgd", "parameters": {}, "text": "sgd"}, "zero": 0, "shard": null, "prefetch": 1, "reshard": true,
+    "order": {"name": "backward", "parameters": {}, "text": "backward"}, "executor": "ordered", "lr": 1.0, "momentum": 0.9, "weight_decay": 0.0,
     "seed": 1})"));
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/sum_order.h"
 #include "tests/base/random_case.h"
 
 namespace parabench {
@@ -40,13 +41,36 @@ TEST(CaseKeys, ReadEveryValueThatTheyPrint) {
 
 TEST(CaseKeys, RefuseTheirOwnRangeFromJustOutside) {
   const std::vector<std::pair<std::string, std::string>> outside = {
-      {"np", "0"},       {"warmup", "-1"},       {"bucket", "0"}, {"lr", "0"},
-      {"momentum", "1"}, {"weight_decay", "-1"}, {"seed", "-1"},  {"compress", "topk[ratio=0]"}};
+      {"np", "0"},    {"warmup", "-1"},  {"bucket", "0"},
+      {"lr", "0"},    {"momentum", "1"}, {"weight_decay", "-1"},
+      {"seed", "-1"}, {"shard", "0"},    {"compress", "topk[ratio=0]"}};
   for (const auto& [name, text] : outside) {
     Case spec;
     EXPECT_THROW(set_value(spec, find_case_key(name), text), Error) << name << ':' << text;
     EXPECT_EQ(spec, Case{}) << name;
   }
+}
+
+TEST(CaseKeys, MayHaveAWordForNoValue) {
+  const CaseKey& shard = find_case_key("shard");
+  EXPECT_EQ(accepted_text(shard), "an integer from 1 to 2147483647, or all");
+  Case spec;
+  set_value(spec, shard, "4");
+  EXPECT_EQ(spec.shard, 4);
+  set_value(spec, shard, "all");
+  EXPECT_EQ(spec, Case{});
+  EXPECT_THROW(set_value(spec, find_case_key("warmup"), "all"), Error);
+}
+
+TEST(CaseKeys, ChoicesKeepTheirParametersInOneForm) {
+  const CaseKey& order = find_case_key("order");
+  EXPECT_EQ(accepted_text(order), "backward, priority[partition=4MiB]");
+  Case spec;
+  set_value(spec, order, "priority[partition=4096KiB]");
+  EXPECT_EQ(value_text(spec, order), "priority");
+  set_value(spec, order, "priority[partition=1024KiB]");
+  EXPECT_EQ(value_text(spec, order), "priority[partition=1MiB]");
+  EXPECT_EQ(sum_order(spec).partition, Bytes(1 << 20));
 }
 
 TEST(CaseKeys, IntegersReachToTheEndOfTheirType) {

@@ -61,9 +61,12 @@ inline Case random_case(std::mt19937& random) {
   const std::vector<NamedChoice> compressions{
       {"bf16", {}}, {"powersgd", {}}, {"powersgd", {{"rank", "2"}}}, {"topk", {{"ratio", "0.5"}}}};
   change(spec.compress, compressions[below(4)]);
-  change(spec.zero, 1);
+  change(spec.zero, 1 + below(2));
+  change(spec.shard, below(100) + 1);
   change(spec.prefetch, static_cast<int>(below(5)));
   change(spec.reshard, false);
+  const std::vector<NamedChoice> orders{{"priority", {}}, {"priority", {{"partition", "1MiB"}}}};
+  change(spec.order, orders[below(2)]);
   change(spec.executor, ExecutorKind::futurized);
   change(spec.lr, std::ldexp(1.0 + below(1 << 30), -below(60)));
   change(spec.momentum, below(1 << 30) * 0x1p-30);

@@ -16,17 +16,14 @@ bool has_group(const Op& op) { return is_collective(op.kind) || op.group != Grou
 json op_json(const Op& op) {
   json result = {{"op", parabench::to_text(op.kind)}, {"segment", op.segment.value}, {"step", op.step.value}};
   if (op.payload != Payload::none) result["payload"] = parabench::to_text(op.payload);
-  if (is_over_run(op)) {
-    result["segments"] = op.segments;
-  } else {
-    result["micro_batch"] = op.micro_batch.value;
-  }
+  if (is_over_run(op)) result["segments"] = op.segments;
+  if (!is_over_run(op) || op.micro_batch != MicroBatchId(0)) result["micro_batch"] = op.micro_batch.value;
   if (has_version(op)) result["version"] = op.version.value;
   if (op.accumulates) result["accumulates"] = true;
   if (op.discards) result["discards"] = true;
   if (op.overlaps_next) result["overlaps_next"] = true;
-  if (is_message(op.kind) || op.kind == OpKind::add) result["peer"] = op.peer.value;
-  if (op.port != 0) result["port"] = static_cast<int>(op.port);
+  if (is_message(op.kind) || (op.kind == OpKind::add && !has_group(op))) result["peer"] = op.peer.value;
+  if (op.port != 0) result[is_message(op.kind) ? "port" : "part"] = static_cast<int>(op.port);
   if (op.kind == OpKind::broadcast) result["root"] = op.peer.value;
   if (has_group(op)) result["group"] = op.group.value;
   return result;
@@ -45,6 +42,9 @@ json to_json(const Plan& plan) {
   if (plan.room != Room{}) result["room"] = {{"weights", plan.room.weights}, {"gradients", plan.room.gradients}};
   if (const Averaging& by = plan.averaging; by.every > 0)
     result["averaging"] = {{"every", by.every}, {"lr", by.lr}, {"momentum", by.momentum}};
+  if (!plan.parts.empty()) result["parts"] = plan.parts;
+  if (plan.scatters_pieces) result["scatters_pieces"] = true;
+  if (plan.updates_late) result["updates_late"] = true;
   for (const Rank server : plan.servers) result["servers"].push_back(server.value);
   if (plan.tie) {
     result["tie"] = {

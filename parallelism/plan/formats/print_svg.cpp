@@ -33,7 +33,7 @@ constexpr std::array<Style, 12> styles = {{{OpKind::forward, "forward", "F", {86
                                            {OpKind::recompute, "recompute", "R", {204, 121, 167}},
                                            {OpKind::norms, "norms", "N", {160, 160, 160}},
                                            {OpKind::update, "update", "U", {240, 228, 66}},
-                                           {OpKind::add, "sum on a server", "S", {120, 94, 240}},
+                                           {OpKind::add, "sum of gradients", "S", {120, 94, 240}},
                                            {OpKind::average, "average", "A", {0, 114, 178}},
                                            {OpKind::encode, "encode", "E", {187, 204, 51}},
                                            {OpKind::project, "project", "P", {170, 170, 0}},

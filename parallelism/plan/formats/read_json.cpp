@@ -40,11 +40,8 @@ Op op_from(const JsonReader& object) {
     allowed.push_back("payload");
     op.payload = object.get<Payload>("payload");
   }
-  if (is_over_run(op)) {
-    op.segments = number("segments");
-  } else {
-    op.micro_batch = MicroBatchId(number("micro_batch"));
-  }
+  if (is_over_run(op)) op.segments = number("segments");
+  if (!is_over_run(op) || object.has("micro_batch")) op.micro_batch = MicroBatchId(number("micro_batch"));
   if (has_version(op)) op.version = VersionId(number("version"));
   op.accumulates = flag(object, "accumulates");
   op.discards = flag(object, "discards");
@@ -54,7 +51,11 @@ Op op_from(const JsonReader& object) {
     allowed.push_back("port");
     if (object.has("port")) op.port = port_from(object.at("port"));
   }
-  if (op.kind == OpKind::add) op.peer = Rank(number("peer"));
+  if (is_collective(op.kind)) {
+    allowed.push_back("part");
+    if (object.has("part")) op.port = port_from(object.at("part"));
+  }
+  if (op.kind == OpKind::add && !object.has("group")) op.peer = Rank(number("peer"));
   if (op.kind == OpKind::broadcast) op.peer = Rank(number("root"));
   if (is_collective(op.kind) || object.has("group")) op.group = GroupId(number("group"));
   object.allow_only(allowed);
@@ -150,11 +151,11 @@ SkipPort skip_from(const JsonReader& object) {
 Plan plan_from_json(const json& plan_file) {
   const JsonReader file(plan_file, "plan", plan_file_hint);
   if (file.get<std::string>("format") != plan_file_format) throw file.at("format").error(plan_file_format);
-  file.allow_only({"format",    "case",     "stages",          "replicas",    "shards",
-                   "groups",    "steps",    "asynchronous",    "in_order",    "versions",
-                   "room",      "tie",      "pieces",          "segments",    "skips",
-                   "ranks",     "makespan", "bubble_fraction", "steady_step", "steady_bubble_fraction",
-                   "averaging", "servers"});
+  file.allow_only({"format",    "case",     "stages",          "replicas",     "shards",
+                   "groups",    "steps",    "asynchronous",    "in_order",     "versions",
+                   "room",      "tie",      "pieces",          "segments",     "skips",
+                   "ranks",     "makespan", "bubble_fraction", "steady_step",  "steady_bubble_fraction",
+                   "averaging", "servers",  "parts",           "updates_late", "scatters_pieces"});
   Plan plan;
   plan.spec = case_from_json(file.at("case"));
   plan.stages = file.get<int>("stages");
@@ -167,6 +168,9 @@ Plan plan_from_json(const json& plan_file) {
   for (const JsonReader& rule : file.at("versions").items()) plan.versions.push_back(version_rule_from(rule));
   if (file.has("room")) plan.room = room_from(file.at("room"));
   if (file.has("averaging")) plan.averaging = averaging_from(file.at("averaging"));
+  if (file.has("parts")) plan.parts = file.get<std::vector<int>>("parts");
+  plan.scatters_pieces = flag(file, "scatters_pieces");
+  plan.updates_late = flag(file, "updates_late");
   if (file.has("servers"))
     for (const int rank : file.get<std::vector<int>>("servers")) plan.servers.push_back(Rank(rank));
   if (file.has("tie")) plan.tie = tie_from(file.at("tie"));

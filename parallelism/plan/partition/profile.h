@@ -18,6 +18,13 @@ struct LayerSizes {
   std::int64_t passing = 0;  ///< once, while a pass runs: temporaries and messages on their way
 };
 
+/// How long ranks take to sum.
+struct SumTimes {
+  double latency_s = 0;
+  double bytes_per_s = 0;  ///< 0: no bytes take any time
+  double seconds(double bytes) const { return latency_s + (bytes_per_s > 0 ? bytes / bytes_per_s : 0); }
+};
+
 /// Each part is read by who needs it alone. Seconds by themselves are a profile.
 struct Profile {
   Profile(std::vector<double> layer_seconds = {}) : seconds(std::move(layer_seconds)) {}  // NOLINT
@@ -25,6 +32,7 @@ struct Profile {
   std::vector<double> seconds;    ///< forward + backward of each layer at the size of a piece
   std::vector<LayerSizes> sizes;  ///< of each layer at the size of a piece, for partition:memory and replicas=auto
   double link_bytes_per_s = 0;    ///< between two ranks, for replicas=auto
+  SumTimes sum;                   ///< among all ranks, for order:priority
 };
 
 }  // namespace parabench::plan

@@ -94,6 +94,21 @@ Plan add_reduced_updates(Plan plan, std::span<const SegmentRun> runs) {
   return add_updates(add_reductions(std::move(plan), runs), runs);
 }
 
+Plan add_ordered_sums(Plan plan, std::span<const RunPart> parts, std::span<const SegmentRun> runs) {
+  plan.updates_late = true;
+  const std::vector<GroupId> groups = add_data_groups(plan);
+  for (const auto& [run, part] : parts) {
+    for (int shard = 0; shard < plan.shards; ++shard) {
+      const GroupId group = groups[stage_of(plan, run.first).value * plan.shards + shard];
+      if (group.value < 0) continue;
+      Op sum = all_reduce(run.first, run.segments, StepId(0), group);
+      sum.port = static_cast<std::uint16_t>(part);
+      add_collective(plan, sum);
+    }
+  }
+  return add_updates(std::move(plan), runs);
+}
+
 Plan add_averages(Plan plan, std::span<const SegmentRun> runs) {
   const std::vector<GroupId> groups = add_data_groups(plan);
   const StepId last(plan.steps - 1);
@@ -111,8 +126,41 @@ Plan add_averages(Plan plan, std::span<const SegmentRun> runs) {
   return plan;
 }
 
-Plan add_sharded_updates(Plan plan, std::span<const SegmentRun> runs, std::span<const SegmentRun> gathered) {
-  const std::vector<GroupId> groups = add_data_groups(plan);
+namespace {
+
+/// Of the holders of one shard of a stage: those that divide a run among themselves, and those that then have the same
+/// share of it.
+struct SharingGroups {
+  std::vector<GroupId> within, across;
+};
+
+SharingGroups add_sharing_groups(Plan& plan, std::span<const Rank> holders, int sharers) {
+  SharingGroups groups;
+  const int count = static_cast<int>(holders.size()), size = sharers == 0 ? count : sharers;
+  if (count == 1) return groups;
+  const auto add = [&plan](std::vector<GroupId>& some, std::vector<Rank> ranks) {
+    some.emplace_back(static_cast<int>(plan.groups.size()));
+    plan.groups.push_back({Axis::data, std::move(ranks)});
+  };
+  for (int first = 0; first < count; first += size)
+    add(groups.within, {holders.begin() + first, holders.begin() + first + size});
+  for (int own = 0; own < size && size < count; ++own) {
+    std::vector<Rank> ranks;
+    for (int i = own; i < count; i += size) ranks.push_back(holders[i]);
+    add(groups.across, std::move(ranks));
+  }
+  return groups;
+}
+
+}  // namespace
+
+Plan add_sharded_updates(Plan plan, std::span<const SegmentRun> runs, std::span<const SegmentRun> gathered,
+                         int sharers) {
+  std::vector<SharingGroups> groups;  // [stage][shard]
+  for (StageId stage; stage.value < plan.stages; ++stage) {
+    for (int shard = 0; shard < plan.shards; ++shard)
+      groups.push_back(add_sharing_groups(plan, holders(plan, stage, shard), sharers));
+  }
   const bool norms = find_optimizer(plan.spec.optimizer.name).reads_norms;
   const auto for_each_shard = [&](std::span<const SegmentRun> some, auto visit) {
     for (const SegmentRun& run : some) {
@@ -120,18 +168,26 @@ Plan add_sharded_updates(Plan plan, std::span<const SegmentRun> runs, std::span<
       for (int shard = 0; shard < plan.shards; ++shard) visit(run, shard, groups[stage * plan.shards + shard]);
     }
   };
-  for_each_shard(runs, [&](const SegmentRun& run, int shard, GroupId group) {
-    for (Rank r : holders(plan, stage_of(plan, run.first), shard)) {
-      std::vector<Op>& ops = plan.ranks[r.value].compute();
-      if (norms && group.value >= 0) ops.push_back(plan::norms(run.first, run.segments, StepId(0), group));
-      ops.push_back(sharded_update(run.first, run.segments, StepId(0), VersionId(1), group));
+  for_each_shard(runs, [&](const SegmentRun& run, int shard, const SharingGroups& sharing) {
+    if (sharing.within.empty()) {
+      const Rank alone = holders(plan, stage_of(plan, run.first), shard).front();
+      plan.ranks[alone.value].compute().push_back(update(run.first, run.segments, StepId(0), VersionId(1)));
     }
-    if (group.value < 0) return;
-    add_collective(plan, reduce_scatter(run.first, run.segments, StepId(0), group));
-    if (norms) add_collective(plan, all_reduce_norms(run.first, run.segments, StepId(0), group));
+    for (const GroupId group : sharing.within) {
+      for (Rank r : plan.groups[group.value].ranks) {
+        std::vector<Op>& ops = plan.ranks[r.value].compute();
+        if (norms) ops.push_back(plan::norms(run.first, run.segments, StepId(0), group));
+        ops.push_back(sharded_update(run.first, run.segments, StepId(0), VersionId(1), group));
+      }
+      add_collective(plan, reduce_scatter(run.first, run.segments, StepId(0), group));
+      if (norms) add_collective(plan, all_reduce_norms(run.first, run.segments, StepId(0), group));
+    }
+    for (const GroupId group : sharing.across)
+      add_collective(plan, all_reduce_shares(run.first, run.segments, StepId(0), group));
   });
-  for_each_shard(gathered, [&](const SegmentRun& run, int, GroupId group) {
-    if (group.value >= 0) add_collective(plan, all_gather(run.first, run.segments, StepId(0), VersionId(1), group));
+  for_each_shard(gathered, [&](const SegmentRun& run, int, const SharingGroups& sharing) {
+    for (const GroupId group : sharing.within)
+      add_collective(plan, all_gather(run.first, run.segments, StepId(0), VersionId(1), group));
   });
   return plan;
 }
@@ -189,14 +245,19 @@ Plan limit_weights(Plan plan, int room) {
 Plan mark_accumulation(Plan plan) {
   for (RankProgram& rank : plan.ranks) {
     // By segment the update that its gradients are for, counted from 0; a worker of a server has no end of it on its lane.
-    std::vector<int> open(plan.segments.size(), -1);
+    std::vector<int> open(plan.segments.size(), -1), shares = open;
     for (Op& op : rank.compute()) {
       const int update = op.step.value / plan.versions[stage_of(plan, op.segment).value].steps_per_update;
-      const auto adds = [&](int segment) { return std::exchange(open[segment], update) == update; };
-      if (makes_weight_gradient(op.kind)) op.accumulates = adds(op.segment.value);
-      for (int i = 0; i < op.segments && op.kind == OpKind::add; ++i) op.accumulates = adds(op.segment.value + i);
-      if (op.kind != OpKind::update) continue;
-      for (int i = 0; i < op.segments; ++i) open[op.segment.value + i] = -1;
+      const auto adds = [&](std::vector<int>& begun, int segment) {
+        return std::exchange(begun[segment], update) == update;
+      };
+      if (makes_weight_gradient(op.kind)) op.accumulates = adds(open, op.segment.value);
+      for (int i = op.segment.value; i < op.segment.value + op.segments; ++i) {
+        const bool adds_share = op.kind == OpKind::add && op.group.value >= 0;
+        if (op.kind == OpKind::add) op.accumulates = adds(adds_share ? shares : open, i);
+        if (op.kind == OpKind::update || adds_share) open[i] = -1;
+        if (op.kind == OpKind::update) shares[i] = -1;
+      }
     }
   }
   return plan;

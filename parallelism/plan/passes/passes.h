@@ -28,16 +28,26 @@ Plan add_reductions(Plan plan, std::span<const SegmentRun> runs);
 Plan add_updates(Plan plan, std::span<const SegmentRun> runs);
 /// Both.
 Plan add_reduced_updates(Plan plan, std::span<const SegmentRun> runs);
+/// Both, sums in parts and in the order given; of each run parts_of() of them. Updates are late (Plan::updates_late).
+struct RunPart {
+  SegmentRun run;
+  int part = 0;  ///< from 1 on; 0: the run is not cut
+};
+Plan add_ordered_sums(Plan plan, std::span<const RunPart> parts, std::span<const SegmentRun> runs);
 /// Appends to the last step of a plan whose holders update their weights each for itself, for every run of several
 /// holders: the sum of its weights, and the average that is made of it.
 Plan add_averages(Plan plan, std::span<const SegmentRun> runs);
 /// In place of both, ZeRO's stage 1 (Rajbhandari et al. 2020): the holders of a run get each its share of the summed
 /// gradients, update this share of the parameters and gather those of the others. Runs of one holder are updated whole.
 /// Where the optimizer reads norms of whole tensors, what each share adds to them is summed before. `gathered`: the same
-/// runs in the order in which they are gathered.
-Plan add_sharded_updates(Plan plan, std::span<const SegmentRun> runs, std::span<const SegmentRun> gathered);
+/// runs in the order in which they are gathered. `sharers`: neighbouring holders that divide a run among themselves, a
+/// divisor of their number above 1 (0: all of them); shares are then summed between such groups (FSDP's HYBRID_SHARD).
+Plan add_sharded_updates(Plan plan, std::span<const SegmentRun> runs, std::span<const SegmentRun> gathered,
+                         int sharers = 0);
 
 // Passes over plans with sharded updates, of one stage and one micro-batch.
+/// The gradients that are reduced, and those that the backward makes meanwhile: the room of strategies with ZeRO's stage 2.
+inline constexpr int gradient_buffers = 2;
 /// ZeRO's stage 2: room for the gradients of so many runs at a time. Every run is updated as late as this allows, before
 /// the backward makes the gradients that take its place.
 Plan limit_gradients(Plan plan, int room);
@@ -45,7 +55,8 @@ Plan limit_gradients(Plan plan, int room);
 /// run is gathered before its forwards, and once more before its backwards where another one has taken its place.
 Plan limit_weights(Plan plan, int room);
 
-/// Pass: marks the weight gradients, and what servers add, that come on top of earlier ones of the same update. For plans of any window.
+/// Pass: marks the weight gradients, and what servers and shares add, that come on top of earlier ones of the same
+/// update. For plans of any window.
 Plan mark_accumulation(Plan plan);
 
 /// Pass: forwards of these micro-batches keep their input alone and run again directly before their backward, so that

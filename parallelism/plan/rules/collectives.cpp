@@ -1,5 +1,6 @@
 #include "parallelism/plan/rules/collectives.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
@@ -16,6 +17,19 @@ namespace {
 
 bool same_run(const Op& a, const Op& b) {
   return a.segment == b.segment && a.segments == b.segments && a.group == b.group;
+}
+
+/// Whether a rank's groups divide the holders of a stage as neighbours that share a run, `within`, and those that have
+/// the same share of it, `across`. All ascending.
+bool divide(const std::vector<Rank>& holders, Rank rank, const std::vector<Rank>& within,
+            const std::vector<Rank>& across) {
+  const std::ptrdiff_t size = std::ssize(within), groups = std::ssize(across);
+  if (size * groups != std::ssize(holders)) return false;
+  const std::ptrdiff_t place = std::ranges::lower_bound(holders, rank) - holders.begin(), own = place % size;
+  if (!std::equal(within.begin(), within.end(), holders.begin() + (place - own))) return false;
+  for (std::ptrdiff_t i = 0; i < groups; ++i)
+    if (across[i] != holders[i * size + own]) return false;
+  return true;
 }
 
 /// Operations of one kind on one segment in one step.
@@ -49,6 +63,7 @@ class UpdateCheck {
       for (SegmentId s = first; s <= last; ++s) {
         for (StepId step; step.value < plan_.steps; ++step) {
           check_sum(s, step, sharers);
+          check_share_sum(s, step, sharers);
           check_compression(s, step);
           check_update(s, step);
           check_average(s, step, sharers);
@@ -62,6 +77,7 @@ class UpdateCheck {
  private:
   struct Step {
     Counted sum, update, exchange;  ///< of gradients, of parameters, of what updates wrote
+    Counted share_sum;              ///< of gradients after a reduce-scatter
     Counted norms, norm_sum;
     Counted average;
     Counted encode, project, projected, decode;  ///< beside the sum of what was encoded
@@ -82,17 +98,23 @@ class UpdateCheck {
     if (op.kind == OpKind::receive) return op.payload == Payload::parameters ? &Step::pull : nullptr;
     if (op.payload == Payload::norms) return &Step::norm_sum;
     if (op.payload == Payload::gradients || op.payload == Payload::encoded) return &Step::sum;
+    if (op.payload == Payload::gradient_shares) return &Step::share_sum;
     if (op.payload == Payload::projected) return &Step::projected;
     return op.payload == Payload::parameters ? &Step::exchange : nullptr;
   }
   void add(const Op& op, Counted Step::*member) {
     if (plan_.room.weights > 0 && member == &Step::exchange) check_gather(op);
+    if (op.port > 0 && member == &Step::sum) check_part(op);
+    if (plan_.scatters_pieces && (member == &Step::sum || member == &Step::add)) check_piece(op, member);
     for (int i = 0; i < op.segments; ++i) {
       Counted& counted = steps_[op.segment.value + i][op.step.value].*member;
       ++counted.count;
       counted.op = &op;
     }
   }
+  /// Whether holders of a stage sum its gradients micro-batch by micro-batch.
+  bool scatters(const std::vector<Rank>& sharers) const { return plan_.scatters_pieces && sharers.size() > 1; }
+  const std::vector<Rank>& members(const Op& op) const { return plan_.groups[op.group.value].ranks; }
   const Step& at(SegmentId s, StepId step) const { return steps_[s.value][step.value]; }
 
   void complain(std::string rule, const Op& op, const std::string& what) {
@@ -111,7 +133,7 @@ class UpdateCheck {
       for (const Op& op : lane.ops) received.insert(key(op));
     }
     for (const Op& op : plan_.ranks[rank_.value].compute()) {
-      if (op.kind != OpKind::add) continue;
+      if (op.kind != OpKind::add || op.group.value >= 0) continue;
       const auto found = received.find(key(op));
       if (found == received.end()) {
         complain("exactly once", op, "is of gradients that rank " + std::to_string(op.peer.value) + " did not send");
@@ -119,6 +141,21 @@ class UpdateCheck {
         received.erase(found);
       }
     }
+  }
+
+  /// All parts of a run are summed on one lane, each once.
+  void check_part(const Op& op) {
+    const Op* before = at(op.segment, op.step).sum.op;
+    if (before && !same_run(op, *before)) complain("parts", op, "is of another run than " + to_text(*before));
+    if (!parts_.insert({op.segment, op.step, op.port}).second) complain("exactly once", op, "is one too many");
+  }
+
+  /// Those of a run's micro-batches, each once.
+  void check_piece(const Op& op, Counted Step::*member) {
+    const Op* before = (at(op.segment, op.step).*member).op;
+    if (before && !same_run(op, *before)) complain("shard", op, "is of another run than " + to_text(*before));
+    if (!pieces_.insert({op.kind, op.segment, op.step, op.micro_batch}).second)
+      complain("exactly once", op, "is one too many");
   }
 
   /// `missing`: what is to be there, for people.
@@ -136,13 +173,30 @@ class UpdateCheck {
 
   void check_sum(SegmentId s, StepId step, const std::vector<Rank>& sharers) {
     const Counted& sum = at(s, step).sum;
-    const int due = sharers.size() > 1 && is_update_due(plan_, stage_of(plan_, s), step) &&
-                    plan_.averaging.every == 0 && plan_.servers.empty();
+    const bool is_due = sharers.size() > 1 && is_update_due(plan_, stage_of(plan_, s), step) &&
+                        plan_.averaging.every == 0 && plan_.servers.empty();
     const Op missing = sum.op ? *sum.op : all_reduce(s, 1, step, GroupId(-1));
-    check_count(sum, due, missing);
-    if (sum.op && plan_.groups[sum.op->group.value].ranks != sharers) {
+    const int parts = scatters(sharers) ? micro_batches(plan_) : parts_of(plan_, missing.segment);
+    check_count(sum, is_due ? parts : 0, missing);
+    if (sum.op && scatters(sharers) && sum.op->kind != OpKind::reduce_scatter)
+      complain("shard", *sum.op, "is of no micro-batch");
+    if (sum.op && sum.op->kind != OpKind::reduce_scatter && members(*sum.op) != sharers)
       complain("group", *sum.op, "does not join the holders of its stage");
-    }
+  }
+
+  /// Where the holders of a stage share its runs in groups, they sum the shares between these.
+  void check_share_sum(SegmentId s, StepId step, const std::vector<Rank>& sharers) {
+    const Step& there = at(s, step);
+    const Op* scatter = there.sum.op && there.sum.op->kind == OpKind::reduce_scatter ? there.sum.op : nullptr;
+    const int due = scatter && members(*scatter) != sharers;
+    const Op missing = all_reduce_shares(s, 1, step, GroupId(-1));
+    check_count(there.share_sum, due, missing);
+    const Op* sum = there.share_sum.op;
+    if (!sum || !scatter) return;
+    if (sum->segment != scatter->segment || sum->segments != scatter->segments)
+      complain("shard", *sum, "is of other shares than " + to_text(*scatter) + " left there");
+    if (!divide(sharers, rank_, members(*scatter), members(*sum)))
+      complain("group", *sum, "does not join those that have the same share of its stage");
   }
 
   /// What is sent in the place of gradients where the case compresses them, and nowhere else.
@@ -212,11 +266,15 @@ class UpdateCheck {
     const int exchanges = served && !serves && there.made.count > 0;
     const Rank server = served ? plan_.servers[stage.value] : Rank(-1);
     const VersionId version = updates_by(plan_, stage, step);
+    const bool adds_shares = scatters(sharers) && is_update_due(plan_, stage, step);
+    const int adds = serves ? plan_.replicas : adds_shares ? micro_batches(plan_) : 0;
+    if (there.add.op && there.update.op && adds_shares && !same_run(*there.add.op, *there.update.op))
+      complain("shard", *there.add.op, "is of other shares than " + to_text(*there.update.op) + " writes");
     const Op no_push = send_gradients(s, 1, step, server), no_add = add_gradients(s, 1, step, server),
              no_pull = recv_parameters(s, 1, step, version, server);
     for (const auto& [counted, due, missing] :
          {std::tuple(there.push, exchanges, no_push), std::tuple(there.pull, exchanges, no_pull),
-          std::tuple(there.add, serves ? plan_.replicas : 0, no_add)}) {
+          std::tuple(there.add, adds, no_add)}) {
       check_count(counted, due, missing);
       const bool leaves_stage =
           counted.op && stage_of(plan_, SegmentId(counted.op->segment.value + counted.op->segments - 1)) !=
@@ -269,7 +327,9 @@ class UpdateCheck {
   Violations& found_;
   bool reads_norms_;
   Compression compression_;
-  std::vector<std::vector<Step>> steps_;  ///< [segment][step]
+  std::vector<std::vector<Step>> steps_;                                  ///< [segment][step]
+  std::set<std::tuple<SegmentId, StepId, int>> parts_;                    ///< of sums, by the run's first segment
+  std::set<std::tuple<OpKind, SegmentId, StepId, MicroBatchId>> pieces_;  ///< the same of micro-batches
 };
 
 /// The sums of a tied tensor's gradients that one rank takes part in.

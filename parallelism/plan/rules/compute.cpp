@@ -49,6 +49,8 @@ struct SegmentState {
   VersionId version;                                                       ///< latest written
   std::set<VersionId> broadcast;                                           ///< that another rank writes and sends
   int gradient_of = -1;                                                    ///< update that the open gradient adds to
+  MicroBatchId gradient_from;                                              ///< latest that made it
+  int shares = 0;                                                          ///< of micro-batches since the last update
 };
 
 class ComputeWalk {
@@ -97,7 +99,8 @@ class ComputeWalk {
         return;
       }
       if (op.kind == OpKind::update) visit_update(op, s);
-      if (op.kind == OpKind::add) visit_gradient(op, states_[s.value]);
+      if (op.kind == OpKind::add && op.group.value >= 0) visit_share(op, s);
+      if (op.kind == OpKind::add && op.group.value < 0) visit_gradient(op, states_[s.value]);
       if (is_pass(op.kind)) visit_pass(op, states_[s.value]);
       if (is_pass(op.kind) && !plan_.servers.empty() && updates(plan_, at_.rank, stage_of(plan_, s)))
         complain("placement", "runs on a server");
@@ -190,7 +193,22 @@ class ComputeWalk {
     if (op.accumulates != (state.gradient_of >= 0)) {
       complain("gradient", op.accumulates ? "adds to gradients that nobody made" : "drops the gradients made before");
     }
+    if (plan_.scatters_pieces && op.accumulates && buffers_.run_of[op.segment.value] >= 0)
+      complain("gradient", "adds to gradients of which shares wait for their sum");
     state.gradient_of = of;
+    state.gradient_from = op.micro_batch;
+  }
+
+  /// Of the sum of what the last pass made of a segment.
+  void visit_share(const Op& op, SegmentId s) {
+    SegmentState& state = states_[s.value];
+    if (state.gradient_of < 0 || state.gradient_from != op.micro_batch)
+      complain("gradient", "adds a share of gradients that its micro-batch did not make last");
+    if (op.accumulates != (state.shares > 0))
+      complain("gradient", op.accumulates ? "adds to shares that nobody made" : "drops the shares made before");
+    ++state.shares;
+    state.gradient_of = -1;
+    leave_room(s);
   }
 
   /// Until the run is updated, nobody else's gradients fit in its buffer.
@@ -235,8 +253,11 @@ class ComputeWalk {
       complain("version", "writes version " + std::to_string(op.version.value) + " after version " +
                               std::to_string(state.version.value));
     }
+    if (plan_.scatters_pieces && op.group.value >= 0 && state.shares != micro_batches(plan_))
+      complain("gradient", "comes before the shares of all micro-batches");
     state.version = op.version;
     state.gradient_of = -1;
+    state.shares = 0;
     leave_room(s);
   }
 

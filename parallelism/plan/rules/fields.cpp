@@ -109,6 +109,16 @@ class FieldCheck {
     if (!plan_.servers.empty() && (std::ssize(plan_.servers) != plan_.stages || !alone))
       complain({}, "servers",
                "expected for each of the " + std::to_string(plan_.stages) + " stages a rank that holds nothing else");
+    const auto is_cut = [](int parts) { return parts >= 1 && parts <= most_ports; };
+    if (!plan_.parts.empty() &&
+        (plan_.parts.size() != plan_.segments.size() || !std::ranges::all_of(plan_.parts, is_cut)))
+      complain({}, "parts",
+               "expected for each of the " + std::to_string(plan_.segments.size()) + " segments 1 to " +
+                   std::to_string(most_ports) + " parts of its sum");
+    if (plan_.scatters_pieces && (plan_.asynchronous || !plan_.servers.empty() || plan_.averaging.every > 0))
+      complain({}, "updates", "shares of micro-batches beside servers, averages or an asynchronous window");
+    if (plan_.updates_late && plan_.asynchronous)
+      complain({}, "updates", "updates that are late in an asynchronous window");
     if (plan_.steps < 1) complain({}, "steps", "a window of " + std::to_string(plan_.steps) + " steps");
   }
 
@@ -220,7 +230,8 @@ class FieldCheck {
     if (op.segment.value < 0 || op.segments < 1 || std::int64_t{op.segment.value} + op.segments > segments)
       return "segment";
     if (op.segments > 1 && !is_over_run(op)) return "segment";
-    if (op.port > 0 && !is_end_of_port(op)) return "port";
+    if (is_cut(op) ? op.port == 0 || op.port > parts_of(plan_, op.segment) : op.port > 0 && !is_end_of_port(op))
+      return "port";
     if (op.step.value < 0 || op.step.value >= plan_.steps) return "step";
     if (op.version.value < 0 || (!has_version(op) && op.version != VersionId(0))) return "version";
     if (op.micro_batch.value < 0 || plan_.pieces.empty() || op.micro_batch.value >= micro_batches(plan_)) {
@@ -230,9 +241,11 @@ class FieldCheck {
         (op.peer.value < 0 || op.peer.value >= ranks || op.peer == rank || op.peer != lane.key.peer)) {
       return "peer";
     }
+    const bool is_piece = plan_.scatters_pieces && (op.kind == OpKind::reduce_scatter || op.kind == OpKind::add);
+    if (is_over_run(op) && !is_piece && op.micro_batch != MicroBatchId(0)) return "micro-batch";
     const bool has_group = is_collective(op.kind) || is_of_compression(op.kind);
     const bool may_have_group =
-        has_group || op.kind == OpKind::update || op.kind == OpKind::norms || op.kind == OpKind::average;
+        has_group || op.kind == OpKind::update || op.kind == OpKind::norms || op.kind == OpKind::average || is_piece;
     if (op.group != GroupId(-1) && (!may_have_group || !is_member(op.group, rank))) return "group";
     if (has_group && op.group.value < 0) return "group";
     if (is_collective(op.kind) && op.group != lane.key.group) return "group";
@@ -254,6 +267,11 @@ class FieldCheck {
     if (!is_message(op.kind) || op.port > std::ssize(plan_.skips)) return false;
     const SkipPort& skip = plan_.skips[op.port - 1];
     return op.segment == ((op.kind == OpKind::send) == (op.payload == Payload::activation) ? skip.from : skip.to);
+  }
+
+  /// Whether the operation is of a part of what it sums.
+  bool is_cut(const Op& op) const {
+    return op.kind == OpKind::all_reduce && op.payload == Payload::gradients && parts_of(plan_, op.segment) > 1;
   }
 
   static bool may_move(OpKind kind, Payload payload) {

@@ -27,6 +27,7 @@ int element_bytes(StateRole role, int master) {
     case StateRole::weights:
     case StateRole::shares:
     case StateRole::gradients:
+    case StateRole::gradient_shares:
     case StateRole::buckets:
     case StateRole::errors:
     case StateRole::optimizer:
@@ -216,6 +217,7 @@ StateLayout state_layout(const Plan& plan, const ParameterSizes& sizes, Rank ran
     add(StateRole::buckets, MemoryCategory::communication, layout.elements);
   else if (reduces(program))
     add(StateRole::gradients, MemoryCategory::gradients, gradients.elements);
+  if (plan.scatters_pieces && reduces(program)) add(StateRole::gradient_shares, MemoryCategory::gradients, updated);
   if (has_collectives(program, Payload::encoded)) {
     const int segments = static_cast<int>(plan.segments.size());
     const Compression by = compression(plan.spec);
@@ -271,6 +273,19 @@ Shard shard_of(const Plan& plan, Rank rank, const Op& update) {
   const std::vector<Rank>& members = plan.groups[update.group.value].ranks;
   return {static_cast<int>(std::ranges::lower_bound(members, rank) - members.begin()),
           static_cast<int>(members.size())};
+}
+
+Shard summed_part(const Plan& plan, Rank rank, const Op& sum) {
+  if (sum.payload == Payload::gradients && sum.port > 0) return {sum.port - 1, parts_of(plan, sum.segment)};
+  if (sum.payload != Payload::gradient_shares) return {};
+  const StageId stage = stage_of(plan, sum.segment);
+  for (const Lane& lane : plan.ranks[rank.value].lanes) {
+    if (lane.key.kind != LaneKind::collectives || lane.key.purpose != Payload::gradients || lane.ops.empty()) continue;
+    const Op& scatter = lane.ops.front();
+    if (scatter.kind == OpKind::reduce_scatter && stage_of(plan, scatter.segment) == stage)
+      return shard_of(plan, rank, scatter);
+  }
+  return {};
 }
 
 std::int64_t exchanged_bytes(const Plan& plan, const models::ModelSpec& model, StateRole role) {

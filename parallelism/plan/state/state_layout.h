@@ -64,10 +64,11 @@ class ParameterSizes {
 inline constexpr int sums_of_squares = 2;
 
 enum class StateRole {
-  weights,    ///< one per ring slot of weight versions; of the runs in its buffers where there is no room for all
-  shares,     ///< the rank's shares of the weights, where whole ones come and go
-  gradients,  ///< where they are reduced; elsewhere they are autograd's own tensors
-  buckets,    ///< PyTorch's reducer has beside them, where it sums them
+  weights,          ///< one per ring slot of weight versions; of the runs in its buffers where there is no room for all
+  shares,           ///< the rank's shares of the weights, where whole ones come and go
+  gradients,        ///< where they are reduced; elsewhere they are autograd's own tensors
+  gradient_shares,  ///< the rank's shares of the sums so far, where micro-batches are summed one by one
+  buckets,          ///< PyTorch's reducer has beside them, where it sums them
   errors,     ///< what compressed sums have left out of the rank's gradients, where that is added to the next ones
   encoded,    ///< what is sent in the place of gradients; of top-k by all members
   projected,  ///< what PowerSGD sends second, and starts from the next time
@@ -100,8 +101,8 @@ struct StateLayout {
   /// The ranges of a copy that this rank updates, ascending: one whole copy, or its shards of the runs that are
   /// sharded. Shares and an arena of the optimizer hold these alone, one after the other.
   std::vector<ElementRange> updated;
-  /// Weights by slot, shares, then gradients, then what compresses them, then the optimizer's, then the outer one's, then
-  /// updates, then norms.
+  /// Weights by slot, shares, then gradients, shares of them, then what compresses them, then the optimizer's, then the
+  /// outer one's, then updates, then norms.
   std::vector<StateArena> arenas;
 
   std::int64_t copy_bytes() const { return elements * element_bytes; }
@@ -140,12 +141,16 @@ struct ParameterSlice {
 std::vector<ParameterSlice> parameter_slices(const StateLayout& layout, const Plan& plan,
                                              const models::ModelSpec& model, SegmentId segment);
 
-/// Which part of a run of segments a rank updates.
+/// Which part of a run of segments a rank updates, or an operation works on.
 struct Shard {
   int index = 0, count = 1;
 };
 /// The rank's place among those that share an update; where nobody does, all of it.
 Shard shard_of(const Plan& plan, Rank rank, const Op& update);
+
+/// The part of its run that a sum over a run works on: one of Plan::parts, or the share that the rank's reduce-scatters of
+/// the stage leave there; of all others the whole. O(lanes).
+Shard summed_part(const Plan& plan, Rank rank, const Op& sum);
 
 /// Shard `shard` of `shards` of a range: whole units of slice_alignment_bytes, as even as they come, so that shards of
 /// a small range may be empty. All shards in order make up the range.

@@ -19,6 +19,7 @@
 #include "parallelism/plan/strategies/local_sgd.h"
 #include "parallelism/plan/strategies/parameter_server.h"
 #include "parallelism/plan/strategies/peer.h"
+#include "parallelism/plan/strategies/priority.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 
@@ -129,6 +130,33 @@ void check_resharding(const Case& spec, const Strategy& strategy) {
                       "reshard:on beside it: without, all weights are gathered once", "leave prefetch out");
 }
 
+/// Of a number from 1 on, ascending.
+std::set<int> divisors_of(int number) {
+  std::set<int> divisors;
+  for (int d = 1; d <= number / d; ++d) {
+    if (number % d == 0) divisors.insert({d, number / d});
+  }
+  return divisors;
+}
+
+/// "shard:2 or shard:4": the values of a key next to an impossible one, of which there is one below.
+std::string neighbours_hint(std::string_view key, int value, const std::set<int>& possible) {
+  const auto above = possible.upper_bound(value);
+  return "try " + key_value(key, *std::prev(above)) + (above == possible.end() ? "" : " or " + key_value(key, *above));
+}
+
+void check_groups(const Case& spec) {
+  if (!spec.shard) return;
+  check_positive("shard", *spec.shard);
+  if (spec.np % *spec.shard == 0) return;
+  const std::set<int> divisors = divisors_of(spec.np);
+  std::string text;
+  for (const int divisor : divisors) text += (text.empty() ? "" : ", ") + std::to_string(divisor);
+  throw usage_error("shard", std::to_string(*spec.shard),
+                    "all, or a divisor of np, " + std::to_string(spec.np) + ": " + text,
+                    neighbours_hint("shard", *spec.shard, divisors));
+}
+
 void check_servers(const Case& spec, const models::ModelSpec& model) {
   const int servers = serving(spec).servers, layers = static_cast<int>(model.layers.size());
   const auto refuse = [&](const std::string& expected) {
@@ -220,17 +248,6 @@ void check_given(const Case& spec, const models::ModelSpec& model, const GivenSc
   }
 }
 
-/// The divisors of np next to an impossible number of copies.
-std::string copies_hint(const Case& spec) {
-  std::set<int> divisors;
-  for (int d = 1; d <= spec.np / d; ++d) {
-    if (spec.np % d == 0) divisors.insert({d, spec.np / d});
-  }
-  const auto above = divisors.upper_bound(spec.dp);
-  return "try " + key_value("dp", *std::prev(above)) +
-         (above == divisors.end() ? "" : " or " + key_value("dp", *above));
-}
-
 /// Whether there is a layer for each stage, and the schedule serves the ranks.
 bool serves(const Strategy& strategy, const Case& spec, int layers) {
   return strategy.stages(spec) <= layers && !(strategy.refuse && strategy.refuse(strategy.pipe(spec)));
@@ -270,14 +287,29 @@ int largest_chunks(Case spec, const Strategy& strategy, int layers) {
                     "try " + tries);
 }
 
+/// Where the gradients of every micro-batch are summed by themselves.
+void check_scattered(const Case& spec, const models::ModelSpec& model, const Strategy& strategy) {
+  if (spec.zero < 2) return;
+  const auto refuse = [&](const std::string& expected) {
+    throw usage_error("zero", std::to_string(spec.zero), expected, "try zero:1");
+  };
+  if (strategy.schedule.stages == StageOrder::crossed)
+    refuse("0 or 1 for " + std::string(strategy.name) +
+           ", whose two directions make a stage's gradients of different micro-batches at the same time");
+  if (model.tie)
+    refuse("0 or 1 for " + model.name + ", two layers of which share a tensor whose gradients both of them add to");
+}
+
 void check_stages(const Case& spec, const models::ModelSpec& model, const Strategy& strategy,
                   const GivenSchedule* given) {
   if (spec.np % spec.dp != 0) {
-    throw usage_error("dp", std::to_string(spec.dp), "a divisor of np, " + std::to_string(spec.np), copies_hint(spec));
+    throw usage_error("dp", std::to_string(spec.dp), "a divisor of np, " + std::to_string(spec.np),
+                      neighbours_hint("dp", spec.dp, divisors_of(spec.np)));
   }
   if (spec.zero > 0 && spec.dp == 1 && strategy.schedule.stages != StageOrder::crossed)
     throw usage_error("zero", std::to_string(spec.zero), "dp above 1 beside it: copies of a stage, to share its states",
                       "try dp:2, or leave zero out");
+  check_scattered(spec, model, strategy);
   if (strategy.from_file) return check_given(spec, model, given);
   if (strategy.stages(spec) > static_cast<int>(model.layers.size())) refuse_stages(spec, model, strategy);
   // What a schedule refuses, it refuses before the batch is looked at.
@@ -395,6 +427,8 @@ void check_case(const Case& spec, const models::ModelSpec& model, const GivenSch
   check_graph(spec, model, strategy);
   check_executor(spec, strategy);
   check_resharding(spec, strategy);
+  check_groups(spec);
+  check_order(spec, model);
   check_reducer(spec);
   check_compression(spec, model);
   check_planned(spec, strategy);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/sum_order.h"
 #include "parallelism/plan/passes/passes.h"
+#include "parallelism/plan/strategies/priority.h"
 #include "parallelism/plan/ties.h"
 
 namespace parabench::plan {
@@ -26,9 +28,6 @@ Plan replicated_plan(const StrategyInput& input, const std::function<Plan(Plan)>
 
 namespace {
 
-/// The gradients that are reduced, and those that the backward makes meanwhile.
-constexpr int gradient_buffers = 2;
-
 std::vector<SegmentRun> in_forward_order(std::vector<SegmentRun> runs) {
   std::ranges::reverse(runs);
   return runs;
@@ -45,11 +44,27 @@ Plan bucketed_plan(const StrategyInput& input, const std::function<Plan(Plan, co
   });
 }
 
-Plan data_parallel_plan(const StrategyInput& input) { return bucketed_plan(input, add_reduced_updates); }
+Plan data_parallel_plan(const StrategyInput& input) {
+  if (sum_order(input.spec).kind == SumOrderKind::priority) return prioritised_plan(input);
+  return bucketed_plan(input, add_reduced_updates);
+}
+
+namespace {
+
+/// Copies that share their buckets among the ranks of a group, by default of all; `share` gets how many these are. A
+/// group of one rank shares nothing.
+Plan sharing_plan(const StrategyInput& input, const std::function<Plan(Plan, const Runs&, int)>& share) {
+  const int sharers = input.spec.shard.value_or(input.spec.np);
+  if (sharers == 1) return bucketed_plan(input, add_reduced_updates);
+  return bucketed_plan(input, [&](Plan plan, const Runs& runs) { return share(std::move(plan), runs, sharers); });
+}
+
+}  // namespace
 
 Plan zero1_plan(const StrategyInput& input) {
-  return bucketed_plan(input,
-                       [](Plan plan, const Runs& runs) { return add_sharded_updates(std::move(plan), runs, runs); });
+  return sharing_plan(input, [](Plan plan, const Runs& runs, int sharers) {
+    return add_sharded_updates(std::move(plan), runs, runs, sharers);
+  });
 }
 
 Plan dear_plan(const StrategyInput& input) {
@@ -59,14 +74,15 @@ Plan dear_plan(const StrategyInput& input) {
 }
 
 Plan zero2_plan(const StrategyInput& input) {
-  return bucketed_plan(input, [](Plan plan, const Runs& runs) {
-    return limit_gradients(add_sharded_updates(std::move(plan), runs, runs), gradient_buffers);
+  return sharing_plan(input, [](Plan plan, const Runs& runs, int sharers) {
+    return limit_gradients(add_sharded_updates(std::move(plan), runs, runs, sharers), gradient_buffers);
   });
 }
 
 Plan zero3_plan(const StrategyInput& input) {
-  return bucketed_plan(input, [&](Plan plan, const Runs& runs) {
-    plan = limit_gradients(add_sharded_updates(std::move(plan), runs, in_forward_order(runs)), gradient_buffers);
+  return sharing_plan(input, [&](Plan plan, const Runs& runs, int sharers) {
+    plan = add_sharded_updates(std::move(plan), runs, in_forward_order(runs), sharers);
+    plan = limit_gradients(std::move(plan), gradient_buffers);
     if (!input.spec.reshard) return plan;
     // The run that is computed, and those that are gathered meanwhile.
     const int ahead = std::min(input.spec.prefetch, static_cast<int>(runs.size()));

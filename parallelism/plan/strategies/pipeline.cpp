@@ -5,6 +5,7 @@
 
 #include "parallelism/plan/passes/lowering.h"
 #include "parallelism/plan/passes/passes.h"
+#include "parallelism/plan/passes/pieces.h"
 
 namespace parabench::plan {
 namespace {
@@ -57,7 +58,9 @@ Plan finish_step(Plan plan, const StrategyInput& input) {
   const Case& spec = input.spec;
   const auto runs = spec.dp > 1 ? buckets(plan, gradient_bytes(plan, input.model), spec.bucket) : whole_stages(plan);
   plan = add_messages(std::move(plan));
-  return spec.zero == 1 ? add_sharded_updates(std::move(plan), runs, runs) : add_reduced_updates(std::move(plan), runs);
+  if (spec.zero == 0) return add_reduced_updates(std::move(plan), runs);
+  plan = add_sharded_updates(std::move(plan), runs, runs);
+  return spec.zero == 1 ? plan : scatter_pieces(std::move(plan), gradient_buffers);
 }
 
 }  // namespace parabench::plan

@@ -47,7 +47,7 @@ const kindLooks = {
   U: ["#F0E442", null], N: ["#8C8C8C", "dots"], S: ["#785EF0", null], A: ["#0072B2", "up"],
 };
 const operationNames = {F: "forward", B: "backward", I: "input gradient", W: "weight gradient", R: "recompute", U: "update", N: "norms",
-  S: "sum on a server", A: "average"};
+  S: "sum of gradients", A: "average"};
 let patterns = 0;
 /// Hatchings of one picture; the prefix keeps those of different pictures apart.
 function hatchings(picture) {

@@ -78,6 +78,22 @@ TEST(PeakMemory, SharedGradientsAndWeightsKeepASharePlusTheBuffersThatThereIsRoo
   EXPECT_EQ(usage("zero3", 3)[MemoryCategory::gradients], 2 * chain_layer_bytes);
 }
 
+TEST(PeakMemory, RanksThatShareInGroupsKeepALargerShare) {
+  HandCosts costs(KindSeconds{});
+  costs.forward_peak = 1;
+  const auto usage = [&](const char* strategy, int shard) {
+    Case spec = case_of(strategy, 4, 4);
+    spec.shard = shard;
+    return peak(test_plan(spec, 8), 8, costs, 3);  // one bucket of eight cache lines
+  };
+  for (const char* strategy : {"zero1", "zero2", "zero3"}) {
+    for (const int shard : {1, 2, 4})
+      EXPECT_EQ(usage(strategy, shard)[MemoryCategory::optimizer], 8 / shard * chain_layer_bytes) << strategy << shard;
+  }
+  EXPECT_EQ(usage("zero3", 2)[MemoryCategory::parameters], (8 + 4) * chain_layer_bytes);
+  EXPECT_EQ(usage("zero3", 4)[MemoryCategory::parameters], (8 + 2) * chain_layer_bytes);
+}
+
 TEST(PeakMemory, GradientsLiveFromTheFirstBackwardToTheUpdateUnlessAnArenaHoldsThemForReduction) {
   HandCosts costs(KindSeconds{});
   costs.backward_peak = 1000;  // the peak is inside the last backward: those of the other two layers are there

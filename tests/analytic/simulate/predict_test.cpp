@@ -259,6 +259,52 @@ TEST(Predict, GathersOfShardedWeightsHideBehindThePassesAheadOfWhichTheyStart) {
   EXPECT_DOUBLE_EQ(predicted(2, 4).second_opinion_step_time_s.at("fully_sharded"), 8 * 4 + 5 * 4 + 8 * 4);
 }
 
+TEST(Predict, AnOrderByPriorityLetsTheNextForwardRunBesideTheSums) {
+  const auto predicted = [](const char* order, double sum) {
+    const HandCosts costs(KindSeconds{.all_reduce = sum});
+    Case spec = case_of("data-parallel", 2, 2);
+    spec.order.name = order;
+    if (spec.order.name == "backward") spec.bucket = Bytes(1);
+    plan::Profile profile(std::vector<double>(4, 3.0));
+    profile.sum.latency_s = sum;
+    return predict(plan::make_plan(spec, chain(4), profile, 1), chain(4), costs, costs, 2, 8);
+  };
+  const auto term = [](const Predicted& of, const std::string& name) {
+    return std::ranges::find(of.terms, name, &Term::name)->value;
+  };
+  // Four layers of 1 + 2 s. Sums of 3 s end 14 s after the backward began, whose first gradients come after 2 s; with
+  // the forward after them a step takes 4 s more. By priority, the first layers' sums are done 3 s before the last one.
+  EXPECT_DOUBLE_EQ(predicted("backward", 3).step_time_s, 4 + 2 + 4 * 3);
+  EXPECT_LT(predicted("priority", 3).step_time_s, predicted("backward", 3).step_time_s);
+  EXPECT_DOUBLE_EQ(predicted("priority", 3).second_opinion_step_time_s.at("priority_order"), 12);
+  EXPECT_GE(predicted("priority", 3).step_time_s, 12);
+  EXPECT_DOUBLE_EQ(predicted("priority", 5).second_opinion_step_time_s.at("priority_order"), 20);
+  // Where the backward hides all of them but the last one, an order gains what this one takes at most.
+  EXPECT_DOUBLE_EQ(predicted("backward", 1).step_time_s, 13);
+  EXPECT_DOUBLE_EQ(predicted("priority", 1).step_time_s, 13);
+  EXPECT_DOUBLE_EQ(term(predicted("priority", 3), "exchanges_over_backward"), 12.0 / 8);
+  EXPECT_DOUBLE_EQ(term(predicted("backward", 1), "exchanges_over_backward"), 4.0 / 8);
+}
+
+TEST(Predict, GroupsThatShareSumTheirSharesBesideTheReduceScatters) {
+  const HandCosts costs(KindSeconds{.all_reduce = 1});
+  const auto predicted = [&](const char* strategy) {
+    Case spec = case_of(strategy, 4, 4);
+    spec.bucket = Bytes(1);
+    spec.shard = 2;
+    return predict(test_plan(spec, 3), chain(3), costs, costs, 2, 5);
+  };
+  // Passes of 9 s; after the last backward its reduce-scatter and the sum of its shares, beside which the other weights
+  // are gathered, and a gather.
+  EXPECT_DOUBLE_EQ(predicted("zero1").step_time_s, 9 + 1 + 1 + 1);
+  EXPECT_DOUBLE_EQ(predicted("zero1").second_opinion_step_time_s.at("hybrid_sharded"), 3 + 6 + 3);
+  EXPECT_DOUBLE_EQ(predicted("zero3").second_opinion_step_time_s.at("fully_sharded"), 3 + (1 + 6));
+  std::vector<std::string> names;
+  for (const Term& one : predicted("zero1").terms) names.push_back(one.name);
+  EXPECT_THAT(names,
+              testing::IsSupersetOf({"reduce_scatter[stage 0, bucket 2]", "all_reduce[stage 0, gradient_shares 2]"}));
+}
+
 /// Passes take nothing, the link a second for each byte.
 class SlowLink final : public TimeModel {
  public:

@@ -175,6 +175,23 @@ INSTANTIATE_TEST_SUITE_P(
                     "zero1/np:2/batch:9/recompute:all", "gpipe/np:4/batch:17/dp:2/zero:1/optimizer:adamw",
                     "1f1b/np:4/batch:17/dp:2/zero:1/optimizer:lars"));
 
+INSTANTIATE_TEST_SUITE_P(
+    SharedInGroups, EveryStrategy,
+    testing::Values("zero1/np:4/batch:9/shard:2/bucket:1KiB", "zero1/np:6/batch:13/shard:3/optimizer:adam/bucket:4KiB",
+                    "zero1/np:6/batch:12/shard:2/optimizer:lars/weight_decay:0.01", "zero1/np:4/batch:8/shard:1",
+                    "zero1/np:4/batch:8/shard:4", "zero2/np:4/batch:9/shard:2/bucket:1/layout:channels_last",
+                    "zero2/np:6/batch:13/shard:3/bucket:1KiB/optimizer:lars", "zero2/np:8/batch:17/shard:4/bucket:1KiB",
+                    "zero3/np:4/batch:9/shard:2/bucket:1KiB", "zero3/np:4/batch:8/shard:2/bucket:1/prefetch:0",
+                    "zero3/np:6/batch:13/shard:2/bucket:1KiB/optimizer:lars/recompute:all",
+                    "zero3/np:8/batch:17/shard:4/bucket:4KiB/prefetch:2/optimizer:adamw",
+                    "zero3/np:4/batch:9/shard:2/bucket:1KiB/reshard:off", "zero3/np:4/batch:8/shard:1/bucket:1KiB"));
+INSTANTIATE_TEST_SUITE_P(
+    ByPriority, EveryStrategy,
+    testing::Values("data-parallel/np:1/batch:4/order:priority", "data-parallel/np:2/batch:7/order:priority",
+                    "data-parallel/np:3/batch:8/order:priority[partition=64]/optimizer:adam",
+                    "data-parallel/np:4/batch:11/order:priority[partition=1KiB]/optimizer:lars/layout:channels_last",
+                    "data-parallel/np:2/batch:9/order:priority[partition=1000]/recompute:all/weight_decay:0.1"));
+
 // Twelve layers in fp64: every schedule with P 2 to 8, M 1 to 16, fewer micro-batches than devices, uneven last pieces,
 // copies, several chunks, all ways to recompute.
 class EverySchedule : public testing::TestWithParam<const char*> {};
@@ -210,6 +227,17 @@ INSTANTIATE_TEST_SUITE_P(SharingCopies, EverySchedule,
                                          "dualpipev/np:4/batch:17/dp:2/zero:1/recompute:all",
                                          "chimera/np:2/batch:5/micro:2/zero:1/optimizer:lars",
                                          "chimera/np:8/batch:17/micro:4/dp:2/zero:1/optimizer:adam"));
+INSTANTIATE_TEST_SUITE_P(ScatteringPieces, EverySchedule,
+                         testing::Values("gpipe/np:6/batch:17/micro:2/dp:3/zero:2/bucket:1KiB",
+                                         "1f1b/np:8/batch:17/dp:2/bucket:1KiB/zero:2/optimizer:adam",
+                                         "dapple/np:4/batch:19/micro:4/dp:2/zero:2/bucket:4KiB",
+                                         "interleaved/np:4/batch:9/micro:2/dp:2/zero:2/optimizer:lars/bucket:1KiB",
+                                         "looped-bfs/np:4/batch:9/micro:2/dp:2/zero:2/bucket:1",
+                                         "zb-h1/np:4/batch:17/dp:2/bucket:1KiB/zero:2/optimizer:adam",
+                                         "zb-h2/np:4/batch:17/dp:2/zero:2/bucket:4KiB",
+                                         "zb-v/np:4/batch:13/micro:3/dp:2/zero:2/bucket:1KiB",
+                                         "dualpipev/np:4/batch:17/dp:2/zero:2/recompute:all/bucket:1KiB",
+                                         "gpipe/np:2/batch:9/micro:1/dp:2/zero:2/bucket:1"));
 INSTANTIATE_TEST_SUITE_P(Asynchronous, EverySchedule,
                          testing::Values("pipedream[replicas=3-1]/np:4/batch:4", "pipedream[replicas=1-3]/np:4/batch:4",
                                          "pipedream[replicas=2-2-1]/np:5/batch:4", "pipedream[replicas=4]/np:4/batch:4",
@@ -234,7 +262,9 @@ TEST_P(EverySkip, TrainsTheSameParametersAndStatisticsAsTheReference) {
 
 INSTANTIATE_TEST_SUITE_P(
     Cases, EverySkip,
-    testing::Values("data-parallel/np:2/batch:8/bucket:1KiB", "model-parallel/np:4/batch:5",
+    testing::Values("data-parallel/np:2/batch:8/bucket:1KiB",
+                    "data-parallel/np:2/batch:8/order:priority[partition=1KiB]",
+                    "zero3/np:4/batch:8/shard:2/bucket:1KiB", "model-parallel/np:4/batch:5",
                     "gpipe/np:4/batch:9/micro:4", "gpipe/np:8/batch:9/micro:4/layout:channels_last",
                     "1f1b/np:4/batch:9/dp:2", "1f1b/np:4/batch:9/micro:4/recompute:all",
                     "interleaved/np:2/batch:9/micro:4", "interleaved/np:2/batch:9/micro:4/chunks:4/recompute:all",

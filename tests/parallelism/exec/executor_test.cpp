@@ -82,7 +82,9 @@ INSTANTIATE_TEST_SUITE_P(
                     "zb-v/np:2/batch:9/micro:3", "zb-h1/np:2/batch:8/precision:bf16", "chimera/np:4/batch:9",
                     "1f1b/np:4/batch:9/dp:2", "pipedream[replicas=2-1]/np:3/batch:4", "1f1b/np:2/batch:9/recompute:all",
                     "zero1/np:3/batch:9/bucket:1KiB", "zero1/np:2/batch:8/precision:bf16/optimizer:lars",
-                    "1f1b/np:4/batch:9/dp:2/zero:1/optimizer:adam"));
+                    "1f1b/np:4/batch:9/dp:2/zero:1/optimizer:adam", "zero2/np:4/batch:9/shard:2/bucket:1KiB",
+                    "zero3/np:6/batch:12/shard:3/bucket:1KiB",
+                    "data-parallel/np:3/batch:9/order:priority[partition=1KiB]"));
 
 INSTANTIATE_TEST_SUITE_P(Futurized, EveryPlan,
                          testing::Values("sequential/np:1/batch:6/executor:futurized",
@@ -201,8 +203,12 @@ TEST(Execute, PeakMemoryIsCountedByCategoryAsTheLayoutSays) {
 }
 
 TEST(Execute, MemoryOfSharedUpdatesIsCountedAsTheLayoutSays) {
-  for (const char* rest : {"zero1/np:3/batch:9/bucket:1KiB/optimizer:adam", "zero1/np:2/batch:8/optimizer:lars",
-                           "1f1b/np:4/batch:9/dp:2/zero:1"}) {
+  for (const char* rest :
+       {"zero1/np:3/batch:9/bucket:1KiB/optimizer:adam", "zero1/np:2/batch:8/optimizer:lars",
+        "zero1/np:4/batch:8/shard:2/optimizer:adam", "zero2/np:6/batch:12/shard:3/bucket:1KiB/optimizer:lars",
+        "1f1b/np:4/batch:9/dp:2/zero:2/bucket:1KiB/optimizer:adam",
+        "gpipe/np:3/batch:9/micro:2/dp:3/zero:2/bucket:1KiB", "zero3/np:4/batch:8/shard:2/bucket:1KiB/optimizer:adam",
+        "data-parallel/np:3/batch:9/order:priority", "1f1b/np:4/batch:9/dp:2/zero:1"}) {
     const plan::Plan plan = plan::unroll(small_plan(rest), 3);
     const Outcome result = run(plan, StepId(1));
     for (int r = 0; r < plan.spec.np; ++r) {
@@ -217,7 +223,7 @@ std::vector<comm::Traffic> traffic(const std::string& rest) {
   const plan::Plan plan = plan::unroll(small_plan(rest), 2);
   std::vector<comm::Traffic> moved(plan.spec.np);
   comm::run_thread_ranks({plan.spec.np, plan::collective_groups(plan).declared}, [&](comm::Communicator& comm) {
-    static MemoryAccount accounts[4];
+    static MemoryAccount accounts[8];
     const std::unique_ptr<Device> device = cpu_device(accounts[comm.rank().value]);
     StageState state(plan, small_network(), comm, *device);
     RankInput input = open_input(plan, comm.rank(), small_source(), {}, *device);
@@ -253,6 +259,65 @@ TEST(Execute, SharedUpdatesMoveAsManyBytesAsAnAllReduce) {
       EXPECT_EQ(traffic(local + std::string(rest))[0].sent * 2, shared[0].sent * averages) << local << rest;
     EXPECT_GT(shared[0].received, 0);
   }
+}
+
+/// Sent and received by all ranks in a step.
+std::int64_t moved_by_all(const std::string& rest) {
+  std::int64_t sum = 0;
+  for (const comm::Traffic& moved : traffic(rest)) sum += moved.sent + moved.received;
+  return sum / 2;
+}
+
+// A reduce-scatter and a gather among g ranks, and between m such groups an all-reduce of a g-th:
+// m (g - 1) S + 2 (m - 1) S + m (g - 1) S = 2 (p - 1) S, however p is divided.
+TEST(Execute, GroupsThatShareMoveAsManyBytesAsAnAllReduceOfAll) {
+  for (const char* rest : {"/np:4/batch:8", "/np:6/batch:12/bucket:1KiB", "/np:6/batch:13/bucket:4KiB"}) {
+    const std::int64_t flat = moved_by_all(std::string("data-parallel") + rest);
+    EXPECT_GT(flat, 0);
+    for (const char* strategy : {"zero1", "zero2"}) {
+      for (const char* shard : {"/shard:1", "/shard:2", "/shard:all"})
+        EXPECT_EQ(moved_by_all(strategy + std::string(rest) + shard), flat) << strategy << rest << shard;
+    }
+    EXPECT_EQ(moved_by_all("zero3" + std::string(rest) + "/shard:2/reshard:off"), flat) << rest;
+  }
+}
+
+TEST(Execute, SumsInPartsMoveAsManyBytesAsWholeOnes) {
+  for (const char* np : {"2", "3"}) {
+    const std::string rest = std::string("data-parallel/np:") + np + "/batch:9";
+    for (const char* partition : {"1", "1000", "1MiB"})
+      EXPECT_EQ(moved_by_all(rest + "/order:priority[partition=" + partition + "]"), moved_by_all(rest))
+          << np << partition;
+  }
+}
+
+// A reduce-scatter of every micro-batch in place of one, beside the gather: (k + 1) (p - 1) S where one sum for all
+// micro-batches takes 2 (p - 1) S.
+TEST(Execute, PipelinesThatScatterEveryMicroBatchSendItsGradientsAsOftenAsThereAreMicroBatches) {
+  for (const int micro : {1, 2, 3}) {
+    const std::string rest = "gpipe/np:3/dp:3/batch:9/bucket:1KiB/micro:" + std::to_string(micro);
+    const std::int64_t whole = moved_by_all(rest + "/zero:1");
+    EXPECT_EQ(whole, moved_by_all(rest));
+    EXPECT_EQ(moved_by_all(rest + "/zero:2") * 2, whole * (micro + 1)) << micro;
+  }
+}
+
+// Of zero3 every further gather is among the ranks of a group: g - 1 of them send what they have to the others.
+TEST(Execute, SmallerGroupsGatherWeightsFromFewerRanks) {
+  const std::string rest = "/np:6/batch:12/bucket:1/prefetch:0";
+  const plan::Plan plan = small_plan("zero3" + rest + "/shard:3");
+  const plan::StateLayout layout = plan::state_layout(plan, plan::ParameterSizes(small_network()), Rank(0));
+  std::int64_t gathered = 0;
+  for (const plan::Lane& lane : plan.ranks[0].lanes) {
+    for (const plan::Op& op : lane.ops)
+      if (op.kind == plan::OpKind::all_gather) gathered += layout.run(op.segment, op.segments).count;
+  }
+  const std::int64_t whole = layout.copy_bytes(), further = gathered * layout.element_bytes - whole;
+  const std::int64_t sums_and_gathers = moved_by_all("data-parallel/np:6/batch:12/bucket:1");
+  EXPECT_GT(further, 0);
+  EXPECT_EQ(moved_by_all("zero3" + rest + "/shard:3"), sums_and_gathers + further * 2 * (3 - 1));
+  EXPECT_EQ(moved_by_all("zero3" + rest + "/shard:2"), sums_and_gathers + further * 3 * (2 - 1));
+  EXPECT_EQ(moved_by_all("zero3" + rest), sums_and_gathers + further * (6 - 1));
 }
 
 TEST(Execute, CompressedSumsMoveTheBytesOfTheirFormulas) {

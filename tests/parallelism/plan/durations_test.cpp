@@ -31,8 +31,10 @@ Durations durations_of(const Plan& plan) {
 }
 
 TEST(Durations, UnrollAsThePlanDoes) {
-  const Plan synchronous = gpipe_of(3, 4, 8), asynchronous = pipedream_of(3, 9);
-  for (const Plan& plan : {synchronous, asynchronous}) {
+  Case ordered = case_of("data-parallel", 2, 4);
+  ordered.order.name = "priority";
+  const Plan synchronous = gpipe_of(3, 4, 8), asynchronous = pipedream_of(3, 9), late = test_plan(ordered, 4);
+  for (const Plan& plan : {synchronous, asynchronous, late}) {
     EXPECT_EQ(unroll(plan, durations_of(plan), 5), durations_of(unroll(plan, 5)));
   }
 }

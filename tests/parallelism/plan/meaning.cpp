@@ -1,5 +1,8 @@
 #include "tests/parallelism/plan/meaning.h"
 
+#include <algorithm>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "tests/parallelism/plan/symbolic_rank.h"
@@ -43,6 +46,7 @@ class SymbolicRun {
     const LaneKey& key = plan_.ranks[r].lanes[l].key;
     if (key.kind == LaneKind::collectives) {
       if (key.purpose == Payload::norms) return try_sum_of_norms(key, op);
+      if (key.purpose == Payload::gradient_shares) return try_sum_of_shares(key, op);
       if (key.purpose == Payload::projected)
         return try_members(key, op, &SymbolicRank::is_projected, &SymbolicRank::take_projected);
       return key.purpose == Payload::parameters ? try_gather(key, op) : try_reduce(key, op);
@@ -93,10 +97,11 @@ class SymbolicRun {
     const bool compressed = key.purpose == Payload::encoded;
     const bool sums = op.kind == OpKind::all_reduce || op.kind == OpKind::reduce_scatter;
     const OpKind as_encoded = plan_.spec.compress.name == "topk" ? OpKind::all_gather : OpKind::all_reduce;
+    const std::vector<Rank>& members = plan_.groups[key.group.value].ranks;
     require((compressed ? op.kind == as_encoded : sums && plan_.spec.compress.name == "none") &&
-            plan_.groups[key.group.value].ranks == holders(plan_, stage_of(plan_, op.segment)));
+            (op.kind == OpKind::reduce_scatter || members == holders(plan_, stage_of(plan_, op.segment))));
     std::vector<std::pair<int, int>> lanes;
-    for (Rank holder : holders(plan_, stage_of(plan_, op.segment))) {
+    for (Rank holder : members) {
       const int lane = plan_.ranks[holder.value].find_lane(key);
       if (lane < 0 || is_done(holder.value, lane)) return false;
       const SymbolicRank& rank = ranks_[holder.value];
@@ -105,6 +110,12 @@ class SymbolicRun {
       lanes.push_back({holder.value, lane});
     }
     require(lanes.size() > 1);
+    bool is_last = true;
+    for (const auto& [holder, lane] : lanes) {
+      is_last = ranks_[holder].completes(op) && is_last;
+      ++next_[holder][lane];
+    }
+    if (!is_last) return true;
     for (int s = op.segment.value; s < op.segment.value + op.segments; ++s) {
       std::vector<std::uint64_t> total(plan_.segments[s].layers, 0);
       for (const auto& [holder, lane] : lanes) {
@@ -113,7 +124,35 @@ class SymbolicRun {
       for (const auto& [holder, lane] : lanes)
         compressed ? ranks_[holder].take_encoded(op, s, total) : ranks_[holder].replace_sums(op, s, total);
     }
-    for (const auto& [holder, lane] : lanes) ++next_[holder][lane];
+    return true;
+  }
+
+  /// Between ranks that have the same share of a run, each among others.
+  bool try_sum_of_shares(const LaneKey& key, const Op& op) {
+    require(op.kind == OpKind::all_reduce);
+    const auto place = [&](Rank member, const Op& scatter) {
+      const std::vector<Rank>& sharers = plan_.groups[scatter.group.value].ranks;
+      return std::pair(std::ranges::find(sharers, member) - sharers.begin(), sharers.size());
+    };
+    const std::vector<Rank>& members = plan_.groups[key.group.value].ranks;
+    std::set<std::pair<std::ptrdiff_t, std::size_t>> places;
+    for (Rank member : members) {
+      const int lane = plan_.ranks[member.value].find_lane(key);
+      if (lane < 0 || is_done(member.value, lane)) return false;
+      const auto scatter = ranks_[member.value].scattered(op);
+      if (!scatter) return false;
+      require(head(member.value, lane) == op);
+      places.insert(place(member, *scatter));
+    }
+    require(members.size() > 1 && places.size() == 1);
+    for (int s = op.segment.value; s < op.segment.value + op.segments; ++s) {
+      std::vector<std::uint64_t> total(plan_.segments[s].layers, 0);
+      for (Rank member : members) {
+        for (std::size_t i = 0; i < total.size(); ++i) total[i] += ranks_[member.value].sums(op, s)[i];
+      }
+      for (Rank member : members) ranks_[member.value].replace_share_sums(op, s, total);
+    }
+    for (Rank member : members) ++next_[member.value][plan_.ranks[member.value].find_lane(key)];
     return true;
   }
 

@@ -200,10 +200,14 @@ inline Case random_case(std::mt19937& random, int& layers) {
   if (strategy.uses("dp")) spec.dp = uniform(random, 1, 3);
   spec.np *= spec.dp;
   if (strategy.uses("micro")) spec.micro = uniform(random, 1, 8);
-  if (strategy.uses("zero") && spec.dp > 1) spec.zero = uniform(random, 0, 1);
+  if (strategy.uses("zero") && spec.dp > 1) spec.zero = uniform(random, 0, 2);
   if (strategy.uses("chunks")) spec.chunks = uniform(random, 1, 3);
   if (strategy.uses("warmup") && uniform(random, 0, 1) == 1) spec.warmup = uniform(random, 0, 8);
   if (strategy.uses("bucket")) spec.bucket = Bytes(uniform(random, 1, 1000));
+  if (strategy.uses("shard") && uniform(random, 0, 2) > 0) {
+    spec.shard = uniform(random, 1, 3);
+    spec.np = *spec.shard * uniform(random, 1, 3);
+  }
   if (strategy.uses("prefetch")) spec.prefetch = uniform(random, 0, 3);
   if (strategy.uses("reshard")) spec.reshard = uniform(random, 0, 3) > 0;
   spec.recompute = static_cast<Recompute>(uniform(random, 0, 2));
@@ -240,6 +244,11 @@ inline Case random_case(std::mt19937& random, int& layers) {
     spec.compress = choices[uniform(random, 0, 4)];
   }
   if (strategy.uses("reduce")) spec.reduce = static_cast<ReduceKind>(uniform(random, 0, 6));
+  if (strategy.uses("order") && uniform(random, 0, 3) > 0) {
+    spec.order = {"priority", {{"partition", std::to_string(uniform(random, 1, 300))}}};
+    spec.bucket = Case{}.bucket;
+    spec.compress = Case{}.compress;
+  }
   spec.batch = strategy.pieces(spec) + uniform(random, 0, 9);
   layers = strategy.stages(spec) + uniform(random, 0, 4);
   return spec;
@@ -251,7 +260,7 @@ inline Plan sharded(Plan plan) {
   for (RankProgram& rank : plan.ranks) {
     std::erase_if(rank.lanes, [](const Lane& lane) { return lane.key.kind == LaneKind::collectives; });
     std::erase_if(rank.compute(), [&](const Op& op) {
-      if (op.kind == OpKind::norms) return true;
+      if (op.kind == OpKind::norms || op.kind == OpKind::add) return true;
       if (op.kind != OpKind::update) return false;
       const SegmentRun run{op.segment, op.segments};
       if (std::ranges::find(runs, run) == runs.end()) runs.push_back(run);
@@ -260,7 +269,9 @@ inline Plan sharded(Plan plan) {
   }
   plan.groups.clear();
   plan.room = {};
-  return add_sharded_updates(std::move(plan), runs, runs);
+  plan.parts.clear();
+  plan.updates_late = plan.scatters_pieces = false;
+  return mark_accumulation(add_sharded_updates(std::move(plan), runs, runs));
 }
 
 /// A random plan; synchronous ones unrolled to a few steps, a third of those that reduce sharded before. With `skips`,

@@ -238,7 +238,9 @@ bool SymbolicRank::try_input_gradient(const Op& op) {
 void SymbolicRank::add_weight_gradient(const Op& op) {
   const int segment = op.segment.value;
   require(has_version_of_graph(op));
-  std::vector<Value>& sums = sums_[{segment, update_of(op)}];
+  const bool by_pieces = plan_.scatters_pieces && !runs_.empty();
+  require(!by_pieces || !pieces_.contains(piece_of(op)));
+  std::vector<Value>& sums = by_pieces ? pieces_[piece_of(op)].sums : sums_[{segment, update_of(op)}];
   const bool open = gradient_of_.contains(segment);
   // One gradient per segment: not of two updates, added to where there is one, and only there.
   require(op.accumulates == open && (!open || gradient_of_.at(segment) == update_of(op)));
@@ -343,6 +345,10 @@ void SymbolicRank::take(const Op& receive, const Carried& payload) {
 
 bool SymbolicRank::gradients_are_complete(const Op& op) const {
   for (int s = op.segment.value; s < op.segment.value + op.segments; ++s) {
+    if (is_of_piece(op, s)) {
+      if (!pieces_.contains(piece_of(op, s))) return false;
+      continue;
+    }
     if (serves(s)) {
       const auto added = added_.find({s, update_of(op)});
       const auto workers = workers_of_.find({s, update_of(op)});
@@ -357,8 +363,44 @@ bool SymbolicRank::gradients_are_complete(const Op& op) const {
 }
 
 void SymbolicRank::replace_sums(const Op& reduction, int segment, std::vector<Value> total) {
+  if (is_of_piece(reduction, segment)) {
+    PieceSum& piece = pieces_.at(piece_of(reduction, segment));
+    require(!piece.scattered);
+    piece = {std::move(total), reduction};
+    reduced_.insert_or_assign({segment, update_of(reduction)}, reduction);
+    return;
+  }
   sums_[{segment, update_of(reduction)}] = std::move(total);
   require(reduced_.insert({{segment, update_of(reduction)}, reduction}).second);
+}
+
+bool SymbolicRank::completes(const Op& sum) {
+  if (is_of_piece(sum, sum.segment.value)) return true;
+  std::set<int>& parts = parts_[{sum.segment.value, update_of(sum)}];
+  require(parts.insert(sum.port).second);
+  const int count = plan_.parts.empty() ? 1 : plan_.parts[sum.segment.value];
+  require(count == 1 ? sum.port == 0 : sum.port >= 1 && sum.port <= count);
+  return std::ssize(parts) == count;
+}
+
+std::optional<Op> SymbolicRank::scattered(const Op& sum) const {
+  const auto found = reduced_.find({sum.segment.value, update_of(sum)});
+  if (found == reduced_.end()) return std::nullopt;
+  const Op& scatter = found->second;
+  require(scatter.kind == OpKind::reduce_scatter && scatter.segment == sum.segment && scatter.segments == sum.segments);
+  return scatter;
+}
+
+void SymbolicRank::replace_share_sums(const Op& sum, int segment, std::vector<Value> total) {
+  sums_[{segment, update_of(sum)}] = std::move(total);
+  require(summed_shares_.insert({segment, update_of(sum)}).second);
+}
+
+bool SymbolicRank::is_summed(int segment, int update) const {
+  const auto reduced = reduced_.find({segment, update});
+  if (reduced == reduced_.end()) return false;
+  const bool by_all = plan_.groups[reduced->second.group.value].ranks == holders(plan_, plan_.segments[segment].stage);
+  return by_all || summed_shares_.contains({segment, update});
 }
 
 bool SymbolicRank::is_encoded(const Op& sum) const {
@@ -429,9 +471,8 @@ void SymbolicRank::take_norms(const Op& sum) {
 bool SymbolicRank::try_norms(const Op& op) {
   require(find_optimizer(plan_.spec.optimizer.name).reads_norms);
   for (int s = op.segment.value; s < op.segment.value + op.segments; ++s) {
-    const auto reduced = reduced_.find({s, update_of(op)});
-    if (reduced == reduced_.end()) return false;
-    const Op& like = reduced->second;
+    if (!is_summed(s, update_of(op))) return false;
+    const Op& like = reduced_.at({s, update_of(op)});
     require(like.kind == OpKind::reduce_scatter && like.segment == op.segment && like.segments == op.segments &&
             like.group == op.group && latest_[s] + 1 == update_of(op) && !shares_.contains(s));
     require(norms_.insert({{s, update_of(op)}, op}).second);
@@ -464,7 +505,9 @@ bool SymbolicRank::try_update(const Op& op) {
     require(plan_.servers.empty() || serves(s));
     if (!is_sent(s, op.version.value - plan_.ranks[rank_.value].weight_versions)) return false;
     const bool shared = holders(plan_, segment.stage).size() > 1 && !is_apart(s) && plan_.servers.empty();
-    if (shared && !reduced_.contains(place)) return false;
+    if (shared && !is_summed(s, update_of(op))) return false;
+    const bool by_pieces = plan_.scatters_pieces && shared;
+    if (by_pieces && added_pieces_[place] < micro_batches(plan_)) return false;
     require(shared || !reduced_.contains(place));
     if (is_being_averaged(s)) return false;
     const bool by_norms = op.group != GroupId(-1) && find_optimizer(plan_.spec.optimizer.name).reads_norms;
@@ -511,7 +554,28 @@ void SymbolicRank::take_push(const Op& receive, int segment, std::vector<Value> 
   require(pushed_.insert({{segment, receive.step.value, receive.peer.value}, std::move(sums)}).second);
 }
 
+bool SymbolicRank::try_add_share(const Op& op) {
+  for (int s = op.segment.value; s < op.segment.value + op.segments; ++s) {
+    const auto piece = pieces_.find(piece_of(op, s));
+    require(piece != pieces_.end());
+    const std::optional<Op>& sum = piece->second.scattered;
+    if (!sum) return false;
+    require(sum->segment == op.segment && sum->segments == op.segments && sum->group == op.group);
+  }
+  for (int s = op.segment.value; s < op.segment.value + op.segments; ++s) {
+    const auto piece = pieces_.extract(piece_of(op, s));
+    std::vector<Value>& sums = sums_[{s, update_of(op)}];
+    require(op.accumulates == (added_pieces_[{s, update_of(op)}]++ > 0));
+    sums.resize(piece.mapped().sums.size(), 0);
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += piece.mapped().sums[i];
+    require(gradient_of_.erase(s) == 1);
+  }
+  if (plan_.room.gradients > 0) gradient_room_.erase(buffer_of(op.segment, plan_.room.gradients));
+  return true;
+}
+
 bool SymbolicRank::try_add(const Op& op) {
+  if (op.group.value >= 0) return try_add_share(op);
   for (int s = op.segment.value; s < op.segment.value + op.segments; ++s)
     if (!pushed_.contains({s, op.step.value, op.peer.value})) return false;
   for (int s = op.segment.value; s < op.segment.value + op.segments; ++s) {

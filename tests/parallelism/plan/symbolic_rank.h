@@ -39,8 +39,16 @@ class SymbolicRank {
   /// Whether the run of a reduction or update has all its weight gradients.
   bool gradients_are_complete(const Op& op) const;
   /// Their sums over the micro-batches, by layer, for one segment of the run.
-  const std::vector<Value>& sums(const Op& op, int segment) const { return sums_.at({segment, update_of(op)}); }
+  const std::vector<Value>& sums(const Op& op, int segment) const {
+    if (is_of_piece(op, segment)) return pieces_.at({segment, op.step.value, op.micro_batch.value}).sums;
+    return sums_.at({segment, update_of(op)});
+  }
   void replace_sums(const Op& reduction, int segment, std::vector<Value> total);
+  /// Notes a part of a sum; whether it was the last one.
+  bool completes(const Op& sum);
+  /// The reduce-scatter that left the rank a share of the run of a sum of shares, where there was one.
+  std::optional<Op> scattered(const Op& sum) const;
+  void replace_share_sums(const Op& sum, int segment, std::vector<Value> total);
 
   /// Whether what stands for the gradients of a run is made, first or second; that a collective has brought everybody's,
   /// and, where there is none after it, the sums.
@@ -72,7 +80,7 @@ class SymbolicRank {
 
   bool is_left_with_nothing() const {
     return in_flight_ == 0 && open_weight_gradients_.empty() && weight_sums_.empty() && pushed_.empty() &&
-           (shares_.empty() || plan_.room.weights > 0);
+           pieces_.empty() && (shares_.empty() || plan_.room.weights > 0);
   }
 
  private:
@@ -113,6 +121,14 @@ class SymbolicRank {
   bool try_average(const Op& op);
   bool try_compression(const Op& op);
   bool try_add(const Op& op);
+  /// Whether a segment's sum is whole: where some of its holders share it, summed between such groups as well.
+  bool is_summed(int segment, int update) const;
+  /// Whether an operation is of what one micro-batch made of a segment's gradients.
+  bool is_of_piece(const Op& op, int segment) const {
+    return plan_.scatters_pieces && (op.kind == OpKind::reduce_scatter || op.kind == OpKind::add) &&
+           holders(plan_, plan_.segments[segment].stage).size() > 1;
+  }
+  bool try_add_share(const Op& op);
   /// Whether holders of the segment's stage update each for itself, and whether what this rank wrote last is still to be
   /// averaged.
   bool is_apart(int segment) const;
@@ -143,6 +159,15 @@ class SymbolicRank {
   std::map<SegmentUpdate, int> open_passes_;          ///< weight gradients to come
   std::map<SegmentUpdate, Op> reduced_;               ///< by which collective
   std::map<SegmentUpdate, Op> norms_;                 ///< of the rank's share
+  /// Of a micro-batch's gradients of a segment.
+  struct PieceSum {
+    std::vector<Value> sums;  ///< by layer
+    std::optional<Op> scattered;
+  };
+  std::map<Piece, PieceSum> pieces_;  ///< that wait for the addition of their shares
+  std::map<SegmentUpdate, int> added_pieces_;
+  std::map<SegmentUpdate, std::set<int>> parts_;  ///< of the run from the segment on: those that came
+  std::set<SegmentUpdate> summed_shares_;         ///< between groups that share their runs
   /// Steps of compressed sums, by kind, and their collectives, by payload.
   std::map<std::pair<OpKind, SegmentUpdate>, Op> steps_;
   std::map<std::pair<Payload, SegmentUpdate>, Op> brought_;

@@ -72,6 +72,7 @@ TEST(Where, RefusesWhatItCannotCompare) {
   EXPECT_THAT(message_of("model=mlp[hiden=4]"), HasSubstr("did you mean 'hidden'?"));
   EXPECT_THAT(message_of("model=resnet18[x"), HasSubstr("close the bracket"));
   EXPECT_THAT(message_of("optimizer=sdg"), HasSubstr("--where optimizer: got 'sdg'"));
+  EXPECT_THAT(message_of("order=forward"), HasSubstr("--where order: got 'forward'"));
   EXPECT_THAT(message_of("np=2,"), HasSubstr("'np=2,'"));
   EXPECT_THAT(message_of("precision<bf16"), HasSubstr("no order"));
   EXPECT_THAT(message_of("model>a"), HasSubstr("no order"));

@@ -17,7 +17,7 @@ TEST(Mutations, AreCaughtInPlansOfAllStrategies) {
   std::mt19937 random(7);
   for (const auto& [name, mutate] : harmful_mutations()) {
     int tried = 0;
-    for (int round = 0; round < 5000 && tried < 150; ++round) {
+    for (int round = 0; round < 12000 && tried < 150; ++round) {
       std::vector<LayerSkip> skips;
       const Plan good = random_plan(random, &skips);
       Plan bad = good;

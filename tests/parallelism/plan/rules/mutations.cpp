@@ -128,7 +128,7 @@ bool address_wrongly(Plan& plan, Random& random) {
   place.op().peer = Rank((place.op().peer.value + 1) % static_cast<int>(plan.ranks.size()));
   return true;
 }
-bool is_skip_message(const Op& op) { return op.port > 0; }
+bool is_skip_message(const Op& op) { return is_message(op.kind) && op.port > 0; }
 /// At both ends, and of the micro-batch alone.
 bool drop_a_skip(Plan& plan, Random& random) {
   const Place place = pick(plan, random, is_skip_message);
@@ -250,6 +250,76 @@ bool reduce_without_a_member(Plan& plan, Random& random) {
   return bool(place);
 }
 
+/// On all members alike.
+bool sum_no_shares(Plan& plan, Random& random) {
+  const Place place = pick(plan, random, [](const Op& op) { return op.payload == Payload::gradient_shares; });
+  if (!place) return false;
+  const Op gone = place.op();
+  for (RankProgram& rank : plan.ranks) {
+    for (Lane& lane : rank.lanes) std::erase(lane.ops, gone);
+  }
+  return true;
+}
+/// Neighbours that share a run become others.
+bool share_with_another(Plan& plan, Random& random) {
+  const Place place = pick(plan, random, [](const Op& op) { return op.payload == Payload::gradient_shares; });
+  if (!place) return false;
+  std::vector<Group*> groups;
+  for (Group& group : plan.groups)
+    if (group.ranks.size() == plan.groups[place.op().group.value].ranks.size()) groups.push_back(&group);
+  if (groups.size() < 2) return false;
+  Group &one = *groups[0], &other = *groups[1];
+  std::swap(one.ranks.back(), other.ranks.back());
+  std::ranges::sort(one.ranks);
+  std::ranges::sort(other.ranks);
+  return true;
+}
+bool is_part(const Op& op) { return is_collective(op.kind) && op.port > 0; }
+bool sum_another_part(Plan& plan, Random& random) {
+  const Place place = pick(plan, random, is_part);
+  if (!place) return false;
+  const Op was = place.op();
+  const int parts = plan.parts[was.segment.value];
+  const int other = (was.port - 1 + uniform(random, 1, parts)) % (parts + 1);
+  for (RankProgram& rank : plan.ranks) {
+    for (Lane& lane : rank.lanes) {
+      for (Op& op : lane.ops)
+        if (op == was) op.port = static_cast<std::uint16_t>(other);
+    }
+  }
+  return true;
+}
+bool cut_another_way(Plan& plan, Random& random) {
+  if (plan.parts.empty()) return false;
+  const Place place = pick(plan, random, is_of<OpKind::all_reduce>);
+  if (!place) return false;
+  plan.parts[place.op().segment.value] += uniform(random, 0, 1) == 0 ? 1 : -1;
+  return true;
+}
+
+bool is_share(const Op& op) { return op.kind == OpKind::add && op.group.value >= 0; }
+bool add_another_share(Plan& plan, Random& random) {
+  const Place place = pick(plan, random, is_share);
+  if (!place || micro_batches(plan) < 2) return false;
+  place.op().micro_batch = MicroBatchId((place.op().micro_batch.value + 1) % micro_batches(plan));
+  return true;
+}
+bool scatter_another_piece(Plan& plan, Random& random) {
+  const Place place = pick(plan, random, is_share);
+  if (!place || micro_batches(plan) < 2) return false;
+  const MicroBatchId from = place.op().micro_batch, to((from.value + 1) % micro_batches(plan));
+  const Op share = place.op();
+  for (RankProgram& rank : plan.ranks) {
+    for (Lane& lane : rank.lanes) {
+      for (Op& op : lane.ops)
+        if (op.kind == OpKind::reduce_scatter && op.segment == share.segment && op.micro_batch == from &&
+            op.step == share.step)
+          op.micro_batch = to;
+    }
+  }
+  return true;
+}
+
 bool encode_early(Plan& plan, Random& random) {
   const Place place = pick(plan, random, is_of<OpKind::encode>);
   if (!place) return false;
@@ -297,6 +367,13 @@ constexpr Mutation harmful[] = {
     {"gather another version", gather_another_version},
     {"gather nothing", gather_nothing},
     {"reduce without a member", reduce_without_a_member},
+    {"sum no shares", sum_no_shares},
+    {"share with another", share_with_another},
+    {"sum another part", sum_another_part},
+    {"cut another way", cut_another_way},
+    {"add another share", add_another_share},
+    {"scatter another piece", scatter_another_piece},
+    {"drop a share", drop<is_share>},
     {"duplicate an operation", duplicate},
     {"swap two passes of a piece", swap_passes_of_a_piece},
     {"swap two micro-batches", swap_micro_batches},

@@ -338,6 +338,12 @@ std::vector<BadCase> bad_cases() {
     };
   };
   add("zero3", 2, 8, whole(2), {"prefetch", "'2'", "reshard:on beside it"});
+  const auto shard = [](int ranks) { return [ranks](Case& c) { c.shard = ranks; }; };
+  add("zero1", 6, 12, shard(4),
+      {"shard: got '4', expected all, or a divisor of np, 6: 1, 2, 3, 6; try shard:3 or shard:6"});
+  add("zero3", 4, 8, shard(8), {"shard: got '8', expected all, or a divisor of np, 4: 1, 2, 4; try shard:4"});
+  add("zero2", 4, 8, shard(0), {"shard: got '0', expected an integer from 1"});
+  add("dear", 4, 8, shard(2), {"shard", "'2'", "dear does not use this key"});
   const auto compress = [](const char* name, const char* parameter = "", const char* value = "") {
     return [=](Case& c) {
       c.compress = {name, {}};

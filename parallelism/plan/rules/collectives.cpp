@@ -67,7 +67,7 @@ class UpdateCheck {
           check_compression(s, step);
           check_update(s, step);
           check_average(s, step, sharers);
-          check_server(s, step);
+          check_server(s, step, sharers);
           check_norms(s, step);
         }
       }
@@ -259,7 +259,7 @@ class UpdateCheck {
 
   /// Each worker that has a part in a step sends the server gradients and receives weights once, and the server adds up
   /// what one of each replica has sent.
-  void check_server(SegmentId s, StepId step) {
+  void check_server(SegmentId s, StepId step, const std::vector<Rank>& sharers) {
     const Step& there = at(s, step);
     const StageId stage = stage_of(plan_, s);
     const bool served = !plan_.servers.empty(), serves = served && updates(plan_, rank_, stage);

@@ -18,7 +18,10 @@ Firing::Firing(const plan::Plan& plan, Rank rank, const plan::LocalDependencies&
 
 void Firing::run() {
   if (left_ == 0) return;
-  if (at_once_ == 0) calls_.waits(true);
+  {
+    const std::lock_guard lock(mutex_);
+    if (running_ == 0 && may_start_.empty()) calls_.waits(true);
+  }
   add_tasks(at_once_);
   pool_.run();
 }
@@ -65,6 +68,7 @@ void Firing::end(const plan::OpRef& op) {
     if (running_ == 0 && may_start_.empty()) calls_.waits(true);
   }
   add_tasks(now_ready);
+  if (op.lane != plan::compute_lane && now_ready > 0) pool_.wake();
   if (all_ended) pool_.close();
 }
 

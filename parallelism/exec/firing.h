@@ -13,7 +13,7 @@
 namespace parabench::exec {
 
 /// Each of operations_at_once(plan.spec) threads takes the first in the plan's order of those that may start, whenever
-/// it is free. So with one thread the pool has nothing to choose, and with several it decides who computes, not what.
+/// it is free: the pool decides who computes, not what, and with one thread not even that.
 class Firing {
  public:
   struct Calls {
@@ -22,7 +22,7 @@ class Firing {
     std::function<void(bool)> waits;   ///< whether nothing computes now, and none may start
     std::function<void()> fail;        ///< in a handler of what compute() threw
   };
-  /// `pools`: how many ranks the process has.
+  /// `pools`: as in TaskPool.
   Firing(const plan::Plan& plan, Rank rank, const plan::LocalDependencies& needs, int pools, Calls calls);
 
   /// Returns when all operations have ended, or stop() was called and those that run have ended.

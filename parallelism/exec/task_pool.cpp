@@ -6,6 +6,7 @@
 #include <oneapi/tbb/task_scheduler_observer.h>
 #include <sched.h>
 
+#include <atomic>
 #include <mutex>
 #include <utility>
 
@@ -68,6 +69,16 @@ TaskPool::~TaskPool() {
 
 void TaskPool::add(std::function<void()> task) {
   arena_->arena.execute([&] { arena_->tasks.run(std::move(task)); });
+}
+
+// The library tells sleepers of a new task without a fence, since whoever adds it would run it, if nobody else did
+// (arena.h of oneTBB: "TBB allows parallelism, but never promises parallelism"). A second task, told behind a fence, makes
+// up for that.
+void TaskPool::wake() {
+  arena_->arena.execute([this] {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    arena_->tasks.run([] {});
+  });
 }
 
 void TaskPool::run() {

@@ -11,8 +11,8 @@ namespace parabench::exec {
 class TaskPool {
  public:
   /// So many threads run tasks: the one that calls run(), and others of the pool, which run on the same cores as the
-  /// caller of this and call `enter` before the first task and whenever they come back to this pool. `pools`: how many
-  /// there are in the process, of as many threads.
+  /// caller of this and call `enter` before the first task and whenever they come back to this pool. `pools`: at
+  /// least as many as there are in the process, of as many threads.
   TaskPool(int threads, int pools, std::function<void()> enter);
   ~TaskPool();
   TaskPool(const TaskPool&) = delete;
@@ -20,6 +20,8 @@ class TaskPool {
 
   /// From any of its threads, and from one other at a time. `task` does not throw.
   void add(std::function<void()> task);
+  /// After add() by the thread that runs no tasks: whoever was about to sleep has seen them.
+  void wake();
   /// The calling thread takes part until the pool is closed and all tasks have ended. Once.
   void run();
   /// No more tasks will be added; further calls do nothing. From wherever add() may be called.

@@ -48,11 +48,10 @@ TEST(CaseId, LeavesSpelledOutDefaultsOutOfTheCanonicalForm) {
 
 TEST(CaseId, PrintsKeysInTheOrderOfTheContract) {
   const std::string id =
-      "m/d/s/np:8/batch:64/micro:8/dp:2/chunks:4/warmup:0/bucket:1500MB/reduce:double-tree/"
-      "compress:powersgd[rank=2]/recompute:except-last/partition:uniform/memory:1500MiB/"
-      "precision:bf16/layout:channels_last/device:cuda/comm:mpi/threads:2/graph:on/"
-      "loader:3/input:resident/optimizer:adam[beta2=0.95]/zero:1/shard:2/prefetch:3/reshard:off/"
-      "order:priority[partition=1MiB]/executor:futurized/lr:0.1/momentum:0/"
+      "m/d/s/np:8/batch:64/micro:8/dp:2/chunks:4/warmup:0/bucket:1500MB/recompute:except-last/partition:uniform/"
+      "memory:1500MiB/precision:bf16/layout:channels_last/device:cuda/comm:mpi/threads:2/graph:on/loader:3/"
+      "input:resident/optimizer:adam[beta2=0.95]/zero:1/shard:2/prefetch:3/reshard:off/reduce:double-tree/"
+      "compress:powersgd[rank=2]/order:priority[partition=1MiB]/executor:futurized/lr:0.1/momentum:0/"
       "weight_decay:0.0001/"
       "seed:18446744073709551615";
   EXPECT_EQ(to_id(parse_case(id)), id);

@@ -195,7 +195,8 @@ void check_compression(const Case& spec, const models::ModelSpec& model) {
     if (const std::int64_t most = largest_rank(model); by.rank > most)
       throw usage_error(
           "rank of compress:powersgd", std::to_string(by.rank),
-          most == 0 ? "another compression: no matrix of " + model.name + " is smaller as two of a column"
+          most == 0 ? "another compression: no matrix of " + model.name +
+                          " is sent in fewer bytes by a factorisation, not even with rank 1"
                     : "at most " + std::to_string(most) + ", with which a matrix of " + model.name +
                           ", of n x m, is still factored: (n + m) 2 rank < n m",
           most == 0 ? "try compress:bf16" : "try rank=" + std::to_string(std::min<std::int64_t>(4, most)));

@@ -46,7 +46,7 @@ Plan local_sgd_plan(const StrategyInput& input) {
 
 Plan shorten_rounds(Plan plan, int most) {
   const int dropped = plan.averaging.every - most;
-  if (dropped <= 0) return plan;
+  if (dropped <= 0 || plan.averaging != averaging(plan.spec)) return plan;
   plan.steps = plan.averaging.every = most;
   auto& parameters = plan.spec.strategy.parameters;
   std::erase_if(parameters, [](const auto& parameter) { return parameter.first == "every"; });

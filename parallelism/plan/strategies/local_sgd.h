@@ -28,8 +28,8 @@ Plan local_sgd_plan(const StrategyInput& input);
 /// an average. More of them add nothing but rounding, which grows with every step that no sum over ranks evens out.
 inline constexpr int most_verified_round = 2;
 
-/// The plan with rounds of at most `most` local steps, the last ones of each, and its case to match; other plans as they
-/// are. `plan`: as its strategy wrote it.
+/// The plan with rounds of at most `most` local steps, the last ones of each, and its case to match; other plans, and
+/// one that averages at other steps than its case says, as they are. `plan`: as its strategy wrote it.
 Plan shorten_rounds(Plan plan, int most);
 
 }  // namespace parabench::plan

@@ -33,14 +33,20 @@ std::string value_text(const ChoiceParameter& parameter) {
   return parameter.words.empty() ? std::to_string(parameter.value) : parameter.words[parameter.value];
 }
 
+std::size_t index_of_parameter(const std::string& owner, std::string_view name,
+                               std::span<const std::string_view> known) {
+  const std::string subject = "parameter of " + owner;
+  if (known.empty()) throw usage_error(subject, name, "no parameters", "write " + owner);
+  return index_of_name(subject, name, known);
+}
+
 void read_parameters(const NamedChoice& choice, std::span<ChoiceParameter> known) {
   std::vector<std::string_view> names, given;
   for (const ChoiceParameter& parameter : known) names.push_back(parameter.name);
-  const std::string subject = "parameter of " + choice.name;
   for (const auto& [name, text] : choice.parameters) {
-    if (known.empty()) throw usage_error(subject, name, "no parameters", "write " + choice.name);
-    ChoiceParameter& parameter = known[index_of_name(subject, name, names)];
-    if (std::ranges::find(given, name) != given.end()) throw usage_error(subject, name, "each parameter once");
+    ChoiceParameter& parameter = known[index_of_parameter(choice.name, name, names)];
+    if (std::ranges::find(given, name) != given.end())
+      throw usage_error("parameter of " + choice.name, name, "each parameter once");
     given.push_back(name);
     parameter.value = read_value(choice.name, text, parameter);
   }

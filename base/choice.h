@@ -1,8 +1,10 @@
 // The parameters in the brackets of a choice: `mlp[layers=12,hidden=512]`.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/case.h"
@@ -21,6 +23,11 @@ ChoiceParameter switch_parameter(std::string name, bool on);
 
 /// The value as it is written.
 std::string value_text(const ChoiceParameter& parameter);
+
+/// Place of a parameter's name among those that `owner` takes. Throws usage_error for one that is none of them, with the
+/// nearest, or where it takes none.
+std::size_t index_of_parameter(const std::string& owner, std::string_view name,
+                               std::span<const std::string_view> known);
 
 /// Sets the values of `known` that `choice` names. Throws usage_error for a name that is not known or comes twice, and
 /// for a value that is none of its words or no integer from low to high.

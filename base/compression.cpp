@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/case_text.h"
+#include "base/choice.h"
 #include "base/error.h"
 #include "base/units_text.h"
 
@@ -45,12 +46,10 @@ const Row& row_of(const NamedChoice& choice) {
 
 /// Of the row's parameter.
 double value_of(const Row& row, const NamedChoice& choice) {
+  const std::span known(&row.parameter, row.parameter.empty() ? 0 : 1);
   double value = row.usual;
   for (const auto& [name, text] : choice.parameters) {
-    if (row.parameter.empty())
-      throw usage_error("parameter of compress:" + choice.name, name, "no parameters", "write compress:" + choice.name);
-    const std::array known{row.parameter};
-    index_of_name("parameter of compress:" + choice.name, name, known);
+    index_of_parameter("compress:" + choice.name, name, known);
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (code != std::errc() || end != text.data() + text.size() || !row.accepts(value))
       throw usage_error(fmt::format("{} of compress:{}", name, choice.name), text, row.expected,

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/case_text.h"
+#include "base/choice.h"
 #include "base/error.h"
 #include "base/units_text.h"
 
@@ -62,7 +63,7 @@ std::vector<double> values(const OptimizerRow& row, const NamedChoice& choice) {
     values.push_back(parameter.usual);
   }
   for (const auto& [name, text] : choice.parameters) {
-    const std::size_t place = index_of_name(fmt::format("parameter of {}", to_text(row.kind)), name, names);
+    const std::size_t place = index_of_parameter(std::string(to_text(row.kind)), name, names);
     values[place] = value_of(row, row.parameters[place], text);
   }
   return values;

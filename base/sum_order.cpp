@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/case_text.h"
+#include "base/choice.h"
 #include "base/error.h"
 #include "base/units_text.h"
 
@@ -15,10 +16,8 @@ SumOrder read(const NamedChoice& choice) {
   SumOrder order{.kind = parse_enum<SumOrderKind>("order", choice.name)};
   std::vector<std::string_view> names;
   if (order.kind == SumOrderKind::priority) names.push_back(partition_name);
-  const std::string subject = "parameter of " + choice.name;
   for (const auto& [name, text] : choice.parameters) {
-    if (names.empty()) throw usage_error(subject, name, "no parameters", "write " + choice.name);
-    index_of_name(subject, name, names);
+    index_of_parameter(choice.name, name, names);
     order.partition = parse_bytes(partition_subject, text);
     if (order.partition < Bytes(1))
       throw usage_error(partition_subject, text, "a size of at least one byte",

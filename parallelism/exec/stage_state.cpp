@@ -3,6 +3,7 @@
 #include <torch/utils.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "parallelism/exec/compression/compressor.h"
@@ -49,9 +50,10 @@ StageState::StageState(const plan::Plan& plan, const models::ModelSpec& model, c
   const torch::TensorOptions options = torch::TensorOptions(type_).device(device.where());
 
   // Every rank asks for the largest stage's bytes: arenas are collective and symmetric.
+  const std::map<plan::StateRole, std::int64_t> largest = plan::exchanged_arenas(plan, model);
   const auto exchanged = [&](plan::StateRole role) {
-    const std::int64_t bytes = plan::exchanged_bytes(plan, model, role);
-    return bytes > 0 ? comm.allocate(bytes) : comm::Arena{};
+    const auto found = largest.find(role);
+    return found != largest.end() && found->second > 0 ? comm.allocate(found->second) : comm::Arena{};
   };
   const comm::Arena shared_weights = exchanged(plan::StateRole::weights),
                     shared_gradients = exchanged(plan::StateRole::gradients),

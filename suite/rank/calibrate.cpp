@@ -135,9 +135,8 @@ analytic::Calibration calibrate(const Launch& launch, comm::Communicator& comm, 
     if (comm.rank() == Rank(0)) calibration.copy_bytes_per_s[kind][1] = alone;
     const analytic::RankCountKey key{std::string(to_text(spec.comm)), busy, kind};
     if (!scope.group_sizes.empty()) {
-      for (const plan::StateRole role :
-           {plan::StateRole::gradients, plan::StateRole::weights, plan::StateRole::encoded, plan::StateRole::projected})
-        arena = std::max(arena, plan::exchanged_bytes(launch.plan, launch.model, role));
+      for (const auto& [role, largest] : plan::exchanged_arenas(launch.plan, launch.model))
+        arena = std::max(arena, largest);
       const comm::Arena buffer = comm.allocate(arena);
       for (int members : scope.group_sizes) {
         calibration.all_reduce[analytic::reduction_key(spec, members)] =

@@ -1,6 +1,5 @@
 #include "suite/rank/job.h"
 
-#include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -32,15 +31,12 @@
 namespace parabench::rank {
 namespace {
 
-constexpr std::array exchanged_roles = {plan::StateRole::weights, plan::StateRole::gradients, plan::StateRole::encoded,
-                                        plan::StateRole::projected};
-
 /// Bytes of arenas that the phase will ask the communicator for.
 std::int64_t window_bytes(const Launch& launch) {
   const plan::Plan plan =
       launch.command.phase == protocol::Phase::verify ? exec::small_pieces(launch.plan, launch.model, 1) : launch.plan;
   std::int64_t bytes = 0;
-  for (const plan::StateRole role : exchanged_roles) bytes += plan::exchanged_bytes(plan, launch.model, role);
+  for (const auto& [role, largest] : plan::exchanged_arenas(plan, launch.model)) bytes += largest;
   return bytes;
 }
 

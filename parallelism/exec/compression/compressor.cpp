@@ -105,10 +105,11 @@ void Compressor::add_selected(Part& part, const std::byte* from) {
 void Compressor::encode(SegmentId first, int segments, plan::Shard member) {
   torch::NoGradGuard no_grad;
   const bool wide = arenas_.gradients.scalar_type() == torch::kFloat64;
+  const std::int64_t own = shift(first, segments, member.index, member.count);
   for_each_part(first, segments, [&](Part& part) {
     if (part.error.defined() && (part.kept > 0 || part.left.defined())) part.error.add_(part.gradient);
     if (part.kept > 0) {
-      std::byte* const to = at(arenas_.encoded, part.place + shift(first, segments, member.index, member.count));
+      std::byte* const to = at(arenas_.encoded, part.place + own);
       wide ? select<double>(part, to) : select<float>(part, to);
     } else if (part.left.defined()) {
       at::mm_out(part.left, part.error, part.right);
@@ -130,11 +131,14 @@ void Compressor::project(SegmentId first, int segments) {
 void Compressor::decode(SegmentId first, int segments, plan::Shard member) {
   torch::NoGradGuard no_grad;
   const bool wide = arenas_.gradients.scalar_type() == torch::kFloat64;
+  std::vector<std::int64_t> shifts;  // of all members
+  for (int other = 0; other < member.count && by_.kind == CompressionKind::topk; ++other)
+    shifts.push_back(shift(first, segments, other, member.count));
   for_each_part(first, segments, [&](Part& part) {
     if (part.kept > 0) {
       part.gradient.zero_();
-      for (int other = 0; other < member.count; ++other) {
-        const std::byte* const from = at(arenas_.encoded, part.place + shift(first, segments, other, member.count));
+      for (const std::int64_t of_member : shifts) {
+        const std::byte* const from = at(arenas_.encoded, part.place + of_member);
         wide ? add_selected<double>(part, from) : add_selected<float>(part, from);
       }
     } else if (part.left.defined()) {

@@ -288,12 +288,12 @@ Shard summed_part(const Plan& plan, Rank rank, const Op& sum) {
   return {};
 }
 
-std::int64_t exchanged_bytes(const Plan& plan, const models::ModelSpec& model, StateRole role) {
+std::map<StateRole, std::int64_t> exchanged_arenas(const Plan& plan, const models::ModelSpec& model) {
   const ParameterSizes sizes(model);
-  std::int64_t largest = 0;
+  std::map<StateRole, std::int64_t> largest;
   for (Rank rank; rank.value < std::ssize(plan.ranks); ++rank) {
     for (const StateArena& arena : state_layout(plan, sizes, rank).arenas)
-      if (arena.role == role && arena.exchanged) largest = std::max(largest, arena.bytes);
+      if (arena.exchanged) largest[arena.role] = std::max(largest[arena.role], arena.bytes);
   }
   return largest;
 }

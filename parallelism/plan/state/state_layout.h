@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -156,9 +157,8 @@ Shard summed_part(const Plan& plan, Rank rank, const Op& sum);
 /// a small range may be empty. All shards in order make up the range.
 ElementRange shard_of(ElementRange range, int shard, int shards, int element_bytes);
 
-/// Bytes that every rank asks its communicator for: the largest arena of weights, or of gradients, of the ranks that
-/// exchange theirs; 0 without such.
-std::int64_t exchanged_bytes(const Plan& plan, const models::ModelSpec& model, StateRole role);
+/// Bytes that every rank asks its communicator for, by the roles whose arenas some rank exchanges: the largest of each.
+std::map<StateRole, std::int64_t> exchanged_arenas(const Plan& plan, const models::ModelSpec& model);
 
 /// The model's layers that a rank holds, ascending.
 std::vector<int> layers_held(const Plan& plan, Rank rank);

@@ -9,6 +9,7 @@
 
 #include "base/case_key.h"
 #include "base/case_text.h"
+#include "base/choice.h"
 #include "base/compression.h"
 #include "base/error.h"
 #include "base/optimizer.h"
@@ -47,14 +48,10 @@ void check_keys(const Case& spec, const Strategy& strategy) {
 }
 
 void check_parameters(const Case& spec, const Strategy& strategy) {
-  for (const auto& [given, value] : spec.strategy.parameters) {
-    if (strategy.find_parameter(given)) continue;
-    const std::string name(strategy.name), subject = "parameter of " + name;
-    if (strategy.parameters.empty()) throw usage_error(subject, given, "no parameters", "write " + name);
-    std::vector<std::string_view> known;
-    for (const StrategyParameter& one : strategy.parameters) known.push_back(one.name);
-    index_of_name(subject, given, known);
-  }
+  std::vector<std::string_view> known;
+  for (const StrategyParameter& one : strategy.parameters) known.push_back(one.name);
+  for (const auto& [given, value] : spec.strategy.parameters)
+    index_of_parameter(std::string(strategy.name), given, known);
 }
 
 /// Replicas and stages that a limit or a planner decides.

@@ -18,6 +18,26 @@
 
 namespace parabench::plan {
 
+/// `0F0 0B0 0UPDATE`.
+inline std::string lane_text(const std::vector<Op>& ops) {
+  std::string text;
+  for (const Op& op : ops) {
+    if (!text.empty()) text += ' ';
+    text += to_text(op);
+  }
+  return text;
+}
+
+/// Why check_case() refuses a case; "accepted" where it does not.
+inline std::string refusal_of(const Case& spec, const models::ModelSpec& model) {
+  try {
+    check_case(spec, model);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
 /// A tensor that skips layers of a chain; of one layer, skips of one tensor are the same.
 struct LayerSkip {
   int from = 0, to = 0;  ///< layers

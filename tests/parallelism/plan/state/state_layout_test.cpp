@@ -25,6 +25,11 @@ Plan test_plan(const std::string& rest, int steps = 1) {
                    steps);
 }
 
+/// 0 for a role whose arenas nobody exchanges.
+std::int64_t exchanged_bytes(const Plan& plan, const models::ModelSpec& model, StateRole role) {
+  return exchanged_arenas(plan, model)[role];
+}
+
 StateLayout layout_of(const Plan& plan, int rank = 0) {
   return state_layout(plan, ParameterSizes(three_layers()), Rank(rank));
 }

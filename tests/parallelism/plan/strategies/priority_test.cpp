@@ -152,29 +152,21 @@ TEST(Priority, OneRankIsSequential) {
 }
 
 TEST(Priority, RefusesABucketOfItsOwnAndMorePartsThanAPlanLists) {
-  const auto message = [](const Case& spec, const models::ModelSpec& model) -> std::string {
-    try {
-      check_case(spec, model);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "accepted";
-  };
   Case spec = priority_case(2, "64");
-  EXPECT_EQ(message(spec, chain_model(5)), "accepted");
+  EXPECT_EQ(refusal_of(spec, chain_model(5)), "accepted");
   spec.bucket = Bytes(1 << 20);
-  EXPECT_THAT(message(spec, chain_model(5)),
+  EXPECT_THAT(refusal_of(spec, chain_model(5)),
               AllOf(HasSubstr("bucket: got '1MiB'"), HasSubstr("order:priority[partition=1MiB]")));
   spec.bucket = Case{}.bucket;
   spec.compress.name = "bf16";
-  EXPECT_THAT(message(spec, chain_model(5)), HasSubstr("expected backward with compress:bf16"));
+  EXPECT_THAT(refusal_of(spec, chain_model(5)), HasSubstr("expected backward with compress:bf16"));
   spec.compress = Case{}.compress;
   models::ModelSpec large = chain_model(1);
   large.layers = {models::chain("fc", {{"fc", models::Linear{4, 200'000}}})};
-  EXPECT_THAT(message(spec, large), AllOf(HasSubstr("partition of priority: got '64'"), HasSubstr("at most 8191"),
-                                          HasSubstr("try partition=512")));
+  EXPECT_THAT(refusal_of(spec, large), AllOf(HasSubstr("partition of priority: got '64'"), HasSubstr("at most 8191"),
+                                             HasSubstr("try partition=512")));
   spec.strategy.name = "zero1";
-  EXPECT_THAT(message(spec, chain_model(5)), HasSubstr("zero1 does not use this key"));
+  EXPECT_THAT(refusal_of(spec, chain_model(5)), HasSubstr("zero1 does not use this key"));
 }
 
 }  // namespace

@@ -18,14 +18,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::string lane_text(const std::vector<Op>& ops) {
-  std::string text;
-  for (const Op& op : ops) {
-    if (!text.empty()) text += ' ';
-    text += to_text(op);
-  }
-  return text;
-}
 std::string reductions(RankProgram rank) {
   return lane_text(rank.lane(collectives_of(GroupId(0), Payload::gradients)));
 }

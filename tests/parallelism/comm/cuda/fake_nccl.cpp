@@ -13,9 +13,12 @@
 #include <utility>
 #include <vector>
 
+#include "parallelism/comm/bf16.h"
 #include "tests/parallelism/comm/cuda/fake_cuda.h"
 
 namespace {
+
+using parabench::comm::Bf16;
 
 struct Letter {
   std::vector<char> content;
@@ -96,12 +99,20 @@ ncclResult_t launch(ncclComm* comm, CUstream_st* stream, const void* data, Opera
   return ncclInProgress;
 }
 
-std::size_t bytes_of(ncclDataType_t type) { return type == ncclFloat64 ? 8 : type == ncclFloat32 ? 4 : 1; }
+std::size_t bytes_of(ncclDataType_t type) {
+  if (type == ncclFloat64) return 8;
+  if (type == ncclFloat32) return 4;
+  return type == ncclBfloat16 ? 2 : 1;
+}
 
 /// Elements of a buffer.
 struct Kept {
   std::size_t begin, end;
 };
+
+/// What a sum is rounded to before it is stored: no bf16 can be made from a double at once.
+template <class Element, class Value = std::remove_reference_t<Element>>
+using Stored = std::conditional_t<std::is_same_v<Value, Bf16>, float, Value>;
 
 /// Replaces what is kept of the buffer by the sum over all ranks, and writes nonsense over the rest.
 Operation sum_of_all(void* data, std::size_t count, ncclDataType_t type, Kept kept, ncclComm* comm) {
@@ -109,6 +120,7 @@ Operation sum_of_all(void* data, std::size_t count, ncclDataType_t type, Kept ke
     for (std::size_t i = 0; i < count; ++i) {
       if (type == ncclFloat32) apply(i, static_cast<float*>(data)[i]);
       if (type == ncclFloat64) apply(i, static_cast<double*>(data)[i]);
+      if (type == ncclBfloat16) apply(i, static_cast<Bf16*>(data)[i]);
     }
   };
   return [=, given = false, world = comm->world, number = comm->collectives++]() mutable {
@@ -121,7 +133,7 @@ Operation sum_of_all(void* data, std::size_t count, ncclDataType_t type, Kept ke
     if (sum.arrived < world->ranks) return false;
     each([&](std::size_t i, auto& value) {
       const bool mine = kept.begin <= i && i < kept.end;
-      value = static_cast<std::remove_reference_t<decltype(value)>>(mine ? sum.values[i] : -1e9);
+      value = static_cast<Stored<decltype(value)>>(mine ? sum.values[i] : -1e9);
     });
     return true;
   };

@@ -200,7 +200,7 @@ constexpr std::array keys{
     key<&Case::zero>(
         {.name = "zero",
          .accepts = up_to_two,
-         .expected = "0, 1 or 2",
+         .expected = "0, 1 or 2; stage 3, which gathers weights for every micro-batch anew, is the strategy zero3",
          .help = "stage of ZeRO among copies of a stage: 1 shards optimizer states and updates, 2 gradients",
          .since = "1.6"}),
     key<&Case::shard>({.name = "shard",

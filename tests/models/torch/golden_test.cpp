@@ -11,6 +11,7 @@
 #include <string>
 
 #include "models/spec/nets/nets.h"
+#include "models/spec/synchronised.h"
 #include "models/torch/loss.h"
 #include "tests/models/spec/matrix_flops.h"
 #include "tests/models/spec/operations.h"
@@ -64,7 +65,10 @@ ModelSpec model_of(const nlohmann::json& golden) {
 
 TEST(GoldenFiles, HaveEveryOperation) {
   std::vector<ModelSpec> models;
-  for (const std::string& file : golden_files()) models.push_back(model_of(read_golden(file)));
+  for (const std::string& file : golden_files()) {
+    models.push_back(model_of(read_golden(file)));
+    models.push_back(synchronised(models.back()));
+  }
   EXPECT_THAT(operations_missing_in(layers_of(models)), testing::IsEmpty());
 }
 
@@ -77,14 +81,11 @@ TEST(GoldenFiles, HaveEveryFamilyOfNetworks) {
   for (const Net& net : nets()) EXPECT_TRUE(families.contains(net.summary)) << net.name;
 }
 
-class Golden : public testing::TestWithParam<std::string> {};
-
-TEST_P(Golden, OneTrainingStepIsTorchvisions) {
-  const nlohmann::json golden = read_golden(GetParam());
+void expect_golden_step(const nlohmann::json& golden, const ModelSpec& model) {
   const std::vector<std::int64_t> size = golden["shape"];
   const int classes = golden["classes"];
   const bool tokens = size.size() == 2;
-  Network network(model_of(golden), torch::kFloat64);
+  Network network(model, torch::kFloat64);
   fill(network);
 
   torch::Tensor labels = torch::empty(tokens ? size : std::vector{size[0]}, torch::kInt64);
@@ -129,6 +130,20 @@ TEST_P(Golden, OneTrainingStepIsTorchvisions) {
   for (const torch::Tensor& parameter : network.parameters()) gradients.push_back(parameter.grad());
   expect_summaries(golden["gradients"], parameter_specs, gradients);
   expect_summaries(golden["statistics"], buffer_specs, network.buffers());
+}
+
+class Golden : public testing::TestWithParam<std::string> {};
+
+TEST_P(Golden, OneTrainingStepIsTorchvisions) {
+  const nlohmann::json golden = read_golden(GetParam());
+  expect_golden_step(golden, model_of(golden));
+}
+
+/// Its layers cut at their batch norms, on one rank: the statistics are those of the batch.
+TEST_P(Golden, OneTrainingStepOfTheCutNetworkIsToo) {
+  const nlohmann::json golden = read_golden(GetParam());
+  const ModelSpec model = model_of(golden);
+  if (mixes_samples(model)) expect_golden_step(golden, synchronised(model));
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, Golden, testing::ValuesIn(golden_files()), [](const auto& test) {

@@ -9,6 +9,7 @@
 #include <ATen/ATen.h>
 #include <torch/autograd.h>
 
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -62,15 +63,15 @@ class Statistics : public torch::autograd::Function<Statistics> {
 
 class NormBy : public torch::autograd::Function<NormBy> {
  public:
+  /// `running`: mean and variance, or nothing to update.
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x, const torch::Tensor& statistics,
                                const torch::Tensor& weight, const torch::Tensor& bias,
-                               const torch::Tensor& running_mean, const torch::Tensor& running_variance,
-                               WeightGradients* later) {
+                               std::span<const torch::Tensor> running, WeightGradients* later) {
     const std::int64_t channels = x.size(1);
     const auto [first, second, count] = parts_of(statistics, channels);
     const torch::Tensor mean = first / count, variance = (second / count - mean * mean).clamp_min_(0);
-    if (running_mean.defined()) {
-      torch::Tensor average = running_mean, average_variance = running_variance;
+    if (!running.empty()) {
+      torch::Tensor average = running[0], average_variance = running[1];
       average.lerp_(mean.to(average.scalar_type()), momentum);
       average_variance.lerp_((variance * (count / (count - 1))).to(average.scalar_type()), momentum);
     }
@@ -95,10 +96,10 @@ class NormBy : public torch::autograd::Function<NormBy> {
     const torch::Tensor by_sums =
         at::cat({(by_mean - 2 * mean * by_variance) / count, by_variance / count, torch::zeros_like(count)});
     auto* later = reinterpret_cast<WeightGradients*>(context->saved_data["later"].toInt());
-    if (!later) return {dx, by_sums, dweight, dbias, {}, {}, {}};
+    if (!later) return {dx, by_sums, dweight, dbias, {}, {}};
     later->defer(computed_gradient(weight, std::move(dweight)));
     later->defer(computed_gradient(bias, std::move(dbias)));
-    return {dx, by_sums, {}, {}, {}, {}, {}};
+    return {dx, by_sums, {}, {}, {}, {}};
   }
 };
 
@@ -107,10 +108,8 @@ class NormBy : public torch::autograd::Function<NormBy> {
 torch::Tensor compute(const models::BatchStatistics&, const Call& call) { return Statistics::apply(call.x()); }
 
 torch::Tensor compute(const models::BatchNormBy&, const Call& call) {
-  torch::Tensor mean = call.buffers[0], variance = call.buffers[1];
-  if (!call.mode.update_statistics) mean = variance = torch::Tensor();
-  return NormBy::apply(call.x(), call.inputs[1], call.parameters[0], call.parameters[1], mean, variance,
-                       call.mode.deferred);
+  const std::span<const torch::Tensor> none, running = call.mode.update_statistics ? call.buffers : none;
+  return NormBy::apply(call.x(), call.inputs[1], call.parameters[0], call.parameters[1], running, call.mode.deferred);
 }
 
 }  // namespace parabench::modules

@@ -92,6 +92,9 @@ struct Plan {
   Case spec;                      ///< the resolved case
   std::vector<Segment> segments;  ///< in layer order; neighbours of one stage adjacent
   std::vector<SkipPort> skips;    ///< ports 1, 2, ... (skip_ports.h), by tensor and the segment that takes it
+  /// Ascending: whose output is statistics of a micro-batch (ElementKind::sums), which the holders of their stage add up
+  /// for the next segment, and the gradients of these likewise.
+  std::vector<SegmentId> statistics;
   int stages = 1;
   int replicas = 1;
   int shards = 1;                ///< parts that the tensor axis cuts each stage into

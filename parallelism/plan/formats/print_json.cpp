@@ -46,6 +46,7 @@ json to_json(const Plan& plan) {
   if (plan.scatters_pieces) result["scatters_pieces"] = true;
   if (plan.updates_late) result["updates_late"] = true;
   for (const Rank server : plan.servers) result["servers"].push_back(server.value);
+  for (const SegmentId s : plan.statistics) result["statistics"].push_back(s.value);
   if (plan.tie) {
     result["tie"] = {
         {"original", plan.tie->original.value}, {"copy", plan.tie->copy.value}, {"shared", plan.tie->shared}};

@@ -155,7 +155,8 @@ Plan plan_from_json(const json& plan_file) {
                    "groups",    "steps",    "asynchronous",    "in_order",     "versions",
                    "room",      "tie",      "pieces",          "segments",     "skips",
                    "ranks",     "makespan", "bubble_fraction", "steady_step",  "steady_bubble_fraction",
-                   "averaging", "servers",  "parts",           "updates_late", "scatters_pieces"});
+                   "averaging", "servers",  "parts",           "updates_late", "scatters_pieces",
+                   "statistics"});
   Plan plan;
   plan.spec = case_from_json(file.at("case"));
   plan.stages = file.get<int>("stages");
@@ -173,6 +174,8 @@ Plan plan_from_json(const json& plan_file) {
   plan.updates_late = flag(file, "updates_late");
   if (file.has("servers"))
     for (const int rank : file.get<std::vector<int>>("servers")) plan.servers.push_back(Rank(rank));
+  if (file.has("statistics"))
+    for (const int s : file.get<std::vector<int>>("statistics")) plan.statistics.push_back(SegmentId(s));
   if (file.has("tie")) plan.tie = tie_from(file.at("tie"));
   plan.pieces = file.get<std::vector<std::vector<int>>>("pieces");
   for (const JsonReader& segment : file.at("segments").items()) plan.segments.push_back(segment_from(segment));

@@ -10,6 +10,8 @@ namespace parabench::analytic {
 /// executor:futurized the compute lanes by readiness (by_readiness.h).
 ///  - Messages are a rendezvous: from the moment when both lanes have come to it, for seconds(send); both ends stay
 ///    occupied until it has arrived. Spans start when the operation was posted, as the executor's do.
+///  - Servers take the gradients that come first (first_come.h), those that come at the same instant by rank. A worker
+///    that comes too late for a step computes nothing in it; its passes take no time.
 ///  - Collectives start when all members of the group have come to it.
 ///  - Where time.cores() > 0, all running operations share the cores in equal parts (processor sharing). A compute
 ///    operation uses threads_of_operation(spec) cores, a message one at each end, a collective one per member. What an operation

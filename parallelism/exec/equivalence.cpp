@@ -112,7 +112,7 @@ Trained train_and_gather(const plan::Plan& plan, const models::ModelSpec& model,
                          comm::Communicator& comm, Device& device) {
   StageState state(plan, model, comm, device);
   RankInput input = open_input(plan, comm.rank(), source, options, device);
-  execute(plan, model, state, comm, input, device, std::nullopt);
+  const Execution execution = execute(plan, model, state, comm, input, device, std::nullopt);
 
   const auto groups = plan::collective_groups(plan).numbers;
   const auto mine = state.snapshot([&](SegmentId s) { gather_weights(plan, groups, state, comm, s); });
@@ -122,7 +122,7 @@ Trained train_and_gather(const plan::Plan& plan, const models::ModelSpec& model,
   const auto buffers_message = [](int rank) {
     return comm::Message{comm::Channel::control, static_cast<std::uint64_t>(2 * rank + 1)};
   };
-  Trained trained;
+  Trained trained{.arrivals = gather_arrivals(plan, execution, comm)};
   if (comm.rank() != Rank(0)) {
     const torch::Tensor p = flatten(mine.parameters), b = flatten(mine.buffers);
     comm.wait(comm.send(bytes_of(p), Rank(0), parameters_message(comm.rank().value)));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "parallelism/comm/communicator.h"
+#include "parallelism/exec/arrivals.h"
 #include "parallelism/exec/device.h"
 #include "parallelism/exec/reference.h"
 #include "parallelism/exec/rounding.h"
@@ -23,9 +24,11 @@ int steady_piece(const models::ModelSpec& model);
 /// vanishes, and rounding would be all that is left to compare.
 plan::Plan small_pieces(const plan::Plan& plan, const models::ModelSpec& model, int steps);
 
-/// What every rank ended with, on rank 0: [rank][layer that it holds][tensor], fp64. Empty on other ranks.
+/// What every rank ended with, on rank 0: [rank][layer that it holds][tensor], fp64; and who came in time, where arrival
+/// decides. Empty on other ranks.
 struct Trained {
   std::vector<std::vector<std::vector<torch::Tensor>>> parameters, buffers;
+  Arrivals arrivals;
 };
 /// Executes `plan` (steps already in it) through lanes, arenas and messages. Collective.
 Trained train_and_gather(const plan::Plan& plan, const models::ModelSpec& model,

@@ -9,6 +9,7 @@
 
 #include "datasets/source.h"
 #include "models/spec/model.h"
+#include "parallelism/exec/arrivals.h"
 #include "parallelism/exec/input.h"
 #include "parallelism/plan/plan.h"
 
@@ -36,6 +37,9 @@ struct ReferenceState {
 ///     then all take the average of their weights, or the step to it.
 ///   Gradients that are compressed (compression.h): each replica's by itself, by the pieces of its own share; all of them
 ///     go through the formulas of compression/formulas.h.
+///   Servers that take the gradients that come first (parameter_server.h): each replica's by itself; the update of a
+///     stage is by the mean of those that `arrivals` names for it. Who came too late for a step computes nothing in it,
+///     nor has it a part in the step's loss. Without `arrivals` all are taken.
 /// Each step sees each stage at the version that its strategy's definition names (delay_rules.h), not at the one that
 /// the plan claims, and the gradients of an update's steps are summed: PipeDream with weight stashing (SOSP'19) and 2BW
 /// (ICML'21) update with a delay. A tied tensor is one tensor, which both layers read. `plan` has at least `steps`
@@ -43,7 +47,7 @@ struct ReferenceState {
 /// turns (rounding.h).
 ReferenceState train_reference(const plan::Plan& plan, const models::ModelSpec& model, int steps,
                                std::shared_ptr<const datasets::SampleSource> source, const InputOptions& options,
-                               double nudge = 0);
+                               double nudge = 0, const Arrivals& arrivals = {});
 
 /// Bytes that train_reference() and the comparison with it need at most: parameters, gradients, the optimizer's states
 /// and versions of the whole model in fp64, the replies of the other ranks, a nudged reference's first and last

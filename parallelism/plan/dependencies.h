@@ -76,6 +76,9 @@ class LocalDependencies {
 ///   B(s,m), W(s,m)       <- the send of the gradients of an earlier step that lie in the place of theirs
 ///   update               <- the sends of the version in whose place it writes
 ///   receive of gradients <- the addition of those that the same worker sent before: room for one run of each
+/// Where they take the gradients that come first (Plan::taken), besides:
+///   add                  <- of the receives from all workers, by rank, those that first_come.h says
+///   receive of gradients <- the update of those that the same worker sent before, which may have been dropped
 ///   receive of weights   <- the last pass that reads a version in whose place they come
 /// With room for the whole weights of some runs alone (Plan::room):
 ///   F(s,m)               <- the first all_gather of its run in its step, and that of a tied tensor's

@@ -104,6 +104,7 @@ struct Plan {
   std::vector<int> parts;     ///< by segment: into how many the sum of a run that begins there is cut; empty: none is
   bool updates_late = false;  ///< from step to step each update waits for the first pass that reads what it writes
   std::vector<Rank> servers;  ///< by stage: who alone updates it; all other holders are its workers; empty: none
+  int taken = 0;              ///< workers whose gradients an update takes, those that come first (first_come.h); 0: all
   bool in_order = true;       ///< micro-batches pass each segment of a rank first in, first out
   std::vector<VersionRule> versions;     ///< of each stage (delay_rules.h); synchronous plans: no lag
   std::optional<TiedSegments> tie;       ///< none where no layers share a tensor
@@ -114,8 +115,10 @@ struct Plan {
 
 int micro_batches(const Plan& plan);  ///< per step and replica
 int batch_samples(const Plan& plan);  ///< samples of one step over all replicas
-/// Samples of one step over which the gradients of an update are the mean: of all replicas, or of this one alone where
-/// each updates its weights for itself.
+/// Those of them that weights are updated by: all, or, where gradients that come too late are dropped, those of the others.
+int trained_samples(const Plan& plan);
+/// Samples of one step over which the gradients of an update are the mean: of all replicas, of this one alone where each
+/// updates its weights for itself, of those that are taken where some come too late.
 int update_samples(const Plan& plan, ReplicaId replica);
 /// Position of the first sample of piece (replica, m) within its step's batch; pieces lie one after the other,
 /// replica by replica.

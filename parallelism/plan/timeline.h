@@ -28,7 +28,8 @@ void queue_on_workers(std::vector<Span>& lane, int workers, double since);
 
 double makespan(const Timeline& timeline);
 
-/// Completion of each step: the latest end of its operations over all ranks.
+/// Completion of each step: the latest end of its operations over all ranks; of its updates where some come too late for
+/// it (Plan::taken).
 std::vector<double> step_completions(const Plan& plan, const Timeline& timeline);
 
 /// Seconds of each step: from the completion before to its own, the first step's from the origin. Where replicas share

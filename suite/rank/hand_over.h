@@ -9,7 +9,7 @@
 namespace parabench::rank {
 
 /// Steps whose losses the measured launch of a case is compared by: with few values per channel, only those that
-/// rounding cannot decide.
+/// rounding cannot decide; where arrival decides what an update is made of, the first, which comes before all updates.
 int loss_steps(const Launch& launch);
 
 /// The first of `losses`, and those after it up to one that rounding decides: three times its difference from `nudged`,

@@ -43,6 +43,7 @@ results::Equivalence verify(const Launch& launch, comm::Communicator& comm, exec
   results::Equivalence equivalence;
   equivalence.reference = plan::delays_updates(launch.plan.spec)        ? "delayed-update"
                           : plan::averaging(launch.plan.spec).every > 0 ? "local-update"
+                          : launch.plan.taken > 0                       ? "backup-workers"
                           : compression(launch.plan.spec).is_on()       ? "compressed"
                                                                         : "sequential";
   if (const std::string reason = sums_of_no_order(launch.plan, comm); !reason.empty()) {
@@ -67,7 +68,7 @@ results::Equivalence verify(const Launch& launch, comm::Communicator& comm, exec
   at::set_num_threads(
       std::min<int>(static_cast<int>(launch.all_cores.size()), launch.plan.spec.np * launch.plan.spec.threads));
   const exec::ReferenceState reference =
-      exec::train_reference(plan, launch.model, equivalence.steps, launch.source, launch.input);
+      exec::train_reference(plan, launch.model, equivalence.steps, launch.source, launch.input, 0, trained.arrivals);
   equivalence.reference_batch =
       reference.whole_batch ? results::ReferenceBatch::whole : results::ReferenceBatch::pieces;
   exec::Difference difference = exec::compare(plan, launch.model, trained, reference);
@@ -77,8 +78,9 @@ results::Equivalence verify(const Launch& launch, comm::Communicator& comm, exec
   std::optional<exec::Rounding> rounding;
   for (double nudge : exec::rounding_nudges) {
     if (within_tolerance()) break;
-    const exec::Rounding further = exec::rounding_between(
-        reference, exec::train_reference(plan, launch.model, equivalence.steps, launch.source, launch.input, nudge));
+    const exec::Rounding further =
+        exec::rounding_between(reference, exec::train_reference(plan, launch.model, equivalence.steps, launch.source,
+                                                                launch.input, nudge, trained.arrivals));
     rounding = rounding ? exec::larger_of(std::move(*rounding), further) : further;
     difference = exec::compare(plan, launch.model, trained, reference, &*rounding, equivalence.tolerance);
     equivalence.tensors_left_out = difference.left_out;

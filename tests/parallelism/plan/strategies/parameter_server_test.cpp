@@ -133,11 +133,11 @@ TEST(ParameterServer, RefusesServersWithoutWorkersAndMoreThanLayers) {
 TEST(ParameterServer, RefusesOtherModesAndBoundsThatNothingReads) {
   EXPECT_THAT(refusal(moded_case(3, "1", "asynch")), HasSubstr("async"));
   for (const char* mode : {"sync", "async"})
-    EXPECT_THAT(refusal(moded_case(3, "1", mode, "2")), HasSubstr("mode=stale beside it")) << mode;
+    EXPECT_THAT(refusal(moded_case(3, "1", mode, "2")), HasSubstr("mode=stale or mode=backup beside it")) << mode;
   for (const char* k : {"0", "-1", "17", "one", ""}) {
     Case spec = moded_case(3, "1", "stale");
     spec.strategy.parameters.push_back({"k", k});
-    EXPECT_THAT(refusal(spec), HasSubstr(std::string(ahead_expected))) << k;
+    EXPECT_THAT(refusal(spec), HasSubstr(std::string(k_expected))) << k;
   }
   EXPECT_EQ(refusal(moded_case(3, "1", "stale", "16")), "");
 }

@@ -10,7 +10,7 @@
 namespace parabench {
 namespace {
 
-constexpr std::string_view partition_name = "partition", partition_subject = "partition of priority";
+constexpr std::string_view partition_name = "partition";
 
 SumOrder read(const NamedChoice& choice) {
   SumOrder order{.kind = parse_enum<SumOrderKind>("order", choice.name)};
@@ -18,9 +18,9 @@ SumOrder read(const NamedChoice& choice) {
   if (order.kind == SumOrderKind::priority) names.push_back(partition_name);
   for (const auto& [name, text] : choice.parameters) {
     index_of_parameter(choice.name, name, names);
-    order.partition = parse_bytes(partition_subject, text);
+    order.partition = parse_bytes(partition_of_priority, text);
     if (order.partition < Bytes(1))
-      throw usage_error(partition_subject, text, "a size of at least one byte",
+      throw usage_error(partition_of_priority, text, "a size of at least one byte",
                         "try partition=" + print_bytes(SumOrder{}.partition));
   }
   return order;

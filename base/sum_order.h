@@ -16,6 +16,9 @@ enum class SumOrderKind {
 };
 constexpr std::array<std::string_view, 2> names_of(SumOrderKind) { return {"backward", "priority"}; }
 
+/// What messages call the parameter.
+inline constexpr std::string_view partition_of_priority = "partition of priority";
+
 struct SumOrder {
   SumOrderKind kind = SumOrderKind::backward;
   Bytes partition{4LL << 20};  ///< of priority: the most of a layer's gradients that are summed at a time

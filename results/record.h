@@ -141,6 +141,7 @@ struct Record {
   std::optional<PredictionError> error;
   std::vector<std::string> earlier_failures;   ///< reasons of the attempts before this one (--retries)
   std::vector<LastOperation> last_operations;  ///< of a launch that failed, as far as ranks told
+  std::string emulate;                         ///< what --emulate gave; "" where nothing was, and in older files
   std::string launch;                          ///< the command of the last launch, for a shell; "" where there was none
   std::string reproduce;
 };

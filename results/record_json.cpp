@@ -212,6 +212,7 @@ json to_json(const Record& record) {
            {"error", record.error ? to_json(*record.error) : json()},
            {"earlier_failures", record.earlier_failures},
            {"last_operations", list(record.last_operations)},
+           {"emulate", null_if_empty(record.emulate)},
            {"launch", null_if_empty(record.launch)},
            {"reproduce", record.reproduce}};
   if (record.plan) {

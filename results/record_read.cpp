@@ -244,6 +244,7 @@ Record record_from_valid_json(const JsonReader& value) {
   out.earlier_failures = value.find<std::vector<std::string>>("earlier_failures").value_or(std::vector<std::string>());
   if (value.has("last_operations"))
     out.last_operations = list<LastOperation>(value.at("last_operations"), last_operation);
+  out.emulate = text(value, "emulate");
   out.launch = text(value, "launch");
   out.reproduce = value.get<std::string>("reproduce");
   return out;

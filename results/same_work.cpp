@@ -126,6 +126,7 @@ std::vector<WorkDifference> work_differences(const Record& a, const Record& b) {
   }
   const bool batches = one_id && a.equivalence.reference_batch && b.equivalence.reference_batch;
   check(WorkAspect::reference, reference_text(a, batches), reference_text(b, batches));
+  check(WorkAspect::emulate, a.emulate, b.emulate);
   if (!a.measured || !b.measured) return out;
   check(WorkAspect::steps, steps_text(*a.measured), steps_text(*b.measured));
   check(WorkAspect::warmup, std::to_string(a.measured->warmup_steps), std::to_string(b.measured->warmup_steps));

@@ -24,10 +24,11 @@ enum class WorkAspect {
   warmup,      ///< steps before them
   reference,   ///< what the case trains: the same as sequential training, delayed or local updates
   arithmetic,  ///< what the kernels really computed in
+  emulate,     ///< the times that --emulate gave to emulated devices
 };
-constexpr std::array<std::string_view, 10> names_of(WorkAspect) {
-  return {"machine", "build", "version", "parameters", "workload",
-          "plan",    "steps", "warmup",  "reference",  "arithmetic"};
+constexpr std::array<std::string_view, 11> names_of(WorkAspect) {
+  return {"machine", "build",  "version",   "parameters", "workload", "plan",
+          "steps",   "warmup", "reference", "arithmetic", "emulate"};
 }
 
 struct WorkDifference {

@@ -3,11 +3,13 @@
 #include <algorithm>
 
 #include "analytic/costs/costs.h"
+#include "analytic/costs/emulation.h"
 #include "analytic/costs/layer_seconds.h"
 #include "base/error.h"
 #include "base/optimizer.h"
 #include "base/sum_order.h"
 #include "parallelism/plan/input_pieces.h"
+#include "parallelism/plan/passes/passes.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "parallelism/plan/strategies/strategies.h"
 
@@ -45,6 +47,14 @@ std::int64_t held_input_bytes(const plan::Plan& plan, const Sizes& sizes) {
   return plan::upload_slots * sizes.loaded_bytes(plan.pieces[0][0]);
 }
 
+/// Of a stage that has this layer and shares its gradients: in two buffers (plan::gradient_buffers) for buckets, which a
+/// layer overfills, or all of them, of which the model's are the most.
+std::int64_t whole_gradients(const plan::Plan& plan, const Sizes& sizes, std::int64_t layer_bytes) {
+  const auto layers = static_cast<int>(plan.segments.size());
+  return std::min(sizes.parameter_bytes(plan, SegmentId(0), layers),
+                  plan::gradient_buffers * (plan.spec.bucket.value + layer_bytes));
+}
+
 plan::LayerSizes sizes_of(const plan::Plan& plan, const Sizes& sizes, const MemoryModel& memory, SegmentId layer,
                           bool split) {
   const plan::Op there = pass_of(plan::OpKind::forward, layer);
@@ -55,16 +65,23 @@ plan::LayerSizes sizes_of(const plan::Plan& plan, const Sizes& sizes, const Memo
   const int sharers = plan.spec.zero > 0 ? plan.spec.dp : 1;
   const std::int64_t states = state_count(optimizer_rule(plan.spec));
   const std::int64_t slack = sharers > 1 ? plan::slice_alignment_bytes : 0;  // shards are whole units of it
-  bytes.states = bytes.weights + states * ((bytes.weights + sharers - 1) / sharers + slack);
+  const std::int64_t share = (bytes.weights + sharers - 1) / sharers + slack;
+  bytes.states = states * share;
+  if (plan.spec.zero == 2 && sharers > 1) {
+    bytes.states += share;
+    bytes.passing = whole_gradients(plan, sizes, bytes.weights);
+  } else {
+    bytes.states += bytes.weights;
+  }
   // As if every skip came from another rank, and the gradients of what the layer makes waited for its backward.
   const int samples = plan.pieces[0][0];
   bytes.saved += sizes.taken_bytes(plan.spec.precision, layer.value) * samples;
   // The gradients that a backward starts are among the states.
   plan::Op back = pass_of(plan::OpKind::backward, layer);
   back.accumulates = true;
-  bytes.passing = std::max(memory.peak_bytes(plan, Rank(0), there), memory.peak_bytes(plan, Rank(0), back)) +
-                  2 * std::max(bytes.input, bytes.output) +
-                  sizes.made_bytes(plan.spec.precision, layer.value) * samples;
+  bytes.passing += std::max(memory.peak_bytes(plan, Rank(0), there), memory.peak_bytes(plan, Rank(0), back)) +
+                   2 * std::max(bytes.input, bytes.output) +
+                   sizes.made_bytes(plan.spec.precision, layer.value) * samples;
   if (split) bytes.saved = std::max(bytes.saved, sizes.kept_for_weights(plan, Rank(0), there));
   if (layer == SegmentId(0)) bytes.states += held_input_bytes(plan, sizes);
   if (plan.spec.recompute != Recompute::none) {
@@ -114,12 +131,12 @@ plan::Plan single_layers(const Case& spec, const models::ModelSpec& model, int s
 }
 
 plan::Profile make_profile(const Calibration* calibration, const MachineInfo& machine, const Sizes& sizes,
-                           const Case& spec) {
+                           const Case& spec, const std::optional<Link>& link) {
   const plan::Plan plan = single_layers(spec, sizes.model(), plan::largest_piece(spec));
   const Costs data_sheet = data_sheet_costs(machine, sizes);
   const bool calibrated = calibration && has_layers(*calibration, sizes, spec);
-  const Costs measured = calibrated ? calibrated_costs(*calibration, sizes) : Costs();
-  const Costs& costs = calibrated ? measured : data_sheet;
+  Costs costs = calibrated ? calibrated_costs(*calibration, sizes) : data_sheet_costs(machine, sizes);
+  if (link) costs.time = over_link(std::move(costs.time), *link, sizes);
   const bool split = spec.partition == PartitionRule::memory && splits_backwards(spec, sizes.model());
 
   plan::Profile profile(layer_seconds(*costs.time, plan));

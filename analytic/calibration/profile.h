@@ -1,7 +1,10 @@
 // What plans are cut by, from what is known of a machine.
 #pragma once
 
+#include <optional>
+
 #include "analytic/calibration/calibration.h"
+#include "analytic/closed_forms/closed_forms.h"
 #include "analytic/memory/sizes.h"
 #include "parallelism/plan/partition/profile.h"
 #include "parallelism/plan/plan.h"
@@ -17,8 +20,9 @@ namespace parabench::analytic {
 ///    states hold what pieces of the batch take on a GPU beside the passes. A pass needs its peak_bytes() and holds the
 ///    messages that come and go; gradients that wait for a busy rank are left to the prediction.
 ///  - sum: for order:priority alone, a line through nothing and all gradients
+/// `link`: of emulated devices, in place of the machine's (over_link).
 plan::Profile make_profile(const Calibration* calibration, const MachineInfo& machine, const Sizes& sizes,
-                           const Case& spec);
+                           const Case& spec, const std::optional<Link>& link = {});
 
 /// One rank that holds each layer as a segment, without operations, for pieces of so many samples.
 plan::Plan single_layers(const Case& spec, const models::ModelSpec& model, int samples);

@@ -32,8 +32,9 @@ double asynchronous_server_step(double own_s, double serving_s, int workers, dou
 }
 
 double stale_server_step(double own_s, double serving_s, int workers, double bytes, double largest_range,
-                         double bytes_per_s) {
-  return std::max({own_s, serving_s, std::max(bytes, workers * largest_range) / bytes_per_s});
+                         double bytes_per_s, int ahead) {
+  const double way_s = std::max(bytes, workers * largest_range) / bytes_per_s;
+  return std::max({own_s, serving_s, way_s, (own_s + serving_s + 2 * way_s) / (ahead + 1)});
 }
 
 double decoupled_step(double forward_s, double backward_s, double update_s, double reduce_scatter_s,

@@ -50,16 +50,17 @@ double compressed_step(double own_s, double backward_s, double sums_s, double la
 /// 2 max(M, p R) / rate.
 double parameter_server_step(double own_s, int workers, double bytes, double largest_range, double bytes_per_s);
 
-/// The same of p workers by turns. Each has a step of its own, whose bytes go up and down alone; p of them run side by side
-/// as long as the busiest server does its part of one, `serving_s`, and the link moves it, in a p-th of that time:
+/// The same of p workers by turns. Each has a step of its own, whose bytes go up and down alone; p of them run side by
+/// side as long as the busiest server does its part of one, `serving_s`, and the link moves it, in a p-th of that time:
 /// max((own + serving + 2 M / rate) / p, serving, R / rate).
 double asynchronous_server_step(double own_s, double serving_s, int workers, double bytes, double largest_range,
                                 double bytes_per_s);
 
-/// The same where a step's weights need not come before the next begins: what moves up, what moves down and what servers
-/// do hide behind the passes, or these behind them: max(own, serving, max(M, p R) / rate).
+/// The same where a step reads the weights of k steps ago: what moves up, what moves down and what servers do hide behind
+/// the passes, or these behind them, but k + 1 steps are no shorter than one and its way to the servers and back:
+/// max(own, serving, max(M, p R) / rate, (own + serving + 2 max(M, p R) / rate) / (k + 1)).
 double stale_server_step(double own_s, double serving_s, int workers, double bytes, double largest_range,
-                         double bytes_per_s);
+                         double bytes_per_s, int ahead);
 
 /// A step whose ranks gather weights before they read them (Zhao et al. 2023, arXiv 2304.11277), each kind of collective
 /// as long as all of its operations one after the other: max(tF, gathers) + max(tB, further gathers + reduce-scatters) +

@@ -122,11 +122,12 @@ double server_opinion(const plan::Plan& plan, const Sizes& sizes, const TimeMode
     largest = std::max(largest, range);
     all += range;
   }
-  switch (plan::serving(plan.spec).mode) {
+  const plan::Serving by = plan::serving(plan.spec);
+  switch (by.mode) {
     case plan::ServerMode::sync:
     case plan::ServerMode::backup: return parameter_server_step(own + serving, workers, all, largest, rate);
     case plan::ServerMode::async: return asynchronous_server_step(own, serving, workers, all, largest, rate);
-    case plan::ServerMode::stale: return stale_server_step(own, serving, workers, all, largest, rate);
+    case plan::ServerMode::stale: return stale_server_step(own, serving, workers, all, largest, rate, by.ahead);
   }
   return 0;
 }

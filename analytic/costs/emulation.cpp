@@ -41,6 +41,7 @@ class LinkTimes final : public TimeModel {
   std::string assumption(const plan::Plan& plan) const override { return passes_->assumption(plan); }
   int cores() const override { return passes_->cores(); }
   std::string source() const override { return passes_->source(); }
+  std::string link_source() const override { return "given"; }
 
  private:
   double bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const {

@@ -22,6 +22,8 @@ double TimeModel::deviation_s(const plan::Plan&, Rank, const plan::Op&, int) con
 
 Link TimeModel::link(const plan::Plan&) const { return {.bytes_per_s = std::numeric_limits<double>::infinity()}; }
 
+std::string TimeModel::link_source() const { return source(); }
+
 std::string TimeModel::assumption(const plan::Plan&) const { return ""; }
 
 }  // namespace parabench::analytic

@@ -14,7 +14,8 @@ namespace parabench::analytic {
 /// them.
 double share_of_all_reduce(plan::OpKind collective);
 /// Among how many messages that travel at the same time the link of this one is shared: those of all workers at their
-/// server; else 1.
+/// server; else 1. Workers by turns share nothing: a server sends weights to one of them at a time, since the next update
+/// overwrites these, so that their gradients come one after the other too.
 int link_sharers(const plan::Plan& plan, const plan::Op& message);
 
 /// Seconds of the operations of one plan. Pure: same question, same answer.
@@ -36,6 +37,8 @@ class TimeModel {
   /// Cores that computing and communicating share; 0: they never compete (emulated links, unit costs).
   virtual int cores() const = 0;
   virtual std::string source() const = 0;  ///< "calibrated" | "data-sheet" | "unit"
+  /// Whose the times of messages and collectives are: source(), or "given" of a link that is made up.
+  virtual std::string link_source() const;
 };
 
 }  // namespace parabench::analytic

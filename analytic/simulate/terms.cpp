@@ -95,7 +95,8 @@ class Writer {
     }
     if (backwards > 0)
       add("exchanges_over_backward", exchanges / backwards, "1",
-          "collectives one after the other / backwards, T_AR / tB: below 1 an order of them gains nothing",
+          "collectives one after the other / backwards, T_AR / tB: below 1 the backward could hide all but the last of "
+          "them",
           with_assumption("Jayarajan et al., MLSys'19; Peng et al., SOSP'19"));
   }
 
@@ -120,6 +121,12 @@ class Writer {
 
   void add(std::string name, double value, std::string unit, std::string formula, std::string origin) {
     terms_.push_back({std::move(name), value, std::move(unit), std::move(formula), std::move(origin), source_});
+  }
+  /// Of what moves over links, which may be another model's than the passes.
+  void add_transfer(std::string name, double seconds, std::string formula, std::string origin) {
+    const std::string source = time_.link_source();
+    if (source == source_) origin = with_assumption(std::move(origin));
+    terms_.push_back({std::move(name), seconds, "s", std::move(formula), std::move(origin), source});
   }
   std::vector<Term> take() { return std::move(terms_); }
 
@@ -219,10 +226,11 @@ class Writer {
                            op.payload == plan::Payload::norms || op.payload == plan::Payload::projected ||
                            op.payload == plan::Payload::gradient_shares;
       const std::string_view part = by_name ? to_text(op.payload) : plan_.parts.empty() ? "bucket" : "partition";
-      add(fmt::format("{}[stage {}, {} {}]", what, stage.value, part, bucket++), time_.seconds(plan_, rank, op, 1), "s",
-          fmt::format("T({} bytes, {} ranks), nothing else running", sizes_.payload_bytes(plan_, rank, op),
-                      plan_.groups[op.group.value].ranks.size()),
-          with_assumption("in-place " + lower(to_text(op.kind), '-')));
+      add_transfer(fmt::format("{}[stage {}, {} {}]", what, stage.value, part, bucket++),
+                   time_.seconds(plan_, rank, op, 1),
+                   fmt::format("T({} bytes, {} ranks), nothing else running", sizes_.payload_bytes(plan_, rank, op),
+                               plan_.groups[op.group.value].ranks.size()),
+                   "in-place " + lower(to_text(op.kind), '-'));
     }
   }
 
@@ -255,9 +263,10 @@ class Writer {
       if (plan::stage_of(plan_, op.segment) != stage || !told.insert(op.port).second) continue;
       const StageId to = plan::stage_of(plan_, plan::other_segment(op, plan_.skips));
       const std::string of = op.port == 0 ? "" : fmt::format(", skip {}", static_cast<int>(op.port));
-      add(fmt::format("message[stage {} to {}{}]", stage.value, to.value, of), time_.seconds(plan_, rank, op, 1), "s",
-          fmt::format("T({} bytes), nothing else running", sizes_.payload_bytes(plan_, rank, op)),
-          with_assumption("point to point, one micro-batch"));
+      add_transfer(fmt::format("message[stage {} to {}{}]", stage.value, to.value, of),
+                   time_.seconds(plan_, rank, op, 1),
+                   fmt::format("T({} bytes), nothing else running", sizes_.payload_bytes(plan_, rank, op)),
+                   "point to point, one micro-batch");
       if (plan_.skips.empty()) return;
     }
   }
@@ -267,11 +276,11 @@ class Writer {
     int bucket = 0;
     for (const plan::Op& op : lane.ops) {
       if (plan::stage_of(plan_, op.segment) != stage || op.step != lane.ops.front().step) continue;
-      add(fmt::format("send_{}[stage {}, bucket {}]", to_text(op.payload), stage.value, bucket++),
-          time_.seconds(plan_, rank, op, 1), "s",
-          fmt::format("T({} bytes), the link shared by {}", sizes_.payload_bytes(plan_, rank, op),
-                      link_sharers(plan_, op)),
-          with_assumption("point to point"));
+      add_transfer(fmt::format("send_{}[stage {}, bucket {}]", to_text(op.payload), stage.value, bucket++),
+                   time_.seconds(plan_, rank, op, 1),
+                   fmt::format("T({} bytes), the link shared by {}", sizes_.payload_bytes(plan_, rank, op),
+                               link_sharers(plan_, op)),
+                   "point to point");
     }
   }
 
@@ -302,6 +311,7 @@ std::vector<Term> terms_of(const plan::Plan& plan, const Sizes& sizes, const Tim
   writer.add("step_update" + on, b.update, "s",
              plan::uses(plan, plan::OpKind::norms) ? "sum of its updates, and of the norms that they read, in a step"
              : plan.averaging.every > 0            ? "sum of its updates and averages in a step"
+             : plan::uses(plan, plan::OpKind::add) ? "sum of its updates, and of the additions of gradients, in a step"
              : plan::uses(plan, plan::OpKind::encode)
                  ? "sum of its updates, and of what makes gradients smaller and whole again, in a step"
                  : "sum of its updates in a step",

@@ -126,16 +126,18 @@ int discarded_steps(const Case& spec, int warmup) {
 
 namespace {
 
-/// Repeats of the plan's own steps that make `steps` at least.
-int repeats(const Plan& plan, int steps) { return (steps + plan.steps - 1) / plan.steps; }
+/// As few multiples of `round` as make `steps`.
+int whole(int steps, int round) { return (steps + round - 1) / round * round; }
 
 }  // namespace
 
 Window window(const Plan& plan, int warmup, int steps) {
-  const int discarded = discarded_steps(plan.spec, warmup);
-  if (plan.asynchronous) return {discarded, steps, steps};
-  const int measured = repeats(plan, steps) * plan.steps;
-  return {repeats(plan, discarded) * plan.steps, measured, measured / std::max(1, plan.averaging.every)};
+  const int round = plan.asynchronous ? turns(plan) : plan.steps;
+  const int measured = whole(steps, round);
+  return {.discarded = whole(discarded_steps(plan.spec, warmup), round),
+          .measured = measured,
+          .samples = measured / std::max(1, plan.averaging.every),
+          .round = round};
 }
 
 std::vector<Op>& RankProgram::lane(const LaneKey& key) {
@@ -175,6 +177,8 @@ bool reduces(const RankProgram& rank) {
 
 int computing_ranks(const Plan& plan) { return static_cast<int>(plan.ranks.size() - plan.servers.size()); }
 
+int turns(const Plan& plan) { return plan.servers.empty() ? 1 : std::max(1, computing_ranks(plan) / plan.replicas); }
+
 bool updates(const Plan& plan, Rank rank, StageId stage) {
   return plan.servers.empty() || plan.servers[stage.value] == rank;
 }
@@ -197,7 +201,7 @@ Plan unroll(const Plan& plan, int steps) {
       for (Lane& lane : rank.lanes) std::erase_if(lane.ops, [&](const Op& op) { return op.step.value >= steps; });
     return result;
   }
-  const int times = repeats(plan, steps);
+  const int times = whole(steps, plan.steps) / plan.steps;
   result.steps = plan.steps * times;
   for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
     for (std::size_t l = 0; l < plan.ranks[r].lanes.size(); ++l) {

@@ -166,15 +166,18 @@ int discarded_steps(const Case& spec, int warmup);
 /// What a run of `plan` discards and measures, in steps.
 struct Window {
   int discarded = 0, measured = 0;
-  int samples = 0;  ///< of the step time: the measured steps, or their rounds
+  int samples = 0;  ///< of the step time: the measured steps, or the rounds between two averages
+  int round = 1;    ///< both are multiples of it
   int steps() const { return discarded + measured; }
 };
-/// Where `warmup` and `steps` are asked for: discarded_steps(), and both in whole repeats of the plan's own steps, since
-/// some of these average weights and others do not. `plan`: as a strategy wrote it.
+/// Where `warmup` and `steps` are asked for: discarded_steps(), and both in whole rounds. A round is the plan's own steps,
+/// since some of these average weights and others do not; of an asynchronous plan turns(). `plan`: as a strategy wrote it.
 Window window(const Plan& plan, int warmup, int steps);
 
 /// Ranks that compute passes: all but servers.
 int computing_ranks(const Plan& plan);
+/// Steps in which each worker of servers has its turn: 1, but for workers of which every one makes updates alone.
+int turns(const Plan& plan);
 /// Whether a rank updates what it holds of a stage.
 bool updates(const Plan& plan, Rank rank, StageId stage);
 
@@ -194,8 +197,8 @@ bool has_collectives(const RankProgram& rank, Payload purpose);
 std::vector<int> split_evenly(int samples, int pieces);
 
 /// The plan over `steps` steps. Synchronous: its steps, of which most plans have one, repeated as often as that takes at
-/// least, versions and steps renumbered, in the order of unrolled_lane() (unrolled.h). Asynchronous: the window's first `steps` mini-batches, which drain at the end;
-/// throws usage_error beyond the window.
+/// least, versions and steps renumbered, in the order of unrolled_lane() (unrolled.h). Asynchronous: the window's first
+/// `steps` mini-batches, which drain at the end; throws usage_error beyond the window.
 Plan unroll(const Plan& plan, int steps);
 
 }  // namespace parabench::plan

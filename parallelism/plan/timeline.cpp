@@ -162,9 +162,7 @@ std::vector<double> step_completions(const Plan& plan, const Timeline& timeline)
 }
 
 std::vector<double> step_durations(const Plan& plan, const Timeline& timeline) {
-  // Servers' workers that take turns.
-  const int turns = plan.servers.empty() ? 1 : std::max(1, computing_ranks(plan) / plan.replicas);
-  int pattern = turns, round = turns;
+  int pattern = turns(plan), round = pattern;
   for (const VersionRule& rule : plan.versions) {
     pattern = std::lcm(pattern, rule.steps_per_update);
     round = std::max(round, rule.steps_per_update);

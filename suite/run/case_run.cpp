@@ -13,6 +13,7 @@
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "results/summary.h"
 #include "suite/run/combine.h"
+#include "suite/run/emulate_option.h"
 #include "suite/run/stopping.h"
 #include "suite/run/trace.h"
 
@@ -219,8 +220,7 @@ CaseResult Attempt::run() {
   if (const plan::Window whole = window();
       whole.steps() > options_.warmup + options_.steps && !prepared_.chosen.spec.graph)
     workplace_.progress.note(fmt::format("{}: {} of warm-up and {} measured, whole rounds of {}", result_.record.id,
-                                         counted(whole.discarded, "step"), whole.measured,
-                                         prepared_.forecast->plan.steps));
+                                         counted(whole.discarded, "step"), whole.measured, whole.round));
   std::optional<results::StopReason> stopped_by;
   for (const PlannedLaunch& launch : launches_of(prepared_.chosen.spec, options_)) {
     if (launch.phase == protocol::Phase::verify) verify();
@@ -272,6 +272,7 @@ results::Record start_record(const Prepared& prepared, const RunOptions& options
   record.id = prepared.chosen.id;
   record.parameters = prepared.chosen.spec;
   record.reproduce = repeating_command(prepared.chosen, options);
+  if (is_emulated(record.parameters)) record.emulate = emulate_text(options.emulated);
   if (plan::is_peer(record.parameters)) record.equivalence.reference = "peer";
   if (prepared.forecast) {
     const plan::Plan& plan = prepared.forecast->plan;

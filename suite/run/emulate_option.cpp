@@ -8,6 +8,7 @@
 
 #include "base/case_id.h"
 #include "base/error.h"
+#include "base/split.h"
 #include "base/units_text.h"
 
 namespace parabench::suite {
@@ -17,25 +18,17 @@ constexpr std::string_view option = "--emulate";
 constexpr std::array<std::string_view, 3> names{"unit", "rate", "latency"};
 
 [[noreturn]] void refuse(std::string_view text) {
-  throw usage_error(option, text, "unit:TIME, rate:RATE[,latency:TIME] or both, each once and none but the latency 0",
-                    "try --emulate unit:2ms or --emulate rate:1Gbit,latency:50us");
-}
-
-std::vector<std::string_view> split(std::string_view text) {
-  std::vector<std::string_view> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
+  throw usage_error(
+      option, text,
+      "unit:TIME, rate:RATE or both, and beside a rate latency:TIME; each at most once, and only a latency may be 0",
+      "try --emulate unit:2ms or --emulate rate:1Gbit,latency:50us");
 }
 
 }  // namespace
 
 analytic::EmulatedCosts parse_emulate(std::string_view text) {
   std::array<std::optional<double>, names.size()> given;
-  for (std::string_view part : split(text)) {
+  for (std::string_view part : split_at_commas(text)) {
     const std::size_t colon = std::min(part.find(':'), part.size());
     const auto found = std::ranges::find(names, part.substr(0, colon));
     if (found == names.end() || colon == part.size()) refuse(text);

@@ -22,16 +22,22 @@
 namespace parabench::suite {
 namespace {
 
+struct AskedSteps {
+  int warmup, steps;
+};
+
 /// The plan with its stages cut by what is known best; recompute:auto is not decided yet.
-plan::Plan make_plan_of(const Subject& subject, const analytic::Sizes& sizes, const Knowledge& knowledge, int window) {
+plan::Plan make_plan_of(const Subject& subject, const analytic::Sizes& sizes, const Knowledge& knowledge,
+                        const AskedSteps& asked) {
   plan::check_case(subject.spec, subject.model, subject.given.get());
-  const plan::Profile profile = analytic::make_profile(knowledge.calibration, knowledge.machine, sizes, subject.spec);
+  const plan::Profile profile =
+      analytic::make_profile(knowledge.calibration, knowledge.machine, sizes, subject.spec, knowledge.emulated.link);
+  const int window = plan::discarded_steps(subject.spec, asked.warmup) + asked.steps;
   plan::Plan plan = plan::make_plan(subject.spec, subject.model, profile, window, subject.given.get());
-  // An asynchronous plan's window also holds the steps that verify wants.
-  if (plan.asynchronous && plan::equivalence_steps(plan) > window) {
-    plan = plan::make_plan(subject.spec, subject.model, profile, plan::equivalence_steps(plan), subject.given.get());
-  }
-  return plan;
+  if (!plan.asynchronous) return plan;
+  // Its window holds whole rounds, and the steps that verify wants.
+  const int needed = std::max(plan::window(plan, asked.warmup, asked.steps).steps(), plan::equivalence_steps(plan));
+  return needed <= window ? plan : plan::make_plan(subject.spec, subject.model, profile, needed, subject.given.get());
 }
 
 analytic::Costs make_costs_of(const Subject& subject, const analytic::Sizes& sizes, const Knowledge& knowledge,
@@ -96,20 +102,19 @@ analytic::Costs make_costs(const Subject& subject, const Knowledge& knowledge, c
 
 Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int warmup, int steps) {
   const analytic::Sizes sizes(subject.model);
-  const int predicted_window = plan::discarded_steps(subject.spec, protocol::default_warmup) + protocol::default_steps;
-  const int window = plan::discarded_steps(subject.spec, warmup) + steps;
+  constexpr AskedSteps usual{protocol::default_warmup, protocol::default_steps};
   const bool fits = subject.spec.recompute == Recompute::automatic;
   Forecast forecast;
-  const plan::Plan made = make_plan_of(subject, sizes, knowledge, predicted_window);
+  const plan::Plan made = make_plan_of(subject, sizes, knowledge, usual);
+  const int predicted_window = plan::window(made, usual.warmup, usual.steps).steps();
   const auto predict_from = [&](const char* source) {
     const auto [time, memory] = make_costs_of(subject, sizes, knowledge, source);
     forecast.plan =
         fits ? analytic::recompute_to_fit(made, sizes, *time, *memory, *subject.spec.memory, predicted_window) : made;
     plan::require_valid(forecast.plan);
-    forecast.predicted =
-        analytic::predict(forecast.plan, sizes, *time, *memory, protocol::default_warmup, protocol::default_steps);
-    if (made.asynchronous && window != predicted_window) {
-      plan::Plan executed = make_plan_of(subject, sizes, knowledge, window);
+    forecast.predicted = analytic::predict(forecast.plan, sizes, *time, *memory, usual.warmup, usual.steps);
+    if (made.asynchronous && plan::window(made, warmup, steps).steps() != predicted_window) {
+      plan::Plan executed = make_plan_of(subject, sizes, knowledge, {warmup, steps});
       forecast.plan =
           fits ? plan::add_recompute(std::move(executed), recomputed_segments(forecast.plan)) : std::move(executed);
       plan::require_valid(forecast.plan);

@@ -112,7 +112,8 @@ constexpr std::array options_table{
     RunOption{.name = "--emulate",
               .value = "COSTS",
               .help =
-                  "Cases with device:emulated: unit:2ms, F, I and W take a unit of this time, B two, messages none; "
+                  "Cases with device:emulated: unit:2ms, F, I and W take a unit of this time, B two, messages no time "
+                  "without a rate; "
                   "rate:1Gbit,latency:50us, every rank has a link of its own; or both; default: the processor's times",
               .repeated = Repeated::if_given,
               .read = [](RunOptions& o, Text text) { o.emulated = parse_emulate(text); },

@@ -256,6 +256,18 @@ TEST(CompareFiles, RefusesDifferentWorkUnlessItIsAllowed) {
                  [](ResultsFile&, Record& r) { r.measured->ranks[0].arithmetic->matmul = Precision::tf32; });
 }
 
+TEST(CompareFiles, RefusesEmulatedDevicesOfOtherTimes) {
+  ResultsFile a = file_of({record_of(gpipe, {1, 1.01, 1.02})});
+  a.records[0].emulate = "rate:1Gbit";
+  ResultsFile b = a;
+  EXPECT_EQ(compare_files(a, b, {}).cases.size(), 1u);
+  b.records[0].emulate = "rate:10Gbit";
+  EXPECT_THROW(compare_files(a, b, {}), Error);
+  EXPECT_EQ(compare_files(a, b, {.allowed = {WorkAspect::emulate}}).allowed[0].b, "rate:10Gbit");
+  b.records[0].emulate = "";
+  EXPECT_EQ(compare_files(a, b, {}).cases.size(), 1u) << "an older file does not tell";
+}
+
 TEST(CompareFiles, GpusMatterToCasesOnThem) {
   const ResultsFile a = file_of({record_of(gpipe, {1, 1.01, 1.02})});
   ResultsFile b = a;

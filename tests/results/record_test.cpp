@@ -75,7 +75,7 @@ TEST(RecordJson, HasExactlyTheFieldsOfTheContract) {
   const json record = to_json(sample_files()[0].records[0]);
   EXPECT_EQ(keys(record), (std::set<std::string>{"id", "parameters", "plan", "status", "reason", "equivalence",
                                                  "measured", "predicted", "error", "earlier_failures",
-                                                 "last_operations", "launch", "reproduce"}));
+                                                 "last_operations", "emulate", "launch", "reproduce"}));
   EXPECT_EQ(
       keys(record["measured"]["ranks"][0]["peak_memory_bytes"]),
       (std::set<std::string>{"parameters", "gradients", "optimizer", "weight_versions", "activations", "communication",

@@ -23,7 +23,7 @@ TEST_F(EmulatedTest, WhatItCannotDoIsRefused) {
   expect_refused({"predict", gpipe, "--emulate", "rate:1Gbit"}, gpipe);
   expect_refused({"run", emulated, "--emulate", "latency:1us"}, "try --emulate unit:2ms or --emulate rate:1Gbit");
   expect_refused({"run", emulated, "--emulate", "rate:0bit"}, "'rate:0bit'");
-  expect_refused({"run", emulated, "--emulate", "rate:1Gbit,rate:2Gbit"}, "each once");
+  expect_refused({"run", emulated, "--emulate", "rate:1Gbit,rate:2Gbit"}, "each at most once");
   expect_refused({"run", emulated, "--emulate", "rate:1GB"}, "bits per second");
   expect_refused({"run", emulated, "--emulate", "unit:2ms,"}, "'unit:2ms,'");
   expect_refused({"run", emulated, "--verify", "only"}, "nothing to verify");

@@ -60,8 +60,8 @@ Compressor::Compressor(const plan::Plan& plan, const models::ModelSpec& model, c
       if (by_.kind == CompressionKind::topk) {
         part.kept = by_.kept(shape.elements());
       } else if (factored) {
-        part.left = view(arenas_.encoded, encoded, {shape.rows, by_.rank}, type);
-        part.right = view(arenas_.projected, projected, {shape.columns, by_.rank}, type);
+        part.left = view(arenas_.encoded, encoded, {by_.rank, shape.rows}, type);
+        part.right = view(arenas_.projected, projected, {by_.rank, shape.columns}, type);
         draw_factor(part.right, part.name, plan.spec.seed);
       } else {
         const bool rounds = by_.kind == CompressionKind::bf16;
@@ -112,7 +112,7 @@ void Compressor::encode(SegmentId first, int segments, plan::Shard member) {
       std::byte* const to = at(arenas_.encoded, part.place + own);
       wide ? select<double>(part, to) : select<float>(part, to);
     } else if (part.left.defined()) {
-      at::mm_out(part.left, part.error, part.right);
+      at::mm_out(part.left, part.right, part.error.t());
     } else {
       part.sent.copy_(part.gradient);
     }
@@ -124,7 +124,7 @@ void Compressor::project(SegmentId first, int segments) {
   for_each_part(first, segments, [](Part& part) {
     if (!part.left.defined()) return;
     orthonormalise(part.left);
-    at::mm_out(part.right, part.error.t(), part.left);
+    at::mm_out(part.right, part.left, part.error);
   });
 }
 
@@ -142,9 +142,9 @@ void Compressor::decode(SegmentId first, int segments, plan::Shard member) {
         wide ? add_selected<double>(part, from) : add_selected<float>(part, from);
       }
     } else if (part.left.defined()) {
-      at::mm_out(part.gradient, part.left, part.right.t());
+      at::mm_out(part.gradient, part.left.t(), part.right);
       part.error.sub_(part.gradient, 1.0 / member.count);
-      revive_columns(part.right, part.name, plan_.spec.seed);
+      revive_vectors(part.right, part.name, plan_.spec.seed);
     } else {
       part.gradient.copy_(part.sent);
     }

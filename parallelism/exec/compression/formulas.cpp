@@ -69,7 +69,7 @@ torch::Tensor CompressedSum::next(const std::vector<torch::Tensor>& gradients) {
 torch::Tensor CompressedSum::low_rank(const std::vector<torch::Tensor>& matrices) {
   if (!factor_.defined()) {
     factor_ = torch::empty({matrices.front().size(1), by_.rank}, matrices.front().options());
-    draw_factor(factor_, tensor_, seed_);
+    draw_factor(factor_.t(), tensor_, seed_);
   }
   std::vector<torch::Tensor> left, right;
   for (const torch::Tensor& matrix : matrices) left.push_back(matrix.matmul(factor_));
@@ -79,7 +79,7 @@ torch::Tensor CompressedSum::low_rank(const std::vector<torch::Tensor>& matrices
   const torch::Tensor result = basis.matmul(factor_.t());
   for (std::size_t i = 0; i < matrices.size(); ++i)
     errors_[i] = matrices[i] - result / static_cast<double>(matrices.size());
-  revive_columns(factor_, tensor_, seed_);
+  revive_vectors(factor_.t(), tensor_, seed_);
   return result;
 }
 

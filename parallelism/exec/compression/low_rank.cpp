@@ -10,28 +10,27 @@ namespace parabench::exec {
 namespace {
 
 template <class T>
-double dot(const T* a, const T* b, std::int64_t rows, std::int64_t stride) {
+double dot(const T* a, const T* b, std::int64_t n) {
   double sum = 0;
-  for (std::int64_t i = 0; i < rows * stride; i += stride) sum += double{a[i]} * b[i];
+  for (std::int64_t i = 0; i < n; ++i) sum += double{a[i]} * b[i];
   return sum;
 }
 
 template <class T>
-void orthonormalise(T* data, std::int64_t rows, std::int64_t columns, double dependent) {
-  constexpr int passes = 2;  // one leaves columns that are nearly dependent far from orthogonal
-  for (std::int64_t j = 0; j < columns; ++j) {
-    T* const own = data + j;
-    const double before = std::sqrt(dot(own, own, rows, columns));
+void orthonormalise(T* data, std::int64_t vectors, std::int64_t n, double dependent) {
+  constexpr int passes = 2;  // one leaves vectors that are nearly dependent far from orthogonal
+  for (std::int64_t j = 0; j < vectors; ++j) {
+    T* const own = data + j * n;
+    const double before = std::sqrt(dot(own, own, n));
     for (int pass = 0; pass < passes; ++pass) {
-      for (std::int64_t k = 0; k < j; ++k) {
-        const T* const other = data + k;
-        const double along = dot(other, own, rows, columns);
-        for (std::int64_t i = 0; i < rows * columns; i += columns) own[i] -= static_cast<T>(along * other[i]);
+      for (const T* other = data; other < own; other += n) {
+        const double along = dot(other, own, n);
+        for (std::int64_t i = 0; i < n; ++i) own[i] -= static_cast<T>(along * other[i]);
       }
     }
-    const double left = std::sqrt(dot(own, own, rows, columns));
+    const double left = std::sqrt(dot(own, own, n));
     const double factor = left > dependent * before ? 1 / left : 0;
-    for (std::int64_t i = 0; i < rows * columns; i += columns) own[i] = static_cast<T>(own[i] * factor);
+    for (std::int64_t i = 0; i < n; ++i) own[i] = static_cast<T>(own[i] * factor);
   }
 }
 
@@ -43,31 +42,29 @@ double dependent_share(torch::ScalarType type) {
   return std::pow(eps, 0.75);
 }
 
-void orthonormalise(torch::Tensor columns) {
-  const double dependent = dependent_share(columns.scalar_type());
-  if (columns.scalar_type() == torch::kFloat64)
-    orthonormalise(columns.data_ptr<double>(), columns.size(0), columns.size(1), dependent);
+void orthonormalise(torch::Tensor vectors) {
+  const double dependent = dependent_share(vectors.scalar_type());
+  if (vectors.scalar_type() == torch::kFloat64)
+    orthonormalise(vectors.data_ptr<double>(), vectors.size(0), vectors.size(1), dependent);
   else
-    orthonormalise(columns.data_ptr<float>(), columns.size(0), columns.size(1), dependent);
+    orthonormalise(vectors.data_ptr<float>(), vectors.size(0), vectors.size(1), dependent);
 }
 
-void draw_column(torch::Tensor factor, std::int64_t column, std::string_view tensor, std::uint64_t seed) {
+void draw_vector(torch::Tensor factor, std::int64_t index, std::string_view tensor, std::uint64_t seed) {
   const std::uint64_t stream = hash_name(std::string(tensor) + " factor");
-  const std::int64_t rows = factor.size(0);
-  auto values = torch::empty({rows}, torch::kFloat64);
-  for (std::int64_t i = 0; i < rows; ++i)
-    values.data_ptr<double>()[i] = counter_normal(seed, stream, column * rows + i);
-  factor.select(1, column).copy_(values);
+  const std::int64_t n = factor.size(1);
+  auto values = torch::empty({n}, torch::kFloat64);
+  for (std::int64_t i = 0; i < n; ++i) values.data_ptr<double>()[i] = counter_normal(seed, stream, index * n + i);
+  factor[index].copy_(values);
 }
 
 void draw_factor(torch::Tensor factor, std::string_view tensor, std::uint64_t seed) {
-  for (std::int64_t column = 0; column < factor.size(1); ++column) draw_column(factor, column, tensor, seed);
+  for (std::int64_t k = 0; k < factor.size(0); ++k) draw_vector(factor, k, tensor, seed);
 }
 
-void revive_columns(torch::Tensor factor, std::string_view tensor, std::uint64_t seed) {
-  const torch::Tensor largest = factor.abs().amax(0).to(torch::kFloat64);
-  for (std::int64_t column = 0; column < factor.size(1); ++column)
-    if (largest[column].item<double>() == 0) draw_column(factor, column, tensor, seed);
+void revive_vectors(torch::Tensor factor, std::string_view tensor, std::uint64_t seed) {
+  for (std::int64_t k = 0; k < factor.size(0); ++k)
+    if (!factor[k].any().item<bool>()) draw_vector(factor, k, tensor, seed);
 }
 
 }  // namespace parabench::exec

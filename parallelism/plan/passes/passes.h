@@ -28,11 +28,12 @@ Plan add_reductions(Plan plan, std::span<const SegmentRun> runs);
 Plan add_updates(Plan plan, std::span<const SegmentRun> runs);
 /// Both.
 Plan add_reduced_updates(Plan plan, std::span<const SegmentRun> runs);
-/// Both, sums in parts and in the order given; of each run parts_of() of them. Updates are late (Plan::updates_late).
 struct RunPart {
   SegmentRun run;
   int part = 0;  ///< from 1 on; 0: the run is not cut
 };
+/// Both, sums in the order of `parts`, which has each part (Plan::parts, set before) of each run once. Updates are late
+/// (Plan::updates_late).
 Plan add_ordered_sums(Plan plan, std::span<const RunPart> parts, std::span<const SegmentRun> runs);
 /// Appends to the last step of a plan whose holders update their weights each for itself, for every run of several
 /// holders: the sum of its weights, and the average that is made of it.

@@ -28,7 +28,7 @@ MessageBytes message_bytes(const Compression& by, const TensorShape& tensor, int
       if (!by.factors(tensor.rows, tensor.columns)) return {.encoded = element_bytes * tensor.elements()};
       return {element_bytes * tensor.rows * by.rank, element_bytes * tensor.columns * by.rank};
     case CompressionKind::topk:
-      return {.encoded = rounded_up((element_bytes + index_bytes) * by.kept(tensor.elements()), sizeof(double))};
+      return {.encoded = rounded_up((element_bytes + place_bytes) * by.kept(tensor.elements()), sizeof(double))};
   }
   return {};
 }

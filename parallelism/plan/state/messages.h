@@ -10,7 +10,7 @@
 namespace parabench::plan {
 
 /// Top-k sends the place of each value in one copy of the parameters.
-inline constexpr int index_bytes = 4;
+inline constexpr int place_bytes = 4;
 
 /// Of one rank: what it encodes, and what it makes of the sum of that (PowerSGD alone).
 struct MessageBytes {

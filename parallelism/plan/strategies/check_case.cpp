@@ -106,17 +106,16 @@ void check_graph(const Case& spec, const models::ModelSpec& model, const Strateg
 }
 
 /// What starts by readiness has no order that a queue of a device, or whoever drives the operations, could keep to.
-void check_executor(const Case& spec, const Strategy& strategy) {
+void check_executor(const Case& spec) {
   if (!is_futurized(spec)) return;
   const auto refuse = [](const std::string& expected) {
     throw usage_error("executor", "futurized", expected, "leave executor out");
   };
+  const std::string name = parabench::to_text(spec.strategy);
   if (spec.device != DeviceKind::cpu)
     refuse("ordered with device:" + std::string(to_text(spec.device)) +
            ": operations are fired on the processor alone");
-  const std::string name(strategy.name);
-  if (serving(spec).backups > 0)
-    refuse("ordered for " + name + " with mode=backup, whose servers add what comes first, step by step");
+  if (serving(spec).backups > 0) refuse("ordered for " + name + ", whose servers add what comes first, step by step");
   if (delays_updates(spec)) refuse("ordered for " + name + ", in which the order decides what weights a pass reads");
   if (sums_by_reducer(spec)) refuse("ordered for " + name + ", whose backward is one call of PyTorch's autograd");
 }
@@ -182,12 +181,12 @@ void check_servers(const Case& spec, const models::ModelSpec& model) {
   const auto refuse = [&](const std::string& expected) {
     throw usage_error("servers of parameter-server", std::to_string(servers), expected, "try servers=1");
   };
+  if (servers > layers) refuse("at most the " + std::to_string(layers) + " layers of " + model.name);
   if (servers >= spec.np)
     throw usage_error("np", std::to_string(spec.np),
                       "more ranks than the " + std::to_string(servers) + " that serve: the others are the workers",
                       "try " + key_value("np", servers + 1));
   check_backups(spec);
-  if (servers > layers) refuse("at most the " + std::to_string(layers) + " layers of " + model.name);
   if (servers > 1 && model.tie) refuse("1 for " + model.name + ", two layers of which share a tensor");
 }
 
@@ -447,7 +446,7 @@ void check_case(const Case& spec, const models::ModelSpec& model, const GivenSch
   check_offered(spec);
   check_reduce(spec);
   check_graph(spec, model, strategy);
-  check_executor(spec, strategy);
+  check_executor(spec);
   check_resharding(spec, strategy);
   check_groups(spec);
   check_order(spec, model);

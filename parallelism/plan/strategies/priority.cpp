@@ -97,18 +97,19 @@ void check_order(const Case& spec, const models::ModelSpec& model) {
                       "backward with compress:" + spec.compress.name + ", which sums whole buckets", "leave order out");
   const ParameterSizes sizes(model);
   const int element = parameter_bytes(spec.precision), layers = static_cast<int>(model.layers.size());
-  const auto parts = [&](Bytes partition) {
+  const auto cuts = [&](Bytes partition) {
     std::int64_t sum = 0;
     for (int layer = 0; layer < layers; ++layer)
-      sum += parts_of_bytes(sizes.elements(layer, 1, element) * element, partition);
+      sum += parts_of_bytes(sizes.elements(layer, 1, element) * element, partition) - 1;
     return sum;
   };
-  if (parts(order.partition) <= most_ports) return;
+  constexpr std::int64_t most = most_ports - 1;  // were they all in one layer
+  if (cuts(order.partition) <= most) return;
   Bytes larger = order.partition;
-  while (larger.value < (std::int64_t{1} << 40) && parts(larger) > most_ports) larger = Bytes(2 * larger.value);
-  throw usage_error("partition of priority", print_bytes(order.partition),
-                    "a larger one: it cuts the gradients of " + model.name + " into " +
-                        std::to_string(parts(order.partition)) + " parts, at most " + std::to_string(most_ports),
+  while (cuts(larger) > most) larger = Bytes(2 * larger.value);
+  throw usage_error(partition_of_priority, print_bytes(order.partition),
+                    "a larger one: it cuts the gradients of the layers of " + model.name + " in " +
+                        std::to_string(cuts(order.partition)) + " places, at most " + std::to_string(most),
                     "try partition=" + print_bytes(larger));
 }
 

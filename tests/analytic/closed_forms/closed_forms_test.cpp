@@ -35,9 +35,10 @@ TEST(DecoupledStep, TheLongerOfEachHalfCounts) {
   EXPECT_DOUBLE_EQ(asynchronous_server_step(9, 1, 4, 10, 10, 5), (9 + 1 + 4) / 4.0);
   EXPECT_DOUBLE_EQ(asynchronous_server_step(1, 5, 4, 10, 10, 5), 5);
   EXPECT_DOUBLE_EQ(asynchronous_server_step(1, 1, 8, 10, 10, 5), 2);
-  EXPECT_DOUBLE_EQ(stale_server_step(9, 1, 4, 10, 5, 5), 9);
-  EXPECT_DOUBLE_EQ(stale_server_step(3, 7, 4, 10, 5, 5), 7);
-  EXPECT_DOUBLE_EQ(stale_server_step(3, 1, 4, 10, 10, 5), 8);
+  EXPECT_DOUBLE_EQ(stale_server_step(9, 1, 4, 10, 5, 5, 2), 9);
+  EXPECT_DOUBLE_EQ(stale_server_step(3, 7, 4, 10, 5, 5, 2), 7);
+  EXPECT_DOUBLE_EQ(stale_server_step(3, 1, 4, 10, 10, 5, 2), 8);
+  EXPECT_DOUBLE_EQ(stale_server_step(3, 3, 2, 5, 5, 5, 1), 5) << "two steps for one and its way there and back";
   EXPECT_DOUBLE_EQ(decoupled_step(3, 6, .5, 4, 2), 9.5);
   EXPECT_DOUBLE_EQ(decoupled_step(3, 6, .5, 8, 5), 13.5);
 }

@@ -94,6 +94,31 @@ TEST(PeakMemory, RanksThatShareInGroupsKeepALargerShare) {
   EXPECT_EQ(usage("zero3", 4)[MemoryCategory::parameters], (8 + 2) * chain_layer_bytes);
 }
 
+TEST(PeakMemory, WorkersOfServersKeepNoStatesAndServersABucketOfEachWorkerOfAnUpdate) {
+  HandCosts costs(KindSeconds{});
+  costs.forward_peak = 1;
+  const auto usage = [&](NamedChoice strategy, int rank) {
+    Case spec = case_of("parameter-server", 4, 6);  // three workers, buckets of a layer
+    spec.strategy = std::move(strategy);
+    spec.bucket = Bytes(1);
+    return peak(test_plan(spec, 3, 4), 3, costs, rank);
+  };
+  for (const NamedChoice& mode : {NamedChoice{"parameter-server", {}},
+                                  {"parameter-server", {{"mode", "async"}}},
+                                  {"parameter-server", {{"mode", "stale"}, {"k", "2"}}}}) {
+    const bool stale = mode.parameters.size() == 2;
+    const MemoryUsage worker = usage(mode, 0), server = usage(mode, 3);
+    EXPECT_EQ(worker[MemoryCategory::parameters], 3 * chain_layer_bytes);
+    EXPECT_EQ(worker[MemoryCategory::gradients], 3 * chain_layer_bytes);
+    EXPECT_EQ(worker[MemoryCategory::optimizer], 0);
+    EXPECT_EQ(worker[MemoryCategory::weight_versions], stale ? 2 * 3 * chain_layer_bytes : 0);
+    EXPECT_EQ(server[MemoryCategory::parameters], 3 * chain_layer_bytes);
+    EXPECT_EQ(server[MemoryCategory::gradients], 3 * chain_layer_bytes);
+    EXPECT_EQ(server[MemoryCategory::optimizer], 3 * chain_layer_bytes);
+    EXPECT_EQ(server[MemoryCategory::communication], 3 * chain_layer_bytes) << "a bucket of each worker";
+  }
+}
+
 TEST(PeakMemory, GradientsLiveFromTheFirstBackwardToTheUpdateUnlessAnArenaHoldsThemForReduction) {
   HandCosts costs(KindSeconds{});
   costs.backward_peak = 1000;  // the peak is inside the last backward: those of the other two layers are there

@@ -88,21 +88,26 @@ TEST_P(EveryStrategy, RunsInOrderAndNoFasterThanTheModel) {
   EXPECT_GE(plan::makespan(timeline), plan::makespan(analytic::simulate(plan, costs)) * (1 - 1e-9));
 }
 
-INSTANTIATE_TEST_SUITE_P(FourRanks, EveryStrategy,
-                         testing::Values("sequential/np:1/batch:8", "data-parallel/np:4/batch:8/bucket:1KiB",
-                                         "model-parallel/np:4/batch:8", "gpipe/np:4/batch:16/micro:8",
-                                         "gpipe/np:4/batch:16/recompute:all", "1f1b/np:4/batch:16/micro:8",
-                                         "1f1b/np:4/batch:16/micro:4/dp:2", "dapple/np:4/batch:16/micro:8",
-                                         "interleaved/np:4/batch:16/micro:8", "looped-bfs/np:4/batch:16/micro:8",
-                                         "zb-h1/np:4/batch:16/micro:8", "zb-h2/np:4/batch:16/micro:8",
-                                         "zb-v/np:4/batch:16/micro:8", "dualpipev/np:4/batch:16/micro:8",
-                                         "chimera/np:4/batch:16/micro:8", "pipedream/np:4/batch:8",
-                                         "pipedream[replicas=3-1]/np:4/batch:8", "pipedream-2bw/np:4/batch:16/micro:4"),
-                         [](const auto& one) {
-                           std::string name = one.param;
-                           std::erase_if(name, [](unsigned char c) { return !std::isalnum(c); });
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    FourRanks, EveryStrategy,
+    testing::Values("sequential/np:1/batch:8", "data-parallel/np:4/batch:8/bucket:1KiB", "model-parallel/np:4/batch:8",
+                    "gpipe/np:4/batch:16/micro:8", "gpipe/np:4/batch:16/recompute:all", "1f1b/np:4/batch:16/micro:8",
+                    "1f1b/np:4/batch:16/micro:4/dp:2", "dapple/np:4/batch:16/micro:8",
+                    "interleaved/np:4/batch:16/micro:8", "looped-bfs/np:4/batch:16/micro:8",
+                    "zb-h1/np:4/batch:16/micro:8", "zb-h2/np:4/batch:16/micro:8", "zb-v/np:4/batch:16/micro:8",
+                    "dualpipev/np:4/batch:16/micro:8", "chimera/np:4/batch:16/micro:8", "pipedream/np:4/batch:8",
+                    "pipedream[replicas=3-1]/np:4/batch:8", "pipedream-2bw/np:4/batch:16/micro:4",
+                    "data-parallel/np:4/batch:8/order:priority[partition=512B]", "horovod[fusion=1KiB]/np:4/batch:8",
+                    "dear/np:4/batch:8/bucket:1KiB", "zero1/np:4/batch:8/shard:2/bucket:1KiB",
+                    "zero2/np:4/batch:8/bucket:1KiB", "zero3/np:4/batch:8/shard:2/bucket:1KiB",
+                    "1f1b/np:4/batch:16/micro:4/dp:2/zero:2/bucket:1KiB", "local-sgd[every=2]/np:4/batch:8",
+                    "parameter-server[servers=2]/np:4/batch:8", "parameter-server[mode=async]/np:4/batch:8",
+                    "parameter-server[mode=stale,k=2]/np:4/batch:8"),
+    [](const auto& one) {
+      std::string name = one.param;
+      std::erase_if(name, [](unsigned char c) { return !std::isalnum(c); });
+      return name;
+    });
 
 TEST(Emulate, StartsNothingBeforeTheModelDoes) {
   const plan::Plan plan = test_plan("1f1b/np:4/batch:16/micro:8", 8, 1);

@@ -18,9 +18,9 @@
 namespace parabench::exec {
 namespace {
 
-torch::Tensor normal(std::int64_t rows, std::int64_t columns, torch::ScalarType type = torch::kFloat64) {
-  torch::Tensor matrix = torch::empty({rows, columns}, type);
-  draw_factor(matrix, "normal", static_cast<std::uint64_t>(rows * 1000 + columns));
+torch::Tensor normal(std::int64_t vectors, std::int64_t n, torch::ScalarType type = torch::kFloat64) {
+  torch::Tensor matrix = torch::empty({vectors, n}, type);
+  draw_factor(matrix, "normal", static_cast<std::uint64_t>(n * 1000 + vectors));
   return matrix;
 }
 
@@ -29,48 +29,48 @@ double largest(const torch::Tensor& tensor) { return tensor.abs().max().item<dou
 TEST(Orthonormalise, MakesAnOrthonormalBasisOfTheSameSpace) {
   for (const auto type : {torch::kFloat32, torch::kFloat64}) {
     const double close = type == torch::kFloat64 ? 1e-13 : 1e-5;
-    for (const std::int64_t rows : {1, 5, 64, 1000}) {
-      for (std::int64_t columns = 1; columns <= std::min<std::int64_t>(rows, 8); ++columns) {
-        const torch::Tensor given = normal(rows, columns, type);
+    for (const std::int64_t n : {1, 5, 64, 1000}) {
+      for (std::int64_t vectors = 1; vectors <= std::min<std::int64_t>(n, 8); ++vectors) {
+        const torch::Tensor given = normal(vectors, n, type);
         torch::Tensor basis = given.clone();
         orthonormalise(basis);
-        EXPECT_LT(largest(basis.t().matmul(basis) - torch::eye(columns, type)), close);
-        EXPECT_LT(largest(given - basis.matmul(basis.t().matmul(given))), 100 * close) << rows << " x " << columns;
+        EXPECT_LT(largest(basis.matmul(basis.t()) - torch::eye(vectors, type)), close);
+        EXPECT_LT(largest(given - given.matmul(basis.t()).matmul(basis)), 100 * close) << vectors << " of " << n;
       }
     }
   }
 }
 
-TEST(Orthonormalise, LeavesNothingOfColumnsThatDependOnOthers) {
-  torch::Tensor columns = normal(50, 4);
-  columns.select(1, 2).copy_(2 * columns.select(1, 0) - 3 * columns.select(1, 1));
-  columns.select(1, 3).add_(1e9 * columns.select(1, 1));  // nearly, but not
-  orthonormalise(columns);
-  EXPECT_EQ(largest(columns.select(1, 2)), 0);
-  const torch::Tensor others = columns.index_select(1, torch::tensor({0, 1, 3}));
-  EXPECT_LT(largest(others.t().matmul(others) - torch::eye(3, torch::kFloat64)), 1e-13);
-  torch::Tensor zeros = torch::zeros({7, 2}, torch::kFloat64);
+TEST(Orthonormalise, LeavesNothingOfVectorsThatDependOnOthers) {
+  torch::Tensor vectors = normal(4, 50);
+  vectors[2].copy_(2 * vectors[0] - 3 * vectors[1]);
+  vectors[3].add_(1e9 * vectors[1]);  // nearly, but not
+  orthonormalise(vectors);
+  EXPECT_EQ(largest(vectors[2]), 0);
+  const torch::Tensor others = vectors.index_select(0, torch::tensor({0, 1, 3}));
+  EXPECT_LT(largest(others.matmul(others.t()) - torch::eye(3, torch::kFloat64)), 1e-13);
+  torch::Tensor zeros = torch::zeros({2, 7}, torch::kFloat64);
   orthonormalise(zeros);
   EXPECT_EQ(largest(zeros), 0);
 }
 
-TEST(PowerSgd, IsExactWithAsManyColumnsAsTheMatrixHasDimensions) {
+TEST(PowerSgd, IsExactWithAsManyVectorsAsTheMatrixHasDimensions) {
   for (const auto& [rows, columns] : {std::pair(6, 20), std::pair(20, 6), std::pair(9, 9), std::pair(1, 5)}) {
     const torch::Tensor matrix = normal(rows, columns);
-    torch::Tensor right = normal(columns, std::min(rows, columns)), left = matrix.matmul(right);
+    torch::Tensor right = normal(std::min(rows, columns), columns), left = right.matmul(matrix.t());
     orthonormalise(left);
-    right = matrix.t().matmul(left);
-    EXPECT_LT(largest(left.matmul(right.t()) - matrix), 1e-10 * largest(matrix)) << rows << " x " << columns;
+    right = left.matmul(matrix);
+    EXPECT_LT(largest(left.t().matmul(right) - matrix), 1e-10 * largest(matrix)) << rows << " x " << columns;
   }
 }
 
-TEST(PowerSgd, DrawsColumnsOfZerosAnewAndNoOthers) {
-  torch::Tensor factor = normal(30, 3);
+TEST(PowerSgd, DrawsVectorsOfZerosAnewAndNoOthers) {
+  torch::Tensor factor = normal(3, 30);
   const torch::Tensor before = factor.clone();
-  revive_columns(factor, "normal", 30 * 1000 + 3);
+  revive_vectors(factor, "normal", 30 * 1000 + 3);
   EXPECT_TRUE(factor.equal(before));
-  factor.select(1, 1).zero_();
-  revive_columns(factor, "normal", 30 * 1000 + 3);
+  factor[1].zero_();
+  revive_vectors(factor, "normal", 30 * 1000 + 3);
   EXPECT_TRUE(factor.equal(before)) << "as they were drawn at first";
 }
 

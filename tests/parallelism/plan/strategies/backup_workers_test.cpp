@@ -48,15 +48,6 @@ std::vector<std::string> needs_of(const Plan& plan, Rank rank, const LaneKey& ke
   return result;
 }
 
-std::string refusal(const Case& spec, int layers = 3) {
-  try {
-    test_plan(spec, layers);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
 TEST(BackupWorkers, TheServerAddsAsManyAsItTakesAndAnswersAll) {
   Case spec = backup_case(4, "1", "1");
   spec.bucket = Bytes(1);
@@ -136,20 +127,20 @@ TEST(BackupWorkers, KeepAllRulesAndSurviveTheirFile) {
 }
 
 TEST(BackupWorkers, RefuseWhatCannotBe) {
-  EXPECT_EQ(refusal(backup_case(4, "1", "2")), "");
-  EXPECT_THAT(refusal(backup_case(4, "1", "3")), HasSubstr("fewer than the 3 workers"));
-  EXPECT_THAT(refusal(backup_case(4, "1", "3")), HasSubstr("try k=2"));
-  EXPECT_THAT(refusal(backup_case(2, "1", "1")), HasSubstr("try np:3"));
+  EXPECT_EQ(refusal_of(backup_case(4, "1", "2"), chain_model(3)), "accepted");
+  EXPECT_THAT(refusal_of(backup_case(4, "1", "3"), chain_model(3)), HasSubstr("fewer than the 3 workers"));
+  EXPECT_THAT(refusal_of(backup_case(4, "1", "3"), chain_model(3)), HasSubstr("try k=2"));
+  EXPECT_THAT(refusal_of(backup_case(2, "1", "1"), chain_model(3)), HasSubstr("try np:3"));
   for (const char* k : {"-1", "one", "1.5", ""})
-    EXPECT_THAT(refusal(backup_case(4, "1", k)), HasSubstr(std::string(k_expected))) << k;
-  EXPECT_THAT(refusal(backup_case(4, "1", "1", 10)), HasSubstr("a multiple of the 3 workers"));
-  EXPECT_THAT(refusal(backup_case(4, "1", "1", 10)), HasSubstr("try batch:12"));
+    EXPECT_THAT(refusal_of(backup_case(4, "1", k), chain_model(3)), HasSubstr(std::string(k_expected))) << k;
+  EXPECT_THAT(refusal_of(backup_case(4, "1", "1", 10), chain_model(3)), HasSubstr("a multiple of the 3 workers"));
+  EXPECT_THAT(refusal_of(backup_case(4, "1", "1", 10), chain_model(3)), HasSubstr("try batch:12"));
   Case fired = backup_case(4, "1", "1");
   fired.executor = ExecutorKind::futurized;
-  EXPECT_THAT(refusal(fired), HasSubstr("ordered for parameter-server with mode=backup"));
+  EXPECT_THAT(refusal_of(fired, chain_model(3)), HasSubstr("whose servers add what comes first"));
   Case on_gpus = backup_case(4, "1", "1");
   on_gpus.device = DeviceKind::cuda;
-  EXPECT_THAT(refusal(on_gpus), HasSubstr("cpu or emulated with mode=backup"));
+  EXPECT_THAT(refusal_of(on_gpus, chain_model(3)), HasSubstr("cpu or emulated with mode=backup"));
 }
 
 /// A plan of a few steps, one server of it and one of its additions.

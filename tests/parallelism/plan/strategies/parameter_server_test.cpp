@@ -57,19 +57,23 @@ std::vector<std::string> needs_of(const Plan& plan, Rank rank, const LaneKey& ke
   return result;
 }
 
-std::string refusal(const Case& spec, int layers = 3) {
-  try {
-    test_plan(spec, layers);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
 std::vector<std::string> texts(const std::vector<Op>& ops) {
   std::vector<std::string> result;
   for (const Op& op : ops) result.push_back(to_text(op));
   return result;
+}
+
+TEST(ParameterServer, WindowsHoldWholeTurnsOfWorkersThatUpdateAlone) {
+  Case spec = case_of("parameter-server", 8, 16);
+  EXPECT_EQ(turns(test_plan(spec, 3)), 1);
+  spec.strategy.parameters = {{"mode", "async"}};
+  const Plan plan = test_plan(spec, 3, 40);
+  EXPECT_EQ(turns(plan), 7);
+  const Window window = plan::window(plan, 5, 20);
+  EXPECT_EQ(window.discarded, 7);
+  EXPECT_EQ(window.measured, 21);
+  EXPECT_EQ(window.samples, 21);
+  EXPECT_EQ(plan::window(plan, 0, 7).steps(), 7);
 }
 
 TEST(ParameterServer, AddsWhatEachWorkerSendsAndReturnsWeights) {
@@ -123,32 +127,38 @@ TEST(ParameterServer, KeepsAllRulesAndSurvivesItsFile) {
 }
 
 TEST(ParameterServer, RefusesServersWithoutWorkersAndMoreThanLayers) {
-  EXPECT_THAT(refusal(served_case(1)), HasSubstr("more ranks than the 1 that serve"));
-  EXPECT_THAT(refusal(served_case(2, "2")), HasSubstr("try np:3"));
+  EXPECT_THAT(refusal_of(served_case(1), chain_model(3)), HasSubstr("more ranks than the 1 that serve"));
+  EXPECT_THAT(refusal_of(served_case(2, "2"), chain_model(3)), HasSubstr("try np:3"));
   for (const char* servers : {"0", "-1", "two", "1.5", ""})
-    EXPECT_THAT(refusal(served_case(4, servers)), HasSubstr(std::string(servers_expected))) << servers;
-  EXPECT_THAT(refusal(served_case(6, "4")), HasSubstr("at most the 3 layers"));
+    EXPECT_THAT(refusal_of(served_case(4, servers), chain_model(3)), HasSubstr(std::string(servers_expected)))
+        << servers;
+  EXPECT_THAT(refusal_of(served_case(6, "4"), chain_model(3)), HasSubstr("at most the 3 layers"));
+  EXPECT_THAT(refusal_of(served_case(6, "2147483647"), chain_model(3)), HasSubstr("at most the 3 layers"));
 }
 
 TEST(ParameterServer, RefusesOtherModesAndBoundsThatNothingReads) {
-  EXPECT_THAT(refusal(moded_case(3, "1", "asynch")), HasSubstr("async"));
+  EXPECT_THAT(refusal_of(moded_case(3, "1", "asynch"), chain_model(3)), HasSubstr("async"));
   for (const char* mode : {"sync", "async"})
-    EXPECT_THAT(refusal(moded_case(3, "1", mode, "2")), HasSubstr("mode=stale or mode=backup beside it")) << mode;
+    EXPECT_THAT(refusal_of(moded_case(3, "1", mode, "2"), chain_model(3)),
+                HasSubstr("mode=stale or mode=backup beside it"))
+        << mode;
   for (const char* k : {"0", "-1", "17", "one", ""}) {
     Case spec = moded_case(3, "1", "stale");
     spec.strategy.parameters.push_back({"k", k});
-    EXPECT_THAT(refusal(spec), HasSubstr(std::string(k_expected))) << k;
+    EXPECT_THAT(refusal_of(spec, chain_model(3)), HasSubstr(std::string(k_expected))) << k;
   }
-  EXPECT_EQ(refusal(moded_case(3, "1", "stale", "16")), "");
+  EXPECT_EQ(refusal_of(moded_case(3, "1", "stale", "16"), chain_model(3)), "accepted");
 }
 
 TEST(ParameterServer, IsFiredByReadinessWhereTheOrderDecidesNoWeights) {
   Case spec = moded_case(3, "1", "sync");
   spec.executor = ExecutorKind::futurized;
-  EXPECT_EQ(refusal(spec), "");
+  EXPECT_EQ(refusal_of(spec, chain_model(3)), "accepted");
   for (const char* mode : {"async", "stale"}) {
     spec.strategy.parameters[1].second = mode;
-    EXPECT_THAT(refusal(spec), HasSubstr("ordered for parameter-server")) << mode;
+    EXPECT_THAT(refusal_of(spec, chain_model(3)),
+                HasSubstr("mode=" + std::string(mode) + "], in which the order decides"))
+        << mode;
   }
 }
 

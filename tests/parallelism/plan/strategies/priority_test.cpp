@@ -163,8 +163,11 @@ TEST(Priority, RefusesABucketOfItsOwnAndMorePartsThanAPlanLists) {
   spec.compress = Case{}.compress;
   models::ModelSpec large = chain_model(1);
   large.layers = {models::chain("fc", {{"fc", models::Linear{4, 200'000}}})};
-  EXPECT_THAT(refusal_of(spec, large), AllOf(HasSubstr("partition of priority: got '64'"), HasSubstr("at most 8191"),
+  EXPECT_THAT(refusal_of(spec, large), AllOf(HasSubstr("partition of priority: got '64'"), HasSubstr("at most 8190"),
                                              HasSubstr("try partition=512")));
+  models::ModelSpec deep = chain_model(1);
+  deep.layers.assign(9000, models::chain("fc", {{"fc", models::Linear{4, 4}}}));
+  EXPECT_EQ(refusal_of(priority_case(2, "1KiB"), deep), "accepted") << "no layer is cut";
   spec.strategy.name = "zero1";
   EXPECT_THAT(refusal_of(spec, chain_model(5)), HasSubstr("zero1 does not use this key"));
 }

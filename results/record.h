@@ -37,8 +37,9 @@ double loss_tolerance(Precision precision);
 
 struct Equivalence {
   EquivalenceStatus status = EquivalenceStatus::not_checked;
-  std::string reason;                             ///< why not checked, or what differed; "" otherwise
-  std::string reference = "sequential";           ///< or "delayed-update", "local-update", "compressed", "peer"
+  std::string reason;  ///< why not checked, or what differed; "" otherwise
+  std::string reference =
+      "sequential";  ///< or "delayed-update", "local-update", "compressed", "backup-workers", "peer"
   std::optional<ReferenceBatch> reference_batch;  ///< nullopt: nothing was checked, or a file of schema 1.5 or before
   int steps = 0;
   std::optional<double> max_relative_update_difference;
@@ -59,6 +60,12 @@ struct FiredTasks {
   double early_share = 0;  ///< of those that started before one that stands before them in the plan
 };
 
+/// What became of a worker's steps where servers take the gradients that come first: shares of the measured steps.
+struct WorkerSteps {
+  double taken = 0;     ///< whose update has its gradients, the mean over servers; those of all others were dropped
+  double too_late = 0;  ///< in which it computed nothing, since it had newer weights before it began
+};
+
 struct RankMeasured {
   Rank rank;
   std::string host, device, cpuset;
@@ -70,6 +77,7 @@ struct RankMeasured {
   /// Of its all-reduces, as nccl-tests define it; nullopt without such, and where ranks share a GPU.
   std::optional<double> bus_bandwidth_bytes_per_s;
   std::optional<Arithmetic> arithmetic;  ///< nullopt in files of schema 1.1 and before
+  std::optional<WorkerSteps> steps;      ///< nullopt where all gradients are taken, of servers, and in older files
   std::optional<FiredTasks> tasks;       ///< nullopt where operations start in the plan's order, and in older files
 };
 

@@ -152,6 +152,8 @@ json to_json(const FiredTasks& tasks) {
           {"early_share", tasks.early_share}};
 }
 
+json to_json(const WorkerSteps& steps) { return {{"taken_share", steps.taken}, {"too_late_share", steps.too_late}}; }
+
 json to_json(const RankMeasured& rank) {
   json out{{"rank", rank.rank.value},
            {"host", rank.host},
@@ -162,6 +164,7 @@ json to_json(const RankMeasured& rank) {
            {"bytes_sent", rank.bytes_sent},
            {"bytes_received", rank.bytes_received},
            {"bus_bandwidth_bytes_per_s", null_if_absent(rank.bus_bandwidth_bytes_per_s)},
+           {"steps", rank.steps ? to_json(*rank.steps) : json()},
            {"tasks", rank.tasks ? to_json(*rank.tasks) : json()}};
   if (rank.arithmetic) out["arithmetic"] = to_json(*rank.arithmetic);
   return out;

@@ -120,6 +120,11 @@ RankMeasured rank_measured(const JsonReader& value) {
   // Files of schema 1.1 and before know neither.
   out.bus_bandwidth_bytes_per_s = value.find<double>("bus_bandwidth_bytes_per_s");
   if (value.has("arithmetic")) out.arithmetic = arithmetic(value.at("arithmetic"));
+  // Files of schema 1.10 and before do not know it.
+  if (value.has("steps")) {
+    const JsonReader steps = value.at("steps");
+    out.steps = WorkerSteps{real(steps, "taken_share"), real(steps, "too_late_share")};
+  }
   // Files of schema 1.9 and before do not know it.
   if (value.has("tasks")) {
     const JsonReader tasks = value.at("tasks");

@@ -99,6 +99,18 @@ bool trains_otherwise(const Record& record) {
   return reference != "sequential" && reference != "peer";
 }
 
+/// How many of a step's samples were trained on where servers do without some gradients; else empty.
+std::string taken_part(const Record& record) {
+  double taken = 0;
+  int workers = 0;
+  for (const RankMeasured& rank : record.measured->ranks) {
+    taken += rank.steps ? rank.steps->taken : 0;
+    workers += rank.steps.has_value();
+  }
+  if (workers == 0) return "";
+  return fmt::format(", {:.4g} of which updates took", record.parameters.batch * taken / workers);
+}
+
 /// Of such a row its loss, and that of sequential training after as many samples where a record has it: its time alone
 /// says nothing of what it learned. Else empty.
 std::string loss_line(const Record& record, std::span<const Record> records) {
@@ -115,8 +127,8 @@ std::string loss_line(const Record& record, std::span<const Record> records) {
   if (beside != records.end()) steps = std::min(steps, beside->measured->losses.size());
   if (steps == 0) return "";
   std::string line =
-      fmt::format("    not sequential training ({}): loss {:.4g} after {} of {}", record.equivalence.reference,
-                  losses[steps - 1], counted(steps, "step"), counted(spec.batch, "sample"));
+      fmt::format("    not sequential training ({}): loss {:.4g} after {} of {}{}", record.equivalence.reference,
+                  losses[steps - 1], counted(steps, "step"), counted(spec.batch, "sample"), taken_part(record));
   if (beside != records.end())
     line += fmt::format(", of sequential training {:.4g}", beside->measured->losses[steps - 1]);
   return line + "\n";

@@ -127,7 +127,8 @@ double server_opinion(const plan::Plan& plan, const Sizes& sizes, const TimeMode
   }
   const plan::Serving by = plan::serving(plan.spec);
   switch (by.mode) {
-    case plan::ServerMode::sync: return parameter_server_step(own + serving, workers, all, largest, rate);
+    case plan::ServerMode::sync:
+    case plan::ServerMode::backup: return parameter_server_step(own + serving, workers, all, largest, rate);
     case plan::ServerMode::async: return asynchronous_server_step(own, serving, workers, all, largest, rate);
     case plan::ServerMode::stale: return stale_server_step(own, serving, workers, all, largest, rate, by.ahead);
   }

@@ -95,8 +95,9 @@ class Ledger {
         passes_(plan, rank, spans_[plan::compute_lane]) {
     for_each_op([&](const plan::Op& op, const plan::Span& span) {
       if (op.kind == plan::OpKind::send) sends_.try_emplace(place(op.payload, op), &span);
-      if (op.kind == plan::OpKind::add) adds_[{op.segment, op.step, op.peer}] = &span;
+      if (op.kind == plan::OpKind::add) pushed_until_[{op.segment, op.step, op.peer}] = span.end;
     });
+    if (plan.taken > 0) find_dropped();
     find_updates();
   }
 
@@ -226,10 +227,21 @@ class Ledger {
     hold(MemoryCategory::workspace, largest, span.start, span.end);
   }
 
+  /// Where some gradients come too late: all of them lie there until others take their place.
+  void find_dropped() {
+    for (std::size_t l = 0; l < program().lanes.size(); ++l) {
+      const plan::Lane& lane = program().lanes[l];
+      if (lane.key.kind != plan::LaneKind::receive || lane.key.purpose != plan::Payload::gradients) continue;
+      for (std::size_t i = 0; i < lane.ops.size(); ++i)
+        pushed_until_[{lane.ops[i].segment, lane.ops[i].step, lane.ops[i].peer}] =
+            i + 1 < lane.ops.size() ? spans_[l][i + 1].start : forever;
+    }
+  }
+
   /// Gradients that a server received, until it has added them.
   void add_pushed(const plan::Op& receive, const plan::Span& span) {
     hold(MemoryCategory::communication, sizes_.payload_bytes(plan_, rank_, receive), span.start,
-         adds_.at({receive.segment, receive.step, receive.peer})->end, MemorySource::communication_stream);
+         pushed_until_.at({receive.segment, receive.step, receive.peer}), MemorySource::communication_stream);
   }
 
   /// A received activation.
@@ -448,7 +460,7 @@ class Ledger {
   plan::PortsOfSegments ports_;
   const std::vector<std::vector<plan::Span>>& spans_;  ///< [lane][index]
   PassIndex passes_;
-  std::map<std::tuple<SegmentId, StepId, Rank>, const plan::Span*> adds_;  ///< of a server, by run and worker
+  std::map<std::tuple<SegmentId, StepId, Rank>, double> pushed_until_;  ///< on a server, by run and worker
   std::unordered_map<Place, const plan::Span*, PlaceHash> sends_;
   std::vector<std::vector<const plan::Span*>> updates_;  ///< by segment
   std::unordered_set<const plan::Op*> starts_tied_;

@@ -1,6 +1,9 @@
-// What runs at a moment of a simulation, and when it ends, where cores are shared.
+// What runs at a moment of a simulation, and when it ends.
 #pragma once
 
+#include <functional>
+#include <queue>
+#include <utility>
 #include <vector>
 
 #include "analytic/costs/time_model.h"
@@ -40,6 +43,25 @@ class SharingActivities {
   const TimeModel& time_;
   double now_ = 0;
   std::vector<Running> running_;
+};
+
+/// What has started, by when it ends, where nothing shares cores.
+class OwnActivities {
+ public:
+  void start(int activity, double end) { running_.push({end, activity}); }
+  bool empty() const { return running_.empty(); }
+  /// All that end at the next instant, and that instant.
+  double finish(std::vector<int>& ended) {
+    const double now = running_.top().first;
+    for (; !running_.empty() && running_.top().first == now; running_.pop()) ended.push_back(running_.top().second);
+    return now;
+  }
+  /// Whether something ends at this very instant, such as a message that takes no time.
+  bool has_ended(double now) const { return !running_.empty() && running_.top().first <= now; }
+
+ private:
+  using Ending = std::pair<double, int>;
+  std::priority_queue<Ending, std::vector<Ending>, std::greater<>> running_;
 };
 
 }  // namespace parabench::analytic

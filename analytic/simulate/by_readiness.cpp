@@ -17,25 +17,6 @@
 namespace parabench::analytic {
 namespace {
 
-/// What has started, by when it ends, where nothing shares cores.
-class OwnActivities {
- public:
-  void start(int activity, double end) { running_.push({end, activity}); }
-  bool empty() const { return running_.empty(); }
-  /// All that end at the next instant, and that instant.
-  double finish(std::vector<int>& ended) {
-    const double now = running_.top().first;
-    for (; !running_.empty() && running_.top().first == now; running_.pop()) ended.push_back(running_.top().second);
-    return now;
-  }
-  /// Whether something ends at this very instant, such as a message that takes no time.
-  bool has_ended(double now) const { return !running_.empty() && running_.top().first <= now; }
-
- private:
-  using Ending = std::pair<double, int>;
-  std::priority_queue<Ending, std::vector<Ending>, std::greater<>> running_;
-};
-
 class ListScheduling {
  public:
   ListScheduling(const plan::Plan& plan, const TimeModel& time)

@@ -46,7 +46,7 @@ Predicted predict(const plan::Plan& plan, const Sizes& sizes, const TimeModel& t
   Predicted result;
   result.step_time_s = steady_step(window, timeline, asked.discarded);
   if (!plan.asynchronous) result.isolated_step_time_s = plan::makespan(simulate(plan, time)) / plan.steps;
-  if (result.step_time_s > 0) result.throughput_samples_per_s = plan::batch_samples(plan) / result.step_time_s;
+  if (result.step_time_s > 0) result.throughput_samples_per_s = plan::trained_samples(plan) / result.step_time_s;
   result.interval_s = {result.step_time_s, result.step_time_s};
   if (time.source() == "calibrated") {
     constexpr double deviations = 1.96 * 1.4826;

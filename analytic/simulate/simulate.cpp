@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "analytic/simulate/activities.h"
 #include "analytic/simulate/by_readiness.h"
 #include "base/error.h"
+#include "parallelism/plan/first_come.h"
 #include "parallelism/plan/matching.h"
 
 namespace parabench::analytic {
@@ -68,6 +70,14 @@ Need need_of(std::span<const plan::OpRef> before, int first_lane, std::int32_t o
   return need;
 }
 
+/// What arrival decides in a plan whose servers take the gradients that come first.
+struct RankArrivals {
+  plan::LocalDependencies needs;
+  plan::FirstCome first_come;
+  std::vector<std::vector<plan::OpRef>> newer;  ///< newer_weights()
+  std::vector<std::optional<bool>> is_late;     ///< by step, once the rank has begun it
+};
+
 class Simulation {
  public:
   Simulation(const plan::Plan& plan, const TimeModel& time)
@@ -86,14 +96,15 @@ class Simulation {
   }
 
   /// Ranks go on as far as they can, in whatever order: what an operation waits for fixes its times. Only where cores
-  /// are shared do ends depend on all that runs, and are waited for instant by instant.
+  /// are shared do ends depend on all that runs, and only where arrival decides does what an operation waits for depend
+  /// on them: then they are waited for instant by instant.
   plan::Timeline run() {
     for (int rank = 0; rank < ranks(); ++rank) touch(rank);
     go_on();
     std::vector<int> ended;
-    while (!running_.empty()) {
+    while (!running_.empty() || !own_.empty()) {
       ended.clear();
-      const double now = running_.finish(ended);
+      const double now = shares_cores_ ? running_.finish(ended) : own_.finish(ended);
       for (const int lane : ended) complete(lane, now);
       go_on();
     }
@@ -108,7 +119,7 @@ class Simulation {
   }
 
   void add_lanes(int rank) {
-    const plan::LocalDependencies local = plan::dependencies(plan_, Rank(rank));
+    plan::LocalDependencies local = plan::dependencies(plan_, Rank(rank));
     const auto& lanes = plan_.ranks[rank].lanes;
     auto& spans = timeline_.ranks[rank];
     spans.resize(lanes.size());
@@ -135,6 +146,9 @@ class Simulation {
                         .kind = lanes[l].key.kind});
       queue(lanes_.back(), 0);
     }
+    if (plan_.taken > 0)
+      arrivals_.push_back({std::move(local), plan::FirstCome(plan_), plan::newer_weights(plan_, Rank(rank)),
+                           std::vector<std::optional<bool>>(plan_.steps)});
   }
 
   void find_twins() {
@@ -191,7 +205,9 @@ class Simulation {
   /// Whether the lane's next operation has what it waits for, only now.
   bool post(int own) {
     LaneState& lane = lanes_[own];
-    if (lane.posted || lane.finished() || !has_ended(lane.need)) return false;
+    if (lane.posted || lane.finished()) return false;
+    if (plan_.taken > 0 && plan::is_first_come(lane.head())) return post_first_come(lane);
+    if (!has_ended(lane.need)) return false;
     if (lane.further) return post_after_all(lane);
     lane.posted = true;
     plan::Span& span = lane.spans->back();
@@ -211,6 +227,35 @@ class Simulation {
     span.start = std::max(span.queued, end_of(lane.need));
     for (const FurtherNeed& other : others) span.start = std::max(span.start, end_of(other.need));
     return true;
+  }
+
+  bool has_ended(int rank, const plan::OpRef& ref) const {
+    return lanes_[first_lane_[rank] + ref.lane].next > ref.index;
+  }
+
+  bool post_first_come(LaneState& lane) {
+    RankArrivals& there = arrivals_[lane.rank];
+    const auto came = [&](const plan::OpRef& receive) -> std::optional<double> {
+      if (!has_ended(lane.rank, receive)) return std::nullopt;
+      return (*lanes_[first_lane_[lane.rank] + receive.lane].spans)[receive.index].end;
+    };
+    const auto since = there.first_come.may_start(lane.head(), there.needs.of(plan::compute_lane, lane.next), came);
+    if (!since) return false;
+    lane.posted = true;
+    lane.spans->back().start = std::max(lane.spans->back().queued, *since);
+    return true;
+  }
+
+  /// Whether it is a pass of a step for which the rank came too late when it began it.
+  bool comes_too_late(const LaneState& lane) {
+    if (plan_.taken == 0 || !plan::is_pass(lane.head().kind)) return false;
+    const int step = lane.head().step.value;
+    const auto& newer = arrivals_[lane.rank].newer[step];
+    std::optional<bool>& is_late = arrivals_[lane.rank].is_late[step];
+    if (!is_late)
+      is_late = !newer.empty() &&
+                std::ranges::all_of(newer, [&](const plan::OpRef& ref) { return has_ended(lane.rank, ref); });
+    return *is_late;
   }
 
   void join(int own) {
@@ -247,10 +292,14 @@ class Simulation {
     double now = 0;
     for (const int lane : ends) now = std::max(now, lanes_[lane].spans->back().start);
     const LaneState& lane = lanes_[own];
-    if (shares_cores_) {
+    if (comes_too_late(lane)) {
+      complete(own, now);
+    } else if (shares_cores_) {
       running_.start({&lane.head(), Rank(lane.rank), own, static_cast<int>(ends.size())}, now);
+    } else if (const double end = now + time_.seconds(plan_, Rank(lane.rank), lane.head(), 1); plan_.taken > 0) {
+      own_.start(own, end);
     } else {
-      complete(own, now + time_.seconds(plan_, Rank(lane.rank), lane.head(), 1));
+      complete(own, end);
     }
   }
 
@@ -294,7 +343,9 @@ class Simulation {
   const TimeModel& time_;
   bool shares_cores_;
   SharingActivities running_;
-  std::vector<int> first_lane_ = {0};  ///< of each rank, and the number of all lanes
+  OwnActivities own_;                   ///< where arrival decides and nothing shares cores
+  std::vector<RankArrivals> arrivals_;  ///< by rank, where arrival decides
+  std::vector<int> first_lane_ = {0};   ///< of each rank, and the number of all lanes
   std::vector<LaneState> lanes_;
   std::vector<std::vector<Need>> needs_;
   std::deque<std::vector<FurtherNeed>> further_;

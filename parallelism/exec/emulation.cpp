@@ -5,6 +5,8 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -93,13 +95,19 @@ class EmulatedWork final : public RankWork {
     computed_[index].queued = index == 0 ? due_ : now_s();
   }
   void begin(int index) override {
-    due_ = std::max(due_, inputs_came(plan::compute_lane, index)) + durations_[plan::compute_lane][index];
+    const plan::Op& op = program_.compute()[index];
+    const bool computes = !plan::is_pass(op.kind) || too_late_ != op.step;
+    const double came = plan::is_first_come(op) ? came_last(plan::compute_lane, awaited_)
+                                                : came_last(plan::compute_lane, needs_.of(plan::compute_lane, index));
+    due_ = std::max(due_, came) + (computes ? durations_[plan::compute_lane][index] : 0);
     computed_[index].start = now_s();
   }
   void compute(int index) override {
     wait_until(due_);
     over_[plan::compute_lane][index] = computed_[index].end = now_s();
   }
+  void adds(int, std::vector<plan::OpRef> awaited) override { awaited_ = std::move(awaited); }
+  void comes_too_late(StepId step) override { too_late_ = step; }
   void finish() override {}
   plan::Span computed(int index) const override { return computed_[index]; }
   bool is_done(int) const override { return true; }
@@ -111,9 +119,9 @@ class EmulatedWork final : public RankWork {
 
  private:
   /// When all that an operation needs was over, what its own lane computed apart; 0 where it needs nothing.
-  double inputs_came(int lane, int index) const {
+  double came_last(int lane, std::span<const plan::OpRef> needs) const {
     double came = 0;
-    for (const plan::OpRef& ref : needs_.of(lane, index)) {
+    for (const plan::OpRef& ref : needs) {
       if (ref.lane != plan::compute_lane || lane != plan::compute_lane)
         came = std::max(came, over_[ref.lane][ref.index]);
     }
@@ -133,12 +141,14 @@ class EmulatedWork final : public RankWork {
   /// [lane][index]; of a compute operation really, of the others by the model. Each thread writes its own lanes',
   /// before the end of the operation is told.
   std::vector<std::vector<double>> over_;
-  double next_over_ = never;  ///< the communicating thread's
+  std::vector<plan::OpRef> awaited_;  ///< by the addition that begins next, where arrival decides
+  std::optional<StepId> too_late_;    ///< the latest step in which the rank computes nothing
+  double next_over_ = never;          ///< the communicating thread's
 };
 
 comm::Work EmulatedWork::start(int lane, int index) {
   const plan::Op& op = program_.lanes[lane].ops[index];
-  const double posted = std::max(index == 0 ? 0 : over_[lane][index - 1], inputs_came(lane, index));
+  const double posted = std::max(index == 0 ? 0 : over_[lane][index - 1], came_last(lane, needs_.of(lane, index)));
   if (plan::is_collective(op.kind)) {
     const CommGroupId group = groups_.at(program_.lanes[lane].key);
     auto reduction = transfer(

@@ -52,8 +52,8 @@ comm::BufferView bytes_of(const torch::Tensor& flat) {
   return {flat.data_ptr(), static_cast<std::int64_t>(flat.nbytes()), comm::ElementType::byte};
 }
 
-/// Collective: brings the latest weights of a segment to the ranks that share them, where these do not stay. `groups`: of
-/// collective_groups(), by lane.
+/// Collective: brings the latest weights of a segment to the ranks that share them, where these do not stay. `groups`:
+/// of collective_groups(), by lane.
 void gather_weights(const plan::Plan& plan, const std::map<plan::LaneKey, CommGroupId>& groups, StageState& state,
                     comm::Communicator& comm, SegmentId segment) {
   if (!state.keeps_shares()) return;
@@ -113,7 +113,7 @@ Trained train_and_gather(const plan::Plan& plan, const models::ModelSpec& model,
                          comm::Communicator& comm, Device& device) {
   StageState state(plan, model, comm, device);
   RankInput input = open_input(plan, comm.rank(), source, options, device);
-  execute(plan, model, state, comm, input, device, std::nullopt);
+  const Execution execution = execute(plan, model, state, comm, input, device, std::nullopt);
 
   const auto groups = plan::collective_groups(plan).numbers;
   const auto mine = state.snapshot([&](SegmentId s) { gather_weights(plan, groups, state, comm, s); });
@@ -123,7 +123,7 @@ Trained train_and_gather(const plan::Plan& plan, const models::ModelSpec& model,
   const auto buffers_message = [](int rank) {
     return comm::Message{comm::Channel::control, static_cast<std::uint64_t>(2 * rank + 1)};
   };
-  Trained trained;
+  Trained trained{.arrivals = gather_arrivals(plan, execution, comm)};
   if (comm.rank() != Rank(0)) {
     const torch::Tensor p = flatten(mine.parameters), b = flatten(mine.buffers);
     comm.wait(comm.send(bytes_of(p), Rank(0), parameters_message(comm.rank().value)));

@@ -37,7 +37,11 @@ struct Execution {
   RankSpans spans;
   /// Of the compute lane's operations; zeros where a graph was replayed, and where several run at a time.
   std::vector<OpMemory> memory;
-  std::vector<double> losses;          ///< this rank's share of each step's mean loss (last stage), else 0
+  /// This rank's share of each step's mean loss (last stage), else 0; also in steps for which it came too late.
+  std::vector<double> losses;
+  /// On a server that takes the gradients that come first: whose, by step, ascending; else empty.
+  std::vector<std::vector<Rank>> taken;
+  std::vector<StepId> too_late;        ///< on one of its workers: steps in which it computed nothing, ascending
   std::vector<ReducedBucket> buckets;  ///< of all steps, in the order of their sums; empty without the reducer
 };
 

@@ -11,6 +11,7 @@
 #include "parallelism/exec/firing.h"
 #include "parallelism/exec/lanes.h"
 #include "parallelism/exec/pulse.h"
+#include "parallelism/plan/first_come.h"
 
 namespace parabench::exec {
 namespace {
@@ -29,6 +30,10 @@ class LaneRunner {
         work_(work),
         pulse_(pulse_of(comm.rank())),
         progress_(program_) {
+    if (plan.taken > 0) {
+      first_come_.emplace(plan);
+      newer_ = plan::newer_weights(plan, comm.rank());
+    }
     for (const plan::Lane& lane : program_.lanes) {
       spans_.emplace_back(lane.ops.size());
       talks_ = talks_ || (lane.key.kind != plan::LaneKind::compute && !lane.ops.empty());
@@ -54,6 +59,10 @@ class LaneRunner {
   };
 
   void compute();
+  /// Whether the compute lane's operation has all that it waits for.
+  bool may_compute(int index);
+  /// Tells the work what has been decided by arrival up to an operation that may be computed.
+  void tell_arrivals(int index);
   /// The same by readiness.
   void fire();
   void compute_fired(int index);
@@ -71,7 +80,10 @@ class LaneRunner {
   RankWork& work_;
   Pulse& pulse_;
   LaneProgress progress_;
-  std::optional<Firing> firing_;  // with executor:futurized
+  std::optional<Firing> firing_;               // with executor:futurized
+  std::optional<plan::FirstCome> first_come_;  // where arrival decides
+  std::vector<std::vector<plan::OpRef>> newer_;
+  std::optional<StepId> begun_;  // the latest step of which a pass was computed, where arrival decides
   RankSpans spans_;
   std::vector<Cursor> cursors_;  // the communicating thread's
   bool talks_ = false;
@@ -149,19 +161,35 @@ void LaneRunner::wait_for_device(int index) {
   }
 }
 
+bool LaneRunner::may_compute(int index) {
+  const plan::Op& op = program_.compute()[index];
+  const auto needs = needs_.of(plan::compute_lane, index);
+  if (!plan::is_first_come(op)) return progress_.all_given_out(needs);
+  return first_come_->may_start(op, needs, [this](const plan::OpRef& ref) { return progress_.place(ref); }).has_value();
+}
+
+void LaneRunner::tell_arrivals(int index) {
+  const plan::Op& op = program_.compute()[index];
+  if (plan::is_first_come(op)) return work_.adds(index, first_come_->awaited(op, needs_.of(plan::compute_lane, index)));
+  if (!plan::is_pass(op.kind) || begun_ == op.step) return;
+  begun_ = op.step;
+  const std::vector<plan::OpRef>& newer = newer_[op.step.value];
+  if (!newer.empty() && progress_.all_given_out(newer)) work_.comes_too_late(op.step);
+}
+
 void LaneRunner::compute() {
   const int count = static_cast<int>(program_.compute().size());
   for (int i = 0; i < count; ++i) {
     if (talks_ && i >= most_given_out) wait_for_device(i - most_given_out);
     work_.queue(i);
     pulse_.comes_to(program_.compute()[i]);
-    const auto needs = needs_.of(plan::compute_lane, i);
-    if (!progress_.all_given_out(needs)) {
+    if (!may_compute(i)) {
       comm_.notify();
       pulse_.waits();
-      progress_.wait_for(needs);
+      progress_.wait_until([&] { return may_compute(i); });
       pulse_.computes();
     }
+    if (first_come_) tell_arrivals(i);
     work_.begin(i);
     // Told about the previous operation only now: where the communication thread takes this thread's core, it
     // shows as a longer operation, as in the simulation, and not as time between two operations.

@@ -29,9 +29,14 @@ class RankWork {
 
   // The computing thread, for each operation of the compute lane in order; with executor:futurized any of those that
   // compute, in any order that plan::Readiness allows, several operations at a time.
-  virtual void queue(int index) = 0;                 ///< the lane has come to it
-  virtual void begin(int index) = 0;                 ///< all that it needs is given out: has the device wait for that
-  virtual void compute(int index) = 0;               ///< runs it, or gives it out
+  virtual void queue(int index) = 0;    ///< the lane has come to it
+  virtual void begin(int index) = 0;    ///< all that it needs is given out: has the device wait for that
+  virtual void compute(int index) = 0;  ///< runs it, or gives it out
+  /// Where arrival decides (first_come.h), before begin(): an addition is of what the first of `awaited` brought, and
+  /// waited for all of them.
+  virtual void adds(int index, std::vector<plan::OpRef> awaited) = 0;
+  /// The same before the first pass of a step for which the rank comes too late: in it passes compute nothing.
+  virtual void comes_too_late(StepId step) = 0;
   virtual void finish() = 0;                         ///< once, all are given out: waits for the device
   virtual plan::Span computed(int index) const = 0;  ///< after finish()
 
@@ -56,7 +61,8 @@ inline constexpr int most_given_out = 8;
 /// other lanes. A thread goes on when what it needs is given out, an operation of another lane that needs one of those
 /// lanes when that has ended. With executor:futurized the compute lane is fired (firing.h) by as many threads as
 /// operations_at_once(plan.spec) says, of which the caller is one. Waiting threads sleep. Starts with a barrier; none
-/// stands between steps. `needs`: the rank's dependencies. Throws PeerFailure, or what the work threw; before that the other ranks are told to stop.
+/// stands between steps. `needs`: the rank's dependencies. Throws PeerFailure, or what the work threw; before that the
+/// other ranks are told to stop.
 RankSpans run_lanes(const plan::Plan& plan, const plan::LocalDependencies& needs, comm::Communicator& comm,
                     RankWork& work);
 

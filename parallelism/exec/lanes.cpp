@@ -9,18 +9,15 @@ bool LaneProgress::all_given_out(std::span<const plan::OpRef> refs) const {
 }
 
 void LaneProgress::give_out(int lane, int index) {
-  given_out_[lane][index].store(true, std::memory_order_release);
+  order_[lane][index].store(1 + given_out_.fetch_add(1), std::memory_order_release);
   changes_.fetch_add(1, std::memory_order_release);
   changes_.notify_all();
 }
 
-void LaneProgress::wait_for(std::span<const plan::OpRef> refs) {
-  for (;;) {
-    const std::uint32_t seen = changes_.load(std::memory_order_acquire);
-    if (failed()) rethrow();
-    if (all_given_out(refs)) return;
-    changes_.wait(seen, std::memory_order_acquire);
-  }
+std::optional<double> LaneProgress::place(const plan::OpRef& ref) const {
+  const std::uint32_t order = order_[ref.lane][ref.index].load(std::memory_order_acquire);
+  if (order == 0) return std::nullopt;
+  return order;
 }
 
 void LaneProgress::fail(std::exception_ptr error) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,24 +17,36 @@ namespace parabench::exec {
 class LaneProgress {
  public:
   explicit LaneProgress(const plan::RankProgram& program) {
-    for (const plan::Lane& lane : program.lanes) given_out_.emplace_back(lane.ops.size());
+    for (const plan::Lane& lane : program.lanes) order_.emplace_back(lane.ops.size());
   }
 
   bool given_out(const plan::OpRef& ref) const {
-    return given_out_[ref.lane][ref.index].load(std::memory_order_acquire);
+    return order_[ref.lane][ref.index].load(std::memory_order_acquire) > 0;
   }
+  /// The how-manieth of the rank's operations it was that was given out, from 1 on; nothing while it is not.
+  std::optional<double> place(const plan::OpRef& ref) const;
   bool all_given_out(std::span<const plan::OpRef> refs) const;
   void give_out(int lane, int index);
 
-  /// Blocks until all of `refs` are given out; rethrows the failure that another lane reported.
-  void wait_for(std::span<const plan::OpRef> refs);
+  /// Blocks until `may_go_on()`, which is asked again whenever something was given out; rethrows the failure that
+  /// another lane reported.
+  template <class MayGoOn>
+  void wait_until(MayGoOn may_go_on) {
+    for (;;) {
+      const std::uint32_t seen = changes_.load(std::memory_order_acquire);
+      if (failed()) rethrow();
+      if (may_go_on()) return;
+      changes_.wait(seen, std::memory_order_acquire);
+    }
+  }
   /// Wakes waiters with a failure; the first one stays.
   void fail(std::exception_ptr error);
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   void rethrow();
 
  private:
-  std::vector<std::vector<std::atomic<bool>>> given_out_;  ///< [lane][index]
+  std::vector<std::vector<std::atomic<std::uint32_t>>> order_;  ///< [lane][index] of what is given out; 0: not yet
+  std::atomic<std::uint32_t> given_out_{0};                     ///< how many
   std::atomic<std::uint32_t> changes_{0};
   std::atomic<bool> failed_{false};
   std::mutex mutex_;

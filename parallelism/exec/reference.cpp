@@ -181,6 +181,57 @@ class ReplicaGradients {
   std::vector<std::vector<torch::Tensor>> gradients_;  ///< [replica][tensor]
 };
 
+/// Sums of the gradients of those replicas that came in time.
+class FirstComeGradients {
+ public:
+  FirstComeGradients(const Arrivals& arrivals, std::span<const StageId> stage_of_layer)
+      : arrivals_(arrivals), stage_of_layer_(stage_of_layer), sums_(stage_of_layer.size()) {}
+
+  bool is_too_late(const plan::InputPiece& piece) const {
+    return !arrivals_.empty() && arrivals_.too_late[piece.replica.value][piece.step.value];
+  }
+
+  /// How many there are of a stage, in any step.
+  double taken(int replicas) const {
+    return arrivals_.empty() ? replicas : static_cast<double>(arrivals_.taken.front().front().size());
+  }
+
+  /// Takes what the replica's backward has left.
+  void take(Layers& layers, const plan::InputPiece& piece) {
+    for (std::size_t l = 0; l < layers.size(); ++l) {
+      const bool counts = is_taken(stage_of_layer_[l], piece);
+      std::vector<torch::Tensor>& parameters = layers[l].versions.back().parameters;
+      sums_[l].resize(parameters.size());
+      for (std::size_t p = 0; p < parameters.size(); ++p) {
+        const torch::Tensor gradient = std::exchange(parameters[p].mutable_grad(), torch::Tensor());
+        if (!counts || !gradient.defined()) continue;  // a tied tensor's was taken with its first layer
+        sums_[l][p] = sums_[l][p].defined() ? sums_[l][p] + gradient : gradient;
+      }
+    }
+  }
+
+  /// After the last replica.
+  void give_back(Layers& layers) {
+    for (std::size_t l = 0; l < layers.size(); ++l) {
+      std::vector<torch::Tensor>& parameters = layers[l].versions.back().parameters;
+      for (std::size_t p = 0; p < parameters.size(); ++p)
+        if (torch::Tensor sum = std::exchange(sums_[l][p], torch::Tensor()); sum.defined())
+          parameters[p].mutable_grad() = std::move(sum);
+    }
+  }
+
+ private:
+  bool is_taken(StageId stage, const plan::InputPiece& piece) const {
+    if (arrivals_.empty()) return true;
+    const std::vector<ReplicaId>& taken = arrivals_.taken[stage.value][piece.step.value];
+    return std::ranges::find(taken, piece.replica) != taken.end();
+  }
+
+  const Arrivals& arrivals_;
+  std::span<const StageId> stage_of_layer_;
+  std::vector<std::vector<torch::Tensor>> sums_;  ///< [layer][tensor]
+};
+
 /// Copies that train each for itself and meet now and then, by Plan::averaging.
 class Meeting {
  public:
@@ -216,7 +267,8 @@ class Meeting {
 
 /// Whether a batch passes through the model as one piece.
 bool is_trained_whole(const plan::Plan& plan, const models::ModelSpec& model) {
-  const bool apart = plan::averaging(plan.spec).every > 0 || compression(plan.spec).is_on();
+  const bool apart =
+      plan::averaging(plan.spec).every > 0 || compression(plan.spec).is_on() || plan::serving(plan.spec).backups > 0;
   return plan.spec.sync_bn || (!models::mixes_samples(model) && !apart);
 }
 
@@ -224,7 +276,7 @@ bool is_trained_whole(const plan::Plan& plan, const models::ModelSpec& model) {
 
 ReferenceState train_reference(const plan::Plan& plan, const models::ModelSpec& model, int steps,
                                std::shared_ptr<const datasets::SampleSource> source, const InputOptions& options,
-                               double nudge) {
+                               double nudge, const Arrivals& arrivals) {
   const Case& spec = plan.spec;
   const plan::PieceOwners owners(plan);
   std::vector<StageId> stage_of_layer(model.layers.size());
@@ -243,6 +295,8 @@ ReferenceState train_reference(const plan::Plan& plan, const models::ModelSpec& 
   ReferenceState state;
   const bool compresses = compression(spec).is_on();
   ReplicaGradients of_replicas(plan, model);
+  const bool by_arrival = plan::serving(spec).backups > 0;
+  FirstComeGradients first_come(arrivals, stage_of_layer);
   state.whole_batch = is_trained_whole(plan, model);
   std::vector<std::vector<std::vector<torch::Tensor>>> buffers(plan.ranks.size());  // working copies, run precision
   for (std::size_t l = 0; l < model.layers.size(); ++l) {
@@ -266,9 +320,10 @@ ReferenceState train_reference(const plan::Plan& plan, const models::ModelSpec& 
   };
   const double batch = plan::batch_samples(cut);
   for (int step = 0; step < steps; ++step) {
-    double step_loss = 0;
+    double step_loss = 0, computed = 0;
     for (const plan::InputPiece& piece : pieces_of(cut, step)) {
       const datasets::LoadedPiece loaded = input.next();
+      if (by_arrival && first_come.is_too_late(piece)) continue;
       auto [x, labels] = network_input(tensors_of(loaded, sample, label_shape), spec);
       const Layers& layers = copy_of(piece.replica);
       torch::Tensor loss;
@@ -283,12 +338,18 @@ ReferenceState train_reference(const plan::Plan& plan, const models::ModelSpec& 
       }
       const auto samples = static_cast<double>(labels.size(0));
       step_loss += samples / batch * loss.item<double>();
-      torch::autograd::backward({loss * (samples / plan::update_samples(cut, piece.replica))});
+      computed += samples / batch;
+      // Pieces that some may be left out of are equal.
+      const double share =
+          by_arrival ? 1 / first_come.taken(plan.replicas) : samples / plan::update_samples(cut, piece.replica);
+      torch::autograd::backward({loss * share});
+      if (by_arrival) first_come.take(copies.front(), piece);
       const bool is_last = piece.micro_batch.value == plan::micro_batches(cut) - 1;
       if (compresses && is_last) of_replicas.take(copies.front());
     }
     if (compresses) of_replicas.sum(copies.front());
-    state.losses.push_back(step_loss);
+    if (by_arrival) first_come.give_back(copies.front());
+    state.losses.push_back(step_loss / (by_arrival ? computed : 1));
     for (Layers& layers : copies) update(layers, model, optimizer_rule(spec), StepId(step));
     if (averaging.is_due(StepId(step))) meeting.average(copies, model);
   }
@@ -341,12 +402,13 @@ std::int64_t reference_bytes(const plan::Plan& plan, const models::ModelSpec& mo
   const bool trains_apart = plan::averaging(plan.spec).every > 0;
   const std::int64_t trained = trains_apart ? plan.replicas : 1, outer = trains_apart ? 3 : 0;
   const std::int64_t apart =
-      compression(plan.spec).is_on() ? 3 * plan.replicas : 0;  // gradients, errors and their sums
+      compression(plan.spec).is_on() ? 3 * plan.replicas : 0;                // gradients, errors and their sums
+  const std::int64_t chosen = plan::serving(plan.spec).backups > 0 ? 1 : 0;  // their sum
   int versions = plan.stages;
   for (const plan::VersionRule& rule : plan::delay_rules(plan)) versions = std::max(versions, rule.lag + 1);
   const int missed = plan::updates_missed(plan.spec, Rank(0), versions);
   const std::int64_t copies =
-      3 + trained * (1 + state_count(optimizer_rule(plan.spec)) + versions) + outer + missed + apart;
+      3 + trained * (1 + state_count(optimizer_rule(plan.spec)) + versions) + outer + missed + apart + chosen;
   int samples = 0;
   for (const auto& replica : plan.pieces) samples = std::max(samples, std::ranges::max(replica));
   if (is_trained_whole(plan, model)) samples = plan.spec.batch;

@@ -189,6 +189,8 @@ comm::Work TrainingWork::start(int lane, int index) {
         return comm_.recv(of_run(op, event), op.peer, message_of(op));
       }
       CountScope scope(device_, MemoryCategory::communication);
+      // Those that came before were added or came too late.
+      if (plan_.taken > 0 && index > 0) payload_[lane][index - 1].reset();
       payload = op.payload == plan::Payload::gradients ? state_.room_for_gradients(op.segment, op.segments)
                                                        : receive_buffer(op);
       return comm_.recv(bytes_of(payload, event), op.peer, message_of(op));
@@ -313,8 +315,28 @@ void TrainingWork::run_backward(const plan::Op& op, int index) {
   }
 }
 
+void TrainingWork::adds(int index, std::vector<plan::OpRef> awaited) {
+  awaited_ = std::move(awaited);
+  result_.taken.resize(plan_.steps);
+  std::vector<Rank>& taken = result_.taken[program_.compute()[index].step.value];
+  const Rank worker = plan::at(plan_, awaited_.front()).peer;
+  if (std::ranges::find(taken, worker) == taken.end()) taken.push_back(worker);
+}
+
+void TrainingWork::comes_too_late(StepId step) {
+  too_late_ = step;
+  result_.too_late.push_back(step);
+}
+
+void TrainingWork::leave_out(const plan::Op& op, int index) {
+  if (op.kind != plan::OpKind::forward) return;
+  read_input(op, index);
+  if (op.segment == last_segment_) labels_of(op, /*again=*/false);
+}
+
 void TrainingWork::run(int index) {
   const plan::Op& op = program_.compute()[index];
+  if (plan::is_pass(op.kind) && too_late_ == op.step) return leave_out(op, index);
   switch (op.kind) {
     case plan::OpKind::forward: {
       CountScope scope(device_, MemoryCategory::activations);
@@ -340,7 +362,9 @@ void TrainingWork::run(int index) {
     case plan::OpKind::add: {
       if (op.group.value >= 0)
         return state_.add_share(op.segment, op.segments, plan::shard_of(plan_, comm_.rank(), op), op.accumulates);
-      const torch::Tensor sent = take(plan::compute_lane, index, brings_gradients).tensor;
+      // Where arrival decides, all lie there until others take their place, whether they are added or not.
+      const torch::Tensor sent = plan::is_first_come(op) ? payload_[awaited_.front().lane][awaited_.front().index]
+                                                         : take(plan::compute_lane, index, brings_gradients).tensor;
       device_.adopt(sent);
       return state_.add_gradients(op.segment, op.segments, sent, op.accumulates);
     }
@@ -395,7 +419,9 @@ void TrainingWork::begin(int index) {
     device_.account().begin_window();
     result_.memory[index].before = device_.account().live();
   }
-  for (const plan::OpRef& ref : needs_.of(plan::compute_lane, index)) {
+  const bool chosen = plan::is_first_come(program_.compute()[index]);
+  for (const plan::OpRef& ref :
+       chosen ? std::span<const plan::OpRef>(awaited_) : needs_.of(plan::compute_lane, index)) {
     if (ref.lane == plan::compute_lane) continue;
     comm::DeviceEvent& end = transfers_[ref.lane][ref.index].end;
     if (!end) continue;

@@ -30,6 +30,8 @@ class TrainingWork : public RankWork {
   void queue(int index) override;
   void begin(int index) override;
   void compute(int index) override;
+  void adds(int index, std::vector<plan::OpRef> awaited) override;
+  void comes_too_late(StepId step) override;
   void finish() override;
   plan::Span computed(int index) const override;
   bool is_done(int computed) const override { return device_.reached(marks_[computed].end); }
@@ -64,6 +66,8 @@ class TrainingWork : public RankWork {
  private:
   using Labels = std::map<std::pair<StepId, MicroBatchId>, torch::Tensor>;
 
+  /// A pass of a step for which the rank comes too late: its piece is read and left.
+  void leave_out(const plan::Op& op, int index);
   torch::Tensor run_forward(const plan::Op& op, int index);
   void run_backward(const plan::Op& op, int index);
 
@@ -121,7 +125,9 @@ class TrainingWork : public RankWork {
     Mark queued, start, end;
     std::optional<Mark> fed;  ///< between start and end, where a piece was read
   };
-  std::vector<Marks> marks_;  ///< of the compute lane; written before the operation's end is told
+  std::vector<plan::OpRef> awaited_;  ///< by the addition that begins next, where arrival decides
+  std::optional<StepId> too_late_;    ///< the latest step in which the rank computes nothing
+  std::vector<Marks> marks_;          ///< of the compute lane; written before the operation's end is told
   bool peaks_reset_ = false;
   mutable std::mutex mutex_;  ///< of labels, losses and the reset of peaks, which several operations touch
   Execution result_;

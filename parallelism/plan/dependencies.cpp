@@ -132,8 +132,20 @@ class OpIndex {
     if (found == pushed_.end()) missing(add);
     return found->second;
   }
-  /// What adds the gradients that a server receives; an invalid rank where nothing does.
+  /// What brought the gradients of all workers, by rank.
+  void all_pushed(const Op& add, std::vector<OpRef>& found) const {
+    const auto begin = pushed_.lower_bound({add.segment, add.step, Rank(nowhere)});
+    const auto end = pushed_.lower_bound({add.segment, StepId(add.step.value + 1), Rank(nowhere)});
+    if (begin == end) missing(add);
+    for (auto push = begin; push != end; ++push) found.push_back(push->second);
+  }
+  /// What adds the gradients that a server receives, or has taken others in their place; an invalid rank where nothing
+  /// does.
   OpRef addition(const Op& receive) const {
+    if (plan_.taken > 0) {
+      const int index = update_to_[due(receive, receive.segment) + 1];
+      return index == nowhere ? OpRef{Rank(nowhere)} : OpRef{rank_, compute_lane, index};
+    }
     const auto found = adds_.find({receive.segment, receive.step, receive.peer});
     return found == adds_.end() ? OpRef{Rank(nowhere)} : OpRef{rank_, compute_lane, found->second};
   }
@@ -440,7 +452,10 @@ class Finder {
         if (index_.norm_sum(op, op.segment).rank.value == nowhere) return;
         return over_run(op, found,
                         [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.norm_sum(op, s)); });
-      case OpKind::add: found.push_back(op.group.value < 0 ? index_.pushed(op) : index_.scattered(op)); return;
+      case OpKind::add:
+        if (is_first_come(op)) return index_.all_pushed(op, found);
+        found.push_back(op.group.value < 0 ? index_.pushed(op) : index_.scattered(op));
+        return;
       case OpKind::average:
         return over_run(op, found,
                         [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.weight_sum(op, s)); });

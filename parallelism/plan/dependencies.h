@@ -40,7 +40,8 @@ class LocalDependencies {
   std::vector<OfLane> lanes_;
 };
 
-///   F(s,m)               <- the activation of s-1; every skip that enters s; what wrote the version it reads, of a tied
+///   F(s,m)               <- the activation of s-1; every skip that enters s; what wrote the version it reads, of a
+///   tied
 ///                           tensor too
 ///   RECOMPUTE(s,m)       <- F(s,m)
 ///   B(s,m), I(s,m)       <- RECOMPUTE(s,m), else F(s,m); the gradient of the input of s+1 (none at the last segment);
@@ -61,8 +62,8 @@ class LocalDependencies {
 ///   sum of shares        <- the reduce_scatter of every segment of the run
 ///   update               <- the collectives that sum the run's gradients, all parts of them, and after them those that
 ///                           sum its shares, or the decode of their compressed sum; where micro-batches are
-///                           summed one by one the last add; else the gradients of every segment; where there are norms, the
-///                           all_reduce of those of the run
+///                           summed one by one the last add; else the gradients of every segment; where there are
+///                           norms, the all_reduce of those of the run
 ///   encode               <- the gradients of every segment of the run
 ///   collective of what was encoded <- the encode; of what was projected <- the project
 ///   project              <- the collective of what was encoded
@@ -76,6 +77,9 @@ class LocalDependencies {
 ///   B(s,m), W(s,m)       <- the send of the gradients of an earlier step that lie in the place of theirs
 ///   update               <- the sends of the version in whose place it writes
 ///   receive of gradients <- the addition of those that the same worker sent before: room for one run of each
+/// Where they take the gradients that come first (Plan::taken), besides:
+///   add                  <- of the receives from all workers, by rank, those that first_come.h says
+///   receive of gradients <- the update of those that the same worker sent before, which may have been dropped
 ///   receive of weights   <- the last pass that reads a version in whose place they come
 /// With room for the whole weights of some runs alone (Plan::room):
 ///   F(s,m)               <- the first all_gather of its run in its step, and that of a tied tensor's

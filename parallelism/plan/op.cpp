@@ -78,6 +78,11 @@ Op recv_gradients(SegmentId first, int segments, StepId step, Rank from) {
 Op add_gradients(SegmentId first, int segments, StepId step, Rank from) {
   return over_run(OpKind::add, Payload::none, first, segments, step, from);
 }
+Op add_first_come(SegmentId first, int segments, StepId step, int place) {
+  Op op = add_gradients(first, segments, step, Rank(-1));
+  op.port = static_cast<std::uint16_t>(place);
+  return op;
+}
 Op send_parameters(SegmentId first, int segments, StepId step, VersionId version, Rank to) {
   return with_version(over_run(OpKind::send, Payload::parameters, first, segments, step, to), version);
 }

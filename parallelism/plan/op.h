@@ -93,8 +93,9 @@ struct Op {
   bool accumulates : 1 = false;    ///< B, W: adds to gradients that an earlier one made since the last update
   bool discards : 1 = false;       ///< F: keeps its input alone, for a RECOMPUTE
   bool overlaps_next : 1 = false;  ///< F: may run at the same time as the action after it
-  /// Messages: 0: what neighbouring segments hand on; else Plan::skips[port - 1]. Sums of gradients: 0: of the whole run;
-  /// else which part of it (Plan::parts), from 1 on.
+  /// Messages: 0: what neighbouring segments hand on; else Plan::skips[port - 1]. Sums of gradients: 0: of the whole
+  /// run; else which part of it (Plan::parts), from 1 on. Adds: 0: of the peer's gradients; else of whose
+  /// (Plan::taken): which of those that are taken in the step, by rank, from 1 on.
   std::uint16_t port : 13 = 0;
   SegmentId segment;  ///< first of a run
   int segments = 1;   ///< length of the run: norms, updates, encodes, what moves gradients and the like
@@ -102,7 +103,7 @@ struct Op {
   MicroBatchId micro_batch{0};
   StepId step;        ///< of the window
   VersionId version;  ///< passes: weights read; updates, averages, what moves parameters: weights written
-  Rank peer{-1};      ///< messages: the other rank; adds: who sent it; broadcasts: the root
+  Rank peer{-1};      ///< messages: the other rank; adds: who sent it, -1: whoever is taken; broadcasts: the root
   /// Collectives, averages and steps of compressed sums: who takes part; norms, updates and adds: among whom the run is
   /// shared, -1: the rank updates all of it.
   GroupId group{-1};
@@ -112,6 +113,8 @@ static_assert(sizeof(Op) == 32, "plans and simulations copy millions of operatio
 
 /// Whether it works on a run of segments rather than on one of them for a micro-batch.
 constexpr bool is_over_run(const Op& op) { return !is_pass(op.kind) && !is_of_micro_batch(op.payload); }
+/// Whether it adds gradients of one of those that are taken in its step (Plan::taken).
+constexpr bool is_first_come(const Op& op) { return op.kind == OpKind::add && op.group.value < 0 && op.port > 0; }
 /// Whether it reads or writes a version of the weights.
 constexpr bool has_version(const Op& op) {
   return is_pass(op.kind) || op.kind == OpKind::update || op.kind == OpKind::average ||
@@ -140,10 +143,13 @@ Op recv_backward(SegmentId s, MicroBatchId m, StepId step, Rank from);
 /// Adds the rank's share of the summed gradients that a micro-batch made of a run to those of the ones before.
 Op add_share(SegmentId first, int segments, MicroBatchId m, StepId step, GroupId group);
 
-/// Of the gradients of a run, to the rank that updates it, and there; the addition of what came from one of its workers.
+/// Of the gradients of a run, to the rank that updates it, and there; the addition of what came from one of its
+/// workers.
 Op send_gradients(SegmentId first, int segments, StepId step, Rank to);
 Op recv_gradients(SegmentId first, int segments, StepId step, Rank from);
 Op add_gradients(SegmentId first, int segments, StepId step, Rank from);
+/// The same of one of those whose gradients came first: `place`, by rank, from 1 on.
+Op add_first_come(SegmentId first, int segments, StepId step, int place);
 /// Of the parameters of a run, as the step's update wrote them, to a rank that does not update it, and there.
 Op send_parameters(SegmentId first, int segments, StepId step, VersionId version, Rank to);
 Op recv_parameters(SegmentId first, int segments, StepId step, VersionId version, Rank from);
@@ -157,7 +163,8 @@ Op reduce_scatter_piece(SegmentId first, int segments, MicroBatchId m, StepId st
 Op all_reduce_shares(SegmentId first, int segments, StepId step, GroupId group);
 /// Of the tensor that `original`, whose segment it first lies in, shares with another.
 Op all_reduce_tied(SegmentId original, StepId step, GroupId group);
-/// Of the weights of a run, as each member's own update wrote them; and the weights that every member makes of that sum.
+/// Of the weights of a run, as each member's own update wrote them; and the weights that every member makes of that
+/// sum.
 Op all_reduce_parameters(SegmentId first, int segments, StepId step, VersionId version, GroupId group);
 Op average(SegmentId first, int segments, StepId step, VersionId version, GroupId group);
 /// A step of the compressed sum of the gradients of a run: encode, project or decode.

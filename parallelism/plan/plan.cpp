@@ -17,8 +17,13 @@ int batch_samples(const Plan& plan) {
   return samples;
 }
 
+int trained_samples(const Plan& plan) {
+  const int all = batch_samples(plan);
+  return plan.taken > 0 ? all / plan.replicas * plan.taken : all;  // of equal pieces
+}
+
 int update_samples(const Plan& plan, ReplicaId replica) {
-  if (plan.averaging.every == 0) return batch_samples(plan);
+  if (plan.averaging.every == 0) return trained_samples(plan);
   const std::vector<int>& own = plan.pieces[replica.value];
   return std::accumulate(own.begin(), own.end(), 0);
 }

@@ -68,6 +68,7 @@ class Accounting {
     double split = span.queued;
     for (OpRef before : waits_for(ref)) {
       if ((in_order_ && before.lane == compute_lane) || span_of(timeline_, before).end <= span.queued) continue;
+      if (plan_.taken > 0 && span_of(timeline_, before).end > span.start) continue;  // came too late
       awaited = true;
       split = std::max(split, compute_end(before));
     }
@@ -150,6 +151,8 @@ std::vector<double> step_completions(const Plan& plan, const Timeline& timeline)
     for (std::size_t l = 0; l < plan.ranks[r].lanes.size(); ++l) {
       const auto& ops = plan.ranks[r].lanes[l].ops;
       for (std::size_t i = 0; i < ops.size(); ++i) {
+        // Who comes too late for a step is not waited for.
+        if (plan.taken > 0 && ops[i].kind != OpKind::update) continue;
         double& completion = completions[ops[i].step.value];
         completion = std::max(completion, timeline.ranks[r][l][i].end);
       }

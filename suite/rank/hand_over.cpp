@@ -127,6 +127,7 @@ std::vector<double> decided_losses(std::vector<double> losses, const std::vector
 }
 
 int loss_steps(const Launch& launch) {
+  if (launch.plan.taken > 0) return 1;
   int smallest = launch.plan.spec.batch;
   for (const auto& replica : launch.plan.pieces) smallest = std::min(smallest, std::ranges::min(replica));
   return smallest < exec::steady_piece(launch.model) ? 2 : hand_over_steps;

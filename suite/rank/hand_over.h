@@ -9,7 +9,7 @@
 namespace parabench::rank {
 
 /// Steps whose losses the measured launch of a case is compared by: with few values per channel, only those that
-/// rounding cannot decide.
+/// rounding cannot decide; where arrival decides what an update is made of, the first, which comes before all updates.
 int loss_steps(const Launch& launch);
 
 /// The first of `losses`, and those after it up to one that rounding decides: three times its difference from `nudged`,
@@ -23,8 +23,8 @@ std::vector<double> decided_losses(std::vector<double> losses, const std::vector
 ///   work.json    {"plan_hash", "parameters": the case, "model" (model_json.h), "stages": [{"rank", "first_layer",
 ///                "layers"}], "pieces": [[samples of each micro-batch] of each replica], "steps": batches,
 ///                "sample", "labels": dims of one of each, "sample_type", "weight_type": float32, float64 or int64}
-/// Answers with the losses of training on them on one rank (parallelism/exec/reference.h) that rounding does not decide;
-/// with all cores.
+/// Answers with the losses of training on them on one rank (parallelism/exec/reference.h) that rounding does not
+/// decide; with all cores.
 protocol::HandOver hand_over(const Launch& launch);
 
 }  // namespace parabench::rank

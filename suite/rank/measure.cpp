@@ -13,6 +13,7 @@
 #include "parallelism/comm/gather.h"
 #include "parallelism/comm/mpi/session.h"
 #include "parallelism/exec/arithmetic.h"
+#include "parallelism/exec/arrivals.h"
 #include "parallelism/exec/emulation.h"
 #include "parallelism/exec/executor.h"
 #include "parallelism/exec/firing.h"
@@ -81,14 +82,16 @@ protocol::RankReport report(Rank rank, exec::RankSpans spans, double clock_offse
   return result;
 }
 
-/// Repeats of the plan's own steps to run alone; none where steps of the plan have no end of their own, or no other rank.
+/// Repeats of the plan's own steps to run alone; none where steps of the plan have no end of their own, or no other
+/// rank.
 int isolated_count(const Launch& launch) {
   if (launch.plan.asynchronous || launch.plan.spec.np == 1) return 0;
   const int steps = std::min(launch.command.steps, protocol::most_isolated_steps);
   return plan::window(launch.plan, 0, steps).measured / launch.plan.steps;
 }
 
-/// Begin and end of such repeats on this rank, each alone between barriers, on the clock of rank 0. `run_step` runs one.
+/// Begin and end of such repeats on this rank, each alone between barriers, on the clock of rank 0. `run_step` runs
+/// one.
 std::vector<protocol::RankReport::Interval> isolated_steps(int count, double clock_offset,
                                                            const std::function<exec::RankSpans()>& run_step) {
   std::vector<protocol::RankReport::Interval> steps;
@@ -127,9 +130,35 @@ std::vector<protocol::RankReport> gather_reports(comm::Communicator& comm, const
   return reports;
 }
 
+/// What became of a worker's steps from `first` on.
+results::WorkerSteps worker_steps(const plan::Plan& plan, const exec::Arrivals& arrivals, ReplicaId replica,
+                                  int first) {
+  results::WorkerSteps sums;
+  for (int step = first; step < plan.steps; ++step) {
+    for (const auto& server : arrivals.taken)
+      sums.taken += std::ranges::find(server[step], replica) != server[step].end();
+    sums.too_late += arrivals.too_late[replica.value][step];
+  }
+  const double steps = plan.steps - first, servers = static_cast<double>(arrivals.taken.size());
+  return {sums.taken / (steps * servers), sums.too_late / steps};
+}
+
+/// Mean losses of the steps; who came too late for one has computed none.
+std::vector<double> step_losses(const plan::Plan& plan, const std::vector<protocol::RankReport>& ranks,
+                                const exec::Arrivals& arrivals) {
+  std::vector<double> losses(plan.steps, 0.0);
+  for (int step = 0; step < plan.steps; ++step) {
+    for (const protocol::RankReport& rank : ranks) losses[step] += rank.losses.at(step);
+    if (arrivals.empty()) continue;
+    const auto late = std::ranges::count_if(arrivals.too_late, [step](const auto& worker) { return worker[step]; });
+    losses[step] *= plan.replicas / static_cast<double>(plan.replicas - late);
+  }
+  return losses;
+}
+
 /// Rank 0's account of all reports. Collective; the other ranks' is empty.
 results::Measured conclude(const Launch& launch, const plan::Plan& plan, comm::Communicator& comm,
-                           const protocol::RankReport& mine) {
+                           const protocol::RankReport& mine, const exec::Arrivals& arrivals) {
   const std::vector<protocol::RankReport> reports = gather_reports(comm, mine);
   if (comm.rank() != Rank(0)) return {};
 
@@ -155,10 +184,10 @@ results::Measured conclude(const Launch& launch, const plan::Plan& plan, comm::C
     const std::vector<Breakdown> parts = plan::breakdowns(plan, timeline, StepId(warmup));
     for (int r = 0; r < comm.size(); ++r) measured.ranks[r].breakdown_s = parts[r];
   }
-  if (!is_emulated(plan.spec)) {
-    measured.losses.assign(plan.steps, 0.0);
-    for (const protocol::RankReport& rank : reports)
-      for (int step = 0; step < plan.steps; ++step) measured.losses[step] += rank.losses.at(step);
+  if (!is_emulated(plan.spec)) measured.losses = step_losses(plan, reports, arrivals);
+  if (!arrivals.empty()) {
+    for (int r = 0; r < plan::computing_ranks(plan); ++r)
+      measured.ranks[r].steps = worker_steps(plan, arrivals, plan.ranks[r].holds.front().replica, warmup);
   }
   if (!is_emulated(plan.spec) && !shared) {
     const plan::Matching matching = plan::match(plan);
@@ -194,6 +223,7 @@ results::Measured measure(const Launch& launch, comm::Communicator& comm, exec::
   const exec::Execution execution =
       exec::execute(plan, launch.model, state, comm, input, device, StepId(window.discarded));
   const comm::Traffic traffic = comm.traffic();
+  const exec::Arrivals arrivals = exec::gather_arrivals(plan, execution, comm);
   // While memory of a device is looked at, nobody takes any there. Allocators keep what they took at their peak.
   comm.wait(comm.barrier());
 
@@ -224,7 +254,7 @@ results::Measured measure(const Launch& launch, comm::Communicator& comm, exec::
   mine.isolated = isolated_steps(isolated, clock_offset, [&] {
     return exec::execute(launch.plan, launch.model, state, comm, input, device, StepId(0)).spans;
   });
-  return conclude(launch, plan, comm, mine);
+  return conclude(launch, plan, comm, mine, arrivals);
 }
 
 results::Measured measure_emulated(const Launch& launch, comm::Communicator& comm) {
@@ -234,7 +264,7 @@ results::Measured measure_emulated(const Launch& launch, comm::Communicator& com
   protocol::RankReport mine = report(comm.rank(), spans, 0, "emulated");
   mine.isolated =
       isolated_steps(isolated_count(launch), 0, [&] { return exec::emulate(launch.plan, launch.durations, comm); });
-  return conclude(launch, plan, comm, mine);
+  return conclude(launch, plan, comm, mine, {});
 }
 
 }  // namespace parabench::rank

@@ -43,6 +43,7 @@ results::Equivalence verify(const Launch& launch, comm::Communicator& comm, exec
   results::Equivalence equivalence;
   equivalence.reference = plan::delays_updates(launch.plan.spec)        ? "delayed-update"
                           : plan::averaging(launch.plan.spec).every > 0 ? "local-update"
+                          : launch.plan.taken > 0                       ? "backup-workers"
                           : compression(launch.plan.spec).is_on()       ? "compressed"
                                                                         : "sequential";
   if (const std::string reason = sums_of_no_order(launch.plan, comm); !reason.empty()) {
@@ -67,9 +68,9 @@ results::Equivalence verify(const Launch& launch, comm::Communicator& comm, exec
   at::set_num_threads(
       std::min<int>(static_cast<int>(launch.all_cores.size()), launch.plan.spec.np * launch.plan.spec.threads));
   const auto train = [&](double nudge) {
-    return exec::by_layers_of(
-        exec::train_reference(plan, launch.original, equivalence.steps, launch.source, launch.input, nudge),
-        launch.model);
+    return exec::by_layers_of(exec::train_reference(plan, launch.original, equivalence.steps, launch.source,
+                                                    launch.input, nudge, trained.arrivals),
+                              launch.model);
   };
   const exec::ReferenceState reference = train(/*nudge=*/0);
   equivalence.reference_batch =

@@ -19,7 +19,7 @@ void divide(Breakdown& sum, double count) {
 
 }  // namespace
 
-results::Measured combine(std::span<const results::Measured> launches, int batch, double flops) {
+results::Measured combine(std::span<const results::Measured> launches, int samples, double flops) {
   results::Measured all = launches.front();
   for (const results::Measured& launch : launches.subspan(1)) {
     const auto& samples = launch.step_time_s.samples;
@@ -37,6 +37,10 @@ results::Measured combine(std::span<const results::Measured> launches, int batch
       for (const auto peak : {&MemoryUsage::resident, &MemoryUsage::reserved, &MemoryUsage::device_used}) {
         rank.peak_memory.*peak = std::max(before.*peak, other.peak_memory.*peak);
       }
+      if (rank.steps && other.steps) {
+        rank.steps->taken += other.steps->taken;
+        rank.steps->too_late += other.steps->too_late;
+      }
       if (rank.breakdown_s && other.breakdown_s) add(*rank.breakdown_s, *other.breakdown_s);
       if (rank.bus_bandwidth_bytes_per_s)
         *rank.bus_bandwidth_bytes_per_s += other.bus_bandwidth_bytes_per_s.value_or(0);
@@ -44,12 +48,13 @@ results::Measured combine(std::span<const results::Measured> launches, int batch
   }
   for (results::RankMeasured& rank : all.ranks) {
     const auto count = static_cast<double>(launches.size());
+    if (rank.steps) rank.steps = {rank.steps->taken / count, rank.steps->too_late / count};
     if (rank.breakdown_s) divide(*rank.breakdown_s, count);
     if (rank.bus_bandwidth_bytes_per_s) *rank.bus_bandwidth_bytes_per_s /= count;
   }
   results::summarise(all.step_time_s);
   if (all.isolated_step_time_s) results::summarise(*all.isolated_step_time_s);
-  all.throughput_samples_per_s = batch / all.step_time_s.median;
+  all.throughput_samples_per_s = samples / all.step_time_s.median;
   all.achieved_flops_per_s = flops / all.step_time_s.median;
   return all;
 }

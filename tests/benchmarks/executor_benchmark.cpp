@@ -6,32 +6,24 @@
 // Exponential: times a factor of mean 1, drawn once for each operation, the same in both arms. The thread sleeps its
 // delays, so that with small layers more ranks than cores are tried. Layers count as equally long, so that
 // partition:time cuts evenly. Prints for each arm the median of the rounds' median steps and their range, then the same
-// of the rounds' ratios (ordered / futurized), and of the share of operations that started before one that stands before
-// them in the plan.
+// of the rounds' ratios (ordered / futurized), and of the share of operations that started before one that stands
+// before them in the plan.
 #include <fmt/format.h>
 #include <torch/utils.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <limits>
-#include <mutex>
 #include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/case_id.h"
 #include "base/statistics.h"
-#include "datasets/source.h"
-#include "parallelism/comm/threads/world.h"
-#include "parallelism/exec/device_cpu.h"
 #include "parallelism/exec/firing.h"
-#include "parallelism/exec/training_work.h"
-#include "parallelism/plan/routes.h"
 #include "parallelism/plan/strategies/strategies.h"
+#include "tests/benchmarks/delayed_training.h"
 
 namespace parabench {
 namespace {
@@ -54,53 +46,6 @@ std::vector<double> delays(const plan::Plan& plan, Rank rank, const Delay& delay
     result.push_back(units * delay.forward_s * (rank == Rank(0) ? delay.slow : 1) * drawn);
   }
   return result;
-}
-
-class Delayed final : public exec::RankWork {
- public:
-  Delayed(exec::RankWork& inner, std::vector<double> delays) : inner_(inner), delays_(std::move(delays)) {}
-  void enter(bool computes) override { inner_.enter(computes); }
-  void queue(int index) override { inner_.queue(index); }
-  void begin(int index) override { inner_.begin(index); }
-  void compute(int index) override {
-    if (delays_[index] > 0) std::this_thread::sleep_for(std::chrono::duration<double>(delays_[index]));
-    inner_.compute(index);
-  }
-  void finish() override { inner_.finish(); }
-  plan::Span computed(int index) const override { return inner_.computed(index); }
-  bool is_done(int index) const override { return inner_.is_done(index); }
-  comm::Work start(int lane, int index) override { return inner_.start(lane, index); }
-  void given_out(int lane, int index, const comm::DeviceSpan& span) override { inner_.given_out(lane, index, span); }
-  void end(int lane, int index) override { inner_.end(lane, index); }
-  double patience_s() override { return inner_.patience_s(); }
-  plan::Span transferred(int lane, int index, const plan::Span& seen) const override {
-    return inner_.transferred(lane, index, seen);
-  }
-
- private:
-  exec::RankWork& inner_;
-  std::vector<double> delays_;
-};
-
-plan::Timeline train(const plan::Plan& plan, const models::ModelSpec& model, const datasets::DatasetSpec& data,
-                     const Delay& delay) {
-  static exec::MemoryAccount accounts[16];
-  plan::Timeline timeline{.origin = std::numeric_limits<double>::infinity()};
-  timeline.ranks.resize(plan.spec.np);
-  std::mutex mutex;
-  comm::run_thread_ranks({plan.spec.np, plan::collective_groups(plan).declared}, [&](comm::Communicator& comm) {
-    const auto device = exec::cpu_device(accounts[comm.rank().value]);
-    exec::StageState state(plan, model, comm, *device);
-    exec::RankInput input = exec::open_input(plan, comm.rank(), datasets::open_source(data, {}), {}, *device);
-    const plan::LocalDependencies needs = plan::dependencies(plan, comm.rank());
-    exec::TrainingWork work(plan, model, state, needs, comm, input, *device, StepId(0));
-    Delayed delayed(work, delays(plan, comm.rank(), delay));
-    exec::RankSpans spans = exec::run_lanes(plan, needs, comm, delayed);
-    const std::lock_guard lock(mutex);
-    timeline.origin = std::min(timeline.origin, spans[plan::compute_lane].front().queued);
-    timeline.ranks[comm.rank().value] = std::move(spans);
-  });
-  return timeline;
 }
 
 double early_share(const plan::Timeline& timeline) {
@@ -132,7 +77,8 @@ void compare(const std::string& id, int steps, int rounds, const Delay& delay) {
     for (const ExecutorKind executor : {ExecutorKind::ordered, ExecutorKind::futurized}) {
       spec.executor = executor;
       const plan::Plan plan = plan::unroll(plan::make_plan(spec, model, equal, 1), discarded + steps);
-      const plan::Timeline timeline = train(plan, model, data, delay);
+      const plan::Timeline timeline =
+          train_delayed(plan, model, data, [&](Rank rank) { return delays(plan, rank, delay); }).timeline;
       const double step_s = median(plan::step_samples(plan, timeline, StepId(discarded)));
       (is_futurized(spec) ? futurized : ordered).push_back(step_s);
       if (!is_futurized(spec)) continue;

@@ -41,7 +41,7 @@ Measured measured(const Case& spec, double throughput) {
                          Breakdown{step / 4, step / 2, 0, step / 8, step / 16, step / 32, 0, step / 32}, 1 << 20,
                          1 << 20, 2.5e9,
                          Arithmetic{Precision::fp32, Precision::bf16, Precision::bf16, Precision::bf16, ""},
-                         FiredTasks{24, step / 24, 1e-6, 0.25}});
+                         WorkerSteps{0.75, 0.125}, FiredTasks{24, step / 24, 1e-6, 0.25}});
   }
   return out;
 }

@@ -68,6 +68,18 @@ TEST(Table, TellsTheLossOfWhatIsNotSequentialTrainingAfterAsManySamples) {
             std::string::npos);
 }
 
+TEST(Table, TellsHowManySamplesUpdatesTookWhereServersDoWithoutSome) {
+  Record record = ok_record("m/d/parameter-server[mode=backup]/np:4/batch:24", 100);
+  record.equivalence.reference = "backup-workers";
+  record.measured->losses = {2.5, 2.25};
+  for (RankMeasured& rank : record.measured->ranks) rank.steps.reset();
+  for (const auto& [rank, taken] : {std::pair(0, 1.0), {1, 0.75}, {2, 0.25}})
+    record.measured->ranks.at(rank).steps = WorkerSteps{.taken = taken};
+  EXPECT_NE(results_table(std::vector{record})
+                .find("(backup-workers): loss 2.25 after 2 steps of 24 samples, 16 of which updates took\n"),
+            std::string::npos);
+}
+
 TEST(Table, ShowsNoNumberThatIsNotFinite) {
   std::vector<Record> records = {ok_record("m/d/sequential/np:1/batch:32", 100)};
   records[0].measured->step_time_s.median = 0;

@@ -11,8 +11,8 @@
 
 namespace parabench::models {
 
-/// BatchNorm of its first input by the statistics (BatchStatistics) that its second one is: those of the micro-batch, or
-/// their sums over several ranks. Parameters and buffers are BatchNorm's.
+/// BatchNorm of its first input by the statistics (BatchStatistics) that its second one is: those of the micro-batch,
+/// or their sums over several ranks. Parameters and buffers are BatchNorm's.
 struct BatchNormBy {
   int channels = 0;
   static constexpr int arity = 2;

@@ -9,8 +9,8 @@
 
 namespace parabench::models {
 
-/// The tensor of such statistics: for each channel the sum of its values, for each the sum of their squares, and how many
-/// values a channel has.
+/// The tensor of such statistics: for each channel the sum of its values, for each the sum of their squares, and how
+/// many values a channel has.
 constexpr TensorSpec statistics_tensor(std::int64_t channels) { return {{2 * channels + 1}, ElementKind::sums}; }
 
 /// The statistics of a map.

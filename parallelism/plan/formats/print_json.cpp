@@ -22,8 +22,10 @@ json op_json(const Op& op) {
   if (op.accumulates) result["accumulates"] = true;
   if (op.discards) result["discards"] = true;
   if (op.overlaps_next) result["overlaps_next"] = true;
-  if (is_message(op.kind) || (op.kind == OpKind::add && !has_group(op))) result["peer"] = op.peer.value;
-  if (op.port != 0) result[is_message(op.kind) ? "port" : "part"] = static_cast<int>(op.port);
+  const bool adds_sent = op.kind == OpKind::add && !has_group(op);
+  if (is_message(op.kind) || (adds_sent && op.port == 0)) result["peer"] = op.peer.value;
+  if (op.port != 0)
+    result[is_message(op.kind) ? "port" : is_collective(op.kind) ? "part" : "taken"] = static_cast<int>(op.port);
   if (op.kind == OpKind::broadcast) result["root"] = op.peer.value;
   if (has_group(op)) result["group"] = op.group.value;
   return result;
@@ -47,6 +49,7 @@ json to_json(const Plan& plan) {
   if (plan.updates_late) result["updates_late"] = true;
   for (const Rank server : plan.servers) result["servers"].push_back(server.value);
   for (const SegmentId s : plan.statistics) result["statistics"].push_back(s.value);
+  if (plan.taken > 0) result["taken"] = plan.taken;
   if (plan.tie) {
     result["tie"] = {
         {"original", plan.tie->original.value}, {"copy", plan.tie->copy.value}, {"shared", plan.tie->shared}};

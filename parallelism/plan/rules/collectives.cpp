@@ -125,16 +125,27 @@ class UpdateCheck {
                           std::to_string(rank_.value)});
   }
 
-  /// A server adds what it receives, once.
+  /// A server adds what it receives, once; where it takes those that come first, as many as it takes, by rank.
   void check_adds() {
     std::multiset<std::tuple<SegmentId, int, StepId, Rank>> received;
+    std::map<std::tuple<SegmentId, int, StepId>, int> workers, places;
     const auto key = [](const Op& op) { return std::tuple(op.segment, op.segments, op.step, op.peer); };
     for (const Lane& lane : plan_.ranks[rank_.value].lanes) {
       if (lane.key.kind != LaneKind::receive || lane.key.purpose != Payload::gradients) continue;
-      for (const Op& op : lane.ops) received.insert(key(op));
+      for (const Op& op : lane.ops) {
+        received.insert(key(op));
+        ++workers[{op.segment, op.segments, op.step}];
+      }
     }
     for (const Op& op : plan_.ranks[rank_.value].compute()) {
       if (op.kind != OpKind::add || op.group.value >= 0) continue;
+      if (plan_.taken > 0) {
+        if (const int sent = workers[{op.segment, op.segments, op.step}]; sent != plan_.replicas)
+          complain("exactly once", op, "chooses among the gradients of " + std::to_string(sent) + " workers");
+        if (op.port != ++places[{op.segment, op.segments, op.step}])
+          complain("first come", op, "is not of the next of those that are taken");
+        continue;
+      }
       const auto found = received.find(key(op));
       if (found == received.end()) {
         complain("exactly once", op, "is of gradients that rank " + std::to_string(op.peer.value) + " did not send");
@@ -268,7 +279,8 @@ class UpdateCheck {
     const Rank server = served ? plan_.servers[stage.value] : Rank(-1);
     const VersionId version = updates_by(plan_, stage, step);
     const bool adds_shares = scatters(sharers) && is_update_due(plan_, stage, step);
-    const int adds = serves ? plan_.replicas : adds_shares ? micro_batches(plan_) : 0;
+    const int summed = plan_.taken > 0 ? plan_.taken : plan_.replicas;
+    const int adds = serves ? summed : adds_shares ? micro_batches(plan_) : 0;
     if (there.add.op && there.update.op && adds_shares && !same_run(*there.add.op, *there.update.op))
       complain("shard", *there.add.op, "is of other shares than " + to_text(*there.update.op) + " writes");
     const Op no_push = send_gradients(s, 1, step, server), no_add = add_gradients(s, 1, step, server),

@@ -123,6 +123,7 @@ class FieldCheck {
     if (!plan_.servers.empty() && (std::ssize(plan_.servers) != plan_.stages || !alone))
       complain({}, "servers",
                "expected for each of the " + std::to_string(plan_.stages) + " stages a rank that holds nothing else");
+    check_taken(smallest == largest);
     const auto is_cut = [](int parts) { return parts >= 1 && parts <= most_ports; };
     if (!plan_.parts.empty() &&
         (plan_.parts.size() != plan_.segments.size() || !std::ranges::all_of(plan_.parts, is_cut)))
@@ -134,6 +135,18 @@ class FieldCheck {
     if (plan_.updates_late && plan_.asynchronous)
       complain({}, "updates", "updates that are late in an asynchronous window");
     if (plan_.steps < 1) complain({}, "steps", "a window of " + std::to_string(plan_.steps) + " steps");
+  }
+
+  /// Where some gradients come too late.
+  void check_taken(bool even) {
+    if (plan_.taken == 0) return;
+    if (plan_.servers.empty() || plan_.taken < 0 || plan_.taken >= plan_.replicas)
+      complain({}, "first come",
+               "servers that take the first " + std::to_string(plan_.taken) + " of " + std::to_string(plan_.replicas) +
+                   " gradients: expected 1 or more, and fewer than there are");
+    if (!even) complain({}, "first come", "pieces of several sizes, of which some come too late");
+    if (plan_.asynchronous || is_futurized(plan_.spec))
+      complain({}, "first come", "gradients that come first in an asynchronous window, or by executor:futurized");
   }
 
   /// The rules count what a plan must hold: counts of a size that no list in it bears out are not to be made room for.
@@ -244,7 +257,9 @@ class FieldCheck {
     if (op.segment.value < 0 || op.segments < 1 || std::int64_t{op.segment.value} + op.segments > segments)
       return "segment";
     if (op.segments > 1 && !is_over_run(op)) return "segment";
-    if (is_cut(op) ? op.port == 0 || op.port > parts_of(plan_, op.segment) : op.port > 0 && !is_end_of_port(op))
+    if (is_first_come(op) || (op.kind == OpKind::add && op.group.value < 0 && plan_.taken > 0)) {
+      if (op.port < 1 || op.port > plan_.taken || op.peer != Rank(-1)) return "place among those taken";
+    } else if (is_cut(op) ? op.port == 0 || op.port > parts_of(plan_, op.segment) : op.port > 0 && !is_end_of_port(op))
       return "port";
     if (op.step.value < 0 || op.step.value >= plan_.steps) return "step";
     if (op.version.value < 0 || (!has_version(op) && op.version != VersionId(0))) return "version";

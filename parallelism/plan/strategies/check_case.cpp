@@ -130,6 +130,7 @@ void check_executor(const Case& spec) {
   if (spec.device != DeviceKind::cpu)
     refuse("ordered with device:" + std::string(to_text(spec.device)) +
            ": operations are fired on the processor alone");
+  if (serving(spec).backups > 0) refuse("ordered for " + name + ", whose servers add what comes first, step by step");
   if (delays_updates(spec)) refuse("ordered for " + name + ", in which the order decides what weights a pass reads");
   if (sums_by_reducer(spec)) refuse("ordered for " + name + ", whose backward is one call of PyTorch's autograd");
 }
@@ -169,6 +170,27 @@ void check_groups(const Case& spec) {
                     neighbours_hint("shard", *spec.shard, divisors));
 }
 
+/// Of servers that do without the gradients of some workers.
+void check_backups(const Case& spec) {
+  const Serving by = serving(spec);
+  const int workers = spec.np - by.servers;
+  if (by.backups == 0) return;
+  if (by.backups >= workers)
+    throw usage_error("k of parameter-server", std::to_string(by.backups),
+                      "with mode=backup fewer than the " + std::to_string(workers) +
+                          " workers: an update takes at least one's gradients",
+                      workers > 1 ? "try k=" + std::to_string(workers - 1) : "try " + key_value("np", spec.np + 1));
+  if (spec.batch % workers != 0)
+    throw usage_error("batch", std::to_string(spec.batch),
+                      "a multiple of the " + std::to_string(workers) +
+                          " workers with mode=backup: an update is the mean over equal pieces, whichever come first",
+                      "try " + key_value("batch", (spec.batch / workers + 1) * workers));
+  if (spec.device == DeviceKind::cuda)
+    throw usage_error("device", "cuda",
+                      "cpu or emulated with mode=backup: what has come is known there alone, hosts of GPUs run ahead",
+                      "try device:cpu");
+}
+
 void check_servers(const Case& spec, const models::ModelSpec& model) {
   const int servers = serving(spec).servers, layers = static_cast<int>(model.layers.size());
   const auto refuse = [&](const std::string& expected) {
@@ -179,6 +201,7 @@ void check_servers(const Case& spec, const models::ModelSpec& model) {
     throw usage_error("np", std::to_string(spec.np),
                       "more ranks than the " + std::to_string(servers) + " that serve: the others are the workers",
                       "try " + key_value("np", servers + 1));
+  check_backups(spec);
   if (servers > 1 && model.tie) refuse("1 for " + model.name + ", two layers of which share a tensor");
 }
 

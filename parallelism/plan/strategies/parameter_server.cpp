@@ -1,6 +1,7 @@
 #include "parallelism/plan/strategies/parameter_server.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -47,9 +48,11 @@ void serve(Plan& plan, const ServedUpdate& served) {
     const Op pushed = recv_gradients(first, segments, step, worker);
     const Op pulled = send_parameters(first, segments, step, version, worker);
     serving.lane(lane_of(pushed)).push_back(pushed);
-    serving.compute().push_back(add_gradients(first, segments, step, worker));
+    if (plan.taken == 0) serving.compute().push_back(add_gradients(first, segments, step, worker));
     serving.lane(lane_of(pulled)).push_back(pulled);
   }
+  for (int place = 1; place <= plan.taken; ++place)
+    serving.compute().push_back(add_first_come(first, segments, step, place));
   serving.compute().push_back(update(first, segments, step, version));
 }
 
@@ -91,10 +94,15 @@ Serving serving(const Case& spec) {
     result.ahead = parameter_number(spec, "k", most_ahead);
     return result;
   }
+  if (result.mode == ServerMode::backup) {
+    result.backups = parameter_number(spec, "k", std::numeric_limits<int>::max(), /*least=*/0);
+    return result;
+  }
   for (const auto& [name, value] : spec.strategy.parameters)
     if (name == "k")
-      throw usage_error("k of parameter-server", value, "mode=stale beside it: with mode=" + mode + " nothing reads k",
-                        "leave k out, or write mode=stale");
+      throw usage_error("k of parameter-server", value,
+                        "mode=stale or mode=backup beside it: with mode=" + mode + " nothing reads k",
+                        "leave k out, or write mode=stale or mode=backup");
   return result;
 }
 
@@ -103,7 +111,8 @@ std::vector<VersionRule> served_delays(const Case& spec, std::span<const int> wo
   std::vector<VersionRule> rules;
   for (const int p : workers) {
     switch (by.mode) {
-      case ServerMode::sync: break;
+      case ServerMode::sync:
+      case ServerMode::backup: break;
       case ServerMode::async: rules.push_back({.lag = p - 1}); break;
       case ServerMode::stale: rules.push_back({.lag = by.ahead}); break;
     }
@@ -127,7 +136,8 @@ Plan parameter_server_plan(const StrategyInput& input) {
                          .layers = key_ranges(input.model, by.servers),
                          .widths = std::vector<int>(by.servers, workers)},
                         Grain::layer, replicas, 1);
-  plan.asynchronous = by.mode != ServerMode::sync;
+  plan.taken = by.taken(workers);
+  plan.asynchronous = by.mode == ServerMode::async || by.mode == ServerMode::stale;
   if (plan.asynchronous) plan.steps = input.steps;
   for (StageId stage; stage.value < by.servers; ++stage) {
     plan.servers.emplace_back(workers + stage.value);
@@ -138,7 +148,7 @@ Plan parameter_server_plan(const StrategyInput& input) {
   for (int worker = 0; worker < workers; ++worker) {
     working.emplace_back(worker);
     RankProgram& rank = plan.ranks[worker];
-    rank.weight_versions = by.ahead + 1;
+    rank.weight_versions = 1 + (plan.taken > 0 ? backup_versions_ahead : by.ahead);
     for (StageId stage; stage.value < by.servers; ++stage)
       rank.holds.push_back({stage, ReplicaId(by_turns ? 0 : worker)});
     for (StepId step; step.value < plan.steps; ++step) {

@@ -13,11 +13,11 @@ std::string parameter_text(const Case& spec, std::string_view name) {
   return std::string(find_strategy(spec.strategy.name).find_parameter(name)->usual);
 }
 
-int parameter_number(const Case& spec, std::string_view name, int most) {
+int parameter_number(const Case& spec, std::string_view name, int most, int least) {
   const std::string text = parameter_text(spec, name);
   int number = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (code == std::errc() && end == text.data() + text.size() && number >= 1 && number <= most) return number;
+  if (code == std::errc() && end == text.data() + text.size() && number >= least && number <= most) return number;
   const StrategyParameter& known = *find_strategy(spec.strategy.name).find_parameter(name);
   std::string subject(name), hint = "try ";
   subject += " of " + spec.strategy.name;

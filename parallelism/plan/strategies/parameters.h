@@ -13,7 +13,8 @@ namespace parabench::plan {
 /// Precondition: the row has the parameter.
 std::string parameter_text(const Case& spec, std::string_view name);
 
-/// The same as a number from 1 to `most`. Throws usage_error with what the row says that the parameter accepts.
-int parameter_number(const Case& spec, std::string_view name, int most = std::numeric_limits<int>::max());
+/// The same as a number from `least` to `most`. Throws usage_error with what the row says that the parameter accepts.
+int parameter_number(const Case& spec, std::string_view name, int most = std::numeric_limits<int>::max(),
+                     int least = 1);
 
 }  // namespace parabench::plan

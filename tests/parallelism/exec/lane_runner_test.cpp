@@ -55,6 +55,8 @@ class QueuedWork final : public RankWork {
     }
   }
   void compute(int) override {}
+  void adds(int, std::vector<plan::OpRef>) override {}
+  void comes_too_late(StepId) override {}
   void finish() override { finished_ = true; }
   plan::Span computed(int index) const override { return {1e6 + index, 1e6 + index, 1e6 + index + 1}; }
   /// The device needs some looks for each operation.

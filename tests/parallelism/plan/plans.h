@@ -11,6 +11,7 @@
 #include "parallelism/plan/passes/passes.h"
 #include "parallelism/plan/rules/progress.h"
 #include "parallelism/plan/strategies/check_case.h"
+#include "parallelism/plan/strategies/parameter_server.h"
 #include "parallelism/plan/strategies/strategies.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 #include "parallelism/plan/timeline.h"
@@ -251,9 +252,10 @@ inline Case random_case(std::mt19937& random, int& layers) {
   }
   if (strategy.find_parameter("servers")) {
     spec.strategy.parameters = {{"servers", std::to_string(uniform(random, 1, 2))}};
-    const int mode = uniform(random, 0, 3);
-    if (mode > 1) spec.strategy.parameters.push_back({"mode", mode == 2 ? "async" : "stale"});
-    if (mode == 3) spec.strategy.parameters.push_back({"k", std::to_string(uniform(random, 1, 3))});
+    const int mode = uniform(random, 0, 4);
+    const char* const modes[] = {"sync", "sync", "async", "stale", "backup"};
+    if (mode > 1) spec.strategy.parameters.push_back({"mode", modes[mode]});
+    if (mode > 2) spec.strategy.parameters.push_back({"k", std::to_string(uniform(random, 1, 3))});
   }
   if (strategy.uses("compress") && spec.np > 1) {
     const NamedChoice choices[] = {{"none", {}},
@@ -270,6 +272,8 @@ inline Case random_case(std::mt19937& random, int& layers) {
     spec.compress = Case{}.compress;
   }
   spec.batch = strategy.pieces(spec) + uniform(random, 0, 9);
+  if (strategy.find_parameter("servers") && serving(spec).backups > 0)
+    spec.batch = strategy.pieces(spec) * uniform(random, 1, 3);
   layers = strategy.stages(spec) + uniform(random, 0, 4);
   return spec;
 }

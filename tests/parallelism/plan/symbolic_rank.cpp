@@ -352,8 +352,8 @@ bool SymbolicRank::gradients_are_complete(const Op& op) const {
     if (serves(s)) {
       const auto added = added_.find({s, update_of(op)});
       const auto workers = workers_of_.find({s, update_of(op)});
-      if (added == added_.end() || workers == workers_of_.end() || std::ssize(added->second) < workers->second)
-        return false;
+      const int due = plan_.taken > 0 ? plan_.taken : workers == workers_of_.end() ? 0 : workers->second;
+      if (added == added_.end() || workers == workers_of_.end() || std::ssize(added->second) < due) return false;
     }
     const auto open = open_passes_.find({s, update_of(op)});
     if (open != open_passes_.end() && open->second > 0) return false;
@@ -574,7 +574,30 @@ bool SymbolicRank::try_add_share(const Op& op) {
   return true;
 }
 
+bool SymbolicRank::try_add_first_come(const Op& op) {
+  // Whoever comes first: here those of the lowest ranks, once all have come, so that the order of lanes decides
+  // nothing.
+  require(plan_.taken > 0 && op.port <= plan_.taken);
+  std::vector<Op> sent;
+  for (Rank worker; worker.value < std::ssize(plan_.ranks); ++worker.value) {
+    Op add = op;
+    add.port = 0;
+    add.peer = worker;
+    int segments = 0;
+    for (int s = op.segment.value; s < op.segment.value + op.segments; ++s)
+      segments += pushed_.contains({s, op.step.value, worker.value});
+    if (segments == op.segments) sent.push_back(add);
+  }
+  if (added_places_[{op.segment.value, op.step.value}] == 0 && std::ssize(sent) < plan_.replicas) return false;
+  require(op.port == ++added_places_[{op.segment.value, op.step.value}] && try_add(sent.front()));
+  if (op.port < plan_.taken) return true;
+  for (int s = op.segment.value; s < op.segment.value + op.segments; ++s)
+    for (std::size_t late = 1; late < sent.size(); ++late) pushed_.erase({s, op.step.value, sent[late].peer.value});
+  return true;
+}
+
 bool SymbolicRank::try_add(const Op& op) {
+  if (is_first_come(op)) return try_add_first_come(op);
   if (op.group.value >= 0) return try_add_share(op);
   for (int s = op.segment.value; s < op.segment.value + op.segments; ++s)
     if (!pushed_.contains({s, op.step.value, op.peer.value})) return false;

@@ -50,8 +50,8 @@ class SymbolicRank {
   std::optional<Op> scattered(const Op& sum) const;
   void replace_share_sums(const Op& sum, int segment, std::vector<Value> total);
 
-  /// Whether what stands for the gradients of a run is made, first or second; that a collective has brought everybody's,
-  /// and, where there is none after it, the sums.
+  /// Whether what stands for the gradients of a run is made, first or second; that a collective has brought
+  /// everybody's, and, where there is none after it, the sums.
   bool is_encoded(const Op& sum) const;
   void take_encoded(const Op& sum, int segment, std::vector<Value> total);
   bool is_projected(const Op& sum) const;
@@ -121,6 +121,7 @@ class SymbolicRank {
   bool try_average(const Op& op);
   bool try_compression(const Op& op);
   bool try_add(const Op& op);
+  bool try_add_first_come(const Op& op);
   /// Whether a segment's sum is whole: where some of its holders share it, summed between such groups as well.
   bool is_summed(int segment, int update) const;
   /// Whether an operation is of what one micro-batch made of a segment's gradients.
@@ -129,8 +130,8 @@ class SymbolicRank {
            holders(plan_, plan_.segments[segment].stage).size() > 1;
   }
   bool try_add_share(const Op& op);
-  /// Whether holders of the segment's stage update each for itself, and whether what this rank wrote last is still to be
-  /// averaged.
+  /// Whether holders of the segment's stage update each for itself, and whether what this rank wrote last is still to
+  /// be averaged.
   bool is_apart(int segment) const;
   /// Whether a server has sent a version, and those before, to all that it sends them to.
   bool is_sent(int segment, int version) const;
@@ -176,6 +177,7 @@ class SymbolicRank {
   std::map<SegmentUpdate, Op> weight_sums_;   ///< by version: those still to be averaged
   std::map<std::tuple<int, int, int>, std::vector<Value>> pushed_;  ///< segment, step, worker: sums still to be added
   std::map<SegmentUpdate, std::set<int>> added_;                    ///< workers whose gradients are in a server's sum
+  std::map<std::pair<int, int>, int> added_places_;                 ///< segment, step: of those that came first
   std::map<SegmentUpdate, int> workers_of_;                         ///< how many these are to be
   std::map<std::pair<int, int>, int> unsent_;                       ///< segment, version: what a server is to send
   std::map<int, std::map<int, int>> readers_;                       ///< [segment][version] passes to come

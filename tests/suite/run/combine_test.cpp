@@ -14,6 +14,7 @@ results::Measured launch(std::vector<double> samples, double forward, std::int64
   results::RankMeasured rank;
   rank.breakdown_s = Breakdown{.forward = forward};
   rank.bus_bandwidth_bytes_per_s = 10 * forward;
+  rank.steps = results::WorkerSteps{.taken = 2 * forward, .too_late = forward};
   rank.peak_memory[MemoryCategory::parameters] = parameters;
   rank.peak_memory[MemoryCategory::workspace] = workspace;
   rank.peak_memory.resident = 10 * workspace;
@@ -33,6 +34,8 @@ TEST(Combine, JoinsTheLaunchesOfACase) {
   EXPECT_EQ(all.losses, std::vector<double>{100});
   EXPECT_DOUBLE_EQ(all.ranks[0].breakdown_s.value().forward, 0.2);
   EXPECT_DOUBLE_EQ(all.ranks[0].bus_bandwidth_bytes_per_s.value(), 2);
+  EXPECT_DOUBLE_EQ(all.ranks[0].steps.value().taken, 0.4);
+  EXPECT_DOUBLE_EQ(all.ranks[0].steps.value().too_late, 0.2);
   EXPECT_EQ(all.ranks[0].peak_memory[MemoryCategory::workspace], 20);  // the launch whose total is highest
   EXPECT_EQ(all.ranks[0].peak_memory.total_counted(), 110);
   EXPECT_EQ(all.ranks[0].peak_memory.resident, 200);

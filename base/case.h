@@ -64,6 +64,7 @@ struct Case {
   int prefetch = 1;                   ///< buckets whose weights are gathered ahead of the one that is computed
   bool reshard = true;                ///< whether whole weights are dropped between forward and backward
   NamedChoice order{"backward", {}};  ///< of sums of gradients (sum_order.h), canonical
+  bool sync_bn = false;               ///< whether batch norms take the statistics of all copies' samples
   ExecutorKind executor = ExecutorKind::ordered;
   double lr = 0.01;
   double momentum = 0.9;

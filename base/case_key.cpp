@@ -200,7 +200,7 @@ constexpr std::array keys{
     key<&Case::zero>(
         {.name = "zero",
          .accepts = up_to_two,
-         .expected = "0, 1 or 2",
+         .expected = "0, 1 or 2; stage 3, which gathers weights for every micro-batch anew, is the strategy zero3",
          .help = "stage of ZeRO among copies of a stage: 1 shards optimizer states and updates, 2 gradients",
          .since = "1.6"}),
     key<&Case::shard>({.name = "shard",
@@ -230,6 +230,9 @@ constexpr std::array keys{
                        .names = enum_names<SumOrderKind>,
                        .all = sum_orders_text,
                        .canonical = canonical_sum_order}),
+    key<&Case::sync_bn>({.name = "sync_bn",
+                         .help = "batch norms by the statistics of the whole batch, summed over all copies",
+                         .since = "1.11"}),
     key<&Case::executor>({.name = "executor",
                           .help = "start operations in the plan's order, or as soon as what they need has ended",
                           .readers = "device:cpu",

@@ -30,8 +30,8 @@ CommKind default_comm(DeviceKind device);
 /// `imagenet-synthetic[pixels=32,classes=10]`.
 std::string to_text(const NamedChoice& choice);
 /// Parameters keep the order given; what they mean is the owner's business. Throws usage_error where the text is not
-/// name[key=value,...] of letters, digits, '_', '-' (values: '.', '+' too), is longer than 1000 characters, or repeats a
-/// key. `subject`: "model", ...
+/// name[key=value,...] of letters, digits, '_', '-' (values: '.', '+' too), is longer than 1000 characters, or repeats
+/// a key. `subject`: "model", ...
 NamedChoice parse_choice(std::string_view subject, std::string_view text);
 
 }  // namespace parabench

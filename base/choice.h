@@ -24,8 +24,8 @@ ChoiceParameter switch_parameter(std::string name, bool on);
 /// The value as it is written.
 std::string value_text(const ChoiceParameter& parameter);
 
-/// Place of a parameter's name among those that `owner` takes. Throws usage_error for one that is none of them, with the
-/// nearest, or where it takes none.
+/// Place of a parameter's name among those that `owner` takes. Throws usage_error for one that is none of them, with
+/// the nearest, or where it takes none.
 std::size_t index_of_parameter(const std::string& owner, std::string_view name,
                                std::span<const std::string_view> known);
 

@@ -43,8 +43,8 @@ struct Compression {
 /// What a case says. Throws usage_error as canonical_compression() does.
 Compression compression(const Case& spec);
 
-/// The choice with its parameters as shortest text, defaults left out. Throws usage_error for an unknown way or parameter
-/// and for a value outside its range.
+/// The choice with its parameters as shortest text, defaults left out. Throws usage_error for an unknown way or
+/// parameter and for a value outside its range.
 NamedChoice canonical_compression(const NamedChoice& choice);
 /// Every way with its parameters at their defaults, for people: "none, bf16, powersgd[rank=4], ...".
 std::string compressions_text();

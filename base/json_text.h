@@ -14,8 +14,8 @@ inline constexpr int most_json_levels = 200;
 /// text stops being JSON, where a number stands that no double holds, or lists and objects lie too deep.
 nlohmann::json parse_json(std::string_view text, const std::string& name);
 
-/// The text of a document: on indented lines, or on one. Strings that are not UTF-8 (host names, arguments, what programs
-/// printed) have U+FFFD in place of the bytes that are none.
+/// The text of a document: on indented lines, or on one. Strings that are not UTF-8 (host names, arguments, what
+/// programs printed) have U+FFFD in place of the bytes that are none.
 std::string json_text(const nlohmann::json& document);
 std::string json_line(const nlohmann::json& document);
 

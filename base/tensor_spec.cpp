@@ -8,7 +8,12 @@ std::string to_text(const TensorSpec& tensor) {
     if (!text.empty()) text += 'x';
     text += std::to_string(dim);
   }
-  return tensor.kind() == ElementKind::int64 ? text + ":int64" : text;
+  switch (tensor.kind()) {
+    case ElementKind::real: return text;
+    case ElementKind::int64: return text + ":int64";
+    case ElementKind::sums: return text + ":sums";
+  }
+  return text;
 }
 
 }  // namespace parabench

@@ -12,11 +12,13 @@
 
 namespace parabench {
 
-/// `real`: numbers of the run's type of activations; `int64`: indices such as token ids.
-enum class ElementKind : std::uint8_t { real, int64 };
+/// `real`: numbers of the run's type of activations; `int64`: indices such as token ids; `sums`: fp64 numbers that a
+/// micro-batch has once, however many its samples are, such as the statistics of a batch norm.
+enum class ElementKind : std::uint8_t { real, int64, sums };
 
 /// One sample of a tensor, without the batch: an image or map is {channels, height, width}, a row of tokens {length},
-/// of kind int64, a sequence {length, features}, a vector {features}. At most 3 dimensions. Cheap to copy.
+/// of kind int64, a sequence {length, features}, a vector {features}; of kind sums the tensor of the whole micro-batch.
+/// At most 3 dimensions. Cheap to copy.
 class TensorSpec {
  public:
   constexpr TensorSpec() = default;
@@ -35,6 +37,12 @@ class TensorSpec {
     for (int dim = 0; dim < rank_; ++dim) product *= dims_[dim];
     return product;
   }
+  /// Bytes of so many samples, where a real number has `real_bytes`.
+  constexpr std::int64_t bytes(std::int64_t samples, std::int64_t real_bytes) const {
+    constexpr std::int64_t wide_bytes = 8;
+    const std::int64_t each = kind_ == ElementKind::real ? real_bytes : wide_bytes;
+    return elements() * each * (kind_ == ElementKind::sums ? 1 : samples);
+  }
   /// Elements for each entry of the first dimension: the pixels of a map.
   constexpr std::int64_t elements_per_row() const {
     return rank_ == 0 ? 1 : elements() / std::max<std::int64_t>(1, dims_[0]);
@@ -52,7 +60,7 @@ class TensorSpec {
   ElementKind kind_ = ElementKind::real;
 };
 
-/// "3x32x32"; of indices "128:int64".
+/// "3x32x32"; of indices "128:int64", of sums "129:sums".
 std::string to_text(const TensorSpec& tensor);
 
 }  // namespace parabench

@@ -47,8 +47,8 @@ std::int64_t held_input_bytes(const plan::Plan& plan, const Sizes& sizes) {
   return plan::upload_slots * sizes.loaded_bytes(plan.pieces[0][0]);
 }
 
-/// Of a stage that has this layer and shares its gradients: in two buffers (plan::gradient_buffers) for buckets, which a
-/// layer overfills, or all of them, of which the model's are the most.
+/// Of a stage that has this layer and shares its gradients: in two buffers (plan::gradient_buffers) for buckets, which
+/// a layer overfills, or all of them, of which the model's are the most.
 std::int64_t whole_gradients(const plan::Plan& plan, const Sizes& sizes, std::int64_t layer_bytes) {
   const auto layers = static_cast<int>(plan.segments.size());
   return std::min(sizes.parameter_bytes(plan, SegmentId(0), layers),

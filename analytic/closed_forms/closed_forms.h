@@ -26,8 +26,8 @@ double decoupled_step(double forward_s, double backward_s, double update_s, doub
                       double all_gather_s);
 
 /// A step whose sums come in the order in which the next forward reads the weights, in parts as small as one likes
-/// (Jayarajan et al., MLSys'19, arXiv 1905.03960): neither the ranks nor their link ever wait for each other but for the
-/// longer one's sake: max(tF + tB + update, sums).
+/// (Jayarajan et al., MLSys'19, arXiv 1905.03960): neither the ranks nor their link ever wait for each other but for
+/// the longer one's sake: max(tF + tB + update, sums).
 double prioritised_step(double forward_s, double backward_s, double update_s, double sums_s);
 
 /// A step whose ranks divide runs in groups and sum the shares between these (FSDP's HYBRID_SHARD, Zhao et al. 2023,
@@ -36,13 +36,13 @@ double prioritised_step(double forward_s, double backward_s, double update_s, do
 double hybrid_sharded_step(double forward_s, double backward_s, double update_s, double reduce_scatter_s,
                            double share_sums_s, double gathers_s);
 
-/// A step of copies that train each for itself and are averaged in every `every`-th of them (Zhou and Cong, IJCAI'18): a
-/// step's own work and its part of what an average takes, every sum of weights after the other.
+/// A step of copies that train each for itself and are averaged in every `every`-th of them (Zhou and Cong, IJCAI'18):
+/// a step's own work and its part of what an average takes, every sum of weights after the other.
 double local_step(double own_s, double average_s, int every);
 
-/// A step that sums compressed gradients: own work, encodes and decodes in it, and of the sums, one after the other, all
-/// that the backward does not hide, which is at least the last of them: own + max(last, sums - backward). It pays where
-/// that is less than without compression.
+/// A step that sums compressed gradients: own work, encodes and decodes in it, and of the sums, one after the other,
+/// all that the backward does not hide, which is at least the last of them: own + max(last, sums - backward). It pays
+/// where that is less than without compression.
 double compressed_step(double own_s, double backward_s, double sums_s, double last_sum_s);
 
 /// A step over parameter servers: own work, and what it takes to send `bytes`, M, from each of p workers to the servers
@@ -56,15 +56,15 @@ double parameter_server_step(double own_s, int workers, double bytes, double lar
 double asynchronous_server_step(double own_s, double serving_s, int workers, double bytes, double largest_range,
                                 double bytes_per_s);
 
-/// The same where a step reads the weights of k steps ago: what moves up, what moves down and what servers do hide behind
-/// the passes, or these behind them, but k + 1 steps are no shorter than one and its way to the servers and back:
-/// max(own, serving, max(M, p R) / rate, (own + serving + 2 max(M, p R) / rate) / (k + 1)).
+/// The same where a step reads the weights of k steps ago: what moves up, what moves down and what servers do hide
+/// behind the passes, or these behind them, but k + 1 steps are no shorter than one and its way to the servers and
+/// back: max(own, serving, max(M, p R) / rate, (own + serving + 2 max(M, p R) / rate) / (k + 1)).
 double stale_server_step(double own_s, double serving_s, int workers, double bytes, double largest_range,
                          double bytes_per_s, int ahead);
 
-/// A step whose ranks gather weights before they read them (Zhao et al. 2023, arXiv 2304.11277), each kind of collective
-/// as long as all of its operations one after the other: max(tF, gathers) + max(tB, further gathers + reduce-scatters) +
-/// update.
+/// A step whose ranks gather weights before they read them (Zhao et al. 2023, arXiv 2304.11277), each kind of
+/// collective as long as all of its operations one after the other: max(tF, gathers) + max(tB, further gathers +
+/// reduce-scatters) + update.
 double fully_sharded_step(double forward_s, double backward_s, double update_s, double forward_gathers_s,
                           double backward_gathers_s, double reduce_scatter_s);
 
@@ -91,10 +91,10 @@ double ring_all_reduce(int ranks, double bytes, double alpha_s, double beta_s_pe
 double halving_doubling_all_reduce(int ranks, double bytes, double alpha_s, double beta_s_per_byte,
                                    double gamma_s_per_byte);
 
-/// All-reduce by two binary trees (Sanders, Speck and Traeff 2009), each in many pieces, of which none counts by itself:
-/// 2 ceil(log2 p) alpha + c n beta + n gamma for the busiest rank, which sends half of the buffer to the parent and to
-/// each child in one tree and to the parent in the other: c = 2; 3/2 for p = 3, where no rank has two children in a
-/// tree, and 1 for p = 2, where none has children in both, which halves gamma's part. 0 for p = 1.
+/// All-reduce by two binary trees (Sanders, Speck and Traeff 2009), each in many pieces, of which none counts by
+/// itself: 2 ceil(log2 p) alpha + c n beta + n gamma for the busiest rank, which sends half of the buffer to the parent
+/// and to each child in one tree and to the parent in the other: c = 2; 3/2 for p = 3, where no rank has two children
+/// in a tree, and 1 for p = 2, where none has children in both, which halves gamma's part. 0 for p = 1.
 double double_tree_all_reduce(int ranks, double bytes, double alpha_s, double beta_s_per_byte, double gamma_s_per_byte);
 
 /// All-reduce within hosts of g ranks, then between m hosts, whose ranks share the host's wire, then within again:

@@ -7,6 +7,7 @@
 
 #include "analytic/closed_forms/closed_forms.h"
 #include "base/sum_order.h"
+#include "parallelism/plan/passes/statistics.h"
 #include "parallelism/plan/strategies/horovod.h"
 #include "parallelism/plan/strategies/parameter_server.h"
 #include "parallelism/plan/strategies/strategy_table.h"
@@ -75,6 +76,7 @@ struct KindSeconds {
   std::map<plan::OpKind, double> of;
   double gathered_again = 0;  ///< of all_gathers of runs that the step has gathered before
   double share_sums = 0;      ///< of all_reduces of shares of gradients
+  double statistics = 0;      ///< of sums of statistics of batch norms, and of their gradients
 };
 KindSeconds kind_seconds(const plan::Plan& plan, const TimeModel& time) {
   KindSeconds seconds;
@@ -84,6 +86,7 @@ KindSeconds kind_seconds(const plan::Plan& plan, const TimeModel& time) {
       const bool again = op.kind == plan::OpKind::all_gather && !gathered.insert(op.segment).second;
       double& sum = again                                          ? seconds.gathered_again
                     : op.payload == plan::Payload::gradient_shares ? seconds.share_sums
+                    : plan::sums_statistics(plan, op)              ? seconds.statistics
                                                                    : seconds.of[op.kind];
       sum += time.seconds(plan, Rank(0), op, plan::computing_ranks(plan));
     }
@@ -154,14 +157,14 @@ double compressed_opinion(const plan::Plan& plan, const TimeModel& time) {
 
 /// A run's first gather of the step is for its forwards.
 double fully_sharded_opinion(const plan::Plan& plan, const TimeModel& time) {
-  auto [of, gathered_again, share_sums] = kind_seconds(plan, time);
+  auto [of, gathered_again, share_sums, statistics] = kind_seconds(plan, time);
   return fully_sharded_step(of[plan::OpKind::forward], of[plan::OpKind::backward], of[plan::OpKind::update],
                             of[plan::OpKind::all_gather], gathered_again,
                             of[plan::OpKind::reduce_scatter] + share_sums);
 }
 
 double hybrid_opinion(const plan::Plan& plan, const TimeModel& time) {
-  auto [of, gathered_again, share_sums] = kind_seconds(plan, time);
+  auto [of, gathered_again, share_sums, statistics] = kind_seconds(plan, time);
   return hybrid_sharded_step(of[plan::OpKind::forward], of[plan::OpKind::backward], of[plan::OpKind::update],
                              of[plan::OpKind::reduce_scatter], share_sums, of[plan::OpKind::all_gather]);
 }
@@ -267,6 +270,9 @@ std::map<std::string, double> second_opinions(const plan::Plan& plan, const Size
     } else if (plan.updates_late) {
       opinions["priority_order"] = prioritised_opinion(plan, time);
     }
+    // Every pass waits for the one before, and so for each of these sums between them: nothing hides them.
+    const double exposed = plan.statistics.empty() ? 0 : kind_seconds(plan, time).statistics;
+    for (auto& [name, seconds] : opinions) seconds += exposed;
     return opinions;
   }
   if (plan.stages != std::ssize(plan.ranks) || !is_alternating(plan)) {

@@ -15,7 +15,8 @@ namespace parabench::analytic {
 ///                                    gathered first, fully_sharded where weights are gathered before they are read;
 ///                                    local_steps alone where each trains for itself between averages;
 ///                                    parameter_server alone where servers update; priority_order where updates are
-///                                    late; hybrid_sharded where groups of ranks share and whole weights stay
+///                                    late; hybrid_sharded where groups of ranks share and whole weights stay;
+///                                    to each the sums of statistics of batch norms (sync_bn:on), which nothing hides
 ///   pipeline with whole backwards    ddlbench_eq_6_1_6_2, unequal_stages
 ///   other pipelines that drain       schedule_formula: the makespan in its row
 ///   pipelines that do not            pipedream_planner: the slowest stage or boundary

@@ -89,8 +89,8 @@ class CalibratedMemory final : public MemoryModel {
   }
   double gradient(const plan::Plan& plan, Rank rank, const plan::Op& op, int layer) const {
     if (layer == static_cast<int>(sizes().model().layers.size())) return 0;  // the loss hands in a scalar
-    return static_cast<double>(sizes().input(layer).elements() * samples_of(plan, rank, op) *
-                               activation_bytes(plan.spec.precision));
+    return static_cast<double>(
+        sizes().input(layer).bytes(samples_of(plan, rank, op), activation_bytes(plan.spec.precision)));
   }
   bool bytes_measured(const plan::Plan& plan, const plan::Op& op) const {
     for (int l = first_layer(plan, op); l < end_layer(plan, op); ++l) {

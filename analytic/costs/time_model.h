@@ -14,8 +14,8 @@ namespace parabench::analytic {
 /// them.
 double share_of_all_reduce(plan::OpKind collective);
 /// Among how many messages that travel at the same time the link of this one is shared: those of all workers at their
-/// server; else 1. Workers by turns share nothing: a server sends weights to one of them at a time, since the next update
-/// overwrites these, so that their gradients come one after the other too.
+/// server; else 1. Workers by turns share nothing: a server sends weights to one of them at a time, since the next
+/// update overwrites these, so that their gradients come one after the other too.
 int link_sharers(const plan::Plan& plan, const plan::Op& message);
 
 /// Seconds of the operations of one plan. Pure: same question, same answer.

@@ -36,9 +36,12 @@ struct LayerFacts {
 };
 
 LayerFacts facts_of(const models::LayerSpec& layer, const TensorSpec& in, std::span<const TensorSpec> outputs) {
-  LayerFacts facts{
-      .signature = models::signature(layer, in), .operations = operations(layer), .largest_map = in.elements()};
-  for (const TensorSpec& value : outputs) facts.largest_map = std::max(facts.largest_map, value.elements());
+  LayerFacts facts{.signature = models::signature(layer, in), .operations = operations(layer)};
+  const auto look_at = [&](const TensorSpec& value) {
+    if (value.kind() != ElementKind::sums) facts.largest_map = std::max(facts.largest_map, value.elements());
+  };
+  look_at(in);
+  std::ranges::for_each(outputs, look_at);
   for (const models::ParameterSpec& tensor : models::parameters(layer)) {
     facts.parameters.push_back(tensor.elements());
     facts.largest_parameter = std::max(facts.largest_parameter, tensor.elements());
@@ -46,7 +49,8 @@ LayerFacts facts_of(const models::LayerSpec& layer, const TensorSpec& in, std::s
   const std::vector<int> overwritten = models::overwritten_inputs(layer);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const models::Operation& operation = layer.nodes[i].operation;
-    if (models::is_view(operation) || overwritten[i] != models::none_overwritten) continue;
+    const bool is_own = !models::is_view(operation) && overwritten[i] == models::none_overwritten;
+    if (!is_own || outputs[i].kind() == ElementKind::sums) continue;
     facts.made.push_back({outputs[i].elements(), false});
     if (std::holds_alternative<models::MaxPool>(operation)) facts.made.push_back({outputs[i].elements(), true});
   }
@@ -291,8 +295,8 @@ std::int64_t Sizes::payload_bytes(const plan::Plan& plan, Rank rank, const plan:
   // A segment sums or sends its own output, and the gradient of its own input; a receive is of what is on the way to
   // it.
   const bool at_output = (op.payload == plan::Payload::activation) != (op.kind == plan::OpKind::receive);
-  const TensorSpec shape = facts_->boundaries[segment.first_layer + (at_output ? segment.layers : 0)];
-  return shape.elements() * samples_of(plan, rank, op) * activation_bytes(plan.spec.precision);
+  const TensorSpec& shape = facts_->boundaries[segment.first_layer + (at_output ? segment.layers : 0)];
+  return shape.bytes(samples_of(plan, rank, op), activation_bytes(plan.spec.precision));
 }
 
 std::int64_t Sizes::skip_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op, int tensor) const {
@@ -350,11 +354,12 @@ std::int64_t Sizes::saved_bytes(const plan::Plan& plan, Rank rank, const plan::O
   const bool has_copy = first && element != master && !tokens;
   if (kept.keeps_input && !has_copy) per_sample -= input * (tokens ? index_bytes : element);
   if (first && plan.spec.input == InputKind::host) per_sample += input * (tokens ? index_bytes : master);
+  std::int64_t bytes = per_sample * samples + kept.saved_per_batch.value;
   // The loss drops the model's outputs and keeps their log-softmax, which autocast computes in the master type.
   const int end = segment.first_layer + segment.layers;
   const bool is_last = end == static_cast<int>(model().layers.size());
-  if (!kept.keeps_output) per_sample += facts_->boundaries[end].elements() * (is_last ? master : element);
-  return per_sample * samples + kept.saved_per_batch.value;
+  if (!kept.keeps_output) bytes += facts_->boundaries[end].bytes(samples, is_last ? master : element);
+  return bytes;
 }
 
 std::int64_t Sizes::kept_for_weights(const plan::Plan& plan, Rank rank, const plan::Op& op) const {
@@ -381,14 +386,14 @@ std::int64_t Sizes::label_bytes(int samples) const {
 }
 
 std::int64_t Sizes::input_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const {
-  return facts_->boundaries[plan.segments[op.segment.value].first_layer].elements() * samples_of(plan, rank, op) *
-         activation_bytes(plan.spec.precision);
+  return facts_->boundaries[plan.segments[op.segment.value].first_layer].bytes(samples_of(plan, rank, op),
+                                                                               activation_bytes(plan.spec.precision));
 }
 
 std::int64_t Sizes::output_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const {
   const plan::Segment& segment = plan.segments[op.segment.value];
-  return facts_->boundaries[segment.first_layer + segment.layers].elements() * samples_of(plan, rank, op) *
-         activation_bytes(plan.spec.precision);
+  return facts_->boundaries[segment.first_layer + segment.layers].bytes(samples_of(plan, rank, op),
+                                                                        activation_bytes(plan.spec.precision));
 }
 
 std::int64_t Sizes::temporary_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const {

@@ -59,8 +59,8 @@ class Sizes {
   /// The same without the padding behind it. Precondition: the model ties one.
   std::int64_t tied_tensor_bytes(Precision precision) const;
   std::int64_t parameter_bytes(Precision precision, int layer) const;
-  /// Multiplications and additions of a step of a compressed sum: two for each element of a matrix that PowerSGD factors
-  /// and each column; 0 for other operations.
+  /// Multiplications and additions of a step of a compressed sum: two for each element of a matrix that PowerSGD
+  /// factors and each column; 0 for other operations.
   double compression_flops(const plan::Plan& plan, const plan::Op& step) const;
   /// Bytes of the parameters that an update of the rank writes: of its run, or of its shard of it; of those that an
   /// average, the sum of a server or a step of a compressed sum goes over. O(log ranks).

@@ -10,6 +10,7 @@
 #include "analytic/simulate/step_parts.h"
 #include "base/case_text.h"
 #include "base/optimizer.h"
+#include "parallelism/plan/passes/statistics.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 
 namespace parabench::analytic {
@@ -89,7 +90,9 @@ class Writer {
     double exchanges = 0, backwards = 0;
     for (const plan::Lane& lane : plan_.ranks[0].lanes) {
       for (const plan::Op& op : lane.ops) {
-        if (plan::is_collective(op.kind)) exchanges += time_.seconds(plan_, Rank(0), op, 1);
+        // Sums of statistics stand between passes, beside none.
+        if (plan::is_collective(op.kind) && !plan::sums_statistics(plan_, op))
+          exchanges += time_.seconds(plan_, Rank(0), op, 1);
         if (op.kind == plan::OpKind::backward) backwards += time_.seconds(plan_, Rank(0), op, plan_.spec.np);
       }
     }
@@ -217,6 +220,7 @@ class Writer {
 
   /// Those of its first step, of activations the first of each segment.
   void collectives(Rank rank, StageId stage, const plan::Lane& lane) {
+    if (plan::sums_statistics(plan_, lane.ops.front())) return statistics(rank, stage, lane);
     int bucket = 0;
     for (const plan::Op& op : lane.ops) {
       if (plan::stage_of(plan_, op.segment) != stage) continue;
@@ -232,6 +236,27 @@ class Writer {
                                plan_.groups[op.group.value].ranks.size()),
                    "in-place " + lower(to_text(op.kind), '-'));
     }
+  }
+
+  /// The sums of one direction, one line for all of them.
+  void statistics(Rank rank, StageId stage, const plan::Lane& lane) {
+    int sums = 0;
+    std::int64_t bytes = 0;
+    double seconds = 0;
+    for (const plan::Op& op : lane.ops) {
+      if (plan::stage_of(plan_, op.segment) != stage || op.step != lane.ops.front().step ||
+          op.micro_batch != lane.ops.front().micro_batch)
+        continue;
+      ++sums;
+      bytes += sizes_.payload_bytes(plan_, rank, op);
+      seconds += time_.seconds(plan_, rank, op, 1);
+    }
+    const bool forward = lane.key.purpose == plan::Payload::activation;
+    add(fmt::format("{}[stage {}]", forward ? "sums_of_statistics" : "sums_of_their_gradients", stage.value), seconds,
+        "s",
+        fmt::format("{} all-reduces of {} bytes in all, {} ranks, which nothing hides: 2 C + 1 numbers of fp64 each",
+                    sums, bytes, plan_.groups[lane.key.group.value].ranks.size()),
+        with_assumption("batch norms of C channels, sync_bn:on"));
   }
 
   /// Bytes of gradients, and of what a rank sends in their place.

@@ -31,9 +31,9 @@ class Counter {
   }
 
  private:
+  /// Of a sample: none of what a micro-batch has once, which is the output of its layer and lives as that.
   std::int64_t bytes_of(const TensorSpec& tensor) const {
-    const bool indices = tensor.kind() == ElementKind::int64;
-    return tensor.elements() * (indices ? std::int64_t{8} : tally_.element_bytes());
+    return tensor.kind() == ElementKind::sums ? 0 : tensor.bytes(1, tally_.element_bytes());
   }
 
   CountedValue fresh(const TensorSpec& tensor, bool requires_grad) {

@@ -16,6 +16,8 @@ json fields(const Conv2d& op) {
           {"groups", op.groups}, {"bias", op.bias}};
 }
 json fields(const BatchNorm& op) { return {{"type", "BatchNorm"}, {"channels", op.channels}}; }
+json fields(const BatchStatistics& op) { return {{"type", "BatchStatistics"}, {"channels", op.channels}}; }
+json fields(const BatchNormBy& op) { return {{"type", "BatchNormBy"}, {"channels", op.channels}}; }
 json fields(const LayerNorm& op) { return {{"type", "LayerNorm"}, {"features", op.features}}; }
 json fields(const Relu&) { return {{"type", "Relu"}}; }
 json fields(const MaxPool& op) {
@@ -47,9 +49,17 @@ json fields(const Embedding& op) { return {{"type", "Embedding"}, {"entries", op
 json fields(const Positions& op) { return {{"type", "Positions"}, {"length", op.length}, {"features", op.features}}; }
 json fields(const Attention& op) { return {{"type", "Attention"}, {"heads", op.heads}, {"causal", op.causal}}; }
 
+const char* kind(ElementKind of) {
+  switch (of) {
+    case ElementKind::real: return "real";
+    case ElementKind::int64: return "int64";
+    case ElementKind::sums: return "sums";
+  }
+  return "";
+}
+
 json tensor(const TensorSpec& spec) {
-  return {{"dims", std::vector<std::int64_t>(spec.dims().begin(), spec.dims().end())},
-          {"kind", spec.kind() == ElementKind::int64 ? "int64" : "real"}};
+  return {{"dims", std::vector<std::int64_t>(spec.dims().begin(), spec.dims().end())}, {"kind", kind(spec.kind())}};
 }
 
 json tensors(const std::vector<ParameterSpec>& all) {

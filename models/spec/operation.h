@@ -12,6 +12,8 @@
 #include "models/spec/operations/attention.h"
 #include "models/spec/operations/average_pool.h"
 #include "models/spec/operations/batch_norm.h"
+#include "models/spec/operations/batch_norm_by.h"
+#include "models/spec/operations/batch_statistics.h"
 #include "models/spec/operations/concat.h"
 #include "models/spec/operations/conv2d.h"
 #include "models/spec/operations/dropout.h"
@@ -40,7 +42,7 @@ namespace parabench::models {
 /// backward_needs_output, passes_gradient_on.
 using Operation = std::variant<Conv2d, BatchNorm, LayerNorm, Relu, MaxPool, GlobalAveragePool, Linear, Flatten, Add,
                                Concat, Relu6, LeakyRelu, Gelu, AveragePool, AdaptiveAveragePool, GroupNorm, Dropout,
-                               Upsample, Pad, Embedding, Positions, Attention>;
+                               Upsample, Pad, Embedding, Positions, Attention, BatchStatistics, BatchNormBy>;
 
 /// How many values it reads; any_arity: one or more.
 int arity(const Operation& operation);

@@ -13,6 +13,7 @@
 #include "models/torch/operations/linear.h"
 #include "models/torch/operations/norms.h"
 #include "models/torch/operations/pools.h"
+#include "models/torch/operations/synchronised_norm.h"
 #include "models/torch/operations/tables.h"
 
 namespace parabench::modules {

@@ -193,14 +193,14 @@ class Communicator {
   // that are not one for each member or do not add up to the buffer, and a root that is no member.
 
   /// The sum of `buffer` (f32, f64 or bf16), bitwise the same on all members. Of bf16 what is added at once is added in
-  /// f32 and rounded once, ties to even: through shared memory all members' values, in their order; between members that
-  /// send messages, and by a library, as often as its algorithm adds.
+  /// f32 and rounded once, ties to even: through shared memory all members' values, in their order; between members
+  /// that send messages, and by a library, as often as its algorithm adds.
   Work all_reduce(BufferView buffer, CommGroupId group = world_group);
-  /// The sum of `buffer` (as of all_reduce), each member's share of it on that member; the rest of its buffer holds nothing
-  /// of use afterwards. Through shared memory and the memory of GPUs the bits are those that all_reduce gives, in every
-  /// run and whatever the shares, since both add in the members' order. Messages between members, MPI and NCCL add in
-  /// an order of their own, which is not that of their all_reduce: the former the same in every run, the latter as far
-  /// as the library keeps to it.
+  /// The sum of `buffer` (as of all_reduce), each member's share of it on that member; the rest of its buffer holds
+  /// nothing of use afterwards. Through shared memory and the memory of GPUs the bits are those that all_reduce gives,
+  /// in every run and whatever the shares, since both add in the members' order. Messages between members, MPI and NCCL
+  /// add in an order of their own, which is not that of their all_reduce: the former the same in every run, the latter
+  /// as far as the library keeps to it.
   Work reduce_scatter(BufferView buffer, Shares shares, CommGroupId group = world_group);
   /// Every member's share, as that member has it, on all of them. Any type.
   Work all_gather(BufferView buffer, Shares shares, CommGroupId group = world_group);

@@ -15,8 +15,8 @@ class Region {
   /// For ranks that are processes: a new object in POSIX shared memory. It has no name there, so that nothing stays
   /// behind, whenever its creator is killed.
   static Region create_shared(std::int64_t bytes);
-  /// `path`: the creator's open_path(), or what it gave to give_name(). Throws environment_error where that is no region
-  /// of this size.
+  /// `path`: the creator's open_path(), or what it gave to give_name(). Throws environment_error where that is no
+  /// region of this size.
   static Region open_shared(const std::string& path, std::int64_t bytes);
 
   Region(Region&& other) noexcept;
@@ -26,7 +26,8 @@ class Region {
   /// Where other processes find a shared region, among its creator's open files.
   std::string open_path() const;
   /// Makes a shared region visible under `path` until unlink_region(), for processes that cannot see its creator's open
-  /// files (containers). It is locked while its creator lives, so that others can tell what a killed launch left behind.
+  /// files (containers). It is locked while its creator lives, so that others can tell what a killed launch left
+  /// behind.
   void give_name(const std::string& path) const;
 
   std::byte* data() const { return data_; }

@@ -18,8 +18,8 @@ std::vector<std::vector<Rank>> exchange_groups(int np, std::span<const Exchange>
 /// Bytes of an arena in which each of them can be timed `calls` times.
 std::int64_t exchange_arena_bytes(std::span<const Exchange> exchanges, int calls);
 
-/// Memory that is read between iterations, so that buffers are no longer in the caches: as large as the largest cache of
-/// this host's first core (32 MiB where it does not tell), at most 256 MiB.
+/// Memory that is read between iterations, so that buffers are no longer in the caches: as large as the largest cache
+/// of this host's first core (32 MiB where it does not tell), at most 256 MiB.
 class CacheSweep {
  public:
   CacheSweep();

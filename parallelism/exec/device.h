@@ -58,8 +58,8 @@ class Device {
   /// Makes all that the computing thread gives out from now on wait for an event of another queue of the device.
   virtual void wait(const comm::DeviceEvent& event) = 0;
   /// For the communicating thread: copies once the device has come to `ready`, an event as BufferView::ready takes it
-  /// (null: to all that the computing thread has given out so far). The event after it, null on the processor; who hands
-  /// it on keeps it.
+  /// (null: to all that the computing thread has given out so far). The event after it, null on the processor; who
+  /// hands it on keeps it.
   virtual comm::DeviceEvent copy(torch::Tensor& to, const torch::Tensor& from, void* ready) = 0;
   /// Waits for everything given out.
   virtual void synchronise() = 0;

@@ -52,8 +52,8 @@ comm::BufferView bytes_of(const torch::Tensor& flat) {
   return {flat.data_ptr(), static_cast<std::int64_t>(flat.nbytes()), comm::ElementType::byte};
 }
 
-/// Collective: brings the latest weights of a segment to the ranks that share them, where these do not stay. `groups`: of
-/// collective_groups(), by lane.
+/// Collective: brings the latest weights of a segment to the ranks that share them, where these do not stay. `groups`:
+/// of collective_groups(), by lane.
 void gather_weights(const plan::Plan& plan, const std::map<plan::LaneKey, CommGroupId>& groups, StageState& state,
                     comm::Communicator& comm, SegmentId segment) {
   if (!state.keeps_shares()) return;
@@ -82,7 +82,8 @@ int steady_piece(const models::ModelSpec& model) {
   std::int64_t smallest_map = values_per_channel;
   const std::vector<TensorSpec> all = models::boundaries(model);
   for (std::size_t l = 1; l + 1 < all.size(); ++l)
-    smallest_map = std::min<std::int64_t>(smallest_map, all[l].elements_per_row());
+    if (all[l].kind() != ElementKind::sums)
+      smallest_map = std::min<std::int64_t>(smallest_map, all[l].elements_per_row());
   return std::max<int>(2, static_cast<int>((values_per_channel + smallest_map - 1) / smallest_map));
 }
 

@@ -19,13 +19,13 @@ namespace parabench::exec {
 int steady_piece(const models::ModelSpec& model);
 
 /// The plan in fp64 on small pieces (as unequal as the run's own) over a window of `steps` steps: same placement, order
-/// and messages, rounds of local steps shortened (shorten_rounds). The smallest piece has 2 samples or more, and as many
-/// as give every batch norm 8 values per channel: over 2 values it maps everything to +-1, the gradient of its input
-/// vanishes, and rounding would be all that is left to compare.
+/// and messages, rounds of local steps shortened (shorten_rounds). The smallest piece has 2 samples or more, and as
+/// many as give every batch norm 8 values per channel: over 2 values it maps everything to +-1, the gradient of its
+/// input vanishes, and rounding would be all that is left to compare.
 plan::Plan small_pieces(const plan::Plan& plan, const models::ModelSpec& model, int steps);
 
-/// What every rank ended with, on rank 0: [rank][layer that it holds][tensor], fp64; and who came in time, where arrival
-/// decides. Empty on other ranks.
+/// What every rank ended with, on rank 0: [rank][layer that it holds][tensor], fp64; and who came in time, where
+/// arrival decides. Empty on other ranks.
 struct Trained {
   std::vector<std::vector<std::vector<torch::Tensor>>> parameters, buffers;
   Arrivals arrivals;
@@ -45,9 +45,9 @@ struct Difference {
 /// "updates differ by up to 0.003 (fc.bias (rank 0)), batch-norm statistics by 2e-07": of these only where the model
 /// has any.
 std::string describe(const Difference& difference, const models::ModelSpec& model);
-/// dw: the tensor's change over the whole window, but for what a rank lacks by definition (updates_missed()). Per tensor,
-/// so that a small one cannot hide behind a large one. A tensor that is not finite counts as NaN. With `rounding`, what
-/// differs by more than `tolerance` but by no more than rounding explains is left out.
+/// dw: the tensor's change over the whole window, but for what a rank lacks by definition (updates_missed()). Per
+/// tensor, so that a small one cannot hide behind a large one. A tensor that is not finite counts as NaN. With
+/// `rounding`, what differs by more than `tolerance` but by no more than rounding explains is left out.
 Difference compare(const plan::Plan& plan, const models::ModelSpec& model, const Trained& trained,
                    const ReferenceState& reference, const Rounding* rounding = nullptr, double tolerance = 0);
 

@@ -61,7 +61,8 @@ inline constexpr int most_given_out = 8;
 /// other lanes. A thread goes on when what it needs is given out, an operation of another lane that needs one of those
 /// lanes when that has ended. With executor:futurized the compute lane is fired (firing.h) by as many threads as
 /// operations_at_once(plan.spec) says, of which the caller is one. Waiting threads sleep. Starts with a barrier; none
-/// stands between steps. `needs`: the rank's dependencies. Throws PeerFailure, or what the work threw; before that the other ranks are told to stop.
+/// stands between steps. `needs`: the rank's dependencies. Throws PeerFailure, or what the work threw; before that the
+/// other ranks are told to stop.
 RankSpans run_lanes(const plan::Plan& plan, const plan::LocalDependencies& needs, comm::Communicator& comm,
                     RankWork& work);
 

@@ -28,8 +28,8 @@ class LaneProgress {
   bool all_given_out(std::span<const plan::OpRef> refs) const;
   void give_out(int lane, int index);
 
-  /// Blocks until `may_go_on()`, which is asked again whenever something was given out; rethrows the failure that another
-  /// lane reported.
+  /// Blocks until `may_go_on()`, which is asked again whenever something was given out; rethrows the failure that
+  /// another lane reported.
   template <class MayGoOn>
   void wait_until(MayGoOn may_go_on) {
     for (;;) {

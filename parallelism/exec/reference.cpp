@@ -265,6 +265,13 @@ class Meeting {
   std::vector<std::vector<OptimizerHistory>> velocity_;  ///< of the outer optimizer
 };
 
+/// Whether a batch passes through the model as one piece.
+bool is_trained_whole(const plan::Plan& plan, const models::ModelSpec& model) {
+  const bool apart =
+      plan::averaging(plan.spec).every > 0 || compression(plan.spec).is_on() || plan::serving(plan.spec).backups > 0;
+  return plan.spec.sync_bn || (!models::mixes_samples(model) && !apart);
+}
+
 }  // namespace
 
 ReferenceState train_reference(const plan::Plan& plan, const models::ModelSpec& model, int steps,
@@ -273,8 +280,9 @@ ReferenceState train_reference(const plan::Plan& plan, const models::ModelSpec& 
   const Case& spec = plan.spec;
   const plan::PieceOwners owners(plan);
   std::vector<StageId> stage_of_layer(model.layers.size());
+  // With sync_bn:on the plan's layers are others, all of one stage.
   for (const plan::Segment& segment : plan.segments)
-    for (int l = 0; l < segment.layers; ++l) stage_of_layer[segment.first_layer + l] = segment.stage;
+    for (int l = 0; l < segment.layers && !spec.sync_bn; ++l) stage_of_layer[segment.first_layer + l] = segment.stage;
 
   const plan::Averaging averaging = plan::averaging(spec);
   const bool trains_apart = averaging.every > 0;
@@ -289,7 +297,7 @@ ReferenceState train_reference(const plan::Plan& plan, const models::ModelSpec& 
   ReplicaGradients of_replicas(plan, model);
   const bool by_arrival = plan::serving(spec).backups > 0;
   FirstComeGradients first_come(arrivals, stage_of_layer);
-  state.whole_batch = !models::mixes_samples(model) && !trains_apart && !compresses && !by_arrival;
+  state.whole_batch = is_trained_whole(plan, model);
   std::vector<std::vector<std::vector<torch::Tensor>>> buffers(plan.ranks.size());  // working copies, run precision
   for (std::size_t l = 0; l < model.layers.size(); ++l) {
     state.initial.push_back(as_fp64(copies.front()[l].versions.back().parameters));
@@ -306,7 +314,7 @@ ReferenceState train_reference(const plan::Plan& plan, const models::ModelSpec& 
   PieceInput input(cut, pieces, std::move(source), options, /*images=*/true, datasets::plain_memory);
 
   const auto statistics = [&](std::size_t l, const plan::InputPiece& piece) {
-    if (state.whole_batch) return std::vector<torch::Tensor>();  // no layer has any
+    if (state.whole_batch) return buffers.front()[l];  // of all ranks, where layers have any
     const Rank owner = owners.of({stage_of_layer[l], piece.replica}, piece.micro_batch, piece.step);
     return buffers[owner.value][l];
   };
@@ -356,8 +364,38 @@ ReferenceState train_reference(const plan::Plan& plan, const models::ModelSpec& 
       before.push_back(as_fp64(layer.versions[layer.versions.size() - 1 - updates].parameters));
   }
   for (std::size_t r = 0; r < plan.ranks.size(); ++r)
-    for (const auto& layer : buffers[r]) state.buffers[r].push_back(as_fp64(layer));
+    for (const auto& layer : buffers[state.whole_batch ? 0 : r]) state.buffers[r].push_back(as_fp64(layer));
   return state;
+}
+
+namespace {
+
+using Layerwise = std::vector<std::vector<torch::Tensor>>;
+
+/// The tensors one after the other, by the layers of another model.
+Layerwise regrouped(const Layerwise& tensors, const models::ModelSpec& by,
+                    std::vector<models::ParameterSpec> (*specs)(const models::LayerSpec&)) {
+  std::vector<torch::Tensor> all;
+  for (const auto& layer : tensors) all.insert(all.end(), layer.begin(), layer.end());
+  Layerwise result;
+  auto next = all.begin();
+  for (const models::LayerSpec& layer : by.layers) {
+    const auto end = next + std::ssize(specs(layer));
+    result.emplace_back(next, end);
+    next = end;
+  }
+  return result;
+}
+
+}  // namespace
+
+ReferenceState by_layers_of(ReferenceState reference, const models::ModelSpec& model) {
+  if (reference.initial.size() == model.layers.size()) return reference;
+  for (Layerwise* tensors : {&reference.initial, &reference.parameters})
+    *tensors = regrouped(*tensors, model, models::parameters);
+  for (Layerwise& before : reference.earlier) before = regrouped(before, model, models::parameters);
+  for (Layerwise& of_rank : reference.buffers) of_rank = regrouped(of_rank, model, models::buffers);
+  return reference;
 }
 
 std::int64_t reference_bytes(const plan::Plan& plan, const models::ModelSpec& model) {
@@ -373,7 +411,7 @@ std::int64_t reference_bytes(const plan::Plan& plan, const models::ModelSpec& mo
       3 + trained * (1 + state_count(optimizer_rule(plan.spec)) + versions) + outer + missed + apart + chosen;
   int samples = 0;
   for (const auto& replica : plan.pieces) samples = std::max(samples, std::ranges::max(replica));
-  if (!models::mixes_samples(model) && !trains_apart && apart + chosen == 0) samples = plan.spec.batch;
+  if (is_trained_whole(plan, model)) samples = plan.spec.batch;
   const int element = plan::parameter_bytes(plan.spec.precision);
   const models::LayerCost kept = models::cost(model.layers, model.input, element, /*first=*/true);
   const std::int64_t outputs = 4 * models::boundaries(model).back().elements() * element;

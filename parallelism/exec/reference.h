@@ -29,13 +29,18 @@ struct ReferenceState {
 /// formulas (optimizer/formulas.h).
 ///   No layer mixes samples: the batch of a step passes through the model as one piece. The reference knows nothing of
 ///     micro-batches, copies and the weights of pieces, nor of who computes what.
-///   Some layer does (batch norm): every replica's every micro-batch of a step passes through the model alone, since
+///   Batch norms take the statistics of all copies (sync_bn:on): the same, with `model` as it is before its layers are
+///   cut
+///     (models/spec/synchronised.h), and with one set of running statistics for all ranks.
+///   Some layer mixes samples (batch norm): every replica's every micro-batch of a step passes through the model alone,
+///   since
 ///     what a norm makes of a sample depends on those beside it, and the whole batch would train something else. Each
 ///     rank has running statistics of its own, of the pieces that it computes; the mean gradient of a piece counts
 ///     n_piece / N.
 ///   Copies that train by themselves (local_sgd.h): each by the pieces of its own share, as if it were alone; now and
 ///     then all take the average of their weights, or the step to it.
-///   Gradients that are compressed (compression.h): each replica's by itself, by the pieces of its own share; all of them
+///   Gradients that are compressed (compression.h): each replica's by itself, by the pieces of its own share; all of
+///   them
 ///     go through the formulas of compression/formulas.h.
 ///   Servers that take the gradients that come first (parameter_server.h): each replica's by itself; the update of a
 ///     stage is by the mean of those that `arrivals` names for it. Who came too late for a step computes nothing in it,
@@ -48,6 +53,10 @@ struct ReferenceState {
 ReferenceState train_reference(const plan::Plan& plan, const models::ModelSpec& model, int steps,
                                std::shared_ptr<const datasets::SampleSource> source, const InputOptions& options,
                                double nudge = 0, const Arrivals& arrivals = {});
+
+/// The same state by the layers of a model with the same tensors in the same order: the plan's, where the reference was
+/// trained with others.
+ReferenceState by_layers_of(ReferenceState reference, const models::ModelSpec& model);
 
 /// Bytes that train_reference() and the comparison with it need at most: parameters, gradients, the optimizer's states
 /// and versions of the whole model in fp64, the replies of the other ranks, a nudged reference's first and last

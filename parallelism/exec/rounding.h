@@ -16,8 +16,8 @@ double relative_difference(const torch::Tensor& a, const torch::Tensor& b);
 /// Share of itself by which each initial weight of the second reference is off: a rounding of fp64, as two orders of
 /// summation make them in every layer.
 inline constexpr double rounding_nudge = 0x1p-52;
-/// Further references, by the share: what a rectifier makes of rounding jumps where it switches, so that one of them may
-/// show a thousand times what another one does.
+/// Further references, by the share: what a rectifier makes of rounding jumps where it switches, so that one of them
+/// may show a thousand times what another one does.
 inline constexpr std::array rounding_nudges{rounding_nudge, -rounding_nudge, 2 * rounding_nudge, -2 * rounding_nudge};
 
 /// Relative differences between two references, of which one started with weights off by rounding_nudge.

@@ -132,7 +132,8 @@ torch::Tensor SegmentRunner::skip_value(int tensor, const plan::Op& op, const to
     return skipping_.at(skip_key(tensor, op)).value;
   }
   const auto options = input.options().dtype(activation_type(plan_.spec.precision)).requires_grad(false);
-  return laid_out(torch::rand(modules::sizes_of(skips_[tensor].tensor, input.size(0)), options), plan_.spec.layout);
+  return laid_out(torch::rand(modules::sizes_of(skips_[tensor].tensor, rehearsed_samples_), options),
+                  plan_.spec.layout);
 }
 
 void SegmentRunner::let_go(int tensor, const plan::Op& op) {
@@ -214,7 +215,9 @@ torch::Tensor SegmentRunner::forward(const plan::Op& op, torch::Tensor input, co
   return output;
 }
 
-torch::Tensor SegmentRunner::rehearse(const plan::Op& op, torch::Tensor input, const torch::Tensor& labels) {
+torch::Tensor SegmentRunner::rehearse(const plan::Op& op, int samples, torch::Tensor input,
+                                      const torch::Tensor& labels) {
+  rehearsed_samples_ = samples;
   return keep_graph(op, std::move(input), labels, Purpose::rehearsal);
 }
 

@@ -47,8 +47,8 @@ class SegmentRunner {
   /// (models/torch/loss.h), summed over samples and divided by the step's batch, so that gradients of unequal pieces
   /// add up to the mean's: that share of the loss, a scalar.
   torch::Tensor forward(const plan::Op& op, torch::Tensor input, const torch::Tensor& labels);
-  /// A forward that keeps its graph and leaves running statistics as they are, to try something out.
-  torch::Tensor rehearse(const plan::Op& op, torch::Tensor input, const torch::Tensor& labels);
+  /// A forward of so many samples that keeps its graph and leaves running statistics as they are, to try something out.
+  torch::Tensor rehearse(const plan::Op& op, int samples, torch::Tensor input, const torch::Tensor& labels);
   /// The same once more from the kept input, for its graph; running statistics stay as they are.
   void recompute(const plan::Op& op, const torch::Tensor& labels);
   /// B, I: runs the backward of the kept graph and frees it. `gradient` is that of the output, undefined after a loss.
@@ -122,6 +122,7 @@ class SegmentRunner {
   std::map<SkipKey, Held> skipping_;                   ///< from the maker's forward to the takers' graphs
   std::map<SkipKey, torch::Tensor> skip_gradients_;    ///< sums, from the takers' backwards to the maker's
   std::map<Key, std::vector<LeavingSkip>> leaving_now_;
+  int rehearsed_samples_ = 0;
   mutable std::mutex mutex_;  ///< of the maps that passes put into and take out of
 };
 

@@ -28,8 +28,8 @@ torch::ScalarType master_type(Precision precision);
 /// own: a graph in flight keeps the version it was made with. All slots share the batch-norm buffers.
 ///
 /// Where a run is updated in shards, this rank keeps the optimizer's states of its shard alone; the weights of the
-/// others come by a collective on weights(). Where there is no room for all weights it keeps its shard of them, too, and
-/// puts it into weights() before that collective; runs that take a buffer by turns lie at the same place.
+/// others come by a collective on weights(). Where there is no room for all weights it keeps its shard of them, too,
+/// and puts it into weights() before that collective; runs that take a buffer by turns lie at the same place.
 ///
 /// Gradients: a step starts without any. The first micro-batch's are taken over from autograd: kept as they
 /// are, or, where they will be reduced, copied into the gradient arena. Later micro-batches add to them in

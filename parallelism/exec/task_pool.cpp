@@ -72,8 +72,8 @@ void TaskPool::add(std::function<void()> task) {
 }
 
 // The library tells sleepers of a new task without a fence, since whoever adds it would run it, if nobody else did
-// (arena.h of oneTBB: "TBB allows parallelism, but never promises parallelism"). A second task, told behind a fence, makes
-// up for that.
+// (arena.h of oneTBB: "TBB allows parallelism, but never promises parallelism"). A second task, told behind a fence,
+// makes up for that.
 void TaskPool::wake() {
   arena_->arena.execute([this] {
     std::atomic_thread_fence(std::memory_order_seq_cst);

@@ -32,6 +32,13 @@ comm::BufferView bytes_of(const torch::Tensor& tensor, void* ready) {
           ready};
 }
 
+/// Whoever made them reads them no more: what autograd keeps for their gradient is something else.
+comm::BufferView statistics_of(const torch::Tensor& tensor) {
+  comm::BufferView view = bytes_of(tensor, nullptr);
+  view.type = comm::ElementType::f64;
+  return view;
+}
+
 }  // namespace
 
 TrainingWork::TrainingWork(const plan::Plan& plan, const models::ModelSpec& model, StageState& state,
@@ -189,7 +196,9 @@ comm::Work TrainingWork::start(int lane, int index) {
       return comm_.recv(bytes_of(payload, event), op.peer, message_of(op));
     }
     case plan::OpKind::all_reduce: {
-      comm::BufferView sums = summed(op);
+      if (plan::is_of_micro_batch(op.payload))
+        payload = take(lane, index, op.payload == plan::Payload::activation ? makes_activation : makes_gradient).tensor;
+      comm::BufferView sums = payload.defined() ? statistics_of(payload) : summed(op);
       sums.ready = event;
       return comm_.all_reduce(sums, groups_.at(program_.lanes[lane].key));
     }

@@ -32,7 +32,9 @@ void tune(const plan::Plan& plan, const models::ModelSpec& model, StageState& st
     const bool first = s == SegmentId(0), last = s == plan::last_segment(plan);
     const TensorSpec in = all[plan.segments[s.value].first_layer];
     const Precision precision = plan.spec.precision;
-    const torch::ScalarType type = first ? master_type(precision) : activation_type(precision);
+    const torch::ScalarType type = in.kind() == ElementKind::sums ? torch::kFloat64
+                                   : first                        ? master_type(precision)
+                                                                  : activation_type(precision);
     for (const int samples : piece_sizes(plan, plan::replica_of(plan, rank, s))) {
       const plan::Op forward = plan::pass(plan::OpKind::forward, s, trial, StepId(0), VersionId(0)),
                      backward = plan::pass(plan::OpKind::backward, s, trial, StepId(0), VersionId(0));
@@ -42,7 +44,7 @@ void tune(const plan::Plan& plan, const models::ModelSpec& model, StageState& st
       torch::Tensor labels;
       if (last)
         labels = torch::zeros(modules::sizes_of(models::labels_of(all.back()), samples), options.dtype(torch::kInt64));
-      const torch::Tensor output = runner.rehearse(forward, laid_out(input, plan.spec.layout), labels);
+      const torch::Tensor output = runner.rehearse(forward, samples, laid_out(input, plan.spec.layout), labels);
       runner.backward(backward, last ? torch::Tensor() : torch::rand_like(output));
       state.drop_gradients(s);
     }

@@ -40,7 +40,8 @@ class LocalDependencies {
   std::vector<OfLane> lanes_;
 };
 
-///   F(s,m)               <- the activation of s-1; every skip that enters s; what wrote the version it reads, of a tied
+///   F(s,m)               <- the activation of s-1; every skip that enters s; what wrote the version it reads, of a
+///   tied
 ///                           tensor too
 ///   RECOMPUTE(s,m)       <- F(s,m)
 ///   B(s,m), I(s,m)       <- RECOMPUTE(s,m), else F(s,m); the gradient of the input of s+1 (none at the last segment);
@@ -61,8 +62,8 @@ class LocalDependencies {
 ///   sum of shares        <- the reduce_scatter of every segment of the run
 ///   update               <- the collectives that sum the run's gradients, all parts of them, and after them those that
 ///                           sum its shares, or the decode of their compressed sum; where micro-batches are
-///                           summed one by one the last add; else the gradients of every segment; where there are norms, the
-///                           all_reduce of those of the run
+///                           summed one by one the last add; else the gradients of every segment; where there are
+///                           norms, the all_reduce of those of the run
 ///   encode               <- the gradients of every segment of the run
 ///   collective of what was encoded <- the encode; of what was projected <- the project
 ///   project              <- the collective of what was encoded

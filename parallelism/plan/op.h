@@ -93,9 +93,9 @@ struct Op {
   bool accumulates : 1 = false;    ///< B, W: adds to gradients that an earlier one made since the last update
   bool discards : 1 = false;       ///< F: keeps its input alone, for a RECOMPUTE
   bool overlaps_next : 1 = false;  ///< F: may run at the same time as the action after it
-  /// Messages: 0: what neighbouring segments hand on; else Plan::skips[port - 1]. Sums of gradients: 0: of the whole run;
-  /// else which part of it (Plan::parts), from 1 on. Adds: 0: of the peer's gradients; else of whose (Plan::taken):
-  /// which of those that are taken in the step, by rank, from 1 on.
+  /// Messages: 0: what neighbouring segments hand on; else Plan::skips[port - 1]. Sums of gradients: 0: of the whole
+  /// run; else which part of it (Plan::parts), from 1 on. Adds: 0: of the peer's gradients; else of whose
+  /// (Plan::taken): which of those that are taken in the step, by rank, from 1 on.
   std::uint16_t port : 13 = 0;
   SegmentId segment;  ///< first of a run
   int segments = 1;   ///< length of the run: norms, updates, encodes, what moves gradients and the like
@@ -143,7 +143,8 @@ Op recv_backward(SegmentId s, MicroBatchId m, StepId step, Rank from);
 /// Adds the rank's share of the summed gradients that a micro-batch made of a run to those of the ones before.
 Op add_share(SegmentId first, int segments, MicroBatchId m, StepId step, GroupId group);
 
-/// Of the gradients of a run, to the rank that updates it, and there; the addition of what came from one of its workers.
+/// Of the gradients of a run, to the rank that updates it, and there; the addition of what came from one of its
+/// workers.
 Op send_gradients(SegmentId first, int segments, StepId step, Rank to);
 Op recv_gradients(SegmentId first, int segments, StepId step, Rank from);
 Op add_gradients(SegmentId first, int segments, StepId step, Rank from);
@@ -162,7 +163,8 @@ Op reduce_scatter_piece(SegmentId first, int segments, MicroBatchId m, StepId st
 Op all_reduce_shares(SegmentId first, int segments, StepId step, GroupId group);
 /// Of the tensor that `original`, whose segment it first lies in, shares with another.
 Op all_reduce_tied(SegmentId original, StepId step, GroupId group);
-/// Of the weights of a run, as each member's own update wrote them; and the weights that every member makes of that sum.
+/// Of the weights of a run, as each member's own update wrote them; and the weights that every member makes of that
+/// sum.
 Op all_reduce_parameters(SegmentId first, int segments, StepId step, VersionId version, GroupId group);
 Op average(SegmentId first, int segments, StepId step, VersionId version, GroupId group);
 /// A step of the compressed sum of the gradients of a run: encode, project or decode.

@@ -92,6 +92,9 @@ struct Plan {
   Case spec;                      ///< the resolved case
   std::vector<Segment> segments;  ///< in layer order; neighbours of one stage adjacent
   std::vector<SkipPort> skips;    ///< ports 1, 2, ... (skip_ports.h), by tensor and the segment that takes it
+  /// Ascending: whose output is statistics of a micro-batch (ElementKind::sums), which the holders of their stage add
+  /// up for the next segment, and the gradients of these likewise.
+  std::vector<SegmentId> statistics;
   int stages = 1;
   int replicas = 1;
   int shards = 1;                ///< parts that the tensor axis cuts each stage into
@@ -115,10 +118,11 @@ struct Plan {
 
 int micro_batches(const Plan& plan);  ///< per step and replica
 int batch_samples(const Plan& plan);  ///< samples of one step over all replicas
-/// Those of them that weights are updated by: all, or, where gradients that come too late are dropped, those of the others.
+/// Those of them that weights are updated by: all, or, where gradients that come too late are dropped, those of the
+/// others.
 int trained_samples(const Plan& plan);
-/// Samples of one step over which the gradients of an update are the mean: of all replicas, of this one alone where each
-/// updates its weights for itself, of those that are taken where some come too late.
+/// Samples of one step over which the gradients of an update are the mean: of all replicas, of this one alone where
+/// each updates its weights for itself, of those that are taken where some come too late.
 int update_samples(const Plan& plan, ReplicaId replica);
 /// Position of the first sample of piece (replica, m) within its step's batch; pieces lie one after the other,
 /// replica by replica.
@@ -170,8 +174,9 @@ struct Window {
   int round = 1;    ///< both are multiples of it
   int steps() const { return discarded + measured; }
 };
-/// Where `warmup` and `steps` are asked for: discarded_steps(), and both in whole rounds. A round is the plan's own steps,
-/// since some of these average weights and others do not; of an asynchronous plan turns(). `plan`: as a strategy wrote it.
+/// Where `warmup` and `steps` are asked for: discarded_steps(), and both in whole rounds. A round is the plan's own
+/// steps, since some of these average weights and others do not; of an asynchronous plan turns(). `plan`: as a strategy
+/// wrote it.
 Window window(const Plan& plan, int warmup, int steps);
 
 /// Ranks that compute passes: all but servers.
@@ -196,9 +201,9 @@ bool has_collectives(const RankProgram& rank, Payload purpose);
 /// Sizes of `pieces` parts of `samples` that differ by one at most, larger ones first.
 std::vector<int> split_evenly(int samples, int pieces);
 
-/// The plan over `steps` steps. Synchronous: its steps, of which most plans have one, repeated as often as that takes at
-/// least, versions and steps renumbered, in the order of unrolled_lane() (unrolled.h). Asynchronous: the window's first
-/// `steps` mini-batches, which drain at the end; throws usage_error beyond the window.
+/// The plan over `steps` steps. Synchronous: its steps, of which most plans have one, repeated as often as that takes
+/// at least, versions and steps renumbered, in the order of unrolled_lane() (unrolled.h). Asynchronous: the window's
+/// first `steps` mini-batches, which drain at the end; throws usage_error beyond the window.
 Plan unroll(const Plan& plan, int steps);
 
 }  // namespace parabench::plan

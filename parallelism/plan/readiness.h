@@ -31,8 +31,8 @@ class Readiness {
 
   /// Those that wait for nothing.
   std::vector<OpRef> initial() const;
-  /// Notes that an operation has ended, once for each, and appends those that may start now and could not before. O(what
-  /// waits for it).
+  /// Notes that an operation has ended, once for each, and appends those that may start now and could not before.
+  /// O(what waits for it).
   void end(const OpRef& op, std::vector<OpRef>& ready);
 
  private:

@@ -28,8 +28,8 @@ void queue_on_workers(std::vector<Span>& lane, int workers, double since);
 
 double makespan(const Timeline& timeline);
 
-/// Completion of each step: the latest end of its operations over all ranks; of its updates where some come too late for
-/// it (Plan::taken).
+/// Completion of each step: the latest end of its operations over all ranks; of its updates where some come too late
+/// for it (Plan::taken).
 std::vector<double> step_completions(const Plan& plan, const Timeline& timeline);
 
 /// Seconds of each step: from the completion before to its own, the first step's from the origin. Where replicas share
@@ -37,8 +37,8 @@ std::vector<double> step_completions(const Plan& plan, const Timeline& timeline)
 /// the widths: the mean over as many steps up to this one. Steps before have the mean since the end of the widest
 /// stage's first round, which fills the pipeline; those of its first two rounds the mean since the origin.
 std::vector<double> step_durations(const Plan& plan, const Timeline& timeline);
-/// What tells how long a step takes, from step `first` on: the durations, or, where only some steps average weights, their
-/// mean over each round. Precondition: the steps from `first` on are whole rounds.
+/// What tells how long a step takes, from step `first` on: the durations, or, where only some steps average weights,
+/// their mean over each round. Precondition: the steps from `first` on are whole rounds.
 std::vector<double> step_samples(const Plan& plan, const Timeline& timeline, StepId first);
 
 /// 1 - busy / (ranks that compute * makespan), busy being the compute lanes' passes; where a rank computes several

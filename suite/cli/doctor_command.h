@@ -15,8 +15,8 @@ struct DoctorOptions {
   bool json = false;
 };
 void add_options(CLI::App& app, DoctorOptions& options);
-/// What works on this machine, what does not, what to type: host, cores, disks, calibration, launcher, two ranks, noise,
-/// GPUs; and how long sets of cases would take. ok where cases on cpu run, else environment.
+/// What works on this machine, what does not, what to type: host, cores, disks, calibration, launcher, two ranks,
+/// noise, GPUs; and how long sets of cases would take. ok where cases on cpu run, else environment.
 ExitCode examine_machine(const DoctorOptions& options, const Start& start);
 
 }  // namespace parabench::suite

@@ -17,7 +17,8 @@ struct ExchangeLaunch {
   std::vector<std::size_t> rows;  ///< of the table, in the order of the work
 };
 
-/// Those that the rows want which have neither failed nor been skipped: one for each algorithm, in the order of the rows.
+/// Those that the rows want which have neither failed nor been skipped: one for each algorithm, in the order of the
+/// rows.
 std::vector<ExchangeLaunch> exchange_launches(std::span<const results::ExchangeRecord> rows,
                                               const CommunicateOptions& options);
 

@@ -11,16 +11,16 @@
 
 namespace parabench::suite {
 
-/// By kind, group, size and algorithm, the last one changing fastest. Messages have a row for each size alone, of `auto`.
-/// An algorithm that the communicator does not have is skipped with the reason.
+/// By kind, group, size and algorithm, the last one changing fastest. Messages have a row for each size alone, of
+/// `auto`. An algorithm that the communicator does not have is skipped with the reason.
 std::vector<results::ExchangeRecord> exchange_rows(const CommunicateOptions& options);
 
 /// Fills in what a plan with these exchanges would be predicted to take, or why nobody knows, but for skipped rows.
 /// nullptr: never calibrated.
 void predict(std::span<results::ExchangeRecord> rows, const analytic::Calibration* calibration);
 
-/// Adds one launch's answer to the rows, of which `indices` were its work, in their order; a row with a wrong value fails
-/// and has no time. Throws usage_error where the answer is not about them.
+/// Adds one launch's answer to the rows, of which `indices` were its work, in their order; a row with a wrong value
+/// fails and has no time. Throws usage_error where the answer is not about them.
 void take_timings(std::span<results::ExchangeRecord> rows, std::span<const std::size_t> indices,
                   const protocol::ExchangeTimings& timings, int iterations);
 

@@ -36,8 +36,8 @@ std::vector<std::int64_t> read_sizes(std::string_view text, int element_bytes);
 /// number from 2 on.
 std::vector<int> read_groups(std::string_view text);
 
-/// Throws usage_error for fewer than two ranks, groups that do not divide them, and for a precision or communicator that
-/// nothing is sent in here.
+/// Throws usage_error for fewer than two ranks, groups that do not divide them, and for a precision or communicator
+/// that nothing is sent in here.
 void check_exchanges(const CommunicateOptions& options);
 
 }  // namespace parabench::suite

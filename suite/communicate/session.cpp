@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "base/counted.h"
 #include "base/case_text.h"
+#include "base/counted.h"
 #include "base/units_text.h"
 #include "results/exchange_table.h"
 #include "suite/communicate/exchange_launches.h"
@@ -111,7 +111,8 @@ ExitCode code_of(const Rows& rows, bool interrupted) {
 void drop_unmeasured(Rows& rows, Progress& progress) {
   const std::size_t all = rows.size();
   std::erase_if(rows, [](const auto& row) { return row.status == results::Status::ok && !row.time_s; });
-  if (rows.size() < all) progress.note(fmt::format("{} of {} did not run", all - rows.size(), counted(all, "exchange")));
+  if (rows.size() < all)
+    progress.note(fmt::format("{} of {} did not run", all - rows.size(), counted(all, "exchange")));
 }
 
 }  // namespace

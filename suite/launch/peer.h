@@ -29,8 +29,8 @@ void write_peer_program(const std::filesystem::path& folder);
 std::vector<std::string> peer_command(const PeerLaunch& launch, int steps, int warmup,
                                       const std::filesystem::path& reply);
 
-/// Why each of these products cannot be launched here, "" where it can: asks the environment's Python, with `scratch`, a
-/// folder that is there, for its files. Whatever is wrong with the environment is a reason; nothing is left running.
+/// Why each of these products cannot be launched here, "" where it can: asks the environment's Python, with `scratch`,
+/// a folder that is there, for its files. Whatever is wrong with the environment is a reason; nothing is left running.
 std::map<std::string, std::string> probe_peers(const std::set<std::string>& products,
                                                const std::filesystem::path& program,
                                                const std::filesystem::path& scratch, Signals& signals);

@@ -16,7 +16,8 @@ struct NoiseMeasurement {
 };
 NoiseMeasurement measure_noise(Workplace& workplace, bool processes, double seconds);
 
-/// Noise of these launches by results::launch_noise, differences that 5, 10 and 20 launches a side show, and stolen time.
+/// Noise of these launches by results::launch_noise, differences that 5, 10 and 20 launches a side show, and stolen
+/// time.
 std::vector<Check> noise_checks(const NoiseMeasurement& measurement);
 
 }  // namespace parabench::suite

@@ -23,8 +23,8 @@ std::vector<double> decided_losses(std::vector<double> losses, const std::vector
 ///   work.json    {"plan_hash", "parameters": the case, "model" (model_json.h), "stages": [{"rank", "first_layer",
 ///                "layers"}], "pieces": [[samples of each micro-batch] of each replica], "steps": batches,
 ///                "sample", "labels": dims of one of each, "sample_type", "weight_type": float32, float64 or int64}
-/// Answers with the losses of training on them on one rank (parallelism/exec/reference.h) that rounding does not decide;
-/// with all cores.
+/// Answers with the losses of training on them on one rank (parallelism/exec/reference.h) that rounding does not
+/// decide; with all cores.
 protocol::HandOver hand_over(const Launch& launch);
 
 }  // namespace parabench::rank

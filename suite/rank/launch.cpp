@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "models/spec/synchronised.h"
 #include "parallelism/plan/formats/read_json.h"
 #include "parallelism/plan/strategies/check_executable.h"
 #include "parallelism/plan/validate.h"
@@ -22,7 +23,8 @@ Launch load_launch(const protocol::RankCommand& command) {
   launch.plan = plan::plan_from_json(plan_file);
   plan::require_valid(launch.plan);
   const datasets::DatasetSpec data = datasets::make_dataset(launch.plan.spec.dataset);
-  launch.model = models::make_model(launch.plan.spec.model, data.sample, data.classes, data.small_stem);
+  launch.original = models::make_model(launch.plan.spec.model, data.sample, data.classes, data.small_stem);
+  launch.model = launch.plan.spec.sync_bn ? models::synchronised(launch.original) : launch.original;
   if (is_emulated(launch.plan.spec)) {
     launch.durations = plan::durations_from_json(plan_file, launch.plan);
     return launch;

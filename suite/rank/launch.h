@@ -21,8 +21,9 @@ struct Launch {
   protocol::RankCommand command;
   exec::InputOptions input;
   plan::Plan plan;
-  plan::Durations durations;  ///< of the plan's operations, where the devices are emulated
-  models::ModelSpec model;
+  plan::Durations durations;   ///< of the plan's operations, where the devices are emulated
+  models::ModelSpec model;     ///< whose layers the plan runs
+  models::ModelSpec original;  ///< the same before its batch norms were cut for sync_bn:on: what the reference trains
   std::shared_ptr<const datasets::SampleSource> source;  ///< null where the devices are emulated
   analytic::MachineInfo machine;  ///< as the whole node, before ranks took their shares of its cores
   std::vector<int> all_cores;     ///< what the process may use, likewise

@@ -82,14 +82,16 @@ protocol::RankReport report(Rank rank, exec::RankSpans spans, double clock_offse
   return result;
 }
 
-/// Repeats of the plan's own steps to run alone; none where steps of the plan have no end of their own, or no other rank.
+/// Repeats of the plan's own steps to run alone; none where steps of the plan have no end of their own, or no other
+/// rank.
 int isolated_count(const Launch& launch) {
   if (launch.plan.asynchronous || launch.plan.spec.np == 1) return 0;
   const int steps = std::min(launch.command.steps, protocol::most_isolated_steps);
   return plan::window(launch.plan, 0, steps).measured / launch.plan.steps;
 }
 
-/// Begin and end of such repeats on this rank, each alone between barriers, on the clock of rank 0. `run_step` runs one.
+/// Begin and end of such repeats on this rank, each alone between barriers, on the clock of rank 0. `run_step` runs
+/// one.
 std::vector<protocol::RankReport::Interval> isolated_steps(int count, double clock_offset,
                                                            const std::function<exec::RankSpans()>& run_step) {
   std::vector<protocol::RankReport::Interval> steps;

@@ -40,7 +40,9 @@ std::optional<double> reduction_bandwidth(const plan::Plan& plan, const plan::Ma
   const auto& lanes = plan.ranks[rank.value].lanes;
   for (int lane = 0; lane < std::ssize(lanes); ++lane) {
     const auto& peers = matching[rank.value][lane];
-    if (lanes[lane].key.kind != plan::LaneKind::collectives || peers.empty()) continue;
+    // Sums of statistics are all latency.
+    const bool of_passes = plan::is_of_micro_batch(lanes[lane].key.purpose);
+    if (lanes[lane].key.kind != plan::LaneKind::collectives || of_passes || peers.empty()) continue;
     for (int i = 0; i < std::ssize(lanes[lane].ops); ++i) {
       const plan::Op& op = lanes[lane].ops[i];
       if (op.step < first_step) continue;

@@ -67,8 +67,12 @@ results::Equivalence verify(const Launch& launch, comm::Communicator& comm, exec
   use_cores(launch.all_cores);
   at::set_num_threads(
       std::min<int>(static_cast<int>(launch.all_cores.size()), launch.plan.spec.np * launch.plan.spec.threads));
-  const exec::ReferenceState reference =
-      exec::train_reference(plan, launch.model, equivalence.steps, launch.source, launch.input, 0, trained.arrivals);
+  const auto train = [&](double nudge) {
+    return exec::by_layers_of(exec::train_reference(plan, launch.original, equivalence.steps, launch.source,
+                                                    launch.input, nudge, trained.arrivals),
+                              launch.model);
+  };
+  const exec::ReferenceState reference = train(/*nudge=*/0);
   equivalence.reference_batch =
       reference.whole_batch ? results::ReferenceBatch::whole : results::ReferenceBatch::pieces;
   exec::Difference difference = exec::compare(plan, launch.model, trained, reference);
@@ -78,9 +82,7 @@ results::Equivalence verify(const Launch& launch, comm::Communicator& comm, exec
   std::optional<exec::Rounding> rounding;
   for (double nudge : exec::rounding_nudges) {
     if (within_tolerance()) break;
-    const exec::Rounding further =
-        exec::rounding_between(reference, exec::train_reference(plan, launch.model, equivalence.steps, launch.source,
-                                                                launch.input, nudge, trained.arrivals));
+    const exec::Rounding further = exec::rounding_between(reference, train(nudge));
     rounding = rounding ? exec::larger_of(std::move(*rounding), further) : further;
     difference = exec::compare(plan, launch.model, trained, reference, &*rounding, equivalence.tolerance);
     equivalence.tensors_left_out = difference.left_out;
@@ -103,7 +105,7 @@ results::Equivalence verify(const Launch& launch, comm::Communicator& comm, exec
 
   equivalence.loss_tolerance = results::loss_tolerance(launch.plan.spec.precision);
   equivalence.reference_losses =
-      exec::train_reference(launch.plan, launch.model, loss_steps(launch), launch.source, launch.input).losses;
+      exec::train_reference(launch.plan, launch.original, loss_steps(launch), launch.source, launch.input).losses;
   use_cores(mine);
   return equivalence;
 }

@@ -22,8 +22,8 @@ void divide(Breakdown& sum, double count) {
 results::Measured combine(std::span<const results::Measured> launches, int samples, double flops) {
   results::Measured all = launches.front();
   for (const results::Measured& launch : launches.subspan(1)) {
-    const auto& samples = launch.step_time_s.samples;
-    all.step_time_s.samples.insert(all.step_time_s.samples.end(), samples.begin(), samples.end());
+    const auto& steps = launch.step_time_s.samples;
+    all.step_time_s.samples.insert(all.step_time_s.samples.end(), steps.begin(), steps.end());
     if (all.isolated_step_time_s && launch.isolated_step_time_s) {
       const auto& isolated = launch.isolated_step_time_s->samples;
       all.isolated_step_time_s->samples.insert(all.isolated_step_time_s->samples.end(), isolated.begin(),

@@ -11,6 +11,7 @@
 #include "base/case_text.h"
 #include "base/error.h"
 #include "models/spec/nets/nets.h"
+#include "models/spec/synchronised.h"
 
 namespace parabench::suite {
 namespace {
@@ -42,7 +43,7 @@ void require_samples(const Case& spec, models::Samples given) {
 models::ModelSpec make_checked(const Case& spec, const datasets::DatasetSpec& dataset, const TensorSpec& sample) {
   models::ModelSpec model = models::make_model(spec.model, sample, dataset.classes, dataset.small_stem);
   models::boundaries(model);
-  return model;
+  return spec.sync_bn ? models::synchronised(model) : model;
 }
 
 /// A side of images near the data set's that the model takes: the nearest of those around, else the next power of two;

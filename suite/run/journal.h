@@ -15,8 +15,8 @@ struct Unfinished {
   std::filesystem::path path;
 };
 
-/// Whether a record of an earlier run stands: failed cases and those that were cut short run again, and what was skipped
-/// is looked at anew.
+/// Whether a record of an earlier run stands: failed cases and those that were cut short run again, and what was
+/// skipped is looked at anew.
 bool is_finished(const results::Record& record);
 
 /// The folder FILE.journal: head.json, a results file without records, and record-<hash of the id>.json for each
@@ -40,8 +40,8 @@ class Journal {
 
   /// Removes the scratch folders of runs that were killed before they could, and tells of this one's.
   void take_scratch(const std::filesystem::path& scratch);
-  /// From here on the folder stands for a run with this head, which has no records. `goes_on`: records that are there belong to it, else they
-  /// are dropped.
+  /// From here on the folder stands for a run with this head, which has no records. `goes_on`: records that are there
+  /// belong to it, else they are dropped.
   void begin(const results::ResultsFile& head, bool goes_on);
   /// Never throws: a record that cannot be written (a full disk) is noted, kept in memory and tried again with the
   /// next.

@@ -81,8 +81,8 @@ std::string repeating_command(const SelectedCase& chosen, const RunOptions& opti
 /// Whether two such commands measure the same: all but how far a run may go.
 bool measures_the_same(const std::string& command, const std::string& other);
 
-/// The options of `command` that `other` does not have so, in their order: "--steps 5"; "none of its own" where there are
-/// none.
+/// The options of `command` that `other` does not have so, in their order: "--steps 5"; "none of its own" where there
+/// are none.
 std::string options_beyond(const std::string& command, const std::string& other);
 
 /// An integer of at least `least`. Throws usage_error naming `option`.

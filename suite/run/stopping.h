@@ -7,8 +7,8 @@
 
 namespace parabench::suite {
 
-/// Launches under which an interval over launches says too little to stop by it: of three it is about their range, which
-/// holds the median in 75 % of trials (bootstrap_median).
+/// Launches under which an interval over launches says too little to stop by it: of three it is about their range,
+/// which holds the median in 75 % of trials (bootstrap_median).
 inline constexpr int least_for_interval = 6;
 
 struct StoppingRule {

@@ -13,9 +13,9 @@ struct NodeRequest {
   int gpus_per_node = 0;
 };
 
-/// As many nodes as np over the ranks of a node, rounded up, and ranks spread evenly over them. Ranks that are threads of
-/// one process (comm:threads) want one node. `cores`: of a node, where the sweep does not say. Throws usage_error where
-/// a case on GPUs does not know how many a node has.
+/// As many nodes as np over the ranks of a node, rounded up, and ranks spread evenly over them. Ranks that are threads
+/// of one process (comm:threads) want one node. `cores`: of a node, where the sweep does not say. Throws usage_error
+/// where a case on GPUs does not know how many a node has.
 NodeRequest nodes_for(const Case& spec, const SlurmOptions& slurm, int cores);
 
 }  // namespace parabench::suite

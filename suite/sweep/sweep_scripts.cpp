@@ -73,8 +73,8 @@ std::string run_words(const Sweep& sweep) {
   return words.empty() ? "" : fmt::format(" {}", shell_line(words));
 }
 
-/// Plans and replies of ranks pass through TMPDIR, so that several nodes have to share it: the sweep's folder they share
-/// anyway. One node keeps its own, which is the faster one. The prologue has the last word.
+/// Plans and replies of ranks pass through TMPDIR, so that several nodes have to share it: the sweep's folder they
+/// share anyway. One node keeps its own, which is the faster one. The prologue has the last word.
 std::string shared_tmpdir(const ScriptContext& context) {
   return fmt::format("export TMPDIR={}\nmkdir -p \"$TMPDIR\"\n", shell_line({context.folder / "tmp"}));
 }

@@ -67,6 +67,7 @@ inline Case random_case(std::mt19937& random) {
   change(spec.reshard, false);
   const std::vector<NamedChoice> orders{{"priority", {}}, {"priority", {{"partition", "1MiB"}}}};
   change(spec.order, orders[below(2)]);
+  change(spec.sync_bn, true);
   change(spec.executor, ExecutorKind::futurized);
   change(spec.lr, std::ldexp(1.0 + below(1 << 30), -below(60)));
   change(spec.momentum, below(1 << 30) * 0x1p-30);

@@ -1,12 +1,12 @@
-// parameter-server with mode=sync against mode=backup, by turns: ranks as threads of this process, of whose workers some
-// come late.
+// parameter-server with mode=sync against mode=backup, by turns: ranks as threads of this process, of whose workers
+// some come late.
 // backup_workers_benchmark [steps [rounds [step in ms [delay in ms [share [slow]]]]]]
 //
 // Four workers and a server train a small network. Every worker sleeps a third of its step before its first forward and
 // the rest before its last backward; with probability `share`, drawn once for each worker and step and the same in all
-// arms, it sleeps the delay besides, half the time before the forwards, half before the backwards. Worker 0 takes `slow`
-// times as long. Prints for each arm the median over the rounds of their mean step and the range, and of worker 0 the
-// shares of steps that updates took and in which it computed nothing, then the ratios to mode=sync.
+// arms, it sleeps the delay besides, half the time before the forwards, half before the backwards. Worker 0 takes
+// `slow` times as long. Prints for each arm the median over the rounds of their mean step and the range, and of worker
+// 0 the shares of steps that updates took and in which it computed nothing, then the ratios to mode=sync.
 #include <fmt/format.h>
 
 #include <algorithm>

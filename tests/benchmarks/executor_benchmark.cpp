@@ -6,8 +6,8 @@
 // Exponential: times a factor of mean 1, drawn once for each operation, the same in both arms. The thread sleeps its
 // delays, so that with small layers more ranks than cores are tried. Layers count as equally long, so that
 // partition:time cuts evenly. Prints for each arm the median of the rounds' median steps and their range, then the same
-// of the rounds' ratios (ordered / futurized), and of the share of operations that started before one that stands before
-// them in the plan.
+// of the rounds' ratios (ordered / futurized), and of the share of operations that started before one that stands
+// before them in the plan.
 #include <fmt/format.h>
 #include <torch/utils.h>
 

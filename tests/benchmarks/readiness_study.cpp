@@ -3,8 +3,8 @@
 // readiness_study [stages [micro-batches]]
 //
 // A forward of an even stage takes a second, a backward two (its halves one each), a message 50 ms. One stage may take
-// twice as long. `jitter`: every operation's time is multiplied by a log-normal factor of mean 1 with this coefficient of
-// variation. Of 20 draws, eight steps each: the median of (ordered / futurized), and its range.
+// twice as long. `jitter`: every operation's time is multiplied by a log-normal factor of mean 1 with this coefficient
+// of variation. Of 20 draws, eight steps each: the median of (ordered / futurized), and its range.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -29,8 +29,8 @@ class ScratchFolder {
   ScratchFolder& operator=(const ScratchFolder&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
-  /// Writes a file, whose folder is made; what there was under the name is replaced in its place, so that other names of
-  /// the same file (link) change with it.
+  /// Writes a file, whose folder is made; what there was under the name is replaced in its place, so that other names
+  /// of the same file (link) change with it.
   void write(const std::string& name, std::span<const std::uint8_t> bytes) const {
     std::filesystem::create_directories((path_ / name).parent_path());
     std::ofstream file(path_ / name, std::ios::binary);

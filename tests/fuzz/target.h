@@ -1,5 +1,5 @@
-// What every fuzz target holds to: an input ends in a value or in parabench::Error, and what was read can be printed and
-// read again.
+// What every fuzz target holds to: an input ends in a value or in parabench::Error, and what was read can be printed
+// and read again.
 #pragma once
 
 #include <cstddef>

@@ -27,6 +27,7 @@ SINGLE = (
 VARIANTS = (
     case("data-parallel", 4, THREADS, batch=33), case("gpipe", 4, f"micro:8/{THREADS}", batch=33),
     case("zero3", 4, f"shard:2/{THREADS}"), case("data-parallel", 4, f"order:priority/{THREADS}"),
+    case("data-parallel", 4, f"sync_bn:on/{THREADS}", batch=33), case("zero3", 2, f"sync_bn:on/{THREADS}"),
     case("1f1b", 4, f"dp:2/{THREADS}"), case("1f1b", 2, f"recompute:all/{THREADS}"),
     case("pipedream[replicas=2-1]", 3, THREADS), case("parameter-server[mode=async]", 3, THREADS),
     case("parameter-server[mode=stale]", 3, THREADS))

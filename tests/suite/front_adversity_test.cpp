@@ -324,8 +324,8 @@ TEST_F(AdversityTest, AKillForExceedingAMemoryLimitIsNamed) {
   EXPECT_EQ(records[1]["status"], "ok");
 }
 
-/// Has the kernel kill a process for its memory, in a control group that is none of the caller's. False where such groups
-/// are not permitted.
+/// Has the kernel kill a process for its memory, in a control group that is none of the caller's. False where such
+/// groups are not permitted.
 bool kill_somebody_for_memory() {
   const SmallMemory memory(32);
   if (!memory.is_entered()) return false;

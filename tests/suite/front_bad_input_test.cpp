@@ -55,6 +55,10 @@ TEST_F(BadInputTest, ValuesAreChecked) {
   expect_refused({"run", sequential, "--steps", "99999999999"}, "an integer from 1 to 2147483647");
   expect_refused({"calibrate", sequential, "--device", "emulated"}, "try --device cpu");
   expect_refused({"plan", gpipe + "/memory:8GB"}, "memory: got '8GB'");
+  expect_refused({"run", gpipe + "/sync_bn:on"}, "or take data-parallel, horovod, dear, zero1, zero2 or zero3");
+  expect_refused({"run", "vgg11/cifar10-synthetic/data-parallel/np:2/batch:8/sync_bn:on"},
+                 "sync_bn: got 'on', expected off for vgg11, which has no batch norms");
+  expect_refused({"run", small + "data-parallel/np:1/batch:8/sync_bn:on"}, "off with np:1");
   expect_refused({"plan", gpipe + "/partition:memory/memory:8kB"}, "memory: got '8kB'");
   expect_refused({"plan", small + "pipedream[replicas=auto]/np:2/batch:8/partition:memory/memory:8kB"},
                  "memory: got '8kB'");

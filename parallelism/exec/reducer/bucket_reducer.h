@@ -16,8 +16,8 @@ class CollectiveThread;
 
 /// The reducer as torch.nn.parallel.DistributedDataParallel makes it: hooks of autograd copy every gradient, divided by
 /// the number of ranks, into its bucket; a bucket that is full is summed while the backward goes on, in the order of
-/// buckets; at the end of the backward all sums are waited for and copied back into the gradients. The first backward has
-/// all gradients in one bucket; before the second forward the buckets are made anew, in the order in which rank 0's
+/// buckets; at the end of the backward all sums are waited for and copied back into the gradients. The first backward
+/// has all gradients in one bucket; before the second forward the buckets are made anew, in the order in which rank 0's
 /// gradients came. It takes its process group for a c10d::Backend, whose all-reduces and broadcasts are those of the
 /// thread that it is told to use.
 class BucketReducer {

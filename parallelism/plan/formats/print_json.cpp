@@ -48,6 +48,7 @@ json to_json(const Plan& plan) {
   if (plan.scatters_pieces) result["scatters_pieces"] = true;
   if (plan.updates_late) result["updates_late"] = true;
   for (const Rank server : plan.servers) result["servers"].push_back(server.value);
+  for (const SegmentId s : plan.statistics) result["statistics"].push_back(s.value);
   if (plan.taken > 0) result["taken"] = plan.taken;
   if (plan.tie) {
     result["tie"] = {

@@ -24,8 +24,8 @@ struct Style {
   std::string_view label, letter;
   std::array<int, 3> color;  ///< red, green, blue
 };
-/// Kinds differ in colour, in the palette of Okabe and Ito (2008) that colour-blind people tell apart, and by the letter
-/// on each bar; the stages of a rank differ in lightness.
+/// Kinds differ in colour, in the palette of Okabe and Ito (2008) that colour-blind people tell apart, and by the
+/// letter on each bar; the stages of a rank differ in lightness.
 constexpr std::array<Style, 12> styles = {{{OpKind::forward, "forward", "F", {86, 180, 233}},
                                            {OpKind::backward, "backward", "B", {230, 159, 0}},
                                            {OpKind::backward_input, "input gradient", "I", {213, 94, 0}},

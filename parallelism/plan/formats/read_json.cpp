@@ -156,12 +156,12 @@ SkipPort skip_from(const JsonReader& object) {
 Plan plan_from_json(const json& plan_file) {
   const JsonReader file(plan_file, "plan", plan_file_hint);
   if (file.get<std::string>("format") != plan_file_format) throw file.at("format").error(plan_file_format);
-  file.allow_only({"format",    "case",     "stages",          "replicas",     "shards",
-                   "groups",    "steps",    "asynchronous",    "in_order",     "versions",
-                   "room",      "tie",      "pieces",          "segments",     "skips",
-                   "ranks",     "makespan", "bubble_fraction", "steady_step",  "steady_bubble_fraction",
-                   "averaging", "servers",  "parts",           "updates_late", "scatters_pieces",
-                   "taken"});
+  file.allow_only({"format",     "case",     "stages",          "replicas",     "shards",
+                   "groups",     "steps",    "asynchronous",    "in_order",     "versions",
+                   "room",       "tie",      "pieces",          "segments",     "skips",
+                   "ranks",      "makespan", "bubble_fraction", "steady_step",  "steady_bubble_fraction",
+                   "averaging",  "servers",  "parts",           "updates_late", "scatters_pieces",
+                   "statistics", "taken"});
   Plan plan;
   plan.spec = case_from_json(file.at("case"));
   plan.stages = file.get<int>("stages");
@@ -179,6 +179,8 @@ Plan plan_from_json(const json& plan_file) {
   plan.updates_late = flag(file, "updates_late");
   if (file.has("servers"))
     for (const int rank : file.get<std::vector<int>>("servers")) plan.servers.push_back(Rank(rank));
+  if (file.has("statistics"))
+    for (const int s : file.get<std::vector<int>>("statistics")) plan.statistics.push_back(SegmentId(s));
   if (file.has("taken")) plan.taken = file.get<int>("taken");
   if (file.has("tie")) plan.tie = tie_from(file.at("tie"));
   plan.pieces = file.get<std::vector<std::vector<int>>>("pieces");

@@ -244,7 +244,8 @@ Plan limit_weights(Plan plan, int room) {
 
 Plan mark_accumulation(Plan plan) {
   for (RankProgram& rank : plan.ranks) {
-    // By segment the update that its gradients are for, counted from 0; a worker of a server has no end of it on its lane.
+    // By segment the update that its gradients are for, counted from 0; a worker of a server has no end of it on its
+    // lane.
     std::vector<int> open(plan.segments.size(), -1), shares = open;
     for (Op& op : rank.compute()) {
       const int update = op.step.value / plan.versions[stage_of(plan, op.segment).value].steps_per_update;

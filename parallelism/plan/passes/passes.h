@@ -13,8 +13,8 @@ namespace parabench::plan {
 std::vector<SegmentRun> whole_stages(const Plan& plan);
 
 /// Runs of gradients in backward order, never across stages. A run of so many bytes ends where `ends_before` the next
-/// segment says so, which is asked for every segment in turn; segments without parameters at the end of a stage join the
-/// run before them.
+/// segment says so, which is asked for every segment in turn; segments without parameters at the end of a stage join
+/// the run before them.
 std::vector<SegmentRun> gradient_runs(const Plan& plan, std::span<const Bytes> segment_bytes,
                                       const std::function<bool(Bytes, SegmentId)>& ends_before);
 
@@ -40,17 +40,19 @@ Plan add_ordered_sums(Plan plan, std::span<const RunPart> parts, std::span<const
 Plan add_averages(Plan plan, std::span<const SegmentRun> runs);
 /// In place of both, ZeRO's stage 1 (Rajbhandari et al. 2020): the holders of a run get each its share of the summed
 /// gradients, update this share of the parameters and gather those of the others. Runs of one holder are updated whole.
-/// Where the optimizer reads norms of whole tensors, what each share adds to them is summed before. `gathered`: the same
-/// runs in the order in which they are gathered. `sharers`: neighbouring holders that divide a run among themselves, a
-/// divisor of their number above 1 (0: all of them); shares are then summed between such groups (FSDP's HYBRID_SHARD).
+/// Where the optimizer reads norms of whole tensors, what each share adds to them is summed before. `gathered`: the
+/// same runs in the order in which they are gathered. `sharers`: neighbouring holders that divide a run among
+/// themselves, a divisor of their number above 1 (0: all of them); shares are then summed between such groups (FSDP's
+/// HYBRID_SHARD).
 Plan add_sharded_updates(Plan plan, std::span<const SegmentRun> runs, std::span<const SegmentRun> gathered,
                          int sharers = 0);
 
 // Passes over plans with sharded updates, of one stage and one micro-batch.
-/// The gradients that are reduced, and those that the backward makes meanwhile: the room of strategies with ZeRO's stage 2.
+/// The gradients that are reduced, and those that the backward makes meanwhile: the room of strategies with ZeRO's
+/// stage 2.
 inline constexpr int gradient_buffers = 2;
-/// ZeRO's stage 2: room for the gradients of so many runs at a time. Every run is updated as late as this allows, before
-/// the backward makes the gradients that take its place.
+/// ZeRO's stage 2: room for the gradients of so many runs at a time. Every run is updated as late as this allows,
+/// before the backward makes the gradients that take its place.
 Plan limit_gradients(Plan plan, int room);
 /// ZeRO's stage 3: room for the whole weights of so many runs at a time. In place of gathers after the updates, every
 /// run is gathered before its forwards, and once more before its backwards where another one has taken its place.

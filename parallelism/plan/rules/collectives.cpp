@@ -10,6 +10,7 @@
 #include "base/compression.h"
 #include "base/optimizer.h"
 #include "parallelism/plan/matching.h"
+#include "parallelism/plan/passes/statistics.h"
 #include "parallelism/plan/ties.h"
 
 namespace parabench::plan {
@@ -372,6 +373,28 @@ void check_tied_sums(const Plan& plan, Rank rank, Violations& found) {
   }
 }
 
+/// Statistics that several ranks make are summed, and so are their gradients.
+void check_statistics(const Plan& plan, Rank rank, Violations& found) {
+  std::set<std::tuple<Payload, SegmentId, StepId, MicroBatchId>> summed;
+  for (const Lane& lane : plan.ranks[rank.value].lanes)
+    for (const Op& op : lane.ops)
+      if (sums_statistics(plan, op)) summed.insert({op.payload, op.segment, op.step, op.micro_batch});
+  std::set<StageId> of_several;
+  for (const Holding& holding : plan.ranks[rank.value].holds)
+    if (holders(plan, holding.stage).size() > 1) of_several.insert(holding.stage);
+  const auto& compute = plan.ranks[rank.value].compute();
+  for (int i = 0; i < std::ssize(compute); ++i) {
+    const Op& pass = compute[i];
+    const bool gives = makes_input_gradient(pass.kind);
+    if ((pass.kind != OpKind::forward && !gives) || !of_several.contains(stage_of(plan, pass.segment))) continue;
+    const auto sum_of = gives ? all_reduce_backward : all_reduce_forward;
+    const Op sum = sum_of(pass.segment, pass.micro_batch, pass.step, GroupId(-1));
+    if (!sums_statistics(plan, sum) || summed.contains({sum.payload, sum.segment, sum.step, sum.micro_batch})) continue;
+    const OpRef ref{rank, compute_lane, i};
+    found.push_back({ref, "exactly once", describe(plan, ref) + " lacks " + to_text(sum) + ", the sum of statistics"});
+  }
+}
+
 /// The sums of activations, or of their gradients, on one lane.
 class ShardSumCheck {
  public:
@@ -382,7 +405,9 @@ class ShardSumCheck {
     std::map<std::pair<SegmentId, StepId>, std::map<MicroBatchId, int>> summed;
     for (at_.index = 0; at_.index < std::ssize(lane_.ops); ++at_.index) {
       const Op& op = lane_.ops[at_.index];
-      if (!joins_shards(op)) complain(at_, "group", "does not join the shards of its stage");
+      const bool of_statistics = sums_statistics(plan_, op);
+      if (of_statistics && !joins_holders(op)) complain(at_, "group", "does not join the holders of its stage");
+      if (!of_statistics && !joins_shards(op)) complain(at_, "group", "does not join the shards of its stage");
       if (summed[{op.segment, op.step}][op.micro_batch]++ > 0) complain(at_, "exactly once", "sums a second time");
     }
     // Which segments end in parts of a sum is the layers' business; that all micro-batches are treated alike is not.
@@ -403,6 +428,14 @@ class ShardSumCheck {
     found_.push_back({where, std::move(rule), describe(plan_, where) + ' ' + what});
   }
 
+  /// The operations of a lane have one group, and most of them one stage.
+  bool joins_holders(const Op& op) {
+    const StageId stage = stage_of(plan_, op.segment);
+    if (holders_of_ != stage) joined_ = plan_.groups[op.group.value].ranks == holders(plan_, stage);
+    holders_of_ = stage;
+    return joined_;
+  }
+
   bool joins_shards(const Op& op) const {
     const StageId stage = stage_of(plan_, op.segment);
     std::vector<Rank> shards = holders(plan_, stage);
@@ -415,6 +448,8 @@ class ShardSumCheck {
   OpRef at_;
   const Lane& lane_;
   Violations& found_;
+  StageId holders_of_{-1};  ///< of which joined_ is known
+  bool joined_ = false;
 };
 
 }  // namespace
@@ -428,6 +463,7 @@ void check_collectives(const Plan& plan, Violations& found) {
   for (Rank r; r.value < std::ssize(plan.ranks); ++r) {
     UpdateCheck(plan, r, found).check();
     if (plan.tie) check_tied_sums(plan, r, found);
+    if (!plan.statistics.empty()) check_statistics(plan, r, found);
     const auto& lanes = plan.ranks[r.value].lanes;
     for (int lane = 0; lane < std::ssize(lanes); ++lane) {
       const LaneKey& key = lanes[lane].key;

@@ -18,6 +18,7 @@ class FieldCheck {
   void check() {
     check_segments();
     check_skips();
+    check_statistics();
     check_pieces();
     check_groups();
     check_counts();
@@ -64,6 +65,19 @@ class FieldCheck {
     }
     if (std::ssize(plan_.skips) > most_ports)
       complain({}, "skips", std::to_string(plan_.skips.size()) + " skips, at most " + std::to_string(most_ports));
+  }
+
+  /// They stay within their stage, whose next segment reads them.
+  void check_statistics() {
+    int before = -1;
+    for (const SegmentId s : plan_.statistics) {
+      const bool is_next = s.value > before && std::int64_t{s.value} + 1 < std::ssize(plan_.segments);
+      if (!is_next || plan_.segments[s.value].stage != plan_.segments[s.value + 1].stage || plan_.shards != 1)
+        complain({}, "statistics",
+                 "statistics of segment " + std::to_string(s.value) +
+                     ": expected an ascending one, of an unsharded stage that goes on");
+      before = s.value;
+    }
   }
 
   void check_pieces() {

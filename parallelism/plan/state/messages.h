@@ -23,8 +23,8 @@ struct MessageBytes {
 ///   values that it keeps and their places, a multiple of 8.
 MessageBytes message_bytes(const Compression& by, const TensorShape& tensor, int element_bytes);
 
-/// Of a run of segments: parts of a layer lie one after the other, each layer's padded to slice_alignment_bytes, the last
-/// layer first. Without the copy of a shared tie. O(tensors).
+/// Of a run of segments: parts of a layer lie one after the other, each layer's padded to slice_alignment_bytes, the
+/// last layer first. Without the copy of a shared tie. O(tensors).
 MessageBytes message_bytes(const Plan& plan, const ParameterSizes& sizes, SegmentId first, int segments);
 /// The same of a run of layers.
 MessageBytes message_bytes_of_layers(const Plan& plan, const ParameterSizes& sizes, int first_layer, int layers);

@@ -90,8 +90,8 @@ struct StateArena {
 
 /// What one rank stores. The slices lie in backward order, the last segment first, so that a bucket of neighbours is
 /// contiguous; one copy of the parameters and each arena of weights or gradients has the same slices, but for those
-/// with buffers that runs take by turns (buffers.h). A tied tensor that the rank shares between two segments lies in the
-/// original's alone.
+/// with buffers that runs take by turns (buffers.h). A tied tensor that the rank shares between two segments lies in
+/// the original's alone.
 struct StateLayout {
   int element_bytes = 4;
   std::vector<SegmentId> segments;   ///< that the rank holds, ascending
@@ -149,8 +149,8 @@ struct Shard {
 /// The rank's place among those that share an update; where nobody does, all of it.
 Shard shard_of(const Plan& plan, Rank rank, const Op& update);
 
-/// The part of its run that a sum over a run works on: one of Plan::parts, or the share that the rank's reduce-scatters of
-/// the stage leave there; of all others the whole. O(lanes).
+/// The part of its run that a sum over a run works on: one of Plan::parts, or the share that the rank's reduce-scatters
+/// of the stage leave there; of all others the whole. O(lanes).
 Shard summed_part(const Plan& plan, Rank rank, const Op& sum);
 
 /// Shard `shard` of `shards` of a range: whole units of slice_alignment_bytes, as even as they come, so that shards of

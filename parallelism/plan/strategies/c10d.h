@@ -10,8 +10,8 @@ namespace parabench::plan {
 struct BucketLimits {
   Bytes first, others;
 };
-/// As torch.nn.parallel.DistributedDataParallel of PyTorch 2.11 has it: of buckets whose size nobody asked for, the first one
-/// is of 1 MiB, so that its sum starts early.
+/// As torch.nn.parallel.DistributedDataParallel of PyTorch 2.11 has it: of buckets whose size nobody asked for, the
+/// first one is of 1 MiB, so that its sum starts early.
 BucketLimits bucket_limits(const Case& spec);
 
 /// Whether the case's gradients are summed in buffers of the reducer.
@@ -20,8 +20,8 @@ bool sums_by_reducer(const Case& spec);
 /// Throws usage_error for what the reducer is not driven with: another device than the processor, recompute.
 void check_reducer(const Case& spec);
 
-/// The plan that the reducer comes to once its buckets are made anew: those of parameters in backward order, a layer with
-/// the bucket that completes its gradients, and one update when all sums have ended. With one rank: sequential.
+/// The plan that the reducer comes to once its buckets are made anew: those of parameters in backward order, a layer
+/// with the bucket that completes its gradients, and one update when all sums have ended. With one rank: sequential.
 Plan c10d_plan(const StrategyInput& input);
 
 }  // namespace parabench::plan

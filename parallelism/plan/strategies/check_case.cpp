@@ -34,6 +34,21 @@ void check_positive(std::string_view key, int value) {
   throw usage_error(key, std::to_string(value), accepted_text(find_case_key(key)), "try " + key_value(key, 1));
 }
 
+/// "leave order out, or take data-parallel": with the strategies that use a key, where they are few.
+std::string unused_hint(const CaseKey& key) {
+  constexpr std::size_t few = 6;
+  std::vector<std::string_view> users;
+  for (const Strategy& strategy : strategies())
+    if (strategy.uses(key.name)) users.push_back(strategy.name);
+  std::string hint = "leave " + std::string(key.name) + " out";
+  if (users.size() > few) return hint;
+  for (std::size_t i = 0; i < users.size(); ++i) {
+    hint += i == 0 ? ", or take " : i + 1 == users.size() ? " or " : ", ";
+    hint += users[i];
+  }
+  return hint;
+}
+
 /// Keys that only some strategies read keep their default elsewhere, so that no id promises what does not happen.
 void check_keys(const Case& spec, const Strategy& strategy) {
   for (const CaseKey& key : case_keys()) {
@@ -43,7 +58,7 @@ void check_keys(const Case& spec, const Strategy& strategy) {
     throw usage_error(key.name, value,
                       (standard.empty() ? "no value" : "the default " + standard) + ": " + std::string(strategy.name) +
                           " does not use this key",
-                      "leave " + std::string(key.name) + " out");
+                      unused_hint(key));
   }
 }
 
@@ -224,6 +239,20 @@ void check_compression(const Case& spec, const models::ModelSpec& model) {
   constexpr std::int64_t most_places = std::int64_t{1} << 31;
   if (by.kind == CompressionKind::topk && models::parameter_count(model) >= most_places)
     refuse("bf16 or powersgd for " + model.name + ", whose places take more than 32 bits", "try compress:powersgd");
+}
+
+/// `model`: with the layers that it has by the case's own value of the key.
+void check_synchronised(const Case& spec, const models::ModelSpec& model) {
+  if (!spec.sync_bn) return;
+  const auto refuse = [](const std::string& expected, const std::string& hint) {
+    throw usage_error("sync_bn", "on", expected, hint);
+  };
+  if (!models::mixes_samples(model))
+    refuse("off for " + model.name + ", which has no batch norms", "leave sync_bn out");
+  if (spec.np == 1) refuse("off with np:1, where one rank has the whole batch", "try np:2, or leave sync_bn out");
+  if (compression(spec).is_on())
+    refuse("off with compress:" + to_text(spec.compress) + ", whose reference has the statistics of each copy alone",
+           "leave sync_bn out, or compress");
 }
 
 void check_offered(const Case& spec) {
@@ -452,6 +481,7 @@ void check_case(const Case& spec, const models::ModelSpec& model, const GivenSch
   check_order(spec, model);
   check_reducer(spec);
   check_compression(spec, model);
+  check_synchronised(spec, model);
   check_planned(spec, strategy);
   check_ranks(spec, model, strategy, given);
   check_pieces(spec, model, strategy);

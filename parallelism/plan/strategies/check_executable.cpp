@@ -5,6 +5,7 @@
 #include "base/called.h"
 #include "base/case_text.h"
 #include "base/error.h"
+#include "parallelism/plan/passes/statistics.h"
 #include "parallelism/plan/skip_ports.h"
 #include "parallelism/plan/strategies/local_sgd.h"
 #include "parallelism/plan/strategies/parameter_server.h"
@@ -32,11 +33,12 @@ void check_executable(const Plan& plan, const models::ModelSpec& model) {
                         "one where weights are averaged", hint);
     for (const Lane& lane : rank.lanes) {
       for (const Op& op : lane.ops) {
-        const bool runs = !is_of_micro_batch(op.payload) && op.kind != OpKind::broadcast;
+        const bool runs = (!is_of_micro_batch(op.payload) || sums_statistics(plan, op)) && op.kind != OpKind::broadcast;
         if (is_collective(op.kind) && !runs)
           throw usage_error(
               "plan", to_text(op),
-              "no other collective than sums of gradients, norms and parameters and gathers of parameters", hint);
+              "no other collective than sums of gradients, norms, parameters and statistics and gathers of parameters",
+              hint);
         if (op.kind == OpKind::update && op.group.value >= 0 && rank.weight_versions > 1)
           throw usage_error(
               "plan",
@@ -49,6 +51,9 @@ void check_executable(const Plan& plan, const models::ModelSpec& model) {
     throw usage_error("plan", std::to_string(plan.skips.size()) + " tensors that skip segments",
                       "the " + std::to_string(skips.size()) + " of " + model.name + " cut into the plan's segments",
                       another);
+  if (plan.statistics != statistics_segments(plan.segments, model))
+    throw usage_error("plan", std::to_string(plan.statistics.size()) + " segments that end with statistics",
+                      "those of " + model.name + " with its batch norms summed as the case says", another);
 }
 
 }  // namespace parabench::plan

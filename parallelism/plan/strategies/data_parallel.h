@@ -14,8 +14,8 @@ Plan data_parallel_plan(const StrategyInput& input);
 Plan zero1_plan(const StrategyInput& input);  ///< the optimizer's states
 Plan zero2_plan(const StrategyInput& input);  ///< the gradients too
 Plan zero3_plan(const StrategyInput& input);  ///< the weights too
-/// Sums in halves: the first beside the backward, the second, a gather of updated weights in the order in which forwards
-/// read them, beside the next step's forward (Zhang et al. 2023, arXiv 2302.12445).
+/// Sums in halves: the first beside the backward, the second, a gather of updated weights in the order in which
+/// forwards read them, beside the next step's forward (Zhang et al. 2023, arXiv 2302.12445).
 Plan dear_plan(const StrategyInput& input);
 
 /// Copies of the model, a segment per layer, each with the passes of its share of the batch; `share` adds what several

@@ -31,9 +31,9 @@ std::vector<VersionRule> weight_stashing(const Case& spec, std::span<const int> 
 /// w(t + 1) = w(t) - lr grad f(w(t - 1)).
 std::vector<VersionRule> double_buffering(const Case& spec, std::span<const int> widths);
 
-/// Steps to train for a comparison with the reference: every stage has read versions that updates wrote, a captured step
-/// was replayed on pieces other than its own, and weights were averaged twice, the last time at the end, in rounds of
-/// most_verified_round (local_sgd.h); 3 or more.
+/// Steps to train for a comparison with the reference: every stage has read versions that updates wrote, a captured
+/// step was replayed on pieces other than its own, and weights were averaged twice, the last time at the end, in rounds
+/// of most_verified_round (local_sgd.h); 3 or more.
 int equivalence_steps(const Plan& plan);
 
 }  // namespace parabench::plan

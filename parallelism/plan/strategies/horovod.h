@@ -26,9 +26,9 @@ inline constexpr std::string_view usual_cycle = "1ms", cycle_expected = "a time,
 Fusion fusion(const Case& spec);
 
 /// Which gradients are reduced together, in backward order, never across stages. `ready`: seconds from the start of a
-/// step until each segment's gradients are there; a look is taken after every cycle. Neighbours share a buffer where one
-/// look finds them both and the buffer holds them both; a segment larger than the buffer goes alone. Segments without
-/// parameters join those that follow, at the end of a stage those before. O(segments).
+/// step until each segment's gradients are there; a look is taken after every cycle. Neighbours share a buffer where
+/// one look finds them both and the buffer holds them both; a segment larger than the buffer goes alone. Segments
+/// without parameters join those that follow, at the end of a stage those before. O(segments).
 std::vector<SegmentRun> fuse(const Plan& plan, std::span<const Bytes> segment_bytes, std::span<const double> ready,
                              const Fusion& fusion);
 

@@ -20,12 +20,14 @@ Averaging averaging(const Case& spec);
 
 /// Copies that update their weights by the mean gradient of their own samples, over the `every` steps from one average
 /// to the next. Weights are summed in buckets while the updates of the others go on. States of the optimizer and
-/// statistics of norms stay each rank's own. A mean counts every copy alike, whatever the samples of its share. With one
+/// statistics of norms stay each rank's own. A mean counts every copy alike, whatever the samples of its share. With
+/// one
 /// rank: sequential, which has no outer optimizer.
 Plan local_sgd_plan(const StrategyInput& input);
 
-/// The most local steps of a round that are compared with the reference: one whose successor is local too, and one before
-/// an average. More of them add nothing but rounding, which grows with every step that no sum over ranks evens out.
+/// The most local steps of a round that are compared with the reference: one whose successor is local too, and one
+/// before an average. More of them add nothing but rounding, which grows with every step that no sum over ranks evens
+/// out.
 inline constexpr int most_verified_round = 2;
 
 /// The plan with rounds of at most `most` local steps, the last ones of each, and its case to match; other plans, and

@@ -1,4 +1,5 @@
-// Data parallelism over parameter servers (Li et al., OSDI'14): workers train copies, servers hold and update the weights.
+// Data parallelism over parameter servers (Li et al., OSDI'14): workers train copies, servers hold and update the
+// weights.
 #pragma once
 
 #include <array>
@@ -55,16 +56,17 @@ Serving serving(const Case& spec);
 ///     al., NIPS 2013: iteration c sees all updates of the iterations up to c - s - 1).
 std::vector<VersionRule> served_delays(const Case& spec, std::span<const int> workers);
 
-/// Updates that a rank lacks of those of so many steps, by the definition of the case's strategy: with async what others'
-/// gradients made since a worker's own last update; else 0.
+/// Updates that a rank lacks of those of so many steps, by the definition of the case's strategy: with async what
+/// others' gradients made since a worker's own last update; else 0.
 int updates_missed(const Case& spec, Rank rank, int steps);
 
 /// The ranks before the last `servers` are workers, each with the whole model. The model is cut into as many stages of
-/// about as many parameters as there are servers: ranges of keys, one for each. A bucket's gradients go from a worker to
-/// its server as soon as the backward has made them; the server adds up those of an update worker by worker, updates, and
-/// sends the weights back to each that took part. Workers keep no states of the optimizer.
+/// about as many parameters as there are servers: ranges of keys, one for each. A bucket's gradients go from a worker
+/// to its server as soon as the backward has made them; the server adds up those of an update worker by worker,
+/// updates, and sends the weights back to each that took part. Workers keep no states of the optimizer.
 ///   sync: one step, in which the workers share the batch. Trains as sequential.
-///   async: a window of steps. Step t is the batch of worker t mod p, and one update. Servers update a bucket in the order
+///   async: a window of steps. Step t is the batch of worker t mod p, and one update. Servers update a bucket in the
+///   order
 ///     of steps, and buckets in the order in which workers that begin a p-th of their step apart make them.
 ///   stale: a window of steps, as sync, of which each reads the weights that served_delays() says. A worker keeps
 ///     `ahead` + 1 versions of the weights.

@@ -4,6 +4,7 @@
 
 #include "base/case_text.h"
 #include "base/error.h"
+#include "parallelism/plan/passes/statistics.h"
 #include "parallelism/plan/skip_ports.h"
 #include "parallelism/plan/strategies/delay_rules.h"
 #include "parallelism/plan/ties.h"
@@ -89,6 +90,7 @@ Plan cut_model(const StrategyInput& input, const Stages& stages, Grain grain, in
     ++stage;
   }
   plan.skips = skip_ports(plan.segments, input.model);
+  plan.statistics = statistics_segments(plan.segments, input.model);
   return plan;
 }
 

@@ -21,12 +21,12 @@ struct TimedPart {
 std::vector<RunPart> by_priority(std::vector<TimedPart> parts);
 
 /// Copies of the model that sum the gradients of each layer by itself, in parts of the partition of order:priority at
-/// most (whole units of slice_alignment_bytes), in the order of by_priority() by the predicted times of layers and sums;
-/// each layer's update waits for the next step's forward of it (Plan::updates_late). One copy is updated whole.
+/// most (whole units of slice_alignment_bytes), in the order of by_priority() by the predicted times of layers and
+/// sums; each layer's update waits for the next step's forward of it (Plan::updates_late). One copy is updated whole.
 Plan prioritised_plan(const StrategyInput& input);
 
-/// Throws usage_error where order:priority comes with a bucket of its own, with compressed sums, or with a partition that cuts the model's
-/// gradients into more parts than a plan may list.
+/// Throws usage_error where order:priority comes with a bucket of its own, with compressed sums, or with a partition
+/// that cuts the model's gradients into more parts than a plan may list.
 void check_order(const Case& spec, const models::ModelSpec& model);
 
 }  // namespace parabench::plan

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "parallelism/plan/passes/compression.h"
 #include "parallelism/plan/passes/passes.h"
+#include "parallelism/plan/passes/statistics.h"
 #include "parallelism/plan/strategies/check_case.h"
 #include "parallelism/plan/strategies/pipeline.h"
 #include "parallelism/plan/strategies/strategy_table.h"
@@ -25,7 +26,7 @@ Plan make_plan(const Case& spec, const models::ModelSpec& model, const Profile& 
   const StrategyInput input{spec, model, profile, steps, given};
   Plan plan =
       strategy.schedule.order ? pipeline_plan(input, strategy.schedule, strategy.pipe(spec)) : strategy.write(input);
-  plan = compress_sums(add_tied_sums(std::move(plan), model));
+  plan = add_statistics_sums(compress_sums(add_tied_sums(std::move(plan), model)));
   return mark_accumulation(add_recompute(std::move(plan), spec.recompute));
 }
 

@@ -58,8 +58,8 @@ struct Strategy {
 
   Schedule schedule = {};                               ///< of a synchronous pipeline, else empty
   Plan (*write)(const StrategyInput& input) = nullptr;  ///< of all others
-  /// Its rules of weight versions for a case and the ranks of each stage (delay_rules.h); none, of no stage, where steps
-  /// read what the step before wrote.
+  /// Its rules of weight versions for a case and the ranks of each stage (delay_rules.h); none, of no stage, where
+  /// steps read what the step before wrote.
   std::vector<VersionRule> (*delay)(const Case& spec, std::span<const int> widths) = nullptr;
   bool from_file = false;              ///< stands for a schedule that the user brings
   std::string_view uncapturable = {};  ///< why a CUDA graph cannot hold its step: "whose steps ..."; "" where one can
@@ -74,8 +74,8 @@ struct Strategy {
   bool splits_backwards() const;       ///< into input and weight gradients; of one from a file: not known, false
 };
 
-/// The least number of micro-batches from `least` on that the strategy serves for this case; `least` where it serves none
-/// below 4 np + `least`.
+/// The least number of micro-batches from `least` on that the strategy serves for this case; `least` where it serves
+/// none below 4 np + `least`.
 int served_micro_batches(const Strategy& strategy, Case spec, int least);
 
 std::span<const Strategy> strategies();

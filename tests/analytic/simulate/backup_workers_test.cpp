@@ -23,8 +23,8 @@ plan::Plan served(int np, const std::string& mode, const std::string& k, int ste
   return plan::unroll(test_plan(spec, 2), steps);
 }
 
-/// Passes of 2 s forward and 4 s backward over the two layers, times what a rank's step takes longer; nothing else takes
-/// time.
+/// Passes of 2 s forward and 4 s backward over the two layers, times what a rank's step takes longer; nothing else
+/// takes time.
 HandCosts slowed(const std::function<double(Rank, StepId)>& factor, int cores = 0) {
   return HandCosts(
       [factor](Rank rank, const plan::Op& op, int busy) {

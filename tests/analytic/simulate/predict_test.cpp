@@ -227,8 +227,8 @@ TEST(Predict, CompressedSumsCostWhatMakesThemAndTellTheirRatio) {
     const models::ModelSpec model = wide_chain(3);
     return predict(plan::make_plan(spec, model, std::vector<double>(3, 1.0), 1), model, costs, costs, 5, 20);
   };
-  // Passes of 9 s and an update of 1; in one bucket, which nothing hides: encode, sum and decode, and with two factors a
-  // second product and sum.
+  // Passes of 9 s and an update of 1; in one bucket, which nothing hides: encode, sum and decode, and with two factors
+  // a second product and sum.
   const Predicted rounded = predicted({"bf16", {}}), factored = predicted({"powersgd", {}});
   EXPECT_DOUBLE_EQ(rounded.step_time_s, 9 + 1 + 1 + 3 + 1);
   EXPECT_DOUBLE_EQ(factored.step_time_s, 9 + 1 + 1 + 3 + 1 + 3 + 1);
@@ -250,7 +250,8 @@ TEST(Predict, GathersOfShardedWeightsHideBehindThePassesAheadOfWhichTheyStart) {
     spec.prefetch = prefetch;
     return predict(test_plan(spec, 8), chain(8), costs, costs, 2, 5);
   };
-  // Eight layers of 1 + 2 s; collectives that take a quarter of a forward hide but for the first gather and the last sum.
+  // Eight layers of 1 + 2 s; collectives that take a quarter of a forward hide but for the first gather and the last
+  // sum.
   EXPECT_NEAR(predicted(2, .25).step_time_s, 24 + .5, 1e-9);
   EXPECT_DOUBLE_EQ(predicted(2, .25).second_opinion_step_time_s.at("fully_sharded"), 24);
   // Without a buffer for the next run every gather of a forward and of all but one backward is exposed.

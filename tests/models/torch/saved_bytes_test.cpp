@@ -132,6 +132,14 @@ void expect_kept_for_weights(const LayerRun& run, Type type) {
   EXPECT_EQ(live.value(), 0);
 }
 
+/// A batch norm in its two parts.
+LayerSpec statistics_layer(int channels) {
+  LayerSpec layer = chain("by", {{"conv", Conv2d{channels, channels}}, {"sums", BatchStatistics{channels}}});
+  append(layer, {"bn", BatchNormBy{channels}}, {0, 1});
+  append(layer, {{"relu", Relu{}}}, 2);
+  return layer;
+}
+
 /// What the networks below lack.
 ModelSpec other_operations() {
   return {
@@ -142,7 +150,7 @@ ModelSpec other_operations() {
        chain("leaky", {{"leaky", LeakyRelu{}}}), chain("pad", {{"pad", Pad{1, 0, 1, 0}}}),
        chain("up", {{"up", Upsample{}}}), chain("cat", {{"cat", Concat{}}}), chain("mean", {{"mean", AveragePool{}}}),
        chain("inside", {{"conv", Conv2d{6, 6, 3, 1, 1}}, {"norm", GroupNorm{6, 6, false}}, {"leaky", LeakyRelu{}}}),
-       chain("means", {{"means", AdaptiveAveragePool{2}}}),
+       chain("means", {{"means", AdaptiveAveragePool{2}}}), statistics_layer(6),
        chain("drop", {{"conv", Conv2d{6, 6, 1, 1, 0}}, {"drop", Dropout{0.3, true}}}),
        chain("head", {{"gap", GlobalAveragePool{}}})}};
 }

@@ -48,6 +48,14 @@ LayerSpec block(int in, int out, int stride, bool projection) {
                   std::move(shortcut));
 }
 
+/// A batch norm in its two parts.
+LayerSpec norm_by_statistics(bool first) {
+  LayerSpec layer =
+      first ? plain({{"sums", BatchStatistics{8}}}) : plain({{"conv", Conv2d{8, 8}}, {"sums", BatchStatistics{8}}});
+  append(layer, {"bn", BatchNormBy{8}}, {first ? layer_input : 0, first ? 0 : 1});
+  return layer;
+}
+
 LayerSpec make_transformer_block() {
   return make_model({"transformer", {{"layers", "1"}, {"hidden", "12"}, {"heads", "3"}, {"sequence", "8"}}},
                     TensorSpec({6}, ElementKind::int64), 9, true)
@@ -64,6 +72,8 @@ std::vector<Subject> subjects() {
       {"ConvFirst", plain({{"conv", Conv2d{3, 8, 3, 1, 1}}}), {3, 8, 8}, true},
       {"BatchNorm", plain({{"bn", BatchNorm{8}}}), {8, 5, 5}},
       {"BatchNormFirst", plain({{"bn", BatchNorm{8}}}), {8, 5, 5}, true},
+      {"BatchNormBy", norm_by_statistics(false), {8, 5, 5}},
+      {"BatchNormByFirst", norm_by_statistics(true), {8, 5, 5}, true},
       {"Stem", stem, {3, 32, 32}, true},
       {"StemInside", stem, {3, 32, 32}},
       {"Residual", block(8, 8, 1, false), {8, 6, 6}},

@@ -50,8 +50,9 @@ class ScalingCommunicator final : public comm::ForwardingCommunicator {
 };
 
 /// The gate as `verify` applies it to a plan: ranks as threads, with faults injected on their side only.
-Difference gate(const plan::Plan& of, const Faults& faults, const models::ModelSpec& model, int steps) {
+Difference gate(const plan::Plan& of, const Faults& faults, const models::ModelSpec& original, int steps) {
   const auto source = small_source();
+  const models::ModelSpec model = layers_for(of.spec, original);
   const plan::Plan plan = small_pieces(of, model, steps);
   const plan::Plan executed = faults.plan(plan);
   Trained trained;
@@ -62,7 +63,7 @@ Difference gate(const plan::Plan& of, const Faults& faults, const models::ModelS
     Trained mine = train_and_gather(executed, model, faults.source(comm.rank(), source), {}, scaled, *device);
     if (comm.rank() == Rank(0)) trained = std::move(mine);
   });
-  return compare(plan, model, trained, train_reference(plan, model, steps, source, {}));
+  return compare(plan, model, trained, by_layers_of(train_reference(plan, original, steps, source, {}), model));
 }
 
 Difference gate(const std::string& rest, const Faults& faults = {}, const models::ModelSpec& model = small_network(),
@@ -192,6 +193,20 @@ INSTANTIATE_TEST_SUITE_P(
                     "data-parallel/np:4/batch:11/order:priority[partition=1KiB]/optimizer:lars/layout:channels_last",
                     "data-parallel/np:2/batch:9/order:priority[partition=1000]/recompute:all/weight_decay:0.1"));
 
+// The reference trains the network as it is, on the whole batch in one piece.
+INSTANTIATE_TEST_SUITE_P(
+    Synchronised, EveryStrategy,
+    testing::Values("data-parallel/np:2/batch:8/sync_bn:on", "data-parallel/np:3/batch:8/bucket:4KiB/sync_bn:on",
+                    "data-parallel/np:4/batch:11/layout:channels_last/optimizer:adam/sync_bn:on",
+                    "data-parallel/np:3/batch:8/order:priority[partition=1KiB]/sync_bn:on",
+                    "data-parallel/np:2/batch:7/recompute:all/weight_decay:0.1/sync_bn:on",
+                    "data-parallel/np:3/batch:8/bucket:1KiB/executor:futurized/threads:2/sync_bn:on",
+                    "horovod[fusion=4KiB,cycle=0]/np:3/batch:8/sync_bn:on",
+                    "zero1/np:3/batch:8/bucket:1KiB/optimizer:lars/sync_bn:on",
+                    "zero2/np:4/batch:9/shard:2/bucket:1KiB/sync_bn:on", "zero3/np:2/batch:7/bucket:1KiB/sync_bn:on",
+                    "zero3/np:4/batch:11/bucket:1KiB/prefetch:0/recompute:all/sync_bn:on",
+                    "dear/np:3/batch:8/bucket:4KiB/optimizer:adamw/sync_bn:on"));
+
 // Twelve layers in fp64: every schedule with P 2 to 8, M 1 to 16, fewer micro-batches than devices, uneven last pieces,
 // copies, several chunks, all ways to recompute.
 class EverySchedule : public testing::TestWithParam<const char*> {};
@@ -252,6 +267,39 @@ INSTANTIATE_TEST_SUITE_P(
                     "zb-v/np:2/batch:9/recompute:except-last", "dualpipev/np:2/batch:9/recompute:all",
                     "chimera/np:4/batch:9/recompute:all", "pipedream/np:3/batch:4/recompute:all",
                     "pipedream-2bw/np:3/batch:9/recompute:except-last"));
+
+TEST(SynchronisedStatistics, OfLayersWithSkipsAreThoseOfTheWholeBatch) {
+  for (const char* rest : {"data-parallel/np:3/batch:8/sync_bn:on", "zero3/np:2/batch:7/bucket:1KiB/sync_bn:on"})
+    expect_no_difference(gate(rest, {}, small_skipping_network()));
+}
+
+TEST(SynchronisedStatistics, APlanThatDropsASumFails) {
+  for (const plan::Payload payload : {plan::Payload::activation, plan::Payload::activation_gradient}) {
+    Faults faults;
+    faults.plan = [payload](plan::Plan plan) {
+      for (plan::RankProgram& rank : plan.ranks)
+        for (plan::Lane& lane : rank.lanes)
+          if (lane.key.purpose == payload)
+            std::erase_if(lane.ops, [](const plan::Op& op) { return op.segment < SegmentId(3); });
+      return plan;
+    };
+    EXPECT_GT(gate("data-parallel/np:2/batch:8/sync_bn:on", faults).update, 1e-3);
+  }
+}
+
+TEST(SynchronisedStatistics, OfEachCopyAloneWouldTrainSomethingElse) {
+  const plan::Plan plan = small_pieces(small_plan("data-parallel/np:2/batch:8"), small_network(), 3);
+  plan::Plan whole = plan;
+  whole.spec.sync_bn = true;
+  const ReferenceState apart = train_reference(plan, small_network(), 3, small_source(), {});
+  const ReferenceState together = train_reference(whole, small_network(), 3, small_source(), {});
+  EXPECT_FALSE(apart.whole_batch);
+  EXPECT_TRUE(together.whole_batch);
+  EXPECT_GT(relative_difference(apart.parameters[1][0], together.parameters[1][0]), 1e-3);
+  ASSERT_EQ(together.buffers.size(), 2u);
+  EXPECT_TRUE(together.buffers[0][1][0].equal(together.buffers[1][1][0]));
+  EXPECT_FALSE(apart.buffers[0][1][0].equal(apart.buffers[1][1][0]));
+}
 
 // One tensor for three layers, another that is a layer's input.
 class EverySkip : public testing::TestWithParam<const char*> {};

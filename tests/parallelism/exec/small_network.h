@@ -7,6 +7,7 @@
 #include "base/case_id.h"
 #include "datasets/source.h"
 #include "models/spec/model.h"
+#include "models/spec/synchronised.h"
 #include "parallelism/plan/strategies/strategies.h"
 
 namespace parabench::exec {
@@ -86,10 +87,17 @@ inline std::shared_ptr<const datasets::SampleSource> small_source() {
   return datasets::open_source(data, {});
 }
 
+/// The model with the layers that plans of a case run.
+inline models::ModelSpec layers_for(const Case& spec, const models::ModelSpec& model) {
+  return spec.sync_bn ? models::synchronised(model) : model;
+}
+
 /// The plan of "strategy/np:N/batch:B[/key:value]" on the small network, all layers taken as equally long.
 inline plan::Plan small_plan(const std::string& rest, int steps = 6, const models::ModelSpec& model = small_network()) {
-  const std::vector<double> equal_seconds(model.layers.size(), 1.0);
-  return plan::make_plan(parse_case("resnet18/imagenet-synthetic/" + rest), model, equal_seconds, steps);
+  const Case spec = parse_case("resnet18/imagenet-synthetic/" + rest);
+  const models::ModelSpec layers = layers_for(spec, model);
+  const std::vector<double> equal_seconds(layers.layers.size(), 1.0);
+  return plan::make_plan(spec, layers, equal_seconds, steps);
 }
 
 }  // namespace parabench::exec

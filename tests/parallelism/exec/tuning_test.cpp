@@ -44,14 +44,15 @@ class CountConvolutions {
 
 std::vector<double> losses(const plan::Plan& plan, bool tuned) {
   static MemoryAccount accounts[4];
+  const models::ModelSpec model = layers_for(plan.spec, small_network());
   std::vector<double> sums(plan.steps);
   std::mutex mutex;
   comm::run_thread_ranks({plan.spec.np, plan::collective_groups(plan).declared}, [&](comm::Communicator& comm) {
     const std::unique_ptr<Device> device = cpu_device(accounts[comm.rank().value]);
-    StageState state(plan, small_network(), comm, *device);
-    if (tuned) tune(plan, small_network(), state, *device, comm.rank());
+    StageState state(plan, model, comm, *device);
+    if (tuned) tune(plan, model, state, *device, comm.rank());
     RankInput input = open_input(plan, comm.rank(), small_source(), {}, *device);
-    const Execution execution = execute(plan, small_network(), state, comm, input, *device, std::nullopt);
+    const Execution execution = execute(plan, model, state, comm, input, *device, std::nullopt);
     const std::lock_guard lock(mutex);
     for (int s = 0; s < plan.steps; ++s) sums[s] += execution.losses[s];
   });
@@ -67,8 +68,10 @@ TEST_P(Tuned, TrainingGoesOnAsIfNothingHadBeenTried) {
 
 INSTANTIATE_TEST_SUITE_P(Cases, Tuned,
                          testing::Values("sequential/np:1/batch:6", "gpipe/np:2/batch:7/micro:3",
-                                         "data-parallel/np:2/batch:7", "zb-v/np:2/batch:8/micro:4",
-                                         "pipedream/np:2/batch:4", "gpipe/np:2/batch:8/precision:bf16",
+                                         "data-parallel/np:2/batch:7", "data-parallel/np:2/batch:7/sync_bn:on",
+                                         "data-parallel/np:2/batch:8/precision:bf16/sync_bn:on",
+                                         "zb-v/np:2/batch:8/micro:4", "pipedream/np:2/batch:4",
+                                         "gpipe/np:2/batch:8/precision:bf16",
                                          "sequential/np:1/batch:6/layout:channels_last"));
 
 TEST(Tune, RunsEverySegmentOnceAtEachSizeOfItsPieces) {

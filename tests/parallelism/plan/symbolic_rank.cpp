@@ -575,7 +575,8 @@ bool SymbolicRank::try_add_share(const Op& op) {
 }
 
 bool SymbolicRank::try_add_first_come(const Op& op) {
-  // Whoever comes first: here those of the lowest ranks, once all have come, so that the order of lanes decides nothing.
+  // Whoever comes first: here those of the lowest ranks, once all have come, so that the order of lanes decides
+  // nothing.
   require(plan_.taken > 0 && op.port <= plan_.taken);
   std::vector<Op> sent;
   for (Rank worker; worker.value < std::ssize(plan_.ranks); ++worker.value) {

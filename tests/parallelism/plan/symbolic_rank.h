@@ -50,8 +50,8 @@ class SymbolicRank {
   std::optional<Op> scattered(const Op& sum) const;
   void replace_share_sums(const Op& sum, int segment, std::vector<Value> total);
 
-  /// Whether what stands for the gradients of a run is made, first or second; that a collective has brought everybody's,
-  /// and, where there is none after it, the sums.
+  /// Whether what stands for the gradients of a run is made, first or second; that a collective has brought
+  /// everybody's, and, where there is none after it, the sums.
   bool is_encoded(const Op& sum) const;
   void take_encoded(const Op& sum, int segment, std::vector<Value> total);
   bool is_projected(const Op& sum) const;
@@ -130,8 +130,8 @@ class SymbolicRank {
            holders(plan_, plan_.segments[segment].stage).size() > 1;
   }
   bool try_add_share(const Op& op);
-  /// Whether holders of the segment's stage update each for itself, and whether what this rank wrote last is still to be
-  /// averaged.
+  /// Whether holders of the segment's stage update each for itself, and whether what this rank wrote last is still to
+  /// be averaged.
   bool is_apart(int segment) const;
   /// Whether a server has sent a version, and those before, to all that it sends them to.
   bool is_sent(int segment, int version) const;

@@ -32,8 +32,8 @@ int descriptors_of(const fs::path& path) {
 
 class JournalTest : public testing::Test {
  protected:
-  /// Makes a journal, which finds the lock taken; while it waits, the owner removes the folder and lets go. nullopt where
-  /// the wait was over before.
+  /// Makes a journal, which finds the lock taken; while it waits, the owner removes the folder and lets go. nullopt
+  /// where the wait was over before.
   std::optional<bool> has_the_lock_after_a_removal() {
     fs::create_directory(folder_);
     const int owner = open(lock_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);

@@ -40,7 +40,8 @@ TEST(Toml, TablesTooDeepInOneAnotherAreRefusedWithTheirLine) {
     return AllOf(HasSubstr(std::string("sweep.toml: got \'line ") + line + "\'"),
                  HasSubstr("at most 200 lists and tables"));
   };
-  // Each would be taken down by recursion, level by level. (GCC 12 warns of a literal in front of a string: bug 105651.)
+  // Each would be taken down by recursion, level by level. (GCC 12 warns of a literal in front of a string: bug
+  // 105651.)
   EXPECT_THAT(refusal(std::string("b = 1\na") + times(100000, ".a") + " = 1\n"), too_deep("2"));
   EXPECT_THAT(refusal(std::string("[a") + times(100000, " . \"]=\"") + "]\n"), too_deep("1"));
   EXPECT_THAT(refusal(std::string("a = [\n") + times(150, "{b" + times(150, ".c") + " = ")), too_deep("2"));

@@ -57,7 +57,7 @@ struct Arm {
 };
 
 void measure(Arm& arm, int steps, int round, const Lateness& late) {
-  std::string id = "mlp[layers=3,width=64]/cifar10-synthetic/parameter-server";
+  std::string id = "mlp[layers=3,hidden=64]/cifar10-synthetic/parameter-server";
   id += arm.parameters;
   id += "/np:5/batch:16/comm:threads";
   const Case spec = parse_case(id);

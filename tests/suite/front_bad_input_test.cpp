@@ -77,8 +77,12 @@ TEST_F(BadInputTest, ParametersOfServersAndOfCopiesThatTrainApartAreChecked) {
   expect_refused("parameter-server[mode=asinc]/np:3", "asinc", "did you mean 'async'?");
   expect_refused("parameter-server[mode=stale,k=0]/np:3", "0", "from 1 to 16");
   expect_refused("parameter-server[mode=stale,k=17]/np:3", "17", "from 1 to 16");
-  expect_refused("parameter-server[mode=async,k=2]/np:3", "2", "mode=stale beside it");
+  expect_refused("parameter-server[mode=async,k=2]/np:3", "2", "mode=stale or mode=backup beside it");
   expect_refused("parameter-server[k=2]/np:3", "2", "leave k out");
+  expect_refused("parameter-server[mode=backup,k=2]/np:3", "2", "fewer than the 2 workers");
+  expect_refused("parameter-server[mode=backup,k=-1]/np:3", "-1", "from 0 on");
+  expect_refused("parameter-server[mode=backup]/np:4", "8", "a multiple of the 3 workers");
+  expect_refused("parameter-server[mode=backup]/np:3/executor:futurized", "futurized", "what comes first");
   expect_refused("local-sgd[every=0]/np:2", "0", "from 1 to 1000");
   expect_refused("local-sgd[outer=adam]/np:2", "adam", "none or nesterov");
   EXPECT_EQ(count_launches("measure"), 0);

@@ -29,8 +29,8 @@ inline constexpr std::string_view usual_k = "1",
                                       "with mode=stale a number of steps from 1 to 16, with mode=backup a "
                                       "number of workers from 0 on, fewer than there are";
 
-/// Versions of the weights that a worker of mode=backup holds besides those of its step, and so steps for which it may
-/// come too late before servers wait for it to take newer ones.
+/// Versions of the weights that a worker of mode=backup holds besides those of its step: so many updates come while it
+/// computes. Servers make one more, and wait with the next until it takes that.
 inline constexpr int backup_versions_ahead = 2;
 
 /// What the definition of a case's strategy says, whoever asks.

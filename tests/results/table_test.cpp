@@ -52,6 +52,7 @@ TEST(Table, TellsTheLossOfWhatIsNotSequentialTrainingAfterAsManySamples) {
     Record record = ok_record("m/d/" + rest, 100);
     record.equivalence.reference = reference;
     record.measured->losses = std::move(losses);
+    for (RankMeasured& rank : record.measured->ranks) rank.steps.reset();
     return record;
   };
   const Record sequential = with_loss("sequential/np:1/batch:32", "sequential", {2.5, 2.25, 2.125}),

@@ -81,6 +81,12 @@ std::string arithmetic_text(const Measured& measured) {
                      name(arithmetic.autocast), to_text(arithmetic.matmul), to_text(arithmetic.convolution));
 }
 
+/// Whose times a row's device took.
+std::string emulation_text(const Record& record) {
+  if (!is_emulated(record.parameters)) return "no emulated device";
+  return record.emulate.empty() ? "the processor's times" : record.emulate;
+}
+
 /// Whether a variable says how ranks run; those of one job or one process never agree.
 bool is_setting(std::string_view name) {
   constexpr std::array<std::string_view, 8> families = {"OMP_", "OMPI_MCA_", "NCCL_",   "CUDA_",
@@ -126,7 +132,7 @@ std::vector<WorkDifference> work_differences(const Record& a, const Record& b) {
   }
   const bool batches = one_id && a.equivalence.reference_batch && b.equivalence.reference_batch;
   check(WorkAspect::reference, reference_text(a, batches), reference_text(b, batches));
-  check(WorkAspect::emulate, a.emulate, b.emulate);
+  check(WorkAspect::emulate, emulation_text(a), emulation_text(b));
   if (!a.measured || !b.measured) return out;
   check(WorkAspect::steps, steps_text(*a.measured), steps_text(*b.measured));
   check(WorkAspect::warmup, std::to_string(a.measured->warmup_steps), std::to_string(b.measured->warmup_steps));

@@ -24,7 +24,7 @@ enum class WorkAspect {
   warmup,      ///< steps before them
   reference,   ///< what the case trains: the same as sequential training, delayed or local updates
   arithmetic,  ///< what the kernels really computed in
-  emulate,     ///< the times that --emulate gave to emulated devices
+  emulate,     ///< whose times emulated devices took, or that there are none
 };
 constexpr std::array<std::string_view, 11> names_of(WorkAspect) {
   return {"machine", "build",  "version",   "parameters", "workload", "plan",

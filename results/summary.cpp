@@ -40,6 +40,11 @@ bool differs(const Equivalence& equivalence) {
   return equivalence.status == EquivalenceStatus::fail || equivalence.loss_agrees == false;
 }
 
+bool trains_otherwise(const Record& record) {
+  const std::string& reference = record.equivalence.reference;
+  return reference != "sequential" && reference != "peer";
+}
+
 std::int64_t peak_bytes(const Measured& measured) { return highest(measured.ranks); }
 std::int64_t peak_bytes(const Predicted& predicted) { return highest(predicted.ranks); }
 

@@ -25,6 +25,10 @@ bool is_checked(const Record& record);
 /// Whether the case trains something else than its reference: other updates, or other losses.
 bool differs(const Equivalence& equivalence);
 
+/// Whether a case trains by design something else than sequential training of its batches: older weights, copies by
+/// themselves, compressed gradients.
+bool trains_otherwise(const Record& record);
+
 /// Counted bytes of the rank that needs most; 0 where none counts (emulated devices).
 std::int64_t peak_bytes(const Measured& measured);
 std::int64_t peak_bytes(const Predicted& predicted);

@@ -93,12 +93,6 @@ std::string summary(const MeanError& mean) {
   return line + "\n";
 }
 
-/// Whether a row trains by design something else than sequential training of its batches.
-bool trains_otherwise(const Record& record) {
-  const std::string& reference = record.equivalence.reference;
-  return reference != "sequential" && reference != "peer";
-}
-
 /// How many of a step's samples were trained on where servers do without some gradients; else empty.
 std::string taken_part(const Record& record) {
   double taken = 0;

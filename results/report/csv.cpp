@@ -69,6 +69,8 @@ Cells cells_of(const Report& report, const ReportRow& row) {
   cells.emplace_back("status", to_text(record.status));
   cells.emplace_back("reason", csv_text(record.reason));
   cells.emplace_back("equivalence", to_text(record.equivalence.status));
+  cells.emplace_back("reference", csv_text(record.equivalence.reference));
+  cells.emplace_back("emulate", csv_text(record.emulate));
   cells.emplace_back("counts", flag(row.counts));
   cells.emplace_back("why_not", csv_text(row.why_not));
   cells.emplace_back("plan_hash", record.plan ? csv_text(record.plan->hash) : "");

@@ -76,7 +76,9 @@ std::string group_name(const Record& record) {
   if (same.layout != usual.layout) name += fmt::format(", {}", to_text(same.layout));
   if (same.optimizer != usual.optimizer) name += fmt::format(", {}", to_text(same.optimizer));
   if (same.input != usual.input) name += fmt::format(", input {}", to_text(same.input));
-  return same.graph ? name + ", CUDA graph" : name;
+  if (same.graph) name += ", CUDA graph";
+  if (trains_otherwise(record)) name += fmt::format(", not sequential training ({})", record.equivalence.reference);
+  return name;
 }
 
 void fill_fronts(Report& report, std::span<const std::size_t> rows) {
@@ -104,7 +106,11 @@ void fill_groups(Report& report) {
     const Record& record = report.record(report.rows[i]);
     if (!report.rows[i].counts || !record.measured) continue;
     const auto found = std::ranges::find_if(groups, [&](const std::vector<std::size_t>& group) {
-      const Case& other = report.record(report.rows[group.front()]).parameters;
+      const Record& first = report.record(report.rows[group.front()]);
+      const Case& other = first.parameters;
+      // Who trains something else competes with its like alone.
+      const bool both_usual = !trains_otherwise(first) && !trains_otherwise(record);
+      if (!both_usual && first.equivalence.reference != record.equivalence.reference) return false;
       return other.batch == record.parameters.batch && cores(other) == cores(record.parameters) &&
              same_training(other, record.parameters) && hardware(context(group.front())) == hardware(context(i));
     });

@@ -256,16 +256,21 @@ TEST(CompareFiles, RefusesDifferentWorkUnlessItIsAllowed) {
                  [](ResultsFile&, Record& r) { r.measured->ranks[0].arithmetic->matmul = Precision::tf32; });
 }
 
-TEST(CompareFiles, RefusesEmulatedDevicesOfOtherTimes) {
+TEST(CompareFiles, RefusesEmulatedDevicesOfOtherTimesAndBesideRealOnes) {
   ResultsFile a = file_of({record_of(gpipe, {1, 1.01, 1.02})});
+  a.records[0].parameters.device = DeviceKind::emulated;
   a.records[0].emulate = "rate:1Gbit";
   ResultsFile b = a;
   EXPECT_EQ(compare_files(a, b, {}).cases.size(), 1u);
-  b.records[0].emulate = "rate:10Gbit";
-  EXPECT_THROW(compare_files(a, b, {}), Error);
-  EXPECT_EQ(compare_files(a, b, {.allowed = {WorkAspect::emulate}}).allowed[0].b, "rate:10Gbit");
-  b.records[0].emulate = "";
-  EXPECT_EQ(compare_files(a, b, {}).cases.size(), 1u) << "an older file does not tell";
+  for (const char* other : {"rate:10Gbit", ""}) {
+    b.records[0].emulate = other;
+    EXPECT_THROW(compare_files(a, b, {}), Error) << other;
+  }
+  const FilesComparison out = compare_files(a, b, {.allowed = {WorkAspect::emulate}});
+  EXPECT_EQ(out.allowed[0].b, "the processor's times");
+  b = a;
+  b.records[0].parameters.device = DeviceKind::cpu;
+  EXPECT_THROW(compare_files(a, b, {.allowed = {WorkAspect::parameters}}), Error) << "beside a real device";
 }
 
 TEST(CompareFiles, GpusMatterToCasesOnThem) {

@@ -59,6 +59,7 @@ TEST_F(BadInputTest, ValuesAreChecked) {
   expect_refused({"run", "vgg11/cifar10-synthetic/data-parallel/np:2/batch:8/sync_bn:on"},
                  "sync_bn: got 'on', expected off for vgg11, which has no batch norms");
   expect_refused({"run", small + "data-parallel/np:1/batch:8/sync_bn:on"}, "off with np:1");
+  expect_refused({"plan", small + "parameter-server[mode=backup]/np:2/batch:8"}, "2 workers or more with mode=backup");
   expect_refused({"plan", gpipe + "/partition:memory/memory:8kB"}, "memory: got '8kB'");
   expect_refused({"plan", small + "pipedream[replicas=auto]/np:2/batch:8/partition:memory/memory:8kB"},
                  "memory: got '8kB'");

@@ -175,11 +175,14 @@ void check_backups(const Case& spec) {
   const Serving by = serving(spec);
   const int workers = spec.np - by.servers;
   if (by.backups == 0) return;
+  if (workers == 1)
+    throw usage_error("np", std::to_string(spec.np), "2 workers or more with mode=backup",
+                      "try " + key_value("np", by.servers + 2));
   if (by.backups >= workers)
     throw usage_error("k of parameter-server", std::to_string(by.backups),
                       "with mode=backup fewer than the " + std::to_string(workers) +
                           " workers: an update takes at least one's gradients",
-                      workers > 1 ? "try k=" + std::to_string(workers - 1) : "try " + key_value("np", spec.np + 1));
+                      "try k=" + std::to_string(workers - 1));
   if (spec.batch % workers != 0)
     throw usage_error("batch", std::to_string(spec.batch),
                       "a multiple of the " + std::to_string(workers) +
@@ -400,7 +403,8 @@ void check_pieces(const Case& spec, const models::ModelSpec& model, const Strate
                           " cuts a batch into " + std::to_string(pieces) + " pieces",
                       "try " + key_value("batch", pieces));
   }
-  const int smallest = spec.batch / pieces;
+  // Synchronised batch norms see the whole batch.
+  const int smallest = spec.sync_bn ? spec.batch : spec.batch / pieces;
   if (smallest > 1) return;
   TensorSpec in = model.input;
   for (const models::LayerSpec& layer : model.layers) {

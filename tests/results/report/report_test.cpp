@@ -167,6 +167,17 @@ TEST(Report, FindsTheFrontOfTimeAgainstMemoryWithinAGroup) {
   EXPECT_FALSE(report.rows[1].on_predicted_front);
 }
 
+TEST(Report, HoldsWhatTrainsSomethingElseApart) {
+  Record usual = ok_record(gpipe, 400), late = ok_record(work + "1f1b/np:2/batch:32", 300),
+         later = ok_record(work + "dapple/np:2/batch:32", 200);
+  late.equivalence.reference = later.equivalence.reference = "delayed-update";
+  const Report report = report_of({usual, late, later});
+  EXPECT_NE(*report.rows[0].group, *report.rows[1].group);
+  EXPECT_EQ(*report.rows[1].group, *report.rows[2].group);
+  EXPECT_TRUE(report.rows[0].on_measured_front) << "although both others are faster";
+  EXPECT_THAT(report.groups[*report.rows[1].group], testing::HasSubstr("not sequential training (delayed-update)"));
+}
+
 TEST(Report, SaysWhetherTheMeasuredMedianIsInsideThePrediction) {
   Record inside = ok_record(gpipe, 400), outside = inside, none = inside;
   inside.predicted->interval_s = {0, 1};

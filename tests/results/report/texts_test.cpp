@@ -269,8 +269,8 @@ TEST(Csv, HasOneLinePerRecordAlsoOfThoseThatDoNotCount) {
       lines(report_csv(report_of({ok_record(gpipe, 100), skipped_record(gpipe, "no GPU")})));
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_THAT(rows[0], testing::StartsWith("file,id,model,dataset,strategy,np,batch,micro,"));
-  EXPECT_THAT(rows[1], AllOf(HasSubstr(",ok,,pass,true,,"), HasSubstr(",0.32,")));
-  EXPECT_THAT(rows[2], HasSubstr(",skipped,no GPU,not_checked,false,skipped: no GPU,"));
+  EXPECT_THAT(rows[1], AllOf(HasSubstr(",ok,,pass,sequential,,true,,"), HasSubstr(",0.32,")));
+  EXPECT_THAT(rows[2], HasSubstr(",skipped,no GPU,not_checked,sequential,,false,skipped: no GPU,"));
   const std::regex quoted("\"[^\"]*\"");
   for (const std::string& row : rows) EXPECT_EQ(count(std::regex_replace(row, quoted, ""), ","), count(rows[0], ","));
 }

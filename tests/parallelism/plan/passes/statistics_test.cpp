@@ -176,6 +176,14 @@ TEST(Statistics, AreRefusedWhereTheyMakeNoSense) {
   };
   const models::ModelSpec model = models::synchronised(network());
   EXPECT_EQ(refusal(synchronised_case("data-parallel", 2, 8), model), "accepted");
+  // Of one sample each: batch norms see both.
+  models::ModelSpec lonely = chain_model(1);
+  lonely.input = {4, 1, 1};
+  lonely.layers = {models::chain("norm", {{"bn", models::BatchNorm{4}}, {"flat", models::Flatten{}}})};
+  Case apart = synchronised_case("data-parallel", 2, 2);
+  EXPECT_EQ(refusal(apart, models::synchronised(lonely)), "accepted");
+  apart.sync_bn = false;
+  EXPECT_THAT(refusal(apart, lonely), HasSubstr("a single value per channel"));
   EXPECT_THAT(refusal(synchronised_case("data-parallel", 2, 8), chain_model(3)),
               HasSubstr("sync_bn: got 'on', expected off for chain, which has no batch norms"));
   EXPECT_THAT(refusal(synchronised_case("data-parallel", 1, 8), model), HasSubstr("one rank has the whole batch"));

@@ -1,5 +1,7 @@
 #include "base/tensor_spec.h"
 
+#include "base/enum_text.h"
+
 namespace parabench {
 
 std::string to_text(const TensorSpec& tensor) {
@@ -8,11 +10,7 @@ std::string to_text(const TensorSpec& tensor) {
     if (!text.empty()) text += 'x';
     text += std::to_string(dim);
   }
-  switch (tensor.kind()) {
-    case ElementKind::real: return text;
-    case ElementKind::int64: return text + ":int64";
-    case ElementKind::sums: return text + ":sums";
-  }
+  if (tensor.kind() != ElementKind::real) text.append(":").append(to_text(tensor.kind()));
   return text;
 }
 

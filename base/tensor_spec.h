@@ -9,12 +9,14 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace parabench {
 
 /// `real`: numbers of the run's type of activations; `int64`: indices such as token ids; `sums`: fp64 numbers that a
 /// micro-batch has once, however many its samples are, such as the statistics of a batch norm.
 enum class ElementKind : std::uint8_t { real, int64, sums };
+constexpr std::array<std::string_view, 3> names_of(ElementKind) { return {"real", "int64", "sums"}; }
 
 /// One sample of a tensor, without the batch: an image or map is {channels, height, width}, a row of tokens {length},
 /// of kind int64, a sequence {length, features}, a vector {features}; of kind sums the tensor of the whole micro-batch.

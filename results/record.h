@@ -38,8 +38,8 @@ double loss_tolerance(Precision precision);
 struct Equivalence {
   EquivalenceStatus status = EquivalenceStatus::not_checked;
   std::string reason;  ///< why not checked, or what differed; "" otherwise
-  std::string reference =
-      "sequential";  ///< or "delayed-update", "local-update", "compressed", "backup-workers", "peer"
+  /// Or "delayed-update", "local-update", "compressed", "backup-workers", "peer".
+  std::string reference = "sequential";
   std::optional<ReferenceBatch> reference_batch;  ///< nullopt: nothing was checked, or a file of schema 1.5 or before
   int steps = 0;
   std::optional<double> max_relative_update_difference;

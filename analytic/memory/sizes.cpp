@@ -233,7 +233,7 @@ std::int64_t Sizes::updated_bytes(const plan::Plan& plan, Rank rank, const plan:
   const int element = plan::parameter_bytes(plan.spec.precision);
   const plan::ElementRange run{0, parameter_bytes(plan, update.segment, update.segments) / element};
   const bool of_share = update.kind == plan::OpKind::update || update.kind == plan::OpKind::norms ||
-                        (update.kind == plan::OpKind::add && update.group.value >= 0);
+                        plan::adds_share(update);
   if (!of_share) return run.count * element;
   const plan::Shard shard = plan::shard_of(plan, rank, update);
   return plan::shard_of(run, shard.index, shard.count, element).count * element;

@@ -252,11 +252,11 @@ class Writer {
       seconds += time_.seconds(plan_, rank, op, 1);
     }
     const bool forward = lane.key.purpose == plan::Payload::activation;
-    add(fmt::format("{}[stage {}]", forward ? "sums_of_statistics" : "sums_of_their_gradients", stage.value), seconds,
-        "s",
+    add_transfer(
+        fmt::format("{}[stage {}]", forward ? "sums_of_statistics" : "sums_of_their_gradients", stage.value), seconds,
         fmt::format("{} all-reduces of {} bytes in all, {} ranks, which nothing hides: 2 C + 1 numbers of fp64 each",
                     sums, bytes, plan_.groups[lane.key.group.value].ranks.size()),
-        with_assumption("batch norms of C channels, sync_bn:on"));
+        "batch norms of C channels, sync_bn:on");
   }
 
   /// Bytes of gradients, and of what a rank sends in their place.

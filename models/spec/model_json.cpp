@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/enum_text.h"
+
 namespace parabench::models {
 namespace {
 
@@ -49,17 +51,8 @@ json fields(const Embedding& op) { return {{"type", "Embedding"}, {"entries", op
 json fields(const Positions& op) { return {{"type", "Positions"}, {"length", op.length}, {"features", op.features}}; }
 json fields(const Attention& op) { return {{"type", "Attention"}, {"heads", op.heads}, {"causal", op.causal}}; }
 
-const char* kind(ElementKind of) {
-  switch (of) {
-    case ElementKind::real: return "real";
-    case ElementKind::int64: return "int64";
-    case ElementKind::sums: return "sums";
-  }
-  return "";
-}
-
 json tensor(const TensorSpec& spec) {
-  return {{"dims", std::vector<std::int64_t>(spec.dims().begin(), spec.dims().end())}, {"kind", kind(spec.kind())}};
+  return {{"dims", std::vector<std::int64_t>(spec.dims().begin(), spec.dims().end())}, {"kind", to_text(spec.kind())}};
 }
 
 json tensors(const std::vector<ParameterSpec>& all) {

@@ -454,7 +454,7 @@ class Finder {
                         [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.norm_sum(op, s)); });
       case OpKind::add:
         if (is_first_come(op)) return index_.all_pushed(op, found);
-        found.push_back(op.group.value < 0 ? index_.pushed(op) : index_.scattered(op));
+        found.push_back(adds_sent(op) ? index_.pushed(op) : index_.scattered(op));
         return;
       case OpKind::average:
         return over_run(op, found,

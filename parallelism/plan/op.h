@@ -113,8 +113,11 @@ static_assert(sizeof(Op) == 32, "plans and simulations copy millions of operatio
 
 /// Whether it works on a run of segments rather than on one of them for a micro-batch.
 constexpr bool is_over_run(const Op& op) { return !is_pass(op.kind) && !is_of_micro_batch(op.payload); }
+/// Whether an addition is of what a worker sent its server, or of the rank's share of a micro-batch's sum.
+constexpr bool adds_sent(const Op& op) { return op.kind == OpKind::add && op.group.value < 0; }
+constexpr bool adds_share(const Op& op) { return op.kind == OpKind::add && op.group.value >= 0; }
 /// Whether it adds gradients of one of those that are taken in its step (Plan::taken).
-constexpr bool is_first_come(const Op& op) { return op.kind == OpKind::add && op.group.value < 0 && op.port > 0; }
+constexpr bool is_first_come(const Op& op) { return adds_sent(op) && op.port > 0; }
 /// Whether it reads or writes a version of the weights.
 constexpr bool has_version(const Op& op) {
   return is_pass(op.kind) || op.kind == OpKind::update || op.kind == OpKind::average ||

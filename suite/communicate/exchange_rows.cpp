@@ -8,7 +8,7 @@
 #include "base/case_text.h"
 #include "base/error.h"
 #include "base/units_text.h"
-#include "parallelism/plan/strategies/check_case.h"
+#include "parallelism/plan/strategies/check_sums.h"
 #include "suite/launch/launcher.h"
 
 namespace parabench::suite {

@@ -11,9 +11,10 @@
 
 namespace parabench::models {
 
-/// By the statistics of the batch; eps 1e-5, momentum 0.1, affine, running statistics.
+/// By the statistics of the batch; affine, with running statistics.
 struct BatchNorm {
   int channels = 0;
+  static constexpr double eps = 1e-5, momentum = 0.1;  ///< torch's defaults
   static constexpr bool mixes_samples = true;
 
   TensorSpec output(const std::string& name, std::span<const TensorSpec> in) const;

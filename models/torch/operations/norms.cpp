@@ -14,7 +14,8 @@ namespace {
 
 using Tensors = std::vector<torch::Tensor>;
 
-constexpr double eps = 1e-5, momentum = 0.1;
+constexpr double eps = 1e-5;  // of layer and group norm
+using models::BatchNorm;
 
 /// Undefined running statistics are not updated.
 torch::Tensor split_batch_norm(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias,
@@ -24,14 +25,15 @@ torch::Tensor split_batch_norm(const torch::Tensor& x, const torch::Tensor& weig
   std::int64_t implementation = 0;  // ATen's own, cuDNN's: each has a backward of its own
   {
     const torch::NoGradGuard no_grad;
-    std::tie(y, mean, deviation, reserve, implementation) = at::_batch_norm_impl_index(
-        x, weight, bias, running_mean, running_variance, /*training=*/true, momentum, eps, /*cudnn_enabled=*/true);
+    std::tie(y, mean, deviation, reserve, implementation) =
+        at::_batch_norm_impl_index(x, weight, bias, running_mean, running_variance, /*training=*/true,
+                                   BatchNorm::momentum, BatchNorm::eps, /*cudnn_enabled=*/true);
   }
   return record_split(std::move(y), x, {x, weight, mean, deviation, reserve},
                       [=, &later](const torch::Tensor& gradient, const Tensors& saved, bool needed) {
                         auto [dx, dweight, dbias] = at::_batch_norm_impl_index_backward(
                             implementation, saved[0], gradient, saved[1], {}, {}, saved[2], saved[3], /*train=*/true,
-                            eps, {needed, true, true}, saved[4]);
+                            BatchNorm::eps, {needed, true, true}, saved[4]);
                         later.defer(computed_gradient(weight, std::move(dweight)));
                         later.defer(computed_gradient(bias, std::move(dbias)));
                         return dx;
@@ -89,7 +91,7 @@ torch::Tensor compute(const models::BatchNorm&, const Call& call) {
   torch::Tensor mean = call.buffers[0], variance = call.buffers[1];
   if (!call.mode.update_statistics) mean = variance = torch::Tensor();
   if (call.mode.deferred) return split_batch_norm(call.x(), weight, bias, mean, variance, *call.mode.deferred);
-  return at::batch_norm(call.x(), weight, bias, mean, variance, /*training=*/true, momentum, eps,
+  return at::batch_norm(call.x(), weight, bias, mean, variance, /*training=*/true, BatchNorm::momentum, BatchNorm::eps,
                         /*cudnn_enabled=*/true);
 }
 

@@ -13,6 +13,7 @@
 #include <tuple>
 #include <utility>
 
+#include "models/spec/operations/batch_norm.h"
 #include "models/torch/split_node.h"
 
 namespace parabench::modules {
@@ -21,7 +22,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using Tensors = torch::autograd::variable_list;
 
-constexpr double eps = 1e-5, momentum = 0.1;
+constexpr double eps = models::BatchNorm::eps, momentum = models::BatchNorm::momentum;
 
 struct Sums {
   torch::Tensor first, second, count;

@@ -22,8 +22,7 @@ json op_json(const Op& op) {
   if (op.accumulates) result["accumulates"] = true;
   if (op.discards) result["discards"] = true;
   if (op.overlaps_next) result["overlaps_next"] = true;
-  const bool adds_sent = op.kind == OpKind::add && !has_group(op);
-  if (is_message(op.kind) || (adds_sent && op.port == 0)) result["peer"] = op.peer.value;
+  if (is_message(op.kind) || (adds_sent(op) && !is_first_come(op))) result["peer"] = op.peer.value;
   if (op.port != 0)
     result[is_message(op.kind) ? "port" : is_collective(op.kind) ? "part" : "taken"] = static_cast<int>(op.port);
   if (op.kind == OpKind::broadcast) result["root"] = op.peer.value;

@@ -254,9 +254,8 @@ Plan mark_accumulation(Plan plan) {
       };
       if (makes_weight_gradient(op.kind)) op.accumulates = adds(open, op.segment.value);
       for (int i = op.segment.value; i < op.segment.value + op.segments; ++i) {
-        const bool adds_share = op.kind == OpKind::add && op.group.value >= 0;
-        if (op.kind == OpKind::add) op.accumulates = adds(adds_share ? shares : open, i);
-        if (op.kind == OpKind::update || adds_share) open[i] = -1;
+        if (op.kind == OpKind::add) op.accumulates = adds(adds_share(op) ? shares : open, i);
+        if (op.kind == OpKind::update || adds_share(op)) open[i] = -1;
         if (op.kind == OpKind::update) shares[i] = -1;
       }
     }

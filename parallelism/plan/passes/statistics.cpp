@@ -20,6 +20,13 @@ bool sums_statistics(const Plan& plan, const Op& op) {
   return std::ranges::binary_search(plan.statistics, SegmentId(maker));
 }
 
+std::optional<Op> sum_of_statistics(const Plan& plan, const Op& pass, GroupId group) {
+  if (pass.kind != OpKind::forward && !makes_input_gradient(pass.kind)) return std::nullopt;
+  const auto sum_of = pass.kind == OpKind::forward ? all_reduce_forward : all_reduce_backward;
+  const Op sum = sum_of(pass.segment, pass.micro_batch, pass.step, group);
+  return sums_statistics(plan, sum) ? std::optional(sum) : std::nullopt;
+}
+
 Plan add_statistics_sums(Plan plan) {
   if (plan.statistics.empty()) return plan;
   const std::vector<std::vector<Rank>> sharers = holders(plan);
@@ -34,10 +41,8 @@ Plan add_statistics_sums(Plan plan) {
     const std::vector<Op> passes = rank.compute();  // a new lane moves the others
     for (const Op& pass : passes) {
       const GroupId group = groups[stage_of(plan, pass.segment).value];
-      if (group.value < 0 || (pass.kind != OpKind::forward && !makes_input_gradient(pass.kind))) continue;
-      const auto sum_of = pass.kind == OpKind::forward ? all_reduce_forward : all_reduce_backward;
-      const Op sum = sum_of(pass.segment, pass.micro_batch, pass.step, group);
-      if (sums_statistics(plan, sum)) rank.lane(lane_of(sum)).push_back(sum);
+      if (group.value < 0) continue;
+      if (const auto sum = sum_of_statistics(plan, pass, group)) rank.lane(lane_of(*sum)).push_back(*sum);
     }
   }
   return plan;

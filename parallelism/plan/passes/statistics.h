@@ -1,6 +1,7 @@
 // Statistics of batch norms that several ranks add up (Plan::statistics).
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,9 @@ std::vector<SegmentId> statistics_segments(std::span<const Segment> segments, co
 
 /// Whether the operation sums statistics, or their gradients, between the two segments that make and read them.
 bool sums_statistics(const Plan& plan, const Op& op);
+
+/// The sum of the statistics that a pass makes, or of the gradients of those that it read; none where it has neither.
+std::optional<Op> sum_of_statistics(const Plan& plan, const Op& pass, GroupId group);
 
 /// Pass: has the holders of a stage, where they are several, sum the statistics that they make between the forwards of
 /// both segments, and the gradients of the statistics between the backwards. One group for all of them: its ranks

@@ -138,7 +138,7 @@ class UpdateCheck {
       }
     }
     for (const Op& op : plan_.ranks[rank_.value].compute()) {
-      if (op.kind != OpKind::add || op.group.value >= 0) continue;
+      if (!adds_sent(op)) continue;
       if (plan_.taken > 0) {
         if (const int sent = workers[{op.segment, op.segments, op.step}]; sent != plan_.replicas)
           complain("exactly once", op, "chooses among the gradients of " + std::to_string(sent) + " workers");
@@ -384,14 +384,11 @@ void check_statistics(const Plan& plan, Rank rank, Violations& found) {
     if (holders(plan, holding.stage).size() > 1) of_several.insert(holding.stage);
   const auto& compute = plan.ranks[rank.value].compute();
   for (int i = 0; i < std::ssize(compute); ++i) {
-    const Op& pass = compute[i];
-    const bool gives = makes_input_gradient(pass.kind);
-    if ((pass.kind != OpKind::forward && !gives) || !of_several.contains(stage_of(plan, pass.segment))) continue;
-    const auto sum_of = gives ? all_reduce_backward : all_reduce_forward;
-    const Op sum = sum_of(pass.segment, pass.micro_batch, pass.step, GroupId(-1));
-    if (!sums_statistics(plan, sum) || summed.contains({sum.payload, sum.segment, sum.step, sum.micro_batch})) continue;
+    const auto sum = sum_of_statistics(plan, compute[i], GroupId(-1));
+    if (!sum || !of_several.contains(stage_of(plan, compute[i].segment))) continue;
+    if (summed.contains({sum->payload, sum->segment, sum->step, sum->micro_batch})) continue;
     const OpRef ref{rank, compute_lane, i};
-    found.push_back({ref, "exactly once", describe(plan, ref) + " lacks " + to_text(sum) + ", the sum of statistics"});
+    found.push_back({ref, "exactly once", describe(plan, ref) + " lacks " + to_text(*sum) + ", the sum of statistics"});
   }
 }
 

@@ -99,8 +99,8 @@ class ComputeWalk {
         return;
       }
       if (op.kind == OpKind::update) visit_update(op, s);
-      if (op.kind == OpKind::add && op.group.value >= 0) visit_share(op, s);
-      if (op.kind == OpKind::add && op.group.value < 0) visit_gradient(op, states_[s.value]);
+      if (adds_share(op)) visit_share(op, s);
+      if (adds_sent(op)) visit_gradient(op, states_[s.value]);
       if (is_pass(op.kind)) visit_pass(op, states_[s.value]);
       if (is_pass(op.kind) && !plan_.servers.empty() && updates(plan_, at_.rank, stage_of(plan_, s)))
         complain("placement", "runs on a server");

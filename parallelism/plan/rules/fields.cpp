@@ -257,7 +257,7 @@ class FieldCheck {
     if (op.segment.value < 0 || op.segments < 1 || std::int64_t{op.segment.value} + op.segments > segments)
       return "segment";
     if (op.segments > 1 && !is_over_run(op)) return "segment";
-    if (is_first_come(op) || (op.kind == OpKind::add && op.group.value < 0 && plan_.taken > 0)) {
+    if (is_first_come(op) || (adds_sent(op) && plan_.taken > 0)) {
       if (op.port < 1 || op.port > plan_.taken || op.peer != Rank(-1)) return "place among those taken";
     } else if (is_cut(op) ? op.port == 0 || op.port > parts_of(plan_, op.segment) : op.port > 0 && !is_end_of_port(op))
       return "port";

@@ -3,36 +3,28 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <iterator>
 #include <set>
 #include <variant>
 
 #include "base/case_key.h"
 #include "base/case_text.h"
 #include "base/choice.h"
-#include "base/compression.h"
 #include "base/error.h"
 #include "base/optimizer.h"
 #include "parallelism/plan/formats/given_schedule.h"
 #include "parallelism/plan/strategies/c10d.h"
+#include "parallelism/plan/strategies/check_sums.h"
 #include "parallelism/plan/strategies/delay_rules.h"
 #include "parallelism/plan/strategies/horovod.h"
+#include "parallelism/plan/strategies/key_hints.h"
 #include "parallelism/plan/strategies/local_sgd.h"
 #include "parallelism/plan/strategies/parameter_server.h"
 #include "parallelism/plan/strategies/peer.h"
-#include "parallelism/plan/strategies/priority.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 
 namespace parabench::plan {
 namespace {
-
-std::string key_value(std::string_view key, int value) { return std::string(key) + ':' + std::to_string(value); }
-
-void check_positive(std::string_view key, int value) {
-  if (value >= 1) return;
-  throw usage_error(key, std::to_string(value), accepted_text(find_case_key(key)), "try " + key_value(key, 1));
-}
 
 /// "leave order out, or take data-parallel": with the strategies that use a key, where they are few.
 std::string unused_hint(const CaseKey& key) {
@@ -143,121 +135,6 @@ void check_resharding(const Case& spec, const Strategy& strategy) {
                       "reshard:on beside it: without, all weights are gathered once", "leave prefetch out");
 }
 
-/// Of a number from 1 on, ascending.
-std::set<int> divisors_of(int number) {
-  std::set<int> divisors;
-  for (int d = 1; d <= number / d; ++d) {
-    if (number % d == 0) divisors.insert({d, number / d});
-  }
-  return divisors;
-}
-
-/// "shard:2 or shard:4": the values of a key next to an impossible one, of which there is one below.
-std::string neighbours_hint(std::string_view key, int value, const std::set<int>& possible) {
-  const auto above = possible.upper_bound(value);
-  return "try " + key_value(key, *std::prev(above)) + (above == possible.end() ? "" : " or " + key_value(key, *above));
-}
-
-void check_groups(const Case& spec) {
-  if (!spec.shard) return;
-  check_positive("shard", *spec.shard);
-  if (spec.np % *spec.shard == 0) return;
-  const std::set<int> divisors = divisors_of(spec.np);
-  std::string text;
-  for (const int divisor : divisors) text += (text.empty() ? "" : ", ") + std::to_string(divisor);
-  throw usage_error("shard", std::to_string(*spec.shard),
-                    "all, or a divisor of np, " + std::to_string(spec.np) + ": " + text,
-                    neighbours_hint("shard", *spec.shard, divisors));
-}
-
-/// Of servers that do without the gradients of some workers.
-void check_backups(const Case& spec) {
-  const Serving by = serving(spec);
-  const int workers = spec.np - by.servers;
-  if (by.backups == 0) return;
-  if (workers == 1)
-    throw usage_error("np", std::to_string(spec.np), "2 workers or more with mode=backup",
-                      "try " + key_value("np", by.servers + 2));
-  if (by.backups >= workers)
-    throw usage_error("k of parameter-server", std::to_string(by.backups),
-                      "with mode=backup fewer than the " + std::to_string(workers) +
-                          " workers: an update takes at least one's gradients",
-                      "try k=" + std::to_string(workers - 1));
-  if (spec.batch % workers != 0)
-    throw usage_error("batch", std::to_string(spec.batch),
-                      "a multiple of the " + std::to_string(workers) +
-                          " workers with mode=backup: an update is the mean over equal pieces, whichever come first",
-                      "try " + key_value("batch", (spec.batch / workers + 1) * workers));
-  if (spec.device == DeviceKind::cuda)
-    throw usage_error("device", "cuda",
-                      "cpu or emulated with mode=backup: what has come is known there alone, hosts of GPUs run ahead",
-                      "try device:cpu");
-}
-
-void check_servers(const Case& spec, const models::ModelSpec& model) {
-  const int servers = serving(spec).servers, layers = static_cast<int>(model.layers.size());
-  const auto refuse = [&](const std::string& expected) {
-    throw usage_error("servers of parameter-server", std::to_string(servers), expected, "try servers=1");
-  };
-  if (servers > layers) refuse("at most the " + std::to_string(layers) + " layers of " + model.name);
-  if (servers >= spec.np)
-    throw usage_error("np", std::to_string(spec.np),
-                      "more ranks than the " + std::to_string(servers) + " that serve: the others are the workers",
-                      "try " + key_value("np", servers + 1));
-  check_backups(spec);
-  if (servers > 1 && model.tie) refuse("1 for " + model.name + ", two layers of which share a tensor");
-}
-
-/// The most columns with which PowerSGD still factors some matrix of the model; 0: no number does.
-std::int64_t largest_rank(const models::ModelSpec& model) {
-  std::int64_t largest = 0;
-  for (const models::LayerSpec& layer : model.layers) {
-    for (const models::ParameterSpec& tensor : models::parameters(layer)) {
-      const std::int64_t rows = tensor.shape.empty() ? 1 : tensor.shape.front(), columns = tensor.elements() / rows;
-      largest = std::max(largest, (rows * columns - 1) / (2 * (rows + columns)));
-    }
-  }
-  return largest;
-}
-
-void check_compression(const Case& spec, const models::ModelSpec& model) {
-  const Compression by = compression(spec);
-  if (!by.is_on()) return;
-  const auto refuse = [&](const std::string& expected, const std::string& hint) {
-    throw usage_error("compress", to_text(spec.compress), expected, hint);
-  };
-  if (spec.np == 1) refuse("none with np:1, where nothing is summed", "try np:2, or leave compress out");
-  if (spec.device == DeviceKind::cuda)
-    refuse("none with device:cuda: gradients are compressed on the processor alone so far", "try device:cpu");
-  if (by.kind == CompressionKind::powersgd) {
-    if (const std::int64_t most = largest_rank(model); by.rank > most)
-      throw usage_error(
-          "rank of compress:powersgd", std::to_string(by.rank),
-          most == 0 ? "another compression: no matrix of " + model.name +
-                          " is sent in fewer bytes by a factorisation, not even with rank 1"
-                    : "at most " + std::to_string(most) + ", with which a matrix of " + model.name +
-                          ", of n x m, is still factored: (n + m) 2 rank < n m",
-          most == 0 ? "try compress:bf16" : "try rank=" + std::to_string(std::min<std::int64_t>(4, most)));
-  }
-  constexpr std::int64_t most_places = std::int64_t{1} << 31;
-  if (by.kind == CompressionKind::topk && models::parameter_count(model) >= most_places)
-    refuse("bf16 or powersgd for " + model.name + ", whose places take more than 32 bits", "try compress:powersgd");
-}
-
-/// `model`: with the layers that it has by the case's own value of the key.
-void check_synchronised(const Case& spec, const models::ModelSpec& model) {
-  if (!spec.sync_bn) return;
-  const auto refuse = [](const std::string& expected, const std::string& hint) {
-    throw usage_error("sync_bn", "on", expected, hint);
-  };
-  if (!models::mixes_samples(model))
-    refuse("off for " + model.name + ", which has no batch norms", "leave sync_bn out");
-  if (spec.np == 1) refuse("off with np:1, where one rank has the whole batch", "try np:2, or leave sync_bn out");
-  if (compression(spec).is_on())
-    refuse("off with compress:" + to_text(spec.compress) + ", whose reference has the statistics of each copy alone",
-           "leave sync_bn out, or compress");
-}
-
 void check_offered(const Case& spec) {
   if (spec.precision == Precision::tf32 && spec.device != DeviceKind::cuda) {
     throw usage_error("precision", "tf32", "fp32, bf16 or fp64 where the device is not cuda", "leave precision out");
@@ -338,19 +215,6 @@ int largest_chunks(Case spec, const Strategy& strategy, int layers) {
                         " with " + keys + " cuts a model into " + std::to_string(strategy.stages(spec)) +
                         " stages, and " + model.name + " has only " + std::to_string(layers) + " layers",
                     "try " + tries);
-}
-
-/// Where the gradients of every micro-batch are summed by themselves.
-void check_scattered(const Case& spec, const models::ModelSpec& model, const Strategy& strategy) {
-  if (spec.zero < 2) return;
-  const auto refuse = [&](const std::string& expected) {
-    throw usage_error("zero", std::to_string(spec.zero), expected, "try zero:1");
-  };
-  if (strategy.schedule.stages == StageOrder::crossed)
-    refuse("0 or 1 for " + std::string(strategy.name) +
-           ", whose two directions make a stage's gradients of different micro-batches at the same time");
-  if (model.tie)
-    refuse("0 or 1 for " + model.name + ", two layers of which share a tensor whose gradients both of them add to");
 }
 
 void check_stages(const Case& spec, const models::ModelSpec& model, const Strategy& strategy,
@@ -439,29 +303,6 @@ void check_size(const Case& spec, const Strategy& strategy) {
 
 }  // namespace
 
-void check_reduce(const Case& spec) {
-  const auto refuse = [&](const std::string& expected, const std::string& hint) {
-    throw usage_error("reduce", to_text(spec.reduce), expected, hint);
-  };
-  switch (spec.reduce) {
-    case ReduceKind::automatic: return;
-    case ReduceKind::window:
-    case ReduceKind::hierarchical:
-      if (spec.comm != CommKind::nccl) return;
-      return refuse("auto or library with comm:nccl", "leave reduce out");
-    case ReduceKind::library:
-      if (spec.comm != CommKind::threads) return;
-      return refuse("auto, window or hierarchical with comm:threads, which has no library", "try comm:mpi");
-    case ReduceKind::ring:
-    case ReduceKind::halving_doubling:
-    case ReduceKind::double_tree:
-      if (spec.comm == CommKind::mpi) return;
-      return refuse(spec.comm == CommKind::nccl ? "auto or library with comm:nccl"
-                                                : "auto, window or hierarchical with comm:threads, which share memory",
-                    "try comm:mpi");
-  }
-}
-
 void check_case(const Case& spec, const models::ModelSpec& model, const GivenSchedule* given) {
   const Strategy& strategy = find_strategy(spec.strategy.name);
   check_parameters(spec, strategy);
@@ -481,11 +322,7 @@ void check_case(const Case& spec, const models::ModelSpec& model, const GivenSch
   check_graph(spec, model, strategy);
   check_executor(spec);
   check_resharding(spec, strategy);
-  check_groups(spec);
-  check_order(spec, model);
-  check_reducer(spec);
-  check_compression(spec, model);
-  check_synchronised(spec, model);
+  check_sums(spec, model);
   check_planned(spec, strategy);
   check_ranks(spec, model, strategy, given);
   check_pieces(spec, model, strategy);

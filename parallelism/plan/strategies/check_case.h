@@ -12,8 +12,4 @@ namespace parabench::plan {
 /// strategy csv without a schedule or with one of other ranks, micro-batches or hash.
 void check_case(const Case& spec, const models::ModelSpec& model, const GivenSchedule* given = nullptr);
 
-/// The part of it about `reduce`: throws usage_error where the case's communicator has no such algorithm. Who talks by
-/// messages has a choice; threads share their memory, and NCCL chooses by itself.
-void check_reduce(const Case& spec);
-
 }  // namespace parabench::plan

@@ -10,6 +10,7 @@
 #include "parallelism/plan/partition/partition.h"
 #include "parallelism/plan/passes/passes.h"
 #include "parallelism/plan/strategies/horovod.h"
+#include "parallelism/plan/strategies/key_hints.h"
 #include "parallelism/plan/strategies/parameters.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 #include "parallelism/plan/ties.h"
@@ -125,6 +126,48 @@ int updates_missed(const Case& spec, Rank rank, int steps) {
   const int workers = spec.np - by.servers;
   if (by.mode != ServerMode::async || rank.value >= workers) return 0;
   return rank.value < steps ? (steps - 1 - rank.value) % workers : steps;
+}
+
+namespace {
+
+/// Of servers that do without the gradients of some workers.
+void check_backups(const Case& spec) {
+  const Serving by = serving(spec);
+  const int workers = spec.np - by.servers;
+  if (by.backups == 0) return;
+  if (workers == 1)
+    throw usage_error("np", std::to_string(spec.np), "2 workers or more with mode=backup",
+                      "try " + key_value("np", by.servers + 2));
+  if (by.backups >= workers)
+    throw usage_error("k of parameter-server", std::to_string(by.backups),
+                      "with mode=backup fewer than the " + std::to_string(workers) +
+                          " workers: an update takes at least one's gradients",
+                      "try k=" + std::to_string(workers - 1));
+  if (spec.batch % workers != 0)
+    throw usage_error("batch", std::to_string(spec.batch),
+                      "a multiple of the " + std::to_string(workers) +
+                          " workers with mode=backup: an update is the mean over equal pieces, whichever come first",
+                      "try " + key_value("batch", (spec.batch / workers + 1) * workers));
+  if (spec.device == DeviceKind::cuda)
+    throw usage_error("device", "cuda",
+                      "cpu or emulated with mode=backup: what has come is known there alone, hosts of GPUs run ahead",
+                      "try device:cpu");
+}
+
+}  // namespace
+
+void check_servers(const Case& spec, const models::ModelSpec& model) {
+  const int servers = serving(spec).servers, layers = static_cast<int>(model.layers.size());
+  const auto refuse = [&](const std::string& expected) {
+    throw usage_error("servers of parameter-server", std::to_string(servers), expected, "try servers=1");
+  };
+  if (servers > layers) refuse("at most the " + std::to_string(layers) + " layers of " + model.name);
+  if (servers >= spec.np)
+    throw usage_error("np", std::to_string(spec.np),
+                      "more ranks than the " + std::to_string(servers) + " that serve: the others are the workers",
+                      "try " + key_value("np", servers + 1));
+  check_backups(spec);
+  if (servers > 1 && model.tie) refuse("1 for " + model.name + ", two layers of which share a tensor");
 }
 
 Plan parameter_server_plan(const StrategyInput& input) {

@@ -48,6 +48,10 @@ struct Serving {
 /// Throws usage_error for what a parameter does not accept, and for `k` where the mode does not read it.
 Serving serving(const Case& spec);
 
+/// Throws usage_error for servers and backup workers that the case's ranks, its batch, its device or the model's layers
+/// cannot be. Of cases whose ranks are workers and servers.
+void check_servers(const Case& spec, const models::ModelSpec& model);
+
 /// The rules of weight versions of stages that so many workers train; empty with sync, whose steps read what the step
 /// before wrote.
 ///   async: updates of the workers by turns, of which each reads what its own update before wrote: the weights of p - 1

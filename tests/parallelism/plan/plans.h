@@ -29,6 +29,12 @@ inline std::string lane_text(const std::vector<Op>& ops) {
   return text;
 }
 
+inline std::vector<std::string> texts(const std::vector<Op>& ops) {
+  std::vector<std::string> result;
+  for (const Op& op : ops) result.push_back(to_text(op));
+  return result;
+}
+
 /// Why check_case() refuses a case; "accepted" where it does not.
 inline std::string refusal_of(const Case& spec, const models::ModelSpec& model) {
   try {

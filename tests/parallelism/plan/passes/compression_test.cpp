@@ -26,12 +26,6 @@ Case compressed_case(const NamedChoice& compress, int np = 2, const std::string&
 }
 const NamedChoice bf16{"bf16", {}}, low_rank{"powersgd", {{"rank", "1"}}}, topk{"topk", {{"ratio", "0.1"}}};
 
-std::vector<std::string> texts(const std::vector<Op>& ops) {
-  std::vector<std::string> result;
-  for (const Op& op : ops) result.push_back(to_text(op));
-  return result;
-}
-
 std::vector<std::string> collectives(const Plan& plan, Payload purpose) {
   const int lane = plan.ranks[0].find_lane(collectives_of(GroupId(0), purpose));
   return lane < 0 ? std::vector<std::string>() : texts(plan.ranks[0].lanes[lane].ops);

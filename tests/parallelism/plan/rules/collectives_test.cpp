@@ -36,12 +36,6 @@ std::vector<std::string> rules(const Plan& plan) {
   return result;
 }
 
-std::vector<std::string> texts(const std::vector<Op>& ops) {
-  std::vector<std::string> result;
-  for (const Op& op : ops) result.push_back(to_text(op));
-  return result;
-}
-
 TEST(ShardedUpdates, AreGoodPlansOverAnyWindow) {
   Plan plan = sharded(whole());
   EXPECT_THAT(rules(plan), IsEmpty());

@@ -30,12 +30,6 @@ Case backup_case(int np, const std::string& servers, const std::string& backups,
   return spec;
 }
 
-std::vector<std::string> texts(const std::vector<Op>& ops) {
-  std::vector<std::string> result;
-  for (const Op& op : ops) result.push_back(to_text(op));
-  return result;
-}
-
 /// Of an operation, each as its text, step and, of messages, the other rank.
 std::vector<std::string> needs_of(const Plan& plan, Rank rank, const LaneKey& key, int index) {
   const LocalDependencies needs = dependencies(plan, rank);

@@ -25,7 +25,7 @@ Case local_case(const std::string& every, const std::string& outer = "none", int
   return spec;
 }
 
-std::vector<std::string> texts(const std::vector<Op>& ops) {
+std::vector<std::string> texts_with_steps(const std::vector<Op>& ops) {
   std::vector<std::string> result;
   for (const Op& op : ops) result.push_back(std::to_string(op.step.value) + ":" + to_text(op));
   return result;
@@ -35,11 +35,11 @@ TEST(LocalSgd, UpdatesInEveryStepAndAveragesInTheLastOfARound) {
   const Plan plan = test_plan(local_case("2"), 2);
   EXPECT_EQ(plan.steps, 2);
   const std::vector<Op>& ops = plan.ranks[1].compute();
-  EXPECT_THAT(texts(ops), testing::ElementsAre("0:0F0", "0:1F0", "0:1B0", "0:0B0", "0:0-1UPDATE", "1:0F0", "1:1F0",
-                                               "1:1B0", "1:0B0", "1:0-1UPDATE", "1:0-1AVERAGE"));
+  EXPECT_THAT(texts_with_steps(ops), testing::ElementsAre("0:0F0", "0:1F0", "0:1B0", "0:0B0", "0:0-1UPDATE", "1:0F0",
+                                                          "1:1F0", "1:1B0", "1:0B0", "1:0-1UPDATE", "1:0-1AVERAGE"));
   const int sums = plan.ranks[1].find_lane(collectives_of(GroupId(0), Payload::parameters));
   ASSERT_EQ(sums, 1);
-  EXPECT_THAT(texts(plan.ranks[1].lanes[sums].ops), testing::ElementsAre("1:0-1ALL_REDUCE_PARAMETERS"));
+  EXPECT_THAT(texts_with_steps(plan.ranks[1].lanes[sums].ops), testing::ElementsAre("1:0-1ALL_REDUCE_PARAMETERS"));
   EXPECT_EQ(plan.ranks[1].lanes.size(), 2u) << "no gradients leave a rank";
 }
 

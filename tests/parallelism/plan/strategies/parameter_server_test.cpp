@@ -57,12 +57,6 @@ std::vector<std::string> needs_of(const Plan& plan, Rank rank, const LaneKey& ke
   return result;
 }
 
-std::vector<std::string> texts(const std::vector<Op>& ops) {
-  std::vector<std::string> result;
-  for (const Op& op : ops) result.push_back(to_text(op));
-  return result;
-}
-
 TEST(ParameterServer, WindowsHoldWholeTurnsOfWorkersThatUpdateAlone) {
   Case spec = case_of("parameter-server", 8, 16);
   EXPECT_EQ(turns(test_plan(spec, 3)), 1);

@@ -27,12 +27,6 @@ std::vector<std::string> texts(const std::vector<RunPart>& parts) {
   return result;
 }
 
-std::vector<std::string> texts(const std::vector<Op>& ops) {
-  std::vector<std::string> result;
-  for (const Op& op : ops) result.push_back(to_text(op));
-  return result;
-}
-
 TEST(ByPriority, TakesWhatIsReadyIfTheLinkIsFreeAndWhatIsReadFirstIfItIsNot) {
   // Each sum takes two seconds, each layer's gradients come a second after the other.
   const std::vector<TimedPart> slow = {{part(3, 0), 1, 2}, {part(2, 0), 2, 2}, {part(1, 0), 3, 2}, {part(0, 0), 4, 2}};

@@ -1,0 +1,30 @@
+#include "parallelism/plan/strategies/key_hints.h"
+
+#include <iterator>
+
+#include "base/case_key.h"
+#include "base/error.h"
+
+namespace parabench::plan {
+
+std::string key_value(std::string_view key, int value) { return std::string(key) + ':' + std::to_string(value); }
+
+void check_positive(std::string_view key, int value) {
+  if (value >= 1) return;
+  throw usage_error(key, std::to_string(value), accepted_text(find_case_key(key)), "try " + key_value(key, 1));
+}
+
+std::set<int> divisors_of(int number) {
+  std::set<int> divisors;
+  for (int d = 1; d <= number / d; ++d) {
+    if (number % d == 0) divisors.insert({d, number / d});
+  }
+  return divisors;
+}
+
+std::string neighbours_hint(std::string_view key, int value, const std::set<int>& possible) {
+  const auto above = possible.upper_bound(value);
+  return "try " + key_value(key, *std::prev(above)) + (above == possible.end() ? "" : " or " + key_value(key, *above));
+}
+
+}  // namespace parabench::plan

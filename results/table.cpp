@@ -11,8 +11,8 @@
 
 #include "base/counted.h"
 #include "base/units_text.h"
-#include "results/baseline.h"
 #include "results/summary.h"
+#include "results/training_note.h"
 
 namespace parabench::results {
 namespace {
@@ -93,41 +93,6 @@ std::string summary(const MeanError& mean) {
   return line + "\n";
 }
 
-/// How many of a step's samples were trained on where servers do without some gradients; else empty.
-std::string taken_part(const Record& record) {
-  double taken = 0;
-  int workers = 0;
-  for (const RankMeasured& rank : record.measured->ranks) {
-    taken += rank.steps ? rank.steps->taken : 0;
-    workers += rank.steps.has_value();
-  }
-  if (workers == 0) return "";
-  return fmt::format(", {:.4g} of which updates took", record.parameters.batch * taken / workers);
-}
-
-/// Of such a row its loss, and that of sequential training after as many samples where a record has it: its time alone
-/// says nothing of what it learned. Else empty.
-std::string loss_line(const Record& record, std::span<const Record> records) {
-  if (!trains_otherwise(record) || !record.measured) return "";
-  const Case& spec = record.parameters;
-  const auto is_beside = [&](const Record& other) {
-    const Case& theirs = other.parameters;
-    return is_reference(other) && same_training(theirs, spec) && theirs.batch == spec.batch && theirs.lr == spec.lr &&
-           theirs.momentum == spec.momentum && theirs.weight_decay == spec.weight_decay && theirs.seed == spec.seed;
-  };
-  const std::vector<double>& losses = record.measured->losses;
-  const auto beside = std::ranges::find_if(records, is_beside);
-  std::size_t steps = losses.size();
-  if (beside != records.end()) steps = std::min(steps, beside->measured->losses.size());
-  if (steps == 0) return "";
-  std::string line =
-      fmt::format("    not sequential training ({}): loss {:.4g} after {} of {}{}", record.equivalence.reference,
-                  losses[steps - 1], counted(steps, "step"), counted(spec.batch, "sample"), taken_part(record));
-  if (beside != records.end())
-    line += fmt::format(", of sequential training {:.4g}", beside->measured->losses[steps - 1]);
-  return line + "\n";
-}
-
 /// How many rows have a time that does not count.
 std::string left_out(std::span<const Record> records) {
   const auto rows = std::ranges::count_if(records, [](const Record& r) { return r.measured && !counts(r); });
@@ -163,7 +128,8 @@ std::string results_table(std::span<const Record> records) {
       text += current + "\n";
     }
     append(text, rows[i], widths);
-    text += loss_line(records[i], records);
+    if (const std::string note = training_note(records[i], records); !note.empty())
+      text += fmt::format("    not sequential training ({}): {}\n", records[i].equivalence.reference, note);
     if (!records[i].reason.empty()) text += fmt::format("    {}: {}\n", to_text(records[i].status), records[i].reason);
     if (differs(records[i].equivalence) && !records[i].equivalence.reason.empty()) {
       text += fmt::format("    equivalence: {}\n", records[i].equivalence.reason);

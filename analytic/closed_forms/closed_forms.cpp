@@ -17,7 +17,7 @@ double data_parallel_step(double sequential_s, int workers, double gradient_byte
 
 double local_step(double own_s, double average_s, int every) { return own_s + average_s / every; }
 
-double compressed_step(double own_s, double backward_s, double sums_s, double last_sum_s) {
+double overlapped_step(double own_s, double backward_s, double sums_s, double last_sum_s) {
   return own_s + std::max(last_sum_s, sums_s - backward_s);
 }
 

@@ -40,10 +40,11 @@ double hybrid_sharded_step(double forward_s, double backward_s, double update_s,
 /// a step's own work and its part of what an average takes, every sum of weights after the other.
 double local_step(double own_s, double average_s, int every);
 
-/// A step that sums compressed gradients: own work, encodes and decodes in it, and of the sums, one after the other,
-/// all that the backward does not hide, which is at least the last of them: own + max(last, sums - backward). It pays
-/// where that is less than without compression.
-double compressed_step(double own_s, double backward_s, double sums_s, double last_sum_s);
+/// A step whose sums run beside the backward that makes their gradients (Li et al., VLDB'20, arXiv 2006.15704): own
+/// work, encodes and decodes of compressed gradients in it, and of the sums, one after the other, all that the backward
+/// does not hide, which is at least those of the last bucket: own + max(last, sums - backward). Compression pays where
+/// that is less with it than without.
+double overlapped_step(double own_s, double backward_s, double sums_s, double last_sum_s);
 
 /// A step over parameter servers: own work, and what it takes to send `bytes`, M, from each of p workers to the servers
 /// and back, the busiest of which has a range of R of them, over links of one rate, nothing of which hides:

@@ -142,17 +142,18 @@ double local_opinion(const plan::Plan& plan, const TimeModel& time) {
 }
 
 /// What a rank computes, and what its lanes of collectives move, of which the last run's has nothing to hide behind.
-double compressed_opinion(const plan::Plan& plan, const TimeModel& time) {
+double overlapped_opinion(const plan::Plan& plan, const TimeModel& time) {
   double own = 0, backward = 0, sums = 0, last = 0;
   for (const plan::Lane& lane : plan.ranks[0].lanes) {
     for (const plan::Op& op : lane.ops) {
+      if (plan::sums_statistics(plan, op)) continue;
       const double seconds = time.seconds(plan, Rank(0), op, plan::computing_ranks(plan)) / plan.steps;
       (lane.key.kind == plan::LaneKind::collectives ? sums : own) += seconds;
       if (plan::makes_weight_gradient(op.kind)) backward += seconds;
-      if (plan::is_compressed(op.payload) && op.segment == SegmentId(0)) last += seconds;
+      if (plan::is_collective(op.kind) && op.segment == SegmentId(0)) last += seconds;
     }
   }
-  return compressed_step(own, backward, sums, last);
+  return overlapped_step(own, backward, sums, last);
 }
 
 /// A run's first gather of the step is for its forwards.
@@ -256,7 +257,7 @@ std::map<std::string, double> second_opinions(const plan::Plan& plan, const Size
     return opinions;
   }
   if (plan::uses(plan, plan::OpKind::encode)) {
-    opinions["compressed_sums"] = compressed_opinion(plan, time);
+    opinions["compressed_sums"] = overlapped_opinion(plan, time);
     return opinions;
   }
   if (plan.stages == 1) {
@@ -269,6 +270,8 @@ std::map<std::string, double> second_opinions(const plan::Plan& plan, const Size
       opinions["decoupled_all_reduce"] = decoupled_opinion(plan, time);
     } else if (plan.updates_late) {
       opinions["priority_order"] = prioritised_opinion(plan, time);
+    } else {
+      opinions["overlapped_sums"] = overlapped_opinion(plan, time);
     }
     // Every pass waits for the one before, and so for each of these sums between them: nothing hides them.
     const double exposed = plan.statistics.empty() ? 0 : kind_seconds(plan, time).statistics;

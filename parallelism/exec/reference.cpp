@@ -134,12 +134,12 @@ void update(Layers& layers, const models::ModelSpec& model, const OptimizerRule&
 /// The gradients of each replica by itself, and what their compressed sums come to.
 class ReplicaGradients {
  public:
-  ReplicaGradients(const plan::Plan& plan, const models::ModelSpec& model) : model_(model) {
+  ReplicaGradients(const plan::Plan& plan, const models::ModelSpec& model, int first_term) : model_(model) {
     const Compression by = compression(plan.spec);
     for (const models::LayerSpec& layer : model.layers) {
       auto& sums = sums_.emplace_back();
       for (const models::ParameterSpec& tensor : models::parameters(layer))
-        sums.emplace_back(by, tensor.name, plan.replicas, plan.spec.seed);
+        sums.emplace_back(by, tensor.name, plan.replicas, plan.spec.seed, first_term);
     }
   }
 
@@ -276,7 +276,7 @@ bool is_trained_whole(const plan::Plan& plan, const models::ModelSpec& model) {
 
 ReferenceState train_reference(const plan::Plan& plan, const models::ModelSpec& model, int steps,
                                std::shared_ptr<const datasets::SampleSource> source, const InputOptions& options,
-                               double nudge, const Arrivals& arrivals) {
+                               const Departure& departure, const Arrivals& arrivals) {
   const Case& spec = plan.spec;
   const plan::PieceOwners owners(plan);
   std::vector<StageId> stage_of_layer(model.layers.size());
@@ -288,13 +288,13 @@ ReferenceState train_reference(const plan::Plan& plan, const models::ModelSpec& 
   const bool trains_apart = averaging.every > 0;
   std::vector<Layers> copies;
   for (int copy = 0; copy < (trains_apart ? plan.replicas : 1); ++copy)
-    copies.push_back(initial_layers(plan, model, stage_of_layer, nudge));
+    copies.push_back(initial_layers(plan, model, stage_of_layer, departure.nudge));
   const auto copy_of = [&](ReplicaId replica) -> Layers& { return copies[trains_apart ? replica.value : 0]; };
   Meeting meeting(averaging, copies.front());
 
   ReferenceState state;
   const bool compresses = compression(spec).is_on();
-  ReplicaGradients of_replicas(plan, model);
+  ReplicaGradients of_replicas(plan, model, departure.first_term);
   const bool by_arrival = plan::serving(spec).backups > 0;
   FirstComeGradients first_come(arrivals, stage_of_layer);
   state.whole_batch = is_trained_whole(plan, model);

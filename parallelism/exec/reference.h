@@ -25,6 +25,14 @@ struct ReferenceState {
   std::vector<double> losses;                                    ///< mean loss of each step
 };
 
+/// How a further reference departs from the first one, which tells what rounding makes of a training (rounding.h).
+struct Departure {
+  double nudge = 0;  ///< every initial weight is larger or smaller by this share of itself, by turns
+  /// Of compress:bf16: sums are rounded at every addition, from this copy's gradients on, around to those before it;
+  /// -1: once, when all are added.
+  int first_term = -1;
+};
+
 /// Trains `steps` steps of the plan's case without lanes, arenas or messages, tensor by tensor with the optimizer's
 /// formulas (optimizer/formulas.h).
 ///   No layer mixes samples: the batch of a step passes through the model as one piece. The reference knows nothing of
@@ -48,11 +56,10 @@ struct ReferenceState {
 /// Each step sees each stage at the version that its strategy's definition names (delay_rules.h), not at the one that
 /// the plan claims, and the gradients of an update's steps are summed: PipeDream with weight stashing (SOSP'19) and 2BW
 /// (ICML'21) update with a delay. A tied tensor is one tensor, which both layers read. `plan` has at least `steps`
-/// steps; the batch is that of its case. `nudge`: every initial weight is larger or smaller by this share of itself, by
-/// turns (rounding.h).
+/// steps; the batch is that of its case.
 ReferenceState train_reference(const plan::Plan& plan, const models::ModelSpec& model, int steps,
                                std::shared_ptr<const datasets::SampleSource> source, const InputOptions& options,
-                               double nudge = 0, const Arrivals& arrivals = {});
+                               const Departure& departure = {}, const Arrivals& arrivals = {});
 
 /// The same state by the layers of a model with the same tensors in the same order: the plan's, where the reference was
 /// trained with others.

@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace parabench::exec {
 namespace {
 
-constexpr double most_from_rounding = 1e-3;
+// Another order is another draw of the same roundings.
+constexpr double order_margin = 3;
 // A few nudges are a few draws: another order of summation may be worse by as much.
 constexpr double margin = 10;
-
-bool decides(double difference) { return !(difference <= most_from_rounding); }
 
 /// NaN is the largest of all.
 std::vector<double> larger(std::vector<double> a, const std::vector<double>& b) {
@@ -31,9 +31,26 @@ double relative_difference(const torch::Tensor& a, const torch::Tensor& b) {
   return r == 0 ? std::numeric_limits<double>::infinity() : d / r;
 }
 
+double decided_by_order(int copies) { return 0.5 / copies / order_margin; }
+
+OrderTolerance tolerance_of_orders(std::vector<Rounding> by_order, int copies) {
+  OrderTolerance result{.decided = std::move(by_order.front())};
+  for (std::size_t i = 1; i < by_order.size(); ++i) result.decided = larger_of(std::move(result.decided), by_order[i]);
+  const auto take = [&](std::vector<double>& differences) {
+    for (double& d : differences) {
+      if (!(d < decided_by_order(copies))) continue;
+      result.tolerance = std::max(result.tolerance, order_margin * d);
+      d = 0;
+    }
+  };
+  std::ranges::for_each(result.decided.updates, take);
+  for (auto& rank : result.decided.buffers) std::ranges::for_each(rank, take);
+  return result;
+}
+
 bool explains(double nudged, double difference) { return std::isfinite(nudged) && difference <= margin * nudged; }
 
-Rounding rounding_between(const ReferenceState& reference, const ReferenceState& nudged) {
+Rounding rounding_between(const ReferenceState& reference, const ReferenceState& nudged, double decides) {
   Rounding result;
   std::int64_t elements = 0, decided_elements = 0;
   for (std::size_t l = 0; l < reference.parameters.size(); ++l) {
@@ -42,7 +59,7 @@ Rounding rounding_between(const ReferenceState& reference, const ReferenceState&
       const torch::Tensor &before = reference.initial[l][p], &after = reference.parameters[l][p];
       layer.push_back(relative_difference(nudged.parameters[l][p] - nudged.initial[l][p], after - before));
       elements += after.numel();
-      if (decides(layer.back())) decided_elements += after.numel();
+      if (!(layer.back() <= decides)) decided_elements += after.numel();
     }
   }
   for (std::size_t r = 0; r < reference.buffers.size(); ++r) {

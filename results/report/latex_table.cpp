@@ -12,6 +12,7 @@
 #include "base/units_text.h"
 #include "results/report/escape.h"
 #include "results/table.h"
+#include "results/training_note.h"
 
 namespace parabench::results {
 namespace {
@@ -70,6 +71,15 @@ std::string case_name(const Report& report, const ReportRow& row) {
   return is_checked(record) ? name : name + ", unchecked";
 }
 
+/// Of a row that trains otherwise a line in small print, else nothing.
+std::string note_line(const Report& report, const ReportRow& row) {
+  const Record& record = report.record(row);
+  const std::string note = training_note(record, report.files[row.file].results.records);
+  if (note.empty()) return "";
+  return fmt::format("\\multicolumn{{8}}{{l}}{{\\quad\\footnotesize {}: {}}} \\\\\n",
+                     latex_text(record.equivalence.reference), latex_text(note));
+}
+
 }  // namespace
 
 std::string report_latex_table(const Report& report) {
@@ -93,7 +103,8 @@ std::string report_latex_table(const Report& report) {
     if (!first) out += "\\addlinespace\n";
     first = false;
     out += fmt::format("\\multicolumn{{8}}{{l}}{{\\textit{{{}}}}} \\\\\n", latex_text(name));
-    for (const ReportRow* row : rows) out += line_of(report.record(*row), *row, case_name(report, *row));
+    for (const ReportRow* row : rows)
+      out += line_of(report.record(*row), *row, case_name(report, *row)) + note_line(report, *row);
   }
   return out + fmt::format("\\bottomrule\n\\end{{{}}}\n", kind);
 }

@@ -14,6 +14,7 @@
 #include "results/report/escape.h"
 #include "results/report/figures_json.h"
 #include "results/table.h"
+#include "results/training_note.h"
 
 namespace parabench::results {
 namespace {
@@ -36,10 +37,11 @@ std::string bytes_cell(std::int64_t bytes) {
 }
 std::string error_cell(std::optional<double> ratio) { return td(ratio ? percent(*ratio) : "", ratio); }
 
-/// An id, which may break behind its slashes.
-std::string id_cell(std::string_view id) {
+/// An id, which may break behind its slashes, and what there is to say of its training.
+std::string id_cell(std::string_view id, std::string_view note = "") {
   std::string out;
   for (const char c : html_text(id)) out += c == '/' ? std::string("/<wbr>") : std::string(1, c);
+  if (!note.empty()) out += fmt::format("<br><small>{}</small>", html_text(note));
   return fmt::format("<th scope=\"row\">{}</th>", out);
 }
 
@@ -53,7 +55,7 @@ std::string verdict(const Record& record, const ReportRow& row) {
 std::string case_row(const Report& report, const ReportRow& row) {
   const Record& record = report.record(row);
   std::string out = row.counts ? "<tr>" : "<tr class=\"left-out\">";
-  out += id_cell(record.id);
+  out += id_cell(record.id, training_note(record, report.files[row.file].results.records));
   const auto predicted = record.predicted ? std::optional(record.predicted->step_time_s) : std::nullopt;
   const auto measured = record.measured ? std::optional(record.measured->step_time_s.median) : std::nullopt;
   out += time_cell(predicted) + time_cell(measured);

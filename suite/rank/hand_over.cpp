@@ -140,7 +140,8 @@ protocol::HandOver hand_over(const Launch& launch) {
   write_work(launch);
   at::set_num_threads(static_cast<int>(launch.all_cores.size()));
   const auto losses = [&](double nudge) {
-    return exec::train_reference(launch.plan, launch.model, loss_steps(launch), launch.source, launch.input, nudge)
+    return exec::train_reference(launch.plan, launch.model, loss_steps(launch), launch.source, launch.input,
+                                 {.nudge = nudge})
         .losses;
   };
   const Precision precision = launch.plan.spec.precision;

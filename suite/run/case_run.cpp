@@ -200,7 +200,8 @@ void Attempt::take(results::Measured measured) {
                 protocol::FailureKind::failure);
   }
   launches_.push_back(std::move(measured));
-  record.measured = combine(launches_, plan::trained_samples(prepared_.forecast->plan), step_flops(*prepared_.subject));
+  record.measured = combine(launches_, plan::trained_samples(prepared_.forecast->plan),
+                            models::training_flops(prepared_.subject->model).value);
   if (record.predicted) record.error = results::compare(*record.predicted, *record.measured);
   judge(launches_.back().losses);
 }

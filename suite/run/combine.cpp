@@ -55,7 +55,7 @@ results::Measured combine(std::span<const results::Measured> launches, int sampl
   results::summarise(all.step_time_s);
   if (all.isolated_step_time_s) results::summarise(*all.isolated_step_time_s);
   all.throughput_samples_per_s = samples / all.step_time_s.median;
-  all.achieved_flops_per_s = flops / all.step_time_s.median;
+  all.achieved_flops_per_s = samples * flops / all.step_time_s.median;
   return all;
 }
 

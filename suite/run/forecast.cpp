@@ -94,8 +94,6 @@ Subject make_subject(const SelectedCase& chosen) {
   return subject;
 }
 
-double step_flops(const Subject& subject) { return models::training_flops(subject.model).value * subject.spec.batch; }
-
 analytic::Costs make_costs(const Subject& subject, const Knowledge& knowledge, const std::string& cost_source) {
   return make_costs_of(subject, subject.model, knowledge, cost_source);
 }

@@ -28,8 +28,6 @@ Subject look_up(const SelectedCase& chosen);
 /// samples than pieces, keys that the strategy does not know, ...
 Subject make_subject(const Case& spec);
 Subject make_subject(const SelectedCase& chosen);
-/// Floating-point operations of one training step over all ranks, nothing recomputed.
-double step_flops(const Subject& subject);
 
 /// What is known about the machine: its measurements, where there are any, else only its data sheet.
 struct Knowledge {

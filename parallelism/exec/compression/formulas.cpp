@@ -1,5 +1,6 @@
 #include "parallelism/exec/compression/formulas.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "parallelism/exec/compression/low_rank.h"
@@ -44,15 +45,20 @@ torch::Tensor orthonormal(const torch::Tensor& columns) {
 
 }  // namespace
 
-CompressedSum::CompressedSum(const Compression& by, std::string tensor, int members, std::uint64_t seed)
-    : by_(by), tensor_(std::move(tensor)), seed_(seed), errors_(members) {}
+CompressedSum::CompressedSum(const Compression& by, std::string tensor, int members, std::uint64_t seed, int first_term)
+    : by_(by), tensor_(std::move(tensor)), seed_(seed), first_term_(first_term), errors_(members) {}
 
 torch::Tensor CompressedSum::next(const std::vector<torch::Tensor>& gradients) {
   torch::NoGradGuard no_grad;
   const torch::ScalarType type = gradients.front().scalar_type();
   if (by_.kind == CompressionKind::bf16) {
     std::vector<torch::Tensor> rounded;
-    for (const torch::Tensor& g : gradients) rounded.push_back(g.to(torch::kBFloat16).to(torch::kFloat32));
+    for (const torch::Tensor& g : gradients) rounded.push_back(g.to(torch::kBFloat16));
+    if (first_term_ < 0) {
+      for (torch::Tensor& g : rounded) g = g.to(torch::kFloat32);
+    } else {
+      std::ranges::rotate(rounded, rounded.begin() + first_term_);
+    }
     return sum(rounded).to(torch::kBFloat16).to(type);
   }
   std::vector<torch::Tensor> fed;

@@ -14,8 +14,9 @@ namespace parabench::exec {
 /// The compressed sums of one tensor's gradients, step after step.
 class CompressedSum {
  public:
-  /// `tensor`: its name; `members`: how many gradients there are in each step.
-  CompressedSum(const Compression& by, std::string tensor, int members, std::uint64_t seed);
+  /// `tensor`: its name; `members`: how many gradients there are in each step. `first_term`: -1, or from which member
+  /// on sums of bf16 are added that are rounded at every addition (Departure).
+  CompressedSum(const Compression& by, std::string tensor, int members, std::uint64_t seed, int first_term = -1);
   /// Of the members' gradients, in their order. Those of four dimensions in channels_last are matrices as they lie in
   /// memory, and so are their values in order.
   torch::Tensor next(const std::vector<torch::Tensor>& gradients);
@@ -27,6 +28,7 @@ class CompressedSum {
   Compression by_;
   std::string tensor_;
   std::uint64_t seed_;
+  int first_term_;
   std::vector<torch::Tensor> errors_;  ///< of each member; undefined until the first step
   torch::Tensor factor_;               ///< PowerSGD's Q
 };

@@ -26,13 +26,16 @@
 namespace parabench::plan {
 namespace {
 
-/// "leave order out, or take data-parallel": with the strategies that use a key, where they are few.
-std::string unused_hint(const CaseKey& key) {
+/// "leave order out, or take data-parallel": with the strategies that use a key, where they are few; of zero:1 with
+/// zero1, which does it among all ranks.
+std::string unused_hint(const CaseKey& key, const std::string& value) {
   constexpr std::size_t few = 6;
   std::vector<std::string_view> users;
   for (const Strategy& strategy : strategies())
     if (strategy.uses(key.name)) users.push_back(strategy.name);
   std::string hint = "leave " + std::string(key.name) + " out";
+  const std::string by_itself = std::string(key.name) + value;
+  if (std::ranges::count(strategies(), by_itself, &Strategy::name) > 0) return hint + ", or take " + by_itself;
   if (users.size() > few) return hint;
   for (std::size_t i = 0; i < users.size(); ++i) {
     hint += i == 0 ? ", or take " : i + 1 == users.size() ? " or " : ", ";
@@ -50,7 +53,7 @@ void check_keys(const Case& spec, const Strategy& strategy) {
     throw usage_error(key.name, value,
                       (standard.empty() ? "no value" : "the default " + standard) + ": " + std::string(strategy.name) +
                           " does not use this key",
-                      unused_hint(key));
+                      unused_hint(key, value));
   }
 }
 

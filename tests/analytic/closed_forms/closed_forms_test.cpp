@@ -28,8 +28,8 @@ TEST(DataParallelStep, TheSlowestLinkCounts) {
 
 TEST(DecoupledStep, TheLongerOfEachHalfCounts) {
   EXPECT_DOUBLE_EQ(local_step(9, 8, 4), 11);
-  EXPECT_DOUBLE_EQ(compressed_step(9, 4, 10, 2), 15) << "what the backward does not hide";
-  EXPECT_DOUBLE_EQ(compressed_step(9, 4, 5, 2), 11) << "the last one at least";
+  EXPECT_DOUBLE_EQ(overlapped_step(9, 4, 10, 2), 15) << "what the backward does not hide";
+  EXPECT_DOUBLE_EQ(overlapped_step(9, 4, 5, 2), 11) << "the last one at least";
   EXPECT_DOUBLE_EQ(parameter_server_step(9, 4, 10, 10, 5), 9 + 2 * 4 * 2);
   EXPECT_DOUBLE_EQ(parameter_server_step(9, 2, 10, 3, 5), 9 + 2 * 2);
   EXPECT_DOUBLE_EQ(asynchronous_server_step(9, 1, 4, 10, 10, 5), (9 + 1 + 4) / 4.0);

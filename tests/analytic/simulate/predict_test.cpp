@@ -122,6 +122,21 @@ TEST(Predict, SecondOpinionsAgreeWhereTheirAssumptionsHold) {
   EXPECT_DOUBLE_EQ(data.second_opinion_step_time_s.at("ddlbench_eq_5_1"), data.step_time_s / 2);
 }
 
+TEST(Predict, SumsBesideTheBackwardCostWhatItDoesNotHide) {
+  const HandCosts slow(KindSeconds{.all_reduce = 5});
+  const auto predicted = [&](std::int64_t bucket) {
+    Case spec = case_of("data-parallel", 2, 2);
+    spec.bucket = Bytes(bucket);
+    return predict(test_plan(spec, 3), chain(3), slow, slow, 2, 5);
+  };
+  const Predicted one = predicted(1 << 30), each = predicted(1);
+  EXPECT_DOUBLE_EQ(one.step_time_s, 9 + 5);
+  EXPECT_DOUBLE_EQ(one.second_opinion_step_time_s.at("overlapped_sums"), 9 + 5);
+  // The closed form lets all of the backward hide sums; the first one has to wait for the first layer's.
+  EXPECT_DOUBLE_EQ(each.step_time_s, 9 + 3 * 5 - 4);
+  EXPECT_DOUBLE_EQ(each.second_opinion_step_time_s.at("overlapped_sums"), 9 + 3 * 5 - 6);
+}
+
 TEST(Predict, GathersInTheForwardsOrderLetItBeginBeforeTheyHaveEnded) {
   const HandCosts costs([](Rank rank, const plan::Op& op, int busy) {
     if (op.kind == plan::OpKind::all_gather) return 3.0;
@@ -134,7 +149,8 @@ TEST(Predict, GathersInTheForwardsOrderLetItBeginBeforeTheyHaveEnded) {
   };
   // Passes take 9 s, the last sum one more, then the gathers: all three, or one and what two have left of the forwards.
   EXPECT_DOUBLE_EQ(predicted("zero1").step_time_s, 18);
-  EXPECT_THAT(predicted("zero1").second_opinion_step_time_s, ElementsAre(Key("ddlbench_eq_5_1")));
+  EXPECT_THAT(predicted("zero1").second_opinion_step_time_s,
+              ElementsAre(Key("ddlbench_eq_5_1"), Key("overlapped_sums")));
   EXPECT_DOUBLE_EQ(predicted("dear").step_time_s, 17);
   EXPECT_DOUBLE_EQ(predicted("dear").second_opinion_step_time_s.at("decoupled_all_reduce"), 6 + 9);
 }

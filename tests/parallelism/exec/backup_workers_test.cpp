@@ -119,7 +119,7 @@ plan::Plan window(const std::string& rest, int steps) {
 
 Difference difference(const plan::Plan& plan, const Trained& trained, const Arrivals& arrivals) {
   const models::ModelSpec model = small_network();
-  return compare(plan, model, trained, train_reference(plan, model, plan.steps, small_source(), {}, 0, arrivals));
+  return compare(plan, model, trained, train_reference(plan, model, plan.steps, small_source(), {}, {}, arrivals));
 }
 
 void expect_trained(const plan::Plan& plan, const Trained& trained) {

@@ -251,6 +251,16 @@ TEST(LatexTable, HoldsRowsThatCountWithTextEscaped) {
                            Not(HasSubstr("\\input")), Not(HasSubstr("\\end{longtable}"))));
 }
 
+TEST(Texts, TellTheLossOfWhatIsNotSequentialTraining) {
+  Record other = ok_record("m/d/local-sgd/np:2/batch:32", 100);
+  other.equivalence.reference = "local-update";
+  other.measured->losses = {2.5, 2.375};
+  for (RankMeasured& rank : other.measured->ranks) rank.steps.reset();
+  const Report report = report_of({other});
+  EXPECT_THAT(report_page(report), HasSubstr("<br><small>loss 2.375 after 2 steps of 32 samples</small>"));
+  EXPECT_THAT(report_latex_table(report), HasSubstr("local-{}update: loss 2.375 after 2 steps of 32 samples} \\\\"));
+}
+
 TEST(LatexTable, OfManyRowsMayBreakOverPages) {
   const std::string table = report_latex_table(report_of(std::vector<Record>(60, ok_record(gpipe, 100))));
   EXPECT_THAT(table, AllOf(HasSubstr("\\begin{longtable}"), HasSubstr("\\endhead"), HasSubstr("\\end{longtable}")));

@@ -140,6 +140,22 @@ class RankProgram(unittest.TestCase):
                         else:
                             self.assertEqual(reply["measured"]["reduction"], told)
 
+    def test_sums_of_bf16_in_an_order_of_their_own_are_held_to_what_orders_differ_by(self):
+        for reduce in ("window", "ring", "halving-doubling", "double-tree", "library"):
+            plan = self.plan(f"data-parallel/np:4/batch:16/compress:bf16/reduce:{reduce}",
+                             network="mlp[layers=3]/mnist-synthetic/")
+            with self.subTest(reduce=reduce):
+                run = self.run_ranks(["mpirun", "-np", "4", "--bind-to", "none", *self.rank(plan, "--phase", "verify")])
+                self.assertEqual(run.returncode, 0, run.stderr)
+                verdict = self.read("reply.json")["equivalence"]
+                self.assertEqual(verdict["status"], "pass", verdict)
+                difference, tolerance = verdict["max_relative_update_difference"], verdict["tolerance"]
+                if reduce == "window":
+                    self.assertEqual(tolerance, 1e-9)
+                else:
+                    self.assertGreater(difference, 1e-9)
+                    self.assertLess(tolerance, 0.125)
+
     def test_a_world_of_another_size_than_the_plans_is_refused(self):
         plan = self.plan("gpipe/np:2/batch:8")
         run = self.run_ranks(["mpirun", "-np", "1", *self.rank(plan, "--phase", "measure")])

@@ -322,7 +322,8 @@ std::vector<BadCase> bad_cases() {
   add("gpipe", 2, 8, zero(1), {"zero", "'1'", "dp above 1", "try dp:2"});
   for (const char* strategy : {"sequential", "data-parallel", "zero1", "model-parallel", "pipedream", "pipedream-2bw"})
     add(strategy, strategy == std::string("sequential") ? 1 : 2, 8, zero(1),
-        {"zero", "'1'", "the default 0: " + std::string(strategy) + " does not use this key"});
+        {"zero", "'1'", "the default 0: " + std::string(strategy) + " does not use this key",
+         "leave zero out, or take zero1"});
   const auto whole = [](int prefetch) {
     return [=](Case& c) {
       c.reshard = false;

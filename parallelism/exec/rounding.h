@@ -26,8 +26,8 @@ struct Rounding {
   std::vector<std::vector<std::vector<double>>> buffers;  ///< of each running statistic: [rank][layer][tensor]
 
   /// Share of all parameters that lie in tensors which rounding decides: the nudge moves them by more than
-  /// most_from_rounding. Of some networks, a few are: the gradient of a bias before a batch norm is zero but for rounding, and Adam makes
-  /// steps of what there is.
+  /// most_from_rounding. Of some networks, a few are: the gradient of a bias before a batch norm is zero but for
+  /// rounding, and Adam makes steps of what there is.
   double decided_elements = 0;
 };
 /// `decides`: the difference above which a tensor counts as decided.
@@ -51,12 +51,9 @@ struct OrderTolerance {
 OrderTolerance tolerance_of_orders(std::vector<Rounding> by_order, int copies);
 /// The difference from which on orders decide a tensor.
 double decided_by_order(int copies);
-/// Times its learning rate such a case is trained, so that a rectifier does not switch in one step by what rounding made
-/// of the step before.
+/// Times its learning rate such a case is trained, so that a rectifier does not switch in one step by what rounding
+/// made of the step before.
 inline constexpr double slow_training = 0x1p-10;
-/// Whether a tolerance still tells that one of `copies` gradients is missing from a sum: it is below half of an even
-/// share.
-bool tells_missing_copy(double tolerance, int copies);
 
 /// Whether a difference is small enough to be rounding: at most ten times `nudged`, the change that nudges made. Where
 /// that is 0.1 or more, any update would pass.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "analytic/memory/peak_memory.h"
@@ -17,23 +18,25 @@ namespace {
 /// A choice of segments and what it leads to.
 class Fit {
  public:
-  Fit(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time, const MemoryModel& memory, Bytes limit)
+  Fit(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time, const MemoryModel& memory, Bytes limit,
+      int steps)
       : plan_(plan),
         sizes_(sizes),
         time_(time),
         memory_(memory),
         limit_(limit.value),
         steps_(plan.steps),
+        most_steps_(std::max(plan.steps, steps)),
         chosen_(plan.segments.size()) {}
 
-  plan::Plan run(int steps) {
+  plan::Plan run() {
     add_until_all_fit();
     for (const SegmentId s : slowest_first()) {
       chosen_[s.value] = false;
       if (first_over().value >= 0) chosen_[s.value] = true;
     }
     // Ranks that run ahead into the next step may hold more than in a step alone, which is quicker to simulate.
-    steps_ = std::max(steps_, steps);
+    steps_ = most_steps_;
     add_until_all_fit();
     return plan::add_recompute(plan_, chosen_);
   }
@@ -76,7 +79,10 @@ class Fit {
     }
     // How long messages wait, and so what a rank holds, depends on the other ranks too.
     chosen_.assign(chosen_.size(), true);
-    if (const Rank over = first_over(); over.value >= 0) throw_too_large(over);
+    steps_ = most_steps_;
+    const std::vector<std::int64_t> bytes = rank_bytes();
+    const auto busiest = std::ranges::max_element(bytes);
+    if (*busiest > limit_) throw_too_large(Rank(static_cast<int>(busiest - bytes.begin())), *busiest);
   }
 
   std::vector<SegmentId> slowest_first() const {
@@ -91,21 +97,28 @@ class Fit {
     return result;
   }
 
-  /// The first rank beyond the limit, -1 where all keep it; its bytes are then in over_bytes_.
-  Rank first_over() {
+  /// What each rank needs with the present choice, up to the first that needs more than `enough`.
+  std::vector<std::int64_t> rank_bytes(std::int64_t enough = std::numeric_limits<std::int64_t>::max()) const {
     const plan::Plan window = plan::unroll(plan::add_recompute(plan_, chosen_), steps_);
     const plan::Timeline timeline = simulate(window, time_);
+    std::vector<std::int64_t> bytes;
     for (Rank rank(0); rank.value < std::ssize(window.ranks); ++rank) {
-      over_bytes_ = limited_bytes(peak_memory(window, sizes_, memory_, timeline, rank));
-      if (over_bytes_ > limit_) return rank;
+      bytes.push_back(limited_bytes(peak_memory(window, sizes_, memory_, timeline, rank)));
+      if (bytes.back() > enough) break;
     }
-    return Rank(-1);
+    return bytes;
   }
 
-  [[noreturn]] void throw_too_large(Rank rank) const {
+  /// The first rank beyond the limit, -1 where all keep it.
+  Rank first_over() const {
+    const std::vector<std::int64_t> bytes = rank_bytes(limit_);
+    return Rank(bytes.back() > limit_ ? static_cast<int>(bytes.size()) - 1 : -1);
+  }
+
+  [[noreturn]] void throw_too_large(Rank rank, std::int64_t bytes) const {
     throw usage_error("memory", print_bytes(Bytes(limit_)),
                       fmt::format("at least {} bytes, which rank {} is predicted to need with everything recomputed",
-                                  over_bytes_, rank.value),
+                                  bytes, rank.value),
                       "try more ranks, smaller micro-batches or another partition");
   }
 
@@ -113,8 +126,8 @@ class Fit {
   const Sizes& sizes_;
   const TimeModel& time_;
   const MemoryModel& memory_;
-  std::int64_t limit_, over_bytes_ = 0;
-  int steps_;
+  std::int64_t limit_;
+  int steps_, most_steps_;
   std::vector<bool> chosen_;
 };
 
@@ -122,7 +135,7 @@ class Fit {
 
 plan::Plan recompute_to_fit(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time,
                             const MemoryModel& memory, Bytes limit, int steps) {
-  return Fit(plan, sizes, time, memory, limit).run(steps);
+  return Fit(plan, sizes, time, memory, limit, steps).run();
 }
 
 std::int64_t limited_bytes(const MemoryUsage& usage) {

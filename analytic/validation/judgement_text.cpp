@@ -15,8 +15,8 @@ using nlohmann::json;
 
 constexpr std::size_t columns = 12;
 using Cells = std::array<std::string, columns>;
-const Cells headings = {"source", "quantity", "model", "n",    "mean",    "median",
-                        "p90",    "max",      "ratio", "rank", "reading", "source's"};
+const Cells headings = {"source", "quantity", "model", "n",    "mean",        "median",
+                        "p90",    "max",      "ratio", "rank", "uncertainty", "own model"};
 constexpr std::size_t words = 3;
 
 std::string percent(std::optional<double> share) { return share ? fmt::format("{:.1f} %", 100 * *share) : "-"; }

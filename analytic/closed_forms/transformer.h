@@ -1,5 +1,5 @@
-// Arithmetic and memory of transformers (GPT style: each layer an attention and a perceptron of 4 h), by formulas of the
-// papers on Megatron-LM. Symbols: B samples in a batch, b in a micro-batch, s tokens of a sample, h hidden size, a
+// Arithmetic and memory of transformers (GPT style: each layer an attention and a perceptron of 4 h), by formulas of
+// the papers on Megatron-LM. Symbols: B samples in a batch, b in a micro-batch, s tokens of a sample, h hidden size, a
 // heads, L layers, V words, t tensor-parallel ranks, P stages, v chunks of a stage.
 #pragma once
 

@@ -46,8 +46,9 @@ constexpr std::array<std::string_view, 2> names_of(Use) { return {"fit", "test"}
 enum class Switch { off, on };
 constexpr std::array<std::string_view, 2> names_of(Switch) { return {"off", "on"}; }
 
-/// What was run. Each member is a column of the file; 0 and none: not given.
+/// What was run. Each member is a column of the file; "", 0 and none: not given.
 struct Configuration {
+  std::string network;  ///< rows that share it share a device's constants
   double devices = 0, batch = 0, micro_batch = 0, micro_batches = 0;
   double samples = 0;                   ///< of an epoch
   double sequential_samples_per_s = 0;  ///< of one device

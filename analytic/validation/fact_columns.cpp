@@ -42,6 +42,8 @@ using C = Configuration;
 // Closed forms of pipelines add and double them as int.
 constexpr std::int64_t most_devices = 1'000'000'000;
 constexpr std::array columns = {
+    FactColumn{"network", [](const C& c) { return !c.network.empty(); },
+               [](C& c, std::string_view, std::string_view text) { c.network = text; }},
     count<&C::devices, most_devices>("devices"),
     count<&C::batch>("batch"),
     count<&C::micro_batch>("micro_batch"),

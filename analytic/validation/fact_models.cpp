@@ -16,10 +16,15 @@ std::vector<Constant> no_constants(const Fact&) { return {}; }
 
 // Strategies, as speed-ups over one device.
 
+std::string of_network(std::string_view constant, const Fact& fact) {
+  const std::string& network = fact.configuration.network;
+  return network.empty() ? std::string(constant) : fmt::format("{} of {}", constant, network);
+}
+
 /// The rate of one device, which a speed-up does not take and a configuration may give.
 std::vector<Constant> one_device(const Fact& fact) {
   if (fact.quantity == Quantity::speed_up || fact.configuration.sequential_samples_per_s > 0) return {};
-  return {{"sequential_samples_per_s", 1}};
+  return {{of_network("sequential_samples_per_s", fact), 1}};
 }
 
 /// A speed-up in the quantity that was published.
@@ -50,6 +55,21 @@ double eq_5_1(const Configuration& c) {
   const std::array slowest{Link{.latency_s = 0, .bytes_per_s = c.link_bytes_per_s}};
   return sequential_s /
          data_parallel_step(sequential_s, static_cast<int>(c.devices), c.gradient_bytes, c.fusion_bytes, slowest);
+}
+
+/// What one device takes of a micro-batch, whatever its size, and of each of its samples.
+std::vector<Constant> micro_batch_costs(const Fact& fact) {
+  return {{of_network("floor_s", fact), 1e-2}, {of_network("sample_s", fact), 1e-3}};
+}
+
+double gpipe_floor(const Fact& fact, Values constants) {
+  const Configuration& c = fact.configuration;
+  const int micro_batches = static_cast<int>(c.micro_batches);
+  const double sequential_s = c.micro_batches * (constants[0] + c.micro_batch * constants[1]);
+  const double step_s =
+      gpipe_compute(sequential_s, static_cast<int>(c.devices), micro_batches) * recompute_except_last(micro_batches);
+  const double samples = c.micro_batches * c.micro_batch;
+  return fact.quantity == Quantity::samples_per_s ? samples / step_s : c.samples / samples * step_s;
 }
 
 // Transformers.
@@ -163,6 +183,11 @@ std::vector<FactModel> make_models() {
        by_speed_up<eq_5_1>},
       {"ddlbench-eq-6.1", strategies, {"devices", "micro_batches"}, one_device, by_speed_up<eq_6_1>},
       {"gpipe-recompute", strategies, {"devices", "micro_batches"}, one_device, by_speed_up<recomputed>},
+      {"gpipe-floor",
+       {Q::samples_per_s, Q::seconds_per_epoch},
+       {"devices", "micro_batches", "micro_batch"},
+       micro_batch_costs,
+       gpipe_floor},
       {"transformer-flops", iterations, flops, gpu_rate, arithmetic},
       {"transformer-flops-bubble", iterations, piped, gpu_rate, arithmetic_and_bubble},
       {"transformer-activations",

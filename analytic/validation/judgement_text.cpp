@@ -48,7 +48,7 @@ std::string line_of(const Cells& cells, const std::array<std::size_t, columns>& 
 
 /// "ResNet-18, ResNet-50"; of many only their number.
 std::string names(const std::vector<std::string>& rows) {
-  constexpr std::size_t few = 4;
+  constexpr std::size_t few = 6;
   return rows.size() > few ? counted(rows.size(), "row") : fmt::format("{}", fmt::join(rows, ", "));
 }
 

@@ -133,6 +133,9 @@ std::vector<Fact> read_facts(std::string_view text, const std::string& name) {
   std::vector<std::size_t> columns;
   std::set<std::pair<std::string, std::string>> seen;
   int number = 0;
+  // Spreadsheets put it before what they write in UTF-8.
+  if (constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF"; text.starts_with(byte_order_mark))
+    text.remove_prefix(byte_order_mark.size());
   for (const std::string_view line : split(text, '\n')) {
     ++number;
     if (line.empty() || line.starts_with('#')) continue;

@@ -29,7 +29,7 @@ std::string error_of(const std::string& text) {
 
 TEST(ReadFacts, ReadsColumnsInAnyOrderAndRemarks) {
   const auto facts = read_facts(
-      "# whose\r\n\r\nuse, value,devices,source,row,models,quantity,quality,uncertainty,source_error\r\n"
+      "\xEF\xBB\xBF# whose\r\n\r\nuse, value,devices,source,row,models,quantity,quality,uncertainty,source_error\r\n"
       "test, 3.5 ,4,A,one,linear,speed_up,figure,.03,-0.25\r\n# more\nfit,7e0,8,A,two,linear,samples_per_s,,,",
       "t.csv");
   ASSERT_EQ(facts.size(), 2u);

@@ -52,6 +52,21 @@ double tie_term(std::vector<double>& values) {
   return sum;
 }
 
+/// The place of each value in the order of all, from 1; equal values share the mean of theirs.
+std::vector<double> ranks_of(std::span<const double> values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::vector<double> ranks(values.size());
+  for (std::size_t first = 0; first < order.size();) {
+    std::size_t last = first;
+    while (last + 1 < order.size() && values[order[last + 1]] == values[order[first]]) ++last;
+    for (std::size_t i = first; i <= last; ++i) ranks[order[i]] = static_cast<double>(first + last) / 2 + 1;
+    first = last + 1;
+  }
+  return ranks;
+}
+
 /// P(U <= u) over all orders of n and m values without ties: how many choices of n places among n + m have which sum.
 double exact_tail(double u, std::size_t n, std::size_t m) {
   // ways[k][s]: of k values, pairs with a smaller one of the other sample sum to s.
@@ -90,6 +105,21 @@ double mean(std::span<const double> values) {
   double sum = 0;
   for (const double x : values) sum += x;
   return sum / static_cast<double>(values.size());
+}
+
+std::optional<double> rank_correlation(std::span<const double> a, std::span<const double> b) {
+  require_values(!a.empty());
+  if (a.size() != b.size()) throw std::invalid_argument("a rank correlation of samples of different lengths");
+  const std::vector<double> of_a = ranks_of(a), of_b = ranks_of(b);
+  const double centre = static_cast<double>(a.size() + 1) / 2;
+  double both = 0, only_a = 0, only_b = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    both += (of_a[i] - centre) * (of_b[i] - centre);
+    only_a += (of_a[i] - centre) * (of_a[i] - centre);
+    only_b += (of_b[i] - centre) * (of_b[i] - centre);
+  }
+  if (only_a == 0 || only_b == 0) return std::nullopt;
+  return both / std::sqrt(only_a * only_b);
 }
 
 double student_t_quantile(double p, int degrees_of_freedom) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -19,6 +20,11 @@ double median(std::span<const double> values);
 double mad(std::span<const double> values);
 
 double mean(std::span<const double> values);
+
+/// Spearman's rank correlation (1904): Pearson's correlation of the ranks, equal values sharing the mean of theirs.
+/// scipy: spearmanr. Nothing where all values of a sample are equal. Throws std::invalid_argument for samples of
+/// different lengths. O(n log n).
+std::optional<double> rank_correlation(std::span<const double> a, std::span<const double> b);
 
 /// Student's t: the value below which `p` of the distribution lies. By bisection of the finite sums for whole degrees
 /// of freedom (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4). Preconditions: 0 < p < 1, degrees_of_freedom >= 1.

@@ -61,6 +61,8 @@ double gpipe_compute(double sequential_s, int workers, int micro_batches) {
   return sequential_s * (workers + micro_batches - 1) / (static_cast<double>(workers) * micro_batches);
 }
 
+double recompute_except_last(int micro_batches) { return 1 + (micro_batches - 1) / (3.0 * micro_batches); }
+
 double gpipe_communication(std::span<const double> boundary_s, int micro_batches) {
   if (boundary_s.empty()) return 0;
   const std::size_t boundaries = boundary_s.size();  // W - 1

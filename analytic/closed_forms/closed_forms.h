@@ -72,6 +72,10 @@ double fully_sharded_step(double forward_s, double backward_s, double update_s, 
 /// GPipe compute, Eq. 6.1: T_seq (W + m - 1) / (W m); m = 1 is plain model parallelism.
 double gpipe_compute(double sequential_s, int workers, int micro_batches);
 
+/// How much longer a GPipe step computes that recomputes the forwards of all micro-batches but the last (torchgpipe's
+/// default), backwards being twice as long as forwards: 1 + (m-1) / (3 m).
+double recompute_except_last(int micro_batches);
+
 /// GPipe communication, Eq. 6.2, lock-step without overlap. `boundary_s[j]` = x_j = L + mb A_j / BW of the boundary
 /// between workers j and j+1 (W - 1 entries):
 ///   2 [sum_{i=1..W-2} max_{j<=i} x_j + (m - (W-2)) max_j x_j + sum_{i=2..W-1} max_{j>=i} x_j]

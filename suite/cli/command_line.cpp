@@ -22,6 +22,7 @@
 #include "suite/cli/run_command.h"
 #include "suite/cli/sweep_command.h"
 #include "suite/cli/validate_command.h"
+#include "suite/cli/validate_model_command.h"
 
 namespace parabench::suite {
 namespace {
@@ -173,6 +174,11 @@ Program::Program() {
       SweepCollectOptions{}, collect_sweep);
   add(app, {"validate", "Check a results file against its schema", {"validate results/out/quick.json"}},
       ValidateOptions{}, validate_file);
+  add(app,
+      {"validate-model",
+       "How well closed forms reproduce published measurements",
+       {"validate-model", "validate-model table.csv --json -"}},
+      ValidateModelOptions{}, validate_model);
   add(app,
       {"report",
        "One HTML page, figures, CSV, LaTeX table and macros from results files",

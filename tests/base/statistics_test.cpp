@@ -48,6 +48,31 @@ TEST(Statistics, RefusesNoValues) {
 }
 
 // Literal results of scipy 1.17.1's t.ppf(p, degrees).
+TEST(RankCorrelation, IsThatOfTheOrders) {
+  EXPECT_DOUBLE_EQ(rank_correlation(std::vector<double>{1, 2, 3, 4}, std::vector<double>{10, 20, 30, 1e9}).value(), 1);
+  EXPECT_DOUBLE_EQ(rank_correlation(std::vector<double>{1, 2, 3, 4}, std::vector<double>{9, 7, 2, -1}).value(), -1);
+  // Without ties 1 - 6 sum(d^2) / (n (n^2 - 1)).
+  const std::vector<double> a = {106, 86, 100, 101, 99, 103, 97, 113, 112, 110},
+                            b = {7, 0, 27, 50, 28, 29, 20, 12, 6, 17};
+  EXPECT_DOUBLE_EQ(rank_correlation(a, b).value(), 1 - 6 * 194.0 / 990);
+  EXPECT_DOUBLE_EQ(rank_correlation(b, a).value(), rank_correlation(a, b).value());
+}
+
+TEST(RankCorrelation, EqualValuesShareTheirRanks) {
+  // Ranks 1, 2.5, 2.5, 4 and 1, 3, 2, 4: covariance 4.5, variances 4.5 and 5.
+  EXPECT_DOUBLE_EQ(rank_correlation(std::vector<double>{1, 2, 2, 3}, std::vector<double>{5, 7, 6, 8}).value(),
+                   4.5 / std::sqrt(4.5 * 5));
+  EXPECT_DOUBLE_EQ(rank_correlation(std::vector<double>{1, 1, 2, 2}, std::vector<double>{4, 4, 4, 5}).value(),
+                   2 / std::sqrt(4.0 * 3));
+}
+
+TEST(RankCorrelation, IsNotKnownWhereNothingDiffers) {
+  EXPECT_FALSE(rank_correlation(std::vector<double>{1, 2, 3}, std::vector<double>{5, 5, 5}));
+  EXPECT_FALSE(rank_correlation(std::vector<double>{1}, std::vector<double>{2}));
+  EXPECT_THROW(rank_correlation(odd, even), std::invalid_argument);
+  EXPECT_THROW(rank_correlation({}, {}), std::invalid_argument);
+}
+
 TEST(StudentT, AgreesWithScipy) {
   EXPECT_NEAR(student_t_quantile(0.975, 1), 12.706204736174694, 1e-9);
   EXPECT_NEAR(student_t_quantile(0.975, 2), 4.302652729749462, 1e-9);

@@ -5,6 +5,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
@@ -47,6 +48,25 @@ class Words(unittest.TestCase):
         for name in names("strategies"):
             with self.subTest(name):
                 self.assertIn(f"`{name}`", text)
+
+    def test_every_word_of_a_table_of_measurements_is_told(self):
+        text = page("validation.md")
+        header = "source,row,models,quantity,value,use,quality,recompute,training,sharded"
+        row = "a,b,linear,speed_up,1,test,printed,full,fp32-sgd,nothing".split(",")
+        wrong = {"column": header.replace("use", "zz")}
+        for place, name in enumerate(header.split(",")):
+            if name not in ("source", "row", "value"):
+                wrong[name] = header + "\n" + ",".join(row[:place] + ["zz"] + row[place + 1:])
+        for name, table in wrong.items():
+            with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+                file.write(table + "\n")
+                file.flush()
+                told = subprocess.run([PROGRAM, "validate-model", file.name], capture_output=True, text=True).stderr
+            known = re.search(rf": {name}: got 'zz', expected one of ([^;\n]+)", told)[1].split(", ")
+            self.assertGreater(len(known), 1)
+            for word in known:
+                with self.subTest(name, word=word):
+                    self.assertIn(f"`{word}`", text)
 
     def test_every_variable_of_ours_has_its_row(self):
         found = set(re.findall(r"\$\{(PARABENCH_[A-Z]+)", (DOCS.parent / "parabench").read_text(encoding="utf-8")))

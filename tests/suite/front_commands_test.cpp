@@ -20,7 +20,7 @@ using CommandsTest = FrontTest;
 
 TEST_F(CommandsTest, EveryCommandHasHelpWithAnExample) {
   for (const std::string name : {"list", "run", "quick", "predict", "plan", "calibrate", "communicate", "doctor",
-                                 "compare", "export", "report", "validate", "completion"}) {
+                                 "compare", "export", "report", "validate", "validate-model", "completion"}) {
     const Outcome outcome = run({name, "--help"});
     EXPECT_EQ(outcome.code, 0) << name;
     EXPECT_THAT(outcome.out,

@@ -1,0 +1,54 @@
+#include "analytic/closed_forms/transformer_step.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace parabench::analytic {
+namespace {
+
+const TransformerRun run{.model = {.layers = 8, .hidden = 4, .heads = 2, .sequence = 3, .vocabulary = 10},
+                         .batch = 24,
+                         .micro_batch = 2,
+                         .tensor = 1,
+                         .pipeline = 4,
+                         .data = 3};
+
+TEST(TransformerStep, FillsAPipelineWhoseLastStageHasTheHead) {
+  const StepCosts costs{.head_flops_per_s = 6.0 * 24 * 10 / 5, .hop = {1, 48}, .data = {.5, 1e300}};
+  // m = 4 micro-batches, a stage of two layers of 3 s, the head 5 s, a hop of 1 s and 48 bytes there and back 4 s.
+  EXPECT_DOUBLE_EQ(transformer_step(run, 3, costs), 3 * (6 + 5 + 4) + 3 * (6 + 4) + 6 + 5 + .5 * std::log2(3));
+}
+
+TEST(TransformerStep, SumsAndUpdatesWhatARankHolds) {
+  const double parameters = (12.0 * 8 * 16 + 40) / 4;
+  StepCosts costs{.head_flops_per_s = 1e300, .hop = {0, 1e300}, .data = {0, 2}, .fixed_s = 7};
+  EXPECT_DOUBLE_EQ(transformer_step(run, 0, costs), 2 * (2.0 / 3) * (2 * parameters) / 2 + 7);
+  costs.data.bytes_per_s = 1e300;
+  costs.update_s_per_parameter = .01;
+  EXPECT_NEAR(transformer_step(run, 0, costs), .01 * parameters + 7, 1e-9);
+}
+
+TEST(TransformerStep, OneStageHasNoHops) {
+  TransformerRun one = run;
+  one.pipeline = 1;
+  const StepCosts costs{.head_flops_per_s = 1e300, .hop = {1, 1}, .data = {0, 1e300}};
+  EXPECT_NEAR(transformer_step(one, 3, costs), 4 * 24, 1e-9);
+}
+
+TEST(TransformerLayer, TakesItsArithmeticItsTrafficOrItsLaunches) {
+  LayerCosts costs{.flops_per_s = 1, .tensor = {0, 1e300}};
+  const double forward = 24.0 * 2 * 3 * 16 + 4.0 * 2 * 9 * 4;
+  EXPECT_NEAR(transformer_layer(run, costs), 4 * forward, 1e-6);
+  costs = {.flops_per_s = 1e300, .k1 = 1e12, .k2 = 3e12, .k3 = 5e12, .tensor = {0, 1e300}};
+  EXPECT_NEAR(transformer_layer(run, costs), 2 * (24 * 4 + 2 * 9 * 2 * 5) / 1.6, 1e-9);
+  costs.launch_s = 1e6;
+  EXPECT_NEAR(transformer_layer(run, costs), 1e6, 1e-3);
+  TransformerRun divided = run;
+  divided.tensor = 4;
+  costs = {.flops_per_s = 1e300, .launch_s = 1, .tensor = {.25, 72}};
+  EXPECT_NEAR(transformer_layer(divided, costs), 1 + 6 * (.5 + 1.5 * 48 / 72), 1e-9);
+}
+
+}  // namespace
+}  // namespace parabench::analytic

@@ -19,9 +19,14 @@ std::vector<int> sample_counts(const plan::Plan& plan) {
   return {counts.begin(), counts.end()};
 }
 
+/// Servers that share runs are a group that no collective need run in.
 std::vector<int> group_sizes(const plan::Plan& plan) {
   std::set<int> sizes;
-  for (const plan::Group& group : plan.groups) sizes.insert(static_cast<int>(group.ranks.size()));
+  for (const plan::RankProgram& rank : plan.ranks) {
+    for (const plan::Lane& lane : rank.lanes)
+      if (lane.key.kind == plan::LaneKind::collectives)
+        sizes.insert(static_cast<int>(plan.groups[lane.key.group.value].ranks.size()));
+  }
   return {sizes.begin(), sizes.end()};
 }
 

@@ -111,17 +111,15 @@ double own_seconds(const plan::Plan& plan, const TimeModel& time) {
 double server_opinion(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time) {
   const double own = own_seconds(plan, time), rate = time.link(plan).bytes_per_s;
   const int workers = plan::computing_ranks(plan);
-  double serving = 0;
+  double serving = 0, largest = 0, all = 0;
   for (const Rank server : plan.servers) {
-    double busy = 0;
-    for (const plan::Op& op : plan.ranks[server.value].compute())
+    double busy = 0, range = 0;
+    for (const plan::Op& op : plan.ranks[server.value].compute()) {
       busy += time.seconds(plan, server, op, plan::computing_ranks(plan)) / plan.steps;
+      if (op.kind == plan::OpKind::update && op.step == StepId(0))
+        range += static_cast<double>(sizes.updated_bytes(plan, server, op));
+    }
     serving = std::max(serving, busy);
-  }
-  double largest = 0, all = 0;
-  for (StageId stage; stage.value < plan.stages; ++stage) {
-    const auto [first, last] = plan::segments_of(plan, stage);
-    const auto range = static_cast<double>(sizes.parameter_bytes(plan, first, last.value - first.value + 1));
     largest = std::max(largest, range);
     all += range;
   }

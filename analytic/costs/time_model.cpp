@@ -11,7 +11,9 @@ int link_sharers(const plan::Plan& plan, const plan::Op& message) {
   if (!plan::is_over_run(message) || plan.servers.empty()) return 1;
   // On the processor messages share its cores, which the simulation sees to.
   if (plan.spec.device == DeviceKind::cpu) return 1;
-  return plan.replicas;  // workers of one update
+  // A server's: the workers of one update; a worker's: the servers that share a run.
+  const auto servers = plan::served_in_shares(plan) ? std::ssize(plan.servers) : 1;
+  return std::max(plan.replicas, static_cast<int>(servers));
 }
 
 double TimeModel::seconds(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const {

@@ -232,8 +232,8 @@ double Sizes::compression_flops(const plan::Plan& plan, const plan::Op& step) co
 std::int64_t Sizes::updated_bytes(const plan::Plan& plan, Rank rank, const plan::Op& update) const {
   const int element = plan::parameter_bytes(plan.spec.precision);
   const plan::ElementRange run{0, parameter_bytes(plan, update.segment, update.segments) / element};
-  const bool of_share = update.kind == plan::OpKind::update || update.kind == plan::OpKind::norms ||
-                        plan::adds_share(update);
+  const bool of_share =
+      update.kind == plan::OpKind::update || update.kind == plan::OpKind::norms || update.kind == plan::OpKind::add;
   if (!of_share) return run.count * element;
   const plan::Shard shard = plan::shard_of(plan, rank, update);
   return plan::shard_of(run, shard.index, shard.count, element).count * element;
@@ -288,7 +288,7 @@ std::int64_t Sizes::payload_bytes(const plan::Plan& plan, Rank rank, const plan:
   if (!plan::is_of_micro_batch(op.payload)) {
     const int element = plan::parameter_bytes(plan.spec.precision);
     const plan::ElementRange run{0, parameter_bytes(plan, op.segment, op.segments) / element};
-    const plan::Shard part = plan::summed_part(plan, rank, op);
+    const plan::Shard part = plan::moved_part(plan, rank, op);
     return plan::shard_of(run, part.index, part.count, element).count * element;
   }
   if (op.port != 0) return skip_bytes(plan, rank, op, plan.skips[op.port - 1].tensor);

@@ -39,19 +39,24 @@ class Writer {
     }
     for (const plan::Lane& lane : program.lanes) {
       if (lane.key.kind == plan::LaneKind::collectives) collectives(rank, stage, lane);
-      if (lane.key.kind == plan::LaneKind::send) messages(rank, stage, lane);
+      // Those to the other servers of a stage are alike.
+      const bool to_another = plan::served_in_shares(plan_) && lane.key.peer != plan_.servers.back();
+      if (lane.key.kind == plan::LaneKind::send && !to_another) messages(rank, stage, lane);
     }
     compressed(rank, stage);
   }
 
-  /// What the server of a stage does, where it has one.
+  /// What the server of a stage does, where it has one; of several that share it the last, whose shares are none
+  /// smaller.
   void server(StageId stage) {
     if (plan_.servers.empty()) return;
-    const Rank rank = plan_.servers[stage.value];
-    pass(rank, stage, plan::OpKind::add);
-    pass(rank, stage, plan::OpKind::update);
-    for (const plan::Lane& lane : plan_.ranks[rank.value].lanes)
+    const Rank rank = plan::servers_of(plan_, stage).back();
+    for (const plan::OpKind kind : {plan::OpKind::add, plan::OpKind::norms, plan::OpKind::update})
+      pass(rank, stage, kind);
+    for (const plan::Lane& lane : plan_.ranks[rank.value].lanes) {
+      if (lane.key.kind == plan::LaneKind::collectives) collectives(rank, stage, lane);
       if (lane.key == plan::sends_to(Rank(0), plan::Payload::parameters)) served(rank, stage, lane);
+    }
   }
 
   /// How old the weights are by which an update's gradients are computed: the same for every update but the first ones.

@@ -72,6 +72,22 @@ void gather_weights(const plan::Plan& plan, const std::map<plan::LaneKey, CommGr
   }
 }
 
+/// Of servers that share a stage each sent its share and zeros for the others': together they have the whole.
+void join_shares(const plan::Plan& plan, Trained& trained) {
+  if (!plan::served_in_shares(plan)) return;
+  const int first = plan.servers.front().value;
+  for (std::size_t layer = 0; layer < trained.parameters[first].size(); ++layer) {
+    for (std::size_t p = 0; p < trained.parameters[first][layer].size(); ++p) {
+      torch::Tensor& whole = trained.parameters[first][layer][p];
+      for (const Rank server : plan.servers) {
+        torch::Tensor& share = trained.parameters[server.value][layer][p];
+        if (server.value != first) whole.add_(share);
+        share = whole;
+      }
+    }
+  }
+}
+
 /// Keeps the larger; NaN is the largest of all.
 bool exceeds(double value, double worst) { return !std::isnan(worst) && !(value <= worst); }
 
@@ -141,6 +157,7 @@ Trained train_and_gather(const plan::Plan& plan, const models::ModelSpec& model,
     trained.parameters.push_back(unflatten(p, model, layers, models::parameters));
     trained.buffers.push_back(unflatten(b, model, layers, models::buffers));
   }
+  join_shares(plan, trained);
   return trained;
 }
 

@@ -93,6 +93,7 @@ StageState::StageState(const plan::Plan& plan, const models::ModelSpec& model, c
     compressed.gradients = gradients_;
     compressor_ = std::make_unique<Compressor>(plan, model, layout_, std::move(compressed));
   }
+  if (weights_.empty()) weights_.push_back(torch::empty({layout_.elements}, options.device(torch::kMeta)));
   slots_.assign(weights_.size(), std::vector<std::vector<modules::LayerTensors>>(layout_.segments.size()));
 
   for (std::size_t i = 0; i < layout_.segments.size(); ++i) {
@@ -120,9 +121,13 @@ StageState::StageState(const plan::Plan& plan, const models::ModelSpec& model, c
       for (std::size_t slot = 0; slot < weights_.size(); ++slot) {
         // detach() makes a leaf that shares the slot's storage.
         auto leaf = view(weights_[slot], in_weights).detach();
-        if (slot == 0) fill_initial(leaf, model.layers[from.layer], from.parameter, plan.spec.seed);
+        if (slot == 0) {
+          const torch::Tensor values = has_share_alone() ? torch::empty({slice.range.count}, options)
+                                                         : weights_[slot].narrow(0, in_weights.first, in_weights.count);
+          fill_initial(view(values, {0, slice.range.count}), model.layers[from.layer], from.parameter, plan.spec.seed);
+          if (shares_.defined()) keep_share(slice.range, values);
+        }
         leaf.requires_grad_();
-        if (shares_.defined()) keep_share(slice.range, in_weights.first);
         parameter.leaves.push_back(leaf);
         slots_[slot][i][slice.layer - segment.first_layer].parameters.push_back(leaf);
       }
@@ -191,13 +196,19 @@ void StageState::drop_gradients(SegmentId segment) {
   });
 }
 
-void StageState::keep_share(const plan::ElementRange& range, std::int64_t first) {
+void StageState::keep_share(const plan::ElementRange& range, const torch::Tensor& values) {
   for (const plan::ElementRange& own : layout_.updated) {
     const std::int64_t begin = std::max(own.first, range.first), end = std::min(own.end(), range.end());
     if (begin >= end) continue;
-    shares_.narrow(0, layout_.state_of(begin), end - begin)
-        .copy_(weights_.front().narrow(0, first + begin - range.first, end - begin));
+    shares_.narrow(0, layout_.state_of(begin), end - begin).copy_(values.narrow(0, begin - range.first, end - begin));
   }
+}
+
+torch::Tensor StageState::spread_share() const {
+  torch::Tensor copy = torch::zeros({layout_.elements}, shares_.options());
+  for (const plan::ElementRange& own : layout_.updated)
+    copy.narrow(0, own.first, own.count).copy_(own_weights(layout_.segments.front(), own));
+  return copy;
 }
 
 comm::DeviceEvent StageState::bring_share(SegmentId first, int segments, plan::Shard shard, void* ready) {
@@ -221,9 +232,12 @@ comm::BufferView StageState::gradients(SegmentId first, int segments, plan::Shar
       plan::shard_of(layout_.run(first, segments), part.index, part.count, layout_.element_bytes);
   return view_of(exchanged_gradients(first, range));
 }
-comm::BufferView StageState::weights(SegmentId first, int segments, VersionId version) const {
-  const plan::ElementRange run = layout_.in_weights(first, layout_.run(first, segments));
-  return view_of(weights_[version.value % weights_.size()].narrow(0, run.first, run.count));
+comm::BufferView StageState::weights(SegmentId first, int segments, VersionId version, plan::Shard part) const {
+  const plan::ElementRange range =
+      plan::shard_of(layout_.run(first, segments), part.index, part.count, layout_.element_bytes);
+  if (has_share_alone()) return view_of(own_weights(first, range));
+  const plan::ElementRange there = layout_.in_weights(first, range);
+  return view_of(weights_[version.value % weights_.size()].narrow(0, there.first, there.count));
 }
 
 void StageState::expect_weights(SegmentId first, int segments, VersionId version) {
@@ -329,14 +343,18 @@ std::vector<StageState::Part> StageState::parts(SegmentId first, int segments, c
   return parts;
 }
 
-torch::Tensor StageState::room_for_gradients(SegmentId first, int segments) const {
-  return torch::empty({layout_.run(first, segments).count}, gradients_.options());
+torch::Tensor StageState::room_for_gradients(SegmentId first, int segments, plan::Shard shard) const {
+  const plan::ElementRange range =
+      plan::shard_of(layout_.run(first, segments), shard.index, shard.count, layout_.element_bytes);
+  return torch::empty({range.count}, torch::TensorOptions(type_).device(device_.where()));
 }
 
-void StageState::add_gradients(SegmentId first, int segments, const torch::Tensor& sent, bool accumulates) {
+void StageState::add_gradients(SegmentId first, int segments, plan::Shard shard, const torch::Tensor& sent,
+                               bool accumulates) {
   torch::NoGradGuard no_grad;
-  const plan::ElementRange run = layout_.in_gradients(first, layout_.run(first, segments));
-  torch::Tensor sum = gradients_.narrow(0, run.first, run.count);
+  const plan::ElementRange range =
+      plan::shard_of(layout_.run(first, segments), shard.index, shard.count, layout_.element_bytes);
+  torch::Tensor sum = summed_gradients(first, range);
   accumulates ? sum.add_(sent) : sum.copy_(sent);
   for (int s = local(first); s < local(first) + segments; ++s)
     for (Parameter& parameter : parameters_[s]) parameter.gradient = parameter.reduced;
@@ -385,12 +403,15 @@ comm::BufferView StageState::norms(SegmentId first, int segments) const {
 StageState::Snapshot StageState::snapshot(const std::function<void(SegmentId)>& bring) const {
   torch::NoGradGuard no_grad;
   Snapshot result;
+  const torch::Tensor share = has_share_alone() ? spread_share() : torch::Tensor();
   for (std::size_t s = 0; s < newest_.size(); ++s) {
     bring(layout_.segments[s]);
     for (const modules::LayerTensors& layer : slots_[newest_[s].value % slots_.size()][s]) {
       std::vector<torch::Tensor> parameters, buffers;
-      for (const auto& p : layer.parameters)
-        parameters.push_back(p.detach().to(torch::kCPU, torch::kFloat64, false, true).contiguous());
+      for (const auto& p : layer.parameters) {
+        const auto here = share.defined() ? share.as_strided(p.sizes(), p.strides(), p.storage_offset()) : p.detach();
+        parameters.push_back(here.to(torch::kCPU, torch::kFloat64, false, true).contiguous());
+      }
       for (const auto& b : layer.buffers) buffers.push_back(b.to(torch::kCPU, torch::kFloat64, false, true));
       result.parameters.push_back(std::move(parameters));
       result.buffers.push_back(std::move(buffers));

@@ -29,7 +29,8 @@ torch::ScalarType master_type(Precision precision);
 ///
 /// Where a run is updated in shards, this rank keeps the optimizer's states of its shard alone; the weights of the
 /// others come by a collective on weights(). Where there is no room for all weights it keeps its shard of them, too,
-/// and puts it into weights() before that collective; runs that take a buffer by turns lie at the same place.
+/// and puts it into weights() before that collective; runs that take a buffer by turns lie at the same place. One of
+/// several servers of a stage computes nothing: it has its shard of weights and gradients, and no more.
 ///
 /// Gradients: a step starts without any. The first micro-batch's are taken over from autograd: kept as they
 /// are, or, where they will be reduced, copied into the gradient arena. Later micro-batches add to them in
@@ -55,12 +56,12 @@ class StageState {
   comm::BufferView gradients(SegmentId first, int segments, plan::Shard part = {}) const;
   /// The gradient of a tied tensor that another rank has, too; for ranks that have one of its two ends.
   comm::BufferView tied_gradients() const { return view_of(tied_gradients_); }
-  /// The weights of a run of segments at a version that the rank has, contiguous.
-  comm::BufferView weights(SegmentId first, int segments, VersionId version) const;
+  /// The weights of a run of segments, or a part of them, at a version that the rank has, contiguous.
+  comm::BufferView weights(SegmentId first, int segments, VersionId version, plan::Shard part = {}) const;
   /// That weights() of this version were, or are to be, written by another rank.
   void expect_weights(SegmentId first, int segments, VersionId version);
   /// Whether whole weights come and go, and so have to be brought before they are read.
-  bool keeps_shares() const { return shares_.defined(); }
+  bool keeps_shares() const { return shares_.defined() && !has_share_alone(); }
   /// Puts the rank's shard of the run where the whole weights are to come, once the device has come to `ready`; as
   /// Device::copy().
   comm::DeviceEvent bring_share(SegmentId first, int segments, plan::Shard shard, void* ready);
@@ -68,15 +69,15 @@ class StageState {
   comm::Shares shares(SegmentId first, int segments, int shards) const;
   /// Writes weight version `version` from version - 1 and the gradients of the run, and drops these.
   void update(SegmentId first, int segments, VersionId version);
-  /// Adds what a worker sent of a run, as gradients() lie, or starts the sum with it.
-  void add_gradients(SegmentId first, int segments, const torch::Tensor& sent, bool accumulates);
+  /// Adds what a worker sent of the rank's share of a run, as gradients() lie, or starts the sum with it.
+  void add_gradients(SegmentId first, int segments, plan::Shard shard, const torch::Tensor& sent, bool accumulates);
   /// Adds the rank's share of what a micro-batch's gradients of the run were summed to, or starts with it, and drops
   /// these.
   void add_share(SegmentId first, int segments, plan::Shard shard, bool accumulates);
   /// What compresses the sums of gradients; nullptr where they are summed whole.
   Compressor* compressor() const { return compressor_.get(); }
-  /// For gradients of a run that a worker sends; undefined values.
-  torch::Tensor room_for_gradients(SegmentId first, int segments) const;
+  /// For gradients of the rank's share of a run that a worker sends; undefined values.
+  torch::Tensor room_for_gradients(SegmentId first, int segments, plan::Shard shard) const;
   /// Makes the next weights of a run, by Plan::averaging, of the sum that weights() hold over so many members.
   void average(SegmentId first, int segments, int members);
   /// Adds up what a shard of the run has of the squares of its tensors' weights and of their gradients.
@@ -86,8 +87,8 @@ class StageState {
   /// The same as update() of a shard of the run, by the sums in norms() where the rule reads norms.
   void update_shard(SegmentId first, int segments, VersionId version, plan::Shard shard);
 
-  /// Copies of the latest parameters and of the buffers as fp64, in the order of layers_held(). `bring` is called
-  /// with every segment in turn, ascending, before its weights are read.
+  /// Copies of the latest parameters and of the buffers as fp64, in the order of layers_held(); zeros for what other
+  /// servers of the stage have. `bring` is called with every segment in turn, ascending, before its weights are read.
   struct Snapshot {
     std::vector<std::vector<torch::Tensor>> parameters, buffers;  ///< [held layer][tensor]
   };
@@ -123,8 +124,12 @@ class StageState {
   /// The same in the arena that collectives sum in.
   torch::Tensor exchanged_gradients(SegmentId first, const plan::ElementRange& part) const;
   void drop_gradients_of_run(SegmentId first, int segments);
-  /// Keeps what the rank updates of a range of a copy, which lies in the weights from `first` on.
-  void keep_share(const plan::ElementRange& range, std::int64_t first);
+  /// Whether the rank has no other weights than those that it updates.
+  bool has_share_alone() const { return weights_.front().is_meta(); }
+  /// Keeps what the rank updates of a range of a copy, which has these values.
+  void keep_share(const plan::ElementRange& range, const torch::Tensor& values);
+  /// A copy of the weights with the rank's share of them, and zeros for the others.
+  torch::Tensor spread_share() const;
   /// Of a part of an arena.
   comm::BufferView view_of(const torch::Tensor& part) const;
 
@@ -133,7 +138,7 @@ class StageState {
   plan::StateLayout layout_;
   std::vector<int> local_;  ///< by segment of the plan: its place below, ascending; -1 where not held
   torch::ScalarType type_;
-  std::vector<torch::Tensor> weights_;  ///< flat, [slot]
+  std::vector<torch::Tensor> weights_;  ///< flat, [slot]; of a rank with a share alone shapes without memory
   std::vector<torch::Tensor> states_;   ///< flat, of the optimizer
   plan::Averaging averaging_;
   std::vector<torch::Tensor> outer_;  ///< flat: a and v of it; empty without

@@ -140,7 +140,7 @@ comm::BufferView TrainingWork::summed(const plan::Op& op) const {
   if (op.payload == plan::Payload::encoded) return state_.compressor()->encoded(op.segment, op.segments, 1);
   if (op.payload == plan::Payload::projected) return state_.compressor()->projected(op.segment, op.segments);
   if (op.payload == plan::Payload::parameters) return state_.weights(op.segment, op.segments, op.version);
-  return state_.gradients(op.segment, op.segments, plan::summed_part(plan_, comm_.rank(), op));
+  return state_.gradients(op.segment, op.segments, plan::moved_part(plan_, comm_.rank(), op));
 }
 
 comm::CollectiveCall TrainingWork::sharing(int lane, const plan::Op& op, comm::CollectiveKind kind, void* ready) const {
@@ -163,9 +163,10 @@ comm::Work TrainingWork::gather_encoded(int lane, const plan::Op& op, void* read
 }
 
 comm::BufferView TrainingWork::of_run(const plan::Op& message, void* ready) const {
+  const plan::Shard part = plan::moved_part(plan_, comm_.rank(), message);
   comm::BufferView view = message.payload == plan::Payload::gradients
-                              ? state_.gradients(message.segment, message.segments)
-                              : state_.weights(message.segment, message.segments, message.version);
+                              ? state_.gradients(message.segment, message.segments, part)
+                              : state_.weights(message.segment, message.segments, message.version, part);
   view.type = comm::ElementType::byte;
   view.ready = ready;
   return view;
@@ -191,8 +192,9 @@ comm::Work TrainingWork::start(int lane, int index) {
       CountScope scope(device_, MemoryCategory::communication);
       // Those that came before were added or came too late.
       if (plan_.taken > 0 && index > 0) payload_[lane][index - 1].reset();
-      payload = op.payload == plan::Payload::gradients ? state_.room_for_gradients(op.segment, op.segments)
-                                                       : receive_buffer(op);
+      payload = op.payload == plan::Payload::gradients
+                    ? state_.room_for_gradients(op.segment, op.segments, plan::moved_part(plan_, comm_.rank(), op))
+                    : receive_buffer(op);
       return comm_.recv(bytes_of(payload, event), op.peer, message_of(op));
     }
     case plan::OpKind::all_reduce: {
@@ -360,13 +362,13 @@ void TrainingWork::run(int index) {
       if (op.group.value < 0) return state_.update(op.segment, op.segments, op.version);
       return state_.update_shard(op.segment, op.segments, op.version, plan::shard_of(plan_, comm_.rank(), op));
     case plan::OpKind::add: {
-      if (op.group.value >= 0)
-        return state_.add_share(op.segment, op.segments, plan::shard_of(plan_, comm_.rank(), op), op.accumulates);
+      const plan::Shard shard = plan::shard_of(plan_, comm_.rank(), op);
+      if (plan::adds_share(op)) return state_.add_share(op.segment, op.segments, shard, op.accumulates);
       // Where arrival decides, all lie there until others take their place, whether they are added or not.
       const torch::Tensor sent = plan::is_first_come(op) ? payload_[awaited_.front().lane][awaited_.front().index]
                                                          : take(plan::compute_lane, index, brings_gradients).tensor;
       device_.adopt(sent);
-      return state_.add_gradients(op.segment, op.segments, sent, op.accumulates);
+      return state_.add_gradients(op.segment, op.segments, shard, sent, op.accumulates);
     }
     case plan::OpKind::average:
       return state_.average(op.segment, op.segments, static_cast<int>(plan_.groups[op.group.value].ranks.size()));

@@ -35,14 +35,11 @@ class OpIndex {
     reduction_.assign(updates, {Rank(nowhere)});
     tied_.assign(plan.steps + 1, {Rank(nowhere)});
     const auto& lanes = plan.ranks[rank.value].lanes;
-    for (const Lane& lane : lanes) {
-      const bool brings = lane.key.kind == LaneKind::receive && lane.key.purpose == Payload::parameters;
-      if (lane.key.kind == LaneKind::collectives || brings) make_room(lane.key.purpose);
-    }
+    for (const Lane& lane : lanes)
+      if (lane.key.kind == LaneKind::collectives) make_room(lane.key.purpose);
     if (!plan.servers.empty()) {
       last_reader_.assign(updates, nowhere);
-      last_push_.assign(updates, {Rank(nowhere)});
-      pulls_.resize(updates);
+      for (auto* places : {&last_push_, &sent_, &pulled_}) places->resize(updates);
     }
     for (int lane = 0; lane < std::ssize(lanes); ++lane) {
       for (int i = 0; i < std::ssize(lanes[lane].ops); ++i) add(lanes[lane].ops[i], {rank, lane, i});
@@ -50,7 +47,7 @@ class OpIndex {
     for (std::size_t i = 1; i < last_reader_.size(); ++i) {
       if (i % (plan.steps + 1) == 0) continue;  // another segment's
       last_reader_[i] = std::max(last_reader_[i], last_reader_[i - 1]);
-      if (last_push_[i].rank.value == nowhere) last_push_[i] = last_push_[i - 1];
+      if (last_push_[i].empty()) last_push_[i] = last_push_[i - 1];
     }
   }
 
@@ -91,14 +88,19 @@ class OpIndex {
     }
     missing(op);
   }
-  /// What writes the operation's version of a segment's weights on this rank.
-  OpRef written(const Op& op, SegmentId s) const {
+  /// What writes the operation's version of a segment's weights on this rank: of a worker what comes of all servers.
+  void written(const Op& op, SegmentId s, std::vector<OpRef>& found) const {
     const int version = op.version.value;
     if (version > plan_.steps) missing(op);
-    if (!gathered_.empty()) {
-      if (const OpRef& ref = gathered_[update(op, s, version)]; ref.rank.value != nowhere) return ref;
+    if (!pulled_.empty()) {
+      const std::vector<OpRef>& pulls = pulled_[update(op, s, version)];
+      found.insert(found.end(), pulls.begin(), pulls.end());
+      if (!pulls.empty()) return;
     }
-    return update_to(op, s);
+    if (!gathered_.empty()) {
+      if (const OpRef& ref = gathered_[update(op, s, version)]; ref.rank.value != nowhere) return found.push_back(ref);
+    }
+    found.push_back(update_to(op, s));
   }
   OpRef update_to(const Op& op, SegmentId s) const {
     const int version = op.version.value;
@@ -152,8 +154,8 @@ class OpIndex {
   /// Of a segment that a server updates: what sends the version whose place the update's takes.
   void sends_of_overwritten(const Op& update, SegmentId s, std::vector<OpRef>& found) const {
     const int overwritten = update.version.value - plan_.ranks[rank_.value].weight_versions;
-    if (pulls_.empty() || overwritten < 0 || overwritten > plan_.steps) return;
-    const std::vector<OpRef>& sends = pulls_[this->update(update, s, overwritten)];
+    if (sent_.empty() || overwritten < 0 || overwritten > plan_.steps) return;
+    const std::vector<OpRef>& sends = sent_[this->update(update, s, overwritten)];
     found.insert(found.end(), sends.begin(), sends.end());
   }
   /// The last pass that reads a segment's weights in the place of which others come; an invalid rank where none does.
@@ -163,10 +165,11 @@ class OpIndex {
     const int index = last_reader_[update(pull, s, overwritten)];
     return index == nowhere ? OpRef{Rank(nowhere)} : OpRef{rank_, compute_lane, index};
   }
-  /// What sends the gradients of a segment which lie where a pass makes new ones; an invalid rank where nothing does.
-  OpRef push_before(const Op& pass, SegmentId s) const {
-    if (last_push_.empty() || pass.step.value == 0) return {Rank(nowhere)};
-    return last_push_[update(pass, s, pass.step.value - 1)];
+  /// What sends the gradients of a segment which lie where a pass makes new ones.
+  void pushes_before(const Op& pass, SegmentId s, std::vector<OpRef>& found) const {
+    if (last_push_.empty() || pass.step.value == 0) return;
+    const std::vector<OpRef>& pushes = last_push_[update(pass, s, pass.step.value - 1)];
+    found.insert(found.end(), pushes.begin(), pushes.end());
   }
   /// What a micro-batch made of the gradients of a segment, and the sum of which a share is added.
   OpRef piece_gradient(const Op& op, SegmentId s) const { return compute(op, weight_gradient_[piece(op, s)]); }
@@ -290,7 +293,7 @@ class OpIndex {
         adds_[{op.segment, op.step, op.peer}] = ref.index;
         return;
       case OpKind::receive:
-        if (op.payload == Payload::parameters) return bring(op, ref, gathered_);
+        if (op.payload == Payload::parameters) return add_served(op, ref, op.version.value, pulled_);
         if (op.payload == Payload::gradients) {
           pushed_[{op.segment, op.step, op.peer}] = ref;
         } else if (op.port > 0) {
@@ -300,8 +303,9 @@ class OpIndex {
         }
         return;
       case OpKind::send:
-        if (is_over_run(op) && !last_push_.empty()) add_served(op, ref);
-        return;
+        if (!is_over_run(op)) return;
+        if (op.payload == Payload::gradients) return add_served(op, ref, op.step.value, last_push_);
+        return add_served(op, ref, op.version.value, sent_);
       case OpKind::all_reduce:
       case OpKind::reduce_scatter:
       case OpKind::all_gather:
@@ -321,17 +325,10 @@ class OpIndex {
     for (int i = 0; i < op.segments && !places.empty(); ++i) places[due(op, SegmentId(op.segment.value + i))] = place;
   }
 
-  /// What a worker sends its server, or a server its worker.
-  void add_served(const Op& send, OpRef ref) {
-    const bool pushes = send.payload == Payload::gradients;
-    const int place = pushes ? send.step.value : send.version.value;
-    for (int i = 0; i < send.segments && place <= plan_.steps; ++i) {
-      const std::size_t there = update(send, SegmentId(send.segment.value + i), place);
-      if (pushes)
-        last_push_[there] = ref;
-      else
-        pulls_[there].push_back(ref);
-    }
+  /// What moves between a worker and its servers, of a step or version.
+  void add_served(const Op& message, OpRef ref, int place, std::vector<std::vector<OpRef>>& places) {
+    for (int i = 0; i < message.segments && place <= plan_.steps && !places.empty(); ++i)
+      places[update(message, SegmentId(message.segment.value + i), place)].push_back(ref);
   }
 
   void add_collective(const Op& op, OpRef ref) {
@@ -404,11 +401,11 @@ class OpIndex {
   std::map<std::tuple<SegmentId, StepId, Rank>, OpRef> pushed_;  ///< receives of gradients, by run and sender
   std::map<std::tuple<SegmentId, StepId, Rank>, int> adds_;      ///< of these, on the compute lane
   // Empty where there are no servers.
-  std::vector<int> last_reader_;           ///< [row][version] of it or of those before -> compute lane
-  std::vector<OpRef> last_push_;           ///< [row][step] of it or of those before
-  std::vector<std::vector<OpRef>> pulls_;  ///< [row][version] sends of a server
-  std::vector<OpRef> gathered_;            ///< by gathers and averages; the same
-  std::vector<OpRef> tied_;                ///< [update] the sum of the tied tensor's gradients
+  std::vector<int> last_reader_;                   ///< [row][version] of it or of those before -> compute lane
+  std::vector<std::vector<OpRef>> last_push_;      ///< [row][step] of it or of those before
+  std::vector<std::vector<OpRef>> sent_, pulled_;  ///< [row][version] by a server, to a worker
+  std::vector<OpRef> gathered_;                    ///< by gathers and averages; the same
+  std::vector<OpRef> tied_;                        ///< [update] the sum of the tied tensor's gradients
 };
 
 class Finder {
@@ -431,9 +428,9 @@ class Finder {
         if (op.segment.value > 0) found.push_back(index_.incoming_activation(op));
         if (has_skips_) skips(op, ports_.entering[op.segment.value], &OpIndex::incoming_skip, found);
         if (op.version.value > 0 && !gathers_) {
-          found.push_back(index_.written(op, op.segment));
+          index_.written(op, op.segment, found);
           if (const auto& tie = plan_.tie; tie && tie->shared && op.segment == tie->copy && tie->original != tie->copy)
-            found.push_back(index_.written(op, tie->original));
+            index_.written(op, tie->original, found);
         }
         return;
       case OpKind::recompute: found.push_back(index_.forward(op)); return;
@@ -520,9 +517,9 @@ class Finder {
   /// The gradients of a worker's step lie where those of its step before did.
   void room_for_gradients(const Op& pass, std::vector<OpRef>& found) const {
     if (pass.accumulates) return;
-    push_back(index_.push_before(pass, pass.segment), found);
+    index_.pushes_before(pass, pass.segment, found);
     if (const auto& tie = plan_.tie; tie && tie->shared && pass.segment == tie->copy && tie->original != tie->copy)
-      push_back(index_.push_before(pass, tie->original), found);
+      index_.pushes_before(pass, tie->original, found);
   }
 
   /// An update takes the place of weights that are still to be sent.

@@ -72,9 +72,9 @@ class LocalDependencies {
 ///   all_reduce of norms  <- the norms of every segment of the run
 ///   parameters           <- the updates that wrote the run, on the members that did; on the others of a broadcast
 ///                           the gradients of every segment, whose passes read what is overwritten
-///   a version is written <- by its all_gather or broadcast, else by its update
+///   a version is written <- by its all_gather or broadcast, or the receives from all servers, else by its update
 /// Where servers update (Plan::servers), besides:
-///   B(s,m), W(s,m)       <- the send of the gradients of an earlier step that lie in the place of theirs
+///   B(s,m), W(s,m)       <- the sends of the gradients of an earlier step that lie in the place of theirs
 ///   update               <- the sends of the version in whose place it writes
 ///   receive of gradients <- the addition of those that the same worker sent before: room for one run of each
 /// Where they take the gradients that come first (Plan::taken), besides:

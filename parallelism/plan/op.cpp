@@ -13,8 +13,14 @@ Op message(OpKind kind, Payload payload, SegmentId s, MicroBatchId m, StepId ste
   return op;
 }
 
-Op over_run(OpKind kind, Payload payload, SegmentId first, int segments, StepId step, Rank peer) {
-  return {.kind = kind, .payload = payload, .segment = first, .segments = segments, .step = step, .peer = peer};
+Op over_run(OpKind kind, Payload payload, SegmentId first, int segments, StepId step, Rank peer, GroupId group) {
+  return {.kind = kind,
+          .payload = payload,
+          .segment = first,
+          .segments = segments,
+          .step = step,
+          .peer = peer,
+          .group = group};
 }
 
 Op collective(OpKind kind, Payload payload, SegmentId first, int segments, StepId step, GroupId group) {
@@ -69,25 +75,25 @@ Op recv_backward(SegmentId s, MicroBatchId m, StepId step, Rank from) {
   return message(OpKind::receive, Payload::activation_gradient, s, m, step, from);
 }
 
-Op send_gradients(SegmentId first, int segments, StepId step, Rank to) {
-  return over_run(OpKind::send, Payload::gradients, first, segments, step, to);
+Op send_gradients(SegmentId first, int segments, StepId step, Rank to, GroupId group) {
+  return over_run(OpKind::send, Payload::gradients, first, segments, step, to, group);
 }
-Op recv_gradients(SegmentId first, int segments, StepId step, Rank from) {
-  return over_run(OpKind::receive, Payload::gradients, first, segments, step, from);
+Op recv_gradients(SegmentId first, int segments, StepId step, Rank from, GroupId group) {
+  return over_run(OpKind::receive, Payload::gradients, first, segments, step, from, group);
 }
-Op add_gradients(SegmentId first, int segments, StepId step, Rank from) {
-  return over_run(OpKind::add, Payload::none, first, segments, step, from);
+Op add_gradients(SegmentId first, int segments, StepId step, Rank from, GroupId group) {
+  return over_run(OpKind::add, Payload::none, first, segments, step, from, group);
 }
 Op add_first_come(SegmentId first, int segments, StepId step, int place) {
   Op op = add_gradients(first, segments, step, Rank(-1));
   op.port = static_cast<std::uint16_t>(place);
   return op;
 }
-Op send_parameters(SegmentId first, int segments, StepId step, VersionId version, Rank to) {
-  return with_version(over_run(OpKind::send, Payload::parameters, first, segments, step, to), version);
+Op send_parameters(SegmentId first, int segments, StepId step, VersionId version, Rank to, GroupId group) {
+  return with_version(over_run(OpKind::send, Payload::parameters, first, segments, step, to, group), version);
 }
-Op recv_parameters(SegmentId first, int segments, StepId step, VersionId version, Rank from) {
-  return with_version(over_run(OpKind::receive, Payload::parameters, first, segments, step, from), version);
+Op recv_parameters(SegmentId first, int segments, StepId step, VersionId version, Rank from, GroupId group) {
+  return with_version(over_run(OpKind::receive, Payload::parameters, first, segments, step, from, group), version);
 }
 
 Op all_reduce(SegmentId first, int segments, StepId step, GroupId group) {

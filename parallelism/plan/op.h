@@ -104,8 +104,8 @@ struct Op {
   StepId step;        ///< of the window
   VersionId version;  ///< passes: weights read; updates, averages, what moves parameters: weights written
   Rank peer{-1};      ///< messages: the other rank; adds: who sent it, -1: whoever is taken; broadcasts: the root
-  /// Collectives, averages and steps of compressed sums: who takes part; norms, updates and adds: among whom the run is
-  /// shared, -1: the rank updates all of it.
+  /// Collectives, averages and steps of compressed sums: who takes part; norms, updates, adds and what moves between a
+  /// worker and its servers: among whom the run is shared, -1: a rank updates all of it.
   GroupId group{-1};
   bool operator==(const Op&) const = default;
 };
@@ -113,9 +113,11 @@ static_assert(sizeof(Op) == 32, "plans and simulations copy millions of operatio
 
 /// Whether it works on a run of segments rather than on one of them for a micro-batch.
 constexpr bool is_over_run(const Op& op) { return !is_pass(op.kind) && !is_of_micro_batch(op.payload); }
-/// Whether an addition is of what a worker sent its server, or of the rank's share of a micro-batch's sum.
-constexpr bool adds_sent(const Op& op) { return op.kind == OpKind::add && op.group.value < 0; }
-constexpr bool adds_share(const Op& op) { return op.kind == OpKind::add && op.group.value >= 0; }
+/// Whether an addition is of the rank's share of a micro-batch's sum, or of what a worker sent its server.
+constexpr bool adds_share(const Op& op) { return op.kind == OpKind::add && op.group.value >= 0 && op.peer.value < 0; }
+constexpr bool adds_sent(const Op& op) { return op.kind == OpKind::add && !adds_share(op); }
+/// Whether it moves gradients of a run from a worker to a server, or weights back.
+constexpr bool is_served(const Op& op) { return is_message(op.kind) && is_over_run(op); }
 /// Whether it adds gradients of one of those that are taken in its step (Plan::taken).
 constexpr bool is_first_come(const Op& op) { return adds_sent(op) && op.port > 0; }
 /// Whether it reads or writes a version of the weights.
@@ -147,15 +149,16 @@ Op recv_backward(SegmentId s, MicroBatchId m, StepId step, Rank from);
 Op add_share(SegmentId first, int segments, MicroBatchId m, StepId step, GroupId group);
 
 /// Of the gradients of a run, to the rank that updates it, and there; the addition of what came from one of its
-/// workers.
-Op send_gradients(SegmentId first, int segments, StepId step, Rank to);
-Op recv_gradients(SegmentId first, int segments, StepId step, Rank from);
-Op add_gradients(SegmentId first, int segments, StepId step, Rank from);
+/// workers. `group`: of servers that share the run; all is then of that one's share which sends or receives.
+Op send_gradients(SegmentId first, int segments, StepId step, Rank to, GroupId group = GroupId(-1));
+Op recv_gradients(SegmentId first, int segments, StepId step, Rank from, GroupId group = GroupId(-1));
+Op add_gradients(SegmentId first, int segments, StepId step, Rank from, GroupId group = GroupId(-1));
 /// The same of one of those whose gradients came first: `place`, by rank, from 1 on.
 Op add_first_come(SegmentId first, int segments, StepId step, int place);
 /// Of the parameters of a run, as the step's update wrote them, to a rank that does not update it, and there.
-Op send_parameters(SegmentId first, int segments, StepId step, VersionId version, Rank to);
-Op recv_parameters(SegmentId first, int segments, StepId step, VersionId version, Rank from);
+Op send_parameters(SegmentId first, int segments, StepId step, VersionId version, Rank to, GroupId group = GroupId(-1));
+Op recv_parameters(SegmentId first, int segments, StepId step, VersionId version, Rank from,
+                   GroupId group = GroupId(-1));
 
 /// Of the gradients of a run.
 Op all_reduce(SegmentId first, int segments, StepId step, GroupId group);

@@ -179,8 +179,15 @@ int computing_ranks(const Plan& plan) { return static_cast<int>(plan.ranks.size(
 
 int turns(const Plan& plan) { return plan.servers.empty() ? 1 : std::max(1, computing_ranks(plan) / plan.replicas); }
 
+bool served_in_shares(const Plan& plan) { return plan.stages == 1 && plan.servers.size() > 1; }
+
+std::span<const Rank> servers_of(const Plan& plan, StageId stage) {
+  const std::span<const Rank> all = plan.servers;
+  return all.empty() || served_in_shares(plan) ? all : all.subspan(stage.value, 1);
+}
+
 bool updates(const Plan& plan, Rank rank, StageId stage) {
-  return plan.servers.empty() || plan.servers[stage.value] == rank;
+  return plan.servers.empty() || std::ranges::count(servers_of(plan, stage), rank) > 0;
 }
 
 std::vector<int> split_evenly(int samples, int pieces) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -106,9 +107,11 @@ struct Plan {
   bool scatters_pieces = false;  ///< each micro-batch's gradients are reduce-scattered, and shares of them added up
   std::vector<int> parts;     ///< by segment: into how many the sum of a run that begins there is cut; empty: none is
   bool updates_late = false;  ///< from step to step each update waits for the first pass that reads what it writes
-  std::vector<Rank> servers;  ///< by stage: who alone updates it; all other holders are its workers; empty: none
-  int taken = 0;              ///< workers whose gradients an update takes, those that come first (first_come.h); 0: all
-  bool in_order = true;       ///< micro-batches pass each segment of a rank first in, first out
+  /// Who alone updates a stage; all other holders are its workers. By stage, or all that share the runs of the plan's
+  /// one stage, ascending; empty: none.
+  std::vector<Rank> servers;
+  int taken = 0;         ///< workers whose gradients an update takes, those that come first (first_come.h); 0: all
+  bool in_order = true;  ///< micro-batches pass each segment of a rank first in, first out
   std::vector<VersionRule> versions;     ///< of each stage (delay_rules.h); synchronous plans: no lag
   std::optional<TiedSegments> tie;       ///< none where no layers share a tensor
   std::vector<std::vector<int>> pieces;  ///< samples of micro-batch [replica][m]; sizes differ by one at most
@@ -183,7 +186,11 @@ Window window(const Plan& plan, int warmup, int steps);
 int computing_ranks(const Plan& plan);
 /// Steps in which each worker of servers has its turn: 1, but for workers of which every one makes updates alone.
 int turns(const Plan& plan);
-/// Whether a rank updates what it holds of a stage.
+/// Whether several servers share every run of the plan's one stage, so that each has a share of all tensors.
+bool served_in_shares(const Plan& plan);
+/// The servers of a stage; none where the plan has none.
+std::span<const Rank> servers_of(const Plan& plan, StageId stage);
+/// Whether a rank updates what it holds of a stage, or its share of that.
 bool updates(const Plan& plan, Rank rank, StageId stage);
 
 /// Whether some rank has an operation of this kind.

@@ -1,5 +1,7 @@
 #include "suite/rank/calibrate.h"
 
+#include <torch/types.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -23,8 +25,20 @@ std::int64_t largest_bucket(const plan::Plan& plan, const plan::ParameterSizes& 
   const int element = plan::parameter_bytes(plan.spec.precision);
   std::int64_t largest = 0;
   for (const Rank server : plan.servers)
-    for (const plan::Op& op : plan.ranks[server.value].compute())
-      largest = std::max(largest, plan::elements_of(plan, sizes, op.segment, op.segments, element) * element);
+    for (const plan::Op& op : plan.ranks[server.value].compute()) {
+      const plan::ElementRange run{0, plan::elements_of(plan, sizes, op.segment, op.segments, element)};
+      const plan::Shard shard = plan::shard_of(plan, server, op);
+      largest = std::max(largest, plan::shard_of(run, shard.index, shard.count, element).count * element);
+    }
+  return largest;
+}
+
+/// The largest buffer of norms, in bytes, which are summed where they lie: not in the communicator's memory.
+std::int64_t largest_norms(const plan::Plan& plan, const models::ModelSpec& model) {
+  const plan::ParameterSizes sizes(model);
+  std::int64_t largest = 0;
+  for (Rank rank; rank.value < std::ssize(plan.ranks); ++rank)
+    largest = std::max(largest, plan::state_layout(plan, sizes, rank).bytes(plan::StateRole::norms));
   return largest;
 }
 
@@ -137,7 +151,12 @@ analytic::Calibration calibrate(const Launch& launch, comm::Communicator& comm, 
     if (!scope.group_sizes.empty()) {
       for (const auto& [role, largest] : plan::exchanged_arenas(launch.plan, launch.model))
         arena = std::max(arena, largest);
-      const comm::Arena buffer = comm.allocate(arena);
+      // Servers that share what they update sum nothing else.
+      const std::int64_t norms_bytes = arena > 0 ? 0 : largest_norms(launch.plan, launch.model);
+      const torch::Tensor norms =
+          torch::zeros({norms_bytes}, torch::TensorOptions(torch::kUInt8).device(device.where()));
+      const comm::Arena buffer =
+          norms_bytes > 0 ? comm::Arena{static_cast<std::byte*>(norms.data_ptr()), norms_bytes} : comm.allocate(arena);
       for (int members : scope.group_sizes) {
         calibration.all_reduce[analytic::reduction_key(spec, members)] =
             all_reduce_curve(comm, device, buffer, group_of_size(launch.plan, comm.rank(), members));

@@ -30,7 +30,7 @@ VARIANTS = (
     case("data-parallel", 4, f"sync_bn:on/{THREADS}", batch=33), case("zero3", 2, f"sync_bn:on/{THREADS}"),
     case("1f1b", 4, f"dp:2/{THREADS}"), case("1f1b", 2, f"recompute:all/{THREADS}"),
     case("pipedream[replicas=2-1]", 3, THREADS), case("parameter-server[mode=async]", 3, THREADS),
-    case("parameter-server[mode=stale]", 3, THREADS))
+    case("parameter-server[mode=stale]", 3, THREADS), case("parameter-server[servers=2,cut=tensors]", 4, THREADS))
 # Two ranks first: where all else fails, they say most.
 GATE = SINGLE + VARIANTS + tuple(case(strategy, ranks, THREADS) for ranks in (2, 4, 3, 1) for strategy in PARALLEL
                                  if allows(strategy, ranks))

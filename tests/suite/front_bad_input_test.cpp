@@ -76,6 +76,9 @@ TEST_F(BadInputTest, ParametersOfServersAndOfCopiesThatTrainApartAreChecked) {
   expect_refused("parameter-server[servers=3]/np:3", "3", "try np:4");
   expect_refused("parameter-server[servers=none]/np:3", "none", "fewer than np");
   expect_refused("parameter-server[mode=asinc]/np:3", "asinc", "did you mean 'async'?");
+  expect_refused("parameter-server[cut=tensor]/np:3", "tensor", "did you mean 'tensors'?");
+  expect_refused("parameter-server[servers=2,cut=tensors,mode=backup]/np:4", "backup", "try cut=layers or servers=1");
+  expect_refused("parameter-server[servers=99]/np:120", "99", "try cut=tensors");
   expect_refused("parameter-server[mode=stale,k=0]/np:3", "0", "from 1 to 16");
   expect_refused("parameter-server[mode=stale,k=17]/np:3", "17", "from 1 to 16");
   expect_refused("parameter-server[mode=async,k=2]/np:3", "2", "mode=stale or mode=backup beside it");

@@ -49,9 +49,10 @@ bool DirectReceive::give_out() {
     wait_for(stream(), buffer_.ready);
     wait_for(stream(), offer->ready);
     span_.start = record();
-    check_cuda(cudaMemcpyAsync(buffer_.data, offer->data, static_cast<std::size_t>(buffer_.bytes), cudaMemcpyDefault,
-                               stream().get()),
-               "cudaMemcpyAsync");
+    if (buffer_.bytes > 0)
+      check_cuda(cudaMemcpyAsync(buffer_.data, offer->data, static_cast<std::size_t>(buffer_.bytes), cudaMemcpyDefault,
+                                 stream().get()),
+                 "cudaMemcpyAsync");
     offer->copied = span_.end = record();
   }
   resources_.exchange().wake(lane_.from);

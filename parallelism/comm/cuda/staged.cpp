@@ -112,7 +112,7 @@ class CudaStaging final : public StagingDevice {
     use_gpu();
     wait_for(stream, ready);
     DeviceSpan span{.start = events_.record(stream)};
-    check_cuda(cudaMemcpyAsync(to, from, bytes, kind, stream.get()), "cudaMemcpyAsync");
+    if (bytes > 0) check_cuda(cudaMemcpyAsync(to, from, bytes, kind, stream.get()), "cudaMemcpyAsync");
     span.end = events_.record(stream);
     return Work(std::make_unique<Copy>(std::move(span)));
   }

@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Of an update only where it is sharded, as norms always are.
+/// Of an update, and of what moves between workers and servers, only where the run is shared, as with norms it is.
 bool has_group(const Op& op) { return is_collective(op.kind) || op.group != GroupId(-1); }
 
 json op_json(const Op& op) {

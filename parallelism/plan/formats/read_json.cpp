@@ -58,7 +58,7 @@ Op op_from(const JsonReader& object) {
   if (op.kind == OpKind::add && object.has("taken")) {
     allowed.push_back("taken");
     op.port = port_from(object.at("taken"));
-  } else if (op.kind == OpKind::add && !object.has("group")) {
+  } else if (op.kind == OpKind::add && (object.has("peer") || !object.has("group"))) {
     op.peer = Rank(number("peer"));
   }
   if (op.kind == OpKind::broadcast) op.peer = Rank(number("root"));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -69,6 +70,7 @@ class UpdateCheck {
           check_update(s, step);
           check_average(s, step, sharers);
           check_server(s, step, sharers);
+          check_shares_of_servers(s, step);
           check_norms(s, step);
         }
       }
@@ -106,6 +108,8 @@ class UpdateCheck {
   void add(const Op& op, Counted Step::*member) {
     if (plan_.room.weights > 0 && member == &Step::exchange) check_gather(op);
     if (op.port > 0 && member == &Step::sum) check_part(op);
+    if (served_in_shares(plan_) && (member == &Step::push || member == &Step::pull || member == &Step::add))
+      check_same_share(op, member);
     if (plan_.scatters_pieces && (member == &Step::sum || member == &Step::add)) check_piece(op, member);
     for (int i = 0; i < op.segments; ++i) {
       Counted& counted = steps_[op.segment.value + i][op.step.value].*member;
@@ -152,6 +156,16 @@ class UpdateCheck {
       } else {
         received.erase(found);
       }
+    }
+  }
+
+  /// What servers share is cut in one way: each has another part of the same version of the same run.
+  void check_same_share(const Op& op, Counted Step::*member) {
+    for (int i = 0; i < op.segments; ++i) {
+      const Op* before = (steps_[op.segment.value + i][op.step.value].*member).op;
+      if (!before) continue;
+      if (!same_run(op, *before)) return complain("shard", op, "is of another run than " + to_text(*before));
+      if (op.version != before->version) return complain("version", op, "is of another than " + to_text(*before));
     }
   }
 
@@ -258,7 +272,8 @@ class UpdateCheck {
     if (sum.op && sum.op->kind == OpKind::reduce_scatter && !same_run(*sum.op, *update.op)) {
       complain("shard", *update.op, "is of more than the share that " + to_text(*sum.op) + " left there");
     }
-    if (sharded && !exchange.op) complain("shard", *update.op, "is of a share that nothing gathers");
+    const bool serves = served_in_shares(plan_) && updates(plan_, rank_, stage_of(plan_, s));
+    if (sharded && !exchange.op && !serves) complain("shard", *update.op, "is of a share that nothing gathers");
     if (!exchange.op) return;
     const bool gathers = exchange.op->kind == OpKind::all_gather;
     if (gathers != sharded || (gathers && !same_run(*exchange.op, *update.op))) {
@@ -269,14 +284,15 @@ class UpdateCheck {
     }
   }
 
-  /// Each worker that has a part in a step sends the server gradients and receives weights once, and the server adds up
-  /// what one of each replica has sent.
+  /// Each worker that has a part in a step sends each server gradients and receives weights once; a server adds up what
+  /// one of each replica has sent.
   void check_server(SegmentId s, StepId step, const std::vector<Rank>& sharers) {
     const Step& there = at(s, step);
     const StageId stage = stage_of(plan_, s);
     const bool served = !plan_.servers.empty(), serves = served && updates(plan_, rank_, stage);
-    const int exchanges = served && !serves && there.made.count > 0;
-    const Rank server = served ? plan_.servers[stage.value] : Rank(-1);
+    const std::span<const Rank> servers = servers_of(plan_, stage);
+    const int exchanges = served && !serves && there.made.count > 0 ? static_cast<int>(servers.size()) : 0;
+    const Rank server = served ? servers.front() : Rank(-1);
     const VersionId version = updates_by(plan_, stage, step);
     const bool adds_shares = scatters(sharers) && is_update_due(plan_, stage, step);
     const int summed = plan_.taken > 0 ? plan_.taken : plan_.replicas;
@@ -297,6 +313,20 @@ class UpdateCheck {
     if (there.pull.op && there.pull.op->version != version)
       complain("version", *there.pull.op,
                "is of no version " + std::to_string(version.value) + ", which its step wrote");
+  }
+
+  /// What moves to and from servers that share a run, and what they do, is of their shares of that run.
+  void check_shares_of_servers(SegmentId s, StepId step) {
+    if (!served_in_shares(plan_)) return;
+    const Step& there = at(s, step);
+    const bool serves = updates(plan_, rank_, stage_of(plan_, s));
+    const Op* const like = serves ? there.update.op : there.push.op;
+    for (const Op* op : {serves ? there.add.op : there.pull.op, like}) {
+      if (!op) continue;
+      if (op->group.value < 0 || members(*op) != plan_.servers)
+        complain("group", *op, "does not join the servers of its stage");
+      if (like && !same_run(*op, *like)) complain("shard", *op, "is of other shares than " + to_text(*like));
+    }
   }
 
   /// Where the weights of a step are averaged, and nowhere else.

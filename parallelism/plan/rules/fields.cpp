@@ -115,14 +115,7 @@ class FieldCheck {
                    ": expected a positive lr and a momentum from 0 to below 1");
     if (plan_.averaging.every > 0 && (plan_.asynchronous || !plan_.servers.empty()))
       complain({}, "averaging", "weights are averaged beside servers or an asynchronous window");
-    const bool served =
-        std::ranges::all_of(plan_.servers, [&](Rank r) { return r >= Rank(0) && r.value < std::ssize(plan_.ranks); });
-    const bool alone = served && std::ranges::all_of(plan_.servers, [&](Rank r) {
-                         return plan_.ranks[r.value].holds.size() == 1 && std::ranges::count(plan_.servers, r) == 1;
-                       });
-    if (!plan_.servers.empty() && (std::ssize(plan_.servers) != plan_.stages || !alone))
-      complain({}, "servers",
-               "expected for each of the " + std::to_string(plan_.stages) + " stages a rank that holds nothing else");
+    check_servers();
     check_taken(smallest == largest);
     const auto is_cut = [](int parts) { return parts >= 1 && parts <= most_ports; };
     if (!plan_.parts.empty() &&
@@ -137,9 +130,29 @@ class FieldCheck {
     if (plan_.steps < 1) complain({}, "steps", "a window of " + std::to_string(plan_.steps) + " steps");
   }
 
+  /// One for each stage, or several for one stage.
+  void check_servers() {
+    if (plan_.servers.empty()) return;
+    const auto serves_alone = [&](Rank r) {
+      return r >= Rank(0) && r.value < std::ssize(plan_.ranks) && plan_.ranks[r.value].holds.size() == 1;
+    };
+    const bool several = served_in_shares(plan_);
+    if ((std::ssize(plan_.servers) != plan_.stages && !several) || !std::ranges::all_of(plan_.servers, serves_alone))
+      complain({}, "servers",
+               "expected for each of the " + std::to_string(plan_.stages) +
+                   " stages a rank that holds nothing else, or several of one stage");
+    for (const Rank r : plan_.servers)
+      if (std::ranges::count(plan_.servers, r) > 1)
+        complain({}, "servers", "rank " + std::to_string(r.value) + " is a server more than once");
+    if (several && !std::ranges::is_sorted(plan_.servers))
+      complain({}, "servers", "expected those that share a stage ascending");
+  }
+
   /// Where some gradients come too late.
   void check_taken(bool even) {
     if (plan_.taken == 0) return;
+    if (served_in_shares(plan_))
+      complain({}, "first come", "servers that share a stage, of which each would take other gradients for its part");
     if (plan_.servers.empty() || plan_.taken < 0 || plan_.taken >= plan_.replicas)
       complain({}, "first come",
                "servers that take the first " + std::to_string(plan_.taken) + " of " + std::to_string(plan_.replicas) +
@@ -273,10 +286,14 @@ class FieldCheck {
     const bool is_piece = plan_.scatters_pieces && (op.kind == OpKind::reduce_scatter || op.kind == OpKind::add);
     if (is_over_run(op) && !is_piece && op.micro_batch != MicroBatchId(0)) return "micro-batch";
     const bool has_group = is_collective(op.kind) || is_of_compression(op.kind);
-    const bool may_have_group =
-        has_group || op.kind == OpKind::update || op.kind == OpKind::norms || op.kind == OpKind::average || is_piece;
-    if (op.group != GroupId(-1) && (!may_have_group || !is_member(op.group, rank))) return "group";
-    if (has_group && op.group.value < 0) return "group";
+    const bool is_of_server = served_in_shares(plan_) && (is_served(op) || adds_sent(op));
+    const bool may_have_group = has_group || op.kind == OpKind::update || op.kind == OpKind::norms ||
+                                op.kind == OpKind::average || is_piece || is_of_server;
+    // Of a worker and its server the one is a member.
+    const bool joins =
+        is_served(op) ? is_member(op.group, rank) != is_member(op.group, op.peer) : is_member(op.group, rank);
+    if (op.group != GroupId(-1) && (!may_have_group || !joins)) return "group";
+    if ((has_group || is_of_server) && op.group.value < 0) return "group";
     if (is_collective(op.kind) && op.group != lane.key.group) return "group";
     if (op.kind == OpKind::broadcast && !is_member(op.group, op.peer)) return "root";
     if (op.payload == Payload::tied_gradients) return wrong_tie(op, rank) ? "segment" : "";

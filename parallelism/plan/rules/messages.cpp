@@ -49,12 +49,13 @@ class MessageCheck {
     }
   }
 
-  /// Gradients go from a worker to the server of their stage, weights back.
+  /// Gradients go from a worker to a server of their stage, weights back.
   void check_served(OpRef ref, const Op& op) {
     const StageId stage = stage_of(plan_, op.segment);
     const bool to_server = (op.kind == OpKind::send) == (op.payload == Payload::gradients);
     const Rank server = to_server ? op.peer : ref.rank, worker = to_server ? ref.rank : op.peer;
-    if (plan_.servers.empty() || plan_.servers[stage.value] != server || !find_holding(plan_, worker, stage)) {
+    if (plan_.servers.empty() || !updates(plan_, server, stage) || updates(plan_, worker, stage) ||
+        !find_holding(plan_, worker, stage)) {
       found_.push_back({ref, "placement",
                         describe(plan_, ref) + " with rank " + std::to_string(op.peer.value) +
                             " does not join a worker and its server"});

@@ -199,6 +199,7 @@ StateLayout state_layout(const Plan& plan, const ParameterSizes& sizes, Rank ran
   layout.weight_shifts = std::move(weights.shifts);
   layout.gradient_shifts = std::move(gradients.shifts);
 
+  const bool has_share_alone = served_in_shares(plan) && updates(plan, rank, StageId(0));
   // A tied sum alone goes through the communicator's own buffers: arenas of its memory are as large on every rank.
   const bool sums_in_buckets = sums_by_reducer(plan.spec);
   const bool sums = has_collectives(program, Payload::gradients) && !sums_in_buckets;
@@ -209,15 +210,17 @@ StateLayout state_layout(const Plan& plan, const ParameterSizes& sizes, Rank ran
                            role == StateRole::encoded || role == StateRole::projected;
     layout.arenas.push_back({role, category, exchanged, elements, elements * bytes});
   };
-  for (int slot = 0; slot < program.weight_versions; ++slot) {
+  for (int slot = 0; slot < program.weight_versions && !has_share_alone; ++slot) {
     add(StateRole::weights, slot == 0 ? MemoryCategory::parameters : MemoryCategory::weight_versions, weights.elements);
   }
-  if (gathers && plan.room.weights > 0) add(StateRole::shares, MemoryCategory::parameters, updated);
+  if ((gathers && plan.room.weights > 0) || has_share_alone)
+    add(StateRole::shares, MemoryCategory::parameters, updated);
   if (sums_in_buckets)
     add(StateRole::buckets, MemoryCategory::communication, layout.elements);
-  else if (reduces(program))
+  else if (reduces(program) && !has_share_alone)
     add(StateRole::gradients, MemoryCategory::gradients, gradients.elements);
-  if (plan.scatters_pieces && reduces(program)) add(StateRole::gradient_shares, MemoryCategory::gradients, updated);
+  if ((plan.scatters_pieces && reduces(program)) || has_share_alone)
+    add(StateRole::gradient_shares, MemoryCategory::gradients, updated);
   if (has_collectives(program, Payload::encoded)) {
     const int segments = static_cast<int>(plan.segments.size());
     const Compression by = compression(plan.spec);
@@ -268,17 +271,19 @@ ElementRange shard_of(ElementRange range, int shard, int shards, int element_byt
   return {range.first + begin(shard), begin(shard + 1) - begin(shard)};
 }
 
-Shard shard_of(const Plan& plan, Rank rank, const Op& update) {
-  if (update.group.value < 0) return {};
-  const std::vector<Rank>& members = plan.groups[update.group.value].ranks;
-  return {static_cast<int>(std::ranges::lower_bound(members, rank) - members.begin()),
+Shard shard_of(const Plan& plan, Rank rank, const Op& op) {
+  if (op.group.value < 0) return {};
+  const std::vector<Rank>& members = plan.groups[op.group.value].ranks;
+  const Rank member = is_served(op) && !std::ranges::binary_search(members, rank) ? op.peer : rank;
+  return {static_cast<int>(std::ranges::lower_bound(members, member) - members.begin()),
           static_cast<int>(members.size())};
 }
 
-Shard summed_part(const Plan& plan, Rank rank, const Op& sum) {
-  if (sum.payload == Payload::gradients && sum.port > 0) return {sum.port - 1, parts_of(plan, sum.segment)};
-  if (sum.payload != Payload::gradient_shares) return {};
-  const StageId stage = stage_of(plan, sum.segment);
+Shard moved_part(const Plan& plan, Rank rank, const Op& op) {
+  if (is_served(op)) return shard_of(plan, rank, op);
+  if (op.payload == Payload::gradients && op.port > 0) return {op.port - 1, parts_of(plan, op.segment)};
+  if (op.payload != Payload::gradient_shares) return {};
+  const StageId stage = stage_of(plan, op.segment);
   for (const Lane& lane : plan.ranks[rank.value].lanes) {
     if (lane.key.kind != LaneKind::collectives || lane.key.purpose != Payload::gradients || lane.ops.empty()) continue;
     const Op& scatter = lane.ops.front();

@@ -100,7 +100,8 @@ struct StateLayout {
   /// From a segment's place in a copy to its place in the arenas of weights, and of gradients.
   std::vector<std::int64_t> weight_shifts, gradient_shifts;
   /// The ranges of a copy that this rank updates, ascending: one whole copy, or its shards of the runs that are
-  /// sharded. Shares and an arena of the optimizer hold these alone, one after the other.
+  /// sharded. Shares and an arena of the optimizer hold these alone, one after the other. Of servers that share a stage
+  /// they are all that a rank has: no arena of whole weights or gradients.
   std::vector<ElementRange> updated;
   /// Weights by slot, shares, then gradients, shares of them, then what compresses them, then the optimizer's, then the
   /// outer one's, then updates, then norms.
@@ -146,12 +147,13 @@ std::vector<ParameterSlice> parameter_slices(const StateLayout& layout, const Pl
 struct Shard {
   int index = 0, count = 1;
 };
-/// The rank's place among those that share an update; where nobody does, all of it.
-Shard shard_of(const Plan& plan, Rank rank, const Op& update);
+/// The rank's place among those that share an update, or that of the server whom a worker sends to or receives from;
+/// where nobody shares it, all of it.
+Shard shard_of(const Plan& plan, Rank rank, const Op& op);
 
-/// The part of its run that a sum over a run works on: one of Plan::parts, or the share that the rank's reduce-scatters
-/// of the stage leave there; of all others the whole. O(lanes).
-Shard summed_part(const Plan& plan, Rank rank, const Op& sum);
+/// The part of its run that a message or a sum over a run moves: what the server shares of it, one of Plan::parts, or
+/// the share that the rank's reduce-scatters of the stage leave there; of all others the whole. O(lanes).
+Shard moved_part(const Plan& plan, Rank rank, const Op& op);
 
 /// Shard `shard` of `shards` of a range: whole units of slice_alignment_bytes, as even as they come, so that shards of
 /// a small range may be empty. All shards in order make up the range.

@@ -25,7 +25,7 @@ void check_executable(const Plan& plan, const models::ModelSpec& model) {
   if (plan.shards != 1) throw usage_error("plan", std::to_string(plan.shards) + " shards", "stages in one piece", hint);
   const Serving by = serving(plan.spec);
   if (plan.averaging != averaging(plan.spec) || std::ssize(plan.servers) != by.servers ||
-      plan.taken != by.taken(plan.replicas))
+      served_in_shares(plan) != by.in_shares() || plan.taken != by.taken(plan.replicas))
     throw usage_error("plan", "averages or servers", "what " + to_text(plan.spec.strategy) + " says", another);
   for (const RankProgram& rank : plan.ranks) {
     if (plan.averaging.every > 0 && rank.weight_versions > 1)

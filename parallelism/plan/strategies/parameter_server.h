@@ -21,8 +21,16 @@ enum class ServerMode {
 };
 constexpr std::array<std::string_view, 4> names_of(ServerMode) { return {"sync", "async", "stale", "backup"}; }
 
+/// What a server has of the weights.
+enum class ServerCut {
+  layers,   ///< a range of whole layers
+  tensors,  ///< a share of every bucket, whose tensors are cut where shares end
+};
+constexpr std::array<std::string_view, 2> names_of(ServerCut) { return {"layers", "tensors"}; }
+
 /// Of the parameters: their defaults, and what they accept.
 inline constexpr std::string_view usual_servers = "1", servers_expected = "a number of ranks from 1 on, fewer than np";
+inline constexpr std::string_view usual_cut = "layers", cut_expected = "layers or tensors";
 inline constexpr std::string_view usual_mode = "sync", mode_expected = "sync, async, stale or backup";
 inline constexpr std::string_view usual_k = "1",
                                   k_expected =
@@ -36,10 +44,13 @@ inline constexpr int backup_versions_ahead = 2;
 /// What the definition of a case's strategy says, whoever asks.
 struct Serving {
   int servers = 0;  ///< ranks of np; 0 of strategies without servers
+  ServerCut cut = ServerCut::layers;
   ServerMode mode = ServerMode::sync;
   int ahead = 0;    ///< of stale: steps that a worker may be ahead of the slowest
   int backups = 0;  ///< of backup: workers whose gradients an update does without
 
+  /// Whether servers share what they update: one has all of it.
+  bool in_shares() const { return cut == ServerCut::tensors && servers > 1; }
   /// Parts into which `workers` cut a batch: with async a step is a worker's own.
   int pieces(int workers) const { return mode == ServerMode::async ? 1 : workers; }
   /// Of so many workers, those whose gradients an update takes; 0: of all.
@@ -64,10 +75,12 @@ std::vector<VersionRule> served_delays(const Case& spec, std::span<const int> wo
 /// others' gradients made since a worker's own last update; else 0.
 int updates_missed(const Case& spec, Rank rank, int steps);
 
-/// The ranks before the last `servers` are workers, each with the whole model. The model is cut into as many stages of
-/// about as many parameters as there are servers: ranges of keys, one for each. A bucket's gradients go from a worker
-/// to its server as soon as the backward has made them; the server adds up those of an update worker by worker,
-/// updates, and sends the weights back to each that took part. Workers keep no states of the optimizer.
+/// The ranks before the last `servers` are workers, each with the whole model. With cut=layers the model is cut into as
+/// many stages of about as many parameters as there are servers: ranges of keys, one for each. With cut=tensors it is
+/// one stage, of every bucket of which each server has a share (shard_of()): equal ones, to a slice_alignment_bytes. A
+/// bucket's gradients go from a worker to its servers as soon as the backward has made them; a server adds up those of
+/// an update worker by worker, updates, and sends the weights back to each that took part. Where the optimizer reads
+/// norms of whole tensors, servers sum what their shares add to them. Workers keep no states of the optimizer.
 ///   sync: one step, in which the workers share the batch. Trains as sequential.
 ///   async: a window of steps. Step t is the batch of worker t mod p, and one update. Servers update a bucket in the
 ///   order

@@ -55,9 +55,11 @@ std::vector<int> stage_widths(const Case& spec) {
 
 std::vector<int> stage_widths(const Plan& plan) {
   std::vector<int> widths;
-  // A stage's server computes none of its pieces.
-  const int serving = plan.servers.empty() ? 0 : 1;
-  for (const std::vector<Rank>& group : holders(plan)) widths.push_back(static_cast<int>(group.size()) - serving);
+  // A stage's servers compute none of its pieces.
+  for (const std::vector<Rank>& group : holders(plan)) {
+    const StageId stage(static_cast<int>(widths.size()));
+    widths.push_back(static_cast<int>(group.size() - servers_of(plan, stage).size()));
+  }
   return widths;
 }
 

@@ -99,12 +99,14 @@ std::span<const Strategy> strategies() {
        .uncapturable = "whose steps average weights now and then"},
       {.name = "parameter-server",
        .family = Family::data_parallel,
-       .summary = "workers send gradients to servers, which update ranges of the weights and send them back",
+       .summary = "workers send gradients to servers, which update parts of the weights and send them back",
        .paper = "Li et al., OSDI'14; Ho et al., NIPS'13; Langford et al., NIPS'09; Chen et al. 2016, arXiv 1604.00981",
        .ranks = RankUse::workers,
        .keys = {"bucket"},
        .parameters =
            {{"servers", usual_servers, servers_expected, "ranks, of np, that hold and update the weights"},
+            {"cut", usual_cut, cut_expected,
+             "what each server has: a range of whole layers, or a share of every bucket"},
             {"mode", usual_mode, mode_expected, "which gradients an update is made of, with which weights"},
             {"k", usual_k, k_expected,
              "with mode=stale: how old the weights are that a step reads; with mode=backup: gradients that an "

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analytic/calibration/calibration_json.h"
+#include "analytic/calibration/scope.h"
 #include "base/error.h"
 #include "tests/analytic/fixtures.h"
 
@@ -81,6 +82,16 @@ class Folder {
  private:
   std::filesystem::path path_;
 };
+
+TEST(CalibrationScope, HasTheGroupsInWhichCollectivesRun) {
+  EXPECT_THAT(calibration_scope(data_parallel(3, 2)).group_sizes, testing::ElementsAre(3));
+  Case spec = case_of("parameter-server", 5, 12);
+  spec.strategy.parameters = {{"servers", "2"}, {"cut", "tensors"}};
+  EXPECT_THAT(calibration_scope(test_plan(spec, 2)).group_sizes, testing::IsEmpty()) << "servers share without any";
+  EXPECT_TRUE(calibration_scope(test_plan(spec, 2)).messages);
+  spec.optimizer.name = "lars";
+  EXPECT_THAT(calibration_scope(test_plan(spec, 2)).group_sizes, testing::ElementsAre(2)) << "norms are summed";
+}
 
 TEST(Calibration, ReadsBackWhatItWrote) {
   const Calibration again = calibration_from_json(json::parse(to_json(example()).dump()));

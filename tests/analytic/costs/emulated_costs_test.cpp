@@ -45,6 +45,22 @@ TEST(EmulatedLink, WorkersShareTheLinkOfTheirServerAndNeighboursShareNone) {
   EXPECT_DOUBLE_EQ(time->seconds(gpipe(2, 4), Rank(0), activation, 2), 1e-3 + layer_bytes / 1e5);
 }
 
+// Each of p workers sends each of k servers a k-th: the links of servers carry p of them, those of workers k.
+TEST(EmulatedLink, OfWorkerOrServerLimitsWhatServersShare) {
+  const models::ModelSpec model = chain(4);
+  const auto time = linked(model);
+  for (const auto& [workers, servers] : {std::pair(3, 2), {2, 4}, {4, 4}}) {
+    Case served = case_of("parameter-server", workers + servers, 2 * workers);
+    served.strategy.parameters = {{"servers", std::to_string(servers)}, {"cut", "tensors"}};
+    served.device = DeviceKind::emulated;
+    served.comm = CommKind::threads;
+    const plan::Plan plan = test_plan(served, 4);
+    const plan::Op push = plan::send_gradients(SegmentId(0), 4, StepId(0), plan.servers[0], GroupId(0));
+    EXPECT_DOUBLE_EQ(time->seconds(plan, Rank(0), push, workers),
+                     1e-3 + std::max(workers, servers) * (4 * layer_bytes / servers) / 1e5);
+  }
+}
+
 TEST(EmulatedLink, OfAServerIsNoFasterThanItsRateWhoeverWaits) {
   const models::ModelSpec model = chain(4);
   constexpr double rate = 1e5, range_s = 4 * layer_bytes / rate;

@@ -119,6 +119,28 @@ TEST(PeakMemory, WorkersOfServersKeepNoStatesAndServersABucketOfEachWorkerOfAnUp
   }
 }
 
+TEST(PeakMemory, AServerThatSharesKeepsItsShareAlone) {
+  HandCosts costs(KindSeconds{});
+  costs.forward_peak = 1;
+  Case spec = case_of("parameter-server", 5, 6);  // three workers, buckets of a layer
+  spec.strategy.parameters = {{"servers", "2"}, {"cut", "tensors"}};
+  spec.bucket = Bytes(1);
+  const plan::Plan plan = test_plan(spec, 3, 4);
+  const plan::ParameterSizes sizes(chain(3));
+  std::int64_t all = 0;
+  for (const Rank server : plan.servers) {
+    const MemoryUsage usage = peak(plan, 3, costs, server.value);
+    std::int64_t share = 0;
+    for (const plan::ElementRange& range : plan::state_layout(plan, sizes, server).updated) share += 4 * range.count;
+    all += share;
+    for (const auto category : {MemoryCategory::parameters, MemoryCategory::gradients, MemoryCategory::optimizer,
+                                MemoryCategory::communication})
+      EXPECT_EQ(usage[category], share);
+  }
+  EXPECT_EQ(all, 3 * chain_layer_bytes);
+  EXPECT_EQ(peak(plan, 3, costs, 0)[MemoryCategory::parameters], 3 * chain_layer_bytes);
+}
+
 TEST(PeakMemory, GradientsLiveFromTheFirstBackwardToTheUpdateUnlessAnArenaHoldsThemForReduction) {
   HandCosts costs(KindSeconds{});
   costs.backward_peak = 1000;  // the peak is inside the last backward: those of the other two layers are there

@@ -233,6 +233,36 @@ models::ModelSpec wide_chain(int layers) {
   return model;
 }
 
+TEST(Predict, ServersThatShareTakeAsLongAsTheLargestShare) {
+  const models::ModelSpec model = wide_chain(3);
+  for (const int servers : {2, 3, 5}) {
+    Case spec = case_of("parameter-server", servers + 2, 12);
+    spec.strategy.parameters = {{"servers", std::to_string(servers)}, {"cut", "tensors"}};
+    spec.bucket = Bytes(1);
+    const plan::Plan plan = plan::make_plan(spec, model, std::vector<double>(3, 1.0), 1);
+    const Sizes sizes(model);
+    // An addition takes a second for each byte of the share.
+    const HandCosts costs([&](Rank rank, const plan::Op& op, int busy) {
+      if (op.kind == plan::OpKind::add) return static_cast<double>(sizes.updated_bytes(plan, rank, op));
+      return KindSeconds{}(rank, op, busy);
+    });
+    const Predicted p = predict(plan, model, costs, costs, 2, 5);
+    double largest = 0, added = 0;
+    for (const Rank server : plan.servers) {
+      double share = 0;
+      for (const plan::Op& op : plan.ranks[server.value].compute())
+        if (op.kind == plan::OpKind::add) share += static_cast<double>(sizes.updated_bytes(plan, server, op));
+      largest = std::max(largest, share);
+      added += share;
+    }
+    EXPECT_EQ(added, 2.0 * static_cast<double>(sizes.parameter_bytes(plan, SegmentId(0), 3))) << "of both workers";
+    EXPECT_LE(largest, added / servers + 3 * 2 * plan::slice_alignment_bytes);
+    EXPECT_EQ(term(p, "add[stage 0]"), largest);
+    EXPECT_GE(p.second_opinion_step_time_s.at("parameter_server"), largest);
+    EXPECT_LE(p.second_opinion_step_time_s.at("parameter_server"), largest + 100);
+  }
+}
+
 TEST(Predict, CompressedSumsCostWhatMakesThemAndTellTheirRatio) {
   const HandCosts costs([](Rank rank, const plan::Op& op, int busy) {
     return KindSeconds{.all_reduce = 3, .update = 1}(rank, op, busy);

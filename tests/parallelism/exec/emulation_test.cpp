@@ -102,7 +102,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "zero2/np:4/batch:8/bucket:1KiB", "zero3/np:4/batch:8/shard:2/bucket:1KiB",
                     "1f1b/np:4/batch:16/micro:4/dp:2/zero:2/bucket:1KiB", "local-sgd[every=2]/np:4/batch:8",
                     "parameter-server[servers=2]/np:4/batch:8", "parameter-server[mode=async]/np:4/batch:8",
-                    "parameter-server[mode=stale,k=2]/np:4/batch:8"),
+                    "parameter-server[mode=stale,k=2]/np:4/batch:8",
+                    "parameter-server[servers=2,cut=tensors]/np:4/batch:8/bucket:1KiB"),
     [](const auto& one) {
       std::string name = one.param;
       std::erase_if(name, [](unsigned char c) { return !std::isalnum(c); });

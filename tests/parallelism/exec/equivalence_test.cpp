@@ -155,6 +155,19 @@ INSTANTIATE_TEST_SUITE_P(
                     "parameter-server[servers=2,mode=stale,k=3]/np:4/batch:9/bucket:1/recompute:all",
                     "parameter-server[servers=3,mode=stale,k=4]/np:5/batch:7/optimizer:lars/layout:channels_last"));
 INSTANTIATE_TEST_SUITE_P(
+    ServedInShares, EveryStrategy,
+    testing::Values(
+        "parameter-server[servers=2,cut=tensors]/np:4/batch:9/weight_decay:0.1",
+        "parameter-server[servers=3,cut=tensors]/np:5/batch:8/bucket:1KiB/layout:channels_last",
+        "parameter-server[servers=6,cut=tensors]/np:8/batch:7/bucket:1/optimizer:adam",
+        "parameter-server[servers=2,cut=tensors]/np:4/batch:9/bucket:4KiB/optimizer:lars/weight_decay:0.01",
+        "parameter-server[servers=3,cut=tensors]/np:4/batch:4/bucket:1/optimizer:lars/layout:channels_last",
+        "parameter-server[servers=2,cut=tensors]/np:3/batch:6/recompute:all/optimizer:sgd[nesterov=on]",
+        "parameter-server[servers=3,cut=tensors,mode=async]/np:6/batch:5/bucket:1KiB/optimizer:adamw",
+        "parameter-server[servers=2,cut=tensors,mode=async]/np:4/batch:6/bucket:1/optimizer:lars",
+        "parameter-server[servers=3,cut=tensors,mode=stale,k=2]/np:5/batch:8/bucket:1KiB/layout:channels_last",
+        "parameter-server[servers=2,cut=tensors,mode=stale]/np:4/batch:7/optimizer:lars/recompute:all"));
+INSTANTIATE_TEST_SUITE_P(
     Shared, EveryStrategy,
     testing::Values("zero1/np:1/batch:4", "zero1/np:2/batch:8", "zero1/np:3/batch:8/bucket:1KiB/weight_decay:0.1",
                     "zero1/np:4/batch:11/layout:channels_last/bucket:4KiB",

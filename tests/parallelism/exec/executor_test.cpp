@@ -208,7 +208,9 @@ TEST(Execute, MemoryOfSharedUpdatesIsCountedAsTheLayoutSays) {
         "zero1/np:4/batch:8/shard:2/optimizer:adam", "zero2/np:6/batch:12/shard:3/bucket:1KiB/optimizer:lars",
         "1f1b/np:4/batch:9/dp:2/zero:2/bucket:1KiB/optimizer:adam",
         "gpipe/np:3/batch:9/micro:2/dp:3/zero:2/bucket:1KiB", "zero3/np:4/batch:8/shard:2/bucket:1KiB/optimizer:adam",
-        "data-parallel/np:3/batch:9/order:priority", "1f1b/np:4/batch:9/dp:2/zero:1"}) {
+        "data-parallel/np:3/batch:9/order:priority", "1f1b/np:4/batch:9/dp:2/zero:1",
+        "parameter-server[servers=2,cut=tensors]/np:4/batch:8/bucket:1KiB/optimizer:adam",
+        "parameter-server[servers=4,cut=tensors,mode=stale]/np:6/batch:8/bucket:1/optimizer:lars"}) {
     const plan::Plan plan = plan::unroll(small_plan(rest), 3);
     const Outcome result = run(plan, StepId(1));
     for (int r = 0; r < plan.spec.np; ++r) {
@@ -245,6 +247,12 @@ TEST(Execute, WorkersSendTheirGradientsAndServersTheWeightsOnce) {
     const std::vector<comm::Traffic> two = traffic("parameter-server[servers=2]/np:4/batch:8" + std::string(bucket));
     EXPECT_EQ(two[0], one[0]);
     EXPECT_EQ(two[2].sent + two[3].sent, one[2].sent);
+    for (const char* servers : {"2", "4"}) {
+      const std::vector<comm::Traffic> shared = traffic("parameter-server[servers=" + std::string(servers) +
+                                                        ",cut=tensors]/np:6/batch:8" + std::string(bucket));
+      EXPECT_EQ(shared[0].sent, one[0].sent) << "whoever gets it";
+      EXPECT_EQ(shared[0].received, one[0].received);
+    }
   }
 }
 

@@ -110,6 +110,12 @@ INSTANTIATE_TEST_SUITE_P(
                     "zero3/np:3/batch:5/bucket:1/prefetch:0/optimizer:adam",
                     "1f1b/np:4/batch:8/dp:2/micro:2/zero:1/optimizer:adam", "chimera/np:2/batch:8/micro:4/zero:1"));
 
+INSTANTIATE_TEST_SUITE_P(
+    Served, TiedTransformer,
+    testing::Values("parameter-server/np:3/batch:4/bucket:1KiB",
+                    "parameter-server[servers=2,cut=tensors]/np:4/batch:5/bucket:1KiB/optimizer:lars",
+                    "parameter-server[servers=3,cut=tensors,mode=stale]/np:5/batch:4/bucket:1"));
+
 TEST(TiedTransformerGate, CatchesAForgottenSum) {
   const Gated gated = gate("model-parallel/np:2/batch:4", /*forgets=*/true);
   EXPECT_GT(gated.difference.update, 1e-3);

@@ -258,7 +258,11 @@ inline Case random_case(std::mt19937& random, int& layers) {
   }
   if (strategy.find_parameter("servers")) {
     spec.strategy.parameters = {{"servers", std::to_string(uniform(random, 1, 2))}};
-    const int mode = uniform(random, 0, 4);
+    int mode = uniform(random, 0, 4);
+    if (uniform(random, 0, 2) == 0) {
+      spec.strategy.parameters = {{"servers", std::to_string(uniform(random, 1, 3))}, {"cut", "tensors"}};
+      mode = std::min(mode, 3);
+    }
     const char* const modes[] = {"sync", "sync", "async", "stale", "backup"};
     if (mode > 1) spec.strategy.parameters.push_back({"mode", modes[mode]});
     if (mode > 2) spec.strategy.parameters.push_back({"k", std::to_string(uniform(random, 1, 3))});
@@ -315,7 +319,7 @@ inline Plan random_plan(std::mt19937& random, std::vector<LayerSkip>* skips = nu
     Plan plan = test_plan(spec, layers, uniform(random, 1, 8), skips ? *skips : std::vector<LayerSkip>());
     if (plan.asynchronous) return plan;
     const bool sums_whole = plan.averaging.every == 0 && !uses(plan, OpKind::encode);
-    if (!plan.groups.empty() && sums_whole && uniform(random, 0, 2) == 0) {
+    if (!plan.groups.empty() && plan.servers.empty() && sums_whole && uniform(random, 0, 2) == 0) {
       if (uniform(random, 0, 1) == 0) plan.spec.optimizer = {"lars", {}};
       plan = sharded(std::move(plan));
     }

@@ -46,6 +46,14 @@ SymbolicRank::SymbolicRank(const Plan& plan, const std::vector<LayerSkip>& skips
       for (int s = op.segment.value; s < op.segment.value + op.segments; ++s) ++unsent_[{s, op.version.value}];
     }
   }
+  for (const Lane& lane : plan.ranks[rank.value].lanes) {
+    for (const Op& op : lane.ops) {
+      if (!is_served(op)) continue;
+      const bool pushes = op.payload == Payload::gradients;
+      for (int s = op.segment.value; s < op.segment.value + op.segments; ++s)
+        ++(pushes ? unpushed_[{s, op.step.value}] : unpulled_[{s, op.version.value}]);
+    }
+  }
   if (std::ranges::find(plan.servers, rank) == plan.servers.end()) return;
   for (const RankProgram& other : plan.ranks) {
     std::set<SegmentUpdate> makes;
@@ -471,10 +479,12 @@ void SymbolicRank::take_norms(const Op& sum) {
 bool SymbolicRank::try_norms(const Op& op) {
   require(find_optimizer(plan_.spec.optimizer.name).reads_norms);
   for (int s = op.segment.value; s < op.segment.value + op.segments; ++s) {
-    if (!is_summed(s, update_of(op))) return false;
-    const Op& like = reduced_.at({s, update_of(op)});
-    require(like.kind == OpKind::reduce_scatter && like.segment == op.segment && like.segments == op.segments &&
-            like.group == op.group && latest_[s] + 1 == update_of(op) && !shares_.contains(s));
+    const bool is_there = serves(s) ? gradients_are_complete(op) : is_summed(s, update_of(op));
+    if (!is_there) return false;
+    const Op like = serves(s) ? op : reduced_.at({s, update_of(op)});
+    require((serves(s) || like.kind == OpKind::reduce_scatter) && like.segment == op.segment &&
+            like.segments == op.segments && like.group == op.group && latest_[s] + 1 == update_of(op) &&
+            !shares_.contains(s));
     require(norms_.insert({{s, update_of(op)}, op}).second);
   }
   return true;
@@ -509,6 +519,7 @@ bool SymbolicRank::try_update(const Op& op) {
     const bool by_pieces = plan_.scatters_pieces && shared;
     if (by_pieces && added_pieces_[place] < micro_batches(plan_)) return false;
     require(shared || !reduced_.contains(place));
+    if (serves(s) && plan_.taken == 0) require_share(op, added_as_.at(place));
     if (is_being_averaged(s)) return false;
     const bool by_norms = op.group != GroupId(-1) && find_optimizer(plan_.spec.optimizer.name).reads_norms;
     if (by_norms && !summed_norms_.contains(place)) return false;
@@ -533,7 +544,8 @@ bool SymbolicRank::try_update(const Op& op) {
       // All holders of the stage must come to the same weights.
       require(trained_.insert({{layer, version}, after}).first->second == after);
     }
-    if (op.group == GroupId(-1) || plan_.room.weights > 0) {
+    if (serves(s)) wrote_.insert_or_assign({s, version}, op);
+    if (op.group == GroupId(-1) || plan_.room.weights > 0 || serves(s)) {
       latest_[s] = version;
     } else {
       shares_.insert({s, op});
@@ -546,7 +558,15 @@ bool SymbolicRank::try_update(const Op& op) {
 }
 
 bool SymbolicRank::serves(int segment) const {
-  return !plan_.servers.empty() && plan_.servers[plan_.segments[segment].stage.value] == rank_;
+  return !plan_.servers.empty() && updates(plan_, rank_, plan_.segments[segment].stage);
+}
+
+/// Whether all servers that share a run, and their workers, mean the same shares of it.
+void SymbolicRank::require_share(const Op& op, const Op& like) const {
+  const bool shared = served_in_shares(plan_);
+  require(!shared || (op.segment == like.segment && op.segments == like.segments));
+  require(op.group == like.group && (op.group.value >= 0) == shared);
+  require(!shared || plan_.groups[op.group.value].ranks == plan_.servers);
 }
 
 void SymbolicRank::take_push(const Op& receive, int segment, std::vector<Value> sums) {
@@ -598,11 +618,13 @@ bool SymbolicRank::try_add_first_come(const Op& op) {
 
 bool SymbolicRank::try_add(const Op& op) {
   if (is_first_come(op)) return try_add_first_come(op);
-  if (op.group.value >= 0) return try_add_share(op);
+  if (adds_share(op)) return try_add_share(op);
   for (int s = op.segment.value; s < op.segment.value + op.segments; ++s)
     if (!pushed_.contains({s, op.step.value, op.peer.value})) return false;
   for (int s = op.segment.value; s < op.segment.value + op.segments; ++s) {
     const auto sent = pushed_.extract({s, op.step.value, op.peer.value});
+    const auto [like, is_first] = added_as_.try_emplace({s, update_of(op)}, op);
+    require_share(op, like->second);
     std::set<int>& workers = added_[{s, update_of(op)}];
     require(op.accumulates == !workers.empty() && workers.insert(op.peer.value).second);
     std::vector<Value>& sums = sums_[{s, update_of(op)}];
@@ -615,11 +637,14 @@ bool SymbolicRank::try_add(const Op& op) {
 bool SymbolicRank::has_written(const Op& send) const {
   for (int s = send.segment.value; s < send.segment.value + send.segments; ++s)
     if (!serves(s) || latest_[s] < send.version.value) return false;
+  for (int s = send.segment.value; s < send.segment.value + send.segments; ++s)
+    require_share(send, wrote_.at({s, send.version.value}));
   return true;
 }
 
 void SymbolicRank::end_push(const Op& send) {
-  for (int s = send.segment.value; s < send.segment.value + send.segments; ++s) gradient_of_.erase(s);
+  for (int s = send.segment.value; s < send.segment.value + send.segments; ++s)
+    if (--unpushed_[{s, send.step.value}] == 0) gradient_of_.erase(s);
 }
 
 void SymbolicRank::end_pull(const Op& send) {
@@ -640,9 +665,18 @@ bool SymbolicRank::try_pull(const Op& receive) {
   }
   for (int s = receive.segment.value; s < receive.segment.value + receive.segments; ++s) {
     require(!serves(s) && latest_[s] < receive.version.value);
+    require(pulled_.insert({s, receive.version.value, receive.peer.value}).second);
+    if (--unpulled_[{s, receive.version.value}] > 0) continue;
+    require(!served_in_shares(plan_) || is_pulled_of_all(s, receive.version.value));
     latest_[s] = receive.version.value;
   }
   return true;
+}
+
+bool SymbolicRank::is_pulled_of_all(int segment, int version) const {
+  return std::ranges::all_of(plan_.servers, [&](Rank server) {
+    return pulled_.contains({segment, version, server.value});
+  });
 }
 
 bool SymbolicRank::is_apart(int segment) const {

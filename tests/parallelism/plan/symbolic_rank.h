@@ -135,8 +135,11 @@ class SymbolicRank {
   bool is_apart(int segment) const;
   /// Whether a server has sent a version, and those before, to all that it sends them to.
   bool is_sent(int segment, int version) const;
-  /// Whether the rank is the server of the segment's stage.
+  /// Whether the rank is a server of the segment's stage.
   bool serves(int segment) const;
+  void require_share(const Op& op, const Op& like) const;
+  /// Whether every server of the plan's stage has sent its share of a version.
+  bool is_pulled_of_all(int segment, int version) const;
   bool is_being_averaged(int segment) const;
   void track(const Op& op, int change);
   /// Whether the weights that a pass reads are whole here.
@@ -180,11 +183,14 @@ class SymbolicRank {
   std::map<std::pair<int, int>, int> added_places_;                 ///< segment, step: of those that came first
   std::map<SegmentUpdate, int> workers_of_;                         ///< how many these are to be
   std::map<std::pair<int, int>, int> unsent_;                       ///< segment, version: what a server is to send
-  std::map<int, std::map<int, int>> readers_;                       ///< [segment][version] passes to come
-  std::map<int, int> averaged_;                                     ///< segment -> latest version that is an average
-  std::map<int, int> gradient_of_;                                  ///< segment -> update whose gradient is open
-  std::map<int, Op> shares_;  ///< segment -> the update of a share that is still to be gathered
-  std::vector<int> latest_;   ///< version of each segment
+  std::map<std::pair<int, int>, int> unpushed_, unpulled_;          ///< segment, step or version: to servers, of them
+  std::set<std::tuple<int, int, int>> pulled_;                      ///< segment, version, server
+  std::map<SegmentUpdate, Op> added_as_, wrote_;  ///< a server's first addition; by version its update
+  std::map<int, std::map<int, int>> readers_;     ///< [segment][version] passes to come
+  std::map<int, int> averaged_;                   ///< segment -> latest version that is an average
+  std::map<int, int> gradient_of_;                ///< segment -> update whose gradient is open
+  std::map<int, Op> shares_;                      ///< segment -> the update of a share that is still to be gathered
+  std::vector<int> latest_;                       ///< version of each segment
   int in_flight_ = 0;
   /// What a gather brought into a buffer for weights.
   struct Whole {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "base/case_text.h"
 #include "base/error.h"
 #include "parallelism/plan/formats/print_json.h"
 #include "parallelism/plan/formats/read_json.h"
@@ -253,6 +254,7 @@ Plan random_served_plan(std::mt19937& random) {
   const int servers = uniform(random, 1, 2), workers = uniform(random, 1, 4);
   const char* mode = std::array{"sync", "async", "stale"}[uniform(random, 0, 2)];
   Case spec = moded_case(servers + workers, std::to_string(servers), mode);
+  spec.strategy.parameters.push_back({"cut", uniform(random, 0, 1) == 0 ? "layers" : "tensors"});
   spec.bucket = Bytes(uniform(random, 1, 400));
   const Plan plan = test_plan(spec, 4, 5);
   return plan.asynchronous ? plan : unroll(plan, 3);
@@ -348,14 +350,14 @@ TEST(ParameterServer, WhateverIsWrongWithAnExchangeIsTold) {
     for (int round = 0; round < 60; ++round) {
       Plan plan = random_served_plan(random);
       ASSERT_THAT(validate(plan), IsEmpty());
-      const Rank server = plan.servers[uniform(random, 0, plan.stages - 1)];
+      const Rank server = plan.servers[uniform(random, 0, static_cast<int>(std::ssize(plan.servers)) - 1)];
       std::vector<Op> adds;
       std::ranges::copy_if(plan.ranks[server.value].compute(), std::back_inserter(adds),
                            [](const Op& op) { return op.kind == OpKind::add; });
       Exchange exchange{plan, adds[uniform(random, 0, static_cast<int>(adds.size()) - 1)], server};
       if (!mutate(exchange)) continue;
       ++tried;
-      EXPECT_THAT(validate(plan), Not(IsEmpty())) << name << " in mode " << plan.spec.strategy.parameters[1].second;
+      EXPECT_THAT(validate(plan), Not(IsEmpty())) << name << " of " << parabench::to_text(plan.spec.strategy);
     }
     EXPECT_GE(tried, 10) << name;
   }

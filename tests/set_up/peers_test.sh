@@ -3,11 +3,23 @@
 
 python='
 case "$*" in
-  *"pip install"*) while [ "$1" != --target ]; do shift; done; mkdir -p "$2/torch-'"$LIBTORCH_VERSION"'.dist-info" ;;
-  *"venv --without-pip"*) mkdir -p "$4/bin" "$4/lib/python3.11/site-packages"; : > "$4/made" ;;
+  *"pip install"*)
+    while [ "$1" != --target ]; do shift; done
+    folder=$2
+    mkdir -p "$folder/nvidia"
+    shift 2
+    for wheel; do mkdir "$folder/$(echo "${wheel%==*}" | tr - _)-${wheel#*==}.dist-info"; done ;;
+  *"venv --without-pip"*)
+    mkdir -p "$4/bin" "$4/lib/python3.11/site-packages"
+    printf "#!/bin/sh\nIMPORTED\n" > "$4/bin/python"
+    chmod +x "$4/bin/python"
+    : > "$4/made" ;;
   *--python*UNAVAILABLE*) exit 1 ;;
 esac'
-tool python3 "$(echo "$python" | sed 's/UNAVAILABLE/torchgpipe/')"
+# fake_python WHEEL [COMMAND]: one that cannot install the wheel, and whose environments import torch by the command.
+fake_python() { tool python3 "$(echo "$python" | sed "s/UNAVAILABLE/$1/; s/IMPORTED/${2:-exit 0}/")"; }
+
+fake_python torchgpipe
 run "$checkout/parabench" peers --help
 expect "help explains it" contains "$output" "usage: ./parabench peers"
 run "$checkout/parabench" peers --anything
@@ -24,13 +36,20 @@ expect "the reason stays" [ -s "$checkout/.deps/peers/reasons/torchgpipe" ]
 expect "others have none" [ ! -e "$checkout/.deps/peers/reasons/deepspeed" ]
 expect "pinned versions" called "pip --python .*numpy==[0-9]"
 expect "nothing is built" not_called "cmake"
+expect "what the CUDA half of the wheel needs" called "pip install .*nvidia-cufile"
 
-tool python3 "$(echo "$python" | sed 's/UNAVAILABLE/numpy/')"
+fake_python numpy
 run "$checkout/parabench" peers
 expect "without what torch needs: exit code 4" [ "$status" = 4 ]
 expect "the old environment stays" [ -e "$checkout/.deps/peers/reasons/torchgpipe" ]
 
-tool python3 "$(echo "$python" | sed 's/UNAVAILABLE/nothing/')"
+fake_python nothing 'echo libcudnn.so.9: not found >\&2; exit 1'
+run "$checkout/parabench" peers
+expect "torch that cannot be imported: exit code 4" [ "$status" = 4 ]
+expect "why" contains "$errors" "libcudnn.so.9: not found"
+expect "the old environment still stays" [ -e "$checkout/.deps/peers/reasons/torchgpipe" ]
+
+fake_python nothing
 run env "PARABENCH_PEERS=$sandbox/elsewhere" "$checkout/parabench" peers
 expect "another folder" [ -e "$sandbox/elsewhere/made" ]
 

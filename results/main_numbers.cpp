@@ -134,6 +134,12 @@ constexpr MainNumber numbers[] = {
      predicted<[](const Predicted& p) { return bytes_or_nan(peak_bytes(p)); }>},
     {"step_time_error", NumberUnit::relative, "(predicted - measured) / measured step time",
      error<&CaseError::step_time>},
+    {"paired_step_time_error", NumberUnit::relative, "The same, of rounds predicted from their own calibration",
+     [](const Record& record) { return record.error ? record.error->paired_step_time_relative : std::nullopt; }},
+    {"step_time_noise_floor", NumberUnit::relative, "How far repeated measurements of the step time are from each other",
+     [](const Record& record) {
+       return record.error && record.error->noise_floor ? finite(record.error->noise_floor->relative) : std::nullopt;
+     }},
     {"peak_memory_error", NumberUnit::relative, "(predicted - measured) / measured peak memory",
      error<&CaseError::peak_memory>},
 };

@@ -109,8 +109,23 @@ struct Measured {
   std::optional<StepTimeline> timeline;  ///< of a typical step of the first launch; nullopt: too long, or an older file
 };
 
+/// A round of a launch that calibrates and trains in turn (run --paired).
+struct PairedRound {
+  double predicted_step_time_s = 0;  ///< from what the round calibrated
+  double measured_step_time_s = 0;   ///< median of the steps right before it and right after
+};
+
+/// How far repeated measurements of a case are from each other: what no prediction can be expected to undercut.
+struct NoiseFloor {
+  double relative = 0;      ///< mean of |predicted - measured| / measured
+  bool of_launches = true;  ///< each launch predicted by the median of the others; else from the calibration's spread
+};
+
 struct PredictionError {
-  double step_time_relative = 0;             ///< (predicted - measured) / measured
+  double step_time_relative = 0;  ///< (predicted - measured) / measured
+  /// The median of the same over paired rounds: of the model alone, without the machine's drift since the calibration.
+  std::optional<double> paired_step_time_relative;
+  std::optional<NoiseFloor> noise_floor;     ///< of step_time_relative; nullopt: one launch, and costs without spread
   std::vector<double> peak_memory_relative;  ///< per rank, total_counted; of ranks that counted none (emulated), none
   std::vector<Breakdown> breakdown_s;        ///< predicted - measured, per rank; of ranks without a breakdown, none
 };
@@ -139,6 +154,7 @@ struct Record {
   std::optional<Measured> measured;
   std::optional<Predicted> predicted;
   std::optional<PredictionError> error;
+  std::vector<PairedRound> paired;             ///< in their order; empty without --paired, and in older files
   std::vector<std::string> earlier_failures;   ///< reasons of the attempts before this one (--retries)
   std::vector<LastOperation> last_operations;  ///< of a launch that failed, as far as ranks told
   std::string emulate;                         ///< what --emulate gave; "" where nothing was, and in older files

@@ -102,7 +102,11 @@ json to_json(const PredictionError& error) {
     json& per_rank = breakdown[std::string(name)] = json::array();
     for (const Breakdown& rank : error.breakdown_s) per_rank.push_back(rank.*field);
   }
+  const auto& floor = error.noise_floor;
   return {{"step_time_relative", error.step_time_relative},
+          {"paired_step_time_relative", null_if_absent(error.paired_step_time_relative)},
+          {"noise_floor_relative", floor ? json(floor->relative) : json()},
+          {"noise_floor_of", floor ? json(floor->of_launches ? "launches" : "calibration") : json()},
           {"peak_memory_relative", error.peak_memory_relative},
           {"breakdown_s", std::move(breakdown)}};
 }
@@ -170,6 +174,10 @@ json to_json(const RankMeasured& rank) {
   return out;
 }
 
+json to_json(const PairedRound& round) {
+  return {{"predicted_step_time_s", round.predicted_step_time_s}, {"measured_step_time_s", round.measured_step_time_s}};
+}
+
 json to_json(const Measured& measured) {
   const auto& isolated = measured.isolated_step_time_s;
   return {{"step_time_s", to_json(measured.step_time_s)},
@@ -210,6 +218,7 @@ json to_json(const Record& record) {
            {"measured", record.measured ? to_json(*record.measured) : json()},
            {"predicted", record.predicted ? to_json(*record.predicted) : json()},
            {"error", record.error ? to_json(*record.error) : json()},
+           {"paired", list(record.paired)},
            {"earlier_failures", record.earlier_failures},
            {"last_operations", list(record.last_operations)},
            {"emulate", null_if_empty(record.emulate)},

@@ -190,7 +190,13 @@ Predicted predicted(const JsonReader& value) {
 }
 
 PredictionError prediction_error(const JsonReader& value) {
-  PredictionError out{real(value, "step_time_relative"), reals(value.at("peak_memory_relative")), {}};
+  PredictionError out;
+  out.step_time_relative = real(value, "step_time_relative");
+  // Files of schema 1.11 and before know neither.
+  out.paired_step_time_relative = value.find<double>("paired_step_time_relative");
+  if (value.has("noise_floor_relative"))
+    out.noise_floor = NoiseFloor{real(value, "noise_floor_relative"), text(value, "noise_floor_of") == "launches"};
+  out.peak_memory_relative = reals(value.at("peak_memory_relative"));
   const JsonReader parts = value.at("breakdown_s");
   for (const auto& [name, field] : breakdown_fields) {
     const std::vector<double> per_rank = reals(parts.at(name));
@@ -198,6 +204,10 @@ PredictionError prediction_error(const JsonReader& value) {
     for (std::size_t rank = 0; rank < per_rank.size(); ++rank) out.breakdown_s[rank].*field = per_rank[rank];
   }
   return out;
+}
+
+PairedRound paired_round(const JsonReader& value) {
+  return {real(value, "predicted_step_time_s"), real(value, "measured_step_time_s")};
 }
 
 PlanSummary plan_summary(const JsonReader& value) {
@@ -240,6 +250,8 @@ Record record_from_valid_json(const JsonReader& value) {
   if (value.has("measured")) out.measured = measured(value.at("measured"));
   if (value.has("predicted")) out.predicted = predicted(value.at("predicted"));
   if (value.has("error")) out.error = prediction_error(value.at("error"));
+  // Files of schema 1.11 and before do not know it.
+  if (value.has("paired")) out.paired = list<PairedRound>(value.at("paired"), paired_round);
   // Files of schema 1.6 and before know none of the three.
   out.earlier_failures = value.find<std::vector<std::string>>("earlier_failures").value_or(std::vector<std::string>());
   if (value.has("last_operations"))

@@ -59,9 +59,39 @@ std::optional<std::pair<double, double>> known_interval(const Predicted& predict
   return low < high ? std::optional(predicted.interval_s) : std::nullopt;
 }
 
-PredictionError compare(const Predicted& predicted, const Measured& measured) {
+std::optional<NoiseFloor> noise_floor(const Predicted& predicted, const Measured& measured) {
+  const std::vector<double> launches = launch_medians(measured);
+  if (launches.size() >= 2) {
+    double sum = 0;
+    for (std::size_t i = 0; i < launches.size(); ++i) {
+      std::vector<double> others = launches;
+      others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+      sum += std::abs(relative(median(others), launches[i]));
+    }
+    return NoiseFloor{sum / static_cast<double>(launches.size()), true};
+  }
+  const auto interval = known_interval(predicted);
+  if (!interval || launches.empty()) return std::nullopt;
+  // The interval is that of 95 % of normal values, 1.96 standard deviations each way.
+  const double deviation = (interval->second - interval->first) / (2 * 1.96);
+  return NoiseFloor{std::sqrt(2 / std::numbers::pi) * deviation / launches.front(), false};
+}
+
+std::string noise_text(const PredictionError& error) {
+  if (!error.noise_floor || !std::isfinite(error.noise_floor->relative)) return "-";
+  const auto& [floor, of_launches] = *error.noise_floor;
+  return fmt::format("{}{:.1f} %{}", of_launches ? "" : "~", 100 * floor,
+                     std::abs(error.step_time_relative) <= floor ? ", within" : "");
+}
+
+PredictionError compare(const Predicted& predicted, const Measured& measured, std::span<const PairedRound> paired) {
   PredictionError error;
   error.step_time_relative = relative(predicted.step_time_s, measured.step_time_s.median);
+  error.noise_floor = noise_floor(predicted, measured);
+  std::vector<double> rounds;
+  for (const PairedRound& round : paired)
+    rounds.push_back(relative(round.predicted_step_time_s, round.measured_step_time_s));
+  if (!rounds.empty()) error.paired_step_time_relative = median(rounds);
   for (std::size_t rank = 0; rank < measured.ranks.size(); ++rank) {
     const RankPredicted& expected = predicted.ranks.at(rank);
     const RankMeasured& actual = measured.ranks[rank];
@@ -99,17 +129,20 @@ std::vector<MeanError> mean_errors(std::span<const Record> records) {
 std::vector<MeanError> mean_errors(std::span<const Record* const> records) {
   std::vector<MeanError> means = {{.checked = true}, {}, {.emulated = true}};
   for (MeanError& kind : means) {
-    std::vector<double> time, bytes;
+    std::vector<double> time, paired, bytes;
     for (const Record* record : records) {
       if (!counts(*record) || is_emulated(record->parameters) != kind.emulated || is_checked(*record) != kind.checked)
         continue;
       const auto error = case_error(*record);
       if (!error || !std::isfinite(error->step_time)) continue;
       time.push_back(std::abs(error->step_time));
+      if (record->error && record->error->paired_step_time_relative)
+        paired.push_back(std::abs(*record->error->paired_step_time_relative));
       if (std::isfinite(error->peak_memory)) bytes.push_back(std::abs(error->peak_memory));
     }
     kind.cases = static_cast<int>(time.size());
     if (!time.empty()) kind.step_time = mean(time);
+    if (!paired.empty()) kind.paired = mean(paired);
     if (!bytes.empty()) kind.peak_memory = mean(bytes);
   }
   std::erase_if(means, [](const MeanError& kind) { return kind.cases == 0; });

@@ -39,8 +39,17 @@ std::int64_t resident_bytes(const Measured& measured);
 /// The interval that the spread of the calibrated costs gives; nullopt where costs have none, as those of a data sheet.
 std::optional<std::pair<double, double>> known_interval(const Predicted& predicted);
 
+/// With two launches or more the mean over launches of |x - m| / m, m being the launch's median step and x the median of
+/// the other launches' medians; of one launch what the spread of calibrated costs lets expect, sqrt(2 / pi) of its
+/// standard deviation. nullopt where there is neither.
+std::optional<NoiseFloor> noise_floor(const Predicted& predicted, const Measured& measured);
+
+/// "3.2 %, within": the noise floor, and whether the error is no larger; "~3.2 %" where it is the calibration's; "-"
+/// where there is none.
+std::string noise_text(const PredictionError& error);
+
 /// The error of a prediction against the measured median. Precondition: both name the same ranks in the same order.
-PredictionError compare(const Predicted& predicted, const Measured& measured);
+PredictionError compare(const Predicted& predicted, const Measured& measured, std::span<const PairedRound> paired = {});
 
 /// (predicted - measured) / measured of the median step time and of peak_bytes(); NaN where there is nothing to divide
 /// by. nullopt unless the record was both predicted and measured.
@@ -54,6 +63,7 @@ struct MeanError {
   bool emulated = false, checked = false;
   int cases = 0;
   double step_time = 0;
+  std::optional<double> paired;       ///< of the paired step time, over those that have one
   std::optional<double> peak_memory;  ///< over those whose memory was counted
 };
 /// "checked", "unchecked" or "emulated".

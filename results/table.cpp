@@ -17,13 +17,13 @@
 namespace parabench::results {
 namespace {
 
-constexpr std::size_t columns = 11;
+constexpr std::size_t columns = 13, paired_column = 6;
 using Row = std::array<std::string, columns>;
 
 // Two lines of headings: a quantity spans its predicted value, measured value and error.
-const Row quantities = {"", "", "step time", "", "", "peak memory", "", "", "", "", ""};
-const Row headings = {"case",     "status", "predicted",  "measured",  "error",   "predicted",
-                      "measured", "error",  "equivalent", "samples/s", "speed-up"};
+const Row quantities = {"", "", "step time", "", "", "", "", "peak memory", "", "", "", "", ""};
+const Row headings = {"case",      "status",   "predicted", "measured",   "error",     "noise",   "paired error",
+                      "predicted", "measured", "error",     "equivalent", "samples/s", "speed-up"};
 
 std::string percent(double ratio) { return std::isfinite(ratio) ? fmt::format("{:+.1f} %", 100 * ratio) : "-"; }
 
@@ -56,26 +56,33 @@ Row row(const Record& record) {
   cells[1] = to_text(record.status);
   if (record.predicted) {
     cells[2] = human_seconds(record.predicted->step_time_s);
-    cells[5] = memory(peak_bytes(*record.predicted));
+    cells[7] = memory(peak_bytes(*record.predicted));
   }
   if (record.measured) {
     cells[3] = human_seconds(record.measured->step_time_s.median);
-    cells[6] = measured_memory(record);
-    cells[9] = plain_number(record.measured->throughput_samples_per_s);
-    if (record.measured->baseline) cells[10] = plain_number(record.measured->baseline->speedup) + " x";
+    cells[8] = measured_memory(record);
+    cells[11] = plain_number(record.measured->throughput_samples_per_s);
+    if (record.measured->baseline) cells[12] = plain_number(record.measured->baseline->speedup) + " x";
   }
   if (const auto both = case_error(record)) {
     cells[4] = percent(both->step_time);
-    cells[7] = percent(both->peak_memory);
+    cells[9] = percent(both->peak_memory);
   }
-  cells[8] = verdict(record);
+  if (record.error) {
+    cells[5] = noise_text(*record.error);
+    if (record.error->paired_step_time_relative)
+      cells[paired_column] = percent(*record.error->paired_step_time_relative);
+  }
+  cells[10] = verdict(record);
   return cells;
 }
 
-/// The id and the status to the left, figures to the right; no blanks at the end of a line.
+/// The id and the status to the left, figures to the right; no blanks at the end of a line. Columns without a width are
+/// left out.
 void append(std::string& text, const Row& cells, const std::array<std::size_t, columns>& widths) {
   std::string line;
   for (std::size_t c = 0; c < columns; ++c) {
+    if (widths[c] == 0) continue;
     if (c > 0) line += "  ";
     line += c < 2 ? fmt::format("{:<{}}", cells[c], widths[c]) : fmt::format("{:>{}}", cells[c], widths[c]);
   }
@@ -89,6 +96,7 @@ std::string summary(const MeanError& mean) {
   std::string line =
       fmt::format("mean absolute error over {}: step time {:.1f} %",
                   counted(mean.cases, usual ? "case" : fmt::format("{} case", kind_of(mean))), 100 * mean.step_time);
+  if (mean.paired) line += fmt::format(" (paired {:.1f} %)", 100 * *mean.paired);
   if (mean.peak_memory) line += fmt::format(", peak memory {:.1f} %", 100 * *mean.peak_memory);
   return line + "\n";
 }
@@ -118,6 +126,7 @@ std::string results_table(std::span<const Record> records) {
     widths[c] = std::max(headings[c].size(), quantities[c].size());
     for (const Row& cells : rows) widths[c] = std::max(widths[c], cells[c].size());
   }
+  if (std::ranges::all_of(records, [](const Record& r) { return r.paired.empty(); })) widths[paired_column] = 0;
   std::string text;
   append(text, quantities, widths);
   append(text, headings, widths);

@@ -15,7 +15,7 @@ namespace parabench::results {
 /// report of more than most_ranks_in_all), evenly spaced and with their numbers; timelines (in microseconds) are kept,
 /// in order, as long as they fit into most_timeline_bytes in all, and "timeline_left_out" tells of others.
 inline constexpr std::size_t most_ranks = 16, least_ranks = 4, most_ranks_in_all = 8800;
-inline constexpr std::size_t most_timeline_bytes = 400'000;
+inline constexpr std::size_t most_timeline_bytes = 350'000;
 nlohmann::json figures_json(const Report& report);
 
 }  // namespace parabench::results

@@ -23,6 +23,12 @@ constexpr std::size_t most_rows_of_a_page = 40;
 std::string percent(double ratio) {
   return std::isfinite(ratio) ? fmt::format("${:+.1f}$", 100 * ratio) : std::string("--");
 }
+/// "3.2", "\sim 3.2" where it is the calibration's.
+std::string noise(const NoiseFloor& floor) {
+  return std::isfinite(floor.relative)
+             ? fmt::format("${}{:.1f}$", floor.of_launches ? "" : "\\sim ", 100 * floor.relative)
+             : std::string("--");
+}
 std::string unit(const std::string& text) {  // "57.1 ms", the blank of fixed width
   std::string out = text;
   if (const std::size_t blank = out.find(' '); blank != std::string::npos) out.replace(blank, 1, "\\,");
@@ -32,20 +38,23 @@ std::string seconds(double value) { return std::isfinite(value) ? unit(human_sec
 std::string bytes(std::int64_t value) { return value == 0 ? "--" : unit(human_bytes(static_cast<double>(value))); }
 
 std::string line_of(const Record& record, const ReportRow& row, const std::string& name) {
-  std::vector<std::string> cells = {name, "--", "--", "--", "--", "--", "--", "--"};
+  std::vector<std::string> cells = {name, "--", "--", "--", "--", "--", "--", "--", "--", "--"};
   if (record.predicted) {
     cells[1] = seconds(record.predicted->step_time_s);
-    cells[4] = bytes(peak_bytes(*record.predicted));
+    cells[6] = bytes(peak_bytes(*record.predicted));
   }
   if (record.measured) {
     cells[2] = seconds(record.measured->step_time_s.median);
-    cells[5] = bytes(peak_bytes(*record.measured));
-    if (record.measured->baseline) cells[7] = plain_number(record.measured->baseline->speedup);
+    cells[7] = bytes(peak_bytes(*record.measured));
+    if (record.measured->baseline) cells[9] = plain_number(record.measured->baseline->speedup);
   }
   if (row.error) {
     cells[3] = percent(row.error->step_time);
-    cells[6] = percent(row.error->peak_memory);
+    cells[8] = percent(row.error->peak_memory);
   }
+  if (record.error && record.error->noise_floor) cells[4] = noise(*record.error->noise_floor);
+  if (record.error && record.error->paired_step_time_relative)
+    cells[5] = percent(*record.error->paired_step_time_relative);
   return fmt::format("{} \\\\\n", fmt::join(cells, " & "));
 }
 
@@ -76,7 +85,7 @@ std::string note_line(const Report& report, const ReportRow& row) {
   const Record& record = report.record(row);
   const std::string note = training_note(record, report.files[row.file].results.records);
   if (note.empty()) return "";
-  return fmt::format("\\multicolumn{{8}}{{l}}{{\\quad\\footnotesize {}: {}}} \\\\\n",
+  return fmt::format("\\multicolumn{{10}}{{l}}{{\\quad\\footnotesize {}: {}}} \\\\\n",
                      latex_text(record.equivalence.reference), latex_text(note));
 }
 
@@ -92,17 +101,18 @@ std::string report_latex_table(const Report& report) {
       is_long ? " and \\usepackage{longtable}" : "; wider than one column: for table*, or inside \\resizebox", counting,
       counted(report.rows.size(), "record"), counting == 1 ? "counts" : "count");
   out += fmt::format(
-      "\\begin{{{}}}{{lrrrrrrr}}\n\\toprule\n"
-      " & \\multicolumn{{3}}{{c}}{{Step time}} & \\multicolumn{{3}}{{c}}{{Peak memory}} & \\\\\n"
-      "\\cmidrule(lr){{2-4}}\\cmidrule(lr){{5-7}}\n"
-      "Case & Predicted & Measured & Error / \\% & Predicted & Measured & Error / \\% & Speed-up \\\\\n\\midrule\n",
+      "\\begin{{{}}}{{lrrrrrrrrr}}\n\\toprule\n"
+      " & \\multicolumn{{5}}{{c}}{{Step time}} & \\multicolumn{{3}}{{c}}{{Peak memory}} & \\\\\n"
+      "\\cmidrule(lr){{2-6}}\\cmidrule(lr){{7-9}}\n"
+      "Case & Predicted & Measured & Error / \\% & Noise / \\% & Paired / \\% & "
+      "Predicted & Measured & Error / \\% & Speed-up \\\\\n\\midrule\n",
       kind);
   if (is_long) out += "\\endhead\n";
   bool first = true;
   for (const auto& [name, rows] : by_workload(report)) {
     if (!first) out += "\\addlinespace\n";
     first = false;
-    out += fmt::format("\\multicolumn{{8}}{{l}}{{\\textit{{{}}}}} \\\\\n", latex_text(name));
+    out += fmt::format("\\multicolumn{{10}}{{l}}{{\\textit{{{}}}}} \\\\\n", latex_text(name));
     for (const ReportRow* row : rows)
       out += line_of(report.record(*row), *row, case_name(report, *row)) + note_line(report, *row);
   }

@@ -68,6 +68,10 @@ void add_case(Writer& out, const std::string& name, const Record& record, const 
     out.add_percent(name, "TimeErrorPercent", row.error->step_time);
     out.add_percent(name, "MemoryErrorPercent", row.error->peak_memory);
   }
+  if (record.error && record.error->noise_floor)
+    out.add_percent(name, "NoisePercent", record.error->noise_floor->relative);
+  if (record.error && record.error->paired_step_time_relative)
+    out.add_percent(name, "PairedTimeErrorPercent", *record.error->paired_step_time_relative);
   for (const Scaling& scaling : row.scalings) {
     const std::string over = "Over" + macro_word(to_text(scaling.kind));
     out.add(name, "Speedup" + over, scaling.speedup);

@@ -60,6 +60,9 @@ std::string case_row(const Report& report, const ReportRow& row) {
   const auto measured = record.measured ? std::optional(record.measured->step_time_s.median) : std::nullopt;
   out += time_cell(predicted) + time_cell(measured);
   out += error_cell(row.error ? std::optional(row.error->step_time) : std::nullopt);
+  const auto floor = record.error ? record.error->noise_floor : std::nullopt;
+  out += td(floor ? noise_text(*record.error) : "", floor ? std::optional(floor->relative) : std::nullopt);
+  out += error_cell(record.error ? record.error->paired_step_time_relative : std::nullopt);
   out += bytes_cell(record.predicted ? peak_bytes(*record.predicted) : 0);
   out += bytes_cell(record.measured ? peak_bytes(*record.measured) : 0);
   out += error_cell(row.error ? std::optional(row.error->peak_memory) : std::nullopt);
@@ -103,6 +106,8 @@ std::string cases_table(const Report& report) {
                 {"Predicted step"},
                 {"Measured step"},
                 {"Step error"},
+                {"Noise"},
+                {"Paired error"},
                 {"Predicted peak"},
                 {"Measured peak"},
                 {"Memory error"},

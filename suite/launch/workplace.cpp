@@ -21,7 +21,7 @@ constexpr double prediction_patience = 20;
 
 /// Steps' worth of work in a launch. Verify: its steps in fp64 on small pieces and in the reference of every replica's
 /// pieces, and as many in the run's precision; calibrate: chains at three batch sizes, alone and with
-/// all ranks busy; hand_over: three steps of all ranks' work.
+/// all ranks busy; paired: rounds of its steps and of chains at two batch sizes; hand_over: three steps of all ranks' work.
 double work_in_steps(protocol::Phase phase, const plan::Plan& plan, int launch_steps) {
   switch (phase) {
     case protocol::Phase::probe:
@@ -29,9 +29,15 @@ double work_in_steps(protocol::Phase phase, const plan::Plan& plan, int launch_s
     case protocol::Phase::verify: return (2.0 + 4.0 / 3 * plan.spec.np) * plan::equivalence_steps(plan);
     case protocol::Phase::measure: return launch_steps + std::max(protocol::most_isolated_steps, plan.averaging.every);
     case protocol::Phase::calibrate: return 60.0 * plan.spec.np;
+    case protocol::Phase::paired: return protocol::fewest_paired_rounds * 2.0 * (launch_steps + 10.0 * plan.spec.np);
     case protocol::Phase::hand_over: return 3.0 * plan.spec.np;
   }
   return 0;
+}
+
+double work_seconds(protocol::Phase phase, const Forecast& forecast, int launch_steps) {
+  const double steps_s = work_in_steps(phase, forecast.plan, launch_steps) * forecast.predicted.step_time_s;
+  return phase == protocol::Phase::paired ? std::max(steps_s, protocol::paired_launch_s) : steps_s;
 }
 
 LaunchResult interrupted_launch() {
@@ -171,11 +177,11 @@ double launch_seconds(double work_s) { return start_up_s + work_s; }
 double launch_patience(double work_s) { return start_up_patience_s + prediction_patience * work_s; }
 
 double expected_seconds(protocol::Phase phase, const Forecast& forecast, int launch_steps) {
-  return launch_seconds(work_in_steps(phase, forecast.plan, launch_steps) * forecast.predicted.step_time_s);
+  return launch_seconds(work_seconds(phase, forecast, launch_steps));
 }
 
 double patience_seconds(protocol::Phase phase, const Forecast& forecast, int launch_steps) {
-  return launch_patience(work_in_steps(phase, forecast.plan, launch_steps) * forecast.predicted.step_time_s);
+  return launch_patience(work_seconds(phase, forecast, launch_steps));
 }
 
 }  // namespace parabench::suite

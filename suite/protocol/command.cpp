@@ -22,7 +22,7 @@ constexpr const char* one_process_flag = "--one-process";
 std::vector<std::string> arguments(const RankCommand& command) {
   std::vector<std::string> words = {phase_option, std::string(to_text(command.phase)), reply_option, command.reply};
   if (!command.plan.empty()) words.insert(words.end(), {plan_option, command.plan});
-  if (command.phase == Phase::measure) {
+  if (command.phase == Phase::measure || command.phase == Phase::paired) {
     words.insert(words.end(),
                  {steps_option, std::to_string(command.steps), warmup_option, std::to_string(command.warmup)});
   }

@@ -21,6 +21,7 @@ std::string_view answer_key(Phase phase) {
     case Phase::verify: return "equivalence";
     case Phase::measure: return "measured";
     case Phase::calibrate: return "calibration";
+    case Phase::paired: return "paired";
     case Phase::hand_over: return "hand_over";
     case Phase::communicate: return "timings";
   }
@@ -45,6 +46,7 @@ Answer answer_from_json(const JsonReader& reader, Phase phase) {
     case Phase::verify: require_numbers(reader.at("reference_losses")); return results::equivalence_from_json(reader);
     case Phase::measure: require_numbers(reader.at("losses")); return results::measured_from_json(reader);
     case Phase::calibrate: return analytic::calibration_from_json(reader);
+    case Phase::paired: return paired_rounds_from_json(reader);
     case Phase::hand_over:
       require_numbers(reader.at("losses"));
       return HandOver{reader.get<std::vector<double>>("losses")};

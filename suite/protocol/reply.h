@@ -11,6 +11,7 @@
 #include "results/record.h"
 #include "suite/protocol/exchange_work.h"
 #include "suite/protocol/offer.h"
+#include "suite/protocol/paired_rounds.h"
 #include "suite/protocol/phase.h"
 
 namespace parabench::protocol {
@@ -21,8 +22,8 @@ struct HandOver {
 };
 
 /// One alternative per phase, in the order of Phase.
-using Answer =
-    std::variant<Offer, results::Equivalence, results::Measured, analytic::Calibration, HandOver, ExchangeTimings>;
+using Answer = std::variant<Offer, results::Equivalence, results::Measured, analytic::Calibration, PairedRounds,
+                            HandOver, ExchangeTimings>;
 
 struct Reply {
   std::string plan_hash;               ///< of the plan or the work that the ranks were given; "" for a probe

@@ -1,5 +1,6 @@
 #include "suite/rank/job.h"
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -25,6 +26,7 @@
 #include "suite/rank/communicate.h"
 #include "suite/rank/launch.h"
 #include "suite/rank/measure.h"
+#include "suite/rank/paired.h"
 #include "suite/rank/transfers.h"
 #include "suite/rank/verify.h"
 
@@ -36,8 +38,13 @@ std::int64_t window_bytes(const Launch& launch) {
   const plan::Plan plan =
       launch.command.phase == protocol::Phase::verify ? exec::small_pieces(launch.plan, launch.model, 1) : launch.plan;
   std::int64_t bytes = 0;
-  for (const auto& [role, largest] : plan::exchanged_arenas(plan, launch.model)) bytes += largest;
-  return bytes;
+  std::int64_t largest_arena = 0;
+  for (const auto& [role, largest] : plan::exchanged_arenas(plan, launch.model)) {
+    bytes += largest;
+    largest_arena = std::max(largest_arena, largest);
+  }
+  // A buffer to reduce in stands beside the state.
+  return launch.command.phase == protocol::Phase::paired ? bytes + largest_arena : bytes;
 }
 
 /// The body of one rank on its device.
@@ -50,6 +57,7 @@ protocol::Answer run_phase(const Launch& launch, comm::Communicator& comm, exec:
     case protocol::Phase::verify: return verify(launch, comm, device);
     case protocol::Phase::measure: return measure(launch, comm, device, place);
     case protocol::Phase::calibrate: return calibrate(launch, comm, device, place);
+    case protocol::Phase::paired: return pair(launch, comm, device);
   }
   throw std::logic_error("a phase without a plan on ranks");
 }
@@ -59,8 +67,9 @@ std::vector<comm::MessageLane> message_lanes(const Launch& launch) {
   std::vector<comm::MessageLane> lanes;
   for (const plan::Route& route : plan::routes(launch.plan))
     lanes.push_back({route.from, route.to, exec::channel_of(route.payload)});
-  if (launch.command.phase == protocol::Phase::calibrate && !lanes.empty())
-    lanes.insert(lanes.end(), {ping_lane, pong_lane});
+  const bool calibrates =
+      launch.command.phase == protocol::Phase::calibrate || launch.command.phase == protocol::Phase::paired;
+  if (calibrates && !lanes.empty()) lanes.insert(lanes.end(), {ping_lane, pong_lane});
   return lanes;
 }
 

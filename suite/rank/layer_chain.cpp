@@ -55,8 +55,7 @@ plan::Plan split_backwards(plan::Plan plan) {
 struct Samples {
   std::map<std::pair<plan::OpKind, int>, std::vector<double>> seconds;  ///< by kind and segment
   std::map<std::pair<plan::OpKind, int>, exec::OpMemory> memory;        ///< of the last step
-  std::vector<double> gaps;
-  double step_s = 0;
+  std::vector<double> gaps, steps;  ///< between operations; from a step's first begin to its last end
 
   double median_s(plan::OpKind kind, int segment) const { return median(seconds.at({kind, segment})); }
   double mad_s(plan::OpKind kind, int segment) const { return mad(seconds.at({kind, segment})); }
@@ -86,9 +85,12 @@ Samples run_chain(const plan::Plan& step, const Launch& launch, exec::Device& de
     const std::pair key{ops[i].kind, ops[i].segment.value};
     samples.seconds[key].push_back(spans[i].end - spans[i].start - spans[i].data_wait);
     samples.memory[key] = execution.memory[i];
-    samples.gaps.push_back(spans[i].start - spans[i - 1].end);
+    const bool begins = ops[i - 1].step < ops[i].step;
+    if (!begins) samples.gaps.push_back(spans[i].start - spans[i - 1].end);
+    if (begins) samples.steps.push_back(0);
+    // Without what the step waited for its batch.
+    samples.steps.back() += spans[i].end - spans[i].start - spans[i].data_wait + (begins ? 0 : samples.gaps.back());
   }
-  samples.step_s = (spans.back().end - spans.front().start) / plan.steps;
   return samples;
 }
 
@@ -104,11 +106,12 @@ double replayed_step_s(plan::Plan step, const Launch& launch, exec::Device& devi
   return median(seconds);
 }
 
-/// Layers as parts of a step that takes `step_s`: nobody sees into a graph, so each keeps its share of the time.
-void fit_into(LayerChain& chain, double step_s) {
+/// Layers as parts of a step that takes `step_s`, of which the update and `overhead_s` in all are not theirs: each keeps
+/// its share of the time.
+void fit_into(LayerChain& chain, double step_s, double overhead_s) {
   double layers_s = 0;
   for (const analytic::LayerTiming& t : chain.layers) layers_s += t.forward_s + t.backward_s;
-  const double factor = std::max(0.0, step_s - chain.update_s) / layers_s;
+  const double factor = std::max(0.0, step_s - chain.update_s - overhead_s) / layers_s;
   for (analytic::LayerTiming& t : chain.layers) {
     for (double* s : {&t.forward_s, &t.backward_s, &t.forward_mad_s, &t.backward_mad_s}) *s *= factor;
     if (!t.split) continue;
@@ -116,6 +119,24 @@ void fit_into(LayerChain& chain, double step_s) {
       *s *= factor;
   }
   chain.step_s = step_s;
+}
+
+/// The same for the halves of backwards, which were measured in steps of their own, beside the chain's forwards.
+void fit_halves_into(LayerChain& chain, double step_s, double overhead_s) {
+  double others_s = chain.update_s + overhead_s, halves_s = 0;
+  for (const analytic::LayerTiming& t : chain.layers) {
+    others_s += t.forward_s;
+    halves_s += t.split->input_s + t.split->weight_s;
+  }
+  const double factor = std::max(0.0, step_s - others_s) / halves_s;
+  for (analytic::LayerTiming& t : chain.layers)
+    for (double* s : {&t.split->input_s, &t.split->weight_s, &t.split->input_mad_s, &t.split->weight_mad_s})
+      *s *= factor;
+}
+
+/// Between the operations of a step, and before the first.
+double overhead_of(const plan::Plan& step, const LayerChain& chain) {
+  return chain.overhead_s * static_cast<double>(step.ranks[0].compute().size());
 }
 
 analytic::LayerTiming timing_of(const Samples& chain, int layer, int samples) {
@@ -156,12 +177,15 @@ LayerChain time_layers(const Launch& launch, exec::Device& device, int samples, 
   for (int l = 0; l < layers; ++l) chain.layers.push_back(timing_of(whole, l, samples));
   chain.update_s = whole.median_s(plan::OpKind::update, 0);
   chain.overhead_s = median(whole.gaps);
-  chain.step_s = whole.step_s;
+  fit_into(chain, median(whole.steps), overhead_of(step, chain));
   if (plan::uses(launch.plan, plan::OpKind::backward_input)) {
-    const Samples parts = run_chain(split_backwards(step), launch, device, steps, ready);
+    const plan::Plan split = split_backwards(step);
+    const Samples parts = run_chain(split, launch, device, steps, ready);
     for (int l = 0; l < layers; ++l) chain.layers[l].split = split_timing_of(parts, l);
+    fit_halves_into(chain, median(parts.steps), overhead_of(split, chain));
   }
-  if (launch.plan.spec.graph) fit_into(chain, replayed_step_s(step, launch, device, steps, ready));
+  // Nobody sees into a graph, in which nothing stands between operations.
+  if (launch.plan.spec.graph) fit_into(chain, replayed_step_s(step, launch, device, steps, ready), 0);
   return chain;
 }
 

@@ -10,7 +10,9 @@
 
 namespace parabench::rank {
 
-/// Medians of a whole model as one chain of one-layer segments on one rank.
+/// A whole model as one chain of one-layer segments on one rank. `step_s` is the median step. Layers, the update and
+/// `overhead_s` between operations add up to it: medians of the parts alone add up to less, since what disturbs a step
+/// falls on one part or another, so the layers' are scaled.
 struct LayerChain {
   std::vector<analytic::LayerTiming> layers;
   double update_s = 0, overhead_s = 0, step_s = 0;
@@ -24,8 +26,7 @@ void tune_layers(const Launch& launch, exec::Device& device, int samples);
 
 /// Runs `steps` steps on `samples` samples after two discarded ones, under the keys of the launch's case that a layer's
 /// time depends on. Where the launch's plan splits backwards, as many steps again with all I and then all W, as a stage
-/// of one segment has them. Where its steps are replayed (graph:on), the layers' times are scaled so that they and the
-/// update add up to a replayed step.
+/// of one segment has them. Where its steps are replayed (graph:on), the parts add up to a replayed step.
 /// Ranks whose chains are to run side by side meet in `ready`, which is called as often on each.
 LayerChain time_layers(const Launch& launch, exec::Device& device, int samples, int steps, const Ready& ready);
 

@@ -4,13 +4,10 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "base/host_name.h"
 #include "base/statistics.h"
-#include "parallelism/comm/gather.h"
 #include "parallelism/comm/mpi/session.h"
 #include "parallelism/exec/arithmetic.h"
 #include "parallelism/exec/arrivals.h"
@@ -21,8 +18,8 @@
 #include "parallelism/plan/excerpt.h"
 #include "parallelism/plan/formats/print_trace.h"
 #include "suite/protocol/folder.h"
-#include "suite/protocol/rank_report.h"
 #include "suite/rank/clock.h"
+#include "suite/rank/rank_reports.h"
 #include "suite/rank/reductions.h"
 #include "suite/rank/reply.h"
 
@@ -65,23 +62,6 @@ std::optional<results::FiredTasks> fired_tasks(const plan::Plan& plan, Rank rank
                              .early_share = early / count};
 }
 
-/// What a rank reports in any case, of spans on its own clock.
-protocol::RankReport report(Rank rank, exec::RankSpans spans, double clock_offset, const std::string& device) {
-  protocol::RankReport result;
-  result.measured.rank = rank;
-  result.measured.host = host_name();
-  result.measured.device = device;
-  for (auto& lane : spans) {
-    for (plan::Span& span : lane) {
-      span.queued += clock_offset;
-      span.start += clock_offset;
-      span.end += clock_offset;
-    }
-  }
-  result.spans = std::move(spans);
-  return result;
-}
-
 /// Repeats of the plan's own steps to run alone; none where steps of the plan have no end of their own, or no other
 /// rank.
 int isolated_count(const Launch& launch) {
@@ -120,16 +100,6 @@ std::optional<results::StepTime> isolated_step_time(const std::vector<protocol::
   return results::StepTime{.samples = {std::move(seconds)}};
 }
 
-std::vector<protocol::RankReport> gather_reports(comm::Communicator& comm, const protocol::RankReport& mine) {
-  std::vector<protocol::RankReport> reports;
-  for (const std::string& text : comm::gather_to_root(comm, protocol::to_json(mine).dump())) {
-    const nlohmann::json document = nlohmann::json::parse(text);
-    const std::string name = "report of rank " + std::to_string(reports.size());
-    reports.push_back(protocol::rank_report_from_json(JsonReader(document, name)));
-  }
-  return reports;
-}
-
 /// What became of a worker's steps from `first` on.
 results::WorkerSteps worker_steps(const plan::Plan& plan, const exec::Arrivals& arrivals, ReplicaId replica,
                                   int first) {
@@ -163,19 +133,13 @@ results::Measured conclude(const Launch& launch, const plan::Plan& plan, comm::C
   if (comm.rank() != Rank(0)) return {};
 
   const int warmup = plan::window(launch.plan, launch.command.warmup, launch.command.steps).discarded;
-  plan::Timeline timeline{.origin = std::numeric_limits<double>::infinity()};
+  const plan::Timeline timeline = timeline_of(reports);
   results::Measured measured;
   if (comm.size() > 1) {
     measured.reduction = comm.capabilities().reduction;
     if (plan.spec.comm == CommKind::mpi) measured.mpi_settings = comm::mpi_settings();
   }
-  for (const protocol::RankReport& report : reports) {
-    timeline.ranks.push_back(report.spans);
-    measured.ranks.push_back(report.measured);
-    // Where a stage's replicas take mini-batches in turn, a short window may leave none for a rank.
-    const auto& computed = report.spans[plan::compute_lane];
-    if (!computed.empty()) timeline.origin = std::min(timeline.origin, computed.front().queued);
-  }
+  for (const protocol::RankReport& report : reports) measured.ranks.push_back(report.measured);
   // Nobody sees into a graph's step. Where ranks share a GPU, an operation that waits for its multiprocessors looks as
   // one that takes longer, and one that waits for a message as a bubble that no other rank causes.
   const bool shared =

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/counted.h"
+#include "base/error.h"
 #include "base/hash.h"
 #include "parallelism/plan/formats/print_json.h"
 #include "parallelism/plan/strategies/peer.h"
@@ -14,6 +15,7 @@
 #include "results/summary.h"
 #include "suite/run/combine.h"
 #include "suite/run/emulate_option.h"
+#include "suite/run/pair.h"
 #include "suite/run/stopping.h"
 #include "suite/run/trace.h"
 
@@ -59,6 +61,7 @@ class Attempt {
   void verify();
   void hand_over();
   void measure(const PlannedLaunch& launch);
+  void pair();
   void trace_prediction(const std::filesystem::path& trace, const std::string& trouble);
   void take(results::Measured measured);
   void judge(std::span<const double> losses);
@@ -106,8 +109,9 @@ std::optional<protocol::Reply> Attempt::run_phase(protocol::Phase phase, LaunchR
   request.phase = phase;
   request.plan = &forecast.plan;
   if (is_emulated(prepared_.chosen.spec)) request.durations = &forecast.durations;
-  request.steps = options_.steps;
-  request.warmup = options_.warmup;
+  const LaunchSteps asked = steps_of(phase, options_);
+  request.steps = asked.steps;
+  request.warmup = asked.warmup;
   request.timeout_s = patience_seconds(phase, forecast, steps);
   request.longest_operation_s =
       is_peer_ ? forecast.predicted.step_time_s : longest_operation_s(*prepared_.subject, knowledge_, forecast);
@@ -173,6 +177,20 @@ void Attempt::measure(const PlannedLaunch& launch) {
   launch.timed ? take(std::move(measured)) : judge(measured.losses);
 }
 
+/// The error of the model alone. The launch measures the model, not the case: what it cannot say is noted.
+void Attempt::pair() {
+  const auto reply = run_phase(protocol::Phase::paired, {}, "paired");
+  if (!reply) return;
+  results::Record& record = result_.record;
+  try {
+    record.paired =
+        pair_rounds(std::get<protocol::PairedRounds>(reply->answer), *prepared_.subject, prepared_.forecast->plan);
+  } catch (const Error& error) {
+    return workplace_.progress.note(fmt::format("{}: nothing is paired: {}", record.id, error.what()));
+  }
+  record.error = results::compare(*record.predicted, *record.measured, record.paired);
+}
+
 /// Where a trace cannot be written the case goes on. `trouble`: why there is none, "" for nothing.
 void Attempt::trace_prediction(const std::filesystem::path& trace, const std::string& trouble) {
   if (!trouble.empty()) return workplace_.progress.note(fmt::format("the trace is not kept: {}", trouble));
@@ -223,10 +241,12 @@ CaseResult Attempt::run() {
     workplace_.progress.note(fmt::format("{}: {} of warm-up and {} measured, whole rounds of {}", result_.record.id,
                                          counted(whole.discarded, "step"), whole.measured, whole.round));
   std::optional<results::StopReason> stopped_by;
+  bool pairs = false;
   for (const PlannedLaunch& launch : launches_of(prepared_.chosen.spec, options_)) {
     if (launch.phase == protocol::Phase::verify) verify();
     if (launch.phase == protocol::Phase::hand_over) hand_over();
     if (launch.phase == protocol::Phase::measure) measure(launch);
+    pairs = pairs || launch.phase == protocol::Phase::paired;
     if (!is_sound()) break;
   }
   while (is_sound() && result_.record.measured) {
@@ -234,6 +254,7 @@ CaseResult Attempt::run() {
     if (stopped_by) break;
     measure({.repetition = static_cast<int>(launches_.size()) + 1});
   }
+  if (is_sound() && pairs) pair();
   if (!is_sound()) stopped_by = result_.interrupted ? results::StopReason::interruption : results::StopReason::failure;
   if (result_.record.measured) result_.record.measured->stopped_by = stopped_by;
   std::error_code ignored;

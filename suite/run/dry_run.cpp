@@ -56,8 +56,9 @@ void print_case(const Prepared& prepared, int number, const RunOptions& options,
     LaunchRequest request;
     request.phase = launch.phase;
     request.plan = &prepared.forecast->plan;
-    request.steps = options.steps;
-    request.warmup = options.warmup;
+    const LaunchSteps asked = steps_of(launch.phase, options);
+    request.steps = asked.steps;
+    request.warmup = asked.warmup;
     request.data = options.launches.data;
     request.skip_corrupt = options.launches.skip_corrupt;
     request.program = program;

@@ -109,6 +109,12 @@ constexpr std::array options_table{
               .repeated = Repeated::if_given,
               .read = [](RunOptions& o, Text text) { o.verify = parse_enum<VerifyMode>("--verify", text); },
               .text = [](const RunOptions& o) { return std::string(to_text(o.verify)); }},
+    RunOption{.name = "--paired",
+              .help = "One more launch of each case, which calibrates and trains in turn: the error of the model "
+                      "alone, without what the machine drifted since the calibration",
+              .repeated = Repeated::if_given,
+              .read = [](RunOptions& o, Text) { o.paired = true; },
+              .text = [](const RunOptions& o) { return on(o.paired); }},
     RunOption{.name = "--emulate",
               .value = "COSTS",
               .help =

@@ -41,6 +41,7 @@ struct RunOptions {
   analytic::EmulatedCosts emulated;  ///< what is given of the times of emulated devices
   VerifyMode verify = VerifyMode::on;
   std::string trace;  ///< folder of timelines; "" for none
+  bool paired = false;  ///< one more launch of each case calibrates and trains in turn
   bool shuffle = false, resume = false;
   bool fail_fast = false;
   bool force = false;  ///< also cases that are predicted to exceed the memory

@@ -5,6 +5,11 @@
 
 namespace parabench::suite {
 
+LaunchSteps steps_of(protocol::Phase phase, const RunOptions& options) {
+  if (phase == protocol::Phase::paired) return {protocol::paired_steps, protocol::paired_warmup};
+  return {options.steps, options.warmup};
+}
+
 std::vector<PlannedLaunch> launches_of(const Case& spec, const RunOptions& options) {
   std::vector<PlannedLaunch> launches;
   if (plan::is_peer(spec)) {
@@ -18,6 +23,8 @@ std::vector<PlannedLaunch> launches_of(const Case& spec, const RunOptions& optio
     launches.push_back(
         {protocol::Phase::measure, repetition, repetition == 1 && !options.trace.empty() && !plan::is_peer(spec)});
   }
+  if (options.paired && !plan::is_peer(spec) && !is_emulated(spec))
+    launches.push_back({.phase = protocol::Phase::paired});
   return launches;
 }
 

@@ -15,9 +15,16 @@ struct PlannedLaunch {
   bool timed = true;    ///< of measure: false where only its losses are looked at
 };
 
+/// Steps that a launch of a phase trains, and discarded ones before them.
+struct LaunchSteps {
+  int steps = 0, warmup = 0;
+};
+LaunchSteps steps_of(protocol::Phase phase, const RunOptions& options);
+
 /// The launches of a case that runs, in order: one that verifies, unless that is switched off or nothing is trained;
 /// then one that measures for each repetition, unless the case is only to be verified. Where an interval is asked for,
-/// further ones that measure may follow. Before another product is measured, it is handed over what to train; to verify
+/// further ones that measure may follow. Last, where asked for, one that calibrates and trains in turn, of ranks of ours
+/// that compute. Before another product is measured, it is handed over what to train; to verify
 /// it is to look at its first losses.
 std::vector<PlannedLaunch> launches_of(const Case& spec, const RunOptions& options);
 

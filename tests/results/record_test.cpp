@@ -60,6 +60,38 @@ TEST(Compare, IsPredictedAgainstMeasured) {
   EXPECT_DOUBLE_EQ(error.breakdown_s[1].bubble, -0.5);
 }
 
+TEST(Compare, OfSeveralLaunchesTheNoiseFloorIsEachOnePredictedByTheOthers) {
+  const Record record = ok_record(gpipe, 400);
+  Measured measured = *record.measured;
+  measured.step_time_s.samples = {{1.0, 1.0}, {1.25, 1.25}};
+  const auto floor = noise_floor(*record.predicted, measured);
+  ASSERT_TRUE(floor);
+  EXPECT_TRUE(floor->of_launches);
+  EXPECT_DOUBLE_EQ(floor->relative, (0.25 + 0.2) / 2) << "1.25 says 25 % too much of 1, 1 says 20 % too little of 1.25";
+  EXPECT_EQ(compare(*record.predicted, measured).noise_floor->relative, floor->relative);
+}
+
+TEST(Compare, OfOneLaunchTheNoiseFloorIsThatOfTheCosts) {
+  const Record record = ok_record(gpipe, 400);
+  Predicted predicted = *record.predicted;
+  Measured measured = *record.measured;
+  measured.step_time_s.samples = {{2.0}};
+  predicted.interval_s = {2.0 - 1.96 * 0.1, 2.0 + 1.96 * 0.1};
+  const auto floor = noise_floor(predicted, measured);
+  ASSERT_TRUE(floor);
+  EXPECT_FALSE(floor->of_launches);
+  EXPECT_NEAR(floor->relative, 0.0398942, 1e-6) << "the mean absolute value of normal noise of 5 %";
+  predicted.interval_s = {2, 2};
+  EXPECT_FALSE(noise_floor(predicted, measured)) << "costs of a data sheet have no spread";
+}
+
+TEST(Compare, ThePairedErrorIsTheMedianOverRounds) {
+  const Record record = ok_record(gpipe, 400);
+  EXPECT_FALSE(compare(*record.predicted, *record.measured).paired_step_time_relative);
+  const std::vector<PairedRound> rounds = {{1.0, 1.0}, {2.2, 2.0}, {1.5, 3.0}};
+  EXPECT_DOUBLE_EQ(*compare(*record.predicted, *record.measured, rounds).paired_step_time_relative, 0.0);
+}
+
 TEST(Compare, LeavesOutRanksWithoutABreakdown) {
   Record record = ok_record(gpipe, 400);
   for (RankMeasured& rank : record.measured->ranks) rank.breakdown_s.reset();
@@ -74,7 +106,7 @@ TEST(Compare, LeavesOutRanksWithoutABreakdown) {
 TEST(RecordJson, HasExactlyTheFieldsOfTheContract) {
   const json record = to_json(sample_files()[0].records[0]);
   EXPECT_EQ(keys(record), (std::set<std::string>{"id", "parameters", "plan", "status", "reason", "equivalence",
-                                                 "measured", "predicted", "error", "earlier_failures",
+                                                 "measured", "predicted", "error", "paired", "earlier_failures",
                                                  "last_operations", "emulate", "launch", "reproduce"}));
   EXPECT_EQ(
       keys(record["measured"]["ranks"][0]["peak_memory_bytes"]),
@@ -87,7 +119,8 @@ TEST(RecordJson, HasExactlyTheFieldsOfTheContract) {
   EXPECT_EQ(keys(record["predicted"]["step_parts_s"]),
             (std::set<std::string>{"rank", "compute", "launch", "memory", "latency", "transfer"}));
   EXPECT_EQ(keys(record["error"]),
-            (std::set<std::string>{"step_time_relative", "peak_memory_relative", "breakdown_s"}));
+            (std::set<std::string>{"step_time_relative", "paired_step_time_relative", "noise_floor_relative",
+                                   "noise_floor_of", "peak_memory_relative", "breakdown_s"}));
   EXPECT_EQ(record["error"]["breakdown_s"]["forward"].size(), 2U) << "one difference per rank";
   EXPECT_EQ(record["reason"], nullptr);
   EXPECT_EQ(record["measured"]["sync"], false);

@@ -209,6 +209,22 @@ results::Measured measured(const Launch& launch) {
   return m;
 }
 
+/// Rounds on a machine that becomes slower, layers and steps alike.
+protocol::PairedRounds paired(const Launch& launch) {
+  protocol::PairedRounds answer;
+  for (const double slower : {1.0, 1.25, 1.5, 2.0}) {
+    analytic::Calibration round = calibration(launch.plan);
+    if (launch.behaviour == "lacking") round.layers.clear();
+    for (auto& [key, timings] : round.layers)
+      for (analytic::LayerTiming& timing : timings) {
+        timing.forward_s *= slower;
+        timing.backward_s *= slower;
+      }
+    answer.rounds.push_back({round, {0.05 * slower, 0.06 * slower, 0.05 * slower}});
+  }
+  return answer;
+}
+
 results::Equivalence equivalence(const Launch& launch) {
   results::Equivalence e;
   e.status = launch.behaviour == "unequal" ? results::EquivalenceStatus::fail : results::EquivalenceStatus::pass;
@@ -281,6 +297,7 @@ protocol::Answer answer_of(const Launch& launch) {
     case protocol::Phase::verify: return equivalence(launch);
     case protocol::Phase::measure: return measured(launch);
     case protocol::Phase::calibrate: return calibration(launch.plan);
+    case protocol::Phase::paired: return paired(launch);
     case protocol::Phase::hand_over: return protocol::HandOver{{2.5, 2.25, 2}};
     case protocol::Phase::communicate: return timings(launch);
   }

@@ -47,6 +47,37 @@ TEST_F(RunTest, VerifiesThenMeasuresOncePerRepetition) {
               AllOf(HasSubstr("parabench run '" + gpipe), HasSubstr("--steps 5")));
 }
 
+TEST_F(RunTest, PairedRoundsArePredictedFromTheirOwnCalibration) {
+  const Outcome outcome = run({"run", gpipe, "--paired", "--json", "results.json"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(count_launches("paired"), 1);
+  EXPECT_EQ(run({"validate", "results.json"}).code, 0);
+  const auto record = results()["records"].at(0);
+  ASSERT_EQ(record["paired"].size(), 4u);
+  // The fake machine becomes slower from round to round, in what it calibrates and in its steps alike.
+  const double predicted_first = record["paired"][0]["predicted_step_time_s"];
+  const double predicted_last = record["paired"][3]["predicted_step_time_s"];
+  EXPECT_NEAR(predicted_last / predicted_first, 2.0, 0.05);
+  EXPECT_DOUBLE_EQ(record["paired"][0]["measured_step_time_s"].get<double>(), 0.05);
+  EXPECT_DOUBLE_EQ(record["paired"][3]["measured_step_time_s"].get<double>(), 0.1);
+  const double paired = record["error"]["paired_step_time_relative"];
+  EXPECT_NEAR(paired, predicted_first / 0.05 - 1, 0.02 * predicted_first / 0.05);
+  EXPECT_THAT(record["reproduce"].get<std::string>(), HasSubstr("--paired"));
+}
+
+TEST_F(RunTest, ARoundThatCannotBePredictedIsToldAndTheCaseStays) {
+  set("FAKE_RANK", "gpipe|paired|lacking|0");
+  const Outcome outcome = run({"run", gpipe, "--paired", "--json", "results.json"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("nothing is paired: "));
+  EXPECT_EQ(results()["records"][0]["error"]["paired_step_time_relative"], nullptr);
+}
+
+TEST_F(RunTest, NothingIsPairedWhereNothingIsCalibrated) {
+  ASSERT_EQ(run({"run", gpipe + "/device:emulated", "--paired"}).code, 0);
+  EXPECT_EQ(count_launches("paired"), 0);
+}
+
 TEST_F(RunTest, CalibratesAndProbesOnlyOnce) {
   ASSERT_EQ(run({"run", gpipe}).code, 0);
   const Outcome second = run({"run", gpipe});

@@ -15,8 +15,7 @@ using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr Phase phases[] = {Phase::probe,     Phase::verify,    Phase::measure,
-                            Phase::calibrate, Phase::hand_over, Phase::communicate};
+constexpr auto& phases = enum_values<Phase>;
 
 analytic::Calibration calibration() {
   analytic::Calibration result;
@@ -37,6 +36,7 @@ Reply reply_to(Phase phase) {
     case Phase::verify: reply.answer = record.equivalence; break;
     case Phase::measure: reply.answer = *record.measured; break;
     case Phase::calibrate: reply.answer = calibration(); break;
+    case Phase::paired: reply.answer = PairedRounds{{{calibration(), {0.5, 0.25}}, {calibration(), {1}}}}; break;
     case Phase::hand_over: reply.answer = HandOver{{2.5, 2.25, 2}}; break;
     case Phase::communicate:
       reply.answer = ExchangeTimings{{{"ring", {0.5, 0.25}, ""}, {"window", {2}, "told"}}};

@@ -48,6 +48,22 @@ TEST(LayerChain, TimesEveryLayerOfTheModel) {
   }
 }
 
+TEST(LayerChain, LayersUpdateAndOverheadAddUpToTheMedianStep) {
+  for (const std::string keys : {"sequential/np:1/batch:4", "zb-h1/np:1/batch:8/micro:2"}) {
+    const LayerChain chain = chain_of(keys);
+    const double layers = static_cast<double>(chain.layers.size());
+    EXPECT_NEAR(sum_s(chain) + (2 * layers + 1) * chain.overhead_s, chain.step_s, 1e-9) << keys;
+    if (!chain.layers[0].split) continue;
+    double forwards = 0, halves = 0;
+    for (const analytic::LayerTiming& t : chain.layers) {
+      forwards += t.forward_s;
+      halves += t.split->input_s + t.split->weight_s;
+    }
+    EXPECT_GT(halves, 0) << keys;
+    EXPECT_LT(forwards + chain.update_s, chain.step_s) << keys;
+  }
+}
+
 TEST(LayerChain, LayersAndUpdateAddUpToAReplayedStep) {
   const LayerChain chain = chain_of("zb-h1/np:1/batch:8/micro:2/device:cuda/graph:on");
   EXPECT_NEAR(sum_s(chain), std::max(chain.step_s, chain.update_s), 1e-9);

@@ -1,0 +1,30 @@
+// What a launch of phase paired answers: rounds, in each of which it calibrates between steps of the plan.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+#include "analytic/calibration/calibration.h"
+#include "base/json_reader.h"
+
+namespace parabench::protocol {
+
+/// Rounds of a launch, and seconds after which no further one begins.
+inline constexpr int fewest_paired_rounds = 4, most_paired_rounds = 8;
+inline constexpr double paired_launch_s = 10.5;
+/// Steps of the plan in a round, and discarded ones before them.
+inline constexpr int paired_steps = 10, paired_warmup = 2;
+
+struct PairedRound {
+  analytic::Calibration calibration;  ///< of this round alone
+  std::vector<double> step_s;         ///< of the plan's steps right before it and right after (plan::step_samples)
+};
+struct PairedRounds {
+  std::vector<PairedRound> rounds;
+};
+
+nlohmann::json to_json(const PairedRounds& answer);
+/// Throws usage_error naming the place, also for no rounds, for a round without steps, and for a time that is none.
+PairedRounds paired_rounds_from_json(const JsonReader& reader);
+
+}  // namespace parabench::protocol

@@ -1,0 +1,168 @@
+#include "suite/rank/calibration_blocks.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <ctime>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "analytic/calibration/scope.h"
+#include "base/case_text.h"
+#include "base/statistics.h"
+#include "parallelism/plan/routes.h"
+#include "parallelism/plan/state/state_layout.h"
+#include "suite/rank/layer_chain.h"
+#include "suite/rank/transfers.h"
+
+namespace parabench::rank {
+namespace {
+
+/// Of what workers and servers send each other, in bytes.
+std::int64_t largest_bucket(const plan::Plan& plan, const plan::ParameterSizes& sizes) {
+  const int element = plan::parameter_bytes(plan.spec.precision);
+  std::int64_t largest = 0;
+  for (const Rank server : plan.servers)
+    for (const plan::Op& op : plan.ranks[server.value].compute()) {
+      const plan::ElementRange run{0, plan::elements_of(plan, sizes, op.segment, op.segments, element)};
+      const plan::Shard shard = plan::shard_of(plan, server, op);
+      largest = std::max(largest, plan::shard_of(run, shard.index, shard.count, element).count * element);
+    }
+  return largest;
+}
+
+/// The largest buffer of norms, in bytes, which are summed where they lie: not in the communicator's memory.
+std::int64_t largest_norms(const plan::Plan& plan, const models::ModelSpec& model) {
+  const plan::ParameterSizes sizes(model);
+  std::int64_t largest = 0;
+  for (Rank rank; rank.value < std::ssize(plan.ranks); ++rank)
+    largest = std::max(largest, plan::state_layout(plan, sizes, rank).bytes(plan::StateRole::norms));
+  return largest;
+}
+
+/// Equal layers share their key: it keeps the mean over the chain's occurrences.
+void keep(analytic::Calibration& calibration, const Launch& launch, const LayerChain& chain, int busy) {
+  const Case& spec = launch.plan.spec;
+  const std::vector<TensorSpec> in = models::boundaries(launch.model);
+  std::map<analytic::LayerKey, std::vector<analytic::LayerTiming>> occurrences;
+  for (std::size_t l = 0; l < chain.layers.size(); ++l)
+    occurrences[analytic::layer_key(launch.model.layers[l], in[l], l == 0, spec, busy)].push_back(chain.layers[l]);
+  for (const auto& [key, timings] : occurrences) {
+    analytic::LayerTiming mean = timings.front();
+    const auto average = [&](auto of) {
+      double sum = 0;
+      for (const analytic::LayerTiming& t : timings) sum += of(t);
+      return sum / static_cast<double>(timings.size());
+    };
+    mean.forward_s = average([](const analytic::LayerTiming& t) { return t.forward_s; });
+    mean.backward_s = average([](const analytic::LayerTiming& t) { return t.backward_s; });
+    if (mean.split) {
+      mean.split->input_s = average([](const analytic::LayerTiming& t) { return t.split->input_s; });
+      mean.split->weight_s = average([](const analytic::LayerTiming& t) { return t.split->weight_s; });
+    }
+    calibration.layers[key].push_back(mean);
+  }
+}
+
+/// The first of the rank's groups with so many members: all groups of a size reduce at once, as in a step.
+std::optional<CommGroupId> group_of_size(const plan::Plan& plan, Rank rank, int members) {
+  const std::map<plan::LaneKey, CommGroupId> groups = plan::collective_groups(plan).numbers;
+  for (const plan::Lane& lane : plan.ranks[rank.value].lanes) {
+    const auto found = groups.find(lane.key);
+    if (found != groups.end() && std::ssize(plan.groups[lane.key.group.value].ranks) == members) return found->second;
+  }
+  return std::nullopt;
+}
+
+/// The largest message of the plan: the biggest activation between two layers at the largest piece.
+std::int64_t largest_message(const Launch& launch) {
+  if (!launch.plan.servers.empty()) {
+    const plan::ParameterSizes sizes(launch.model);
+    return largest_bucket(launch.plan, sizes);
+  }
+  std::int64_t elements = 0;
+  const std::vector<TensorSpec> all = models::boundaries(launch.model);
+  for (std::size_t l = 1; l + 1 < all.size(); ++l) elements = std::max(elements, all[l].elements());
+  return elements * launch.plan.pieces[0][0] * static_cast<std::int64_t>(sizeof(float));
+}
+
+}  // namespace
+
+void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& device, const std::vector<int>& samples,
+                 const ChainEffort& effort, analytic::Calibration& calibration) {
+  const int busy = comm.size();
+  // Independent of the number of samples.
+  std::map<int, std::vector<double>> updates_s;
+  std::vector<double> overheads_s;
+  const auto take = [&](const LayerChain& chain, int ranks) {
+    keep(calibration, launch, chain, ranks);
+    updates_s[ranks].push_back(chain.update_s / static_cast<double>(models::parameter_count(launch.model)));
+    overheads_s.push_back(chain.overhead_s);
+  };
+  for (const int count : samples) {
+    if (!device.where().is_cpu()) tune_layers(launch, device, count);
+    comm.wait(comm.barrier());
+    // Alone on rank 0 first: it also says how many steps all ranks can afford together.
+    int steps = effort.least_steps;
+    if (comm.rank() == Rank(0)) {
+      const auto at_once = [] {};
+      if (effort.least_steps < effort.most_steps) {
+        const double step_s = time_layers(launch, device, count, 1, at_once).step_s;
+        steps = std::clamp(static_cast<int>(effort.budget_s / step_s), effort.least_steps, effort.most_steps);
+      }
+      take(time_layers(launch, device, count, steps, at_once), 1);
+    }
+    if (busy == 1) continue;
+    steps = std::stoi(comm::all_gather(comm, std::to_string(steps))[0]);
+    const auto together = [&] { comm.wait(comm.barrier()); };
+    take(time_layers(launch, device, count, steps, together), busy);
+    comm.wait(comm.barrier());
+  }
+  for (const auto& [ranks, seconds] : updates_s)
+    calibration.update_s_per_parameter[analytic::update_key(launch.plan.spec)][ranks] = mean(seconds);
+  if (!overheads_s.empty())
+    calibration.step_overhead_s[analytic::measured_device(launch.plan.spec)] = median(overheads_s);
+}
+
+void time_copies(const Launch& launch, comm::Communicator& comm, exec::Device& device,
+                 analytic::Calibration& calibration) {
+  auto& rates = calibration.copy_bytes_per_s[analytic::measured_device(launch.plan.spec)];
+  if (comm.rank() == Rank(0)) rates[1] = copy_rate(device);
+  comm.wait(comm.barrier());
+  if (comm.size() > 1) rates[comm.size()] = copy_rate(device);
+}
+
+ReductionBuffer reduction_buffer(const Launch& launch, comm::Communicator& comm, const exec::Device& device) {
+  if (comm.size() == 1 || analytic::calibration_scope(launch.plan).group_sizes.empty()) return {};
+  std::int64_t bytes = 0;
+  for (const auto& [role, largest] : plan::exchanged_arenas(launch.plan, launch.model))
+    bytes = std::max(bytes, largest);
+  // Servers that share what they update sum nothing else.
+  const std::int64_t norms_bytes = bytes > 0 ? 0 : largest_norms(launch.plan, launch.model);
+  if (norms_bytes == 0) return {comm.allocate(bytes), {}};
+  const torch::Tensor own = torch::zeros({norms_bytes}, torch::TensorOptions(torch::kUInt8).device(device.where()));
+  return {{static_cast<std::byte*>(own.data_ptr()), norms_bytes}, own};
+}
+
+void time_exchanges(const Launch& launch, comm::Communicator& comm, exec::Device& device, const ReductionBuffer& buffer,
+                    analytic::Calibration& calibration) {
+  if (comm.size() == 1) return;
+  const Case& spec = launch.plan.spec;
+  const analytic::CalibrationScope scope = analytic::calibration_scope(launch.plan);
+  for (const int members : scope.group_sizes)
+    calibration.all_reduce[analytic::reduction_key(spec, members)] =
+        all_reduce_curve(comm, device, buffer.arena, group_of_size(launch.plan, comm.rank(), members));
+  if (!scope.messages) return;
+  const analytic::RankCountKey key{std::string(to_text(spec.comm)), comm.size(), analytic::measured_device(spec)};
+  calibration.point_to_point[key] = point_to_point_curve(comm, device, largest_message(launch));
+}
+
+std::string utc_now() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
+  return text.data();
+}
+
+}  // namespace parabench::rank

@@ -1,0 +1,45 @@
+// What a calibration times, in blocks that a launch does once (calibrate.h) or in turn with steps (paired.h).
+#pragma once
+
+#include <torch/types.h>
+
+#include <vector>
+
+#include "analytic/calibration/calibration.h"
+#include "parallelism/comm/communicator.h"
+#include "parallelism/exec/device.h"
+#include "suite/rank/launch.h"
+
+namespace parabench::rank {
+
+/// How many steps of a chain of layers are timed: as many as take `budget_s`, within limits.
+struct ChainEffort {
+  double budget_s = 1.5;
+  int least_steps = 5, most_steps = 20;
+};
+
+/// Times layers and updates in chains of so many samples, on rank 0 alone and then on all ranks at once. Collective;
+/// on rank 0 `calibration` gets all of it, on the others what is of no use.
+void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& device, const std::vector<int>& samples,
+                 const ChainEffort& effort, analytic::Calibration& calibration);
+
+/// What reductions are timed in.
+struct ReductionBuffer {
+  comm::Arena arena;  ///< empty where the plan reduces nothing
+  torch::Tensor own;  ///< what it lies in, where that is not the communicator's
+};
+/// As large as the largest of the plan's own. Collective, and to be called once: communicators take no memory back.
+ReductionBuffer reduction_buffer(const Launch& launch, comm::Communicator& comm, const exec::Device& device);
+
+/// Times copies within a rank's memory, or to its GPU, on rank 0 alone and then on all ranks at once. Collective.
+void time_copies(const Launch& launch, comm::Communicator& comm, exec::Device& device,
+                 analytic::Calibration& calibration);
+
+/// Times the reductions and messages of the plan. Collective; on rank 0 `calibration` gets all of it.
+void time_exchanges(const Launch& launch, comm::Communicator& comm, exec::Device& device, const ReductionBuffer& buffer,
+                    analytic::Calibration& calibration);
+
+/// The time now, as calibrations are dated: ISO 8601, UTC.
+std::string utc_now();
+
+}  // namespace parabench::rank

@@ -1,0 +1,101 @@
+#include "suite/rank/paired.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/statistics.h"
+#include "parallelism/comm/gather.h"
+#include "parallelism/exec/executor.h"
+#include "parallelism/exec/tuning.h"
+#include "suite/rank/calibration_blocks.h"
+#include "suite/rank/clock.h"
+#include "suite/rank/rank_reports.h"
+
+namespace parabench::rank {
+namespace {
+
+constexpr int fewest_chain_steps = 3, most_chain_steps = 10;
+constexpr double chain_s = 0.25;  ///< of each chain in a round
+
+/// The pieces that the plan computes on; no others are predicted from a round.
+std::vector<int> piece_sizes(const plan::Plan& plan) {
+  std::set<int> sizes;
+  for (const auto& replica : plan.pieces) sizes.insert(replica.begin(), replica.end());
+  return {sizes.begin(), sizes.end()};
+}
+
+/// What rank 0 says. Collective.
+int agreed(comm::Communicator& comm, int value) { return std::stoi(comm::all_gather(comm, std::to_string(value))[0]); }
+
+/// Trains one window after another by a plan, on the same state.
+class Windows {
+ public:
+  Windows(const Launch& launch, comm::Communicator& comm, exec::Device& device)
+      : launch_(launch),
+        comm_(comm),
+        device_(device),
+        window_(plan::window(launch.plan, launch.command.warmup, launch.command.steps)),
+        plan_(plan::unroll(launch.plan, window_.steps())),
+        state_(plan_, launch.model, comm, device),
+        clock_offset_(clock_offset_s(comm)) {
+    if (!device.where().is_cpu()) exec::tune(plan_, launch.model, state_, device, comm.rank());
+  }
+
+  /// Seconds of its steps after those that are discarded, on rank 0. Collective.
+  std::vector<double> train() {
+    exec::RankInput input = exec::open_input(plan_, comm_.rank(), launch_.source, launch_.input, device_);
+    comm_.wait(comm_.barrier());
+    const exec::Execution execution =
+        exec::execute(plan_, launch_.model, state_, comm_, input, device_, StepId(window_.discarded));
+    const auto reports = gather_reports(comm_, report(comm_.rank(), execution.spans, clock_offset_, device_.name()));
+    if (comm_.rank() != Rank(0)) return {};
+    return plan::step_samples(plan_, timeline_of(reports), StepId(window_.discarded));
+  }
+
+ private:
+  const Launch& launch_;
+  comm::Communicator& comm_;
+  exec::Device& device_;
+  plan::Window window_;
+  plan::Plan plan_;
+  exec::StageState state_;
+  double clock_offset_;
+};
+
+}  // namespace
+
+protocol::PairedRounds pair(const Launch& launch, comm::Communicator& comm, exec::Device& device) {
+  const double begin = now_s();
+  Windows windows(launch, comm, device);
+  const ReductionBuffer buffer = reduction_buffer(launch, comm, device);
+  windows.train();  // warms up
+  std::vector<double> before = windows.train();
+  const int steps = agreed(comm, before.empty() ? 0
+                                                : std::clamp(static_cast<int>(chain_s / median(before)),
+                                                             fewest_chain_steps, most_chain_steps));
+  const std::vector<int> samples = piece_sizes(launch.plan);
+  protocol::PairedRounds answer;
+  double longest = 0;
+  for (int round = 0;; ++round) {
+    const double start = now_s();
+    const bool goes_on = round < protocol::fewest_paired_rounds ||
+                         (round < protocol::most_paired_rounds && start + longest - begin < protocol::paired_launch_s);
+    if (agreed(comm, goes_on) == 0) break;
+    analytic::Calibration calibration;
+    calibration.machine = launch.machine;
+    time_chains(launch, comm, device, samples, {.least_steps = steps, .most_steps = steps}, calibration);
+    time_exchanges(launch, comm, device, buffer, calibration);
+    calibration.date = utc_now();
+    const std::vector<double> after = windows.train();
+    std::vector<double> step_s = std::exchange(before, after);
+    step_s.insert(step_s.end(), after.begin(), after.end());
+    if (comm.rank() == Rank(0)) answer.rounds.push_back({std::move(calibration), std::move(step_s)});
+    longest = std::max(longest, now_s() - start);
+  }
+  return answer;
+}
+
+}  // namespace parabench::rank

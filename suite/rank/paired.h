@@ -1,0 +1,16 @@
+// The phase that calibrates and trains in turn, so that a machine's drift is in both.
+#pragma once
+
+#include "parallelism/comm/communicator.h"
+#include "parallelism/exec/device.h"
+#include "suite/protocol/paired_rounds.h"
+#include "suite/rank/launch.h"
+
+namespace parabench::rank {
+
+/// Rounds of chains of layers alone, chains on all ranks at once, reductions and messages, between steps of the plan:
+/// protocol::fewest_paired_rounds at least, as many more as protocol::paired_launch_s has room for. Runs on every rank
+/// and answers on rank 0; what it returns on the others is empty.
+protocol::PairedRounds pair(const Launch& launch, comm::Communicator& comm, exec::Device& device);
+
+}  // namespace parabench::rank

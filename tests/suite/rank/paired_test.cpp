@@ -1,0 +1,64 @@
+// Rounds that calibrate between steps of the plan.
+#include "suite/rank/paired.h"
+
+#include <gtest/gtest.h>
+
+#include <mutex>
+
+#include "analytic/costs/costs.h"
+#include "analytic/simulate/predict.h"
+#include "parallelism/comm/threads/world.h"
+#include "parallelism/exec/device_cpu.h"
+#include "parallelism/plan/routes.h"
+#include "tests/parallelism/exec/small_network.h"
+
+namespace parabench::rank {
+namespace {
+
+class Paired : public testing::TestWithParam<std::string> {};
+
+TEST_P(Paired, EveryRoundMeasuresWhatThePlansPredictionNeeds) {
+  constexpr int warmup = 2, steps = 4;
+  static exec::MemoryAccount accounts[4];
+  Launch launch;
+  launch.command = {.phase = protocol::Phase::paired, .steps = steps, .warmup = warmup};
+  launch.model = exec::small_network();
+  launch.source = exec::small_source();
+  launch.plan = exec::small_plan(GetParam(), warmup + steps);
+  protocol::PairedRounds answer;
+  std::mutex mutex;
+  comm::run_thread_ranks({launch.plan.spec.np, plan::collective_groups(launch.plan).declared},
+                         [&](comm::Communicator& comm) {
+                           const auto device = exec::cpu_device(accounts[comm.rank().value]);
+                           protocol::PairedRounds mine = pair(launch, comm, *device);
+                           const std::lock_guard lock(mutex);
+                           if (comm.rank() == Rank(0)) {
+                             answer = std::move(mine);
+                           } else {
+                             EXPECT_TRUE(mine.rounds.empty());
+                           }
+                         });
+  ASSERT_GE(answer.rounds.size(), static_cast<std::size_t>(protocol::fewest_paired_rounds));
+  const std::size_t samples = plan::window(launch.plan, warmup, steps).samples;
+  const analytic::Sizes sizes(launch.model);
+  for (const protocol::PairedRound& round : answer.rounds) {
+    EXPECT_EQ(round.step_s.size(), 2 * samples) << "before and after";
+    const analytic::Costs costs = analytic::calibrated_costs(round.calibration, sizes);
+    EXPECT_GT(analytic::predict(launch.plan, sizes, *costs.time, *costs.memory, warmup, steps).step_time_s, 0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Paired,
+                         testing::Values("sequential/np:1/batch:8", "data-parallel/np:2/batch:8",
+                                         "gpipe/np:2/batch:8/micro:2", "1f1b/np:2/batch:8/micro:2/recompute:all",
+                                         "zb-h1/np:2/batch:8/micro:4", "pipedream/np:2/batch:8",
+                                         "pipedream-2bw/np:2/batch:8/micro:2", "zero3/np:2/batch:8",
+                                         "parameter-server/np:3/batch:8", "local-sgd[every=2]/np:2/batch:8"),
+                         [](const auto& instance) {
+                           std::string name = instance.param.substr(0, instance.param.find_first_of("/["));
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace parabench::rank

@@ -57,8 +57,8 @@ struct StepCosts {
 };
 
 /// Seconds of a step whose layers take `layer_s` each: (m-1) (last + hop) + (P-1) (stage + hop) + last + AR(2 Q, d) +
-/// update Q + fixed. stage = L / P layers; last = stage + 6 b s h V / (t head_flops_per_s) + logit_bytes b s V / t / 1.6e12; a hop there and back, if
-/// P > 1; Q = (12 L h^2 + V h) / (t P) parameters of a rank.
+/// update Q + fixed. stage = L / P layers; last = stage + 6 b s h V / (t head_flops_per_s) + logit_bytes b s V / t /
+/// 1.6e12; a hop there and back, if P > 1; Q = (12 L h^2 + V h) / (t P) parameters of a rank.
 double transformer_step(const TransformerRun& run, double layer_s, const StepCosts& costs);
 
 }  // namespace parabench::analytic

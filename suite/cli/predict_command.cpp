@@ -45,11 +45,11 @@ Prediction predict_one(const SelectedCase& chosen, const Knowledge& knowledge, c
 class Output {
  public:
   Output(PredictFormat format, const PredictionSetting& setting, std::ostream& out)
-      : format_(format), setting_(setting), out_(out) {
-    if (format_ == PredictFormat::csv) out_ << prediction_csv_header(setting_);
-    if (format_ == PredictFormat::json) out_ << '[';
-  }
+      : format_(format), setting_(setting), out_(out) {}
   void add(const Prediction& prediction) {
+    // What is refused at once prints nothing.
+    if (first_ && format_ == PredictFormat::csv) out_ << prediction_csv_header(setting_);
+    if (first_ && format_ == PredictFormat::json) out_ << '[';
     switch (format_) {
       case PredictFormat::text: print_prediction(prediction, setting_, out_); break;
       case PredictFormat::csv: out_ << prediction_csv(prediction, setting_); break;

@@ -128,7 +128,8 @@ std::map<std::string, std::string> what_if_texts(const WhatIf& what_if) {
   for (const Figure& figure : figures) {
     const Change change = figure.get(what_if);
     if (change == Change{}) continue;
-    texts.emplace(figure.name, change.value ? figure.print(*change.value) : "x" + print_number(change.factor));
+    texts.emplace(figure.name,
+                  change.value ? figure.print(*change.value) : fmt::format("x{}", print_number(change.factor)));
   }
   return texts;
 }

@@ -148,7 +148,11 @@ TEST_F(PredictTest, NamedCasesAreATableTooAndImpossibleOnesAnError) {
   const auto lines = lines_of(run({"predict", gpipe, sequential, "--format", "csv"}).out);
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_THAT(lines[0], StartsWith("id,status,reason,step_time_s,throughput"));
-  EXPECT_EQ(run({"predict", small + "gpipe/np:2/batch:3", "--format", "csv"}).code, 2);
+  for (const char* format : {"text", "csv", "json"}) {
+    const Outcome impossible = run({"predict", small + "gpipe/np:2/batch:3", "--format", format});
+    EXPECT_EQ(impossible.code, 2);
+    EXPECT_EQ(impossible.out, "") << format;
+  }
   EXPECT_EQ(run({"predict", gpipe, "--format", "xml"}).code, 2);
   EXPECT_EQ(run({"predict", gpipe, "--format", "csv", "--json"}).code, 2);
 }

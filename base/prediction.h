@@ -17,7 +17,8 @@ struct Term {
   std::string name;
   double value = 0;
   std::string unit, formula, source;
-  std::string cost_source;  ///< "calibrated" | "data-sheet" | "unit"
+  std::string cost_source;  ///< "calibrated" | "data-sheet" | "unit" | "given"
+  std::string date = {};    ///< of the calibration behind it, ISO 8601; "" of what was not calibrated, or not known
 };
 
 struct RankPredicted {

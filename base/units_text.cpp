@@ -108,11 +108,15 @@ Seconds parse_seconds(std::string_view subject, std::string_view text) {
 
 double parse_rate(std::string_view subject, std::string_view text) {
   if (auto parts = split_unit(text)) {
-    if (parts->unit.ends_with("/s")) parts->unit.remove_suffix(2);
+    const bool per_second = parts->unit.ends_with("/s");
+    if (per_second) parts->unit.remove_suffix(2);
     for (const RateScale& scale : rate_scales)
       if (equal_ignoring_case(parts->unit, scale.name)) return parts->number * scale.bits_per_s / 8;
+    const auto bytes = per_second && !parts->unit.empty() ? byte_scale(parts->unit) : std::nullopt;
+    if (bytes) return parts->number * static_cast<double>(*bytes);
   }
-  throw usage_error(subject, text, "a rate in bits per second", "try 1Gbit, 100Mbit or 2.5Gbit/s");
+  throw usage_error(subject, text, "a rate in bits per second, or in bytes with /s",
+                    "try 1Gbit, 100Mbit, 2.5Gbit/s or 50GB/s");
 }
 
 std::string print_rate(double bytes_per_s) {

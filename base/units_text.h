@@ -14,7 +14,8 @@ Bytes parse_bytes(std::string_view subject, std::string_view text);
 /// "500us", "1.5s": ns, us, ms, s, min, h; no unit means seconds. Throws usage_error for anything else.
 Seconds parse_seconds(std::string_view subject, std::string_view text);
 
-/// Bytes per second of "1Gbit", "100Mbit/s", "64kbit", in any case. Throws usage_error for anything else.
+/// Bytes per second of "1Gbit", "100Mbit/s", "64kbit", or of "50GB/s", in any case. Throws usage_error for anything
+/// else.
 double parse_rate(std::string_view subject, std::string_view text);
 /// Its inverse: "1Gbit".
 std::string print_rate(double bytes_per_s);

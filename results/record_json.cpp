@@ -81,8 +81,13 @@ json to_json(const StepParts& parts) {
 }
 
 json to_json(const Term& term) {
-  return {{"name", term.name},       {"value", term.value},   {"unit", term.unit},
-          {"formula", term.formula}, {"source", term.source}, {"cost_source", term.cost_source}};
+  return {{"name", term.name},
+          {"value", term.value},
+          {"unit", term.unit},
+          {"formula", term.formula},
+          {"source", term.source},
+          {"cost_source", term.cost_source},
+          {"date", null_if_empty(term.date)}};
 }
 
 json to_json(const Arithmetic& arithmetic) {

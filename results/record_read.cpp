@@ -167,9 +167,13 @@ StepParts step_parts(const JsonReader& value) {
 }
 
 Term term(const JsonReader& value) {
-  return {value.get<std::string>("name"),   real(value, "value"),
-          value.get<std::string>("unit"),   value.get<std::string>("formula"),
-          value.get<std::string>("source"), value.get<std::string>("cost_source")};
+  return {value.get<std::string>("name"),
+          real(value, "value"),
+          value.get<std::string>("unit"),
+          value.get<std::string>("formula"),
+          value.get<std::string>("source"),
+          value.get<std::string>("cost_source"),
+          value.find<std::string>("date").value_or("")};  // unknown to files of schema 1.11
 }
 
 Predicted predicted(const JsonReader& value) {

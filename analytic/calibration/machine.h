@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,30 @@ struct GpuInfo {
   int count = 1;
 };
 
+/// Peak rates of a GPU, dense.
+struct GpuRates {
+  double bf16_flops = 0, tf32_flops = 0, fp32_flops = 0, fp64_flops = 0;
+  double memory_bytes_per_s = 0;
+  double link_bytes_per_s = 0;  ///< one way to another GPU of the host: NVLink where there is one, else PCIe
+  double host_bytes_per_s = 0;  ///< one way to the host, PCIe
+  bool operator==(const GpuRates&) const = default;
+};
+
+/// What joins hosts that are alike.
+struct HostNetwork {
+  int nics = 1;            ///< of a host
+  double bytes_per_s = 0;  ///< of each, one way
+  double latency_s = 0;    ///< of a message from one host to another
+};
+
+/// What somebody's file says of a machine (hardware.h), where its parts' names would have to tell it.
+struct HardwareSheet {
+  std::string name;                    ///< of the file's content
+  double memory_bytes_per_s = 0;       ///< peak, of the host's memory
+  std::optional<GpuRates> gpu;         ///< of each; nullopt: no GPU
+  std::optional<HostNetwork> network;  ///< nullopt: there is one host
+};
+
 struct MachineInfo {
   std::string id;  ///< hash of cpu model, cores, memory and host name
   std::string host, cpu, governor;
@@ -24,6 +49,7 @@ struct MachineInfo {
   double frequency_hz = 0;  ///< at the time of the look; 0: unknown
   int vector_bits = 0;      ///< widest float vector of the instruction set; 0: unknown
   std::vector<GpuInfo> gpus;
+  std::optional<HardwareSheet> sheet;  ///< nullopt: a machine that was looked at
 };
 
 /// The calibration file of a machine: $XDG_CACHE_HOME/parabench/calibration-<id>.json (or ~/.cache).

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -73,10 +74,10 @@ bool gathers_forward(const plan::Plan& plan) {
 
 /// Seconds of all operations of rank 0, whose share of the batch is the largest.
 struct KindSeconds {
-  std::map<plan::OpKind, double> of;
-  double gathered_again = 0;  ///< of all_gathers of runs that the step has gathered before
-  double share_sums = 0;      ///< of all_reduces of shares of gradients
-  double statistics = 0;      ///< of sums of statistics of batch norms, and of their gradients
+  std::map<plan::OpKind, double> of;  ///< forwards that run again count as backwards, before which they run
+  double gathered_again = 0;          ///< of all_gathers of runs that the step has gathered before
+  double share_sums = 0;              ///< of all_reduces of shares of gradients
+  double statistics = 0;              ///< of sums of statistics of batch norms, and of their gradients
 };
 KindSeconds kind_seconds(const plan::Plan& plan, const TimeModel& time) {
   KindSeconds seconds;
@@ -87,6 +88,7 @@ KindSeconds kind_seconds(const plan::Plan& plan, const TimeModel& time) {
       double& sum = again                                          ? seconds.gathered_again
                     : op.payload == plan::Payload::gradient_shares ? seconds.share_sums
                     : plan::sums_statistics(plan, op)              ? seconds.statistics
+                    : op.kind == plan::OpKind::recompute           ? seconds.of[plan::OpKind::backward]
                                                                    : seconds.of[op.kind];
       sum += time.seconds(plan, Rank(0), op, plan::computing_ranks(plan));
     }
@@ -147,7 +149,7 @@ double overlapped_opinion(const plan::Plan& plan, const TimeModel& time) {
       if (plan::sums_statistics(plan, op)) continue;
       const double seconds = time.seconds(plan, Rank(0), op, plan::computing_ranks(plan)) / plan.steps;
       (lane.key.kind == plan::LaneKind::collectives ? sums : own) += seconds;
-      if (plan::makes_weight_gradient(op.kind)) backward += seconds;
+      if (plan::makes_weight_gradient(op.kind) || op.kind == plan::OpKind::recompute) backward += seconds;
       if (plan::is_collective(op.kind) && op.segment == SegmentId(0)) last += seconds;
     }
   }
@@ -203,6 +205,20 @@ std::vector<double> boundary_seconds(const plan::Plan& plan, const TimeModel& ti
   return seconds;
 }
 
+/// Forwards of a stage that run again for one micro-batch, on the first rank that holds it.
+double recomputed_pass(const plan::Plan& plan, const TimeModel& time, StageId stage) {
+  const Rank rank = plan::holders(plan, stage).front();
+  const plan::Op* first = nullptr;
+  double seconds = 0;
+  for (const plan::Op& op : plan.ranks[rank.value].compute()) {
+    if (op.kind != plan::OpKind::recompute || plan::stage_of(plan, op.segment) != stage) continue;
+    if (!first) first = &op;
+    if (op.step == first->step && op.micro_batch == first->micro_batch)
+      seconds += time.seconds(plan, rank, op, plan.spec.np);
+  }
+  return seconds;
+}
+
 double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
 double planner_period(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time) {
@@ -212,7 +228,8 @@ double planner_period(const plan::Plan& plan, const Sizes& sizes, const TimeMode
   for (StageId stage; stage.value < plan.stages; ++stage) {
     const auto [first, last] = plan::segments_of(plan, stage);
     const auto weights = static_cast<double>(sizes.parameter_bytes(plan, first, last.value - first.value + 1));
-    const double compute = plan::micro_batches(plan) * (passes.forward[stage.value] + passes.backward[stage.value]);
+    const double passed = passes.forward[stage.value] + passes.backward[stage.value];
+    const double compute = plan::micro_batches(plan) * (passed + recomputed_pass(plan, time, stage));
     const int width = plan.versions[stage.value].steps_per_update;
     period = std::max(period, pipedream_stage(compute, weights, width, time.link(plan).bytes_per_s));
   }
@@ -220,15 +237,50 @@ double planner_period(const plan::Plan& plan, const Sizes& sizes, const TimeMode
 }
 
 /// What the literature says of schedules beyond gpipe and 1f1b: equal devices, messages free, one step alone.
-void add_schedule_opinion(const plan::Plan& plan, const TimeModel& time, std::map<std::string, double>& opinions) {
+std::optional<double> schedule_makespan(const plan::Plan& plan, const TimeModel& time) {
   const StagePasses passes = stage_passes(plan, time);
   const plan::Strategy& strategy = plan::find_strategy(plan.spec.strategy.name);
-  if (!strategy.makespan.of) return;
-  const auto share = static_cast<double>(plan.ranks.size());
+  if (!strategy.makespan.of) return std::nullopt;
+  const auto share = static_cast<double>(plan.ranks.size()) / plan.spec.dp;
   const plan::PassTimes mean{sum(passes.forward) / share, sum(passes.backward) / share, sum(passes.input) / share,
                              sum(passes.weight) / share};
-  const auto seconds = strategy.makespan.of(strategy.pipe(plan.spec), mean);
-  if (seconds) opinions["schedule_formula"] = *seconds;
+  return strategy.makespan.of(strategy.pipe(plan.spec), mean);
+}
+
+/// The most that any rank spends on such operations, per step.
+template <class Counts>
+double most_seconds(const plan::Plan& plan, const TimeModel& time, Counts counts) {
+  double most = 0;
+  for (Rank rank(0); rank.value < std::ssize(plan.ranks); ++rank) {
+    double seconds = 0;
+    for (const plan::Lane& lane : plan.ranks[rank.value].lanes)
+      for (const plan::Op& op : lane.ops)
+        if (counts(op)) seconds += time.seconds(plan, rank, op, plan::computing_ranks(plan)) / plan.steps;
+    most = std::max(most, seconds);
+  }
+  return most;
+}
+
+/// Of a pipeline that drains, or of any order.
+void add_pipeline_opinions(const plan::Plan& plan, const TimeModel& time, std::map<std::string, double>& opinions) {
+  const int pieces = plan::micro_batches(plan);
+  const bool alternates = plan.stages * plan.spec.dp == std::ssize(plan.ranks) && is_alternating(plan);
+  const double again = most_seconds(plan, time, [](const plan::Op& op) { return op.kind == plan::OpKind::recompute; });
+  const double sums = most_seconds(plan, time, [](const plan::Op& op) { return plan::is_collective(op.kind); });
+  if (alternates) {
+    const StagePasses passes = stage_passes(plan, time);
+    opinions["unequal_stages"] = gpipe_unequal(passes.forward, passes.backward, pieces) + again + sums;
+  } else if (const auto makespan = schedule_makespan(plan, time)) {
+    opinions["schedule_formula"] = *makespan + again + sums;
+  } else {
+    opinions["busiest_rank"] = most_seconds(
+        plan, time, [](const plan::Op& op) { return plan::lane_kind(op.kind) == plan::LaneKind::compute; });
+  }
+  const bool as_in_the_thesis =
+      plan.spec.dp == 1 && plan.spec.recompute == Recompute::none && pieces >= plan.stages - 2;
+  if (alternates && as_in_the_thesis)
+    opinions["ddlbench_eq_6_1_6_2"] = gpipe_compute(sequential_seconds(plan, time), plan.stages, pieces) +
+                                      gpipe_communication(boundary_seconds(plan, time), pieces);
 }
 
 }  // namespace
@@ -240,8 +292,6 @@ std::map<std::string, double> second_opinions(const plan::Plan& plan, const Size
     for (const plan::Op& op : plan.ranks[0].compute()) sum += time.seconds(plan, Rank(0), op, 1) / plan.steps;
     return opinions;
   }
-  // What follows knows neither copies of a pipeline nor passes that run twice.
-  if (plan.spec.dp > 1 || plan.spec.recompute != Recompute::none) return opinions;
   if (!plan.servers.empty()) {
     opinions["parameter_server"] = server_opinion(plan, sizes, time);
     return opinions;
@@ -259,7 +309,7 @@ std::map<std::string, double> second_opinions(const plan::Plan& plan, const Size
     return opinions;
   }
   if (plan.stages == 1) {
-    opinions["ddlbench_eq_5_1"] = data_parallel_opinion(plan, sizes, time);
+    if (plan.spec.recompute == Recompute::none) opinions["ddlbench_eq_5_1"] = data_parallel_opinion(plan, sizes, time);
     if (plan.room.weights > 0) {
       opinions["fully_sharded"] = fully_sharded_opinion(plan, time);
     } else if (plan::has_collectives(plan.ranks[0], plan::Payload::gradient_shares)) {
@@ -276,15 +326,7 @@ std::map<std::string, double> second_opinions(const plan::Plan& plan, const Size
     for (auto& [name, seconds] : opinions) seconds += exposed;
     return opinions;
   }
-  if (plan.stages != std::ssize(plan.ranks) || !is_alternating(plan)) {
-    add_schedule_opinion(plan, time, opinions);
-    return opinions;
-  }
-  const int pieces = plan::micro_batches(plan);
-  const StagePasses passes = stage_passes(plan, time);
-  opinions["ddlbench_eq_6_1_6_2"] = gpipe_compute(sequential_seconds(plan, time), plan.stages, pieces) +
-                                    gpipe_communication(boundary_seconds(plan, time), pieces);
-  opinions["unequal_stages"] = gpipe_unequal(passes.forward, passes.backward, pieces);
+  add_pipeline_opinions(plan, time, opinions);
   return opinions;
 }
 

@@ -18,10 +18,13 @@ namespace parabench::analytic {
 ///                                    overlapped_sums; to each the sums of statistics of batch norms (sync_bn:on),
 ///                                    which nothing hides. Alone: local_steps where each trains for itself between
 ///                                    averages, parameter_server where servers update, compressed_sums
-///   pipeline with whole backwards    ddlbench_eq_6_1_6_2, unequal_stages
+///   pipeline with whole backwards    unequal_stages; of one copy without recomputation ddlbench_eq_6_1_6_2, which
+///                                    counts messages only where micro-batches are not fewer than W - 2
 ///   other pipelines that drain       schedule_formula: the makespan in its row
 ///   pipelines that do not            pipedream_planner: the slowest stage or boundary
-/// None with several copies of a pipeline or with recomputed passes.
+///   of all others                    busiest_rank: the most that a rank has to compute, which no order goes below
+/// Recomputation adds to pipelines what the rank with most of it takes for it: in the drain it fills the bubble. Copies
+/// add the sums of the rank with most of them, which begin when the pipeline has drained (Narayanan et al., SC'21).
 std::map<std::string, double> second_opinions(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time);
 
 }  // namespace parabench::analytic

@@ -27,8 +27,8 @@ Costs calibrated_costs(const Calibration& calibration, Sizes sizes) {
   return {calibrated_times(measured), calibrated_memory(measured)};
 }
 
-Costs data_sheet_costs(MachineInfo machine, Sizes sizes) {
-  auto times = data_sheet_times(machine, sizes);
+Costs data_sheet_costs(MachineInfo machine, Sizes sizes, const RateFactors& faster) {
+  auto times = data_sheet_times(machine, sizes, faster);
   return {std::move(times), data_sheet_memory(std::move(machine), std::move(sizes))};
 }
 

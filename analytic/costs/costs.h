@@ -5,6 +5,7 @@
 
 #include "analytic/calibration/calibration.h"
 #include "analytic/costs/memory_model.h"
+#include "analytic/costs/rate_factors.h"
 #include "analytic/costs/time_model.h"
 #include "analytic/memory/sizes.h"
 
@@ -27,7 +28,7 @@ Costs calibrated_costs(const Calibration& calibration, Sizes sizes);
 Costs calibrated_costs(Calibration&& calibration, Sizes sizes) = delete;
 /// Roofline from peak rates: max(FLOPs / (eff peak), bytes / bandwidth) + launch floor, where eff is the 0.75
 /// of PyTorch's RuntimeEstimator. On a GPU, whose kernels are launched ahead, the larger of roofline and launch floor.
-/// Bytes by formula (Sizes).
-Costs data_sheet_costs(MachineInfo machine, Sizes sizes);
+/// Bytes by formula (Sizes). `faster`: its rates are multiplied by these before the larger one is taken.
+Costs data_sheet_costs(MachineInfo machine, Sizes sizes, const RateFactors& faster = {});
 
 }  // namespace parabench::analytic

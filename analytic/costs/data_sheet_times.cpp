@@ -1,6 +1,7 @@
 #include "analytic/costs/data_sheet_times.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "analytic/calibration/calibration.h"
@@ -12,10 +13,14 @@ namespace {
 
 class DataSheetTimes final : public TimeModel {
  public:
-  DataSheetTimes(MachineInfo machine, Sizes sizes) : machine_(std::move(machine)), sizes_(std::move(sizes)) {}
+  DataSheetTimes(MachineInfo machine, Sizes sizes, const RateFactors& faster)
+      : machine_(std::move(machine)), sizes_(std::move(sizes)), faster_(faster) {}
 
   TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
-    const DataSheetRates rates = data_sheet_rates(machine_, plan.spec, busy_ranks);
+    DataSheetRates rates = data_sheet_rates(machine_, plan.spec, busy_ranks);
+    rates.flops_per_s *= faster_.flops;
+    rates.bytes_per_s *= faster_.memory;
+    rates.state_bytes_per_s *= faster_.memory;
     switch (op.kind) {
       case plan::OpKind::forward:
       case plan::OpKind::recompute: return roofline(rates, plan, rank, op);
@@ -36,25 +41,33 @@ class DataSheetTimes final : public TimeModel {
       case plan::OpKind::reduce_scatter:
       case plan::OpKind::all_gather:
       case plan::OpKind::broadcast:
-        return share_of_all_reduce(op.kind) *
-               data_sheet_all_reduce(machine_, plan.spec, members(plan, op), bytes(plan, rank, op));
+        return share_of_all_reduce(op.kind) * data_sheet_all_reduce(machine_, plan.spec,
+                                                                    shape(plan, plan.groups[op.group.value].ranks),
+                                                                    bytes(plan, rank, op));
       case plan::OpKind::send:
-      case plan::OpKind::receive:
-        return {.latency = rates.message.latency_s,
-                .transfer = link_sharers(plan, op) * bytes(plan, rank, op) / rates.message.bytes_per_s};
+      case plan::OpKind::receive: {
+        const Link link = data_sheet_message(machine_, plan.spec, rank, op.peer);
+        return {.latency = link.latency_s,
+                .transfer = link_sharers(plan, op) * bytes(plan, rank, op) / link.bytes_per_s};
+      }
     }
     return {};
   }
   std::string assumption(const plan::Plan& plan) const override {
+    if (machine_.sheet) return "data sheet of " + machine_.sheet->name;
     return measured_device(plan.spec) == DeviceKind::cuda ? gpu_sheet_text(first_gpu(machine_)) : "";
   }
-  Link link(const plan::Plan& plan) const override { return data_sheet_rates(machine_, plan.spec, 1).message; }
+  Link link(const plan::Plan& plan) const override {
+    const GroupShape replicas = shape(plan, plan::holders(plan, StageId(0)));
+    return replicas.hosts > 1 ? data_sheet_ring(machine_, plan.spec, replicas)
+                              : data_sheet_rates(machine_, plan.spec, 1).message;
+  }
   int cores() const override { return std::max(1, machine_.cores); }
   std::string source() const override { return "data-sheet"; }
 
  private:
-  static int members(const plan::Plan& plan, const plan::Op& op) {
-    return static_cast<int>(plan.groups[op.group.value].ranks.size());
+  GroupShape shape(const plan::Plan& plan, std::span<const Rank> ranks) const {
+    return group_shape(machine_, plan.spec, ranks);
   }
   double bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const {
     return static_cast<double>(sizes_.payload_bytes(plan, rank, op));
@@ -98,12 +111,13 @@ class DataSheetTimes final : public TimeModel {
 
   MachineInfo machine_;
   Sizes sizes_;
+  RateFactors faster_;
 };
 
 }  // namespace
 
-std::unique_ptr<const TimeModel> data_sheet_times(MachineInfo machine, Sizes sizes) {
-  return std::make_unique<DataSheetTimes>(std::move(machine), std::move(sizes));
+std::unique_ptr<const TimeModel> data_sheet_times(MachineInfo machine, Sizes sizes, const RateFactors& faster) {
+  return std::make_unique<DataSheetTimes>(std::move(machine), std::move(sizes), faster);
 }
 
 }  // namespace parabench::analytic

@@ -4,12 +4,13 @@
 #include <memory>
 
 #include "analytic/calibration/machine.h"
+#include "analytic/costs/rate_factors.h"
 #include "analytic/costs/time_model.h"
 #include "analytic/memory/sizes.h"
 
 namespace parabench::analytic {
 
 /// Of data_sheet_costs().
-std::unique_ptr<const TimeModel> data_sheet_times(MachineInfo machine, Sizes sizes);
+std::unique_ptr<const TimeModel> data_sheet_times(MachineInfo machine, Sizes sizes, const RateFactors& faster);
 
 }  // namespace parabench::analytic

@@ -10,13 +10,9 @@
 
 namespace parabench::analytic {
 
-/// Peak rates, dense.
 struct GpuSheet {
   std::string_view name;  ///< as part of what the driver calls it
-  double bf16_flops, tf32_flops, fp32_flops, fp64_flops;
-  double memory_bytes_per_s;
-  double link_bytes_per_s;  ///< one way to another GPU of the node: NVLink where there is one, else PCIe
-  double host_bytes_per_s;  ///< one way to the host, PCIe
+  GpuRates rates;
 };
 
 /// The row of a GPU, by name; of one that the table does not know, a slow one of its capability. nullptr: no GPU is
@@ -25,7 +21,7 @@ const GpuSheet& gpu_sheet(const GpuInfo* gpu);
 /// What gpu_sheet() took, for the reader of a prediction: "data sheet of H200", "no GPU known: data sheet of A10".
 std::string gpu_sheet_text(const GpuInfo* gpu);
 
-double peak_flops(const GpuSheet& sheet, Precision precision);
+double peak_flops(const GpuRates& rates, Precision precision);
 
 /// What a process with torch's libraries holds before its first tensor, and one rank's buffers of an NCCL communicator
 /// (24 channels, 10 MiB of them to each of two neighbours), where nobody measured them. Guesses.

@@ -151,6 +151,26 @@ double layer_formula(const Fact& fact, Values constants) {
   return transformer_step(run, transformer_layer(run, layer), step_costs(constants));
 }
 
+std::vector<Constant> waves(const Fact&) {
+  std::vector<Constant> constants = composition();
+  constants[0].name = "flops_per_s";
+  for (const Constant& more :
+       {Constant{"score_bytes", 37}, Constant{"launch_s", 3.3e-3}, Constant{"unfused_s", 1e-3},
+        Constant{"tensor_latency_s", 7.6e-6}, Constant{"tensor_bytes_per_s", 1.43e11}, Constant{"logit_bytes", 20}})
+    constants.push_back(more);
+  return constants;
+}
+
+double layer_in_waves(const Fact& fact, Values constants) {
+  const TransformerRun run = transformer_run(fact.configuration);
+  const Values v = constants.subspan(composing, costing);
+  const WaveCosts layer{
+      .flops_per_s = constants[0], .score_bytes = v[0], .launch_s = v[1], .unfused_s = v[2], .tensor = {v[3], v[4]}};
+  StepCosts step = step_costs(constants);
+  step.logit_bytes = v[5];
+  return transformer_step(run, transformer_layer_in_waves(run, layer), step);
+}
+
 std::vector<Constant> profile(const Fact& fact) {
   const Configuration& c = fact.configuration;
   std::vector<Constant> constants = composition();
@@ -202,6 +222,7 @@ std::vector<FactModel> make_models() {
        no_constants,
        model_states},
       {"transformer-13", {Q::seconds_per_iteration}, run, thirteen, layer_formula},
+      {"transformer-waves", {Q::seconds_per_iteration}, run, waves, layer_in_waves},
       {"transformer-profiled", {Q::seconds_per_iteration}, run, profile, profiled_layers},
   };
 }

@@ -128,7 +128,9 @@ Program::Program() {
   add(app,
       {"predict",
        "Time and memory of cases, every term with formula and origin",
-       {"predict 'resnet50/imagenet-synthetic/data-parallel/np:4/batch:32'"}},
+       {"predict 'resnet50/imagenet-synthetic/data-parallel/np:4/batch:32'",
+        "predict 'resnet50/imagenet-synthetic/data-parallel/np:2/batch:256/device:cuda' --hardware h100-sxm "
+        "--what-if bandwidth=x2 --sweep np=2..64,precision=fp32,bf16"}},
       PredictOptions{}, predict_cases);
   add(app,
       {"plan",

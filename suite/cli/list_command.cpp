@@ -80,7 +80,7 @@ void add_tables(CLI::App& app, std::optional<WordTable>& target) {
       target = table;
     };
     app.add_flag_callback(fmt::format("--{}", to_text(table)), take, std::string(table_help(table)))
-        ->group("Instead of cases, the words that their ids are made of");
+        ->group("Instead of cases, the words that ids and options are made of");
   }
 }
 

@@ -1,120 +1,152 @@
 #include "suite/cli/predict_command.h"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "analytic/hardware/hardware.h"
 #include "base/called.h"
-#include "base/case_json.h"
-#include "base/units_text.h"
-#include "parallelism/plan/formats/print_json.h"
-#include "parallelism/plan/strategies/stage_widths.h"
-#include "results/record_json.h"
-#include "results/summary.h"
+#include "base/case_id.h"
 #include "suite/cli/options.h"
+#include "suite/cli/predictions.h"
 #include "suite/machine/knowledge.h"
 #include "suite/protocol/command.h"
 #include "suite/run/emulate_option.h"
-#include "suite/run/forecast.h"
+#include "suite/run/what_if_option.h"
 
 namespace parabench::suite {
 namespace {
 
-using nlohmann::json;
-
-std::string human(const Term& term) {
-  if (term.unit == "s") return human_seconds(term.value);
-  if (term.unit == "bytes") return human_bytes(term.value);
-  return fmt::format("{:.4g} {}", term.value, term.unit == "1" ? "" : term.unit);
+std::vector<SelectedCase> chosen_cases(const PredictOptions& options, const std::vector<SweptAxis>& axes) {
+  if (axes.empty()) return select({options.cases, std::nullopt, std::nullopt, options.schedule}, {});
+  std::vector<std::string> ids;
+  for (const std::string& id : options.cases)
+    for (const Case& spec : swept_cases(parse_case(id), axes)) ids.push_back(to_id(spec));
+  if (ids.size() > most_swept)
+    throw usage_error("--sweep", fmt::format("{} cases", ids.size()), fmt::format("at most {}", most_swept),
+                      "sweep fewer values, or fewer cases");
+  return select({ids, std::nullopt, std::nullopt, options.schedule}, {});
 }
 
-void print_parts(const StepParts& parts, std::ostream& out) {
-  std::string text;
-  for (const auto& [name, part] : time_part_fields) {
-    const double seconds = parts.seconds.*part;
-    if (seconds > 0) text += fmt::format("{}{} {}", text.empty() ? "" : " + ", name, human_seconds(seconds));
-  }
-  if (text.empty()) return;
-  fmt::print(out, "  operations  {} of rank {}, the busiest, per step\n", text, parts.rank.value);
+Prediction predict_one(const SelectedCase& chosen, const Knowledge& knowledge, const PredictOptions& options,
+                       const PredictionSetting& setting) {
+  check_emulate_option(chosen.spec, options.emulated);
+  if (setting.what_if) check_what_if(chosen.spec, *setting.what_if);
+  const Subject subject = make_subject(chosen);
+  Prediction prediction{.chosen = chosen, .forecast = {}, .reason = "", .changed = {}};
+  prediction.forecast = make_forecast(subject, knowledge, protocol::default_warmup, protocol::default_steps);
+  if (setting.what_if) prediction.changed = predict_what_if(subject, knowledge, *prediction.forecast, *setting.what_if);
+  return prediction;
 }
 
-void print_ranks(const Predicted& predicted, std::ostream& out) {
-  fmt::print(out, "\n  {:>4} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}  memory at its peak\n", "rank", "forward",
-             "backward", "update", "exposed", "bubble", "peak");
-  for (const RankPredicted& rank : predicted.ranks) {
-    const Breakdown& b = rank.breakdown_s;
-    std::string parts;
-    for (const MemoryCategory category : enum_values<MemoryCategory>) {
-      if (const auto bytes = rank.peak_memory[category]; bytes > 0) {
-        parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", to_text(category),
-                             human_bytes(static_cast<double>(bytes)));
-      }
+/// Writes predictions as they come.
+class Output {
+ public:
+  Output(PredictFormat format, const PredictionSetting& setting, std::ostream& out)
+      : format_(format), setting_(setting), out_(out) {}
+  void add(const Prediction& prediction) {
+    // What is refused at once prints nothing.
+    if (first_ && format_ == PredictFormat::csv) out_ << prediction_csv_header(setting_);
+    if (first_ && format_ == PredictFormat::json) out_ << '[';
+    switch (format_) {
+      case PredictFormat::text: print_prediction(prediction, setting_, out_); break;
+      case PredictFormat::csv: out_ << prediction_csv(prediction, setting_); break;
+      case PredictFormat::json: out_ << (first_ ? "\n" : ",\n") << prediction_json(prediction, setting_).dump(1); break;
     }
-    fmt::print(out, "  {:>4} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}  {}\n", rank.rank.value,
-               human_seconds(b.forward), human_seconds(b.backward), human_seconds(b.update),
-               human_seconds(b.communication_exposed), human_seconds(b.bubble),
-               human_bytes(static_cast<double>(rank.peak_memory.total_counted())), parts);
+    first_ = false;
   }
-}
+  void finish() {
+    if (format_ == PredictFormat::json) out_ << "\n]\n";
+  }
 
-void print(const std::string& id, const Forecast& forecast, std::ostream& out) {
-  const Predicted& predicted = forecast.predicted;
-  const auto interval = results::known_interval(predicted);
-  fmt::print(out, "{}\n  step time   {}{} (simulated, {})\n  throughput  {:.1f} samples/s\n", id,
-             human_seconds(predicted.step_time_s),
-             interval ? fmt::format(", {} to {}", human_seconds(interval->first), human_seconds(interval->second)) : "",
-             forecast.cost_source, predicted.throughput_samples_per_s);
-  for (const auto& [name, seconds] : predicted.second_opinion_step_time_s) {
-    fmt::print(out, "  second opinion  {} {}\n", human_seconds(seconds), name);
-  }
-  print_parts(*predicted.step_parts, out);
-  print_ranks(predicted, out);
-  fmt::print(out, "\n  terms\n");
-  for (const Term& term : predicted.terms) {
-    fmt::print(out, "  {:<32} {:>12}  {} [{}; {}]\n", term.name, human(term), term.formula, term.source,
-               term.cost_source);
-  }
+ private:
+  PredictFormat format_;
+  const PredictionSetting& setting_;
+  std::ostream& out_;
+  bool first_ = true;
+};
+
+std::string shipped_names() {
+  std::vector<std::string_view> names;
+  for (const analytic::Hardware& hardware : analytic::shipped_hardware()) names.push_back(hardware.machine.sheet->name);
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 }  // namespace
 
 void add_options(CLI::App& app, PredictOptions& options) {
   app.add_option("CASE", options.cases, "Case ids")->required()->type_name("");
+  app.add_option("--what-if", options.what_if, what_if_help())->type_name("NAME=CHANGE,...");
+  app.add_option("--hardware", options.hardware,
+                 fmt::format("Predict for the machine of a data sheet: a file in JSON, or one of {}", shipped_names()))
+      ->type_name("FILE|NAME");
+  app.add_option(
+         "--sweep", options.sweep,
+         fmt::format("Every combination of these values of keys, model, dataset or strategy, up to {}, each a "
+                     "row, impossible ones with their reason; np=2..16 is 2, 4, 8, 16, and np=2..6+2 is 2, 4, 6",
+                     most_swept))
+      ->type_name("KEY=VALUES,...");
+  app.add_option_function<std::string>(
+         "--format",
+         [&options](const std::string& text) { options.format = parse_enum<PredictFormat>("--format", text); },
+         "Text, a table in CSV (the default of --sweep), or JSON")
+      ->type_name(fmt::format("{}", fmt::join(enum_names<PredictFormat>, "|")))
+      ->default_str("text");
+  app.add_flag_callback(
+      "--json",
+      [&options] {
+        if (options.format && *options.format != PredictFormat::json)
+          throw usage_error("--json", "--format " + std::string(to_text(*options.format)), "one format");
+        options.format = PredictFormat::json;
+      },
+      "The same as --format json");
   add_schedule(app, options.schedule);
-  app.add_flag("--json", options.json, "As JSON");
   add_calibration(app, options.calibration);
   add_emulation(app, options.emulated);
 }
 
+void check(const PredictOptions& options) {
+  if (options.hardware.empty() || options.calibration.empty()) return;
+  throw usage_error("--hardware", options.hardware, "no --calibration beside it: a data sheet was not calibrated");
+}
+
 ExitCode predict_cases(const PredictOptions& options, const Start& start) {
-  const analytic::MachineInfo machine = known_machine();
-  const CalibrationFile file = open_calibration(options.calibration, machine, true);
-  const Knowledge knowledge = knowledge_of(machine, file, options.emulated);
-  json document = json::array();
-  bool guessed = false;
-  for (const auto& chosen : select({options.cases, std::nullopt, std::nullopt, options.schedule}, {})) {
-    check_emulate_option(chosen.spec, options.emulated);
-    const Forecast forecast =
-        make_forecast(make_subject(chosen), knowledge, protocol::default_warmup, protocol::default_steps);
-    guessed = guessed || forecast.cost_source != "calibrated";
-    if (!forecast.gap.empty()) start.progress.note(fmt::format("{}: {}", chosen.id, forecast.gap));
-    if (options.json) {
-      document.push_back({{"id", chosen.id},
-                          {"parameters", parameters_json(chosen.spec)},
-                          {"plan",
-                           {{"hash", plan::hash(forecast.plan)},
-                            {"partition", plan::partition(forecast.plan)},
-                            {"replicas", plan::stage_widths(forecast.plan)}}},
-                          {"cost_source", forecast.cost_source},
-                          {"predicted", results::to_json(forecast.predicted)}});
-    } else {
-      print(chosen.id, forecast, start.out);
-    }
+  PredictionSetting setting;
+  if (!options.what_if.empty()) setting.what_if = parse_what_if(options.what_if);
+  if (!options.sweep.empty()) setting.axes = parse_sweep(options.sweep);
+  const bool sweeps = !setting.axes.empty();
+  const std::vector<SelectedCase> cases = chosen_cases(options, setting.axes);
+
+  analytic::MachineInfo machine;
+  CalibrationFile file;
+  if (options.hardware.empty()) {
+    machine = known_machine();
+    file = open_calibration(options.calibration, machine, true);
+  } else {
+    machine = analytic::find_hardware(options.hardware).machine;
+    setting.hardware = machine.sheet->name;
   }
-  if (options.json) start.out << document.dump(1) << '\n';
-  if (guessed)
+  const Knowledge knowledge = knowledge_of(machine, file, options.emulated);
+
+  Output output(options.format.value_or(sweeps ? PredictFormat::csv : PredictFormat::text), setting, start.out);
+  bool guessed = false;
+  for (const SelectedCase& chosen : cases) {
+    Prediction prediction{.chosen = chosen, .forecast = {}, .reason = "", .changed = {}};
+    try {
+      prediction = predict_one(chosen, knowledge, options, setting);
+      guessed = guessed || prediction.forecast->cost_source != "calibrated";
+      if (const std::string& gap = prediction.forecast->gap; !gap.empty() && !sweeps)
+        start.progress.note(fmt::format("{}: {}", chosen.id, gap));
+    } catch (const Error& error) {
+      if (!sweeps) throw;
+      prediction.reason = error.what();
+    }
+    output.add(prediction);
+  }
+  output.finish();
+  if (guessed && setting.hardware.empty())
     start.progress.note("costs are from the data sheet where marked; " +
                         to_type("calibrate CASE measures this machine"));
   return ExitCode::ok;

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <array>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analytic/costs/emulation.h"
@@ -11,15 +14,23 @@
 
 namespace parabench::suite {
 
+enum class PredictFormat { text, csv, json };
+constexpr std::array<std::string_view, 3> names_of(PredictFormat) { return {"text", "csv", "json"}; }
+
 struct PredictOptions {
   std::vector<std::string> cases;
-  std::string schedule;  ///< the file of strategy csv; "" for none
-  bool json = false;
-  std::string calibration;           ///< "" for the file of this machine
-  analytic::EmulatedCosts emulated;  ///< as in RunOptions
+  std::string schedule;                 ///< the file of strategy csv; "" for none
+  std::optional<PredictFormat> format;  ///< nullopt: text, of a sweep csv
+  std::string calibration;              ///< "" for the file of this machine
+  analytic::EmulatedCosts emulated;     ///< as in RunOptions
+  std::string hardware;                 ///< name or file of a data sheet; "" for this machine
+  std::string what_if;                  ///< see parse_what_if; "" for nothing
+  std::string sweep;                    ///< see parse_sweep; "" for none
 };
 void add_options(CLI::App& app, PredictOptions& options);
-/// Time and memory with every term's formula and origin.
+/// Throws usage_error for what does not go together.
+void check(const PredictOptions& options);
+/// Time and memory with every term's formula and origin. An impossible case is an error, but one line of a sweep.
 ExitCode predict_cases(const PredictOptions& options, const Start& start);
 
 }  // namespace parabench::suite

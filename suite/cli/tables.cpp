@@ -7,10 +7,12 @@
 #include <sstream>
 #include <vector>
 
+#include "analytic/hardware/hardware.h"
 #include "base/called.h"
 #include "base/case_id.h"
 #include "base/case_key.h"
 #include "base/choice.h"
+#include "base/json_text.h"
 #include "datasets/spec/dataset.h"
 #include "models/spec/nets/nets.h"
 #include "parallelism/plan/strategies/delay_rules.h"
@@ -241,6 +243,25 @@ json to_json(const CaseSet& set) {
   return {{"name", set.name}, {"summary", set.help}, {"cases", std::move(ids)}};
 }
 
+std::string hardware_text() {
+  std::vector<Row> rows = {{"hardware", "GPUs", "cores", "hosts", "what it is"}};
+  for (const analytic::Hardware& hardware : analytic::shipped_hardware()) {
+    const analytic::MachineInfo& machine = hardware.machine;
+    const bool gpus = !machine.gpus.empty();
+    rows.push_back({machine.sheet->name,
+                    gpus ? fmt::format("{} x {}", machine.gpus.front().count, machine.gpus.front().name) : "none",
+                    std::to_string(machine.cores), machine.sheet->network ? "many" : "1", hardware.summary});
+  }
+  return aligned(rows, 90) + to_type("predict CASE --hardware NAME predicts for one; --json shows the files.\n");
+}
+
+json hardware_json() {
+  json list = json::array();
+  for (const analytic::HardwareFile& file : analytic::shipped_hardware_files())
+    list.push_back(parse_json(file.text, std::string(file.path)));
+  return list;
+}
+
 template <class Rows>
 json list_of(const Rows& rows) {
   json list = json::array();
@@ -257,6 +278,7 @@ std::string_view table_help(WordTable table) {
     case WordTable::datasets: return "Data sets: shapes, sizes and their parameters";
     case WordTable::keys: return "Keys of a case id: defaults, ranges and who reads them";
     case WordTable::sets: return "Sets of cases that --set names";
+    case WordTable::hardware: return "Machines whose data sheets predict --hardware knows by name";
   }
   return "";
 }
@@ -268,6 +290,7 @@ std::string table_text(WordTable table) {
     case WordTable::datasets: return datasets_text();
     case WordTable::keys: return keys_text();
     case WordTable::sets: return sets_text();
+    case WordTable::hardware: return hardware_text();
   }
   return "";
 }
@@ -279,6 +302,7 @@ json table_json(WordTable table) {
     case WordTable::datasets: return list_of(datasets::dataset_rows());
     case WordTable::keys: return list_of(case_keys());
     case WordTable::sets: return list_of(case_sets());
+    case WordTable::hardware: return hardware_json();
   }
   return {};
 }

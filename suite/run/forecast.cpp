@@ -6,6 +6,7 @@
 
 #include "analytic/calibration/profile.h"
 #include "analytic/costs/layer_seconds.h"
+#include "analytic/hardware/hardware.h"
 #include "analytic/memory/fit_memory.h"
 #include "analytic/simulate/predict.h"
 #include "base/case_text.h"
@@ -41,14 +42,20 @@ plan::Plan make_plan_of(const Subject& subject, const analytic::Sizes& sizes, co
 }
 
 analytic::Costs make_costs_of(const Subject& subject, const analytic::Sizes& sizes, const Knowledge& knowledge,
-                              const std::string& cost_source) {
+                              const std::string& cost_source, const analytic::RateFactors& faster = {}) {
   analytic::Costs costs = cost_source == "unit"         ? analytic::unit_costs(*knowledge.emulated.unit_s)
                           : cost_source == "calibrated" ? analytic::calibrated_costs(*knowledge.calibration, sizes)
-                                                        : analytic::data_sheet_costs(knowledge.machine, sizes);
+                                                        : analytic::data_sheet_costs(knowledge.machine, sizes, faster);
   if (!is_emulated(subject.spec)) return costs;
   costs.time = analytic::exclusive_times(std::move(costs.time));
   if (knowledge.emulated.link) costs.time = analytic::over_link(std::move(costs.time), *knowledge.emulated.link, sizes);
   return costs;
+}
+
+/// Calibrated terms are as old as the calibration.
+void date_terms(Predicted& predicted, const Knowledge& knowledge) {
+  for (Term& term : predicted.terms)
+    if (term.cost_source == "calibrated") term.date = knowledge.calibration->date;
 }
 
 /// The segments whose forwards run again.
@@ -98,7 +105,23 @@ analytic::Costs make_costs(const Subject& subject, const Knowledge& knowledge, c
   return make_costs_of(subject, subject.model, knowledge, cost_source);
 }
 
+Predicted predict_what_if(const Subject& subject, const Knowledge& knowledge, const Forecast& forecast,
+                          const analytic::WhatIf& what_if) {
+  const analytic::Sizes sizes(subject.model);
+  const bool by_sheet = forecast.cost_source == "data-sheet";
+  Knowledge changed = knowledge;
+  if (by_sheet) changed.machine.cores = analytic::changed_cores(what_if.cores, knowledge.machine.cores);
+  analytic::Costs costs = make_costs_of(subject, sizes, changed, forecast.cost_source, what_if.device);
+  costs.time =
+      analytic::changed_times(std::move(costs.time), by_sheet ? analytic::links_alone(what_if) : what_if, sizes);
+  Predicted predicted = analytic::predict(forecast.plan, sizes, *costs.time, *costs.memory, protocol::default_warmup,
+                                          protocol::default_steps);
+  date_terms(predicted, knowledge);
+  return predicted;
+}
+
 Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int warmup, int steps) {
+  analytic::require_room(knowledge.machine, subject.spec);
   const analytic::Sizes sizes(subject.model);
   constexpr AskedSteps usual{protocol::default_warmup, protocol::default_steps};
   const bool fits = subject.spec.recompute == Recompute::automatic;
@@ -111,6 +134,7 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
         fits ? analytic::recompute_to_fit(made, sizes, *time, *memory, *subject.spec.memory, predicted_window) : made;
     plan::require_valid(forecast.plan);
     forecast.predicted = analytic::predict(forecast.plan, sizes, *time, *memory, usual.warmup, usual.steps);
+    date_terms(forecast.predicted, knowledge);
     if (made.asynchronous && plan::window(made, warmup, steps).steps() != predicted_window) {
       plan::Plan executed = make_plan_of(subject, sizes, knowledge, {warmup, steps});
       forecast.plan =

@@ -6,6 +6,7 @@
 
 #include "analytic/costs/costs.h"
 #include "analytic/costs/emulation.h"
+#include "analytic/costs/what_if.h"
 #include "base/prediction.h"
 #include "datasets/spec/dataset.h"
 #include "models/spec/model.h"
@@ -49,11 +50,16 @@ struct Forecast {
 /// where nothing else is asked for (protocol::default_steps after protocol::default_warmup). Where the calibration
 /// lacks something the case needs, the whole prediction is the data sheet's. Emulated devices take the costs of the
 /// processor, each rank's to itself, or unit costs. Throws usage_error where a rank is predicted to exceed the case's
-/// key `memory`.
+/// key `memory`, and where the machine of a sheet has no room for the case (hardware.h).
 Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int warmup, int steps);
 
 /// The costs behind a forecast of `subject`. `cost_source`: its field of that name.
 analytic::Costs make_costs(const Subject& subject, const Knowledge& knowledge, const std::string& cost_source);
+
+/// What make_forecast() predicts, of the same plan, where the machine differs as `what_if` says. `forecast`: that of
+/// `subject`, of protocol::default_warmup and protocol::default_steps steps.
+Predicted predict_what_if(const Subject& subject, const Knowledge& knowledge, const Forecast& forecast,
+                          const analytic::WhatIf& what_if);
 
 /// Predicted seconds of the longest operation of any rank.
 double longest_operation_s(const Subject& subject, const Knowledge& knowledge, const Forecast& forecast);

@@ -14,7 +14,6 @@
 namespace parabench::suite {
 namespace {
 
-constexpr std::size_t most_combinations = 100'000;
 constexpr std::array<std::string_view, 3> choices = {"model", "dataset", "strategy"};
 
 /// The parts of ids that an axis stands for: "resnet18", "np:4".
@@ -59,13 +58,15 @@ std::vector<std::vector<std::string>> axes_of(const JsonReader& grid) {
 
 }  // namespace
 
-std::vector<Case> grid_cases(const JsonReader& grid) {
+std::vector<Case> grid_cases(const JsonReader& grid, std::size_t most, std::string_view hint) {
   const auto axes = axes_of(grid);
+  double combinations = 1;
+  for (const auto& axis : axes) combinations *= static_cast<double>(axis.size());
+  if (combinations > static_cast<double>(most))
+    throw usage_error(grid.place(), fmt::format("{:.0f} combinations", combinations),
+                      fmt::format("at most {} combinations", most), hint);
   std::vector<std::string> ids = {""};
   for (const auto& axis : axes) {
-    if (ids.size() * axis.size() > most_combinations)
-      throw usage_error(grid.place(), "a larger grid", fmt::format("at most {} combinations", most_combinations),
-                        "make several files");
     std::vector<std::string> longer;
     for (const std::string& id : ids)
       for (const std::string& part : axis) longer.push_back(id.empty() ? part : id + "/" + part);

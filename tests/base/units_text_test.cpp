@@ -77,7 +77,9 @@ TEST(ParseRate, ReadsBitsPerSecondAndPrintsThemInTheLargestUnit) {
   EXPECT_EQ(parse_rate("--emulate", "2.5 gbit/s"), 312.5e6);
   EXPECT_EQ(parse_rate("--emulate", "100Mbit"), 12.5e6);
   EXPECT_EQ(parse_rate("--emulate", "0kbit"), 0);
-  for (const char* text : {"", "1", "1GB", "1Gb", "-1Gbit", "infGbit", "1Gbit/h", "Gbit"})
+  EXPECT_EQ(parse_rate("--emulate", "50GB/s"), 50e9);
+  EXPECT_EQ(parse_rate("--emulate", "1 mib/s"), 1 << 20);
+  for (const char* text : {"", "1", "1GB", "1Gb", "-1Gbit", "infGbit", "1Gbit/h", "Gbit", "1/s", "GB/s", "1GB/h"})
     EXPECT_THROW(parse_rate("--emulate", text), Error) << text;
   for (const char* text : {"1Gbit", "2.5Gbit", "400Gbit", "100Mbit", "64kbit", "1bit", "0.5bit"})
     EXPECT_EQ(print_rate(parse_rate("--emulate", text)), text);

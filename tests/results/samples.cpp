@@ -54,7 +54,7 @@ Predicted predicted(const Case& spec, double step) {
   for (int rank = 0; rank < spec.np; ++rank) {
     out.ranks.push_back({Rank(rank), memory((10 + rank) << 20), {step / 4, step / 2, 0, step / 8, step / 8, 0, 0, 0}});
   }
-  out.terms = {{"forward", step / 4, "s", "sum of layers", "simulation", "calibrated"}};
+  out.terms = {{"forward", step / 4, "s", "sum of layers", "simulation", "calibrated", "2026-10-05T12:00:00Z"}};
   out.step_parts = StepParts{Rank(spec.np - 1), {step / 2, step / 8, step / 4, step / 16, step / 32}};
   out.isolated_step_time_s = 1.2 * step;
   out.timeline = timeline(spec.np, 1.1 * step);

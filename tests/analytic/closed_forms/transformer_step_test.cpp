@@ -50,5 +50,54 @@ TEST(TransformerLayer, TakesItsArithmeticItsTrafficOrItsLaunches) {
   EXPECT_NEAR(transformer_layer(divided, costs), 1 + 6 * (.5 + 1.5 * 48 / 72), 1e-9);
 }
 
+/// Whose sizes are multiples of a tile's, 256 x 128.
+const TransformerRun tiled{.model = {.layers = 1, .hidden = 256, .heads = 4, .sequence = 256},
+                           .batch = 1,
+                           .micro_batch = 1,
+                           .tensor = 1,
+                           .pipeline = 1,
+                           .data = 1};
+
+TEST(TransformerLayerInWaves, OneProcessorIsAlwaysFull) {
+  const WaveCosts costs{.flops_per_s = 1, .tensor = {0, 1e300}, .processors = 1};
+  const double flops = 4 * layer_forward_flops(tiled.model, 1);
+  EXPECT_NEAR(transformer_layer_in_waves(tiled, costs) / flops, 1, 1e-12);
+}
+
+TEST(TransformerLayerInWaves, ALastWaveOfOneTileTakesAsLongAsAFullOne) {
+  WaveCosts costs{.flops_per_s = 1, .tensor = {0, 1e300}, .processors = 8};
+  const double attention = 16.0 * 256 * 256 * 256, wave = 8 * 256 * 128 * 2;
+  // 256 x 256 outputs are two tiles, 256 x 768 six and 256 x 1024 eight: all of them one wave.
+  const double inner = 2 * 256 + 768 + 256 + 4 * 256 + 2 * 256 + 1024 + 256 + 2 * 1024 + 256 + 256;
+  EXPECT_NEAR(transformer_layer_in_waves(tiled, costs) / (wave * inner + attention), 1, 1e-12);
+  // With seven processors eight tiles are two waves: of the perceptron's first map the forwards and the gradient of the
+  // weights, of its second one both gradients.
+  costs.processors = 7;
+  const double wide = 2 * 256 + 256 + 256 + 256;
+  const double seven = 7.0 / 8 * wave;
+  EXPECT_NEAR(transformer_layer_in_waves(tiled, costs) / (seven * (inner + wide) + attention), 1, 1e-12);
+}
+
+TEST(TransformerLayerInWaves, LaunchesHideKernelsAndSumsAndGrowWhereSoftmaxIsNotFused) {
+  WaveCosts costs{.flops_per_s = 1e300, .launch_s = 3, .unfused_s = 2, .tensor = {1e-3, 1e300}};
+  TransformerRun run_in_two = tiled;
+  run_in_two.tensor = 2;
+  EXPECT_NEAR(transformer_layer_in_waves(tiled, costs), 3, 1e-6) << "four heads";
+  EXPECT_NEAR(transformer_layer_in_waves(run_in_two, costs), 5, 1e-6) << "two heads a rank";
+  costs.launch_s = costs.unfused_s = 0;
+  costs.score_bytes = 0.8e12 / (4 * 256 * 256);
+  EXPECT_NEAR(transformer_layer_in_waves(tiled, costs), 1, 1e-9);
+  costs = {.flops_per_s = 1e300, .tensor = {.25, 2.0 * 256 * 256}};
+  // A ring of two takes two steps, which move 2 b s h bytes once.
+  EXPECT_NEAR(transformer_layer_in_waves(run_in_two, costs), 6 * (2 * .25 + 1), 1e-9);
+}
+
+TEST(TransformerStep, AnOutputLayerMovesItsLogits) {
+  StepCosts costs{.head_flops_per_s = 1e300, .hop = {0, 1e300}, .data = {0, 1e300}};
+  const double without = transformer_step(run, 3, costs);
+  costs.logit_bytes = 1.6e12 / (2 * 3 * 10);
+  EXPECT_NEAR(transformer_step(run, 3, costs) - without, 4, 1e-9) << "one second a micro-batch";
+}
+
 }  // namespace
 }  // namespace parabench::analytic

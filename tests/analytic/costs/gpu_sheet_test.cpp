@@ -22,6 +22,7 @@ TEST(GpuSheet, IsFoundByTheDriversName) {
   EXPECT_EQ(row("NVIDIA A100-SXM4-40GB", 80), "A100-SXM4-40GB");
   EXPECT_EQ(row("NVIDIA A100 80GB PCIe", 80), "A100 80GB PCIe");
   EXPECT_EQ(row("NVIDIA A100-PCIE-40GB", 80), "A100");
+  EXPECT_EQ(row("Tesla V100-SXM2-32GB", 70), "V100-SXM2");
   EXPECT_EQ(row("NVIDIA A10", 86), "A10");
   EXPECT_EQ(row("Tesla T4", 75), "T4");
 }
@@ -40,10 +41,10 @@ TEST(GpuSheet, OthersGetASlowOneOfTheirCapability) {
 TEST(GpuSheet, NarrowerTypesAreFasterAndTheWorkspaceFollowsTheCapability) {
   const GpuInfo h200{.name = "NVIDIA H200", .capability = 90}, a100{.name = "NVIDIA A100-SXM4-40GB", .capability = 80};
   for (const GpuInfo* gpu : {&h200, &a100}) {
-    const GpuSheet& sheet = gpu_sheet(gpu);
-    EXPECT_GT(peak_flops(sheet, Precision::bf16), peak_flops(sheet, Precision::tf32));
-    EXPECT_GT(peak_flops(sheet, Precision::tf32), peak_flops(sheet, Precision::fp32));
-    EXPECT_GT(peak_flops(sheet, Precision::fp32), peak_flops(sheet, Precision::fp64));
+    const GpuRates& rates = gpu_sheet(gpu).rates;
+    EXPECT_GT(peak_flops(rates, Precision::bf16), peak_flops(rates, Precision::tf32));
+    EXPECT_GT(peak_flops(rates, Precision::tf32), peak_flops(rates, Precision::fp32));
+    EXPECT_GT(peak_flops(rates, Precision::fp32), peak_flops(rates, Precision::fp64));
   }
   EXPECT_EQ(matrix_workspace_bytes(&h200), 33'554'432);
   EXPECT_EQ(matrix_workspace_bytes(&a100), 8'519'680);

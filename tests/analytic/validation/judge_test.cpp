@@ -204,6 +204,19 @@ TEST(JudgeTables, MemoryFollowsFromItsFormulas) {
   }
 }
 
+TEST(JudgeTables, WavesAndFusionBringVtrainsRunsBelowSixPercent) {
+  const auto all = judged_table("vtrain.csv");
+  const Judgement& formula = of(all, "vTrain", "transformer-13");
+  const Judgement& waves = of(all, "vTrain", "transformer-waves");
+  EXPECT_EQ(waves.fit_rows.size(), 64u);
+  EXPECT_EQ(waves.tests.size(), 1376u);
+  EXPECT_EQ(waves.constants.size(), formula.constants.size());
+  EXPECT_LT(waves.mean, .06);
+  EXPECT_LT(waves.mean, formula.mean - .02);
+  EXPECT_NEAR(waves.median_ratio, 1, .02);
+  EXPECT_GT(waves.rank_correlation.value(), .98);
+}
+
 TEST(JudgeTables, TestRowsAreNeverFittedOn) {
   for (const FactTable& table : fact_tables())
     for (const Judgement& j : judge(read_facts(table.text, std::string(table.name))))

@@ -1,0 +1,88 @@
+#include "analytic/costs/what_if.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+namespace parabench::analytic {
+namespace {
+
+/// A link's way of an operation: steps one after the other, and the bytes that pass a link in all of them.
+struct Way {
+  double steps = 0, bytes = 0;
+};
+
+class ChangedTimes final : public TimeModel {
+ public:
+  ChangedTimes(std::unique_ptr<const TimeModel> base, const WhatIf& what_if, Sizes sizes)
+      : base_(std::move(base)),
+        what_if_(what_if),
+        sizes_(std::move(sizes)),
+        cores_(base_->cores() == 0 ? 0 : changed_cores(what_if.cores, base_->cores())) {}
+
+  TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
+    TimeParts parts = base_->parts(plan, rank, op, busy_ranks);
+    if (plan::is_message(op.kind) || plan::is_collective(op.kind)) {
+      const auto& [bandwidth, latency, device, cores] = what_if_;
+      const Way way = way_of(plan, rank, op);
+      parts.latency = latency.value ? way.steps * *latency.value : latency.factor * parts.latency;
+      parts.transfer = bandwidth.value ? way.bytes / *bandwidth.value : parts.transfer / bandwidth.factor;
+      return parts;
+    }
+    parts.compute /= what_if_.device.flops;
+    parts.memory /= what_if_.device.memory;
+    return turns(plan, busy_ranks) * parts;
+  }
+  double deviation_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
+    const double before = base_->seconds(plan, rank, op, busy_ranks);
+    const double deviation = base_->deviation_s(plan, rank, op, busy_ranks);
+    return before > 0 ? deviation * seconds(plan, rank, op, busy_ranks) / before : deviation;
+  }
+  Link link(const plan::Plan& plan) const override {
+    const auto& [bandwidth, latency, device, cores] = what_if_;
+    const Link base = base_->link(plan);
+    return {.latency_s = latency.value.value_or(latency.factor * base.latency_s),
+            .bytes_per_s = bandwidth.value.value_or(bandwidth.factor * base.bytes_per_s)};
+  }
+  std::string assumption(const plan::Plan& plan) const override { return base_->assumption(plan); }
+  int cores() const override { return cores_; }
+  std::string source() const override { return base_->source(); }
+  std::string link_source() const override { return base_->link_source(); }
+
+ private:
+  Way way_of(const plan::Plan& plan, Rank rank, const plan::Op& op) const {
+    const auto bytes = static_cast<double>(sizes_.payload_bytes(plan, rank, op));
+    if (plan::is_message(op.kind)) return {.steps = 1, .bytes = link_sharers(plan, op) * bytes};
+    const auto p = static_cast<double>(plan.groups[op.group.value].ranks.size());
+    const double steps = share_of_all_reduce(op.kind) * 2 * (p - 1);
+    return {.steps = steps, .bytes = steps / p * bytes};
+  }
+
+  /// What ranks lose by taking turns, over what they lost.
+  double turns(const plan::Plan& plan, int busy_ranks) const {
+    if (plan.spec.device == DeviceKind::cuda || base_->cores() == 0) return 1;
+    const double wanted = static_cast<double>(busy_ranks) * threads_of_operation(plan.spec);
+    return std::max(1.0, wanted / cores_) / std::max(1.0, wanted / base_->cores());
+  }
+
+  std::unique_ptr<const TimeModel> base_;
+  WhatIf what_if_;
+  Sizes sizes_;
+  int cores_;
+};
+
+}  // namespace
+
+int changed_cores(const Change& change, int cores) {
+  return static_cast<int>(std::max(1.0, std::round(change.value.value_or(change.factor * cores))));
+}
+
+WhatIf links_alone(const WhatIf& what_if) { return {.bandwidth = what_if.bandwidth, .latency = what_if.latency}; }
+
+std::unique_ptr<const TimeModel> changed_times(std::unique_ptr<const TimeModel> base, const WhatIf& what_if,
+                                               Sizes sizes) {
+  return std::make_unique<ChangedTimes>(std::move(base), what_if, std::move(sizes));
+}
+
+}  // namespace parabench::analytic

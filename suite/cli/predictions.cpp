@@ -1,0 +1,235 @@
+#include "suite/cli/predictions.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/case_json.h"
+#include "base/case_key.h"
+#include "base/case_text.h"
+#include "base/units_text.h"
+#include "parallelism/plan/formats/print_json.h"
+#include "parallelism/plan/strategies/stage_widths.h"
+#include "results/record_json.h"
+#include "results/report/escape.h"
+#include "results/summary.h"
+#include "suite/run/what_if_option.h"
+
+namespace parabench::suite {
+namespace {
+
+using nlohmann::json;
+
+std::string human(const Term& term, double value) {
+  if (term.unit == "s") return human_seconds(value);
+  if (term.unit == "bytes") return human_bytes(value);
+  return fmt::format("{:.4g} {}", value, term.unit == "1" ? "" : term.unit);
+}
+
+/// How many times `now` is what it was; none of nothing.
+std::optional<double> ratio(double before, double now) {
+  return before > 0 ? std::optional(now / before) : std::nullopt;
+}
+
+std::string ratio_text(double before, double now) {
+  const auto times = ratio(before, now);
+  return times ? fmt::format("x {:.3f}", *times) : before == now ? "x 1.000" : "-";
+}
+
+std::string changes_text(const analytic::WhatIf& what_if) {
+  std::vector<std::string> changes;
+  for (const auto& [name, change] : what_if_texts(what_if)) changes.push_back(name + "=" + change);
+  return changes.empty() ? "nothing changed" : fmt::format("{}", fmt::join(changes, ","));
+}
+
+void print_parts(const StepParts& parts, std::ostream& out) {
+  std::string text;
+  for (const auto& [name, part] : time_part_fields) {
+    const double seconds = parts.seconds.*part;
+    if (seconds > 0) text += fmt::format("{}{} {}", text.empty() ? "" : " + ", name, human_seconds(seconds));
+  }
+  if (text.empty()) return;
+  fmt::print(out, "  operations  {} of rank {}, the busiest, per step\n", text, parts.rank.value);
+}
+
+void print_ranks(const Predicted& predicted, std::ostream& out) {
+  fmt::print(out, "\n  {:>4} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}  memory at its peak\n", "rank", "forward",
+             "backward", "update", "exposed", "bubble", "peak");
+  for (const RankPredicted& rank : predicted.ranks) {
+    const Breakdown& b = rank.breakdown_s;
+    std::string parts;
+    for (const MemoryCategory category : enum_values<MemoryCategory>) {
+      if (const auto bytes = rank.peak_memory[category]; bytes > 0) {
+        parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", to_text(category),
+                             human_bytes(static_cast<double>(bytes)));
+      }
+    }
+    fmt::print(out, "  {:>4} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}  {}\n", rank.rank.value,
+               human_seconds(b.forward), human_seconds(b.backward), human_seconds(b.update),
+               human_seconds(b.communication_exposed), human_seconds(b.bubble),
+               human_bytes(static_cast<double>(rank.peak_memory.total_counted())), parts);
+  }
+}
+
+/// Where a term comes from; the same moment for all that one calibration measured.
+std::string origin(const Term& term) {
+  return fmt::format("[{}; {}{}]", term.source, term.cost_source, term.date.empty() ? "" : " " + term.date);
+}
+
+void print_terms(const Prediction& prediction, std::ostream& out) {
+  const std::vector<Term>& terms = prediction.forecast->predicted.terms;
+  if (!prediction.changed) {
+    fmt::print(out, "\n  terms\n");
+    for (const Term& term : terms)
+      fmt::print(out, "  {:<32} {:>12}  {} {}\n", term.name, human(term, term.value), term.formula, origin(term));
+    return;
+  }
+  fmt::print(out, "\n  {:<32} {:>12} {:>12} {:>9}\n", "terms", "base", "what-if", "ratio");
+  for (const Term& term : terms) {
+    const auto found = std::ranges::find(prediction.changed->terms, term.name, &Term::name);
+    const bool is = found != prediction.changed->terms.end();
+    fmt::print(out, "  {:<32} {:>12} {:>12} {:>9}  {} {}\n", term.name, human(term, term.value),
+               is ? human(term, found->value) : "-", is ? ratio_text(term.value, found->value) : "-", term.formula,
+               origin(term));
+  }
+}
+
+void print_step(const Prediction& prediction, const PredictionSetting& setting, std::ostream& out) {
+  const Forecast& forecast = *prediction.forecast;
+  const Predicted& predicted = forecast.predicted;
+  const auto interval = results::known_interval(predicted);
+  fmt::print(out, "{}\n  step time   {}{} (simulated, {}{}{})\n  throughput  {:.1f} samples/s\n", prediction.chosen.id,
+             human_seconds(predicted.step_time_s),
+             interval ? fmt::format(", {} to {}", human_seconds(interval->first), human_seconds(interval->second)) : "",
+             forecast.cost_source, setting.hardware.empty() ? "" : " of ", setting.hardware,
+             predicted.throughput_samples_per_s);
+  if (prediction.changed) {
+    const double now = prediction.changed->step_time_s;
+    fmt::print(out, "  what-if     {} with {}, {} of it; {:.1f} samples/s\n", human_seconds(now),
+               changes_text(*setting.what_if), ratio_text(predicted.step_time_s, now),
+               prediction.changed->throughput_samples_per_s);
+  }
+  for (const auto& [name, seconds] : predicted.second_opinion_step_time_s) {
+    fmt::print(out, "  second opinion  {} {}", human_seconds(seconds), name);
+    if (prediction.changed) {
+      const double now = prediction.changed->second_opinion_step_time_s.at(name);
+      fmt::print(out, "; what-if {}, {}", human_seconds(now), ratio_text(seconds, now));
+    }
+    out << '\n';
+  }
+}
+
+// Tables.
+
+using Cells = std::vector<std::pair<std::string, std::string>>;
+
+std::string number(double value) { return std::isfinite(value) ? print_number(value) : ""; }
+
+std::string axis_text(const Case& spec, std::string_view name) {
+  if (name == "model") return to_text(spec.model);
+  if (name == "dataset") return to_text(spec.dataset);
+  if (name == "strategy") return to_text(spec.strategy);
+  const CaseKey& key = find_case_key(name);
+  const std::string text = value_text(spec, key);
+  // In bytes, as in results files.
+  return key.type == KeyType::size && !text.empty() ? std::to_string(parse_bytes(name, text).value) : text;
+}
+
+double mean_bubble(const Predicted& predicted) {
+  double sum = 0;
+  for (const RankPredicted& rank : predicted.ranks) sum += rank.breakdown_s.bubble;
+  return sum / static_cast<double>(predicted.ranks.size());
+}
+
+/// The most of any rank.
+template <class Of>
+auto most(const Predicted& predicted, Of of) {
+  return of(*std::ranges::max_element(predicted.ranks, {}, of));
+}
+
+void add_figures(Cells& cells, const Prediction& prediction, const PredictionSetting& setting) {
+  const Predicted none;
+  const bool is = prediction.forecast.has_value();
+  const Predicted& p = is ? prediction.forecast->predicted : none;
+  const auto add = [&](const char* name, auto value) { cells.emplace_back(name, is ? number(value()) : ""); };
+  add("step_time_s", [&] { return p.step_time_s; });
+  if (setting.what_if) {
+    add("what_if_step_time_s", [&] { return prediction.changed->step_time_s; });
+    add("what_if_ratio", [&] { return ratio(p.step_time_s, prediction.changed->step_time_s).value_or(1); });
+  }
+  add("throughput_samples_per_s", [&] { return p.throughput_samples_per_s; });
+  add("bubble_s", [&] { return mean_bubble(p); });
+  add("communication_exposed_s",
+      [&] { return most(p, [](const RankPredicted& r) { return r.breakdown_s.communication_exposed; }); });
+  add("peak_memory_bytes", [&] {
+    return static_cast<double>(most(p, [](const RankPredicted& r) { return r.peak_memory.total_counted(); }));
+  });
+  const auto used = [&] { return most(p, [](const RankPredicted& r) { return r.peak_memory.device_used; }); };
+  cells.emplace_back("device_used_bytes", is && used() > 0 ? std::to_string(used()) : "");
+  cells.emplace_back("cost_source", is ? prediction.forecast->cost_source : "");
+}
+
+Cells cells_of(const Prediction& prediction, const PredictionSetting& setting) {
+  Cells cells{{"id", results::csv_text(prediction.chosen.id)}};
+  for (const SweptAxis& axis : setting.axes)
+    cells.emplace_back(axis.name, results::csv_text(axis_text(prediction.chosen.spec, axis.name)));
+  cells.emplace_back("status", prediction.forecast ? "ok" : "impossible");
+  cells.emplace_back("reason", results::csv_text(prediction.reason));
+  add_figures(cells, prediction, setting);
+  return cells;
+}
+
+}  // namespace
+
+void print_prediction(const Prediction& prediction, const PredictionSetting& setting, std::ostream& out) {
+  if (!prediction.forecast) {
+    fmt::print(out, "{}\n  impossible: {}\n", prediction.chosen.id, prediction.reason);
+    return;
+  }
+  print_step(prediction, setting, out);
+  print_parts(*prediction.forecast->predicted.step_parts, out);
+  print_ranks(prediction.forecast->predicted, out);
+  print_terms(prediction, out);
+}
+
+json prediction_json(const Prediction& prediction, const PredictionSetting& setting) {
+  json out{{"id", prediction.chosen.id},
+           {"parameters", parameters_json(prediction.chosen.spec)},
+           {"hardware", setting.hardware.empty() ? json() : json(setting.hardware)},
+           {"reason", prediction.forecast ? json() : json(prediction.reason)},
+           {"plan", nullptr},
+           {"cost_source", nullptr},
+           {"predicted", nullptr}};
+  if (!prediction.forecast) return out;
+  const Forecast& forecast = *prediction.forecast;
+  out["plan"] = {{"hash", plan::hash(forecast.plan)},
+                 {"partition", plan::partition(forecast.plan)},
+                 {"replicas", plan::stage_widths(forecast.plan)}};
+  out["cost_source"] = forecast.cost_source;
+  out["predicted"] = results::to_json(forecast.predicted);
+  if (prediction.changed) {
+    const auto times = ratio(forecast.predicted.step_time_s, prediction.changed->step_time_s);
+    out["what_if"] = {{"changes", what_if_texts(*setting.what_if)},
+                      {"predicted", results::to_json(*prediction.changed)},
+                      {"step_time_ratio", times ? json(*times) : json()}};
+  }
+  return out;
+}
+
+std::string prediction_csv_header(const PredictionSetting& setting) {
+  std::vector<std::string> names;
+  for (const auto& [name, text] : cells_of({}, setting)) names.push_back(name);
+  return fmt::format("{}\n", fmt::join(names, ","));
+}
+
+std::string prediction_csv(const Prediction& prediction, const PredictionSetting& setting) {
+  std::vector<std::string> texts;
+  for (const auto& [name, text] : cells_of(prediction, setting)) texts.push_back(text);
+  return fmt::format("{}\n", fmt::join(texts, ","));
+}
+
+}  // namespace parabench::suite

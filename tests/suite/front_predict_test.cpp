@@ -1,0 +1,179 @@
+// Predictions of machines that differ, that one does not have, and of many cases.
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "tests/suite/front_fixture.h"
+
+namespace parabench::suite {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+using PredictTest = FrontTest;
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+const std::string on_gpus = "resnet50/imagenet-synthetic/data-parallel/np:16/batch:512/device:cuda";
+
+TEST_F(PredictTest, WhatIfStandsBesideThePredictionWithItsRatio) {
+  const Outcome text = run({"predict", gpipe, "--what-if", "flops=x2,bandwidth=x4"});
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_THAT(text.out, AllOf(HasSubstr("with bandwidth=x4,flops=x2, x 0."), HasSubstr("base"), HasSubstr("what-if"),
+                              HasSubstr("flops_per_step"), HasSubstr("x 1.000")));
+  const json one = json::parse(run({"predict", gpipe, "--what-if", "flops=x2,bandwidth=x4", "--json"}).out)[0];
+  const double base = one["predicted"]["step_time_s"], now = one["what_if"]["predicted"]["step_time_s"];
+  EXPECT_LT(now, base);
+  EXPECT_DOUBLE_EQ(one["what_if"]["step_time_ratio"], now / base);
+  EXPECT_EQ(one["what_if"]["changes"], (json{{"bandwidth", "x4"}, {"flops", "x2"}}));
+  EXPECT_EQ(one["predicted"], json::parse(run({"predict", gpipe, "--json"}).out)[0]["predicted"]) << "the base stays";
+  const auto value = [](const json& predicted, const std::string& name) {
+    for (const json& term : predicted["terms"])
+      if (term["name"] == name) return term["value"].get<double>();
+    return -1.0;
+  };
+  EXPECT_LT(value(one["what_if"]["predicted"], "message[stage 0 to 1]"),
+            value(one["predicted"], "message[stage 0 to 1]"));
+  EXPECT_EQ(value(one["what_if"]["predicted"], "update[stage 0]"), value(one["predicted"], "update[stage 0]"));
+}
+
+TEST_F(PredictTest, MoreCoresHelpRanksThatTakeTurns) {
+  const std::string wide = small + "data-parallel/np:4/batch:8/threads:64";
+  const json one = json::parse(run({"predict", wide, "--what-if", "cores=256", "--json"}).out)[0];
+  EXPECT_LT(one["what_if"]["step_time_ratio"], .9);
+  EXPECT_EQ(run({"predict", on_gpus, "--what-if", "cores=256"}).code, 2);
+}
+
+TEST_F(PredictTest, AShippedSheetPredictsForAMachineThatIsNotHere) {
+  const Outcome text = run({"predict", on_gpus, "--hardware", "h100-sxm"});
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_THAT(text.out, AllOf(HasSubstr("data-sheet of h100-sxm"), HasSubstr("data sheet of h100-sxm")));
+  EXPECT_THAT(text.err, Not(HasSubstr("calibrate"))) << "it would measure another machine";
+  const auto step = [&](const std::string& hardware, const std::string& id) {
+    const json one = json::parse(run({"predict", id, "--hardware", hardware, "--json"}).out)[0];
+    EXPECT_EQ(one["hardware"], hardware);
+    EXPECT_EQ(one["cost_source"], "data-sheet");
+    return one["predicted"]["step_time_s"].get<double>();
+  };
+  EXPECT_LT(step("h100-sxm", on_gpus), step("a100-sxm-80gb", on_gpus));
+  EXPECT_LT(step("a100-sxm-80gb", on_gpus), step("v100-sxm-32gb", on_gpus));
+  const std::string on_host = "resnet18/cifar10-synthetic/sequential/np:1/batch:32/threads:16";
+  EXPECT_LT(step("h100-sxm", on_host), step("v100-sxm-32gb", on_host));
+}
+
+TEST_F(PredictTest, ASheetOfOnesOwnIsAFile) {
+  json sheet = json::parse(run({"list", "--hardware", "--json"}).out)[0];
+  sheet["name"] = "mine";
+  sheet["gpus"]["bf16_flops_per_s"] = 1e12;
+  sheet.erase("network");
+  std::ofstream(path("mine.json")) << sheet;
+  const std::string bf16 = "resnet50/imagenet-synthetic/data-parallel/np:8/batch:512/device:cuda/precision:bf16";
+  const json mine = json::parse(run({"predict", bf16, "--hardware", "mine.json", "--json"}).out)[0];
+  EXPECT_EQ(mine["hardware"], "mine");
+  // 512 samples of 24.5 GFLOP on 8 GPUs at 0.75 TFLOP/s.
+  EXPECT_GT(mine["predicted"]["step_time_s"], 512 * 24e9 / 8 / .75e12);
+  const Outcome two_hosts = run({"predict", on_gpus, "--hardware", "mine.json"});
+  EXPECT_EQ(two_hosts.code, 2);
+  EXPECT_THAT(two_hosts.err, AllOf(HasSubstr("np: got '16'"), HasSubstr("at most 8")));
+}
+
+TEST_F(PredictTest, ASheetThatIsNoneIsRefused) {
+  const auto refused = [&](const std::string& hardware) {
+    const Outcome outcome = run({"predict", on_gpus, "--hardware", hardware});
+    EXPECT_EQ(outcome.code, 2) << hardware;
+    return outcome.err;
+  };
+  EXPECT_THAT(refused("h100"), HasSubstr("h100-sxm"));
+  std::ofstream(path("cut.json")) << R"({"format": "parabench hardware", )";
+  EXPECT_THAT(refused("cut.json"), HasSubstr("cut.json"));
+  std::ofstream(path("foreign.json")) << R"({"schema_version": "1.12", "records": []})";
+  EXPECT_THAT(refused("foreign.json"), HasSubstr("another kind"));
+  std::ofstream(path("huge.json")) << R"({"format": "parabench hardware", "schema_version": 1e999})";
+  EXPECT_NE(refused("huge.json"), "");
+  EXPECT_NE(refused("."), "") << "a folder";
+  EXPECT_EQ(run({"predict", on_gpus, "--hardware", "h100-sxm", "--calibration", "c.json"}).code, 2);
+}
+
+TEST_F(PredictTest, ListShowsTheSheetsWithTheirSources) {
+  EXPECT_THAT(run({"list", "--hardware"}).out,
+              AllOf(HasSubstr("h100-sxm"), HasSubstr("a100-sxm-80gb"), HasSubstr("v100-sxm-32gb")));
+  for (const json& sheet : json::parse(run({"list", "--hardware", "--json"}).out))
+    EXPECT_FALSE(sheet["sources"].empty());
+}
+
+TEST_F(PredictTest, ASweepIsATableWhoseImpossibleRowsSayWhy) {
+  const Outcome outcome = run({"predict", gpipe, "--sweep", "np=1..4,micro=4,16", "--what-if", "flops=x2"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const auto lines = lines_of(outcome.out);
+  ASSERT_EQ(lines.size(), 1 + 3 * 2u);
+  EXPECT_EQ(lines[0],
+            "id,np,micro,status,reason,step_time_s,what_if_step_time_s,what_if_ratio,throughput_samples_per_s,bubble_s,"
+            "communication_exposed_s,peak_memory_bytes,device_used_bytes,cost_source");
+  // 8 samples make no 16 micro-batches.
+  EXPECT_THAT(lines[2], AllOf(HasSubstr(",1,16,impossible,"), HasSubstr("at least 16 samples")));
+  EXPECT_THAT(lines[6], AllOf(HasSubstr("np:4/batch:8/micro:16"), HasSubstr("impossible")));
+  for (const int i : {3, 5}) EXPECT_THAT(lines[i], AllOf(HasSubstr(",4,ok,,0."), HasSubstr("data-sheet")));
+}
+
+TEST_F(PredictTest, ASweepAsJsonHasTheWholePredictions) {
+  const Outcome outcome = run({"predict", gpipe, "--sweep", "micro=4,16,strategy=gpipe,1f1b", "--format", "json"});
+  const json all = json::parse(outcome.out);
+  ASSERT_EQ(all.size(), 4u);
+  EXPECT_EQ(all[0]["parameters"]["micro"], 4);
+  EXPECT_GT(all[0]["predicted"]["terms"].size(), 3u);
+  EXPECT_TRUE(all[1]["predicted"].is_null());
+  EXPECT_THAT(all[1]["reason"].get<std::string>(), HasSubstr("at least 16 samples"));
+  EXPECT_TRUE(all[0]["reason"].is_null());
+}
+
+TEST_F(PredictTest, ASweepThatExplodesIsRefused) {
+  const Outcome outcome = run({"predict", gpipe, "--sweep", "np=1..1000+1,micro=1..1000+1"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("1000000 combinations"), HasSubstr("at most 10000")));
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(run({"predict", gpipe, sequential, "--sweep", "seed=1..6000+1"}).code, 2);
+}
+
+TEST_F(PredictTest, NamedCasesAreATableTooAndImpossibleOnesAnError) {
+  const auto lines = lines_of(run({"predict", gpipe, sequential, "--format", "csv"}).out);
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_THAT(lines[0], StartsWith("id,status,reason,step_time_s,throughput"));
+  for (const char* format : {"text", "csv", "json"}) {
+    const Outcome impossible = run({"predict", small + "gpipe/np:2/batch:3", "--format", format});
+    EXPECT_EQ(impossible.code, 2);
+    EXPECT_EQ(impossible.out, "") << format;
+  }
+  EXPECT_EQ(run({"predict", gpipe, "--format", "xml"}).code, 2);
+  EXPECT_EQ(run({"predict", gpipe, "--format", "csv", "--json"}).code, 2);
+}
+
+TEST_F(PredictTest, CalibratedTermsHaveTheDateOfTheirCalibration) {
+  ASSERT_EQ(run({"calibrate", gpipe, "--out", "here.json"}).code, 0);
+  std::ifstream file(path("here.json"));
+  const std::string date = json::parse(file)["date"];
+  const json one = json::parse(run({"predict", gpipe, "--calibration", "here.json", "--json"}).out)[0];
+  int dated = 0;
+  for (const json& term : one["predicted"]["terms"]) {
+    EXPECT_EQ(term["date"].is_null(), term["cost_source"] != "calibrated") << term;
+    if (term["date"].is_null()) continue;
+    ++dated;
+    EXPECT_EQ(term["date"], date);
+  }
+  EXPECT_GT(dated, 0);
+  EXPECT_THAT(run({"predict", gpipe, "--calibration", "here.json"}).out, HasSubstr("calibrated " + date + "]"));
+  const json guessed = json::parse(run({"predict", gpipe, "--json", "--hardware", "h100-sxm"}).out)[0];
+  for (const json& term : guessed["predicted"]["terms"]) EXPECT_TRUE(term["date"].is_null());
+}
+
+}  // namespace
+}  // namespace parabench::suite

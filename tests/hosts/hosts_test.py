@@ -167,12 +167,13 @@ class HostsTest(unittest.TestCase):
     def test_shares_within_hosts_and_servers_pass_the_gate_and_move_their_bytes(self):
         # Four ranks, two on each host, whose shares are within the host; a server on the other host than one worker.
         placed = self.AGENT_LAUNCHER.replace("{hosts}", "n1:2,n2:2")
-        sizes = [4 * (28 * 28 * 32 + 32), 4 * (32 * 10 + 10)]  # of the layers, as buckets
+        # The layers, each a bucket: a linear one with its layer norm, and the last linear one.
+        sizes = [4 * (28 * 28 * 32 + 32 + 2 * 32), 4 * (32 * 10 + 10)]
         whole = sum(sizes)
         # Every bucket is gathered and its gradients are reduce-scattered by two ranks, half of it each; this half is
         # summed with the other host's. The first layer's weights had to leave, and are gathered once more.
         hybrid = whole / 2 + sizes[0] / 2 + whole / 2 + whole / 2
-        expected = {f"{NETWORK}/zero3/np:4/batch:8/bucket:1B/shard:2/prefetch:0": [hybrid] * 4,
+        expected = {f"{NETWORK}/zero3/np:4/batch:8/bucket:1/shard:2/prefetch:0": [hybrid] * 4,
                     f"{NETWORK}/parameter-server/np:3/batch:8": [whole, whole, 2 * whole]}
         code, output = self.run_on_head(self.words(*expected, "--steps", "3", "--warmup", "1", "--launcher", placed),
                                         **self.agent())
@@ -184,7 +185,7 @@ class HostsTest(unittest.TestCase):
             for rank, bytes_each_way in zip(ranks, expected[record["id"]]):
                 for moved in (rank["bytes_sent"], rank["bytes_received"]):
                     # Tensors are padded to 64 bytes, which divide unevenly.
-                    self.assertAlmostEqual(moved, bytes_each_way, delta=256, msg=f"{record['id']}: {rank}")
+                    self.assertAlmostEqual(moved, bytes_each_way, delta=128, msg=f"{record['id']}: {rank}")
         self.expect_nothing_left()
 
     def test_hosts_that_were_given_different_plans_say_so(self):

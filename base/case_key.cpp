@@ -24,7 +24,7 @@ constexpr bool at_least_one(double x) { return x >= 1; }
 bool not_negative(double x) { return x >= 0 && std::isfinite(x); }
 bool positive(double x) { return x > 0 && std::isfinite(x); }
 constexpr bool below_one(double x) { return x >= 0 && x < 1; }
-constexpr bool up_to_two(double x) { return x == 0 || x == 1 || x == 2; }
+constexpr bool up_to_three(double x) { return x == 0 || x == 1 || x == 2 || x == 3; }
 
 constexpr std::array<std::string_view, 2> switch_names{"off", "on"};
 
@@ -199,9 +199,11 @@ constexpr std::array keys{
                            .canonical = canonical_optimizer}),
     key<&Case::zero>(
         {.name = "zero",
-         .accepts = up_to_two,
-         .expected = "0, 1 or 2; stage 3, which gathers weights for every micro-batch anew, is the strategy zero3",
-         .help = "stage of ZeRO among copies of a stage: 1 shards optimizer states and updates, 2 gradients",
+         .accepts = up_to_three,
+         .expected = "0, 1, 2 or 3",
+         .help =
+             "stage of ZeRO among copies of a stage: 1 shards optimizer states and updates, 2 gradients; 3, weights "
+             "too, is the strategy zero3, not for pipelines",
          .since = "1.6"}),
     key<&Case::shard>({.name = "shard",
                        .least = 1,

@@ -1,14 +1,30 @@
 #include "results/baseline.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
+#include "base/case_key.h"
 #include "results/summary.h"
 
 namespace parabench::results {
+namespace {
+
+/// Keys of every case that say how it is computed, not what: what a speed-up is to judge. So do all that only
+/// strategies read; of these sync_bn brings a case nearer to the sequential one, which sees whole batches.
+constexpr std::array<std::string_view, 7> ways = {"np", "batch", "threads", "comm", "recompute", "memory", "executor"};
+/// Those of them that sequential training has as well: a baseline that recomputes would flatter who does not.
+constexpr std::array<std::string_view, 3> sequential_ways = {"recompute", "memory", "executor"};
+
+bool agree(const CaseKey& key, const Case& a, const Case& b) { return key.compare(a, b) == 0; }
+
+}  // namespace
 
 bool same_training(const Case& a, const Case& b) {
-  return a.model == b.model && a.dataset == b.dataset && a.precision == b.precision && a.layout == b.layout &&
-         a.device == b.device && a.optimizer == b.optimizer && a.input == b.input && a.graph == b.graph;
+  const auto agrees = [&](const CaseKey& key) {
+    return key.is_of_strategies() || std::ranges::find(ways, key.name) != ways.end() || agree(key, a, b);
+  };
+  return a.model == b.model && a.dataset == b.dataset && std::ranges::all_of(case_keys(), agrees);
 }
 
 int cores(const Case& spec) { return spec.np * spec.threads; }
@@ -18,6 +34,15 @@ bool is_reference(const Record& record) {
          counts(record);
 }
 
+bool is_reference_of(const Record& reference, const Case& spec) {
+  const auto fits = [&](std::string_view name) {
+    const CaseKey& key = find_case_key(name);
+    return agree(key, reference.parameters, spec) || agree(key, reference.parameters, Case{});
+  };
+  return is_reference(reference) && same_training(reference.parameters, spec) &&
+         std::ranges::all_of(sequential_ways, fits);
+}
+
 void fill_baselines(std::span<Record> records) {
   for (Record& record : records) {
     if (!record.measured) continue;
@@ -25,8 +50,8 @@ void fill_baselines(std::span<Record> records) {
     const Case& spec = record.parameters;
     if (spec.strategy.name == "sequential" || !counts(record)) continue;
     const auto base = std::ranges::find_if(records, [&spec](const Record& candidate) {
-      return is_reference(candidate) && cores(candidate.parameters) == cores(spec) &&
-             candidate.parameters.batch == spec.batch && same_training(candidate.parameters, spec);
+      return cores(candidate.parameters) == cores(spec) && candidate.parameters.batch == spec.batch &&
+             is_reference_of(candidate, spec);
     });
     if (base == records.end()) continue;
     const double speedup = record.measured->throughput_samples_per_s / base->measured->throughput_samples_per_s;

@@ -65,6 +65,7 @@ json to_json(const ExchangeRecord& record) {
           {"status", to_text(record.status)},
           {"reason", null_if_empty(record.reason)},
           {"algorithm", null_if_empty(record.algorithm)},
+          {"mpi_settings", null_if_empty(record.mpi_settings)},
           {"time_s", time_json(record.time_s)},
           {"algorithm_bandwidth_bytes_per_s", null_if_none(algorithm_bandwidth(record))},
           {"bus_bandwidth_bytes_per_s", null_if_none(bus_bandwidth(record))},
@@ -85,6 +86,7 @@ ExchangeRecord exchange_record_from_json(const JsonReader& reader) {
   record.status = reader.get<Status>("status");
   record.reason = reader.find<std::string>("reason").value_or("");
   record.algorithm = reader.find<std::string>("algorithm").value_or("");
+  record.mpi_settings = reader.find<std::string>("mpi_settings").value_or("");
   record.time_s = time_from_json(reader);
   record.predicted_time_s = reader.find<double>("predicted_time_s");
   record.prediction = reader.get<std::string>("prediction");

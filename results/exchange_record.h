@@ -26,8 +26,9 @@ struct ExchangeRecord {
   ExchangeSetting setting;
   Exchange exchange;
   Status status = Status::ok;
-  std::string reason;     ///< why it was skipped or failed; "" becomes null
-  std::string algorithm;  ///< what carried it out: "window", "ring", "library", ...; "" where nothing did
+  std::string reason;        ///< why it was skipped or failed; "" becomes null
+  std::string algorithm;     ///< what carried it out: "window", "ring", "library", ...; "" where nothing did
+  std::string mpi_settings;  ///< comm::mpi_settings(); "": without MPI, where nothing was timed, or an older file
   std::optional<ExchangeTime> time_s;
   std::optional<double> predicted_time_s;
   std::string prediction;  ///< where predicted_time_s comes from, or why there is none

@@ -30,9 +30,7 @@ std::string training_note(const Record& record, std::span<const Record> records)
   if (!trains_otherwise(record) || !record.measured) return "";
   const Case& spec = record.parameters;
   const auto is_beside = [&](const Record& other) {
-    const Case& theirs = other.parameters;
-    return is_reference(other) && same_training(theirs, spec) && theirs.batch == spec.batch && theirs.lr == spec.lr &&
-           theirs.momentum == spec.momentum && theirs.weight_decay == spec.weight_decay && theirs.seed == spec.seed;
+    return is_reference(other) && same_training(other.parameters, spec) && other.parameters.batch == spec.batch;
   };
   const std::vector<double>& losses = record.measured->losses;
   const auto beside = std::ranges::find_if(records, is_beside);

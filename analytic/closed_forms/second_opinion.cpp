@@ -66,7 +66,7 @@ double data_parallel_opinion(const plan::Plan& plan, const Sizes& sizes, const T
 /// Whether the first gather brings what the next forward reads first, and not all there is.
 bool gathers_forward(const plan::Plan& plan) {
   for (const plan::Lane& lane : plan.ranks[0].lanes) {
-    if (lane.key.kind != plan::LaneKind::collectives || lane.key.purpose != plan::Payload::parameters) continue;
+    if (!plan::is_collectives_of(lane.key, plan::Payload::parameters)) continue;
     return lane.ops.size() > 1 && lane.ops[0].segment == SegmentId(0);
   }
   return false;

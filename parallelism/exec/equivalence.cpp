@@ -61,7 +61,7 @@ void gather_weights(const plan::Plan& plan, const std::map<plan::LaneKey, CommGr
     return op.segment <= segment && segment.value < op.segment.value + op.segments;
   };
   for (const plan::Lane& lane : plan.ranks[comm.rank().value].lanes) {
-    if (lane.key.kind != plan::LaneKind::collectives || lane.key.purpose != plan::Payload::parameters) continue;
+    if (!plan::is_collectives_of(lane.key, plan::Payload::parameters)) continue;
     const auto op = std::ranges::find_if(lane.ops, brings);
     if (op == lane.ops.end()) continue;
     const plan::Shard shard = plan::shard_of(plan, comm.rank(), *op);

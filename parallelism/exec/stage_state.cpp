@@ -22,6 +22,11 @@ torch::Tensor view_as_parameter(const torch::Tensor& flat, const plan::ElementRa
   return slice.view(spec.shape);
 }
 
+/// What a shard of a run is, in elements of the layout.
+plan::ElementRange part_of(const plan::StateLayout& layout, SegmentId first, int segments, plan::Shard shard) {
+  return plan::shard_of(layout.run(first, segments), shard.index, shard.count, layout.element_bytes);
+}
+
 /// The parameter's initial values, drawn in the canonical element order whatever its strides.
 void fill_initial(torch::Tensor parameter, const models::LayerSpec& layer, std::size_t index, std::uint64_t seed) {
   auto values = torch::empty(parameter.sizes(), torch::kFloat64);
@@ -213,8 +218,7 @@ torch::Tensor StageState::spread_share() const {
 
 comm::DeviceEvent StageState::bring_share(SegmentId first, int segments, plan::Shard shard, void* ready) {
   torch::NoGradGuard no_grad;
-  const plan::ElementRange range =
-      plan::shard_of(layout_.run(first, segments), shard.index, shard.count, layout_.element_bytes);
+  const plan::ElementRange range = part_of(layout_, first, segments, shard);
   const plan::ElementRange there = layout_.in_weights(first, range);
   // Another tensor of the same memory: autograd would take the values, which are the same again, for others.
   const torch::Tensor whole = weights_.front().narrow(0, there.first, there.count);
@@ -228,13 +232,11 @@ comm::BufferView StageState::view_of(const torch::Tensor& part) const {
 }
 
 comm::BufferView StageState::gradients(SegmentId first, int segments, plan::Shard part) const {
-  const plan::ElementRange range =
-      plan::shard_of(layout_.run(first, segments), part.index, part.count, layout_.element_bytes);
+  const plan::ElementRange range = part_of(layout_, first, segments, part);
   return view_of(exchanged_gradients(first, range));
 }
 comm::BufferView StageState::weights(SegmentId first, int segments, VersionId version, plan::Shard part) const {
-  const plan::ElementRange range =
-      plan::shard_of(layout_.run(first, segments), part.index, part.count, layout_.element_bytes);
+  const plan::ElementRange range = part_of(layout_, first, segments, part);
   if (has_share_alone()) return view_of(own_weights(first, range));
   const plan::ElementRange there = layout_.in_weights(first, range);
   return view_of(weights_[version.value % weights_.size()].narrow(0, there.first, there.count));
@@ -286,8 +288,7 @@ void StageState::update_shard(SegmentId first, int segments, VersionId version, 
   if (updates_.defined()) updates_.narrow(0, local(first), segments).add_(1);
   std::fill_n(newest_.begin() + local(first), segments, version);
   drop_gradients_of_run(first, segments);
-  const plan::ElementRange range =
-      plan::shard_of(layout_.run(first, segments), shard.index, shard.count, layout_.element_bytes);
+  const plan::ElementRange range = part_of(layout_, first, segments, shard);
   if (range.count == 0) return;
   // Rules that go element by element do not ask where a tensor ends, and padding stays zero.
   const std::vector<Part> all = norms_.defined() ? parts(first, segments, range) : std::vector<Part>{{range, 0}};
@@ -317,8 +318,7 @@ void StageState::drop_gradients_of_run(SegmentId first, int segments) {
 void StageState::add_share(SegmentId first, int segments, plan::Shard shard, bool accumulates) {
   torch::NoGradGuard no_grad;
   drop_gradients_of_run(first, segments);
-  const plan::ElementRange range =
-      plan::shard_of(layout_.run(first, segments), shard.index, shard.count, layout_.element_bytes);
+  const plan::ElementRange range = part_of(layout_, first, segments, shard);
   if (range.count == 0) return;
   torch::Tensor sum = summed_gradients(first, range);
   const torch::Tensor share = exchanged_gradients(first, range);
@@ -344,16 +344,14 @@ std::vector<StageState::Part> StageState::parts(SegmentId first, int segments, c
 }
 
 torch::Tensor StageState::room_for_gradients(SegmentId first, int segments, plan::Shard shard) const {
-  const plan::ElementRange range =
-      plan::shard_of(layout_.run(first, segments), shard.index, shard.count, layout_.element_bytes);
+  const plan::ElementRange range = part_of(layout_, first, segments, shard);
   return torch::empty({range.count}, torch::TensorOptions(type_).device(device_.where()));
 }
 
 void StageState::add_gradients(SegmentId first, int segments, plan::Shard shard, const torch::Tensor& sent,
                                bool accumulates) {
   torch::NoGradGuard no_grad;
-  const plan::ElementRange range =
-      plan::shard_of(layout_.run(first, segments), shard.index, shard.count, layout_.element_bytes);
+  const plan::ElementRange range = part_of(layout_, first, segments, shard);
   torch::Tensor sum = summed_gradients(first, range);
   accumulates ? sum.add_(sent) : sum.copy_(sent);
   for (int s = local(first); s < local(first) + segments; ++s)
@@ -380,8 +378,7 @@ void StageState::measure_norms(SegmentId first, int segments, plan::Shard shard)
   torch::NoGradGuard no_grad;
   const plan::ElementRange tensors = tensors_of(first, segments);
   norms_.narrow(0, tensors.first, tensors.count).zero_();
-  const plan::ElementRange range =
-      plan::shard_of(layout_.run(first, segments), shard.index, shard.count, layout_.element_bytes);
+  const plan::ElementRange range = part_of(layout_, first, segments, shard);
   const std::vector<Part> own = parts(first, segments, range);
   if (own.empty()) return;
   std::vector<torch::Tensor> values;

@@ -447,22 +447,15 @@ class Finder {
         summed_gradients(op, found);
         room_for_weights(op, found);
         if (index_.norm_sum(op, op.segment).rank.value == nowhere) return;
-        return over_run(op, found,
-                        [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.norm_sum(op, s)); });
+        return over_run(op, found, &OpIndex::norm_sum);
       case OpKind::add:
         if (is_first_come(op)) return index_.all_pushed(op, found);
         found.push_back(adds_sent(op) ? index_.pushed(op) : index_.scattered(op));
         return;
-      case OpKind::average:
-        return over_run(op, found,
-                        [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.weight_sum(op, s)); });
+      case OpKind::average: return over_run(op, found, &OpIndex::weight_sum);
       case OpKind::encode: return whole_gradients(op, found);
-      case OpKind::project:
-        return over_run(op, found,
-                        [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.encoded_sum(op, s)); });
-      case OpKind::decode:
-        return over_run(op, found,
-                        [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.compressed_sum(op, s)); });
+      case OpKind::project: return over_run(op, found, &OpIndex::encoded_sum);
+      case OpKind::decode: return over_run(op, found, &OpIndex::compressed_sum);
       case OpKind::send:
         if (is_over_run(op)) return of_run(op, found);
         found.push_back(op.payload == Payload::activation ? index_.activation(op) : index_.activation_gradient(op));
@@ -546,7 +539,7 @@ class Finder {
   /// Of a message that a worker and its server exchange.
   void of_run(const Op& send, std::vector<OpRef>& found) const {
     if (send.payload == Payload::gradients) return whole_gradients(send, found);
-    over_run(send, found, [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.update_to(send, s)); });
+    over_run(send, found, &OpIndex::update_to);
   }
 
   void of_collective(const Op& op, std::vector<OpRef>& found) const {
@@ -554,8 +547,7 @@ class Finder {
       case Payload::none: index_.missing(op);
       case Payload::gradients:
         if (!plan_.scatters_pieces || op.kind != OpKind::reduce_scatter) return whole_gradients(op, found);
-        return over_run(op, found,
-                        [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.piece_gradient(op, s)); });
+        return over_run(op, found, &OpIndex::piece_gradient);
       case Payload::gradient_shares:
         return over_run(op, found, [&](SegmentId s, std::vector<OpRef>& refs) {
           const OpRef scattered = index_.reduction(op, s);
@@ -563,14 +555,9 @@ class Finder {
           refs.push_back(scattered);
         });
       case Payload::tied_gradients: found.push_back(index_.last_gradient(op, index_.tied_here())); return;
-      case Payload::encoded:
-        return over_run(op, found,
-                        [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.encoding(op, s)); });
-      case Payload::projected:
-        return over_run(op, found,
-                        [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.projecting(op, s)); });
-      case Payload::norms:
-        return over_run(op, found, [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back(index_.norms(op, s)); });
+      case Payload::encoded: return over_run(op, found, &OpIndex::encoding);
+      case Payload::projected: return over_run(op, found, &OpIndex::projecting);
+      case Payload::norms: return over_run(op, found, &OpIndex::norms);
       case Payload::parameters: {
         const bool wrote = op.kind != OpKind::broadcast || op.peer == rank_;
         return over_run(op, found, [&](SegmentId s, std::vector<OpRef>& refs) {
@@ -583,6 +570,10 @@ class Finder {
     }
   }
 
+  /// The operation that each segment of a run asks for.
+  void over_run(const Op& op, std::vector<OpRef>& found, OpRef (OpIndex::*of)(const Op& op, SegmentId s) const) const {
+    over_run(op, found, [&](SegmentId s, std::vector<OpRef>& refs) { refs.push_back((index_.*of)(op, s)); });
+  }
   /// What each segment of a run asks for; one operation often serves neighbours.
   template <class Of>
   static void over_run(const Op& op, std::vector<OpRef>& found, Of of) {

@@ -18,7 +18,7 @@ GatherIndex::GatherIndex(const Plan& plan, Rank rank)
       if (knows(s)) last[place(s, compute[i].step)] = OpRef{rank, compute_lane, i};
   }
   for (int lane = 0; lane < std::ssize(lanes); ++lane) {
-    if (lanes[lane].key.kind == LaneKind::collectives && lanes[lane].key.purpose == Payload::parameters) add(lane);
+    if (is_collectives_of(lanes[lane].key, Payload::parameters)) add(lane);
   }
 }
 

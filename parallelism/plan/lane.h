@@ -33,6 +33,10 @@ struct LaneKey {
 std::strong_ordering operator<=>(const LaneKey& a, const LaneKey& b);
 
 LaneKey collectives_of(GroupId group, Payload purpose);
+/// Whether it is collectives_of(group, purpose) of some group.
+constexpr bool is_collectives_of(const LaneKey& lane, Payload purpose) {
+  return lane.kind == LaneKind::collectives && lane.purpose == purpose;
+}
 LaneKey sends_to(Rank peer, Payload purpose);
 LaneKey receives_from(Rank peer, Payload purpose);
 /// Where an operation belongs.

@@ -162,9 +162,7 @@ bool uses(const Plan& plan, OpKind kind) {
 int parts_of(const Plan& plan, SegmentId first) { return plan.parts.empty() ? 1 : plan.parts[first.value]; }
 
 bool has_collectives(const RankProgram& rank, Payload purpose) {
-  return std::ranges::any_of(rank.lanes, [purpose](const Lane& lane) {
-    return lane.key.kind == LaneKind::collectives && lane.key.purpose == purpose;
-  });
+  return std::ranges::any_of(rank.lanes, [purpose](const Lane& lane) { return is_collectives_of(lane.key, purpose); });
 }
 
 bool reduces(const RankProgram& rank) {

@@ -46,8 +46,7 @@ std::vector<Scaling> scalings(const Record& record, std::span<const Record* cons
   if (!counts(record) || !record.measured || is_reference(record)) return out;
   for (const ScalingKind kind : enum_values<ScalingKind>) {
     const auto found = std::ranges::find_if(references, [&](const Record* reference) {
-      return is_reference(*reference) && fits(kind, reference->parameters, record.parameters) &&
-             same_training(reference->parameters, record.parameters);
+      return fits(kind, reference->parameters, record.parameters) && is_reference_of(*reference, record.parameters);
     });
     if (found != references.end()) out.push_back(against(**found, record, kind));
   }

@@ -123,6 +123,7 @@ void take_timings(std::span<results::ExchangeRecord> rows, std::span<const std::
     const protocol::ExchangeTiming& timing = timings.exchanges[i];
     results::ExchangeRecord& row = rows[indices[i]];
     row.algorithm = timing.algorithm;
+    row.mpi_settings = timings.mpi_settings;
     if (!timing.wrong.empty()) {
       row.status = results::Status::failed;
       row.reason = fmt::format("a wrong value: {}", timing.wrong);

@@ -63,11 +63,12 @@ json to_json(const ExchangeTimings& timings) {
   json exchanges = json::array();
   for (const ExchangeTiming& one : timings.exchanges)
     exchanges.push_back({{"algorithm", one.algorithm}, {"seconds", one.seconds}, {"wrong", one.wrong}});
-  return {{"exchanges", std::move(exchanges)}};
+  return {{"exchanges", std::move(exchanges)}, {"mpi_settings", timings.mpi_settings}};
 }
 
 ExchangeTimings exchange_timings_from_json(const JsonReader& reader) {
   ExchangeTimings timings;
+  timings.mpi_settings = reader.get<std::string>("mpi_settings");
   for (const JsonReader& one : reader.at("exchanges").items()) {
     ExchangeTiming timing{one.get<std::string>("algorithm"), {}, one.get<std::string>("wrong")};
     for (const JsonReader& seconds : one.at("seconds").items()) {

@@ -36,6 +36,7 @@ struct ExchangeTiming {
 };
 struct ExchangeTimings {
   std::vector<ExchangeTiming> exchanges;  ///< in the order of the work
+  std::string mpi_settings = {};          ///< comm::mpi_settings(); "" where ranks do not talk through MPI
 };
 
 nlohmann::json to_json(const ExchangeTimings& timings);

@@ -5,6 +5,7 @@
 
 #include "base/host_name.h"
 #include "parallelism/comm/gather.h"
+#include "parallelism/comm/mpi/session.h"
 #include "parallelism/comm/timed_exchange.h"
 
 namespace parabench::rank {
@@ -39,6 +40,7 @@ protocol::ExchangeTimings communicate(const protocol::ExchangeWork& work, comm::
   const std::vector<int> hosts = hosts_of(comm);
   comm::CacheSweep sweep;
   protocol::ExchangeTimings timings;
+  if (work.setting.comm == CommKind::mpi) timings.mpi_settings = comm::mpi_settings();
   for (const Exchange& exchange : work.exchanges) {
     const comm::TimedExchange own =
         comm::time_exchange(comm, arena, work.setting, exchange, work.warmup, work.iterations, sweep);

@@ -105,7 +105,7 @@ constexpr std::array options_table{
               .of_communicate = true},
     RunOption{.name = "--verify",
               .value = "on|off|only",
-              .help = "Compare with sequential training before measuring, or do only that and calibrate nothing",
+              .help = "Compare with the case's reference before measuring, or do only that and calibrate nothing",
               .repeated = Repeated::if_given,
               .read = [](RunOptions& o, Text text) { o.verify = parse_enum<VerifyMode>("--verify", text); },
               .text = [](const RunOptions& o) { return std::string(to_text(o.verify)); }},

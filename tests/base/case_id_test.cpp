@@ -154,7 +154,7 @@ TEST(CaseId, RefusesEveryMalformedPart) {
                            "compress:topk[ratio=1.01]",
                            "compress:topk[ratio=nan]",
                            "compress:topk[ratio=]",
-                           "zero:3",
+                           "zero:4",
                            "prefetch:-1",
                            "reshard:maybe",
                            "executor:dataflow",

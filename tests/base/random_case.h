@@ -61,7 +61,7 @@ inline Case random_case(std::mt19937& random) {
   const std::vector<NamedChoice> compressions{
       {"bf16", {}}, {"powersgd", {}}, {"powersgd", {{"rank", "2"}}}, {"topk", {{"ratio", "0.5"}}}};
   change(spec.compress, compressions[below(4)]);
-  change(spec.zero, 1 + below(2));
+  change(spec.zero, 1 + below(3));
   change(spec.shard, below(100) + 1);
   change(spec.prefetch, static_cast<int>(below(5)));
   change(spec.reshard, false);

@@ -164,6 +164,51 @@ class HostsTest(unittest.TestCase):
         self.assertEqual(code, 0, output)
         self.expect_gate_passed(output, cases)
 
+    def test_shares_within_hosts_and_servers_pass_the_gate_and_move_their_bytes(self):
+        # Four ranks, two on each host, whose shares are within the host; a server on the other host than one worker.
+        placed = self.AGENT_LAUNCHER.replace("{hosts}", "n1:2,n2:2")
+        # The layers, each a bucket: a linear one with its layer norm, and the last linear one.
+        sizes = [4 * (28 * 28 * 32 + 32 + 2 * 32), 4 * (32 * 10 + 10)]
+        whole = sum(sizes)
+        # Every bucket is gathered and its gradients are reduce-scattered by two ranks, half of it each; this half is
+        # summed with the other host's. The first layer's weights had to leave, and are gathered once more.
+        hybrid = whole / 2 + sizes[0] / 2 + whole / 2 + whole / 2
+        expected = {f"{NETWORK}/zero3/np:4/batch:8/bucket:1/shard:2/prefetch:0": [hybrid] * 4,
+                    f"{NETWORK}/parameter-server/np:3/batch:8": [whole, whole, 2 * whole]}
+        code, output = self.run_on_head(self.words(*expected, "--steps", "3", "--warmup", "1", "--launcher", placed),
+                                        **self.agent())
+        self.assertEqual(code, 0, output)
+        self.expect_gate_passed(output, list(expected))
+        for record in self.results()["records"]:
+            ranks = record["measured"]["ranks"]
+            self.assertEqual([rank["host"] for rank in ranks], ["n1", "n1", "n2", "n2"][:len(ranks)])
+            for rank, bytes_each_way in zip(ranks, expected[record["id"]]):
+                for moved in (rank["bytes_sent"], rank["bytes_received"]):
+                    # Tensors are padded to 64 bytes, which divide unevenly.
+                    self.assertAlmostEqual(moved, bytes_each_way, delta=128, msg=f"{record['id']}: {rank}")
+        self.expect_nothing_left()
+
+    def test_hosts_that_were_given_different_plans_say_so(self):
+        """Started by hand: parabench itself hands one file to all. Its name is the same, as in a folder of each host's."""
+        hashes = []
+        for host, batch in (("n1", 8), ("n2", 16)):
+            case = f"{NETWORK}/data-parallel/np:2/batch:{batch}"
+            plan, predicted = (self.cluster.run("head", [f"{BIN}/parabench", *words], env=self.environment).stdout
+                               for words in (["plan", case, "--format", "json"], ["predict", case, "--json"]))
+            pathlib.Path(self.path(f"plan-{host}.json")).write_text(plan)
+            hashes.append(json.loads(predicted)[0]["plan"]["hash"])
+        self.assertNotEqual(*hashes)
+        reply = self.path("tmp/reply")
+        os.mkdir(reply)
+        rank = f"exec '{BIN}/parabench-rank' --plan '{self.path('plan-')}'$(hostname).json --phase measure --reply '{reply}'"
+        command = ["mpirun", "--allow-run-as-root", "--bind-to", "none", "-np", "2", "--host", "n1,n2", "sh", "-c", rank]
+        code, output = self.run_on_head(command, **self.agent())
+        self.assertNotEqual(code, 0, output)
+        self.assertIn(f"plan: got '{hashes[1]} on rank 1', expected {hashes[0]}, as on rank 0", output)
+        self.assertIn("give every rank the same plan file", output)
+        self.assertFalse(os.path.exists(os.path.join(reply, "reply.json")))
+        self.expect_nothing_left()
+
     def test_a_record_between_hosts_says_how_ranks_summed(self):
         code, output = self.run_on_head(self.words(CASES[0], "--steps", "3", "--warmup", "1", "--launcher",
                                                    self.AGENT_LAUNCHER), **self.agent())
@@ -171,6 +216,12 @@ class HostsTest(unittest.TestCase):
         measured = self.results()["records"][0]["measured"]
         self.assertEqual((measured["reduction"], measured["mpi_settings"]),
                          ("halving-doubling", "OMPI_MCA_btl_tcp_flags=1"))
+
+    def test_settings_of_mpi_that_the_user_made_survive_between_hosts_and_are_recorded(self):
+        code, output = self.run_on_head(self.words(CASES[0], "--steps", "3", "--warmup", "1", "--launcher",
+                                                   self.AGENT_LAUNCHER), **self.agent(), OMPI_MCA_btl_tcp_flags="13")
+        self.assertEqual(code, 0, output)
+        self.assertEqual(self.results()["records"][0]["measured"]["mpi_settings"], "OMPI_MCA_btl_tcp_flags=13")
 
     def test_a_window_between_hosts_is_refused(self):
         code, output = self.run_on_head(self.words(f"{CASES[0]}/reduce:window", "--launcher", self.AGENT_LAUNCHER),

@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 
+#include "base/case_key.h"
 #include "base/error.h"
 #include "results/baseline.h"
 #include "results/record_json.h"
@@ -271,6 +273,43 @@ TEST(Baseline, IsTheSequentialCaseOnAsManyCores) {
   records.erase(records.begin() + 8);
   fill_baselines(records);
   EXPECT_FALSE(records[0].measured->baseline) << "a baseline that is gone stays on record";
+}
+
+/// Whether the first case has the second one, which is sequential, as its baseline.
+bool is_measured_by(const std::string& keys, const std::string& keys_of_sequential) {
+  std::vector<Record> records = {
+      ok_record("resnet18/cifar10-synthetic/data-parallel/np:2/batch:32" + keys, 300),
+      ok_record("resnet18/cifar10-synthetic/sequential/np:1/batch:32/threads:2" + keys_of_sequential, 200)};
+  fill_baselines(records);
+  return records[0].measured->baseline.has_value();
+}
+
+TEST(Baseline, AgreesInEveryKeyThatSaysWhatIsTrainedAndTimed) {
+  const std::map<std::string_view, std::string> others = {
+      {"precision", "bf16"}, {"layout", "channels_last"}, {"device", "emulated"}, {"graph", "on"},
+      {"loader", "2"},       {"input", "resident"},       {"optimizer", "adam"},  {"lr", "0.02"},
+      {"momentum", "0.8"},   {"weight_decay", "0.1"},     {"seed", "2"}};
+  const std::set<std::string_view> apart = {"np", "batch", "threads", "comm", "recompute", "memory", "executor"};
+  EXPECT_TRUE(is_measured_by("", ""));
+  for (const CaseKey& key : case_keys()) {
+    if (key.is_of_strategies() || apart.contains(key.name)) continue;
+    ASSERT_TRUE(others.contains(key.name)) << key.name;
+    const std::string other = "/" + std::string(key.name) + ":" + others.at(key.name);
+    EXPECT_FALSE(is_measured_by(other, "")) << other;
+    EXPECT_FALSE(is_measured_by("", other)) << other;
+    EXPECT_TRUE(is_measured_by(other, other)) << other;
+  }
+}
+
+TEST(Baseline, IsOfAnotherWayToComputeOnlyWhereThatIsTheUsualOne) {
+  for (const std::string way : {"/recompute:all", "/recompute:auto/memory:8GiB", "/executor:futurized"}) {
+    EXPECT_TRUE(is_measured_by(way, "")) << way;
+    EXPECT_TRUE(is_measured_by(way, way)) << way;
+    EXPECT_FALSE(is_measured_by("", way)) << way << " costs the baseline time that the case does not take";
+  }
+  EXPECT_FALSE(is_measured_by("/recompute:all", "/recompute:except-last"));
+  // Keys of strategies are what is judged.
+  for (const std::string key : {"/bucket:1MiB", "/sync_bn:on", "/reduce:ring"}) EXPECT_TRUE(is_measured_by(key, ""));
 }
 
 }  // namespace

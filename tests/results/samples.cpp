@@ -154,6 +154,7 @@ std::vector<ExchangeRecord> sample_exchanges() {
   const auto one = [](const ExchangeSetting& setting, const Exchange& exchange, std::string algorithm) {
     ExchangeRecord record{.id = exchange_id(setting, exchange), .setting = setting, .exchange = exchange};
     record.algorithm = std::move(algorithm);
+    record.mpi_settings = setting.comm == CommKind::mpi ? "OMPI_MCA_btl_tcp_flags=1" : "";
     record.prediction = "this machine was never calibrated";
     record.reproduce = "parabench communicate --sizes 1KiB";
     const double seconds = 2e-6 + 1e-10 * static_cast<double>(exchange.bytes);

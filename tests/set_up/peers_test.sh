@@ -3,23 +3,14 @@
 
 python='
 case "$*" in
-  *"pip install"*)
-    while [ "$1" != --target ]; do shift; done
-    folder=$2
-    mkdir -p "$folder/nvidia"
-    shift 2
-    for wheel; do mkdir "$folder/$(echo "${wheel%==*}" | tr - _)-${wheel#*==}.dist-info"; done ;;
-  *"venv --without-pip"*)
-    mkdir -p "$4/bin" "$4/lib/python3.11/site-packages"
-    printf "#!/bin/sh\nIMPORTED\n" > "$4/bin/python"
-    chmod +x "$4/bin/python"
-    : > "$4/made" ;;
+  *"pip install"*) while [ "$1" != --target ]; do shift; done; mkdir -p "$2/torch-'"$LIBTORCH_VERSION"'.dist-info" ;;
+  *"venv --without-pip"*) mkdir -p "$4/bin" "$4/lib/python3.11/site-packages"; : > "$4/made"
+                          printf "#!/bin/sh\n%s\n" "IMPORTED" > "$4/bin/python"; chmod +x "$4/bin/python" ;;
   *--python*UNAVAILABLE*) exit 1 ;;
 esac'
-# fake_python WHEEL [COMMAND]: one that cannot install the wheel, and whose environments import torch by the command.
-fake_python() { tool python3 "$(echo "$python" | sed "s/UNAVAILABLE/$1/; s/IMPORTED/${2:-exit 0}/")"; }
-
-fake_python torchgpipe
+# python_without WHEEL [BODY]: what cannot be installed, and what the environment's own Python does.
+python_without() { tool python3 "$(echo "$python" | sed "s/UNAVAILABLE/$1/; s/IMPORTED/${2-exit 0}/")"; }
+python_without torchgpipe
 run "$checkout/parabench" peers --help
 expect "help explains it" contains "$output" "usage: ./parabench peers"
 run "$checkout/parabench" peers --anything
@@ -36,20 +27,19 @@ expect "the reason stays" [ -s "$checkout/.deps/peers/reasons/torchgpipe" ]
 expect "others have none" [ ! -e "$checkout/.deps/peers/reasons/deepspeed" ]
 expect "pinned versions" called "pip --python .*numpy==[0-9]"
 expect "nothing is built" not_called "cmake"
-expect "what the CUDA half of the wheel needs" called "pip install .*nvidia-cufile"
 
-fake_python numpy
+python_without numpy
 run "$checkout/parabench" peers
 expect "without what torch needs: exit code 4" [ "$status" = 4 ]
 expect "the old environment stays" [ -e "$checkout/.deps/peers/reasons/torchgpipe" ]
 
-fake_python nothing 'echo libcudnn.so.9: not found >\&2; exit 1'
+python_without nothing "echo 'ImportError: libcublas.so.13' >\\&2; exit 1"
 run "$checkout/parabench" peers
-expect "torch that cannot be imported: exit code 4" [ "$status" = 4 ]
-expect "why" contains "$errors" "libcudnn.so.9: not found"
-expect "the old environment still stays" [ -e "$checkout/.deps/peers/reasons/torchgpipe" ]
+expect "without a torch that Python can import: exit code 4" [ "$status" = 4 ]
+expect "why" contains "$errors" "torch cannot be imported: ImportError: libcublas.so.13"
+expect "the old environment stays" [ -e "$checkout/.deps/peers/reasons/torchgpipe" ]
 
-fake_python nothing
+python_without nothing
 run env "PARABENCH_PEERS=$sandbox/elsewhere" "$checkout/parabench" peers
 expect "another folder" [ -e "$sandbox/elsewhere/made" ]
 

@@ -92,6 +92,26 @@ TEST_F(BadInputTest, ParametersOfServersAndOfCopiesThatTrainApartAreChecked) {
   EXPECT_EQ(count_launches("measure"), 0);
 }
 
+TEST_F(BadInputTest, KeysOfSumsAndOfSharesAreChecked) {
+  const auto expect_refused = [&](const std::string& rest, const std::string& got, const std::string& expected) {
+    const Outcome outcome = run({"run", "mlp[layers=4,hidden=16]/cifar10-synthetic/" + rest});
+    EXPECT_EQ(outcome.code, 2) << rest;
+    EXPECT_THAT(outcome.err, AllOf(HasSubstr("got '" + got + "'"), HasSubstr(expected))) << rest;
+  };
+  const std::string copies = "data-parallel/np:2/batch:8/compress:";
+  expect_refused(copies + "topk[ratio=0]", "0", "a number > 0 and <= 1");
+  expect_refused(copies + "topk[ratio=2]", "2", "a number > 0 and <= 1");
+  expect_refused(copies + "powersgd[rank=0]", "0", "an integer from 1 to");
+  // 16 x 3072 is factored up to (16 + 3072) 2 rank < 16 x 3072.
+  expect_refused(copies + "powersgd[rank=8]", "8", "at most 7, with which a matrix of mlp");
+  expect_refused(copies + "powersgd[rank=8]", "8", "try rank=4");
+  expect_refused("1f1b/np:2/batch:8/dp:2/zero:3", "3", "gathered for every forward and every backward");
+  expect_refused("1f1b/np:2/batch:8/dp:2/zero:3", "3", "try zero:2, or the strategy zero3");
+  expect_refused("1f1b/np:2/batch:8/dp:2/zero:4", "4", "0, 1, 2 or 3");
+  expect_refused("zero3/np:4/batch:8/shard:3", "3", "a divisor of np, 4: 1, 2, 4");
+  EXPECT_EQ(count_launches("measure"), 0);
+}
+
 TEST_F(BadInputTest, ANumberThatNoDoubleHoldsIsToldWithItsFileAndPlace) {
   std::ofstream(path("huge.json")) << R"({"x": 1e400})";
   std::ofstream(path("huge.toml")) << "name = \"x\"\n[slurm]\ntime = 1e400\n";

@@ -107,6 +107,21 @@ TEST_F(PeerTest, ABrokenEnvironmentSkipsItWithTheReasonAndWhatToType) {
   EXPECT_THAT(skipped("sound"), AllOf(HasSubstr("no Python environment"), HasSubstr("nowhere")));
 }
 
+TEST_F(PeerTest, HorovodIsSkippedWithItsReasonBesideWhatRuns) {
+  const std::string horovod = small + "peer[product=horovod]/np:2/batch:8";
+  set("FAKE_PEER", "sound");
+  const Outcome outcome = run({"run", horovod, ddp, sequential, "--json", "results.json"});
+  EXPECT_EQ(outcome.code, 4) << outcome.err;  // it was named
+  const auto document = results();
+  ASSERT_EQ(document["records"].size(), 3u) << outcome.err;
+  EXPECT_EQ(document["records"][0]["status"], "skipped");
+  EXPECT_THAT(reason(document["records"][0]), AllOf(HasSubstr("it cannot be had"), HasSubstr(path("peers").string())));
+  EXPECT_THAT(outcome.out, HasSubstr("it cannot be had"));
+  EXPECT_EQ(document["records"][1]["status"], "ok");
+  EXPECT_EQ(document["records"][2]["status"], "ok");
+  EXPECT_EQ(run({"run", ddp, sequential}).code, 0);  // whose environment has everything that they want
+}
+
 TEST_F(PeerTest, WhatIsNeitherPlannedNorPredictedNamesOurCounterpart) {
   for (const char* command : {"plan", "predict"}) {
     const Outcome outcome = run({command, ddp});

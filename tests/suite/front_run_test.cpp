@@ -78,6 +78,21 @@ TEST_F(RunTest, NothingIsPairedWhereNothingIsCalibrated) {
   EXPECT_EQ(count_launches("paired"), 0);
 }
 
+TEST_F(RunTest, AWindowIsRoundedUpToWholeRoundsAndSaysSo) {
+  const auto expect_rounded = [&](const std::string& rest, const std::string& note, std::size_t samples) {
+    const std::string id = small + rest;
+    const Outcome outcome = run({"run", id, "--steps", "5", "--warmup", "3", "--json", "results.json"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(id + ": " + note));
+    EXPECT_EQ(results()["records"][0]["measured"]["losses"].size(), samples);
+  };
+  expect_rounded("local-sgd[every=4]/np:2/batch:8", "4 steps of warm-up and 8 measured, whole rounds of 4", 12);
+  expect_rounded("parameter-server[mode=async]/np:4/batch:8", "3 steps of warm-up and 6 measured, whole rounds of 3",
+                 9);
+  EXPECT_THAT(run({"run", small + "local-sgd[every=1]/np:2/batch:8", "--steps", "5", "--warmup", "3"}).err,
+              Not(HasSubstr("whole rounds")));
+}
+
 TEST_F(RunTest, CalibratesAndProbesOnlyOnce) {
   ASSERT_EQ(run({"run", gpipe}).code, 0);
   const Outcome second = run({"run", gpipe});

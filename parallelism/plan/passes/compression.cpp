@@ -56,11 +56,8 @@ class Rewriting {
   std::vector<Op> take_sums() {
     std::vector<Op> sums;
     for (const Lane& lane : rank_.lanes)
-      if (lane.key.kind == LaneKind::collectives && lane.key.purpose == Payload::gradients)
-        sums.insert(sums.end(), lane.ops.begin(), lane.ops.end());
-    std::erase_if(rank_.lanes, [](const Lane& lane) {
-      return lane.key.kind == LaneKind::collectives && lane.key.purpose == Payload::gradients;
-    });
+      if (is_collectives_of(lane.key, Payload::gradients)) sums.insert(sums.end(), lane.ops.begin(), lane.ops.end());
+    std::erase_if(rank_.lanes, [](const Lane& lane) { return is_collectives_of(lane.key, Payload::gradients); });
     const OpKind collective = by_.kind == CompressionKind::topk ? OpKind::all_gather : OpKind::all_reduce;
     for (const Op& sum : sums) {
       add(collective, Payload::encoded, sum);

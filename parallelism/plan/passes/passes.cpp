@@ -225,7 +225,7 @@ Plan limit_weights(Plan plan, int room) {
   for (Rank r; r.value < std::ssize(plan.ranks); ++r) {
     const Buffers buffers = buffers_of(plan, r, room);
     for (Lane& lane : plan.ranks[r.value].lanes) {
-      if (lane.key.kind != LaneKind::collectives || lane.key.purpose != Payload::parameters) continue;
+      if (!is_collectives_of(lane.key, Payload::parameters)) continue;
       std::vector<SegmentId> last(buffers.count, SegmentId(-1));  // by buffer: the run that forwards leave there
       lane.ops.clear();
       const auto gather = [&](const SegmentRun& run) {

@@ -14,7 +14,7 @@ class Scatter {
   Scatter(const Plan& plan, Rank rank, int room)
       : program_(plan.ranks[rank.value]), buffers_(buffers_of(plan, rank, room)), open_(buffers_.count) {
     for (Lane& lane : program_.lanes)
-      if (lane.key.kind == LaneKind::collectives && lane.key.purpose == Payload::gradients) lane.ops.clear();
+      if (is_collectives_of(lane.key, Payload::gradients)) lane.ops.clear();
     groups_.resize(buffers_.runs.size());
     for (const Op& op : program_.compute())
       if (op.kind == OpKind::update && op.group.value >= 0) groups_[buffers_.run_of[op.segment.value]] = op.group;

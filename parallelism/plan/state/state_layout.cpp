@@ -285,7 +285,7 @@ Shard moved_part(const Plan& plan, Rank rank, const Op& op) {
   if (op.payload != Payload::gradient_shares) return {};
   const StageId stage = stage_of(plan, op.segment);
   for (const Lane& lane : plan.ranks[rank.value].lanes) {
-    if (lane.key.kind != LaneKind::collectives || lane.key.purpose != Payload::gradients || lane.ops.empty()) continue;
+    if (!is_collectives_of(lane.key, Payload::gradients) || lane.ops.empty()) continue;
     const Op& scatter = lane.ops.front();
     if (scatter.kind == OpKind::reduce_scatter && stage_of(plan, scatter.segment) == stage)
       return shard_of(plan, rank, scatter);

@@ -1,9 +1,6 @@
 #include "parallelism/plan/strategies/check_case.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
-#include <set>
 #include <variant>
 
 #include "base/case_key.h"
@@ -11,8 +8,9 @@
 #include "base/choice.h"
 #include "base/error.h"
 #include "base/optimizer.h"
-#include "parallelism/plan/formats/given_schedule.h"
 #include "parallelism/plan/strategies/c10d.h"
+#include "parallelism/plan/strategies/check_pieces.h"
+#include "parallelism/plan/strategies/check_stages.h"
 #include "parallelism/plan/strategies/check_sums.h"
 #include "parallelism/plan/strategies/delay_rules.h"
 #include "parallelism/plan/strategies/horovod.h"
@@ -47,13 +45,9 @@ std::string unused_hint(const CaseKey& key, const std::string& value) {
 /// Keys that only some strategies read keep their default elsewhere, so that no id promises what does not happen.
 void check_keys(const Case& spec, const Strategy& strategy) {
   for (const CaseKey& key : case_keys()) {
-    if (!key.is_of_strategies() || strategy.uses(key.name)) continue;
-    const std::string value = value_text(spec, key), standard = default_text(key, spec);
-    if (value == standard) continue;
-    throw usage_error(key.name, value,
-                      (standard.empty() ? "no value" : "the default " + standard) + ": " + std::string(strategy.name) +
-                          " does not use this key",
-                      unused_hint(key, value));
+    if (!key.is_of_strategies() || strategy.uses(key.name) || has_default(spec, key)) continue;
+    refuse_value(spec, key, ": " + std::string(strategy.name) + " does not use this key",
+                 unused_hint(key, value_text(spec, key)));
   }
 }
 
@@ -151,92 +145,6 @@ void check_offered(const Case& spec) {
   }
 }
 
-/// The case's own schedule, and what the id says about it.
-void check_given(const Case& spec, const models::ModelSpec& model, const GivenSchedule* given) {
-  if (!given) {
-    throw usage_error("strategy", to_text(spec.strategy), "the schedule that it stands for",
-                      "add --schedule FILE, in the CSV format of torch.distributed.pipelining");
-  }
-  const auto& parameters = spec.strategy.parameters;
-  if (!parameters.empty() && parameters.front().second != given->sha) {
-    throw usage_error("sha of csv", parameters.front().second, given->sha + ", the hash of the schedule",
-                      "give the file that the case was made with, or write csv[sha=" + given->sha + "]");
-  }
-  const int rows = static_cast<int>(given->ranks.size()), layers = static_cast<int>(model.layers.size());
-  const auto expect = [](std::string_view key, int value, int expected, const std::string& what) {
-    if (value != expected) {
-      throw usage_error(key, std::to_string(value), std::to_string(expected) + ", " + what,
-                        "try " + key_value(key, expected));
-    }
-  };
-  expect("np", spec.np, rows * spec.dp,
-         "the " + std::to_string(rows) + " ranks of the schedule" +
-             (spec.dp > 1 ? " in " + std::to_string(spec.dp) + " copies" : ""));
-  expect("micro", spec.micro, given->micro_batches, "the micro-batches of the schedule");
-  if (given->stages > layers) {
-    throw usage_error("schedule", std::to_string(given->stages) + " stages",
-                      "at most " + std::to_string(layers) + ": " + model.name + " can be cut into " +
-                          std::to_string(layers) + " layers",
-                      "try a deeper model");
-  }
-}
-
-/// Whether there is a layer for each stage, and the schedule serves the ranks.
-bool serves(const Strategy& strategy, const Case& spec, int layers) {
-  return strategy.stages(spec) <= layers && !(strategy.refuse && strategy.refuse(strategy.pipe(spec)));
-}
-
-/// The largest value of the key below the case's that it could have; 0: none.
-int largest_np(Case spec, const Strategy& strategy, int layers) {
-  for (int devices = std::min(spec.np / spec.dp, layers); devices > 0; --devices) {
-    spec.np = devices * spec.dp;
-    if (serves(strategy, spec, layers)) return spec.np;
-  }
-  return 0;
-}
-int largest_chunks(Case spec, const Strategy& strategy, int layers) {
-  for (spec.chunks = std::min(spec.chunks, layers); spec.chunks > 0; --spec.chunks) {
-    if (serves(strategy, spec, layers)) return spec.chunks;
-  }
-  return 0;
-}
-
-[[noreturn]] void refuse_stages(const Case& spec, const models::ModelSpec& model, const Strategy& strategy) {
-  const int layers = static_cast<int>(model.layers.size());
-  const bool names_widths = !spec.strategy.parameters.empty(), names_chunks = strategy.uses("chunks");
-  const int np = names_widths ? 0 : largest_np(spec, strategy, layers);
-  const int chunks = names_chunks ? largest_chunks(spec, strategy, layers) : 0;
-  std::string keys = key_value("np", spec.np), tries = "a deeper model";
-  if (spec.dp > 1) keys += '/' + key_value("dp", spec.dp);
-  if (names_chunks) keys += '/' + key_value("chunks", spec.chunks);
-  // One rank is no pipeline: advice only where fewer chunks do not help.
-  if (np > (chunks > 0 ? 1 : 0)) tries = key_value("np", np) + " or " + tries;
-  if (chunks > 0) tries = key_value("chunks", chunks) + " or " + tries;
-  const int most = chunks > 0 ? chunks : np;
-  throw usage_error(chunks > 0 ? "chunks" : "np", std::to_string(chunks > 0 ? spec.chunks : spec.np),
-                    (most > 0 ? "at most " + std::to_string(most) : "fewer stages") + ": " + to_text(spec.strategy) +
-                        " with " + keys + " cuts a model into " + std::to_string(strategy.stages(spec)) +
-                        " stages, and " + model.name + " has only " + std::to_string(layers) + " layers",
-                    "try " + tries);
-}
-
-void check_stages(const Case& spec, const models::ModelSpec& model, const Strategy& strategy,
-                  const GivenSchedule* given) {
-  if (spec.np % spec.dp != 0) {
-    throw usage_error("dp", std::to_string(spec.dp), "a divisor of np, " + std::to_string(spec.np),
-                      neighbours_hint("dp", spec.dp, divisors_of(spec.np)));
-  }
-  if (spec.zero > 0 && spec.dp == 1 && strategy.schedule.stages != StageOrder::crossed)
-    throw usage_error("zero", std::to_string(spec.zero), "dp above 1 beside it: copies of a stage, to share its states",
-                      "try dp:2, or leave zero out");
-  check_scattered(spec, model, strategy);
-  if (strategy.from_file) return check_given(spec, model, given);
-  if (strategy.stages(spec) > static_cast<int>(model.layers.size())) refuse_stages(spec, model, strategy);
-  // What a schedule refuses, it refuses before the batch is looked at.
-  const auto refused = strategy.refuse ? strategy.refuse(strategy.pipe(spec)) : std::nullopt;
-  if (refused) throw *refused;
-}
-
 void check_ranks(const Case& spec, const models::ModelSpec& model, const Strategy& strategy,
                  const GivenSchedule* given) {
   switch (strategy.ranks) {
@@ -250,58 +158,6 @@ void check_ranks(const Case& spec, const models::ModelSpec& model, const Strateg
     case RankUse::stages: return check_stages(spec, model, strategy, given);
     case RankUse::either: return;
   }
-}
-
-/// The first batch normalisation of the layer that would see a single value per channel, else empty.
-std::string lonely_norm(const models::LayerSpec& layer, const TensorSpec& in, int samples) {
-  const std::vector<TensorSpec> outputs = models::values(layer, in);
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const models::Node& node = layer.nodes[i];
-    if (models::mixes_samples(node.operation) && samples * outputs[i].elements_per_row() == 1) return node.name;
-  }
-  return {};
-}
-
-void check_pieces(const Case& spec, const models::ModelSpec& model, const Strategy& strategy) {
-  const int pieces = strategy.pieces(spec);
-  if (spec.batch < pieces) {
-    throw usage_error("batch", std::to_string(spec.batch),
-                      "at least " + std::to_string(pieces) + " samples: " + std::string(strategy.name) +
-                          " cuts a batch into " + std::to_string(pieces) + " pieces",
-                      "try " + key_value("batch", pieces));
-  }
-  // Synchronised batch norms see the whole batch.
-  const int smallest = spec.sync_bn ? spec.batch : spec.batch / pieces;
-  if (smallest > 1) return;
-  TensorSpec in = model.input;
-  for (const models::LayerSpec& layer : model.layers) {
-    const std::string norm = lonely_norm(layer, in, smallest);
-    if (!norm.empty()) {
-      throw usage_error(
-          "batch", std::to_string(spec.batch),
-          "pieces of 2 samples or more: one sample leaves batch norm " + norm + " a single value per channel",
-          "try " + key_value("batch", 2 * pieces));
-    }
-    in = models::output(layer, in);
-  }
-}
-
-/// Plans list every rank, whom each one meets, and every pass of a micro-batch through a stage: a million passes would
-/// take 15 GB.
-void check_size(const Case& spec, const Strategy& strategy) {
-  constexpr int most_ranks = 8192;
-  constexpr std::int64_t most_passes = 100'000;
-  if (spec.np > most_ranks)
-    throw usage_error("np", std::to_string(spec.np), "at most " + std::to_string(most_ranks) + " ranks",
-                      "try " + key_value("np", most_ranks));
-  const std::int64_t stages = strategy.from_file ? spec.np / spec.dp : strategy.stages(spec);
-  const std::int64_t pieces = strategy.pieces(spec);
-  if (stages * pieces > most_passes)
-    throw usage_error(strategy.uses("micro") ? "micro" : "dp",
-                      std::to_string(strategy.uses("micro") ? spec.micro : spec.dp),
-                      "fewer: " + std::to_string(pieces) + " micro-batches in all through " + std::to_string(stages) +
-                          " stages are more than the " + std::to_string(most_passes) + " that a plan may list",
-                      "try fewer micro-batches, copies or ranks");
 }
 
 }  // namespace

@@ -112,7 +112,17 @@ void check_scattered(const Case& spec, const models::ModelSpec& model, const Str
   const auto refuse = [&](const std::string& expected) {
     throw usage_error("zero", std::to_string(spec.zero), expected, "try zero:1");
   };
-  if (strategy.schedule.stages == StageOrder::crossed)
+  const bool crossed = strategy.schedule.stages == StageOrder::crossed;
+  if (spec.zero > 2) {
+    throw usage_error(
+        "zero", std::to_string(spec.zero),
+        std::string(crossed || model.tie ? "0 or 1" : "0, 1 or 2") + " for " + std::string(strategy.name) +
+            ": with stage 3 the weights of a stage would have to be gathered for every forward and every "
+            "backward of every micro-batch, 2 x micro = " +
+            std::to_string(2 * spec.micro) + " times a step; the strategy zero3 gathers them twice, among all ranks",
+        std::string("try zero:") + (crossed || model.tie ? "1" : "2") + ", or the strategy zero3");
+  }
+  if (crossed)
     refuse("0 or 1 for " + std::string(strategy.name) +
            ", whose two directions make a stage's gradients of different micro-batches at the same time");
   if (model.tie)

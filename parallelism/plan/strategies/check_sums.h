@@ -15,7 +15,7 @@ void check_reduce(const Case& spec);
 /// by the case's own value of sync_bn.
 void check_sums(const Case& spec, const models::ModelSpec& model);
 
-/// The same of `zero` where the gradients of every micro-batch are summed by themselves.
+/// The same of `zero` where the gradients of every micro-batch are summed by themselves, or weights would be gathered.
 void check_scattered(const Case& spec, const models::ModelSpec& model, const Strategy& strategy);
 
 }  // namespace parabench::plan

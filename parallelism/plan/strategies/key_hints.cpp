@@ -2,7 +2,6 @@
 
 #include <iterator>
 
-#include "base/case_key.h"
 #include "base/error.h"
 
 namespace parabench::plan {
@@ -12,6 +11,14 @@ std::string key_value(std::string_view key, int value) { return std::string(key)
 void check_positive(std::string_view key, int value) {
   if (value >= 1) return;
   throw usage_error(key, std::to_string(value), accepted_text(find_case_key(key)), "try " + key_value(key, 1));
+}
+
+bool has_default(const Case& spec, const CaseKey& key) { return value_text(spec, key) == default_text(key, spec); }
+
+void refuse_value(const Case& spec, const CaseKey& key, const std::string& why, const std::string& hint) {
+  const std::string standard = default_text(key, spec);
+  throw usage_error(key.name, value_text(spec, key), (standard.empty() ? "no value" : "the default " + standard) + why,
+                    hint);
 }
 
 std::set<int> divisors_of(int number) {

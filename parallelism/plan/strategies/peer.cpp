@@ -10,6 +10,7 @@
 #include "base/case_text.h"
 #include "base/enum_text.h"
 #include "base/error.h"
+#include "parallelism/plan/strategies/key_hints.h"
 
 namespace parabench::plan {
 namespace {
@@ -34,13 +35,9 @@ constexpr std::array<std::string_view, 9> keys_of_ours = {"recompute", "memory",
 
 void require_defaults(const Case& spec) {
   for (const CaseKey& key : case_keys()) {
-    if (std::ranges::find(keys_of_ours, key.name) == keys_of_ours.end()) continue;
-    const std::string value = value_text(spec, key), standard = default_text(key, spec);
-    if (value == standard) continue;
-    throw usage_error(key.name, value,
-                      (standard.empty() ? "no value" : "the default " + standard) + " for " + to_text(spec.strategy) +
-                          ", which is another product",
-                      "leave " + std::string(key.name) + " out");
+    if (std::ranges::find(keys_of_ours, key.name) == keys_of_ours.end() || has_default(spec, key)) continue;
+    refuse_value(spec, key, " for " + to_text(spec.strategy) + ", which is another product",
+                 "leave " + std::string(key.name) + " out");
   }
 }
 
@@ -72,10 +69,9 @@ Case counterpart(const Case& spec) {
 void check_peer(const Case& spec, const models::ModelSpec& model) {
   const PeerProduct& product = peer_product(spec);
   require_defaults(spec);
-  const std::string bucket = value_text(spec, find_case_key("bucket"));
-  if (product.name != "torch-ddp" && bucket != default_text(find_case_key("bucket"), spec)) {
-    throw usage_error("bucket", bucket, "the default for " + std::string(product.name) + ", which has no such buckets",
-                      "leave bucket out");
+  const CaseKey& bucket = find_case_key("bucket");
+  if (product.name != "torch-ddp" && !has_default(spec, bucket)) {
+    refuse_value(spec, bucket, " for " + std::string(product.name) + ", which has no such buckets", "leave bucket out");
   }
   if (!product.pipelined) return;
   const std::string name(product.name);

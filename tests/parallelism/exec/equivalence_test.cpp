@@ -12,6 +12,7 @@
 #include "parallelism/comm/threads/world.h"
 #include "parallelism/exec/device_cpu.h"
 #include "parallelism/plan/routes.h"
+#include "parallelism/plan/state/state_layout.h"
 #include "parallelism/plan/strategies/delay_rules.h"
 #include "parallelism/plan/validate.h"
 #include "tests/parallelism/comm/forwarding_communicator.h"
@@ -205,6 +206,48 @@ INSTANTIATE_TEST_SUITE_P(
                     "data-parallel/np:3/batch:8/order:priority[partition=64]/optimizer:adam",
                     "data-parallel/np:4/batch:11/order:priority[partition=1KiB]/optimizer:lars/layout:channels_last",
                     "data-parallel/np:2/batch:9/order:priority[partition=1000]/recompute:all/weight_decay:0.1"));
+
+/// A small network whose last layer has two units of 64 bytes: of its bucket most ranks have nothing.
+models::ModelSpec network_with_a_tiny_layer() {
+  models::ModelSpec model = small_network();
+  model.layers.back() =
+      models::chain("neck", {{"avgpool", models::GlobalAveragePool{}}, {"neck", models::Linear{16, 2}}});
+  model.layers.push_back(models::chain("head", {{"fc", models::Linear{2, 4}}}));
+  return model;
+}
+
+bool has_an_empty_share(const plan::Plan& plan, const models::ModelSpec& model) {
+  for (const plan::RankProgram& program : plan.ranks) {
+    const Rank rank(static_cast<int>(&program - plan.ranks.data()));
+    const plan::StateLayout layout = plan::state_layout(plan, plan::ParameterSizes(model), rank);
+    for (const plan::Op& op : program.compute()) {
+      if (op.kind != plan::OpKind::update) continue;
+      const plan::Shard shard = plan::shard_of(plan, rank, op);
+      const plan::ElementRange run = layout.run(op.segment, op.segments);
+      if (plan::shard_of(run, shard.index, shard.count, layout.element_bytes).count == 0) return true;
+    }
+  }
+  return false;
+}
+
+class EmptyShares : public testing::TestWithParam<const char*> {};
+
+TEST_P(EmptyShares, OfABucketWithFewerUnitsThanRanksTrainAsTheReference) {
+  const models::ModelSpec model = network_with_a_tiny_layer();
+  ASSERT_TRUE(has_an_empty_share(small_plan(GetParam(), 6, model), model));
+  expect_no_difference(gate(GetParam(), {}, model));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, EmptyShares,
+    testing::Values("zero1/np:4/batch:9/bucket:1", "zero1/np:6/batch:13/shard:3/bucket:1/optimizer:adam",
+                    "zero1/np:5/batch:11/bucket:1/optimizer:lars", "zero2/np:4/batch:9/bucket:1/optimizer:adamw",
+                    "zero3/np:4/batch:9/bucket:1", "zero3/np:5/batch:11/bucket:1/prefetch:0/optimizer:lars",
+                    "zero3/np:3/batch:8/bucket:1/reshard:off", "dear/np:4/batch:9/bucket:1",
+                    "parameter-server[servers=3,cut=tensors]/np:5/batch:8/bucket:1",
+                    "parameter-server[servers=4,cut=tensors,mode=async]/np:6/batch:5/bucket:1/optimizer:lars",
+                    "1f1b/np:6/batch:17/micro:2/dp:3/zero:1/bucket:1",
+                    "gpipe/np:6/batch:17/micro:2/dp:3/zero:2/bucket:1"));
 
 // The reference trains the network as it is, on the whole batch in one piece.
 INSTANTIATE_TEST_SUITE_P(

@@ -15,6 +15,7 @@
 namespace parabench::plan {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -133,6 +134,22 @@ TEST(ScatterPieces, AreRefusedWhereMicroBatchesOfAStageMixOrATensorIsShared) {
   Case spec = case_of("pipedream", 2, 4);
   spec.zero = 2;
   EXPECT_THAT(refusal_of(spec, chain_model(5)), HasSubstr("pipedream does not use this key"));
+}
+
+TEST(ScatterPieces, Stage3IsRefusedWithTheGathersThatItWouldTake) {
+  const auto refusal = [](const std::string& strategy, int copies) {
+    Case spec = scattered_case(strategy, 2, 4, copies, "1");
+    spec.zero = 3;
+    return refusal_of(spec, chain_model(5));
+  };
+  EXPECT_THAT(refusal("1f1b", 2),
+              AllOf(HasSubstr("zero: got '3', expected 0, 1 or 2 for 1f1b"), HasSubstr("every micro-batch"),
+                    HasSubstr("2 x micro = 8 times a step"), HasSubstr("try zero:2, or the strategy zero3")));
+  EXPECT_THAT(refusal("gpipe", 1), HasSubstr("gathered for every forward"));  // more copies would not help
+  EXPECT_THAT(refusal("chimera", 2), AllOf(HasSubstr("expected 0 or 1 for chimera"), HasSubstr("try zero:1, or the")));
+  Case spec = case_of("data-parallel", 2, 4);
+  spec.zero = 3;
+  EXPECT_THAT(refusal_of(spec, chain_model(5)), HasSubstr("leave zero out, or take zero3"));
 }
 
 }  // namespace

@@ -11,7 +11,11 @@ import tempfile
 SKIPPED = 77
 WORK = {
     "mlp[layers=8,hidden=16]/cifar10-synthetic": ["torch-ddp", "fsdp2", "torch-gpipe", "torch-1f1b", "torch-interleaved",
-                                                  "torch-zbv", "torchgpipe"],
+                                                  "torch-zbv", "torchgpipe", "deepspeed-zero1", "deepspeed-zero2",
+                                                  "deepspeed-zero3"],
+    "resnet18[channels=8]/cifar10-synthetic": ["torch-ddp"],
+    "vgg11[channels=8]/cifar10-synthetic": ["torch-ddp"],
+    "mobilenetv2[channels=8]/cifar10-synthetic": ["torch-ddp"],
     "transformer[layers=2,hidden=16,heads=2,sequence=8]/tokens-synthetic[sequence=8,vocabulary=50]": ["torch-ddp"],
     "unet[depth=2,convolutions=3,channels=4]/masks-synthetic[pixels=32]": ["torch-ddp"],
 }

@@ -102,6 +102,8 @@ class RankProgram(unittest.TestCase):
         self.assertEqual(by["all-gather", "double-tree"], "ring")
         self.assertEqual(by["broadcast", "ring"], "library")
         self.assertEqual(by["ping-pong", "auto"], "shared memory")
+        for row in rows:
+            self.assertIn("OMPI_MCA_btl_tcp_flags=1 ", row["mpi_settings"])
 
     def test_groups_exchange_at_the_same_time_and_a_window_that_is_switched_off_is_skipped(self):
         file = os.path.join(self.folder, "exchanges.json")
@@ -112,6 +114,21 @@ class RankProgram(unittest.TestCase):
         for row in self.read("exchanges.json")["exchanges"]:
             self.assertEqual(row["status"], "skipped" if row["reduce"] == "window" else "ok", row)
         self.assertIn("memory that all ranks share", run.stdout)
+
+    def test_settings_of_mpi_that_the_user_made_survive_and_are_recorded(self):
+        own = {"OMPI_MCA_btl_tcp_flags": "13", "OMPI_MCA_btl": "self,vader"}
+        plan = self.plan("data-parallel/np:2/batch:8")
+        run = self.run_ranks(["mpirun", "-np", "2", "--bind-to", "none",
+                              *self.rank(plan, "--phase", "measure", "--steps", "1", "--warmup", "1")], **own)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        recorded = "OMPI_MCA_btl_tcp_flags=13 OMPI_MCA_btl=self,vader OMPI_MCA_mtl=^ofi"
+        self.assertEqual(self.read("reply.json")["measured"]["mpi_settings"], recorded)
+
+        file = os.path.join(self.folder, "exchanges.json")
+        run = self.run_ranks([f"{BIN}/parabench", "communicate", "--np", "2", "--sizes", "8", "--iterations", "1", "--json",
+                              file], **own)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(self.read("exchanges.json")["exchanges"][0]["mpi_settings"], recorded)
 
     def test_too_little_shared_memory_falls_back_and_trains_the_same(self):
         plan = self.plan("gpipe/np:2/batch:9/micro:2")

@@ -58,7 +58,7 @@ std::vector<std::string> rules(const Plan& plan) {
 
 const std::vector<Op>& sums(const Plan& plan, int rank, Payload payload) {
   for (const Lane& lane : plan.ranks[rank].lanes)
-    if (lane.key.kind == LaneKind::collectives && lane.key.purpose == payload) return lane.ops;
+    if (is_collectives_of(lane.key, payload)) return lane.ops;
   static const std::vector<Op> none;
   return none;
 }

@@ -85,28 +85,10 @@ DataSheetRates data_sheet_rates(const MachineInfo& machine, const Case& spec, in
   return {};
 }
 
-namespace {
-
-/// By the case's algorithm, on one host, whose ranks are as far from each other as neighbours in a ring.
-double all_reduce_on_host(const Case& spec, int ranks, double bytes) {
-  const double alpha = mailbox.latency_s, beta = 1 / core_bytes_per_s;
-  switch (spec.reduce) {
-    case ReduceKind::halving_doubling: return halving_doubling_all_reduce(ranks, bytes, alpha, beta, 0);
-    case ReduceKind::double_tree: return double_tree_all_reduce(ranks, bytes, alpha, beta, 0);
-    case ReduceKind::automatic:
-    case ReduceKind::ring:
-    case ReduceKind::hierarchical:
-    case ReduceKind::window:
-    case ReduceKind::library: break;
-  }
-  return ring_all_reduce(ranks, bytes, alpha, beta, 0);
-}
-
-}  // namespace
-
 TimeParts data_sheet_all_reduce(const MachineInfo& machine, const Case& spec, int ranks, double bytes) {
   const auto seconds = [&](double n) {
-    const double on_host = all_reduce_on_host(spec, ranks, n);
+    // On one host ranks are as far from each other as neighbours in a ring.
+    const double on_host = all_reduce_by(spec.reduce, ranks, n, {mailbox.latency_s, core_bytes_per_s});
     if (measured_device(spec) != DeviceKind::cuda) return on_host;
     const GpuSheet& sheet = gpu_sheet(first_gpu(machine));
     if (spec.comm != CommKind::nccl) {

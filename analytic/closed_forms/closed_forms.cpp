@@ -111,6 +111,20 @@ double double_tree_all_reduce(int ranks, double bytes, double alpha_s, double be
   return rounds * alpha_s + sent * bytes * beta_s_per_byte + added * bytes * gamma_s_per_byte;
 }
 
+double all_reduce_by(ReduceKind reduce, int ranks, double bytes, Link link) {
+  const double alpha = link.latency_s, beta = 1 / link.bytes_per_s;
+  switch (reduce) {
+    case ReduceKind::halving_doubling: return halving_doubling_all_reduce(ranks, bytes, alpha, beta, 0);
+    case ReduceKind::double_tree: return double_tree_all_reduce(ranks, bytes, alpha, beta, 0);
+    case ReduceKind::automatic:
+    case ReduceKind::ring:
+    case ReduceKind::hierarchical:
+    case ReduceKind::window:
+    case ReduceKind::library: break;
+  }
+  return ring_all_reduce(ranks, bytes, alpha, beta, 0);
+}
+
 double hierarchical_all_reduce(int hosts, int ranks_per_host, double bytes, Link within, Link between,
                                double gamma_s_per_byte) {
   const double lane = bytes / ranks_per_host;

@@ -4,6 +4,8 @@
 
 #include <span>
 
+#include "base/case.h"
+
 namespace parabench::analytic {
 
 /// One link between neighbours j and j+1.
@@ -101,6 +103,9 @@ double halving_doubling_all_reduce(int ranks, double bytes, double alpha_s, doub
 /// and to each child in one tree and to the parent in the other: c = 2; 3/2 for p = 3, where no rank has two children
 /// in a tree, and 1 for p = 2, where none has children in both, which halves gamma's part. 0 for p = 1.
 double double_tree_all_reduce(int ranks, double bytes, double alpha_s, double beta_s_per_byte, double gamma_s_per_byte);
+
+/// By the algorithm that `reduce` names, over links that are all alike; by a ring where it names none of the above.
+double all_reduce_by(ReduceKind reduce, int ranks, double bytes, Link link);
 
 /// All-reduce within hosts of g ranks, then between m hosts, whose ranks share the host's wire, then within again:
 ///   2 (g-1) alpha1 + 2 (g-1)/g n beta1 + 2 (m-1) alpha2 + 2 (m-1)/m n beta2, and gamma (g-1)/g n + (m-1)/m n/g.

@@ -142,8 +142,14 @@ double local_opinion(const plan::Plan& plan, const TimeModel& time) {
 }
 
 /// What a rank computes, and what its lanes of collectives move, of which the last run's has nothing to hide behind.
-double overlapped_opinion(const plan::Plan& plan, const TimeModel& time) {
+struct Overlap {
   double own = 0, backward = 0, sums = 0, last = 0;
+
+  /// Whether the backward can hide all but the last.
+  bool hides() const { return sums - last <= backward; }
+};
+Overlap overlap(const plan::Plan& plan, const TimeModel& time) {
+  auto [own, backward, sums, last] = Overlap{};
   for (const plan::Lane& lane : plan.ranks[0].lanes) {
     for (const plan::Op& op : lane.ops) {
       if (plan::sums_statistics(plan, op)) continue;
@@ -153,7 +159,12 @@ double overlapped_opinion(const plan::Plan& plan, const TimeModel& time) {
       if (plan::is_collective(op.kind) && op.segment == SegmentId(0)) last += seconds;
     }
   }
-  return overlapped_step(own, backward, sums, last);
+  return {own, backward, sums, last};
+}
+
+double overlapped_opinion(const plan::Plan& plan, const TimeModel& time) {
+  const Overlap of = overlap(plan, time);
+  return overlapped_step(of.own, of.backward, of.sums, of.last);
 }
 
 /// A run's first gather of the step is for its forwards.
@@ -309,7 +320,8 @@ std::map<std::string, double> second_opinions(const plan::Plan& plan, const Size
     return opinions;
   }
   if (plan.stages == 1) {
-    if (plan.spec.recompute == Recompute::none) opinions["ddlbench_eq_5_1"] = data_parallel_opinion(plan, sizes, time);
+    if (plan.spec.recompute == Recompute::none && overlap(plan, time).hides())
+      opinions["ddlbench_eq_5_1"] = data_parallel_opinion(plan, sizes, time);
     if (plan.room.weights > 0) {
       opinions["fully_sharded"] = fully_sharded_opinion(plan, time);
     } else if (plan::has_collectives(plan.ranks[0], plan::Payload::gradient_shares)) {

@@ -149,25 +149,14 @@ Link wire_of(const MachineInfo& machine, const GroupShape& shape) {
 
 double all_reduce_seconds(const MachineInfo& machine, const Case& spec, const GroupShape& shape, double bytes) {
   const Link ring = data_sheet_ring(machine, spec, shape);
-  const double alpha = ring.latency_s, beta = 1 / ring.bytes_per_s;
   // NCCL chooses by itself.
   if (measured_device(spec) == DeviceKind::cuda && spec.comm == CommKind::nccl)
-    return ring_all_reduce(shape.ranks, bytes, alpha, beta, 0);
-  switch (spec.reduce) {
-    case ReduceKind::halving_doubling: return halving_doubling_all_reduce(shape.ranks, bytes, alpha, beta, 0);
-    case ReduceKind::double_tree: return double_tree_all_reduce(shape.ranks, bytes, alpha, beta, 0);
-    case ReduceKind::hierarchical:
-      // The wire is the host's, which this formula divides among its ranks.
-      if (shape.hosts > 1)
-        return hierarchical_all_reduce(shape.hosts, shape.most, bytes, ring_on_host(machine, spec),
-                                       wire_of(machine, shape), 0);
-      break;
-    case ReduceKind::automatic:
-    case ReduceKind::ring:
-    case ReduceKind::window:
-    case ReduceKind::library: break;
-  }
-  return ring_all_reduce(shape.ranks, bytes, alpha, beta, 0);
+    return all_reduce_by(ReduceKind::ring, shape.ranks, bytes, ring);
+  // The wire is the host's, which this formula divides among its ranks.
+  if (spec.reduce == ReduceKind::hierarchical && shape.hosts > 1)
+    return hierarchical_all_reduce(shape.hosts, shape.most, bytes, ring_on_host(machine, spec), wire_of(machine, shape),
+                                   0);
+  return all_reduce_by(spec.reduce, shape.ranks, bytes, ring);
 }
 
 }  // namespace

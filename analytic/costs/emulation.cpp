@@ -28,28 +28,26 @@ class LinkTimes final : public TimeModel {
   LinkTimes(std::unique_ptr<const TimeModel> passes, const Link& link, Sizes sizes)
       : passes_(std::move(passes)), link_(link), sizes_(std::move(sizes)) {}
   TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
-    if (plan::is_message(op.kind)) return hops(1, link_sharers(plan, op) * bytes(plan, rank, op));
-    if (!plan::is_collective(op.kind)) return passes_->parts(plan, rank, op, busy_ranks);
-    const auto p = static_cast<double>(plan.groups[op.group.value].ranks.size());
-    return share_of_all_reduce(op.kind) * hops(2 * (p - 1), bytes(plan, rank, op) / p);
+    if (!moves(op)) return passes_->parts(plan, rank, op, busy_ranks);
+    const auto bytes = static_cast<double>(sizes_.payload_bytes(plan, rank, op));
+    if (plan::is_message(op.kind)) return {.latency = link_.latency_s, .transfer = bytes / link_.bytes_per_s};
+    const auto ranks = static_cast<int>(plan.groups[op.group.value].ranks.size());
+    const double whole = all_reduce_by(plan.spec.reduce, ranks, bytes, link_);
+    const double latency = all_reduce_by(plan.spec.reduce, ranks, 0, link_);
+    return share_of_all_reduce(op.kind) * TimeParts{.latency = latency, .transfer = whole - latency};
   }
   double deviation_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
-    const bool moves = plan::is_message(op.kind) || plan::is_collective(op.kind);
-    return moves ? 0 : passes_->deviation_s(plan, rank, op, busy_ranks);
+    return moves(op) ? 0 : passes_->deviation_s(plan, rank, op, busy_ranks);
   }
   Link link(const plan::Plan&) const override { return link_; }
   std::string assumption(const plan::Plan& plan) const override { return passes_->assumption(plan); }
   int cores() const override { return passes_->cores(); }
+  bool shares_links() const override { return true; }
   std::string source() const override { return passes_->source(); }
   std::string link_source() const override { return "given"; }
 
  private:
-  double bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const {
-    return static_cast<double>(sizes_.payload_bytes(plan, rank, op));
-  }
-  TimeParts hops(double count, double bytes_each) const {
-    return {.latency = count * link_.latency_s, .transfer = count * bytes_each / link_.bytes_per_s};
-  }
+  static bool moves(const plan::Op& op) { return plan::is_message(op.kind) || plan::is_collective(op.kind); }
 
   std::unique_ptr<const TimeModel> passes_;
   Link link_;
@@ -71,8 +69,12 @@ plan::Durations durations(const plan::Plan& plan, const TimeModel& time) {
   for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
     auto& lanes = result.emplace_back();
     for (const plan::Lane& lane : plan.ranks[r].lanes) {
-      auto& seconds = lanes.emplace_back();
-      for (const plan::Op& op : lane.ops) seconds.push_back(time.seconds(plan, Rank(static_cast<int>(r)), op, 1));
+      auto& durations = lanes.emplace_back();
+      for (const plan::Op& op : lane.ops) {
+        const TimeParts parts = time.parts(plan, Rank(static_cast<int>(r)), op, 1);
+        const bool shares = time.shares_links() && lane.key.kind != plan::LaneKind::compute;
+        durations.push_back({parts.total(), shares ? parts.transfer : 0});
+      }
     }
   }
   return result;

@@ -19,10 +19,10 @@ struct EmulatedCosts {
 };
 
 /// Another model's times where every rank is joined to all others by a link of its own, which carries so much each way
-/// at the same time. A message takes latency_s + bytes / bytes_per_s; those of the workers of a parameter server share
-/// its link. An all-reduce of S bytes is that of a ring of p ranks, 2 (p-1) (latency_s + S / p / bytes_per_s), and the
-/// other collectives take their share of it (share_of_all_reduce). Messages and collectives of several lanes do not
-/// delay each other.
+/// at the same time. A message takes latency_s + bytes / bytes_per_s. An all-reduce is by the algorithm of the case
+/// (all_reduce_by), of which the other collectives take their share (share_of_all_reduce): by a ring of p ranks S bytes
+/// take 2 (p-1) (latency_s + S / p / bytes_per_s). What is on its way in several lanes of a rank shares its link in
+/// equal parts (plan::SharedLinks).
 std::unique_ptr<const TimeModel> over_link(std::unique_ptr<const TimeModel> passes, const Link& link, Sizes sizes);
 
 /// Another model's times where every rank has a device to itself and links are free of computing: cores() is 0, and

@@ -36,6 +36,9 @@ class TimeModel {
   virtual std::string assumption(const plan::Plan& plan) const;
   /// Cores that computing and communicating share; 0: they never compete (emulated links, unit costs).
   virtual int cores() const = 0;
+  /// Whether messages and collectives that are on their way at the same time share the links of their ranks
+  /// (plan::SharedLinks): what they take is then parts().latency, and parts().transfer at a link's whole rate.
+  virtual bool shares_links() const { return false; }
   virtual std::string source() const = 0;  ///< "calibrated" | "data-sheet" | "unit"
   /// Whose the times of messages and collectives are: source(), or "given" of a link that is made up.
   virtual std::string link_source() const;

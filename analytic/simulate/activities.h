@@ -1,12 +1,14 @@
 // What runs at a moment of a simulation, and when it ends.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <queue>
 #include <utility>
 #include <vector>
 
 #include "analytic/costs/time_model.h"
+#include "parallelism/plan/shared_links.h"
 
 namespace parabench::analytic {
 
@@ -45,15 +47,18 @@ class SharingActivities {
   std::vector<Running> running_;
 };
 
-/// What has started, by when it ends, where nothing shares cores.
+/// What has started, by when it ends, where nothing shares cores; transfers may share links.
 class OwnActivities {
  public:
   void start(int activity, double end) { running_.push({end, activity}); }
-  bool empty() const { return running_.empty(); }
-  /// All that end at the next instant, and that instant.
+  void start(int activity, plan::Transfer transfer, double now) { links_.start(activity, std::move(transfer), now); }
+  bool empty() const { return running_.empty() && links_.empty(); }
+  /// All that end at the next instant, of those over links maybe none, and that instant. Precondition: not empty.
   double finish(std::vector<int>& ended) {
-    const double now = running_.top().first;
+    double now = links_.next();
+    if (!running_.empty()) now = std::min(now, running_.top().first);
     for (; !running_.empty() && running_.top().first == now; running_.pop()) ended.push_back(running_.top().second);
+    if (links_.next() == now) links_.finish(ended);
     return now;
   }
   /// Whether something ends at this very instant, such as a message that takes no time.
@@ -62,6 +67,7 @@ class OwnActivities {
  private:
   using Ending = std::pair<double, int>;
   std::priority_queue<Ending, std::vector<Ending>, std::greater<>> running_;
+  plan::SharedLinks links_;
 };
 
 }  // namespace parabench::analytic

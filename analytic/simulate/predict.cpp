@@ -24,6 +24,7 @@ class Shifted final : public TimeModel {
     return with_total(parts, std::max(0.0, shifted));
   }
   int cores() const override { return base_.cores(); }
+  bool shares_links() const override { return base_.shares_links(); }
   std::string source() const override { return base_.source(); }
 
  private:

@@ -84,6 +84,8 @@ class Simulation {
       : plan_(plan),
         time_(time),
         shares_cores_(time.cores() > 0),
+        shares_links_(time.shares_links()),
+        by_instants_(shares_links_ || plan.taken > 0),
         running_(plan, time),
         arrived_(plan.groups.size() * enum_values<plan::Payload>.size(), 0),
         groups_(plan.groups.size() * enum_values<plan::Payload>.size()),
@@ -96,8 +98,8 @@ class Simulation {
   }
 
   /// Ranks go on as far as they can, in whatever order: what an operation waits for fixes its times. Only where cores
-  /// are shared do ends depend on all that runs, and only where arrival decides does what an operation waits for depend
-  /// on them: then they are waited for instant by instant.
+  /// or links are shared do ends depend on all that runs, and only where arrival decides does what an operation waits
+  /// for depend on them: then they are waited for instant by instant.
   plan::Timeline run() {
     for (int rank = 0; rank < ranks(); ++rank) touch(rank);
     go_on();
@@ -296,11 +298,18 @@ class Simulation {
       complete(own, now);
     } else if (shares_cores_) {
       running_.start({&lane.head(), Rank(lane.rank), own, static_cast<int>(ends.size())}, now);
-    } else if (const double end = now + time_.seconds(plan_, Rank(lane.rank), lane.head(), 1); plan_.taken > 0) {
+    } else if (shares_links_ && lane.kind != plan::LaneKind::compute) {
+      own_.start(own, transfer(lane), now);
+    } else if (const double end = now + time_.seconds(plan_, Rank(lane.rank), lane.head(), 1); by_instants_) {
       own_.start(own, end);
     } else {
       complete(own, end);
     }
+  }
+
+  plan::Transfer transfer(const LaneState& lane) const {
+    const TimeParts parts = time_.parts(plan_, Rank(lane.rank), lane.head(), 1);
+    return {plan::ports_of(plan_, Rank(lane.rank), lane.head()), parts.latency, parts.transfer};
   }
 
   void complete(int own, double now) {
@@ -341,9 +350,10 @@ class Simulation {
 
   const plan::Plan& plan_;
   const TimeModel& time_;
-  bool shares_cores_;
+  bool shares_cores_, shares_links_;
+  bool by_instants_;  ///< ends are waited for although nothing shares cores
   SharingActivities running_;
-  OwnActivities own_;                   ///< where arrival decides and nothing shares cores
+  OwnActivities own_;                   ///< by instants
   std::vector<RankArrivals> arrivals_;  ///< by rank, where arrival decides
   std::vector<int> first_lane_ = {0};   ///< of each rank, and the number of all lanes
   std::vector<LaneState> lanes_;

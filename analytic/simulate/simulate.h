@@ -13,13 +13,16 @@ namespace parabench::analytic {
 ///  - Servers take the gradients that come first (first_come.h), those that come at the same instant by rank. A worker
 ///    that comes too late for a step computes nothing in it; its passes take no time.
 ///  - Collectives start when all members of the group have come to it.
+///  - Where time.shares_links(), messages and collectives of a rank share its link (plan::SharedLinks): that is on top
+///    of what they take alone. Elsewhere the lanes of a rank do not delay each other.
 ///  - Where time.cores() > 0, all running operations share the cores in equal parts (processor sharing). A compute
 ///    operation uses threads_of_operation(spec) cores, a message one at each end, a collective one per member. What an
 ///    operation suffered when it was measured (busy ranks; more demand than cores) is not charged again: it is
 ///    stretched by max(C, demand now) / max(C, demand when measured). The work of GPUs takes no cores. Seconds of
 ///    computing follow the number of ranks that compute, moment by moment. Where time.cores() is 0, busy_ranks is 1.
 /// Deterministic. Throws Error naming, rank by rank, the operations that wait for each other when the plan
-/// dead-locks. O(n) in operations; with shared cores O(n k), k being the operations that run at a time.
+/// dead-locks. O(n) in operations; with shared cores O(n k), k being the operations that run at a time; with
+/// shared links O(n (p + log n)), p being the ranks of a collective.
 plan::Timeline simulate(const plan::Plan& plan, const TimeModel& time);
 
 }  // namespace parabench::analytic

@@ -323,8 +323,10 @@ class Writer {
       if (plan::stage_of(plan_, op.segment) != stage || op.step != lane.ops.front().step) continue;
       add_transfer(fmt::format("send_{}[stage {}, bucket {}]", to_text(op.payload), stage.value, bucket++),
                    time_.seconds(plan_, rank, op, 1),
-                   fmt::format("T({} bytes), the link shared by {}", sizes_.payload_bytes(plan_, rank, op),
-                               link_sharers(plan_, op)),
+                   time_.shares_links()
+                       ? fmt::format("T({} bytes), nothing else running", sizes_.payload_bytes(plan_, rank, op))
+                       : fmt::format("T({} bytes), the link shared by {}", sizes_.payload_bytes(plan_, rank, op),
+                                     link_sharers(plan_, op)),
                    "point to point");
     }
   }

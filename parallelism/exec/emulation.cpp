@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,12 +9,12 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "parallelism/plan/routes.h"
+#include "parallelism/plan/matching.h"
 
 namespace parabench::exec {
 namespace {
 
-constexpr double never = std::numeric_limits<double>::infinity();
+constexpr double never = EmulatedLinks::never;
 constexpr double no_bell_s = 0.1;
 constexpr double spin_s = 20e-6;
 constexpr double notice_s = 10e-3;  ///< between agreeing on a beginning and the beginning: until all threads know
@@ -29,65 +27,59 @@ void wait_until(double due) {
   }
 }
 
-/// Everyone's moment, brought together by a sum in which each has a place of its own.
-std::vector<double> one_moment(std::size_t places, int place, double moment) {
-  std::vector<double> moments(places);
-  moments[place] = moment;
-  return moments;
-}
-
 /// When all ranks begin: ranks let go by a barrier would begin as their threads come to a core. Collective.
 double common_beginning(comm::Communicator& comm) {
-  std::vector<double> moments = one_moment(comm.size(), comm.rank().value, now_s());
+  std::vector<double> moments(comm.size());  // brought together by a sum in which each has a place of its own
+  moments[comm.rank().value] = now_s();
   comm.wait(
       comm.all_reduce({moments.data(), std::ssize(moments) * std::int64_t{sizeof(double)}, comm::ElementType::f64}));
   return *std::ranges::max_element(moments) + notice_s;
 }
 
-/// A message or reduction on its way: the moments when its ends posted it, brought together by a real one.
+/// One end of a message or collective on its way.
 class Transfer final : public comm::WorkState {
  public:
   /// `over` becomes the moment of its end, `next_over` the earliest that the thread must not sleep through.
-  Transfer(std::vector<double> posted, double seconds, double& over, double& next_over)
-      : posted_(std::move(posted)), seconds_(seconds), over_(over), next_over_(next_over) {
-    over_ = never;
-  }
-  comm::BufferView moments() {
-    return {posted_.data(), static_cast<std::int64_t>(posted_.size() * sizeof(double)), comm::ElementType::f64};
-  }
-  /// The last of the moments: the other end's.
-  comm::BufferView partner() { return {&posted_.back(), sizeof(double)}; }
-  void carry(comm::Work real) { real_ = std::move(real); }
+  Transfer(EmulatedLinks& links, const plan::OpRef& first, double& over, double& next_over)
+      : links_(links), first_(first), over_(over), next_over_(next_over) {}
 
   bool advance() override {
-    if (!real_.test()) return false;
-    const double now = now_s();
-    if (over_ == never) over_ = std::max(now, *std::ranges::max_element(posted_) + seconds_);
+    const double now = now_s(), modelled = links_.over(first_, now);
+    if (modelled == never) return false;
+    if (heard_ == never) heard_ = now;
+    over_ = std::max(heard_, modelled);
     if (over_ <= now) return true;
     next_over_ = std::min(next_over_, over_);
     return false;
   }
 
  private:
-  std::vector<double> posted_;
-  double seconds_;
+  EmulatedLinks& links_;
+  plan::OpRef first_;
   double &over_, &next_over_;
-  comm::Work real_;
+  double heard_ = never;  ///< that all ends had come: nothing is over before the thread could know
 };
 
 class EmulatedWork final : public RankWork {
  public:
   EmulatedWork(const plan::Plan& plan, const plan::Durations& durations, const plan::LocalDependencies& needs,
-               comm::Communicator& comm)
-      : groups_(plan::collective_groups(plan).numbers),
+               EmulatedLinks& links, comm::Communicator& comm)
+      : plan_(plan),
         program_(plan.ranks[comm.rank().value]),
         durations_(durations[comm.rank().value]),
         needs_(needs),
+        links_(links),
         comm_(comm),
+        met_(std::move(plan::twins(plan)[comm.rank().value])),
         computed_(program_.compute().size()),
-        due_(common_beginning(comm)) {
+        beginning_(common_beginning(comm)),
+        due_(beginning_) {
     for (const plan::Lane& lane : program_.lanes) over_.emplace_back(lane.ops.size());
+    links_.enter(comm_);
   }
+  ~EmulatedWork() override { links_.leave(comm_); }
+  EmulatedWork(const EmulatedWork&) = delete;
+  EmulatedWork& operator=(const EmulatedWork&) = delete;
 
   void enter(bool) override {}
   void queue(int index) override {
@@ -99,7 +91,7 @@ class EmulatedWork final : public RankWork {
     const bool computes = !plan::is_pass(op.kind) || too_late_ != op.step;
     const double came = plan::is_first_come(op) ? came_last(plan::compute_lane, awaited_)
                                                 : came_last(plan::compute_lane, needs_.of(plan::compute_lane, index));
-    due_ = std::max(due_, came) + (computes ? durations_[plan::compute_lane][index] : 0);
+    due_ = std::max(due_, came) + (computes ? durations_[plan::compute_lane][index].seconds : 0);
     computed_[index].start = now_s();
   }
   void compute(int index) override {
@@ -127,16 +119,16 @@ class EmulatedWork final : public RankWork {
     }
     return came;
   }
-  std::unique_ptr<Transfer> transfer(int lane, int index, std::vector<double> posted) {
-    return std::make_unique<Transfer>(std::move(posted), durations_[lane][index], over_[lane][index], next_over_);
-  }
 
-  std::map<plan::LaneKey, CommGroupId> groups_;  ///< of the communicator, by lane
+  const plan::Plan& plan_;
   const plan::RankProgram& program_;
-  const std::vector<std::vector<double>>& durations_;
+  const std::vector<std::vector<plan::Duration>>& durations_;
   const plan::LocalDependencies& needs_;
+  EmulatedLinks& links_;
   comm::Communicator& comm_;
+  std::vector<std::vector<plan::LaneRef>> met_;  ///< by lane: those of other ranks at the other ends
   std::vector<plan::Span> computed_;
+  const double beginning_;
   double due_;  ///< the end of the compute lane's latest operation, before the first the beginning
   /// [lane][index]; of a compute operation really, of the others by the model. Each thread writes its own lanes',
   /// before the end of the operation is told.
@@ -148,30 +140,21 @@ class EmulatedWork final : public RankWork {
 
 comm::Work EmulatedWork::start(int lane, int index) {
   const plan::Op& op = program_.lanes[lane].ops[index];
-  const double posted = std::max(index == 0 ? 0 : over_[lane][index - 1], came_last(lane, needs_.of(lane, index)));
-  if (plan::is_collective(op.kind)) {
-    const CommGroupId group = groups_.at(program_.lanes[lane].key);
-    auto reduction = transfer(
-        lane, index,
-        one_moment(comm_.groups().members(group).size(), comm_.groups().position(group, comm_.rank()), posted));
-    reduction->carry(comm_.all_reduce(reduction->moments(), group));
-    return comm::Work(std::move(reduction));
-  }
-  if (op.kind == plan::OpKind::send) {
-    auto message = transfer(lane, index, {posted});
-    message->carry(comm_.send(message->partner(), op.peer, message_of(op)));
-    return comm::Work(std::move(message));
-  }
-  auto message = transfer(lane, index, {posted, 0});
-  message->carry(comm_.recv(message->partner(), op.peer, message_of(op)));
-  return comm::Work(std::move(message));
+  const double free_since = index == 0 ? beginning_ : over_[lane][index - 1];
+  const double posted = std::max(free_since, came_last(lane, needs_.of(lane, index)));
+  plan::OpRef first{comm_.rank(), lane, index};
+  for (const plan::LaneRef& other : met_[lane]) first = std::min(first, {other.rank, other.lane, index});
+  links_.post(first, 1 + static_cast<int>(met_[lane].size()), durations_[lane][index],
+              plan::ports_of(plan_, comm_.rank(), op), comm_.rank(), posted);
+  return comm::Work(std::make_unique<Transfer>(links_, first, over_[lane][index], next_over_));
 }
 
 }  // namespace
 
-RankSpans emulate(const plan::Plan& plan, const plan::Durations& durations, comm::Communicator& comm) {
+RankSpans emulate(const plan::Plan& plan, const plan::Durations& durations, EmulatedLinks& links,
+                  comm::Communicator& comm) {
   const plan::LocalDependencies needs = plan::dependencies(plan, comm.rank());
-  EmulatedWork work(plan, durations, needs, comm);
+  EmulatedWork work(plan, durations, needs, links, comm);
   return run_lanes(plan, needs, comm, work);
 }
 

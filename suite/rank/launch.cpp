@@ -27,6 +27,7 @@ Launch load_launch(const protocol::RankCommand& command) {
   launch.model = launch.plan.spec.sync_bn ? models::synchronised(launch.original) : launch.original;
   if (is_emulated(launch.plan.spec)) {
     launch.durations = plan::durations_from_json(plan_file, launch.plan);
+    launch.links = std::make_shared<exec::EmulatedLinks>(launch.plan.spec.np);
     return launch;
   }
   plan::check_executable(launch.plan, launch.model);

@@ -9,6 +9,7 @@
 #include "base/strong.h"
 #include "datasets/source.h"
 #include "models/spec/model.h"
+#include "parallelism/exec/emulated_links.h"
 #include "parallelism/exec/input.h"
 #include "parallelism/exec/memory.h"
 #include "parallelism/plan/durations.h"
@@ -21,8 +22,9 @@ struct Launch {
   protocol::RankCommand command;
   exec::InputOptions input;
   plan::Plan plan;
-  plan::Durations durations;   ///< of the plan's operations, where the devices are emulated
-  models::ModelSpec model;     ///< whose layers the plan runs
+  plan::Durations durations;                   ///< of the plan's operations, where the devices are emulated
+  std::shared_ptr<exec::EmulatedLinks> links;  ///< between all ranks, likewise
+  models::ModelSpec model;                     ///< whose layers the plan runs
   models::ModelSpec original;  ///< the same before its batch norms were cut for sync_bn:on: what the reference trains
   std::shared_ptr<const datasets::SampleSource> source;  ///< null where the devices are emulated
   analytic::MachineInfo machine;  ///< as the whole node, before ranks took their shares of its cores

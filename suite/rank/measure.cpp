@@ -6,6 +6,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "base/case_text.h"
 #include "base/file.h"
 #include "base/statistics.h"
 #include "parallelism/comm/mpi/session.h"
@@ -126,6 +127,17 @@ std::vector<double> step_losses(const plan::Plan& plan, const std::vector<protoc
   return losses;
 }
 
+/// By which algorithm emulated ranks sum on paper, as analytic::all_reduce_by() has it; "" where their times are those
+/// that a processor takes for it.
+std::string modelled_reduction(const Case& spec, const plan::Durations& durations) {
+  const auto passes = [](const plan::Duration& duration) { return duration.on_link_s > 0; };
+  const auto shares = [&](const auto& lane) { return std::ranges::any_of(lane, passes); };
+  const auto given = [&](const auto& lanes) { return std::ranges::any_of(lanes, shares); };
+  if (!std::ranges::any_of(durations, given)) return "";
+  const bool named = spec.reduce == ReduceKind::halving_doubling || spec.reduce == ReduceKind::double_tree;
+  return std::string(to_text(named ? spec.reduce : ReduceKind::ring));
+}
+
 /// Rank 0's account of all reports. Collective; the other ranks' is empty.
 results::Measured conclude(const Launch& launch, const plan::Plan& plan, comm::Communicator& comm,
                            const protocol::RankReport& mine, const exec::Arrivals& arrivals) {
@@ -136,7 +148,8 @@ results::Measured conclude(const Launch& launch, const plan::Plan& plan, comm::C
   const plan::Timeline timeline = timeline_of(reports);
   results::Measured measured;
   if (comm.size() > 1) {
-    measured.reduction = comm.capabilities().reduction;
+    measured.reduction =
+        is_emulated(plan.spec) ? modelled_reduction(plan.spec, launch.durations) : comm.capabilities().reduction;
     if (plan.spec.comm == CommKind::mpi) measured.mpi_settings = comm::mpi_settings();
   }
   for (const protocol::RankReport& report : reports) measured.ranks.push_back(report.measured);
@@ -224,10 +237,11 @@ results::Measured measure(const Launch& launch, comm::Communicator& comm, exec::
 results::Measured measure_emulated(const Launch& launch, comm::Communicator& comm) {
   const int steps = plan::window(launch.plan, launch.command.warmup, launch.command.steps).steps();
   const plan::Plan plan = plan::unroll(launch.plan, steps);
-  const exec::RankSpans spans = exec::emulate(plan, plan::unroll(launch.plan, launch.durations, steps), comm);
+  const exec::RankSpans spans =
+      exec::emulate(plan, plan::unroll(launch.plan, launch.durations, steps), *launch.links, comm);
   protocol::RankReport mine = report(comm.rank(), spans, 0, "emulated");
-  mine.isolated =
-      isolated_steps(isolated_count(launch), 0, [&] { return exec::emulate(launch.plan, launch.durations, comm); });
+  mine.isolated = isolated_steps(isolated_count(launch), 0,
+                                 [&] { return exec::emulate(launch.plan, launch.durations, *launch.links, comm); });
   return conclude(launch, plan, comm, mine, {});
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <vector>
 
 #include "base/case_id.h"
@@ -24,6 +25,14 @@ constexpr std::array<std::string_view, 3> names{"unit", "rate", "latency"};
       "try --emulate unit:2ms or --emulate rate:1Gbit,latency:50us");
 }
 
+/// Elsewhere a bare number is seconds; beside a rate, which has none without its unit, nobody could tell.
+double parse_time(std::string_view text) {
+  const double seconds = parse_seconds(option, text).value;
+  if (seconds > 0 && !std::isalpha(static_cast<unsigned char>(text.back())))
+    throw usage_error(option, text, "a time with its unit", fmt::format("try {0}us, {0}ms or {0}s", text));
+  return seconds;
+}
+
 }  // namespace
 
 analytic::EmulatedCosts parse_emulate(std::string_view text) {
@@ -35,7 +44,7 @@ analytic::EmulatedCosts parse_emulate(std::string_view text) {
     auto& value = given[found - names.begin()];
     if (value) refuse(text);
     const std::string_view number = part.substr(colon + 1);
-    value = *found == "rate" ? parse_rate(option, number) : parse_seconds(option, number).value;
+    value = *found == "rate" ? parse_rate(option, number) : parse_time(number);
     if (*value == 0 && *found != "latency") refuse(text);
   }
   const auto& [unit_s, bytes_per_s, latency_s] = given;

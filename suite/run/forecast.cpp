@@ -167,7 +167,8 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
 double longest_operation_s(const Subject& subject, const Knowledge& knowledge, const Forecast& forecast) {
   const analytic::Costs costs = make_costs(subject, knowledge, forecast.cost_source);
   const plan::Plan& plan = forecast.plan;
-  double longest = 0;
+  // Transfers that share a link take as many times as long as others pass with them.
+  double longest = costs.time->shares_links() ? forecast.predicted.step_time_s : 0;
   for (Rank r(0); r.value < std::ssize(plan.ranks); ++r)
     for (const plan::Lane& lane : plan.ranks[r.value].lanes)
       for (const plan::Op& op : lane.ops) longest = std::max(longest, costs.time->seconds(plan, r, op, plan.spec.np));

@@ -120,7 +120,8 @@ constexpr std::array options_table{
               .help =
                   "Cases with device:emulated: unit:2ms, F, I and W take a unit of this time, B two, messages no time "
                   "without a rate; "
-                  "rate:1Gbit,latency:50us, every rank has a link of its own; or both; default: the processor's times",
+                  "rate:1Gbit,latency:50us, every rank has a link of its own, which all that it sends and receives "
+                  "shares; or both, each with its unit; default: the processor's times",
               .repeated = Repeated::if_given,
               .read = [](RunOptions& o, Text text) { o.emulated = parse_emulate(text); },
               .text = [](const RunOptions& o) { return emulate_text(o.emulated); }},

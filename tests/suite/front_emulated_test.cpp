@@ -18,6 +18,8 @@ TEST_F(EmulatedTest, WhatItCannotDoIsRefused) {
   };
   expect_refused({"run", emulated, "--emulate", "2ms"}, "try --emulate unit:2ms");
   expect_refused({"run", emulated, "--emulate", "unit:0s"}, "'unit:0s'");
+  expect_refused({"run", emulated, "--emulate", "unit:2"}, "try 2us, 2ms or 2s");
+  expect_refused({"run", emulated, "--emulate", "rate:1Gbit,latency:50"}, "a time with its unit");
   expect_refused({"run", emulated, gpipe, "--emulate", "unit:2ms"}, gpipe);
   expect_refused({"plan", gpipe, "--emulate", "unit:2ms"}, gpipe);
   expect_refused({"predict", gpipe, "--emulate", "rate:1Gbit"}, gpipe);

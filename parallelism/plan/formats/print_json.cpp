@@ -105,7 +105,11 @@ void add_durations(json& plan_file, const Plan& plan, const Durations& durations
   for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
     for (std::size_t lane = 0; lane < plan.ranks[r].lanes.size(); ++lane) {
       json& ops = plan_file["ranks"][r]["lanes"][name(plan.ranks[r].lanes[lane].key)];
-      for (std::size_t i = 0; i < ops.size(); ++i) ops[i]["seconds"] = durations[r][lane][i];
+      for (std::size_t i = 0; i < ops.size(); ++i) {
+        const Duration& duration = durations[r][lane][i];
+        ops[i]["seconds"] = duration.seconds;
+        if (duration.on_link_s > 0) ops[i]["on_link_seconds"] = duration.on_link_s;
+      }
     }
   }
 }

@@ -19,7 +19,8 @@ nlohmann::json to_json(const Plan& plan);
 /// With `start` and `end` of each operation in seconds from the origin, `makespan` and `bubble_fraction`; read as a
 /// plan, these are left out, and so are `steady_step` and `steady_bubble_fraction`.
 nlohmann::json to_json(const Plan& plan, const Timeline& timeline);
-/// Writes the `seconds` of each operation into a plan file; read as a plan, these are left out.
+/// Writes the `seconds` of each operation into a plan file, and of those that share links `on_link_seconds`; read as a
+/// plan, these are left out.
 void add_durations(nlohmann::json& plan_file, const Plan& plan, const Durations& durations);
 /// 16 hexadecimal digits: FNV-1a 64 of the canonical JSON without times.
 std::string hash(const Plan& plan);

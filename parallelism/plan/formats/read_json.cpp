@@ -28,8 +28,8 @@ std::uint16_t port_from(const JsonReader& value) {
 
 Op op_from(const JsonReader& object) {
   Op op{.kind = object.get<OpKind>("op")};
-  std::vector<std::string_view> allowed = {"op",    "segment", "step",   "accumulates", "discards", "overlaps_next",
-                                           "start", "end",     "seconds"};
+  std::vector<std::string_view> allowed = {"op",    "segment", "step",    "accumulates",    "discards", "overlaps_next",
+                                           "start", "end",     "seconds", "on_link_seconds"};
   const auto number = [&](std::string_view key) {
     allowed.push_back(key);
     return object.get<int>(key);
@@ -197,17 +197,20 @@ Durations durations_from_json(const json& plan_file, const Plan& plan) {
   for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
     auto& lanes = durations.emplace_back();
     for (const Lane& lane : plan.ranks[r].lanes) {
-      auto& seconds = lanes.emplace_back();
+      auto& read = lanes.emplace_back();
       for (const JsonReader& op : ranks.at(r).at("lanes").at(name(lane.key)).items()) {
-        const auto given = op.find<double>("seconds");
-        if (!given || *given < 0) {
-          const OpRef ref{Rank(static_cast<int>(r)), static_cast<int>(lanes.size()) - 1,
-                          static_cast<int>(seconds.size())};
-          throw usage_error("seconds of " + describe(plan, ref), given ? std::to_string(*given) : "missing",
-                            "a duration >= 0 for every operation of a plan on device:emulated",
+        const auto refuse = [&](const std::string& what, const std::optional<double>& given,
+                                const std::string& expected) {
+          const OpRef ref{Rank(static_cast<int>(r)), static_cast<int>(lanes.size()) - 1, static_cast<int>(read.size())};
+          throw usage_error(what + " of " + describe(plan, ref), given ? std::to_string(*given) : "missing", expected,
                             "write the file with " + to_type("plan CASE --format json"));
-        }
-        seconds.push_back(*given);
+        };
+        const auto seconds = op.find<double>("seconds"), on_link = op.find<double>("on_link_seconds");
+        if (!seconds || *seconds < 0)
+          refuse("seconds", seconds, "a duration >= 0 for every operation of a plan on device:emulated");
+        if (on_link && (*on_link < 0 || *on_link > *seconds))
+          refuse("on_link_seconds", on_link, "a part of the operation's " + std::to_string(*seconds) + " seconds");
+        read.push_back({*seconds, on_link.value_or(0)});
       }
     }
   }

@@ -1,10 +1,15 @@
 // Times of emulated devices whose link is given.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+
 #include "analytic/calibration/profile.h"
 #include "analytic/costs/costs.h"
 #include "analytic/costs/emulation.h"
 #include "analytic/simulate/predict.h"
+#include "analytic/simulate/simulate.h"
+#include "parallelism/plan/shared_links.h"
 #include "tests/analytic/fixtures.h"
 
 namespace parabench::analytic {
@@ -32,32 +37,107 @@ TEST(EmulatedLink, ARingOfAllRanksReducesAndTheOthersTakeTheirShare) {
   }
 }
 
-TEST(EmulatedLink, WorkersShareTheLinkOfTheirServerAndNeighboursShareNone) {
+TEST(EmulatedLink, TheCasesAlgorithmReduces) {
   const models::ModelSpec model = chain(4);
   const auto time = linked(model);
-  Case served = case_of("parameter-server", 4, 6);
-  served.device = DeviceKind::emulated;
-  served.comm = CommKind::threads;
-  const plan::Plan plan = test_plan(served, 4);
-  const plan::Op push = plan::send_gradients(SegmentId(0), 4, StepId(0), Rank(3));
-  EXPECT_DOUBLE_EQ(time->seconds(plan, Rank(0), push, 4), 1e-3 + 3 * 4 * layer_bytes / 1e5);
+  const auto seconds = [&](ReduceKind reduce, int p) {
+    plan::Plan plan = data_parallel(p, 4);
+    plan.spec.reduce = reduce;
+    return time->seconds(plan, Rank(0), plan::all_reduce(SegmentId(0), 4, StepId(0), GroupId(0)), p);
+  };
+  const double bytes_s = 4 * layer_bytes / 1e5;
+  EXPECT_DOUBLE_EQ(seconds(ReduceKind::ring, 16), 30 * 1e-3 + 2 * 15. / 16 * bytes_s);
+  EXPECT_DOUBLE_EQ(seconds(ReduceKind::halving_doubling, 16), 8 * 1e-3 + 2 * 15. / 16 * bytes_s);
+  EXPECT_DOUBLE_EQ(seconds(ReduceKind::halving_doubling, 6), (4 + 2) * 1e-3 + (2 * 3. / 4 + 2) * bytes_s);
+  EXPECT_DOUBLE_EQ(seconds(ReduceKind::double_tree, 16), 8 * 1e-3 + 2 * bytes_s);
+  EXPECT_DOUBLE_EQ(seconds(ReduceKind::automatic, 16), seconds(ReduceKind::ring, 16));
+}
+
+TEST(EmulatedLink, AMessageAloneHasItsWholeRate) {
   const plan::Op activation = plan::send_forward(SegmentId(0), MicroBatchId(0), StepId(0), Rank(1));
-  EXPECT_DOUBLE_EQ(time->seconds(gpipe(2, 4), Rank(0), activation, 2), 1e-3 + layer_bytes / 1e5);
+  EXPECT_DOUBLE_EQ(linked(chain(4))->seconds(gpipe(2, 4), Rank(0), activation, 2), 1e-3 + layer_bytes / 1e5);
+}
+
+Case on_links(const std::string& strategy, int np, int batch) {
+  Case spec = case_of(strategy, np, batch);
+  spec.device = DeviceKind::emulated;
+  spec.comm = CommKind::threads;
+  return spec;
+}
+
+/// Of the plan's gradients, the moment at which the last of them has come to the servers.
+double pushed_s(const Case& spec) {
+  const models::ModelSpec model = chain(4);
+  const auto time = over_link(unit_costs(1e-9).time, {.latency_s = 0, .bytes_per_s = 1e5}, Sizes(model));
+  const plan::Plan plan = test_plan(spec, 4);
+  const plan::Timeline timeline = simulate(plan, *time);
+  double last = 0;
+  for (int r = 0; r < spec.np; ++r)
+    for (std::size_t lane = 0; lane < plan.ranks[r].lanes.size(); ++lane)
+      if (const plan::LaneKey& key = plan.ranks[r].lanes[lane].key;
+          key.kind == plan::LaneKind::receive && key.purpose == plan::Payload::gradients)
+        last = std::max(last, timeline.ranks[r][lane].back().end);
+  return last;
 }
 
 // Each of p workers sends each of k servers a k-th: the links of servers carry p of them, those of workers k.
-TEST(EmulatedLink, OfWorkerOrServerLimitsWhatServersShare) {
-  const models::ModelSpec model = chain(4);
-  const auto time = linked(model);
+TEST(EmulatedLink, WorkersShareTheLinksOfTheirServersAndThoseTheWorkers) {
+  EXPECT_NEAR(pushed_s(on_links("parameter-server", 4, 6)), 3 * 4 * layer_bytes / 1e5, 1e-7);
   for (const auto& [workers, servers] : {std::pair(3, 2), {2, 4}, {4, 4}}) {
-    Case served = case_of("parameter-server", workers + servers, 2 * workers);
+    Case served = on_links("parameter-server", workers + servers, 2 * workers);
     served.strategy.parameters = {{"servers", std::to_string(servers)}, {"cut", "tensors"}};
-    served.device = DeviceKind::emulated;
-    served.comm = CommKind::threads;
-    const plan::Plan plan = test_plan(served, 4);
-    const plan::Op push = plan::send_gradients(SegmentId(0), 4, StepId(0), plan.servers[0], GroupId(0));
-    EXPECT_DOUBLE_EQ(time->seconds(plan, Rank(0), push, workers),
-                     1e-3 + std::max(workers, servers) * (4 * layer_bytes / servers) / 1e5);
+    EXPECT_NEAR(pushed_s(served), std::max(workers, servers) * (4 * layer_bytes / servers) / 1e5, 1e-7)
+        << workers << ' ' << servers;
+  }
+}
+
+/// Seconds that each direction of each rank's link is needed for in all.
+std::map<int, double> needed(const plan::Plan& plan, const TimeModel& time) {
+  std::map<int, double> seconds;
+  for (int r = 0; r < plan.spec.np; ++r) {
+    for (const plan::Lane& lane : plan.ranks[r].lanes) {
+      for (const plan::Op& op : lane.ops) {
+        for (const int port : plan::ports_of(plan, Rank(r), op))
+          if (port / 2 == r) seconds[port] += time.parts(plan, Rank(r), op, 1).transfer;
+      }
+    }
+  }
+  return seconds;
+}
+
+// zero1 sums gradients in one lane and gathers weights in another; of an all-reduce each of the two is a half.
+TEST(EmulatedLink, NoStrategyMovesItsBytesFasterThanTheLinksOfItsRanks) {
+  const models::ModelSpec model = chain(8);
+  for (const double rate : {1e3, 1e5}) {
+    const auto time = over_link(unit_costs(1e-3).time, {.latency_s = 1e-4, .bytes_per_s = rate}, Sizes(model));
+    for (const plan::Strategy& strategy : plan::strategies()) {
+      if (strategy.name == "sequential" || strategy.name == "c10d" || strategy.name == "csv" || strategy.name == "peer")
+        continue;
+      Case spec = on_links(std::string(strategy.name), 4, 24);
+      if (strategy.uses("micro")) spec.micro = strategy.schedule.stages == plan::StageOrder::crossed ? 4 : 8;
+      if (strategy.uses("bucket")) spec.bucket = Bytes(100);
+      const plan::Plan plan = plan::unroll(test_plan(spec, 8, 12), 12);
+      const double makespan = plan::makespan(simulate(plan, *time));
+      for (const auto& [port, seconds] : needed(plan, *time))
+        EXPECT_GE(makespan, seconds * (1 - 1e-9)) << strategy.name << ", port " << port;
+    }
+  }
+}
+
+// A bucket's weights are gathered while the next one's gradients are summed.
+TEST(EmulatedLink, HalvesOfAnAllReduceInTwoLanesTakeNoLessThanTheWhole) {
+  const models::ModelSpec model = chain(4);
+  constexpr double rate = 1e3;
+  const auto time = over_link(unit_costs(1e-6).time, {.latency_s = 1e-3, .bytes_per_s = rate}, Sizes(model));
+  for (const char* strategy : {"zero1", "zero2"}) {
+    Case spec = on_links(strategy, 2, 4);
+    spec.bucket = Bytes(1);
+    const plan::Plan plan = plan::unroll(test_plan(spec, 4), 6);
+    const std::vector<double> steps = plan::step_durations(plan, simulate(plan, *time));
+    for (std::size_t i = 1; i < steps.size(); ++i) {
+      EXPECT_GE(steps[i], 4 * layer_bytes / rate * (1 - 1e-9)) << strategy;
+      EXPECT_LE(steps[i], 4 * layer_bytes / rate + 8 * 1e-3 + 1e-4) << strategy << ", and the latency of each";
+    }
   }
 }
 

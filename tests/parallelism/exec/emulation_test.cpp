@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <map>
 #include <mutex>
 
 #include "analytic/costs/costs.h"
@@ -14,7 +15,7 @@
 #include "base/case_id.h"
 #include "models/spec/nets/mlp.h"
 #include "parallelism/comm/threads/world.h"
-#include "parallelism/plan/routes.h"
+#include "parallelism/plan/shared_links.h"
 #include "parallelism/plan/strategies/strategies.h"
 
 namespace parabench::exec {
@@ -35,8 +36,9 @@ plan::Plan test_plan(const std::string& rest, int layers, int steps) {
 plan::Timeline run(const plan::Plan& plan, const plan::Durations& durations) {
   plan::Timeline timeline{.ranks = std::vector<RankSpans>(plan.spec.np)};
   std::mutex mutex;
-  comm::run_thread_ranks({plan.spec.np, plan::collective_groups(plan).declared}, [&](comm::Communicator& comm) {
-    RankSpans spans = emulate(plan, durations, comm);
+  EmulatedLinks links(plan.spec.np);
+  comm::run_thread_ranks({plan.spec.np}, [&](comm::Communicator& comm) {
+    RankSpans spans = emulate(plan, durations, links, comm);
     const std::lock_guard lock(mutex);
     timeline.ranks[comm.rank().value] = std::move(spans);
   });
@@ -46,19 +48,22 @@ plan::Timeline run(const plan::Plan& plan, const plan::Durations& durations) {
   return timeline;
 }
 
-/// Unit costs with messages and reductions that take time.
+/// Unit costs with messages and reductions that take time, of which half passes over links that ranks may share.
 class SlowLinks final : public analytic::TimeModel {
  public:
+  explicit SlowLinks(bool shares = false) : shares_(shares) {}
   TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy) const override {
-    if (op.kind == plan::OpKind::all_reduce) return {.transfer = 2 * unit_s};
-    if (plan::is_message(op.kind)) return {.transfer = unit_s / 2};
+    if (plan::is_collective(op.kind)) return {.latency = unit_s, .transfer = unit_s};
+    if (plan::is_message(op.kind)) return {.latency = unit_s / 4, .transfer = unit_s / 4};
     return compute_->parts(plan, rank, op, busy);
   }
   int cores() const override { return 0; }
+  bool shares_links() const override { return shares_; }
   std::string source() const override { return "unit"; }
 
  private:
   static constexpr double unit_s = 1e-3;
+  bool shares_;
   std::unique_ptr<const analytic::TimeModel> compute_ = analytic::unit_times(unit_s);
 };
 
@@ -88,6 +93,23 @@ TEST_P(EveryStrategy, RunsInOrderAndNoFasterThanTheModel) {
   EXPECT_GE(plan::makespan(timeline), plan::makespan(analytic::simulate(plan, costs)) * (1 - 1e-9));
 }
 
+// Where one comes late, others are over earlier: no single operation is held to the model's moment.
+TEST_P(EveryStrategy, MovesNothingFasterThanTheLinksOfItsRanks) {
+  const plan::Plan plan = plan::unroll(test_plan(GetParam(), 16, 4), 4);
+  const SlowLinks costs(true);
+  const plan::Timeline timeline = run(plan, analytic::durations(plan, costs));
+  for (int r = 0; r < plan.spec.np; ++r) {
+    std::map<int, double> needed;
+    for (const plan::Lane& lane : plan.ranks[r].lanes) {
+      for (const plan::Op& op : lane.ops) {
+        for (const int port : plan::ports_of(plan, Rank(r), op))
+          if (port / 2 == r) needed[port] += costs.parts(plan, Rank(r), op, 1).transfer;
+      }
+    }
+    for (const auto& [port, seconds] : needed) EXPECT_GE(plan::makespan(timeline), seconds * (1 - 1e-9)) << port;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     FourRanks, EveryStrategy,
     testing::Values("sequential/np:1/batch:8", "data-parallel/np:4/batch:8/bucket:1KiB", "model-parallel/np:4/batch:8",
@@ -109,6 +131,15 @@ INSTANTIATE_TEST_SUITE_P(
       std::erase_if(name, [](unsigned char c) { return !std::isalnum(c); });
       return name;
     });
+
+TEST(Emulate, WhatWaitsForNothingBeginsWithTheRanks) {
+  const plan::Plan plan = test_plan("zero3/np:2/batch:4", 4, 1);
+  const plan::Durations seconds = analytic::durations(plan, SlowLinks());
+  const plan::Timeline timeline = run(plan, seconds);
+  const int gathers = plan.ranks[0].find_lane(plan::collectives_of(GroupId(0), plan::Payload::parameters));
+  ASSERT_GT(gathers, 0);
+  EXPECT_GE(timeline.ranks[0][gathers][0].end - timeline.origin, seconds[0][gathers][0].seconds * (1 - 1e-9));
+}
 
 TEST(Emulate, StartsNothingBeforeTheModelDoes) {
   const plan::Plan plan = test_plan("1f1b/np:4/batch:16/micro:8", 8, 1);
@@ -133,10 +164,11 @@ TEST(Emulate, SixtyFourRanksComplete) {
 TEST(Emulate, ARankThatFailsStopsTheOthers) {
   const plan::Plan plan = test_plan("gpipe/np:4/batch:16", 8, 1);
   const plan::Durations seconds = analytic::durations(plan, *analytic::unit_costs(1e-3).time);
-  EXPECT_THROW(comm::run_thread_ranks({4, plan::collective_groups(plan).declared},
+  EmulatedLinks links(4);
+  EXPECT_THROW(comm::run_thread_ranks({4},
                                       [&](comm::Communicator& comm) {
                                         if (comm.rank() == Rank(2)) throw std::runtime_error("gone");
-                                        emulate(plan, seconds, comm);
+                                        emulate(plan, seconds, links, comm);
                                       }),
                std::runtime_error);
 }

@@ -23,8 +23,11 @@ Durations durations_of(const Plan& plan) {
   for (int r = 0; r < std::ssize(plan.ranks); ++r) {
     auto& lanes = result.emplace_back();
     for (const Lane& lane : plan.ranks[r].lanes) {
-      auto& seconds = lanes.emplace_back();
-      for (const Op& op : lane.ops) seconds.push_back(seconds_of(r, op));
+      auto& durations = lanes.emplace_back();
+      for (const Op& op : lane.ops) {
+        const double seconds = seconds_of(r, op);
+        durations.push_back({seconds, is_message(op.kind) ? seconds / 4 : 0});
+      }
     }
   }
   return result;
@@ -48,18 +51,25 @@ TEST(Durations, TravelInThePlanFileAndAreNoPartOfThePlan) {
   EXPECT_EQ(durations_from_json(file, plan), durations_of(plan));
 }
 
-TEST(Durations, AMissingOrNegativeOneIsNamed) {
+TEST(Durations, AMissingOrNegativeOneIsNamedAndOneThatIsLongerOnItsLinkThanInAll) {
   const Plan plan = gpipe_of(3, 4, 8);
   nlohmann::json file = to_json(plan);
   EXPECT_THROW(durations_from_json(file, plan), Error);
   add_durations(file, plan, durations_of(plan));
-  file["ranks"][1]["lanes"]["compute"][2]["seconds"] = -1;
-  try {
-    durations_from_json(file, plan);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr(describe(plan, {Rank(1), compute_lane, 2})));
-  }
+  const auto expect_refused = [&](nlohmann::json wrong, const OpRef& where, const std::string& what) {
+    try {
+      durations_from_json(wrong, plan);
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), testing::HasSubstr(what + " of " + describe(plan, where)));
+    }
+  };
+  nlohmann::json negative = file, longer = file;
+  negative["ranks"][1]["lanes"]["compute"][2]["seconds"] = -1;
+  expect_refused(negative, {Rank(1), compute_lane, 2}, "seconds");
+  const std::string lane = name(plan.ranks[1].lanes[1].key);
+  longer["ranks"][1]["lanes"][lane][0]["on_link_seconds"] = 1e9;
+  expect_refused(longer, {Rank(1), 1, 0}, "on_link_seconds");
 }
 
 }  // namespace

@@ -417,6 +417,16 @@ TEST(CheckCase, LeavesDevicesThatAreMissingHereToTheMachine) {
   EXPECT_NO_THROW(check_case(spec, chain_model(5)));
 }
 
+TEST(CheckCase, EmulatedRanksSumByAnyAlgorithmOfMessages) {
+  Case spec = case_of("data-parallel", 4, 8);
+  spec.device = DeviceKind::emulated;
+  spec.comm = CommKind::threads;
+  for (const ReduceKind reduce : {ReduceKind::ring, ReduceKind::halving_doubling, ReduceKind::double_tree}) {
+    spec.reduce = reduce;
+    EXPECT_NO_THROW(check_case(spec, chain_model(5))) << to_text(reduce);
+  }
+}
+
 TEST(CheckCase, LetsOneRankReplayItsSteps) {
   for (const char* strategy : {"sequential", "gpipe", "pipedream"}) {
     Case spec = case_of(strategy, 1, 8);

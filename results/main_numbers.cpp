@@ -136,7 +136,7 @@ constexpr MainNumber numbers[] = {
      error<&CaseError::step_time>},
     {"paired_step_time_error", NumberUnit::relative, "The same, of rounds predicted from their own calibration",
      [](const Record& record) { return record.error ? record.error->paired_step_time_relative : std::nullopt; }},
-    {"step_time_noise_floor", NumberUnit::relative, "How far repeated measurements of the step time are from each other",
+    {"step_time_noise_floor", NumberUnit::relative, "How far repeated measured step times are from each other",
      [](const Record& record) {
        return record.error && record.error->noise_floor ? finite(record.error->noise_floor->relative) : std::nullopt;
      }},

@@ -39,8 +39,8 @@ std::int64_t resident_bytes(const Measured& measured);
 /// The interval that the spread of the calibrated costs gives; nullopt where costs have none, as those of a data sheet.
 std::optional<std::pair<double, double>> known_interval(const Predicted& predicted);
 
-/// With two launches or more the mean over launches of |x - m| / m, m being the launch's median step and x the median of
-/// the other launches' medians; of one launch what the spread of calibrated costs lets expect, sqrt(2 / pi) of its
+/// With two launches or more the mean over launches of |x - m| / m, m being the launch's median step and x the median
+/// of the other launches' medians; of one launch what the spread of calibrated costs lets expect, sqrt(2 / pi) of its
 /// standard deviation. nullopt where there is neither.
 std::optional<NoiseFloor> noise_floor(const Predicted& predicted, const Measured& measured);
 

@@ -106,8 +106,8 @@ double replayed_step_s(plan::Plan step, const Launch& launch, exec::Device& devi
   return median(seconds);
 }
 
-/// Layers as parts of a step that takes `step_s`, of which the update and `overhead_s` in all are not theirs: each keeps
-/// its share of the time.
+/// Layers as parts of a step that takes `step_s`, of which the update and `overhead_s` in all are not theirs: each
+/// keeps its share of the time.
 void fit_into(LayerChain& chain, double step_s, double overhead_s) {
   double layers_s = 0;
   for (const analytic::LayerTiming& t : chain.layers) layers_s += t.forward_s + t.backward_s;

@@ -23,9 +23,9 @@ LaunchSteps steps_of(protocol::Phase phase, const RunOptions& options);
 
 /// The launches of a case that runs, in order: one that verifies, unless that is switched off or nothing is trained;
 /// then one that measures for each repetition, unless the case is only to be verified. Where an interval is asked for,
-/// further ones that measure may follow. Last, where asked for, one that calibrates and trains in turn, of ranks of ours
-/// that compute. Before another product is measured, it is handed over what to train; to verify
-/// it is to look at its first losses.
+/// further ones that measure may follow. Last, where asked for, one that calibrates and trains in turn, of ranks of
+/// ours that compute. Before another product is measured, it is handed over what to train; to verify it is to look at
+/// its first losses.
 std::vector<PlannedLaunch> launches_of(const Case& spec, const RunOptions& options);
 
 /// The cases for which a calibration is launched before any other launch, in order: those that measured_first() finds,

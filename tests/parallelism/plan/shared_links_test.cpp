@@ -116,7 +116,9 @@ TEST(SharedLinks, NoPortIsFasterThanItsRate) {
         if (std::ranges::find(transfer.ports, port) == transfer.ports.end()) continue;
         first = std::min(first, ready), last = std::max(last, ended[number]), seconds += transfer.seconds;
       }
-      if (last > 0) EXPECT_GE(last - first, seconds * (1 - 1e-12));
+      if (last > 0) {
+        EXPECT_GE(last - first, seconds * (1 - 1e-12));
+      }
     }
   }
 }

@@ -298,7 +298,7 @@ TEST(Report, OfAThousandRecordsFitsIntoThreeMegabytes) {
                                  ok_record(work + "sequential/np:1/batch:64/threads:32", 1000.0 / 3)};
   while (records.size() < 1000) {
     const std::string number = std::to_string(records.size());
-    records.push_back(ok_record(work + "interleaved/np:32/batch:64/micro:8/chunks:4/seed:" + number,
+    records.push_back(ok_record(work + "interleaved/np:32/batch:64/micro:8/chunks:4/bucket:" + number + "MiB",
                                 100.0 / 3 + static_cast<double>(records.size())));
     records.back().predicted->timeline = records.back().measured->timeline =
         StepTimeline{0, 0, std::vector(32, std::vector(64, TimedAction{"127F127", 0.123456, 0.234567}))};

@@ -186,14 +186,15 @@ analytic::Calibration calibration(const plan::Plan& plan) {
 
 results::Measured measured(const Launch& launch) {
   results::Measured m;
-  m.warmup_steps = launch.command.warmup;
-  const int steps = launch.command.steps + (launch.behaviour == "steps" ? 1 : 0);
+  const plan::Window window = plan::window(launch.plan, launch.command.warmup, launch.command.steps);
+  m.warmup_steps = window.discarded;
+  const int surplus = launch.behaviour == "steps" ? 1 : 0;
   std::vector<double> samples;
-  for (int i = 0; i < steps; ++i) samples.push_back(0.05 + 0.001 * (i % 3));
+  for (int i = 0; i < window.samples + surplus; ++i) samples.push_back(0.05 + 0.001 * (i % 3));
   m.step_time_s.samples = {samples};
   results::summarise(m.step_time_s);
   m.throughput_samples_per_s = launch.plan.spec.batch / m.step_time_s.median;
-  for (int i = 0; i < m.warmup_steps + steps; ++i) m.losses.push_back(2.3 - 0.01 * i);
+  for (int i = 0; i < window.steps() + surplus; ++i) m.losses.push_back(2.3 - 0.01 * i);
   if (launch.behaviour == "loss") m.losses[1] *= 1.01;
   if (launch.behaviour == "nan") m.losses[1] = std::numeric_limits<double>::quiet_NaN();
   for (int rank = 0; rank < launch.plan.spec.np; ++rank) {
@@ -209,7 +210,7 @@ results::Measured measured(const Launch& launch) {
   return m;
 }
 
-/// Rounds on a machine that becomes slower, layers and steps alike.
+/// Rounds on a machine that becomes slower, in all that it calibrates and in steps alike.
 protocol::PairedRounds paired(const Launch& launch) {
   protocol::PairedRounds answer;
   for (const double slower : {1.0, 1.25, 1.5, 2.0}) {
@@ -220,6 +221,11 @@ protocol::PairedRounds paired(const Launch& launch) {
         timing.forward_s *= slower;
         timing.backward_s *= slower;
       }
+    for (auto& [key, rates] : round.update_s_per_parameter)
+      for (auto& [busy, rate] : rates) rate *= slower;
+    for (auto* curves : {&round.all_reduce, &round.point_to_point})
+      for (auto& [key, curve] : *curves)
+        for (analytic::CurvePoint& point : curve) point.seconds *= slower;
     answer.rounds.push_back({round, {0.05 * slower, 0.06 * slower, 0.05 * slower}});
   }
   return answer;

@@ -110,7 +110,7 @@ TEST_F(PeerTest, ABrokenEnvironmentSkipsItWithTheReasonAndWhatToType) {
 TEST_F(PeerTest, HorovodIsSkippedWithItsReasonBesideWhatRuns) {
   const std::string horovod = small + "peer[product=horovod]/np:2/batch:8";
   set("FAKE_PEER", "sound");
-  const Outcome outcome = run({"run", horovod, ddp, sequential, "--json", "results.json"});
+  const Outcome outcome = run({"run", horovod, ddp, sequential, "--steps", "3", "--json", "results.json"});
   EXPECT_EQ(outcome.code, 4) << outcome.err;  // it was named
   const auto document = results();
   ASSERT_EQ(document["records"].size(), 3u) << outcome.err;
@@ -119,7 +119,7 @@ TEST_F(PeerTest, HorovodIsSkippedWithItsReasonBesideWhatRuns) {
   EXPECT_THAT(outcome.out, HasSubstr("it cannot be had"));
   EXPECT_EQ(document["records"][1]["status"], "ok");
   EXPECT_EQ(document["records"][2]["status"], "ok");
-  EXPECT_EQ(run({"run", ddp, sequential}).code, 0);  // whose environment has everything that they want
+  EXPECT_EQ(run({"run", ddp, sequential, "--steps", "3"}).code, 0);  // whose environment has everything that they want
 }
 
 TEST_F(PeerTest, WhatIsNeitherPlannedNorPredictedNamesOurCounterpart) {

@@ -74,8 +74,10 @@ TEST_F(RunTest, ARoundThatCannotBePredictedIsToldAndTheCaseStays) {
 }
 
 TEST_F(RunTest, NothingIsPairedWhereNothingIsCalibrated) {
-  ASSERT_EQ(run({"run", gpipe + "/device:emulated", "--paired"}).code, 0);
-  EXPECT_EQ(count_launches("paired"), 0);
+  const Outcome trains = run({"run", gpipe, "--paired", "--dry-run"});
+  EXPECT_THAT(trains.out, HasSubstr("--phase paired"));
+  const Outcome waits = run({"run", gpipe + "/device:emulated", "--paired", "--dry-run"});
+  EXPECT_THAT(waits.out, AllOf(HasSubstr("--phase measure"), Not(HasSubstr("--phase paired"))));
 }
 
 TEST_F(RunTest, AWindowIsRoundedUpToWholeRoundsAndSaysSo) {

@@ -195,6 +195,7 @@ TEST_F(SweepTest, EveryOptionOfAFileComesBackInTheRecord) {
                                                         {"--force", "true"},
                                                         {"--timeout", "\"1.5min\""},
                                                         {"--retries", "1"},
+                                                        {"--paired", "true"},
                                                         {"--emulate", ""}};  // of emulated devices alone
   std::string all = grid;
   for (const RunOption& option : run_options()) {

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <vector>
 
 #include "base/called.h"
 #include "base/case_json.h"
@@ -15,9 +17,8 @@
 #include "results/summary.h"
 #include "suite/cli/options.h"
 #include "suite/machine/knowledge.h"
-#include "suite/protocol/command.h"
 #include "suite/run/emulate_option.h"
-#include "suite/run/forecast.h"
+#include "suite/run/outlook.h"
 
 namespace parabench::suite {
 namespace {
@@ -40,10 +41,45 @@ void print_parts(const StepParts& parts, std::ostream& out) {
   fmt::print(out, "  operations  {} of rank {}, the busiest, per step\n", text, parts.rank.value);
 }
 
+/// Ranks from which on those that are predicted the same are one line.
+constexpr std::size_t most_lines = 64;
+
+struct Alike {
+  const RankPredicted* first = nullptr;
+  int count = 1;
+};
+
+std::vector<Alike> each(const std::vector<RankPredicted>& ranks) {
+  std::vector<Alike> lines;
+  for (const RankPredicted& rank : ranks) lines.push_back({&rank});
+  return lines;
+}
+
+/// By the first rank of each kind.
+std::vector<Alike> alike(const std::vector<RankPredicted>& ranks) {
+  std::vector<Alike> lines;
+  std::map<std::vector<double>, std::size_t> known;
+  for (const RankPredicted& rank : ranks) {
+    std::vector<double> values;
+    for (const auto& [name, part] : breakdown_fields) values.push_back(rank.breakdown_s.*part);
+    for (const MemoryCategory category : enum_values<MemoryCategory>)
+      values.push_back(static_cast<double>(rank.peak_memory[category]));
+    const auto [line, is_new] = known.try_emplace(std::move(values), lines.size());
+    if (is_new)
+      lines.push_back({&rank});
+    else
+      ++lines[line->second].count;
+  }
+  return lines;
+}
+
 void print_ranks(const Predicted& predicted, std::ostream& out) {
   fmt::print(out, "\n  {:>4} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}  memory at its peak\n", "rank", "forward",
              "backward", "update", "exposed", "bubble", "peak");
-  for (const RankPredicted& rank : predicted.ranks) {
+  const bool many = predicted.ranks.size() > most_lines;
+  const std::vector<Alike> lines = many ? alike(predicted.ranks) : each(predicted.ranks);
+  for (const auto& [first, count] : lines) {
+    const RankPredicted& rank = *first;
     const Breakdown& b = rank.breakdown_s;
     std::string parts;
     for (const MemoryCategory category : enum_values<MemoryCategory>) {
@@ -52,11 +88,19 @@ void print_ranks(const Predicted& predicted, std::ostream& out) {
                              human_bytes(static_cast<double>(bytes)));
       }
     }
+    if (count > 1) parts += fmt::format("; {} ranks alike", count);
     fmt::print(out, "  {:>4} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}  {}\n", rank.rank.value,
                human_seconds(b.forward), human_seconds(b.backward), human_seconds(b.update),
                human_seconds(b.communication_exposed), human_seconds(b.bubble),
                human_bytes(static_cast<double>(rank.peak_memory.total_counted())), parts);
   }
+}
+
+/// Ranks of each stage, of a plan that may list some copies alone.
+std::vector<int> replicas_of(const plan::Plan& plan) {
+  std::vector<int> widths = plan::stage_widths(plan);
+  for (int& width : widths) width *= plan.spec.np / static_cast<int>(plan.ranks.size());
+  return widths;
 }
 
 void print(const std::string& id, const Forecast& forecast, std::ostream& out) {
@@ -96,17 +140,16 @@ ExitCode predict_cases(const PredictOptions& options, const Start& start) {
   bool guessed = false;
   for (const auto& chosen : select({options.cases, std::nullopt, std::nullopt, options.schedule}, {})) {
     check_emulate_option(chosen.spec, options.emulated);
-    const Forecast forecast =
-        make_forecast(make_subject(chosen), knowledge, protocol::default_warmup, protocol::default_steps);
+    const auto [forecast, has_plan] = make_outlook(chosen, knowledge);
     guessed = guessed || forecast.cost_source != "calibrated";
     if (!forecast.gap.empty()) start.progress.note(fmt::format("{}: {}", chosen.id, forecast.gap));
     if (options.json) {
       document.push_back({{"id", chosen.id},
                           {"parameters", parameters_json(chosen.spec)},
                           {"plan",
-                           {{"hash", plan::hash(forecast.plan)},
+                           {{"hash", has_plan ? json(plan::hash(forecast.plan)) : json()},
                             {"partition", plan::partition(forecast.plan)},
-                            {"replicas", plan::stage_widths(forecast.plan)}}},
+                            {"replicas", replicas_of(forecast.plan)}}},
                           {"cost_source", forecast.cost_source},
                           {"predicted", results::to_json(forecast.predicted)}});
     } else {

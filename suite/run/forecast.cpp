@@ -6,6 +6,7 @@
 
 #include "analytic/calibration/profile.h"
 #include "analytic/costs/layer_seconds.h"
+#include "analytic/costs/spread_times.h"
 #include "analytic/memory/fit_memory.h"
 #include "analytic/simulate/predict.h"
 #include "base/case_text.h"
@@ -42,9 +43,10 @@ plan::Plan make_plan_of(const Subject& subject, const analytic::Sizes& sizes, co
 
 analytic::Costs make_costs_of(const Subject& subject, const analytic::Sizes& sizes, const Knowledge& knowledge,
                               const std::string& cost_source) {
-  analytic::Costs costs = cost_source == "unit"         ? analytic::unit_costs(*knowledge.emulated.unit_s)
-                          : cost_source == "calibrated" ? analytic::calibrated_costs(*knowledge.calibration, sizes)
-                                                        : analytic::data_sheet_costs(knowledge.machine, sizes);
+  analytic::Costs costs = cost_source == "unit" ? analytic::unit_costs(*knowledge.emulated.unit_s)
+                          : cost_source == "calibrated"
+                              ? analytic::calibrated_costs(*knowledge.calibration, sizes)
+                              : analytic::data_sheet_costs_of(subject.spec, knowledge.machine, sizes);
   if (!is_emulated(subject.spec)) return costs;
   costs.time = analytic::exclusive_times(std::move(costs.time));
   if (knowledge.emulated.link) costs.time = analytic::over_link(std::move(costs.time), *knowledge.emulated.link, sizes);
@@ -61,18 +63,19 @@ std::vector<bool> recomputed_segments(const plan::Plan& plan) {
   return chosen;
 }
 
-void require_memory(const Predicted& predicted, Bytes limit) {
+}  // namespace
+
+void require_memory(const Predicted& predicted, const std::optional<Bytes>& limit) {
+  if (!limit) return;
   for (const RankPredicted& rank : predicted.ranks) {
     const std::int64_t bytes = analytic::limited_bytes(rank.peak_memory);
-    if (bytes <= limit.value) continue;
-    throw usage_error("memory", print_bytes(limit),
+    if (bytes <= limit->value) continue;
+    throw usage_error("memory", print_bytes(*limit),
                       "at least " + std::to_string(bytes) + " bytes, which rank " + std::to_string(rank.rank.value) +
                           " is predicted to need",
                       "try more ranks, smaller micro-batches or recompute:auto");
   }
 }
-
-}  // namespace
 
 Subject look_up(const Case& spec) {
   datasets::check_input(spec);
@@ -132,7 +135,7 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
     predict_from("data-sheet");
     forecast.gap = std::string("the data sheet predicts, since the calibration lacks something: ") + error.what();
   }
-  if (subject.spec.memory) require_memory(forecast.predicted, *subject.spec.memory);
+  require_memory(forecast.predicted, subject.spec.memory);
   if (forecast.cost_source == "calibrated" && plan::uses(forecast.plan, plan::OpKind::backward_input) &&
       !analytic::has_split_layers(*knowledge.calibration, sizes, subject.spec)) {
     forecast.gap = "split backwards were not measured: their FLOPs divide the measured backward";

@@ -52,6 +52,9 @@ struct Forecast {
 /// key `memory`.
 Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int warmup, int steps);
 
+/// Throws usage_error naming the first rank that is predicted to exceed the case's key `memory`.
+void require_memory(const Predicted& predicted, const std::optional<Bytes>& limit);
+
 /// The costs behind a forecast of `subject`. `cost_source`: its field of that name.
 analytic::Costs make_costs(const Subject& subject, const Knowledge& knowledge, const std::string& cost_source);
 

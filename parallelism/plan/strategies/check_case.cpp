@@ -306,7 +306,7 @@ void check_size(const Case& spec, const Strategy& strategy) {
 
 }  // namespace
 
-void check_case(const Case& spec, const models::ModelSpec& model, const GivenSchedule* given) {
+void check_meaning(const Case& spec, const models::ModelSpec& model, const GivenSchedule* given) {
   const Strategy& strategy = find_strategy(spec.strategy.name);
   check_parameters(spec, strategy);
   check_positive("np", spec.np);
@@ -317,7 +317,7 @@ void check_case(const Case& spec, const models::ModelSpec& model, const GivenSch
   check_keys(spec, strategy);
   if (is_peer(spec)) {
     check_peer(spec, model);
-    return check_case(counterpart(spec), model);
+    return check_meaning(counterpart(spec), model);
   }
   optimizer_rule(spec);
   check_offered(spec);
@@ -329,7 +329,12 @@ void check_case(const Case& spec, const models::ModelSpec& model, const GivenSch
   check_planned(spec, strategy);
   check_ranks(spec, model, strategy, given);
   check_pieces(spec, model, strategy);
-  check_size(spec, strategy);
+}
+
+void check_case(const Case& spec, const models::ModelSpec& model, const GivenSchedule* given) {
+  check_meaning(spec, model, given);
+  const Case written = is_peer(spec) ? counterpart(spec) : spec;
+  check_size(written, find_strategy(written.strategy.name));
 }
 
 }  // namespace parabench::plan

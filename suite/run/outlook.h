@@ -1,0 +1,20 @@
+// The prediction of a case of any size.
+#pragma once
+
+#include "suite/run/forecast.h"
+
+namespace parabench::suite {
+
+struct Outlook {
+  Forecast forecast;
+  bool has_plan = true;  ///< else forecast.plan is an outline, or lists two of many copies
+};
+
+/// make_forecast() of what `predict` is asked about, with the steps that a run measures where nothing else is asked
+/// for. Above 128 ranks, or 20,000 passes of stages in a step, the plan is not written where something shorter tells
+/// the same, which is where ranks share nothing (costs.time->cores() is 0, as on hosts of their own, on GPUs, and
+/// emulated): by two copies of many (plan::plan_of_two_copies) or by the outline of a pipeline (plan::outline_of).
+/// Throws what make_forecast() throws.
+Outlook make_outlook(const SelectedCase& chosen, const Knowledge& knowledge);
+
+}  // namespace parabench::suite

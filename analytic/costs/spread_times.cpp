@@ -46,7 +46,7 @@ class SpreadTimes final : public TimeModel {
 }  // namespace
 
 int hosts_of(const MachineInfo& machine, const Case& spec) {
-  const bool holds_all = spec.np <= std::int64_t{most_ranks_per_core} * cores_of(machine);
+  const bool holds_all = spec.tp == 1 && spec.np <= std::int64_t{most_ranks_per_core} * cores_of(machine);
   if (spec.device != DeviceKind::cpu || holds_all) return 1;
   const int each = ranks_per_host(machine, spec);
   return spec.np / each + (spec.np % each > 0 ? 1 : 0);

@@ -13,7 +13,8 @@ namespace parabench::analytic {
 inline constexpr int most_ranks_per_core = 8;
 
 /// Hosts like `machine` on which every rank of the case has a core for each of its threads, where one host does not
-/// hold so many ranks; 1: it does, or the case's ranks compute on other devices than the processor.
+/// hold so many ranks, or where ranks divide layers (key tp); 1: it does, or the case's ranks compute on other devices
+/// than the processor.
 int hosts_of(const MachineInfo& machine, const Case& spec);
 
 /// Another model's times for a case whose ranks are spread over hosts_of() hosts: cores() is 0, and an operation costs

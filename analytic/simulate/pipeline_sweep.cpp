@@ -16,6 +16,11 @@ constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
 bool is_smaller(const plan::Plan& plan, int m) { return plan.pieces.front()[m] < plan.pieces.front().front(); }
 
+/// Of micro-batches that pass every stage in rising order.
+bool runs_again(Recompute which, int m, int micro_batches) {
+  return which == Recompute::all || (which == Recompute::except_last && m + 1 < micro_batches);
+}
+
 /// The first micro-batch of the larger or smaller ones, -1 where there is none.
 MicroBatchId first_of_size(const plan::Plan& plan, bool smaller) {
   const std::vector<int>& pieces = plan.pieces.front();
@@ -99,8 +104,11 @@ class Sweep {
     if (ended < ranks())
       throw std::logic_error("ranks of " + outline_.plan.spec.strategy.name + " wait for each other");
     step.completed = *std::ranges::max_element(free_);
+    lists_messages_ = false;  // those of all steps are the same
     return step;
   }
+
+  std::vector<MessageLane> take_lanes() { return std::move(lanes_); }
 
   /// Until when ranks and lanes of messages are occupied.
   std::vector<double> state() const {
@@ -135,11 +143,8 @@ class Sweep {
       back_[stage] = way(stage, stage - 1);
     }
     lane_free_.assign(lanes.size(), 0.0);
-  }
-
-  bool runs_again(int m) const {
-    // Micro-batches pass every stage in rising order.
-    return recomputes_ == Recompute::all || (recomputes_ == Recompute::except_last && m + 1 < micro_batches_);
+    lanes_.resize(lanes.size());
+    for (const auto& [ends, lane] : lanes) lanes_[lane] = {ends[0], ends[1], ends[2] != 0, {}};
   }
 
   /// Runs the rank's passes until one has to wait for another rank; whether the rank has ended its step.
@@ -162,7 +167,8 @@ class Sweep {
         return false;
       }
       const bool smaller = is_smaller_[m];
-      if (back && runs_again(m)) free += seconds.of(plan::OpKind::recompute, pass.chunk, smaller, false);
+      if (back && runs_again(recomputes_, m, micro_batches_))
+        free += seconds.of(plan::OpKind::recompute, pass.chunk, smaller, false);
       free = (arrival ? std::max(free, *arrival) : free) + seconds.of(pass.kind, pass.chunk, smaller, m > 0);
       if (forwards) send(forward_[stage], m, free, step.activations, here + micro_batches_);
       if (back) send(back_[stage], m, free, step.gradients, here - micro_batches_);
@@ -175,6 +181,7 @@ class Sweep {
   /// What was made at `now`: its message meets nobody who is not there, since receivers wait for nothing.
   void send(const Way& way, int m, double now, Arrivals& arrivals, std::size_t there) {
     if (way.lane < 0) return;
+    if (lists_messages_) lanes_[way.lane].messages.push_back({static_cast<int>(there / micro_batches_), m});
     double& lane = lane_free_[way.lane];
     lane = std::max(lane, now) + way.seconds[is_smaller_[m]];
     arrivals.made[there] = now;
@@ -194,6 +201,8 @@ class Sweep {
   std::vector<std::vector<int>> stages_;  ///< [rank][chunk]
   std::vector<char> is_smaller_;          ///< by micro-batch
   std::vector<double> free_, lane_free_;
+  std::vector<MessageLane> lanes_;
+  bool lists_messages_ = true;
   std::vector<int> next_;              ///< pass of each rank
   std::vector<const double*> awaits_;  ///< the arrival that each rank waits for
   std::vector<int> ready_;
@@ -209,8 +218,51 @@ bool is_shifted(const std::vector<double>& before, const std::vector<double>& af
 
 }  // namespace
 
+std::vector<SweptOp> swept_ops(const plan::PipelineOutline& outline, const SweptPipeline& swept, Rank rank) {
+  const RankSeconds& seconds = swept.seconds[rank.value];
+  const plan::DeviceOrder& order = outline.orders[rank.value];
+  const int devices = static_cast<int>(outline.orders.size()), pieces = plan::micro_batches(outline.plan);
+  std::vector<int> stages;
+  for (int chunk = 0; chunk < std::ssize(outline.plan.ranks[rank.value].holds); ++chunk)
+    stages.push_back(plan::stage_of_chunk(outline.stages, devices, rank.value, chunk).value);
+  std::vector<SweptOp> ops;
+  ops.reserve((2 * order.size() + seconds.updates.size()) * swept.steps.size());
+  double free = 0;
+  const auto add = [&](SweptOp op, double since, double takes) {
+    op.span = {.queued = free, .start = std::max(free, since), .end = std::max(free, since) + takes};
+    free = op.span.end;
+    ops.push_back(op);
+  };
+  for (int step = 0; step < std::ssize(swept.steps); ++step) {
+    for (const plan::StagePass& pass : order) {
+      const int m = pass.micro_batch;
+      const bool smaller = is_smaller(outline.plan, m), back = plan::makes_input_gradient(pass.kind);
+      SweptOp op{.kind = pass.kind, .place = pass.chunk, .micro_batch = m, .step = step};
+      if (back && runs_again(outline.plan.spec.recompute, m, pieces)) {
+        SweptOp again = op;
+        again.kind = plan::OpKind::recompute;
+        add(again, 0, seconds.of(again.kind, pass.chunk, smaller, false));
+      }
+      double came = 0;
+      if (back || pass.kind == plan::OpKind::forward) {
+        const Arrivals& arrivals = back ? swept.steps[step].gradients : swept.steps[step].activations;
+        const std::size_t there = static_cast<std::size_t>(stages[pass.chunk]) * pieces + m;
+        // What the rank made itself never came: no number, which is not above any.
+        if (arrivals.came[there] > free) {
+          came = arrivals.came[there];
+          op.made = arrivals.made[there];
+        }
+      }
+      add(op, came, seconds.of(pass.kind, pass.chunk, smaller, m > 0));
+    }
+    for (int update = 0; update < std::ssize(seconds.updates); ++update)
+      add({.kind = plan::OpKind::update, .place = update, .step = step}, 0, seconds.updates[update]);
+  }
+  return ops;
+}
+
 SweptPipeline sweep(const plan::PipelineOutline& outline, const TimeModel& time, const plan::Window& asked) {
-  SweptPipeline swept{.steps = {}, .discarded = asked.discarded, .seconds = {}};
+  SweptPipeline swept{.steps = {}, .discarded = asked.discarded, .seconds = {}, .lanes = {}};
   for (int rank = 0; rank < std::ssize(outline.orders); ++rank)
     swept.seconds.push_back(seconds_of(outline, time, Rank(rank)));
   Sweep pipeline(outline, time, swept.seconds);
@@ -224,6 +276,7 @@ SweptPipeline sweep(const plan::PipelineOutline& outline, const TimeModel& time,
     }
     before = std::move(after);
   }
+  swept.lanes = pipeline.take_lanes();
   return swept;
 }
 

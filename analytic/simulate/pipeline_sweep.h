@@ -6,6 +6,7 @@
 
 #include "analytic/costs/time_model.h"
 #include "parallelism/plan/strategies/pipeline_outline.h"
+#include "parallelism/plan/timeline.h"
 
 namespace parabench::analytic {
 
@@ -32,10 +33,22 @@ struct SweptStep {
   double completed = 0;
 };
 
+/// The messages of a step from one rank to another in one direction, in order.
+struct MessageLane {
+  struct Message {
+    int stage = 0;  ///< that receives it
+    int micro_batch = 0;
+  };
+  int sender = 0, receiver = 0;
+  bool forwards = true;  ///< activations; else gradients
+  std::vector<Message> messages;
+};
+
 struct SweptPipeline {
   std::vector<SweptStep> steps;
   int discarded = 0;                 ///< steps at the beginning that are not measured
   std::vector<RankSeconds> seconds;  ///< by rank
+  std::vector<MessageLane> lanes;
 };
 
 /// The times that simulate() gives all passes and messages of the steps of `asked` in the plan of the outline, where
@@ -44,5 +57,16 @@ struct SweptPipeline {
 /// before, some time later, to 1e-12 of the time so far: steps that begin alike are alike. Throws std::logic_error where
 /// ranks wait for each other. O(passes) in each step.
 SweptPipeline sweep(const plan::PipelineOutline& outline, const TimeModel& time, const plan::Window& asked);
+
+/// One of a rank's own operations in a sweep.
+struct SweptOp {
+  plan::OpKind kind = plan::OpKind::forward;
+  int place = 0;  ///< the chunk; of an update its place among the rank's
+  int micro_batch = 0, step = 0;
+  plan::Span span;
+  double made = 0;  ///< when the operation had ended, wherever it is, that this one waited for; before `queued`: none
+};
+/// Those of a rank over all steps, in the order of its compute lane.
+std::vector<SweptOp> swept_ops(const plan::PipelineOutline& outline, const SweptPipeline& swept, Rank rank);
 
 }  // namespace parabench::analytic

@@ -7,6 +7,7 @@
 #include "analytic/calibration/profile.h"
 #include "analytic/costs/layer_seconds.h"
 #include "analytic/costs/spread_times.h"
+#include "analytic/costs/tensor_times.h"
 #include "analytic/memory/fit_memory.h"
 #include "analytic/simulate/predict.h"
 #include "base/case_text.h"
@@ -41,12 +42,22 @@ plan::Plan make_plan_of(const Subject& subject, const analytic::Sizes& sizes, co
   return needed <= window ? plan : plan::make_plan(subject.spec, subject.model, profile, needed, subject.given.get());
 }
 
+/// The case with all ranks that its own stand for.
+Case all_ranks(const Subject& subject) {
+  Case spec = subject.spec;
+  spec.np *= subject.tensor;
+  spec.tp = subject.tensor;
+  return spec;
+}
+
 analytic::Costs make_costs_of(const Subject& subject, const analytic::Sizes& sizes, const Knowledge& knowledge,
                               const std::string& cost_source) {
   analytic::Costs costs = cost_source == "unit" ? analytic::unit_costs(*knowledge.emulated.unit_s)
                           : cost_source == "calibrated"
                               ? analytic::calibrated_costs(*knowledge.calibration, sizes)
-                              : analytic::data_sheet_costs_of(subject.spec, knowledge.machine, sizes);
+                              : analytic::data_sheet_costs_of(all_ranks(subject), knowledge.machine, sizes);
+  if (subject.tensor > 1)
+    costs.time = analytic::tensor_times(std::move(costs.time), subject.spec, sizes, subject.tensor);
   if (!is_emulated(subject.spec)) return costs;
   costs.time = analytic::exclusive_times(std::move(costs.time));
   if (knowledge.emulated.link) costs.time = analytic::over_link(std::move(costs.time), *knowledge.emulated.link, sizes);

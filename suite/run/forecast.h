@@ -20,6 +20,7 @@ struct Subject {
   datasets::DatasetSpec dataset;
   models::ModelSpec model;
   std::shared_ptr<const plan::GivenSchedule> given = nullptr;  ///< of strategy csv
+  int tensor = 1;  ///< ranks that each rank of `spec` stands for; `model`: as each of these has it
 };
 /// Throws usage_error for an unknown model or data set, or one that the case cannot read as it says.
 Subject look_up(const Case& spec);

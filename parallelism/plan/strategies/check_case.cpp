@@ -139,6 +139,11 @@ void check_resharding(const Case& spec, const Strategy& strategy) {
 }
 
 void check_offered(const Case& spec) {
+  if (spec.tp > 1) {
+    throw usage_error("tp", std::to_string(spec.tp),
+                      "1: no rank here computes a part of a layer; what it would take is only predicted",
+                      "leave tp out, or predict the case");
+  }
   if (spec.precision == Precision::tf32 && spec.device != DeviceKind::cuda) {
     throw usage_error("precision", "tf32", "fp32, bf16 or fp64 where the device is not cuda", "leave precision out");
   }

@@ -48,13 +48,48 @@ std::optional<Op> send_after(const PipelineOutline& outline, Rank rank, OpKind k
   return (forwards ? send_forward : send_backward)(SegmentId(stage.value), m, StepId(0), to);
 }
 
-template <class Visit>
-void for_each_send(const PipelineOutline& outline, Rank from, Visit visit) {
+/// `has`: whether a micro-batch is asked for.
+template <class Has, class Visit>
+void for_each_send(const PipelineOutline& outline, Rank from, Has has, Visit visit) {
   const int devices = static_cast<int>(outline.orders.size());
   for (const StagePass& pass : outline.orders[from.value]) {
+    if (!has(pass.micro_batch)) continue;
     const StageId stage = stage_of_chunk(outline.stages, devices, from.value, pass.chunk);
     if (const auto send = send_after(outline, from, pass.kind, stage, MicroBatchId(pass.micro_batch))) visit(*send);
   }
+}
+
+template <class Has>
+RankProgram program_of(const PipelineOutline& outline, Rank rank, Has has) {
+  const RankProgram& first = outline.plan.ranks[rank.value];
+  const int devices = static_cast<int>(outline.orders.size());
+  RankProgram program{.holds = first.holds, .weight_versions = first.weight_versions, .in_flight = first.in_flight};
+  std::set<Rank> senders;
+  for (const Holding& held : first.holds) {
+    senders.insert(neighbour(outline, rank, held.stage.value - 1));
+    senders.insert(neighbour(outline, rank, held.stage.value + 1));
+  }
+  for (const StagePass& pass : outline.orders[rank.value]) {
+    if (!has(pass.micro_batch)) continue;
+    const StageId stage = stage_of_chunk(outline.stages, devices, rank.value, pass.chunk);
+    program.compute().push_back(
+        plan::pass(pass.kind, SegmentId(stage.value), MicroBatchId(pass.micro_batch), StepId(0), VersionId(0)));
+    program.compute().back().overlaps_next = pass.overlaps_next;
+  }
+  for_each_send(outline, rank, has, [&](const Op& send) { program.lane(lane_of(send)).push_back(send); });
+  for (const Rank from : senders) {
+    if (from.value < 0) continue;
+    for_each_send(outline, from, has, [&](const Op& send) {
+      if (send.peer != rank) return;
+      const Op receive = receive_of(send, from, {});
+      program.lane(lane_of(receive)).push_back(receive);
+    });
+  }
+  std::ranges::copy_if(first.compute(), std::back_inserter(program.compute()),
+                       [](const Op& op) { return op.kind == OpKind::update; });
+  add_recompute(program, outline.plan.spec.recompute);
+  mark_accumulation(outline.plan, program);
+  return program;
 }
 
 }  // namespace
@@ -83,34 +118,11 @@ std::optional<PipelineOutline> outline_of(const Case& spec, const models::ModelS
 }
 
 RankProgram written_program(const PipelineOutline& outline, Rank rank) {
-  const RankProgram& first = outline.plan.ranks[rank.value];
-  const int devices = static_cast<int>(outline.orders.size());
-  RankProgram program{.holds = first.holds, .weight_versions = first.weight_versions, .in_flight = first.in_flight};
-  std::set<Rank> senders;
-  for (const Holding& held : first.holds) {
-    senders.insert(neighbour(outline, rank, held.stage.value - 1));
-    senders.insert(neighbour(outline, rank, held.stage.value + 1));
-  }
-  for (const StagePass& pass : outline.orders[rank.value]) {
-    const StageId stage = stage_of_chunk(outline.stages, devices, rank.value, pass.chunk);
-    program.compute().push_back(
-        plan::pass(pass.kind, SegmentId(stage.value), MicroBatchId(pass.micro_batch), StepId(0), VersionId(0)));
-    program.compute().back().overlaps_next = pass.overlaps_next;
-  }
-  for_each_send(outline, rank, [&](const Op& send) { program.lane(lane_of(send)).push_back(send); });
-  for (const Rank from : senders) {
-    if (from.value < 0) continue;
-    for_each_send(outline, from, [&](const Op& send) {
-      if (send.peer != rank) return;
-      const Op receive = receive_of(send, from, {});
-      program.lane(lane_of(receive)).push_back(receive);
-    });
-  }
-  std::ranges::copy_if(first.compute(), std::back_inserter(program.compute()),
-                       [](const Op& op) { return op.kind == OpKind::update; });
-  add_recompute(program, outline.plan.spec.recompute);
-  mark_accumulation(outline.plan, program);
-  return program;
+  return program_of(outline, rank, [](int) { return true; });
+}
+
+RankProgram written_program(const PipelineOutline& outline, Rank rank, const std::vector<int>& micro_batches) {
+  return program_of(outline, rank, [&](int m) { return std::ranges::binary_search(micro_batches, m); });
 }
 
 }  // namespace parabench::plan

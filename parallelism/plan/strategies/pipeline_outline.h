@@ -28,5 +28,7 @@ std::optional<PipelineOutline> outline_of(const Case& spec, const models::ModelS
 /// What the rank has in the plan of the case, lane by lane. O(passes of the rank and of those it exchanges messages
 /// with).
 RankProgram written_program(const PipelineOutline& outline, Rank rank);
+/// Of it the operations of these micro-batches, ascending, of which the first has to be 0, and the updates.
+RankProgram written_program(const PipelineOutline& outline, Rank rank, const std::vector<int>& micro_batches);
 
 }  // namespace parabench::plan

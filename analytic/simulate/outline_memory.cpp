@@ -62,6 +62,10 @@ class Kinds {
       if (pass.kind == plan::OpKind::backward) keys[pass.micro_batch] |= std::uint64_t{8} << std::min(pass.chunk, last);
     std::map<std::uint64_t, int> known;
     for (std::size_t m = 0; m < keys.size(); ++m) {
+      if (m > 0 && keys[m] == keys[m - 1]) {
+        of_.push_back(of_.back());
+        continue;
+      }
       const auto [kind, is_new] = known.try_emplace(keys[m], static_cast<int>(known.size()));
       if (is_new) first_.push_back(static_cast<int>(m));
       of_.push_back(kind->second);
@@ -154,37 +158,37 @@ struct Event {
   const Held* held = nullptr;
 };
 
-void apply(MemoryUsage& now, std::int64_t& total, const Change& change, int sign) {
+void apply(MemoryUsage& now, const Change& change, int sign) {
   if (change.total == 0) return;
-  total += sign * change.total;
   for (std::size_t c = 0; c < change.category.size(); ++c) now.category[c] += sign * change.category[c];
 }
 
 /// Categories at the highest sum over events that come lane by lane, each in order. At one instant what ends goes
 /// before what begins comes.
 MemoryUsage highest(const std::vector<std::vector<Event>>& lanes, const Change& always) {
-  MemoryUsage now;
-  std::int64_t total = 0;
-  apply(now, total, always, 1);
-  MemoryUsage peak = now;
-  std::int64_t most = total;
-  std::vector<std::size_t> next(lanes.size(), 0);
-  std::vector<const Held*> together;
+  std::vector<std::size_t> next(lanes.size(), 0), at_peak = next;
+  std::int64_t total = 0, most = 0;
   for (;;) {
     double time = std::numeric_limits<double>::infinity();
     for (std::size_t l = 0; l < lanes.size(); ++l)
       if (next[l] < lanes[l].size()) time = std::min(time, lanes[l][next[l]].time);
-    if (std::isinf(time)) return peak;
-    together.clear();
+    if (std::isinf(time)) break;
     for (std::size_t l = 0; l < lanes.size(); ++l)
       for (; next[l] < lanes[l].size() && lanes[l][next[l]].time == time; ++next[l])
-        together.push_back(lanes[l][next[l]].held);
-    for (const Held* held : together) apply(now, total, held->ends, -1);
-    for (const Held* held : together) apply(now, total, held->begins, 1);
+        total += lanes[l][next[l]].held->begins.total - lanes[l][next[l]].held->ends.total;
     if (total <= most) continue;
     most = total;
-    peak = now;
+    at_peak = next;
   }
+  MemoryUsage peak;
+  apply(peak, always, 1);
+  for (std::size_t l = 0; l < lanes.size(); ++l) {
+    for (std::size_t i = 0; i < at_peak[l]; ++i) {
+      apply(peak, lanes[l][i].held->ends, -1);
+      apply(peak, lanes[l][i].held->begins, 1);
+    }
+  }
+  return peak;
 }
 
 }  // namespace
@@ -229,6 +233,7 @@ MemoryUsage OutlineMemory::by_kinds(Rank rank, std::span<const SweptOp> ops) {
     const bool sends = lane.sender == rank.value;
     if (!sends && lane.receiver != rank.value) continue;
     std::vector<Event>& events = lanes.emplace_back();
+    events.reserve(lane.messages.size() * swept_.steps.size());
     double posted = 0;
     for (const SweptStep& step : swept_.steps) {
       const Arrivals& arrivals = lane.forwards ? step.activations : step.gradients;
@@ -240,6 +245,7 @@ MemoryUsage OutlineMemory::by_kinds(Rank rank, std::span<const SweptOp> ops) {
         posted = came;
       }
     }
+    if (events.empty()) lanes.pop_back();
   }
   return highest(lanes, holdings.always());
 }
@@ -265,9 +271,7 @@ MemoryUsage OutlineMemory::by_operations(Rank rank, std::span<const SweptOp> ops
               op.payload == plan::Payload::activation ? swept_.steps[step].activations : swept_.steps[step].gradients;
           const int stage = sends ? plan::other_segment(op, {}).value : op.segment.value;
           const std::size_t there = static_cast<std::size_t>(stage) * pieces + op.micro_batch.value;
-          lane.push_back({.queued = posted,
-                          .start = sends ? std::max(posted, arrivals.made[there]) : posted,
-                          .end = arrivals.came[there]});
+          lane.push_back({.queued = posted, .start = posted, .end = arrivals.came[there]});  // of sends the end counts
           posted = lane.back().end;
         }
         op.step.value += step;

@@ -85,12 +85,14 @@ class Sweep {
     find_ways();
   }
 
-  SweptStep step() {
+  /// `before`: a step that is not measured, whose room can be used.
+  SweptStep step(SweptStep* before) {
     const std::size_t places = static_cast<std::size_t>(outline_.plan.stages) * micro_batches_;
     SweptStep step;
-    for (Arrivals* arrivals : {&step.activations, &step.gradients}) {
-      arrivals->came.assign(places, unknown);
-      arrivals->made.resize(places);
+    for (const auto arrivals : {&SweptStep::activations, &SweptStep::gradients}) {
+      (step.*arrivals).came.assign(places, unknown);
+      if (before) (step.*arrivals).made = std::move((before->*arrivals).made);
+      (step.*arrivals).made.resize(places);
     }
     std::ranges::fill(next_, 0);
     std::ranges::fill(awaits_, nullptr);
@@ -144,7 +146,14 @@ class Sweep {
     }
     lane_free_.assign(lanes.size(), 0.0);
     lanes_.resize(lanes.size());
-    for (const auto& [ends, lane] : lanes) lanes_[lane] = {ends[0], ends[1], ends[2] != 0, {}};
+    for (const auto& [ends, lane] : lanes) {
+      lanes_[lane] = {ends[0], ends[1], ends[2] != 0, {}};
+      lanes_[lane].messages.reserve(micro_batches_);
+    }
+    for (int stage = 0; stage < outline_.plan.stages; ++stage) {
+      activation_comes_.push_back(stage > 0 && forward_[stage - 1].lane >= 0);
+      gradient_comes_.push_back(stage + 1 < outline_.plan.stages && back_[stage + 1].lane >= 0);
+    }
   }
 
   /// Runs the rank's passes until one has to wait for another rank; whether the rank has ended its step.
@@ -158,30 +167,32 @@ class Sweep {
       const int stage = stages[pass.chunk], m = pass.micro_batch;
       const std::size_t here = static_cast<std::size_t>(stage) * micro_batches_ + m;
       const bool forwards = pass.kind == plan::OpKind::forward, back = plan::makes_input_gradient(pass.kind);
-      const double* arrival = nullptr;
-      if (forwards && stage > 0 && forward_[stage - 1].lane >= 0) arrival = &step.activations.came[here];
-      if (back && stage + 1 < outline_.plan.stages && back_[stage + 1].lane >= 0) arrival = &step.gradients.came[here];
-      if (arrival && std::isnan(*arrival)) {
-        awaits_[rank] = arrival;
-        free_[rank] = free;
-        return false;
-      }
       const bool smaller = is_smaller_[m];
+      double since = 0;
+      if (forwards ? activation_comes_[stage] : back && gradient_comes_[stage]) {
+        const double& came = (forwards ? step.activations : step.gradients).came[here];
+        if (std::isnan(came)) {
+          awaits_[rank] = &came;
+          free_[rank] = free;
+          return false;
+        }
+        since = came;
+      }
       if (back && runs_again(recomputes_, m, micro_batches_))
         free += seconds.of(plan::OpKind::recompute, pass.chunk, smaller, false);
-      free = (arrival ? std::max(free, *arrival) : free) + seconds.of(pass.kind, pass.chunk, smaller, m > 0);
-      if (forwards) send(forward_[stage], m, free, step.activations, here + micro_batches_);
-      if (back) send(back_[stage], m, free, step.gradients, here - micro_batches_);
+      free = std::max(free, since) + seconds.of(pass.kind, pass.chunk, smaller, m > 0);
+      if (forwards) send(forward_[stage], stage + 1, m, free, step.activations, here + micro_batches_);
+      if (back) send(back_[stage], stage - 1, m, free, step.gradients, here - micro_batches_);
     }
     for (const double update : seconds.updates) free += update;
     free_[rank] = free;
     return true;
   }
 
-  /// What was made at `now`: its message meets nobody who is not there, since receivers wait for nothing.
-  void send(const Way& way, int m, double now, Arrivals& arrivals, std::size_t there) {
+  /// To a stage, what was made at `now`: its message meets nobody who is not there, since receivers wait for nothing.
+  void send(const Way& way, int stage, int m, double now, Arrivals& arrivals, std::size_t there) {
     if (way.lane < 0) return;
-    if (lists_messages_) lanes_[way.lane].messages.push_back({static_cast<int>(there / micro_batches_), m});
+    if (lists_messages_) lanes_[way.lane].messages.push_back({stage, m});
     double& lane = lane_free_[way.lane];
     lane = std::max(lane, now) + way.seconds[is_smaller_[m]];
     arrivals.made[there] = now;
@@ -196,10 +207,11 @@ class Sweep {
   const std::vector<RankSeconds>& seconds_;
   int micro_batches_;
   Recompute recomputes_;
-  std::vector<Way> forward_, back_;       ///< of each stage
-  std::vector<int> owner_;                ///< of each stage
-  std::vector<std::vector<int>> stages_;  ///< [rank][chunk]
-  std::vector<char> is_smaller_;          ///< by micro-batch
+  std::vector<Way> forward_, back_;                      ///< of each stage
+  std::vector<char> activation_comes_, gradient_comes_;  ///< from another rank, to each stage
+  std::vector<int> owner_;                               ///< of each stage
+  std::vector<std::vector<int>> stages_;                 ///< [rank][chunk]
+  std::vector<char> is_smaller_;                         ///< by micro-batch
   std::vector<double> free_, lane_free_;
   std::vector<MessageLane> lanes_;
   bool lists_messages_ = true;
@@ -218,14 +230,14 @@ bool is_shifted(const std::vector<double>& before, const std::vector<double>& af
 
 }  // namespace
 
-std::vector<SweptOp> swept_ops(const plan::PipelineOutline& outline, const SweptPipeline& swept, Rank rank) {
+void swept_ops(const plan::PipelineOutline& outline, const SweptPipeline& swept, Rank rank, std::vector<SweptOp>& ops) {
   const RankSeconds& seconds = swept.seconds[rank.value];
   const plan::DeviceOrder& order = outline.orders[rank.value];
   const int devices = static_cast<int>(outline.orders.size()), pieces = plan::micro_batches(outline.plan);
   std::vector<int> stages;
   for (int chunk = 0; chunk < std::ssize(outline.plan.ranks[rank.value].holds); ++chunk)
     stages.push_back(plan::stage_of_chunk(outline.stages, devices, rank.value, chunk).value);
-  std::vector<SweptOp> ops;
+  ops.clear();
   ops.reserve((2 * order.size() + seconds.updates.size()) * swept.steps.size());
   double free = 0;
   const auto add = [&](SweptOp op, double since, double takes) {
@@ -250,7 +262,7 @@ std::vector<SweptOp> swept_ops(const plan::PipelineOutline& outline, const Swept
         // What the rank made itself never came: no number, which is not above any.
         if (arrivals.came[there] > free) {
           came = arrivals.came[there];
-          op.made = arrivals.made[there];
+          if (step >= swept.discarded) op.made = arrivals.made[there];
         }
       }
       add(op, came, seconds.of(pass.kind, pass.chunk, smaller, m > 0));
@@ -258,7 +270,6 @@ std::vector<SweptOp> swept_ops(const plan::PipelineOutline& outline, const Swept
     for (int update = 0; update < std::ssize(seconds.updates); ++update)
       add({.kind = plan::OpKind::update, .place = update, .step = step}, 0, seconds.updates[update]);
   }
-  return ops;
 }
 
 SweptPipeline sweep(const plan::PipelineOutline& outline, const TimeModel& time, const plan::Window& asked) {
@@ -268,7 +279,8 @@ SweptPipeline sweep(const plan::PipelineOutline& outline, const TimeModel& time,
   Sweep pipeline(outline, time, swept.seconds);
   std::vector<double> before;
   for (int step = 0; step < asked.steps(); ++step) {
-    swept.steps.push_back(pipeline.step());
+    const bool reuses = step > 0 && step <= asked.discarded;
+    swept.steps.push_back(pipeline.step(reuses ? &swept.steps.back() : nullptr));
     std::vector<double> after = pipeline.state();
     if (step > 0 && step <= asked.discarded && is_shifted(before, after, swept.steps.back().completed)) {
       swept.discarded = step;

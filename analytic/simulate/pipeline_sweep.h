@@ -29,6 +29,7 @@ struct Arrivals {
   std::vector<double> made, came;
 };
 struct SweptStep {
+  /// What was made when is kept of measured steps alone.
   Arrivals activations, gradients;  ///< into the stage; of its output
   double completed = 0;
 };
@@ -64,9 +65,11 @@ struct SweptOp {
   int place = 0;  ///< the chunk; of an update its place among the rank's
   int micro_batch = 0, step = 0;
   plan::Span span;
-  double made = 0;  ///< when the operation had ended, wherever it is, that this one waited for; before `queued`: none
+  /// When the operation had ended, wherever it is, that this one waited for; before `queued`: none. 0 in steps that are
+  /// not measured.
+  double made = 0;
 };
-/// Those of a rank over all steps, in the order of its compute lane.
-std::vector<SweptOp> swept_ops(const plan::PipelineOutline& outline, const SweptPipeline& swept, Rank rank);
+/// Makes `ops` those of a rank over all steps, in the order of its compute lane.
+void swept_ops(const plan::PipelineOutline& outline, const SweptPipeline& swept, Rank rank, std::vector<SweptOp>& ops);
 
 }  // namespace parabench::analytic

@@ -51,9 +51,10 @@ Predicted predict_outline(plan::PipelineOutline outline, const Sizes& sizes, con
   result.isolated_step_time_s = swept.steps.front().completed;
   if (result.step_time_s > 0) result.throughput_samples_per_s = plan::trained_samples(plan) / result.step_time_s;
   result.interval_s = {result.step_time_s, result.step_time_s};
+  std::vector<SweptOp> ops;
   OutlineMemory memories(outline, swept, sizes, memory);
   for (Rank rank; rank.value < std::ssize(plan.ranks); ++rank) {
-    const std::vector<SweptOp> ops = swept_ops(outline, swept, rank);
+    swept_ops(outline, swept, rank, ops);
     result.ranks.push_back(
         {.rank = rank, .peak_memory = memories.of(rank, ops), .breakdown_s = breakdown_of(swept, ops)});
   }

@@ -11,9 +11,9 @@
 namespace parabench::analytic {
 
 /// peak_memory() of the plan that an outline stands for, over the steps of its sweep, rank by rank. What micro-batches
-/// hold, and from when until when, allocations() tells of the first one of each kind (of as many samples, with backwards
-/// as whole, run again or not); the others hold as much at their own times. On a GPU, whose allocator remembers what came
-/// before, all of a rank's operations are written. Outline, sweep and models outlive it.
+/// hold, and from when until when, allocations() tells of the first one of each kind (of as many samples, with
+/// backwards as whole, run again or not); the others hold as much at their own times. On a GPU, whose allocator
+/// remembers what came before, all of a rank's operations are written. Outline, sweep and models outlive it.
 class OutlineMemory {
  public:
   OutlineMemory(const plan::PipelineOutline& outline, const SweptPipeline& swept, const Sizes& sizes,

@@ -55,8 +55,8 @@ struct SweptPipeline {
 /// The times that simulate() gives all passes and messages of the steps of `asked` in the plan of the outline, where
 /// ranks share nothing (time.cores() is 0). As simulate_window() it ends with the first step among those that are
 /// discarded, or the first one behind, after which every rank and every lane of messages is as it was after the step
-/// before, some time later, to 1e-12 of the time so far: steps that begin alike are alike. Throws std::logic_error where
-/// ranks wait for each other. O(passes) in each step.
+/// before, some time later, to 1e-12 of the time so far: steps that begin alike are alike. Throws std::logic_error
+/// where ranks wait for each other. O(passes) in each step.
 SweptPipeline sweep(const plan::PipelineOutline& outline, const TimeModel& time, const plan::Window& asked);
 
 /// One of a rank's own operations in a sweep.

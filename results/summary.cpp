@@ -77,11 +77,9 @@ std::optional<NoiseFloor> noise_floor(const Predicted& predicted, const Measured
   return NoiseFloor{std::sqrt(2 / std::numbers::pi) * deviation / launches.front(), false};
 }
 
-std::string noise_text(const PredictionError& error) {
-  if (!error.noise_floor || !std::isfinite(error.noise_floor->relative)) return "-";
-  const auto& [floor, of_launches] = *error.noise_floor;
-  return fmt::format("{}{:.1f} %{}", of_launches ? "" : "~", 100 * floor,
-                     std::abs(error.step_time_relative) <= floor ? ", within" : "");
+std::string noise_percent(const NoiseFloor& floor) {
+  if (!std::isfinite(floor.relative)) return "-";
+  return fmt::format("{}{:.1f} %", floor.of_launches ? "" : "~", 100 * floor.relative);
 }
 
 PredictionError compare(const Predicted& predicted, const Measured& measured, std::span<const PairedRound> paired) {

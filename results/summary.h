@@ -44,9 +44,8 @@ std::optional<std::pair<double, double>> known_interval(const Predicted& predict
 /// standard deviation. nullopt where there is neither.
 std::optional<NoiseFloor> noise_floor(const Predicted& predicted, const Measured& measured);
 
-/// "3.2 %, within": the noise floor, and whether the error is no larger; "~3.2 %" where it is the calibration's; "-"
-/// where there is none.
-std::string noise_text(const PredictionError& error);
+/// "3.2 %", or "~3.2 %" where it is the calibration's; "-" where it is not finite.
+std::string noise_percent(const NoiseFloor& floor);
 
 /// The error of a prediction against the measured median. Precondition: both name the same ranks in the same order.
 PredictionError compare(const Predicted& predicted, const Measured& measured, std::span<const PairedRound> paired = {});

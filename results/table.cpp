@@ -17,14 +17,6 @@
 namespace parabench::results {
 namespace {
 
-constexpr std::size_t columns = 13, paired_column = 6;
-using Row = std::array<std::string, columns>;
-
-// Two lines of headings: a quantity spans its predicted value, measured value and error.
-const Row quantities = {"", "", "step time", "", "", "", "", "peak memory", "", "", "", "", ""};
-const Row headings = {"case",      "status",   "predicted", "measured",   "error",     "noise",   "paired error",
-                      "predicted", "measured", "error",     "equivalent", "samples/s", "speed-up"};
-
 std::string percent(double ratio) { return std::isfinite(ratio) ? fmt::format("{:+.1f} %", 100 * ratio) : "-"; }
 
 std::string memory(std::int64_t bytes) { return bytes == 0 ? "-" : human_bytes(static_cast<double>(bytes)); }
@@ -49,42 +41,77 @@ std::string heading(const Record& record) {
                      is_emulated(record.parameters) ? "  on emulated devices, which wait for modelled times" : "");
 }
 
-Row row(const Record& record) {
+/// One column: two lines of headings, in which a quantity spans its predicted value, measured value and error, and the
+/// cell of a record, "-" where it has none.
+struct Column {
+  std::string_view quantity, heading;
+  std::string (*cell)(const Record&);
+  bool is_text = false;      ///< to the left, figures to the right
+  bool is_optional = false;  ///< left out where no record has a value
+};
+
+std::string noise(const Record& record) {
+  if (!record.error || !record.error->noise_floor) return "-";
+  const bool within = std::abs(record.error->step_time_relative) <= record.error->noise_floor->relative;
+  return noise_percent(*record.error->noise_floor) + (within ? ", within" : "");
+}
+
+const std::array columns = {
+    Column{"", "case", [](const Record& r) { return "  " + r.id.substr(id_group(r.id).size()); }, true},
+    Column{"", "status", [](const Record& r) { return std::string(to_text(r.status)); }, true},
+    Column{"step time", "predicted",
+           [](const Record& r) { return r.predicted ? human_seconds(r.predicted->step_time_s) : "-"; }},
+    Column{"", "measured",
+           [](const Record& r) { return r.measured ? human_seconds(r.measured->step_time_s.median) : "-"; }},
+    Column{"", "error",
+           [](const Record& r) {
+             const auto both = case_error(r);
+             return both ? percent(both->step_time) : "-";
+           }},
+    Column{"", "noise", noise, false, true},
+    Column{"", "paired error",
+           [](const Record& r) {
+             const auto paired = r.error ? r.error->paired_step_time_relative : std::nullopt;
+             return paired ? percent(*paired) : "-";
+           },
+           false, true},
+    Column{"peak memory", "predicted",
+           [](const Record& r) { return r.predicted ? memory(peak_bytes(*r.predicted)) : "-"; }},
+    Column{"", "measured", [](const Record& r) { return r.measured ? measured_memory(r) : "-"; }},
+    Column{"", "error",
+           [](const Record& r) {
+             const auto both = case_error(r);
+             return both ? percent(both->peak_memory) : "-";
+           }},
+    Column{"", "equivalent", verdict},
+    Column{"", "samples/s",
+           [](const Record& r) { return r.measured ? plain_number(r.measured->throughput_samples_per_s) : "-"; }},
+    Column{"", "speed-up",
+           [](const Record& r) {
+             return r.measured && r.measured->baseline ? plain_number(r.measured->baseline->speedup) + " x" : "-";
+           }},
+};
+using Row = std::array<std::string, columns.size()>;
+
+Row cells_of(const Record& record) {
   Row cells;
-  cells.fill("-");
-  cells[0] = "  " + record.id.substr(id_group(record.id).size());
-  cells[1] = to_text(record.status);
-  if (record.predicted) {
-    cells[2] = human_seconds(record.predicted->step_time_s);
-    cells[7] = memory(peak_bytes(*record.predicted));
-  }
-  if (record.measured) {
-    cells[3] = human_seconds(record.measured->step_time_s.median);
-    cells[8] = measured_memory(record);
-    cells[11] = plain_number(record.measured->throughput_samples_per_s);
-    if (record.measured->baseline) cells[12] = plain_number(record.measured->baseline->speedup) + " x";
-  }
-  if (const auto both = case_error(record)) {
-    cells[4] = percent(both->step_time);
-    cells[9] = percent(both->peak_memory);
-  }
-  if (record.error) {
-    cells[5] = noise_text(*record.error);
-    if (record.error->paired_step_time_relative)
-      cells[paired_column] = percent(*record.error->paired_step_time_relative);
-  }
-  cells[10] = verdict(record);
+  std::ranges::transform(columns, cells.begin(), [&](const Column& column) { return column.cell(record); });
   return cells;
 }
 
-/// The id and the status to the left, figures to the right; no blanks at the end of a line. Columns without a width are
-/// left out.
-void append(std::string& text, const Row& cells, const std::array<std::size_t, columns>& widths) {
+Row texts_of(std::string_view Column::*line) {
+  Row cells;
+  std::ranges::transform(columns, cells.begin(), [&](const Column& column) { return std::string(column.*line); });
+  return cells;
+}
+
+/// No blanks at the end of a line. Columns without a width are left out.
+void append(std::string& text, const Row& cells, const std::array<std::size_t, columns.size()>& widths) {
   std::string line;
-  for (std::size_t c = 0; c < columns; ++c) {
+  for (std::size_t c = 0; c < columns.size(); ++c) {
     if (widths[c] == 0) continue;
     if (c > 0) line += "  ";
-    line += c < 2 ? fmt::format("{:<{}}", cells[c], widths[c]) : fmt::format("{:>{}}", cells[c], widths[c]);
+    line += columns[c].is_text ? fmt::format("{:<{}}", cells[c], widths[c]) : fmt::format("{:>{}}", cells[c], widths[c]);
   }
   line.erase(line.find_last_not_of(' ') + 1);
   text += line + "\n";
@@ -119,14 +146,16 @@ std::string plain_number(double value) {
 std::string_view id_group(std::string_view id) { return id.substr(0, id.find('/', id.find('/') + 1) + 1); }
 
 std::string results_table(std::span<const Record> records) {
+  const Row quantities = texts_of(&Column::quantity), headings = texts_of(&Column::heading);
   std::vector<Row> rows;
-  for (const Record& record : records) rows.push_back(row(record));
-  std::array<std::size_t, columns> widths{};
-  for (std::size_t c = 0; c < columns; ++c) {
+  for (const Record& record : records) rows.push_back(cells_of(record));
+  std::array<std::size_t, columns.size()> widths{};
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const auto empty = [c](const Row& cells) { return cells[c] == "-"; };
+    if (columns[c].is_optional && std::ranges::all_of(rows, empty)) continue;
     widths[c] = std::max(headings[c].size(), quantities[c].size());
     for (const Row& cells : rows) widths[c] = std::max(widths[c], cells[c].size());
   }
-  if (std::ranges::all_of(records, [](const Record& r) { return r.paired.empty(); })) widths[paired_column] = 0;
   std::string text;
   append(text, quantities, widths);
   append(text, headings, widths);

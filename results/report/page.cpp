@@ -1,12 +1,16 @@
 #include "results/report/page.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <stdexcept>
 #include <string_view>
+#include <vector>
 
 #include "base/counted.h"
 #include "base/units_text.h"
@@ -25,9 +29,10 @@ std::string percent(double ratio) { return std::isfinite(ratio) ? fmt::format("{
 std::string td(std::string_view text, std::string_view kind = "") {
   return fmt::format("<td{}>{}</td>", kind.empty() ? "" : fmt::format(" class=\"{}\"", kind), html_text(text));
 }
-/// A cell that sorts by `value`; "-" without one.
+constexpr std::string_view no_value = "<td>-</td>";
+/// A cell that sorts by `value`; no_value without one.
 std::string td(std::string_view text, std::optional<double> value) {
-  if (!value || !std::isfinite(*value)) return "<td>-</td>";
+  if (!value || !std::isfinite(*value)) return std::string(no_value);
   return fmt::format("<td data-v=\"{:.6g}\">{}</td>", *value, html_text(text));
 }
 std::string time_cell(std::optional<double> seconds) { return td(seconds ? human_seconds(*seconds) : "", seconds); }
@@ -52,31 +57,81 @@ std::string verdict(const Record& record, const ReportRow& row) {
   return is_checked(record) ? "ok" : "unchecked";
 }
 
-std::string case_row(const Report& report, const ReportRow& row) {
-  const Record& record = report.record(row);
-  std::string out = row.counts ? "<tr>" : "<tr class=\"left-out\">";
-  out += id_cell(record.id, training_note(record, report.files[row.file].results.records));
-  const auto predicted = record.predicted ? std::optional(record.predicted->step_time_s) : std::nullopt;
-  const auto measured = record.measured ? std::optional(record.measured->step_time_s.median) : std::nullopt;
-  out += time_cell(predicted) + time_cell(measured);
-  out += error_cell(row.error ? std::optional(row.error->step_time) : std::nullopt);
-  const auto floor = record.error ? record.error->noise_floor : std::nullopt;
-  out += td(floor ? noise_text(*record.error) : "", floor ? std::optional(floor->relative) : std::nullopt);
-  out += error_cell(record.error ? record.error->paired_step_time_relative : std::nullopt);
-  out += bytes_cell(record.predicted ? peak_bytes(*record.predicted) : 0);
-  out += bytes_cell(record.measured ? peak_bytes(*record.measured) : 0);
-  out += error_cell(row.error ? std::optional(row.error->peak_memory) : std::nullopt);
-  const auto rate = record.measured ? std::optional(record.measured->throughput_samples_per_s) : std::nullopt;
-  out += td(rate ? plain_number(*rate) : "", rate);
-  const auto speedup =
-      record.measured && record.measured->baseline ? std::optional(record.measured->baseline->speedup) : std::nullopt;
-  out += td(speedup ? plain_number(*speedup) + " x" : "", speedup);
-  const auto launches =
-      record.measured ? std::optional<double>(record.measured->step_time_s.samples.size()) : std::nullopt;
-  out += td(launches ? plain_number(*launches) : "", launches);
-  if (report.files.size() > 1) out += td(report.files[row.file].label, "word");
-  return out + td(verdict(record, row), "word") + "</tr>\n";
-}
+/// A column of the table of cases.
+struct CaseColumn {
+  std::string_view name;
+  std::string (*cell)(const Report&, const ReportRow&);  ///< no_value where there is none
+  bool is_text = false;
+};
+
+const std::array case_columns = {
+    CaseColumn{"Predicted step",
+               [](const Report& report, const ReportRow& row) {
+                 const auto& predicted = report.record(row).predicted;
+                 return time_cell(predicted ? std::optional(predicted->step_time_s) : std::nullopt);
+               }},
+    CaseColumn{"Measured step",
+               [](const Report& report, const ReportRow& row) {
+                 const auto& measured = report.record(row).measured;
+                 return time_cell(measured ? std::optional(measured->step_time_s.median) : std::nullopt);
+               }},
+    CaseColumn{"Step error",
+               [](const Report&, const ReportRow& row) {
+                 return error_cell(row.error ? std::optional(row.error->step_time) : std::nullopt);
+               }},
+    CaseColumn{"Noise",
+               [](const Report& report, const ReportRow& row) {
+                 const auto& error = report.record(row).error;
+                 if (!error || !error->noise_floor) return std::string(no_value);
+                 return td(noise_percent(*error->noise_floor), error->noise_floor->relative);
+               }},
+    CaseColumn{"Paired error",
+               [](const Report& report, const ReportRow& row) {
+                 const auto& error = report.record(row).error;
+                 return error_cell(error ? error->paired_step_time_relative : std::nullopt);
+               }},
+    CaseColumn{"Predicted peak",
+               [](const Report& report, const ReportRow& row) {
+                 const auto& predicted = report.record(row).predicted;
+                 return bytes_cell(predicted ? peak_bytes(*predicted) : 0);
+               }},
+    CaseColumn{"Measured peak",
+               [](const Report& report, const ReportRow& row) {
+                 const auto& measured = report.record(row).measured;
+                 return bytes_cell(measured ? peak_bytes(*measured) : 0);
+               }},
+    CaseColumn{"Memory error",
+               [](const Report&, const ReportRow& row) {
+                 return error_cell(row.error ? std::optional(row.error->peak_memory) : std::nullopt);
+               }},
+    CaseColumn{"Samples/s",
+               [](const Report& report, const ReportRow& row) {
+                 const auto& measured = report.record(row).measured;
+                 if (!measured) return std::string(no_value);
+                 return td(plain_number(measured->throughput_samples_per_s), measured->throughput_samples_per_s);
+               }},
+    CaseColumn{"Speed-up",
+               [](const Report& report, const ReportRow& row) {
+                 const auto& measured = report.record(row).measured;
+                 if (!measured || !measured->baseline) return std::string(no_value);
+                 return td(plain_number(measured->baseline->speedup) + " x", measured->baseline->speedup);
+               }},
+    CaseColumn{"Launches",
+               [](const Report& report, const ReportRow& row) {
+                 const auto& measured = report.record(row).measured;
+                 if (!measured) return std::string(no_value);
+                 const auto launches = static_cast<double>(measured->step_time_s.samples.size());
+                 return td(plain_number(launches), launches);
+               }},
+    CaseColumn{"File",
+               [](const Report& report, const ReportRow& row) {
+                 return report.files.size() > 1 ? td(report.files[row.file].label, "word") : std::string(no_value);
+               },
+               true},
+    CaseColumn{"Verdict",
+               [](const Report& report, const ReportRow& row) { return td(verdict(report.record(row), row), "word"); },
+               true},
+};
 
 struct Column {
   std::string_view name;
@@ -84,7 +139,7 @@ struct Column {
 };
 
 /// A table that the script makes sortable; `body` holds its rows. A column without a name is left out.
-std::string table(std::string_view id, std::string_view caption, std::initializer_list<Column> columns,
+std::string table(std::string_view id, std::string_view caption, std::span<const Column> columns,
                   std::string_view body) {
   std::string head;
   for (const auto& [name, is_text] : columns)
@@ -98,25 +153,23 @@ std::string table(std::string_view id, std::string_view caption, std::initialize
 
 Column file_column(const Report& report) { return {report.files.size() > 1 ? "File" : "", true}; }
 
+/// The table of cases, without the columns in which no case has a value: it shall fit a window.
 std::string cases_table(const Report& report) {
-  std::string body;
-  for (const ReportRow& row : report.rows) body += case_row(report, row);
-  return table("cases", "All cases",
-               {{"Case"},
-                {"Predicted step"},
-                {"Measured step"},
-                {"Step error"},
-                {"Noise"},
-                {"Paired error"},
-                {"Predicted peak"},
-                {"Measured peak"},
-                {"Memory error"},
-                {"Samples/s"},
-                {"Speed-up"},
-                {"Launches"},
-                file_column(report),
-                {"Verdict", true}},
-               body);
+  std::vector<std::string> rows;
+  for (const ReportRow& row : report.rows) {
+    const Record& record = report.record(row);
+    rows.push_back((row.counts ? "<tr>" : "<tr class=\"left-out\">") +
+                   id_cell(record.id, training_note(record, report.files[row.file].results.records)));
+  }
+  std::vector<Column> shown = {{"Case"}};
+  for (const CaseColumn& column : case_columns) {
+    std::vector<std::string> cells;
+    for (const ReportRow& row : report.rows) cells.push_back(column.cell(report, row));
+    if (std::ranges::all_of(cells, [](const std::string& cell) { return cell == no_value; })) continue;
+    shown.push_back({column.name, column.is_text});
+    for (std::size_t i = 0; i < cells.size(); ++i) rows[i] += cells[i];
+  }
+  return table("cases", "All cases", shown, fmt::format("{}</tr>\n", fmt::join(rows, "</tr>\n")));
 }
 
 std::string left_out_table(const Report& report) {
@@ -128,7 +181,8 @@ std::string left_out_table(const Report& report) {
                     report.files.size() > 1 ? td(report.files[row.file].label, "word") : "", td(row.why_not, "word"));
   }
   if (body.empty()) return "<p>Every record counts.</p>\n";
-  return table("left-out", "Records that do not count", {{"Case"}, file_column(report), {"Why", true}}, body);
+  const std::array<Column, 3> columns = {{{"Case"}, file_column(report), {"Why", true}}};
+  return table("left-out", "Records that do not count", columns, body);
 }
 
 std::string errors_table(const Report& report) {
@@ -141,8 +195,9 @@ std::string errors_table(const Report& report) {
     body += td(memory ? fmt::format("{:.1f} %", 100 * *memory) : "", memory) + "</tr>\n";
   }
   if (body.empty()) return "";
-  return table("by-strategy", "Mean absolute errors of the rows that count, by strategy",
-               {{"Strategy"}, {"Equivalence", true}, {"Records"}, {"Step time"}, {"Peak memory"}}, body);
+  static constexpr std::array<Column, 5> columns = {
+      {{"Strategy"}, {"Equivalence", true}, {"Records"}, {"Step time"}, {"Peak memory"}}};
+  return table("by-strategy", "Mean absolute errors of the rows that count, by strategy", columns, body);
 }
 
 std::string fact(std::string_view name, std::string_view value) {

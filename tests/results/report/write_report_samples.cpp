@@ -49,7 +49,7 @@ void vary(Record& record, Chance& chance) {
     parts.bubble *= chance(0.2, 4);
     parts.communication_exposed *= chance(0.2, 2);
   }
-  record.error = compare(predicted, *record.measured);
+  record.error = compare(predicted, *record.measured, record.paired);
   // timelines.json is for them.
   predicted.timeline.reset();
   record.measured->timeline.reset();

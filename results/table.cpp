@@ -111,7 +111,8 @@ void append(std::string& text, const Row& cells, const std::array<std::size_t, c
   for (std::size_t c = 0; c < columns.size(); ++c) {
     if (widths[c] == 0) continue;
     if (c > 0) line += "  ";
-    line += columns[c].is_text ? fmt::format("{:<{}}", cells[c], widths[c]) : fmt::format("{:>{}}", cells[c], widths[c]);
+    line +=
+        columns[c].is_text ? fmt::format("{:<{}}", cells[c], widths[c]) : fmt::format("{:>{}}", cells[c], widths[c]);
   }
   line.erase(line.find_last_not_of(' ') + 1);
   text += line + "\n";

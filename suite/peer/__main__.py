@@ -9,6 +9,8 @@
 What is trained lies in --work (work.py); the answer goes to --reply, as parabench-rank's does (suite/protocol).
 """
 import argparse
+import contextlib
+import glob
 import importlib
 import importlib.metadata
 import json
@@ -20,14 +22,16 @@ import sys
 
 
 def obstacle(packages, pins, folder):
-    """Why a product is not there; "" where it is."""
+    """Why a product is not there; "" where it is. A reason that ./parabench peers left counts first."""
     for package in packages:
+        reason = os.path.join(folder, "reasons", package)
+        if os.path.exists(reason):
+            with open(reason, encoding="utf-8") as file:
+                return f"{package}: {file.read().strip()}"
         try:
             found = importlib.metadata.version(package).split("+")[0]
         except importlib.metadata.PackageNotFoundError:
-            reason = os.path.join(folder, "reasons", package)
-            why = open(reason, encoding="utf-8").read().strip() if os.path.exists(reason) else "not installed"
-            return f"{package}: {why}"
+            return f"{package}: not installed"
         if package in pins and found != pins[package]:
             return f"{package} {found} is installed, expected {pins[package]}"
         try:
@@ -66,11 +70,20 @@ def end_with_parent():
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
+def drop_locks(extensions):
+    """torch waits for ever for whoever holds the lock of an extension, also for a launch that was killed."""
+    for lock in glob.glob(os.path.join(glob.escape(extensions), "*", "lock")):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(lock)
+
+
 def start_ranks(arguments, count):
     """The ranks, in this process group, each with the reply folder in its command line, by which what is left of a
     launch is found."""
+    extensions = os.path.join(sys.prefix, "extensions")
+    drop_locks(extensions)
     usual = dict(os.environ, OMP_NUM_THREADS=str(arguments.threads), GLOO_SOCKET_IFNAME="lo", WORLD_SIZE=str(count),
-                 TORCH_EXTENSIONS_DIR=os.path.join(sys.prefix, "extensions"))
+                 TORCH_EXTENSIONS_DIR=extensions)
     return [subprocess.Popen([sys.executable, "-sEB", *sys.argv, "--rank", str(rank)],
                              env=usual | {"RANK": str(rank), "LOCAL_RANK": str(rank)}, preexec_fn=end_with_parent,
                              stdin=subprocess.DEVNULL) for rank in range(count)]

@@ -39,6 +39,12 @@ expect "without a torch that Python can import: exit code 4" [ "$status" = 4 ]
 expect "why" contains "$errors" "torch cannot be imported: ImportError: libcublas.so.13"
 expect "the old environment stays" [ -e "$checkout/.deps/peers/reasons/torchgpipe" ]
 
+python_without nothing 'case \\$2 in *ShareMemCommBuilder*) exit 1 ;; esac'
+run "$checkout/parabench" peers
+expect "goes on without an extension" [ "$status" = 0 ]
+expect "whose product has a reason" contains "$(cat "$checkout/.deps/peers/reasons/deepspeed")" "could not be built"
+expect "and no other one" [ ! -e "$checkout/.deps/peers/reasons/torchgpipe" ]
+
 python_without nothing
 run env "PARABENCH_PEERS=$sandbox/elsewhere" "$checkout/parabench" peers
 expect "another folder" [ -e "$sandbox/elsewhere/made" ]

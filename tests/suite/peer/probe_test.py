@@ -65,6 +65,12 @@ class ProbeTest(unittest.TestCase):
                 self.assertEqual(self.reason("both"), f"gadget {found.split('+')[0]} is installed, expected {expected}; "
                                                       "./parabench peers makes the environment anew")
 
+    def test_a_reason_of_the_installation_counts_although_the_package_is_there(self):
+        self.install("torch", "2.11.0")
+        self.install("gadget", "0.7.1")
+        (self.environment / "reasons/gadget").write_text("its extension could not be built\n")
+        self.assertTrue(self.reason("both").startswith("gadget: its extension could not be built; ./parabench peers"))
+
     def test_what_is_not_installed_says_so_or_gives_the_reason_of_its_installation(self):
         self.install("torch", "2.11.0")
         self.assertTrue(self.reason("both").startswith("gadget: not installed; ./parabench peers"))

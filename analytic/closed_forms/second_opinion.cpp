@@ -37,12 +37,18 @@ bool is_alternating(const plan::Plan& plan) {
 
 /// T_seq: the pieces of replica 0 one after the other, each segment on the first rank that has it, which alone is busy.
 double sequential_seconds(const plan::Plan& plan, const TimeModel& time) {
+  const auto holders = plan::holders(plan);
+  const std::vector<int>& pieces = plan.pieces.front();
   double sum = 0;
   for (SegmentId s; s.value < std::ssize(plan.segments); ++s) {
-    const Rank rank = plan::holders(plan, plan::stage_of(plan, s)).front();
-    for (MicroBatchId m; m.value < plan::micro_batches(plan); ++m) {
-      sum += time.seconds(plan, rank, plan::forward(s, m, StepId(0), VersionId(0)), 1) +
-             time.seconds(plan, rank, plan::backward(s, m, StepId(0), VersionId(0)), 1);
+    const Rank rank = holders[plan::stage_of(plan, s).value].front();
+    // Pieces of as many samples lie side by side and take as long.
+    for (auto first = pieces.begin(), end = first; first != pieces.end(); first = end) {
+      end = std::find_if(first, pieces.end(), [&](int samples) { return samples != *first; });
+      const MicroBatchId m(static_cast<int>(first - pieces.begin()));
+      sum += static_cast<double>(end - first) *
+             (time.seconds(plan, rank, plan::forward(s, m, StepId(0), VersionId(0)), 1) +
+              time.seconds(plan, rank, plan::backward(s, m, StepId(0), VersionId(0)), 1));
     }
   }
   return sum;
@@ -193,10 +199,11 @@ struct StagePasses {
 };
 
 StagePasses stage_passes(const plan::Plan& plan, const TimeModel& time) {
+  const auto holders = plan::holders(plan);
   StagePasses passes;
   for (StageId stage; stage.value < plan.stages; ++stage) {
     const auto seconds = [&](plan::OpKind kind) {
-      return stage_pass(plan, time, plan::holders(plan, stage).front(), stage, kind);
+      return stage_pass(plan, time, holders[stage.value].front(), stage, kind);
     };
     passes.forward.push_back(seconds(plan::OpKind::forward));
     passes.backward.push_back(seconds(plan::OpKind::backward));
@@ -207,9 +214,10 @@ StagePasses stage_passes(const plan::Plan& plan, const TimeModel& time) {
 }
 
 std::vector<double> boundary_seconds(const plan::Plan& plan, const TimeModel& time) {
+  const auto holders = plan::holders(plan);
   std::vector<double> seconds;
   for (StageId stage; stage.value + 1 < plan.stages; ++stage) {
-    const Rank from = plan::holders(plan, stage).front(), to = plan::holders(plan, StageId(stage.value + 1)).front();
+    const Rank from = holders[stage.value].front(), to = holders[stage.value + 1].front();
     const plan::Op message = plan::send_forward(plan::segments_of(plan, stage).last, MicroBatchId(0), StepId(0), to);
     seconds.push_back(time.seconds(plan, from, message, 1));
   }

@@ -27,10 +27,10 @@ std::string lower(std::string_view words, char between) {
 class Writer {
  public:
   Writer(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time)
-      : plan_(plan), sizes_(sizes), time_(time), source_(time.source()) {}
+      : plan_(plan), sizes_(sizes), time_(time), holders_(plan::holders(plan)), source_(time.source()) {}
 
   void stage(StageId stage) {
-    const Rank rank = plan::holders(plan_, stage).front();
+    const Rank rank = holders_[stage.value].front();
     const plan::RankProgram& program = plan_.ranks[rank.value];
     for (const plan::OpKind kind :
          {plan::OpKind::forward, plan::OpKind::recompute, plan::OpKind::backward, plan::OpKind::backward_input,
@@ -161,7 +161,7 @@ class Writer {
 
   /// A mini-batch through a stage on one of its ranks.
   plan::StageLoad load_of(StageId stage) const {
-    const Rank rank = plan::holders(plan_, stage).front();
+    const Rank rank = holders_[stage.value].front();
     const auto [first, last] = plan::segments_of(plan_, stage);
     plan::StageLoad load{.weight_bytes = sizes_.parameter_bytes(plan_, first, last.value - first.value + 1)};
     for (SegmentId s = first; s <= last; ++s) {
@@ -334,6 +334,7 @@ class Writer {
   const plan::Plan& plan_;
   const Sizes& sizes_;
   const TimeModel& time_;
+  std::vector<std::vector<Rank>> holders_;  ///< by stage
   std::string source_;
   std::vector<Term> terms_;
 };

@@ -28,8 +28,7 @@ struct PredictionSetting {
 };
 
 /// Step time, breakdown and memory of each rank (of more than 64, of each kind of rank), and every term with formula,
-/// origin and date; with --what-if the terms
-/// as they are, as they would be, and the ratio of the two.
+/// origin and date; with --what-if the terms as they are, as they would be, and the ratio of the two.
 void print_prediction(const Prediction& prediction, const PredictionSetting& setting, std::ostream& out);
 
 /// The same as an object.

@@ -40,6 +40,16 @@ double median_step(const SweptPipeline& swept) {
   return median(seconds);
 }
 
+/// The most that a rank computes in a step.
+double most_computed(std::span<const RankPredicted> ranks) {
+  double most = 0;
+  for (const RankPredicted& rank : ranks) {
+    const Breakdown& b = rank.breakdown_s;
+    most = std::max(most, b.forward + b.backward + b.recompute + b.update);
+  }
+  return most;
+}
+
 }  // namespace
 
 Predicted predict_outline(plan::PipelineOutline outline, const Sizes& sizes, const TimeModel& time,
@@ -62,8 +72,12 @@ Predicted predict_outline(plan::PipelineOutline outline, const Sizes& sizes, con
   plan::Plan window = plan;
   window.ranks[busiest.value] = plan::written_program(outline, busiest);
   result.step_parts = step_parts(window, time, busiest);
-  result.terms = terms_of(plan, sizes, time, memory, result.ranks, result.step_time_s);
+  result.terms = terms_of(plan, sizes, time, memory, result.ranks, result.step_time_s, window);
   result.second_opinion_step_time_s = second_opinions(plan, sizes, time);
+  // Counted over all passes, of which the outline lists the first ones.
+  if (const auto opinion = result.second_opinion_step_time_s.find("busiest_rank");
+      opinion != result.second_opinion_step_time_s.end())
+    opinion->second = most_computed(result.ranks);
   return result;
 }
 

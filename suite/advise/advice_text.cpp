@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/case_json.h"
+#include "base/case_text.h"
 #include "base/counted.h"
 #include "base/units_text.h"
 #include "results/report/escape.h"

@@ -50,10 +50,11 @@ std::vector<Candidate> ranked(const Subject& subject, const std::vector<Case>& c
   const bool by_units = is_emulated(subject.spec) && knowledge.emulated.unit_s;
   Forms forms(subject, knowledge, by_units ? "unit" : knowledge.calibration ? "calibrated" : "data-sheet");
   std::vector<Candidate> candidates;
-  for (const Case& spec : cases)
-    candidates.push_back({.chosen = {.spec = spec, .id = to_id(spec)},
-                          .form = forms.of(spec),
-                          .is_sequential = trains_as_sequential(spec)});
+  for (const Case& spec : cases) {
+    const analytic::CaseForm form = forms.of(spec);
+    candidates.push_back(
+        {.chosen = {.spec = spec, .id = to_id(spec)}, .form = form, .is_sequential = trains_as_sequential(spec)});
+  }
   std::ranges::stable_sort(candidates, {}, [&](const Candidate& one) {
     const bool exceeds = memory && one.form.peak_bytes > static_cast<double>(memory->value);
     return std::pair(exceeds, exceeds ? one.form.peak_bytes : one.form.step_time_s);
@@ -76,11 +77,18 @@ std::int64_t peak_bytes(const Predicted& predicted) {
   return most;
 }
 
-void simulate(Candidate& candidate, const Knowledge& knowledge) {
-  const Outlook outlook = make_outlook(candidate.chosen, knowledge);
-  candidate.step_time_s = outlook.forecast.predicted.step_time_s;
-  candidate.peak_bytes = peak_bytes(outlook.forecast.predicted);
-  candidate.cost_source = outlook.forecast.cost_source;
+/// False where its plan would be too long to be written, and nothing shorter tells the same.
+bool simulate(Candidate& candidate, const Knowledge& knowledge) {
+  try {
+    const Outlook outlook = make_outlook(candidate.chosen, knowledge);
+    candidate.step_time_s = outlook.forecast.predicted.step_time_s;
+    candidate.peak_bytes = peak_bytes(outlook.forecast.predicted);
+    candidate.cost_source = outlook.forecast.cost_source;
+    return true;
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::usage) throw;
+    return false;
+  }
 }
 
 /// Among those that train as sequential training does, and among all others.
@@ -101,7 +109,7 @@ Advice advise_by(const Question& question, const Subject& subject, const Candida
                  const Knowledge& knowledge) {
   Advice advice{.possible = static_cast<int>(candidates.cases.size()), .impossible = candidates.impossible};
   std::vector<Candidate> simulated = to_simulate(ranked(subject, candidates.cases, knowledge, question.memory));
-  for (Candidate& one : simulated) simulate(one, knowledge);
+  std::erase_if(simulated, [&](Candidate& one) { return !simulate(one, knowledge); });
   advice.simulated = static_cast<int>(simulated.size());
   if (question.memory) {
     const Candidate& smallest = *std::ranges::min_element(simulated, {}, &Candidate::peak_bytes);

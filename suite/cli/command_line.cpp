@@ -9,6 +9,7 @@
 
 #include "base/called.h"
 #include "parabench_version.h"
+#include "suite/cli/accuracy_command.h"
 #include "suite/cli/advise_command.h"
 #include "suite/cli/calibrate_command.h"
 #include "suite/cli/communicate_command.h"
@@ -140,6 +141,13 @@ Program::Program() {
         "advise --model 'transformer[layers=24,hidden=1024]' --dataset tokens-synthetic --np 64 --batch 512 "
         "--keys device:cuda --hardware h100-sxm"}},
       AdviseOptions{}, give_advice);
+  add(app,
+      {"accuracy",
+       "How right predictions are on this machine: a set of cases in several passes, the model's error apart from the "
+       "machine's drift, the noise beside",
+       {"accuracy --out accuracy", "accuracy --where 'model=resnet18,np<=2' --passes 2 --out small",
+        "accuracy --out accuracy --judge --format csv > accuracy.csv"}},
+      accuracy_options(), judge_accuracy);
   add(app,
       {"plan",
        "The schedule of a case as it will be executed, with its bubble",

@@ -289,7 +289,8 @@ TEST(Baseline, AgreesInEveryKeyThatSaysWhatIsTrainedAndTimed) {
       {"precision", "bf16"}, {"layout", "channels_last"}, {"device", "emulated"}, {"graph", "on"},
       {"loader", "2"},       {"input", "resident"},       {"optimizer", "adam"},  {"lr", "0.02"},
       {"momentum", "0.8"},   {"weight_decay", "0.1"},     {"seed", "2"}};
-  const std::set<std::string_view> apart = {"np", "batch", "threads", "comm", "recompute", "memory", "executor"};
+  const std::set<std::string_view> apart = {"np", "batch", "threads", "comm", "recompute", "memory", "executor",
+                                           "tp"};
   EXPECT_TRUE(is_measured_by("", ""));
   for (const CaseKey& key : case_keys()) {
     if (key.is_of_strategies() || apart.contains(key.name)) continue;

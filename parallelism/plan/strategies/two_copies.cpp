@@ -74,15 +74,20 @@ Plan with_all_members(const Plan& two_copies) {
            .tie = two_copies.tie,
            .pieces = two_copies.pieces};
   const int written = static_cast<int>(two_copies.ranks.size()), each = written / 2;
-  for (const RankProgram& rank : two_copies.ranks)
-    all.ranks.push_back({.holds = rank.holds, .weight_versions = rank.weight_versions, .in_flight = rank.in_flight});
+  const int copies = two_copies.spec.np / each, replicas = two_copies.replicas / copies;
+  for (int r = 0; r < two_copies.spec.np; ++r) {
+    const RankProgram& like = two_copies.ranks[r % each];
+    RankProgram& rank = all.ranks.emplace_back(
+        RankProgram{.holds = like.holds, .weight_versions = like.weight_versions, .in_flight = like.in_flight});
+    for (Holding& held : rank.holds) held.replica.value += r / each * replicas;
+  }
   for (Group& group : all.groups) {
     const auto of_one = std::ranges::count_if(group.ranks, [&](Rank r) { return r.value < each; });
     const bool joins_copies = 0 < of_one && of_one < std::ssize(group.ranks);
     if (!joins_copies) continue;
     std::vector<Rank> members;
-    members.reserve(of_one * (two_copies.spec.np / each));
-    for (int copy = 0; copy < two_copies.spec.np / each; ++copy) {
+    members.reserve(of_one * copies);
+    for (int copy = 0; copy < copies; ++copy) {
       for (const Rank r : group.ranks)
         if (r.value < each) members.emplace_back(copy * each + r.value);
     }

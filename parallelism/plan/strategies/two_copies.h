@@ -21,7 +21,8 @@ int ranks_of_copy(const Case& spec);
 std::optional<Plan> plan_of_two_copies(const Case& spec, const models::ModelSpec& model, const Profile& profile,
                                        const GivenSchedule* given = nullptr);
 
-/// The same plan without lanes and with all members in its groups of copies: what tells how long a collective takes.
+/// The same plan with all ranks and all members in its groups of copies, but without lanes: what tells how long a
+/// collective takes. O(np).
 Plan with_all_members(const Plan& two_copies);
 
 }  // namespace parabench::plan

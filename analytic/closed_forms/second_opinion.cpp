@@ -10,6 +10,7 @@
 #include "base/sum_order.h"
 #include "parallelism/plan/partition/replicated_stage.h"
 #include "parallelism/plan/passes/statistics.h"
+#include "parallelism/plan/schedules/one_forward_one_backward.h"
 #include "parallelism/plan/strategies/horovod.h"
 #include "parallelism/plan/strategies/parameter_server.h"
 #include "parallelism/plan/strategies/stage_widths.h"
@@ -37,8 +38,11 @@ bool is_alternating(const plan::Plan& plan) {
   });
 }
 
-/// Whether a rank begins a forward after a backward of the same step, as 1f1b has it and gpipe has not.
+/// Whether a rank begins a forward after a backward of the same step, as 1f1b has it and gpipe has not: by the schedule,
+/// since an outline lists the first passes alone; of one from a file by the plan.
 bool runs_ahead(const plan::Plan& plan) {
+  if (const auto order = plan::find_strategy(plan.spec.strategy.name).schedule.order)
+    return order == plan::one_forward_one_backward;
   return std::ranges::any_of(plan.ranks, [](const plan::RankProgram& rank) {
     bool turned = false;
     for (const plan::Op& op : rank.compute()) {

@@ -21,15 +21,16 @@ using nlohmann::json;
 double samples_per_s(const Candidate& one) { return one.chosen.spec.batch / one.step_time_s; }
 
 void add_row(std::string& text, const Candidate& one, std::size_t width) {
-  text += fmt::format("{} {:<{}}  {:>10}  {:>10}  {:>10}  {:>11}\n", one.is_on_front ? '*' : ' ', one.chosen.id, width,
-                      human_seconds(one.step_time_s), results::plain_number(samples_per_s(one)),
-                      human_bytes(static_cast<double>(one.peak_bytes)), human_seconds(one.form.step_time_s));
+  text +=
+      fmt::format("{} {:<{}}  {:>10}  {:>10}  {:>11}  {:>11}\n", one.is_on_front ? '*' : ' ', one.chosen.id, width,
+                  one.is_simulated ? human_seconds(one.step_time_s) : "-", results::plain_number(samples_per_s(one)),
+                  human_bytes(static_cast<double>(one.peak_bytes)), human_seconds(one.form.step_time_s));
 }
 
 void add_table(std::string& text, const std::vector<const Candidate*>& rows) {
   std::size_t width = 4;
   for (const Candidate* one : rows) width = std::max(width, one->chosen.id.size());
-  text += fmt::format("  {:<{}}  {:>10}  {:>10}  {:>10}  {:>11}\n", "case", width, "step time", "samples/s",
+  text += fmt::format("  {:<{}}  {:>10}  {:>10}  {:>11}  {:>11}\n", "case", width, "simulated", "samples/s",
                       "peak memory", "closed form");
   for (const Candidate* one : rows) add_row(text, *one, width);
 }
@@ -65,13 +66,14 @@ std::string advice_text(const Question& question, const Advice& advice, int rows
 
 std::string advice_csv(const Advice& advice) {
   std::string text =
-      "id,strategy,trains_as_sequential,step_time_s,throughput_samples_per_s,peak_memory_bytes,"
+      "id,strategy,trains_as_sequential,is_simulated,step_time_s,throughput_samples_per_s,peak_memory_bytes,"
       "on_front,cost_source,closed_form_step_time_s,closed_form_peak_memory_bytes\n";
   for (const Candidate& one : advice.fitting)
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{}\n", results::csv_text(one.chosen.id),
-                        one.chosen.spec.strategy.name, one.is_sequential, print_number(one.step_time_s),
-                        print_number(samples_per_s(one)), one.peak_bytes, one.is_on_front, one.cost_source,
-                        print_number(one.form.step_time_s), print_number(one.form.peak_bytes));
+    text +=
+        fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", results::csv_text(one.chosen.id),
+                    one.chosen.spec.strategy.name, one.is_sequential, one.is_simulated, print_number(one.step_time_s),
+                    print_number(samples_per_s(one)), one.peak_bytes, one.is_on_front, one.cost_source,
+                    print_number(one.form.step_time_s), print_number(one.form.peak_bytes));
   return text;
 }
 
@@ -82,6 +84,7 @@ json advice_json(const Question& question, const Advice& advice) {
         {{"id", one.chosen.id},
          {"parameters", parameters_json(one.chosen.spec)},
          {"trains_as_sequential", one.is_sequential},
+         {"is_simulated", one.is_simulated},
          {"step_time_s", one.step_time_s},
          {"throughput_samples_per_s", samples_per_s(one)},
          {"peak_memory_bytes", one.peak_bytes},

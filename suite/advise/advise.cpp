@@ -48,12 +48,17 @@ class Forms {
 std::vector<Candidate> ranked(const Subject& subject, const std::vector<Case>& cases, const Knowledge& knowledge,
                               const std::optional<Bytes>& memory) {
   const bool by_units = is_emulated(subject.spec) && knowledge.emulated.unit_s;
-  Forms forms(subject, knowledge, by_units ? "unit" : knowledge.calibration ? "calibrated" : "data-sheet");
+  const std::string source = by_units ? "unit" : knowledge.calibration ? "calibrated" : "data-sheet";
+  Forms forms(subject, knowledge, source);
   std::vector<Candidate> candidates;
   for (const Case& spec : cases) {
     const analytic::CaseForm form = forms.of(spec);
-    candidates.push_back(
-        {.chosen = {.spec = spec, .id = to_id(spec)}, .form = form, .is_sequential = trains_as_sequential(spec)});
+    candidates.push_back({.chosen = {.spec = spec, .id = to_id(spec)},
+                          .form = form,
+                          .step_time_s = form.step_time_s,
+                          .peak_bytes = static_cast<std::int64_t>(form.peak_bytes),
+                          .cost_source = source,
+                          .is_sequential = trains_as_sequential(spec)});
   }
   std::ranges::stable_sort(candidates, {}, [&](const Candidate& one) {
     const bool exceeds = memory && one.form.peak_bytes > static_cast<double>(memory->value);
@@ -77,18 +82,13 @@ std::int64_t peak_bytes(const Predicted& predicted) {
   return most;
 }
 
-/// False where its plan would be too long to be written, and nothing shorter tells the same.
-bool simulate(Candidate& candidate, const Knowledge& knowledge) {
-  try {
-    const Outlook outlook = make_outlook(candidate.chosen, knowledge);
-    candidate.step_time_s = outlook.forecast.predicted.step_time_s;
-    candidate.peak_bytes = peak_bytes(outlook.forecast.predicted);
-    candidate.cost_source = outlook.forecast.cost_source;
-    return true;
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::usage) throw;
-    return false;
-  }
+void simulate(Candidate& candidate, const Knowledge& knowledge) {
+  const std::optional<Outlook> outlook = quick_outlook(candidate.chosen, knowledge);
+  candidate.is_simulated = outlook.has_value();
+  if (!outlook) return;
+  candidate.step_time_s = outlook->forecast.predicted.step_time_s;
+  candidate.peak_bytes = peak_bytes(outlook->forecast.predicted);
+  candidate.cost_source = outlook->forecast.cost_source;
 }
 
 /// Among those that train as sequential training does, and among all others.
@@ -109,8 +109,8 @@ Advice advise_by(const Question& question, const Subject& subject, const Candida
                  const Knowledge& knowledge) {
   Advice advice{.possible = static_cast<int>(candidates.cases.size()), .impossible = candidates.impossible};
   std::vector<Candidate> simulated = to_simulate(ranked(subject, candidates.cases, knowledge, question.memory));
-  std::erase_if(simulated, [&](Candidate& one) { return !simulate(one, knowledge); });
-  advice.simulated = static_cast<int>(simulated.size());
+  for (Candidate& one : simulated) simulate(one, knowledge);
+  advice.simulated = static_cast<int>(std::ranges::count_if(simulated, &Candidate::is_simulated));
   if (question.memory) {
     const Candidate& smallest = *std::ranges::min_element(simulated, {}, &Candidate::peak_bytes);
     if (smallest.peak_bytes > question.memory->value)

@@ -26,7 +26,7 @@ struct Candidate {
 };
 
 struct Advice {
-  std::vector<Candidate> fitting;  ///< simulated, within the limit, the fastest first
+  std::vector<Candidate> fitting;  ///< the best of them, within the limit, the fastest first
   int possible = 0;                ///< candidate_cases()
   int impossible = 0;
   int simulated = 0;
@@ -34,8 +34,8 @@ struct Advice {
       gap;  ///< what the calibration lacks, so that the data sheet predicts all candidates; "" where it does not
 };
 
-/// Ranks candidate_cases() by case_form() and simulates (make_outlook) the 24 best and the best of every strategy; with
-/// a limit those first whose closed form keeps it. All by one source of costs, so that they can be compared: the
+/// Ranks candidate_cases() by case_form() and simulates the 24 best and the best of every strategy (quick_outlook; what
+/// is too large for that has its closed form alone); with a limit those first whose closed form keeps it. All by one source of costs, so that they can be compared: the
 /// calibration, where it has what the candidates need, else the data sheet. Throws usage_error where the question is
 /// malformed, and where no simulated candidate keeps the limit, with the smallest of them.
 Advice advise(const Question& question, const Knowledge& knowledge);

@@ -155,4 +155,9 @@ Outlook make_outlook(const SelectedCase& chosen, const Knowledge& knowledge, con
   return subject.spec.tp > 1 ? tensor_outlook(subject, knowledge, what_if) : outlook_of(subject, knowledge, what_if);
 }
 
+std::optional<Outlook> quick_outlook(const SelectedCase& chosen, const Knowledge& knowledge) {
+  const Subject subject = look_up(chosen);
+  return is_large(subject.spec) ? shortened(subject, knowledge, {}) : outlook_of(subject, knowledge, {});
+}
+
 }  // namespace parabench::suite

@@ -1,6 +1,8 @@
 // The prediction of a case of any size.
 #pragma once
 
+#include <optional>
+
 #include "suite/run/forecast.h"
 
 namespace parabench::suite {
@@ -20,5 +22,9 @@ struct Outlook {
 /// With `what_if` also what predict_what_if() says.
 Outlook make_outlook(const SelectedCase& chosen, const Knowledge& knowledge,
                      const std::optional<analytic::WhatIf>& what_if = {});
+
+/// The same of a case without the key tp, and only where it takes no more than a second or two: nullopt where the case
+/// is as large as that and the plan has to be written.
+std::optional<Outlook> quick_outlook(const SelectedCase& chosen, const Knowledge& knowledge);
 
 }  // namespace parabench::suite

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "results/accuracy_text.h"
+#include "results/summary.h"
 #include "tests/results/samples.h"
 
 namespace parabench::results {

@@ -43,7 +43,7 @@ TEST_F(RunTest, VerifiesThenMeasuresOncePerRepetition) {
   EXPECT_DOUBLE_EQ(record["measured"]["step_time_s"]["median"].get<double>(), 0.051);
   EXPECT_GT(record["measured"]["achieved_flops_per_s"], 0);
   EXPECT_EQ(record["measured"]["canary"].size(), 3u) << "one of each launch";
-  EXPECT_EQ(record["predicted"]["canary_matrix_product_s"], 1e-4) << "the calibration's";
+  EXPECT_DOUBLE_EQ(record["predicted"]["canary_matrix_product_s"].get<double>(), 1e-4) << "the calibration's";
   EXPECT_EQ(record["predicted"]["terms"][0]["cost_source"], "calibrated");
   EXPECT_TRUE(record["error"]["step_time_relative"].is_number());
   EXPECT_THAT(record["reproduce"].get<std::string>(),

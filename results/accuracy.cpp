@@ -107,6 +107,7 @@ std::span<const ErrorKind> error_kinds() {
   static constexpr std::array kinds = {
       ErrorKind{"forecast", [](const JudgedCase& one) { return std::optional(one.forecast); }},
       ErrorKind{"paired", [](const JudgedCase& one) { return one.paired; }},
+      ErrorKind{"adjusted", [](const JudgedCase& one) { return one.adjusted; }},
       ErrorKind{"noise", [](const JudgedCase& one) { return one.noise; }},
       ErrorKind{"peak memory", [](const JudgedCase& one) { return one.memory; }},
       ErrorKind{"T / np", [](const JudgedCase& one) { return one.per_rank; }},
@@ -129,6 +130,7 @@ std::vector<JudgedCase> judged_cases(std::span<const ResultsFile> passes) {
     one.forecast = value([](const Record& r) { return case_error(r)->step_time; }).value_or(0);
     one.memory = value([](const Record& r) { return case_error(r)->peak_memory; });
     one.paired = median_of(records, [](const Record& r) { return r.error->paired_step_time_relative; });
+    one.adjusted = median_of(records, [](const Record& r) { return r.error->adjusted_step_time_relative; });
     one.noise = noise_of(records);
     if (const auto alone = per_rank_s(one.parameters, cases); alone && one.parameters.np > 1)
       one.per_rank = *alone / one.measured_s - 1;

@@ -23,6 +23,7 @@ struct JudgedCase {
   double measured_s = 0, predicted_s = 0;  ///< medians of step times
   double forecast = 0;                     ///< of predictions from calibrations that are older than the run
   std::optional<double> paired;            ///< of the model alone (run --paired)
+  std::optional<double> adjusted;          ///< the forecast with the drift taken out that canaries show (drift.h)
   std::optional<double> noise;             ///< mean of |x - m| / m, m a pass's median step, x the others' median
   std::optional<double> memory;            ///< of counted peak bytes
   std::optional<double> per_rank;          ///< of T_1 / (np threads): the prediction of sequential training, divided
@@ -39,7 +40,7 @@ struct ErrorFigures {
 /// Zeros without errors. O(n log n).
 ErrorFigures figures_of(std::span<const double> errors);
 
-/// What is judged of a case, in the order in which it is shown: forecast, paired and noise first.
+/// What is judged of a case, in the order in which it is shown: forecast, paired, adjusted and noise first.
 struct ErrorKind {
   std::string_view name;
   std::optional<double> (*of)(const JudgedCase& one);

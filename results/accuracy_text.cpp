@@ -58,7 +58,7 @@ void add_means(std::string& text, std::string_view heading, std::span<const Judg
     std::vector<double> errors;
     for (const JudgedCase& one : members) errors.push_back(of_the_model(one));
     text += fmt::format("{:<{}} {:>6} {:>9} {:>7} {:>7} {:>7.3f}\n", name, width, members.size(), mean_of(0),
-                        mean_of(1), mean_of(2), figures_of(errors).median_ratio);
+                        mean_of(1), mean_of(3), figures_of(errors).median_ratio);
   }
 }
 
@@ -97,12 +97,13 @@ std::string accuracy_text(std::span<const JudgedCase> cases, int worst) {
 
 std::string accuracy_csv(std::span<const JudgedCase> cases) {
   std::string text =
-      "id,passes,measured_s,predicted_s,forecast,paired,noise,peak_memory,time_over_ranks,ddlbench,largest_term\n";
+      "id,passes,measured_s,predicted_s,forecast,paired,adjusted,noise,peak_memory,time_over_ranks,ddlbench,largest_"
+      "term\n";
   for (const JudgedCase& one : cases)
-    text +=
-        fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", csv_text(one.id), one.passes, print_number(one.measured_s),
-                    print_number(one.predicted_s), print_number(one.forecast), number(one.paired), number(one.noise),
-                    number(one.memory), number(one.per_rank), number(one.ddlbench), csv_text(one.largest_term));
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_text(one.id), one.passes,
+                        print_number(one.measured_s), print_number(one.predicted_s), print_number(one.forecast),
+                        number(one.paired), number(one.adjusted), number(one.noise), number(one.memory),
+                        number(one.per_rank), number(one.ddlbench), csv_text(one.largest_term));
   return text;
 }
 
@@ -124,6 +125,7 @@ json accuracy_json(std::span<const JudgedCase> cases) {
                     {"predicted_s", one.predicted_s},
                     {"forecast", one.forecast},
                     {"paired", known(one.paired)},
+                    {"adjusted", known(one.adjusted)},
                     {"noise", known(one.noise)},
                     {"peak_memory", known(one.memory)},
                     {"time_over_ranks", known(one.per_rank)},

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
+#include "analytic/calibration/measurements.h"
 #include "analytic/calibration/profile.h"
 #include "analytic/costs/layer_seconds.h"
 #include "analytic/costs/spread_times.h"
@@ -158,6 +160,9 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
     plan::require_valid(forecast.plan);
     forecast.predicted = analytic::predict(forecast.plan, sizes, *time, *memory, usual.warmup, usual.steps);
     date_terms(forecast.predicted, knowledge);
+    if (source == std::string_view("calibrated") && !is_emulated(subject.spec))
+      forecast.predicted.canary_matrix_product_s =
+          analytic::calibrated_matrix_product(*knowledge.calibration, sizes, forecast.plan);
     if (made.asynchronous && plan::window(made, warmup, steps).steps() != predicted_window) {
       plan::Plan executed = make_plan_of(subject, sizes, knowledge, {warmup, steps});
       forecast.plan =

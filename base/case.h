@@ -66,6 +66,7 @@ struct Case {
   NamedChoice order{"backward", {}};  ///< of sums of gradients (sum_order.h), canonical
   bool sync_bn = false;               ///< whether batch norms take the statistics of all copies' samples
   ExecutorKind executor = ExecutorKind::ordered;
+  int tp = 1;  ///< ranks that divide the matrix products of each block among themselves; predicted, not run
   double lr = 0.01;
   double momentum = 0.9;
   double weight_decay = 0.0;

@@ -42,6 +42,8 @@ struct Predicted {
   std::vector<RankPredicted> ranks;
   std::optional<StepParts> step_parts;  ///< of the busiest rank; nullopt: a file of schema 1.5 or before
   std::vector<Term> terms;
+  /// What the matrix product of a canary took when the layers were calibrated; nullopt where that is not known.
+  std::optional<double> canary_matrix_product_s;
   std::map<std::string, double> second_opinion_step_time_s;  ///< closed forms by name
   std::optional<StepTimeline> timeline;  ///< of a typical step; nullopt: too long, or a file of schema 1.6 or before
 };

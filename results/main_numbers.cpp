@@ -134,6 +134,10 @@ constexpr MainNumber numbers[] = {
      predicted<[](const Predicted& p) { return bytes_or_nan(peak_bytes(p)); }>},
     {"step_time_error", NumberUnit::relative, "(predicted - measured) / measured step time",
      error<&CaseError::step_time>},
+    {"adjusted_step_time_error", NumberUnit::relative, "The same, the machine's drift since the calibration taken out",
+     [](const Record& record) {
+       return record.error && record.error->adjusted ? finite(record.error->adjusted->relative) : std::nullopt;
+     }},
     {"paired_step_time_error", NumberUnit::relative, "The same, of rounds predicted from their own calibration",
      [](const Record& record) { return record.error ? record.error->paired_step_time_relative : std::nullopt; }},
     {"step_time_noise_floor", NumberUnit::relative, "How far repeated measured step times are from each other",

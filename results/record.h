@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/arithmetic.h"
+#include "base/canary.h"
 #include "base/case.h"
 #include "base/enum_text.h"
 #include "base/measures.h"
@@ -107,6 +108,7 @@ struct Measured {
   std::string reduction;     ///< Capabilities::reduction of the communicator; "": one rank, or an older file
   std::string mpi_settings;  ///< comm::mpi_settings(); "": without MPI, or an older file
   std::optional<StepTimeline> timeline;  ///< of a typical step of the first launch; nullopt: too long, or an older file
+  std::vector<Canary> canaries;          ///< of each launch; empty: not on the processor, of a peer, or an older file
 };
 
 /// A round of a launch that calibrates and trains in turn (run --paired).
@@ -121,8 +123,15 @@ struct NoiseFloor {
   bool of_launches = true;  ///< each launch predicted by the median of the others; else from the calibration's spread
 };
 
+/// A forecast's error without the machine's drift (drift.h).
+struct AdjustedError {
+  double relative = 0;  ///< (adjusted prediction - measured) / measured
+  double exponent = 0;  ///< by which the drift of the matrix product counts
+};
+
 struct PredictionError {
-  double step_time_relative = 0;  ///< (predicted - measured) / measured
+  double step_time_relative = 0;          ///< (predicted - measured) / measured
+  std::optional<AdjustedError> adjusted;  ///< of step_time_relative; nullopt where drift.h has none
   /// The median of the same over paired rounds: of the model alone, without the machine's drift since the calibration.
   std::optional<double> paired_step_time_relative;
   std::optional<NoiseFloor> noise_floor;     ///< of step_time_relative; nullopt: one launch, and costs without spread
@@ -155,6 +164,7 @@ struct Record {
   std::optional<Predicted> predicted;
   std::optional<PredictionError> error;
   std::vector<PairedRound> paired;             ///< in their order; empty without --paired, and in older files
+  std::optional<Canary> paired_canary;         ///< of the launch of these rounds
   std::vector<std::string> earlier_failures;   ///< reasons of the attempts before this one (--retries)
   std::vector<LastOperation> last_operations;  ///< of a launch that failed, as far as ranks told
   std::string emulate;                         ///< what --emulate gave; "" where nothing was, and in older files

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/canary_json.h"
 #include "base/case_json.h"
 #include "base/case_text.h"
 
@@ -108,7 +109,10 @@ json to_json(const PredictionError& error) {
     for (const Breakdown& rank : error.breakdown_s) per_rank.push_back(rank.*field);
   }
   const auto& floor = error.noise_floor;
+  const auto& adjusted = error.adjusted;
   return {{"step_time_relative", error.step_time_relative},
+          {"adjusted_step_time_relative", adjusted ? json(adjusted->relative) : json()},
+          {"adjusted_exponent", adjusted ? json(adjusted->exponent) : json()},
           {"paired_step_time_relative", null_if_absent(error.paired_step_time_relative)},
           {"noise_floor_relative", floor ? json(floor->relative) : json()},
           {"noise_floor_of", floor ? json(floor->of_launches ? "launches" : "calibration") : json()},
@@ -197,6 +201,7 @@ json to_json(const Measured& measured) {
           {"stopped_by", measured.stopped_by ? json(to_text(*measured.stopped_by)) : json()},
           {"baseline", to_json(measured.baseline)},
           {"ranks", list(measured.ranks)},
+          {"canary", list(measured.canaries)},
           {"timeline", to_json(measured.timeline)}};
 }
 
@@ -208,6 +213,7 @@ json to_json(const Predicted& predicted) {
           {"ranks", list(predicted.ranks)},
           {"step_parts_s", predicted.step_parts ? to_json(*predicted.step_parts) : json()},
           {"terms", list(predicted.terms)},
+          {"canary_matrix_product_s", null_if_absent(predicted.canary_matrix_product_s)},
           {"method", "simulated"},  // closed forms are second opinions
           {"second_opinion_step_time_s", predicted.second_opinion_step_time_s},
           {"timeline", to_json(predicted.timeline)}};
@@ -224,6 +230,7 @@ json to_json(const Record& record) {
            {"predicted", record.predicted ? to_json(*record.predicted) : json()},
            {"error", record.error ? to_json(*record.error) : json()},
            {"paired", list(record.paired)},
+           {"paired_canary", record.paired_canary ? parabench::to_json(*record.paired_canary) : json()},
            {"earlier_failures", record.earlier_failures},
            {"last_operations", list(record.last_operations)},
            {"emulate", null_if_empty(record.emulate)},

@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/canary_json.h"
 #include "base/case_json.h"
 #include "base/case_text.h"
 #include "results/validate.h"
@@ -153,6 +154,8 @@ Measured measured(const JsonReader& value) {
   out.reduction = text(value, "reduction");
   out.mpi_settings = text(value, "mpi_settings");
   out.timeline = timeline(value);
+  // Files of schema 1.11 and before do not know it.
+  if (value.has("canary")) out.canaries = list<Canary>(value.at("canary"), canary_from_json);
   return out;
 }
 
@@ -186,6 +189,7 @@ Predicted predicted(const JsonReader& value) {
   // Files of schema 1.5 and before do not know it.
   if (value.has("step_parts_s")) out.step_parts = step_parts(value.at("step_parts_s"));
   out.terms = list<Term>(value.at("terms"), term);
+  out.canary_matrix_product_s = value.find<double>("canary_matrix_product_s");  // unknown to files of schema 1.11
   for (const auto& [name, seconds] : value.at("second_opinion_step_time_s").members()) {
     out.second_opinion_step_time_s[name] = real(seconds);
   }
@@ -196,7 +200,9 @@ Predicted predicted(const JsonReader& value) {
 PredictionError prediction_error(const JsonReader& value) {
   PredictionError out;
   out.step_time_relative = real(value, "step_time_relative");
-  // Files of schema 1.11 and before know neither.
+  // Files of schema 1.11 and before know none of the three.
+  if (value.has("adjusted_step_time_relative"))
+    out.adjusted = AdjustedError{real(value, "adjusted_step_time_relative"), real(value, "adjusted_exponent")};
   out.paired_step_time_relative = value.find<double>("paired_step_time_relative");
   if (value.has("noise_floor_relative"))
     out.noise_floor = NoiseFloor{real(value, "noise_floor_relative"), text(value, "noise_floor_of") == "launches"};
@@ -254,8 +260,9 @@ Record record_from_valid_json(const JsonReader& value) {
   if (value.has("measured")) out.measured = measured(value.at("measured"));
   if (value.has("predicted")) out.predicted = predicted(value.at("predicted"));
   if (value.has("error")) out.error = prediction_error(value.at("error"));
-  // Files of schema 1.11 and before do not know it.
+  // Files of schema 1.11 and before know neither.
   if (value.has("paired")) out.paired = list<PairedRound>(value.at("paired"), paired_round);
+  if (value.has("paired_canary")) out.paired_canary = canary_from_json(value.at("paired_canary"));
   // Files of schema 1.6 and before know none of the three.
   out.earlier_failures = value.find<std::vector<std::string>>("earlier_failures").value_or(std::vector<std::string>());
   if (value.has("last_operations"))

@@ -127,19 +127,21 @@ std::vector<MeanError> mean_errors(std::span<const Record> records) {
 std::vector<MeanError> mean_errors(std::span<const Record* const> records) {
   std::vector<MeanError> means = {{.checked = true}, {}, {.emulated = true}};
   for (MeanError& kind : means) {
-    std::vector<double> time, paired, bytes;
+    std::vector<double> time, adjusted, paired, bytes;
     for (const Record* record : records) {
       if (!counts(*record) || is_emulated(record->parameters) != kind.emulated || is_checked(*record) != kind.checked)
         continue;
       const auto error = case_error(*record);
       if (!error || !std::isfinite(error->step_time)) continue;
       time.push_back(std::abs(error->step_time));
+      if (record->error && record->error->adjusted) adjusted.push_back(std::abs(record->error->adjusted->relative));
       if (record->error && record->error->paired_step_time_relative)
         paired.push_back(std::abs(*record->error->paired_step_time_relative));
       if (std::isfinite(error->peak_memory)) bytes.push_back(std::abs(error->peak_memory));
     }
     kind.cases = static_cast<int>(time.size());
     if (!time.empty()) kind.step_time = mean(time);
+    if (!adjusted.empty()) kind.adjusted = mean(adjusted);
     if (!paired.empty()) kind.paired = mean(paired);
     if (!bytes.empty()) kind.peak_memory = mean(bytes);
   }

@@ -62,7 +62,8 @@ struct MeanError {
   bool emulated = false, checked = false;
   int cases = 0;
   double step_time = 0;
-  std::optional<double> paired;       ///< of the paired step time, over those that have one
+  std::optional<double> adjusted;     ///< of the step time without drift, over those that have one
+  std::optional<double> paired;       ///< of the paired step time, likewise
   std::optional<double> peak_memory;  ///< over those whose memory was counted
 };
 /// "checked", "unchecked" or "emulated".

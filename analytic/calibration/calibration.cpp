@@ -38,6 +38,24 @@ void merge_rates(std::map<Key, RatesByBusy>& into, const std::map<Key, RatesByBu
   }
 }
 
+/// Of launches that measured none of the layers nothing is known any more.
+void drop_unused_launches(Calibration& calibration) {
+  std::vector<std::optional<int>> places(calibration.launches.size());
+  for (const auto& [key, timings] : calibration.layers)
+    for (const LayerTiming& timing : timings)
+      if (timing.launch) places.at(*timing.launch) = 0;
+  std::vector<CalibrationLaunch> used;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (!places[i]) continue;
+    places[i] = static_cast<int>(used.size());
+    used.push_back(std::move(calibration.launches[i]));
+  }
+  calibration.launches = std::move(used);
+  for (auto& [key, timings] : calibration.layers)
+    for (LayerTiming& timing : timings)
+      if (timing.launch) timing.launch = places[*timing.launch];
+}
+
 }  // namespace
 
 LayerKey layer_key(const models::LayerSpec& layer, const TensorSpec& in, bool first, const Case& spec, int busy_ranks) {
@@ -85,12 +103,26 @@ void write_calibration(const Calibration& calibration, const std::string& path) 
   write_atomically(path, to_json(calibration).dump(1) + '\n');
 }
 
+void set_launch(Calibration& calibration, CalibrationLaunch launch) {
+  calibration.date = launch.date;
+  calibration.launches = {std::move(launch)};
+  for (auto& [key, timings] : calibration.layers)
+    for (LayerTiming& timing : timings) timing.launch = 0;
+}
+
 void merge(Calibration& into, const Calibration& newer) {
   std::vector<GpuInfo> known = std::move(into.machine.gpus);
   into.machine = newer.machine;
   if (into.machine.gpus.empty()) into.machine.gpus = std::move(known);
   into.date = std::max(into.date, newer.date);
-  for (const auto& [key, timings] : newer.layers) merge_rows(into.layers[key], timings, &LayerTiming::samples);
+  const auto known_launches = static_cast<int>(into.launches.size());
+  into.launches.insert(into.launches.end(), newer.launches.begin(), newer.launches.end());
+  for (auto [key, timings] : newer.layers) {
+    for (LayerTiming& timing : timings)
+      if (timing.launch) *timing.launch += known_launches;
+    merge_rows(into.layers[key], timings, &LayerTiming::samples);
+  }
+  drop_unused_launches(into);
   for (const auto& [key, curve] : newer.all_reduce) merge_rows(into.all_reduce[key], curve, &CurvePoint::bytes);
   for (const auto& [key, curve] : newer.point_to_point) {
     merge_rows(into.point_to_point[key], curve, &CurvePoint::bytes);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analytic/calibration/machine.h"
+#include "base/canary.h"
 #include "base/case.h"
 #include "base/tensor_spec.h"
 #include "models/spec/layer.h"
@@ -45,6 +46,7 @@ struct LayerTiming {
   std::int64_t forward_peak_bytes = 0;   ///< highest above the start of its forward
   std::int64_t backward_peak_bytes = 0;  ///< highest above the start of its backward
   std::optional<SplitTiming> split;      ///< measured for plans whose backwards are split
+  std::optional<int> launch;             ///< place in Calibration::launches; nullopt: a file of schema 2.5 or before
 };
 
 /// Seconds of a transfer or reduction of `bytes`.
@@ -69,9 +71,17 @@ struct UpdateKey {
   auto operator<=>(const UpdateKey&) const = default;
 };
 
+/// A launch of which measurements are kept.
+struct CalibrationLaunch {
+  std::string date;              ///< ISO 8601, UTC
+  int ranks = 1;                 ///< on all of which its canary was timed at once
+  std::optional<Canary> canary;  ///< nullopt: on GPUs
+};
+
 struct Calibration {
   MachineInfo machine;
   std::string date;                                         ///< ISO 8601, UTC, of the latest measurement
+  std::vector<CalibrationLaunch> launches;                  ///< that measured the layers, in their order
   std::map<LayerKey, std::vector<LayerTiming>> layers;      ///< ascending samples
   std::map<RankCountKey, Curve> all_reduce;                 ///< in place, all ranks take part
   std::map<RankCountKey, Curve> point_to_point;             ///< one way, half a ping-pong
@@ -104,8 +114,11 @@ Calibration read_calibration(const std::string& path);
 /// Replaces the file at once, making its folder; throws Error naming the path.
 void write_calibration(const Calibration& calibration, const std::string& path);
 
+/// Notes that one launch measured all of `calibration`, whose date becomes the launch's.
+void set_launch(Calibration& calibration, CalibrationLaunch launch);
+
 /// `newer` wins where both measured the same key and samples (curves: bytes). GPUs that it does not name, and the split
-/// backwards that it did not measure, stay known.
+/// backwards that it did not measure, stay known; launches none of whose layers are left are forgotten.
 void merge(Calibration& into, const Calibration& newer);
 
 }  // namespace parabench::analytic

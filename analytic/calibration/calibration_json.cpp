@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/called.h"
+#include "base/canary_json.h"
 #include "base/case_text.h"
 #include "base/json_reader.h"
 
@@ -19,9 +20,9 @@ using nlohmann::json;
 
 constexpr std::string_view format_name = "parabench calibration";
 // 2: a backward starts the gradients; in 1 it added to zeroed ones. 2.1: GPUs. 2.2: backwards in two parts. 2.3:
-// graphs. 2.4: resident input. 2.5: updates by optimizer.
+// graphs. 2.4: resident input. 2.5: updates by optimizer. 2.6: launches with their canaries.
 constexpr int schema_major = 2;
-constexpr std::string_view schema_version = "2.5";
+constexpr std::string_view schema_version = "2.6";
 
 /// Files of schema 2.0 know the processor alone and name no device.
 DeviceKind device_of(const JsonReader& row) { return row.find<DeviceKind>("device").value_or(DeviceKind::cpu); }
@@ -51,6 +52,7 @@ json timings_to_json(const std::vector<LayerTiming>& timings) {
                               {"input_mad_s", t.split->input_mad_s},
                               {"weight_mad_s", t.split->weight_mad_s}};
     }
+    if (t.launch) rows.back()["launch"] = *t.launch;
   }
   return rows;
 }
@@ -64,7 +66,16 @@ SplitTiming split_from_json(const JsonReader& split) {
 
 std::int64_t bytes(const JsonReader& row, std::string_view key) { return row.get_at_least(key, std::int64_t{0}); }
 
-std::vector<LayerTiming> timings_from_json(const JsonReader& rows) {
+/// The place of one of `launches`.
+std::optional<int> launch_of(const JsonReader& row, std::size_t launches) {
+  if (!row.has("launch")) return std::nullopt;
+  const int place = row.get_at_least("launch", 0);
+  if (std::cmp_greater_equal(place, launches))
+    throw row.at("launch").error(fmt::format("the place of one of {} launches", launches));
+  return place;
+}
+
+std::vector<LayerTiming> timings_from_json(const JsonReader& rows, std::size_t launches) {
   std::vector<LayerTiming> timings;
   for (const JsonReader& row : rows.items()) {
     timings.push_back({.samples = row.get_at_least("samples", 1),
@@ -76,6 +87,7 @@ std::vector<LayerTiming> timings_from_json(const JsonReader& rows) {
                        .forward_peak_bytes = bytes(row, "forward_peak_bytes"),
                        .backward_peak_bytes = bytes(row, "backward_peak_bytes")});
     if (row.has("split")) timings.back().split = split_from_json(row.at("split"));
+    timings.back().launch = launch_of(row, launches);
   }
   sort_unique(timings, &LayerTiming::samples, rows);
   return timings;
@@ -133,6 +145,22 @@ void read_rates(const JsonReader& rows, std::map<Key, RatesByBusy>& rates) {
     read_key(row, key);
     rates[key][row.get_at_least("busy_ranks", 1)] = row.get_at_least("value", 0.0);
   }
+}
+
+json launches_to_json(const std::vector<CalibrationLaunch>& launches) {
+  json rows = json::array();
+  for (const CalibrationLaunch& launch : launches) {
+    rows.push_back({{"date", launch.date},
+                    {"ranks", launch.ranks},
+                    {"canary", launch.canary ? parabench::to_json(*launch.canary) : json()}});
+  }
+  return rows;
+}
+
+CalibrationLaunch launch_from_json(const JsonReader& row) {
+  CalibrationLaunch launch{.date = row.get<std::string>("date"), .ranks = row.get_at_least("ranks", 1), .canary = {}};
+  if (row.has("canary")) launch.canary = canary_from_json(row.at("canary"));
+  return launch;
 }
 
 json gpus_to_json(const std::vector<GpuInfo>& gpus) {
@@ -235,6 +263,7 @@ json to_json(const Calibration& calibration) {
           {"schema_version", schema_version},
           {"machine", to_json(calibration.machine)},
           {"date", calibration.date},
+          {"launches", launches_to_json(calibration.launches)},
           {"layers", layers},
           {"all_reduce", curves_to_json(calibration.all_reduce)},
           {"point_to_point", curves_to_json(calibration.point_to_point)},
@@ -249,6 +278,8 @@ Calibration calibration_from_json(const JsonReader& file) {
   Calibration c;
   c.machine = machine_from_json(file.at("machine"));
   c.date = file.get<std::string>("date");
+  if (file.has("launches"))  // unknown to files of schema 2.5
+    for (const JsonReader& row : file.at("launches").items()) c.launches.push_back(launch_from_json(row));
   for (const JsonReader& row : file.at("layers").items()) {
     const LayerKey key{.layer = row.get<std::string>("layer"),
                        .precision = row.get<Precision>("precision"),
@@ -258,7 +289,7 @@ Calibration calibration_from_json(const JsonReader& file) {
                        .device = device_of(row),
                        .graph = row.find<bool>("graph").value_or(false),  // unknown to files of schema 2.2
                        .input = row.find<InputKind>("input").value_or(InputKind::host)};  // and of 2.3
-    c.layers[key] = timings_from_json(row.at("timings"));
+    c.layers[key] = timings_from_json(row.at("timings"), c.launches.size());
   }
   c.all_reduce = curves_from_json(file.at("all_reduce"));
   c.point_to_point = curves_from_json(file.at("point_to_point"));

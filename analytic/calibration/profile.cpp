@@ -5,6 +5,7 @@
 #include "analytic/costs/costs.h"
 #include "analytic/costs/emulation.h"
 #include "analytic/costs/layer_seconds.h"
+#include "analytic/costs/spread_times.h"
 #include "base/error.h"
 #include "base/optimizer.h"
 #include "base/sum_order.h"
@@ -133,9 +134,9 @@ plan::Plan single_layers(const Case& spec, const models::ModelSpec& model, int s
 plan::Profile make_profile(const Calibration* calibration, const MachineInfo& machine, const Sizes& sizes,
                            const Case& spec, const std::optional<Link>& link) {
   const plan::Plan plan = single_layers(spec, sizes.model(), plan::largest_piece(spec));
-  const Costs data_sheet = data_sheet_costs(machine, sizes);
+  const Costs data_sheet = data_sheet_costs_of(spec, machine, sizes);
   const bool calibrated = calibration && has_layers(*calibration, sizes, spec);
-  Costs costs = calibrated ? calibrated_costs(*calibration, sizes) : data_sheet_costs(machine, sizes);
+  Costs costs = calibrated ? calibrated_costs(*calibration, sizes) : data_sheet_costs_of(spec, machine, sizes);
   if (link) costs.time = over_link(std::move(costs.time), *link, sizes);
   const bool split = spec.partition == PartitionRule::memory && splits_backwards(spec, sizes.model());
 

@@ -6,6 +6,16 @@
 
 namespace parabench::analytic {
 
+namespace {
+
+/// One micro-batch through all stages and back.
+double once(std::span<const double> forward_s, std::span<const double> backward_s) {
+  return std::accumulate(forward_s.begin(), forward_s.end(), 0.0) +
+         std::accumulate(backward_s.begin(), backward_s.end(), 0.0);
+}
+
+}  // namespace
+
 double data_parallel_step(double sequential_s, int workers, double gradient_bytes, double fusion_bytes,
                           std::span<const Link> links) {
   double slowest = 0;
@@ -77,14 +87,16 @@ double gpipe_communication(std::span<const double> boundary_s, int micro_batches
   return 2 * (fill + (micro_batches - (static_cast<double>(boundaries) - 1)) * slowest + drain);
 }
 
-double pipedream_stage(double compute_s, double parameter_bytes, int replicas, double bytes_per_s) {
-  return (compute_s + 4 * (replicas - 1) * parameter_bytes / (replicas * bytes_per_s)) / replicas;
+double gpipe_unequal(std::span<const double> forward_s, std::span<const double> backward_s, int micro_batches) {
+  return once(forward_s, backward_s) +
+         (micro_batches - 1) * (*std::ranges::max_element(forward_s) + *std::ranges::max_element(backward_s));
 }
 
-double gpipe_unequal(std::span<const double> forward_s, std::span<const double> backward_s, int micro_batches) {
-  const double once = std::accumulate(forward_s.begin(), forward_s.end(), 0.0) +
-                      std::accumulate(backward_s.begin(), backward_s.end(), 0.0);
-  return once + (micro_batches - 1) * (*std::ranges::max_element(forward_s) + *std::ranges::max_element(backward_s));
+double alternating_unequal(std::span<const double> forward_s, std::span<const double> backward_s, int micro_batches) {
+  double slowest = 0;
+  for (std::size_t stage = 0; stage < forward_s.size(); ++stage)
+    slowest = std::max(slowest, forward_s[stage] + backward_s[stage]);
+  return once(forward_s, backward_s) + (micro_batches - 1) * slowest;
 }
 
 double ring_all_reduce(int ranks, double bytes, double alpha_s, double beta_s_per_byte, double gamma_s_per_byte) {

@@ -83,12 +83,12 @@ double recompute_except_last(int micro_batches);
 ///   2 [sum_{i=1..W-2} max_{j<=i} x_j + (m - (W-2)) max_j x_j + sum_{i=2..W-1} max_{j>=i} x_j]
 double gpipe_communication(std::span<const double> boundary_s, int micro_batches);
 
-/// PipeDream's planner (its code): seconds of a stage of `compute_s` on m replicas with `parameter_bytes`:
-/// (C + 4 (m-1) P / (m BW)) / m.
-double pipedream_stage(double compute_s, double parameter_bytes, int replicas, double bytes_per_s);
-
 /// Unequal stages, GPipe exact: sum(tF + tB) + (M-1)(max tF + max tB), the makespan of one drained step.
 double gpipe_unequal(std::span<const double> forward_s, std::span<const double> backward_s, int micro_batches);
+
+/// Unequal stages that alternate forwards and backwards, as 1F1B does: sum(tF + tB) + (M-1) max(tF + tB), at the pace of
+/// the slowest stage. Exact where that is the last one; of others forwards that run ahead hide a part.
+double alternating_unequal(std::span<const double> forward_s, std::span<const double> backward_s, int micro_batches);
 
 /// Ring all-reduce of n bytes over p ranks: 2 (p-1) alpha + 2 (p-1)/p n beta (+ (p-1)/p n gamma).
 double ring_all_reduce(int ranks, double bytes, double alpha_s, double beta_s_per_byte, double gamma_s_per_byte);

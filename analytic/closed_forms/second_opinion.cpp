@@ -8,9 +8,12 @@
 
 #include "analytic/closed_forms/closed_forms.h"
 #include "base/sum_order.h"
+#include "parallelism/plan/partition/replicated_stage.h"
 #include "parallelism/plan/passes/statistics.h"
+#include "parallelism/plan/schedules/one_forward_one_backward.h"
 #include "parallelism/plan/strategies/horovod.h"
 #include "parallelism/plan/strategies/parameter_server.h"
+#include "parallelism/plan/strategies/stage_widths.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 
 namespace parabench::analytic {
@@ -35,14 +38,35 @@ bool is_alternating(const plan::Plan& plan) {
   });
 }
 
+/// Whether a rank begins a forward after a backward of the same step, as 1f1b has it and gpipe has not: by the schedule,
+/// since an outline lists the first passes alone; of one from a file by the plan.
+bool runs_ahead(const plan::Plan& plan) {
+  if (const auto order = plan::find_strategy(plan.spec.strategy.name).schedule.order)
+    return order == plan::one_forward_one_backward;
+  return std::ranges::any_of(plan.ranks, [](const plan::RankProgram& rank) {
+    bool turned = false;
+    for (const plan::Op& op : rank.compute()) {
+      if (turned && op.kind == plan::OpKind::forward) return true;
+      turned = turned || op.kind == plan::OpKind::backward;
+    }
+    return false;
+  });
+}
+
 /// T_seq: the pieces of replica 0 one after the other, each segment on the first rank that has it, which alone is busy.
 double sequential_seconds(const plan::Plan& plan, const TimeModel& time) {
+  const auto holders = plan::holders(plan);
+  const std::vector<int>& pieces = plan.pieces.front();
   double sum = 0;
   for (SegmentId s; s.value < std::ssize(plan.segments); ++s) {
-    const Rank rank = plan::holders(plan, plan::stage_of(plan, s)).front();
-    for (MicroBatchId m; m.value < plan::micro_batches(plan); ++m) {
-      sum += time.seconds(plan, rank, plan::forward(s, m, StepId(0), VersionId(0)), 1) +
-             time.seconds(plan, rank, plan::backward(s, m, StepId(0), VersionId(0)), 1);
+    const Rank rank = holders[plan::stage_of(plan, s).value].front();
+    // Pieces of as many samples lie side by side and take as long.
+    for (auto first = pieces.begin(), end = first; first != pieces.end(); first = end) {
+      end = std::find_if(first, pieces.end(), [&](int samples) { return samples != *first; });
+      const MicroBatchId m(static_cast<int>(first - pieces.begin()));
+      sum += static_cast<double>(end - first) *
+             (time.seconds(plan, rank, plan::forward(s, m, StepId(0), VersionId(0)), 1) +
+              time.seconds(plan, rank, plan::backward(s, m, StepId(0), VersionId(0)), 1));
     }
   }
   return sum;
@@ -193,10 +217,11 @@ struct StagePasses {
 };
 
 StagePasses stage_passes(const plan::Plan& plan, const TimeModel& time) {
+  const auto holders = plan::holders(plan);
   StagePasses passes;
   for (StageId stage; stage.value < plan.stages; ++stage) {
     const auto seconds = [&](plan::OpKind kind) {
-      return stage_pass(plan, time, plan::holders(plan, stage).front(), stage, kind);
+      return stage_pass(plan, time, holders[stage.value].front(), stage, kind);
     };
     passes.forward.push_back(seconds(plan::OpKind::forward));
     passes.backward.push_back(seconds(plan::OpKind::backward));
@@ -207,9 +232,10 @@ StagePasses stage_passes(const plan::Plan& plan, const TimeModel& time) {
 }
 
 std::vector<double> boundary_seconds(const plan::Plan& plan, const TimeModel& time) {
+  const auto holders = plan::holders(plan);
   std::vector<double> seconds;
   for (StageId stage; stage.value + 1 < plan.stages; ++stage) {
-    const Rank from = plan::holders(plan, stage).front(), to = plan::holders(plan, StageId(stage.value + 1)).front();
+    const Rank from = holders[stage.value].front(), to = holders[stage.value + 1].front();
     const plan::Op message = plan::send_forward(plan::segments_of(plan, stage).last, MicroBatchId(0), StepId(0), to);
     seconds.push_back(time.seconds(plan, from, message, 1));
   }
@@ -232,17 +258,31 @@ double recomputed_pass(const plan::Plan& plan, const TimeModel& time, StageId st
 
 double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
+/// Of the updates that a rank makes in a step.
+double update_seconds(const plan::Plan& plan, const TimeModel& time, Rank rank) {
+  double seconds = 0;
+  for (const plan::Op& op : plan.ranks[rank.value].compute())
+    if (op.kind == plan::OpKind::update) seconds += time.seconds(plan, rank, op, plan.spec.np) / plan.steps;
+  return seconds;
+}
+
+/// The slowest stage, or the slowest boundary, over which all micro-batches of a step pass in both directions. Sums of
+/// replicas are priced as the case's `sync` says.
 double planner_period(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time) {
   const StagePasses passes = stage_passes(plan, time);
+  const plan::ReplicaLink link{time.link(plan).bytes_per_s, plan::sync_model(plan.spec)};
+  const int pieces = plan::micro_batches(plan);
   double period = 0;
-  for (const double seconds : boundary_seconds(plan, time)) period = std::max(period, 2 * seconds);
+  for (const double seconds : boundary_seconds(plan, time)) period = std::max(period, 2 * pieces * seconds);
   for (StageId stage; stage.value < plan.stages; ++stage) {
     const auto [first, last] = plan::segments_of(plan, stage);
-    const auto weights = static_cast<double>(sizes.parameter_bytes(plan, first, last.value - first.value + 1));
     const double passed = passes.forward[stage.value] + passes.backward[stage.value];
-    const double compute = plan::micro_batches(plan) * (passed + recomputed_pass(plan, time, stage));
+    const plan::StageLoad load{.seconds = pieces * (passed + recomputed_pass(plan, time, stage)),
+                               .weight_bytes = sizes.parameter_bytes(plan, first, last.value - first.value + 1),
+                               .input_bytes = 0};
     const int width = plan.versions[stage.value].steps_per_update;
-    period = std::max(period, pipedream_stage(compute, weights, width, time.link(plan).bytes_per_s));
+    period = std::max(
+        period, plan::stage_period(load, width, link) + update_seconds(plan, time, plan::holders(plan, stage).front()));
   }
   return period;
 }
@@ -280,7 +320,8 @@ void add_pipeline_opinions(const plan::Plan& plan, const TimeModel& time, std::m
   const double sums = most_seconds(plan, time, [](const plan::Op& op) { return plan::is_collective(op.kind); });
   if (alternates) {
     const StagePasses passes = stage_passes(plan, time);
-    opinions["unequal_stages"] = gpipe_unequal(passes.forward, passes.backward, pieces) + again + sums;
+    const auto unequal = runs_ahead(plan) ? alternating_unequal : gpipe_unequal;
+    opinions["unequal_stages"] = unequal(passes.forward, passes.backward, pieces) + again + sums;
   } else if (const auto makespan = schedule_makespan(plan, time)) {
     opinions["schedule_formula"] = *makespan + again + sums;
   } else {

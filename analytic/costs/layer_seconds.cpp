@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "analytic/calibration/profile.h"
-#include "analytic/costs/costs.h"
+#include "analytic/costs/spread_times.h"
 
 namespace parabench::analytic {
 namespace {
@@ -48,7 +48,7 @@ std::vector<double> layer_seconds(const TimeModel& time, const plan::Plan& layer
 std::vector<double> layer_seconds(const Calibration* calibration, const MachineInfo& machine, const Sizes& sizes,
                                   const Case& spec, int samples) {
   const bool calibrated = calibration && has_layers(*calibration, sizes, spec);
-  const Costs costs = calibrated ? calibrated_costs(*calibration, sizes) : data_sheet_costs(machine, sizes);
+  const Costs costs = calibrated ? calibrated_costs(*calibration, sizes) : data_sheet_costs_of(spec, machine, sizes);
   return layer_seconds(*costs.time, single_layers(spec, sizes.model(), samples));
 }
 

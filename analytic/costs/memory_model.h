@@ -15,7 +15,8 @@ struct DeviceOverhead {
   std::int64_t memory_bytes = 0;            ///< of the GPU; 0: unknown
 };
 
-/// Bytes of the operations of one plan. Pure: same question, same answer.
+/// Bytes of the operations of one plan. Pure: same question, same answer. What differs in step, version and
+/// micro-batch, of as many samples, takes the same.
 class MemoryModel {
  public:
   virtual ~MemoryModel() = default;

@@ -47,6 +47,7 @@ class ChangedTimes final : public TimeModel {
   }
   std::string assumption(const plan::Plan& plan) const override { return base_->assumption(plan); }
   int cores() const override { return cores_; }
+  bool shares_links() const override { return base_->shares_links(); }
   std::string source() const override { return base_->source(); }
   std::string link_source() const override { return base_->link_source(); }
 

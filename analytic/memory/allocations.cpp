@@ -23,7 +23,7 @@ namespace {
 
 constexpr double forever = std::numeric_limits<double>::infinity();
 
-/// A message that leaves the rank, as a key.
+/// A skip that leaves the rank, as a key.
 struct Place {
   plan::Payload payload;
   int segment, micro_batch, step;
@@ -48,21 +48,30 @@ bool multiplies_matrices(std::span<const models::LayerSpec> layers) {
   });
 }
 
-/// When each pass of a rank ran.
+/// When each pass of a rank ran, and when what follows from it was sent to a neighbour.
 class PassIndex {
  public:
-  PassIndex(const plan::Plan& plan, Rank rank, std::span<const plan::Span> spans)
+  PassIndex(const plan::Plan& plan, Rank rank, std::span<const std::vector<plan::Span>> spans)
       : steps_(plan.steps), micro_batches_(plan::micro_batches(plan)), row_(plan.segments.size(), -1) {
     const std::vector<SegmentId> held = plan::segments_held(plan, rank);
     for (int row = 0; row < std::ssize(held); ++row) row_[held[row].value] = row;
     for (auto& of_kind : spans_) of_kind.resize(held.size() * steps_ * micro_batches_);
-    const auto& ops = plan.ranks[rank.value].compute();
-    for (std::size_t i = 0; i < ops.size(); ++i) {
-      if (!plan::is_pass(ops[i].kind)) continue;
-      const plan::Span*& known = spans_[static_cast<int>(ops[i].kind)][place(ops[i], ops[i].segment.value)];
-      if (!known) known = &spans[i];
+    const auto& lanes = plan.ranks[rank.value].lanes;
+    for (std::size_t l = 0; l < lanes.size(); ++l) {
+      const bool sends = lanes[l].key.kind == plan::LaneKind::send && plan::is_of_micro_batch(lanes[l].key.purpose);
+      if (!sends && lanes[l].key.kind != plan::LaneKind::compute) continue;
+      for (std::size_t i = 0; i < lanes[l].ops.size(); ++i) {
+        const plan::Op& op = lanes[l].ops[i];
+        if (sends ? op.port > 0 : !plan::is_pass(op.kind)) continue;
+        const int row = sends ? row_of(op.payload) : static_cast<int>(op.kind);
+        const plan::Span*& known = spans_[row][place(op, op.segment.value)];
+        if (!known) known = &spans[l][i];
+      }
     }
   }
+
+  /// Of the segments that the rank holds.
+  int row(SegmentId segment) const { return row_[segment.value]; }
 
   /// Of the pass of `kind` that handles the piece of `op` on another segment; nullptr where the rank has none.
   const plan::Span* find(plan::OpKind kind, const plan::Op& op, int segments_away) const {
@@ -70,8 +79,13 @@ class PassIndex {
     if (segment < 0 || segment >= std::ssize(row_) || row_[segment] < 0) return nullptr;
     return spans_[static_cast<int>(kind)][place(op, segment)];
   }
+  /// Of the message with what a pass made for the segment next to its own; nullptr where nothing is sent.
+  const plan::Span* find_send(plan::Payload payload, const plan::Op& op) const {
+    return spans_[row_of(payload)][place(op, op.segment.value)];
+  }
 
  private:
+  static int row_of(plan::Payload payload) { return pass_kinds + (payload == plan::Payload::activation ? 0 : 1); }
   std::size_t place(const plan::Op& op, int segment) const {
     return (static_cast<std::size_t>(row_[segment]) * steps_ + op.step.value) * micro_batches_ + op.micro_batch.value;
   }
@@ -79,7 +93,7 @@ class PassIndex {
   int steps_, micro_batches_;
   std::vector<int> row_;  ///< by segment; -1: the rank does not hold it
   static constexpr int pass_kinds = static_cast<int>(plan::OpKind::recompute) + 1;
-  std::array<std::vector<const plan::Span*>, pass_kinds> spans_;  ///< [kind][row][step][micro-batch]
+  std::array<std::vector<const plan::Span*>, pass_kinds + 2> spans_;  ///< [kind, or send][row][step][micro-batch]
 };
 
 class Ledger {
@@ -92,9 +106,10 @@ class Ledger {
         rank_(rank),
         ports_(plan),
         spans_(timeline.ranks[rank.value]),
-        passes_(plan, rank, spans_[plan::compute_lane]) {
+        passes_(plan, rank, spans_),
+        known_(plan::segments_held(plan, rank).size()) {
     for_each_op([&](const plan::Op& op, const plan::Span& span) {
-      if (op.kind == plan::OpKind::send) sends_.try_emplace(place(op.payload, op), &span);
+      if (op.kind == plan::OpKind::send && op.port > 0) sends_.try_emplace(place(op.payload, op), &span);
       if (op.kind == plan::OpKind::add) pushed_until_[{op.segment, op.step, op.peer}] = span.end;
     });
     if (plan.taken > 0) find_dropped();
@@ -126,10 +141,34 @@ class Ledger {
   const plan::Span* find(plan::OpKind kind, const plan::Op& op, int segments_away = 0) const {
     return passes_.find(kind, op, segments_away);
   }
-  const plan::Span* find_send(plan::Payload payload, const plan::Op& op) const { return find(place(payload, op)); }
+  const plan::Span* find_send(plan::Payload payload, const plan::Op& op) const {
+    return passes_.find_send(payload, op);
+  }
   const plan::Span* find(const Place& place) const {
     const auto found = sends_.find(place);
     return found == sends_.end() ? nullptr : found->second;
+  }
+
+  enum class Asked { saved, peak, for_weights, input, payload };
+  /// What operations take that differ in their micro-batch, of as many samples, and step alone is the same: it is asked
+  /// for once.
+  template <class Ask>
+  std::int64_t bytes(Asked what, const plan::Op& op, Ask ask) {
+    const Known key{what, op.kind, op.payload, op.accumulates, op.discards, op.port, samples_of(plan_, rank_, op), 0};
+    auto& known = known_[passes_.row(op.segment)];
+    const auto found = std::ranges::find_if(known, [&](const Known& other) { return other.is_same_question(key); });
+    if (found != known.end()) return found->bytes;
+    known.push_back(key);
+    return known.back().bytes = ask();
+  }
+  std::int64_t saved_bytes(const plan::Op& op) {
+    return bytes(Asked::saved, op, [&] { return memory_.saved_bytes(plan_, rank_, op); });
+  }
+  std::int64_t peak_bytes(const plan::Op& op) {
+    return bytes(Asked::peak, op, [&] { return memory_.peak_bytes(plan_, rank_, op); });
+  }
+  std::int64_t payload_bytes(const plan::Op& op) {
+    return bytes(Asked::payload, op, [&] { return sizes_.payload_bytes(plan_, rank_, op); });
   }
 
   void hold(MemoryCategory category, std::int64_t bytes, double from, double until,
@@ -246,7 +285,7 @@ class Ledger {
 
   /// A received activation.
   void add_input(const plan::Op& op, const plan::Span& span) {
-    const std::int64_t bytes = sizes_.payload_bytes(plan_, rank_, op);
+    const std::int64_t bytes = payload_bytes(op);
     const plan::Span* forward = find(plan::OpKind::forward, op);
     if (!forward) return;
     const plan::Span* input_gradient = find_input_gradient(op);
@@ -331,8 +370,8 @@ class Ledger {
   /// A received gradient.
   void add_gradient(const plan::Op& op, const plan::Span& span) {
     const plan::Span* taker = find_input_gradient(op);
-    hold(MemoryCategory::communication, sizes_.payload_bytes(plan_, rank_, op), span.start,
-         (taker ? taker : &span)->end, MemorySource::communication_stream);
+    hold(MemoryCategory::communication, payload_bytes(op), span.start, (taker ? taker : &span)->end,
+         MemorySource::communication_stream);
   }
 
   const plan::Span* find_input_gradient(const plan::Op& op, int segments_away = 0) const {
@@ -341,7 +380,7 @@ class Ledger {
   }
 
   void add_forward(const plan::Op& op, const plan::Span& span) {
-    const std::int64_t saved = memory_.saved_bytes(plan_, rank_, op);
+    const std::int64_t saved = saved_bytes(op);
     const plan::Span* input_gradient = find_input_gradient(op);
     const double until = (input_gradient ? input_gradient : &span)->end;
     if (on_gpu()) {
@@ -349,9 +388,10 @@ class Ledger {
     } else {
       hold(MemoryCategory::activations, saved, span.start, until);
     }
-    hold(MemoryCategory::activations, memory_.peak_bytes(plan_, rank_, op), span.start, span.end);
+    hold(MemoryCategory::activations, peak_bytes(op), span.start, span.end);
     if (const plan::Span* weights = find(plan::OpKind::backward_weight, op); weights && input_gradient) {
-      hold(MemoryCategory::activations, sizes_.kept_for_weights(plan_, rank_, op), input_gradient->end, weights->end);
+      const auto ask = [&] { return sizes_.kept_for_weights(plan_, rank_, op); };
+      hold(MemoryCategory::activations, bytes(Asked::for_weights, op, ask), input_gradient->end, weights->end);
     }
   }
 
@@ -384,7 +424,7 @@ class Ledger {
   }
 
   void add_backward(const plan::Op& op, const plan::Span& span) {
-    const std::int64_t temporaries = memory_.peak_bytes(plan_, rank_, op);
+    const std::int64_t temporaries = peak_bytes(op);
     if (on_gpu()) {
       // Most of them are the gradients on both sides of one operation.
       hold_tensors(MemoryCategory::workspace, temporaries, std::array<std::int64_t, 2>{1, 1}, span.start, span.end);
@@ -394,7 +434,8 @@ class Ledger {
     if (plan::makes_input_gradient(op.kind)) {
       const plan::Span* taker = find_input_gradient(op, -1);
       if (!taker) taker = find_send(plan::Payload::activation_gradient, op);
-      if (taker) hold(MemoryCategory::workspace, sizes_.input_bytes(plan_, rank_, op), span.end, taker->end);
+      const auto ask = [&] { return sizes_.input_bytes(plan_, rank_, op); };
+      if (taker) hold(MemoryCategory::workspace, bytes(Asked::input, op, ask), span.end, taker->end);
       add_skip_gradients(op, span);
     }
     if (plan::makes_weight_gradient(op.kind) && !op.accumulates && !has_gradient_arena()) hold_gradients(op, span.end);
@@ -461,7 +502,20 @@ class Ledger {
   const std::vector<std::vector<plan::Span>>& spans_;  ///< [lane][index]
   PassIndex passes_;
   std::map<std::tuple<SegmentId, StepId, Rank>, double> pushed_until_;  ///< on a server, by run and worker
-  std::unordered_map<Place, const plan::Span*, PlaceHash> sends_;
+  std::unordered_map<Place, const plan::Span*, PlaceHash> sends_;       ///< of skips
+  struct Known {
+    Asked what = Asked::saved;
+    plan::OpKind kind = plan::OpKind::forward;
+    plan::Payload payload = plan::Payload::none;
+    bool accumulates = false, discards = false;
+    int port = 0, samples = 0;
+    std::int64_t bytes = 0;
+    bool is_same_question(const Known& other) const {
+      return what == other.what && kind == other.kind && payload == other.payload && accumulates == other.accumulates &&
+             discards == other.discards && port == other.port && samples == other.samples;
+    }
+  };
+  std::vector<std::vector<Known>> known_;                ///< by row of a segment
   std::vector<std::vector<const plan::Span*>> updates_;  ///< by segment
   std::unordered_set<const plan::Op*> starts_tied_;
   std::vector<Allocation> allocations_;

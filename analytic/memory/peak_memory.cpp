@@ -19,6 +19,34 @@ struct Change {
   int first = 0, end = 0;
 };
 
+bool comes_before(const Change& a, const Change& b) {
+  if (a.time != b.time) return a.time < b.time;
+  return a.begins != b.begins ? b.begins : a.first < b.first;
+}
+
+/// What comes lane by lane is a shuffle of few sequences in order: each change joins the first one that it continues,
+/// and these are merged (patience sorting). O(n log sequences), and no worse than O(n log n).
+std::vector<Change> sorted(std::span<const Change> changes) {
+  constexpr std::size_t most_tried = 8;
+  std::vector<std::vector<Change>> piles;
+  for (const Change& change : changes) {
+    const std::size_t tried = std::min(piles.size(), most_tried);
+    const auto joins = [&](const std::vector<Change>& pile) { return !comes_before(change, pile.back()); };
+    const auto pile = std::find_if(piles.end() - static_cast<std::ptrdiff_t>(tried), piles.end(), joins);
+    (pile == piles.end() ? piles.emplace_back() : *pile).push_back(change);
+  }
+  std::vector<Change> merged;
+  for (; piles.size() > 1; piles.resize((piles.size() + 1) / 2)) {
+    for (std::size_t i = 0; i + 1 < piles.size(); i += 2) {
+      merged.resize(piles[i].size() + piles[i + 1].size());
+      std::ranges::merge(piles[i], piles[i + 1], merged.begin(), comes_before);
+      std::swap(piles[i / 2], merged);
+    }
+    if (piles.size() % 2 == 1) std::swap(piles[piles.size() / 2], piles.back());
+  }
+  return piles.empty() ? std::vector<Change>{} : std::move(piles.front());
+}
+
 /// At one instant what ends is released before what begins is allocated.
 std::vector<Change> changes_of(std::span<const Allocation> allocations) {
   std::vector<Change> begins, ends;
@@ -34,11 +62,7 @@ std::vector<Change> changes_of(std::span<const Allocation> allocations) {
     add(ends, allocations[i].until, false, i);
   }
   begins.insert(begins.end(), ends.begin(), ends.end());
-  std::ranges::sort(begins, [](const Change& a, const Change& b) {
-    if (a.time != b.time) return a.time < b.time;
-    return a.begins != b.begins ? b.begins : a.first < b.first;
-  });
-  return begins;
+  return sorted(begins);
 }
 
 /// Categories at the highest sum.

@@ -2,42 +2,56 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace parabench::analytic {
 namespace {
 
-bool computes(const Activity& activity) { return plan::lane_kind(activity.op->kind) == plan::LaneKind::compute; }
+constexpr double unknown = -1;
+
+int demand(const Case& spec, const Activity& activity, bool computes) {
+  if (spec.device == DeviceKind::cuda) return 0;
+  return computes ? threads_of_operation(spec) : activity.ends;
+}
 
 }  // namespace
 
-int SharingActivities::demand(const Activity& activity) const {
-  if (plan_.spec.device == DeviceKind::cuda) return 0;
-  return computes(activity) ? threads_of_operation(plan_.spec) : activity.ends;
-}
-
 void SharingActivities::start(const Activity& activity, double now) {
   now_ = now;
-  running_.push_back({.activity = activity});
+  const bool computes = plan::lane_kind(activity.op->kind) == plan::LaneKind::compute;
+  Running& running = running_.emplace_back(
+      Running{.activity = activity, .computes = computes, .demand = demand(plan_.spec, activity, computes)});
+  if (!spare_.empty()) {
+    running.known_s = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  running.known_s.assign(plan_.spec.np + 1, unknown);
+}
+
+double SharingActivities::measured_s(Running& running, int busy_ranks) const {
+  double& known = running.known_s[busy_ranks];
+  if (known < 0) known = time_.seconds(plan_, running.activity.rank, *running.activity.op, busy_ranks);
+  return known;
 }
 
 void SharingActivities::reload() {
   int busy = 0, compute_demand = 0, all_demand = 0;
   for (const Running& r : running_) {
-    all_demand += demand(r.activity);
-    if (!computes(r.activity)) continue;
+    all_demand += r.demand;
+    if (!r.computes) continue;
     ++busy;
-    compute_demand += demand(r.activity);
+    compute_demand += r.demand;
   }
   // Two operations of one rank are as two ranks that compute, and so many were measured at most.
   busy = std::min(busy, plan_.spec.np);
   const int cores = time_.cores();
   for (Running& r : running_) {
-    const int measured_busy = computes(r.activity) ? busy : 1;
+    const int measured_busy = r.computes ? busy : 1;
     if (r.measured_busy != measured_busy) {
       r.measured_busy = measured_busy;
-      r.measured_s = time_.seconds(plan_, r.activity.rank, *r.activity.op, measured_busy);
+      r.measured_s = measured_s(r, measured_busy);
     }
-    const int measured_demand = computes(r.activity) ? compute_demand : demand(r.activity);
+    const int measured_demand = r.computes ? compute_demand : r.demand;
     r.whole_s = r.measured_s * std::max(cores, all_demand) / std::max(cores, measured_demand);
   }
 }
@@ -52,6 +66,7 @@ double SharingActivities::finish(std::vector<int>& ended) {
     if (r.remaining * r.whole_s <= together) {
       ended.push_back(r.activity.lane);
       r.remaining = 0;
+      spare_.push_back(std::move(r.known_s));
     } else {
       r.remaining -= next / r.whole_s;
     }

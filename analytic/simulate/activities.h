@@ -33,18 +33,23 @@ class SharingActivities {
  private:
   struct Running {
     Activity activity;
+    bool computes = false;
+    int demand = 0;         ///< cores that it would use
     double remaining = 1;   ///< share of the operation still to do
     double whole_s = 0;     ///< what all of it would take under the present load
     double measured_s = 0;  ///< whole_s while nothing but what it was measured with runs
     int measured_busy = 0;  ///< the busy ranks that measured_s holds for; 0: not asked yet
+    /// What the model said for so many busy ranks: loads come and go while an operation runs. Unknown where negative.
+    std::vector<double> known_s;
   };
-  int demand(const Activity& activity) const;
+  double measured_s(Running& running, int busy_ranks) const;
   void reload();
 
   const plan::Plan& plan_;
   const TimeModel& time_;
   double now_ = 0;
   std::vector<Running> running_;
+  std::vector<std::vector<double>> spare_;  ///< room of those that have ended, for known_s of others
 };
 
 /// What has started, by when it ends, where nothing shares cores; transfers may share links.

@@ -1,11 +1,13 @@
 #include "analytic/simulate/predict.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "analytic/closed_forms/second_opinion.h"
 #include "analytic/memory/peak_memory.h"
 #include "analytic/simulate/simulate.h"
+#include "analytic/simulate/simulate_window.h"
 #include "analytic/simulate/step_parts.h"
 #include "analytic/simulate/terms.h"
 #include "base/statistics.h"
@@ -32,9 +34,26 @@ class Shifted final : public TimeModel {
   double deviations_;
 };
 
-/// Median duration of the steps from `warmup` on. `plan` is unrolled.
-double steady_step(const plan::Plan& plan, const plan::Timeline& timeline, int warmup) {
-  return median(plan::step_samples(plan, timeline, StepId(warmup)));
+/// Median duration of the measured steps.
+double steady_step(const SimulatedWindow& window) {
+  return median(plan::step_samples(window.plan, window.timeline, StepId(window.discarded)));
+}
+
+/// Of the plan's own steps, with nothing before and nothing behind them. `window`: theirs and of what follows.
+double isolated_step(const plan::Plan& plan, const TimeModel& time, const SimulatedWindow& window) {
+  const double seconds = follows_from_round_before(plan, time)
+                             ? plan::step_completions(window.plan, window.timeline)[plan.steps - 1]
+                             : plan::makespan(simulate(plan, time));
+  return seconds / plan.steps;
+}
+
+/// A typical one of the measured steps, numbered as in the steps that were asked for.
+std::optional<StepTimeline> typical_step(const SimulatedWindow& window, const plan::Window& asked) {
+  std::optional<StepTimeline> step = plan::excerpt(window.plan, window.timeline, StepId(window.discarded));
+  if (!step) return step;
+  step->first_step += asked.discarded - window.discarded;
+  step->last_step += asked.discarded - window.discarded;
+  return step;
 }
 
 }  // namespace
@@ -42,29 +61,26 @@ double steady_step(const plan::Plan& plan, const plan::Timeline& timeline, int w
 Predicted predict(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time, const MemoryModel& memory,
                   int warmup, int steps) {
   const plan::Window asked = plan::window(plan, warmup, steps);
-  const plan::Plan window = plan::unroll(plan, asked.steps());
-  const plan::Timeline timeline = simulate(window, time);
+  const SimulatedWindow window = simulate_window(plan, time, asked);
   Predicted result;
-  result.step_time_s = steady_step(window, timeline, asked.discarded);
-  if (!plan.asynchronous) result.isolated_step_time_s = plan::makespan(simulate(plan, time)) / plan.steps;
+  result.step_time_s = steady_step(window);
+  if (!plan.asynchronous) result.isolated_step_time_s = isolated_step(plan, time, window);
   if (result.step_time_s > 0) result.throughput_samples_per_s = plan::trained_samples(plan) / result.step_time_s;
   result.interval_s = {result.step_time_s, result.step_time_s};
   if (time.source() == "calibrated") {
     constexpr double deviations = 1.96 * 1.4826;
-    const auto shifted = [&](double by) {
-      return steady_step(window, simulate(window, Shifted(time, by)), asked.discarded);
-    };
+    const auto shifted = [&](double by) { return steady_step(simulate_window(plan, Shifted(time, by), asked)); };
     result.interval_s = {shifted(-deviations), shifted(deviations)};
   }
-  const std::vector<Breakdown> parts = plan::breakdowns(window, timeline, StepId(asked.discarded));
-  const std::vector<MemoryUsage> memories = peak_memories(window, sizes, memory, timeline);
+  const std::vector<Breakdown> parts = plan::breakdowns(window.plan, window.timeline, StepId(window.discarded));
+  const std::vector<MemoryUsage> memories = peak_memories(window.plan, sizes, memory, window.timeline);
   for (int rank = 0; rank < static_cast<int>(plan.ranks.size()); ++rank) {
     result.ranks.push_back({.rank = Rank(rank), .peak_memory = memories[rank], .breakdown_s = parts[rank]});
   }
   result.step_parts = step_parts(plan, time, busiest_rank(result.ranks));
   result.terms = terms_of(plan, sizes, time, memory, result.ranks, result.step_time_s);
   result.second_opinion_step_time_s = second_opinions(plan, sizes, time);
-  result.timeline = plan::excerpt(window, timeline, StepId(asked.discarded));
+  result.timeline = typical_step(window, asked);
   return result;
 }
 

@@ -9,7 +9,9 @@ Rank busiest_rank(std::span<const RankPredicted> ranks) {
     const Breakdown& b = rank.breakdown_s;
     return b.forward + b.backward + b.recompute + b.update;
   };
-  return std::ranges::max_element(ranks, {}, busy)->rank;
+  // Of ranks that do the same the first, whatever rounding made of their sums.
+  const double most = busy(*std::ranges::max_element(ranks, {}, busy));
+  return std::ranges::find_if(ranks, [&](const RankPredicted& rank) { return busy(rank) >= (1 - 1e-9) * most; })->rank;
 }
 
 StepParts step_parts(const plan::Plan& plan, const TimeModel& time, Rank rank) {

@@ -8,8 +8,8 @@
 
 namespace parabench::analytic {
 
-/// The rank whose passes and updates take longest in a step. Precondition: `ranks` are those of a prediction, all and
-/// in order.
+/// The rank whose passes and updates take longest in a step, to a billionth; of several the first. Precondition:
+/// `ranks` are those of a prediction, all and in order.
 Rank busiest_rank(std::span<const RankPredicted> ranks);
 
 /// The parts of the rank's operations, summed over its lanes, mean over the plan's steps: compute operations with all

@@ -27,10 +27,10 @@ std::string lower(std::string_view words, char between) {
 class Writer {
  public:
   Writer(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time)
-      : plan_(plan), sizes_(sizes), time_(time), source_(time.source()) {}
+      : plan_(plan), sizes_(sizes), time_(time), holders_(plan::holders(plan)), source_(time.source()) {}
 
   void stage(StageId stage) {
-    const Rank rank = plan::holders(plan_, stage).front();
+    const Rank rank = holders_[stage.value].front();
     const plan::RankProgram& program = plan_.ranks[rank.value];
     for (const plan::OpKind kind :
          {plan::OpKind::forward, plan::OpKind::recompute, plan::OpKind::backward, plan::OpKind::backward_input,
@@ -129,16 +129,17 @@ class Writer {
   }
 
   /// What the strategy's formulas say of the rank that holds most and of the busiest one, and what the latter sends.
-  void closed_forms(const MemoryModel& model, std::span<const RankPredicted> ranks, Rank busiest) {
+  void closed_forms(const plan::Plan& counted, const MemoryModel& model, std::span<const RankPredicted> ranks,
+                    Rank busiest) {
     const Rank most =
         std::ranges::max_element(ranks, {}, [](const RankPredicted& r) { return r.peak_memory.total_counted(); })->rank;
-    if (const auto form = memory_form(plan_, sizes_, model, most); form && form->activations > 0)
+    if (const auto form = memory_form(counted, sizes_, model, most); form && form->activations > 0)
       add(fmt::format("closed_form_memory[rank {}]", most.value), form->total(), "bytes", form->formula,
           "Rajbhandari et al., SC'20, and the strategy's row; without messages and temporaries");
     const std::string on = fmt::format("[rank {}]", busiest.value);
-    add("bytes_sent" + on, sent_bytes(plan_, sizes_, busiest), "bytes",
+    add("bytes_sent" + on, sent_bytes(counted, sizes_, busiest), "bytes",
         "messages, and what a ring sends of collectives, per step", "counted over the plan's operations");
-    if (const auto form = traffic_form(plan_, sizes_, busiest))
+    if (const auto form = traffic_form(counted, sizes_, busiest))
       add("closed_form_bytes_sent" + on, form->bytes, "bytes", form->formula, "the strategy's definition");
   }
 
@@ -161,7 +162,7 @@ class Writer {
 
   /// A mini-batch through a stage on one of its ranks.
   plan::StageLoad load_of(StageId stage) const {
-    const Rank rank = plan::holders(plan_, stage).front();
+    const Rank rank = holders_[stage.value].front();
     const auto [first, last] = plan::segments_of(plan_, stage);
     plan::StageLoad load{.weight_bytes = sizes_.parameter_bytes(plan_, first, last.value - first.value + 1)};
     for (SegmentId s = first; s <= last; ++s) {
@@ -334,6 +335,7 @@ class Writer {
   const plan::Plan& plan_;
   const Sizes& sizes_;
   const TimeModel& time_;
+  std::vector<std::vector<Rank>> holders_;  ///< by stage
   std::string source_;
   std::vector<Term> terms_;
 };
@@ -341,7 +343,7 @@ class Writer {
 }  // namespace
 
 std::vector<Term> terms_of(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time, const MemoryModel& memory,
-                           std::span<const RankPredicted> ranks, double step_s) {
+                           std::span<const RankPredicted> ranks, double step_s, const plan::Plan& counted) {
   Writer writer(plan, sizes, time);
   for (StageId stage; stage.value < plan.stages; ++stage) {
     writer.stage(stage);
@@ -377,7 +379,7 @@ std::vector<Term> terms_of(const plan::Plan& plan, const Sizes& sizes, const Tim
   writer.replication();
   writer.exchanges_over_backward();
   writer.device_memory(memory, ranks);
-  if (plan.ranks.size() > 1) writer.closed_forms(memory, ranks, busiest);
+  if (plan.ranks.size() > 1) writer.closed_forms(counted, memory, ranks, busiest);
   const double flops = models::training_flops(sizes.model()).value * plan::batch_samples(plan);
   writer.add("flops_per_step", flops, "FLOP", "samples x (forward + backward FLOPs), a multiply-add counts 2",
              "model specification");

@@ -70,6 +70,8 @@ void add_case(Writer& out, const std::string& name, const Record& record, const 
   }
   if (record.error && record.error->noise_floor)
     out.add_percent(name, "NoisePercent", record.error->noise_floor->relative);
+  if (record.error && record.error->adjusted)
+    out.add_percent(name, "AdjustedTimeErrorPercent", record.error->adjusted->relative);
   if (record.error && record.error->paired_step_time_relative)
     out.add_percent(name, "PairedTimeErrorPercent", *record.error->paired_step_time_relative);
   for (const Scaling& scaling : row.scalings) {

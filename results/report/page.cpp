@@ -85,7 +85,12 @@ const std::array case_columns = {
                  if (!error || !error->noise_floor) return std::string(no_value);
                  return td(noise_percent(*error->noise_floor), error->noise_floor->relative);
                }},
-    CaseColumn{"Paired error",
+    CaseColumn{"Adjusted",
+               [](const Report& report, const ReportRow& row) {
+                 const auto& error = report.record(row).error;
+                 return error_cell(error && error->adjusted ? std::optional(error->adjusted->relative) : std::nullopt);
+               }},
+    CaseColumn{"Paired",
                [](const Report& report, const ReportRow& row) {
                  const auto& error = report.record(row).error;
                  return error_cell(error ? error->paired_step_time_relative : std::nullopt);

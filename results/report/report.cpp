@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "results/baseline.h"
+#include "results/drift.h"
 #include "results/report/pareto.h"
 
 namespace parabench::results {
@@ -179,7 +180,10 @@ std::vector<ReportFile> read_report_files(std::span<const std::filesystem::path>
 
 Report make_report(std::vector<ReportFile> files, std::span<const std::string_view> strategy_order) {
   Report report{.files = std::move(files)};
-  for (ReportFile& file : report.files) fill_baselines(std::span(file.results.records));
+  for (ReportFile& file : report.files) {
+    fill_baselines(std::span(file.results.records));
+    fill_adjusted_errors(std::span(file.results.records));
+  }
   for (std::size_t f = 0; f < report.files.size(); ++f) {
     const std::vector<Record>& records = report.files[f].results.records;
     for (std::size_t r = 0; r < records.size(); ++r) {

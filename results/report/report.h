@@ -47,7 +47,7 @@ struct StrategyErrors {
 };
 
 struct Report {
-  std::vector<ReportFile> files;  ///< baselines filled, each from its own file
+  std::vector<ReportFile> files;  ///< baselines and adjusted errors filled, each from its own file
   std::vector<ReportRow> rows;    ///< every record of every file, in order
   std::vector<std::string> groups;
   std::vector<MeanError> means;

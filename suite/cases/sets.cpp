@@ -103,6 +103,45 @@ std::vector<Case> scaling_cases(bool weak) {
 std::vector<Case> strong_cases() { return scaling_cases(false); }
 std::vector<Case> weak_cases() { return scaling_cases(true); }
 
+/// What predictions are judged by: five convolutional nets on images of 32 pixels and a transformer, of ResNet-18 every
+/// strategy, of the others one of each family; with and without recomputation, on one, two and four ranks.
+std::vector<Case> accuracy_cases() {
+  std::vector<Case> cases;
+  const auto add = [&](const std::string& work, const std::string& rest) {
+    cases.push_back(parse_case(work + "/" + rest));
+  };
+  const std::string images = "/imagenet-synthetic[pixels=32,classes=10]";
+  const std::string first = "resnet18" + images;
+  for (const plan::Strategy& strategy : plan::strategies()) {
+    if (strategy.from_file || strategy.family == plan::Family::peer || strategy.ranks == plan::RankUse::one) continue;
+    for (const int np : {2, 4}) {
+      Case spec = parse_case(fmt::format("{}/{}/np:{}/batch:32", first, strategy.name, np));
+      if (strategy.uses("micro")) spec.micro = plan::served_micro_batches(strategy, spec, 2 * np);
+      if (strategy.ranks == plan::RankUse::workers) spec.batch = 30;  // one worker, or three
+      cases.push_back(spec);
+    }
+  }
+  for (const char* rest : {"gpipe/np:2/batch:32/micro:8/recompute:all", "1f1b/np:2/batch:32/micro:8/recompute:all",
+                           "data-parallel/np:2/batch:32/recompute:all", "1f1b/np:4/batch:32/micro:4/dp:2"})
+    add(first, rest);
+  const std::string words =
+      "transformer[layers=4,hidden=256,heads=4,sequence=64]/"
+      "tokens-synthetic[sequence=64,vocabulary=256]";
+  for (const std::string& work :
+       {first, "resnet34" + images, "resnet50" + images, "vgg16" + images, "mobilenetv2" + images, words}) {
+    for (const char* batch : {"16", "32"}) {
+      add(work, fmt::format("sequential/np:1/batch:{}", batch));
+      if (work == first) continue;
+      add(work, fmt::format("data-parallel/np:2/batch:{}", batch));
+      add(work, fmt::format("1f1b/np:2/batch:{}", batch));
+    }
+    if (work == first) continue;
+    for (const char* rest : {"zero3/np:2/batch:32", "gpipe/np:2/batch:32/recompute:all", "1f1b/np:4/batch:32/micro:8"})
+      add(work, rest);
+  }
+  return cases;
+}
+
 constexpr std::array sets{
     CaseSet{"quick", "one model, every family of strategies, two cores", quick_cases},
     CaseSet{"ddlbench",
@@ -112,6 +151,7 @@ constexpr std::array sets{
     CaseSet{"schedules", "every pipeline on the same work, two and four ranks", schedule_cases},
     CaseSet{"strong", "one batch on one to eight ranks, with sequential training on as many cores", strong_cases},
     CaseSet{"weak", "a batch for each of one to eight ranks, with sequential training on as many cores", weak_cases},
+    CaseSet{"accuracy", "what predictions are judged by: six nets, all strategies, one to four ranks", accuracy_cases},
     CaseSet{"gpu", "one node of GPUs: alone, as graph, in bf16; data-parallel, sharded and pipelines up to eight",
             gpu_cases},
 };

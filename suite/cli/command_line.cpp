@@ -9,6 +9,8 @@
 
 #include "base/called.h"
 #include "parabench_version.h"
+#include "suite/cli/accuracy_command.h"
+#include "suite/cli/advise_command.h"
 #include "suite/cli/calibrate_command.h"
 #include "suite/cli/communicate_command.h"
 #include "suite/cli/compare_command.h"
@@ -132,6 +134,20 @@ Program::Program() {
         "predict 'resnet50/imagenet-synthetic/data-parallel/np:2/batch:256/device:cuda' --hardware h100-sxm "
         "--what-if bandwidth=x2 --sweep np=2..64,precision=fp32,bf16"}},
       PredictOptions{}, predict_cases);
+  add(app,
+      {"advise",
+       "Which strategy, mesh and number of micro-batches trains a model fastest on so many ranks, in how much memory",
+       {"advise --model resnet18 --dataset cifar10-synthetic --np 4 --batch 64 --memory 1GiB",
+        "advise --model 'transformer[layers=24,hidden=1024]' --dataset tokens-synthetic --np 64 --batch 512 "
+        "--keys device:cuda --hardware h100-sxm"}},
+      AdviseOptions{}, give_advice);
+  add(app,
+      {"accuracy",
+       "How right predictions are on this machine: a set of cases in several passes, the model's error apart from the "
+       "machine's drift, the noise beside",
+       {"accuracy --out accuracy", "accuracy --where 'model=resnet18,np<=2' --passes 2 --out small",
+        "accuracy --out accuracy --judge --format csv > accuracy.csv"}},
+      accuracy_options(), judge_accuracy);
   add(app,
       {"plan",
        "The schedule of a case as it will be executed, with its bubble",

@@ -1,5 +1,7 @@
 // parabench: the front program.
 
+#include <malloc.h>
+
 #include <cstdlib>
 #include <iostream>
 #include <string_view>
@@ -33,6 +35,9 @@ ExitCode run_program(const std::vector<std::string>& argv) {
 }  // namespace parabench::suite
 
 int main(int argc, char** argv) {
+  // Plans and their timelines come and go by the megabyte: memory that was given back would be cleared page by page.
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
   // Started by its path, without the script: that path is what to type.
   constexpr int keep = 0;
   if (std::string_view(argv[0]).find('/') != std::string_view::npos) setenv(parabench::called_variable, argv[0], keep);

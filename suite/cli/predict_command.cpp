@@ -14,6 +14,7 @@
 #include "suite/machine/knowledge.h"
 #include "suite/protocol/command.h"
 #include "suite/run/emulate_option.h"
+#include "suite/run/outlook.h"
 #include "suite/run/what_if_option.h"
 
 namespace parabench::suite {
@@ -34,11 +35,7 @@ Prediction predict_one(const SelectedCase& chosen, const Knowledge& knowledge, c
                        const PredictionSetting& setting) {
   check_emulate_option(chosen.spec, options.emulated);
   if (setting.what_if) check_what_if(chosen.spec, *setting.what_if);
-  const Subject subject = make_subject(chosen);
-  Prediction prediction{.chosen = chosen, .forecast = {}, .reason = "", .changed = {}};
-  prediction.forecast = make_forecast(subject, knowledge, protocol::default_warmup, protocol::default_steps);
-  if (setting.what_if) prediction.changed = predict_what_if(subject, knowledge, *prediction.forecast, *setting.what_if);
-  return prediction;
+  return {chosen, make_outlook(chosen, knowledge, setting.what_if), ""};
 }
 
 /// Writes predictions as they come.
@@ -133,11 +130,11 @@ ExitCode predict_cases(const PredictOptions& options, const Start& start) {
   Output output(options.format.value_or(sweeps ? PredictFormat::csv : PredictFormat::text), setting, start.out);
   bool guessed = false;
   for (const SelectedCase& chosen : cases) {
-    Prediction prediction{.chosen = chosen, .forecast = {}, .reason = "", .changed = {}};
+    Prediction prediction{.chosen = chosen, .outlook = {}, .reason = ""};
     try {
       prediction = predict_one(chosen, knowledge, options, setting);
-      guessed = guessed || prediction.forecast->cost_source != "calibrated";
-      if (const std::string& gap = prediction.forecast->gap; !gap.empty() && !sweeps)
+      guessed = guessed || prediction.outlook->forecast.cost_source != "calibrated";
+      if (const std::string& gap = prediction.outlook->forecast.gap; !gap.empty() && !sweeps)
         start.progress.note(fmt::format("{}: {}", chosen.id, gap));
     } catch (const Error& error) {
       if (!sweeps) throw;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/case_json.h"
@@ -56,10 +57,38 @@ void print_parts(const StepParts& parts, std::ostream& out) {
   fmt::print(out, "  operations  {} of rank {}, the busiest, per step\n", text, parts.rank.value);
 }
 
+/// Ranks above which those that are predicted the same are one line.
+constexpr std::size_t most_lines = 64;
+
+struct Alike {
+  const RankPredicted* first = nullptr;
+  int count = 1;
+};
+
+/// All ranks, or of many the first of each kind.
+std::vector<Alike> lines_of(const std::vector<RankPredicted>& ranks) {
+  std::vector<Alike> lines;
+  std::map<std::vector<double>, std::size_t> known;
+  for (const RankPredicted& rank : ranks) {
+    std::vector<double> values;
+    if (ranks.size() <= most_lines) values.push_back(rank.rank.value);
+    for (const auto& [name, part] : breakdown_fields) values.push_back(rank.breakdown_s.*part);
+    for (const MemoryCategory category : enum_values<MemoryCategory>)
+      values.push_back(static_cast<double>(rank.peak_memory[category]));
+    const auto [line, is_new] = known.try_emplace(std::move(values), lines.size());
+    if (is_new)
+      lines.push_back({&rank});
+    else
+      ++lines[line->second].count;
+  }
+  return lines;
+}
+
 void print_ranks(const Predicted& predicted, std::ostream& out) {
   fmt::print(out, "\n  {:>4} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}  memory at its peak\n", "rank", "forward",
              "backward", "update", "exposed", "bubble", "peak");
-  for (const RankPredicted& rank : predicted.ranks) {
+  for (const auto& [first, count] : lines_of(predicted.ranks)) {
+    const RankPredicted& rank = *first;
     const Breakdown& b = rank.breakdown_s;
     std::string parts;
     for (const MemoryCategory category : enum_values<MemoryCategory>) {
@@ -68,6 +97,7 @@ void print_ranks(const Predicted& predicted, std::ostream& out) {
                              human_bytes(static_cast<double>(bytes)));
       }
     }
+    if (count > 1) parts += fmt::format("; {} ranks alike", count);
     fmt::print(out, "  {:>4} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}  {}\n", rank.rank.value,
                human_seconds(b.forward), human_seconds(b.backward), human_seconds(b.update),
                human_seconds(b.communication_exposed), human_seconds(b.bubble),
@@ -81,8 +111,8 @@ std::string origin(const Term& term) {
 }
 
 void print_terms(const Prediction& prediction, std::ostream& out) {
-  const std::vector<Term>& terms = prediction.forecast->predicted.terms;
-  if (!prediction.changed) {
+  const std::vector<Term>& terms = prediction.outlook->forecast.predicted.terms;
+  if (!prediction.outlook->changed) {
     fmt::print(out, "\n  terms\n");
     for (const Term& term : terms)
       fmt::print(out, "  {:<32} {:>12}  {} {}\n", term.name, human(term, term.value), term.formula, origin(term));
@@ -90,8 +120,8 @@ void print_terms(const Prediction& prediction, std::ostream& out) {
   }
   fmt::print(out, "\n  {:<32} {:>12} {:>12} {:>9}\n", "terms", "base", "what-if", "ratio");
   for (const Term& term : terms) {
-    const auto found = std::ranges::find(prediction.changed->terms, term.name, &Term::name);
-    const bool is = found != prediction.changed->terms.end();
+    const auto found = std::ranges::find(prediction.outlook->changed->terms, term.name, &Term::name);
+    const bool is = found != prediction.outlook->changed->terms.end();
     fmt::print(out, "  {:<32} {:>12} {:>12} {:>9}  {} {}\n", term.name, human(term, term.value),
                is ? human(term, found->value) : "-", is ? ratio_text(term.value, found->value) : "-", term.formula,
                origin(term));
@@ -99,7 +129,7 @@ void print_terms(const Prediction& prediction, std::ostream& out) {
 }
 
 void print_step(const Prediction& prediction, const PredictionSetting& setting, std::ostream& out) {
-  const Forecast& forecast = *prediction.forecast;
+  const Forecast& forecast = prediction.outlook->forecast;
   const Predicted& predicted = forecast.predicted;
   const auto interval = results::known_interval(predicted);
   fmt::print(out, "{}\n  step time   {}{} (simulated, {}{}{})\n  throughput  {:.1f} samples/s\n", prediction.chosen.id,
@@ -107,20 +137,27 @@ void print_step(const Prediction& prediction, const PredictionSetting& setting, 
              interval ? fmt::format(", {} to {}", human_seconds(interval->first), human_seconds(interval->second)) : "",
              forecast.cost_source, setting.hardware.empty() ? "" : " of ", setting.hardware,
              predicted.throughput_samples_per_s);
-  if (prediction.changed) {
-    const double now = prediction.changed->step_time_s;
+  if (prediction.outlook->changed) {
+    const double now = prediction.outlook->changed->step_time_s;
     fmt::print(out, "  what-if     {} with {}, {} of it; {:.1f} samples/s\n", human_seconds(now),
                changes_text(*setting.what_if), ratio_text(predicted.step_time_s, now),
-               prediction.changed->throughput_samples_per_s);
+               prediction.outlook->changed->throughput_samples_per_s);
   }
   for (const auto& [name, seconds] : predicted.second_opinion_step_time_s) {
     fmt::print(out, "  second opinion  {} {}", human_seconds(seconds), name);
-    if (prediction.changed) {
-      const double now = prediction.changed->second_opinion_step_time_s.at(name);
+    if (prediction.outlook->changed) {
+      const double now = prediction.outlook->changed->second_opinion_step_time_s.at(name);
       fmt::print(out, "; what-if {}, {}", human_seconds(now), ratio_text(seconds, now));
     }
     out << '\n';
   }
+}
+
+/// Ranks of each stage, of a plan that may list some copies alone.
+std::vector<int> replicas_of(const plan::Plan& plan) {
+  std::vector<int> widths = plan::stage_widths(plan);
+  for (int& width : widths) width *= plan.spec.np / static_cast<int>(plan.ranks.size());
+  return widths;
 }
 
 // Tables.
@@ -153,13 +190,13 @@ auto most(const Predicted& predicted, Of of) {
 
 void add_figures(Cells& cells, const Prediction& prediction, const PredictionSetting& setting) {
   const Predicted none;
-  const bool is = prediction.forecast.has_value();
-  const Predicted& p = is ? prediction.forecast->predicted : none;
+  const bool is = prediction.outlook.has_value();
+  const Predicted& p = is ? prediction.outlook->forecast.predicted : none;
   const auto add = [&](const char* name, auto value) { cells.emplace_back(name, is ? number(value()) : ""); };
   add("step_time_s", [&] { return p.step_time_s; });
   if (setting.what_if) {
-    add("what_if_step_time_s", [&] { return prediction.changed->step_time_s; });
-    add("what_if_ratio", [&] { return ratio(p.step_time_s, prediction.changed->step_time_s).value_or(1); });
+    add("what_if_step_time_s", [&] { return prediction.outlook->changed->step_time_s; });
+    add("what_if_ratio", [&] { return ratio(p.step_time_s, prediction.outlook->changed->step_time_s).value_or(1); });
   }
   add("throughput_samples_per_s", [&] { return p.throughput_samples_per_s; });
   add("bubble_s", [&] { return mean_bubble(p); });
@@ -170,14 +207,14 @@ void add_figures(Cells& cells, const Prediction& prediction, const PredictionSet
   });
   const auto used = [&] { return most(p, [](const RankPredicted& r) { return r.peak_memory.device_used; }); };
   cells.emplace_back("device_used_bytes", is && used() > 0 ? std::to_string(used()) : "");
-  cells.emplace_back("cost_source", is ? prediction.forecast->cost_source : "");
+  cells.emplace_back("cost_source", is ? prediction.outlook->forecast.cost_source : "");
 }
 
 Cells cells_of(const Prediction& prediction, const PredictionSetting& setting) {
   Cells cells{{"id", results::csv_text(prediction.chosen.id)}};
   for (const SweptAxis& axis : setting.axes)
     cells.emplace_back(axis.name, results::csv_text(axis_text(prediction.chosen.spec, axis.name)));
-  cells.emplace_back("status", prediction.forecast ? "ok" : "impossible");
+  cells.emplace_back("status", prediction.outlook ? "ok" : "impossible");
   cells.emplace_back("reason", results::csv_text(prediction.reason));
   add_figures(cells, prediction, setting);
   return cells;
@@ -186,13 +223,13 @@ Cells cells_of(const Prediction& prediction, const PredictionSetting& setting) {
 }  // namespace
 
 void print_prediction(const Prediction& prediction, const PredictionSetting& setting, std::ostream& out) {
-  if (!prediction.forecast) {
+  if (!prediction.outlook) {
     fmt::print(out, "{}\n  impossible: {}\n", prediction.chosen.id, prediction.reason);
     return;
   }
   print_step(prediction, setting, out);
-  print_parts(*prediction.forecast->predicted.step_parts, out);
-  print_ranks(prediction.forecast->predicted, out);
+  print_parts(*prediction.outlook->forecast.predicted.step_parts, out);
+  print_ranks(prediction.outlook->forecast.predicted, out);
   print_terms(prediction, out);
 }
 
@@ -200,21 +237,21 @@ json prediction_json(const Prediction& prediction, const PredictionSetting& sett
   json out{{"id", prediction.chosen.id},
            {"parameters", parameters_json(prediction.chosen.spec)},
            {"hardware", setting.hardware.empty() ? json() : json(setting.hardware)},
-           {"reason", prediction.forecast ? json() : json(prediction.reason)},
+           {"reason", prediction.outlook ? json() : json(prediction.reason)},
            {"plan", nullptr},
            {"cost_source", nullptr},
            {"predicted", nullptr}};
-  if (!prediction.forecast) return out;
-  const Forecast& forecast = *prediction.forecast;
-  out["plan"] = {{"hash", plan::hash(forecast.plan)},
+  if (!prediction.outlook) return out;
+  const Forecast& forecast = prediction.outlook->forecast;
+  out["plan"] = {{"hash", prediction.outlook->has_plan ? json(plan::hash(forecast.plan)) : json()},
                  {"partition", plan::partition(forecast.plan)},
-                 {"replicas", plan::stage_widths(forecast.plan)}};
+                 {"replicas", replicas_of(forecast.plan)}};
   out["cost_source"] = forecast.cost_source;
   out["predicted"] = results::to_json(forecast.predicted);
-  if (prediction.changed) {
-    const auto times = ratio(forecast.predicted.step_time_s, prediction.changed->step_time_s);
+  if (prediction.outlook->changed) {
+    const auto times = ratio(forecast.predicted.step_time_s, prediction.outlook->changed->step_time_s);
     out["what_if"] = {{"changes", what_if_texts(*setting.what_if)},
-                      {"predicted", results::to_json(*prediction.changed)},
+                      {"predicted", results::to_json(*prediction.outlook->changed)},
                       {"step_time_ratio", times ? json(*times) : json()}};
   }
   return out;

@@ -9,16 +9,15 @@
 #include <vector>
 
 #include "analytic/costs/what_if.h"
-#include "suite/run/forecast.h"
+#include "suite/run/outlook.h"
 #include "suite/sweep/swept_cases.h"
 
 namespace parabench::suite {
 
 struct Prediction {
   SelectedCase chosen;
-  std::optional<Forecast> forecast;  ///< nullopt: the case is impossible
-  std::string reason;                ///< why; else ""
-  std::optional<Predicted> changed;  ///< of a forecast under --what-if
+  std::optional<Outlook> outlook;  ///< nullopt: the case is impossible
+  std::string reason;              ///< why; else ""
 };
 
 /// What all predictions of a command have in common.
@@ -28,8 +27,8 @@ struct PredictionSetting {
   std::vector<SweptAxis> axes;  ///< of --sweep
 };
 
-/// Step time, breakdown and memory of each rank, and every term with formula, origin and date; with --what-if the terms
-/// as they are, as they would be, and the ratio of the two.
+/// Step time, breakdown and memory of each rank (of more than 64, of each kind of rank), and every term with formula,
+/// origin and date; with --what-if the terms as they are, as they would be, and the ratio of the two.
 void print_prediction(const Prediction& prediction, const PredictionSetting& setting, std::ostream& out);
 
 /// The same as an object.

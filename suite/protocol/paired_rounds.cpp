@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analytic/calibration/calibration_json.h"
+#include "base/canary_json.h"
 
 namespace parabench::protocol {
 
@@ -10,7 +11,8 @@ nlohmann::json to_json(const PairedRounds& answer) {
   nlohmann::json rounds = nlohmann::json::array();
   for (const PairedRound& round : answer.rounds)
     rounds.push_back({{"calibration", analytic::to_json(round.calibration)}, {"step_s", round.step_s}});
-  return {{"rounds", std::move(rounds)}};
+  return {{"rounds", std::move(rounds)},
+          {"canary", answer.canary ? parabench::to_json(*answer.canary) : nlohmann::json()}};
 }
 
 PairedRounds paired_rounds_from_json(const JsonReader& reader) {
@@ -22,6 +24,7 @@ PairedRounds paired_rounds_from_json(const JsonReader& reader) {
       if (!(seconds > 0)) throw item.at("step_s").error("times above 0");
     answer.rounds.push_back(std::move(round));
   }
+  if (reader.has("canary")) answer.canary = canary_from_json(reader.at("canary"));
   if (answer.rounds.empty()) throw reader.at("rounds").error("one round or more");
   return answer;
 }

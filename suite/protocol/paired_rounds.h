@@ -2,9 +2,11 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <vector>
 
 #include "analytic/calibration/calibration.h"
+#include "base/canary.h"
 #include "base/json_reader.h"
 
 namespace parabench::protocol {
@@ -21,6 +23,7 @@ struct PairedRound {
 };
 struct PairedRounds {
   std::vector<PairedRound> rounds;
+  std::optional<Canary> canary;  ///< of the launch; nullopt: on GPUs
 };
 
 nlohmann::json to_json(const PairedRounds& answer);

@@ -6,6 +6,7 @@
 #include "analytic/calibration/scope.h"
 #include "base/case_text.h"
 #include "suite/rank/calibration_blocks.h"
+#include "suite/rank/canary.h"
 #include "suite/rank/transfers.h"
 
 namespace parabench::rank {
@@ -19,6 +20,7 @@ analytic::Calibration calibrate(const Launch& launch, comm::Communicator& comm, 
     comm.wait(comm.barrier());
     return bytes;
   };
+  const CanaryWatch canary(spec, comm, device);
   const std::int64_t outside_before = outside_allocator();
   analytic::Calibration calibration;
   calibration.machine = launch.machine;
@@ -41,7 +43,7 @@ analytic::Calibration calibrate(const Launch& launch, comm::Communicator& comm, 
             std::max<std::int64_t>(0, communicators / place.ranks_on_device - arena);
     }
   }
-  calibration.date = utc_now();
+  analytic::set_launch(calibration, {utc_now(), comm.size(), canary.end()});
   return comm.rank() == Rank(0) ? calibration : analytic::Calibration{};
 }
 

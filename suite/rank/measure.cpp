@@ -19,6 +19,7 @@
 #include "parallelism/plan/excerpt.h"
 #include "parallelism/plan/formats/print_trace.h"
 #include "suite/protocol/folder.h"
+#include "suite/rank/canary.h"
 #include "suite/rank/clock.h"
 #include "suite/rank/rank_reports.h"
 #include "suite/rank/reductions.h"
@@ -190,6 +191,7 @@ results::Measured conclude(const Launch& launch, const plan::Plan& plan, comm::C
 
 results::Measured measure(const Launch& launch, comm::Communicator& comm, exec::Device& device,
                           const RankPlace& place) {
+  const CanaryWatch canary(launch.plan.spec, comm, device);
   const plan::Window window = plan::window(launch.plan, launch.command.warmup, launch.command.steps);
   const plan::Plan plan = plan::unroll(launch.plan, window.steps());
   exec::StageState state(plan, launch.model, comm, device);
@@ -231,7 +233,10 @@ results::Measured measure(const Launch& launch, comm::Communicator& comm, exec::
   mine.isolated = isolated_steps(isolated, clock_offset, [&] {
     return exec::execute(launch.plan, launch.model, state, comm, input, device, StepId(0)).spans;
   });
-  return conclude(launch, plan, comm, mine, arrivals);
+  const std::optional<Canary> told = canary.end();
+  results::Measured all = conclude(launch, plan, comm, mine, arrivals);
+  if (told) all.canaries = {*told};
+  return all;
 }
 
 results::Measured measure_emulated(const Launch& launch, comm::Communicator& comm) {

@@ -11,6 +11,7 @@
 #include "parallelism/exec/executor.h"
 #include "parallelism/exec/tuning.h"
 #include "suite/rank/calibration_blocks.h"
+#include "suite/rank/canary.h"
 #include "suite/rank/clock.h"
 #include "suite/rank/rank_reports.h"
 
@@ -69,6 +70,7 @@ class Windows {
 
 protocol::PairedRounds pair(const Launch& launch, comm::Communicator& comm, exec::Device& device) {
   const double begin = now_s();
+  const CanaryWatch canary(launch.plan.spec, comm, device);
   Windows windows(launch, comm, device);
   const ReductionBuffer buffer = reduction_buffer(launch, comm, device);
   windows.train();  // warms up
@@ -95,6 +97,7 @@ protocol::PairedRounds pair(const Launch& launch, comm::Communicator& comm, exec
     if (comm.rank() == Rank(0)) answer.rounds.push_back({std::move(calibration), std::move(step_s)});
     longest = std::max(longest, now_s() - start);
   }
+  answer.canary = canary.end();
   return answer;
 }
 

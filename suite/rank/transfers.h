@@ -9,8 +9,9 @@
 
 namespace parabench::rank {
 
-/// On rank 0 medians of the slowest rank, on the others their own; behind a barrier each, for sizes up to
-/// `arena.bytes`, which lie on the device. Collective; a rank reduces in `group`, or only waits where it has none.
+/// On rank 0 medians of the slowest rank, on the others their own; behind a barrier each, with the processor's caches
+/// full of something else, for sizes up to `arena.bytes`, which lie on the device. Collective; a rank reduces in
+/// `group`, or only waits where it has none.
 analytic::Curve all_reduce_curve(comm::Communicator& comm, const exec::Device& device, const comm::Arena& arena,
                                  std::optional<CommGroupId> group);
 /// The lanes of the ping-pong.

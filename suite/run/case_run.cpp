@@ -183,8 +183,9 @@ void Attempt::pair() {
   if (!reply) return;
   results::Record& record = result_.record;
   try {
-    record.paired =
-        pair_rounds(std::get<protocol::PairedRounds>(reply->answer), *prepared_.subject, prepared_.forecast->plan);
+    const auto& answer = std::get<protocol::PairedRounds>(reply->answer);
+    record.paired = pair_rounds(answer, *prepared_.subject, prepared_.forecast->plan);
+    record.paired_canary = answer.canary;
   } catch (const Error& error) {
     return workplace_.progress.note(fmt::format("{}: nothing is paired: {}", record.id, error.what()));
   }

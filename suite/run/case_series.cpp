@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "base/units_text.h"
 #include "results/baseline.h"
+#include "results/drift.h"
 #include "results/summary.h"
 #include "suite/run/case_run.h"
 
@@ -139,6 +140,7 @@ std::vector<results::Record> CaseSeries::records() const {
   for (const auto& record : records_)
     if (record) all.push_back(*record);
   results::fill_baselines(all);
+  results::fill_adjusted_errors(all);
   return all;
 }
 

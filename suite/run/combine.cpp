@@ -24,6 +24,7 @@ results::Measured combine(std::span<const results::Measured> launches, int sampl
   for (const results::Measured& launch : launches.subspan(1)) {
     const auto& steps = launch.step_time_s.samples;
     all.step_time_s.samples.insert(all.step_time_s.samples.end(), steps.begin(), steps.end());
+    all.canaries.insert(all.canaries.end(), launch.canaries.begin(), launch.canaries.end());
     if (all.isolated_step_time_s && launch.isolated_step_time_s) {
       const auto& isolated = launch.isolated_step_time_s->samples;
       all.isolated_step_time_s->samples.insert(all.isolated_step_time_s->samples.end(), isolated.begin(),

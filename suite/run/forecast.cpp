@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
+#include "analytic/calibration/measurements.h"
 #include "analytic/calibration/profile.h"
 #include "analytic/costs/layer_seconds.h"
+#include "analytic/costs/spread_times.h"
+#include "analytic/costs/tensor_times.h"
 #include "analytic/hardware/hardware.h"
 #include "analytic/memory/fit_memory.h"
 #include "analytic/simulate/predict.h"
@@ -41,14 +45,38 @@ plan::Plan make_plan_of(const Subject& subject, const analytic::Sizes& sizes, co
   return needed <= window ? plan : plan::make_plan(subject.spec, subject.model, profile, needed, subject.given.get());
 }
 
+/// The case with all ranks that its own stand for.
+Case all_ranks(const Subject& subject) {
+  Case spec = subject.spec;
+  spec.np *= subject.tensor;
+  spec.tp = subject.tensor;
+  return spec;
+}
+
 analytic::Costs make_costs_of(const Subject& subject, const analytic::Sizes& sizes, const Knowledge& knowledge,
-                              const std::string& cost_source, const analytic::RateFactors& faster = {}) {
-  analytic::Costs costs = cost_source == "unit"         ? analytic::unit_costs(*knowledge.emulated.unit_s)
-                          : cost_source == "calibrated" ? analytic::calibrated_costs(*knowledge.calibration, sizes)
-                                                        : analytic::data_sheet_costs(knowledge.machine, sizes, faster);
-  if (!is_emulated(subject.spec)) return costs;
-  costs.time = analytic::exclusive_times(std::move(costs.time));
-  if (knowledge.emulated.link) costs.time = analytic::over_link(std::move(costs.time), *knowledge.emulated.link, sizes);
+                              const std::string& cost_source, const std::optional<analytic::WhatIf>& what_if = {}) {
+  const bool by_sheet = cost_source == "data-sheet";
+  analytic::Costs costs;
+  if (by_sheet) {
+    // The sheet itself is that of the other machine, but for its links.
+    analytic::MachineInfo machine = knowledge.machine;
+    if (what_if) machine.cores = analytic::changed_cores(what_if->cores, machine.cores);
+    costs = analytic::data_sheet_costs_of(all_ranks(subject), machine, sizes,
+                                          what_if ? what_if->device : analytic::RateFactors{});
+  } else {
+    costs = cost_source == "unit" ? analytic::unit_costs(*knowledge.emulated.unit_s)
+                                  : analytic::calibrated_costs(*knowledge.calibration, sizes);
+  }
+  if (is_emulated(subject.spec)) {
+    costs.time = analytic::exclusive_times(std::move(costs.time));
+    if (const auto& link = knowledge.emulated.link)
+      costs.time = analytic::over_link(std::move(costs.time), *link, sizes);
+  }
+  if (what_if)
+    costs.time =
+        analytic::changed_times(std::move(costs.time), by_sheet ? analytic::links_alone(*what_if) : *what_if, sizes);
+  if (subject.tensor > 1)
+    costs.time = analytic::tensor_times(std::move(costs.time), subject.spec, sizes, subject.tensor);
   return costs;
 }
 
@@ -68,18 +96,19 @@ std::vector<bool> recomputed_segments(const plan::Plan& plan) {
   return chosen;
 }
 
-void require_memory(const Predicted& predicted, Bytes limit) {
+}  // namespace
+
+void require_memory(const Predicted& predicted, const std::optional<Bytes>& limit) {
+  if (!limit) return;
   for (const RankPredicted& rank : predicted.ranks) {
     const std::int64_t bytes = analytic::limited_bytes(rank.peak_memory);
-    if (bytes <= limit.value) continue;
-    throw usage_error("memory", print_bytes(limit),
+    if (bytes <= limit->value) continue;
+    throw usage_error("memory", print_bytes(*limit),
                       "at least " + std::to_string(bytes) + " bytes, which rank " + std::to_string(rank.rank.value) +
                           " is predicted to need",
                       "try more ranks, smaller micro-batches or recompute:auto");
   }
 }
-
-}  // namespace
 
 Subject look_up(const Case& spec) {
   datasets::check_input(spec);
@@ -101,21 +130,17 @@ Subject make_subject(const SelectedCase& chosen) {
   return subject;
 }
 
-analytic::Costs make_costs(const Subject& subject, const Knowledge& knowledge, const std::string& cost_source) {
-  return make_costs_of(subject, subject.model, knowledge, cost_source);
+analytic::Costs make_costs(const Subject& subject, const Knowledge& knowledge, const std::string& cost_source,
+                           const std::optional<analytic::WhatIf>& what_if) {
+  return make_costs_of(subject, subject.model, knowledge, cost_source, what_if);
 }
 
 Predicted predict_what_if(const Subject& subject, const Knowledge& knowledge, const Forecast& forecast,
                           const analytic::WhatIf& what_if) {
   const analytic::Sizes sizes(subject.model);
-  const bool by_sheet = forecast.cost_source == "data-sheet";
-  Knowledge changed = knowledge;
-  if (by_sheet) changed.machine.cores = analytic::changed_cores(what_if.cores, knowledge.machine.cores);
-  analytic::Costs costs = make_costs_of(subject, sizes, changed, forecast.cost_source, what_if.device);
-  costs.time =
-      analytic::changed_times(std::move(costs.time), by_sheet ? analytic::links_alone(what_if) : what_if, sizes);
-  Predicted predicted = analytic::predict(forecast.plan, sizes, *costs.time, *costs.memory, protocol::default_warmup,
-                                          protocol::default_steps);
+  const auto [time, memory] = make_costs_of(subject, sizes, knowledge, forecast.cost_source, what_if);
+  Predicted predicted =
+      analytic::predict(forecast.plan, sizes, *time, *memory, protocol::default_warmup, protocol::default_steps);
   date_terms(predicted, knowledge);
   return predicted;
 }
@@ -135,6 +160,9 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
     plan::require_valid(forecast.plan);
     forecast.predicted = analytic::predict(forecast.plan, sizes, *time, *memory, usual.warmup, usual.steps);
     date_terms(forecast.predicted, knowledge);
+    if (source == std::string_view("calibrated") && !is_emulated(subject.spec))
+      forecast.predicted.canary_matrix_product_s =
+          analytic::calibrated_matrix_product(*knowledge.calibration, sizes, forecast.plan);
     if (made.asynchronous && plan::window(made, warmup, steps).steps() != predicted_window) {
       plan::Plan executed = make_plan_of(subject, sizes, knowledge, {warmup, steps});
       forecast.plan =
@@ -156,7 +184,7 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
     predict_from("data-sheet");
     forecast.gap = std::string("the data sheet predicts, since the calibration lacks something: ") + error.what();
   }
-  if (subject.spec.memory) require_memory(forecast.predicted, *subject.spec.memory);
+  require_memory(forecast.predicted, subject.spec.memory);
   if (forecast.cost_source == "calibrated" && plan::uses(forecast.plan, plan::OpKind::backward_input) &&
       !analytic::has_split_layers(*knowledge.calibration, sizes, subject.spec)) {
     forecast.gap = "split backwards were not measured: their FLOPs divide the measured backward";

@@ -21,6 +21,7 @@ struct Subject {
   datasets::DatasetSpec dataset;
   models::ModelSpec model;
   std::shared_ptr<const plan::GivenSchedule> given = nullptr;  ///< of strategy csv
+  int tensor = 1;  ///< ranks that each rank of `spec` stands for; `model`: as each of these has it
 };
 /// Throws usage_error for an unknown model or data set, or one that the case cannot read as it says.
 Subject look_up(const Case& spec);
@@ -53,8 +54,13 @@ struct Forecast {
 /// key `memory`, and where the machine of a sheet has no room for the case (hardware.h).
 Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int warmup, int steps);
 
-/// The costs behind a forecast of `subject`. `cost_source`: its field of that name.
-analytic::Costs make_costs(const Subject& subject, const Knowledge& knowledge, const std::string& cost_source);
+/// Throws usage_error naming the first rank that is predicted to exceed the case's key `memory`.
+void require_memory(const Predicted& predicted, const std::optional<Bytes>& limit);
+
+/// The costs behind a forecast of `subject`, and what they would be of a machine that differs as `what_if` says.
+/// `cost_source`: the forecast's field of that name.
+analytic::Costs make_costs(const Subject& subject, const Knowledge& knowledge, const std::string& cost_source,
+                           const std::optional<analytic::WhatIf>& what_if = {});
 
 /// What make_forecast() predicts, of the same plan, where the machine differs as `what_if` says. `forecast`: that of
 /// `subject`, of protocol::default_warmup and protocol::default_steps steps.

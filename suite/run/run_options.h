@@ -40,7 +40,7 @@ struct RunOptions {
   std::string calibration;           ///< "" for the file of this machine
   analytic::EmulatedCosts emulated;  ///< what is given of the times of emulated devices
   VerifyMode verify = VerifyMode::on;
-  std::string trace;  ///< folder of timelines; "" for none
+  std::string trace;    ///< folder of timelines; "" for none
   bool paired = false;  ///< one more launch of each case calibrates and trains in turn
   bool shuffle = false, resume = false;
   bool fail_fast = false;
@@ -66,7 +66,7 @@ struct RunOption {
   Repeated repeated = Repeated::never;
   void (*read)(RunOptions& options, std::string_view text) = nullptr;  ///< throws usage_error; text of a switch: "on"
   std::string (*text)(const RunOptions& options) = nullptr;            ///< as `read` reads it; "" where it is not given
-  bool of_calibrate = false, of_doctor = false, of_communicate = false;  ///< these commands have it, too
+  bool of_calibrate = false, of_doctor = false, of_communicate = false, of_accuracy = false;  ///< these have it, too
 
   /// Whether a file for `parabench sweep` may give it: one that says how cases run, not where results go.
   bool of_sweep() const { return repeated != Repeated::never || name == "--retries"; }

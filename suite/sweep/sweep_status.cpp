@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "results/baseline.h"
+#include "results/drift.h"
 #include "results/origin.h"
 #include "results/summary.h"
 #include "suite/run/journal.h"
@@ -137,6 +138,7 @@ results::ResultsFile collect(const std::vector<CaseProgress>& cases, const std::
                 "a sweep of which cases have run with its options", to_type("sweep status DIR tells how far it is"));
   all->context.argv = argv;
   results::fill_baselines(all->records);
+  results::fill_adjusted_errors(all->records);
   return *all;
 }
 

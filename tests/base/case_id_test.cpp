@@ -51,8 +51,8 @@ TEST(CaseId, PrintsKeysInTheOrderOfTheContract) {
       "m/d/s/np:8/batch:64/micro:8/dp:2/chunks:4/warmup:0/bucket:1500MB/recompute:except-last/partition:uniform/"
       "memory:1500MiB/precision:bf16/layout:channels_last/device:cuda/comm:mpi/threads:2/graph:on/loader:3/"
       "input:resident/optimizer:adam[beta2=0.95]/zero:1/shard:2/prefetch:3/reshard:off/reduce:double-tree/"
-      "compress:powersgd[rank=2]/order:priority[partition=1MiB]/sync_bn:on/executor:futurized/lr:0.1/momentum:0/"
-      "weight_decay:0.0001/"
+      "compress:powersgd[rank=2]/order:priority[partition=1MiB]/sync_bn:on/executor:futurized/tp:8/lr:0.1/"
+      "momentum:0/weight_decay:0.0001/"
       "seed:18446744073709551615";
   EXPECT_EQ(to_id(parse_case(id)), id);
 }
@@ -238,7 +238,7 @@ TEST(CaseJson, IsTypedAndComplete) {
     "compress": {"name": "none", "parameters": {}, "text": "none"}, "recompute": "none", "partition": "time", "memory": null, "precision": "fp32", "layout": "contiguous", "device": "cpu", "comm": "mpi",
     "threads": 1, "graph": false, "loader": 1, "input": "host",
     "optimizer": {"name": "sgd", "parameters": {}, "text": "sgd"}, "zero": 0, "shard": null, "prefetch": 1, "reshard": true,
-    "order": {"name": "backward", "parameters": {}, "text": "backward"}, "sync_bn": false, "executor": "ordered", "lr": 1.0, "momentum": 0.9, "weight_decay": 0.0,
+    "order": {"name": "backward", "parameters": {}, "text": "backward"}, "sync_bn": false, "executor": "ordered", "tp": 1, "lr": 1.0, "momentum": 0.9, "weight_decay": 0.0,
     "seed": 1})"));
 }
 

@@ -43,7 +43,8 @@ TEST(CaseKeys, RefuseTheirOwnRangeFromJustOutside) {
   const std::vector<std::pair<std::string, std::string>> outside = {
       {"np", "0"},    {"warmup", "-1"},  {"bucket", "0"},
       {"lr", "0"},    {"momentum", "1"}, {"weight_decay", "-1"},
-      {"seed", "-1"}, {"shard", "0"},    {"compress", "topk[ratio=0]"}};
+      {"seed", "-1"}, {"shard", "0"},    {"compress", "topk[ratio=0]"},
+      {"tp", "0"}};
   for (const auto& [name, text] : outside) {
     Case spec;
     EXPECT_THROW(set_value(spec, find_case_key(name), text), Error) << name << ':' << text;

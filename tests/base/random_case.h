@@ -69,6 +69,7 @@ inline Case random_case(std::mt19937& random) {
   change(spec.order, orders[below(2)]);
   change(spec.sync_bn, true);
   change(spec.executor, ExecutorKind::futurized);
+  change(spec.tp, below(100) + 1);
   change(spec.lr, std::ldexp(1.0 + below(1 << 30), -below(60)));
   change(spec.momentum, below(1 << 30) * 0x1p-30);
   change(spec.weight_decay, below(1000) * 1e-7);

@@ -5,6 +5,7 @@
 #include "results/baseline.h"
 #include "results/compare_files.h"
 #include "results/compare_text.h"
+#include "results/drift.h"
 #include "results/exchange_table.h"
 #include "results/export_openmetrics.h"
 #include "results/file.h"
@@ -30,6 +31,7 @@ bool show(results::ResultsFile file) {
   results::comparison_table(comparison, rules, {"a", "", ""}, {"b", "", ""});
   results::comparison_json(comparison, rules, {"a", "", ""}, {"b", "", ""}).dump();
   results::fill_baselines(file.records);
+  results::fill_adjusted_errors(file.records);
   return true;
 }
 

@@ -107,9 +107,10 @@ TEST(Compare, LeavesOutRanksWithoutABreakdown) {
 
 TEST(RecordJson, HasExactlyTheFieldsOfTheContract) {
   const json record = to_json(sample_files()[0].records[0]);
-  EXPECT_EQ(keys(record), (std::set<std::string>{"id", "parameters", "plan", "status", "reason", "equivalence",
-                                                 "measured", "predicted", "error", "paired", "earlier_failures",
-                                                 "last_operations", "emulate", "launch", "reproduce"}));
+  EXPECT_EQ(keys(record),
+            (std::set<std::string>{"id", "parameters", "plan", "status", "reason", "equivalence", "measured",
+                                   "predicted", "error", "paired", "paired_canary", "earlier_failures",
+                                   "last_operations", "emulate", "launch", "reproduce"}));
   EXPECT_EQ(
       keys(record["measured"]["ranks"][0]["peak_memory_bytes"]),
       (std::set<std::string>{"parameters", "gradients", "optimizer", "weight_versions", "activations", "communication",
@@ -121,8 +122,11 @@ TEST(RecordJson, HasExactlyTheFieldsOfTheContract) {
   EXPECT_EQ(keys(record["predicted"]["step_parts_s"]),
             (std::set<std::string>{"rank", "compute", "launch", "memory", "latency", "transfer"}));
   EXPECT_EQ(keys(record["error"]),
-            (std::set<std::string>{"step_time_relative", "paired_step_time_relative", "noise_floor_relative",
-                                   "noise_floor_of", "peak_memory_relative", "breakdown_s"}));
+            (std::set<std::string>{"step_time_relative", "adjusted_step_time_relative", "adjusted_exponent",
+                                   "paired_step_time_relative", "noise_floor_relative", "noise_floor_of",
+                                   "peak_memory_relative", "breakdown_s"}));
+  EXPECT_EQ(keys(record["measured"]["canary"][0]),
+            (std::set<std::string>{"matrix_product_s", "triad_s", "steal_share", "involuntary_switches"}));
   EXPECT_EQ(record["error"]["breakdown_s"]["forward"].size(), 2U) << "one difference per rank";
   EXPECT_EQ(record["reason"], nullptr);
   EXPECT_EQ(record["measured"]["sync"], false);
@@ -154,6 +158,43 @@ TEST(RecordJson, WhatStoppedACaseAndItsTimelineSurviveTheRoundTrip) {
   EXPECT_EQ(again.earlier_failures, record.earlier_failures);
   EXPECT_EQ(again.last_operations, record.last_operations);
   EXPECT_EQ(again.launch, record.launch);
+}
+
+TEST(RecordJson, CanariesAndTheErrorTheyAdjustSurviveTheRoundTrip) {
+  const Record record = ok_record(gpipe, 400), again = read(to_json(record));
+  ASSERT_EQ(again.measured->canaries.size(), 2u);
+  EXPECT_EQ(again.measured->canaries, record.measured->canaries);
+  EXPECT_EQ(again.paired_canary, record.paired_canary);
+  EXPECT_EQ(again.predicted->canary_matrix_product_s, record.predicted->canary_matrix_product_s);
+  EXPECT_EQ(again.error->adjusted->relative, 0.02);
+  EXPECT_EQ(again.error->adjusted->exponent, 0.75);
+}
+
+TEST(RecordJson, OlderFilesKnowNoCanaries) {
+  json written = to_json(ok_record(gpipe, 400));
+  written["measured"].erase("canary");
+  written["predicted"].erase("canary_matrix_product_s");
+  written["error"].erase("adjusted_step_time_relative");
+  written["error"].erase("adjusted_exponent");
+  written.erase("paired_canary");
+  const Record again = read(written);
+  EXPECT_TRUE(again.measured->canaries.empty());
+  EXPECT_FALSE(again.predicted->canary_matrix_product_s);
+  EXPECT_FALSE(again.error->adjusted);
+  EXPECT_FALSE(again.paired_canary);
+}
+
+TEST(RecordJson, ACanaryWithoutATimeIsRefused) {
+  for (const char* time : {"matrix_product_s", "triad_s"}) {
+    json written = to_json(ok_record(gpipe, 400));
+    written["measured"]["canary"][1][time] = 0;
+    try {
+      read(written);
+      FAIL() << "no complaint";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(std::string("/measured/canary/1/") + time));
+    }
+  }
 }
 
 TEST(RecordJson, ATimelineHasABeginAndAnEndForEveryAction) {
@@ -289,7 +330,8 @@ TEST(Baseline, AgreesInEveryKeyThatSaysWhatIsTrainedAndTimed) {
       {"precision", "bf16"}, {"layout", "channels_last"}, {"device", "emulated"}, {"graph", "on"},
       {"loader", "2"},       {"input", "resident"},       {"optimizer", "adam"},  {"lr", "0.02"},
       {"momentum", "0.8"},   {"weight_decay", "0.1"},     {"seed", "2"}};
-  const std::set<std::string_view> apart = {"np", "batch", "threads", "comm", "recompute", "memory", "executor"};
+  const std::set<std::string_view> apart = {"np", "batch", "threads", "comm", "recompute", "memory", "executor",
+                                           "tp"};
   EXPECT_TRUE(is_measured_by("", ""));
   for (const CaseKey& key : case_keys()) {
     if (key.is_of_strategies() || apart.contains(key.name)) continue;

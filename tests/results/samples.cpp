@@ -34,6 +34,7 @@ Measured measured(const Case& spec, double throughput) {
   out.reduction = "ring";
   out.mpi_settings = "OMPI_MCA_btl_tcp_flags=1";
   out.timeline = timeline(spec.np, step);
+  out.canaries = {{1.5e-4, 6e-3, 0.01, 20}, {1.75e-4, 5e-3, std::nullopt, 0}};
   for (int rank = 0; rank < spec.np; ++rank) {
     MemoryUsage peak = memory((10 + rank) << 20);
     peak.resident = 300 << 20;
@@ -57,6 +58,7 @@ Predicted predicted(const Case& spec, double step) {
   out.terms = {{"forward", step / 4, "s", "sum of layers", "simulation", "calibrated", "2026-10-05T12:00:00Z"}};
   out.step_parts = StepParts{Rank(spec.np - 1), {step / 2, step / 8, step / 4, step / 16, step / 32}};
   out.isolated_step_time_s = 1.2 * step;
+  out.canary_matrix_product_s = 1.25e-4;
   out.timeline = timeline(spec.np, 1.1 * step);
   out.second_opinion_step_time_s = {{"thesis-5.1", 1.1 * step}};
   return out;
@@ -133,7 +135,9 @@ Record ok_record(const std::string& id, double throughput) {
   record.measured = measured(record.parameters, throughput);
   record.predicted = predicted(record.parameters, 1.05 * record.parameters.batch / throughput);
   record.paired = {{0.08, 0.08}, {0.09, 0.1}};
+  record.paired_canary = {1.5e-4, 6e-3, 0.5, 7};
   record.error = compare(*record.predicted, *record.measured, record.paired);
+  record.error->adjusted = AdjustedError{0.02, 0.75};
   record.earlier_failures = {"measure 1/2: timed out after 3.00 min"};
   record.last_operations = {{Rank(0), "node0", "step 3 1RECV_F2"}, {Rank(1), "node1", ""}};
   record.launch = "mpirun -np 2 parabench-rank --phase measure";

@@ -148,6 +148,8 @@ void misbehave(const Launch& launch) {
   while (what == "hang" || what == "stubborn") pause();
 }
 
+const Canary canary{1e-4, 5e-3, 0.0, 3};
+
 analytic::Calibration calibration(const plan::Plan& plan) {
   const datasets::DatasetSpec data = datasets::make_dataset(plan.spec.dataset);
   const models::ModelSpec model = models::make_model(plan.spec.model, data.sample, data.classes, data.small_stem);
@@ -181,6 +183,7 @@ analytic::Calibration calibration(const plan::Plan& plan) {
     result.update_s_per_parameter[analytic::update_key(plan.spec)][busy] = 1e-9;
     result.copy_bytes_per_s[device][busy] = 1e9;
   }
+  analytic::set_launch(result, {result.date, np, canary});
   return result;
 }
 
@@ -189,8 +192,11 @@ results::Measured measured(const Launch& launch) {
   const plan::Window window = plan::window(launch.plan, launch.command.warmup, launch.command.steps);
   m.warmup_steps = window.discarded;
   const int surplus = launch.behaviour == "steps" ? 1 : 0;
+  const double slower = launch.behaviour == "drifted" ? 1.25 : 1;
   std::vector<double> samples;
-  for (int i = 0; i < window.samples + surplus; ++i) samples.push_back(0.05 + 0.001 * (i % 3));
+  for (int i = 0; i < window.samples + surplus; ++i) samples.push_back(slower * (0.05 + 0.001 * (i % 3)));
+  m.canaries = {canary};
+  m.canaries[0].matrix_product_s *= slower;
   m.step_time_s.samples = {samples};
   results::summarise(m.step_time_s);
   m.throughput_samples_per_s = launch.plan.spec.batch / m.step_time_s.median;
@@ -228,6 +234,7 @@ protocol::PairedRounds paired(const Launch& launch) {
         for (analytic::CurvePoint& point : curve) point.seconds *= slower;
     answer.rounds.push_back({round, {0.05 * slower, 0.06 * slower, 0.05 * slower}});
   }
+  answer.canary = canary;
   return answer;
 }
 

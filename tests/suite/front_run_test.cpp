@@ -1,6 +1,7 @@
 // Runs in which every launch does what it should.
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -41,6 +42,8 @@ TEST_F(RunTest, VerifiesThenMeasuresOncePerRepetition) {
   EXPECT_EQ(record["measured"]["step_time_s"]["samples"][0].size(), 5u);
   EXPECT_DOUBLE_EQ(record["measured"]["step_time_s"]["median"].get<double>(), 0.051);
   EXPECT_GT(record["measured"]["achieved_flops_per_s"], 0);
+  EXPECT_EQ(record["measured"]["canary"].size(), 3u) << "one of each launch";
+  EXPECT_DOUBLE_EQ(record["predicted"]["canary_matrix_product_s"].get<double>(), 1e-4) << "the calibration's";
   EXPECT_EQ(record["predicted"]["terms"][0]["cost_source"], "calibrated");
   EXPECT_TRUE(record["error"]["step_time_relative"].is_number());
   EXPECT_THAT(record["reproduce"].get<std::string>(),
@@ -63,6 +66,25 @@ TEST_F(RunTest, PairedRoundsArePredictedFromTheirOwnCalibration) {
   const double paired = record["error"]["paired_step_time_relative"];
   EXPECT_NEAR(paired, predicted_first / 0.05 - 1, 0.02 * predicted_first / 0.05);
   EXPECT_THAT(record["reproduce"].get<std::string>(), HasSubstr("--paired"));
+  EXPECT_EQ(record["paired_canary"]["matrix_product_s"], 1e-4);
+}
+
+TEST_F(RunTest, DriftSinceTheCalibrationIsTakenOutByWhatOtherCasesSay) {
+  set("FAKE_RANK", "batch:16|measure|drifted|0;batch:24|measure|drifted|0");
+  std::vector<std::string> words = {"run", "--json", "results.json"};
+  for (const char* batch : {"8", "16", "24", "32"}) words.push_back(small + "gpipe/np:2/batch:" + batch);
+  const Outcome outcome = run(words);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("  adjusted  "), HasSubstr(" (adjusted ")));
+  for (const auto& record : results()["records"]) {
+    const double raw = record["error"]["step_time_relative"], adjusted = record["error"]["adjusted_step_time_relative"];
+    const double ratio = record["measured"]["canary"][0]["matrix_product_s"].get<double>() /
+                         record["predicted"]["canary_matrix_product_s"].get<double>();
+    EXPECT_NEAR(1 + adjusted, (1 + raw) * std::pow(ratio, record["error"]["adjusted_exponent"].get<double>()), 1e-9);
+  }
+  EXPECT_EQ(run({"validate", "results.json"}).code, 0);
+  words.pop_back();
+  EXPECT_THAT(run(words).out, Not(HasSubstr("adjusted"))) << "two others are too few";
 }
 
 TEST_F(RunTest, ARoundThatCannotBePredictedIsToldAndTheCaseStays) {

@@ -1,10 +1,11 @@
 #include "parallelism/plan/passes/passes.h"
 
 #include <algorithm>
-#include <map>
+#include <iterator>
 #include <utility>
 
 #include "base/optimizer.h"
+#include "parallelism/plan/passes/rank_passes.h"
 #include "parallelism/plan/state/buffers.h"
 
 namespace parabench::plan {
@@ -52,10 +53,13 @@ namespace {
 
 /// [stage][shard] -> the group of its holders, made where they are several; else -1.
 std::vector<GroupId> add_data_groups(Plan& plan) {
+  const auto all = holders(plan);
   std::vector<GroupId> groups;
   for (StageId stage; stage.value < plan.stages; ++stage) {
     for (int shard = 0; shard < plan.shards; ++shard) {
-      std::vector<Rank> ranks = holders(plan, stage, shard);
+      std::vector<Rank> ranks;
+      std::ranges::copy_if(all[stage.value], std::back_inserter(ranks),
+                           [&](Rank r) { return plan.shards == 1 || find_holding(plan, r, stage)->shard == shard; });
       const bool several = ranks.size() > 1;
       groups.push_back(GroupId(several ? static_cast<int>(plan.groups.size()) : -1));
       if (several) plan.groups.push_back({Axis::data, std::move(ranks)});
@@ -82,8 +86,9 @@ Plan add_reductions(Plan plan, std::span<const SegmentRun> runs) {
 }
 
 Plan add_updates(Plan plan, std::span<const SegmentRun> runs) {
+  const auto all = holders(plan);
   for (const SegmentRun& run : runs) {
-    for (Rank r : holders(plan, stage_of(plan, run.first))) {
+    for (Rank r : all[stage_of(plan, run.first).value]) {
       plan.ranks[r.value].compute().push_back(update(run.first, run.segments, StepId(0), VersionId(1)));
     }
   }
@@ -243,67 +248,19 @@ Plan limit_weights(Plan plan, int room) {
 }
 
 Plan mark_accumulation(Plan plan) {
-  for (RankProgram& rank : plan.ranks) {
-    // By segment the update that its gradients are for, counted from 0; a worker of a server has no end of it on its
-    // lane.
-    std::vector<int> open(plan.segments.size(), -1), shares = open;
-    for (Op& op : rank.compute()) {
-      const int update = op.step.value / plan.versions[stage_of(plan, op.segment).value].steps_per_update;
-      const auto adds = [&](std::vector<int>& begun, int segment) {
-        return std::exchange(begun[segment], update) == update;
-      };
-      if (makes_weight_gradient(op.kind)) op.accumulates = adds(open, op.segment.value);
-      for (int i = op.segment.value; i < op.segment.value + op.segments; ++i) {
-        if (op.kind == OpKind::add) op.accumulates = adds(adds_share(op) ? shares : open, i);
-        if (op.kind == OpKind::update || adds_share(op)) open[i] = -1;
-        if (op.kind == OpKind::update) shares[i] = -1;
-      }
-    }
-  }
+  for (RankProgram& rank : plan.ranks) mark_accumulation(plan, rank);
   return plan;
 }
-
-namespace {
-
-/// `again(op, is_last)`: whether a piece of a segment runs again; is_last: the last of its segment and step.
-template <class Again>
-Plan recompute_where(Plan plan, Again again) {
-  for (RankProgram& rank : plan.ranks) {
-    std::vector<Op>& ops = rank.compute();
-    // Whichever schedule put it last.
-    std::map<std::pair<SegmentId, StepId>, MicroBatchId> last;
-    for (const Op& op : ops) {
-      if (op.kind == OpKind::forward) last[{op.segment, op.step}] = op.micro_batch;
-    }
-    std::vector<Op> result;
-    for (Op op : ops) {
-      const bool runs_again = is_pass(op.kind) && again(op, last[{op.segment, op.step}] == op.micro_batch);
-      if (op.kind == OpKind::forward) op.discards = runs_again;
-      if (makes_input_gradient(op.kind) && runs_again) {
-        result.push_back(pass(OpKind::recompute, op.segment, op.micro_batch, op.step, op.version));
-      }
-      result.push_back(op);
-    }
-    ops = std::move(result);
-  }
-  return plan;
-}
-
-}  // namespace
 
 Plan add_recompute(Plan plan, Recompute which) {
-  switch (which) {
-    case Recompute::none:
-    case Recompute::automatic: return plan;
-    case Recompute::all: return recompute_where(std::move(plan), [](const Op&, bool) { return true; });
-    case Recompute::except_last:
-      return recompute_where(std::move(plan), [](const Op&, bool is_last) { return !is_last; });
-  }
+  for (RankProgram& rank : plan.ranks) add_recompute(rank, which);
   return plan;
 }
 
 Plan add_recompute(Plan plan, const std::vector<bool>& segments) {
-  return recompute_where(std::move(plan), [&](const Op& op, bool) { return bool{segments[op.segment.value]}; });
+  for (RankProgram& rank : plan.ranks)
+    recompute_where(rank, [&](const Op& op, bool) { return bool{segments[op.segment.value]}; });
+  return plan;
 }
 
 }  // namespace parabench::plan

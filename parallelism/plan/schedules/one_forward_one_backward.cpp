@@ -24,6 +24,7 @@ std::optional<Error> refuse_short_warmup(const Pipe& pipe) {
 
 DeviceOrder alternating(int ahead, int micro_batches) {
   DeviceOrder order;
+  order.reserve(2 * static_cast<std::size_t>(micro_batches));
   for (int m = 0; m < std::min(ahead, micro_batches); ++m) order.push_back({OpKind::forward, 0, m});
   for (int m = 0; m < micro_batches; ++m) {
     if (m + ahead < micro_batches) order.push_back({OpKind::forward, 0, m + ahead});

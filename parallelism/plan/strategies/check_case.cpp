@@ -133,6 +133,11 @@ void check_resharding(const Case& spec, const Strategy& strategy) {
 }
 
 void check_offered(const Case& spec) {
+  if (spec.tp > 1) {
+    throw usage_error("tp", std::to_string(spec.tp),
+                      "1: no rank here computes a part of a layer; what it would take is only predicted",
+                      "leave tp out, or predict the case");
+  }
   if (spec.precision == Precision::tf32 && spec.device != DeviceKind::cuda) {
     throw usage_error("precision", "tf32", "fp32, bf16 or fp64 where the device is not cuda", "leave precision out");
   }
@@ -162,7 +167,7 @@ void check_ranks(const Case& spec, const models::ModelSpec& model, const Strateg
 
 }  // namespace
 
-void check_case(const Case& spec, const models::ModelSpec& model, const GivenSchedule* given) {
+void check_meaning(const Case& spec, const models::ModelSpec& model, const GivenSchedule* given) {
   const Strategy& strategy = find_strategy(spec.strategy.name);
   check_parameters(spec, strategy);
   check_positive("np", spec.np);
@@ -173,7 +178,7 @@ void check_case(const Case& spec, const models::ModelSpec& model, const GivenSch
   check_keys(spec, strategy);
   if (is_peer(spec)) {
     check_peer(spec, model);
-    return check_case(counterpart(spec), model);
+    return check_meaning(counterpart(spec), model);
   }
   optimizer_rule(spec);
   check_offered(spec);
@@ -185,7 +190,12 @@ void check_case(const Case& spec, const models::ModelSpec& model, const GivenSch
   check_planned(spec, strategy);
   check_ranks(spec, model, strategy, given);
   check_pieces(spec, model, strategy);
-  check_size(spec, strategy);
+}
+
+void check_case(const Case& spec, const models::ModelSpec& model, const GivenSchedule* given) {
+  check_meaning(spec, model, given);
+  const Case written = is_peer(spec) ? counterpart(spec) : spec;
+  check_size(written, find_strategy(written.strategy.name));
 }
 
 }  // namespace parabench::plan

@@ -9,7 +9,11 @@ namespace parabench::plan {
 
 /// Throws usage_error if the case is impossible in itself: unknown strategy, more stages than layers, fewer samples
 /// than pieces, np that the strategy cannot use, keys that it does not know, values that this version does not offer;
-/// strategy csv without a schedule or with one of other ranks, micro-batches or hash.
+/// strategy csv without a schedule or with one of other ranks, micro-batches or hash; more ranks or passes than a plan
+/// can list.
 void check_case(const Case& spec, const models::ModelSpec& model, const GivenSchedule* given = nullptr);
+
+/// The same of a case whose plan is not written: it may have more ranks and passes than a plan can list.
+void check_meaning(const Case& spec, const models::ModelSpec& model, const GivenSchedule* given = nullptr);
 
 }  // namespace parabench::plan

@@ -12,29 +12,22 @@ namespace {
 
 /// Stage and replica of a chunk on device p of the d-th copy.
 Holding holding_of(StageOrder order, int devices, int device, int chunk, int copy) {
-  switch (order) {
-    case StageOrder::looped: return {StageId(chunk * devices + device), ReplicaId(copy)};
-    case StageOrder::folded: return {StageId(chunk == 0 ? device : 2 * devices - 1 - device), ReplicaId(copy)};
-    case StageOrder::crossed: return {StageId(chunk == 0 ? device : devices - 1 - device), ReplicaId(2 * copy + chunk)};
-  }
-  return {};
-}
-
-void fill(const Plan& plan, const Schedule& schedule, const Pipe& pipe, int device, int copy, RankProgram& rank) {
-  const auto holding = [&](int chunk) { return holding_of(schedule.stages, pipe.devices, device, chunk, copy); };
-  for (int chunk = 0; chunk < pipe.chunks; ++chunk) rank.holds.push_back(holding(chunk));
-  std::ranges::sort(rank.holds, {}, &Holding::stage);
-  if (schedule.in_flight) rank.in_flight = schedule.in_flight(pipe, device);
-  for (const StagePass& pass : schedule.order(pipe, device)) {
-    pass_stage(plan, rank, pass.kind, holding(pass.chunk).stage, MicroBatchId(pass.micro_batch), StepId(0),
-               VersionId(0));
-    rank.compute().back().overlaps_next = pass.overlaps_next;
-  }
+  return {stage_of_chunk(order, devices, device, chunk),
+          ReplicaId(order == StageOrder::crossed ? 2 * copy + chunk : copy)};
 }
 
 }  // namespace
 
-Plan pipeline_plan(const StrategyInput& input, const Schedule& schedule, const Pipe& pipe) {
+StageId stage_of_chunk(StageOrder order, int devices, int device, int chunk) {
+  switch (order) {
+    case StageOrder::looped: return StageId(chunk * devices + device);
+    case StageOrder::folded: return StageId(chunk == 0 ? device : 2 * devices - 1 - device);
+    case StageOrder::crossed: return StageId(chunk == 0 ? device : devices - 1 - device);
+  }
+  return {};
+}
+
+Plan pipeline_without_passes(const StrategyInput& input, const Schedule& schedule, const Pipe& pipe) {
   const Case& spec = input.spec;
   const bool crossed = schedule.stages == StageOrder::crossed;
   const Mesh mesh{.data = spec.dp, .pipeline = pipe.devices};
@@ -48,8 +41,30 @@ Plan pipeline_plan(const StrategyInput& input, const Schedule& schedule, const P
   Plan plan = cut_model(input, stages, grain, spec.dp * directions, pipe.micro_batches / directions);
   for (int copy = 0; copy < spec.dp; ++copy) {
     for (int device = 0; device < devices; ++device) {
-      fill(plan, schedule, pipe, device, copy, plan.ranks[rank_at(mesh, {.data = copy, .pipeline = device}).value]);
+      RankProgram& rank = plan.ranks[rank_at(mesh, {.data = copy, .pipeline = device}).value];
+      for (int chunk = 0; chunk < pipe.chunks; ++chunk)
+        rank.holds.push_back(holding_of(schedule.stages, devices, device, chunk, copy));
+      std::ranges::sort(rank.holds, {}, &Holding::stage);
+      if (schedule.in_flight) rank.in_flight = schedule.in_flight(pipe, device);
     }
+  }
+  return plan;
+}
+
+void add_passes(const Plan& plan, const Schedule& schedule, const Pipe& pipe, int device, const DeviceOrder& order,
+                RankProgram& rank) {
+  for (const StagePass& pass : order) {
+    pass_stage(plan, rank, pass.kind, stage_of_chunk(schedule.stages, pipe.devices, device, pass.chunk),
+               MicroBatchId(pass.micro_batch), StepId(0), VersionId(0));
+    rank.compute().back().overlaps_next = pass.overlaps_next;
+  }
+}
+
+Plan pipeline_plan(const StrategyInput& input, const Schedule& schedule, const Pipe& pipe) {
+  Plan plan = pipeline_without_passes(input, schedule, pipe);
+  for (int r = 0; r < std::ssize(plan.ranks); ++r) {
+    const int device = r % pipe.devices;
+    add_passes(plan, schedule, pipe, device, schedule.order(pipe, device), plan.ranks[r]);
   }
   return finish_step(std::move(plan), input);
 }

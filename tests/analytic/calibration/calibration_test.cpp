@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analytic/calibration/calibration_json.h"
+#include "analytic/calibration/measurements.h"
 #include "analytic/calibration/scope.h"
 #include "base/error.h"
 #include "tests/analytic/fixtures.h"
@@ -35,16 +36,18 @@ Calibration example() {
                .vector_bits = 256,
                .gpus = {{.name = "NVIDIA H200", .capability = 90, .memory_bytes = 141LL << 30, .count = 8}}};
   c.date = "2026-01-02T03:04:05Z";
+  c.launches = {{"2026-01-02T03:04:04Z", 2, Canary{1e-4, 5e-3, 0.25, 7}}, {c.date, 1, std::nullopt}};
   const models::ModelSpec model = chain(2);
   for (const int busy : {1, 2}) {
     c.layers[layer_key(model.layers[0], model.input, true, {}, busy)] = {
         {.samples = 2, .forward_s = 1e-3, .backward_s = 2e-3, .forward_mad_s = 1e-5, .saved_bytes = 7},
-        {.samples = 8, .forward_s = .1, .backward_s = 1. / 3, .backward_peak_bytes = 9}};
+        {.samples = 8, .forward_s = .1, .backward_s = 1. / 3, .backward_peak_bytes = 9, .launch = 0}};
   }
   Case resident;
   resident.device = DeviceKind::cuda;
   resident.input = InputKind::resident;
-  c.layers[layer_key(model.layers[0], model.input, true, resident, 1)] = {{.samples = 2, .forward_s = 1e-4}};
+  c.layers[layer_key(model.layers[0], model.input, true, resident, 1)] = {
+      {.samples = 2, .forward_s = 1e-4, .launch = 1}};
   c.all_reduce[{"mpi", 2}] = {{1000, 1e-5}, {1000000, 1e-3}};
   c.point_to_point[{"threads", 2}] = {{64, 2e-5}};
   c.point_to_point[{"threads", 2, DeviceKind::cuda}] = {{64, 5e-5}};
@@ -150,6 +153,10 @@ TEST(Calibration, RefusesForeignNewerAndIncompleteFiles) {
   EXPECT_THAT(with([](json& f) { f["layers"][0]["timings"][0]["forward_s"] = -1; }),
               HasSubstr("timings[0].forward_s: got '-1'"));
   EXPECT_THAT(with([](json& f) { f["layers"][0]["timings"][0]["forward_s"] = nullptr; }), HasSubstr("number"));
+  EXPECT_THAT(with([](json& f) { f["layers"][0]["timings"][1]["launch"] = 2; }),
+              HasSubstr("timings[1].launch: got '2', expected the place of one of 2 launches"));
+  EXPECT_THAT(with([](json& f) { f["launches"][0]["canary"]["triad_s"] = 0; }),
+              HasSubstr("launches[0].canary.triad_s: got '0', expected a time above 0"));
   EXPECT_THAT(with([](json& f) { f["layers"][0]["precision"] = "fp23"; }), HasSubstr("fp32"));
   EXPECT_THAT(with([](json& f) { f["all_reduce"][0]["points"] = json::array(); }),
               HasSubstr("all_reduce[0].points: got '[]'"));
@@ -173,9 +180,13 @@ TEST(Calibration, FilesWithoutDevicesAreTheProcessors) {
   cpu.launch_floor_s = 0;
   cpu.context_bytes = 0;
   cpu.communicator_bytes.clear();
+  cpu.launches.clear();
+  for (auto& [key, timings] : cpu.layers)
+    for (LayerTiming& timing : timings) timing.launch.reset();
   json old = to_json(cpu);
   old["schema_version"] = "2.0";
   old.erase("gpu");
+  old.erase("launches");
   old["machine"].erase("gpus");
   for (const char* rows : {"layers", "all_reduce", "point_to_point", "update_s_per_parameter", "copy_bytes_per_s"}) {
     for (json& row : old[rows]) {
@@ -246,6 +257,69 @@ TEST(Calibration, MeasurementsOfOneDeviceLeaveTheOthersAlone) {
   EXPECT_EQ(into.layers.at(layer_key(model.layers[0], model.input, true, {}, 1)).front().forward_s, 1e-3);
   EXPECT_EQ(into.layers.at(on_gpu).front().forward_s, 1e-6);
   EXPECT_EQ(into.machine.gpus.size(), 1u);
+}
+
+TEST(Calibration, MeasurementsKeepTheLaunchThatMadeThem) {
+  const LayerKey key = example().layers.begin()->first;
+  const auto measured = [&](const std::string& date, std::vector<LayerTiming> timings) {
+    Calibration one;
+    one.layers[key] = std::move(timings);
+    set_launch(one, {date, 2, Canary{1e-4, 5e-3, 0, 0}});
+    return one;
+  };
+  const auto launch_of = [&](const Calibration& all, std::size_t row) {
+    return all.launches.at(all.layers.at(key).at(row).launch.value()).date;
+  };
+  Calibration all = measured("first", {{.samples = 1}, {.samples = 8}});
+  EXPECT_EQ(all.date, "first");
+  merge(all, measured("second", {{.samples = 4}, {.samples = 8}}));
+  ASSERT_EQ(all.launches.size(), 2u);
+  EXPECT_EQ(launch_of(all, 0), "first");
+  EXPECT_EQ(launch_of(all, 1), "second");
+  EXPECT_EQ(launch_of(all, 2), "second");
+  merge(all, measured("third", {{.samples = 1}}));
+  EXPECT_EQ(all.launches.size(), 2u) << "of the first one nothing is left";
+  EXPECT_EQ(launch_of(all, 0), "third");
+  EXPECT_EQ(launch_of(all, 1), "second");
+  EXPECT_EQ(launch_of(all, 2), "second");
+}
+
+/// A pipeline of two layers on two ranks, each layer measured by a launch of its own.
+struct TwoLaunches {
+  plan::Plan plan = pipeline("gpipe", 2, 2);
+  Sizes sizes{chain(2)};
+  Calibration calibration;
+  std::vector<LayerTiming>& timings(int layer) {
+    return calibration.layers[layer_key(sizes.signature(layer), layer == 0, plan.spec, 2)];
+  }
+  TwoLaunches() {
+    calibration.launches = {{"first", 2, Canary{1e-4, 5e-3, 0, 0}}, {"second", 2, Canary{3e-4, 5e-3, 0, 0}}};
+    timings(0) = {{.samples = 1, .forward_s = 0.25, .backward_s = 0.75, .launch = 0},
+                  {.samples = 8, .forward_s = 100, .launch = 1}};
+    timings(1) = {{.samples = 1, .forward_s = 1, .backward_s = 2, .launch = 1}};
+  }
+  std::optional<double> canary() const { return calibrated_matrix_product(calibration, sizes, plan); }
+};
+
+TEST(Calibration, TheCanaryBehindACaseIsThatOfItsLayersLaunchesByTheirSeconds) {
+  TwoLaunches two;
+  ASSERT_TRUE(two.canary());
+  EXPECT_DOUBLE_EQ(*two.canary(), (1 * 1e-4 + 3 * 3e-4) / 4);
+}
+
+TEST(Calibration, TheCanaryBehindACaseIsUnknownWhereOneLaunchsIs) {
+  TwoLaunches old;
+  old.timings(1)[0].launch.reset();
+  EXPECT_FALSE(old.canary()) << "from a file of schema 2.5";
+  TwoLaunches other;
+  other.calibration.launches[1].ranks = 4;
+  EXPECT_FALSE(other.canary()) << "four ranks share the cores otherwise";
+  TwoLaunches gpu;
+  gpu.calibration.launches[0].canary.reset();
+  EXPECT_FALSE(gpu.canary());
+  TwoLaunches lacking;
+  lacking.calibration.layers.erase(lacking.calibration.layers.begin());
+  EXPECT_FALSE(lacking.canary());
 }
 
 TEST(Calibration, MergingIntoNothingIsACopy) {

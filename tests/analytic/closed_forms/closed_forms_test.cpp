@@ -103,14 +103,17 @@ TEST(GpipeCommunication, TakesTheSlowestBoundaryInUse) {
 
 TEST(GpipeCommunication, OneWorkerHasNoBoundary) { EXPECT_EQ(gpipe_communication({}, 4), 0); }
 
-TEST(PipedreamStage, AddsItsReplicasSynchronisation) { EXPECT_DOUBLE_EQ(pipedream_stage(100, 50, 4, 10), 28.75); }
-
 TEST(GpipeUnequal, EqualStagesGiveThePipelineFormula) {
   EXPECT_DOUBLE_EQ(gpipe_unequal(std::vector<double>(4, 1.0), std::vector<double>(4, 2.0), 8), 33);
 }
 
 TEST(GpipeUnequal, SlowestForwardAndBackwardMayBeDifferentStages) {
   EXPECT_DOUBLE_EQ(gpipe_unequal(std::array{1.0, 3.0}, std::array{5.0, 2.0}, 3), 11 + 2 * (3 + 5));
+}
+
+TEST(AlternatingUnequal, TheSlowestStageSetsThePace) {
+  EXPECT_DOUBLE_EQ(alternating_unequal(std::array{1.0, 3.0}, std::array{5.0, 2.0}, 3), 11 + 2 * 6);
+  EXPECT_DOUBLE_EQ(alternating_unequal(std::vector<double>(4, 1.0), std::vector<double>(4, 2.0), 8), 33);
 }
 
 TEST(RingAllReduce, AddsLatencyTransferAndReduction) {

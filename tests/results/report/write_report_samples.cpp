@@ -37,6 +37,7 @@ void vary(Record& record, Chance& chance) {
   predicted.step_time_s = record.measured->step_time_s.median * (1 + time);
   predicted.interval_s = {0.94 * predicted.step_time_s, 1.06 * predicted.step_time_s};
   predicted.throughput_samples_per_s = record.parameters.batch / predicted.step_time_s;
+  for (Canary& canary : record.measured->canaries) canary.matrix_product_s *= 1 - 0.6 * time;
   const double size = chance(0.5, 3) / record.parameters.np;
   for (std::size_t rank = 0; rank < predicted.ranks.size(); ++rank) {
     MemoryUsage& in_run = record.measured->ranks[rank].peak_memory;

@@ -38,6 +38,14 @@ TEST(Measure, EachRankTellsWhereItsStepGoes) {
   for (const results::RankMeasured& rank : measured.ranks) EXPECT_TRUE(rank.breakdown_s);
 }
 
+TEST(Measure, TheLaunchHasItsCanary) {
+  const results::Measured measured = measured_with(1);
+  ASSERT_EQ(measured.canaries.size(), 1u);
+  EXPECT_GT(measured.canaries[0].matrix_product_s, 0);
+  EXPECT_GT(measured.canaries[0].triad_s, 0);
+  EXPECT_GE(measured.canaries[0].involuntary_switches, 0);
+}
+
 TEST(Measure, RanksThatShareAGpuHaveNoBreakdown) {
   const results::Measured measured = measured_with(2);
   EXPECT_GT(measured.step_time_s.samples.at(0).at(0), 0);

@@ -36,9 +36,13 @@ TEST_P(Paired, EveryRoundMeasuresWhatThePlansPredictionNeeds) {
                              answer = std::move(mine);
                            } else {
                              EXPECT_TRUE(mine.rounds.empty());
+                             EXPECT_FALSE(mine.canary);
                            }
                          });
   ASSERT_GE(answer.rounds.size(), static_cast<std::size_t>(protocol::fewest_paired_rounds));
+  ASSERT_TRUE(answer.canary);
+  EXPECT_GT(answer.canary->matrix_product_s, 0);
+  EXPECT_GT(answer.canary->triad_s, 0);
   const std::size_t samples = plan::window(launch.plan, warmup, steps).samples;
   const analytic::Sizes sizes(launch.model);
   for (const protocol::PairedRound& round : answer.rounds) {

@@ -21,6 +21,7 @@ results::Measured launch(std::vector<double> samples, double forward, std::int64
   rank.peak_memory.reserved = 20 * parameters;
   rank.peak_memory.device_used = 30 * parameters;
   m.ranks = {rank};
+  m.canaries = {{.matrix_product_s = forward, .triad_s = 1}};
   return m;
 }
 
@@ -32,6 +33,9 @@ TEST(Combine, JoinsTheLaunchesOfACase) {
   EXPECT_DOUBLE_EQ(all.throughput_samples_per_s, 64);
   EXPECT_DOUBLE_EQ(all.achieved_flops_per_s, 2e9);
   EXPECT_EQ(all.losses, std::vector<double>{100});
+  ASSERT_EQ(all.canaries.size(), 2u);
+  EXPECT_EQ(all.canaries[0].matrix_product_s, 0.1);
+  EXPECT_EQ(all.canaries[1].matrix_product_s, 0.3);
   EXPECT_DOUBLE_EQ(all.ranks[0].breakdown_s.value().forward, 0.2);
   EXPECT_DOUBLE_EQ(all.ranks[0].bus_bandwidth_bytes_per_s.value(), 2);
   EXPECT_DOUBLE_EQ(all.ranks[0].steps.value().taken, 0.4);

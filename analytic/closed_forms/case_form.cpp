@@ -1,0 +1,171 @@
+#include "analytic/closed_forms/case_form.h"
+
+#include <algorithm>
+
+#include "analytic/calibration/profile.h"
+#include "analytic/closed_forms/closed_forms.h"
+#include "base/optimizer.h"
+#include "parallelism/plan/partition/partition.h"
+#include "parallelism/plan/strategies/local_sgd.h"
+#include "parallelism/plan/strategies/parameter_server.h"
+#include "parallelism/plan/strategies/stage_widths.h"
+#include "parallelism/plan/strategies/strategy_table.h"
+
+namespace parabench::analytic {
+namespace {
+
+LayerForm& operator+=(LayerForm& sum, const LayerForm& layer) {
+  sum.forward += layer.forward;
+  sum.backward += layer.backward;
+  sum.input += layer.input;
+  sum.weight += layer.weight;
+  sum.update += layer.update;
+  sum.parameters += layer.parameters;
+  sum.saved += layer.saved;
+  sum.entry = std::max(sum.entry, layer.entry);
+  return sum;
+}
+
+double passes(const LayerForm& of) { return of.forward + of.backward; }
+
+/// Weights, gradients and the optimizer's states, of which each rank has whole ones and a share of the rest.
+double state_bytes(const Case& spec, double parameters, double sharers, bool shares_weights) {
+  const double states = state_count(optimizer_rule(spec));
+  const double whole = shares_weights ? 0 : 2;
+  return parameters * (whole + (2 - whole + states) / sharers);
+}
+
+/// The device on which each stage of a copy lies.
+int device_of(int stage, int devices, plan::StageOrder order) {
+  if (order == plan::StageOrder::folded) return stage < devices ? stage : 2 * devices - 1 - stage;
+  return stage % devices;
+}
+
+/// What each device of a pipeline holds of the model, cut by time.
+std::vector<LayerForm> devices_of(const Case& spec, const plan::Strategy& strategy, std::span<const LayerForm> layers,
+                                  int devices) {
+  std::vector<double> seconds;
+  for (const LayerForm& layer : layers) seconds.push_back(passes(layer));
+  // Stages that ranks share are planned later: as if each rank had one.
+  const int stages =
+      plan::plans_widths(spec) ? std::min(devices, static_cast<int>(layers.size())) : strategy.stages(spec);
+  const std::vector<int> cut = plan::min_max_partition(seconds, stages);
+  std::vector<LayerForm> on(devices);
+  const bool crossed = strategy.schedule.stages == plan::StageOrder::crossed;
+  auto layer = layers.begin();
+  for (int stage = 0; stage < std::ssize(cut); ++stage) {
+    LayerForm sum;
+    for (int i = 0; i < cut[stage]; ++i) sum += *layer++;
+    const int device = device_of(stage, devices, strategy.schedule.stages);
+    if (crossed) {
+      // Each of the two pipelines has half of the micro-batches, and all of its states.
+      LayerForm half = sum;
+      for (double* part : {&half.forward, &half.backward, &half.input, &half.weight}) *part /= 2;
+      half.saved /= 2;
+      on[device] += half;
+      on[devices - 1 - device] += half;
+    } else {
+      on[device] += sum;
+    }
+  }
+  return on;
+}
+
+double pipeline_makespan(const plan::Strategy& strategy, const plan::Pipe& pipe, const LayerForm& slow) {
+  const plan::PassTimes times{slow.forward, slow.backward, slow.input, slow.weight};
+  if (strategy.makespan.of) {
+    if (const auto known = strategy.makespan.of(pipe, times)) return *known;
+  }
+  return passes(slow) * (pipe.micro_batches + static_cast<double>(pipe.devices - 1) / pipe.chunks);
+}
+
+CaseForm pipeline_form(const Case& spec, const plan::Strategy& strategy, const LayerForms& forms) {
+  const plan::Pipe pipe = strategy.pipe(spec);
+  const bool again = spec.recompute != Recompute::none;
+  const bool drains = strategy.family != plan::Family::asynchronous_pipeline;
+  const std::vector<LayerForm> devices = devices_of(spec, strategy, forms.layers, pipe.devices);
+  const LayerForm& slow = *std::ranges::max_element(devices, {}, passes);
+  CaseForm form;
+  form.step_time_s = drains ? pipeline_makespan(strategy, pipe, slow) : pipe.micro_batches * passes(slow);
+  if (again) form.step_time_s += pipe.micro_batches * slow.forward;
+  double finish = 0;
+  for (int p = 0; p < pipe.devices; ++p) {
+    const LayerForm& device = devices[p];
+    const auto bytes = static_cast<double>(device.parameters);
+    finish =
+        std::max(finish, device.update + (spec.dp > 1 ? all_reduce_by(spec.reduce, spec.dp, bytes, forms.link) : 0));
+    const double in_flight = strategy.schedule.in_flight ? strategy.schedule.in_flight(pipe, p) : pipe.devices - p;
+    const double versions = drains ? 0 : std::max(0.0, in_flight - 1);
+    const auto piece = static_cast<double>(again ? device.entry : device.saved) / pipe.chunks;
+    form.peak_bytes =
+        std::max(form.peak_bytes, state_bytes(spec, bytes, 1, false) + versions * bytes + in_flight * piece +
+                                      (again ? static_cast<double>(device.saved) : 0));
+  }
+  form.step_time_s += finish;
+  return form;
+}
+
+CaseForm copies_form(const Case& spec, const plan::Strategy& strategy, const LayerForms& forms) {
+  LayerForm whole;
+  double entries = 0;
+  for (const LayerForm& layer : forms.layers) {
+    whole += layer;
+    entries += static_cast<double>(layer.entry);
+  }
+  const bool again = spec.recompute != Recompute::none;
+  const plan::Serving by = plan::serving(spec);
+  const int copies = std::max(1, spec.np - by.servers);
+  const bool shares = strategy.uses("shard"), gathers = strategy.uses("prefetch");
+  const auto bytes = static_cast<double>(whole.parameters);
+  const double backward = whole.backward + (again ? whole.forward : 0);
+  const double update = whole.update / (shares ? copies : 1);
+  const double own = whole.forward + backward + update;
+  const double sums = copies > 1 ? all_reduce_by(spec.reduce, copies, bytes, forms.link) : 0;
+  const double last = bytes > 0 ? sums * std::min(1.0, static_cast<double>(spec.bucket.value) / bytes) : 0;
+  CaseForm form;
+  if (by.servers > 0) {
+    form.step_time_s =
+        parameter_server_step(own, copies, bytes, bytes / by.servers, std::max(forms.link.bytes_per_s, 1.0));
+  } else if (strategy.find_parameter("every") != nullptr) {
+    form.step_time_s = local_step(own, sums, plan::averaging(spec).every);
+  } else if (gathers) {
+    form.step_time_s =
+        fully_sharded_step(whole.forward, backward, update, sums / 2, spec.reshard ? sums / 2 : 0, sums / 2);
+  } else {
+    form.step_time_s = overlapped_step(own, backward, sums, last);
+  }
+  const double activations = again ? entries : static_cast<double>(whole.saved);
+  form.peak_bytes = state_bytes(spec, bytes, shares ? copies : 1, gathers) + activations;
+  return form;
+}
+
+}  // namespace
+
+LayerForms layer_forms(const Case& spec, const Sizes& sizes, const Costs& costs, int samples) {
+  const plan::Plan plan = single_layers(spec, sizes.model(), samples);
+  const auto seconds = [&](const plan::Op& op) { return costs.time->seconds(plan, Rank(0), op, spec.np); };
+  const auto pass = [](plan::OpKind kind, SegmentId layer) {
+    return plan::pass(kind, layer, MicroBatchId(0), StepId(0), VersionId(0));
+  };
+  LayerForms forms{.layers = {}, .link = costs.time->link(plan)};
+  for (SegmentId layer; layer.value < std::ssize(plan.segments); ++layer) {
+    const plan::Op there = pass(plan::OpKind::forward, layer);
+    forms.layers.push_back({.forward = seconds(there),
+                            .backward = seconds(pass(plan::OpKind::backward, layer)),
+                            .input = seconds(pass(plan::OpKind::backward_input, layer)),
+                            .weight = seconds(pass(plan::OpKind::backward_weight, layer)),
+                            .update = seconds(plan::update(layer, 1, StepId(0), VersionId(0))),
+                            .parameters = sizes.parameter_bytes(plan, layer, 1),
+                            .saved = costs.memory->saved_bytes(plan, Rank(0), there),
+                            .entry = sizes.input_bytes(plan, Rank(0), there)});
+  }
+  return forms;
+}
+
+CaseForm case_form(const Case& spec, const LayerForms& forms) {
+  const plan::Strategy& strategy = plan::find_strategy(spec.strategy.name);
+  return strategy.ranks == plan::RankUse::stages ? pipeline_form(spec, strategy, forms)
+                                                 : copies_form(spec, strategy, forms);
+}
+
+}  // namespace parabench::analytic

@@ -1,0 +1,45 @@
+// Step time and memory of a case by closed forms alone, without its plan: what many cases are ranked by before a few
+// are simulated.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analytic/costs/costs.h"
+#include "analytic/memory/sizes.h"
+
+namespace parabench::analytic {
+
+/// A layer on one rank, for one piece of a batch, seconds with all ranks of the case busy.
+struct LayerForm {
+  double forward = 0, backward = 0, input = 0, weight = 0;  ///< backward: whole; input and weight: in two halves
+  double update = 0;
+  std::int64_t parameters = 0;  ///< bytes
+  std::int64_t saved = 0;       ///< bytes kept for a piece in flight
+  std::int64_t entry = 0;       ///< bytes of its input, which are kept where the forward runs again
+};
+
+/// Of every layer of the case's model, in pieces of `samples` samples, and the link between two ranks. Throws what the
+/// costs throw where something was never measured. O(layers).
+struct LayerForms {
+  std::vector<LayerForm> layers;
+  Link link;
+};
+LayerForms layer_forms(const Case& spec, const Sizes& sizes, const Costs& costs, int samples);
+
+struct CaseForm {
+  double step_time_s = 0;
+  double peak_bytes = 0;  ///< of the rank with the most
+};
+
+/// Of a possible case whose pieces are those of `forms` (plan::largest_piece):
+///  - pipelines: the makespan in the strategy's row, else (M + P - 1) t / v, of the device with the longest passes of
+///    stages cut by time; forwards that run again, the update and sums among copies (all_reduce_by) come on top.
+///    Asynchronous ones: what that device computes for a mini-batch. Memory: states, and what the row of the schedule
+///    has in flight.
+///  - copies: overlapped_step(), fully_sharded_step() of strategies with the key prefetch, parameter_server_step(),
+///    local_step(); memory: states, divided where the strategy has the key shard, and the activations of a piece.
+/// Good to within some ten percent where stages are equal: for ranking, not for reporting. O(layers log layers).
+CaseForm case_form(const Case& spec, const LayerForms& forms);
+
+}  // namespace parabench::analytic

@@ -1,0 +1,71 @@
+#include "analytic/costs/spread_times.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "analytic/costs/emulation.h"
+
+namespace parabench::analytic {
+namespace {
+
+int cores_of(const MachineInfo& machine) { return std::max(1, machine.cores); }
+
+int ranks_per_host(const MachineInfo& machine, const Case& spec) {
+  return std::max(1, cores_of(machine) / std::max(1, spec.threads));
+}
+
+class SpreadTimes final : public TimeModel {
+ public:
+  SpreadTimes(std::unique_ptr<const TimeModel> of_a_host, int neighbours, std::string hosts)
+      : of_a_host_(std::move(of_a_host)), neighbours_(neighbours), hosts_(std::move(hosts)) {}
+
+  TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int) const override {
+    return of_a_host_->parts(plan, rank, op, neighbours_);
+  }
+  double deviation_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int) const override {
+    return of_a_host_->deviation_s(plan, rank, op, neighbours_);
+  }
+  Link link(const plan::Plan& plan) const override { return of_a_host_->link(plan); }
+  std::string assumption(const plan::Plan& plan) const override {
+    const std::string of_a_host = of_a_host_->assumption(plan);
+    return of_a_host.empty() ? hosts_ : of_a_host + ", " + hosts_;
+  }
+  int cores() const override { return 0; }
+  std::string source() const override { return of_a_host_->source(); }
+  std::string link_source() const override { return of_a_host_->link_source(); }
+
+ private:
+  std::unique_ptr<const TimeModel> of_a_host_;
+  int neighbours_;
+  std::string hosts_;
+};
+
+}  // namespace
+
+int hosts_of(const MachineInfo& machine, const Case& spec) {
+  const bool holds_all = spec.tp == 1 && spec.np <= std::int64_t{most_ranks_per_core} * cores_of(machine);
+  if (spec.device != DeviceKind::cpu || holds_all) return 1;
+  const int each = ranks_per_host(machine, spec);
+  return spec.np / each + (spec.np % each > 0 ? 1 : 0);
+}
+
+Costs data_sheet_costs_of(const Case& spec, const MachineInfo& machine, const Sizes& sizes, const RateFactors& faster) {
+  Costs costs = data_sheet_costs(machine, sizes, faster);
+  if (hosts_of(machine, spec) > 1) costs.time = spread_times(std::move(costs.time), machine, spec);
+  if (spec.device == DeviceKind::cuda && spec.comm == CommKind::nccl)
+    costs.time = exclusive_times(std::move(costs.time));
+  return costs;
+}
+
+std::unique_ptr<const TimeModel> spread_times(std::unique_ptr<const TimeModel> of_a_host, const MachineInfo& machine,
+                                              const Case& spec) {
+  const int each = ranks_per_host(machine, spec);
+  return std::make_unique<SpreadTimes>(
+      std::move(of_a_host), each,
+      fmt::format("{} hosts of {} cores, {} ranks on each", hosts_of(machine, spec), cores_of(machine), each));
+}
+
+}  // namespace parabench::analytic

@@ -1,0 +1,94 @@
+#include "analytic/costs/tensor_times.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "analytic/calibration/profile.h"
+#include "models/spec/tensor_shard.h"
+#include "parallelism/plan/strategies/strategies.h"
+
+namespace parabench::analytic {
+namespace {
+
+/// Segments are layers and every rank of a group has them: what an all-reduce of a layer's output is asked of.
+plan::Plan layers_on(const Case& spec, const Sizes& sizes, int ranks, int samples) {
+  plan::Plan plan = single_layers(spec, sizes.model(), samples);
+  plan.ranks.resize(ranks, plan.ranks.front());
+  plan.groups = {{plan::Axis::tensor, {}}};
+  for (Rank rank; rank.value < ranks; ++rank) plan.groups.front().ranks.push_back(rank);
+  return plan;
+}
+
+plan::Op sum_of(int layer) {
+  return plan::all_reduce_forward(SegmentId(layer), MicroBatchId(0), StepId(0), GroupId(0));
+}
+
+class TensorTimes final : public TimeModel {
+ public:
+  TensorTimes(std::unique_ptr<const TimeModel> passes, const Case& spec, Sizes sizes, int ranks)
+      : passes_(std::move(passes)), largest_(plan::largest_piece(spec)) {
+    // Pieces differ by one sample at most.
+    for (int smaller = 0; smaller < 2; ++smaller) {
+      const plan::Plan plan = layers_on(spec, sizes, ranks, std::max(1, largest_ - smaller));
+      std::vector<TimeParts>& sums = before_[smaller];
+      sums.emplace_back();
+      for (int layer = 0; layer < std::ssize(plan.segments); ++layer) {
+        const int count = models::tensor_sums(sizes.model().layers[layer]);
+        TimeParts sum = sums.back();
+        if (count > 0) sum += static_cast<double>(count) * passes_->parts(plan, Rank(0), sum_of(layer), 1);
+        sums.push_back(sum);
+      }
+    }
+  }
+
+  TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
+    TimeParts parts = passes_->parts(plan, rank, op, busy_ranks);
+    if (!plan::is_pass(op.kind) || op.kind == plan::OpKind::backward_weight) return parts;
+    const plan::Segment& segment = plan.segments[op.segment.value];
+    const auto& before = before_[samples_of(plan, rank, op) < largest_];
+    parts += before[segment.first_layer + segment.layers];
+    parts += -1.0 * before[segment.first_layer];
+    return parts;
+  }
+  double deviation_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
+    return passes_->deviation_s(plan, rank, op, busy_ranks);
+  }
+  Link link(const plan::Plan& plan) const override { return passes_->link(plan); }
+  std::string assumption(const plan::Plan& plan) const override { return passes_->assumption(plan); }
+  int cores() const override { return passes_->cores(); }
+  bool shares_links() const override { return passes_->shares_links(); }
+  std::string source() const override { return passes_->source(); }
+  std::string link_source() const override { return passes_->link_source(); }
+
+ private:
+  std::unique_ptr<const TimeModel> passes_;
+  int largest_;
+  std::vector<TimeParts> before_[2];  ///< [smaller]: sums of the layers before each, in one pass
+};
+
+}  // namespace
+
+std::unique_ptr<const TimeModel> tensor_times(std::unique_ptr<const TimeModel> passes, const Case& spec, Sizes sizes,
+                                              int ranks) {
+  return std::make_unique<TensorTimes>(std::move(passes), spec, std::move(sizes), ranks);
+}
+
+Term tensor_term(const TimeModel& passes, const Case& spec, const Sizes& sizes, int ranks) {
+  const plan::Plan plan = layers_on(spec, sizes, ranks, plan::largest_piece(spec));
+  const auto& layers = sizes.model().layers;
+  const auto layer = std::ranges::max_element(layers, {}, models::tensor_sums) - layers.begin();
+  const int count = models::tensor_sums(layers[layer]);
+  const plan::Op sum = sum_of(static_cast<int>(layer));
+  return {.name = fmt::format("tensor_sums[{}]", layers[layer].name),
+          .value = 2 * count * passes.seconds(plan, Rank(0), sum, 1),
+          .unit = "s",
+          .formula = fmt::format("{} all-reduces forward and {} backward, T({} bytes, {} ranks), which nothing hides",
+                                 count, count, sizes.payload_bytes(plan, Rank(0), sum), ranks),
+          .source = "Megatron-LM (Shoeybi et al. 2019), one micro-batch",
+          .cost_source = passes.link_source()};
+}
+
+}  // namespace parabench::analytic

@@ -1,0 +1,75 @@
+// The steps of a pipeline on paper, by its outline.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "analytic/costs/time_model.h"
+#include "parallelism/plan/strategies/pipeline_outline.h"
+#include "parallelism/plan/timeline.h"
+
+namespace parabench::analytic {
+
+/// What the passes and updates of one rank take, whose device, or cores, it has to itself. Micro-batches differ by one
+/// sample at most, the smaller ones last.
+struct RankSeconds {
+  static constexpr int kinds = static_cast<int>(plan::OpKind::recompute) + 1;
+  /// [chunk][kind][smaller than micro-batch 0][adds to gradients that an earlier micro-batch made]
+  std::vector<std::array<std::array<std::array<double, 2>, 2>, kinds>> passes;
+  std::vector<double> updates;  ///< in the order of the rank's lane
+
+  double of(plan::OpKind kind, int chunk, bool smaller, bool adds) const {
+    return passes[chunk][static_cast<int>(kind)][smaller][adds];
+  }
+};
+
+/// When what comes to a stage from another rank was made there, and when its message had come: [stage][micro-batch].
+/// Not a number where it comes from the rank itself.
+struct Arrivals {
+  std::vector<double> made, came;
+};
+struct SweptStep {
+  /// What was made when is kept of measured steps alone.
+  Arrivals activations, gradients;  ///< into the stage; of its output
+  double completed = 0;
+};
+
+/// The messages of a step from one rank to another in one direction, in order.
+struct MessageLane {
+  struct Message {
+    int stage = 0;  ///< that receives it
+    int micro_batch = 0;
+  };
+  int sender = 0, receiver = 0;
+  bool forwards = true;  ///< activations; else gradients
+  std::vector<Message> messages;
+};
+
+struct SweptPipeline {
+  std::vector<SweptStep> steps;
+  int discarded = 0;                 ///< steps at the beginning that are not measured
+  std::vector<RankSeconds> seconds;  ///< by rank
+  std::vector<MessageLane> lanes;
+};
+
+/// The times that simulate() gives all passes and messages of the steps of `asked` in the plan of the outline, where
+/// ranks share nothing (time.cores() is 0). As simulate_window() it ends with the first step among those that are
+/// discarded, or the first one behind, after which every rank and every lane of messages is as it was after the step
+/// before, some time later, to 1e-12 of the time so far: steps that begin alike are alike. Throws std::logic_error
+/// where ranks wait for each other. O(passes) in each step.
+SweptPipeline sweep(const plan::PipelineOutline& outline, const TimeModel& time, const plan::Window& asked);
+
+/// One of a rank's own operations in a sweep.
+struct SweptOp {
+  plan::OpKind kind = plan::OpKind::forward;
+  int place = 0;  ///< the chunk; of an update its place among the rank's
+  int micro_batch = 0, step = 0;
+  plan::Span span;
+  /// When the operation had ended, wherever it is, that this one waited for; before `queued`: none. 0 in steps that are
+  /// not measured.
+  double made = 0;
+};
+/// Makes `ops` those of a rank over all steps, in the order of its compute lane.
+void swept_ops(const plan::PipelineOutline& outline, const SweptPipeline& swept, Rank rank, std::vector<SweptOp>& ops);
+
+}  // namespace parabench::analytic

@@ -1,0 +1,19 @@
+// What a launch that times something tells of the machine under it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace parabench {
+
+/// Times are those of the slowest rank, the mean of before and after the launch's work; the rest is what came about in
+/// between.
+struct Canary {
+  double matrix_product_s = 0;        ///< of a product of matrices that stay in the cache
+  double triad_s = 0;                 ///< of a = b + s c over arrays that no cache holds
+  std::optional<double> steal_share;  ///< of the core time of a host, the largest over hosts; nullopt: it tells none
+  std::int64_t involuntary_switches = 0;  ///< of all ranks' processes
+  bool operator==(const Canary&) const = default;
+};
+
+}  // namespace parabench

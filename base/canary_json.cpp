@@ -1,0 +1,30 @@
+#include "base/canary_json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace parabench {
+namespace {
+
+double time(const JsonReader& reader, std::string_view key) {
+  const double seconds = reader.get<double>(key);
+  if (!(seconds > 0)) throw reader.at(key).error("a time above 0");
+  return seconds;
+}
+
+}  // namespace
+
+nlohmann::json to_json(const Canary& canary) {
+  return {{"matrix_product_s", canary.matrix_product_s},
+          {"triad_s", canary.triad_s},
+          {"steal_share", canary.steal_share ? nlohmann::json(*canary.steal_share) : nlohmann::json()},
+          {"involuntary_switches", canary.involuntary_switches}};
+}
+
+Canary canary_from_json(const JsonReader& reader) {
+  return {.matrix_product_s = time(reader, "matrix_product_s"),
+          .triad_s = time(reader, "triad_s"),
+          .steal_share = reader.find<double>("steal_share"),
+          .involuntary_switches = reader.get_at_least("involuntary_switches", std::int64_t{0})};
+}
+
+}  // namespace parabench

@@ -1,0 +1,144 @@
+#include "results/accuracy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "base/case_id.h"
+#include "base/error.h"
+#include "base/statistics.h"
+#include "base/units_text.h"
+#include "results/summary.h"
+
+namespace parabench::results {
+namespace {
+
+using Records = std::vector<const Record*>;
+
+std::map<std::string, Records> by_id(std::span<const ResultsFile> passes) {
+  std::map<std::string, Records> cases;
+  for (const ResultsFile& pass : passes)
+    for (const Record& record : pass.records)
+      if (counts(record) && case_error(record)) cases[record.id].push_back(&record);
+  return cases;
+}
+
+/// The median over passes of what is known in them.
+template <class Of>
+std::optional<double> median_of(const Records& records, Of of) {
+  std::vector<double> values;
+  for (const Record* record : records)
+    if (const std::optional<double> value = of(*record); value && std::isfinite(*value)) values.push_back(*value);
+  return values.empty() ? std::nullopt : std::optional(median(values));
+}
+
+std::optional<double> noise_of(const Records& records) {
+  std::vector<double> medians;
+  for (const Record* record : records) medians.push_back(record->measured->step_time_s.median);
+  if (medians.size() < 2)
+    return median_of(records, [](const Record& record) -> std::optional<double> {
+      return record.error && record.error->noise_floor ? std::optional(record.error->noise_floor->relative)
+                                                       : std::nullopt;
+    });
+  double sum = 0;
+  for (std::size_t i = 0; i < medians.size(); ++i) {
+    std::vector<double> others = medians;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    sum += std::abs(median(others) / medians[i] - 1);
+  }
+  return sum / static_cast<double>(medians.size());
+}
+
+/// Of the ranks of the last pass.
+std::string largest_term(const Records& records) {
+  const Record& record = *records.back();
+  if (!record.error) return "";
+  std::pair<double, std::string_view> largest{0, ""};
+  for (const Breakdown& difference : record.error->breakdown_s)
+    for (const auto& [name, part] : breakdown_fields)
+      if (std::abs(difference.*part) > std::abs(largest.first)) largest = {difference.*part, name};
+  if (largest.second.empty()) return "";
+  return fmt::format("{} {}{}", largest.second, largest.first < 0 ? "-" : "+", human_seconds(std::abs(largest.first)));
+}
+
+/// The prediction of the same training on one rank, divided among the cores of the case.
+std::optional<double> per_rank_s(const Case& spec, const std::map<std::string, Records>& cases) {
+  Case alone{
+      .model = spec.model, .dataset = spec.dataset, .strategy = {"sequential", {}}, .np = 1, .batch = spec.batch};
+  const auto found = cases.find(to_id(alone));
+  if (spec.threads != 1 || found == cases.end()) return std::nullopt;
+  return found->second.front()->predicted->step_time_s / spec.np;
+}
+
+std::optional<double> ddlbench_error(const Record& record) {
+  for (const auto& [name, seconds] : record.predicted->second_opinion_step_time_s)
+    if (name.starts_with("ddlbench")) return seconds / record.measured->step_time_s.median - 1;
+  return std::nullopt;
+}
+
+void require_one_machine(std::span<const ResultsFile> passes) {
+  std::string machine;
+  for (const ResultsFile& pass : passes) {
+    if (!pass.calibration) continue;
+    if (machine.empty()) machine = pass.calibration->machine_id;
+    if (pass.calibration->machine_id != machine)
+      throw usage_error("accuracy", pass.calibration->machine_id, fmt::format("passes of one machine, {}", machine),
+                        "keep each machine's passes in a folder of their own");
+  }
+}
+
+}  // namespace
+
+ErrorFigures figures_of(std::span<const double> errors) {
+  if (errors.empty()) return {};
+  std::vector<double> sizes, ratios;
+  for (const double error : errors) {
+    sizes.push_back(std::abs(error));
+    ratios.push_back(1 + error);
+  }
+  return {static_cast<int>(errors.size()),  mean(sizes),   median(sizes), quantile(sizes, 0.9),
+          *std::ranges::max_element(sizes), median(ratios)};
+}
+
+std::span<const ErrorKind> error_kinds() {
+  static constexpr std::array kinds = {
+      ErrorKind{"forecast", [](const JudgedCase& one) { return std::optional(one.forecast); }},
+      ErrorKind{"paired", [](const JudgedCase& one) { return one.paired; }},
+      ErrorKind{"adjusted", [](const JudgedCase& one) { return one.adjusted; }},
+      ErrorKind{"noise", [](const JudgedCase& one) { return one.noise; }},
+      ErrorKind{"peak memory", [](const JudgedCase& one) { return one.memory; }},
+      ErrorKind{"T / np", [](const JudgedCase& one) { return one.per_rank; }},
+      ErrorKind{"DDLBench's equations", [](const JudgedCase& one) { return one.ddlbench; }},
+  };
+  return kinds;
+}
+
+std::vector<JudgedCase> judged_cases(std::span<const ResultsFile> passes) {
+  require_one_machine(passes);
+  const std::map<std::string, Records> cases = by_id(passes);
+  std::vector<JudgedCase> judged;
+  for (const auto& [id, records] : cases) {
+    const auto value = [&](auto of) {
+      return median_of(records, [&](const Record& record) { return std::optional<double>(of(record)); });
+    };
+    JudgedCase one{.id = id, .parameters = records.front()->parameters, .passes = static_cast<int>(records.size())};
+    one.measured_s = value([](const Record& r) { return r.measured->step_time_s.median; }).value_or(0);
+    one.predicted_s = value([](const Record& r) { return r.predicted->step_time_s; }).value_or(0);
+    one.forecast = value([](const Record& r) { return case_error(r)->step_time; }).value_or(0);
+    one.memory = value([](const Record& r) { return case_error(r)->peak_memory; });
+    one.paired = median_of(records, [](const Record& r) { return r.error->paired_step_time_relative; });
+    one.adjusted = median_of(records, [](const Record& r) { return r.error->adjusted_step_time_relative; });
+    one.noise = noise_of(records);
+    if (const auto alone = per_rank_s(one.parameters, cases); alone && one.parameters.np > 1)
+      one.per_rank = *alone / one.measured_s - 1;
+    one.ddlbench = median_of(records, ddlbench_error);
+    one.largest_term = largest_term(records);
+    judged.push_back(std::move(one));
+  }
+  return judged;
+}
+
+}  // namespace parabench::results

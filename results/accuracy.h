@@ -1,0 +1,54 @@
+// How right predictions were over many cases, each measured in several passes: the model's error, the forecast's, and
+// the noise below which neither can be.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/case.h"
+#include "results/file.h"
+
+namespace parabench::results {
+
+/// One case over all passes in which it counts. Errors are (predicted - measured) / measured, of several passes their
+/// median.
+struct JudgedCase {
+  std::string id;
+  Case parameters;
+  int passes = 0;
+  double measured_s = 0, predicted_s = 0;  ///< medians of step times
+  double forecast = 0;                     ///< of predictions from calibrations that are older than the run
+  std::optional<double> paired;            ///< of the model alone (run --paired)
+  std::optional<double> adjusted;          ///< the forecast with the drift taken out that canaries show (drift.h)
+  std::optional<double> noise;             ///< mean of |x - m| / m, m a pass's median step, x the others' median
+  std::optional<double> memory;            ///< of counted peak bytes
+  std::optional<double> per_rank;          ///< of T_1 / (np threads): the prediction of sequential training, divided
+  std::optional<double> ddlbench;          ///< of DDLBench's equations (Jansen 2020), where they have one
+  std::string largest_term;  ///< part of a step that is furthest off on any rank, and by how much: "backward -12 ms"
+};
+
+/// Of one kind of error over cases; of absolute values but for the ratio.
+struct ErrorFigures {
+  int cases = 0;
+  double mean = 0, median = 0, p90 = 0, max = 0;
+  double median_ratio = 1;  ///< median of predicted / measured
+};
+/// Zeros without errors. O(n log n).
+ErrorFigures figures_of(std::span<const double> errors);
+
+/// What is judged of a case, in the order in which it is shown: forecast, paired, adjusted and noise first.
+struct ErrorKind {
+  std::string_view name;
+  std::optional<double> (*of)(const JudgedCase& one);
+};
+std::span<const ErrorKind> error_kinds();
+
+/// The cases of passes over a set, by id. A case counts in a pass as in counts(); whether it trains what its reference
+/// trains may be checked in one pass alone. Throws usage_error for passes of different machines.
+std::vector<JudgedCase> judged_cases(std::span<const ResultsFile> passes);
+
+}  // namespace parabench::results

@@ -1,0 +1,137 @@
+#include "results/accuracy_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/case_text.h"
+#include "base/counted.h"
+#include "base/units_text.h"
+#include "results/report/escape.h"
+
+namespace parabench::results {
+namespace {
+
+using nlohmann::json;
+
+std::vector<double> errors_of(std::span<const JudgedCase> cases, const ErrorKind& kind) {
+  std::vector<double> errors;
+  for (const JudgedCase& one : cases)
+    if (const auto error = kind.of(one); error && std::isfinite(*error)) errors.push_back(*error);
+  return errors;
+}
+
+std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+/// The error that tells most of the model: paired, where it was, else the forecast's.
+double of_the_model(const JudgedCase& one) { return one.paired.value_or(one.forecast); }
+
+void add_figures(std::string& text, std::span<const JudgedCase> cases) {
+  text +=
+      fmt::format("{:<22} {:>6} {:>8} {:>8} {:>8} {:>8} {:>7}\n", "", "cases", "mean", "median", "p90", "max", "ratio");
+  for (const ErrorKind& kind : error_kinds()) {
+    const ErrorFigures f = figures_of(errors_of(cases, kind));
+    if (f.cases == 0) continue;
+    text += fmt::format("{:<22} {:>6} {:>8} {:>8} {:>8} {:>8} {:>7.3f}\n", kind.name, f.cases, percent(f.mean),
+                        percent(f.median), percent(f.p90), percent(f.max), f.median_ratio);
+  }
+}
+
+/// Means of absolute errors of cases that have the same `key`.
+template <class Key>
+void add_means(std::string& text, std::string_view heading, std::span<const JudgedCase> cases, Key key) {
+  std::map<std::string, std::vector<JudgedCase>> groups;
+  for (const JudgedCase& one : cases) groups[key(one)].push_back(one);
+  std::size_t width = heading.size();
+  for (const auto& [name, members] : groups) width = std::max(width, name.size());
+  text += fmt::format("\n{:<{}} {:>6} {:>9} {:>7} {:>7} {:>7}\n", heading, width, "cases", "forecast", "paired",
+                      "noise", "ratio");
+  for (const auto& [name, members] : groups) {
+    const auto mean_of = [&](std::size_t kind) {
+      const ErrorFigures f = figures_of(errors_of(members, error_kinds()[kind]));
+      return f.cases > 0 ? percent(f.mean) : "-";
+    };
+    std::vector<double> errors;
+    for (const JudgedCase& one : members) errors.push_back(of_the_model(one));
+    text += fmt::format("{:<{}} {:>6} {:>9} {:>7} {:>7} {:>7.3f}\n", name, width, members.size(), mean_of(0),
+                        mean_of(1), mean_of(3), figures_of(errors).median_ratio);
+  }
+}
+
+void add_worst(std::string& text, std::span<const JudgedCase> cases, int worst) {
+  std::vector<const JudgedCase*> order;
+  for (const JudgedCase& one : cases) order.push_back(&one);
+  std::ranges::stable_sort(order, [](const JudgedCase* a, const JudgedCase* b) {
+    return std::abs(of_the_model(*a)) > std::abs(of_the_model(*b));
+  });
+  if (std::ssize(order) > worst) order.resize(static_cast<std::size_t>(worst));
+  text += "\nfurthest off\n";
+  for (const JudgedCase* one : order)
+    text += fmt::format("  {:+.1f} %  {}  measured {}{}\n", 100 * of_the_model(*one), one->id,
+                        human_seconds(one->measured_s),
+                        one->largest_term.empty() ? "" : "; most of it in " + one->largest_term);
+}
+
+std::string number(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? print_number(*value) : "";
+}
+
+}  // namespace
+
+std::string accuracy_text(std::span<const JudgedCase> cases, int worst) {
+  if (cases.empty()) return "no case counts yet\n";
+  int most = 0;
+  for (const JudgedCase& one : cases) most = std::max(most, one.passes);
+  std::string text = fmt::format("{} in up to {}; absolute errors, and the median of predicted / measured\n\n",
+                                 counted(cases.size(), "case"), counted(most, "pass", "passes"));
+  add_figures(text, cases);
+  add_means(text, "strategy", cases, [](const JudgedCase& one) { return one.parameters.strategy.name; });
+  add_means(text, "model", cases, [](const JudgedCase& one) { return to_text(one.parameters.model); });
+  add_worst(text, cases, worst);
+  return text;
+}
+
+std::string accuracy_csv(std::span<const JudgedCase> cases) {
+  std::string text =
+      "id,passes,measured_s,predicted_s,forecast,paired,adjusted,noise,peak_memory,time_over_ranks,ddlbench,largest_"
+      "term\n";
+  for (const JudgedCase& one : cases)
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_text(one.id), one.passes,
+                        print_number(one.measured_s), print_number(one.predicted_s), print_number(one.forecast),
+                        number(one.paired), number(one.adjusted), number(one.noise), number(one.memory),
+                        number(one.per_rank), number(one.ddlbench), csv_text(one.largest_term));
+  return text;
+}
+
+json accuracy_json(std::span<const JudgedCase> cases) {
+  const auto known = [](const std::optional<double>& value) {
+    return value && std::isfinite(*value) ? json(*value) : json();
+  };
+  json figures = json::object(), rows = json::array();
+  for (const ErrorKind& kind : error_kinds()) {
+    const ErrorFigures f = figures_of(errors_of(cases, kind));
+    if (f.cases == 0) continue;
+    figures[std::string(kind.name)] = {{"cases", f.cases}, {"mean", f.mean}, {"median", f.median},
+                                       {"p90", f.p90},     {"max", f.max},   {"median_ratio", f.median_ratio}};
+  }
+  for (const JudgedCase& one : cases)
+    rows.push_back({{"id", one.id},
+                    {"passes", one.passes},
+                    {"measured_s", one.measured_s},
+                    {"predicted_s", one.predicted_s},
+                    {"forecast", one.forecast},
+                    {"paired", known(one.paired)},
+                    {"adjusted", known(one.adjusted)},
+                    {"noise", known(one.noise)},
+                    {"peak_memory", known(one.memory)},
+                    {"time_over_ranks", known(one.per_rank)},
+                    {"ddlbench", known(one.ddlbench)},
+                    {"largest_term", one.largest_term}});
+  return {{"figures", figures}, {"cases", rows}};
+}
+
+}  // namespace parabench::results

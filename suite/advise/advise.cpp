@@ -1,0 +1,156 @@
+#include "suite/advise/advise.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "analytic/memory/fit_memory.h"
+#include "base/case_id.h"
+#include "base/case_text.h"
+#include "base/error.h"
+#include "base/units_text.h"
+#include "parallelism/plan/strategies/strategies.h"
+#include "results/report/pareto.h"
+#include "suite/advise/candidates.h"
+
+namespace parabench::suite {
+namespace {
+
+constexpr std::size_t best = 24;
+
+/// Closed forms of cases, whose layers are priced once for each number of ranks and size of pieces.
+class Forms {
+ public:
+  Forms(const Subject& subject, const Knowledge& knowledge, std::string cost_source)
+      : subject_(subject), knowledge_(knowledge), cost_source_(std::move(cost_source)), sizes_(subject.model) {}
+
+  analytic::CaseForm of(const Case& spec) {
+    const int samples = plan::largest_piece(spec);
+    const auto [found, is_new] = layers_.try_emplace({spec.np, samples});
+    if (is_new) {
+      Subject subject = subject_;
+      subject.spec = spec;
+      const analytic::Costs costs = make_costs(subject, knowledge_, cost_source_);
+      found->second = analytic::layer_forms(spec, sizes_, costs, samples);
+    }
+    return analytic::case_form(spec, found->second);
+  }
+
+ private:
+  const Subject& subject_;
+  const Knowledge& knowledge_;
+  std::string cost_source_;
+  analytic::Sizes sizes_;
+  std::map<std::pair<int, int>, analytic::LayerForms> layers_;
+};
+
+std::vector<Candidate> ranked(const Subject& subject, const std::vector<Case>& cases, const Knowledge& knowledge,
+                              const std::optional<Bytes>& memory) {
+  const bool by_units = is_emulated(subject.spec) && knowledge.emulated.unit_s;
+  const std::string source = by_units ? "unit" : knowledge.calibration ? "calibrated" : "data-sheet";
+  Forms forms(subject, knowledge, source);
+  std::vector<Candidate> candidates;
+  for (const Case& spec : cases) {
+    const analytic::CaseForm form = forms.of(spec);
+    candidates.push_back({.chosen = {.spec = spec, .id = to_id(spec)},
+                          .form = form,
+                          .step_time_s = form.step_time_s,
+                          .peak_bytes = static_cast<std::int64_t>(form.peak_bytes),
+                          .cost_source = source,
+                          .is_sequential = trains_as_sequential(spec)});
+  }
+  std::ranges::stable_sort(candidates, {}, [&](const Candidate& one) {
+    const bool exceeds = memory && one.form.peak_bytes > static_cast<double>(memory->value);
+    return std::pair(exceeds, exceeds ? one.form.peak_bytes : one.form.step_time_s);
+  });
+  return candidates;
+}
+
+/// The best, and of every strategy the best.
+std::vector<Candidate> to_simulate(const std::vector<Candidate>& candidates) {
+  std::vector<Candidate> chosen;
+  std::set<std::string> strategies;
+  for (const Candidate& one : candidates)
+    if (strategies.insert(one.chosen.spec.strategy.name).second || chosen.size() < best) chosen.push_back(one);
+  return chosen;
+}
+
+std::int64_t peak_bytes(const Predicted& predicted) {
+  std::int64_t most = 0;
+  for (const RankPredicted& rank : predicted.ranks) most = std::max(most, analytic::limited_bytes(rank.peak_memory));
+  return most;
+}
+
+void simulate(Candidate& candidate, const Knowledge& knowledge) {
+  const std::optional<Outlook> outlook = quick_outlook(candidate.chosen, knowledge);
+  candidate.is_simulated = outlook.has_value();
+  if (!outlook) return;
+  candidate.step_time_s = outlook->forecast.predicted.step_time_s;
+  candidate.peak_bytes = peak_bytes(outlook->forecast.predicted);
+  candidate.cost_source = outlook->forecast.cost_source;
+}
+
+/// Among those that train as sequential training does, and among all others.
+void mark_front(std::vector<Candidate>& candidates) {
+  for (const bool is_sequential : {true, false}) {
+    std::vector<results::Cost> costs;
+    for (const Candidate& one : candidates)
+      costs.push_back(one.is_sequential == is_sequential
+                          ? results::Cost{one.step_time_s, static_cast<double>(one.peak_bytes)}
+                          : results::Cost{});
+    const std::vector<bool> front = results::pareto_front(costs);
+    for (std::size_t i = 0; i < candidates.size(); ++i)
+      candidates[i].is_on_front = candidates[i].is_on_front || front[i];
+  }
+}
+
+Advice advise_by(const Question& question, const Subject& subject, const Candidates& candidates,
+                 const Knowledge& knowledge) {
+  Advice advice{.possible = static_cast<int>(candidates.cases.size()), .impossible = candidates.impossible};
+  std::vector<Candidate> simulated = to_simulate(ranked(subject, candidates.cases, knowledge, question.memory));
+  for (Candidate& one : simulated) simulate(one, knowledge);
+  advice.simulated = static_cast<int>(std::ranges::count_if(simulated, &Candidate::is_simulated));
+  if (question.memory) {
+    const Candidate& smallest = *std::ranges::min_element(simulated, {}, &Candidate::peak_bytes);
+    if (smallest.peak_bytes > question.memory->value)
+      throw usage_error(
+          "--memory", print_bytes(*question.memory),
+          std::to_string(smallest.peak_bytes) + " bytes or more, which " + smallest.chosen.id + " is predicted to need",
+          "try more ranks or a smaller batch");
+    std::erase_if(simulated, [&](const Candidate& one) { return one.peak_bytes > question.memory->value; });
+  }
+  std::ranges::stable_sort(simulated, {}, &Candidate::step_time_s);
+  mark_front(simulated);
+  advice.fitting = std::move(simulated);
+  return advice;
+}
+
+}  // namespace
+
+Advice advise(const Question& question, const Knowledge& knowledge) {
+  const Subject subject = look_up(question.spec);
+  const Candidates candidates = candidate_cases(question.spec, subject.model);
+  if (candidates.cases.empty())
+    throw usage_error("question", to_id(question.spec), "at least one strategy that can train it",
+                      "try more samples than ranks");
+  if (!knowledge.calibration) return advise_by(question, subject, candidates, knowledge);
+  std::string gap;
+  try {
+    Advice advice = advise_by(question, subject, candidates, knowledge);
+    const auto other = std::ranges::find_if(
+        advice.fitting, [&](const Candidate& one) { return one.cost_source != advice.fitting.front().cost_source; });
+    if (other == advice.fitting.end()) return advice;
+    gap = "not all candidates were calibrated, as " + other->chosen.id;
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::environment) throw;
+    gap = error.what();
+  }
+  Knowledge unmeasured = knowledge;
+  unmeasured.calibration = nullptr;
+  Advice advice = advise_by(question, subject, candidates, unmeasured);
+  advice.gap = gap;
+  return advice;
+}
+
+}  // namespace parabench::suite

@@ -1,0 +1,44 @@
+// Which way of training a model on so many ranks is the fastest that fits.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analytic/closed_forms/case_form.h"
+#include "suite/run/outlook.h"
+
+namespace parabench::suite {
+
+struct Question {
+  Case spec;                    ///< model, data set, np, batch, and the keys of all candidates (is_chosen_key aside)
+  std::optional<Bytes> memory;  ///< that a rank may use
+};
+
+struct Candidate {
+  SelectedCase chosen;
+  analytic::CaseForm form;  ///< what it was ranked by
+  double step_time_s = 0;   ///< simulated, or the closed form's
+  std::int64_t peak_bytes = 0;
+  bool is_simulated = true;
+  std::string cost_source;    ///< of both
+  bool is_sequential = true;  ///< trains_as_sequential()
+  bool is_on_front = false;   ///< no other one trains as well, is as fast and as small
+};
+
+struct Advice {
+  std::vector<Candidate> fitting;  ///< the best of them, within the limit, the fastest first
+  int possible = 0;                ///< candidate_cases()
+  int impossible = 0;
+  int simulated = 0;
+  /// What the calibration lacks, so that the data sheet predicts all candidates; "" where it lacks nothing.
+  std::string gap;
+};
+
+/// Ranks candidate_cases() by case_form() and simulates the 24 best and the best of every strategy (quick_outlook; what
+/// is too large for that has its closed form alone); with a limit those first whose closed form keeps it. All by one
+/// source of costs, so that they can be compared: the calibration, where it has what the candidates need, else the data
+/// sheet. Throws usage_error where the question is malformed, and where none of them keeps the limit, with the smallest.
+Advice advise(const Question& question, const Knowledge& knowledge);
+
+}  // namespace parabench::suite

@@ -1,0 +1,93 @@
+#include "suite/advise/candidates.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string>
+
+#include "base/case_id.h"
+#include "base/error.h"
+#include "parallelism/plan/strategies/check_case.h"
+#include "parallelism/plan/strategies/strategy_table.h"
+
+namespace parabench::suite {
+namespace {
+
+constexpr std::array<std::string_view, 4> chosen_keys = {"micro", "dp", "chunks", "recompute"};
+constexpr std::array chunk_counts = {2, 4};
+
+std::vector<int> copies_of(const plan::Strategy& strategy, int np) {
+  if (!strategy.uses("dp")) return {1};
+  std::vector<int> copies;
+  for (int dp = 1; dp <= np / 2; ++dp)
+    if (np % dp == 0) copies.push_back(dp);
+  return copies;
+}
+
+std::set<int> micro_batches_of(const plan::Strategy& strategy, const Case& spec) {
+  if (!strategy.uses("micro")) return {spec.micro};
+  const int ranks = spec.np / spec.dp, most = std::min(8 * ranks, spec.batch / spec.dp);
+  std::set<int> counts;
+  for (int micro = 2; micro <= most; micro *= 2)
+    if (2 * micro >= ranks) counts.insert(plan::served_micro_batches(strategy, spec, micro));
+  return counts;
+}
+
+/// The cases of one strategy on so many copies.
+void add_cases(const plan::Strategy& strategy, Case spec, std::vector<Case>& cases) {
+  const bool has_chunks = strategy.uses("chunks");
+  for (const int chunks : chunk_counts) {
+    if (has_chunks) spec.chunks = chunks;
+    for (const int micro : micro_batches_of(strategy, spec)) {
+      spec.micro = micro;
+      for (const Recompute recompute : {Recompute::none, Recompute::all}) {
+        spec.recompute = recompute;
+        cases.push_back(spec);
+      }
+    }
+    if (!has_chunks) return;
+  }
+}
+
+}  // namespace
+
+bool is_chosen_key(std::string_view key) { return std::ranges::find(chosen_keys, key) != chosen_keys.end(); }
+
+Candidates candidate_cases(const Case& question, const models::ModelSpec& model) {
+  std::vector<Case> cases;
+  for (const plan::Strategy& strategy : plan::strategies()) {
+    if (strategy.from_file || strategy.family == plan::Family::peer) continue;
+    Case spec = question;
+    spec.strategy = {std::string(strategy.name), {}};
+    if (strategy.ranks == plan::RankUse::one) spec.np = 1;
+    for (const int copies : copies_of(strategy, spec.np)) {
+      spec.dp = copies;
+      add_cases(strategy, spec, cases);
+      const plan::StrategyParameter* replicas = strategy.find_parameter("replicas");
+      if (!replicas) continue;
+      Case planned = spec;
+      planned.strategy.parameters.emplace_back("replicas", "auto");
+      add_cases(strategy, planned, cases);
+    }
+  }
+  Candidates candidates;
+  std::set<std::string> seen;
+  for (const Case& spec : cases) {
+    if (!seen.insert(to_id(spec)).second) continue;
+    try {
+      plan::check_meaning(spec, model);
+      candidates.cases.push_back(spec);
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::usage) throw;
+      ++candidates.impossible;
+    }
+  }
+  return candidates;
+}
+
+bool trains_as_sequential(const Case& spec) {
+  const plan::Strategy& strategy = plan::find_strategy(spec.strategy.name);
+  return strategy.family != plan::Family::asynchronous_pipeline && strategy.find_parameter("every") == nullptr;
+}
+
+}  // namespace parabench::suite

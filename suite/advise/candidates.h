@@ -1,0 +1,35 @@
+// Which cases train a model on so many ranks: every strategy of the table with the meshes, numbers of micro-batches and
+// kinds of recomputation that it knows.
+#pragma once
+
+#include <vector>
+
+#include "base/case.h"
+#include "models/spec/model.h"
+
+namespace parabench::suite {
+
+struct Candidates {
+  std::vector<Case> cases;  ///< possible in themselves (plan::check_meaning), in the order of the table
+  int impossible = 0;       ///< others that were looked at
+};
+
+/// Of `question` model, data set, np, batch and all keys but those below count. Per strategy, those of other products
+/// and of schedules from files aside:
+///  - copies of the pipeline (dp): every divisor of np that leaves two ranks to a copy
+///  - micro-batches: powers of two from half as many as the ranks of a copy to eight times as many, as far as there are
+///    samples, and where the strategy does not serve one, the next number that it serves
+///  - stages per rank (chunks): 2 and 4
+///  - recomputation: none and all
+///  - of pipedream also replicas=auto
+/// One rank alone, sequential, is among them.
+Candidates candidate_cases(const Case& question, const models::ModelSpec& model);
+
+/// Keys that candidate_cases() chooses; a question that has one of them would not be a question.
+bool is_chosen_key(std::string_view key);
+
+/// Whether its steps are those of sequential training: it waits for all gradients before weights change, and ranks
+/// never train apart.
+bool trains_as_sequential(const Case& spec);
+
+}  // namespace parabench::suite

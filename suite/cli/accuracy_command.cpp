@@ -1,0 +1,102 @@
+#include "suite/cli/accuracy_command.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <sstream>
+
+#include "base/counted.h"
+#include "base/error.h"
+#include "results/accuracy_text.h"
+#include "suite/cases/sets.h"
+#include "suite/cli/options.h"
+#include "suite/run/session.h"
+
+namespace parabench::suite {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string pass_file(const AccuracyOptions& options, int pass) {
+  return (fs::path(options.out) / fmt::format("pass-{}.json", pass)).string();
+}
+/// While it is there its results file is not whole.
+std::string journal_of(const std::string& file) { return file + ".journal"; }
+
+/// The worse of two.
+ExitCode worse(ExitCode a, ExitCode b) { return a == ExitCode::ok ? b : a; }
+
+ExitCode run_pass(const AccuracyOptions& options, const std::vector<SelectedCase>& chosen, int pass,
+                  const Start& start) {
+  RunOptions run = options.run;
+  run.json = pass_file(options, pass);
+  run.paired = run.shuffle = true;
+  run.resume = fs::exists(journal_of(run.json));
+  // The same plans train the same in every pass.
+  if (pass > 1) run.verify = VerifyMode::off;
+  start.progress.note(fmt::format("pass {} of {}: {}", pass, options.passes, run.json));
+  std::ostringstream table;  // of one pass, which the judgement over all of them replaces
+  return run_cases(chosen, run, start.argv, start.progress, table);
+}
+
+ExitCode run_passes(const AccuracyOptions& options, const Start& start) {
+  const std::vector<SelectedCase> chosen = select(options.selection, find_set("accuracy").cases());
+  fs::create_directories(options.out);
+  ExitCode code = ExitCode::ok;
+  for (int pass = 1; pass <= options.passes; ++pass) {
+    const std::string file = pass_file(options, pass);
+    if (fs::exists(file) && !fs::exists(journal_of(file))) continue;
+    const ExitCode of_pass = run_pass(options, chosen, pass, start);
+    code = worse(code, of_pass);
+    if (of_pass == ExitCode::interrupted) return of_pass;
+  }
+  return code;
+}
+
+std::vector<results::ResultsFile> passes_of(const AccuracyOptions& options) {
+  std::vector<results::ResultsFile> passes;
+  for (int pass = 1; fs::exists(pass_file(options, pass)); ++pass)
+    passes.push_back(results::read_results(pass_file(options, pass)));
+  return passes;
+}
+
+}  // namespace
+
+AccuracyOptions accuracy_options() {
+  AccuracyOptions options;
+  options.run.stopping.repetitions = 1;
+  options.run.steps = 10;
+  return options;
+}
+
+void add_options(CLI::App& app, AccuracyOptions& options) {
+  add_selection(app, options.selection);
+  app.add_option("--out", options.out, "Folder of the passes, pass-1.json and so on; what is there is not run again")
+      ->type_name("DIR")
+      ->capture_default_str();
+  add_integer(app, "--passes", options.passes, 1, "Passes over the cases; the more time lies between them the better");
+  app.add_flag("--judge", options.judge, "Judge the passes that are there, run nothing");
+  add_choice(app, "--format", options.format, "Text, or all cases as a table in CSV, or JSON");
+  add_run_options(app, options.run, &RunOption::of_accuracy);
+}
+
+void check(const AccuracyOptions& options) {
+  if (options.judge && !fs::exists(pass_file(options, 1)))
+    throw usage_error("--out", options.out, "a folder with pass-1.json",
+                      "leave --judge out, which makes it, or name another folder");
+}
+
+ExitCode judge_accuracy(const AccuracyOptions& options, const Start& start) {
+  const ExitCode code = options.judge ? ExitCode::ok : run_passes(options, start);
+  const std::vector<results::JudgedCase> cases = results::judged_cases(passes_of(options));
+  switch (options.format) {
+    case PredictFormat::text: start.out << results::accuracy_text(cases); break;
+    case PredictFormat::csv: start.out << results::accuracy_csv(cases); break;
+    case PredictFormat::json: start.out << results::accuracy_json(cases).dump(1) << '\n'; break;
+  }
+  return code;
+}
+
+}  // namespace parabench::suite

@@ -1,0 +1,31 @@
+// Command accuracy: predictions beside measurements over a set of cases, in several passes.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <string>
+
+#include "suite/cli/predict_command.h"
+#include "suite/cli/start.h"
+#include "suite/run/run_options.h"
+
+namespace parabench::suite {
+
+struct AccuracyOptions {
+  Selection selection;
+  std::string out = "results/accuracy";
+  int passes = 4;
+  bool judge = false;  ///< what is there, without running anything
+  PredictFormat format = PredictFormat::text;
+  RunOptions run;
+};
+AccuracyOptions accuracy_options();
+void add_options(CLI::App& app, AccuracyOptions& options);
+/// Throws usage_error for what does not go together.
+void check(const AccuracyOptions& options);
+
+/// Runs the passes that are not there yet, each over all cases in shuffled order with paired rounds, into
+/// OUT/pass-1.json, pass-2.json, ...; goes on where an earlier call was stopped. Then prints how right the predictions
+/// were over all passes. An interrupted pass ends the command with its code, after what is there was judged.
+ExitCode judge_accuracy(const AccuracyOptions& options, const Start& start);
+
+}  // namespace parabench::suite

@@ -1,0 +1,138 @@
+#include "suite/cli/advise_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "analytic/hardware/hardware.h"
+#include "base/called.h"
+#include "base/case_id.h"
+#include "base/case_key.h"
+#include "base/units_text.h"
+#include "results/file.h"
+#include "results/summary.h"
+#include "suite/advise/advice_text.h"
+#include "suite/advise/candidates.h"
+#include "suite/cli/options.h"
+#include "suite/launch/launch.h"
+#include "suite/machine/knowledge.h"
+#include "suite/run/emulate_option.h"
+#include "suite/run/session.h"
+
+namespace parabench::suite {
+namespace {
+
+Question question_of(const AdviseOptions& options) {
+  // As an id, so that values are read and refused as everywhere.
+  std::string id =
+      fmt::format("{}/{}/sequential/np:{}/batch:{}", options.model, options.dataset, options.np, options.batch);
+  if (!options.keys.empty()) id += "/" + options.keys;
+  Question question{.spec = parse_case(id), .memory = {}};
+  const Case usual = parse_case(id.substr(0, id.size() - (options.keys.empty() ? 0 : options.keys.size() + 1)));
+  for (const CaseKey& key : case_keys()) {
+    if (!is_chosen_key(key.name) && key.name != "memory") continue;
+    if (value_text(question.spec, key) == value_text(usual, key)) continue;
+    throw usage_error("--keys", options.keys, fmt::format("keys that advise does not choose itself, as {}", key.name),
+                      key.name == "memory" ? "try --memory" : "leave it out");
+  }
+  if (!options.memory.empty()) question.memory = parse_bytes("--memory", options.memory);
+  return question;
+}
+
+/// The fastest that train as sequential training does.
+std::vector<SelectedCase> best_of(const Advice& advice, int count) {
+  std::vector<SelectedCase> chosen;
+  for (const Candidate& one : advice.fitting)
+    if (one.is_sequential && std::ssize(chosen) < count) chosen.push_back(one.chosen);
+  return chosen;
+}
+
+/// The predicted best beside the measured best.
+std::string verdict(const results::ResultsFile& measured, const std::string& predicted_best) {
+  const results::Record* best = nullptr;
+  const results::Record* predicted = nullptr;
+  for (const results::Record& record : measured.records) {
+    if (!record.measured || !results::counts(record)) continue;
+    if (record.id == predicted_best) predicted = &record;
+    if (!best || record.measured->step_time_s.median < best->measured->step_time_s.median) best = &record;
+  }
+  if (!best || !predicted) return "the predicted best has no time that counts\n";
+  if (best == predicted) return fmt::format("the predicted best is the measured best: {}\n", best->id);
+  const double loss = predicted->measured->step_time_s.median / best->measured->step_time_s.median - 1;
+  return fmt::format("measured best: {}\nthe predicted best, {}, takes {:.1f} % longer\n", best->id, predicted->id,
+                     100 * loss);
+}
+
+ExitCode run_best(const AdviseOptions& options, const Advice& advice, const Start& start) {
+  const std::vector<SelectedCase> chosen = best_of(advice, options.best);
+  RunOptions run = options.run;
+  const ScratchFolder scratch;
+  if (run.json.empty()) run.json = (scratch.path() / "advise.json").string();
+  start.out << '\n';
+  const ExitCode code = run_cases(chosen, run, start.argv, start.progress, start.out);
+  if (std::filesystem::exists(run.json)) start.out << verdict(results::read_results(run.json), chosen.front().id);
+  return code;
+}
+
+}  // namespace
+
+void add_options(CLI::App& app, AdviseOptions& options) {
+  app.add_option("--model", options.model, "What is trained: list --models")->required()->type_name("MODEL");
+  app.add_option("--dataset", options.dataset, "On what: list --datasets")->required()->type_name("DATASET");
+  add_integer(app, "--np", options.np, 1, "Ranks at hand");
+  app.get_option("--np")->required()->default_str("");
+  add_integer(app, "--batch", options.batch, 1, "Global batch in samples");
+  app.get_option("--batch")->required()->default_str("");
+  app.add_option("--memory", options.memory, "What a rank may use: 8GB; default: no limit")->type_name("BYTES");
+  app.add_option("--keys", options.keys, "Keys of all candidates, as ids have them: device:cuda/precision:bf16")
+      ->type_name("KEY:VALUE/...");
+  app.add_option("--hardware", options.hardware, "Advise for the machine of a data sheet, as predict --hardware")
+      ->type_name("FILE|NAME");
+  add_integer(app, "--rows", options.rows, 1, "Rows of the text");
+  add_choice(app, "--format", options.format, "Text, or all simulated candidates as a table in CSV, or JSON");
+  add_integer(app, "--run", options.best, 0, "Run so many of the best that train as sequential training does");
+  add_run_options(app, options.run);
+  for (const RunOption& option : run_options()) {
+    CLI::Option* added = app.get_option_no_throw(std::string(option.name));
+    if (added && option.name != "--calibration" && option.name != "--emulate") added->needs("--run");
+  }
+}
+
+void check(const AdviseOptions& options) {
+  if (!options.hardware.empty() && options.best > 0)
+    throw usage_error("--run", std::to_string(options.best), "no --hardware beside it: cases run on this machine");
+  if (!options.hardware.empty() && !options.run.calibration.empty())
+    throw usage_error("--hardware", options.hardware, "no --calibration beside it: a data sheet was not calibrated");
+  if (options.run.json == "-")
+    throw usage_error("--json", "-", "a file", "the text stands on stdout; --format json is the advice in JSON");
+  if (options.best > 0 && options.format != PredictFormat::text)
+    throw usage_error("--format", to_text(options.format), "text beside --run", "--json keeps what is measured");
+}
+
+ExitCode give_advice(const AdviseOptions& options, const Start& start) {
+  const Question question = question_of(options);
+  check_emulate_option(question.spec, options.run.emulated);
+  analytic::MachineInfo machine;
+  CalibrationFile file;
+  if (options.hardware.empty()) {
+    machine = known_machine();
+    file = open_calibration(options.run.calibration, machine, true);
+  } else {
+    machine = analytic::find_hardware(options.hardware).machine;
+  }
+  const Advice advice = advise(question, knowledge_of(machine, file, options.run.emulated));
+  switch (options.format) {
+    case PredictFormat::text: start.out << advice_text(question, advice, options.rows); break;
+    case PredictFormat::csv: start.out << advice_csv(advice); break;
+    case PredictFormat::json: start.out << advice_json(question, advice).dump(1) << '\n'; break;
+  }
+  if (!advice.gap.empty())
+    start.progress.note(
+        fmt::format("the data sheet predicts: {}; {}", advice.gap, to_type("calibrate CASE measures this machine")));
+  return options.best > 0 ? run_best(options, advice, start) : ExitCode::ok;
+}
+
+}  // namespace parabench::suite

@@ -1,0 +1,172 @@
+#include "suite/rank/canary.h"
+
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <torch/types.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
+#include <sstream>
+#include <vector>
+
+#include "base/canary_json.h"
+#include "base/clock.h"
+#include "base/host_name.h"
+#include "base/statistics.h"
+#include "parallelism/comm/gather.h"
+
+namespace parabench::rank {
+namespace {
+
+constexpr std::int64_t matrix_size = 192, array_elements = 4 << 20;
+constexpr double product_budget_s = 0.010, triad_budget_s = 0.010;
+constexpr int fewest_repetitions = 3, product_warmup = 2;
+
+/// Memory that goes back to the system at once and that no account counts. It is there from the start: what was never
+/// written would be one page of zeros, which stays in every cache.
+class Pages {
+ public:
+  explicit Pages(std::size_t bytes)
+      : bytes_(bytes),
+        data_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0)) {
+    if (data_ == MAP_FAILED) throw std::bad_alloc();
+  }
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+  ~Pages() { munmap(data_, bytes_); }
+  float* data() const { return static_cast<float*>(data_); }
+
+ private:
+  std::size_t bytes_;
+  void* data_;
+};
+
+/// Three tensors of one shape, side by side.
+struct Operands {
+  explicit Operands(const std::vector<std::int64_t>& dims)
+      : elements(std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>())),
+        pages(3 * elements * sizeof(float)) {
+    for (int i = 0; i < 3; ++i) tensors[i] = torch::from_blob(pages.data() + i * elements, dims, torch::kFloat32);
+  }
+  std::int64_t elements;
+  Pages pages;
+  torch::Tensor tensors[3];
+};
+
+template <class Work>
+double median_s(double budget_s, Work work) {
+  std::vector<double> seconds;
+  for (double start = now_s(), last = start; last - start < budget_s || std::ssize(seconds) < fewest_repetitions;) {
+    work();
+    const double now = now_s();
+    seconds.push_back(now - last);
+    last = now;
+  }
+  return median(seconds);
+}
+
+double matrix_product_s() {
+  Operands of({matrix_size, matrix_size});
+  for (torch::Tensor& tensor : of.tensors) tensor.fill_(0.5);
+  const auto multiply = [&] { at::mm_out(of.tensors[0], of.tensors[1], of.tensors[2]); };
+  for (int i = 0; i < product_warmup; ++i) multiply();  // the library's threads and buffers
+  return median_s(product_budget_s, multiply);
+}
+
+double triad_s() {
+  Operands of({array_elements});
+  return median_s(triad_budget_s, [&] { at::add_out(of.tensors[0], of.tensors[1], of.tensors[2], 0.25); });
+}
+
+std::optional<CoreTicks> ticks_of_this_host() {
+  std::ifstream stat("/proc/stat");
+  return core_ticks(stat);
+}
+
+std::int64_t involuntary_switches() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_nivcsw;
+}
+
+/// The highest resident set from now on. Where the file cannot be written, the peak stays as it is.
+void reset_resident_peak() { std::ofstream("/proc/self/clear_refs") << "5"; }
+
+}  // namespace
+
+std::optional<CoreTicks> core_ticks(std::istream& stat) {
+  std::string line, name;
+  std::getline(stat, line);
+  std::istringstream fields(line);
+  // user nice system idle iowait irq softirq steal; guests, which follow, are in the first two.
+  double ticks[8] = {};
+  fields >> name;
+  for (double& one : ticks) fields >> one;
+  if (!fields || name != "cpu") return std::nullopt;
+  CoreTicks all{.steal = ticks[7]};
+  for (const double one : ticks) all.all += one;
+  return all;
+}
+
+Canary canary_of(std::span<const RankCanary> ranks) {
+  Canary all = ranks.front().canary;
+  std::set<std::string> processes = {ranks.front().process};
+  for (const RankCanary& rank : ranks.subspan(1)) {
+    all.matrix_product_s = std::max(all.matrix_product_s, rank.canary.matrix_product_s);
+    all.triad_s = std::max(all.triad_s, rank.canary.triad_s);
+    all.steal_share = std::max(all.steal_share, rank.canary.steal_share);
+    if (processes.insert(rank.process).second) all.involuntary_switches += rank.canary.involuntary_switches;
+  }
+  return all;
+}
+
+CanaryWatch::CanaryWatch(const Case& spec, comm::Communicator& comm, const exec::Device& device)
+    : comm_(comm), is_on_(device.where().is_cpu()), threads_(threads_of_operation(spec)) {
+  if (!is_on_) return;
+  before_ = time();
+  reset_resident_peak();
+  ticks_ = ticks_of_this_host();
+  switches_ = involuntary_switches();
+}
+
+CanaryWatch::Times CanaryWatch::time() const {
+  at::set_num_threads(threads_);
+  Times times;
+  comm_.wait(comm_.barrier());
+  times.matrix_product_s = matrix_product_s();
+  comm_.wait(comm_.barrier());
+  times.triad_s = triad_s();
+  comm_.wait(comm_.barrier());
+  return times;
+}
+
+std::optional<Canary> CanaryWatch::end() const {
+  if (!is_on_) return std::nullopt;
+  const std::int64_t switches = involuntary_switches() - switches_;
+  const auto ticks = ticks_of_this_host();
+  const Times after = time();
+  Canary mine{.matrix_product_s = (before_.matrix_product_s + after.matrix_product_s) / 2,
+              .triad_s = (before_.triad_s + after.triad_s) / 2,
+              .steal_share = std::nullopt,
+              .involuntary_switches = switches};
+  if (ticks && ticks_ && ticks->all > ticks_->all)
+    mine.steal_share = std::max(0.0, ticks->steal - ticks_->steal) / (ticks->all - ticks_->all);
+  const nlohmann::json told = {{"process", fmt::format("{} {}", host_name(), getpid())}, {"canary", to_json(mine)}};
+  std::vector<RankCanary> ranks;
+  for (const std::string& text : comm::gather_to_root(comm_, told.dump())) {
+    const nlohmann::json document = nlohmann::json::parse(text);
+    const JsonReader reader(document, "canary of rank " + std::to_string(ranks.size()));
+    ranks.push_back({reader.get<std::string>("process"), canary_from_json(reader.at("canary"))});
+  }
+  return ranks.empty() ? std::nullopt : std::optional(canary_of(ranks));
+}
+
+}  // namespace parabench::rank

@@ -1,0 +1,61 @@
+// How fast and how undisturbed the machine is while a launch works on it: what drifts between launches.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/canary.h"
+#include "base/case.h"
+#include "parallelism/comm/communicator.h"
+#include "parallelism/exec/device.h"
+
+namespace parabench::rank {
+
+/// Of all cores of a host since it started, in its own unit: what a hypervisor kept from them, and all.
+struct CoreTicks {
+  double steal = 0, all = 0;
+};
+/// From the first line of /proc/stat; nullopt where that is none.
+std::optional<CoreTicks> core_ticks(std::istream& stat);
+
+/// What a rank says; ranks of one process know the same of it.
+struct RankCanary {
+  std::string process;  ///< of all hosts
+  Canary canary;
+};
+/// The slowest rank's times, the largest share, the switches of each process. Precondition: one rank or more.
+Canary canary_of(std::span<const RankCanary> ranks);
+
+/// Times two things before a launch's work and, in end(), once more, on all ranks at once, each with the threads and
+/// the cores that it computes with:
+///  - a product of two matrices of 192 x 192 floats, which with their result fit into an L2 cache of 512 KiB, for 10
+///    ms: the speed of the cores. Over minutes a training step divided by it varies half as much as the step;
+///  - a triad a = b + s c (STREAM, McCalpin 1995) over arrays of 16 MiB, 48 MiB on each rank, which is more than its
+///    share of the last cache, for 10 ms: the speed of the memory, which a step alone does not follow.
+/// Medians of each. On GPUs nothing is timed, and it tells nothing. What its arrays take is no part of the process's
+/// resident peak afterwards, where the system lets a process say so (/proc/self/clear_refs).
+class CanaryWatch {
+ public:
+  /// Collective.
+  CanaryWatch(const Case& spec, comm::Communicator& comm, const exec::Device& device);
+  /// Collective. The launch's canary on rank 0; nullopt on the others, and on GPUs.
+  std::optional<Canary> end() const;
+
+ private:
+  struct Times {
+    double matrix_product_s = 0, triad_s = 0;
+  };
+  Times time() const;
+
+  comm::Communicator& comm_;
+  bool is_on_;
+  int threads_;
+  Times before_;
+  std::optional<CoreTicks> ticks_;
+  std::int64_t switches_ = 0;
+};
+
+}  // namespace parabench::rank

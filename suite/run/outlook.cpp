@@ -1,0 +1,163 @@
+#include "suite/run/outlook.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "analytic/calibration/profile.h"
+#include "analytic/costs/layer_seconds.h"
+#include "analytic/costs/tensor_times.h"
+#include "analytic/hardware/hardware.h"
+#include "analytic/simulate/predict_copies.h"
+#include "analytic/simulate/predict_outline.h"
+#include "base/error.h"
+#include "models/spec/tensor_shard.h"
+#include "parallelism/plan/strategies/strategy_table.h"
+#include "parallelism/plan/strategies/two_copies.h"
+#include "suite/protocol/command.h"
+
+namespace parabench::suite {
+namespace {
+
+constexpr int few_ranks = 128;
+constexpr std::int64_t few_passes = 20'000;
+constexpr int warmup = protocol::default_warmup, steps = protocol::default_steps;
+
+bool is_large(const Case& spec) {
+  const plan::Strategy& strategy = plan::find_strategy(spec.strategy.name);
+  return spec.np > few_ranks || std::int64_t{strategy.stages(spec)} * strategy.pieces(spec) > few_passes;
+}
+
+/// Times of so many passes take a gigabyte, predictions of so many ranks as much.
+constexpr std::int64_t most_passes = 16'000'000;
+constexpr int most_ranks = 1'000'000;
+
+bool is_too_large(const Case& spec) {
+  const plan::Strategy& strategy = plan::find_strategy(spec.strategy.name);
+  return spec.np > most_ranks || strategy.pieces(spec) > most_passes ||
+         std::int64_t{strategy.stages(spec)} * strategy.pieces(spec) / spec.dp > most_passes;
+}
+
+using OptionalWhatIf = std::optional<analytic::WhatIf>;
+
+/// Without the whole plan; nullopt where there is no other way.
+std::optional<Outlook> shortened(const Subject& subject, const Knowledge& knowledge, const OptionalWhatIf& what_if) {
+  const Case& spec = subject.spec;
+  if (is_too_large(spec)) return std::nullopt;
+  const analytic::Sizes sizes(subject.model);
+  // What was measured among these ranks holds for ranks that share the cores of a host.
+  if (knowledge.calibration && analytic::has_layers(*knowledge.calibration, sizes, spec)) return std::nullopt;
+  analytic::require_room(knowledge.machine, spec);
+  Outlook out{.forecast = {}, .has_plan = false};
+  Forecast& forecast = out.forecast;
+  forecast.cost_source = is_emulated(spec) && knowledge.emulated.unit_s ? "unit" : "data-sheet";
+  const analytic::Costs costs = make_costs(subject, knowledge, forecast.cost_source);
+  if (costs.time->cores() > 0 || spec.recompute == Recompute::automatic) return std::nullopt;
+  if (knowledge.calibration) forecast.gap = "the data sheet predicts: these ranks were not calibrated";
+  const plan::Profile profile =
+      analytic::make_profile(knowledge.calibration, knowledge.machine, sizes, spec, knowledge.emulated.link);
+  const auto predict_by = [&](const auto& predicted_by) {
+    forecast.predicted = predicted_by(costs);
+    if (what_if) out.changed = predicted_by(make_costs(subject, knowledge, forecast.cost_source, what_if));
+  };
+  if (auto two = plan::plan_of_two_copies(spec, subject.model, profile, subject.given.get())) {
+    forecast.plan = std::move(*two);
+    predict_by([&](const analytic::Costs& by) {
+      return analytic::predict_copies(forecast.plan, sizes, *by.time, *by.memory, warmup, steps);
+    });
+  } else if (const auto outline = plan::outline_of(spec, subject.model, profile)) {
+    forecast.plan = outline->plan;
+    predict_by([&](const analytic::Costs& by) {
+      return analytic::predict_outline(*outline, sizes, *by.time, *by.memory, warmup, steps);
+    });
+  } else {
+    return std::nullopt;
+  }
+  require_memory(forecast.predicted, spec.memory);
+  return out;
+}
+
+Outlook outlook_of(const Subject& subject, const Knowledge& knowledge, const OptionalWhatIf& what_if) {
+  if (is_large(subject.spec)) {
+    if (auto outlook = shortened(subject, knowledge, what_if)) return std::move(*outlook);
+  }
+  Outlook outlook{make_forecast(subject, knowledge, warmup, steps)};
+  if (what_if) outlook.changed = predict_what_if(subject, knowledge, outlook.forecast, *what_if);
+  return outlook;
+}
+
+/// The number behind the last "rank " of a term's name, times `ranks`.
+void renumber(std::string& name, int ranks) {
+  constexpr std::string_view word = "rank ";
+  const std::size_t found = name.rfind(word);
+  if (found == std::string::npos) return;
+  const char* first = name.data() + found + word.size();
+  int rank = 0;
+  const auto [end, error] = std::from_chars(first, name.data() + name.size(), rank);
+  if (error == std::errc{}) name.replace(found + word.size(), end - first, std::to_string(rank * ranks));
+}
+
+/// From what each rank of the shard's case is predicted to that of the `subject.spec.tp` ranks that it stands for.
+void add_tensor_ranks(Predicted& predicted, const Subject& subject) {
+  const int ranks = subject.spec.tp;
+  std::vector<RankPredicted> all;
+  all.reserve(predicted.ranks.size() * ranks);
+  for (RankPredicted rank : predicted.ranks) {
+    for (int place = 0; place < ranks; ++place) {
+      rank.rank = Rank(static_cast<int>(all.size()));
+      all.push_back(rank);
+    }
+  }
+  predicted.ranks = std::move(all);
+  predicted.step_parts->rank = Rank(predicted.step_parts->rank.value * ranks);
+  predicted.timeline.reset();
+  const double flops = models::training_flops(subject.model).value * subject.spec.batch;
+  for (Term& term : predicted.terms) {
+    renumber(term.name, ranks);
+    if (term.name == "flops_per_step") term.value = flops;
+    if (term.name == "flops_per_s") term.value = flops / predicted.step_time_s;
+  }
+}
+
+Outlook tensor_outlook(const Subject& subject, const Knowledge& knowledge, const OptionalWhatIf& what_if) {
+  const int ranks = subject.spec.tp;
+  if (subject.spec.np % ranks != 0)
+    throw usage_error("tp", std::to_string(ranks), "a divisor of np, " + std::to_string(subject.spec.np));
+  analytic::require_room(knowledge.machine, subject.spec);
+  Subject shard = subject;
+  shard.spec.np /= ranks;
+  shard.spec.tp = 1;
+  shard.model = models::tensor_shard(subject.model, ranks);
+  shard.tensor = ranks;
+  Knowledge unmeasured = knowledge;  // layers are measured whole
+  unmeasured.calibration = nullptr;
+  Outlook outlook = outlook_of(shard, unmeasured, what_if);
+  outlook.has_plan = false;
+  Forecast& forecast = outlook.forecast;
+  if (knowledge.calibration) forecast.gap = "the data sheet predicts: layers were measured whole";
+  const auto finish = [&](Predicted& predicted, const OptionalWhatIf& changes) {
+    const auto [time, memory] = make_costs(shard, unmeasured, forecast.cost_source, changes);
+    predicted.terms.push_back(analytic::tensor_term(*time, shard.spec, shard.model, ranks));
+    add_tensor_ranks(predicted, subject);
+  };
+  finish(forecast.predicted, {});
+  if (what_if) finish(*outlook.changed, what_if);
+  return outlook;
+}
+
+}  // namespace
+
+Outlook make_outlook(const SelectedCase& chosen, const Knowledge& knowledge, const OptionalWhatIf& what_if) {
+  const Subject subject = look_up(chosen);
+  return subject.spec.tp > 1 ? tensor_outlook(subject, knowledge, what_if) : outlook_of(subject, knowledge, what_if);
+}
+
+std::optional<Outlook> quick_outlook(const SelectedCase& chosen, const Knowledge& knowledge) {
+  const Subject subject = look_up(chosen);
+  return is_large(subject.spec) ? shortened(subject, knowledge, {}) : outlook_of(subject, knowledge, {});
+}
+
+}  // namespace parabench::suite

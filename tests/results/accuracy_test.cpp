@@ -1,0 +1,92 @@
+#include "results/accuracy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "results/accuracy_text.h"
+#include "results/summary.h"
+#include "tests/results/samples.h"
+
+namespace parabench::results {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string gpipe = "resnet18/cifar10-synthetic/gpipe/np:2/batch:64";
+const std::string alone = "resnet18/cifar10-synthetic/sequential/np:1/batch:64";
+
+/// A pass in which each case took so many seconds and was predicted to take one.
+ResultsFile pass(const std::vector<std::pair<std::string, double>>& cases) {
+  ResultsFile file = sample_files()[0];
+  file.records.clear();
+  for (const auto& [id, seconds] : cases) {
+    Record& record = file.records.emplace_back(ok_record(id, 400));
+    record.measured->step_time_s.median = seconds;
+    record.measured->step_time_s.samples = {{seconds}};
+    record.predicted->step_time_s = 1;
+    record.error = compare(*record.predicted, *record.measured, record.paired);
+  }
+  return file;
+}
+
+TEST(Accuracy, OfACaseIsTheMedianOverItsPasses) {
+  const std::vector<ResultsFile> passes = {pass({{gpipe, 1.25}}), pass({{gpipe, 2}}), pass({{gpipe, 1}})};
+  const auto judged = judged_cases(passes);
+  ASSERT_EQ(judged.size(), 1u);
+  EXPECT_EQ(judged[0].passes, 3);
+  EXPECT_DOUBLE_EQ(judged[0].measured_s, 1.25);
+  EXPECT_DOUBLE_EQ(judged[0].forecast, -0.2);
+  EXPECT_NEAR(*judged[0].noise, (0.2 + 0.4375 + 0.625) / 3, 1e-12) << "each pass predicted by the median of the others";
+}
+
+TEST(Accuracy, SequentialTrainingDividedAmongRanksIsABaseline) {
+  const std::vector<ResultsFile> passes = {pass({{gpipe, 0.8}, {alone, 1}})};
+  const auto judged = judged_cases(passes);
+  ASSERT_EQ(judged.size(), 2u);
+  EXPECT_DOUBLE_EQ(*judged[0].per_rank, 0.5 / 0.8 - 1) << judged[0].id;
+  EXPECT_FALSE(judged[1].per_rank) << "of itself it says nothing";
+}
+
+TEST(Accuracy, CasesThatDoNotCountAreLeftOut) {
+  ResultsFile file = pass({{gpipe, 1}, {alone, 1}});
+  file.records[0].equivalence.status = EquivalenceStatus::fail;
+  const std::vector<ResultsFile> passes = {file};
+  ASSERT_EQ(judged_cases(passes).size(), 1u);
+  EXPECT_EQ(judged_cases(passes)[0].id, alone);
+}
+
+TEST(Accuracy, PassesOfAnotherMachineAreRefused) {
+  std::vector<ResultsFile> passes = {pass({{gpipe, 1}}), pass({{gpipe, 1}})};
+  ASSERT_TRUE(passes[1].calibration);
+  passes[1].calibration->machine_id = "another";
+  EXPECT_THROW(judged_cases(passes), Error);
+}
+
+TEST(Accuracy, FiguresAreOfAbsoluteErrorsButForTheRatio) {
+  const ErrorFigures f = figures_of(std::vector{-0.1, 0.3, -0.2});
+  EXPECT_EQ(f.cases, 3);
+  EXPECT_NEAR(f.mean, 0.2, 1e-12);
+  EXPECT_NEAR(f.median, 0.2, 1e-12);
+  EXPECT_NEAR(f.max, 0.3, 1e-12);
+  EXPECT_NEAR(f.median_ratio, 0.9, 1e-12);
+  EXPECT_EQ(figures_of({}).cases, 0);
+}
+
+TEST(Accuracy, TextTableAndJsonHoldEveryCase) {
+  const std::vector<ResultsFile> passes = {pass({{gpipe, 1.25}, {alone, 1}})};
+  const auto judged = judged_cases(passes);
+  const std::string text = accuracy_text(judged);
+  EXPECT_THAT(text, testing::AllOf(HasSubstr("2 cases in up to 1 pass"), HasSubstr("forecast"), HasSubstr("gpipe"),
+                                   HasSubstr("furthest off"), HasSubstr(gpipe)));
+  const std::string csv = accuracy_csv(judged);
+  EXPECT_EQ(std::ranges::count(csv, '\n'), 3);
+  EXPECT_EQ(accuracy_json(judged)["cases"].size(), 2u);
+  EXPECT_EQ(accuracy_json(judged)["figures"]["forecast"]["cases"], 2);
+  EXPECT_THAT(accuracy_text({}), HasSubstr("no case counts"));
+}
+
+}  // namespace
+}  // namespace parabench::results

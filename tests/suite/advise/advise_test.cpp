@@ -1,0 +1,88 @@
+#include "suite/advise/advise.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/case_id.h"
+#include "base/error.h"
+#include "suite/advise/candidates.h"
+
+namespace parabench::suite {
+namespace {
+
+const Knowledge nothing_measured{{.cores = 4, .memory_bytes = 8LL << 30, .frequency_hz = 2.5e9, .vector_bits = 256},
+                                 nullptr};
+
+Question ask(const std::string& id, std::optional<Bytes> memory = {}) { return {parse_case(id), memory}; }
+const std::string small = "mlp[layers=8]/cifar10-synthetic/sequential/np:4/batch:32";
+const std::string resnet = "resnet18/cifar10-synthetic/sequential/np:2/batch:32";
+
+/// The least step time of all candidates that train as sequential training does.
+double least_of_all(const Question& question) {
+  const Subject subject = look_up(question.spec);
+  double least = 1e300;
+  for (const Case& spec : candidate_cases(question.spec, subject.model).cases) {
+    if (!trains_as_sequential(spec)) continue;
+    const Outlook outlook = make_outlook({.spec = spec, .id = to_id(spec)}, nothing_measured);
+    least = std::min(least, outlook.forecast.predicted.step_time_s);
+  }
+  return least;
+}
+
+TEST(Advise, SimulatesTheBestOfAllCandidates) {
+  for (const std::string& id : {small, resnet, small + "/device:emulated"}) {
+    const Question question = ask(id);
+    const Advice advice = advise(question, nothing_measured);
+    const auto best = std::ranges::find_if(advice.fitting, &Candidate::is_sequential);
+    ASSERT_NE(best, advice.fitting.end());
+    EXPECT_LE(best->step_time_s, 1.02 * least_of_all(question)) << id;
+    EXPECT_LT(advice.simulated, advice.possible) << id;
+  }
+}
+
+TEST(Advise, TheFastestStandFirstAndNothingBeatsTheFront) {
+  const Advice advice = advise(ask(resnet), nothing_measured);
+  EXPECT_TRUE(std::ranges::is_sorted(advice.fitting, {}, &Candidate::step_time_s));
+  int on_front = 0;
+  for (const Candidate& one : advice.fitting) {
+    if (!one.is_on_front) continue;
+    ++on_front;
+    for (const Candidate& other : advice.fitting)
+      EXPECT_FALSE(other.is_sequential == one.is_sequential && other.step_time_s < one.step_time_s &&
+                   other.peak_bytes < one.peak_bytes)
+          << other.chosen.id << " beats " << one.chosen.id;
+  }
+  EXPECT_GE(on_front, 2);
+}
+
+TEST(Advise, AMemoryLimitIsKeptAndCostsTime) {
+  const Advice free = advise(ask(resnet), nothing_measured);
+  std::int64_t smallest = free.fitting.front().peak_bytes;
+  for (const Candidate& one : free.fitting) smallest = std::min(smallest, one.peak_bytes);
+  const Bytes limit{smallest + smallest / 50};
+  const Advice bound = advise(ask(resnet, limit), nothing_measured);
+  ASSERT_FALSE(bound.fitting.empty());
+  for (const Candidate& one : bound.fitting) EXPECT_LE(one.peak_bytes, limit.value) << one.chosen.id;
+  EXPECT_GT(bound.fitting.front().step_time_s, free.fitting.front().step_time_s);
+}
+
+TEST(Advise, ALimitThatNothingKeepsIsRefusedWithTheSmallestNeed) {
+  try {
+    advise(ask(resnet, Bytes{1000}), nothing_measured);
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    EXPECT_THAT(error.what(),
+                testing::AllOf(testing::HasSubstr("--memory: got '1kB'"), testing::HasSubstr("is predicted to need")));
+  }
+}
+
+TEST(Advise, AnswersForAThousandRanks) {
+  const Advice advice =
+      advise(ask("mlp[layers=1024]/cifar10-synthetic/sequential/np:1024/batch:2048/device:cuda"), nothing_measured);
+  EXPECT_GT(advice.possible, 100);
+  EXPECT_GT(advice.fitting.front().chosen.spec.np, 1);
+}
+
+}  // namespace
+}  // namespace parabench::suite

@@ -1,0 +1,66 @@
+#include "suite/advise/candidates.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/case_id.h"
+#include "parallelism/plan/strategies/check_case.h"
+#include "parallelism/plan/strategies/strategy_table.h"
+#include "suite/run/forecast.h"
+
+namespace parabench::suite {
+namespace {
+
+Candidates candidates(const std::string& id) {
+  const Subject subject = look_up(parse_case(id));
+  return candidate_cases(subject.spec, subject.model);
+}
+const std::string question = "resnet18/cifar10-synthetic/sequential/np:4/batch:64";
+
+TEST(Candidates, HoldEveryStrategyThatNeedsNoFileAndIsOurs) {
+  std::set<std::string> found;
+  for (const Case& spec : candidates(question).cases) found.insert(spec.strategy.name);
+  std::set<std::string> expected;
+  for (const plan::Strategy& strategy : plan::strategies())
+    if (!strategy.from_file && strategy.family != plan::Family::peer) expected.insert(std::string(strategy.name));
+  EXPECT_EQ(found, expected);
+}
+
+TEST(Candidates, ArePossibleAndDiffer) {
+  const models::ModelSpec model = look_up(parse_case(question)).model;
+  std::set<std::string> ids;
+  for (const Case& spec : candidates(question).cases) {
+    EXPECT_NO_THROW(plan::check_case(spec, model)) << to_id(spec);
+    EXPECT_TRUE(ids.insert(to_id(spec)).second) << to_id(spec);
+  }
+}
+
+TEST(Candidates, HaveTheMeshesMicroBatchesAndRecomputationOfAPipeline) {
+  std::set<int> copies, micro;
+  std::set<Recompute> recompute;
+  for (const Case& spec : candidates(question).cases) {
+    if (spec.strategy.name != "1f1b") continue;
+    copies.insert(spec.dp);
+    recompute.insert(spec.recompute);
+    if (spec.dp == 1) micro.insert(spec.micro);
+  }
+  EXPECT_EQ(copies, (std::set{1, 2}));
+  EXPECT_EQ(micro, (std::set{2, 4, 8, 16, 32}));
+  EXPECT_EQ(recompute, (std::set{Recompute::none, Recompute::all}));
+}
+
+TEST(Candidates, KeepTheKeysOfTheQuestion) {
+  for (const Case& spec : candidates(question + "/threads:2/optimizer:adam").cases) {
+    EXPECT_EQ(spec.threads, 2) << to_id(spec);
+    EXPECT_EQ(spec.optimizer.name, "adam") << to_id(spec);
+  }
+}
+
+TEST(Candidates, AreNoneButOneRankWhereASampleCannotBeShared) {
+  for (const Case& spec : candidates("resnet18/cifar10-synthetic/sequential/np:4/batch:1").cases)
+    EXPECT_TRUE(spec.np == 1 || plan::find_strategy(spec.strategy.name).family != plan::Family::data_parallel) << to_id(spec);
+}
+
+}  // namespace
+}  // namespace parabench::suite

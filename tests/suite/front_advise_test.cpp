@@ -1,0 +1,69 @@
+// Which strategy is advised, and what of it is run.
+#include <gmock/gmock.h>
+
+#include "tests/suite/front_fixture.h"
+
+namespace parabench::suite {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class AdviseTest : public FrontTest {
+ protected:
+  Outcome ask(std::vector<std::string> more) {
+    std::vector<std::string> words = {"advise", "--model", "mlp[layers=4]", "--dataset", "cifar10-synthetic",
+                                      "--np",   "2",       "--batch",       "8"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words);
+  }
+};
+
+TEST_F(AdviseTest, TheFastestStandFirstWithTimeAndMemory) {
+  const Outcome text = ask({});
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_THAT(text.out, AllOf(StartsWith("mlp[layers=4] on cifar10-synthetic, batch 8, up to 2 ranks"),
+                              HasSubstr("peak memory"), HasSubstr("train otherwise than sequential training")));
+  const json advice = json::parse(ask({"--format", "json"}).out);
+  double before = 0;
+  for (const json& one : advice["candidates"]) {
+    EXPECT_GE(one["step_time_s"], before);
+    before = one["step_time_s"];
+  }
+  EXPECT_THAT(text.out, HasSubstr(advice["candidates"][0]["id"].get<std::string>()));
+  EXPECT_EQ(advice["simulated"], advice["candidates"].size()) << "so few ranks are simulated all";
+  EXPECT_THAT(ask({"--format", "csv"}).out, StartsWith("id,strategy,trains_as_sequential,is_simulated,step_time_s,"));
+}
+
+TEST_F(AdviseTest, KeysHoldForAllCandidates) {
+  const json advice = json::parse(ask({"--format", "json", "--keys", "threads:2/optimizer:adam"}).out);
+  for (const json& one : advice["candidates"]) {
+    EXPECT_EQ(one["parameters"]["threads"], 2) << one["id"];
+    EXPECT_EQ(one["parameters"]["optimizer"]["name"], "adam") << one["id"];
+  }
+}
+
+TEST_F(AdviseTest, TheBestAreRunAndComparedWithThePredictedBest) {
+  const Outcome outcome = ask({"--run", "2", "--json", "best.json", "--steps", "3"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("measured best"));
+  EXPECT_EQ(results("best.json")["records"].size(), 2u);
+}
+
+TEST_F(AdviseTest, BadQuestionsAreRefusedWithWhatToTry) {
+  EXPECT_THAT(ask({"--keys", "micro:4"}).err, HasSubstr("keys that advise does not choose itself, as micro"));
+  EXPECT_THAT(ask({"--keys", "memory:1GB"}).err, HasSubstr("try --memory"));
+  EXPECT_THAT(ask({"--keys", "thread:4"}).err, HasSubstr("threads"));
+  EXPECT_THAT(ask({"--memory", "1kB"}).err, HasSubstr("is predicted to need"));
+  EXPECT_THAT(ask({"--memory", "much"}).err, HasSubstr("--memory: got 'much'"));
+  EXPECT_THAT(ask({"--steps", "3"}).err, HasSubstr("--run"));
+  EXPECT_THAT(ask({"--run", "1", "--hardware", "h100-sxm"}).err, HasSubstr("cases run on this machine"));
+  EXPECT_THAT(run({"advise", "--model", "resnet", "--dataset", "cifar10-synthetic", "--np", "2", "--batch", "8"}).err,
+              HasSubstr("resnet18"));
+  EXPECT_EQ(ask({"--np", "0"}).code, 2);
+}
+
+}  // namespace
+}  // namespace parabench::suite

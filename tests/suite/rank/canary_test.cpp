@@ -1,0 +1,99 @@
+// What launches tell of the machine. Nothing here depends on how fast it is.
+#include "suite/rank/canary.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <mutex>
+#include <sstream>
+#include <vector>
+
+#include "parallelism/comm/threads/world.h"
+#include "parallelism/exec/device_cpu.h"
+#include "parallelism/plan/routes.h"
+#include "suite/rank/calibrate.h"
+#include "tests/parallelism/exec/small_network.h"
+
+namespace parabench::rank {
+namespace {
+
+void expect_sound(const Canary& canary) {
+  EXPECT_TRUE(std::isfinite(canary.matrix_product_s));
+  EXPECT_GT(canary.matrix_product_s, 0);
+  EXPECT_TRUE(std::isfinite(canary.triad_s));
+  EXPECT_GT(canary.triad_s, 0);
+  EXPECT_GE(canary.involuntary_switches, 0);
+  EXPECT_GE(canary.steal_share.value_or(0), 0);
+  EXPECT_LE(canary.steal_share.value_or(0), 1);
+}
+
+std::optional<CoreTicks> ticks(const std::string& text) {
+  std::istringstream stat(text);
+  return core_ticks(stat);
+}
+
+TEST(CoreTicks, StealIsTheEighthOfTheFirstLinesNumbersAndGuestsCountOnce) {
+  const auto found = ticks("cpu  100 20 30 400 5 6 7 32 50 8\ncpu0 1 2 3 4 5 6 7 8 9 10\n");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->steal, 32);
+  EXPECT_EQ(found->all, 600);
+}
+
+TEST(CoreTicks, OfAnotherFileThereAreNone) {
+  EXPECT_FALSE(ticks(""));
+  EXPECT_FALSE(ticks("cpu 1 2 3\n")) << "a kernel that knows no steal";
+  EXPECT_FALSE(ticks("cpu0 1 2 3 4 5 6 7 8\n"));
+  EXPECT_FALSE(ticks("cpu one 2 3 4 5 6 7 8\n"));
+}
+
+TEST(Canary, IsOfTheSlowestRankAndOfEachProcessOnce) {
+  const std::vector<RankCanary> ranks = {{"a 1", {2e-4, 5e-3, 0.25, 10}},
+                                         {"a 1", {3e-4, 4e-3, 0.25, 10}},
+                                         {"a 2", {1e-4, 6e-3, std::nullopt, 7}},
+                                         {"b 1", {1e-4, 1e-3, 0.5, 100}}};
+  EXPECT_EQ(canary_of(ranks), (Canary{3e-4, 6e-3, 0.5, 117}));
+  EXPECT_EQ(canary_of(std::span(ranks).subspan(2, 1)), ranks[2].canary) << "a host that tells no steal";
+}
+
+TEST(Canary, IsToldByRankZeroAndTimedOnAll) {
+  static exec::MemoryAccount accounts[2];
+  std::optional<Canary> told[2];
+  comm::run_thread_ranks({2, {}}, [&](comm::Communicator& comm) {
+    const auto device = exec::cpu_device(accounts[comm.rank().value]);
+    const exec::AccountScope scope(device->account(), MemoryCategory::workspace);
+    const CanaryWatch watch({.np = 2}, comm, *device);
+    told[comm.rank().value] = watch.end();
+    EXPECT_EQ(device->account().peak().total_counted(), 0) << "nothing of it is counted as a case's memory";
+  });
+  ASSERT_TRUE(told[0]);
+  EXPECT_FALSE(told[1]);
+  expect_sound(*told[0]);
+}
+
+TEST(Canary, EveryLayerOfACalibrationNamesItsLaunch) {
+  static exec::MemoryAccount accounts[2];
+  Launch launch;
+  launch.command.phase = protocol::Phase::calibrate;
+  launch.model = exec::small_network();
+  launch.source = exec::small_source();
+  launch.plan = exec::small_plan("gpipe/np:2/batch:8/micro:2", 1);
+  analytic::Calibration calibration;
+  std::mutex mutex;
+  comm::run_thread_ranks({2, plan::collective_groups(launch.plan).declared}, [&](comm::Communicator& comm) {
+    const auto device = exec::cpu_device(accounts[comm.rank().value]);
+    analytic::Calibration mine = calibrate(launch, comm, *device, {});
+    const std::lock_guard lock(mutex);
+    if (comm.rank() == Rank(0)) calibration = std::move(mine);
+  });
+  ASSERT_EQ(calibration.launches.size(), 1u);
+  EXPECT_EQ(calibration.launches[0].ranks, 2);
+  EXPECT_EQ(calibration.launches[0].date, calibration.date);
+  ASSERT_TRUE(calibration.launches[0].canary);
+  expect_sound(*calibration.launches[0].canary);
+  EXPECT_FALSE(calibration.layers.empty());
+  for (const auto& [key, timings] : calibration.layers)
+    for (const analytic::LayerTiming& timing : timings) EXPECT_EQ(timing.launch, 0) << key.layer;
+}
+
+}  // namespace
+}  // namespace parabench::rank

@@ -1,0 +1,128 @@
+#include "suite/run/outlook.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/case_id.h"
+#include "base/error.h"
+#include "suite/protocol/command.h"
+
+namespace parabench::suite {
+namespace {
+
+const Knowledge nothing_measured{{.cores = 2, .memory_bytes = 8LL << 30, .frequency_hz = 2.5e9, .vector_bits = 256},
+                                 nullptr};
+
+Outlook outlook(const std::string& id) { return make_outlook({.spec = parse_case(id), .id = id}, nothing_measured); }
+
+std::string refusal(const std::string& id) {
+  try {
+    outlook(id);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+const std::string mlp = "mlp[layers=130]/cifar10-synthetic/";
+const std::string transformer =
+    "transformer[layers=6,hidden=64,heads=4,sequence=32]/tokens-synthetic[sequence=32,vocabulary=100]/";
+
+void expect_as_forecast(const std::string& id) {
+  const Outlook shortened = outlook(id);
+  EXPECT_FALSE(shortened.has_plan) << id;
+  const Predicted& ours = shortened.forecast.predicted;
+  const Predicted whole =
+      make_forecast(make_subject(parse_case(id)), nothing_measured, protocol::default_warmup, protocol::default_steps)
+          .predicted;
+  EXPECT_NEAR(ours.step_time_s, whole.step_time_s, 1e-9 * whole.step_time_s) << id;
+  EXPECT_NEAR(*ours.isolated_step_time_s, *whole.isolated_step_time_s, 1e-9 * whole.step_time_s) << id;
+  ASSERT_EQ(ours.ranks.size(), whole.ranks.size()) << id;
+  for (std::size_t r = 0; r < whole.ranks.size(); ++r) {
+    EXPECT_EQ(ours.ranks[r].peak_memory, whole.ranks[r].peak_memory) << id << " rank " << r;
+    EXPECT_NEAR(ours.ranks[r].breakdown_s.bubble, whole.ranks[r].breakdown_s.bubble, 1e-9 * whole.step_time_s) << id;
+  }
+}
+
+TEST(Outlook, OfALargeCaseIsThatOfItsWholePlan) {
+  expect_as_forecast(mlp + "1f1b/np:130/batch:25/micro:11");
+  expect_as_forecast(mlp + "gpipe/np:2/batch:10100/micro:10100/device:emulated");
+  expect_as_forecast("mlp/cifar10-synthetic/data-parallel/np:130/batch:260");
+  expect_as_forecast("mlp/cifar10-synthetic/1f1b/np:130/batch:260/micro:4/dp:65");
+  expect_as_forecast("mlp/cifar10-synthetic/data-parallel/np:130/batch:260/device:cuda");
+}
+
+TEST(Outlook, OfASmallOneHasItsPlan) {
+  EXPECT_TRUE(outlook("mlp/cifar10-synthetic/1f1b/np:2/batch:8").has_plan);
+  EXPECT_TRUE(outlook("mlp/cifar10-synthetic/zero1/np:130/batch:130").has_plan) << "shares differ from rank to rank";
+}
+
+TEST(Outlook, ReachesBeyondWhatAPlanCanList) {
+  const Outlook many = outlook("mlp/cifar10-synthetic/data-parallel/np:20000/batch:40000/device:cuda");
+  EXPECT_FALSE(many.has_plan);
+  EXPECT_EQ(many.forecast.predicted.ranks.size(), 20000u);
+  EXPECT_EQ(many.forecast.predicted.ranks.back().rank, Rank(19999));
+  EXPECT_THAT(refusal("mlp/cifar10-synthetic/data-parallel/np:2147483647/batch:2147483647"),
+              testing::HasSubstr("np: got '2147483647'"));
+  EXPECT_THAT(refusal("mlp/cifar10-synthetic/zero1/np:20000/batch:40000"), testing::HasSubstr("at most 8192 ranks"));
+  EXPECT_THAT(refusal("mlp/cifar10-synthetic/1f1b/np:2/batch:2147483647/micro:2147483647"),
+              testing::HasSubstr("micro: got '2147483647'"));
+}
+
+TEST(Outlook, SpreadsMoreRanksThanAHostHolds) {
+  const auto first_term = [](const std::string& id) { return outlook(id).forecast.predicted.terms.front().source; };
+  EXPECT_THAT(first_term(mlp + "1f1b/np:16/batch:32/micro:4"), testing::Not(testing::HasSubstr("hosts")));
+  EXPECT_THAT(first_term(mlp + "1f1b/np:17/batch:32/micro:4"),
+              testing::HasSubstr("9 hosts of 2 cores, 2 ranks on each"));
+}
+
+TEST(Outlook, OfRanksThatDivideLayersHasTheirSums) {
+  const auto predicted = [](const std::string& keys) {
+    return outlook(transformer + "1f1b/batch:16/micro:4/device:cuda/" + keys).forecast.predicted;
+  };
+  const Predicted one = predicted("np:2"), four = predicted("np:8/tp:4");
+  ASSERT_EQ(four.ranks.size(), 8u);
+  for (int r = 0; r < 8; ++r) {
+    EXPECT_EQ(four.ranks[r].rank, Rank(r));
+    EXPECT_EQ(four.ranks[r].peak_memory, four.ranks[r / 4 * 4].peak_memory);
+    EXPECT_LT(four.ranks[r].peak_memory[MemoryCategory::parameters],
+              one.ranks[r / 4].peak_memory[MemoryCategory::parameters]);
+  }
+  const auto term = [](const Predicted& of, const std::string& name) {
+    for (const Term& t : of.terms)
+      if (t.name.starts_with(name)) return t.value;
+    return -1.0;
+  };
+  // Kernels so small take their launch, however they are divided: what is left is four sums in each of six blocks.
+  const double sums = term(four, "tensor_sums[h.0]");
+  EXPECT_GT(sums, 0);
+  const auto passes = [&](const Predicted& of) {
+    double seconds = 0;
+    for (const char* name : {"forward[stage 0]", "backward[stage 0]", "forward[stage 1]", "backward[stage 1]"})
+      seconds += term(of, name);
+    return seconds;
+  };
+  EXPECT_NEAR(passes(four) - passes(one), 6 * sums, 0.2 * 6 * sums);
+  EXPECT_EQ(term(four, "flops_per_step"), term(one, "flops_per_step"));
+  EXPECT_EQ(four.step_parts->rank.value % 4, 0);
+}
+
+TEST(Outlook, OfDividedLayersRefusesWhatDoesNotDivide) {
+  const std::string eight = transformer + "1f1b/np:8/batch:16/device:cuda";
+  EXPECT_THAT(refusal(eight + "/tp:3"), testing::HasSubstr("tp: got '3', expected a divisor of np, 8"));
+  EXPECT_THAT(refusal(eight + "/tp:8"), testing::HasSubstr("a divisor of the heads of "));
+  EXPECT_THAT(refusal("mlp/cifar10-synthetic/1f1b/np:4/batch:8/tp:2"), testing::HasSubstr("tp: got '2', expected 1"));
+}
+
+TEST(Outlook, DividedLayersAreForecastToNobodyWhoRuns) {
+  try {
+    make_subject(parse_case(transformer + "1f1b/np:8/batch:16/tp:4"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("only predicted"));
+    EXPECT_EQ(error.code(), ExitCode::usage);
+  }
+}
+
+}  // namespace
+}  // namespace parabench::suite

@@ -218,7 +218,7 @@ constexpr std::array keys{
     key<&Case::reshard>(
         {.name = "reshard", .help = "drop whole weights after the forward, and gather them again", .since = "1.8"}),
     key<&Case::reduce>({.name = "reduce",
-                        .help = "the algorithm by which ranks sum; auto takes the fastest that there is",
+                        .help = "the algorithm by which ranks sum; auto chooses by hosts, ranks and size",
                         .since = "1.8"}),
     key<&Case::compress>({.name = "compress",
                           .help = "what ranks make of gradients before they sum them",

@@ -20,7 +20,6 @@ import subprocess
 import sys
 
 
-
 def obstacle(packages, pins, folder):
     """Why a product is not there; "" where it is. A reason that ./parabench peers left counts first."""
     for package in packages:

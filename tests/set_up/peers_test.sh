@@ -49,6 +49,13 @@ python_without nothing
 run env "PARABENCH_PEERS=$sandbox/elsewhere" "$checkout/parabench" peers
 expect "another folder" [ -e "$sandbox/elsewhere/made" ]
 
+mkdir "$sandbox/mine"
+: > "$sandbox/mine/thesis"
+run env "PARABENCH_PEERS=$sandbox/mine" "$checkout/parabench" peers
+expect "somebody's folder: exit code 2" [ "$status" = 2 ]
+expect "it stays" [ -e "$sandbox/mine/thesis" ]
+expect "why" contains "$errors" "a folder that ./parabench peers made"
+
 for name in python3 python3.11; do tool $name 'exit 1'; done
 sed -i 's|/usr/bin/python3;|/nowhere/python3;|' "$checkout/parabench"
 run "$checkout/parabench" peers

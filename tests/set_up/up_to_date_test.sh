@@ -44,6 +44,9 @@ cp -r "$checkout/.deps" "$sandbox/wheels"
 : > "$calls"
 run env PARABENCH_DEPS="$sandbox/wheels" "$checkout/parabench" list
 expect "another folder of wheels: configures again" called "-DPARABENCH_DEPS=$sandbox/wheels"
+: > "$calls"
+run "$checkout/parabench" list
+expect "stays with the folder of the build" not_called "cmake"
 
 tool cmake 'echo "error: expected ;" ; exit 1'
 echo "int z" > "$checkout/base/z.cpp"

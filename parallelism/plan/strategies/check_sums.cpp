@@ -88,6 +88,9 @@ void check_reduce(const Case& spec) {
       return refuse("auto or library with comm:nccl", "leave reduce out");
     case ReduceKind::library:
       if (spec.comm != CommKind::threads) return;
+      if (is_emulated(spec))
+        return refuse("auto, ring, halving-doubling or double-tree with device:emulated, which has no library",
+                      "leave reduce out");
       return refuse("auto, window or hierarchical with comm:threads, which has no library", "try comm:mpi");
     case ReduceKind::ring:
     case ReduceKind::halving_doubling:

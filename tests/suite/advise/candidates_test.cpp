@@ -59,7 +59,8 @@ TEST(Candidates, KeepTheKeysOfTheQuestion) {
 
 TEST(Candidates, AreNoneButOneRankWhereASampleCannotBeShared) {
   for (const Case& spec : candidates("resnet18/cifar10-synthetic/sequential/np:4/batch:1").cases)
-    EXPECT_TRUE(spec.np == 1 || plan::find_strategy(spec.strategy.name).family != plan::Family::data_parallel) << to_id(spec);
+    EXPECT_TRUE(spec.np == 1 || plan::find_strategy(spec.strategy.name).family != plan::Family::data_parallel)
+        << to_id(spec);
 }
 
 }  // namespace

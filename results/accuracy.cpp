@@ -130,7 +130,9 @@ std::vector<JudgedCase> judged_cases(std::span<const ResultsFile> passes) {
     one.forecast = value([](const Record& r) { return case_error(r)->step_time; }).value_or(0);
     one.memory = value([](const Record& r) { return case_error(r)->peak_memory; });
     one.paired = median_of(records, [](const Record& r) { return r.error->paired_step_time_relative; });
-    one.adjusted = median_of(records, [](const Record& r) { return r.error->adjusted_step_time_relative; });
+    one.adjusted = median_of(records, [](const Record& r) {
+      return r.error->adjusted ? std::optional(r.error->adjusted->relative) : std::nullopt;
+    });
     one.noise = noise_of(records);
     if (const auto alone = per_rank_s(one.parameters, cases); alone && one.parameters.np > 1)
       one.per_rank = *alone / one.measured_s - 1;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/case_id.h"
+#include "base/case_text.h"
 #include "base/error.h"
 #include "base/split.h"
 #include "base/units_text.h"

@@ -242,9 +242,8 @@ std::vector<double> boundary_seconds(const plan::Plan& plan, const TimeModel& ti
   return seconds;
 }
 
-/// Forwards of a stage that run again for one micro-batch, on the first rank that holds it.
-double recomputed_pass(const plan::Plan& plan, const TimeModel& time, StageId stage) {
-  const Rank rank = plan::holders(plan, stage).front();
+/// Forwards of a stage that run again for one micro-batch.
+double recomputed_pass(const plan::Plan& plan, const TimeModel& time, Rank rank, StageId stage) {
   const plan::Op* first = nullptr;
   double seconds = 0;
   for (const plan::Op& op : plan.ranks[rank.value].compute()) {
@@ -277,9 +276,10 @@ double planner_period(const plan::Plan& plan, const Sizes& sizes, const TimeMode
   for (StageId stage; stage.value < plan.stages; ++stage) {
     const auto [first, last] = plan::segments_of(plan, stage);
     const double passed = passes.forward[stage.value] + passes.backward[stage.value];
-    const plan::StageLoad load{.seconds = pieces * (passed + recomputed_pass(plan, time, stage)),
-                               .weight_bytes = sizes.parameter_bytes(plan, first, last.value - first.value + 1),
-                               .input_bytes = 0};
+    const plan::StageLoad load{
+        .seconds = pieces * (passed + recomputed_pass(plan, time, plan::holders(plan, stage).front(), stage)),
+        .weight_bytes = sizes.parameter_bytes(plan, first, last.value - first.value + 1),
+        .input_bytes = 0};
     const int width = plan.versions[stage.value].steps_per_update;
     period = std::max(
         period, plan::stage_period(load, width, link) + update_seconds(plan, time, plan::holders(plan, stage).front()));
@@ -312,11 +312,25 @@ double most_seconds(const plan::Plan& plan, const TimeModel& time, Counts counts
   return most;
 }
 
+/// The most that a rank computes again in a step: what the first micro-batch of each stage takes, for all that do.
+double most_recomputed(const plan::Plan& plan, const TimeModel& time) {
+  if (plan.spec.recompute == Recompute::none) return 0;
+  const int spared = plan.spec.recompute == Recompute::except_last ? 1 : 0;
+  double most = 0;
+  for (Rank rank(0); rank.value < std::ssize(plan.ranks); ++rank) {
+    double seconds = 0;
+    for (const plan::Holding& held : plan.ranks[rank.value].holds)
+      seconds += (std::ssize(plan.pieces[held.replica.value]) - spared) * recomputed_pass(plan, time, rank, held.stage);
+    most = std::max(most, seconds);
+  }
+  return most;
+}
+
 /// Of a pipeline that drains, or of any order.
 void add_pipeline_opinions(const plan::Plan& plan, const TimeModel& time, std::map<std::string, double>& opinions) {
   const int pieces = plan::micro_batches(plan);
   const bool alternates = plan.stages * plan.spec.dp == std::ssize(plan.ranks) && is_alternating(plan);
-  const double again = most_seconds(plan, time, [](const plan::Op& op) { return op.kind == plan::OpKind::recompute; });
+  const double again = most_recomputed(plan, time);
   const double sums = most_seconds(plan, time, [](const plan::Op& op) { return plan::is_collective(op.kind); });
   if (alternates) {
     const StagePasses passes = stage_passes(plan, time);

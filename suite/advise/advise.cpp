@@ -17,7 +17,8 @@
 namespace parabench::suite {
 namespace {
 
-constexpr std::size_t best = 24;
+/// How many of the best are simulated: few ranks take milliseconds each.
+std::size_t best_of(int np) { return static_cast<std::size_t>(std::clamp(1024 / np, 24, 256)); }
 
 /// Closed forms of cases, whose layers are priced once for each number of ranks and size of pieces.
 class Forms {
@@ -68,7 +69,7 @@ std::vector<Candidate> ranked(const Subject& subject, const std::vector<Case>& c
 }
 
 /// The best, and of every strategy the best.
-std::vector<Candidate> to_simulate(const std::vector<Candidate>& candidates) {
+std::vector<Candidate> to_simulate(const std::vector<Candidate>& candidates, std::size_t best) {
   std::vector<Candidate> chosen;
   std::set<std::string> strategies;
   for (const Candidate& one : candidates)
@@ -108,7 +109,8 @@ void mark_front(std::vector<Candidate>& candidates) {
 Advice advise_by(const Question& question, const Subject& subject, const Candidates& candidates,
                  const Knowledge& knowledge) {
   Advice advice{.possible = static_cast<int>(candidates.cases.size()), .impossible = candidates.impossible};
-  std::vector<Candidate> simulated = to_simulate(ranked(subject, candidates.cases, knowledge, question.memory));
+  std::vector<Candidate> simulated =
+      to_simulate(ranked(subject, candidates.cases, knowledge, question.memory), best_of(question.spec.np));
   for (Candidate& one : simulated) simulate(one, knowledge);
   advice.simulated = static_cast<int>(std::ranges::count_if(simulated, &Candidate::is_simulated));
   if (question.memory) {

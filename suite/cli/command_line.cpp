@@ -138,7 +138,7 @@ Program::Program() {
       {"advise",
        "Which strategy, mesh and number of micro-batches trains a model fastest on so many ranks, in how much memory",
        {"advise --model resnet18 --dataset cifar10-synthetic --np 4 --batch 64 --memory 1GiB",
-        "advise --model 'transformer[layers=24,hidden=1024]' --dataset tokens-synthetic --np 64 --batch 512 "
+        "advise --model 'transformer[layers=24,hidden=1024,heads=16]' --dataset tokens-synthetic --np 64 --batch 512 "
         "--keys device:cuda --hardware h100-sxm"}},
       AdviseOptions{}, give_advice);
   add(app,

@@ -86,8 +86,8 @@ double gpipe_communication(std::span<const double> boundary_s, int micro_batches
 /// Unequal stages, GPipe exact: sum(tF + tB) + (M-1)(max tF + max tB), the makespan of one drained step.
 double gpipe_unequal(std::span<const double> forward_s, std::span<const double> backward_s, int micro_batches);
 
-/// Unequal stages that alternate forwards and backwards, as 1F1B does: sum(tF + tB) + (M-1) max(tF + tB), at the pace of
-/// the slowest stage. Exact where that is the last one; of others forwards that run ahead hide a part.
+/// Unequal stages that alternate forwards and backwards, as 1F1B does: sum(tF + tB) + (M-1) max(tF + tB), at the pace
+/// of the slowest stage. Exact where that is the last one; of others forwards that run ahead hide a part.
 double alternating_unequal(std::span<const double> forward_s, std::span<const double> backward_s, int micro_batches);
 
 /// Ring all-reduce of n bytes over p ranks: 2 (p-1) alpha + 2 (p-1)/p n beta (+ (p-1)/p n gamma).

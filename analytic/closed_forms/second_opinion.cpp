@@ -38,8 +38,8 @@ bool is_alternating(const plan::Plan& plan) {
   });
 }
 
-/// Whether a rank begins a forward after a backward of the same step, as 1f1b has it and gpipe has not: by the schedule,
-/// since an outline lists the first passes alone; of one from a file by the plan.
+/// Whether a rank begins a forward after a backward of the same step, as 1f1b has it and gpipe has not: by the
+/// schedule, since an outline lists the first passes alone; of one from a file by the plan.
 bool runs_ahead(const plan::Plan& plan) {
   if (const auto order = plan::find_strategy(plan.spec.strategy.name).schedule.order)
     return order == plan::one_forward_one_backward;

@@ -23,8 +23,8 @@ namespace parabench::analytic {
 ///   pipeline with whole backwards    unequal_stages; of one copy without recomputation ddlbench_eq_6_1_6_2, which
 ///                                    counts messages only where micro-batches are not fewer than W - 2
 ///   other pipelines that drain       schedule_formula: the makespan in its row
-///   pipelines that do not            pipedream_planner: the slowest stage, its update included, or boundary, sums priced
-///                                    as the case's `sync` says
+///   pipelines that do not            pipedream_planner: the slowest stage, its update included, or boundary, sums
+///                                    priced as the case's `sync` says
 ///   of all others                    busiest_rank: the most that a rank has to compute, which no order goes below
 /// Recomputation adds to pipelines what the rank with most of it takes for it: in the drain it fills the bubble. Copies
 /// add the sums of the rank with most of them, which begin when the pipeline has drained (Narayanan et al., SC'21).

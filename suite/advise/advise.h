@@ -35,10 +35,11 @@ struct Advice {
   std::string gap;
 };
 
-/// Ranks candidate_cases() by case_form() and simulates the best 1024 / np, at least 24 and at most 256, and
-/// the best of every strategy (quick_outlook; what is too large for that has its closed form alone); with a limit those first whose closed form keeps it. All by one
-/// source of costs, so that they can be compared: the calibration, where it has what the candidates need, else the data
-/// sheet. Throws usage_error where the question is malformed, and where none of them keeps the limit, with the smallest.
+/// Ranks candidate_cases() by case_form() and simulates the best 1024 / np, at least 24 and at most 256, and the best
+/// of every strategy (quick_outlook; what is too large for that has its closed form alone); with a limit those first
+/// whose closed form keeps it. All by one source of costs, so that they can be compared: the calibration, where it has
+/// what the candidates need, else the data sheet. Throws usage_error where the question is malformed, and where none of
+/// them keeps the limit, with the smallest.
 Advice advise(const Question& question, const Knowledge& knowledge);
 
 }  // namespace parabench::suite

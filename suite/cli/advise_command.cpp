@@ -10,7 +10,6 @@
 #include "analytic/hardware/hardware.h"
 #include "base/called.h"
 #include "base/case_id.h"
-#include "base/case_key.h"
 #include "base/units_text.h"
 #include "results/file.h"
 #include "results/summary.h"
@@ -25,19 +24,26 @@
 namespace parabench::suite {
 namespace {
 
+/// Throws usage_error for keys that the candidates differ in.
+void check_keys(const std::string& keys) {
+  for (std::size_t begin = 0; begin < keys.size();) {
+    const std::size_t end = std::min(keys.find('/', begin), keys.size());
+    const std::string_view key = std::string_view(keys).substr(begin, end - begin);
+    const std::string_view name = key.substr(0, key.find(':'));
+    if (is_chosen_key(name) || name == "memory")
+      throw usage_error("--keys", key, "keys that advise does not choose itself",
+                        name == "memory" ? "try --memory" : "leave it out");
+    begin = end + 1;
+  }
+}
+
 Question question_of(const AdviseOptions& options) {
+  check_keys(options.keys);
   // As an id, so that values are read and refused as everywhere.
   std::string id =
       fmt::format("{}/{}/sequential/np:{}/batch:{}", options.model, options.dataset, options.np, options.batch);
   if (!options.keys.empty()) id += "/" + options.keys;
   Question question{.spec = parse_case(id), .memory = {}};
-  const Case usual = parse_case(id.substr(0, id.size() - (options.keys.empty() ? 0 : options.keys.size() + 1)));
-  for (const CaseKey& key : case_keys()) {
-    if (!is_chosen_key(key.name) && key.name != "memory") continue;
-    if (value_text(question.spec, key) == value_text(usual, key)) continue;
-    throw usage_error("--keys", options.keys, fmt::format("keys that advise does not choose itself, as {}", key.name),
-                      key.name == "memory" ? "try --memory" : "leave it out");
-  }
   if (!options.memory.empty()) question.memory = parse_bytes("--memory", options.memory);
   return question;
 }

@@ -137,6 +137,8 @@ void report_benchmarks(const BenchmarkFlags& flags, const std::vector<BenchmarkR
   SilentReporter silent;
   if (!rows.empty()) benchmark::RunSpecifiedBenchmarks(flags.console ? nullptr : &silent);
   benchmark::Shutdown();
+  // A program may run cases several times, and the rows end with this call.
+  benchmark::ClearRegisteredBenchmarks();
 }
 
 }  // namespace parabench::suite

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "base/case_id.h"
@@ -38,18 +39,11 @@ std::optional<double> median_of(const Records& records, Of of) {
 std::optional<double> noise_of(const Records& records) {
   std::vector<double> medians;
   for (const Record* record : records) medians.push_back(record->measured->step_time_s.median);
-  if (medians.size() < 2)
-    return median_of(records, [](const Record& record) -> std::optional<double> {
-      return record.error && record.error->noise_floor ? std::optional(record.error->noise_floor->relative)
-                                                       : std::nullopt;
-    });
-  double sum = 0;
-  for (std::size_t i = 0; i < medians.size(); ++i) {
-    std::vector<double> others = medians;
-    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
-    sum += std::abs(median(others) / medians[i] - 1);
-  }
-  return sum / static_cast<double>(medians.size());
+  if (medians.size() >= 2) return spread_of(medians);
+  return median_of(records, [](const Record& record) -> std::optional<double> {
+    return record.error && record.error->noise_floor ? std::optional(record.error->noise_floor->relative)
+                                                     : std::nullopt;
+  });
 }
 
 /// Of the ranks of the last pass.

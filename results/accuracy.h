@@ -2,7 +2,6 @@
 // the noise below which neither can be.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,7 +23,7 @@ struct JudgedCase {
   double forecast = 0;                     ///< of predictions from calibrations that are older than the run
   std::optional<double> paired;            ///< of the model alone (run --paired)
   std::optional<double> adjusted;          ///< the forecast with the drift taken out that canaries show (drift.h)
-  std::optional<double> noise;             ///< mean of |x - m| / m, m a pass's median step, x the others' median
+  std::optional<double> noise;             ///< spread_of() the passes' median steps
   std::optional<double> memory;            ///< of counted peak bytes
   std::optional<double> per_rank;          ///< of T_1 / (np threads): the prediction of sequential training, divided
   std::optional<double> ddlbench;          ///< of DDLBench's equations (Jansen 2020), where they have one
@@ -40,7 +39,7 @@ struct ErrorFigures {
 /// Zeros without errors. O(n log n).
 ErrorFigures figures_of(std::span<const double> errors);
 
-/// What is judged of a case, in the order in which it is shown: forecast, paired, adjusted and noise first.
+/// What is judged of a case, in the order in which it is shown.
 struct ErrorKind {
   std::string_view name;
   std::optional<double> (*of)(const JudgedCase& one);

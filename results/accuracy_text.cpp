@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -18,10 +19,12 @@ namespace {
 
 using nlohmann::json;
 
-std::vector<double> errors_of(std::span<const JudgedCase> cases, const ErrorKind& kind) {
+template <class Of>
+std::vector<double> errors_of(std::span<const JudgedCase> cases, Of of) {
   std::vector<double> errors;
   for (const JudgedCase& one : cases)
-    if (const auto error = kind.of(one); error && std::isfinite(*error)) errors.push_back(*error);
+    if (const std::optional<double> error = std::invoke(of, one); error && std::isfinite(*error))
+      errors.push_back(*error);
   return errors;
 }
 
@@ -34,7 +37,7 @@ void add_figures(std::string& text, std::span<const JudgedCase> cases) {
   text +=
       fmt::format("{:<22} {:>6} {:>8} {:>8} {:>8} {:>8} {:>7}\n", "", "cases", "mean", "median", "p90", "max", "ratio");
   for (const ErrorKind& kind : error_kinds()) {
-    const ErrorFigures f = figures_of(errors_of(cases, kind));
+    const ErrorFigures f = figures_of(errors_of(cases, kind.of));
     if (f.cases == 0) continue;
     text += fmt::format("{:<22} {:>6} {:>8} {:>8} {:>8} {:>8} {:>7.3f}\n", kind.name, f.cases, percent(f.mean),
                         percent(f.median), percent(f.p90), percent(f.max), f.median_ratio);
@@ -51,14 +54,13 @@ void add_means(std::string& text, std::string_view heading, std::span<const Judg
   text += fmt::format("\n{:<{}} {:>6} {:>9} {:>7} {:>7} {:>7}\n", heading, width, "cases", "forecast", "paired",
                       "noise", "ratio");
   for (const auto& [name, members] : groups) {
-    const auto mean_of = [&](std::size_t kind) {
-      const ErrorFigures f = figures_of(errors_of(members, error_kinds()[kind]));
+    const auto mean_of = [&](auto of) {
+      const ErrorFigures f = figures_of(errors_of(members, of));
       return f.cases > 0 ? percent(f.mean) : "-";
     };
-    std::vector<double> errors;
-    for (const JudgedCase& one : members) errors.push_back(of_the_model(one));
-    text += fmt::format("{:<{}} {:>6} {:>9} {:>7} {:>7} {:>7.3f}\n", name, width, members.size(), mean_of(0),
-                        mean_of(1), mean_of(3), figures_of(errors).median_ratio);
+    text += fmt::format("{:<{}} {:>6} {:>9} {:>7} {:>7} {:>7.3f}\n", name, width, members.size(),
+                        mean_of(&JudgedCase::forecast), mean_of(&JudgedCase::paired), mean_of(&JudgedCase::noise),
+                        figures_of(errors_of(members, of_the_model)).median_ratio);
   }
 }
 
@@ -113,7 +115,7 @@ json accuracy_json(std::span<const JudgedCase> cases) {
   };
   json figures = json::object(), rows = json::array();
   for (const ErrorKind& kind : error_kinds()) {
-    const ErrorFigures f = figures_of(errors_of(cases, kind));
+    const ErrorFigures f = figures_of(errors_of(cases, kind.of));
     if (f.cases == 0) continue;
     figures[std::string(kind.name)] = {{"cases", f.cases}, {"mean", f.mean}, {"median", f.median},
                                        {"p90", f.p90},     {"max", f.max},   {"median_ratio", f.median_ratio}};

@@ -59,17 +59,19 @@ std::optional<std::pair<double, double>> known_interval(const Predicted& predict
   return low < high ? std::optional(predicted.interval_s) : std::nullopt;
 }
 
+double spread_of(std::span<const double> measured) {
+  double sum = 0;
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    std::vector<double> others(measured.begin(), measured.end());
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    sum += std::abs(relative(median(others), measured[i]));
+  }
+  return sum / static_cast<double>(measured.size());
+}
+
 std::optional<NoiseFloor> noise_floor(const Predicted& predicted, const Measured& measured) {
   const std::vector<double> launches = launch_medians(measured);
-  if (launches.size() >= 2) {
-    double sum = 0;
-    for (std::size_t i = 0; i < launches.size(); ++i) {
-      std::vector<double> others = launches;
-      others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
-      sum += std::abs(relative(median(others), launches[i]));
-    }
-    return NoiseFloor{sum / static_cast<double>(launches.size()), true};
-  }
+  if (launches.size() >= 2) return NoiseFloor{spread_of(launches), true};
   const auto interval = known_interval(predicted);
   if (!interval || launches.empty()) return std::nullopt;
   // The interval is that of 95 % of normal values, 1.96 standard deviations each way.

@@ -39,9 +39,12 @@ std::int64_t resident_bytes(const Measured& measured);
 /// The interval that the spread of the calibrated costs gives; nullopt where costs have none, as those of a data sheet.
 std::optional<std::pair<double, double>> known_interval(const Predicted& predicted);
 
-/// With two launches or more the mean over launches of |x - m| / m, m being the launch's median step and x the median
-/// of the other launches' medians; of one launch what the spread of calibrated costs lets expect, sqrt(2 / pi) of its
-/// standard deviation. nullopt where there is neither.
+/// How far repeated measurements are from each other: the mean over all of |x - m| / m, x being the median of the
+/// others. Precondition: at least two, none of them 0.
+double spread_of(std::span<const double> measured);
+
+/// With two launches or more spread_of() their median steps; of one launch what the spread of calibrated costs lets
+/// expect, sqrt(2 / pi) of its standard deviation. nullopt where there is neither.
 std::optional<NoiseFloor> noise_floor(const Predicted& predicted, const Measured& measured);
 
 /// "3.2 %", or "~3.2 %" where it is the calibration's; "-" where it is not finite.

@@ -59,7 +59,7 @@ std::optional<StepTimeline> typical_step(const SimulatedWindow& window, const pl
 }  // namespace
 
 Predicted predict(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time, const MemoryModel& memory,
-                  int warmup, int steps) {
+                  int warmup, int steps, const plan::Plan& counted) {
   const plan::Window asked = plan::window(plan, warmup, steps);
   const SimulatedWindow window = simulate_window(plan, time, asked);
   Predicted result;
@@ -78,8 +78,8 @@ Predicted predict(const plan::Plan& plan, const Sizes& sizes, const TimeModel& t
     result.ranks.push_back({.rank = Rank(rank), .peak_memory = memories[rank], .breakdown_s = parts[rank]});
   }
   result.step_parts = step_parts(plan, time, busiest_rank(result.ranks));
-  result.terms = terms_of(plan, sizes, time, memory, result.ranks, result.step_time_s);
-  result.second_opinion_step_time_s = second_opinions(plan, sizes, time);
+  result.terms = terms_of(plan, sizes, time, memory, result.ranks, result.step_time_s, counted);
+  result.second_opinion_step_time_s = second_opinions(counted, sizes, time);
   result.timeline = typical_step(window, asked);
   return result;
 }

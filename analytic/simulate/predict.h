@@ -18,7 +18,12 @@ namespace parabench::analytic {
 ///    range of normal noise), all together: a machine's noise is shared. Without deviations: the step time twice.
 ///  - Terms: what each stage's operations cost, what moves, and the sum of the busiest rank's step.
 /// Throws what simulate() throws.
+/// `counted`: what terms and closed forms count over, as in terms_of().
 Predicted predict(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time, const MemoryModel& memory,
-                  int warmup, int steps);
+                  int warmup, int steps, const plan::Plan& counted);
+inline Predicted predict(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time, const MemoryModel& memory,
+                         int warmup, int steps) {
+  return predict(plan, sizes, time, memory, warmup, steps, plan);
+}
 
 }  // namespace parabench::analytic

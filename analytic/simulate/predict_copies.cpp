@@ -1,9 +1,7 @@
 #include "analytic/simulate/predict_copies.h"
 
-#include "analytic/closed_forms/second_opinion.h"
 #include "analytic/costs/group_times.h"
 #include "analytic/simulate/predict.h"
-#include "analytic/simulate/terms.h"
 #include "parallelism/plan/strategies/two_copies.h"
 
 namespace parabench::analytic {
@@ -12,10 +10,8 @@ Predicted predict_copies(const plan::Plan& plan, const Sizes& sizes, const TimeM
                          int warmup, int steps) {
   plan::Plan counted = plan::with_all_members(plan);
   const auto among_all = group_times(time, counted);
-  Predicted result = predict(plan, sizes, *among_all, memory, warmup, steps);
   for (std::size_t rank = 0; rank < plan.ranks.size(); ++rank) counted.ranks[rank].lanes = plan.ranks[rank].lanes;
-  result.terms = terms_of(plan, sizes, *among_all, memory, result.ranks, result.step_time_s, counted);
-  result.second_opinion_step_time_s = second_opinions(counted, sizes, *among_all);
+  Predicted result = predict(plan, sizes, *among_all, memory, warmup, steps, counted);
   result.timeline.reset();
   const int each = plan::ranks_of_copy(plan.spec);
   result.ranks.resize(each);

@@ -12,6 +12,7 @@
 #include "results/accuracy_text.h"
 #include "suite/cases/sets.h"
 #include "suite/cli/options.h"
+#include "suite/run/journal.h"
 #include "suite/run/session.h"
 
 namespace parabench::suite {
@@ -22,9 +23,6 @@ namespace fs = std::filesystem;
 std::string pass_file(const AccuracyOptions& options, int pass) {
   return (fs::path(options.out) / fmt::format("pass-{}.json", pass)).string();
 }
-/// While it is there its results file is not whole.
-std::string journal_of(const std::string& file) { return file + ".journal"; }
-
 /// The worse of two.
 ExitCode worse(ExitCode a, ExitCode b) { return a == ExitCode::ok ? b : a; }
 
@@ -33,7 +31,7 @@ ExitCode run_pass(const AccuracyOptions& options, const std::vector<SelectedCase
   RunOptions run = options.run;
   run.json = pass_file(options, pass);
   run.paired = run.shuffle = true;
-  run.resume = fs::exists(journal_of(run.json));
+  run.resume = fs::exists(journal_folder(run.json));
   // The same plans train the same in every pass.
   if (pass > 1) run.verify = VerifyMode::off;
   start.progress.note(fmt::format("pass {} of {}: {}", pass, options.passes, run.json));
@@ -47,7 +45,7 @@ ExitCode run_passes(const AccuracyOptions& options, const Start& start) {
   ExitCode code = ExitCode::ok;
   for (int pass = 1; pass <= options.passes; ++pass) {
     const std::string file = pass_file(options, pass);
-    if (fs::exists(file) && !fs::exists(journal_of(file))) continue;
+    if (fs::exists(file) && !fs::exists(journal_folder(file))) continue;
     const ExitCode of_pass = run_pass(options, chosen, pass, start);
     code = worse(code, of_pass);
     if (of_pass == ExitCode::interrupted) return of_pass;

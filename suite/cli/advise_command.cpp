@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "analytic/hardware/hardware.h"
 #include "base/called.h"
 #include "base/case_id.h"
 #include "base/units_text.h"
@@ -110,8 +109,7 @@ void add_options(CLI::App& app, AdviseOptions& options) {
 void check(const AdviseOptions& options) {
   if (!options.hardware.empty() && options.best > 0)
     throw usage_error("--run", std::to_string(options.best), "no --hardware beside it: cases run on this machine");
-  if (!options.hardware.empty() && !options.run.calibration.empty())
-    throw usage_error("--hardware", options.hardware, "no --calibration beside it: a data sheet was not calibrated");
+  check_target(options.hardware, options.run.calibration);
   if (options.run.json == "-")
     throw usage_error("--json", "-", "a file", "the text stands on stdout; --format json is the advice in JSON");
   if (options.best > 0 && options.format != PredictFormat::text)
@@ -121,14 +119,7 @@ void check(const AdviseOptions& options) {
 ExitCode give_advice(const AdviseOptions& options, const Start& start) {
   const Question question = question_of(options);
   check_emulate_option(question.spec, options.run.emulated);
-  analytic::MachineInfo machine;
-  CalibrationFile file;
-  if (options.hardware.empty()) {
-    machine = known_machine();
-    file = open_calibration(options.run.calibration, machine, true);
-  } else {
-    machine = analytic::find_hardware(options.hardware).machine;
-  }
+  const auto [machine, file] = target_of(options.hardware, options.run.calibration);
   const Advice advice = advise(question, knowledge_of(machine, file, options.run.emulated));
   switch (options.format) {
     case PredictFormat::text: start.out << advice_text(question, advice, options.rows); break;

@@ -104,10 +104,7 @@ void add_options(CLI::App& app, PredictOptions& options) {
   add_emulation(app, options.emulated);
 }
 
-void check(const PredictOptions& options) {
-  if (options.hardware.empty() || options.calibration.empty()) return;
-  throw usage_error("--hardware", options.hardware, "no --calibration beside it: a data sheet was not calibrated");
-}
+void check(const PredictOptions& options) { check_target(options.hardware, options.calibration); }
 
 ExitCode predict_cases(const PredictOptions& options, const Start& start) {
   PredictionSetting setting;
@@ -116,15 +113,8 @@ ExitCode predict_cases(const PredictOptions& options, const Start& start) {
   const bool sweeps = !setting.axes.empty();
   const std::vector<SelectedCase> cases = chosen_cases(options, setting.axes);
 
-  analytic::MachineInfo machine;
-  CalibrationFile file;
-  if (options.hardware.empty()) {
-    machine = known_machine();
-    file = open_calibration(options.calibration, machine, true);
-  } else {
-    machine = analytic::find_hardware(options.hardware).machine;
-    setting.hardware = machine.sheet->name;
-  }
+  const auto [machine, file] = target_of(options.hardware, options.calibration);
+  if (!options.hardware.empty()) setting.hardware = machine.sheet->name;
   const Knowledge knowledge = knowledge_of(machine, file, options.emulated);
 
   Output output(options.format.value_or(sweeps ? PredictFormat::csv : PredictFormat::text), setting, start.out);

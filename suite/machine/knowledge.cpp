@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analytic/calibration/calibration_json.h"
+#include "analytic/hardware/hardware.h"
 #include "base/called.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -139,6 +140,18 @@ analytic::MachineInfo known_machine() {
     // PARABENCH_RANK names no program: a command without ranks does without.
   }
   return machine;
+}
+
+Target target_of(const std::string& hardware, const std::string& calibration) {
+  if (!hardware.empty()) return {analytic::find_hardware(hardware).machine, {}};
+  Target target{known_machine(), {}};
+  target.file = open_calibration(calibration, target.machine, true);
+  return target;
+}
+
+void check_target(const std::string& hardware, const std::string& calibration) {
+  if (hardware.empty() || calibration.empty()) return;
+  throw usage_error("--hardware", hardware, "no --calibration beside it: a data sheet was not calibrated");
 }
 
 }  // namespace parabench::suite

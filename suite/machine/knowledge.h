@@ -48,4 +48,14 @@ void remember(const protocol::Offer& capabilities, const analytic::MachineInfo& 
 /// this_machine(), with the GPUs that an earlier probe has found.
 analytic::MachineInfo known_machine();
 
+/// What predictions are for: the machine of a data sheet, or this one with its calibration.
+struct Target {
+  analytic::MachineInfo machine;
+  CalibrationFile file;
+};
+/// `hardware`: a sheet's name or file, "" for this machine. Throws what find_hardware() and open_calibration() throw.
+Target target_of(const std::string& hardware, const std::string& calibration);
+/// Throws usage_error for a calibration beside a sheet, of which nothing was calibrated.
+void check_target(const std::string& hardware, const std::string& calibration);
+
 }  // namespace parabench::suite

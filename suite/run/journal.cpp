@@ -31,7 +31,6 @@ namespace fs = std::filesystem;
 /// What a record takes on disk with 20 steps, some launches and a few ranks, twice: in the journal and in the file.
 constexpr std::int64_t bytes_per_record = 2 * 64 * 1024, bytes_besides = 1 << 20;
 
-fs::path folder_of(const fs::path& results) { return results.string() + ".journal"; }
 fs::path head_of(const fs::path& folder) { return folder / "head.json"; }
 fs::path lock_of(const fs::path& folder) { return folder / "lock"; }
 
@@ -89,8 +88,10 @@ std::vector<fs::path> records_in(const fs::path& folder) {
 
 bool is_finished(const results::Record& record) { return record.status == results::Status::ok; }
 
+fs::path journal_folder(const fs::path& results) { return results.string() + ".journal"; }
+
 Journal::Journal(fs::path results, int cases, Progress& progress)
-    : results_(std::move(results)), folder_(folder_of(results_)), progress_(progress) {
+    : results_(std::move(results)), folder_(journal_folder(results_)), progress_(progress) {
   lock();
   try {
     require_room(folder_, cases);
@@ -223,7 +224,7 @@ bool Journal::finish(const results::ResultsFile& all, bool complete) {
 }
 
 bool is_being_written(const fs::path& results) {
-  const int lock = open(lock_of(folder_of(results)).c_str(), O_RDWR | O_CLOEXEC);
+  const int lock = open(lock_of(journal_folder(results)).c_str(), O_RDWR | O_CLOEXEC);
   if (lock < 0) return false;
   const bool taken = flock(lock, LOCK_SH | LOCK_NB) != 0;
   close(lock);
@@ -232,7 +233,7 @@ bool is_being_written(const fs::path& results) {
 
 bool was_cut_short(const fs::path& results) {
   std::error_code ignored;
-  return fs::exists(head_of(folder_of(results)), ignored);
+  return fs::exists(head_of(journal_folder(results)), ignored);
 }
 
 void require_same_run(const Unfinished& before, const results::ResultsFile& now) {

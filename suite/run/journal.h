@@ -19,6 +19,9 @@ struct Unfinished {
 /// skipped is looked at anew.
 bool is_finished(const results::Record& record);
 
+/// The folder of the journal beside a results file, which is not whole while it is there.
+std::filesystem::path journal_folder(const std::filesystem::path& results);
+
 /// The folder FILE.journal: head.json, a results file without records, and record-<hash of the id>.json for each
 /// record, every one written beside and renamed; scratch tells of scratch folders (scratch_note.h). One program at a
 /// time: it holds a lock on the file lock while it lives, which is the one at that path.

@@ -1,31 +1,15 @@
 // Seconds and highest memory to predict large cases from the data sheet; the command adds its start and its output.
 #include <benchmark/benchmark.h>
-#include <malloc.h>
 
-#include <fstream>
 #include <string>
 
 #include "base/case_id.h"
 #include "suite/machine/knowledge.h"
 #include "suite/run/outlook.h"
+#include "tests/benchmarks/peak_memory.h"
 
 namespace parabench::suite {
 namespace {
-
-/// The process' highest resident set since start_peak(), in bytes (Linux).
-void start_peak() {
-  malloc_trim(0);
-  std::ofstream("/proc/self/clear_refs") << 5;
-}
-double peak_bytes() {
-  std::ifstream status("/proc/self/status");
-  std::string field;
-  while (status >> field && field != "VmHWM:") {
-  }
-  double kibibytes = 0;
-  status >> kibibytes;
-  return 1024 * kibibytes;
-}
 
 void predict(benchmark::State& state, const std::string& id) {
   const Knowledge knowledge{known_machine()};

@@ -1,8 +1,6 @@
 // Seconds and highest memory to write, check and simulate large pipelines.
 #include <benchmark/benchmark.h>
-#include <malloc.h>
 
-#include <fstream>
 #include <string>
 
 #include "analytic/costs/costs.h"
@@ -10,6 +8,7 @@
 #include "parallelism/plan/strategies/strategies.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 #include "parallelism/plan/validate.h"
+#include "tests/benchmarks/peak_memory.h"
 
 namespace parabench {
 namespace {
@@ -35,21 +34,6 @@ Pipeline pipeline(const std::string& strategy, int devices, int micro_batches) {
   spec.micro = spec.batch = micro_batches;
   spec.partition = PartitionRule::uniform;
   return {spec, chain_of(plan::find_strategy(strategy).stages(spec))};
-}
-
-/// The process' highest resident set since start_peak(), in bytes (Linux).
-void start_peak() {
-  malloc_trim(0);
-  std::ofstream("/proc/self/clear_refs") << 5;
-}
-double peak_bytes() {
-  std::ifstream status("/proc/self/status");
-  std::string field;
-  while (status >> field && field != "VmHWM:") {
-  }
-  double kibibytes = 0;
-  status >> kibibytes;
-  return 1024 * kibibytes;
 }
 
 /// Runs `body` on plans of P = range(0) devices and M = range(1) micro-batches; writing them counts.

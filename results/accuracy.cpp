@@ -115,7 +115,7 @@ std::vector<JudgedCase> judged_cases(std::span<const ResultsFile> passes) {
   const std::map<std::string, Records> cases = by_id(passes);
   std::vector<JudgedCase> judged;
   for (const auto& [id, records] : cases) {
-    const auto value = [&](auto of) {
+    const auto value = [&records = records](auto of) {
       return median_of(records, [&](const Record& record) { return std::optional<double>(of(record)); });
     };
     JudgedCase one{.id = id, .parameters = records.front()->parameters, .passes = static_cast<int>(records.size())};

@@ -54,7 +54,7 @@ void add_means(std::string& text, std::string_view heading, std::span<const Judg
   text += fmt::format("\n{:<{}} {:>6} {:>9} {:>7} {:>7} {:>7}\n", heading, width, "cases", "forecast", "paired",
                       "noise", "ratio");
   for (const auto& [name, members] : groups) {
-    const auto mean_of = [&](auto of) {
+    const auto mean_of = [&members = members](auto of) {
       const ErrorFigures f = figures_of(errors_of(members, of));
       return f.cases > 0 ? percent(f.mean) : "-";
     };

@@ -49,7 +49,7 @@ def hand_over(hosts, folder, program, case):
 
 def ddp(hosts, folder, python, work, losses, steps):
     reply = pathlib.Path(tempfile.mkdtemp(dir=folder))
-    ranks = [hosts.start(host, ["env", "GLOO_SOCKET_IFNAME=" + interface(hosts, host), "OMP_NUM_THREADS=1", "WORLD_SIZE=2",
+    ranks = [hosts.start(host, ["env", "GLOO_SOCKET_IFNAME=" + hosts.interface(host), "OMP_NUM_THREADS=1", "WORLD_SIZE=2",
                                 f"RANK={rank}", "LOCAL_RANK=0", python, "-sEB", str(ROOT / "suite" / "peer"), "--product",
                                 "torch-ddp", "--work", str(work), "--reply", str(reply), "--steps", str(steps), "--warmup",
                                 str(WARMUP), "--rank", str(rank)])
@@ -64,12 +64,6 @@ def ddp(hosts, folder, python, work, losses, steps):
         if abs(found - expected) > 1e-3 * abs(expected):
             sys.exit(f"DDP: loss of step {step} is {found}, ours {expected}")
     return statistics.median(measured["step_time_s"]["samples"][0])
-
-
-def interface(hosts, host):
-    """The name of the host's own end of its link."""
-    links = json.loads(hosts.run(host, ["ip", "-j", "address"]).stdout)
-    return next(link["ifname"] for link in links if any(a["local"] == hosts.address(host) for a in link["addr_info"]))
 
 
 def main():

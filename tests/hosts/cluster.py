@@ -16,6 +16,7 @@ Needs root and namespaces, and Debian's slurm-wlm, munge, libpmix2 and iproute2.
 """
 import argparse
 import glob
+import json
 import os
 import pathlib
 import shutil
@@ -104,6 +105,11 @@ class Cluster:
 
     def address(self, host):
         return f"{NETWORK}.{1 if host == 'head' else 11 + self.hosts.index(host)}"
+
+    def interface(self, host):
+        """The name of the host's own end of its link."""
+        links = json.loads(self.run(host, ["ip", "-j", "address"]).stdout)
+        return next(link["ifname"] for link in links if any(a["local"] == self.address(host) for a in link["addr_info"]))
 
     def environment(self):
         path = os.environ.get("PATH", "/usr/bin:/bin") + ":" + SBIN

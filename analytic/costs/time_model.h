@@ -22,8 +22,8 @@ int link_sharers(const plan::Plan& plan, const plan::Op& message);
 class TimeModel {
  public:
   virtual ~TimeModel() = default;
-  /// Of `op` on `rank` while `busy_ranks` ranks (itself included) compute and nobody communicates. Messages and
-  /// reductions: occupancy of the link while nobody computes.
+  /// Of `op` on `rank` while `busy_ranks` ranks (itself included) compute and nobody communicates; of updates and
+  /// additions while so many update or add. Messages and reductions: occupancy of the link while nobody computes.
   virtual TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const = 0;
   /// Their sum, exactly. A model that knows it before its parts overrides it: simulate() asks for every operation.
   virtual double seconds(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const;

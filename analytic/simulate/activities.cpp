@@ -14,13 +14,19 @@ int demand(const Case& spec, const Activity& activity, bool computes) {
   return computes ? threads_of_operation(spec) : activity.ends;
 }
 
+bool streams(plan::OpKind kind) {
+  return plan::lane_kind(kind) == plan::LaneKind::compute && !plan::is_pass(kind) && !plan::is_of_compression(kind);
+}
+
 }  // namespace
 
 void SharingActivities::start(const Activity& activity, double now) {
   now_ = now;
   const bool computes = plan::lane_kind(activity.op->kind) == plan::LaneKind::compute;
-  Running& running = running_.emplace_back(
-      Running{.activity = activity, .computes = computes, .demand = demand(plan_.spec, activity, computes)});
+  Running& running = running_.emplace_back(Running{.activity = activity,
+                                                   .computes = computes,
+                                                   .streams = streams(activity.op->kind),
+                                                   .demand = demand(plan_.spec, activity, computes)});
   if (!spare_.empty()) {
     running.known_s = std::move(spare_.back());
     spare_.pop_back();
@@ -35,18 +41,21 @@ double SharingActivities::measured_s(Running& running, int busy_ranks) const {
 }
 
 void SharingActivities::reload() {
-  int busy = 0, compute_demand = 0, all_demand = 0;
+  int busy = 0, streaming = 0, compute_demand = 0, all_demand = 0;
   for (const Running& r : running_) {
     all_demand += r.demand;
+    if (r.streams) ++streaming;
+    if (plan::is_collective(r.activity.op->kind)) streaming += r.activity.ends;
     if (!r.computes) continue;
     ++busy;
     compute_demand += r.demand;
   }
   // Two operations of one rank are as two ranks that compute, and so many were measured at most.
   busy = std::min(busy, plan_.spec.np);
+  streaming = std::min(streaming, plan_.spec.np);
   const int cores = time_.cores();
   for (Running& r : running_) {
-    const int measured_busy = r.computes ? busy : 1;
+    const int measured_busy = r.streams ? streaming : r.computes ? busy : 1;
     if (r.measured_busy != measured_busy) {
       r.measured_busy = measured_busy;
       r.measured_s = measured_s(r, measured_busy);

@@ -34,6 +34,7 @@ class SharingActivities {
   struct Running {
     Activity activity;
     bool computes = false;
+    bool streams = false;   ///< computes little and moves much: an update, an addition
     int demand = 0;         ///< cores that it would use
     double remaining = 1;   ///< share of the operation still to do
     double whole_s = 0;     ///< what all of it would take under the present load

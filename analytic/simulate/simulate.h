@@ -19,7 +19,9 @@ namespace parabench::analytic {
 ///    operation uses threads_of_operation(spec) cores, a message one at each end, a collective one per member. What an
 ///    operation suffered when it was measured (busy ranks; more demand than cores) is not charged again: it is
 ///    stretched by max(C, demand now) / max(C, demand when measured). The work of GPUs takes no cores. Seconds of
-///    computing follow the number of ranks that compute, moment by moment. Where time.cores() is 0, busy_ranks is 1.
+///    computing follow the number of ranks that compute, moment by moment; those of what moves much memory and computes
+///    little (updates, additions) the number of ranks that do, or take part in a collective: they share the memory's
+///    rate, of which passes take little. Where time.cores() is 0, busy_ranks is 1.
 /// Deterministic. Throws Error naming, rank by rank, the operations that wait for each other when the plan
 /// dead-locks. O(n) in operations; with shared cores O(n k), k being the operations that run at a time; with
 /// shared links O(n (p + log n)), p being the ranks of a collective.

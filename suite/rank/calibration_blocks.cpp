@@ -5,12 +5,15 @@
 #include <chrono>
 #include <ctime>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "analytic/calibration/scope.h"
 #include "base/case_text.h"
 #include "base/statistics.h"
+#include "parallelism/comm/gather.h"
 #include "parallelism/plan/routes.h"
 #include "parallelism/plan/state/state_layout.h"
 #include "suite/rank/layer_chain.h"
@@ -89,6 +92,15 @@ std::int64_t largest_message(const Launch& launch) {
 
 }  // namespace
 
+double slowest_step_s(comm::Communicator& comm, std::span<const double> steps_s) {
+  std::vector<double> slowest(steps_s.begin(), steps_s.end());
+  for (const std::string& text : comm::gather_to_root(comm, nlohmann::json(slowest).dump())) {
+    const auto of_rank = nlohmann::json::parse(text).get<std::vector<double>>();
+    for (std::size_t i = 0; i < slowest.size(); ++i) slowest[i] = std::max(slowest[i], of_rank[i]);
+  }
+  return comm.rank() == Rank(0) ? median(slowest) : 0;
+}
+
 void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& device, const std::vector<int>& samples,
                  const ChainEffort& effort, analytic::Calibration& calibration) {
   const int busy = comm.size();
@@ -116,11 +128,19 @@ void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& d
     if (busy == 1) continue;
     steps = std::stoi(comm::all_gather(comm, std::to_string(steps))[0]);
     const auto together = [&] { comm.wait(comm.barrier()); };
-    take(time_layers(launch, device, count, steps, together), busy);
+    LayerChain chain = time_layers(launch, device, count, steps, together);
+    const double slowest_s = slowest_step_s(comm, chain.steps_s);
+    if (comm.rank() == Rank(0)) stretch(chain, slowest_s / median(chain.steps_s));
+    take(chain, busy);
     comm.wait(comm.barrier());
   }
-  for (const auto& [ranks, seconds] : updates_s)
-    calibration.update_s_per_parameter[analytic::update_key(launch.plan.spec)][ranks] = mean(seconds);
+  analytic::RatesByBusy& updates = calibration.update_s_per_parameter[analytic::update_key(launch.plan.spec)];
+  for (const auto& [ranks, seconds] : updates_s) updates[ranks] = mean(seconds);
+  // In a step all ranks update at once; chains that run side by side meet in their passes.
+  if (busy > 1 && device.where().is_cpu()) {
+    const double factor = update_slowdown(comm, device, launch.plan.spec, models::parameter_count(launch.model));
+    if (comm.rank() == Rank(0)) updates[busy] = updates[1] * factor;
+  }
   if (!overheads_s.empty())
     calibration.step_overhead_s[analytic::measured_device(launch.plan.spec)] = median(overheads_s);
 }

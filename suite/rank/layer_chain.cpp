@@ -111,13 +111,7 @@ double replayed_step_s(plan::Plan step, const Launch& launch, exec::Device& devi
 void fit_into(LayerChain& chain, double step_s, double overhead_s) {
   double layers_s = 0;
   for (const analytic::LayerTiming& t : chain.layers) layers_s += t.forward_s + t.backward_s;
-  const double factor = std::max(0.0, step_s - chain.update_s - overhead_s) / layers_s;
-  for (analytic::LayerTiming& t : chain.layers) {
-    for (double* s : {&t.forward_s, &t.backward_s, &t.forward_mad_s, &t.backward_mad_s}) *s *= factor;
-    if (!t.split) continue;
-    for (double* s : {&t.split->input_s, &t.split->weight_s, &t.split->input_mad_s, &t.split->weight_mad_s})
-      *s *= factor;
-  }
+  stretch(chain, std::max(0.0, step_s - chain.update_s - overhead_s) / layers_s);
   chain.step_s = step_s;
 }
 
@@ -161,6 +155,15 @@ analytic::SplitTiming split_timing_of(const Samples& chain, int layer) {
 
 }  // namespace
 
+void stretch(LayerChain& chain, double factor) {
+  for (analytic::LayerTiming& t : chain.layers) {
+    for (double* s : {&t.forward_s, &t.backward_s, &t.forward_mad_s, &t.backward_mad_s}) *s *= factor;
+    if (!t.split) continue;
+    for (double* s : {&t.split->input_s, &t.split->weight_s, &t.split->input_mad_s, &t.split->weight_mad_s})
+      *s *= factor;
+  }
+}
+
 void tune_layers(const Launch& launch, exec::Device& device, int samples) {
   const plan::Plan step = plan::make_plan(alone(launch.plan.spec, samples), launch.model, {}, 1);
   comm::run_thread_ranks(1, [&](comm::Communicator& comm) {
@@ -177,6 +180,7 @@ LayerChain time_layers(const Launch& launch, exec::Device& device, int samples, 
   for (int l = 0; l < layers; ++l) chain.layers.push_back(timing_of(whole, l, samples));
   chain.update_s = whole.median_s(plan::OpKind::update, 0);
   chain.overhead_s = median(whole.gaps);
+  chain.steps_s = whole.steps;
   fit_into(chain, median(whole.steps), overhead_of(step, chain));
   if (plan::uses(launch.plan, plan::OpKind::backward_input)) {
     const plan::Plan split = split_backwards(step);

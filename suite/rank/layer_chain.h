@@ -16,7 +16,11 @@ namespace parabench::rank {
 struct LayerChain {
   std::vector<analytic::LayerTiming> layers;
   double update_s = 0, overhead_s = 0, step_s = 0;
+  std::vector<double> steps_s;  ///< of each step, in their order; never of replayed ones
 };
+
+/// Multiplies the times of the layers.
+void stretch(LayerChain& chain, double factor);
 
 /// Called between making a chain's state and its first step, before each of the chains.
 using Ready = std::function<void()>;

@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/optimizer.h"
 #include "base/statistics.h"
 #include "parallelism/comm/gather.h"
 #include "parallelism/comm/timed_exchange.h"
+#include "parallelism/exec/stage_state.h"
 
 namespace parabench::rank {
 namespace {
@@ -88,6 +90,26 @@ analytic::Curve point_to_point_curve(comm::Communicator& comm, exec::Device& dev
     curve.push_back({bytes, both_ways / 2});
   }
   return curve;
+}
+
+double update_slowdown(comm::Communicator& comm, exec::Device& device, const Case& spec, std::int64_t parameters) {
+  const OptimizerRule rule = optimizer_rule(spec);
+  const auto zeros = [&, count = std::min<std::int64_t>(parameters, 1 << 24)] {
+    return torch::zeros({count}, torch::TensorOptions(exec::master_type(spec.precision)).device(device.where()));
+  };
+  exec::UpdateOperands operands{.weights = zeros(), .next = {}, .states = {}, .gradient = zeros(), .update = {}};
+  operands.next = operands.weights;
+  for (int state = 0; state < state_count(rule); ++state) operands.states[state] = zeros();
+  if (find_optimizer(spec.optimizer.name).counts_updates) operands.update = torch::ones({1});
+  comm::CacheSweep sweep;
+  const auto time_on = [&](bool updates) {
+    return time_transfer(comm, sweep, [&] {
+      if (updates) device.update(rule, {operands});
+    });
+  };
+  const double alone = time_on(comm.rank() == Rank(0));
+  const double together = time_on(true);
+  return comm.rank() == Rank(0) ? std::max(1.0, together / alone) : 0;
 }
 
 double copy_rate(exec::Device& device) {

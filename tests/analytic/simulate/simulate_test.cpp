@@ -187,6 +187,31 @@ TEST(SharedCores, SecondsFollowTheNumberOfBusyRanksMomentByMoment) {
   EXPECT_DOUBLE_EQ(t.ranks[1][0][0].end, 4);  // a third done at 2, the rest alone in 2
 }
 
+TEST(SharedCores, UpdatesFollowTheNumberOfRanksThatMoveMemoryMomentByMoment) {
+  const HandCosts costs(
+      [](Rank rank, const plan::Op& op, int busy) {
+        if (op.kind == plan::OpKind::update) return 1.0 * busy;
+        if (op.kind == plan::OpKind::all_reduce) return 3.0;
+        return op.kind == plan::OpKind::backward && rank == Rank(0) ? 10.0 : 0.0;
+      },
+      8);
+  // After their sum both update; beside the backward of rank 0, rank 1 of a pipeline updates alone.
+  EXPECT_DOUBLE_EQ(end_of(data_parallel(2, 1), costs), 10 + 3 + 2);
+  const plan::Timeline pipeline = simulate(gpipe(2, 1), costs);
+  const plan::Span& update = pipeline.ranks[1][plan::compute_lane].back();
+  EXPECT_DOUBLE_EQ(update.end - update.start, 1);
+  // The first update of two begins beside the second sum, in which two ranks take part.
+  const HandCosts of_one(
+      [](Rank, const plan::Op& op, int busy) {
+        if (op.kind == plan::OpKind::update) return 1.0 * busy;
+        return op.kind == plan::OpKind::all_reduce ? 3.0 : 0.0;
+      },
+      8);
+  const plan::Timeline buckets = simulate(data_parallel(2, 2), of_one);
+  const auto& lane = buckets.ranks[0][plan::compute_lane];
+  EXPECT_DOUBLE_EQ(lane[lane.size() - 2].end - lane[lane.size() - 2].start, 2);
+}
+
 TEST(SharedCores, ContentionThatWasMeasuredIsNotChargedTwice) {
   // Two ranks on one core, measured as twice as slow together.
   const HandCosts costs(

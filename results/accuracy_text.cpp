@@ -1,8 +1,10 @@
 #include "results/accuracy_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -78,9 +80,28 @@ void add_worst(std::string& text, std::span<const JudgedCase> cases, int worst) 
                         one->largest_term.empty() ? "" : "; most of it in " + one->largest_term);
 }
 
-std::string number(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? print_number(*value) : "";
-}
+json known(const std::optional<double>& value) { return value && std::isfinite(*value) ? json(*value) : json(); }
+
+/// What tables and programs get of a case.
+struct Column {
+  std::string_view name;
+  json (*of)(const JudgedCase&);
+};
+
+const std::array columns = {
+    Column{"id", [](const JudgedCase& one) -> json { return one.id; }},
+    Column{"passes", [](const JudgedCase& one) -> json { return one.passes; }},
+    Column{"measured_s", [](const JudgedCase& one) -> json { return one.measured_s; }},
+    Column{"predicted_s", [](const JudgedCase& one) -> json { return one.predicted_s; }},
+    Column{"forecast", [](const JudgedCase& one) -> json { return one.forecast; }},
+    Column{"paired", [](const JudgedCase& one) { return known(one.paired); }},
+    Column{"adjusted", [](const JudgedCase& one) { return known(one.adjusted); }},
+    Column{"noise", [](const JudgedCase& one) { return known(one.noise); }},
+    Column{"peak_memory", [](const JudgedCase& one) { return known(one.memory); }},
+    Column{"time_over_ranks", [](const JudgedCase& one) { return known(one.per_rank); }},
+    Column{"ddlbench", [](const JudgedCase& one) { return known(one.ddlbench); }},
+    Column{"largest_term", [](const JudgedCase& one) -> json { return one.largest_term; }},
+};
 
 }  // namespace
 
@@ -98,21 +119,18 @@ std::string accuracy_text(std::span<const JudgedCase> cases, int worst) {
 }
 
 std::string accuracy_csv(std::span<const JudgedCase> cases) {
-  std::string text =
-      "id,passes,measured_s,predicted_s,forecast,paired,adjusted,noise,peak_memory,time_over_ranks,ddlbench,largest_"
-      "term\n";
-  for (const JudgedCase& one : cases)
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_text(one.id), one.passes,
-                        print_number(one.measured_s), print_number(one.predicted_s), print_number(one.forecast),
-                        number(one.paired), number(one.adjusted), number(one.noise), number(one.memory),
-                        number(one.per_rank), number(one.ddlbench), csv_text(one.largest_term));
+  std::vector<std::string> cells;
+  for (const Column& column : columns) cells.emplace_back(column.name);
+  std::string text = fmt::format("{}\n", fmt::join(cells, ","));
+  for (const JudgedCase& one : cases) {
+    cells.clear();
+    for (const Column& column : columns) cells.push_back(csv_cell(column.of(one)));
+    text += fmt::format("{}\n", fmt::join(cells, ","));
+  }
   return text;
 }
 
 json accuracy_json(std::span<const JudgedCase> cases) {
-  const auto known = [](const std::optional<double>& value) {
-    return value && std::isfinite(*value) ? json(*value) : json();
-  };
   json figures = json::object(), rows = json::array();
   for (const ErrorKind& kind : error_kinds()) {
     const ErrorFigures f = figures_of(errors_of(cases, kind.of));
@@ -120,19 +138,10 @@ json accuracy_json(std::span<const JudgedCase> cases) {
     figures[std::string(kind.name)] = {{"cases", f.cases}, {"mean", f.mean}, {"median", f.median},
                                        {"p90", f.p90},     {"max", f.max},   {"median_ratio", f.median_ratio}};
   }
-  for (const JudgedCase& one : cases)
-    rows.push_back({{"id", one.id},
-                    {"passes", one.passes},
-                    {"measured_s", one.measured_s},
-                    {"predicted_s", one.predicted_s},
-                    {"forecast", one.forecast},
-                    {"paired", known(one.paired)},
-                    {"adjusted", known(one.adjusted)},
-                    {"noise", known(one.noise)},
-                    {"peak_memory", known(one.memory)},
-                    {"time_over_ranks", known(one.per_rank)},
-                    {"ddlbench", known(one.ddlbench)},
-                    {"largest_term", one.largest_term}});
+  for (const JudgedCase& one : cases) {
+    json& row = rows.emplace_back(json::object());
+    for (const Column& column : columns) row[std::string(column.name)] = column.of(one);
+  }
   return {{"figures", figures}, {"cases", rows}};
 }
 

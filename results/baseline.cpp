@@ -18,12 +18,15 @@ constexpr std::array<std::string_view, 3> sequential_ways = {"recompute", "memor
 
 bool agree(const CaseKey& key, const Case& a, const Case& b) { return key.compare(a, b) == 0; }
 
+/// Whether the key says what is trained.
+bool is_of_training(const CaseKey& key) {
+  return !key.is_of_strategies() && std::ranges::find(ways, key.name) == ways.end();
+}
+
 }  // namespace
 
 bool same_training(const Case& a, const Case& b) {
-  const auto agrees = [&](const CaseKey& key) {
-    return key.is_of_strategies() || std::ranges::find(ways, key.name) != ways.end() || agree(key, a, b);
-  };
+  const auto agrees = [&](const CaseKey& key) { return !is_of_training(key) || agree(key, a, b); };
   return a.model == b.model && a.dataset == b.dataset && std::ranges::all_of(case_keys(), agrees);
 }
 
@@ -34,13 +37,20 @@ bool is_reference(const Record& record) {
          counts(record);
 }
 
+std::vector<std::string_view> obstacles(const Case& reference, const Case& spec) {
+  std::vector<std::string_view> out;
+  if (reference.model != spec.model) out.push_back("model");
+  if (reference.dataset != spec.dataset) out.push_back("data set");
+  for (const CaseKey& key : case_keys()) {
+    const bool is_sequential_way = std::ranges::find(sequential_ways, key.name) != sequential_ways.end();
+    if (!is_of_training(key) && !is_sequential_way) continue;
+    if (!agree(key, reference, spec) && !(is_sequential_way && agree(key, reference, Case{}))) out.push_back(key.name);
+  }
+  return out;
+}
+
 bool is_reference_of(const Record& reference, const Case& spec) {
-  const auto fits = [&](std::string_view name) {
-    const CaseKey& key = find_case_key(name);
-    return agree(key, reference.parameters, spec) || agree(key, reference.parameters, Case{});
-  };
-  return is_reference(reference) && same_training(reference.parameters, spec) &&
-         std::ranges::all_of(sequential_ways, fits);
+  return is_reference(reference) && obstacles(reference.parameters, spec).empty();
 }
 
 void fill_baselines(std::span<Record> records) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <span>
+#include <string_view>
+#include <vector>
 
 #include "results/record.h"
 
@@ -17,8 +19,11 @@ int cores(const Case& spec);
 /// Whether it is what others are compared with: sequential training that was measured and counts (summary.h).
 bool is_reference(const Record& record);
 
-/// Whether it is what a case is compared with, batch and cores apart: of the same training, with recompute, memory and
-/// executor as the case has them, or with their defaults.
+/// In what a sequential case is not the one that another is compared with, batch and cores apart: "model", "data set" and
+/// names of keys. It has to train the same, with recompute, memory and executor as the case has them, or with their
+/// defaults.
+std::vector<std::string_view> obstacles(const Case& reference, const Case& spec);
+/// Whether it is what a case is compared with: is_reference(), and no obstacles().
 bool is_reference_of(const Record& reference, const Case& spec);
 
 /// Fills `measured.baseline` of every record that counts (summary.h) but the sequential ones, from the first that is

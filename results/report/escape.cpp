@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
+#include "base/units_text.h"
 
 namespace parabench::results {
 namespace {
@@ -105,6 +107,14 @@ std::string csv_text(std::string_view text) {
   std::string cell = fmt::format("{}{}", like_formula ? "'" : "", valid_utf8(text));
   if (cell.find_first_of(",\"\n\r") == std::string::npos) return cell;
   return '"' + each(cell, [](char c) { return c == '"' ? std::string("\"\"") : std::string(1, c); }) + '"';
+}
+
+std::string csv_cell(const json& value) {
+  if (value.is_null()) return "";
+  if (value.is_string()) return csv_text(value.get<std::string>());
+  if (!value.is_number_float()) return value.dump();
+  const auto number = value.get<double>();
+  return std::isfinite(number) ? print_number(number) : "";
 }
 
 }  // namespace parabench::results

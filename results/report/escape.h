@@ -22,5 +22,7 @@ std::string latex_comment(std::string_view text);
 /// A cell of CSV (RFC 4180): quoted where it must be. A text that a spreadsheet would take for a formula (it begins
 /// with '=', '+', '-', '@', a tab, a carriage return or a line feed) gets an apostrophe in front.
 std::string csv_text(std::string_view text);
+/// The same of a JSON value that is no array and no object: nothing for null and for numbers that are not finite.
+std::string csv_cell(const nlohmann::json& value);
 
 }  // namespace parabench::results

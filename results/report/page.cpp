@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <stdexcept>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "base/counted.h"
@@ -57,85 +59,84 @@ std::string verdict(const Record& record, const ReportRow& row) {
   return is_checked(record) ? "ok" : "unchecked";
 }
 
+/// A row of the table of cases.
+struct CaseRow {
+  const Report& report;
+  const ReportRow& row;
+  const Record& record;
+};
+
 /// A column of the table of cases.
 struct CaseColumn {
   std::string_view name;
-  std::string (*cell)(const Report&, const ReportRow&);  ///< no_value where there is none
+  std::string (*cell)(const CaseRow&);  ///< no_value where there is none
   bool is_text = false;
 };
 
+/// What a member, or a function, reads from a part of a record that may not be there.
+template <class Part, class Read>
+auto read_from(const std::optional<Part>& part, Read read) {
+  using Value = std::remove_cvref_t<std::invoke_result_t<Read, const Part&>>;
+  return part ? std::optional<Value>(std::invoke(read, *part)) : std::nullopt;
+}
+
 const std::array case_columns = {
     CaseColumn{"Predicted step",
-               [](const Report& report, const ReportRow& row) {
-                 const auto& predicted = report.record(row).predicted;
-                 return time_cell(predicted ? std::optional(predicted->step_time_s) : std::nullopt);
-               }},
+               [](const CaseRow& of) { return time_cell(read_from(of.record.predicted, &Predicted::step_time_s)); }},
     CaseColumn{"Measured step",
-               [](const Report& report, const ReportRow& row) {
-                 const auto& measured = report.record(row).measured;
-                 return time_cell(measured ? std::optional(measured->step_time_s.median) : std::nullopt);
+               [](const CaseRow& of) {
+                 return time_cell(
+                     read_from(of.record.measured, [](const Measured& m) { return m.step_time_s.median; }));
                }},
     CaseColumn{"Step error",
-               [](const Report&, const ReportRow& row) {
-                 return error_cell(row.error ? std::optional(row.error->step_time) : std::nullopt);
-               }},
+               [](const CaseRow& of) { return error_cell(read_from(of.row.error, &CaseError::step_time)); }},
     CaseColumn{"Noise",
-               [](const Report& report, const ReportRow& row) {
-                 const auto& error = report.record(row).error;
+               [](const CaseRow& of) {
+                 const auto& error = of.record.error;
                  if (!error || !error->noise_floor) return std::string(no_value);
                  return td(noise_percent(*error->noise_floor), error->noise_floor->relative);
                }},
     CaseColumn{"Adjusted",
-               [](const Report& report, const ReportRow& row) {
-                 const auto& error = report.record(row).error;
-                 return error_cell(error && error->adjusted ? std::optional(error->adjusted->relative) : std::nullopt);
+               [](const CaseRow& of) {
+                 const auto& error = of.record.error;
+                 return error_cell(error ? read_from(error->adjusted, &AdjustedError::relative) : std::nullopt);
                }},
     CaseColumn{"Paired",
-               [](const Report& report, const ReportRow& row) {
-                 const auto& error = report.record(row).error;
+               [](const CaseRow& of) {
+                 const auto& error = of.record.error;
                  return error_cell(error ? error->paired_step_time_relative : std::nullopt);
                }},
-    CaseColumn{"Predicted peak",
-               [](const Report& report, const ReportRow& row) {
-                 const auto& predicted = report.record(row).predicted;
-                 return bytes_cell(predicted ? peak_bytes(*predicted) : 0);
-               }},
+    CaseColumn{
+        "Predicted peak",
+        [](const CaseRow& of) { return bytes_cell(of.record.predicted ? peak_bytes(*of.record.predicted) : 0); }},
     CaseColumn{"Measured peak",
-               [](const Report& report, const ReportRow& row) {
-                 const auto& measured = report.record(row).measured;
-                 return bytes_cell(measured ? peak_bytes(*measured) : 0);
-               }},
+               [](const CaseRow& of) { return bytes_cell(of.record.measured ? peak_bytes(*of.record.measured) : 0); }},
     CaseColumn{"Memory error",
-               [](const Report&, const ReportRow& row) {
-                 return error_cell(row.error ? std::optional(row.error->peak_memory) : std::nullopt);
-               }},
+               [](const CaseRow& of) { return error_cell(read_from(of.row.error, &CaseError::peak_memory)); }},
     CaseColumn{"Samples/s",
-               [](const Report& report, const ReportRow& row) {
-                 const auto& measured = report.record(row).measured;
-                 if (!measured) return std::string(no_value);
-                 return td(plain_number(measured->throughput_samples_per_s), measured->throughput_samples_per_s);
+               [](const CaseRow& of) {
+                 const auto rate = read_from(of.record.measured, &Measured::throughput_samples_per_s);
+                 return td(rate ? plain_number(*rate) : "", rate);
                }},
     CaseColumn{"Speed-up",
-               [](const Report& report, const ReportRow& row) {
-                 const auto& measured = report.record(row).measured;
-                 if (!measured || !measured->baseline) return std::string(no_value);
-                 return td(plain_number(measured->baseline->speedup) + " x", measured->baseline->speedup);
+               [](const CaseRow& of) {
+                 const auto& measured = of.record.measured;
+                 const auto speedup = measured ? read_from(measured->baseline, &Baseline::speedup) : std::nullopt;
+                 return td(speedup ? plain_number(*speedup) + " x" : "", speedup);
                }},
     CaseColumn{"Launches",
-               [](const Report& report, const ReportRow& row) {
-                 const auto& measured = report.record(row).measured;
-                 if (!measured) return std::string(no_value);
-                 const auto launches = static_cast<double>(measured->step_time_s.samples.size());
+               [](const CaseRow& of) {
+                 if (!of.record.measured) return std::string(no_value);
+                 const auto launches = static_cast<double>(of.record.measured->step_time_s.samples.size());
                  return td(plain_number(launches), launches);
                }},
     CaseColumn{"File",
-               [](const Report& report, const ReportRow& row) {
-                 return report.files.size() > 1 ? td(report.files[row.file].label, "word") : std::string(no_value);
+               [](const CaseRow& of) {
+                 const auto& files = of.report.files;
+                 return files.size() > 1 ? td(files[of.row.file].label, "word") : std::string(no_value);
                },
                true},
-    CaseColumn{"Verdict",
-               [](const Report& report, const ReportRow& row) { return td(verdict(report.record(row), row), "word"); },
-               true},
+    CaseColumn{"Verdict", [](const CaseRow& of) { return td(verdict(of.record, of.row), "word"); }, true},
 };
 
 struct Column {
@@ -158,23 +159,29 @@ std::string table(std::string_view id, std::string_view caption, std::span<const
 
 Column file_column(const Report& report) { return {report.files.size() > 1 ? "File" : "", true}; }
 
+std::string note(std::string_view text) { return fmt::format("<p class=\"note\">{}</p>\n", html_text(text)); }
+
 /// The table of cases, without the columns in which no case has a value: it shall fit a window.
 std::string cases_table(const Report& report) {
+  std::vector<CaseRow> of;
   std::vector<std::string> rows;
   for (const ReportRow& row : report.rows) {
     const Record& record = report.record(row);
+    of.push_back({report, row, record});
     rows.push_back((row.counts ? "<tr>" : "<tr class=\"left-out\">") +
                    id_cell(record.id, training_note(record, report.files[row.file].results.records)));
   }
   std::vector<Column> shown = {{"Case"}};
   for (const CaseColumn& column : case_columns) {
     std::vector<std::string> cells;
-    for (const ReportRow& row : report.rows) cells.push_back(column.cell(report, row));
+    for (const CaseRow& row : of) cells.push_back(column.cell(row));
     if (std::ranges::all_of(cells, [](const std::string& cell) { return cell == no_value; })) continue;
     shown.push_back({column.name, column.is_text});
     for (std::size_t i = 0; i < cells.size(); ++i) rows[i] += cells[i];
   }
-  return table("cases", "All cases", shown, fmt::format("{}</tr>\n", fmt::join(rows, "</tr>\n")));
+  std::string out = table("cases", "All cases", shown, fmt::format("{}</tr>\n", fmt::join(rows, "</tr>\n")));
+  for (const std::string& line : missing_scalings(report)) out += note(line);
+  return out;
 }
 
 std::string left_out_table(const Report& report) {
@@ -252,8 +259,7 @@ std::string summary(const Report& report) {
   for (const ReportFile& file : report.files) out += run_of(file);
   out += "</ul>\n";
   for (const ReportFile& file : report.files) {
-    for (const std::string& note : file.results.context.notes)
-      out += fmt::format("<p class=\"note\">{}</p>\n", html_text(fmt::format("{}: {}", file.label, note)));
+    for (const std::string& text : file.results.context.notes) out += note(fmt::format("{}: {}", file.label, text));
   }
   return out;
 }

@@ -58,8 +58,11 @@ void fill_scalings(Report& report) {
     std::vector<const Record*> references;
     for (const Record& record : report.files[f].results.records)
       if (is_reference(record)) references.push_back(&record);
-    for (ReportRow& row : report.rows)
-      if (row.file == f) row.scalings = scalings(report.record(row), references);
+    for (ReportRow& row : report.rows) {
+      if (row.file != f) continue;
+      row.scalings = scalings(report.record(row), references);
+      row.why_no_scaling = why_no_scaling(report.record(row), references);
+    }
   }
 }
 
@@ -198,6 +201,19 @@ Report make_report(std::vector<ReportFile> files, std::span<const std::string_vi
   fill_groups(report);
   fill_means(report);
   return report;
+}
+
+std::vector<std::string> missing_scalings(const Report& report) {
+  std::map<std::pair<std::size_t, std::string>, std::vector<std::size_t>> rows;
+  for (std::size_t i = 0; i < report.rows.size(); ++i)
+    if (const ReportRow& row = report.rows[i]; !row.why_no_scaling.empty())
+      rows[{row.file, row.why_no_scaling}].push_back(i);
+  std::vector<std::string> out;
+  for (const auto& [reason, of] : rows)
+    out.push_back(fmt::format("{}: no speed-up of {} ({}{}): {}", report.files[reason.first].label,
+                              counted(of.size(), "row"), report.record(report.rows[of.front()]).id,
+                              of.size() > 1 ? ", ..." : "", reason.second));
+  return out;
 }
 
 std::string short_id(const Record& record) {

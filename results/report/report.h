@@ -34,6 +34,8 @@ struct ReportRow {
   std::optional<CaseError> error;
   std::optional<bool> inside;  ///< whether the measured median lies in the predicted interval; nullopt: there is none
   std::vector<Scaling> scalings;
+  std::string
+      why_no_scaling;  ///< "" where there are some, or can be none: of references, and of rows that do not count
   /// Index of the group whose rows do the same training of the same batch on as many cores of the same hardware: only
   /// within a group times and bytes are choices against each other. Rows that count and were measured have one.
   std::optional<std::size_t> group;
@@ -59,6 +61,10 @@ struct Report {
 /// hardware (processors and GPUs of their hosts). A strategy's place is that in `strategy_order`, whatever the report
 /// holds; strategies that this does not name come behind, by name.
 Report make_report(std::vector<ReportFile> files, std::span<const std::string_view> strategy_order = {});
+
+/// Of each file, each reason once why rows are compared with nothing: "night: no speed-up of 3 rows (ID, ...): the
+/// nearest sequential case differs in optimizer".
+std::vector<std::string> missing_scalings(const Report& report);
 
 /// The part of a record's id behind "model/dataset/"; the whole id where it is not so formed.
 std::string short_id(const Record& record);

@@ -1,5 +1,8 @@
 #include "results/report/scaling.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "base/statistics.h"
@@ -17,6 +20,23 @@ bool fits(ScalingKind kind, const Case& reference, const Case& spec) {
     case ScalingKind::same_cores: return cores(reference) == cores(spec) && reference.batch == spec.batch;
   }
   return false;
+}
+
+bool fits_some_kind(const Case& reference, const Case& spec) {
+  return std::ranges::any_of(enum_values<ScalingKind>, [&](ScalingKind kind) { return fits(kind, reference, spec); });
+}
+
+/// Whether a record is compared with others.
+bool is_compared(const Record& record) { return counts(record) && record.measured && !is_reference(record); }
+
+/// In what a reference would have to be another one.
+std::vector<std::string_view> differences(const Case& reference, const Case& spec) {
+  std::vector<std::string_view> out = obstacles(reference, spec);
+  if (fits_some_kind(reference, spec)) return out;
+  const bool whole = reference.batch == spec.batch;
+  if (!whole && reference.batch * spec.np != spec.batch) out.push_back("batch");
+  if (reference.threads != spec.threads && !(whole && cores(reference) == cores(spec))) out.push_back("threads");
+  return out;
 }
 
 Scaling against(const Record& reference, const Record& record, ScalingKind kind) {
@@ -43,7 +63,7 @@ Scaling against(const Record& reference, const Record& record, ScalingKind kind)
 
 std::vector<Scaling> scalings(const Record& record, std::span<const Record* const> references) {
   std::vector<Scaling> out;
-  if (!counts(record) || !record.measured || is_reference(record)) return out;
+  if (!is_compared(record)) return out;
   for (const ScalingKind kind : enum_values<ScalingKind>) {
     const auto found = std::ranges::find_if(references, [&](const Record* reference) {
       return fits(kind, reference->parameters, record.parameters) && is_reference_of(*reference, record.parameters);
@@ -51,6 +71,20 @@ std::vector<Scaling> scalings(const Record& record, std::span<const Record* cons
     if (found != references.end()) out.push_back(against(**found, record, kind));
   }
   return out;
+}
+
+std::string why_no_scaling(const Record& record, std::span<const Record* const> references) {
+  if (!is_compared(record)) return "";
+  const Case& spec = record.parameters;
+  std::optional<std::vector<std::string_view>> fewest;
+  for (const Record* reference : references) {
+    const Case& other = reference->parameters;
+    if (other.model != spec.model || other.dataset != spec.dataset) continue;
+    std::vector<std::string_view> these = differences(other, spec);
+    if (!fewest || these.size() < fewest->size()) fewest = std::move(these);
+  }
+  if (!fewest) return "no sequential case of the same model and data set was measured and counts";
+  return fewest->empty() ? "" : fmt::format("the nearest sequential case differs in {}", fmt::join(*fewest, ", "));
 }
 
 }  // namespace parabench::results

@@ -1,9 +1,12 @@
 #include "suite/advise/advice_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <vector>
 
 #include "base/case_json.h"
@@ -45,6 +48,37 @@ std::vector<const Candidate*> rows_of(const Advice& advice, bool is_sequential, 
   return chosen;
 }
 
+/// What tables and programs get of a candidate.
+struct Column {
+  std::string_view path;  ///< in JSON, its words between slashes; in CSV between underscores
+  json (*of)(const Candidate&);
+  bool in_csv = true, in_json = true;
+};
+
+const std::array columns = {
+    Column{"id", [](const Candidate& one) -> json { return one.chosen.id; }},
+    Column{"strategy", [](const Candidate& one) -> json { return one.chosen.spec.strategy.name; }, true, false},
+    Column{"parameters", [](const Candidate& one) { return parameters_json(one.chosen.spec); }, false, true},
+    Column{"trains_as_sequential", [](const Candidate& one) -> json { return one.is_sequential; }},
+    Column{"is_simulated", [](const Candidate& one) -> json { return one.is_simulated; }},
+    Column{"step_time_s", [](const Candidate& one) -> json { return one.step_time_s; }},
+    Column{"throughput_samples_per_s", [](const Candidate& one) -> json { return samples_per_s(one); }},
+    Column{"peak_memory_bytes", [](const Candidate& one) -> json { return one.peak_bytes; }},
+    Column{"on_front", [](const Candidate& one) -> json { return one.is_on_front; }},
+    Column{"cost_source", [](const Candidate& one) -> json { return one.cost_source; }},
+    Column{"closed_form/step_time_s", [](const Candidate& one) -> json { return one.form.step_time_s; }},
+    Column{"closed_form/peak_memory_bytes", [](const Candidate& one) -> json { return one.form.peak_bytes; }},
+};
+
+/// A line of CSV of what `cell` makes of each of its columns.
+template <class Cell>
+std::string csv_line(Cell cell) {
+  std::vector<std::string> cells;
+  for (const Column& column : columns)
+    if (column.in_csv) cells.push_back(cell(column));
+  return fmt::format("{}\n", fmt::join(cells, ","));
+}
+
 }  // namespace
 
 std::string advice_text(const Question& question, const Advice& advice, int rows) {
@@ -65,32 +99,23 @@ std::string advice_text(const Question& question, const Advice& advice, int rows
 }
 
 std::string advice_csv(const Advice& advice) {
-  std::string text =
-      "id,strategy,trains_as_sequential,is_simulated,step_time_s,throughput_samples_per_s,peak_memory_bytes,"
-      "on_front,cost_source,closed_form_step_time_s,closed_form_peak_memory_bytes\n";
+  std::string text = csv_line([](const Column& column) {
+    std::string name(column.path);
+    std::ranges::replace(name, '/', '_');
+    return name;
+  });
   for (const Candidate& one : advice.fitting)
-    text +=
-        fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", results::csv_text(one.chosen.id),
-                    one.chosen.spec.strategy.name, one.is_sequential, one.is_simulated, print_number(one.step_time_s),
-                    print_number(samples_per_s(one)), one.peak_bytes, one.is_on_front, one.cost_source,
-                    print_number(one.form.step_time_s), print_number(one.form.peak_bytes));
+    text += csv_line([&one](const Column& column) { return results::csv_cell(column.of(one)); });
   return text;
 }
 
 json advice_json(const Question& question, const Advice& advice) {
   json rows = json::array();
-  for (const Candidate& one : advice.fitting)
-    rows.push_back(
-        {{"id", one.chosen.id},
-         {"parameters", parameters_json(one.chosen.spec)},
-         {"trains_as_sequential", one.is_sequential},
-         {"is_simulated", one.is_simulated},
-         {"step_time_s", one.step_time_s},
-         {"throughput_samples_per_s", samples_per_s(one)},
-         {"peak_memory_bytes", one.peak_bytes},
-         {"on_front", one.is_on_front},
-         {"cost_source", one.cost_source},
-         {"closed_form", {{"step_time_s", one.form.step_time_s}, {"peak_memory_bytes", one.form.peak_bytes}}}});
+  for (const Candidate& one : advice.fitting) {
+    json& row = rows.emplace_back(json::object());
+    for (const Column& column : columns)
+      if (column.in_json) row[json::json_pointer(fmt::format("/{}", column.path))] = column.of(one);
+  }
   return {{"memory_bytes", question.memory ? json(question.memory->value) : json()},
           {"possible", advice.possible},
           {"impossible", advice.impossible},

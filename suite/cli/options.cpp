@@ -46,8 +46,12 @@ void add_part(CLI::App& app, const RunOption& option, Field& field, Member membe
 }  // namespace
 
 void add_integer(CLI::App& app, const std::string& option, int& target, int least, const std::string& help) {
+  const int usual = target > 0 ? target : std::max(least, 2);
   app.add_option_function<std::string>(
-         option, [&target, option, least](const std::string& text) { target = read_integer(option, text, least); },
+         option,
+         [&target, option, least, hint = fmt::format("try {} {}", option, usual)](const std::string& text) {
+           target = read_integer(option, text, least, hint);
+         },
          help)
       ->type_name("N")
       ->default_str(std::to_string(target));

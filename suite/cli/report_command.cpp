@@ -95,6 +95,7 @@ ExitCode report_results(const ReportOptions& options, const Start& start) {
   fmt::print(start.out, "{}: {}, {} of them count{}\nbeside it results.csv, table.tex, numbers.tex, figures.json\n",
              (folder / "report.html").string(), counted(report.rows.size(), "record"), counting,
              counting == 1 ? "s" : "");
+  for (const std::string& line : results::missing_scalings(report)) start.progress.note(line);
   if (!options.figures) return ExitCode::ok;
   if (const auto names = draw_figures(folder)) {
     if (names->empty()) {

@@ -34,7 +34,7 @@ void add_range(std::set<std::int64_t>& sizes, std::string_view range, int elemen
   if (parts.size() > 3) throw usage_error(sizes_option, range, "BEGIN:END:FACTOR, or a size", sizes_hint);
   const std::int64_t begin = parse_bytes(sizes_option, parts[0]).value;
   const std::int64_t end = parts.size() > 1 ? parse_bytes(sizes_option, parts[1]).value : begin;
-  const int factor = parts.size() > 2 ? read_integer("factor of --sizes", parts[2], 2) : 2;
+  const int factor = parts.size() > 2 ? read_integer("factor of --sizes", parts[2], 2, sizes_hint) : 2;
   if (begin < element_bytes || begin % element_bytes != 0) {
     throw usage_error(sizes_option, parts[0],
                       fmt::format("whole elements: a multiple of {} bytes, which is not 0", element_bytes), sizes_hint);
@@ -69,7 +69,8 @@ std::vector<std::int64_t> read_sizes(std::string_view text, int element_bytes) {
 std::vector<int> read_groups(std::string_view text) {
   if (text == "all") return {};
   std::set<int> sizes;
-  for (const std::string_view word : split_at_commas(text)) sizes.insert(read_integer(groups_option, word, 2));
+  for (const std::string_view word : split_at_commas(text))
+    sizes.insert(read_integer(groups_option, word, 2, "try --groups 2"));
   return {sizes.begin(), sizes.end()};
 }
 

@@ -42,15 +42,21 @@ Obstacles none_because(const std::set<std::string>& products, const std::string&
 
 Obstacles read_probe(const std::set<std::string>& products, const fs::path& output) {
   const nlohmann::json document = read_json(output);
-  const JsonReader reader(document, "probe of " + python());
-  if (reader.has("broken"))
-    return none_because(products, fmt::format("{}; {}", reader.get<std::string>("broken"), remedy));
+  const JsonReader reader(document, "probe");
   Obstacles obstacles;
   for (const std::string& name : products) {
     std::string& reason = obstacles[name] = reader.at("products").get<std::string>(name);
     if (!reason.empty()) reason += fmt::format(" (in {})", peer_environment().string());
   }
   return obstacles;
+}
+
+/// What a probe did that ended without an answer.
+std::string ending(const ProcessEnd& end, const fs::path& errors) {
+  if (end.how == ProcessEnd::How::timed_out) return fmt::format("said nothing for {:.0f} s", probe_patience_s);
+  const std::string last = last_line(errors);
+  return fmt::format("ended {} {}{}", end.how == ProcessEnd::How::exited ? "with code" : "by signal", end.code,
+                     last.empty() ? "" : ": " + last);
 }
 
 }  // namespace
@@ -78,10 +84,11 @@ std::vector<std::string> peer_command(const PeerLaunch& launch, int steps, int w
 std::map<std::string, std::string> probe_peers(const std::set<std::string>& products, const fs::path& program,
                                                const fs::path& scratch, Signals& signals) {
   const fs::path folder = peer_environment();
-  if (find_program(python()).empty()) {
+  if (!fs::exists(folder))
     return none_because(products,
-                        fmt::format("no Python environment in {}: ./parabench peers makes it", folder.string()));
-  }
+                        fmt::format("no Python environment in {}; ./parabench peers makes it", folder.string()));
+  if (find_program(python()).empty())
+    return none_because(products, fmt::format("{} is no program that can be started; {}", python(), remedy));
   ProcessRequest request{.command = {python(), "-sEB", program, "--environment", folder, "--probe"},
                          .output = scratch / "peers.json",
                          .errors = scratch / "peers-errors.txt",
@@ -94,12 +101,9 @@ std::map<std::string, std::string> probe_peers(const std::set<std::string>& prod
   try {
     const ProcessEnd end = run_process(request, signals);
     if (end.how == ProcessEnd::How::exited && end.code == 0) return read_probe(products, request.output);
-    const std::string what = end.how == ProcessEnd::How::timed_out
-                                 ? fmt::format("said nothing for {:.0f} s", probe_patience_s)
-                                 : fmt::format("ended with {}: {}", end.code, last_line(request.errors));
-    return none_because(products, fmt::format("{} {}; {}", python(), what, remedy));
+    return none_because(products, fmt::format("{} {}; {}", python(), ending(end, request.errors), remedy));
   } catch (const Error& error) {
-    return none_because(products, fmt::format("{}; {}", error.what(), remedy));
+    return none_because(products, fmt::format("{}: {}; {}", python(), error.what(), remedy));
   }
 }
 

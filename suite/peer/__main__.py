@@ -10,38 +10,88 @@ What is trained lies in --work (work.py); the answer goes to --reply, as paraben
 """
 import argparse
 import contextlib
+import functools
 import glob
 import importlib
 import importlib.metadata
 import json
 import os
+import platform
 import signal
 import subprocess
 import sys
 
 
-def obstacle(packages, pins, folder):
-    """Why a product is not there; "" where it is. A reason that ./parabench peers left counts first."""
-    for package in packages:
-        reason = os.path.join(folder, "reasons", package)
-        if os.path.exists(reason):
-            with open(reason, encoding="utf-8") as file:
-                return f"{package}: {file.read().strip()}"
-        try:
-            found = importlib.metadata.version(package).split("+")[0]
-        except importlib.metadata.PackageNotFoundError:
-            return f"{package}: not installed"
-        if package in pins and found != pins[package]:
-            return f"{package} {found} is installed, expected {pins[package]}"
+def one_line(text):
+    """Its first line that says something, not too long."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")[:300]
+
+
+def described(error):
+    return ": ".join(part for part in (type(error).__name__, one_line(str(error))) if part)
+
+
+def left_reason(folder, name):
+    """What ./parabench peers left of what it could not make; "" where there is nothing."""
+    try:
+        with open(os.path.join(folder, "reasons", name), encoding="utf-8", errors="replace") as file:
+            return one_line(file.read()) or "could not be made by ./parabench peers"
+    except OSError:
+        return ""
+
+
+def installed_version(package):
+    """None where it is not installed."""
+    try:
+        return importlib.metadata.version(package).split("+")[0]
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    except Exception:  # what pip left is damaged
+        return "of unknown version"
+
+
+@functools.cache
+def import_error(package):
+    """Why a package cannot be imported, "" where it can. In a process of its own, which an import may end."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        answer = "imported"
         try:
             importlib.import_module(package)
-        except Exception as error:
-            return f"{package} {found} cannot be imported: {type(error).__name__}: {error}"
+        except BaseException as error:  # SystemExit as well
+            answer = described(error)
+        os.write(writer, answer.encode(errors="replace"))
+        os._exit(0)
+    os.close(writer)
+    with open(reader, encoding="utf-8") as file:
+        answer = file.read()
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if not answer:
+        return f"its import ends Python {f'by signal {-code}' if code < 0 else f'with code {code}'}"
+    return "" if answer == "imported" else answer
+
+
+def obstacle(packages, pins, folder):
+    """Why a product is not there; "" where it is. What ./parabench peers left counts only as long as it is so: a package
+    may have been installed, an extension been built since."""
+    for package in packages:
+        found = installed_version(package)
+        if found is None:
+            return f"{package}: {left_reason(folder, package) or 'not installed'}"
+        if package in pins and found != pins[package]:
+            return f"{package} {found} is installed, expected {pins[package]}"
+        extension = left_reason(folder, f"{package}-extension")
+        if extension and not glob.glob(os.path.join(glob.escape(folder), "extensions", "*", "*.so")):
+            return f"{package}: {extension}"
+        why = import_error(package)
+        if why:
+            return f"{package} {found} cannot be imported: {why}"
     return ""
 
 
-def lack(packages, pins, folder):
-    why = obstacle(packages, pins, folder)
+def remedied(why):
     return f"{why}; ./parabench peers makes the environment anew" if why else ""
 
 
@@ -50,17 +100,18 @@ UNAVAILABLE = {"horovod": "its last release, 0.28.1, compiles for C++14, and hea
 
 
 def probe(wanted, pins, folder):
+    """Why each product cannot be launched, "" where it can."""
     out = os.dup(1)
     os.dup2(2, 1)  # products talk while they are imported
     pins = dict(pin.split("==") for pin in pins)
+    rest, broken = [name for name in wanted if name not in UNAVAILABLE], ""
     try:
         from products import PRODUCTS
-
-        answer = {"products": {name: UNAVAILABLE[name] if name in UNAVAILABLE
-                               else lack(PRODUCTS[name].packages, pins, folder) for name in wanted}}
-    except Exception as error:
-        answer = {"broken": f"torch cannot be imported: {type(error).__name__}: {error}"}
-    os.write(out, json.dumps(answer).encode())
+    except BaseException as error:
+        broken = f"torch cannot be imported by Python {'.'.join(platform.python_version_tuple()[:2])}: {described(error)}"
+    answer = {name: UNAVAILABLE[name] for name in wanted if name in UNAVAILABLE}
+    answer |= {name: remedied(broken or obstacle(PRODUCTS[name].packages, pins, folder)) for name in rest}
+    os.write(out, json.dumps({"products": answer}).encode())
 
 
 def end_with_parent():

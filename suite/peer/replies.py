@@ -119,12 +119,11 @@ def write_reply(folder, plan_hash, ranks):
     # A step ends when its slowest rank has ended it; all clocks are this host's.
     ends = [max(all_ranks) for all_ranks in zip(*(report["ends"] for report in reports))]
     samples = [end - begin for begin, end in zip(ends[warmup - 1:], ends[warmup:])]
-    ordered = sorted(samples)
     nothing = dict.fromkeys(["parameters", "gradients", "optimizer", "weight_versions", "activations", "communication",
                              "workspace", "total_counted"], 0)
     measured = {
-        "step_time_s": {"samples": [samples], "median": ordered[len(ordered) // 2], "p10": ordered[0],
-                        "p90": ordered[-1], "ci95": [ordered[0], ordered[-1]]},
+        # What follows from the samples is parabench's to say, as of its own ranks (results::summarise).
+        "step_time_s": {"samples": [samples], "median": None, "p10": None, "p90": None, "ci95": [None, None]},
         "throughput_samples_per_s": None,
         "achieved_flops_per_s": None,
         "losses": [number(sum(shares)) for shares in zip(*(report["losses"] for report in reports))],

@@ -67,15 +67,16 @@ std::string emulate_text(const analytic::EmulatedCosts& emulated) {
 }
 
 void check_emulate_option(const Case& spec, const analytic::EmulatedCosts& emulated) {
+  if (emulated == analytic::EmulatedCosts{}) return;
+  if (!is_emulated(spec))
+    throw usage_error(option, emulate_text(emulated),
+                      fmt::format("cases of device:emulated alone, not {}", to_id(spec)),
+                      "add device:emulated to its keys; --where device=emulated leaves out cases of other devices");
   if (emulated.link && (spec.reduce == ReduceKind::window || spec.reduce == ReduceKind::hierarchical))
     throw usage_error(
         "reduce", to_text(spec.reduce),
         "auto, ring, halving-doubling or double-tree beside --emulate rate, where no two ranks share memory",
         "leave reduce out, or the rate");
-  if (emulated == analytic::EmulatedCosts{} || is_emulated(spec)) return;
-  throw usage_error(option, emulate_text(emulated),
-                    fmt::format("cases with device:emulated alone, not {}", to_id(spec)),
-                    "leave out the case or the option");
 }
 
 }  // namespace parabench::suite

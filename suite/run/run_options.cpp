@@ -37,21 +37,24 @@ constexpr std::array options_table{
               .value = "N",
               .help = "Timed steps per launch",
               .repeated = Repeated::always,
-              .read = [](RunOptions& o, Text text) { o.steps = read_integer("--steps", text, 1); },
+              .read = [](RunOptions& o, Text text) { o.steps = read_integer("--steps", text, 1, "try --steps 20"); },
               .text = [](const RunOptions& o) { return std::to_string(o.steps); },
               .of_accuracy = true},
     RunOption{.name = "--warmup",
               .value = "N",
               .help = "Steps before the timed ones",
               .repeated = Repeated::always,
-              .read = [](RunOptions& o, Text text) { o.warmup = read_integer("--warmup", text, 0); },
+              .read = [](RunOptions& o, Text text) { o.warmup = read_integer("--warmup", text, 0, "try --warmup 5"); },
               .text = [](const RunOptions& o) { return std::to_string(o.warmup); },
               .of_accuracy = true},
     RunOption{.name = "--repetitions",
               .value = "N",
               .help = "Launches of each case",
               .repeated = Repeated::always,
-              .read = [](RunOptions& o, Text text) { o.stopping.repetitions = read_integer("--repetitions", text, 1); },
+              .read =
+                  [](RunOptions& o, Text text) {
+                    o.stopping.repetitions = read_integer("--repetitions", text, 1, "try --repetitions 5");
+                  },
               .text = [](const RunOptions& o) { return std::to_string(o.stopping.repetitions); },
               .of_communicate = true},
     RunOption{
@@ -69,7 +72,10 @@ constexpr std::array options_table{
               .value = "N",
               .help = "Launches of each case at most, with --until-interval",
               .repeated = Repeated::if_given,
-              .read = [](RunOptions& o, Text text) { o.stopping.most = read_integer("--max-repetitions", text, 1); },
+              .read =
+                  [](RunOptions& o, Text text) {
+                    o.stopping.most = read_integer("--max-repetitions", text, 1, "try --max-repetitions 30");
+                  },
               .text = [](const RunOptions& o) { return std::to_string(o.stopping.most); }},
     RunOption{
         .name = "--launcher",
@@ -159,12 +165,13 @@ constexpr std::array options_table{
                       "what failed runs again",
               .read = [](RunOptions& o, Text) { o.resume = true; },
               .text = [](const RunOptions& o) { return on(o.resume); }},
-    RunOption{.name = "--retries",
-              .value = "N",
-              .help = "Further attempts at a case whose launch failed",
-              .read = [](RunOptions& o, Text text) { o.retries = read_integer("--retries", text, 0); },
-              .text = [](const RunOptions& o) { return std::to_string(o.retries); },
-              .of_accuracy = true},
+    RunOption{
+        .name = "--retries",
+        .value = "N",
+        .help = "Further attempts at a case whose launch failed",
+        .read = [](RunOptions& o, Text text) { o.retries = read_integer("--retries", text, 0, "try --retries 2"); },
+        .text = [](const RunOptions& o) { return std::to_string(o.retries); },
+        .of_accuracy = true},
     RunOption{
         .name = "--shuffle",
         .help = "Run the cases in an order that depends on their ids alone, so that drift does not favour neighbours",
@@ -248,12 +255,12 @@ std::string options_beyond(const std::string& command, const std::string& other)
   return beyond.empty() ? "none of its own" : beyond;
 }
 
-int read_integer(std::string_view option, std::string_view text, int least) {
+int read_integer(std::string_view option, std::string_view text, int least, std::string_view hint) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < least) {
     throw usage_error(option, text, fmt::format("an integer from {} to {}", least, std::numeric_limits<int>::max()),
-                      fmt::format("try {} {}", option, std::max(least, 3)));
+                      hint);
   }
   return value;
 }

@@ -86,7 +86,7 @@ bool measures_the_same(const std::string& command, const std::string& other);
 /// are none.
 std::string options_beyond(const std::string& command, const std::string& other);
 
-/// An integer of at least `least`. Throws usage_error naming `option`.
-int read_integer(std::string_view option, std::string_view text, int least);
+/// An integer of at least `least`. Throws usage_error naming `option`, with the hint.
+int read_integer(std::string_view option, std::string_view text, int least, std::string_view hint);
 
 }  // namespace parabench::suite

@@ -83,7 +83,14 @@ TEST(Accuracy, TextTableAndJsonHoldEveryCase) {
                                    HasSubstr("furthest off"), HasSubstr(gpipe)));
   const std::string csv = accuracy_csv(judged);
   EXPECT_EQ(std::ranges::count(csv, '\n'), 3);
-  EXPECT_EQ(accuracy_json(judged)["cases"].size(), 2u);
+  EXPECT_THAT(csv, testing::StartsWith("id,passes,measured_s,predicted_s,forecast,paired,adjusted,noise,peak_memory,"
+                                       "time_over_ranks,ddlbench,largest_term\n"));
+  const nlohmann::json cases = accuracy_json(judged)["cases"];
+  ASSERT_EQ(cases.size(), 2u);
+  EXPECT_EQ(cases[0].size(), 12u);
+  EXPECT_THAT(csv, HasSubstr("\n" + cases[1]["id"].get<std::string>() + ",1,"));
+  EXPECT_EQ(cases[1]["measured_s"], judged[1].measured_s);
+  EXPECT_EQ(cases[1]["time_over_ranks"], nullptr);
   EXPECT_EQ(accuracy_json(judged)["figures"]["forecast"]["cases"], 2);
   EXPECT_THAT(accuracy_text({}), HasSubstr("no case counts"));
 }

@@ -6,7 +6,7 @@ case "$*" in
   *"pip install"*) while [ "$1" != --target ]; do shift; done; mkdir -p "$2/torch-'"$LIBTORCH_VERSION"'.dist-info" ;;
   *"venv --without-pip"*) mkdir -p "$4/bin" "$4/lib/python3.11/site-packages"; : > "$4/made"
                           printf "#!/bin/sh\n%s\n" "IMPORTED" > "$4/bin/python"; chmod +x "$4/bin/python" ;;
-  *--python*UNAVAILABLE*) exit 1 ;;
+  *--python*UNAVAILABLE*) echo "ERROR: no wheel" >&2; exit 1 ;;
 esac'
 # python_without WHEEL [BODY]: what cannot be installed, and what the environment's own Python does.
 python_without() { tool python3 "$(echo "$python" | sed "s/UNAVAILABLE/$1/; s/IMPORTED/${2-exit 0}/")"; }
@@ -23,7 +23,10 @@ expect "an environment" [ -e "$checkout/.deps/peers/made" ]
 expect "torch is the one of LibTorch" grep -qx "$checkout/.deps/site" \
   "$checkout/.deps/peers/lib/python3.11/site-packages/torch-of-libtorch.pth"
 expect "which product is missing" contains "$errors" "torchgpipe could not be installed"
-expect "the reason stays" [ -s "$checkout/.deps/peers/reasons/torchgpipe" ]
+expect "pip's message is shown" contains "$errors" "ERROR: no wheel"
+expect "the reason stays, with pip's" contains "$(cat "$checkout/.deps/peers/reasons/torchgpipe")" \
+  "could not be installed by ./parabench peers: ERROR: no wheel; see torchgpipe.log there"
+expect "where it says" [ -s "$checkout/.deps/peers/torchgpipe.log" ]
 expect "others have none" [ ! -e "$checkout/.deps/peers/reasons/deepspeed" ]
 expect "pinned versions" called "pip --python .*numpy==[0-9]"
 expect "nothing is built" not_called "cmake"
@@ -42,7 +45,7 @@ expect "the old environment stays" [ -e "$checkout/.deps/peers/reasons/torchgpip
 python_without nothing 'case \\$2 in *ShareMemCommBuilder*) exit 1 ;; esac'
 run "$checkout/parabench" peers
 expect "goes on without an extension" [ "$status" = 0 ]
-expect "whose product has a reason" contains "$(cat "$checkout/.deps/peers/reasons/deepspeed")" "could not be built"
+expect "whose product has a reason" contains "$(cat "$checkout/.deps/peers/reasons/deepspeed-extension")" "could not be built"
 expect "and no other one" [ ! -e "$checkout/.deps/peers/reasons/torchgpipe" ]
 
 python_without nothing

@@ -34,7 +34,16 @@ TEST_F(AdviseTest, TheFastestStandFirstWithTimeAndMemory) {
   }
   EXPECT_THAT(text.out, HasSubstr(advice["candidates"][0]["id"].get<std::string>()));
   EXPECT_EQ(advice["simulated"], advice["candidates"].size()) << "so few ranks are simulated all";
-  EXPECT_THAT(ask({"--format", "csv"}).out, StartsWith("id,strategy,trains_as_sequential,is_simulated,step_time_s,"));
+  EXPECT_THAT(ask({"--format", "csv"}).out,
+              StartsWith("id,strategy,trains_as_sequential,is_simulated,step_time_s,throughput_samples_per_s,"
+                         "peak_memory_bytes,on_front,cost_source,closed_form_step_time_s,"
+                         "closed_form_peak_memory_bytes\n" +
+                         advice["candidates"][0]["id"].get<std::string>() + ','));
+  const json& first = advice["candidates"][0];
+  EXPECT_GT(first["closed_form"]["step_time_s"], 0);
+  EXPECT_GT(first["closed_form"]["peak_memory_bytes"], 0);
+  EXPECT_FALSE(first.contains("strategy")) << "it is among the parameters";
+  EXPECT_EQ(first.size(), 10u);
 }
 
 TEST_F(AdviseTest, KeysHoldForAllCandidates) {
@@ -64,6 +73,8 @@ TEST_F(AdviseTest, BadQuestionsAreRefusedWithWhatToTry) {
   EXPECT_THAT(run({"advise", "--model", "resnet", "--dataset", "cifar10-synthetic", "--np", "2", "--batch", "8"}).err,
               HasSubstr("resnet18"));
   EXPECT_EQ(ask({"--np", "0"}).code, 2);
+  EXPECT_THAT(run({"advise", "--np", "0"}).err,
+              HasSubstr("--np: got '0', expected an integer from 1 to 2147483647; try --np 2"));
 }
 
 }  // namespace

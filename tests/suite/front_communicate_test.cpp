@@ -129,10 +129,11 @@ TEST_F(CommunicateTest, BadInputIsRefusedBeforeAnyLaunch) {
   expect_refused({"--sizes", "6"}, "--sizes: got '6'");
   expect_refused({"--sizes", "1EB"}, "--sizes: got '1EB'");
   expect_refused({"--sizes", "800000TB"}, "at most");
-  expect_refused({"--np", "1"}, "--np: got '1', expected an integer from 2");
+  expect_refused({"--np", "1"}, "--np: got '1', expected an integer from 2 to 2147483647; try --np 2\n");
   expect_refused({"--np", "4", "--groups", "3"}, "--groups: got '3'");
   expect_refused({"--precision", "bf16"}, "summed as fp32");
-  expect_refused({"--iterations", "0"}, "--iterations: got '0'");
+  expect_refused({"--iterations", "0"},
+                 "--iterations: got '0', expected an integer from 1 to 2147483647; try --iterations 20");
   expect_refused({"--json", "-", "--benchmark_format=json"}, "one owner of stdout");
   expect_refused({"--json", "no/such/folder.json"}, "make its folder first");
   expect_refused({"--steps", "3"}, "an option of parabench communicate");

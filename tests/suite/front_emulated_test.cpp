@@ -20,7 +20,11 @@ TEST_F(EmulatedTest, WhatItCannotDoIsRefused) {
   expect_refused({"run", emulated, "--emulate", "unit:0s"}, "'unit:0s'");
   expect_refused({"run", emulated, "--emulate", "unit:2"}, "try 2us, 2ms or 2s");
   expect_refused({"run", emulated, "--emulate", "rate:1Gbit,latency:50"}, "a time with its unit");
-  expect_refused({"run", emulated, gpipe, "--emulate", "unit:2ms"}, gpipe);
+  expect_refused({"run", emulated, gpipe, "--emulate", "unit:2ms"},
+                 "--emulate: got 'unit:0.002s', expected cases of device:emulated alone, not " + gpipe +
+                     "; add device:emulated to its keys; --where device=emulated leaves out cases of other devices");
+  expect_refused({"run", small + "data-parallel/np:2/batch:8/reduce:window", "--emulate", "rate:1Gbit"},
+                 "cases of device:emulated alone");
   expect_refused({"plan", gpipe, "--emulate", "unit:2ms"}, gpipe);
   expect_refused({"predict", gpipe, "--emulate", "rate:1Gbit"}, gpipe);
   expect_refused({"run", emulated, "--emulate", "latency:1us"}, "try --emulate unit:2ms or --emulate rate:1Gbit");
@@ -32,6 +36,14 @@ TEST_F(EmulatedTest, WhatItCannotDoIsRefused) {
   expect_refused({"calibrate", emulated}, "device:cpu");
   expect_refused({"predict", emulated + "/comm:mpi"}, "threads with device:emulated");
   EXPECT_EQ(count_launches("measure"), 0);
+}
+
+TEST_F(EmulatedTest, CasesOfOtherDevicesAreLeftOutAsTheRefusalSays) {
+  const Outcome outcome =
+      run({"run", emulated, gpipe, "--where", "device=emulated", "--emulate", "unit:2ms", "--dry-run"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("# " + emulated + "\n"));
+  EXPECT_THAT(outcome.out, testing::Not(HasSubstr("# " + gpipe + "\n")));
 }
 
 TEST_F(EmulatedTest, ThePlanFileTellsHowLongEachOperationTakes) {

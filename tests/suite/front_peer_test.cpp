@@ -48,6 +48,9 @@ TEST_F(PeerTest, IsMeasuredBesideOursWithoutAPrediction) {
   EXPECT_EQ(record["equivalence"]["steps"], 3);
   EXPECT_EQ(record["measured"]["step_time_s"]["samples"].size(), 2u);
   EXPECT_EQ(record["measured"]["step_time_s"]["median"], 0.5);
+  EXPECT_EQ(record["measured"]["step_time_s"]["p10"], 0.25);  // of 0.25, 0.25, 0.5, 0.5, 0.75, 0.75
+  EXPECT_EQ(record["measured"]["step_time_s"]["p90"], 0.75);
+  EXPECT_TRUE(record["measured"]["step_time_s"]["ci95"][0].is_number());
   EXPECT_TRUE(record["predicted"].is_null());
   EXPECT_TRUE(record["error"].is_null());
   EXPECT_THAT(outcome_.out, HasSubstr("1.00 MiB resident"));
@@ -102,7 +105,12 @@ TEST_F(PeerTest, ABrokenEnvironmentSkipsItWithTheReasonAndWhatToType) {
   };
   EXPECT_THAT(skipped("garbage"), HasSubstr("peers.json"));
   EXPECT_THAT(skipped("dumb"), HasSubstr("no such library"));
+  EXPECT_THAT(skipped("silent"), HasSubstr("peers/bin/python ended with code 3; ./parabench peers"));
+  EXPECT_THAT(skipped("killed"), HasSubstr("peers/bin/python ended by signal 9; ./parabench peers"));
   EXPECT_THAT(skipped("versions"), HasSubstr("torch 2.0.0 is installed, expected 2.11.0"));
+  std::filesystem::remove(path("peers/bin/python"));
+  std::filesystem::create_symlink("removed", path("peers/bin/python"));
+  EXPECT_THAT(skipped("sound"), HasSubstr("peers/bin/python is no program that can be started"));
   set("PARABENCH_PEERS", path("nowhere"));
   EXPECT_THAT(skipped("sound"), AllOf(HasSubstr("no Python environment"), HasSubstr("nowhere")));
 }

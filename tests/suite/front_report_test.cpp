@@ -37,6 +37,19 @@ TEST_F(ReportTest, WritesPageTablesAndNumbersOfWhatWasRun) {
   EXPECT_FALSE(std::filesystem::exists(path("a/b/parity.svg")));
 }
 
+TEST_F(ReportTest, SaysWhyARowIsComparedWithNothingOnThePageAndOnStandardError) {
+  const std::string adam = gpipe + "/optimizer:adam";
+  ASSERT_EQ(run({"run", adam, sequential, "--json", "results.json"}).code, 0);
+  const Outcome outcome = run({"report", "results.json", "--out", "folder", "--figures", "off"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const std::string why =
+      "results: no speed-up of 1 row (" + adam + "): the nearest sequential case differs in optimizer";
+  EXPECT_THAT(outcome.err, HasSubstr("note: " + why + "\n"));
+  EXPECT_THAT(read_text(path("folder/report.html")), HasSubstr("<p class=\"note\">" + why + "</p>"));
+  EXPECT_THAT(run({"report", results_file(), "--out", "folder", "--figures", "off"}).err,
+              Not(HasSubstr("no speed-up")));
+}
+
 TEST_F(ReportTest, ReadsTheSameCaseOfSeveralFiles) {
   const std::string file = results_file();
   std::filesystem::copy(file, path("again.json"));

@@ -75,6 +75,44 @@ TEST(Report, ScalesOverOneRankOverTheBatchPerRankAndOverAsManyCores) {
   EXPECT_THAT(report.rows[0].scalings, IsEmpty()) << "a reference";
 }
 
+TEST(Report, SaysInWhatTheNearestSequentialCaseDiffersFromARowThatIsComparedWithNothing) {
+  const auto why = [](const std::string& reference, const std::string& id) {
+    return report_of({ok_record(reference, 100), ok_record(id, 240)}).rows[1].why_no_scaling;
+  };
+  const std::string nearest = "the nearest sequential case differs in ";
+  EXPECT_EQ(why(sequential, gpipe), "");
+  EXPECT_EQ(why(sequential, gpipe + "/optimizer:adam"), nearest + "optimizer");
+  EXPECT_EQ(why(sequential, gpipe + "/precision:bf16/lr:0.1"), nearest + "precision, lr");
+  EXPECT_EQ(why(sequential + "/recompute:all", gpipe), nearest + "recompute") << "which would flatter the row";
+  EXPECT_EQ(why(sequential, gpipe + "/recompute:all"), "");
+  EXPECT_EQ(why(sequential, work + "gpipe/np:2/batch:96"), nearest + "batch");
+  EXPECT_EQ(why(sequential + "/threads:4", gpipe), nearest + "threads");
+  EXPECT_EQ(why(work + "sequential/np:1/batch:16/threads:2", gpipe), nearest + "threads")
+      << "weak scaling is by ranks of as many threads";
+  EXPECT_EQ(why("resnet34/cifar10-synthetic/sequential/np:1/batch:32", gpipe),
+            "no sequential case of the same model and data set was measured and counts");
+
+  Record failed = ok_record(gpipe, 240);
+  failed.status = Status::failed;
+  const Report report = report_of({ok_record(sequential + "/optimizer:adam", 100),
+                                   ok_record(sequential + "/optimizer:adam/precision:bf16", 100),
+                                   ok_record(gpipe + "/optimizer:lars/precision:bf16", 240), failed});
+  EXPECT_EQ(report.rows[0].why_no_scaling, "") << "a reference";
+  EXPECT_EQ(report.rows[2].why_no_scaling, nearest + "optimizer") << "of the two that which differs in less";
+  EXPECT_EQ(report.rows[3].why_no_scaling, "") << "it does not count, which is told elsewhere";
+}
+
+TEST(Report, SumsUpRowsWithoutSpeedUpByReason) {
+  const Report report =
+      report_of({ok_record(sequential, 100), ok_record(gpipe, 240), ok_record(gpipe + "/optimizer:adam", 240),
+                 ok_record(gpipe + "/lr:0.1", 240), ok_record(work + "1f1b/np:2/batch:32/optimizer:adam", 240)});
+  EXPECT_THAT(missing_scalings(report),
+              ElementsAre("a: no speed-up of 1 row (" + gpipe + "/lr:0.1): the nearest sequential case differs in lr",
+                          "a: no speed-up of 2 rows (" + gpipe +
+                              "/optimizer:adam, ...): the nearest sequential case differs in optimizer"));
+  EXPECT_THAT(missing_scalings(report_of({ok_record(sequential, 100), ok_record(gpipe, 240)})), IsEmpty());
+}
+
 TEST(Report, ScalingHasAnIntervalOverLaunchesWhereBothHaveEnough) {
   const auto with_launches = [](const std::string& id, std::vector<double> seconds) {
     Record record = ok_record(id, 100);

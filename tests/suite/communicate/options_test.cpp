@@ -50,7 +50,8 @@ TEST(Sizes, ThatAreNoneAreRefused) {
   EXPECT_THAT(of("4", 8), HasSubstr("a multiple of 8 bytes"));
   EXPECT_THAT(of("0", 4), HasSubstr("not 0"));
   EXPECT_THAT(of("8:4:2", 4), HasSubstr("an end that is not before the begin"));
-  EXPECT_THAT(of("4:8:1", 4), AllOf(HasSubstr("factor of --sizes"), HasSubstr("an integer from 2")));
+  EXPECT_THAT(of("4:8:1", 4), AllOf(HasSubstr("factor of --sizes"), HasSubstr("an integer from 2"),
+                                    HasSubstr("; try --sizes 1KiB:64MiB:4")));
   EXPECT_THAT(of("4:8:2:2", 4), HasSubstr("BEGIN:END:FACTOR"));
   EXPECT_NE(of("", 4), "");
   EXPECT_NE(of("4,,8", 4), "");

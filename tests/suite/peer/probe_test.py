@@ -65,26 +65,68 @@ class ProbeTest(unittest.TestCase):
                 self.assertEqual(self.reason("both"), f"gadget {found.split('+')[0]} is installed, expected {expected}; "
                                                       "./parabench peers makes the environment anew")
 
-    def test_a_reason_of_the_installation_counts_although_the_package_is_there(self):
+    def test_an_extension_that_could_not_be_built_counts_until_it_is_there(self):
         self.install("torch", "2.11.0")
         self.install("gadget", "0.7.1")
-        (self.environment / "reasons/gadget").write_text("its extension could not be built\n")
+        (self.environment / "reasons/gadget-extension").write_text("its extension could not be built\n")
         self.assertTrue(self.reason("both").startswith("gadget: its extension could not be built; ./parabench peers"))
+        (self.environment / "extensions/shm").mkdir(parents=True)
+        (self.environment / "extensions/shm/shm.so").write_text("")
+        self.assertEqual(self.reason("both"), "")
 
     def test_what_is_not_installed_says_so_or_gives_the_reason_of_its_installation(self):
         self.install("torch", "2.11.0")
         self.assertTrue(self.reason("both").startswith("gadget: not installed; ./parabench peers"))
-        (self.environment / "reasons" / "gadget").write_text("no wheel for this Python\n")
-        self.assertTrue(self.reason("both").startswith("gadget: no wheel for this Python; ./parabench peers"))
+        reason = self.environment / "reasons/gadget"
+        for left, told in ((b"no wheel for this Python\n", "no wheel for this Python"),
+                           (b"\n  no wheel\nsecond line\n", "no wheel"),
+                           (b"\xff\xfe broken", "\ufffd\ufffd broken"),
+                           (b"", "could not be made by ./parabench peers"),
+                           (b" \n", "could not be made by ./parabench peers")):
+            with self.subTest(left):
+                reason.write_bytes(left)
+                self.assertTrue(self.reason("both").startswith(f"gadget: {told}; ./parabench peers"))
 
-    def test_what_cannot_be_imported_gives_its_error(self):
+    def test_a_reason_of_the_installation_is_over_once_the_package_is_there(self):
         self.install("torch", "2.11.0")
-        self.install("gadget", "0.7.1", 'raise OSError("libgadget.so is missing")')
-        self.assertIn("gadget 0.7.1 cannot be imported: OSError: libgadget.so is missing", self.reason("both"))
+        (self.environment / "reasons/gadget").write_text("no wheel for this Python\n")
+        self.install("gadget", "0.7")
+        self.assertIn("gadget 0.7 is installed, expected 0.7.1", self.reason("both"))
+        shutil.rmtree(self.site / "gadget-0.7.dist-info")
+        self.install("gadget", "0.7.1")
+        self.assertEqual(self.reason("both"), "")
 
-    def test_an_environment_without_torch_is_broken(self):
+    def test_what_cannot_be_imported_gives_its_error_and_spoils_no_other_product(self):
+        self.install("torch", "2.11.0")
+        ends = "cannot be imported: its import ends Python"
+        for module, told in (('raise OSError("libgadget.so is missing")',
+                              "gadget 0.7.1 cannot be imported: OSError: libgadget.so is missing"),
+                             ('raise OSError("\\nlibgadget.so\\nis missing")', "imported: OSError: libgadget.so;"),
+                             ("raise ImportError", "gadget 0.7.1 cannot be imported: ImportError;"),
+                             ("import sys; sys.exit(3)", "gadget 0.7.1 cannot be imported: SystemExit: 3;"),
+                             ("import os; os._exit(3)", f"gadget 0.7.1 {ends} with code 3;"),
+                             ("import os; os.kill(os.getpid(), 11)", f"gadget 0.7.1 {ends} by signal 11;")):
+            with self.subTest(module):
+                shutil.rmtree(self.site / "gadget-0.7.1.dist-info", ignore_errors=True)
+                self.install("gadget", "0.7.1", module)
+                reasons = self.probe("plain", "both")["products"]
+                self.assertIn(told, reasons["both"])
+                self.assertEqual(reasons["plain"], "")
+
+    def test_a_package_whose_records_are_damaged_is_of_unknown_version(self):
+        self.install("torch", "2.11.0")
+        self.install("gadget", "0.7.1")
+        (self.site / "gadget-0.7.1.dist-info/METADATA").write_text("")
+        self.assertIn("gadget of unknown version is installed, expected 0.7.1", self.reason("both"))
+
+    def test_an_environment_without_torch_is_broken_for_all_that_could_be_had(self):
         self.install("torch", "2.11.0", 'raise ImportError("libc10.so")')
-        self.assertEqual(self.probe("plain"), {"broken": "torch cannot be imported: ImportError: libc10.so"})
+        reasons = self.probe("plain", "both", "horovod")["products"]
+        python = f"{sys.version_info[0]}.{sys.version_info[1]}"
+        for product in ("plain", "both"):
+            self.assertEqual(reasons[product], f"torch cannot be imported by Python {python}: ImportError: libc10.so; "
+                                               "./parabench peers makes the environment anew")
+        self.assertIn("compiles for C++14", reasons["horovod"])
 
     def test_packages_that_talk_while_they_are_imported_spoil_no_answer(self):
         self.install("torch", "2.11.0", 'print("welcome")')

@@ -33,6 +33,16 @@ struct StepParts {
   TimeParts seconds;
 };
 
+/// The launches of a calibration that a prediction rests on.
+struct LaunchesBehind {
+  int launches = 1;                   ///< that measured each of the case's layers, of the layer that fewest measured
+  std::string first_date, last_date;  ///< ISO 8601, of the earliest and the latest that measured one of them
+  /// Standard deviation (n - 1) between launches of the sum over the case's layers, relative to its median; nullopt
+  /// where fewer than two measured them all.
+  std::optional<double> spread;
+  bool operator==(const LaunchesBehind&) const = default;
+};
+
 struct Predicted {
   double step_time_s = 0;                      ///< steady state
   std::optional<double> isolated_step_time_s;  ///< of one step alone, of a round of steps per step where
@@ -44,6 +54,7 @@ struct Predicted {
   std::vector<Term> terms;
   /// What the matrix product of a canary took when the layers were calibrated; nullopt where that is not known.
   std::optional<double> canary_matrix_product_s;
+  std::optional<LaunchesBehind> calibrated_by;               ///< nullopt: not calibrated, emulated, or not known
   std::map<std::string, double> second_opinion_step_time_s;  ///< closed forms by name
   std::optional<StepTimeline> timeline;  ///< of a typical step; nullopt: too long, or a file of schema 1.6 or before
 };

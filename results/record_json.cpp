@@ -205,6 +205,13 @@ json to_json(const Measured& measured) {
           {"timeline", to_json(measured.timeline)}};
 }
 
+json to_json(const LaunchesBehind& behind) {
+  return {{"launches", behind.launches},
+          {"first_date", behind.first_date},
+          {"last_date", behind.last_date},
+          {"spread_relative", null_if_absent(behind.spread)}};
+}
+
 json to_json(const Predicted& predicted) {
   return {{"step_time_s", predicted.step_time_s},
           {"isolated_step_time_s", null_if_absent(predicted.isolated_step_time_s)},
@@ -214,6 +221,7 @@ json to_json(const Predicted& predicted) {
           {"step_parts_s", predicted.step_parts ? to_json(*predicted.step_parts) : json()},
           {"terms", list(predicted.terms)},
           {"canary_matrix_product_s", null_if_absent(predicted.canary_matrix_product_s)},
+          {"calibrated_by", predicted.calibrated_by ? to_json(*predicted.calibrated_by) : json()},
           {"method", "simulated"},  // closed forms are second opinions
           {"second_opinion_step_time_s", predicted.second_opinion_step_time_s},
           {"timeline", to_json(predicted.timeline)}};

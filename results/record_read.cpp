@@ -179,6 +179,11 @@ Term term(const JsonReader& value) {
           value.find<std::string>("date").value_or("")};  // unknown to files of schema 1.11
 }
 
+LaunchesBehind launches_behind(const JsonReader& value) {
+  return {value.get<int>("launches"), value.get<std::string>("first_date"), value.get<std::string>("last_date"),
+          value.find<double>("spread_relative")};
+}
+
 Predicted predicted(const JsonReader& value) {
   Predicted out;
   out.step_time_s = real(value, "step_time_s");
@@ -190,6 +195,7 @@ Predicted predicted(const JsonReader& value) {
   if (value.has("step_parts_s")) out.step_parts = step_parts(value.at("step_parts_s"));
   out.terms = list<Term>(value.at("terms"), term);
   out.canary_matrix_product_s = value.find<double>("canary_matrix_product_s");  // unknown to files of schema 1.11
+  if (value.has("calibrated_by")) out.calibrated_by = launches_behind(value.at("calibrated_by"));  // and of 1.12
   for (const auto& [name, seconds] : value.at("second_opinion_step_time_s").members()) {
     out.second_opinion_step_time_s[name] = real(seconds);
   }

@@ -1,6 +1,5 @@
 #include "analytic/calibration/calibration.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -11,53 +10,6 @@
 #include "base/file.h"
 
 namespace parabench::analytic {
-namespace {
-
-void replace(CurvePoint& known, const CurvePoint& newer) { known = newer; }
-void replace(LayerTiming& known, LayerTiming newer) {
-  if (!newer.split) newer.split = known.split;
-  known = newer;
-}
-
-template <class Row, class Key>
-void merge_rows(std::vector<Row>& into, const std::vector<Row>& newer, Key Row::*key) {
-  for (const Row& row : newer) {
-    const auto at = std::ranges::lower_bound(into, row.*key, {}, key);
-    if (at != into.end() && (*at).*key == row.*key) {
-      replace(*at, row);
-    } else {
-      into.insert(at, row);
-    }
-  }
-}
-
-template <class Key>
-void merge_rates(std::map<Key, RatesByBusy>& into, const std::map<Key, RatesByBusy>& newer) {
-  for (const auto& [key, values] : newer) {
-    for (const auto& [busy, value] : values) into[key][busy] = value;
-  }
-}
-
-/// Of launches that measured none of the layers nothing is known any more.
-void drop_unused_launches(Calibration& calibration) {
-  std::vector<std::optional<int>> places(calibration.launches.size());
-  for (const auto& [key, timings] : calibration.layers)
-    for (const LayerTiming& timing : timings)
-      if (timing.launch) places.at(*timing.launch) = 0;
-  std::vector<CalibrationLaunch> used;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    if (!places[i]) continue;
-    places[i] = static_cast<int>(used.size());
-    used.push_back(std::move(calibration.launches[i]));
-  }
-  calibration.launches = std::move(used);
-  for (auto& [key, timings] : calibration.layers)
-    for (LayerTiming& timing : timings)
-      if (timing.launch) timing.launch = places[*timing.launch];
-}
-
-}  // namespace
-
 LayerKey layer_key(const models::LayerSpec& layer, const TensorSpec& in, bool first, const Case& spec, int busy_ranks) {
   return layer_key(models::signature(layer, in), first, spec, busy_ranks);
 }
@@ -101,40 +53,6 @@ void write_calibration(const Calibration& calibration, const std::string& path) 
     if (error) throw environment_error("calibration file", path, "a folder that can be made", error.message());
   }
   write_atomically(path, to_json(calibration).dump(1) + '\n');
-}
-
-void set_launch(Calibration& calibration, CalibrationLaunch launch) {
-  calibration.date = launch.date;
-  calibration.launches = {std::move(launch)};
-  for (auto& [key, timings] : calibration.layers)
-    for (LayerTiming& timing : timings) timing.launch = 0;
-}
-
-void merge(Calibration& into, const Calibration& newer) {
-  std::vector<GpuInfo> known = std::move(into.machine.gpus);
-  into.machine = newer.machine;
-  if (into.machine.gpus.empty()) into.machine.gpus = std::move(known);
-  into.date = std::max(into.date, newer.date);
-  const auto known_launches = static_cast<int>(into.launches.size());
-  into.launches.insert(into.launches.end(), newer.launches.begin(), newer.launches.end());
-  for (auto [key, timings] : newer.layers) {
-    for (LayerTiming& timing : timings)
-      if (timing.launch) *timing.launch += known_launches;
-    merge_rows(into.layers[key], timings, &LayerTiming::samples);
-  }
-  drop_unused_launches(into);
-  for (const auto& [key, curve] : newer.all_reduce) merge_rows(into.all_reduce[key], curve, &CurvePoint::bytes);
-  for (const auto& [key, curve] : newer.point_to_point) {
-    merge_rows(into.point_to_point[key], curve, &CurvePoint::bytes);
-  }
-  merge_rates(into.update_s_per_parameter, newer.update_s_per_parameter);
-  merge_rates(into.copy_bytes_per_s, newer.copy_bytes_per_s);
-  for (const auto& [device, seconds] : newer.step_overhead_s) {
-    if (seconds > 0) into.step_overhead_s[device] = seconds;
-  }
-  if (newer.launch_floor_s > 0) into.launch_floor_s = newer.launch_floor_s;
-  if (newer.context_bytes > 0) into.context_bytes = newer.context_bytes;
-  for (const auto& [comm, bytes] : newer.communicator_bytes) into.communicator_bytes[comm] = bytes;
 }
 
 }  // namespace parabench::analytic

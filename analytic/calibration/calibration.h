@@ -46,7 +46,6 @@ struct LayerTiming {
   std::int64_t forward_peak_bytes = 0;   ///< highest above the start of its forward
   std::int64_t backward_peak_bytes = 0;  ///< highest above the start of its backward
   std::optional<SplitTiming> split;      ///< measured for plans whose backwards are split
-  std::optional<int> launch;             ///< place in Calibration::launches; nullopt: a file of schema 2.5 or before
 };
 
 /// Seconds of a transfer or reduction of `bytes`.
@@ -71,17 +70,13 @@ struct UpdateKey {
   auto operator<=>(const UpdateKey&) const = default;
 };
 
-/// A launch of which measurements are kept.
-struct CalibrationLaunch {
-  std::string date;              ///< ISO 8601, UTC
-  int ranks = 1;                 ///< on all of which its canary was timed at once
-  std::optional<Canary> canary;  ///< nullopt: on GPUs
-};
-
+/// What one launch measured, or what several did together (combine.h).
 struct Calibration {
   MachineInfo machine;
-  std::string date;                                         ///< ISO 8601, UTC, of the latest measurement
-  std::vector<CalibrationLaunch> launches;                  ///< that measured the layers, in their order
+  std::string date;              ///< ISO 8601, UTC, of the launch; of several of the latest
+  std::optional<int> ranks;      ///< of the launch, on all of which its canary was timed; nullopt: of several, unknown
+  std::optional<Canary> canary;  ///< of the launch; nullopt: of several, on GPUs, unknown
+  std::vector<Calibration> launches;  ///< that it was combined from, by date; empty: it is one launch's itself
   std::map<LayerKey, std::vector<LayerTiming>> layers;      ///< ascending samples
   std::map<RankCountKey, Curve> all_reduce;                 ///< in place, all ranks take part
   std::map<RankCountKey, Curve> point_to_point;             ///< one way, half a ping-pong
@@ -108,17 +103,10 @@ LayerKey layer_key(const models::LayerSpec& layer, const TensorSpec& in, bool fi
 /// The same where models::signature() of both is known.
 LayerKey layer_key(const std::string& signature, bool first, const Case& spec, int busy_ranks);
 
-/// Reads a calibration file. Throws usage_error, naming file and place, for one that is missing, unreadable, truncated,
-/// foreign, incomplete or newer.
+/// Reads a calibration file and combines its launches. Throws usage_error, naming file and place, for one that is
+/// missing, unreadable, truncated, foreign, incomplete or newer.
 Calibration read_calibration(const std::string& path);
-/// Replaces the file at once, making its folder; throws Error naming the path.
+/// Writes every launch, replacing the file at once and making its folder; throws Error naming the path.
 void write_calibration(const Calibration& calibration, const std::string& path);
-
-/// Notes that one launch measured all of `calibration`, whose date becomes the launch's.
-void set_launch(Calibration& calibration, CalibrationLaunch launch);
-
-/// `newer` wins where both measured the same key and samples (curves: bytes). GPUs that it does not name, and the split
-/// backwards that it did not measure, stay known; launches none of whose layers are left are forgotten.
-void merge(Calibration& into, const Calibration& newer);
 
 }  // namespace parabench::analytic

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "analytic/calibration/combine.h"
+#include "analytic/calibration/machine_json.h"
 #include "base/called.h"
 #include "base/canary_json.h"
 #include "base/case_text.h"
@@ -20,9 +22,9 @@ using nlohmann::json;
 
 constexpr std::string_view format_name = "parabench calibration";
 // 2: a backward starts the gradients; in 1 it added to zeroed ones. 2.1: GPUs. 2.2: backwards in two parts. 2.3:
-// graphs. 2.4: resident input. 2.5: updates by optimizer. 2.6: launches with their canaries.
-constexpr int schema_major = 2;
-constexpr std::string_view schema_version = "2.6";
+// graphs. 2.4: resident input. 2.5: updates by optimizer. 2.6: launches with their canaries. 3: every launch whole.
+constexpr int schema_major = 3, merged_major = 2;
+constexpr std::string_view schema_version = "3.0";
 
 /// Files of schema 2.0 know the processor alone and name no device.
 DeviceKind device_of(const JsonReader& row) { return row.find<DeviceKind>("device").value_or(DeviceKind::cpu); }
@@ -52,7 +54,6 @@ json timings_to_json(const std::vector<LayerTiming>& timings) {
                               {"input_mad_s", t.split->input_mad_s},
                               {"weight_mad_s", t.split->weight_mad_s}};
     }
-    if (t.launch) rows.back()["launch"] = *t.launch;
   }
   return rows;
 }
@@ -66,16 +67,7 @@ SplitTiming split_from_json(const JsonReader& split) {
 
 std::int64_t bytes(const JsonReader& row, std::string_view key) { return row.get_at_least(key, std::int64_t{0}); }
 
-/// The place of one of `launches`.
-std::optional<int> launch_of(const JsonReader& row, std::size_t launches) {
-  if (!row.has("launch")) return std::nullopt;
-  const int place = row.get_at_least("launch", 0);
-  if (std::cmp_greater_equal(place, launches))
-    throw row.at("launch").error(fmt::format("the place of one of {} launches", launches));
-  return place;
-}
-
-std::vector<LayerTiming> timings_from_json(const JsonReader& rows, std::size_t launches) {
+std::vector<LayerTiming> timings_from_json(const JsonReader& rows) {
   std::vector<LayerTiming> timings;
   for (const JsonReader& row : rows.items()) {
     timings.push_back({.samples = row.get_at_least("samples", 1),
@@ -87,7 +79,6 @@ std::vector<LayerTiming> timings_from_json(const JsonReader& rows, std::size_t l
                        .forward_peak_bytes = bytes(row, "forward_peak_bytes"),
                        .backward_peak_bytes = bytes(row, "backward_peak_bytes")});
     if (row.has("split")) timings.back().split = split_from_json(row.at("split"));
-    timings.back().launch = launch_of(row, launches);
   }
   sort_unique(timings, &LayerTiming::samples, rows);
   return timings;
@@ -147,38 +138,6 @@ void read_rates(const JsonReader& rows, std::map<Key, RatesByBusy>& rates) {
   }
 }
 
-json launches_to_json(const std::vector<CalibrationLaunch>& launches) {
-  json rows = json::array();
-  for (const CalibrationLaunch& launch : launches) {
-    rows.push_back({{"date", launch.date},
-                    {"ranks", launch.ranks},
-                    {"canary", launch.canary ? parabench::to_json(*launch.canary) : json()}});
-  }
-  return rows;
-}
-
-CalibrationLaunch launch_from_json(const JsonReader& row) {
-  CalibrationLaunch launch{.date = row.get<std::string>("date"), .ranks = row.get_at_least("ranks", 1), .canary = {}};
-  if (row.has("canary")) launch.canary = canary_from_json(row.at("canary"));
-  return launch;
-}
-
-json gpus_to_json(const std::vector<GpuInfo>& gpus) {
-  json rows = json::array();
-  for (const GpuInfo& gpu : gpus) {
-    rows.push_back(
-        {{"name", gpu.name}, {"capability", gpu.capability}, {"memory_bytes", gpu.memory_bytes}, {"count", gpu.count}});
-  }
-  return rows;
-}
-
-GpuInfo gpu_from_json(const JsonReader& row) {
-  return {.name = row.get<std::string>("name"),
-          .capability = row.get_at_least("capability", 0),
-          .memory_bytes = bytes(row, "memory_bytes"),
-          .count = row.get_at_least("count", 1)};
-}
-
 double overhead_of(const Calibration& calibration, DeviceKind device) {
   const auto found = calibration.step_overhead_s.find(device);
   return found == calibration.step_overhead_s.end() ? 0 : found->second;
@@ -199,7 +158,8 @@ void read_gpu_figures(const JsonReader& figures, Calibration& c) {
   for (const auto& [comm, ignored] : communicators.members()) c.communicator_bytes[comm] = bytes(communicators, comm);
 }
 
-void require_ours(const JsonReader& file) {
+/// The major version of a file that this program reads.
+int required_version(const JsonReader& file) {
   const json& given = file.value();
   if (!given.is_object() || given.value("format", json()) != format_name) {
     throw file.error(fmt::format("a '{}' file: this is one of another kind (no such 'format' field)", format_name));
@@ -208,7 +168,7 @@ void require_ours(const JsonReader& file) {
   int major = 0;
   const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), major);
   const bool is_number = error == std::errc() && (end == version.data() + version.size() || *end == '.');
-  if (is_number && major == schema_major) return;
+  if (is_number && (major == schema_major || major == merged_major)) return major;
   throw file.at("schema_version")
       .error(fmt::format("{}.x{}", schema_major,
                          !is_number             ? ""
@@ -216,88 +176,130 @@ void require_ours(const JsonReader& file) {
                                                 : "; it was written by an older parabench"));
 }
 
+json layers_to_json(const std::map<LayerKey, std::vector<LayerTiming>>& layers) {
+  json rows = json::array();
+  for (const auto& [key, timings] : layers) {
+    rows.push_back({{"layer", key.layer},
+                    {"precision", to_text(key.precision)},
+                    {"layout", to_text(key.layout)},
+                    {"threads", key.threads},
+                    {"busy_ranks", key.busy_ranks},
+                    {"device", to_text(key.device)},
+                    {"graph", key.graph},
+                    {"input", to_text(key.input)},
+                    {"timings", timings_to_json(timings)}});
+  }
+  return rows;
+}
+
+json launch_to_json(const Calibration& launch) {
+  return {{"date", launch.date},
+          {"ranks", launch.ranks ? json(*launch.ranks) : json()},
+          {"canary", launch.canary ? parabench::to_json(*launch.canary) : json()},
+          {"layers", layers_to_json(launch.layers)},
+          {"all_reduce", curves_to_json(launch.all_reduce)},
+          {"point_to_point", curves_to_json(launch.point_to_point)},
+          {"update_s_per_parameter", rates_to_json(launch.update_s_per_parameter)},
+          {"copy_bytes_per_s", rates_to_json(launch.copy_bytes_per_s)},
+          {"step_overhead_s", overhead_of(launch, DeviceKind::cpu)},
+          {"gpu", gpu_figures_to_json(launch)}};
+}
+
+LayerKey layer_key_from_json(const JsonReader& row) {
+  return {.layer = row.get<std::string>("layer"),
+          .precision = row.get<Precision>("precision"),
+          .layout = row.get<Layout>("layout"),
+          .threads = row.get_at_least("threads", 1),
+          .busy_ranks = row.get_at_least("busy_ranks", 1),
+          .device = device_of(row),
+          .graph = row.find<bool>("graph").value_or(false),                  // unknown to files of schema 2.2
+          .input = row.find<InputKind>("input").value_or(InputKind::host)};  // and of 2.3
+}
+
+void read_rank_count_and_canary(const JsonReader& row, Calibration& launch) {
+  if (row.has("ranks")) launch.ranks = row.get_at_least("ranks", 1);
+  if (row.has("canary")) launch.canary = canary_from_json(row.at("canary"));
+}
+
+Calibration launch_from_json(const JsonReader& row, const MachineInfo& machine) {
+  Calibration launch;
+  launch.machine = machine;
+  launch.date = row.get<std::string>("date");
+  read_rank_count_and_canary(row, launch);
+  for (const JsonReader& layer : row.at("layers").items())
+    launch.layers[layer_key_from_json(layer)] = timings_from_json(layer.at("timings"));
+  launch.all_reduce = curves_from_json(row.at("all_reduce"));
+  launch.point_to_point = curves_from_json(row.at("point_to_point"));
+  read_rates(row.at("update_s_per_parameter"), launch.update_s_per_parameter);
+  read_rates(row.at("copy_bytes_per_s"), launch.copy_bytes_per_s);
+  if (const double s = row.get_at_least("step_overhead_s", 0.0); s > 0) launch.step_overhead_s[DeviceKind::cpu] = s;
+  if (row.has("gpu")) read_gpu_figures(row.at("gpu"), launch);
+  return launch;
+}
+
+/// The launches of a file of schema 2, which kept one measurement of each value: those that it names, each with the
+/// layers that name it, and one more, of unknown ranks and canary, with the other layers. What else there is names no
+/// launch and is the last one's.
+std::vector<Calibration> launches_of_merged(const JsonReader& file, const MachineInfo& machine) {
+  Calibration rest = launch_from_json(file, machine);
+  if (!file.has("launches")) return {std::move(rest)};  // schema 2.5
+  std::vector<Calibration> launches;
+  for (const JsonReader& row : file.at("launches").items()) {
+    Calibration& launch = launches.emplace_back();
+    launch.machine = machine;
+    launch.date = row.get<std::string>("date");
+    read_rank_count_and_canary(row, launch);
+  }
+  for (const JsonReader& layer : file.at("layers").items()) {
+    const LayerKey key = layer_key_from_json(layer);
+    for (const JsonReader& row : layer.at("timings").items()) {
+      if (!row.has("launch")) continue;
+      const int place = row.get_at_least("launch", 0);
+      if (std::cmp_greater_equal(place, launches.size()))
+        throw row.at("launch").error(fmt::format("the place of one of {} launches", launches.size()));
+      std::vector<LayerTiming>& left = rest.layers[key];
+      const auto timing = std::ranges::find(left, row.get<int>("samples"), &LayerTiming::samples);
+      if (timing == left.end()) throw row.at("samples").error("a number of samples that the key has once");
+      launches[place].layers[key].push_back(*timing);
+      left.erase(timing);
+    }
+  }
+  for (auto& launch : launches)
+    for (auto& [key, timings] : launch.layers) std::ranges::sort(timings, {}, &LayerTiming::samples);
+  std::erase_if(rest.layers, [](const auto& entry) { return entry.second.empty(); });
+  std::erase_if(launches, [](const Calibration& launch) { return launch.layers.empty(); });
+  if (rest.layers.empty() && !launches.empty()) {
+    Calibration& newest = launches.back();
+    rest.layers = std::move(newest.layers);
+    rest.date = newest.date;
+    rest.ranks = newest.ranks;
+    rest.canary = newest.canary;
+    launches.pop_back();
+  }
+  launches.push_back(std::move(rest));
+  return launches;
+}
+
 }  // namespace
 
-json to_json(const MachineInfo& machine) {
-  return {{"id", machine.id},
-          {"host", machine.host},
-          {"cpu", machine.cpu},
-          {"governor", machine.governor},
-          {"cores", machine.cores},
-          {"memory_bytes", machine.memory_bytes},
-          {"shared_memory_bytes", machine.shared_memory_bytes},
-          {"frequency_hz", machine.frequency_hz},
-          {"vector_bits", machine.vector_bits},
-          {"gpus", gpus_to_json(machine.gpus)}};
-}
-
-MachineInfo machine_from_json(const JsonReader& m) {
-  MachineInfo machine{.id = m.get<std::string>("id"),
-                      .host = m.get<std::string>("host"),
-                      .cpu = m.get<std::string>("cpu"),
-                      .governor = m.get<std::string>("governor"),
-                      .cores = m.get_at_least("cores", 1),
-                      .memory_bytes = bytes(m, "memory_bytes"),
-                      .shared_memory_bytes = bytes(m, "shared_memory_bytes"),
-                      .frequency_hz = m.get_at_least("frequency_hz", 0.0),
-                      .vector_bits = m.get_at_least("vector_bits", 0)};
-  if (!m.has("gpus")) return machine;  // schema 2.0
-  for (const JsonReader& gpu : m.at("gpus").items()) machine.gpus.push_back(gpu_from_json(gpu));
-  return machine;
-}
-
 json to_json(const Calibration& calibration) {
-  json layers = json::array();
-  for (const auto& [key, timings] : calibration.layers) {
-    layers.push_back({{"layer", key.layer},
-                      {"precision", to_text(key.precision)},
-                      {"layout", to_text(key.layout)},
-                      {"threads", key.threads},
-                      {"busy_ranks", key.busy_ranks},
-                      {"device", to_text(key.device)},
-                      {"graph", key.graph},
-                      {"input", to_text(key.input)},
-                      {"timings", timings_to_json(timings)}});
-  }
+  json launches = json::array();
+  for (const Calibration& launch : calibration.launches) launches.push_back(launch_to_json(launch));
+  if (launches.empty()) launches.push_back(launch_to_json(calibration));
   return {{"format", format_name},
           {"schema_version", schema_version},
           {"machine", to_json(calibration.machine)},
-          {"date", calibration.date},
-          {"launches", launches_to_json(calibration.launches)},
-          {"layers", layers},
-          {"all_reduce", curves_to_json(calibration.all_reduce)},
-          {"point_to_point", curves_to_json(calibration.point_to_point)},
-          {"update_s_per_parameter", rates_to_json(calibration.update_s_per_parameter)},
-          {"copy_bytes_per_s", rates_to_json(calibration.copy_bytes_per_s)},
-          {"step_overhead_s", overhead_of(calibration, DeviceKind::cpu)},
-          {"gpu", gpu_figures_to_json(calibration)}};
+          {"launches", std::move(launches)}};
 }
 
 Calibration calibration_from_json(const JsonReader& file) {
-  require_ours(file);
-  Calibration c;
-  c.machine = machine_from_json(file.at("machine"));
-  c.date = file.get<std::string>("date");
-  if (file.has("launches"))  // unknown to files of schema 2.5
-    for (const JsonReader& row : file.at("launches").items()) c.launches.push_back(launch_from_json(row));
-  for (const JsonReader& row : file.at("layers").items()) {
-    const LayerKey key{.layer = row.get<std::string>("layer"),
-                       .precision = row.get<Precision>("precision"),
-                       .layout = row.get<Layout>("layout"),
-                       .threads = row.get_at_least("threads", 1),
-                       .busy_ranks = row.get_at_least("busy_ranks", 1),
-                       .device = device_of(row),
-                       .graph = row.find<bool>("graph").value_or(false),  // unknown to files of schema 2.2
-                       .input = row.find<InputKind>("input").value_or(InputKind::host)};  // and of 2.3
-    c.layers[key] = timings_from_json(row.at("timings"), c.launches.size());
-  }
-  c.all_reduce = curves_from_json(file.at("all_reduce"));
-  c.point_to_point = curves_from_json(file.at("point_to_point"));
-  read_rates(file.at("update_s_per_parameter"), c.update_s_per_parameter);
-  read_rates(file.at("copy_bytes_per_s"), c.copy_bytes_per_s);
-  if (const double s = file.get_at_least("step_overhead_s", 0.0); s > 0) c.step_overhead_s[DeviceKind::cpu] = s;
-  if (file.has("gpu")) read_gpu_figures(file.at("gpu"), c);
-  return c;
+  const int version = required_version(file);
+  const MachineInfo machine = machine_from_json(file.at("machine"));
+  if (version == merged_major) return combined(launches_of_merged(file, machine));
+  std::vector<Calibration> launches;
+  for (const JsonReader& row : file.at("launches").items()) launches.push_back(launch_from_json(row, machine));
+  if (launches.empty()) throw file.at("launches").error("at least one launch");
+  return combined(std::move(launches));
 }
 
 Calibration calibration_from_json(const json& document, const std::string& name) {

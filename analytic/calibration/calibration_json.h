@@ -9,10 +9,10 @@
 
 namespace parabench::analytic {
 
-nlohmann::json to_json(const MachineInfo& machine);
+/// All of its launches, each whole.
 nlohmann::json to_json(const Calibration& calibration);
-/// Throw usage_error for what is foreign, incomplete or newer, naming the place.
-MachineInfo machine_from_json(const JsonReader& reader);
+/// Combines the launches; reads files of schema 2, too. Throw usage_error for what is foreign, incomplete or newer,
+/// naming the place.
 Calibration calibration_from_json(const JsonReader& reader);
 /// Of a document of its own; `name` begins every place.
 Calibration calibration_from_json(const nlohmann::json& json, const std::string& name = "calibration");

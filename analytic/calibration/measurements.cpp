@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <utility>
 
@@ -27,10 +26,6 @@ double between(int busy, int below, double low, int above, double high) {
 std::vector<LayerTiming> with_parts(std::vector<LayerTiming> timings) {
   std::erase_if(timings, [](const LayerTiming& t) { return !t.split; });
   return timings;
-}
-
-const LayerTiming& nearest(const std::vector<LayerTiming>& timings, int samples) {
-  return *std::ranges::min_element(timings, {}, [&](const LayerTiming& t) { return std::abs(t.samples - samples); });
 }
 
 using Curves = std::map<RankCountKey, Curve>;
@@ -127,25 +122,6 @@ double update_rate(const Calibration& calibration, const Case& spec, int busy_ra
   auto below = above;
   if (above->first > busy_ranks && above != rates.begin()) --below;
   return between(busy_ranks, below->first, below->second, above->first, above->second);
-}
-
-std::optional<double> calibrated_matrix_product(const Calibration& calibration, const Sizes& sizes,
-                                                const plan::Plan& plan) {
-  int largest = 0;
-  for (const auto& replica : plan.pieces) largest = std::max(largest, std::ranges::max(replica));
-  double sum = 0, seconds = 0;
-  for (int l = 0; l < std::ssize(sizes.model().layers); ++l) {
-    const auto found = calibration.layers.find(layer_key(sizes.signature(l), l == 0, plan.spec, plan.spec.np));
-    if (found == calibration.layers.end()) return std::nullopt;
-    const LayerTiming& timing = nearest(found->second, largest);
-    if (!timing.launch) return std::nullopt;
-    const CalibrationLaunch& launch = calibration.launches.at(*timing.launch);
-    if (!launch.canary || launch.ranks != plan.spec.np) return std::nullopt;
-    const double weight = timing.forward_s + timing.backward_s;
-    sum += weight * launch.canary->matrix_product_s;
-    seconds += weight;
-  }
-  return seconds > 0 ? std::optional(sum / seconds) : std::nullopt;
 }
 
 }  // namespace parabench::analytic

@@ -2,7 +2,6 @@
 // names it and the keys.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,12 +59,5 @@ const Curve& message_curve(const Calibration& calibration, const Case& spec);
 /// Seconds of an update by the case's optimizer, whatever its extras, per parameter. More ranks than were measured wait
 /// for the same memory and cost as those.
 double update_rate(const Calibration& calibration, const Case& spec, int busy_ranks);
-
-/// Seconds of the matrix product in the canaries of the launches that measured the layers of a plan's model (`sizes`),
-/// with all its ranks busy, at the number of samples nearest the largest piece: the mean over layers, weighted by their
-/// seconds. nullopt where a layer was not measured so, or by a launch of fewer or more ranks, which share cores
-/// otherwise, or without a canary.
-std::optional<double> calibrated_matrix_product(const Calibration& calibration, const Sizes& sizes,
-                                                const plan::Plan& plan);
 
 }  // namespace parabench::analytic

@@ -4,21 +4,64 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <iterator>
 #include <ostream>
+#include <utility>
 
+#include "analytic/calibration/combine.h"
 #include "base/case_text.h"
 #include "base/counted.h"
+#include "base/units_text.h"
 #include "base/writable.h"
 #include "suite/cases/catalogue.h"
 #include "suite/cli/options.h"
 #include "suite/machine/calibrate.h"
 
 namespace parabench::suite {
+namespace {
+
+/// "launch 3 of these layers (84 times), 1.3 % longer than their medians before; spread between launches 2.1 %".
+std::string text_of(const AddedLaunch& added) {
+  const auto& [known, unknown, relative] = added.layers;
+  std::string text;
+  if (added.behind) {
+    const auto& spread = added.behind->spread;
+    text =
+        fmt::format("launch {} of these layers ({}), {:.1f} % {} than their medians before; spread between launches {}",
+                    added.behind->launches, counted(known.size(), "time"), std::abs(100 * relative),
+                    relative < 0 ? "shorter" : "longer", spread ? fmt::format("{:.1f} %", 100 * *spread) : "unknown");
+  }
+  if (!unknown.empty())
+    text += fmt::format("{}first launch of {} ({}): the spread is unknown", text.empty() ? "" : "; ",
+                        known.empty() ? "these layers" : "others", counted(unknown.size(), "time"));
+  for (const std::string& date : added.left_out)
+    text += fmt::format("; the launch of {} is left out, newer ones have measured all that it did {} times", date,
+                        analytic::most_launches);
+  return text;
+}
+
+void wait_between_rounds(double pause_s, Workplace& workplace) {
+  using Clock = Signals::Clock;
+  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(pause_s));
+  while (Clock::now() < end)
+    if (workplace.signals.wait(end) == Signals::Event::interrupt) throw Interrupted{};
+}
+
+}  // namespace
 
 void add_options(CLI::App& app, CalibrateOptions& options) {
   add_selection(app, options.selection, false);
   app.add_option("--device", options.device, "Only cases on this device: cpu, cuda")->type_name("D");
   app.add_option("--out", options.out, "File to add to instead of this machine's own")->type_name("FILE");
+  add_integer(app, "--launches", options.rounds, 1, "Times to measure all of it, each in launches of its own");
+  app.add_option_function<std::string>(
+         "--pause", [&options](const std::string& text) { options.pause_s = parse_seconds("--pause", text).value; },
+         "Time between these times (90, 5min); the spread of launches that lie apart is the machine's")
+      ->type_name("S")
+      ->default_str("0");
+  app.add_flag("--fresh", options.fresh, "Start the file over: what it holds goes with the first new launch");
   add_launches(app, options.launches, &RunOption::of_calibrate);
 }
 
@@ -59,17 +102,25 @@ ExitCode calibrate_machine(const CalibrateOptions& options, const Start& start) 
     start.progress.note(fmt::format("{} skipped: {}", one.chosen.id, one.skip));
     if (one.chosen.named) code = ExitCode::environment;
   }
-  // Measured anew, whatever the file holds: an empty knowledge needs everything.
-  std::optional<analytic::Calibration> fresh;
-  for (const auto& failure :
-       measure(workplace, cases, measured_first(cases, {workplace.machine, nullptr}), fresh, file)) {
-    start.progress.note("failed: " + failure);
-    code = ExitCode::case_failed;
+  file.starts_over = options.fresh;
+  std::vector<AddedLaunch> added;
+  for (int round = 0; round < options.rounds; ++round) {
+    if (round > 0) wait_between_rounds(options.pause_s, workplace);
+    // Whatever the file holds: an empty knowledge needs everything.
+    std::optional<analytic::Calibration> known;
+    MeasureOutcome outcome =
+        measure(workplace, cases, measured_first(cases, {workplace.machine, nullptr}), known, file);
+    for (const auto& failure : outcome.failures) {
+      start.progress.note("failed: " + failure);
+      code = ExitCode::case_failed;
+    }
+    std::ranges::move(outcome.added, std::back_inserter(added));
   }
-  if (fresh) {
-    fmt::print(start.out, "{}: {} on {} ({}), measured {}\n", file.path.string(),
+  if (!added.empty()) {
+    fmt::print(start.out, "{}: {} on {} ({}), {}, the last of {}\n", file.path.string(),
                counted(file.content->layers.size(), "layer"), file.content->machine.host, file.content->machine.cpu,
-               file.content->date);
+               counted(analytic::launches_of(*file.content).size(), "launch", "launches"), file.content->date);
+    for (const AddedLaunch& launch : added) fmt::print(start.out, "  {}: {}\n", launch.id, text_of(launch));
   }
   return code;
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <ostream>
 
+#include "analytic/calibration/combine.h"
 #include "base/called.h"
 #include "base/case_text.h"
 #include "base/counted.h"
@@ -65,10 +66,11 @@ Check calibration_check(const analytic::MachineInfo& machine) {
       return {"calibration", CheckStatus::warning, "none of this machine yet; run and quick measure what they need",
               to_type("calibrate")};
     }
-    return {"calibration", CheckStatus::ok,
-            fmt::format("{}: {}, measured {}", file.path.string(), counted(file.content->layers.size(), "layer"),
-                        file.content->date),
-            ""};
+    return {
+        "calibration", CheckStatus::ok,
+        fmt::format("{}: {} of {}, the last of {}", file.path.string(), counted(file.content->layers.size(), "layer"),
+                    counted(analytic::launches_of(*file.content).size(), "launch", "launches"), file.content->date),
+        ""};
   });
 }
 

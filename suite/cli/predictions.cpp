@@ -110,15 +110,24 @@ std::string origin(const Term& term) {
   return fmt::format("[{}; {}{}]", term.source, term.cost_source, term.date.empty() ? "" : " " + term.date);
 }
 
+/// Of which launches the calibrated terms are; "" where it is not known.
+std::string launches_text(const std::optional<LaunchesBehind>& behind) {
+  if (!behind) return "";
+  if (behind->launches == 1) return ", of one launch: its spread is unknown";
+  return fmt::format(", of {} launches between {} and {}, {}", behind->launches, behind->first_date, behind->last_date,
+                     behind->spread ? fmt::format("spread {:.1f} %", 100 * *behind->spread) : "spread unknown");
+}
+
 void print_terms(const Prediction& prediction, std::ostream& out) {
   const std::vector<Term>& terms = prediction.outlook->forecast.predicted.terms;
+  const std::string behind = launches_text(prediction.outlook->forecast.predicted.calibrated_by);
   if (!prediction.outlook->changed) {
-    fmt::print(out, "\n  terms\n");
+    fmt::print(out, "\n  terms{}\n", behind);
     for (const Term& term : terms)
       fmt::print(out, "  {:<32} {:>12}  {} {}\n", term.name, human(term, term.value), term.formula, origin(term));
     return;
   }
-  fmt::print(out, "\n  {:<32} {:>12} {:>12} {:>9}\n", "terms", "base", "what-if", "ratio");
+  fmt::print(out, "\n  {:<32} {:>12} {:>12} {:>9}{}\n", "terms", "base", "what-if", "ratio", behind);
   for (const Term& term : terms) {
     const auto found = std::ranges::find(prediction.outlook->changed->terms, term.name, &Term::name);
     const bool is = found != prediction.outlook->changed->terms.end();

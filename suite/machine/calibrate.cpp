@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "analytic/calibration/combine.h"
 #include "analytic/calibration/scope.h"
 #include "parallelism/plan/strategies/peer.h"
 
@@ -42,6 +43,21 @@ Forecast forecast_of(const Prepared& one, const analytic::MachineInfo& machine,
   return make_forecast(*one.subject, {machine, known ? &*known : nullptr}, 0, protocol::default_steps);
 }
 
+void add_launch(std::optional<analytic::Calibration>& known, const analytic::Calibration& launch) {
+  if (!known) known.emplace();
+  analytic::merge(*known, launch);
+}
+
+/// Adds a launch of the case to the file.
+AddedLaunch added(const std::string& id, const analytic::Calibration& launch, CalibrationFile& file) {
+  AddedLaunch result{.id = id, .layers = {}, .behind = {}, .left_out = {}};
+  const bool had = file.content && !file.starts_over;
+  result.layers = analytic::remeasured(had ? *file.content : analytic::Calibration{}, launch);
+  result.left_out = add_to(file, launch);
+  result.behind = analytic::launches_behind(*file.content, result.layers.known);
+  return result;
+}
+
 }  // namespace
 
 bool is_measured(const Subject& subject, const Forecast& forecast, const analytic::Calibration* known) {
@@ -60,22 +76,21 @@ std::vector<std::size_t> measured_first(const std::vector<Prepared>& cases, cons
     chosen.push_back(i);
     const analytic::Calibration promised =
         analytic::promised_calibration(forecast.plan, subject.model, knowledge.machine);
-    known ? analytic::merge(*known, promised) : void(known = promised);
+    add_launch(known, promised);
   }
   return chosen;
 }
 
-std::vector<std::string> measure(Workplace& workplace, const std::vector<Prepared>& cases,
-                                 const std::vector<std::size_t>& chosen, std::optional<analytic::Calibration>& known,
-                                 CalibrationFile& file) {
-  std::vector<std::string> failures;
+MeasureOutcome measure(Workplace& workplace, const std::vector<Prepared>& cases, const std::vector<std::size_t>& chosen,
+                       std::optional<analytic::Calibration>& known, CalibrationFile& file) {
+  MeasureOutcome outcome;
   double expected = 0;
   for (const std::size_t i : chosen) expected += expected_seconds(protocol::Phase::calibrate, *cases[i].forecast, 0);
   workplace.progress.begin(static_cast<int>(cases.size()), expected);
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const Prepared& one = cases[i];
     const bool is_chosen = std::ranges::find(chosen, i) != chosen.end();
-    if (!is_chosen && (failures.empty() || !can_be_measured(one))) continue;
+    if (!is_chosen && (outcome.failures.empty() || !can_be_measured(one))) continue;
     const Forecast forecast = forecast_of(one, workplace.machine, known);
     if (!is_chosen && is_measured(*one.subject, forecast, known ? &*known : nullptr)) continue;
     workplace.progress.begin_case(expected_seconds(protocol::Phase::calibrate, *one.forecast, 0));
@@ -89,14 +104,14 @@ std::vector<std::string> measure(Workplace& workplace, const std::vector<Prepare
     if (result.reply) {
       auto& measured = std::get<analytic::Calibration>(result.reply->answer);
       measured.machine = workplace.machine;  // a rank sees its own share of the cores only
-      known ? analytic::merge(*known, measured) : void(known = measured);
-      add_to(file, measured);
+      add_launch(known, measured);
+      outcome.added.push_back(added(one.chosen.id, measured, file));
     } else {
-      failures.push_back(fmt::format("{}: {}", one.chosen.id, result.reason));
+      outcome.failures.push_back(fmt::format("{}: {}", one.chosen.id, result.reason));
     }
     workplace.progress.end_case(result.reply.has_value());
   }
-  return failures;
+  return outcome;
 }
 
 }  // namespace parabench::suite

@@ -1,6 +1,11 @@
 // Measures what predictions of cases need and nobody has measured yet.
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analytic/calibration/launches_behind.h"
 #include "suite/launch/workplace.h"
 #include "suite/machine/knowledge.h"
 #include "suite/run/prepare.h"
@@ -15,11 +20,23 @@ bool is_measured(const Subject& subject, const Forecast& forecast, const analyti
 /// measured in knowledge.calibration and will not be by the launches for those before it.
 std::vector<std::size_t> measured_first(const std::vector<Prepared>& cases, const Knowledge& knowledge);
 
+/// A launch that was added to a calibration.
+struct AddedLaunch {
+  std::string id;                        ///< of its case
+  analytic::Remeasured layers;           ///< beside what the file said before
+  std::optional<LaunchesBehind> behind;  ///< of the layers that were known before; nullopt: there are none
+  std::vector<std::string> left_out;     ///< dates of launches that newer ones have replaced
+};
+
+struct MeasureOutcome {
+  std::vector<AddedLaunch> added;
+  std::vector<std::string> failures;  ///< reasons of the launches that failed
+};
+
 /// Launches `--phase calibrate` for the cases with these indices, adding each answer to `known` and, at once, to
-/// `file`. After a launch that failed, cases behind it that counted on it are launched for themselves. Returns the
-/// reasons of those that failed. Throws Interrupted; what was measured before is kept.
-std::vector<std::string> measure(Workplace& workplace, const std::vector<Prepared>& cases,
-                                 const std::vector<std::size_t>& chosen, std::optional<analytic::Calibration>& known,
-                                 CalibrationFile& file);
+/// `file`. After a launch that failed, cases behind it that counted on it are launched for themselves. Throws
+/// Interrupted; what was measured before is kept.
+MeasureOutcome measure(Workplace& workplace, const std::vector<Prepared>& cases, const std::vector<std::size_t>& chosen,
+                       std::optional<analytic::Calibration>& known, CalibrationFile& file);
 
 }  // namespace parabench::suite

@@ -1,14 +1,19 @@
 #include "suite/machine/knowledge.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <utility>
 
-#include "analytic/calibration/calibration_json.h"
+#include "analytic/calibration/combine.h"
 #include "analytic/hardware/hardware.h"
 #include "base/called.h"
 #include "base/error.h"
@@ -40,6 +45,37 @@ fs::path probe_path(const analytic::MachineInfo& machine, const fs::path& progra
                                         info.st_mtim.tv_nsec, sight_of_gpus());
   return fs::path(analytic::default_calibration_path(machine)).parent_path() /
          fmt::format("probe-{}-{}.json", machine.id, hex16(fnv1a64(build)));
+}
+
+/// While it lives, no other parabench adds to a calibration of the folder. Where a folder cannot be locked, as on some
+/// network file systems, nobody waits; nor for long for one that was stopped while it had the lock.
+class FolderLock {
+ public:
+  explicit FolderLock(const fs::path& folder)
+      : descriptor_(open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    for (int attempt = 0; attempt < 50 && descriptor_ >= 0; ++attempt) {
+      if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) break;
+      usleep(20'000);
+    }
+  }
+  ~FolderLock() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int descriptor_;
+};
+
+/// What others may have added since the file was opened; nullopt where there is no such file of this machine.
+std::optional<analytic::Calibration> written_by_now(const fs::path& path, const analytic::MachineInfo& machine) {
+  try {
+    analytic::Calibration written = analytic::read_calibration(path);
+    return written.machine.id == machine.id ? std::optional(std::move(written)) : std::nullopt;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -82,18 +118,22 @@ Knowledge knowledge_of(const analytic::MachineInfo& machine, const CalibrationFi
   return {machine, file.content ? &*file.content : nullptr, emulated};
 }
 
-void add_to(CalibrationFile& file, const analytic::Calibration& newer) {
-  if (file.content) {
-    analytic::merge(*file.content, newer);
-  } else {
-    file.content = newer;
-  }
+std::vector<std::string> add_to(CalibrationFile& file, const analytic::Calibration& launch) {
+  // What could not be written is known to this program alone.
+  const FolderLock lock(file.path.parent_path());
+  const auto now = file.starts_over || !file.unkept.empty() ? std::nullopt : written_by_now(file.path, launch.machine);
+  if (now) file.content = *now;
+  if (file.starts_over) file.content.reset();
+  file.starts_over = false;
+  if (!file.content) file.content.emplace();
+  const std::vector<std::string> left_out = analytic::merge(*file.content, launch);
   try {
     analytic::write_calibration(*file.content, file.path);
   } catch (const Error& error) {
     if (file.must_be_kept) throw;
     file.unkept = error.what();
   }
+  return left_out;
 }
 
 std::vector<analytic::GpuInfo> gpu_kinds(const protocol::Offer& capabilities) {

@@ -18,6 +18,7 @@ struct CalibrationFile {
   std::optional<analytic::Calibration> content;  ///< nullopt: no such file yet
   bool must_be_kept = true;                      ///< else what cannot be written serves this program alone
   std::string unkept;                            ///< why it could not be written; "": it could
+  bool starts_over = false;                      ///< what the file holds goes with the next launch that is added
 };
 
 /// `given`, else the file of this machine. Throws usage_error when the file is truncated or no calibration.
@@ -28,8 +29,9 @@ CalibrationFile open_calibration(const std::string& given, const analytic::Machi
 Knowledge knowledge_of(const analytic::MachineInfo& machine, const CalibrationFile& file,
                        const analytic::EmulatedCosts& emulated = {});
 
-/// Adds newer measurements and writes the file at once. Throws Error where that fails and it must be kept.
-void add_to(CalibrationFile& file, const analytic::Calibration& newer);
+/// Adds a launch to what the file holds by now, others' launches included, and writes it at once. Returns the dates of
+/// launches that newer ones have replaced (analytic::most_launches). Throws Error where that fails and it must be kept.
+std::vector<std::string> add_to(CalibrationFile& file, const analytic::Calibration& launch);
 
 /// The NVIDIA driver that the kernel has loaded, as it names itself; "" without one.
 std::string nvidia_driver();

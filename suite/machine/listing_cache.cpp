@@ -6,7 +6,7 @@
 #include <exception>
 #include <nlohmann/json.hpp>
 
-#include "analytic/calibration/calibration_json.h"
+#include "analytic/calibration/machine_json.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -52,11 +52,9 @@ fs::path listing_path(const analytic::MachineInfo& machine) {
 }
 
 std::string listing_key(const analytic::MachineInfo& machine, const CalibrationFile& calibration) {
-  analytic::Calibration of_machine;
-  of_machine.machine = machine;
   const std::string measured = calibration.content ? read_text(calibration.path) : "";
   const std::string build = fmt::format("{} {} {}", program_version, program_git_hash, file_stamp("/proc/self/exe"));
-  return hex16(fnv1a64(fmt::format("{}\n{}\n{}", build, analytic::to_json(of_machine).dump(), measured)));
+  return hex16(fnv1a64(fmt::format("{}\n{}\n{}", build, analytic::to_json(machine).dump(), measured)));
 }
 
 ListedById read_listing(const fs::path& path, const std::string& key) {

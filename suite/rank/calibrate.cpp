@@ -43,7 +43,9 @@ analytic::Calibration calibrate(const Launch& launch, comm::Communicator& comm, 
             std::max<std::int64_t>(0, communicators / place.ranks_on_device - arena);
     }
   }
-  analytic::set_launch(calibration, {utc_now(), comm.size(), canary.end()});
+  calibration.date = utc_now();
+  calibration.ranks = comm.size();
+  calibration.canary = canary.end();
   return comm.rank() == Rank(0) ? calibration : analytic::Calibration{};
 }
 

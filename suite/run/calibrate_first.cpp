@@ -16,7 +16,7 @@ void calibrate_first(std::vector<Prepared>& cases, const PrepareOptions& prepare
       file.content ? "the calibration lacks something" : "no calibration of this machine yet", file.path.string()));
   auto known = file.content;
   file.must_be_kept = false;
-  for (const auto& failure : measure(workplace, cases, chosen, known, file)) {
+  for (const auto& failure : measure(workplace, cases, chosen, known, file).failures) {
     workplace.progress.note(fmt::format("no calibration, the data sheet predicts instead: {}", failure));
   }
   if (!file.unkept.empty())

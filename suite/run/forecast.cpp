@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "analytic/calibration/measurements.h"
+#include "analytic/calibration/launches_behind.h"
 #include "analytic/calibration/profile.h"
 #include "analytic/costs/layer_seconds.h"
 #include "analytic/costs/spread_times.h"
@@ -80,6 +80,23 @@ analytic::Costs make_costs_of(const Subject& subject, const analytic::Sizes& siz
   return costs;
 }
 
+/// What the calibration's launches tell of a prediction on this processor or GPU, and the interval that they widen: as
+/// if the whole machine were slower, or faster, by 1.96 of the deviations between launches. What emulated devices
+/// sleep for is what the calibration says.
+void add_launches_behind(Predicted& predicted, const Subject& subject, const analytic::Sizes& sizes,
+                         const Knowledge& knowledge, const plan::Plan& plan) {
+  if (is_emulated(subject.spec)) return;
+  const analytic::Calibration& calibration = *knowledge.calibration;
+  const auto rows = analytic::layer_rows(calibration, sizes, plan);
+  predicted.canary_matrix_product_s = analytic::calibrated_matrix_product(calibration, rows, plan.spec.np);
+  predicted.calibrated_by = analytic::launches_behind(calibration, rows);
+  if (!predicted.calibrated_by || !predicted.calibrated_by->spread) return;
+  const double half = 1.96 * *predicted.calibrated_by->spread * predicted.step_time_s;
+  auto& [low, high] = predicted.interval_s;
+  low = std::max(0.0, std::min(low, predicted.step_time_s - half));
+  high = std::max(high, predicted.step_time_s + half);
+}
+
 /// Calibrated terms are as old as the calibration.
 void date_terms(Predicted& predicted, const Knowledge& knowledge) {
   for (Term& term : predicted.terms)
@@ -142,6 +159,7 @@ Predicted predict_what_if(const Subject& subject, const Knowledge& knowledge, co
   Predicted predicted =
       analytic::predict(forecast.plan, sizes, *time, *memory, protocol::default_warmup, protocol::default_steps);
   date_terms(predicted, knowledge);
+  if (forecast.cost_source == "calibrated") add_launches_behind(predicted, subject, sizes, knowledge, forecast.plan);
   return predicted;
 }
 
@@ -160,9 +178,8 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
     plan::require_valid(forecast.plan);
     forecast.predicted = analytic::predict(forecast.plan, sizes, *time, *memory, usual.warmup, usual.steps);
     date_terms(forecast.predicted, knowledge);
-    if (source == std::string_view("calibrated") && !is_emulated(subject.spec))
-      forecast.predicted.canary_matrix_product_s =
-          analytic::calibrated_matrix_product(*knowledge.calibration, sizes, forecast.plan);
+    if (source == std::string_view("calibrated"))
+      add_launches_behind(forecast.predicted, subject, sizes, knowledge, forecast.plan);
     if (made.asynchronous && plan::window(made, warmup, steps).steps() != predicted_window) {
       plan::Plan executed = make_plan_of(subject, sizes, knowledge, {warmup, steps});
       forecast.plan =

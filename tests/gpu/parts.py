@@ -117,15 +117,15 @@ def transfers(sitting, budget):
 
 
 def curves(calibration):
-    """Of the curves and rates that lie on the GPU: bytes per second at every size."""
+    """Of the curves and rates that lie on the GPU, each as the latest launch has it: bytes per second at every size."""
     def on_gpu(kind):
         return {f"{curve['comm']}/np:{curve['ranks']}":
                 [{**point, "bytes_per_s": point["bytes"] / point["seconds"]} for point in curve["points"]]
-                for curve in calibration[kind] if curve["device"] == "cuda"}
+                for launch in calibration["launches"] for curve in launch[kind] if curve["device"] == "cuda"}
 
     try:
-        rates = {rate["busy_ranks"]: rate["value"] for rate in calibration["copy_bytes_per_s"]
-                 if rate["device"] == "cuda"}
+        rates = {rate["busy_ranks"]: rate["value"] for launch in calibration["launches"]
+                 for rate in launch["copy_bytes_per_s"] if rate["device"] == "cuda"}
         return {"host_to_device_bytes_per_s": rates[min(rates)] if rates else None,
                 "messages": on_gpu("point_to_point"), "all_reduce": on_gpu("all_reduce")}
     except (KeyError, TypeError, ZeroDivisionError) as error:

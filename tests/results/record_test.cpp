@@ -170,6 +170,17 @@ TEST(RecordJson, CanariesAndTheErrorTheyAdjustSurviveTheRoundTrip) {
   EXPECT_EQ(again.error->adjusted->exponent, 0.75);
 }
 
+TEST(RecordJson, TheLaunchesBehindAPredictionSurviveTheRoundTrip) {
+  Record record = ok_record(gpipe, 400);
+  EXPECT_EQ(read(to_json(record)).predicted->calibrated_by, record.predicted->calibrated_by);
+  record.predicted->calibrated_by->launches = 1;
+  record.predicted->calibrated_by->spread.reset();
+  EXPECT_EQ(read(to_json(record)).predicted->calibrated_by, record.predicted->calibrated_by);
+  json written = to_json(record);
+  written["predicted"].erase("calibrated_by");
+  EXPECT_FALSE(read(written).predicted->calibrated_by) << "of schema 1.12";
+}
+
 TEST(RecordJson, OlderFilesKnowNoCanaries) {
   json written = to_json(ok_record(gpipe, 400));
   written["measured"].erase("canary");
@@ -330,8 +341,7 @@ TEST(Baseline, AgreesInEveryKeyThatSaysWhatIsTrainedAndTimed) {
       {"precision", "bf16"}, {"layout", "channels_last"}, {"device", "emulated"}, {"graph", "on"},
       {"loader", "2"},       {"input", "resident"},       {"optimizer", "adam"},  {"lr", "0.02"},
       {"momentum", "0.8"},   {"weight_decay", "0.1"},     {"seed", "2"}};
-  const std::set<std::string_view> apart = {"np", "batch", "threads", "comm", "recompute", "memory", "executor",
-                                           "tp"};
+  const std::set<std::string_view> apart = {"np", "batch", "threads", "comm", "recompute", "memory", "executor", "tp"};
   EXPECT_TRUE(is_measured_by("", ""));
   for (const CaseKey& key : case_keys()) {
     if (key.is_of_strategies() || apart.contains(key.name)) continue;

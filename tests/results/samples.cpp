@@ -59,6 +59,7 @@ Predicted predicted(const Case& spec, double step) {
   out.step_parts = StepParts{Rank(spec.np - 1), {step / 2, step / 8, step / 4, step / 16, step / 32}};
   out.isolated_step_time_s = 1.2 * step;
   out.canary_matrix_product_s = 1.25e-4;
+  out.calibrated_by = LaunchesBehind{3, "2026-10-04T12:00:00Z", "2026-10-05T12:00:00Z", 0.03125};
   out.timeline = timeline(spec.np, 1.1 * step);
   out.second_opinion_step_time_s = {{"thesis-5.1", 1.1 * step}};
   return out;

@@ -183,7 +183,32 @@ analytic::Calibration calibration(const plan::Plan& plan) {
     result.update_s_per_parameter[analytic::update_key(plan.spec)][busy] = 1e-9;
     result.copy_bytes_per_s[device][busy] = 1e9;
   }
-  analytic::set_launch(result, {result.date, np, canary});
+  result.ranks = np;
+  result.canary = canary;
+  return result;
+}
+
+void slow_down(analytic::Calibration& measured, double slower) {
+  for (auto& [key, timings] : measured.layers)
+    for (analytic::LayerTiming& timing : timings) {
+      timing.forward_s *= slower;
+      timing.backward_s *= slower;
+    }
+  for (auto& [key, rates] : measured.update_s_per_parameter)
+    for (auto& [busy, rate] : rates) rate *= slower;
+  for (auto* curves : {&measured.all_reduce, &measured.point_to_point})
+    for (auto& [key, curve] : *curves)
+      for (analytic::CurvePoint& point : curve) point.seconds *= slower;
+}
+
+/// As of the next day where the machine drifted.
+analytic::Calibration calibration(const Launch& launch) {
+  analytic::Calibration result = calibration(launch.plan);
+  if (launch.behaviour == "drifted") {
+    slow_down(result, 1.25);
+    result.canary->matrix_product_s *= 1.25;
+    result.date = "2026-01-02T00:00:00Z";
+  }
   return result;
 }
 
@@ -222,16 +247,7 @@ protocol::PairedRounds paired(const Launch& launch) {
   for (const double slower : {1.0, 1.25, 1.5, 2.0}) {
     analytic::Calibration round = calibration(launch.plan);
     if (launch.behaviour == "lacking") round.layers.clear();
-    for (auto& [key, timings] : round.layers)
-      for (analytic::LayerTiming& timing : timings) {
-        timing.forward_s *= slower;
-        timing.backward_s *= slower;
-      }
-    for (auto& [key, rates] : round.update_s_per_parameter)
-      for (auto& [busy, rate] : rates) rate *= slower;
-    for (auto* curves : {&round.all_reduce, &round.point_to_point})
-      for (auto& [key, curve] : *curves)
-        for (analytic::CurvePoint& point : curve) point.seconds *= slower;
+    slow_down(round, slower);
     answer.rounds.push_back({round, {0.05 * slower, 0.06 * slower, 0.05 * slower}});
   }
   answer.canary = canary;
@@ -309,7 +325,7 @@ protocol::Answer answer_of(const Launch& launch) {
     case protocol::Phase::probe: return offer();
     case protocol::Phase::verify: return equivalence(launch);
     case protocol::Phase::measure: return measured(launch);
-    case protocol::Phase::calibrate: return calibration(launch.plan);
+    case protocol::Phase::calibrate: return calibration(launch);
     case protocol::Phase::paired: return paired(launch);
     case protocol::Phase::hand_over: return protocol::HandOver{{2.5, 2.25, 2}};
     case protocol::Phase::communicate: return timings(launch);

@@ -1,8 +1,10 @@
 // Commands that need no ranks, and calibrate.
 #include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <numbers>
 
 #include "base/case_id.h"
 #include "base/file.h"
@@ -167,6 +169,69 @@ TEST_F(CommandsTest, CalibrateAddsToTheFileAndPredictionsUseIt) {
   EXPECT_EQ(count_launches("calibrate"), 2);
   EXPECT_EQ(run({"calibrate", gpipe, "--out", "calibration.json"}).code, 0);
   EXPECT_EQ(count_launches("calibrate"), 3);
+}
+
+TEST_F(CommandsTest, CalibrateAddsALaunchAndPredictionsAreOfAllOfThem) {
+  const std::vector<std::string> calibrate = {"calibrate", gpipe, "--out", "c.json"};
+  const auto prediction = [&] {
+    return nlohmann::json::parse(run({"predict", gpipe, "--json", "--calibration", "c.json"}).out)[0]["predicted"];
+  };
+  EXPECT_THAT(run(calibrate).out, HasSubstr("  " + gpipe + ": first launch of these layers ("));
+  const auto one = prediction();
+  EXPECT_EQ(one["calibrated_by"]["launches"], 1);
+  EXPECT_EQ(one["calibrated_by"]["spread_relative"], nullptr);
+  EXPECT_THAT(run({"predict", gpipe, "--calibration", "c.json"}).out,
+              HasSubstr("terms, of one launch: its spread is unknown\n"));
+
+  set("FAKE_RANK", "gpipe|calibrate|drifted|0");
+  const Outcome again = run(calibrate);
+  // Of 1 and 1.25 the standard deviation is 0.177, their median 1.125.
+  EXPECT_THAT(again.out, AllOf(HasSubstr("2 launches, the last of 2026-01-02T00:00:00Z"),
+                               HasSubstr(": launch 2 of these layers ("),
+                               HasSubstr(", 25.0 % longer than their medians before; spread between launches 15.7 %")));
+  EXPECT_EQ(results("c.json")["launches"].size(), 2u);
+  const auto two = prediction();
+  const double step = two["step_time_s"], spread = two["calibrated_by"]["spread_relative"];
+  EXPECT_NEAR(step, 1.125 * one["step_time_s"].get<double>(), 1e-9);
+  EXPECT_NEAR(spread, 0.25 / std::sqrt(2) / 1.125, 1e-9);
+  EXPECT_NEAR(two["interval_s"][0], step * (1 - 1.96 * spread), 1e-9);
+  EXPECT_NEAR(two["interval_s"][1], step * (1 + 1.96 * spread), 1e-9);
+  EXPECT_EQ(two["calibrated_by"]["launches"], 2);
+  EXPECT_NEAR(two["canary_matrix_product_s"], 1.125e-4, 1e-12);
+  EXPECT_THAT(run({"predict", gpipe, "--calibration", "c.json", "--what-if", "flops=x2"}).out,
+              HasSubstr(", of 2 launches between 2026-01-01T00:00:00Z and 2026-01-02T00:00:00Z, spread 15.7 %\n"));
+
+  // Of a single launch of the run, the noise is that between the calibration's.
+  ASSERT_EQ(run({"run", gpipe, "--calibration", "c.json", "--json", "results.json"}).code, 0);
+  const auto record = results()["records"][0];
+  EXPECT_EQ(record["error"]["noise_floor_of"], "calibration");
+  EXPECT_NEAR(
+      record["error"]["noise_floor_relative"],
+      std::sqrt(2 / std::numbers::pi) * spread * step / record["measured"]["step_time_s"]["median"].get<double>(),
+      1e-6);
+  EXPECT_EQ(run({"validate", "results.json"}).code, 0);
+  EXPECT_EQ(count_launches("calibrate"), 2) << "a run measures what it lacks alone";
+}
+
+TEST_F(CommandsTest, CalibrateStartsTheFileOverWhereItIsTold) {
+  ASSERT_EQ(run({"calibrate", gpipe, sequential, "--out", "c.json", "--launches", "3", "--pause", "1ms"}).code, 0);
+  EXPECT_EQ(count_launches("calibrate " + gpipe), 3);
+  EXPECT_EQ(results("c.json")["launches"].size(), 6u);
+  const Outcome over = run({"calibrate", gpipe, "--out", "c.json", "--fresh", "--launches", "2"});
+  EXPECT_THAT(over.out, AllOf(HasSubstr(": first launch of these layers"), HasSubstr(": launch 2 of these layers")));
+  EXPECT_EQ(results("c.json")["launches"].size(), 2u);
+  set("FAKE_RANK", "gpipe|calibrate|failure|0");
+  EXPECT_EQ(run({"calibrate", gpipe, "--out", "c.json", "--fresh"}).code, 1);
+  EXPECT_EQ(results("c.json")["launches"].size(), 2u) << "no launch takes their place";
+  EXPECT_EQ(run({"calibrate", gpipe, "--launches", "0"}).code, 2);
+  EXPECT_EQ(run({"calibrate", gpipe, "--pause", "soon"}).code, 2);
+}
+
+TEST_F(CommandsTest, CalibrateSaysWhichLaunchesNewerOnesReplace) {
+  const Outcome outcome = run({"calibrate", gpipe, "--out", "c.json", "--launches", "10"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(results("c.json")["launches"].size(), 9u);
+  EXPECT_THAT(outcome.out, HasSubstr("the launch of 2026-01-01T00:00:00Z is left out"));
 }
 
 TEST_F(CommandsTest, CalibrateOfADeviceThatIsNotThere) {

@@ -160,7 +160,7 @@ TEST_F(PredictTest, NamedCasesAreATableTooAndImpossibleOnesAnError) {
 TEST_F(PredictTest, CalibratedTermsHaveTheDateOfTheirCalibration) {
   ASSERT_EQ(run({"calibrate", gpipe, "--out", "here.json"}).code, 0);
   std::ifstream file(path("here.json"));
-  const std::string date = json::parse(file)["date"];
+  const std::string date = json::parse(file)["launches"][0]["date"];
   const json one = json::parse(run({"predict", gpipe, "--calibration", "here.json", "--json"}).out)[0];
   int dated = 0;
   for (const json& term : one["predicted"]["terms"]) {

@@ -9,9 +9,10 @@
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "analytic/calibration/calibration_json.h"
-#include "analytic/calibration/measurements.h"
+#include "analytic/calibration/machine_json.h"
 #include "analytic/calibration/scope.h"
 #include "base/error.h"
 #include "tests/analytic/fixtures.h"
@@ -36,18 +37,18 @@ Calibration example() {
                .vector_bits = 256,
                .gpus = {{.name = "NVIDIA H200", .capability = 90, .memory_bytes = 141LL << 30, .count = 8}}};
   c.date = "2026-01-02T03:04:05Z";
-  c.launches = {{"2026-01-02T03:04:04Z", 2, Canary{1e-4, 5e-3, 0.25, 7}}, {c.date, 1, std::nullopt}};
+  c.ranks = 2;
+  c.canary = Canary{1e-4, 5e-3, 0.25, 7};
   const models::ModelSpec model = chain(2);
   for (const int busy : {1, 2}) {
     c.layers[layer_key(model.layers[0], model.input, true, {}, busy)] = {
         {.samples = 2, .forward_s = 1e-3, .backward_s = 2e-3, .forward_mad_s = 1e-5, .saved_bytes = 7},
-        {.samples = 8, .forward_s = .1, .backward_s = 1. / 3, .backward_peak_bytes = 9, .launch = 0}};
+        {.samples = 8, .forward_s = .1, .backward_s = 1. / 3, .backward_peak_bytes = 9}};
   }
   Case resident;
   resident.device = DeviceKind::cuda;
   resident.input = InputKind::resident;
-  c.layers[layer_key(model.layers[0], model.input, true, resident, 1)] = {
-      {.samples = 2, .forward_s = 1e-4, .launch = 1}};
+  c.layers[layer_key(model.layers[0], model.input, true, resident, 1)] = {{.samples = 2, .forward_s = 1e-4}};
   c.all_reduce[{"mpi", 2}] = {{1000, 1e-5}, {1000000, 1e-3}};
   c.point_to_point[{"threads", 2}] = {{64, 2e-5}};
   c.point_to_point[{"threads", 2, DeviceKind::cuda}] = {{64, 5e-5}};
@@ -64,6 +65,15 @@ Calibration example() {
 
 /// Calibrations have no equality of their own: two that print alike are alike.
 std::string text(const Calibration& c) { return to_json(c).dump(); }
+
+/// The same as files of schema 2 had it: the launch's own fields at the top.
+json merged_file(const Calibration& c, const std::string& version) {
+  json file = to_json(c);
+  json merged = std::move(file["launches"][0]);
+  for (const char* later : {"ranks", "canary"}) merged.erase(later);
+  merged.update({{"format", file["format"]}, {"schema_version", version}, {"machine", file["machine"]}});
+  return merged;
+}
 
 std::string error_of(const std::function<void()>& action) {
   try {
@@ -139,32 +149,34 @@ TEST(Calibration, RefusesForeignNewerAndIncompleteFiles) {
   EXPECT_THAT(with([](json& f) { f = json::array(); }), HasSubstr("another kind"));
   EXPECT_THAT(with([](json& f) { f.erase("format"); }), HasSubstr("another kind"));
   EXPECT_THAT(with([](json& f) { f["format"] = "chrome trace"; }), HasSubstr("another kind"));
-  EXPECT_THAT(with([](json& f) { f["schema_version"] = "3.0"; }), AllOf(HasSubstr("3.0"), HasSubstr("newer")));
+  EXPECT_THAT(with([](json& f) { f["schema_version"] = "4.0"; }), AllOf(HasSubstr("4.0"), HasSubstr("newer")));
   EXPECT_THAT(with([](json& f) { f["schema_version"] = "1.0"; }), AllOf(HasSubstr("1.0"), HasSubstr("older")));
   EXPECT_THAT(with([](json& f) { f["schema_version"] = "x"; }), HasSubstr("schema_version: got '\"x\"'"));
   EXPECT_THAT(with([](json& f) { f.erase("machine"); }), HasSubstr("machine"));
   EXPECT_THAT(with([](json& f) { f["machine"].erase("cores"); }), HasSubstr("cores"));
-  EXPECT_THAT(with([](json& f) { f["layers"][0].erase("timings"); }), HasSubstr("timings"));
-  EXPECT_THAT(with([](json& f) { f["layers"][0]["timings"] = json::array(); }),
-              HasSubstr("layers[0].timings: got '[]', expected at least one"));
-  EXPECT_THAT(with([](json& f) { f["layers"][0]["timings"][0]["samples"] = 0; }),
-              HasSubstr("layers[0].timings[0].samples: got '0'"));
-  EXPECT_THAT(with([](json& f) { f["layers"][0]["timings"][0]["samples"] = 8; }), HasSubstr("repeated"));
-  EXPECT_THAT(with([](json& f) { f["layers"][0]["timings"][0]["forward_s"] = -1; }),
+  EXPECT_THAT(with([](json& f) { f["launches"][0]["layers"][0].erase("timings"); }), HasSubstr("timings"));
+  EXPECT_THAT(with([](json& f) { f["launches"][0]["layers"][0]["timings"] = json::array(); }),
+              HasSubstr("launches[0].layers[0].timings: got '[]', expected at least one"));
+  EXPECT_THAT(with([](json& f) { f["launches"][0]["layers"][0]["timings"][0]["samples"] = 0; }),
+              HasSubstr("launches[0].layers[0].timings[0].samples: got '0'"));
+  EXPECT_THAT(with([](json& f) { f["launches"][0]["layers"][0]["timings"][0]["samples"] = 8; }), HasSubstr("repeated"));
+  EXPECT_THAT(with([](json& f) { f["launches"][0]["layers"][0]["timings"][0]["forward_s"] = -1; }),
               HasSubstr("timings[0].forward_s: got '-1'"));
-  EXPECT_THAT(with([](json& f) { f["layers"][0]["timings"][0]["forward_s"] = nullptr; }), HasSubstr("number"));
-  EXPECT_THAT(with([](json& f) { f["layers"][0]["timings"][1]["launch"] = 2; }),
-              HasSubstr("timings[1].launch: got '2', expected the place of one of 2 launches"));
+  EXPECT_THAT(with([](json& f) { f["launches"][0]["layers"][0]["timings"][0]["forward_s"] = nullptr; }),
+              HasSubstr("number"));
+  EXPECT_THAT(with([](json& f) { f["launches"] = json::array(); }), HasSubstr("launches: got '[]', expected at least"));
+  EXPECT_THAT(with([](json& f) { f["launches"][0].erase("date"); }), HasSubstr("launches[0].date"));
+  EXPECT_THAT(with([](json& f) { f["launches"][0]["ranks"] = 0; }), HasSubstr("launches[0].ranks: got '0'"));
   EXPECT_THAT(with([](json& f) { f["launches"][0]["canary"]["triad_s"] = 0; }),
               HasSubstr("launches[0].canary.triad_s: got '0', expected a time above 0"));
-  EXPECT_THAT(with([](json& f) { f["layers"][0]["precision"] = "fp23"; }), HasSubstr("fp32"));
-  EXPECT_THAT(with([](json& f) { f["all_reduce"][0]["points"] = json::array(); }),
-              HasSubstr("all_reduce[0].points: got '[]'"));
+  EXPECT_THAT(with([](json& f) { f["launches"][0]["layers"][0]["precision"] = "fp23"; }), HasSubstr("fp32"));
+  EXPECT_THAT(with([](json& f) { f["launches"][0]["all_reduce"][0]["points"] = json::array(); }),
+              HasSubstr("launches[0].all_reduce[0].points: got '[]'"));
 }
 
 TEST(Calibration, AcceptsANewerMinorVersion) {
   json file = to_json(example());
-  file["schema_version"] = "2.7";
+  file["schema_version"] = "3.1";
   file["something_new"] = 1;
   EXPECT_EQ(text(calibration_from_json(file)), text(example()));
 }
@@ -180,13 +192,10 @@ TEST(Calibration, FilesWithoutDevicesAreTheProcessors) {
   cpu.launch_floor_s = 0;
   cpu.context_bytes = 0;
   cpu.communicator_bytes.clear();
-  cpu.launches.clear();
-  for (auto& [key, timings] : cpu.layers)
-    for (LayerTiming& timing : timings) timing.launch.reset();
-  json old = to_json(cpu);
-  old["schema_version"] = "2.0";
+  cpu.ranks.reset();
+  cpu.canary.reset();
+  json old = merged_file(cpu, "2.0");
   old.erase("gpu");
-  old.erase("launches");
   old["machine"].erase("gpus");
   for (const char* rows : {"layers", "all_reduce", "point_to_point", "update_s_per_parameter", "copy_bytes_per_s"}) {
     for (json& row : old[rows]) {
@@ -211,121 +220,66 @@ TEST(Calibration, NamesTheFileThatIsMissingTruncatedOrForeign) {
   EXPECT_THAT(error_of([&] { read_calibration(folder.file("none.json")); }), HasSubstr("none.json"));
 }
 
-TEST(Calibration, NewerMeasurementsWinAndOthersStay) {
-  Calibration into = example(), newer;
-  newer.machine = into.machine;
-  newer.date = "2027-01-01T00:00:00Z";
-  const LayerKey known = into.layers.begin()->first;
-  LayerKey unknown = known;
-  unknown.threads = 4;
-  newer.layers[known] = {{.samples = 4, .forward_s = 40}, {.samples = 8, .forward_s = 80}};
-  newer.layers[unknown] = {{.samples = 1, .forward_s = 1}};
-  newer.all_reduce[{"mpi", 2}] = {{500, 5}, {1000, 6}};
-  newer.update_s_per_parameter = {{{DeviceKind::cpu, "sgd"}, {{2, 9}}}};
-  newer.step_overhead_s = {{DeviceKind::cuda, 7e-6}};
-  merge(into, newer);
-  const auto& rows = into.layers.at(known);
-  ASSERT_EQ(rows.size(), 3u);
-  EXPECT_EQ(rows[0].forward_s, 1e-3);
-  EXPECT_EQ(rows[1].forward_s, 40);
-  EXPECT_EQ(rows[2].forward_s, 80);
-  EXPECT_EQ(into.layers.at(unknown).size(), 1u);
-  const Curve& curve = into.all_reduce.at({"mpi", 2});
-  ASSERT_EQ(curve.size(), 3u);
-  EXPECT_EQ(curve[0].seconds, 5);
-  EXPECT_EQ(curve[1].seconds, 6);
-  EXPECT_EQ(curve[2].seconds, 1e-3);
-  EXPECT_EQ(into.update_s_per_parameter.at({DeviceKind::cpu, "sgd"}), (RatesByBusy{{1, 1e-9}, {2, 9}}));
-  EXPECT_EQ(into.update_s_per_parameter.at({DeviceKind::cuda, "sgd"}), (RatesByBusy{{1, 1e-12}}));
-  EXPECT_EQ(into.update_s_per_parameter.at({DeviceKind::cpu, "adam"}), (RatesByBusy{{1, 2e-9}}));
-  EXPECT_EQ(into.date, newer.date);
-  EXPECT_EQ(into.step_overhead_s, (std::map<DeviceKind, double>{{DeviceKind::cpu, 3e-6}, {DeviceKind::cuda, 7e-6}}));
-  EXPECT_EQ(into.launch_floor_s, 5e-6);
-  EXPECT_EQ(into.communicator_bytes.at("nccl"), 300 << 20);
+TEST(Calibration, AFileThatNamesNoLaunchIsOneOfUnknownRanksAndCanary) {
+  Calibration unnamed = example();
+  unnamed.ranks.reset();
+  unnamed.canary.reset();
+  EXPECT_EQ(text(calibration_from_json(merged_file(example(), "2.5"))), text(unnamed));
 }
 
-TEST(Calibration, MeasurementsOfOneDeviceLeaveTheOthersAlone) {
-  Calibration into = example(), newer;
-  newer.machine = into.machine;
-  newer.machine.gpus.clear();  // seen by a process that was shown none
-  Case spec;
-  spec.device = DeviceKind::cuda;
-  const models::ModelSpec model = chain(2);
-  const LayerKey on_gpu = layer_key(model.layers[0], model.input, true, spec, 1);
-  newer.layers[on_gpu] = {{.samples = 2, .forward_s = 1e-6}};
-  merge(into, newer);
-  EXPECT_EQ(into.layers.at(layer_key(model.layers[0], model.input, true, {}, 1)).front().forward_s, 1e-3);
-  EXPECT_EQ(into.layers.at(on_gpu).front().forward_s, 1e-6);
-  EXPECT_EQ(into.machine.gpus.size(), 1u);
-}
-
-TEST(Calibration, MeasurementsKeepTheLaunchThatMadeThem) {
-  const LayerKey key = example().layers.begin()->first;
-  const auto measured = [&](const std::string& date, std::vector<LayerTiming> timings) {
-    Calibration one;
-    one.layers[key] = std::move(timings);
-    set_launch(one, {date, 2, Canary{1e-4, 5e-3, 0, 0}});
-    return one;
+TEST(Calibration, AFileThatNamesItsLaunchesIsSplitByThem) {
+  json old = merged_file(example(), "2.6");
+  const json canary = to_json(example())["launches"][0]["canary"];
+  old["launches"] = {{{"date", "2026-01-01T00:00:00Z"}, {"ranks", 2}, {"canary", canary}},
+                     {{"date", "2026-01-02T00:00:00Z"}, {"ranks", 1}, {"canary", nullptr}},
+                     {{"date", "2026-01-02T01:00:00Z"}, {"ranks", 1}, {"canary", nullptr}}};
+  old["layers"][0]["timings"][0]["launch"] = 1;
+  old["layers"][0]["timings"][1]["launch"] = 0;
+  old["layers"][1]["timings"][0]["launch"] = 0;
+  const Calibration read = calibration_from_json(old);
+  ASSERT_EQ(read.launches.size(), 3u) << "nothing is left of the third";
+  const auto& [first, second, unnamed] = std::tie(read.launches[0], read.launches[1], read.launches[2]);
+  EXPECT_EQ(first.date, "2026-01-01T00:00:00Z");
+  EXPECT_EQ(first.ranks, 2);
+  EXPECT_EQ(first.canary, example().canary);
+  EXPECT_EQ(second.ranks, 1);
+  EXPECT_FALSE(second.canary);
+  EXPECT_FALSE(unnamed.ranks);
+  EXPECT_EQ(unnamed.date, example().date);
+  const auto samples = [](const Calibration& launch) {
+    std::vector<int> all;
+    for (const auto& [key, timings] : launch.layers)
+      for (const LayerTiming& timing : timings) all.push_back(timing.samples);
+    return all;
   };
-  const auto launch_of = [&](const Calibration& all, std::size_t row) {
-    return all.launches.at(all.layers.at(key).at(row).launch.value()).date;
-  };
-  Calibration all = measured("first", {{.samples = 1}, {.samples = 8}});
-  EXPECT_EQ(all.date, "first");
-  merge(all, measured("second", {{.samples = 4}, {.samples = 8}}));
-  ASSERT_EQ(all.launches.size(), 2u);
-  EXPECT_EQ(launch_of(all, 0), "first");
-  EXPECT_EQ(launch_of(all, 1), "second");
-  EXPECT_EQ(launch_of(all, 2), "second");
-  merge(all, measured("third", {{.samples = 1}}));
-  EXPECT_EQ(all.launches.size(), 2u) << "of the first one nothing is left";
-  EXPECT_EQ(launch_of(all, 0), "third");
-  EXPECT_EQ(launch_of(all, 1), "second");
-  EXPECT_EQ(launch_of(all, 2), "second");
+  EXPECT_THAT(samples(first), testing::ElementsAre(8, 2));
+  EXPECT_THAT(samples(second), testing::ElementsAre(2));
+  EXPECT_THAT(samples(unnamed), testing::ElementsAre(2, 8));
+  EXPECT_TRUE(first.all_reduce.empty());
+  EXPECT_EQ(unnamed.all_reduce.size(), 1u);
+  // Each value was there once, so that nothing is combined.
+  Calibration rest = example();
+  rest.ranks.reset();
+  rest.canary.reset();
+  Calibration flat = read;
+  flat.launches.clear();
+  EXPECT_EQ(text(flat), text(rest));
+
+  old["layers"][0]["timings"][1]["launch"] = 3;
+  EXPECT_THAT(error_of([&] { calibration_from_json(old); }),
+              HasSubstr("layers[0].timings[1].launch: got '3', expected the place of one of 3 launches"));
 }
 
-/// A pipeline of two layers on two ranks, each layer measured by a launch of its own.
-struct TwoLaunches {
-  plan::Plan plan = pipeline("gpipe", 2, 2);
-  Sizes sizes{chain(2)};
-  Calibration calibration;
-  std::vector<LayerTiming>& timings(int layer) {
-    return calibration.layers[layer_key(sizes.signature(layer), layer == 0, plan.spec, 2)];
-  }
-  TwoLaunches() {
-    calibration.launches = {{"first", 2, Canary{1e-4, 5e-3, 0, 0}}, {"second", 2, Canary{3e-4, 5e-3, 0, 0}}};
-    timings(0) = {{.samples = 1, .forward_s = 0.25, .backward_s = 0.75, .launch = 0},
-                  {.samples = 8, .forward_s = 100, .launch = 1}};
-    timings(1) = {{.samples = 1, .forward_s = 1, .backward_s = 2, .launch = 1}};
-  }
-  std::optional<double> canary() const { return calibrated_matrix_product(calibration, sizes, plan); }
-};
-
-TEST(Calibration, TheCanaryBehindACaseIsThatOfItsLayersLaunchesByTheirSeconds) {
-  TwoLaunches two;
-  ASSERT_TRUE(two.canary());
-  EXPECT_DOUBLE_EQ(*two.canary(), (1 * 1e-4 + 3 * 3e-4) / 4);
-}
-
-TEST(Calibration, TheCanaryBehindACaseIsUnknownWhereOneLaunchsIs) {
-  TwoLaunches old;
-  old.timings(1)[0].launch.reset();
-  EXPECT_FALSE(old.canary()) << "from a file of schema 2.5";
-  TwoLaunches other;
-  other.calibration.launches[1].ranks = 4;
-  EXPECT_FALSE(other.canary()) << "four ranks share the cores otherwise";
-  TwoLaunches gpu;
-  gpu.calibration.launches[0].canary.reset();
-  EXPECT_FALSE(gpu.canary());
-  TwoLaunches lacking;
-  lacking.calibration.layers.erase(lacking.calibration.layers.begin());
-  EXPECT_FALSE(lacking.canary());
-}
-
-TEST(Calibration, MergingIntoNothingIsACopy) {
-  Calibration empty;
-  merge(empty, example());
-  EXPECT_EQ(text(empty), text(example()));
+TEST(Calibration, WhatNamesNoLaunchIsTheLastOnesWhereAllLayersNameOne) {
+  json old = merged_file(example(), "2.6");
+  old["launches"] = {{{"date", "2026-01-02T00:00:00Z"}, {"ranks", 3}, {"canary", nullptr}}};
+  for (json& row : old["layers"])
+    for (json& timing : row["timings"]) timing["launch"] = 0;
+  Calibration one = example();
+  one.date = "2026-01-02T00:00:00Z";
+  one.ranks = 3;
+  one.canary.reset();
+  EXPECT_EQ(text(calibration_from_json(old)), text(one));
 }
 
 TEST(Machine, DescribesThisHost) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analytic/calibration/calibration_json.h"
+#include "analytic/calibration/combine.h"
 #include "analytic/costs/costs.h"
 #include "analytic/costs/layer_seconds.h"
 #include "analytic/memory/sizes.h"
@@ -80,19 +81,19 @@ TEST(SplitTimings, ComeBackFromAFileAndOutliveAMeasurementWithoutThem) {
     timings.front().split.reset();
     timings.front().forward_s = 77;
   }
-  EXPECT_FALSE(to_json(whole)["layers"][0]["timings"][0].contains("split"));
+  EXPECT_FALSE(to_json(whole)["launches"][0]["layers"][0]["timings"][0].contains("split"));
   merge(read, whole);
   for (const auto& [key, timings] : read.layers) {
-    EXPECT_EQ(timings.front().forward_s, 77);
+    EXPECT_EQ(timings.front().forward_s, (77 + known.layers.at(key).front().forward_s) / 2);
     EXPECT_EQ(timings.front().split, known.layers.at(key).front().split);
   }
 }
 
 TEST(SplitTimings, MustBeWhole) {
   nlohmann::json file = to_json(measured(chain(2)));
-  file["layers"][0]["timings"][0]["split"].erase("weight_s");
+  file["launches"][0]["layers"][0]["timings"][0]["split"].erase("weight_s");
   EXPECT_THROW(calibration_from_json(file), Error);
-  file["layers"][0]["timings"][0]["split"]["weight_s"] = -1;
+  file["launches"][0]["layers"][0]["timings"][0]["split"]["weight_s"] = -1;
   EXPECT_THROW(calibration_from_json(file), Error);
 }
 

@@ -73,9 +73,12 @@ class AimsTest(unittest.TestCase):
 
     def test_curves_are_told_against_the_cards_copy(self):
         points = [{"bytes": 1, "seconds": 1.0}, {"bytes": 100, "seconds": 10.0}]
-        read = parts.curves({"copy_bytes_per_s": [{"busy_ranks": 1, "device": "cuda", "value": 3.0}],
-                             "point_to_point": [{"comm": "threads", "ranks": 2, "device": "cuda", "points": points}],
-                             "all_reduce": [{"comm": "threads", "ranks": 2, "device": "cpu", "points": points}]})
+        def launch(rate):
+            return {"copy_bytes_per_s": [{"busy_ranks": 1, "device": "cuda", "value": rate}],
+                    "point_to_point": [{"comm": "threads", "ranks": 2, "device": "cuda", "points": points}],
+                    "all_reduce": [{"comm": "threads", "ranks": 2, "device": "cpu", "points": points}]}
+
+        read = parts.curves({"launches": [launch(5.0), launch(3.0)]})
         lines = aims.transfer_figures({"transfers": self.part({
             "card": {"status": "ok", "device_to_device_bytes_per_s": 20.0, "host_to_device_bytes_per_s": 4.0},
             "calibrated": {"status": "ok", **read}})})

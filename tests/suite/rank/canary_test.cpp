@@ -70,7 +70,7 @@ TEST(Canary, IsToldByRankZeroAndTimedOnAll) {
   expect_sound(*told[0]);
 }
 
-TEST(Canary, EveryLayerOfACalibrationNamesItsLaunch) {
+TEST(Canary, ACalibrationSaysWhatItsLaunchWasLike) {
   static exec::MemoryAccount accounts[2];
   Launch launch;
   launch.command.phase = protocol::Phase::calibrate;
@@ -85,14 +85,12 @@ TEST(Canary, EveryLayerOfACalibrationNamesItsLaunch) {
     const std::lock_guard lock(mutex);
     if (comm.rank() == Rank(0)) calibration = std::move(mine);
   });
-  ASSERT_EQ(calibration.launches.size(), 1u);
-  EXPECT_EQ(calibration.launches[0].ranks, 2);
-  EXPECT_EQ(calibration.launches[0].date, calibration.date);
-  ASSERT_TRUE(calibration.launches[0].canary);
-  expect_sound(*calibration.launches[0].canary);
+  EXPECT_TRUE(calibration.launches.empty()) << "it is one launch's";
+  EXPECT_EQ(calibration.ranks, 2);
+  EXPECT_EQ(calibration.date.size(), std::string("2026-01-01T00:00:00Z").size());
+  ASSERT_TRUE(calibration.canary);
+  expect_sound(*calibration.canary);
   EXPECT_FALSE(calibration.layers.empty());
-  for (const auto& [key, timings] : calibration.layers)
-    for (const analytic::LayerTiming& timing : timings) EXPECT_EQ(timing.launch, 0) << key.layer;
 }
 
 }  // namespace

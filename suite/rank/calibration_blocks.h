@@ -19,13 +19,13 @@ struct ChainEffort {
   int least_steps = 5, most_steps = 20;
 };
 
-/// The median, over steps that all ranks made side by side, of what the slowest rank took for each. On rank 0, elsewhere
-/// 0. Collective, with as many steps on each.
+/// The median, over steps that all ranks made side by side, of what the slowest rank took for each. 0 on other ranks
+/// than rank 0. Collective, with as many steps on each.
 double slowest_step_s(comm::Communicator& comm, std::span<const double> steps_s);
 
-/// Times layers and updates in chains of so many samples, on rank 0 alone and then on all ranks at once. Ranks that meet
-/// in every step go by the slowest of them: of all at once layers have their share of what the slowest rank took for
-/// each step. Collective; on rank 0 `calibration` gets all of it, on the others what is of no use.
+/// Times layers and updates in chains of so many samples, on rank 0 alone and then on all ranks at once. Ranks that
+/// meet in every step go by the slowest of them: of all at once layers have their share of what the slowest rank took
+/// for each step. Collective; on rank 0 `calibration` gets all of it, on the others what is of no use.
 void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& device, const std::vector<int>& samples,
                  const ChainEffort& effort, analytic::Calibration& calibration);
 

@@ -20,9 +20,9 @@ inline constexpr comm::MessageLane pong_lane{Rank(1), Rank(0), comm::Channel::ba
 /// One way: half of a ping-pong between ranks 0 and 1 while the others sleep.
 analytic::Curve point_to_point_curve(comm::Communicator& comm, exec::Device& device, std::int64_t largest);
 
-/// Seconds of an update by the case's optimizer of so many parameters (of 2^24 at most) while all ranks of the processor
-/// update at once, over those on rank 0 alone: medians behind a barrier each, out of the caches; of all at once on the
-/// slowest rank. At least 1; 0 on other ranks. Collective.
+/// Seconds of an update by the case's optimizer of so many parameters (of 2^24 at most) while all ranks of the
+/// processor update at once, over those on rank 0 alone: medians behind a barrier each, out of the caches; of all at
+/// once on the slowest rank. At least 1; 0 on other ranks. Collective.
 double update_slowdown(comm::Communicator& comm, exec::Device& device, const Case& spec, std::int64_t parameters);
 
 /// Bytes per second within the processor's memory, or from pinned memory to the GPU.

@@ -234,6 +234,17 @@ TEST(RecordJson, PartsSurviveTheRoundTripAlone) {
             to_json(record.equivalence));
 }
 
+TEST(RecordJson, SaysOfARoundOfTheCheckHowLongItWasWhereThereAreSuch) {
+  Equivalence equivalence;
+  EXPECT_EQ(to_json(equivalence)["every"], nullptr);
+  equivalence.every = 2;
+  json written = to_json(equivalence);
+  EXPECT_EQ(written["every"], 2);
+  EXPECT_EQ(equivalence_from_json(JsonReader(written, "equivalence")).every, 2);
+  written.erase("every");  // files of schema 1.12 and before
+  EXPECT_EQ(equivalence_from_json(JsonReader(written, "equivalence")).every, std::nullopt);
+}
+
 TEST(RecordJson, SaysWhatTheReferenceTrainedOnIfAnythingWasChecked) {
   const auto again = [](const json& written) { return equivalence_from_json(JsonReader(written, "equivalence")); };
   Equivalence equivalence;
@@ -330,8 +341,7 @@ TEST(Baseline, AgreesInEveryKeyThatSaysWhatIsTrainedAndTimed) {
       {"precision", "bf16"}, {"layout", "channels_last"}, {"device", "emulated"}, {"graph", "on"},
       {"loader", "2"},       {"input", "resident"},       {"optimizer", "adam"},  {"lr", "0.02"},
       {"momentum", "0.8"},   {"weight_decay", "0.1"},     {"seed", "2"}};
-  const std::set<std::string_view> apart = {"np", "batch", "threads", "comm", "recompute", "memory", "executor",
-                                           "tp"};
+  const std::set<std::string_view> apart = {"np", "batch", "threads", "comm", "recompute", "memory", "executor", "tp"};
   EXPECT_TRUE(is_measured_by("", ""));
   for (const CaseKey& key : case_keys()) {
     if (key.is_of_strategies() || apart.contains(key.name)) continue;

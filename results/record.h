@@ -43,6 +43,7 @@ struct Equivalence {
   std::string reference = "sequential";
   std::optional<ReferenceBatch> reference_batch;  ///< nullopt: nothing was checked, or a file of schema 1.5 or before
   int steps = 0;
+  std::optional<int> every;  ///< steps between averages that the check trained; nullopt: none, or schema 1.12 or before
   std::optional<double> max_relative_update_difference;
   double tolerance = 1e-9;
   int tensors_left_out = 0;  ///< that differ by more, but by no more than rounding alone makes of them
@@ -82,8 +83,8 @@ struct RankMeasured {
   std::optional<FiredTasks> tasks;       ///< nullopt where operations start in the plan's order, and in older files
 };
 
-/// Order statistics over all samples of all repetitions; ci95: bootstrap over launches where there are several, else
-/// over steps.
+/// Order statistics over all samples of all repetitions, of our ranks and of other products alike, by summarise():
+/// quantile() of base/statistics.h; ci95: bootstrap over launches where there are several, else over steps.
 struct StepTime {
   std::vector<std::vector<double>> samples;  ///< [repetition][step], warm-up left out
   double median = 0, p10 = 0, p90 = 0;

@@ -148,6 +148,7 @@ json to_json(const Equivalence& equivalence) {
           {"reference", equivalence.reference},
           {"reference_batch", batch ? json(to_text(*batch)) : json()},
           {"steps", equivalence.steps},
+          {"every", null_if_absent(equivalence.every)},
           {"max_relative_update_difference", null_if_absent(equivalence.max_relative_update_difference)},
           {"tolerance", equivalence.tolerance},
           {"tensors_left_out", equivalence.tensors_left_out},

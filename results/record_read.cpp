@@ -67,6 +67,7 @@ Equivalence equivalence(const JsonReader& value) {
   // Files of schema 1.5 and before do not know it.
   out.reference_batch = value.find<ReferenceBatch>("reference_batch");
   out.steps = value.get<int>("steps");
+  out.every = value.find<int>("every");
   out.max_relative_update_difference = value.find<double>("max_relative_update_difference");
   out.tolerance = value.get<double>("tolerance");
   out.tensors_left_out = value.find<int>("tensors_left_out").value_or(0);

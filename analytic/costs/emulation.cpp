@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/automatic_reduce.h"
+
 namespace parabench::analytic {
 namespace {
 
@@ -29,11 +31,14 @@ class LinkTimes final : public TimeModel {
       : passes_(std::move(passes)), link_(link), sizes_(std::move(sizes)) {}
   TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
     if (!moves(op)) return passes_->parts(plan, rank, op, busy_ranks);
-    const auto bytes = static_cast<double>(sizes_.payload_bytes(plan, rank, op));
+    const std::int64_t payload = sizes_.payload_bytes(plan, rank, op);
+    const auto bytes = static_cast<double>(payload);
     if (plan::is_message(op.kind)) return {.latency = link_.latency_s, .transfer = bytes / link_.bytes_per_s};
     const auto ranks = static_cast<int>(plan.groups[op.group.value].ranks.size());
-    const double whole = all_reduce_by(plan.spec.reduce, ranks, bytes, link_);
-    const double latency = all_reduce_by(plan.spec.reduce, ranks, 0, link_);
+    ReduceKind reduce = plan.spec.reduce;
+    if (reduce == ReduceKind::automatic) reduce = automatic_reduce(ranks, op.kind == plan::OpKind::all_reduce, payload);
+    const double whole = all_reduce_by(reduce, ranks, bytes, link_);
+    const double latency = all_reduce_by(reduce, ranks, 0, link_);
     return share_of_all_reduce(op.kind) * TimeParts{.latency = latency, .transfer = whole - latency};
   }
   double deviation_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <vector>
 
 #include "base/case_text.h"
 #include "base/file.h"
 #include "base/statistics.h"
+#include "parallelism/comm/algorithms/choice.h"
 #include "parallelism/comm/mpi/session.h"
 #include "parallelism/exec/arithmetic.h"
 #include "parallelism/exec/arrivals.h"
@@ -128,15 +131,16 @@ std::vector<double> step_losses(const plan::Plan& plan, const std::vector<protoc
   return losses;
 }
 
-/// By which algorithm emulated ranks sum on paper, as analytic::all_reduce_by() has it; "" where their times are those
-/// that a processor takes for it.
+/// By which algorithm emulated ranks sum on paper, as analytic::over_link() has it: as if each were on a host of its
+/// own. "" where their times are those that a processor takes for it.
 std::string modelled_reduction(const Case& spec, const plan::Durations& durations) {
   const auto passes = [](const plan::Duration& duration) { return duration.on_link_s > 0; };
   const auto shares = [&](const auto& lane) { return std::ranges::any_of(lane, passes); };
   const auto given = [&](const auto& lanes) { return std::ranges::any_of(lanes, shares); };
   if (!std::ranges::any_of(durations, given)) return "";
-  const bool named = spec.reduce == ReduceKind::halving_doubling || spec.reduce == ReduceKind::double_tree;
-  return std::string(to_text(named ? spec.reduce : ReduceKind::ring));
+  std::vector<int> hosts(spec.np);
+  std::iota(hosts.begin(), hosts.end(), 0);
+  return comm::reduction_text(spec.reduce == ReduceKind::library ? ReduceKind::ring : spec.reduce, hosts);
 }
 
 /// Rank 0's account of all reports. Collective; the other ranks' is empty.

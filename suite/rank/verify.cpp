@@ -63,6 +63,7 @@ results::Equivalence verify(const Launch& launch, comm::Communicator& comm, exec
   equivalence.steps = plan::equivalence_steps(launch.plan);
   plan::Plan plan = exec::small_pieces(launch.plan, launch.model, equivalence.steps);
   const bool in_own_order = rounds_in_own_order(launch.plan, comm);
+  if (const int every = plan::averaging(plan.spec).every; every > 0) equivalence.every = every;
   if (in_own_order) plan.spec.lr *= exec::slow_training;
   const exec::Trained trained = exec::train_and_gather(plan, launch.model, launch.source, launch.input, comm, device);
   if (comm.rank() != Rank(0)) return {};

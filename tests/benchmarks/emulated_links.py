@@ -39,7 +39,10 @@ STRATEGIES = [
 
 
 def case_id(strategy, ranks):
+    """Sums are by a ring where the strategy makes some and names no algorithm."""
     name, _, keys = strategy.replace("HALF", str(ranks // 2)).partition("/")
+    if "reduce:" not in keys and not name.startswith(("parameter-server", "gpipe", "1f1b")):
+        keys += ("/" if keys else "") + "reduce:ring"
     return f"{SUBJECT}/{name}/np:{ranks}/batch:{BATCH}/{keys + '/' if keys else ''}device:emulated"
 
 

@@ -245,6 +245,17 @@ TEST(RecordJson, PartsSurviveTheRoundTripAlone) {
             to_json(record.equivalence));
 }
 
+TEST(RecordJson, SaysOfARoundOfTheCheckHowLongItWasWhereThereAreSuch) {
+  Equivalence equivalence;
+  EXPECT_EQ(to_json(equivalence)["every"], nullptr);
+  equivalence.every = 2;
+  json written = to_json(equivalence);
+  EXPECT_EQ(written["every"], 2);
+  EXPECT_EQ(equivalence_from_json(JsonReader(written, "equivalence")).every, 2);
+  written.erase("every");  // files of schema 1.12 and before
+  EXPECT_EQ(equivalence_from_json(JsonReader(written, "equivalence")).every, std::nullopt);
+}
+
 TEST(RecordJson, SaysWhatTheReferenceTrainedOnIfAnythingWasChecked) {
   const auto again = [](const json& written) { return equivalence_from_json(JsonReader(written, "equivalence")); };
   Equivalence equivalence;

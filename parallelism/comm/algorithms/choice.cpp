@@ -2,27 +2,25 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <bit>
 #include <stdexcept>
 
+#include "base/automatic_reduce.h"
 #include "parallelism/comm/algorithms/hierarchical.h"
 
 namespace parabench::comm {
 namespace {
 
-constexpr std::int64_t bytes_of_a_round = 32 << 10;
-
 Algorithm for_large(std::span<const int> hosts) {
   const HostCounts counts = count_hosts(hosts);
   if (counts.hosts > 1 && counts.fullest > 1) return Algorithm::hierarchical;
-  return std::has_single_bit(hosts.size()) ? Algorithm::halving_doubling : Algorithm::ring;
+  return automatic_reduce(static_cast<int>(hosts.size())) == ReduceKind::ring ? Algorithm::ring
+                                                                              : Algorithm::halving_doubling;
 }
 
 /// Up to so many bytes, halving_doubling takes the place of the one for large buffers.
 std::int64_t small_bytes(CollectiveKind kind, std::span<const int> hosts) {
-  const int spared = rounds_of(for_large(hosts), kind, hosts) - rounds_of(Algorithm::halving_doubling, kind, hosts);
-  return std::max(0, spared) * bytes_of_a_round;
+  return bytes_for_rounds(rounds_of(for_large(hosts), kind, hosts) -
+                          rounds_of(Algorithm::halving_doubling, kind, hosts));
 }
 
 }  // namespace

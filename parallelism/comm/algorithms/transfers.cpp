@@ -4,6 +4,7 @@
 #include <bit>
 #include <tuple>
 
+#include "base/automatic_reduce.h"
 #include "parallelism/comm/algorithms/double_tree.h"
 #include "parallelism/comm/algorithms/halving_doubling.h"
 #include "parallelism/comm/algorithms/hierarchical.h"
@@ -68,17 +69,14 @@ int rounds_of(Algorithm algorithm, CollectiveKind kind, std::span<const int> hos
   const int members = static_cast<int>(hosts.size());
   if (members <= 1 || kind == CollectiveKind::broadcast) return 0;
   const bool whole = kind == CollectiveKind::all_reduce;
-  const int times = whole ? 2 : 1;
-  const auto unsigned_members = static_cast<unsigned>(members);
-  const auto around = [&] { return times * (members - 1); };
   switch (algorithm) {
-    case Algorithm::ring: return around();
-    case Algorithm::halving_doubling:
-      return times * (std::bit_width(unsigned_members) - 1) + (std::has_single_bit(unsigned_members) ? 0 : 2);
-    case Algorithm::double_tree: return whole ? 2 * std::bit_width(unsigned_members - 1) : around();
+    case Algorithm::ring: return ring_rounds(members, whole);
+    case Algorithm::halving_doubling: return halving_doubling_rounds(members, whole);
+    case Algorithm::double_tree:
+      return whole ? 2 * std::bit_width(static_cast<unsigned>(members - 1)) : ring_rounds(members, whole);
     case Algorithm::hierarchical: {
       const HostCounts counts = count_hosts(hosts);
-      return times * (counts.fullest - 1 + counts.hosts - 1);
+      return (whole ? 2 : 1) * (counts.fullest - 1 + counts.hosts - 1);
     }
   }
   return 0;

@@ -44,10 +44,9 @@ Transfers transfers_of(Algorithm algorithm, CollectiveKind kind, const Shares& s
                        int position);
 
 /// Rounds of all members together: the messages that come one after the other in the longest chain.
-///   ring              p-1 for reduce_scatter and all_gather, 2(p-1) for all_reduce
-///   halving_doubling  k, or 2k for all_reduce, with 2^k the largest power of two in p; 2 more where p is no power of 2
-///   double_tree       2 ceil(log2 p)
-///   hierarchical      (g-1) + (m-1), twice for all_reduce; m hosts, g members on the fullest
+///   ring, halving_doubling  as base/automatic_reduce.h has them
+///   double_tree             2 ceil(log2 p), the others as by a ring
+///   hierarchical            (g-1) + (m-1), twice for all_reduce; m hosts, g members on the fullest
 int rounds_of(Algorithm algorithm, CollectiveKind kind, std::span<const int> hosts);
 
 /// Bytes that the member sends and receives.

@@ -26,7 +26,8 @@ TEST(EmulatedLink, ARingOfAllRanksReducesAndTheOthersTakeTheirShare) {
   const models::ModelSpec model = chain(4);
   const auto time = linked(model);
   for (const int p : {2, 3, 8}) {
-    const plan::Plan plan = data_parallel(p, 4);
+    plan::Plan plan = data_parallel(p, 4);
+    plan.spec.reduce = ReduceKind::ring;
     const auto seconds = [&](const plan::Op& op) { return time->seconds(plan, Rank(0), op, p); };
     const double ring = 2 * (p - 1) * (1e-3 + 4 * layer_bytes / p / 1e5);
     EXPECT_DOUBLE_EQ(seconds(plan::all_reduce(SegmentId(0), 4, StepId(0), GroupId(0))), ring);
@@ -50,7 +51,25 @@ TEST(EmulatedLink, TheCasesAlgorithmReduces) {
   EXPECT_DOUBLE_EQ(seconds(ReduceKind::halving_doubling, 16), 8 * 1e-3 + 2 * 15. / 16 * bytes_s);
   EXPECT_DOUBLE_EQ(seconds(ReduceKind::halving_doubling, 6), (4 + 2) * 1e-3 + (2 * 3. / 4 + 2) * bytes_s);
   EXPECT_DOUBLE_EQ(seconds(ReduceKind::double_tree, 16), 8 * 1e-3 + 2 * bytes_s);
-  EXPECT_DOUBLE_EQ(seconds(ReduceKind::automatic, 16), seconds(ReduceKind::ring, 16));
+}
+
+TEST(EmulatedLink, AutoIsWhatRanksOnHostsOfTheirOwnWouldTake) {
+  const models::ModelSpec model = chain(4);
+  const auto time = linked(model);
+  const auto parts = [&](ReduceKind reduce, int p) {
+    plan::Plan plan = data_parallel(p, 4);
+    plan.spec.reduce = reduce;
+    return time->parts(plan, Rank(0), plan::all_reduce(SegmentId(0), 4, StepId(0), GroupId(0)), p);
+  };
+  const auto expect_as = [&](ReduceKind reduce, int p) {
+    const TimeParts automatic = parts(ReduceKind::automatic, p), named = parts(reduce, p);
+    EXPECT_EQ(automatic.latency, named.latency) << p;
+    EXPECT_EQ(automatic.transfer, named.transfer) << p;
+  };
+  expect_as(ReduceKind::halving_doubling, 16);
+  expect_as(ReduceKind::ring, 3);
+  expect_as(ReduceKind::halving_doubling, 6);  // of so few bytes
+  EXPECT_LT(parts(ReduceKind::automatic, 16).latency, parts(ReduceKind::ring, 16).latency);
 }
 
 TEST(EmulatedLink, AMessageAloneHasItsWholeRate) {

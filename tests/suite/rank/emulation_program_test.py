@@ -45,6 +45,19 @@ class Emulation(unittest.TestCase):
                                record["predicted"]["isolated_step_time_s"] * (1 - 1e-9))
             self.assertTrue(all(map(math.isfinite, numbers(record))))
 
+    def test_records_say_what_auto_stands_for_over_given_links(self):
+        case = "mlp[layers=4,hidden=8]/cifar10-synthetic/data-parallel/np:{}/batch:10/device:emulated"
+        told = {case.format(4): "halving-doubling", case.format(3): "ring",
+                case.format(5): "ring, halving-doubling up to 65536 bytes",
+                case.format(4).replace("/device", "/reduce:ring/device"): "ring"}
+        out = os.path.join(self.folder, "out.json")
+        run = self.run_program("run", *told, "--emulate", "unit:1ms,rate:1Gbit,latency:50us", "--steps", "1", "--warmup",
+                               "1", "--json", out)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        with open(out) as file:
+            measured = [record["measured"]["reduction"] for record in json.load(file)["records"]]
+        self.assertEqual(measured, list(told.values()))
+
     def test_a_plan_file_without_times_and_other_phases_are_refused(self):
         plan = self.run_program("plan", CASE.format("gpipe"), "--format", "json", "--emulate", "unit:1ms").stdout
         path = os.path.join(self.folder, "plan.json")

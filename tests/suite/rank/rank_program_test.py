@@ -157,6 +157,15 @@ class RankProgram(unittest.TestCase):
                         else:
                             self.assertEqual(reply["measured"]["reduction"], told)
 
+    def test_a_check_says_in_rounds_of_how_many_steps_it_trained(self):
+        for strategy, told in {"local-sgd": 2, "local-sgd[every=1]": 1, "data-parallel": None}.items():
+            plan = self.plan(f"{strategy}/np:2/batch:8", network="mlp[layers=3]/mnist-synthetic/")
+            with self.subTest(strategy=strategy):
+                run = self.run_ranks(["mpirun", "-np", "2", "--bind-to", "none", *self.rank(plan, "--phase", "verify")])
+                self.assertEqual(run.returncode, 0, run.stderr)
+                verdict = self.read("reply.json")["equivalence"]
+                self.assertEqual((verdict["status"], verdict["every"]), ("pass", told), verdict)
+
     def test_sums_of_bf16_in_an_order_of_their_own_are_held_to_what_orders_differ_by(self):
         for reduce in ("window", "ring", "halving-doubling", "double-tree", "library"):
             plan = self.plan(f"data-parallel/np:4/batch:16/compress:bf16/reduce:{reduce}",

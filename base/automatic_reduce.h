@@ -1,0 +1,27 @@
+// What reduce:auto takes between ranks that share no memory: one rule for those who send and for those who predict.
+#pragma once
+
+#include <cstdint>
+
+#include "base/case.h"
+
+namespace parabench {
+
+/// Messages that come one after the other in the longest chain, of a reduce_scatter or an all_gather among p members;
+/// `whole`: of an all_reduce. Around a ring p - 1, whole 2 (p - 1).
+int ring_rounds(int members, bool whole);
+/// By recursive halving and doubling k, whole 2 k, with 2^k the largest power of two in p; 2 more where p is none.
+int halving_doubling_rounds(int members, bool whole);
+
+/// Bytes on the wire that so many rounds fewer are held to be worth: 32 KiB each (30 us at 10 Gbit/s, 260 us at 1
+/// Gbit/s); 0 for less than none.
+std::int64_t bytes_for_rounds(int spared);
+
+/// For large buffers among members that are all as far from each other, each on a host of its own or all on one:
+/// halving_doubling where they are a power of two, which has the fewest rounds and the fewest bytes; else ring, which
+/// spares the bytes of pairs that act as one.
+ReduceKind automatic_reduce(int members);
+/// The same for `bytes`: halving_doubling in place of a ring where the rounds that it spares are worth more.
+ReduceKind automatic_reduce(int members, bool whole, std::int64_t bytes);
+
+}  // namespace parabench

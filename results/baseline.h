@@ -19,8 +19,8 @@ int cores(const Case& spec);
 /// Whether it is what others are compared with: sequential training that was measured and counts (summary.h).
 bool is_reference(const Record& record);
 
-/// In what a sequential case is not the one that another is compared with, batch and cores apart: "model", "data set" and
-/// names of keys. It has to train the same, with recompute, memory and executor as the case has them, or with their
+/// In what a sequential case is not the one that another is compared with, batch and cores apart: "model", "data set"
+/// and names of keys. It has to train the same, with recompute, memory and executor as the case has them, or with their
 /// defaults.
 std::vector<std::string_view> obstacles(const Case& reference, const Case& spec);
 /// Whether it is what a case is compared with: is_reference(), and no obstacles().

@@ -99,13 +99,14 @@ std::string accuracy_text(std::span<const JudgedCase> cases, int worst) {
 
 std::string accuracy_csv(std::span<const JudgedCase> cases) {
   std::string text =
-      "id,passes,measured_s,predicted_s,forecast,paired,adjusted,noise,peak_memory,time_over_ranks,ddlbench,largest_"
-      "term\n";
+      "id,passes,measured_s,predicted_s,forecast,held_out,stale,paired,adjusted,noise,peak_memory,time_over_ranks,"
+      "ddlbench,choice,largest_term\n";
   for (const JudgedCase& one : cases)
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_text(one.id), one.passes,
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_text(one.id), one.passes,
                         print_number(one.measured_s), print_number(one.predicted_s), print_number(one.forecast),
-                        number(one.paired), number(one.adjusted), number(one.noise), number(one.memory),
-                        number(one.per_rank), number(one.ddlbench), csv_text(one.largest_term));
+                        number(one.held_out), number(one.stale), number(one.paired), number(one.adjusted),
+                        number(one.noise), number(one.memory), number(one.per_rank), number(one.ddlbench), one.choice,
+                        csv_text(one.largest_term));
   return text;
 }
 
@@ -126,12 +127,15 @@ json accuracy_json(std::span<const JudgedCase> cases) {
                     {"measured_s", one.measured_s},
                     {"predicted_s", one.predicted_s},
                     {"forecast", one.forecast},
+                    {"held_out", known(one.held_out)},
+                    {"stale", known(one.stale)},
                     {"paired", known(one.paired)},
                     {"adjusted", known(one.adjusted)},
                     {"noise", known(one.noise)},
                     {"peak_memory", known(one.memory)},
                     {"time_over_ranks", known(one.per_rank)},
                     {"ddlbench", known(one.ddlbench)},
+                    {"choice", one.choice},
                     {"largest_term", one.largest_term}});
   return {{"figures", figures}, {"cases", rows}};
 }

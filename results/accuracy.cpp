@@ -100,6 +100,8 @@ ErrorFigures figures_of(std::span<const double> errors) {
 std::span<const ErrorKind> error_kinds() {
   static constexpr std::array kinds = {
       ErrorKind{"forecast", [](const JudgedCase& one) { return std::optional(one.forecast); }},
+      ErrorKind{"held-out", [](const JudgedCase& one) { return one.held_out; }},
+      ErrorKind{"stale", [](const JudgedCase& one) { return one.stale; }},
       ErrorKind{"paired", [](const JudgedCase& one) { return one.paired; }},
       ErrorKind{"adjusted", [](const JudgedCase& one) { return one.adjusted; }},
       ErrorKind{"noise", [](const JudgedCase& one) { return one.noise; }},

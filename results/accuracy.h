@@ -27,6 +27,9 @@ struct JudgedCase {
   std::optional<double> memory;            ///< of counted peak bytes
   std::optional<double> per_rank;          ///< of T_1 / (np threads): the prediction of sequential training, divided
   std::optional<double> ddlbench;          ///< of DDLBench's equations (Jansen 2020), where they have one
+  std::optional<double> held_out;          ///< the forecast's without what was measured at the case's own samples
+  std::optional<double> stale;             ///< the forecast's from a calibration that is two hours older, or more
+  std::string choice;  ///< "picked" where predicted, "best" where measured to be the fastest of its group, or both
   std::string largest_term;  ///< part of a step that is furthest off on any rank, and by how much: "backward -12 ms"
 };
 

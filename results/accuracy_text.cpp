@@ -94,12 +94,15 @@ const std::array columns = {
     Column{"measured_s", [](const JudgedCase& one) -> json { return one.measured_s; }},
     Column{"predicted_s", [](const JudgedCase& one) -> json { return one.predicted_s; }},
     Column{"forecast", [](const JudgedCase& one) -> json { return one.forecast; }},
+    Column{"held_out", [](const JudgedCase& one) { return known(one.held_out); }},
+    Column{"stale", [](const JudgedCase& one) { return known(one.stale); }},
     Column{"paired", [](const JudgedCase& one) { return known(one.paired); }},
     Column{"adjusted", [](const JudgedCase& one) { return known(one.adjusted); }},
     Column{"noise", [](const JudgedCase& one) { return known(one.noise); }},
     Column{"peak_memory", [](const JudgedCase& one) { return known(one.memory); }},
     Column{"time_over_ranks", [](const JudgedCase& one) { return known(one.per_rank); }},
     Column{"ddlbench", [](const JudgedCase& one) { return known(one.ddlbench); }},
+    Column{"choice", [](const JudgedCase& one) -> json { return one.choice; }},
     Column{"largest_term", [](const JudgedCase& one) -> json { return one.largest_term; }},
 };
 

@@ -54,15 +54,16 @@ void decide(CaseComparison& c, const CompareRules& rules) {
     c.verdict = Verdict::same;
   } else if (size <= limit) {
     const double width = std::max((high - size) / (limit - size), (size - low) / (size + limit));
-    c.reason = low < -limit || high > limit
-                   ? fmt::format("the interval goes beyond the threshold of {}", percent(rules.threshold))
-                   : fmt::format("launch-to-launch noise hides differences up to {}, more than the threshold of {}",
-                                 percent(std::expm1(*c.noise)), percent(rules.threshold));
+    c.reason = size <= *c.noise ? "a tie within the noise; " : "";
+    c.reason += low < -limit || high > limit
+                    ? fmt::format("the interval goes beyond the threshold of {}", percent(rules.threshold))
+                    : fmt::format("launch-to-launch noise hides differences up to {}, more than the threshold of {}",
+                                  percent(std::expm1(*c.noise)), percent(rules.threshold));
     c.launches_to_settle = to_settle(launches, std::max(width, *c.noise / limit), static_cast<int>(fewest_launches));
   } else {
     if (size <= *c.noise) {
-      c.reason =
-          fmt::format("within launch-to-launch noise, which hides differences up to {}", percent(std::expm1(*c.noise)));
+      c.reason = fmt::format("a tie within launch-to-launch noise, which hides differences up to {}",
+                             percent(std::expm1(*c.noise)));
     } else if (low <= limit) {
       c.reason = fmt::format("the interval reaches {} to the threshold of {}", log_ratio > 0 ? "down" : "up",
                              percent(rules.threshold));

@@ -38,7 +38,7 @@ struct CaseComparison {
   std::optional<double> p;                            ///< mann_whitney of the launches
   std::optional<double> noise;  ///< smallest_difference of the noisier file: ratios from exp(-noise) to exp(noise)
   Verdict verdict = Verdict::unclear;
-  std::string reason;  ///< why UNCLEAR; "" otherwise
+  std::string reason;  ///< why UNCLEAR, and whether it is a tie: a ratio within the noise; "" otherwise
   /// About how many launches on either side would settle an UNCLEAR one: ratio and noise taken as they are, and widths
   /// to fall with the square root. nullopt where they are over 1000, as with a ratio at the threshold, and without an
   /// interval.

@@ -103,8 +103,10 @@ std::vector<Case> scaling_cases(bool weak) {
 std::vector<Case> strong_cases() { return scaling_cases(false); }
 std::vector<Case> weak_cases() { return scaling_cases(true); }
 
-/// What predictions are judged by: five convolutional nets on images of 32 pixels and a transformer, of ResNet-18 every
-/// strategy, of the others one of each family; with and without recomputation, on one, two and four ranks.
+/// What predictions are judged by: six convolutional nets on images of 32 pixels and a transformer, of ResNet-18 every
+/// strategy, of the others one of each family; with and without recomputation, on one, two and four ranks. A net whose
+/// layers are those of another one comes behind it, so that its predictions are made of what the other's chains took:
+/// ResNet-34 of ResNet-18's, ResNet-101 of ResNet-50's.
 std::vector<Case> accuracy_cases() {
   std::vector<Case> cases;
   const auto add = [&](const std::string& work, const std::string& rest) {
@@ -139,6 +141,8 @@ std::vector<Case> accuracy_cases() {
     for (const char* rest : {"zero3/np:2/batch:32", "gpipe/np:2/batch:32/recompute:all", "1f1b/np:4/batch:32/micro:8"})
       add(work, rest);
   }
+  for (const char* rest : {"sequential/np:1/batch:16", "data-parallel/np:2/batch:16", "1f1b/np:2/batch:16"})
+    add("resnet101" + images, rest);
   return cases;
 }
 
@@ -151,7 +155,8 @@ constexpr std::array sets{
     CaseSet{"schedules", "every pipeline on the same work, two and four ranks", schedule_cases},
     CaseSet{"strong", "one batch on one to eight ranks, with sequential training on as many cores", strong_cases},
     CaseSet{"weak", "a batch for each of one to eight ranks, with sequential training on as many cores", weak_cases},
-    CaseSet{"accuracy", "what predictions are judged by: six nets, all strategies, one to four ranks", accuracy_cases},
+    CaseSet{"accuracy", "what predictions are judged by: seven nets, all strategies, one to four ranks",
+            accuracy_cases},
     CaseSet{"gpu", "one node of GPUs: alone, as graph, in bf16; data-parallel, sharded and pipelines up to eight",
             gpu_cases},
 };

@@ -10,6 +10,8 @@
 #include "base/counted.h"
 #include "base/error.h"
 #include "results/accuracy_text.h"
+#include "suite/accuracy/judge_again.h"
+#include "suite/advise/choices.h"
 #include "suite/cases/sets.h"
 #include "suite/cli/options.h"
 #include "suite/run/journal.h"
@@ -23,6 +25,10 @@ namespace fs = std::filesystem;
 std::string pass_file(const AccuracyOptions& options, int pass) {
   return (fs::path(options.out) / fmt::format("pass-{}.json", pass)).string();
 }
+std::string calibration_file(const AccuracyOptions& options, int pass) {
+  return (fs::path(options.out) / fmt::format("pass-{}.calibration.json", pass)).string();
+}
+
 /// The worse of two.
 ExitCode worse(ExitCode a, ExitCode b) { return a == ExitCode::ok ? b : a; }
 
@@ -30,13 +36,18 @@ ExitCode run_pass(const AccuracyOptions& options, const std::vector<SelectedCase
                   const Start& start) {
   RunOptions run = options.run;
   run.json = pass_file(options, pass);
+  const std::string own = calibration_file(options, pass);
+  if (run.calibration.empty()) run.calibration = own;
   run.paired = run.shuffle = true;
   run.resume = fs::exists(journal_folder(run.json));
   // The same plans train the same in every pass.
   if (pass > 1) run.verify = VerifyMode::off;
   start.progress.note(fmt::format("pass {} of {}: {}", pass, options.passes, run.json));
   std::ostringstream table;  // of one pass, which the judgement over all of them replaces
-  return run_cases(chosen, run, start.argv, start.progress, table);
+  const ExitCode code = run_cases(chosen, run, start.argv, start.progress, table);
+  if (run.calibration != own && fs::exists(run.calibration))
+    fs::copy_file(run.calibration, own, fs::copy_options::overwrite_existing);
+  return code;
 }
 
 ExitCode run_passes(const AccuracyOptions& options, const Start& start) {
@@ -53,10 +64,13 @@ ExitCode run_passes(const AccuracyOptions& options, const Start& start) {
   return code;
 }
 
-std::vector<results::ResultsFile> passes_of(const AccuracyOptions& options) {
-  std::vector<results::ResultsFile> passes;
-  for (int pass = 1; fs::exists(pass_file(options, pass)); ++pass)
-    passes.push_back(results::read_results(pass_file(options, pass)));
+std::vector<Pass> passes_of(const AccuracyOptions& options) {
+  std::vector<Pass> passes;
+  for (int pass = 1; fs::exists(pass_file(options, pass)); ++pass) {
+    passes.push_back({results::read_results(pass_file(options, pass)), {}});
+    if (const std::string file = calibration_file(options, pass); fs::exists(file))
+      passes.back().calibration = analytic::read_calibration(file);
+  }
   return passes;
 }
 
@@ -76,6 +90,8 @@ void add_options(CLI::App& app, AccuracyOptions& options) {
       ->capture_default_str();
   add_integer(app, "--passes", options.passes, 1, "Passes over the cases; the more time lies between them the better");
   app.add_flag("--judge", options.judge, "Judge the passes that are there, run nothing");
+  app.add_flag("--ablate", options.ablate,
+               "Predict all cases again without each term of the model in turn: what each of them is good for");
   add_choice(app, "--format", options.format, "Text, or all cases as a table in CSV, or JSON");
   add_run_options(app, options.run, &RunOption::of_accuracy);
 }
@@ -84,15 +100,30 @@ void check(const AccuracyOptions& options) {
   if (options.judge && !fs::exists(pass_file(options, 1)))
     throw usage_error("--out", options.out, "a folder with pass-1.json",
                       "leave --judge out, which makes it, or name another folder");
+  if (options.ablate && options.format == PredictFormat::csv)
+    throw usage_error("--format", "csv", "text or json beside --ablate", "the table has a row for each case");
 }
 
 ExitCode judge_accuracy(const AccuracyOptions& options, const Start& start) {
   const ExitCode code = options.judge ? ExitCode::ok : run_passes(options, start);
-  const std::vector<results::JudgedCase> cases = results::judged_cases(passes_of(options));
+  const std::vector<Pass> passes = passes_of(options);
+  std::vector<results::ResultsFile> files;
+  for (const Pass& pass : passes) files.push_back(pass.results);
+  std::vector<results::JudgedCase> cases = results::judged_cases(files);
+  const std::vector<Ablation> ablations = judge_again(cases, passes, options.ablate);
+  const std::vector<Choice> choices = judge_choices(cases);
   switch (options.format) {
-    case PredictFormat::text: start.out << results::accuracy_text(cases); break;
+    case PredictFormat::text:
+      start.out << results::accuracy_text(cases) << choices_text(choices) << ablations_text(ablations);
+      break;
     case PredictFormat::csv: start.out << results::accuracy_csv(cases); break;
-    case PredictFormat::json: start.out << results::accuracy_json(cases).dump(1) << '\n'; break;
+    case PredictFormat::json: {
+      nlohmann::json document = results::accuracy_json(cases);
+      document["choices"] = choices_json(choices);
+      if (options.ablate) document["ablations"] = ablations_json(ablations);
+      start.out << document.dump(1) << '\n';
+      break;
+    }
   }
   return code;
 }

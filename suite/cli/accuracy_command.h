@@ -14,7 +14,8 @@ struct AccuracyOptions {
   Selection selection;
   std::string out = "results/accuracy";
   int passes = 4;
-  bool judge = false;  ///< what is there, without running anything
+  bool judge = false;   ///< what is there, without running anything
+  bool ablate = false;  ///< errors without each term of the model, too
   PredictFormat format = PredictFormat::text;
   RunOptions run;
 };
@@ -24,8 +25,10 @@ void add_options(CLI::App& app, AccuracyOptions& options);
 void check(const AccuracyOptions& options);
 
 /// Runs the passes that are not there yet, each over all cases in shuffled order with paired rounds, into
-/// OUT/pass-1.json, pass-2.json, ...; goes on where an earlier call was stopped. Then prints how right the predictions
-/// were over all passes. An interrupted pass ends the command with its code, after what is there was judged.
+/// OUT/pass-1.json, pass-2.json, ..., each from a calibration of its own, OUT/pass-1.calibration.json and so on, unless
+/// one is given, of which this is then a copy; goes on where an earlier call was stopped. Then prints how right the
+/// predictions were over all passes. An interrupted pass ends the command with its code, after what is there was
+/// judged.
 ExitCode judge_accuracy(const AccuracyOptions& options, const Start& start);
 
 }  // namespace parabench::suite

@@ -10,6 +10,7 @@
 #include "base/called.h"
 #include "base/case_id.h"
 #include "base/units_text.h"
+#include "results/difference.h"
 #include "results/file.h"
 #include "results/summary.h"
 #include "suite/advise/advice_text.h"
@@ -66,14 +67,17 @@ std::string verdict(const results::ResultsFile& measured, const std::string& pre
   }
   if (!best || !predicted) return "the predicted best has no time that counts\n";
   if (best == predicted) return fmt::format("the predicted best is the measured best: {}\n", best->id);
-  const double loss = predicted->measured->step_time_s.median / best->measured->step_time_s.median - 1;
-  return fmt::format("measured best: {}\nthe predicted best, {}, takes {:.1f} % longer\n", best->id, predicted->id,
-                     100 * loss);
+  const results::Difference loss = results::difference_by_turns(*predicted, *best);
+  // Where rounds say the opposite of the medians, neither is faster.
+  const bool is_tie = loss.is_tie() || loss.relative < 0;
+  return fmt::format("measured best: {}\nthe predicted best, {}, takes {:.1f} % longer{} (noise {:.1f} %)\n", best->id,
+                     predicted->id, 100 * std::max(0.0, loss.relative), is_tie ? ", a tie" : "", 100 * loss.noise);
 }
 
 ExitCode run_best(const AdviseOptions& options, const Advice& advice, const Start& start) {
   const std::vector<SelectedCase> chosen = best_of(advice, options.best);
   RunOptions run = options.run;
+  run.interleave = true;
   const ScratchFolder scratch;
   if (run.json.empty()) run.json = (scratch.path() / "advise.json").string();
   start.out << '\n';
@@ -83,6 +87,12 @@ ExitCode run_best(const AdviseOptions& options, const Advice& advice, const Star
 }
 
 }  // namespace
+
+AdviseOptions advise_options() {
+  AdviseOptions options;
+  options.run.stopping.repetitions = 3;
+  return options;
+}
 
 void add_options(CLI::App& app, AdviseOptions& options) {
   app.add_option("--model", options.model, "What is trained: list --models")->required()->type_name("MODEL");
@@ -98,8 +108,10 @@ void add_options(CLI::App& app, AdviseOptions& options) {
       ->type_name("FILE|NAME");
   add_integer(app, "--rows", options.rows, 1, "Rows of the text");
   add_choice(app, "--format", options.format, "Text, or all simulated candidates as a table in CSV, or JSON");
-  add_integer(app, "--run", options.best, 0, "Run so many of the best that train as sequential training does");
+  add_integer(app, "--run", options.best, 0,
+              "Run so many of the best that train as sequential training does, their launches by turns");
   add_run_options(app, options.run);
+  app.remove_option(app.get_option("--interleave"));  // always
   for (const RunOption& option : run_options()) {
     CLI::Option* added = app.get_option_no_throw(std::string(option.name));
     if (added && option.name != "--calibration" && option.name != "--emulate") added->needs("--run");

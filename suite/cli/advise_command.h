@@ -18,11 +18,13 @@ struct AdviseOptions {
   PredictFormat format = PredictFormat::text;
   RunOptions run;  ///< how these are run; its calibration and emulated costs are also what predictions take
 };
+AdviseOptions advise_options();
 void add_options(CLI::App& app, AdviseOptions& options);
 /// Throws usage_error for what does not go together.
 void check(const AdviseOptions& options);
-/// Prints the candidates, and with --run measures the best of them that train as sequential training does, side by
-/// side, and says how much the predicted best loses on the measured best.
+/// Prints the candidates, and with --run measures the best of them that train as sequential training does, launch by
+/// launch in turn, and says how much the predicted best loses on the measured best, or that it is a tie
+/// (results::difference_by_turns).
 ExitCode give_advice(const AdviseOptions& options, const Start& start);
 
 }  // namespace parabench::suite

@@ -140,7 +140,7 @@ Program::Program() {
        {"advise --model resnet18 --dataset cifar10-synthetic --np 4 --batch 64 --memory 1GiB",
         "advise --model 'transformer[layers=24,hidden=1024,heads=16]' --dataset tokens-synthetic --np 64 --batch 512 "
         "--keys device:cuda --hardware h100-sxm"}},
-      AdviseOptions{}, give_advice);
+      advise_options(), give_advice);
   add(app,
       {"accuracy",
        "How right predictions are on this machine: a set of cases in several passes, the model's error apart from the "

@@ -93,6 +93,7 @@ void take_benchmark_flags(RunOptions& options, const std::vector<std::string>& f
   options.benchmark = read_benchmark_flags(flags, [](const char* name) { return std::getenv(name); });
   if (app.get_option("--repetitions")->empty() && options.benchmark.repetitions)
     options.stopping.repetitions = *options.benchmark.repetitions;
+  if (options.benchmark.interleave) options.interleave = options.shuffle = true;
 }
 
 void add_calibration(CLI::App& app, std::string& path) {

@@ -39,7 +39,8 @@ void add_selection(CLI::App& app, Selection& selection, bool where = true);
 void add_run_options(CLI::App& app, RunOptions& target, bool RunOption::*shared = nullptr);
 
 /// Takes Google Benchmark's flags and their twins in the environment; --benchmark_repetitions counts where
-/// --repetitions is not given. Throws usage_error for a bad flag.
+/// --repetitions is not given, --benchmark_enable_random_interleaving is --interleave --shuffle. Throws usage_error for
+/// a bad flag.
 void take_benchmark_flags(RunOptions& options, const std::vector<std::string>& flags, const CLI::App& app);
 
 /// --calibration, as run has it.

@@ -40,7 +40,7 @@ constexpr std::array<Flag, 17> known_flags{{
     {"time_unit", {}, false, "ns us ms s"},
     {"min_time", "--steps N sets the steps of each launch, --iterations N those of communicate"},
     {"min_warmup_time", "--warmup N sets the steps or iterations before the timed ones"},
-    {"enable_random_interleaving", "the launches of a case stay together"},
+    {"enable_random_interleaving", {}, true},
     {"perf_counters", "counters of this program would say nothing about the ranks"},
     {"dry_run", "--dry-run prints the commands, --steps 1 --warmup 0 runs a single step"},
 }};
@@ -94,6 +94,8 @@ void apply(BenchmarkFlags& flags, const Flag& flag, std::string_view subject, st
     flags.selects("");
   } else if (flag.name == "repetitions") {
     flags.repetitions = read_count(subject, value);
+  } else if (flag.name == "enable_random_interleaving") {
+    flags.interleave = is_on(value);
   } else if (flag.name == "list_tests") {
     flags.list_tests = is_on(value);
   } else if (flag.name == "format") {

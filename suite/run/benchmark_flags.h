@@ -15,16 +15,16 @@ struct BenchmarkFlags {
   std::string filter = ".";         ///< --benchmark_filter: extended regular expression on Google Benchmark's names
   std::optional<int> repetitions;
   bool list_tests = false;
-  bool console = false;  ///< a format was asked for: stdout is Google Benchmark's
-  std::string out;       ///< file of its JSON or CSV; "" for none
+  bool interleave = false;  ///< --benchmark_enable_random_interleaving: --interleave and --shuffle of ours
+  bool console = false;     ///< a format was asked for: stdout is Google Benchmark's
+  std::string out;          ///< file of its JSON or CSV; "" for none
 
   /// As --benchmark_filter selects: searched, a leading '-' negates.
   bool selects(const std::string& benchmark_name) const;
 };
 
 /// Reads `--benchmark_*` and `--v=N`; a flag beats its twin BENCHMARK_*, which `environment` returns or null.
-/// Throws usage_error for a misspelt flag, for one that would launch a case again or mix the order of its launches,
-/// naming ours, and for a bad value.
+/// Throws usage_error for a misspelt flag, for one that would launch a case again, naming ours, and for a bad value.
 BenchmarkFlags read_benchmark_flags(std::span<const std::string> flags,
                                     const std::function<const char*(const char*)>& environment);
 

@@ -75,8 +75,9 @@ class Replay {
 void initialize(const BenchmarkFlags& flags, int repetitions) {
   static char program[] = "parabench";  // read again when the results are written
   std::vector<std::string> words = flags.passed;
-  // They are already filtered; these also silence environment twins.
-  words.insert(words.end(), {"--benchmark_filter=all", fmt::format("--benchmark_repetitions={}", repetitions)});
+  // They are filtered, and were measured in their order, already; these also silence environment twins.
+  words.insert(words.end(), {"--benchmark_filter=all", fmt::format("--benchmark_repetitions={}", repetitions),
+                             "--benchmark_enable_random_interleaving=false"});
   std::vector<char*> argv = {program};
   for (auto& word : words) argv.push_back(word.data());
   int argc = static_cast<int>(argv.size());

@@ -2,266 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
 #include <utility>
 
-#include "base/counted.h"
-#include "base/error.h"
-#include "base/hash.h"
-#include "parallelism/plan/formats/print_json.h"
-#include "parallelism/plan/strategies/peer.h"
-#include "parallelism/plan/strategies/stage_widths.h"
 #include "results/summary.h"
-#include "suite/run/combine.h"
-#include "suite/run/emulate_option.h"
-#include "suite/run/pair.h"
-#include "suite/run/stopping.h"
-#include "suite/run/trace.h"
 
 namespace parabench::suite {
 namespace {
-
-/// The case id as a file name; of a long one, which file systems refuse, its beginning and the id's hash.
-std::string file_name(const std::string& id) {
-  constexpr std::size_t most = 200;
-  std::string name = id;
-  std::ranges::replace_if(
-      name, [](unsigned char c) { return !std::isalnum(c) && c != '-' && c != '.' && c != '='; }, '_');
-  return name.size() <= most ? name : name.substr(0, most) + "-" + hex16(fnv1a64(id));
-}
-
-/// Another product may have all of them in one process.
-bool same_ranks(const results::Measured& measured, const Predicted& predicted, bool one_process) {
-  if (one_process) return measured.ranks.size() == 1;
-  return std::ranges::equal(measured.ranks, predicted.ranks, {}, &results::RankMeasured::rank, &RankPredicted::rank);
-}
-
-/// What the first losses of another product say: of one alone, nothing about its updates.
-void judge_peer(results::Equivalence& equivalence) {
-  if (*equivalence.loss_agrees == false) {
-    equivalence.status = results::EquivalenceStatus::fail;
-  } else if (equivalence.steps < 2) {
-    equivalence.reason = "its first loss is ours, and rounding decides those after it; try precision:fp64";
-  } else {
-    equivalence.status = results::EquivalenceStatus::pass;
-    equivalence.reason = "";
-  }
-}
-
-/// One try at all launches of a case.
-class Attempt {
- public:
-  Attempt(const Prepared& prepared, const RunOptions& options, const Knowledge& knowledge, int index,
-          Workplace& workplace);
-  CaseResult run();
-
- private:
-  std::optional<protocol::Reply> run_phase(protocol::Phase phase, LaunchRequest request, const std::string& what);
-  void verify();
-  void hand_over();
-  void measure(const PlannedLaunch& launch);
-  void pair();
-  void trace_prediction(const std::filesystem::path& trace, const std::string& trouble);
-  void take(results::Measured measured);
-  void judge(std::span<const double> losses);
-  void fail(std::string reason, protocol::FailureKind kind);
-  plan::Window window() const { return plan::window(prepared_.forecast->plan, options_.warmup, options_.steps); }
-  bool is_sound() const { return result_.record.status == results::Status::ok; }
-
-  const Prepared& prepared_;
-  const RunOptions& options_;
-  const Knowledge& knowledge_;
-  const bool is_peer_;
-  int index_;
-  Workplace& workplace_;
-  std::filesystem::path work_;  ///< what a product is handed over
-  CaseResult result_;
-  std::vector<results::Measured> launches_;
-};
-
-Attempt::Attempt(const Prepared& prepared, const RunOptions& options, const Knowledge& knowledge, int index,
-                 Workplace& workplace)
-    : prepared_(prepared),
-      options_(options),
-      knowledge_(knowledge),
-      is_peer_(plan::is_peer(prepared.chosen.spec)),
-      index_(index),
-      workplace_(workplace),
-      work_(workplace.scratch.path() / "work"),
-      result_{.record = start_record(prepared, options)} {
-  result_.record.equivalence.reason = is_emulated(prepared.chosen.spec)
-                                          ? "emulated devices wait for modelled times; nothing is trained"
-                                      : options.verify == VerifyMode::off ? "switched off by --verify off"
-                                                                          : "the case stopped before";
-}
-
-void Attempt::fail(std::string reason, protocol::FailureKind kind) {
-  result_.record.status = results::Status::failed;
-  result_.record.reason = std::move(reason);
-  result_.failure = kind;
-}
-
-std::optional<protocol::Reply> Attempt::run_phase(protocol::Phase phase, LaunchRequest request,
-                                                  const std::string& what) {
-  const Forecast& forecast = *prepared_.forecast;
-  const int steps = window().steps();
-  request.phase = phase;
-  request.plan = &forecast.plan;
-  if (is_emulated(prepared_.chosen.spec)) request.durations = &forecast.durations;
-  const LaunchSteps asked = steps_of(phase, options_);
-  request.steps = asked.steps;
-  request.warmup = asked.warmup;
-  request.timeout_s = patience_seconds(phase, forecast, steps);
-  request.longest_operation_s =
-      is_peer_ ? forecast.predicted.step_time_s : longest_operation_s(*prepared_.subject, knowledge_, forecast);
-  request.finishing = [&] { workplace_.progress.note("finishing this case; Ctrl-C again stops at once"); };
-  workplace_.progress.phase(index_, result_.record.id, what);
-  LaunchResult launched;
-  try {
-    launched = suite::run(workplace_, request);
-  } catch (const std::exception& error) {
-    // The launch's own folder, say, on a full disk: this case fails, others may not.
-    launched.reason = error.what();
-    launched.kind = protocol::FailureKind::environment;
-  }
-  result_.record.launch = launched.command;
-  result_.record.last_operations = launched.last_operations;
-  result_.interrupted = launched.interrupted;
-  if (!launched.reply) {
-    fail(launched.interrupted ? fmt::format("interrupted during {}; measured launches: {}", what, launches_.size())
-                              : fmt::format("{}: {}", what, launched.reason),
-         launched.kind);
-  } else if (const std::string& why = launched.reply->private_arenas_because; !why.empty()) {
-    workplace_.progress.note("ranks exchange by copies, not in memory that they share: " + why);
-  }
-  if (launched.reply && !request.trace_file.empty()) trace_prediction(request.trace_file, launched.lost_trace);
-  return std::move(launched.reply);
-}
-
-void Attempt::verify() {
-  const auto reply = run_phase(protocol::Phase::verify, {}, "verify");
-  if (!reply) return;
-  results::Equivalence& equivalence = result_.record.equivalence;
-  equivalence = std::get<results::Equivalence>(reply->answer);
-  if (equivalence.status == results::EquivalenceStatus::fail)
-    fail(fmt::format("not equivalent to {} training", equivalence.reference), protocol::FailureKind::failure);
-}
-
-/// What the product gets, and the losses that it has to reach.
-void Attempt::hand_over() {
-  const auto reply = run_phase(protocol::Phase::hand_over, {.keep = work_}, "hand over");
-  if (!reply || options_.verify == VerifyMode::off) return;
-  results::Equivalence& equivalence = result_.record.equivalence;
-  equivalence.reference_losses = std::get<protocol::HandOver>(reply->answer).losses;
-  equivalence.steps = static_cast<int>(equivalence.reference_losses.size());
-  equivalence.loss_tolerance = results::loss_tolerance(prepared_.chosen.spec.precision);
-  equivalence.reference_batch = models::mixes_samples(prepared_.subject->model) ? results::ReferenceBatch::pieces
-                                                                                : results::ReferenceBatch::whole;
-}
-
-void Attempt::measure(const PlannedLaunch& launch) {
-  const int repetition = launch.repetition;
-  LaunchRequest request;
-  if (is_peer_) {
-    request.peer = {std::string(plan::peer_product(prepared_.chosen.spec).name), peer_program(workplace_), work_};
-  }
-  if (launch.traced)
-    request.trace_file = std::filesystem::path(options_.trace) / (file_name(result_.record.id) + ".json");
-  const std::string what = options_.stopping.interval
-                               ? fmt::format("measure {}", repetition)
-                               : fmt::format("measure {}/{}", repetition, options_.stopping.repetitions);
-  auto reply = run_phase(protocol::Phase::measure, request, launch.timed ? what : "compare losses");
-  if (!reply) return;
-  auto& measured = std::get<results::Measured>(reply->answer);
-  launch.timed ? take(std::move(measured)) : judge(measured.losses);
-}
-
-/// The error of the model alone. The launch measures the model, not the case: what it cannot say is noted.
-void Attempt::pair() {
-  const auto reply = run_phase(protocol::Phase::paired, {}, "paired");
-  if (!reply) return;
-  results::Record& record = result_.record;
-  try {
-    const auto& answer = std::get<protocol::PairedRounds>(reply->answer);
-    record.paired = pair_rounds(answer, *prepared_.subject, prepared_.forecast->plan);
-    record.paired_canary = answer.canary;
-  } catch (const Error& error) {
-    return workplace_.progress.note(fmt::format("{}: nothing is paired: {}", record.id, error.what()));
-  }
-  record.error = results::compare(*record.predicted, *record.measured, record.paired);
-}
-
-/// Where a trace cannot be written the case goes on. `trouble`: why there is none, "" for nothing.
-void Attempt::trace_prediction(const std::filesystem::path& trace, const std::string& trouble) {
-  if (!trouble.empty()) return workplace_.progress.note(fmt::format("the trace is not kept: {}", trouble));
-  workplace_.traces.insert(trace.string());
-  try {
-    add_prediction(trace, *prepared_.subject, *prepared_.forecast, knowledge_, window().steps());
-  } catch (const std::exception& error) {
-    workplace_.progress.note(fmt::format("the trace has no prediction: {}", error.what()));
-  }
-}
-
-void Attempt::take(results::Measured measured) {
-  results::Record& record = result_.record;
-  const auto& samples = measured.step_time_s.samples;
-  const int expected = window().samples;
-  if (samples.size() != 1 || static_cast<int>(samples.front().size()) != expected) {
-    return fail(fmt::format("measure: the reply holds {}, not the {} that were asked for",
-                            counted(samples.empty() ? 0 : samples.front().size(), "step"), expected),
-                protocol::FailureKind::failure);
-  }
-  const bool one_process = is_peer_ && plan::peer_product(prepared_.chosen.spec).one_process;
-  if (!same_ranks(measured, prepared_.forecast->predicted, one_process)) {
-    return fail(fmt::format("measure: the reply holds {}, the plan {}", counted(measured.ranks.size(), "rank"),
-                            record.parameters.np),
-                protocol::FailureKind::failure);
-  }
-  launches_.push_back(std::move(measured));
-  record.measured = combine(launches_, plan::trained_samples(prepared_.forecast->plan),
-                            models::training_flops(prepared_.subject->model).value);
-  if (record.predicted) record.error = results::compare(*record.predicted, *record.measured);
-  judge(launches_.back().losses);
-}
-
-void Attempt::judge(std::span<const double> losses) {
-  results::Equivalence& equivalence = result_.record.equivalence;
-  judge_losses(equivalence, losses, is_peer_ ? static_cast<int>(losses.size()) : window().steps());
-  if (is_peer_ && equivalence.loss_agrees) judge_peer(equivalence);
-  if (equivalence.loss_agrees == false) {
-    fail(is_peer_ ? "its first losses are not those of our training"
-                  : "the losses of the measured steps are not the reference's",
-         protocol::FailureKind::failure);
-  }
-}
-
-CaseResult Attempt::run() {
-  if (const plan::Window whole = window();
-      whole.steps() > options_.warmup + options_.steps && !prepared_.chosen.spec.graph)
-    workplace_.progress.note(fmt::format("{}: {} of warm-up and {} measured, whole rounds of {}", result_.record.id,
-                                         counted(whole.discarded, "step"), whole.measured, whole.round));
-  std::optional<results::StopReason> stopped_by;
-  bool pairs = false;
-  for (const PlannedLaunch& launch : launches_of(prepared_.chosen.spec, options_)) {
-    if (launch.phase == protocol::Phase::verify) verify();
-    if (launch.phase == protocol::Phase::hand_over) hand_over();
-    if (launch.phase == protocol::Phase::measure) measure(launch);
-    pairs = pairs || launch.phase == protocol::Phase::paired;
-    if (!is_sound()) break;
-  }
-  while (is_sound() && result_.record.measured) {
-    stopped_by = enough(result_.record.measured->step_time_s, options_.stopping);
-    if (stopped_by) break;
-    measure({.repetition = static_cast<int>(launches_.size()) + 1});
-  }
-  if (is_sound() && pairs) pair();
-  if (!is_sound()) stopped_by = result_.interrupted ? results::StopReason::interruption : results::StopReason::failure;
-  if (result_.record.measured) result_.record.measured->stopped_by = stopped_by;
-  std::error_code ignored;
-  std::filesystem::remove_all(work_, ignored);
-  return std::move(result_);
-}
 
 /// Whether the next attempt may end otherwise: not where the case trained something else, or what it was given is
 /// wrong.
@@ -273,41 +19,49 @@ bool may_pass_later(const CaseResult& result) {
 
 }  // namespace
 
-CaseResult run_case(const Prepared& prepared, const RunOptions& options, const Knowledge& knowledge, int index,
-                    Workplace& workplace) {
-  std::vector<std::string> earlier;
-  for (;;) {
-    CaseResult result = Attempt(prepared, options, knowledge, index, workplace).run();
-    result.record.earlier_failures = earlier;
-    if (static_cast<int>(earlier.size()) == options.retries || !may_pass_later(result) ||
-        workplace.signals.interrupted()) {
-      return result;
-    }
-    earlier.push_back(result.record.reason);
-    workplace.progress.phase(index, result.record.id,
-                             fmt::format("is tried again ({} of {}): {};", earlier.size(), options.retries,
-                                         result.record.reason.substr(0, result.record.reason.find('\n'))));
-  }
+CaseRun::CaseRun(const Prepared& prepared, const RunOptions& options, const Knowledge& knowledge, int index,
+                 Workplace& workplace, const std::vector<results::Record>& measured)
+    : prepared_(prepared),
+      options_(options),
+      knowledge_(knowledge),
+      index_(index),
+      workplace_(workplace),
+      attempt_(next_attempt()) {
+  if (measured.empty()) return;
+  earlier_failures_ = measured.back().earlier_failures;
+  attempt_->go_on_with(measured);
 }
 
-results::Record start_record(const Prepared& prepared, const RunOptions& options) {
-  results::Record record;
-  record.id = prepared.chosen.id;
-  record.parameters = prepared.chosen.spec;
-  record.reproduce = repeating_command(prepared.chosen, options);
-  if (is_emulated(record.parameters)) record.emulate = emulate_text(options.emulated);
-  if (plan::is_peer(record.parameters)) record.equivalence.reference = "peer";
-  if (prepared.forecast) {
-    const plan::Plan& plan = prepared.forecast->plan;
-    record.plan = results::PlanSummary{plan::hash(plan), plan::partition(plan), plan::stage_widths(plan)};
-    if (!plan::is_peer(record.parameters)) record.predicted = prepared.forecast->predicted;
-  }
-  if (!prepared.runs()) {
-    record.status = results::Status::skipped;
-    record.reason = prepared.skip;
-    record.equivalence.reason = "the case did not run";
-  }
+std::unique_ptr<Attempt> CaseRun::next_attempt() const {
+  return std::make_unique<Attempt>(prepared_, options_, knowledge_, index_, workplace_);
+}
+
+results::Record CaseRun::with_failures(results::Record record) const {
+  record.earlier_failures = earlier_failures_;
   return record;
+}
+
+CaseResult CaseRun::result() const {
+  CaseResult result = attempt_->result();
+  result.record = with_failures(std::move(result.record));
+  return result;
+}
+
+bool CaseRun::take_turn() {
+  attempt_->take_turn();
+  const CaseResult& so_far = attempt_->result();
+  if (so_far.record.status == results::Status::ok) return true;
+  if (static_cast<int>(earlier_failures_.size()) >= options_.retries || !may_pass_later(so_far) ||
+      workplace_.signals.interrupted()) {
+    return false;
+  }
+  const std::string reason = so_far.record.reason;
+  earlier_failures_.push_back(reason);
+  workplace_.progress.phase(index_, so_far.record.id,
+                            fmt::format("is tried again ({} of {}): {};", earlier_failures_.size(), options_.retries,
+                                        reason.substr(0, reason.find('\n'))));
+  attempt_ = next_attempt();
+  return false;
 }
 
 double expected_seconds(const Prepared& prepared, const RunOptions& options) {

@@ -1,28 +1,50 @@
 // One case from its verification to its record.
 #pragma once
 
-#include "results/record.h"
-#include "suite/launch/workplace.h"
-#include "suite/run/run_plan.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "suite/run/attempt.h"
 
 namespace parabench::suite {
 
-struct CaseResult {
-  results::Record record;
-  /// Of a failed record: whether it means bad input or a lacking environment rather than a failed case.
-  protocol::FailureKind failure = protocol::FailureKind::failure;
-  bool interrupted = false;  ///< the record was cut short; it keeps the launches that were measured, and never counts
+/// The attempts at a case (attempt.h), further ones where --retries allows, in turns that may be far apart: each does
+/// the launches up to the next that measures. A first Ctrl-C ends no turn; what the constructor is given outlives it.
+class CaseRun {
+ public:
+  /// `knowledge`: what the forecast was made from. `index`: 1-based place among the cases, for the progress line.
+  /// `measured`: launches of an earlier run to go on with, as launch() gave them. Precondition: `prepared` runs.
+  CaseRun(const Prepared& prepared, const RunOptions& options, const Knowledge& knowledge, int index,
+          Workplace& workplace, const std::vector<results::Record>& measured);
+
+  bool is_done() const { return attempt_->is_done(); }
+  // Precondition of the next three: it is not done.
+  /// Seconds that the next turn should take.
+  double next_turn_seconds() const { return attempt_->next_turn_seconds(); }
+  /// Whether all its launches did what they should.
+  bool take_turn();
+  void cut_short() { attempt_->cut_short(); }
+
+  /// Launches of the present attempt that are measured so far.
+  int measured() const { return attempt_->measured(); }
+  /// What to keep of the last of them. Precondition: there is one.
+  results::Record launch() const { return with_failures(attempt_->launch_record()); }
+  /// Its record, final once it is done.
+  CaseResult result() const;
+
+ private:
+  std::unique_ptr<Attempt> next_attempt() const;
+  results::Record with_failures(results::Record record) const;
+
+  const Prepared& prepared_;
+  const RunOptions& options_;
+  const Knowledge& knowledge_;
+  int index_;
+  Workplace& workplace_;
+  std::unique_ptr<Attempt> attempt_;
+  std::vector<std::string> earlier_failures_;
 };
-
-/// Does the launches that are planned for a case (run_plan.h) and further ones until the stopping rule is content; a
-/// failed launch ends the case, or its attempt where --retries allows another. A first Ctrl-C lets the case go on to
-/// its end. `knowledge`: what the forecast was made from. `index`: 1-based place among the cases, for the progress
-/// line. Precondition: `prepared` runs.
-CaseResult run_case(const Prepared& prepared, const RunOptions& options, const Knowledge& knowledge, int index,
-                    Workplace& workplace);
-
-/// The record of a case of which nothing has run yet; of one that does not run, the whole record.
-results::Record start_record(const Prepared& prepared, const RunOptions& options);
 
 /// Seconds that the planned launches should take; 0 for a case that does not run.
 double expected_seconds(const Prepared& prepared, const RunOptions& options);

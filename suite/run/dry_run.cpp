@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <ostream>
@@ -21,6 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string self() { return fs::read_symlink("/proc/self/exe"); }
+
+std::string plan_file(int number) { return fmt::format("plan-{}.json", number); }
 
 /// `parabench COMMAND ID`, with what both commands of a script need to know of the case.
 std::vector<std::string> words_of(const char* command, const SelectedCase& chosen) {
@@ -47,12 +50,17 @@ std::string plan_line(const SelectedCase& chosen, const RunOptions& options) {
   return shell_line(words);
 }
 
-/// `program`: of the ranks.
-void print_case(const Prepared& prepared, int number, const RunOptions& options, const fs::path& program,
-                std::ostream& out) {
-  const std::string plan_file = fmt::format("plan-{}.json", number);
-  fmt::print(out, "{} > {}\n", plan_line(prepared.chosen, options), plan_file);
-  for (const PlannedLaunch& launch : launches_of(prepared.chosen.spec, options)) {
+struct Script {
+  const RunOptions& options;
+  fs::path program;  ///< of the ranks
+  std::ostream& out;
+};
+
+/// `number`: of the case, from 1.
+void print_launches(const Prepared& prepared, int number, const std::vector<PlannedLaunch>& launches,
+                    const Script& script) {
+  const RunOptions& options = script.options;
+  for (const PlannedLaunch& launch : launches) {
     LaunchRequest request;
     request.phase = launch.phase;
     request.plan = &prepared.forecast->plan;
@@ -61,12 +69,35 @@ void print_case(const Prepared& prepared, int number, const RunOptions& options,
     request.warmup = asked.warmup;
     request.data = options.launches.data;
     request.skip_corrupt = options.launches.skip_corrupt;
-    request.program = program;
+    request.program = script.program;
     if (launch.traced) request.trace_file = options.trace;
     std::string reply = fmt::format("reply-{}-{}", number, to_text(launch.phase));
     if (launch.repetition > 0) reply += fmt::format("-{}", launch.repetition);
-    fmt::print(out, "mkdir -p {} && {}\n", reply,
-               shell_line(command_line(request, options.launches.launcher, this_host(), plan_file, reply)));
+    fmt::print(script.out, "mkdir -p {} && {}\n", reply,
+               shell_line(command_line(request, options.launches.launcher, this_host(), plan_file(number), reply)));
+  }
+}
+
+/// Case by case, or with --interleave round by round, in the order of the cases.
+void print_cases(const std::vector<Prepared>& cases, const Script& script) {
+  for (std::size_t round = 0, rounds = 1; round < rounds; ++round) {
+    int number = 0;
+    for (const Prepared& one : cases) {
+      const bool is_peer = plan::is_peer(one.chosen.spec), launches = one.runs() && !is_peer;
+      if (round == 0) fmt::print(script.out, "# {}{}\n", one.chosen.id, one.runs() ? "" : " skipped: " + one.skip);
+      if (round == 0 && is_peer)
+        fmt::print(script.out, "# another product: {} launches it, with files that it makes itself\n", to_type("run"));
+      if (!launches) continue;
+      ++number;
+      if (round == 0) fmt::print(script.out, "{} > {}\n", plan_line(one.chosen, script.options), plan_file(number));
+      if (!script.options.interleave) {
+        print_launches(one, number, launches_of(one.chosen.spec, script.options), script);
+        continue;
+      }
+      const auto turns = turns_of(one.chosen.spec, script.options);
+      rounds = std::max(rounds, turns.size());
+      if (round < turns.size()) print_launches(one, number, turns[round], script);
+    }
   }
 }
 
@@ -101,19 +132,10 @@ ExitCode print_commands(const std::vector<SelectedCase>& chosen, RunOptions opti
   const auto cases = prepare(chosen, options_of_run(options, capabilities, options.launches.launcher), knowledge);
   for (const std::size_t i : calibrations_of(cases, options, knowledge))
     fmt::print(out, "{}\n", calibrate_line(cases[i].chosen, options));
-  ExitCode code = ExitCode::ok;
-  int number = 0;
-  for (const auto& one : cases) {
-    fmt::print(out, "# {}{}\n", one.chosen.id, one.runs() ? "" : " skipped: " + one.skip);
-    if (plan::is_peer(one.chosen.spec)) {
-      fmt::print(out, "# another product: {} launches it, with files that it makes itself\n", to_type("run"));
-    } else if (one.runs()) {
-      print_case(one, ++number, options, program.value_or(rank_program_name), out);
-    }
-    if (!one.runs() && one.chosen.named) code = ExitCode::environment;
-  }
+  print_cases(cases, {options, program.value_or(rank_program_name), out});
+  const bool lacks = std::ranges::any_of(cases, [](const auto& one) { return !one.runs() && one.chosen.named; });
   note_dry_run(progress, program.has_value());
-  return code;
+  return lacks ? ExitCode::environment : ExitCode::ok;
 }
 
 }  // namespace parabench::suite

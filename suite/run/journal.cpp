@@ -63,11 +63,6 @@ void require_room(const fs::path& folder, int cases) {
                           "free some, or let --json name a file on another disk");
 }
 
-bool is_record(const fs::path& path) {
-  const std::string name = path.filename();
-  return name.starts_with("record-") && name.ends_with(".json");
-}
-
 /// As far as the folder can be read.
 std::vector<fs::path> files_in(const fs::path& folder) {
   std::vector<fs::path> files;
@@ -78,15 +73,24 @@ std::vector<fs::path> files_in(const fs::path& folder) {
   return files;
 }
 
-std::vector<fs::path> records_in(const fs::path& folder) {
+constexpr const char* of_records = "record-";
+constexpr const char* of_launches = "launch-";
+
+/// Of one kind, in their order.
+std::vector<fs::path> files_in(const fs::path& folder, std::string_view kind) {
   std::vector<fs::path> files = files_in(folder);
-  std::erase_if(files, [](const fs::path& path) { return !is_record(path); });
+  std::erase_if(files, [&](const fs::path& path) {
+    const std::string name = path.filename();
+    return !name.starts_with(kind) || !name.ends_with(".json");
+  });
   return files;
 }
 
 }  // namespace
 
 bool is_finished(const results::Record& record) { return record.status == results::Status::ok; }
+
+bool Unfinished::holds_something() const { return !launches.empty() || std::ranges::any_of(run.records, is_finished); }
 
 fs::path journal_folder(const fs::path& results) { return results.string() + ".journal"; }
 
@@ -139,7 +143,9 @@ void Journal::remove_folder() const {
   fs::remove(folder_, ignored);
 }
 
-fs::path Journal::file_of(const std::string& id) const { return folder_ / ("record-" + hex16(fnv1a64(id)) + ".json"); }
+fs::path Journal::file_of(const std::string& kind, const std::string& id) const {
+  return folder_ / (kind + hex16(fnv1a64(id)));
+}
 
 std::optional<Unfinished> Journal::unfinished() const {
   if (!fs::exists(head_of(folder_))) {
@@ -147,13 +153,14 @@ std::optional<Unfinished> Journal::unfinished() const {
     return Unfinished{results::read_results(results_), results_};
   }
   Unfinished found{results::read_results(head_of(folder_)), folder_};
-  found.run.records = read_records();
+  found.run.records = read_all(files_in(folder_, of_records));
+  found.launches = read_all(files_in(folder_, of_launches));
   return found;
 }
 
-std::vector<results::Record> Journal::read_records() const {
+std::vector<results::Record> Journal::read_all(const std::vector<fs::path>& files) const {
   std::vector<results::Record> records;
-  for (const fs::path& path : records_in(folder_)) {
+  for (const fs::path& path : files) {
     try {
       records.push_back(results::record_from_json(JsonReader(read_json(path), path.string())));
     } catch (const Error& error) {
@@ -165,12 +172,15 @@ std::vector<results::Record> Journal::read_records() const {
 
 void Journal::require_empty() const {
   if (!fs::exists(head_of(folder_))) return;
-  const auto records = std::ranges::count_if(read_records(), is_finished);
-  if (records == 0) return;
-  throw usage_error(
-      "--json", results_.string(),
-      fmt::format("no unfinished run: {} holds {}", folder_.string(), counted(records, "finished record")),
-      "--resume goes on with it; remove the folder to start over");
+  const auto records = std::ranges::count_if(read_all(files_in(folder_, of_records)), is_finished);
+  const std::size_t launches = files_in(folder_, of_launches).size();
+  if (records == 0 && launches == 0) return;
+  std::string held = records > 0 ? counted(records, "finished record") : "";
+  if (launches > 0)
+    held += fmt::format("{}{} of cases that were not finished", held.empty() ? "" : " and ",
+                        counted(launches, "launch", "launches"));
+  throw usage_error("--json", results_.string(), fmt::format("no unfinished run: {} holds {}", folder_.string(), held),
+                    "--resume goes on with it; remove the folder to start over");
 }
 
 void Journal::take_scratch(const fs::path& scratch) { take_over_scratch(folder_ / "scratch", scratch, progress_); }
@@ -178,15 +188,32 @@ void Journal::take_scratch(const fs::path& scratch) { take_over_scratch(folder_ 
 void Journal::begin(const results::ResultsFile& head, bool goes_on) {
   goes_on_ = goes_on;
   if (!goes_on)
-    for (const fs::path& path : records_in(folder_)) fs::remove(path);
+    for (const char* kind : {of_records, of_launches})
+      for (const fs::path& path : files_in(folder_, kind)) fs::remove(path);
   results::write_results(head_of(folder_), head);
 }
 
-void Journal::keep(const results::Record& record) {
-  unwritten_.push_back(record);
+void Journal::keep(const results::Record& record) { write(file_of(of_records, record.id) += ".json", record); }
+
+void Journal::keep_launch(const results::Record& record, int number) {
+  write(file_of(of_launches, record.id) += fmt::format("-{:06}.json", number), record);
+}
+
+void Journal::forget_launches(const std::string& id) {
+  const fs::path beginning = file_of(of_launches, id);
+  const auto is_of_case = [&](const fs::path& path) { return path.string().starts_with(beginning.string()); };
+  std::erase_if(unwritten_, [&](const auto& one) { return is_of_case(one.first); });
+  std::error_code ignored;
+  for (const fs::path& path : files_in(folder_, of_launches))
+    if (is_of_case(path)) fs::remove(path, ignored);
+}
+
+void Journal::write(fs::path file, const results::Record& record) {
+  unwritten_.emplace_back(std::move(file), record);
   try {
     while (!unwritten_.empty()) {
-      write_atomically(file_of(unwritten_.front().id), json_text(results::to_json(unwritten_.front())) + "\n");
+      const auto& [path, first] = unwritten_.front();
+      write_atomically(path, json_text(results::to_json(first)) + "\n");
       unwritten_.erase(unwritten_.begin());
     }
   } catch (const std::exception& error) {

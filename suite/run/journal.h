@@ -1,7 +1,10 @@
-// Finished records on disk from the moment they are finished until the results file is written.
+// Finished records on disk from the moment they are finished until the results file is written, and what is measured
+// of the others.
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "results/file.h"
@@ -13,6 +16,9 @@ namespace parabench::suite {
 struct Unfinished {
   results::ResultsFile run;  ///< head and records
   std::filesystem::path path;
+  std::vector<results::Record> launches = {};  ///< as keep_launch() got them, those of a case in their order
+  /// Whether there is anything that a run can go on with.
+  bool holds_something() const;
 };
 
 /// Whether a record of an earlier run stands: failed cases and those that were cut short run again, and what was
@@ -23,8 +29,9 @@ bool is_finished(const results::Record& record);
 std::filesystem::path journal_folder(const std::filesystem::path& results);
 
 /// The folder FILE.journal: head.json, a results file without records, and record-<hash of the id>.json for each
-/// record, every one written beside and renamed; scratch tells of scratch folders (scratch_note.h). One program at a
-/// time: it holds a lock on the file lock while it lives, which is the one at that path.
+/// record, launch-<the same>-<number>.json for each launch of a case that has no record yet, every one written beside
+/// and renamed; scratch tells of scratch folders (scratch_note.h). One program at a time: it holds a lock on the file
+/// lock while it lives, which is the one at that path.
 class Journal {
  public:
   /// Takes the lock. Throws usage_error where another program has it, environment_error where the folder cannot be
@@ -38,17 +45,21 @@ class Journal {
   /// neither. Records that cannot be read are noted and left out. Throws usage_error for a head or a results file that
   /// is none.
   std::optional<Unfinished> unfinished() const;
-  /// Throws usage_error where finished records of another run lie here, which a new one would lose.
+  /// Throws usage_error where finished records or launches of another run lie here, which a new one would lose.
   void require_empty() const;
 
   /// Removes the scratch folders of runs that were killed before they could, and tells of this one's.
   void take_scratch(const std::filesystem::path& scratch);
-  /// From here on the folder stands for a run with this head, which has no records. `goes_on`: records that are there
-  /// belong to it, else they are dropped.
+  /// From here on the folder stands for a run with this head, which has no records. `goes_on`: records and launches
+  /// that are there belong to it, else they are dropped.
   void begin(const results::ResultsFile& head, bool goes_on);
   /// Never throws: a record that cannot be written (a full disk) is noted, kept in memory and tried again with the
   /// next.
   void keep(const results::Record& record);
+  /// Likewise the launch of this number, from 1, of a case that is not finished: a record with nothing else measured.
+  void keep_launch(const results::Record& record, int number);
+  /// Drops the launches of a case: it has its record, or begins anew.
+  void forget_launches(const std::string& id);
   /// Writes the results file, of which an earlier run's stays beside it as FILE.previous, and, where the run is
   /// complete, removes the folder: else it stays, so that the next run into this file is asked to go on and loses
   /// nothing. Where the file cannot be written it goes into the folder of temporary files, and the note says so.
@@ -59,13 +70,14 @@ class Journal {
   void lock();
   void remove_folder() const;
   void keep_earlier() const;
-  std::vector<results::Record> read_records() const;
-  std::filesystem::path file_of(const std::string& id) const;
+  std::vector<results::Record> read_all(const std::vector<std::filesystem::path>& files) const;
+  std::filesystem::path file_of(const std::string& kind, const std::string& id) const;
+  void write(std::filesystem::path file, const results::Record& record);
 
   std::filesystem::path results_, folder_;
   Progress& progress_;
   int lock_ = -1;
-  std::vector<results::Record> unwritten_;
+  std::vector<std::pair<std::filesystem::path, results::Record>> unwritten_;
   bool goes_on_ = false;
 };
 

@@ -177,6 +177,12 @@ constexpr std::array options_table{
         .help = "Run the cases in an order that depends on their ids alone, so that drift does not favour neighbours",
         .read = [](RunOptions& o, Text) { o.shuffle = true; },
         .text = [](const RunOptions& o) { return on(o.shuffle); }},
+    RunOption{.name = "--interleave",
+              .help =
+                  "Measure by turns: one launch of each case, then the next of each, so that what drifts from minute "
+                  "to minute is shared by all; with --shuffle every round in an order of its own",
+              .read = [](RunOptions& o, Text) { o.interleave = true; },
+              .text = [](const RunOptions& o) { return on(o.interleave); }},
     RunOption{.name = "--trace",
               .value = "DIR",
               .help = "Folder for a trace of each case's first launch beside its prediction, for Perfetto",

@@ -43,6 +43,7 @@ struct RunOptions {
   std::string trace;    ///< folder of timelines; "" for none
   bool paired = false;  ///< one more launch of each case calibrates and trains in turn
   bool shuffle = false, resume = false;
+  bool interleave = false;  ///< launch by launch over the cases, not case by case
   bool fail_fast = false;
   bool force = false;  ///< also cases that are predicted to exceed the memory
   bool dry_run = false;

@@ -28,6 +28,17 @@ std::vector<PlannedLaunch> launches_of(const Case& spec, const RunOptions& optio
   return launches;
 }
 
+std::vector<std::vector<PlannedLaunch>> turns_of(const Case& spec, const RunOptions& options) {
+  std::vector<std::vector<PlannedLaunch>> turns;
+  bool is_over = true;
+  for (const PlannedLaunch& launch : launches_of(spec, options)) {
+    if (is_over) turns.emplace_back();
+    turns.back().push_back(launch);
+    is_over = launch.phase == protocol::Phase::measure;
+  }
+  return turns;
+}
+
 std::vector<std::size_t> calibrations_of(const std::vector<Prepared>& cases, const RunOptions& options,
                                          const Knowledge& knowledge) {
   if (options.verify == VerifyMode::only) return {};

@@ -28,6 +28,10 @@ LaunchSteps steps_of(protocol::Phase phase, const RunOptions& options);
 /// its first losses.
 std::vector<PlannedLaunch> launches_of(const Case& spec, const RunOptions& options);
 
+/// The same with --interleave: turns that alternate with those of other cases, each but the last up to a launch that
+/// measures.
+std::vector<std::vector<PlannedLaunch>> turns_of(const Case& spec, const RunOptions& options);
+
 /// The cases for which a calibration is launched before any other launch, in order: those that measured_first() finds,
 /// none where cases are only verified and no time is compared with a prediction.
 std::vector<std::size_t> calibrations_of(const std::vector<Prepared>& cases, const RunOptions& options,

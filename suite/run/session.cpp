@@ -160,8 +160,7 @@ ExitCode run_chosen(std::vector<SelectedCase> chosen, const RunOptions& options,
   const protocol::Offer capabilities = find_capabilities(workplace);
   check_launches(chosen, workplace.options.launcher, capabilities);
   CalibrationFile file = open_calibration(options.calibration, workplace.machine, false);
-  if (before && std::ranges::any_of(before->run.records, is_finished))
-    require_same_run(*before, describe_run(workplace, capabilities, file, argv));
+  if (before && before->holds_something()) require_same_run(*before, describe_run(workplace, capabilities, file, argv));
   const auto cases = prepare_calibrated(chosen, options, capabilities, file, before, workplace);
 
   results::ResultsFile results = describe_run(workplace, capabilities, file, argv);

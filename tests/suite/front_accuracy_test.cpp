@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "base/file.h"
 #include "tests/suite/front_fixture.h"
 
 namespace parabench::suite {
@@ -37,6 +38,40 @@ TEST_F(AccuracyTest, JudgesWhatIsThereForProgramsToo) {
   EXPECT_TRUE(judged["cases"][0]["paired"].is_number());
   EXPECT_EQ(judged["figures"]["forecast"]["cases"], 1);
   EXPECT_THAT(run({"accuracy", "--out", "acc", "--judge", "--format", "csv"}).out, StartsWith("id,passes,measured_s,"));
+}
+
+TEST_F(AccuracyTest, EveryPassIsCalibratedByItselfAndJudgedFromLess) {
+  const std::vector<std::string> words = {
+      "accuracy", gpipe, small + "data-parallel/np:2/batch:8", "--passes", "2", "--out", "acc", "--steps", "5"};
+  ASSERT_EQ(run(words).code, 0);
+  EXPECT_EQ(count_launches("calibrate " + gpipe), 2);
+  EXPECT_TRUE(std::filesystem::exists(path("acc/pass-2.calibration.json")));
+  json calibration = read_json(path("acc/pass-1.calibration.json"));
+  calibration["date"] = "2025-12-31T20:00:00Z";
+  write_atomically(path("acc/pass-1.calibration.json"), calibration.dump());
+  const Outcome outcome = run({"accuracy", "--out", "acc", "--judge", "--format", "json", "--ablate"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json judged = json::parse(outcome.out);
+  for (const json& one : judged["cases"]) {
+    EXPECT_NEAR(one["held_out"].get<double>(), one["forecast"].get<double>(), 1e-9) << "its own samples have no row";
+    EXPECT_NEAR(one["stale"].get<double>(), one["forecast"].get<double>(), 1e-9) << "the machine has not changed";
+  }
+  EXPECT_EQ(judged["choices"]["groups"], 1);
+  EXPECT_EQ(judged["choices"]["choices"][0]["candidates"], 2);
+  EXPECT_EQ(judged["ablations"][0]["without"], "nothing");
+  EXPECT_NEAR(judged["ablations"][0]["mean"], judged["figures"]["forecast"]["mean"], 1e-9);
+  EXPECT_THAT(run({"accuracy", "--out", "acc", "--judge", "--ablate"}).out,
+              AllOf(HasSubstr("held-out"), HasSubstr("stale"), HasSubstr("picks the measured best in "),
+                    HasSubstr("forecast without")));
+  EXPECT_EQ(run({"accuracy", "--out", "acc", "--judge", "--ablate", "--format", "csv"}).code, 2);
+}
+
+TEST_F(AccuracyTest, AGivenCalibrationServesAllPassesAndACopyStaysWithEach) {
+  ASSERT_EQ(run({"accuracy", gpipe, "--passes", "2", "--out", "acc", "--steps", "5", "--calibration", "own.json"}).code,
+            0);
+  EXPECT_EQ(count_launches("calibrate"), 1);
+  for (const char* copy : {"acc/pass-1.calibration.json", "acc/pass-2.calibration.json"})
+    EXPECT_EQ(read_text(path(copy)), read_text(path("own.json"))) << copy;
 }
 
 TEST_F(AccuracyTest, AFolderWithoutPassesCannotBeJudged) {

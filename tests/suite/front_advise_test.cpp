@@ -58,7 +58,13 @@ TEST_F(AdviseTest, TheBestAreRunAndComparedWithThePredictedBest) {
   const Outcome outcome = ask({"--run", "2", "--json", "best.json", "--steps", "3"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("measured best"));
-  EXPECT_EQ(results("best.json")["records"].size(), 2u);
+  const json records = results("best.json")["records"];
+  ASSERT_EQ(records.size(), 2u);
+  const std::string first = records[0]["id"], second = records[1]["id"];
+  std::vector<std::string> measured;
+  for (const std::string& line : launches())
+    if (line.starts_with("measure ")) measured.push_back(line.starts_with("measure " + first + " ") ? first : second);
+  EXPECT_THAT(measured, testing::ElementsAre(first, second, first, second, first, second)) << "by turns";
 }
 
 TEST_F(AdviseTest, BadQuestionsAreRefusedWithWhatToTry) {

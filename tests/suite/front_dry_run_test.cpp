@@ -75,6 +75,7 @@ const std::vector<Words> chosen_options = {{},
                                            {"--verify", "off"},
                                            {"--verify", "only"},
                                            {"--repetitions", "3"},
+                                           {"--repetitions", "2", "--interleave", "--paired"},
                                            {"--verify", "only", "--repetitions", "2"},
                                            {"--verify", "off", "--steps", "3", "--warmup", "0", "--trace", "traces"}};
 

@@ -182,9 +182,59 @@ TEST_F(FailureTest, ARecordThatWasCutShortKeepsItsSamplesAndDoesNotCount) {
   EXPECT_EQ(record["measured"]["stopped_by"], "interruption");
   EXPECT_EQ(run({"validate", "results.json"}).code, 0);
   EXPECT_THAT(outcome.err, HasSubstr("1 of 1 case did not run to its end; the same command with --resume goes on"));
-  // Nothing is finished that the same command without --resume could lose.
   set("FAKE_RANK", "");
-  EXPECT_EQ(run({"run", gpipe, "--json", "results.json", "--repetitions", "3"}).code, 0);
+  const Outcome again = run({"run", gpipe, "--json", "results.json", "--repetitions", "3"});
+  EXPECT_THAT(again.err, HasSubstr("holds 1 launch of cases that were not finished"));
+  EXPECT_EQ(run({"run", gpipe, "--json", "results.json", "--repetitions", "3", "--resume"}).code, 0);
+  EXPECT_EQ(count_launches("verify"), 1);
+}
+
+TEST_F(FailureTest, OneCtrlCEndsAnInterleavedRunAfterItsLaunch) {
+  set("FAKE_RANK", "sequential|measure|slow|0");
+  const std::vector<std::string> words = {"run",    gpipe,          sequential,      pipedream, "--interleave",
+                                          "--json", "results.json", "--repetitions", "2"};
+  const Outcome outcome = run_and_signal(words, "measure " + sequential, SIGINT);
+  EXPECT_EQ(outcome.code, 130);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("finishing this launch; Ctrl-C again stops at once"),
+                                 HasSubstr("3 of 3 cases did not run to their end; the same command with --resume")));
+  const auto records = results()["records"];
+  ASSERT_EQ(records.size(), 2u);
+  for (const auto& record : records) {
+    EXPECT_EQ(reason(record), "interrupted; measured launches: 1");
+    EXPECT_EQ(record["measured"]["step_time_s"]["samples"].size(), 1u);
+    EXPECT_EQ(record["measured"]["stopped_by"], "interruption");
+  }
+  EXPECT_EQ(run({"validate", "results.json"}).code, 0);
+  std::vector<std::string> resume = words;
+  resume.emplace_back("--resume");
+  EXPECT_EQ(run(resume).code, 0);
+  for (const std::string& id : {gpipe, sequential, pipedream}) EXPECT_EQ(count_launches("measure " + id), 2) << id;
+  EXPECT_EQ(results()["records"].size(), 3u);
+}
+
+TEST_F(FailureTest, AnInterleavedCaseThatIsTriedAgainBeginsAnewAndOthersGoOn) {
+  set("FAKE_RANK", "gpipe|measure|first_fails|0");
+  const Outcome outcome =
+      run({"run", gpipe, sequential, "--interleave", "--repetitions", "2", "--retries", "1", "--json", "results.json"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const auto records = results()["records"];
+  EXPECT_EQ(records[0]["earlier_failures"].size(), 1u);
+  EXPECT_EQ(records[0]["measured"]["step_time_s"]["samples"].size(), 2u);
+  EXPECT_TRUE(records[1]["earlier_failures"].is_null() || records[1]["earlier_failures"].empty());
+  EXPECT_EQ(count_launches("measure " + gpipe), 3);
+  EXPECT_EQ(count_launches("measure " + sequential), 2);
+}
+
+TEST_F(FailureTest, FailFastEndsInterleavedCasesAndKeepsTheirLaunches) {
+  set("FAKE_RANK", "gpipe|verify|failure|0");
+  std::vector<std::string> words = {"run",           sequential, gpipe,    "--interleave", "--fail-fast",
+                                    "--repetitions", "2",        "--json", "results.json"};
+  EXPECT_EQ(run(words).code, 1);
+  EXPECT_EQ(reason(results()["records"][0]), "not run to its end: an earlier case failed (--fail-fast)");
+  set("FAKE_RANK", "");
+  words.emplace_back("--resume");
+  EXPECT_EQ(run(words).code, 0);
+  EXPECT_EQ(count_launches("measure " + sequential), 2);
 }
 
 TEST_F(FailureTest, ASkippedCaseDoesNotMakeAnInterruptedRunUnfinished) {

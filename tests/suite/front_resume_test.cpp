@@ -114,6 +114,78 @@ TEST_F(ResumeTest, AScratchFolderInUseOrOfAnotherNameStays) {
   EXPECT_TRUE(std::filesystem::exists(path("parabench-ghijkl")));
 }
 
+/// A run of sequential and gpipe that was killed in gpipe's second launch of three.
+class LaunchesTest : public ResumeTest {
+ protected:
+  std::vector<std::string> begin(const std::vector<std::string>& more = {}) {
+    const std::vector<std::string> words =
+        with({"run", sequential, gpipe, "--json", "results.json", "--repetitions", "3"}, more);
+    set("FAKE_RANK", "gpipe|measure|second_hangs|0");
+    run_and_signal(words, "measure " + gpipe + " again", SIGKILL);
+    EXPECT_EQ(left_running(), 0);
+    set("FAKE_RANK", "");
+    std::filesystem::remove(path("log"));
+    return words;
+  }
+  void change_plan_of_launches() {
+    for (const auto& entry : std::filesystem::directory_iterator(path("results.json.journal"))) {
+      if (!entry.path().filename().string().starts_with("launch-")) continue;
+      auto launch = read_json(entry.path());
+      launch["plan"]["hash"] = "0123456789abcdef";
+      write_atomically(entry.path(), launch.dump());
+    }
+  }
+};
+
+TEST_F(LaunchesTest, OfACaseThatWasNotFinishedStay) {
+  const Outcome resumed = run(with(begin(), {"--resume"}));
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_THAT(resumed.err, HasSubstr("1 of 2 cases was finished before, and 1 launch measured of others"));
+  EXPECT_EQ(count_launches("measure " + sequential), 0);
+  EXPECT_EQ(count_launches("measure " + gpipe), 2);
+  EXPECT_EQ(count_launches("verify"), 0);
+  const auto record = results()["records"][1];
+  EXPECT_EQ(record["measured"]["step_time_s"]["samples"].size(), 3u);
+  EXPECT_EQ(record["equivalence"]["status"], "pass");
+  EXPECT_EQ(record["error"]["noise_floor_of"], "launches");
+  EXPECT_EQ(run({"validate", "results.json"}).code, 0);
+  EXPECT_FALSE(exists("results.json.journal"));
+}
+
+TEST_F(LaunchesTest, OfAnInterleavedRunAllStay) {
+  const std::vector<std::string> words = begin({"--interleave"});
+  const Outcome refused = run(words);
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("holds 3 launches of cases that were not finished"));
+  EXPECT_THAT(run(with(words, {"--resume", "--steps", "7"})).err, HasSubstr("expected --steps 20, as in"));
+  const Outcome resumed = run(with(words, {"--resume"}));
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_THAT(resumed.err, HasSubstr("0 of 2 cases were finished before, and 3 launches measured of others"));
+  EXPECT_EQ(count_launches("measure " + sequential), 1);
+  EXPECT_EQ(count_launches("measure " + gpipe), 2);
+  for (const auto& record : results()["records"]) EXPECT_EQ(record["measured"]["step_time_s"]["samples"].size(), 3u);
+}
+
+TEST_F(LaunchesTest, OfAnotherPlanAreMeasuredAnew) {
+  const std::vector<std::string> words = begin();
+  change_plan_of_launches();
+  const Outcome resumed = run(with(words, {"--resume"}));
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_THAT(resumed.err, HasSubstr("1 launch of another plan"));
+  EXPECT_EQ(count_launches("measure " + gpipe), 3);
+}
+
+TEST_F(LaunchesTest, OfAFailedAttemptAreDropped) {
+  const std::vector<std::string> words = begin();
+  set("FAKE_RANK", "gpipe|measure|failure|0");
+  EXPECT_EQ(run(with(words, {"--resume"})).code, 1);
+  EXPECT_EQ(results()["records"][1]["measured"]["step_time_s"]["samples"].size(), 1u);
+  set("FAKE_RANK", "");
+  std::filesystem::remove(path("log"));
+  EXPECT_EQ(run(with(words, {"--resume"})).code, 0);
+  EXPECT_EQ(count_launches("measure " + gpipe), 3);
+}
+
 TEST_F(ResumeTest, ANewRunRefusesToLoseAnUnfinishedOne) {
   kill_during_gpipe();
   const Outcome refused = run(words_);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <sstream>
 
 #include "tests/suite/front_fixture.h"
 
@@ -48,6 +49,71 @@ TEST_F(RunTest, VerifiesThenMeasuresOncePerRepetition) {
   EXPECT_TRUE(record["error"]["step_time_relative"].is_number());
   EXPECT_THAT(record["reproduce"].get<std::string>(),
               AllOf(HasSubstr("parabench run '" + gpipe), HasSubstr("--steps 5")));
+}
+
+class InterleaveTest : public FrontTest {
+ protected:
+  /// The ids of the launches that measured, in their order.
+  std::vector<std::string> measured() const {
+    std::vector<std::string> ids;
+    for (const std::string& line : launches()) {
+      std::istringstream words(line);
+      std::string phase, id;
+      if (words >> phase >> id; phase == "measure") ids.push_back(id);
+    }
+    return ids;
+  }
+};
+
+TEST_F(InterleaveTest, LaunchesOfCasesAlternateAndMakeTheSameRecords) {
+  const std::vector<std::string> words = {"run", gpipe, sequential, "--repetitions", "3", "--json"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), words.begin(), words.end());
+    return more;
+  };
+  ASSERT_EQ(run(with({"together.json"})).code, 0);
+  EXPECT_THAT(measured(), testing::ElementsAre(gpipe, gpipe, gpipe, sequential, sequential, sequential));
+  std::filesystem::remove(path("log"));
+  const Outcome outcome = run(with({"results.json", "--interleave"}));
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(measured(), testing::ElementsAre(gpipe, sequential, gpipe, sequential, gpipe, sequential));
+  EXPECT_EQ(count_launches("verify"), 2);
+  for (const std::size_t i : {0, 1}) {
+    EXPECT_EQ(results()["records"][i]["measured"], results("together.json")["records"][i]["measured"]);
+    EXPECT_EQ(results()["records"][i]["error"], results("together.json")["records"][i]["error"]);
+  }
+  EXPECT_FALSE(std::filesystem::exists(path("results.json.journal")));
+}
+
+TEST_F(InterleaveTest, CasesStopByThemselvesAndPairAfterwards) {
+  const Outcome outcome = run({"run", gpipe, sequential, "--interleave", "--until-interval", "50%", "--paired",
+                               "--verify", "off", "--json", "results.json"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(measured().size(), 12u);
+  for (const auto& record : results()["records"]) {
+    EXPECT_EQ(record["measured"]["stopped_by"], "interval");
+    EXPECT_EQ(record["paired"].size(), 4u);
+  }
+}
+
+TEST_F(InterleaveTest, RandomInterleavingOfGoogleBenchmarkTakesEveryCaseOnceARound) {
+  const std::vector<std::string> ids = {gpipe, sequential, pipedream, small + "data-parallel/np:2/batch:8"};
+  std::vector<std::string> words = {"run", "--benchmark_enable_random_interleaving", "--benchmark_repetitions=3",
+                                    "--benchmark_out=out.json"};
+  words.insert(words.end(), ids.begin(), ids.end());
+  const Outcome outcome = run(words);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const std::vector<std::string> order = measured();
+  ASSERT_EQ(order.size(), 12u);
+  std::set<std::vector<std::string>> rounds;
+  for (auto round = order.begin(); round != order.end(); round += 4) {
+    rounds.emplace(round, round + 4);
+    EXPECT_THAT(std::vector(round, round + 4), testing::UnorderedElementsAreArray(ids));
+  }
+  EXPECT_GT(rounds.size(), 1u) << "every round has an order of its own";
+  const auto document = results("out.json")["benchmarks"];
+  EXPECT_THAT(document[0]["name"].get<std::string>(), HasSubstr(gpipe)) << "reported in the order of the cases";
+  EXPECT_EQ(document[0]["repetitions"], 3);
 }
 
 TEST_F(RunTest, PairedRoundsArePredictedFromTheirOwnCalibration) {
@@ -380,8 +446,6 @@ TEST_F(RunTest, GoogleBenchmarksTwinsWork) {
   ASSERT_EQ(run({"run", gpipe, sequential}).code, 0);
   EXPECT_EQ(count_launches("measure " + sequential), 2);
   EXPECT_EQ(count_launches("measure " + gpipe), 0);
-  set("BENCHMARK_ENABLE_RANDOM_INTERLEAVING", "true");
-  EXPECT_EQ(run({"run", gpipe}).code, 2);
 }
 
 TEST_F(RunTest, LeavesNothingBehind) {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
 #include <set>
 
 #include "base/case_id.h"
@@ -9,7 +10,8 @@
 #include "parallelism/plan/strategies/strategy_table.h"
 #include "suite/cases/catalogue.h"
 #include "suite/cases/selection.h"
-#include "suite/run/forecast.h"
+#include "suite/machine/calibrate.h"
+#include "suite/run/prepare.h"
 
 namespace parabench::suite {
 namespace {
@@ -77,6 +79,27 @@ TEST(Sets, SchedulesHoldEveryPipelineThatNeedsNoFile) {
     const std::string part = std::string(strategy.name) + "/np:4/";
     EXPECT_TRUE(std::ranges::any_of(ids, [&](const std::string& id) { return id.find(part) != id.npos; })) << part;
   }
+}
+
+// What is not measured first is predicted from what others' chains took.
+TEST(Sets, AccuracyPredictsResnet34And101FromTheLayersOfOthers) {
+  std::vector<SelectedCase> chosen;
+  std::map<std::string, int> cases, calibrated;
+  for (const Case& spec : find_set("accuracy").cases()) {
+    if (!spec.model.name.starts_with("resnet")) continue;
+    chosen.push_back({.spec = spec, .id = to_id(spec)});
+    ++cases[spec.model.name];
+  }
+  const PrepareOptions options{.capabilities = {{DeviceKind::cpu}, {CommKind::mpi}}};
+  const Knowledge nothing{{.cores = 2, .memory_bytes = 64LL << 30, .frequency_hz = 2.5e9, .vector_bits = 256}, nullptr};
+  const std::vector<Prepared> prepared = prepare(chosen, options, nothing);
+  for (const std::size_t i : measured_first(prepared, nothing)) ++calibrated[chosen[i].spec.model.name];
+  EXPECT_GE(cases["resnet34"], 8);
+  EXPECT_GE(cases["resnet101"], 3);
+  EXPECT_EQ(calibrated["resnet34"], 0);
+  EXPECT_EQ(calibrated["resnet101"], 0);
+  EXPECT_GT(calibrated["resnet18"], 0);
+  EXPECT_GT(calibrated["resnet50"], 0);
 }
 
 TEST(Sets, AreChosenByNameAndFiltered) {

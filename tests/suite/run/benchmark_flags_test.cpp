@@ -50,12 +50,17 @@ TEST(BenchmarkFlags, BeatTheirTwins) {
   EXPECT_EQ(read({"--benchmark_filter=all"}, environment).filter, ".");
 }
 
-TEST(BenchmarkFlags, ThatLaunchAgainOrMixAreRefusedWithOurs) {
+TEST(BenchmarkFlags, ThatLaunchAgainAreRefusedWithOurs) {
   EXPECT_THAT(refusal({"--benchmark_min_time=2"}), HasSubstr("--steps"));
   EXPECT_THAT(refusal({"--benchmark_min_warmup_time=1"}), HasSubstr("--warmup"));
-  EXPECT_THAT(refusal({"--benchmark_enable_random_interleaving"}), HasSubstr("stay together"));
-  EXPECT_THAT(refusal({}, {{"BENCHMARK_ENABLE_RANDOM_INTERLEAVING", "true"}}), HasSubstr("BENCHMARK_ENABLE"));
-  EXPECT_EQ(refusal({}, {{"BENCHMARK_ENABLE_RANDOM_INTERLEAVING", "false"}}), "");
+}
+
+TEST(BenchmarkFlags, RandomInterleavingIsTakenAsItIsSwitched) {
+  EXPECT_FALSE(read({}).interleave);
+  EXPECT_TRUE(read({"--benchmark_enable_random_interleaving"}).interleave);
+  EXPECT_TRUE(read({}, {{"BENCHMARK_ENABLE_RANDOM_INTERLEAVING", "true"}}).interleave);
+  EXPECT_FALSE(read({"--benchmark_enable_random_interleaving=false"}, {{"BENCHMARK_ENABLE_RANDOM_INTERLEAVING", "1"}})
+                   .interleave);
 }
 
 TEST(BenchmarkFlags, MisspeltOrMalformedAreErrors) {

@@ -1,0 +1,43 @@
+// How right predictions would have been that were made from less.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analytic/calibration/calibration.h"
+#include "results/accuracy.h"
+
+namespace parabench::suite {
+
+/// A pass over a set, and what its forecasts were made from; nullopt where that is not known.
+struct Pass {
+  results::ResultsFile results;
+  std::optional<analytic::Calibration> calibration;
+};
+
+/// Hours by which a calibration is stale.
+inline constexpr double stale_hours = 2;
+
+/// Of the calibrations of other passes that are older than this pass's by `stale_hours` or more the latest; nullptr
+/// without one.
+const analytic::Calibration* stale_calibration(std::span<const Pass> passes, const Pass& pass);
+
+/// Errors of the forecasts, of all cases, without a term of the model.
+struct Ablation {
+  std::string without;  ///< "nothing" first
+  results::ErrorFigures figures;
+};
+
+/// Predicts every case of every pass again (repredict.h), sets JudgedCase::held_out and stale to the median errors over
+/// passes, and returns the ablations where `ablate` says so, else nothing. Milliseconds for each prediction of a small
+/// case: two or three for a record, eight more to ablate.
+std::vector<Ablation> judge_again(std::vector<results::JudgedCase>& cases, std::span<const Pass> passes, bool ablate);
+
+/// A table; "" without any.
+std::string ablations_text(std::span<const Ablation> ablations);
+nlohmann::json ablations_json(std::span<const Ablation> ablations);
+
+}  // namespace parabench::suite

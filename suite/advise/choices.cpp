@@ -1,0 +1,95 @@
+#include "suite/advise/choices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/counted.h"
+#include "suite/advise/candidates.h"
+
+namespace parabench::suite {
+namespace {
+
+using nlohmann::json;
+using results::JudgedCase;
+
+/// What is asked where this case is one of the answers.
+std::string question_of(const std::string& id) {
+  std::istringstream parts(id);
+  std::string question, part;
+  for (int place = 0; std::getline(parts, part, '/'); ++place) {
+    constexpr int strategy = 2;  // model/data set/strategy/...
+    if (place == strategy || is_chosen_key(part.substr(0, part.find(':')))) continue;
+    question += (question.empty() ? "" : "/") + part;
+  }
+  return question;
+}
+
+std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+}  // namespace
+
+std::vector<Choice> judge_choices(std::vector<JudgedCase>& cases) {
+  std::map<std::string, std::vector<JudgedCase*>> questions;
+  for (JudgedCase& one : cases)
+    if (trains_as_sequential(one.parameters)) questions[question_of(one.id)].push_back(&one);
+  std::vector<Choice> choices;
+  for (const auto& [question, candidates] : questions) {
+    if (candidates.size() < 2) continue;
+    JudgedCase& picked = **std::ranges::min_element(candidates, {}, &JudgedCase::predicted_s);
+    JudgedCase& best = **std::ranges::min_element(candidates, {}, &JudgedCase::measured_s);
+    best.choice = "best";
+    picked.choice = &picked == &best ? "picked best" : "picked";
+    choices.push_back({question, static_cast<int>(candidates.size()), picked.id, best.id,
+                       results::difference(picked.measured_s, best.measured_s, picked.noise, best.noise)});
+  }
+  return choices;
+}
+
+ChoiceFigures figures_of(std::span<const Choice> choices) {
+  ChoiceFigures figures{.questions = static_cast<int>(choices.size())};
+  for (const Choice& one : choices) {
+    figures.right += one.is_right();
+    figures.mean_regret += one.regret.relative / static_cast<double>(choices.size());
+    figures.largest_regret = std::max(figures.largest_regret, one.regret.relative);
+  }
+  return figures;
+}
+
+std::string choices_text(std::span<const Choice> choices) {
+  if (choices.empty()) return "";
+  const ChoiceFigures figures = figures_of(choices);
+  std::string text = fmt::format(
+      "\npicks the measured best in {} of {} (ties within the noise are right); regret {} in the mean, {} at most\n",
+      figures.right, counted(figures.questions, "group"), percent(figures.mean_regret),
+      percent(figures.largest_regret));
+  for (const Choice& one : choices) {
+    if (one.is_right()) continue;
+    text += fmt::format("  +{}  {}, not {}, of {} (noise {})\n", percent(one.regret.relative), one.predicted_best,
+                        one.measured_best, one.candidates, percent(one.regret.noise));
+  }
+  return text;
+}
+
+json choices_json(std::span<const Choice> choices) {
+  const ChoiceFigures figures = figures_of(choices);
+  json rows = json::array();
+  for (const Choice& one : choices)
+    rows.push_back({{"group", one.question},
+                    {"candidates", one.candidates},
+                    {"predicted_best", one.predicted_best},
+                    {"measured_best", one.measured_best},
+                    {"regret", one.regret.relative},
+                    {"noise", one.regret.noise},
+                    {"is_right", one.is_right()}});
+  return {{"groups", figures.questions},
+          {"right", figures.right},
+          {"mean_regret", figures.mean_regret},
+          {"largest_regret", figures.largest_regret},
+          {"choices", rows}};
+}
+
+}  // namespace parabench::suite

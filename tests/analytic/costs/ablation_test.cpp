@@ -1,0 +1,75 @@
+// A model of time without one of its terms.
+#include "analytic/costs/ablation.h"
+
+#include <gtest/gtest.h>
+
+#include "analytic/simulate/simulate.h"
+#include "tests/analytic/fixtures.h"
+
+namespace parabench::analytic {
+namespace {
+
+constexpr MicroBatchId m0{0};
+
+/// Every part of every operation is there; two busy ranks slow each other to a half.
+class AllParts final : public TimeModel {
+ public:
+  TimeParts parts(const plan::Plan&, Rank, const plan::Op&, int busy) const override {
+    return busy * TimeParts{.compute = 16, .launch = 8, .memory = 4, .latency = 2, .transfer = 1};
+  }
+  int cores() const override { return 2; }
+  std::string source() const override { return "calibrated"; }
+};
+
+const TimeParts alone{.compute = 16, .launch = 8, .memory = 4, .latency = 2, .transfer = 1};
+const plan::Op forward = plan::forward(SegmentId(0), m0, StepId(0), VersionId(0));
+const plan::Op sum = plan::all_reduce(SegmentId(0), 4, StepId(0), GroupId(0));
+const plan::Op message = plan::send_forward(SegmentId(0), m0, StepId(0), Rank(1));
+const plan::Op update = plan::update(SegmentId(0), 1, StepId(0), VersionId(0));
+
+TimeParts parts(AblatedTerm term, const plan::Op& op, int busy = 1) {
+  static const plan::Plan plan = data_parallel(4, 4);
+  return without(term, std::make_unique<AllParts>())->parts(plan, Rank(0), op, busy);
+}
+
+TEST(Ablation, TakesAwayTheTermAloneAndLeavesOtherOperations) {
+  TimeParts no_latency = alone, no_gradients = alone, no_overhead = alone;
+  no_latency.latency = no_gradients.memory = no_overhead.launch = 0;
+  const TimeParts nothing;
+  struct Expected {
+    AblatedTerm term;
+    TimeParts of_forward, of_sum, of_message, of_update;
+  };
+  for (const auto& [term, of_forward, of_sum, of_message, of_update] :
+       {Expected{AblatedTerm::sharing, alone, alone, alone, alone},
+        Expected{AblatedTerm::messages, alone, alone, nothing, alone},
+        Expected{AblatedTerm::collectives, alone, nothing, alone, alone},
+        Expected{AblatedTerm::latency, alone, no_latency, no_latency, alone},
+        Expected{AblatedTerm::updates, alone, alone, alone, nothing},
+        Expected{AblatedTerm::gradients, no_gradients, alone, alone, alone},
+        Expected{AblatedTerm::overhead, no_overhead, alone, alone, no_overhead}}) {
+    EXPECT_EQ(parts(term, forward), of_forward) << to_text(term);
+    EXPECT_EQ(parts(term, sum), of_sum) << to_text(term);
+    EXPECT_EQ(parts(term, message), of_message) << to_text(term);
+    EXPECT_EQ(parts(term, update), of_update) << to_text(term);
+  }
+}
+
+TEST(Ablation, WithoutSharingEveryRankTakesTheTimeThatItTakesAlone) {
+  EXPECT_EQ(parts(AblatedTerm::sharing, forward, 2), alone);
+  EXPECT_EQ(parts(AblatedTerm::updates, forward, 2), 2 * alone);
+  EXPECT_EQ(without(AblatedTerm::sharing, std::make_unique<AllParts>())->cores(), 0);
+  EXPECT_EQ(without(AblatedTerm::updates, std::make_unique<AllParts>())->cores(), 2);
+}
+
+TEST(Ablation, OfEveryTermMakesAStepNoLonger) {
+  for (const plan::Plan& plan : {gpipe(4, 4), data_parallel(4, 4)}) {
+    const double whole = plan::makespan(simulate(plan, AllParts()));
+    for (const AblatedTerm term : enum_values<AblatedTerm>)
+      EXPECT_LE(plan::makespan(simulate(plan, *without(term, std::make_unique<AllParts>()))), whole * (1 + 1e-12))
+          << to_text(term);
+  }
+}
+
+}  // namespace
+}  // namespace parabench::analytic

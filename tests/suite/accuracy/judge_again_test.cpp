@@ -1,0 +1,174 @@
+// Predictions made again from less than is known.
+#include "suite/accuracy/judge_again.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "analytic/calibration/scope.h"
+#include "base/case_id.h"
+#include "parallelism/plan/formats/print_json.h"
+#include "parallelism/plan/plan.h"
+#include "suite/accuracy/repredict.h"
+#include "suite/run/forecast.h"
+
+namespace parabench::suite {
+namespace {
+
+using testing::HasSubstr;
+
+const analytic::MachineInfo machine{
+    .id = "0123", .cores = 2, .memory_bytes = 8LL << 30, .frequency_hz = 2.5e9, .vector_bits = 256};
+const std::string net = "mlp[layers=4]/cifar10-synthetic/";
+
+/// What launches for these cases bring, every layer's time being a line over samples, and twice as long with two ranks
+/// busy.
+analytic::Calibration measured_for(const std::vector<std::string>& ids, const std::string& date) {
+  analytic::Calibration calibration;
+  for (const std::string& id : ids) {
+    const Subject subject = make_subject(parse_case(net + id));
+    const Forecast forecast = make_forecast(subject, {machine}, 5, 20);
+    const auto promised = analytic::promised_calibration(forecast.plan, subject.model, machine);
+    analytic::merge(calibration, promised);
+  }
+  for (auto& [key, timings] : calibration.layers)
+    for (analytic::LayerTiming& one : timings) {
+      one.forward_s = key.busy_ranks * (1e-3 + 1e-4 * one.samples);
+      one.backward_s = 2 * one.forward_s;
+    }
+  calibration.machine = machine;
+  calibration.date = date;
+  return calibration;
+}
+
+analytic::Calibration slower(analytic::Calibration calibration, int samples, double factor) {
+  for (auto& [key, timings] : calibration.layers)
+    for (analytic::LayerTiming& one : timings)
+      if (samples == 0 || one.samples == samples) {
+        one.forward_s *= factor;
+        one.backward_s *= factor;
+      }
+  return calibration;
+}
+
+/// A record that took as long as it was predicted.
+results::Record record_of(const std::string& id, const analytic::Calibration& calibration) {
+  results::Record record;
+  record.id = net + id;
+  record.parameters = parse_case(net + id);
+  const Forecast forecast = make_forecast(make_subject(record.parameters), {machine, &calibration}, 5, 20);
+  EXPECT_EQ(forecast.cost_source, "calibrated") << forecast.gap;
+  record.plan = results::PlanSummary{plan::hash(forecast.plan), plan::partition(forecast.plan)};
+  record.predicted = forecast.predicted;
+  record.measured.emplace().step_time_s.samples = {{forecast.predicted.step_time_s}};
+  results::summarise(record.measured->step_time_s);
+  for (const RankPredicted& rank : forecast.predicted.ranks)
+    record.measured->ranks.push_back({.rank = rank.rank, .peak_memory = rank.peak_memory});
+  return record;
+}
+
+const std::string two = "data-parallel/np:2/batch:32", four = "data-parallel/np:2/batch:8";
+const std::string date = "2026-01-02T12:00:00Z";
+
+TEST(Repredict, FromTheSameCalibrationIsTheForecast) {
+  const auto calibration = measured_for({two, four}, date);
+  const results::Record record = record_of(two, calibration);
+  const auto again = repredict(record, calibration, nullptr, false);
+  ASSERT_TRUE(again);
+  EXPECT_DOUBLE_EQ(again->whole_s, record.predicted->step_time_s);
+  EXPECT_FALSE(again->stale_s);
+  EXPECT_FALSE(again->ablated_s.front());
+}
+
+// Pieces of 16 are predicted from 8, 4 and 2.
+TEST(Repredict, HeldOutKnowsNothingOfTheCasesOwnSamples) {
+  const auto calibration = measured_for({two, four}, date);
+  const results::Record record = record_of(two, calibration);
+  const double line = record.predicted->step_time_s;
+  EXPECT_NEAR(*repredict(record, calibration, nullptr, false)->held_out_s, line, 1e-9 * line);
+  const auto off = slower(calibration, 16, 1.5);
+  const auto again = repredict(record_of(two, off), off, nullptr, false);
+  EXPECT_GT(again->whole_s, 1.2 * line);
+  EXPECT_NEAR(*again->held_out_s, line, 1e-9 * line);
+}
+
+TEST(Repredict, HeldOutIsNothingWhereTooLittleIsLeft) {
+  const auto calibration = measured_for({two}, date);
+  EXPECT_FALSE(repredict(record_of(two, calibration), calibration, nullptr, false)->held_out_s);
+}
+
+TEST(Repredict, StaleIsFromTheOlderCalibrationAndNothingWhereThatLacksSomething) {
+  const auto calibration = measured_for({two, four}, date);
+  const results::Record record = record_of(two, calibration);
+  const auto older = slower(calibration, 0, 2);
+  EXPECT_GT(*repredict(record, calibration, &older, false)->stale_s, 1.5 * record.predicted->step_time_s);
+  const auto lacking = measured_for({"sequential/np:1/batch:32"}, date);
+  EXPECT_FALSE(repredict(record, calibration, &lacking, false)->stale_s);
+}
+
+TEST(Repredict, EveryAblationIsFasterAndThatOfSharingByAsMuchAsRanksSlowEachOther) {
+  const auto calibration = measured_for({two, four}, date);
+  const results::Record record = record_of(two, calibration);
+  const auto again = repredict(record, calibration, nullptr, true);
+  for (const auto& ablated : again->ablated_s) EXPECT_LE(*ablated, again->whole_s * (1 + 1e-9));
+  EXPECT_LT(*again->ablated_s[static_cast<std::size_t>(analytic::AblatedTerm::sharing)], 0.75 * again->whole_s);
+  EXPECT_LE(*again->without_waiting_s, again->whole_s);
+}
+
+TEST(Repredict, AnotherPlanThanTheOneThatRanIsNotJudged) {
+  const auto calibration = measured_for({"gpipe/np:2/batch:32"}, date);
+  results::Record record = record_of("gpipe/np:2/batch:32", calibration);
+  EXPECT_TRUE(repredict(record, calibration, nullptr, false));
+  record.plan->partition.front() += 1;
+  record.plan->partition.back() -= 1;
+  EXPECT_FALSE(repredict(record, calibration, nullptr, false));
+}
+
+Pass pass_of(const std::string& calibrated, double factor = 1) {
+  Pass pass;
+  pass.calibration = measured_for({two, four}, calibrated);
+  pass.results.records = {record_of(two, *pass.calibration)};
+  *pass.calibration = slower(*pass.calibration, 0, factor);
+  return pass;
+}
+
+TEST(JudgeAgain, StaleIsTheLatestThatIsOlderByTwoHours) {
+  const std::vector<Pass> passes = {pass_of("2026-01-01T23:00:00Z"), pass_of("2026-01-02T09:30:00Z"),
+                                    pass_of("2026-01-02T10:00:01Z"), pass_of(date), Pass{}};
+  EXPECT_EQ(stale_calibration(passes, passes[3]), &*passes[1].calibration);
+  EXPECT_EQ(stale_calibration(passes, passes[1]), &*passes[0].calibration) << "over midnight";
+  EXPECT_EQ(stale_calibration(passes, passes[0]), nullptr);
+  EXPECT_EQ(stale_calibration(passes, passes[4]), nullptr);
+}
+
+TEST(JudgeAgain, SetsMediansOverPassesAndAblatesWhereAsked) {
+  const std::vector<Pass> passes = {pass_of("2026-01-01T00:00:00Z"), pass_of(date)};
+  std::vector<results::ResultsFile> files;
+  for (const Pass& pass : passes) files.push_back(pass.results);
+  std::vector<results::JudgedCase> cases = results::judged_cases(files);
+  ASSERT_EQ(cases.size(), 1u);
+  EXPECT_TRUE(judge_again(cases, passes, false).empty());
+  EXPECT_NEAR(*cases[0].held_out, 0, 1e-9);
+  EXPECT_NEAR(*cases[0].stale, 0, 1e-9) << "the machine has not changed";
+  const auto ablations = judge_again(cases, passes, true);
+  ASSERT_EQ(ablations.size(), enum_values<analytic::AblatedTerm>.size() + 2);
+  EXPECT_EQ(ablations[0].without, "nothing");
+  EXPECT_NEAR(ablations[0].figures.mean, 0, 1e-9);
+  EXPECT_EQ(ablations[1].without, "sharing");
+  EXPECT_GT(ablations[1].figures.mean, 0.25);
+  EXPECT_THAT(ablations_text(ablations), HasSubstr("forecast without"));
+  EXPECT_EQ(ablations_json(ablations).size(), ablations.size());
+  EXPECT_EQ(ablations_text({}), "");
+}
+
+TEST(JudgeAgain, WithoutCalibrationsThereIsNothing) {
+  std::vector<Pass> passes = {pass_of(date)};
+  std::vector<results::JudgedCase> cases = results::judged_cases(std::vector{passes[0].results});
+  passes[0].calibration.reset();
+  judge_again(cases, passes, true);
+  EXPECT_FALSE(cases[0].held_out);
+  EXPECT_EQ(ablations_text(judge_again(cases, passes, true)), "");
+}
+
+}  // namespace
+}  // namespace parabench::suite

@@ -52,7 +52,9 @@ ExitCode calibrate_machine(const CalibrateOptions& options, const Start& start) 
                                        .force = true,
                                        .warmup = protocol::default_warmup,
                                        .steps = protocol::default_steps};
-  const auto cases = prepare(chosen, prepare_options, {workplace.machine, nullptr});
+  const Placements placements = find_placements(unknown_placements(chosen, workplace.options.launcher), workplace);
+  const Knowledge unmeasured{.machine = workplace.machine, .placements = placements};
+  const auto cases = prepare(chosen, prepare_options, unmeasured);
   ExitCode code = ExitCode::ok;
   for (const auto& one : cases) {
     if (one.runs()) continue;
@@ -61,8 +63,7 @@ ExitCode calibrate_machine(const CalibrateOptions& options, const Start& start) 
   }
   // Measured anew, whatever the file holds: an empty knowledge needs everything.
   std::optional<analytic::Calibration> fresh;
-  for (const auto& failure :
-       measure(workplace, cases, measured_first(cases, {workplace.machine, nullptr}), fresh, file)) {
+  for (const auto& failure : measure(workplace, cases, measured_first(cases, unmeasured), placements, fresh, file)) {
     start.progress.note("failed: " + failure);
     code = ExitCode::case_failed;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "analytic/calibration/measurements.h"
 #include "analytic/calibration/scope.h"
 #include "parallelism/plan/strategies/peer.h"
 
@@ -12,13 +13,16 @@ namespace parabench::suite {
 namespace {
 
 /// Whether the layers were measured at the sizes of the plan's pieces, or at smaller and larger ones, with their
-/// backwards split where the plan's are.
+/// backwards split where the plan's are, and the plan's reductions in groups of their own shape.
 bool covers(const analytic::Calibration& known, const Subject& subject, const plan::Plan& plan) {
   const auto inputs = models::boundaries(subject.model);
   const bool split = plan::uses(plan, plan::OpKind::backward_input);
+  for (const GroupShape& shape : analytic::calibration_scope(plan).groups)
+    if (!analytic::find_reduction_curve(known, subject.spec, shape)) return false;
+  const int busy = ranks_beside(plan.placement, first_on_fullest_host(plan.placement), subject.spec.np);
   for (std::size_t i = 0; i < subject.model.layers.size(); ++i) {
-    const auto found = known.layers.find(
-        analytic::layer_key(subject.model.layers[i], inputs[i], i == 0, subject.spec, subject.spec.np));
+    const auto found =
+        known.layers.find(analytic::layer_key(subject.model.layers[i], inputs[i], i == 0, subject.spec, busy));
     if (found == known.layers.end()) return false;
     std::vector<analytic::LayerTiming> timings = found->second;
     if (split) std::erase_if(timings, [](const analytic::LayerTiming& t) { return !t.split; });
@@ -38,8 +42,10 @@ bool can_be_measured(const Prepared& one) {
 
 /// The plan that a calibration launch of the case gets.
 Forecast forecast_of(const Prepared& one, const analytic::MachineInfo& machine,
-                     const std::optional<analytic::Calibration>& known) {
-  return make_forecast(*one.subject, {machine, known ? &*known : nullptr}, 0, protocol::default_steps);
+                     const std::optional<analytic::Calibration>& known, const Placements& placements) {
+  return make_forecast(*one.subject,
+                       {.machine = machine, .calibration = known ? &*known : nullptr, .placements = placements}, 0,
+                       protocol::default_steps);
 }
 
 }  // namespace
@@ -55,7 +61,7 @@ std::vector<std::size_t> measured_first(const std::vector<Prepared>& cases, cons
   for (std::size_t i = 0; i < cases.size(); ++i) {
     if (!can_be_measured(cases[i])) continue;
     const Subject& subject = *cases[i].subject;
-    const Forecast forecast = forecast_of(cases[i], knowledge.machine, known);
+    const Forecast forecast = forecast_of(cases[i], knowledge.machine, known, knowledge.placements);
     if (is_measured(subject, forecast, known ? &*known : nullptr)) continue;
     chosen.push_back(i);
     const analytic::Calibration promised =
@@ -66,8 +72,8 @@ std::vector<std::size_t> measured_first(const std::vector<Prepared>& cases, cons
 }
 
 std::vector<std::string> measure(Workplace& workplace, const std::vector<Prepared>& cases,
-                                 const std::vector<std::size_t>& chosen, std::optional<analytic::Calibration>& known,
-                                 CalibrationFile& file) {
+                                 const std::vector<std::size_t>& chosen, const Placements& placements,
+                                 std::optional<analytic::Calibration>& known, CalibrationFile& file) {
   std::vector<std::string> failures;
   double expected = 0;
   for (const std::size_t i : chosen) expected += expected_seconds(protocol::Phase::calibrate, *cases[i].forecast, 0);
@@ -76,7 +82,7 @@ std::vector<std::string> measure(Workplace& workplace, const std::vector<Prepare
     const Prepared& one = cases[i];
     const bool is_chosen = std::ranges::find(chosen, i) != chosen.end();
     if (!is_chosen && (failures.empty() || !can_be_measured(one))) continue;
-    const Forecast forecast = forecast_of(one, workplace.machine, known);
+    const Forecast forecast = forecast_of(one, workplace.machine, known, placements);
     if (!is_chosen && is_measured(*one.subject, forecast, known ? &*known : nullptr)) continue;
     workplace.progress.begin_case(expected_seconds(protocol::Phase::calibrate, *one.forecast, 0));
     workplace.progress.phase(static_cast<int>(i) + 1, one.chosen.id, "calibrate");

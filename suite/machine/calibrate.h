@@ -1,6 +1,7 @@
 // Measures what predictions of cases need and nobody has measured yet.
 #pragma once
 
+#include "suite/launch/placements.h"
 #include "suite/launch/workplace.h"
 #include "suite/machine/knowledge.h"
 #include "suite/run/prepare.h"
@@ -15,11 +16,11 @@ bool is_measured(const Subject& subject, const Forecast& forecast, const analyti
 /// measured in knowledge.calibration and will not be by the launches for those before it.
 std::vector<std::size_t> measured_first(const std::vector<Prepared>& cases, const Knowledge& knowledge);
 
-/// Launches `--phase calibrate` for the cases with these indices, adding each answer to `known` and, at once, to
+/// Launches `--phase calibrate` for the cases with these indices, whose ranks are where `placements` says, adding each answer to `known` and, at once, to
 /// `file`. After a launch that failed, cases behind it that counted on it are launched for themselves. Returns the
 /// reasons of those that failed. Throws Interrupted; what was measured before is kept.
 std::vector<std::string> measure(Workplace& workplace, const std::vector<Prepared>& cases,
-                                 const std::vector<std::size_t>& chosen, std::optional<analytic::Calibration>& known,
-                                 CalibrationFile& file);
+                                 const std::vector<std::size_t>& chosen, const Placements& placements,
+                                 std::optional<analytic::Calibration>& known, CalibrationFile& file);
 
 }  // namespace parabench::suite

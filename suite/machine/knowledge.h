@@ -24,9 +24,9 @@ struct CalibrationFile {
 /// `only_read`, for predictions: a given file may be that of another machine, but it has to be there.
 CalibrationFile open_calibration(const std::string& given, const analytic::MachineInfo& machine, bool only_read);
 
-/// What predictions are made from. It points into `file`, which has to outlive it. `emulated`: see Knowledge.
+/// What predictions are made from. It points into `file`, which has to outlive it. The others: see Knowledge.
 Knowledge knowledge_of(const analytic::MachineInfo& machine, const CalibrationFile& file,
-                       const analytic::EmulatedCosts& emulated = {});
+                       const analytic::EmulatedCosts& emulated = {}, const std::map<int, Placement>& placements = {});
 
 /// Adds newer measurements and writes the file at once. Throws Error where that fails and it must be kept.
 void add_to(CalibrationFile& file, const analytic::Calibration& newer);

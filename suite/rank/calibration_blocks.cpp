@@ -5,12 +5,14 @@
 #include <chrono>
 #include <ctime>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
+#include "analytic/calibration/calibration_json.h"
 #include "analytic/calibration/scope.h"
-#include "base/case_text.h"
 #include "base/statistics.h"
+#include "parallelism/comm/gather.h"
 #include "parallelism/plan/routes.h"
 #include "parallelism/plan/state/state_layout.h"
 #include "suite/rank/layer_chain.h"
@@ -65,14 +67,26 @@ void keep(analytic::Calibration& calibration, const Launch& launch, const LayerC
   }
 }
 
-/// The first of the rank's groups with so many members: all groups of a size reduce at once, as in a step.
-std::optional<CommGroupId> group_of_size(const plan::Plan& plan, Rank rank, int members) {
-  const std::map<plan::LaneKey, CommGroupId> groups = plan::collective_groups(plan).numbers;
-  for (const plan::Lane& lane : plan.ranks[rank.value].lanes) {
-    const auto found = groups.find(lane.key);
-    if (found != groups.end() && std::ssize(plan.groups[lane.key.group.value].ranks) == members) return found->second;
+/// The group of a shape in which the rank reduces while that is timed. On one host all groups of the shape reduce at
+/// once, as in a step. Of groups between hosts one does: when several meet on the hosts' links is for simulate() to say.
+std::optional<CommGroupId> group_of_shape(const plan::Plan& plan, Rank rank, const GroupShape& shape) {
+  for (const auto& [key, number] : plan::collective_groups(plan).numbers) {
+    const std::vector<Rank>& members = plan.groups[key.group.value].ranks;
+    if (group_shape(plan.placement, members) != shape) continue;
+    const bool reduces = std::ranges::find(members, rank) != members.end();
+    if (reduces) return number;
+    if (shape.hosts > 1) return std::nullopt;
   }
   return std::nullopt;
+}
+
+/// What `from` says, on rank 0. Collective.
+void hand_to_root(comm::Communicator& comm, Rank from, analytic::Calibration& calibration) {
+  if (from == Rank(0)) return;
+  const std::string own = comm.rank() == from ? analytic::to_json(calibration).dump() : "";
+  const std::vector<std::string> said = comm::gather_to_root(comm, own);
+  if (comm.rank() == Rank(0))
+    calibration = analytic::calibration_from_json(nlohmann::json::parse(said[from.value]), "a rank's calibration");
 }
 
 /// The largest message of the plan: the biggest activation between two layers at the largest piece.
@@ -91,7 +105,9 @@ std::int64_t largest_message(const Launch& launch) {
 
 void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& device, const std::vector<int>& samples,
                  const ChainEffort& effort, analytic::Calibration& calibration) {
-  const int busy = comm.size();
+  const Rank teller = first_on_fullest_host(launch.plan.placement);
+  const int busy = ranks_beside(launch.plan.placement, teller, comm.size());
+  const bool alone_anyway = busy == 1 && comm.size() > 1;
   // Independent of the number of samples.
   std::map<int, std::vector<double>> updates_s;
   std::vector<double> overheads_s;
@@ -103,18 +119,18 @@ void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& d
   for (const int count : samples) {
     if (!device.where().is_cpu()) tune_layers(launch, device, count);
     comm.wait(comm.barrier());
-    // Alone on rank 0 first: it also says how many steps all ranks can afford together.
+    // Alone first: it also says how many steps all ranks can afford together.
     int steps = effort.least_steps;
-    if (comm.rank() == Rank(0)) {
+    if (comm.rank() == teller) {
       const auto at_once = [] {};
       if (effort.least_steps < effort.most_steps) {
         const double step_s = time_layers(launch, device, count, 1, at_once).step_s;
         steps = std::clamp(static_cast<int>(effort.budget_s / step_s), effort.least_steps, effort.most_steps);
       }
-      take(time_layers(launch, device, count, steps, at_once), 1);
+      if (!alone_anyway) take(time_layers(launch, device, count, steps, at_once), 1);
     }
-    if (busy == 1) continue;
-    steps = std::stoi(comm::all_gather(comm, std::to_string(steps))[0]);
+    if (comm.size() == 1) continue;
+    steps = std::stoi(comm::all_gather(comm, std::to_string(steps))[teller.value]);
     const auto together = [&] { comm.wait(comm.barrier()); };
     take(time_layers(launch, device, count, steps, together), busy);
     comm.wait(comm.barrier());
@@ -123,6 +139,7 @@ void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& d
     calibration.update_s_per_parameter[analytic::update_key(launch.plan.spec)][ranks] = mean(seconds);
   if (!overheads_s.empty())
     calibration.step_overhead_s[analytic::measured_device(launch.plan.spec)] = median(overheads_s);
+  hand_to_root(comm, teller, calibration);
 }
 
 void time_copies(const Launch& launch, comm::Communicator& comm, exec::Device& device,
@@ -130,11 +147,11 @@ void time_copies(const Launch& launch, comm::Communicator& comm, exec::Device& d
   auto& rates = calibration.copy_bytes_per_s[analytic::measured_device(launch.plan.spec)];
   if (comm.rank() == Rank(0)) rates[1] = copy_rate(device);
   comm.wait(comm.barrier());
-  if (comm.size() > 1) rates[comm.size()] = copy_rate(device);
+  if (comm.size() > 1) rates[ranks_beside(launch.plan.placement, Rank(0), comm.size())] = copy_rate(device);
 }
 
 ReductionBuffer reduction_buffer(const Launch& launch, comm::Communicator& comm, const exec::Device& device) {
-  if (comm.size() == 1 || analytic::calibration_scope(launch.plan).group_sizes.empty()) return {};
+  if (comm.size() == 1 || analytic::calibration_scope(launch.plan).groups.empty()) return {};
   std::int64_t bytes = 0;
   for (const auto& [role, largest] : plan::exchanged_arenas(launch.plan, launch.model))
     bytes = std::max(bytes, largest);
@@ -150,12 +167,12 @@ void time_exchanges(const Launch& launch, comm::Communicator& comm, exec::Device
   if (comm.size() == 1) return;
   const Case& spec = launch.plan.spec;
   const analytic::CalibrationScope scope = analytic::calibration_scope(launch.plan);
-  for (const int members : scope.group_sizes)
-    calibration.all_reduce[analytic::reduction_key(spec, members)] =
-        all_reduce_curve(comm, device, buffer.arena, group_of_size(launch.plan, comm.rank(), members));
-  if (!scope.messages) return;
-  const analytic::RankCountKey key{std::string(to_text(spec.comm)), comm.size(), analytic::measured_device(spec)};
-  calibration.point_to_point[key] = point_to_point_curve(comm, device, largest_message(launch));
+  for (const GroupShape& shape : scope.groups)
+    calibration.all_reduce[analytic::reduction_key(spec, shape)] =
+        all_reduce_curve(comm, device, buffer.arena, group_of_shape(launch.plan, comm.rank(), shape));
+  for (const analytic::MessagePair& pair : scope.messages)
+    calibration.point_to_point[analytic::message_key(spec, pair.between_hosts)] =
+        point_to_point_curve(comm, device, pair, largest_message(launch));
 }
 
 std::string utc_now() {

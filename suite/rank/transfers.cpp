@@ -67,7 +67,9 @@ analytic::Curve all_reduce_curve(comm::Communicator& comm, const exec::Device& d
   return curve;
 }
 
-analytic::Curve point_to_point_curve(comm::Communicator& comm, exec::Device& device, std::int64_t largest) {
+analytic::Curve point_to_point_curve(comm::Communicator& comm, exec::Device& device, const analytic::MessagePair& pair,
+                                     std::int64_t largest) {
+  const comm::MessageLane ping = ping_lane(pair), pong = pong_lane(pair);
   const torch::Tensor buffer = torch::zeros({largest}, torch::TensorOptions(torch::kUInt8).device(device.where()));
   device.synchronise();
   analytic::Curve curve;
@@ -77,12 +79,12 @@ analytic::Curve point_to_point_curve(comm::Communicator& comm, exec::Device& dev
     const double both_ways = time_transfer(
         comm, [] {},
         [&] {
-          if (comm.rank() == ping_lane.from) {
-            comm.wait(comm.send(view, ping_lane.to, {ping_lane.channel, tag}));
-            comm.wait(comm.recv(view, pong_lane.from, {pong_lane.channel, tag}));
-          } else if (comm.rank() == ping_lane.to) {
-            comm.wait(comm.recv(view, ping_lane.from, {ping_lane.channel, tag}));
-            comm.wait(comm.send(view, pong_lane.to, {pong_lane.channel, tag}));
+          if (comm.rank() == ping.from) {
+            comm.wait(comm.send(view, ping.to, {ping.channel, tag}));
+            comm.wait(comm.recv(view, pong.from, {pong.channel, tag}));
+          } else if (comm.rank() == ping.to) {
+            comm.wait(comm.recv(view, ping.from, {ping.channel, tag}));
+            comm.wait(comm.send(view, pong.to, {pong.channel, tag}));
           }
         });
     curve.push_back({bytes, both_ways / 2});

@@ -25,10 +25,15 @@ LayerKey layer_key(const std::string& signature, bool first, const Case& spec, i
           .input = first ? spec.input : InputKind::host};
 }
 
-RankCountKey reduction_key(const Case& spec, int members) {
+RankCountKey reduction_key(const Case& spec, const GroupShape& shape) {
   std::string comm(to_text(spec.comm));
   if (spec.reduce != ReduceKind::automatic) (comm += " reduce:") += to_text(spec.reduce);
-  return {std::move(comm), members, measured_device(spec)};
+  return {std::move(comm), shape.ranks, measured_device(spec), shape.hosts, shape.most};
+}
+
+RankCountKey message_key(const Case& spec, bool between_hosts) {
+  const int hosts = between_hosts ? 2 : 1, most = between_hosts ? 1 : spec.np;
+  return {std::string(to_text(spec.comm)), spec.np, measured_device(spec), hosts, most};
 }
 
 UpdateKey update_key(const Case& spec) { return {measured_device(spec), spec.optimizer.name}; }

@@ -10,6 +10,7 @@
 #include "analytic/calibration/machine.h"
 #include "base/canary.h"
 #include "base/case.h"
+#include "base/placement.h"
 #include "base/tensor_spec.h"
 #include "models/spec/layer.h"
 
@@ -21,7 +22,7 @@ struct LayerKey {
   Precision precision = Precision::fp32;
   Layout layout = Layout::contiguous;
   int threads = 1;
-  int busy_ranks = 1;  ///< ranks of the node that compute at the same time
+  int busy_ranks = 1;  ///< ranks of one host that compute at the same time
   DeviceKind device = DeviceKind::cpu;
   bool graph = false;                 ///< in steps that a CUDA graph replays
   InputKind input = InputKind::host;  ///< of a first layer, whose forward takes the images as they come; else host
@@ -55,10 +56,14 @@ struct CurvePoint {
 };
 using Curve = std::vector<CurvePoint>;  ///< ascending bytes, unique
 
+/// Between which ranks a curve was measured: of reductions the shape of the group (base/placement.h), of messages the
+/// ranks of the launch, and whether its two ends were on one host (hosts 1, most = ranks) or not (2, 1).
 struct RankCountKey {
   std::string comm;  ///< "mpi" | "nccl" | "threads", of reductions with their algorithm: reduction_key()
   int ranks = 1;
   DeviceKind device = DeviceKind::cpu;  ///< where the buffers lie
+  int hosts = 1;
+  int most = ranks;  ///< on one host
   auto operator<=>(const RankCountKey&) const = default;
 };
 
@@ -92,9 +97,11 @@ struct Calibration {
 /// The device whose measurements hold for a case: emulated devices sleep for the times of the processor.
 DeviceKind measured_device(const Case& spec);
 
-/// The key of reductions among so many ranks under a case: by another algorithm than the usual one, `comm` is
-/// "mpi reduce:ring".
-RankCountKey reduction_key(const Case& spec, int members);
+/// The key of reductions in a group under a case: by another algorithm than the usual one, `comm` is "mpi
+/// reduce:ring".
+RankCountKey reduction_key(const Case& spec, const GroupShape& shape);
+/// The key of messages between ranks of a case that share a host, or do not.
+RankCountKey message_key(const Case& spec, bool between_hosts);
 /// The key of the updates of a case.
 UpdateKey update_key(const Case& spec);
 /// The key of a layer on an input of shape `in` under a case. `first`: layer 0 of the model, whose input needs no

@@ -22,7 +22,8 @@ using nlohmann::json;
 
 constexpr std::string_view format_name = "parabench calibration";
 // 2: a backward starts the gradients; in 1 it added to zeroed ones. 2.1: GPUs. 2.2: backwards in two parts. 2.3:
-// graphs. 2.4: resident input. 2.5: updates by optimizer. 2.6: launches with their canaries. 3: every launch whole.
+// graphs. 2.4: resident input. 2.5: updates by optimizer. 2.6: launches with their canaries. 3: every launch whole,
+// curves by hosts.
 constexpr int schema_major = 3, merged_major = 2;
 constexpr std::string_view schema_version = "3.0";
 
@@ -89,7 +90,12 @@ json curves_to_json(const std::map<RankCountKey, Curve>& curves) {
   for (const auto& [key, curve] : curves) {
     json points = json::array();
     for (const CurvePoint& p : curve) points.push_back({{"bytes", p.bytes}, {"seconds", p.seconds}});
-    rows.push_back({{"comm", key.comm}, {"ranks", key.ranks}, {"device", to_text(key.device)}, {"points", points}});
+    rows.push_back({{"comm", key.comm},
+                    {"ranks", key.ranks},
+                    {"hosts", key.hosts},
+                    {"most_on_a_host", key.most},
+                    {"device", to_text(key.device)},
+                    {"points", points}});
   }
   return rows;
 }
@@ -103,7 +109,12 @@ std::map<RankCountKey, Curve> curves_from_json(const JsonReader& rows) {
       curve.push_back({.bytes = bytes(p, "bytes"), .seconds = p.get_at_least("seconds", 0.0)});
     }
     sort_unique(curve, &CurvePoint::bytes, points);
-    curves[{row.get<std::string>("comm"), row.get_at_least("ranks", 1), device_of(row)}] = std::move(curve);
+    RankCountKey key{row.get<std::string>("comm"), row.get_at_least("ranks", 1), device_of(row)};
+    if (row.has("hosts")) {  // unknown to files of schema 2.6, whose ranks are taken to have been on one
+      key.hosts = row.get_at_least("hosts", 1);
+      key.most = row.get_at_least("most_on_a_host", 1);
+    }
+    curves[key] = std::move(curve);
   }
   return curves;
 }

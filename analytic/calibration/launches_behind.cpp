@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <span>
 
+#include "base/placement.h"
 #include "base/statistics.h"
 
 namespace parabench::analytic {
@@ -60,9 +61,10 @@ std::optional<double> matrix_product(const Calibration& calibration, const Layer
 std::vector<LayerRow> layer_rows(const Calibration& calibration, const Sizes& sizes, const plan::Plan& plan) {
   int largest = 0;
   for (const auto& replica : plan.pieces) largest = std::max(largest, std::ranges::max(replica));
+  const int busy = ranks_beside(plan.placement, first_on_fullest_host(plan.placement), plan.spec.np);
   std::vector<LayerRow> rows;
   for (int l = 0; l < std::ssize(sizes.model().layers); ++l) {
-    const auto found = calibration.layers.find(layer_key(sizes.signature(l), l == 0, plan.spec, plan.spec.np));
+    const auto found = calibration.layers.find(layer_key(sizes.signature(l), l == 0, plan.spec, busy));
     if (found == calibration.layers.end()) return {};
     const LayerTiming& nearest = *std::ranges::min_element(
         found->second, {}, [&](const LayerTiming& t) { return std::abs(t.samples - largest); });

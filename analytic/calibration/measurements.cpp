@@ -30,16 +30,24 @@ std::vector<LayerTiming> with_parts(std::vector<LayerTiming> timings) {
 
 using Curves = std::map<RankCountKey, Curve>;
 
-RankCountKey curve_key(const Case& spec, int ranks) {
-  return {std::string(to_text(spec.comm)), ranks, measured_device(spec)};
-}
-
 const Curve& curve(const Curves& curves, std::string_view what, const RankCountKey& key) {
   const auto found = curves.find(key);
   if (found != curves.end()) return found->second;
-  throw unmeasured(
-      fmt::format("no {} curve of {} ranks over {} with device:{}", what, key.ranks, key.comm, to_text(key.device)),
-      "a curve measured with as many ranks");
+  throw unmeasured(fmt::format("no {} curve of {} over {} with device:{}", what,
+                               to_text(GroupShape{key.ranks, key.hosts, key.most}), key.comm, to_text(key.device)),
+                   "a curve measured with as many ranks on as many hosts");
+}
+
+const Curve* find_message_curve(const Calibration& calibration, const Case& spec, bool between_hosts) {
+  const Curves& curves = calibration.point_to_point;
+  const RankCountKey key = message_key(spec, between_hosts);
+  if (const auto exact = curves.find(key); exact != curves.end()) return &exact->second;
+  const bool emulated = spec.device == DeviceKind::emulated;
+  const auto any = std::ranges::find_if(curves, [&](const auto& entry) {
+    return entry.first.device == key.device && entry.first.hosts == key.hosts &&
+           (entry.first.comm == key.comm || emulated);
+  });
+  return any != curves.end() ? &any->second : nullptr;
 }
 
 }  // namespace
@@ -95,19 +103,40 @@ bool MeasuredLayers::has_split(const Case& spec, int layer, int busy_ranks) cons
   return neighbours(spec, layer, busy_ranks, /*of_split=*/true).above != nullptr;
 }
 
-const Curve& reduction_curve(const Calibration& calibration, const Case& spec, int ranks) {
-  return curve(calibration.all_reduce, "all-reduce", reduction_key(spec, ranks));
+const Curve& reduction_curve(const Calibration& calibration, const Case& spec, const GroupShape& shape) {
+  return curve(calibration.all_reduce, "all-reduce", reduction_key(spec, shape));
 }
 
-const Curve& message_curve(const Calibration& calibration, const Case& spec) {
-  const Curves& curves = calibration.point_to_point;
-  const RankCountKey key = curve_key(spec, spec.np);
-  if (const auto exact = curves.find(key); exact != curves.end()) return exact->second;
-  const bool emulated = spec.device == DeviceKind::emulated;
-  const auto any = std::ranges::find_if(curves, [&](const auto& entry) {
-    return entry.first.device == key.device && (entry.first.comm == key.comm || emulated);
-  });
-  return any != curves.end() ? any->second : curve(curves, "point-to-point", key);
+const Curve* find_reduction_curve(const Calibration& calibration, const Case& spec, const GroupShape& shape) {
+  const auto found = calibration.all_reduce.find(reduction_key(spec, shape));
+  return found != calibration.all_reduce.end() ? &found->second : nullptr;
+}
+
+std::optional<GroupShape> similar_shape(const Calibration& calibration, const Case& spec, const GroupShape& shape) {
+  const auto is_even = [](const GroupShape& s) { return s.hosts > 1 && s.ranks == s.hosts * s.most; };
+  std::optional<GroupShape> similar;
+  if (!is_even(shape)) return similar;
+  const RankCountKey wanted = reduction_key(spec, shape);
+  for (const auto& [key, curve] : calibration.all_reduce) {
+    const GroupShape other{key.ranks, key.hosts, key.most};
+    if (key.comm != wanted.comm || key.device != wanted.device || !is_even(other) || other.most != shape.most) continue;
+    if (!similar || other.hosts > similar->hosts) similar = other;
+  }
+  return similar;
+}
+
+const Curve& message_curve(const Calibration& calibration, const Case& spec, bool between_hosts) {
+  if (const Curve* known = find_message_curve(calibration, spec, between_hosts)) return *known;
+  throw unmeasured(fmt::format("no point-to-point curve {} among {} ranks over {} with device:{}",
+                               between_hosts ? "between hosts" : "within a host", spec.np, to_text(spec.comm),
+                               to_text(measured_device(spec))),
+                   "messages measured between such ranks");
+}
+
+const Curve& slowest_message_curve(const Calibration& calibration, const plan::Plan& plan) {
+  const bool several = host_count(plan.placement) > 1;
+  const Curve* between = several ? find_message_curve(calibration, plan.spec, true) : nullptr;
+  return between ? *between : message_curve(calibration, plan.spec, false);
 }
 
 double update_rate(const Calibration& calibration, const Case& spec, int busy_ranks) {

@@ -132,10 +132,11 @@ plan::Plan single_layers(const Case& spec, const models::ModelSpec& model, int s
 }
 
 plan::Profile make_profile(const Calibration* calibration, const MachineInfo& machine, const Sizes& sizes,
-                           const Case& spec, const std::optional<Link>& link) {
-  const plan::Plan plan = single_layers(spec, sizes.model(), plan::largest_piece(spec));
+                           const Case& spec, const std::optional<Link>& link, const Placement& placement) {
+  plan::Plan plan = single_layers(spec, sizes.model(), plan::largest_piece(spec));
+  plan.placement = placement;
   const Costs data_sheet = data_sheet_costs_of(spec, machine, sizes);
-  const bool calibrated = calibration && has_layers(*calibration, sizes, spec);
+  const bool calibrated = calibration && has_layers(*calibration, sizes, spec, placement);
   Costs costs = calibrated ? calibrated_costs(*calibration, sizes) : data_sheet_costs_of(spec, machine, sizes);
   if (link) costs.time = over_link(std::move(costs.time), *link, sizes);
   const bool split = spec.partition == PartitionRule::memory && splits_backwards(spec, sizes.model());

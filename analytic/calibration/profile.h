@@ -20,9 +20,9 @@ namespace parabench::analytic {
 ///    states hold what pieces of the batch take on a GPU beside the passes. A pass needs its peak_bytes() and holds the
 ///    messages that come and go; gradients that wait for a busy rank are left to the prediction.
 ///  - sum: for order:priority alone, a line through nothing and all gradients
-/// `link`: of emulated devices, in place of the machine's (over_link).
+/// `link`: of emulated devices, in place of the machine's (over_link). `placement`: of the case's ranks.
 plan::Profile make_profile(const Calibration* calibration, const MachineInfo& machine, const Sizes& sizes,
-                           const Case& spec, const std::optional<Link>& link = {});
+                           const Case& spec, const std::optional<Link>& link = {}, const Placement& placement = {});
 
 /// One rank that holds each layer as a segment, without operations, for pieces of so many samples.
 plan::Plan single_layers(const Case& spec, const models::ModelSpec& model, int samples);

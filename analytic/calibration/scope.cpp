@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <set>
-#include <string>
 
 #include "analytic/costs/layer_seconds.h"
-#include "base/case_text.h"
+#include "parallelism/plan/routes.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 
 namespace parabench::analytic {
@@ -20,24 +19,41 @@ std::vector<int> sample_counts(const plan::Plan& plan) {
 }
 
 /// Servers that share runs are a group that no collective need run in.
-std::vector<int> group_sizes(const plan::Plan& plan) {
-  std::set<int> sizes;
+std::vector<GroupShape> group_shapes(const plan::Plan& plan) {
+  std::set<GroupShape> shapes;
   for (const plan::RankProgram& rank : plan.ranks) {
     for (const plan::Lane& lane : rank.lanes)
       if (lane.key.kind == plan::LaneKind::collectives)
-        sizes.insert(static_cast<int>(plan.groups[lane.key.group.value].ranks.size()));
+        shapes.insert(group_shape(plan.placement, plan.groups[lane.key.group.value].ranks));
   }
-  return {sizes.begin(), sizes.end()};
+  return {shapes.begin(), shapes.end()};
+}
+
+/// Those of the plan's own messages that come first; on one host the first two ranks, which are as good as any.
+std::vector<MessagePair> message_pairs(const plan::Plan& plan) {
+  if (plan.spec.np == 1) return {};
+  std::vector<MessagePair> pairs;
+  const auto add = [&](Rank first, Rank second) {
+    const bool between = !on_one_host(plan.placement, first, second);
+    if (std::ranges::find(pairs, between, &MessagePair::between_hosts) == pairs.end())
+      pairs.push_back({first, second, between});
+  };
+  const bool one_host = host_count(plan.placement) == 1;
+  for (const plan::Route& route : plan::routes(plan)) one_host ? add(Rank(0), Rank(1)) : add(route.from, route.to);
+  // A planner prices links also where its plan before this calibration sends nothing.
+  if (plan::plans_widths(plan.spec))
+    for (Rank other(1); other.value < plan.spec.np; ++other) add(Rank(0), other);
+  std::ranges::sort(pairs, {}, &MessagePair::between_hosts);
+  return pairs;
 }
 
 }  // namespace
 
 CalibrationScope calibration_scope(const plan::Plan& plan) {
-  // A planner prices links also where its plan before this calibration sends nothing.
   return {.samples = sample_counts(plan),
           .split_backwards = plan::uses(plan, plan::OpKind::backward_input),
-          .group_sizes = group_sizes(plan),
-          .messages = plan.spec.np > 1 && (plan::uses(plan, plan::OpKind::send) || plan::plans_widths(plan.spec))};
+          .groups = group_shapes(plan),
+          .messages = message_pairs(plan)};
 }
 
 Calibration promised_calibration(const plan::Plan& plan, const models::ModelSpec& model, const MachineInfo& machine) {
@@ -48,7 +64,8 @@ Calibration promised_calibration(const plan::Plan& plan, const models::ModelSpec
   Calibration promised;
   promised.machine = machine;
   const Sizes sizes(model);
-  for (const int busy : std::set<int>{1, spec.np}) {
+  const int all = ranks_beside(plan.placement, first_on_fullest_host(plan.placement), spec.np);
+  for (const int busy : std::set<int>{1, all}) {
     for (const int samples : scope.samples) {
       const std::vector<double> seconds = layer_seconds(nullptr, machine, sizes, spec, samples);
       for (std::size_t l = 0; l < model.layers.size(); ++l) {
@@ -63,9 +80,8 @@ Calibration promised_calibration(const plan::Plan& plan, const models::ModelSpec
     promised.update_s_per_parameter[update_key(spec)][busy] = 1e-9;
     promised.copy_bytes_per_s[device][busy] = 1e9;
   }
-  const std::string comm(to_text(spec.comm));
-  for (const int members : scope.group_sizes) promised.all_reduce[reduction_key(spec, members)] = curve;
-  if (scope.messages) promised.point_to_point[{comm, spec.np, device}] = curve;
+  for (const GroupShape& group : scope.groups) promised.all_reduce[reduction_key(spec, group)] = curve;
+  for (const MessagePair& pair : scope.messages) promised.point_to_point[message_key(spec, pair.between_hosts)] = curve;
   return promised;
 }
 

@@ -4,18 +4,27 @@
 #include <vector>
 
 #include "analytic/calibration/calibration.h"
+#include "base/placement.h"
 #include "models/spec/model.h"
 #include "parallelism/plan/plan.h"
 
 namespace parabench::analytic {
 
-/// Layers are timed alone and, with several ranks, with all of them busy; so are updates and copies.
-struct CalibrationScope {
-  std::vector<int> samples;      ///< of the chains of layers, ascending
-  bool split_backwards = false;  ///< of the layers, too
-  std::vector<int> group_sizes;  ///< members of the groups whose reductions are timed, ascending
-  bool messages = false;         ///< from rank to rank
+/// Two ranks between which messages are timed.
+struct MessagePair {
+  Rank first, second;
+  bool between_hosts = false;
+  bool operator==(const MessagePair&) const = default;
 };
+
+/// Layers are timed alone and, where hosts have several ranks, with all of them busy; so are updates and copies.
+struct CalibrationScope {
+  std::vector<int> samples;           ///< of the chains of layers, ascending
+  bool split_backwards = false;       ///< of the layers, too
+  std::vector<GroupShape> groups;     ///< whose reductions are timed, ascending
+  std::vector<MessagePair> messages;  ///< within a host, between hosts, or both, as the plan sends them
+};
+/// Where ranks are says Plan::placement.
 CalibrationScope calibration_scope(const plan::Plan& plan);
 
 /// A calibration with all entries that such a launch would bring, their times being the data sheet's: what will be

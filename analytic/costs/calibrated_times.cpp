@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "analytic/costs/curve_times.h"
 
@@ -21,7 +22,8 @@ class CalibratedTimes final : public TimeModel {
  public:
   explicit CalibratedTimes(std::shared_ptr<const MeasuredModel> measured) : measured_(std::move(measured)) {}
 
-  TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
+  TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int all_busy) const override {
+    const int busy_ranks = neighbours(plan, rank, all_busy);
     switch (op.kind) {
       case plan::OpKind::forward:
       case plan::OpKind::recompute: return whole(plan, pass_parts(plan, rank, op, busy_ranks, forward_s, 1), 0);
@@ -42,19 +44,20 @@ class CalibratedTimes final : public TimeModel {
       case plan::OpKind::reduce_scatter:
       case plan::OpKind::all_gather:
       case plan::OpKind::broadcast: {
-        const int members = static_cast<int>(plan.groups[op.group.value].ranks.size());
-        return collective_times(measured_->calibration, plan.spec, op.kind, members,
+        const GroupShape shape = group_shape(plan.placement, plan.groups[op.group.value].ranks);
+        return collective_times(measured_->calibration, plan.spec, op.kind, shape,
                                 sizes().payload_bytes(plan, rank, op));
       }
       case plan::OpKind::send:
       case plan::OpKind::receive:
-        return message_times(measured_->calibration, plan.spec,
+        return message_times(measured_->calibration, plan.spec, !on_one_host(plan.placement, rank, op.peer),
                              link_sharers(plan, op) * sizes().payload_bytes(plan, rank, op));
     }
     return {};
   }
 
-  double deviation_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
+  double deviation_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int all_busy) const override {
+    const int busy_ranks = neighbours(plan, rank, all_busy);
     if (op.kind == plan::OpKind::forward || op.kind == plan::OpKind::recompute) {
       return over_layers(plan, rank, op, busy_ranks, forward_mad_s);
     }
@@ -67,10 +70,12 @@ class CalibratedTimes final : public TimeModel {
   }
 
   Link link(const plan::Plan& plan) const override {
-    const auto p = static_cast<int>(plan::holders(plan, StageId(0)).size());
-    if (p == 1 || !plan.servers.empty()) return line(message_curve(measured_->calibration, plan.spec), 1, 1);
+    const std::vector<Rank> holders = plan::holders(plan, StageId(0));
+    const auto p = static_cast<int>(holders.size());
+    if (p == 1 || !plan.servers.empty()) return line(slowest_message_curve(measured_->calibration, plan), 1, 1);
     // The link over which a ring would reduce as fast: 2 (p-1) steps of 1/p of the bytes.
-    return line(reduction_curve(measured_->calibration, plan.spec, p), 2 * (p - 1), 2 * (p - 1.0) / p);
+    return read_reduction_curve(measured_->calibration, plan.spec, group_shape(plan.placement, holders),
+                                [&](const Curve& sums) { return line(sums, 2 * (p - 1), 2 * (p - 1.0) / p); });
   }
 
   int cores() const override { return measured_->calibration.machine.cores; }
@@ -78,6 +83,11 @@ class CalibratedTimes final : public TimeModel {
 
  private:
   const Sizes& sizes() const { return measured_->sizes; }
+
+  /// Ranks of other hosts get into nobody's way.
+  static int neighbours(const plan::Plan& plan, Rank rank, int busy_ranks) {
+    return std::min(busy_ranks, ranks_beside(plan.placement, rank, busy_ranks));
+  }
 
   /// Latency and rate of one of `steps` hops that together carry `share` of a curve's bytes.
   static Link line(const Curve& curve, double steps, double share) {

@@ -1,8 +1,11 @@
 #include "analytic/costs/curve_times.h"
 
 #include <algorithm>
+#include <bit>
+#include <optional>
+#include <vector>
 
-#include "analytic/calibration/measurements.h"
+#include "analytic/closed_forms/closed_forms.h"
 #include "analytic/costs/interpolate.h"
 #include "analytic/costs/time_model.h"
 
@@ -16,19 +19,53 @@ TimeParts along(const Curve& curve, std::int64_t bytes) {
 
 }  // namespace
 
-TimeParts collective_times(const Calibration& calibration, const Case& spec, plan::OpKind collective, int members,
-                           std::int64_t bytes) {
-  return share_of_all_reduce(collective) * along(reduction_curve(calibration, spec, members), bytes);
+Curve derived_curve(const Calibration& calibration, const Case& spec, const GroupShape& shape) {
+  const std::optional<GroupShape> similar = similar_shape(calibration, spec, shape);
+  if (!similar) return reduction_curve(calibration, spec, shape);  // which throws
+  const auto seconds = [&](int hosts, double bytes, const Link& link) {
+    const bool halves =
+        spec.reduce == ReduceKind::automatic && shape.most == 1 && std::has_single_bit(static_cast<unsigned>(hosts));
+    return all_reduce_by(halves ? ReduceKind::halving_doubling : spec.reduce, hosts, bytes, link);
+  };
+  const auto ratio = [&](double bytes, const Link& link) {
+    return seconds(shape.hosts, bytes, link) / seconds(similar->hosts, bytes, link);
+  };
+  const double rounds = ratio(0, {.latency_s = 1, .bytes_per_s = 1}), sent = ratio(1, {.bytes_per_s = 1});
+  Curve curve = reduction_curve(calibration, spec, *similar);
+  const double latency = curve.front().seconds;
+  for (CurvePoint& point : curve) point.seconds = rounds * latency + sent * std::max(0.0, point.seconds - latency);
+  return curve;
 }
 
-TimeParts message_times(const Calibration& calibration, const Case& spec, std::int64_t bytes) {
-  return along(message_curve(calibration, spec), bytes);
+TimeParts collective_times(const Calibration& calibration, const Case& spec, plan::OpKind collective,
+                           const GroupShape& shape, std::int64_t bytes) {
+  const TimeParts whole =
+      read_reduction_curve(calibration, spec, shape, [&](const Curve& curve) { return along(curve, bytes); });
+  return share_of_all_reduce(collective) * whole;
 }
 
-double exchange_seconds(const Calibration& calibration, const ExchangeSetting& setting, const Exchange& exchange) {
+TimeParts message_times(const Calibration& calibration, const Case& spec, bool between_hosts, std::int64_t bytes) {
+  return along(message_curve(calibration, spec, between_hosts), bytes);
+}
+
+GroupShape exchange_shape(const ExchangeSetting& setting, const Exchange& exchange, const Placement& placement) {
+  const int members = exchange.kind == ExchangeKind::ping_pong ? 2 : exchange.members;
+  GroupShape widest{.ranks = members};
+  for (int first = 0; first + exchange.members <= setting.np; first += exchange.members) {
+    std::vector<Rank> group;
+    for (int r = 0; r < members; ++r) group.emplace_back(first + r);
+    const GroupShape shape = group_shape(placement, group);
+    if (first == 0 || shape.hosts > widest.hosts) widest = shape;
+  }
+  return widest;
+}
+
+double exchange_seconds(const Calibration& calibration, const ExchangeSetting& setting, const Exchange& exchange,
+                        const Placement& placement) {
   const Case spec = case_of(setting);
+  const GroupShape shape = exchange_shape(setting, exchange, placement);
   const auto collective = [&](plan::OpKind kind) {
-    return collective_times(calibration, spec, kind, exchange.members, exchange.bytes).total();
+    return collective_times(calibration, spec, kind, shape, exchange.bytes).total();
   };
   switch (exchange.kind) {
     case ExchangeKind::all_reduce: return collective(plan::OpKind::all_reduce);
@@ -36,15 +73,17 @@ double exchange_seconds(const Calibration& calibration, const ExchangeSetting& s
     case ExchangeKind::all_gather: return collective(plan::OpKind::all_gather);
     case ExchangeKind::broadcast: return collective(plan::OpKind::broadcast);
     case ExchangeKind::send_receive:
-    case ExchangeKind::ping_pong: return message_times(calibration, spec, exchange.bytes).total();
+    case ExchangeKind::ping_pong: return message_times(calibration, spec, shape.hosts > 1, exchange.bytes).total();
   }
   return 0;
 }
 
-const Curve& exchange_curve(const Calibration& calibration, const ExchangeSetting& setting, const Exchange& exchange) {
+const Curve& exchange_curve(const Calibration& calibration, const ExchangeSetting& setting, const Exchange& exchange,
+                            const Placement& placement) {
   const Case spec = case_of(setting);
-  return is_message(exchange.kind) ? message_curve(calibration, spec)
-                                   : reduction_curve(calibration, spec, exchange.members);
+  const GroupShape shape = exchange_shape(setting, exchange, placement);
+  return is_message(exchange.kind) ? message_curve(calibration, spec, shape.hosts > 1)
+                                   : reduction_curve(calibration, spec, shape);
 }
 
 }  // namespace parabench::analytic

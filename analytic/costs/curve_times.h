@@ -5,22 +5,42 @@
 #include <cstdint>
 
 #include "analytic/calibration/calibration.h"
+#include "analytic/calibration/measurements.h"
 #include "base/exchange.h"
 #include "base/time_parts.h"
 #include "parallelism/plan/op.h"
 
 namespace parabench::analytic {
 
-/// Of `bytes` among so many members, as ranks of the case do it: the all-reduce's curve, of which the others take a
-/// share (time_model.h). Throws environment_error naming the curve that was never measured.
-TimeParts collective_times(const Calibration& calibration, const Case& spec, plan::OpKind collective, int members,
-                           std::int64_t bytes);
-/// Of one message, likewise.
-TimeParts message_times(const Calibration& calibration, const Case& spec, std::int64_t bytes);
+/// What the curve of groups on other numbers of hosts (similar_shape) says of groups of this shape: its time for no
+/// bytes by the ratio of rounds, what bytes add by the ratio of the bytes that the busiest rank sends, both of one rank
+/// for each host by the case's algorithm (all_reduce_by; auto: halving and doubling on a power of two of hosts with one
+/// rank each, else a ring). Throws environment_error naming the curve that was never measured, where there is none.
+Curve derived_curve(const Calibration& calibration, const Case& spec, const GroupShape& shape);
 
-/// What a plan with such an operation would be predicted to take for it. Throws likewise.
-double exchange_seconds(const Calibration& calibration, const ExchangeSetting& setting, const Exchange& exchange);
+/// Of all-reduces in a group of this shape, as ranks of the case do them, with `read` told of their curve: the measured
+/// one, else the derived_curve(). Throws environment_error naming the curve that was never measured.
+template <class Read>
+auto read_reduction_curve(const Calibration& calibration, const Case& spec, const GroupShape& shape, Read&& read) {
+  const Curve* measured = find_reduction_curve(calibration, spec, shape);
+  return measured ? read(*measured) : read(derived_curve(calibration, spec, shape));
+}
+
+/// Of `bytes` in a group of this shape: the all-reduce's curve, of which the others take a share (time_model.h). Throws
+/// likewise.
+TimeParts collective_times(const Calibration& calibration, const Case& spec, plan::OpKind collective,
+                           const GroupShape& shape, std::int64_t bytes);
+/// Of one message. Throws likewise.
+TimeParts message_times(const Calibration& calibration, const Case& spec, bool between_hosts, std::int64_t bytes);
+
+/// What a plan with such an operation would be predicted to take for it, where ranks are on these hosts: of several
+/// groups the one on most hosts, of several messages one between hosts counts. Throws likewise.
+double exchange_seconds(const Calibration& calibration, const ExchangeSetting& setting, const Exchange& exchange,
+                        const Placement& placement = {});
 /// The curve that it comes from, of messages or of all-reduces. Throws likewise.
-const Curve& exchange_curve(const Calibration& calibration, const ExchangeSetting& setting, const Exchange& exchange);
+const Curve& exchange_curve(const Calibration& calibration, const ExchangeSetting& setting, const Exchange& exchange,
+                            const Placement& placement = {});
+/// The group of an exchange that is on most hosts; of messages those that send to each other.
+GroupShape exchange_shape(const ExchangeSetting& setting, const Exchange& exchange, const Placement& placement);
 
 }  // namespace parabench::analytic

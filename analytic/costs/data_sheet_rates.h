@@ -6,6 +6,7 @@
 #include "analytic/calibration/machine.h"
 #include "analytic/closed_forms/closed_forms.h"
 #include "base/case.h"
+#include "base/placement.h"
 #include "base/strong.h"
 #include "base/time_parts.h"
 
@@ -24,13 +25,8 @@ struct DataSheetRates {
 /// While `busy_ranks` ranks compute.
 DataSheetRates data_sheet_rates(const MachineInfo& machine, const Case& spec, int busy_ranks);
 
-/// How ranks lie on hosts. They fill these in their order, as many to a host as it has GPUs, where the machine's sheet
-/// has a network and the case runs on GPUs; else there is one host.
-struct GroupShape {
-  int ranks = 1, hosts = 1;
-  int most = 1;  ///< ranks of the group on the host that has most of them
-};
-/// `ranks` ascend. O(ranks).
+/// Ranks fill hosts in their order, as many to a host as it has GPUs, where the machine's sheet has a network and the
+/// case runs on GPUs; else there is one host. `ranks` ascend. O(ranks).
 GroupShape group_shape(const MachineInfo& machine, const Case& spec, std::span<const Rank> ranks);
 /// From rank to rank, over the network between hosts, where a rank has a NIC to itself.
 Link data_sheet_message(const MachineInfo& machine, const Case& spec, Rank from, Rank to);

@@ -17,7 +17,8 @@ class DataSheetTimes final : public TimeModel {
       : machine_(std::move(machine)), sizes_(std::move(sizes)), faster_(faster) {}
 
   TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
-    DataSheetRates rates = data_sheet_rates(machine_, plan.spec, busy_ranks);
+    DataSheetRates rates =
+        data_sheet_rates(machine_, plan.spec, std::min(busy_ranks, ranks_beside(plan.placement, rank, busy_ranks)));
     rates.flops_per_s *= faster_.flops;
     rates.bytes_per_s *= faster_.memory;
     rates.state_bytes_per_s *= faster_.memory;
@@ -55,6 +56,7 @@ class DataSheetTimes final : public TimeModel {
   }
   std::string assumption(const plan::Plan& plan) const override {
     if (machine_.sheet) return "data sheet of " + machine_.sheet->name;
+    if (host_count(plan.placement) > 1) return "between hosts as within one, since nobody measured their network";
     return measured_device(plan.spec) == DeviceKind::cuda ? gpu_sheet_text(first_gpu(machine_)) : "";
   }
   Link link(const plan::Plan& plan) const override {

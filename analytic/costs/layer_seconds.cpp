@@ -9,13 +9,16 @@ namespace parabench::analytic {
 namespace {
 
 /// Ranks that can get into each other's way.
-int competing_ranks(const Case& spec) { return spec.device == DeviceKind::emulated ? 1 : spec.np; }
+int competing_ranks(const Case& spec, const Placement& placement) {
+  if (spec.device == DeviceKind::emulated) return 1;
+  return ranks_beside(placement, first_on_fullest_host(placement), spec.np);
+}
 
 /// Whether the timings of every layer, with one rank busy and with all, are there and accepted.
-bool all_layers(const Calibration& calibration, const Sizes& sizes, const Case& spec,
+bool all_layers(const Calibration& calibration, const Sizes& sizes, const Case& spec, const Placement& placement,
                 bool (*accepts)(const std::vector<LayerTiming>&)) {
   for (int l = 0; l < std::ssize(sizes.model().layers); ++l) {
-    for (const int busy : {1, competing_ranks(spec)}) {
+    for (const int busy : {1, competing_ranks(spec, placement)}) {
       const auto found = calibration.layers.find(layer_key(sizes.signature(l), l == 0, spec, busy));
       if (found == calibration.layers.end() || !accepts(found->second)) return false;
     }
@@ -25,18 +28,19 @@ bool all_layers(const Calibration& calibration, const Sizes& sizes, const Case& 
 
 }  // namespace
 
-bool has_layers(const Calibration& calibration, const Sizes& sizes, const Case& spec) {
-  return all_layers(calibration, sizes, spec, [](const std::vector<LayerTiming>&) { return true; });
+bool has_layers(const Calibration& calibration, const Sizes& sizes, const Case& spec, const Placement& placement) {
+  return all_layers(calibration, sizes, spec, placement, [](const std::vector<LayerTiming>&) { return true; });
 }
 
-bool has_split_layers(const Calibration& calibration, const Sizes& sizes, const Case& spec) {
-  return all_layers(calibration, sizes, spec, [](const std::vector<LayerTiming>& timings) {
+bool has_split_layers(const Calibration& calibration, const Sizes& sizes, const Case& spec,
+                      const Placement& placement) {
+  return all_layers(calibration, sizes, spec, placement, [](const std::vector<LayerTiming>& timings) {
     return std::ranges::any_of(timings, [](const LayerTiming& t) { return t.split.has_value(); });
   });
 }
 
 std::vector<double> layer_seconds(const TimeModel& time, const plan::Plan& layers) {
-  const int busy = competing_ranks(layers.spec);
+  const int busy = competing_ranks(layers.spec, layers.placement);
   std::vector<double> seconds;
   for (SegmentId s; s.value < std::ssize(layers.segments); ++s) {
     seconds.push_back(time.seconds(layers, Rank(0), plan::forward(s, MicroBatchId(0), StepId(0), VersionId(0)), busy) +

@@ -10,10 +10,11 @@
 namespace parabench::analytic {
 
 /// Whether every layer was measured under the case's keys with one rank busy and, unless each has a device to itself,
-/// with all.
-bool has_layers(const Calibration& calibration, const Sizes& sizes, const Case& spec);
+/// with all of the fullest host.
+bool has_layers(const Calibration& calibration, const Sizes& sizes, const Case& spec, const Placement& placement = {});
 /// Whether their split backwards were too; without, a calibrated I or W is its share of the backward by FLOPs.
-bool has_split_layers(const Calibration& calibration, const Sizes& sizes, const Case& spec);
+bool has_split_layers(const Calibration& calibration, const Sizes& sizes, const Case& spec,
+                      const Placement& placement = {});
 
 /// Forward + backward seconds of each layer at `samples` with all ranks of the case busy (emulated: one), the costs of
 /// partition:time: calibrated where has_layers(), else data-sheet.

@@ -23,7 +23,8 @@ class TimeModel {
  public:
   virtual ~TimeModel() = default;
   /// Of `op` on `rank` while `busy_ranks` ranks (itself included) compute and nobody communicates; of updates and
-  /// additions while so many update or add. Messages and reductions: occupancy of the link while nobody computes.
+  /// additions while so many update or add. Of these no more count than its host has (Plan::placement). Messages and
+  /// reductions: occupancy of the link while nobody computes and nothing else passes.
   virtual TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const = 0;
   /// Their sum, exactly. A model that knows it before its parts overrides it: simulate() asks for every operation.
   virtual double seconds(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const;

@@ -9,9 +9,19 @@ namespace {
 
 constexpr double unknown = -1;
 
-int demand(const Case& spec, const Activity& activity, bool computes) {
+int way_out(int host) { return 2 * host; }
+int way_in(int host) { return 2 * host + 1; }
+
+/// Cores that it would use on each rank that takes part.
+int demand_of_a_rank(const Case& spec, bool computes) {
   if (spec.device == DeviceKind::cuda) return 0;
-  return computes ? threads_of_operation(spec) : activity.ends;
+  return computes ? threads_of_operation(spec) : 1;
+}
+
+std::vector<Rank> ranks_of(const plan::Plan& plan, const Activity& activity) {
+  if (plan::is_collective(activity.op->kind)) return plan.groups[activity.op->group.value].ranks;
+  if (plan::is_message(activity.op->kind)) return {activity.rank, activity.op->peer};
+  return {activity.rank};
 }
 
 bool streams(plan::OpKind kind) {
@@ -20,18 +30,47 @@ bool streams(plan::OpKind kind) {
 
 }  // namespace
 
+SharingActivities::SharingActivities(const plan::Plan& plan, const TimeModel& time)
+    : plan_(plan), time_(time), ranks_of_host_(host_count(plan.placement)) {
+  for (Rank rank; rank.value < plan.spec.np; ++rank) ++ranks_of_host_[host_of(plan.placement, rank)];
+}
+
 void SharingActivities::start(const Activity& activity, double now) {
   now_ = now;
   const bool computes = plan::lane_kind(activity.op->kind) == plan::LaneKind::compute;
-  Running& running = running_.emplace_back(Running{.activity = activity,
-                                                   .computes = computes,
-                                                   .streams = streams(activity.op->kind),
-                                                   .demand = demand(plan_.spec, activity, computes)});
+  Running& running =
+      running_.emplace_back(Running{.activity = activity,
+                                    .computes = computes,
+                                    .streams = streams(activity.op->kind),
+                                    .demand = demand_of_a_rank(plan_.spec, computes) * (computes ? 1 : activity.ends)});
+  if (ranks_of_host_.size() > 1) place(running);
   if (!spare_.empty()) {
     running.known_s = std::move(spare_.back());
     spare_.pop_back();
   }
   running.known_s.assign(plan_.spec.np + 1, unknown);
+}
+
+void SharingActivities::place(Running& running) const {
+  const Activity& activity = running.activity;
+  running.host = host_of(plan_.placement, activity.rank);
+  running.on_host.resize(ranks_of_host_.size());
+  const std::vector<Rank> ranks = ranks_of(plan_, activity);
+  for (const Rank rank : ranks)
+    running.on_host[host_of(plan_.placement, rank)] += demand_of_a_rank(plan_.spec, running.computes);
+  if (group_shape(plan_.placement, ranks).hosts == 1) return;
+  if (plan::is_message(activity.op->kind)) {
+    running.ports = {way_out(running.host), way_in(host_of(plan_.placement, activity.op->peer))};
+  } else {
+    for (const Rank rank : ranks) {
+      const int host = host_of(plan_.placement, rank);
+      for (const int port : {way_out(host), way_in(host)})
+        if (std::ranges::find(running.ports, port) == running.ports.end()) running.ports.push_back(port);
+    }
+  }
+  const TimeParts parts = time_.parts(plan_, activity.rank, *activity.op, 1);
+  running.on_link = parts.total() > 0 ? parts.transfer / parts.total() : 0;
+  running.sharers = plan::is_message(activity.op->kind) ? link_sharers(plan_, *activity.op) : 1;
 }
 
 double SharingActivities::measured_s(Running& running, int busy_ranks) const {
@@ -40,28 +79,57 @@ double SharingActivities::measured_s(Running& running, int busy_ranks) const {
   return known;
 }
 
-void SharingActivities::reload() {
-  int busy = 0, streaming = 0, compute_demand = 0, all_demand = 0;
+void SharingActivities::count_load() {
+  const std::size_t hosts = ranks_of_host_.size();
+  for (std::vector<int>* counts : {&load_.busy, &load_.streaming, &load_.computing, &load_.cores})
+    counts->assign(hosts, 0);
+  load_.passing.assign(2 * hosts, 0);
   for (const Running& r : running_) {
-    all_demand += r.demand;
-    if (r.streams) ++streaming;
-    if (plan::is_collective(r.activity.op->kind)) streaming += r.activity.ends;
-    if (!r.computes) continue;
-    ++busy;
-    compute_demand += r.demand;
-  }
-  // Two operations of one rank are as two ranks that compute, and so many were measured at most.
-  busy = std::min(busy, plan_.spec.np);
-  streaming = std::min(streaming, plan_.spec.np);
-  const int cores = time_.cores();
-  for (Running& r : running_) {
-    const int measured_busy = r.streams ? streaming : r.computes ? busy : 1;
-    if (r.measured_busy != measured_busy) {
-      r.measured_busy = measured_busy;
-      r.measured_s = measured_s(r, measured_busy);
+    for (std::size_t host = 0; host < hosts; ++host) {
+      const int ends = r.on_host.empty() ? r.demand : r.on_host[host];
+      load_.cores[host] += ends;
+      if (plan::is_collective(r.activity.op->kind)) load_.streaming[host] += ends;
     }
-    const int measured_demand = r.computes ? compute_demand : r.demand;
-    r.whole_s = r.measured_s * std::max(cores, all_demand) / std::max(cores, measured_demand);
+    for (const int port : r.ports) ++load_.passing[port];
+    if (r.streams) ++load_.streaming[r.host];
+    if (!r.computes) continue;
+    ++load_.busy[r.host];
+    load_.computing[r.host] += r.demand;
+  }
+}
+
+/// What it takes where its hosts' cores, and the links between them, are as loaded as they are.
+double SharingActivities::stretched_s(const Running& running) const {
+  const int cores = time_.cores();
+  int wanted = cores, measured = cores;  // on the host that holds it up most
+  for (std::size_t host = 0; host < ranks_of_host_.size(); ++host) {
+    const int own = running.on_host.empty() ? running.demand : running.on_host[host];
+    if (own == 0) continue;
+    const int here = std::max(cores, load_.cores[host]);
+    const int before = std::max(cores, running.computes ? load_.computing[host] : own);
+    if (here * measured > wanted * before) {
+      wanted = here;
+      measured = before;
+    }
+  }
+  double seconds = running.measured_s * wanted / measured;
+  int fullest = 1;
+  for (const int port : running.ports) fullest = std::max(fullest, load_.passing[port]);
+  if (fullest > running.sharers) seconds *= 1 + running.on_link * (static_cast<double>(fullest) / running.sharers - 1);
+  return seconds;
+}
+
+void SharingActivities::reload() {
+  count_load();
+  for (Running& r : running_) {
+    // Two operations of one rank are as two ranks that compute, and so many were measured at most.
+    const int beside = r.streams ? load_.streaming[r.host] : load_.busy[r.host];
+    const int busy = r.computes ? std::min(beside, ranks_of_host_[r.host]) : 1;
+    if (r.measured_busy != busy) {
+      r.measured_busy = busy;
+      r.measured_s = measured_s(r, busy);
+    }
+    r.whole_s = stretched_s(r);
   }
 }
 

@@ -20,10 +20,10 @@ struct Activity {
   int ends = 1;  ///< ranks that take part
 };
 
-/// Activities that share the cores of one node, as simulate.h says.
+/// Activities that share the cores of their hosts and the links between these, as simulate.h says.
 class SharingActivities {
  public:
-  SharingActivities(const plan::Plan& plan, const TimeModel& time) : plan_(plan), time_(time) {}
+  SharingActivities(const plan::Plan& plan, const TimeModel& time);
   void start(const Activity& activity, double now);
   bool empty() const { return running_.empty(); }
   /// Appends the lanes of those that end next, all at one instant, to `ended` and returns the instant. Precondition:
@@ -34,20 +34,37 @@ class SharingActivities {
   struct Running {
     Activity activity;
     bool computes = false;
-    bool streams = false;   ///< computes little and moves much: an update, an addition
-    int demand = 0;         ///< cores that it would use
-    double remaining = 1;   ///< share of the operation still to do
-    double whole_s = 0;     ///< what all of it would take under the present load
-    double measured_s = 0;  ///< whole_s while nothing but what it was measured with runs
-    int measured_busy = 0;  ///< the busy ranks that measured_s holds for; 0: not asked yet
+    bool streams = false;      ///< computes little and moves much: an update, an addition
+    int host = 0;              ///< of a compute operation
+    int demand = 0;            ///< cores that it would use, of all hosts together
+    std::vector<int> on_host;  ///< of each; empty: there is one host
+    std::vector<int> ports;    ///< of hosts, each named once, that it passes through; empty: none
+    double on_link = 0;        ///< share of its time that gets longer when others pass
+    int sharers = 1;           ///< messages for whose share of the link its time was asked
+    double remaining = 1;      ///< share of the operation still to do
+    double whole_s = 0;        ///< what all of it would take under the present load
+    double measured_s = 0;     ///< whole_s while nothing but what it was measured with runs
+    int measured_busy = 0;     ///< the busy ranks that measured_s holds for; 0: not asked yet
     /// What the model said for so many busy ranks: loads come and go while an operation runs. Unknown where negative.
     std::vector<double> known_s;
   };
+  /// What runs at a moment.
+  struct Load {
+    /// By host: compute operations, ranks that move memory (updates, additions, collectives), cores that compute
+    /// operations use, and that all use.
+    std::vector<int> busy, streaming, computing, cores;
+    std::vector<int> passing;  ///< by port
+  };
+  void place(Running& running) const;
   double measured_s(Running& running, int busy_ranks) const;
+  double stretched_s(const Running& running) const;
+  void count_load();
   void reload();
 
   const plan::Plan& plan_;
   const TimeModel& time_;
+  std::vector<int> ranks_of_host_;
+  Load load_;
   double now_ = 0;
   std::vector<Running> running_;
   std::vector<std::vector<double>> spare_;  ///< room of those that have ended, for known_s of others

@@ -15,13 +15,18 @@ namespace parabench::analytic {
 ///  - Collectives start when all members of the group have come to it.
 ///  - Where time.shares_links(), messages and collectives of a rank share its link (plan::SharedLinks): that is on top
 ///    of what they take alone. Elsewhere the lanes of a rank do not delay each other.
-///  - Where time.cores() > 0, all running operations share the cores in equal parts (processor sharing). A compute
-///    operation uses threads_of_operation(spec) cores, a message one at each end, a collective one per member. What an
-///    operation suffered when it was measured (busy ranks; more demand than cores) is not charged again: it is
-///    stretched by max(C, demand now) / max(C, demand when measured). The work of GPUs takes no cores. Seconds of
-///    computing follow the number of ranks that compute, moment by moment; those of what moves much memory and computes
-///    little (updates, additions) the number of ranks that do, or take part in a collective: they share the memory's
-///    rate, of which passes take little. Where time.cores() is 0, busy_ranks is 1.
+///  - Where time.cores() > 0, all running operations of a host (Plan::placement) share its cores in equal parts
+///    (processor sharing). A compute operation uses threads_of_operation(spec) cores, a message one at each end, a
+///    collective one per member. What an operation suffered when it was measured (busy ranks; more demand than cores)
+///    is not charged again: it is stretched by max(C, demand now) / max(C, demand when measured), of several hosts by
+///    that of the slowest. The work of GPUs takes no cores. Seconds of computing follow the number of ranks of the host
+///    that compute, moment by moment; those of what moves much memory and computes little (updates, additions) the
+///    number of its ranks that do, or take part in a collective: they share the memory's rate, of which passes take
+///    little. Where time.cores() is 0, busy_ranks is 1.
+///  - There, too, messages and collectives between hosts share the links of their hosts, which have a port for each
+///    direction: parts().transfer is stretched by how many pass through the fullest port that they pass through, a
+///    collective through both of every host that it has members on. What a message shares its link with anyway
+///    (link_sharers) is not charged again.
 /// Deterministic. Throws Error naming, rank by rank, the operations that wait for each other when the plan
 /// dead-locks. O(n) in operations; with shared cores O(n k), k being the operations that run at a time; with
 /// shared links O(n (p + log n)), p being the ranks of a collective.

@@ -201,13 +201,13 @@ class Writer {
 
   /// Of the first such pass on the rank's lane: its piece through the whole stage.
   void pass(Rank rank, StageId stage, plan::OpKind kind) {
+    const int all = plan::computing_ranks(plan_), busy = std::min(all, ranks_beside(plan_.placement, rank, all));
     const plan::Op* first = nullptr;
     double sum = 0;
     for (const plan::Op& op : plan_.ranks[rank.value].compute()) {
       if (op.kind != kind || plan::stage_of(plan_, op.segment) != stage) continue;
       if (!first) first = &op;
-      if (op.step == first->step && op.micro_batch == first->micro_batch)
-        sum += time_.seconds(plan_, rank, op, plan::computing_ranks(plan_));
+      if (op.step == first->step && op.micro_batch == first->micro_batch) sum += time_.seconds(plan_, rank, op, busy);
     }
     if (!first) return;
     const std::string name = fmt::format("{}[stage {}]", name_of(kind), stage.value);
@@ -235,7 +235,7 @@ class Writer {
     }
     add(name, sum, "s",
         fmt::format("sum over the stage's layers of t_floor + b t_sample, b = {} samples, {} busy ranks",
-                    samples_of(plan_, rank, *first), plan::computing_ranks(plan_)),
+                    samples_of(plan_, rank, *first), busy),
         with_assumption("per-layer costs, one micro-batch"));
   }
 
@@ -253,8 +253,8 @@ class Writer {
       const std::string_view part = by_name ? to_text(op.payload) : plan_.parts.empty() ? "bucket" : "partition";
       add_transfer(fmt::format("{}[stage {}, {} {}]", what, stage.value, part, bucket++),
                    time_.seconds(plan_, rank, op, 1),
-                   fmt::format("T({} bytes, {} ranks), nothing else running", sizes_.payload_bytes(plan_, rank, op),
-                               plan_.groups[op.group.value].ranks.size()),
+                   fmt::format("T({} bytes, {}), nothing else running", sizes_.payload_bytes(plan_, rank, op),
+                               shape_of(op.group)),
                    "in-place " + lower(to_text(op.kind), '-'));
     }
   }
@@ -273,11 +273,11 @@ class Writer {
       seconds += time_.seconds(plan_, rank, op, 1);
     }
     const bool forward = lane.key.purpose == plan::Payload::activation;
-    add_transfer(
-        fmt::format("{}[stage {}]", forward ? "sums_of_statistics" : "sums_of_their_gradients", stage.value), seconds,
-        fmt::format("{} all-reduces of {} bytes in all, {} ranks, which nothing hides: 2 C + 1 numbers of fp64 each",
-                    sums, bytes, plan_.groups[lane.key.group.value].ranks.size()),
-        "batch norms of C channels, sync_bn:on");
+    add_transfer(fmt::format("{}[stage {}]", forward ? "sums_of_statistics" : "sums_of_their_gradients", stage.value),
+                 seconds,
+                 fmt::format("{} all-reduces of {} bytes in all, {}, which nothing hides: 2 C + 1 numbers of fp64 each",
+                             sums, bytes, shape_of(lane.key.group)),
+                 "batch norms of C channels, sync_bn:on");
   }
 
   /// Bytes of gradients, and of what a rank sends in their place.
@@ -311,7 +311,8 @@ class Writer {
       const std::string of = op.port == 0 ? "" : fmt::format(", skip {}", static_cast<int>(op.port));
       add_transfer(fmt::format("message[stage {} to {}{}]", stage.value, to.value, of),
                    time_.seconds(plan_, rank, op, 1),
-                   fmt::format("T({} bytes), nothing else running", sizes_.payload_bytes(plan_, rank, op)),
+                   fmt::format("T({} bytes{}), nothing else running", sizes_.payload_bytes(plan_, rank, op),
+                               between_hosts(rank, op.peer)),
                    "point to point, one micro-batch");
       if (plan_.skips.empty()) return;
     }
@@ -326,10 +327,17 @@ class Writer {
                    time_.seconds(plan_, rank, op, 1),
                    time_.shares_links()
                        ? fmt::format("T({} bytes), nothing else running", sizes_.payload_bytes(plan_, rank, op))
-                       : fmt::format("T({} bytes), the link shared by {}", sizes_.payload_bytes(plan_, rank, op),
-                                     link_sharers(plan_, op)),
+                       : fmt::format("T({} bytes{}), the link shared by {}", sizes_.payload_bytes(plan_, rank, op),
+                                     between_hosts(rank, op.peer), link_sharers(plan_, op)),
                    "point to point");
     }
+  }
+
+  std::string shape_of(GroupId group) const {
+    return to_text(group_shape(plan_.placement, plan_.groups[group.value].ranks));
+  }
+  std::string_view between_hosts(Rank from, Rank to) const {
+    return on_one_host(plan_.placement, from, to) ? "" : " between hosts";
   }
 
   const plan::Plan& plan_;

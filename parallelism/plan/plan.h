@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/case.h"
+#include "base/placement.h"
 #include "parallelism/plan/lane.h"
 #include "parallelism/plan/mesh.h"
 
@@ -116,6 +117,8 @@ struct Plan {
   std::optional<TiedSegments> tie;       ///< none where no layers share a tensor
   std::vector<std::vector<int>> pieces;  ///< samples of micro-batch [replica][m]; sizes differ by one at most
   std::vector<RankProgram> ranks;
+  /// Where they are, for whoever asks what takes how long: no part of the plan's file, hash or execution.
+  Placement placement;
   bool operator==(const Plan&) const = default;
 };
 

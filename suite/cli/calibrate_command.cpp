@@ -95,7 +95,9 @@ ExitCode calibrate_machine(const CalibrateOptions& options, const Start& start) 
                                        .force = true,
                                        .warmup = protocol::default_warmup,
                                        .steps = protocol::default_steps};
-  const auto cases = prepare(chosen, prepare_options, {workplace.machine, nullptr});
+  const Placements placements = find_placements(unknown_placements(chosen, workplace.options.launcher), workplace);
+  const Knowledge unmeasured{.machine = workplace.machine, .placements = placements};
+  const auto cases = prepare(chosen, prepare_options, unmeasured);
   ExitCode code = ExitCode::ok;
   for (const auto& one : cases) {
     if (one.runs()) continue;
@@ -108,8 +110,7 @@ ExitCode calibrate_machine(const CalibrateOptions& options, const Start& start) 
     if (round > 0) wait_between_rounds(options.pause_s, workplace);
     // Whatever the file holds: an empty knowledge needs everything.
     std::optional<analytic::Calibration> known;
-    MeasureOutcome outcome =
-        measure(workplace, cases, measured_first(cases, {workplace.machine, nullptr}), known, file);
+    MeasureOutcome outcome = measure(workplace, cases, measured_first(cases, unmeasured), placements, known, file);
     for (const auto& failure : outcome.failures) {
       start.progress.note("failed: " + failure);
       code = ExitCode::case_failed;

@@ -102,9 +102,17 @@ void add_options(CLI::App& app, PredictOptions& options) {
   add_schedule(app, options.schedule);
   add_calibration(app, options.calibration);
   add_emulation(app, options.emulated);
+  add_integer(
+      app, "--hosts", options.hosts, 1,
+      "Hosts like this one that consecutive ranks fill, as many on each, from a calibration of ranks that lay so");
 }
 
-void check(const PredictOptions& options) { check_target(options.hardware, options.calibration); }
+void check(const PredictOptions& options) {
+  check_target(options.hardware, options.calibration);
+  if (!options.hardware.empty() && options.hosts > 1)
+    throw usage_error("--hosts", std::to_string(options.hosts),
+                      "no --hardware beside it, whose sheet has its own hosts");
+}
 
 ExitCode predict_cases(const PredictOptions& options, const Start& start) {
   PredictionSetting setting;
@@ -115,7 +123,8 @@ ExitCode predict_cases(const PredictOptions& options, const Start& start) {
 
   const auto [machine, file] = target_of(options.hardware, options.calibration);
   if (!options.hardware.empty()) setting.hardware = machine.sheet->name;
-  const Knowledge knowledge = knowledge_of(machine, file, options.emulated);
+  Knowledge knowledge = knowledge_of(machine, file, options.emulated);
+  knowledge.hosts = options.hosts;
 
   Output output(options.format.value_or(sweeps ? PredictFormat::csv : PredictFormat::text), setting, start.out);
   bool guessed = false;

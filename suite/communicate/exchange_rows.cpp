@@ -57,11 +57,13 @@ std::string calibrating_command(const results::ExchangeRecord& row) {
   return shell_line({"parabench", "calibrate", id});
 }
 
-std::string what(const results::ExchangeRecord& row) {
+std::string what(const results::ExchangeRecord& row, const Placement& placement) {
   const ExchangeSetting& setting = row.setting;
-  if (is_message(row.exchange.kind)) return fmt::format("messages of comm:{}", to_text(setting.comm));
-  return fmt::format("all-reduces of comm:{} reduce:{} among {} ranks", to_text(setting.comm), to_text(setting.reduce),
-                     row.exchange.members);
+  const GroupShape shape = analytic::exchange_shape(setting, row.exchange, placement);
+  if (is_message(row.exchange.kind))
+    return fmt::format("messages of comm:{}{}", to_text(setting.comm), shape.hosts > 1 ? " between hosts" : "");
+  return fmt::format("all-reduces of comm:{} reduce:{} among {}", to_text(setting.comm), to_text(setting.reduce),
+                     to_text(shape));
 }
 
 }  // namespace
@@ -92,23 +94,24 @@ std::vector<results::ExchangeRecord> exchange_rows(const CommunicateOptions& opt
   return rows;
 }
 
-void predict(std::span<results::ExchangeRecord> rows, const analytic::Calibration* calibration) {
+void predict(std::span<results::ExchangeRecord> rows, const analytic::Calibration* calibration,
+             const Placement& placement) {
   for (results::ExchangeRecord& row : rows) {
     if (row.status == results::Status::skipped) continue;  // nothing could measure its curve
-    const std::string missing = fmt::format("{} measures {}", calibrating_command(row), what(row));
+    const std::string of = what(row, placement);
+    const std::string missing = fmt::format("{} measures {}", calibrating_command(row), of);
     if (!calibration) {
       row.prediction = fmt::format("this machine was never calibrated; {}", missing);
       continue;
     }
     try {
-      row.predicted_time_s = analytic::exchange_seconds(*calibration, row.setting, row.exchange);
+      row.predicted_time_s = analytic::exchange_seconds(*calibration, row.setting, row.exchange, placement);
       const bool whole = row.exchange.kind == ExchangeKind::all_reduce || is_message(row.exchange.kind);
-      const analytic::Curve& curve = analytic::exchange_curve(*calibration, row.setting, row.exchange);
-      row.prediction =
-          fmt::format("{}from {}, calibrated up to {}, beyond by their last rate", whole ? "" : "half of the time, ",
-                      what(row), print_bytes(Bytes(curve.back().bytes)));
+      const analytic::Curve& curve = analytic::exchange_curve(*calibration, row.setting, row.exchange, placement);
+      row.prediction = fmt::format("{}from {}, calibrated up to {}, beyond by their last rate",
+                                   whole ? "" : "half of the time, ", of, print_bytes(Bytes(curve.back().bytes)));
     } catch (const Error&) {
-      row.prediction = fmt::format("the calibration lacks {}; {} measures them", what(row), calibrating_command(row));
+      row.prediction = fmt::format("the calibration lacks {}; {} measures them", of, calibrating_command(row));
     }
   }
 }

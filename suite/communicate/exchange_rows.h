@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analytic/calibration/calibration.h"
+#include "base/placement.h"
 #include "results/exchange_record.h"
 #include "suite/communicate/options.h"
 #include "suite/protocol/exchange_work.h"
@@ -16,8 +17,9 @@ namespace parabench::suite {
 std::vector<results::ExchangeRecord> exchange_rows(const CommunicateOptions& options);
 
 /// Fills in what a plan with these exchanges would be predicted to take, or why nobody knows, but for skipped rows.
-/// nullptr: never calibrated.
-void predict(std::span<results::ExchangeRecord> rows, const analytic::Calibration* calibration);
+/// nullptr: never calibrated. `placement`: of the ranks.
+void predict(std::span<results::ExchangeRecord> rows, const analytic::Calibration* calibration,
+             const Placement& placement = {});
 
 /// Adds one launch's answer to the rows, of which `indices` were its work, in their order; a row with a wrong value
 /// fails and has no time. Throws usage_error where the answer is not about them.

@@ -13,6 +13,7 @@
 #include "results/exchange_table.h"
 #include "suite/communicate/exchange_launches.h"
 #include "suite/communicate/exchange_rows.h"
+#include "suite/launch/placements.h"
 #include "suite/machine/provenance.h"
 #include "suite/run/benchmark_report.h"
 #include "suite/run/dry_run.h"
@@ -137,8 +138,12 @@ ExitCode run_exchanges(const CommunicateOptions& options, const std::vector<std:
   require_launches(options, launcher, capabilities);
   require_memory(rows, launcher, workplace.machine);
   const CalibrationFile calibration = open_calibration(options.run.calibration, workplace.machine, true);
-  predict(rows, calibration.content ? &*calibration.content : nullptr);
-  const bool local = launcher_for(case_of(rows.front().setting), launcher).name == "local";
+  const Case spec = case_of(rows.front().setting);
+  Placement placement;
+  if (calibration.content && !stays_on_this_host(launcher_for(spec, launcher)))
+    placement = find_placements({options.np}, workplace)[options.np];
+  predict(rows, calibration.content ? &*calibration.content : nullptr, placement);
+  const bool local = launcher_for(spec, launcher).name == "local";
   note_machine(workplace, options.np, local ? 0 : options.np);
 
   const bool interrupted = !launch_exchanges(rows, options, workplace);

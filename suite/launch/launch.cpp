@@ -227,6 +227,7 @@ LaunchResult launch(const LaunchRequest& request, const Launcher& launcher, cons
   result.command = shell_line(process.command);
   result.seconds = end.seconds;
   result.hosts = protocol::read_hosts(folder);
+  result.host_of_rank = protocol::read_host_of_rank(folder);
   result.interrupted = end.how == ProcessEnd::How::interrupted;
   const auto cause = protocol::read_cause(folder);
   if (result.interrupted) {

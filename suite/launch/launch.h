@@ -91,6 +91,7 @@ struct LaunchResult {
   std::string command;                                  ///< that was started, for a shell
   std::vector<results::LastOperation> last_operations;  ///< where there is no reply
   std::vector<results::Host> hosts;                     ///< of the ranks that started, as they saw them, each once
+  std::vector<std::string> host_of_rank;                ///< by name; empty where not all have started
 };
 
 /// Runs one launch with everything it leaves in `folder`, which must be empty. Only a launcher that cannot be

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "analytic/calibration/combine.h"
+#include "analytic/calibration/measurements.h"
 #include "analytic/calibration/scope.h"
 #include "parallelism/plan/strategies/peer.h"
 
@@ -13,13 +14,16 @@ namespace parabench::suite {
 namespace {
 
 /// Whether the layers were measured at the sizes of the plan's pieces, or at smaller and larger ones, with their
-/// backwards split where the plan's are.
+/// backwards split where the plan's are, and the plan's reductions in groups of their own shape.
 bool covers(const analytic::Calibration& known, const Subject& subject, const plan::Plan& plan) {
   const auto inputs = models::boundaries(subject.model);
   const bool split = plan::uses(plan, plan::OpKind::backward_input);
+  for (const GroupShape& shape : analytic::calibration_scope(plan).groups)
+    if (!analytic::find_reduction_curve(known, subject.spec, shape)) return false;
+  const int busy = ranks_beside(plan.placement, first_on_fullest_host(plan.placement), subject.spec.np);
   for (std::size_t i = 0; i < subject.model.layers.size(); ++i) {
-    const auto found = known.layers.find(
-        analytic::layer_key(subject.model.layers[i], inputs[i], i == 0, subject.spec, subject.spec.np));
+    const auto found =
+        known.layers.find(analytic::layer_key(subject.model.layers[i], inputs[i], i == 0, subject.spec, busy));
     if (found == known.layers.end()) return false;
     std::vector<analytic::LayerTiming> timings = found->second;
     if (split) std::erase_if(timings, [](const analytic::LayerTiming& t) { return !t.split; });
@@ -39,8 +43,10 @@ bool can_be_measured(const Prepared& one) {
 
 /// The plan that a calibration launch of the case gets.
 Forecast forecast_of(const Prepared& one, const analytic::MachineInfo& machine,
-                     const std::optional<analytic::Calibration>& known) {
-  return make_forecast(*one.subject, {machine, known ? &*known : nullptr}, 0, protocol::default_steps);
+                     const std::optional<analytic::Calibration>& known, const Placements& placements) {
+  return make_forecast(*one.subject,
+                       {.machine = machine, .calibration = known ? &*known : nullptr, .placements = placements}, 0,
+                       protocol::default_steps);
 }
 
 void add_launch(std::optional<analytic::Calibration>& known, const analytic::Calibration& launch) {
@@ -71,7 +77,7 @@ std::vector<std::size_t> measured_first(const std::vector<Prepared>& cases, cons
   for (std::size_t i = 0; i < cases.size(); ++i) {
     if (!can_be_measured(cases[i])) continue;
     const Subject& subject = *cases[i].subject;
-    const Forecast forecast = forecast_of(cases[i], knowledge.machine, known);
+    const Forecast forecast = forecast_of(cases[i], knowledge.machine, known, knowledge.placements);
     if (is_measured(subject, forecast, known ? &*known : nullptr)) continue;
     chosen.push_back(i);
     const analytic::Calibration promised =
@@ -82,7 +88,8 @@ std::vector<std::size_t> measured_first(const std::vector<Prepared>& cases, cons
 }
 
 MeasureOutcome measure(Workplace& workplace, const std::vector<Prepared>& cases, const std::vector<std::size_t>& chosen,
-                       std::optional<analytic::Calibration>& known, CalibrationFile& file) {
+                       const Placements& placements, std::optional<analytic::Calibration>& known,
+                       CalibrationFile& file) {
   MeasureOutcome outcome;
   double expected = 0;
   for (const std::size_t i : chosen) expected += expected_seconds(protocol::Phase::calibrate, *cases[i].forecast, 0);
@@ -91,7 +98,7 @@ MeasureOutcome measure(Workplace& workplace, const std::vector<Prepared>& cases,
     const Prepared& one = cases[i];
     const bool is_chosen = std::ranges::find(chosen, i) != chosen.end();
     if (!is_chosen && (outcome.failures.empty() || !can_be_measured(one))) continue;
-    const Forecast forecast = forecast_of(one, workplace.machine, known);
+    const Forecast forecast = forecast_of(one, workplace.machine, known, placements);
     if (!is_chosen && is_measured(*one.subject, forecast, known ? &*known : nullptr)) continue;
     workplace.progress.begin_case(expected_seconds(protocol::Phase::calibrate, *one.forecast, 0));
     workplace.progress.phase(static_cast<int>(i) + 1, one.chosen.id, "calibrate");

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analytic/calibration/launches_behind.h"
+#include "suite/launch/placements.h"
 #include "suite/launch/workplace.h"
 #include "suite/machine/knowledge.h"
 #include "suite/run/prepare.h"
@@ -33,10 +34,11 @@ struct MeasureOutcome {
   std::vector<std::string> failures;  ///< reasons of the launches that failed
 };
 
-/// Launches `--phase calibrate` for the cases with these indices, adding each answer to `known` and, at once, to
-/// `file`. After a launch that failed, cases behind it that counted on it are launched for themselves. Throws
+/// Launches `--phase calibrate` for the cases with these indices, whose ranks are where `placements` says, adding each
+/// answer to `known` and, at once, to `file`. After a launch that failed, cases behind it that counted on it are launched for themselves. Throws
 /// Interrupted; what was measured before is kept.
 MeasureOutcome measure(Workplace& workplace, const std::vector<Prepared>& cases, const std::vector<std::size_t>& chosen,
-                       std::optional<analytic::Calibration>& known, CalibrationFile& file);
+                       const Placements& placements, std::optional<analytic::Calibration>& known,
+                       CalibrationFile& file);
 
 }  // namespace parabench::suite

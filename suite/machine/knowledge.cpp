@@ -114,8 +114,8 @@ CalibrationFile open_calibration(const std::string& given, const analytic::Machi
 }
 
 Knowledge knowledge_of(const analytic::MachineInfo& machine, const CalibrationFile& file,
-                       const analytic::EmulatedCosts& emulated) {
-  return {machine, file.content ? &*file.content : nullptr, emulated};
+                       const analytic::EmulatedCosts& emulated, const std::map<int, Placement>& placements) {
+  return {machine, file.content ? &*file.content : nullptr, emulated, placements};
 }
 
 std::vector<std::string> add_to(CalibrationFile& file, const analytic::Calibration& launch) {

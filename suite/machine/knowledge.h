@@ -25,9 +25,9 @@ struct CalibrationFile {
 /// `only_read`, for predictions: a given file may be that of another machine, but it has to be there.
 CalibrationFile open_calibration(const std::string& given, const analytic::MachineInfo& machine, bool only_read);
 
-/// What predictions are made from. It points into `file`, which has to outlive it. `emulated`: see Knowledge.
+/// What predictions are made from. It points into `file`, which has to outlive it. The others: see Knowledge.
 Knowledge knowledge_of(const analytic::MachineInfo& machine, const CalibrationFile& file,
-                       const analytic::EmulatedCosts& emulated = {});
+                       const analytic::EmulatedCosts& emulated = {}, const std::map<int, Placement>& placements = {});
 
 /// Adds a launch to what the file holds by now, others' launches included, and writes it at once. Returns the dates of
 /// launches that newer ones have replaced (analytic::most_launches). Throws Error where that fails and it must be kept.

@@ -79,7 +79,10 @@ void write_start(const fs::path& folder, Rank rank, const analytic::MachineInfo&
   write_atomically(file_of(folder, start_prefix, rank.value), start.dump() + "\n");
 }
 
-std::vector<results::Host> read_hosts(const fs::path& folder) {
+namespace {
+
+/// By rank.
+std::map<int, results::Host> read_starts(const fs::path& folder) {
   std::map<int, results::Host> of_rank;
   for_each_file(folder, start_prefix, [&](const fs::path& path) {
     try {
@@ -94,8 +97,23 @@ std::vector<results::Host> read_hosts(const fs::path& folder) {
     } catch (const Error&) {
     }
   });
+  return of_rank;
+}
+
+}  // namespace
+
+std::vector<std::string> read_host_of_rank(const fs::path& folder) {
+  std::vector<std::string> hosts;
+  for (const auto& [rank, host] : read_starts(folder)) {
+    if (rank != std::ssize(hosts)) return {};
+    hosts.push_back(host.name);
+  }
+  return hosts;
+}
+
+std::vector<results::Host> read_hosts(const fs::path& folder) {
   std::vector<results::Host> hosts;
-  for (auto& [rank, host] : of_rank) {
+  for (auto& [rank, host] : read_starts(folder)) {
     const auto same = std::ranges::find(hosts, host.name, &results::Host::name);
     if (same == hosts.end()) {
       hosts.push_back(std::move(host));

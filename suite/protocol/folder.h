@@ -35,6 +35,8 @@ void write_start(const std::filesystem::path& folder, Rank rank, const analytic:
 /// The hosts of the ranks that have started, each once, in the order of their lowest ranks, with a cpuset for each of
 /// its ranks. Unreadable files count as absent.
 std::vector<results::Host> read_hosts(const std::filesystem::path& folder);
+/// The host of each rank, by name; empty where not all ranks up to the highest one that has started have.
+std::vector<std::string> read_host_of_rank(const std::filesystem::path& folder);
 /// Ranks that have said that they started.
 int started_ranks(const std::filesystem::path& folder);
 

@@ -10,8 +10,8 @@
 #include <span>
 #include <string>
 
+#include "analytic/calibration/calibration_json.h"
 #include "analytic/calibration/scope.h"
-#include "base/case_text.h"
 #include "base/statistics.h"
 #include "parallelism/comm/gather.h"
 #include "parallelism/plan/routes.h"
@@ -68,14 +68,26 @@ void keep(analytic::Calibration& calibration, const Launch& launch, const LayerC
   }
 }
 
-/// The first of the rank's groups with so many members: all groups of a size reduce at once, as in a step.
-std::optional<CommGroupId> group_of_size(const plan::Plan& plan, Rank rank, int members) {
-  const std::map<plan::LaneKey, CommGroupId> groups = plan::collective_groups(plan).numbers;
-  for (const plan::Lane& lane : plan.ranks[rank.value].lanes) {
-    const auto found = groups.find(lane.key);
-    if (found != groups.end() && std::ssize(plan.groups[lane.key.group.value].ranks) == members) return found->second;
+/// The group of a shape in which the rank reduces while that is timed. On one host all groups of the shape reduce at
+/// once, as in a step. Of groups between hosts one does: when several meet on the hosts' links is for simulate() to say.
+std::optional<CommGroupId> group_of_shape(const plan::Plan& plan, Rank rank, const GroupShape& shape) {
+  for (const auto& [key, number] : plan::collective_groups(plan).numbers) {
+    const std::vector<Rank>& members = plan.groups[key.group.value].ranks;
+    if (group_shape(plan.placement, members) != shape) continue;
+    const bool reduces = std::ranges::find(members, rank) != members.end();
+    if (reduces) return number;
+    if (shape.hosts > 1) return std::nullopt;
   }
   return std::nullopt;
+}
+
+/// What `from` says, on rank 0. Collective.
+void hand_to_root(comm::Communicator& comm, Rank from, analytic::Calibration& calibration) {
+  if (from == Rank(0)) return;
+  const std::string own = comm.rank() == from ? analytic::to_json(calibration).dump() : "";
+  const std::vector<std::string> said = comm::gather_to_root(comm, own);
+  if (comm.rank() == Rank(0))
+    calibration = analytic::calibration_from_json(nlohmann::json::parse(said[from.value]), "a rank's calibration");
 }
 
 /// The largest message of the plan: the biggest activation between two layers at the largest piece.
@@ -94,16 +106,18 @@ std::int64_t largest_message(const Launch& launch) {
 
 double slowest_step_s(comm::Communicator& comm, std::span<const double> steps_s) {
   std::vector<double> slowest(steps_s.begin(), steps_s.end());
-  for (const std::string& text : comm::gather_to_root(comm, nlohmann::json(slowest).dump())) {
+  for (const std::string& text : comm::all_gather(comm, nlohmann::json(slowest).dump())) {
     const auto of_rank = nlohmann::json::parse(text).get<std::vector<double>>();
     for (std::size_t i = 0; i < slowest.size(); ++i) slowest[i] = std::max(slowest[i], of_rank[i]);
   }
-  return comm.rank() == Rank(0) ? median(slowest) : 0;
+  return median(slowest);
 }
 
 void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& device, const std::vector<int>& samples,
                  const ChainEffort& effort, analytic::Calibration& calibration) {
-  const int busy = comm.size();
+  const Rank teller = first_on_fullest_host(launch.plan.placement);
+  const int busy = ranks_beside(launch.plan.placement, teller, comm.size());
+  const bool alone_anyway = busy == 1 && comm.size() > 1;
   // Independent of the number of samples.
   std::map<int, std::vector<double>> updates_s;
   std::vector<double> overheads_s;
@@ -115,22 +129,22 @@ void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& d
   for (const int count : samples) {
     if (!device.where().is_cpu()) tune_layers(launch, device, count);
     comm.wait(comm.barrier());
-    // Alone on rank 0 first: it also says how many steps all ranks can afford together.
+    // Alone first: it also says how many steps all ranks can afford together.
     int steps = effort.least_steps;
-    if (comm.rank() == Rank(0)) {
+    if (comm.rank() == teller) {
       const auto at_once = [] {};
       if (effort.least_steps < effort.most_steps) {
         const double step_s = time_layers(launch, device, count, 1, at_once).step_s;
         steps = std::clamp(static_cast<int>(effort.budget_s / step_s), effort.least_steps, effort.most_steps);
       }
-      take(time_layers(launch, device, count, steps, at_once), 1);
+      if (!alone_anyway) take(time_layers(launch, device, count, steps, at_once), 1);
     }
-    if (busy == 1) continue;
-    steps = std::stoi(comm::all_gather(comm, std::to_string(steps))[0]);
+    if (comm.size() == 1) continue;
+    steps = std::stoi(comm::all_gather(comm, std::to_string(steps))[teller.value]);
     const auto together = [&] { comm.wait(comm.barrier()); };
     LayerChain chain = time_layers(launch, device, count, steps, together);
     const double slowest_s = slowest_step_s(comm, chain.steps_s);
-    if (comm.rank() == Rank(0)) stretch(chain, slowest_s / median(chain.steps_s));
+    if (busy > 1) stretch(chain, slowest_s / median(chain.steps_s));
     take(chain, busy);
     comm.wait(comm.barrier());
   }
@@ -138,11 +152,12 @@ void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& d
   for (const auto& [ranks, seconds] : updates_s) updates[ranks] = mean(seconds);
   // In a step all ranks update at once; chains that run side by side meet in their passes.
   if (busy > 1 && device.where().is_cpu()) {
-    const double factor = update_slowdown(comm, device, launch.plan.spec, models::parameter_count(launch.model));
-    if (comm.rank() == Rank(0)) updates[busy] = updates[1] * factor;
+    updates[busy] =
+        updates[1] * update_slowdown(comm, device, launch.plan.spec, teller, models::parameter_count(launch.model));
   }
   if (!overheads_s.empty())
     calibration.step_overhead_s[analytic::measured_device(launch.plan.spec)] = median(overheads_s);
+  hand_to_root(comm, teller, calibration);
 }
 
 void time_copies(const Launch& launch, comm::Communicator& comm, exec::Device& device,
@@ -150,11 +165,11 @@ void time_copies(const Launch& launch, comm::Communicator& comm, exec::Device& d
   auto& rates = calibration.copy_bytes_per_s[analytic::measured_device(launch.plan.spec)];
   if (comm.rank() == Rank(0)) rates[1] = copy_rate(device);
   comm.wait(comm.barrier());
-  if (comm.size() > 1) rates[comm.size()] = copy_rate(device);
+  if (comm.size() > 1) rates[ranks_beside(launch.plan.placement, Rank(0), comm.size())] = copy_rate(device);
 }
 
 ReductionBuffer reduction_buffer(const Launch& launch, comm::Communicator& comm, const exec::Device& device) {
-  if (comm.size() == 1 || analytic::calibration_scope(launch.plan).group_sizes.empty()) return {};
+  if (comm.size() == 1 || analytic::calibration_scope(launch.plan).groups.empty()) return {};
   std::int64_t bytes = 0;
   for (const auto& [role, largest] : plan::exchanged_arenas(launch.plan, launch.model))
     bytes = std::max(bytes, largest);
@@ -170,12 +185,12 @@ void time_exchanges(const Launch& launch, comm::Communicator& comm, exec::Device
   if (comm.size() == 1) return;
   const Case& spec = launch.plan.spec;
   const analytic::CalibrationScope scope = analytic::calibration_scope(launch.plan);
-  for (const int members : scope.group_sizes)
-    calibration.all_reduce[analytic::reduction_key(spec, members)] =
-        all_reduce_curve(comm, device, buffer.arena, group_of_size(launch.plan, comm.rank(), members));
-  if (!scope.messages) return;
-  const analytic::RankCountKey key{std::string(to_text(spec.comm)), comm.size(), analytic::measured_device(spec)};
-  calibration.point_to_point[key] = point_to_point_curve(comm, device, largest_message(launch));
+  for (const GroupShape& shape : scope.groups)
+    calibration.all_reduce[analytic::reduction_key(spec, shape)] =
+        all_reduce_curve(comm, device, buffer.arena, group_of_shape(launch.plan, comm.rank(), shape));
+  for (const analytic::MessagePair& pair : scope.messages)
+    calibration.point_to_point[analytic::message_key(spec, pair.between_hosts)] =
+        point_to_point_curve(comm, device, pair, largest_message(launch));
 }
 
 std::string utc_now() {

@@ -19,13 +19,15 @@ struct ChainEffort {
   int least_steps = 5, most_steps = 20;
 };
 
-/// The median, over steps that all ranks made side by side, of what the slowest rank took for each. 0 on other ranks
-/// than rank 0. Collective, with as many steps on each.
+/// The median, over steps that all ranks made side by side, of what the slowest rank took for each. Collective, with as
+/// many steps on each.
 double slowest_step_s(comm::Communicator& comm, std::span<const double> steps_s);
 
-/// Times layers and updates in chains of so many samples, on rank 0 alone and then on all ranks at once. Ranks that
-/// meet in every step go by the slowest of them: of all at once layers have their share of what the slowest rank took
-/// for each step. Collective; on rank 0 `calibration` gets all of it, on the others what is of no use.
+/// Times layers and updates in chains of so many samples, on one rank alone and then on all ranks at once: the first
+/// of the fullest host, as the plan is placed. Where each host has one rank, a rank is alone on its host anyway, and
+/// all at once count. Ranks that meet in every step go by the slowest of them: of several on a host layers have their
+/// share of what the slowest rank took for each step. Collective; on rank 0 `calibration` gets all of it, on the others
+/// what is of no use.
 void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& device, const std::vector<int>& samples,
                  const ChainEffort& effort, analytic::Calibration& calibration);
 
@@ -37,11 +39,13 @@ struct ReductionBuffer {
 /// As large as the largest of the plan's own. Collective, and to be called once: communicators take no memory back.
 ReductionBuffer reduction_buffer(const Launch& launch, comm::Communicator& comm, const exec::Device& device);
 
-/// Times copies within a rank's memory, or to its GPU, on rank 0 alone and then on all ranks at once. Collective.
+/// Times copies within a rank's memory, or to its GPU, on rank 0 alone and then on all ranks at once, of which those of
+/// its host count. Collective.
 void time_copies(const Launch& launch, comm::Communicator& comm, exec::Device& device,
                  analytic::Calibration& calibration);
 
-/// Times the reductions and messages of the plan. Collective; on rank 0 `calibration` gets all of it.
+/// Times the reductions and messages of the plan, of each shape of groups and pair of ranks (calibration_scope).
+/// Collective; on rank 0 `calibration` gets all of it.
 void time_exchanges(const Launch& launch, comm::Communicator& comm, exec::Device& device, const ReductionBuffer& buffer,
                     analytic::Calibration& calibration);
 

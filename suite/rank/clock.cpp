@@ -4,8 +4,7 @@
 #include <limits>
 
 #include "base/clock.h"
-#include "base/host_name.h"
-#include "suite/rank/reply.h"
+#include "suite/rank/hosts.h"
 
 namespace parabench::rank {
 namespace {
@@ -40,9 +39,7 @@ double ask(comm::Communicator& comm, const std::function<double()>& clock) {
 }  // namespace
 
 double clock_offset_s(comm::Communicator& comm) {
-  const auto hosts = comm::all_gather(comm, host_name());
-  const bool one_host = std::ranges::all_of(hosts, [&](const std::string& host) { return host == hosts.front(); });
-  return one_host ? 0 : estimated_offset_s(comm, now_s);
+  return host_count(find_placement(comm)) == 1 ? 0 : estimated_offset_s(comm, now_s);
 }
 
 double estimated_offset_s(comm::Communicator& comm, const std::function<double()>& clock) {

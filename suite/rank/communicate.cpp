@@ -3,20 +3,19 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/host_name.h"
 #include "parallelism/comm/gather.h"
 #include "parallelism/comm/mpi/session.h"
 #include "parallelism/comm/timed_exchange.h"
+#include "suite/rank/hosts.h"
 
 namespace parabench::rank {
 namespace {
 
-/// Of each rank a number that those of its host share. Collective.
+/// Of each rank the number of its host. Collective.
 std::vector<int> hosts_of(comm::Communicator& comm) {
-  const std::vector<std::string> names = comm::all_gather(comm, host_name());
+  const Placement placement = find_placement(comm);
   std::vector<int> hosts;
-  for (const std::string& name : names)
-    hosts.push_back(static_cast<int>(std::ranges::find(names, name) - names.begin()));
+  for (Rank rank; rank.value < comm.size(); ++rank) hosts.push_back(host_of(placement, rank));
   return hosts;
 }
 

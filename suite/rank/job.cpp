@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
+#include "analytic/calibration/scope.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "parallelism/comm/cuda/direct.h"
@@ -24,6 +26,7 @@
 #include "suite/rank/calibrate.h"
 #include "suite/rank/capabilities.h"
 #include "suite/rank/communicate.h"
+#include "suite/rank/hosts.h"
 #include "suite/rank/launch.h"
 #include "suite/rank/measure.h"
 #include "suite/rank/paired.h"
@@ -69,7 +72,9 @@ std::vector<comm::MessageLane> message_lanes(const Launch& launch) {
     lanes.push_back({route.from, route.to, exec::channel_of(route.payload)});
   const bool calibrates =
       launch.command.phase == protocol::Phase::calibrate || launch.command.phase == protocol::Phase::paired;
-  if (calibrates && !lanes.empty()) lanes.insert(lanes.end(), {ping_lane, pong_lane});
+  if (!calibrates) return lanes;
+  for (const analytic::MessagePair& pair : analytic::calibration_scope(launch.plan).messages)
+    lanes.insert(lanes.end(), {ping_lane(pair), pong_lane(pair)});
   return lanes;
 }
 
@@ -82,9 +87,8 @@ std::unique_ptr<comm::Communicator> between_gpus(const Launch& launch, comm::Com
   throw std::logic_error("a communicator that nobody makes");
 }
 
-protocol::Answer run_phase(const Launch& launch, comm::Communicator& host) {
+protocol::Answer run_placed(const Launch& launch, comm::Communicator& host) {
   const Case& spec = launch.plan.spec;
-  if (is_emulated(spec)) return measure_emulated(launch, host);
   exec::MemoryAccount& account = account_of(host.rank());
   if (spec.device == DeviceKind::cpu) {
     const Neighbours here = neighbours(host);
@@ -104,6 +108,15 @@ protocol::Answer run_phase(const Launch& launch, comm::Communicator& host) {
   const std::unique_ptr<exec::Device> device = exec::cuda_device(seat.gpu, spec.precision, tuned, account);
   const std::unique_ptr<comm::Communicator> comm = between_gpus(launch, host, seat.gpu);
   return run_phase(launch, *comm, *device, place);
+}
+
+protocol::Answer run_phase(const Launch& launch, comm::Communicator& host) {
+  if (is_emulated(launch.plan.spec)) return measure_emulated(launch, host);
+  Placement placement = find_placement(host);
+  if (host_count(placement) == 1) return run_placed(launch, host);
+  Launch placed = launch;  // whose plan does not know where it runs
+  placed.plan.placement = std::move(placement);
+  return run_placed(placed, host);
 }
 
 /// Emulated devices compute nothing that could be verified or calibrated.

@@ -69,7 +69,9 @@ analytic::Curve all_reduce_curve(comm::Communicator& comm, const exec::Device& d
   return curve;
 }
 
-analytic::Curve point_to_point_curve(comm::Communicator& comm, exec::Device& device, std::int64_t largest) {
+analytic::Curve point_to_point_curve(comm::Communicator& comm, exec::Device& device, const analytic::MessagePair& pair,
+                                     std::int64_t largest) {
+  const comm::MessageLane ping = ping_lane(pair), pong = pong_lane(pair);
   const torch::Tensor buffer = torch::zeros({largest}, torch::TensorOptions(torch::kUInt8).device(device.where()));
   device.synchronise();
   analytic::Curve curve;
@@ -79,12 +81,12 @@ analytic::Curve point_to_point_curve(comm::Communicator& comm, exec::Device& dev
     const double both_ways = time_transfer(
         comm, [] {},
         [&] {
-          if (comm.rank() == ping_lane.from) {
-            comm.wait(comm.send(view, ping_lane.to, {ping_lane.channel, tag}));
-            comm.wait(comm.recv(view, pong_lane.from, {pong_lane.channel, tag}));
-          } else if (comm.rank() == ping_lane.to) {
-            comm.wait(comm.recv(view, ping_lane.from, {ping_lane.channel, tag}));
-            comm.wait(comm.send(view, pong_lane.to, {pong_lane.channel, tag}));
+          if (comm.rank() == ping.from) {
+            comm.wait(comm.send(view, ping.to, {ping.channel, tag}));
+            comm.wait(comm.recv(view, pong.from, {pong.channel, tag}));
+          } else if (comm.rank() == ping.to) {
+            comm.wait(comm.recv(view, ping.from, {ping.channel, tag}));
+            comm.wait(comm.send(view, pong.to, {pong.channel, tag}));
           }
         });
     curve.push_back({bytes, both_ways / 2});
@@ -92,7 +94,8 @@ analytic::Curve point_to_point_curve(comm::Communicator& comm, exec::Device& dev
   return curve;
 }
 
-double update_slowdown(comm::Communicator& comm, exec::Device& device, const Case& spec, std::int64_t parameters) {
+double update_slowdown(comm::Communicator& comm, exec::Device& device, const Case& spec, Rank alone,
+                       std::int64_t parameters) {
   const OptimizerRule rule = optimizer_rule(spec);
   const auto zeros = [&, count = std::min<std::int64_t>(parameters, 1 << 24)] {
     return torch::zeros({count}, torch::TensorOptions(exec::master_type(spec.precision)).device(device.where()));
@@ -107,9 +110,9 @@ double update_slowdown(comm::Communicator& comm, exec::Device& device, const Cas
       if (updates) device.update(rule, {operands});
     });
   };
-  const double alone = time_on(comm.rank() == Rank(0));
-  const double together = time_on(true);
-  return comm.rank() == Rank(0) ? std::max(1.0, together / alone) : 0;
+  const double alone_s = time_on(comm.rank() == alone), together_s = time_on(true);
+  // Rank 0 knows the slowest.
+  return std::stod(comm::all_gather(comm, fmt::format("{}", std::max(1.0, together_s / alone_s)))[0]);
 }
 
 double copy_rate(exec::Device& device) {

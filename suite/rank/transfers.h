@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "analytic/calibration/calibration.h"
+#include "analytic/calibration/scope.h"
 #include "parallelism/comm/communicator.h"
 #include "parallelism/exec/device.h"
 
@@ -14,16 +15,22 @@ namespace parabench::rank {
 /// `group`, or only waits where it has none.
 analytic::Curve all_reduce_curve(comm::Communicator& comm, const exec::Device& device, const comm::Arena& arena,
                                  std::optional<CommGroupId> group);
-/// The lanes of the ping-pong.
-inline constexpr comm::MessageLane ping_lane{Rank(0), Rank(1), comm::Channel::forward};
-inline constexpr comm::MessageLane pong_lane{Rank(1), Rank(0), comm::Channel::backward};
-/// One way: half of a ping-pong between ranks 0 and 1 while the others sleep.
-analytic::Curve point_to_point_curve(comm::Communicator& comm, exec::Device& device, std::int64_t largest);
+/// The lanes of a ping-pong.
+inline comm::MessageLane ping_lane(const analytic::MessagePair& pair) {
+  return {pair.first, pair.second, comm::Channel::forward};
+}
+inline comm::MessageLane pong_lane(const analytic::MessagePair& pair) {
+  return {pair.second, pair.first, comm::Channel::backward};
+}
+/// One way: half of a ping-pong between the two ranks while the others sleep.
+analytic::Curve point_to_point_curve(comm::Communicator& comm, exec::Device& device, const analytic::MessagePair& pair,
+                                     std::int64_t largest);
 
 /// Seconds of an update by the case's optimizer of so many parameters (of 2^24 at most) while all ranks of the
-/// processor update at once, over those on rank 0 alone: medians behind a barrier each, out of the caches; of all at
-/// once on the slowest rank. At least 1; 0 on other ranks. Collective.
-double update_slowdown(comm::Communicator& comm, exec::Device& device, const Case& spec, std::int64_t parameters);
+/// processor update at once, over those on one rank alone: medians behind a barrier each, out of the caches; of all at
+/// once on the slowest rank. At least 1. Collective.
+double update_slowdown(comm::Communicator& comm, exec::Device& device, const Case& spec, Rank alone,
+                       std::int64_t parameters);
 
 /// Bytes per second within the processor's memory, or from pinned memory to the GPU.
 double copy_rate(exec::Device& device);

@@ -7,8 +7,8 @@
 namespace parabench::suite {
 
 void calibrate_first(std::vector<Prepared>& cases, const PrepareOptions& prepare_options, CalibrationFile& file,
-                     const RunOptions& options, Workplace& workplace) {
-  const Knowledge knowledge = knowledge_of(workplace.machine, file, options.emulated);
+                     const RunOptions& options, const Placements& placements, Workplace& workplace) {
+  const Knowledge knowledge = knowledge_of(workplace.machine, file, options.emulated, placements);
   const std::vector<std::size_t> chosen = calibrations_of(cases, options, knowledge);
   if (chosen.empty()) return;
   workplace.progress.note(fmt::format(
@@ -16,12 +16,12 @@ void calibrate_first(std::vector<Prepared>& cases, const PrepareOptions& prepare
       file.content ? "the calibration lacks something" : "no calibration of this machine yet", file.path.string()));
   auto known = file.content;
   file.must_be_kept = false;
-  for (const auto& failure : measure(workplace, cases, chosen, known, file).failures) {
+  for (const auto& failure : measure(workplace, cases, chosen, placements, known, file).failures) {
     workplace.progress.note(fmt::format("no calibration, the data sheet predicts instead: {}", failure));
   }
   if (!file.unkept.empty())
     workplace.progress.note(fmt::format("the calibration serves this run alone: {}", file.unkept));
-  if (known) forecast_again(cases, prepare_options, {workplace.machine, &*known, options.emulated});
+  if (known) forecast_again(cases, prepare_options, {workplace.machine, &*known, options.emulated, placements});
   for (const auto& one : cases)
     if (one.forecast && !one.forecast->gap.empty())
       workplace.progress.note(fmt::format("{}: {}", one.chosen.id, one.forecast->gap));

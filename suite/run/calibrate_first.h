@@ -10,6 +10,6 @@ namespace parabench::suite {
 
 /// Measures it, keeps it in `file` and forecasts the cases again. What fails, or cannot be kept, is a note.
 void calibrate_first(std::vector<Prepared>& cases, const PrepareOptions& prepare_options, CalibrationFile& file,
-                     const RunOptions& options, Workplace& workplace);
+                     const RunOptions& options, const Placements& placements, Workplace& workplace);
 
 }  // namespace parabench::suite

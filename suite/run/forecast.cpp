@@ -1,5 +1,7 @@
 #include "suite/run/forecast.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <string_view>
@@ -7,6 +9,7 @@
 
 #include "analytic/calibration/launches_behind.h"
 #include "analytic/calibration/profile.h"
+#include "analytic/calibration/scope.h"
 #include "analytic/costs/layer_seconds.h"
 #include "analytic/costs/spread_times.h"
 #include "analytic/costs/tensor_times.h"
@@ -35,14 +38,20 @@ struct AskedSteps {
 plan::Plan make_plan_of(const Subject& subject, const analytic::Sizes& sizes, const Knowledge& knowledge,
                         const AskedSteps& asked) {
   plan::check_case(subject.spec, subject.model, subject.given.get());
-  const plan::Profile profile =
-      analytic::make_profile(knowledge.calibration, knowledge.machine, sizes, subject.spec, knowledge.emulated.link);
+  const Placement placement = placement_of(knowledge, subject.spec);
+  const plan::Profile profile = analytic::make_profile(knowledge.calibration, knowledge.machine, sizes, subject.spec,
+                                                       knowledge.emulated.link, placement);
+  const auto plan_of = [&](int steps) {
+    plan::Plan plan = plan::make_plan(subject.spec, subject.model, profile, steps, subject.given.get());
+    plan.placement = placement;
+    return plan;
+  };
   const int window = plan::discarded_steps(subject.spec, asked.warmup) + asked.steps;
-  plan::Plan plan = plan::make_plan(subject.spec, subject.model, profile, window, subject.given.get());
+  plan::Plan plan = plan_of(window);
   if (!plan.asynchronous) return plan;
   // Its window holds whole rounds, and the steps that verify wants.
   const int needed = std::max(plan::window(plan, asked.warmup, asked.steps).steps(), plan::equivalence_steps(plan));
-  return needed <= window ? plan : plan::make_plan(subject.spec, subject.model, profile, needed, subject.given.get());
+  return needed <= window ? plan : plan_of(needed);
 }
 
 /// The case with all ranks that its own stand for.
@@ -61,8 +70,10 @@ analytic::Costs make_costs_of(const Subject& subject, const analytic::Sizes& siz
     // The sheet itself is that of the other machine, but for its links.
     analytic::MachineInfo machine = knowledge.machine;
     if (what_if) machine.cores = analytic::changed_cores(what_if->cores, machine.cores);
-    costs = analytic::data_sheet_costs_of(all_ranks(subject), machine, sizes,
-                                          what_if ? what_if->device : analytic::RateFactors{});
+    const analytic::RateFactors faster = what_if ? what_if->device : analytic::RateFactors{};
+    const bool placed = subject.spec.device == DeviceKind::cpu && host_count(placement_of(knowledge, subject.spec)) > 1;
+    costs = placed ? analytic::data_sheet_costs(machine, sizes, faster)
+                   : analytic::data_sheet_costs_of(all_ranks(subject), machine, sizes, faster);
   } else {
     costs = cost_source == "unit" ? analytic::unit_costs(*knowledge.emulated.unit_s)
                                   : analytic::calibrated_costs(*knowledge.calibration, sizes);
@@ -113,7 +124,26 @@ std::vector<bool> recomputed_segments(const plan::Plan& plan) {
   return chosen;
 }
 
+/// Which reductions were measured on other numbers of hosts alone; "" for none.
+std::string derived_sums(const analytic::Calibration& calibration, const plan::Plan& plan) {
+  for (const GroupShape& shape : analytic::calibration_scope(plan).groups) {
+    if (analytic::find_reduction_curve(calibration, plan.spec, shape)) continue;
+    const auto similar = analytic::similar_shape(calibration, plan.spec, shape);
+    if (similar)
+      return fmt::format("sums among {} were not measured: those among {} are scaled by their rounds and bytes",
+                         to_text(shape), to_text(*similar));
+  }
+  return "";
+}
+
 }  // namespace
+
+Placement placement_of(const Knowledge& knowledge, const Case& spec) {
+  if (is_emulated(spec) || spec.comm == CommKind::threads) return {};
+  const auto known = knowledge.placements.find(spec.np);
+  if (known != knowledge.placements.end()) return known->second;
+  return in_blocks(spec.np, std::min(knowledge.hosts, spec.np));
+}
 
 void require_memory(const Predicted& predicted, const std::optional<Bytes>& limit) {
   if (!limit) return;
@@ -203,9 +233,11 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
   }
   require_memory(forecast.predicted, subject.spec.memory);
   if (forecast.cost_source == "calibrated" && plan::uses(forecast.plan, plan::OpKind::backward_input) &&
-      !analytic::has_split_layers(*knowledge.calibration, sizes, subject.spec)) {
+      !analytic::has_split_layers(*knowledge.calibration, sizes, subject.spec, forecast.plan.placement)) {
     forecast.gap = "split backwards were not measured: their FLOPs divide the measured backward";
   }
+  if (forecast.cost_source == "calibrated" && forecast.gap.empty())
+    forecast.gap = derived_sums(*knowledge.calibration, forecast.plan);
   return forecast;
 }
 

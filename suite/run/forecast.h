@@ -1,12 +1,14 @@
 // From a case to its plan and prediction, before anything runs.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
 #include "analytic/costs/costs.h"
 #include "analytic/costs/emulation.h"
 #include "analytic/costs/what_if.h"
+#include "base/placement.h"
 #include "base/prediction.h"
 #include "datasets/spec/dataset.h"
 #include "models/spec/model.h"
@@ -36,7 +38,11 @@ struct Knowledge {
   analytic::MachineInfo machine;
   const analytic::Calibration* calibration = nullptr;  ///< nullptr: none
   analytic::EmulatedCosts emulated;                    ///< what emulated devices take instead
+  std::map<int, Placement> placements = {};            ///< of cases of so many ranks, as their launcher has it
+  int hosts = 1;                                       ///< that consecutive ranks of other cases fill
 };
+/// Where the ranks of a case are: of one whose ranks are threads, or emulate their devices, on one host.
+Placement placement_of(const Knowledge& knowledge, const Case& spec);
 
 struct Forecast {
   plan::Plan plan;

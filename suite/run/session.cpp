@@ -12,6 +12,7 @@
 #include "parallelism/plan/strategies/peer.h"
 #include "results/fom.h"
 #include "results/table.h"
+#include "suite/launch/placements.h"
 #include "suite/machine/provenance.h"
 #include "suite/run/benchmark_report.h"
 #include "suite/run/calibrate_first.h"
@@ -101,14 +102,15 @@ std::optional<Unfinished> open_journal(std::optional<Journal>& journal, const Ru
 /// The cases with the forecasts of a calibration that covers them.
 std::vector<Prepared> prepare_calibrated(const std::vector<SelectedCase>& chosen, const RunOptions& options,
                                          const protocol::Offer& capabilities, CalibrationFile& file,
-                                         const std::optional<Unfinished>& before, Workplace& workplace) {
+                                         const std::optional<Unfinished>& before, const Placements& placements,
+                                         Workplace& workplace) {
   PrepareOptions prepare_options = options_of_run(options, capabilities, workplace.options.launcher);
   prepare_options.peer_obstacles = find_peers(chosen, workplace);
-  auto cases = prepare(chosen, prepare_options, knowledge_of(workplace.machine, file, options.emulated),
+  auto cases = prepare(chosen, prepare_options, knowledge_of(workplace.machine, file, options.emulated, placements),
                        [&] { return workplace.signals.interrupted(); });
   if (before) mark_finished(*before, cases);
   note_machine(cases, workplace);
-  calibrate_first(cases, prepare_options, file, options, workplace);
+  calibrate_first(cases, prepare_options, file, options, placements, workplace);
   return cases;
 }
 
@@ -161,10 +163,14 @@ ExitCode run_chosen(std::vector<SelectedCase> chosen, const RunOptions& options,
   check_launches(chosen, workplace.options.launcher, capabilities);
   CalibrationFile file = open_calibration(options.calibration, workplace.machine, false);
   if (before && before->holds_something()) require_same_run(*before, describe_run(workplace, capabilities, file, argv));
-  const auto cases = prepare_calibrated(chosen, options, capabilities, file, before, workplace);
+  // What is only verified is predicted as if on one host.
+  Placements placements;
+  if (options.verify != VerifyMode::only)
+    placements = find_placements(unknown_placements(chosen, workplace.options.launcher), workplace);
+  const auto cases = prepare_calibrated(chosen, options, capabilities, file, before, placements, workplace);
 
   results::ResultsFile results = describe_run(workplace, capabilities, file, argv);
-  const Knowledge knowledge = knowledge_of(workplace.machine, file, options.emulated);
+  const Knowledge knowledge = knowledge_of(workplace.machine, file, options.emulated, placements);
   CaseSeries series(options, cases, knowledge, workplace, journal ? &*journal : nullptr);
   const bool written = run_series(series, cases.size(), journal, before, options, workplace, results);
   report(results, options, out);

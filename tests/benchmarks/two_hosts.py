@@ -67,11 +67,8 @@ def main():
         try:
             hosts.up()
             per_host = arguments.ranks_per_host
-            places = ",".join(f"{host}:{per_host}" for host in hosts.hosts)
-            launcher = (f"mpirun --allow-run-as-root --mca plm_rsh_agent {hosts.folder}/agent -np {{np}} --host {places} "
-                        "--bind-to none {program}")
-            command = [program, "communicate", "--np", str(arguments.hosts * per_host), "--launcher", launcher, "--json",
-                       str(results), *options]
+            command = [program, "communicate", "--np", str(arguments.hosts * per_host), "--launcher",
+                       hosts.launcher(per_host), "--json", str(results), *options]
             ended = hosts.run("head", command, check=False)
             if not results.exists():
                 print(ended.stderr, file=sys.stderr)

@@ -3,7 +3,8 @@
 
   two_hosts_step.py BUILD_FOLDER PEERS [--case ID] [--rounds 3] [--steps 10]
 
-The hosts are namespaces of this machine (tests/hosts/cluster.py; needs root, mpirun and iproute2). PEERS is the environment
+The hosts are namespaces of this machine, each on a core of its own (tests/hosts/cluster.py; needs root, mpirun and
+iproute2). PEERS is the environment
 of ./parabench peers. Both train the case's network from the same weights on the same batches, by one thread a rank, and the
 product's first losses have to be ours. Prints a line of JSON: medians over rounds, the ratio ours / DDP of each round, and
 the exposed communication of our slowest rank. Ends with 77 where this machine cannot have such hosts.
@@ -25,11 +26,9 @@ WARMUP = 3
 
 
 def ours(hosts, folder, program, case, steps):
-    launcher = (f"mpirun --allow-run-as-root --mca plm_rsh_agent {hosts.folder}/agent -np {{np}} "
-                f"--host {','.join(hosts.hosts)} --bind-to none {{program}}")
     out = folder / "ours.json"
     out.unlink(missing_ok=True)
-    ended = hosts.run("head", [program, "run", case, "--launcher", launcher, "--steps", str(steps), "--warmup", str(WARMUP),
+    ended = hosts.run("head", [program, "run", case, "--launcher", hosts.launcher(), "--steps", str(steps), "--warmup", str(WARMUP),
                                "--verify", "off", "--calibration", str(folder / "calibration.json"), "--json", str(out)],
                       check=False)
     record = json.loads(out.read_text())["records"][0] if out.exists() else {"status": "failed", "reason": ended.stderr}
@@ -78,7 +77,7 @@ def main():
     python = str(pathlib.Path(arguments.peers).absolute() / "bin" / "python")
     with tempfile.TemporaryDirectory(prefix="parabench-hosts-") as scratch:
         folder = pathlib.Path(scratch)
-        hosts = cluster.Cluster(str(folder / "cluster"), 2, bound=True, slurm=False)
+        hosts = cluster.Cluster(str(folder / "cluster"), 2, bound=True, slurm=False, cores_each=1)
         try:
             hosts.up()
             work, losses = hand_over(hosts, folder, program, arguments.case)

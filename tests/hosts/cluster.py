@@ -78,11 +78,14 @@ def numbers_of(pid):
 
 
 class Cluster:
-    def __init__(self, folder, hosts=2, bound=False, slurm=True):
-        """`bound`: it ends with this process, however that ends. `slurm`: with its daemons, or hosts and `agent` alone."""
+    def __init__(self, folder, hosts=2, bound=False, slurm=True, cores_each=None):
+        """`bound`: it ends with this process, however that ends. `slurm`: with its daemons, or hosts and `agent` alone.
+        `cores_each`: so many of the machine's cores are each host's own (head has those of n1), where commands are
+        started by `run`, `start` and `agent`; None: every host has all of them, and first ranks of hosts share one."""
         self.folder = pathlib.Path(folder).absolute()
         self.bound = bound
         self.slurm = slurm
+        self.cores_each = cores_each
         self.started = []  # by this object
         self.hosts = [f"n{i + 1}" for i in range(hosts)]
 
@@ -121,7 +124,20 @@ class Cluster:
         init = self.init_of(host)
         if init is None:
             raise RuntimeError(f"{host} is not up")
-        return ["nsenter", "-t", str(init), *NAMESPACES, "--wd=" + os.getcwd(), "--", *command]
+        return ["nsenter", "-t", str(init), *NAMESPACES, "--wd=" + os.getcwd(), "--", *self.on_cores(host), *command]
+
+    def on_cores(self, host):
+        """The words that keep a command on the host's own cores."""
+        if not self.cores_each:
+            return []
+        first = self.cores_each * (0 if host == "head" else self.hosts.index(host))
+        return ["taskset", "-c", f"{first}-{first + self.cores_each - 1}"]
+
+    def launcher(self, per_host=1):
+        """What parabench on head starts ranks with, so many on each host."""
+        places = ",".join(f"{host}:{per_host}" for host in self.hosts)
+        return (f"mpirun --allow-run-as-root --mca plm_rsh_agent {self.folder}/agent -np {{np}} --host {places} "
+                "--bind-to none {program}")
 
     def run(self, host, command, check=True, **options):
         """As subprocess.run, on the host; the output is text."""
@@ -197,6 +213,7 @@ class Cluster:
             ip link set lo up"""))
         init = self.init_of(host)
         (self.folder / f"pid-{host}").write_text(f"{numbers_of(init)[1]}\n")
+        (self.folder / f"cores-{host}").write_text(" ".join(self.on_cores(host)) + "\n")
         # Only the network of head is entered: the host's number is that of the machine's process table.
         in_head = ["nsenter", "-t", str(self.init_of("head")), "--net"]
         port, wire = f"port-{host}", f"wire-{host}"
@@ -242,7 +259,8 @@ class Cluster:
             # ssh's place for mpirun on head: agent HOST WORD...
             host=$1
             shift
-            exec nsenter -t "$(cat "{self.folder}/pid-$host")" {' '.join(NAMESPACES)} --wd="$PWD" -- sh -c "$*"
+            exec nsenter -t "$(cat "{self.folder}/pid-$host")" {' '.join(NAMESPACES)} --wd="$PWD" -- \\
+                $(cat "{self.folder}/cores-$host") sh -c "$*"
             """))
         agent.chmod(0o755)
         cores = os.cpu_count() or 1

@@ -217,6 +217,33 @@ class HostsTest(unittest.TestCase):
         self.assertEqual((measured["reduction"], measured["mpi_settings"]),
                          ("halving-doubling", "OMPI_MCA_btl_tcp_flags=1"))
 
+    def test_predictions_take_what_was_measured_between_hosts(self):
+        """A calibration of one host is not taken for two; what is measured there is told apart, and taken."""
+        file = self.path("calibration.json")
+        run = self.words(CASES[0], CASES[1], "--verify", "off", "--steps", "3", "--warmup", "1", "--calibration", file)
+        code, output = self.run_on_head(run)
+        self.assertEqual(code, 0, output)
+        self.assertEqual({(row["hosts"], row["most_on_a_host"]) for row in self.curves(file, "all_reduce")}, {(1, 2)})
+
+        code, output = self.run_on_head([*run, "--launcher", self.AGENT_LAUNCHER], **self.agent())
+        self.assertEqual(code, 0, output)
+        self.assertIn("2 ranks are on n1, n2: ", output)
+        self.assertIn("the calibration lacks something", output)
+        self.assertEqual({(row["hosts"], row["most_on_a_host"]) for row in self.curves(file, "all_reduce")}, {(1, 2), (2, 1)})
+        self.assertEqual({row["hosts"] for row in self.curves(file, "point_to_point")}, {1, 2})
+        for record, formula in zip(self.results()["records"], (" bytes, 2 ranks on 2 hosts)", " bytes between hosts)")):
+            transfers = [term for term in record["predicted"]["terms"] if formula in term["formula"]]
+            self.assertTrue(transfers, record["predicted"]["terms"])
+            self.assertEqual({term["cost_source"] for term in transfers}, {"calibrated"})
+
+        code, output = self.run_on_head([*run, "--launcher", self.AGENT_LAUNCHER], **self.agent())
+        self.assertEqual(code, 0, output)
+        self.assertNotIn("the calibration lacks something", output)
+        self.expect_nothing_left()
+
+    def curves(self, file, of):
+        return json.loads(pathlib.Path(file).read_text())[of]
+
     def test_settings_of_mpi_that_the_user_made_survive_between_hosts_and_are_recorded(self):
         code, output = self.run_on_head(self.words(CASES[0], "--steps", "3", "--warmup", "1", "--launcher",
                                                    self.AGENT_LAUNCHER), **self.agent(), OMPI_MCA_btl_tcp_flags="13")

@@ -50,6 +50,7 @@ Calibration example() {
   resident.input = InputKind::resident;
   c.layers[layer_key(model.layers[0], model.input, true, resident, 1)] = {{.samples = 2, .forward_s = 1e-4}};
   c.all_reduce[{"mpi", 2}] = {{1000, 1e-5}, {1000000, 1e-3}};
+  c.all_reduce[{"mpi", 4, DeviceKind::cpu, 2, 3}] = {{1000, 1e-4}, {1000000, 1e-2}};
   c.point_to_point[{"threads", 2}] = {{64, 2e-5}};
   c.point_to_point[{"threads", 2, DeviceKind::cuda}] = {{64, 5e-5}};
   c.update_s_per_parameter = {{{DeviceKind::cpu, "sgd"}, {{1, 1e-9}, {2, 1.5e-9}}},
@@ -97,13 +98,40 @@ class Folder {
 };
 
 TEST(CalibrationScope, HasTheGroupsInWhichCollectivesRun) {
-  EXPECT_THAT(calibration_scope(data_parallel(3, 2)).group_sizes, testing::ElementsAre(3));
+  EXPECT_THAT(calibration_scope(data_parallel(3, 2)).groups, testing::ElementsAre(GroupShape{.ranks = 3}));
   Case spec = case_of("parameter-server", 5, 12);
   spec.strategy.parameters = {{"servers", "2"}, {"cut", "tensors"}};
-  EXPECT_THAT(calibration_scope(test_plan(spec, 2)).group_sizes, testing::IsEmpty()) << "servers share without any";
-  EXPECT_TRUE(calibration_scope(test_plan(spec, 2)).messages);
+  EXPECT_THAT(calibration_scope(test_plan(spec, 2)).groups, testing::IsEmpty()) << "servers share without any";
+  EXPECT_THAT(calibration_scope(test_plan(spec, 2)).messages, testing::ElementsAre(MessagePair{Rank(0), Rank(1)}));
   spec.optimizer.name = "lars";
-  EXPECT_THAT(calibration_scope(test_plan(spec, 2)).group_sizes, testing::ElementsAre(2)) << "norms are summed";
+  EXPECT_THAT(calibration_scope(test_plan(spec, 2)).groups, testing::ElementsAre(GroupShape{.ranks = 2}))
+      << "norms are summed";
+}
+
+TEST(CalibrationScope, HasEveryShapeOfGroupsAndBothKindsOfMessages) {
+  Case spec = case_of("gpipe", 4, 8, 2);  // two copies of two stages: 0 and 1, 2 and 3
+  spec.dp = 2;
+  plan::Plan plan = test_plan(spec, 4);
+  EXPECT_THAT(calibration_scope(plan).groups, testing::ElementsAre(GroupShape{.ranks = 2}));
+  EXPECT_THAT(calibration_scope(plan).messages, testing::ElementsAre(MessagePair{Rank(0), Rank(1)}));
+  plan.placement = in_blocks(4, 2);
+  EXPECT_THAT(calibration_scope(plan).groups, testing::ElementsAre(GroupShape{.ranks = 2, .hosts = 2, .most = 1}));
+  EXPECT_THAT(calibration_scope(plan).messages, testing::ElementsAre(MessagePair{Rank(0), Rank(1)}));
+  plan.placement = {{0, 0, 0, 1}};
+  EXPECT_THAT(calibration_scope(plan).groups, testing::ElementsAre(GroupShape{.ranks = 2, .hosts = 1, .most = 2},
+                                                                   GroupShape{.ranks = 2, .hosts = 2, .most = 1}));
+  EXPECT_THAT(calibration_scope(plan).messages,
+              testing::ElementsAre(MessagePair{Rank(0), Rank(1)}, MessagePair{Rank(2), Rank(3), true}));
+}
+
+TEST(CalibrationScope, PromisesWhatALaunchOnTheSameHostsMeasures) {
+  plan::Plan plan = data_parallel(4, 2);
+  plan.placement = in_blocks(4, 2);
+  const Calibration promised = promised_calibration(plan, chain(2), MachineInfo{.cores = 2});
+  EXPECT_TRUE(promised.all_reduce.contains({"mpi", 4, DeviceKind::cpu, 2, 2}));
+  EXPECT_EQ(promised.all_reduce.size(), 1U);
+  for (const auto& [key, timings] : promised.layers)
+    EXPECT_THAT(key.busy_ranks, testing::AnyOf(1, 2)) << "no host has four ranks";
 }
 
 TEST(Calibration, ReadsBackWhatItWrote) {
@@ -113,6 +141,19 @@ TEST(Calibration, ReadsBackWhatItWrote) {
   const Folder folder;
   write_calibration(example(), folder.file("new/folder/c.json"));
   EXPECT_EQ(text(read_calibration(folder.file("new/folder/c.json"))), text(example()));
+}
+
+TEST(Calibration, CurvesOfFilesThatKnowNoHostsAreOfOne) {
+  json file = to_json(example());
+  file["schema_version"] = "2.6";
+  for (json& row : file["all_reduce"]) {
+    row.erase("hosts");
+    row.erase("most_on_a_host");
+  }
+  file["all_reduce"].erase(1);
+  const Calibration old = calibration_from_json(file);
+  ASSERT_EQ(old.all_reduce.size(), 1U);
+  EXPECT_EQ(old.all_reduce.begin()->first, (RankCountKey{"mpi", 2, DeviceKind::cpu, 1, 2}));
 }
 
 TEST(Calibration, LayerKeysTellFirstLayersAndCasesApart) {

@@ -4,6 +4,7 @@
 
 #include "analytic/closed_forms/second_opinion.h"
 #include "analytic/costs/costs.h"
+#include "analytic/costs/curve_times.h"
 #include "analytic/costs/gpu_sheet.h"
 #include "analytic/costs/layer_seconds.h"
 #include "analytic/memory/sizes.h"
@@ -104,6 +105,60 @@ TEST(CalibratedCosts, MessagesReductionsAndUpdates) {
                    32 + .5);
   EXPECT_DOUBLE_EQ(cost.time->seconds(replicas, Rank(0), plan::update(SegmentId(0), 1, StepId(0), VersionId(1)), 2),
                    48 + .5);
+}
+
+TEST(CalibratedCosts, OfOneHostAreNotThoseOfTwo) {
+  const models::ModelSpec model = chain(2);
+  Calibration known = measured(model);
+  plan::Plan pipe = test_plan(case_of("gpipe", 2, 4, 2), 2), replicas = data_parallel(2, 2);
+  const plan::Op send = plan::send_forward(SegmentId(0), m0, StepId(0), Rank(1));
+  const plan::Op sum = plan::all_reduce(SegmentId(0), 2, StepId(0), GroupId(0));
+  pipe.placement = replicas.placement = in_blocks(2, 2);
+  {
+    const Costs cost = calibrated_costs(known, model);
+    EXPECT_THAT(error_of(*cost.time, pipe, send, 1), HasSubstr("no point-to-point curve between hosts"));
+    EXPECT_THAT(error_of(*cost.time, replicas, sum, 1), HasSubstr("no all-reduce curve of 2 ranks on 2 hosts"));
+  }
+  known.all_reduce[reduction_key(replicas.spec, {.ranks = 2, .hosts = 2, .most = 1})] = {{0, 10}, {128, 30}};
+  known.point_to_point[message_key(pipe.spec, true)] = {{0, 10}, {256, 50}};
+  const Costs cost = calibrated_costs(known, model);
+  EXPECT_DOUBLE_EQ(cost.time->seconds(pipe, Rank(0), send, 1), 30);
+  EXPECT_DOUBLE_EQ(cost.time->seconds(replicas, Rank(0), sum, 1), 30);
+  EXPECT_DOUBLE_EQ(cost.time->link(pipe).latency_s, 10) << "the slowest link";
+  EXPECT_DOUBLE_EQ(cost.time->link(replicas).latency_s, 5);
+  pipe.placement = replicas.placement = {};
+  EXPECT_DOUBLE_EQ(cost.time->seconds(pipe, Rank(0), send, 1), 3);
+  EXPECT_DOUBLE_EQ(cost.time->seconds(replicas, Rank(0), sum, 1), 3);
+}
+
+TEST(CalibratedCosts, SumsOnMoreHostsFollowFromThoseMeasuredByRoundsAndBytes) {
+  Calibration known;
+  Case spec = case_of("data-parallel", 4, 4);
+  known.all_reduce[reduction_key(spec, {.ranks = 2, .hosts = 2, .most = 1})] = {{0, 1}, {128, 5}};
+  const auto seconds = [&](const GroupShape& shape, std::int64_t bytes) {
+    return collective_times(known, spec, plan::OpKind::all_reduce, shape, bytes).total();
+  };
+  // Halving and doubling: 2 rounds and all bytes on two hosts, 4 and 3/2 on four; a ring on three: 4 and 4/3.
+  EXPECT_DOUBLE_EQ(seconds({.ranks = 4, .hosts = 4, .most = 1}, 128), 2 * 1 + 1.5 * 4);
+  EXPECT_DOUBLE_EQ(seconds({.ranks = 4, .hosts = 4, .most = 1}, 0), 2);
+  EXPECT_DOUBLE_EQ(seconds({.ranks = 3, .hosts = 3, .most = 1}, 128), 2 * 1 + 4. / 3 * 4);
+  EXPECT_THROW(seconds({.ranks = 8, .hosts = 4, .most = 2}, 128), Error) << "hosts with more ranks";
+  EXPECT_THROW(seconds({.ranks = 3, .hosts = 2, .most = 2}, 128), Error) << "hosts that differ";
+  EXPECT_THROW(seconds({.ranks = 2}, 128), Error) << "one host";
+  known.all_reduce[reduction_key(spec, {.ranks = 4, .hosts = 4, .most = 1})] = {{0, 7}};
+  EXPECT_DOUBLE_EQ(seconds({.ranks = 4, .hosts = 4, .most = 1}, 0), 7) << "what was measured comes first";
+}
+
+TEST(CalibratedCosts, RanksOfOtherHostsKeepNobodyBusy) {
+  const models::ModelSpec model = chain(2);
+  const Calibration known = measured(model);
+  const Costs cost = calibrated_costs(known, model);
+  plan::Plan plan = test_plan(case_of("sequential", 1, 2), 2);
+  plan.placement = {{0, 1, 1}};
+  const plan::Op first = plan::forward(SegmentId(0), m0, StepId(0), VersionId(0));
+  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), first, 3), 10 + .5);
+  plan.placement = {};
+  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), first, 3), 30 + .5);
 }
 
 TEST(CalibratedCosts, PartsAreLayersOverheadAndTraffic) {

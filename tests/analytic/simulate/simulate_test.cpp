@@ -9,6 +9,7 @@
 
 #include "analytic/closed_forms/closed_forms.h"
 #include "analytic/costs/costs.h"
+#include "analytic/simulate/activities.h"
 #include "base/error.h"
 #include "parallelism/plan/dependencies.h"
 #include "tests/analytic/fixtures.h"
@@ -229,6 +230,77 @@ TEST(SharedCores, ThreadsOfARankCountAsDemand) {
   // 4 cores of compute and 2 of communication on 4 cores.
   const HandCosts costs(KindSeconds{.forward = 1, .backward = 1, .all_reduce = 1}, 4);
   EXPECT_DOUBLE_EQ(end_of(plan, costs), 3 + 1.5 + 1);
+}
+
+TEST(SharedCores, AreThoseOfAHost) {
+  // Two ranks on one core take turns; on a core each they do not, nor does what one computes cost the other.
+  plan::Plan plan = data_parallel(2, 1);
+  const HandCosts costs(
+      [](Rank, const plan::Op& op, int busy) { return op.kind == plan::OpKind::forward ? 1.0 + .5 * (busy - 1) : 0; },
+      1);
+  const double together = end_of(plan, costs);
+  EXPECT_DOUBLE_EQ(together, 1.5);
+  plan.placement = in_blocks(2, 2);
+  EXPECT_DOUBLE_EQ(end_of(plan, costs), 1);
+}
+
+TEST(SharedCores, AMessageBetweenHostsSlowsComputingOnBoth) {
+  // As AMessageTakesACoreAtEachEnd, but a core on each host: F1 beside the message of F0 has half of its own.
+  plan::Plan plan = gpipe(2, 2);
+  plan.placement = in_blocks(2, 2);
+  const HandCosts costs(KindSeconds{.message = 1}, 1);
+  const plan::Timeline t = simulate(plan, costs);
+  EXPECT_DOUBLE_EQ(t.ranks[0][plan::compute_lane][1].end, 3);
+}
+
+/// Passes are free, collectives take a latency and their bytes, messages their bytes.
+class Transfers final : public TimeModel {
+ public:
+  explicit Transfers(double message_s = 0) : message_s_(message_s) {}
+  TimeParts parts(const plan::Plan&, Rank, const plan::Op& op, int) const override {
+    if (plan::is_collective(op.kind)) return {.latency = 1, .transfer = 3};
+    if (plan::is_message(op.kind)) return {.transfer = message_s_};
+    return {};
+  }
+  int cores() const override { return 64; }
+  std::string source() const override { return "unit"; }
+
+ private:
+  double message_s_;
+};
+
+TEST(SharedHostLinks, GroupsThatMeetOnAHostsLinkHaveHalfOfIt) {
+  // Copies 0 and 1, 2 and 3 of a pipeline of two stages, both of which sum at once.
+  Case spec = case_of("gpipe", 4, 4, 2);
+  spec.dp = 2;
+  plan::Plan plan = test_plan(spec, 2);
+  EXPECT_DOUBLE_EQ(plan::makespan(simulate(plan, Transfers())), 4) << "on one host";
+  plan.placement = in_blocks(4, 2);
+  EXPECT_DOUBLE_EQ(plan::makespan(simulate(plan, Transfers())), 1 + 2 * 3) << "the latency is not the link's";
+  plan.placement = {{0, 1, 0, 2}};
+  EXPECT_DOUBLE_EQ(plan::makespan(simulate(plan, Transfers())), 4) << "one of the groups stays on its host";
+  plan.placement = {{0, 1, 2, 3}};
+  EXPECT_DOUBLE_EQ(plan::makespan(simulate(plan, Transfers())), 4) << "on four links";
+}
+
+TEST(SharedHostLinks, HaveAPortForEachDirection) {
+  plan::Plan plan = gpipe(4, 1);
+  const Transfers times(2);
+  const plan::Op there = plan::send_forward(SegmentId(0), MicroBatchId(0), StepId(0), Rank(2));
+  const plan::Op too = plan::send_forward(SegmentId(0), MicroBatchId(0), StepId(0), Rank(3));
+  const plan::Op back = plan::send_backward(SegmentId(1), MicroBatchId(0), StepId(0), Rank(0));
+  const auto end_of_first = [&](const Activity& first, const Activity& second) {
+    SharingActivities running(plan, times);
+    running.start(first, 0);
+    running.start(second, 0);
+    std::vector<int> ended;
+    return running.finish(ended);
+  };
+  const Activity out{&there, Rank(0), 0, 2}, beside{&too, Rank(1), 1, 2}, in{&back, Rank(2), 1, 2};
+  EXPECT_DOUBLE_EQ(end_of_first(out, beside), 2) << "within a host";
+  plan.placement = in_blocks(4, 2);
+  EXPECT_DOUBLE_EQ(end_of_first(out, beside), 4) << "two ranks of a host send";
+  EXPECT_DOUBLE_EQ(end_of_first(out, in), 2) << "one sends, one receives";
 }
 
 TEST(SharedCores, GpusTakeNoCoresButSlowEachOtherAsMeasured) {

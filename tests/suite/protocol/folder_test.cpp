@@ -74,6 +74,15 @@ TEST_F(ReplyFolderTest, HostsOfStartedRanksOnceEachWithTheCoresOfTheirRanks) {
                                                              {"there", "fast", 2, 1000, "performance", {"0"}}}));
 }
 
+TEST_F(ReplyFolderTest, HostsOfRanksAreKnownOnceAllHaveStarted) {
+  const analytic::MachineInfo here{.host = "here", .cores = 1}, there{.host = "there", .cores = 1};
+  write_start(folder_, Rank(1), here, "0");
+  EXPECT_THAT(read_host_of_rank(folder_), testing::IsEmpty());
+  write_start(folder_, Rank(0), there, "0");
+  write_start(folder_, Rank(2), here, "0");
+  EXPECT_THAT(read_host_of_rank(folder_), testing::ElementsAre("there", "here", "here"));
+}
+
 TEST_F(ReplyFolderTest, AReplyComesBack) {
   write_reply(folder_, {"", "note", Offer{.devices = {DeviceKind::cpu}, .libtorch = "2.11"}});
   const Reply reply = read_reply(folder_, Phase::probe);

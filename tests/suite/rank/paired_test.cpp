@@ -52,6 +52,40 @@ TEST_P(Paired, EveryRoundMeasuresWhatThePlansPredictionNeeds) {
   }
 }
 
+// Ranks that are threads, told that they are on several hosts: what is measured under which keys.
+TEST(PairedOnSeveralHosts, EveryShapeOfGroupHasItsCurveAndNoHostMoreBusyRanksThanItsOwn) {
+  static exec::MemoryAccount accounts[4];
+  Launch launch;
+  launch.command = {.phase = protocol::Phase::paired, .steps = 2, .warmup = 1};
+  launch.model = exec::small_network();
+  launch.source = exec::small_source();
+  launch.plan = exec::small_plan("gpipe/np:4/dp:2/batch:8/micro:2", 3);  // copies 0 and 1, 2 and 3
+  launch.plan.placement = {{0, 1, 1, 1}};
+  protocol::PairedRounds answer;
+  comm::run_thread_ranks({4, plan::collective_groups(launch.plan).declared}, [&](comm::Communicator& comm) {
+    const auto device = exec::cpu_device(accounts[comm.rank().value]);
+    protocol::PairedRounds mine = pair(launch, comm, *device);
+    if (comm.rank() == Rank(0)) answer = std::move(mine);
+  });
+  ASSERT_FALSE(answer.rounds.empty());
+  const analytic::Sizes sizes(launch.model);
+  for (const protocol::PairedRound& round : answer.rounds) {
+    std::vector<GroupShape> shapes;
+    for (const auto& [key, curve] : round.calibration.all_reduce) {
+      shapes.push_back({key.ranks, key.hosts, key.most});
+      for (const analytic::CurvePoint& point : curve) EXPECT_GT(point.seconds, 0);
+    }
+    EXPECT_EQ(shapes,
+              (std::vector<GroupShape>{{.ranks = 2, .hosts = 1, .most = 2}, {.ranks = 2, .hosts = 2, .most = 1}}));
+    std::vector<int> ends;
+    for (const auto& [key, curve] : round.calibration.point_to_point) ends.push_back(key.hosts);
+    EXPECT_EQ(ends, (std::vector<int>{1, 2}));
+    for (const auto& [key, timings] : round.calibration.layers) EXPECT_TRUE(key.busy_ranks == 1 || key.busy_ranks == 3);
+    const analytic::Costs costs = analytic::calibrated_costs(round.calibration, sizes);
+    EXPECT_GT(analytic::predict(launch.plan, sizes, *costs.time, *costs.memory, 1, 2).step_time_s, 0);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Of, Paired,
                          testing::Values("sequential/np:1/batch:8", "data-parallel/np:2/batch:8",
                                          "gpipe/np:2/batch:8/micro:2", "1f1b/np:2/batch:8/micro:2/recompute:all",

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "analytic/calibration/scope.h"
 #include "analytic/simulate/predict.h"
 #include "base/case_id.h"
 #include "parallelism/plan/strategies/delay_rules.h"
@@ -47,6 +48,40 @@ TEST(Forecast, AnAsynchronousPlanHasTheWindowThatWasAskedFor) {
   EXPECT_EQ(make_forecast(subject, nothing_measured, 10, 50).plan.steps, 60);
   const plan::Plan shortest = make_forecast(subject, nothing_measured, 0, 1).plan;
   EXPECT_EQ(shortest.steps, plan::equivalence_steps(shortest));
+}
+
+TEST(Forecast, OfACaseOnSeveralHostsTakesNothingFromOneHostsCurves) {
+  const Subject subject = make_subject(parse_case("mlp[layers=2]/mnist-synthetic/data-parallel/np:2/batch:8"));
+  const analytic::MachineInfo& machine = nothing_measured.machine;
+  const plan::Plan plan = make_forecast(subject, nothing_measured, 5, 20).plan;
+  analytic::Calibration known = analytic::promised_calibration(plan, subject.model, machine);
+  known.date = "2026-01-01T00:00:00Z";
+  Knowledge knowledge{.machine = machine, .calibration = &known};
+  EXPECT_EQ(make_forecast(subject, knowledge, 5, 20).cost_source, "calibrated");
+  knowledge.placements[2] = in_blocks(2, 2);
+  const Forecast guessed = make_forecast(subject, knowledge, 5, 20);
+  EXPECT_EQ(guessed.cost_source, "data-sheet");
+  EXPECT_NE(guessed.gap.find("no all-reduce curve of 2 ranks on 2 hosts"), std::string::npos) << guessed.gap;
+
+  plan::Plan placed = plan;
+  placed.placement = knowledge.placements[2];
+  analytic::Calibration between = analytic::promised_calibration(placed, subject.model, machine);
+  for (auto& [key, curve] : between.all_reduce)
+    for (analytic::CurvePoint& point : curve) point.seconds *= 100;
+  analytic::merge(known, between);
+  const Forecast forecast = make_forecast(subject, knowledge, 5, 20);
+  EXPECT_EQ(forecast.cost_source, "calibrated");
+  EXPECT_TRUE(std::ranges::any_of(forecast.predicted.terms, [](const Term& term) {
+    return term.formula.find("2 ranks on 2 hosts") != std::string::npos;
+  }));
+  knowledge.placements.clear();
+  const double on_one = make_forecast(subject, knowledge, 5, 20).predicted.step_time_s;
+  EXPECT_GT(forecast.predicted.step_time_s, 2 * on_one);
+  knowledge.hosts = 2;
+  EXPECT_EQ(make_forecast(subject, knowledge, 5, 20).predicted.step_time_s, forecast.predicted.step_time_s);
+  const Subject threads =
+      make_subject(parse_case("mlp[layers=2]/mnist-synthetic/data-parallel/np:2/batch:8/comm:threads"));
+  EXPECT_EQ(placement_of(knowledge, threads.spec), Placement{}) << "threads are of one process";
 }
 
 // The first steps fill an asynchronous pipeline and the last ones drain it; the median is not theirs.

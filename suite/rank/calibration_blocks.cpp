@@ -69,7 +69,8 @@ void keep(analytic::Calibration& calibration, const Launch& launch, const LayerC
 }
 
 /// The group of a shape in which the rank reduces while that is timed. On one host all groups of the shape reduce at
-/// once, as in a step. Of groups between hosts one does: when several meet on the hosts' links is for simulate() to say.
+/// once, as in a step. Of groups between hosts one does: when several meet on the hosts' links is for simulate() to
+/// say.
 std::optional<CommGroupId> group_of_shape(const plan::Plan& plan, Rank rank, const GroupShape& shape) {
   for (const auto& [key, number] : plan::collective_groups(plan).numbers) {
     const std::vector<Rank>& members = plan.groups[key.group.value].ranks;

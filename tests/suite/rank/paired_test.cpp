@@ -61,6 +61,7 @@ TEST(PairedOnSeveralHosts, EveryShapeOfGroupHasItsCurveAndNoHostMoreBusyRanksTha
   launch.source = exec::small_source();
   launch.plan = exec::small_plan("gpipe/np:4/dp:2/batch:8/micro:2", 3);  // copies 0 and 1, 2 and 3
   launch.plan.placement = {{0, 1, 1, 1}};
+  launch.machine.cores = 4;
   protocol::PairedRounds answer;
   comm::run_thread_ranks({4, plan::collective_groups(launch.plan).declared}, [&](comm::Communicator& comm) {
     const auto device = exec::cpu_device(accounts[comm.rank().value]);
